@@ -1,0 +1,1 @@
+//! numelt's CPU engine: blocked interpreter, LLVM tier, threads.

@@ -1,0 +1,41 @@
+//! The one error type of the workspace; front ends map it to their own exceptions in one place.
+
+/// What can go wrong anywhere below a front end.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Error {
+    /// A program, kernel or plan breaks an invariant of its form.
+    #[error("invalid program: {0}")]
+    Invalid(String),
+    /// Text that does not parse.
+    #[error("line {line}: {message}")]
+    Parse {
+        /// One-based line number.
+        line: usize,
+        /// What was expected or found.
+        message: String,
+    },
+    /// Shapes that do not fit; the wording is the front end's own.
+    #[error("{0}")]
+    Shape(String),
+    /// dtypes that do not fit.
+    #[error("{0}")]
+    Type(String),
+    /// Memory could not be had.
+    #[error("Unable to allocate {0} bytes")]
+    OutOfMemory(usize),
+    /// The engine cannot do this; the caller takes another path.
+    #[error("unsupported: {0}")]
+    Unsupported(String),
+    /// An engine failed in compiling or running.
+    #[error("engine failure: {0}")]
+    Engine(String),
+    /// A bad configuration value.
+    #[error("configuration: {0}")]
+    Config(String),
+    /// Reading or writing a file failed.
+    #[error("{0}")]
+    Io(String),
+}
+
+/// Result with the workspace's [`Error`].
+pub type Result<T> = std::result::Result<T, Error>;

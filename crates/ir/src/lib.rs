@@ -1,0 +1,20 @@
+//! The vector bytecode: what front ends record, passes rewrite and engines run.
+//!
+//! In: nothing but values. Out: [`Program`]s, their text form, a verifier and a slow
+//! reference interpreter that defines what each operation means.
+//! Not here: I/O, threads, unsafe code, any knowledge of engines or Python.
+#![forbid(unsafe_code)]
+
+mod dtype;
+mod error;
+mod op;
+mod program;
+mod scalar;
+mod view;
+
+pub use dtype::{DType, DTypeSet, Kind as DTypeKind};
+pub use error::{Error, Result};
+pub use op::{Op, OpInfo, OpKind, Signature};
+pub use program::{Axes, Base, BaseId, ConstId, Instr, Operand, Program};
+pub use scalar::{C32, C64, Scalar};
+pub use view::{Dims, View, c_strides};

@@ -1,0 +1,220 @@
+//! The op table: one row declares an operation; the enum, its text form, arity, signature and
+//! the loop dtypes it exists for derive from that row.
+
+use crate::{DType, DTypeSet};
+
+/// What shape of computation an operation is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum OpKind {
+    /// Each output element from the input elements at the same index.
+    Elementwise,
+    /// Output elements from their index alone.
+    Generator,
+    /// Folds one or more axes.
+    Reduction,
+    /// Running fold along one axis.
+    Scan,
+    /// A library routine on materialized operands.
+    Library,
+}
+
+/// Input and output dtypes as functions of the loop dtype `T`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Signature {
+    /// `T, … -> T`
+    Same,
+    /// `T, … -> bool`
+    Predicate,
+    /// `T -> real(T)`
+    Real,
+    /// `bool, T, T -> T`
+    Select,
+    /// `T -> i64`
+    Position,
+}
+
+/// A row of the op table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct OpInfo {
+    /// Name in the text form; NumPy's name where NumPy has the operation.
+    pub name: &'static str,
+    /// What shape of computation it is.
+    pub kind: OpKind,
+    /// Number of inputs.
+    pub arity: usize,
+    /// Input and output dtypes.
+    pub signature: Signature,
+    /// Loop dtypes that the operation exists for.
+    pub dtypes: DTypeSet,
+}
+
+macro_rules! op_table {
+    ($($variant:ident $name:literal $kind:ident $arity:literal $sig:ident $set:expr;)*) => {
+        /// An operation of the bytecode; [`Op::info`] gives its row of the table.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        #[repr(u8)]
+        #[allow(missing_docs)]
+        pub enum Op { $($variant,)* }
+
+        impl Op {
+            /// Every operation, in table order.
+            pub const ALL: &'static [Op] = &[$(Op::$variant,)*];
+
+            /// The operation's row.
+            pub const fn info(self) -> OpInfo {
+                match self {
+                    $(Op::$variant => OpInfo {
+                        name: $name,
+                        kind: OpKind::$kind,
+                        arity: $arity,
+                        signature: Signature::$sig,
+                        dtypes: $set,
+                    },)*
+                }
+            }
+        }
+    };
+}
+
+use DTypeSet as D;
+
+op_table! {
+    // Copies and casts: the loop dtype is the output's.
+    Copy         "copy"          Elementwise 1 Same      D::ALL;
+    // Arithmetic. add and multiply of bool are or and and.
+    Add          "add"           Elementwise 2 Same      D::ALL;
+    Subtract     "subtract"      Elementwise 2 Same      D::NUMBER;
+    Multiply     "multiply"      Elementwise 2 Same      D::ALL;
+    Divide       "divide"        Elementwise 2 Same      D::INEXACT;
+    FloorDivide  "floor_divide"  Elementwise 2 Same      D::REAL;
+    Remainder    "remainder"     Elementwise 2 Same      D::REAL;
+    Fmod         "fmod"          Elementwise 2 Same      D::REAL;
+    Power        "power"         Elementwise 2 Same      D::NUMBER;
+    Negative     "negative"      Elementwise 1 Same      D::NUMBER;
+    Positive     "positive"      Elementwise 1 Same      D::NUMBER;
+    Absolute     "absolute"      Elementwise 1 Real      D::ALL;
+    Sign         "sign"          Elementwise 1 Same      D::NUMBER;
+    Square       "square"        Elementwise 1 Same      D::NUMBER;
+    Reciprocal   "reciprocal"    Elementwise 1 Same      D::NUMBER;
+    Maximum      "maximum"       Elementwise 2 Same      D::ALL;
+    Minimum      "minimum"       Elementwise 2 Same      D::ALL;
+    Fmax         "fmax"          Elementwise 2 Same      D::ALL;
+    Fmin         "fmin"          Elementwise 2 Same      D::ALL;
+    Copysign     "copysign"      Elementwise 2 Same      D::FLOAT;
+    // Roots, exponentials and logarithms.
+    Sqrt         "sqrt"          Elementwise 1 Same      D::INEXACT;
+    Cbrt         "cbrt"          Elementwise 1 Same      D::FLOAT;
+    Exp          "exp"           Elementwise 1 Same      D::INEXACT;
+    Exp2         "exp2"          Elementwise 1 Same      D::FLOAT;
+    Expm1        "expm1"         Elementwise 1 Same      D::FLOAT;
+    Log          "log"           Elementwise 1 Same      D::INEXACT;
+    Log2         "log2"          Elementwise 1 Same      D::FLOAT;
+    Log10        "log10"         Elementwise 1 Same      D::FLOAT;
+    Log1p        "log1p"         Elementwise 1 Same      D::FLOAT;
+    // Trigonometry and relatives.
+    Sin          "sin"           Elementwise 1 Same      D::INEXACT;
+    Cos          "cos"           Elementwise 1 Same      D::INEXACT;
+    Tan          "tan"           Elementwise 1 Same      D::FLOAT;
+    Arcsin       "arcsin"        Elementwise 1 Same      D::FLOAT;
+    Arccos       "arccos"        Elementwise 1 Same      D::FLOAT;
+    Arctan       "arctan"        Elementwise 1 Same      D::FLOAT;
+    Arctan2      "arctan2"       Elementwise 2 Same      D::FLOAT;
+    Sinh         "sinh"          Elementwise 1 Same      D::FLOAT;
+    Cosh         "cosh"          Elementwise 1 Same      D::FLOAT;
+    Tanh         "tanh"          Elementwise 1 Same      D::FLOAT;
+    Arcsinh      "arcsinh"       Elementwise 1 Same      D::FLOAT;
+    Arccosh      "arccosh"       Elementwise 1 Same      D::FLOAT;
+    Arctanh      "arctanh"       Elementwise 1 Same      D::FLOAT;
+    Hypot        "hypot"         Elementwise 2 Same      D::FLOAT;
+    Erf          "erf"           Elementwise 1 Same      D::FLOAT;
+    // Rounding.
+    Floor        "floor"         Elementwise 1 Same      D::FLOAT;
+    Ceil         "ceil"          Elementwise 1 Same      D::FLOAT;
+    Trunc        "trunc"         Elementwise 1 Same      D::FLOAT;
+    Rint         "rint"          Elementwise 1 Same      D::INEXACT;
+    // Comparisons. Complex values order by real part, then imaginary part.
+    Equal        "equal"         Elementwise 2 Predicate D::ALL;
+    NotEqual     "not_equal"     Elementwise 2 Predicate D::ALL;
+    Less         "less"          Elementwise 2 Predicate D::ALL;
+    LessEqual    "less_equal"    Elementwise 2 Predicate D::ALL;
+    Greater      "greater"       Elementwise 2 Predicate D::ALL;
+    GreaterEqual "greater_equal" Elementwise 2 Predicate D::ALL;
+    // Logic on truth values.
+    LogicalAnd   "logical_and"   Elementwise 2 Predicate D::ALL;
+    LogicalOr    "logical_or"    Elementwise 2 Predicate D::ALL;
+    LogicalXor   "logical_xor"   Elementwise 2 Predicate D::ALL;
+    LogicalNot   "logical_not"   Elementwise 1 Predicate D::ALL;
+    // Bits; on bool they are logic.
+    BitwiseAnd   "bitwise_and"   Elementwise 2 Same      D::BITS;
+    BitwiseOr    "bitwise_or"    Elementwise 2 Same      D::BITS;
+    BitwiseXor   "bitwise_xor"   Elementwise 2 Same      D::BITS;
+    Invert       "invert"        Elementwise 1 Same      D::BITS;
+    LeftShift    "left_shift"    Elementwise 2 Same      D::INTEGER;
+    RightShift   "right_shift"   Elementwise 2 Same      D::INTEGER;
+    // Float classes.
+    Isnan        "isnan"         Elementwise 1 Predicate D::ALL;
+    Isinf        "isinf"         Elementwise 1 Predicate D::ALL;
+    Isfinite     "isfinite"      Elementwise 1 Predicate D::ALL;
+    Signbit      "signbit"       Elementwise 1 Predicate D::FLOAT;
+    // Complex parts.
+    Conjugate    "conjugate"     Elementwise 1 Same      D::NUMBER;
+    RealPart     "real"          Elementwise 1 Real      D::COMPLEX;
+    ImagPart     "imag"          Elementwise 1 Real      D::COMPLEX;
+    // Selection: `where(condition, a, b)`.
+    Where        "where"         Elementwise 3 Select    D::ALL;
+    // `range(start, step)`: start + i * step, i the index in C order of the output view.
+    Range        "range"         Generator   2 Same      D::NUMBER;
+    // Reductions. sum and prod of bool are any and all; min, max propagate NaN;
+    // arg-reductions take the first position, of a NaN if there is one.
+    Sum          "sum"           Reduction   1 Same      D::ALL;
+    Prod         "prod"          Reduction   1 Same      D::ALL;
+    Min          "min"           Reduction   1 Same      D::ALL;
+    Max          "max"           Reduction   1 Same      D::ALL;
+    Any          "any"           Reduction   1 Predicate D::ALL;
+    All          "all"           Reduction   1 Predicate D::ALL;
+    Argmin       "argmin"        Reduction   1 Position  D::ALL;
+    Argmax       "argmax"        Reduction   1 Position  D::ALL;
+    Cumsum       "cumsum"        Scan        1 Same      D::NUMBER;
+    Cumprod      "cumprod"       Scan        1 Same      D::NUMBER;
+    Matmul       "matmul"        Library     2 Same      D::ALL;
+}
+
+impl Op {
+    /// Name in the text form.
+    pub const fn name(self) -> &'static str {
+        self.info().name
+    }
+
+    /// What shape of computation it is.
+    pub const fn kind(self) -> OpKind {
+        self.info().kind
+    }
+
+    /// Number of inputs.
+    pub const fn arity(self) -> usize {
+        self.info().arity
+    }
+
+    /// The dtype that input `position` is converted to, for loop dtype `ty`.
+    pub const fn input_dtype(self, ty: DType, position: usize) -> DType {
+        match self.info().signature {
+            Signature::Select if position == 0 => DType::Bool,
+            Signature::Same | Signature::Predicate | Signature::Real | Signature::Select | Signature::Position => ty,
+        }
+    }
+
+    /// The dtype of the result, before it is converted to the output view's.
+    pub const fn output_dtype(self, ty: DType) -> DType {
+        match self.info().signature {
+            Signature::Same | Signature::Select => ty,
+            Signature::Predicate => DType::Bool,
+            Signature::Real => ty.real(),
+            Signature::Position => DType::I64,
+        }
+    }
+
+    /// The operation with this text name.
+    pub fn from_name(name: &str) -> Option<Op> {
+        Op::ALL.iter().copied().find(|op| op.name() == name)
+    }
+}

@@ -1,0 +1,115 @@
+//! Strided views of a base: where each element of an operand lies.
+
+use crate::{BaseId, DType};
+use smallvec::SmallVec;
+
+/// Extents or strides, outermost axis first; rank four and less stays inline.
+pub type Dims = SmallVec<[i64; 4]>;
+
+/// A window on a base. Offset and strides are in bytes, so that real parts, fields and
+/// re-typed windows are views like any other; strides may be zero or negative.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct View {
+    /// Which base of the program.
+    pub base: BaseId,
+    /// Element type.
+    pub dtype: DType,
+    /// Byte position of the element with all indices zero.
+    pub offset: i64,
+    /// Extents.
+    pub shape: Dims,
+    /// Byte distance between neighbours along each axis.
+    pub strides: Dims,
+}
+
+impl View {
+    /// A C-contiguous view of a whole base.
+    pub fn contiguous(base: BaseId, dtype: DType, shape: &[i64]) -> View {
+        View { base, dtype, offset: 0, shape: Dims::from_slice(shape), strides: c_strides(shape, dtype.size() as i64) }
+    }
+
+    /// Number of axes.
+    pub fn rank(&self) -> usize {
+        self.shape.len()
+    }
+
+    /// Number of elements.
+    pub fn size(&self) -> i64 {
+        self.shape.iter().product()
+    }
+
+    /// Bytes that the elements take (each counted once per index, broadcasts included).
+    pub fn nbytes(&self) -> i64 {
+        self.size() * self.dtype.size() as i64
+    }
+
+    /// Number of distinct elements: axes with stride zero count once.
+    pub fn unique_size(&self) -> i64 {
+        self.shape.iter().zip(&self.strides).map(|(&n, &s)| if s == 0 { n.min(1) } else { n }).product()
+    }
+
+    /// Half-open byte range `[low, high)` that the view touches; `None` when it is empty.
+    pub fn byte_range(&self) -> Option<(i64, i64)> {
+        let (mut low, mut high) = (self.offset, self.offset);
+        for (&n, &s) in self.shape.iter().zip(&self.strides) {
+            if n == 0 {
+                return None;
+            }
+            let reach = (n - 1) * s;
+            if reach < 0 {
+                low += reach;
+            } else {
+                high += reach;
+            }
+        }
+        Some((low, high + self.dtype.size() as i64))
+    }
+
+    /// Are the elements dense and in C order (axes of extent one do not matter)?
+    pub fn is_c_contiguous(&self) -> bool {
+        let mut expected = self.dtype.size() as i64;
+        for (&n, &s) in self.shape.iter().zip(&self.strides).rev() {
+            if n == 0 {
+                return true;
+            }
+            if n != 1 {
+                if s != expected {
+                    return false;
+                }
+                expected *= n;
+            }
+        }
+        true
+    }
+
+    /// The same window with another shape where axes of extent one are repeated, by NumPy's
+    /// broadcasting rule; `None` when the shapes do not fit.
+    pub fn broadcast_to(&self, shape: &[i64]) -> Option<View> {
+        let lead = shape.len().checked_sub(self.rank())?;
+        let mut strides = Dims::from_elem(0, shape.len());
+        for (axis, (&n, &s)) in self.shape.iter().zip(&self.strides).enumerate() {
+            if n == shape[lead + axis] {
+                strides[lead + axis] = s;
+            } else if n != 1 {
+                return None;
+            }
+        }
+        Some(View { base: self.base, dtype: self.dtype, offset: self.offset, shape: Dims::from_slice(shape), strides })
+    }
+
+    /// Byte offset of the element at a multi-index.
+    pub fn at(&self, index: &[i64]) -> i64 {
+        self.offset + index.iter().zip(&self.strides).map(|(i, s)| i * s).sum::<i64>()
+    }
+}
+
+/// Strides of a dense C-ordered array.
+pub fn c_strides(shape: &[i64], itemsize: i64) -> Dims {
+    let mut strides = Dims::from_elem(0, shape.len());
+    let mut step = itemsize;
+    for axis in (0..shape.len()).rev() {
+        strides[axis] = step;
+        step *= shape[axis].max(1);
+    }
+    strides
+}

@@ -1,0 +1,156 @@
+//! The kernel form: one loop nest with an elementwise body, stores, and reductions fused with
+//! their producers.
+//!
+//! A kernel is split in two. [`Kernel`] is its structure: operations, dtypes, number of loops,
+//! which loops are reduced, and for each operand and loop whether the stride is zero, one element
+//! or something else. It is the key of the parametric cache, and what engines compile.
+//! [`Geometry`] holds the numbers: extents, strides and offsets; literals are parameters too.
+//!
+//! Meaning. For each point of the iteration space, in any order: evaluate `body`, then perform the
+//! stores. All loads of a point come before its stores. The optimizer guarantees that an element
+//! stored by one point is loaded by no other point. Reductions fold the value over the reduced loops:
+//! - `Sum`/`Prod` of floats and complex follow NumPy's order over the loops as given (outermost
+//!   first): if the innermost loops are reduced, each maximal run of innermost reduced loops,
+//!   flattened, is summed by NumPy's pairwise scheme P (see the notes on NumPy's sums), and the runs of
+//!   one output element that outer reduced loops give are added one after the other; if the
+//!   innermost loop is kept, elements are added one after the other in loop order. `Prod` is sequential.
+//!   The loops are already in the memory order NumPy would use.
+//! - the others are order-free, except `Argmin`/`Argmax`, whose position counts the flattened
+//!   reduced loops as given.
+//! A reduction over an empty range stores the identity (sum 0, prod 1, any false, all true);
+//! min, max and arg-reductions over an empty range never reach a kernel.
+
+use numelt_ir::{DType, Dims, Op};
+use smallvec::SmallVec;
+
+/// Index of a node in [`Kernel::body`].
+pub type ValueId = u32;
+
+/// What is known at compile time about a stride.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum StrideClass {
+    /// Broadcast: the same element at each step.
+    Zero,
+    /// Neighbours in memory (the stride equals the element size).
+    Unit,
+    /// Any other stride, a parameter.
+    Any,
+}
+
+/// How a kernel uses an operand.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum ArgKind {
+    /// Memory that is read.
+    Load,
+    /// Memory that is written by a [`Store`].
+    Store,
+    /// Memory that holds a [`Reduction`]'s result; its strides are zero on reduced loops.
+    Reduced,
+    /// No memory: the integer `offset + sum(index * stride)` (generators); dtype i64,
+    /// strides and offset in units of one.
+    Index,
+}
+
+/// An operand of a kernel.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Arg {
+    /// Load, store, reduction result or index.
+    pub kind: ArgKind,
+    /// Element type in memory.
+    pub dtype: DType,
+    /// Stride class per loop, outermost first.
+    pub strides: SmallVec<[StrideClass; 4]>,
+}
+
+/// One value of the body, in static single assignment: operands are earlier nodes.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Node {
+    /// The element of a `Load` argument at this point; dtype of the argument.
+    Load(u32),
+    /// A literal: index into [`Kernel::params`].
+    Param(u32),
+    /// The value of an `Index` argument, an i64.
+    Index(u32),
+    /// Conversion with C rules, as NumPy's `astype`.
+    Cast(DType, ValueId),
+    /// An elementwise operation with its loop dtype; operands have exactly the dtypes that
+    /// `op.input_dtype(ty, i)` asks for, the value has `op.output_dtype(ty)`.
+    Op(Op, DType, SmallVec<[ValueId; 3]>),
+}
+
+/// Writes a value to a `Store` argument of the same dtype.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Store {
+    /// Index into [`Kernel::args`].
+    pub arg: u32,
+    /// What is written.
+    pub value: ValueId,
+}
+
+/// Folds a value over the reduced loops into a `Reduced` argument.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Reduction {
+    /// An operation of kind `Reduction`.
+    pub op: Op,
+    /// Its loop dtype: `value` has it, the fold runs in it. The result, of
+    /// `op.output_dtype(ty)`, is converted to the argument's dtype when stored.
+    pub ty: DType,
+    /// What is folded.
+    pub value: ValueId,
+    /// Index into [`Kernel::args`].
+    pub arg: u32,
+}
+
+/// Structure of a kernel; see the module's text for its meaning.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Kernel {
+    /// For each loop, outermost first: is it reduced? All kernels of rank zero have one loop of
+    /// extent one instead, so there is always an innermost loop.
+    pub reduced: SmallVec<[bool; 4]>,
+    /// Operands.
+    pub args: Vec<Arg>,
+    /// dtypes of the literals.
+    pub params: Vec<DType>,
+    /// Values.
+    pub body: Vec<Node>,
+    /// Elementwise results.
+    pub stores: Vec<Store>,
+    /// Folded results. A kernel with any has at least one reduced loop; without any, none.
+    pub reductions: Vec<Reduction>,
+}
+
+impl Kernel {
+    /// Number of loops.
+    pub fn rank(&self) -> usize {
+        self.reduced.len()
+    }
+
+    /// dtype of a value.
+    pub fn dtype_of(&self, value: ValueId) -> DType {
+        match &self.body[value as usize] {
+            Node::Load(arg) => self.args[*arg as usize].dtype,
+            Node::Param(param) => self.params[*param as usize],
+            Node::Index(_) => DType::I64,
+            Node::Cast(to, _) => *to,
+            Node::Op(op, ty, _) => op.output_dtype(*ty),
+        }
+    }
+}
+
+/// The numbers of one launch.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Geometry {
+    /// Extent of each loop, outermost first.
+    pub extents: Dims,
+    /// One per argument.
+    pub args: Vec<ArgGeometry>,
+}
+
+/// Where an argument lies in its base.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct ArgGeometry {
+    /// Byte offset of the point with all indices zero (for `Index`: the value there).
+    pub offset: i64,
+    /// Bytes per step of each loop (for `Index`: the value's increment).
+    pub strides: Dims,
+}

@@ -1,0 +1,1 @@
+//! numelt's Python front end: the compiled module `numelt._core`.

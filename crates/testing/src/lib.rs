@@ -1,0 +1,1 @@
+//! numelt's test tools: file tests, engine conformance, program generator, command line.
