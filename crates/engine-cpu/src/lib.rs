@@ -1,1 +1,5 @@
-//! numelt's CPU engine: blocked interpreter, LLVM tier, threads.
+//! numelt's CPU engine: blocked interpreter (tier 0), LLVM (tier 1), threads, folds, library calls.
+//!
+//! In: kernels and launches from the runtime. Out: memory written. Policy is not here.
+
+pub mod body;
