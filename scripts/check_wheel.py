@@ -1,0 +1,167 @@
+"""Check the wheel as a stranger would meet it: a clean environment, no LLVM, the oldest NumPy supported.
+
+Goes in: the folder that holds exactly one wheel. Comes out: exit status 0, or a message that says what
+is wrong. Checked are the wheel's tags and size, that every shared library it needs is inside it or part
+of any Linux system, and that a program that compiles kernels runs in a virtual environment that holds
+nothing but NumPy and the wheel. Where the kernel allows it, that program runs in a mount namespace in
+which the machine's LLVM is hidden; in any case it must not have mapped one.
+"""
+
+import argparse
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import venv
+import zipfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+LARGEST = 25_000_000
+OLDEST_NUMPY = "2.2.0"
+# What a Linux wheel may take from the system: the C and C++ runtimes, and zlib, as manylinux allows.
+SYSTEM = re.compile(
+    r"^(ld-linux.*|libc|libm|libdl|librt|libpthread|libutil|libgcc_s|libstdc\+\+|libz)\.so(\.\d+)*$"
+)
+HIDE = """
+set -e
+for place in /usr/lib/llvm-*; do
+  [ ! -d "$place" ] || mount -t tmpfs none "$place"
+done
+for library in /usr/lib/*/libLLVM* /usr/lib/libLLVM*; do
+  [ ! -f "$library" ] || mount --bind /dev/null "$library"
+done
+"""
+PROGRAM = """
+import sys
+import numpy as real
+import numelt as np
+
+x, y = np.linspace(0.0, 1.0, 300_000), np.linspace(1.0, 2.0, 300_000)
+z = np.sqrt(x * x + 2 * x * y + y * y) + np.exp(-x) * (x > 0.5)
+a, b = real.linspace(0.0, 1.0, 300_000), real.linspace(1.0, 2.0, 300_000)
+expected = real.sqrt(a * a + 2 * a * b + b * b) + real.exp(-a) * (a > 0.5)
+assert real.allclose(real.asarray(z), expected, rtol=1e-14, atol=0.0)
+assert abs(float(z.sum()) - float(expected.sum())) <= 1e-9
+with open("/proc/self/maps") as maps:
+    files = {line.split(None, 5)[5].strip() for line in maps if line.count("/")}
+assert not [f for f in files if "LLVM" in f or "llvm" in f], files
+print("numelt", np.__version__, "with NumPy", real.__version__, "on Python", sys.version.split()[0])
+"""
+
+
+class WheelError(Exception):
+    """The wheel is not fit to be given away."""
+
+
+def find_wheel(folder):
+    """Return the only wheel in `folder`, after a look at its tags and size."""
+    wheels = sorted(folder.glob("*.whl"))
+    if len(wheels) != 1:
+        raise WheelError(f"expected one wheel in {folder}, found {[w.name for w in wheels]}")
+    (wheel,) = wheels
+    if not re.match(r"^numelt-[^-]+-cp311-abi3-\w+\.whl$", wheel.name):
+        raise WheelError(f"{wheel.name}: not an abi3 wheel for CPython 3.11 and later")
+    size = wheel.stat().st_size
+    if size > LARGEST:
+        raise WheelError(f"{wheel.name}: {size} bytes, more than {LARGEST}")
+    print(f"{wheel.name}: {size / 1e6:.1f} MB")
+    return wheel
+
+
+def needed(library):
+    """Return the names of the shared libraries that an ELF file asks for."""
+    text = subprocess.run(["readelf", "-dW", str(library)], capture_output=True, text=True, check=True).stdout
+    return re.findall(r"\(NEEDED\)\s+Shared library: \[(.+?)\]", text)
+
+
+def check_libraries(wheel, folder):
+    """Unpack the wheel and see that each library it needs is inside, or on every Linux system."""
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(folder)
+        names = archive.namelist()
+    for member in ("numelt/py.typed", "numelt/__main__.py"):
+        if member not in names:
+            raise WheelError(f"{member} is missing")
+    libraries = {p.name: p for p in folder.rglob("*.so*") if p.read_bytes()[:4] == b"\x7fELF"}
+    if not any(name.startswith("_core.") for name in libraries):
+        raise WheelError("the compiled module numelt/_core is missing")
+    for name, path in libraries.items():
+        for wanted in needed(path):
+            if wanted not in libraries and not SYSTEM.match(wanted):
+                raise WheelError(f"{name} needs {wanted}, which is neither in the wheel nor on every system")
+        print(f"{name} needs {', '.join(needed(path))}")
+
+
+def install(wheel, folder):
+    """Make an environment with NumPy and the wheel only; returns its interpreter."""
+    venv.create(folder, with_pip=True)
+    python = folder / "bin" / "python"
+    command = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+    subprocess.run([*command, f"numpy=={OLDEST_NUMPY}", str(wheel)], check=True)
+    linked = subprocess.run(
+        ["ldd", *map(str, (folder / "lib").rglob("numelt/_core*.so"))],
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+    if "LLVM" in linked or "not found" in linked:
+        raise WheelError(f"ldd of the installed module:\n{linked}")
+    return python
+
+
+def hiding_prefix():
+    """Return the command that hides LLVM before it runs the rest, or an empty list if none can."""
+    for flags in (["--mount"], ["--mount", "--map-root-user"]):
+        prefix = ["unshare", *flags, "--propagation", "private", "sh", "-c", f'{HIDE}\nexec "$@"', "sh"]
+        if shutil.which("unshare") and subprocess.run([*prefix, "true"], capture_output=True).returncode == 0:
+            return prefix
+    return []
+
+
+def run_programs(python, folder):
+    """Run a small program and an example with the clean environment, kernels compiled at once."""
+    hide = hiding_prefix()
+    print(
+        "LLVM is hidden by a mount namespace"
+        if hide
+        else "no mount namespace here: only mapped files are checked"
+    )
+    environment = {"PATH": "/usr/bin:/bin", "HOME": str(folder), "NUMELT_JIT": "sync"}
+    environment["NUMELT_CACHE_DIR"] = str(folder / "cache")
+    example = shutil.copy(ROOT / "examples" / "game_of_life.py", folder)
+    for arguments in (
+        ["-c", PROGRAM],
+        ["-m", "numelt", example, "--size", "200", "--generations", "20"],
+    ):
+        subprocess.run([*hide, str(python), *arguments], cwd=folder, env=environment, check=True)
+
+
+def main():
+    """Check the wheel; returns the exit status."""
+    parser = argparse.ArgumentParser(description="Check the wheel in a clean environment without LLVM.")
+    parser.add_argument("folder", type=Path, help="folder with the one wheel")
+    options = parser.parse_args()
+    # An inherited import path would let the checkout stand in for the wheel.
+    for name in ("PYTHONPATH", "PYTHONHOME", "LD_LIBRARY_PATH"):
+        os.environ.pop(name, None)
+    with tempfile.TemporaryDirectory(prefix="numelt-wheel-") as name:
+        folder = Path(name)
+        try:
+            wheel = find_wheel(options.folder).resolve()
+            check_libraries(wheel, folder / "unpacked")
+            run_programs(install(wheel, folder / "venv"), folder)
+        except WheelError as error:
+            print(f"wheel check failed: {error}", file=sys.stderr)
+            return 1
+        except subprocess.CalledProcessError as error:
+            print(f"wheel check failed: {error}\n{error.stderr or ''}", file=sys.stderr)
+            return 1
+    print("the wheel works without LLVM")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
