@@ -1,10 +1,24 @@
 //! The optimizer: a recorded [`numelt_ir::Program`] in, a [`Plan`] of kernels and library calls out.
 //!
+//! [`plan`] runs the passes, partitions the program into blocks that may share a loop nest, and builds a
+//! kernel for each. [`explain`] shows every stage of that as text or as a graph.
+//!
 //! Not here: memory, pointers, engines, I/O, unsafe code.
 #![forbid(unsafe_code)]
 
+mod access;
+mod build;
+mod fuse;
 mod kernel;
+mod options;
+mod overlap;
+mod passes;
+mod pipeline;
 mod plan;
+mod verify;
 
 pub use kernel::{Arg, ArgGeometry, ArgKind, Geometry, Kernel, Node, Reduction, Store, StrideClass, ValueId};
+pub use options::{Fuse, Options};
+pub use pipeline::plan;
 pub use plan::{KernelStep, Plan, Step};
+pub use verify::verify_kernel;

@@ -1,0 +1,185 @@
+//! Who touches what: every view of a program interned, every instruction summarized for fusion.
+//!
+//! In: a program after the passes. Out: an [`AccessTable`].
+//! Axes of extent one say nothing about where elements lie, so views and domains are compared in
+//! canonical form, without them: `(n, 1)` and `(n,)` are the same iteration space.
+
+use crate::build::loops::demanded_order;
+use crate::overlap::overlaps;
+use numelt_ir::{Axes, BaseId, Dims, Instr, OpKind, Program, View};
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
+use std::cell::RefCell;
+
+/// Index of an interned view.
+pub(crate) type ViewId = u32;
+
+/// Loops in the order that a reduction's rounding or counting asks for.
+pub(crate) type LoopOrder = SmallVec<[u8; 4]>;
+
+/// How an instruction may be fused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Role {
+    /// Elementwise operations and generators.
+    Elementwise,
+    /// Reductions, with the reduced axes of the canonical domain.
+    Reduction(Axes),
+    /// Scans and library calls: never fused.
+    Alone,
+}
+
+/// An instruction as fusion sees it.
+#[derive(Debug, Clone)]
+pub(crate) struct InstrInfo {
+    pub role: Role,
+    /// Interned canonical domain.
+    pub domain: u32,
+    pub write: ViewId,
+    pub reads: SmallVec<[ViewId; 3]>,
+    /// The order its loops must have for its bits to be right, if it matters.
+    pub order: Option<LoopOrder>,
+    /// Upper bound of the nodes it adds to a kernel's body.
+    pub nodes: u32,
+}
+
+/// An interned view.
+#[derive(Debug, Clone)]
+pub(crate) struct ViewInfo {
+    /// Canonical form: no axes of extent one.
+    pub view: View,
+    /// Byte range.
+    pub low: i64,
+    pub high: i64,
+    /// Bytes of the distinct elements: the cost of accessing it once.
+    pub bytes: u64,
+}
+
+/// Views, instructions and bases of a program in the form that fusion works on.
+pub(crate) struct AccessTable {
+    pub views: Vec<ViewInfo>,
+    pub instrs: Vec<InstrInfo>,
+    /// Per base: how many operands of the program lie in it.
+    pub uses: Vec<u32>,
+    /// Per base: neither input nor output, so that it needs memory only between kernels.
+    pub inner: Vec<bool>,
+    /// Answers of overlap tests that were not settled by byte ranges.
+    tested: RefCell<FxHashMap<(ViewId, ViewId), bool>>,
+}
+
+impl AccessTable {
+    pub fn new(program: &Program) -> AccessTable {
+        let mut table = AccessTable {
+            views: Vec::with_capacity(program.instrs.len() * 2),
+            instrs: Vec::with_capacity(program.instrs.len()),
+            uses: vec![0; program.bases.len()],
+            inner: program.bases.iter().map(|b| !b.input && !b.output).collect(),
+            tested: RefCell::default(),
+        };
+        let mut interner = Interner::default();
+        for instr in &program.instrs {
+            let info = table.summarize(instr, &mut interner);
+            table.instrs.push(info);
+        }
+        table
+    }
+
+    fn summarize(&mut self, instr: &Instr, interner: &mut Interner) -> InstrInfo {
+        let domain = instr.domain();
+        let role = match instr.op.kind() {
+            OpKind::Elementwise | OpKind::Generator => Role::Elementwise,
+            OpKind::Reduction => Role::Reduction(canonical_axes(instr.axes, domain)),
+            OpKind::Scan | OpKind::Library => Role::Alone,
+        };
+        let mut reads = SmallVec::new();
+        for view in instr.reads() {
+            self.uses[view.base as usize] += 1;
+            reads.push(interner.view(view, &mut self.views));
+        }
+        self.uses[instr.out.base as usize] += 1;
+        InstrInfo {
+            role,
+            domain: interner.domain(domain),
+            write: interner.view(&instr.out, &mut self.views),
+            reads,
+            order: demanded_order(instr),
+            nodes: node_bound(instr),
+        }
+    }
+
+    /// Do two different interned views of one base share a byte?
+    pub fn overlap(&self, a: ViewId, b: ViewId) -> bool {
+        let (x, y) = (&self.views[a as usize], &self.views[b as usize]);
+        if x.low >= y.high || y.low >= x.high {
+            return false;
+        }
+        if x.view.offset == y.view.offset {
+            return true;
+        }
+        *self.tested.borrow_mut().entry((a.min(b), a.max(b))).or_insert_with(|| overlaps(&x.view, &y.view))
+    }
+
+    /// Base of an interned view.
+    pub fn base(&self, view: ViewId) -> BaseId {
+        self.views[view as usize].view.base
+    }
+}
+
+#[derive(Default)]
+struct Interner {
+    views: FxHashMap<View, ViewId>,
+    domains: FxHashMap<Dims, u32>,
+}
+
+impl Interner {
+    fn view(&mut self, view: &View, infos: &mut Vec<ViewInfo>) -> ViewId {
+        let canonical = canonical(view);
+        if let Some(&id) = self.views.get(&canonical) {
+            return id;
+        }
+        let id = infos.len() as ViewId;
+        let (low, high) = canonical.byte_range().unwrap_or((0, 0));
+        let bytes = canonical.unique_size() as u64 * canonical.dtype.size() as u64;
+        infos.push(ViewInfo { view: canonical.clone(), low, high, bytes });
+        self.views.insert(canonical, id);
+        id
+    }
+
+    fn domain(&mut self, shape: &[i64]) -> u32 {
+        let canonical: Dims = shape.iter().copied().filter(|&n| n != 1).collect();
+        let next = self.domains.len() as u32;
+        *self.domains.entry(canonical).or_insert(next)
+    }
+}
+
+/// The view without its axes of extent one.
+pub(crate) fn canonical(view: &View) -> View {
+    let mut out =
+        View { base: view.base, dtype: view.dtype, offset: view.offset, shape: Dims::new(), strides: Dims::new() };
+    for (&n, &s) in view.shape.iter().zip(&view.strides) {
+        if n != 1 {
+            out.shape.push(n);
+            out.strides.push(s);
+        }
+    }
+    out
+}
+
+/// The members of `axes` whose extent is not one, renumbered to the canonical shape.
+pub(crate) fn canonical_axes(axes: Axes, shape: &[i64]) -> Axes {
+    let mut out = Axes::default();
+    let mut position = 0;
+    for (axis, &n) in shape.iter().enumerate() {
+        if n != 1 {
+            if axes.contains(axis) {
+                out = out.with(position);
+            }
+            position += 1;
+        }
+    }
+    out
+}
+
+/// The operation, a cast per input and one of the result; a range takes four nodes.
+fn node_bound(instr: &Instr) -> u32 {
+    2 + 2 * instr.ins.len() as u32
+}

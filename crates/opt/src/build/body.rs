@@ -1,0 +1,203 @@
+//! The body of a kernel: instructions of one block turned into values.
+//!
+//! In: a program and the instructions of a block. Out: nodes in static single assignment, the
+//! operands they load, and what is stored and folded.
+//! A view stored in the block and read later is a value, not a load; equal nodes exist once, which is
+//! safe because every operation is pure.
+
+use crate::access::{AccessTable, ViewId};
+use crate::{ArgKind, Node, ValueId};
+use numelt_ir::{BaseId, ConstId, DType, Instr, Op, OpKind, Operand, Program, View, c_strides};
+use rustc_hash::FxHashMap;
+use smallvec::{SmallVec, smallvec};
+
+/// An operand of the kernel before its loops are settled; `view` gives base, offset, shape and strides.
+#[derive(Debug, Clone)]
+pub(super) struct Slot {
+    pub kind: ArgKind,
+    pub view: View,
+}
+
+/// A fold before its operand is numbered.
+#[derive(Debug, Clone)]
+pub(super) struct Fold {
+    pub op: Op,
+    pub ty: DType,
+    pub value: ValueId,
+    pub out: View,
+}
+
+/// Values, loads, stores and folds of a block.
+#[derive(Default)]
+pub(super) struct Body {
+    pub nodes: Vec<Node>,
+    pub loads: Vec<Slot>,
+    pub params: Vec<ConstId>,
+    /// Last value of each written view, in order of the first write.
+    pub stored: Vec<(ViewId, View, ValueId)>,
+    pub folds: Vec<Fold>,
+    dtypes: Vec<DType>,
+    known: FxHashMap<Node, ValueId>,
+    current: FxHashMap<ViewId, ValueId>,
+}
+
+impl Body {
+    /// Evaluates the instructions in order.
+    pub fn new(program: &Program, table: &AccessTable, instrs: &[u32]) -> Body {
+        let mut body = Body::default();
+        for &i in instrs {
+            body.append(program, table, i as usize);
+        }
+        body
+    }
+
+    fn append(&mut self, program: &Program, table: &AccessTable, index: usize) {
+        let (instr, info) = (&program.instrs[index], &table.instrs[index]);
+        let mut reads = info.reads.iter();
+        let mut inputs: SmallVec<[ValueId; 3]> = SmallVec::new();
+        for (position, operand) in instr.ins.iter().enumerate() {
+            let value = match operand {
+                Operand::View(view) => self.read(*reads.next().expect("one id per view"), view),
+                Operand::Const(id) => self.param(*id, program.consts[*id as usize].dtype()),
+            };
+            inputs.push(self.cast(value, instr.op.input_dtype(instr.ty, position)));
+        }
+        match instr.op.kind() {
+            OpKind::Reduction => {
+                let out = instr.out.clone();
+                self.folds.push(Fold { op: instr.op, ty: instr.ty, value: inputs[0], out });
+            }
+            OpKind::Elementwise => {
+                let value = match instr.op {
+                    Op::Copy => inputs[0],
+                    op => self.node(Node::Op(op, instr.ty, inputs), op.output_dtype(instr.ty)),
+                };
+                self.write(info.write, instr, value);
+            }
+            OpKind::Generator => {
+                let value = self.range(instr, &inputs);
+                self.write(info.write, instr, value);
+            }
+            OpKind::Scan | OpKind::Library => unreachable!("calls have no body"),
+        }
+    }
+
+    fn read(&mut self, id: ViewId, view: &View) -> ValueId {
+        if let Some(&value) = self.current.get(&id) {
+            return value;
+        }
+        let arg = self.loads.len() as u32;
+        self.loads.push(Slot { kind: ArgKind::Load, view: view.clone() });
+        let value = self.node(Node::Load(arg), view.dtype);
+        self.current.insert(id, value);
+        value
+    }
+
+    fn write(&mut self, id: ViewId, instr: &Instr, value: ValueId) {
+        let value = self.cast(value, instr.out.dtype);
+        self.current.insert(id, value);
+        match self.stored.iter_mut().find(|(seen, ..)| *seen == id) {
+            Some(store) => store.2 = value,
+            None => self.stored.push((id, instr.out.clone(), value)),
+        }
+    }
+
+    /// `start + index * step` in the loop dtype, the index in C order of the instruction's own output.
+    fn range(&mut self, instr: &Instr, inputs: &[ValueId]) -> ValueId {
+        let mut view = View::contiguous(0, DType::I64, &instr.out.shape);
+        view.strides = c_strides(&instr.out.shape, 1);
+        let seen = self.loads.iter().position(|a| a.kind == ArgKind::Index && a.view == view);
+        let arg = seen.unwrap_or_else(|| {
+            self.loads.push(Slot { kind: ArgKind::Index, view });
+            self.loads.len() - 1
+        });
+        let index = self.node(Node::Index(arg as u32), DType::I64);
+        let index = self.cast(index, instr.ty);
+        let moved = self.node(Node::Op(Op::Multiply, instr.ty, smallvec![index, inputs[1]]), instr.ty);
+        self.node(Node::Op(Op::Add, instr.ty, smallvec![inputs[0], moved]), instr.ty)
+    }
+
+    fn param(&mut self, id: ConstId, dtype: DType) -> ValueId {
+        let position = self.params.iter().position(|&p| p == id).unwrap_or_else(|| {
+            self.params.push(id);
+            self.params.len() - 1
+        });
+        self.node(Node::Param(position as u32), dtype)
+    }
+
+    fn cast(&mut self, value: ValueId, dtype: DType) -> ValueId {
+        if self.dtypes[value as usize] == dtype { value } else { self.node(Node::Cast(dtype, value), dtype) }
+    }
+
+    fn node(&mut self, node: Node, dtype: DType) -> ValueId {
+        if let Some(&value) = self.known.get(&node) {
+            return value;
+        }
+        let value = self.nodes.len() as ValueId;
+        self.nodes.push(node.clone());
+        self.dtypes.push(dtype);
+        self.known.insert(node, value);
+        value
+    }
+
+    /// Forgets stores to contracted bases, then every value, load and literal that nothing needs.
+    pub fn finish(&mut self, contracted: impl Fn(BaseId) -> bool) {
+        self.stored.retain(|(_, view, _)| !contracted(view.base));
+        let mut needed = vec![false; self.nodes.len()];
+        self.stored.iter().map(|s| s.2).chain(self.folds.iter().map(|f| f.value)).for_each(|v| needed[v as usize] = true);
+        for value in (0..self.nodes.len()).rev() {
+            if needed[value] {
+                match &self.nodes[value] {
+                    Node::Cast(_, v) => needed[*v as usize] = true,
+                    Node::Op(_, _, vs) => vs.iter().for_each(|&v| needed[v as usize] = true),
+                    Node::Load(_) | Node::Param(_) | Node::Index(_) => {}
+                }
+            }
+        }
+        self.renumber(&needed);
+    }
+
+    fn renumber(&mut self, needed: &[bool]) {
+        let mut loads = Renumber::new(self.loads.len());
+        let mut params = Renumber::new(self.params.len());
+        let mut values = Renumber::new(needed.len());
+        for (value, node) in std::mem::take(&mut self.nodes).into_iter().enumerate() {
+            if !needed[value] {
+                continue;
+            }
+            values.visit(value as u32);
+            self.nodes.push(match node {
+                Node::Load(arg) => Node::Load(loads.visit(arg)),
+                Node::Index(arg) => Node::Index(loads.visit(arg)),
+                Node::Param(param) => Node::Param(params.visit(param)),
+                Node::Cast(to, v) => Node::Cast(to, values.visit(v)),
+                Node::Op(op, ty, vs) => Node::Op(op, ty, vs.into_iter().map(|v| values.visit(v)).collect()),
+            });
+        }
+        self.loads = loads.order.iter().map(|&a| self.loads[a as usize].clone()).collect();
+        self.params = params.order.iter().map(|&p| self.params[p as usize]).collect();
+        self.stored.iter_mut().for_each(|s| s.2 = values.visit(s.2));
+        self.folds.iter_mut().for_each(|f| f.value = values.visit(f.value));
+    }
+}
+
+/// Numbers things by first visit.
+struct Renumber {
+    number: Vec<u32>,
+    order: Vec<u32>,
+}
+
+impl Renumber {
+    fn new(len: usize) -> Renumber {
+        Renumber { number: vec![u32::MAX; len], order: Vec::new() }
+    }
+
+    fn visit(&mut self, old: u32) -> u32 {
+        let number = &mut self.number[old as usize];
+        if *number == u32::MAX {
+            *number = self.order.len() as u32;
+            self.order.push(old);
+        }
+        *number
+    }
+}

@@ -1,0 +1,215 @@
+//! The loops of a kernel: their order, direction and number.
+//!
+//! In: extents, reduced flags and the strides of every operand along the axes of the domain.
+//! Out: the loops outermost first, collapsed, with at least one of them.
+//! Order matters for bits only where a reduction rounds or counts; [`demanded_order`] says when, and
+//! only then is the memory order of the reduced array binding.
+
+use crate::access::LoopOrder;
+use numelt_ir::{Dims, Instr, Op, OpKind, Operand};
+use smallvec::SmallVec;
+
+/// Does the result of the reduction depend on the order of the fold?
+pub(crate) fn is_order_sensitive(instr: &Instr) -> bool {
+    match instr.op {
+        Op::Sum | Op::Prod => instr.ty.is_float() || instr.ty.is_complex(),
+        Op::Argmin | Op::Argmax => true,
+        _ => false,
+    }
+}
+
+/// The loop order (axes of the canonical domain, outermost first) that the instruction needs: the
+/// memory order of its input for float sums and products, as NumPy walks it; logical order for
+/// arg-reductions over several axes. `None` where any order gives the same bits.
+pub(crate) fn demanded_order(instr: &Instr) -> Option<LoopOrder> {
+    if instr.op.kind() != OpKind::Reduction || !is_order_sensitive(instr) {
+        return None;
+    }
+    let Some(Operand::View(view)) = instr.ins.first() else { return None };
+    let axes: SmallVec<[usize; 4]> = (0..view.rank()).filter(|&a| view.shape[a] != 1).collect();
+    let reduced = axes.iter().filter(|&&a| instr.axes.contains(a)).count();
+    if axes.len() < 2 || reduced == 0 {
+        return None;
+    }
+    match instr.op {
+        Op::Argmin | Op::Argmax if reduced == 1 => None,
+        Op::Argmin | Op::Argmax => Some((0..axes.len() as u8).collect()),
+        _ => {
+            let strides: Dims = axes.iter().map(|&a| view.strides[a]).collect();
+            Some(memory_order(axes.len(), &[&strides]))
+        }
+    }
+}
+
+/// Axes by descending absolute stride, outermost first. The first operand that moves along both axes
+/// decides about a pair; pairs that no operand decides, and ties, keep their logical order. For one
+/// operand this is the order in which NumPy's iterator walks it: an insertion sort from the
+/// innermost axis outwards, where undecided pairs are stepped over.
+pub(crate) fn memory_order(rank: usize, operands: &[&[i64]]) -> LoopOrder {
+    let mut inner_first: LoopOrder = (0..rank as u8).rev().collect();
+    for at in 1..rank {
+        let axis = inner_first[at] as usize;
+        let mut target = at;
+        for below in (0..at).rev() {
+            match belongs_inside(axis, inner_first[below] as usize, operands) {
+                Some(true) => target = below,
+                Some(false) => break,
+                None => {}
+            }
+        }
+        inner_first[target..=at].rotate_right(1);
+    }
+    inner_first.reverse();
+    inner_first
+}
+
+fn belongs_inside(axis: usize, other: usize, operands: &[&[i64]]) -> Option<bool> {
+    operands
+        .iter()
+        .map(|strides| (strides[axis].abs(), strides[other].abs()))
+        .find(|&(s, t)| s != 0 && t != 0)
+        .map(|(s, t)| s < t)
+}
+
+/// Loops in the making: one row of strides per operand.
+pub(crate) struct Nest {
+    pub extents: Dims,
+    pub reduced: SmallVec<[bool; 4]>,
+    pub operands: Vec<Walk>,
+}
+
+/// How one operand moves through the loops.
+#[derive(Debug, Clone)]
+pub(crate) struct Walk {
+    pub offset: i64,
+    pub strides: Dims,
+}
+
+impl Nest {
+    /// Puts the loops in `order`.
+    pub fn permute(&mut self, order: &[u8]) {
+        let pick = |old: &Dims| -> Dims { order.iter().map(|&a| old[a as usize]).collect() };
+        self.extents = pick(&self.extents);
+        self.reduced = order.iter().map(|&a| self.reduced[a as usize]).collect();
+        for walk in &mut self.operands {
+            walk.strides = pick(&walk.strides);
+        }
+    }
+
+    /// Turns kept loops that more operands walk backwards than forwards. Reduced loops stay as they are:
+    /// NumPy does not turn them when it makes the result.
+    pub fn flip(&mut self) {
+        for axis in 0..self.extents.len() {
+            if self.reduced[axis] {
+                continue;
+            }
+            let balance: i64 = self.operands.iter().map(|w| w.strides[axis].signum()).sum();
+            if balance < 0 {
+                for walk in &mut self.operands {
+                    walk.offset += walk.strides[axis] * (self.extents[axis] - 1);
+                    walk.strides[axis] = -walk.strides[axis];
+                }
+            }
+        }
+    }
+
+    /// Joins neighbouring loops that every operand walks as one.
+    pub fn collapse(&mut self) {
+        let mut axis = 1;
+        while axis < self.extents.len() {
+            let inner = self.extents[axis];
+            let joined = self.reduced[axis - 1] == self.reduced[axis]
+                && self.operands.iter().all(|w| w.strides[axis - 1] == w.strides[axis] * inner);
+            if joined {
+                self.extents[axis] *= self.extents[axis - 1];
+                self.extents.remove(axis - 1);
+                self.reduced.remove(axis - 1);
+                for walk in &mut self.operands {
+                    walk.strides.remove(axis - 1);
+                }
+            } else {
+                axis += 1;
+            }
+        }
+    }
+
+    /// Adds the loop of extent one that kernels without loops, and reductions without
+    /// a reduced loop, still need. It is outermost, so that it does not get between
+    /// the innermost loop and vector code.
+    pub fn ensure_loop(&mut self, reduces: bool) {
+        if self.extents.is_empty() || (reduces && !self.reduced.contains(&true)) {
+            self.extents.insert(0, 1);
+            self.reduced.insert(0, reduces);
+            for walk in &mut self.operands {
+                walk.strides.insert(0, 0);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn order(strides: &[i64]) -> Vec<u8> {
+        memory_order(strides.len(), &[strides]).to_vec()
+    }
+
+    #[test]
+    fn memory_order_sorts_by_stride() {
+        assert_eq!(order(&[80, 8]), [0, 1]);
+        assert_eq!(order(&[8, 80]), [1, 0]);
+        assert_eq!(order(&[8, -80, 800]), [2, 1, 0]);
+        assert_eq!(order(&[8, 0, 800]), [1, 2, 0]);
+        assert_eq!(order(&[8, 8]), [0, 1]);
+        assert_eq!(memory_order(2, &[&[0, 8], &[8, 80]]).to_vec(), [1, 0]);
+    }
+
+    fn nest(extents: &[i64], rows: &[(i64, &[i64])]) -> Nest {
+        Nest {
+            extents: Dims::from_slice(extents),
+            reduced: extents.iter().map(|_| false).collect(),
+            operands: rows.iter().map(|&(offset, s)| Walk { offset, strides: Dims::from_slice(s) }).collect(),
+        }
+    }
+
+    #[test]
+    fn contiguous_loops_collapse() {
+        let mut n = nest(&[3, 4, 5], &[(0, &[160, 40, 8]), (0, &[0, 40, 8])]);
+        n.collapse();
+        assert_eq!(n.extents.to_vec(), [3, 20]);
+        assert_eq!(n.operands[0].strides.to_vec(), [160, 8]);
+        let mut n = nest(&[3, 4, 5], &[(0, &[160, 40, 8])]);
+        n.collapse();
+        assert_eq!(n.extents.to_vec(), [60]);
+        assert_eq!(n.operands[0].strides.to_vec(), [8]);
+    }
+
+    #[test]
+    fn reduced_and_kept_loops_stay_apart() {
+        let mut n = nest(&[3, 4], &[(0, &[32, 8]), (0, &[0, 0])]);
+        n.reduced = SmallVec::from_slice(&[false, true]);
+        n.collapse();
+        assert_eq!(n.extents.to_vec(), [3, 4]);
+    }
+
+    #[test]
+    fn backward_loops_turn() {
+        let mut n = nest(&[10], &[(72, &[-8]), (0, &[-16]), (0, &[8])]);
+        n.flip();
+        assert_eq!(n.operands[0].offset, 0);
+        assert_eq!(n.operands[0].strides[0], 8);
+        assert_eq!(n.operands[2].offset, 72);
+        assert_eq!(n.operands[2].strides[0], -8);
+    }
+
+    #[test]
+    fn there_is_always_a_loop() {
+        let mut n = nest(&[], &[(0, &[])]);
+        n.ensure_loop(true);
+        assert_eq!((n.extents.to_vec(), n.reduced.to_vec()), (vec![1], vec![true]));
+        let mut n = nest(&[7], &[(0, &[8])]);
+        n.ensure_loop(true);
+        assert_eq!((n.extents.to_vec(), n.reduced.to_vec()), (vec![1, 7], vec![true, false]));
+    }
+}

@@ -1,0 +1,176 @@
+//! Blocks of instructions become kernels.
+//!
+//! In: a program, its access table and one block of the partition. Out: a [`KernelStep`].
+//! The order of work: values first (what is loaded, computed, stored), then contraction (what need not
+//! be stored after all), then the loops, because which operands are left decides what collapses.
+
+mod body;
+pub(crate) mod loops;
+
+use crate::access::AccessTable;
+use crate::fuse::cost;
+use crate::fuse::legality::Block;
+use crate::{Arg, ArgGeometry, ArgKind, Geometry, Kernel, KernelStep, Reduction, Store, StrideClass};
+use body::{Body, Slot};
+use loops::{Nest, Walk, memory_order};
+use numelt_ir::{BaseId, Dims, Op, OpKind, Program};
+use rustc_hash::FxHashSet;
+use smallvec::SmallVec;
+use std::sync::Arc;
+
+/// Kernels of one plan, each structure once.
+#[derive(Default)]
+pub(crate) struct KernelSet(FxHashSet<Arc<Kernel>>);
+
+impl KernelSet {
+    fn share(&mut self, kernel: Kernel) -> Arc<Kernel> {
+        if let Some(known) = self.0.get(&kernel) {
+            return known.clone();
+        }
+        let kernel = Arc::new(kernel);
+        self.0.insert(kernel.clone());
+        kernel
+    }
+}
+
+/// Bases that live and die inside the block, so that they need no memory.
+pub(crate) fn contracted_bases(table: &AccessTable, block: &Block) -> SmallVec<[BaseId; 8]> {
+    block
+        .accesses
+        .chunk_by(|a, b| a.base == b.base)
+        .filter(|run| cost::is_contracted(table, run.iter().copied()))
+        .map(|run| run[0].base)
+        .collect()
+}
+
+/// The kernel of a block; `None` where nothing is left to store or fold.
+pub(crate) fn kernel(
+    program: &Program,
+    table: &AccessTable,
+    block: &Block,
+    kernels: &mut KernelSet,
+) -> Option<KernelStep> {
+    let contracted = contracted_bases(table, block);
+    let mut body = Body::new(program, table, &block.instrs);
+    body.finish(|base| contracted.contains(&base));
+    if body.stored.is_empty() && body.folds.is_empty() {
+        return None;
+    }
+    let slots = slots(&body);
+    let mut nest = nest(program, block, &slots);
+    let order = block.order.clone().unwrap_or_else(|| preferred_order(&nest, &slots));
+    nest.permute(&order);
+    nest.flip();
+    nest.collapse();
+    nest.ensure_loop(!body.folds.is_empty());
+    let bases = slots.iter().map(|s| if s.kind == ArgKind::Index { 0 } else { s.view.base }).collect();
+    let params = body.params.clone();
+    let (kernel, geometry) = finish(program, body, &slots, nest);
+    Some(KernelStep {
+        kernel: kernels.share(kernel),
+        geometry,
+        bases,
+        params,
+        instrs: block.instrs.iter().map(|&i| i as usize).collect(),
+    })
+}
+
+/// Operands: loads and indices by first use, then stores, then folds.
+fn slots(body: &Body) -> Vec<Slot> {
+    let stores = body.stored.iter().map(|(_, view, _)| Slot { kind: ArgKind::Store, view: view.clone() });
+    let folds = body.folds.iter().map(|f| Slot { kind: ArgKind::Reduced, view: f.out.clone() });
+    body.loads.iter().cloned().chain(stores).chain(folds).collect()
+}
+
+/// The loops as the instructions have them, without axes of extent one.
+///
+/// A slot's view may come from another instruction of the block than the domain does, with axes of
+/// extent one elsewhere; only a reduction's result has fewer axes left than the domain.
+fn nest(program: &Program, block: &Block, slots: &[Slot]) -> Nest {
+    let first = &program.instrs[block.instrs[0] as usize];
+    let extents: Dims = first.domain().iter().copied().filter(|&n| n != 1).collect();
+    let reduced: SmallVec<[bool; 4]> =
+        (0..extents.len()).map(|axis| block.reduced.is_some_and(|r| r.contains(axis))).collect();
+    let operands = slots
+        .iter()
+        .map(|slot| {
+            let mut own = slot.view.shape.iter().zip(&slot.view.strides).filter(|&(&n, _)| n != 1).map(|(_, &s)| s);
+            let strides = reduced
+                .iter()
+                .map(|&folded| {
+                    if folded && slot.kind == ArgKind::Reduced { 0 } else { own.next().expect("the domain's axes") }
+                })
+                .collect();
+            Walk { offset: slot.view.offset, strides }
+        })
+        .collect();
+    Nest { extents, reduced, operands }
+}
+
+/// The order that runs along memory: of the stores if there are any, else of the loads.
+fn preferred_order(nest: &Nest, slots: &[Slot]) -> SmallVec<[u8; 4]> {
+    let rank = nest.extents.len();
+    if rank < 2 {
+        return (0..rank as u8).collect();
+    }
+    let reduces = nest.reduced.contains(&true);
+    let leading = if reduces { ArgKind::Load } else { ArgKind::Store };
+    let of = |wanted: bool| {
+        slots.iter().zip(&nest.operands).filter(move |(s, _)| (s.kind == leading) == wanted).map(|(_, w)| &w.strides[..])
+    };
+    let operands: SmallVec<[&[i64]; 8]> = of(true).chain(of(false)).collect();
+    memory_order(rank, &operands)
+}
+
+fn finish(program: &Program, body: Body, slots: &[Slot], nest: Nest) -> (Kernel, Geometry) {
+    let innermost = nest.extents.len() - 1;
+    let args = slots.iter().zip(&nest.operands).map(|(slot, walk)| {
+        let unit = if slot.kind == ArgKind::Index { 1 } else { slot.view.dtype.size() as i64 };
+        let strides = walk.strides.iter().enumerate().map(|(axis, &s)| stride_class(s, unit, axis == innermost));
+        Arg { kind: slot.kind, dtype: slot.view.dtype, strides: strides.collect() }
+    });
+    let first_store = body.loads.len() as u32;
+    let first_fold = first_store + body.stored.len() as u32;
+    let kernel = Kernel {
+        reduced: nest.reduced.clone(),
+        args: args.collect(),
+        params: body.params.iter().map(|&c| program.consts[c as usize].dtype()).collect(),
+        stores: (first_store..).zip(&body.stored).map(|(arg, s)| Store { arg, value: s.2 }).collect(),
+        reductions: (first_fold..)
+            .zip(&body.folds)
+            .map(|(arg, f)| Reduction { op: f.op, ty: f.ty, value: f.value, arg })
+            .collect(),
+        body: body.nodes,
+    };
+    let args = nest.operands.into_iter().map(|w| ArgGeometry { offset: w.offset, strides: w.strides }).collect();
+    (kernel, Geometry { extents: nest.extents, args })
+}
+
+/// Only the innermost loop tells neighbours from other strides: outer loops step rarely, and the
+/// fewer classes, the more geometries share a compiled kernel.
+fn stride_class(stride: i64, unit: i64, innermost: bool) -> StrideClass {
+    match stride {
+        0 => StrideClass::Zero,
+        s if innermost && s == unit => StrideClass::Unit,
+        _ => StrideClass::Any,
+    }
+}
+
+/// Bytes that a kernel reads and writes, each operand once.
+pub(crate) fn bytes_moved(step: &KernelStep) -> u64 {
+    let bytes = |(arg, place): (&Arg, &ArgGeometry)| -> u64 {
+        if arg.kind == ArgKind::Index {
+            return 0;
+        }
+        let moving = step.geometry.extents.iter().zip(&place.strides).filter(|&(_, &s)| s != 0);
+        moving.map(|(&n, _)| n as u64).product::<u64>() * arg.dtype.size() as u64
+    };
+    step.kernel.args.iter().zip(&step.geometry.args).map(bytes).sum()
+}
+
+/// Bytes that a call reads and writes.
+pub(crate) fn call_bytes(program: &Program, index: usize) -> u64 {
+    let instr = &program.instrs[index];
+    debug_assert!(matches!(instr.op.kind(), OpKind::Scan | OpKind::Library), "{}", Op::name(instr.op));
+    instr.reads().chain([&instr.out]).map(|v| v.unique_size() as u64 * v.dtype.size() as u64).sum()
+}

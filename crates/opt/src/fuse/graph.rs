@@ -1,0 +1,141 @@
+//! The dependency graph: which instruction must stay before which, from exact hazards between views.
+//!
+//! In: an access table. Out: for each instruction its predecessors and successors.
+//! Read after write, write after read and write after write are edges wherever two views share a byte; edges that
+//! follow from others through an identical view are left out. Per base the graph keeps one
+//! [`Group`] per distinct view, so that a scalar read 40,000 times costs a list, not a square. A base seen
+//! through many views is bounded too: the oldest groups retire behind one instruction that waits for all of them.
+
+use super::legality::Block;
+use crate::access::{AccessTable, ViewId};
+use smallvec::SmallVec;
+
+/// Instructions, few.
+pub(crate) type Indices = SmallVec<[u32; 4]>;
+
+/// Groups per base before the older half retires.
+const MAX_GROUPS: usize = 128;
+
+/// Dependencies between instructions; every edge goes from a lower to a higher index.
+pub(crate) struct Graph {
+    pub preds: Vec<Indices>,
+    pub succs: Vec<Indices>,
+}
+
+/// The accesses to one view that later instructions may have to wait for.
+struct Group {
+    view: ViewId,
+    /// Last instruction that wrote this view.
+    writer: Option<u32>,
+    /// Instructions that read it since.
+    readers: Indices,
+}
+
+/// What is known about one base.
+#[derive(Default)]
+struct History {
+    groups: Vec<Group>,
+    /// Stands for retired groups: every later access waits for it, whatever its view.
+    barrier: Option<u32>,
+}
+
+impl Graph {
+    pub fn new(table: &AccessTable) -> Graph {
+        let count = table.instrs.len();
+        let mut graph = Graph { preds: vec![Indices::new(); count], succs: vec![Indices::new(); count] };
+        let mut histories: Vec<History> = Vec::new();
+        histories.resize_with(table.uses.len(), History::default);
+        for (index, info) in table.instrs.iter().enumerate() {
+            let index = index as u32;
+            let mut waits = Indices::new();
+            for &view in &info.reads {
+                histories[table.base(view) as usize].read(table, index, view, &mut waits);
+            }
+            histories[table.base(info.write) as usize].write(table, index, info.write, &mut waits);
+            waits.sort_unstable();
+            waits.dedup();
+            waits.retain(|w| *w != index);
+            for &w in &waits {
+                graph.succs[w as usize].push(index);
+            }
+            graph.preds[index as usize] = waits;
+        }
+        graph
+    }
+
+    /// Is the partition a partition, in an order that respects every edge?
+    pub fn check(&self, blocks: &[Block]) -> Result<(), String> {
+        let mut position = vec![usize::MAX; self.preds.len()];
+        for (at, block) in blocks.iter().enumerate() {
+            for &i in &block.instrs {
+                if std::mem::replace(&mut position[i as usize], at) != usize::MAX {
+                    return Err(format!("instruction {i} is in two blocks"));
+                }
+            }
+        }
+        for (i, waits) in self.preds.iter().enumerate() {
+            if position[i] == usize::MAX {
+                return Err(format!("instruction {i} is in no block"));
+            }
+            if let Some(w) = waits.iter().find(|&&w| position[w as usize] > position[i]) {
+                return Err(format!("instruction {i} runs before {w}, which it needs"));
+            }
+        }
+        Ok(())
+    }
+}
+
+impl History {
+    fn read(&mut self, table: &AccessTable, index: u32, view: ViewId, waits: &mut Indices) {
+        waits.extend(self.barrier);
+        let mut own = None;
+        for (at, group) in self.groups.iter().enumerate() {
+            if group.view == view {
+                own = Some(at);
+                waits.extend(group.writer);
+            } else if group.writer.is_some() && table.overlap(group.view, view) {
+                waits.extend(group.writer);
+            }
+        }
+        let at = own.unwrap_or_else(|| self.open(view, index, waits));
+        let readers = &mut self.groups[at].readers;
+        if readers.last() != Some(&index) {
+            readers.push(index);
+        }
+    }
+
+    fn write(&mut self, table: &AccessTable, index: u32, view: ViewId, waits: &mut Indices) {
+        waits.extend(self.barrier);
+        let mut own = None;
+        for (at, group) in self.groups.iter_mut().enumerate() {
+            let same = group.view == view;
+            if same {
+                own = Some(at);
+            }
+            if same || table.overlap(group.view, view) {
+                // Readers already wait for the writer.
+                if group.readers.is_empty() || group.readers[..] == [index] {
+                    waits.extend(group.writer);
+                }
+                waits.extend(group.readers.iter().copied());
+            }
+        }
+        let at = own.unwrap_or_else(|| self.open(view, index, waits));
+        let group = &mut self.groups[at];
+        group.writer = Some(index);
+        group.readers.clear();
+    }
+
+    /// Starts a group for a view not seen yet.
+    fn open(&mut self, view: ViewId, index: u32, waits: &mut Indices) -> usize {
+        if self.groups.len() >= MAX_GROUPS {
+            for group in self.groups.drain(..MAX_GROUPS / 2) {
+                waits.extend(group.writer);
+                waits.extend(group.readers);
+            }
+            self.barrier = Some(index);
+        }
+        self.groups.push(Group { view, writer: None, readers: Indices::new() });
+        self.groups.len() - 1
+    }
+}

@@ -1,0 +1,241 @@
+//! Which instructions may share a block, and what the block looks like then.
+//!
+//! Two blocks may fuse when all of this holds (the absence of cycles is the algorithms' business):
+//! - neither holds a scan or a library call;
+//! - their iteration spaces are the same;
+//! - views of one base that overlap are identical, if one of them is written (Corollary 1);
+//! - a reduction's result is touched by nothing else: it is complete only after the loops;
+//! - all reductions fold the same axes, and those whose bits depend on the order of the loops
+//!   ask for the same order;
+//! - the kernel keeps within the budgets.
+
+use super::cost::{self, Cost};
+use crate::access::{AccessTable, LoopOrder, Role, ViewId};
+use numelt_ir::{Axes, BaseId};
+use smallvec::SmallVec;
+
+/// Memory operands of one kernel: more streams than this defeat prefetchers and registers.
+const MAX_ARGS: u32 = 24;
+/// Body nodes of one kernel, which bounds compile time and live values.
+const MAX_NODES: u32 = 240;
+/// Distinct views of one kernel, contracted ones included: bounds the cost of fusing.
+const MAX_VIEWS: usize = 160;
+
+/// What a block does with one view.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct BlockAccess {
+    pub base: BaseId,
+    pub view: ViewId,
+    /// Operands that are this view.
+    pub uses: u32,
+    /// First instruction of the block that writes it, or `u32::MAX`.
+    pub first_write: u32,
+    /// First instruction that reads it, or `u32::MAX`.
+    pub first_read: u32,
+    pub written: bool,
+    /// Read before the block wrote it.
+    pub loaded: bool,
+    /// Written before the block read it.
+    pub made: bool,
+    /// A reduction's result.
+    pub folded: bool,
+}
+
+impl BlockAccess {
+    fn settle(mut self) -> BlockAccess {
+        self.written = self.first_write != u32::MAX;
+        self.loaded = self.first_read <= self.first_write && self.first_read != u32::MAX;
+        self.made = self.written && !self.loaded;
+        self
+    }
+
+    fn union(self, other: BlockAccess) -> BlockAccess {
+        BlockAccess {
+            uses: self.uses + other.uses,
+            first_write: self.first_write.min(other.first_write),
+            first_read: self.first_read.min(other.first_read),
+            folded: self.folded || other.folded,
+            ..self
+        }
+        .settle()
+    }
+}
+
+/// A set of instructions that form one kernel or one call.
+#[derive(Debug, Clone)]
+pub(crate) struct Block {
+    /// Ascending.
+    pub instrs: SmallVec<[u32; 4]>,
+    pub alone: bool,
+    pub domain: u32,
+    pub reduced: Option<Axes>,
+    pub order: Option<LoopOrder>,
+    pub nodes: u32,
+    pub cost: Cost,
+    /// Sorted by base, then view.
+    pub accesses: SmallVec<[BlockAccess; 4]>,
+}
+
+impl Block {
+    /// The block of one instruction.
+    pub fn single(table: &AccessTable, index: u32) -> Block {
+        let info = &table.instrs[index as usize];
+        let mut accesses: SmallVec<[BlockAccess; 4]> = SmallVec::new();
+        let mut touch = |view: ViewId, write: bool| {
+            let access = BlockAccess {
+                base: table.base(view),
+                view,
+                uses: 1,
+                first_write: if write { index } else { u32::MAX },
+                first_read: if write { u32::MAX } else { index },
+                written: false,
+                loaded: false,
+                made: false,
+                folded: write && matches!(info.role, Role::Reduction(_)),
+            };
+            match accesses.iter_mut().find(|a| a.view == view) {
+                Some(seen) => *seen = seen.union(access),
+                None => accesses.push(access.settle()),
+            }
+        };
+        info.reads.iter().for_each(|&v| touch(v, false));
+        touch(info.write, true);
+        accesses.sort_unstable_by_key(|a| (a.base, a.view));
+        let mut cost = Cost::default();
+        for run in accesses.chunk_by(|a, b| a.base == b.base) {
+            cost.add(cost::of_base(table, run.iter().copied()));
+        }
+        Block {
+            instrs: SmallVec::from_slice(&[index]),
+            alone: info.role == Role::Alone,
+            domain: info.domain,
+            reduced: match info.role {
+                Role::Reduction(axes) => Some(axes),
+                Role::Elementwise | Role::Alone => None,
+            },
+            order: info.order.clone(),
+            nodes: info.nodes,
+            cost,
+            accesses,
+        }
+    }
+}
+
+/// Cost of the union of two blocks, `None` where they must not fuse.
+pub(crate) fn fused_cost(table: &AccessTable, a: &Block, b: &Block) -> Option<Cost> {
+    if !same_nest(a, b) || a.accesses.len() + b.accesses.len() > 2 * MAX_VIEWS {
+        return None;
+    }
+    let mut total = Cost::default();
+    for (x, y) in Runs::new(&a.accesses, &b.accesses) {
+        if !x.is_empty() && !y.is_empty() && conflicts(table, x, y) {
+            return None;
+        }
+        total.add(cost::of_base(table, Union { a: x, b: y }));
+    }
+    (total.args <= MAX_ARGS).then_some(total)
+}
+
+/// The union of two blocks, `None` where they must not fuse.
+pub(crate) fn fuse(table: &AccessTable, a: &Block, b: &Block) -> Option<Block> {
+    let cost = fused_cost(table, a, b)?;
+    let accesses: SmallVec<[BlockAccess; 4]> = Union { a: &a.accesses, b: &b.accesses }.collect();
+    let mut instrs: SmallVec<[u32; 4]> = a.instrs.iter().chain(&b.instrs).copied().collect();
+    instrs.sort_unstable();
+    Some(Block {
+        instrs,
+        alone: false,
+        domain: a.domain,
+        reduced: a.reduced.or(b.reduced),
+        order: a.order.clone().or_else(|| b.order.clone()),
+        nodes: a.nodes + b.nodes,
+        cost,
+        accesses,
+    })
+}
+
+/// Could both be bodies of one loop nest?
+fn same_nest(a: &Block, b: &Block) -> bool {
+    let agree = |x: Option<Axes>, y: Option<Axes>| x.is_none() || y.is_none() || x == y;
+    !a.alone
+        && !b.alone
+        && a.domain == b.domain
+        && agree(a.reduced, b.reduced)
+        && (a.order.is_none() || b.order.is_none() || a.order == b.order)
+        && a.nodes + b.nodes <= MAX_NODES
+}
+
+/// Do the accesses of two blocks to one base break Corollary 1 or touch a reduction's result?
+fn conflicts(table: &AccessTable, x: &[BlockAccess], y: &[BlockAccess]) -> bool {
+    x.iter().any(|a| {
+        y.iter().any(|b| {
+            if a.view == b.view {
+                a.folded || b.folded
+            } else {
+                (a.written || b.written) && table.overlap(a.view, b.view)
+            }
+        })
+    })
+}
+
+/// Walks two sorted access lists base by base.
+struct Runs<'a> {
+    a: &'a [BlockAccess],
+    b: &'a [BlockAccess],
+}
+
+impl<'a> Runs<'a> {
+    fn new(a: &'a [BlockAccess], b: &'a [BlockAccess]) -> Runs<'a> {
+        Runs { a, b }
+    }
+}
+
+impl<'a> Iterator for Runs<'a> {
+    type Item = (&'a [BlockAccess], &'a [BlockAccess]);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let base = match (self.a.first(), self.b.first()) {
+            (None, None) => return None,
+            (Some(x), None) => x.base,
+            (None, Some(y)) => y.base,
+            (Some(x), Some(y)) => x.base.min(y.base),
+        };
+        let take = |list: &mut &'a [BlockAccess]| {
+            let (run, rest) = list.split_at(list.iter().take_while(|a| a.base == base).count());
+            *list = rest;
+            run
+        };
+        Some((take(&mut self.a), take(&mut self.b)))
+    }
+}
+
+/// Merges two sorted access lists, joining accesses to the same view.
+#[derive(Clone)]
+struct Union<'a> {
+    a: &'a [BlockAccess],
+    b: &'a [BlockAccess],
+}
+
+/// Takes the first element off a list that has one.
+fn pop(list: &mut &[BlockAccess]) -> BlockAccess {
+    let first = list[0];
+    *list = &list[1..];
+    first
+}
+
+impl Iterator for Union<'_> {
+    type Item = BlockAccess;
+
+    fn next(&mut self) -> Option<BlockAccess> {
+        match (self.a.first(), self.b.first()) {
+            (None, None) => None,
+            (Some(_), None) => Some(pop(&mut self.a)),
+            (None, Some(_)) => Some(pop(&mut self.b)),
+            (Some(x), Some(y)) => match (x.base, x.view).cmp(&(y.base, y.view)) {
+                std::cmp::Ordering::Less => Some(pop(&mut self.a)),
+                std::cmp::Ordering::Greater => Some(pop(&mut self.b)),
+                std::cmp::Ordering::Equal => Some(pop(&mut self.a).union(pop(&mut self.b))),
+            },
+        }
+    }
+}

@@ -1,0 +1,31 @@
+//! The partition of a program into blocks, each of which becomes one kernel or one call.
+//!
+//! In: an [`AccessTable`](crate::access::AccessTable) and the dependency [`Graph`](graph::Graph).
+//! Out: blocks of instructions in an order that respects every dependency.
+//! The problem and its terms are those of "weighted subroutine partition": a partition is legal if
+//! no block holds a pair of instructions that must not fuse and no cycle runs through two blocks;
+//! its cost is the bytes of the distinct views that each block accesses, without contracted bases.
+//!
+//! Not here: kernels, engines, passes that change instructions.
+
+pub(crate) mod cost;
+pub(crate) mod graph;
+
+pub(crate) mod legality;
+mod naive;
+
+
+mod singleton;
+
+use crate::access::AccessTable;
+use crate::options::Fuse;
+use graph::Graph;
+use legality::Block;
+
+/// Blocks in execution order; instructions inside a block ascend.
+pub(crate) fn partition(table: &AccessTable, graph: &Graph, fuse: Fuse) -> Vec<Block> {
+    match fuse {
+        Fuse::Singleton => singleton::partition(table),
+        Fuse::Naive | Fuse::Greedy => naive::partition(table),
+    }
+}

@@ -1,0 +1,8 @@
+//! No fusion: the reference that savings are counted from.
+
+use super::legality::Block;
+use crate::access::AccessTable;
+
+pub(super) fn partition(table: &AccessTable) -> Vec<Block> {
+    (0..table.instrs.len() as u32).map(|i| Block::single(table, i)).collect()
+}

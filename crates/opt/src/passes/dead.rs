@@ -1,0 +1,55 @@
+//! Dead code: instructions whose result nobody sees.
+//!
+//! Walks backwards. A result is dead if its base is neither an output nor read later, or if later
+//! instructions write the same view, or the whole base, before anything reads it.
+
+use crate::access::canonical;
+use crate::overlap::{is_injective, overlaps};
+use numelt_ir::{Program, View};
+use smallvec::SmallVec;
+
+/// Overwritten views remembered per base; more would make the pass superlinear.
+const REMEMBERED: usize = 8;
+
+/// What is known about a base while walking backwards.
+struct Future {
+    /// Some element may still be observed.
+    observed: bool,
+    /// Views (canonical) that are written before anything reads them.
+    overwritten: SmallVec<[View; 2]>,
+}
+
+pub(crate) fn run(program: &mut Program) {
+    let mut futures: Vec<Future> =
+        program.bases.iter().map(|b| Future { observed: b.output, overwritten: SmallVec::new() }).collect();
+    let mut live = vec![true; program.instrs.len()];
+    for (index, instr) in program.instrs.iter().enumerate().rev() {
+        let nbytes = program.bases[instr.out.base as usize].nbytes as i64;
+        let future = &mut futures[instr.out.base as usize];
+        let out = canonical(&instr.out);
+        if !future.observed || future.overwritten.contains(&out) {
+            live[index] = false;
+            continue;
+        }
+        if covers(&out, nbytes) {
+            future.observed = false;
+            future.overwritten.clear();
+        } else if future.overwritten.len() < REMEMBERED {
+            future.overwritten.push(out);
+        }
+        for view in instr.reads() {
+            let future = &mut futures[view.base as usize];
+            future.observed = true;
+            future.overwritten.retain(|seen| !overlaps(seen, view));
+        }
+    }
+    if live.contains(&false) {
+        let mut keep = live.into_iter();
+        program.instrs.retain(|_| keep.next().expect("one flag per instruction"));
+    }
+}
+
+/// Does the view hold every byte of its base?
+fn covers(view: &View, nbytes: i64) -> bool {
+    view.nbytes() == nbytes && view.byte_range() == Some((0, nbytes)) && is_injective(view)
+}

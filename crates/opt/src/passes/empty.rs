@@ -1,0 +1,68 @@
+//! Work on no elements.
+//!
+//! Instructions without output elements vanish. Reductions that fold nothing, and products of matrices with
+//! an inner extent of zero, still have results: they become fills with the operation's identity.
+//! Runs first, so that no later pass meets an empty iteration space.
+
+use numelt_ir::{Axes, C32, C64, ConstId, DType, Error, Instr, Op, OpKind, Operand, Program, Result, Scalar};
+use smallvec::smallvec;
+
+pub(crate) fn run(program: &mut Program) -> Result<()> {
+    if program.instrs.iter().all(|i| i.out.size() != 0 && i.reads().all(|v| v.size() != 0)) {
+        return Ok(());
+    }
+    let mut kept = Vec::with_capacity(program.instrs.len());
+    for instr in std::mem::take(&mut program.instrs) {
+        if instr.out.size() == 0 {
+            continue;
+        }
+        if instr.reads().all(|v| v.size() != 0) {
+            kept.push(instr);
+        } else {
+            kept.push(fill(program, instr)?);
+        }
+    }
+    program.instrs = kept;
+    Ok(())
+}
+
+fn fill(program: &mut Program, instr: Instr) -> Result<Instr> {
+    let ty = instr.op.output_dtype(instr.ty);
+    let value = identity(instr.op, ty)
+        .ok_or_else(|| Error::Invalid(format!("{} of no elements has no identity", instr.op.name())))?;
+    program.consts.push(value);
+    let id = (program.consts.len() - 1) as ConstId;
+    let ty = instr.out.dtype;
+    Ok(Instr { op: Op::Copy, ty, out: instr.out, ins: smallvec![Operand::Const(id)], axes: Axes::default() })
+}
+
+/// What the operation gives for no elements.
+fn identity(op: Op, ty: DType) -> Option<Scalar> {
+    match (op, op.kind()) {
+        (Op::Sum | Op::Any | Op::Matmul, _) => Some(small(ty, false)),
+        (Op::Prod | Op::All, _) => Some(small(ty, true)),
+        (
+            _,
+            OpKind::Elementwise | OpKind::Generator | OpKind::Reduction | OpKind::Scan | OpKind::Library,
+        ) => None,
+    }
+}
+
+/// Zero or one of a type.
+fn small(ty: DType, one: bool) -> Scalar {
+    match ty {
+        DType::Bool => Scalar::Bool(one),
+        DType::I8 => Scalar::I8(one.into()),
+        DType::U8 => Scalar::U8(one.into()),
+        DType::I16 => Scalar::I16(one.into()),
+        DType::U16 => Scalar::U16(one.into()),
+        DType::I32 => Scalar::I32(one.into()),
+        DType::U32 => Scalar::U32(one.into()),
+        DType::I64 => Scalar::I64(one.into()),
+        DType::U64 => Scalar::U64(one.into()),
+        DType::F32 => Scalar::F32(one.into()),
+        DType::F64 => Scalar::F64(one.into()),
+        DType::C64 => Scalar::C64(C32 { re: one.into(), im: 0.0 }),
+        DType::C128 => Scalar::C128(C64 { re: one.into(), im: 0.0 }),
+    }
+}

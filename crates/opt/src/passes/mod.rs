@@ -1,0 +1,28 @@
+//! Rewrites of a program that keep every observable bit; one file per pass.
+
+pub(crate) mod dead;
+pub(crate) mod empty;
+pub(crate) mod operands;
+pub(crate) mod overlap;
+
+use numelt_ir::{Base, BaseId, Dims, Program, View};
+use smallvec::SmallVec;
+
+/// Adds a base that exists only between kernels, large enough for `view`, and gives the dense view of it that
+/// has `view`'s dtype, shape and memory order.
+pub(crate) fn temporary_like(program: &mut Program, view: &View) -> View {
+    let base = program.bases.len() as BaseId;
+    // Innermost first; the sort is stable, so that equal strides keep C order. Broadcast axes say nothing.
+    let mut axes: SmallVec<[usize; 4]> = (0..view.rank()).rev().collect();
+    if !view.strides.contains(&0) {
+        axes.sort_by_key(|&a| view.strides[a].abs());
+    }
+    let mut strides = Dims::from_elem(0, view.rank());
+    let mut step = view.dtype.size() as i64;
+    for axis in axes {
+        strides[axis] = step;
+        step *= view.shape[axis].max(1);
+    }
+    program.bases.push(Base { nbytes: step as usize, input: false, output: false });
+    View { base, dtype: view.dtype, offset: 0, shape: view.shape.clone(), strides }
+}

@@ -1,0 +1,99 @@
+//! From a recorded program to a plan: the passes by name, in order, and the reason for the order.
+
+use crate::access::AccessTable;
+use crate::build::{self, KernelSet};
+use crate::fuse::graph::Graph;
+use crate::fuse::legality::Block;
+use crate::options::Options;
+use crate::{Plan, Step, fuse, passes};
+use numelt_ir::{Program, Result};
+
+/// A pass: its name and what it does to a program.
+type Pass = (&'static str, fn(&mut Program) -> Result<()>);
+
+/// The passes, first to last.
+///
+/// 1. `empty` first: nothing after it has to think about iteration spaces without points.
+/// 2. `dead` before `overlap`, so that no temporaries are made for results nobody sees. Neither
+///    makes work for the other: `overlap` adds a copy for each instruction it redirects, both live.
+/// 3. `operands` and `overlap` last: they bring the program into the form that fusion expects
+///    (calls have operands in memory, every instruction is data-parallel), and
+///    a later pass could break that form again.
+pub(crate) const PASSES: [Pass; 4] = [
+    ("empty", passes::empty::run),
+    ("dead", |p| {
+        passes::dead::run(p);
+        Ok(())
+    }),
+    ("operands", |p| {
+        passes::operands::run(p);
+        Ok(())
+    }),
+    ("overlap", |p| {
+        passes::overlap::run(p);
+        Ok(())
+    }),
+];
+
+/// A program that went through the passes, with its partition.
+pub(crate) struct Partitioned {
+    pub program: Program,
+    pub table: AccessTable,
+    pub graph: Graph,
+    pub blocks: Vec<Block>,
+}
+
+/// Passes, then the partition. `observe` sees the program after each pass.
+pub(crate) fn partition(
+    program: &Program,
+    options: &Options,
+    mut observe: impl FnMut(&'static str, &Program),
+) -> Result<Partitioned> {
+    let mut program = program.clone();
+    for (name, pass) in PASSES {
+        pass(&mut program)?;
+        observe(name, &program);
+    }
+    let table = AccessTable::new(&program);
+    let graph = Graph::new(&table);
+    let blocks = fuse::partition(&table, &graph, options.fuse);
+    debug_assert_eq!(graph.check(&blocks), Ok(()));
+    Ok(Partitioned { program, table, graph, blocks })
+}
+
+/// Optimizes a program: passes, partition into blocks, one kernel or call per block.
+///
+/// The plan is valid for every program that differs only in the values of its literals.
+///
+/// # Errors
+/// When the program asks for something without meaning, such as the minimum of no elements.
+pub fn plan(program: &Program, options: &Options) -> Result<Plan> {
+    let parts = partition(program, options, |_, _| {})?;
+    Ok(finish(parts))
+}
+
+/// Builds the kernels of a partition.
+pub(crate) fn finish(parts: Partitioned) -> Plan {
+    let Partitioned { program, table, blocks, .. } = parts;
+    let mut contracted: Vec<bool> = table.uses.iter().zip(&table.inner).map(|(&uses, &inner)| inner && uses == 0).collect();
+    let mut kernels = KernelSet::default();
+    let mut steps = Vec::with_capacity(blocks.len());
+    let mut bytes_moved = 0;
+    for block in &blocks {
+        if block.alone {
+            let index = block.instrs[0] as usize;
+            bytes_moved += build::call_bytes(&program, index);
+            steps.push(Step::Call(index));
+            continue;
+        }
+        for base in build::contracted_bases(&table, block) {
+            contracted[base as usize] = true;
+        }
+        if let Some(step) = build::kernel(&program, &table, block, &mut kernels) {
+            debug_assert_eq!(crate::verify_kernel(&step.kernel, &step.geometry), Ok(()));
+            bytes_moved += build::bytes_moved(&step);
+            steps.push(Step::Kernel(step));
+        }
+    }
+    Plan { program, steps, contracted, bytes_moved }
+}

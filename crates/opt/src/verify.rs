@@ -1,0 +1,143 @@
+//! The kernel verifier. A kernel with its geometry is well-formed when:
+//!
+//! 1. there is at least one loop, every extent is at least one, and every argument has one stride
+//!    class and one stride per loop;
+//! 2. stride classes are true: `Zero` means stride 0; `Unit`, only on the innermost loop, means one element;
+//!    on the innermost loop a stride of 0 or of one element is never `Any`, on outer loops only 0 is classed;
+//! 3. nodes refer to earlier nodes, to arguments of the right kind and to existing literals;
+//! 4. operands of an operation have exactly the dtypes that its signature asks for, its loop dtype is one
+//!    that it exists for, it is elementwise and not a copy; casts change the dtype;
+//! 5. every `Store` argument has exactly one store, every `Reduced` argument one reduction, every `Load` and
+//!    `Index` argument and every literal is used by a node, and no store or reduction names another kind;
+//! 6. a store's value has its argument's dtype, a reduction's value its loop dtype;
+//! 7. there is a store or a reduction; there are reduced loops if and only if there are reductions;
+//! 8. `Reduced` arguments have stride zero on reduced loops, stores none on loops longer than one;
+//! 9. offsets of memory arguments are multiples of nothing in particular but never negative, and no
+//!    address of any point is negative.
+
+use crate::{Arg, ArgKind, Geometry, Kernel, Node, StrideClass};
+use numelt_ir::{DType, Error, Op, OpKind, Result};
+
+/// Checks the invariants at the top of this module's file.
+pub fn verify_kernel(kernel: &Kernel, geometry: &Geometry) -> Result<()> {
+    loops(kernel, geometry)?;
+    for (index, arg) in kernel.args.iter().enumerate() {
+        strides(kernel, geometry, index, arg).map_err(|e| Error::Invalid(format!("argument {index}: {e}")))?;
+    }
+    for (value, node) in kernel.body.iter().enumerate() {
+        self::node(kernel, value, node).map_err(|e| Error::Invalid(format!("value {value}: {e}")))?;
+    }
+    results(kernel)?;
+    uses(kernel)
+}
+
+fn fail(message: impl Into<String>) -> Result<()> {
+    Err(Error::Invalid(message.into()))
+}
+
+fn ensure(holds: bool, message: &str) -> Result<()> {
+    if holds { Ok(()) } else { fail(message) }
+}
+
+fn loops(kernel: &Kernel, geometry: &Geometry) -> Result<()> {
+    ensure(kernel.rank() > 0, "a kernel has at least one loop")?;
+    ensure(geometry.extents.len() == kernel.rank(), "one extent per loop")?;
+    ensure(geometry.extents.iter().all(|&n| n >= 1), "extents are at least one")?;
+    ensure(geometry.args.len() == kernel.args.len(), "one place per argument")?;
+    ensure(!kernel.stores.is_empty() || !kernel.reductions.is_empty(), "a kernel stores or folds something")?;
+    ensure(kernel.reduced.contains(&true) != kernel.reductions.is_empty(), "reduced loops if and only if reductions")
+}
+
+fn strides(kernel: &Kernel, geometry: &Geometry, index: usize, arg: &Arg) -> Result<()> {
+    let place = &geometry.args[index];
+    let rank = kernel.rank();
+    ensure(arg.strides.len() == rank && place.strides.len() == rank, "one stride and one class per loop")?;
+    let unit = if arg.kind == ArgKind::Index { 1 } else { arg.dtype.size() as i64 };
+    let mut low = place.offset;
+    for axis in 0..rank {
+        let (stride, extent) = (place.strides[axis], geometry.extents[axis]);
+        let inner = axis + 1 == rank;
+        let class = match stride {
+            0 => StrideClass::Zero,
+            s if inner && s == unit => StrideClass::Unit,
+            _ => StrideClass::Any,
+        };
+        ensure(arg.strides[axis] == class, "a stride class does not fit its stride")?;
+        ensure(
+            arg.kind != ArgKind::Reduced || !kernel.reduced[axis] || stride == 0,
+            "a reduction's result does not move along reduced loops",
+        )?;
+        ensure(arg.kind != ArgKind::Store || stride != 0 || extent == 1, "a store moves along every loop")?;
+        low += (stride * (extent - 1)).min(0);
+    }
+    ensure(arg.kind != ArgKind::Index || arg.dtype == DType::I64, "an index is an i64")?;
+    ensure(low >= 0 || arg.kind == ArgKind::Index, "a negative address")
+}
+
+fn node(kernel: &Kernel, value: usize, node: &Node) -> Result<()> {
+    let kind = |arg: u32| kernel.args.get(arg as usize).map(|a| a.kind);
+    match node {
+        Node::Load(arg) => ensure(kind(*arg) == Some(ArgKind::Load), "loads from something that is not a load"),
+        Node::Index(arg) => ensure(kind(*arg) == Some(ArgKind::Index), "index of something that is not an index"),
+        Node::Param(param) => ensure((*param as usize) < kernel.params.len(), "unknown literal"),
+        Node::Cast(to, from) => {
+            ensure((*from as usize) < value, "operands come first")?;
+            ensure(kernel.dtype_of(*from) != *to, "a cast changes the dtype")
+        }
+        Node::Op(op, ty, operands) => {
+            let info = op.info();
+            ensure(info.kind == OpKind::Elementwise && *op != Op::Copy, "not an elementwise operation")?;
+            ensure(info.dtypes.contains(*ty), "the operation does not exist for its loop dtype")?;
+            ensure(operands.len() == info.arity, "wrong number of operands")?;
+            for (position, &v) in operands.iter().enumerate() {
+                ensure((v as usize) < value, "operands come first")?;
+                ensure(kernel.dtype_of(v) == op.input_dtype(*ty, position), "an operand's dtype")?;
+            }
+            Ok(())
+        }
+    }
+}
+
+fn results(kernel: &Kernel) -> Result<()> {
+    let mut written = vec![0u32; kernel.args.len()];
+    let mut write = |arg: u32, kind: ArgKind| {
+        let known = kernel.args.get(arg as usize).is_some_and(|a| a.kind == kind);
+        if known {
+            written[arg as usize] += 1;
+        }
+        ensure(known, "a result goes to an argument of the wrong kind")
+    };
+    let exists = |value: u32| ensure((value as usize) < kernel.body.len(), "unknown value");
+    for store in &kernel.stores {
+        exists(store.value)?;
+        write(store.arg, ArgKind::Store)?;
+        ensure(kernel.dtype_of(store.value) == kernel.args[store.arg as usize].dtype, "a store's dtype")?;
+    }
+    for fold in &kernel.reductions {
+        exists(fold.value)?;
+        write(fold.arg, ArgKind::Reduced)?;
+        ensure(fold.op.kind() == OpKind::Reduction, "not a reduction")?;
+        ensure(fold.op.info().dtypes.contains(fold.ty), "the reduction does not exist for its loop dtype")?;
+        ensure(kernel.dtype_of(fold.value) == fold.ty, "a reduction's dtype")?;
+    }
+    for (arg, &count) in kernel.args.iter().zip(&written) {
+        let wanted = u32::from(matches!(arg.kind, ArgKind::Store | ArgKind::Reduced));
+        ensure(count == wanted, "each result argument is written once")?;
+    }
+    Ok(())
+}
+
+fn uses(kernel: &Kernel) -> Result<()> {
+    let mut args = vec![false; kernel.args.len()];
+    let mut params = vec![false; kernel.params.len()];
+    for node in &kernel.body {
+        match node {
+            Node::Load(a) | Node::Index(a) => args[*a as usize] = true,
+            Node::Param(p) => params[*p as usize] = true,
+            Node::Cast(..) | Node::Op(..) => {}
+        }
+    }
+    let reads = |a: &Arg| matches!(a.kind, ArgKind::Load | ArgKind::Index);
+    ensure(kernel.args.iter().zip(&args).all(|(a, &used)| used || !reads(a)), "an argument that nothing loads")?;
+    ensure(params.iter().all(|&used| used), "a literal that nothing uses")
+}
