@@ -16,17 +16,12 @@ type Pass = (&'static str, fn(&mut Program) -> Result<()>);
 /// 1. `empty` first: nothing after it has to think about iteration spaces without points.
 /// 2. `dead` before `overlap`, so that no temporaries are made for results nobody sees. Neither
 ///    makes work for the other: `overlap` adds a copy for each instruction it redirects, both live.
-/// 3. `operands` and `overlap` last: they bring the program into the form that fusion expects
-///    (calls have operands in memory, every instruction is data-parallel), and
-///    a later pass could break that form again.
-pub(crate) const PASSES: [Pass; 4] = [
+/// 3. `overlap` last: it brings the program into the form that fusion expects (every instruction is
+///    data-parallel), and a later pass could break that form again.
+pub(crate) const PASSES: [Pass; 3] = [
     ("empty", passes::empty::run),
     ("dead", |p| {
         passes::dead::run(p);
-        Ok(())
-    }),
-    ("operands", |p| {
-        passes::operands::run(p);
         Ok(())
     }),
     ("overlap", |p| {

@@ -10,12 +10,17 @@
 
 pub(crate) mod cost;
 pub(crate) mod graph;
+mod greedy;
 
 pub(crate) mod legality;
 mod naive;
+mod order;
+mod schedule;
 
 
 mod singleton;
+#[cfg(test)]
+mod tests;
 
 use crate::access::AccessTable;
 use crate::options::Fuse;
@@ -26,6 +31,7 @@ use legality::Block;
 pub(crate) fn partition(table: &AccessTable, graph: &Graph, fuse: Fuse) -> Vec<Block> {
     match fuse {
         Fuse::Singleton => singleton::partition(table),
-        Fuse::Naive | Fuse::Greedy => naive::partition(table),
+        Fuse::Naive => naive::partition(table),
+        Fuse::Greedy => schedule::topological(graph, greedy::partition(table, graph)),
     }
 }

@@ -27,16 +27,15 @@ pub(crate) fn run(program: &mut Program) -> Result<()> {
 }
 
 fn fill(program: &mut Program, instr: Instr) -> Result<Instr> {
-    let ty = instr.op.output_dtype(instr.ty);
+    let ty = instr.out.dtype;
     let value = identity(instr.op, ty)
         .ok_or_else(|| Error::Invalid(format!("{} of no elements has no identity", instr.op.name())))?;
     program.consts.push(value);
     let id = (program.consts.len() - 1) as ConstId;
-    let ty = instr.out.dtype;
     Ok(Instr { op: Op::Copy, ty, out: instr.out, ins: smallvec![Operand::Const(id)], axes: Axes::default() })
 }
 
-/// What the operation gives for no elements.
+/// What the operation gives for no elements, in the dtype it is stored as.
 fn identity(op: Op, ty: DType) -> Option<Scalar> {
     match (op, op.kind()) {
         (Op::Sum | Op::Any | Op::Matmul, _) => Some(small(ty, false)),

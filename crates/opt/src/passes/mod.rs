@@ -2,7 +2,6 @@
 
 pub(crate) mod dead;
 pub(crate) mod empty;
-pub(crate) mod operands;
 pub(crate) mod overlap;
 
 use numelt_ir::{Base, BaseId, Dims, Program, View};

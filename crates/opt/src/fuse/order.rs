@@ -1,0 +1,251 @@
+//! A topological order of blocks that stays one while blocks fuse.
+//!
+//! In: the dependency graph. Out: for each wish to fuse two blocks, whether that closes a cycle, and
+//! the order brought up to date if it does not.
+//!
+//! Blocks sit in a linked list with labels, so that two compare in constant time. Let `a` come before
+//! `b`. A cycle needs a path from `a` through a third block to `b`, and every block on it lies between the
+//! two in the order, so the search looks at nothing else. It runs forwards from `a` and backwards from `b`
+//! in turn and ends when either side is exhausted: then no path exists, and the exhausted side is all that has
+//! to move (the followers of `a` behind `b`, or what `b` waits for in front of `a`). Programs reuse values
+//! soon after they are made, so one side is nearly always a handful of blocks.
+
+use super::graph::{Graph, Indices};
+
+/// Edges one search may look at before it gives up and the blocks stay apart.
+const SEARCH_BUDGET: u32 = 2048;
+
+/// Blocks as disjoint sets of instructions, in topological order.
+pub(super) struct Order {
+    parent: Vec<u32>,
+    preds: Vec<Indices>,
+    succs: Vec<Indices>,
+    label: Vec<u64>,
+    next: Vec<u32>,
+    prev: Vec<u32>,
+    forward: Search,
+    backward: Search,
+}
+
+/// One direction of a search; `mark` holds the round in which a block was last seen.
+struct Search {
+    mark: Vec<u32>,
+    round: u32,
+    found: Vec<u32>,
+    /// Blocks of `found` whose edges have been looked at, and edges of the next one.
+    done: usize,
+    edge: usize,
+}
+
+enum Progress {
+    More,
+    Exhausted,
+    Cycle,
+}
+
+impl Search {
+    fn new(count: usize) -> Search {
+        Search { mark: vec![0; count], round: 0, found: Vec::new(), done: 0, edge: 0 }
+    }
+
+    fn start(&mut self, from: u32) {
+        self.round += 1;
+        self.found.clear();
+        self.found.push(from);
+        self.mark[from as usize] = self.round;
+        (self.done, self.edge) = (0, 0);
+    }
+}
+
+impl Order {
+    /// Every instruction is a block; program order is topological.
+    pub fn new(graph: &Graph) -> Order {
+        let count = graph.preds.len();
+        // The list is a ring through one more node, which stands for both ends.
+        let ring = count as u32 + 1;
+        let mut order = Order {
+            parent: (0..count as u32).collect(),
+            preds: graph.preds.clone(),
+            succs: graph.succs.clone(),
+            label: vec![0; count + 1],
+            next: (0..ring).map(|i| (i + 1) % ring).collect(),
+            prev: (0..ring).map(|i| (i + ring - 1) % ring).collect(),
+            forward: Search::new(count),
+            backward: Search::new(count),
+        };
+        order.relabel();
+        order
+    }
+
+    /// The block that holds an instruction.
+    pub fn find(&mut self, index: u32) -> u32 {
+        find(&mut self.parent, index)
+    }
+
+    /// Fuses two blocks and returns the instruction that now names the block; `None` if that would close a cycle
+    /// (or the search for one took too long).
+    pub fn fuse(&mut self, a: u32, b: u32) -> Option<u32> {
+        let (a, b) = if self.label[a as usize] < self.label[b as usize] { (a, b) } else { (b, a) };
+        self.forward.start(a);
+        self.backward.start(b);
+        let mut budget = SEARCH_BUDGET;
+        let exhausted_forward = loop {
+            match self.step_forward(a, b) {
+                Progress::Cycle => return None,
+                Progress::Exhausted => break true,
+                Progress::More => {}
+            }
+            match self.step_backward(a, b) {
+                Progress::Cycle => return None,
+                Progress::Exhausted => break false,
+                Progress::More => {}
+            }
+            budget = budget.checked_sub(1)?;
+        };
+        if exhausted_forward {
+            let mut moved = self.forward.found.split_off(1);
+            moved.sort_unstable_by_key(|&m| self.label[m as usize]);
+            self.move_after(b, &moved);
+            self.unlink(a);
+            Some(self.join(a, b, b))
+        } else {
+            let mut moved = self.backward.found.split_off(1);
+            moved.sort_unstable_by_key(|&m| self.label[m as usize]);
+            let before = self.prev[a as usize];
+            self.move_after(before, &moved);
+            self.unlink(b);
+            Some(self.join(a, b, a))
+        }
+    }
+
+    /// Looks at one edge that leads away from `a`.
+    fn step_forward(&mut self, a: u32, b: u32) -> Progress {
+        let (search, parent) = (&mut self.forward, &mut self.parent);
+        let Some(&at) = search.found.get(search.done) else { return Progress::Exhausted };
+        let Some(&raw) = self.succs[at as usize].get(search.edge) else {
+            (search.done, search.edge) = (search.done + 1, 0);
+            return if search.done == search.found.len() { Progress::Exhausted } else { Progress::More };
+        };
+        search.edge += 1;
+        let to = find(parent, raw);
+        if to == b && at != a {
+            return Progress::Cycle;
+        }
+        if to != b && self.label[to as usize] < self.label[b as usize] && search.mark[to as usize] != search.round {
+            search.mark[to as usize] = search.round;
+            search.found.push(to);
+        }
+        Progress::More
+    }
+
+    /// Looks at one edge that leads to `b`.
+    fn step_backward(&mut self, a: u32, b: u32) -> Progress {
+        let (search, parent) = (&mut self.backward, &mut self.parent);
+        let Some(&at) = search.found.get(search.done) else { return Progress::Exhausted };
+        let Some(&raw) = self.preds[at as usize].get(search.edge) else {
+            (search.done, search.edge) = (search.done + 1, 0);
+            return if search.done == search.found.len() { Progress::Exhausted } else { Progress::More };
+        };
+        search.edge += 1;
+        let to = find(parent, raw);
+        if to == a && at != b {
+            return Progress::Cycle;
+        }
+        if to != a && self.label[to as usize] > self.label[a as usize] && search.mark[to as usize] != search.round {
+            search.mark[to as usize] = search.round;
+            search.found.push(to);
+        }
+        Progress::More
+    }
+
+    /// Makes one block of two; `place` is the one whose position in the order stays.
+    fn join(&mut self, a: u32, b: u32, place: u32) -> u32 {
+        let weight = |i: u32| self.preds[i as usize].len() + self.succs[i as usize].len();
+        let (root, other) = if weight(a) >= weight(b) { (a, b) } else { (b, a) };
+        self.parent[other as usize] = root;
+        for lists in [&mut self.preds, &mut self.succs] {
+            for edge in std::mem::take(&mut lists[other as usize]) {
+                if find(&mut self.parent, edge) != root {
+                    lists[root as usize].push(edge);
+                }
+            }
+        }
+        if place != root {
+            self.replace(place, root);
+        }
+        root
+    }
+
+    fn unlink(&mut self, at: u32) {
+        let (prev, next) = (self.prev[at as usize], self.next[at as usize]);
+        self.next[prev as usize] = next;
+        self.prev[next as usize] = prev;
+    }
+
+    fn link(&mut self, prev: u32, at: u32, next: u32) {
+        (self.prev[at as usize], self.next[at as usize]) = (prev, next);
+        self.next[prev as usize] = at;
+        self.prev[next as usize] = at;
+    }
+
+    /// Puts `new`, which is in no list, where `old` is.
+    fn replace(&mut self, old: u32, new: u32) {
+        let (prev, next) = (self.prev[old as usize], self.next[old as usize]);
+        self.link(prev, new, next);
+        self.label[new as usize] = self.label[old as usize];
+    }
+
+    /// Moves blocks, in their order, right behind `anchor`.
+    fn move_after(&mut self, anchor: u32, moved: &[u32]) {
+        if moved.is_empty() {
+            return;
+        }
+        moved.iter().for_each(|&m| self.unlink(m));
+        let next = self.next[anchor as usize];
+        let mut last = anchor;
+        for &m in moved {
+            self.link(last, m, next);
+            last = m;
+        }
+        let (low, high) = (self.label[anchor as usize], self.label_of_end(next));
+        let gap = (high - low) / (moved.len() as u64 + 1);
+        if gap == 0 {
+            return self.relabel();
+        }
+        for (k, &m) in (1..).zip(moved) {
+            self.label[m as usize] = low + k * gap;
+        }
+    }
+
+    fn label_of_end(&self, at: u32) -> u64 {
+        if at == self.sentinel() { u64::MAX } else { self.label[at as usize] }
+    }
+
+    fn sentinel(&self) -> u32 {
+        self.parent.len() as u32
+    }
+
+    /// Spreads the labels evenly over the list.
+    fn relabel(&mut self) {
+        let gap = u64::MAX / (self.parent.len() as u64 + 2);
+        let mut at = self.next[self.sentinel() as usize];
+        let mut label = gap;
+        while at != self.sentinel() {
+            self.label[at as usize] = label;
+            label += gap;
+            at = self.next[at as usize];
+        }
+    }
+}
+
+fn find(parent: &mut [u32], index: u32) -> u32 {
+    let mut root = index;
+    while parent[root as usize] != root {
+        root = parent[root as usize];
+    }
+    let mut at = index;
+    while parent[at as usize] != root {
+        at = std::mem::replace(&mut parent[at as usize], root);
+    }
+    root
+}
