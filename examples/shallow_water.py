@@ -66,8 +66,10 @@ def main():
     for _ in range(options.steps):
         step(h, hu, hv, ratio=0.15)
 
-    lost = (h[1:-1, 1:-1].sum() - volume) / volume
-    print(f"depth {h[1:-1, 1:-1].min():.6f} to {h[1:-1, 1:-1].max():.6f}, volume changed by {lost:.1e}")
+    inner = h[1:-1, 1:-1]
+    print(
+        f"depth {inner.min():.6f} to {inner.max():.6f}, volume {volume:.6f} before, {inner.sum():.6f} after"
+    )
     print(f"time: {time.perf_counter() - start:.4f} s")
 
     if options.save:

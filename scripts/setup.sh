@@ -11,13 +11,14 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 VENV=.venv
+NEXTEST=0.9.151
 say() { printf 'setup: %s\n' "$*"; }
 die() { printf 'setup: %s\n' "$*" >&2; exit 1; }
 
 # --- system packages -------------------------------------------------------------------------
 
 # Prints the Debian packages the build and the tests need. libpolly, libzstd and zlib stand on the
-# link line of a static LLVM but llvm-19-dev does not depend on them all; gmp, mpfr and m4 build the
+# link line of a static LLVM but llvm-19-dev does not depend on them all; gmp, mpfr and m4 are for the
 # multi-precision reference that the vector-math tests compare with.
 wanted_packages() {
   printf '%s\n' gcc g++ libc6-dev make pkg-config ca-certificates libgmp-dev libmpfr-dev m4
@@ -73,7 +74,7 @@ setup_rust() {
   say "cargo install cargo-nextest (some minutes, once)"
   # The runner's own speed does not matter; a light build of it takes a third of the time.
   CARGO_PROFILE_RELEASE_OPT_LEVEL=0 CARGO_PROFILE_RELEASE_LTO=off CARGO_PROFILE_RELEASE_DEBUG=0 \
-    CARGO_PROFILE_RELEASE_CODEGEN_UNITS=256 cargo install --quiet --locked cargo-nextest
+    CARGO_PROFILE_RELEASE_CODEGEN_UNITS=256 cargo install --quiet --locked "cargo-nextest@$NEXTEST"
 }
 
 # --- Python ----------------------------------------------------------------------------------
