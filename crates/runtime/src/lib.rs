@@ -1,7 +1,24 @@
 //! The runtime: records instructions, decides when to run them, plans, allocates, launches.
 //!
-//! Not here: how a kernel is computed (engines), Python.
+//! In: operations on views, from front ends. Out: memory with values in it.
+//! Not here: how a kernel is computed (engines), Python. Unsafe code is in `pool.rs` (memory from
+//! the system), `base.rs` (returning it) and `exec.rs` (temporaries).
 
+mod base;
+mod batch;
+mod cache;
+mod config;
 mod engine;
+mod exec;
+mod null;
+mod pool;
+mod runtime;
+mod stats;
 
+pub use base::{ArrayView, BaseRef, Export, Input};
+pub use config::{Config, Jit, KEYS};
 pub use engine::{Engine, Executable, Launch, LibraryCall, Operand};
+pub use null::NullEngine;
+pub use pool::{Pool, PoolStats};
+pub use runtime::Runtime;
+pub use stats::{FlushReport, Reason, Stats};

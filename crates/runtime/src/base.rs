@@ -1,0 +1,257 @@
+//! Bases and views as front ends hold them.
+//!
+//! A base is counted: front ends hold [`BaseRef`]s, the queue holds the cell while work on it is
+//! pending. What only the queue holds at a flush is dead: it need not be stored.
+
+use crate::pool::Pool;
+use crate::runtime::Runtime;
+use numelt_ir::{DType, Dims, Scalar, View, c_strides};
+use std::any::Any;
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering};
+
+/// All memory of bases that numelt owns.
+pub(crate) static POOL: Pool = Pool::new(1 << 30);
+
+/// Number of the batch being recorded; a base's ticket says in which batch it was last used.
+pub(crate) static EPOCH: AtomicU64 = AtomicU64::new(1);
+
+/// Bytes of bases with memory that only pending work still needs.
+pub(crate) static HELD: AtomicU64 = AtomicU64::new(0);
+
+const SLOT_BITS: u32 = 24;
+pub(crate) const MAX_SLOTS: usize = 1 << SLOT_BITS;
+
+pub(crate) struct BaseCell {
+    pub nbytes: usize,
+    address: AtomicPtr<u8>,
+    /// Batch number and slot in it; see `slot_in`.
+    ticket: AtomicU64,
+    exports: AtomicU32,
+    /// A flush could not compute it (out of memory); reading it says so.
+    pub failed: AtomicBool,
+    foreign: Option<Foreign>,
+}
+
+struct Foreign {
+    shared: AtomicBool,
+    _owner: Box<dyn Any + Send + Sync>,
+}
+
+impl BaseCell {
+    pub fn address(&self) -> *mut u8 {
+        self.address.load(Ordering::Acquire)
+    }
+
+    pub fn set_address(&self, address: *mut u8) {
+        self.address.store(address, Ordering::Release);
+    }
+
+    /// Slot in batch `epoch`, if the base is used in it.
+    pub fn slot_in(&self, epoch: u64) -> Option<u32> {
+        let ticket = self.ticket.load(Ordering::Relaxed);
+        (ticket >> SLOT_BITS == epoch).then_some((ticket & (MAX_SLOTS as u64 - 1)) as u32)
+    }
+
+    pub fn set_slot(&self, epoch: u64, slot: u32) {
+        self.ticket.store(epoch << SLOT_BITS | u64::from(slot), Ordering::Relaxed);
+    }
+
+    pub fn is_visible(&self) -> bool {
+        self.exports.load(Ordering::Acquire) > 0
+            || self.foreign.as_ref().is_some_and(|f| f.shared.load(Ordering::Relaxed))
+    }
+
+    /// Memory of our own goes back to the pool now; only for cells nobody else can read any more.
+    pub fn release(&self) {
+        if self.foreign.is_some() {
+            return;
+        }
+        let address = self.address.swap(std::ptr::null_mut(), Ordering::AcqRel);
+        if !address.is_null() {
+            // SAFETY: `address` came from `POOL.alloc(self.nbytes)` and has just been taken out of the cell.
+            unsafe { POOL.free(address, self.nbytes) };
+        }
+    }
+}
+
+impl Drop for BaseCell {
+    fn drop(&mut self) {
+        self.release();
+    }
+}
+
+/// A front end's share of a base.
+pub struct BaseRef(pub(crate) Arc<BaseCell>);
+
+impl BaseRef {
+    pub(crate) fn new(nbytes: usize) -> BaseRef {
+        BaseRef(Arc::new(BaseCell {
+            nbytes,
+            address: AtomicPtr::new(std::ptr::null_mut()),
+            ticket: AtomicU64::new(0),
+            exports: AtomicU32::new(0),
+            failed: AtomicBool::new(false),
+            foreign: None,
+        }))
+    }
+
+    pub(crate) fn foreign(address: *mut u8, nbytes: usize, owner: Box<dyn Any + Send + Sync>, shared: bool) -> BaseRef {
+        BaseRef(Arc::new(BaseCell {
+            nbytes,
+            address: AtomicPtr::new(address),
+            ticket: AtomicU64::new(0),
+            exports: AtomicU32::new(0),
+            failed: AtomicBool::new(false),
+            foreign: Some(Foreign { shared: AtomicBool::new(shared), _owner: owner }),
+        }))
+    }
+
+    /// Size in bytes.
+    pub fn nbytes(&self) -> usize {
+        self.0.nbytes
+    }
+
+    /// Does queued work touch it?
+    pub fn is_pending(&self) -> bool {
+        self.0.slot_in(EPOCH.load(Ordering::Relaxed)).is_some()
+    }
+
+    /// Can somebody outside see its memory, so that work on it must run at once?
+    pub fn is_visible(&self) -> bool {
+        self.0.is_visible()
+    }
+
+    /// The same base?
+    pub fn ptr_eq(&self, other: &BaseRef) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+
+    /// A number that no other living base has.
+    pub fn id(&self) -> usize {
+        Arc::as_ptr(&self.0) as usize
+    }
+
+    /// Memory that was adopted, not allocated here?
+    pub fn is_foreign(&self) -> bool {
+        self.0.foreign.is_some()
+    }
+
+    /// For adopted memory: is its other owner still there? The front end that watches the owner
+    /// says so; without an owner the base is lazy like our own.
+    pub fn set_shared(&self, shared: bool) {
+        if let Some(foreign) = &self.0.foreign {
+            foreign.shared.store(shared, Ordering::Relaxed);
+        }
+    }
+
+    /// Address of the memory if it has any, without running pending work.
+    pub fn address(&self) -> Option<*mut u8> {
+        let address = self.0.address();
+        (!address.is_null()).then_some(address)
+    }
+}
+
+impl Clone for BaseRef {
+    fn clone(&self) -> BaseRef {
+        BaseRef(Arc::clone(&self.0))
+    }
+}
+
+impl Drop for BaseRef {
+    fn drop(&mut self) {
+        // The other share is the queue's: from now on only pending work keeps this memory.
+        if Arc::strong_count(&self.0) == 2 && self.is_pending() && !self.0.address().is_null() {
+            HELD.fetch_add(self.0.nbytes as u64, Ordering::Relaxed);
+        }
+    }
+}
+
+impl fmt::Debug for BaseRef {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "base {:#x} ({} bytes)", self.id(), self.nbytes())
+    }
+}
+
+/// A view with its base: what a front end's array is. Offset and strides in bytes.
+#[derive(Debug, Clone)]
+pub struct ArrayView {
+    /// The base.
+    pub base: BaseRef,
+    /// Element type.
+    pub dtype: DType,
+    /// Byte position of the element with all indices zero.
+    pub offset: i64,
+    /// Extents.
+    pub shape: Dims,
+    /// Byte strides.
+    pub strides: Dims,
+}
+
+impl ArrayView {
+    /// A C-contiguous array on a new base without memory.
+    pub fn fresh(runtime: &Runtime, dtype: DType, shape: &[i64]) -> ArrayView {
+        let size: i64 = shape.iter().product();
+        ArrayView {
+            base: runtime.new_base(size as usize * dtype.size()),
+            dtype,
+            offset: 0,
+            shape: Dims::from_slice(shape),
+            strides: c_strides(shape, dtype.size() as i64),
+        }
+    }
+
+    /// The same window in the bytecode's form, on base number `base`.
+    pub fn to_ir(&self, base: u32) -> View {
+        View { base, dtype: self.dtype, offset: self.offset, shape: self.shape.clone(), strides: self.strides.clone() }
+    }
+
+    /// Number of elements.
+    pub fn size(&self) -> i64 {
+        self.shape.iter().product()
+    }
+}
+
+/// What [`Runtime::record`] reads.
+#[derive(Debug, Clone, Copy)]
+pub enum Input<'a> {
+    /// An array; it is broadcast to the instruction's domain.
+    Array(&'a ArrayView),
+    /// A literal of the dtype that the operation asks for.
+    Const(Scalar),
+}
+
+/// A visible window on a base for somebody outside; the base is lazy again when the last one is dropped.
+pub struct Export {
+    base: BaseRef,
+    address: *mut u8,
+}
+
+// SAFETY: the address is only carried; the base behind it is shared and counted.
+unsafe impl Send for Export {}
+// SAFETY: as above.
+unsafe impl Sync for Export {}
+
+impl Export {
+    pub(crate) fn new(base: BaseRef, address: *mut u8) -> Export {
+        base.0.exports.fetch_add(1, Ordering::AcqRel);
+        Export { base, address }
+    }
+
+    /// Address of the base's first byte.
+    pub fn ptr(&self) -> *mut u8 {
+        self.address
+    }
+
+    /// The exported base.
+    pub fn base(&self) -> &BaseRef {
+        &self.base
+    }
+}
+
+impl Drop for Export {
+    fn drop(&mut self) {
+        self.base.0.exports.fetch_sub(1, Ordering::AcqRel);
+    }
+}

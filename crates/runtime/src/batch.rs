@@ -1,0 +1,106 @@
+//! The queue: the batch of instructions recorded since the last flush.
+//!
+//! A batch is a bytecode program over the bases it meets, numbered in order of appearance, with a
+//! running hash, so that a loop's next iteration is recognised without another pass over it.
+
+use crate::base::{ArrayView, BaseCell, BaseRef, Input, MAX_SLOTS};
+use numelt_ir::{Axes, Base, BaseId, Dims, Error, Instr, Op, OpKind, Operand, Program, Result, View};
+use rustc_hash::FxHasher;
+use smallvec::SmallVec;
+use std::hash::{Hash, Hasher};
+use std::sync::Arc;
+
+pub(crate) struct Batch {
+    pub epoch: u64,
+    pub program: Program,
+    /// The base of each slot; one share of it is held here.
+    pub slots: Vec<Arc<BaseCell>>,
+    /// Element-operations recorded.
+    pub work: u64,
+    hasher: FxHasher,
+}
+
+impl Batch {
+    pub fn new(epoch: u64) -> Batch {
+        Batch { epoch, program: Program::default(), slots: Vec::new(), work: 0, hasher: FxHasher::default() }
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.program.instrs.is_empty()
+    }
+
+    /// No room for the bases of another instruction?
+    pub fn is_full(&self) -> bool {
+        self.slots.len() + 4 > MAX_SLOTS
+    }
+
+    fn slot(&mut self, base: &BaseRef) -> BaseId {
+        if let Some(slot) = base.0.slot_in(self.epoch) {
+            return slot;
+        }
+        let slot = self.slots.len() as BaseId;
+        base.0.set_slot(self.epoch, slot);
+        self.slots.push(Arc::clone(&base.0));
+        slot
+    }
+
+    /// Appends one instruction; true when it touches memory that is visible outside.
+    pub fn push(
+        &mut self,
+        op: Op,
+        ty: numelt_ir::DType,
+        out: &ArrayView,
+        ins: &[Input<'_>],
+        axes: Axes,
+    ) -> Result<bool> {
+        let broadcast = matches!(op.kind(), OpKind::Elementwise | OpKind::Generator);
+        let mut visible = out.base.is_visible();
+        let mut operands: SmallVec<[Operand; 3]> = SmallVec::new();
+        for input in ins {
+            operands.push(match input {
+                Input::Array(array) => {
+                    visible |= array.base.is_visible();
+                    let slot = self.slot(&array.base);
+                    Operand::View(if broadcast { stretch(array, slot, &out.shape)? } else { array.to_ir(slot) })
+                }
+                Input::Const(value) => {
+                    self.program.consts.push(*value);
+                    Operand::Const(self.program.consts.len() as u32 - 1)
+                }
+            });
+        }
+        let slot = self.slot(&out.base);
+        let instr = Instr { op, ty, out: out.to_ir(slot), ins: operands, axes };
+        instr.hash(&mut self.hasher);
+        self.work += instr.domain().iter().product::<i64>() as u64;
+        self.program.instrs.push(instr);
+        Ok(visible)
+    }
+
+    /// Fills in the bases as they are now: which hold values, which somebody still holds.
+    pub fn settle(&mut self) {
+        let base = |cell: &Arc<BaseCell>| Base {
+            nbytes: cell.nbytes,
+            input: !cell.address().is_null(),
+            output: Arc::strong_count(cell) > 1 || cell.is_visible(),
+        };
+        self.program.bases = self.slots.iter().map(base).collect();
+    }
+
+    /// Hash of the settled program without the values of literals.
+    pub fn key(&self) -> u64 {
+        let mut hasher = self.hasher.clone();
+        self.program.bases.hash(&mut hasher);
+        hasher.finish()
+    }
+}
+
+/// NumPy's broadcasting of an input to the domain.
+fn stretch(array: &ArrayView, slot: BaseId, domain: &Dims) -> Result<View> {
+    if array.shape == *domain {
+        return Ok(array.to_ir(slot));
+    }
+    array.to_ir(slot).broadcast_to(domain).ok_or_else(|| {
+        Error::Invalid(format!("input of shape {:?} does not broadcast to {domain:?}", array.shape.as_slice()))
+    })
+}

@@ -1,0 +1,92 @@
+//! The two caches: exact (a batch's finished plan) and parametric (a kernel structure's executable).
+
+use crate::engine::{Engine, Executable};
+use crate::exec::ReadyPlan;
+use numelt_ir::{Program, Result};
+use numelt_opt::{Kernel, KernelStep, Step};
+use rustc_hash::FxHashMap;
+use std::sync::Arc;
+
+/// Instructions that all cached plans may hold together, before the oldest half is dropped.
+const PLAN_BUDGET: usize = 200_000;
+/// Executables kept.
+const KERNEL_BUDGET: usize = 20_000;
+
+#[derive(Default)]
+pub(crate) struct Caches {
+    plans: FxHashMap<u64, Vec<(u64, Arc<ReadyPlan>)>>,
+    held: usize,
+    clock: u64,
+    kernels: FxHashMap<Arc<Kernel>, Arc<dyn Executable>>,
+}
+
+impl Caches {
+    /// The finished plan of a batch seen before.
+    pub fn find(&mut self, key: u64, program: &Program) -> Option<Arc<ReadyPlan>> {
+        self.clock += 1;
+        let (used, plan) = self.plans.get_mut(&key)?.iter_mut().find(|(_, plan)| plan.matches(program))?;
+        *used = self.clock;
+        Some(Arc::clone(plan))
+    }
+
+    /// Keeps a plan; drops the half used longest ago when there are too many.
+    pub fn keep(&mut self, key: u64, plan: Arc<ReadyPlan>) {
+        self.held += plan.recorded.instrs.len();
+        self.plans.entry(key).or_default().push((self.clock, plan));
+        if self.held > PLAN_BUDGET {
+            self.drop_oldest_half();
+        }
+    }
+
+    fn drop_oldest_half(&mut self) {
+        let mut ages: Vec<u64> = self.plans.values().flatten().map(|(used, _)| *used).collect();
+        ages.sort_unstable();
+        let middle = ages[ages.len() / 2];
+        self.plans.retain(|_, list| {
+            list.retain(|(used, _)| *used > middle);
+            !list.is_empty()
+        });
+        self.held = self.plans.values().flatten().map(|(_, plan)| plan.recorded.instrs.len()).sum();
+    }
+
+    /// Executables for a plan's steps (none for calls), and how many had to be prepared.
+    pub fn executables(
+        &mut self,
+        engine: &dyn Engine,
+        steps: &mut [Step],
+    ) -> Result<(Vec<Option<Arc<dyn Executable>>>, u64)> {
+        let mut prepared = 0;
+        let mut out = Vec::with_capacity(steps.len());
+        for step in steps {
+            out.push(match step {
+                Step::Kernel(step) => Some(self.executable(engine, step, &mut prepared)?),
+                Step::Call(_) => None,
+            });
+        }
+        Ok((out, prepared))
+    }
+
+    fn executable(
+        &mut self,
+        engine: &dyn Engine,
+        step: &mut KernelStep,
+        prepared: &mut u64,
+    ) -> Result<Arc<dyn Executable>> {
+        if let Some((kernel, executable)) = self.kernels.get_key_value(&step.kernel) {
+            step.kernel = Arc::clone(kernel);
+            return Ok(Arc::clone(executable));
+        }
+        if self.kernels.len() >= KERNEL_BUDGET {
+            self.kernels.clear();
+        }
+        let executable = engine.compile(&step.kernel)?;
+        *prepared += 1;
+        self.kernels.insert(Arc::clone(&step.kernel), Arc::clone(&executable));
+        Ok(executable)
+    }
+
+    /// Forgets everything: another engine, other options.
+    pub fn clear(&mut self) {
+        *self = Caches { clock: self.clock, ..Caches::default() };
+    }
+}

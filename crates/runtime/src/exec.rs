@@ -1,0 +1,208 @@
+//! Running a finished plan: allocate at first use, launch, free at last use.
+
+use crate::base::{BaseCell, POOL};
+use crate::engine::{Engine, Executable, Launch, LibraryCall, Operand};
+use numelt_ir::{Error, Instr, Operand as IrOperand, Program, Result, Scalar, View};
+use numelt_opt::{Geometry, Plan, Step};
+use smallvec::SmallVec;
+use std::sync::Arc;
+
+/// A plan with its kernels prepared, ready to be run any number of times.
+pub(crate) struct ReadyPlan {
+    /// The program as recorded, to tell real hits from hash collisions.
+    pub recorded: Program,
+    pub plan: Plan,
+    steps: Vec<ReadyStep>,
+    /// Bytes of each buffer that a run asks for.
+    pub buffer_bytes: Vec<usize>,
+    pub contracted: usize,
+}
+
+struct ReadyStep {
+    executable: Option<Arc<dyn Executable>>,
+    /// Bases that get memory before the step.
+    alloc: SmallVec<[u32; 2]>,
+    /// Bases that nobody needs after the step.
+    free: SmallVec<[u32; 4]>,
+}
+
+impl ReadyPlan {
+    /// Orders allocation and release around the steps.
+    pub fn new(recorded: Program, plan: Plan, executables: Vec<Option<Arc<dyn Executable>>>) -> ReadyPlan {
+        let count = plan.program.bases.len();
+        let mut first = vec![usize::MAX; count];
+        let mut last = vec![usize::MAX; count];
+        for (at, step) in plan.steps.iter().enumerate() {
+            for base in step_bases(&plan, step) {
+                let base = base as usize;
+                if first[base] == usize::MAX {
+                    first[base] = at;
+                }
+                last[base] = at;
+            }
+        }
+        let mut steps: Vec<ReadyStep> = executables
+            .into_iter()
+            .map(|executable| ReadyStep { executable, alloc: SmallVec::new(), free: SmallVec::new() })
+            .collect();
+        let mut buffer_bytes = Vec::new();
+        for (id, base) in plan.program.bases.iter().enumerate() {
+            if first[id] == usize::MAX {
+                continue;
+            }
+            if !base.input {
+                steps[first[id]].alloc.push(id as u32);
+                buffer_bytes.push(base.nbytes);
+            }
+            if !base.output {
+                steps[last[id]].free.push(id as u32);
+            }
+        }
+        let contracted = plan.contracted.iter().filter(|&&c| c).count();
+        ReadyPlan { recorded, plan, steps, buffer_bytes, contracted }
+    }
+
+    /// Is this the plan of `program` (literal values aside)?
+    pub fn matches(&self, program: &Program) -> bool {
+        self.recorded.instrs == program.instrs && self.recorded.bases == program.bases
+    }
+
+    /// The tier of each kernel step's next launch.
+    pub fn tiers(&self) -> Vec<&'static str> {
+        self.steps.iter().filter_map(|s| s.executable.as_ref().map(|e| e.tier())).collect()
+    }
+
+    /// Runs every step. `slots` are the recorded bases; bases that passes added are temporary.
+    pub fn run(&self, engine: &dyn Engine, consts: &[Scalar], slots: &[Arc<BaseCell>]) -> Result<()> {
+        let mut memory = Memory::new(self, slots);
+        for (step, ready) in self.plan.steps.iter().zip(&self.steps) {
+            for &base in &ready.alloc {
+                memory.alloc(base)?;
+            }
+            match step {
+                Step::Kernel(kernel) => {
+                    let executable = ready.executable.as_deref().expect("kernel steps have an executable");
+                    let params: SmallVec<[Scalar; 8]> =
+                        kernel.params.iter().map(|&c| self.literal(c, consts)).collect();
+                    let pointers = memory.pointers(&kernel.geometry, &kernel.bases, &kernel.kernel.args);
+                    let launch = Launch { geometry: &kernel.geometry, pointers: &pointers, params: &params };
+                    engine.launch(executable, &launch)?;
+                }
+                Step::Call(at) => call(engine, &self.plan.program.instrs[*at], &memory)?,
+            }
+            for &base in &ready.free {
+                memory.free(base);
+            }
+        }
+        engine.sync()
+    }
+
+    /// Literals of the recorded program come with the run; passes may have appended their own.
+    fn literal(&self, id: u32, consts: &[Scalar]) -> Scalar {
+        consts.get(id as usize).copied().unwrap_or_else(|| self.plan.program.consts[id as usize])
+    }
+}
+
+fn step_bases(plan: &Plan, step: &Step) -> SmallVec<[u32; 16]> {
+    match step {
+        Step::Kernel(k) => k
+            .bases
+            .iter()
+            .zip(&k.kernel.args)
+            .filter(|(_, arg)| arg.kind != numelt_opt::ArgKind::Index)
+            .map(|(&base, _)| base)
+            .collect(),
+        Step::Call(at) => {
+            let instr = &plan.program.instrs[*at];
+            instr.reads().map(|v| v.base).chain([instr.out.base]).collect()
+        }
+    }
+}
+
+fn call(engine: &dyn Engine, instr: &Instr, memory: &Memory<'_>) -> Result<()> {
+    let operand = |view| -> Operand<'_> { memory.operand(view) };
+    let mut ins: SmallVec<[Operand<'_>; 2]> = SmallVec::new();
+    for input in &instr.ins {
+        match input {
+            IrOperand::View(view) => ins.push(operand(view)),
+            IrOperand::Const(_) => {
+                return Err(Error::Invalid(format!("{} with a literal operand", instr.op.name())));
+            }
+        }
+    }
+    engine.call(&LibraryCall { op: instr.op, ty: instr.ty, axes: instr.axes, out: operand(&instr.out), ins: &ins })
+}
+
+/// Addresses of the bases during one run; temporaries are freed with it, also on errors.
+struct Memory<'a> {
+    slots: &'a [Arc<BaseCell>],
+    /// Addresses of the bases that passes added, after the slots.
+    temps: Vec<(*mut u8, usize)>,
+}
+
+impl<'a> Memory<'a> {
+    fn new(plan: &ReadyPlan, slots: &'a [Arc<BaseCell>]) -> Memory<'a> {
+        let added = &plan.plan.program.bases[slots.len()..];
+        Memory { slots, temps: added.iter().map(|b| (std::ptr::null_mut(), b.nbytes)).collect() }
+    }
+
+    fn alloc(&mut self, base: u32) -> Result<()> {
+        match self.slots.get(base as usize) {
+            Some(cell) => {
+                if cell.address().is_null() {
+                    cell.set_address(POOL.alloc(cell.nbytes)?);
+                }
+            }
+            None => {
+                let temp = &mut self.temps[base as usize - self.slots.len()];
+                temp.0 = POOL.alloc(temp.1)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn free(&mut self, base: u32) {
+        match self.slots.get(base as usize) {
+            // Nobody but the batch holds it; the count can't rise again, since shares are only cloned from shares.
+            Some(cell) if Arc::strong_count(cell) == 1 => cell.release(),
+            Some(_) => {}
+            None => {
+                let temp = &mut self.temps[base as usize - self.slots.len()];
+                release_temp(temp);
+            }
+        }
+    }
+
+    fn base(&self, base: u32) -> *mut u8 {
+        match self.slots.get(base as usize) {
+            Some(cell) => cell.address(),
+            None => self.temps[base as usize - self.slots.len()].0,
+        }
+    }
+
+    fn pointers(&self, geometry: &Geometry, bases: &[u32], args: &[numelt_opt::Arg]) -> SmallVec<[*mut u8; 16]> {
+        let address = |((arg, &base), geometry): ((&numelt_opt::Arg, &u32), &numelt_opt::ArgGeometry)| match arg.kind {
+            numelt_opt::ArgKind::Index => std::ptr::null_mut(),
+            _ => self.base(base).wrapping_offset(geometry.offset as isize),
+        };
+        args.iter().zip(bases).zip(&geometry.args).map(address).collect()
+    }
+
+    fn operand<'v>(&self, view: &'v View) -> Operand<'v> {
+        Operand { view, pointer: self.base(view.base).wrapping_offset(view.offset as isize) }
+    }
+}
+
+impl Drop for Memory<'_> {
+    fn drop(&mut self) {
+        self.temps.iter_mut().for_each(release_temp);
+    }
+}
+
+fn release_temp(temp: &mut (*mut u8, usize)) {
+    let address = std::mem::replace(&mut temp.0, std::ptr::null_mut());
+    if !address.is_null() {
+        // SAFETY: the address came from `POOL.alloc` with this size and has just been taken out.
+        unsafe { POOL.free(address, temp.1) };
+    }
+}

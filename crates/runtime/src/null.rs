@@ -1,0 +1,49 @@
+//! An engine that computes nothing: for testing scheduling, fusion and memory on their own.
+
+use crate::engine::{Engine, Executable, Launch, LibraryCall};
+use numelt_ir::{DType, Op, Result};
+use numelt_opt::Kernel;
+use std::any::Any;
+use std::sync::Arc;
+
+/// Accepts everything, does nothing: outputs keep whatever their memory held.
+#[derive(Debug, Default)]
+pub struct NullEngine;
+
+struct Nothing;
+
+impl Executable for Nothing {
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+
+    fn tier(&self) -> &'static str {
+        "null"
+    }
+}
+
+impl Engine for NullEngine {
+    fn name(&self) -> &'static str {
+        "null"
+    }
+
+    fn supports(&self, op: Op, ty: DType) -> bool {
+        op.info().dtypes.contains(ty)
+    }
+
+    fn compile(&self, _kernel: &Arc<Kernel>) -> Result<Arc<dyn Executable>> {
+        Ok(Arc::new(Nothing))
+    }
+
+    fn launch(&self, _executable: &dyn Executable, _launch: &Launch<'_>) -> Result<()> {
+        Ok(())
+    }
+
+    fn call(&self, _call: &LibraryCall<'_>) -> Result<()> {
+        Ok(())
+    }
+
+    fn sync(&self) -> Result<()> {
+        Ok(())
+    }
+}

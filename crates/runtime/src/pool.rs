@@ -1,0 +1,288 @@
+//! The memory pool: 64-byte aligned buffers, reused by size class, huge pages for large ones.
+//!
+//! Fresh pages cost 55 to 340 ms/GB, a reused buffer nothing: freed buffers are kept, up to a cap,
+//! and handed out again. Buffers of two MiB and more are mapped on their own, aligned for huge
+//! pages; smaller ones come from the global allocator.
+
+use numelt_ir::{Error, Result};
+use std::alloc::Layout;
+use std::collections::BTreeMap;
+use std::sync::{Mutex, MutexGuard};
+
+const ALIGN: usize = 64;
+const HUGE: usize = 2 << 20;
+
+/// Byte counts of a pool.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct PoolStats {
+    /// Bytes handed out and not yet returned.
+    pub live: usize,
+    /// Bytes kept for reuse.
+    pub cached: usize,
+    /// Largest `live` so far.
+    pub peak: usize,
+    /// Buffers that had to come from the system.
+    pub fresh_buffers: u64,
+    /// Buffers served from the cache.
+    pub reused_buffers: u64,
+}
+
+#[derive(Default)]
+struct Shelves {
+    /// Free buffers by capacity, most recently used last (still warm in cache).
+    free: BTreeMap<usize, Vec<usize>>,
+    stats: PoolStats,
+    limit: Option<usize>,
+    cache_cap: usize,
+}
+
+/// A pool of buffers; addresses in, addresses out.
+pub struct Pool(Mutex<Shelves>);
+
+impl Pool {
+    /// An empty pool that keeps at most `cache_cap` bytes of free buffers.
+    pub const fn new(cache_cap: usize) -> Pool {
+        Pool(Mutex::new(Shelves {
+            free: BTreeMap::new(),
+            stats: PoolStats { live: 0, cached: 0, peak: 0, fresh_buffers: 0, reused_buffers: 0 },
+            limit: None,
+            cache_cap,
+        }))
+    }
+
+    /// Sets the cap on live bytes (`None`: the machine's) and on cached bytes.
+    pub fn configure(&self, limit: Option<usize>, cache_cap: usize) {
+        let mut shelves = self.lock();
+        shelves.limit = limit;
+        shelves.cache_cap = cache_cap;
+        shelves.trim(cache_cap);
+    }
+
+    /// A buffer of at least `nbytes`, 64-byte aligned, contents undefined.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`] above the limit or when the system has no more.
+    pub fn alloc(&self, nbytes: usize) -> Result<*mut u8> {
+        let capacity = capacity_of(nbytes).ok_or(Error::OutOfMemory(nbytes))?;
+        let mut shelves = self.lock();
+        let slack = if capacity >= HUGE { capacity / 4 } else { 0 };
+        let hit = shelves.free.range(capacity..=capacity + slack).next().map(|(&size, _)| size);
+        if let Some(size) = hit {
+            let list = shelves.free.get_mut(&size).expect("key was just found");
+            let address = list.pop().expect("empty lists are removed");
+            if list.is_empty() {
+                shelves.free.remove(&size);
+            }
+            // A larger buffer serves as one of the class asked for; its tail is given back on free.
+            let address = if size == capacity { address } else { shrink(address, size, capacity) };
+            shelves.stats.cached -= size;
+            shelves.stats.reused_buffers += 1;
+            shelves.note_live(capacity);
+            return Ok(address as *mut u8);
+        }
+        if shelves.limit.is_some_and(|limit| shelves.stats.live + capacity > limit) {
+            return Err(Error::OutOfMemory(nbytes));
+        }
+        if let Some(limit) = shelves.limit {
+            let room = limit - shelves.stats.live - capacity;
+            shelves.trim(room);
+        }
+        let address = match map(capacity) {
+            Some(address) => address,
+            None => {
+                shelves.trim(0);
+                map(capacity).ok_or(Error::OutOfMemory(nbytes))?
+            }
+        };
+        shelves.stats.fresh_buffers += 1;
+        shelves.note_live(capacity);
+        Ok(address as *mut u8)
+    }
+
+    /// Takes a buffer back.
+    ///
+    /// # Safety
+    /// `address` came from `alloc(nbytes)` of this pool with the same `nbytes`, is given back once,
+    /// and nobody uses it any more.
+    pub unsafe fn free(&self, address: *mut u8, nbytes: usize) {
+        let capacity = capacity_of(nbytes).expect("was allocated with this size");
+        let mut shelves = self.lock();
+        shelves.stats.live -= capacity;
+        shelves.stats.cached += capacity;
+        shelves.free.entry(capacity).or_default().push(address as usize);
+        if shelves.stats.cached > shelves.cache_cap {
+            let cap = shelves.cache_cap;
+            shelves.trim(cap);
+        }
+    }
+
+    /// Gives free buffers back to the system until at most `keep` bytes are cached.
+    pub fn trim(&self, keep: usize) {
+        self.lock().trim(keep);
+    }
+
+    /// Byte counts.
+    pub fn stats(&self) -> PoolStats {
+        self.lock().stats
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Shelves> {
+        self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+}
+
+impl Shelves {
+    fn note_live(&mut self, capacity: usize) {
+        self.stats.live += capacity;
+        self.stats.peak = self.stats.peak.max(self.stats.live);
+    }
+
+    fn trim(&mut self, keep: usize) {
+        while self.stats.cached > keep {
+            let Some((&size, _)) = self.free.last_key_value() else { return };
+            let list = self.free.get_mut(&size).expect("key was just found");
+            // The oldest of the largest class goes first.
+            let address = list.remove(0);
+            if list.is_empty() {
+                self.free.remove(&size);
+            }
+            self.stats.cached -= size;
+            unmap(address, size);
+        }
+    }
+}
+
+/// Size class: multiples of 64 B up to 1 KiB, then four steps per power of two, then multiples of 2 MiB.
+fn capacity_of(nbytes: usize) -> Option<usize> {
+    if nbytes >= HUGE {
+        return nbytes.checked_next_multiple_of(HUGE).filter(|&n| n <= isize::MAX as usize);
+    }
+    if nbytes <= 1024 {
+        return Some(nbytes.max(1).next_multiple_of(ALIGN));
+    }
+    let step = (nbytes.next_power_of_two() / 8).max(ALIGN);
+    Some(nbytes.next_multiple_of(step))
+}
+
+fn layout(capacity: usize) -> Layout {
+    Layout::from_size_align(capacity, ALIGN).expect("capacity is far below isize::MAX")
+}
+
+#[cfg(unix)]
+fn map(capacity: usize) -> Option<usize> {
+    if capacity < HUGE {
+        // SAFETY: the layout has a non-zero size.
+        let address = unsafe { std::alloc::alloc(layout(capacity)) };
+        return (!address.is_null()).then_some(address as usize);
+    }
+    let total = capacity.checked_add(HUGE)?;
+    // SAFETY: an anonymous private mapping with no address asked for touches no existing memory.
+    let raw = unsafe {
+        libc::mmap(
+            std::ptr::null_mut(),
+            total,
+            libc::PROT_READ | libc::PROT_WRITE,
+            libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE,
+            -1,
+            0,
+        )
+    };
+    if raw == libc::MAP_FAILED {
+        return None;
+    }
+    let raw = raw as usize;
+    let start = raw.next_multiple_of(HUGE);
+    // SAFETY: both ranges are the unaligned ends of the mapping made above, used by nobody.
+    unsafe {
+        if start > raw {
+            libc::munmap(raw as *mut libc::c_void, start - raw);
+        }
+        let end = start + capacity;
+        if raw + total > end {
+            libc::munmap(end as *mut libc::c_void, raw + total - end);
+        }
+        #[cfg(target_os = "linux")]
+        libc::madvise(start as *mut libc::c_void, capacity, libc::MADV_HUGEPAGE);
+    }
+    Some(start)
+}
+
+#[cfg(unix)]
+fn unmap(address: usize, capacity: usize) {
+    // SAFETY: `address` came from `map(capacity)` and has been taken off the free list.
+    unsafe {
+        if capacity < HUGE {
+            std::alloc::dealloc(address as *mut u8, layout(capacity));
+        } else {
+            libc::munmap(address as *mut libc::c_void, capacity);
+        }
+    }
+}
+
+/// Cuts a mapped buffer down to `capacity` (both are multiples of two MiB).
+#[cfg(unix)]
+fn shrink(address: usize, size: usize, capacity: usize) -> usize {
+    unmap(address + capacity, size - capacity);
+    address
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn reuses_what_was_freed() {
+        let pool = Pool::new(1 << 30);
+        for size in [1, 64, 1000, 5000, 1 << 20, 3 << 20, 10 << 20] {
+            let a = pool.alloc(size).unwrap();
+            assert_eq!(a as usize % ALIGN, 0);
+            // SAFETY: the buffer has at least `size` bytes and is freed once.
+            unsafe {
+                a.write_bytes(7, size);
+                pool.free(a, size);
+            }
+            let b = pool.alloc(size).unwrap();
+            assert_eq!(a, b, "size {size}");
+            // SAFETY: allocated above, freed once.
+            unsafe { pool.free(b, size) };
+        }
+        assert_eq!(pool.stats().live, 0);
+        pool.trim(0);
+        assert_eq!(pool.stats().cached, 0);
+    }
+
+    #[test]
+    fn refuses_above_the_limit_and_goes_on() {
+        let pool = Pool::new(1 << 30);
+        pool.configure(Some(4 << 20), 1 << 20);
+        let a = pool.alloc(3 << 20).unwrap();
+        assert_eq!(pool.alloc(3 << 20), Err(Error::OutOfMemory(3 << 20)));
+        // SAFETY: allocated above, freed once.
+        unsafe { pool.free(a, 3 << 20) };
+        let b = pool.alloc(4 << 20).unwrap();
+        // SAFETY: allocated above, freed once.
+        unsafe { pool.free(b, 4 << 20) };
+        assert!(pool.alloc(usize::MAX - 5).is_err());
+    }
+
+    proptest! {
+        #[test]
+        fn buffers_never_overlap(sizes in proptest::collection::vec(1usize..6_000_000, 1..20)) {
+            let pool = Pool::new(8 << 20);
+            let mut held: Vec<(usize, usize)> = Vec::new();
+            for (i, &size) in sizes.iter().enumerate() {
+                let address = pool.alloc(size).unwrap() as usize;
+                for &(other, other_size) in &held {
+                    prop_assert!(address + size <= other || other + other_size <= address);
+                }
+                held.push((address, size));
+                if i % 3 == 2 {
+                    let (address, size) = held.swap_remove(i / 3 % held.len());
+                    // SAFETY: taken off the list of held buffers, so freed once.
+                    unsafe { pool.free(address as *mut u8, size) };
+                }
+            }
+        }
+    }
+}

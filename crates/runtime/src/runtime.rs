@@ -1,0 +1,364 @@
+//! The runtime itself: one queue, one lock, one engine.
+//!
+//! Recording appends to the batch under the lock. A flush takes the batch, finds or makes its
+//! plan, and runs it, still under the lock: other threads that record meanwhile wait, so every
+//! thread sees the results of one serial order. Nothing here calls back into a front end.
+
+use crate::base::{ArrayView, BaseRef, EPOCH, Export, HELD, Input, POOL};
+use crate::batch::Batch;
+use crate::cache::Caches;
+use crate::config::Config;
+use crate::engine::Engine;
+use crate::exec::ReadyPlan;
+use crate::stats::{FlushReport, Reason, Stats};
+use numelt_ir::{Axes, DType, Error, Op, Program, Result};
+use numelt_opt::{Options, Step};
+use std::any::Any;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
+use std::time::Instant;
+
+/// Records, plans and runs; see the module's text.
+pub struct Runtime {
+    state: Mutex<State>,
+    /// Work in the batch, readable without the lock.
+    work: AtomicU64,
+}
+
+struct State {
+    engine: Arc<dyn Engine>,
+    config: Config,
+    batch: Batch,
+    caches: Caches,
+    stats: Stats,
+    inspector: Option<Vec<FlushReport>>,
+    /// Bytes that only pending work keeps alive, above which it runs.
+    held_budget: u64,
+}
+
+static GLOBAL: OnceLock<Runtime> = OnceLock::new();
+
+impl Runtime {
+    /// A runtime with its own queue. Bases belong to the process, not to a runtime; a process has
+    /// one runtime in use at a time (tests may make several, one after the other).
+    pub fn new(engine: Arc<dyn Engine>, config: Config) -> Runtime {
+        configure_pool(&config);
+        let epoch = EPOCH.fetch_add(1, Ordering::Relaxed) + 1;
+        let state = State {
+            engine,
+            batch: Batch::new(epoch),
+            caches: Caches::default(),
+            stats: Stats::default(),
+            inspector: None,
+            held_budget: (physical_memory() / 16) as u64,
+            config,
+        };
+        Runtime { state: Mutex::new(state), work: AtomicU64::new(0) }
+    }
+
+    /// Makes the process's runtime; false when there is one already.
+    pub fn init(engine: Arc<dyn Engine>, config: Config) -> bool {
+        let mut made = false;
+        GLOBAL.get_or_init(|| {
+            made = true;
+            Runtime::new(engine, config)
+        });
+        made
+    }
+
+    /// The process's runtime.
+    ///
+    /// # Panics
+    /// Before [`Runtime::init`].
+    pub fn global() -> &'static Runtime {
+        GLOBAL.get().expect("the runtime is initialised when the front end loads")
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        // A panic in a flush leaves the batch taken and the caches valid.
+        self.state.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+
+    /// A base of `nbytes` bytes; it gets memory when something is written to it or read from it.
+    pub fn new_base(&self, nbytes: usize) -> BaseRef {
+        BaseRef::new(nbytes)
+    }
+
+    /// Memory of somebody else as a base. With `shared`, somebody else can still see it, and
+    /// work that touches it runs at once.
+    ///
+    /// # Safety
+    /// `ptr..ptr + nbytes` stays valid for reads (and for writes, if anything is recorded that writes)
+    /// until `owner` is dropped, which may happen on any thread.
+    pub unsafe fn adopt(
+        &self,
+        ptr: *mut u8,
+        nbytes: usize,
+        owner: Box<dyn Any + Send + Sync>,
+        shared: bool,
+    ) -> BaseRef {
+        BaseRef::foreign(ptr, nbytes, owner, shared)
+    }
+
+    /// Can the engine do this operation?
+    pub fn supports(&self, op: Op, ty: DType) -> bool {
+        self.lock().engine.supports(op, ty)
+    }
+
+    /// Appends an instruction. `Some(reason)` asks the caller to flush now.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] when an input does not broadcast; nothing is recorded then.
+    pub fn record(&self, op: Op, ty: DType, out: &ArrayView, ins: &[Input<'_>], axes: Axes) -> Result<Option<Reason>> {
+        let mut state = self.lock();
+        let visible = state.batch.push(op, ty, out, ins, axes)?;
+        state.stats.instructions += 1;
+        self.work.store(state.batch.work, Ordering::Relaxed);
+        Ok(if visible {
+            Some(Reason::Visible)
+        } else if state.batch.program.instrs.len() >= state.config.max_pending || state.batch.is_full() {
+            Some(Reason::Instructions)
+        } else if HELD.load(Ordering::Relaxed) > state.held_budget {
+            Some(Reason::Bytes)
+        } else {
+            None
+        })
+    }
+
+    /// Element-operations pending.
+    pub fn pending_work(&self) -> u64 {
+        self.work.load(Ordering::Relaxed)
+    }
+
+    /// Runs everything pending.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`] when a buffer could not be had, after giving cached ones back and
+    /// trying again; arrays that could not be computed then say so when they are read.
+    pub fn flush(&self, reason: Reason) -> Result<()> {
+        let mut state = self.lock();
+        if state.batch.is_empty() {
+            return Ok(());
+        }
+        self.work.store(0, Ordering::Relaxed);
+        state.flush(reason)
+    }
+
+    /// Address of a base's memory, with everything pending on it done.
+    ///
+    /// # Errors
+    /// Those of [`Runtime::flush`]; [`Error::OutOfMemory`] for a base that could not be computed.
+    pub fn read(&self, base: &BaseRef) -> Result<*mut u8> {
+        if base.is_pending() {
+            self.flush(Reason::Read)?;
+        }
+        if base.0.failed.load(Ordering::Acquire) {
+            return Err(Error::OutOfMemory(base.nbytes()));
+        }
+        let address = base.0.address();
+        if !address.is_null() {
+            return Ok(address);
+        }
+        let _one_at_a_time = self.lock();
+        if base.0.address().is_null() {
+            base.0.set_address(POOL.alloc(base.nbytes())?);
+        }
+        Ok(base.0.address())
+    }
+
+    /// Like [`Runtime::read`], and keeps the base visible until the export is dropped.
+    ///
+    /// # Errors
+    /// Those of [`Runtime::read`].
+    pub fn export(&self, base: &BaseRef) -> Result<Export> {
+        Ok(Export::new(base.clone(), self.read(base)?))
+    }
+
+    /// The pending program, with its bases as they are now.
+    pub fn pending_program(&self) -> Program {
+        let mut state = self.lock();
+        state.batch.settle();
+        state.batch.program.clone()
+    }
+
+    /// Totals.
+    pub fn stats(&self) -> Stats {
+        Stats { pool: POOL.stats(), ..self.lock().stats }
+    }
+
+    /// Sets the totals to zero.
+    pub fn reset_stats(&self) {
+        self.lock().stats = Stats::default();
+    }
+
+    /// Starts collecting a report per flush.
+    pub fn inspect_start(&self) {
+        self.lock().inspector = Some(Vec::new());
+    }
+
+    /// Stops collecting; the reports.
+    pub fn inspect_stop(&self) -> Vec<FlushReport> {
+        self.lock().inspector.take().unwrap_or_default()
+    }
+
+    /// The settings in force.
+    pub fn config(&self) -> Config {
+        self.lock().config.clone()
+    }
+
+    /// Replaces settings and engine; pending work runs first, under the old ones.
+    ///
+    /// # Errors
+    /// Those of the flush.
+    pub fn reconfigure(&self, engine: Option<Arc<dyn Engine>>, config: Config) -> Result<()> {
+        self.flush(Reason::Explicit)?;
+        let mut state = self.lock();
+        configure_pool(&config);
+        state.config = config;
+        if let Some(engine) = engine {
+            state.engine = engine;
+        }
+        state.caches.clear();
+        Ok(())
+    }
+
+    /// Gives cached buffers back to the system.
+    pub fn trim(&self) {
+        POOL.trim(0);
+    }
+
+    /// Waits for a flush in another thread and keeps new ones out while `f` runs (around fork).
+    pub fn quiesced<T>(&self, f: impl FnOnce() -> T) -> T {
+        let _state = self.lock();
+        f()
+    }
+}
+
+impl State {
+    fn options(&self) -> Options {
+        Options { fuse: self.config.fuse, ..Options::default() }
+    }
+
+    fn flush(&mut self, reason: Reason) -> Result<()> {
+        let start = Instant::now();
+        let epoch = EPOCH.fetch_add(1, Ordering::Relaxed) + 1;
+        let mut batch = std::mem::replace(&mut self.batch, Batch::new(epoch));
+        HELD.store(0, Ordering::Relaxed);
+        batch.settle();
+        let outcome = self.ready(&batch).and_then(|(plan, hit)| {
+            let planned = Instant::now();
+            self.stats.plan_ns += (planned - start).as_nanos() as u64;
+            let result = self.run(&plan, &batch);
+            self.stats.run_ns += planned.elapsed().as_nanos() as u64;
+            result.map(|()| (plan, hit))
+        });
+        match outcome {
+            Ok((plan, hit)) => {
+                self.account(reason, &plan, hit, start);
+                Ok(())
+            }
+            Err(error) => {
+                mark_failed(&batch);
+                Err(error)
+            }
+        }
+    }
+
+    /// The batch's plan, from the cache or made now.
+    fn ready(&mut self, batch: &Batch) -> Result<(Arc<ReadyPlan>, bool)> {
+        let key = batch.key();
+        if let Some(plan) = self.caches.find(key, &batch.program) {
+            self.stats.plan_hits += 1;
+            return Ok((plan, true));
+        }
+        self.stats.plan_misses += 1;
+        let mut plan = numelt_opt::plan(&batch.program, &self.options())?;
+        let (executables, prepared) = self.caches.executables(&*self.engine, &mut plan.steps)?;
+        self.stats.kernels_compiled += prepared;
+        let ready = Arc::new(ReadyPlan::new(batch.program.clone(), plan, executables));
+        self.caches.keep(key, Arc::clone(&ready));
+        Ok((ready, false))
+    }
+
+    fn run(&self, plan: &ReadyPlan, batch: &Batch) -> Result<()> {
+        plan.run(&*self.engine, &batch.program.consts, &batch.slots)
+    }
+
+    fn account(&mut self, reason: Reason, plan: &ReadyPlan, cache_hit: bool, start: Instant) {
+        let kernels = plan.plan.steps.iter().filter(|s| matches!(s, Step::Kernel(_))).count();
+        let stats = &mut self.stats;
+        stats.flushes[reason as usize] += 1;
+        stats.kernels += kernels as u64;
+        stats.calls += (plan.plan.steps.len() - kernels) as u64;
+        stats.bytes_moved += plan.plan.bytes_moved;
+        stats.buffers += plan.buffer_bytes.len() as u64;
+        stats.contracted += plan.contracted as u64;
+        if self.inspector.is_none() && !self.config.trace {
+            return;
+        }
+        let report = report(reason, plan, cache_hit, start);
+        if self.config.trace {
+            trace(&report);
+        }
+        if let Some(reports) = &mut self.inspector {
+            reports.push(report);
+        }
+    }
+}
+
+fn report(reason: Reason, plan: &ReadyPlan, cache_hit: bool, start: Instant) -> FlushReport {
+    let mut kernels = Vec::new();
+    let mut calls = Vec::new();
+    for step in &plan.plan.steps {
+        match step {
+            Step::Kernel(step) => kernels.push(format!("{:?}", step.kernel)),
+            Step::Call(at) => calls.push(plan.plan.program.instrs[*at].op.name().to_string()),
+        }
+    }
+    FlushReport {
+        reason,
+        instructions: plan.recorded.instrs.len(),
+        kernels,
+        tiers: plan.tiers(),
+        calls,
+        buffers: plan.buffer_bytes.clone(),
+        contracted: plan.contracted,
+        bytes_moved: plan.plan.bytes_moved,
+        cache_hit,
+        total_ns: start.elapsed().as_nanos() as u64,
+    }
+}
+
+fn trace(report: &FlushReport) {
+    eprintln!(
+        "numelt: flush ({}): {} instructions, {} kernels {:?}, {} calls, {} buffers, {} contracted, {} bytes, plan {}, {:.3} ms",
+        report.reason,
+        report.instructions,
+        report.kernels.len(),
+        report.tiers,
+        report.calls.len(),
+        report.buffers.len(),
+        report.contracted,
+        report.bytes_moved,
+        if report.cache_hit { "cached" } else { "made" },
+        report.total_ns as f64 / 1e6,
+    );
+}
+
+/// Bases that the failed batch should have written no longer hold what the program says.
+fn mark_failed(batch: &Batch) {
+    for instr in &batch.program.instrs {
+        batch.slots[instr.out.base as usize].failed.store(true, Ordering::Release);
+    }
+}
+
+fn configure_pool(config: &Config) {
+    let cache_cap = config.memory_limit.unwrap_or_else(physical_memory) / 4;
+    POOL.configure(config.memory_limit, cache_cap);
+}
+
+fn physical_memory() -> usize {
+    // SAFETY: sysconf reads two system constants.
+    let (pages, size) = unsafe { (libc::sysconf(libc::_SC_PHYS_PAGES), libc::sysconf(libc::_SC_PAGESIZE)) };
+    if pages > 0 && size > 0 { pages as usize * size as usize } else { 8 << 30 }
+}

@@ -1,0 +1,111 @@
+//! Counters and reports: whatever the runtime does can be seen here.
+
+use crate::pool::PoolStats;
+use std::fmt;
+
+/// Why pending work was run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Reason {
+    /// A value was read: print, `float`, comparison in an `if`, export, iteration.
+    Read,
+    /// The memory is visible outside, so work on it runs at once.
+    Visible,
+    /// A fallback needs the values.
+    Fallback,
+    /// Too many instructions pending.
+    Instructions,
+    /// Pending work keeps too many bytes alive.
+    Bytes,
+    /// `numelt.flush()`.
+    Explicit,
+    /// The process ends.
+    Exit,
+}
+
+impl Reason {
+    /// Every reason, in the order of [`Stats::flushes`].
+    pub const ALL: [Reason; 7] = [
+        Reason::Read,
+        Reason::Visible,
+        Reason::Fallback,
+        Reason::Instructions,
+        Reason::Bytes,
+        Reason::Explicit,
+        Reason::Exit,
+    ];
+
+    /// Short lower-case name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Reason::Read => "read",
+            Reason::Visible => "visible",
+            Reason::Fallback => "fallback",
+            Reason::Instructions => "instructions",
+            Reason::Bytes => "bytes",
+            Reason::Explicit => "explicit",
+            Reason::Exit => "exit",
+        }
+    }
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// Totals since the start or the last reset.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Stats {
+    /// Flushes that had work, per reason, in the order of [`Reason::ALL`].
+    pub flushes: [u64; 7],
+    /// Instructions recorded.
+    pub instructions: u64,
+    /// Kernels launched.
+    pub kernels: u64,
+    /// Library calls and scans run.
+    pub calls: u64,
+    /// Bytes that kernels and calls read and wrote, each operand once.
+    pub bytes_moved: u64,
+    /// Batches whose finished plan was found.
+    pub plan_hits: u64,
+    /// Batches that had to be planned.
+    pub plan_misses: u64,
+    /// Kernel structures prepared by the engine.
+    pub kernels_compiled: u64,
+    /// Buffers that steps asked the pool for.
+    pub buffers: u64,
+    /// Bases that never got memory.
+    pub contracted: u64,
+    /// Nanoseconds spent planning.
+    pub plan_ns: u64,
+    /// Nanoseconds spent in kernels and calls, allocation included.
+    pub run_ns: u64,
+    /// The memory pool.
+    pub pool: PoolStats,
+}
+
+/// What one flush did, for inspectors in tests and for profiles.
+#[derive(Debug, Clone)]
+pub struct FlushReport {
+    /// Why.
+    pub reason: Reason,
+    /// Instructions of the batch.
+    pub instructions: usize,
+    /// Text of each kernel launched, in order.
+    pub kernels: Vec<String>,
+    /// Tier that each kernel ran on.
+    pub tiers: Vec<&'static str>,
+    /// Names of the library calls and scans.
+    pub calls: Vec<String>,
+    /// Bytes of each buffer asked for.
+    pub buffers: Vec<usize>,
+    /// Bases that needed no memory.
+    pub contracted: usize,
+    /// Bytes read and written.
+    pub bytes_moved: u64,
+    /// Was the plan found in the cache?
+    pub cache_hit: bool,
+    /// Nanoseconds from trigger to finish.
+    pub total_ns: u64,
+}

@@ -1,0 +1,133 @@
+//! Recording, triggers, caches, liveness and memory, on the engine that computes nothing.
+
+use numelt_ir::{Axes, DType, Error, Op, Scalar};
+use numelt_runtime::{ArrayView, Config, Input, NullEngine, Reason, Runtime};
+use std::sync::{Arc, Mutex, MutexGuard};
+
+/// Bases and the pool belong to the process: one runtime at a time.
+static ONE: Mutex<()> = Mutex::new(());
+
+fn runtime(change: impl FnOnce(&mut Config)) -> (Runtime, MutexGuard<'static, ()>) {
+    let guard = ONE.lock().unwrap_or_else(|p| p.into_inner());
+    let mut config = Config::default();
+    change(&mut config);
+    (Runtime::new(Arc::new(NullEngine), config), guard)
+}
+
+fn array(rt: &Runtime, n: i64) -> ArrayView {
+    let a = ArrayView::fresh(rt, DType::F64, &[n]);
+    rt.read(&a.base).unwrap();
+    a
+}
+
+fn binary(rt: &Runtime, op: Op, a: &ArrayView, b: Input<'_>) -> (ArrayView, Option<Reason>) {
+    let out = ArrayView::fresh(rt, DType::F64, &a.shape);
+    let asked = rt.record(op, DType::F64, &out, &[Input::Array(a), b], Axes::default()).unwrap();
+    (out, asked)
+}
+
+#[test]
+fn temporaries_are_contracted_and_loops_hit_the_plan_cache() {
+    let (rt, _one) = runtime(|_| ());
+    let a = array(&rt, 1000);
+    for round in 0..5 {
+        let x = binary(&rt, Op::Add, &a, Input::Array(&a)).0;
+        let y = binary(&rt, Op::Multiply, &x, Input::Const(Scalar::F64(round as f64))).0;
+        let z = binary(&rt, Op::Subtract, &y, Input::Array(&a)).0;
+        drop((x, y));
+        assert!(z.base.is_pending());
+        rt.read(&z.base).unwrap();
+        assert!(!z.base.is_pending());
+    }
+    let stats = rt.stats();
+    assert_eq!((stats.kernels, stats.buffers, stats.contracted), (5, 5, 10));
+    assert_eq!((stats.plan_misses, stats.plan_hits), (1, 4));
+    assert_eq!(stats.kernels_compiled, 1);
+    assert_eq!(stats.bytes_moved, 5 * 16_000);
+    assert_eq!(stats.flushes[Reason::Read as usize], 5);
+}
+
+#[test]
+fn shrinking_views_share_one_executable() {
+    let (rt, _one) = runtime(|_| ());
+    let a = array(&rt, 100);
+    for n in (10..100).rev() {
+        let view = ArrayView { shape: [n].into_iter().collect(), offset: (100 - n) * 8, ..a.clone() };
+        let out = binary(&rt, Op::Add, &view, Input::Array(&view)).0;
+        rt.read(&out.base).unwrap();
+    }
+    let stats = rt.stats();
+    assert_eq!((stats.plan_misses, stats.kernels_compiled), (90, 1));
+}
+
+#[test]
+fn dead_inputs_give_their_memory_back_at_last_use() {
+    let (rt, _one) = runtime(|_| ());
+    let before = rt.stats().pool.live;
+    let mut a = array(&rt, 1 << 16);
+    for _ in 0..50 {
+        a = binary(&rt, Op::Add, &a, Input::Const(Scalar::F64(1.0))).0;
+        rt.flush(Reason::Explicit).unwrap();
+    }
+    let stats = rt.stats();
+    assert!(stats.pool.live - before <= 2 << 19, "{} bytes live", stats.pool.live - before);
+    drop(a);
+    assert_eq!(rt.stats().pool.live, before);
+}
+
+#[test]
+fn visible_memory_runs_at_once_and_is_lazy_again_afterwards() {
+    let (rt, _one) = runtime(|_| ());
+    let a = array(&rt, 10);
+    let export = rt.export(&a.base).unwrap();
+    assert_eq!(binary(&rt, Op::Add, &a, Input::Array(&a)).1, Some(Reason::Visible));
+    drop(export);
+    rt.flush(Reason::Visible).unwrap();
+    assert_eq!(binary(&rt, Op::Add, &a, Input::Array(&a)).1, None);
+    let mut foreign = vec![0f64; 10];
+    // SAFETY: `foreign` outlives every use of the base below.
+    let base = unsafe { rt.adopt(foreign.as_mut_ptr().cast(), 80, Box::new(()), true) };
+    let b = ArrayView { base, ..ArrayView::fresh(&rt, DType::F64, &[10]) };
+    assert_eq!(binary(&rt, Op::Add, &b, Input::Array(&a)).1, Some(Reason::Visible));
+    b.base.set_shared(false);
+    rt.flush(Reason::Visible).unwrap();
+    assert_eq!(binary(&rt, Op::Add, &b, Input::Array(&a)).1, None);
+    rt.flush(Reason::Explicit).unwrap();
+}
+
+#[test]
+fn budgets_ask_for_a_flush() {
+    let (rt, _one) = runtime(|c| c.max_pending = 3);
+    let a = array(&rt, 10);
+    let asked: Vec<_> = (0..3).map(|_| binary(&rt, Op::Add, &a, Input::Array(&a)).1).collect();
+    assert_eq!(asked, [None, None, Some(Reason::Instructions)]);
+    rt.flush(Reason::Instructions).unwrap();
+    assert_eq!(rt.pending_work(), 0);
+}
+
+#[test]
+fn out_of_memory_is_an_error_and_the_runtime_goes_on() {
+    let (rt, _one) = runtime(|c| c.memory_limit = Some(64 << 20));
+    let a = array(&rt, 1000);
+    let big = ArrayView::fresh(&rt, DType::F64, &[100, 100_000]);
+    rt.record(Op::Copy, DType::F64, &big, &[Input::Const(Scalar::F64(1.0))], Axes::default()).unwrap();
+    assert_eq!(rt.read(&big.base), Err(Error::OutOfMemory(80_000_000)));
+    assert_eq!(rt.read(&big.base), Err(Error::OutOfMemory(80_000_000)));
+    let sum = binary(&rt, Op::Add, &a, Input::Array(&a)).0;
+    assert!(rt.read(&sum.base).is_ok());
+    rt.reconfigure(None, Config::default()).unwrap();
+}
+
+#[test]
+fn inspectors_see_each_flush() {
+    let (rt, _one) = runtime(|_| ());
+    let a = array(&rt, 10);
+    rt.inspect_start();
+    let b = binary(&rt, Op::Add, &a, Input::Array(&a)).0;
+    rt.read(&b.base).unwrap();
+    let reports = rt.inspect_stop();
+    assert_eq!(reports.len(), 1);
+    assert_eq!((reports[0].instructions, reports[0].kernels.len(), reports[0].tiers[0]), (1, 1, "null"));
+    assert_eq!(reports[0].buffers, [80]);
+    assert!(reports[0].kernels[0].to_lowercase().contains("add"), "{}", reports[0].kernels[0]);
+}
