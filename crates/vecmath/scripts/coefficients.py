@@ -1,0 +1,194 @@
+"""Derive the polynomial coefficients of numelt-vecmath and print them as Rust.
+
+Run as `python3 scripts/coefficients.py > src/coeffs.rs`; needs mpmath only.
+Each fit is a weighted minimax (Remez exchange) polynomial in one variable; the
+weight turns the error of the polynomial into the error of the function relative
+to its value. The achieved error is printed in the doc comment of each table.
+"""
+
+import struct
+
+import mpmath as mp
+
+mp.mp.prec = 240
+
+
+def remez(f, w, lo, hi, degree):
+    """Return coefficients and log2 of the largest weighted error of the minimax fit."""
+    lo, hi = mp.mpf(lo), mp.mpf(hi)
+    n = degree + 2
+    mid, half = (lo + hi) / 2, (hi - lo) / 2
+    xs = [mid - half * mp.cos(mp.pi * i / (n - 1)) for i in range(n)]
+    grid = [mid - half * mp.cos(mp.pi * i / (40 * n)) for i in range(40 * n + 1)]
+    fw = [(g, f(g), w(g)) for g in grid]
+    coeffs = []
+    for _ in range(12):
+        a = mp.matrix(n, n)
+        b = mp.matrix(n, 1)
+        for i, x in enumerate(xs):
+            wx = w(x)
+            for j in range(degree + 1):
+                a[i, j] = wx * (x - 0) ** j
+            a[i, degree + 1] = (-1) ** i
+            b[i] = wx * f(x)
+        sol = mp.lu_solve(a, b)
+        coeffs = [sol[j] for j in range(degree + 1)]
+        level = abs(sol[degree + 1])
+        err = [(wv * (fv - mp.polyval(coeffs[::-1], g)), g) for g, fv, wv in fw]
+        # largest error of each run of equal sign
+        runs, current = [], err[0]
+        for e in err[1:]:
+            if (e[0] < 0) == (current[0] < 0):
+                if abs(e[0]) > abs(current[0]):
+                    current = e
+            else:
+                runs.append(current)
+                current = e
+        runs.append(current)
+        while len(runs) > n:
+            runs.pop(0 if abs(runs[0][0]) < abs(runs[-1][0]) else -1)
+        worst = max(abs(e[0]) for e in err)
+        if len(runs) < n:
+            break
+        xs = [e[1] for e in runs]
+        if worst < level * mp.mpf("1.02"):
+            break
+    return coeffs, worst
+
+
+def f32_text(c):
+    """Shortest decimal that reads back as the nearest f32."""
+    v = struct.unpack("f", struct.pack("f", float(c)))[0]
+    for digits in range(1, 12):
+        s = f"{v:.{digits}e}"
+        if struct.unpack("f", struct.pack("f", float(s)))[0] == v:
+            return s
+    raise AssertionError(c)
+
+
+def emit(name, doc, ty, f, w, lo, hi, degree, first=None):
+    coeffs, err = remez(f, w, lo, hi, degree)
+    text = [f32_text(c) if ty == "f32" else repr(float(c)) for c in coeffs]
+    bits = "exact" if err == 0 else f"2^{mp.nstr(mp.log(err, 2), 4)}"
+    print(f"/// {doc} Weighted error {bits}.")
+    print(f"pub(crate) const {name}: [{ty}; {len(text)}] = [")
+    for t in text:
+        print(f"    {t},")
+    print("];\n")
+
+
+def scalar(name, doc, ty, value):
+    text = f32_text(value) if ty == "f32" else repr(float(value))
+    print(f"/// {doc}\npub(crate) const {name}: {ty} = {text};\n")
+
+
+def rounded(value, bits):
+    """`value` cut to `bits` significant bits."""
+    m, e = mp.frexp(value)
+    return mp.ldexp(mp.floor(mp.ldexp(m, bits)), e - bits)
+
+
+def series(ratio, small, order):
+    """`ratio` with its value at zero filled in by `small` (avoids 0/0)."""
+    return lambda x: small if abs(x) < mp.mpf(2) ** -200 else ratio(x)
+
+
+def fits(ty, suffix, deg):
+    one = mp.mpf(1)
+    emit("EXP" + suffix, "(e^r - 1 - r) / r^2 for |r| < 0.348.", ty,
+         series(lambda r: (mp.expm1(r) - r) / r**2, one / 2, 0),
+         lambda r: r**2 / mp.exp(r), "-0.348", "0.348", deg["exp"])
+
+    def log_ratio(z):
+        s = mp.sqrt(z)
+        return (2 * mp.atanh(s) / s - 2) / z
+
+    emit("LOG" + suffix, "(2 atanh(s)/s - 2) / z, z = s^2 < 0.0296.", ty,
+         series(log_ratio, one * 2 / 3, 0), lambda z: z / 2 + mp.mpf(2) ** -60, 0, "0.0296", deg["log"])
+
+    def sin_ratio(z):
+        r = mp.sqrt(z)
+        return (mp.sin(r) / r - 1) / z
+
+    emit("SIN" + suffix, "(sin(r)/r - 1) / z, z = r^2 < 0.62.", ty,
+         series(sin_ratio, -one / 6, 0), lambda z: z + mp.mpf(2) ** -60, 0, "0.62", deg["sin"])
+    emit("COS" + suffix, "(cos(r) - 1 + z/2) / z^2, z = r^2 < 0.62.", ty,
+         series(lambda z: (mp.cos(mp.sqrt(z)) - 1 + z / 2) / z**2, one / 24, 0),
+         lambda z: z**2 + mp.mpf(2) ** -60, 0, "0.62", deg["cos"])
+    split = mp.mpf("0.875")
+    emit("ERF_SMALL" + suffix, "erf(x)/x - 1, z = x^2 < 0.766.", ty,
+         series(lambda z: mp.erf(mp.sqrt(z)) / mp.sqrt(z) - 1, 2 / mp.sqrt(mp.pi) - 1, 0),
+         lambda z: one, 0, split**2, deg["erf_small"])
+    emit("ERF_LARGE" + suffix, "log(erfc(u + 0.875)), 0 <= u <= 5.125.", ty,
+         lambda u: mp.log(mp.erfc(u + split)), lambda u: mp.erfc(u + split),
+         0, deg["erf_end"] - split, deg["erf_large"])
+
+
+def f64_only():
+    one = mp.mpf(1)
+
+    def pow_ratio(z):
+        s = mp.sqrt(z)
+        return (mp.atanh(s) / s - 1 - z / 3) / z**2
+
+    emit("POW_LOG", "(atanh(s)/s - 1 - z/3) / z^2, z = s^2 < 0.0296.", "f64",
+         series(pow_ratio, one / 5, 0), lambda z: z**2 + mp.mpf(2) ** -70, 0, "0.0296", 8)
+    emit("ATAN", "(atan(t)/t - 1) / z, z = t^2 < 0.1718.", "f64",
+         series(lambda z: (mp.atan(mp.sqrt(z)) / mp.sqrt(z) - 1) / z, -one / 3, 0),
+         lambda z: z + mp.mpf(2) ** -60, 0, "0.1718", 11)
+    emit("ASIN", "(asin(x)/x - 1) / z, z = x^2 <= 0.25.", "f64",
+         series(lambda z: (mp.asin(mp.sqrt(z)) / mp.sqrt(z) - 1) / z, one / 6, 0),
+         lambda z: z + mp.mpf(2) ** -60, 0, "0.2501", 12)
+    emit("SINH", "(sinh(x)/x - 1) / z, z = x^2 <= 1.", "f64",
+         series(lambda z: (mp.sinh(mp.sqrt(z)) / mp.sqrt(z) - 1) / z, one / 6, 0),
+         lambda z: z + mp.mpf(2) ** -60, 0, "1.001", 6)
+    emit("RCBRT", "m^(-1/3), 1 <= m <= 8.", "f64",
+         lambda m: m ** (-one / 3), lambda m: m ** (one / 3), 1, 8, 7)
+
+
+def constants():
+    ln2 = mp.log(2)
+    hi = rounded(ln2, 42)
+    scalar("LN2_HI", "ln 2 with 11 trailing zero bits, so that k LN2_HI is exact.", "f64", hi)
+    scalar("LN2_LO", "ln 2 - LN2_HI.", "f64", ln2 - hi)
+    scalar("LN2", "ln 2.", "f64", ln2)
+    scalar("LN2_ERR", "ln 2 - LN2.", "f64", ln2 - mp.mpf(float(ln2)))
+    l10 = mp.log10(2)
+    hi = rounded(l10, 42)
+    scalar("LOG10_2_HI", "log10 2 with 11 trailing zero bits.", "f64", hi)
+    scalar("LOG10_2_LO", "log10 2 - LOG10_2_HI.", "f64", l10 - hi)
+    for name, v in (("INV_LN10", 1 / mp.log(10)), ("INV_LN2", 1 / ln2),
+                    ("PI", mp.pi), ("FRAC_PI_2", mp.pi / 2), ("FRAC_PI_4", mp.pi / 4),
+                    ("THIRD", mp.mpf(1) / 3)):
+        scalar(name, f"{name}, rounded.", "f64", v)
+        scalar(name + "_LO", f"What {name} lacks.", "f64", v - mp.mpf(float(v)))
+    scalar("TWO_OVER_PI", "2/pi.", "f64", 2 / mp.pi)
+    f32 = lambda v: mp.mpf(struct.unpack("f", struct.pack("f", float(v)))[0])
+    hi = rounded(ln2, 15)
+    scalar("LN2_HI_F32", "ln 2 with 9 trailing zero bits.", "f32", hi)
+    scalar("LN2_LO_F32", "ln 2 - LN2_HI_F32.", "f32", ln2 - hi)
+    scalar("LN2_F32", "ln 2.", "f32", ln2)
+    scalar("LN2_ERR_F32", "ln 2 - LN2_F32.", "f32", ln2 - f32(ln2))
+    scalar("INV_LN2_F32", "1/ln 2.", "f32", 1 / ln2)
+    scalar("TWO_OVER_PI_F32", "2/pi.", "f32", 2 / mp.pi)
+    scalar("PIO2_1_F32", "pi/2.", "f32", mp.pi / 2)
+    scalar("PIO2_2_F32", "pi/2 - PIO2_1_F32.", "f32", mp.pi / 2 - f32(mp.pi / 2))
+    mp.mp.prec = 1500
+    n = 20
+    whole = int(mp.floor(mp.ldexp(2 / mp.pi, 64 * n)))
+    print("/// The first 1280 bits of 2/pi after the binary point, most significant word first.")
+    print(f"pub(crate) const TWO_OVER_PI_BITS: [u64; {n}] = [")
+    for i in range(n):
+        word = f"{(whole >> (64 * (n - 1 - i))) & (2**64 - 1):016x}"
+        print("    0x" + "_".join(word[j:j + 4] for j in range(0, 16, 4)) + ",")
+    print("];")
+
+
+print("//! Polynomial coefficients and split constants.")
+print("//!")
+print("//! Written by `scripts/coefficients.py`; change that, not this. Only constants live here.")
+print("#![allow(clippy::unreadable_literal, clippy::approx_constant)]\n")
+fits("f64", "", dict(exp=10, log=6, sin=5, cos=5, erf_small=11, erf_large=18, erf_end=mp.mpf(6)))
+fits("f32", "_F32", dict(exp=4, log=2, sin=2, cos=2, erf_small=5, erf_large=6, erf_end=mp.mpf(4)))
+f64_only()
+constants()

@@ -1,0 +1,262 @@
+//! Instances of every function for every instruction set.
+//!
+//! In: the algorithms and the lane types. Out: function pointers and addresses. This is
+//! the only file that enables target features and that loops over memory.
+
+use crate::func::{Binary, Slice1, Slice2, Unary};
+use crate::vector::{F32s, F64s};
+
+/// Gives the instances for one instruction set.
+pub(crate) trait Set {
+    /// Lanes of an f64 and an f32 register.
+    const LANES: [usize; 2];
+    fn unary_f64<O: Unary>() -> Slice1<f64>;
+    fn unary_f32<O: Unary>() -> Slice1<f32>;
+    fn binary_f64<O: Binary>() -> Slice2<f64>;
+    fn binary_f32<O: Binary>() -> Slice2<f32>;
+    /// Addresses of the f64 and the f32 register function; none without registers.
+    fn registers1<O: Unary>() -> Vec<usize>;
+    fn registers2<O: Binary>() -> Vec<usize>;
+    /// Addresses of the f64 and the f32 scalar function.
+    fn scalars1<O: Unary>() -> [usize; 2];
+    fn scalars2<O: Binary>() -> [usize; 2];
+}
+
+/// Most lanes of any register.
+const MAX_LANES: usize = 16;
+
+/// Writes one loop over contiguous memory per argument count and element type.
+macro_rules! loops {
+    ($each1:ident, $each2:ident, $t:ident, $bound:ident, $f:ident) => {
+        /// Applies `O` to `n` elements; what is missing from the last register is filled
+        /// with copies of an element.
+        ///
+        /// # Safety
+        /// `src` readable and `dst` writable for `n` elements, equal or not overlapping.
+        #[inline(always)]
+        unsafe fn $each1<O: Unary, V: $bound>(src: *const $t, dst: *mut $t, n: usize) {
+            let mut i = 0;
+            // SAFETY: every access is at i..i + LANES within n, or in the padded buffer.
+            unsafe {
+                while i + V::LANES <= n {
+                    O::$f(V::load(src.add(i))).store(dst.add(i));
+                    i += V::LANES;
+                }
+                if i < n {
+                    let mut buffer = [*src.add(i); MAX_LANES];
+                    std::ptr::copy_nonoverlapping(src.add(i), buffer.as_mut_ptr(), n - i);
+                    O::$f(V::load(buffer.as_ptr())).store(buffer.as_mut_ptr());
+                    std::ptr::copy_nonoverlapping(buffer.as_ptr(), dst.add(i), n - i);
+                }
+            }
+        }
+
+        /// The same for two sources.
+        ///
+        /// # Safety
+        /// Sources readable and `dst` writable for `n` elements; `dst` equal to a source
+        /// or not overlapping it.
+        #[inline(always)]
+        unsafe fn $each2<O: Binary, V: $bound>(a: *const $t, b: *const $t, dst: *mut $t, n: usize) {
+            let mut i = 0;
+            // SAFETY: every access is at i..i + LANES within n, or in the padded buffers.
+            unsafe {
+                while i + V::LANES <= n {
+                    O::$f(V::load(a.add(i)), V::load(b.add(i))).store(dst.add(i));
+                    i += V::LANES;
+                }
+                if i < n {
+                    let mut left = [*a.add(i); MAX_LANES];
+                    let mut right = [*b.add(i); MAX_LANES];
+                    std::ptr::copy_nonoverlapping(a.add(i), left.as_mut_ptr(), n - i);
+                    std::ptr::copy_nonoverlapping(b.add(i), right.as_mut_ptr(), n - i);
+                    O::$f(V::load(left.as_ptr()), V::load(right.as_ptr())).store(left.as_mut_ptr());
+                    std::ptr::copy_nonoverlapping(left.as_ptr(), dst.add(i), n - i);
+                }
+            }
+        }
+    };
+}
+
+loops!(each1_f64, each2_f64, f64, F64s, f64);
+loops!(each1_f32, each2_f32, f32, F32s, f32);
+
+/// A C-ABI vector register.
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+trait Register: Copy {
+    fn map1<O: Unary>(self) -> Self;
+    fn map2<O: Binary>(self, y: Self) -> Self;
+}
+
+/// Registers that are the lanes of a [`Vector`].
+#[cfg(target_arch = "x86_64")]
+macro_rules! whole_register {
+    ($reg:ty, $v:path, $f:ident) => {
+        impl Register for $reg {
+            #[inline(always)]
+            fn map1<O: Unary>(self) -> Self {
+                O::$f($v(self)).0
+            }
+            #[inline(always)]
+            fn map2<O: Binary>(self, y: Self) -> Self {
+                O::$f($v(self), $v(y)).0
+            }
+        }
+    };
+}
+
+/// 128-bit registers, computed lane by lane.
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+macro_rules! lane_register {
+    ($reg:ty, $t:ident, $lanes:literal) => {
+        impl Register for $reg {
+            #[inline(always)]
+            fn map1<O: Unary>(self) -> Self {
+                // SAFETY: a register and an array of its lanes have the same bytes.
+                let x: [$t; $lanes] = unsafe { std::mem::transmute(self) };
+                let r = x.map(|x| O::$t(x));
+                // SAFETY: as above.
+                unsafe { std::mem::transmute(r) }
+            }
+            #[inline(always)]
+            fn map2<O: Binary>(self, y: Self) -> Self {
+                // SAFETY: a register and an array of its lanes have the same bytes.
+                let (x, y): ([$t; $lanes], [$t; $lanes]) =
+                    unsafe { (std::mem::transmute(self), std::mem::transmute(y)) };
+                let r: [$t; $lanes] = std::array::from_fn(|i| O::$t(x[i], y[i]));
+                // SAFETY: as above.
+                unsafe { std::mem::transmute(r) }
+            }
+        }
+    };
+}
+
+/// The instances of one instruction set under one list of target features.
+macro_rules! instances {
+    ($set:ident, $module:ident, [$(#[$feature:meta])?], $d:ty, $s:ty, $lanes:expr, [$($reg:ty),*]) => {
+        /// Marker of an instruction set.
+        pub(crate) struct $set;
+
+        mod $module {
+            use super::*;
+
+            $(#[$feature])?
+            pub(super) unsafe fn unary_f64<O: Unary>(src: *const f64, dst: *mut f64, n: usize) {
+                // SAFETY: the caller's promise.
+                unsafe { each1_f64::<O, $d>(src, dst, n) }
+            }
+            $(#[$feature])?
+            pub(super) unsafe fn unary_f32<O: Unary>(src: *const f32, dst: *mut f32, n: usize) {
+                // SAFETY: the caller's promise.
+                unsafe { each1_f32::<O, $s>(src, dst, n) }
+            }
+            $(#[$feature])?
+            pub(super) unsafe fn binary_f64<O: Binary>(a: *const f64, b: *const f64, dst: *mut f64, n: usize) {
+                // SAFETY: the caller's promise.
+                unsafe { each2_f64::<O, $d>(a, b, dst, n) }
+            }
+            $(#[$feature])?
+            pub(super) unsafe fn binary_f32<O: Binary>(a: *const f32, b: *const f32, dst: *mut f32, n: usize) {
+                // SAFETY: the caller's promise.
+                unsafe { each2_f32::<O, $s>(a, b, dst, n) }
+            }
+            $(#[$feature])?
+            pub(super) unsafe extern "C" fn scalar1_f64<O: Unary>(x: f64) -> f64 {
+                O::f64(x)
+            }
+            $(#[$feature])?
+            pub(super) unsafe extern "C" fn scalar1_f32<O: Unary>(x: f32) -> f32 {
+                O::f32(x)
+            }
+            $(#[$feature])?
+            pub(super) unsafe extern "C" fn scalar2_f64<O: Binary>(x: f64, y: f64) -> f64 {
+                O::f64(x, y)
+            }
+            $(#[$feature])?
+            pub(super) unsafe extern "C" fn scalar2_f32<O: Binary>(x: f32, y: f32) -> f32 {
+                O::f32(x, y)
+            }
+            $(#[$feature])?
+            #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+            pub(super) unsafe extern "C" fn reg1<O: Unary, R: Register>(x: R) -> R {
+                x.map1::<O>()
+            }
+            $(#[$feature])?
+            #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+            pub(super) unsafe extern "C" fn reg2<O: Binary, R: Register>(x: R, y: R) -> R {
+                x.map2::<O>(y)
+            }
+        }
+
+        impl Set for $set {
+            const LANES: [usize; 2] = $lanes;
+            fn unary_f64<O: Unary>() -> Slice1<f64> {
+                $module::unary_f64::<O>
+            }
+            fn unary_f32<O: Unary>() -> Slice1<f32> {
+                $module::unary_f32::<O>
+            }
+            fn binary_f64<O: Binary>() -> Slice2<f64> {
+                $module::binary_f64::<O>
+            }
+            fn binary_f32<O: Binary>() -> Slice2<f32> {
+                $module::binary_f32::<O>
+            }
+            fn registers1<O: Unary>() -> Vec<usize> {
+                vec![$($module::reg1::<O, $reg> as *const () as usize),*]
+            }
+            fn registers2<O: Binary>() -> Vec<usize> {
+                vec![$($module::reg2::<O, $reg> as *const () as usize),*]
+            }
+            fn scalars1<O: Unary>() -> [usize; 2] {
+                [$module::scalar1_f64::<O> as *const () as usize, $module::scalar1_f32::<O> as *const () as usize]
+            }
+            fn scalars2<O: Binary>() -> [usize; 2] {
+                [$module::scalar2_f64::<O> as *const () as usize, $module::scalar2_f32::<O> as *const () as usize]
+            }
+        }
+    };
+}
+
+#[cfg(target_arch = "x86_64")]
+mod x86 {
+    use super::*;
+    use crate::lanes::avx2::{D4, S8};
+    use crate::lanes::avx512::{D8, S16};
+    use std::arch::x86_64::{__m128, __m128d, __m256, __m256d, __m512, __m512d};
+
+    whole_register!(__m512d, D8, f64);
+    whole_register!(__m512, S16, f32);
+    whole_register!(__m256d, D4, f64);
+    whole_register!(__m256, S8, f32);
+    lane_register!(__m128d, f64, 2);
+    lane_register!(__m128, f32, 4);
+
+    instances!(Avx512, avx512, [#[target_feature(enable = "avx512f,avx2,fma")]], D8, S16, [8, 16], [__m512d, __m512]);
+    instances!(Avx2, avx2, [#[target_feature(enable = "avx2,fma")]], D4, S8, [4, 8], [__m256d, __m256]);
+    instances!(Portable, portable, [], f64, f32, [2, 4], [__m128d, __m128]);
+}
+#[cfg(target_arch = "x86_64")]
+pub(crate) use x86::{Avx2, Avx512, Portable};
+
+#[cfg(target_arch = "aarch64")]
+mod arm {
+    use super::*;
+    use std::arch::aarch64::{float32x4_t, float64x2_t};
+
+    lane_register!(float64x2_t, f64, 2);
+    lane_register!(float32x4_t, f32, 4);
+
+    instances!(Portable, portable, [], f64, f32, [2, 4], [float64x2_t, float32x4_t]);
+}
+#[cfg(target_arch = "aarch64")]
+pub(crate) use arm::Portable;
+
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+mod other {
+    use super::*;
+
+    instances!(Portable, portable, [], f64, f32, [1, 1], []);
+}
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+pub(crate) use other::Portable;

@@ -1,0 +1,130 @@
+//! exp, exp2, expm1, sinh, cosh, tanh in f64.
+//!
+//! All start from x = k ln 2 + r, |r| <= ln 2 / 2, and e^r kept as an unevaluated sum
+//! `hi + lo` with hi = 1 + r rounded, so that the last addition is the only rounding
+//! that counts.
+
+use crate::coeffs::{EXP, INV_LN2, LN2, LN2_ERR, LN2_HI, LN2_LO, SINH};
+use crate::vector::{F64s, divide, fast_two_sum, poly, two_sum};
+
+/// x = k ln 2 + r + rl.
+#[inline(always)]
+fn reduce<V: F64s>(x: V) -> (V, V, V) {
+    let k = (x * V::of(INV_LN2)).round();
+    let r1 = (-k).fma(V::of(LN2_HI), x);
+    let w = k * V::of(LN2_LO);
+    let r = r1 - w;
+    (k, r, (r1 - r) - w)
+}
+
+/// e^(r + rl) = hi + lo for |r| < 0.348.
+#[inline(always)]
+fn exp_reduced<V: F64s>(r: V, rl: V) -> (V, V) {
+    let one = V::of(1.0);
+    let hi = one + r;
+    let lo = ((one - hi) + r) + rl;
+    (hi, (r * r).fma(poly(r, EXP), lo))
+}
+
+/// e^x.
+#[inline(always)]
+pub(crate) fn exp<V: F64s>(x: V) -> V {
+    let x = V::of(-760.0).max(V::of(720.0).min(x));
+    let k = (x * V::of(INV_LN2)).round();
+    let r = (-k).fma(V::of(LN2_LO), (-k).fma(V::of(LN2_HI), x));
+    let one = V::of(1.0);
+    let hi = one + r;
+    let lo = (r * r).fma(poly(r, EXP), (one - hi) + r);
+    (hi + lo).ldexp(k)
+}
+
+/// e^(h + l), for |l| at most about an ULP of h.
+#[inline(always)]
+pub(crate) fn exp_pair<V: F64s>(h: V, l: V) -> V {
+    let k = (h * V::of(INV_LN2)).round();
+    let r1 = (-k).fma(V::of(LN2_HI), h);
+    let (r, rl) = fast_two_sum(r1, (-k).fma(V::of(LN2_LO), l));
+    let (hi, lo) = exp_reduced(r, rl);
+    (hi + lo).ldexp(k)
+}
+
+/// e^x to a plain rounding or two, for -700 < x < 700.
+#[inline(always)]
+pub(crate) fn exp_quick<V: F64s>(x: V) -> V {
+    let k = (x * V::of(INV_LN2)).round();
+    let r = (-k).fma(V::of(LN2_LO), (-k).fma(V::of(LN2_HI), x));
+    ((r * r).fma(poly(r, EXP), r) + V::of(1.0)).ldexp(k)
+}
+
+/// 2^x.
+#[inline(always)]
+pub(crate) fn exp2<V: F64s>(x: V) -> V {
+    let x = V::of(-1100.0).max(V::of(1040.0).min(x));
+    let k = x.round();
+    let f = x - k;
+    let r = f * V::of(LN2);
+    let rl = f.fma(V::of(LN2_ERR), f.fma(V::of(LN2), -r));
+    let (hi, lo) = exp_reduced(r, rl);
+    (hi + lo).ldexp(k)
+}
+
+/// e^x - 1 as a normalised pair, scaled by 2^-s where `scale` is 2^(k-s).
+#[inline(always)]
+fn expm1_pair<V: F64s>(r: V, rl: V, scale: V, one: V) -> (V, V) {
+    let (a, b) = fast_two_sum(scale - one, r * scale);
+    let low = (r * r).fma(poly(r, EXP), rl);
+    fast_two_sum(a, scale.fma(low, b))
+}
+
+/// e^x - 1.
+#[inline(always)]
+pub(crate) fn expm1<V: F64s>(x: V) -> V {
+    let xc = V::of(-60.0).max(V::of(710.0).min(x));
+    let (k, r, rl) = reduce(xc);
+    // half size above 2^1000, so that 2^k itself cannot overflow
+    let top = V::lt(V::of(1000.0), k);
+    let one = V::of(1.0);
+    let half = V::select(top, V::of(0.5), one);
+    let kk = V::select(top, k - one, k);
+    let (h, _) = expm1_pair(r, rl, one.ldexp(kk), half);
+    V::select(V::eq(x, V::of(0.0)), x, h * V::select(top, V::of(2.0), one))
+}
+
+/// (e^|x| 2^-1) as hi + lo, and e^-|x| / 2.
+#[inline(always)]
+fn half_exp<V: F64s>(ax: V) -> (V, V, V) {
+    let (k, r, rl) = reduce(V::of(720.0).min(ax));
+    let (hi, lo) = exp_reduced(r, rl);
+    let k = k - V::of(1.0);
+    let (h, l) = (hi.ldexp(k), lo.ldexp(k));
+    (h, l, V::of(0.25) / (h + l))
+}
+
+/// Hyperbolic sine.
+#[inline(always)]
+pub(crate) fn sinh<V: F64s>(x: V) -> V {
+    let ax = x.abs();
+    let z = ax * ax;
+    let small = (ax * z).fma(poly(z, SINH), ax);
+    let (h, l, inv) = half_exp(ax);
+    V::select(V::lt(ax, V::of(1.0)), small, h + (l - inv)).copysign(x)
+}
+
+/// Hyperbolic cosine.
+#[inline(always)]
+pub(crate) fn cosh<V: F64s>(x: V) -> V {
+    let (h, l, inv) = half_exp(x.abs());
+    h + (l + inv)
+}
+
+/// Hyperbolic tangent: (e^2x - 1) / (e^2x + 1), numerator and denominator as pairs.
+#[inline(always)]
+pub(crate) fn tanh<V: F64s>(x: V) -> V {
+    let ax = V::of(22.0).min(x.abs());
+    let one = V::of(1.0);
+    let (k, r, rl) = reduce(ax + ax);
+    let (nh, nl) = expm1_pair(r, rl, one.ldexp(k), one);
+    let (dh, dl) = two_sum(nh, V::of(2.0));
+    let (q, ql) = divide(nh, nl, dh, dl + nl, one);
+    (q + ql).copysign(x)
+}

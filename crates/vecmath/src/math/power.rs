@@ -1,0 +1,124 @@
+//! pow, cbrt, hypot in f64.
+//!
+//! pow is exp of a pair y log |x|; its table of special values sits in one branch that
+//! is taken only when a lane needs it. cbrt and hypot end with one Newton step on an
+//! exactly computed residual.
+
+use super::exp::{exp_pair, exp_quick};
+use super::log::{log_pair, log_positive, split_any};
+use crate::coeffs::{RCBRT, THIRD};
+use crate::vector::{F64s, fast_two_sum, poly, two_prod};
+
+/// Exponents beyond this give the same result as this: 0, 1 or inf.
+const Y_LIMIT: f64 = 1180591620717411303424.0;
+
+/// x^y.
+#[inline(always)]
+pub(crate) fn pow<V: F64s>(x: V, y: V) -> V {
+    let (h, l) = log_pair(x.abs());
+    let yc = V::of(-Y_LIMIT).max(V::of(Y_LIMIT).min(y));
+    let (p, pe) = two_prod(yc, h);
+    let pl = yc.fma(l, pe);
+    let far = V::lt(V::of(800.0), p.abs());
+    let p = V::of(-800.0).max(V::of(800.0).min(p));
+    pow_checked(x, y, exp_pair(p, V::select(far, V::of(0.0), pl)))
+}
+
+/// x^y good to f32: the log is a single f64.
+#[inline(always)]
+pub(crate) fn pow_to_single<V: F64s>(x: V, y: V) -> V {
+    let p = y * log_positive(x.abs());
+    let p = V::of(-690.0).max(V::of(690.0).min(p));
+    pow_checked(x, y, exp_quick(p))
+}
+
+/// `r`, which is |x|^y for finite nonzero x and finite y, with the special values put in.
+#[inline(always)]
+fn pow_checked<V: F64s>(x: V, y: V, r: V) -> V {
+    let inf = V::of(f64::INFINITY);
+    let plain = V::both(V::lt(V::of(0.0), x), V::lt(x, inf));
+    if V::any(V::not(V::both(plain, V::lt(y.abs(), inf)))) {
+        return pow_special(x, y, r);
+    }
+    r
+}
+
+/// C99's table; `r` is |x|^y where both are finite and x is not zero.
+#[inline(always)]
+fn pow_special<V: F64s>(x: V, y: V, r: V) -> V {
+    let (zero, one, inf) = (V::of(0.0), V::of(1.0), V::of(f64::INFINITY));
+    let (nan, ax, ay) = (V::of(f64::NAN), x.abs(), y.abs());
+    let whole = V::eq(y.round(), y);
+    let half = y * V::of(0.5);
+    let odd = V::both(whole, V::not(V::eq(half.round(), half)));
+    let rising = V::lt(zero, y);
+    // zero and infinite bases
+    let r = V::select(V::eq(ax, zero), V::select(rising, zero, inf), r);
+    let r = V::select(V::eq(ax, inf), V::select(rising, inf, zero), r);
+    // infinite exponents
+    let above = V::lt(one, ax);
+    let grows = V::either(V::both(above, rising), V::not(V::either(above, rising)));
+    let limit = V::select(V::eq(ax, one), one, V::select(grows, inf, zero));
+    let r = V::select(V::eq(ay, inf), limit, r);
+    // negative bases
+    let negative = V::lt(x, zero);
+    let r = V::select(V::both(V::both(negative, V::lt(ax, inf)), V::not(whole)), nan, r);
+    let minus = V::both(odd, V::lt(one.copysign(x), zero));
+    let r = V::select(minus, -r, r);
+    // NaN loses only against x = 1 and y = 0
+    let ordered = V::both(V::eq(x, x), V::eq(y, y));
+    let r = V::select(ordered, r, x + y);
+    V::select(V::either(V::eq(x, one), V::eq(y, zero)), one, r)
+}
+
+/// Cube root.
+#[inline(always)]
+pub(crate) fn cbrt<V: F64s>(x: V) -> V {
+    let (one, third) = (V::of(1.0), V::of(THIRD));
+    let ax = x.abs();
+    // |x| = m 2^(3 q), 0.7 < m < 5.7, then 1 <= m < 8
+    let (e, m) = split_any(ax);
+    let low = V::lt(m, one);
+    let m = V::select(low, m + m, m);
+    let e = V::select(low, e - one, e);
+    let q = ((e - one) * third).round();
+    let rem = (-q).fma(V::of(3.0), e);
+    let scale = V::select(V::lt(rem, V::of(0.5)), one, V::of(2.0));
+    let m = m * V::select(V::lt(V::of(1.5), rem), V::of(4.0), scale);
+    // fourth-order step for r = m^(-1/3), then Newton on y = m r^2
+    let r = poly(m, RCBRT);
+    let h = (-(m * r)).fma(r * r, one);
+    let g = h.fma(V::of(14.0 / 81.0), V::of(2.0 / 9.0));
+    let r = (r * h).fma(g.fma(h, third), r);
+    let r2 = r * r;
+    let y = m * r2;
+    let (s, sl) = two_prod(y, y);
+    let (c, cl) = two_prod(y, s);
+    let rest = (m - c) - y.fma(sl, cl);
+    let y = rest.fma(r2 * third, y).ldexp(q).copysign(x);
+    let good = V::both(V::lt(V::of(0.0), ax), V::lt(ax, V::of(f64::INFINITY)));
+    V::select(good, y, x + x)
+}
+
+/// sqrt(x^2 + y^2) without overflow or underflow on the way.
+#[inline(always)]
+pub(crate) fn hypot<V: F64s>(x: V, y: V) -> V {
+    let (one, inf) = (V::of(1.0), V::of(f64::INFINITY));
+    let (ax, ay) = (x.abs(), y.abs());
+    let swap = V::lt(ax, ay);
+    let (a, b) = (V::select(swap, ay, ax), V::select(swap, ax, ay));
+    let down = V::lt(V::of(2.0f64.powi(500)), a);
+    let up = V::lt(a, V::of(2.0f64.powi(-400)));
+    let (small, large) = (V::of(2.0f64.powi(-600)), V::of(2.0f64.powi(600)));
+    let factor = V::select(down, small, V::select(up, large, one));
+    let back = V::select(down, large, V::select(up, small, one));
+    let (a, b) = (a * factor, b * factor);
+    let (p, pe) = two_prod(a, a);
+    let (q, qe) = two_prod(b, b);
+    let (sh, sl) = fast_two_sum(p, q);
+    let s = sh.sqrt();
+    let rest = (-s).fma(s, sh) + (sl + (pe + qe));
+    let r = s + rest / V::of(f64::MIN_POSITIVE).max(s + s);
+    let infinite = V::either(V::eq(ax, inf), V::eq(ay, inf));
+    V::select(infinite, inf, r * back)
+}

@@ -1,0 +1,93 @@
+//! sin, cos, tan in f64.
+//!
+//! Up to 2^25 the argument is reduced by k pi/2 with two constants; lanes that are
+//! larger, or within x 2^-45 of a multiple of pi/2, go one by one through the exact
+//! reduction of [`super::reduce`]. Each lane's path depends on that lane alone.
+
+use super::reduce;
+use crate::coeffs::{COS, FRAC_PI_2, FRAC_PI_2_LO, SIN, TWO_OVER_PI};
+use crate::vector::{F64s, divide, fast_two_sum, poly};
+
+/// Largest argument of the fast reduction.
+const FAST_LIMIT: f64 = 33554432.0;
+/// Closest approach to a multiple of pi/2, relative to x, of the fast reduction.
+const CLOSE: f64 = 1.0 / 35184372088832.0;
+/// 1.5 * 2^52: the low bits of `k + MAGIC` are k.
+const MAGIC: f64 = 6755399441055744.0;
+
+/// |x| = k pi/2 + r + rl, with k as integer, and the lanes where that is not good.
+#[inline(always)]
+fn reduce_fast<V: F64s>(ax: V) -> (V::Int, V, V, V::Mask) {
+    let kf = ax.fma(V::of(TWO_OVER_PI), V::of(MAGIC));
+    let k = kf - V::of(MAGIC);
+    let r1 = (-k).fma(V::of(FRAC_PI_2), ax);
+    let r = (-k).fma(V::of(FRAC_PI_2_LO), r1);
+    let rl = (-k).fma(V::of(FRAC_PI_2_LO), r1 - r);
+    let near = V::lt(r.abs(), ax * V::of(CLOSE));
+    let far = V::not(V::le(ax, V::of(FAST_LIMIT)));
+    (kf.bits(), r, rl, V::either(near, far))
+}
+
+/// Lanes whose lowest bit is set: that bit made the sign of a one.
+#[inline(always)]
+fn is_odd<V: F64s>(q: V::Int) -> V::Mask {
+    let one = V::from_bits(V::ior(V::shl::<63>(q), V::of(1.0).bits()));
+    V::lt(one, V::of(0.0))
+}
+
+/// sin(r + rl) or, where `q` is odd, cos(r + rl); negated where q & 2.
+#[inline(always)]
+pub(super) fn quadrant<V: F64s>(r: V, rl: V, q: V::Int) -> V {
+    let one = V::of(1.0);
+    let z = r * r;
+    let s = r + (r * z).fma(poly(z, SIN), rl);
+    let h = V::of(0.5) * z;
+    let c1 = one - h;
+    let c = c1 + (z * z).fma(poly(z, COS), (-r).fma(rl, (one - c1) - h));
+    let odd = is_odd::<V>(q);
+    let flip = V::iand(V::shl::<62>(q), V::sign_bit());
+    V::select(odd, c, s).flip(flip)
+}
+
+/// Sine.
+#[inline(always)]
+pub(crate) fn sin<V: F64s>(x: V) -> V {
+    let ax = x.abs();
+    let (q, r, rl, bad) = reduce_fast(ax);
+    let y = quadrant(r, rl, q).flip(x.sign());
+    if V::any(bad) { y.patch(bad, x, reduce::sin) } else { y }
+}
+
+/// Cosine.
+#[inline(always)]
+pub(crate) fn cos<V: F64s>(x: V) -> V {
+    let (q, r, rl, bad) = reduce_fast(x.abs());
+    let y = quadrant(r, rl, V::iadd(q, V::int(1)));
+    if V::any(bad) { y.patch(bad, x, reduce::cos) } else { y }
+}
+
+/// tan(r + rl), or -1/tan where `q` is odd.
+#[inline(always)]
+pub(super) fn tan_quadrant<V: F64s>(r: V, rl: V, q: V::Int) -> V {
+    let one = V::of(1.0);
+    let z = r * r;
+    let h = V::of(0.5) * z;
+    let h_err = V::of(0.5) * r.fma(r, -z);
+    let c1 = one - h;
+    let c_low = (z * z).fma(poly(z, COS), (-r).fma(rl, ((one - c1) - h) - h_err));
+    let (ch, cl) = fast_two_sum(c1, c_low);
+    let (sh, sl) = fast_two_sum(r, (r * z).fma(poly(z, SIN), rl * c1));
+    let odd = is_odd::<V>(q);
+    let (nh, nl) = (V::select(odd, -ch, sh), V::select(odd, -cl, sl));
+    let (dh, dl) = (V::select(odd, sh, ch), V::select(odd, sl, cl));
+    let (t, tl) = divide(nh, nl, dh, dl, one);
+    t + tl
+}
+
+/// Tangent.
+#[inline(always)]
+pub(crate) fn tan<V: F64s>(x: V) -> V {
+    let (q, r, rl, bad) = reduce_fast(x.abs());
+    let y = tan_quadrant(r, rl, q).flip(x.sign());
+    if V::any(bad) { y.patch(bad, x, reduce::tan) } else { y }
+}
