@@ -3,3 +3,4 @@
 //! In: kernels and launches from the runtime. Out: memory written. Policy is not here.
 
 pub mod body;
+pub mod llvm;

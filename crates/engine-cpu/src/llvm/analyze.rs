@@ -1,0 +1,184 @@
+//! What is known about a kernel before any IR: which nodes live, how often each is evaluated, and the
+//! shape of the loops.
+//!
+//! In: a kernel and an instruction set. Out: [`Shape`]. Not here: LLVM.
+
+use super::Isa;
+use numelt_ir::{DType, Error, Op, Result};
+use numelt_opt::{ArgKind, Kernel, Node, StrideClass, ValueId};
+
+/// How often a node is evaluated.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Depth {
+    /// Once per tile: depends on parameters alone.
+    Tile,
+    /// Once per row: depends on operands that are broadcast along the innermost loop.
+    Row,
+    /// At each point.
+    Point,
+}
+
+/// A value that goes to memory.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Target {
+    pub(super) arg: usize,
+    pub(super) value: ValueId,
+    pub(super) dtype: DType,
+    /// Along the innermost loop: neighbours, or a stride read from the tile.
+    pub(super) unit: bool,
+}
+
+/// Decisions about one kernel.
+#[derive(Debug, Clone)]
+pub(super) struct Shape {
+    /// Points per vector.
+    pub(super) lanes: u32,
+    /// Vectors per turn of the main loop.
+    pub(super) unroll: u32,
+    /// A masked vector for the rest of a row; one point at a time where masks are slow or missing.
+    pub(super) masked_tail: bool,
+    /// Per node; `None` for nodes that nothing needs.
+    pub(super) depth: Vec<Option<Depth>>,
+    /// Stores, then reduction values.
+    pub(super) targets: Vec<Target>,
+}
+
+/// Bodies of at most this many live nodes run two vectors per turn.
+const UNROLL_NODES: usize = 12;
+
+/// Strided operands are moved point by point; more lanes would only grow the code.
+const STRIDED_LANES: u32 = 16;
+
+impl Shape {
+    /// Analyzes `kernel`.
+    pub(super) fn of(kernel: &Kernel, isa: Isa) -> Result<Shape> {
+        let targets = targets(kernel)?;
+        let depth = depths(kernel, &targets)?;
+        let live = || kernel.body.iter().zip(&depth).filter(|(_, d)| d.is_some()).map(|(node, _)| node);
+        let widest = widest(kernel, &depth, &targets);
+        let mut lanes = super::register_bytes(isa) / widest as u32;
+        let strided = live().any(|node| matches!(node, Node::Load(arg) if inner(kernel, *arg) == StrideClass::Any));
+        if strided || targets.iter().any(|t| !t.unit) {
+            lanes = lanes.min(STRIDED_LANES);
+        }
+        let points = depth.iter().filter(|d| **d == Some(Depth::Point)).count();
+        let calls = live().any(|node| matches!(node, Node::Op(op, ..) if is_call(*op)));
+        let unroll = if points <= UNROLL_NODES && !calls && !strided { 2 } else { 1 };
+        Ok(Shape { lanes, unroll, masked_tail: isa == Isa::Avx512, depth, targets })
+    }
+}
+
+/// Class of an argument on the innermost loop.
+pub(super) fn inner(kernel: &Kernel, arg: u32) -> StrideClass {
+    kernel.args[arg as usize].strides.last().copied().unwrap_or(StrideClass::Zero)
+}
+
+fn targets(kernel: &Kernel) -> Result<Vec<Target>> {
+    let stores = kernel.stores.iter().map(|store| Target {
+        arg: store.arg as usize,
+        value: store.value,
+        dtype: kernel.dtype_of(store.value),
+        unit: inner(kernel, store.arg) == StrideClass::Unit,
+    });
+    // Scratch is packed, whatever the stride classes of the result are.
+    let folds = kernel.reductions.iter().map(|r| Target {
+        arg: r.arg as usize,
+        value: r.value,
+        dtype: r.ty,
+        unit: true,
+    });
+    let targets: Vec<Target> = stores.chain(folds).collect();
+    for target in &targets {
+        if kernel.args.get(target.arg).is_none() || target.value as usize >= kernel.body.len() {
+            return Err(Error::Invalid("a kernel stores what it does not have".into()));
+        }
+        if kernel.dtype_of(target.value) != target.dtype {
+            return Err(Error::Invalid("a kernel folds a value of another dtype".into()));
+        }
+        let arg = &kernel.args[target.arg];
+        if arg.kind == ArgKind::Store && arg.dtype != target.dtype {
+            return Err(Error::Invalid("a kernel stores a value of another dtype".into()));
+        }
+    }
+    Ok(targets)
+}
+
+fn depths(kernel: &Kernel, targets: &[Target]) -> Result<Vec<Option<Depth>>> {
+    let mut live = vec![false; kernel.body.len()];
+    for target in targets {
+        live[target.value as usize] = true;
+    }
+    for (id, node) in kernel.body.iter().enumerate().rev() {
+        if live[id] {
+            for operand in operands(node) {
+                if *operand as usize >= id {
+                    return Err(Error::Invalid("a node uses a later one".into()));
+                }
+                live[*operand as usize] = true;
+            }
+        }
+    }
+    let mut depth: Vec<Option<Depth>> = Vec::with_capacity(kernel.body.len());
+    for (node, live) in kernel.body.iter().zip(live) {
+        let own = match node {
+            Node::Param(_) => Depth::Tile,
+            Node::Load(arg) | Node::Index(arg) if inner(kernel, *arg) == StrideClass::Zero => Depth::Row,
+            Node::Load(_) | Node::Index(_) => Depth::Point,
+            Node::Cast(..) | Node::Op(..) => {
+                operands(node).iter().filter_map(|v| depth[*v as usize]).max().unwrap_or(Depth::Tile)
+            }
+        };
+        depth.push(live.then_some(own));
+    }
+    Ok(depth)
+}
+
+fn operands(node: &Node) -> &[ValueId] {
+    match node {
+        Node::Load(_) | Node::Param(_) | Node::Index(_) => &[],
+        Node::Cast(_, value) => std::slice::from_ref(value),
+        Node::Op(_, _, values) => values,
+    }
+}
+
+/// Bytes of the widest component among everything evaluated or stored.
+fn widest(kernel: &Kernel, depth: &[Option<Depth>], targets: &[Target]) -> usize {
+    let nodes = (0..kernel.body.len() as ValueId)
+        .filter(|id| depth[*id as usize].is_some())
+        .map(|id| kernel.dtype_of(id).real().size());
+    nodes.chain(targets.iter().map(|t| t.dtype.real().size())).max().unwrap_or(8)
+}
+
+/// Operations that become calls.
+fn is_call(op: Op) -> bool {
+    use Op::*;
+    matches!(
+        op,
+        Power | Cbrt
+            | Exp
+            | Exp2
+            | Expm1
+            | Log
+            | Log2
+            | Log10
+            | Log1p
+            | Sin
+            | Cos
+            | Tan
+            | Arcsin
+            | Arccos
+            | Arctan
+            | Arctan2
+            | Sinh
+            | Cosh
+            | Tanh
+            | Arcsinh
+            | Arccosh
+            | Arctanh
+            | Hypot
+            | Erf
+            | Remainder
+            | FloorDivide
+            | Fmod
+    )
+}

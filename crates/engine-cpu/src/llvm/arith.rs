@@ -1,0 +1,246 @@
+//! Arithmetic: sums, products, quotients, extremes, signs.
+//!
+//! In: operand values of one loop dtype. Out: NumPy's result, bit for bit where IEEE fixes it.
+//! Not here: comparisons, conversions, library functions.
+
+use super::builder::{Int, Real, Val};
+use super::lower::{Lower, Value, unsupported};
+use numelt_ir::{DType, DTypeKind as Kind, Op, Result};
+
+impl Lower<'_> {
+    pub(super) fn add(&self, ty: DType, a: Value, b: Value) -> Value {
+        match ty.kind() {
+            Kind::Bool => a.zip(b, |a, b| self.b.or(a, b)),
+            Kind::Unsigned | Kind::Signed => a.zip(b, |a, b| self.b.add(a, b)),
+            Kind::Float | Kind::Complex => a.zip(b, |a, b| self.b.fadd(a, b)),
+        }
+    }
+
+    pub(super) fn subtract(&self, ty: DType, a: Value, b: Value) -> Value {
+        match ty.kind() {
+            Kind::Bool => a.zip(b, |a, b| self.b.xor(a, b)),
+            Kind::Unsigned | Kind::Signed => a.zip(b, |a, b| self.b.sub(a, b)),
+            Kind::Float | Kind::Complex => a.zip(b, |a, b| self.b.fsub(a, b)),
+        }
+    }
+
+    pub(super) fn multiply(&self, ty: DType, a: Value, b: Value) -> Value {
+        match ty.kind() {
+            Kind::Bool => a.zip(b, |a, b| self.b.and(a, b)),
+            Kind::Unsigned | Kind::Signed => a.zip(b, |a, b| self.b.mul(a, b)),
+            Kind::Float => a.zip(b, |a, b| self.b.fmul(a, b)),
+            Kind::Complex => self.complex_multiply(a, b),
+        }
+    }
+
+    pub(super) fn divide(&self, ty: DType, a: Value, b: Value) -> Value {
+        if ty.is_complex() {
+            return self.complex_divide(ty, a, b);
+        }
+        a.zip(b, |a, b| self.b.fdiv(a, b))
+    }
+
+    pub(super) fn square(&self, ty: DType, a: Value) -> Value {
+        self.multiply(ty, a, a)
+    }
+
+    pub(super) fn absolute(&self, ty: DType, a: Value) -> Result<Value> {
+        Ok(match ty.kind() {
+            Kind::Bool | Kind::Unsigned => a,
+            Kind::Signed => {
+                let wraps = self.b.null(self.b.int(1));
+                Value::Plain(self.b.intrinsic("llvm.abs", &[self.reg(ty)], &[a.plain(), wraps]))
+            }
+            Kind::Float => Value::Plain(self.float_intrinsic("llvm.fabs", ty, &[a.plain()])),
+            Kind::Complex => {
+                let (re, im) = a.parts();
+                Value::Plain(self.math(Op::Hypot, ty.real(), &[re, im])?)
+            }
+        })
+    }
+
+    pub(super) fn sign(&self, ty: DType, a: Value) -> Result<Value> {
+        let (zero, one, minus) = (self.number(ty, 0.0), self.number(ty, 1.0), self.number(ty, -1.0));
+        Ok(Value::Plain(match ty.kind() {
+            Kind::Bool | Kind::Complex => return unsupported(Op::Sign, ty),
+            Kind::Unsigned => self.b.select(self.b.icmp(Int::LLVMIntEQ, a.plain(), zero), zero, one),
+            Kind::Signed => {
+                let low = self.b.select(self.b.icmp(Int::LLVMIntSLT, a.plain(), zero), minus, zero);
+                self.b.select(self.b.icmp(Int::LLVMIntSGT, a.plain(), zero), one, low)
+            }
+            Kind::Float => {
+                // Zero of either sign gives +0, NaN stays as it is.
+                let a = a.plain();
+                let rest = self.b.select(self.b.fcmp(Real::LLVMRealOEQ, a, zero), zero, a);
+                let low = self.b.select(self.b.fcmp(Real::LLVMRealOLT, a, zero), minus, rest);
+                self.b.select(self.b.fcmp(Real::LLVMRealOGT, a, zero), one, low)
+            }
+        }))
+    }
+
+    pub(super) fn reciprocal(&self, ty: DType, a: Value) -> Result<Value> {
+        Ok(match ty.kind() {
+            Kind::Bool => return unsupported(Op::Reciprocal, ty),
+            // The C expression `1.0 / x` converted back; only a zero gives something but -1, 0, 1.
+            Kind::Unsigned | Kind::Signed => {
+                let a = a.plain();
+                let zero = self.b.icmp(Int::LLVMIntEQ, a, self.number(ty, 0.0));
+                let at_zero = self.b.const_int(self.reg(ty), infinity_as_integer(ty));
+                let one = self.b.icmp(Int::LLVMIntEQ, a, self.number(ty, 1.0));
+                let minus = self.b.icmp(Int::LLVMIntEQ, a, self.number(ty, -1.0));
+                let unit = if ty.kind() == Kind::Signed { self.b.or(one, minus) } else { one };
+                let rest = self.b.select(unit, a, self.number(ty, 0.0));
+                Value::Plain(self.b.select(zero, at_zero, rest))
+            }
+            Kind::Float => Value::Plain(self.b.fdiv(self.number(ty, 1.0), a.plain())),
+            Kind::Complex => self.complex_reciprocal(ty, a),
+        })
+    }
+
+    /// maximum and minimum propagate NaN; fmax and fmin avoid it. Ties give the first operand.
+    pub(super) fn extreme(&self, op: Op, ty: DType, a: Value, b: Value) -> Value {
+        let larger = matches!(op, Op::Maximum | Op::Fmax);
+        match ty.kind() {
+            Kind::Bool => a.zip(b, |a, b| if larger { self.b.or(a, b) } else { self.b.and(a, b) }),
+            Kind::Unsigned | Kind::Signed => {
+                let how = if larger { Op::GreaterEqual } else { Op::LessEqual };
+                let first = self.compare(how, ty, a, b);
+                a.zip(b, |a, b| self.b.select(first, a, b))
+            }
+            Kind::Float => a.zip(b, |a, b| self.float_extreme(op, a, b)),
+            Kind::Complex => self.complex_extreme(op, ty, a, b),
+        }
+    }
+
+    /// `a` unless `b` is beyond it, in the shape of one min/max instruction, then the NaN rule.
+    fn float_extreme(&self, op: Op, a: Val, b: Val) -> Val {
+        let larger = matches!(op, Op::Maximum | Op::Fmax);
+        let how = if larger { Real::LLVMRealOGT } else { Real::LLVMRealOLT };
+        let best = self.b.select(self.b.fcmp(how, b, a), b, a);
+        if matches!(op, Op::Maximum | Op::Minimum) {
+            // A NaN in `a` has won already.
+            let a_is_number = self.b.fcmp(Real::LLVMRealORD, a, a);
+            let b_nan = self.b.fcmp(Real::LLVMRealUNO, b, b);
+            self.b.select(self.b.and(a_is_number, b_nan), b, best)
+        } else {
+            let a_nan = self.b.fcmp(Real::LLVMRealUNO, a, a);
+            self.b.select(a_nan, b, best)
+        }
+    }
+
+    pub(super) fn floor_divide(&self, ty: DType, a: Val, b: Val) -> Result<Value> {
+        Ok(Value::Plain(match ty.kind() {
+            Kind::Bool | Kind::Complex => return unsupported(Op::FloorDivide, ty),
+            Kind::Unsigned => self.integer_division(ty, a, b).0,
+            Kind::Signed => {
+                let (quotient, remainder) = self.integer_division(ty, a, b);
+                let inexact = self.rounds_down(ty, remainder, b);
+                self.b.select(inexact, self.b.sub(quotient, self.number(ty, 1.0)), quotient)
+            }
+            Kind::Float => self.float_divmod(ty, a, b).0,
+        }))
+    }
+
+    pub(super) fn remainder(&self, ty: DType, a: Val, b: Val) -> Result<Value> {
+        Ok(Value::Plain(match ty.kind() {
+            Kind::Bool | Kind::Complex => return unsupported(Op::Remainder, ty),
+            Kind::Unsigned => self.integer_division(ty, a, b).1,
+            Kind::Signed => {
+                let (_, remainder) = self.integer_division(ty, a, b);
+                let inexact = self.rounds_down(ty, remainder, b);
+                self.b.select(inexact, self.b.add(remainder, b), remainder)
+            }
+            Kind::Float => self.float_divmod(ty, a, b).1,
+        }))
+    }
+
+    pub(super) fn fmod(&self, ty: DType, a: Val, b: Val) -> Result<Value> {
+        Ok(Value::Plain(match ty.kind() {
+            Kind::Bool | Kind::Complex => return unsupported(Op::Fmod, ty),
+            Kind::Unsigned | Kind::Signed => self.integer_division(ty, a, b).1,
+            Kind::Float => self.float_fmod(ty, a, b),
+        }))
+    }
+
+    /// Does flooring differ from truncating: a remainder whose sign is not the divisor's.
+    /// (With a divisor of zero the remainder is zero, so nothing is adjusted.)
+    fn rounds_down(&self, ty: DType, remainder: Val, b: Val) -> Val {
+        let zero = self.number(ty, 0.0);
+        let some = self.b.icmp(Int::LLVMIntNE, remainder, zero);
+        let signs = self.b.icmp(Int::LLVMIntSLT, self.b.xor(remainder, b), zero);
+        self.b.and(some, signs)
+    }
+
+    /// C's quotient and remainder; a divisor of zero gives zeros, MIN / -1 gives MIN and 0.
+    fn integer_division(&self, ty: DType, a: Val, b: Val) -> (Val, Val) {
+        let (zero, one) = (self.number(ty, 0.0), self.number(ty, 1.0));
+        let none = self.b.icmp(Int::LLVMIntEQ, b, zero);
+        let mut special = none;
+        if ty.kind() == Kind::Signed {
+            let least = self.b.const_int(self.reg(ty), 1 << (8 * ty.size() - 1));
+            let overflow = self.b.and(
+                self.b.icmp(Int::LLVMIntEQ, a, least),
+                self.b.icmp(Int::LLVMIntEQ, b, self.number(ty, -1.0)),
+            );
+            special = self.b.or(special, overflow);
+        }
+        let divisor = self.b.select(special, one, b);
+        let quotient = self.truncated_quotient(ty, a, divisor);
+        let remainder = self.b.sub(a, self.b.mul(quotient, divisor));
+        (self.b.select(none, zero, quotient), self.b.select(none, zero, remainder))
+    }
+
+    /// Vectors have no integer division: narrow types go through a float type in which the
+    /// truncated quotient is exact (its error is below half the distance to the next integer);
+    /// LLVM splits 64-bit ones into scalars.
+    fn truncated_quotient(&self, ty: DType, a: Val, b: Val) -> Val {
+        let signed = ty.kind() == Kind::Signed;
+        if ty.size() == 8 || self.lanes == 1 {
+            return if signed { self.b.sdiv(a, b) } else { self.b.udiv(a, b) };
+        }
+        let via = self.reg(if ty.size() == 4 { DType::F64 } else { DType::F32 });
+        let to = self.reg(ty);
+        if signed {
+            self.b.fptosi(self.b.fdiv(self.b.sitofp(a, via), self.b.sitofp(b, via)), to)
+        } else {
+            self.b.fptoui(self.b.fdiv(self.b.uitofp(a, via), self.b.uitofp(b, via)), to)
+        }
+    }
+
+    fn float_fmod(&self, ty: DType, a: Val, b: Val) -> Val {
+        let _ = ty;
+        self.b.frem(a, b)
+    }
+
+    /// NumPy's divmod on floats: floor quotient and remainder with the divisor's sign.
+    fn float_divmod(&self, ty: DType, a: Val, b: Val) -> (Val, Val) {
+        let l = self.b;
+        let (zero, one) = (self.number(ty, 0.0), self.number(ty, 1.0));
+        let rest = self.float_fmod(ty, a, b);
+        let ratio = l.fdiv(a, b);
+        let quotient = l.fdiv(l.fsub(a, rest), b);
+        let some = l.fcmp(Real::LLVMRealUNE, rest, zero);
+        let b_negative = l.fcmp(Real::LLVMRealOLT, b, zero);
+        let rest_negative = l.fcmp(Real::LLVMRealOLT, rest, zero);
+        let adjust = l.and(some, l.xor(b_negative, rest_negative));
+        let remainder = l.select(adjust, l.fadd(rest, b), rest);
+        let remainder = l.select(some, remainder, self.float_intrinsic("llvm.copysign", ty, &[zero, b]));
+        let quotient = l.select(adjust, l.fsub(quotient, one), quotient);
+        let floor = self.float_intrinsic("llvm.floor", ty, &[quotient]);
+        let half = l.fcmp(Real::LLVMRealOGT, l.fsub(quotient, floor), self.number(ty, 0.5));
+        let floor = l.select(half, l.fadd(floor, one), floor);
+        let is_zero = l.fcmp(Real::LLVMRealOEQ, quotient, zero);
+        let floor = l.select(is_zero, self.float_intrinsic("llvm.copysign", ty, &[zero, ratio]), floor);
+        let by_zero = l.fcmp(Real::LLVMRealOEQ, b, zero);
+        (l.select(by_zero, ratio, floor), l.select(by_zero, rest, remainder))
+    }
+}
+
+/// What the C conversion of an infinity gives on x86, truncated to the type.
+fn infinity_as_integer(ty: DType) -> u64 {
+    match ty {
+        DType::I32 => 1 << 31,
+        DType::I64 => 1 << 63,
+        _ => 0,
+    }
+}

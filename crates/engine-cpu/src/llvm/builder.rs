@@ -1,0 +1,411 @@
+//! A narrow safe face on LLVM's C API for building one module with one function body.
+//!
+//! In: method calls in program order. Out: IR. Not here: what any NumPy operation means, loops, linking.
+//! A [`Val`], [`Ty`] or [`Block`] belongs to the [`Builder`] that made it and dies with it; they are
+//! private to this folder, and each compile uses exactly one builder on one thread.
+
+use llvm_sys::analysis::{LLVMVerifierFailureAction, LLVMVerifyModule};
+use llvm_sys::core::*;
+use llvm_sys::prelude::*;
+use std::ffi::{CStr, CString, c_char};
+
+/// An SSA value.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Val(LLVMValueRef);
+
+/// A type.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Ty(LLVMTypeRef);
+
+/// A basic block.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Block(LLVMBasicBlockRef);
+
+pub(super) use llvm_sys::LLVMIntPredicate as Int;
+pub(super) use llvm_sys::LLVMRealPredicate as Real;
+
+const EMPTY: *const c_char = c"".as_ptr();
+
+/// Context, module and insertion point.
+pub(super) struct Builder {
+    context: LLVMContextRef,
+    module: LLVMModuleRef,
+    builder: LLVMBuilderRef,
+    function: std::cell::Cell<LLVMValueRef>,
+}
+
+impl Drop for Builder {
+    fn drop(&mut self) {
+        // SAFETY: all three were created in `new`, are disposed once, innermost first, and no value outlives us.
+        unsafe {
+            LLVMDisposeBuilder(self.builder);
+            LLVMDisposeModule(self.module);
+            LLVMContextDispose(self.context);
+        }
+    }
+}
+
+macro_rules! binary {
+    ($($name:ident $llvm:ident;)*) => { $(
+        pub(super) fn $name(&self, a: Val, b: Val) -> Val {
+            // SAFETY: both values come from this builder (module invariant); LLVM folds or appends.
+            Val(unsafe { $llvm(self.builder, a.0, b.0, EMPTY) })
+        }
+    )* };
+}
+
+macro_rules! convert {
+    ($($name:ident $llvm:ident;)*) => { $(
+        pub(super) fn $name(&self, a: Val, to: Ty) -> Val {
+            // SAFETY: value and type come from this builder (module invariant).
+            Val(unsafe { $llvm(self.builder, a.0, to.0, EMPTY) })
+        }
+    )* };
+}
+
+#[allow(missing_docs)] // one LLVM instruction each, by its name
+impl Builder {
+    binary! {
+        add LLVMBuildAdd; sub LLVMBuildSub; mul LLVMBuildMul;
+        sdiv LLVMBuildSDiv; udiv LLVMBuildUDiv;
+        and LLVMBuildAnd; or LLVMBuildOr; xor LLVMBuildXor;
+        shl LLVMBuildShl; lshr LLVMBuildLShr; ashr LLVMBuildAShr;
+        fadd LLVMBuildFAdd; fsub LLVMBuildFSub; fmul LLVMBuildFMul; fdiv LLVMBuildFDiv; frem LLVMBuildFRem;
+    }
+    convert! {
+        trunc LLVMBuildTrunc; sext LLVMBuildSExt; zext LLVMBuildZExt;
+        fptrunc LLVMBuildFPTrunc; fpext LLVMBuildFPExt;
+        sitofp LLVMBuildSIToFP; uitofp LLVMBuildUIToFP; fptosi LLVMBuildFPToSI; fptoui LLVMBuildFPToUI;
+        bitcast LLVMBuildBitCast;
+    }
+
+    /// An empty module for `triple` and `layout`, both as LLVM spells them.
+    pub(super) fn new(triple: &CStr, layout: &CStr) -> Builder {
+        // SAFETY: a fresh context owns the module and the builder; strings are copied.
+        unsafe {
+            let context = LLVMContextCreate();
+            let module = LLVMModuleCreateWithNameInContext(c"kernel".as_ptr(), context);
+            LLVMSetTarget(module, triple.as_ptr());
+            LLVMSetDataLayout(module, layout.as_ptr());
+            let builder = LLVMCreateBuilderInContext(context);
+            Builder { context, module, builder, function: std::cell::Cell::new(std::ptr::null_mut()) }
+        }
+    }
+
+    /// The module, for the code generator only.
+    pub(super) fn module(&self) -> LLVMModuleRef {
+        self.module
+    }
+
+    /// Starts `void name(ptr)` and returns its parameter; blocks appended from now on are its own.
+    pub(super) fn begin_function(&self, name: &str, vector_bits: u32) -> Val {
+        let name = CString::new(name).expect("names have no NUL");
+        // SAFETY: types and the function belong to our module; the one parameter exists.
+        unsafe {
+            let mut params = [LLVMPointerTypeInContext(self.context, 0)];
+            let ty = LLVMFunctionType(LLVMVoidTypeInContext(self.context), params.as_mut_ptr(), 1, 0);
+            let function = LLVMAddFunction(self.module, name.as_ptr(), ty);
+            self.function.set(function);
+            self.enum_attribute(function, "nounwind", 0);
+            let bits = vector_bits.to_string();
+            for key in ["prefer-vector-width", "min-legal-vector-width"] {
+                let attribute = LLVMCreateStringAttribute(
+                    self.context,
+                    key.as_ptr().cast(),
+                    key.len() as u32,
+                    bits.as_ptr().cast(),
+                    bits.len() as u32,
+                );
+                LLVMAddAttributeAtIndex(function, llvm_sys::LLVMAttributeFunctionIndex, attribute);
+            }
+            Val(LLVMGetParam(function, 0))
+        }
+    }
+
+    fn enum_attribute(&self, function: LLVMValueRef, name: &str, value: u64) {
+        // SAFETY: the name is given with its length; the function is ours.
+        unsafe {
+            let kind = LLVMGetEnumAttributeKindForName(name.as_ptr().cast(), name.len());
+            let attribute = LLVMCreateEnumAttribute(self.context, kind, value);
+            LLVMAddAttributeAtIndex(function, llvm_sys::LLVMAttributeFunctionIndex, attribute);
+        }
+    }
+
+    // Types.
+
+    pub(super) fn int(&self, bits: u32) -> Ty {
+        // SAFETY: the context is alive.
+        Ty(unsafe { LLVMIntTypeInContext(self.context, bits) })
+    }
+
+    pub(super) fn float(&self, bits: u32) -> Ty {
+        // SAFETY: the context is alive.
+        Ty(unsafe { if bits == 32 { LLVMFloatTypeInContext(self.context) } else { LLVMDoubleTypeInContext(self.context) } })
+    }
+
+    pub(super) fn pointer(&self) -> Ty {
+        // SAFETY: the context is alive.
+        Ty(unsafe { LLVMPointerTypeInContext(self.context, 0) })
+    }
+
+    /// `<lanes x ty>`, or `ty` itself for one lane.
+    pub(super) fn vector(&self, ty: Ty, lanes: u32) -> Ty {
+        // SAFETY: `ty` is a scalar of this context.
+        if lanes == 1 { ty } else { Ty(unsafe { LLVMVectorType(ty.0, lanes) }) }
+    }
+
+    pub(super) fn type_of(&self, v: Val) -> Ty {
+        // SAFETY: the value is alive.
+        Ty(unsafe { LLVMTypeOf(v.0) })
+    }
+
+    // Constants: of a scalar or (splat) vector type.
+
+    pub(super) fn const_int(&self, ty: Ty, value: u64) -> Val {
+        // SAFETY: a vector's element type is an integer type of this context, as is a scalar `ty`.
+        self.splat_const(ty, |scalar| unsafe { LLVMConstInt(scalar, value, 0) })
+    }
+
+    pub(super) fn const_float(&self, ty: Ty, value: f64) -> Val {
+        // SAFETY: a vector's element type is a float type of this context, as is a scalar `ty`.
+        self.splat_const(ty, |scalar| unsafe { LLVMConstReal(scalar, value) })
+    }
+
+    fn splat_const(&self, ty: Ty, make: impl Fn(LLVMTypeRef) -> LLVMValueRef) -> Val {
+        // SAFETY: the type is alive; vectors get as many elements as they have lanes.
+        unsafe {
+            if LLVMGetTypeKind(ty.0) != llvm_sys::LLVMTypeKind::LLVMVectorTypeKind {
+                return Val(make(ty.0));
+            }
+            let lanes = LLVMGetVectorSize(ty.0);
+            let mut all = vec![make(LLVMGetElementType(ty.0)); lanes as usize];
+            Val(LLVMConstVector(all.as_mut_ptr(), lanes))
+        }
+    }
+
+    /// `<0, 1, 2, …>` of i64, or 0 for one lane.
+    pub(super) fn const_lanes(&self, lanes: u32) -> Val {
+        let i64t = self.int(64);
+        if lanes == 1 {
+            return self.const_int(i64t, 0);
+        }
+        let mut all: Vec<_> = (0..lanes).map(|k| self.const_int(i64t, k.into()).0).collect();
+        // SAFETY: all elements are i64 constants.
+        Val(unsafe { LLVMConstVector(all.as_mut_ptr(), lanes) })
+    }
+
+    pub(super) fn null(&self, ty: Ty) -> Val {
+        // SAFETY: the type is alive.
+        Val(unsafe { LLVMConstNull(ty.0) })
+    }
+
+    pub(super) fn poison(&self, ty: Ty) -> Val {
+        // SAFETY: the type is alive.
+        Val(unsafe { LLVMGetPoison(ty.0) })
+    }
+
+    // Operations that fit no macro.
+
+    pub(super) fn not(&self, a: Val) -> Val {
+        // SAFETY: see `binary!`.
+        Val(unsafe { LLVMBuildNot(self.builder, a.0, EMPTY) })
+    }
+
+    pub(super) fn neg(&self, a: Val) -> Val {
+        // SAFETY: see `binary!`.
+        Val(unsafe { LLVMBuildNeg(self.builder, a.0, EMPTY) })
+    }
+
+    pub(super) fn fneg(&self, a: Val) -> Val {
+        // SAFETY: see `binary!`.
+        Val(unsafe { LLVMBuildFNeg(self.builder, a.0, EMPTY) })
+    }
+
+    pub(super) fn icmp(&self, how: Int, a: Val, b: Val) -> Val {
+        // SAFETY: see `binary!`.
+        Val(unsafe { LLVMBuildICmp(self.builder, how, a.0, b.0, EMPTY) })
+    }
+
+    pub(super) fn fcmp(&self, how: Real, a: Val, b: Val) -> Val {
+        // SAFETY: see `binary!`.
+        Val(unsafe { LLVMBuildFCmp(self.builder, how, a.0, b.0, EMPTY) })
+    }
+
+    pub(super) fn select(&self, condition: Val, a: Val, b: Val) -> Val {
+        // SAFETY: see `binary!`.
+        Val(unsafe { LLVMBuildSelect(self.builder, condition.0, a.0, b.0, EMPTY) })
+    }
+
+    pub(super) fn insert(&self, vector: Val, lane: u32, value: Val) -> Val {
+        let lane = self.const_int(self.int(32), lane.into());
+        // SAFETY: see `binary!`.
+        Val(unsafe { LLVMBuildInsertElement(self.builder, vector.0, value.0, lane.0, EMPTY) })
+    }
+
+    pub(super) fn extract(&self, vector: Val, lane: u32) -> Val {
+        let lane = self.const_int(self.int(32), lane.into());
+        // SAFETY: see `binary!`.
+        Val(unsafe { LLVMBuildExtractElement(self.builder, vector.0, lane.0, EMPTY) })
+    }
+
+    /// Lanes of the concatenation of `a` and `b`, by number.
+    pub(super) fn shuffle(&self, a: Val, b: Val, lanes: &[u32]) -> Val {
+        let i32t = self.int(32);
+        let mut mask: Vec<_> = lanes.iter().map(|&k| self.const_int(i32t, k.into()).0).collect();
+        // SAFETY: the mask is a constant vector of i32 whose entries the caller keeps in range.
+        unsafe {
+            let mask = LLVMConstVector(mask.as_mut_ptr(), mask.len() as u32);
+            Val(LLVMBuildShuffleVector(self.builder, a.0, b.0, mask, EMPTY))
+        }
+    }
+
+    /// A scalar in every lane; the scalar itself for one lane.
+    pub(super) fn splat(&self, scalar: Val, lanes: u32) -> Val {
+        if lanes == 1 {
+            return scalar;
+        }
+        let one = self.poison(self.vector(self.type_of(scalar), lanes));
+        let one = self.insert(one, 0, scalar);
+        self.shuffle(one, one, &vec![0; lanes as usize])
+    }
+
+    /// The address `bytes` after `base`.
+    pub(super) fn offset(&self, base: Val, bytes: Val) -> Val {
+        self.element(self.int(8), base, bytes)
+    }
+
+    /// The address of element `index` of an array of `ty` at `base`.
+    pub(super) fn element(&self, ty: Ty, base: Val, index: Val) -> Val {
+        let mut index = [index.0];
+        // SAFETY: see `binary!`; plain gep wraps, so no address is undefined.
+        Val(unsafe { LLVMBuildGEP2(self.builder, ty.0, base.0, index.as_mut_ptr(), 1, EMPTY) })
+    }
+
+    pub(super) fn load(&self, ty: Ty, address: Val, align: u32) -> Val {
+        // SAFETY: see `binary!`.
+        unsafe {
+            let value = LLVMBuildLoad2(self.builder, ty.0, address.0, EMPTY);
+            LLVMSetAlignment(value, align);
+            Val(value)
+        }
+    }
+
+    pub(super) fn store(&self, value: Val, address: Val, align: u32) {
+        // SAFETY: see `binary!`.
+        unsafe { LLVMSetAlignment(LLVMBuildStore(self.builder, value.0, address.0), align) }
+    }
+
+    pub(super) fn alloca(&self, ty: Ty) -> Val {
+        // SAFETY: see `binary!`.
+        Val(unsafe { LLVMBuildAlloca(self.builder, ty.0, EMPTY) })
+    }
+
+    /// Calls an LLVM intrinsic overloaded on `types`.
+    pub(super) fn intrinsic(&self, name: &str, types: &[Ty], args: &[Val]) -> Val {
+        let mut types: Vec<_> = types.iter().map(|t| t.0).collect();
+        // SAFETY: the name is passed with its length; the declaration is added to our own module.
+        unsafe {
+            let id = LLVMLookupIntrinsicID(name.as_ptr().cast(), name.len());
+            assert!(id != 0, "LLVM has no intrinsic {name}");
+            let function = LLVMGetIntrinsicDeclaration(self.module, id, types.as_mut_ptr(), types.len());
+            self.call_value(function, LLVMGlobalGetValueType(function), args)
+        }
+    }
+
+    /// Calls an external pure function of `args`' types.
+    pub(super) fn call_pure(&self, name: &str, result: Ty, args: &[Val]) -> Val {
+        let symbol = CString::new(name).expect("names have no NUL");
+        let mut types: Vec<_> = args.iter().map(|a| self.type_of(*a).0).collect();
+        // SAFETY: the declaration is found in or added to our module with the types we call it by.
+        unsafe {
+            let ty = LLVMFunctionType(result.0, types.as_mut_ptr(), types.len() as u32, 0);
+            let mut function = LLVMGetNamedFunction(self.module, symbol.as_ptr());
+            if function.is_null() {
+                function = LLVMAddFunction(self.module, symbol.as_ptr(), ty);
+                for attribute in ["nounwind", "willreturn", "memory"] {
+                    self.enum_attribute(function, attribute, 0); // memory(none) is all zeros
+                }
+            }
+            self.call_value(function, ty, args)
+        }
+    }
+
+    fn call_value(&self, function: LLVMValueRef, ty: LLVMTypeRef, args: &[Val]) -> Val {
+        let mut args: Vec<_> = args.iter().map(|a| a.0).collect();
+        // SAFETY: function, type and arguments belong to our module and fit (the verifier checks in tests).
+        Val(unsafe { LLVMBuildCall2(self.builder, ty, function, args.as_mut_ptr(), args.len() as u32, EMPTY) })
+    }
+
+    // Control flow.
+
+    /// Appends an empty block to the function; it does not become the insertion point.
+    pub(super) fn block(&self, name: &CStr) -> Block {
+        // SAFETY: `begin_function` has set the function.
+        Block(unsafe { LLVMAppendBasicBlockInContext(self.context, self.function.get(), name.as_ptr()) })
+    }
+
+    /// Instructions go to the end of `block` from now on.
+    pub(super) fn enter(&self, block: Block) {
+        // SAFETY: the block belongs to our function.
+        unsafe { LLVMPositionBuilderAtEnd(self.builder, block.0) }
+    }
+
+    /// Where instructions go now.
+    pub(super) fn current(&self) -> Block {
+        // SAFETY: the builder is positioned after the first `enter`.
+        Block(unsafe { LLVMGetInsertBlock(self.builder) })
+    }
+
+    pub(super) fn jump(&self, to: Block) {
+        // SAFETY: the block belongs to our function.
+        unsafe { LLVMBuildBr(self.builder, to.0) };
+    }
+
+    pub(super) fn branch(&self, condition: Val, yes: Block, no: Block) {
+        // SAFETY: the blocks belong to our function, the condition is an i1.
+        unsafe { LLVMBuildCondBr(self.builder, condition.0, yes.0, no.0) };
+    }
+
+    pub(super) fn ret(&self) {
+        // SAFETY: the function returns void.
+        unsafe { LLVMBuildRetVoid(self.builder) };
+    }
+
+    /// An empty phi; [`Builder::incoming`] adds its sources.
+    pub(super) fn phi(&self, ty: Ty) -> Val {
+        // SAFETY: see `binary!`.
+        Val(unsafe { LLVMBuildPhi(self.builder, ty.0, EMPTY) })
+    }
+
+    pub(super) fn incoming(&self, phi: Val, value: Val, from: Block) {
+        let (mut value, mut from) = ([value.0], [from.0]);
+        // SAFETY: `phi` came from `phi`, the others are of our function.
+        unsafe { LLVMAddIncoming(phi.0, value.as_mut_ptr(), from.as_mut_ptr(), 1) }
+    }
+
+    // Results.
+
+    /// The module as LLVM prints it.
+    pub(super) fn text(&self) -> String {
+        // SAFETY: LLVM returns a NUL-terminated string that we copy and dispose.
+        unsafe {
+            let raw = LLVMPrintModuleToString(self.module);
+            let text = CStr::from_ptr(raw).to_string_lossy().into_owned();
+            LLVMDisposeMessage(raw);
+            text
+        }
+    }
+
+    /// LLVM's own check of the module's form.
+    pub(super) fn verify(&self) -> Result<(), String> {
+        let mut message = std::ptr::null_mut();
+        // SAFETY: the message is set by LLVM on success too; it is copied and disposed.
+        unsafe {
+            let action = LLVMVerifierFailureAction::LLVMReturnStatusAction;
+            let broken = LLVMVerifyModule(self.module, action, &mut message) != 0;
+            let text = CStr::from_ptr(message).to_string_lossy().into_owned();
+            LLVMDisposeMessage(message);
+            if broken { Err(text) } else { Ok(()) }
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! Conversions between dtypes, with C's rules as NumPy's `astype` has them on x86.
+//!
+//! In: a value and two dtypes. Out: the converted value, defined for every input: an integer that a
+//! float does not fit comes out as x86's conversion instructions give it, then truncated.
+
+use super::builder::{Real, Val};
+use super::lower::{Lower, Value};
+use numelt_ir::{DType, DTypeKind as Kind};
+
+impl Lower<'_> {
+    /// Conversion of any dtype to any.
+    pub(super) fn cast(&self, from: DType, to: DType, value: Value) -> Value {
+        if from == to {
+            return value;
+        }
+        if to == DType::Bool {
+            return Value::Plain(self.truth(from, value));
+        }
+        if to.is_complex() {
+            let (re, im) = match value {
+                Value::Complex(re, im) => (re, self.cast_real(from.real(), to.real(), im)),
+                Value::Plain(v) => (v, self.number(to.real(), 0.0)),
+            };
+            return Value::Complex(self.cast_real(from.real(), to.real(), re), im);
+        }
+        let real = match value {
+            Value::Plain(v) | Value::Complex(v, _) => v,
+        };
+        Value::Plain(self.cast_real(from.real(), to, real))
+    }
+
+    fn cast_real(&self, from: DType, to: DType, v: Val) -> Val {
+        let reg = self.reg(to);
+        let widens = to.size() > from.size();
+        match (from.kind(), to.kind()) {
+            _ if from == to => v,
+            (Kind::Bool, Kind::Unsigned | Kind::Signed) => self.b.zext(v, reg),
+            (Kind::Bool | Kind::Unsigned, Kind::Float) => self.b.uitofp(v, reg),
+            (Kind::Signed, Kind::Float) => self.b.sitofp(v, reg),
+            (Kind::Unsigned | Kind::Signed, Kind::Unsigned | Kind::Signed) if to.size() == from.size() => v,
+            (Kind::Unsigned, Kind::Unsigned | Kind::Signed) if widens => self.b.zext(v, reg),
+            (Kind::Signed, Kind::Unsigned | Kind::Signed) if widens => self.b.sext(v, reg),
+            (Kind::Unsigned | Kind::Signed, Kind::Unsigned | Kind::Signed) => self.b.trunc(v, reg),
+            (Kind::Float, Kind::Float) if widens => self.b.fpext(v, reg),
+            (Kind::Float, Kind::Float) => self.b.fptrunc(v, reg),
+            (Kind::Float, Kind::Unsigned | Kind::Signed) => self.float_to_integer(from, to, v),
+            (_, Kind::Bool | Kind::Complex) | (Kind::Complex, _) => unreachable!("split off by `cast`"),
+        }
+    }
+
+    fn float_to_integer(&self, from: DType, to: DType, v: Val) -> Val {
+        match to {
+            DType::I8 | DType::I16 | DType::U8 | DType::U16 => {
+                self.b.trunc(self.float_to_signed(from, DType::I32, v), self.reg(to))
+            }
+            DType::U32 => self.b.trunc(self.float_to_signed(from, DType::I64, v), self.reg(to)),
+            DType::U64 => self.float_to_u64(from, v),
+            _ => self.float_to_signed(from, to, v),
+        }
+    }
+
+    /// Truncation; NaN and what does not fit give the least integer.
+    fn float_to_signed(&self, from: DType, to: DType, v: Val) -> Val {
+        let limit = if to == DType::I32 { 2147483648.0 } else { 9223372036854775808.0 };
+        // The greatest value below the range; where the type has none between, the range's own end.
+        let (how, low) = match (from, to) {
+            (DType::F64, DType::I32) => (Real::LLVMRealOGT, -limit - 1.0),
+            _ => (Real::LLVMRealOGE, -limit),
+        };
+        let above = self.b.fcmp(how, v, self.number(from, low));
+        let below = self.b.fcmp(Real::LLVMRealOLT, v, self.number(from, limit));
+        let fits = self.b.and(above, below);
+        let safe = self.b.select(fits, v, self.number(from, 0.0));
+        let least = self.b.const_int(self.reg(to), 1 << (8 * to.size() - 1));
+        self.b.select(fits, self.b.fptosi(safe, self.reg(to)), least)
+    }
+
+    /// The signed conversion, of the value less 2^63 where that is not negative.
+    fn float_to_u64(&self, from: DType, v: Val) -> Val {
+        let half = self.number(from, 9223372036854775808.0);
+        let high = self.b.fcmp(Real::LLVMRealOGE, v, half);
+        let low = self.b.select(high, self.b.fsub(v, half), v);
+        let signed = self.float_to_signed(from, DType::I64, low);
+        let top = self.b.const_int(self.reg(DType::U64), 1 << 63);
+        self.b.select(high, self.b.xor(signed, top), signed)
+    }
+}

@@ -1,0 +1,338 @@
+//! The function around a kernel's body: rows, the main vector loop, the rest of a row.
+//!
+//! In: a kernel and its [`Shape`]. Out: `void name(const Tile*)` in the builder's module.
+//! Not here: the meaning of operations, how operands lie in memory.
+//!
+//! ```text
+//! tile:   addresses, strides, parameters, values of depth Tile
+//! row:    values of depth Row
+//!   main: 2 vectors per turn (small bodies)      0 .. inner rounded down
+//!   one:  1 vector per turn                        .. inner rounded down to a vector
+//!   rest: one masked vector, or point by point     .. inner
+//! ```
+//! All loads of a turn come before its stores in program order. Nothing is marked as unaliased: an
+//! operand may be the very memory of another one.
+
+use super::analyze::{Depth, Shape, inner};
+use super::builder::{Builder, Int, Val};
+use super::lower::{Lower, Value};
+use super::math::MathTable;
+use super::memory::{Memory, Place, Span, cell};
+use crate::body::Tile;
+use numelt_ir::{DType, Error, Result};
+use numelt_opt::{ArgKind, Kernel, Node, StrideClass};
+use std::mem::offset_of;
+
+/// An argument while a function is built.
+#[derive(Clone, Copy)]
+struct Operand {
+    /// Address in the current row (for an index its value at the row's start).
+    start: Val,
+    /// Loaded where the class leaves it open.
+    inner_stride: Option<Val>,
+    outer_stride: Val,
+}
+
+struct Gen<'a> {
+    kernel: &'a Kernel,
+    shape: &'a Shape,
+    b: &'a Builder,
+    math: &'a MathTable,
+    operands: Vec<Option<Operand>>,
+    /// Values of depth Tile and Row, in full vectors.
+    fixed: Vec<Option<Value>>,
+    /// Stack memory of strided targets.
+    buffers: Vec<Option<Val>>,
+}
+
+/// Appends the function to the builder's module.
+pub(super) fn generate(
+    kernel: &Kernel,
+    shape: &Shape,
+    b: &Builder,
+    math: &MathTable,
+    name: &str,
+    bits: u32,
+) -> Result<()> {
+    let operands = vec![None; kernel.args.len()];
+    let fixed = vec![None; kernel.body.len()];
+    let mut this = Gen { kernel, shape, b, math, operands, fixed, buffers: Vec::new() };
+    let tile = b.begin_function(name, bits);
+    this.function(tile)
+}
+
+impl Gen<'_> {
+    fn i64(&self, value: i64) -> Val {
+        self.b.const_int(self.b.int(64), value as u64)
+    }
+
+    fn field(&self, tile: Val, offset: usize, ty: super::builder::Ty) -> Val {
+        self.b.load(ty, self.b.offset(tile, self.i64(offset as i64)), 8)
+    }
+
+    fn function(&mut self, tile: Val) -> Result<()> {
+        let (i64t, pointer) = (self.b.int(64), self.b.pointer());
+        self.b.enter(self.b.block(c"tile"));
+        self.load_operands(tile);
+        let inner = self.field(tile, offset_of!(Tile, inner), i64t);
+        let outer = self.field(tile, offset_of!(Tile, outer), i64t);
+        let params = self.field(tile, offset_of!(Tile, params), pointer);
+        self.allot_buffers();
+        self.fixed_values(Depth::Tile, Some(params))?;
+        let (row, exit) = (self.b.block(c"row"), self.b.block(c"exit"));
+        let zero = self.i64(0);
+        let some = self.b.and(
+            self.b.icmp(Int::LLVMIntSGT, inner, zero),
+            self.b.icmp(Int::LLVMIntSGT, outer, zero),
+        );
+        let entry = self.b.current();
+        self.b.branch(some, row, exit);
+        self.b.enter(row);
+        self.rows(entry, row, exit, inner, outer)?;
+        self.b.enter(exit);
+        self.b.ret();
+        Ok(())
+    }
+
+    /// Is the argument touched by anything that is evaluated?
+    fn used(&self) -> Vec<bool> {
+        let mut used = vec![false; self.kernel.args.len()];
+        for (node, depth) in self.kernel.body.iter().zip(&self.shape.depth) {
+            if let (Node::Load(arg) | Node::Index(arg), Some(_)) = (node, depth) {
+                used[*arg as usize] = true;
+            }
+        }
+        for target in &self.shape.targets {
+            used[target.arg] = true;
+        }
+        used
+    }
+
+    fn load_operands(&mut self, tile: Val) {
+        let (i64t, pointer) = (self.b.int(64), self.b.pointer());
+        let pointers = self.field(tile, offset_of!(Tile, pointers), pointer);
+        let inner_strides = self.field(tile, offset_of!(Tile, inner_strides), pointer);
+        let outer_strides = self.field(tile, offset_of!(Tile, outer_strides), pointer);
+        for (arg, used) in self.used().into_iter().enumerate() {
+            if !used {
+                continue;
+            }
+            let at = |array: Val, ty| self.b.load(ty, self.b.offset(array, self.i64(8 * arg as i64)), 8);
+            let index = self.kernel.args[arg].kind == ArgKind::Index;
+            let open = index || inner(self.kernel, arg as u32) != StrideClass::Unit;
+            self.operands[arg] = Some(Operand {
+                start: at(pointers, if index { i64t } else { pointer }),
+                inner_stride: open.then(|| at(inner_strides, i64t)),
+                outer_stride: at(outer_strides, i64t),
+            });
+        }
+    }
+
+    fn allot_buffers(&mut self) {
+        self.buffers = (self.shape.targets.iter())
+            .map(|target| {
+                let cells = self.shape.lanes * if target.dtype.is_complex() { 2 } else { 1 };
+                let ty = self.b.vector(cell(self.b, target.dtype), cells);
+                (self.shape.masked_tail && !target.unit).then(|| self.b.alloca(ty))
+            })
+            .collect();
+    }
+
+    fn rows(
+        &mut self,
+        entry: super::builder::Block,
+        row: super::builder::Block,
+        exit: super::builder::Block,
+        inner: Val,
+        outer: Val,
+    ) -> Result<()> {
+        let b = self.b;
+        let left = b.phi(b.int(64));
+        b.incoming(left, outer, entry);
+        let at_entry = self.operands.clone();
+        for operand in self.operands.iter_mut().flatten() {
+            let phi = b.phi(b.type_of(operand.start));
+            b.incoming(phi, operand.start, entry);
+            operand.start = phi;
+        }
+        debug_assert_eq!(at_entry.len(), self.operands.len());
+        self.fixed_values(Depth::Row, None)?;
+        self.row(inner)?;
+        let latch = b.current();
+        for (arg, operand) in self.operands.iter().enumerate() {
+            if let Some(operand) = operand {
+                let next = if self.kernel.args[arg].kind == ArgKind::Index {
+                    b.add(operand.start, operand.outer_stride)
+                } else {
+                    b.offset(operand.start, operand.outer_stride)
+                };
+                b.incoming(operand.start, next, latch);
+            }
+        }
+        let next = b.sub(left, self.i64(1));
+        b.incoming(left, next, latch);
+        b.branch(b.icmp(Int::LLVMIntNE, next, self.i64(0)), row, exit);
+        Ok(())
+    }
+
+    /// All points of one row.
+    fn row(&self, inner: Val) -> Result<()> {
+        let lanes = i64::from(self.shape.lanes);
+        let mut start = self.i64(0);
+        if self.shape.unroll > 1 {
+            let step = lanes * i64::from(self.shape.unroll);
+            let end = self.b.and(inner, self.i64(-step));
+            self.counted(start, end, step, |i| self.points(i, self.shape.lanes, Span::Full, self.shape.unroll))?;
+            start = end;
+        }
+        let end = self.b.and(inner, self.i64(-lanes));
+        self.counted(start, end, lanes, |i| self.points(i, self.shape.lanes, Span::Full, 1))?;
+        if !self.shape.masked_tail {
+            return self.counted(end, inner, 1, |i| self.points(i, 1, Span::Full, 1));
+        }
+        let (some, done) = (self.b.block(c"rest"), self.b.block(c"done"));
+        let rest = self.b.sub(inner, end);
+        self.b.branch(self.b.icmp(Int::LLVMIntNE, rest, self.i64(0)), some, done);
+        self.b.enter(some);
+        self.points(end, self.shape.lanes, Span::Part(rest), 1)?;
+        self.b.jump(done);
+        self.b.enter(done);
+        Ok(())
+    }
+
+    /// `for i in (start..end).step_by(step)`, tested at the bottom.
+    fn counted(&self, start: Val, end: Val, step: i64, body: impl Fn(Val) -> Result<()>) -> Result<()> {
+        let b = self.b;
+        let (from, turn, done) = (b.current(), b.block(c"loop"), b.block(c"done"));
+        b.branch(b.icmp(Int::LLVMIntSLT, start, end), turn, done);
+        b.enter(turn);
+        let i = b.phi(b.int(64));
+        b.incoming(i, start, from);
+        body(i)?;
+        let next = b.add(i, self.i64(step));
+        b.incoming(i, next, b.current());
+        b.branch(b.icmp(Int::LLVMIntSLT, next, end), turn, done);
+        b.enter(done);
+        Ok(())
+    }
+
+    /// Evaluates the nodes of one depth before the loops over points, in full vectors.
+    fn fixed_values(&mut self, depth: Depth, params: Option<Val>) -> Result<()> {
+        let lanes = self.shape.lanes;
+        let memory = Memory { b: self.b, lanes, span: Span::Full };
+        for id in 0..self.kernel.body.len() {
+            if self.shape.depth[id] != Some(depth) {
+                continue;
+            }
+            let value = match &self.kernel.body[id] {
+                Node::Param(param) => {
+                    let params = params.ok_or_else(|| Error::Invalid("a parameter in a row".into()))?;
+                    let address = self.b.offset(params, self.i64(16 * i64::from(*param)));
+                    memory.load_splat(address, self.kernel.params[*param as usize])
+                }
+                Node::Load(arg) => {
+                    memory.load_splat(self.operand(*arg).start, self.kernel.args[*arg as usize].dtype)
+                }
+                Node::Index(arg) => Value::Plain(self.b.splat(self.operand(*arg).start, lanes)),
+                node @ (Node::Cast(..) | Node::Op(..)) => self.compute(node, lanes, &self.fixed)?,
+            };
+            self.fixed[id] = Some(value);
+        }
+        Ok(())
+    }
+
+    fn operand(&self, arg: u32) -> Operand {
+        self.operands[arg as usize].expect("operands of live nodes are loaded")
+    }
+
+    fn compute(&self, node: &Node, lanes: u32, values: &[Option<Value>]) -> Result<Value> {
+        let lower = Lower { b: self.b, lanes, math: self.math };
+        let value = |id: &u32| values[*id as usize].expect("operands are evaluated before");
+        match node {
+            Node::Cast(to, from) => Ok(lower.cast(self.kernel.dtype_of(*from), *to, value(from))),
+            Node::Op(op, ty, args) => {
+                let args: smallvec::SmallVec<[Value; 3]> = args.iter().map(value).collect();
+                lower.op(*op, *ty, &args)
+            }
+            Node::Load(_) | Node::Param(_) | Node::Index(_) => {
+                Err(Error::Invalid("an operand is not computed".into()))
+            }
+        }
+    }
+
+    /// `copies` vectors of points from number `i` of the row on.
+    fn points(&self, i: Val, lanes: u32, span: Span, copies: u32) -> Result<()> {
+        let memory = Memory { b: self.b, lanes, span };
+        let starts: Vec<Val> = (0..copies).map(|c| self.b.add(i, self.i64(i64::from(c * lanes)))).collect();
+        let mut sets = Vec::with_capacity(starts.len());
+        for start in &starts {
+            sets.push(self.evaluate(memory, *start)?);
+        }
+        for (start, values) in starts.iter().zip(&sets) {
+            for (target, buffer) in self.shape.targets.iter().zip(&self.buffers) {
+                let value = values[target.value as usize].expect("stored values are evaluated");
+                let place = self.place(target.arg as u32, target.dtype, target.unit, *start);
+                memory.store(place, value, *buffer);
+            }
+        }
+        Ok(())
+    }
+
+    /// All nodes at the points from number `start` on.
+    fn evaluate(&self, memory: Memory<'_>, start: Val) -> Result<Vec<Option<Value>>> {
+        let lanes = memory.lanes;
+        let mut values = self.fixed.clone();
+        if lanes == 1 {
+            for value in values.iter_mut().flatten() {
+                *value = value.map(|v| self.b.extract(v, 0));
+            }
+        }
+        for (id, node) in self.kernel.body.iter().enumerate() {
+            if self.shape.depth[id] != Some(Depth::Point) {
+                continue;
+            }
+            values[id] = Some(match node {
+                Node::Load(arg) => {
+                    let unit = inner(self.kernel, *arg) == StrideClass::Unit;
+                    memory.load(self.place(*arg, self.kernel.args[*arg as usize].dtype, unit, start))
+                }
+                Node::Index(arg) => self.index(*arg, memory, start),
+                Node::Param(_) => return Err(Error::Invalid("a parameter at a point".into())),
+                Node::Cast(..) | Node::Op(..) => self.compute(node, lanes, &values)?,
+            });
+        }
+        Ok(values)
+    }
+
+    /// Where an operand lies at point number `i` of the row.
+    fn place(&self, arg: u32, dtype: DType, unit: bool, i: Val) -> Place {
+        let operand = self.operand(arg);
+        if unit {
+            let cells = if dtype.is_complex() { self.b.shl(i, self.i64(1)) } else { i };
+            let address = self.b.element(cell(self.b, dtype), operand.start, cells);
+            return Place { address, stride: None, dtype };
+        }
+        let stride = operand.inner_stride.expect("loaded where the class is not Unit");
+        Place { address: self.b.offset(operand.start, self.b.mul(i, stride)), stride: Some(stride), dtype }
+    }
+
+    /// Values of an index; lanes beyond the row's end repeat the first.
+    fn index(&self, arg: u32, memory: Memory<'_>, i: Val) -> Value {
+        let operand = self.operand(arg);
+        let stride = operand.inner_stride.expect("loaded for every index");
+        let first = self.b.splat(self.b.add(operand.start, self.b.mul(i, stride)), memory.lanes);
+        if memory.lanes == 1 {
+            return Value::Plain(first);
+        }
+        let steps = self.b.mul(self.b.const_lanes(memory.lanes), self.b.splat(stride, memory.lanes));
+        let all = self.b.add(first, steps);
+        Value::Plain(match memory.span {
+            Span::Full => all,
+            Span::Part(count) => {
+                let number = self.b.const_lanes(memory.lanes);
+                let inside = self.b.icmp(Int::LLVMIntULT, number, self.b.splat(count, memory.lanes));
+                self.b.select(inside, all, first)
+            }
+        })
+    }
+}

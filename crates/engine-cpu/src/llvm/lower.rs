@@ -1,0 +1,202 @@
+//! From a node of a kernel's body to IR: one match over the op table.
+//!
+//! In: an operation, its loop dtype, operand values. Out: the value in vector registers (or scalars
+//! for one lane). Not here: memory, loops. The meaning is that of the reference interpreter: no
+//! re-association, no contraction, no fast-math flag anywhere.
+
+use super::builder::{Builder, Int, Real, Ty, Val};
+use super::math::MathTable;
+use numelt_ir::{DType, DTypeKind as Kind, Error, Op, Result};
+
+/// A value of a node for `lanes` points.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Value {
+    /// Everything but complex; bool is a vector of i1.
+    Plain(Val),
+    /// Real and imaginary parts.
+    Complex(Val, Val),
+}
+
+impl Value {
+    /// The value of a dtype that is not complex.
+    pub(super) fn plain(self) -> Val {
+        match self {
+            Value::Plain(v) => v,
+            Value::Complex(..) => unreachable!("the kernel's verifier checks operand dtypes"),
+        }
+    }
+
+    /// Real and imaginary part.
+    pub(super) fn parts(self) -> (Val, Val) {
+        match self {
+            Value::Complex(re, im) => (re, im),
+            Value::Plain(_) => unreachable!("the kernel's verifier checks operand dtypes"),
+        }
+    }
+
+    /// The same function on each component.
+    pub(super) fn map(self, f: impl Fn(Val) -> Val) -> Value {
+        match self {
+            Value::Plain(v) => Value::Plain(f(v)),
+            Value::Complex(re, im) => Value::Complex(f(re), f(im)),
+        }
+    }
+
+    /// The same function on components of two values of one dtype.
+    pub(super) fn zip(self, other: Value, f: impl Fn(Val, Val) -> Val) -> Value {
+        match (self, other) {
+            (Value::Plain(a), Value::Plain(b)) => Value::Plain(f(a, b)),
+            (Value::Complex(a, b), Value::Complex(c, d)) => Value::Complex(f(a, c), f(b, d)),
+            _ => unreachable!("the kernel's verifier checks operand dtypes"),
+        }
+    }
+}
+
+/// Lowering at one vector width.
+pub(super) struct Lower<'a> {
+    pub(super) b: &'a Builder,
+    /// Points per value; one means scalar types.
+    pub(super) lanes: u32,
+    pub(super) math: &'a MathTable,
+}
+
+/// What this tier does not generate; the kernel then stays on tier 0.
+pub(super) fn unsupported<T>(op: Op, ty: DType) -> Result<T> {
+    Err(Error::Unsupported(format!("{} of {ty} in compiled code", op.name())))
+}
+
+impl Lower<'_> {
+    /// Register type of one component of `dtype` for one point.
+    pub(super) fn scalar(&self, dtype: DType) -> Ty {
+        match dtype.kind() {
+            Kind::Bool => self.b.int(1),
+            Kind::Unsigned | Kind::Signed => self.b.int(8 * dtype.size() as u32),
+            Kind::Float | Kind::Complex => self.b.float(8 * dtype.real().size() as u32),
+        }
+    }
+
+    /// Register type of one component of `dtype` for all points.
+    pub(super) fn reg(&self, dtype: DType) -> Ty {
+        self.b.vector(self.scalar(dtype), self.lanes)
+    }
+
+    /// The same number in every lane.
+    pub(super) fn number(&self, dtype: DType, value: f64) -> Val {
+        match dtype.kind() {
+            Kind::Float | Kind::Complex => self.b.const_float(self.reg(dtype), value),
+            Kind::Bool | Kind::Unsigned | Kind::Signed => self.b.const_int(self.reg(dtype), value as i64 as u64),
+        }
+    }
+
+    /// An operation of the body.
+    pub(super) fn op(&self, op: Op, ty: DType, args: &[Value]) -> Result<Value> {
+        let plain = |v: Val| Ok(Value::Plain(v));
+        match op {
+            Op::Copy | Op::Positive => Ok(args[0]),
+            Op::Add => Ok(self.add(ty, args[0], args[1])),
+            Op::Subtract => Ok(self.subtract(ty, args[0], args[1])),
+            Op::Multiply => Ok(self.multiply(ty, args[0], args[1])),
+            Op::Divide => Ok(self.divide(ty, args[0], args[1])),
+            Op::FloorDivide => self.floor_divide(ty, args[0].plain(), args[1].plain()),
+            Op::Remainder => self.remainder(ty, args[0].plain(), args[1].plain()),
+            Op::Fmod => self.fmod(ty, args[0].plain(), args[1].plain()),
+            Op::Negative => Ok(args[0].map(|v| if ty.is_integer() { self.b.neg(v) } else { self.b.fneg(v) })),
+            Op::Absolute => self.absolute(ty, args[0]),
+            Op::Sign => self.sign(ty, args[0]),
+            Op::Square => Ok(self.square(ty, args[0])),
+            Op::Reciprocal => self.reciprocal(ty, args[0]),
+            Op::Maximum | Op::Minimum | Op::Fmax | Op::Fmin => Ok(self.extreme(op, ty, args[0], args[1])),
+            Op::Copysign => plain(self.float_intrinsic("llvm.copysign", ty, &[args[0].plain(), args[1].plain()])),
+            Op::Sqrt if ty.is_float() => plain(self.float_intrinsic("llvm.sqrt", ty, &[args[0].plain()])),
+            Op::Floor => plain(self.float_intrinsic("llvm.floor", ty, &[args[0].plain()])),
+            Op::Ceil => plain(self.float_intrinsic("llvm.ceil", ty, &[args[0].plain()])),
+            Op::Trunc => plain(self.float_intrinsic("llvm.trunc", ty, &[args[0].plain()])),
+            Op::Rint => Ok(args[0].map(|v| self.float_intrinsic("llvm.rint", ty.real(), &[v]))),
+            Op::Power
+            | Op::Sqrt
+            | Op::Cbrt
+            | Op::Exp
+            | Op::Exp2
+            | Op::Expm1
+            | Op::Log
+            | Op::Log2
+            | Op::Log10
+            | Op::Log1p
+            | Op::Sin
+            | Op::Cos
+            | Op::Tan
+            | Op::Arcsin
+            | Op::Arccos
+            | Op::Arctan
+            | Op::Arctan2
+            | Op::Sinh
+            | Op::Cosh
+            | Op::Tanh
+            | Op::Arcsinh
+            | Op::Arccosh
+            | Op::Arctanh
+            | Op::Hypot
+            | Op::Erf => {
+                if !ty.is_float() {
+                    return unsupported(op, ty);
+                }
+                let args: Vec<Val> = args.iter().map(|a| a.plain()).collect();
+                plain(self.math(op, ty, &args)?)
+            }
+            Op::Equal | Op::NotEqual | Op::Less | Op::LessEqual | Op::Greater | Op::GreaterEqual => {
+                plain(self.compare(op, ty, args[0], args[1]))
+            }
+            Op::LogicalAnd => plain(self.b.and(self.truth(ty, args[0]), self.truth(ty, args[1]))),
+            Op::LogicalOr => plain(self.b.or(self.truth(ty, args[0]), self.truth(ty, args[1]))),
+            Op::LogicalXor => plain(self.b.xor(self.truth(ty, args[0]), self.truth(ty, args[1]))),
+            Op::LogicalNot => plain(self.b.not(self.truth(ty, args[0]))),
+            Op::BitwiseAnd => plain(self.b.and(args[0].plain(), args[1].plain())),
+            Op::BitwiseOr => plain(self.b.or(args[0].plain(), args[1].plain())),
+            Op::BitwiseXor => plain(self.b.xor(args[0].plain(), args[1].plain())),
+            Op::Invert => plain(self.b.not(args[0].plain())),
+            Op::LeftShift | Op::RightShift => plain(self.shift(op, ty, args[0].plain(), args[1].plain())),
+            Op::Isnan | Op::Isinf | Op::Isfinite => plain(self.classify(op, ty, args[0])),
+            Op::Signbit => plain(self.signbit(ty, args[0].plain())),
+            Op::Conjugate => Ok(match args[0] {
+                Value::Plain(v) => Value::Plain(v),
+                Value::Complex(re, im) => Value::Complex(re, self.b.fneg(im)),
+            }),
+            Op::RealPart => plain(args[0].parts().0),
+            Op::ImagPart => plain(args[0].parts().1),
+            Op::Where => {
+                let condition = args[0].plain();
+                Ok(args[1].zip(args[2], |a, b| self.b.select(condition, a, b)))
+            }
+            Op::Range
+            | Op::Sum
+            | Op::Prod
+            | Op::Min
+            | Op::Max
+            | Op::Any
+            | Op::All
+            | Op::Argmin
+            | Op::Argmax
+            | Op::Cumsum
+            | Op::Cumprod
+            | Op::Matmul => unsupported(op, ty),
+        }
+    }
+
+    /// A float intrinsic overloaded on its operand type.
+    pub(super) fn float_intrinsic(&self, name: &str, ty: DType, args: &[Val]) -> Val {
+        self.b.intrinsic(name, &[self.reg(ty)], args)
+    }
+
+    /// Truth value as NumPy's `bool(x)`: not zero (NaN is true).
+    pub(super) fn truth(&self, ty: DType, value: Value) -> Val {
+        let part = |v: Val| match ty.kind() {
+            Kind::Bool => v,
+            Kind::Unsigned | Kind::Signed => self.b.icmp(Int::LLVMIntNE, v, self.number(ty, 0.0)),
+            Kind::Float | Kind::Complex => self.b.fcmp(Real::LLVMRealUNE, v, self.number(ty, 0.0)),
+        };
+        match value {
+            Value::Plain(v) => part(v),
+            Value::Complex(re, im) => self.b.or(part(re), part(im)),
+        }
+    }
+}

@@ -1,0 +1,114 @@
+//! Calls of library functions from compiled code: vector math, and the few libm routines that code
+//! generation may fall back to.
+//!
+//! In: operands in registers of the kernel's width. Out: calls by symbol name; [`MathTable`] tells
+//! the linker the addresses. Not here: the functions themselves.
+
+use super::Isa;
+use super::builder::Val;
+use super::lower::{Lower, unsupported};
+use numelt_ir::{DType, Op, Result};
+use std::collections::HashMap;
+use std::ffi::c_void;
+use std::sync::OnceLock;
+
+/// Names and addresses that compiled code may call.
+pub(super) struct MathTable {
+    symbols: HashMap<&'static str, usize>,
+    register_bytes: u32,
+}
+
+// SAFETY: these are the C library's own signatures; only their addresses are taken here.
+unsafe extern "C" {
+    fn fmod(a: f64, b: f64) -> f64;
+    fn fmodf(a: f32, b: f32) -> f32;
+    fn floor(a: f64) -> f64;
+    fn floorf(a: f32) -> f32;
+    fn ceil(a: f64) -> f64;
+    fn ceilf(a: f32) -> f32;
+    fn trunc(a: f64) -> f64;
+    fn truncf(a: f32) -> f32;
+    fn rint(a: f64) -> f64;
+    fn rintf(a: f32) -> f32;
+    fn memcpy(to: *mut c_void, from: *const c_void, bytes: usize) -> *mut c_void;
+    fn memset(to: *mut c_void, byte: i32, bytes: usize) -> *mut c_void;
+}
+
+impl MathTable {
+    /// The table of an instruction set, made once.
+    pub(super) fn of(isa: Isa) -> &'static MathTable {
+        static TABLES: [OnceLock<MathTable>; 3] = [const { OnceLock::new() }; 3];
+        TABLES[isa as usize].get_or_init(|| {
+            let libm = [
+                ("fmod", fmod as *const () as usize),
+                ("fmodf", fmodf as *const () as usize),
+                ("floor", floor as *const () as usize),
+                ("floorf", floorf as *const () as usize),
+                ("ceil", ceil as *const () as usize),
+                ("ceilf", ceilf as *const () as usize),
+                ("trunc", trunc as *const () as usize),
+                ("truncf", truncf as *const () as usize),
+                ("rint", rint as *const () as usize),
+                ("rintf", rintf as *const () as usize),
+                ("memcpy", memcpy as *const () as usize),
+                ("memset", memset as *const () as usize),
+            ];
+            let symbols = libm.into_iter().chain(super::vecmath_symbols(isa)).collect();
+            MathTable { symbols, register_bytes: super::register_bytes(isa) }
+        })
+    }
+
+    /// Every symbol with its address.
+    pub(super) fn iter(&self) -> impl Iterator<Item = (&'static str, usize)> {
+        self.symbols.iter().map(|(name, address)| (*name, *address))
+    }
+
+    fn has(&self, name: &str) -> bool {
+        self.symbols.contains_key(name)
+    }
+}
+
+impl Lower<'_> {
+    /// A float function of the vector math crate, which exists for full registers and for scalars.
+    pub(super) fn math(&self, op: Op, ty: DType, args: &[Val]) -> Result<Val> {
+        let native = self.math.register_bytes / ty.size() as u32;
+        let scalar = format!("numelt_{}_{ty}", op.name());
+        if self.lanes == 1 {
+            return if self.math.has(&scalar) {
+                Ok(self.b.call_pure(&scalar, self.scalar(ty), args))
+            } else {
+                unsupported(op, ty)
+            };
+        }
+        let vector = format!("{scalar}x{native}");
+        if self.math.has(&vector) {
+            Ok(self.padded_call(&vector, ty, native, args))
+        } else if self.math.has(&scalar) {
+            Ok(self.call_per_lane(&scalar, ty, args))
+        } else {
+            unsupported(op, ty)
+        }
+    }
+
+    /// Narrower values repeat their lanes up to a full register.
+    fn padded_call(&self, name: &str, ty: DType, native: u32, args: &[Val]) -> Val {
+        let full = self.b.vector(self.scalar(ty), native);
+        if self.lanes == native {
+            return self.b.call_pure(name, full, args);
+        }
+        let widen: Vec<u32> = (0..native).map(|k| k % self.lanes).collect();
+        let args: Vec<Val> = args.iter().map(|a| self.b.shuffle(*a, *a, &widen)).collect();
+        let result = self.b.call_pure(name, full, &args);
+        self.b.shuffle(result, result, &(0..self.lanes).collect::<Vec<_>>())
+    }
+
+    fn call_per_lane(&self, name: &str, ty: DType, args: &[Val]) -> Val {
+        let mut result = self.b.poison(self.reg(ty));
+        for lane in 0..self.lanes {
+            let args: Vec<Val> = args.iter().map(|a| self.b.extract(*a, lane)).collect();
+            let one = self.b.call_pure(name, self.scalar(ty), &args);
+            result = self.b.insert(result, lane, one);
+        }
+        result
+    }
+}

@@ -1,0 +1,208 @@
+//! Which machine code is generated: processor, features, code generation options.
+//!
+//! In: an instruction set. Out: a target machine per thread, and the string that names it in cache keys.
+//! Not here: IR, linking.
+
+use super::Isa;
+use super::builder::Builder;
+use llvm_sys::core::*;
+use llvm_sys::target::*;
+use llvm_sys::target_machine::*;
+use numelt_ir::{Error, Result};
+use std::ffi::{CStr, CString};
+use std::sync::{Once, OnceLock};
+
+/// A code generator; not shared between threads.
+pub(super) struct Target {
+    machine: LLVMTargetMachineRef,
+    triple: CString,
+    layout: CString,
+}
+
+impl Drop for Target {
+    fn drop(&mut self) {
+        // SAFETY: created in `new`, disposed once.
+        unsafe { LLVMDisposeTargetMachine(self.machine) }
+    }
+}
+
+/// Processor and features of an instruction set on this host.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Processor {
+    pub(super) cpu: String,
+    pub(super) features: String,
+}
+
+/// Takes ownership of a string that LLVM allocated.
+///
+/// # Safety
+/// `raw` is a NUL-terminated string to be freed by `LLVMDisposeMessage`.
+unsafe fn take_message(raw: *mut std::ffi::c_char) -> String {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let text = CStr::from_ptr(raw).to_string_lossy().into_owned();
+        LLVMDisposeMessage(raw);
+        text
+    }
+}
+
+/// Can this host run code for `isa`?
+pub(super) fn runs_here(isa: Isa) -> bool {
+    #[cfg(target_arch = "x86_64")]
+    return match isa {
+        Isa::Avx512 => {
+            is_x86_feature_detected!("avx512f")
+                && is_x86_feature_detected!("avx512bw")
+                && is_x86_feature_detected!("avx512dq")
+                && is_x86_feature_detected!("avx512vl")
+        }
+        Isa::Avx2 => is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma"),
+        Isa::Portable => true,
+    };
+    #[cfg(not(target_arch = "x86_64"))]
+    return matches!(isa, Isa::Portable);
+}
+
+/// The host's own processor with everything beyond `isa` switched off; a generic processor of that
+/// level where the host does not have it (the code can then be looked at, not run).
+pub(super) fn processor(isa: Isa) -> Processor {
+    static HOST: OnceLock<Processor> = OnceLock::new();
+    let host = HOST.get_or_init(|| {
+        // SAFETY: both return fresh strings.
+        unsafe {
+            Processor {
+                cpu: take_message(LLVMGetHostCPUName()),
+                features: take_message(LLVMGetHostCPUFeatures()),
+            }
+        }
+    });
+    let generic = |cpu: &str| Processor { cpu: cpu.into(), features: String::new() };
+    if !cfg!(target_arch = "x86_64") {
+        return host.clone();
+    }
+    match isa {
+        Isa::Portable => generic("x86-64"),
+        Isa::Avx2 if !runs_here(isa) => generic("x86-64-v3"),
+        Isa::Avx512 if !runs_here(isa) => generic("x86-64-v4"),
+        Isa::Avx512 => host.clone(),
+        Isa::Avx2 => {
+            let keep = |f: &str| if beyond_avx2(f) { format!("-{}", &f[1..]) } else { f.to_owned() };
+            let features: Vec<String> = host.features.split(',').map(keep).collect();
+            Processor { cpu: host.cpu.clone(), features: features.join(",") }
+        }
+    }
+}
+
+fn beyond_avx2(feature: &str) -> bool {
+    feature.starts_with("+avx512") || feature.starts_with("+avx10") || feature == "+evex512"
+}
+
+/// Registers the host's code generator; process-wide, once.
+pub(super) fn initialize() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        // SAFETY: LLVM's documented start-up calls. Our static copy of LLVM has no other user, so its
+        // process-wide options are ours. Loop strength reduction costs a third of the compile time of
+        // such loops and makes nothing faster.
+        unsafe {
+            #[cfg(target_arch = "x86_64")]
+            {
+                LLVMInitializeX86TargetInfo();
+                LLVMInitializeX86Target();
+                LLVMInitializeX86TargetMC();
+                LLVMInitializeX86AsmPrinter();
+            }
+            #[cfg(target_arch = "aarch64")]
+            {
+                LLVMInitializeAArch64TargetInfo();
+                LLVMInitializeAArch64Target();
+                LLVMInitializeAArch64TargetMC();
+                LLVMInitializeAArch64AsmPrinter();
+            }
+            let arguments = [c"numelt".as_ptr(), c"-disable-lsr".as_ptr()];
+            llvm_sys::support::LLVMParseCommandLineOptions(2, arguments.as_ptr(), std::ptr::null());
+        }
+    });
+}
+
+impl Target {
+    /// A target machine for `isa`.
+    pub(super) fn new(isa: Isa) -> Result<Target> {
+        initialize();
+        let processor = processor(isa);
+        let c = |text: &str| CString::new(text).map_err(|_| Error::Engine("NUL in a processor name".into()));
+        let (cpu, features) = (c(&processor.cpu)?, c(&processor.features)?);
+        // SAFETY: all strings outlive the calls, the results are checked.
+        unsafe {
+            let triple = c(&take_message(LLVMGetDefaultTargetTriple()))?;
+            let (mut target, mut message) = (std::ptr::null_mut(), std::ptr::null_mut());
+            if LLVMGetTargetFromTriple(triple.as_ptr(), &mut target, &mut message) != 0 {
+                return Err(Error::Engine(take_message(message)));
+            }
+            let machine = LLVMCreateTargetMachine(
+                target,
+                triple.as_ptr(),
+                cpu.as_ptr(),
+                features.as_ptr(),
+                LLVMCodeGenOptLevel::LLVMCodeGenLevelLess,
+                LLVMRelocMode::LLVMRelocPIC,
+                LLVMCodeModel::LLVMCodeModelSmall,
+            );
+            if machine.is_null() {
+                return Err(Error::Engine(format!("no code generator for {}", processor.cpu)));
+            }
+            let data = LLVMCreateTargetDataLayout(machine);
+            let layout = c(&take_message(LLVMCopyStringRepOfTargetData(data)))?;
+            LLVMDisposeTargetData(data);
+            Ok(Target { machine, triple, layout })
+        }
+    }
+
+    /// An empty module for this machine.
+    pub(super) fn builder(&self) -> Builder {
+        Builder::new(&self.triple, &self.layout)
+    }
+
+    /// Runs code generation; the module may not be used afterwards.
+    fn emit(&self, module: Builder, what: LLVMCodeGenFileType) -> Result<Vec<u8>> {
+        let (mut message, mut buffer) = (std::ptr::null_mut(), std::ptr::null_mut());
+        // SAFETY: machine and module are alive; the buffer is copied and disposed.
+        unsafe {
+            let failed =
+                LLVMTargetMachineEmitToMemoryBuffer(self.machine, module.module(), what, &mut message, &mut buffer);
+            if failed != 0 {
+                return Err(Error::Engine(take_message(message)));
+            }
+            let bytes = std::slice::from_raw_parts(LLVMGetBufferStart(buffer).cast::<u8>(), LLVMGetBufferSize(buffer));
+            let bytes = bytes.to_vec();
+            LLVMDisposeMemoryBuffer(buffer);
+            Ok(bytes)
+        }
+    }
+
+    /// A relocatable object.
+    pub(super) fn object(&self, module: Builder) -> Result<Vec<u8>> {
+        self.emit(module, LLVMCodeGenFileType::LLVMObjectFile)
+    }
+
+    /// Assembly text.
+    pub(super) fn assembly(&self, module: Builder) -> Result<String> {
+        let bytes = self.emit(module, LLVMCodeGenFileType::LLVMAssemblyFile)?;
+        Ok(String::from_utf8_lossy(&bytes).into_owned())
+    }
+}
+
+/// Runs `f` with this thread's target machine for `isa`.
+pub(super) fn with_target<T>(isa: Isa, f: impl FnOnce(&Target) -> Result<T>) -> Result<T> {
+    thread_local! {
+        static TARGETS: [std::cell::OnceCell<Target>; 3] = const { [const { std::cell::OnceCell::new() }; 3] };
+    }
+    TARGETS.with(|targets| {
+        let cell = &targets[isa as usize];
+        if cell.get().is_none() {
+            // Setting cannot fail: nothing else runs on this thread in between.
+            let _ = cell.set(Target::new(isa)?);
+        }
+        f(cell.get().expect("just set"))
+    })
+}
