@@ -7,14 +7,20 @@
 
 mod dtype;
 mod error;
+pub mod interp;
 mod op;
+mod overlap;
 mod program;
 mod scalar;
+mod text;
+mod verify;
 mod view;
 
 pub use dtype::{DType, DTypeSet, Kind as DTypeKind};
 pub use error::{Error, Result};
+pub use interp::{interpret, memory_order, pairwise_sum};
 pub use op::{Op, OpInfo, OpKind, Signature};
 pub use program::{Axes, Base, BaseId, ConstId, Instr, Operand, Program};
 pub use scalar::{C32, C64, Scalar};
-pub use view::{Dims, View, c_strides};
+pub use verify::{MAX_RANK, verify};
+pub use view::{Dims, Offsets, View, c_strides};

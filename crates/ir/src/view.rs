@@ -97,9 +97,53 @@ impl View {
         Some(View { base: self.base, dtype: self.dtype, offset: self.offset, shape: Dims::from_slice(shape), strides })
     }
 
+    /// The window that the listed axes span from the element at `offset`, the others fixed.
+    pub fn of_axes(&self, axes: &[usize], offset: i64) -> View {
+        View {
+            base: self.base,
+            dtype: self.dtype,
+            offset,
+            shape: axes.iter().map(|&axis| self.shape[axis]).collect(),
+            strides: axes.iter().map(|&axis| self.strides[axis]).collect(),
+        }
+    }
+
+    /// Byte offset of every element, in C order.
+    pub fn offsets(&self) -> Offsets<'_> {
+        Offsets { view: self, index: Dims::from_elem(0, self.rank()), at: self.offset, left: self.size() }
+    }
+
     /// Byte offset of the element at a multi-index.
     pub fn at(&self, index: &[i64]) -> i64 {
         self.offset + index.iter().zip(&self.strides).map(|(i, s)| i * s).sum::<i64>()
+    }
+}
+
+/// Iterator over the byte offsets of a view's elements; see [`View::offsets`].
+#[derive(Debug, Clone)]
+pub struct Offsets<'a> {
+    view: &'a View,
+    index: Dims,
+    at: i64,
+    left: i64,
+}
+
+impl Iterator for Offsets<'_> {
+    type Item = i64;
+
+    fn next(&mut self) -> Option<i64> {
+        self.left = self.left.checked_sub(1).filter(|left| *left >= 0)?;
+        let at = self.at;
+        for axis in (0..self.view.rank()).rev() {
+            self.index[axis] += 1;
+            self.at += self.view.strides[axis];
+            if self.index[axis] < self.view.shape[axis] {
+                break;
+            }
+            self.at -= self.view.strides[axis] * self.view.shape[axis];
+            self.index[axis] = 0;
+        }
+        Some(at)
     }
 }
 

@@ -1,0 +1,102 @@
+//! Conversions between element types: the rules of C as NumPy's `astype` shows them on x86-64.
+//!
+//! Floats that do not fit an integer, and NaN, give what the machine's instructions give:
+//! a 32-bit truncating conversion for i8 to i32, u8 and u16 (cut down to width), a 64-bit one for
+//! i64 and u32, and the compilers' two-sided sequence for u64. Each yields the smallest
+//! value of its width when the number does not fit. (NumPy's own u32 result depends on the
+//! length of the array when a number is outside i64 or negative beyond i32; ours does not.)
+
+use crate::{C32, C64, DType, Scalar};
+
+/// `value` as an element of type `to`.
+pub fn cast(value: Scalar, to: DType) -> Scalar {
+    match value {
+        Scalar::Bool(v) => from_integer(i128::from(v), to),
+        Scalar::I8(v) => from_integer(i128::from(v), to),
+        Scalar::U8(v) => from_integer(i128::from(v), to),
+        Scalar::I16(v) => from_integer(i128::from(v), to),
+        Scalar::U16(v) => from_integer(i128::from(v), to),
+        Scalar::I32(v) => from_integer(i128::from(v), to),
+        Scalar::U32(v) => from_integer(i128::from(v), to),
+        Scalar::I64(v) => from_integer(i128::from(v), to),
+        Scalar::U64(v) => from_integer(i128::from(v), to),
+        Scalar::F32(v) => from_f32(v, to),
+        Scalar::F64(v) => from_f64(v, to),
+        Scalar::C64(v) => match to {
+            DType::Bool => Scalar::Bool(v.re != 0.0 || v.im != 0.0),
+            DType::C64 => value,
+            DType::C128 => Scalar::C128(C64 { re: f64::from(v.re), im: f64::from(v.im) }),
+            _ => from_f32(v.re, to),
+        },
+        Scalar::C128(v) => match to {
+            DType::Bool => Scalar::Bool(v.re != 0.0 || v.im != 0.0),
+            DType::C64 => Scalar::C64(C32 { re: v.re as f32, im: v.im as f32 }),
+            DType::C128 => value,
+            _ => from_f64(v.re, to),
+        },
+    }
+}
+
+/// Integers wrap to the target's width; floats round to nearest, ties to even.
+fn from_integer(v: i128, to: DType) -> Scalar {
+    match to {
+        DType::Bool => Scalar::Bool(v != 0),
+        DType::I8 => Scalar::I8(v as i8),
+        DType::U8 => Scalar::U8(v as u8),
+        DType::I16 => Scalar::I16(v as i16),
+        DType::U16 => Scalar::U16(v as u16),
+        DType::I32 => Scalar::I32(v as i32),
+        DType::U32 => Scalar::U32(v as u32),
+        DType::I64 => Scalar::I64(v as i64),
+        DType::U64 => Scalar::U64(v as u64),
+        DType::F32 => Scalar::F32(v as f32),
+        DType::F64 => Scalar::F64(v as f64),
+        DType::C64 => Scalar::C64(C32 { re: v as f32, im: 0.0 }),
+        DType::C128 => Scalar::C128(C64 { re: v as f64, im: 0.0 }),
+    }
+}
+
+/// f32 keeps its bits where the target keeps them; all else goes through f64, which is exact.
+fn from_f32(v: f32, to: DType) -> Scalar {
+    match to {
+        DType::F32 => Scalar::F32(v),
+        DType::C64 => Scalar::C64(C32 { re: v, im: 0.0 }),
+        _ => from_f64(f64::from(v), to),
+    }
+}
+
+fn from_f64(v: f64, to: DType) -> Scalar {
+    match to {
+        DType::Bool => Scalar::Bool(v != 0.0),
+        DType::I8 => Scalar::I8(truncate_i32(v) as i8),
+        DType::U8 => Scalar::U8(truncate_i32(v) as u8),
+        DType::I16 => Scalar::I16(truncate_i32(v) as i16),
+        DType::U16 => Scalar::U16(truncate_i32(v) as u16),
+        DType::I32 => Scalar::I32(truncate_i32(v)),
+        DType::U32 => Scalar::U32(truncate_i64(v) as u32),
+        DType::I64 => Scalar::I64(truncate_i64(v)),
+        DType::U64 => Scalar::U64(truncate_u64(v)),
+        DType::F32 => Scalar::F32(v as f32),
+        DType::F64 => Scalar::F64(v),
+        DType::C64 => Scalar::C64(C32 { re: v as f32, im: 0.0 }),
+        DType::C128 => Scalar::C128(C64 { re: v, im: 0.0 }),
+    }
+}
+
+/// 2 to the 63.
+const TWO_63: f64 = 9_223_372_036_854_775_808.0;
+
+/// The 32-bit truncating conversion: `i32::MIN` for what does not fit.
+fn truncate_i32(v: f64) -> i32 {
+    if v > -2_147_483_649.0 && v < 2_147_483_648.0 { v as i32 } else { i32::MIN }
+}
+
+/// The 64-bit truncating conversion: `i64::MIN` for what does not fit.
+fn truncate_i64(v: f64) -> i64 {
+    if (-TWO_63..TWO_63).contains(&v) { v as i64 } else { i64::MIN }
+}
+
+/// Below 2^63 the signed conversion, from there on the signed conversion of the rest with the top bit flipped.
+fn truncate_u64(v: f64) -> u64 {
+    if v >= TWO_63 { truncate_i64(v - TWO_63) as u64 ^ 1 << 63 } else { truncate_i64(v) as u64 }
+}

@@ -1,0 +1,42 @@
+//! Scans and library calls: cumsum, cumprod, matmul.
+
+use super::{Fold, apply};
+use crate::{DType, Error, Instr, Op, Operand, Result, Scalar, View};
+
+/// A running fold along the one axis, element after element; the first is taken as it is.
+pub(super) fn scan(instr: &Instr, input: &[Scalar]) -> Result<Vec<Scalar>> {
+    let step_op = match instr.op {
+        Op::Cumsum => Op::Add,
+        Op::Cumprod => Op::Multiply,
+        _ => return Err(Error::Invalid(format!("{} is not a scan", instr.op.name()))),
+    };
+    let axis = instr.axes.iter().next().ok_or_else(|| Error::Invalid("a scan has an axis".to_string()))?;
+    let dense = View::contiguous(0, DType::Bool, &instr.out.shape);
+    let mut results = input.to_vec();
+    for at in dense.offsets() {
+        let step = dense.strides[axis];
+        if at / step % dense.shape[axis] > 0 {
+            results[at as usize] = apply(step_op, instr.ty, &[results[(at - step) as usize], input[at as usize]])?;
+        }
+    }
+    Ok(results)
+}
+
+/// `(…, m, k) x (…, k, n)`: products added to zero in ascending k.
+pub(super) fn matmul(instr: &Instr, a: &[Scalar], b: &[Scalar]) -> Result<Vec<Scalar>> {
+    let (Some(Operand::View(left)), Some(Operand::View(right))) = (instr.ins.first(), instr.ins.get(1)) else {
+        return Err(Error::Invalid("matmul reads two views".to_string()));
+    };
+    let extent = |view: &View, from_end: usize| view.shape[view.rank() - from_end] as usize;
+    let (m, k, n) = (extent(left, 2), extent(left, 1), extent(right, 1));
+    let cell = |i: usize| {
+        let (batch, row, column) = (i / (m * n), i / n % m, i % n);
+        let mut fold = Fold::new(Op::Sum, instr.ty);
+        for j in 0..k {
+            let pair = [a[(batch * m + row) * k + j], b[(batch * k + j) * n + column]];
+            fold.push(apply(Op::Multiply, instr.ty, &pair)?)?;
+        }
+        fold.finish()
+    };
+    (0..instr.out.size() as usize).map(cell).collect()
+}

@@ -1,0 +1,106 @@
+//! The reference interpreter: slow, obvious, and the definition of what a program means.
+//!
+//! In: a program and the bytes of its bases. Out: those bytes after the program ran, or an
+//! error for a program that does not verify. Every element is one [`crate::Scalar`]; an
+//! instruction collects all of its inputs before it writes.
+//!
+//! Also here, for tests, constant folding and engines: the meaning of one elementwise
+//! operation ([`apply`]), of a conversion ([`cast`]), and NumPy's summation order
+//! ([`pairwise_sum`], [`memory_order`]). Not here: speed.
+
+mod cast;
+mod complex;
+mod float;
+mod functions;
+mod int;
+mod library;
+mod pairwise;
+mod reduce;
+mod scalar;
+#[cfg(test)]
+mod tests;
+
+pub use cast::cast;
+pub use pairwise::{Summand, memory_order, pairwise_sum};
+pub use reduce::Fold;
+pub use scalar::apply;
+
+use crate::{Error, Instr, Op, OpKind, Operand, Program, Result, Scalar, View, verify};
+use smallvec::SmallVec;
+
+/// Runs a program on the bytes of its bases; bases that are not inputs keep what they hold.
+///
+/// # Errors
+/// [`Error::Invalid`] when the program does not verify or `memory` is too small for its bases.
+pub fn interpret(program: &Program, memory: &mut [Vec<u8>]) -> Result<()> {
+    verify(program)?;
+    if memory.len() < program.bases.len() {
+        return Err(Error::Invalid(format!("{} buffers for {} bases", memory.len(), program.bases.len())));
+    }
+    for (id, (base, bytes)) in program.bases.iter().zip(memory.iter()).enumerate() {
+        if bytes.len() < base.nbytes {
+            return Err(Error::Invalid(format!("{} bytes for base %{id} of {}", bytes.len(), base.nbytes)));
+        }
+    }
+    program.instrs.iter().try_for_each(|instr| execute(instr, &program.consts, memory))
+}
+
+/// Runs one instruction of a verified program.
+///
+/// # Panics
+/// When the instruction does not verify against the bases.
+pub fn execute(instr: &Instr, consts: &[Scalar], memory: &mut [Vec<u8>]) -> Result<()> {
+    let results = match instr.op.kind() {
+        OpKind::Elementwise => elementwise(instr, consts, memory)?,
+        OpKind::Generator => range(instr, consts, memory)?,
+        OpKind::Reduction => reduce::reduction(instr, &operand(instr, 0, consts, memory))?,
+        OpKind::Scan => library::scan(instr, &operand(instr, 0, consts, memory))?,
+        OpKind::Library => {
+            library::matmul(instr, &operand(instr, 0, consts, memory), &operand(instr, 1, consts, memory))?
+        }
+    };
+    write(&instr.out, &results, memory);
+    Ok(())
+}
+
+/// The elements of the operand at a place in C order, converted to the dtype that the operation asks
+/// for. A literal is repeated over the output's shape.
+fn operand(instr: &Instr, place: usize, consts: &[Scalar], memory: &[Vec<u8>]) -> Vec<Scalar> {
+    let to = instr.op.input_dtype(instr.ty, place);
+    match &instr.ins[place] {
+        Operand::Const(id) => vec![cast(consts[*id as usize], to); instr.out.size() as usize],
+        Operand::View(view) => read(view, memory).into_iter().map(|value| cast(value, to)).collect(),
+    }
+}
+
+/// Elements of a view in C order.
+pub fn read(view: &View, memory: &[Vec<u8>]) -> Vec<Scalar> {
+    let bytes = &memory[view.base as usize];
+    view.offsets().map(|at| Scalar::from_bytes(view.dtype, &bytes[at as usize..])).collect()
+}
+
+/// Writes elements in C order, each converted to the view's dtype.
+pub fn write(view: &View, values: &[Scalar], memory: &mut [Vec<u8>]) {
+    let bytes = &mut memory[view.base as usize];
+    let size = view.dtype.size();
+    for (at, value) in view.offsets().zip(values) {
+        bytes[at as usize..][..size].copy_from_slice(&cast(*value, view.dtype).to_bytes()[..size]);
+    }
+}
+
+fn elementwise(instr: &Instr, consts: &[Scalar], memory: &[Vec<u8>]) -> Result<Vec<Scalar>> {
+    let ins: Vec<Vec<Scalar>> = (0..instr.ins.len()).map(|place| operand(instr, place, consts, memory)).collect();
+    let point = |i: usize| ins.iter().map(|values| values[i]).collect::<SmallVec<[Scalar; 3]>>();
+    (0..instr.out.size() as usize).map(|i| apply(instr.op, instr.ty, &point(i))).collect()
+}
+
+/// `start + i * step`, every operation in the loop dtype, the index converted to it first.
+fn range(instr: &Instr, consts: &[Scalar], memory: &[Vec<u8>]) -> Result<Vec<Scalar>> {
+    let (start, step) = (operand(instr, 0, consts, memory), operand(instr, 1, consts, memory));
+    let value = |i: usize| {
+        let index = cast(Scalar::I64(i as i64), instr.ty);
+        let distance = apply(Op::Multiply, instr.ty, &[index, step[i]])?;
+        apply(Op::Add, instr.ty, &[start[i], distance])
+    };
+    (0..instr.out.size() as usize).map(value).collect()
+}

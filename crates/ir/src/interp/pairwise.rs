@@ -1,0 +1,99 @@
+//! The order in which NumPy adds floats: pairwise inside a run, runs in memory order.
+
+use crate::{C32, C64, View};
+use smallvec::SmallVec;
+
+/// A type that is summed pairwise.
+pub trait Summand: Copy {
+    /// Running sums that a block keeps side by side.
+    const LANES: usize;
+    /// The element that changes no other, minus zero included.
+    const NEGATIVE_ZERO: Self;
+    /// One addition.
+    fn plus(self, other: Self) -> Self;
+}
+
+impl Summand for f32 {
+    const LANES: usize = 8;
+    const NEGATIVE_ZERO: f32 = -0.0;
+    fn plus(self, other: f32) -> f32 {
+        self + other
+    }
+}
+
+impl Summand for f64 {
+    const LANES: usize = 8;
+    const NEGATIVE_ZERO: f64 = -0.0;
+    fn plus(self, other: f64) -> f64 {
+        self + other
+    }
+}
+
+impl Summand for C32 {
+    const LANES: usize = 4;
+    const NEGATIVE_ZERO: C32 = C32 { re: -0.0, im: -0.0 };
+    fn plus(self, other: C32) -> C32 {
+        C32 { re: self.re + other.re, im: self.im + other.im }
+    }
+}
+
+impl Summand for C64 {
+    const LANES: usize = 4;
+    const NEGATIVE_ZERO: C64 = C64 { re: -0.0, im: -0.0 };
+    fn plus(self, other: C64) -> C64 {
+        C64 { re: self.re + other.re, im: self.im + other.im }
+    }
+}
+
+/// The sum of `get(0) … get(n - 1)` in NumPy's pairwise order.
+///
+/// With L lanes (8, or 4 for complex values): below L elements one after the other from -0.0;
+/// up to 16 L, L running sums combined as a balanced tree, then the rest one by one; above, the
+/// sums of two parts, the first half of the elements rounded down to a multiple of L.
+pub fn pairwise_sum<T: Summand>(n: usize, get: &mut impl FnMut(usize) -> T) -> T {
+    sum_of(0, n, get)
+}
+
+fn sum_of<T: Summand>(start: usize, n: usize, get: &mut impl FnMut(usize) -> T) -> T {
+    let lanes = T::LANES;
+    if n < lanes {
+        return (start..start + n).fold(T::NEGATIVE_ZERO, |sum, i| sum.plus(get(i)));
+    }
+    if n > 16 * lanes {
+        let half = n / 2 / lanes * lanes;
+        let left = sum_of(start, half, get);
+        return left.plus(sum_of(start + half, n - half, get));
+    }
+    let mut sums: SmallVec<[T; 8]> = (start..start + lanes).map(&mut *get).collect();
+    let whole = n / lanes * lanes;
+    for i in lanes..whole {
+        sums[i % lanes] = sums[i % lanes].plus(get(start + i));
+    }
+    while sums.len() > 1 {
+        sums = sums.chunks(2).map(|pair| pair[0].plus(pair[1])).collect();
+    }
+    (start + whole..start + n).fold(sums[0], |sum, i| sum.plus(get(i)))
+}
+
+/// The axes of a view with an extent other than one, outermost first, in the order in which NumPy walks
+/// memory: by descending size of stride, C order among equals, and axes of stride zero
+/// where C order has them.
+pub fn memory_order(view: &View) -> SmallVec<[usize; 4]> {
+    let stride = |axis: usize| view.strides[axis].unsigned_abs();
+    // innermost first, an insertion sort that looks past strides of zero
+    let mut order: SmallVec<[usize; 4]> = SmallVec::new();
+    for axis in (0..view.rank()).rev().filter(|&axis| view.shape[axis] != 1) {
+        let mut place = order.len();
+        if stride(axis) != 0 {
+            for (i, &inner) in order.iter().enumerate().rev().filter(|(_, inner)| stride(**inner) != 0) {
+                if stride(inner) <= stride(axis) {
+                    break;
+                }
+                place = i;
+            }
+        }
+        order.insert(place, axis);
+    }
+    order.reverse();
+    order
+}

@@ -1,0 +1,149 @@
+//! Reductions.
+//!
+//! Sums of floats and complex values follow NumPy: the loops are taken in the input's memory
+//! order ([`memory_order`]); the innermost loops that are reduced form a run, flattened and summed
+//! pairwise; the runs of one output element are added to zero one after the other. Products start
+//! from one and go in the same loop order. Arg-reductions count positions in C order over the
+//! reduced axes.
+
+use super::{apply, cast, memory_order, pairwise_sum, scalar};
+use crate::{Axes, DType, Error, Instr, Op, Operand, Result, Scalar, View};
+
+/// A fold of one output element, fed one element after the other; for sums of floats, one
+/// pairwise-summed run after the other.
+#[derive(Debug, Clone)]
+pub struct Fold {
+    op: Op,
+    ty: DType,
+    acc: Option<Scalar>,
+    position: i64,
+    seen: i64,
+}
+
+impl Fold {
+    /// An empty fold of a reduction in its loop dtype.
+    pub fn new(op: Op, ty: DType) -> Fold {
+        let acc = match op {
+            Op::Sum => Some(cast(Scalar::I8(0), ty)),
+            Op::Prod => Some(cast(Scalar::I8(1), ty)),
+            Op::Any => Some(Scalar::Bool(false)),
+            Op::All => Some(Scalar::Bool(true)),
+            _ => None,
+        };
+        Fold { op, ty, acc, position: 0, seen: 0 }
+    }
+
+    /// Takes the next element, of the loop dtype.
+    pub fn push(&mut self, x: Scalar) -> Result<()> {
+        let acc = self.acc.unwrap_or(x);
+        self.acc = Some(match self.op {
+            Op::Sum => apply(Op::Add, self.ty, &[acc, x])?,
+            Op::Prod => apply(Op::Multiply, self.ty, &[acc, x])?,
+            Op::Min => apply(Op::Minimum, self.ty, &[acc, x])?,
+            Op::Max => apply(Op::Maximum, self.ty, &[acc, x])?,
+            Op::Any => Scalar::Bool(scalar::truth(acc) || scalar::truth(x)),
+            Op::All => Scalar::Bool(scalar::truth(acc) && scalar::truth(x)),
+            Op::Argmin => self.pick(acc, x, Op::Less)?,
+            Op::Argmax => self.pick(acc, x, Op::Greater)?,
+            _ => return Err(Error::Invalid(format!("{} is not a reduction", self.op.name()))),
+        });
+        self.seen += 1;
+        Ok(())
+    }
+
+    /// The first best element; the first NaN beats everything.
+    fn pick(&mut self, best: Scalar, x: Scalar, better: Op) -> Result<Scalar> {
+        let takes_over =
+            !scalar::is_nan(best) && (scalar::is_nan(x) || apply(better, self.ty, &[x, best])? == Scalar::Bool(true));
+        if takes_over {
+            self.position = self.seen;
+        }
+        Ok(if takes_over { x } else { best })
+    }
+
+    /// The result, of [`Op::output_dtype`].
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] for the minimum, maximum or their positions of nothing.
+    pub fn finish(self) -> Result<Scalar> {
+        match (self.op, self.acc) {
+            (Op::Argmin | Op::Argmax, Some(_)) => Ok(Scalar::I64(self.position)),
+            (_, Some(acc)) => Ok(acc),
+            (_, None) => Err(Error::Invalid(format!("{} over no elements has no value", self.op.name()))),
+        }
+    }
+}
+
+/// Results in C order over the output's shape; `input` holds the input view's elements in C order.
+pub(super) fn reduction(instr: &Instr, input: &[Scalar]) -> Result<Vec<Scalar>> {
+    let Operand::View(view) = &instr.ins[0] else {
+        return Err(Error::Invalid("a reduction reads a view".to_string()));
+    };
+    let dense = View::contiguous(0, DType::Bool, &view.shape);
+    let loops = Loops::new(instr.op, view, instr.axes);
+    let kept = kept_axes(&dense, instr.axes);
+    let results = kept.offsets().map(|first| {
+        let mut fold = Fold::new(instr.op, instr.ty);
+        for outer in dense.of_axes(&loops.outer, first).offsets() {
+            let run = dense.of_axes(&loops.run, outer);
+            for x in run_values(instr, &run, input) {
+                fold.push(x)?;
+            }
+        }
+        fold.finish()
+    });
+    results.collect()
+}
+
+/// What a run contributes: its pairwise sum, or all of its elements.
+fn run_values(instr: &Instr, run: &View, input: &[Scalar]) -> Vec<Scalar> {
+    let values: Vec<Scalar> = run.offsets().map(|at| input[at as usize]).collect();
+    if instr.op == Op::Sum && (instr.ty.is_float() || instr.ty.is_complex()) && !values.is_empty() {
+        vec![run_sum(&values)]
+    } else {
+        values
+    }
+}
+
+/// The pairwise sum of floats or complex values of one type.
+pub(super) fn run_sum(values: &[Scalar]) -> Scalar {
+    macro_rules! sum {
+        ($variant:ident) => {
+            Scalar::$variant(pairwise_sum(values.len(), &mut |i| match values[i] {
+                Scalar::$variant(v) => v,
+                _ => unreachable!("elements of a run have one type"),
+            }))
+        };
+    }
+    match values[0].dtype() {
+        DType::F32 => sum!(F32),
+        DType::F64 => sum!(F64),
+        DType::C64 => sum!(C64),
+        DType::C128 => sum!(C128),
+        other => unreachable!("{other} is not summed pairwise"),
+    }
+}
+
+/// The reduced axes in loop order, outermost first, split where the innermost run begins.
+struct Loops {
+    outer: Vec<usize>,
+    run: Vec<usize>,
+}
+
+impl Loops {
+    fn new(op: Op, view: &View, axes: Axes) -> Loops {
+        let order: Vec<usize> = match op {
+            Op::Argmin | Op::Argmax => (0..view.rank()).collect(),
+            _ => memory_order(view).to_vec(),
+        };
+        let start = order.iter().rposition(|&axis| !axes.contains(axis)).map_or(0, |last_kept| last_kept + 1);
+        let outer = order[..start].iter().copied().filter(|&axis| axes.contains(axis)).collect();
+        Loops { outer, run: order[start..].to_vec() }
+    }
+}
+
+/// The view of the elements with index zero on every reduced axis.
+fn kept_axes(view: &View, axes: Axes) -> View {
+    let kept: Vec<usize> = (0..view.rank()).filter(|&axis| !axes.contains(axis)).collect();
+    view.of_axes(&kept, view.offset)
+}

@@ -1,0 +1,106 @@
+//! One operation on one element: the dispatch over element types.
+
+use super::complex::{self, Complex};
+use super::{float, int};
+use crate::{C32, C64, DType, Error, Op, OpKind, Result, Scalar};
+
+/// What an operation of loop type `T` yields: a value of that type, of its real type, or a truth value.
+pub(super) enum Value<T, R = T> {
+    Same(T),
+    Real(R),
+    Truth(bool),
+}
+
+/// An elementwise operation in loop dtype `ty` on operands of exactly the dtypes that
+/// [`Op::input_dtype`] asks for; the result has [`Op::output_dtype`].
+///
+/// # Errors
+/// [`Error::Invalid`] when the operation does not exist for `ty`, is not elementwise, or the
+/// operands are not of its types and number. Programs that the verifier accepts never cause it.
+pub fn apply(op: Op, ty: DType, ins: &[Scalar]) -> Result<Scalar> {
+    let typed = ins.iter().enumerate().all(|(i, v)| v.dtype() == op.input_dtype(ty, i));
+    if op.kind() != OpKind::Elementwise || ins.len() != op.arity() || !typed {
+        return Err(Error::Invalid(format!("{}.{ty} does not take these operands", op.name())));
+    }
+    if op == Op::Where {
+        return Ok(if ins[0] == Scalar::Bool(true) { ins[1] } else { ins[2] });
+    }
+    binary(op, ins[0], ins[ins.len() - 1])
+}
+
+/// Two operands of one type; operations of one operand look at the first only.
+pub(super) fn binary(op: Op, a: Scalar, b: Scalar) -> Result<Scalar> {
+    macro_rules! of_type {
+        ($kind:path, $variant:ident, $a:expr, $b:expr) => {
+            $kind(op, $a, $b).map(|value| match value {
+                Value::Same(v) | Value::Real(v) => Scalar::$variant(v),
+                Value::Truth(v) => Scalar::Bool(v),
+            })
+        };
+    }
+    match (a, b) {
+        (Scalar::Bool(a), Scalar::Bool(b)) => int::boolean(op, a, b).map(Scalar::Bool),
+        (Scalar::I8(a), Scalar::I8(b)) => of_type!(int::integer, I8, a, b),
+        (Scalar::U8(a), Scalar::U8(b)) => of_type!(int::integer, U8, a, b),
+        (Scalar::I16(a), Scalar::I16(b)) => of_type!(int::integer, I16, a, b),
+        (Scalar::U16(a), Scalar::U16(b)) => of_type!(int::integer, U16, a, b),
+        (Scalar::I32(a), Scalar::I32(b)) => of_type!(int::integer, I32, a, b),
+        (Scalar::U32(a), Scalar::U32(b)) => of_type!(int::integer, U32, a, b),
+        (Scalar::I64(a), Scalar::I64(b)) => of_type!(int::integer, I64, a, b),
+        (Scalar::U64(a), Scalar::U64(b)) => of_type!(int::integer, U64, a, b),
+        (Scalar::F32(a), Scalar::F32(b)) => of_type!(float::float, F32, a, b),
+        (Scalar::F64(a), Scalar::F64(b)) => of_type!(float::float, F64, a, b),
+        (Scalar::C64(a), Scalar::C64(b)) => complex::apply(op, a.into(), b.into()).map(|value| match value {
+            Value::Same(v) => Scalar::C64(v.into()),
+            Value::Real(v) => Scalar::F32(v),
+            Value::Truth(v) => Scalar::Bool(v),
+        }),
+        (Scalar::C128(a), Scalar::C128(b)) => complex::apply(op, a.into(), b.into()).map(|value| match value {
+            Value::Same(v) => Scalar::C128(v.into()),
+            Value::Real(v) => Scalar::F64(v),
+            Value::Truth(v) => Scalar::Bool(v),
+        }),
+        _ => Err(Error::Invalid(format!("{} of {} and {}", op.name(), a.dtype(), b.dtype()))),
+    }
+}
+
+/// Does the value count as true: is it not zero?
+pub(super) fn truth(value: Scalar) -> bool {
+    super::cast(value, DType::Bool) == Scalar::Bool(true)
+}
+
+/// Is the value, or a part of it, NaN?
+pub(super) fn is_nan(value: Scalar) -> bool {
+    match value {
+        Scalar::F32(v) => v.is_nan(),
+        Scalar::F64(v) => v.is_nan(),
+        Scalar::C64(v) => v.re.is_nan() || v.im.is_nan(),
+        Scalar::C128(v) => v.re.is_nan() || v.im.is_nan(),
+        Scalar::Bool(_)
+        | Scalar::I8(_)
+        | Scalar::U8(_)
+        | Scalar::I16(_)
+        | Scalar::U16(_)
+        | Scalar::I32(_)
+        | Scalar::U32(_)
+        | Scalar::I64(_)
+        | Scalar::U64(_) => false,
+    }
+}
+
+macro_rules! conversions {
+    ($pair:ident, $part:ident) => {
+        impl From<$pair> for Complex<$part> {
+            fn from(v: $pair) -> Self {
+                Complex { re: v.re, im: v.im }
+            }
+        }
+        impl From<Complex<$part>> for $pair {
+            fn from(v: Complex<$part>) -> Self {
+                $pair { re: v.re, im: v.im }
+            }
+        }
+    };
+}
+conversions!(C32, f32);
+conversions!(C64, f64);
