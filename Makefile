@@ -32,8 +32,9 @@ build: setup ## numelt in release mode, installed in .venv
 	maturin develop --release
 
 wheel: setup ## one abi3 wheel in dist/, LLVM inside
-	rm -f dist/*.whl
-	maturin build --release --out dist
+	rm -rf dist target/wheels
+	maturin build --release
+	auditwheel repair --wheel-dir dist target/wheels/numelt-*.whl
 
 demo: build ## the example programs under NumPy and numelt: compared, timed, in one table
 	$(PY) scripts/demo.py $(DEMO_ARGS)

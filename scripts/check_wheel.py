@@ -86,6 +86,8 @@ def check_libraries(wheel, folder):
         if member not in names:
             raise WheelError(f"{member} is missing")
     libraries = {p.name: p for p in folder.rglob("*.so*") if p.read_bytes()[:4] == b"\x7fELF"}
+    if brought := [name for name in libraries if "LLVM" in name]:
+        raise WheelError(f"LLVM should be linked statically, but the wheel brings {', '.join(brought)}")
     if not any(name.startswith("_core.") for name in libraries):
         raise WheelError("the compiled module numelt/_core is missing")
     for name, path in libraries.items():
