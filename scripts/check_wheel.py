@@ -138,7 +138,7 @@ def run_programs(python, folder):
         ["-c", PROGRAM],
         ["-m", "numelt", example, "--size", "200", "--generations", "20"],
     ):
-        subprocess.run([*hide, str(python), *arguments], cwd=folder, env=environment, check=True)
+        subprocess.run([*hide, str(python), *arguments], cwd=folder, env=environment, check=True, timeout=120)
 
 
 def main():
@@ -158,8 +158,8 @@ def main():
         except WheelError as error:
             print(f"wheel check failed: {error}", file=sys.stderr)
             return 1
-        except subprocess.CalledProcessError as error:
-            print(f"wheel check failed: {error}\n{error.stderr or ''}", file=sys.stderr)
+        except subprocess.SubprocessError as error:
+            print(f"wheel check failed: {error}\n{getattr(error, 'stderr', None) or ''}", file=sys.stderr)
             return 1
     print("the wheel works without LLVM")
     return 0

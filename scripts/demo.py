@@ -46,6 +46,8 @@ QUICK = {
 }
 # Elementwise results are the same bits; exp, log, sin and pow may differ in the last one.
 RTOL, ATOL = 1e-10, 1e-12
+# A program that runs longer than this hangs.
+LONGEST_SECONDS = 300
 
 
 class DemoError(Exception):
@@ -84,7 +86,12 @@ def run_program(name, prefix, arguments, folder):
     # A compiled-code cache of the demo's own, so that the first run really is the first.
     environment = {"NUMELT_CACHE_DIR": str(folder / "cache"), **os.environ}
     start = time.perf_counter()
-    done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
+    try:
+        done = subprocess.run(
+            command, capture_output=True, text=True, check=False, env=environment, timeout=LONGEST_SECONDS
+        )
+    except subprocess.TimeoutExpired as error:
+        raise DemoError(f"{' '.join(command)}\nstill running after {LONGEST_SECONDS} s") from error
     process_seconds = time.perf_counter() - start
     if done.returncode != 0:
         raise DemoError(f"{' '.join(command)}\nexit status {done.returncode}\n{done.stdout}{done.stderr}")
