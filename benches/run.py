@@ -9,7 +9,7 @@ date, the processor, and all versions.
 
 import argparse
 import gc
-import importlib
+import importlib.metadata
 import json
 import math
 import os
@@ -116,7 +116,8 @@ def versions(candidate):
         check=False,
     ).stdout.strip()
     return {
-        candidate.__name__: getattr(candidate, "__version__", ""),
+        # a drop-in's __version__ is that of the NumPy it stands for
+        candidate.__name__: importlib.metadata.version(candidate.__name__),
         "commit": commit,
         "numpy": numpy.__version__,
         "python": platform.python_version(),

@@ -36,6 +36,7 @@ done
 """
 PROGRAM = """
 import sys
+from importlib.metadata import version
 import numpy as real
 import numelt as np
 
@@ -48,7 +49,7 @@ assert abs(float(z.sum()) - float(expected.sum())) <= 1e-9
 with open("/proc/self/maps") as maps:
     files = {line.split(None, 5)[5].strip() for line in maps if line.count("/")}
 assert not [f for f in files if "LLVM" in f or "llvm" in f], files
-print("numelt", np.__version__, "with NumPy", real.__version__, "on Python", sys.version.split()[0])
+print("numelt", version("numelt"), "with NumPy", real.__version__, "on Python", sys.version.split()[0])
 """
 
 
