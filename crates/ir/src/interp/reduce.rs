@@ -51,6 +51,17 @@ impl Fold {
         Ok(())
     }
 
+    /// Takes a run of elements: the innermost reduced loops of one output element, flattened. Sums
+    /// of floats take its pairwise sum, every other fold its elements one by one.
+    pub fn push_run(&mut self, run: &[Scalar]) -> Result<()> {
+        let pairwise = self.op == Op::Sum && (self.ty.is_float() || self.ty.is_complex());
+        match run {
+            [] => Ok(()),
+            _ if pairwise => self.push(run_sum(run)),
+            _ => run.iter().try_for_each(|x| self.push(*x)),
+        }
+    }
+
     /// The first best element; the first NaN beats everything.
     fn pick(&mut self, best: Scalar, x: Scalar, better: Op) -> Result<Scalar> {
         let takes_over =
@@ -85,28 +96,16 @@ pub(super) fn reduction(instr: &Instr, input: &[Scalar]) -> Result<Vec<Scalar>> 
     let results = kept.offsets().map(|first| {
         let mut fold = Fold::new(instr.op, instr.ty);
         for outer in dense.of_axes(&loops.outer, first).offsets() {
-            let run = dense.of_axes(&loops.run, outer);
-            for x in run_values(instr, &run, input) {
-                fold.push(x)?;
-            }
+            let run: Vec<Scalar> = dense.of_axes(&loops.run, outer).offsets().map(|at| input[at as usize]).collect();
+            fold.push_run(&run)?;
         }
         fold.finish()
     });
     results.collect()
 }
 
-/// What a run contributes: its pairwise sum, or all of its elements.
-fn run_values(instr: &Instr, run: &View, input: &[Scalar]) -> Vec<Scalar> {
-    let values: Vec<Scalar> = run.offsets().map(|at| input[at as usize]).collect();
-    if instr.op == Op::Sum && (instr.ty.is_float() || instr.ty.is_complex()) && !values.is_empty() {
-        vec![run_sum(&values)]
-    } else {
-        values
-    }
-}
-
 /// The pairwise sum of floats or complex values of one type.
-pub(super) fn run_sum(values: &[Scalar]) -> Scalar {
+fn run_sum(values: &[Scalar]) -> Scalar {
     macro_rules! sum {
         ($variant:ident) => {
             Scalar::$variant(pairwise_sum(values.len(), &mut |i| match values[i] {
