@@ -1,0 +1,71 @@
+"""numelt: a drop-in NumPy whose array operations are recorded, fused, compiled and run on all cores.
+
+``import numelt as np`` gives every public name of NumPy. Operations on arrays are recorded; they run
+when a value is read. What is not native runs in NumPy, counted by function and line (`coverage`).
+
+Here: the public namespace and nothing else. What each name does is in the modules that it comes from.
+"""
+
+import os as _os
+from importlib import metadata as _metadata
+
+import numpy as _numpy
+
+from numelt import _core
+from numelt import _fallback as _fallback
+from numelt._fallback import FallbackError, FallbackWarning
+from numelt._coverage import Coverage, coverage
+
+from numelt._routines.creation import *
+from numelt._routines.manipulation import *
+from numelt._routines.joining import *
+from numelt._routines.math import *
+from numelt._routines.statistics import *
+from numelt._routines.logic import *
+from numelt._routines.sorting import *
+from numelt._routines.linear_algebra import *
+from numelt._routines.indexing import copyto, diagonal, indices
+
+from numelt import _array, _hooks, _namespace, _objects
+from numelt._inspection import config, explain, flush, inspect, profile, show_config
+
+try:
+    __numelt_version__ = _metadata.version("numelt")
+except _metadata.PackageNotFoundError:  # run from a source tree
+    __numelt_version__ = "0+unknown"
+# programs compare np.__version__ with NumPy's releases
+__version__ = _numpy.__version__
+__array_namespace_info__ = _numpy.__array_namespace_info__
+__array_api_version__ = _numpy.__array_api_version__
+
+ndarray = _core.ndarray
+ufunc = _core.ufunc
+
+_array.complete()
+_objects.install()
+_hooks.install()
+_namespace.replace(_numpy.show_config, show_config)
+_namespace.fill(globals())
+del diagonal_view  # noqa: F821
+
+_fallback.set_policy(_os.environ.get("NUMELT_FALLBACK", "silent"))
+
+# `from numelt import *` gives what `from numpy import *` gives
+__all__ = [name for name in _numpy.__all__ if name != "__version__"]  # noqa: PLE0604
+
+
+def __getattr__(name):
+    """Look up submodules and names that NumPy resolves late, with NumPy's message for removed ones."""
+    try:
+        value = getattr(_numpy, name)
+    except AttributeError as error:
+        raise AttributeError(str(error).replace("module 'numpy'", "module 'numelt'"), name=name) from None
+    if name.startswith("_"):
+        return value  # private to NumPy: as it is
+    ours = _namespace.mirror(value, name)
+    globals()[name] = ours
+    return ours
+
+
+def __dir__():
+    return sorted({name for name in dir(_numpy) if not name.startswith("_")} | set(globals()))

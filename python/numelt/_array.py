@@ -1,0 +1,245 @@
+"""Completing the array class: what the compiled class leaves to Python.
+
+In: `numelt._core.ndarray`. Out: the same class with every public method of `numpy.ndarray`, NumPy's
+dispatch protocols, and a metaclass under which real NumPy arrays count as instances. The class is
+completed once, at import.
+"""
+
+from __future__ import annotations
+
+import functools
+import types
+from collections.abc import Callable
+from typing import Any
+
+import numpy
+
+from numelt import _core, _fallback, _ufuncs
+from numelt._dispatch import NATIVE, ndarray
+from numelt._routines import indexing, linear_algebra, math, sorting, statistics
+
+__all__ = ["complete", "rebuild"]
+
+# methods that take what the function takes after the array
+_SHARED: tuple[Callable[..., Any], ...] = (
+    statistics.sum, statistics.prod, statistics.min, statistics.max, statistics.mean, statistics.var, statistics.std,
+    statistics.any, statistics.all, statistics.cumsum, statistics.cumprod, sorting.argmin, sorting.argmax,
+    linear_algebra.trace, indexing.diagonal,
+)  # fmt: skip
+
+# methods and attributes that NumPy's array has and that must not be taken over blindly
+_NOT_TAKEN = frozenset(
+    {
+        "__class__", "__new__", "__init__", "__init_subclass__", "__subclasshook__", "__getattribute__", "__setattr__",
+        "__delattr__", "__dir__", "__doc__", "__hash__", "__sizeof__", "__array_finalize__", "__array_wrap__",
+        "__getstate__", "__module__", "__buffer__", "__release_buffer__",
+    }
+)  # fmt: skip
+
+
+def _method(name: str, original: Any) -> Callable[..., Any]:
+    """Return a method that runs NumPy's method of that name on a view."""
+    label = f"ndarray.{name}"
+
+    @functools.wraps(original, assigned=("__doc__", "__name__"), updated=())
+    def run(self: Any, *args: Any, **kwargs: Any) -> Any:
+        return _fallback.call(label, original, (self, *args), kwargs)
+
+    run.__qualname__ = label
+    run.__module__ = "numelt"
+    return run
+
+
+def _attribute(name: str) -> property:
+    def get(self: Any) -> Any:
+        return getattr(_core.to_numpy(self), name)
+
+    return property(get, doc=getattr(getattr(numpy.ndarray, name), "__doc__", None))
+
+
+def clip(self: Any, min: Any = None, max: Any = None, out: Any = None, **kwargs: Any) -> Any:
+    """Limit the elements to an interval; either end may be left out."""
+    if not kwargs:
+        result = math._clip(self, min, max, out)
+        if result is not NotImplemented:
+            return result
+    return _fallback.call("ndarray.clip", numpy.ndarray.clip, (self, min, max, out), kwargs)
+
+
+def round_(self: Any, decimals: Any = 0, out: Any = None) -> Any:
+    """Round to a number of decimals, halves to even."""
+    return math.round(self, decimals, out)
+
+
+def dot(self: Any, other: Any, /, out: Any = None) -> Any:
+    """Dot product with another array."""
+    return linear_algebra.dot(self, other) if out is None else linear_algebra.dot(self, other, out)
+
+
+def repeat(self: Any, repeats: Any, axis: Any = None) -> Any:
+    """Repeat each element."""
+    from numelt._routines import joining
+
+    return joining.repeat(self, repeats, axis)
+
+
+def conj(self: Any, *args: Any, **kwargs: Any) -> Any:
+    """Return the complex conjugate."""
+    if not args and not kwargs and self.dtype.kind != "c":
+        return self
+    return _ufuncs.ufunc_for(numpy.conjugate)(self, *args, **kwargs)
+
+
+def resize(self: Any, *shape: Any, refcheck: bool = True) -> None:
+    """Refuse to change the memory under an array: views and recorded work may refer to it.
+
+    Raises
+    ------
+    ValueError
+        When the number of elements would change.
+    """
+    extents = shape[0] if len(shape) == 1 and isinstance(shape[0], (tuple, list)) else shape
+    if int(numpy.prod(extents, dtype=int)) != self.size:
+        raise ValueError("cannot resize this array: it does not own its data")
+    self.shape = tuple(extents)
+
+
+def rebuild(array: Any) -> Any:
+    """Make an array of one that was pickled as NumPy's."""
+    return _core.from_numpy(array, False) if type(array) is numpy.ndarray else array
+
+
+def _reduce(self: Any) -> Any:
+    return rebuild, (_core.to_numpy(self),)
+
+
+def _reduce_ex(self: Any, protocol: Any) -> Any:
+    return rebuild, (_core.to_numpy(self),)
+
+
+def array_function(self: Any, func: Any, types: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Run a function of NumPy's that was called with our arrays: ours if there is one."""
+    ours = NATIVE.get(func)
+    if ours is not None and not _foreign(types):
+        return ours(*args, **kwargs)
+    return _fallback.call(getattr(func, "__name__", repr(func)), func, args, kwargs, "called as NumPy's function")
+
+
+def _foreign(kinds: Any) -> bool:
+    """Does another class than ours and NumPy's own take part?"""
+    return any(kind is not ndarray and kind is not numpy.ndarray and kind is not _core.scalar for kind in kinds)
+
+
+def array_ufunc(self: Any, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
+    """Run a ufunc of NumPy's that was called with our arrays."""
+    out = kwargs.get("out", ())
+    ours = (ndarray, numpy.ndarray, _core.scalar)
+    for value in (*inputs, *out):
+        kind = type(value)
+        if kind not in ours and isinstance(value, numpy.ndarray):
+            break  # a subclass of NumPy's array decides in NumPy
+        if kind not in ours and getattr(kind, "__array_ufunc__", None) is None and hasattr(kind, "__array_ufunc__"):
+            return NotImplemented
+    else:
+        if all(type(value) is ndarray for value in out):
+            target = _ufuncs.ufunc_for(ufunc)
+            return (target if method == "__call__" else getattr(target, method))(*inputs, **kwargs)
+    function = ufunc if method == "__call__" else getattr(ufunc, method)
+    label = ufunc.__name__ if method == "__call__" else f"{ufunc.__name__}.{method}"
+    return _fallback.call(label, function, inputs, kwargs, "called as NumPy's ufunc")
+
+
+def array_namespace(self: Any, /, *, api_version: Any = None) -> Any:
+    """Return the module whose functions work on this array (the array API standard)."""
+    numpy.empty(0).__array_namespace__(api_version=api_version)  # NumPy checks the version
+    import numelt
+
+    return numelt
+
+
+class ArrayType(type):
+    """Metaclass under which real NumPy arrays are instances of our class, and subclasses are NumPy's.
+
+    A program that asks ``isinstance(x, np.ndarray)`` means any array, also one from an installed
+    library; and a class derived from ``np.ndarray`` gets all of NumPy's subclass rules by being one.
+    """
+
+    def __new__(cls, name: str, bases: tuple[type, ...], namespace: dict[str, Any], **kwargs: Any) -> Any:
+        plain = tuple(numpy.ndarray if base is ndarray else base for base in bases)
+        return types.new_class(name, plain, kwargs, lambda body: body.update(namespace))
+
+    def __instancecheck__(cls, instance: Any) -> bool:
+        return type.__instancecheck__(cls, instance) or isinstance(instance, numpy.ndarray)
+
+    def __subclasscheck__(cls, subclass: type) -> bool:
+        return type.__subclasscheck__(cls, subclass) or issubclass(subclass, numpy.ndarray)
+
+
+class UfuncType(type):
+    """Metaclass under which NumPy's ufuncs, also those of installed libraries, are instances of ours."""
+
+    def __instancecheck__(cls, instance: Any) -> bool:
+        return type.__instancecheck__(cls, instance) or isinstance(instance, numpy.ufunc)
+
+    def __subclasscheck__(cls, subclass: type) -> bool:
+        return type.__subclasscheck__(cls, subclass) or issubclass(subclass, numpy.ufunc)
+
+
+def _new(
+    cls: Any,
+    shape: Any,
+    dtype: Any = float,
+    buffer: Any = None,
+    offset: int = 0,
+    strides: Any = None,
+    order: Any = None,
+) -> Any:
+    """Make an array the low-level way: ``ndarray(shape, dtype, buffer, offset, strides, order)``."""
+    if cls is not ndarray and issubclass(cls, numpy.ndarray):
+        return numpy.ndarray.__new__(cls, shape, dtype, _fallback.unwrap(buffer), offset, strides, order)
+    if buffer is None and strides is None and offset == 0:
+        result = _core.empty(shape, dtype, order or "C")
+        if result is not NotImplemented:
+            return result
+    args = (shape, dtype, buffer, offset, strides, order)
+    return _fallback.uncounted(numpy.ndarray, args, {})
+
+
+def _take_over() -> None:
+    """Give the class every method of NumPy's array that it does not have."""
+    for name in dir(numpy.ndarray):
+        if name in _NOT_TAKEN or name in vars(ndarray):
+            continue
+        original = getattr(numpy.ndarray, name)
+        if not callable(original):
+            setattr(ndarray, name, _attribute(name))
+        elif name == "__class_getitem__":
+            setattr(ndarray, name, classmethod(lambda cls, item: types.GenericAlias(cls, item)))
+        else:
+            setattr(ndarray, name, _method(name, original))
+
+
+def _set_metaclass(cls: type, meta: type) -> None:
+    if hasattr(_core, "set_metaclass"):
+        _core.set_metaclass(cls, meta)
+
+
+def complete() -> None:
+    """Complete the array and ufunc classes."""
+    for function in _SHARED:
+        setattr(ndarray, function.__name__, function)
+    own = {
+        "clip": clip, "round": round_, "dot": dot, "repeat": repeat, "conj": conj, "conjugate": conj, "resize": resize,
+        "__reduce__": _reduce, "__reduce_ex__": _reduce_ex, "__array_function__": array_function,
+        "__array_ufunc__": array_ufunc, "__array_namespace__": array_namespace,
+    }  # fmt: skip
+    for name, value in own.items():
+        setattr(ndarray, name, value)
+    _take_over()
+    _fallback.stands_for(ndarray, numpy.ndarray)
+    _fallback.stands_for(_core.ufunc, numpy.ufunc)
+    _set_metaclass(ndarray, ArrayType)
+    _set_metaclass(_core.ufunc, UfuncType)
+    ndarray.__new__ = staticmethod(_new)  # type: ignore[assignment]
+
+

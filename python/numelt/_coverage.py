@@ -1,0 +1,127 @@
+"""Counters of what ran natively and what fell back to NumPy, and the report on them.
+
+In: one `record` per fallback; the native counters are the runtime's. Out: a `Coverage` report. No
+decisions are taken here.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from typing import Any
+
+from numelt import _core
+
+__all__ = ["Coverage", "Fallback", "coverage", "record", "reset"]
+
+_counts: dict[tuple[str, str, int], list[Any]] = {}
+
+
+def record(name: str, filename: str, lineno: int, reason: str) -> None:
+    """Count one fallback of `name` at the user's line."""
+    entry = _counts.get((name, filename, lineno))
+    if entry is None:
+        _counts[name, filename, lineno] = [1, reason]
+    else:
+        entry[0] += 1
+
+
+def reset() -> None:
+    """Forget all fallbacks counted so far."""
+    _counts.clear()
+
+
+@dataclass(frozen=True)
+class Fallback:
+    """One function that ran in NumPy, called from one line."""
+
+    function: str
+    filename: str
+    lineno: int
+    calls: int
+    reason: str
+
+
+@dataclass(frozen=True)
+class Coverage:
+    """What ran natively and what fell back; printing it gives a table.
+
+    Attributes
+    ----------
+    native : dict
+        Recorded operations by name.
+    fallbacks : list of Fallback
+        Most frequent first.
+    """
+
+    native: dict[str, int] = field(default_factory=dict)
+    fallbacks: list[Fallback] = field(default_factory=list)
+
+    @property
+    def fallback_calls(self) -> int:
+        """Number of calls that ran in NumPy."""
+        return sum(entry.calls for entry in self.fallbacks)
+
+    @property
+    def native_calls(self) -> int:
+        """Number of operations recorded natively."""
+        return sum(self.native.values())
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the report as plain data, for JSON."""
+        return {
+            "native": dict(self.native),
+            "fallbacks": [vars(entry).copy() for entry in self.fallbacks],
+        }
+
+    def __str__(self) -> str:
+        lines = [f"native operations: {self.native_calls}"]
+        for name, count in sorted(self.native.items(), key=lambda item: (-item[1], item[0])):
+            lines.append(f"  {count:>9}  {name}")
+        lines.append(f"calls that ran in NumPy: {self.fallback_calls}")
+        for entry in self.fallbacks:
+            where = f"{_shorten(entry.filename)}:{entry.lineno}"
+            lines.append(f"  {entry.calls:>9}  {entry.function:<28} {where}  ({entry.reason})")
+        return "\n".join(lines)
+
+
+def _shorten(filename: str) -> str:
+    """Return the path relative to the working directory where that is shorter."""
+    try:
+        relative = os.path.relpath(filename)
+    except (ValueError, OSError):
+        return filename
+    return min(filename, relative, key=len)
+
+
+def coverage(reset: bool = False) -> Coverage:
+    """Report what ran natively and what fell back to NumPy.
+
+    Parameters
+    ----------
+    reset : bool, optional
+        Start counting fallbacks anew after this report.
+
+    Returns
+    -------
+    Coverage
+        ``print`` it for a table by function and line.
+
+    Examples
+    --------
+    >>> import numelt as np
+    >>> report = np.coverage(reset=True)
+    >>> _ = np.sort(np.arange(3))
+    >>> np.coverage().fallbacks[0].function
+    'sort'
+    """
+    entries = [
+        Fallback(name, filename, lineno, calls, reason)
+        for (name, filename, lineno), (calls, reason) in list(_counts.items())
+    ]
+    entries.sort(key=lambda entry: (-entry.calls, entry.function, entry.filename, entry.lineno))
+    native = _core.stats().get("native", {})
+    report = Coverage(dict(native), entries)
+    if reset:
+        _counts.clear()
+    return report

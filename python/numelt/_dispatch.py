@@ -1,0 +1,97 @@
+"""The table of native functions: which numelt function stands for which function of NumPy.
+
+In: functions decorated with `native`. Out: the table that the namespace, the `__array_function__`
+protocol and the fallback read. Also the few helpers that every native function starts with.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import numpy
+
+from numelt import _core, _fallback
+
+__all__ = ["NATIVE", "NO_VALUE", "fall_back", "given", "native", "operand", "reject"]
+
+ndarray = _core.ndarray
+scalar = _core.scalar
+NO_VALUE: Any = numpy._NoValue  # type: ignore[attr-defined]
+
+# NumPy's function -> ours
+NATIVE: dict[Any, Callable[..., Any]] = {}
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+# kinds of argument that become a native operand; any other class is NumPy's to interpret
+_convertible = (int, float, complex, bool, list, tuple, numpy.ndarray)
+
+
+def native(function: F) -> F:
+    """Register a function as the native form of NumPy's function of the same name."""
+    original = getattr(numpy, function.__name__, None)
+    if original is None:
+        return function  # this NumPy release does not have it
+    if NATIVE.setdefault(original, function) is not function:
+        raise ValueError(f"two native forms of {function.__name__}")
+    function.__module__ = "numelt"
+    function.__qualname__ = function.__name__
+    _fallback.stands_for(function, original)
+    return function
+
+
+def operand(value: Any, dtype: Any = None) -> Any:
+    """Return `value` as a numelt array, or None when only NumPy knows what to do with it."""
+    kind = type(value)
+    if kind is ndarray:
+        return value
+    if kind is scalar:
+        return _core.asarray(value)
+    if kind in _convertible or isinstance(value, numpy.generic):
+        if kind is list or kind is tuple:
+            return _from_sequence(value, dtype)
+        return _core.asarray(value, dtype)
+    return None
+
+
+def _from_sequence(value: Any, dtype: Any) -> Any:
+    """Nested sequences may hold foreign array-likes, or be ragged: those are left to NumPy."""
+    try:
+        return _core.asarray(value, dtype)
+    except (ValueError, TypeError, OverflowError):
+        return None
+
+
+def given(**kwargs: Any) -> dict[str, Any]:
+    """Return the keyword arguments that the user gave."""
+    return {key: value for key, value in kwargs.items() if value is not NO_VALUE}
+
+
+def fall_back(name: str, *args: Any, **kwargs: Any) -> Any:
+    """Run NumPy's function `name` as a counted fallback."""
+    return _fallback.call(name, getattr(numpy, name), args, given(**kwargs))
+
+
+def reject(name: str, *args: Any, **kwargs: Any) -> Any:
+    """Run NumPy's function `name`, which is expected to raise."""
+    return _fallback.raising(name, getattr(numpy, name), args, given(**kwargs))
+
+
+def normalize_axis(axis: Any, ndim: int, argname: str | None = None) -> int:
+    """Return a non-negative axis; raises NumPy's AxisError."""
+    return int(numpy.lib.array_utils.normalize_axis_index(axis, ndim, argname))
+
+
+def normalize_axes(axis: Any, ndim: int, argname: str | None = None, allow_duplicate: bool = False) -> tuple[int, ...]:
+    """Return a tuple of non-negative axes; raises NumPy's AxisError."""
+    return tuple(numpy.lib.array_utils.normalize_axis_tuple(axis, ndim, argname, allow_duplicate))
+
+
+def signature_of(function: Callable[..., Any]) -> inspect.Signature | None:
+    """Return a function's signature where Python can tell it."""
+    try:
+        return inspect.signature(function)
+    except (ValueError, TypeError):
+        return None

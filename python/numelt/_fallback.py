@@ -1,0 +1,263 @@
+"""Handing work to NumPy: what is not native runs there, on zero-copy views of our memory.
+
+In: a NumPy callable and arguments that may hold numelt arrays and scalars at any depth of lists,
+tuples and dicts. Out: the callable's result with every plain NumPy array wrapped as a numelt array
+(aliases of our memory come back as views on it, results that nobody else holds are adopted without a
+copy), or the exception that NumPy raised. Every call is counted under the user's file and line.
+Nothing in this file computes.
+"""
+
+from __future__ import annotations
+
+import sys
+import types
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy
+
+from numelt import _core, _coverage
+
+__all__ = ["FallbackError", "FallbackWarning", "call", "policy", "raising", "set_policy", "unwrap", "wrap"]
+
+ndarray = _core.ndarray
+scalar = _core.scalar
+
+POLICIES = ("silent", "warn", "error")
+
+# numelt callables and classes that NumPy must see as its own, by id; filled by `stands_for`
+_numpy_of: dict[int, tuple[object, object]] = {}
+# types of list elements that have to be looked into; everything else passes as it is
+_containers: frozenset[type] = frozenset(
+    {ndarray, scalar, list, tuple, dict, _core.ufunc, types.FunctionType, type, type(ndarray), type(_core.ufunc)}
+)
+_substituted_kinds = (types.FunctionType, _core.ufunc, type)
+
+Views = dict[int, tuple[Any, Any]]
+
+
+class FallbackError(RuntimeError):
+    """A call would have run in NumPy while the policy is ``error``.
+
+    Attributes
+    ----------
+    function : str
+        NumPy's name of what was called.
+    reason : str
+        Why it is not native.
+    filename, lineno : str, int
+        The user's line.
+    """
+
+    def __init__(self, function: str, reason: str, filename: str, lineno: int) -> None:
+        super().__init__(f"{function} is not native here ({reason}); {filename}:{lineno}")
+        self.function, self.reason, self.filename, self.lineno = function, reason, filename, lineno
+
+
+class FallbackWarning(RuntimeWarning):
+    """A call runs in NumPy while the policy is ``warn``; shown once per line."""
+
+
+_policy = "silent"
+
+
+def policy() -> str:
+    """Return the fallback policy: ``silent``, ``warn`` or ``error``."""
+    return _policy
+
+
+def set_policy(value: str) -> None:
+    """Set what a fallback does besides being counted."""
+    global _policy
+    if value not in POLICIES:
+        raise ValueError(f"fallback policy must be one of {', '.join(POLICIES)}, not {value!r}")
+    _policy = value
+
+
+def stands_for(ours: object, numpys: object) -> None:
+    """Register a numelt callable or class that NumPy is to receive as its own object."""
+    _numpy_of[id(ours)] = (ours, numpys)
+
+
+def numpys_own(value: Any) -> Any:
+    """Return NumPy's object for one of our functions, ufuncs or classes; others unchanged."""
+    if type(value) is _core.ufunc:
+        return value.numpy
+    pair = _numpy_of.get(id(value))
+    return pair[1] if pair is not None else value
+
+
+def unwrap(value: Any, views: Views | None = None) -> Any:
+    """Return `value` with numelt arrays, scalars and functions replaced by NumPy's.
+
+    Parameters
+    ----------
+    value : object
+        Lists, tuples and dicts are searched; other containers pass as they are.
+    views : dict, optional
+        Collects which NumPy view stands for which array, for :func:`wrap`.
+    """
+    kind = type(value)
+    if kind is ndarray:
+        view = _core.to_numpy(value)
+        if views is not None:
+            views[id(view)] = (view, value)
+        return view
+    if kind is scalar:
+        return _core.realize(value)
+    if kind is list or kind is tuple:
+        if _containers.isdisjoint(map(type, value)):
+            return value
+        return kind([unwrap(item, views) for item in value])
+    if kind is dict:
+        return {key: unwrap(item, views) for key, item in value.items()}
+    if isinstance(value, _substituted_kinds):
+        return numpys_own(value)
+    if isinstance(value, tuple) and hasattr(value, "_fields"):
+        return kind(*[unwrap(item, views) for item in value])
+    return value
+
+
+def _held_once(array: Any, references: int) -> bool:
+    """Is `array`'s memory reachable only through the `references` that the caller knows of?"""
+    if sys.getrefcount(array) > references:
+        return False
+    base = array.base
+    if base is None:
+        return bool(array.flags.owndata)
+    if type(base) is not numpy.ndarray or base.base is not None or not base.flags.owndata:
+        return False
+    return sys.getrefcount(base) <= _BASE_REFERENCES
+
+
+def wrap(result: Any, views: Views | None = None) -> Any:
+    """Return `result` with plain NumPy arrays wrapped; subclasses and scalars stay as they are."""
+    kind = type(result)
+    if kind is numpy.ndarray:
+        return _adopt(result, views, _DIRECT_REFERENCES)
+    if kind is tuple or kind is list:
+        if numpy.ndarray not in set(map(type, result)) and not any(isinstance(x, (tuple, list)) for x in result):
+            return result
+        return kind([_wrap_item(item, views) for item in result])
+    if kind is dict:
+        return {key: _wrap_item(item, views) for key, item in result.items()}
+    if isinstance(result, tuple) and hasattr(result, "_fields"):
+        return kind(*[_wrap_item(item, views) for item in result])
+    return result
+
+
+def _wrap_item(item: Any, views: Views | None) -> Any:
+    if type(item) is numpy.ndarray:
+        return _adopt(item, views, _ITEM_REFERENCES)
+    return wrap(item, views) if isinstance(item, (tuple, list, dict)) else item
+
+
+def _adopt(array: Any, views: Views | None, references: int) -> Any:
+    if views:
+        pair = views.get(id(array))
+        if pair is not None:
+            return pair[1]
+    fresh = _held_once(array, references)
+    return _core.from_numpy(array, fresh)
+
+
+def _calibrate() -> tuple[int, int, int]:
+    """Count the references that `call` itself holds to a result nobody else has.
+
+    Interpreters differ in how many references a call keeps on its stack, so it is measured once.
+    """
+    counts: list[int] = []
+
+    def adopt(array: Any, _views: Any, _references: int) -> None:
+        fresh = held(array, 0)
+        assert not fresh
+
+    def held(array: Any, _references: int) -> bool:
+        counts.append(sys.getrefcount(array))
+        if array.base is not None:
+            base = array.base
+            counts.append(sys.getrefcount(base))
+        return False
+
+    def wrap_like(result: Any, views: Any = None) -> Any:
+        kind = type(result)
+        if kind is numpy.ndarray:
+            return adopt(result, views, 0)
+        return kind([item_like(item, views) for item in result])
+
+    def item_like(item: Any, views: Any) -> Any:
+        return adopt(item, views, 0)
+
+    def call_like(function: Callable[[], Any]) -> None:
+        result = function()
+        wrap_like(result, None)
+
+    call_like(lambda: numpy.empty(2))
+    call_like(lambda: (numpy.empty(2),))
+    call_like(lambda: numpy.empty(2)[:1])
+    return counts[0], counts[1], counts[3]
+
+
+_DIRECT_REFERENCES, _ITEM_REFERENCES, _BASE_REFERENCES = _calibrate()
+
+
+def user_location() -> tuple[str, int]:
+    """Return file and line of the innermost frame that is neither numelt's nor NumPy's."""
+    frame: types.FrameType | None = sys._getframe(1)
+    while frame is not None:
+        if frame.f_globals.get("__name__", "").partition(".")[0] not in ("numelt", "numpy"):
+            return frame.f_code.co_filename, frame.f_lineno
+        frame = frame.f_back
+    return "<unknown>", 0
+
+
+def note(name: str, reason: str) -> None:
+    """Count a fallback and apply the policy.
+
+    Raises
+    ------
+    FallbackError
+        When the policy is ``error``.
+    """
+    filename, lineno = user_location()
+    _coverage.record(name, filename, lineno, reason)
+    if _policy == "silent":
+        return
+    if _policy == "error":
+        raise FallbackError(name, reason, filename, lineno)
+    warnings.warn_explicit(
+        f"{name} runs in NumPy ({reason})", FallbackWarning, filename, lineno, registry=_warned
+    )
+
+
+_warned: dict[Any, Any] = {}
+
+
+def call(
+    name: str, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], reason: str = "not native"
+) -> Any:
+    """Run ``function(*args, **kwargs)`` in NumPy, counted as a fallback named `name`."""
+    note(name, reason)
+    return uncounted(function, args, kwargs)
+
+
+def uncounted(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Run ``function(*args, **kwargs)`` in NumPy without counting it: reads, printing, files."""
+    views: Views = {}
+    if args:
+        args = unwrap(args, views)
+    if kwargs:
+        kwargs = unwrap(kwargs, views)
+    result = function(*args, **kwargs)
+    return wrap(result, views)
+
+
+def raising(name: str, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Run a call that native code found wrong, so that NumPy words the exception.
+
+    It is counted only if NumPy accepts the call after all.
+    """
+    result = uncounted(function, args, kwargs)
+    note(name, "arguments that only NumPy accepts")
+    return result

@@ -1,0 +1,244 @@
+"""Looking at what the runtime does: `explain`, `profile`, `inspect`, `show_config`, `config`.
+
+In: the runtime's counters and reports. Out: text and plain data; nothing here changes a result.
+"""
+
+from __future__ import annotations
+
+import platform
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy
+
+from numelt import _core, _fallback
+
+__all__ = ["Config", "Inspection", "Profile", "config", "explain", "flush", "inspect", "profile", "show_config"]
+
+
+def flush() -> None:
+    """Run everything that is recorded and has not run.
+
+    Examples
+    --------
+    >>> import numelt as np
+    >>> x = np.arange(3) + 1
+    >>> np.flush()
+    """
+    _core.flush()
+
+
+def explain(x: Any, graphviz: bool = False) -> Any:
+    """Show what will run to compute a pending array.
+
+    Parameters
+    ----------
+    x : ndarray or deferred scalar
+        What is to be computed.
+    graphviz : bool, optional
+        Return the partition as a graph in the DOT language.
+
+    Returns
+    -------
+    str
+        The bytecode before and after the passes, the partition with the bytes it saves, and each
+        kernel. Nothing runs.
+
+    Examples
+    --------
+    >>> import numelt as np
+    >>> x = np.arange(4.0)
+    >>> "add" in str(np.explain(x * 2 + 1))
+    True
+    """
+    return _core.explain(x, graphviz)
+
+
+@dataclass
+class Inspection:
+    """What ran inside an `inspect` block.
+
+    Attributes
+    ----------
+    flushes : list of dict
+        One report per flush: reason, kernels (text), kernel_count, calls, allocated_buffers,
+        contracted, bytes_moved, cache_hit.
+    """
+
+    flushes: list[dict[str, Any]] = field(default_factory=list)
+
+    @property
+    def kernels(self) -> int:
+        """Number of kernels launched."""
+        return sum(int(flush["kernel_count"]) for flush in self.flushes)
+
+    @property
+    def bytes_moved(self) -> int:
+        """Bytes read and written by kernels."""
+        return sum(int(flush["bytes_moved"]) for flush in self.flushes)
+
+    @property
+    def allocated(self) -> list[int]:
+        """Sizes in bytes of the buffers that were allocated."""
+        return [size for flush in self.flushes for size in _sizes(flush["allocated_buffers"])]
+
+
+def _sizes(value: Any) -> list[int]:
+    return [int(size) for size in value] if isinstance(value, (list, tuple)) else [0] * int(value)
+
+
+@contextmanager
+def inspect() -> Iterator[Inspection]:
+    """Collect a report of every flush inside a ``with`` block.
+
+    Examples
+    --------
+    >>> import numelt as np
+    >>> with np.inspect() as seen:
+    ...     total = float(np.sum(np.arange(4.0) * 2))
+    >>> seen.kernels
+    1
+    """
+    report = Inspection()
+    _core.inspect_start()
+    try:
+        yield report
+    finally:
+        report.flushes.extend(_core.inspect_stop())
+
+
+@dataclass
+class Profile:
+    """Where a program made the runtime work.
+
+    Attributes
+    ----------
+    lines : dict
+        ``(filename, lineno, reason)`` to ``[flushes, kernels, bytes, seconds]``.
+    seconds : float
+        Duration of the profiled block.
+    """
+
+    lines: dict[tuple[str, int, str], list[float]] = field(default_factory=dict)
+    seconds: float = 0.0
+
+    def note(self, report: dict[str, Any]) -> None:
+        """Count one flush under the user's line."""
+        filename, lineno = _fallback.user_location()
+        entry = self.lines.setdefault((filename, lineno, str(report.get("reason", ""))), [0, 0, 0, 0.0])
+        entry[0] += 1
+        entry[1] += int(report.get("kernel_count", 0))
+        entry[2] += int(report.get("bytes_moved", 0))
+        entry[3] += float(report.get("seconds", 0.0))
+
+    @property
+    def flushes(self) -> int:
+        """Number of times that recorded work was run."""
+        return int(sum(entry[0] for entry in self.lines.values()))
+
+    @property
+    def kernels(self) -> int:
+        """Number of kernels launched."""
+        return int(sum(entry[1] for entry in self.lines.values()))
+
+    def __str__(self) -> str:
+        lines = [
+            f"{self.seconds * 1e3:.2f} ms, {self.flushes} flushes, {self.kernels} kernels",
+            f"{'flushes':>8} {'kernels':>8} {'MB moved':>10} {'ms':>9}  line (why)",
+        ]
+        for (filename, lineno, reason), entry in sorted(self.lines.items(), key=lambda item: -item[1][3]):
+            flushes, kernels, moved, seconds = entry
+            lines.append(
+                f"{flushes:>8.0f} {kernels:>8.0f} {moved / 1e6:>10.2f} {seconds * 1e3:>9.2f}"
+                f"  {filename}:{lineno} ({reason})"
+            )
+        return "\n".join(lines)
+
+
+@contextmanager
+def profile() -> Iterator[Profile]:
+    """Measure kernels, bytes, time and synchronizations by source line.
+
+    Examples
+    --------
+    >>> import numelt as np
+    >>> with np.profile() as report:
+    ...     total = float(np.sum(np.arange(4.0) * 2))
+    >>> report.kernels
+    1
+    """
+    report = Profile()
+    start = time.perf_counter()
+    _core.set_hooks(on_flush=report.note)
+    try:
+        yield report
+    finally:
+        _core.set_hooks(on_flush=None)
+        report.seconds = time.perf_counter() - start
+
+
+class Config:
+    """The settings, as attributes: ``numelt.config.threads``; assign to change one.
+
+    The same keys are read from the environment (``NUMELT_THREADS``, ...) and from numelt.toml.
+    """
+
+    def __getattr__(self, key: str) -> Any:
+        if key == "fallback":
+            return _fallback.policy()
+        settings = _core.config_get()
+        if key not in settings:
+            raise AttributeError(f"numelt has no setting {key!r}; settings are {', '.join(dir(self))}")
+        return settings[key]
+
+    def __setattr__(self, key: str, value: Any) -> None:
+        if key == "fallback":
+            _fallback.set_policy(value)
+            return
+        if key not in _core.config_get():
+            raise AttributeError(f"numelt has no setting {key!r}; settings are {', '.join(dir(self))}")
+        _core.config_set(key, value)
+
+    def __dir__(self) -> list[str]:
+        return sorted({*_core.config_get(), "fallback"})
+
+    def __repr__(self) -> str:
+        return "\n".join(f"{key} = {getattr(self, key)!r}" for key in dir(self))
+
+
+config = Config()
+
+
+def show_config(mode: str = "stdout") -> Any:
+    """Print numelt's version and settings, then NumPy's build configuration.
+
+    Parameters
+    ----------
+    mode : {"stdout", "dicts"}, optional
+        ``dicts`` returns the information instead of printing it.
+
+    Examples
+    --------
+    >>> import numelt as np
+    >>> sorted(np.show_config("dicts")["numelt"])[:2]
+    ['python', 'settings']
+    """
+    from numelt import __numelt_version__
+
+    ours = {
+        "version": __numelt_version__,
+        "python": platform.python_version(),
+        "settings": {key: getattr(config, key) for key in dir(config)},
+    }
+    if mode == "dicts":
+        return {**numpy.show_config(mode="dicts"), "numelt": ours}
+    if mode != "stdout":
+        return numpy.show_config(mode=mode)  # NumPy words the error
+    print(f"numelt {ours['version']} on Python {ours['python']}")
+    for key in dir(config):
+        print(f"  {key}: {getattr(config, key)}")
+    print(f"NumPy {numpy.__version__}")
+    return numpy.show_config()

@@ -1,0 +1,206 @@
+"""The namespace: every public name of NumPy and of its public submodules, seen from numelt.
+
+In: a NumPy object and its dotted name. Out: our object for it (`mirror`): the native function, the
+ufunc object, a wrapper that falls back, a module of mirrors, or the object itself where it holds no
+arrays (dtypes, scalar types, constants, exceptions). A name that a new NumPy release brings is there
+as a fallback without a change here.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import importlib.machinery
+import importlib.util
+import sys
+import types
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy
+
+from numelt import _fallback, _ufuncs
+from numelt._dispatch import NATIVE
+
+__all__ = ["Finder", "MirrorModule", "fill", "mirror", "replace"]
+
+# what describes, prints or saves arrays: a read of the data, not a computation done elsewhere
+READS = frozenset(
+    {
+        "array2string", "array_repr", "array_str", "can_cast", "format_float_positional", "format_float_scientific",
+        "info", "may_share_memory", "min_scalar_type", "promote_types", "result_type", "save", "savetxt", "savez",
+        "savez_compressed", "shares_memory", "broadcast_shapes", "issubdtype", "isdtype", "iterable", "typename",
+        "set_printoptions", "get_printoptions", "printoptions", "seterr", "geterr", "seterrcall", "geterrcall",
+        "setbufsize", "getbufsize", "base_repr", "binary_repr", "mintypecode", "datetime_data", "show_config",
+        "show_runtime", "get_include", "test", "isfortran", "common_type", "fromfile", "frombuffer", "fromiter",
+        "from_dlpack", "load", "loadtxt", "genfromtxt", "fromstring", "fromregex",
+    }
+)  # fmt: skip
+
+# functions that take other functions and run them: our arrays must reach those as they are
+_CALLERS = frozenset(
+    {
+        "assert_raises", "assert_raises_regex", "assert_warns", "assert_no_warnings", "assert_no_gc_cycles",
+        "suppress_warnings", "measure", "rundocs", "run_threaded",
+    }
+)  # fmt: skip
+
+# attributes that the import system sets on our own module
+_IMPORT_SYSTEM = frozenset({"__path__", "__file__", "__loader__", "__spec__", "__package__", "__cached__"})
+
+# our replacements of NumPy's objects that are neither functions nor ufuncs, by id
+_replacements: dict[int, tuple[Any, Any]] = {}
+_wrappers: dict[int, tuple[Any, Any]] = {}
+
+
+def replace(original: Any, ours: Any) -> None:
+    """Let `ours` stand for NumPy's `original` in every namespace."""
+    _replacements[id(original)] = (original, ours)
+    _fallback.stands_for(ours, original)
+
+
+def _is_function(value: Any) -> bool:
+    if isinstance(value, type):
+        return False
+    kind = type(value)
+    return kind in (types.FunctionType, types.BuiltinFunctionType, types.MethodType, functools.partial) or (
+        kind.__name__ in ("_ArrayFunctionDispatcher", "cython_function_or_method", "builtin_function_or_method")
+    )
+
+
+def _wrapper(original: Any, name: str) -> Callable[..., Any]:
+    """Return a function that runs `original` in NumPy on views of our arrays."""
+    short = name.rpartition(".")[2]
+    if short in READS or name.startswith("testing."):
+
+        def run(*args: Any, **kwargs: Any) -> Any:
+            return _fallback.uncounted(original, args, kwargs)
+
+    else:
+
+        def run(*args: Any, **kwargs: Any) -> Any:
+            return _fallback.call(name, original, args, kwargs)
+
+    functools.update_wrapper(run, original, updated=())
+    run.__module__ = ".".join(["numelt", *name.split(".")[:-1]])
+    run.__qualname__ = run.__name__ = short
+    run.__wrapped__ = original  # type: ignore[attr-defined]
+    _fallback.stands_for(run, original)
+    return run
+
+
+def mirror(value: Any, name: str) -> Any:
+    """Return what stands for NumPy's `value`, whose name is `name` below ``numpy``."""
+    replaced = _replacements.get(id(value))
+    if replaced is not None:
+        return replaced[1]
+    if isinstance(value, numpy.ufunc):
+        return _ufuncs.ufunc_for(value)
+    if isinstance(value, types.ModuleType):
+        return _module(value)
+    if not _is_function(value) or name.rpartition(".")[2] in _CALLERS or _private(value, name):
+        return value
+    try:
+        native = NATIVE.get(value)
+    except TypeError:  # unhashable
+        native = None
+    if native is not None:
+        return native
+    made = _wrappers.get(id(value))
+    if made is None:
+        made = _wrappers[id(value)] = (value, _wrapper(value, name))
+    return made[1]
+
+
+def _private(value: Any, name: str) -> bool:
+    """Is this a function that NumPy itself took from elsewhere (functools, os, ...)?"""
+    home = getattr(value, "__module__", None)
+    if isinstance(value, types.FunctionType):
+        return not (isinstance(home, str) and home.partition(".")[0] == "numpy")
+    return name.rpartition(".")[2].startswith("_")
+
+
+def _module(module: types.ModuleType) -> types.ModuleType:
+    """Return our module for one of NumPy's; modules from elsewhere are themselves."""
+    root, _, rest = module.__name__.partition(".")
+    if root != "numpy" or not rest or rest == "_core" or rest.startswith("_core."):
+        return module
+    return importlib.import_module(f"numelt.{rest}")
+
+
+class MirrorModule(types.ModuleType):
+    """A module whose names are looked up in one of NumPy's and mirrored when first used."""
+
+    def __init__(self, name: str, original: types.ModuleType) -> None:
+        super().__init__(name, original.__doc__)
+        self.__dict__["_original"] = original
+        public = getattr(original, "__all__", None)
+        if public is not None:
+            self.__dict__["__all__"] = list(public)
+
+    def __getattr__(self, name: str) -> Any:
+        if name in _IMPORT_SYSTEM:
+            raise AttributeError(name)
+        original = self.__dict__["_original"]
+        try:
+            value = getattr(original, name)
+        except AttributeError as error:
+            message = str(error).replace(f"'{original.__name__}'", f"'{self.__name__}'")
+            raise AttributeError(message, name=name, obj=self) from None
+        if name.startswith("__"):
+            return value
+        ours = mirror(value, f"{self.__name__.partition('.')[2]}.{name}")
+        self.__dict__[name] = ours
+        return ours
+
+    def __dir__(self) -> list[str]:
+        return sorted(set(dir(self.__dict__["_original"])) | set(self.__dict__) - {"_original"})
+
+
+class Finder(importlib.machinery.PathFinder):
+    """Finds ``numelt.a.b`` as the mirror of ``numpy.a.b`` where numelt has no file of its own."""
+
+    @classmethod
+    def find_spec(
+        cls, fullname: str, path: Sequence[str] | None = None, target: types.ModuleType | None = None
+    ) -> importlib.machinery.ModuleSpec | None:
+        """Return a spec if NumPy has the module."""
+        root, _, rest = fullname.partition(".")
+        if root != "numelt" or not rest or rest.startswith("_"):
+            return None
+        try:
+            original = importlib.import_module(f"numpy.{rest}")
+        except ImportError:
+            return None
+        if not isinstance(original, types.ModuleType):
+            return None
+        is_package = hasattr(original, "__path__")
+        return importlib.util.spec_from_loader(fullname, _Loader(original), is_package=is_package)
+
+
+class _Loader:
+    """Makes the mirror that `Finder` found."""
+
+    def __init__(self, original: types.ModuleType) -> None:
+        self.original = original
+
+    def create_module(self, spec: importlib.machinery.ModuleSpec) -> types.ModuleType:
+        return MirrorModule(spec.name, self.original)
+
+    def exec_module(self, module: types.ModuleType) -> None:
+        """Names come when they are used."""
+
+
+def fill(namespace: dict[str, Any]) -> None:
+    """Add every public name of NumPy that `namespace` does not define itself."""
+    for name in dir(numpy):
+        if name.startswith("_") or name in namespace:
+            continue
+        value = getattr(numpy, name)
+        if isinstance(value, types.ModuleType):
+            continue  # looked up when used, see numelt.__getattr__
+        namespace[name] = mirror(value, name)
+    if Finder not in sys.meta_path:
+        sys.meta_path.append(Finder)
+
+

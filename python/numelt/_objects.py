@@ -1,0 +1,107 @@
+"""Classes and objects of NumPy that hand out arrays: ``r_``, ``mgrid``, ``vectorize`` and kin.
+
+Each stands for NumPy's object of the same name, takes numelt arrays and gives numelt arrays.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy
+
+from numelt import _core, _fallback, _namespace
+
+__all__ = ["install"]
+
+
+class Indexer:
+    """An object whose indexing builds arrays: ``r_``, ``c_``, ``mgrid``, ``ogrid``."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._original = getattr(numpy, name)
+        self.__doc__ = type(self._original).__doc__
+
+    def __getitem__(self, key: Any) -> Any:
+        return _fallback.call(self._name, self._get, (key,), {})
+
+    def _get(self, key: Any) -> Any:
+        if type(key) is tuple:
+            key = tuple(_unwrap_slice(item) for item in key)
+        return self._original[_unwrap_slice(key)]
+
+    def __len__(self) -> int:
+        return 0
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._original, name)
+
+
+def _unwrap_slice(item: Any) -> Any:
+    if isinstance(item, slice):
+        return slice(*[_fallback.unwrap(part) for part in (item.start, item.stop, item.step)])
+    return item
+
+
+class Vectorize(numpy.vectorize):
+    """A Python function applied element by element; results are numelt arrays."""
+
+    __doc__ = numpy.vectorize.__doc__
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return _fallback.call("vectorize", super().__call__, args, kwargs)
+
+
+class _Maker(type):
+    """Metaclass of classes that stand for one of NumPy's that can't be derived from."""
+
+    original: type
+
+    def __instancecheck__(cls, instance: Any) -> bool:
+        return isinstance(instance, cls.original)
+
+    def __call__(cls, *args: Any, **kwargs: Any) -> Any:
+        return cls.original(*_fallback.unwrap(args), **_fallback.unwrap(kwargs))
+
+    def __getattr__(cls, name: str) -> Any:
+        return getattr(cls.original, name)
+
+
+def _maker(original: type) -> type:
+    """Return a class that makes NumPy's iterators of our arrays; they yield NumPy's views of ours."""
+    return _Maker(original.__name__, (), {"original": original, "__doc__": original.__doc__, "__module__": "numelt"})
+
+
+class Ndenumerate(numpy.ndenumerate):
+    """Iterator over (index, value) pairs of an array."""
+
+    def __init__(self, arr: Any) -> None:
+        super().__init__(_fallback.unwrap(arr))
+
+
+def frompyfunc(func: Any, /, nin: int, nout: int, **kwargs: Any) -> Any:
+    """Make a ufunc of a Python function; it runs in NumPy on object arrays.
+
+    Examples
+    --------
+    >>> import numelt as np
+    >>> np.frompyfunc(abs, 1, 1)(np.array([-1, 2])).tolist()
+    [1, 2]
+    """
+    return _core.ufunc(numpy.frompyfunc(func, nin, nout, **kwargs), None)
+
+
+def install() -> None:
+    """Register the objects for every namespace."""
+    for name in ("r_", "c_", "mgrid", "ogrid"):
+        _namespace.replace(getattr(numpy, name), Indexer(name))
+    for ours in (Vectorize, Ndenumerate):
+        original = ours.__bases__[0]
+        ours.__name__ = ours.__qualname__ = original.__name__
+        ours.__module__ = "numelt"
+        _namespace.replace(original, ours)
+    for original in (numpy.nditer, numpy.broadcast):
+        _namespace.replace(original, _maker(original))
+    _namespace.replace(numpy.frompyfunc, frompyfunc)
+    _namespace.replace(numpy.ndarray, _core.ndarray)
+    _namespace.replace(numpy.ufunc, _core.ufunc)

@@ -1,0 +1,564 @@
+"""Array creation routines: filled arrays, ranges, grids' building blocks, conversion of data."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy
+
+from numelt import _core
+from numelt._dispatch import fall_back, native, ndarray, operand
+
+__all__ = [
+    "arange", "array", "asanyarray", "asarray", "ascontiguousarray", "asfortranarray", "copy", "empty", "empty_like",
+    "eye", "full", "full_like", "identity", "linspace", "ones", "ones_like", "tri", "tril", "triu", "zeros",
+    "zeros_like",
+]  # fmt: skip
+
+_numbers = (bool, int, float, complex)
+_orders = ("C", "F")
+
+
+def _filled(name: str, shape: Any, value: Any, dtype: Any, order: str, device: Any, like: Any) -> Any:
+    if like is None and device in (None, "cpu") and order in _orders:
+        result = _core.full(shape, value, float if dtype is None else dtype, order)
+        if result is not NotImplemented:
+            return result
+    return fall_back(name, shape, dtype=dtype, order=order, device=device, like=like)
+
+
+@native
+def zeros(shape: Any, dtype: Any = None, order: str = "C", *, device: Any = None, like: Any = None) -> Any:
+    """Return an array of zeros.
+
+    Examples
+    --------
+    >>> import numelt as np
+    >>> np.zeros((2, 2))
+    array([[0., 0.],
+           [0., 0.]])
+    """
+    return _filled("zeros", shape, 0, dtype, order, device, like)
+
+
+@native
+def ones(shape: Any, dtype: Any = None, order: str = "C", *, device: Any = None, like: Any = None) -> Any:
+    """Return an array of ones.
+
+    Examples
+    --------
+    >>> import numelt as np
+    >>> np.ones(3, dtype=int)
+    array([1, 1, 1])
+    """
+    return _filled("ones", shape, 1, dtype, order, device, like)
+
+
+@native
+def empty(shape: Any, dtype: Any = None, order: str = "C", *, device: Any = None, like: Any = None) -> Any:
+    """Return an array whose elements are not set yet.
+
+    Examples
+    --------
+    >>> import numelt as np
+    >>> np.empty((3, 4), dtype=np.float32).shape
+    (3, 4)
+    """
+    if like is None and device in (None, "cpu") and order in _orders:
+        result = _core.empty(shape, float if dtype is None else dtype, order)
+        if result is not NotImplemented:
+            return result
+    return fall_back("empty", shape, dtype=dtype, order=order, device=device, like=like)
+
+
+def _number(value: Any, dtype: Any) -> Any:
+    """Return `value` as the Python number that an element of `dtype` holds after assignment."""
+    cell = numpy.empty((), dtype)
+    numpy.copyto(cell, value, casting="unsafe")
+    return cell.item()
+
+
+@native
+def full(
+    shape: Any, fill_value: Any, dtype: Any = None, order: str = "C", *, device: Any = None, like: Any = None
+) -> Any:
+    """Return an array filled with one value.
+
+    Examples
+    --------
+    >>> import numelt as np
+    >>> np.full(3, 2.5)
+    array([2.5, 2.5, 2.5])
+    """
+    if like is None and device in (None, "cpu") and order in _orders:
+        value = fill_value if type(fill_value) is not _core.scalar else _core.realize(fill_value)
+        if type(value) in _numbers or isinstance(value, numpy.generic):
+            kind = numpy.asarray(value).dtype if dtype is None else numpy.dtype(dtype)
+            if kind.kind in "biufc":
+                result = _core.full(shape, _number(value, kind), kind, order)
+                if result is not NotImplemented:
+                    return result
+        elif type(value) is ndarray:
+            result = _core.empty(shape, value.dtype if dtype is None else dtype, order)
+            if result is not NotImplemented and _core.copy_into(result, value, "unsafe") is not NotImplemented:
+                return result
+    return fall_back("full", shape, fill_value, dtype=dtype, order=order, device=device, like=like)
+
+
+def _layout_of(prototype: Any, order: str, shape: Any) -> tuple[str, Any]:
+    """Return the order for a new array like `prototype`, and an axis order when it is neither C nor F."""
+    if order in _orders:
+        return order, None
+    flags = prototype.flags
+    if order == "A" or shape is not None or flags.c_contiguous or flags.f_contiguous:
+        fortran = flags.f_contiguous and not flags.c_contiguous
+        if shape is not None and order == "K":
+            fortran = fortran and len(shape) == prototype.ndim
+        return ("F" if fortran else "C"), None
+    axes = sorted(range(prototype.ndim), key=lambda axis: -abs(prototype.strides[axis]))
+    return "C", (None if axes == list(range(prototype.ndim)) else axes)
+
+
+def _like(name: str, prototype: Any, value: Any, dtype: Any, order: str, subok: bool, shape: Any, device: Any) -> Any:
+    array = operand(prototype)
+    if array is not None and device in (None, "cpu"):
+        dtype = array.dtype if dtype is None else dtype
+        if shape is not None and not isinstance(shape, (tuple, list)):
+            shape = (shape,)
+        layout, axes = _layout_of(array, order, shape)
+        extents = array.shape if shape is None else shape
+        if axes is not None:
+            extents = tuple(extents[axis] for axis in axes)
+        if value is None:
+            result = _core.empty(extents, dtype, layout)
+        else:
+            result = _core.full(extents, value, dtype, layout)
+        if result is not NotImplemented:
+            return result if axes is None else result.transpose(*numpy.argsort(axes).tolist())
+    return fall_back(name, prototype, dtype=dtype, order=order, subok=subok, shape=shape, device=device)
+
+
+@native
+def zeros_like(
+    a: Any, dtype: Any = None, order: str = "K", subok: bool = True, shape: Any = None, *, device: Any = None
+) -> Any:
+    """Return zeros in the shape, dtype and layout of another array.
+
+    Examples
+    --------
+    >>> import numelt as np
+    >>> np.zeros_like(np.array([1, 2]))
+    array([0, 0])
+    """
+    return _like("zeros_like", a, 0, dtype, order, subok, shape, device)
+
+
+@native
+def ones_like(
+    a: Any, dtype: Any = None, order: str = "K", subok: bool = True, shape: Any = None, *, device: Any = None
+) -> Any:
+    """Return ones in the shape, dtype and layout of another array.
+
+    Examples
+    --------
+    >>> import numelt as np
+    >>> np.ones_like(np.array([1.5, 2.5]))
+    array([1., 1.])
+    """
+    return _like("ones_like", a, 1, dtype, order, subok, shape, device)
+
+
+@native
+def empty_like(
+    prototype: Any, /, dtype: Any = None, order: str = "K", subok: bool = True, shape: Any = None, *, device: Any = None
+) -> Any:
+    """Return an unset array in the shape, dtype and layout of another array.
+
+    Examples
+    --------
+    >>> import numelt as np
+    >>> np.empty_like(np.zeros((2, 3))).shape
+    (2, 3)
+    """
+    return _like("empty_like", prototype, None, dtype, order, subok, shape, device)
+
+
+@native
+def full_like(
+    a: Any,
+    fill_value: Any,
+    dtype: Any = None,
+    order: str = "K",
+    subok: bool = True,
+    shape: Any = None,
+    *,
+    device: Any = None,
+) -> Any:
+    """Return one value repeated in the shape, dtype and layout of another array.
+
+    Examples
+    --------
+    >>> import numelt as np
+    >>> np.full_like(np.array([1, 2]), 7)
+    array([7, 7])
+    """
+    array = operand(a)
+    kind = getattr(array, "dtype", None) if dtype is None else numpy.dtype(dtype)
+    value = fill_value if type(fill_value) is not _core.scalar else _core.realize(fill_value)
+    if kind is not None and kind.kind in "biufc" and (type(value) in _numbers or isinstance(value, numpy.generic)):
+        return _like("empty_like", a, _number(value, kind), kind, order, subok, shape, device)
+    return fall_back("full_like", a, fill_value, dtype=dtype, order=order, subok=subok, shape=shape, device=device)
+
+
+@native
+def array(
+    object: Any,
+    dtype: Any = None,
+    *,
+    copy: Any = True,
+    order: str = "K",
+    subok: bool = False,
+    ndmin: int = 0,
+    ndmax: int = 0,
+    like: Any = None,
+) -> Any:
+    """Make an array from nested sequences, numbers, or anything array-like.
+
+    Examples
+    --------
+    >>> import numelt as np
+    >>> np.array([[1, 2], [3, 4]], dtype=float)
+    array([[1., 2.],
+           [3., 4.]])
+    """
+    if like is None and ndmax == 0 and not (subok and _is_subclass(object)):
+        result = _core.asarray(object, dtype, copy=copy, order=order, ndmin=ndmin)
+        if result is not NotImplemented:
+            return result
+    limit = {"ndmax": ndmax} if ndmax else {}
+    return fall_back(
+        "array", object, dtype=dtype, copy=copy, order=order, subok=subok, ndmin=ndmin, like=like, **limit
+    )
+
+
+def _is_subclass(value: Any) -> bool:
+    kind = type(value)
+    return kind is not ndarray and kind is not numpy.ndarray and isinstance(value, numpy.ndarray)
+
+
+@native
+def asarray(
+    a: Any, dtype: Any = None, order: Any = None, *, device: Any = None, copy: Any = None, like: Any = None
+) -> Any:
+    """Return the argument as an array, without a copy where none is needed.
+
+    Examples
+    --------
+    >>> import numelt as np
+    >>> x = np.arange(3)
+    >>> np.asarray(x) is x
+    True
+    """
+    if dtype is None and order is None and copy is None and type(a) is ndarray:
+        return a
+    if like is None and device in (None, "cpu"):
+        result = _core.asarray(a, dtype, copy=copy, order=order)
+        if result is not NotImplemented:
+            return result
+    return fall_back("asarray", a, dtype=dtype, order=order, device=device, copy=copy, like=like)
+
+
+@native
+def asanyarray(
+    a: Any, dtype: Any = None, order: Any = None, *, device: Any = None, copy: Any = None, like: Any = None
+) -> Any:
+    """Return the argument as an array; subclasses of NumPy's array pass through.
+
+    Examples
+    --------
+    >>> import numelt as np
+    >>> np.asanyarray([1, 2])
+    array([1, 2])
+    """
+    if _is_subclass(a) or like is not None:
+        return fall_back("asanyarray", a, dtype=dtype, order=order, device=device, copy=copy, like=like)
+    return asarray(a, dtype, order, device=device, copy=copy)
+
+
+@native
+def ascontiguousarray(a: Any, dtype: Any = None, *, like: Any = None) -> Any:
+    """Return a C-contiguous array of at least one dimension.
+
+    Examples
+    --------
+    >>> import numelt as np
+    >>> np.ascontiguousarray(np.ones((2, 3)).T).flags.c_contiguous
+    True
+    """
+    if like is not None:
+        return fall_back("ascontiguousarray", a, dtype, like=like)
+    return array(a, dtype, copy=None, order="C", ndmin=1)
+
+
+@native
+def asfortranarray(a: Any, dtype: Any = None, *, like: Any = None) -> Any:
+    """Return an array in Fortran order.
+
+    Examples
+    --------
+    >>> import numelt as np
+    >>> np.asfortranarray(np.ones((2, 3))).flags.f_contiguous
+    True
+    """
+    if like is not None:
+        return fall_back("asfortranarray", a, dtype, like=like)
+    return array(a, dtype, copy=None, order="F", ndmin=1)
+
+
+@native
+def copy(a: Any, order: str = "K", subok: bool = False) -> Any:
+    """Return a copy of an array.
+
+    Examples
+    --------
+    >>> import numelt as np
+    >>> x = np.zeros(2)
+    >>> y = np.copy(x)
+    >>> y[0] = 1
+    >>> x
+    array([0., 0.])
+    """
+    return array(a, order=order, subok=subok, copy=True)
+
+
+def _plain_real(value: Any) -> Any:
+    """Return a Python int or float for a plain real number, else None."""
+    kind = type(value)
+    if kind is int or kind is float:
+        return value
+    if kind is _core.scalar:
+        value = _core.realize(value)
+        kind = type(value)
+    if kind is numpy.float64 or kind is numpy.int64:
+        return value.item()
+    return None
+
+
+@native
+def arange(*args: Any, dtype: Any = None, device: Any = None, like: Any = None, **named: Any) -> Any:
+    """Return evenly spaced values: ``arange(stop)``, ``arange(start, stop, step)``.
+
+    The length is ``ceil((stop - start) / step)`` in floating-point arithmetic.
+
+    Examples
+    --------
+    >>> import numelt as np
+    >>> np.arange(1, 2, 0.25)
+    array([1.  , 1.25, 1.5 , 1.75])
+    """
+    result = NotImplemented
+    if like is None and device in (None, "cpu") and not named and 1 <= len(args) <= 3:
+        result = _arange(args, dtype)
+    if result is NotImplemented:
+        return fall_back("arange", *args, dtype=dtype, device=device, like=like, **named)
+    return result
+
+
+def _arange(args: tuple[Any, ...], dtype: Any) -> Any:
+    values = [_plain_real(value) for value in args]
+    if None in values:
+        return NotImplemented
+    if len(values) == 1:
+        values.insert(0, 0)
+    start, stop = values[0], values[1]
+    step = values[2] if len(values) == 3 else 1
+    if dtype is None:
+        dtype = numpy.int64 if type(start) is type(stop) is type(step) is int else numpy.float64
+    kind = numpy.dtype(dtype)
+    if step == 0 or kind.kind not in "iuf":
+        return NotImplemented
+    length = _range_length(start, stop, step)
+    if length is None:
+        return NotImplemented
+    # NumPy stores start and start + step in the dtype and steps by their difference
+    with numpy.errstate(all="ignore"):
+        try:
+            first, second = kind.type(start), kind.type(start + step)
+        except OverflowError:
+            return NotImplemented
+        delta = second - first
+        if length > 1 and first + delta != second:
+            return NotImplemented
+    if kind.kind in "iu" and not _fits(first, delta, length, kind):
+        return NotImplemented
+    return _core.arange(first.item(), delta.item(), length, kind)
+
+
+def _range_length(start: Any, stop: Any, step: Any) -> int | None:
+    """Return NumPy's length of a range, None where it is not an ordinary number."""
+    try:
+        span = stop - start
+        count = span / step
+    except (OverflowError, ZeroDivisionError):
+        return None
+    if count == 0.0 and span != 0:
+        return 0 if numpy.signbit(count) else 1
+    if not -(2.0**62) < count < 2.0**62:
+        return None
+    return max(0, -int(-count // 1))
+
+
+def _fits(first: Any, delta: Any, length: int, kind: numpy.dtype[Any]) -> bool:
+    last = int(first) + int(delta) * max(length - 1, 0)
+    info = numpy.iinfo(kind)
+    return bool(info.min <= last <= info.max)
+
+
+@native
+def linspace(
+    start: Any,
+    stop: Any,
+    num: Any = 50,
+    endpoint: bool = True,
+    retstep: bool = False,
+    dtype: Any = None,
+    axis: int = 0,
+    *,
+    device: Any = None,
+) -> Any:
+    """Return `num` evenly spaced numbers from `start` to `stop`.
+
+    Examples
+    --------
+    >>> import numelt as np
+    >>> np.linspace(0, 1, 5)
+    array([0.  , 0.25, 0.5 , 0.75, 1.  ])
+    """
+    low, high = _plain_real(start), _plain_real(stop)
+    if low is None or high is None or axis != 0 or type(num) is not int or num < 0 or dtype not in (None, float):
+        return fall_back("linspace", start, stop, num, endpoint, retstep, dtype, axis, device=device)
+    with numpy.errstate(all="ignore"):
+        delta = float(numpy.subtract(high, low, dtype=numpy.float64))
+    sections = num - 1 if endpoint else num
+    result = _core.arange(0.0, 1.0, num, numpy.float64)
+    step: float = numpy.nan
+    if sections > 0:
+        step = delta / sections
+        # a step that underflows is applied in two parts, to keep what precision there is
+        result = result / sections * delta if step == 0 else result * step
+    else:
+        result = result * delta
+    result = result + float(low)
+    if endpoint and num > 1:
+        result[-1] = float(high)
+    return (result, numpy.float64(step)) if retstep else result
+
+
+@native
+def eye(
+    N: Any,  # noqa: N803 - NumPy's name
+    M: Any = None,  # noqa: N803
+    k: int = 0,
+    dtype: Any = float,
+    order: str = "C",
+    *,
+    device: Any = None,
+    like: Any = None,
+) -> Any:
+    """Return a matrix with ones on one diagonal and zeros elsewhere.
+
+    Examples
+    --------
+    >>> import numelt as np
+    >>> np.eye(2, 3, k=1)
+    array([[0., 1., 0.],
+           [0., 0., 1.]])
+    """
+    if like is None and type(N) is int and type(M) in (int, type(None)) and type(k) is int:
+        columns = N if M is None else M
+        result = _filled("zeros", (N, columns), 0, dtype, order, device, None)
+        length = min(N, columns - k) if k >= 0 else min(N + k, columns)
+        if length > 0 and type(result) is ndarray and result.dtype.kind in "biufc":
+            down, right = result.strides
+            offset = k * right if k >= 0 else -k * down
+            diagonal = _core.as_strided(result, (length,), (down + right,), offset)
+            diagonal[...] = 1
+            return result
+        if length <= 0:
+            return result
+    return fall_back("eye", N, M, k, dtype, order, device=device, like=like)
+
+
+@native
+def identity(n: Any, dtype: Any = None, *, like: Any = None) -> Any:
+    """Return a square matrix with ones on its diagonal.
+
+    Examples
+    --------
+    >>> import numelt as np
+    >>> np.identity(2)
+    array([[1., 0.],
+           [0., 1.]])
+    """
+    return eye(n, dtype=float if dtype is None else dtype, like=like)
+
+
+@native
+def tri(N: Any, M: Any = None, k: int = 0, dtype: Any = float, *, like: Any = None) -> Any:  # noqa: N803
+    """Return a matrix with ones on and below a diagonal.
+
+    Examples
+    --------
+    >>> import numelt as np
+    >>> np.tri(3, dtype=int)
+    array([[1, 0, 0],
+           [1, 1, 0],
+           [1, 1, 1]])
+    """
+    columns = N if M is None else M
+    if like is not None or not type(N) is type(columns) is type(k) is int or N < 0 or columns < 0:
+        return fall_back("tri", N, M, k, dtype, like=like)
+    return _lower(N, columns, k).astype(dtype, copy=False)
+
+
+def _lower(rows: int, columns: int, k: int) -> Any:
+    return arange(rows)[:, None] >= arange(-k, columns - k)[None, :]
+
+
+def _triangle(name: str, m: Any, k: int, lower: bool) -> Any:
+    array_ = operand(m)
+    if array_ is None or array_.ndim < 2 or type(k) is not int or array_.dtype.kind not in "biufc":
+        return fall_back(name, m, k)
+    mask = _lower(*array_.shape[-2:], k if lower else k - 1)
+    zero = _core.full((), 0, array_.dtype, "C")
+    ins = (mask, array_, zero) if lower else (mask, zero, array_)
+    result = _core.elementwise("where", ins) if zero is not NotImplemented else NotImplemented
+    return fall_back(name, m, k) if result is NotImplemented else result
+
+
+@native
+def tril(m: Any, k: int = 0) -> Any:
+    """Return a copy with the elements above a diagonal set to zero.
+
+    Examples
+    --------
+    >>> import numelt as np
+    >>> np.tril(np.ones((2, 2)))
+    array([[1., 0.],
+           [1., 1.]])
+    """
+    return _triangle("tril", m, k, lower=True)
+
+
+@native
+def triu(m: Any, k: int = 0) -> Any:
+    """Return a copy with the elements below a diagonal set to zero.
+
+    Examples
+    --------
+    >>> import numelt as np
+    >>> np.triu(np.ones((2, 2)))
+    array([[1., 1.],
+           [0., 1.]])
+    """
+    return _triangle("triu", m, k, lower=False)

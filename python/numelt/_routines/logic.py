@@ -1,0 +1,158 @@
+"""Logic functions: comparing arrays as a whole and element by element with a tolerance."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy
+
+from numelt import _core
+from numelt._dispatch import fall_back, native, operand
+
+__all__ = ["allclose", "array_equal", "array_equiv", "iscomplexobj", "isclose", "isrealobj", "isscalar"]
+
+
+def _close(a: Any, b: Any, rtol: Any, atol: Any, equal_nan: bool) -> Any:
+    """Compare natively when both are numeric, at least one is an array, and the tolerances are plain numbers."""
+    x, y = operand(a), operand(b)
+    if x is None or y is None or type(rtol) not in (int, float) or type(atol) not in (int, float):
+        return NotImplemented
+    if x.dtype.kind not in "biuf" or y.dtype.kind not in "biuf" or x.ndim + y.ndim == 0:
+        return NotImplemented
+    if y.dtype.kind != "f":
+        y = y.astype(numpy.result_type(y.dtype, 1.0))
+    elif type(b) is float:
+        y = b  # a Python float takes part in the array's precision
+    apply = _core.elementwise
+    difference = apply("absolute", (apply("subtract", (x, y)),))
+    size = apply("absolute", (y,)) if type(y) is not float else abs(y)
+    bound = apply("add", (atol, apply("multiply", (rtol, size))))
+    near = apply("logical_and", (apply("less_equal", (difference, bound)), apply("isfinite", (y,))))
+    result = apply("logical_or", (near, apply("equal", (x, y))))
+    if equal_nan:
+        result = apply("logical_or", (result, apply("logical_and", (apply("isnan", (x,)), apply("isnan", (y,))))))
+    return result
+
+
+@native
+def isclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: bool = False) -> Any:
+    """Tell where ``abs(a - b) <= atol + rtol * abs(b)``.
+
+    Examples
+    --------
+    >>> import numelt as np
+    >>> np.isclose(np.array([1.0, 2.0]), np.array([1.0, 2.1]))
+    array([ True, False])
+    """
+    with numpy.errstate(invalid="ignore"):
+        result = _close(a, b, rtol, atol, equal_nan)
+    if result is NotImplemented:
+        return fall_back("isclose", a, b, rtol, atol, equal_nan)
+    return result
+
+
+@native
+def allclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: bool = False) -> bool:
+    """Tell whether all elements agree within a tolerance.
+
+    Examples
+    --------
+    >>> import numelt as np
+    >>> np.allclose(np.ones(3), 1.0 + 1e-9)
+    True
+    """
+    with numpy.errstate(invalid="ignore"):
+        result = _close(a, b, rtol, atol, equal_nan)
+        if result is NotImplemented:
+            return bool(fall_back("allclose", a, b, rtol, atol, equal_nan))
+        return bool(_core.reduce("all", result))
+
+
+@native
+def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> bool:
+    """Tell whether two arrays have the same shape and elements.
+
+    Examples
+    --------
+    >>> import numelt as np
+    >>> np.array_equal([1, 2], np.array([1, 2]))
+    True
+    """
+    x, y = operand(a1), operand(a2)
+    if x is not None and y is not None and x.dtype.kind in "biufc" and y.dtype.kind in "biufc":
+        if x.shape != y.shape:
+            return False
+        same = _core.elementwise("equal", (x, y))
+        if equal_nan and same is not NotImplemented:
+            both = _core.elementwise("logical_and", (_core.elementwise("isnan", (x,)), _core.elementwise("isnan", (y,))))
+            same = _core.elementwise("logical_or", (same, both))
+        if same is not NotImplemented:
+            return bool(_core.reduce("all", same))
+    return bool(fall_back("array_equal", a1, a2, equal_nan))
+
+
+@native
+def array_equiv(a1: Any, a2: Any) -> bool:
+    """Tell whether two arrays are equal after broadcasting.
+
+    Examples
+    --------
+    >>> import numelt as np
+    >>> np.array_equiv([1, 1], np.array([[1, 1], [1, 1]]))
+    True
+    """
+    x, y = operand(a1), operand(a2)
+    if x is not None and y is not None and x.dtype.kind in "biufc" and y.dtype.kind in "biufc":
+        try:
+            numpy.broadcast_shapes(x.shape, y.shape)
+        except ValueError:
+            return False
+        same = _core.elementwise("equal", (x, y))
+        if same is not NotImplemented:
+            return bool(_core.reduce("all", same))
+    return bool(fall_back("array_equiv", a1, a2))
+
+
+def _dtype_of(value: Any) -> Any:
+    array = operand(value)
+    return None if array is None else array.dtype
+
+
+@native
+def iscomplexobj(x: Any) -> bool:
+    """Tell whether the argument has a complex dtype.
+
+    Examples
+    --------
+    >>> import numelt as np
+    >>> np.iscomplexobj(np.zeros(2))
+    False
+    """
+    dtype = _dtype_of(x)
+    return bool(numpy.iscomplexobj(x)) if dtype is None else dtype.kind == "c"
+
+
+@native
+def isrealobj(x: Any) -> bool:
+    """Tell whether the argument has no complex dtype.
+
+    Examples
+    --------
+    >>> import numelt as np
+    >>> np.isrealobj(np.zeros(2))
+    True
+    """
+    return not iscomplexobj(x)
+
+
+@native
+def isscalar(element: Any) -> bool:
+    """Tell whether the argument is a scalar rather than an array.
+
+    Examples
+    --------
+    >>> import numelt as np
+    >>> np.isscalar(np.sum([1.0, 2.0])), np.isscalar(np.ones(1))
+    (True, False)
+    """
+    return type(element) is _core.scalar or bool(numpy.isscalar(element))

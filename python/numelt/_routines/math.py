@@ -1,0 +1,220 @@
+"""Mathematical functions that are not ufuncs: rounding, clipping, differences, complex parts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy
+
+from numelt import _core
+from numelt._dispatch import NO_VALUE, fall_back, native, ndarray, normalize_axis, operand, reject
+
+__all__ = ["angle", "around", "clip", "diff", "fix", "imag", "real", "round"]
+
+_bounds = (int, float)
+
+
+def _clip_bound(bound: Any, array: Any) -> bool:
+    """Can `bound` be compared with the array without changing its dtype?"""
+    kind = type(bound)
+    if kind is int:
+        return array.dtype.kind in "iuf"
+    if kind is float:
+        return array.dtype.kind == "f"
+    return kind in (ndarray, _core.scalar) and bound.dtype == array.dtype
+
+
+def _fits_dtype(bound: Any, array: Any) -> bool:
+    if type(bound) is not int or array.dtype.kind == "f":
+        return True
+    info = numpy.iinfo(array.dtype)
+    return bool(info.min <= bound <= info.max)
+
+
+def _clip(array: Any, low: Any, high: Any, out: Any) -> Any:
+    if array.dtype.kind not in "iuf" or (out is not None and type(out) is not ndarray):
+        return NotImplemented
+    for bound in (low, high):
+        if bound is not None and not (_clip_bound(bound, array) and _fits_dtype(bound, array)):
+            return NotImplemented
+    if low is None and high is None:
+        return NotImplemented
+    result = array
+    if low is not None:
+        result = _core.elementwise("maximum", (result, low), None if high is not None else out)
+    if high is not None and result is not NotImplemented:
+        result = _core.elementwise("minimum", (result, high), out)
+    return result
+
+
+@native
+def clip(
+    a: Any,
+    a_min: Any = NO_VALUE,
+    a_max: Any = NO_VALUE,
+    out: Any = None,
+    *,
+    min: Any = NO_VALUE,
+    max: Any = NO_VALUE,
+    **kwargs: Any,
+) -> Any:
+    """Limit the elements to an interval.
+
+    Examples
+    --------
+    >>> import numelt as np
+    >>> np.clip(np.arange(5), 1, 3)
+    array([1, 1, 2, 3, 3])
+    """
+    positional = a_min is not NO_VALUE or a_max is not NO_VALUE
+    keyword = min is not NO_VALUE or max is not NO_VALUE
+    if not kwargs and positional != keyword:
+        low, high = (a_min, a_max) if positional else (min, max)
+        array = operand(a)
+        # positional bounds come in pairs
+        if array is not None and (keyword or (low is not NO_VALUE and high is not NO_VALUE)):
+            result = _clip(array, _absent(low), _absent(high), out)
+            if result is not NotImplemented:
+                return result
+    return fall_back("clip", a, a_min=a_min, a_max=a_max, out=out, min=min, max=max, **kwargs)
+
+
+def _absent(bound: Any) -> Any:
+    return None if bound is NO_VALUE else bound
+
+
+def _round(array: Any, decimals: Any, out: Any) -> Any:
+    """Scale, round to even, scale back: what NumPy does for real floating-point data."""
+    if type(decimals) is not int or (out is not None and type(out) is not ndarray):
+        return NotImplemented
+    if array.dtype.kind != "f" or abs(decimals) > 22:
+        return NotImplemented
+    if decimals == 0:
+        return _core.elementwise("rint", (array,), out)
+    scale = 10.0 ** abs(decimals)
+    first, last = ("multiply", "divide") if decimals > 0 else ("divide", "multiply")
+    result = _core.elementwise(first, (array, scale))
+    if result is NotImplemented:
+        return result
+    return _core.elementwise(last, (_core.elementwise("rint", (result,)), scale), out)
+
+
+@native
+def round(a: Any, decimals: Any = 0, out: Any = None) -> Any:
+    """Round to a number of decimals, halves to even.
+
+    Examples
+    --------
+    >>> import numelt as np
+    >>> np.round([0.5, 1.5, 2.345])
+    array([0., 2., 2.])
+    """
+    array = operand(a)
+    result = NotImplemented if array is None else _round(array, decimals, out)
+    return fall_back("round", a, decimals, out) if result is NotImplemented else result
+
+
+@native
+def around(a: Any, decimals: Any = 0, out: Any = None) -> Any:
+    """Round to a number of decimals; another name of `round`.
+
+    Examples
+    --------
+    >>> import numelt as np
+    >>> np.around(np.array([2.5, 3.5]))
+    array([2., 4.])
+    """
+    return round(a, decimals, out)
+
+
+@native
+def fix(x: Any, out: Any = None) -> Any:
+    """Round towards zero.
+
+    Examples
+    --------
+    >>> import numelt as np
+    >>> np.fix(np.array([-1.5, 1.5]))
+    array([-1.,  1.])
+    """
+    array = operand(x)
+    if array is not None and array.dtype.kind == "f" and (out is None or type(out) is ndarray):
+        result = _core.elementwise("trunc", (array,), out)
+        if result is not NotImplemented:
+            return result
+    return fall_back("fix", x, out)
+
+
+@native
+def real(val: Any) -> Any:
+    """Return the real part; of an array it is a view.
+
+    Examples
+    --------
+    >>> import numelt as np
+    >>> np.real(np.array([1 + 2j]))
+    array([1.])
+    """
+    if type(val) is ndarray:
+        return val.real
+    return fall_back("real", val)
+
+
+@native
+def imag(val: Any) -> Any:
+    """Return the imaginary part; of a complex array it is a view.
+
+    Examples
+    --------
+    >>> import numelt as np
+    >>> np.imag(np.array([1 + 2j]))
+    array([2.])
+    """
+    if type(val) is ndarray:
+        return val.imag
+    return fall_back("imag", val)
+
+
+@native
+def angle(z: Any, deg: bool = False) -> Any:
+    """Return the angle of complex numbers, in radians or degrees.
+
+    Examples
+    --------
+    >>> import numelt as np
+    >>> np.angle(np.array([1.0, 1.0j]), deg=True)
+    array([ 0., 90.])
+    """
+    array = operand(z)
+    if array is not None and array.dtype.kind == "c" and array.ndim:
+        result = _core.elementwise("arctan2", (array.imag, array.real))
+        if result is not NotImplemented:
+            return result * (180 / numpy.pi) if deg else result
+    return fall_back("angle", z, deg)
+
+
+@native
+def diff(a: Any, n: Any = 1, axis: Any = -1, prepend: Any = NO_VALUE, append: Any = NO_VALUE) -> Any:
+    """Return the differences of neighbours along an axis, `n` times over.
+
+    Examples
+    --------
+    >>> import numelt as np
+    >>> np.diff([1, 4, 9])
+    array([3, 5])
+    """
+    array = operand(a)
+    simple = prepend is NO_VALUE and append is NO_VALUE and type(n) is int and n >= 0
+    if array is None or not simple or array.dtype.kind not in "biufc":
+        return fall_back("diff", a, n, axis, prepend=prepend, append=append)
+    if array.ndim == 0:
+        return reject("diff", a, n, axis)
+    if n == 0:
+        return a
+    axis = normalize_axis(axis, array.ndim)
+    later = (slice(None),) * axis + (slice(1, None),)
+    earlier = (slice(None),) * axis + (slice(None, -1),)
+    op = "not_equal" if array.dtype.kind == "b" else "subtract"
+    for _ in range(n):
+        array = _core.elementwise(op, (array[later], array[earlier]))
+    return array

@@ -1,0 +1,96 @@
+"""Sorting, searching and counting; sorting itself runs in NumPy."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy
+
+from numelt import _core
+from numelt._dispatch import NO_VALUE, fall_back, native, ndarray, operand
+
+__all__ = ["argmax", "argmin", "count_nonzero", "where"]
+
+
+def _argument(op: str, a: Any, axis: Any, out: Any, keepdims: Any) -> Any:
+    array = operand(a)
+    if array is not None and out is None:
+        keep = keepdims is not NO_VALUE and bool(keepdims)
+        result = _core.reduce(op, array, axis, keep)
+        if result is not NotImplemented:
+            return result
+    return fall_back(op, a, axis, out, keepdims=keepdims)
+
+
+@native
+def argmax(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = NO_VALUE) -> Any:
+    """Position of the first largest element along an axis.
+
+    Examples
+    --------
+    >>> import numelt as np
+    >>> np.argmax([[1, 5], [7, 2]], axis=1)
+    array([1, 0])
+    """
+    return _argument("argmax", a, axis, out, keepdims)
+
+
+@native
+def argmin(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = NO_VALUE) -> Any:
+    """Position of the first smallest element along an axis.
+
+    Examples
+    --------
+    >>> import numelt as np
+    >>> np.argmin([[1, 5], [7, 2]], axis=1)
+    array([0, 1])
+    """
+    return _argument("argmin", a, axis, out, keepdims)
+
+
+@native
+def count_nonzero(a: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
+    """Count the elements that are not zero.
+
+    Examples
+    --------
+    >>> import numelt as np
+    >>> int(np.count_nonzero([0, 3, 4]))
+    2
+    """
+    array = operand(a)
+    if array is not None and array.dtype.kind in "biufc":
+        truth = array if array.dtype.kind == "b" else _core.elementwise("not_equal", (array, 0))
+        if truth is not NotImplemented:
+            result = _core.reduce("sum", truth, axis, keepdims, numpy.intp)
+            if result is not NotImplemented:
+                return result
+    return fall_back("count_nonzero", a, axis, keepdims=keepdims)
+
+
+def _choice(value: Any) -> Any:
+    """Python numbers stay themselves, so that they do not widen the other choice."""
+    if type(value) in (bool, int, float, complex) or isinstance(value, (_core.scalar, numpy.generic)):
+        return value
+    return operand(value)
+
+
+@native
+def where(*args: Any) -> Any:
+    """Choose elements of one array or another by a condition; with the condition alone, find where it holds.
+
+    Examples
+    --------
+    >>> import numelt as np
+    >>> x = np.arange(4)
+    >>> np.where(x < 2, x, -1)
+    array([ 0,  1, -1, -1])
+    """
+    if len(args) == 3:
+        condition, x, y = operand(args[0]), _choice(args[1]), _choice(args[2])
+        if condition is not None and x is not None and y is not None:
+            result = _core.elementwise("where", (condition, x, y))
+            if result is not NotImplemented:
+                # unlike a ufunc, `where` gives an array for scalar operands too
+                return result if type(result) is ndarray else _core.asarray(result)
+    return fall_back("where", *args)

@@ -1,0 +1,423 @@
+"""Statistics and other reductions: sums, extremes, means, running sums.
+
+Full reductions give deferred scalars, so that several of them over one array can share a pass.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy
+
+from numelt import _core
+from numelt._dispatch import NO_VALUE, fall_back, native, ndarray, normalize_axes, operand
+
+__all__ = [
+    "all", "amax", "amin", "any", "average", "cumprod", "cumsum", "max", "mean", "min", "prod", "ptp", "std", "sum",
+    "var",
+]  # fmt: skip
+
+# f32 holds every integer up to here, so dividing in f32 gives the bits of dividing in f64 and rounding
+_EXACT_IN_F32 = 1 << 24
+
+
+def _keep(keepdims: Any) -> bool:
+    return keepdims is not NO_VALUE and bool(keepdims)
+
+
+def _reduce(op: str, a: Any, axis: Any, dtype: Any, out: Any, keepdims: Any, initial: Any, where: Any) -> Any:
+    """Reduce natively, or return NotImplemented."""
+    if initial is not NO_VALUE or not (where is NO_VALUE or where is True):
+        return NotImplemented
+    if out is not None and type(out) is not ndarray:
+        return NotImplemented
+    array = operand(a)
+    if array is None:
+        return NotImplemented
+    return _core.reduce(op, array, axis, _keep(keepdims), dtype, out)
+
+
+@native
+def sum(
+    a: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    out: Any = None,
+    keepdims: Any = NO_VALUE,
+    initial: Any = NO_VALUE,
+    where: Any = NO_VALUE,
+) -> Any:
+    """Sum of the elements over axes, in NumPy's pairwise order.
+
+    Examples
+    --------
+    >>> import numelt as np
+    >>> np.sum([[1, 2], [3, 4]], axis=0)
+    array([4, 6])
+    """
+    result = _reduce("sum", a, axis, dtype, out, keepdims, initial, where)
+    if result is NotImplemented:
+        return fall_back("sum", a, axis, dtype, out, keepdims=keepdims, initial=initial, where=where)
+    return result
+
+
+@native
+def prod(
+    a: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    out: Any = None,
+    keepdims: Any = NO_VALUE,
+    initial: Any = NO_VALUE,
+    where: Any = NO_VALUE,
+) -> Any:
+    """Product of the elements over axes.
+
+    Examples
+    --------
+    >>> import numelt as np
+    >>> int(np.prod([1, 2, 3]))
+    6
+    """
+    result = _reduce("prod", a, axis, dtype, out, keepdims, initial, where)
+    if result is NotImplemented:
+        return fall_back("prod", a, axis, dtype, out, keepdims=keepdims, initial=initial, where=where)
+    return result
+
+
+def _extreme(op: str, name: str, a: Any, axis: Any, out: Any, keepdims: Any, initial: Any, where: Any) -> Any:
+    result = _reduce(op, a, axis, None, out, keepdims, initial, where)
+    if result is NotImplemented:
+        return fall_back(name, a, axis, out, keepdims=keepdims, initial=initial, where=where)
+    return result
+
+
+@native
+def max(
+    a: Any,
+    axis: Any = None,
+    out: Any = None,
+    keepdims: Any = NO_VALUE,
+    initial: Any = NO_VALUE,
+    where: Any = NO_VALUE,
+) -> Any:
+    """Largest element over axes; a NaN wins.
+
+    Examples
+    --------
+    >>> import numelt as np
+    >>> np.max([[1, 5], [3, 4]], axis=1)
+    array([5, 4])
+    """
+    return _extreme("max", "max", a, axis, out, keepdims, initial, where)
+
+
+@native
+def min(
+    a: Any,
+    axis: Any = None,
+    out: Any = None,
+    keepdims: Any = NO_VALUE,
+    initial: Any = NO_VALUE,
+    where: Any = NO_VALUE,
+) -> Any:
+    """Smallest element over axes; a NaN wins.
+
+    Examples
+    --------
+    >>> import numelt as np
+    >>> np.min([[1, 5], [3, 4]], axis=1)
+    array([1, 3])
+    """
+    return _extreme("min", "min", a, axis, out, keepdims, initial, where)
+
+
+@native
+def amax(
+    a: Any,
+    axis: Any = None,
+    out: Any = None,
+    keepdims: Any = NO_VALUE,
+    initial: Any = NO_VALUE,
+    where: Any = NO_VALUE,
+) -> Any:
+    """Largest element over axes; another name of `max`.
+
+    Examples
+    --------
+    >>> import numelt as np
+    >>> float(np.amax([1.0, 2.0]))
+    2.0
+    """
+    return _extreme("max", "amax", a, axis, out, keepdims, initial, where)
+
+
+@native
+def amin(
+    a: Any,
+    axis: Any = None,
+    out: Any = None,
+    keepdims: Any = NO_VALUE,
+    initial: Any = NO_VALUE,
+    where: Any = NO_VALUE,
+) -> Any:
+    """Smallest element over axes; another name of `min`.
+
+    Examples
+    --------
+    >>> import numelt as np
+    >>> float(np.amin([1.0, 2.0]))
+    1.0
+    """
+    return _extreme("min", "amin", a, axis, out, keepdims, initial, where)
+
+
+@native
+def ptp(a: Any, axis: Any = None, out: Any = None, keepdims: Any = NO_VALUE) -> Any:
+    """Range of the elements over axes: the largest minus the smallest.
+
+    Examples
+    --------
+    >>> import numelt as np
+    >>> float(np.ptp([1.0, 4.0]))
+    3.0
+    """
+    if out is None:
+        array = operand(a)
+        if array is not None and array.dtype.kind in "iufc":
+            high = _core.reduce("max", array, axis, _keep(keepdims))
+            low = _core.reduce("min", array, axis, _keep(keepdims))
+            if high is not NotImplemented and low is not NotImplemented:
+                return high - low
+    return fall_back("ptp", a, axis, out, keepdims=keepdims)
+
+
+@native
+def any(a: Any, axis: Any = None, out: Any = None, keepdims: Any = NO_VALUE, *, where: Any = NO_VALUE) -> Any:
+    """Tell whether any element over axes is true.
+
+    Examples
+    --------
+    >>> import numelt as np
+    >>> bool(np.any([0, 1]))
+    True
+    """
+    result = _reduce("any", a, axis, None, out, keepdims, NO_VALUE, where)
+    if result is NotImplemented:
+        return fall_back("any", a, axis, out, keepdims=keepdims, where=where)
+    return result
+
+
+@native
+def all(a: Any, axis: Any = None, out: Any = None, keepdims: Any = NO_VALUE, *, where: Any = NO_VALUE) -> Any:
+    """Tell whether all elements over axes are true.
+
+    Examples
+    --------
+    >>> import numelt as np
+    >>> bool(np.all([0, 1]))
+    False
+    """
+    result = _reduce("all", a, axis, None, out, keepdims, NO_VALUE, where)
+    if result is NotImplemented:
+        return fall_back("all", a, axis, out, keepdims=keepdims, where=where)
+    return result
+
+
+def _count(array: Any, axis: Any) -> int:
+    """Return how many elements a reduction over `axis` folds into one."""
+    if axis is None:
+        return int(array.size)
+    count = 1
+    for position in normalize_axes(axis, array.ndim):
+        count *= array.shape[position]
+    return count
+
+
+def _divide_by_count(total: Any, count: Any, dtype: numpy.dtype[Any]) -> Any:
+    """Divide a sum by a count as NumPy does: in double precision, then rounded to the sum's dtype."""
+    if dtype == numpy.float64 or dtype == numpy.complex128 or (type(count) is int and count <= _EXACT_IN_F32):
+        return total / count
+    return NotImplemented
+
+
+def _mean(array: Any, axis: Any, keepdims: bool, dtype: Any) -> Any:
+    kind = array.dtype if dtype is None else numpy.dtype(dtype)
+    if dtype is None and kind.kind in "biu":
+        kind = numpy.dtype(numpy.float64)
+    # complex64 divides by the count in complex128, which a float32 divide does not reproduce
+    if kind.kind not in "fc" or kind.itemsize < 4 or kind == numpy.complex64 or array.size == 0:
+        return NotImplemented
+    total = _core.reduce("sum", array, axis, keepdims, kind)
+    return total if total is NotImplemented else _divide_by_count(total, _count(array, axis), kind)
+
+
+@native
+def mean(
+    a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = NO_VALUE, *, where: Any = NO_VALUE
+) -> Any:
+    """Arithmetic mean over axes; integers are averaged in float64.
+
+    Examples
+    --------
+    >>> import numelt as np
+    >>> np.mean([[1, 2], [3, 4]], axis=1)
+    array([1.5, 3.5])
+    """
+    if out is None and (where is NO_VALUE or where is True):
+        array = operand(a)
+        if array is not None:
+            result = _mean(array, axis, _keep(keepdims), dtype)
+            if result is not NotImplemented:
+                return result
+    return fall_back("mean", a, axis, dtype, out, keepdims=keepdims, where=where)
+
+
+def _variance(array: Any, axis: Any, ddof: Any, keepdims: bool) -> Any:
+    """Two passes, as NumPy: the mean, then the mean of squared deviations from it."""
+    kind = array.dtype
+    if kind.kind not in "iuf" or kind.itemsize < 4 and kind.kind == "f":
+        return NotImplemented
+    if kind.kind in "iu":
+        kind = numpy.dtype(numpy.float64)
+    count = _count(array, axis)
+    if type(ddof) not in (int, float) or ddof >= count:
+        return NotImplemented
+    center = _mean(array, axis, True, None)
+    if center is NotImplemented:
+        return NotImplemented
+    deviation = array - center
+    total = _core.reduce("sum", deviation * deviation, axis, keepdims, kind)
+    return total if total is NotImplemented else _divide_by_count(total, count - ddof, kind)
+
+
+def _simple_spread(dtype: Any, out: Any, where: Any, mean: Any, correction: Any) -> bool:
+    return (
+        dtype is None
+        and out is None
+        and (where is NO_VALUE or where is True)
+        and mean is NO_VALUE
+        and correction is NO_VALUE
+    )
+
+
+@native
+def var(
+    a: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    out: Any = None,
+    ddof: Any = 0,
+    keepdims: Any = NO_VALUE,
+    *,
+    where: Any = NO_VALUE,
+    mean: Any = NO_VALUE,
+    correction: Any = NO_VALUE,
+) -> Any:
+    """Variance over axes: the mean squared deviation, with ``n - ddof`` as the divisor.
+
+    Examples
+    --------
+    >>> import numelt as np
+    >>> float(np.var([1.0, 2.0, 3.0, 4.0]))
+    1.25
+    """
+    if _simple_spread(dtype, out, where, mean, correction):
+        array = operand(a)
+        if array is not None:
+            result = _variance(array, axis, ddof, _keep(keepdims))
+            if result is not NotImplemented:
+                return result
+    return fall_back(
+        "var", a, axis, dtype, out, ddof, keepdims=keepdims, where=where, mean=mean, correction=correction
+    )
+
+
+@native
+def std(
+    a: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    out: Any = None,
+    ddof: Any = 0,
+    keepdims: Any = NO_VALUE,
+    *,
+    where: Any = NO_VALUE,
+    mean: Any = NO_VALUE,
+    correction: Any = NO_VALUE,
+) -> Any:
+    """Standard deviation over axes: the square root of the variance.
+
+    Examples
+    --------
+    >>> import numelt as np
+    >>> float(np.std([1.0, 3.0]))
+    1.0
+    """
+    if _simple_spread(dtype, out, where, mean, correction):
+        array = operand(a)
+        if array is not None:
+            result = _variance(array, axis, ddof, _keep(keepdims))
+            if result is not NotImplemented:
+                result = _core.elementwise("sqrt", (result,))
+            if result is not NotImplemented:
+                return result
+    return fall_back(
+        "std", a, axis, dtype, out, ddof, keepdims=keepdims, where=where, mean=mean, correction=correction
+    )
+
+
+@native
+def average(
+    a: Any, axis: Any = None, weights: Any = None, returned: bool = False, *, keepdims: Any = NO_VALUE
+) -> Any:
+    """Weighted mean over axes.
+
+    Examples
+    --------
+    >>> import numelt as np
+    >>> float(np.average([1.0, 2.0], weights=[3, 1]))
+    1.25
+    """
+    array = operand(a)
+    if array is not None and weights is None and not returned:
+        return mean(array, axis, keepdims=keepdims)
+    return fall_back("average", a, axis, weights, returned, keepdims=keepdims)
+
+
+def _scan(op: str, name: str, a: Any, axis: Any, dtype: Any, out: Any) -> Any:
+    array = operand(a)
+    if array is not None and (out is None or type(out) is ndarray):
+        flat = array.ravel() if axis is None else array
+        result = _core.scan(op, flat, 0 if axis is None else axis, dtype, out)
+        if result is not NotImplemented:
+            return result
+    return fall_back(name, a, axis, dtype, out)
+
+
+@native
+def cumsum(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
+    """Running sum along an axis, or over the flattened array.
+
+    Examples
+    --------
+    >>> import numelt as np
+    >>> np.cumsum([1, 2, 3])
+    array([1, 3, 6])
+    """
+    return _scan("cumsum", "cumsum", a, axis, dtype, out)
+
+
+@native
+def cumprod(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
+    """Running product along an axis, or over the flattened array.
+
+    Examples
+    --------
+    >>> import numelt as np
+    >>> np.cumprod([1, 2, 3])
+    array([1, 2, 6])
+    """
+    return _scan("cumprod", "cumprod", a, axis, dtype, out)
+
+
