@@ -12,7 +12,7 @@ use crate::engine::Engine;
 use crate::exec::ReadyPlan;
 use crate::stats::{FlushReport, Reason, Stats};
 use numelt_ir::{Axes, DType, Error, Op, Program, Result};
-use numelt_opt::{Options, Step};
+use numelt_opt::{Explanation, Options, Step};
 use std::any::Any;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
@@ -174,6 +174,16 @@ impl Runtime {
         Ok(Export::new(base.clone(), self.read(base)?))
     }
 
+    /// What would be run now: bytecode, passes, partition, kernels.
+    ///
+    /// # Errors
+    /// The planner's.
+    pub fn explain(&self) -> Result<Explanation> {
+        let mut state = self.lock();
+        state.batch.settle();
+        numelt_opt::explain(&state.batch.program, &state.options())
+    }
+
     /// The pending program, with its bases as they are now.
     pub fn pending_program(&self) -> Program {
         let mut state = self.lock();
@@ -311,7 +321,7 @@ fn report(reason: Reason, plan: &ReadyPlan, cache_hit: bool, start: Instant) -> 
     let mut calls = Vec::new();
     for step in &plan.plan.steps {
         match step {
-            Step::Kernel(step) => kernels.push(format!("{:?}", step.kernel)),
+            Step::Kernel(step) => kernels.push(step.kernel.to_string()),
             Step::Call(at) => calls.push(plan.plan.program.instrs[*at].op.name().to_string()),
         }
     }

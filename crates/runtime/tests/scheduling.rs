@@ -129,5 +129,5 @@ fn inspectors_see_each_flush() {
     assert_eq!(reports.len(), 1);
     assert_eq!((reports[0].instructions, reports[0].kernels.len(), reports[0].tiers[0]), (1, 1, "null"));
     assert_eq!(reports[0].buffers, [80]);
-    assert!(reports[0].kernels[0].to_lowercase().contains("add"), "{}", reports[0].kernels[0]);
+    assert!(reports[0].kernels[0].contains("add"), "{}", reports[0].kernels[0]);
 }
