@@ -115,11 +115,11 @@ def fits(ty, suffix, deg):
     emit("COS" + suffix, "(cos(r) - 1 + z/2) / z^2, z = r^2 < 0.62.", ty,
          series(lambda z: (mp.cos(mp.sqrt(z)) - 1 + z / 2) / z**2, one / 24, 0),
          lambda z: z**2 + mp.mpf(2) ** -60, 0, "0.62", deg["cos"])
-    split = mp.mpf("0.875")
-    emit("ERF_SMALL" + suffix, "erf(x)/x - 1, z = x^2 < 0.766.", ty,
+    split = mp.mpf("0.84375")
+    emit("ERF_SMALL" + suffix, "erf(x)/x - 1, z = x^2 < 0.712.", ty,
          series(lambda z: mp.erf(mp.sqrt(z)) / mp.sqrt(z) - 1, 2 / mp.sqrt(mp.pi) - 1, 0),
          lambda z: one, 0, split**2, deg["erf_small"])
-    emit("ERF_LARGE" + suffix, "log(erfc(u + 0.875)), 0 <= u <= 5.125.", ty,
+    emit("ERF_LARGE" + suffix, "log(erfc(u + 0.84375)), u >= 0.", ty,
          lambda u: mp.log(mp.erfc(u + split)), lambda u: mp.erfc(u + split),
          0, deg["erf_end"] - split, deg["erf_large"])
 
@@ -189,6 +189,6 @@ print("//!")
 print("//! Written by `scripts/coefficients.py`; change that, not this. Only constants live here.")
 print("#![allow(clippy::unreadable_literal, clippy::approx_constant)]\n")
 fits("f64", "", dict(exp=10, log=6, sin=5, cos=5, erf_small=11, erf_large=18, erf_end=mp.mpf(6)))
-fits("f32", "_F32", dict(exp=4, log=2, sin=2, cos=2, erf_small=5, erf_large=6, erf_end=mp.mpf(4)))
+fits("f32", "_F32", dict(exp=4, log=2, sin=2, cos=2, erf_small=6, erf_large=6, erf_end=mp.mpf(4)))
 f64_only()
 constants()

@@ -5,7 +5,7 @@
 //! that counts.
 
 use crate::coeffs::{EXP, INV_LN2, LN2, LN2_ERR, LN2_HI, LN2_LO, SINH};
-use crate::vector::{F64s, divide, fast_two_sum, poly, two_sum};
+use crate::vector::{F64s, divide, fast_two_sum, poly, two_prod, two_sum};
 
 /// x = k ln 2 + r + rl.
 #[inline(always)]
@@ -29,13 +29,7 @@ fn exp_reduced<V: F64s>(r: V, rl: V) -> (V, V) {
 /// e^x.
 #[inline(always)]
 pub(crate) fn exp<V: F64s>(x: V) -> V {
-    let x = V::of(-760.0).max(V::of(720.0).min(x));
-    let k = (x * V::of(INV_LN2)).round();
-    let r = (-k).fma(V::of(LN2_LO), (-k).fma(V::of(LN2_HI), x));
-    let one = V::of(1.0);
-    let hi = one + r;
-    let lo = (r * r).fma(poly(r, EXP), (one - hi) + r);
-    (hi + lo).ldexp(k)
+    exp_within(V::of(-760.0).max(V::of(720.0).min(x)))
 }
 
 /// e^(h + l), for |l| at most about an ULP of h.
@@ -48,12 +42,15 @@ pub(crate) fn exp_pair<V: F64s>(h: V, l: V) -> V {
     (hi + lo).ldexp(k)
 }
 
-/// e^x to a plain rounding or two, for -700 < x < 700.
+/// e^x for |x| < 1000.
 #[inline(always)]
-pub(crate) fn exp_quick<V: F64s>(x: V) -> V {
+pub(crate) fn exp_within<V: F64s>(x: V) -> V {
     let k = (x * V::of(INV_LN2)).round();
     let r = (-k).fma(V::of(LN2_LO), (-k).fma(V::of(LN2_HI), x));
-    ((r * r).fma(poly(r, EXP), r) + V::of(1.0)).ldexp(k)
+    let one = V::of(1.0);
+    let hi = one + r;
+    let lo = (r * r).fma(poly(r, EXP), (one - hi) + r);
+    (hi + lo).ldexp(k)
 }
 
 /// 2^x.
@@ -68,11 +65,16 @@ pub(crate) fn exp2<V: F64s>(x: V) -> V {
     (hi + lo).ldexp(k)
 }
 
-/// e^x - 1 as a normalised pair, scaled by 2^-s where `scale` is 2^(k-s).
+/// e^x - 1 as a normalised pair, for `scale` 2^k; or half of it, for 2^(k-1) and `one` 1/2.
 #[inline(always)]
 fn expm1_pair<V: F64s>(r: V, rl: V, scale: V, one: V) -> (V, V) {
     let (a, b) = fast_two_sum(scale - one, r * scale);
-    let low = (r * r).fma(poly(r, EXP), rl);
+    // r^2 / 2 is kept exact: its rounding would show where 2^k - 1 and 2^k r cancel
+    let (u, ue) = two_prod(r, r);
+    let [_, rest @ ..] = EXP;
+    let half = V::of(0.5);
+    let rl = rl.fma(r, rl);
+    let low = half.fma(u, (u * r).fma(poly(r, rest), half.fma(ue, rl)));
     fast_two_sum(a, scale.fma(low, b))
 }
 

@@ -8,13 +8,17 @@ use crate::coeffs::{ASIN, ATAN, FRAC_PI_2, FRAC_PI_2_LO, FRAC_PI_4, FRAC_PI_4_LO
 use crate::vector::{F64s, divide, fast_two_sum, poly, two_sum};
 
 const TAN_PI_8: f64 = 0.414213562373095;
+/// 2^500 and 2^990.
+const TWO_500: f64 = f64::from_bits(0x5f30_0000_0000_0000);
+const TWO_990: f64 = f64::from_bits(0x7dd0_0000_0000_0000);
 const TAN_3PI_8: f64 = 2.414213562373095;
 
 /// arctan(t + tl) - t for |t| <= tan(pi/8).
 #[inline(always)]
 fn arctan_rest<V: F64s>(t: V, tl: V) -> V {
     let z = t * t;
-    (t * z).fma(poly(z, ATAN), tl)
+    // d arctan = dt / (1 + t^2)
+    (t * z).fma(poly(z, ATAN), (-z).fma(tl, tl))
 }
 
 /// Inverse tangent.
@@ -46,10 +50,11 @@ fn balanced<V: F64s>(big: V, small: V) -> (V, V) {
     let endless = V::eq(big, inf);
     let small = V::select(endless, V::select(V::eq(small, inf), one, V::of(0.0)), small);
     let big = V::select(V::either(endless, V::eq(big, V::of(0.0))), one, big);
-    let down = V::lt(V::of(2.0f64.powi(900)), big);
-    let up = V::lt(big, V::of(2.0f64.powi(-800)));
-    let factor = V::select(up, V::of(2.0f64.powi(200)), one);
-    let factor = V::select(down, V::of(2.0f64.powi(-200)), factor);
+    // high up, so that no residual of the division is subnormal
+    let low = V::lt(big, V::of(TWO_500));
+    let top = V::lt(V::of(TWO_990), big);
+    let factor = V::select(low, V::of(TWO_500), one);
+    let factor = V::select(top, V::of(1.0 / 1073741824.0), factor);
     (big * factor, small * factor)
 }
 
@@ -89,7 +94,8 @@ fn arcsin_parts<V: F64s>(ax: V, small: V::Mask) -> (V, V) {
     let z = V::select(small, ax * ax, w);
     let s = V::select(small, ax, s);
     let sl = V::select(small, V::of(0.0), sl);
-    (s, (s * z).fma(poly(z, ASIN), sl))
+    // d arcsin = ds / sqrt(1 - s^2)
+    (s, (s * z).fma(poly(z, ASIN), (half * z).fma(sl, sl)))
 }
 
 /// Inverse sine.

@@ -42,6 +42,18 @@ fn log_rest<V: F64s>(f: V) -> V {
     s.fma(z.fma(poly(z, LOG), half_square), -half_square)
 }
 
+/// log(1 + f) = g + t as [`log_rest`], but with f^2 / 2 exact: for the functions that
+/// round again after it.
+#[inline(always)]
+fn log_parts<V: F64s>(f: V) -> (V, V) {
+    let s = f / (V::of(2.0) + f);
+    let z = s * s;
+    let half = V::of(0.5) * f;
+    let (h, he) = two_prod(half, f);
+    let (g, ge) = fast_two_sum(f, -h);
+    (g, ge + s.fma(z.fma(poly(z, LOG), h), -he))
+}
+
 /// k ln 2 + f + t, largest parts first.
 #[inline(always)]
 fn assemble<V: F64s>(k: V, f: V, t: V) -> V {
@@ -81,9 +93,9 @@ pub(crate) fn log<V: F64s>(x: V) -> V {
 fn log_base<V: F64s>(x: V, c: f64, c_lo: f64, step: f64, step_lo: f64) -> V {
     let (k, m) = split_any(x);
     let f = m - V::of(1.0);
-    let t = log_rest(f);
-    let (p, pe) = two_prod(f, V::of(c));
-    let low = t.fma(V::of(c), f.fma(V::of(c_lo), pe));
+    let (g, t) = log_parts(f);
+    let (p, pe) = two_prod(g, V::of(c));
+    let low = t.fma(V::of(c), g.fma(V::of(c_lo), pe));
     let (hi, lo) = fast_two_sum(k * V::of(step), p);
     outside(x, hi + (lo + k.fma(V::of(step_lo), low)))
 }
@@ -111,7 +123,8 @@ fn log1p_pair<V: F64s>(h: V, l: V, more: V) -> V {
     // above 2^900 the low part is far below notice, and 2^-k would be subnormal
     let down = V::of(-900.0).max(-k);
     let fl = V::select(whole, l, (ul + l) * one.ldexp(down));
-    assemble(k + more, f, log_rest(f) + fl / (one + f))
+    let (g, t) = log_parts(f);
+    assemble(k + more, g, t + fl / (one + f))
 }
 
 /// log(1 + x).
@@ -135,10 +148,14 @@ pub(crate) fn arcsinh<V: F64s>(x: V) -> V {
     let (ax, one, zero) = (x.abs(), V::of(1.0), V::of(0.0));
     let large = V::le(V::of(ASYMPTOTIC), ax);
     let a = V::select(large, one, ax);
-    let z = a * a;
-    let (h, l) = fast_two_sum(a, z / (one + (one + z).sqrt()));
+    let (z, ze) = two_prod(a, a);
+    let (w, we) = two_sum(one, z);
+    let (s, sl) = sqrt_pair(w, we + ze);
+    let (d, dl) = two_sum(one, s);
+    let (q, ql) = divide(z, ze, d, dl + sl, one);
+    let (h, l) = fast_two_sum(a, q);
     let h = V::select(large, ax, h);
-    let l = V::select(large, zero, l);
+    let l = V::select(large, zero, l + ql);
     let r = log1p_pair(h, l, V::select(large, one, zero));
     V::select(V::lt(ax, V::of(f64::INFINITY)), r, ax).copysign(x)
 }

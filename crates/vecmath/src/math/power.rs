@@ -4,7 +4,7 @@
 //! is taken only when a lane needs it. cbrt and hypot end with one Newton step on an
 //! exactly computed residual.
 
-use super::exp::{exp_pair, exp_quick};
+use super::exp::{exp_pair, exp_within};
 use super::log::{log_pair, log_positive, split_any};
 use crate::coeffs::{RCBRT, THIRD};
 use crate::vector::{F64s, fast_two_sum, poly, two_prod};
@@ -29,7 +29,7 @@ pub(crate) fn pow<V: F64s>(x: V, y: V) -> V {
 pub(crate) fn pow_to_single<V: F64s>(x: V, y: V) -> V {
     let p = y * log_positive(x.abs());
     let p = V::of(-690.0).max(V::of(690.0).min(p));
-    pow_checked(x, y, exp_quick(p))
+    pow_checked(x, y, exp_within(p))
 }
 
 /// `r`, which is |x|^y for finite nonzero x and finite y, with the special values put in.

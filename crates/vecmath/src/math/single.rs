@@ -159,6 +159,12 @@ pub(crate) fn erf<V: F32s>(x: V) -> V {
     let z = ax * ax;
     let small = ax.fma(poly(z, ERF_SMALL_F32), ax);
     let u = V::of(4.0 - SPLIT as f32).min(ax - V::of(SPLIT as f32));
-    let large = V::of(1.0) - exp(poly(u, ERF_LARGE_F32));
+    let [first, rest @ ..] = ERF_LARGE_F32;
+    let (g, gl) = fast_two_sum(V::of(first), u * poly(u, rest));
+    let k = (g * V::of(INV_LN2_F32)).round();
+    let r1 = (-k).fma(V::of(LN2_HI_F32), g);
+    let (r, rl) = fast_two_sum(r1, (-k).fma(V::of(LN2_LO_F32), gl));
+    let (hi, lo) = exp_reduced(r, rl);
+    let large = V::of(1.0) - (hi + lo).ldexp(k);
     V::select(V::lt(ax, V::of(SPLIT as f32)), small, large).copysign(x)
 }

@@ -208,7 +208,11 @@ fn hard<T: Real>(f: Func1, rng: &mut Rng) -> f64 {
             let ulp = if T::EXP.0 < 200.0 { 2.0f64.powi(-24) } else { 2.0f64.powi(-53) };
             x + x * ulp * steps
         }
-        Func1::Log | Func1::Log2 | Func1::Log10 | Func1::Arccosh | Func1::Arctanh => near(rng, 1.0),
+        Func1::Log | Func1::Log2 | Func1::Log10 => {
+            let c = rng.pick([1.0, std::f64::consts::FRAC_1_SQRT_2, std::f64::consts::SQRT_2]);
+            near(rng, c)
+        }
+        Func1::Arccosh | Func1::Arctanh => near(rng, 1.0),
         Func1::Arcsin | Func1::Arccos => {
             let c = rng.pick([1.0, 0.5, -0.5, -1.0]);
             near(rng, c)
@@ -229,7 +233,7 @@ fn hard<T: Real>(f: Func1, rng: &mut Rng) -> f64 {
             let c = rng.pick([-0.2928932188134524, 0.4142135623730951, -1.0]);
             near(rng, c)
         }
-        Func1::Erf => near(rng, 0.875),
+        Func1::Erf => near(rng, 0.84375),
         Func1::Cbrt | Func1::Sqrt => {
             let c = ((rng.bits() % 100) as f64).powi(3);
             near(rng, c)
