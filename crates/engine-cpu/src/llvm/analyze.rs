@@ -3,9 +3,9 @@
 //!
 //! In: a kernel and an instruction set. Out: [`Shape`]. Not here: LLVM.
 
-use super::Isa;
 use numelt_ir::{DType, Error, Op, Result};
 use numelt_opt::{ArgKind, Kernel, Node, StrideClass, ValueId};
+use numelt_vecmath::Isa;
 
 /// How often a node is evaluated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -81,12 +81,8 @@ fn targets(kernel: &Kernel) -> Result<Vec<Target>> {
         unit: inner(kernel, store.arg) == StrideClass::Unit,
     });
     // Scratch is packed, whatever the stride classes of the result are.
-    let folds = kernel.reductions.iter().map(|r| Target {
-        arg: r.arg as usize,
-        value: r.value,
-        dtype: r.ty,
-        unit: true,
-    });
+    let folds =
+        kernel.reductions.iter().map(|r| Target { arg: r.arg as usize, value: r.value, dtype: r.ty, unit: true });
     let targets: Vec<Target> = stores.chain(folds).collect();
     for target in &targets {
         if kernel.args.get(target.arg).is_none() || target.value as usize >= kernel.body.len() {
@@ -154,7 +150,8 @@ fn is_call(op: Op) -> bool {
     use Op::*;
     matches!(
         op,
-        Power | Cbrt
+        Power
+            | Cbrt
             | Exp
             | Exp2
             | Expm1

@@ -62,7 +62,8 @@ impl Lower<'_> {
     pub(super) fn sign(&self, ty: DType, a: Value) -> Result<Value> {
         let (zero, one, minus) = (self.number(ty, 0.0), self.number(ty, 1.0), self.number(ty, -1.0));
         Ok(Value::Plain(match ty.kind() {
-            Kind::Bool | Kind::Complex => return unsupported(Op::Sign, ty),
+            Kind::Bool => return unsupported(Op::Sign, ty),
+            Kind::Complex => return self.complex_sign(ty, a),
             Kind::Unsigned => self.b.select(self.b.icmp(Int::LLVMIntEQ, a.plain(), zero), zero, one),
             Kind::Signed => {
                 let low = self.b.select(self.b.icmp(Int::LLVMIntSLT, a.plain(), zero), minus, zero);
@@ -97,7 +98,7 @@ impl Lower<'_> {
         })
     }
 
-    /// maximum and minimum propagate NaN; fmax and fmin avoid it. Ties give the first operand.
+    /// maximum and minimum propagate NaN; fmax and fmin avoid it.
     pub(super) fn extreme(&self, op: Op, ty: DType, a: Value, b: Value) -> Value {
         let larger = matches!(op, Op::Maximum | Op::Fmax);
         match ty.kind() {
@@ -112,20 +113,13 @@ impl Lower<'_> {
         }
     }
 
-    /// `a` unless `b` is beyond it, in the shape of one min/max instruction, then the NaN rule.
+    /// One min or max instruction (the second of equals, the second beside a NaN), then the NaN rule.
     fn float_extreme(&self, op: Op, a: Val, b: Val) -> Val {
         let larger = matches!(op, Op::Maximum | Op::Fmax);
         let how = if larger { Real::LLVMRealOGT } else { Real::LLVMRealOLT };
-        let best = self.b.select(self.b.fcmp(how, b, a), b, a);
-        if matches!(op, Op::Maximum | Op::Minimum) {
-            // A NaN in `a` has won already.
-            let a_is_number = self.b.fcmp(Real::LLVMRealORD, a, a);
-            let b_nan = self.b.fcmp(Real::LLVMRealUNO, b, b);
-            self.b.select(self.b.and(a_is_number, b_nan), b, best)
-        } else {
-            let a_nan = self.b.fcmp(Real::LLVMRealUNO, a, a);
-            self.b.select(a_nan, b, best)
-        }
+        let best = self.b.select(self.b.fcmp(how, a, b), a, b);
+        let decides = if matches!(op, Op::Maximum | Op::Minimum) { a } else { b };
+        self.b.select(self.b.fcmp(Real::LLVMRealUNO, decides, decides), a, best)
     }
 
     pub(super) fn floor_divide(&self, ty: DType, a: Val, b: Val) -> Result<Value> {
@@ -178,10 +172,9 @@ impl Lower<'_> {
         let mut special = none;
         if ty.kind() == Kind::Signed {
             let least = self.b.const_int(self.reg(ty), 1 << (8 * ty.size() - 1));
-            let overflow = self.b.and(
-                self.b.icmp(Int::LLVMIntEQ, a, least),
-                self.b.icmp(Int::LLVMIntEQ, b, self.number(ty, -1.0)),
-            );
+            let overflow = self
+                .b
+                .and(self.b.icmp(Int::LLVMIntEQ, a, least), self.b.icmp(Int::LLVMIntEQ, b, self.number(ty, -1.0)));
             special = self.b.or(special, overflow);
         }
         let divisor = self.b.select(special, one, b);

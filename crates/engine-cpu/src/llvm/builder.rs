@@ -140,7 +140,9 @@ impl Builder {
 
     pub(super) fn float(&self, bits: u32) -> Ty {
         // SAFETY: the context is alive.
-        Ty(unsafe { if bits == 32 { LLVMFloatTypeInContext(self.context) } else { LLVMDoubleTypeInContext(self.context) } })
+        Ty(unsafe {
+            if bits == 32 { LLVMFloatTypeInContext(self.context) } else { LLVMDoubleTypeInContext(self.context) }
+        })
     }
 
     pub(super) fn pointer(&self) -> Ty {

@@ -5,7 +5,7 @@
 
 use super::builder::{Real, Val};
 use super::lower::{Lower, Value};
-use numelt_ir::DType;
+use numelt_ir::{DType, Op, Result};
 
 impl Lower<'_> {
     /// (ar br - ai bi, ar bi + ai br), each product rounded.
@@ -53,6 +53,26 @@ impl Lower<'_> {
         let out_re = l.select(real_larger, whole, part);
         let out_im = l.select(real_larger, l.fneg(part), l.fneg(whole));
         Value::Complex(out_re, out_im)
+    }
+
+    /// a / |a|; zero for zero, a unit along the infinite part where one is infinite.
+    pub(super) fn complex_sign(&self, ty: DType, a: Value) -> Result<Value> {
+        let l = self.b;
+        let (re, im) = a.parts();
+        let (zero, one) = (self.number(ty, 0.0), self.number(ty, 1.0));
+        let size = self.math(Op::Hypot, ty.real(), &[re, im])?;
+        let [re_infinite, im_infinite] = [re, im].map(|v| self.classify(Op::Isinf, ty.real(), Value::Plain(v)));
+        let none = l.fcmp(Real::LLVMRealOEQ, size, zero);
+        let undefined = l.and(re_infinite, im_infinite);
+        let undefined = l.or(undefined, l.or(l.fcmp(Real::LLVMRealUNO, re, re), l.fcmp(Real::LLVMRealUNO, im, im)));
+        let part = |v: Val, own: Val, other: Val| {
+            let unit = self.float_intrinsic("llvm.copysign", ty.real(), &[one, v]);
+            let value = l.select(other, zero, l.fdiv(v, size));
+            let value = l.select(own, unit, value);
+            let value = l.select(none, zero, value);
+            l.select(undefined, self.number(ty, f64::NAN), value)
+        };
+        Ok(Value::Complex(part(re, re_infinite, im_infinite), part(im, im_infinite, re_infinite)))
     }
 
     fn magnitude(&self, ty: DType, v: Val) -> Val {

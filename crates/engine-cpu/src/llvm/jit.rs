@@ -3,13 +3,13 @@
 //! In: relocatable objects. Out: addresses of their functions, alive as long as their [`Code`].
 //! Not here: where objects come from, what they compute.
 
-use super::Isa;
 use super::math::MathTable;
 use llvm_sys::core::LLVMCreateMemoryBufferWithMemoryRangeCopy;
 use llvm_sys::error::*;
 use llvm_sys::orc2::lljit::*;
 use llvm_sys::orc2::*;
 use numelt_ir::{Error, Result};
+use numelt_vecmath::Isa;
 use std::ffi::{CStr, CString};
 use std::sync::{Mutex, OnceLock};
 

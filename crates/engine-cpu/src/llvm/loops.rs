@@ -81,10 +81,7 @@ impl Gen<'_> {
         self.fixed_values(Depth::Tile, Some(params))?;
         let (row, exit) = (self.b.block(c"row"), self.b.block(c"exit"));
         let zero = self.i64(0);
-        let some = self.b.and(
-            self.b.icmp(Int::LLVMIntSGT, inner, zero),
-            self.b.icmp(Int::LLVMIntSGT, outer, zero),
-        );
+        let some = self.b.and(self.b.icmp(Int::LLVMIntSGT, inner, zero), self.b.icmp(Int::LLVMIntSGT, outer, zero));
         let entry = self.b.current();
         self.b.branch(some, row, exit);
         self.b.enter(row);
@@ -230,9 +227,7 @@ impl Gen<'_> {
                     let address = self.b.offset(params, self.i64(16 * i64::from(*param)));
                     memory.load_splat(address, self.kernel.params[*param as usize])
                 }
-                Node::Load(arg) => {
-                    memory.load_splat(self.operand(*arg).start, self.kernel.args[*arg as usize].dtype)
-                }
+                Node::Load(arg) => memory.load_splat(self.operand(*arg).start, self.kernel.args[*arg as usize].dtype),
                 Node::Index(arg) => Value::Plain(self.b.splat(self.operand(*arg).start, lanes)),
                 node @ (Node::Cast(..) | Node::Op(..)) => self.compute(node, lanes, &self.fixed)?,
             };
@@ -254,9 +249,7 @@ impl Gen<'_> {
                 let args: smallvec::SmallVec<[Value; 3]> = args.iter().map(value).collect();
                 lower.op(*op, *ty, &args)
             }
-            Node::Load(_) | Node::Param(_) | Node::Index(_) => {
-                Err(Error::Invalid("an operand is not computed".into()))
-            }
+            Node::Load(_) | Node::Param(_) | Node::Index(_) => Err(Error::Invalid("an operand is not computed".into())),
         }
     }
 

@@ -112,6 +112,7 @@ impl Lower<'_> {
             Op::Ceil => plain(self.float_intrinsic("llvm.ceil", ty, &[args[0].plain()])),
             Op::Trunc => plain(self.float_intrinsic("llvm.trunc", ty, &[args[0].plain()])),
             Op::Rint => Ok(args[0].map(|v| self.float_intrinsic("llvm.rint", ty.real(), &[v]))),
+            Op::Power if ty.is_integer() => plain(self.integer_power(ty, args[0].plain(), args[1].plain())),
             Op::Power
             | Op::Sqrt
             | Op::Cbrt

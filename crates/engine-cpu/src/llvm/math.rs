@@ -4,10 +4,10 @@
 //! In: operands in registers of the kernel's width. Out: calls by symbol name; [`MathTable`] tells
 //! the linker the addresses. Not here: the functions themselves.
 
-use super::Isa;
 use super::builder::Val;
 use super::lower::{Lower, unsupported};
 use numelt_ir::{DType, Op, Result};
+use numelt_vecmath::Isa;
 use std::collections::HashMap;
 use std::ffi::c_void;
 use std::sync::OnceLock;
@@ -53,7 +53,8 @@ impl MathTable {
                 ("memcpy", memcpy as *const () as usize),
                 ("memset", memset as *const () as usize),
             ];
-            let symbols = libm.into_iter().chain(super::vecmath_symbols(isa)).collect();
+            let vecmath = numelt_vecmath::symbols(isa).iter().map(|symbol| (symbol.name, symbol.addr));
+            let symbols = libm.into_iter().chain(vecmath).collect();
             MathTable { symbols, register_bytes: super::register_bytes(isa) }
         })
     }
@@ -72,7 +73,8 @@ impl Lower<'_> {
     /// A float function of the vector math crate, which exists for full registers and for scalars.
     pub(super) fn math(&self, op: Op, ty: DType, args: &[Val]) -> Result<Val> {
         let native = self.math.register_bytes / ty.size() as u32;
-        let scalar = format!("numelt_{}_{ty}", op.name());
+        let name = if op == Op::Power { "pow" } else { op.name() };
+        let scalar = format!("numelt_{name}_{ty}");
         if self.lanes == 1 {
             return if self.math.has(&scalar) {
                 Ok(self.b.call_pure(&scalar, self.scalar(ty), args))

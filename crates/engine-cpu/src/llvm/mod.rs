@@ -20,29 +20,16 @@ mod loops;
 mod lower;
 mod math;
 mod memory;
+mod power;
 mod target;
 
 use crate::body::{Body, Tile};
 use analyze::Shape;
 use numelt_ir::{Error, Result};
 use numelt_opt::Kernel;
+use numelt_vecmath::Isa;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-
-/// Instruction sets that code is generated for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Isa {
-    /// 512-bit vectors with masks.
-    Avx512,
-    /// 256-bit vectors.
-    Avx2,
-    /// 128-bit vectors that every processor of the architecture has.
-    Portable,
-}
-
-fn vecmath_symbols(_isa: Isa) -> Vec<(&'static str, usize)> {
-    Vec::new()
-}
 
 /// Bytes of a vector register.
 fn register_bytes(isa: Isa) -> u32 {

@@ -3,12 +3,12 @@
 //! In: an instruction set. Out: a target machine per thread, and the string that names it in cache keys.
 //! Not here: IR, linking.
 
-use super::Isa;
 use super::builder::Builder;
 use llvm_sys::core::*;
 use llvm_sys::target::*;
 use llvm_sys::target_machine::*;
 use numelt_ir::{Error, Result};
+use numelt_vecmath::Isa;
 use std::ffi::{CStr, CString};
 use std::sync::{Once, OnceLock};
 
@@ -70,10 +70,7 @@ pub(super) fn processor(isa: Isa) -> Processor {
     let host = HOST.get_or_init(|| {
         // SAFETY: both return fresh strings.
         unsafe {
-            Processor {
-                cpu: take_message(LLVMGetHostCPUName()),
-                features: take_message(LLVMGetHostCPUFeatures()),
-            }
+            Processor { cpu: take_message(LLVMGetHostCPUName()), features: take_message(LLVMGetHostCPUFeatures()) }
         }
     });
     let generic = |cpu: &str| Processor { cpu: cpu.into(), features: String::new() };

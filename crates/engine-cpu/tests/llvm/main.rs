@@ -2,13 +2,13 @@
 //! extents, in place, on every instruction set of this machine.
 
 mod harness;
-mod scalar;
 
 use harness::{Options, Random, check, is_exact};
 use numelt_engine_cpu::body::Body;
-use numelt_engine_cpu::llvm::{self, Isa};
+use numelt_engine_cpu::llvm;
 use numelt_ir::{DType, DTypeKind, Error, Op, OpKind};
 use numelt_opt::{Arg, ArgKind, Kernel, Node, Reduction, Store, StrideClass};
+use numelt_vecmath::Isa;
 use smallvec::smallvec;
 use std::sync::{Arc, OnceLock};
 
