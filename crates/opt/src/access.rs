@@ -5,7 +5,7 @@
 //! canonical form, without them: `(n, 1)` and `(n,)` are the same iteration space.
 
 use crate::build::loops::demanded_order;
-use crate::overlap::overlaps;
+use crate::overlap::{overlaps, pitch};
 use numelt_ir::{Axes, BaseId, Dims, Instr, OpKind, Program, View};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
@@ -52,6 +52,8 @@ pub(crate) struct ViewInfo {
     pub high: i64,
     /// Bytes of the distinct elements: the cost of accessing it once.
     pub bytes: u64,
+    /// Elements start at multiples of this from the offset.
+    pitch: i64,
 }
 
 /// Views, instructions and bases of a program in the form that fusion works on.
@@ -62,7 +64,7 @@ pub(crate) struct AccessTable {
     pub uses: Vec<u32>,
     /// Per base: neither input nor output, so that it needs memory only between kernels.
     pub inner: Vec<bool>,
-    /// Answers of overlap tests that were not settled by byte ranges.
+    /// Answers of overlap tests that were not settled by byte ranges or pitch.
     tested: RefCell<FxHashMap<(ViewId, ViewId), bool>>,
 }
 
@@ -115,6 +117,13 @@ impl AccessTable {
         if x.view.offset == y.view.offset {
             return true;
         }
+        // Columns of a matrix, interleaved halves: the same lattice, shifted by more than an element.
+        if x.pitch == y.pitch && x.pitch > 0 {
+            let ahead = (y.view.offset - x.view.offset).rem_euclid(x.pitch);
+            if ahead >= x.view.dtype.size() as i64 && x.pitch - ahead >= y.view.dtype.size() as i64 {
+                return false;
+            }
+        }
         *self.tested.borrow_mut().entry((a.min(b), a.max(b))).or_insert_with(|| overlaps(&x.view, &y.view))
     }
 
@@ -139,7 +148,8 @@ impl Interner {
         let id = infos.len() as ViewId;
         let (low, high) = canonical.byte_range().unwrap_or((0, 0));
         let bytes = canonical.unique_size() as u64 * canonical.dtype.size() as u64;
-        infos.push(ViewInfo { view: canonical.clone(), low, high, bytes });
+        let pitch = pitch(&canonical);
+        infos.push(ViewInfo { view: canonical.clone(), low, high, bytes, pitch });
         self.views.insert(canonical, id);
         id
     }

@@ -8,6 +8,7 @@
 
 mod access;
 mod build;
+mod explain;
 mod fuse;
 mod kernel;
 mod options;
@@ -15,8 +16,10 @@ mod overlap;
 mod passes;
 mod pipeline;
 mod plan;
+mod print;
 mod verify;
 
+pub use explain::{BlockSummary, Explanation, explain};
 pub use kernel::{Arg, ArgGeometry, ArgKind, Geometry, Kernel, Node, Reduction, Store, StrideClass, ValueId};
 pub use options::{Fuse, Options};
 pub use pipeline::plan;

@@ -43,6 +43,11 @@ pub(crate) fn overlaps(a: &View, b: &View) -> bool {
     terms.reaches(low, high)
 }
 
+/// The greatest common divisor of the strides; zero for a single element.
+pub(crate) fn pitch(view: &View) -> i64 {
+    view.strides.iter().fold(0, |gcd, &s| greatest_common_divisor(gcd, s.abs()))
+}
+
 /// Does every index of the view address an element of its own? `false` may mean "not known".
 pub(crate) fn is_injective(view: &View) -> bool {
     let mut axes: SmallVec<[(i64, i64); 4]> =
@@ -203,7 +208,10 @@ mod tests {
             let (a, b) = (random(), random());
             assert_eq!(overlaps(&a, &b), brute(&a, &b), "{a:?} {b:?}");
             if is_injective(&a) {
-                assert!(a.shape.iter().product::<i64>() <= 1 || a.strides.iter().zip(&a.shape).all(|(&s, &n)| n <= 1 || s != 0));
+                assert!(
+                    a.shape.iter().product::<i64>() <= 1
+                        || a.strides.iter().zip(&a.shape).all(|(&s, &n)| n <= 1 || s != 0)
+                );
             }
         }
     }

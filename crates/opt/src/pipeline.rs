@@ -70,7 +70,8 @@ pub fn plan(program: &Program, options: &Options) -> Result<Plan> {
 /// Builds the kernels of a partition.
 pub(crate) fn finish(parts: Partitioned) -> Plan {
     let Partitioned { program, table, blocks, .. } = parts;
-    let mut contracted: Vec<bool> = table.uses.iter().zip(&table.inner).map(|(&uses, &inner)| inner && uses == 0).collect();
+    let mut contracted: Vec<bool> =
+        table.uses.iter().zip(&table.inner).map(|(&uses, &inner)| inner && uses == 0).collect();
     let mut kernels = KernelSet::default();
     let mut steps = Vec::with_capacity(blocks.len());
     let mut bytes_moved = 0;

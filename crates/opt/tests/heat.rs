@@ -1,7 +1,7 @@
 //! One iteration of the heat equation is two kernels, and only the array that the program names is allocated.
 
 use numelt_ir::Program;
-use numelt_opt::{Fuse, Options, Plan, Step, plan, verify_kernel};
+use numelt_opt::{Fuse, Options, Plan, Step, explain, plan, verify_kernel};
 
 /// `tmp = 0.2 * (c + n + s + e + w); delta = sum(abs(tmp - c)); c[:] = tmp` on a 10 by 12 grid.
 const HEAT: &str = "
@@ -54,6 +54,21 @@ fn an_iteration_is_two_kernels() {
 #[test]
 fn iterations_do_not_run_into_each_other() {
     let (head, body) = HEAT.trim().split_at(HEAT.trim().find("%1[f64").unwrap());
-    let plan = planned(&format!("{head}{body}{body}"), Fuse::Greedy);
+    let plan = planned(&format!("{head}{body}\n{body}"), Fuse::Greedy);
     assert_eq!(plan.steps.len(), 4);
+}
+
+#[test]
+fn the_explanation_shows_every_stage() {
+    let program: Program = HEAT.parse().unwrap();
+    let shown = explain(&program, &Options::default()).unwrap();
+    assert_eq!(shown.blocks.len(), 2);
+    assert_eq!(shown.contracted(), [1, 2, 3, 4, 6, 7]);
+    // Five views of the grid, tmp and delta; then the copy reads tmp and writes the grid.
+    assert!(shown.partition_bytes < shown.singleton_bytes / 2);
+    println!("{shown}\n{}\n{}", shown.plan, shown.to_dot());
+    for text in ["recorded:", "partition (greedy):", "contracted: %1 %2 %3 %4 %6 %7", "<- sum.f64"] {
+        assert!(shown.to_string().contains(text), "{text}");
+    }
+    assert!(shown.to_dot().contains("b0 -> b1;"));
 }

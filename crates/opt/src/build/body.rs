@@ -144,7 +144,11 @@ impl Body {
     pub fn finish(&mut self, contracted: impl Fn(BaseId) -> bool) {
         self.stored.retain(|(_, view, _)| !contracted(view.base));
         let mut needed = vec![false; self.nodes.len()];
-        self.stored.iter().map(|s| s.2).chain(self.folds.iter().map(|f| f.value)).for_each(|v| needed[v as usize] = true);
+        self.stored
+            .iter()
+            .map(|s| s.2)
+            .chain(self.folds.iter().map(|f| f.value))
+            .for_each(|v| needed[v as usize] = true);
         for value in (0..self.nodes.len()).rev() {
             if needed[value] {
                 match &self.nodes[value] {

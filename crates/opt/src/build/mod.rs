@@ -95,12 +95,13 @@ fn nest(program: &Program, block: &Block, slots: &[Slot]) -> Nest {
         .iter()
         .map(|slot| {
             let mut own = slot.view.shape.iter().zip(&slot.view.strides).filter(|&(&n, _)| n != 1).map(|(_, &s)| s);
-            let strides = reduced
-                .iter()
-                .map(|&folded| {
-                    if folded && slot.kind == ArgKind::Reduced { 0 } else { own.next().expect("the domain's axes") }
-                })
-                .collect();
+            let strides =
+                reduced
+                    .iter()
+                    .map(|&folded| {
+                        if folded && slot.kind == ArgKind::Reduced { 0 } else { own.next().expect("the domain's axes") }
+                    })
+                    .collect();
             Walk { offset: slot.view.offset, strides }
         })
         .collect();
@@ -116,7 +117,11 @@ fn preferred_order(nest: &Nest, slots: &[Slot]) -> SmallVec<[u8; 4]> {
     let reduces = nest.reduced.contains(&true);
     let leading = if reduces { ArgKind::Load } else { ArgKind::Store };
     let of = |wanted: bool| {
-        slots.iter().zip(&nest.operands).filter(move |(s, _)| (s.kind == leading) == wanted).map(|(_, w)| &w.strides[..])
+        slots
+            .iter()
+            .zip(&nest.operands)
+            .filter(move |(s, _)| (s.kind == leading) == wanted)
+            .map(|(_, w)| &w.strides[..])
     };
     let operands: SmallVec<[&[i64]; 8]> = of(true).chain(of(false)).collect();
     memory_order(rank, &operands)

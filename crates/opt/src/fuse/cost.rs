@@ -1,8 +1,13 @@
-//! The cost of a block: bytes of the distinct views it accesses (Definition 11 of the partition
-//! problem, over bytes), where a base whose whole life is inside the block costs nothing.
+//! The cost of a block: the bytes of memory it touches (Definition 11 of the partition problem), where a base
+//! whose whole life is inside the block costs nothing.
+//!
+//! Views that overlap without being identical, as the shifted views of a stencil do, share their bytes: a loop nest
+//! that walks all of them brings each cache line in once.
 
 use super::legality::{Block, BlockAccess};
 use crate::access::AccessTable;
+use smallvec::SmallVec;
+use std::ops::{Add, Sub};
 
 /// Cost and memory operands of a run of accesses that all lie in one base.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -14,23 +19,71 @@ pub(crate) struct Cost {
 }
 
 impl Cost {
-    pub(super) fn add(&mut self, other: Cost) {
-        self.bytes += other.bytes;
-        self.args += other.args;
+    /// This, but no more bytes than `bound`: fusing never costs.
+    pub(super) fn at_most(self, bound: Cost) -> Cost {
+        Cost { bytes: self.bytes.min(bound.bytes), args: self.args }
+    }
+}
+
+impl Add for Cost {
+    type Output = Cost;
+    fn add(self, other: Cost) -> Cost {
+        Cost { bytes: self.bytes + other.bytes, args: self.args + other.args }
+    }
+}
+
+impl Sub for Cost {
+    type Output = Cost;
+    fn sub(self, other: Cost) -> Cost {
+        Cost { bytes: self.bytes.saturating_sub(other.bytes), args: self.args.saturating_sub(other.args) }
     }
 }
 
 /// Cost of all accesses of one block to one base.
 pub(super) fn of_base(table: &AccessTable, accesses: impl Iterator<Item = BlockAccess> + Clone) -> Cost {
-    let mut cost = Cost::default();
     if is_contracted(table, accesses.clone()) {
-        return cost;
+        return Cost::default();
     }
+    let mut args = 0;
+    let mut spans: SmallVec<[Span; 8]> = SmallVec::new();
     for access in accesses {
-        cost.bytes += table.views[access.view as usize].bytes;
-        cost.args += u32::from(access.loaded) + u32::from(access.written);
+        let view = &table.views[access.view as usize];
+        spans.push(Span { low: view.low, high: view.high, bytes: view.bytes });
+        args += u32::from(access.loaded) + u32::from(access.written);
     }
-    cost
+    Cost { bytes: touched(&mut spans), args }
+}
+
+/// The byte range of a view, and how many bytes of it the view touches.
+#[derive(Clone, Copy)]
+struct Span {
+    low: i64,
+    high: i64,
+    bytes: u64,
+}
+
+/// Bytes that views touch together: where their ranges meet, no more than the joint range has.
+fn touched(spans: &mut [Span]) -> u64 {
+    if let [one] = spans {
+        return one.bytes;
+    }
+    spans.sort_unstable_by_key(|s| s.low);
+    let (mut total, mut joint) = (0, None::<Span>);
+    for &span in spans.iter() {
+        joint = Some(match joint {
+            Some(j) if span.low < j.high => {
+                let high = j.high.max(span.high);
+                let bytes = (j.bytes + span.bytes).min((high - j.low) as u64);
+                Span { low: j.low, high, bytes }
+            }
+            Some(j) => {
+                total += j.bytes;
+                span
+            }
+            None => span,
+        });
+    }
+    total + joint.map_or(0, |j| j.bytes)
 }
 
 /// Does a base live and die inside the block? Given are all of the block's accesses to the base; every

@@ -3,13 +3,15 @@
 //! The algorithm is paper 003's, with two changes that make it near-linear. Only accesses that follow
 //! each other on the same view, and a value's writer with each of its readers, are candidates: savings come
 //! from shared views and nothing else, and every block reaches its neighbours that way. And the weights live
-//! in a priority queue and are looked at again only when they come up: a weight that has shrunk meanwhile goes
-//! back into the queue, legality and cycles are checked at that point.
+//! in a priority queue: when two blocks fuse, the pairs of the smaller one are weighed anew; every other weight
+//! is looked at again when it comes up, and goes back into the queue if it has shrunk. Legality and
+//! cycles are checked at that point too.
 //! Ties go to the earlier instruction, so that the result depends on the program alone.
 
-use super::graph::Graph;
+use super::cost::Cost;
+use super::graph::{Graph, Indices};
 use super::legality::{self, Block};
-use super::order::Order;
+use super::order::{Order, Refusal};
 use crate::access::AccessTable;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -19,17 +21,22 @@ type Candidate = (u64, Reverse<(u32, u32)>);
 
 /// How often pairs that a cycle kept apart are tried again: a third block that lay between
 /// two may have joined one of them since.
-const RETRIES: usize = 3;
+const RETRIES: usize = 1;
+
+/// Pairs that are weighed anew after one fusion; the writer of a shared scalar may have thousands.
+const REWEIGHED: usize = 24;
 
 /// Blocks in no particular order.
 pub(super) fn partition(table: &AccessTable, graph: &Graph) -> Vec<Block> {
+    let pairs = pairs(table);
     let mut state = State {
         table,
+        partners: partners(table.instrs.len(), &pairs),
         order: Order::new(graph),
         blocks: (0..table.instrs.len() as u32).map(|i| Some(Block::single(table, i))).collect(),
     };
     let mut waiting: Vec<Candidate> =
-        pairs(table).into_iter().filter_map(|(i, j)| Some((state.saving(i, j)?, Reverse((i, j))))).collect();
+        pairs.into_iter().filter_map(|(i, j)| Some((state.weigh(i, j)?.saved, Reverse((i, j))))).collect();
     for _ in 0..=RETRIES {
         let (fused, rejected) = state.drain(BinaryHeap::from(waiting));
         if !fused || rejected.is_empty() {
@@ -42,9 +49,19 @@ pub(super) fn partition(table: &AccessTable, graph: &Graph) -> Vec<Block> {
 
 struct State<'a> {
     table: &'a AccessTable,
+    /// Per instruction, the others that it shares a view with.
+    partners: Vec<Indices>,
     order: Order,
     /// Where the instruction that names a block is.
     blocks: Vec<Option<Block>>,
+}
+
+/// Two blocks that may fuse, what that would cost, and the bytes it saves.
+struct Weighed {
+    u: u32,
+    v: u32,
+    cost: Cost,
+    saved: u64,
 }
 
 impl State<'_> {
@@ -52,43 +69,71 @@ impl State<'_> {
         self.blocks[name as usize].as_ref().expect("a block's name stays its place")
     }
 
-    /// Bytes that fusing the blocks of two instructions saves; `None` where it is illegal or pointless.
-    fn saving(&mut self, i: u32, j: u32) -> Option<u64> {
+    /// What fusing the blocks of two instructions would cost and save; `None` where it is illegal or pointless.
+    fn weigh(&mut self, i: u32, j: u32) -> Option<Weighed> {
         let (u, v) = (self.order.find(i), self.order.find(j));
         if u == v {
             return None;
         }
         let (a, b) = (self.block(u), self.block(v));
-        let fused = legality::fused_cost(self.table, a, b)?;
-        let saved = (a.cost.bytes + b.cost.bytes).checked_sub(fused.bytes)?;
-        (saved > 0).then_some(saved)
+        let cost = legality::fused_cost(self.table, a, b)?;
+        let saved = (a.cost.bytes + b.cost.bytes).checked_sub(cost.bytes)?;
+        (saved > 0).then_some(Weighed { u, v, cost, saved })
     }
 
     /// Works off a queue; true if anything fused, and the pairs that only a cycle kept apart.
     fn drain(&mut self, mut queue: BinaryHeap<Candidate>) -> (bool, Vec<Candidate>) {
         let (mut fused, mut rejected) = (false, Vec::new());
         while let Some((weight, Reverse((i, j)))) = queue.pop() {
-            let Some(saved) = self.saving(i, j) else { continue };
-            if saved < weight && queue.peek().is_some_and(|next| next.0 > saved) {
-                queue.push((saved, Reverse((i, j))));
-            } else if self.fuse(i, j) {
-                fused = true;
-            } else {
-                rejected.push((saved, Reverse((i, j))));
+            let Some(pair) = self.weigh(i, j) else { continue };
+            if pair.saved < weight && queue.peek().is_some_and(|next| next.0 > pair.saved) {
+                queue.push((pair.saved, Reverse((i, j))));
+                continue;
+            }
+            match self.order.fuse(pair.u, pair.v) {
+                Ok(name) => {
+                    fused = true;
+                    let smaller = self.join(&pair, name);
+                    self.reweigh(&smaller, &mut queue);
+                }
+                Err(Refusal::Cycle) => rejected.push((pair.saved, Reverse((i, j)))),
+                Err(Refusal::TooFar) => {}
             }
         }
         (fused, rejected)
     }
 
-    fn fuse(&mut self, i: u32, j: u32) -> bool {
-        let (u, v) = (self.order.find(i), self.order.find(j));
-        let Some(name) = self.order.fuse(u, v) else { return false };
-        let (a, b) = (self.blocks[u as usize].take(), self.blocks[v as usize].take());
+    /// Replaces two blocks by their union and returns the instructions of the smaller one.
+    fn join(&mut self, pair: &Weighed, name: u32) -> Indices {
+        let (a, b) = (self.blocks[pair.u as usize].take(), self.blocks[pair.v as usize].take());
         let (a, b) = (a.expect("named by u"), b.expect("named by v"));
-        self.blocks[name as usize] = legality::fuse(self.table, &a, &b);
-        debug_assert!(self.blocks[name as usize].is_some(), "the saving was computed, so fusing is legal");
-        true
+        let smaller = if a.instrs.len() < b.instrs.len() { a.instrs.clone() } else { b.instrs.clone() };
+        self.blocks[name as usize] = Some(legality::fuse(a, b, pair.cost));
+        smaller
     }
+
+    /// Queues the pairs of a block that has just become part of a larger one, at their new weight.
+    fn reweigh(&mut self, instrs: &[u32], queue: &mut BinaryHeap<Candidate>) {
+        let mut left = REWEIGHED;
+        for &i in instrs {
+            for at in 0..self.partners[i as usize].len().min(left) {
+                let j = self.partners[i as usize][at];
+                left -= 1;
+                if let Some(pair) = self.weigh(i, j) {
+                    queue.push((pair.saved, Reverse((i.min(j), i.max(j)))));
+                }
+            }
+        }
+    }
+}
+
+fn partners(count: usize, pairs: &[(u32, u32)]) -> Vec<Indices> {
+    let mut partners = vec![Indices::new(); count];
+    for &(i, j) in pairs {
+        partners[i as usize].push(j);
+        partners[j as usize].push(i);
+    }
+    partners
 }
 
 /// Pairs of instructions that share a view: neighbours in the view's list of accesses, and each

@@ -64,7 +64,7 @@ impl BlockAccess {
 /// A set of instructions that form one kernel or one call.
 #[derive(Debug, Clone)]
 pub(crate) struct Block {
-    /// Ascending.
+    /// Ascending once the partition is made.
     pub instrs: SmallVec<[u32; 4]>,
     pub alone: bool,
     pub domain: u32,
@@ -101,10 +101,8 @@ impl Block {
         info.reads.iter().for_each(|&v| touch(v, false));
         touch(info.write, true);
         accesses.sort_unstable_by_key(|a| (a.base, a.view));
-        let mut cost = Cost::default();
-        for run in accesses.chunk_by(|a, b| a.base == b.base) {
-            cost.add(cost::of_base(table, run.iter().copied()));
-        }
+        let runs = accesses.chunk_by(|a, b| a.base == b.base);
+        let cost = runs.fold(Cost::default(), |sum, run| sum + cost::of_base(table, run.iter().copied()));
         Block {
             instrs: SmallVec::from_slice(&[index]),
             alone: info.role == Role::Alone,
@@ -121,37 +119,51 @@ impl Block {
     }
 }
 
-/// Cost of the union of two blocks, `None` where they must not fuse.
+impl Block {
+    /// What the block does with one base.
+    fn accesses_to(&self, base: BaseId) -> &[BlockAccess] {
+        let from = self.accesses.partition_point(|a| a.base < base);
+        let len = self.accesses[from..].iter().take_while(|a| a.base == base).count();
+        &self.accesses[from..from + len]
+    }
+}
+
+/// Cost of the union of two blocks, `None` where they must not fuse. Only bases that both touch matter.
 pub(crate) fn fused_cost(table: &AccessTable, a: &Block, b: &Block) -> Option<Cost> {
-    if !same_nest(a, b) || a.accesses.len() + b.accesses.len() > 2 * MAX_VIEWS {
+    if !same_nest(a, b) || a.accesses.len() + b.accesses.len() > MAX_VIEWS {
         return None;
     }
-    let mut total = Cost::default();
-    for (x, y) in Runs::new(&a.accesses, &b.accesses) {
-        if !x.is_empty() && !y.is_empty() && conflicts(table, x, y) {
+    let (small, large) = if a.accesses.len() < b.accesses.len() { (a, b) } else { (b, a) };
+    let mut total = a.cost + b.cost;
+    for x in small.accesses.chunk_by(|p, q| p.base == q.base) {
+        let y = large.accesses_to(x[0].base);
+        if y.is_empty() {
+            continue;
+        }
+        if conflicts(table, x, y) {
             return None;
         }
-        total.add(cost::of_base(table, Union { a: x, b: y }));
+        let apart = cost::of_base(table, x.iter().copied()) + cost::of_base(table, y.iter().copied());
+        total = total - apart + cost::of_base(table, Union { a: x, b: y }).at_most(apart);
     }
     (total.args <= MAX_ARGS).then_some(total)
 }
 
-/// The union of two blocks, `None` where they must not fuse.
-pub(crate) fn fuse(table: &AccessTable, a: &Block, b: &Block) -> Option<Block> {
-    let cost = fused_cost(table, a, b)?;
-    let accesses: SmallVec<[BlockAccess; 4]> = Union { a: &a.accesses, b: &b.accesses }.collect();
-    let mut instrs: SmallVec<[u32; 4]> = a.instrs.iter().chain(&b.instrs).copied().collect();
-    instrs.sort_unstable();
-    Some(Block {
-        instrs,
-        alone: false,
-        domain: a.domain,
-        reduced: a.reduced.or(b.reduced),
-        order: a.order.clone().or_else(|| b.order.clone()),
-        nodes: a.nodes + b.nodes,
-        cost,
-        accesses,
-    })
+/// The union of two blocks whose [`fused_cost`] is known.
+pub(crate) fn fuse(a: Block, b: Block, cost: Cost) -> Block {
+    let (mut block, small) = if a.accesses.len() < b.accesses.len() { (b, a) } else { (a, b) };
+    block.instrs.extend_from_slice(&small.instrs);
+    block.reduced = block.reduced.or(small.reduced);
+    block.order = block.order.or(small.order);
+    block.nodes += small.nodes;
+    block.cost = cost;
+    for access in small.accesses {
+        match block.accesses.binary_search_by_key(&(access.base, access.view), |a| (a.base, a.view)) {
+            Ok(at) => block.accesses[at] = block.accesses[at].union(access),
+            Err(at) => block.accesses.insert(at, access),
+        }
+    }
+    block
 }
 
 /// Could both be bodies of one loop nest?
@@ -176,37 +188,6 @@ fn conflicts(table: &AccessTable, x: &[BlockAccess], y: &[BlockAccess]) -> bool 
             }
         })
     })
-}
-
-/// Walks two sorted access lists base by base.
-struct Runs<'a> {
-    a: &'a [BlockAccess],
-    b: &'a [BlockAccess],
-}
-
-impl<'a> Runs<'a> {
-    fn new(a: &'a [BlockAccess], b: &'a [BlockAccess]) -> Runs<'a> {
-        Runs { a, b }
-    }
-}
-
-impl<'a> Iterator for Runs<'a> {
-    type Item = (&'a [BlockAccess], &'a [BlockAccess]);
-
-    fn next(&mut self) -> Option<Self::Item> {
-        let base = match (self.a.first(), self.b.first()) {
-            (None, None) => return None,
-            (Some(x), None) => x.base,
-            (None, Some(y)) => y.base,
-            (Some(x), Some(y)) => x.base.min(y.base),
-        };
-        let take = |list: &mut &'a [BlockAccess]| {
-            let (run, rest) = list.split_at(list.iter().take_while(|a| a.base == base).count());
-            *list = rest;
-            run
-        };
-        Some((take(&mut self.a), take(&mut self.b)))
-    }
 }
 
 /// Merges two sorted access lists, joining accesses to the same view.

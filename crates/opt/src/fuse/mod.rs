@@ -17,8 +17,8 @@ mod naive;
 mod order;
 mod schedule;
 
-
 mod singleton;
+mod sweep;
 #[cfg(test)]
 mod tests;
 
@@ -29,9 +29,11 @@ use legality::Block;
 
 /// Blocks in execution order; instructions inside a block ascend.
 pub(crate) fn partition(table: &AccessTable, graph: &Graph, fuse: Fuse) -> Vec<Block> {
-    match fuse {
+    let mut blocks = match fuse {
         Fuse::Singleton => singleton::partition(table),
         Fuse::Naive => naive::partition(table),
-        Fuse::Greedy => schedule::topological(graph, greedy::partition(table, graph)),
-    }
+        Fuse::Greedy => sweep::small(table, schedule::topological(graph, greedy::partition(table, graph))),
+    };
+    blocks.iter_mut().for_each(|b| b.instrs.sort_unstable());
+    blocks
 }

@@ -2,18 +2,18 @@
 //!
 //! Blocks are stretches of the program, so they can't form a cycle.
 
-use super::legality::{Block, fuse};
+use super::legality::{Block, fuse, fused_cost};
 use crate::access::AccessTable;
 
 pub(super) fn partition(table: &AccessTable) -> Vec<Block> {
     let mut blocks: Vec<Block> = Vec::new();
     for i in 0..table.instrs.len() as u32 {
         let single = Block::single(table, i);
-        match blocks.last_mut() {
-            Some(current) => match fuse(table, current, &single) {
-                Some(fused) => *current = fused,
-                None => blocks.push(single),
-            },
+        match blocks.last().and_then(|current| fused_cost(table, current, &single)) {
+            Some(cost) => {
+                let current = blocks.pop().expect("it has a cost");
+                blocks.push(fuse(current, single, cost));
+            }
             None => blocks.push(single),
         }
     }

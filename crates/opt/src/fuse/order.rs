@@ -13,7 +13,7 @@
 use super::graph::{Graph, Indices};
 
 /// Edges one search may look at before it gives up and the blocks stay apart.
-const SEARCH_BUDGET: u32 = 2048;
+const SEARCH_BUDGET: u32 = 192;
 
 /// Blocks as disjoint sets of instructions, in topological order.
 pub(super) struct Order {
@@ -35,6 +35,14 @@ struct Search {
     /// Blocks of `found` whose edges have been looked at, and edges of the next one.
     done: usize,
     edge: usize,
+}
+
+/// Why two blocks stay apart.
+pub(super) enum Refusal {
+    /// A third block lies between them.
+    Cycle,
+    /// The search for a cycle was given up.
+    TooFar,
 }
 
 enum Progress {
@@ -82,39 +90,38 @@ impl Order {
         find(&mut self.parent, index)
     }
 
-    /// Fuses two blocks and returns the instruction that now names the block; `None` if that would close a cycle
-    /// (or the search for one took too long).
-    pub fn fuse(&mut self, a: u32, b: u32) -> Option<u32> {
+    /// Fuses two blocks and returns the instruction that now names the block.
+    pub fn fuse(&mut self, a: u32, b: u32) -> Result<u32, Refusal> {
         let (a, b) = if self.label[a as usize] < self.label[b as usize] { (a, b) } else { (b, a) };
         self.forward.start(a);
         self.backward.start(b);
         let mut budget = SEARCH_BUDGET;
         let exhausted_forward = loop {
             match self.step_forward(a, b) {
-                Progress::Cycle => return None,
+                Progress::Cycle => return Err(Refusal::Cycle),
                 Progress::Exhausted => break true,
                 Progress::More => {}
             }
             match self.step_backward(a, b) {
-                Progress::Cycle => return None,
+                Progress::Cycle => return Err(Refusal::Cycle),
                 Progress::Exhausted => break false,
                 Progress::More => {}
             }
-            budget = budget.checked_sub(1)?;
+            budget = budget.checked_sub(1).ok_or(Refusal::TooFar)?;
         };
         if exhausted_forward {
             let mut moved = self.forward.found.split_off(1);
             moved.sort_unstable_by_key(|&m| self.label[m as usize]);
             self.move_after(b, &moved);
             self.unlink(a);
-            Some(self.join(a, b, b))
+            Ok(self.join(a, b, b))
         } else {
             let mut moved = self.backward.found.split_off(1);
             moved.sort_unstable_by_key(|&m| self.label[m as usize]);
             let before = self.prev[a as usize];
             self.move_after(before, &moved);
             self.unlink(b);
-            Some(self.join(a, b, a))
+            Ok(self.join(a, b, a))
         }
     }
 

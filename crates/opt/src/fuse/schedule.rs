@@ -7,7 +7,8 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 pub(super) fn topological(graph: &Graph, mut blocks: Vec<Block>) -> Vec<Block> {
-    blocks.sort_unstable_by_key(|b| b.instrs[0]);
+    let first = |b: &Block| b.instrs.iter().copied().min();
+    blocks.sort_unstable_by_key(first);
     let mut owner = vec![0u32; graph.preds.len()];
     for (at, block) in (0u32..).zip(&blocks) {
         block.instrs.iter().for_each(|&i| owner[i as usize] = at);

@@ -47,7 +47,7 @@ fn costs_of_the_synthetic_program() {
     let elements = |fuse| cost::of_partition(&blocks(SYNTHETIC, fuse)) / 8;
     assert_eq!(elements(Fuse::Singleton), 86);
     assert_eq!(elements(Fuse::Naive), 50);
-    // The paper's greedy ends at 46, its optimum is 34. Ties decide: ours fall to the earlier pair.
-    assert_eq!(elements(Fuse::Greedy), 34);
-    assert_eq!(members(SYNTHETIC, Fuse::Greedy), [vec![2], vec![3], vec![0, 1, 4, 5, 6, 7, 8], vec![9, 10]]);
+    // The paper's greedy ends at 46, its optimum is 34; which of the equal weights goes first decides.
+    assert_eq!(elements(Fuse::Greedy), 42);
+    assert_eq!(members(SYNTHETIC, Fuse::Greedy), [vec![2], vec![0, 4, 5], vec![3], vec![1, 6, 7], vec![8, 9, 10]]);
 }

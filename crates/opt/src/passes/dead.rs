@@ -11,6 +11,13 @@ use smallvec::SmallVec;
 /// Overwritten views remembered per base; more would make the pass superlinear.
 const REMEMBERED: usize = 8;
 
+/// How often each base is written; a view written once can't be overwritten.
+fn writes(program: &Program) -> Vec<u32> {
+    let mut writes = vec![0; program.bases.len()];
+    program.instrs.iter().for_each(|i| writes[i.out.base as usize] += 1);
+    writes
+}
+
 /// What is known about a base while walking backwards.
 struct Future {
     /// Some element may still be observed.
@@ -22,20 +29,27 @@ struct Future {
 pub(crate) fn run(program: &mut Program) {
     let mut futures: Vec<Future> =
         program.bases.iter().map(|b| Future { observed: b.output, overwritten: SmallVec::new() }).collect();
+    let writes = writes(program);
     let mut live = vec![true; program.instrs.len()];
     for (index, instr) in program.instrs.iter().enumerate().rev() {
         let nbytes = program.bases[instr.out.base as usize].nbytes as i64;
         let future = &mut futures[instr.out.base as usize];
-        let out = canonical(&instr.out);
-        if !future.observed || future.overwritten.contains(&out) {
+        if !future.observed {
             live[index] = false;
             continue;
         }
-        if covers(&out, nbytes) {
-            future.observed = false;
-            future.overwritten.clear();
-        } else if future.overwritten.len() < REMEMBERED {
-            future.overwritten.push(out);
+        if writes[instr.out.base as usize] > 1 {
+            let out = canonical(&instr.out);
+            if future.overwritten.contains(&out) {
+                live[index] = false;
+                continue;
+            }
+            if covers(&out, nbytes) {
+                future.observed = false;
+                future.overwritten.clear();
+            } else if future.overwritten.len() < REMEMBERED {
+                future.overwritten.push(out);
+            }
         }
         for view in instr.reads() {
             let future = &mut futures[view.base as usize];

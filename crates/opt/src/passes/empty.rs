@@ -40,10 +40,7 @@ fn identity(op: Op, ty: DType) -> Option<Scalar> {
     match (op, op.kind()) {
         (Op::Sum | Op::Any | Op::Matmul, _) => Some(small(ty, false)),
         (Op::Prod | Op::All, _) => Some(small(ty, true)),
-        (
-            _,
-            OpKind::Elementwise | OpKind::Generator | OpKind::Reduction | OpKind::Scan | OpKind::Library,
-        ) => None,
+        (_, OpKind::Elementwise | OpKind::Generator | OpKind::Reduction | OpKind::Scan | OpKind::Library) => None,
     }
 }
 

@@ -1,0 +1,144 @@
+//! What the optimizer does to a program, stage by stage, for people.
+//!
+//! In: a program and options. Out: an [`Explanation`], which prints as text and as Graphviz.
+
+use crate::fuse::{cost, legality::Block};
+use crate::pipeline::{Partitioned, finish, partition};
+use crate::print::{contracted, indented, singleton_cost};
+use crate::{Fuse, Options, Plan, Step};
+use numelt_ir::{Program, Result};
+use std::collections::BTreeSet;
+use std::fmt::{self, Display, Formatter, Write};
+
+/// Every stage of planning one program.
+#[derive(Debug, Clone)]
+pub struct Explanation {
+    /// The program as recorded.
+    pub recorded: Program,
+    /// Name of each pass that changed the program, and the program after it.
+    pub passes: Vec<(&'static str, Program)>,
+    /// The algorithm that made the partition.
+    pub fuse: Fuse,
+    /// The blocks in execution order.
+    pub blocks: Vec<BlockSummary>,
+    /// Edges between blocks: the second needs the first.
+    pub edges: Vec<(usize, usize)>,
+    /// Bytes that the program after the passes moves without fusion.
+    pub singleton_bytes: u64,
+    /// Bytes that the chosen partition moves.
+    pub partition_bytes: u64,
+    /// The plan itself.
+    pub plan: Plan,
+}
+
+/// A block of the partition.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BlockSummary {
+    /// Its instructions, ascending: indices into the plan's program.
+    pub instrs: Vec<usize>,
+    /// Bytes of the distinct views it accesses, without contracted bases.
+    pub bytes: u64,
+}
+
+/// Plans a program and keeps every stage.
+///
+/// # Errors
+/// As [`crate::plan`].
+pub fn explain(program: &Program, options: &Options) -> Result<Explanation> {
+    let mut passes: Vec<(&'static str, Program)> = Vec::new();
+    let parts = partition(program, options, |name, after| {
+        if passes.last().map_or(program, |(_, p)| p).to_string() != after.to_string() {
+            passes.push((name, after.clone()));
+        }
+    })?;
+    let singleton_bytes = singleton_cost(&parts.table);
+    let partition_bytes = cost::of_partition(&parts.blocks);
+    let blocks = parts.blocks.iter().map(summary).collect();
+    let edges = block_edges(&parts);
+    let plan = finish(parts);
+    let recorded = program.clone();
+    Ok(Explanation { recorded, passes, fuse: options.fuse, blocks, edges, singleton_bytes, partition_bytes, plan })
+}
+
+fn summary(block: &Block) -> BlockSummary {
+    BlockSummary { instrs: block.instrs.iter().map(|&i| i as usize).collect(), bytes: block.cost.bytes }
+}
+
+fn block_edges(parts: &Partitioned) -> Vec<(usize, usize)> {
+    let mut owner = vec![0; parts.program.instrs.len()];
+    for (at, block) in parts.blocks.iter().enumerate() {
+        block.instrs.iter().for_each(|&i| owner[i as usize] = at);
+    }
+    let mut edges = BTreeSet::new();
+    for (i, preds) in parts.graph.preds.iter().enumerate() {
+        edges.extend(preds.iter().map(|&p| (owner[p as usize], owner[i])).filter(|(from, to)| from != to));
+    }
+    edges.into_iter().collect()
+}
+
+impl Explanation {
+    /// The partition as a Graphviz digraph: a node per block, with its instructions and cost.
+    pub fn to_dot(&self) -> String {
+        let mut out = String::from("digraph partition {\n  node [shape=box, fontname=monospace];\n");
+        for (at, block) in self.blocks.iter().enumerate() {
+            let mut label = format!("block {at}: {} bytes\\l", block.bytes);
+            for &i in &block.instrs {
+                let text = self.plan.program.instrs[i].to_string().replace('\\', "\\\\").replace('"', "\\\"");
+                write!(label, "{text}\\l").expect("strings take any text");
+            }
+            writeln!(out, "  b{at} [label=\"{label}\"];").expect("strings take any text");
+        }
+        for (from, to) in &self.edges {
+            writeln!(out, "  b{from} -> b{to};").expect("strings take any text");
+        }
+        out.push_str("}\n");
+        out
+    }
+
+    /// Bytes that fusion saves.
+    pub fn bytes_saved(&self) -> u64 {
+        self.singleton_bytes.saturating_sub(self.partition_bytes)
+    }
+
+    /// Bases of the plan's program that need no memory because they live inside one kernel.
+    pub fn contracted(&self) -> Vec<usize> {
+        contracted(&self.plan)
+    }
+}
+
+impl Display for Explanation {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        write!(f, "recorded:\n{}", indented(&self.recorded.to_string()))?;
+        for (name, program) in &self.passes {
+            write!(f, "after {name}:\n{}", indented(&program.to_string()))?;
+        }
+        writeln!(
+            f,
+            "partition ({}): {} bytes in {} blocks; without fusion {} bytes in {}; {} saved",
+            self.fuse,
+            self.partition_bytes,
+            self.blocks.len(),
+            self.singleton_bytes,
+            self.plan.program.instrs.len(),
+            self.bytes_saved(),
+        )?;
+        let names: Vec<String> = self.contracted().iter().map(|b| format!("%{b}")).collect();
+        writeln!(f, "contracted: {}", if names.is_empty() { "none".to_string() } else { names.join(" ") })?;
+        for (at, block) in self.blocks.iter().enumerate() {
+            writeln!(f, "block {at}: {} bytes", block.bytes)?;
+            for &i in &block.instrs {
+                writeln!(f, "  {}", self.plan.program.instrs[i])?;
+            }
+        }
+        for (at, step) in self.plan.steps.iter().enumerate() {
+            match step {
+                Step::Kernel(step) => {
+                    let extents: Vec<String> = step.geometry.extents.iter().map(i64::to_string).collect();
+                    write!(f, "step {at}, extents ({}):\n{}", extents.join(", "), indented(&step.kernel.to_string()))?;
+                }
+                Step::Call(i) => writeln!(f, "step {at}: call {}", self.plan.program.instrs[*i])?,
+            }
+        }
+        Ok(())
+    }
+}

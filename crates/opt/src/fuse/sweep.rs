@@ -1,0 +1,26 @@
+//! Small neighbours become one kernel even if they share nothing.
+//!
+//! Fusing them saves no bytes but a launch, and for blocks that fit a cache near the core a launch is the larger
+//! part of the cost. Only blocks next to each other in the execution order fuse, so no cycle can arise.
+
+use super::legality::{Block, fuse, fused_cost};
+use crate::access::AccessTable;
+
+/// Bytes that the fused block may touch: about what a few microseconds of launch are worth.
+const SMALL: u64 = 256 << 10;
+
+/// Blocks in execution order, small neighbours fused.
+pub(super) fn small(table: &AccessTable, blocks: Vec<Block>) -> Vec<Block> {
+    let mut swept: Vec<Block> = Vec::with_capacity(blocks.len());
+    for block in blocks {
+        let joint = swept.last().filter(|last| last.cost.bytes + block.cost.bytes <= SMALL);
+        match joint.and_then(|last| fused_cost(table, last, &block)) {
+            Some(cost) => {
+                let last = swept.pop().expect("it has a cost");
+                swept.push(fuse(last, block, cost));
+            }
+            None => swept.push(block),
+        }
+    }
+    swept
+}

@@ -1,0 +1,178 @@
+//! Kernels and plans as text for people: a loop nest per kernel, a block per step.
+//!
+//! ```text
+//! kernel
+//!   a0 load f64 any unit
+//!   a1 reduced f64 any zero
+//!   p0 f64
+//!   for i0
+//!     for i1 reduced
+//!       v0 = load a0
+//!       v1 = multiply.f64 v0, p0
+//!       a1 <- sum.f64 v1
+//! ```
+
+use crate::access::AccessTable;
+use crate::fuse::{cost, legality::Block};
+use crate::{Arg, ArgKind, Kernel, KernelStep, Node, Plan, Step, StrideClass};
+use std::fmt::{self, Display, Formatter, Write};
+
+impl Display for ArgKind {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            ArgKind::Load => "load",
+            ArgKind::Store => "store",
+            ArgKind::Reduced => "reduced",
+            ArgKind::Index => "index",
+        })
+    }
+}
+
+impl Display for StrideClass {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            StrideClass::Zero => "zero",
+            StrideClass::Unit => "unit",
+            StrideClass::Any => "any",
+        })
+    }
+}
+
+impl Display for Arg {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.kind, self.dtype)?;
+        self.strides.iter().try_for_each(|class| write!(f, " {class}"))
+    }
+}
+
+impl Display for Kernel {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.write_str("kernel\n")?;
+        for (i, arg) in self.args.iter().enumerate() {
+            writeln!(f, "  a{i} {arg}")?;
+        }
+        for (i, dtype) in self.params.iter().enumerate() {
+            writeln!(f, "  p{i} {dtype}")?;
+        }
+        for (depth, &reduced) in self.reduced.iter().enumerate() {
+            let pad = 2 + 2 * depth;
+            writeln!(f, "{:pad$}for i{depth}{}", "", if reduced { " reduced" } else { "" })?;
+        }
+        let pad = 2 + 2 * self.rank();
+        for (i, node) in self.body.iter().enumerate() {
+            if !matches!(node, Node::Param(_)) {
+                writeln!(f, "{:pad$}v{i} = {}", "", Shown(self, node))?;
+            }
+        }
+        for store in &self.stores {
+            writeln!(f, "{:pad$}a{} = {}", "", store.arg, Name(self, store.value))?;
+        }
+        for fold in &self.reductions {
+            writeln!(f, "{:pad$}a{} <- {}.{} {}", "", fold.arg, fold.op.name(), fold.ty, Name(self, fold.value))?;
+        }
+        Ok(())
+    }
+}
+
+/// A value by name; literals by theirs.
+struct Name<'a>(&'a Kernel, u32);
+
+impl Display for Name<'_> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self.0.body.get(self.1 as usize) {
+            Some(Node::Param(p)) => write!(f, "p{p}"),
+            Some(Node::Load(_) | Node::Index(_) | Node::Cast(..) | Node::Op(..)) | None => write!(f, "v{}", self.1),
+        }
+    }
+}
+
+/// The right-hand side of a value.
+struct Shown<'a>(&'a Kernel, &'a Node);
+
+impl Display for Shown<'_> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self.1 {
+            Node::Load(arg) => write!(f, "load a{arg}"),
+            Node::Param(param) => write!(f, "p{param}"),
+            Node::Index(arg) => write!(f, "index a{arg}"),
+            Node::Cast(to, from) => write!(f, "cast.{to} {}", Name(self.0, *from)),
+            Node::Op(op, ty, operands) => {
+                write!(f, "{}.{ty}", op.name())?;
+                operands
+                    .iter()
+                    .enumerate()
+                    .try_for_each(|(i, &v)| write!(f, "{}{}", if i == 0 { " " } else { ", " }, Name(self.0, v)))
+            }
+        }
+    }
+}
+
+impl Display for Plan {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let singleton = unfused_bytes(&AccessTable::new(&self.program));
+        let saved = singleton.saturating_sub(self.bytes_moved);
+        writeln!(f, "plan of {} steps: {} bytes moved, {saved} saved by fusion", self.steps.len(), self.bytes_moved)?;
+        writeln!(f, "contracted:{}", List("%", &contracted(self)))?;
+        for (at, step) in self.steps.iter().enumerate() {
+            match step {
+                Step::Kernel(kernel) => self.show_kernel(f, at, kernel)?,
+                Step::Call(i) => writeln!(f, "step {at}: call\n  {}", self.program.instrs[*i])?,
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Plan {
+    fn show_kernel(&self, f: &mut Formatter<'_>, at: usize, step: &KernelStep) -> fmt::Result {
+        writeln!(f, "step {at}: kernel over{}", List("", &step.geometry.extents))?;
+        for &i in &step.instrs {
+            writeln!(f, "  {}", self.program.instrs[i])?;
+        }
+        for ((i, arg), (place, base)) in
+            step.kernel.args.iter().enumerate().zip(step.geometry.args.iter().zip(&step.bases))
+        {
+            let source = if arg.kind == ArgKind::Index { String::new() } else { format!("%{base} ") };
+            writeln!(f, "  a{i} is {source}{:+} by{}", place.offset, List("", &place.strides))?;
+        }
+        Ok(())
+    }
+}
+
+/// Items, each after a space.
+struct List<'a, T>(&'static str, &'a [T]);
+
+impl<T: Display> Display for List<'_, T> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        if self.1.is_empty() {
+            return f.write_str(" none");
+        }
+        self.1.iter().try_for_each(|item| write!(f, " {}{item}", self.0))
+    }
+}
+
+/// Bases that the program uses and that need no memory.
+pub(crate) fn contracted(plan: &Plan) -> Vec<usize> {
+    let used = |base: usize| plan.program.instrs.iter().any(|i| i.out.base as usize == base);
+    (0..plan.contracted.len()).filter(|&b| plan.contracted[b] && used(b)).collect()
+}
+
+/// Cost of the partition that fuses nothing.
+pub(crate) fn singleton_cost(table: &AccessTable) -> u64 {
+    let blocks: Vec<Block> = (0..table.instrs.len() as u32).map(|i| Block::single(table, i)).collect();
+    cost::of_partition(&blocks)
+}
+
+/// Bytes that the instructions of a program move one by one, each operand once.
+fn unfused_bytes(table: &AccessTable) -> u64 {
+    let bytes = |&v: &u32| table.views[v as usize].bytes;
+    table.instrs.iter().flat_map(|i| i.reads.iter().chain([&i.write])).map(bytes).sum()
+}
+
+/// Every line of `text` indented.
+pub(crate) fn indented(text: &str) -> String {
+    text.lines().fold(String::new(), |mut out, line| {
+        writeln!(out, "  {line}").expect("strings take any text");
+        out
+    })
+}
