@@ -1,6 +1,21 @@
 //! numelt's CPU engine: blocked interpreter (tier 0), LLVM (tier 1), threads, folds, library calls.
 //!
 //! In: kernels and launches from the runtime. Out: memory written. Policy is not here.
+//!
+//! `engine` implements the runtime's trait; `driver` splits a launch into tiles and folds reductions with
+//! `fold`; a [`body::Body`] evaluates tiles: `tier0` at once, `llvm` when `promote` has had it compiled.
 
 pub mod body;
+mod driver;
+mod engine;
+mod fold;
+mod isa;
+mod library;
 pub mod llvm;
+mod promote;
+mod threads;
+mod tier0;
+
+pub use engine::{CpuEngine, Options};
+pub use isa::Isa;
+pub use promote::Jit;

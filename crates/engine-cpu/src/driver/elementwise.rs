@@ -1,0 +1,104 @@
+//! Kernels without reductions.
+//!
+//! In: a task. Out: every point evaluated once. The two innermost loops are cut into tiles; tiles are
+//! shared between threads in order.
+
+use super::{Task, advance};
+
+/// Points of the largest tile.
+const TILE: usize = 1 << 16;
+
+/// How the two innermost loops are cut.
+struct Cut {
+    /// The loops: innermost and the one outside it (the same when there is only one).
+    inner_loop: usize,
+    outer_loop: usize,
+    /// Points per tile along each.
+    inner: usize,
+    outer: usize,
+    /// Tiles along each.
+    inner_tiles: usize,
+    outer_tiles: usize,
+}
+
+/// Evaluates every point.
+///
+/// # Safety
+/// The launch's contract.
+pub unsafe fn run(task: &Task<'_>) {
+    let points = task.nest.points() as usize;
+    let work = task.nanoseconds(points);
+    let cut = cut(task, points, work);
+    let rest: usize = task.nest.extents[..cut.outer_loop.min(cut.inner_loop)].iter().product::<i64>() as usize;
+    let units = rest * cut.outer_tiles * cut.inner_tiles;
+    task.threads.parallel(units, work, &|range| {
+        for unit in range {
+            // SAFETY: each unit is a tile of its own.
+            unsafe { tile(task, &cut, unit) };
+        }
+    });
+}
+
+fn cut(task: &Task<'_>, points: usize, work: u64) -> Cut {
+    let nest = task.nest;
+    let inner_loop = nest.rank() - 1;
+    let outer_loop = inner_loop.saturating_sub(1);
+    let inner_extent = nest.extents[inner_loop] as usize;
+    let outer_extent = if inner_loop == 0 { 1 } else { nest.extents[outer_loop] as usize };
+    let shares = task.threads.shares(work);
+    let target = (points / (shares * 8).max(1)).clamp(4096, TILE);
+    let target = if shares <= 1 { TILE } else { target };
+    let (mut inner, mut outer);
+    if task.recipe.strided && transposed(task) {
+        // an argument whose neighbours lie along the outer loop: square tiles reuse its cache lines
+        inner = inner_extent.min(256);
+        outer = outer_extent.min(64);
+    } else {
+        inner = inner_extent.min(target);
+        outer = (target / inner).clamp(1, outer_extent);
+    }
+    if inner < inner_extent {
+        // cut on cache lines of every element size
+        inner = inner.next_multiple_of(64).min(inner_extent);
+        outer = if inner_extent <= target { outer } else { outer.min((target / inner).max(1)) };
+    }
+    Cut {
+        inner_loop,
+        outer_loop,
+        inner,
+        outer,
+        inner_tiles: inner_extent.div_ceil(inner),
+        outer_tiles: outer_extent.div_ceil(outer),
+    }
+}
+
+/// Does some argument jump far along the innermost loop and little along the one outside it?
+fn transposed(task: &Task<'_>) -> bool {
+    let rank = task.nest.rank();
+    rank >= 2
+        && task
+            .nest
+            .strides(rank - 1)
+            .iter()
+            .zip(task.nest.strides(rank - 2))
+            .any(|(&inner, &outer)| inner.unsigned_abs() >= 128 && outer != 0 && outer.unsigned_abs() < 64)
+}
+
+unsafe fn tile(task: &Task<'_>, cut: &Cut, unit: usize) {
+    let (rest, within) = (unit / (cut.outer_tiles * cut.inner_tiles), unit % (cut.outer_tiles * cut.inner_tiles));
+    let (row, column) = (within / cut.inner_tiles * cut.outer, within % cut.inner_tiles * cut.inner);
+    let mut pointers = smallvec::SmallVec::<[*mut u8; 8]>::from_slice(task.pointers);
+    let mut left = rest as i64;
+    for l in (0..cut.outer_loop).rev() {
+        let extent = task.nest.extents[l];
+        advance(&mut pointers, task.nest.strides(l), left % extent);
+        left /= extent;
+    }
+    let outer_extent = if cut.inner_loop == 0 { 1 } else { task.nest.extents[cut.outer_loop] as usize };
+    advance(&mut pointers, task.nest.strides(cut.outer_loop), row as i64);
+    advance(&mut pointers, task.nest.strides(cut.inner_loop), column as i64);
+    let inner = cut.inner.min(task.nest.extents[cut.inner_loop] as usize - column);
+    let outer = cut.outer.min(outer_extent - row);
+    // SAFETY: the tile lies inside the iteration space; there are no reductions.
+    unsafe { task.tile(&pointers, cut.inner_loop, inner, cut.outer_loop, outer) };
+}

@@ -1,0 +1,315 @@
+//! The driver: what happens between a launch and the tiers.
+//!
+//! In: a kernel, a body that evaluates it, the numbers of a launch. Out: memory written. The driver splits
+//! the iteration space into tiles, shares them between threads, and folds reductions in NumPy's order,
+//! so that results do not depend on threads, tiers or tile sizes. Not here: arithmetic.
+
+mod accs;
+mod columns;
+mod elementwise;
+mod nest;
+pub(crate) mod pairwise;
+mod rows;
+
+pub(crate) use accs::Lines;
+
+use crate::body::{Body, Tile};
+use crate::fold::{self, Order};
+use crate::isa::Isa;
+use crate::threads::Threads;
+use crate::tier0::{Rect, select_cast};
+use accs::{Accs, Target};
+use nest::Nest;
+use numelt_ir::{DType, Error, OpKind, Result, Scalar};
+use numelt_opt::{ArgKind, Kernel, Node};
+use numelt_runtime::Launch;
+use smallvec::SmallVec;
+
+/// What the driver knows about a kernel at compile time.
+pub struct Recipe {
+    targets: Vec<Target>,
+    /// For each reduction the argument whose elements are folded as they lie in memory, if all are so.
+    direct: Option<Vec<usize>>,
+    /// Estimated picoseconds per point on one thread.
+    pub cost: u64,
+    /// Do the loads and stores include one whose innermost stride is not one element?
+    strided: bool,
+}
+
+impl Recipe {
+    /// Checks a kernel and prepares its folds.
+    pub fn new(kernel: &Kernel, isa: Isa) -> Result<Recipe> {
+        check(kernel)?;
+        let mut targets = Vec::with_capacity(kernel.reductions.len());
+        for r in &kernel.reductions {
+            let fold = fold::select(r.op, r.ty, isa)?;
+            let dtype = kernel.args[r.arg as usize].dtype;
+            let cast = if fold.out == dtype { None } else { Some(select_cast(fold.out, dtype, isa)?) };
+            targets.push(Target { fold, arg: r.arg as usize, dtype, cast });
+        }
+        let loads = kernel.reductions.iter().map(|r| match kernel.body[r.value as usize] {
+            Node::Load(arg) => Some(arg as usize),
+            Node::Param(_) | Node::Index(_) | Node::Cast(..) | Node::Op(..) => None,
+        });
+        let direct = if kernel.stores.is_empty() { loads.collect::<Option<Vec<_>>>() } else { None };
+        let strided = kernel.args.iter().any(|a| a.strides.last() == Some(&numelt_opt::StrideClass::Any));
+        Ok(Recipe { targets, direct: direct.filter(|d| !d.is_empty()), cost: cost(kernel), strided })
+    }
+}
+
+/// The part of the kernel form's invariants that memory safety rests on.
+fn check(kernel: &Kernel) -> Result<()> {
+    let rank = kernel.rank();
+    let bad = |what: &str| Err(Error::Invalid(format!("kernel: {what}")));
+    if rank == 0 || kernel.args.iter().any(|a| a.strides.len() != rank) {
+        return bad("arguments and loops differ in rank");
+    }
+    let kind = |arg: u32, kind: ArgKind| kernel.args.get(arg as usize).is_some_and(|a| a.kind == kind);
+    for (i, node) in kernel.body.iter().enumerate() {
+        let earlier = |v: &u32| (*v as usize) < i;
+        let good = match node {
+            Node::Load(arg) => kind(*arg, ArgKind::Load),
+            Node::Index(arg) => kind(*arg, ArgKind::Index),
+            Node::Param(p) => (*p as usize) < kernel.params.len(),
+            Node::Cast(_, v) => earlier(v),
+            Node::Op(op, ty, ins) => {
+                ins.len() == op.arity()
+                    && ins.iter().all(earlier)
+                    && ins.iter().enumerate().all(|(k, v)| kernel.dtype_of(*v) == op.input_dtype(*ty, k))
+            }
+        };
+        if !good {
+            return bad("a value with a wrong operand");
+        }
+    }
+    let value = |v: u32| (v as usize) < kernel.body.len();
+    for s in &kernel.stores {
+        if !value(s.value)
+            || !kind(s.arg, ArgKind::Store)
+            || kernel.dtype_of(s.value) != kernel.args[s.arg as usize].dtype
+        {
+            return bad("a store of a wrong value");
+        }
+    }
+    for r in &kernel.reductions {
+        if !value(r.value)
+            || !kind(r.arg, ArgKind::Reduced)
+            || kernel.dtype_of(r.value) != r.ty
+            || r.op.kind() != OpKind::Reduction
+        {
+            return bad("a reduction of a wrong value");
+        }
+    }
+    if kernel.reductions.is_empty() == kernel.reduced.contains(&true) {
+        return bad("reductions and reduced loops disagree");
+    }
+    Ok(())
+}
+
+/// A rough price per point: memory traffic and arithmetic, in picoseconds.
+fn cost(kernel: &Kernel) -> u64 {
+    let memory: u64 = kernel
+        .args
+        .iter()
+        .filter(|a| matches!(a.kind, ArgKind::Load | ArgKind::Store))
+        .filter(|a| a.strides.last() != Some(&numelt_opt::StrideClass::Zero))
+        .map(|a| 25 * a.dtype.size() as u64)
+        .sum();
+    let work: u64 = kernel.body.iter().map(node_cost).sum();
+    memory + work + 100 * kernel.reductions.len() as u64 + 20
+}
+
+fn node_cost(node: &Node) -> u64 {
+    use numelt_ir::Op::*;
+    match node {
+        Node::Load(_) | Node::Param(_) => 0,
+        Node::Index(_) | Node::Cast(..) => 150,
+        Node::Op(op, ty, _) => match op {
+            FloorDivide | Remainder | Fmod => 5000,
+            Power | Arctan2 | Hypot | Cbrt => 4000,
+            Exp | Exp2 | Expm1 | Log | Log2 | Log10 | Log1p | Sin | Cos | Tan | Arcsin | Arccos | Arctan | Sinh
+            | Cosh | Tanh | Arcsinh | Arccosh | Arctanh | Erf => 1500,
+            Divide | Reciprocal | Sqrt => 700,
+            _ => 20 * ty.size() as u64,
+        },
+    }
+}
+
+/// A launch in progress, shared by its threads.
+struct Task<'a> {
+    recipe: &'a Recipe,
+    body: &'a dyn Body,
+    nest: &'a Nest,
+    pointers: &'a [*mut u8],
+    params: &'a [[u8; 16]],
+    threads: &'a Threads,
+    /// Element size of each argument as the tiles see it.
+    sizes: SmallVec<[usize; 8]>,
+}
+
+// SAFETY: the addresses are only used for elements that no other thread of the launch touches in conflict
+// (each point is evaluated once), and the body is `Sync`.
+unsafe impl Sync for Task<'_> {}
+
+/// Parameters as the tiles read them.
+#[repr(align(16))]
+struct Aligned<const N: usize>([[u8; 16]; N]);
+
+/// Runs a kernel.
+///
+/// # Safety
+/// The launch's addresses are as [`Launch`] promises, and `body` evaluates `kernel`.
+pub unsafe fn launch(
+    kernel: &Kernel,
+    recipe: &Recipe,
+    body: &dyn Body,
+    launch: &Launch<'_>,
+    threads: &Threads,
+) -> Result<u64> {
+    if launch.pointers.len() != kernel.args.len() || launch.params.len() != kernel.params.len() {
+        return Err(Error::Invalid("a launch with a wrong number of operands".into()));
+    }
+    if launch.params.iter().zip(&kernel.params).any(|(p, d)| p.dtype() != *d) {
+        return Err(Error::Invalid("a launch with a parameter of a wrong dtype".into()));
+    }
+    let nest = Nest::new(kernel, launch.geometry)?;
+    let mut pointers: SmallVec<[*mut u8; 8]> = SmallVec::from_slice(launch.pointers);
+    for (i, arg) in kernel.args.iter().enumerate() {
+        if arg.kind == ArgKind::Index {
+            pointers[i] = launch.geometry.args[i].offset as usize as *mut u8;
+        }
+    }
+    let mut few = Aligned([[0; 16]; 8]);
+    let mut many: Vec<Aligned<1>> = Vec::new();
+    let params: &[[u8; 16]] = pack_params(launch.params, &mut few, &mut many);
+    let sizes = kernel.args.iter().map(|a| a.dtype.size()).collect();
+    let task = Task { recipe, body, nest: &nest, pointers: &pointers, params, threads, sizes };
+    let points = nest.points();
+    // SAFETY: the caller's contract.
+    unsafe {
+        if kernel.reductions.is_empty() {
+            if points > 0 {
+                elementwise::run(&task);
+            }
+        } else if nest.count(false) > 0 {
+            if points == 0 {
+                task.store_identities();
+            } else if *nest.reduced.last().unwrap_or(&true) {
+                rows::run(&task);
+            } else {
+                columns::run(&task);
+            }
+        }
+    }
+    Ok(points as u64)
+}
+
+fn pack_params<'a>(params: &[Scalar], few: &'a mut Aligned<8>, many: &'a mut Vec<Aligned<1>>) -> &'a [[u8; 16]] {
+    if params.len() <= few.0.len() {
+        for (slot, p) in few.0.iter_mut().zip(params) {
+            *slot = p.to_bytes();
+        }
+        &few.0
+    } else {
+        many.extend(params.iter().map(|p| Aligned([p.to_bytes()])));
+        // SAFETY: `Aligned<1>` is exactly 16 bytes, so its vector is a slice of 16-byte arrays.
+        unsafe { std::slice::from_raw_parts(many.as_ptr().cast(), many.len()) }
+    }
+}
+
+impl Task<'_> {
+    /// Address of every argument at a multi-index.
+    fn origin(&self, index: &[i64]) -> SmallVec<[*mut u8; 8]> {
+        let mut out: SmallVec<[*mut u8; 8]> = SmallVec::from_slice(self.pointers);
+        for (l, &i) in index.iter().enumerate() {
+            if i != 0 {
+                advance(&mut out, self.nest.strides(l), i);
+            }
+        }
+        out
+    }
+
+    /// Evaluates a tile whose first point is at `pointers`: `inner` points along loop `l`, `outer` rows
+    /// along loop `o`.
+    ///
+    /// # Safety
+    /// The tile lies inside the iteration space; `Reduced` arguments point at scratch with room for it.
+    unsafe fn tile(&self, pointers: &[*mut u8], l: usize, inner: usize, o: usize, outer: usize) {
+        let mut inner_strides: SmallVec<[i64; 8]> = SmallVec::from_slice(self.nest.strides(l));
+        let mut outer_strides: SmallVec<[i64; 8]> = SmallVec::from_slice(self.nest.strides(o));
+        for t in &self.recipe.targets {
+            let size = t.fold.ty.size() as i64;
+            inner_strides[t.arg] = size;
+            outer_strides[t.arg] = size * inner as i64;
+        }
+        let tile = Tile {
+            pointers: pointers.as_ptr(),
+            inner_strides: inner_strides.as_ptr(),
+            outer_strides: outer_strides.as_ptr(),
+            params: self.params.as_ptr(),
+            inner: inner as i64,
+            outer: outer as i64,
+        };
+        // SAFETY: the caller's contract.
+        unsafe { self.body.run(&tile) }
+    }
+
+    /// Estimated nanoseconds for `points` points on one thread.
+    fn nanoseconds(&self, points: usize) -> u64 {
+        (points as u64).saturating_mul(self.recipe.cost) / 1000
+    }
+
+    /// The arguments to fold straight from memory, where the innermost loop's strides allow it.
+    fn direct(&self) -> Option<&[usize]> {
+        let last = self.nest.rank() - 1;
+        let direct = self.recipe.direct.as_deref()?;
+        direct.iter().all(|&a| self.nest.strides(last)[a] == self.sizes[a] as i64).then_some(direct)
+    }
+
+    /// Stores the value of an empty reduction into every kept element.
+    ///
+    /// # Safety
+    /// The launch's contract.
+    unsafe fn store_identities(&self) {
+        let kept: SmallVec<[usize; 8]> = (0..self.nest.rank()).filter(|&l| !self.nest.reduced[l]).collect();
+        let mut accs = Accs::new(&self.recipe.targets, 1);
+        for unit in 0..self.nest.count(false) as usize {
+            let pointers = self.origin(&self.decode(unit, &kept));
+            for (f, t) in self.recipe.targets.iter().enumerate() {
+                let rect = Rect { base: pointers[t.arg], inner_stride: 0, outer_stride: 0, inner: 1, rows: 1 };
+                // SAFETY: a kept element of the result.
+                unsafe { accs.finish(f, 0, rect) };
+            }
+        }
+    }
+
+    /// The multi-index of the `n`-th combination of some loops (ascending; the last runs fastest); the
+    /// others are zero.
+    fn decode(&self, n: usize, loops: &[usize]) -> SmallVec<[i64; 8]> {
+        let mut index = SmallVec::from_elem(0, self.nest.rank());
+        let mut rest = n as i64;
+        for &l in loops.iter().rev() {
+            let extent = self.nest.extents[l];
+            index[l] = rest % extent;
+            rest /= extent;
+        }
+        index
+    }
+
+    /// Is some reduction bound to go element by element?
+    fn sequential(&self) -> bool {
+        self.recipe.targets.iter().any(|t| t.fold.order == Order::Sequential)
+    }
+}
+
+/// Moves every address by `n` steps.
+fn advance(pointers: &mut [*mut u8], strides: &[i64], n: i64) {
+    for (p, s) in pointers.iter_mut().zip(strides) {
+        *p = p.wrapping_offset(s.wrapping_mul(n) as isize);
+    }
+}
+
+/// Bytes of the elements that a reduction folds.
+fn element(dtype: DType) -> usize {
+    dtype.size()
+}

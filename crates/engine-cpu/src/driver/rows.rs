@@ -1,0 +1,377 @@
+//! Reductions whose innermost loops are reduced: row sums, full sums.
+//!
+//! In: a task. Out: results stored. A *run* is the flattened range of the innermost reduced loops. Short
+//! runs are evaluated many to a tile. Long runs are cut at the nodes of NumPy's summation tree, which
+//! threads share; partial sums are joined in the tree's order.
+
+use super::accs::{Accs, Lines};
+use super::pairwise::Unit;
+use super::{Task, advance, element};
+use crate::fold::Order;
+use crate::tier0::Rect;
+use smallvec::SmallVec;
+
+/// Points evaluated into scratch at a time.
+const LEAF: usize = 2048;
+/// Points of a tree node that threads take as one.
+const NODE: usize = 1 << 15;
+
+/// The loops of a task, sorted by their part in the reduction.
+struct Rows<'a> {
+    task: &'a Task<'a>,
+    /// First of the innermost reduced loops.
+    first: usize,
+    /// Points of a run.
+    len: usize,
+    /// Loops outside the run that are kept, and those that are reduced.
+    kept: SmallVec<[usize; 8]>,
+    outer: SmallVec<[usize; 8]>,
+    /// Combinations of the outer reduced loops.
+    repeats: usize,
+    /// Fold straight from these arguments.
+    direct: Option<&'a [usize]>,
+    unit: Unit,
+    /// Are there sums of real and of complex values, whose trees differ?
+    mixed: bool,
+    /// Largest run of points evaluated at once.
+    leaf: usize,
+}
+
+/// Folds every run.
+///
+/// # Safety
+/// The launch's contract; the innermost loop is reduced and no extent is zero.
+pub unsafe fn run(task: &Task<'_>) {
+    let rows = Rows::new(task);
+    let results = rows.kept.iter().map(|&l| task.nest.extents[l]).product::<i64>() as usize;
+    let work = task.nanoseconds(task.nest.points() as usize);
+    let shares = task.threads.shares(work);
+    // SAFETY: the caller's contract.
+    unsafe {
+        if rows.len <= LEAF && rows.first + 1 == task.nest.rank() && !rows.kept.is_empty() && rows.packs() {
+            rows.short(results, work, shares);
+        } else if shares > 1 && results < shares * 4 && rows.len > NODE && rows.splits() {
+            rows.shared(results, work);
+        } else {
+            rows.whole(results, work);
+        }
+    }
+}
+
+impl<'a> Rows<'a> {
+    fn new(task: &'a Task<'a>) -> Rows<'a> {
+        let nest = task.nest;
+        let rank = nest.rank();
+        let first = (0..rank).rev().take_while(|&l| nest.reduced[l]).last().unwrap_or(rank - 1);
+        let len = nest.extents[first..].iter().product::<i64>() as usize;
+        let (outer, kept): (SmallVec<_>, SmallVec<_>) = (0..first).partition(|&l| nest.reduced[l]);
+        let repeats = outer.iter().map(|&l: &usize| nest.extents[l]).product::<i64>() as usize;
+        let units: SmallVec<[Unit; 4]> = task
+            .recipe
+            .targets
+            .iter()
+            .filter_map(|t| if let Order::Tree(unit) = t.fold.order { Some(unit) } else { None })
+            .collect();
+        let unit = units.first().copied().unwrap_or(Unit::Real);
+        // sums of real and of complex values cut a run differently: then the whole run is one leaf
+        let mixed = units.iter().any(|&u| u != unit);
+        let direct = if first + 1 == rank { task.direct() } else { None };
+        let leaf = if mixed || (direct.is_some() && task.recipe.targets.len() == 1) { len } else { LEAF };
+        Rows { task, first, len, kept, outer, repeats, direct, unit, mixed, leaf: leaf.max(1) }
+    }
+
+    /// Is the loop outside the run kept, so that neighbouring runs make a tile?
+    fn packs(&self) -> bool {
+        self.first > 0 && !self.task.nest.reduced[self.first - 1]
+    }
+
+    /// May a run be cut between threads?
+    fn splits(&self) -> bool {
+        !self.task.sequential() && !self.mixed
+    }
+
+    /// Where the result of kept index `index` of fold `f` lies.
+    fn target(&self, f: usize, pointers: &[*mut u8], count: usize) -> Rect {
+        let arg = self.task.recipe.targets[f].arg;
+        let stride = if count > 1 { self.task.nest.strides(self.first - 1)[arg] as isize } else { 0 };
+        Rect { base: pointers[arg], inner_stride: stride, outer_stride: 0, inner: count, rows: 1 }
+    }
+
+    /// Short runs: tiles of many rows.
+    unsafe fn short(&self, results: usize, work: u64, shares: usize) {
+        let row_loop = self.first - 1;
+        let row_extent = self.task.nest.extents[row_loop] as usize;
+        let groups = results / row_extent;
+        let most = (2 * LEAF / self.len).max(1);
+        let fair = row_extent.div_ceil((shares * 4).div_ceil(groups).max(1));
+        let step = if self.direct.is_some() { fair.min(4096) } else { fair.min(most) }.clamp(1, row_extent);
+        let cuts = row_extent.div_ceil(step);
+        let others = &self.kept[..self.kept.len() - 1];
+        self.task.threads.parallel(groups * cuts, work, &|range| {
+            let mut accs = Accs::new(&self.task.recipe.targets, step);
+            let mut worker = Worker::new(self, step * self.len);
+            for unit in range {
+                let (group, row) = (unit / cuts, unit % cuts * step);
+                let mut index = self.task.decode(group, others);
+                index[row_loop] = row as i64;
+                let count = step.min(row_extent - row);
+                accs.reset(count);
+                for repeat in 0..self.repeats {
+                    let at = self.combine(&index, repeat);
+                    // SAFETY: the rows lie inside the iteration space, and are this unit's own.
+                    unsafe { worker.rows(&at, count, (repeat * self.len) as i64, &mut accs) };
+                }
+                let pointers = self.task.origin(&index);
+                for f in 0..self.task.recipe.targets.len() {
+                    // SAFETY: these results are this unit's own.
+                    unsafe { accs.finish(f, 0, self.target(f, &pointers, count)) };
+                }
+            }
+        });
+    }
+
+    /// A kept index with the `repeat`-th combination of the outer reduced loops.
+    fn combine(&self, kept: &[i64], repeat: usize) -> SmallVec<[i64; 8]> {
+        let mut index = self.task.decode(repeat, &self.outer);
+        for &l in &self.kept {
+            index[l] = kept[l];
+        }
+        index
+    }
+
+    /// Each result by one thread.
+    unsafe fn whole(&self, results: usize, work: u64) {
+        self.task.threads.parallel(results, work, &|range| {
+            let mut accs = Accs::new(&self.task.recipe.targets, 64);
+            let mut worker = Worker::new(self, self.leaf.min(self.len));
+            for unit in range {
+                let index = self.task.decode(unit, &self.kept);
+                accs.reset_levels(1);
+                for repeat in 0..self.repeats {
+                    let origin = self.task.origin(&self.combine(&index, repeat));
+                    accs.reset_level(1);
+                    // SAFETY: the run is this unit's own.
+                    unsafe { worker.tree(&origin, 1, 0, self.len, (repeat * self.len) as i64, &mut accs) };
+                    accs.join_trees(0, 1);
+                }
+                let pointers = self.task.origin(&index);
+                for f in 0..self.task.recipe.targets.len() {
+                    // SAFETY: this result is this unit's own.
+                    unsafe { accs.finish(f, 0, self.target(f, &pointers, 1)) };
+                }
+            }
+        });
+    }
+
+    /// Few results of long runs: threads take nodes of the tree, the caller joins them.
+    unsafe fn shared(&self, results: usize, work: u64) {
+        let nodes = self.unit.nodes(self.len, NODE);
+        let runs = results * self.repeats;
+        let mut partials = Accs::new(&self.task.recipe.targets, runs * nodes.len());
+        let room = partials.room();
+        self.task.threads.parallel(runs * nodes.len(), work, &|range| {
+            let mut accs = Accs::new(&self.task.recipe.targets, 64);
+            let mut worker = Worker::new(self, self.leaf.min(NODE));
+            for unit in range {
+                let (run, node) = (unit / nodes.len(), unit % nodes.len());
+                let (result, repeat) = (run / self.repeats, run % self.repeats);
+                let index = self.task.decode(result, &self.kept);
+                let origin = self.task.origin(&self.combine(&index, repeat));
+                let (start, n) = nodes[node];
+                accs.reset_levels(2);
+                // SAFETY: the node's points are this unit's own.
+                unsafe { worker.tree(&origin, 1, start, n, (repeat * self.len) as i64, &mut accs) };
+                accs.join_trees(0, 1);
+                // SAFETY: each unit copies into an accumulator of its own.
+                unsafe { accs.copy_to(&room, unit) };
+            }
+        });
+        let mut accs = Accs::new(&self.task.recipe.targets, 64);
+        for result in 0..results {
+            accs.reset_levels(1);
+            for repeat in 0..self.repeats {
+                let mut next = (result * self.repeats + repeat) * nodes.len();
+                accs.reset_level(1);
+                self.join_nodes(1, self.len, &mut next, &mut partials, &mut accs);
+                accs.join_all_levels(0, 1);
+            }
+            let pointers = self.task.origin(&self.task.decode(result, &self.kept));
+            for f in 0..self.task.recipe.targets.len() {
+                // SAFETY: the results are the caller's.
+                unsafe { accs.finish(f, 0, self.target(f, &pointers, 1)) };
+            }
+        }
+    }
+
+    /// Joins the partial results of a run in the tree's order into level `level`.
+    fn join_nodes(&self, level: usize, n: usize, next: &mut usize, partials: &mut Accs<'_>, accs: &mut Accs<'_>) {
+        if n <= NODE {
+            accs.join_from(level, partials, *next);
+            *next += 1;
+            return;
+        }
+        let left = self.unit.split(n);
+        self.join_nodes(level, left, next, partials, accs);
+        accs.reset_level(level + 1);
+        self.join_nodes(level + 1, n - left, next, partials, accs);
+        accs.join_all_levels(level, level + 1);
+    }
+}
+
+/// One thread's scratch memory.
+struct Worker<'a> {
+    rows: &'a Rows<'a>,
+    scratch: Vec<Lines>,
+}
+
+impl<'a> Worker<'a> {
+    /// Scratch for `points` values of each reduction, unless they are folded from memory.
+    fn new(rows: &'a Rows<'a>, points: usize) -> Worker<'a> {
+        let targets = &rows.task.recipe.targets;
+        let scratch = if rows.direct.is_some() {
+            Vec::new()
+        } else {
+            targets.iter().map(|t| Lines::new(points * element(t.fold.ty))).collect()
+        };
+        Worker { rows, scratch }
+    }
+
+    /// Evaluates `count` rows that start at `index` and absorbs each into its accumulator.
+    unsafe fn rows(&mut self, index: &[i64], count: usize, position: i64, accs: &mut Accs<'_>) {
+        let (task, rows) = (self.rows.task, self.rows);
+        let mut pointers = task.origin(index);
+        let (l, o) = (rows.first, rows.first - 1);
+        if rows.direct.is_none() {
+            for (t, s) in task.recipe.targets.iter().zip(&mut self.scratch) {
+                pointers[t.arg] = s.as_ptr();
+            }
+            // SAFETY: the caller's rows; scratch has room for them.
+            unsafe { task.tile(&pointers, l, rows.len, o, count) };
+        }
+        for (f, t) in task.recipe.targets.iter().enumerate() {
+            let (src, stride) = match rows.direct {
+                Some(args) => (pointers[args[f]], task.nest.strides(o)[args[f]] as isize),
+                None => (pointers[t.arg], (rows.len * element(t.fold.ty)) as isize),
+            };
+            let (value, at) = accs.at(f, 0);
+            // SAFETY: there is an accumulator per row, and the values are there.
+            unsafe { (t.fold.rows)(value, at, src, stride, count, rows.len, position) };
+        }
+    }
+
+    /// Folds points `start..start + n` of the run at `origin`: trees into level `level`, other folds into
+    /// level zero.
+    unsafe fn tree(
+        &mut self,
+        origin: &[*mut u8],
+        level: usize,
+        start: usize,
+        n: usize,
+        position: i64,
+        accs: &mut Accs<'_>,
+    ) {
+        // SAFETY: the caller's points.
+        unsafe {
+            if n <= self.rows.leaf {
+                self.leaf(origin, level, start, n, position, accs);
+                return;
+            }
+            let left = self.rows.unit.split(n);
+            self.tree(origin, level, start, left, position, accs);
+            accs.reset_level(level + 1);
+            self.tree(origin, level + 1, start + left, n - left, position, accs);
+            accs.join_trees(level, level + 1);
+        }
+    }
+
+    unsafe fn leaf(
+        &mut self,
+        origin: &[*mut u8],
+        level: usize,
+        start: usize,
+        n: usize,
+        position: i64,
+        accs: &mut Accs<'_>,
+    ) {
+        let task = self.rows.task;
+        if self.rows.direct.is_none() {
+            // SAFETY: the caller's points; scratch holds a leaf.
+            unsafe { self.evaluate(origin, start, n) };
+        }
+        for (f, t) in task.recipe.targets.iter().enumerate() {
+            let src = match self.rows.direct {
+                Some(args) => origin[args[f]].wrapping_add(start * element(t.fold.ty)),
+                None => self.scratch[f].as_ptr(),
+            };
+            let into = if matches!(t.fold.order, Order::Tree(_)) { level } else { 0 };
+            let (value, at) = accs.at(f, into);
+            // SAFETY: the accumulator exists and the values are there.
+            unsafe { (t.fold.rows)(value, at, src, 0, 1, n, position + start as i64) };
+        }
+    }
+
+    /// Evaluates points `start..start + n` of the run at `origin` into scratch.
+    unsafe fn evaluate(&mut self, origin: &[*mut u8], start: usize, n: usize) {
+        let task = self.rows.task;
+        let nest = task.nest;
+        let last = nest.rank() - 1;
+        let inner = nest.extents[last] as usize;
+        let mut done = 0;
+        while done < n {
+            let at = start + done;
+            let column = at % inner;
+            let (mut width, mut height) = ((inner - column).min(n - done), 1);
+            let mut pointers: SmallVec<[*mut u8; 8]> = SmallVec::from_slice(origin);
+            let mut rest = (at / inner) as i64;
+            if last > self.rows.first {
+                let rows = nest.extents[last - 1] as usize;
+                if width == inner {
+                    height = ((n - done) / inner).min(rows - rest as usize % rows);
+                }
+                for l in (self.rows.first..last).rev() {
+                    advance(&mut pointers, nest.strides(l), rest % nest.extents[l]);
+                    rest /= nest.extents[l];
+                }
+            } else {
+                width = width.min(n - done);
+            }
+            advance(&mut pointers, nest.strides(last), column as i64);
+            for (t, s) in task.recipe.targets.iter().zip(&mut self.scratch) {
+                pointers[t.arg] = s.as_ptr().wrapping_add(done * element(t.fold.ty));
+            }
+            // SAFETY: the rectangle lies inside the run, and its values inside scratch.
+            unsafe { task.tile(&pointers, last, width, last.saturating_sub(1), height) };
+            done += width * height;
+        }
+    }
+}
+
+impl Accs<'_> {
+    /// Resets the first `levels` accumulators of every fold.
+    fn reset_levels(&mut self, levels: usize) {
+        self.reset(levels);
+    }
+
+    /// Resets one level of every fold.
+    fn reset_level(&mut self, level: usize) {
+        for f in 0..self.folds() {
+            self.reset_one(f, level);
+        }
+    }
+
+    /// Joins level `from` into level `into` where the order is a tree; other folds stay in level zero.
+    fn join_trees(&mut self, into: usize, from: usize) {
+        for f in 0..self.folds() {
+            if self.is_tree(f) {
+                self.join(f, into, from);
+            }
+        }
+    }
+
+    /// Joins level `from` into level `into` for every fold.
+    fn join_all_levels(&mut self, into: usize, from: usize) {
+        for f in 0..self.folds() {
+            self.join(f, into, from);
+        }
+    }
+}

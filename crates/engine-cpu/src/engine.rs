@@ -1,0 +1,122 @@
+//! The CPU engine: compile, launch, library calls, and the choice of a tier.
+//!
+//! In: kernels, launches and calls from the runtime. Out: memory written. A kernel starts on the blocked
+//! interpreter; by [`Jit`] it moves to compiled code when that is ready and the work is worth it.
+
+use crate::body::Body;
+use crate::driver::{self, Recipe};
+use crate::isa::Isa;
+use crate::library;
+use crate::promote::{Jit, Promoter, Slot};
+use crate::threads::Threads;
+use crate::tier0::Interpreter;
+use numelt_ir::{DType, Error, Op, Result};
+use numelt_opt::Kernel;
+use numelt_runtime::{Engine, Executable, Launch, LibraryCall};
+use std::any::Any;
+use std::sync::Arc;
+
+/// How the engine is set up.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// Threads, the caller included; zero for all that this process may use.
+    pub threads: usize,
+    /// When kernels are compiled.
+    pub jit: Jit,
+    /// Points per block of the interpreter; zero to let the L1 cache decide.
+    pub block: usize,
+    /// Instruction set, at most what the machine has; `None` for the best.
+    pub isa: Option<Isa>,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options { threads: 0, jit: Jit::On, block: 0, isa: None }
+    }
+}
+
+/// The CPU engine.
+pub struct CpuEngine {
+    options: Options,
+    isa: Isa,
+    threads: Threads,
+    promoter: Promoter,
+}
+
+impl CpuEngine {
+    /// An engine with its own threads, which start when first needed.
+    pub fn new(options: Options) -> CpuEngine {
+        let isa = options.isa.map_or_else(crate::isa::detect, crate::isa::clamp);
+        let threads = Threads::new(options.threads);
+        let promoter = Promoter::new(options.jit, isa);
+        CpuEngine { options, isa, threads, promoter }
+    }
+
+    /// Number of threads, the caller included.
+    pub fn threads(&self) -> usize {
+        self.threads.count()
+    }
+
+    /// The instruction set in use.
+    pub fn isa(&self) -> Isa {
+        self.isa
+    }
+}
+
+/// A kernel ready to run.
+struct Compiled {
+    kernel: Arc<Kernel>,
+    recipe: Recipe,
+    interpreter: Interpreter,
+    slot: Arc<Slot>,
+}
+
+impl Executable for Compiled {
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+
+    fn tier(&self) -> &'static str {
+        if self.slot.body().is_some() { "llvm" } else { "interp" }
+    }
+}
+
+impl Engine for CpuEngine {
+    fn name(&self) -> &'static str {
+        "cpu"
+    }
+
+    fn supports(&self, op: Op, ty: DType) -> bool {
+        op.info().dtypes.contains(ty)
+    }
+
+    fn compile(&self, kernel: &Arc<Kernel>) -> Result<Arc<dyn Executable>> {
+        let recipe = Recipe::new(kernel, self.isa)?;
+        let interpreter = Interpreter::new(kernel, self.isa, self.options.block)?;
+        let slot = self.promoter.slot(kernel);
+        Ok(Arc::new(Compiled { kernel: kernel.clone(), recipe, interpreter, slot }))
+    }
+
+    fn launch(&self, executable: &dyn Executable, launch: &Launch<'_>) -> Result<()> {
+        let compiled = executable
+            .as_any()
+            .downcast_ref::<Compiled>()
+            .ok_or_else(|| Error::Engine("a kernel compiled by another engine".into()))?;
+        let body: &dyn Body = match compiled.slot.body() {
+            Some(body) => &**body,
+            None => &compiled.interpreter,
+        };
+        // SAFETY: the runtime promises the launch's addresses; both bodies evaluate this kernel.
+        let points = unsafe { driver::launch(&compiled.kernel, &compiled.recipe, body, launch, &self.threads)? };
+        self.promoter.worked(&compiled.kernel, &compiled.slot, points.saturating_mul(compiled.recipe.cost) / 1000);
+        Ok(())
+    }
+
+    fn call(&self, call: &LibraryCall<'_>) -> Result<()> {
+        library::call(call, &self.threads, self.isa)
+    }
+
+    fn sync(&self) -> Result<()> {
+        Ok(())
+    }
+}

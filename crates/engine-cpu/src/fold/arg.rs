@@ -1,0 +1,172 @@
+//! Positions of extremes: the first place of the extreme, or of a NaN if there is one.
+//!
+//! In: runs and rows of values with the position of their first element. Out: the best value so far
+//! and its position (negative: none yet). Elements must come in order of their positions.
+
+use super::{Fold, Order};
+use crate::fold::plain::Bounds;
+use crate::isa::{Isa, versions};
+use crate::tier0::Elem;
+use numelt_ir::DType;
+use std::slice::from_raw_parts;
+
+/// Which extreme.
+pub trait Extreme: 'static {
+    /// Is `a` further out than `b`?
+    fn beats<T: Bounds>(a: T, b: T) -> bool;
+    /// The further one of two; NaN wins.
+    fn pick<T: Bounds>(a: T, b: T) -> T;
+}
+
+/// The least value.
+pub struct Min;
+/// The greatest value.
+pub struct Max;
+
+impl Extreme for Min {
+    #[inline(always)]
+    fn beats<T: Bounds>(a: T, b: T) -> bool {
+        a.lt(b)
+    }
+    #[inline(always)]
+    fn pick<T: Bounds>(a: T, b: T) -> T {
+        a.min(b)
+    }
+}
+impl Extreme for Max {
+    #[inline(always)]
+    fn beats<T: Bounds>(a: T, b: T) -> bool {
+        b.lt(a)
+    }
+    #[inline(always)]
+    fn pick<T: Bounds>(a: T, b: T) -> T {
+        a.max(b)
+    }
+}
+
+/// Does `x`, which comes later, replace the best so far?
+#[inline(always)]
+fn wins<T: Bounds, E: Extreme>(x: T, best: T, position: i64) -> bool {
+    position < 0 || (!best.nan() && (x.nan() || E::beats(x, best)))
+}
+
+const LANES: usize = 16;
+/// Elements whose extreme is found with lanes before its place is looked up.
+const CHUNK: usize = 1024;
+
+#[inline(always)]
+fn extreme<T: Bounds, E: Extreme>(x: &[T]) -> T {
+    let mut best = x[0];
+    let mut chunks = x.chunks_exact(LANES);
+    if x.len() >= LANES {
+        let mut lanes = [best; LANES];
+        for c in &mut chunks {
+            for i in 0..LANES {
+                lanes[i] = E::pick(lanes[i], c[i]);
+            }
+        }
+        for lane in lanes {
+            best = E::pick(best, lane);
+        }
+    }
+    chunks.remainder().iter().fold(best, |best, &x| E::pick(best, x))
+}
+
+#[inline(always)]
+unsafe fn arg_rows<T: Bounds, E: Extreme>(
+    values: *mut u8,
+    positions: *mut i64,
+    src: *const u8,
+    stride: isize,
+    rows: usize,
+    n: usize,
+    pos: i64,
+) {
+    for r in 0..rows {
+        // SAFETY: the contract of `Rows`.
+        let (row, value, position) = unsafe {
+            (
+                from_raw_parts(src.offset(r as isize * stride).cast::<T>(), n),
+                values.cast::<T>().add(r),
+                positions.add(r),
+            )
+        };
+        for (k, chunk) in row.chunks(CHUNK).enumerate() {
+            // SAFETY: as above.
+            let (best, at) = unsafe { (*value, *position) };
+            let found = extreme::<T, E>(chunk);
+            if wins::<T, E>(found, best, at) {
+                let first = chunk.iter().position(|&x| if found.nan() { x.nan() } else { x.eq(found) });
+                // SAFETY: as above.
+                unsafe {
+                    *value = found;
+                    *position = pos + (k * CHUNK + first.unwrap_or(0)) as i64;
+                }
+            }
+        }
+    }
+}
+
+#[inline(always)]
+unsafe fn arg_columns<T: Bounds, E: Extreme>(
+    values: *mut u8,
+    positions: *mut i64,
+    src: *const u8,
+    stride: isize,
+    rows: usize,
+    width: usize,
+    pos: i64,
+) {
+    for r in 0..rows {
+        for j in 0..width {
+            // SAFETY: the contract of `Columns`.
+            unsafe {
+                let x = *src.offset(r as isize * stride).cast::<T>().add(j);
+                let (value, position) = (values.cast::<T>().add(j), positions.add(j));
+                let replace = wins::<T, E>(x, *value, *position);
+                *value = if replace { x } else { *value };
+                *position = if replace { pos + r as i64 } else { *position };
+            }
+        }
+    }
+}
+
+unsafe fn join<T: Bounds, E: Extreme>(
+    values: *mut u8,
+    positions: *mut i64,
+    other: *const u8,
+    other_positions: *const i64,
+    n: usize,
+) {
+    for i in 0..n {
+        // SAFETY: the contract of `Join`.
+        unsafe {
+            let (value, position) = (values.cast::<T>().add(i), positions.add(i));
+            let (x, at) = (*other.cast::<T>().add(i), *other_positions.add(i));
+            if at >= 0 && wins::<T, E>(x, *value, *position) {
+                *value = x;
+                *position = at;
+            }
+        }
+    }
+}
+
+versions!(pick_rows, arg_rows, [T: Bounds, E: Extreme],
+    (v: *mut u8, p: *mut i64, src: *const u8, stride: isize, rows: usize, n: usize, pos: i64));
+versions!(pick_columns, arg_columns, [T: Bounds, E: Extreme],
+    (v: *mut u8, p: *mut i64, src: *const u8, stride: isize, rows: usize, n: usize, pos: i64));
+
+/// The fold of an arg-reduction.
+pub fn fold<T: Bounds, E: Extreme>(isa: Isa) -> Fold {
+    Fold {
+        ty: T::DTYPE,
+        out: DType::I64,
+        acc: <T as Elem>::DTYPE,
+        arg: true,
+        order: Order::Free,
+        init: [0; 16],
+        rows: pick_rows::<T, E>(isa),
+        columns: pick_columns::<T, E>(isa),
+        join: join::<T, E>,
+    }
+}

@@ -1,0 +1,90 @@
+//! Folds: how the values of reduced points become one.
+//!
+//! In: a reduction operation and its loop dtype. Out: a [`Fold`], functions that absorb runs and rows of
+//! values into accumulators. Order is fixed here: floating-point sums are NumPy's pairwise sums of runs,
+//! products go one by one, everything else is free. Not here: which points, which threads.
+
+mod arg;
+mod plain;
+
+use crate::driver::pairwise::Unit;
+use crate::isa::Isa;
+use crate::tier0::with;
+use numelt_ir::{DType, Error, Op, Result};
+
+/// What a fold's order is bound to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Order {
+    /// NumPy's pairwise tree over each run.
+    Tree(Unit),
+    /// One element after the other.
+    Sequential,
+    /// Any order gives the same result.
+    Free,
+}
+
+/// Absorbs `n` neighbours of each of `rows` rows into the accumulator of that row.
+/// Arguments: accumulators, their positions, first element, bytes between rows, rows, `n`, position of the
+/// first element of each row.
+///
+/// Contract: accumulators (and positions for arg-reductions) exist for each row; elements are readable.
+pub type Rows = unsafe fn(*mut u8, *mut i64, *const u8, isize, usize, usize, i64);
+
+/// Absorbs `rows` rows of `width` neighbours, row after row, into `width` accumulators.
+/// Arguments: accumulators, their positions, first element, bytes between rows, rows, width, position of
+/// the first row.
+///
+/// Contract: as for [`Rows`], with one accumulator per column.
+pub type Columns = unsafe fn(*mut u8, *mut i64, *const u8, isize, usize, usize, i64);
+
+/// Joins accumulators with those of later elements: `acc[i] = acc[i] + other[i]` for `n` of them.
+/// Arguments: accumulators, positions, other accumulators, other positions, `n`.
+pub type Join = unsafe fn(*mut u8, *mut i64, *const u8, *const i64, usize);
+
+/// A reduction operation on one loop dtype.
+#[derive(Clone, Copy)]
+pub struct Fold {
+    /// Element type of what is folded.
+    pub ty: DType,
+    /// Element type of the result.
+    pub out: DType,
+    /// Element type of the accumulators.
+    pub acc: DType,
+    /// Is the result a position?
+    pub arg: bool,
+    /// What its order is bound to.
+    pub order: Order,
+    /// The accumulator of an empty range.
+    pub init: [u8; 16],
+    /// Absorbs runs.
+    pub rows: Rows,
+    /// Absorbs columns.
+    pub columns: Columns,
+    /// Joins accumulators.
+    pub join: Join,
+}
+
+/// The fold of a reduction operation.
+pub fn select(op: Op, ty: DType, isa: Isa) -> Result<Fold> {
+    let tree = match ty {
+        DType::F32 | DType::F64 => Order::Tree(Unit::Real),
+        DType::C64 | DType::C128 => Order::Tree(Unit::Complex),
+        _ => Order::Free,
+    };
+    let found = match op {
+        Op::Sum if tree != Order::Free => with!(ty, inexact, T => plain::tree::<T>(tree, isa)),
+        Op::Sum => with!(ty, all, T => plain::fold::<T, plain::Sum>(Order::Free, isa)),
+        Op::Prod => {
+            let order = if tree == Order::Free { Order::Free } else { Order::Sequential };
+            with!(ty, all, T => plain::fold::<T, plain::Prod>(order, isa))
+        }
+        Op::Min => with!(ty, all, T => plain::fold::<T, plain::Min>(Order::Free, isa)),
+        Op::Max => with!(ty, all, T => plain::fold::<T, plain::Max>(Order::Free, isa)),
+        Op::Any => with!(ty, all, T => plain::fold::<T, plain::Any>(Order::Free, isa)),
+        Op::All => with!(ty, all, T => plain::fold::<T, plain::All>(Order::Free, isa)),
+        Op::Argmin => with!(ty, all, T => arg::fold::<T, arg::Min>(isa)),
+        Op::Argmax => with!(ty, all, T => arg::fold::<T, arg::Max>(isa)),
+        _ => None,
+    };
+    found.ok_or_else(|| Error::Unsupported(format!("reduction {} of {ty}", op.name())))
+}

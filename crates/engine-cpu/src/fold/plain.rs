@@ -1,0 +1,376 @@
+//! Sums, products, extremes and truth tests.
+//!
+//! In: runs and rows of values. Out: accumulators. Each function is written once and compiled for each
+//! instruction set.
+
+use super::{Fold, Order};
+use crate::driver::pairwise::Unit;
+use crate::isa::{Isa, versions};
+use crate::tier0::{self, B8, Elem};
+use numelt_ir::{C32, C64};
+use std::mem::MaybeUninit;
+use std::slice::{from_raw_parts, from_raw_parts_mut};
+
+/// A fold whose steps are independent of positions.
+pub trait Step<T: Elem>: 'static {
+    /// Type of the accumulator.
+    type Acc: Elem;
+    /// The accumulator of nothing.
+    const INIT: Self::Acc;
+    /// Adds one element.
+    fn step(acc: Self::Acc, x: T) -> Self::Acc;
+    /// Adds the accumulator of later elements.
+    fn join(acc: Self::Acc, later: Self::Acc) -> Self::Acc;
+}
+
+/// The least and the greatest value of a type, for extremes of nothing.
+pub trait Bounds: tier0::Any {
+    /// No value is less.
+    const LEAST: Self;
+    /// No value is greater.
+    const GREATEST: Self;
+}
+macro_rules! bounds {
+    ($($t:ty: $lo:expr, $hi:expr;)*) => {$(
+        impl Bounds for $t {
+            const LEAST: $t = $lo;
+            const GREATEST: $t = $hi;
+        }
+    )*};
+}
+bounds! {
+    B8: B8(0), B8(1);
+    i8: i8::MIN, i8::MAX; i16: i16::MIN, i16::MAX; i32: i32::MIN, i32::MAX; i64: i64::MIN, i64::MAX;
+    u8: 0, u8::MAX; u16: 0, u16::MAX; u32: 0, u32::MAX; u64: 0, u64::MAX;
+    f32: f32::NEG_INFINITY, f32::INFINITY;
+    f64: f64::NEG_INFINITY, f64::INFINITY;
+    C32: C32 { re: f32::NEG_INFINITY, im: f32::NEG_INFINITY }, C32 { re: f32::INFINITY, im: f32::INFINITY };
+    C64: C64 { re: f64::NEG_INFINITY, im: f64::NEG_INFINITY }, C64 { re: f64::INFINITY, im: f64::INFINITY };
+}
+
+macro_rules! steps {
+    ($($name:ident: $acc:ty = $init:expr, |$a:ident, $x:ident| $step:expr, $join:expr;)*) => {$(
+        pub struct $name;
+        impl<T: Bounds> Step<T> for $name {
+            type Acc = $acc;
+            const INIT: $acc = $init;
+            #[inline(always)]
+            fn step($a: $acc, $x: T) -> $acc {
+                $step
+            }
+            #[inline(always)]
+            fn join($a: $acc, $x: $acc) -> $acc {
+                $join
+            }
+        }
+    )*};
+}
+steps! {
+    Sum: T = T::ZERO, |a, x| a.add(x), a.add(x);
+    Prod: T = T::ONE, |a, x| a.mul(x), a.mul(x);
+    Min: T = T::GREATEST, |a, x| a.min(x), a.min(x);
+    Max: T = T::LEAST, |a, x| a.max(x), a.max(x);
+    Any: B8 = B8(0), |a, x| B8(a.0 | x.truth() as u8), B8(a.0 | x.0);
+    All: B8 = B8(1), |a, x| B8(a.0 & x.truth() as u8), B8(a.0 & x.0);
+}
+
+/// Accumulators that run side by side where the order is free.
+const LANES: usize = 16;
+
+/// Folds a run in free order, many lanes at a time.
+#[inline(always)]
+fn free_run<T: Elem, S: Step<T>>(acc: S::Acc, x: &[T]) -> S::Acc {
+    let mut acc = acc;
+    let mut rest = x;
+    if x.len() >= 2 * LANES {
+        let mut lanes = [S::INIT; LANES];
+        let mut chunks = x.chunks_exact(LANES);
+        for chunk in &mut chunks {
+            for i in 0..LANES {
+                lanes[i] = S::step(lanes[i], chunk[i]);
+            }
+        }
+        for lane in lanes {
+            acc = S::join(acc, lane);
+        }
+        rest = chunks.remainder();
+    }
+    for &x in rest {
+        acc = S::step(acc, x);
+    }
+    acc
+}
+
+#[inline(always)]
+fn sequential_run<T: Elem, S: Step<T>>(acc: S::Acc, x: &[T]) -> S::Acc {
+    x.iter().fold(acc, |acc, &x| S::step(acc, x))
+}
+
+/// A number with NumPy's pairwise sum.
+pub trait Pairwise: tier0::Number + Bounds {
+    /// Its unit in the tree.
+    const UNIT: Unit;
+    /// Sums a run of at most a block.
+    fn block(x: &[Self]) -> Self;
+}
+
+macro_rules! pairwise_real {
+    ($($t:ident)*) => {$(
+        impl Pairwise for $t {
+            const UNIT: Unit = Unit::Real;
+            #[inline(always)]
+            fn block(x: &[$t]) -> $t {
+                if x.len() < 8 {
+                    return x.iter().fold(-0.0, |acc, x| acc + x);
+                }
+                let mut chunks = x.chunks_exact(8);
+                let mut r = [-0.0; 8];
+                for c in &mut chunks {
+                    for i in 0..8 {
+                        r[i] += c[i];
+                    }
+                }
+                let sum = ((r[0] + r[1]) + (r[2] + r[3])) + ((r[4] + r[5]) + (r[6] + r[7]));
+                chunks.remainder().iter().fold(sum, |acc, x| acc + x)
+            }
+        }
+    )*};
+}
+pairwise_real!(f32 f64);
+
+macro_rules! pairwise_complex {
+    ($($t:ident)*) => {$(
+        impl Pairwise for $t {
+            const UNIT: Unit = Unit::Complex;
+            #[inline(always)]
+            fn block(x: &[$t]) -> $t {
+                let start = $t { re: -0.0, im: -0.0 };
+                if x.len() < 4 {
+                    return x.iter().fold(start, |a, x| tier0::Any::add(a, *x));
+                }
+                let mut chunks = x.chunks_exact(4);
+                let mut r = [start; 4];
+                for c in &mut chunks {
+                    for i in 0..4 {
+                        r[i] = tier0::Any::add(r[i], c[i]);
+                    }
+                }
+                let (a, b) = (tier0::Any::add(r[0], r[1]), tier0::Any::add(r[2], r[3]));
+                chunks.remainder().iter().fold(tier0::Any::add(a, b), |a, x| tier0::Any::add(a, *x))
+            }
+        }
+    )*};
+}
+pairwise_complex!(C32 C64);
+
+/// NumPy's sum of a run: `x` is cut in two until a part is a block. The stack of half-finished sums is
+/// explicit, because a recursive function could not be inlined into each instruction set's version.
+#[inline(always)]
+fn tree_run<T: Pairwise>(x: &[T]) -> T {
+    let block = T::UNIT.block();
+    if x.len() <= block {
+        return T::block(x);
+    }
+    // pending[d] waits for its right sibling; at most one entry per level of the tree
+    let mut pending = [const { MaybeUninit::<(usize, usize, T, bool)>::uninit() }; 64];
+    let mut depth = 0;
+    let (mut start, mut n) = (0, x.len());
+    loop {
+        while n > block {
+            let left = T::UNIT.split(n);
+            pending[depth].write((start + left, n - left, T::ZERO, false));
+            depth += 1;
+            n = left;
+        }
+        let mut sum = T::block(&x[start..start + n]);
+        loop {
+            if depth == 0 {
+                return sum;
+            }
+            // SAFETY: entries below `depth` have been written.
+            let (right, len, left_sum, done) = unsafe { pending[depth - 1].assume_init() };
+            if done {
+                sum = left_sum.add(sum);
+                depth -= 1;
+            } else {
+                pending[depth - 1].write((right, len, sum, true));
+                (start, n) = (right, len);
+                break;
+            }
+        }
+    }
+}
+
+/// The rows' common frame: `f` absorbs one row into its accumulator.
+///
+/// # Safety
+/// The contract of [`super::Rows`].
+#[inline(always)]
+unsafe fn each_row<T: Elem, A: Elem>(
+    values: *mut u8,
+    src: *const u8,
+    row_stride: isize,
+    rows: usize,
+    n: usize,
+    f: impl Fn(A, &[T]) -> A,
+) {
+    let values = values.cast::<A>();
+    for r in 0..rows {
+        // SAFETY: the caller's contract.
+        unsafe {
+            let row = from_raw_parts(src.offset(r as isize * row_stride).cast::<T>(), n);
+            let acc = values.add(r);
+            acc.write(f(acc.read(), row));
+        }
+    }
+}
+
+#[inline(always)]
+unsafe fn rows_free<T: Elem, S: Step<T>>(
+    values: *mut u8,
+    _: *mut i64,
+    src: *const u8,
+    stride: isize,
+    rows: usize,
+    n: usize,
+    _pos: i64,
+) {
+    // SAFETY: the contract of `Rows`.
+    unsafe { each_row::<T, S::Acc>(values, src, stride, rows, n, free_run::<T, S>) }
+}
+
+#[inline(always)]
+unsafe fn rows_sequential<T: Elem, S: Step<T>>(
+    values: *mut u8,
+    _: *mut i64,
+    src: *const u8,
+    stride: isize,
+    rows: usize,
+    n: usize,
+    _pos: i64,
+) {
+    // SAFETY: the contract of `Rows`.
+    unsafe { each_row::<T, S::Acc>(values, src, stride, rows, n, sequential_run::<T, S>) }
+}
+
+#[inline(always)]
+unsafe fn rows_tree<T: Pairwise>(
+    values: *mut u8,
+    _: *mut i64,
+    src: *const u8,
+    stride: isize,
+    rows: usize,
+    n: usize,
+    _pos: i64,
+) {
+    // SAFETY: the contract of `Rows`.
+    unsafe { each_row::<T, T>(values, src, stride, rows, n, |acc, x| acc.add(tree_run(x))) }
+}
+
+/// Columns that are few: accumulators stay in registers.
+#[inline(always)]
+unsafe fn narrow<T: Elem, S: Step<T>, const W: usize>(acc: &mut [S::Acc], src: *const u8, stride: isize, rows: usize) {
+    let mut local = [S::INIT; W];
+    local.copy_from_slice(acc);
+    for r in 0..rows {
+        // SAFETY: the contract of `Columns`.
+        let row = unsafe { from_raw_parts(src.offset(r as isize * stride).cast::<T>(), W) };
+        for i in 0..W {
+            local[i] = S::step(local[i], row[i]);
+        }
+    }
+    acc.copy_from_slice(&local);
+}
+
+#[inline(always)]
+unsafe fn wide<T: Elem, S: Step<T>>(acc: &mut [S::Acc], src: *const u8, stride: isize, rows: usize) {
+    let width = acc.len();
+    // SAFETY: the contract of `Columns`.
+    let row = |r: usize| unsafe { from_raw_parts(src.offset(r as isize * stride).cast::<T>(), width) };
+    let mut r = 0;
+    // four rows at a time load and store each accumulator once
+    while r + 4 <= rows {
+        let (a, b, c, d) = (row(r), row(r + 1), row(r + 2), row(r + 3));
+        for i in 0..width {
+            acc[i] = S::step(S::step(S::step(S::step(acc[i], a[i]), b[i]), c[i]), d[i]);
+        }
+        r += 4;
+    }
+    while r < rows {
+        for (acc, &x) in acc.iter_mut().zip(row(r)) {
+            *acc = S::step(*acc, x);
+        }
+        r += 1;
+    }
+}
+
+#[inline(always)]
+unsafe fn columns<T: Elem, S: Step<T>>(
+    values: *mut u8,
+    _: *mut i64,
+    src: *const u8,
+    stride: isize,
+    rows: usize,
+    width: usize,
+    _pos: i64,
+) {
+    // SAFETY: the contract of `Columns`.
+    unsafe {
+        let acc = from_raw_parts_mut(values.cast::<S::Acc>(), width);
+        match width {
+            1 => narrow::<T, S, 1>(acc, src, stride, rows),
+            2 => narrow::<T, S, 2>(acc, src, stride, rows),
+            3 => narrow::<T, S, 3>(acc, src, stride, rows),
+            4 => narrow::<T, S, 4>(acc, src, stride, rows),
+            _ => wide::<T, S>(acc, src, stride, rows),
+        }
+    }
+}
+
+#[inline(always)]
+unsafe fn join<T: Elem, S: Step<T>>(values: *mut u8, _: *mut i64, other: *const u8, _o: *const i64, n: usize) {
+    // SAFETY: the contract of `Join`.
+    unsafe {
+        let acc = from_raw_parts_mut(values.cast::<S::Acc>(), n);
+        let other = from_raw_parts(other.cast::<S::Acc>(), n);
+        for (a, &b) in acc.iter_mut().zip(other) {
+            *a = S::join(*a, b);
+        }
+    }
+}
+
+versions!(pick_rows_free, rows_free, [T: Elem, S: Step<T>],
+    (v: *mut u8, p: *mut i64, src: *const u8, stride: isize, rows: usize, n: usize, pos: i64));
+versions!(pick_rows_tree, rows_tree, [T: Pairwise],
+    (v: *mut u8, p: *mut i64, src: *const u8, stride: isize, rows: usize, n: usize, pos: i64));
+versions!(pick_columns, columns, [T: Elem, S: Step<T>],
+    (v: *mut u8, p: *mut i64, src: *const u8, stride: isize, rows: usize, n: usize, pos: i64));
+
+fn base<T: Elem, S: Step<T>>(order: Order, rows: super::Rows, isa: Isa) -> Fold {
+    let mut init = [0; 16];
+    let value = S::INIT;
+    // SAFETY: an element is at most 16 plain bytes.
+    unsafe { std::ptr::copy_nonoverlapping((&raw const value).cast(), init.as_mut_ptr(), size_of::<S::Acc>()) };
+    Fold {
+        ty: T::DTYPE,
+        out: S::Acc::DTYPE,
+        acc: S::Acc::DTYPE,
+        arg: false,
+        order,
+        init,
+        rows,
+        columns: pick_columns::<T, S>(isa),
+        join: join::<T, S>,
+    }
+}
+
+/// A fold of free or sequential order.
+pub fn fold<T: Bounds, S: Step<T>>(order: Order, isa: Isa) -> Fold {
+    let rows = if order == Order::Sequential { rows_sequential::<T, S> } else { pick_rows_free::<T, S>(isa) };
+    base::<T, S>(order, rows, isa)
+}
+
+/// NumPy's sum of floats.
+pub fn tree<T: Pairwise>(order: Order, isa: Isa) -> Fold {
+    base::<T, Sum>(order, pick_rows_tree::<T>(isa), isa)
+}

@@ -1,0 +1,23 @@
+//! Library calls: matrix products and scans on materialized operands.
+//!
+//! In: a call from the runtime. Out: memory written. Not here: anything elementwise.
+
+mod matmul;
+mod scan;
+
+use crate::isa::Isa;
+use crate::threads::Threads;
+use numelt_ir::{Error, Op, Result};
+use numelt_runtime::LibraryCall;
+
+/// Runs a library call.
+pub fn call(call: &LibraryCall<'_>, threads: &Threads, isa: Isa) -> Result<()> {
+    if call.ins.len() != call.op.arity() {
+        return Err(Error::Invalid(format!("{} with {} operands", call.op.name(), call.ins.len())));
+    }
+    match call.op {
+        Op::Cumsum | Op::Cumprod => scan::run(call, threads, isa),
+        Op::Matmul => matmul::run(call, threads, isa),
+        other => Err(Error::Unsupported(format!("{} as a library call", other.name()))),
+    }
+}

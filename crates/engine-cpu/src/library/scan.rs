@@ -1,0 +1,274 @@
+//! Running sums and products along one axis.
+//!
+//! In: operands of any strides and dtypes; input and output may be the same memory. Out: the output
+//! written. Lines are scanned one by one along their axis in order, as NumPy does; where neighbours
+//! in memory belong to different lines, a block of lines advances together.
+
+use crate::driver::Lines;
+use crate::isa::{Isa, versions};
+use crate::threads::Threads;
+use crate::tier0::{Elem, Func, Number, Rect, pack, select_cast, unpack, with};
+use numelt_ir::{DType, Error, Op, Result};
+use numelt_runtime::LibraryCall;
+use smallvec::SmallVec;
+
+/// Elements handled at a time.
+const CHUNK: usize = 1024;
+
+/// `values[i] = values[i - 1] + values[i]`, starting from `carry` unless it is null; the last goes to `carry`.
+type Along = unsafe fn(carry: *mut u8, fresh: bool, values: *mut u8, n: usize);
+/// `values[i] = carry[i] + values[i]`; all go to `carry`.
+type Across = unsafe fn(carry: *mut u8, fresh: bool, values: *mut u8, n: usize);
+
+/// The two operations of a scan.
+pub(crate) trait Step<T>: 'static {
+    fn step(a: T, b: T) -> T;
+}
+struct Sum;
+struct Prod;
+impl<T: Number> Step<T> for Sum {
+    #[inline(always)]
+    fn step(a: T, b: T) -> T {
+        a.add(b)
+    }
+}
+impl<T: Number> Step<T> for Prod {
+    #[inline(always)]
+    fn step(a: T, b: T) -> T {
+        a.mul(b)
+    }
+}
+
+unsafe fn along<T: Elem, S: Step<T>>(carry: *mut u8, fresh: bool, values: *mut u8, n: usize) {
+    // SAFETY: the caller's buffers hold `n` values and one carry.
+    unsafe {
+        let values = std::slice::from_raw_parts_mut(values.cast::<T>(), n);
+        let carry = carry.cast::<T>();
+        let mut acc = if fresh { values[0] } else { S::step(carry.read(), values[0]) };
+        values[0] = acc;
+        for v in &mut values[1..] {
+            acc = S::step(acc, *v);
+            *v = acc;
+        }
+        carry.write(acc);
+    }
+}
+
+#[inline(always)]
+unsafe fn across<T: Elem, S: Step<T>>(carry: *mut u8, fresh: bool, values: *mut u8, n: usize) {
+    // SAFETY: the caller's buffers hold `n` values and `n` carries.
+    unsafe {
+        let values = std::slice::from_raw_parts_mut(values.cast::<T>(), n);
+        let carry = std::slice::from_raw_parts_mut(carry.cast::<T>(), n);
+        for (c, v) in carry.iter_mut().zip(values) {
+            let next = if fresh { *v } else { S::step(*c, *v) };
+            *c = next;
+            *v = next;
+        }
+    }
+}
+versions!(pick_across, across, [T: Elem, S: Step<T>], (carry: *mut u8, fresh: bool, values: *mut u8, n: usize));
+
+/// What a scan needs to know about its operands.
+struct Scan {
+    ty: DType,
+    input: Side,
+    output: Side,
+    /// Extent and strides of the scanned axis.
+    len: usize,
+    /// The other axes: extents, and strides of input and output.
+    others: SmallVec<[(usize, isize, isize); 4]>,
+    along: Along,
+    across: Across,
+}
+
+/// One operand.
+#[derive(Clone, Copy)]
+struct Side {
+    base: *mut u8,
+    dtype: DType,
+    stride: isize,
+    cast: Option<Func>,
+}
+
+// SAFETY: threads work on different lines.
+unsafe impl Sync for Scan {}
+
+/// Runs a scan.
+pub fn run(call: &LibraryCall<'_>, threads: &Threads, isa: Isa) -> Result<()> {
+    let (input, output) = (&call.ins[0], &call.out);
+    let rank = output.view.rank();
+    let Some(axis) = call.axes.iter().next().filter(|&a| call.axes.len() == 1 && a < rank) else {
+        return Err(Error::Invalid("a scan needs one axis".into()));
+    };
+    if input.view.shape != output.view.shape {
+        return Err(Error::Invalid("a scan of another shape than its result".into()));
+    }
+    if output.view.size() <= 0 {
+        return Ok(());
+    }
+    let (along, across) = functions(call.op, call.ty, isa)
+        .ok_or_else(|| Error::Unsupported(format!("{} of {}", call.op.name(), call.ty)))?;
+    let cast = |from: DType, to: DType| if from == to { Ok(None) } else { select_cast(from, to, isa).map(Some) };
+    let mut others: SmallVec<[_; 4]> = (0..rank)
+        .filter(|&a| a != axis)
+        .map(|a| (output.view.shape[a] as usize, input.view.strides[a] as isize, output.view.strides[a] as isize))
+        .collect();
+    // the axis whose lines lie closest in memory comes last
+    others.sort_by_key(|o| std::cmp::Reverse(if o.0 == 1 { usize::MAX } else { o.2.unsigned_abs() }));
+    let scan = Scan {
+        ty: call.ty,
+        input: Side {
+            base: input.pointer,
+            dtype: input.view.dtype,
+            stride: input.view.strides[axis] as isize,
+            cast: cast(input.view.dtype, call.ty)?,
+        },
+        output: Side {
+            base: output.pointer,
+            dtype: output.view.dtype,
+            stride: output.view.strides[axis] as isize,
+            cast: cast(call.ty, output.view.dtype)?,
+        },
+        len: output.view.shape[axis] as usize,
+        others,
+        along,
+        across,
+    };
+    scan.launch(threads);
+    Ok(())
+}
+
+fn functions(op: Op, ty: DType, isa: Isa) -> Option<(Along, Across)> {
+    match op {
+        Op::Cumsum => with!(ty, number, T => (along::<T, Sum> as Along, pick_across::<T, Sum>(isa))),
+        Op::Cumprod => with!(ty, number, T => (along::<T, Prod> as Along, pick_across::<T, Prod>(isa))),
+        _ => None,
+    }
+}
+
+impl Scan {
+    fn launch(&self, threads: &Threads) {
+        let lines: usize = self.others.iter().map(|o| o.0).product();
+        let work = (lines * self.len) as u64 * 2;
+        let closer =
+            self.others.last().is_some_and(|o| o.0 > 1 && o.2.unsigned_abs() < self.output.stride.unsigned_abs());
+        if closer {
+            let extent = self.others[self.others.len() - 1].0;
+            let width = extent.div_ceil(threads.shares(work) * 2).clamp(1, CHUNK);
+            let blocks = extent.div_ceil(width);
+            threads.parallel(lines / extent * blocks, work, &|range| {
+                for unit in range {
+                    let at = unit % blocks * width;
+                    // SAFETY: each unit scans lines of its own.
+                    unsafe { self.block(unit / blocks * extent + at, width.min(extent - at)) };
+                }
+            });
+        } else {
+            threads.parallel(lines, work, &|range| {
+                for line in range {
+                    // SAFETY: each unit scans a line of its own.
+                    unsafe { self.line(line) };
+                }
+            });
+        }
+    }
+
+    /// Addresses of the first element of a line, in input and output.
+    fn origin(&self, line: usize) -> (*mut u8, *mut u8) {
+        let (mut a, mut b, mut rest) = (self.input.base, self.output.base, line);
+        for &(extent, from, to) in self.others.iter().rev() {
+            let i = (rest % extent) as isize;
+            a = a.wrapping_offset(i * from);
+            b = b.wrapping_offset(i * to);
+            rest /= extent;
+        }
+        (a, b)
+    }
+
+    unsafe fn line(&self, line: usize) {
+        let (from, to) = self.origin(line);
+        let mut buffers = Buffers::new();
+        for start in (0..self.len).step_by(CHUNK) {
+            let n = CHUNK.min(self.len - start);
+            let at = |base: *mut u8, stride: isize| Rect {
+                base: base.wrapping_offset(start as isize * stride),
+                inner_stride: stride,
+                outer_stride: 0,
+                inner: n,
+                rows: 1,
+            };
+            // SAFETY: the chunk lies in the line; it is read before it is written.
+            unsafe {
+                let values = self.read(at(from, self.input.stride), &mut buffers);
+                (self.along)(buffers.carry.as_ptr(), start == 0, values, n);
+                self.write(at(to, self.output.stride), values, &mut buffers);
+            }
+        }
+    }
+
+    /// Scans `n` neighbouring lines together.
+    unsafe fn block(&self, line: usize, n: usize) {
+        let (from, to) = self.origin(line);
+        let (_, from_next, to_next) = self.others[self.others.len() - 1];
+        let mut buffers = Buffers::new();
+        for step in 0..self.len {
+            let at = |base: *mut u8, stride: isize, next: isize| Rect {
+                base: base.wrapping_offset(step as isize * stride),
+                inner_stride: next,
+                outer_stride: 0,
+                inner: n,
+                rows: 1,
+            };
+            // SAFETY: the elements lie in the lines; they are read before they are written.
+            unsafe {
+                let values = self.read(at(from, self.input.stride, from_next), &mut buffers);
+                (self.across)(buffers.carry.as_ptr(), step == 0, values, n);
+                self.write(at(to, self.output.stride, to_next), values, &mut buffers);
+            }
+        }
+    }
+
+    /// Elements of the input, converted to the loop dtype.
+    unsafe fn read(&self, rect: Rect, buffers: &mut Buffers) -> *mut u8 {
+        // SAFETY: the caller's rectangle; buffers hold a chunk of any dtype.
+        unsafe {
+            pack(rect, self.input.dtype.size(), buffers.a.as_ptr());
+            convert(self.input.cast, buffers.a.as_ptr(), buffers.b.as_ptr(), rect.inner)
+        }
+    }
+
+    unsafe fn write(&self, rect: Rect, values: *mut u8, buffers: &mut Buffers) {
+        debug_assert!(self.ty.size() <= 16);
+        // SAFETY: the caller's rectangle; buffers hold a chunk of any dtype.
+        unsafe {
+            let result = convert(self.output.cast, values, buffers.c.as_ptr(), rect.inner);
+            unpack(rect, self.output.dtype.size(), result);
+        }
+    }
+}
+
+unsafe fn convert(cast: Option<Func>, src: *mut u8, dst: *mut u8, n: usize) -> *mut u8 {
+    match cast {
+        Some(cast) => {
+            // SAFETY: both hold `n` elements and do not overlap.
+            unsafe { cast.call([src.cast_const(); 3], dst, n) };
+            dst
+        }
+        None => src,
+    }
+}
+
+struct Buffers {
+    a: Lines,
+    b: Lines,
+    c: Lines,
+    carry: Lines,
+}
+
+impl Buffers {
+    fn new() -> Buffers {
+        let room = || Lines::new(CHUNK * 16);
+        Buffers { a: room(), b: room(), c: room(), carry: room() }
+    }
+}

@@ -1,0 +1,225 @@
+//! Complex arithmetic with NumPy's formulas, and the C library's complex functions.
+//!
+//! In: values. Out: values. NumPy itself calls the C library for `sqrt`, `exp`, `log`, `sin`, `cos` and
+//! `power` of complex numbers, so calling the same functions gives the same bits.
+
+use crate::tier0::elem::{Any, Inexact, Number};
+use numelt_ir::{C32, C64};
+
+/// Functions that only complex numbers have.
+pub trait Complex: Inexact {
+    fn re(self) -> Self::Real;
+    fn im(self) -> Self::Real;
+    fn cexp(self) -> Self;
+    fn clog(self) -> Self;
+    fn csin(self) -> Self;
+    fn ccos(self) -> Self;
+}
+
+mod c {
+    use numelt_ir::{C32, C64};
+    // A C `double _Complex` and a struct of two doubles are passed alike by the System V, AAPCS64 and
+    // Apple ABIs; the same holds for float.
+    #[link(name = "m")]
+    unsafe extern "C" {
+        pub safe fn csqrt(z: C64) -> C64;
+        pub safe fn cexp(z: C64) -> C64;
+        pub safe fn clog(z: C64) -> C64;
+        pub safe fn csin(z: C64) -> C64;
+        pub safe fn ccos(z: C64) -> C64;
+        pub safe fn cpow(a: C64, b: C64) -> C64;
+        pub safe fn csqrtf(z: C32) -> C32;
+        pub safe fn cexpf(z: C32) -> C32;
+        pub safe fn clogf(z: C32) -> C32;
+        pub safe fn csinf(z: C32) -> C32;
+        pub safe fn ccosf(z: C32) -> C32;
+        pub safe fn cpowf(a: C32, b: C32) -> C32;
+    }
+}
+
+macro_rules! complex {
+    ($($t:ident, $r:ident, $csqrt:ident, $cexp:ident, $clog:ident, $csin:ident, $ccos:ident, $cpow:ident;)*) => {$(
+        impl Any for $t {
+            type Real = $r;
+            const ZERO: $t = $t { re: 0.0, im: 0.0 };
+            const ONE: $t = $t { re: 1.0, im: 0.0 };
+            #[inline(always)]
+            fn add(self, o: $t) -> $t {
+                $t { re: self.re + o.re, im: self.im + o.im }
+            }
+            #[inline(always)]
+            fn mul(self, o: $t) -> $t {
+                $t { re: self.re * o.re - self.im * o.im, im: self.re * o.im + self.im * o.re }
+            }
+            #[inline(always)]
+            fn abs(self) -> $r {
+                self.re.hypot(self.im)
+            }
+            #[inline(always)]
+            fn eq(self, o: $t) -> bool {
+                (self.re == o.re) & (self.im == o.im)
+            }
+            #[inline(always)]
+            fn lt(self, o: $t) -> bool {
+                // lexicographic, and false as soon as an imaginary part that decides nothing is NaN
+                ((self.re < o.re) & !self.im.is_nan() & !o.im.is_nan()) | ((self.re == o.re) & (self.im < o.im))
+            }
+            #[inline(always)]
+            fn le(self, o: $t) -> bool {
+                ((self.re < o.re) & !self.im.is_nan() & !o.im.is_nan()) | ((self.re == o.re) & (self.im <= o.im))
+            }
+            #[inline(always)]
+            fn truth(self) -> bool {
+                (self.re != 0.0) | (self.im != 0.0)
+            }
+            #[inline(always)]
+            fn nan(self) -> bool {
+                self.re.is_nan() | self.im.is_nan()
+            }
+            #[inline(always)]
+            fn inf(self) -> bool {
+                self.re.is_infinite() | self.im.is_infinite()
+            }
+            #[inline(always)]
+            fn finite(self) -> bool {
+                self.re.is_finite() & self.im.is_finite()
+            }
+        }
+        impl Number for $t {
+            #[inline(always)]
+            fn sub(self, o: $t) -> $t {
+                $t { re: self.re - o.re, im: self.im - o.im }
+            }
+            #[inline(always)]
+            fn neg(self) -> $t {
+                $t { re: -self.re, im: -self.im }
+            }
+            #[inline(always)]
+            fn sign(self) -> $t {
+                let abs = self.abs();
+                if abs.is_nan() {
+                    $t { re: $r::NAN, im: $r::NAN }
+                } else if abs.is_infinite() {
+                    match (self.re.is_infinite(), self.im.is_infinite()) {
+                        (true, true) => $t { re: $r::NAN, im: $r::NAN },
+                        (true, false) => $t { re: (1.0 as $r).copysign(self.re), im: 0.0 },
+                        (false, _) => $t { re: 0.0, im: (1.0 as $r).copysign(self.im) },
+                    }
+                } else if abs == 0.0 {
+                    Self::ZERO
+                } else {
+                    $t { re: self.re / abs, im: self.im / abs }
+                }
+            }
+            #[inline(always)]
+            fn recip(self) -> $t {
+                if self.im.abs() <= self.re.abs() {
+                    let ratio = self.im / self.re;
+                    let d = self.re + self.im * ratio;
+                    $t { re: 1.0 / d, im: -ratio / d }
+                } else {
+                    let ratio = self.re / self.im;
+                    let d = self.re * ratio + self.im;
+                    $t { re: ratio / d, im: -1.0 / d }
+                }
+            }
+            #[inline(always)]
+            fn conj(self) -> $t {
+                $t { re: self.re, im: -self.im }
+            }
+            /// Whole exponents below 100 by repeated multiplication, as NumPy does, others by `cpow`.
+            #[inline(always)]
+            fn pow(self, o: $t) -> $t {
+                if o.re == 0.0 && o.im == 0.0 {
+                    return Self::ONE;
+                }
+                if self.re == 0.0 && self.im == 0.0 {
+                    return if o.re > 0.0 && o.im == 0.0 { Self::ZERO } else { $t { re: $r::NAN, im: $r::NAN } };
+                }
+                if o.im == 0.0 && o.re.trunc() == o.re && o.re.abs() < 100.0 {
+                    return whole_power(self, o.re as i32);
+                }
+                c::$cpow(self, o)
+            }
+        }
+        impl Inexact for $t {
+            #[inline(always)]
+            fn div(self, o: $t) -> $t {
+                let (a, b) = (o.re.abs(), o.im.abs());
+                if a >= b {
+                    if a == 0.0 && b == 0.0 {
+                        return $t { re: self.re / a, im: self.im / a };
+                    }
+                    let ratio = o.im / o.re;
+                    let scale = 1.0 / (o.re + o.im * ratio);
+                    $t { re: (self.re + self.im * ratio) * scale, im: (self.im - self.re * ratio) * scale }
+                } else {
+                    let ratio = o.re / o.im;
+                    let scale = 1.0 / (o.im + o.re * ratio);
+                    $t { re: (self.re * ratio + self.im) * scale, im: (self.im * ratio - self.re) * scale }
+                }
+            }
+            #[inline(always)]
+            fn sqrt(self) -> $t {
+                c::$csqrt(self)
+            }
+            #[inline(always)]
+            fn rint(self) -> $t {
+                $t { re: self.re.round_ties_even(), im: self.im.round_ties_even() }
+            }
+        }
+        impl Complex for $t {
+            #[inline(always)]
+            fn re(self) -> $r {
+                self.re
+            }
+            #[inline(always)]
+            fn im(self) -> $r {
+                self.im
+            }
+            #[inline(always)]
+            fn cexp(self) -> $t {
+                c::$cexp(self)
+            }
+            #[inline(always)]
+            fn clog(self) -> $t {
+                c::$clog(self)
+            }
+            #[inline(always)]
+            fn csin(self) -> $t {
+                c::$csin(self)
+            }
+            #[inline(always)]
+            fn ccos(self) -> $t {
+                c::$ccos(self)
+            }
+        }
+    )*};
+}
+complex! {
+    C32, f32, csqrtf, cexpf, clogf, csinf, ccosf, cpowf;
+    C64, f64, csqrt, cexp, clog, csin, ccos, cpow;
+}
+
+/// `base` to a whole power that is not zero.
+#[inline]
+fn whole_power<T: Inexact>(base: T, exponent: i32) -> T {
+    match exponent {
+        1 => return base,
+        2 => return base.mul(base),
+        3 => return base.mul(base.mul(base)),
+        _ => {}
+    }
+    let (mut rest, mut power, mut out) = (exponent.unsigned_abs(), base, T::ONE);
+    loop {
+        if rest & 1 == 1 {
+            out = out.mul(power);
+        }
+        rest >>= 1;
+        if rest == 0 {
+            break;
+        }
+        power = power.mul(power);
+    }
+    if exponent < 0 { T::ONE.div(out) } else { out }
+}

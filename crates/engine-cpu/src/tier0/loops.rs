@@ -1,0 +1,114 @@
+//! The loops of the blocked interpreter: one operation over a run of neighbours.
+//!
+//! In: pointers to runs of elements and a count. Out: a run of results. Every loop is written once and
+//! compiled for each instruction set by `versions!`; the compiler's vectoriser does the rest. Not here:
+//! strides (see `pack.rs`), the choice of a loop for an operation (see `select.rs`).
+
+use crate::isa::versions;
+use crate::tier0::cast::To;
+use crate::tier0::elem::{B8, Elem};
+use std::mem::MaybeUninit;
+use std::slice::{from_raw_parts, from_raw_parts_mut};
+
+/// A loop: reads up to three runs, writes one, all of `n` elements.
+///
+/// Contract: the runs are valid and aligned, and the output overlaps no input.
+pub type Loop = unsafe fn(ins: *const *const u8, out: *mut u8, n: usize);
+
+/// An operation of one operand on elements of type `T`.
+pub trait Op1<T: Elem>: 'static {
+    /// Type of the result.
+    type Out: Elem;
+    /// The result for one element.
+    fn f(a: T) -> Self::Out;
+}
+
+/// An operation of two operands on elements of type `T`.
+pub trait Op2<T: Elem>: 'static {
+    /// Type of the result.
+    type Out: Elem;
+    /// The result for one pair.
+    fn f(a: T, b: T) -> Self::Out;
+}
+
+/// The `i`-th input run as a slice.
+///
+/// # Safety
+/// `ins[i]` points at `n` aligned elements of type `T`.
+#[inline(always)]
+unsafe fn input<'a, T: Elem>(ins: *const *const u8, i: usize, n: usize) -> &'a [T] {
+    // SAFETY: the caller's contract.
+    unsafe { from_raw_parts((*ins.add(i)).cast(), n) }
+}
+
+/// The output run as a slice.
+///
+/// # Safety
+/// `out` points at room for `n` aligned elements that nothing else refers to.
+#[inline(always)]
+unsafe fn output<'a, T: Elem>(out: *mut u8, n: usize) -> &'a mut [MaybeUninit<T>] {
+    // SAFETY: the caller's contract.
+    unsafe { from_raw_parts_mut(out.cast(), n) }
+}
+
+// The slices are parameters of inlined functions so that the vectoriser knows they do not overlap.
+#[inline(always)]
+fn run1<T: Elem, O: Op1<T>>(a: &[T], out: &mut [MaybeUninit<O::Out>]) {
+    for (o, &a) in out.iter_mut().zip(a) {
+        o.write(O::f(a));
+    }
+}
+
+#[inline(always)]
+fn run2<T: Elem, O: Op2<T>>(a: &[T], b: &[T], out: &mut [MaybeUninit<O::Out>]) {
+    for ((o, &a), &b) in out.iter_mut().zip(a).zip(b) {
+        o.write(O::f(a, b));
+    }
+}
+
+#[inline(always)]
+fn run_where<T: Elem>(c: &[B8], a: &[T], b: &[T], out: &mut [MaybeUninit<T>]) {
+    for (((o, &c), &a), &b) in out.iter_mut().zip(c).zip(a).zip(b) {
+        o.write(if c.get() { a } else { b });
+    }
+}
+
+#[inline(always)]
+fn run_cast<T: To<U>, U: Elem>(a: &[T], out: &mut [MaybeUninit<U>]) {
+    for (o, &a) in out.iter_mut().zip(a) {
+        o.write(a.to());
+    }
+}
+
+#[inline(always)]
+unsafe fn map1<T: Elem, O: Op1<T>>(ins: *const *const u8, out: *mut u8, n: usize) {
+    // SAFETY: the contract of `Loop`.
+    unsafe { run1::<T, O>(input(ins, 0, n), output(out, n)) }
+}
+
+#[inline(always)]
+unsafe fn map2<T: Elem, O: Op2<T>>(ins: *const *const u8, out: *mut u8, n: usize) {
+    // SAFETY: the contract of `Loop`.
+    unsafe { run2::<T, O>(input(ins, 0, n), input(ins, 1, n), output(out, n)) }
+}
+
+#[inline(always)]
+unsafe fn map_where<T: Elem>(ins: *const *const u8, out: *mut u8, n: usize) {
+    // SAFETY: the contract of `Loop`.
+    unsafe { run_where::<T>(input(ins, 0, n), input(ins, 1, n), input(ins, 2, n), output(out, n)) }
+}
+
+#[inline(always)]
+unsafe fn map_cast<T: To<U>, U: Elem>(ins: *const *const u8, out: *mut u8, n: usize) {
+    // SAFETY: the contract of `Loop`.
+    unsafe { run_cast::<T, U>(input(ins, 0, n), output(out, n)) }
+}
+
+versions!(/// The loop of a one-operand operation.
+    pick1, map1, [T: Elem, O: Op1<T>], (ins: *const *const u8, out: *mut u8, n: usize));
+versions!(/// The loop of a two-operand operation.
+    pick2, map2, [T: Elem, O: Op2<T>], (ins: *const *const u8, out: *mut u8, n: usize));
+versions!(/// The loop of `where`.
+    pick_where, map_where, [T: Elem], (ins: *const *const u8, out: *mut u8, n: usize));
+versions!(/// The loop of a conversion.
+    pick_cast, map_cast, [T: To<U>, U: Elem], (ins: *const *const u8, out: *mut u8, n: usize));

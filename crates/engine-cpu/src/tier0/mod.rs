@@ -1,0 +1,59 @@
+//! Tier 0: a blocked interpreter that needs no compiler.
+//!
+//! In: a kernel. Out: a [`Body`]. Each operation of the kernel runs as one loop over a block of points
+//! whose values fit the L1 cache. Not here: threads, folding, loops beyond the two innermost.
+
+mod cast;
+mod complex;
+mod elem;
+mod loops;
+mod math;
+mod ops;
+mod pack;
+mod program;
+mod run;
+mod select;
+
+pub(crate) use elem::{Any, B8, Elem, Number};
+pub(crate) use pack::{Rect, pack, unpack};
+pub(crate) use select::{Func, select_cast, with};
+
+use crate::body::{Body, Tile};
+use crate::isa::Isa;
+use numelt_ir::Result;
+use numelt_opt::Kernel;
+
+/// Bytes of registers that a block may take: well inside the smallest L1 cache in use (32 KB).
+const L1_BUDGET: usize = 24 << 10;
+
+/// A kernel compiled for the blocked interpreter.
+pub struct Interpreter {
+    code: program::Code,
+    block: usize,
+}
+
+impl Interpreter {
+    /// Compiles a kernel; `block` is the number of points per block, zero to let the number of values decide.
+    pub fn new(kernel: &Kernel, isa: Isa, block: usize) -> Result<Interpreter> {
+        let code = program::build(kernel, isa)?;
+        let block = if block > 0 { block } else { default_block(&code) };
+        Ok(Interpreter { code, block })
+    }
+}
+
+/// The largest power of two of points, 128 to 1024, whose registers stay in the L1 cache.
+fn default_block(code: &program::Code) -> usize {
+    let values = code.slots.max(1) * code.element;
+    let mut block = 1024;
+    while block > 128 && block * values > L1_BUDGET {
+        block /= 2;
+    }
+    block
+}
+
+impl Body for Interpreter {
+    unsafe fn run(&self, tile: &Tile) {
+        // SAFETY: the caller's contract is the same.
+        unsafe { run::run(&self.code, self.block, tile) }
+    }
+}

@@ -1,0 +1,204 @@
+//! The choice of a loop: which function does an operation on an element type with an instruction set.
+//!
+//! In: an operation, its loop dtype, the instruction set. Out: a function. The match over operations has
+//! no wildcard, so that a new row of the op table does not compile until it is decided here.
+
+use crate::isa::Isa;
+use crate::tier0::loops::{Loop, pick_cast, pick_where, pick1, pick2};
+use crate::tier0::math::{self, Func1, Func2};
+use crate::tier0::ops;
+use numelt_ir::{DType, Error, Op, Result};
+use numelt_vecmath::{Slice1, Slice2};
+
+/// What the interpreter calls for one instruction.
+#[derive(Clone, Copy)]
+pub enum Func {
+    /// A loop of this crate.
+    Loop(Loop),
+    /// Vector math of one operand.
+    Unary64(Slice1<f64>),
+    /// The same on f32.
+    Unary32(Slice1<f32>),
+    /// Vector math of two operands.
+    Binary64(Slice2<f64>),
+    /// The same on f32.
+    Binary32(Slice2<f32>),
+}
+
+impl Func {
+    /// Computes `n` results.
+    ///
+    /// # Safety
+    /// The contract of [`Loop`], for as many operands as the function has.
+    #[inline]
+    pub unsafe fn call(self, ins: [*const u8; 3], out: *mut u8, n: usize) {
+        // SAFETY: the caller's contract.
+        unsafe {
+            match self {
+                Func::Loop(f) => f(ins.as_ptr(), out, n),
+                Func::Unary64(f) => f(ins[0].cast(), out.cast(), n),
+                Func::Unary32(f) => f(ins[0].cast(), out.cast(), n),
+                Func::Binary64(f) => f(ins[0].cast(), ins[1].cast(), out.cast(), n),
+                Func::Binary32(f) => f(ins[0].cast(), ins[1].cast(), out.cast(), n),
+            }
+        }
+    }
+}
+
+/// `with!(ty, set, T => expression)` evaluates the expression with `T` the Rust type of `ty`, or
+/// returns `None` where the set does not have it.
+macro_rules! with {
+    (@arms $ty:expr, $t:ident => $e:expr; $($d:ident $r:ty),*) => {
+        match $ty {
+            $(DType::$d => { type $t = $r; Some($e) })*
+            #[allow(unreachable_patterns)]
+            _ => None,
+        }
+    };
+    ($ty:expr, all, $t:ident => $e:expr) => {
+        with!(@arms $ty, $t => $e; Bool $crate::tier0::B8, I8 i8, U8 u8, I16 i16, U16 u16, I32 i32, U32 u32, I64 i64, U64 u64, F32 f32, F64 f64, C64 numelt_ir::C32, C128 numelt_ir::C64)
+    };
+    ($ty:expr, number, $t:ident => $e:expr) => {
+        with!(@arms $ty, $t => $e; I8 i8, U8 u8, I16 i16, U16 u16, I32 i32, U32 u32, I64 i64, U64 u64, F32 f32, F64 f64, C64 numelt_ir::C32, C128 numelt_ir::C64)
+    };
+    ($ty:expr, real, $t:ident => $e:expr) => {
+        with!(@arms $ty, $t => $e; I8 i8, U8 u8, I16 i16, U16 u16, I32 i32, U32 u32, I64 i64, U64 u64, F32 f32, F64 f64)
+    };
+    ($ty:expr, bits, $t:ident => $e:expr) => {
+        with!(@arms $ty, $t => $e; Bool $crate::tier0::B8, I8 i8, U8 u8, I16 i16, U16 u16, I32 i32, U32 u32, I64 i64, U64 u64)
+    };
+    ($ty:expr, integer, $t:ident => $e:expr) => {
+        with!(@arms $ty, $t => $e; I8 i8, U8 u8, I16 i16, U16 u16, I32 i32, U32 u32, I64 i64, U64 u64)
+    };
+    ($ty:expr, inexact, $t:ident => $e:expr) => {
+        with!(@arms $ty, $t => $e; F32 f32, F64 f64, C64 numelt_ir::C32, C128 numelt_ir::C64)
+    };
+    ($ty:expr, float, $t:ident => $e:expr) => {
+        with!(@arms $ty, $t => $e; F32 f32, F64 f64)
+    };
+    ($ty:expr, complex, $t:ident => $e:expr) => {
+        with!(@arms $ty, $t => $e; C64 numelt_ir::C32, C128 numelt_ir::C64)
+    };
+}
+pub(crate) use with;
+
+/// The function for an elementwise operation.
+pub fn select(op: Op, ty: DType, isa: Isa) -> Result<Func> {
+    let found = arithmetic(op, ty, isa);
+    found.ok_or_else(|| Error::Unsupported(format!("{} of {ty}", op.name())))
+}
+
+fn arithmetic(op: Op, ty: DType, isa: Isa) -> Option<Func> {
+    macro_rules! one {
+        ($set:ident, $o:ident) => {
+            with!(ty, $set, T => Func::Loop(pick1::<T, ops::$o>(isa)))
+        };
+    }
+    macro_rules! two {
+        ($set:ident, $o:ident) => {
+            with!(ty, $set, T => Func::Loop(pick2::<T, ops::$o>(isa)))
+        };
+    }
+    macro_rules! math {
+        ($f:ident) => {
+            math::unary(Func1::$f, ty, isa)
+        };
+        ($f:ident, $complex:ident) => {
+            if ty.is_complex() { one!(complex, $complex) } else { math::unary(Func1::$f, ty, isa) }
+        };
+    }
+    match op {
+        Op::Add => two!(all, Add),
+        Op::Subtract => two!(number, Subtract),
+        Op::Multiply => two!(all, Multiply),
+        Op::Divide => two!(inexact, Divide),
+        Op::FloorDivide => two!(real, FloorDivide),
+        Op::Remainder => two!(real, Remainder),
+        Op::Fmod => two!(real, Fmod),
+        Op::Power if ty.is_float() => math::binary(Func2::Pow, ty, isa),
+        Op::Power => two!(number, Power),
+        Op::Negative => one!(number, Negative),
+        Op::Absolute => one!(all, Absolute),
+        Op::Sign => one!(number, Sign),
+        Op::Square => one!(number, Square),
+        Op::Reciprocal => one!(number, Reciprocal),
+        Op::Maximum => two!(all, Maximum),
+        Op::Minimum => two!(all, Minimum),
+        Op::Fmax => two!(all, Fmax),
+        Op::Fmin => two!(all, Fmin),
+        Op::Copysign => two!(float, Copysign),
+        Op::Sqrt => one!(inexact, Sqrt),
+        Op::Cbrt => math!(Cbrt),
+        Op::Exp => math!(Exp, CExp),
+        Op::Exp2 => math!(Exp2),
+        Op::Expm1 => math!(Expm1),
+        Op::Log => math!(Log, CLog),
+        Op::Log2 => math!(Log2),
+        Op::Log10 => math!(Log10),
+        Op::Log1p => math!(Log1p),
+        Op::Sin => math!(Sin, CSin),
+        Op::Cos => math!(Cos, CCos),
+        Op::Tan => math!(Tan),
+        Op::Arcsin => math!(Arcsin),
+        Op::Arccos => math!(Arccos),
+        Op::Arctan => math!(Arctan),
+        Op::Arctan2 => math::binary(Func2::Arctan2, ty, isa),
+        Op::Sinh => math!(Sinh),
+        Op::Cosh => math!(Cosh),
+        Op::Tanh => math!(Tanh),
+        Op::Arcsinh => math!(Arcsinh),
+        Op::Arccosh => math!(Arccosh),
+        Op::Arctanh => math!(Arctanh),
+        Op::Hypot => math::binary(Func2::Hypot, ty, isa),
+        Op::Erf => math!(Erf),
+        Op::Floor => one!(float, Floor),
+        Op::Ceil => one!(float, Ceil),
+        Op::Trunc => one!(float, Trunc),
+        Op::Rint => one!(inexact, Rint),
+        Op::Equal => two!(all, Equal),
+        Op::NotEqual => two!(all, NotEqual),
+        Op::Less => two!(all, Less),
+        Op::LessEqual => two!(all, LessEqual),
+        Op::Greater => two!(all, Greater),
+        Op::GreaterEqual => two!(all, GreaterEqual),
+        Op::LogicalAnd => two!(all, LogicalAnd),
+        Op::LogicalOr => two!(all, LogicalOr),
+        Op::LogicalXor => two!(all, LogicalXor),
+        Op::LogicalNot => one!(all, LogicalNot),
+        Op::BitwiseAnd => two!(bits, BitwiseAnd),
+        Op::BitwiseOr => two!(bits, BitwiseOr),
+        Op::BitwiseXor => two!(bits, BitwiseXor),
+        Op::Invert => one!(bits, Invert),
+        Op::LeftShift => two!(integer, LeftShift),
+        Op::RightShift => two!(integer, RightShift),
+        Op::Isnan => one!(all, Isnan),
+        Op::Isinf => one!(all, Isinf),
+        Op::Isfinite => one!(all, Isfinite),
+        Op::Signbit => one!(float, Signbit),
+        Op::Conjugate => one!(number, Conjugate),
+        Op::RealPart => one!(complex, RealPart),
+        Op::ImagPart => one!(complex, ImagPart),
+        Op::Where => with!(ty, all, T => Func::Loop(pick_where::<T>(isa))),
+        // copies are renamed before they get here, the rest is not elementwise
+        Op::Copy
+        | Op::Positive
+        | Op::Range
+        | Op::Sum
+        | Op::Prod
+        | Op::Min
+        | Op::Max
+        | Op::Any
+        | Op::All
+        | Op::Argmin
+        | Op::Argmax
+        | Op::Cumsum
+        | Op::Cumprod
+        | Op::Matmul => None,
+    }
+}
+
+/// The loop that converts `from` to `to`.
+pub fn select_cast(from: DType, to: DType, isa: Isa) -> Result<Func> {
+    let found = with!(from, all, T => with!(to, all, U => Func::Loop(pick_cast::<T, U>(isa))));
+    found.flatten().ok_or_else(|| Error::Unsupported(format!("conversion of {from} to {to}")))
+}
