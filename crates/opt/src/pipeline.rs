@@ -16,12 +16,18 @@ type Pass = (&'static str, fn(&mut Program) -> Result<()>);
 /// 1. `empty` first: nothing after it has to think about iteration spaces without points.
 /// 2. `dead` before `overlap`, so that no temporaries are made for results nobody sees. Neither
 ///    makes work for the other: `overlap` adds a copy for each instruction it redirects, both live.
-/// 3. `overlap` last: it brings the program into the form that fusion expects (every instruction is
+/// 3. `rename` after `dead`, so that no dead write looks like the start of a life, and before `overlap`, because it
+///    can remove an overlap but never makes one.
+/// 4. `overlap` last: it brings the program into the form that fusion expects (every instruction is
 ///    data-parallel), and a later pass could break that form again.
-pub(crate) const PASSES: [Pass; 3] = [
+pub(crate) const PASSES: [Pass; 4] = [
     ("empty", passes::empty::run),
     ("dead", |p| {
         passes::dead::run(p);
+        Ok(())
+    }),
+    ("rename", |p| {
+        passes::rename::run(p);
         Ok(())
     }),
     ("overlap", |p| {

@@ -3,8 +3,9 @@
 //! Walks backwards. A result is dead if its base is neither an output nor read later, or if later
 //! instructions write the same view, or the whole base, before anything reads it.
 
+use super::covers;
 use crate::access::canonical;
-use crate::overlap::{is_injective, overlaps};
+use crate::overlap::overlaps;
 use numelt_ir::{Program, View};
 use smallvec::SmallVec;
 
@@ -61,9 +62,4 @@ pub(crate) fn run(program: &mut Program) {
         let mut keep = live.into_iter();
         program.instrs.retain(|_| keep.next().expect("one flag per instruction"));
     }
-}
-
-/// Does the view hold every byte of its base?
-fn covers(view: &View, nbytes: i64) -> bool {
-    view.nbytes() == nbytes && view.byte_range() == Some((0, nbytes)) && is_injective(view)
 }

@@ -3,7 +3,11 @@
 pub(crate) mod dead;
 pub(crate) mod empty;
 pub(crate) mod overlap;
+pub(crate) mod rename;
+#[cfg(test)]
+mod tests;
 
+use crate::overlap::is_injective;
 use numelt_ir::{Base, BaseId, Dims, Program, View};
 use smallvec::SmallVec;
 
@@ -24,4 +28,9 @@ pub(crate) fn temporary_like(program: &mut Program, view: &View) -> View {
     }
     program.bases.push(Base { nbytes: step as usize, input: false, output: false });
     View { base, dtype: view.dtype, offset: 0, shape: view.shape.clone(), strides }
+}
+
+/// Does the view hold every byte of its base?
+pub(crate) fn covers(view: &View, nbytes: i64) -> bool {
+    view.nbytes() == nbytes && view.byte_range() == Some((0, nbytes)) && is_injective(view)
 }
