@@ -46,6 +46,9 @@ pub(super) struct Shape {
 /// Bodies of at most this many live nodes run two vectors per turn.
 const UNROLL_NODES: usize = 12;
 
+/// With AVX2, bodies of at least this many live nodes (or with calls) finish a row by a masked vector.
+const MASKED_NODES: usize = 16;
+
 /// Strided operands are moved point by point; more lanes would only grow the code.
 const STRIDED_LANES: u32 = 16;
 
@@ -64,7 +67,13 @@ impl Shape {
         let points = depth.iter().filter(|d| **d == Some(Depth::Point)).count();
         let calls = live().any(|node| matches!(node, Node::Op(op, ..) if is_call(*op)));
         let unroll = if points <= UNROLL_NODES && !calls && !strided { 2 } else { 1 };
-        Ok(Shape { lanes, unroll, masked_tail: isa == Isa::Avx512, depth, targets })
+        let masked_tail = match isa {
+            Isa::Avx512 => true,
+            // Masked moves of 32 and 64 bits only, and slow ones.
+            Isa::Avx2 => narrowest(kernel, &depth, &targets) >= 4 && (calls || points >= MASKED_NODES),
+            Isa::Portable => false,
+        };
+        Ok(Shape { lanes, unroll, masked_tail, depth, targets })
     }
 }
 
@@ -143,6 +152,15 @@ fn widest(kernel: &Kernel, depth: &[Option<Depth>], targets: &[Target]) -> usize
         .filter(|id| depth[*id as usize].is_some())
         .map(|id| kernel.dtype_of(id).real().size());
     nodes.chain(targets.iter().map(|t| t.dtype.real().size())).max().unwrap_or(8)
+}
+
+/// Bytes of the narrowest component that is moved point after point.
+fn narrowest(kernel: &Kernel, depth: &[Option<Depth>], targets: &[Target]) -> usize {
+    let loads = kernel.body.iter().zip(depth).filter_map(|(node, depth)| match (node, depth) {
+        (Node::Load(arg), Some(Depth::Point)) => Some(kernel.args[*arg as usize].dtype.real().size()),
+        _ => None,
+    });
+    loads.chain(targets.iter().map(|t| t.dtype.real().size())).min().unwrap_or(8)
 }
 
 /// Operations that become calls.

@@ -12,6 +12,7 @@
 mod analyze;
 mod arith;
 mod builder;
+mod cache;
 mod cast;
 mod compare;
 mod complex;
@@ -28,7 +29,8 @@ use analyze::Shape;
 use numelt_ir::{Error, Result};
 use numelt_opt::Kernel;
 use numelt_vecmath::Isa;
-use std::sync::Arc;
+use std::path::PathBuf;
+use std::sync::{Arc, Once, OnceLock};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Bytes of a vector register.
@@ -37,6 +39,59 @@ fn register_bytes(isa: Isa) -> u32 {
         Isa::Avx512 => 64,
         Isa::Avx2 => 32,
         Isa::Portable => 16,
+    }
+}
+
+/// What the tier is told once, before the first compile.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// Where compiled objects are kept between processes; `None` keeps none.
+    pub cache_dir: Option<PathBuf>,
+    /// Bytes that they may take.
+    pub cache_bytes: u64,
+    /// Told, once, why the cache is not used.
+    pub warn: fn(&str),
+}
+
+impl Default for Options {
+    /// The directory of `NUMELT_CACHE_DIR`, `$XDG_CACHE_HOME/numelt` or `~/.cache/numelt`, 256 MiB.
+    fn default() -> Options {
+        Options {
+            cache_dir: cache::default_directory(),
+            cache_bytes: 256 << 20,
+            warn: |text| eprintln!("numelt: {text}"),
+        }
+    }
+}
+
+static OPTIONS: OnceLock<Options> = OnceLock::new();
+
+/// Sets the options; the first call wins, and without one there is no cache on disk.
+pub fn set_options(options: Options) {
+    let _ = OPTIONS.set(options);
+}
+
+/// The store on disk, opened at first use.
+fn store() -> Option<&'static cache::Store> {
+    static STORE: OnceLock<Option<cache::Store>> = OnceLock::new();
+    let options = OPTIONS.get()?;
+    let open = || {
+        let directory = options.cache_dir.as_ref()?;
+        match cache::Store::open(directory, options.cache_bytes) {
+            Ok(store) => Some(store),
+            Err(error) => {
+                cache_warning(&format!("cannot use {}: {error}", directory.display()));
+                None
+            }
+        }
+    };
+    STORE.get_or_init(open).as_ref()
+}
+
+fn cache_warning(why: &str) {
+    static ONCE: Once = Once::new();
+    if let Some(options) = OPTIONS.get() {
+        ONCE.call_once(|| (options.warn)(&format!("compiled kernels are not kept on disk: {why}")));
     }
 }
 
@@ -53,14 +108,33 @@ impl Body for Compiled {
     }
 }
 
-/// Compiles a kernel for an instruction set that this host has.
+/// Compiles a kernel for an instruction set that this host has, or fetches its code from the cache on disk.
+///
+/// # Errors
+/// `Error::Unsupported` for what is not covered; the kernel then stays on tier 0.
 pub fn compile(kernel: &Kernel, isa: Isa) -> Result<Arc<dyn Body>> {
     if !target::runs_here(isa) {
         return Err(Error::Unsupported(format!("{isa:?} code on this processor")));
     }
-    static SERIAL: AtomicU64 = AtomicU64::new(0);
-    let symbol = format!("numelt_kernel_{}", SERIAL.fetch_add(1, Ordering::Relaxed));
-    let object = target::with_target(isa, |target| target.object(module(kernel, isa, target, &symbol)?))?;
+    let kept = store().map(|store| (store, cache::key(kernel, &target::processor(isa).name())));
+    if let Some((store, key)) = &kept
+        && let Some(object) = store.load(key)
+        && let Ok(body) = link(isa, object)
+    {
+        return Ok(body);
+    }
+    let object = target::with_target(isa, |target| target.object(module(kernel, isa, target, cache::SYMBOL)?))?;
+    if let Some((store, key)) = &kept
+        && let Err(error) = store.save(key, &object)
+    {
+        cache_warning(&error.to_string());
+    }
+    link(isa, object)
+}
+
+fn link(isa: Isa, mut object: Vec<u8>) -> Result<Arc<dyn Body>> {
+    static SERIAL: AtomicU64 = AtomicU64::new(1);
+    let symbol = cache::rename(&mut object, SERIAL.fetch_add(1, Ordering::Relaxed))?;
     let code = jit::link(isa, &object, &symbol)?;
     // SAFETY: `loops::generate` made the symbol a C function of one pointer without result.
     let function = unsafe { std::mem::transmute::<usize, unsafe extern "C" fn(*const Tile)>(code.address()) };

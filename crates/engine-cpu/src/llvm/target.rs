@@ -33,6 +33,16 @@ pub(super) struct Processor {
     pub(super) features: String,
 }
 
+impl Processor {
+    /// All of it in one line, with the version of the code generator.
+    pub(super) fn name(&self) -> String {
+        let (mut major, mut minor, mut patch) = (0, 0, 0);
+        // SAFETY: three valid places to write to.
+        unsafe { LLVMGetVersion(&mut major, &mut minor, &mut patch) };
+        format!("{} {} {} LLVM {major}.{minor}.{patch}", std::env::consts::ARCH, self.cpu, self.features)
+    }
+}
+
 /// Takes ownership of a string that LLVM allocated.
 ///
 /// # Safety

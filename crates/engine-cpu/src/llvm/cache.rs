@@ -1,0 +1,334 @@
+//! Compiled objects on disk.
+//!
+//! In: a key (everything the code depends on) and an object. Out: the object again in a later process.
+//! Not here: what is in an object. A cache must never cost correctness or an error: what cannot be
+//! read, is not ours, or does not match its key and checksum is ignored and compiled again.
+//!
+//! The directory is private (mode 0700) and, like every file in it, must belong to the user who runs: its
+//! files become machine code of this process. Files appear by rename, so that readers never see half of one.
+//!
+//! A file is: magic, key length, object length, checksum (u64 each, little-endian), key, object.
+
+use numelt_ir::{Error, Result};
+use numelt_opt::Kernel;
+use std::fs::{self, File};
+use std::hash::{Hash, Hasher};
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+const MAGIC: u64 = u64::from_le_bytes(*b"numeltK1");
+const HEADER: usize = 32;
+
+/// Changes whenever a file that decides about generated code does.
+const SOURCES: u64 = fingerprint(&[
+    include_bytes!("analyze.rs"),
+    include_bytes!("arith.rs"),
+    include_bytes!("builder.rs"),
+    include_bytes!("cast.rs"),
+    include_bytes!("compare.rs"),
+    include_bytes!("complex.rs"),
+    include_bytes!("loops.rs"),
+    include_bytes!("lower.rs"),
+    include_bytes!("math.rs"),
+    include_bytes!("memory.rs"),
+    include_bytes!("mod.rs"),
+    include_bytes!("power.rs"),
+    include_bytes!("target.rs"),
+    include_bytes!("../body.rs"),
+]);
+
+const FNV_OFFSET: u64 = 0xCBF2_9CE4_8422_2325;
+
+/// FNV-1a, continued from `state`.
+const fn fnv(bytes: &[u8], mut state: u64) -> u64 {
+    let mut i = 0;
+    while i < bytes.len() {
+        state = (state ^ bytes[i] as u64).wrapping_mul(0x0100_0000_01B3);
+        i += 1;
+    }
+    state
+}
+
+const fn fingerprint(files: &[&[u8]]) -> u64 {
+    let (mut state, mut i) = (FNV_OFFSET, 0);
+    while i < files.len() {
+        state = fnv(files[i], state);
+        i += 1;
+    }
+    state
+}
+
+/// Collects what a value feeds into its hash: an encoding of its structure.
+#[derive(Default)]
+struct Recorder(Vec<u8>);
+
+impl Hasher for Recorder {
+    fn write(&mut self, bytes: &[u8]) {
+        self.0.extend_from_slice(bytes);
+    }
+
+    fn finish(&self) -> u64 {
+        fnv(&self.0, FNV_OFFSET)
+    }
+}
+
+/// Everything that a kernel's object depends on. `processor` names triple, processor and features.
+pub(super) fn key(kernel: &Kernel, processor: &str) -> Vec<u8> {
+    let mut key = Recorder::default();
+    (env!("CARGO_PKG_VERSION"), SOURCES, cfg!(debug_assertions), processor).hash(&mut key);
+    kernel.hash(&mut key);
+    key.0
+}
+
+/// A directory of objects.
+pub(super) struct Store {
+    directory: PathBuf,
+    /// Bytes that the files may take; the oldest go first.
+    limit: u64,
+    /// Bytes that they take, once counted; `None` before.
+    used: Mutex<Option<u64>>,
+}
+
+impl Store {
+    /// Opens, and creates where needed, the private directory `kernels` under `parent`.
+    pub(super) fn open(parent: &Path, limit: u64) -> io::Result<Store> {
+        let directory = parent.join("kernels");
+        create_private(&directory)?;
+        owned_by_us(&fs::symlink_metadata(&directory)?)?;
+        Ok(Store { directory, limit, used: Mutex::new(None) })
+    }
+
+    fn path(&self, key: &[u8]) -> PathBuf {
+        let (a, b) = (fnv(key, FNV_OFFSET), fnv(key, !FNV_OFFSET));
+        self.directory.join(format!("{a:016x}{b:016x}.o"))
+    }
+
+    /// The object that was saved for `key`, if it is whole and ours.
+    pub(super) fn load(&self, key: &[u8]) -> Option<Vec<u8>> {
+        let mut file = File::open(self.path(key)).ok()?;
+        owned_by_us(&file.metadata().ok()?).ok()?;
+        let mut bytes = Vec::new();
+        file.read_to_end(&mut bytes).ok()?;
+        let object = decode(&bytes, key)?;
+        Some(object.to_vec())
+    }
+
+    /// Saves an object; an older one for the same key is replaced.
+    pub(super) fn save(&self, key: &[u8], object: &[u8]) -> io::Result<()> {
+        static SERIAL: AtomicU64 = AtomicU64::new(0);
+        let serial = SERIAL.fetch_add(1, Ordering::Relaxed);
+        let temporary = self.directory.join(format!(".{}-{serial}", std::process::id()));
+        let written = write_private(&temporary, &encode(key, object))
+            .and_then(|()| fs::rename(&temporary, self.path(key)));
+        if written.is_err() {
+            let _ = fs::remove_file(&temporary);
+        }
+        written?;
+        self.account((HEADER + key.len() + object.len()) as u64)
+    }
+
+    /// Adds to the bytes used; beyond the limit the oldest files go until three quarters are left.
+    fn account(&self, added: u64) -> io::Result<()> {
+        let mut used = self.used.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let total = match *used {
+            Some(before) => before + added,
+            None => self.files()?.iter().map(|(_, size, _)| size).sum(),
+        };
+        *used = Some(total);
+        if total > self.limit {
+            *used = Some(self.shrink()?);
+        }
+        Ok(())
+    }
+
+    fn shrink(&self) -> io::Result<u64> {
+        let mut files = self.files()?;
+        files.sort();
+        let mut total: u64 = files.iter().map(|(_, size, _)| size).sum();
+        for (_, size, path) in files {
+            if total <= self.limit / 4 * 3 {
+                break;
+            }
+            // Another process may have removed it first.
+            let _ = fs::remove_file(path);
+            total -= size;
+        }
+        Ok(total)
+    }
+
+    /// Modification time, size and path of every file.
+    fn files(&self) -> io::Result<Vec<(std::time::SystemTime, u64, PathBuf)>> {
+        let mut files = Vec::new();
+        for entry in fs::read_dir(&self.directory)? {
+            let entry = entry?;
+            let Ok(data) = entry.metadata() else { continue };
+            if data.is_file() {
+                files.push((data.modified()?, data.len(), entry.path()));
+            }
+        }
+        Ok(files)
+    }
+}
+
+fn encode(key: &[u8], object: &[u8]) -> Vec<u8> {
+    let checksum = fnv(object, fnv(key, FNV_OFFSET));
+    let mut bytes = Vec::with_capacity(HEADER + key.len() + object.len());
+    for word in [MAGIC, key.len() as u64, object.len() as u64, checksum] {
+        bytes.extend_from_slice(&word.to_le_bytes());
+    }
+    bytes.extend_from_slice(key);
+    bytes.extend_from_slice(object);
+    bytes
+}
+
+fn decode<'a>(bytes: &'a [u8], key: &[u8]) -> Option<&'a [u8]> {
+    let word = |i: usize| Some(u64::from_le_bytes(bytes.get(8 * i..8 * i + 8)?.try_into().ok()?));
+    let (magic, key_length, length, checksum) = (word(0)?, word(1)?, word(2)?, word(3)?);
+    let rest = &bytes[HEADER..];
+    if magic != MAGIC || key_length != key.len() as u64 || rest.len() as u64 != key_length.checked_add(length)? {
+        return None;
+    }
+    let (own_key, object) = rest.split_at(key.len());
+    (own_key == key && fnv(object, fnv(key, FNV_OFFSET)) == checksum).then_some(object)
+}
+
+#[cfg(unix)]
+fn create_private(directory: &Path) -> io::Result<()> {
+    use std::os::unix::fs::DirBuilderExt;
+    fs::DirBuilder::new().recursive(true).mode(0o700).create(directory)
+}
+
+#[cfg(unix)]
+fn write_private(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    use std::os::unix::fs::OpenOptionsExt;
+    fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?.write_all(bytes)
+}
+
+/// Fails unless this user owns the file and nobody else may write it.
+#[cfg(unix)]
+fn owned_by_us(data: &fs::Metadata) -> io::Result<()> {
+    use std::os::unix::fs::MetadataExt;
+    unsafe extern "C" {
+        safe fn geteuid() -> u32;
+    }
+    let refuse = |why| Err(io::Error::new(io::ErrorKind::PermissionDenied, why));
+    if data.uid() != geteuid() {
+        return refuse("it belongs to another user");
+    }
+    if data.mode() & 0o022 != 0 {
+        return refuse("other users may write it");
+    }
+    Ok(())
+}
+
+#[cfg(not(unix))]
+fn create_private(directory: &Path) -> io::Result<()> {
+    fs::create_dir_all(directory)
+}
+
+#[cfg(not(unix))]
+fn write_private(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    fs::OpenOptions::new().write(true).create_new(true).open(path)?.write_all(bytes)
+}
+
+#[cfg(not(unix))]
+fn owned_by_us(_: &fs::Metadata) -> io::Result<()> {
+    Ok(())
+}
+
+/// Where objects go by default: `NUMELT_CACHE_DIR` (empty: nowhere), the user's cache directory otherwise.
+pub(super) fn default_directory() -> Option<PathBuf> {
+    if let Some(own) = std::env::var_os("NUMELT_CACHE_DIR") {
+        return (!own.is_empty()).then(|| own.into());
+    }
+    let absolute = |name| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let cache = absolute("XDG_CACHE_HOME").or_else(|| Some(absolute("HOME")?.join(".cache")))?;
+    Some(cache.join("numelt"))
+}
+
+/// The name that every object's function is generated with.
+pub(super) const SYMBOL: &str = "numelt_kernel_0000000000000000";
+
+/// Gives the function of a copy of `object` the name `SYMBOL` with `serial` in place of its zeros, so that one
+/// object can be linked more than once. Returns the new name.
+pub(super) fn rename(object: &mut [u8], serial: u64) -> Result<String> {
+    let name = format!("numelt_kernel_{serial:016x}");
+    let mut places = object.windows(SYMBOL.len()).enumerate().filter(|(_, text)| *text == SYMBOL.as_bytes());
+    let (Some((at, _)), None) = (places.next(), places.next()) else {
+        return Err(Error::Engine("an object without its function's name".into()));
+    };
+    object[at..at + name.len()].copy_from_slice(name.as_bytes());
+    Ok(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn scratch(name: &str) -> PathBuf {
+        let path = std::env::temp_dir().join(format!("numelt-cache-{name}-{}", std::process::id()));
+        let _ = fs::remove_dir_all(&path);
+        path
+    }
+
+    #[test]
+    fn objects_come_back_until_they_are_damaged() {
+        let parent = scratch("damage");
+        let store = Store::open(&parent, 1 << 20).unwrap();
+        assert_eq!(store.load(b"key"), None);
+        store.save(b"key", b"object").unwrap();
+        assert_eq!(store.load(b"key").as_deref(), Some(&b"object"[..]));
+        assert_eq!(store.load(b"kez"), None);
+        let path = store.path(b"key");
+        let good = fs::read(&path).unwrap();
+        for at in 0..good.len() {
+            let mut bad = good.clone();
+            bad[at] ^= 0x10;
+            fs::write(&path, &bad).unwrap();
+            assert_eq!(store.load(b"key"), None, "byte {at}");
+            fs::write(&path, &good[..at]).unwrap();
+            assert_eq!(store.load(b"key"), None, "cut at {at}");
+        }
+        fs::remove_dir_all(parent).unwrap();
+    }
+
+    #[test]
+    fn the_oldest_objects_go_first() {
+        let parent = scratch("limit");
+        let store = Store::open(&parent, 4000).unwrap();
+        for k in 0..20u8 {
+            store.save(&[k], &[k; 500]).unwrap();
+            std::thread::sleep(std::time::Duration::from_millis(2));
+        }
+        let total: u64 = store.files().unwrap().iter().map(|(_, size, _)| size).sum();
+        assert!(total <= 4000, "{total}");
+        assert_eq!(store.load(&[0]), None);
+        assert!(store.load(&[19]).is_some());
+        fs::remove_dir_all(parent).unwrap();
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn what_others_may_write_is_refused() {
+        use std::os::unix::fs::PermissionsExt;
+        let parent = scratch("foreign");
+        let store = Store::open(&parent, 1 << 20).unwrap();
+        let mode = fs::metadata(parent.join("kernels")).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o700);
+        store.save(b"key", b"object").unwrap();
+        fs::set_permissions(store.path(b"key"), fs::Permissions::from_mode(0o666)).unwrap();
+        assert_eq!(store.load(b"key"), None);
+        fs::set_permissions(parent.join("kernels"), fs::Permissions::from_mode(0o777)).unwrap();
+        assert!(Store::open(&parent, 1 << 20).is_err());
+        fs::remove_dir_all(parent).unwrap();
+    }
+
+    #[test]
+    fn functions_are_renamed_once() {
+        let mut object = format!("..{SYMBOL}..").into_bytes();
+        assert_eq!(rename(&mut object, 0xAB).unwrap(), "numelt_kernel_00000000000000ab");
+        assert!(rename(&mut object, 1).is_err());
+    }
+}

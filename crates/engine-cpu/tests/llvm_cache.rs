@@ -1,0 +1,68 @@
+//! Compiled kernels on disk: what one compile leaves is what the next one runs, whatever happens to the files.
+
+use numelt_engine_cpu::body::Tile;
+use numelt_engine_cpu::llvm::{self, Options};
+use numelt_ir::{DType, Op};
+use numelt_opt::{Arg, ArgKind, Kernel, Node, Store, StrideClass};
+use numelt_vecmath::Isa;
+use smallvec::smallvec;
+use std::sync::Mutex;
+
+static WARNINGS: Mutex<Vec<String>> = Mutex::new(Vec::new());
+
+fn kernel(op: Op) -> Kernel {
+    let arg = |kind| Arg { kind, dtype: DType::F64, strides: smallvec![StrideClass::Unit] };
+    Kernel {
+        reduced: smallvec![false],
+        args: vec![arg(ArgKind::Load), arg(ArgKind::Store)],
+        params: vec![],
+        body: vec![Node::Load(0), Node::Op(op, DType::F64, smallvec![0])],
+        stores: vec![Store { arg: 1, value: 1 }],
+        reductions: vec![],
+    }
+}
+
+fn run(op: Op, input: &[f64]) -> Vec<f64> {
+    let body = llvm::compile(&kernel(op), Isa::detect()).unwrap();
+    let (mut input, mut output) = (input.to_vec(), vec![0.0; input.len()]);
+    let pointers = [input.as_mut_ptr().cast::<u8>(), output.as_mut_ptr().cast::<u8>()];
+    let tile = Tile {
+        pointers: pointers.as_ptr(),
+        inner_strides: [8, 8].as_ptr(),
+        outer_strides: [0, 0].as_ptr(),
+        params: std::ptr::null(),
+        inner: output.len() as i64,
+        outer: 1,
+    };
+    // SAFETY: both arrays hold `inner` elements.
+    unsafe { body.run(&tile) };
+    output
+}
+
+#[test]
+fn objects_are_kept_and_damaged_ones_replaced() {
+    let directory = std::env::temp_dir().join(format!("numelt-llvm-{}", std::process::id()));
+    let _ = std::fs::remove_dir_all(&directory);
+    llvm::set_options(Options {
+        cache_dir: Some(directory.clone()),
+        cache_bytes: 1 << 20,
+        warn: |text| WARNINGS.lock().unwrap().push(text.to_owned()),
+    });
+    let input: Vec<f64> = (0..37).map(f64::from).collect();
+    let squares: Vec<f64> = input.iter().map(|x| x * x).collect();
+    let list = || std::fs::read_dir(directory.join("kernels")).unwrap().map(|e| e.unwrap().path()).collect::<Vec<_>>();
+    assert_eq!(run(Op::Square, &input), squares);
+    let [file] = &list()[..] else { panic!("one object") };
+    assert_eq!(run(Op::Square, &input), squares);
+    assert_eq!(run(Op::Exp, &[0.0, 1.0]), [1.0, std::f64::consts::E]);
+    assert_eq!(run(Op::Exp, &[0.0, 1.0]), [1.0, std::f64::consts::E]);
+    assert_eq!(list().len(), 2);
+    std::fs::write(file, b"not an object").unwrap();
+    assert_eq!(run(Op::Square, &input), squares);
+    assert!(std::fs::metadata(file).unwrap().len() > 100);
+    // The directory goes away under a running process: a warning, and results as before.
+    std::fs::remove_dir_all(&directory).unwrap();
+    assert_eq!(run(Op::Negative, &[1.0]), [-1.0]);
+    assert_eq!(run(Op::Absolute, &[-1.0]), [1.0]);
+    assert_eq!(WARNINGS.lock().unwrap().len(), 1);
+}
