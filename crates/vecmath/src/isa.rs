@@ -113,19 +113,20 @@ macro_rules! lane_register {
             #[inline(always)]
             fn map1<O: Unary>(self) -> Self {
                 // SAFETY: a register and an array of its lanes have the same bytes.
-                let x: [$t; $lanes] = unsafe { std::mem::transmute(self) };
+                let x = unsafe { std::mem::transmute::<$reg, [$t; $lanes]>(self) };
                 let r = x.map(|x| O::$t(x));
                 // SAFETY: as above.
-                unsafe { std::mem::transmute(r) }
+                unsafe { std::mem::transmute::<[$t; $lanes], $reg>(r) }
             }
             #[inline(always)]
             fn map2<O: Binary>(self, y: Self) -> Self {
                 // SAFETY: a register and an array of its lanes have the same bytes.
-                let (x, y): ([$t; $lanes], [$t; $lanes]) =
-                    unsafe { (std::mem::transmute(self), std::mem::transmute(y)) };
-                let r: [$t; $lanes] = std::array::from_fn(|i| O::$t(x[i], y[i]));
+                let x = unsafe { std::mem::transmute::<$reg, [$t; $lanes]>(self) };
                 // SAFETY: as above.
-                unsafe { std::mem::transmute(r) }
+                let y = unsafe { std::mem::transmute::<$reg, [$t; $lanes]>(y) };
+                let r = std::array::from_fn(|i| O::$t(x[i], y[i]));
+                // SAFETY: as above.
+                unsafe { std::mem::transmute::<[$t; $lanes], $reg>(r) }
             }
         }
     };

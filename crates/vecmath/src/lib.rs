@@ -103,7 +103,7 @@ macro_rules! with_set {
 #[cfg(not(target_arch = "x86_64"))]
 macro_rules! with_set {
     ($isa:expr, $set:ident => $e:expr) => {{
-        let Isa::Avx512 | Isa::Avx2 | Isa::Portable = $isa;
+        let (Isa::Avx512 | Isa::Avx2 | Isa::Portable) = $isa;
         type $set = $crate::isa::Portable;
         $e
     }};

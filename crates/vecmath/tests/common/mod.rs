@@ -308,3 +308,18 @@ pub fn arguments2<T: Real>(f: Func2, n: usize, rng: &mut Rng) -> (Vec<T>, Vec<T>
         })
         .unzip()
 }
+
+/// Values with a meaning of their own.
+pub fn specials<T: Real>() -> Vec<T> {
+    let (max_exp, min_exp) = T::EXP;
+    let tiny = min_exp.exp2();
+    let normal = (1.0 - max_exp).exp2();
+    let max = max_exp.exp2() * 1.999999;
+    let mut out = vec![0.0, tiny, 3.0 * tiny, normal, normal * 0.5, max, f64::INFINITY, f64::NAN];
+    out.extend([0.1, 0.5, 0.9, 1.0, 1.5, 2.0, 3.0, 4.0, 8.0, 10.0, 100.0, 1000.0, 1e6, 1e10]);
+    out.extend([1e16, 1e22, 1e30, max_exp.exp2(), 16777215.0, 16777217.0, 9007199254740991.0]);
+    out.extend([709.0, 710.0, 745.0, 746.0, 88.7, 88.8, 103.9, 104.0, 127.5, 149.0, 150.0, 1023.5]);
+    let negative: Vec<f64> = out.iter().map(|x| -x).collect();
+    out.extend(negative);
+    out.into_iter().map(T::narrow).collect()
+}
