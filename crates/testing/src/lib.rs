@@ -1,1 +1,20 @@
-//! numelt's test tools: file tests, engine conformance, program generator, command line.
+//! numelt's test tools.
+//!
+//! [`generator`] makes random programs, [`fill`] their data, [`kernel_interp`] runs plans slowly
+//! and strictly, [`conformance`] holds an execution (an engine, a partition) against the
+//! reference interpreter, [`shrink`] cuts down what fails, [`filetest`] runs the text files under
+//! `tests/filetests`. The command line is in `src/bin`.
+//!
+//! Not here: anything that a user's program needs.
+#![forbid(unsafe_code)]
+
+pub mod closeness;
+pub mod compare;
+pub mod conformance;
+pub mod engine;
+pub mod filetest;
+pub mod fill;
+pub mod generator;
+pub mod kernel_interp;
+pub mod rng;
+pub mod shrink;

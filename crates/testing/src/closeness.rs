@@ -1,0 +1,110 @@
+//! How closely two right executions of a program agree, per base.
+//!
+//! Most operations fix every bit. Some do not: transcendental functions may differ in the last
+//! places, and minima and maxima over an axis may meet zeros of both signs in any order. This
+//! module follows what such freedom does to later results, so that comparisons
+//! are as strict as they can be, and so that the generator keeps away from programs whose
+//! results could not be compared at all.
+
+use numelt_ir::{DType, Instr, Op, OpKind, Operand, Program, View};
+
+/// Agreement of two right executions, from tight to none.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Closeness {
+    /// Same bits; any NaN is like any other.
+    Exact,
+    /// Same values, but a zero may have either sign.
+    ZeroSign,
+    /// Within a few units in the last place (of the modulus, for complex values).
+    Ulps,
+    /// An operation may have blown a difference up: not comparable.
+    Unknown,
+}
+
+/// Closeness per base after the program ran, a base as a whole.
+pub fn of_bases(program: &Program) -> Vec<Closeness> {
+    let mut bases = vec![Closeness::Exact; program.bases.len()];
+    for instr in &program.instrs {
+        let result = of_result(instr, |view| bases[view.base as usize]);
+        let slot = &mut bases[instr.out.base as usize];
+        *slot = result.max(*slot);
+    }
+    bases
+}
+
+/// Closeness of an instruction's result, given that of the views it reads.
+pub fn of_result(instr: &Instr, of_view: impl Fn(&View) -> Closeness) -> Closeness {
+    let of_input = |place: usize| match &instr.ins[place] {
+        Operand::View(view) => match of_view(view) {
+            // parts of a complex value are close only relative to its modulus
+            Closeness::Ulps if !is_inexact_type(view.dtype) => Closeness::Unknown,
+            closeness => closeness,
+        },
+        Operand::Const(_) => Closeness::Exact,
+    };
+    let worst = (0..instr.ins.len()).map(of_input).max().unwrap_or(Closeness::Exact);
+    let result = match worst {
+        Closeness::Exact => own(instr.op, instr.ty),
+        Closeness::ZeroSign if sees_zero_sign(instr.op, instr.ty) => Closeness::Unknown,
+        Closeness::ZeroSign if hides_zero_sign(instr) => own(instr.op, instr.ty),
+        Closeness::ZeroSign => own(instr.op, instr.ty).max(Closeness::ZeroSign),
+        Closeness::Ulps if keeps_ulps(instr, of_input(0)) => Closeness::Ulps,
+        Closeness::Ulps | Closeness::Unknown => Closeness::Unknown,
+    };
+    // a conversion of the result to another type loses what is known about last places
+    if result == Closeness::Ulps && instr.out.dtype != instr.op.output_dtype(instr.ty) {
+        Closeness::Unknown
+    } else {
+        result
+    }
+}
+
+fn is_inexact_type(dtype: DType) -> bool {
+    dtype.is_float() || dtype.is_complex()
+}
+
+/// The freedom an operation adds by itself.
+fn own(op: Op, ty: DType) -> Closeness {
+    match op {
+        Op::Min | Op::Max if ty.is_float() => Closeness::ZeroSign,
+        // which NaN wins decides about the other part
+        Op::Min | Op::Max if ty.is_complex() => Closeness::Ulps,
+        Op::Matmul if is_inexact_type(ty) => Closeness::Ulps,
+        Op::Cbrt | Op::Exp2 | Op::Expm1 | Op::Log2 | Op::Log10 | Op::Log1p | Op::Tan | Op::Arcsin => Closeness::Ulps,
+        Op::Arccos | Op::Arctan | Op::Arctan2 | Op::Sinh | Op::Cosh | Op::Tanh | Op::Arcsinh => Closeness::Ulps,
+        Op::Arccosh | Op::Arctanh | Op::Hypot | Op::Erf => Closeness::Ulps,
+        Op::Exp | Op::Log | Op::Sin | Op::Cos => Closeness::Ulps,
+        Op::Power if is_inexact_type(ty) => Closeness::Ulps,
+        Op::Absolute | Op::Sign | Op::Sqrt if ty.is_complex() => Closeness::Ulps,
+        _ => Closeness::Exact,
+    }
+}
+
+/// May the sign of a zero decide about a result that is not zero?
+fn sees_zero_sign(op: Op, ty: DType) -> bool {
+    match op {
+        Op::Divide | Op::Reciprocal | Op::FloorDivide | Op::Power | Op::Copysign | Op::Signbit => is_inexact_type(ty),
+        Op::Arctan2 => true,
+        Op::Sqrt | Op::Log | Op::Sign => ty.is_complex(),
+        _ => false,
+    }
+}
+
+/// Is the result the same for zeros of either sign?
+fn hides_zero_sign(instr: &Instr) -> bool {
+    let predicate = instr.op.output_dtype(instr.ty) == DType::Bool || instr.op.output_dtype(instr.ty) == DType::I64;
+    predicate && instr.op.kind() != OpKind::Scan || !is_inexact_type(instr.ty)
+}
+
+/// Does the operation pass values on without making differences larger? `first` is the first input.
+fn keeps_ulps(instr: &Instr, first: Closeness) -> bool {
+    let same_types = instr.reads().all(|v| v.dtype == instr.ty || v.dtype == DType::Bool) && is_inexact_type(instr.ty);
+    same_types
+        && match instr.op {
+            Op::Copy | Op::Negative | Op::Positive | Op::Conjugate => true,
+            Op::Absolute | Op::Min | Op::Max => instr.ty.is_float(),
+            // the condition must not be in doubt
+            Op::Where => first == Closeness::Exact,
+            _ => false,
+        }
+}

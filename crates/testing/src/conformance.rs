@@ -1,0 +1,133 @@
+//! One program, two executions: does the second give what the reference interpreter gives?
+
+use crate::closeness::{self, Closeness};
+use crate::compare::{Tolerance, first_difference};
+use crate::fill;
+use crate::kernel_interp::{PointOrder, run_plan};
+use crate::shrink::shrink;
+use numelt_ir::{DType, Program, Result, Scalar, interpret};
+use numelt_opt::{Fuse, Options};
+use std::fmt::{self, Display, Formatter};
+
+/// Something that runs programs on the bytes of their bases.
+pub type Executor<'a> = dyn FnMut(&Program, &mut [Vec<u8>]) -> Result<()> + 'a;
+
+/// How a program is checked.
+#[derive(Debug, Clone, Copy)]
+pub struct CheckOptions {
+    /// Seed of the values in the bases.
+    pub seed: u64,
+    /// What may differ where last places are free.
+    pub tolerance: Tolerance,
+}
+
+/// A program whose execution is wrong, and how.
+#[derive(Debug, Clone)]
+pub struct Failure {
+    /// The program, cut down.
+    pub program: Program,
+    /// Seed of the values in its bases.
+    pub seed: u64,
+    /// What is wrong.
+    pub difference: Difference,
+}
+
+/// What is wrong with an execution.
+#[derive(Debug, Clone)]
+pub enum Difference {
+    /// It did not run, or it panicked.
+    Failed(String),
+    /// An element of an output has another value.
+    Value {
+        /// The base.
+        base: usize,
+        /// Number of the element in the base, in elements of `dtype`.
+        element: usize,
+        /// The type that the base was compared as.
+        dtype: DType,
+        /// The interpreter's value.
+        want: Scalar,
+        /// The other one.
+        got: Scalar,
+    },
+}
+
+impl Display for Difference {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self {
+            Difference::Failed(message) => f.write_str(message),
+            Difference::Value { base, element, dtype, want, got } => {
+                write!(f, "element {element} of %{base} as {dtype}: {got} instead of {want}")
+            }
+        }
+    }
+}
+
+impl Display for Failure {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        write!(f, "; test: run seed={}\n{}; {}", self.seed, self.program, self.difference)
+    }
+}
+
+/// Runs a program both ways; on a difference cuts the program down as long as it still differs.
+pub fn check_program(
+    program: &Program,
+    options: &CheckOptions,
+    executor: &mut Executor<'_>,
+) -> std::result::Result<(), Box<Failure>> {
+    if difference(program, options, executor).is_none() {
+        return Ok(());
+    }
+    let program = shrink(program, |smaller| difference(smaller, options, executor).is_some());
+    let difference = difference(&program, options, executor)
+        .unwrap_or_else(|| Difference::Failed("differs only now and then: depends on something hidden".to_string()));
+    Err(Box::new(Failure { program, seed: options.seed, difference }))
+}
+
+/// What is wrong with the execution of a program, if anything is.
+pub fn difference(program: &Program, options: &CheckOptions, executor: &mut Executor<'_>) -> Option<Difference> {
+    let mut want = fill::fill(program, options.seed);
+    let mut got = want.clone();
+    if let Err(error) = interpret(program, &mut want) {
+        return Some(Difference::Failed(format!("the interpreter: {error}")));
+    }
+    let ran = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| executor(program, &mut got)));
+    match ran {
+        Ok(Ok(())) => compare(program, &want, &got, options.tolerance),
+        Ok(Err(error)) => Some(Difference::Failed(error.to_string())),
+        Err(panic) => Some(Difference::Failed(format!("panic: {}", panic_text(&*panic)))),
+    }
+}
+
+fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {
+    let text = panic.downcast_ref::<String>().cloned();
+    text.or_else(|| panic.downcast_ref::<&str>().map(|s| s.to_string())).unwrap_or_default()
+}
+
+/// Outputs must agree; inputs that are not outputs must be as they were or as the program left them.
+fn compare(program: &Program, want: &[Vec<u8>], got: &[Vec<u8>], tolerance: Tolerance) -> Option<Difference> {
+    let closeness: Vec<Closeness> = closeness::of_bases(program);
+    (0..program.bases.len()).filter(|&b| program.bases[b].output).find_map(|base| {
+        let dtype = fill::element_type(program, base as u32);
+        let dtype = comparison_type(program, base as u32, dtype, closeness[base]);
+        first_difference(&want[base], &got[base], dtype, closeness[base], tolerance)
+            .map(|(element, want, got)| Difference::Value { base, element, dtype, want, got })
+    })
+}
+
+/// Complex results whose last places are free are compared by modulus, whatever else looks at their parts.
+fn comparison_type(program: &Program, base: u32, dtype: DType, closeness: Closeness) -> DType {
+    let written = program.instrs.iter().filter(|i| i.out.base == base).map(|i| i.out.dtype);
+    match closeness {
+        Closeness::Ulps => written.max().unwrap_or(dtype),
+        Closeness::Exact | Closeness::ZeroSign | Closeness::Unknown => dtype,
+    }
+}
+
+/// The optimizer with a partition, its plan run by the reference interpreter for plans.
+pub fn plan_executor(fuse: Fuse, order: PointOrder) -> impl FnMut(&Program, &mut [Vec<u8>]) -> Result<()> {
+    move |program, memory| {
+        let plan = numelt_opt::plan(program, &Options { fuse })?;
+        run_plan(&plan, memory, order)
+    }
+}

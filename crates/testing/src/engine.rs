@@ -1,0 +1,191 @@
+//! The conformance suite for engines: random programs, every partition, against the reference interpreter.
+//!
+//! ```text
+//! #[test]
+//! fn conforms() {
+//!     numelt_testing::engine::conforms(&CpuEngine::new(…), 2000);
+//! }
+//! ```
+
+use crate::compare::Tolerance;
+use crate::conformance::{CheckOptions, check_program};
+use crate::generator::{Limits, generate};
+use numelt_ir::{Error, Instr, OpKind, Operand as IrOperand, Program, Result, Scalar};
+use numelt_opt::{ArgKind, Fuse, Kernel, KernelStep, Node, Options, Plan, Step};
+use numelt_runtime::{Engine, Executable, Launch, LibraryCall, Operand};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// Bytes around a base that nobody may touch.
+const GUARD: usize = 64;
+/// What guards and fresh memory hold.
+const FILL: u8 = 0xA5;
+
+/// Runs the random programs of seeds `0..programs` through the optimizer and the engine, with every
+/// partition. Programs with an operation that the engine does not support are left out.
+///
+/// # Panics
+/// With the first failing program, cut down and in text form.
+pub fn conforms(engine: &dyn Engine, programs: u64) {
+    let limits = Limits::default();
+    let mut compiled = Compiled::default();
+    for seed in 0..programs {
+        let program = generate(seed, &limits);
+        let fuse = Fuse::ALL[seed as usize % Fuse::ALL.len()];
+        check_on(engine, &program, seed, fuse, &mut compiled)
+            .unwrap_or_else(|message| panic!("seed {seed}: {message}"));
+    }
+}
+
+/// Checks one program with one partition on an engine.
+///
+/// # Errors
+/// The failing program, cut down, and what differs.
+pub fn check_engine(engine: &dyn Engine, program: &Program, seed: u64, fuse: Fuse) -> std::result::Result<(), String> {
+    check_on(engine, program, seed, fuse, &mut Compiled::default())
+}
+
+fn check_on(
+    engine: &dyn Engine,
+    program: &Program,
+    seed: u64,
+    fuse: Fuse,
+    compiled: &mut Compiled,
+) -> std::result::Result<(), String> {
+    let options = CheckOptions { seed, tolerance: Tolerance::ENGINE };
+    let mut executor = |program: &Program, memory: &mut [Vec<u8>]| {
+        let plan = numelt_opt::plan(program, &Options { fuse })?;
+        if supports(engine, &plan) {
+            run_on(engine, &plan, memory, compiled)
+        } else {
+            numelt_ir::interpret(program, memory)
+        }
+    };
+    check_program(program, &options, &mut executor)
+        .map_err(|failure| format!("engine {}, {fuse}\n{failure}", engine.name()))
+}
+
+/// Kernels that were compiled, by structure.
+type Compiled = HashMap<Arc<Kernel>, Arc<dyn Executable>>;
+
+/// Does the engine support everything that a plan asks for?
+pub fn supports(engine: &dyn Engine, plan: &Plan) -> bool {
+    plan.steps.iter().all(|step| match step {
+        Step::Call(index) => {
+            let instr = &plan.program.instrs[*index];
+            engine.supports(instr.op, instr.ty)
+        }
+        Step::Kernel(step) => {
+            step.kernel.body.iter().all(|node| match node {
+                Node::Op(op, ty, _) => engine.supports(*op, *ty),
+                Node::Load(_) | Node::Param(_) | Node::Index(_) | Node::Cast(..) => true,
+            }) && step.kernel.reductions.iter().all(|fold| engine.supports(fold.op, fold.ty))
+        }
+    })
+}
+
+/// Runs a plan on an engine, every base between guards.
+fn run_on(engine: &dyn Engine, plan: &Plan, memory: &mut [Vec<u8>], compiled: &mut Compiled) -> Result<()> {
+    let mut buffers: Vec<Guarded> = plan
+        .program
+        .bases
+        .iter()
+        .enumerate()
+        .map(|(id, base)| Guarded::new(id, base.nbytes, memory.get(id).map(Vec::as_slice)))
+        .collect();
+    let starts: Vec<*mut u8> = buffers.iter_mut().map(Guarded::start).collect();
+    for step in &plan.steps {
+        match step {
+            Step::Kernel(step) => launch(engine, plan, step, &starts, compiled)?,
+            Step::Call(index) => call(engine, plan, &plan.program.instrs[*index], &starts)?,
+        }
+    }
+    engine.sync()?;
+    for (id, buffer) in buffers.iter().enumerate() {
+        let bytes = buffer.bytes().ok_or_else(|| Error::Invalid(format!("memory around %{id} was overwritten")))?;
+        if let Some(slot) = memory.get_mut(id) {
+            *slot = bytes;
+        }
+    }
+    Ok(())
+}
+
+fn launch(
+    engine: &dyn Engine,
+    plan: &Plan,
+    step: &KernelStep,
+    starts: &[*mut u8],
+    compiled: &mut Compiled,
+) -> Result<()> {
+    let executable = match compiled.get(&step.kernel) {
+        Some(known) => known.clone(),
+        None => {
+            let fresh = engine.compile(&step.kernel)?;
+            compiled.insert(step.kernel.clone(), fresh.clone());
+            fresh
+        }
+    };
+    let places = step.kernel.args.iter().zip(&step.geometry.args).zip(&step.bases);
+    let pointers: Vec<*mut u8> = places
+        .map(|((arg, place), base)| match arg.kind {
+            ArgKind::Index => std::ptr::null_mut(),
+            ArgKind::Load | ArgKind::Store | ArgKind::Reduced => {
+                starts[*base as usize].wrapping_offset(place.offset as isize)
+            }
+        })
+        .collect();
+    let params: Vec<Scalar> = step.params.iter().map(|&id| plan.program.consts[id as usize]).collect();
+    engine.launch(&*executable, &Launch { geometry: &step.geometry, pointers: &pointers, params: &params })
+}
+
+fn call(engine: &dyn Engine, plan: &Plan, instr: &Instr, starts: &[*mut u8]) -> Result<()> {
+    debug_assert!(matches!(instr.op.kind(), OpKind::Scan | OpKind::Library));
+    let pointer = |view: &numelt_ir::View| starts[view.base as usize].wrapping_offset(view.offset as isize);
+    let ins: Result<Vec<Operand<'_>>> = instr
+        .ins
+        .iter()
+        .map(|operand| match operand {
+            IrOperand::View(view) => Ok(Operand { view, pointer: pointer(view) }),
+            IrOperand::Const(_) => Err(Error::Invalid(format!("`{instr}` has a literal operand in {plan}"))),
+        })
+        .collect();
+    let out = Operand { view: &instr.out, pointer: pointer(&instr.out) };
+    engine.call(&LibraryCall { op: instr.op, ty: instr.ty, axes: instr.axes, out, ins: &ins? })
+}
+
+/// Memory at a cache line's start.
+#[derive(Clone, Copy)]
+#[repr(C, align(64))]
+struct Line([u8; 64]);
+
+/// The bytes of a base between guards.
+struct Guarded {
+    lines: Vec<Line>,
+    /// Where the base starts: NumPy aligns memory to 16 bytes only, so do we.
+    at: usize,
+    nbytes: usize,
+}
+
+impl Guarded {
+    fn new(id: usize, nbytes: usize, values: Option<&[u8]>) -> Guarded {
+        let at = GUARD + id % 4 * 16;
+        let lines = vec![Line([FILL; 64]); (at + nbytes + GUARD).div_ceil(64)];
+        let mut buffer = Guarded { lines, at, nbytes };
+        for (i, byte) in values.unwrap_or_default().iter().take(nbytes).enumerate() {
+            buffer.lines[(at + i) / 64].0[(at + i) % 64] = *byte;
+        }
+        buffer
+    }
+
+    fn start(&mut self) -> *mut u8 {
+        self.lines.as_mut_ptr().cast::<u8>().wrapping_add(self.at)
+    }
+
+    /// The base's bytes; none if a guard was touched.
+    fn bytes(&self) -> Option<Vec<u8>> {
+        let all: Vec<u8> = self.lines.iter().flat_map(|line| line.0).collect();
+        let (before, rest) = all.split_at(self.at);
+        let (bytes, after) = rest.split_at(self.nbytes);
+        before.iter().chain(after).all(|b| *b == FILL).then(|| bytes.to_vec())
+    }
+}

@@ -1,0 +1,211 @@
+//! Random instructions.
+
+use super::Draft;
+use crate::fill::literal;
+use crate::rng::Rng;
+use numelt_ir::{Axes, DType, Instr, Op, OpKind, Operand, Scalar, View};
+
+/// What kind of instruction comes next.
+#[derive(Clone, Copy)]
+pub(super) enum Recipe {
+    Elementwise,
+    Copy,
+    Reduction,
+    Scan,
+    Range,
+    Matmul,
+}
+
+impl Recipe {
+    pub(super) fn pick(rng: &mut Rng) -> Recipe {
+        match rng.below(100) {
+            0..=54 => Recipe::Elementwise,
+            55..=67 => Recipe::Copy,
+            68..=83 => Recipe::Reduction,
+            84..=89 => Recipe::Scan,
+            90..=95 => Recipe::Range,
+            _ => Recipe::Matmul,
+        }
+    }
+}
+
+impl Draft {
+    /// Tries to append an instruction of a kind.
+    pub(super) fn add(&mut self, recipe: Recipe) {
+        match recipe {
+            Recipe::Elementwise => self.elementwise(),
+            Recipe::Copy => self.copy(),
+            Recipe::Reduction => self.reduction(),
+            Recipe::Scan => self.scan(),
+            Recipe::Range => self.range(),
+            Recipe::Matmul => self.matmul(),
+        };
+    }
+
+    fn op_of(&mut self, kind: OpKind) -> Op {
+        let ops: Vec<Op> = Op::ALL.iter().copied().filter(|op| op.kind() == kind).collect();
+        if kind == OpKind::Elementwise && self.rng.one_in(2) {
+            return *self.rng.pick(&[
+                Op::Add,
+                Op::Subtract,
+                Op::Multiply,
+                Op::Divide,
+                Op::Maximum,
+                Op::Less,
+                Op::Where,
+            ]);
+        }
+        *self.rng.pick(&ops)
+    }
+
+    /// A loop dtype of the operation, rather the dtype of a view at hand.
+    fn loop_dtype(&mut self, op: Op, near: DType) -> DType {
+        let all: Vec<DType> = op.info().dtypes.iter().collect();
+        if all.contains(&near) && !self.rng.one_in(5) { near } else { *self.rng.pick(&all) }
+    }
+
+    fn elementwise(&mut self) -> bool {
+        let shape = self.shape();
+        let op = self.op_of(OpKind::Elementwise);
+        if op == Op::Copy {
+            return self.copy();
+        }
+        let near = self.dtype();
+        let ty = self.loop_dtype(op, near);
+        let mut ins: Vec<Operand> = Vec::new();
+        for place in 0..op.arity() {
+            let Some(operand) = self.input(op, ty, place, &shape) else { return false };
+            ins.push(operand);
+        }
+        let views: Vec<View> = ins.iter().filter_map(as_view).collect();
+        let out = self.writable(&shape, op.output_dtype(ty), &views);
+        self.push(Instr { op, ty, out, ins: ins.into(), axes: Axes::default() })
+    }
+
+    /// An operand: mostly a view of the type asked for, sometimes of another, sometimes a literal.
+    fn input(&mut self, op: Op, ty: DType, place: usize, shape: &[i64]) -> Option<Operand> {
+        let dtype = op.input_dtype(ty, place);
+        if op == Op::Power && ty.is_integer() && place == 1 {
+            // negative exponents are refused by front ends
+            let exponent = Scalar::I64(self.rng.range(0, 5));
+            return Some(self.constant(numelt_ir::interp::cast(exponent, dtype)));
+        }
+        let strict = needs_sign_of_nan(op, place);
+        if !strict && self.rng.one_in(5) {
+            let value = literal(dtype, &mut self.rng);
+            return Some(self.constant(value));
+        }
+        let convert = self.rng.one_in(4);
+        let view = self.readable(shape, |found| found == dtype || convert);
+        let view = view.filter(|v| !strict || self.known[v.base as usize].pristine && v.dtype == dtype);
+        match view {
+            Some(view) => Some(Operand::View(view)),
+            None if strict => None,
+            None => {
+                let value = literal(dtype, &mut self.rng);
+                Some(self.constant(value))
+            }
+        }
+    }
+
+    /// Copies and casts, self-overlapping ones among them.
+    fn copy(&mut self) -> bool {
+        let shape = self.shape();
+        let Some(view) = self.readable(&shape, |_| true) else { return false };
+        let ty = if self.rng.one_in(2) { view.dtype } else { self.dtype() };
+        let out = self.writable(&shape, ty, std::slice::from_ref(&view));
+        let ty = if self.rng.one_in(8) { self.dtype() } else { out.dtype };
+        self.push(Instr {
+            op: Op::Copy,
+            ty,
+            out,
+            ins: [Operand::View(view)].into_iter().collect(),
+            axes: Axes::default(),
+        })
+    }
+
+    fn reduction(&mut self) -> bool {
+        let shape = self.shape();
+        let op = self.op_of(OpKind::Reduction);
+        let Some(view) = self.readable(&shape, |_| true) else { return false };
+        let ty = self.loop_dtype(op, view.dtype);
+        let mut axes = Axes::default();
+        for axis in 0..shape.len() {
+            if self.rng.below(5) < 3 {
+                axes = axes.with(axis);
+            }
+        }
+        let mut result = shape.clone();
+        axes.iter().for_each(|axis| result[axis] = 1);
+        let out = self.writable(&result, op.output_dtype(ty), std::slice::from_ref(&view));
+        self.push(Instr { op, ty, out, ins: [Operand::View(view)].into_iter().collect(), axes })
+    }
+
+    fn scan(&mut self) -> bool {
+        let shape = self.shape();
+        if shape.is_empty() {
+            return false;
+        }
+        let op = self.op_of(OpKind::Scan);
+        let Some(view) = self.readable(&shape, |_| true) else { return false };
+        let ty = self.loop_dtype(op, view.dtype);
+        let axes = Axes::default().with(self.rng.below(shape.len()));
+        let out = self.writable(&shape, ty, std::slice::from_ref(&view));
+        self.push(Instr { op, ty, out, ins: [Operand::View(view)].into_iter().collect(), axes })
+    }
+
+    fn range(&mut self) -> bool {
+        let shape = self.shape();
+        let near = self.dtype();
+        let ty = self.loop_dtype(Op::Range, near);
+        let values = [literal(ty, &mut self.rng), literal(ty, &mut self.rng)];
+        let ins = values.into_iter().map(|value| self.constant(value)).collect();
+        let out = self.writable(&shape, ty, &[]);
+        self.push(Instr { op: Op::Range, ty, out, ins, axes: Axes::default() })
+    }
+
+    /// Products of floats are made from small integers, so that every order of additions gives the same bits.
+    fn matmul(&mut self) -> bool {
+        let extent = |rng: &mut Rng| if rng.one_in(20) { 0 } else { rng.range(1, 6) };
+        let (m, k, n) = (extent(&mut self.rng), extent(&mut self.rng), extent(&mut self.rng));
+        let lead: Vec<i64> = if self.rng.one_in(4) { vec![self.rng.range(1, 3)] } else { vec![] };
+        let near = self.dtype();
+        let ty = self.loop_dtype(Op::Matmul, near);
+        let shape = |a, b| lead.iter().copied().chain([a, b]).collect::<Vec<i64>>();
+        let Some(left) = self.factor(&shape(m, k), ty) else { return false };
+        let Some(right) = self.factor(&shape(k, n), ty) else { return false };
+        let ins = [left, right];
+        let out = if self.rng.one_in(3) { self.writable(&shape(m, n), ty, &ins) } else { self.fresh(&shape(m, n), ty) };
+        let ins = ins.into_iter().map(Operand::View).collect();
+        self.push(Instr { op: Op::Matmul, ty, out, ins, axes: Axes::default() })
+    }
+
+    fn factor(&mut self, shape: &[i64], ty: DType) -> Option<View> {
+        let inexact = ty.is_float() || ty.is_complex();
+        let small = |d: DType| matches!(d, DType::Bool | DType::I8 | DType::U8);
+        let source = self.readable(shape, |d| if inexact { small(d) } else { d == ty })?;
+        if !inexact || self.rng.one_in(2) {
+            return Some(source);
+        }
+        let out = self.fresh(shape, ty);
+        let ins = [Operand::View(source)].into_iter().collect();
+        let copied = self.push(Instr { op: Op::Copy, ty, out: out.clone(), ins, axes: Axes::default() });
+        copied.then_some(out)
+    }
+}
+
+fn as_view(operand: &Operand) -> Option<View> {
+    match operand {
+        Operand::View(view) => Some(view.clone()),
+        Operand::Const(_) => None,
+    }
+}
+
+/// Does the result depend on the sign of a NaN in this place? Arithmetic leaves that sign open.
+fn needs_sign_of_nan(op: Op, place: usize) -> bool {
+    match op {
+        Op::Signbit => true,
+        Op::Copysign => place == 1,
+        _ => false,
+    }
+}

@@ -1,0 +1,147 @@
+//! Random programs: valid, small, and full of what goes wrong.
+//!
+//! In: a seed and [`Limits`]. Out: a program that passes the verifier, reads only bytes that hold
+//! a value, and whose results two right executions agree on (see [`crate::closeness`]). Covered:
+//! overlapping windows, negative and zero strides, transposes, steps, mixed dtypes, parts of
+//! complex values, in-place and self-overlapping instructions, reductions over axis sets, scans, ranges,
+//! matmul, rank zero, empty axes and axes of extent one, temporaries that are never read.
+
+mod instrs;
+mod views;
+
+use crate::closeness::{self, Closeness};
+use crate::rng::Rng;
+use instrs::Recipe;
+use numelt_ir::{Base, DType, Instr, Operand, Program, Scalar, View, verify};
+
+/// How large programs get.
+#[derive(Debug, Clone, Copy)]
+pub struct Limits {
+    /// Most instructions.
+    pub instrs: usize,
+    /// Most elements of an instruction's iteration space, as a rule.
+    pub elements: i64,
+    /// Once in so many programs the iteration spaces are a hundred times larger.
+    pub large_one_in: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Limits {
+        Limits { instrs: 10, elements: 40, large_one_in: 200 }
+    }
+}
+
+/// The program of a seed.
+pub fn generate(seed: u64, limits: &Limits) -> Program {
+    let mut rng = Rng::new(seed);
+    let scale = if limits.large_one_in > 0 && rng.one_in(limits.large_one_in) { 100 } else { 1 };
+    let count = 1 + rng.below(limits.instrs);
+    let mut draft = Draft::new(rng, limits.elements * scale);
+    for _ in 0..count * 4 {
+        if draft.program.instrs.len() >= count {
+            break;
+        }
+        let recipe = Recipe::pick(&mut draft.rng);
+        draft.add(recipe);
+    }
+    draft.finish()
+}
+
+/// What the generator knows about a base.
+struct Known {
+    /// The type of its first view; most others have it too.
+    dtype: DType,
+    /// Which bytes hold a value.
+    defined: Vec<bool>,
+    closeness: Closeness,
+    /// An input that nothing wrote: the signs of its NaNs are known.
+    pristine: bool,
+}
+
+/// A program in the making.
+struct Draft {
+    rng: Rng,
+    program: Program,
+    known: Vec<Known>,
+    /// A few shapes that come back, so that instructions fuse.
+    shapes: Vec<Vec<i64>>,
+    most: i64,
+}
+
+impl Draft {
+    fn new(mut rng: Rng, most: i64) -> Draft {
+        let count = 1 + rng.below(3);
+        let shapes = (0..count).map(|_| views::shape(&mut rng, most)).collect();
+        let mut draft = Draft { rng, program: Program::default(), known: Vec::new(), shapes, most };
+        for _ in 0..1 + draft.rng.below(3) {
+            let dtype = draft.dtype();
+            let elements = 1 + draft.rng.below(2 * most as usize + 8);
+            draft.new_base(dtype, elements, true);
+        }
+        draft
+    }
+
+    fn dtype(&mut self) -> DType {
+        match self.rng.below(3) {
+            0 => *self.rng.pick(&DType::ALL),
+            1 => *self.rng.pick(&[DType::F64, DType::F32, DType::I64, DType::I32, DType::Bool, DType::U8]),
+            _ => DType::F64,
+        }
+    }
+
+    fn shape(&mut self) -> Vec<i64> {
+        if self.rng.one_in(4) {
+            return views::shape(&mut self.rng, self.most);
+        }
+        self.rng.pick(&self.shapes).clone()
+    }
+
+    fn new_base(&mut self, dtype: DType, elements: usize, input: bool) -> u32 {
+        let nbytes = elements * dtype.size();
+        self.program.bases.push(Base { nbytes, input, output: input && self.rng.one_in(2) });
+        self.known.push(Known { dtype, defined: vec![input; nbytes], closeness: Closeness::Exact, pristine: input });
+        self.program.bases.len() as u32 - 1
+    }
+
+    fn constant(&mut self, value: Scalar) -> Operand {
+        self.program.consts.push(value);
+        Operand::Const(self.program.consts.len() as u32 - 1)
+    }
+
+    /// Do all bytes of a view hold values?
+    fn is_defined(&self, view: &View) -> bool {
+        let defined = &self.known[view.base as usize].defined;
+        view.offsets().all(|at| defined[at as usize..][..view.dtype.size()].iter().all(|d| *d))
+    }
+
+    /// Appends an instruction if it is valid and comparable; says whether it did.
+    fn push(&mut self, instr: Instr) -> bool {
+        let defined = instr.reads().all(|view| self.is_defined(view));
+        let result = closeness::of_result(&instr, |view| self.known[view.base as usize].closeness);
+        if !defined || result == Closeness::Unknown {
+            return false;
+        }
+        self.program.instrs.push(instr);
+        if verify(&self.program).is_err() {
+            self.program.instrs.pop();
+            return false;
+        }
+        let out = self.program.instrs.last().expect("just pushed").out.clone();
+        let known = &mut self.known[out.base as usize];
+        known.pristine = false;
+        known.closeness = known.closeness.max(result);
+        for at in out.offsets() {
+            known.defined[at as usize..][..out.dtype.size()].fill(true);
+        }
+        true
+    }
+
+    /// Bases that hold only values at the end may be outputs; most that were written are.
+    fn finish(mut self) -> Program {
+        for (base, known) in self.program.bases.iter_mut().zip(&self.known) {
+            let whole = known.defined.iter().all(|d| *d);
+            base.output = whole && (base.output || self.rng.below(5) < 3);
+        }
+        self.program
+    }
+}

@@ -1,0 +1,161 @@
+//! Random shapes and windows.
+
+use super::Draft;
+use crate::rng::Rng;
+use numelt_ir::{DType, DTypeKind, Dims, View, c_strides};
+
+/// A shape of rank zero to four; now and then an axis is empty or has extent one.
+pub(super) fn shape(rng: &mut Rng, most: i64) -> Vec<i64> {
+    let rank = *rng.pick(&[0, 1, 1, 1, 2, 2, 2, 3, 3, 4]);
+    let mut left = most.max(1);
+    let mut shape: Vec<i64> = Vec::new();
+    for axis in 0..rank {
+        let most = if axis + 1 == rank { left } else { ((left as f64).sqrt() as i64).max(2) };
+        let n = match rng.below(40) {
+            0 => 0,
+            1..=6 => 1,
+            _ => rng.range(1, most.max(1)),
+        };
+        left = (left / n.max(1)).max(1);
+        shape.push(n);
+    }
+    // the longest axis need not be the last
+    for i in (1..shape.len()).rev() {
+        shape.swap(i, rng.below(i + 1));
+    }
+    shape
+}
+
+/// A window of `elements` elements in a random layout: step and direction per axis, axes in any
+/// order, gaps; or broadcast along some axes; or strides at random.
+fn layout(rng: &mut Rng, shape: &[i64], itemsize: i64, may_broadcast: bool) -> Dims {
+    match rng.below(8) {
+        0..=2 => c_strides(shape, itemsize),
+        3 if may_broadcast => {
+            let mut strides = c_strides(shape, itemsize);
+            strides.iter_mut().for_each(|s| *s *= rng.range(0, 1));
+            strides
+        }
+        4 => shape.iter().map(|_| rng.range(-6, 6) * itemsize).collect(),
+        _ => {
+            let mut order: Vec<usize> = (0..shape.len()).collect();
+            for i in (1..order.len()).rev() {
+                order.swap(i, rng.below(i + 1));
+            }
+            let mut strides = Dims::from_elem(0, shape.len());
+            let mut step = itemsize;
+            for axis in order {
+                let gap = *rng.pick(&[1, 1, 1, 2, 3]);
+                strides[axis] = step * gap * *rng.pick(&[1, 1, 1, -1]);
+                step *= gap * shape[axis].max(1) + if rng.one_in(4) { 1 } else { 0 };
+            }
+            strides
+        }
+    }
+}
+
+impl Draft {
+    /// Places a shape in a base, if some layout fits.
+    fn place(&mut self, base: u32, dtype: DType, shape: &[i64], may_broadcast: bool) -> Option<View> {
+        let nbytes = self.program.bases[base as usize].nbytes as i64;
+        let size = dtype.size() as i64;
+        (0..4).find_map(|_| {
+            let strides = layout(&mut self.rng, shape, size, may_broadcast);
+            let mut view = View { base, dtype, offset: 0, shape: Dims::from_slice(shape), strides };
+            let Some((low, high)) = view.byte_range() else {
+                view.offset = self.rng.range(0, nbytes / size) * size;
+                return Some(view);
+            };
+            let slack = nbytes - (high - low);
+            if slack < 0 {
+                return None;
+            }
+            view.offset = -low + self.rng.range(0, slack / size) * size;
+            Some(view)
+        })
+    }
+
+    /// A dtype that a base may be looked at with: its own, or one of the same or smaller size whose
+    /// values are the same bytes.
+    fn lens(&mut self, base: u32) -> DType {
+        let own = self.known[base as usize].dtype;
+        if !self.rng.one_in(8) {
+            return own;
+        }
+        match own.kind() {
+            DTypeKind::Complex => own.real(),
+            DTypeKind::Signed | DTypeKind::Unsigned => {
+                let smaller: Vec<DType> =
+                    DType::ALL.into_iter().filter(|d| d.is_integer() && d.size() <= own.size()).collect();
+                *self.rng.pick(&smaller)
+            }
+            DTypeKind::Bool | DTypeKind::Float => own,
+        }
+    }
+
+    /// A view to read, of any type, with all bytes defined.
+    pub(super) fn readable(&mut self, shape: &[i64], accept: impl Fn(DType) -> bool) -> Option<View> {
+        (0..6).find_map(|_| {
+            let base = self.recent_base();
+            let dtype = self.lens(base);
+            if !accept(dtype) {
+                return None;
+            }
+            let view = self.place(base, dtype, shape, true)?;
+            self.is_defined(&view).then_some(view)
+        })
+    }
+
+    /// Any base, later ones more often.
+    fn recent_base(&mut self) -> u32 {
+        let count = self.program.bases.len();
+        let (a, b) = (self.rng.below(count), self.rng.below(count));
+        a.max(b) as u32
+    }
+
+    /// A view to write: of a base that is there, or of a new one. `ins` are what the instruction
+    /// reads, for writing in place or beside.
+    pub(super) fn writable(&mut self, shape: &[i64], dtype: DType, ins: &[View]) -> View {
+        if !ins.is_empty() && self.rng.one_in(4) {
+            let mut view = self.rng.pick(ins).clone();
+            if view.shape[..] == *shape && view.overlaps_itself() == Some(false) {
+                if self.rng.one_in(2) {
+                    self.shift(&mut view);
+                }
+                return view;
+            }
+        }
+        for _ in 0..4 {
+            let base = self.recent_base();
+            if self.rng.one_in(3) {
+                break;
+            }
+            let known = self.known[base as usize].dtype;
+            let fits = known == dtype || self.rng.one_in(3) && !(known == DType::Bool && dtype != DType::Bool);
+            let placed = if fits { self.place(base, known, shape, false) } else { None };
+            if let Some(view) = placed.filter(|v| v.overlaps_itself() == Some(false)) {
+                return view;
+            }
+        }
+        self.fresh(shape, dtype)
+    }
+
+    /// A contiguous view of a new base, sometimes with room around it.
+    pub(super) fn fresh(&mut self, shape: &[i64], dtype: DType) -> View {
+        let size = shape.iter().product::<i64>() as usize;
+        let room = if self.rng.one_in(4) { self.rng.below(4) } else { 0 };
+        let base = self.new_base(dtype, size + room, false);
+        let mut view = View::contiguous(base, dtype, shape);
+        view.offset = self.rng.below(room + 1) as i64 * dtype.size() as i64;
+        view
+    }
+
+    /// Moves a window by a few elements within its base.
+    fn shift(&mut self, view: &mut View) {
+        let Some((low, high)) = view.byte_range() else { return };
+        let size = view.dtype.size() as i64;
+        let room = self.program.bases[view.base as usize].nbytes as i64 - high;
+        let steps = self.rng.range(-(low / size).min(3), (room / size).min(3));
+        view.offset += steps * size;
+    }
+}

@@ -1,0 +1,231 @@
+//! The reference interpreter for plans: kernels point by point, by the meaning that the kernel
+//! form's documentation gives, calls by the bytecode's interpreter.
+//!
+//! In: a [`Plan`] and the bytes of the recorded program's bases. Out: those bytes after the plan
+//! ran. Anything the optimizer promises is checked on the way: a kernel that leaves its bases,
+//! touches a contracted one, or whose points depend on each other is an error.
+
+use numelt_ir::interp::{Fold, apply, cast, execute};
+use numelt_ir::{DType, Error, Op, Result, Scalar};
+use numelt_opt::{Kernel, KernelStep, Node, Plan, Step, verify_kernel};
+use std::collections::HashMap;
+
+/// In which order the points of an iteration space are visited; right plans do not care.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PointOrder {
+    /// First to last.
+    Forward,
+    /// Last to first.
+    Backward,
+}
+
+/// Runs a plan. `memory` holds the bases of the recorded program; bases that passes added live only here,
+/// contracted bases have no memory while the plan runs.
+///
+/// # Errors
+/// [`Error::Invalid`] when the plan breaks a promise of its form.
+pub fn run_plan(plan: &Plan, memory: &mut [Vec<u8>], order: PointOrder) -> Result<()> {
+    let mut buffers: Vec<Vec<u8>> = memory.iter_mut().map(std::mem::take).collect();
+    let mut kept = Vec::new();
+    for (id, base) in plan.program.bases.iter().enumerate() {
+        if id >= buffers.len() {
+            // 0xA5: nobody may rely on what fresh memory holds
+            buffers.push(vec![0xA5; base.nbytes]);
+        }
+        if plan.contracted.get(id) == Some(&true) {
+            if base.input || base.output {
+                return Err(Error::Invalid(format!("base %{id} is contracted and visible outside")));
+            }
+            kept.push((id, std::mem::take(&mut buffers[id])));
+        }
+    }
+    let result = plan.steps.iter().enumerate().try_for_each(|(at, step)| {
+        run_step(plan, step, &mut buffers, order).map_err(|e| Error::Invalid(format!("step {at}: {e}")))
+    });
+    kept.into_iter().for_each(|(id, bytes)| buffers[id] = bytes);
+    memory.iter_mut().zip(buffers).for_each(|(slot, bytes)| *slot = bytes);
+    result
+}
+
+fn run_step(plan: &Plan, step: &Step, memory: &mut [Vec<u8>], order: PointOrder) -> Result<()> {
+    match step {
+        Step::Call(index) => {
+            let instr = &plan.program.instrs[*index];
+            for view in instr.reads().chain([&instr.out]) {
+                let inside = view.byte_range().is_none_or(|(_, high)| high <= memory[view.base as usize].len() as i64);
+                require(inside, || format!("the call `{instr}` has no memory for %{}", view.base))?;
+            }
+            execute(instr, &plan.program.consts, memory)
+        }
+        Step::Kernel(step) => {
+            let params: Vec<Scalar> = step.params.iter().map(|&id| plan.program.consts[id as usize]).collect();
+            run_kernel(step, &params, memory, order)
+        }
+    }
+}
+
+fn require(ok: bool, message: impl FnOnce() -> String) -> Result<()> {
+    if ok { Ok(()) } else { Err(Error::Invalid(message())) }
+}
+
+/// Runs one kernel with its literals.
+pub fn run_kernel(step: &KernelStep, params: &[Scalar], memory: &mut [Vec<u8>], order: PointOrder) -> Result<()> {
+    let (kernel, geometry) = (&*step.kernel, &step.geometry);
+    verify_kernel(kernel, geometry)?;
+    require(step.bases.len() == kernel.args.len(), || "a base for each argument".to_string())?;
+    let typed = params.len() == kernel.params.len() && params.iter().zip(&kernel.params).all(|(p, t)| p.dtype() == *t);
+    require(typed, || "literals of other types than the kernel's parameters".to_string())?;
+    let total: i64 = geometry.extents.iter().product();
+    let mut run = Run { step, params, memory, folds: Folds::new(kernel, total as usize), stored: HashMap::new() };
+    let points: Box<dyn Iterator<Item = i64>> = match order {
+        PointOrder::Forward => Box::new(0..total),
+        PointOrder::Backward => Box::new((0..total).rev()),
+    };
+    for point in points {
+        run.point(point)?;
+    }
+    run.finish()
+}
+
+/// The state of one launch.
+struct Run<'a> {
+    step: &'a KernelStep,
+    params: &'a [Scalar],
+    memory: &'a mut [Vec<u8>],
+    folds: Folds,
+    /// Which point stored a byte of a base.
+    stored: HashMap<(u32, usize), i64>,
+}
+
+/// Values that reductions fold, per reduction and point.
+struct Folds(Vec<Vec<Option<Scalar>>>);
+
+impl Folds {
+    fn new(kernel: &Kernel, total: usize) -> Folds {
+        Folds(kernel.reductions.iter().map(|_| vec![None; total]).collect())
+    }
+}
+
+impl Run<'_> {
+    fn kernel(&self) -> &Kernel {
+        &self.step.kernel
+    }
+
+    /// The multi-index of a point, outermost loop first.
+    fn index(&self, point: i64) -> Vec<i64> {
+        let mut rest = point;
+        let mut index: Vec<i64> = self.step.geometry.extents.iter().rev().map(|&n| (rest % n, rest /= n).0).collect();
+        index.reverse();
+        index
+    }
+
+    /// Where an argument's element lies at an index, or the value of an index argument.
+    fn place(&self, arg: u32, index: &[i64]) -> i64 {
+        let place = &self.step.geometry.args[arg as usize];
+        place.offset + place.strides.iter().zip(index).map(|(s, i)| s * i).sum::<i64>()
+    }
+
+    /// The bytes of an argument's element: a base and a position, inside it and aligned.
+    fn element(&self, arg: u32, index: &[i64]) -> Result<(u32, usize, DType)> {
+        let base = self.step.bases[arg as usize];
+        let dtype = self.kernel().args[arg as usize].dtype;
+        let at = self.place(arg, index);
+        let end = self.memory[base as usize].len() as i64;
+        require(at >= 0 && at + dtype.size() as i64 <= end && at % dtype.align() as i64 == 0, || {
+            format!("argument {arg} reaches byte {at} of base %{base}, which has {end}")
+        })?;
+        Ok((base, at as usize, dtype))
+    }
+
+    fn point(&mut self, point: i64) -> Result<()> {
+        let index = self.index(point);
+        let mut values: Vec<Scalar> = Vec::with_capacity(self.kernel().body.len());
+        for node in &self.step.kernel.body {
+            let value = match node {
+                Node::Load(arg) => self.load(*arg, &index, point)?,
+                Node::Param(param) => self.params[*param as usize],
+                Node::Index(arg) => Scalar::I64(self.place(*arg, &index)),
+                Node::Cast(to, from) => cast(values[*from as usize], *to),
+                Node::Op(op, ty, operands) => {
+                    let operands: Vec<Scalar> = operands.iter().map(|&v| values[v as usize]).collect();
+                    apply(*op, *ty, &operands)?
+                }
+            };
+            values.push(value);
+        }
+        let step = self.step;
+        for store in &step.kernel.stores {
+            self.store(store.arg, &index, point, values[store.value as usize])?;
+        }
+        for (fold, slots) in step.kernel.reductions.iter().zip(&mut self.folds.0) {
+            slots[point as usize] = Some(values[fold.value as usize]);
+        }
+        Ok(())
+    }
+
+    fn load(&self, arg: u32, index: &[i64], point: i64) -> Result<Scalar> {
+        let (base, at, dtype) = self.element(arg, index)?;
+        let foreign = (at..at + dtype.size()).find_map(|b| self.stored.get(&(base, b)).filter(|p| **p != point));
+        require(foreign.is_none(), || format!("point {point} loads byte {at} of %{base}, stored by {foreign:?}"))?;
+        Ok(Scalar::from_bytes(dtype, &self.memory[base as usize][at..]))
+    }
+
+    fn store(&mut self, arg: u32, index: &[i64], point: i64, value: Scalar) -> Result<()> {
+        let (base, at, dtype) = self.element(arg, index)?;
+        for byte in at..at + dtype.size() {
+            let before = self.stored.insert((base, byte), point);
+            require(before.is_none_or(|p| p == point), || {
+                format!("points {before:?} and {point} store byte {byte} of %{base}")
+            })?;
+        }
+        self.memory[base as usize][at..at + dtype.size()].copy_from_slice(&value.to_bytes()[..dtype.size()]);
+        Ok(())
+    }
+
+    /// Folds what the points gave, in loop order, and stores the results.
+    fn finish(mut self) -> Result<()> {
+        let step = self.step;
+        let folds = std::mem::replace(&mut self.folds, Folds(Vec::new()));
+        for (fold, values) in step.kernel.reductions.iter().zip(folds.0) {
+            let groups = self.groups(&values, fold.arg)?;
+            for (index, run_length, values) in groups {
+                let result = fold_values(fold.op, fold.ty, run_length, &values)?;
+                let point = -1 - i64::from(fold.arg);
+                let dtype = step.kernel.args[fold.arg as usize].dtype;
+                self.store(fold.arg, &index, point, cast(result, dtype))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Per output element: its index (zero on reduced loops), the length of a run, its values in loop order.
+    fn groups(&self, values: &[Option<Scalar>], arg: u32) -> Result<Vec<(Vec<i64>, usize, Vec<Scalar>)>> {
+        let (reduced, extents) = (&self.kernel().reduced, &self.step.geometry.extents);
+        let strides = &self.step.geometry.args[arg as usize].strides;
+        let still = reduced.iter().zip(strides).all(|(r, s)| !*r || *s == 0);
+        require(still, || format!("the result of argument {arg} moves along a reduced loop"))?;
+        let trailing = reduced.iter().rev().take_while(|r| **r).count();
+        let run_length = extents[extents.len() - trailing..].iter().product::<i64>() as usize;
+        let kept = |i: usize, n: i64| if reduced[i] { 1 } else { n };
+        let shape: Vec<i64> = extents.iter().enumerate().map(|(i, &n)| kept(i, n)).collect();
+        let size = shape.iter().product::<i64>() as usize;
+        let mut groups: Vec<_> = (0..size).map(|_| (Vec::new(), run_length, Vec::new())).collect();
+        for (i, group) in groups.iter_mut().enumerate() {
+            let mut rest = i as i64;
+            group.0 = shape.iter().rev().map(|&n| (rest % n, rest /= n).0).collect();
+            group.0.reverse();
+        }
+        for (point, value) in values.iter().enumerate() {
+            let index = self.index(point as i64);
+            let slot = shape.iter().zip(&index).fold(0, |at, (&n, &i)| at * n + if n == 1 { 0 } else { i });
+            groups[slot as usize].2.extend(*value);
+        }
+        Ok(groups)
+    }
+}
+
+fn fold_values(op: Op, ty: DType, run_length: usize, values: &[Scalar]) -> Result<Scalar> {
+    let mut fold = Fold::new(op, ty);
+    values.chunks(run_length.max(1)).try_for_each(|run| fold.push_run(run))?;
+    fold.finish()
+}
