@@ -11,23 +11,20 @@ from importlib import metadata as _metadata
 
 import numpy as _numpy
 
-from numelt import _core
+from numelt import _array, _core, _hooks, _namespace, _objects
 from numelt import _fallback as _fallback
-from numelt._fallback import FallbackError, FallbackWarning
 from numelt._coverage import Coverage, coverage
-
-from numelt._routines.creation import *
-from numelt._routines.manipulation import *
-from numelt._routines.joining import *
-from numelt._routines.math import *
-from numelt._routines.statistics import *
-from numelt._routines.logic import *
-from numelt._routines.sorting import *
-from numelt._routines.linear_algebra import *
-from numelt._routines.indexing import copyto, diagonal, indices
-
-from numelt import _array, _hooks, _namespace, _objects
+from numelt._fallback import FallbackError, FallbackWarning
 from numelt._inspection import config, explain, flush, inspect, profile, show_config
+from numelt._routines.creation import *
+from numelt._routines.indexing import copyto, diagonal, indices
+from numelt._routines.joining import *
+from numelt._routines.linear_algebra import *
+from numelt._routines.logic import *
+from numelt._routines.manipulation import *
+from numelt._routines.math import *
+from numelt._routines.sorting import *
+from numelt._routines.statistics import *
 
 try:
     __numelt_version__ = _metadata.version("numelt")
@@ -51,7 +48,7 @@ del diagonal_view  # noqa: F821
 _fallback.set_policy(_os.environ.get("NUMELT_FALLBACK", "silent"))
 
 # `from numelt import *` gives what `from numpy import *` gives
-__all__ = [name for name in _numpy.__all__ if name != "__version__"]  # noqa: PLE0604
+__all__ = [name for name in _numpy.__all__ if name != "__version__"]
 
 
 def __getattr__(name):

@@ -122,12 +122,16 @@ def array_function(self: Any, func: Any, types: Any, args: tuple[Any, ...], kwar
     ours = NATIVE.get(func)
     if ours is not None and not _foreign(types):
         return ours(*args, **kwargs)
-    return _fallback.call(getattr(func, "__name__", repr(func)), func, args, kwargs, "called as NumPy's function")
+    return _fallback.call(
+        getattr(func, "__name__", repr(func)), func, args, kwargs, "called as NumPy's function"
+    )
 
 
 def _foreign(kinds: Any) -> bool:
     """Does another class than ours and NumPy's own take part?"""
-    return any(kind is not ndarray and kind is not numpy.ndarray and kind is not _core.scalar for kind in kinds)
+    return any(
+        kind is not ndarray and kind is not numpy.ndarray and kind is not _core.scalar for kind in kinds
+    )
 
 
 def array_ufunc(self: Any, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
@@ -138,7 +142,11 @@ def array_ufunc(self: Any, ufunc: Any, method: str, *inputs: Any, **kwargs: Any)
         kind = type(value)
         if kind not in ours and isinstance(value, numpy.ndarray):
             break  # a subclass of NumPy's array decides in NumPy
-        if kind not in ours and getattr(kind, "__array_ufunc__", None) is None and hasattr(kind, "__array_ufunc__"):
+        if (
+            kind not in ours
+            and getattr(kind, "__array_ufunc__", None) is None
+            and hasattr(kind, "__array_ufunc__")
+        ):
             return NotImplemented
     else:
         if all(type(value) is ndarray for value in out):
@@ -241,5 +249,3 @@ def complete() -> None:
     _set_metaclass(ndarray, ArrayType)
     _set_metaclass(_core.ufunc, UfuncType)
     ndarray.__new__ = staticmethod(_new)  # type: ignore[assignment]
-
-

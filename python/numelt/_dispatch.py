@@ -18,7 +18,7 @@ __all__ = ["NATIVE", "NO_VALUE", "fall_back", "given", "native", "operand", "rej
 
 ndarray = _core.ndarray
 scalar = _core.scalar
-NO_VALUE: Any = numpy._NoValue  # type: ignore[attr-defined]
+NO_VALUE: Any = numpy._NoValue
 
 # NumPy's function -> ours
 NATIVE: dict[Any, Callable[..., Any]] = {}
@@ -84,7 +84,9 @@ def normalize_axis(axis: Any, ndim: int, argname: str | None = None) -> int:
     return int(numpy.lib.array_utils.normalize_axis_index(axis, ndim, argname))
 
 
-def normalize_axes(axis: Any, ndim: int, argname: str | None = None, allow_duplicate: bool = False) -> tuple[int, ...]:
+def normalize_axes(
+    axis: Any, ndim: int, argname: str | None = None, allow_duplicate: bool = False
+) -> tuple[int, ...]:
     """Return a tuple of non-negative axes; raises NumPy's AxisError."""
     return tuple(numpy.lib.array_utils.normalize_axis_tuple(axis, ndim, argname, allow_duplicate))
 

@@ -30,7 +30,18 @@ POLICIES = ("silent", "warn", "error")
 _numpy_of: dict[int, tuple[object, object]] = {}
 # types of list elements that have to be looked into; everything else passes as it is
 _containers: frozenset[type] = frozenset(
-    {ndarray, scalar, list, tuple, dict, _core.ufunc, types.FunctionType, type, type(ndarray), type(_core.ufunc)}
+    {
+        ndarray,
+        scalar,
+        list,
+        tuple,
+        dict,
+        _core.ufunc,
+        types.FunctionType,
+        type,
+        type(ndarray),
+        type(_core.ufunc),
+    }
 )
 _substituted_kinds = (types.FunctionType, _core.ufunc, type)
 
@@ -137,7 +148,9 @@ def wrap(result: Any, views: Views | None = None) -> Any:
     if kind is numpy.ndarray:
         return _adopt(result, views, _DIRECT_REFERENCES)
     if kind is tuple or kind is list:
-        if numpy.ndarray not in set(map(type, result)) and not any(isinstance(x, (tuple, list)) for x in result):
+        if numpy.ndarray not in set(map(type, result)) and not any(
+            isinstance(x, (tuple, list)) for x in result
+        ):
             return result
         return kind([_wrap_item(item, views) for item in result])
     if kind is dict:
@@ -235,7 +248,11 @@ _warned: dict[Any, Any] = {}
 
 
 def call(
-    name: str, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], reason: str = "not native"
+    name: str,
+    function: Callable[..., Any],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    reason: str = "not native",
 ) -> Any:
     """Run ``function(*args, **kwargs)`` in NumPy, counted as a fallback named `name`."""
     note(name, reason)

@@ -10,13 +10,23 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 import numpy
 
 from numelt import _core, _fallback
 
-__all__ = ["Config", "Inspection", "Profile", "config", "explain", "flush", "inspect", "profile", "show_config"]
+__all__ = [
+    "Config",
+    "Inspection",
+    "Profile",
+    "config",
+    "explain",
+    "flush",
+    "inspect",
+    "profile",
+    "show_config",
+]
 
 
 def flush() -> None:
@@ -236,8 +246,8 @@ def show_config(mode: str = "stdout") -> Any:
     if mode == "dicts":
         return {**numpy.show_config(mode="dicts"), "numelt": ours}
     if mode != "stdout":
-        return numpy.show_config(mode=mode)  # NumPy words the error
-    print(f"numelt {ours['version']} on Python {ours['python']}")
+        return cast(Any, numpy.show_config)(mode=mode)  # NumPy words the error
+        print(f"numelt {ours['version']} on Python {ours['python']}")
     for key in dir(config):
         print(f"  {key}: {getattr(config, key)}")
     print(f"NumPy {numpy.__version__}")

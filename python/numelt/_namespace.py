@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import functools
 import importlib
+import importlib.abc
 import importlib.machinery
 import importlib.util
 import sys
@@ -64,7 +65,8 @@ def _is_function(value: Any) -> bool:
         return False
     kind = type(value)
     return kind in (types.FunctionType, types.BuiltinFunctionType, types.MethodType, functools.partial) or (
-        kind.__name__ in ("_ArrayFunctionDispatcher", "cython_function_or_method", "builtin_function_or_method")
+        kind.__name__
+        in ("_ArrayFunctionDispatcher", "cython_function_or_method", "builtin_function_or_method")
     )
 
 
@@ -178,7 +180,7 @@ class Finder(importlib.machinery.PathFinder):
         return importlib.util.spec_from_loader(fullname, _Loader(original), is_package=is_package)
 
 
-class _Loader:
+class _Loader(importlib.abc.Loader):
     """Makes the mirror that `Finder` found."""
 
     def __init__(self, original: types.ModuleType) -> None:
@@ -202,5 +204,3 @@ def fill(namespace: dict[str, Any]) -> None:
         namespace[name] = mirror(value, name)
     if Finder not in sys.meta_path:
         sys.meta_path.append(Finder)
-
-

@@ -69,7 +69,9 @@ class _Maker(type):
 
 def _maker(original: type) -> type:
     """Return a class that makes NumPy's iterators of our arrays; they yield NumPy's views of ours."""
-    return _Maker(original.__name__, (), {"original": original, "__doc__": original.__doc__, "__module__": "numelt"})
+    return _Maker(
+        original.__name__, (), {"original": original, "__doc__": original.__doc__, "__module__": "numelt"}
+    )
 
 
 class Ndenumerate(numpy.ndenumerate):

@@ -125,7 +125,9 @@ _COMPOSED: dict[str, Callable[..., Any]] = {
 
 def call(original: numpy.ufunc, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Call a ufunc that was not recorded as it stood."""
-    rest = {key: value for key, value in kwargs.items() if not any(value is d for d in _DEFAULTS.get(key, ()))}
+    rest = {
+        key: value for key, value in kwargs.items() if not any(value is d for d in _DEFAULTS.get(key, ()))
+    }
     result = NotImplemented
     if not rest:
         result = _plain(original, args, len(rest) < len(kwargs))
@@ -177,7 +179,18 @@ def _typed(original: numpy.ufunc, args: tuple[Any, ...], rest: dict[str, Any]) -
 
 
 _PREDICATES = frozenset(
-    {"equal", "not_equal", "less", "less_equal", "greater", "greater_equal", "isnan", "isinf", "isfinite", "signbit"}
+    {
+        "equal",
+        "not_equal",
+        "less",
+        "less_equal",
+        "greater",
+        "greater_equal",
+        "isnan",
+        "isinf",
+        "isfinite",
+        "signbit",
+    }
     | {"logical_and", "logical_or", "logical_xor", "logical_not", "absolute"}
 )
 
@@ -221,7 +234,12 @@ def _accumulate(original: numpy.ufunc, array: Any, axis: Any = 0, dtype: Any = N
     op = _SCANS.get(original.__name__)
     target = out[0] if type(out) is tuple and len(out) == 1 else out
     source = operand(array)
-    if op is None or source is None or source.ndim == 0 or (target is not None and type(target) is not ndarray):
+    if (
+        op is None
+        or source is None
+        or source.ndim == 0
+        or (target is not None and type(target) is not ndarray)
+    ):
         return NotImplemented
     return _core.scan(op, source, normalize_axis(axis, source.ndim), dtype, target)
 

@@ -100,7 +100,10 @@ def full(
                     return result
         elif type(value) is ndarray:
             result = _core.empty(shape, value.dtype if dtype is None else dtype, order)
-            if result is not NotImplemented and _core.copy_into(result, value, "unsafe") is not NotImplemented:
+            if (
+                result is not NotImplemented
+                and _core.copy_into(result, value, "unsafe") is not NotImplemented
+            ):
                 return result
     return fall_back("full", shape, fill_value, dtype=dtype, order=order, device=device, like=like)
 
@@ -119,7 +122,9 @@ def _layout_of(prototype: Any, order: str, shape: Any) -> tuple[str, Any]:
     return "C", (None if axes == list(range(prototype.ndim)) else axes)
 
 
-def _like(name: str, prototype: Any, value: Any, dtype: Any, order: str, subok: bool, shape: Any, device: Any) -> Any:
+def _like(
+    name: str, prototype: Any, value: Any, dtype: Any, order: str, subok: bool, shape: Any, device: Any
+) -> Any:
     array = operand(prototype)
     if array is not None and device in (None, "cpu"):
         dtype = array.dtype if dtype is None else dtype
@@ -170,7 +175,14 @@ def ones_like(
 
 @native
 def empty_like(
-    prototype: Any, /, dtype: Any = None, order: str = "K", subok: bool = True, shape: Any = None, *, device: Any = None
+    prototype: Any,
+    /,
+    dtype: Any = None,
+    order: str = "K",
+    subok: bool = True,
+    shape: Any = None,
+    *,
+    device: Any = None,
 ) -> Any:
     """Return an unset array in the shape, dtype and layout of another array.
 
@@ -205,9 +217,15 @@ def full_like(
     array = operand(a)
     kind = getattr(array, "dtype", None) if dtype is None else numpy.dtype(dtype)
     value = fill_value if type(fill_value) is not _core.scalar else _core.realize(fill_value)
-    if kind is not None and kind.kind in "biufc" and (type(value) in _numbers or isinstance(value, numpy.generic)):
+    if (
+        kind is not None
+        and kind.kind in "biufc"
+        and (type(value) in _numbers or isinstance(value, numpy.generic))
+    ):
         return _like("empty_like", a, _number(value, kind), kind, order, subok, shape, device)
-    return fall_back("full_like", a, fill_value, dtype=dtype, order=order, subok=subok, shape=shape, device=device)
+    return fall_back(
+        "full_like", a, fill_value, dtype=dtype, order=order, subok=subok, shape=shape, device=device
+    )
 
 
 @native
@@ -435,7 +453,14 @@ def linspace(
     array([0.  , 0.25, 0.5 , 0.75, 1.  ])
     """
     low, high = _plain_real(start), _plain_real(stop)
-    if low is None or high is None or axis != 0 or type(num) is not int or num < 0 or dtype not in (None, float):
+    if (
+        low is None
+        or high is None
+        or axis != 0
+        or type(num) is not int
+        or num < 0
+        or dtype not in (None, float)
+    ):
         return fall_back("linspace", start, stop, num, endpoint, retstep, dtype, axis, device=device)
     with numpy.errstate(all="ignore"):
         delta = float(numpy.subtract(high, low, dtype=numpy.float64))
@@ -456,8 +481,8 @@ def linspace(
 
 @native
 def eye(
-    N: Any,  # noqa: N803 - NumPy's name
-    M: Any = None,  # noqa: N803
+    N: Any,
+    M: Any = None,
     k: int = 0,
     dtype: Any = float,
     order: str = "C",
@@ -504,7 +529,7 @@ def identity(n: Any, dtype: Any = None, *, like: Any = None) -> Any:
 
 
 @native
-def tri(N: Any, M: Any = None, k: int = 0, dtype: Any = float, *, like: Any = None) -> Any:  # noqa: N803
+def tri(N: Any, M: Any = None, k: int = 0, dtype: Any = float, *, like: Any = None) -> Any:
     """Return a matrix with ones on and below a diagonal.
 
     Examples
@@ -529,7 +554,8 @@ def _triangle(name: str, m: Any, k: int, lower: bool) -> Any:
     array_ = operand(m)
     if array_ is None or array_.ndim < 2 or type(k) is not int or array_.dtype.kind not in "biufc":
         return fall_back(name, m, k)
-    mask = _lower(*array_.shape[-2:], k if lower else k - 1)
+    rows, columns = array_.shape[-2:]
+    mask = _lower(rows, columns, k if lower else k - 1)
     zero = _core.full((), 0, array_.dtype, "C")
     ins = (mask, array_, zero) if lower else (mask, zero, array_)
     result = _core.elementwise("where", ins) if zero is not NotImplemented else NotImplemented

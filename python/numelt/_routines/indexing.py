@@ -69,7 +69,7 @@ def copyto(dst: Any, src: Any, casting: str = "same_kind", where: Any = True) ->
     fall_back("copyto", dst, src, casting=casting, where=where)
 
 
-def _copy_where(dst: Any, source: Any, casting: str, where: Any) -> bool:
+def _copy_where(dst: Any, source: Any, casting: Any, where: Any) -> bool:
     if where is True:
         return _core.copy_into(dst, source, casting) is not NotImplemented
     mask = operand(where)
@@ -83,7 +83,10 @@ def _copy_where(dst: Any, source: Any, casting: str, where: Any) -> bool:
 
 def _broadcasts(shape: tuple[int, ...], *arrays: Any) -> bool:
     try:
-        return bool(numpy.broadcast_shapes(shape, *[array.shape for array in arrays if hasattr(array, "shape")]) == shape)
+        return bool(
+            numpy.broadcast_shapes(shape, *[array.shape for array in arrays if hasattr(array, "shape")])
+            == shape
+        )
     except ValueError:
         return False
 

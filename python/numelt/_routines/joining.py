@@ -28,7 +28,7 @@ def _operands(arrays: Any) -> list[Any] | None:
     return None if any(a is None or a.dtype.kind not in "biufc" for a in result) else result
 
 
-def _joined_dtype(arrays: list[Any], dtype: Any, casting: str) -> Any:
+def _joined_dtype(arrays: list[Any], dtype: Any, casting: Any) -> Any:
     kind = numpy.result_type(*[array.dtype for array in arrays]) if dtype is None else numpy.dtype(dtype)
     if kind.kind not in "biufc" or not all(numpy.can_cast(array.dtype, kind, casting) for array in arrays):
         return None
@@ -62,7 +62,9 @@ def _concatenate(arrays: list[Any], axis: Any, out: Any, dtype: Any, casting: st
 
 
 @native
-def concatenate(arrays: Any, /, axis: Any = 0, out: Any = None, *, dtype: Any = None, casting: str = "same_kind") -> Any:
+def concatenate(
+    arrays: Any, /, axis: Any = 0, out: Any = None, *, dtype: Any = None, casting: str = "same_kind"
+) -> Any:
     """Join arrays along an axis.
 
     Examples
@@ -79,7 +81,9 @@ def concatenate(arrays: Any, /, axis: Any = 0, out: Any = None, *, dtype: Any = 
 
 
 @native
-def stack(arrays: Any, axis: Any = 0, out: Any = None, *, dtype: Any = None, casting: str = "same_kind") -> Any:
+def stack(
+    arrays: Any, axis: Any = 0, out: Any = None, *, dtype: Any = None, casting: str = "same_kind"
+) -> Any:
     """Join arrays along a new axis.
 
     Examples
@@ -336,7 +340,9 @@ def repeat(a: Any, repeats: Any, axis: Any = None) -> Any:
             array, axis = array.ravel(), 0
         axis = normalize_axis(axis, array.ndim)
         extents = array.shape
-        result = _core.empty((*extents[:axis], extents[axis] * repeats, *extents[axis + 1 :]), array.dtype, "C")
+        result = _core.empty(
+            (*extents[:axis], extents[axis] * repeats, *extents[axis + 1 :]), array.dtype, "C"
+        )
         if result is not NotImplemented:
             parts = result.reshape((*extents[: axis + 1], repeats, *extents[axis + 1 :]))
             _core.copy_into(parts, array[(slice(None),) * (axis + 1) + (None,)], "no")
@@ -345,7 +351,7 @@ def repeat(a: Any, repeats: Any, axis: Any = None) -> Any:
 
 
 @native
-def tile(A: Any, reps: Any) -> Any:  # noqa: N803 - NumPy's name
+def tile(A: Any, reps: Any) -> Any:
     """Repeat an array as a whole along its axes.
 
     Examples
@@ -408,10 +414,17 @@ def _pad_pairs(pad_width: Any, rank: int) -> list[tuple[int, int]] | None:
     """Return (before, after) per axis for the plain forms of `pad_width`."""
     if type(pad_width) is int:
         pairs = [(pad_width, pad_width)] * rank
-    elif isinstance(pad_width, (tuple, list)) and len(pad_width) == 2 and all(type(n) is int for n in pad_width):
+    elif (
+        isinstance(pad_width, (tuple, list))
+        and len(pad_width) == 2
+        and all(type(n) is int for n in pad_width)
+    ):
         pairs = [(pad_width[0], pad_width[1])] * rank
     elif isinstance(pad_width, (tuple, list)) and len(pad_width) == rank:
-        if not all(isinstance(p, (tuple, list)) and len(p) == 2 and type(p[0]) is type(p[1]) is int for p in pad_width):
+        if not all(
+            isinstance(p, (tuple, list)) and len(p) == 2 and type(p[0]) is type(p[1]) is int
+            for p in pad_width
+        ):
             return None
         pairs = [(p[0], p[1]) for p in pad_width]
     else:
@@ -433,15 +446,24 @@ def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> An
     """
     source = operand(array)
     value = kwargs.get("constant_values", 0)
-    if mode == "constant" and source is not None and set(kwargs) <= {"constant_values"} and type(value) in (int, float):
+    if (
+        mode == "constant"
+        and source is not None
+        and set(kwargs) <= {"constant_values"}
+        and type(value) in (int, float)
+    ):
         pairs = _pad_pairs(pad_width, source.ndim)
         if pairs is not None and source.ndim and source.dtype.kind in "biufc":
             from numelt._routines.creation import full
 
-            extents = tuple(n + before + after for n, (before, after) in zip(source.shape, pairs, strict=True))
+            extents = tuple(
+                n + before + after for n, (before, after) in zip(source.shape, pairs, strict=True)
+            )
             fortran = source.flags.f_contiguous and not source.flags.c_contiguous
             result = full(extents, value, source.dtype, "F" if fortran else "C")
-            inside = tuple(slice(before, before + n) for n, (before, _) in zip(source.shape, pairs, strict=True))
+            inside = tuple(
+                slice(before, before + n) for n, (before, _) in zip(source.shape, pairs, strict=True)
+            )
             result[inside] = source
             return result
     return fall_back("pad", array, pad_width, mode, **kwargs)

@@ -9,7 +9,7 @@ import numpy
 from numelt import _core
 from numelt._dispatch import fall_back, native, operand
 
-__all__ = ["allclose", "array_equal", "array_equiv", "iscomplexobj", "isclose", "isrealobj", "isscalar"]
+__all__ = ["allclose", "array_equal", "array_equiv", "isclose", "iscomplexobj", "isrealobj", "isscalar"]
 
 
 def _close(a: Any, b: Any, rtol: Any, atol: Any, equal_nan: bool) -> Any:
@@ -30,7 +30,9 @@ def _close(a: Any, b: Any, rtol: Any, atol: Any, equal_nan: bool) -> Any:
     near = apply("logical_and", (apply("less_equal", (difference, bound)), apply("isfinite", (y,))))
     result = apply("logical_or", (near, apply("equal", (x, y))))
     if equal_nan:
-        result = apply("logical_or", (result, apply("logical_and", (apply("isnan", (x,)), apply("isnan", (y,))))))
+        result = apply(
+            "logical_or", (result, apply("logical_and", (apply("isnan", (x,)), apply("isnan", (y,)))))
+        )
     return result
 
 
@@ -84,7 +86,9 @@ def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> bool:
             return False
         same = _core.elementwise("equal", (x, y))
         if equal_nan and same is not NotImplemented:
-            both = _core.elementwise("logical_and", (_core.elementwise("isnan", (x,)), _core.elementwise("isnan", (y,))))
+            both = _core.elementwise(
+                "logical_and", (_core.elementwise("isnan", (x,)), _core.elementwise("isnan", (y,)))
+            )
             same = _core.elementwise("logical_or", (same, both))
         if same is not NotImplemented:
             return bool(_core.reduce("all", same))

@@ -412,7 +412,8 @@ def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = 
     if indexing == "xy" and rank > 1:
         axes[0], axes[1] = 1, 0
     spread = [
-        array.reshape((1,) * axis + (-1,) + (1,) * (rank - axis - 1)) for array, axis in zip(arrays, axes, strict=True)
+        array.reshape((1,) * axis + (-1,) + (1,) * (rank - axis - 1))
+        for array, axis in zip(arrays, axes, strict=True)
     ]
     if not sparse:
         extents = numpy.broadcast_shapes(*[array.shape for array in spread])

@@ -21,7 +21,7 @@ def _clip_bound(bound: Any, array: Any) -> bool:
         return array.dtype.kind in "iuf"
     if kind is float:
         return array.dtype.kind == "f"
-    return kind in (ndarray, _core.scalar) and bound.dtype == array.dtype
+    return kind in (ndarray, _core.scalar) and bool(bound.dtype == array.dtype)
 
 
 def _fits_dtype(bound: Any, array: Any) -> bool:

@@ -254,7 +254,13 @@ def _mean(array: Any, axis: Any, keepdims: bool, dtype: Any) -> Any:
 
 @native
 def mean(
-    a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = NO_VALUE, *, where: Any = NO_VALUE
+    a: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    out: Any = None,
+    keepdims: Any = NO_VALUE,
+    *,
+    where: Any = NO_VALUE,
 ) -> Any:
     """Arithmetic mean over axes; integers are averaged in float64.
 
@@ -276,7 +282,7 @@ def mean(
 def _variance(array: Any, axis: Any, ddof: Any, keepdims: bool) -> Any:
     """Two passes, as NumPy: the mean, then the mean of squared deviations from it."""
     kind = array.dtype
-    if kind.kind not in "iuf" or kind.itemsize < 4 and kind.kind == "f":
+    if kind.kind not in "iuf" or (kind.itemsize < 4 and kind.kind == "f"):
         return NotImplemented
     if kind.kind in "iu":
         kind = numpy.dtype(numpy.float64)
@@ -419,5 +425,3 @@ def cumprod(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any
     array([1, 2, 6])
     """
     return _scan("cumprod", "cumprod", a, axis, dtype, out)
-
-

@@ -1,0 +1,40 @@
+# ruff: noqa: F403
+# What type checkers see: NumPy's own types, since numelt has NumPy's interface, and numelt's additions.
+from contextlib import AbstractContextManager
+from typing import Final
+
+from numpy import *
+from numpy import __array_namespace_info__ as __array_namespace_info__
+from numpy import char as char
+from numpy import core as core
+from numpy import ctypeslib as ctypeslib
+from numpy import dtypes as dtypes
+from numpy import emath as emath
+from numpy import exceptions as exceptions
+from numpy import fft as fft
+from numpy import lib as lib
+from numpy import linalg as linalg
+from numpy import ma as ma
+from numpy import polynomial as polynomial
+from numpy import random as random
+from numpy import rec as rec
+from numpy import strings as strings
+from numpy import testing as testing
+from numpy import typing as typing
+
+from numelt._coverage import Coverage as Coverage
+from numelt._coverage import coverage as coverage
+from numelt._fallback import FallbackError as FallbackError
+from numelt._fallback import FallbackWarning as FallbackWarning
+from numelt._inspection import Config
+from numelt._inspection import Inspection as Inspection
+from numelt._inspection import Profile as Profile
+from numelt._inspection import explain as explain
+from numelt._inspection import flush as flush
+
+__numelt_version__: Final[str]
+__array_api_version__: Final[str]
+config: Config
+
+def inspect() -> AbstractContextManager[Inspection]: ...
+def profile() -> AbstractContextManager[Profile]: ...

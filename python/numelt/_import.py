@@ -1,0 +1,171 @@
+"""Giving a program's own files numelt where they import numpy, and nobody else.
+
+A Python function takes its builtins from its module, and the ``import`` statement is a call of the
+builtin ``__import__``. A module whose globals hold builtins of their own, with another ``__import__``,
+thus sees numelt wherever it says ``numpy``, while installed libraries in the same process keep the
+real NumPy. No source is changed and nothing in `sys.modules` is replaced.
+
+In: which files are the user's. Out: `install`, `user_builtins`. Nothing is run here.
+"""
+
+from __future__ import annotations
+
+import builtins
+import functools
+import importlib
+import importlib.abc
+import importlib.machinery
+import os
+import site
+import sys
+import sysconfig
+import types
+from collections.abc import Sequence
+from typing import Any
+
+__all__ = ["install", "is_users", "user_builtins"]
+
+_real_import = builtins.__import__
+_MARK = "__numelt__"
+_library_folders: tuple[str, ...] = ()
+
+
+def _libraries() -> tuple[str, ...]:
+    """Return the folders of the standard library and of installed packages."""
+    folders = [sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")]
+    folders += site.getsitepackages() if hasattr(site, "getsitepackages") else []
+    if hasattr(site, "getusersitepackages"):
+        folders.append(site.getusersitepackages())
+    folders.append(os.path.dirname(os.path.abspath(__file__)))
+    return tuple({os.path.realpath(folder) + os.sep for folder in folders if folder})
+
+
+def is_users(filename: str | None) -> bool:
+    """Is this source file the program's own, neither installed nor the standard library's?"""
+    if not filename or filename.startswith("<"):
+        return False
+    path = os.path.realpath(filename)
+    parts = path.split(os.sep)
+    if "site-packages" in parts or "dist-packages" in parts:
+        return False
+    return not path.startswith(_library_folders)
+
+
+def _is_numpy(name: str) -> bool:
+    return name == "numpy" or name.startswith("numpy.")
+
+
+def _is_private(name: str) -> bool:
+    return any(part.startswith("_") for part in name.split(".")[1:])
+
+
+def _ours(name: str) -> types.ModuleType:
+    """Import numelt's module for one of NumPy's, with NumPy's name in the error."""
+    try:
+        return importlib.import_module("numelt" + name[len("numpy") :])
+    except ModuleNotFoundError as error:
+        if error.name is None or not error.name.startswith("numelt"):
+            raise
+        missing = "numpy" + error.name[len("numelt") :]
+        raise ModuleNotFoundError(f"No module named {missing!r}", name=missing) from None
+
+
+def _import(
+    name: str,
+    globals: Any = None,
+    locals: Any = None,
+    fromlist: Any = (),
+    level: int = 0,
+) -> Any:
+    """Stand for ``__import__`` in the user's modules."""
+    # C code that imports passes a list; it expects NumPy itself
+    if level or not _is_numpy(name) or type(fromlist) is list:
+        return _real_import(name, globals, locals, fromlist, level)
+    if _is_private(name):
+        _real_import(name, globals, locals, fromlist, level)
+        return _ours("numpy") if not fromlist else sys.modules[name]
+    module = _ours(name)
+    if not fromlist:
+        return _ours("numpy")
+    for item in fromlist:
+        if item != "*" and not hasattr(module, item):
+            _import_item(name, item)
+    return module
+
+
+def _import_item(name: str, item: str) -> None:
+    """Import a submodule named after ``from``; otherwise say what Python says."""
+    try:
+        _ours(f"{name}.{item}")
+    except ModuleNotFoundError:
+        original = _real_import(name, None, None, ("",), 0)
+        raise ImportError(
+            f"cannot import name {item!r} from {name!r} ({getattr(original, '__file__', 'unknown location')})",
+            name=name,
+            path=getattr(original, "__file__", None),
+        ) from None
+
+
+def user_builtins() -> dict[str, Any]:
+    """Return builtins under which ``import numpy`` gives numelt."""
+    return {**vars(builtins), "__import__": _import, _MARK: True}
+
+
+class _Loader(importlib.abc.Loader):
+    """Runs a module of the user's with `user_builtins`; everything else is the file's own loader."""
+
+    def __init__(self, loader: Any) -> None:
+        self._loader = loader
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._loader, name)
+
+    def create_module(self, spec: importlib.machinery.ModuleSpec) -> types.ModuleType | None:
+        module: types.ModuleType | None = self._loader.create_module(spec)
+        return module
+
+    def exec_module(self, module: types.ModuleType) -> None:
+        module.__dict__["__builtins__"] = user_builtins()
+        self._loader.exec_module(module)
+
+
+class _Finder(importlib.machinery.PathFinder):
+    """Finds the modules that Python would find, and marks the user's."""
+
+    @classmethod
+    def find_spec(
+        cls, fullname: str, path: Sequence[str] | None = None, target: types.ModuleType | None = None
+    ) -> importlib.machinery.ModuleSpec | None:
+        """Return a spec for a source file of the user's; leave the rest to the next finder."""
+        spec = super().find_spec(fullname, path, target)
+        if spec is None or not isinstance(spec.loader, importlib.machinery.SourceFileLoader):
+            return None
+        if not is_users(spec.origin):
+            return None
+        spec.loader = _Loader(spec.loader)
+        return spec
+
+
+def _redirect_import_module() -> None:
+    """Let ``importlib.import_module("numpy")`` in the user's files give numelt too."""
+    original = importlib.import_module
+
+    @functools.wraps(original)
+    def import_module(name: str, package: str | None = None) -> types.ModuleType:
+        caller = sys._getframe(1)
+        if isinstance(name, str) and _is_numpy(name) and not _is_private(name) and _MARK in caller.f_builtins:
+            return _ours(name)
+        return original(name, package)
+
+    importlib.import_module = import_module
+
+
+def install() -> None:
+    """From now on, modules of the user's see numelt for numpy."""
+    global _library_folders
+    _library_folders = _libraries()
+    if _Finder not in sys.meta_path:
+        # before Python's own path finder, after the finders of built-in and frozen modules
+        position = next((i for i, f in enumerate(sys.meta_path) if f is importlib.machinery.PathFinder), 0)
+        sys.meta_path.insert(position, _Finder)
+        _redirect_import_module()

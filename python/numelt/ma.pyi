@@ -1,0 +1,3 @@
+# Type checkers see NumPy's own module.
+# ruff: noqa: F403
+from numpy.ma import *

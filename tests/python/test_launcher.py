@@ -1,0 +1,198 @@
+"""``python -m numelt``: the program runs as under Python, and its own files get numelt."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+
+import pytest
+
+
+@pytest.fixture
+def program(tmp_path):
+    """Return a function that writes files and runs one of them under Python and under numelt."""
+
+    def write(name, text):
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(textwrap.dedent(text))
+        return path
+
+    def run(*arguments, numelt=True, **options):
+        lead = [sys.executable, "-m", "numelt"] if numelt else [sys.executable]
+        return subprocess.run(
+            [*lead, *map(str, arguments)], cwd=tmp_path, capture_output=True, text=True, timeout=60, **options
+        )
+
+    run.write, run.folder = write, tmp_path
+    return run
+
+
+def test_users_files_get_numelt_and_libraries_do_not(program):
+    program.write("helper.py", "import numpy as np\ndef kind(): return np.__name__\n")
+    program.write("pack/__init__.py", "from numpy import zeros\n")
+    program.write("pack/deep.py", "import numpy.linalg as la\nfrom numpy.fft import fft\n")
+    program.write(
+        "main.py",
+        """
+        import importlib
+        import sys
+        import numpy as np
+        import numpy.linalg
+        from numpy import arange, linalg
+        import helper, pack, pack.deep
+        import scipy.ndimage
+
+        assert np.__name__ == "numelt", np
+        assert helper.kind() == "numelt"
+        assert type(arange(3)).__module__.startswith("numelt")
+        assert type(pack.zeros(2)) is np.ndarray
+        assert pack.deep.la is np.linalg is linalg
+        assert importlib.import_module("numpy.fft") is np.fft
+        assert sys.modules["numpy"].__name__ == "numpy"
+        assert vars(scipy.ndimage._filters)["np"].__name__ == "numpy"
+
+        def inside():
+            import numpy
+            return numpy
+
+        assert inside() is np
+        assert isinstance(scipy.ndimage.gaussian_filter(np.eye(4), 1.0), np.ndarray)
+        print("done")
+        """,
+    )
+    result = program("main.py")
+    assert result.returncode == 0, result.stderr
+    assert result.stdout == "done\n"
+
+
+SAME = """
+import sys
+print(sys.argv, __name__, __file__, sys.path[0], __package__, __spec__ is None)
+print(sys.modules["__main__"].__dict__ is globals())
+"""
+
+
+def test_same_surroundings(program):
+    program.write("folder/main.py", SAME)
+    for arguments in (["folder/main.py", "a", "-b"], ["folder/main.py"]):
+        assert program(*arguments).stdout == program(*arguments, numelt=False).stdout
+
+
+def test_module_and_code(program):
+    program.write("tool.py", "import sys, numpy\nprint(sys.argv[1:], __name__, numpy.__name__, __spec__.name)\n")
+    program.write("package/__init__.py", "")
+    program.write("package/__main__.py", "from . import other\nprint(__name__, __package__, other.np.__name__)\n")
+    program.write("package/other.py", "import numpy as np\n")
+    assert program("-m", "tool", "x").stdout == "['x'] __main__ numelt tool\n"
+    assert program("-m", "package").stdout == "__main__ package numelt\n"
+    assert program("-c", "import numpy; print(numpy.__name__)").stdout == "numelt\n"
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "import sys; sys.exit(3)",
+        "import sys; sys.exit('bye')",
+        "raise SystemExit",
+        "raise ValueError('no')",
+        "import numpy as np\nnp.ones(2) + np.ones(3)",
+        "def f():\n    1 / 0\nf()",
+        "x = (",
+        "try:\n    1 / 0\nexcept ZeroDivisionError as e:\n    raise KeyError('k') from e",
+        "import nothing_of_that_name",
+        "import sys\nsys.excepthook = lambda *a: print('hook', a[0].__name__)\nraise ValueError",
+        "import atexit\natexit.register(print, 'late')\nprint('early')",
+    ],
+)
+def test_ends_as_python_does(program, body):
+    program.write("main.py", body)
+    ours, theirs = program("main.py"), program("main.py", numelt=False)
+    assert ours.returncode == theirs.returncode
+    assert ours.stdout == theirs.stdout
+    if "np.ones" in body:
+        assert "line 2, in <module>" in ours.stderr
+        assert ours.stderr.splitlines()[-1] == theirs.stderr.splitlines()[-1]
+    else:
+        assert ours.stderr == theirs.stderr
+
+
+@pytest.mark.parametrize("arguments", [["missing.py"], ["-m", "missing_module"], ["."], ["-m", "json"]])
+def test_nothing_to_run(program, arguments):
+    ours, theirs = program(*arguments), program(*arguments, numelt=False)
+    assert ours.returncode == theirs.returncode
+    if "json" not in arguments:
+        assert ours.stderr == theirs.stderr
+
+
+def test_interrupt(program):
+    program.write("main.py", "import os, signal, time\nos.kill(os.getpid(), signal.SIGINT)\ntime.sleep(5)\n")
+    ours, theirs = program("main.py"), program("main.py", numelt=False)
+    assert ours.returncode == theirs.returncode == -signal.SIGINT
+    assert ours.stderr.splitlines()[-1].startswith("KeyboardInterrupt")
+    assert "numelt" not in ours.stderr
+
+
+def test_reports(program):
+    program.write(
+        "main.py",
+        """
+        import numpy as np
+        x = np.arange(1000.0)
+        print(float(np.sum(x * 2 + 1)))
+        print(np.sort(x)[0])
+        """,
+    )
+    result = program("--stats-json", "stats.json", "--coverage", "--profile", "main.py")
+    assert result.returncode == 0, result.stderr
+    assert result.stdout == "1000000.0\n0.0\n"
+    stats = json.loads((program.folder / "stats.json").read_text())
+    assert stats["kernels"] >= 1
+    assert stats["bytes_moved"] > 0
+    assert stats["fallbacks"] == 1
+    assert stats["fallback_calls"][0]["function"] == "sort"
+    assert stats["fallback_calls"][0]["lineno"] == 5
+    assert "main.py:5" in result.stderr
+    assert "main.py:4" in result.stderr
+
+
+def test_fallback_policies(program):
+    program.write("main.py", "import numpy as np\nnp.sort(np.ones(2))\nprint('after')\n")
+    assert program("main.py").stdout == "after\n"
+    failed = program("--fallback=error", "main.py")
+    assert failed.returncode == 1
+    assert "FallbackError: sort is not native here" in failed.stderr
+    assert "main.py:2" in failed.stderr
+    warned = program("--fallback", "warn", "main.py")
+    assert "main.py:2: FallbackWarning" in warned.stderr
+    assert program("main.py", env={**os.environ, "NUMELT_FALLBACK": "error"}).returncode == 1
+
+
+def test_help_and_version(program):
+    assert "usage: python -m numelt" in program("--help").stdout
+    assert program("--version").stdout.startswith("numelt ")
+    assert program().returncode == 2
+    assert program("--nonsense", "main.py").returncode == 2
+
+
+def test_pickle_of_main(program):
+    program.write(
+        "main.py",
+        """
+        import pickle
+        import numpy as np
+
+        class Held:
+            def __init__(self):
+                self.x = np.arange(3)
+
+        again = pickle.loads(pickle.dumps(Held()))
+        assert type(again) is Held
+        assert type(again.x) is np.ndarray and again.x.tolist() == [0, 1, 2]
+        assert pickle.loads(pickle.dumps(np.sum)) is np.sum
+        """,
+    )
+    result = program("main.py")
+    assert result.returncode == 0, result.stderr
