@@ -1,1 +1,50 @@
 //! numelt's Python front end: the compiled module `numelt._core`.
+//!
+//! In: Python calls. Out: instructions recorded in the runtime, and arrays, scalars and NumPy objects for
+//! Python. `resolve` and `shape` hold NumPy's rules; `elementwise`, `reduce`, `assign` and `index` record;
+//! `export` shares memory with NumPy; `hooks` hands over what is not native.
+//! Not here: argument handling of public functions, docstrings, counting of fallbacks (the Python package);
+//! planning and running (the runtime). Unsafe code is in `convert`, `export`, `index`, `module`, `operand`,
+//! `protocols`, `run` and `versioned`.
+
+mod assign;
+mod attributes;
+mod convert;
+mod elementwise;
+mod errors;
+mod export;
+mod flags;
+mod hooks;
+mod index;
+mod inspect;
+mod methods;
+mod module;
+mod ndarray;
+mod operand;
+mod operators;
+mod protocols;
+mod reduce;
+mod resolve;
+mod run;
+mod scalar;
+mod shape;
+mod slots;
+mod ufunc;
+mod versioned;
+
+use pyo3::prelude::*;
+
+#[pymodule]
+fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    let py = module.py();
+    convert::load_api(py)?;
+    inspect::start_runtime()?;
+    module.add_class::<ndarray::NdArray>()?;
+    module.add_class::<scalar::DeferredScalar>()?;
+    module.add_class::<ufunc::Ufunc>()?;
+    module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    module::register(module)?;
+    inspect::register(module)?;
+    py.import("atexit")?.call_method1("register", (module.getattr("_flush_at_exit")?,))?;
+    Ok(())
+}

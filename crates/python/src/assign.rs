@@ -1,0 +1,123 @@
+//! Assignment of values to views: recorded copies, with NumPy's conversions and broadcasting.
+
+use crate::convert::{self, Weak};
+use crate::operand::Operand;
+use crate::{errors, run, shape};
+use numelt_ir::{Axes, DType, DTypeKind, Op, Scalar};
+use numelt_runtime::{ArrayView, Input};
+use pyo3::prelude::*;
+
+/// Records `target[...] = value`; false when NumPy has to do it or to raise.
+pub fn assign<'py>(py: Python<'py>, target: &ArrayView, value: &Bound<'py, PyAny>) -> PyResult<bool> {
+    match Operand::extract(value)? {
+        Some(value) => assign_operand(py, target, &value),
+        None => Ok(false),
+    }
+}
+
+/// [`assign`] of a native operand.
+pub fn assign_operand(py: Python<'_>, target: &ArrayView, value: &Operand<'_>) -> PyResult<bool> {
+    let none = Axes::default();
+    if let Some(source) = value.view() {
+        return assign_view(py, target, source);
+    }
+    let Some(value) = literal(value, target.dtype) else { return Ok(false) };
+    if target.size() > 0 {
+        run::record(py, Op::Copy, target.dtype, target, &[Input::Const(value)], none)?;
+    }
+    Ok(true)
+}
+
+fn assign_view(py: Python<'_>, target: &ArrayView, source: &ArrayView) -> PyResult<bool> {
+    if shape::same_window(target, source) {
+        return Ok(true);
+    }
+    if drops_imaginary(source.dtype, target.dtype) {
+        return Ok(false);
+    }
+    let mut source = source.clone();
+    // Leading axes of extent one that the target lacks do not count.
+    while source.shape.len() > target.shape.len() && source.shape[0] == 1 {
+        source.shape.remove(0);
+        source.strides.remove(0);
+    }
+    let fits = source.shape.len() <= target.shape.len()
+        && shape::broadcast(&[&source.shape, &target.shape]).as_ref() == Some(&target.shape);
+    if !fits {
+        return Err(errors::assignment_shape(&source.shape, &target.shape));
+    }
+    if target.size() > 0 {
+        run::record(py, Op::Copy, target.dtype, target, &[Input::Array(&source)], Axes::default())?;
+    }
+    Ok(true)
+}
+
+/// Complex into real warns; that is NumPy's business.
+fn drops_imaginary(from: DType, to: DType) -> bool {
+    from.is_complex() && !to.is_complex() && to != DType::Bool
+}
+
+/// A number in the target's dtype, or `None` where NumPy raises or warns.
+pub fn literal(value: &Operand<'_>, dtype: DType) -> Option<Scalar> {
+    match value {
+        Operand::Value(value) => {
+            let risky = drops_imaginary(value.dtype(), dtype) || is_unsafe_float(*value, dtype);
+            (!risky).then(|| convert::cast(*value, dtype))
+        }
+        Operand::Weak(weak, _) => python_literal(*weak, dtype),
+        Operand::Array(_) | Operand::Deferred(_) => None,
+    }
+}
+
+fn python_literal(weak: Weak, dtype: DType) -> Option<Scalar> {
+    match (weak, dtype.kind()) {
+        (Weak::Float(v), DTypeKind::Bool) => Some(Scalar::Bool(v != 0.0)),
+        (Weak::Complex(re, im), DTypeKind::Bool) => Some(Scalar::Bool(re != 0.0 || im != 0.0)),
+        (Weak::Float(v), DTypeKind::Signed | DTypeKind::Unsigned) => {
+            // As `int(v)`: what does not fit raises, and NumPy does that.
+            let whole = v.trunc();
+            let fits = whole.abs() < 2f64.powi(63);
+            if fits { Weak::Int(whole as i64).to_scalar(dtype) } else { None }
+        }
+        (Weak::Int(_) | Weak::Unsigned(_), DTypeKind::Bool) => Some(Scalar::Bool(weak != Weak::Int(0))),
+        _ => weak.to_scalar(dtype),
+    }
+}
+
+/// A float value that an integer dtype cannot hold: NumPy warns about the cast.
+fn is_unsafe_float(value: Scalar, dtype: DType) -> bool {
+    if !value.dtype().is_float() || !dtype.is_integer() {
+        return false;
+    }
+    match convert::cast(value, DType::F64) {
+        Scalar::F64(v) => !v.is_finite() || python_literal(Weak::Float(v), dtype).is_none(),
+        _ => false,
+    }
+}
+
+/// Records `array[mask] = value` for a mask of the array's shape and a single value.
+pub fn masked<'py>(
+    py: Python<'py>,
+    array: &ArrayView,
+    key: &Bound<'py, PyAny>,
+    value: &Bound<'py, PyAny>,
+) -> PyResult<bool> {
+    let Some(Operand::Array(mask)) = Operand::extract_quick(key) else { return Ok(false) };
+    let Some(mask) = mask.get().view().filter(|m| m.dtype == DType::Bool && m.shape == array.shape) else {
+        return Ok(false);
+    };
+    let Some(value) = Operand::extract_quick(value).filter(|v| v.shape().is_empty()) else { return Ok(false) };
+    let input = match value.view() {
+        Some(view) if !drops_imaginary(view.dtype, array.dtype) => Input::Array(view),
+        Some(_) => return Ok(false),
+        None => match literal(&value, array.dtype) {
+            Some(value) => Input::Const(value),
+            None => return Ok(false),
+        },
+    };
+    if array.size() > 0 {
+        let inputs = [Input::Array(mask), input, Input::Array(array)];
+        run::record(py, Op::Where, array.dtype, array, &inputs, Axes::default())?;
+    }
+    Ok(true)
+}

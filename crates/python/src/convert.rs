@@ -1,0 +1,384 @@
+//! Between NumPy's objects and numelt's dtypes and scalars. Out: dtype objects, scalar objects and
+//! the values of both. Not here: arrays (see `export.rs`).
+
+use numelt_ir::{C32, C64, DType, DTypeKind, Scalar};
+use numpy::npyffi::{NPY_TYPES, PY_ARRAY_API, PyArray_Descr};
+use pyo3::exceptions::PyOverflowError;
+use pyo3::ffi;
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::{PyBool, PyComplex, PyFloat, PyInt, PyType};
+use std::ffi::{c_int, c_long};
+
+/// NumPy's objects that are needed often.
+pub struct Numpy {
+    descrs: Vec<Py<PyAny>>,
+    /// Scalar types with their dtypes; `longlong` beside `long`.
+    types: Vec<(Py<PyType>, DType)>,
+    /// `numpy.ndarray`.
+    pub ndarray: Py<PyType>,
+    /// `numpy.generic`.
+    pub generic: Py<PyType>,
+    /// `numpy.ufunc`.
+    pub ufunc: Py<PyType>,
+    /// The module.
+    pub module: Py<PyAny>,
+}
+
+static NUMPY: PyOnceLock<Numpy> = PyOnceLock::new();
+
+const DESCR_NAMES: [&str; 13] = [
+    "bool",
+    "int8",
+    "uint8",
+    "int16",
+    "uint16",
+    "int32",
+    "uint32",
+    "int64",
+    "uint64",
+    "float32",
+    "float64",
+    "complex64",
+    "complex128",
+];
+
+/// NumPy's name of a dtype.
+pub fn numpy_name(dtype: DType) -> &'static str {
+    DESCR_NAMES[dtype as usize]
+}
+
+impl Numpy {
+    fn load(py: Python<'_>) -> PyResult<Numpy> {
+        let module = py.import("numpy")?;
+        let class = |name: &str| -> PyResult<Py<PyType>> { Ok(module.getattr(name)?.cast_into::<PyType>()?.unbind()) };
+        let mut descrs = Vec::new();
+        let mut types = Vec::new();
+        for dtype in DType::ALL {
+            let descr = module.call_method1("dtype", (numpy_name(dtype),))?;
+            types.push((descr.getattr("type")?.cast_into::<PyType>()?.unbind(), dtype));
+            descrs.push(descr.unbind());
+        }
+        // On some platforms `long` and `longlong` have the same size; both are then the same dtype here.
+        for (name, bits_signed) in [("intc", true), ("uintc", false), ("longlong", true), ("ulonglong", false)] {
+            let size: usize = module.call_method1("dtype", (name,))?.getattr("itemsize")?.extract()?;
+            let dtype = match (size, bits_signed) {
+                (4, true) => DType::I32,
+                (4, false) => DType::U32,
+                (8, true) => DType::I64,
+                _ => DType::U64,
+            };
+            types.push((class(name)?, dtype));
+        }
+        Ok(Numpy {
+            descrs,
+            types,
+            ndarray: class("ndarray")?,
+            generic: class("generic")?,
+            ufunc: class("ufunc")?,
+            module: module.into_any().unbind(),
+        })
+    }
+
+    /// The process's one instance; `import numpy` on first use.
+    pub fn get(py: Python<'_>) -> PyResult<&'static Numpy> {
+        NUMPY.get_or_try_init(py, || Numpy::load(py))
+    }
+
+    /// `numpy.dtype` object.
+    pub fn descr<'py>(&self, py: Python<'py>, dtype: DType) -> &Bound<'py, PyAny> {
+        self.descrs[dtype as usize].bind(py)
+    }
+
+    /// Scalar type such as `numpy.float64`.
+    pub fn scalar_type<'py>(&self, py: Python<'py>, dtype: DType) -> &Bound<'py, PyType> {
+        self.types[dtype as usize].0.bind(py)
+    }
+
+    /// dtype of a scalar type, `None` when it is not native or no NumPy type.
+    pub fn dtype_of_type(&self, class: *mut ffi::PyTypeObject) -> Option<DType> {
+        self.types.iter().find(|(t, _)| t.as_ptr().cast() == class).map(|(_, d)| *d)
+    }
+
+    /// Attribute of the module `numpy`.
+    pub fn attr<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
+        self.module.bind(py).getattr(name)
+    }
+}
+
+/// Native dtype of NumPy's type number.
+pub fn from_type_num(num: c_int) -> Option<DType> {
+    const LONG: (DType, DType) =
+        if size_of::<c_long>() == 8 { (DType::I64, DType::U64) } else { (DType::I32, DType::U32) };
+    Some(match num {
+        0 => DType::Bool,
+        1 => DType::I8,
+        2 => DType::U8,
+        3 => DType::I16,
+        4 => DType::U16,
+        5 => DType::I32,
+        6 => DType::U32,
+        7 => LONG.0,
+        8 => LONG.1,
+        9 => DType::I64,
+        10 => DType::U64,
+        11 => DType::F32,
+        12 => DType::F64,
+        14 => DType::C64,
+        15 => DType::C128,
+        _ => return None,
+    })
+}
+
+/// Native dtype of a `numpy.dtype` structure; `None` for other types and foreign byte order.
+///
+/// # Safety
+/// `descr` points to a living `numpy.dtype`.
+pub unsafe fn from_descr(descr: *const PyArray_Descr) -> Option<DType> {
+    // SAFETY: the caller vouches for the pointer; these fields have the same place in NumPy 1 and 2.
+    let (num, order) = unsafe { ((*descr).fields.type_num, (*descr).fields.byteorder as u8) };
+    let swapped = if cfg!(target_endian = "little") { b'>' } else { b'<' };
+    if order == swapped { None } else { from_type_num(num) }
+}
+
+/// What a `dtype=` argument means: `Ok(None)` when it is a valid dtype that is not native.
+pub fn parse_dtype(obj: &Bound<'_, PyAny>) -> PyResult<Option<DType>> {
+    let py = obj.py();
+    let numpy = Numpy::get(py)?;
+    if obj.is_instance_of::<PyType>()
+        && let Some(dtype) = numpy.dtype_of_type(obj.as_ptr().cast())
+    {
+        return Ok(Some(dtype));
+    }
+    let mut descr: *mut PyArray_Descr = std::ptr::null_mut();
+    // SAFETY: the API table is loaded by now; on success `descr` is a new reference.
+    let ok = unsafe { PY_ARRAY_API.PyArray_DescrConverter(py, obj.as_ptr(), &mut descr) };
+    if ok == 0 {
+        return Err(PyErr::fetch(py));
+    }
+    // SAFETY: success gives an owned reference to a dtype.
+    let (owned, dtype) = unsafe { (Bound::from_owned_ptr(py, descr.cast()), from_descr(descr)) };
+    drop(owned);
+    Ok(dtype)
+}
+
+/// A real NumPy scalar with this value.
+pub fn to_numpy_scalar<'py>(py: Python<'py>, value: Scalar) -> PyResult<Bound<'py, PyAny>> {
+    let mut bytes = value.to_bytes();
+    // SAFETY: the bytes are the element's memory image.
+    unsafe { numpy_scalar_at(py, value.dtype(), bytes.as_mut_ptr()) }
+}
+
+/// A real NumPy scalar from memory.
+///
+/// # Safety
+/// `address` holds one element of `dtype`.
+pub unsafe fn numpy_scalar_at<'py>(py: Python<'py>, dtype: DType, address: *mut u8) -> PyResult<Bound<'py, PyAny>> {
+    let descr = Numpy::get(py)?.descr(py, dtype).as_ptr();
+    // SAFETY: NumPy copies one element from `address`; the descr is alive; a null result has an exception set.
+    unsafe {
+        let made = PY_ARRAY_API.PyArray_Scalar(py, address.cast(), descr.cast(), std::ptr::null_mut());
+        Bound::from_owned_ptr_or_err(py, made)
+    }
+}
+
+/// Value of a real NumPy scalar of a native type.
+pub fn numpy_scalar_value(obj: &Bound<'_, PyAny>) -> Option<Scalar> {
+    let py = obj.py();
+    let class = obj.get_type_ptr();
+    let dtype = Numpy::get(py).ok()?.dtype_of_type(class)?;
+    let mut bytes = [0u64; 2];
+    // SAFETY: the object is an instance of exactly that scalar type, whose C value has at most 16 bytes.
+    unsafe { PY_ARRAY_API.PyArray_ScalarAsCtype(py, obj.as_ptr(), bytes.as_mut_ptr().cast()) };
+    // SAFETY: two u64 are 16 bytes.
+    let image = unsafe { std::slice::from_raw_parts(bytes.as_ptr().cast::<u8>(), 16) };
+    Some(Scalar::from_bytes(dtype, image))
+}
+
+/// A Python number, which adapts to the dtype of arrays it meets.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Weak {
+    /// `True` or `False`.
+    Bool(bool),
+    /// An int that i64 holds.
+    Int(i64),
+    /// An int between i64's and u64's largest.
+    Unsigned(u64),
+    /// An int beyond 64 bits; negative or not.
+    Huge(bool),
+    /// A float.
+    Float(f64),
+    /// A complex.
+    Complex(f64, f64),
+}
+
+impl Weak {
+    /// A Python number, or none. NumPy's scalars are no Python numbers, even where they inherit.
+    pub fn extract(obj: &Bound<'_, PyAny>) -> Option<Weak> {
+        let py = obj.py();
+        if let Ok(value) = obj.cast_exact::<PyFloat>() {
+            return Some(Weak::Float(value.value()));
+        }
+        if let Ok(value) = obj.cast_exact::<PyInt>() {
+            return Weak::from_int(value.as_any());
+        }
+        if let Ok(value) = obj.cast_exact::<PyBool>() {
+            return Some(Weak::Bool(value.is_true()));
+        }
+        if obj.is_instance(Numpy::get(py).ok()?.generic.bind(py)).ok()? {
+            return None;
+        }
+        if let Ok(value) = obj.cast::<PyInt>() {
+            return Weak::from_int(value.as_any());
+        }
+        if let Ok(value) = obj.cast::<PyFloat>() {
+            return Some(Weak::Float(value.value()));
+        }
+        // SAFETY: the object is a complex; both calls only read it.
+        obj.cast::<PyComplex>().ok().map(|c| unsafe {
+            Weak::Complex(ffi::PyComplex_RealAsDouble(c.as_ptr()), ffi::PyComplex_ImagAsDouble(c.as_ptr()))
+        })
+    }
+
+    fn from_int(obj: &Bound<'_, PyAny>) -> Option<Weak> {
+        let mut overflow: c_int = 0;
+        // SAFETY: the object is an int; overflow is reported through the out-parameter.
+        let value = unsafe { ffi::PyLong_AsLongLongAndOverflow(obj.as_ptr(), &mut overflow) };
+        match overflow {
+            0 => Some(Weak::Int(value)),
+            1 => Some(obj.extract::<u64>().map_or(Weak::Huge(false), Weak::Unsigned)),
+            _ => Some(Weak::Huge(true)),
+        }
+    }
+
+    /// The family: bool, integer, float or complex.
+    pub fn kind(self) -> DTypeKind {
+        match self {
+            Weak::Bool(_) => DTypeKind::Bool,
+            Weak::Int(_) | Weak::Unsigned(_) | Weak::Huge(_) => DTypeKind::Signed,
+            Weak::Float(_) => DTypeKind::Float,
+            Weak::Complex(..) => DTypeKind::Complex,
+        }
+    }
+
+    /// dtype that it has among other Python numbers only; `None` for ints beyond 64 bits.
+    pub fn default_dtype(self) -> Option<DType> {
+        Some(match self {
+            Weak::Bool(_) => DType::Bool,
+            Weak::Int(_) => DType::I64,
+            Weak::Unsigned(_) => DType::U64,
+            Weak::Huge(_) => return None,
+            Weak::Float(_) => DType::F64,
+            Weak::Complex(..) => DType::C128,
+        })
+    }
+
+    /// The value in `dtype`, as NumPy converts a Python number that takes part in an operation.
+    /// `None`: an integer that does not fit, or a value of a higher family than the dtype.
+    pub fn to_scalar(self, dtype: DType) -> Option<Scalar> {
+        match self {
+            Weak::Bool(v) => Some(cast(Scalar::Bool(v), dtype)),
+            Weak::Int(v) => int_in_range(i128::from(v), dtype).then(|| cast(Scalar::I64(v), dtype)),
+            Weak::Unsigned(v) => int_in_range(i128::from(v), dtype).then(|| cast(Scalar::U64(v), dtype)),
+            Weak::Huge(_) => None,
+            Weak::Float(v) => (dtype.is_float() || dtype.is_complex()).then(|| cast(Scalar::F64(v), dtype)),
+            Weak::Complex(re, im) => dtype.is_complex().then(|| cast(Scalar::C128(C64 { re, im }), dtype)),
+        }
+    }
+
+    /// The sign of an int: below, at or above zero.
+    pub fn is_negative_int(self) -> bool {
+        matches!(self, Weak::Int(v) if v < 0) || self == Weak::Huge(true)
+    }
+}
+
+fn int_in_range(value: i128, dtype: DType) -> bool {
+    match dtype.kind() {
+        DTypeKind::Signed => {
+            let bits = 8 * dtype.size() as u32 - 1;
+            (-(1i128 << bits)..1i128 << bits).contains(&value)
+        }
+        DTypeKind::Unsigned => (0..1i128 << (8 * dtype.size() as u32)).contains(&value),
+        DTypeKind::Bool | DTypeKind::Float | DTypeKind::Complex => true,
+    }
+}
+
+/// NumPy's exception for a Python int that the dtype cannot hold.
+pub fn int_overflow(obj: &Bound<'_, PyAny>, dtype: DType) -> PyErr {
+    PyOverflowError::new_err(format!("Python integer {obj} out of bounds for {}", numpy_name(dtype)))
+}
+
+/// Conversion with C rules (NumPy's `casting='unsafe'`).
+pub fn cast(value: Scalar, to: DType) -> Scalar {
+    /// The three forms that every value can be seen as.
+    enum Wide {
+        Int(i128),
+        Complex(f64, f64),
+        /// Kept apart because an f32 is converted to integers and to itself without a detour.
+        Single(f32, f32),
+    }
+    let wide = match value {
+        Scalar::Bool(v) => Wide::Int(i128::from(v)),
+        Scalar::I8(v) => Wide::Int(i128::from(v)),
+        Scalar::U8(v) => Wide::Int(i128::from(v)),
+        Scalar::I16(v) => Wide::Int(i128::from(v)),
+        Scalar::U16(v) => Wide::Int(i128::from(v)),
+        Scalar::I32(v) => Wide::Int(i128::from(v)),
+        Scalar::U32(v) => Wide::Int(i128::from(v)),
+        Scalar::I64(v) => Wide::Int(i128::from(v)),
+        Scalar::U64(v) => Wide::Int(i128::from(v)),
+        Scalar::F32(v) => Wide::Single(v, 0.0),
+        Scalar::F64(v) => Wide::Complex(v, 0.0),
+        Scalar::C64(v) => Wide::Single(v.re, v.im),
+        Scalar::C128(v) => Wide::Complex(v.re, v.im),
+    };
+    let (re, im) = match wide {
+        Wide::Int(v) => (v as f64, 0.0),
+        Wide::Complex(re, im) => (re, im),
+        Wide::Single(re, im) => (f64::from(re), f64::from(im)),
+    };
+    let single = match wide {
+        Wide::Int(v) => v as f32,
+        Wide::Complex(re, _) => re as f32,
+        Wide::Single(re, _) => re,
+    };
+    let int = match wide {
+        Wide::Int(v) => v,
+        // Out of range follows the truncating conversion instruction, as C does on this hardware.
+        Wide::Complex(..) | Wide::Single(..) => truncate(re),
+    };
+    match to {
+        DType::Bool => Scalar::Bool(match wide {
+            Wide::Int(v) => v != 0,
+            Wide::Complex(..) | Wide::Single(..) => re != 0.0 || im != 0.0,
+        }),
+        DType::I8 => Scalar::I8(int as i8),
+        DType::U8 => Scalar::U8(int as u8),
+        DType::I16 => Scalar::I16(int as i16),
+        DType::U16 => Scalar::U16(int as u16),
+        DType::I32 => Scalar::I32(int as i32),
+        DType::U32 => Scalar::U32(int as u32),
+        DType::I64 => Scalar::I64(int as i64),
+        DType::U64 => Scalar::U64(int as u64),
+        DType::F32 => Scalar::F32(single),
+        DType::F64 => Scalar::F64(re),
+        DType::C64 => Scalar::C64(C32 { re: single, im: im as f32 }),
+        DType::C128 => Scalar::C128(C64 { re, im }),
+    }
+}
+
+fn truncate(value: f64) -> i128 {
+    let limit = 2f64.powi(64);
+    if value.is_nan() || value >= limit || value < -2f64.powi(63) { i128::from(i64::MIN) } else { value as i128 }
+}
+
+/// Loads NumPy's C API and checks that it can be used.
+pub fn load_api(py: Python<'_>) -> PyResult<()> {
+    Numpy::get(py)?;
+    // SAFETY: the first call loads the API table; the result is a new reference to a built-in dtype.
+    unsafe {
+        let descr = PY_ARRAY_API.PyArray_DescrFromType(py, NPY_TYPES::NPY_DOUBLE as c_int);
+        drop(Bound::from_owned_ptr_or_err(py, descr.cast())?);
+    }
+    Ok(())
+}

@@ -1,0 +1,248 @@
+//! Recording of elementwise operations on native operands: dtype, shape, literals, output.
+
+use crate::convert::{self, Weak};
+use crate::ndarray::{NdArray, wrap_new};
+use crate::operand::Operand;
+use crate::resolve::{self, Kind, Loop};
+use crate::scalar::DeferredScalar;
+use crate::{errors, run, shape};
+use numelt_ir::{Axes, DType, DTypeKind, Dims, Op, Scalar};
+use numelt_runtime::{ArrayView, Input};
+use pyo3::prelude::*;
+use smallvec::SmallVec;
+
+/// Result of a native operation, or `None` when NumPy has to do it (or to raise).
+pub type Native<'py> = PyResult<Option<Bound<'py, PyAny>>>;
+
+/// A literal or a view, with what recording needs.
+type Inputs<'a> = SmallVec<[Input<'a>; 3]>;
+
+/// Records `op` on `args`; into `out`, or as a new array or deferred scalar. `dtype` forces the loop.
+pub fn apply<'py>(
+    py: Python<'py>,
+    op: Op,
+    args: &[Operand<'py>],
+    out: Option<&Bound<'py, NdArray>>,
+    dtype: Option<DType>,
+) -> Native<'py> {
+    let kinds: SmallVec<[Kind; 3]> = args.iter().map(kind).collect();
+    let (op, literal) = power_shortcut(op, args);
+    let (args, kinds) = match literal {
+        Some(()) => (&args[..1], &kinds[..1]),
+        None => (args, &kinds[..]),
+    };
+    if let Some(answer) = out_of_range_comparison(op, args, &kinds) {
+        return constant_bool(py, args, out, answer);
+    }
+    let resolved = match dtype {
+        Some(ty) => forced(op, ty, kinds),
+        None => resolve::resolve(op, kinds),
+    };
+    let Some(resolved) = resolved else { return Ok(None) };
+    if !integer_power_is_defined(op, resolved.ty, args) {
+        return Ok(None);
+    }
+    let mut inputs = Inputs::new();
+    for (position, arg) in args.iter().enumerate() {
+        match input(arg, resolved, position)? {
+            Some(made) => inputs.push(made),
+            None => return Ok(None),
+        }
+    }
+    let shapes: SmallVec<[&[i64]; 3]> = args.iter().map(Operand::shape).collect();
+    let Some(domain) = shape::broadcast(&shapes) else { return Err(errors::broadcast(&shapes)) };
+    match out {
+        Some(out) => into(py, resolved, &inputs, &domain, out),
+        None => fresh(py, resolved, &inputs, &domain, args).map(Some),
+    }
+}
+
+/// What the dtype rules need to know of an operand.
+pub fn kind(operand: &Operand<'_>) -> Kind {
+    match operand {
+        Operand::Weak(weak, _) => Kind::Weak(*weak),
+        Operand::Value(value) => Kind::Strong(value.dtype()),
+        Operand::Array(_) | Operand::Deferred(_) => Kind::Strong(operand.dtype().unwrap_or(DType::F64)),
+    }
+}
+
+/// `dtype=` picks the loop with that output; inputs must convert to it within their kind.
+fn forced(op: Op, ty: DType, kinds: &[Kind]) -> Option<Loop> {
+    let info = op.info();
+    let natural = resolve::resolve(op, kinds)?;
+    let keeps_dtype = matches!(info.signature, numelt_ir::Signature::Same | numelt_ir::Signature::Select);
+    if !keeps_dtype || natural.op != op || !info.dtypes.contains(ty) {
+        return None;
+    }
+    let allowed = |k: &Kind| match k {
+        Kind::Strong(d) => resolve::same_kind(*d, ty),
+        Kind::Weak(w) => w.kind() <= ty.kind(),
+    };
+    kinds.iter().skip(usize::from(op == Op::Where)).all(allowed).then_some(Loop { op, ty })
+}
+
+/// Powers that NumPy's loops compute without `pow`: a float exponent of exactly two.
+fn power_shortcut(op: Op, args: &[Operand<'_>]) -> (Op, Option<()>) {
+    if op != Op::Power {
+        return (op, None);
+    }
+    let float_base = args[0].dtype().is_some_and(DType::is_float);
+    let two = matches!(&args[1], Operand::Weak(Weak::Int(2), _))
+        || matches!(&args[1], Operand::Weak(Weak::Float(v), _) if *v == 2.0);
+    if float_base && two { (Op::Square, Some(())) } else { (op, None) }
+}
+
+/// Integer powers are native when the exponents are known not to be negative.
+fn integer_power_is_defined(op: Op, ty: DType, args: &[Operand<'_>]) -> bool {
+    if op != Op::Power || !ty.is_integer() {
+        return true;
+    }
+    match &args[1] {
+        Operand::Weak(weak, _) => !weak.is_negative_int(),
+        other => other.dtype().is_some_and(|d| matches!(d.kind(), DTypeKind::Unsigned | DTypeKind::Bool)),
+    }
+}
+
+/// A comparison of integers with a Python int that their dtype cannot hold has one answer.
+fn out_of_range_comparison(op: Op, args: &[Operand<'_>], kinds: &[Kind]) -> Option<bool> {
+    let compares = matches!(op, Op::Equal | Op::NotEqual | Op::Less | Op::LessEqual | Op::Greater | Op::GreaterEqual);
+    if !compares {
+        return None;
+    }
+    let (strong, weak, swapped) = match (kinds.first()?, kinds.get(1)?) {
+        (Kind::Strong(d), Kind::Weak(w)) => (*d, *w, false),
+        (Kind::Weak(w), Kind::Strong(d)) => (*d, *w, true),
+        (Kind::Strong(_), Kind::Strong(_)) | (Kind::Weak(_), Kind::Weak(_)) => return None,
+    };
+    let is_int = weak.kind() == DTypeKind::Signed;
+    if !is_int || !strong.is_integer() || weak.to_scalar(strong).is_some() {
+        return None;
+    }
+    debug_assert_eq!(args.len(), 2);
+    // The int lies beyond every element: above all, or below all.
+    let above = !weak.is_negative_int();
+    let array_is_less = above != swapped;
+    Some(match op {
+        Op::Equal => false,
+        Op::NotEqual => true,
+        Op::Less | Op::LessEqual => array_is_less,
+        _ => !array_is_less,
+    })
+}
+
+fn constant_bool<'py>(
+    py: Python<'py>,
+    args: &[Operand<'py>],
+    out: Option<&Bound<'py, NdArray>>,
+    answer: bool,
+) -> Native<'py> {
+    let shapes: SmallVec<[&[i64]; 3]> = args.iter().map(Operand::shape).collect();
+    let Some(domain) = shape::broadcast(&shapes) else { return Err(errors::broadcast(&shapes)) };
+    let copy = Loop { op: Op::Copy, ty: DType::Bool };
+    let value = [Input::Const(Scalar::Bool(answer))];
+    match out {
+        Some(out) => into(py, copy, &value, &domain, out),
+        None => fresh(py, copy, &value, &domain, args).map(Some),
+    }
+}
+
+/// The operand as the runtime takes it; `None` when only NumPy can say what it means.
+fn input<'a>(arg: &'a Operand<'_>, resolved: Loop, position: usize) -> PyResult<Option<Input<'a>>> {
+    let want = resolved.op.input_dtype(resolved.ty, position);
+    match arg {
+        Operand::Array(_) | Operand::Deferred(_) => Ok(arg.view().map(Input::Array)),
+        Operand::Value(value) => Ok(Some(Input::Const(convert::cast(*value, want)))),
+        Operand::Weak(weak, obj) => match weak_literal(*weak, want) {
+            Some(value) => Ok(Some(Input::Const(value))),
+            None if weak.kind() == DTypeKind::Signed && want.is_integer() => Err(convert::int_overflow(obj, want)),
+            None => Ok(None),
+        },
+    }
+}
+
+fn weak_literal(weak: Weak, want: DType) -> Option<Scalar> {
+    // The condition of `where` is a truth value of any family.
+    if want == DType::Bool {
+        return weak.to_scalar(weak.default_dtype()?).map(|v| convert::cast(v, DType::Bool));
+    }
+    weak.to_scalar(want)
+}
+
+fn into<'py>(
+    py: Python<'py>,
+    resolved: Loop,
+    inputs: &[Input<'_>],
+    domain: &Dims,
+    out: &Bound<'py, NdArray>,
+) -> Native<'py> {
+    let Some(view) = out.get().view() else { return Ok(None) };
+    if !out.get().writeable() {
+        return Err(errors::read_only_output());
+    }
+    if shape::broadcast(&[domain, &view.shape]).as_ref() != Some(&view.shape) {
+        let Some(joint) = shape::broadcast(&[domain, &view.shape]) else {
+            return Err(mismatch(inputs, view));
+        };
+        return Err(errors::output_shape(&view.shape, &joint));
+    }
+    if !resolve::same_kind(resolved.output(), view.dtype) {
+        return Ok(None);
+    }
+    if view.size() > 0 {
+        run::record(py, resolved.op, resolved.ty, view, inputs, Axes::default())?;
+    }
+    Ok(Some(out.clone().into_any()))
+}
+
+fn mismatch(inputs: &[Input<'_>], out: &ArrayView) -> PyErr {
+    let shape_of = |input: &Input<'_>| -> Dims {
+        match input {
+            Input::Array(view) => view.shape.clone(),
+            Input::Const(_) => Dims::new(),
+        }
+    };
+    let shapes: Vec<Dims> = inputs.iter().map(shape_of).chain([out.shape.clone()]).collect();
+    errors::broadcast(&shapes.iter().map(|s| s.as_slice()).collect::<Vec<_>>())
+}
+
+fn fresh<'py>(
+    py: Python<'py>,
+    resolved: Loop,
+    inputs: &[Input<'_>],
+    domain: &Dims,
+    args: &[Operand<'py>],
+) -> PyResult<Bound<'py, PyAny>> {
+    let views: SmallVec<[&ArrayView; 3]> = args.iter().filter_map(Operand::view).collect();
+    let out = shape::like_inputs(resolved.output(), domain, &views);
+    if out.size() > 0 {
+        run::record(py, resolved.op, resolved.ty, &out, inputs, Axes::default())?;
+    }
+    if domain.is_empty() { DeferredScalar::make(py, out) } else { wrap_new(py, out) }
+}
+
+/// The quick path of operators: two native arrays of one dtype, shape and C order.
+#[inline]
+pub fn same_layout<'py>(py: Python<'py>, op: Op, a: &ArrayView, b: &ArrayView) -> Option<PyResult<Bound<'py, PyAny>>> {
+    if a.dtype != b.dtype || a.shape != b.shape || a.strides != b.strides || a.shape.is_empty() {
+        return None;
+    }
+    let itemsize = a.dtype.size() as i64;
+    if !shape::is_c_contiguous(&a.shape, &a.strides, itemsize) || shape::size(&a.shape) == 0 {
+        return None;
+    }
+    let ty = a.dtype;
+    let out_dtype = op.output_dtype(ty);
+    let strides =
+        if out_dtype == ty { a.strides.clone() } else { numelt_ir::c_strides(&a.shape, out_dtype.size() as i64) };
+    let out = shape::fresh(out_dtype, &a.shape, strides);
+    let inputs = [Input::Array(a), Input::Array(b)];
+    Some(run::record(py, op, ty, &out, &inputs, Axes::default()).and_then(|()| wrap_new(py, out)))
+}
+
+/// Does a Python number convert to `dtype` within its family?
+pub fn weak_fits(operand: &Operand<'_>, dtype: DType) -> bool {
+    match operand {
+        Operand::Weak(weak, _) => weak.to_scalar(dtype).is_some(),
+        Operand::Array(_) | Operand::Deferred(_) | Operand::Value(_) => true,
+    }
+}

@@ -1,0 +1,81 @@
+//! The one map from numelt's errors to Python exceptions, and the exceptions with NumPy's wording.
+
+use numelt_ir::Error;
+use pyo3::exceptions::{PyIndexError, PyMemoryError, PyOSError, PyRuntimeError, PyTypeError, PyValueError};
+use pyo3::prelude::*;
+
+/// The Python exception for an error from below.
+pub fn to_py(error: Error) -> PyErr {
+    match error {
+        Error::Shape(text) | Error::Config(text) => PyValueError::new_err(text),
+        Error::Type(text) => PyTypeError::new_err(text),
+        Error::OutOfMemory(bytes) => PyMemoryError::new_err(format!("Unable to allocate {bytes} bytes")),
+        Error::Io(text) => PyOSError::new_err(text),
+        error @ (Error::Invalid(_) | Error::Parse { .. } | Error::Unsupported(_) | Error::Engine(_)) => {
+            PyRuntimeError::new_err(error.to_string())
+        }
+    }
+}
+
+/// `(2, 3)`, `(2,)`, `()`: a shape as Python prints it.
+pub fn shape_text(shape: &[i64]) -> String {
+    match shape {
+        [one] => format!("({one},)"),
+        many => format!("({})", many.iter().map(i64::to_string).collect::<Vec<_>>().join(",")),
+    }
+}
+
+/// Inputs of an elementwise operation that do not fit.
+pub fn broadcast(shapes: &[&[i64]]) -> PyErr {
+    let list: String = shapes.iter().map(|s| shape_text(s) + " ").collect();
+    PyValueError::new_err(format!("operands could not be broadcast together with shapes {list}"))
+}
+
+/// An `out=` or in-place target smaller than the result.
+pub fn output_shape(out: &[i64], result: &[i64]) -> PyErr {
+    PyValueError::new_err(format!(
+        "non-broadcastable output operand with shape {} doesn't match the broadcast shape {}",
+        shape_text(out),
+        shape_text(result)
+    ))
+}
+
+/// An assigned value that does not fit its target.
+pub fn assignment_shape(value: &[i64], target: &[i64]) -> PyErr {
+    PyValueError::new_err(format!(
+        "could not broadcast input array from shape {} into shape {}",
+        shape_text(value),
+        shape_text(target)
+    ))
+}
+
+/// An operation writes to a read-only array.
+pub fn read_only_output() -> PyErr {
+    PyValueError::new_err("output array is read-only")
+}
+
+/// An assignment to a read-only array.
+pub fn read_only_assignment() -> PyErr {
+    PyValueError::new_err("assignment destination is read-only")
+}
+
+/// An integer index outside its axis.
+pub fn index_out_of_bounds(index: i64, axis: usize, extent: i64) -> PyErr {
+    PyIndexError::new_err(format!("index {index} is out of bounds for axis {axis} with size {extent}"))
+}
+
+/// More indices than axes.
+pub fn too_many_indices(rank: usize, indices: usize) -> PyErr {
+    PyIndexError::new_err(format!(
+        "too many indices for array: array is {rank}-dimensional, but {indices} were indexed"
+    ))
+}
+
+/// `numpy.exceptions.AxisError`.
+pub fn axis(py: Python<'_>, axis: i64, rank: usize) -> PyErr {
+    let make = || py.import("numpy.exceptions")?.getattr("AxisError")?.call1((axis, rank));
+    match make() {
+        Ok(error) => PyErr::from_value(error),
+        Err(error) => error,
+    }
+}

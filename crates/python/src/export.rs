@@ -1,0 +1,340 @@
+//! Memory shared with plain NumPy: exports of our bases, adoption of NumPy's arrays, and the way back.
+//!
+//! An export is a `numpy.ndarray` whose `.base` is an [`Exporter`]; while one lives, the runtime
+//! runs operations on that base at once. An array of NumPy's that looks into our memory has an
+//! exporter at the end of its `.base` chain, and becomes a view of our base again.
+
+use crate::convert::{self, Numpy};
+use crate::ndarray::{NdArray, Payload};
+use crate::scalar::DeferredScalar;
+use crate::ufunc::Ufunc;
+use crate::{errors, run, shape};
+use numelt_ir::{DType, Dims};
+use numelt_runtime::{ArrayView, BaseRef, Export, Runtime};
+use numpy::npyffi::flags::{NPY_ARRAY_ALIGNED, NPY_ARRAY_OWNDATA, NPY_ARRAY_WRITEABLE};
+use numpy::npyffi::{NPY_ORDER, PY_ARRAY_API, PyArrayObject, npy_intp};
+use pyo3::ffi;
+use pyo3::prelude::*;
+use pyo3::types::PyMemoryView;
+use std::ffi::c_int;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// Real arrays of at most this many bytes are copied when an operation reads them: then the
+/// operation can stay in the queue, which costs more than the copy.
+const SNAPSHOT_BYTES: i64 = 4096;
+
+/// Owner of an exported window: at the end of the `.base` chain of every array made from it.
+#[pyclass(module = "numelt._core", frozen)]
+pub struct Exporter {
+    export: Export,
+    /// The array exported first, for `.base` of views that come back.
+    array: Option<Py<PyAny>>,
+}
+
+impl Drop for Exporter {
+    fn drop(&mut self) {
+        drain_after_drop();
+    }
+}
+
+// ---- Python objects that own adopted memory -------------------------------------------------
+
+/// Objects whose last use was inside the runtime; they are let go when no lock is held.
+static GRAVEYARD: Mutex<Vec<Py<PyAny>>> = Mutex::new(Vec::new());
+static BURIED: AtomicUsize = AtomicUsize::new(0);
+
+/// A Python object as the owner of memory. Dropping it runs no Python code: that may happen on
+/// any thread and under the runtime's lock.
+struct Owner(Option<Py<PyAny>>);
+
+impl Drop for Owner {
+    fn drop(&mut self) {
+        if let Some(object) = self.0.take() {
+            GRAVEYARD.lock().unwrap_or_else(|p| p.into_inner()).push(object);
+            BURIED.fetch_add(1, Ordering::Release);
+        }
+    }
+}
+
+/// Lets go of objects that [`Owner`]s left behind; with the GIL held and no lock of the runtime's.
+pub fn drain(_py: Python<'_>) {
+    if BURIED.load(Ordering::Acquire) == 0 {
+        return;
+    }
+    let dead = std::mem::take(&mut *GRAVEYARD.lock().unwrap_or_else(|p| p.into_inner()));
+    BURIED.fetch_sub(dead.len(), Ordering::AcqRel);
+    drop(dead);
+}
+
+/// [`drain`] for destructors, where the interpreter may be on its way out.
+pub fn drain_after_drop() {
+    if BURIED.load(Ordering::Acquire) != 0 {
+        Python::try_attach(drain);
+    }
+}
+
+// ---- ours to NumPy ------------------------------------------------------------------------------
+
+/// Zero-copy `numpy.ndarray` of one of our arrays; pending work on it runs first.
+pub fn to_numpy<'py>(array: &Bound<'py, NdArray>) -> PyResult<Bound<'py, PyAny>> {
+    let py = array.py();
+    match array.get().payload() {
+        Payload::Foreign(real) => Ok(real.bind(py).clone()),
+        Payload::Native(view) => export_view(py, view, Some(array.as_any()), array.get().writeable()),
+    }
+}
+
+/// Zero-copy `numpy.ndarray` of a view.
+pub fn export_view<'py>(
+    py: Python<'py>,
+    view: &ArrayView,
+    array: Option<&Bound<'py, PyAny>>,
+    writeable: bool,
+) -> PyResult<Bound<'py, PyAny>> {
+    let export = run::export(py, &view.base)?;
+    let data = export.ptr().wrapping_offset(view.offset as isize);
+    let exporter = Bound::new(py, Exporter { export, array: array.map(|a| a.clone().unbind()) })?;
+    let flags = if writeable { NPY_ARRAY_WRITEABLE } else { 0 };
+    let numpy = Numpy::get(py)?;
+    let mut dims: smallvec::SmallVec<[npy_intp; 4]> = view.shape.iter().map(|&n| n as npy_intp).collect();
+    let mut strides: smallvec::SmallVec<[npy_intp; 4]> = view.strides.iter().map(|&n| n as npy_intp).collect();
+    // SAFETY: NewFromDescr takes over one reference to the descr, copies dims and strides, and SetBaseObject
+    // takes over the exporter, which keeps the memory alive and in place. The view lies inside it.
+    unsafe {
+        let descr = numpy.descr(py, view.dtype).clone().into_ptr();
+        let made = PY_ARRAY_API.PyArray_NewFromDescr(
+            py,
+            numpy.ndarray.as_ptr().cast(),
+            descr.cast(),
+            dims.len() as c_int,
+            dims.as_mut_ptr(),
+            strides.as_mut_ptr(),
+            data.cast(),
+            flags,
+            std::ptr::null_mut(),
+        );
+        let made = Bound::from_owned_ptr_or_err(py, made)?;
+        if PY_ARRAY_API.PyArray_SetBaseObject(py, made.as_ptr().cast(), exporter.into_ptr()) < 0 {
+            return Err(PyErr::fetch(py));
+        }
+        Ok(made)
+    }
+}
+
+/// One of our arrays or deferred scalars as NumPy's; `None` for other objects.
+pub fn as_numpy<'py>(obj: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyAny>>> {
+    if let Ok(array) = obj.cast::<NdArray>() {
+        return to_numpy(array).map(Some);
+    }
+    if let Ok(scalar) = obj.cast_exact::<DeferredScalar>() {
+        return DeferredScalar::realize(scalar).map(Some);
+    }
+    Ok(None)
+}
+
+/// NumPy's ufunc behind one of ours.
+pub fn numpy_ufunc_of<'py>(obj: &Bound<'py, PyAny>) -> Option<Bound<'py, PyAny>> {
+    obj.cast_exact::<Ufunc>().ok().map(|u| u.get().numpy(obj.py()))
+}
+
+// ---- NumPy's to ours ----------------------------------------------------------------------------
+
+/// The fields of a `numpy.ndarray` that matter here.
+pub struct RealArray {
+    data: *mut u8,
+    /// Native dtype and an address and strides that are aligned to it.
+    dtype: Option<DType>,
+    shape: Dims,
+    strides: Dims,
+    flags: c_int,
+    base: *mut ffi::PyObject,
+}
+
+impl RealArray {
+    /// Reads the structure of an object that is a `numpy.ndarray` (or a subclass).
+    pub fn of(obj: &Bound<'_, PyAny>) -> RealArray {
+        let array = obj.as_ptr().cast::<PyArrayObject>();
+        // SAFETY: the caller checked the type; the layout is part of NumPy's stable ABI, and dimensions and
+        // strides have `nd` entries.
+        unsafe {
+            let fields = &(*array).fields;
+            let nd = fields.nd as usize;
+            let dims = |p: *mut npy_intp| -> Dims {
+                if nd == 0 {
+                    Dims::new()
+                } else {
+                    std::slice::from_raw_parts(p, nd).iter().map(|&n| n as i64).collect()
+                }
+            };
+            let (shape, strides) = (dims(fields.dimensions), dims(fields.strides));
+            let aligned = fields.flags & NPY_ARRAY_ALIGNED != 0;
+            let dtype = if aligned { convert::from_descr(fields.descr) } else { None };
+            RealArray { data: fields.data.cast(), dtype, shape, strides, flags: fields.flags, base: fields.base }
+        }
+    }
+
+    fn nbytes(&self) -> i64 {
+        self.dtype.map_or(0, |d| shape::size(&self.shape) * d.size() as i64)
+    }
+
+    fn writeable(&self) -> bool {
+        self.flags & NPY_ARRAY_WRITEABLE != 0
+    }
+}
+
+/// A real NumPy array as ours. `fresh`: the caller knows that nobody else holds it. Objects that are
+/// no exact `numpy.ndarray` come back as they are.
+pub fn from_numpy<'py>(obj: &Bound<'py, PyAny>, fresh: bool) -> PyResult<Bound<'py, PyAny>> {
+    let py = obj.py();
+    if !obj.is_exact_instance(Numpy::get(py)?.ndarray.bind(py)) {
+        return Ok(obj.clone());
+    }
+    let real = RealArray::of(obj);
+    let Some(dtype) = real.dtype else {
+        return Ok(Bound::new(py, NdArray::foreign(obj.clone().unbind()))?.into_any());
+    };
+    if let Some(back) = back_to_ours(obj, &real, dtype)? {
+        return Ok(back);
+    }
+    let writeable = real.writeable();
+    let view = adopt(obj, &real, dtype, fresh && is_sole_owner(&real))?;
+    Ok(Bound::new(py, NdArray::new(view, None, writeable))?.into_any())
+}
+
+/// An operand that is only read, and only now: small ones are copied, so that the operation can wait.
+pub fn operand_from_numpy<'py>(obj: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    let py = obj.py();
+    if obj.is_exact_instance(Numpy::get(py)?.ndarray.bind(py)) {
+        let real = RealArray::of(obj);
+        if real.dtype.is_some() && real.nbytes() <= SNAPSHOT_BYTES {
+            // SAFETY: the object is an array; the result is a new reference or null with an exception set.
+            let copy = unsafe {
+                let made = PY_ARRAY_API.PyArray_NewCopy(py, obj.as_ptr().cast(), NPY_ORDER::NPY_KEEPORDER);
+                Bound::from_owned_ptr_or_err(py, made)?
+            };
+            return from_numpy(&copy, true);
+        }
+    }
+    from_numpy(obj, false)
+}
+
+/// A base for NumPy's memory, and the window of `obj` on it.
+fn adopt(obj: &Bound<'_, PyAny>, real: &RealArray, dtype: DType, fresh: bool) -> PyResult<ArrayView> {
+    let Some((low, high)) = shape::byte_range(&real.shape, &real.strides, dtype.size() as i64) else {
+        return Ok(shape::fresh(dtype, &real.shape, real.strides.clone()));
+    };
+    let start = real.data.wrapping_offset(low as isize);
+    let owner = Box::new(Owner(Some(obj.clone().unbind())));
+    // SAFETY: the owner keeps the array, which keeps `start..start + (high - low)` valid; nothing is recorded
+    // that writes to it unless the array is writeable.
+    let base = unsafe { Runtime::global().adopt(start, (high - low) as usize, owner, !fresh) };
+    Ok(ArrayView { base, dtype, offset: -low, shape: real.shape.clone(), strides: real.strides.clone() })
+}
+
+/// Number of references to an object.
+pub fn references(obj: &Bound<'_, PyAny>) -> isize {
+    // SAFETY: the object lives and the GIL is held.
+    unsafe { ffi::Py_REFCNT(obj.as_ptr()) }
+}
+
+/// Does every array down the `.base` chain belong to the one above it alone?
+fn is_sole_owner(real: &RealArray) -> bool {
+    let mut base = real.base;
+    let mut flags = real.flags;
+    while !base.is_null() {
+        // SAFETY: a base is a living object, kept by the array it belongs to.
+        let is_array = unsafe { ffi::Py_REFCNT(base) == 1 && is_numpy_array(base) };
+        if !is_array {
+            return false;
+        }
+        // SAFETY: just checked to be an array.
+        (base, flags) = unsafe {
+            let fields = &(*base.cast::<PyArrayObject>()).fields;
+            (fields.base, fields.flags)
+        };
+    }
+    flags & NPY_ARRAY_OWNDATA != 0
+}
+
+/// # Safety
+/// `obj` is a living Python object, with the GIL held.
+unsafe fn is_numpy_array(obj: *mut ffi::PyObject) -> bool {
+    // SAFETY: the GIL is held by contract.
+    let py = unsafe { Python::assume_attached() };
+    // SAFETY: type check on a living object.
+    Numpy::get(py).is_ok_and(|n| unsafe { ffi::PyObject_TypeCheck(obj, n.ndarray.as_ptr().cast()) != 0 })
+}
+
+/// A view of our own base, if the array looks into one.
+fn back_to_ours<'py>(obj: &Bound<'py, PyAny>, real: &RealArray, dtype: DType) -> PyResult<Option<Bound<'py, PyAny>>> {
+    if real.base.is_null() {
+        return Ok(None);
+    }
+    let py = obj.py();
+    let Some((base, start, parent)) = owner_of(py, real.base) else { return Ok(None) };
+    let offset = real.data as i64 - start as i64;
+    let range = shape::byte_range(&real.shape, &real.strides, dtype.size() as i64);
+    let inside = range.is_none_or(|(low, high)| offset + low >= 0 && offset + high <= base.nbytes() as i64);
+    if !inside {
+        return Ok(None);
+    }
+    let view = ArrayView { base, dtype, offset, shape: real.shape.clone(), strides: real.strides.clone() };
+    if let Some(parent) = &parent
+        && let Ok(array) = parent.bind(py).cast_exact::<NdArray>()
+        && let Some(whole) = array.get().view()
+        && shape::same_window(whole, &view)
+        && array.get().writeable() == real.writeable()
+    {
+        return Ok(Some(array.clone().into_any()));
+    }
+    let parent = parent.map(|p| root_of(py, p));
+    Ok(Some(Bound::new(py, NdArray::new(view, parent, real.writeable()))?.into_any()))
+}
+
+fn root_of(py: Python<'_>, array: Py<PyAny>) -> Py<PyAny> {
+    match array.bind(py).cast::<NdArray>() {
+        Ok(ours) => ours.get().parent().map_or_else(|| array.clone_ref(py), |p| p.clone_ref(py)),
+        Err(_) => array,
+    }
+}
+
+type OurMemory = (BaseRef, *mut u8, Option<Py<PyAny>>);
+
+/// Follows a `.base` chain to one of our bases.
+fn owner_of(py: Python<'_>, first: *mut ffi::PyObject) -> Option<OurMemory> {
+    // SAFETY: a base is a living object.
+    let mut base = unsafe { Bound::from_borrowed_ptr(py, first) };
+    loop {
+        if let Ok(exporter) = base.cast_exact::<Exporter>() {
+            let inner = exporter.get();
+            let array = inner.array.as_ref().map(|a| a.clone_ref(py));
+            return Some((inner.export.base().clone(), inner.export.ptr(), array));
+        }
+        if let Ok(array) = base.cast::<NdArray>() {
+            let view = array.get().view()?;
+            let start = view.base.address()?;
+            return Some((view.base.clone(), start, Some(array.clone().into_any().unbind())));
+        }
+        if let Ok(memory) = base.cast::<PyMemoryView>() {
+            base = memory.getattr("obj").ok()?;
+            continue;
+        }
+        // SAFETY: a living object; if it is an array its base field is a living object or null.
+        base = unsafe {
+            if !is_numpy_array(base.as_ptr()) {
+                return None;
+            }
+            let next = (*base.as_ptr().cast::<PyArrayObject>()).fields.base;
+            if next.is_null() {
+                return None;
+            }
+            Bound::from_borrowed_ptr(py, next)
+        };
+    }
+}
+
+/// Checks that an array may be written to by an assignment.
+pub fn check_assignable(array: &NdArray) -> PyResult<()> {
+    if array.writeable() { Ok(()) } else { Err(errors::read_only_assignment()) }
+}

@@ -1,0 +1,131 @@
+//! Calls out of the compiled module: what is not native goes to Python callables that the package
+//! sets, or, before it has, straight to NumPy.
+
+use crate::convert::Numpy;
+use crate::export;
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::{PyDict, PyList, PyTuple};
+use std::sync::Mutex;
+
+/// Python callables by name; see `set_hooks`.
+static HOOKS: PyOnceLock<Py<PyDict>> = PyOnceLock::new();
+static OPERATOR: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+/// Serializes nothing but the creation of the dictionary.
+static INIT: Mutex<()> = Mutex::new(());
+
+/// Names that `set_hooks` knows.
+pub const NAMES: [&str; 5] = ["fallback", "getitem", "setitem", "ufunc_call", "ufunc_method"];
+
+/// The dictionary of hooks.
+pub fn table(py: Python<'_>) -> &Bound<'_, PyDict> {
+    let _one = INIT.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    HOOKS.get_or_init(py, || PyDict::new(py).unbind()).bind(py)
+}
+
+/// The hook `name`, if the package has set it.
+pub fn hook<'py>(py: Python<'py>, name: &str) -> PyResult<Option<Bound<'py, PyAny>>> {
+    table(py).get_item(name)
+}
+
+/// A function of the module `operator`.
+pub fn operator<'py>(py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
+    OPERATOR.get_or_try_init(py, || py.import("operator").map(|m| m.into_any().unbind()))?.bind(py).getattr(name)
+}
+
+/// Runs a NumPy callable on behalf of the user's call `name`: counted by the package's hook.
+pub fn fallback<'py>(
+    name: &str,
+    callable: &Bound<'py, PyAny>,
+    args: &Bound<'py, PyTuple>,
+    kwargs: Option<&Bound<'py, PyDict>>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let py = callable.py();
+    match hook(py, "fallback")? {
+        Some(hook) => {
+            let kwargs = match kwargs {
+                Some(kwargs) => kwargs.clone(),
+                None => PyDict::new(py),
+            };
+            hook.call1((name, callable, args, kwargs))
+        }
+        None => call_numpy(callable, args, kwargs),
+    }
+}
+
+/// Runs a NumPy callable on zero-copy views of our arrays and wraps what it returns. Not counted: for
+/// calls that end in NumPy's own exception, and for the package's hook.
+pub fn call_numpy<'py>(
+    callable: &Bound<'py, PyAny>,
+    args: &Bound<'py, PyTuple>,
+    kwargs: Option<&Bound<'py, PyDict>>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let py = callable.py();
+    let plain = args.iter().map(|a| plain(&a)).collect::<PyResult<Vec<_>>>()?;
+    let plain_args = PyTuple::new(py, plain)?;
+    let result = match kwargs {
+        Some(kwargs) if !kwargs.is_empty() => {
+            let converted = PyDict::new(py);
+            for (key, value) in kwargs {
+                converted.set_item(key, self::plain(&value)?)?;
+            }
+            callable.call(&plain_args, Some(&converted))?
+        }
+        Some(_) | None => callable.call1(&plain_args)?,
+    };
+    wrap(&result, 1)
+}
+
+/// Our arrays and scalars as NumPy's, also inside lists, tuples and dicts.
+pub fn plain<'py>(obj: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    let py = obj.py();
+    if let Some(array) = export::as_numpy(obj)? {
+        return Ok(array);
+    }
+    if let Ok(list) = obj.cast_exact::<PyList>() {
+        let items = list.iter().map(|item| plain(&item)).collect::<PyResult<Vec<_>>>()?;
+        return Ok(PyList::new(py, items)?.into_any());
+    }
+    if let Ok(tuple) = obj.cast_exact::<PyTuple>() {
+        let items = tuple.iter().map(|item| plain(&item)).collect::<PyResult<Vec<_>>>()?;
+        return Ok(PyTuple::new(py, items)?.into_any());
+    }
+    if let Ok(dict) = obj.cast_exact::<PyDict>() {
+        let out = PyDict::new(py);
+        for (key, value) in dict {
+            out.set_item(key, plain(&value)?)?;
+        }
+        return Ok(out.into_any());
+    }
+    if let Some(function) = export::numpy_ufunc_of(obj) {
+        return Ok(function);
+    }
+    Ok(obj.clone())
+}
+
+/// NumPy's arrays as ours, also inside lists, tuples and named tuples; everything else as it is.
+/// `holders` is the number of references to `obj` that the caller knows of: an array with no more
+/// than these is nobody else's.
+pub fn wrap<'py>(obj: &Bound<'py, PyAny>, holders: isize) -> PyResult<Bound<'py, PyAny>> {
+    let py = obj.py();
+    if obj.is_exact_instance(Numpy::get(py)?.ndarray.bind(py)) {
+        return export::from_numpy(obj, export::references(obj) <= holders);
+    }
+    let each = |items: &mut dyn Iterator<Item = Bound<'py, PyAny>>| {
+        items.map(|item| wrap(&item, 2)).collect::<PyResult<Vec<_>>>()
+    };
+    if let Ok(tuple) = obj.cast::<PyTuple>() {
+        let items = each(&mut tuple.iter())?;
+        if tuple.is_exact_instance_of::<PyTuple>() {
+            return Ok(PyTuple::new(py, items)?.into_any());
+        }
+        if let Ok(make) = tuple.getattr("_make") {
+            return make.call1((items,));
+        }
+        return Ok(obj.clone());
+    }
+    if let Ok(list) = obj.cast_exact::<PyList>() {
+        return Ok(PyList::new(py, each(&mut list.iter())?)?.into_any());
+    }
+    Ok(obj.clone())
+}

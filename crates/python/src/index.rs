@@ -1,0 +1,205 @@
+//! Basic indexing: integers, slices, `None` and `...` give views; one integer per axis reads.
+//!
+//! Not here: masks and index arrays, which go to the package's hooks.
+
+use crate::convert;
+use crate::errors;
+use crate::hooks;
+use crate::ndarray::{NdArray, Payload, wrap_view};
+use crate::scalar::DeferredScalar;
+use crate::{assign, operand, run, shape};
+use numelt_ir::{DTypeKind, Dims};
+use numelt_runtime::ArrayView;
+use pyo3::exceptions::PyIndexError;
+use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyEllipsis, PyInt, PySlice, PyTuple};
+use pyo3::{PyTypeInfo, ffi};
+use smallvec::SmallVec;
+
+/// One part of an index.
+#[derive(Clone, Copy)]
+enum Part {
+    Int(i64),
+    Slice(ffi::Py_ssize_t, ffi::Py_ssize_t, ffi::Py_ssize_t),
+    NewAxis,
+    Ellipsis,
+}
+
+type Parts = SmallVec<[Part; 4]>;
+
+/// What a basic index selects.
+struct Selection {
+    view: ArrayView,
+    /// An integer for each axis and nothing else: a scalar, not a 0-d array.
+    scalar: bool,
+}
+
+/// The parts of a basic index, or `None` for any other.
+fn parse(key: &Bound<'_, PyAny>) -> PyResult<Option<Parts>> {
+    let mut parts = Parts::new();
+    if let Ok(tuple) = key.cast_exact::<PyTuple>() {
+        for item in tuple {
+            match part(&item)? {
+                Some(part) => parts.push(part),
+                None => return Ok(None),
+            }
+        }
+        return Ok(Some(parts));
+    }
+    Ok(part(key)?.map(|p| SmallVec::from_slice(&[p])))
+}
+
+#[inline]
+fn part(item: &Bound<'_, PyAny>) -> PyResult<Option<Part>> {
+    let py = item.py();
+    if item.is_exact_instance_of::<PyInt>() {
+        return operand::index(item).map(|i| Some(Part::Int(i)));
+    }
+    // A slice type has no subclasses.
+    if item.get_type_ptr() == PySlice::type_object_raw(py) {
+        let (mut start, mut stop, mut step) = (0, 0, 0);
+        // SAFETY: the object is a slice, the out-parameters are locals.
+        let failed = unsafe { ffi::PySlice_Unpack(item.as_ptr(), &mut start, &mut stop, &mut step) };
+        return if failed < 0 { Err(PyErr::fetch(py)) } else { Ok(Some(Part::Slice(start, stop, step))) };
+    }
+    if item.is_none() {
+        return Ok(Some(Part::NewAxis));
+    }
+    if item.is(PyEllipsis::get(py)) {
+        return Ok(Some(Part::Ellipsis));
+    }
+    if item.is_instance_of::<PyBool>() || item.is_instance_of::<NdArray>() {
+        return Ok(None);
+    }
+    let is_integer = match item.cast_exact::<DeferredScalar>() {
+        Ok(scalar) => matches!(scalar.get().view().dtype.kind(), DTypeKind::Signed | DTypeKind::Unsigned),
+        Err(_) => match convert::numpy_scalar_value(item) {
+            Some(value) => matches!(value.dtype().kind(), DTypeKind::Signed | DTypeKind::Unsigned),
+            None => item.is_instance_of::<PyInt>(),
+        },
+    };
+    if is_integer { operand::index(item).map(|i| Some(Part::Int(i))) } else { Ok(None) }
+}
+
+fn select(view: &ArrayView, parts: &[Part]) -> PyResult<Selection> {
+    let rank = view.shape.len();
+    let consumed = parts.iter().filter(|p| matches!(p, Part::Int(_) | Part::Slice(..))).count();
+    if parts.iter().filter(|p| matches!(p, Part::Ellipsis)).count() > 1 {
+        return Err(PyIndexError::new_err("an index can only have a single ellipsis ('...')"));
+    }
+    if consumed > rank {
+        return Err(errors::too_many_indices(rank, consumed));
+    }
+    let mut offset = view.offset;
+    let (mut dims, mut strides) = (Dims::new(), Dims::new());
+    let mut axis = 0;
+    let keep = |range: std::ops::Range<usize>, dims: &mut Dims, strides: &mut Dims| {
+        dims.extend_from_slice(&view.shape[range.clone()]);
+        strides.extend_from_slice(&view.strides[range]);
+    };
+    for part in parts {
+        match *part {
+            Part::Int(index) => {
+                let n = view.shape[axis];
+                let at = if index < 0 { index + n } else { index };
+                if !(0..n).contains(&at) {
+                    return Err(errors::index_out_of_bounds(index, axis, n));
+                }
+                offset += at * view.strides[axis];
+                axis += 1;
+            }
+            Part::Slice(mut start, mut stop, step) => {
+                // SAFETY: the pointers are to locals; the step is not zero (Unpack checked it).
+                let n = unsafe {
+                    ffi::PySlice_AdjustIndices(view.shape[axis] as ffi::Py_ssize_t, &mut start, &mut stop, step)
+                };
+                if n > 0 {
+                    offset += start as i64 * view.strides[axis];
+                }
+                dims.push(n as i64);
+                strides.push(view.strides[axis] * step as i64);
+                axis += 1;
+            }
+            Part::NewAxis => {
+                dims.push(1);
+                strides.push(0);
+            }
+            Part::Ellipsis => {
+                let skip = rank - consumed;
+                keep(axis..axis + skip, &mut dims, &mut strides);
+                axis += skip;
+            }
+        }
+    }
+    keep(axis..rank, &mut dims, &mut strides);
+    let scalar = consumed == rank && parts.iter().all(|p| matches!(p, Part::Int(_)));
+    Ok(Selection { view: shape::window(view, offset, dims, strides), scalar })
+}
+
+/// The element at one integer per axis, as a real NumPy scalar.
+fn read_element<'py>(py: Python<'py>, view: &ArrayView) -> PyResult<Bound<'py, PyAny>> {
+    let address = run::read(py, &view.base)?;
+    // SAFETY: the offset was checked against the shape; views lie inside their base.
+    unsafe { convert::numpy_scalar_at(py, view.dtype, address.offset(view.offset as isize)) }
+}
+
+/// `array[key]`
+pub fn get<'py>(array: &Bound<'py, NdArray>, key: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    let py = array.py();
+    let Payload::Native(view) = array.get().payload() else { return get_fallback(array, key) };
+    let Some(parts) = parse(key)? else { return get_fallback(array, key) };
+    let selection = select(view, &parts)?;
+    if selection.scalar {
+        return read_element(py, &selection.view);
+    }
+    wrap_view(array, selection.view)
+}
+
+fn get_fallback<'py>(array: &Bound<'py, NdArray>, key: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    let py = array.py();
+    match hooks::hook(py, "getitem")? {
+        Some(hook) => hook.call1((array, key)),
+        None => {
+            let args = PyTuple::new(py, [array.as_any(), key])?;
+            hooks::fallback("ndarray.__getitem__", &hooks::operator(py, "getitem")?, &args, None)
+        }
+    }
+}
+
+/// `array[key] = value`
+pub fn set<'py>(array: &Bound<'py, NdArray>, key: &Bound<'py, PyAny>, value: &Bound<'py, PyAny>) -> PyResult<()> {
+    if let Some(view) = array.get().view() {
+        if !array.get().writeable() {
+            return Err(errors::read_only_assignment());
+        }
+        if let Some(parts) = parse(key)? {
+            let target = select(view, &parts)?.view;
+            if assign::assign(array.py(), &target, value)? {
+                return Ok(());
+            }
+        } else if assign::masked(array.py(), view, key, value)? {
+            return Ok(());
+        }
+    }
+    set_fallback(array, key, value)
+}
+
+fn set_fallback<'py>(array: &Bound<'py, NdArray>, key: &Bound<'py, PyAny>, value: &Bound<'py, PyAny>) -> PyResult<()> {
+    let py = array.py();
+    match hooks::hook(py, "setitem")? {
+        Some(hook) => hook.call1((array, key, value)).map(|_| ()),
+        None => {
+            let args = PyTuple::new(py, [array.as_any(), key, value])?;
+            hooks::fallback("ndarray.__setitem__", &hooks::operator(py, "setitem")?, &args, None).map(|_| ())
+        }
+    }
+}
+
+/// The sub-array at one integer on the first axis, for iteration.
+pub fn item<'py>(array: &Bound<'py, NdArray>, view: &ArrayView, index: i64) -> PyResult<Bound<'py, PyAny>> {
+    let selection = select(view, &[Part::Int(index)])?;
+    if selection.scalar {
+        return read_element(array.py(), &selection.view);
+    }
+    wrap_view(array, selection.view)
+}

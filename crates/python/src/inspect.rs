@@ -1,0 +1,232 @@
+//! Looking inside from Python: flushes, statistics, reports, explanations, settings.
+
+use crate::{errors, export, run};
+use numelt_engine_cpu::{CpuEngine, Jit as EngineJit, Options};
+use numelt_ir::Op;
+use numelt_runtime::{Config, Engine, FlushReport, Jit, KEYS, NullEngine, Reason, Runtime};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+
+/// Instructions recorded, per operation.
+static RECORDED: [AtomicU64; Op::ALL.len()] = [const { AtomicU64::new(0) }; Op::ALL.len()];
+
+/// Counts one recorded instruction. Only called with the GIL held, so no read-modify-write is needed.
+#[inline]
+pub fn count(op: Op) {
+    let counter = &RECORDED[op as usize];
+    counter.store(counter.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+}
+
+/// Whether a callable wants to hear of each flush, and the callable.
+static WATCHED: AtomicBool = AtomicBool::new(false);
+static ON_FLUSH: Mutex<Option<Py<PyAny>>> = Mutex::new(None);
+/// Reports for an `inspect_stop` to come, while the callable takes them out of the runtime.
+static KEPT: Mutex<Option<Vec<FlushReport>>> = Mutex::new(None);
+
+fn locked<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+}
+
+/// Sets or removes the callable that hears of each flush.
+pub fn set_on_flush(py: Python<'_>, callable: &Bound<'_, PyAny>) -> PyResult<()> {
+    let on = !callable.is_none();
+    let old = std::mem::replace(&mut *locked(&ON_FLUSH), on.then(|| callable.clone().unbind()));
+    WATCHED.store(on, Ordering::Release);
+    if on {
+        Runtime::global().inspect_start();
+    } else if locked(&KEPT).is_none() {
+        Runtime::global().inspect_stop();
+    }
+    drop(old);
+    run::flush(py, Reason::Explicit)
+}
+
+/// Hands reports of finished flushes to the callable, if there is one.
+pub fn after_flush(py: Python<'_>) -> PyResult<()> {
+    if !WATCHED.load(Ordering::Acquire) {
+        return Ok(());
+    }
+    let reports = Runtime::global().inspect_stop();
+    Runtime::global().inspect_start();
+    let Some(callable) = locked(&ON_FLUSH).as_ref().map(|c| c.clone_ref(py)) else { return Ok(()) };
+    for report in &reports {
+        callable.call1(py, (report_dict(py, report)?,))?;
+    }
+    if let Some(kept) = &mut *locked(&KEPT) {
+        kept.extend(reports);
+    }
+    Ok(())
+}
+
+fn report_dict<'py>(py: Python<'py>, report: &FlushReport) -> PyResult<Bound<'py, PyDict>> {
+    let dict = PyDict::new(py);
+    dict.set_item("reason", report.reason.name())?;
+    dict.set_item("instructions", report.instructions)?;
+    dict.set_item("kernels", &report.kernels)?;
+    dict.set_item("kernel_count", report.kernels.len())?;
+    dict.set_item("tiers", &report.tiers)?;
+    dict.set_item("calls", &report.calls)?;
+    dict.set_item("allocated_buffers", &report.buffers)?;
+    dict.set_item("contracted", report.contracted)?;
+    dict.set_item("bytes_moved", report.bytes_moved)?;
+    dict.set_item("cache_hit", report.cache_hit)?;
+    dict.set_item("seconds", report.total_ns as f64 / 1e9)?;
+    Ok(dict)
+}
+
+#[pyfunction]
+fn flush(py: Python<'_>) -> PyResult<()> {
+    run::flush(py, Reason::Explicit)
+}
+
+/// At interpreter exit: nobody is left to read an error.
+#[pyfunction]
+fn _flush_at_exit(py: Python<'_>) {
+    WATCHED.store(false, Ordering::Release);
+    // A failure here has no reader: the values it concerns are going away.
+    let _ = run::flush(py, Reason::Exit);
+}
+
+/// Element-operations waiting.
+#[pyfunction]
+fn pending() -> u64 {
+    Runtime::global().pending_work()
+}
+
+#[pyfunction]
+#[pyo3(signature = (a = None, dot = false))]
+fn explain(a: Option<&Bound<'_, PyAny>>, dot: bool) -> PyResult<String> {
+    // What is pending is one batch; an array of it is explained by the whole.
+    let _ = a;
+    let explanation = Runtime::global().explain().map_err(errors::to_py)?;
+    Ok(if dot { explanation.to_dot() } else { explanation.to_string() })
+}
+
+#[pyfunction]
+fn stats(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
+    let stats = Runtime::global().stats();
+    let flushes = PyDict::new(py);
+    for (reason, count) in Reason::ALL.iter().zip(stats.flushes) {
+        flushes.set_item(reason.name(), count)?;
+    }
+    let native = PyDict::new(py);
+    for op in Op::ALL {
+        let count = RECORDED[*op as usize].load(Ordering::Relaxed);
+        if count > 0 {
+            native.set_item(op.name(), count)?;
+        }
+    }
+    let dict = PyDict::new(py);
+    dict.set_item("flushes", flushes)?;
+    dict.set_item("native", native)?;
+    for (name, value) in [
+        ("instructions", stats.instructions),
+        ("kernels", stats.kernels),
+        ("calls", stats.calls),
+        ("bytes_moved", stats.bytes_moved),
+        ("plan_hits", stats.plan_hits),
+        ("plan_misses", stats.plan_misses),
+        ("kernels_compiled", stats.kernels_compiled),
+        ("buffers", stats.buffers),
+        ("contracted", stats.contracted),
+        ("plan_ns", stats.plan_ns),
+        ("run_ns", stats.run_ns),
+    ] {
+        dict.set_item(name, value)?;
+    }
+    dict.set_item("pool", format!("{:?}", stats.pool))?;
+    Ok(dict)
+}
+
+#[pyfunction]
+fn reset_stats() {
+    RECORDED.iter().for_each(|c| c.store(0, Ordering::Relaxed));
+    Runtime::global().reset_stats();
+}
+
+#[pyfunction]
+fn inspect_start(py: Python<'_>) -> PyResult<()> {
+    run::flush(py, Reason::Explicit)?;
+    *locked(&KEPT) = Some(Vec::new());
+    Runtime::global().inspect_start();
+    Ok(())
+}
+
+#[pyfunction]
+fn inspect_stop(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
+    let mut reports = locked(&KEPT).take().unwrap_or_default();
+    reports.extend(Runtime::global().inspect_stop());
+    if WATCHED.load(Ordering::Acquire) {
+        Runtime::global().inspect_start();
+    }
+    let list = PyList::empty(py);
+    for report in &reports {
+        list.append(report_dict(py, report)?)?;
+    }
+    Ok(list)
+}
+
+#[pyfunction]
+fn config_get(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
+    let config = Runtime::global().config();
+    let dict = PyDict::new(py);
+    for key in KEYS {
+        dict.set_item(key, config.get(key))?;
+    }
+    Ok(dict)
+}
+
+#[pyfunction]
+fn config_set(py: Python<'_>, key: &str, value: &Bound<'_, PyAny>) -> PyResult<()> {
+    let text = value.str()?.to_string();
+    let mut config = Runtime::global().config();
+    let text = match text.as_str() {
+        "True" => "1",
+        "False" => "0",
+        other => other,
+    };
+    config.set(key, text).map_err(errors::to_py)?;
+    run::flush(py, Reason::Explicit)?;
+    let concerns_engine = matches!(key, "threads" | "engine" | "jit" | "block" | "cache_dir");
+    let engine = if concerns_engine { Some(engine_for(&config)?) } else { None };
+    Runtime::global().reconfigure(engine, config).map_err(errors::to_py)?;
+    export::drain(py);
+    Ok(())
+}
+
+/// The engine that the settings name.
+fn engine_for(config: &Config) -> PyResult<Arc<dyn Engine>> {
+    match config.engine.as_str() {
+        "cpu" => {
+            let jit = match config.jit {
+                Jit::Off => EngineJit::Off,
+                Jit::On => EngineJit::On,
+                Jit::Sync => EngineJit::Sync,
+            };
+            let options = Options { threads: config.threads, jit, block: config.block, ..Options::default() };
+            Ok(Arc::new(CpuEngine::new(options)))
+        }
+        "null" => Ok(Arc::new(NullEngine)),
+        other => Err(PyValueError::new_err(format!("there is no engine {other:?}: cpu, null"))),
+    }
+}
+
+/// Makes the process's runtime from the settings of environment and file.
+pub fn start_runtime() -> PyResult<()> {
+    let config = Config::load().map_err(errors::to_py)?;
+    let engine = engine_for(&config)?;
+    Runtime::init(engine, config);
+    Ok(())
+}
+
+/// Adds the functions to the module.
+pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    macro_rules! add {
+        ($($name:ident)*) => { $(module.add_function(wrap_pyfunction!($name, module)?)?;)* };
+    }
+    add!(flush _flush_at_exit pending explain stats reset_stats inspect_start inspect_stop config_get config_set);
+    Ok(())
+}

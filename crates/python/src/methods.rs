@@ -1,0 +1,515 @@
+//! Methods of arrays that are called often: shape changes, copies, casts, reductions.
+//!
+//! A call that is not native goes on to `numpy.ndarray`'s method of the same name. Methods that
+//! are called seldom are attached by the package.
+
+use crate::attributes::{kwarg, numpy_method, parse_shape, permuted};
+use crate::ndarray::{NdArray, Payload, wrap_new, wrap_view};
+use crate::operand::Operand;
+use crate::reduce::{self, Request, normalize_axis};
+use crate::{assign, convert, errors, export, hooks, operand, resolve, run, scalar, shape};
+use numelt_ir::{Axes, DType, Dims, Op};
+use numelt_runtime::{ArrayView, Input};
+use pyo3::PyTypeInfo;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyTuple, PyType};
+
+type Out<'py> = PyResult<Bound<'py, PyAny>>;
+type Kwargs<'a, 'py> = Option<&'a Bound<'py, PyDict>>;
+
+/// `numpy.ndarray.<name>(array, *args, **kwargs)`, counted.
+fn numpy_call<'py>(
+    slf: &Bound<'py, NdArray>,
+    name: &str,
+    args: &Bound<'py, PyTuple>,
+    kwargs: Kwargs<'_, 'py>,
+) -> Out<'py> {
+    let py = slf.py();
+    let mut all = vec![slf.clone().into_any()];
+    all.extend(args.iter());
+    hooks::fallback(&format!("ndarray.{name}"), &numpy_method(py, name)?, &PyTuple::new(py, all)?, kwargs)
+}
+
+/// `numpy.ndarray.<name>` for reading methods that only need the memory: not counted as a fallback.
+fn read_call<'py>(
+    slf: &Bound<'py, NdArray>,
+    name: &str,
+    args: &Bound<'py, PyTuple>,
+    kwargs: Kwargs<'_, 'py>,
+) -> Out<'py> {
+    export::to_numpy(slf)?.call_method(name, args, kwargs)
+}
+
+/// Memory orders of `order=`.
+#[derive(Clone, Copy, PartialEq)]
+pub enum Order {
+    /// Rows together.
+    C,
+    /// Columns together.
+    F,
+    /// Fortran order if the source has it, else C.
+    A,
+    /// As the source.
+    K,
+}
+
+/// The order that an argument names.
+pub fn parse_order(order: Option<&Bound<'_, PyAny>>, default: Order) -> PyResult<Order> {
+    let Some(order) = order.filter(|o| !o.is_none()) else { return Ok(default) };
+    let text: String = order.extract()?;
+    Ok(match text.to_ascii_uppercase().as_str() {
+        "C" => Order::C,
+        "F" => Order::F,
+        "A" => Order::A,
+        "K" => Order::K,
+        _ => return Err(PyValueError::new_err(format!("order must be one of 'C', 'F', 'A', or 'K' (got '{text}')"))),
+    })
+}
+
+fn is_f(view: &ArrayView) -> bool {
+    let itemsize = view.dtype.size() as i64;
+    shape::is_f_contiguous(&view.shape, &view.strides, itemsize)
+        && !shape::is_c_contiguous(&view.shape, &view.strides, itemsize)
+}
+
+/// A recorded copy of a view, converted to `dtype`.
+pub fn copied(py: Python<'_>, view: &ArrayView, dtype: DType, order: Order) -> PyResult<ArrayView> {
+    let fortran = match order {
+        Order::F => true,
+        Order::A => is_f(view),
+        Order::C | Order::K => false,
+    };
+    let out = if order == Order::K {
+        shape::like_inputs(dtype, &view.shape, &[view])
+    } else {
+        let itemsize = dtype.size() as i64;
+        let strides =
+            if fortran { shape::f_strides(&view.shape, itemsize) } else { numelt_ir::c_strides(&view.shape, itemsize) };
+        shape::fresh(dtype, &view.shape, strides)
+    };
+    if out.size() > 0 {
+        run::record(py, Op::Copy, dtype, &out, &[Input::Array(view)], Axes::default())?;
+    }
+    Ok(out)
+}
+
+/// `numpy.reshape` on a native array.
+pub fn reshape<'py>(slf: &Bound<'py, NdArray>, view: &ArrayView, dims: &[i64], order: Order) -> Out<'py> {
+    let fortran = order == Order::F || (order == Order::A && is_f(view));
+    if let Some(new) = shape::reshaped(view, dims, fortran) {
+        return wrap_view(slf, new);
+    }
+    let copy = copied(slf.py(), view, view.dtype, if fortran { Order::F } else { Order::C })?;
+    match shape::reshaped(&copy, dims, fortran) {
+        Some(new) => wrap_new(slf.py(), new),
+        None => Err(PyValueError::new_err("a dense copy has every shape of its size")),
+    }
+}
+
+/// An axis order from the arguments of `transpose`.
+fn parse_permutation(py: Python<'_>, args: &Bound<'_, PyTuple>, rank: usize) -> PyResult<Vec<usize>> {
+    let single = if args.len() == 1 { Some(args.get_item(0)?) } else { None };
+    if args.is_empty() || single.as_ref().is_some_and(|s| s.is_none()) {
+        return Ok((0..rank).rev().collect());
+    }
+    let given: Vec<i64> = match single.as_ref().and_then(|s| s.try_iter().ok()) {
+        Some(items) => items.map(|item| operand::index(&item?)).collect::<PyResult<_>>()?,
+        None => args.iter().map(|item| operand::index(&item)).collect::<PyResult<_>>()?,
+    };
+    if given.len() != rank {
+        return Err(PyValueError::new_err("axes don't match array"));
+    }
+    let mut order = Vec::with_capacity(rank);
+    for axis in given {
+        let axis = normalize_axis(axis, rank).ok_or_else(|| errors::axis(py, axis, rank))?;
+        if order.contains(&axis) {
+            return Err(PyValueError::new_err("repeated axis in transpose"));
+        }
+        order.push(axis);
+    }
+    Ok(order)
+}
+
+#[pymethods]
+impl NdArray {
+    #[pyo3(signature = (*args))]
+    fn item<'py>(slf: &Bound<'py, Self>, args: &Bound<'py, PyTuple>) -> Out<'py> {
+        let py = slf.py();
+        if args.is_empty()
+            && let Some(view) = slf.get().view()
+            && view.size() == 1
+        {
+            return scalar::python_number(py, run::read_scalar(py, &view.base, view.dtype, view.offset)?);
+        }
+        read_call(slf, "item", args, None)
+    }
+
+    fn tolist<'py>(slf: &Bound<'py, Self>) -> Out<'py> {
+        read_call(slf, "tolist", &PyTuple::empty(slf.py()), None)
+    }
+
+    #[pyo3(signature = (*args, **kwargs))]
+    fn tobytes<'py>(
+        slf: &Bound<'py, Self>,
+        args: &Bound<'py, PyTuple>,
+        kwargs: Option<&Bound<'py, PyDict>>,
+    ) -> Out<'py> {
+        read_call(slf, "tobytes", args, kwargs)
+    }
+
+    fn fill<'py>(slf: &Bound<'py, Self>, value: &Bound<'py, PyAny>) -> PyResult<()> {
+        export::check_assignable(slf.get())?;
+        if let Some(view) = slf.get().view()
+            && let Some(operand) = Operand::extract(value)?
+            && operand.shape().is_empty()
+            && assign::assign_operand(slf.py(), view, &operand)?
+        {
+            return Ok(());
+        }
+        export::to_numpy(slf)?.call_method1("fill", (hooks::plain(value)?,)).map(|_| ())
+    }
+
+    #[pyo3(signature = (order = None))]
+    fn copy<'py>(slf: &Bound<'py, Self>, order: Option<&Bound<'py, PyAny>>) -> Out<'py> {
+        let py = slf.py();
+        match slf.get().payload() {
+            Payload::Native(view) => wrap_new(py, copied(py, view, view.dtype, parse_order(order, Order::C)?)?),
+            Payload::Foreign(real) => {
+                let order = order.map_or_else(|| "C".into_pyobject(py).map(Bound::into_any), |o| Ok(o.clone()))?;
+                hooks::wrap(&real.bind(py).call_method1("copy", (order,))?, 1)
+            }
+        }
+    }
+
+    /// A view of the same memory, as another dtype or class.
+    #[pyo3(name = "view", signature = (*args, **kwargs))]
+    fn view_as<'py>(
+        slf: &Bound<'py, Self>,
+        args: &Bound<'py, PyTuple>,
+        kwargs: Option<&Bound<'py, PyDict>>,
+    ) -> Out<'py> {
+        if args.is_empty()
+            && kwargs.is_none_or(|k| k.is_empty())
+            && let Some(view) = slf.get().view()
+        {
+            return wrap_view(slf, view.clone());
+        }
+        if args.len() == 1 && kwargs.is_none_or(|k| k.is_empty()) {
+            let arg = args.get_item(0)?;
+            if let Ok(class) = arg.cast::<PyType>()
+                && class.is(NdArray::type_object(slf.py()))
+                && let Some(view) = slf.get().view()
+            {
+                return wrap_view(slf, view.clone());
+            }
+            if let (Some(view), Ok(Some(dtype))) = (slf.get().view(), convert::parse_dtype(&arg))
+                && dtype.size() == view.dtype.size()
+            {
+                let mut other = view.clone();
+                other.dtype = dtype;
+                return wrap_view(slf, other);
+            }
+        }
+        numpy_call(slf, "view", args, kwargs)
+    }
+
+    #[pyo3(signature = (*shape, order = None, copy = None))]
+    fn reshape<'py>(
+        slf: &Bound<'py, Self>,
+        shape: &Bound<'py, PyTuple>,
+        order: Option<&Bound<'py, PyAny>>,
+        copy: Option<bool>,
+    ) -> Out<'py> {
+        let py = slf.py();
+        let Some(view) = slf.get().view() else {
+            let kwargs = PyDict::new(py);
+            for (name, value) in [
+                ("order", order.cloned()),
+                ("copy", copy.map(|c| c.into_pyobject(py).map(|b| b.to_owned().into_any())).transpose()?),
+            ] {
+                if let Some(value) = value {
+                    kwargs.set_item(name, value)?;
+                }
+            }
+            return numpy_call(slf, "reshape", shape, Some(&kwargs));
+        };
+        let single = if shape.len() == 1 { shape.get_item(0)? } else { shape.clone().into_any() };
+        let dims = parse_shape(&single, view.size())?;
+        let order = parse_order(order, Order::C)?;
+        if copy == Some(true) {
+            let fresh = copied(py, view, view.dtype, if order == Order::F { Order::F } else { Order::C })?;
+            let fresh = Bound::new(py, NdArray::new(fresh, None, true))?;
+            return match fresh.get().view() {
+                Some(view) => reshape(&fresh, view, &dims, order),
+                None => Ok(fresh.clone().into_any()),
+            };
+        }
+        let fortran = order == Order::F || (order == Order::A && is_f(view));
+        if copy == Some(false) && shape::reshaped(view, &dims, fortran).is_none() {
+            return Err(PyValueError::new_err("Unable to avoid creating a copy while reshaping."));
+        }
+        reshape(slf, view, &dims, order)
+    }
+
+    #[pyo3(signature = (order = None))]
+    fn ravel<'py>(slf: &Bound<'py, Self>, order: Option<&Bound<'py, PyAny>>) -> Out<'py> {
+        let Some(view) = slf.get().view() else {
+            return numpy_call(slf, "ravel", &PyTuple::new(slf.py(), order)?, None);
+        };
+        let order = parse_order(order, Order::C)?;
+        if order == Order::K {
+            return numpy_call(slf, "ravel", &PyTuple::new(slf.py(), ["K"])?, None);
+        }
+        reshape(slf, view, &[view.size()], order)
+    }
+
+    #[pyo3(signature = (order = None))]
+    fn flatten<'py>(slf: &Bound<'py, Self>, order: Option<&Bound<'py, PyAny>>) -> Out<'py> {
+        let py = slf.py();
+        let parsed = parse_order(order, Order::C)?;
+        let Some(view) = slf.get().view().filter(|_| parsed != Order::K) else {
+            return numpy_call(slf, "flatten", &PyTuple::new(py, order)?, None);
+        };
+        let fortran = parsed == Order::F || (parsed == Order::A && is_f(view));
+        let copy = copied(py, view, view.dtype, if fortran { Order::F } else { Order::C })?;
+        wrap_new(py, shape::whole(copy.base, view.dtype, &[shape::size(&copy.shape)]))
+    }
+
+    #[pyo3(signature = (*axes))]
+    fn transpose<'py>(slf: &Bound<'py, Self>, axes: &Bound<'py, PyTuple>) -> Out<'py> {
+        match slf.get().payload() {
+            Payload::Native(view) => {
+                wrap_view(slf, permuted(view, &parse_permutation(slf.py(), axes, view.shape.len())?))
+            }
+            Payload::Foreign(_) => numpy_call(slf, "transpose", axes, None),
+        }
+    }
+
+    fn swapaxes<'py>(slf: &Bound<'py, Self>, axis1: i64, axis2: i64) -> Out<'py> {
+        let py = slf.py();
+        let Some(view) = slf.get().view() else {
+            return numpy_call(slf, "swapaxes", &PyTuple::new(py, [axis1, axis2])?, None);
+        };
+        let rank = view.shape.len();
+        let mut order: Vec<usize> = (0..rank).collect();
+        let find = |axis: i64| normalize_axis(axis, rank).ok_or_else(|| errors::axis(py, axis, rank));
+        order.swap(find(axis1)?, find(axis2)?);
+        wrap_view(slf, permuted(view, &order))
+    }
+
+    #[pyo3(signature = (axis = None))]
+    fn squeeze<'py>(slf: &Bound<'py, Self>, axis: Option<&Bound<'py, PyAny>>) -> Out<'py> {
+        let Some(view) = slf.get().view() else {
+            return numpy_call(slf, "squeeze", &PyTuple::new(slf.py(), axis)?, None);
+        };
+        let rank = view.shape.len();
+        let axes = match axis.filter(|a| !a.is_none()) {
+            Some(_) => reduce::parse_axes(axis, rank)?,
+            None => (0..rank).filter(|&a| view.shape[a] == 1).fold(Axes::default(), Axes::with),
+        };
+        if axes.iter().any(|a| view.shape[a] != 1) {
+            return Err(PyValueError::new_err("cannot select an axis to squeeze out which has size not equal to one"));
+        }
+        let keep = |d: &Dims| d.iter().enumerate().filter(|(a, _)| !axes.contains(*a)).map(|(_, &n)| n).collect();
+        wrap_view(slf, shape::window(view, view.offset, keep(&view.shape), keep(&view.strides)))
+    }
+
+    #[pyo3(signature = (dtype, order = None, casting = "unsafe", subok = true, copy = true))]
+    fn astype<'py>(
+        slf: &Bound<'py, Self>,
+        dtype: &Bound<'py, PyAny>,
+        order: Option<&Bound<'py, PyAny>>,
+        casting: &str,
+        subok: bool,
+        copy: bool,
+    ) -> Out<'py> {
+        let py = slf.py();
+        let to = convert::parse_dtype(dtype)?;
+        if let (Some(view), Some(to)) = (slf.get().view(), to) {
+            let allowed = match casting {
+                "unsafe" => true,
+                "same_kind" => resolve::same_kind(view.dtype, to),
+                "safe" => resolve::safe(view.dtype, to),
+                "no" | "equiv" => view.dtype == to,
+                _ => false,
+            };
+            if allowed && (!view.dtype.is_complex() || to.is_complex() || to == DType::Bool) {
+                let order = parse_order(order, Order::K)?;
+                if !copy && view.dtype == to && order == Order::K {
+                    return Ok(slf.clone().into_any());
+                }
+                return wrap_new(py, copied(py, view, to, order)?);
+            }
+        }
+        let kwargs = kwarg(py, "casting", casting)?;
+        kwargs.set_item("copy", copy)?;
+        kwargs.set_item("subok", subok)?;
+        if let Some(order) = order {
+            kwargs.set_item("order", order)?;
+        }
+        numpy_call(slf, "astype", &PyTuple::new(py, [dtype])?, Some(&kwargs))
+    }
+
+    fn conj<'py>(slf: &Bound<'py, Self>) -> Out<'py> {
+        conjugate(slf)
+    }
+
+    fn conjugate<'py>(slf: &Bound<'py, Self>) -> Out<'py> {
+        conjugate(slf)
+    }
+
+    #[pyo3(signature = (b, out = None))]
+    fn dot<'py>(slf: &Bound<'py, Self>, b: &Bound<'py, PyAny>, out: Option<&Bound<'py, PyAny>>) -> Out<'py> {
+        // Up to two axes, `dot` is `matmul`.
+        let low = |n: usize| (1..=2).contains(&n);
+        if out.is_none_or(|o| o.is_none())
+            && let Some(other) = Operand::extract(b)?
+            && low(other.shape().len())
+            && slf.get().view().is_some_and(|v| low(v.shape.len()))
+            && let Some(result) = reduce::matmul(slf.py(), slf.as_any(), b, None)?
+        {
+            return Ok(result);
+        }
+        let args: Vec<_> = std::iter::once(b).chain(out).collect();
+        numpy_call(slf, "dot", &PyTuple::new(slf.py(), args)?, None)
+    }
+}
+
+fn conjugate<'py>(slf: &Bound<'py, NdArray>) -> Out<'py> {
+    if slf.get().view().is_some_and(|v| !v.dtype.is_complex()) {
+        return Ok(slf.clone().into_any());
+    }
+    if let Some(operand) = Operand::extract_quick(slf.as_any())
+        && let Some(result) = crate::elementwise::apply(slf.py(), Op::Conjugate, &[operand], None, None)?
+    {
+        return Ok(result);
+    }
+    numpy_call(slf, "conjugate", &PyTuple::empty(slf.py()), None)
+}
+
+/// Arguments of a reduction method.
+struct Fold<'a, 'py> {
+    axis: Option<&'a Bound<'py, PyAny>>,
+    dtype: Option<&'a Bound<'py, PyAny>>,
+    out: Option<&'a Bound<'py, PyAny>>,
+    keepdims: Option<bool>,
+    rest: Kwargs<'a, 'py>,
+}
+
+fn fold<'py>(slf: &Bound<'py, NdArray>, op: Op, name: &str, fold: &Fold<'_, 'py>) -> Out<'py> {
+    let py = slf.py();
+    let simple = fold.rest.is_none_or(|r| r.is_empty());
+    let dtype = crate::attributes::native_dtype(fold.dtype)?;
+    let foreign_dtype = dtype.is_none() && fold.dtype.is_some_and(|d| !d.is_none());
+    let out = fold.out.filter(|o| !o.is_none());
+    let our_out = out.map(|o| o.cast_exact::<NdArray>().ok());
+    if simple
+        && !foreign_dtype
+        && our_out.is_none_or(|o| o.is_some())
+        && let Some(source) = Operand::extract_quick(slf.as_any())
+    {
+        let request =
+            Request { axis: fold.axis, keepdims: fold.keepdims.unwrap_or(false), dtype, out: our_out.flatten() };
+        if let Some(result) = reduce::reduce(py, op, &source, &request)? {
+            return Ok(result);
+        }
+    }
+    let kwargs = match fold.rest {
+        Some(rest) => rest.copy()?,
+        None => PyDict::new(py),
+    };
+    for (key, value) in [("axis", fold.axis), ("dtype", fold.dtype), ("out", out)] {
+        if let Some(value) = value.filter(|v| !v.is_none()) {
+            kwargs.set_item(key, value)?;
+        }
+    }
+    if let Some(keepdims) = fold.keepdims {
+        kwargs.set_item("keepdims", keepdims)?;
+    }
+    numpy_call(slf, name, &PyTuple::empty(py), Some(&kwargs))
+}
+
+macro_rules! reductions {
+    (with_dtype { $($name:ident $op:ident;)* } plain { $($pname:ident $pop:ident;)* } arg { $($aname:ident $aop:ident;)* } scan { $($sname:ident $sop:ident;)* }) => {
+        #[pymethods]
+        impl NdArray {
+            $(
+                #[pyo3(signature = (axis = None, dtype = None, out = None, keepdims = None, **rest))]
+                fn $name<'py>(
+                    slf: &Bound<'py, Self>,
+                    axis: Option<&Bound<'py, PyAny>>,
+                    dtype: Option<&Bound<'py, PyAny>>,
+                    out: Option<&Bound<'py, PyAny>>,
+                    keepdims: Option<bool>,
+                    rest: Option<&Bound<'py, PyDict>>,
+                ) -> Out<'py> {
+                    fold(slf, Op::$op, stringify!($name), &Fold { axis, dtype, out, keepdims, rest })
+                }
+            )*
+            $(
+                #[pyo3(signature = (axis = None, out = None, keepdims = None, **rest))]
+                fn $pname<'py>(
+                    slf: &Bound<'py, Self>,
+                    axis: Option<&Bound<'py, PyAny>>,
+                    out: Option<&Bound<'py, PyAny>>,
+                    keepdims: Option<bool>,
+                    rest: Option<&Bound<'py, PyDict>>,
+                ) -> Out<'py> {
+                    fold(slf, Op::$pop, stringify!($pname), &Fold { axis, dtype: None, out, keepdims, rest })
+                }
+            )*
+            $(
+                #[pyo3(signature = (axis = None, out = None, *, keepdims = None))]
+                fn $aname<'py>(
+                    slf: &Bound<'py, Self>,
+                    axis: Option<&Bound<'py, PyAny>>,
+                    out: Option<&Bound<'py, PyAny>>,
+                    keepdims: Option<bool>,
+                ) -> Out<'py> {
+                    fold(slf, Op::$aop, stringify!($aname), &Fold { axis, dtype: None, out, keepdims, rest: None })
+                }
+            )*
+            $(
+                #[pyo3(signature = (axis = None, dtype = None, out = None))]
+                fn $sname<'py>(
+                    slf: &Bound<'py, Self>,
+                    axis: Option<&Bound<'py, PyAny>>,
+                    dtype: Option<&Bound<'py, PyAny>>,
+                    out: Option<&Bound<'py, PyAny>>,
+                ) -> Out<'py> {
+                    running(slf, Op::$sop, stringify!($sname), &Fold { axis, dtype, out, keepdims: None, rest: None })
+                }
+            )*
+        }
+    };
+}
+
+reductions! {
+    with_dtype { sum Sum; prod Prod; }
+    plain { min Min; max Max; any Any; all All; }
+    arg { argmin Argmin; argmax Argmax; }
+    scan { cumsum Cumsum; cumprod Cumprod; }
+}
+
+fn running<'py>(slf: &Bound<'py, NdArray>, op: Op, name: &str, fold: &Fold<'_, 'py>) -> Out<'py> {
+    let py = slf.py();
+    let dtype = crate::attributes::native_dtype(fold.dtype)?;
+    let foreign_dtype = dtype.is_none() && fold.dtype.is_some_and(|d| !d.is_none());
+    let out = fold.out.filter(|o| !o.is_none());
+    let our_out = out.map(|o| o.cast_exact::<NdArray>().ok());
+    if !foreign_dtype
+        && our_out.is_none_or(|o| o.is_some())
+        && let Some(source) = Operand::extract_quick(slf.as_any())
+        && let Some(result) = reduce::scan(py, op, &source, fold.axis, dtype, our_out.flatten())?
+    {
+        return Ok(result);
+    }
+    let kwargs = PyDict::new(py);
+    for (key, value) in [("axis", fold.axis), ("dtype", fold.dtype), ("out", out)] {
+        if let Some(value) = value.filter(|v| !v.is_none()) {
+            kwargs.set_item(key, value)?;
+        }
+    }
+    numpy_call(slf, name, &PyTuple::empty(py), Some(&kwargs))
+}

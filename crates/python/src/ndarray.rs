@@ -1,0 +1,153 @@
+//! The array class: a view on a base, or a real `numpy.ndarray` of a dtype that is never native.
+//!
+//! Here: the payload and how arrays are made. Operators, indexing, attributes, methods and
+//! protocols are in files of their own.
+
+use crate::versioned::Versioned;
+use crate::{convert, export, hooks};
+use numelt_runtime::{ArrayView, Export};
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyTuple};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// What an array is.
+pub enum Payload {
+    /// Recorded and run by numelt.
+    Native(ArrayView),
+    /// A `numpy.ndarray`, for dtypes that numelt never records; everything falls back.
+    Foreign(Py<PyAny>),
+}
+
+/// An N-dimensional array whose operations are recorded, fused and compiled.
+#[pyclass(name = "ndarray", module = "numelt", subclass, frozen, weakref)]
+pub struct NdArray {
+    payload: Versioned<Payload>,
+    writeable: AtomicBool,
+    /// The array that this one is a view of.
+    parent: Option<Py<PyAny>>,
+    /// Keeps the base visible for consumers that hold this object instead of an export.
+    pinned: OnceLock<Export>,
+}
+
+impl NdArray {
+    /// A native array; `parent` is what `.base` shows.
+    pub fn new(view: ArrayView, parent: Option<Py<PyAny>>, writeable: bool) -> NdArray {
+        NdArray {
+            payload: Versioned::new(Payload::Native(view)),
+            writeable: AtomicBool::new(writeable),
+            parent,
+            pinned: OnceLock::new(),
+        }
+    }
+
+    /// An array of a dtype that is never native.
+    pub fn foreign(array: Py<PyAny>) -> NdArray {
+        NdArray {
+            payload: Versioned::new(Payload::Foreign(array)),
+            writeable: AtomicBool::new(true),
+            parent: None,
+            pinned: OnceLock::new(),
+        }
+    }
+
+    /// What it is now.
+    pub fn payload(&self) -> &Payload {
+        self.payload.get()
+    }
+
+    /// The view of a native array.
+    pub fn view(&self) -> Option<&ArrayView> {
+        match self.payload.get() {
+            Payload::Native(view) => Some(view),
+            Payload::Foreign(_) => None,
+        }
+    }
+
+    /// Replaces the window (`a.shape = …`).
+    pub fn set_view(&self, view: ArrayView) {
+        self.payload.set(Payload::Native(view));
+    }
+
+    /// Replaces the foreign array.
+    pub fn set_foreign(&self, array: Py<PyAny>) {
+        self.payload.set(Payload::Foreign(array));
+    }
+
+    /// May it be written to?
+    pub fn writeable(&self) -> bool {
+        self.writeable.load(Ordering::Relaxed)
+    }
+
+    /// Sets the flag that [`NdArray::writeable`] reads.
+    pub fn set_writeable(&self, writeable: bool) {
+        self.writeable.store(writeable, Ordering::Relaxed);
+    }
+
+    /// What `.base` shows.
+    pub fn parent(&self) -> Option<&Py<PyAny>> {
+        self.parent.as_ref()
+    }
+
+    /// Where a pinned export is kept; see the field.
+    pub fn pinned(&self) -> &OnceLock<Export> {
+        &self.pinned
+    }
+}
+
+impl Drop for NdArray {
+    fn drop(&mut self) {
+        export::drain_after_drop();
+    }
+}
+
+/// A Python object for a new array that owns its base.
+pub fn wrap_new(py: Python<'_>, view: ArrayView) -> PyResult<Bound<'_, PyAny>> {
+    Ok(Bound::new(py, NdArray::new(view, None, true))?.into_any())
+}
+
+/// A Python object for a view of `of`.
+pub fn wrap_view<'py>(of: &Bound<'py, NdArray>, view: ArrayView) -> PyResult<Bound<'py, PyAny>> {
+    let array = of.get();
+    let parent = match array.parent() {
+        Some(parent) => parent.clone_ref(of.py()),
+        None => of.clone().into_any().unbind(),
+    };
+    Ok(Bound::new(of.py(), NdArray::new(view, Some(parent), array.writeable()))?.into_any())
+}
+
+/// The array behind an object of exactly our class (no subclass) with a native payload.
+pub fn exact_native<'a>(obj: &'a Bound<'_, PyAny>) -> Option<&'a NdArray> {
+    let array = obj.cast_exact::<NdArray>().ok()?.get();
+    array.view().map(|_| array)
+}
+
+#[pymethods]
+impl NdArray {
+    /// `ndarray(shape, dtype=float, buffer=None, offset=0, strides=None, order=None)`
+    #[new]
+    #[pyo3(signature = (*args, **kwargs))]
+    fn py_new(args: &Bound<'_, PyTuple>, kwargs: Option<&Bound<'_, PyDict>>) -> PyResult<NdArray> {
+        let py = args.py();
+        let items = args.iter().map(|a| hooks::plain(&a)).collect::<PyResult<Vec<_>>>()?;
+        // NumPy reads the arguments, with its own errors; only the result's form matters here.
+        let made = convert::Numpy::get(py)?.ndarray.bind(py).call(PyTuple::new(py, items)?, kwargs)?;
+        let wrapped = export::from_numpy(&made, export::references(&made) <= 1)?;
+        let array = wrapped.cast::<NdArray>()?.get();
+        Ok(match array.payload() {
+            Payload::Native(view) => {
+                NdArray::new(view.clone(), array.parent().map(|p| p.clone_ref(py)), array.writeable())
+            }
+            Payload::Foreign(real) => NdArray::foreign(real.clone_ref(py)),
+        })
+    }
+}
+
+/// dtype object of any array of ours.
+pub fn dtype_object<'py>(array: &Bound<'py, NdArray>) -> PyResult<Bound<'py, PyAny>> {
+    let py = array.py();
+    match array.get().payload() {
+        Payload::Native(view) => Ok(convert::Numpy::get(py)?.descr(py, view.dtype).clone()),
+        Payload::Foreign(real) => real.bind(py).getattr("dtype"),
+    }
+}

@@ -1,0 +1,135 @@
+//! What takes part in an operation: arrays, deferred scalars, NumPy's scalars, Python's numbers.
+
+use crate::convert::{self, Numpy, Weak};
+use crate::export;
+use crate::ndarray::NdArray;
+use crate::scalar::DeferredScalar;
+use numelt_ir::{DType, Scalar};
+use numelt_runtime::ArrayView;
+use pyo3::intern;
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyList, PyString, PyTuple};
+
+/// One native operand.
+pub enum Operand<'py> {
+    /// A native array.
+    Array(Bound<'py, NdArray>),
+    /// A deferred scalar.
+    Deferred(Bound<'py, DeferredScalar>),
+    /// A NumPy scalar: its dtype counts.
+    Value(Scalar),
+    /// A Python number: its dtype adapts. The object is kept for error messages.
+    Weak(Weak, Bound<'py, PyAny>),
+}
+
+impl<'py> Operand<'py> {
+    /// A native operand, or `None` when the object needs the fallback. Sequences become arrays.
+    pub fn extract(obj: &Bound<'py, PyAny>) -> PyResult<Option<Operand<'py>>> {
+        if let Some(operand) = Operand::quick(obj) {
+            return Ok(operand);
+        }
+        let py = obj.py();
+        let numpy = Numpy::get(py)?;
+        if obj.is_exact_instance(numpy.ndarray.bind(py)) {
+            return Operand::array(&export::operand_from_numpy(obj)?);
+        }
+        if obj.is_exact_instance_of::<PyList>() || obj.is_exact_instance_of::<PyTuple>() {
+            return Operand::sequence(obj);
+        }
+        Ok(None)
+    }
+
+    /// An operand that needs no conversion.
+    #[inline]
+    pub fn extract_quick(obj: &Bound<'py, PyAny>) -> Option<Operand<'py>> {
+        Operand::quick(obj).flatten()
+    }
+
+    /// Operands that need no conversion; the outer `None` means: look closer.
+    #[inline]
+    fn quick(obj: &Bound<'py, PyAny>) -> Option<Option<Operand<'py>>> {
+        if let Ok(array) = obj.cast_exact::<NdArray>() {
+            return Some(array.get().view().map(|_| Operand::Array(array.clone())));
+        }
+        if let Some(weak) = Weak::extract(obj) {
+            return Some(Some(Operand::Weak(weak, obj.clone())));
+        }
+        if let Ok(scalar) = obj.cast_exact::<DeferredScalar>() {
+            return Some(Some(Operand::Deferred(scalar.clone())));
+        }
+        if let Some(value) = convert::numpy_scalar_value(obj) {
+            return Some(Some(Operand::Value(value)));
+        }
+        if obj.is_none() || obj.is_instance_of::<PyString>() || obj.is_instance_of::<PyBytes>() {
+            return Some(None);
+        }
+        None
+    }
+
+    fn array(obj: &Bound<'py, PyAny>) -> PyResult<Option<Operand<'py>>> {
+        Ok(match obj.cast_exact::<NdArray>() {
+            Ok(array) if array.get().view().is_some() => Some(Operand::Array(array.clone())),
+            Ok(_) | Err(_) => None,
+        })
+    }
+
+    /// A list or tuple: NumPy makes the array, with its own rules and errors.
+    fn sequence(obj: &Bound<'py, PyAny>) -> PyResult<Option<Operand<'py>>> {
+        let py = obj.py();
+        let plain = crate::hooks::plain(obj)?;
+        let Ok(made) = Numpy::get(py)?.attr(py, "asarray")?.call1((plain,)) else { return Ok(None) };
+        Operand::array(&export::from_numpy(&made, true)?)
+    }
+
+    /// The view of an operand that has one.
+    pub fn view(&self) -> Option<&ArrayView> {
+        match self {
+            Operand::Array(array) => array.get().view(),
+            Operand::Deferred(scalar) => Some(scalar.get().view()),
+            Operand::Value(_) | Operand::Weak(..) => None,
+        }
+    }
+
+    /// Extents; none for scalars.
+    pub fn shape(&self) -> &[i64] {
+        self.view().map_or(&[], |v| &v.shape)
+    }
+
+    /// The dtype that counts; `None` for Python numbers.
+    pub fn dtype(&self) -> Option<DType> {
+        match self {
+            Operand::Array(_) | Operand::Deferred(_) => self.view().map(|v| v.dtype),
+            Operand::Value(value) => Some(value.dtype()),
+            Operand::Weak(..) => None,
+        }
+    }
+}
+
+/// Should a binary operator of ours leave the operation to the other operand? NumPy's rule:
+/// `__array_ufunc__ = None`, or no `__array_ufunc__` and a higher `__array_priority__`.
+pub fn defers_to(other: &Bound<'_, PyAny>, in_place: bool) -> PyResult<bool> {
+    let py = other.py();
+    let class = other.get_type();
+    if let Some(attribute) = class.getattr_opt(intern!(py, "__array_ufunc__"))? {
+        return Ok(!in_place && attribute.is_none());
+    }
+    if in_place {
+        return Ok(false);
+    }
+    match class.getattr_opt(intern!(py, "__array_priority__"))? {
+        Some(priority) => Ok(priority.extract::<f64>().is_ok_and(|p| p > 0.0)),
+        None => Ok(false),
+    }
+}
+
+/// An object used as an integer (`__index__`).
+pub fn index(obj: &Bound<'_, PyAny>) -> PyResult<i64> {
+    // SAFETY: the object lives; -1 with an exception set is an error.
+    let value = unsafe { pyo3::ffi::PyNumber_AsSsize_t(obj.as_ptr(), pyo3::ffi::PyExc_IndexError) };
+    if value == -1
+        && let Some(error) = PyErr::take(obj.py())
+    {
+        return Err(error);
+    }
+    Ok(value as i64)
+}

@@ -1,0 +1,259 @@
+//! Operators of arrays and deferred scalars: NumPy's rules of who handles an operation, the quick
+//! path, and the way to the general path or the fallback.
+
+use crate::convert::Weak;
+use crate::elementwise;
+use crate::hooks;
+use crate::ndarray::{NdArray, exact_native};
+use crate::operand::{Operand, defers_to};
+use crate::reduce;
+use crate::scalar::DeferredScalar;
+use numelt_ir::{DType, Op};
+use pyo3::prelude::*;
+use pyo3::types::{PyFloat, PyInt, PyTuple};
+
+/// A binary operator.
+pub struct Binary {
+    /// The operation.
+    pub op: Op,
+    /// Name in the module `operator`.
+    pub name: &'static str,
+    /// Name of the in-place form.
+    pub in_place: &'static str,
+    /// Method name, for counting fallbacks.
+    pub method: &'static str,
+}
+
+macro_rules! binary_operators {
+    ($($constant:ident $op:ident $name:literal $in_place:literal $method:literal;)*) => {
+        $(
+            #[doc = concat!("`", $method, "`")]
+            pub const $constant: Binary =
+                Binary { op: Op::$op, name: $name, in_place: $in_place, method: concat!("ndarray.", $method) };
+        )*
+    };
+}
+
+binary_operators! {
+    ADD Add "add" "iadd" "__add__";
+    SUBTRACT Subtract "sub" "isub" "__sub__";
+    MULTIPLY Multiply "mul" "imul" "__mul__";
+    DIVIDE Divide "truediv" "itruediv" "__truediv__";
+    FLOOR_DIVIDE FloorDivide "floordiv" "ifloordiv" "__floordiv__";
+    REMAINDER Remainder "mod" "imod" "__mod__";
+    POWER Power "pow" "ipow" "__pow__";
+    AND BitwiseAnd "and_" "iand" "__and__";
+    OR BitwiseOr "or_" "ior" "__or__";
+    XOR BitwiseXor "xor" "ixor" "__xor__";
+    LEFT_SHIFT LeftShift "lshift" "ilshift" "__lshift__";
+    RIGHT_SHIFT RightShift "rshift" "irshift" "__rshift__";
+    EQUAL Equal "eq" "eq" "__eq__";
+    NOT_EQUAL NotEqual "ne" "ne" "__ne__";
+    LESS Less "lt" "lt" "__lt__";
+    LESS_EQUAL LessEqual "le" "le" "__le__";
+    GREATER Greater "gt" "gt" "__gt__";
+    GREATER_EQUAL GreaterEqual "ge" "ge" "__ge__";
+    MATMUL Matmul "matmul" "imatmul" "__matmul__";
+}
+
+/// `lhs (op) rhs`, one of which is ours.
+#[inline]
+pub fn binary<'py>(
+    lhs: &Bound<'py, PyAny>,
+    rhs: &Bound<'py, PyAny>,
+    operator: &'static Binary,
+    reflected: bool,
+) -> PyResult<Bound<'py, PyAny>> {
+    if let (Some(a), Some(b)) = (exact_native(lhs), exact_native(rhs))
+        && let (Some(a), Some(b)) = (a.view(), b.view())
+        && keeps_dtype(operator.op, a.dtype)
+        && let Some(result) = elementwise::same_layout(lhs.py(), operator.op, a, b)
+    {
+        return result;
+    }
+    general(lhs, rhs, operator, reflected)
+}
+
+/// Operations whose loop dtype is the operands' common dtype, for dtypes where nothing can go wrong.
+#[inline]
+fn keeps_dtype(op: Op, dtype: DType) -> bool {
+    match op {
+        Op::Add | Op::Multiply => true,
+        Op::Equal | Op::NotEqual | Op::Less | Op::LessEqual | Op::Greater | Op::GreaterEqual => true,
+        Op::Subtract | Op::FloorDivide | Op::Remainder | Op::BitwiseAnd | Op::BitwiseOr | Op::BitwiseXor => {
+            dtype != DType::Bool && op.info().dtypes.contains(dtype)
+        }
+        Op::Divide => dtype.is_float() || dtype.is_complex(),
+        _ => false,
+    }
+}
+
+fn general<'py>(
+    lhs: &Bound<'py, PyAny>,
+    rhs: &Bound<'py, PyAny>,
+    operator: &'static Binary,
+    reflected: bool,
+) -> PyResult<Bound<'py, PyAny>> {
+    let py = lhs.py();
+    if operator.op == Op::Power
+        && let Some(result) = fast_power(lhs, rhs)?
+    {
+        return Ok(result);
+    }
+    let (a, b) = (Operand::extract_quick(lhs), Operand::extract_quick(rhs));
+    if let (Some(a), Some(b)) = (a, b) {
+        let result = if operator.op == Op::Matmul {
+            reduce::matmul(py, lhs, rhs, None)?
+        } else {
+            elementwise::apply(py, operator.op, &[a, b], None, None)?
+        };
+        return match result {
+            Some(result) => Ok(result),
+            None => fall_back(operator, operator.name, lhs, rhs),
+        };
+    }
+    slow(lhs, rhs, operator, reflected)
+}
+
+/// One operand is neither ours nor a number: other classes first, then conversions.
+#[cold]
+fn slow<'py>(
+    lhs: &Bound<'py, PyAny>,
+    rhs: &Bound<'py, PyAny>,
+    operator: &'static Binary,
+    reflected: bool,
+) -> PyResult<Bound<'py, PyAny>> {
+    let py = lhs.py();
+    let other = if reflected { lhs } else { rhs };
+    if !is_ours(other) && defers_to(other, false)? {
+        return Ok(py.NotImplemented().into_bound(py));
+    }
+    if operator.op == Op::Matmul {
+        if let Some(result) = reduce::matmul(py, lhs, rhs, None)? {
+            return Ok(result);
+        }
+    } else if let (Some(a), Some(b)) = (Operand::extract(lhs)?, Operand::extract(rhs)?)
+        && let Some(result) = elementwise::apply(py, operator.op, &[a, b], None, None)?
+    {
+        return Ok(result);
+    }
+    fall_back(operator, operator.name, lhs, rhs)
+}
+
+fn is_ours(obj: &Bound<'_, PyAny>) -> bool {
+    obj.is_instance_of::<NdArray>() || obj.is_exact_instance_of::<DeferredScalar>()
+}
+
+fn fall_back<'py>(
+    operator: &'static Binary,
+    function: &str,
+    lhs: &Bound<'py, PyAny>,
+    rhs: &Bound<'py, PyAny>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let py = lhs.py();
+    let callable = hooks::operator(py, function)?;
+    let args = PyTuple::new(py, [lhs, rhs])?;
+    if !lhs.is_instance_of::<NdArray>() && !rhs.is_instance_of::<NdArray>() {
+        // Among scalars NumPy is the normal way, not a fallback.
+        return hooks::call_numpy(&callable, &args, None);
+    }
+    hooks::fallback(operator.method, &callable, &args, None)
+}
+
+/// NumPy's replacements of `a ** n` for single Python numbers, on arrays (not scalars).
+fn fast_power<'py>(lhs: &Bound<'py, PyAny>, rhs: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyAny>>> {
+    let py = lhs.py();
+    let Some(array) = exact_native(lhs) else { return Ok(None) };
+    let Some(dtype) = array.view().map(|v| v.dtype) else { return Ok(None) };
+    match power_op(dtype, rhs) {
+        Some(op) => match Operand::extract_quick(lhs) {
+            Some(a) => elementwise::apply(py, op, &[a], None, None),
+            None => Ok(None),
+        },
+        None => Ok(None),
+    }
+}
+
+fn power_op(dtype: DType, exponent: &Bound<'_, PyAny>) -> Option<Op> {
+    let inexact = dtype.is_float() || dtype.is_complex();
+    if exponent.is_exact_instance_of::<PyInt>() {
+        return match Weak::extract(exponent)? {
+            Weak::Int(2) => Some(Op::Square),
+            Weak::Int(-1) if inexact => Some(Op::Reciprocal),
+            Weak::Int(1) if inexact => Some(Op::Positive),
+            _ => None,
+        };
+    }
+    let value = exponent.cast_exact::<PyFloat>().ok()?.value();
+    if !inexact {
+        return None;
+    }
+    if value == 0.5 {
+        return Some(Op::Sqrt);
+    }
+    (value == 2.0 && dtype.is_complex()).then_some(Op::Square)
+}
+
+/// `lhs (op)= rhs` on an array.
+pub fn in_place<'py>(lhs: &Bound<'py, NdArray>, rhs: &Bound<'py, PyAny>, operator: &'static Binary) -> PyResult<()> {
+    let py = lhs.py();
+    let target = lhs.as_any();
+    if operator.op != Op::Matmul
+        && lhs.get().view().is_some()
+        && let Some(b) = Operand::extract(rhs)?
+    {
+        let a = Operand::Array(lhs.clone());
+        let short = if operator.op == Op::Power { power_op(a.dtype().unwrap_or(DType::F64), rhs) } else { None };
+        let done = match short {
+            Some(op) => elementwise::apply(py, op, &[a], Some(lhs), None)?,
+            None => elementwise::apply(py, operator.op, &[a, b], Some(lhs), None)?,
+        };
+        if done.is_some() {
+            return Ok(());
+        }
+    }
+    // NumPy writes into our memory through the zero-copy view, or into the foreign array.
+    fall_back(operator, operator.in_place, target, rhs).map(|_| ())
+}
+
+/// A unary operator or method with one operand.
+pub fn unary<'py>(operand: &Bound<'py, PyAny>, op: Op, name: &str) -> PyResult<Bound<'py, PyAny>> {
+    let py = operand.py();
+    if let Some(a) = Operand::extract_quick(operand)
+        && let Some(result) = elementwise::apply(py, op, &[a], None, None)?
+    {
+        return Ok(result);
+    }
+    let args = PyTuple::new(py, [operand])?;
+    let callable = hooks::operator(py, name)?;
+    if operand.is_instance_of::<NdArray>() {
+        hooks::fallback(&format!("ndarray.__{}__", name.trim_end_matches('_')), &callable, &args, None)
+    } else {
+        hooks::call_numpy(&callable, &args, None)
+    }
+}
+
+/// `divmod`.
+pub fn divmod<'py>(lhs: &Bound<'py, PyAny>, rhs: &Bound<'py, PyAny>, reflected: bool) -> PyResult<Bound<'py, PyAny>> {
+    let quotient = binary(lhs, rhs, &FLOOR_DIVIDE, reflected)?;
+    let py = lhs.py();
+    if quotient.is(py.NotImplemented()) {
+        return Ok(quotient);
+    }
+    let remainder = binary(lhs, rhs, &REMAINDER, reflected)?;
+    Ok(PyTuple::new(py, [quotient, remainder])?.into_any())
+}
+
+/// `__pow__` with a modulus is not defined for arrays.
+pub fn power<'py>(
+    lhs: &Bound<'py, PyAny>,
+    rhs: &Bound<'py, PyAny>,
+    modulo: &Bound<'py, PyAny>,
+    reflected: bool,
+) -> PyResult<Bound<'py, PyAny>> {
+    if modulo.is_none() {
+        binary(lhs, rhs, &POWER, reflected)
+    } else {
+        Ok(lhs.py().NotImplemented().into_bound(lhs.py()))
+    }
+}

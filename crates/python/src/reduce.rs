@@ -1,0 +1,399 @@
+//! Reductions, scans and matrix products: axes, result dtypes, shapes.
+
+use crate::elementwise::Native;
+use crate::ndarray::{NdArray, wrap_new, wrap_view};
+use crate::operand::Operand;
+use crate::scalar::DeferredScalar;
+use crate::{convert, errors, operand, resolve, run, shape};
+use numelt_ir::{Axes, DType, DTypeKind, Dims, Op, Scalar};
+use numelt_runtime::{ArrayView, Input};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::PyTuple;
+
+/// Which axes an `axis=` argument names: `None` is all.
+pub fn parse_axes(axis: Option<&Bound<'_, PyAny>>, rank: usize) -> PyResult<Axes> {
+    let Some(axis) = axis.filter(|a| !a.is_none()) else { return Ok(Axes::all(rank)) };
+    if let Ok(list) = axis.cast::<PyTuple>() {
+        let mut axes = Axes::default();
+        for item in list {
+            let one = parse_axis(&item, rank)?;
+            if axes.contains(one) {
+                return Err(PyValueError::new_err("duplicate value in 'axis'"));
+            }
+            axes = axes.with(one);
+        }
+        return Ok(axes);
+    }
+    parse_axis(axis, rank).map(|a| Axes::default().with(a))
+}
+
+/// One axis, counted from the end when negative.
+pub fn parse_axis(axis: &Bound<'_, PyAny>, rank: usize) -> PyResult<usize> {
+    let py = axis.py();
+    let given: i64 = operand::index(axis)?;
+    // NumPy lets 0-d arrays be reduced along axis 0 and -1.
+    normalize_axis(given, rank).ok_or_else(|| errors::axis(py, given, rank))
+}
+
+/// The axis from the front; `None` when there is no such axis.
+pub fn normalize_axis(axis: i64, rank: usize) -> Option<usize> {
+    let from_front = if axis < 0 { axis + rank as i64 } else { axis };
+    (0..rank as i64).contains(&from_front).then_some(from_front as usize)
+}
+
+/// How a reduction is asked for.
+pub struct Request<'a, 'py> {
+    /// `axis=`
+    pub axis: Option<&'a Bound<'py, PyAny>>,
+    /// `keepdims=`
+    pub keepdims: bool,
+    /// `dtype=`: the loop dtype.
+    pub dtype: Option<DType>,
+    /// `out=`
+    pub out: Option<&'a Bound<'py, NdArray>>,
+}
+
+/// Records a reduction; `None` when NumPy has to do it or to raise.
+pub fn reduce<'py>(py: Python<'py>, op: Op, source: &Operand<'py>, request: &Request<'_, 'py>) -> Native<'py> {
+    let Some(view) = source.view() else { return Ok(None) };
+    let rank = view.shape.len();
+    let positional = matches!(op, Op::Argmin | Op::Argmax);
+    if rank == 0 && request.axis.is_some_and(|a| !a.is_none()) {
+        return Ok(None);
+    }
+    let axes = parse_axes(request.axis, rank)?;
+    let Some(ty) = loop_dtype(op, view.dtype, request.dtype) else { return Ok(None) };
+    check_not_empty(op, view, axes)?;
+    if positional && rank > 1 && axes.len() == rank {
+        // The position counts the elements in C order, whatever their order in memory.
+        let flat = flatten(py, view)?;
+        let all = Axes::all(1);
+        return finish(py, op, ty, &flat, all, rank, request);
+    }
+    if positional && axes.len() > 1 {
+        return Ok(None);
+    }
+    finish(py, op, ty, view, axes, rank, request)
+}
+
+fn loop_dtype(op: Op, dtype: DType, asked: Option<DType>) -> Option<DType> {
+    match op {
+        Op::Sum | Op::Prod => {
+            let ty = asked.unwrap_or_else(|| resolve::accumulator(dtype));
+            resolve::same_kind(dtype, ty).then_some(ty)
+        }
+        Op::Min | Op::Max => asked.is_none_or(|t| t == dtype).then_some(dtype),
+        Op::Any | Op::All => asked.is_none_or(|t| t == DType::Bool).then_some(dtype),
+        Op::Argmin | Op::Argmax => asked.is_none().then_some(dtype),
+        _ => None,
+    }
+}
+
+fn check_not_empty(op: Op, view: &ArrayView, axes: Axes) -> PyResult<()> {
+    if axes.iter().all(|a| view.shape[a] != 0) || (view.shape.is_empty()) {
+        return Ok(());
+    }
+    let kept_empty = (0..view.shape.len()).any(|a| !axes.contains(a) && view.shape[a] == 0);
+    match op {
+        Op::Min | Op::Max if !kept_empty => {
+            let name = if op == Op::Min { "minimum" } else { "maximum" };
+            Err(PyValueError::new_err(format!("zero-size array to reduction operation {name} which has no identity")))
+        }
+        Op::Argmin | Op::Argmax if !kept_empty => {
+            Err(PyValueError::new_err(format!("attempt to get {} of an empty sequence", op.name())))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The elements in C order as one axis; a copy only where the memory order demands one.
+pub fn flatten(py: Python<'_>, view: &ArrayView) -> PyResult<ArrayView> {
+    let n = view.size();
+    if let Some(flat) = shape::reshaped(view, &[n], false) {
+        return Ok(flat);
+    }
+    let copy = shape::whole(
+        numelt_runtime::Runtime::global().new_base(n as usize * view.dtype.size()),
+        view.dtype,
+        &view.shape,
+    );
+    run::record(py, Op::Copy, view.dtype, &copy, &[Input::Array(view)], Axes::default())?;
+    Ok(shape::whole(copy.base, view.dtype, &[n]))
+}
+
+fn finish<'py>(
+    py: Python<'py>,
+    op: Op,
+    ty: DType,
+    view: &ArrayView,
+    axes: Axes,
+    rank: usize,
+    request: &Request<'_, 'py>,
+) -> Native<'py> {
+    let kept: Dims = view.shape.iter().enumerate().map(|(a, &n)| if axes.contains(a) { 1 } else { n }).collect();
+    let flattened = rank != view.shape.len();
+    let final_shape: Dims = if request.keepdims {
+        if flattened { Dims::from_elem(1, rank) } else { kept.clone() }
+    } else {
+        view.shape.iter().enumerate().filter(|(a, _)| !axes.contains(*a)).map(|(_, &n)| n).collect()
+    };
+    let out_dtype = op.output_dtype(ty);
+    if let Some(out) = request.out {
+        return into(py, op, ty, view, axes, &final_shape, out);
+    }
+    // Kept axes lie in the result as they lie in the source.
+    let mut target = shape::like_inputs(out_dtype, &kept, &[view]);
+    write(py, op, ty, &target, view, axes)?;
+    if final_shape.is_empty() {
+        return DeferredScalar::make(py, drop_axes(target, axes, &final_shape)).map(Some);
+    }
+    if flattened || !request.keepdims {
+        target = drop_axes(target, axes, &final_shape);
+    }
+    wrap_new(py, target).map(Some)
+}
+
+/// The result without its reduced axes (or, flattened, with the shape it must have).
+fn drop_axes(mut view: ArrayView, axes: Axes, shape: &Dims) -> ArrayView {
+    let strides: Dims = view.strides.iter().enumerate().filter(|(a, _)| !axes.contains(*a)).map(|(_, &s)| s).collect();
+    view.strides =
+        if strides.len() == shape.len() { strides } else { Dims::from_elem(view.dtype.size() as i64, shape.len()) };
+    view.shape = shape.clone();
+    view
+}
+
+fn into<'py>(
+    py: Python<'py>,
+    op: Op,
+    ty: DType,
+    view: &ArrayView,
+    axes: Axes,
+    shape: &Dims,
+    out: &Bound<'py, NdArray>,
+) -> Native<'py> {
+    let Some(target) = out.get().view() else { return Ok(None) };
+    let castable = match op {
+        Op::Argmin | Op::Argmax => target.dtype == DType::I64,
+        _ => resolve::same_kind(op.output_dtype(ty), target.dtype),
+    };
+    if target.shape != *shape || !castable {
+        return Ok(None);
+    }
+    if !out.get().writeable() {
+        return Err(errors::read_only_output());
+    }
+    // The runtime wants the reduced axes with extent one.
+    let mut expanded = target.clone();
+    expanded.shape = view.shape.iter().enumerate().map(|(a, &n)| if axes.contains(a) { 1 } else { n }).collect();
+    let mut own = target.strides.iter().copied();
+    let keeps = shape.len() == view.shape.len();
+    expanded.strides = (0..view.shape.len())
+        .map(|a| {
+            let itemsize = target.dtype.size() as i64;
+            if keeps || !axes.contains(a) { own.next().unwrap_or(itemsize) } else { itemsize }
+        })
+        .collect();
+    write(py, op, ty, &expanded, view, axes)?;
+    Ok(Some(out.clone().into_any()))
+}
+
+/// Records the fold itself; the cases without anything to fold are elementwise or constant.
+fn write(py: Python<'_>, op: Op, ty: DType, target: &ArrayView, view: &ArrayView, axes: Axes) -> PyResult<()> {
+    if target.size() == 0 {
+        return Ok(());
+    }
+    if view.size() == 0 {
+        let one = match op {
+            Op::Prod | Op::All => true,
+            _ => false,
+        };
+        let value = convert::cast(Scalar::Bool(one), target.dtype);
+        return run::record(py, Op::Copy, target.dtype, target, &[Input::Const(value)], Axes::default());
+    }
+    if axes.is_empty() {
+        return write_without_axes(py, op, ty, target, view);
+    }
+    run::record(py, op, ty, target, &[Input::Array(view)], axes)
+}
+
+fn write_without_axes(py: Python<'_>, op: Op, ty: DType, target: &ArrayView, view: &ArrayView) -> PyResult<()> {
+    let none = Axes::default();
+    match op {
+        Op::Any | Op::All => {
+            let zero = Input::Const(convert::cast(Scalar::Bool(false), ty));
+            run::record(py, Op::NotEqual, ty, target, &[Input::Array(view), zero], none)
+        }
+        Op::Argmin | Op::Argmax => run::record(py, Op::Copy, DType::I64, target, &[Input::Const(Scalar::I64(0))], none),
+        _ => run::record(py, Op::Copy, ty, target, &[Input::Array(view)], none),
+    }
+}
+
+/// Records a running fold along one axis (`None`: over the flattened elements).
+pub fn scan<'py>(
+    py: Python<'py>,
+    op: Op,
+    source: &Operand<'py>,
+    axis: Option<&Bound<'py, PyAny>>,
+    dtype: Option<DType>,
+    out: Option<&Bound<'py, NdArray>>,
+) -> Native<'py> {
+    let Some(view) = source.view() else { return Ok(None) };
+    let ty = dtype.unwrap_or_else(|| resolve::accumulator(view.dtype));
+    if !op.info().dtypes.contains(ty) || !resolve::same_kind(view.dtype, ty) {
+        return Ok(None);
+    }
+    let (flat, at) = match axis.filter(|a| !a.is_none()) {
+        Some(axis) => (view.clone(), parse_axis(axis, view.shape.len())?),
+        None => (flatten(py, view)?, 0),
+    };
+    let axes = Axes::default().with(at);
+    if let Some(out) = out {
+        let Some(target) = out.get().view() else { return Ok(None) };
+        if target.shape != flat.shape || !resolve::same_kind(ty, target.dtype) || !out.get().writeable() {
+            return Ok(None);
+        }
+        if target.size() > 0 {
+            run::record(py, op, ty, target, &[Input::Array(&flat)], axes)?;
+        }
+        return Ok(Some(out.clone().into_any()));
+    }
+    let target = shape::like_inputs(ty, &flat.shape, &[&flat]);
+    if target.size() > 0 {
+        run::record(py, op, ty, &target, &[Input::Array(&flat)], axes)?;
+    }
+    wrap_new(py, target).map(Some)
+}
+
+/// Records a matrix product by `numpy.matmul`'s rules; `None` when NumPy has to do it or to raise.
+pub fn matmul<'py>(
+    py: Python<'py>,
+    a: &Bound<'py, PyAny>,
+    b: &Bound<'py, PyAny>,
+    out: Option<&Bound<'py, NdArray>>,
+) -> Native<'py> {
+    let (Some(a), Some(b)) = (Operand::extract(a)?, Operand::extract(b)?) else { return Ok(None) };
+    let (Some(left), Some(right)) = (a.view(), b.view()) else { return Ok(None) };
+    let ty = left.dtype.promote(right.dtype);
+    let Some(product) = Product::of(left, right) else { return Ok(None) };
+    let target = match out {
+        Some(out) => {
+            let Some(view) = out.get().view() else { return Ok(None) };
+            if view.shape != product.result || !resolve::same_kind(ty, view.dtype) || !out.get().writeable() {
+                return Ok(None);
+            }
+            product.expand(view)
+        }
+        None => shape::whole(
+            numelt_runtime::Runtime::global().new_base(shape::size(&product.full) as usize * ty.size()),
+            ty,
+            &product.full,
+        ),
+    };
+    product.record(py, ty, &target)?;
+    if let Some(out) = out {
+        return Ok(Some(out.clone().into_any()));
+    }
+    let result = shape::whole(target.base, ty, &product.result);
+    if result.shape.is_empty() { DeferredScalar::make(py, result).map(Some) } else { wrap_new(py, result).map(Some) }
+}
+
+/// A matrix product with its operands as stacks of matrices.
+struct Product {
+    left: ArrayView,
+    right: ArrayView,
+    /// Shape with the rows and columns of vectors.
+    full: Dims,
+    /// Shape as NumPy returns it.
+    result: Dims,
+    /// Vectors on the left, on the right.
+    vectors: (bool, bool),
+}
+
+impl Product {
+    fn of(a: &ArrayView, b: &ArrayView) -> Option<Product> {
+        if a.shape.is_empty() || b.shape.is_empty() {
+            return None;
+        }
+        let vectors = (a.shape.len() == 1, b.shape.len() == 1);
+        let mut left = a.clone();
+        if vectors.0 {
+            left.shape.insert(0, 1);
+            left.strides.insert(0, 0);
+        }
+        let mut right = b.clone();
+        if vectors.1 {
+            right.shape.push(1);
+            right.strides.push(0);
+        }
+        let (m, k) = last_two(&left.shape);
+        let (k2, n) = last_two(&right.shape);
+        if k != k2 {
+            return None;
+        }
+        let batch = shape::broadcast(&[&left.shape[..left.shape.len() - 2], &right.shape[..right.shape.len() - 2]])?;
+        let stretch = |view: &ArrayView, rows: i64, cols: i64| {
+            let mut shape = batch.clone();
+            shape.extend([rows, cols]);
+            let mut strides = shape::stretched_strides(view, &shape);
+            let rank = strides.len();
+            strides[rank - 2..].copy_from_slice(&view.strides[view.strides.len() - 2..]);
+            shape::window(view, view.offset, shape, strides)
+        };
+        let (left, right) = (stretch(&left, m, k), stretch(&right, k, n));
+        let mut full = batch.clone();
+        full.extend([m, n]);
+        let mut result = batch;
+        if !vectors.0 {
+            result.push(m);
+        }
+        if !vectors.1 {
+            result.push(n);
+        }
+        Some(Product { left, right, full, result, vectors })
+    }
+
+    /// The output with the row and column axes that vectors lack.
+    fn expand(&self, out: &ArrayView) -> ArrayView {
+        let mut view = out.clone();
+        let itemsize = out.dtype.size() as i64;
+        if self.vectors.1 {
+            view.shape.push(1);
+            view.strides.push(itemsize);
+        }
+        if self.vectors.0 {
+            let at = view.shape.len() - 1;
+            view.shape.insert(at, 1);
+            view.strides.insert(at, itemsize);
+        }
+        view
+    }
+
+    fn record(&self, py: Python<'_>, ty: DType, out: &ArrayView) -> PyResult<()> {
+        if out.size() == 0 {
+            return Ok(());
+        }
+        if self.left.size() == 0 {
+            let zero = convert::cast(Scalar::Bool(false), out.dtype);
+            return run::record(py, Op::Copy, out.dtype, out, &[Input::Const(zero)], Axes::default());
+        }
+        let ins = [Input::Array(&self.left), Input::Array(&self.right)];
+        run::record(py, Op::Matmul, ty, out, &ins, Axes::default())
+    }
+}
+
+fn last_two(shape: &[i64]) -> (i64, i64) {
+    (shape[shape.len() - 2], shape[shape.len() - 1])
+}
+
+/// The real or imaginary part as a view (complex), or of a real array itself.
+pub fn complex_part<'py>(array: &Bound<'py, NdArray>, view: &ArrayView, imaginary: bool) -> Native<'py> {
+    if view.dtype.kind() != DTypeKind::Complex {
+        return Ok(None);
+    }
+    let real = view.dtype.real();
+    let offset = view.offset + if imaginary { real.size() as i64 } else { 0 };
+    let mut part = shape::window(view, offset, view.shape.clone(), view.strides.clone());
+    part.dtype = real;
+    wrap_view(array, part).map(Some)
+}

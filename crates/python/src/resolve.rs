@@ -1,0 +1,186 @@
+//! Result dtypes: NEP 50 promotion, and for each operation the loop dtype that NumPy would choose.
+//!
+//! Out: a [`Loop`], or "not native". Where NumPy raises, the answer is "not native" too: the
+//! fallback then runs NumPy, which raises with its own words.
+
+use crate::convert::Weak;
+use numelt_ir::{DType, DTypeKind, Op};
+
+/// What the resolution needs to know of an operand.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Kind {
+    /// An array or NumPy scalar.
+    Strong(DType),
+    /// A Python number.
+    Weak(Weak),
+}
+
+/// How an operation is recorded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Loop {
+    /// The operation; may differ from the one asked for (`floor` of integers is a copy).
+    pub op: Op,
+    /// Its loop dtype.
+    pub ty: DType,
+}
+
+impl Loop {
+    /// dtype of the result.
+    pub fn output(self) -> DType {
+        self.op.output_dtype(self.ty)
+    }
+}
+
+/// NEP 50 promotion of the operands; `None` when ints beyond 64 bits decide.
+pub fn promote(kinds: &[Kind]) -> Option<DType> {
+    let strong = kinds.iter().filter_map(|k| match k {
+        Kind::Strong(d) => Some(*d),
+        Kind::Weak(_) => None,
+    });
+    let weak = kinds.iter().filter_map(|k| match k {
+        Kind::Weak(w) => Some(*w),
+        Kind::Strong(_) => None,
+    });
+    match strong.reduce(DType::promote) {
+        Some(dtype) => Some(weak.fold(dtype, |d, w| with_weak(d, w.kind()))),
+        None => {
+            let mut common = None;
+            for w in weak {
+                let dtype = w.default_dtype()?;
+                common = Some(common.map_or(dtype, |c: DType| c.promote(dtype)));
+            }
+            common
+        }
+    }
+}
+
+/// A dtype that meets a Python number keeps its size unless the number is of a higher family.
+fn with_weak(dtype: DType, weak: DTypeKind) -> DType {
+    use DTypeKind::{Bool, Complex, Float, Signed, Unsigned};
+    match (dtype.kind(), weak) {
+        (_, Bool) => dtype,
+        (Bool, Signed | Unsigned) => DType::I64,
+        (_, Signed | Unsigned) => dtype,
+        (Bool | Signed | Unsigned, Float) => DType::F64,
+        (_, Float) => dtype,
+        (Complex, Complex) => dtype,
+        (Float, Complex) if dtype == DType::F32 => DType::C64,
+        (_, Complex) => DType::C128,
+    }
+}
+
+/// How NumPy's operation `op` runs on these operands.
+pub fn resolve(op: Op, kinds: &[Kind]) -> Option<Loop> {
+    let common = promote(kinds)?;
+    let same = |ty: DType| op.info().dtypes.contains(ty).then_some(Loop { op, ty });
+    match op {
+        Op::Add | Op::Multiply | Op::Subtract | Op::Negative | Op::Positive | Op::Sign => same(common),
+        Op::Absolute | Op::Maximum | Op::Minimum | Op::Fmax | Op::Fmin | Op::Copy => same(common),
+        Op::Divide => same(if common.is_float() || common.is_complex() { common } else { DType::F64 }),
+        Op::FloorDivide | Op::Remainder | Op::Fmod | Op::Power | Op::Square | Op::Reciprocal | Op::Conjugate => {
+            same(bool_as_int(common))
+        }
+        Op::LeftShift | Op::RightShift => same(bool_as_int(common)),
+        Op::BitwiseAnd | Op::BitwiseOr | Op::BitwiseXor | Op::Invert => same(common),
+        Op::Equal | Op::NotEqual | Op::Less | Op::LessEqual | Op::Greater | Op::GreaterEqual => {
+            if mixes_u64_with_signed(kinds) { None } else { same(common) }
+        }
+        Op::LogicalAnd | Op::LogicalOr | Op::LogicalXor | Op::LogicalNot => same(common),
+        Op::Isnan | Op::Isinf | Op::Isfinite => same(common),
+        Op::Floor | Op::Ceil | Op::Trunc => {
+            if common.is_integer() || common == DType::Bool {
+                Some(Loop { op: Op::Copy, ty: common })
+            } else {
+                same(common)
+            }
+        }
+        Op::Copysign | Op::Arctan2 | Op::Hypot | Op::Signbit => same(float_loop(kinds)?),
+        Op::Sqrt | Op::Cbrt | Op::Exp | Op::Exp2 | Op::Expm1 | Op::Log | Op::Log2 | Op::Log10 | Op::Log1p => {
+            same(float_loop(kinds)?)
+        }
+        Op::Sin | Op::Cos | Op::Tan | Op::Arcsin | Op::Arccos | Op::Arctan | Op::Sinh | Op::Cosh | Op::Tanh => {
+            same(float_loop(kinds)?)
+        }
+        Op::Arcsinh | Op::Arccosh | Op::Arctanh | Op::Erf | Op::Rint => same(float_loop(kinds)?),
+        Op::Where => same(promote(kinds.get(1..)?)?),
+        Op::RealPart | Op::ImagPart => same(common),
+        Op::Range
+        | Op::Sum
+        | Op::Prod
+        | Op::Min
+        | Op::Max
+        | Op::Any
+        | Op::All
+        | Op::Argmin
+        | Op::Argmax
+        | Op::Cumsum
+        | Op::Cumprod
+        | Op::Matmul => None,
+    }
+}
+
+/// Loops that have no bool form start at int8.
+fn bool_as_int(dtype: DType) -> DType {
+    if dtype == DType::Bool { DType::I8 } else { dtype }
+}
+
+/// NumPy compares u64 with signed integers exactly, not in their common dtype f64.
+fn mixes_u64_with_signed(kinds: &[Kind]) -> bool {
+    let has = |test: fn(DType) -> bool| kinds.iter().any(|k| matches!(k, Kind::Strong(d) if test(*d)));
+    has(|d| d == DType::U64) && has(|d| d.kind() == DTypeKind::Signed)
+}
+
+/// Loops that exist for floats only take the first one that each operand converts to safely; `None`
+/// for float16, which is never native.
+fn float_loop(kinds: &[Kind]) -> Option<DType> {
+    let mut ty: Option<DType> = None;
+    let mut half = false;
+    for kind in kinds {
+        let Kind::Strong(dtype) = kind else { continue };
+        let float = match dtype {
+            DType::Bool | DType::I8 | DType::U8 => {
+                half = true;
+                continue;
+            }
+            DType::I16 | DType::U16 => DType::F32,
+            DType::I32 | DType::U32 | DType::I64 | DType::U64 => DType::F64,
+            DType::F32 | DType::F64 | DType::C64 | DType::C128 => *dtype,
+        };
+        ty = Some(ty.map_or(float, |t| t.promote(float)));
+    }
+    let inexact = |d: DType| d.is_float() || d.is_complex();
+    // With a Python float or complex the promoted dtype is a float already, unless it is exact.
+    let weak = kinds.iter().filter_map(|k| match k {
+        Kind::Weak(w) => Some(w.kind()),
+        Kind::Strong(_) => None,
+    });
+    for kind in weak {
+        if matches!(kind, DTypeKind::Float | DTypeKind::Complex) {
+            let common = promote(kinds)?;
+            ty = Some(ty.map_or(common, |t| if inexact(common) { t.promote(common) } else { t }));
+        }
+    }
+    if ty.is_none() && !half {
+        return Some(DType::F64);
+    }
+    ty
+}
+
+/// `numpy.can_cast(from, to, 'same_kind')` for native dtypes.
+pub fn same_kind(from: DType, to: DType) -> bool {
+    from.kind() <= to.kind() || from.promote(to) == to
+}
+
+/// `numpy.can_cast(from, to, 'safe')` for native dtypes.
+pub fn safe(from: DType, to: DType) -> bool {
+    from.promote(to) == to
+}
+
+/// dtype in which NumPy sums and multiplies: small integers widen to 64 bits.
+pub fn accumulator(dtype: DType) -> DType {
+    match dtype {
+        DType::Bool | DType::I8 | DType::I16 | DType::I32 | DType::I64 => DType::I64,
+        DType::U8 | DType::U16 | DType::U32 | DType::U64 => DType::U64,
+        DType::F32 | DType::F64 | DType::C64 | DType::C128 => dtype,
+    }
+}

@@ -1,0 +1,54 @@
+//! The way to the runtime: recording, flushing with the GIL released, reading.
+
+use crate::{errors, export, inspect};
+use numelt_ir::{Axes, DType, Op, Scalar};
+use numelt_runtime::{ArrayView, BaseRef, Export, Input, Reason, Runtime};
+use pyo3::prelude::*;
+
+/// Pending element-operations above which a flush lets other Python threads run.
+const DETACH_WORK: u64 = 100_000;
+
+/// Appends an instruction, and runs the queue if the runtime asks for it.
+#[inline]
+pub fn record(py: Python<'_>, op: Op, ty: DType, out: &ArrayView, ins: &[Input<'_>], axes: Axes) -> PyResult<()> {
+    inspect::count(op);
+    match Runtime::global().record(op, ty, out, ins, axes) {
+        Ok(None) => Ok(()),
+        Ok(Some(reason)) => flush(py, reason),
+        Err(error) => Err(errors::to_py(error)),
+    }
+}
+
+/// Runs everything pending.
+pub fn flush(py: Python<'_>, reason: Reason) -> PyResult<()> {
+    let runtime = Runtime::global();
+    let result =
+        if runtime.pending_work() > DETACH_WORK { py.detach(|| runtime.flush(reason)) } else { runtime.flush(reason) };
+    export::drain(py);
+    result.map_err(errors::to_py)?;
+    inspect::after_flush(py)
+}
+
+/// Address of a base's memory, with everything pending on it done.
+pub fn read(py: Python<'_>, base: &BaseRef) -> PyResult<*mut u8> {
+    if base.is_pending() {
+        flush(py, Reason::Read)?;
+    }
+    Runtime::global().read(base).map_err(errors::to_py)
+}
+
+/// Makes a base visible outside until the export is dropped.
+pub fn export(py: Python<'_>, base: &BaseRef) -> PyResult<Export> {
+    if base.is_pending() {
+        flush(py, Reason::Read)?;
+    }
+    Runtime::global().export(base).map_err(errors::to_py)
+}
+
+/// Value of the element at a byte offset of a base.
+pub fn read_scalar(py: Python<'_>, base: &BaseRef, dtype: DType, offset: i64) -> PyResult<Scalar> {
+    let address = read(py, base)?;
+    // SAFETY: the offset is that of an element of a view of this base, and views lie inside their base.
+    let bytes = unsafe { std::slice::from_raw_parts(address.offset(offset as isize), dtype.size()) };
+    Ok(Scalar::from_bytes(dtype, bytes))
+}

@@ -1,0 +1,231 @@
+//! Deferred scalars: results of full reductions and of operations among them.
+//!
+//! One acts as the NumPy scalar it will be, and is computed when somebody looks at its value.
+
+use crate::convert::{self, Numpy};
+use crate::run;
+use numelt_ir::{DType, DTypeKind, Scalar};
+use numelt_runtime::ArrayView;
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::{PyBool, PyComplex, PyDict, PyFloat, PyString, PyTuple};
+
+/// A 0-d result that is computed on first use.
+#[pyclass(name = "scalar", module = "numelt._core", frozen, weakref)]
+pub struct DeferredScalar {
+    view: ArrayView,
+    realized: PyOnceLock<Py<PyAny>>,
+}
+
+impl DeferredScalar {
+    /// A scalar for the single element of `view`.
+    pub fn make(py: Python<'_>, view: ArrayView) -> PyResult<Bound<'_, PyAny>> {
+        debug_assert!(view.shape.is_empty());
+        Ok(Bound::new(py, DeferredScalar { view, realized: PyOnceLock::new() })?.into_any())
+    }
+
+    /// Where the value is or will be.
+    pub fn view(&self) -> &ArrayView {
+        &self.view
+    }
+
+    /// The value; runs pending work that it depends on.
+    pub fn value(&self, py: Python<'_>) -> PyResult<Scalar> {
+        run::read_scalar(py, &self.view.base, self.view.dtype, self.view.offset)
+    }
+
+    /// The real NumPy scalar, made once.
+    pub fn realize<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        let py = slf.py();
+        let this = slf.get();
+        let made =
+            this.realized.get_or_try_init(py, || convert::to_numpy_scalar(py, this.value(py)?).map(Bound::unbind))?;
+        Ok(made.bind(py).clone())
+    }
+
+    fn numpy_type<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        Ok(Numpy::get(py)?.scalar_type(py, self.view.dtype).clone().into_any())
+    }
+
+    fn call<'py>(
+        slf: &Bound<'py, Self>,
+        method: &str,
+        args: impl pyo3::call::PyCallArgs<'py>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        DeferredScalar::realize(slf)?.call_method1(method, args)
+    }
+}
+
+/// A Python number with this value, as `item()` gives it.
+pub fn python_number<'py>(py: Python<'py>, value: Scalar) -> PyResult<Bound<'py, PyAny>> {
+    Ok(match value {
+        Scalar::Bool(v) => PyBool::new(py, v).to_owned().into_any(),
+        Scalar::I8(v) => v.into_pyobject(py)?.into_any(),
+        Scalar::U8(v) => v.into_pyobject(py)?.into_any(),
+        Scalar::I16(v) => v.into_pyobject(py)?.into_any(),
+        Scalar::U16(v) => v.into_pyobject(py)?.into_any(),
+        Scalar::I32(v) => v.into_pyobject(py)?.into_any(),
+        Scalar::U32(v) => v.into_pyobject(py)?.into_any(),
+        Scalar::I64(v) => v.into_pyobject(py)?.into_any(),
+        Scalar::U64(v) => v.into_pyobject(py)?.into_any(),
+        Scalar::F32(v) => PyFloat::new(py, f64::from(v)).into_any(),
+        Scalar::F64(v) => PyFloat::new(py, v).into_any(),
+        Scalar::C64(v) => PyComplex::from_doubles(py, f64::from(v.re), f64::from(v.im)).into_any(),
+        Scalar::C128(v) => PyComplex::from_doubles(py, v.re, v.im).into_any(),
+    })
+}
+
+/// Truth of a value.
+pub fn truth(value: Scalar) -> bool {
+    convert::cast(value, DType::Bool) == Scalar::Bool(true)
+}
+
+#[pymethods]
+impl DeferredScalar {
+    #[getter(__class__)]
+    fn class<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        self.numpy_type(py)
+    }
+
+    #[getter]
+    fn dtype<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        Ok(Numpy::get(py)?.descr(py, self.view.dtype).clone())
+    }
+
+    #[getter]
+    fn shape<'py>(&self, py: Python<'py>) -> Bound<'py, PyTuple> {
+        PyTuple::empty(py)
+    }
+
+    #[getter]
+    fn ndim(&self) -> usize {
+        0
+    }
+
+    #[getter]
+    fn size(&self) -> usize {
+        1
+    }
+
+    #[pyo3(signature = (*args))]
+    fn item<'py>(slf: &Bound<'py, Self>, args: &Bound<'py, PyTuple>) -> PyResult<Bound<'py, PyAny>> {
+        if args.is_empty() {
+            return python_number(slf.py(), slf.get().value(slf.py())?);
+        }
+        DeferredScalar::call(slf, "item", args)
+    }
+
+    fn __bool__(&self, py: Python<'_>) -> PyResult<bool> {
+        Ok(truth(self.value(py)?))
+    }
+
+    fn __float__(slf: &Bound<'_, Self>) -> PyResult<f64> {
+        let py = slf.py();
+        match slf.get().view.dtype {
+            DType::F64 => match slf.get().value(py)? {
+                Scalar::F64(v) => Ok(v),
+                other => unreachable!("a base of f64 holds {other:?}"),
+            },
+            _ => DeferredScalar::call(slf, "__float__", ())?.extract(),
+        }
+    }
+
+    fn __int__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        DeferredScalar::call(slf, "__int__", ())
+    }
+
+    fn __complex__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        DeferredScalar::call(slf, "__complex__", ())
+    }
+
+    fn __index__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        let py = slf.py();
+        let dtype = slf.get().view.dtype;
+        match dtype.kind() {
+            DTypeKind::Signed | DTypeKind::Unsigned => python_number(py, slf.get().value(py)?),
+            DTypeKind::Bool | DTypeKind::Float | DTypeKind::Complex => {
+                let class = Numpy::get(py)?.scalar_type(py, dtype).fully_qualified_name()?;
+                Err(PyTypeError::new_err(format!("'{class}' object cannot be interpreted as an integer")))
+            }
+        }
+    }
+
+    fn __hash__(slf: &Bound<'_, Self>) -> PyResult<isize> {
+        DeferredScalar::realize(slf)?.hash()
+    }
+
+    fn __repr__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyString>> {
+        DeferredScalar::realize(slf)?.repr()
+    }
+
+    fn __str__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyString>> {
+        DeferredScalar::realize(slf)?.str()
+    }
+
+    fn __format__<'py>(slf: &Bound<'py, Self>, spec: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        DeferredScalar::call(slf, "__format__", (spec,))
+    }
+
+    #[pyo3(signature = (ndigits = None))]
+    fn __round__<'py>(slf: &Bound<'py, Self>, ndigits: Option<Bound<'py, PyAny>>) -> PyResult<Bound<'py, PyAny>> {
+        DeferredScalar::call(slf, "__round__", (ndigits,))
+    }
+
+    fn __trunc__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        slf.py().import("math")?.call_method1("trunc", (DeferredScalar::realize(slf)?,))
+    }
+
+    fn __floor__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        slf.py().import("math")?.call_method1("floor", (DeferredScalar::realize(slf)?,))
+    }
+
+    fn __ceil__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        slf.py().import("math")?.call_method1("ceil", (DeferredScalar::realize(slf)?,))
+    }
+
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        DeferredScalar::call(slf, "__reduce__", ())
+    }
+
+    fn __reduce_ex__<'py>(slf: &Bound<'py, Self>, protocol: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        DeferredScalar::call(slf, "__reduce_ex__", (protocol,))
+    }
+
+    fn __copy__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        DeferredScalar::realize(slf)
+    }
+
+    fn __deepcopy__<'py>(slf: &Bound<'py, Self>, _memo: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        DeferredScalar::realize(slf)
+    }
+
+    #[pyo3(signature = (dtype = None, copy = None))]
+    fn __array__<'py>(
+        slf: &Bound<'py, Self>,
+        dtype: Option<Bound<'py, PyAny>>,
+        copy: Option<bool>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let py = slf.py();
+        let kwargs = PyDict::new(py);
+        if let Some(dtype) = dtype {
+            kwargs.set_item("dtype", dtype)?;
+        }
+        // A scalar has no memory to share: every array made from it is a copy.
+        let _ = copy;
+        Numpy::get(py)?.attr(py, "array")?.call((DeferredScalar::realize(slf)?,), Some(&kwargs))
+    }
+
+    fn __getitem__<'py>(slf: &Bound<'py, Self>, key: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        DeferredScalar::realize(slf)?.get_item(key)
+    }
+
+    /// Everything else is looked up on the NumPy scalar.
+    fn __getattr__<'py>(slf: &Bound<'py, Self>, name: &Bound<'py, PyString>) -> PyResult<Bound<'py, PyAny>> {
+        DeferredScalar::realize(slf)?.getattr(name)
+    }
+
+    fn __dir__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        Ok(slf.get().numpy_type(slf.py())?.dir()?.into_any())
+    }
+}

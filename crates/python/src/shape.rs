@@ -1,0 +1,238 @@
+//! Shapes: broadcasting, the memory order of results, reshaping without a copy.
+
+use numelt_ir::DType;
+use numelt_ir::{Dims, c_strides};
+use numelt_runtime::{ArrayView, BaseRef, Runtime};
+use smallvec::SmallVec;
+
+/// NumPy's limit on the number of axes.
+pub const MAX_RANK: usize = 64;
+
+/// The common shape, or `None` when the shapes do not fit.
+pub fn broadcast(shapes: &[&[i64]]) -> Option<Dims> {
+    let rank = shapes.iter().map(|s| s.len()).max().unwrap_or(0);
+    let mut out = Dims::from_elem(1, rank);
+    for shape in shapes {
+        let lead = rank - shape.len();
+        for (axis, &n) in shape.iter().enumerate() {
+            let common = &mut out[lead + axis];
+            if *common == 1 {
+                *common = n;
+            } else if n != 1 && n != *common {
+                return None;
+            }
+        }
+    }
+    Some(out)
+}
+
+/// Number of elements.
+pub fn size(shape: &[i64]) -> i64 {
+    shape.iter().product()
+}
+
+/// Dense and in C order?
+pub fn is_c_contiguous(shape: &[i64], strides: &[i64], itemsize: i64) -> bool {
+    let mut expected = itemsize;
+    for (&n, &s) in shape.iter().zip(strides).rev() {
+        if n == 0 {
+            return true;
+        }
+        if n != 1 {
+            if s != expected {
+                return false;
+            }
+            expected *= n;
+        }
+    }
+    true
+}
+
+/// Dense and in Fortran order?
+pub fn is_f_contiguous(shape: &[i64], strides: &[i64], itemsize: i64) -> bool {
+    let mut expected = itemsize;
+    for (&n, &s) in shape.iter().zip(strides) {
+        if n == 0 {
+            return true;
+        }
+        if n != 1 {
+            if s != expected {
+                return false;
+            }
+            expected *= n;
+        }
+    }
+    true
+}
+
+/// Strides of a dense array in Fortran order.
+pub fn f_strides(shape: &[i64], itemsize: i64) -> Dims {
+    let mut step = itemsize;
+    shape
+        .iter()
+        .map(|&n| {
+            let stride = step;
+            step *= n.max(1);
+            stride
+        })
+        .collect()
+}
+
+/// Strides of `view` seen with the broadcast `shape`; the shapes are known to fit.
+pub fn stretched_strides(view: &ArrayView, shape: &[i64]) -> Dims {
+    let lead = shape.len() - view.shape.len();
+    let mut strides = Dims::from_elem(0, shape.len());
+    for (axis, (&n, &s)) in view.shape.iter().zip(&view.strides).enumerate() {
+        if n != 1 {
+            strides[lead + axis] = s;
+        }
+    }
+    strides
+}
+
+/// Strides of a new dense array of `shape` whose axes lie in memory in the order that the
+/// inputs' axes do (NumPy's `order='K'`; where inputs disagree, C order wins).
+pub fn k_order_strides(shape: &[i64], itemsize: i64, inputs: &[&ArrayView]) -> Dims {
+    let rank = shape.len();
+    let all_c = |v: &&ArrayView| is_c_contiguous(&v.shape, &v.strides, v.dtype.size() as i64);
+    if rank < 2 || inputs.iter().all(all_c) {
+        return c_strides(shape, itemsize);
+    }
+    let strides: SmallVec<[Dims; 3]> = inputs.iter().map(|v| stretched_strides(v, shape)).collect();
+    dense_strides(shape, itemsize, &memory_order(rank, &strides))
+}
+
+/// Axes from the innermost in memory to the outermost.
+fn memory_order(rank: usize, strides: &[Dims]) -> SmallVec<[usize; 4]> {
+    let mut order: SmallVec<[usize; 4]> = (0..rank).rev().collect();
+    for at in 1..rank {
+        let axis = order[at];
+        let mut target = at;
+        for before in (0..at).rev() {
+            match inner_first(strides, axis, order[before]) {
+                Some(true) => target = before,
+                Some(false) => break,
+                None => {}
+            }
+        }
+        order.remove(at);
+        order.insert(target, axis);
+    }
+    order
+}
+
+/// Should `axis` be further inside than `other`? `None` when no input has a stride on both.
+fn inner_first(strides: &[Dims], axis: usize, other: usize) -> Option<bool> {
+    let mut answer = None;
+    for s in strides {
+        let (mine, its) = (s[axis].abs(), s[other].abs());
+        if mine != 0 && its != 0 {
+            if its <= mine {
+                answer = Some(false);
+            } else if answer.is_none() {
+                answer = Some(true);
+            }
+        }
+    }
+    answer
+}
+
+fn dense_strides(shape: &[i64], itemsize: i64, order: &[usize]) -> Dims {
+    let mut strides = Dims::from_elem(0, shape.len());
+    let mut step = itemsize;
+    for &axis in order {
+        strides[axis] = step;
+        step *= shape[axis].max(1);
+    }
+    strides
+}
+
+/// A new array without memory, in the memory order of its inputs.
+pub fn like_inputs(dtype: DType, shape: &[i64], inputs: &[&ArrayView]) -> ArrayView {
+    let itemsize = dtype.size() as i64;
+    let strides = k_order_strides(shape, itemsize, inputs);
+    fresh(dtype, shape, strides)
+}
+
+/// A new array without memory with these dense strides.
+pub fn fresh(dtype: DType, shape: &[i64], strides: Dims) -> ArrayView {
+    let bytes = size(shape) as usize * dtype.size();
+    ArrayView { base: Runtime::global().new_base(bytes), dtype, offset: 0, shape: Dims::from_slice(shape), strides }
+}
+
+/// The same elements with another shape and without a copy, in C order; `None` where only a copy can do.
+pub fn reshaped(view: &ArrayView, shape: &[i64], fortran: bool) -> Option<ArrayView> {
+    let strides = reshaped_strides(&view.shape, &view.strides, shape, view.dtype.size() as i64, fortran)?;
+    Some(window(view, view.offset, Dims::from_slice(shape), strides))
+}
+
+fn reshaped_strides(old: &[i64], strides: &[i64], new: &[i64], itemsize: i64, fortran: bool) -> Option<Dims> {
+    if fortran {
+        let flip = |d: &[i64]| d.iter().rev().copied().collect::<Dims>();
+        let mut made = reshaped_strides(&flip(old), &flip(strides), &flip(new), itemsize, false)?;
+        made.reverse();
+        return Some(made);
+    }
+    if size(old) == 0 || is_c_contiguous(old, strides, itemsize) {
+        return Some(c_strides(new, itemsize));
+    }
+    let (old, strides): (Dims, Dims) = old.iter().zip(strides).filter(|(n, _)| **n != 1).map(|(n, s)| (*n, *s)).unzip();
+    let mut out = Dims::from_elem(itemsize, new.len());
+    let (mut o, mut n) = (0, 0);
+    while o < old.len() && n < new.len() {
+        let (first_old, first_new) = (o, n);
+        let (mut have, mut want) = (old[o], new[n]);
+        while have != want {
+            if want < have {
+                n += 1;
+                want *= new.get(n)?;
+            } else {
+                o += 1;
+                have *= old.get(o)?;
+            }
+        }
+        // The group of old axes must itself be one run.
+        if (first_old..o).any(|a| strides[a] != old[a + 1] * strides[a + 1]) {
+            return None;
+        }
+        let mut step = strides[o];
+        for axis in (first_new..=n).rev() {
+            out[axis] = step;
+            step *= new[axis];
+        }
+        (o, n) = (o + 1, n + 1);
+    }
+    let tail = if n > 0 { out[n - 1] } else { itemsize };
+    out[n..].fill(tail);
+    Some(out)
+}
+
+/// Another window on the same base with the same dtype.
+pub fn window(view: &ArrayView, offset: i64, shape: Dims, strides: Dims) -> ArrayView {
+    ArrayView { base: view.base.clone(), dtype: view.dtype, offset, shape, strides }
+}
+
+/// The same place on the same base, element for element?
+pub fn same_window(a: &ArrayView, b: &ArrayView) -> bool {
+    a.base.ptr_eq(&b.base) && a.offset == b.offset && a.dtype == b.dtype && a.shape == b.shape && a.strides == b.strides
+}
+
+/// Half-open byte range in the base; `None` when empty.
+pub fn byte_range(shape: &[i64], strides: &[i64], itemsize: i64) -> Option<(i64, i64)> {
+    let (mut low, mut high) = (0, 0);
+    for (&n, &s) in shape.iter().zip(strides) {
+        if n == 0 {
+            return None;
+        }
+        let reach = (n - 1) * s;
+        low += reach.min(0);
+        high += reach.max(0);
+    }
+    Some((low, high + itemsize))
+}
+
+/// A C-contiguous view of the front of a base.
+pub fn whole(base: BaseRef, dtype: DType, shape: &[i64]) -> ArrayView {
+    let strides = c_strides(shape, dtype.size() as i64);
+    ArrayView { base, dtype, offset: 0, shape: Dims::from_slice(shape), strides }
+}

@@ -1,0 +1,318 @@
+//! Our `ufunc` objects, and NumPy's own ufuncs called with our arrays (`__array_ufunc__`).
+
+use crate::convert::{self, Numpy};
+use crate::elementwise::{self, Native};
+use crate::hooks;
+use crate::ndarray::NdArray;
+use crate::operand::Operand;
+use crate::reduce;
+use crate::scalar::DeferredScalar;
+use numelt_ir::Op;
+use pyo3::exceptions::PyValueError;
+use pyo3::intern;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyString, PyTuple};
+use smallvec::SmallVec;
+
+type Out<'py> = PyResult<Bound<'py, PyAny>>;
+
+/// A ufunc whose calls are recorded where they can be.
+#[pyclass(name = "ufunc", module = "numelt", frozen, weakref, dict)]
+pub struct Ufunc {
+    numpy: Py<PyAny>,
+    op: Option<Op>,
+}
+
+impl Ufunc {
+    /// NumPy's ufunc behind it.
+    pub fn numpy<'py>(&self, py: Python<'py>) -> Bound<'py, PyAny> {
+        self.numpy.bind(py).clone()
+    }
+}
+
+/// The operation that a ufunc of NumPy's name is, if it is native.
+pub fn op_of_ufunc(name: &str) -> Option<Op> {
+    let op = match name {
+        "true_divide" => Op::Divide,
+        "mod" => Op::Remainder,
+        "abs" => Op::Absolute,
+        "conj" => Op::Conjugate,
+        "bitwise_not" => Op::Invert,
+        _ => Op::from_name(name)?,
+    };
+    let is_ufunc = match op.kind() {
+        numelt_ir::OpKind::Elementwise => !matches!(op, Op::Copy | Op::RealPart | Op::ImagPart | Op::Where | Op::Erf),
+        numelt_ir::OpKind::Library => op == Op::Matmul,
+        numelt_ir::OpKind::Generator | numelt_ir::OpKind::Reduction | numelt_ir::OpKind::Scan => false,
+    };
+    is_ufunc.then_some(op)
+}
+
+/// Keyword arguments that the native path knows; anything else is NumPy's.
+struct Options<'py> {
+    out: Option<Bound<'py, NdArray>>,
+    dtype: Option<numelt_ir::DType>,
+}
+
+fn options<'py>(
+    args: &Bound<'py, PyTuple>,
+    nin: usize,
+    kwargs: Option<&Bound<'py, PyDict>>,
+) -> PyResult<Option<Options<'py>>> {
+    let mut options = Options { out: None, dtype: None };
+    let mut out = if args.len() == nin + 1 { Some(args.get_item(nin)?) } else { None };
+    for (key, value) in kwargs.into_iter().flatten() {
+        let key = key.cast::<PyString>()?;
+        let key = key.to_str()?;
+        match key {
+            "out" if out.is_none() => {
+                out = Some(match value.cast::<PyTuple>() {
+                    Ok(tuple) if tuple.len() == 1 => tuple.get_item(0)?,
+                    Ok(_) => return Ok(None),
+                    Err(_) => value,
+                });
+            }
+            "dtype" => {
+                if !value.is_none() {
+                    let Some(dtype) = convert::parse_dtype(&value)? else { return Ok(None) };
+                    options.dtype = Some(dtype);
+                }
+            }
+            "where" if value.is(pyo3::types::PyBool::new(value.py(), true).as_any()) => {}
+            "subok" if value.is_truthy()? => {}
+            "casting" if value.eq("same_kind")? => {}
+            "order" if value.eq("K")? => {}
+            _ => return Ok(None),
+        }
+    }
+    if let Some(out) = out.filter(|o| !o.is_none()) {
+        match out.cast_exact::<NdArray>() {
+            Ok(ours) => options.out = Some(ours.clone()),
+            Err(_) => return Ok(None),
+        }
+    }
+    Ok(Some(options))
+}
+
+/// A call of the operation on these arguments, if everything about it is native.
+fn native_call<'py>(
+    py: Python<'py>,
+    op: Op,
+    args: &Bound<'py, PyTuple>,
+    kwargs: Option<&Bound<'py, PyDict>>,
+) -> Native<'py> {
+    let nin = op.arity();
+    if args.len() < nin || args.len() > nin + 1 {
+        return Ok(None);
+    }
+    let mut operands: SmallVec<[Operand<'py>; 3]> = SmallVec::new();
+    let mut any_ours = false;
+    for position in 0..nin {
+        let arg = args.get_item(position)?;
+        let Some(operand) = Operand::extract(&arg)? else { return Ok(None) };
+        any_ours |= operand.view().is_some();
+        operands.push(operand);
+    }
+    let Some(options) = options(args, nin, kwargs)? else { return Ok(None) };
+    if op == Op::Matmul {
+        if options.dtype.is_some() {
+            return Ok(None);
+        }
+        return reduce::matmul(py, &args.get_item(0)?, &args.get_item(1)?, options.out.as_ref());
+    }
+    if !any_ours && options.out.is_none() {
+        return Ok(None);
+    }
+    elementwise::apply(py, op, &operands, options.out.as_ref(), options.dtype)
+}
+
+/// Are all arguments scalars, so that NumPy's answer is a scalar of its own?
+fn only_scalars(args: &Bound<'_, PyTuple>) -> bool {
+    args.iter().all(|a| match Operand::extract_quick(&a) {
+        Some(operand) => operand.view().is_none(),
+        None => false,
+    })
+}
+
+#[pymethods]
+impl Ufunc {
+    #[new]
+    #[pyo3(signature = (numpy_ufunc, op_name = None))]
+    fn py_new(numpy_ufunc: Bound<'_, PyAny>, op_name: Option<&str>) -> PyResult<Ufunc> {
+        let op = match op_name {
+            Some(name) => Some(
+                op_of_ufunc(name).ok_or_else(|| PyValueError::new_err(format!("no operation is called {name:?}")))?,
+            ),
+            None => None,
+        };
+        Ok(Ufunc { numpy: numpy_ufunc.unbind(), op })
+    }
+
+    #[pyo3(signature = (*args, **kwargs))]
+    fn __call__<'py>(
+        slf: &Bound<'py, Self>,
+        args: &Bound<'py, PyTuple>,
+        kwargs: Option<&Bound<'py, PyDict>>,
+    ) -> Out<'py> {
+        let py = slf.py();
+        if let Some(op) = slf.get().op
+            && let Some(result) = native_call(py, op, args, kwargs)?
+        {
+            return Ok(result);
+        }
+        let numpy = slf.get().numpy.bind(py);
+        if kwargs.is_none_or(|k| k.is_empty()) && only_scalars(args) {
+            return numpy.call1(args);
+        }
+        method(slf.as_any(), numpy, "__call__", args, kwargs)
+    }
+
+    /// NumPy's ufunc.
+    #[getter(numpy)]
+    fn numpy_object<'py>(&self, py: Python<'py>) -> Bound<'py, PyAny> {
+        self.numpy(py)
+    }
+
+    /// Name of the native operation, or `None`.
+    #[getter]
+    fn op(&self) -> Option<&'static str> {
+        self.op.map(Op::name)
+    }
+
+    #[getter(__class__)]
+    fn class<'py>(slf: &Bound<'py, Self>) -> Out<'py> {
+        Ok(Numpy::get(slf.py())?.ufunc.bind(slf.py()).clone().into_any())
+    }
+
+    #[getter(__doc__)]
+    fn doc<'py>(&self, py: Python<'py>) -> Out<'py> {
+        self.numpy.bind(py).getattr("__doc__")
+    }
+
+    #[pyo3(signature = (*args, **kwargs))]
+    fn reduce<'py>(
+        slf: &Bound<'py, Self>,
+        args: &Bound<'py, PyTuple>,
+        kwargs: Option<&Bound<'py, PyDict>>,
+    ) -> Out<'py> {
+        method(slf.as_any(), slf.get().numpy.bind(slf.py()), "reduce", args, kwargs)
+    }
+
+    #[pyo3(signature = (*args, **kwargs))]
+    fn accumulate<'py>(
+        slf: &Bound<'py, Self>,
+        args: &Bound<'py, PyTuple>,
+        kwargs: Option<&Bound<'py, PyDict>>,
+    ) -> Out<'py> {
+        method(slf.as_any(), slf.get().numpy.bind(slf.py()), "accumulate", args, kwargs)
+    }
+
+    #[pyo3(signature = (*args, **kwargs))]
+    fn reduceat<'py>(
+        slf: &Bound<'py, Self>,
+        args: &Bound<'py, PyTuple>,
+        kwargs: Option<&Bound<'py, PyDict>>,
+    ) -> Out<'py> {
+        method(slf.as_any(), slf.get().numpy.bind(slf.py()), "reduceat", args, kwargs)
+    }
+
+    #[pyo3(signature = (*args, **kwargs))]
+    fn outer<'py>(slf: &Bound<'py, Self>, args: &Bound<'py, PyTuple>, kwargs: Option<&Bound<'py, PyDict>>) -> Out<'py> {
+        method(slf.as_any(), slf.get().numpy.bind(slf.py()), "outer", args, kwargs)
+    }
+
+    #[pyo3(signature = (*args, **kwargs))]
+    fn at<'py>(slf: &Bound<'py, Self>, args: &Bound<'py, PyTuple>, kwargs: Option<&Bound<'py, PyDict>>) -> Out<'py> {
+        method(slf.as_any(), slf.get().numpy.bind(slf.py()), "at", args, kwargs)
+    }
+
+    fn __getattr__<'py>(&self, py: Python<'py>, name: &Bound<'py, PyString>) -> Out<'py> {
+        self.numpy.bind(py).getattr(name)
+    }
+
+    fn __repr__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyString>> {
+        self.numpy.bind(py).repr()
+    }
+
+    fn __eq__(&self, other: &Bound<'_, PyAny>) -> bool {
+        match other.cast::<Ufunc>() {
+            Ok(other) => other.get().numpy.is(&self.numpy),
+            Err(_) => other.is(&self.numpy),
+        }
+    }
+
+    fn __hash__(&self, py: Python<'_>) -> PyResult<isize> {
+        self.numpy.bind(py).hash()
+    }
+
+    /// Pickles as NumPy's ufunc, by name.
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> Out<'py> {
+        let py = slf.py();
+        let module = py.import("numelt._core")?;
+        let op = slf.get().op.map(Op::name);
+        Ok((module.getattr("ufunc")?, (slf.get().numpy(py), op)).into_pyobject(py)?.into_any())
+    }
+}
+
+/// A ufunc method that is not native: the package's hook, or NumPy.
+fn method<'py>(
+    ours: &Bound<'py, PyAny>,
+    numpy: &Bound<'py, PyAny>,
+    name: &str,
+    args: &Bound<'py, PyTuple>,
+    kwargs: Option<&Bound<'py, PyDict>>,
+) -> Out<'py> {
+    let py = numpy.py();
+    let hook_name = if name == "__call__" { "ufunc_call" } else { "ufunc_method" };
+    if let Some(hook) = hooks::hook(py, hook_name)? {
+        let kwargs = kwargs.map_or_else(|| PyDict::new(py), Clone::clone);
+        return if name == "__call__" {
+            hook.call1((ours, args, kwargs))
+        } else {
+            hook.call1((ours, name, args, kwargs))
+        };
+    }
+    let ufunc_name: String = numpy.getattr(intern!(py, "__name__"))?.extract()?;
+    let (qualified, callable) = match name {
+        "__call__" => (format!("numpy.{ufunc_name}"), numpy.clone()),
+        other => (format!("numpy.{ufunc_name}.{other}"), numpy.getattr(other)?),
+    };
+    hooks::fallback(&qualified, &callable, args, kwargs)
+}
+
+/// Is the operand's class one that NumPy's ufuncs hand the operation to, and not one of ours?
+fn overrides(obj: &Bound<'_, PyAny>) -> PyResult<bool> {
+    if obj.is_instance_of::<NdArray>() || obj.is_exact_instance_of::<DeferredScalar>() {
+        return Ok(false);
+    }
+    let py = obj.py();
+    let own = obj.get_type().getattr_opt(intern!(py, "__array_ufunc__"))?;
+    let Some(own) = own else { return Ok(false) };
+    let default = Numpy::get(py)?.ndarray.bind(py).getattr(intern!(py, "__array_ufunc__"))?;
+    Ok(!own.is(&default))
+}
+
+/// A ufunc of NumPy's that met one of our arrays.
+pub fn dispatched<'py>(
+    slf: &Bound<'py, NdArray>,
+    function: &Bound<'py, PyAny>,
+    name: &str,
+    inputs: &Bound<'py, PyTuple>,
+    kwargs: Option<&Bound<'py, PyDict>>,
+) -> Out<'py> {
+    let py = slf.py();
+    for input in inputs {
+        if overrides(&input)? {
+            return Ok(py.NotImplemented().into_bound(py));
+        }
+    }
+    if name == "__call__" {
+        let ufunc_name: String = function.getattr(intern!(py, "__name__"))?.extract()?;
+        if let Some(op) = op_of_ufunc(&ufunc_name)
+            && let Some(result) = native_call(py, op, inputs, kwargs)?
+        {
+            return Ok(result);
+        }
+    }
+    method(function, function, name, inputs, kwargs)
+}

@@ -1,0 +1,41 @@
+//! A value that is read without a lock and replaced seldom.
+//!
+//! Setting an array's shape replaces its view while other code may hold a reference to the old one. Old
+//! versions are therefore kept until the cell itself goes.
+
+use std::ptr;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicPtr, Ordering};
+
+/// See the module's text.
+pub struct Versioned<T> {
+    first: T,
+    latest: AtomicPtr<T>,
+    /// Owners of every later version; boxed, so that their addresses stay when the vector grows.
+    #[allow(clippy::vec_box)]
+    later: Mutex<Vec<Box<T>>>,
+}
+
+impl<T> Versioned<T> {
+    /// A cell with its first version.
+    pub const fn new(value: T) -> Versioned<T> {
+        Versioned { first: value, latest: AtomicPtr::new(ptr::null_mut()), later: Mutex::new(Vec::new()) }
+    }
+
+    /// The current version.
+    pub fn get(&self) -> &T {
+        let latest = self.latest.load(Ordering::Acquire);
+        // SAFETY: `latest` points into a box that `later` owns until the cell is dropped, and
+        // nothing hands out a mutable reference to it.
+        unsafe { latest.as_ref() }.unwrap_or(&self.first)
+    }
+
+    /// Replaces the current version.
+    pub fn set(&self, value: T) {
+        let mut value = Box::new(value);
+        let address: *mut T = &mut *value;
+        let mut later = self.later.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        later.push(value);
+        self.latest.store(address, Ordering::Release);
+    }
+}
