@@ -25,7 +25,7 @@ fn f64_i64(x: f64) -> i64 {
 
 #[inline(always)]
 fn f64_u32(x: f64) -> u32 {
-    if x >= 2147483648.0 { f64_i32(x - 2147483648.0) as u32 ^ 0x8000_0000 } else { f64_i32(x) as u32 }
+    f64_i64(x) as u32
 }
 
 #[inline(always)]

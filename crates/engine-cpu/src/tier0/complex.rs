@@ -84,6 +84,23 @@ macro_rules! complex {
             fn finite(self) -> bool {
                 self.re.is_finite() & self.im.is_finite()
             }
+            // of equal values the first: `<=` instead of the `<` of floats, as in NumPy
+            #[inline(always)]
+            fn max(self, o: $t) -> $t {
+                if o.le(self) | self.nan() { self } else { o }
+            }
+            #[inline(always)]
+            fn min(self, o: $t) -> $t {
+                if self.le(o) | self.nan() { self } else { o }
+            }
+            #[inline(always)]
+            fn fmax(self, o: $t) -> $t {
+                if o.le(self) | o.nan() { self } else { o }
+            }
+            #[inline(always)]
+            fn fmin(self, o: $t) -> $t {
+                if self.le(o) | o.nan() { self } else { o }
+            }
         }
         impl Number for $t {
             #[inline(always)]

@@ -219,29 +219,22 @@ macro_rules! any_real {
 }
 
 /// Repeated squaring with wrap-around. The front end refuses negative exponents as NumPy does; here
-/// they give the true quotient rounded to zero.
+/// they give zero.
 macro_rules! integer_power {
     ($base:expr, $exp:expr, $t:ty) => {{
         let (mut base, mut exp, mut out): ($t, $t, $t) = ($base, $exp, 1);
         #[allow(unused_comparisons)] // unsigned types share the code
         if exp < 0 {
-            if base == 1 {
-                1
-            } else if base.wrapping_add(1) == 0 {
-                if exp & 1 == 0 { 1 } else { base }
-            } else {
-                0
-            }
-        } else {
-            while exp > 0 {
-                if exp & 1 == 1 {
-                    out = out.wrapping_mul(base);
-                }
-                base = base.wrapping_mul(base);
-                exp >>= 1;
-            }
-            out
+            out = 0;
         }
+        while exp > 0 {
+            if exp & 1 == 1 {
+                out = out.wrapping_mul(base);
+            }
+            base = base.wrapping_mul(base);
+            exp >>= 1;
+        }
+        out
     }};
 }
 
