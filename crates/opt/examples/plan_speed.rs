@@ -80,8 +80,11 @@ fn slices(count: usize, columns: bool) -> Program {
     program
 }
 
+/// Makes a program of so many instructions.
+type Make = fn(usize) -> Program;
+
 fn main() {
-    let kinds: [(&str, fn(usize) -> Program); 4] = [
+    let kinds: [(&str, Make); 4] = [
         ("steps", steps),
         ("shared scalar", shared_scalar),
         ("rows", |n| slices(n, false)),
@@ -89,9 +92,7 @@ fn main() {
     ];
     println!("{:14} {:>9} {:>10} {:>8} {:>12}", "program", "instrs", "fuse", "steps", "plan, us");
     for (name, make) in kinds {
-        for count in
-            std::env::var("COUNT").map_or(vec![30, 1_000, 10_000, 40_000, 100_000], |c| vec![c.parse().unwrap()])
-        {
+        for count in [30, 1_000, 10_000, 40_000, 100_000] {
             let program = make(count);
             for fuse in [Fuse::Naive, Fuse::Greedy] {
                 let (mut best, mut steps) = (f64::INFINITY, 0);

@@ -17,6 +17,7 @@
 //!   The loops are already in the memory order NumPy would use.
 //! - the others are order-free, except `Argmin`/`Argmax`, whose position counts the flattened
 //!   reduced loops as given.
+//!
 //! A reduction over an empty range stores the identity (sum 0, prod 1, any false, all true);
 //! min, max and arg-reductions over an empty range never reach a kernel.
 

@@ -6,6 +6,8 @@
 
 mod body;
 pub(crate) mod loops;
+#[cfg(test)]
+mod tests;
 
 use crate::access::AccessTable;
 use crate::fuse::cost;
