@@ -44,7 +44,7 @@ pub(super) struct Shape {
 }
 
 /// Bodies of at most this many live nodes run two vectors per turn.
-const UNROLL_NODES: usize = 12;
+const UNROLL_NODES: usize = 8;
 
 /// With AVX2, bodies of at least this many live nodes (or with calls) finish a row by a masked vector.
 const MASKED_NODES: usize = 16;

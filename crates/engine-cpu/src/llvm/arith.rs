@@ -199,34 +199,6 @@ impl Lower<'_> {
             self.b.fptoui(self.b.fdiv(self.b.uitofp(a, via), self.b.uitofp(b, via)), to)
         }
     }
-
-    fn float_fmod(&self, ty: DType, a: Val, b: Val) -> Val {
-        let _ = ty;
-        self.b.frem(a, b)
-    }
-
-    /// NumPy's divmod on floats: floor quotient and remainder with the divisor's sign.
-    fn float_divmod(&self, ty: DType, a: Val, b: Val) -> (Val, Val) {
-        let l = self.b;
-        let (zero, one) = (self.number(ty, 0.0), self.number(ty, 1.0));
-        let rest = self.float_fmod(ty, a, b);
-        let ratio = l.fdiv(a, b);
-        let quotient = l.fdiv(l.fsub(a, rest), b);
-        let some = l.fcmp(Real::LLVMRealUNE, rest, zero);
-        let b_negative = l.fcmp(Real::LLVMRealOLT, b, zero);
-        let rest_negative = l.fcmp(Real::LLVMRealOLT, rest, zero);
-        let adjust = l.and(some, l.xor(b_negative, rest_negative));
-        let remainder = l.select(adjust, l.fadd(rest, b), rest);
-        let remainder = l.select(some, remainder, self.float_intrinsic("llvm.copysign", ty, &[zero, b]));
-        let quotient = l.select(adjust, l.fsub(quotient, one), quotient);
-        let floor = self.float_intrinsic("llvm.floor", ty, &[quotient]);
-        let half = l.fcmp(Real::LLVMRealOGT, l.fsub(quotient, floor), self.number(ty, 0.5));
-        let floor = l.select(half, l.fadd(floor, one), floor);
-        let is_zero = l.fcmp(Real::LLVMRealOEQ, quotient, zero);
-        let floor = l.select(is_zero, self.float_intrinsic("llvm.copysign", ty, &[zero, ratio]), floor);
-        let by_zero = l.fcmp(Real::LLVMRealOEQ, b, zero);
-        (l.select(by_zero, ratio, floor), l.select(by_zero, rest, remainder))
-    }
 }
 
 /// What the C conversion of an infinity gives on x86, truncated to the type.

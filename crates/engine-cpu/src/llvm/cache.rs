@@ -29,6 +29,7 @@ const SOURCES: u64 = fingerprint(&[
     include_bytes!("cast.rs"),
     include_bytes!("compare.rs"),
     include_bytes!("complex.rs"),
+    include_bytes!("divmod.rs"),
     include_bytes!("loops.rs"),
     include_bytes!("lower.rs"),
     include_bytes!("math.rs"),
@@ -120,8 +121,8 @@ impl Store {
         static SERIAL: AtomicU64 = AtomicU64::new(0);
         let serial = SERIAL.fetch_add(1, Ordering::Relaxed);
         let temporary = self.directory.join(format!(".{}-{serial}", std::process::id()));
-        let written = write_private(&temporary, &encode(key, object))
-            .and_then(|()| fs::rename(&temporary, self.path(key)));
+        let written =
+            write_private(&temporary, &encode(key, object)).and_then(|()| fs::rename(&temporary, self.path(key)));
         if written.is_err() {
             let _ = fs::remove_file(&temporary);
         }

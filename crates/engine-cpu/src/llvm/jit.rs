@@ -11,19 +11,30 @@ use llvm_sys::orc2::*;
 use numelt_ir::{Error, Result};
 use numelt_vecmath::Isa;
 use std::ffi::{CStr, CString};
-use std::sync::{Mutex, OnceLock};
+use std::sync::atomic::{AtomicPtr, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// A linker session with the math functions defined in it.
+/// A linker session with the math functions defined in it, of one process: after `fork` the child may
+/// find its parent's locked for ever by a thread that it does not have, so it opens its own.
 struct Session {
-    jit: LLVMOrcLLJITRef,
+    process: u32,
+    jit: Mutex<Handle>,
 }
 
-// SAFETY: ORC sessions lock internally; all our calls besides go through one mutex.
-unsafe impl Send for Session {}
+struct Handle(LLVMOrcLLJITRef);
+
+// SAFETY: an ORC session may be used from any thread; our calls besides go through the mutex.
+unsafe impl Send for Handle {}
+
+impl Session {
+    fn lock(&self) -> MutexGuard<'_, Handle> {
+        self.jit.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
 
 /// Linked code; unlinked when dropped.
 pub(super) struct Code {
-    isa: Isa,
+    session: &'static Session,
     tracker: LLVMOrcResourceTrackerRef,
     address: usize,
 }
@@ -42,17 +53,28 @@ impl Code {
 
 impl Drop for Code {
     fn drop(&mut self) {
-        let Ok(session) = session(self.isa) else { return };
-        let _held = session.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        if self.session.process != std::process::id() {
+            return;
+        }
+        let _held = self.session.lock();
         // SAFETY: the tracker came from this session and is released once; nobody runs the code any
         // more, since its last owner is going.
-        unsafe {
-            let error = LLVMOrcResourceTrackerRemove(self.tracker);
-            if !error.is_null() {
-                LLVMConsumeError(error);
-            }
-            LLVMOrcReleaseResourceTracker(self.tracker);
+        unsafe { release(self.tracker) }
+    }
+}
+
+/// Removes what a tracker holds.
+///
+/// # Safety
+/// The tracker is alive, its session locked by the caller, its code not running.
+unsafe fn release(tracker: LLVMOrcResourceTrackerRef) {
+    // SAFETY: the caller's promise; an error is consumed.
+    unsafe {
+        let error = LLVMOrcResourceTrackerRemove(tracker);
+        if !error.is_null() {
+            LLVMConsumeError(error);
         }
+        LLVMOrcReleaseResourceTracker(tracker);
     }
 }
 
@@ -69,9 +91,23 @@ fn check(error: LLVMErrorRef) -> Result<()> {
     }
 }
 
-fn session(isa: Isa) -> Result<&'static Mutex<Session>> {
-    static SESSIONS: [OnceLock<Result<Mutex<Session>>>; 3] = [const { OnceLock::new() }; 3];
-    SESSIONS[isa as usize].get_or_init(|| open(isa).map(Mutex::new)).as_ref().map_err(Clone::clone)
+fn session(isa: Isa) -> Result<&'static Session> {
+    static SESSIONS: [AtomicPtr<Session>; 3] = [const { AtomicPtr::new(std::ptr::null_mut()) }; 3];
+    let slot = &SESSIONS[isa as usize];
+    let current = slot.load(Ordering::Acquire);
+    // SAFETY: a pointer in a slot is a leaked session, alive for ever.
+    if let Some(session) = unsafe { current.as_ref() }
+        && session.process == std::process::id()
+    {
+        return Ok(session);
+    }
+    let fresh: &'static Session = Box::leak(Box::new(open(isa)?));
+    let won = slot.compare_exchange(current, std::ptr::from_ref(fresh).cast_mut(), Ordering::AcqRel, Ordering::Acquire);
+    match won {
+        Ok(_) => Ok(fresh),
+        // SAFETY: as above; another thread of this process was first.
+        Err(other) => Ok(unsafe { &*other }),
+    }
 }
 
 fn open(isa: Isa) -> Result<Session> {
@@ -96,31 +132,28 @@ fn open(isa: Isa) -> Result<Session> {
         }
         let unit = LLVMOrcAbsoluteSymbols(pairs.as_mut_ptr(), pairs.len());
         check(LLVMOrcJITDylibDefine(LLVMOrcLLJITGetMainJITDylib(jit), unit))?;
-        Ok(Session { jit })
+        Ok(Session { process: std::process::id(), jit: Mutex::new(Handle(jit)) })
     }
 }
 
 /// Links `object` and finds `symbol`, which no living code of this instruction set may define too.
 pub(super) fn link(isa: Isa, object: &[u8], symbol: &str) -> Result<Code> {
-    let session = session(isa)?.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    let session = session(isa)?;
+    let held = session.lock();
     let symbol = CString::new(symbol).map_err(|_| Error::Engine("NUL in a symbol".into()))?;
     // SAFETY: the buffer is a copy that the session takes over; on every path the tracker is either
     // released here or owned by the code returned.
     unsafe {
         let buffer =
             LLVMCreateMemoryBufferWithMemoryRangeCopy(object.as_ptr().cast(), object.len(), c"kernel".as_ptr());
-        let tracker = LLVMOrcJITDylibCreateResourceTracker(LLVMOrcLLJITGetMainJITDylib(session.jit));
+        let tracker = LLVMOrcJITDylibCreateResourceTracker(LLVMOrcLLJITGetMainJITDylib(held.0));
         let mut address = 0;
-        let linked = check(LLVMOrcLLJITAddObjectFileWithRT(session.jit, tracker, buffer))
-            .and_then(|()| check(LLVMOrcLLJITLookup(session.jit, &mut address, symbol.as_ptr())));
+        let linked = check(LLVMOrcLLJITAddObjectFileWithRT(held.0, tracker, buffer))
+            .and_then(|()| check(LLVMOrcLLJITLookup(held.0, &mut address, symbol.as_ptr())));
         if let Err(error) = linked {
-            let removed = LLVMOrcResourceTrackerRemove(tracker);
-            if !removed.is_null() {
-                LLVMConsumeError(removed);
-            }
-            LLVMOrcReleaseResourceTracker(tracker);
+            release(tracker);
             return Err(error);
         }
-        Ok(Code { isa, tracker, address: address as usize })
+        Ok(Code { session, tracker, address: address as usize })
     }
 }

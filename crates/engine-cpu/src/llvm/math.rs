@@ -16,6 +16,7 @@ use std::sync::OnceLock;
 pub(super) struct MathTable {
     symbols: HashMap<&'static str, usize>,
     register_bytes: u32,
+    fma: bool,
 }
 
 // SAFETY: these are the C library's own signatures; only their addresses are taken here.
@@ -55,13 +56,18 @@ impl MathTable {
             ];
             let vecmath = numelt_vecmath::symbols(isa).iter().map(|symbol| (symbol.name, symbol.addr));
             let symbols = libm.into_iter().chain(vecmath).collect();
-            MathTable { symbols, register_bytes: super::register_bytes(isa) }
+            MathTable { symbols, register_bytes: super::register_bytes(isa), fma: isa != Isa::Portable }
         })
     }
 
     /// Every symbol with its address.
     pub(super) fn iter(&self) -> impl Iterator<Item = (&'static str, usize)> {
         self.symbols.iter().map(|(name, address)| (*name, *address))
+    }
+
+    /// Is a fused multiply-add one instruction?
+    pub(super) fn has_fma(&self) -> bool {
+        self.fma
     }
 
     fn has(&self, name: &str) -> bool {
@@ -84,7 +90,7 @@ impl Lower<'_> {
         }
         let vector = format!("{scalar}x{native}");
         if self.math.has(&vector) {
-            Ok(self.padded_call(&vector, ty, native, args))
+            Ok(self.register_calls(&vector, ty, native, args))
         } else if self.math.has(&scalar) {
             Ok(self.call_per_lane(&scalar, ty, args))
         } else {
@@ -92,16 +98,30 @@ impl Lower<'_> {
         }
     }
 
-    /// Narrower values repeat their lanes up to a full register.
-    fn padded_call(&self, name: &str, ty: DType, native: u32, args: &[Val]) -> Val {
+    /// One call per register of `native` lanes; narrower values repeat their lanes up to a full one.
+    fn register_calls(&self, name: &str, ty: DType, native: u32, args: &[Val]) -> Val {
         let full = self.b.vector(self.scalar(ty), native);
         if self.lanes == native {
             return self.b.call_pure(name, full, args);
         }
-        let widen: Vec<u32> = (0..native).map(|k| k % self.lanes).collect();
-        let args: Vec<Val> = args.iter().map(|a| self.b.shuffle(*a, *a, &widen)).collect();
-        let result = self.b.call_pure(name, full, &args);
-        self.b.shuffle(result, result, &(0..self.lanes).collect::<Vec<_>>())
+        let mut results: Vec<Val> = (0..self.lanes.div_ceil(native))
+            .map(|part| {
+                let lanes: Vec<u32> = (0..native).map(|k| (part * native + k) % self.lanes).collect();
+                let args: Vec<Val> = args.iter().map(|a| self.b.shuffle(*a, *a, &lanes)).collect();
+                self.b.call_pure(name, full, &args)
+            })
+            .collect();
+        if self.lanes < native {
+            return self.b.shuffle(results[0], results[0], &(0..self.lanes).collect::<Vec<_>>());
+        }
+        // Powers of two: pairs join until one is left.
+        let mut lanes = native;
+        while results.len() > 1 {
+            lanes *= 2;
+            let order: Vec<u32> = (0..lanes).collect();
+            results = results.chunks(2).map(|pair| self.b.shuffle(pair[0], pair[1], &order)).collect();
+        }
+        results[0]
     }
 
     fn call_per_lane(&self, name: &str, ty: DType, args: &[Val]) -> Val {

@@ -16,6 +16,7 @@ mod cache;
 mod cast;
 mod compare;
 mod complex;
+mod divmod;
 mod jit;
 mod loops;
 mod lower;
@@ -30,8 +31,8 @@ use numelt_ir::{Error, Result};
 use numelt_opt::Kernel;
 use numelt_vecmath::Isa;
 use std::path::PathBuf;
-use std::sync::{Arc, Once, OnceLock};
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Once, OnceLock};
 
 /// Bytes of a vector register.
 fn register_bytes(isa: Isa) -> u32 {
@@ -123,13 +124,24 @@ pub fn compile(kernel: &Kernel, isa: Isa) -> Result<Arc<dyn Body>> {
     {
         return Ok(body);
     }
-    let object = target::with_target(isa, |target| target.object(module(kernel, isa, target, cache::SYMBOL)?))?;
+    let object = object(kernel, isa, isa)?;
     if let Some((store, key)) = &kept
         && let Err(error) = store.save(key, &object)
     {
         cache_warning(&error.to_string());
     }
     link(isa, object)
+}
+
+/// Compiles for `isa` with the lanes and tails that `shape` would have: how tests run the masked
+/// code of wider instruction sets on machines that lack them.
+#[doc(hidden)]
+pub fn compile_in_shape_of(kernel: &Kernel, shape: Isa, isa: Isa) -> Result<Arc<dyn Body>> {
+    link(isa, object(kernel, shape, isa)?)
+}
+
+fn object(kernel: &Kernel, shape: Isa, isa: Isa) -> Result<Vec<u8>> {
+    target::with_target(isa, |target| target.object(module(kernel, shape, isa, target, cache::SYMBOL)?))
 }
 
 fn link(isa: Isa, mut object: Vec<u8>) -> Result<Arc<dyn Body>> {
@@ -143,16 +155,16 @@ fn link(isa: Isa, mut object: Vec<u8>) -> Result<Arc<dyn Body>> {
 
 /// The kernel's IR, for reading.
 pub fn ir_text(kernel: &Kernel, isa: Isa) -> Result<String> {
-    target::with_target(isa, |target| Ok(module(kernel, isa, target, "kernel")?.text()))
+    target::with_target(isa, |target| Ok(module(kernel, isa, isa, target, "kernel")?.text()))
 }
 
 /// The kernel's machine code as assembly text, for reading; also for instruction sets the host lacks.
 pub fn assembly_text(kernel: &Kernel, isa: Isa) -> Result<String> {
-    target::with_target(isa, |target| target.assembly(module(kernel, isa, target, "kernel")?))
+    target::with_target(isa, |target| target.assembly(module(kernel, isa, isa, target, "kernel")?))
 }
 
-fn module(kernel: &Kernel, isa: Isa, target: &target::Target, symbol: &str) -> Result<builder::Builder> {
-    let shape = Shape::of(kernel, isa)?;
+fn module(kernel: &Kernel, shape: Isa, isa: Isa, target: &target::Target, symbol: &str) -> Result<builder::Builder> {
+    let shape = Shape::of(kernel, shape)?;
     let b = target.builder();
     let bits = 8 * register_bytes(isa);
     loops::generate(kernel, &shape, &b, math::MathTable::of(isa), symbol, bits)?;
