@@ -211,11 +211,10 @@ fn write_private(path: &Path, bytes: &[u8]) -> io::Result<()> {
 #[cfg(unix)]
 fn owned_by_us(data: &fs::Metadata) -> io::Result<()> {
     use std::os::unix::fs::MetadataExt;
-    unsafe extern "C" {
-        safe fn geteuid() -> u32;
-    }
     let refuse = |why| Err(io::Error::new(io::ErrorKind::PermissionDenied, why));
-    if data.uid() != geteuid() {
+    // SAFETY: takes nothing, cannot fail.
+    let user = unsafe { libc::geteuid() };
+    if data.uid() != user {
         return refuse("it belongs to another user");
     }
     if data.mode() & 0o022 != 0 {

@@ -6,6 +6,7 @@ mod harness;
 use harness::{Options, Random, check, is_exact};
 use numelt_engine_cpu::body::{Body, Tile};
 use numelt_engine_cpu::llvm;
+use numelt_ir::interp::apply;
 use numelt_ir::{DType, Error, Op, OpKind, Scalar};
 use numelt_opt::{Arg, ArgKind, Kernel, Node, Reduction, Store, StrideClass};
 use numelt_vecmath::{Func1, Func2, Isa, binary_f64, unary_f32, unary_f64};
@@ -222,6 +223,40 @@ fn masked_tails() {
             for inner in [1, 3, 1 + random.below(70) as i64, 128] {
                 let options = Options { inner, outer: 1 + round % 3, in_place: round % 2 == 0 };
                 check(&kernel, &body, &options, &mut random);
+            }
+        }
+    }
+}
+
+/// Quotients that round up to an integer, where a fast remainder is off by one divisor.
+#[test]
+fn remainders_beside_integers() {
+    let mut random = Random(9);
+    for op in [Op::Fmod, Op::Remainder, Op::FloorDivide] {
+        for (_, body) in bodies(&unary(op, DType::F64)).unwrap() {
+            let n = 4096;
+            let b: Vec<f64> =
+                (0..n).map(|_| (random.below(1 << 40) as f64 + 1.0) / 1e6 * random.pick(&[1.0, -1.0])).collect();
+            let near = |b: &f64| {
+                let product = b * (random.below(1 << 20) as f64 - 1000.0);
+                random.pick(&[product, product.next_down(), product.next_up()])
+            };
+            let a: Vec<f64> = b.iter().map(near).collect();
+            let mut got = vec![0.0; n];
+            let pointers = [a.as_ptr().cast_mut().cast(), b.as_ptr().cast_mut().cast(), got.as_mut_ptr().cast()];
+            let tile = Tile {
+                pointers: pointers.as_ptr(),
+                inner_strides: [8; 3].as_ptr(),
+                outer_strides: [0; 3].as_ptr(),
+                params: std::ptr::null(),
+                inner: n as i64,
+                outer: 1,
+            };
+            // SAFETY: the arrays hold `n` elements each.
+            unsafe { body.run(&tile) };
+            for ((a, b), got) in a.iter().zip(&b).zip(got) {
+                let want = apply(op, DType::F64, &[Scalar::F64(*a), Scalar::F64(*b)]).unwrap();
+                assert!(Scalar::F64(got).same_bits(want), "{} {a:e} {b:e}: {got:e}, not {want:?}", op.name());
             }
         }
     }
