@@ -7,6 +7,7 @@ completed once, at import.
 
 from __future__ import annotations
 
+import copyreg
 import functools
 import types
 from collections.abc import Callable
@@ -213,6 +214,15 @@ def _new(
     return _fallback.uncounted(numpy.ndarray, args, {})
 
 
+def _named(name: str, cls: type) -> Any:
+    """Pickle a class by its name in numelt; its own module attribute says numpy."""
+    return _class, (name,)
+
+
+def _class(name: str) -> Any:
+    return getattr(_core, name)
+
+
 def _take_over() -> None:
     """Give the class every method of NumPy's array that it does not have."""
     for name in dir(numpy.ndarray):
@@ -248,4 +258,6 @@ def complete() -> None:
     _fallback.stands_for(_core.ufunc, numpy.ufunc)
     _set_metaclass(ndarray, ArrayType)
     _set_metaclass(_core.ufunc, UfuncType)
+    for cls, name in ((ArrayType, "ndarray"), (UfuncType, "ufunc")):
+        copyreg.pickle(cls, functools.partial(_named, name))  # type: ignore[arg-type]
     ndarray.__new__ = staticmethod(_new)  # type: ignore[assignment]

@@ -266,8 +266,16 @@ def uncounted(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[
         args = unwrap(args, views)
     if kwargs:
         kwargs = unwrap(kwargs, views)
+        _remember_targets(kwargs.get("out"), views)
     result = function(*args, **kwargs)
     return wrap(result, views)
+
+
+def _remember_targets(out: Any, views: Views) -> None:
+    """Note plain NumPy arrays given as ``out``: the call returns those very objects."""
+    for target in out if type(out) is tuple else (out,):
+        if type(target) is numpy.ndarray:
+            views.setdefault(id(target), (target, target))
 
 
 def raising(name: str, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

@@ -247,7 +247,7 @@ def show_config(mode: str = "stdout") -> Any:
         return {**numpy.show_config(mode="dicts"), "numelt": ours}
     if mode != "stdout":
         return cast(Any, numpy.show_config)(mode=mode)  # NumPy words the error
-        print(f"numelt {ours['version']} on Python {ours['python']}")
+    print(f"numelt {ours['version']} on Python {ours['python']}")
     for key in dir(config):
         print(f"  {key}: {getattr(config, key)}")
     print(f"NumPy {numpy.__version__}")

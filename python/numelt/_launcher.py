@@ -186,7 +186,7 @@ def _run_folder(path: str, arguments: list[str]) -> None:
     if spec is None or spec.loader is None or not hasattr(spec.loader, "get_code"):
         if own is not None:
             sys.modules["__main__"] = own
-        _die(f"{sys.executable}: can't find '__main__' module in {path!r}", 1)
+        _die(f"{sys.executable}: can't find '__main__' module in {os.path.abspath(path)!r}", 1)
     code = spec.loader.get_code("__main__")
     _execute(_new_main(spec.origin, spec, spec.loader, ""), code, str(spec.origin))
 
@@ -247,12 +247,35 @@ def _execute(module: types.ModuleType, code: Any, filename: str) -> None:
         _report(error)
 
 
+def _without_launcher(traceback: types.TracebackType | None) -> types.TracebackType | None:
+    """Return a traceback without the frames of the launcher and of the import hook."""
+    from numelt import _import
+
+    if traceback is None:
+        return None
+    rest = _without_launcher(traceback.tb_next)
+    if traceback.tb_frame.f_code.co_filename in (__file__, _import.__file__):
+        return rest
+    return types.TracebackType(rest, traceback.tb_frame, traceback.tb_lasti, traceback.tb_lineno)
+
+
+def _clean(error: BaseException | None, seen: set[int]) -> None:
+    """Remove our frames from the tracebacks of an exception and of those that led to it."""
+    if error is None or id(error) in seen:
+        return
+    seen.add(id(error))
+    try:
+        error.__traceback__ = _without_launcher(error.__traceback__)
+    except RecursionError:
+        return  # thousands of frames: shown as they are
+    _clean(error.__cause__, seen)
+    _clean(error.__context__, seen)
+
+
 def _report(error: BaseException) -> NoReturn:
-    traceback = error.__traceback__
-    while traceback is not None and traceback.tb_frame.f_code.co_filename == __file__:
-        traceback = traceback.tb_next
+    _clean(error, set())
     sys.stdout.flush()
-    sys.excepthook(type(error), error.with_traceback(traceback), traceback)
+    sys.excepthook(type(error), error, error.__traceback__)
     if isinstance(error, KeyboardInterrupt):
         # let Python end the process as it ends interrupted programs, but print nothing twice
         sys.excepthook = lambda *_: None

@@ -1,0 +1,88 @@
+"""Memory does not grow with the number of iterations."""
+
+import gc
+import weakref
+
+import numpy
+
+import numelt
+
+
+def resident():
+    """Return the process's resident memory in bytes."""
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[1]) * 4096
+
+
+def test_iterations_do_not_leak():
+    x = numelt.zeros(256)
+    view = x[1:]
+
+    def iterate(count):
+        for i in range(count):
+            y = x * 2 + 1
+            view[:] = y[:-1] * 0.5
+            if i % 7 == 0:
+                float(numelt.sum(x))
+
+    iterate(5_000)
+    gc.collect()
+    before = resident()
+    iterate(95_000)
+    gc.collect()
+    assert resident() - before < 32e6
+
+
+def test_pending_work_is_bounded():
+    x = numelt.zeros(100_000)
+    before = resident()
+    held = []
+    for _ in range(3_000):
+        x = x + 1
+        held.append(None)
+    assert resident() - before < 200e6
+    assert float(x[0]) == 3000.0
+
+
+def test_exports_and_fallbacks_do_not_leak():
+    x = numelt.arange(1000.0)
+
+    def iterate(count):
+        for _ in range(count):
+            numpy.asarray(x)
+            numelt.sort(x)
+            memoryview(x)
+            numelt.asarray(numpy.ones(100))
+
+    iterate(500)
+    gc.collect()
+    before = resident()
+    iterate(5_000)
+    gc.collect()
+    assert resident() - before < 16e6
+
+
+def test_adopted_memory_is_released():
+    class Watched(numpy.ndarray):
+        pass
+
+    owner = numpy.ones(10).view(Watched)
+    reference = weakref.ref(owner)
+    x = numelt.asarray(owner)
+    y = x[2:]
+    del owner, x
+    gc.collect()
+    assert reference() is not None
+    assert float(numelt.sum(y)) == 8.0
+    del y
+    numelt.flush()
+    gc.collect()
+    assert reference() is None
+
+
+def test_arrays_take_weak_references():
+    x = numelt.ones(3)
+    reference = weakref.ref(x)
+    del x
+    gc.collect()
+    assert reference() is None
