@@ -154,7 +154,8 @@ fn input<'a>(arg: &'a Operand<'_>, resolved: Loop, position: usize) -> PyResult<
         Operand::Value(value) => Ok(Some(Input::Const(convert::cast(*value, want)))),
         Operand::Weak(weak, obj) => match weak_literal(*weak, want) {
             Some(value) => Ok(Some(Input::Const(value))),
-            None if weak.kind() == DTypeKind::Signed && want.is_integer() => Err(convert::int_overflow(obj, want)),
+            // What a C long cannot hold has other words, which are NumPy's to say.
+            None if matches!(weak, Weak::Int(_)) && want.is_integer() => Err(convert::int_overflow(obj, want)),
             None => Ok(None),
         },
     }

@@ -10,12 +10,13 @@ use crate::scalar::DeferredScalar;
 use crate::ufunc::Ufunc;
 use crate::{errors, run, shape};
 use numelt_ir::{DType, Dims};
-use numelt_runtime::{ArrayView, BaseRef, Export, Runtime};
+use numelt_runtime::{ArrayView, BaseRef, Export, Runtime, WeakBase};
 use numpy::npyffi::flags::{NPY_ARRAY_ALIGNED, NPY_ARRAY_OWNDATA, NPY_ARRAY_WRITEABLE};
 use numpy::npyffi::{NPY_ORDER, PY_ARRAY_API, PyArrayObject, npy_intp};
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::PyMemoryView;
+use std::collections::BTreeMap;
 use std::ffi::c_int;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -224,12 +225,73 @@ fn adopt(obj: &Bound<'_, PyAny>, real: &RealArray, dtype: DType, fresh: bool) ->
     let Some((low, high)) = shape::byte_range(&real.shape, &real.strides, dtype.size() as i64) else {
         return Ok(shape::fresh(dtype, &real.shape, real.strides.clone()));
     };
+    let window = |base: BaseRef, start: *mut u8| {
+        let offset = real.data as i64 - start as i64;
+        ArrayView { base, dtype, offset, shape: real.shape.clone(), strides: real.strides.clone() }
+    };
     let start = real.data.wrapping_offset(low as isize);
+    let range = (start as usize, start as usize + (high - low) as usize);
+    if !fresh && let Some((base, start)) = shared_root(obj, range) {
+        return Ok(window(base, start));
+    }
     let owner = Box::new(Owner(Some(obj.clone().unbind())));
     // SAFETY: the owner keeps the array, which keeps `start..start + (high - low)` valid; nothing is recorded
     // that writes to it unless the array is writeable.
     let base = unsafe { Runtime::global().adopt(start, (high - low) as usize, owner, !fresh) };
-    Ok(ArrayView { base, dtype, offset: -low, shape: real.shape.clone(), strides: real.strides.clone() })
+    Ok(window(base, start))
+}
+
+/// Bases of memory that NumPy arrays share with us, by the array that owns the memory: all views of
+/// it must be views of one base, or overlaps would not be seen.
+static ROOTS: Mutex<Roots> = Mutex::new(Roots { bases: BTreeMap::new(), prune_at: 64 });
+
+struct Roots {
+    bases: BTreeMap<usize, WeakBase>,
+    prune_at: usize,
+}
+
+/// The base of the array that owns the memory of `obj`, and its address; `None` when `range` is not inside.
+fn shared_root(obj: &Bound<'_, PyAny>, range: (usize, usize)) -> Option<(BaseRef, *mut u8)> {
+    let py = obj.py();
+    let mut root = obj.clone();
+    loop {
+        let base = RealArray::of(&root).base;
+        // SAFETY: a base is null or a living object.
+        if base.is_null() || unsafe { !is_numpy_array(base) } {
+            break;
+        }
+        // SAFETY: just checked to be a living array.
+        root = unsafe { Bound::from_borrowed_ptr(py, base) };
+    }
+    let (start, end) = memory_of(&root);
+    if range.0 < start as usize || range.1 > end as usize {
+        return None;
+    }
+    let mut roots = ROOTS.lock().unwrap_or_else(|p| p.into_inner());
+    let key = root.as_ptr() as usize;
+    if let Some(base) = roots.bases.get(&key).and_then(WeakBase::upgrade)
+        && base.address() == Some(start)
+        && base.nbytes() == end as usize - start as usize
+    {
+        return Some((base, start));
+    }
+    let owner = Box::new(Owner(Some(root.unbind())));
+    // SAFETY: the owner keeps the root array, whose memory this range is; see `adopt` on writes.
+    let base = unsafe { Runtime::global().adopt(start, end as usize - start as usize, owner, true) };
+    if roots.bases.len() >= roots.prune_at {
+        roots.bases.retain(|_, weak| weak.upgrade().is_some());
+        roots.prune_at = (2 * roots.bases.len()).max(64);
+    }
+    roots.bases.insert(key, base.downgrade());
+    Some((base, start))
+}
+
+/// First byte of an array's memory and the byte after its last one, whatever its dtype.
+fn memory_of(array: &Bound<'_, PyAny>) -> (*mut u8, *mut u8) {
+    let real = RealArray::of(array);
+    let itemsize = array.getattr("itemsize").and_then(|n| n.extract::<i64>()).unwrap_or(1);
+    let (low, high) = shape::byte_range(&real.shape, &real.strides, itemsize).unwrap_or((0, 0));
+    (real.data.wrapping_offset(low as isize), real.data.wrapping_offset(high as isize))
 }
 
 /// Number of references to an object.

@@ -127,7 +127,8 @@ impl Flags {
 
     #[getter]
     fn farray(&self) -> bool {
-        self.writeable() && self.fnc()
+        // NumPy asks for any of aligned, writeable or Fortran order, and not C order.
+        !self.c_contiguous()
     }
 
     #[getter]

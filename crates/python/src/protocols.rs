@@ -83,12 +83,10 @@ impl NdArray {
     }
 
     fn __contains__(slf: &Bound<'_, Self>, value: &Bound<'_, PyAny>) -> PyResult<bool> {
-        let py = slf.py();
         let equal = slf.as_any().rich_compare(value, pyo3::basic::CompareOp::Eq)?;
         if equal.is_instance_of::<NdArray>() {
             equal.call_method0("any")?.is_truthy()
         } else {
-            let _ = py;
             equal.is_truthy()
         }
     }
@@ -205,7 +203,7 @@ impl NdArray {
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> Out<'py> {
         let py = slf.py();
         let restore = py.import("numelt._core")?.getattr("_restore")?;
-        Ok((restore, (slf.get_type(), export::to_numpy(slf)?)).into_pyobject(py)?.into_any())
+        Ok((restore, (export::to_numpy(slf)?,)).into_pyobject(py)?.into_any())
     }
 
     fn __copy__<'py>(slf: &Bound<'py, Self>) -> Out<'py> {

@@ -216,6 +216,10 @@ impl DeferredScalar {
         Numpy::get(py)?.attr(py, "array")?.call((DeferredScalar::realize(slf)?,), Some(&kwargs))
     }
 
+    fn __iter__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        Ok(DeferredScalar::realize(slf)?.try_iter()?.into_any())
+    }
+
     fn __getitem__<'py>(slf: &Bound<'py, Self>, key: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         DeferredScalar::realize(slf)?.get_item(key)
     }

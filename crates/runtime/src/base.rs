@@ -8,7 +8,7 @@ use crate::runtime::Runtime;
 use numelt_ir::{DType, Dims, Scalar, View, c_strides};
 use std::any::Any;
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering};
 
 /// All memory of bases that numelt owns.
@@ -133,6 +133,11 @@ impl BaseRef {
         Arc::as_ptr(&self.0) as usize
     }
 
+    /// A reference that does not keep the base.
+    pub fn downgrade(&self) -> WeakBase {
+        WeakBase(Arc::downgrade(&self.0))
+    }
+
     /// Memory that was adopted, not allocated here?
     pub fn is_foreign(&self) -> bool {
         self.0.foreign.is_some()
@@ -150,6 +155,17 @@ impl BaseRef {
     pub fn address(&self) -> Option<*mut u8> {
         let address = self.0.address();
         (!address.is_null()).then_some(address)
+    }
+}
+
+/// A reference to a base that does not keep it; see [`BaseRef::downgrade`].
+#[derive(Clone)]
+pub struct WeakBase(Weak<BaseCell>);
+
+impl WeakBase {
+    /// The base, if it still exists.
+    pub fn upgrade(&self) -> Option<BaseRef> {
+        self.0.upgrade().map(BaseRef)
     }
 }
 

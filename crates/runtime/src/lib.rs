@@ -15,7 +15,7 @@ mod pool;
 mod runtime;
 mod stats;
 
-pub use base::{ArrayView, BaseRef, Export, Input};
+pub use base::{ArrayView, BaseRef, Export, Input, WeakBase};
 pub use config::{Config, Jit, KEYS};
 pub use engine::{Engine, Executable, Launch, LibraryCall, Operand};
 pub use null::NullEngine;

@@ -1,0 +1,107 @@
+"""Deferred scalars act as the NumPy scalars they become."""
+
+import json
+import math
+import pickle
+
+import numpy as np
+import pytest
+from conftest import ours, real
+
+from numelt import _core
+
+
+def test_it_is_deferred():
+    x = ours(np.arange(10.0))
+    total = x.sum()
+    mean = total / 10
+    assert type(total) is _core.scalar
+    assert type(mean) is _core.scalar
+    assert _core.pending() > 0
+    assert mean > 4
+    assert _core.pending() == 0
+
+
+def test_looks_like_the_numpy_scalar():
+    x = ours(np.arange(10.0)).sum()
+    want = np.float64(45)
+    assert isinstance(x, float)
+    assert isinstance(x, np.floating)
+    assert x.__class__ is np.float64
+    assert repr(x) == repr(want)
+    assert str(x) == str(want)
+    assert f"{x:.3f}" == "45.000"
+    assert f"{x!r:>20}" == f"{want!r:>20}"
+    assert "%6.2f" % x == " 45.00"
+    assert hash(x) == hash(want)
+    assert x == 45
+    assert {x: 1}[45.0] == 1
+    assert x.dtype == np.float64
+    assert x.shape == ()
+    assert x.ndim == 0
+    assert x.item() == 45
+    assert type(x.item()) is float
+    assert round(x, 1) == 45
+    assert math.sqrt(x) == math.sqrt(45)
+    assert math.floor(x) == 45
+    assert pickle.loads(pickle.dumps(x)) == 45
+    assert type(pickle.loads(pickle.dumps(x))) is np.float64
+    assert json.dumps(float(x)) == "45.0"
+    assert np.asarray(x).shape == ()
+    assert type(_core.realize(x)) is np.float64
+    assert _core.realize(x) is _core.realize(x)
+    assert x.as_integer_ratio() == (45, 1)
+    assert sorted([x, 3.0, 50]) == [3.0, 45, 50]
+    assert max(x, 3) == 45
+    assert bool(x)
+
+
+def test_integers_index():
+    n = ours(np.arange(4)).sum()
+    assert isinstance(n, np.integer)
+    assert list(range(n)) == list(range(6))
+    assert [10, 11, 12, 13, 14, 15, 16][n] == 16
+    assert ours(np.arange(10))[n] == 6
+    assert int(n) == 6
+    with pytest.raises(TypeError, match=r"'numpy.float64' object cannot be interpreted as an integer"):
+        range(ours(np.ones(2)).sum())
+
+
+def test_arithmetic_dtypes():
+    x32, x64, n = ours(np.ones(3, "f4")).sum(), ours(np.ones(3)).sum(), ours(np.ones(3, int)).sum()
+    cases = [
+        (x32 + 1, np.float32(3) + 1), (x32 + 1.5, np.float32(3) + 1.5), (x32 + x64, np.float32(3) + np.float64(3)),
+        (n + 1, np.int64(3) + 1), (n / 2, np.int64(3) / 2), (2**n, 2 ** np.int64(3)), (n // 2, np.int64(3) // 2),
+        (-x32, -np.float32(3)), (abs(-x64), np.float64(3)), (n > 2, np.int64(3) > 2), (1 / x64, 1 / np.float64(3)),
+        (x64**2, np.float64(9)), (divmod(n, 2)[0], np.int64(1)), (x64 == None, np.float64(3) == None), (x64 == "a", np.float64(3) == "a"),  # noqa: E711
+    ]  # fmt: skip
+    for got, want in cases:
+        got = real(got)
+        assert type(got) is type(want), (got, want)
+        assert got == want
+    with pytest.raises(ValueError, match="Integers to negative integer powers are not allowed"):
+        n**-1
+    assert (x64 + ours(np.ones(2))).shape == (2,)
+    assert (ours(np.ones(2)) - x64).tolist() == [-2, -2]
+    assert np.float64(2) * x64 == 6
+    assert (np.arange(2.0) + x64).tolist() == [3, 4]
+
+
+def test_comparisons_decide():
+    x = ours(np.arange(5.0))
+    assert x.max() > 3
+    assert not x.min() > 3
+    assert (x.max() > 3) is not True
+    assert isinstance(x.max() > 3, np.bool_)
+
+
+def test_errors():
+    x = ours(np.ones(3)).sum()
+    with pytest.raises(TypeError):
+        x + "text"
+    with pytest.raises(TypeError):
+        len(x)
+    with pytest.raises(TypeError):
+        iter(x)
+    with pytest.raises(AttributeError, match="'numpy.float64' object has no attribute 'nothing'"):
+        x.nothing  # noqa: B018
