@@ -116,8 +116,7 @@ fn sincos<V: F32s>(ax: V, shift: u32) -> (V, V::Mask) {
     let r1 = (-k).fma(V::of(PIO2_1_F32), ax);
     let r = (-k).fma(V::of(PIO2_2_F32), r1);
     let rl = (-k).fma(V::of(PIO2_2_F32), r1 - r);
-    let near = V::lt(r.abs(), ax * V::of(CLOSE));
-    let far = V::not(V::le(ax, V::of(FAST_LIMIT)));
+    let good = V::le(ax * V::of(CLOSE), V::of(FAST_LIMIT * CLOSE).min(r.abs()));
     let one = V::of(1.0);
     let q = V::iadd(kf.bits(), V::int(shift));
     let z = r * r;
@@ -128,7 +127,7 @@ fn sincos<V: F32s>(ax: V, shift: u32) -> (V, V::Mask) {
     let odd = V::from_bits(V::ior(V::shl::<31>(q), one.bits()));
     let flip = V::iand(V::shl::<30>(q), V::sign_bit());
     let y = V::select(V::lt(odd, V::of(0.0)), c, s).flip(flip);
-    (y, V::either(near, far))
+    (y, V::not(good))
 }
 
 /// Sine; lanes that are large or near a zero take the f64 path.

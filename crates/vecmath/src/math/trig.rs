@@ -23,9 +23,8 @@ fn reduce_fast<V: F64s>(ax: V) -> (V::Int, V, V, V::Mask) {
     let r1 = (-k).fma(V::of(FRAC_PI_2), ax);
     let r = (-k).fma(V::of(FRAC_PI_2_LO), r1);
     let rl = (-k).fma(V::of(FRAC_PI_2_LO), r1 - r);
-    let near = V::lt(r.abs(), ax * V::of(CLOSE));
-    let far = V::not(V::le(ax, V::of(FAST_LIMIT)));
-    (kf.bits(), r, rl, V::either(near, far))
+    let good = V::le(ax * V::of(CLOSE), V::of(FAST_LIMIT * CLOSE).min(r.abs()));
+    (kf.bits(), r, rl, V::not(good))
 }
 
 /// Lanes whose lowest bit is set: that bit made the sign of a one.
