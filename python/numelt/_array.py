@@ -219,6 +219,11 @@ def _named(name: str, cls: type) -> Any:
     return _class, (name,)
 
 
+def _set_scalar(self: Any, key: Any, value: Any) -> None:
+    """Refuse, as the NumPy scalar does."""
+    _core.realize(self)[key] = value
+
+
 def _class(name: str) -> Any:
     return getattr(_core, name)
 
@@ -258,6 +263,8 @@ def complete() -> None:
     _fallback.stands_for(_core.ufunc, numpy.ufunc)
     _set_metaclass(ndarray, ArrayType)
     _set_metaclass(_core.ufunc, UfuncType)
+    copyreg.pickle(_core.ufunc, lambda ufunc: (_ufuncs.ufunc_for, (ufunc.numpy,)))
+    setattr(_core.scalar, "__setitem__", _set_scalar)  # noqa: B010
     for cls, name in ((ArrayType, "ndarray"), (UfuncType, "ufunc")):
         copyreg.pickle(cls, functools.partial(_named, name))  # type: ignore[arg-type]
     ndarray.__new__ = staticmethod(_new)  # type: ignore[assignment]

@@ -77,7 +77,7 @@ def default_rng(seed: Any = None) -> Generator:
     Examples
     --------
     >>> import numelt as np
-    >>> float(np.random.default_rng(0).random().round(3))
+    >>> round(np.random.default_rng(0).random(), 3)
     0.637
     """
     if isinstance(seed, Generator):

@@ -27,12 +27,12 @@ def ulps(x, y):
     return float(numpy.nan_to_num(distance, nan=numpy.inf).max())
 
 
-def assert_same(ours, theirs, ulp=0, rtol=0.0, context=""):
+def assert_same(ours, theirs, ulp=0, rtol=0.0, context="", norm=0):
     """Assert that `ours` is what NumPy gives."""
     if isinstance(theirs, (tuple, list)):
         assert len(ours) == len(theirs), context
         for a, b in zip(ours, theirs, strict=True):
-            assert_same(a, b, ulp, rtol, context)
+            assert_same(a, b, ulp, rtol, context, norm)
         return
     if isinstance(theirs, numpy.ndarray):
         assert isinstance(ours, numelt.ndarray), f"{context}: {type(ours)} for an array"
@@ -44,7 +44,11 @@ def assert_same(ours, theirs, ulp=0, rtol=0.0, context=""):
         return
     assert ours.dtype == theirs.dtype, f"{context}: dtype {ours.dtype}, NumPy {theirs.dtype}"
     assert ours.shape == theirs.shape, f"{context}: shape {ours.shape}, NumPy {theirs.shape}"
-    if theirs.dtype.kind == "c":
+    if theirs.dtype.kind == "c" and norm:
+        unit = numpy.spacing(numpy.abs(theirs)) * norm
+        near = (numpy.abs(ours - theirs) <= unit) | (ours == theirs) | ~numpy.isfinite(theirs)
+        assert near.all(), f"{context}:\n{ours}\nNumPy:\n{theirs}"
+    elif theirs.dtype.kind == "c":
         assert_same_values(ours.real, theirs.real, ulp, rtol, context)
         assert_same_values(ours.imag, theirs.imag, ulp, rtol, context)
     else:

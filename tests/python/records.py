@@ -27,6 +27,8 @@ class Record:
     ulp: float = 0
     rtol: float = 0.0
     layouts: tuple = ()
+    # for complex results: distance in ULP of the number's magnitude rather than of each part
+    norm: float = 0
 
 
 def ufunc(name, dtypes=FEW, arity=1, domain="any", ulp=0):
@@ -63,7 +65,10 @@ AXES = ("vector", "long", "matrix", "strided", "reversed", "transposed", "middle
 DEEP = ("matrix", "cube", "strided", "reversed", "transposed", "middle", "one_row", "column")
 
 ELEMENTWISE = [
-    *(ufunc(name, ALL, 2) for name in ("add", "multiply", "equal", "not_equal")),
+    *(ufunc(name, ALL, 2) for name in ("add", "equal", "not_equal")),
+    ufunc("multiply", REAL, 2),
+    # NumPy fuses the two products of a complex one where the data are contiguous
+    Record("multiply", lambda np, x, y: np.multiply(x, y), COMPLEX, 2, norm=2),
     *(ufunc(name, [*INTEGERS, *FLOATS, *COMPLEX], 2) for name in ("subtract",)),
     *(ufunc(name, REAL, 2) for name in ("maximum", "minimum", "fmax", "fmin", "less", "less_equal", "greater")),
     *(ufunc(name, [*REAL, "complex128"], 2, "positive") for name in ("divide", "true_divide")),
@@ -77,7 +82,9 @@ ELEMENTWISE = [
     ufunc("copysign", FLOATS, 2),
     ufunc("hypot", FLOATS, 2, "any", 2),
     ufunc("arctan2", FLOATS, 2, "any", 4),
-    *(ufunc(name, [*INTEGERS, *FLOATS, *COMPLEX]) for name in ("negative", "positive", "square", "conjugate")),
+    *(ufunc(name, [*INTEGERS, *FLOATS, *COMPLEX]) for name in ("negative", "positive", "conjugate")),
+    ufunc("square", [*INTEGERS, *FLOATS]),
+    Record("square", lambda np, x: np.square(x), COMPLEX, norm=2),
     ufunc("absolute", REAL),
     ufunc("absolute", COMPLEX, 1, "any", 2),
     *(ufunc(name, [*INTEGERS, *FLOATS]) for name in ("sign",)),
@@ -94,7 +101,7 @@ ELEMENTWISE = [
     Record("scalar right", lambda np, x: (x + 1, x * 2, x - 3, x // 2 if x.dtype.kind != "c" else x), INTEGERS + FLOATS),
     Record("scalar left", lambda np, x: (1 + x, 2 * x, 3 - x, 7.5 * x), INTEGERS + FLOATS + COMPLEX),
     Record("float scalar", lambda np, x: (x * 0.5, x / 3.0, x + 1e-3), FEW[1:]),
-    Record("square by power", lambda np, x: x**2, INTEGERS + FLOATS + COMPLEX),
+    Record("square by power", lambda np, x: x**2, INTEGERS + FLOATS + COMPLEX, norm=2),
     Record("root by power", lambda np, x: x**0.5, FLOATS, domain="positive"),
     Record("cube by power", lambda np, x: x**3, FLOATS, domain="positive", ulp=4),
     Record("compare with number", lambda np, x: (x < 3, x >= 0, x == 1, x != 2), REAL),
@@ -176,7 +183,7 @@ MANIPULATION = [
     Record("sorting", lambda np, x: (np.sort(x), np.argsort(x, kind="stable"), np.unique(x)), REAL, layouts=AXES),
     Record("nonzero", lambda np, x: (np.nonzero(x), np.argwhere(x), np.flatnonzero(x)), REAL, layouts=AXES),
     Record("meshgrid", lambda np, x: np.meshgrid(x, x[:2]), layouts=("vector",)),
-    Record("outer", lambda np, x, y: (np.outer(x, y), np.multiply.outer(x, y)), FEW[1:], arity=2),
+    Record("outer", lambda np, x, y: (np.outer(x, y), np.multiply.outer(x, y)), FEW[1:], arity=2, norm=2),
 ]
 
 PRODUCTS = [
@@ -192,7 +199,7 @@ PRODUCTS = [
 
 WRITES = [
     Record("add in place", lambda np, x: [x.__iadd__(1), x][1], FEW[1:]),
-    Record("multiply in place", lambda np, x: [x.__imul__(x), x][1], FEW[1:]),
+    Record("multiply in place", lambda np, x: [x.__imul__(x), x][1], FEW[1:], norm=2),
     Record("slice write", lambda np, x: [x.__setitem__(slice(1, None), 3), x][1], layouts=AXES),
     Record("overlapping write", lambda np, x: [x.__setitem__(slice(1, None), x[:-1]), x][1], layouts=AXES),
     Record("reversed write", lambda np, x: [x.__setitem__(slice(None), x[::-1]), x][1], layouts=AXES),

@@ -87,10 +87,10 @@ def test_explain_runs_nothing():
     x = numelt.linspace(0, 1, 1000)
     numelt.flush()
     y = numelt.sum(x * 2 + 1)
-    with numelt.inspect() as seen:
-        text = str(numelt.explain(y))
-        dot = str(numelt.explain(y, graphviz=True))
-    assert seen.kernels == 0
+    before = numelt._core.stats()["kernels"]
+    text = str(numelt.explain(y))
+    dot = str(numelt.explain(y, graphviz=True))
+    assert numelt._core.stats()["kernels"] == before
     assert "multiply" in text
     assert "digraph" in dot
     assert float(y) == pytest.approx(2000.0)
@@ -132,7 +132,7 @@ LOOPS = {
     "lu": "u = np.eye(5) + 1\nl = np.zeros_like(u)\nl[1:, 0] = u[1:, 0] / u[0, 0:1]\nu[1:, 0:] = u[1:, 0:] - l[1:, 0][:, None] * u[0, 0:]\nr = l @ u",
     "gauss": "a = np.eye(5) + 1\na /= np.diagonal(a)[:, None]",
     "rnn": "s = np.tanh(np.ones((3, 4)) @ np.ones((4, 4)) + 0.1)",
-    "boltzmann": "f = np.ones((9, 5, 5))\nr = np.sum(f, axis=0)\ng = np.empty_like(f)\ng[0] = np.roll(np.roll(f[0], 1, axis=0), -1, axis=1)",
+    "boltzmann": "f = np.ones((9, 5, 5))\nr = np.sum(f, axis=0)\ng = np.zeros_like(f)\ng[0] = np.roll(np.roll(f[0], 1, axis=0), -1, axis=1)",
     "knn": "q = np.ones((4, 3))\nd = np.sqrt(np.min(np.sum((q[:, None, :] - q[None, :, :]) ** 2, axis=2), axis=1))",
 }
 

@@ -37,7 +37,7 @@ def test_same_as_numpy(record, dtype):
                 continue
             if got_kind == "error":
                 raise AssertionError(context) from got
-            assert_same(got, expected, record.ulp, record.rtol, context)
+            assert_same(got, expected, record.ulp, record.rtol, context, record.norm)
 
 
 @pytest.mark.parametrize(("left", "right"), [((3, 1), (1, 4)), ((4,), (3, 4)), ((), (2, 2)), ((2, 1, 3), (5, 1)), ((0,), (1,))])
