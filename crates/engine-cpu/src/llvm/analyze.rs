@@ -50,7 +50,7 @@ const UNROLL_NODES: usize = 8;
 const MASKED_NODES: usize = 16;
 
 /// Strided operands are moved point by point; more lanes would only grow the code.
-const STRIDED_LANES: u32 = 16;
+const STRIDED_LANES: u32 = 8;
 
 impl Shape {
     /// Analyzes `kernel`.

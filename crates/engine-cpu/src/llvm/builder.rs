@@ -297,9 +297,17 @@ impl Builder {
         unsafe { LLVMSetAlignment(LLVMBuildStore(self.builder, value.0, address.0), align) }
     }
 
-    pub(super) fn alloca(&self, ty: Ty) -> Val {
-        // SAFETY: see `binary!`.
-        Val(unsafe { LLVMBuildAlloca(self.builder, ty.0, EMPTY) })
+    /// Stack memory for one `ty`, allotted once per call of the function wherever this is asked for.
+    pub(super) fn scratch(&self, ty: Ty) -> Val {
+        // SAFETY: the function has an entry block with an instruction, since its operands are loaded there.
+        unsafe {
+            let here = LLVMGetInsertBlock(self.builder);
+            let entry = LLVMGetEntryBasicBlock(self.function.get());
+            LLVMPositionBuilderBefore(self.builder, LLVMGetFirstInstruction(entry));
+            let address = LLVMBuildAlloca(self.builder, ty.0, EMPTY);
+            LLVMPositionBuilderAtEnd(self.builder, here);
+            Val(address)
+        }
     }
 
     /// Calls an LLVM intrinsic overloaded on `types`.

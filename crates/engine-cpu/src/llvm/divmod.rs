@@ -2,7 +2,7 @@
 //!
 //! In: dividend and divisor. Out: exact remainders. Not here: integers.
 
-use super::builder::{Real, Val};
+use super::builder::{Int, Real, Val};
 use super::lower::Lower;
 use numelt_ir::DType;
 
@@ -12,7 +12,7 @@ impl Lower<'_> {
     /// and both possible remainders are representable. Anything else goes to the library, lane by lane.
     pub(super) fn float_fmod(&self, ty: DType, a: Val, b: Val) -> Val {
         if !self.math.has_fma() {
-            return self.b.frem(a, b);
+            return self.library_fmod(ty, a, b);
         }
         let l = self.b;
         let unary = |name: &str, v: Val| self.float_intrinsic(name, ty, &[v]);
@@ -24,7 +24,8 @@ impl Lower<'_> {
         let (slow, fast, done) = (l.block(c"fmod"), l.block(c"fma"), l.block(c"remainder"));
         l.branch(library, slow, fast);
         l.enter(slow);
-        let exact = l.frem(a, b);
+        let exact = self.library_fmod(ty, a, b);
+        let slow_end = l.current();
         l.jump(done);
         l.enter(fast);
         let whole = l.fneg(unary("llvm.trunc", quotient));
@@ -39,9 +40,36 @@ impl Lower<'_> {
         l.jump(done);
         l.enter(done);
         let phi = l.phi(self.reg(ty));
-        l.incoming(phi, exact, slow);
+        l.incoming(phi, exact, slow_end);
         l.incoming(phi, rest, fast);
         phi
+    }
+
+    /// The C library's function, lane after lane through the stack: one call in the code.
+    fn library_fmod(&self, ty: DType, a: Val, b: Val) -> Val {
+        if self.lanes == 1 {
+            return self.b.frem(a, b);
+        }
+        let l = self.b;
+        let (i64t, cell, align) = (l.int(64), self.scalar(ty), ty.size() as u32);
+        let [top, bottom] = [a, b].map(|v| {
+            let buffer = l.scratch(self.reg(ty));
+            l.store(v, buffer, align);
+            buffer
+        });
+        let (from, turn, done) = (l.current(), l.block(c"lane"), l.block(c"lanes"));
+        l.jump(turn);
+        l.enter(turn);
+        let lane = l.phi(i64t);
+        let at = |buffer| l.element(cell, buffer, lane);
+        let rest = l.frem(l.load(cell, at(top), align), l.load(cell, at(bottom), align));
+        l.store(rest, at(top), align);
+        let next = l.add(lane, l.const_int(i64t, 1));
+        l.incoming(lane, l.null(i64t), from);
+        l.incoming(lane, next, turn);
+        l.branch(l.icmp(Int::LLVMIntULT, next, l.const_int(i64t, self.lanes.into())), turn, done);
+        l.enter(done);
+        l.load(self.reg(ty), top, align)
     }
 
     /// NumPy's divmod on floats: floor quotient and remainder with the divisor's sign.

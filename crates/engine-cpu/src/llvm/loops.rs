@@ -14,7 +14,7 @@
 //! operand may be the very memory of another one.
 
 use super::analyze::{Depth, Shape, inner};
-use super::builder::{Builder, Int, Val};
+use super::builder::{Block, Builder, Int, Ty, Val};
 use super::lower::{Lower, Value};
 use super::math::MathTable;
 use super::memory::{Memory, Place, Span, cell};
@@ -41,8 +41,6 @@ struct Gen<'a> {
     operands: Vec<Option<Operand>>,
     /// Values of depth Tile and Row, in full vectors.
     fixed: Vec<Option<Value>>,
-    /// Stack memory of strided targets.
-    buffers: Vec<Option<Val>>,
 }
 
 /// Appends the function to the builder's module.
@@ -56,7 +54,7 @@ pub(super) fn generate(
 ) -> Result<()> {
     let operands = vec![None; kernel.args.len()];
     let fixed = vec![None; kernel.body.len()];
-    let mut this = Gen { kernel, shape, b, math, operands, fixed, buffers: Vec::new() };
+    let mut this = Gen { kernel, shape, b, math, operands, fixed };
     let tile = b.begin_function(name, bits);
     this.function(tile)
 }
@@ -66,7 +64,7 @@ impl Gen<'_> {
         self.b.const_int(self.b.int(64), value as u64)
     }
 
-    fn field(&self, tile: Val, offset: usize, ty: super::builder::Ty) -> Val {
+    fn field(&self, tile: Val, offset: usize, ty: Ty) -> Val {
         self.b.load(ty, self.b.offset(tile, self.i64(offset as i64)), 8)
     }
 
@@ -77,7 +75,6 @@ impl Gen<'_> {
         let inner = self.field(tile, offset_of!(Tile, inner), i64t);
         let outer = self.field(tile, offset_of!(Tile, outer), i64t);
         let params = self.field(tile, offset_of!(Tile, params), pointer);
-        self.allot_buffers();
         self.fixed_values(Depth::Tile, Some(params))?;
         let (row, exit) = (self.b.block(c"row"), self.b.block(c"exit"));
         let zero = self.i64(0);
@@ -125,34 +122,15 @@ impl Gen<'_> {
         }
     }
 
-    fn allot_buffers(&mut self) {
-        self.buffers = (self.shape.targets.iter())
-            .map(|target| {
-                let cells = self.shape.lanes * if target.dtype.is_complex() { 2 } else { 1 };
-                let ty = self.b.vector(cell(self.b, target.dtype), cells);
-                (self.shape.masked_tail && !target.unit).then(|| self.b.alloca(ty))
-            })
-            .collect();
-    }
-
-    fn rows(
-        &mut self,
-        entry: super::builder::Block,
-        row: super::builder::Block,
-        exit: super::builder::Block,
-        inner: Val,
-        outer: Val,
-    ) -> Result<()> {
+    fn rows(&mut self, entry: Block, row: Block, exit: Block, inner: Val, outer: Val) -> Result<()> {
         let b = self.b;
         let left = b.phi(b.int(64));
         b.incoming(left, outer, entry);
-        let at_entry = self.operands.clone();
         for operand in self.operands.iter_mut().flatten() {
             let phi = b.phi(b.type_of(operand.start));
             b.incoming(phi, operand.start, entry);
             operand.start = phi;
         }
-        debug_assert_eq!(at_entry.len(), self.operands.len());
         self.fixed_values(Depth::Row, None)?;
         self.row(inner)?;
         let latch = b.current();
@@ -262,10 +240,10 @@ impl Gen<'_> {
             sets.push(self.evaluate(memory, *start)?);
         }
         for (start, values) in starts.iter().zip(&sets) {
-            for (target, buffer) in self.shape.targets.iter().zip(&self.buffers) {
+            for target in &self.shape.targets {
                 let value = values[target.value as usize].expect("stored values are evaluated");
                 let place = self.place(target.arg as u32, target.dtype, target.unit, *start);
-                memory.store(place, value, *buffer);
+                memory.store(place, value);
             }
         }
         Ok(())

@@ -153,10 +153,10 @@ impl Memory<'_> {
         Value::Plain(self.decode(place.dtype, collect(0)))
     }
 
-    /// Writes the points; `buffer` is stack memory for one vector (two for complex).
-    pub(super) fn store(&self, place: Place, value: Value, buffer: Option<Val>) {
+    /// Writes the points.
+    pub(super) fn store(&self, place: Place, value: Value) {
         match (place.stride, self.span) {
-            (Some(_), Span::Part(count)) => self.scatter_part(place, value, count, buffer),
+            (Some(stride), Span::Part(count)) => self.scatter_part(place, stride, value, count),
             (Some(stride), Span::Full) if self.lanes > 1 => self.scatter(place, stride, value),
             _ => self.store_cells(place, value),
         }
@@ -214,8 +214,9 @@ impl Memory<'_> {
     }
 
     /// The vector goes to the stack, and from there point by point.
-    fn scatter_part(&self, place: Place, value: Value, count: Val, buffer: Option<Val>) {
-        let buffer = buffer.expect("the caller allots a buffer to each strided store of a masked tail");
+    fn scatter_part(&self, place: Place, stride: Val, value: Value, count: Val) {
+        let cells = if place.dtype.is_complex() { 2 } else { 1 };
+        let buffer = self.b.scratch(self.b.vector(self.cell(place.dtype), cells * self.lanes));
         let whole = Memory { span: Span::Full, ..*self };
         whole.store_cells(Place { address: buffer, stride: None, dtype: place.dtype }, value);
         let i64t = self.b.int(64);
@@ -226,9 +227,7 @@ impl Memory<'_> {
         let size = self.b.const_int(i64t, place.dtype.size() as u64);
         let source = self.b.offset(buffer, self.b.mul(k, size));
         let one = Memory { lanes: 1, ..whole };
-        let stride = place.stride.expect("a strided store");
         let target = self.b.offset(place.address, self.b.mul(k, stride));
-        let cells = if place.dtype.is_complex() { 2 } else { 1 };
         let value = one.load_cells(Place { address: source, stride: None, dtype: place.dtype }, cells, cells);
         self.b.store(value, target, self.align(place.dtype));
         let next = self.b.add(k, self.b.const_int(i64t, 1));

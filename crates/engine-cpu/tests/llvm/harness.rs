@@ -142,7 +142,7 @@ impl Memory {
 }
 
 /// Equal bits, or both NaN, in each part.
-fn same(a: Scalar, b: Scalar) -> bool {
+pub fn same(a: Scalar, b: Scalar) -> bool {
     let float = |a: f64, b: f64| a.to_bits() == b.to_bits() || (a.is_nan() && b.is_nan());
     match (a, b) {
         (Scalar::F32(a), Scalar::F32(b)) => float(a.into(), b.into()),

@@ -1,9 +1,11 @@
 //! Compiled kernels against an evaluation point by point: every operation, dtype, stride class, odd
 //! extents, in place, on every instruction set of this machine.
 
+#[cfg(unix)]
+mod guard;
 mod harness;
 
-use harness::{Options, Random, check, is_exact};
+use harness::{Options, Random, check, is_exact, same};
 use numelt_engine_cpu::body::{Body, Tile};
 use numelt_engine_cpu::llvm;
 use numelt_ir::interp::apply;
@@ -28,8 +30,10 @@ fn empty() -> Kernel {
     }
 }
 
+type Bodies = Vec<(Isa, Arc<dyn Body>)>;
+
 /// Compiled code for each instruction set that runs here.
-fn bodies(kernel: &Kernel) -> Result<Vec<(Isa, Arc<dyn Body>)>, Error> {
+fn bodies(kernel: &Kernel) -> Result<Bodies, Error> {
     here().iter().map(|isa| Ok((*isa, llvm::compile(kernel, *isa)?))).collect()
 }
 
@@ -228,6 +232,38 @@ fn masked_tails() {
     }
 }
 
+/// No access outside the operands: the kernels would die.
+#[cfg(unix)]
+#[test]
+fn nothing_beyond_the_ends() {
+    let memory = [guard::Guarded::new(), guard::Guarded::new()];
+    for ty in DType::ALL {
+        for (class, stride) in [(StrideClass::Unit, 1), (StrideClass::Any, 3), (StrideClass::Any, -2)] {
+            let kernel = one_op(Op::Copy, ty, &[class, class]);
+            let mut bodies = bodies(&kernel).unwrap();
+            bodies.extend(
+                here().iter().map(|isa| (*isa, llvm::compile_in_shape_of(&kernel, Isa::Avx512, *isa).unwrap())),
+            );
+            for (n, at_end) in (1..70).flat_map(|n| [(n, true), (n, false)]) {
+                let pointers = [0, 1].map(|k: usize| memory[k].place(ty, n, stride, at_end));
+                let strides = [stride * ty.size() as i64; 2];
+                let tile = Tile {
+                    pointers: pointers.as_ptr(),
+                    inner_strides: strides.as_ptr(),
+                    outer_strides: strides.as_ptr(),
+                    params: std::ptr::null(),
+                    inner: n as i64,
+                    outer: 1,
+                };
+                for (_, body) in &bodies {
+                    // SAFETY: the memory holds the elements.
+                    unsafe { body.run(&tile) };
+                }
+            }
+        }
+    }
+}
+
 /// Quotients that round up to an integer, where a fast remainder is off by one divisor.
 #[test]
 fn remainders_beside_integers() {
@@ -314,10 +350,7 @@ fn same_as_slices<T: Float>(body: &Arc<dyn Body>, arity: usize, random: &mut Ran
         // SAFETY: the arrays hold three rows of `inner` elements.
         unsafe { body.run(&tile) };
         for (x, (got, want)) in a.iter().zip(got.iter().zip(&want)) {
-            assert!(
-                got.to_scalar().same_bits(want.to_scalar()) || got != got && want != want,
-                "f({x:?}) = {got:?}, not {want:?}"
-            );
+            assert!(same(got.to_scalar(), want.to_scalar()), "f({x:?}) = {got:?}, not {want:?}");
         }
     }
 }
