@@ -6,6 +6,8 @@ when a value is read. What is not native runs in NumPy, counted by function and 
 Here: the public namespace and nothing else. What each name does is in the modules that it comes from.
 """
 
+# ruff: noqa: F401, F403 - importing names is what this file does
+
 import os as _os
 from importlib import metadata as _metadata
 
@@ -43,7 +45,6 @@ _objects.install()
 _hooks.install()
 _namespace.replace(_numpy.show_config, show_config)
 _namespace.fill(globals())
-del diagonal_view  # noqa: F821
 
 _fallback.set_policy(_os.environ.get("NUMELT_FALLBACK", "silent"))
 

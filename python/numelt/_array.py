@@ -23,18 +23,16 @@ __all__ = ["complete", "rebuild"]
 
 # methods that take what the function takes after the array
 _SHARED: tuple[Callable[..., Any], ...] = (
-    statistics.sum, statistics.prod, statistics.min, statistics.max, statistics.mean, statistics.var, statistics.std,
-    statistics.any, statistics.all, statistics.cumsum, statistics.cumprod, sorting.argmin, sorting.argmax,
-    linear_algebra.trace, indexing.diagonal,
+    statistics.sum, statistics.prod, statistics.min, statistics.max, statistics.mean, statistics.var,
+    statistics.std, statistics.any, statistics.all, statistics.cumsum, statistics.cumprod, sorting.argmin,
+    sorting.argmax, linear_algebra.trace, indexing.diagonal,
 )  # fmt: skip
 
 # methods and attributes that NumPy's array has and that must not be taken over blindly
 _NOT_TAKEN = frozenset(
-    {
-        "__class__", "__new__", "__init__", "__init_subclass__", "__subclasshook__", "__getattribute__", "__setattr__",
-        "__delattr__", "__dir__", "__doc__", "__hash__", "__sizeof__", "__array_finalize__", "__array_wrap__",
-        "__getstate__", "__module__", "__buffer__", "__release_buffer__",
-    }
+    { "__class__", "__new__", "__init__", "__init_subclass__", "__subclasshook__", "__getattribute__",
+    "__setattr__", "__delattr__", "__dir__", "__doc__", "__hash__", "__sizeof__", "__array_finalize__",
+    "__array_wrap__", "__getstate__", "__module__", "__buffer__", "__release_buffer__", }
 )  # fmt: skip
 
 
@@ -252,9 +250,9 @@ def complete() -> None:
     for function in _SHARED:
         setattr(ndarray, function.__name__, function)
     own = {
-        "clip": clip, "round": round_, "dot": dot, "repeat": repeat, "conj": conj, "conjugate": conj, "resize": resize,
-        "__reduce__": _reduce, "__reduce_ex__": _reduce_ex, "__array_function__": array_function,
-        "__array_ufunc__": array_ufunc, "__array_namespace__": array_namespace,
+        "clip": clip, "round": round_, "dot": dot, "repeat": repeat, "conj": conj, "conjugate": conj,
+        "resize": resize, "__reduce__": _reduce, "__reduce_ex__": _reduce_ex, "__array_function__":
+        array_function, "__array_ufunc__": array_ufunc, "__array_namespace__": array_namespace,
     }  # fmt: skip
     for name, value in own.items():
         setattr(ndarray, name, value)
@@ -266,5 +264,5 @@ def complete() -> None:
     copyreg.pickle(_core.ufunc, lambda ufunc: (_ufuncs.ufunc_for, (ufunc.numpy,)))
     setattr(_core.scalar, "__setitem__", _set_scalar)  # noqa: B010
     for cls, name in ((ArrayType, "ndarray"), (UfuncType, "ufunc")):
-        copyreg.pickle(cls, functools.partial(_named, name))  # type: ignore[arg-type]
+        copyreg.pickle(cls, functools.partial(_named, name))
     ndarray.__new__ = staticmethod(_new)  # type: ignore[assignment]

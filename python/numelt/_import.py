@@ -98,11 +98,9 @@ def _import_item(name: str, item: str) -> None:
     try:
         _ours(f"{name}.{item}")
     except ModuleNotFoundError:
-        original = _real_import(name, None, None, ("",), 0)
+        path = getattr(_real_import(name, None, None, ("",), 0), "__file__", None)
         raise ImportError(
-            f"cannot import name {item!r} from {name!r} ({getattr(original, '__file__', 'unknown location')})",
-            name=name,
-            path=getattr(original, "__file__", None),
+            f"cannot import name {item!r} from {name!r} ({path or 'unknown location'})", name=name, path=path
         ) from None
 
 

@@ -27,15 +27,14 @@ __all__ = ["Finder", "MirrorModule", "fill", "mirror", "replace"]
 
 # what describes, prints or saves arrays: a read of the data, not a computation done elsewhere
 READS = frozenset(
-    {
-        "array2string", "array_repr", "array_str", "can_cast", "format_float_positional", "format_float_scientific",
-        "info", "may_share_memory", "min_scalar_type", "promote_types", "result_type", "save", "savetxt", "savez",
-        "savez_compressed", "shares_memory", "broadcast_shapes", "issubdtype", "isdtype", "iterable", "typename",
-        "set_printoptions", "get_printoptions", "printoptions", "seterr", "geterr", "seterrcall", "geterrcall",
-        "setbufsize", "getbufsize", "base_repr", "binary_repr", "mintypecode", "datetime_data", "show_config",
-        "show_runtime", "get_include", "test", "isfortran", "common_type", "fromfile", "frombuffer", "fromiter",
-        "from_dlpack", "load", "loadtxt", "genfromtxt", "fromstring", "fromregex",
-    }
+    { "array2string", "array_repr", "array_str", "can_cast", "format_float_positional",
+    "format_float_scientific", "info", "may_share_memory", "min_scalar_type", "promote_types",
+    "result_type", "save", "savetxt", "savez", "savez_compressed", "shares_memory", "broadcast_shapes",
+    "issubdtype", "isdtype", "iterable", "typename", "set_printoptions", "get_printoptions",
+    "printoptions", "seterr", "geterr", "seterrcall", "geterrcall", "setbufsize", "getbufsize",
+    "base_repr", "binary_repr", "mintypecode", "datetime_data", "show_config", "show_runtime",
+    "get_include", "test", "isfortran", "common_type", "fromfile", "frombuffer", "fromiter",
+    "from_dlpack", "load", "loadtxt", "genfromtxt", "fromstring", "fromregex", }
 )  # fmt: skip
 
 # functions that take other functions and run them: our arrays must reach those as they are
@@ -171,7 +170,7 @@ class Finder(importlib.machinery.PathFinder):
         if root != "numelt" or not rest or rest.startswith("_"):
             return None
         try:
-            original = importlib.import_module(f"numpy.{rest}")
+            original: Any = importlib.import_module(f"numpy.{rest}")
         except ImportError:
             return None
         if not isinstance(original, types.ModuleType):

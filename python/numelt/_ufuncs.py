@@ -128,7 +128,7 @@ def call(original: numpy.ufunc, args: tuple[Any, ...], kwargs: dict[str, Any]) -
     rest = {
         key: value for key, value in kwargs.items() if not any(value is d for d in _DEFAULTS.get(key, ()))
     }
-    result = NotImplemented
+    result: Any = NotImplemented
     if not rest:
         result = _plain(original, args, len(rest) < len(kwargs))
     elif original.__name__ == "matmul" and set(rest) == {"out"} and len(args) == 2:
@@ -198,8 +198,9 @@ _PREDICATES = frozenset(
 def method(ufunc: Any, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Run ``ufunc.reduce``, ``accumulate``, ``outer``, ``reduceat`` or ``at``."""
     original = ufunc.numpy if type(ufunc) is _core.ufunc else ufunc
-    handler = {"reduce": _reduce, "accumulate": _accumulate, "outer": _outer}.get(name)
-    result = NotImplemented
+    handlers: dict[str, Callable[..., Any]] = {"reduce": _reduce, "accumulate": _accumulate, "outer": _outer}
+    handler = handlers.get(name)
+    result: Any = NotImplemented
     if handler is not None:
         try:
             result = handler(original, *args, **kwargs)

@@ -8,7 +8,9 @@ import numelt
 def as_numpy(value):
     """Return numelt arrays and scalars as NumPy's, also inside tuples and lists."""
     if isinstance(value, (tuple, list)):
-        return type(value)(map(as_numpy, value)) if type(value) in (tuple, list) else tuple(map(as_numpy, value))
+        return (
+            type(value)(map(as_numpy, value)) if type(value) in (tuple, list) else tuple(map(as_numpy, value))
+        )
     if type(value) is numelt.ndarray:
         return numpy.asarray(value)
     if type(value) is numelt._core.scalar:

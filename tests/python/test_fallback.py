@@ -168,7 +168,9 @@ def test_callbacks():
     assert_same(numelt.apply_along_axis(numelt.sum, 0, numelt.eye(2)), numpy.ones(2))
     assert_same(numelt.apply_along_axis(lambda row: row * 2, 1, numelt.eye(2)), 2 * numpy.eye(2))
     assert_same(numelt.fromfunction(lambda i: numelt.sin(i), (3,)), numpy.sin(numpy.arange(3.0)), 1)
-    assert_same(numelt.piecewise(numelt.arange(3.0), [numelt.arange(3) > 1], [1.0, -1.0]), numpy.array([-1.0, -1, 1]))
+    assert_same(
+        numelt.piecewise(numelt.arange(3.0), [numelt.arange(3) > 1], [1.0, -1.0]), numpy.array([-1.0, -1, 1])
+    )
     assert numelt.frompyfunc(abs, 1, 1)(numelt.array([-1, 2])).tolist() == [1, 2]
 
 
@@ -252,7 +254,12 @@ def test_ufunc_methods_and_keywords():
     numelt.add.at(x, (0, [1, 1]), 5)
     numpy.add.at(y, (0, [1, 1]), 5)
     assert_same(x, y)
-    for keywords in ({"dtype": "f4", "casting": "same_kind"}, {"where": y > 2, "out": None}, {"order": "F"}, {"subok": False}):
+    for keywords in (
+        {"dtype": "f4", "casting": "same_kind"},
+        {"where": y > 2, "out": None},
+        {"order": "F"},
+        {"subok": False},
+    ):
         if "where" in keywords:
             ours, theirs = numelt.zeros((2, 3)), numpy.zeros((2, 3))
             numelt.sqrt(x, where=x > 2, out=ours)

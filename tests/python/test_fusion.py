@@ -1,3 +1,4 @@
+# ruff: noqa: E501 - one program a line
 """What fuses, what is allocated and what is counted, asserted through the inspector."""
 
 import importlib.util
@@ -162,7 +163,9 @@ def test_examples_give_numpys_results(path, tmp_path):
     import subprocess
     import sys
 
-    help_text = subprocess.run([sys.executable, path, "--help"], capture_output=True, text=True, check=True).stdout
+    help_text = subprocess.run(
+        [sys.executable, path, "--help"], capture_output=True, text=True, check=True
+    ).stdout
     if "--save" not in help_text:
         pytest.skip("the program saves nothing to compare")
     small = [word for option, value in SMALL.items() if option in help_text for word in (option, value)]
@@ -176,7 +179,14 @@ def test_examples_give_numpys_results(path, tmp_path):
             assert numpy.allclose(ours[key], theirs[key], rtol=1e-9, atol=1e-9, equal_nan=True), key
 
 
-SMALL = {"--size": "64", "--steps": "3", "--limit": "5", "--bodies": "30", "--points": "500", "--options": "1000"}
+SMALL = {
+    "--size": "64",
+    "--steps": "3",
+    "--limit": "5",
+    "--bodies": "30",
+    "--points": "500",
+    "--options": "1000",
+}
 
 
 def test_no_leftovers():

@@ -108,7 +108,9 @@ def test_scipy(x):
     from scipy import integrate, linalg, ndimage, optimize, sparse
 
     assert_same(special.erf(x), special.erf(numpy.asarray(x)))
-    assert_same(numelt.asarray(ndimage.gaussian_filter(x, 1.0)), ndimage.gaussian_filter(numpy.asarray(x), 1.0))
+    assert_same(
+        numelt.asarray(ndimage.gaussian_filter(x, 1.0)), ndimage.gaussian_filter(numpy.asarray(x), 1.0)
+    )
     square = numelt.eye(3) * 2
     assert numpy.allclose(linalg.inv(square), numpy.eye(3) / 2)
     assert (sparse.csr_matrix(x) @ numelt.ones(4)).tolist() == numpy.asarray(x).sum(axis=1).tolist()
@@ -193,7 +195,7 @@ def test_python_takes_our_scalars(x):
     assert [10, 20, 30][numelt.argmax(numelt.array([1, 5, 2]))] == 20
     assert range(int(numelt.sum(numelt.arange(3))))[-1] == 2
     assert f"{total:08.2f}" == "00033.00"
-    assert "%.1f" % total == "33.0"
+    assert "%.1f" % total == "33.0"  # noqa: UP031
     assert sum([total, total]) == 66.0
     assert bool(numelt.all(x >= 0)) is True
     assert (total if total > 3 else 0) == 33.0
@@ -219,11 +221,11 @@ def test_array_api_namespace(x):
 
 def test_iteration_and_unpacking(x):
     assert [row.tolist() for row in x] == x.tolist()
-    a, b, c = x
+    a, _, c = x
     assert type(a) is numelt.ndarray
     assert [float(v) for v in c] == c.tolist()
     assert 2.5 in x
     assert len(x) == 3
-    assert [v for v in x.flat][:2] == [0.0, 0.5]
+    assert list(x.flat)[:2] == [0.0, 0.5]
     x.flat[0] = 5
     assert float(x[0, 0]) == 5.0

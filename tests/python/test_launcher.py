@@ -82,9 +82,13 @@ def test_same_surroundings(program):
 
 
 def test_module_and_code(program):
-    program.write("tool.py", "import sys, numpy\nprint(sys.argv[1:], __name__, numpy.__name__, __spec__.name)\n")
+    program.write(
+        "tool.py", "import sys, numpy\nprint(sys.argv[1:], __name__, numpy.__name__, __spec__.name)\n"
+    )
     program.write("package/__init__.py", "")
-    program.write("package/__main__.py", "from . import other\nprint(__name__, __package__, other.np.__name__)\n")
+    program.write(
+        "package/__main__.py", "from . import other\nprint(__name__, __package__, other.np.__name__)\n"
+    )
     program.write("package/other.py", "import numpy as np\n")
     assert program("-m", "tool", "x").stdout == "['x'] __main__ numelt tool\n"
     assert program("-m", "package").stdout == "__main__ package numelt\n"

@@ -12,10 +12,11 @@ import pytest
 import numelt
 
 MODULES = [
-    "char", "ctypeslib", "dtypes", "exceptions", "fft", "lib", "lib.array_utils", "lib.format", "lib.introspect",
-    "lib.mixins", "lib.npyio", "lib.scimath", "lib.stride_tricks", "linalg", "ma", "ma.extras", "polynomial",
-    "polynomial.chebyshev", "polynomial.hermite", "polynomial.hermite_e", "polynomial.laguerre", "polynomial.legendre",
-    "polynomial.polynomial", "random", "rec", "strings", "testing", "typing", "version",
+    "char", "ctypeslib", "dtypes", "exceptions", "fft", "lib", "lib.array_utils", "lib.format",
+    "lib.introspect", "lib.mixins", "lib.npyio", "lib.scimath", "lib.stride_tricks", "linalg", "ma",
+    "ma.extras", "polynomial", "polynomial.chebyshev", "polynomial.hermite", "polynomial.hermite_e",
+    "polynomial.laguerre", "polynomial.legendre", "polynomial.polynomial", "random", "rec", "strings",
+    "testing", "typing", "version",
 ]  # fmt: skip
 
 
@@ -108,7 +109,9 @@ def test_subclasses_are_numpys():
     assert isinstance(numelt.asarray(x), numelt.ndarray)
 
 
-@pytest.mark.parametrize("name", ["sum", "mean", "zeros", "concatenate", "reshape", "linspace", "var", "roll", "stack", "eye"])
+@pytest.mark.parametrize(
+    "name", ["sum", "mean", "zeros", "concatenate", "reshape", "linspace", "var", "roll", "stack", "eye"]
+)
 def test_signatures_agree(name):
     ours = inspect.signature(getattr(numelt, name))
     theirs = inspect.signature(getattr(numpy, name))
@@ -116,7 +119,9 @@ def test_signatures_agree(name):
 
 
 def test_methods_of_arrays():
-    missing = [name for name in dir(numpy.ndarray) if not name.startswith("_") and not hasattr(numelt.ndarray, name)]
+    missing = [
+        name for name in dir(numpy.ndarray) if not name.startswith("_") and not hasattr(numelt.ndarray, name)
+    ]
     assert missing == []
 
 

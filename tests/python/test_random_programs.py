@@ -17,8 +17,30 @@ import numelt
 from .compare import as_numpy, assert_same
 
 DTYPES = ["float64", "float64", "float32", "int64", "int32", "uint8", "bool", "complex128"]
-UNARY = ["negative", "absolute", "square", "sqrt", "rint", "floor", "logical_not", "isfinite", "sign", "conjugate"]
-BINARY = ["add", "subtract", "multiply", "maximum", "minimum", "less", "equal", "divide", "logical_and", "copysign"]
+UNARY = [
+    "negative",
+    "absolute",
+    "square",
+    "sqrt",
+    "rint",
+    "floor",
+    "logical_not",
+    "isfinite",
+    "sign",
+    "conjugate",
+]
+BINARY = [
+    "add",
+    "subtract",
+    "multiply",
+    "maximum",
+    "minimum",
+    "less",
+    "equal",
+    "divide",
+    "logical_and",
+    "copysign",
+]
 REDUCE = ["sum", "min", "max", "any", "all", "prod", "mean"]
 IN_PLACE = ["iadd", "isub", "imul"]
 
@@ -33,7 +55,9 @@ index = st.integers(0, 31)
 number = st.one_of(st.integers(-3, 5), st.sampled_from([0.5, -1.25, 2.0]))
 
 statement = st.one_of(
-    st.tuples(st.just("new"), st.sampled_from(DTYPES), st.sampled_from([(6,), (4, 5), (5, 4), (1, 5), (3, 1), ()])),
+    st.tuples(
+        st.just("new"), st.sampled_from(DTYPES), st.sampled_from([(6,), (4, 5), (5, 4), (1, 5), (3, 1), ()])
+    ),
     st.tuples(st.just("view"), index, keys),
     st.tuples(st.just("view"), index, keys),
     st.tuples(st.just("transpose"), index),

@@ -10,9 +10,9 @@ from numelt import _core
 from numelt._dispatch import fall_back, native, ndarray, operand
 
 __all__ = [
-    "arange", "array", "asanyarray", "asarray", "ascontiguousarray", "asfortranarray", "copy", "empty", "empty_like",
-    "eye", "full", "full_like", "identity", "linspace", "ones", "ones_like", "tri", "tril", "triu", "zeros",
-    "zeros_like",
+    "arange", "array", "asanyarray", "asarray", "ascontiguousarray", "asfortranarray", "copy", "empty",
+    "empty_like", "eye", "full", "full_like", "identity", "linspace", "ones", "ones_like", "tri", "tril",
+    "triu", "zeros", "zeros_like",
 ]  # fmt: skip
 
 _numbers = (bool, int, float, complex)
@@ -374,7 +374,7 @@ def arange(*args: Any, dtype: Any = None, device: Any = None, like: Any = None, 
     >>> np.arange(1, 2, 0.25)
     array([1.  , 1.25, 1.5 , 1.75])
     """
-    result = NotImplemented
+    result: Any = NotImplemented
     if like is None and device in (None, "cpu") and not named and 1 <= len(args) <= 3:
         result = _arange(args, dtype)
     if result is NotImplemented:

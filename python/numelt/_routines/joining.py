@@ -5,6 +5,7 @@ Results are made empty and filled by recorded copies, so that the pieces fuse wi
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import numpy
@@ -13,8 +14,8 @@ from numelt import _core
 from numelt._dispatch import fall_back, native, ndarray, normalize_axis, operand
 
 __all__ = [
-    "append", "array_split", "column_stack", "concatenate", "diag", "dsplit", "dstack", "hsplit", "hstack", "pad",
-    "repeat", "roll", "split", "stack", "tile", "unstack", "vsplit", "vstack",
+    "append", "array_split", "column_stack", "concatenate", "diag", "dsplit", "dstack", "hsplit",
+    "hstack", "pad", "repeat", "roll", "split", "stack", "tile", "unstack", "vsplit", "vstack",
 ]  # fmt: skip
 
 
@@ -231,7 +232,7 @@ def _split(name: str, ary: Any, sections: Any, axis: Any, even: bool, original: 
     if edges is None:
         return fall_back(name, *original)
     lead = (slice(None),) * axis
-    return [array[(*lead, slice(a, b))] for a, b in zip(edges[:-1], edges[1:], strict=True)]
+    return [array[(*lead, slice(a, b))] for a, b in itertools.pairwise(edges)]
 
 
 @native
@@ -367,7 +368,7 @@ def tile(A: Any, reps: Any) -> Any:
     rank = max(array.ndim, len(counts))
     counts = (1,) * (rank - len(counts)) + counts
     extents = (1,) * (rank - array.ndim) + array.shape
-    result = NotImplemented
+    result: Any = NotImplemented
     if array.dtype.kind in "biufc":
         result = _core.empty(tuple(n * m for n, m in zip(counts, extents, strict=True)), array.dtype, "C")
     if result is NotImplemented:

@@ -30,7 +30,7 @@ def dot(*args: Any, **named: Any) -> Any:
     for key in ("a", "b", "out"):
         if key in named and len(operands) == ("a", "b", "out").index(key):
             operands.append(named[key])
-    result = NotImplemented
+    result: Any = NotImplemented
     if len(operands) in (2, 3) and len(operands) == len(args) + len(named):
         result = _dot(*operands)
     return fall_back("dot", *args, **named) if result is NotImplemented else result

@@ -13,7 +13,7 @@ __all__ = ["allclose", "array_equal", "array_equiv", "isclose", "iscomplexobj", 
 
 
 def _close(a: Any, b: Any, rtol: Any, atol: Any, equal_nan: bool) -> Any:
-    """Compare natively when both are numeric, at least one is an array, and the tolerances are plain numbers."""
+    """Compare natively: numeric operands, at least one an array, tolerances that are plain numbers."""
     x, y = operand(a), operand(b)
     if x is None or y is None or type(rtol) not in (int, float) or type(atol) not in (int, float):
         return NotImplemented

@@ -13,9 +13,9 @@ from numelt import _core
 from numelt._dispatch import fall_back, native, ndarray, normalize_axes, normalize_axis, operand
 
 __all__ = [
-    "atleast_1d", "atleast_2d", "atleast_3d", "broadcast_arrays", "broadcast_to", "diagonal_view", "expand_dims", "flip",
-    "fliplr", "flipud", "matrix_transpose", "meshgrid", "moveaxis", "ndim", "ravel", "reshape", "rollaxis", "rot90",
-    "shape", "size", "squeeze", "swapaxes", "transpose",
+    "atleast_1d", "atleast_2d", "atleast_3d", "broadcast_arrays", "broadcast_to",
+    "expand_dims", "flip", "fliplr", "flipud", "matrix_transpose", "meshgrid", "moveaxis", "ndim",
+    "ravel", "reshape", "rollaxis", "rot90", "shape", "size", "squeeze", "swapaxes", "transpose",
 ]  # fmt: skip
 
 

@@ -14,14 +14,14 @@ __all__ = ["angle", "around", "clip", "diff", "fix", "imag", "real", "round"]
 _bounds = (int, float)
 
 
-def _clip_bound(bound: Any, array: Any) -> bool:
+def _clip_bound(bound: Any, array: Any) -> Any:
     """Can `bound` be compared with the array without changing its dtype?"""
     kind = type(bound)
     if kind is int:
         return array.dtype.kind in "iuf"
     if kind is float:
         return array.dtype.kind == "f"
-    return kind in (ndarray, _core.scalar) and bool(bound.dtype == array.dtype)
+    return (kind is ndarray or kind is _core.scalar) and bound.dtype == array.dtype
 
 
 def _fits_dtype(bound: Any, array: Any) -> bool:

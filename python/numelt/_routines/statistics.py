@@ -13,8 +13,8 @@ from numelt import _core
 from numelt._dispatch import NO_VALUE, fall_back, native, ndarray, normalize_axes, operand
 
 __all__ = [
-    "all", "amax", "amin", "any", "average", "cumprod", "cumsum", "max", "mean", "min", "prod", "ptp", "std", "sum",
-    "var",
+    "all", "amax", "amin", "any", "average", "cumprod", "cumsum", "max", "mean", "min", "prod", "ptp",
+    "std", "sum", "var",
 ]  # fmt: skip
 
 # f32 holds every integer up to here, so dividing in f32 gives the bits of dividing in f64 and rounding
