@@ -120,7 +120,9 @@ impl Store {
     pub(super) fn save(&self, key: &[u8], object: &[u8]) -> io::Result<()> {
         static SERIAL: AtomicU64 = AtomicU64::new(0);
         let serial = SERIAL.fetch_add(1, Ordering::Relaxed);
-        let temporary = self.directory.join(format!(".{}-{serial}", std::process::id()));
+        // Two containers may share the directory and the process number.
+        let now = std::time::UNIX_EPOCH.elapsed().map_or(0, |since| since.as_nanos());
+        let temporary = self.directory.join(format!(".{}-{serial}-{now}", std::process::id()));
         let written =
             write_private(&temporary, &encode(key, object)).and_then(|()| fs::rename(&temporary, self.path(key)));
         if written.is_err() {
