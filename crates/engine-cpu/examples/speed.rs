@@ -32,7 +32,11 @@ fn best(engine: &CpuEngine, b: &Build) -> f64 {
 
 fn report(name: &str, points: usize, bytes: usize, nanoseconds: f64) {
     let per_point = nanoseconds / points as f64;
-    println!("  {name:44} {per_point:8.3} ns/point {:8.1} GB/s {:10.3} ms", bytes as f64 / nanoseconds, nanoseconds / 1e6);
+    println!(
+        "  {name:44} {per_point:8.3} ns/point {:8.1} GB/s {:10.3} ms",
+        bytes as f64 / nanoseconds,
+        nanoseconds / 1e6
+    );
 }
 
 fn copies(n: usize) {
@@ -97,12 +101,8 @@ fn black_scholes(engine: &CpuEngine, n: usize) {
     let mut b = Build::new(&[(n as i64, false)]);
     let (s, k, t) =
         (b.load(F, s.as_ptr().cast(), &[8]), b.load(F, k.as_ptr().cast(), &[8]), b.load(F, t.as_ptr().cast(), &[8]));
-    let (rate, vol, half, one) = (
-        b.param(Scalar::F64(0.02)),
-        b.param(Scalar::F64(0.3)),
-        b.param(Scalar::F64(0.5)),
-        b.param(Scalar::F64(1.0)),
-    );
+    let (rate, vol, half, one) =
+        (b.param(Scalar::F64(0.02)), b.param(Scalar::F64(0.3)), b.param(Scalar::F64(0.5)), b.param(Scalar::F64(1.0)));
     let root = b.param(Scalar::F64(std::f64::consts::FRAC_1_SQRT_2));
     let drift = b.param(Scalar::F64(0.02 + 0.045));
     let ratio = b.op(Op::Divide, F, &[s, k]);
@@ -113,7 +113,7 @@ fn black_scholes(engine: &CpuEngine, n: usize) {
     let sd = b.op(Op::Multiply, F, &[vol, sqrt]);
     let d1 = b.op(Op::Divide, F, &[top, sd]);
     let d2 = b.op(Op::Subtract, F, &[d1, sd]);
-    let mut normal = |b: &mut Build, d: u32| {
+    let normal = |b: &mut Build, d: u32| {
         let scaled = b.op(Op::Multiply, F, &[d, root]);
         let erf = b.op(Op::Erf, F, &[scaled]);
         let sum = b.op(Op::Add, F, &[one, erf]);
@@ -176,7 +176,7 @@ fn main() {
         threads = vec![1, 0];
     }
     for t in threads {
-        let engine = CpuEngine::new(Options { threads: t, jit: Jit::Off, block: 0, isa: None });
+        let engine = CpuEngine::new(Options { threads: t, jit: Jit::Off, ..Options::default() });
         println!("{} threads, {:?}", engine.threads(), engine.isa());
         for (n, size) in [(100usize, "100 points"), (10_000, "10,000 points"), (32_000_000, "32,000,000 points")] {
             println!(" {size}");

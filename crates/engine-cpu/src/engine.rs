@@ -8,7 +8,7 @@ use crate::driver::{self, Recipe};
 use crate::isa::Isa;
 use crate::library;
 use crate::promote::{Jit, Promoter, Slot};
-use crate::threads::Threads;
+use crate::threads::{GATE, Threads};
 use crate::tier0::Interpreter;
 use numelt_ir::{DType, Error, Op, Result};
 use numelt_opt::Kernel;
@@ -25,13 +25,15 @@ pub struct Options {
     pub jit: Jit,
     /// Points per block of the interpreter; zero to let the L1 cache decide.
     pub block: usize,
+    /// Estimated nanoseconds of work below which a launch stays on one thread.
+    pub serial_below: u64,
     /// Instruction set, at most what the machine has; `None` for the best.
     pub isa: Option<Isa>,
 }
 
 impl Default for Options {
     fn default() -> Options {
-        Options { threads: 0, jit: Jit::On, block: 0, isa: None }
+        Options { threads: 0, jit: Jit::On, block: 0, serial_below: GATE, isa: None }
     }
 }
 
@@ -47,7 +49,7 @@ impl CpuEngine {
     /// An engine with its own threads, which start when first needed.
     pub fn new(options: Options) -> CpuEngine {
         let isa = options.isa.map_or_else(crate::isa::detect, crate::isa::clamp);
-        let threads = Threads::new(options.threads);
+        let threads = Threads::new(options.threads, options.serial_below);
         let promoter = Promoter::new(options.jit, isa);
         CpuEngine { options, isa, threads, promoter }
     }

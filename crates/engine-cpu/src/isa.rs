@@ -36,7 +36,31 @@ pub(crate) fn clamp(isa: Isa) -> Isa {
 
 /// `versions!(pick, inner, [T: Bound, ...], (arg: Type, ...))` defines `pick::<T, ...>(isa)`, which
 /// returns `inner::<T, ...>` compiled for that instruction set. `inner` must be `#[inline(always)]`.
+/// With `two` in front there is no version for AVX-512, whose machines run that for AVX2: for loops
+/// that memory bounds, half the code for the same speed.
 macro_rules! versions {
+    (two $(#[$doc:meta])* $pick:ident, $inner:ident, [$($g:ident : $b:path),*], ($($p:ident : $t:ty),*)) => {
+        $(#[$doc])*
+        pub(crate) fn $pick<$($g: $b),*>(isa: $crate::isa::Isa) -> unsafe fn($($t),*) {
+            #[cfg(target_arch = "x86_64")]
+            {
+                #[target_feature(enable = "avx2,fma,bmi2")]
+                unsafe fn v3<$($g: $b),*>($($p: $t),*) {
+                    // SAFETY: the caller keeps `inner`'s contract.
+                    unsafe { $inner::<$($g),*>($($p),*) }
+                }
+                if isa != $crate::isa::Isa::Portable {
+                    return v3::<$($g),*>;
+                }
+            }
+            let _ = isa;
+            unsafe fn v1<$($g: $b),*>($($p: $t),*) {
+                // SAFETY: the caller keeps `inner`'s contract.
+                unsafe { $inner::<$($g),*>($($p),*) }
+            }
+            v1::<$($g),*>
+        }
+    };
     ($(#[$doc:meta])* $pick:ident, $inner:ident, [$($g:ident : $b:path),*], ($($p:ident : $t:ty),*)) => {
         $(#[$doc])*
         pub(crate) fn $pick<$($g: $b),*>(isa: $crate::isa::Isa) -> unsafe fn($($t),*) {

@@ -18,4 +18,5 @@ mod tier0;
 
 pub use engine::{CpuEngine, Options};
 pub use isa::Isa;
+pub use library::{BlasTable, register_blas};
 pub use promote::Jit;

@@ -12,8 +12,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Work below this many estimated nanoseconds is not shared.
-const GATE: u64 = 100_000;
+/// Work below this many estimated nanoseconds is not shared, unless told otherwise.
+pub const GATE: u64 = 100_000;
 /// A thread more pays for this many nanoseconds of work.
 const SHARE: u64 = 40_000;
 /// Chunks per thread that units are handed out in.
@@ -35,15 +35,17 @@ pub type Work<'a> = &'a (dyn Fn(Range<usize>) + Sync);
 /// The threads of one engine, started when first needed.
 pub struct Threads {
     wanted: usize,
+    gate: u64,
     pool: Mutex<Option<(u64, Arc<Pool>)>>,
 }
 
 impl Threads {
-    /// `wanted` threads, the caller included; zero for all that this process may use.
-    pub fn new(wanted: usize) -> Threads {
+    /// `wanted` threads, the caller included; zero for all that this process may use. Work of less than
+    /// `gate` nanoseconds stays on the caller; with zero everything is shared.
+    pub fn new(wanted: usize, gate: u64) -> Threads {
         watch_forks();
         let wanted = if wanted == 0 { available() } else { wanted };
-        Threads { wanted: wanted.max(1), pool: Mutex::new(None) }
+        Threads { wanted: wanted.max(1), gate, pool: Mutex::new(None) }
     }
 
     /// Number of threads, the caller included.
@@ -53,7 +55,13 @@ impl Threads {
 
     /// How many threads `work` nanoseconds would be shared between.
     pub fn shares(&self, work: u64) -> usize {
-        if self.wanted <= 1 || work < GATE || BUSY.get() { 1 } else { self.wanted.min((work / SHARE) as usize).max(1) }
+        if self.wanted <= 1 || work < self.gate || BUSY.get() {
+            1
+        } else if self.gate == 0 {
+            self.wanted
+        } else {
+            self.wanted.min((work / SHARE) as usize).max(1)
+        }
     }
 
     /// Calls `f` on ranges that cover `0..units` once each. `work` is the estimated time in nanoseconds.

@@ -34,7 +34,30 @@ fn values(dtype: DType) -> Vec<Scalar> {
         f64::NEG_INFINITY,
         f64::NAN,
     ];
-    let integers = [0i64, 1, 2, 3, 5, 7, -1, -2, -3, -7, 31, 33, 64, 100, i64::MAX, i64::MIN, i32::MAX as i64, i32::MIN as i64, 127, -128, 200, 40000];
+    let integers = [
+        0i64,
+        1,
+        2,
+        3,
+        5,
+        7,
+        -1,
+        -2,
+        -3,
+        -7,
+        31,
+        33,
+        64,
+        100,
+        i64::MAX,
+        i64::MIN,
+        i32::MAX as i64,
+        i32::MIN as i64,
+        127,
+        -128,
+        200,
+        40000,
+    ];
     let distinct = |mut list: Vec<Scalar>| {
         let mut seen: Vec<[u8; 16]> = Vec::new();
         list.retain(|s| !seen.contains(&s.to_bytes()) && (seen.push(s.to_bytes()), true).1);
@@ -77,7 +100,9 @@ fn read(memory: &[u128], dtype: DType, n: usize) -> Vec<Scalar> {
 }
 
 fn engines() -> Vec<CpuEngine> {
-    Isa::ALL.map(|isa| CpuEngine::new(Options { threads: 1, jit: Jit::Off, block: 0, isa: Some(isa) })).into()
+    Isa::ALL
+        .map(|isa| CpuEngine::new(Options { threads: 1, jit: Jit::Off, isa: Some(isa), ..Options::default() }))
+        .into()
 }
 
 /// How closely a result is fixed when the inputs are exact.
@@ -145,7 +170,13 @@ fn operations() {
                 for i in 0..n {
                     if !agree(want[i], got[i], closeness(op, ty), Tolerance::ENGINE) {
                         let args: Vec<Scalar> = ins.iter().map(|v| v[i]).collect();
-                        wrong.push(format!("{} {ty} {:?}: {args:?} gives {:?}, not {:?}", op.name(), engine.isa(), got[i], want[i]));
+                        wrong.push(format!(
+                            "{} {ty} {:?}: {args:?} gives {:?}, not {:?}",
+                            op.name(),
+                            engine.isa(),
+                            got[i],
+                            want[i]
+                        ));
                     }
                 }
             }
@@ -170,7 +201,10 @@ fn conversions() {
                 b.run(&engine);
                 for (x, got) in ins.iter().zip(read(&out, to, ins.len())) {
                     let want = cast(*x, to);
-                    assert!(agree(want, got, Closeness::Exact, Tolerance::NONE), "{x:?} to {to}: {got:?}, not {want:?}");
+                    assert!(
+                        agree(want, got, Closeness::Exact, Tolerance::NONE),
+                        "{x:?} to {to}: {got:?}, not {want:?}"
+                    );
                 }
             }
         }

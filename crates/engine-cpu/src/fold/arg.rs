@@ -151,9 +151,11 @@ unsafe fn join<T: Bounds, E: Extreme>(
     }
 }
 
-versions!(pick_rows, arg_rows, [T: Bounds, E: Extreme],
+versions!(
+    two pick_rows, arg_rows, [T: Bounds, E: Extreme],
     (v: *mut u8, p: *mut i64, src: *const u8, stride: isize, rows: usize, n: usize, pos: i64));
-versions!(pick_columns, arg_columns, [T: Bounds, E: Extreme],
+versions!(
+    two pick_columns, arg_columns, [T: Bounds, E: Extreme],
     (v: *mut u8, p: *mut i64, src: *const u8, stride: isize, rows: usize, n: usize, pos: i64));
 
 /// The fold of an arg-reduction.

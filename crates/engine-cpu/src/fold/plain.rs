@@ -339,11 +339,13 @@ unsafe fn join<T: Elem, S: Step<T>>(values: *mut u8, _: *mut i64, other: *const 
     }
 }
 
-versions!(pick_rows_free, rows_free, [T: Elem, S: Step<T>],
+versions!(
+    two pick_rows_free, rows_free, [T: Elem, S: Step<T>],
     (v: *mut u8, p: *mut i64, src: *const u8, stride: isize, rows: usize, n: usize, pos: i64));
 versions!(pick_rows_tree, rows_tree, [T: Pairwise],
     (v: *mut u8, p: *mut i64, src: *const u8, stride: isize, rows: usize, n: usize, pos: i64));
-versions!(pick_columns, columns, [T: Elem, S: Step<T>],
+versions!(
+    two pick_columns, columns, [T: Elem, S: Step<T>],
     (v: *mut u8, p: *mut i64, src: *const u8, stride: isize, rows: usize, n: usize, pos: i64));
 
 fn base<T: Elem, S: Step<T>>(order: Order, rows: super::Rows, isa: Isa) -> Fold {

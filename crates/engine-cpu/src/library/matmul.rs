@@ -1,13 +1,15 @@
 //! Matrix products.
 //!
 //! In: operands `(…, m, k)` and `(…, k, n)` of any strides. Out: `(…, m, n)`. Products of floats and
-//! complex run in the `gemm` crate on all threads; integers and bool run in loops of this file.
+//! complex run in a registered BLAS or in the `gemm` crate on all threads; integers and bool run in loops of
+//! this file. Strided and transposed operands are read where they lie.
 
+use super::blas::{Dense, Element};
 use crate::driver::Lines;
 use crate::isa::Isa;
 use crate::threads::Threads;
 use crate::tier0::{Any, Elem, Rect, pack, select_cast, unpack, with};
-use numelt_ir::{DType, Error, Result};
+use numelt_ir::{C32, C64, DType, Error, Result};
 use numelt_runtime::{LibraryCall, Operand};
 
 /// A matrix in memory: address and byte strides.
@@ -107,11 +109,11 @@ fn one(call: &LibraryCall<'_>, shape: &Shape, batch: i64, threads: &Threads, isa
     let out_ty = call.out.view.dtype;
     let size = ty.size() as isize;
     if out_ty == ty && target.row % size == 0 && target.column % size == 0 {
-        return product(ty, (m, k, n), a, b, target, threads, isa);
+        return product(ty, (m, k, n), a, b, target, threads);
     }
     let mut room = Lines::new(m * n * ty.size());
     let packed = Matrix { base: room.as_ptr(), row: size * n as isize, column: size };
-    product(ty, (m, k, n), a, b, packed, threads, isa)?;
+    product(ty, (m, k, n), a, b, packed, threads)?;
     let mut converted = Lines::new(m * n * out_ty.size());
     let rect = Rect { base: target.base, inner_stride: target.column, outer_stride: target.row, inner: n, rows: m };
     // SAFETY: the output's elements are writable; the buffers hold all of them.
@@ -126,6 +128,7 @@ fn one(call: &LibraryCall<'_>, shape: &Shape, batch: i64, threads: &Threads, isa
     Ok(())
 }
 
+/// The product of operands of the loop dtype whose strides are whole elements.
 fn product(
     ty: DType,
     (m, k, n): (usize, usize, usize),
@@ -133,17 +136,166 @@ fn product(
     b: Matrix,
     out: Matrix,
     threads: &Threads,
-    _isa: Isa,
 ) -> Result<()> {
+    if k > 0 && with!(ty, inexact, T => inexact::<T>((m, k, n), a, b, out, threads)).is_some() {
+        return Ok(());
+    }
     let done = with!(ty, all, T => loops::<T>((m, k, n), a, b, out, threads));
     done.ok_or_else(|| Error::Unsupported(format!("matmul of {ty}")))
+}
+
+/// A matrix with strides in elements.
+#[derive(Clone, Copy)]
+struct Typed<T> {
+    base: *mut T,
+    row: isize,
+    column: isize,
+}
+
+impl<T> Typed<T> {
+    fn new(m: Matrix) -> Typed<T> {
+        let size = size_of::<T>() as isize;
+        Typed { base: m.base.cast(), row: m.row / size, column: m.column / size }
+    }
+
+    fn dense(&self, rows: usize, columns: usize) -> Option<Dense<T>> {
+        Dense::new(self.base, rows, columns, self.row, self.column)
+    }
+
+    fn turned(&self) -> Typed<T> {
+        Typed { base: self.base, row: self.column, column: self.row }
+    }
+}
+
+// SAFETY: threads write different parts of the output.
+unsafe impl<T> Sync for Typed<T> {}
+
+/// Floats and complex: the registered BLAS where it has a routine for the shape, else the `gemm` crate.
+fn inexact<T: Element + Gemm>((m, k, n): (usize, usize, usize), a: Matrix, b: Matrix, out: Matrix, threads: &Threads) {
+    let (a, b, out) = (Typed::<T>::new(a), Typed::<T>::new(b), Typed::<T>::new(out));
+    // SAFETY: the operands are readable, the output is writable and overlaps neither.
+    unsafe {
+        if vectors((m, k, n), a, b, out) || external((m, k, n), a, b, out) {
+            return;
+        }
+    }
+    own((m, k, n), a, b, out, threads);
+}
+
+/// Shapes with a vector in them: BLAS has routines of its own for those, and NumPy uses them.
+unsafe fn vectors<T: Element>((m, k, n): (usize, usize, usize), a: Typed<T>, b: Typed<T>, out: Typed<T>) -> bool {
+    let (x, y) = ((a.base.cast_const(), a.column), (b.base.cast_const(), b.row));
+    // SAFETY: the caller's operands; strides of BLAS vectors must be positive here, because its
+    // negative ones count from the other end.
+    unsafe {
+        if m == 1 && n == 1 && a.column > 0 && b.row > 0 {
+            if let Some(value) = T::dot(k, x, y) {
+                out.base.write(value);
+                return true;
+            }
+        } else if n == 1 && b.row > 0 && out.row > 0 {
+            return a.dense(m, k).is_some_and(|a| T::gemv(m, k, a, y, (out.base, out.row)));
+        } else if m == 1 && a.column > 0 && out.column > 0 {
+            let turned = b.turned().dense(n, k);
+            return turned.is_some_and(|b| T::gemv(n, k, b, x, (out.base, out.column)));
+        }
+    }
+    false
+}
+
+/// A product by the registered BLAS.
+unsafe fn external<T: Element>((m, k, n): (usize, usize, usize), a: Typed<T>, b: Typed<T>, out: Typed<T>) -> bool {
+    let (Some(left), Some(right), Some(target)) = (a.dense(m, k), b.dense(k, n), out.dense(m, n)) else {
+        return false;
+    };
+    // SAFETY: the caller's operands.
+    unsafe {
+        if !target.transposed {
+            return T::gemm(m, n, k, left, right, target);
+        }
+        // a result stored by columns is its transpose stored by rows
+        let (Some(left), Some(right), Some(target)) =
+            (b.turned().dense(n, k), a.turned().dense(k, m), out.turned().dense(n, m))
+        else {
+            return false;
+        };
+        !target.transposed && T::gemm(n, m, k, left, right, target)
+    }
+}
+
+/// A product by the `gemm` crate; threads take strips of the output.
+fn own<T: Gemm>((m, k, n): (usize, usize, usize), a: Typed<T>, b: Typed<T>, out: Typed<T>, threads: &Threads) {
+    // about 16 multiplications and additions per nanosecond
+    let work = (m as u64).saturating_mul(n as u64).saturating_mul(k as u64) / 16;
+    let shares = threads.shares(work);
+    let by_rows = m >= n;
+    let extent = if by_rows { m } else { n };
+    let strip = extent.div_ceil(shares * 2).next_multiple_of(32).min(extent.max(1));
+    threads.parallel(extent.div_ceil(strip), work, &|range| {
+        let (a, b, out) = (&a, &b, &out);
+        for unit in range {
+            let (start, len) = (unit * strip, strip.min(extent - unit * strip));
+            let (rows, columns) = if by_rows { (len, n) } else { (m, len) };
+            let at = start as isize;
+            let (left, right, target) = if by_rows {
+                (a.base.wrapping_offset(at * a.row), b.base, out.base.wrapping_offset(at * out.row))
+            } else {
+                (a.base, b.base.wrapping_offset(at * b.column), out.base.wrapping_offset(at * out.column))
+            };
+            // SAFETY: the strip lies in the output and is this unit's own.
+            unsafe {
+                T::gemm_strip(
+                    (rows, k, columns),
+                    Typed { base: left, ..*a },
+                    Typed { base: right, ..*b },
+                    Typed { base: target, ..*out },
+                );
+            }
+        }
+    });
+}
+
+/// An element type of the `gemm` crate.
+trait Gemm: Copy + 'static {
+    /// `out = a b` on this thread.
+    ///
+    /// # Safety
+    /// The operands are readable, the output writable and overlapping neither.
+    unsafe fn gemm_strip(mkn: (usize, usize, usize), a: Typed<Self>, b: Typed<Self>, out: Typed<Self>);
+}
+
+macro_rules! gemm {
+    ($($t:ty as $u:ty, $zero:expr, $one:expr;)*) => {$(
+        impl Gemm for $t {
+            unsafe fn gemm_strip((m, k, n): (usize, usize, usize), a: Typed<$t>, b: Typed<$t>, out: Typed<$t>) {
+                // SAFETY: the caller's operands; both complex types are two floats in the same order.
+                unsafe {
+                    gemm::gemm::<$u>(
+                        m, n, k,
+                        out.base.cast(), out.column, out.row, false,
+                        a.base.cast_const().cast(), a.column, a.row,
+                        b.base.cast_const().cast(), b.column, b.row,
+                        $zero, $one, false, false, false,
+                        gemm::Parallelism::None,
+                    );
+                }
+            }
+        }
+    )*};
+}
+gemm! {
+    f32 as f32, 0.0, 1.0;
+    f64 as f64, 0.0, 1.0;
+    C32 as gemm::c32, gemm::c32::new(0.0, 0.0), gemm::c32::new(1.0, 0.0);
+    C64 as gemm::c64, gemm::c64::new(0.0, 0.0), gemm::c64::new(1.0, 0.0);
 }
 
 struct Shared(Matrix, Matrix, Matrix);
 // SAFETY: threads write different rows of the output.
 unsafe impl Sync for Shared {}
 
-/// The product by rows: each row of the output gathers multiples of the rows of `b`.
+/// The product by rows, in ascending order of the summed index: each row of the output gathers multiples
+/// of the rows of `b`.
 fn loops<T: Any + Elem>((m, k, n): (usize, usize, usize), a: Matrix, b: Matrix, out: Matrix, threads: &Threads) {
     let shared = Shared(a, b, out);
     let work = (m as u64).saturating_mul(n as u64).saturating_mul(k as u64 + 1) / 2;
@@ -156,6 +308,12 @@ fn loops<T: Any + Elem>((m, k, n): (usize, usize, usize), a: Matrix, b: Matrix, 
                 // SAFETY: indices are inside the operands.
                 let x = unsafe { *a.base.offset(i as isize * a.row + l as isize * a.column).cast::<T>() };
                 let line = b.base.wrapping_offset(l as isize * b.row);
+                if b.column == size_of::<T>() as isize {
+                    // SAFETY: a dense row of `n` elements.
+                    let line = unsafe { std::slice::from_raw_parts(line.cast::<T>(), n) };
+                    row.iter_mut().zip(line).for_each(|(acc, y)| *acc = acc.add(x.mul(*y)));
+                    continue;
+                }
                 for (j, acc) in row.iter_mut().enumerate() {
                     // SAFETY: as above.
                     let y = unsafe { *line.offset(j as isize * b.column).cast::<T>() };

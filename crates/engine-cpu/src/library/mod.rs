@@ -2,8 +2,11 @@
 //!
 //! In: a call from the runtime. Out: memory written. Not here: anything elementwise.
 
+mod blas;
 mod matmul;
 mod scan;
+
+pub use blas::{BlasTable, register_blas};
 
 use crate::isa::Isa;
 use crate::threads::Threads;

@@ -67,7 +67,8 @@ unsafe fn across<T: Elem, S: Step<T>>(carry: *mut u8, fresh: bool, values: *mut 
         }
     }
 }
-versions!(pick_across, across, [T: Elem, S: Step<T>], (carry: *mut u8, fresh: bool, values: *mut u8, n: usize));
+versions!(
+    two pick_across, across, [T: Elem, S: Step<T>], (carry: *mut u8, fresh: bool, values: *mut u8, n: usize));
 
 /// What a scan needs to know about its operands.
 struct Scan {

@@ -4,9 +4,10 @@
 //! compiled for each instruction set by `versions!`; the compiler's vectoriser does the rest. Not here:
 //! strides (see `pack.rs`), the choice of a loop for an operation (see `select.rs`).
 
-use crate::isa::versions;
+use crate::isa::{Isa, versions};
 use crate::tier0::cast::To;
 use crate::tier0::elem::{B8, Elem};
+use numelt_ir::{C32, C64};
 use std::mem::MaybeUninit;
 use std::slice::{from_raw_parts, from_raw_parts_mut};
 
@@ -104,11 +105,42 @@ unsafe fn map_cast<T: To<U>, U: Elem>(ins: *const *const u8, out: *mut u8, n: us
     unsafe { run_cast::<T, U>(input(ins, 0, n), output(out, n)) }
 }
 
-versions!(/// The loop of a one-operand operation.
-    pick1, map1, [T: Elem, O: Op1<T>], (ins: *const *const u8, out: *mut u8, n: usize));
-versions!(/// The loop of a two-operand operation.
-    pick2, map2, [T: Elem, O: Op2<T>], (ins: *const *const u8, out: *mut u8, n: usize));
-versions!(/// The loop of `where`.
+versions!(pick1, map1, [T: Elem, O: Op1<T>], (ins: *const *const u8, out: *mut u8, n: usize));
+versions!(pick2, map2, [T: Elem, O: Op2<T>], (ins: *const *const u8, out: *mut u8, n: usize));
+versions!(two pick1_two, map1, [T: Elem, O: Op1<T>], (ins: *const *const u8, out: *mut u8, n: usize));
+versions!(two pick2_two, map2, [T: Elem, O: Op2<T>], (ins: *const *const u8, out: *mut u8, n: usize));
+versions!(two /// The loop of `where`.
     pick_where, map_where, [T: Elem], (ins: *const *const u8, out: *mut u8, n: usize));
-versions!(/// The loop of a conversion.
+versions!(two /// The loop of a conversion.
     pick_cast, map_cast, [T: To<U>, U: Elem], (ins: *const *const u8, out: *mut u8, n: usize));
+
+/// How many versions a type's loops have: floats have one per instruction set, the others share.
+pub trait Versions: Elem {
+    /// The loop of a one-operand operation.
+    fn one<O: Op1<Self>>(isa: Isa) -> Loop {
+        pick1_two::<Self, O>(isa)
+    }
+    /// The loop of a two-operand operation.
+    fn two<O: Op2<Self>>(isa: Isa) -> Loop {
+        pick2_two::<Self, O>(isa)
+    }
+}
+
+macro_rules! shared {
+    ($($t:ty)*) => {$(impl Versions for $t {})*};
+}
+shared!(B8 i8 u8 i16 u16 i32 u32 i64 u64 C32 C64);
+
+macro_rules! own {
+    ($($t:ty)*) => {$(
+        impl Versions for $t {
+            fn one<O: Op1<Self>>(isa: Isa) -> Loop {
+                pick1::<Self, O>(isa)
+            }
+            fn two<O: Op2<Self>>(isa: Isa) -> Loop {
+                pick2::<Self, O>(isa)
+            }
+        }
+    )*};
+}
+own!(f32 f64);

@@ -4,7 +4,7 @@
 //! no wildcard, so that a new row of the op table does not compile until it is decided here.
 
 use crate::isa::Isa;
-use crate::tier0::loops::{Loop, pick_cast, pick_where, pick1, pick2};
+use crate::tier0::loops::{Loop, Versions, pick_cast, pick_where};
 use crate::tier0::math::{self, Func1, Func2};
 use crate::tier0::ops;
 use numelt_ir::{DType, Error, Op, Result};
@@ -91,12 +91,12 @@ pub fn select(op: Op, ty: DType, isa: Isa) -> Result<Func> {
 fn arithmetic(op: Op, ty: DType, isa: Isa) -> Option<Func> {
     macro_rules! one {
         ($set:ident, $o:ident) => {
-            with!(ty, $set, T => Func::Loop(pick1::<T, ops::$o>(isa)))
+            with!(ty, $set, T => Func::Loop(<T as Versions>::one::<ops::$o>(isa)))
         };
     }
     macro_rules! two {
         ($set:ident, $o:ident) => {
-            with!(ty, $set, T => Func::Loop(pick2::<T, ops::$o>(isa)))
+            with!(ty, $set, T => Func::Loop(<T as Versions>::two::<ops::$o>(isa)))
         };
     }
     macro_rules! math {

@@ -96,7 +96,8 @@ impl Build {
 }
 
 pub fn engine(threads: usize, block: usize) -> CpuEngine {
-    CpuEngine::new(Options { threads, jit: Jit::Off, block, isa: None })
+    // nothing is too small to be shared
+    CpuEngine::new(Options { threads, jit: Jit::Off, block, serial_below: 0, isa: None })
 }
 
 /// Engines under hostile settings.
@@ -106,7 +107,7 @@ pub fn engines() -> Vec<CpuEngine> {
         out.push(engine(threads, block));
     }
     for isa in Isa::ALL {
-        out.push(CpuEngine::new(Options { threads: 2, jit: Jit::Off, block: 0, isa: Some(isa) }));
+        out.push(CpuEngine::new(Options { threads: 2, jit: Jit::Off, isa: Some(isa), ..Options::default() }));
     }
     out
 }
