@@ -116,7 +116,7 @@ fn reach(view: &View) -> (i128, i128) {
 fn verify_types(program: &Program, instr: &Instr) -> Check {
     let Instr { op, ty, ins, .. } = instr;
     check(op.info().dtypes.contains(*ty), || format!("{} does not exist for {ty}", op.name()))?;
-    check(ins.len() == op.arity(), || format!("{} takes {} operands, not {}", op.name(), op.arity(), ins.len()))?;
+    check(ins.len() == op.arity(), || format!("{} of {} operands has {}", op.name(), op.arity(), ins.len()))?;
     for (place, operand) in ins.iter().enumerate() {
         if let Operand::Const(id) = operand {
             let found = program.consts[*id as usize].dtype();

@@ -65,14 +65,16 @@ struct Draft {
     known: Vec<Known>,
     /// A few shapes that come back, so that instructions fuse.
     shapes: Vec<Vec<i64>>,
+    /// Views that instructions read or wrote, latest last: reading them again is what fuses.
+    recent: Vec<View>,
     most: i64,
 }
 
 impl Draft {
     fn new(mut rng: Rng, most: i64) -> Draft {
-        let count = 1 + rng.below(3);
+        let count = *rng.pick(&[1, 1, 2, 3]);
         let shapes = (0..count).map(|_| views::shape(&mut rng, most)).collect();
-        let mut draft = Draft { rng, program: Program::default(), known: Vec::new(), shapes, most };
+        let mut draft = Draft { rng, program: Program::default(), known: Vec::new(), shapes, recent: Vec::new(), most };
         for _ in 0..1 + draft.rng.below(3) {
             let dtype = draft.dtype();
             let elements = 1 + draft.rng.below(2 * most as usize + 8);
@@ -90,7 +92,7 @@ impl Draft {
     }
 
     fn shape(&mut self) -> Vec<i64> {
-        if self.rng.one_in(4) {
+        if self.rng.one_in(8) {
             return views::shape(&mut self.rng, self.most);
         }
         self.rng.pick(&self.shapes).clone()
@@ -127,6 +129,9 @@ impl Draft {
             return false;
         }
         let out = self.program.instrs.last().expect("just pushed").out.clone();
+        let read: Vec<View> = self.program.instrs.last().expect("just pushed").reads().cloned().collect();
+        self.recent.extend(read);
+        self.recent.push(out.clone());
         let known = &mut self.known[out.base as usize];
         known.pristine = false;
         known.closeness = known.closeness.max(result);
@@ -136,11 +141,14 @@ impl Draft {
         true
     }
 
-    /// Bases that hold only values at the end may be outputs; most that were written are.
+    /// Bases that hold only values at the end may be outputs. Those written and never read are, as a
+    /// rule: all that leads to them is alive.
     fn finish(mut self) -> Program {
-        for (base, known) in self.program.bases.iter_mut().zip(&self.known) {
-            let whole = known.defined.iter().all(|d| *d);
-            base.output = whole && (base.output || self.rng.below(5) < 3);
+        for id in 0..self.program.bases.len() {
+            let whole = self.known[id].defined.iter().all(|d| *d);
+            let read = self.program.instrs.iter().any(|i| i.reads().any(|v| v.base as usize == id));
+            let base = &mut self.program.bases[id];
+            base.output = whole && (base.output || self.rng.below(10) < if read { 3 } else { 9 });
         }
         self.program
     }

@@ -95,6 +95,11 @@ impl Draft {
 
     /// A view to read, of any type, with all bytes defined.
     pub(super) fn readable(&mut self, shape: &[i64], accept: impl Fn(DType) -> bool) -> Option<View> {
+        if !self.rng.one_in(3)
+            && let Some(view) = self.seen_before(shape, &accept)
+        {
+            return Some(view);
+        }
         (0..6).find_map(|_| {
             let base = self.recent_base();
             let dtype = self.lens(base);
@@ -104,6 +109,18 @@ impl Draft {
             let view = self.place(base, dtype, shape, true)?;
             self.is_defined(&view).then_some(view)
         })
+    }
+
+    /// A view that an instruction read or wrote, as it was or broadcast.
+    fn seen_before(&mut self, shape: &[i64], accept: &impl Fn(DType) -> bool) -> Option<View> {
+        let fits = |view: &View| view.broadcast_to(shape).filter(|_| accept(view.dtype));
+        let mut fitting: Vec<View> = self.recent.iter().filter_map(fits).collect();
+        fitting.drain(..fitting.len().saturating_sub(4));
+        if fitting.is_empty() {
+            return None;
+        }
+        let view = self.rng.pick(&fitting).clone();
+        self.is_defined(&view).then_some(view)
     }
 
     /// Any base, later ones more often.
