@@ -7,6 +7,9 @@
 use crate::coeffs::{EXP, INV_LN2, LN2, LN2_ERR, LN2_HI, LN2_LO, SINH};
 use crate::vector::{F64s, divide, fast_two_sum, poly, two_prod, two_sum};
 
+// `expm1_pair` takes the r^2 term apart as exactly r^2 / 2
+const _: () = assert!(EXP[0] == 0.5);
+
 /// x = k ln 2 + r + rl.
 #[inline(always)]
 fn reduce<V: F64s>(x: V) -> (V, V, V) {
