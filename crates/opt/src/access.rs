@@ -6,10 +6,13 @@
 
 use crate::build::loops::demanded_order;
 use crate::overlap::{overlaps, pitch};
-use numelt_ir::{Axes, BaseId, Dims, Instr, OpKind, Program, View};
+use numelt_ir::{Axes, BaseId, Dims, Instr, OpKind, Operand, Program, View};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 use std::cell::RefCell;
+
+/// Overlap tests whose answers are kept: a bound on memory, not on time.
+const REMEMBERED: usize = 1 << 16;
 
 /// Index of an interned view.
 pub(crate) type ViewId = u32;
@@ -124,7 +127,16 @@ impl AccessTable {
                 return false;
             }
         }
-        *self.tested.borrow_mut().entry((a.min(b), a.max(b))).or_insert_with(|| overlaps(&x.view, &y.view))
+        let key = (a.min(b), a.max(b));
+        if let Some(&known) = self.tested.borrow().get(&key) {
+            return known;
+        }
+        let answer = overlaps(&x.view, &y.view);
+        let mut tested = self.tested.borrow_mut();
+        if tested.len() < REMEMBERED {
+            tested.insert(key, answer);
+        }
+        answer
     }
 
     /// Base of an interned view.
@@ -147,7 +159,9 @@ impl Interner {
         }
         let id = infos.len() as ViewId;
         let (low, high) = canonical.byte_range().unwrap_or((0, 0));
-        let bytes = canonical.unique_size() as u64 * canonical.dtype.size() as u64;
+        let elements = canonical.unique_size() as u64 * canonical.dtype.size() as u64;
+        // Sliding windows have more elements than memory.
+        let bytes = elements.min((high - low) as u64);
         let pitch = pitch(&canonical);
         infos.push(ViewInfo { view: canonical.clone(), low, high, bytes, pitch });
         self.views.insert(canonical, id);
@@ -189,7 +203,17 @@ pub(crate) fn canonical_axes(axes: Axes, shape: &[i64]) -> Axes {
     out
 }
 
-/// The operation, a cast per input and one of the result; a range takes four nodes.
+/// Literals, the operation and the casts around it; what is loaded counts among the operands.
 fn node_bound(instr: &Instr) -> u32 {
-    2 + 2 * instr.ins.len() as u32
+    let inputs = instr.ins.iter().enumerate().map(|(position, operand)| match operand {
+        Operand::Const(_) => 1,
+        Operand::View(view) => u32::from(view.dtype != instr.op.input_dtype(instr.ty, position)),
+    });
+    let work = match instr.op.kind() {
+        // The index, its cast, a product and a sum.
+        OpKind::Generator => 4,
+        OpKind::Elementwise => 1 + u32::from(instr.op.output_dtype(instr.ty) != instr.out.dtype),
+        OpKind::Reduction | OpKind::Scan | OpKind::Library => 1,
+    };
+    work + inputs.sum::<u32>()
 }

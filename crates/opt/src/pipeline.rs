@@ -52,7 +52,9 @@ pub(crate) fn partition(
 ) -> Result<Partitioned> {
     let mut program = program.clone();
     for (name, pass) in PASSES {
+        let valid = cfg!(debug_assertions) && numelt_ir::verify(&program).is_ok();
         pass(&mut program)?;
+        debug_assert!(!valid || numelt_ir::verify(&program).is_ok(), "{name} broke the program:\n{program}");
         observe(name, &program);
     }
     let table = AccessTable::new(&program);

@@ -12,8 +12,7 @@
 //! 6. a store's value has its argument's dtype, a reduction's value its loop dtype;
 //! 7. there is a store or a reduction; there are reduced loops if and only if there are reductions;
 //! 8. `Reduced` arguments have stride zero on reduced loops, stores none on loops longer than one;
-//! 9. offsets of memory arguments are multiples of nothing in particular but never negative, and no
-//!    address of any point is negative.
+//! 9. no point of a memory argument has a negative address.
 
 use crate::{Arg, ArgKind, Geometry, Kernel, Node, StrideClass};
 use numelt_ir::{DType, Error, Op, OpKind, Result};

@@ -17,7 +17,7 @@ use smallvec::SmallVec;
 /// Memory operands of one kernel: more streams than this defeat prefetchers and registers.
 const MAX_ARGS: u32 = 24;
 /// Body nodes of one kernel, which bounds compile time and live values.
-const MAX_NODES: u32 = 240;
+const MAX_NODES: u32 = 120;
 /// Distinct views of one kernel, contracted ones included: bounds the cost of fusing.
 const MAX_VIEWS: usize = 160;
 
