@@ -151,7 +151,7 @@ macro_rules! complex {
                     return Self::ONE;
                 }
                 if self.re == 0.0 && self.im == 0.0 {
-                    return if o.re > 0.0 && o.im == 0.0 { Self::ZERO } else { $t { re: $r::NAN, im: $r::NAN } };
+                    return if o.re > 0.0 { Self::ZERO } else { $t { re: $r::NAN, im: $r::NAN } };
                 }
                 if o.im == 0.0 && o.re.trunc() == o.re && o.re.abs() < 100.0 {
                     return whole_power(self, o.re as i32);

@@ -115,8 +115,7 @@ impl<T: Float> Complex<T> {
             return Self::ONE;
         }
         if !self.is_nonzero() {
-            let vanishes = b.re > T::ZERO && b.im == T::ZERO;
-            return if vanishes { Self::ZERO } else { complex(T::NAN, T::NAN) };
+            return if b.re > T::ZERO { Self::ZERO } else { complex(T::NAN, T::NAN) };
         }
         if b.im == T::ZERO && b.re.trunc() == b.re && b.re.abs().to_f64() < 100.0 {
             return self.power_integer(b.re.to_f64() as i32);
