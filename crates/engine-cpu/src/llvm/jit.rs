@@ -56,6 +56,8 @@ impl Drop for Code {
         if self.session.process != std::process::id() {
             return;
         }
+        // A process that ends takes the code with it.
+        let Some(_inside) = super::exit::enter() else { return };
         let _held = self.session.lock();
         // SAFETY: the tracker came from this session and is released once; nobody runs the code any
         // more, since its last owner is going.

@@ -7,7 +7,7 @@
 //!
 //! `analyze` decides the loops' shape, `loops` writes them, `memory` moves operands, `lower` and the
 //! files beside it say what each operation is, `target` makes objects, `cache` keeps them on disk,
-//! `jit` links them.
+//! `jit` links them, `exit` keeps the process from ending underneath.
 
 mod analyze;
 mod arith;
@@ -17,6 +17,7 @@ mod cast;
 mod compare;
 mod complex;
 mod divmod;
+mod exit;
 mod jit;
 mod loops;
 mod lower;
@@ -24,6 +25,8 @@ mod math;
 mod memory;
 mod power;
 mod target;
+
+pub use exit::shutdown;
 
 use crate::body::{Body, Tile};
 use analyze::Shape;
@@ -117,6 +120,7 @@ pub fn compile(kernel: &Kernel, isa: Isa) -> Result<Arc<dyn Body>> {
     if !target::runs_here(isa) {
         return Err(Error::Unsupported(format!("{isa:?} code on this processor")));
     }
+    let _inside = inside()?;
     let kept = store().map(|store| (store, cache::key(kernel, &target::processor(isa).name())));
     if let Some((store, key)) = &kept
         && let Some(object) = store.load(key)
@@ -137,7 +141,12 @@ pub fn compile(kernel: &Kernel, isa: Isa) -> Result<Arc<dyn Body>> {
 /// code of wider instruction sets on machines that lack them.
 #[doc(hidden)]
 pub fn compile_in_shape_of(kernel: &Kernel, shape: Isa, isa: Isa) -> Result<Arc<dyn Body>> {
+    let _inside = inside()?;
     link(isa, object(kernel, shape, isa)?)
+}
+
+fn inside() -> Result<exit::Inside> {
+    exit::enter().ok_or_else(|| Error::Unsupported("compiling while the process ends".into()))
 }
 
 fn object(kernel: &Kernel, shape: Isa, isa: Isa) -> Result<Vec<u8>> {
@@ -155,11 +164,13 @@ fn link(isa: Isa, mut object: Vec<u8>) -> Result<Arc<dyn Body>> {
 
 /// The kernel's IR, for reading.
 pub fn ir_text(kernel: &Kernel, isa: Isa) -> Result<String> {
+    let _inside = inside()?;
     target::with_target(isa, |target| Ok(module(kernel, isa, isa, target, "kernel")?.text()))
 }
 
 /// The kernel's machine code as assembly text, for reading; also for instruction sets the host lacks.
 pub fn assembly_text(kernel: &Kernel, isa: Isa) -> Result<String> {
+    let _inside = inside()?;
     target::with_target(isa, |target| target.assembly(module(kernel, isa, isa, target, "kernel")?))
 }
 

@@ -1,0 +1,71 @@
+//! A process may end while another thread compiles.
+
+use numelt_engine_cpu::llvm;
+use numelt_ir::{DType, Op};
+use numelt_opt::{Arg, ArgKind, Kernel, Node, Store, StrideClass};
+use numelt_vecmath::Isa;
+use smallvec::smallvec;
+use std::process::Command;
+use std::time::Duration;
+
+/// Milliseconds after which the child ends.
+const AFTER: &str = "NUMELT_TEST_EXIT_AFTER";
+
+fn kernel() -> Kernel {
+    let arg = |kind| Arg { kind, dtype: DType::F64, strides: smallvec![StrideClass::Unit] };
+    let mut body = vec![Node::Load(0)];
+    for k in 0..30 {
+        body.push(Node::Op(Op::Multiply, DType::F64, smallvec![k, k / 2]));
+    }
+    Kernel {
+        reduced: smallvec![false],
+        args: vec![arg(ArgKind::Load), arg(ArgKind::Store)],
+        params: vec![],
+        body,
+        stores: vec![Store { arg: 1, value: 30 }],
+        reductions: vec![],
+    }
+}
+
+/// Until the process is about to end.
+fn compile_for_ever() {
+    while llvm::compile(&kernel(), Isa::detect()).is_ok() {}
+}
+
+/// Ends the process while two threads compile, after the time that the environment says.
+fn child(first: bool, last: fn()) {
+    let after = std::env::var(AFTER).unwrap().parse().unwrap();
+    if first {
+        llvm::compile(&kernel(), Isa::detect()).unwrap();
+    }
+    std::thread::spawn(compile_for_ever);
+    std::thread::spawn(compile_for_ever);
+    std::thread::sleep(Duration::from_millis(after));
+    last();
+    std::process::exit(0);
+}
+
+/// Runs one test of this program in children that end after more and more time.
+fn parent(test: &str) {
+    for after in (0..20).map(|k| 2 * k) {
+        let mut child = Command::new(std::env::current_exe().unwrap());
+        let output = child.args([test, "--exact"]).env(AFTER, after.to_string()).output().unwrap();
+        assert!(output.status.success(), "after {after} ms: {output:?}");
+    }
+}
+
+#[test]
+fn shutdown_at_any_time() {
+    if std::env::var_os(AFTER).is_some() {
+        child(false, llvm::shutdown);
+    }
+    parent("shutdown_at_any_time");
+}
+
+#[test]
+fn exit_without_shutdown_after_a_first_compile() {
+    if std::env::var_os(AFTER).is_some() {
+        child(true, || {});
+    }
+    parent("exit_without_shutdown_after_a_first_compile");
+}
