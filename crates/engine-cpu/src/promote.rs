@@ -9,7 +9,7 @@ use crate::isa::Isa;
 use numelt_opt::Kernel;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Sender, channel};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
+use std::sync::{Arc, Mutex, OnceLock, Weak};
 
 /// When kernels are compiled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -82,8 +82,15 @@ impl Promoter {
         }
     }
 
+    /// Hands a kernel to the compiler thread. When the queue is taken (by another thread, perhaps one that
+    /// a fork left behind) the kernel tries again at its next launch.
     fn submit(&self, request: Request) {
-        let mut queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
+        let Ok(mut queue) = self.queue.try_lock() else {
+            if let Some(slot) = request.1.upgrade() {
+                slot.submitted.store(false, Ordering::Relaxed);
+            }
+            return;
+        };
         let process = std::process::id();
         // a forked child has no compiler thread yet
         if queue.as_ref().is_none_or(|(owner, _)| *owner != process) {
