@@ -97,6 +97,16 @@ struct Run<'a> {
     stored: HashMap<(u32, usize), i64>,
 }
 
+/// What folds into one output element.
+struct Group {
+    /// Its index, zero on reduced loops.
+    index: Vec<i64>,
+    /// Points in a run: the trailing reduced loops, flattened.
+    run_length: usize,
+    /// Values in loop order.
+    values: Vec<Scalar>,
+}
+
 /// Values that reductions fold, per reduction and point.
 struct Folds(Vec<Vec<Option<Scalar>>>);
 
@@ -188,7 +198,7 @@ impl Run<'_> {
         let folds = std::mem::replace(&mut self.folds, Folds(Vec::new()));
         for (fold, values) in step.kernel.reductions.iter().zip(folds.0) {
             let groups = self.groups(&values, fold.arg)?;
-            for (index, run_length, values) in groups {
+            for Group { index, run_length, values } in groups {
                 let result = fold_values(fold.op, fold.ty, run_length, &values)?;
                 let point = -1 - i64::from(fold.arg);
                 let dtype = step.kernel.args[fold.arg as usize].dtype;
@@ -198,8 +208,8 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Per output element: its index (zero on reduced loops), the length of a run, its values in loop order.
-    fn groups(&self, values: &[Option<Scalar>], arg: u32) -> Result<Vec<(Vec<i64>, usize, Vec<Scalar>)>> {
+    /// The values of each output element, in loop order.
+    fn groups(&self, values: &[Option<Scalar>], arg: u32) -> Result<Vec<Group>> {
         let (reduced, extents) = (&self.kernel().reduced, &self.step.geometry.extents);
         let strides = &self.step.geometry.args[arg as usize].strides;
         let still = reduced.iter().zip(strides).all(|(r, s)| !*r || *s == 0);
@@ -209,16 +219,17 @@ impl Run<'_> {
         let kept = |i: usize, n: i64| if reduced[i] { 1 } else { n };
         let shape: Vec<i64> = extents.iter().enumerate().map(|(i, &n)| kept(i, n)).collect();
         let size = shape.iter().product::<i64>() as usize;
-        let mut groups: Vec<_> = (0..size).map(|_| (Vec::new(), run_length, Vec::new())).collect();
-        for (i, group) in groups.iter_mut().enumerate() {
+        let group = |i: usize| {
             let mut rest = i as i64;
-            group.0 = shape.iter().rev().map(|&n| (rest % n, rest /= n).0).collect();
-            group.0.reverse();
-        }
+            let mut index: Vec<i64> = shape.iter().rev().map(|&n| (rest % n, rest /= n).0).collect();
+            index.reverse();
+            Group { index, run_length, values: Vec::new() }
+        };
+        let mut groups: Vec<Group> = (0..size).map(group).collect();
         for (point, value) in values.iter().enumerate() {
             let index = self.index(point as i64);
             let slot = shape.iter().zip(&index).fold(0, |at, (&n, &i)| at * n + if n == 1 { 0 } else { i });
-            groups[slot as usize].2.extend(*value);
+            groups[slot as usize].values.extend(*value);
         }
         Ok(groups)
     }
