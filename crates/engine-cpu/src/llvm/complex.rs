@@ -64,7 +64,7 @@ impl Lower<'_> {
         let [re_infinite, im_infinite] = [re, im].map(|v| self.classify(Op::Isinf, ty.real(), Value::Plain(v)));
         let none = l.fcmp(Real::LLVMRealOEQ, size, zero);
         let undefined = l.and(re_infinite, im_infinite);
-        let undefined = l.or(undefined, l.or(l.fcmp(Real::LLVMRealUNO, re, re), l.fcmp(Real::LLVMRealUNO, im, im)));
+        let undefined = l.or(undefined, l.fcmp(Real::LLVMRealUNO, size, size));
         let part = |v: Val, own: Val, other: Val| {
             let unit = self.float_intrinsic("llvm.copysign", ty.real(), &[one, v]);
             let value = l.select(other, zero, l.fdiv(v, size));

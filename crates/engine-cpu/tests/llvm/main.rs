@@ -96,7 +96,7 @@ fn every_operation_of(ty: DType) {
         let kernel = many_ops(ops, ty);
         for (_, body) in bodies(&kernel).unwrap() {
             for inner in [1, 5, 67] {
-                check(&kernel, &body, &Options { inner, outer: 3, in_place: true }, &mut random);
+                check(&kernel, &body, &Options { inner, outer: 3, in_place: true, close: false }, &mut random);
             }
         }
     }
@@ -146,7 +146,7 @@ fn every_stride_class() {
         let kernel = one_op(op, ty, &classes);
         for (_, body) in bodies(&kernel).unwrap() {
             for inner in [1, 2, 3, 8, 31, 65, 130] {
-                let options = Options { inner, outer: 1 + round % 4, in_place: round % 2 == 0 };
+                let options = Options { inner, outer: 1 + round % 4, in_place: round % 2 == 0, close: false };
                 check(&kernel, &body, &options, &mut random);
             }
         }
@@ -166,7 +166,7 @@ fn every_cast() {
             kernel.body.push(Node::Cast(to, 0));
         }
         for (_, body) in bodies(&kernel).unwrap() {
-            check(&kernel, &body, &Options { inner: 333, outer: 2, in_place: false }, &mut random);
+            check(&kernel, &body, &Options { inner: 333, outer: 2, in_place: false, close: false }, &mut random);
         }
     }
 }
@@ -242,7 +242,7 @@ fn random_kernels() {
         let kernel = random_kernel(&mut random, nodes);
         for (_, body) in bodies(&kernel).unwrap() {
             for inner in [random.below(9) as i64 + 1, random.below(150) as i64 + 1] {
-                let options = Options { inner, outer: 1 + round % 3, in_place: round % 2 == 0 };
+                let options = Options { inner, outer: 1 + round % 3, in_place: round % 2 == 0, close: false };
                 check(&kernel, &body, &options, &mut random);
             }
         }
@@ -265,7 +265,7 @@ fn masked_tails() {
         for isa in here() {
             let body = llvm::compile_in_shape_of(&kernel, Isa::Avx512, *isa).unwrap();
             for inner in [1, 3, 1 + random.below(70) as i64, 128] {
-                let options = Options { inner, outer: 1 + round % 3, in_place: round % 2 == 0 };
+                let options = Options { inner, outer: 1 + round % 3, in_place: round % 2 == 0, close: false };
                 check(&kernel, &body, &options, &mut random);
             }
         }
@@ -422,6 +422,20 @@ float!(f32, F32);
 float!(f64, F64);
 
 #[test]
+fn moduli_and_signs_of_complex_values() {
+    let mut random = Random(10);
+    for op in [Op::Absolute, Op::Sign] {
+        for ty in [DType::C64, DType::C128] {
+            let kernel = unary(op, ty);
+            for (_, body) in bodies(&kernel).unwrap() {
+                let options = Options { inner: 333, outer: 3, in_place: false, close: true };
+                check(&kernel, &body, &options, &mut random);
+            }
+        }
+    }
+}
+
+#[test]
 fn threads_compile_and_drop_at_once() {
     std::thread::scope(|scope| {
         for seed in 0..4 {
@@ -430,7 +444,12 @@ fn threads_compile_and_drop_at_once() {
                 for _ in 0..10 {
                     let kernel = random_kernel(&mut random, 6);
                     for (_, body) in bodies(&kernel).unwrap() {
-                        check(&kernel, &body, &Options { inner: 40, outer: 2, in_place: false }, &mut random);
+                        check(
+                            &kernel,
+                            &body,
+                            &Options { inner: 40, outer: 2, in_place: false, close: false },
+                            &mut random,
+                        );
                     }
                 }
             });
