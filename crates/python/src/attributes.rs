@@ -309,7 +309,7 @@ fn pin(array: &Bound<'_, NdArray>) -> PyResult<()> {
     if let Some(view) = array.get().view() {
         let export = run::export(array.py(), &view.base)?;
         // A second pin of the same array is dropped at once; the first one stays.
-        let _ = array.get().pinned().set(export);
+        let _ = array.get().pinned().set(Box::new(export));
     }
     Ok(())
 }

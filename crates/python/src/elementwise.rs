@@ -31,7 +31,7 @@ pub fn apply<'py>(
         Some(()) => (&args[..1], &kinds[..1]),
         None => (args, &kinds[..]),
     };
-    if let Some(answer) = out_of_range_comparison(op, args, &kinds) {
+    if let Some(answer) = out_of_range_comparison(op, args, kinds) {
         return constant_bool(py, args, out, answer);
     }
     let resolved = match dtype {
@@ -152,6 +152,9 @@ fn input<'a>(arg: &'a Operand<'_>, resolved: Loop, position: usize) -> PyResult<
     match arg {
         Operand::Array(_) | Operand::Deferred(_) => Ok(arg.view().map(Input::Array)),
         Operand::Value(value) => Ok(Some(Input::Const(convert::cast(*value, want)))),
+        Operand::Weak(weak, _) if takes_truth(resolved.op) => {
+            Ok(weak_literal(*weak, DType::Bool).map(|truth| Input::Const(convert::cast(truth, want))))
+        }
         Operand::Weak(weak, obj) => match weak_literal(*weak, want) {
             Some(value) => Ok(Some(Input::Const(value))),
             // What a C long cannot hold has other words, which are NumPy's to say.
@@ -159,6 +162,11 @@ fn input<'a>(arg: &'a Operand<'_>, resolved: Loop, position: usize) -> PyResult<
             None => Ok(None),
         },
     }
+}
+
+/// Logic sees only the truth value of an operand, so any number fits any dtype.
+fn takes_truth(op: Op) -> bool {
+    matches!(op, Op::LogicalAnd | Op::LogicalOr | Op::LogicalXor)
 }
 
 fn weak_literal(weak: Weak, want: DType) -> Option<Scalar> {

@@ -76,31 +76,44 @@ pub fn call_numpy<'py>(
     wrap(&result, 1)
 }
 
-/// Our arrays and scalars as NumPy's, also inside lists, tuples and dicts.
+/// NumPy's limit on nesting is its limit on dimensions; deeper lists are its to refuse.
+const DEEPEST: usize = 64;
+
+/// Our arrays and scalars as NumPy's, also inside lists, tuples and dicts. An object nested too deep,
+/// such as a list that holds itself, stays as it is.
 pub fn plain<'py>(obj: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    Ok(plain_at(obj, 0)?.unwrap_or_else(|| obj.clone()))
+}
+
+/// `None` when the nesting is too deep; nothing more is searched then.
+fn plain_at<'py>(obj: &Bound<'py, PyAny>, depth: usize) -> PyResult<Option<Bound<'py, PyAny>>> {
     let py = obj.py();
     if let Some(array) = export::as_numpy(obj)? {
-        return Ok(array);
+        return Ok(Some(array));
+    }
+    if depth > DEEPEST {
+        return Ok(None);
     }
     if let Ok(list) = obj.cast_exact::<PyList>() {
-        let items = list.iter().map(|item| plain(&item)).collect::<PyResult<Vec<_>>>()?;
-        return Ok(PyList::new(py, items)?.into_any());
+        let items = list.iter().map(|item| plain_at(&item, depth + 1)).collect::<PyResult<Option<Vec<_>>>>()?;
+        return items.map(|items| Ok(PyList::new(py, items)?.into_any())).transpose();
     }
     if let Ok(tuple) = obj.cast_exact::<PyTuple>() {
-        let items = tuple.iter().map(|item| plain(&item)).collect::<PyResult<Vec<_>>>()?;
-        return Ok(PyTuple::new(py, items)?.into_any());
+        let items = tuple.iter().map(|item| plain_at(&item, depth + 1)).collect::<PyResult<Option<Vec<_>>>>()?;
+        return items.map(|items| Ok(PyTuple::new(py, items)?.into_any())).transpose();
     }
     if let Ok(dict) = obj.cast_exact::<PyDict>() {
         let out = PyDict::new(py);
         for (key, value) in dict {
-            out.set_item(key, plain(&value)?)?;
+            let Some(value) = plain_at(&value, depth + 1)? else { return Ok(None) };
+            out.set_item(key, value)?;
         }
-        return Ok(out.into_any());
+        return Ok(Some(out.into_any()));
     }
     if let Some(function) = export::numpy_ufunc_of(obj) {
-        return Ok(function);
+        return Ok(Some(function));
     }
-    Ok(obj.clone())
+    Ok(Some(obj.clone()))
 }
 
 /// NumPy's arrays as ours, also inside lists, tuples and named tuples; everything else as it is.

@@ -136,17 +136,56 @@ fn select(view: &ArrayView, parts: &[Part]) -> PyResult<Selection> {
     Ok(Selection { view: shape::window(view, offset, dims, strides), scalar })
 }
 
+/// The quick path of [`get`]: byte offset of one element, for one Python int per axis.
+#[inline]
+fn element_offset(view: &ArrayView, key: &Bound<'_, PyAny>) -> PyResult<Option<i64>> {
+    if view.shape.len() == 1 && key.is_exact_instance_of::<PyInt>() {
+        return step(view, 0, key).map(Some);
+    }
+    let Ok(tuple) = key.cast_exact::<PyTuple>() else { return Ok(None) };
+    if tuple.len() != view.shape.len() || tuple.is_empty() {
+        return Ok(None);
+    }
+    let mut offset = view.offset;
+    for axis in 0..view.shape.len() {
+        let item = tuple.get_borrowed_item(axis)?;
+        if !item.is_exact_instance_of::<PyInt>() {
+            return Ok(None);
+        }
+        offset += step(view, axis, &item)? - view.offset;
+    }
+    Ok(Some(offset))
+}
+
+/// Offset of the element at an index on one axis and zero on the others.
+#[inline]
+fn step(view: &ArrayView, axis: usize, index: &Bound<'_, PyAny>) -> PyResult<i64> {
+    let (index, n) = (operand::index(index)?, view.shape[axis]);
+    let at = if index < 0 { index + n } else { index };
+    if !(0..n).contains(&at) {
+        return Err(errors::index_out_of_bounds(index, axis, n));
+    }
+    Ok(view.offset + at * view.strides[axis])
+}
+
 /// The element at one integer per axis, as a real NumPy scalar.
 fn read_element<'py>(py: Python<'py>, view: &ArrayView) -> PyResult<Bound<'py, PyAny>> {
+    read_at(py, view, view.offset)
+}
+
+fn read_at<'py>(py: Python<'py>, view: &ArrayView, offset: i64) -> PyResult<Bound<'py, PyAny>> {
     let address = run::read(py, &view.base)?;
     // SAFETY: the offset was checked against the shape; views lie inside their base.
-    unsafe { convert::numpy_scalar_at(py, view.dtype, address.offset(view.offset as isize)) }
+    unsafe { convert::numpy_scalar_at(py, view.dtype, address.offset(offset as isize)) }
 }
 
 /// `array[key]`
 pub fn get<'py>(array: &Bound<'py, NdArray>, key: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
     let py = array.py();
     let Payload::Native(view) = array.get().payload() else { return get_fallback(array, key) };
+    if let Some(offset) = element_offset(view, key)? {
+        return read_at(py, view, offset);
+    }
     let Some(parts) = parse(key)? else { return get_fallback(array, key) };
     let selection = select(view, &parts)?;
     if selection.scalar {

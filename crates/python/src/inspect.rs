@@ -90,6 +90,12 @@ fn _flush_at_exit(py: Python<'_>) {
     let _ = run::flush(py, Reason::Exit);
 }
 
+/// Before a fork: errors stay for whoever reads the values.
+#[pyfunction]
+fn _flush_before_fork(py: Python<'_>) {
+    let _ = run::flush(py, Reason::Explicit);
+}
+
 /// Element-operations waiting.
 #[pyfunction]
 fn pending() -> u64 {
@@ -227,6 +233,6 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     macro_rules! add {
         ($($name:ident)*) => { $(module.add_function(wrap_pyfunction!($name, module)?)?;)* };
     }
-    add!(flush _flush_at_exit pending explain stats reset_stats inspect_start inspect_stop config_get config_set);
+    add!(flush _flush_at_exit _flush_before_fork pending explain stats reset_stats inspect_start inspect_stop config_get config_set);
     Ok(())
 }

@@ -4,11 +4,12 @@
 //! Python. `resolve` and `shape` hold NumPy's rules; `elementwise`, `reduce`, `assign` and `index` record;
 //! `export` shares memory with NumPy; `hooks` hands over what is not native.
 //! Not here: argument handling of public functions, docstrings, counting of fallbacks (the Python package);
-//! planning and running (the runtime). Unsafe code is in `convert`, `export`, `index`, `module`, `operand`,
+//! planning and running (the runtime). Unsafe code is in `blas`, `convert`, `export`, `index`, `module`, `operand`,
 //! `protocols`, `run` and `versioned`.
 
 mod assign;
 mod attributes;
+mod blas;
 mod convert;
 mod elementwise;
 mod errors;
@@ -33,11 +34,13 @@ mod ufunc;
 mod versioned;
 
 use pyo3::prelude::*;
+use pyo3::types::PyDict;
 
 #[pymodule]
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     let py = module.py();
     convert::load_api(py)?;
+    blas::register_numpys();
     inspect::start_runtime()?;
     module.add_class::<ndarray::NdArray>()?;
     module.add_class::<scalar::DeferredScalar>()?;
@@ -45,6 +48,10 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module::register(module)?;
     inspect::register(module)?;
+    // A flush in another thread is over before a fork, so that the child finds no lock held.
+    let at_fork = PyDict::new(py);
+    at_fork.set_item("before", module.getattr("_flush_before_fork")?)?;
+    py.import("os")?.call_method("register_at_fork", (), Some(&at_fork))?;
     py.import("atexit")?.call_method1("register", (module.getattr("_flush_at_exit")?,))?;
     Ok(())
 }

@@ -347,6 +347,12 @@ fn from_numpy<'py>(arr: Any<'_, 'py>, fresh: bool) -> Out<'py> {
     export::from_numpy(arr, fresh)
 }
 
+/// Is this one of our arrays with a native payload: one whose operations are recorded?
+#[pyfunction]
+fn is_native(obj: Any<'_, '_>) -> bool {
+    obj.cast_exact::<NdArray>().is_ok_and(|array| array.get().view().is_some())
+}
+
 #[pyfunction]
 fn realize<'py>(obj: Any<'_, 'py>) -> Out<'py> {
     match obj.cast_exact::<DeferredScalar>() {
@@ -445,5 +451,6 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     }
     add!(py_elementwise py_reduce py_scan py_matmul empty full arange as_strided broadcast_to copy_into asarray);
     add!(to_numpy from_numpy realize call_numpy reshape set_metaclass _restore set_hooks op_names broadcast_shape);
+    add!(is_native);
     Ok(())
 }

@@ -27,7 +27,7 @@ pub struct NdArray {
     /// The array that this one is a view of.
     parent: Option<Py<PyAny>>,
     /// Keeps the base visible for consumers that hold this object instead of an export.
-    pinned: OnceLock<Export>,
+    pinned: OnceLock<Box<Export>>,
 }
 
 impl NdArray {
@@ -90,7 +90,7 @@ impl NdArray {
     }
 
     /// Where a pinned export is kept; see the field.
-    pub fn pinned(&self) -> &OnceLock<Export> {
+    pub fn pinned(&self) -> &OnceLock<Box<Export>> {
         &self.pinned
     }
 }

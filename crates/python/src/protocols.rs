@@ -84,11 +84,7 @@ impl NdArray {
 
     fn __contains__(slf: &Bound<'_, Self>, value: &Bound<'_, PyAny>) -> PyResult<bool> {
         let equal = slf.as_any().rich_compare(value, pyo3::basic::CompareOp::Eq)?;
-        if equal.is_instance_of::<NdArray>() {
-            equal.call_method0("any")?.is_truthy()
-        } else {
-            equal.is_truthy()
-        }
+        if equal.is_instance_of::<NdArray>() { equal.call_method0("any")?.is_truthy() } else { equal.is_truthy() }
     }
 
     fn __bool__(slf: &Bound<'_, Self>) -> PyResult<bool> {

@@ -204,11 +204,8 @@ fn write(py: Python<'_>, op: Op, ty: DType, target: &ArrayView, view: &ArrayView
         return Ok(());
     }
     if view.size() == 0 {
-        let one = match op {
-            Op::Prod | Op::All => true,
-            _ => false,
-        };
-        let value = convert::cast(Scalar::Bool(one), target.dtype);
+        let identity = matches!(op, Op::Prod | Op::All);
+        let value = convert::cast(Scalar::Bool(identity), target.dtype);
         return run::record(py, Op::Copy, target.dtype, target, &[Input::Const(value)], Axes::default());
     }
     if axes.is_empty() {

@@ -4,8 +4,8 @@
 //! versions are therefore kept until the cell itself goes.
 
 use std::ptr;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicPtr, Ordering};
+use std::sync::{Mutex, OnceLock};
 
 /// See the module's text.
 pub struct Versioned<T> {
@@ -13,13 +13,13 @@ pub struct Versioned<T> {
     latest: AtomicPtr<T>,
     /// Owners of every later version; boxed, so that their addresses stay when the vector grows.
     #[allow(clippy::vec_box)]
-    later: Mutex<Vec<Box<T>>>,
+    later: OnceLock<Box<Mutex<Vec<Box<T>>>>>,
 }
 
 impl<T> Versioned<T> {
     /// A cell with its first version.
     pub const fn new(value: T) -> Versioned<T> {
-        Versioned { first: value, latest: AtomicPtr::new(ptr::null_mut()), later: Mutex::new(Vec::new()) }
+        Versioned { first: value, latest: AtomicPtr::new(ptr::null_mut()), later: OnceLock::new() }
     }
 
     /// The current version.
@@ -34,7 +34,7 @@ impl<T> Versioned<T> {
     pub fn set(&self, value: T) {
         let mut value = Box::new(value);
         let address: *mut T = &mut *value;
-        let mut later = self.later.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let mut later = self.later.get_or_init(Box::default).lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         later.push(value);
         self.latest.store(address, Ordering::Release);
     }

@@ -9,16 +9,18 @@ from conftest import DTYPES, ours, real, same, sample
 from numelt import _core
 
 BINARY = {
-    "add": 0, "subtract": 0, "multiply": 0, "divide": 0, "floor_divide": 0, "remainder": 0, "fmod": 0, "power": 2,
-    "maximum": 0, "minimum": 0, "fmax": 0, "fmin": 0, "copysign": 0, "arctan2": 2, "hypot": 2, "equal": 0,
-    "not_equal": 0, "less": 0, "less_equal": 0, "greater": 0, "greater_equal": 0, "logical_and": 0, "logical_or": 0,
-    "logical_xor": 0, "bitwise_and": 0, "bitwise_or": 0, "bitwise_xor": 0, "left_shift": 0, "right_shift": 0,
+    "add": 0, "subtract": 0, "multiply": 0, "divide": 0, "floor_divide": 0, "remainder": 0, "fmod": 0,
+    "power": 2, "maximum": 0, "minimum": 0, "fmax": 0, "fmin": 0, "copysign": 0, "arctan2": 2, "hypot": 2,
+    "equal": 0, "not_equal": 0, "less": 0, "less_equal": 0, "greater": 0, "greater_equal": 0,
+    "logical_and": 0, "logical_or": 0, "logical_xor": 0, "bitwise_and": 0, "bitwise_or": 0, "bitwise_xor":
+    0, "left_shift": 0, "right_shift": 0,
 }  # fmt: skip
 UNARY = {
-    "negative": 0, "positive": 0, "absolute": 1, "sign": 0, "square": 0, "reciprocal": 1, "sqrt": 4, "cbrt": 2, "exp": 4,
-    "exp2": 2, "expm1": 2, "log": 4, "log2": 4, "log10": 4, "log1p": 2, "sin": 4, "cos": 4, "tan": 4, "arctan": 2,
-    "sinh": 4, "cosh": 4, "tanh": 4, "arcsinh": 2, "floor": 0, "ceil": 0, "trunc": 0, "rint": 0, "logical_not": 0,
-    "invert": 0, "isnan": 0, "isinf": 0, "isfinite": 0, "signbit": 0, "conjugate": 0,
+    "negative": 0, "positive": 0, "absolute": 1, "sign": 0, "square": 0, "reciprocal": 1, "sqrt": 4,
+    "cbrt": 2, "exp": 4, "exp2": 2, "expm1": 2, "log": 4, "log2": 4, "log10": 4, "log1p": 2, "sin": 4,
+    "cos": 4, "tan": 4, "arctan": 2, "sinh": 4, "cosh": 4, "tanh": 4, "arcsinh": 2, "floor": 0, "ceil": 0,
+    "trunc": 0, "rint": 0, "logical_not": 0, "invert": 0, "isnan": 0, "isinf": 0, "isfinite": 0,
+    "signbit": 0, "conjugate": 0,
 }  # fmt: skip
 WEAK = [True, 3, 2.5, 1j, -1, 300, 2**40, 2**63, 2**70]
 

@@ -9,10 +9,11 @@ from conftest import DTYPES, ours, real, same, sample
 from numelt import _core
 
 KEYS = [
-    0, -1, 2, (0, 1), (1, 2, 3), (-1, -1, -1), slice(None), slice(1, None), slice(None, None, -1), slice(None, None, 2),
-    slice(5, 1, -2), slice(10, 20), (slice(None), 1), (Ellipsis, 0), (0, Ellipsis), Ellipsis, None, (None, 0, None),
-    (slice(1, 2), None, slice(None, None, -1), 1), (Ellipsis, None), (slice(0, 0),), (1, slice(None), slice(None, None, -2)),
-    np.int64(1), (np.uint8(1), slice(None)), (0, 1, 2, Ellipsis), (),
+    0, -1, 2, (0, 1), (1, 2, 3), (-1, -1, -1), slice(None), slice(1, None), slice(None, None, -1),
+    slice(None, None, 2), slice(5, 1, -2), slice(10, 20), (slice(None), 1), (Ellipsis, 0), (0, Ellipsis),
+    Ellipsis, None, (None, 0, None), (slice(1, 2), None, slice(None, None, -1), 1), (Ellipsis, None),
+    (slice(0, 0),), (1, slice(None), slice(None, None, -2)), np.int64(1), (np.uint8(1), slice(None)), (0,
+    1, 2, Ellipsis), (),
 ]  # fmt: skip
 
 
