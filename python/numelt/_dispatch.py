@@ -14,7 +14,7 @@ import numpy
 
 from numelt import _core, _fallback
 
-__all__ = ["NATIVE", "NO_VALUE", "fall_back", "given", "native", "operand", "reject"]
+__all__ = ["NATIVE", "NO_VALUE", "fall_back", "given", "native", "operand", "recordable", "reject"]
 
 ndarray = _core.ndarray
 scalar = _core.scalar
@@ -54,6 +54,12 @@ def operand(value: Any, dtype: Any = None) -> Any:
             return _from_sequence(value, dtype)
         return _core.asarray(value, dtype)
     return None
+
+
+def recordable(value: Any) -> Any:
+    """Return `value` as an array whose operations can be recorded, else None."""
+    array = operand(value)
+    return array if array is not None and _core.is_native(array) else None
 
 
 def _from_sequence(value: Any, dtype: Any) -> Any:

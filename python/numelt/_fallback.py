@@ -9,6 +9,7 @@ Nothing in this file computes.
 
 from __future__ import annotations
 
+import operator
 import sys
 import types
 import warnings
@@ -99,7 +100,11 @@ def numpys_own(value: Any) -> Any:
     return pair[1] if pair is not None else value
 
 
-def unwrap(value: Any, views: Views | None = None) -> Any:
+# NumPy's limit on nesting is its limit on dimensions; deeper lists are its to refuse
+_DEEPEST = 64
+
+
+def unwrap(value: Any, views: Views | None = None, depth: int = 0) -> Any:
     """Return `value` with numelt arrays, scalars and functions replaced by NumPy's.
 
     Parameters
@@ -120,14 +125,34 @@ def unwrap(value: Any, views: Views | None = None) -> Any:
     if kind is list or kind is tuple:
         if _containers.isdisjoint(map(type, value)):
             return value
-        return kind([unwrap(item, views) for item in value])
+        if depth == 1:
+            return _unwrap_argument(value, views)
+        if depth > _DEEPEST:
+            raise _TooDeep
+        items = [unwrap(item, views, depth + 1) for item in value]
+        # the same object where nothing changed: the call may be to write into it
+        return value if all(map(operator.is_, items, value)) else kind(items)
     if kind is dict:
-        return {key: unwrap(item, views) for key, item in value.items()}
+        if depth > _DEEPEST:
+            raise _TooDeep
+        return {key: unwrap(item, views, depth + 1) for key, item in value.items()}
     if isinstance(value, _substituted_kinds):
         return numpys_own(value)
     if isinstance(value, tuple) and hasattr(value, "_fields"):
         return kind(*[unwrap(item, views) for item in value])
     return value
+
+
+class _TooDeep(Exception):
+    """A list nested beyond NumPy's limit, or one that holds itself."""
+
+
+def _unwrap_argument(value: Any, views: Views | None) -> Any:
+    """Unwrap a list among the arguments; one nested too deep stays as it is."""
+    try:
+        return unwrap(value, views, 2)
+    except _TooDeep:
+        return value
 
 
 def _held_once(array: Any, references: int) -> bool:
@@ -267,8 +292,31 @@ def uncounted(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[
     if kwargs:
         kwargs = unwrap(kwargs, views)
         _remember_targets(kwargs.get("out"), views)
-    result = function(*args, **kwargs)
+    try:
+        result = function(*args, **kwargs)
+    except ValueError as error:
+        if _NOT_AN_ARRAY not in str(error):
+            raise
+        args, kwargs = converted(args), converted(kwargs)
+        result = function(*args, **kwargs)
     return wrap(result, views)
+
+
+# what NumPy says when a class's __array__ gives one of our arrays, as it does in a program that runs on numelt
+_NOT_AN_ARRAY = "__array__ method not producing an array"
+
+
+def converted(value: Any) -> Any:
+    """Return `value` with objects that convert themselves by ``__array__`` replaced by NumPy arrays."""
+    kind = type(value)
+    if kind is list or kind is tuple:
+        return kind([converted(item) for item in value])
+    if kind is dict:
+        return {key: converted(item) for key, item in value.items()}
+    convert = getattr(kind, "__array__", None)
+    if convert is None or isinstance(value, (numpy.ndarray, numpy.generic, type)):
+        return value
+    return unwrap(convert(value))
 
 
 def _remember_targets(out: Any, views: Views) -> None:

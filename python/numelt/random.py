@@ -16,17 +16,15 @@ from numelt import _fallback, _namespace
 
 __all__ = list(_original.__all__)
 
-# methods that hand out no arrays, or manage state
-_PLAIN = frozenset({"bit_generator", "spawn", "seed", "get_state", "set_state"})
-
 
 def _drawing(name: str, original: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a method that draws with NumPy's method and wraps the result."""
+    """Return a method that draws with NumPy's generator and wraps the result."""
     label = f"random.{name}"
 
     @functools.wraps(original, assigned=("__doc__", "__name__"), updated=())
     def draw(self: Any, *args: Any, **kwargs: Any) -> Any:
-        return _fallback.call(label, original, (self, *args), kwargs, "random numbers are NumPy's")
+        # NumPy's methods call each other, so they run on an object whose methods are NumPy's
+        return _fallback.call(label, getattr(self._plain, name), args, kwargs, "random numbers are NumPy's")
 
     draw.__qualname__ = label
     return draw
@@ -36,7 +34,7 @@ def _with_drawing_methods(cls: type) -> type:
     base = cls.__bases__[0]
     for name in dir(base):
         original = getattr(base, name)
-        if not name.startswith("_") and name not in _PLAIN and callable(original):
+        if not name.startswith("_") and name not in vars(cls) and callable(original):
             setattr(cls, name, _drawing(name, original))
     return cls
 
@@ -49,12 +47,16 @@ def _restore_generator(bit_generator: Any) -> Generator:
 class Generator(_original.Generator):
     """NumPy's `numpy.random.Generator`, drawing numelt arrays."""
 
+    def __init__(self, bit_generator: Any) -> None:
+        super().__init__(bit_generator)
+        self._plain = _original.Generator(bit_generator)
+
     def __reduce__(self) -> Any:
         return _restore_generator, (self.bit_generator,)
 
     def spawn(self, n_children: int) -> list[Any]:
         """Return new generators with streams of their own."""
-        return [Generator(child.bit_generator) for child in super().spawn(n_children)]
+        return [Generator(child.bit_generator) for child in self._plain.spawn(n_children)]
 
 
 def _restore_state(state: Any) -> RandomState:
@@ -67,8 +69,32 @@ def _restore_state(state: Any) -> RandomState:
 class RandomState(_original.RandomState):
     """NumPy's legacy `numpy.random.RandomState`, drawing numelt arrays."""
 
+    def __init__(self, seed: Any = None) -> None:
+        seed = _fallback.unwrap(seed)
+        super().__init__(seed)
+        # the state beside the bit generator's (a second normal number kept back) is the plain object's
+        self._plain = _original.RandomState(self._bit_generator)
+
     def __reduce__(self) -> Any:
         return _restore_state, (self.get_state(legacy=False),)
+
+    def __getstate__(self) -> Any:
+        return self.get_state(legacy=False)
+
+    def __setstate__(self, state: Any) -> None:
+        self.set_state(state)
+
+    def seed(self, seed: Any = None) -> None:
+        """Start the stream anew."""
+        self._plain.seed(_fallback.unwrap(seed))
+
+    def get_state(self, legacy: bool = True) -> Any:
+        """Return the state, in NumPy's form."""
+        return self._plain.get_state(legacy)
+
+    def set_state(self, state: Any) -> None:
+        """Set the state from one that `get_state` returned."""
+        self._plain.set_state(_fallback.unwrap(state))
 
 
 def default_rng(seed: Any = None) -> Generator:

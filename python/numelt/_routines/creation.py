@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy
 
-from numelt import _core
-from numelt._dispatch import fall_back, native, ndarray, operand
+from numelt import _core, _fallback
+from numelt._dispatch import fall_back, native, ndarray, operand, recordable
 
 __all__ = [
     "arange", "array", "asanyarray", "asarray", "ascontiguousarray", "asfortranarray", "copy", "empty",
@@ -17,6 +18,9 @@ __all__ = [
 
 _numbers = (bool, int, float, complex)
 _orders = ("C", "F")
+_NATIVE = frozenset(
+    map(numpy.dtype, ("?", "b", "B", "h", "H", "i", "I", "l", "L", "q", "Q", "f", "d", "F", "D"))
+)
 
 
 def _filled(name: str, shape: Any, value: Any, dtype: Any, order: str, device: Any, like: Any) -> Any:
@@ -214,15 +218,13 @@ def full_like(
     >>> np.full_like(np.array([1, 2]), 7)
     array([7, 7])
     """
-    array = operand(a)
+    array = recordable(a)
     kind = getattr(array, "dtype", None) if dtype is None else numpy.dtype(dtype)
     value = fill_value if type(fill_value) is not _core.scalar else _core.realize(fill_value)
-    if (
-        kind is not None
-        and kind.kind in "biufc"
-        and (type(value) in _numbers or isinstance(value, numpy.generic))
-    ):
-        return _like("empty_like", a, _number(value, kind), kind, order, subok, shape, device)
+    plain = type(value) in _numbers or isinstance(value, numpy.generic)
+    if array is not None and kind is not None and kind.kind in "biufc" and kind.isnative and plain:
+        if numpy.dtype(kind.char) in _NATIVE:
+            return _like("empty_like", array, _number(value, kind), kind, order, subok, shape, device)
     return fall_back(
         "full_like", a, fill_value, dtype=dtype, order=order, subok=subok, shape=shape, device=device
     )
@@ -249,14 +251,31 @@ def array(
     array([[1., 2.],
            [3., 4.]])
     """
+    if type(copy) is not bool and copy is not None:
+        copy = _copy_mode(copy)
     if like is None and ndmax == 0 and not (subok and _is_subclass(object)):
-        result = _core.asarray(object, dtype, copy=copy, order=order, ndmin=ndmin)
+        result = _convert(object, dtype, copy, order, ndmin)
         if result is not NotImplemented:
             return result
     limit = {"ndmax": ndmax} if ndmax else {}
     return fall_back(
         "array", object, dtype=dtype, copy=copy, order=order, subok=subok, ndmin=ndmin, like=like, **limit
     )
+
+
+def _convert(value: Any, dtype: Any, copy: Any, order: Any, ndmin: Any) -> Any:
+    try:
+        return _core.asarray(value, dtype, copy=copy, order=order, ndmin=ndmin)
+    except ValueError as error:
+        if _fallback._NOT_AN_ARRAY not in str(error):
+            raise
+    return _core.asarray(_fallback.converted(value), dtype, copy=copy, order=order, ndmin=ndmin)
+
+
+def _copy_mode(copy: Any) -> bool | None:
+    """Return what NumPy's copy modes mean; other objects count by their truth."""
+    modes = {"ALWAYS": True, "IF_NEEDED": None, "NEVER": False}
+    return modes[copy.name] if type(copy).__name__ == "_CopyMode" else bool(copy)
 
 
 def _is_subclass(value: Any) -> bool:
@@ -280,7 +299,7 @@ def asarray(
     if dtype is None and order is None and copy is None and type(a) is ndarray:
         return a
     if like is None and device in (None, "cpu"):
-        result = _core.asarray(a, dtype, copy=copy, order=order)
+        result = _convert(a, dtype, copy if copy is None else bool(copy), order, 0)
         if result is not NotImplemented:
             return result
     return fall_back("asarray", a, dtype=dtype, order=order, device=device, copy=copy, like=like)
@@ -393,6 +412,8 @@ def _arange(args: tuple[Any, ...], dtype: Any) -> Any:
     if dtype is None:
         dtype = numpy.int64 if type(start) is type(stop) is type(step) is int else numpy.float64
     kind = numpy.dtype(dtype)
+    if not all(map(math.isfinite, (start, stop, step))):
+        return NotImplemented
     if step == 0 or kind.kind not in "iuf":
         return NotImplemented
     length = _range_length(start, stop, step)
@@ -503,7 +524,7 @@ def eye(
         columns = N if M is None else M
         result = _filled("zeros", (N, columns), 0, dtype, order, device, None)
         length = min(N, columns - k) if k >= 0 else min(N + k, columns)
-        if length > 0 and type(result) is ndarray and result.dtype.kind in "biufc":
+        if length > 0 and _core.is_native(result):
             down, right = result.strides
             offset = k * right if k >= 0 else -k * down
             diagonal = _core.as_strided(result, (length,), (down + right,), offset)
@@ -551,8 +572,8 @@ def _lower(rows: int, columns: int, k: int) -> Any:
 
 
 def _triangle(name: str, m: Any, k: int, lower: bool) -> Any:
-    array_ = operand(m)
-    if array_ is None or array_.ndim < 2 or type(k) is not int or array_.dtype.kind not in "biufc":
+    array_ = recordable(m)
+    if array_ is None or array_.ndim < 2 or type(k) is not int:
         return fall_back(name, m, k)
     rows, columns = array_.shape[-2:]
     mask = _lower(rows, columns, k if lower else k - 1)

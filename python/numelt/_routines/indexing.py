@@ -37,7 +37,7 @@ def _set_masked(a: Any, key: Any, value: Any) -> bool:
     """Write a number under a boolean mask as a recorded selection; False if that is not the case at hand."""
     if type(key) is not ndarray or key.dtype != numpy.bool_ or key.ndim > a.ndim or key.ndim == 0:
         return False
-    if a.dtype.kind not in "biufc" or key.shape != a.shape[: key.ndim] or not a.flags.writeable:
+    if not _core.is_native(a) or key.shape != a.shape[: key.ndim] or not a.flags.writeable:
         return False
     number = _core.realize(value) if type(value) is _core.scalar else value
     if type(number) not in _plain and not isinstance(number, numpy.generic):

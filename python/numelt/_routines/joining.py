@@ -11,12 +11,15 @@ from typing import Any
 import numpy
 
 from numelt import _core
-from numelt._dispatch import fall_back, native, ndarray, normalize_axis, operand
+from numelt._dispatch import fall_back, native, ndarray, normalize_axis, operand, recordable
 
 __all__ = [
     "append", "array_split", "column_stack", "concatenate", "diag", "dsplit", "dstack", "hsplit",
     "hstack", "pad", "repeat", "roll", "split", "stack", "tile", "unstack", "vsplit", "vstack",
 ]  # fmt: skip
+
+
+_WEAK = (int, float, complex)
 
 
 def _operands(arrays: Any) -> list[Any] | None:
@@ -25,8 +28,8 @@ def _operands(arrays: Any) -> list[Any] | None:
         arrays = list(arrays) if arrays.ndim else None
     if not isinstance(arrays, (list, tuple)) or not arrays:
         return None
-    result = [operand(array) for array in arrays]
-    return None if any(a is None or a.dtype.kind not in "biufc" for a in result) else result
+    result = [recordable(array) for array in arrays]
+    return None if any(array is None for array in result) else result
 
 
 def _joined_dtype(arrays: list[Any], dtype: Any, casting: Any) -> Any:
@@ -74,7 +77,9 @@ def concatenate(
     >>> np.concatenate([[1, 2], [3]])
     array([1, 2, 3])
     """
-    pieces = _operands(arrays)
+    # numbers do not widen the arrays they join, which the pieces' dtypes alone do not tell
+    weak = axis is None and isinstance(arrays, (list, tuple)) and any(type(x) in _WEAK for x in arrays)
+    pieces = None if weak else _operands(arrays)
     result = NotImplemented if pieces is None else _concatenate(pieces, axis, out, dtype, casting)
     if result is NotImplemented:
         return fall_back("concatenate", arrays, axis, out, dtype=dtype, casting=casting)
@@ -335,8 +340,8 @@ def repeat(a: Any, repeats: Any, axis: Any = None) -> Any:
     >>> np.repeat([1, 2], 2)
     array([1, 1, 2, 2])
     """
-    array = operand(a)
-    if array is not None and type(repeats) is int and repeats >= 0 and array.dtype.kind in "biufc":
+    array = recordable(a)
+    if array is not None and type(repeats) is int and repeats >= 0:
         if axis is None:
             array, axis = array.ravel(), 0
         axis = normalize_axis(axis, array.ndim)
@@ -361,7 +366,7 @@ def tile(A: Any, reps: Any) -> Any:
     >>> np.tile([1, 2], 2)
     array([1, 2, 1, 2])
     """
-    array = operand(A)
+    array = recordable(A)
     counts = (reps,) if type(reps) is int else tuple(reps) if isinstance(reps, (tuple, list)) else None
     if array is None or counts is None or not all(type(n) is int and n >= 0 for n in counts):
         return fall_back("tile", A, reps)
@@ -369,7 +374,7 @@ def tile(A: Any, reps: Any) -> Any:
     counts = (1,) * (rank - len(counts)) + counts
     extents = (1,) * (rank - array.ndim) + array.shape
     result: Any = NotImplemented
-    if array.dtype.kind in "biufc":
+    if extents:
         result = _core.empty(tuple(n * m for n, m in zip(counts, extents, strict=True)), array.dtype, "C")
     if result is NotImplemented:
         return fall_back("tile", A, reps)
@@ -389,8 +394,8 @@ def roll(a: Any, shift: Any, axis: Any = None) -> Any:
     >>> np.roll(np.arange(4), 1)
     array([3, 0, 1, 2])
     """
-    array = operand(a)
-    if array is None or array.dtype.kind not in "biufc":
+    array = recordable(a)
+    if array is None:
         return fall_back("roll", a, shift, axis)
     if axis is None and type(shift) is int:
         return roll(array.ravel(), shift, 0).reshape(array.shape)
@@ -445,7 +450,7 @@ def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> An
     >>> np.pad([1, 2], 1)
     array([0, 1, 2, 0])
     """
-    source = operand(array)
+    source = recordable(array)
     value = kwargs.get("constant_values", 0)
     if (
         mode == "constant"
@@ -454,7 +459,7 @@ def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> An
         and type(value) in (int, float)
     ):
         pairs = _pad_pairs(pad_width, source.ndim)
-        if pairs is not None and source.ndim and source.dtype.kind in "biufc":
+        if pairs is not None and source.ndim:
             from numelt._routines.creation import full
 
             extents = tuple(
@@ -481,8 +486,8 @@ def diag(v: Any, k: int = 0) -> Any:
     array([[1, 0],
            [0, 2]])
     """
-    array = operand(v)
-    if array is None or type(k) is not int or array.ndim not in (1, 2) or array.dtype.kind not in "biufc":
+    array = recordable(v)
+    if array is None or type(k) is not int or array.ndim not in (1, 2):
         return fall_back("diag", v, k)
     if array.ndim == 2:
         from numelt._routines.indexing import diagonal

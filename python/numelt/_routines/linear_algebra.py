@@ -13,7 +13,7 @@ __all__ = ["dot", "inner", "outer", "tensordot", "trace", "vdot"]
 
 
 def _numeric(*arrays: Any) -> bool:
-    return all(array is not None and array.dtype.kind in "biufc" for array in arrays)
+    return all(array is not None and _core.is_native(array) for array in arrays)
 
 
 @native
@@ -49,9 +49,22 @@ def _dot(a: Any, b: Any, out: Any = None) -> Any:
     if y.ndim > 2:
         return NotImplemented
     length = y.shape[-2] if y.ndim == 2 else y.shape[0]
-    if x.shape[-1] != length or (out is not None and out.dtype != numpy.result_type(x.dtype, y.dtype)):
+    if x.shape[-1] != length or (out is not None and not _takes_dot(out, x, y)):
         return NotImplemented
     return _core.matmul(x, y, out)
+
+
+def _takes_dot(out: Any, x: Any, y: Any) -> bool:
+    """Is `out` exactly what the product gives, as `dot` insists, and apart from the operands?"""
+    extents = (*x.shape[:-1], *((y.shape[-1],) if y.ndim == 2 else ()))
+    return bool(
+        out.dtype == numpy.result_type(x.dtype, y.dtype)
+        and out.shape == extents
+        and out.flags.c_contiguous
+        and out is not x
+        and out is not y
+        and out.base is None
+    )
 
 
 @native

@@ -7,14 +7,14 @@ from typing import Any
 import numpy
 
 from numelt import _core
-from numelt._dispatch import fall_back, native, operand
+from numelt._dispatch import fall_back, native, operand, recordable
 
 __all__ = ["allclose", "array_equal", "array_equiv", "isclose", "iscomplexobj", "isrealobj", "isscalar"]
 
 
 def _close(a: Any, b: Any, rtol: Any, atol: Any, equal_nan: bool) -> Any:
     """Compare natively: numeric operands, at least one an array, tolerances that are plain numbers."""
-    x, y = operand(a), operand(b)
+    x, y = recordable(a), recordable(b)
     if x is None or y is None or type(rtol) not in (int, float) or type(atol) not in (int, float):
         return NotImplemented
     if x.dtype.kind not in "biuf" or y.dtype.kind not in "biuf" or x.ndim + y.ndim == 0:
@@ -80,8 +80,8 @@ def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> bool:
     >>> np.array_equal([1, 2], np.array([1, 2]))
     True
     """
-    x, y = operand(a1), operand(a2)
-    if x is not None and y is not None and x.dtype.kind in "biufc" and y.dtype.kind in "biufc":
+    x, y = recordable(a1), recordable(a2)
+    if x is not None and y is not None:
         if x.shape != y.shape:
             return False
         same = _core.elementwise("equal", (x, y))
@@ -105,8 +105,8 @@ def array_equiv(a1: Any, a2: Any) -> bool:
     >>> np.array_equiv([1, 1], np.array([[1, 1], [1, 1]]))
     True
     """
-    x, y = operand(a1), operand(a2)
-    if x is not None and y is not None and x.dtype.kind in "biufc" and y.dtype.kind in "biufc":
+    x, y = recordable(a1), recordable(a2)
+    if x is not None and y is not None:
         try:
             numpy.broadcast_shapes(x.shape, y.shape)
         except ValueError:

@@ -311,7 +311,7 @@ def broadcast_arrays(*args: Any, subok: bool = False) -> Any:
         return fall_back("broadcast_arrays", *args)
     if all(array.shape == extents for array in arrays):
         return tuple(arrays)
-    if any(array.dtype.kind not in "biufc" for array in arrays):
+    if not all(map(_core.is_native, arrays)):
         return fall_back("broadcast_arrays", *args)
     return tuple(array if array.shape == extents else _core.broadcast_to(array, extents) for array in arrays)
 
@@ -405,7 +405,7 @@ def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = 
            [1, 2]])
     """
     arrays = [operand(value) for value in xi]
-    if indexing not in ("xy", "ij") or any(a is None or a.dtype.kind not in "biufc" for a in arrays):
+    if indexing not in ("xy", "ij") or not all(map(_core.is_native, arrays)):
         return fall_back("meshgrid", *xi, copy=copy, sparse=sparse, indexing=indexing)
     rank = len(arrays)
     axes = list(range(rank))
@@ -426,7 +426,7 @@ def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = 
 def diagonal_view(array: Any, offset: Any, axis1: Any, axis2: Any) -> Any:
     """Return a writeable view of a diagonal, None where NumPy has to word an error."""
     rank = array.ndim
-    if rank < 2 or not type(offset) is type(axis1) is type(axis2) is int or array.dtype.kind not in "biufc":
+    if rank < 2 or not type(offset) is type(axis1) is type(axis2) is int or not _core.is_native(array):
         return None
     if not (-rank <= axis1 < rank and -rank <= axis2 < rank) or axis1 % rank == axis2 % rank:
         return None

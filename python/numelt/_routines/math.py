@@ -7,7 +7,7 @@ from typing import Any
 import numpy
 
 from numelt import _core
-from numelt._dispatch import NO_VALUE, fall_back, native, ndarray, normalize_axis, operand, reject
+from numelt._dispatch import NO_VALUE, fall_back, native, ndarray, normalize_axis, operand, recordable, reject
 
 __all__ = ["angle", "around", "clip", "diff", "fix", "imag", "real", "round"]
 
@@ -203,9 +203,9 @@ def diff(a: Any, n: Any = 1, axis: Any = -1, prepend: Any = NO_VALUE, append: An
     >>> np.diff([1, 4, 9])
     array([3, 5])
     """
-    array = operand(a)
+    array = recordable(a)
     simple = prepend is NO_VALUE and append is NO_VALUE and type(n) is int and n >= 0
-    if array is None or not simple or array.dtype.kind not in "biufc":
+    if array is None or not simple:
         return fall_back("diff", a, n, axis, prepend=prepend, append=append)
     if array.ndim == 0:
         return reject("diff", a, n, axis)
