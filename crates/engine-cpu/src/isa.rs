@@ -21,11 +21,11 @@ pub(crate) fn clamp(isa: Isa) -> Isa {
             && is_x86_feature_detected!("avx512bw")
             && is_x86_feature_detected!("avx512dq")
             && is_x86_feature_detected!("avx512vl");
-        return match isa {
+        match isa {
             Isa::Avx512 if avx2 && avx512 => Isa::Avx512,
             Isa::Avx512 | Isa::Avx2 if avx2 => Isa::Avx2,
-            _ => Isa::Portable,
-        };
+            Isa::Avx512 | Isa::Avx2 | Isa::Portable => Isa::Portable,
+        }
     }
     #[cfg(not(target_arch = "x86_64"))]
     {

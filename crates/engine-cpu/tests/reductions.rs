@@ -79,7 +79,8 @@ fn values(dtype: DType, n: i64, seed: u64) -> Vec<Scalar> {
         .map(|_| {
             state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
             let v = (state >> 33) as i64 % 2001 - 1000;
-            let x = if dtype.is_float() && state >> 58 == 0 && seed % 4 == 0 { f64::NAN } else { v as f64 / 7.0 };
+            let x =
+                if dtype.is_float() && state >> 58 == 0 && seed.is_multiple_of(4) { f64::NAN } else { v as f64 / 7.0 };
             cast(Scalar::F64(x), dtype)
         })
         .collect()

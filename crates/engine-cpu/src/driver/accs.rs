@@ -3,7 +3,7 @@
 //! In: folds and a count. Out: packed accumulators per fold, results converted and stored with strides.
 
 use crate::fold::{Fold, Order};
-use crate::tier0::{Func, Rect, unpack};
+use crate::tier0::{Func, Rect, splat, unpack};
 use numelt_ir::DType;
 
 /// Memory in 64-byte lines, so that vectors of any width are aligned. Contents start undefined.
@@ -62,9 +62,16 @@ impl<'a> Accs<'a> {
 
     /// Makes the first `count` accumulators those of nothing.
     pub fn reset(&mut self, count: usize) {
+        let count = count.min(self.count);
         for f in 0..self.targets.len() {
-            for i in 0..count.min(self.count) {
-                self.reset_one(f, i);
+            let fold = self.targets[f].fold;
+            let (values, positions) = self.at(f, 0);
+            // SAFETY: there is room for `count` accumulators and positions; values start on a cache line.
+            unsafe {
+                splat(fold.init.as_ptr(), fold.acc.size(), count, values);
+                if fold.arg {
+                    std::slice::from_raw_parts_mut(positions, count).fill(-1);
+                }
             }
         }
     }

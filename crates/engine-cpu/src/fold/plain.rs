@@ -253,6 +253,39 @@ unsafe fn rows_sequential<T: Elem, S: Step<T>>(
     unsafe { each_row::<T, S::Acc>(values, src, stride, rows, n, sequential_run::<T, S>) }
 }
 
+/// Dense rows of fewer than eight elements: with their number known, several rows fit a vector.
+#[inline(always)]
+fn rows_of<T: Pairwise, const N: usize>(acc: &mut [T], x: &[T]) {
+    for (acc, row) in acc.iter_mut().zip(x.chunks_exact(N)) {
+        let mut sum = row[0];
+        for x in &row[1..] {
+            sum = sum.add(*x);
+        }
+        *acc = acc.add(sum);
+    }
+}
+
+/// Sums dense rows of `n` elements if `n` is one of the short lengths.
+///
+/// # Safety
+/// The contract of [`super::Rows`], rows one after the other.
+#[inline(always)]
+unsafe fn short_rows<T: Pairwise>(values: *mut u8, src: *const u8, rows: usize, n: usize) -> bool {
+    // SAFETY: the caller's contract.
+    let (acc, x) = unsafe { (from_raw_parts_mut(values.cast::<T>(), rows), from_raw_parts(src.cast::<T>(), rows * n)) };
+    // up to three elements of either kind are summed one by one; reals up to seven
+    match (n, T::UNIT) {
+        (2, _) => rows_of::<T, 2>(acc, x),
+        (3, _) => rows_of::<T, 3>(acc, x),
+        (4, Unit::Real) => rows_of::<T, 4>(acc, x),
+        (5, Unit::Real) => rows_of::<T, 5>(acc, x),
+        (6, Unit::Real) => rows_of::<T, 6>(acc, x),
+        (7, Unit::Real) => rows_of::<T, 7>(acc, x),
+        _ => return false,
+    }
+    true
+}
+
 #[inline(always)]
 unsafe fn rows_tree<T: Pairwise>(
     values: *mut u8,
@@ -264,7 +297,12 @@ unsafe fn rows_tree<T: Pairwise>(
     _pos: i64,
 ) {
     // SAFETY: the contract of `Rows`.
-    unsafe { each_row::<T, T>(values, src, stride, rows, n, |acc, x| acc.add(tree_run(x))) }
+    unsafe {
+        if rows > 1 && stride == (n * size_of::<T>()) as isize && short_rows::<T>(values, src, rows, n) {
+            return;
+        }
+        each_row::<T, T>(values, src, stride, rows, n, |acc, x| acc.add(tree_run(x)))
+    }
 }
 
 /// Columns that are few: accumulators stay in registers.

@@ -15,7 +15,7 @@ mod run;
 mod select;
 
 pub(crate) use elem::{Any, B8, Elem, Number};
-pub(crate) use pack::{Rect, pack, unpack};
+pub(crate) use pack::{Rect, pack, splat, unpack};
 pub(crate) use select::{Func, select_cast, with};
 
 use crate::body::{Body, Tile};
@@ -23,8 +23,8 @@ use crate::isa::Isa;
 use numelt_ir::Result;
 use numelt_opt::Kernel;
 
-/// Bytes of registers that a block may take: well inside the smallest L1 cache in use (32 KB).
-const L1_BUDGET: usize = 24 << 10;
+/// Bytes of registers that a block may take: about the L1 cache (32 or 48 KB).
+const L1_BUDGET: usize = 32 << 10;
 
 /// A kernel compiled for the blocked interpreter.
 pub struct Interpreter {
@@ -41,11 +41,12 @@ impl Interpreter {
     }
 }
 
-/// The largest power of two of points, 128 to 1024, whose registers stay in the L1 cache.
+/// The largest power of two of points, 256 to 1024, whose registers stay in the L1 cache; kernels of many
+/// values are bound by arithmetic, for which the L2 cache is near enough.
 fn default_block(code: &program::Code) -> usize {
     let values = code.slots.max(1) * code.element;
     let mut block = 1024;
-    while block > 128 && block * values > L1_BUDGET {
+    while block > 256 && block * values > L1_BUDGET {
         block /= 2;
     }
     block
