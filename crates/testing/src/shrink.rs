@@ -1,7 +1,7 @@
 //! Makes a failing program smaller while it keeps failing.
 //!
 //! In: a program and a question (does it still fail?). Out: a program with fewer instructions, literals for
-//! views, smaller extents and no base or literal that nothing uses. Every candidate verifies and
+//! views, inputs for temporaries, smaller extents and no base or literal that nothing uses. Every candidate verifies and
 //! reads only bytes that hold values.
 
 use numelt_ir::{Operand, Program, Scalar, View, interp, verify};
@@ -15,6 +15,7 @@ pub fn shrink(program: &Program, fails: impl FnMut(&Program) -> bool) -> Program
     while shrinker.left > 0 {
         let progress = [
             shrinker.drop_instrs(),
+            shrinker.make_inputs(),
             shrinker.halve_extents(),
             shrinker.views_to_literals(),
             shrinker.drop_outputs(),
@@ -89,6 +90,21 @@ impl<F: FnMut(&Program) -> bool> Shrinker<F> {
                 }
             }
             length /= 2;
+        }
+        progress
+    }
+
+    /// Takes a base for an input together with the instructions that write it, all of them gone.
+    fn make_inputs(&mut self) -> bool {
+        let mut progress = false;
+        for base in 0..self.best.bases.len() {
+            let writes = |i: &numelt_ir::Instr| i.out.base as usize == base;
+            if !self.best.bases[base].input && self.best.instrs.iter().any(writes) {
+                let mut candidate = self.best.clone();
+                candidate.bases[base].input = true;
+                candidate.instrs.retain(|i| !writes(i));
+                progress |= self.offer(candidate);
+            }
         }
         progress
     }

@@ -126,7 +126,12 @@ impl Draft {
 
     fn reduction(&mut self) -> bool {
         let shape = self.shape();
-        let op = self.op_of(OpKind::Reduction);
+        // those whose result depends on the order of the loops, more often
+        let op = if self.rng.one_in(2) {
+            *self.rng.pick(&[Op::Sum, Op::Prod, Op::Argmin, Op::Argmax])
+        } else {
+            self.op_of(OpKind::Reduction)
+        };
         let Some(view) = self.readable(&shape, |_| true) else { return false };
         let ty = self.loop_dtype(op, view.dtype);
         let mut axes = Axes::default();

@@ -30,7 +30,8 @@ pub(super) fn shape(rng: &mut Rng, most: i64) -> Vec<i64> {
 /// order, gaps; or broadcast along some axes; or strides at random.
 fn layout(rng: &mut Rng, shape: &[i64], itemsize: i64, may_broadcast: bool) -> Dims {
     match rng.below(8) {
-        0..=2 => c_strides(shape, itemsize),
+        0..=1 => c_strides(shape, itemsize),
+        2 => dense_permuted(rng, shape, itemsize),
         3 if may_broadcast => {
             let mut strides = c_strides(shape, itemsize);
             strides.iter_mut().for_each(|s| *s *= rng.range(0, 1));
@@ -52,6 +53,21 @@ fn layout(rng: &mut Rng, shape: &[i64], itemsize: i64, may_broadcast: bool) -> D
             strides
         }
     }
+}
+
+/// Dense, with the axes in any order: a transpose of a C-ordered array.
+fn dense_permuted(rng: &mut Rng, shape: &[i64], itemsize: i64) -> Dims {
+    let mut order: Vec<usize> = (0..shape.len()).collect();
+    for i in (1..order.len()).rev() {
+        order.swap(i, rng.below(i + 1));
+    }
+    let mut strides = Dims::from_elem(0, shape.len());
+    let mut step = itemsize;
+    for axis in order {
+        strides[axis] = step;
+        step *= shape[axis].max(1);
+    }
+    strides
 }
 
 impl Draft {
@@ -157,12 +173,15 @@ impl Draft {
         self.fresh(shape, dtype)
     }
 
-    /// A contiguous view of a new base, sometimes with room around it.
+    /// A dense view of a new base, sometimes transposed, sometimes with room around it.
     pub(super) fn fresh(&mut self, shape: &[i64], dtype: DType) -> View {
         let size = shape.iter().product::<i64>() as usize;
         let room = if self.rng.one_in(4) { self.rng.below(4) } else { 0 };
         let base = self.new_base(dtype, size + room, false);
         let mut view = View::contiguous(base, dtype, shape);
+        if self.rng.one_in(4) {
+            view.strides = dense_permuted(&mut self.rng, shape, dtype.size() as i64);
+        }
         view.offset = self.rng.below(room + 1) as i64 * dtype.size() as i64;
         view
     }
