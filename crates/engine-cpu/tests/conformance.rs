@@ -2,6 +2,7 @@
 
 mod support;
 
+use numelt_engine_cpu::{CpuEngine, Jit, Options};
 use numelt_testing::engine::conforms;
 use support::engine;
 
@@ -23,4 +24,10 @@ fn blocks_of_two() {
 #[test]
 fn odd_blocks() {
     conforms(&engine(3, 13), 1000);
+}
+
+#[test]
+fn compiled_at_once() {
+    let options = Options { threads: 2, jit: Jit::Sync, serial_below: 0, ..Options::default() };
+    conforms(&CpuEngine::new(options), 150);
 }
