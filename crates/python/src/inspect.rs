@@ -1,7 +1,7 @@
 //! Looking inside from Python: flushes, statistics, reports, explanations, settings.
 
 use crate::{errors, export, run};
-use numelt_engine_cpu::{CpuEngine, Jit as EngineJit, Options};
+use numelt_engine_cpu::{CpuEngine, Jit as EngineJit, Options, llvm};
 use numelt_ir::Op;
 use numelt_runtime::{Config, Engine, FlushReport, Jit, KEYS, NullEngine, Reason, Runtime};
 use pyo3::exceptions::PyValueError;
@@ -88,6 +88,8 @@ fn _flush_at_exit(py: Python<'_>) {
     WATCHED.store(false, Ordering::Release);
     // A failure here has no reader: the values it concerns are going away.
     let _ = run::flush(py, Reason::Exit);
+    // A compile still under way must not meet the process's teardown.
+    py.detach(llvm::shutdown);
 }
 
 /// Before a fork: errors stay for whoever reads the values.
@@ -223,9 +225,20 @@ fn engine_for(config: &Config) -> PyResult<Arc<dyn Engine>> {
 /// Makes the process's runtime from the settings of environment and file.
 pub fn start_runtime() -> PyResult<()> {
     let config = Config::load().map_err(errors::to_py)?;
+    llvm::set_options(llvm_options(&config));
     let engine = engine_for(&config)?;
     Runtime::init(engine, config);
     Ok(())
+}
+
+/// Where compiled kernels are kept: the set directory, none for an empty path, else the user's cache.
+fn llvm_options(config: &Config) -> llvm::Options {
+    let default = llvm::Options::default();
+    match &config.cache_dir {
+        Some(path) if path.as_os_str().is_empty() => llvm::Options { cache_dir: None, ..default },
+        Some(path) => llvm::Options { cache_dir: Some(path.clone()), ..default },
+        None => default,
+    }
 }
 
 /// Adds the functions to the module.
