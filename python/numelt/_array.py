@@ -240,6 +240,21 @@ def _take_over() -> None:
             setattr(ndarray, name, _method(name, original))
 
 
+def _array_struct() -> property:
+    """Return ``__array_struct__`` without the case it cannot express: the unit of a date or a duration.
+
+    NumPy asks for it before ``__array_interface__``, which can.
+    """
+    original = vars(ndarray)["__array_struct__"]
+
+    def get(self: Any) -> Any:
+        if self.dtype.kind in "mM":
+            raise AttributeError("__array_struct__")
+        return original.__get__(self)
+
+    return property(get)
+
+
 def _set_metaclass(cls: type, meta: type) -> None:
     if hasattr(_core, "set_metaclass"):
         _core.set_metaclass(cls, meta)
@@ -249,11 +264,13 @@ def complete() -> None:
     """Complete the array and ufunc classes."""
     for function in _SHARED:
         setattr(ndarray, function.__name__, function)
-    own = {
+    own: dict[str, Any] = {
         "clip": clip, "round": round_, "dot": dot, "repeat": repeat, "conj": conj, "conjugate": conj,
         "resize": resize, "__reduce__": _reduce, "__reduce_ex__": _reduce_ex, "__array_function__":
         array_function, "__array_ufunc__": array_ufunc, "__array_namespace__": array_namespace,
     }  # fmt: skip
+    if "__array_struct__" in vars(ndarray):
+        own["__array_struct__"] = _array_struct()
     for name, value in own.items():
         setattr(ndarray, name, value)
     _take_over()

@@ -6,9 +6,11 @@ protocol and the fallback read. Also the few helpers that every native function 
 
 from __future__ import annotations
 
+import copyreg
 import inspect
+import types
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import numpy
 
@@ -34,12 +36,27 @@ def native(function: F) -> F:
     original = getattr(numpy, function.__name__, None)
     if original is None:
         return function  # this NumPy release does not have it
-    if NATIVE.setdefault(original, function) is not function:
-        raise ValueError(f"two native forms of {function.__name__}")
     function.__module__ = "numelt"
     function.__qualname__ = function.__name__
+    function = like_original(function, original)
+    if NATIVE.setdefault(original, function) is not function:
+        raise ValueError(f"two native forms of {function.__name__}")
     _fallback.stands_for(function, original)
     return function
+
+
+def like_original(function: F, original: Any) -> F:
+    """Return `function` so that it does not bind to instances where NumPy's builtin does not.
+
+    Programs write ``array = np.array`` in class bodies.
+    """
+    if isinstance(original, types.BuiltinFunctionType):
+        return cast(F, staticmethod(function))
+    return function
+
+
+# found by name, like the functions they hold
+copyreg.pickle(staticmethod, lambda function: function.__qualname__)
 
 
 def operand(value: Any, dtype: Any = None) -> Any:

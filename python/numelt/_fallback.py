@@ -42,9 +42,10 @@ _containers: frozenset[type] = frozenset(
         type,
         type(ndarray),
         type(_core.ufunc),
+        staticmethod,
     }
 )
-_substituted_kinds = (types.FunctionType, _core.ufunc, type)
+_substituted_kinds = (staticmethod, types.FunctionType, _core.ufunc, type)
 
 Views = dict[int, tuple[Any, Any]]
 
@@ -302,7 +303,7 @@ def uncounted(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[
     return wrap(result, views)
 
 
-# what NumPy says when a class's __array__ gives one of our arrays, as it does in a program that runs on numelt
+# what NumPy says when a class's __array__ gives one of our arrays, as it does in a program run on numelt
 _NOT_AN_ARRAY = "__array__ method not producing an array"
 
 

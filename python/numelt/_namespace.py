@@ -21,7 +21,7 @@ from typing import Any
 import numpy
 
 from numelt import _fallback, _ufuncs
-from numelt._dispatch import NATIVE
+from numelt._dispatch import NATIVE, like_original
 
 __all__ = ["Finder", "MirrorModule", "fill", "mirror", "replace"]
 
@@ -86,8 +86,9 @@ def _wrapper(original: Any, name: str) -> Callable[..., Any]:
     run.__module__ = ".".join(["numelt", *name.split(".")[:-1]])
     run.__qualname__ = run.__name__ = short
     run.__wrapped__ = original  # type: ignore[attr-defined]
-    _fallback.stands_for(run, original)
-    return run
+    function = like_original(run, original)
+    _fallback.stands_for(function, original)
+    return function
 
 
 def mirror(value: Any, name: str) -> Any:

@@ -117,10 +117,10 @@ def _layout_of(prototype: Any, order: str, shape: Any) -> tuple[str, Any]:
     if order in _orders:
         return order, None
     flags = prototype.flags
-    if order == "A" or shape is not None or flags.c_contiguous or flags.f_contiguous:
-        fortran = flags.f_contiguous and not flags.c_contiguous
-        if shape is not None and order == "K":
-            fortran = fortran and len(shape) == prototype.ndim
+    fortran = flags.f_contiguous and not flags.c_contiguous
+    if shape is not None and len(shape) != prototype.ndim:
+        return ("F" if fortran and order == "A" else "C"), None
+    if order == "A" or flags.c_contiguous or flags.f_contiguous:
         return ("F" if fortran else "C"), None
     axes = sorted(range(prototype.ndim), key=lambda axis: -abs(prototype.strides[axis]))
     return "C", (None if axes == list(range(prototype.ndim)) else axes)
@@ -222,9 +222,8 @@ def full_like(
     kind = getattr(array, "dtype", None) if dtype is None else numpy.dtype(dtype)
     value = fill_value if type(fill_value) is not _core.scalar else _core.realize(fill_value)
     plain = type(value) in _numbers or isinstance(value, numpy.generic)
-    if array is not None and kind is not None and kind.kind in "biufc" and kind.isnative and plain:
-        if numpy.dtype(kind.char) in _NATIVE:
-            return _like("empty_like", array, _number(value, kind), kind, order, subok, shape, device)
+    if array is not None and kind in _NATIVE and plain:
+        return _like("empty_like", array, _number(value, kind), kind, order, subok, shape, device)
     return fall_back(
         "full_like", a, fill_value, dtype=dtype, order=order, subok=subok, shape=shape, device=device
     )
@@ -409,16 +408,19 @@ def _arange(args: tuple[Any, ...], dtype: Any) -> Any:
         values.insert(0, 0)
     start, stop = values[0], values[1]
     step = values[2] if len(values) == 3 else 1
-    if dtype is None:
-        dtype = numpy.int64 if type(start) is type(stop) is type(step) is int else numpy.float64
-    kind = numpy.dtype(dtype)
-    if not all(map(math.isfinite, (start, stop, step))):
-        return NotImplemented
-    if step == 0 or kind.kind not in "iuf":
+    whole = type(start) is type(stop) is type(step) is int
+    kind = numpy.dtype(dtype) if dtype is not None else _INTEGER if whole else _DOUBLE
+    if step == 0 or kind.kind not in "iuf" or not all(map(math.isfinite, (start, stop, step))):
         return NotImplemented
     length = _range_length(start, stop, step)
     if length is None:
         return NotImplemented
+    if kind is _INTEGER and whole:
+        last = start + step * max(length - 1, 0)
+        fits = min(start, last) >= -(2**63) and max(start, start + step, last) < 2**63
+        return _core.arange(start, step, length, kind) if fits else NotImplemented
+    if kind is _DOUBLE:
+        return _float_range(float(start), float(start + step), length)
     # NumPy stores start and start + step in the dtype and steps by their difference
     with numpy.errstate(all="ignore"):
         try:
@@ -431,6 +433,16 @@ def _arange(args: tuple[Any, ...], dtype: Any) -> Any:
     if kind.kind in "iu" and not _fits(first, delta, length, kind):
         return NotImplemented
     return _core.arange(first.item(), delta.item(), length, kind)
+
+
+_INTEGER, _DOUBLE = numpy.dtype(numpy.int64), numpy.dtype(numpy.float64)
+
+
+def _float_range(first: float, second: float, length: int) -> Any:
+    delta = second - first
+    if length > 1 and first + delta != second:
+        return NotImplemented
+    return _core.arange(first, delta, length, _DOUBLE)
 
 
 def _range_length(start: Any, stop: Any, step: Any) -> int | None:

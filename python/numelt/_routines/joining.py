@@ -33,7 +33,13 @@ def _operands(arrays: Any) -> list[Any] | None:
 
 
 def _joined_dtype(arrays: list[Any], dtype: Any, casting: Any) -> Any:
-    kind = numpy.result_type(*[array.dtype for array in arrays]) if dtype is None else numpy.dtype(dtype)
+    if dtype is None:
+        kind = arrays[0].dtype
+        if all(array.dtype == kind for array in arrays):
+            return kind
+        kind = numpy.result_type(*[array.dtype for array in arrays])
+    else:
+        kind = numpy.dtype(dtype)
     if kind.kind not in "biufc" or not all(numpy.can_cast(array.dtype, kind, casting) for array in arrays):
         return None
     return kind
