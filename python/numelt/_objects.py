@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy
 
-from numelt import _core, _fallback, _namespace
+from numelt import _core, _errstate, _fallback, _flat, _namespace
 
 __all__ = ["install"]
 
@@ -105,5 +105,8 @@ def install() -> None:
     for original in (numpy.nditer, numpy.broadcast):
         _namespace.replace(original, _maker(original))
     _namespace.replace(numpy.frompyfunc, frompyfunc)
+    _namespace.replace(numpy.errstate, _errstate.errstate)
+    _namespace.replace(numpy.seterr, _errstate.seterr)
+    _namespace.replace(numpy.flatiter, _flat.flatiter)
     _namespace.replace(numpy.ndarray, _core.ndarray)
     _namespace.replace(numpy.ufunc, _core.ufunc)

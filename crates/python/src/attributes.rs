@@ -42,7 +42,10 @@ pub fn parse_shape(obj: &Bound<'_, PyAny>, size: i64) -> PyResult<Dims> {
         },
     };
     let text = |dims: &[i64]| {
-        PyValueError::new_err(format!("cannot reshape array of size {size} into shape {}", errors::shape_text(dims)))
+        PyValueError::new_err(format!(
+            "cannot reshape array of size {size} into shape {}",
+            errors::partial_shape_text(dims)
+        ))
     };
     let unknown: Vec<usize> = (0..dims.len()).filter(|&a| dims[a] < 0).collect();
     match unknown[..] {

@@ -5,7 +5,7 @@ use crate::ndarray::{NdArray, wrap_new};
 use crate::operand::Operand;
 use crate::resolve::{self, Kind, Loop};
 use crate::scalar::DeferredScalar;
-use crate::{errors, run, shape};
+use crate::{errors, errstate, run, shape};
 use numelt_ir::{Axes, DType, DTypeKind, Dims, Op, Scalar};
 use numelt_runtime::{ArrayView, Input};
 use pyo3::prelude::*;
@@ -25,6 +25,9 @@ pub fn apply<'py>(
     out: Option<&Bound<'py, NdArray>>,
     dtype: Option<DType>,
 ) -> Native<'py> {
+    if errstate::is_strict(py)? {
+        return errstate::run(py, op, args, out, dtype);
+    }
     let kinds: SmallVec<[Kind; 3]> = args.iter().map(kind).collect();
     let (op, literal) = power_shortcut(op, args);
     let (args, kinds) = match literal {
@@ -42,6 +45,12 @@ pub fn apply<'py>(
     if !integer_power_is_defined(op, resolved.ty, args) {
         return Ok(None);
     }
+    // NumPy looks at dtypes before shapes, so its cast error comes first.
+    if let Some(view) = out.and_then(|o| o.get().view())
+        && !resolve::same_kind(resolved.output(), view.dtype)
+    {
+        return Ok(None);
+    }
     let mut inputs = Inputs::new();
     for (position, arg) in args.iter().enumerate() {
         match input(arg, resolved, position)? {
@@ -50,7 +59,10 @@ pub fn apply<'py>(
         }
     }
     let shapes: SmallVec<[&[i64]; 3]> = args.iter().map(Operand::shape).collect();
-    let Some(domain) = shape::broadcast(&shapes) else { return Err(errors::broadcast(&shapes)) };
+    let Some(domain) = shape::broadcast(&shapes) else {
+        let out = out.and_then(|o| o.get().view()).map(|v| v.shape.as_slice());
+        return Err(errors::broadcast(&shapes.into_iter().chain(out).collect::<Vec<_>>()));
+    };
     match out {
         Some(out) => into(py, resolved, &inputs, &domain, out),
         None => fresh(py, resolved, &inputs, &domain, args).map(Some),
@@ -152,7 +164,7 @@ fn input<'a>(arg: &'a Operand<'_>, resolved: Loop, position: usize) -> PyResult<
     match arg {
         Operand::Array(_) | Operand::Deferred(_) => Ok(arg.view().map(Input::Array)),
         Operand::Value(value) => Ok(Some(Input::Const(convert::cast(*value, want)))),
-        Operand::Weak(weak, _) if takes_truth(resolved.op) => {
+        Operand::Weak(weak, _) if takes_truth(resolved.op) && !matches!(weak, Weak::Unsigned(_) | Weak::Huge(_)) => {
             Ok(weak_literal(*weak, DType::Bool).map(|truth| Input::Const(convert::cast(truth, want))))
         }
         Operand::Weak(weak, obj) => match weak_literal(*weak, want) {

@@ -25,6 +25,15 @@ pub fn shape_text(shape: &[i64]) -> String {
     }
 }
 
+/// A shape with an extent still to be worked out, as `reshape` prints it: leading ones are left out, later
+/// ones are called `newaxis`.
+pub fn partial_shape_text(shape: &[i64]) -> String {
+    let known = shape.iter().position(|&n| n >= 0).map_or(&[][..], |first| &shape[first..]);
+    let part = |n: &i64| if *n < 0 { "newaxis".to_string() } else { n.to_string() };
+    let comma = if shape.len() == 1 && !known.is_empty() { "," } else { "" };
+    format!("({}{comma})", known.iter().map(part).collect::<Vec<_>>().join(","))
+}
+
 /// Inputs of an elementwise operation that do not fit.
 pub fn broadcast(shapes: &[&[i64]]) -> PyErr {
     let list: String = shapes.iter().map(|s| shape_text(s) + " ").collect();

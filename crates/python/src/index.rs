@@ -6,8 +6,9 @@ use crate::convert;
 use crate::errors;
 use crate::hooks;
 use crate::ndarray::{NdArray, Payload, wrap_view};
+use crate::operand::{self, Operand};
 use crate::scalar::DeferredScalar;
-use crate::{assign, operand, run, shape};
+use crate::{assign, run, shape};
 use numelt_ir::{DTypeKind, Dims};
 use numelt_runtime::ArrayView;
 use pyo3::exceptions::PyIndexError;
@@ -212,8 +213,10 @@ pub fn set<'py>(array: &Bound<'py, NdArray>, key: &Bound<'py, PyAny>, value: &Bo
             return Err(errors::read_only_assignment());
         }
         if let Some(parts) = parse(key)? {
-            let target = select(view, &parts)?.view;
-            if assign::assign(array.py(), &target, value)? {
+            let target = select(view, &parts)?;
+            // A sequence for one element is an error that NumPy words.
+            let fits = !target.scalar || Operand::extract_quick(value).is_some_and(|v| v.shape().is_empty());
+            if fits && assign::assign(array.py(), &target.view, value)? {
                 return Ok(());
             }
         } else if assign::masked(array.py(), view, key, value)? {

@@ -13,6 +13,7 @@ mod blas;
 mod convert;
 mod elementwise;
 mod errors;
+mod errstate;
 mod export;
 mod flags;
 mod hooks;
@@ -48,6 +49,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module::register(module)?;
     inspect::register(module)?;
+    errstate::register(module)?;
     // A flush in another thread is over before a fork, so that the child finds no lock held.
     let at_fork = PyDict::new(py);
     at_fork.set_item("before", module.getattr("_flush_before_fork")?)?;

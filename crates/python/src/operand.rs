@@ -90,6 +90,16 @@ impl<'py> Operand<'py> {
         }
     }
 
+    /// The operand as a Python object.
+    pub fn to_object(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        Ok(match self {
+            Operand::Array(array) => array.clone().into_any(),
+            Operand::Deferred(scalar) => scalar.clone().into_any(),
+            Operand::Value(value) => convert::to_numpy_scalar(py, *value)?,
+            Operand::Weak(_, object) => object.clone(),
+        })
+    }
+
     /// Extents; none for scalars.
     pub fn shape(&self) -> &[i64] {
         self.view().map_or(&[], |v| &v.shape)

@@ -3,11 +3,11 @@
 
 use crate::convert::Weak;
 use crate::elementwise;
-use crate::hooks;
 use crate::ndarray::{NdArray, exact_native};
 use crate::operand::{Operand, defers_to};
 use crate::reduce;
 use crate::scalar::DeferredScalar;
+use crate::{errstate, hooks};
 use numelt_ir::{DType, Op};
 use pyo3::prelude::*;
 use pyo3::types::{PyFloat, PyInt, PyTuple};
@@ -67,6 +67,7 @@ pub fn binary<'py>(
     if let (Some(a), Some(b)) = (exact_native(lhs), exact_native(rhs))
         && let (Some(a), Some(b)) = (a.view(), b.view())
         && keeps_dtype(operator.op, a.dtype)
+        && !errstate::is_watched()
         && let Some(result) = elementwise::same_layout(lhs.py(), operator.op, a, b)
     {
         return result;

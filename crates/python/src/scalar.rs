@@ -3,7 +3,7 @@
 //! One acts as the NumPy scalar it will be, and is computed when somebody looks at its value.
 
 use crate::convert::{self, Numpy};
-use crate::run;
+use crate::{hooks, run};
 use numelt_ir::{DType, DTypeKind, Scalar};
 use numelt_runtime::ArrayView;
 use pyo3::exceptions::PyTypeError;
@@ -221,7 +221,7 @@ impl DeferredScalar {
     }
 
     fn __getitem__<'py>(slf: &Bound<'py, Self>, key: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-        DeferredScalar::realize(slf)?.get_item(key)
+        hooks::wrap(&DeferredScalar::realize(slf)?.get_item(key)?, 1)
     }
 
     /// Everything else is looked up on the NumPy scalar.

@@ -4,9 +4,10 @@ import operator
 
 import numpy as np
 import pytest
-from conftest import DTYPES, ours, real, same, sample
 
 from numelt import _core
+
+from .helpers import DTYPES, ours, real, same, sample
 
 BINARY = {
     "add": 0, "subtract": 0, "multiply": 0, "divide": 0, "floor_divide": 0, "remainder": 0, "fmod": 0,

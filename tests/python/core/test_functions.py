@@ -4,9 +4,10 @@ import threading
 
 import numpy as np
 import pytest
-from conftest import DTYPES, ours, real, same, sample
 
 from numelt import _core
+
+from .helpers import DTYPES, ours, real, same, sample
 
 
 def test_creation():

@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
-from conftest import DTYPES, ours, real, same, sample
 
 from numelt import _core
+
+from .helpers import DTYPES, ours, real, same, sample
 
 AXES = [None, 0, 1, -1, (0,), (0, 2), (0, 1, 2), ()]
 

@@ -6,9 +6,10 @@ import pickle
 
 import numpy as np
 import pytest
-from conftest import ours, real
 
 from numelt import _core
+
+from .helpers import ours, real
 
 
 def test_it_is_deferred():

@@ -9,9 +9,10 @@ import weakref
 
 import numpy as np
 import pytest
-from conftest import ours, real, same
 
 from numelt import _core
+
+from .helpers import ours, real, same
 
 
 def test_exports_follow_writes_both_ways():

@@ -4,9 +4,10 @@ import itertools
 
 import numpy as np
 import pytest
-from conftest import DTYPES, ours, real, same, sample
 
 from numelt import _core
+
+from .helpers import DTYPES, ours, real, same, sample
 
 KEYS = [
     0, -1, 2, (0, 1), (1, 2, 3), (-1, -1, -1), slice(None), slice(1, None), slice(None, None, -1),
