@@ -22,9 +22,7 @@ use crate::body::{Body, Tile};
 use crate::isa::Isa;
 use numelt_ir::Result;
 use numelt_opt::Kernel;
-
-/// Bytes of registers that a block may take: about the L1 cache (32 or 48 KB).
-const L1_BUDGET: usize = 32 << 10;
+use std::sync::OnceLock;
 
 /// A kernel compiled for the blocked interpreter.
 pub struct Interpreter {
@@ -46,10 +44,27 @@ impl Interpreter {
 fn default_block(code: &program::Code) -> usize {
     let values = code.slots.max(1) * code.element;
     let mut block = 1024;
-    while block > 256 && block * values > L1_BUDGET {
+    // a quarter of the cache is left to everything else
+    while block > 256 && block * values > l1_bytes() / 4 * 3 {
         block /= 2;
     }
     block
+}
+
+/// Size of the L1 data cache of this machine; 32 KB where the system does not say.
+fn l1_bytes() -> usize {
+    static BYTES: OnceLock<usize> = OnceLock::new();
+    *BYTES.get_or_init(|| {
+        #[cfg(all(target_os = "linux", target_env = "gnu"))]
+        {
+            // SAFETY: no memory is involved.
+            let found = unsafe { libc::sysconf(libc::_SC_LEVEL1_DCACHE_SIZE) };
+            if (16 << 10..=1 << 20).contains(&found) {
+                return found as usize;
+            }
+        }
+        32 << 10
+    })
 }
 
 impl Body for Interpreter {
