@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 import numpy
 
@@ -63,7 +63,7 @@ class errstate(numpy.errstate):
             _core.watch_errstate(-1)
         super().__exit__(*exception)
 
-    def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
+    def __call__(self, function: Callable[..., Any]) -> Any:  # type: ignore[override]
         given = self._given
 
         @functools.wraps(function)
@@ -95,4 +95,4 @@ def seterr(**kwargs: Any) -> dict[str, str]:
     if strict != _standing:
         _standing = strict
         _core.watch_errstate(1 if strict else -1)
-    return dict(old)
+    return cast(dict[str, str], old)

@@ -227,5 +227,8 @@ def test_iteration_and_unpacking(x):
     assert 2.5 in x
     assert len(x) == 3
     assert list(x.flat)[:2] == [0.0, 0.5]
+    assert x.flat[numelt.array([1, 2])].tolist() == [0.5, 1.0]
+    assert isinstance(x.flat, numelt.flatiter)
+    assert numpy.asarray(x.flat).tolist() == numpy.asarray(x).ravel().tolist()
     x.flat[0] = 5
     assert float(x[0, 0]) == 5.0

@@ -1,0 +1,98 @@
+"""``ndarray.flat``: the elements of an array in C order, read and written one by one or by index.
+
+In: one of our arrays. Out: an iterator with `numpy.flatiter`'s interface, on the array's own memory;
+keys and values may be our arrays. The work is NumPy's.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy
+
+from numelt import _core, _fallback
+
+__all__ = ["flat", "flatiter"]
+
+
+class _FlatType(type):
+    """Metaclass under which NumPy's own flat iterators are instances too."""
+
+    def __instancecheck__(cls, instance: Any) -> bool:
+        return type.__instancecheck__(cls, instance) or isinstance(instance, numpy.flatiter)
+
+
+class flatiter(metaclass=_FlatType):
+    """Iterator over the elements of an array in C order; see `numpy.flatiter`."""
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __init__(self, array: Any) -> None:
+        self._array = array
+        self._flat = _core.to_numpy(array).flat
+
+    @property
+    def base(self) -> Any:
+        """The array that is iterated."""
+        return self._array
+
+    @property
+    def index(self) -> int:
+        """Position of the next element in C order."""
+        return int(self._flat.index)
+
+    @property
+    def coords(self) -> tuple[int, ...]:
+        """Index of the next element along each axis."""
+        return tuple(self._flat.coords)
+
+    def copy(self) -> Any:
+        """Return the elements as a new one-dimensional array."""
+        return self._array.flatten()
+
+    def __len__(self) -> int:
+        return len(self._flat)
+
+    def __iter__(self) -> flatiter:
+        return self
+
+    def __next__(self) -> Any:
+        return next(self._flat)
+
+    def __getitem__(self, key: Any) -> Any:
+        return _fallback.uncounted(self._flat.__getitem__, (key,), {})
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        self._flat[_fallback.unwrap(key)] = _fallback.unwrap(value)
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+        return numpy.array(self._flat, dtype=dtype, copy=copy)
+
+    def __eq__(self, other: object) -> Any:
+        return self.copy() == _plain(other)
+
+    def __ne__(self, other: object) -> Any:
+        return self.copy() != _plain(other)
+
+    def __lt__(self, other: object) -> Any:
+        return self.copy() < _plain(other)
+
+    def __le__(self, other: object) -> Any:
+        return self.copy() <= _plain(other)
+
+    def __gt__(self, other: object) -> Any:
+        return self.copy() > _plain(other)
+
+    def __ge__(self, other: object) -> Any:
+        return self.copy() >= _plain(other)
+
+
+def _plain(value: Any) -> Any:
+    return value.copy() if type(value) is flatiter else value
+
+
+def _write(self: Any, value: Any) -> None:
+    _core.to_numpy(self).flat = _fallback.unwrap(value)
+
+
+flat = property(flatiter, _write, doc=numpy.ndarray.flat.__doc__)
