@@ -89,6 +89,17 @@ def conj(self: Any, *args: Any, **kwargs: Any) -> Any:
     return _ufuncs.ufunc_for(numpy.conjugate)(self, *args, **kwargs)
 
 
+def setflags(self: Any, write: Any = None, align: Any = None, uic: Any = None) -> None:
+    """Set the flags that may be set: whether the elements may be written."""
+    flags = self.flags
+    if write is not None:
+        flags.writeable = bool(write)
+    if align is not None:
+        flags.aligned = bool(align)
+    if uic is not None:
+        flags.writebackifcopy = bool(uic)
+
+
 def resize(self: Any, *shape: Any, refcheck: bool = True) -> None:
     """Refuse to change the memory under an array: views and recorded work may refer to it.
 
@@ -266,7 +277,7 @@ def complete() -> None:
         setattr(ndarray, function.__name__, function)
     own: dict[str, Any] = {
         "clip": clip, "round": round_, "dot": dot, "repeat": repeat, "conj": conj, "conjugate": conj,
-        "resize": resize, "flat": _flat.flat, "__reduce__": _reduce, "__reduce_ex__": _reduce_ex,
+        "resize": resize, "setflags": setflags, "flat": _flat.flat, "__reduce__": _reduce, "__reduce_ex__": _reduce_ex,
         "__array_function__": array_function, "__array_ufunc__": array_ufunc,
         "__array_namespace__": array_namespace,
     }  # fmt: skip

@@ -63,7 +63,7 @@ class errstate(numpy.errstate):
             _core.watch_errstate(-1)
         super().__exit__(*exception)
 
-    def __call__(self, function: Callable[..., Any]) -> Any:  # type: ignore[override]
+    def __call__(self, function: Callable[..., Any]) -> Any:
         given = self._given
 
         @functools.wraps(function)

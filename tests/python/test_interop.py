@@ -232,3 +232,17 @@ def test_iteration_and_unpacking(x):
     assert numpy.asarray(x.flat).tolist() == numpy.asarray(x).ravel().tolist()
     x.flat[0] = 5
     assert float(x[0, 0]) == 5.0
+
+
+def test_write_protection(x):
+    x.setflags(write=False)
+    assert not x.flags.writeable
+    with pytest.raises(ValueError, match="assignment destination is read-only"):
+        x[0] = 1
+    x.flags.writeable = True
+    x[0] = 1
+    assert float(x[0, 3]) == 1.0
+    locked = x[:]
+    locked.flags.writeable = False
+    assert x.flags.writeable
+    assert not numpy.asarray(locked).flags.writeable
