@@ -277,9 +277,9 @@ def complete() -> None:
         setattr(ndarray, function.__name__, function)
     own: dict[str, Any] = {
         "clip": clip, "round": round_, "dot": dot, "repeat": repeat, "conj": conj, "conjugate": conj,
-        "resize": resize, "setflags": setflags, "flat": _flat.flat, "__reduce__": _reduce, "__reduce_ex__": _reduce_ex,
-        "__array_function__": array_function, "__array_ufunc__": array_ufunc,
-        "__array_namespace__": array_namespace,
+        "resize": resize, "setflags": setflags, "flat": _flat.flat,
+        "__reduce__": _reduce, "__reduce_ex__": _reduce_ex, "__array_function__": array_function,
+        "__array_ufunc__": array_ufunc, "__array_namespace__": array_namespace,
     }  # fmt: skip
     if "__array_struct__" in vars(ndarray):
         own["__array_struct__"] = _array_struct()
