@@ -213,6 +213,15 @@ pub enum Weak {
 }
 
 impl Weak {
+    /// A float or int of exactly Python's own types that 64 bits hold.
+    #[inline]
+    pub fn exact(obj: &Bound<'_, PyAny>) -> Option<Weak> {
+        if let Ok(value) = obj.cast_exact::<PyFloat>() {
+            return Some(Weak::Float(value.value()));
+        }
+        if obj.is_exact_instance_of::<PyInt>() { Weak::from_int(obj) } else { None }
+    }
+
     /// A Python number, or none. NumPy's scalars are no Python numbers, even where they inherit.
     pub fn extract(obj: &Bound<'_, PyAny>) -> Option<Weak> {
         let py = obj.py();

@@ -164,9 +164,10 @@ fn input<'a>(arg: &'a Operand<'_>, resolved: Loop, position: usize) -> PyResult<
     match arg {
         Operand::Array(_) | Operand::Deferred(_) => Ok(arg.view().map(Input::Array)),
         Operand::Value(value) => Ok(Some(Input::Const(convert::cast(*value, want)))),
-        Operand::Weak(weak, _) if takes_truth(resolved.op) && !matches!(weak, Weak::Unsigned(_) | Weak::Huge(_)) => {
-            Ok(weak_literal(*weak, DType::Bool).map(|truth| Input::Const(convert::cast(truth, want))))
-        }
+        Operand::Weak(weak, _) if takes_truth(resolved.op) => Ok(match weak {
+            Weak::Unsigned(_) | Weak::Huge(_) => None,
+            _ => weak_literal(*weak, DType::Bool).map(|truth| Input::Const(convert::cast(truth, want))),
+        }),
         Operand::Weak(weak, obj) => match weak_literal(*weak, want) {
             Some(value) => Ok(Some(Input::Const(value))),
             // What a C long cannot hold has other words, which are NumPy's to say.
@@ -239,6 +240,36 @@ fn fresh<'py>(
         run::record(py, resolved.op, resolved.ty, &out, inputs, Axes::default())?;
     }
     if domain.is_empty() { DeferredScalar::make(py, out) } else { wrap_new(py, out) }
+}
+
+/// The quick path of operators: a float array in C order and a Python number.
+#[inline]
+pub fn with_number<'py>(
+    py: Python<'py>,
+    op: Op,
+    a: &ArrayView,
+    number: &Bound<'py, PyAny>,
+    swapped: bool,
+) -> Option<PyResult<Bound<'py, PyAny>>> {
+    if !a.dtype.is_float() || a.shape.is_empty() {
+        return None;
+    }
+    let value = match Weak::exact(number)? {
+        Weak::Float(value) => value,
+        // Beyond this not every int is a float.
+        Weak::Int(value) if value.abs() <= 1 << 24 => value as f64,
+        _ => return None,
+    };
+    let itemsize = a.dtype.size() as i64;
+    if !shape::is_c_contiguous(&a.shape, &a.strides, itemsize) || shape::size(&a.shape) == 0 {
+        return None;
+    }
+    let literal = if a.dtype == DType::F64 { Scalar::F64(value) } else { Scalar::F32(value as f32) };
+    let out_dtype = op.output_dtype(a.dtype);
+    let out = shape::fresh(out_dtype, &a.shape, numelt_ir::c_strides(&a.shape, out_dtype.size() as i64));
+    let (array, literal) = (Input::Array(a), Input::Const(literal));
+    let inputs = if swapped { [literal, array] } else { [array, literal] };
+    Some(run::record(py, op, a.dtype, &out, &inputs, Axes::default()).and_then(|()| wrap_new(py, out)))
 }
 
 /// The quick path of operators: two native arrays of one dtype, shape and C order.

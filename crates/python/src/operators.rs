@@ -9,6 +9,7 @@ use crate::reduce;
 use crate::scalar::DeferredScalar;
 use crate::{errstate, hooks};
 use numelt_ir::{DType, Op};
+use numelt_runtime::ArrayView;
 use pyo3::prelude::*;
 use pyo3::types::{PyFloat, PyInt, PyTuple};
 
@@ -64,15 +65,28 @@ pub fn binary<'py>(
     operator: &'static Binary,
     reflected: bool,
 ) -> PyResult<Bound<'py, PyAny>> {
-    if let (Some(a), Some(b)) = (exact_native(lhs), exact_native(rhs))
-        && let (Some(a), Some(b)) = (a.view(), b.view())
-        && keeps_dtype(operator.op, a.dtype)
+    let (a, b) = (native_view(lhs), native_view(rhs));
+    if let Some(view) = a.or(b)
+        && keeps_dtype(operator.op, view.dtype)
         && !errstate::is_watched()
-        && let Some(result) = elementwise::same_layout(lhs.py(), operator.op, a, b)
     {
-        return result;
+        let quick = match (a, b) {
+            (Some(a), Some(b)) => elementwise::same_layout(lhs.py(), operator.op, a, b),
+            (Some(a), None) => elementwise::with_number(lhs.py(), operator.op, a, rhs, false),
+            (None, Some(b)) => elementwise::with_number(lhs.py(), operator.op, b, lhs, true),
+            (None, None) => None,
+        };
+        if let Some(result) = quick {
+            return result;
+        }
     }
     general(lhs, rhs, operator, reflected)
+}
+
+/// The view of a native array of exactly our class.
+#[inline]
+fn native_view<'a>(obj: &'a Bound<'_, PyAny>) -> Option<&'a ArrayView> {
+    exact_native(obj)?.view()
 }
 
 /// Operations whose loop dtype is the operands' common dtype, for dtypes where nothing can go wrong.

@@ -83,8 +83,10 @@ def test_unary_dtypes(name):
         check(outcome(ufunc, ours(a)), outcome(original, a), ulp)
 
 
-OPERATORS = ["add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "and_", "or_", "xor", "lshift", "rshift",
-             "eq", "ne", "lt", "le", "gt", "ge"]  # fmt: skip
+OPERATORS = [
+    "add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "and_", "or_", "xor", "lshift", "rshift",
+    "eq", "ne", "lt", "le", "gt", "ge",
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("name", OPERATORS)
@@ -93,7 +95,18 @@ def test_operators(name):
     for dtype in DTYPES:
         a = sample(dtype, (2, 3), 5)
         ulp = 8 if dtype in ("c8", "c16") or name == "pow" else 0
-        for other in (sample(dtype, (2, 3), 6), 2, 2.0, 0.5, -1, None, "text", [1, 2, 3], np.float32(2), np.int64(3)):
+        for other in (
+            sample(dtype, (2, 3), 6),
+            2,
+            2.0,
+            0.5,
+            -1,
+            None,
+            "text",
+            [1, 2, 3],
+            np.float32(2),
+            np.int64(3),
+        ):
             if name in ("lshift", "rshift") and isinstance(other, int) and other < 0:
                 continue
             wrapped = ours(other) if isinstance(other, np.ndarray) else other
@@ -101,7 +114,9 @@ def test_operators(name):
             check(outcome(function, wrapped, ours(a)), outcome(function, other, a), ulp)
 
 
-@pytest.mark.parametrize("name", ["iadd", "isub", "imul", "itruediv", "ifloordiv", "imod", "ipow", "iand", "ior", "ixor"])
+@pytest.mark.parametrize(
+    "name", ["iadd", "isub", "imul", "itruediv", "ifloordiv", "imod", "ipow", "iand", "ior", "ixor"]
+)
 def test_in_place(name):
     function = getattr(operator, name)
     for left in DTYPES:

@@ -48,7 +48,9 @@ def test_asarray():
 
 def test_strided_and_broadcast():
     x = ours(np.arange(6.0))
-    same(real(_core.as_strided(x, (4, 3), (8, 8))), np.lib.stride_tricks.sliding_window_view(np.arange(6.0), 3))
+    same(
+        real(_core.as_strided(x, (4, 3), (8, 8))), np.lib.stride_tricks.sliding_window_view(np.arange(6.0), 3)
+    )
     assert _core.as_strided(x, (7,), (8,)) is NotImplemented
     y = _core.broadcast_to(x, (2, 6))
     same(real(y), np.broadcast_to(np.arange(6.0), (2, 6)))

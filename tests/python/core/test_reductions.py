@@ -54,7 +54,9 @@ def test_empty_and_scalar_arrays():
                 same(real(getattr(x, name)(axis=axis)), getattr(a, name)(axis=axis))
         same(real(x + 1), a + 1)
         same(real(x.cumsum()), a.cumsum())
-    with pytest.raises(ValueError, match="zero-size array to reduction operation maximum which has no identity"):
+    with pytest.raises(
+        ValueError, match="zero-size array to reduction operation maximum which has no identity"
+    ):
         ours(np.zeros((0, 3))).max()
     with pytest.raises(ValueError, match="attempt to get argmin of an empty sequence"):
         ours(np.zeros(0)).argmin()
@@ -81,9 +83,12 @@ def test_out_and_dtype():
         x.sum(axis=(0, 0))
 
 
-SHAPES = [((3,), (3,)), ((2, 3), (3,)), ((3,), (3, 4)), ((2, 3), (3, 4)), ((5, 2, 3), (3, 4)), ((5, 2, 3), (5, 3, 4)),
-          ((2, 3), (5, 3, 4)), ((1, 2, 3), (5, 3, 4)), ((0, 3), (3, 4)), ((2, 0), (0, 4)), ((3,), (5, 3, 4)),
-          ((5, 2, 3), (3,))]  # fmt: skip
+SHAPES = [
+    ((3,), (3,)), ((2, 3), (3,)), ((3,), (3, 4)), ((2, 3), (3, 4)), ((5, 2, 3), (3, 4)),
+    ((5, 2, 3), (5, 3, 4)),
+    ((2, 3), (5, 3, 4)), ((1, 2, 3), (5, 3, 4)), ((0, 3), (3, 4)), ((2, 0), (0, 4)), ((3,), (5, 3, 4)),
+    ((5, 2, 3), (3,)),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("shapes", SHAPES, ids=str)
@@ -101,7 +106,7 @@ def test_matmul_layouts_and_errors():
         for v in (b, np.asfortranarray(b), b[::-1], a.T):
             same(real(_core.from_numpy(u, False) @ _core.from_numpy(v, False)), u @ v, 64)
     for u, v in [(a, a), (a, np.float64(3)), (np.ones(3), np.ones(4))]:
-        with pytest.raises(Exception) as want:
+        with pytest.raises((ValueError, TypeError)) as want:
             u @ v
         with pytest.raises(type(want.value)) as got:
             ours(u) @ (ours(v) if isinstance(v, np.ndarray) else v)

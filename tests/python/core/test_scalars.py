@@ -33,7 +33,7 @@ def test_looks_like_the_numpy_scalar():
     assert str(x) == str(want)
     assert f"{x:.3f}" == "45.000"
     assert f"{x!r:>20}" == f"{want!r:>20}"
-    assert "%6.2f" % x == " 45.00"
+    assert "%6.2f" % x == " 45.00"  # noqa: UP031 - the operator is what is tested
     assert hash(x) == hash(want)
     assert x == 45
     assert {x: 1}[45.0] == 1
@@ -71,11 +71,22 @@ def test_integers_index():
 def test_arithmetic_dtypes():
     x32, x64, n = ours(np.ones(3, "f4")).sum(), ours(np.ones(3)).sum(), ours(np.ones(3, int)).sum()
     cases = [
-        (x32 + 1, np.float32(3) + 1), (x32 + 1.5, np.float32(3) + 1.5), (x32 + x64, np.float32(3) + np.float64(3)),
-        (n + 1, np.int64(3) + 1), (n / 2, np.int64(3) / 2), (2**n, 2 ** np.int64(3)), (n // 2, np.int64(3) // 2),
-        (-x32, -np.float32(3)), (abs(-x64), np.float64(3)), (n > 2, np.int64(3) > 2), (1 / x64, 1 / np.float64(3)),
-        (x64**2, np.float64(9)), (divmod(n, 2)[0], np.int64(1)), (x64 == None, np.float64(3) == None), (x64 == "a", np.float64(3) == "a"),  # noqa: E711
-    ]  # fmt: skip
+        (x32 + 1, np.float32(3) + 1),
+        (x32 + 1.5, np.float32(3) + 1.5),
+        (x32 + x64, np.float32(3) + np.float64(3)),
+        (n + 1, np.int64(3) + 1),
+        (n / 2, np.int64(3) / 2),
+        (2**n, 2 ** np.int64(3)),
+        (n // 2, np.int64(3) // 2),
+        (-x32, -np.float32(3)),
+        (abs(-x64), np.float64(3)),
+        (n > 2, np.int64(3) > 2),
+        (1 / x64, 1 / np.float64(3)),
+        (x64**2, np.float64(9)),
+        (divmod(n, 2)[0], np.int64(1)),
+        (x64 == None, np.float64(3) == None),  # noqa: E711
+        (x64 == "a", np.float64(3) == "a"),
+    ]
     for got, want in cases:
         got = real(got)
         assert type(got) is type(want), (got, want)
@@ -104,5 +115,5 @@ def test_errors():
         len(x)
     with pytest.raises(TypeError):
         iter(x)
-    with pytest.raises(AttributeError, match="'numpy.float64' object has no attribute 'nothing'"):
-        x.nothing  # noqa: B018
+    with pytest.raises(AttributeError, match=r"'numpy.float64' object has no attribute 'nothing'"):
+        x.nothing

@@ -131,7 +131,9 @@ def test_protocols():
     assert str(x) == str(a)
     with pytest.raises(TypeError, match="unhashable"):
         hash(x)
-    with pytest.raises(ValueError, match="The truth value of an array with more than one element is ambiguous"):
+    with pytest.raises(
+        ValueError, match="The truth value of an array with more than one element is ambiguous"
+    ):
         bool(x)
     assert bool(ours(np.array([3.0])))
     assert int(ours(np.array(3.7))) == 3
@@ -196,7 +198,11 @@ def test_flags():
 
 
 def test_interpreter_exit_with_pending_work():
-    code = "from numelt import _core as c; x = c.full((1000,), 1.0); y = x + x; import numpy as np; z = np.asarray(x); y += 1"
+    code = """
+import numpy as np
+from numelt import _core as c
+x = c.full((1000,), 1.0); y = x + x; z = np.asarray(x); y += 1
+"""
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
@@ -213,5 +219,7 @@ if pid == 0:
 assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
 assert float(y.sum()) == 3000000
 """
-    done = subprocess.run([sys.executable, "-W", "ignore", "-c", code], capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", code], capture_output=True, text=True, timeout=60, check=False
+    )
     assert done.returncode == 0, done.stderr

@@ -30,10 +30,12 @@ def test_basic_indexing(key):
             assert got.strides == want.strides or source is not a
 
 
-@pytest.mark.parametrize("key", [3, -4, (0, 4), (0, 0, 5), (0, 0, 0, 0), (Ellipsis, Ellipsis), "x", 1.5, (0, 1.5)])
+@pytest.mark.parametrize(
+    "key", [3, -4, (0, 4), (0, 0, 5), (0, 0, 0, 0), (Ellipsis, Ellipsis), "x", 1.5, (0, 1.5)]
+)
 def test_bad_indices(key):
     a = np.zeros((3, 4, 5))
-    with pytest.raises(Exception) as want:
+    with pytest.raises((IndexError, TypeError)) as want:
         a[key]
     with pytest.raises(type(want.value)) as got:
         ours(a)[key]
@@ -58,8 +60,15 @@ def test_assignment(key, dtype):
 
 def test_assignment_errors():
     a = np.zeros((3, 4), int)
-    for key, value in [(slice(2), np.ones(3)), (0, np.ones((2, 4))), (0, float("nan")), ((0, 0), 2**70), (0, 1j), (0, "x")]:
-        with pytest.raises(Exception) as want:
+    for key, value in [
+        (slice(2), np.ones(3)),
+        (0, np.ones((2, 4))),
+        (0, float("nan")),
+        ((0, 0), 2**70),
+        (0, 1j),
+        (0, "x"),
+    ]:
+        with pytest.raises((ValueError, TypeError, OverflowError)) as want:
             a[key] = value
         x = ours(a)
         with pytest.raises(type(want.value)) as got:
