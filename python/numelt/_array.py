@@ -70,9 +70,9 @@ def round_(self: Any, decimals: Any = 0, out: Any = None) -> Any:
     return math.round(self, decimals, out)
 
 
-def dot(self: Any, other: Any, /, out: Any = None) -> Any:
+def dot(self: Any, b: Any, out: Any = None) -> Any:
     """Dot product with another array."""
-    return linear_algebra.dot(self, other) if out is None else linear_algebra.dot(self, other, out)
+    return linear_algebra.dot(self, b) if out is None else linear_algebra.dot(self, b, out)
 
 
 def repeat(self: Any, repeats: Any, axis: Any = None) -> Any:
@@ -84,7 +84,7 @@ def repeat(self: Any, repeats: Any, axis: Any = None) -> Any:
 
 def conj(self: Any, *args: Any, **kwargs: Any) -> Any:
     """Return the complex conjugate."""
-    if not args and not kwargs and self.dtype.kind != "c":
+    if not args and not kwargs and self.dtype.kind in "biuf":
         return self
     return _ufuncs.ufunc_for(numpy.conjugate)(self, *args, **kwargs)
 
@@ -165,6 +165,13 @@ def array_ufunc(self: Any, ufunc: Any, method: str, *inputs: Any, **kwargs: Any)
     function = ufunc if method == "__call__" else getattr(ufunc, method)
     label = ufunc.__name__ if method == "__call__" else f"{ufunc.__name__}.{method}"
     return _fallback.call(label, function, inputs, kwargs, "called as NumPy's ufunc")
+
+
+def array_wrap(self: Any, array: Any, context: Any = None, return_scalar: bool = False) -> Any:
+    """Wrap a result that NumPy computed for one of our arrays."""
+    if type(array) is not numpy.ndarray:
+        return array
+    return array[()] if return_scalar and array.ndim == 0 else _core.from_numpy(array, False)
 
 
 def array_namespace(self: Any, /, *, api_version: Any = None) -> Any:
@@ -279,7 +286,7 @@ def complete() -> None:
         "clip": clip, "round": round_, "dot": dot, "repeat": repeat, "conj": conj, "conjugate": conj,
         "resize": resize, "setflags": setflags, "flat": _flat.flat,
         "__reduce__": _reduce, "__reduce_ex__": _reduce_ex, "__array_function__": array_function,
-        "__array_ufunc__": array_ufunc, "__array_namespace__": array_namespace,
+        "__array_ufunc__": array_ufunc, "__array_namespace__": array_namespace, "__array_wrap__": array_wrap,
     }  # fmt: skip
     if "__array_struct__" in vars(ndarray):
         own["__array_struct__"] = _array_struct()

@@ -11,7 +11,7 @@ import numpy
 
 from numelt import _core, _errstate, _fallback, _flat, _namespace
 
-__all__ = ["install"]
+__all__ = ["install", "maker"]
 
 
 class Indexer:
@@ -67,8 +67,8 @@ class _Maker(type):
         return getattr(cls.original, name)
 
 
-def _maker(original: type) -> type:
-    """Return a class that makes NumPy's iterators of our arrays; they yield NumPy's views of ours."""
+def maker(original: type) -> type:
+    """Return a class that makes NumPy's objects of a class from our arrays."""
     return _Maker(
         original.__name__, (), {"original": original, "__doc__": original.__doc__, "__module__": "numelt"}
     )
@@ -103,7 +103,7 @@ def install() -> None:
         ours.__module__ = "numelt"
         _namespace.replace(original, ours)
     for original in (numpy.nditer, numpy.broadcast):
-        _namespace.replace(original, _maker(original))
+        _namespace.replace(original, maker(original))
     _namespace.replace(numpy.frompyfunc, frompyfunc)
     _namespace.replace(numpy.errstate, _errstate.errstate)
     _namespace.replace(numpy.seterr, _errstate.seterr)

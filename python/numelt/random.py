@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy.random as _original
 
-from numelt import _fallback, _namespace
+from numelt import _fallback, _namespace, _objects
 
 __all__ = list(_original.__all__)
 
@@ -128,7 +128,11 @@ def __dir__() -> list[str]:
 _namespace.replace(_original.Generator, Generator)
 _namespace.replace(_original.RandomState, RandomState)
 _namespace.replace(_original.default_rng, default_rng)
-for _name in ("seed", "get_state", "set_state", "get_bit_generator", "set_bit_generator"):
+# their seeds may be our arrays
+for _name in ("SeedSequence", "MT19937", "PCG64", "PCG64DXSM", "Philox", "SFC64"):
+    if hasattr(_original, _name):
+        _namespace.replace(getattr(_original, _name), _objects.maker(getattr(_original, _name)))
+for _name in ("get_state", "set_state", "get_bit_generator", "set_bit_generator"):
     if hasattr(_original, _name):
         globals()[_name] = getattr(_original, _name)
 del _name
