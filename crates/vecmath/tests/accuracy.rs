@@ -7,7 +7,10 @@ mod common;
 use common::{Real, Rng, arguments1, arguments2, reference1, reference2, ulp_error};
 use numelt_vecmath::{Func1, Func2, Isa};
 
-const POINTS: usize = 100_000;
+/// How many points: `NUMELT_ACCURACY_POINTS` (fewer under an emulator), or a number that runs in seconds.
+fn points() -> usize {
+    std::env::var("NUMELT_ACCURACY_POINTS").ok().and_then(|v| v.parse().ok()).unwrap_or(100_000)
+}
 
 fn report<T: Real>(name: &str, worst: (f64, f64, f64, T)) {
     let (error, x, y, got) = worst;
@@ -18,8 +21,8 @@ fn report<T: Real>(name: &str, worst: (f64, f64, f64, T)) {
 
 fn check1<T: Real>(f: Func1) {
     let mut rng = Rng(f as u64 + 1);
-    let x = arguments1::<T>(f, POINTS, &mut rng);
-    let mut y = vec![T::ONE; POINTS];
+    let x = arguments1::<T>(f, points(), &mut rng);
+    let mut y = vec![T::ONE; x.len()];
     T::unary(f, Isa::detect(), &x, &mut y);
     let mut worst = (-1.0, 0.0, 0.0, T::ONE);
     for (&x, &got) in x.iter().zip(&y) {
@@ -33,8 +36,8 @@ fn check1<T: Real>(f: Func1) {
 
 fn check2<T: Real>(f: Func2) {
     let mut rng = Rng(f as u64 + 100);
-    let (a, b) = arguments2::<T>(f, POINTS, &mut rng);
-    let mut y = vec![T::ONE; POINTS];
+    let (a, b) = arguments2::<T>(f, points(), &mut rng);
+    let mut y = vec![T::ONE; a.len()];
     T::binary(f, Isa::detect(), &a, &b, &mut y);
     let mut worst = (-1.0, 0.0, 0.0, T::ONE);
     for ((&a, &b), &got) in a.iter().zip(&b).zip(&y) {
