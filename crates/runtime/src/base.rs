@@ -8,8 +8,8 @@ use crate::runtime::Runtime;
 use numelt_ir::{DType, Dims, Scalar, View, c_strides};
 use std::any::Any;
 use std::fmt;
-use std::sync::{Arc, Weak};
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering};
+use std::sync::{Arc, Weak};
 
 /// All memory of bases that numelt owns.
 pub(crate) static POOL: Pool = Pool::new(1 << 30);

@@ -12,6 +12,9 @@ const PLAN_BUDGET: usize = 200_000;
 /// Executables kept.
 const KERNEL_BUDGET: usize = 20_000;
 
+/// Executables of a plan's steps (none for calls), and how many had to be prepared.
+type Prepared = (Vec<Option<Arc<dyn Executable>>>, u64);
+
 #[derive(Default)]
 pub(crate) struct Caches {
     plans: FxHashMap<u64, Vec<(u64, Arc<ReadyPlan>)>>,
@@ -50,11 +53,7 @@ impl Caches {
     }
 
     /// Executables for a plan's steps (none for calls), and how many had to be prepared.
-    pub fn executables(
-        &mut self,
-        engine: &dyn Engine,
-        steps: &mut [Step],
-    ) -> Result<(Vec<Option<Arc<dyn Executable>>>, u64)> {
+    pub fn executables(&mut self, engine: &dyn Engine, steps: &mut [Step]) -> Result<Prepared> {
         let mut prepared = 0;
         let mut out = Vec::with_capacity(steps.len());
         for step in steps {

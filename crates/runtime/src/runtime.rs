@@ -246,7 +246,7 @@ impl Runtime {
 
 impl State {
     fn options(&self) -> Options {
-        Options { fuse: self.config.fuse, ..Options::default() }
+        Options { fuse: self.config.fuse }
     }
 
     fn flush(&mut self, reason: Reason) -> Result<()> {

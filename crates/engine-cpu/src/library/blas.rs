@@ -2,7 +2,7 @@
 //!
 //! In: addresses of CBLAS routines with 64-bit integers, for instance those of the library that NumPy
 //! brings, so that speed and numbers are NumPy's own. Out: typed calls. Routines that are not there are
-//! done by the `gemm` crate.
+//! done by the `matrixmultiply` crate.
 
 use numelt_ir::{C32, C64};
 use std::sync::OnceLock;

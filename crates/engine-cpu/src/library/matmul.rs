@@ -1,7 +1,7 @@
 //! Matrix products.
 //!
 //! In: operands `(…, m, k)` and `(…, k, n)` of any strides. Out: `(…, m, n)`. Products of floats and
-//! complex run in a registered BLAS or in the `gemm` crate on all threads; integers and bool run in loops of
+//! complex run in a registered BLAS or in the `matrixmultiply` crate on all threads; integers and bool run in loops of
 //! this file. Strided and transposed operands are read where they lie.
 
 use super::blas::{Dense, Element};
@@ -170,7 +170,7 @@ impl<T> Typed<T> {
 // SAFETY: threads write different parts of the output.
 unsafe impl<T> Sync for Typed<T> {}
 
-/// Floats and complex: the registered BLAS where it has a routine for the shape, else the `gemm` crate.
+/// Floats and complex: the registered BLAS where it has a routine for the shape, else the `matrixmultiply` crate.
 fn inexact<T: Element + Gemm>((m, k, n): (usize, usize, usize), a: Matrix, b: Matrix, out: Matrix, threads: &Threads) {
     let (a, b, out) = (Typed::<T>::new(a), Typed::<T>::new(b), Typed::<T>::new(out));
     // SAFETY: the operands are readable, the output is writable and overlaps neither.
@@ -223,7 +223,7 @@ unsafe fn external<T: Element>((m, k, n): (usize, usize, usize), a: Typed<T>, b:
     }
 }
 
-/// A product by the `gemm` crate; threads take strips of the output.
+/// A product by the `matrixmultiply` crate; threads take strips of the output.
 fn own<T: Gemm>((m, k, n): (usize, usize, usize), a: Typed<T>, b: Typed<T>, out: Typed<T>, threads: &Threads) {
     // about 16 multiplications and additions per nanosecond
     let work = (m as u64).saturating_mul(n as u64).saturating_mul(k as u64) / 16;
@@ -255,7 +255,7 @@ fn own<T: Gemm>((m, k, n): (usize, usize, usize), a: Typed<T>, b: Typed<T>, out:
     });
 }
 
-/// An element type of the `gemm` crate.
+/// An element type of the `matrixmultiply` crate.
 trait Gemm: Copy + 'static {
     /// `out = a b` on this thread.
     ///
@@ -265,29 +265,27 @@ trait Gemm: Copy + 'static {
 }
 
 macro_rules! gemm {
-    ($($t:ty as $u:ty, $zero:expr, $one:expr;)*) => {$(
+    ($($t:ty as $u:ty, $f:ident($($plain:expr),*), $zero:expr, $one:expr;)*) => {$(
         impl Gemm for $t {
             unsafe fn gemm_strip((m, k, n): (usize, usize, usize), a: Typed<$t>, b: Typed<$t>, out: Typed<$t>) {
-                // SAFETY: the caller's operands; both complex types are two floats in the same order.
+                let (x, y, z) = (a.base.cast_const().cast::<$u>(), b.base.cast_const().cast::<$u>(), out.base.cast::<$u>());
+                // SAFETY: the caller's operands; complex types are two floats in the same order. With a
+                // factor of zero the old output is not read.
                 unsafe {
-                    gemm::gemm::<$u>(
-                        m, n, k,
-                        out.base.cast(), out.column, out.row, false,
-                        a.base.cast_const().cast(), a.column, a.row,
-                        b.base.cast_const().cast(), b.column, b.row,
-                        $zero, $one, false, false, false,
-                        gemm::Parallelism::None,
+                    matrixmultiply::$f(
+                        $($plain,)* m, k, n, $one, x, a.row, a.column, y, b.row, b.column, $zero, z, out.row, out.column,
                     );
                 }
             }
         }
     )*};
 }
+use matrixmultiply::CGemmOption::Standard;
 gemm! {
-    f32 as f32, 0.0, 1.0;
-    f64 as f64, 0.0, 1.0;
-    C32 as gemm::c32, gemm::c32::new(0.0, 0.0), gemm::c32::new(1.0, 0.0);
-    C64 as gemm::c64, gemm::c64::new(0.0, 0.0), gemm::c64::new(1.0, 0.0);
+    f32 as f32, sgemm(), 0.0, 1.0;
+    f64 as f64, dgemm(), 0.0, 1.0;
+    C32 as [f32; 2], cgemm(Standard, Standard), [0.0, 0.0], [1.0, 0.0];
+    C64 as [f64; 2], zgemm(Standard, Standard), [0.0, 0.0], [1.0, 0.0];
 }
 
 struct Shared(Matrix, Matrix, Matrix);
