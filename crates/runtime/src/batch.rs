@@ -25,6 +25,16 @@ impl Batch {
         Batch { epoch, program: Program::default(), slots: Vec::new(), work: 0, hasher: FxHasher::default() }
     }
 
+    /// Empties it for batch `epoch`; its room stays, so that a loop's batches do not allocate.
+    pub fn restart(&mut self, epoch: u64) {
+        self.program.instrs.clear();
+        self.program.consts.clear();
+        self.slots.clear();
+        self.epoch = epoch;
+        self.work = 0;
+        self.hasher = FxHasher::default();
+    }
+
     pub fn is_empty(&self) -> bool {
         self.program.instrs.is_empty()
     }
@@ -84,7 +94,8 @@ impl Batch {
             input: !cell.address().is_null(),
             output: Arc::strong_count(cell) > 1 || cell.is_visible(),
         };
-        self.program.bases = self.slots.iter().map(base).collect();
+        self.program.bases.clear();
+        self.program.bases.extend(self.slots.iter().map(base));
     }
 
     /// Hash of the settled program without the values of literals.

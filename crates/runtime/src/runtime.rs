@@ -29,6 +29,8 @@ struct State {
     engine: Arc<dyn Engine>,
     config: Config,
     batch: Batch,
+    /// The batch that ran last, emptied: its room is used again.
+    spare: Batch,
     caches: Caches,
     stats: Stats,
     inspector: Option<Vec<FlushReport>>,
@@ -47,6 +49,7 @@ impl Runtime {
         let state = State {
             engine,
             batch: Batch::new(epoch),
+            spare: Batch::new(0),
             caches: Caches::default(),
             stats: Stats::default(),
             inspector: None,
@@ -252,7 +255,9 @@ impl State {
     fn flush(&mut self, reason: Reason) -> Result<()> {
         let start = Instant::now();
         let epoch = EPOCH.fetch_add(1, Ordering::Relaxed) + 1;
-        let mut batch = std::mem::replace(&mut self.batch, Batch::new(epoch));
+        self.spare.restart(epoch);
+        std::mem::swap(&mut self.batch, &mut self.spare);
+        let mut batch = std::mem::replace(&mut self.spare, Batch::new(0));
         HELD.store(0, Ordering::Relaxed);
         batch.settle();
         let outcome = self.ready(&batch).and_then(|(plan, hit)| {
@@ -262,7 +267,7 @@ impl State {
             self.stats.run_ns += planned.elapsed().as_nanos() as u64;
             result.map(|()| (plan, hit))
         });
-        match outcome {
+        let result = match outcome {
             Ok((plan, hit)) => {
                 self.account(reason, &plan, hit, start);
                 Ok(())
@@ -271,7 +276,11 @@ impl State {
                 mark_failed(&batch);
                 Err(error)
             }
-        }
+        };
+        // Dead bases give their memory back here.
+        batch.restart(0);
+        self.spare = batch;
+        result
     }
 
     /// The batch's plan, from the cache or made now.
