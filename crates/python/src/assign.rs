@@ -18,6 +18,13 @@ pub fn assign<'py>(py: Python<'py>, target: &ArrayView, value: &Bound<'py, PyAny
 /// [`assign`] of a native operand.
 pub fn assign_operand(py: Python<'_>, target: &ArrayView, value: &Operand<'_>) -> PyResult<bool> {
     let none = Axes::default();
+    if let Operand::Deferred(scalar) = value
+        && target.dtype.is_integer()
+        && !scalar.get().view().dtype.is_integer()
+    {
+        // Whether the value fits decides between storing and NumPy's error.
+        return assign_operand(py, target, &Operand::Value(scalar.get().value(py)?));
+    }
     if let Some(source) = value.view() {
         return assign_view(py, target, source);
     }

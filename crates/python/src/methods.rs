@@ -205,6 +205,7 @@ impl NdArray {
             }
             if let (Some(view), Ok(Some(dtype))) = (slf.get().view(), convert::parse_dtype(&arg))
                 && dtype.size() == view.dtype.size()
+                && dtype.align() <= view.dtype.align()
             {
                 let mut other = view.clone();
                 other.dtype = dtype;

@@ -111,7 +111,7 @@ def test_inspection():
     reports = _core.inspect_stop()
     assert y[1] == 3
     assert len(reports) == 1
-    assert reports[0]["kernel_count"] == 1
+    assert reports[0]["kernel_count"] == (2 if _core.config_get()["fuse"] == "singleton" else 1)
     assert reports[0]["reason"] == "explicit"
     z = y + 1
     assert "add" in _core.explain(z)

@@ -212,3 +212,24 @@ def test_scalars_from_indexing():
     assert x.tolist() == [[0, 1, 2], [3, 4, 5]]
     assert 4 in x
     assert 7 not in x
+
+
+def test_deferred_scalars_are_stored_as_numpy_stores_them():
+    x = ours(np.zeros(3, int))
+    x[0] = ours(np.array([1.5, 1.2])).sum()
+    assert x.tolist() == [2, 0, 0]
+    with pytest.raises(ValueError, match="cannot convert float NaN to integer"):
+        x[1] = ours(np.array([np.nan])).sum()
+    y = ours(np.zeros(3, "f4"))
+    y[:] = ours(np.ones(4)).sum()
+    assert y.tolist() == [4, 4, 4]
+
+
+def test_other_dtypes_of_the_same_memory():
+    a = np.arange(4.0)
+    x = ours(a)
+    same(real(x.view("i8")), a.view("i8"))
+    same(real(x.view(np.complex128)), a.view(np.complex128))
+    same(real(x.view("u1")), a.view("u1"))
+    x.view("i8")[0] = 1
+    assert x[0] == 5e-324
