@@ -25,6 +25,7 @@ from numelt._routines.linear_algebra import *
 from numelt._routines.logic import *
 from numelt._routines.manipulation import *
 from numelt._routines.math import *
+from numelt._routines.matrices import *
 from numelt._routines.sorting import *
 from numelt._routines.statistics import *
 
