@@ -12,7 +12,8 @@ from numelt._dispatch import fall_back, native, ndarray, operand, recordable
 
 __all__ = [
     "arange", "array", "asanyarray", "asarray", "ascontiguousarray", "asfortranarray", "copy", "empty",
-    "empty_like", "eye", "full", "full_like", "identity", "linspace", "ones", "ones_like", "zeros", "zeros_like",
+    "empty_like", "eye", "full", "full_like", "identity", "linspace", "ones", "ones_like", "zeros",
+    "zeros_like",
 ]  # fmt: skip
 
 _numbers = (bool, int, float, complex)
