@@ -95,33 +95,77 @@ def series(ratio, small, order):
 
 def fits(ty, suffix, deg):
     one = mp.mpf(1)
-    emit("EXP" + suffix, "(e^r - 1 - r) / r^2 for |r| < 0.348.", ty,
-         series(lambda r: (mp.expm1(r) - r) / r**2, one / 2, 0),
-         lambda r: r**2 / mp.exp(r), "-0.348", "0.348", deg["exp"])
+    emit(
+        "EXP" + suffix,
+        "(e^r - 1 - r) / r^2 for |r| < 0.348.",
+        ty,
+        series(lambda r: (mp.expm1(r) - r) / r**2, one / 2, 0),
+        lambda r: r**2 / mp.exp(r),
+        "-0.348",
+        "0.348",
+        deg["exp"],
+    )
 
     def log_ratio(z):
         s = mp.sqrt(z)
         return (2 * mp.atanh(s) / s - 2) / z
 
-    emit("LOG" + suffix, "(2 atanh(s)/s - 2) / z, z = s^2 < 0.0296.", ty,
-         series(log_ratio, one * 2 / 3, 0), lambda z: z / 2 + mp.mpf(2) ** -60, 0, "0.0296", deg["log"])
+    emit(
+        "LOG" + suffix,
+        "(2 atanh(s)/s - 2) / z, z = s^2 < 0.0296.",
+        ty,
+        series(log_ratio, one * 2 / 3, 0),
+        lambda z: z / 2 + mp.mpf(2) ** -60,
+        0,
+        "0.0296",
+        deg["log"],
+    )
 
     def sin_ratio(z):
         r = mp.sqrt(z)
         return (mp.sin(r) / r - 1) / z
 
-    emit("SIN" + suffix, "(sin(r)/r - 1) / z, z = r^2 < 0.62.", ty,
-         series(sin_ratio, -one / 6, 0), lambda z: z + mp.mpf(2) ** -60, 0, "0.62", deg["sin"])
-    emit("COS" + suffix, "(cos(r) - 1 + z/2) / z^2, z = r^2 < 0.62.", ty,
-         series(lambda z: (mp.cos(mp.sqrt(z)) - 1 + z / 2) / z**2, one / 24, 0),
-         lambda z: z**2 + mp.mpf(2) ** -60, 0, "0.62", deg["cos"])
+    emit(
+        "SIN" + suffix,
+        "(sin(r)/r - 1) / z, z = r^2 < 0.62.",
+        ty,
+        series(sin_ratio, -one / 6, 0),
+        lambda z: z + mp.mpf(2) ** -60,
+        0,
+        "0.62",
+        deg["sin"],
+    )
+    emit(
+        "COS" + suffix,
+        "(cos(r) - 1 + z/2) / z^2, z = r^2 < 0.62.",
+        ty,
+        series(lambda z: (mp.cos(mp.sqrt(z)) - 1 + z / 2) / z**2, one / 24, 0),
+        lambda z: z**2 + mp.mpf(2) ** -60,
+        0,
+        "0.62",
+        deg["cos"],
+    )
     split = mp.mpf("0.84375")
-    emit("ERF_SMALL" + suffix, "erf(x)/x - 1, z = x^2 < 0.712.", ty,
-         series(lambda z: mp.erf(mp.sqrt(z)) / mp.sqrt(z) - 1, 2 / mp.sqrt(mp.pi) - 1, 0),
-         lambda z: one, 0, split**2, deg["erf_small"])
-    emit("ERF_LARGE" + suffix, "log(erfc(u + 0.84375)), u >= 0.", ty,
-         lambda u: mp.log(mp.erfc(u + split)), lambda u: mp.erfc(u + split),
-         0, deg["erf_end"] - split, deg["erf_large"])
+    emit(
+        "ERF_SMALL" + suffix,
+        "erf(x)/x - 1, z = x^2 < 0.712.",
+        ty,
+        series(lambda z: mp.erf(mp.sqrt(z)) / mp.sqrt(z) - 1, 2 / mp.sqrt(mp.pi) - 1, 0),
+        lambda z: one,
+        0,
+        split**2,
+        deg["erf_small"],
+    )
+    emit(
+        "ERF_LARGE" + suffix,
+        "log(erfc(u + 0.84375)), u >= 0.",
+        ty,
+        lambda u: mp.log(mp.erfc(u + split)),
+        lambda u: mp.erfc(u + split),
+        0,
+        deg["erf_end"] - split,
+        deg["erf_large"],
+    )
 
 
 def f64_only():
@@ -131,19 +175,49 @@ def f64_only():
         s = mp.sqrt(z)
         return (mp.atanh(s) / s - 1 - z / 3) / z**2
 
-    emit("POW_LOG", "(atanh(s)/s - 1 - z/3) / z^2, z = s^2 < 0.0296.", "f64",
-         series(pow_ratio, one / 5, 0), lambda z: z**2 + mp.mpf(2) ** -70, 0, "0.0296", 6)
-    emit("ATAN", "(atan(t)/t - 1) / z, z = t^2 < 0.1718.", "f64",
-         series(lambda z: (mp.atan(mp.sqrt(z)) / mp.sqrt(z) - 1) / z, -one / 3, 0),
-         lambda z: z + mp.mpf(2) ** -60, 0, "0.1718", 10)
-    emit("ASIN", "(asin(x)/x - 1) / z, z = x^2 <= 0.25.", "f64",
-         series(lambda z: (mp.asin(mp.sqrt(z)) / mp.sqrt(z) - 1) / z, one / 6, 0),
-         lambda z: z + mp.mpf(2) ** -60, 0, "0.2501", 12)
-    emit("SINH", "(sinh(x)/x - 1) / z, z = x^2 <= 1.", "f64",
-         series(lambda z: (mp.sinh(mp.sqrt(z)) / mp.sqrt(z) - 1) / z, one / 6, 0),
-         lambda z: z + mp.mpf(2) ** -60, 0, "1.001", 6)
-    emit("RCBRT", "m^(-1/3), 1 <= m <= 8.", "f64",
-         lambda m: m ** (-one / 3), lambda m: m ** (one / 3), 1, 8, 7)
+    emit(
+        "POW_LOG",
+        "(atanh(s)/s - 1 - z/3) / z^2, z = s^2 < 0.0296.",
+        "f64",
+        series(pow_ratio, one / 5, 0),
+        lambda z: z**2 + mp.mpf(2) ** -70,
+        0,
+        "0.0296",
+        6,
+    )
+    emit(
+        "ATAN",
+        "(atan(t)/t - 1) / z, z = t^2 < 0.1718.",
+        "f64",
+        series(lambda z: (mp.atan(mp.sqrt(z)) / mp.sqrt(z) - 1) / z, -one / 3, 0),
+        lambda z: z + mp.mpf(2) ** -60,
+        0,
+        "0.1718",
+        10,
+    )
+    emit(
+        "ASIN",
+        "(asin(x)/x - 1) / z, z = x^2 <= 0.25.",
+        "f64",
+        series(lambda z: (mp.asin(mp.sqrt(z)) / mp.sqrt(z) - 1) / z, one / 6, 0),
+        lambda z: z + mp.mpf(2) ** -60,
+        0,
+        "0.2501",
+        12,
+    )
+    emit(
+        "SINH",
+        "(sinh(x)/x - 1) / z, z = x^2 <= 1.",
+        "f64",
+        series(lambda z: (mp.sinh(mp.sqrt(z)) / mp.sqrt(z) - 1) / z, one / 6, 0),
+        lambda z: z + mp.mpf(2) ** -60,
+        0,
+        "1.001",
+        6,
+    )
+    emit(
+        "RCBRT", "m^(-1/3), 1 <= m <= 8.", "f64", lambda m: m ** (-one / 3), lambda m: m ** (one / 3), 1, 8, 7
+    )
 
 
 def constants():
@@ -157,9 +231,14 @@ def constants():
     hi = rounded(l10, 42)
     scalar("LOG10_2_HI", "log10 2 with 11 trailing zero bits.", "f64", hi)
     scalar("LOG10_2_LO", "log10 2 - LOG10_2_HI.", "f64", l10 - hi)
-    for name, v in (("INV_LN10", 1 / mp.log(10)), ("INV_LN2", 1 / ln2),
-                    ("PI", mp.pi), ("FRAC_PI_2", mp.pi / 2), ("FRAC_PI_4", mp.pi / 4),
-                    ("THIRD", mp.mpf(1) / 3)):
+    for name, v in (
+        ("INV_LN10", 1 / mp.log(10)),
+        ("INV_LN2", 1 / ln2),
+        ("PI", mp.pi),
+        ("FRAC_PI_2", mp.pi / 2),
+        ("FRAC_PI_4", mp.pi / 4),
+        ("THIRD", mp.mpf(1) / 3),
+    ):
         scalar(name, f"{name}, rounded.", "f64", v)
         scalar(name + "_LO", f"What {name} lacks.", "f64", v - mp.mpf(float(v)))
     scalar("TWO_OVER_PI", "2/pi.", "f64", 2 / mp.pi)
@@ -180,7 +259,7 @@ def constants():
     print(f"pub(crate) const TWO_OVER_PI_BITS: [u64; {n}] = [")
     for i in range(n):
         word = f"{(whole >> (64 * (n - 1 - i))) & (2**64 - 1):016x}"
-        print("    0x" + "_".join(word[j:j + 4] for j in range(0, 16, 4)) + ",")
+        print("    0x" + "_".join(word[j : j + 4] for j in range(0, 16, 4)) + ",")
     print("];")
 
 
