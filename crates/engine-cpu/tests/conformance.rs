@@ -8,7 +8,7 @@ use support::engine;
 
 #[test]
 fn default_blocks() {
-    conforms(&engine(1, 0), 3000);
+    conforms(&engine(1, 0), 10_000);
 }
 
 #[test]

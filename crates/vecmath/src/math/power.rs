@@ -12,9 +12,75 @@ use crate::vector::{F64s, fast_two_sum, poly, two_prod};
 /// Exponents beyond this give the same result as this: 0, 1 or inf.
 const Y_LIMIT: f64 = 1180591620717411303424.0;
 
-/// x^y.
+/// Largest |y| of the short way.
+const SHORT: f64 = 8.0;
+
+/// x^y. Where y is a multiple of a half and |y| <= 8, as it mostly is in programs, and x is neither huge nor
+/// tiny, by multiplication; each lane goes its own way, whatever its neighbours need.
 #[inline(always)]
 pub(crate) fn pow<V: F64s>(x: V, y: V) -> V {
+    let short = is_short(x, y);
+    if !V::any(V::not(short)) {
+        return pow_short::<V, true>(x, y);
+    }
+    let long = pow_long(x, y);
+    if V::any(short) { V::select(short, pow_short::<V, true>(x, y), long) } else { long }
+}
+
+/// Lanes whose power comes by multiplication without overflow or underflow on the way.
+#[inline(always)]
+fn is_short<V: F64s>(x: V, y: V) -> V::Mask {
+    let (ax, twice) = (x.abs(), y + y);
+    let range = V::both(V::lt(V::of(2.0f64.powi(-100)), ax), V::lt(ax, V::of(2.0f64.powi(100))));
+    let steps = V::both(V::eq(twice.round(), twice), V::le(y.abs(), V::of(SHORT)));
+    // a negative base has no half powers
+    let defined = V::either(V::lt(V::of(0.0), x), V::eq(y.round(), y));
+    V::both(V::both(range, steps), defined)
+}
+
+/// x^y on the lanes of [`is_short`]: products of x, times a root for half powers, inverted for negative
+/// ones. With `PAIR` every step keeps its error, so that only the last rounding counts.
+#[inline(always)]
+fn pow_short<V: F64s, const PAIR: bool>(x: V, y: V) -> V {
+    let (zero, one) = (V::of(0.0), V::of(1.0));
+    let ay = y.abs().min(V::of(SHORT + 0.5));
+    let whole = (ay - V::of(0.25)).round();
+    let halves = V::lt(V::of(0.25), ay - whole);
+    let (mut h, mut l) = (one, zero);
+    if V::any(halves) {
+        let root = x.abs().sqrt();
+        h = V::select(halves, root, one);
+        if PAIR {
+            l = V::select(halves, (-root).fma(root, x.abs()) / (root + root), zero);
+        }
+    }
+    let mut step = 1.0;
+    while step <= SHORT {
+        let more = V::le(V::of(step), whole);
+        if !V::any(more) {
+            break;
+        }
+        if PAIR {
+            let (p, e) = two_prod(h, x);
+            l = V::select(more, l.fma(x, e), l);
+            h = V::select(more, p, h);
+        } else {
+            h = V::select(more, h * x, h);
+        }
+        step += 1.0;
+    }
+    let negative = V::lt(y, zero);
+    if !V::any(negative) {
+        return h + l;
+    }
+    let q = one / h;
+    let rest = (-q).fma(h, one) - q * l;
+    V::select(negative, rest.fma(q, q), h + l)
+}
+
+/// x^y by exp and log.
+#[inline(always)]
+fn pow_long<V: F64s>(x: V, y: V) -> V {
     let (h, l) = log_pair(x.abs());
     let yc = V::of(-Y_LIMIT).max(V::of(Y_LIMIT).min(y));
     let (p, pe) = two_prod(yc, h);
@@ -27,6 +93,16 @@ pub(crate) fn pow<V: F64s>(x: V, y: V) -> V {
 /// x^y good to f32: the log is a single f64.
 #[inline(always)]
 pub(crate) fn pow_to_single<V: F64s>(x: V, y: V) -> V {
+    let short = is_short(x, y);
+    if !V::any(V::not(short)) {
+        return pow_short::<V, false>(x, y);
+    }
+    let long = pow_to_single_long(x, y);
+    if V::any(short) { V::select(short, pow_short::<V, false>(x, y), long) } else { long }
+}
+
+#[inline(always)]
+fn pow_to_single_long<V: F64s>(x: V, y: V) -> V {
     let p = y * log_positive(x.abs());
     let p = V::of(-690.0).max(V::of(690.0).min(p));
     pow_checked(x, y, exp_within(p))
