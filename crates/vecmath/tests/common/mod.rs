@@ -280,9 +280,9 @@ pub fn arguments2<T: Real>(f: Func2, n: usize, rng: &mut Rng) -> (Vec<T>, Vec<T>
     let pair = |i: usize, rng: &mut Rng| match (f, i % 4) {
         (Func2::Pow, _) if i / 8 % 2 == 1 => {
             // powers that go by multiplication, and their neighbours that do not; runs of one and mixed
-            let y = if i / 64 % 2 == 0 { (i / 128 % 35) as f64 } else { rng.uniform(0.0, 35.0).floor() };
+            let y = if (i / 64).is_multiple_of(2) { (i / 128 % 35) as f64 } else { rng.uniform(0.0, 35.0).floor() };
             let x = rng.spread(-101.0, 101.0);
-            (if rng.bits() % 8 == 0 { x } else { x.abs() }, y / 2.0 - 8.5)
+            (if rng.bits().is_multiple_of(8) { x } else { x.abs() }, y / 2.0 - 8.5)
         }
         (Func2::Pow, 0) => (rng.uniform(0.0, 10.0), rng.uniform(-10.0, 10.0)),
         (Func2::Pow, 1) => (wide(rng).abs(), rng.spread(-20.0, 5.0)),
