@@ -74,7 +74,9 @@ fn own(op: Op, ty: DType) -> Closeness {
         Op::Arccos | Op::Arctan | Op::Arctan2 | Op::Sinh | Op::Cosh | Op::Tanh | Op::Arcsinh => Closeness::Ulps,
         Op::Arccosh | Op::Arctanh | Op::Hypot | Op::Erf => Closeness::Ulps,
         Op::Exp | Op::Log | Op::Sin | Op::Cos => Closeness::Ulps,
-        Op::Power if is_inexact_type(ty) => Closeness::Ulps,
+        Op::Power if ty.is_float() => Closeness::Ulps,
+        // right executions differ by |y log x| units: any number of them; the engines' own tests take moderate powers
+        Op::Power if ty.is_complex() => Closeness::Unknown,
         Op::Absolute | Op::Sign | Op::Sqrt if ty.is_complex() => Closeness::Ulps,
         _ => Closeness::Exact,
     }
