@@ -9,7 +9,6 @@ Here: the public namespace and nothing else. What each name does is in the modul
 # ruff: noqa: F401, F403 - importing names is what this file does
 
 import os as _os
-from importlib import metadata as _metadata
 
 import numpy as _numpy
 
@@ -29,10 +28,7 @@ from numelt._routines.matrices import *
 from numelt._routines.sorting import *
 from numelt._routines.statistics import *
 
-try:
-    __numelt_version__ = _metadata.version("numelt")
-except _metadata.PackageNotFoundError:  # run from a source tree
-    __numelt_version__ = "0+unknown"
+__numelt_version__ = _core.__version__
 # programs compare np.__version__ with NumPy's releases
 __version__ = _numpy.__version__
 __array_namespace_info__ = _numpy.__array_namespace_info__

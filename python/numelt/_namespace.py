@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import functools
 import importlib
-import importlib.abc
 import importlib.machinery
 import importlib.util
 import sys
@@ -177,10 +176,11 @@ class Finder(importlib.machinery.PathFinder):
         if not isinstance(original, types.ModuleType):
             return None
         is_package = hasattr(original, "__path__")
-        return importlib.util.spec_from_loader(fullname, _Loader(original), is_package=is_package)
+        loader: Any = _Loader(original)
+        return importlib.util.spec_from_loader(fullname, loader, is_package=is_package)
 
 
-class _Loader(importlib.abc.Loader):
+class _Loader:
     """Makes the mirror that `Finder` found."""
 
     def __init__(self, original: types.ModuleType) -> None:
@@ -195,12 +195,9 @@ class _Loader(importlib.abc.Loader):
 
 def fill(namespace: dict[str, Any]) -> None:
     """Add every public name of NumPy that `namespace` does not define itself."""
-    for name in dir(numpy):
-        if name.startswith("_") or name in namespace:
-            continue
-        value = getattr(numpy, name)
-        if isinstance(value, types.ModuleType):
-            continue  # looked up when used, see numelt.__getattr__
-        namespace[name] = mirror(value, name)
+    # submodules, and what NumPy itself loads late, are looked up when used: see numelt.__getattr__
+    for name, value in list(vars(numpy).items()):
+        if not (name.startswith("_") or name in namespace or isinstance(value, types.ModuleType)):
+            namespace[name] = mirror(value, name)
     if Finder not in sys.meta_path:
         sys.meta_path.append(Finder)
