@@ -4,6 +4,9 @@
 //!
 //! `engine` implements the runtime's trait; `driver` splits a launch into tiles and folds reductions with
 //! `fold`; a [`body::Body`] evaluates tiles: `tier0` at once, `llvm` when `promote` has had it compiled.
+//!
+//! Unsafe code is where addresses are: `driver`, `fold`, `tier0`, `library` (elements), `threads` (the job on the
+//! caller's stack), `llvm` (the C API and compiled code). `engine` and `promote` only pass promises on.
 
 pub mod body;
 mod driver;

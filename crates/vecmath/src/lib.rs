@@ -10,6 +10,8 @@
 //! AVX-512F, AVX2 with FMA and one portable lane. No allocation, no threads and no
 //! knowledge of strides or dtypes live here.
 //!
+//! Unsafe code: loads, stores and intrinsics in `lanes`, the loops and symbols made from them.
+//!
 //! ```
 //! use numelt_vecmath::{Func1, Isa, unary_f64};
 //! let exp = unary_f64(Func1::Exp, Isa::detect());
