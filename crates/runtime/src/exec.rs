@@ -6,6 +6,7 @@ use numelt_ir::{Error, Instr, Operand as IrOperand, Program, Result, Scalar, Vie
 use numelt_opt::{Geometry, Plan, Step};
 use smallvec::SmallVec;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 /// A plan with its kernels prepared, ready to be run any number of times.
 pub(crate) struct ReadyPlan {
@@ -73,33 +74,80 @@ impl ReadyPlan {
     }
 
     /// Runs every step. `slots` are the recorded bases; bases that passes added are temporary.
+    ///
+    /// # Errors
+    /// The first failure. What needs the failed step's results is left out and its bases are marked
+    /// as failed; all other steps run.
     pub fn run(&self, engine: &dyn Engine, consts: &[Scalar], slots: &[Arc<BaseCell>]) -> Result<()> {
         let mut memory = Memory::new(self, slots);
+        let mut failure: Option<Failure> = None;
         for (step, ready) in self.plan.steps.iter().zip(&self.steps) {
-            for &base in &ready.alloc {
-                memory.alloc(base)?;
-            }
-            match step {
-                Step::Kernel(kernel) => {
-                    let executable = ready.executable.as_deref().expect("kernel steps have an executable");
-                    let params: SmallVec<[Scalar; 8]> =
-                        kernel.params.iter().map(|&c| self.literal(c, consts)).collect();
-                    let pointers = memory.pointers(&kernel.geometry, &kernel.bases, &kernel.kernel.args);
-                    let launch = Launch { geometry: &kernel.geometry, pointers: &pointers, params: &params };
-                    engine.launch(executable, &launch)?;
-                }
-                Step::Call(at) => call(engine, &self.plan.program.instrs[*at], &memory)?,
+            let bases = if failure.is_some() { step_bases(&self.plan, step) } else { SmallVec::new() };
+            let outcome = match &failure {
+                Some(failed) if bases.iter().any(|b| failed.bases.contains(b)) => Err(failed.error.clone()),
+                Some(_) | None => self.step(engine, step, ready, consts, &mut memory),
+            };
+            if let Err(error) = outcome {
+                let failed = failure.get_or_insert_with(|| Failure { error, bases: Vec::new() });
+                failed.bases.extend(step_outputs(&self.plan, step));
+                // without memory although nothing wrote to them: no later step may touch them
+                failed.bases.extend(&ready.alloc);
             }
             for &base in &ready.free {
                 memory.free(base);
             }
         }
+        if let Some(failed) = failure {
+            let cells = failed.bases.iter().filter_map(|&b| slots.get(b as usize));
+            cells.for_each(|cell| cell.failed.store(true, Ordering::Release));
+            return Err(failed.error);
+        }
         engine.sync()
+    }
+
+    fn step(
+        &self,
+        engine: &dyn Engine,
+        step: &Step,
+        ready: &ReadyStep,
+        consts: &[Scalar],
+        memory: &mut Memory<'_>,
+    ) -> Result<()> {
+        for &base in &ready.alloc {
+            memory.alloc(base)?;
+        }
+        match step {
+            Step::Kernel(kernel) => {
+                let executable = ready.executable.as_deref().expect("kernel steps have an executable");
+                let params: SmallVec<[Scalar; 8]> = kernel.params.iter().map(|&c| self.literal(c, consts)).collect();
+                let pointers = memory.pointers(&kernel.geometry, &kernel.bases, &kernel.kernel.args);
+                let launch = Launch { geometry: &kernel.geometry, pointers: &pointers, params: &params };
+                engine.launch(executable, &launch)
+            }
+            Step::Call(at) => call(engine, &self.plan.program.instrs[*at], memory),
+        }
     }
 
     /// Literals of the recorded program come with the run; passes may have appended their own.
     fn literal(&self, id: u32, consts: &[Scalar]) -> Scalar {
         consts.get(id as usize).copied().unwrap_or_else(|| self.plan.program.consts[id as usize])
+    }
+}
+
+/// The first error of a run, and the bases that do not hold what they should because of it.
+struct Failure {
+    error: Error,
+    bases: Vec<u32>,
+}
+
+/// Bases that a step writes.
+fn step_outputs(plan: &Plan, step: &Step) -> SmallVec<[u32; 4]> {
+    match step {
+        Step::Kernel(k) => {
+            let writes = |kind| matches!(kind, numelt_opt::ArgKind::Store | numelt_opt::ArgKind::Reduced);
+            k.bases.iter().zip(&k.kernel.args).filter(|(_, arg)| writes(arg.kind)).map(|(&base, _)| base).collect()
+        }
+        Step::Call(at) => SmallVec::from_slice(&[plan.program.instrs[*at].out.base]),
     }
 }
 

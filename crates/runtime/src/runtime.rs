@@ -260,17 +260,14 @@ impl State {
         let mut batch = std::mem::replace(&mut self.spare, Batch::new(0));
         HELD.store(0, Ordering::Relaxed);
         batch.settle();
-        let outcome = self.ready(&batch).and_then(|(plan, hit)| {
-            let planned = Instant::now();
-            self.stats.plan_ns += (planned - start).as_nanos() as u64;
-            let result = self.run(&plan, &batch);
-            self.stats.run_ns += planned.elapsed().as_nanos() as u64;
-            result.map(|()| (plan, hit))
-        });
-        let result = match outcome {
+        let result = match self.ready(&batch) {
             Ok((plan, hit)) => {
+                let planned = Instant::now();
+                self.stats.plan_ns += (planned - start).as_nanos() as u64;
+                let result = self.run(&plan, &batch);
+                self.stats.run_ns += planned.elapsed().as_nanos() as u64;
                 self.account(reason, &plan, hit, start);
-                Ok(())
+                result
             }
             Err(error) => {
                 mark_failed(&batch);
@@ -364,7 +361,7 @@ fn trace(report: &FlushReport) {
     );
 }
 
-/// Bases that the failed batch should have written no longer hold what the program says.
+/// A batch that could not be planned: its bases do not hold what the program says.
 fn mark_failed(batch: &Batch) {
     for instr in &batch.program.instrs {
         batch.slots[instr.out.base as usize].failed.store(true, Ordering::Release);

@@ -115,6 +115,14 @@ fn out_of_memory_is_an_error_and_the_runtime_goes_on() {
     assert_eq!(rt.read(&big.base), Err(Error::OutOfMemory(80_000_000)));
     let sum = binary(&rt, Op::Add, &a, Input::Array(&a)).0;
     assert!(rt.read(&sum.base).is_ok());
+    // in one batch: only what needs the memory fails
+    let huge = ArrayView::fresh(&rt, DType::F64, &[100, 100_000]);
+    rt.record(Op::Copy, DType::F64, &huge, &[Input::Const(Scalar::F64(1.0))], Axes::default()).unwrap();
+    let (needs, _) = binary(&rt, Op::Add, &huge, Input::Const(Scalar::F64(1.0)));
+    let (free, _) = binary(&rt, Op::Multiply, &a, Input::Array(&a));
+    assert_eq!(rt.flush(Reason::Explicit), Err(Error::OutOfMemory(80_000_000)));
+    assert!(rt.read(&needs.base).is_err() && rt.read(&huge.base).is_err());
+    assert!(rt.read(&free.base).is_ok() && rt.read(&a.base).is_ok());
     rt.reconfigure(None, Config::default()).unwrap();
 }
 
