@@ -17,6 +17,7 @@ from numelt import _fallback as _fallback
 from numelt._coverage import Coverage, coverage
 from numelt._fallback import FallbackError, FallbackWarning
 from numelt._inspection import config, explain, flush, inspect, profile, show_config
+from numelt._routines.calculus import *
 from numelt._routines.creation import *
 from numelt._routines.indexing import copyto, diagonal, indices
 from numelt._routines.joining import *
@@ -25,6 +26,8 @@ from numelt._routines.logic import *
 from numelt._routines.manipulation import *
 from numelt._routines.math import *
 from numelt._routines.matrices import *
+from numelt._routines.nan_functions import *
+from numelt._routines.order_statistics import *
 from numelt._routines.sorting import *
 from numelt._routines.statistics import *
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy
 
-from numelt import _core, _fallback
+from numelt import _core, _fallback, _reductions
 from numelt._dispatch import NO_VALUE, ndarray, normalize_axis, operand
 
 __all__ = ["call", "method", "ufunc_for"]
@@ -222,13 +222,10 @@ def _reduce(
     where: Any = True,
 ) -> Any:
     op = _REDUCTIONS.get(original.__name__)
-    target = out[0] if type(out) is tuple and len(out) == 1 else out
     source = operand(array)
-    if op is None or source is None or source.ndim == 0 or initial is not NO_VALUE or where is not True:
+    if op is None or source is None or (source.ndim == 0 and axis is not None):
         return NotImplemented
-    if target is not None and type(target) is not ndarray:
-        return NotImplemented
-    return _core.reduce(op, source, axis, bool(keepdims), dtype, target)
+    return _reductions.reduce(op, source, axis, dtype, out, bool(keepdims), initial, where)
 
 
 def _accumulate(original: numpy.ufunc, array: Any, axis: Any = 0, dtype: Any = None, out: Any = None) -> Any:

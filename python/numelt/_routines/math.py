@@ -8,6 +8,7 @@ import numpy
 
 from numelt import _core
 from numelt._dispatch import NO_VALUE, fall_back, native, ndarray, normalize_axis, operand, recordable, reject
+from numelt._rebind import rebound
 
 __all__ = ["angle", "around", "clip", "diff", "fix", "imag", "real", "round"]
 
@@ -205,6 +206,8 @@ def diff(a: Any, n: Any = 1, axis: Any = -1, prepend: Any = NO_VALUE, append: An
     """
     array = recordable(a)
     simple = prepend is NO_VALUE and append is NO_VALUE and type(n) is int and n >= 0
+    if array is not None and array.ndim and not simple:
+        return rebound(numpy.diff)(array, n, axis, prepend, append)
     if array is None or not simple:
         return fall_back("diff", a, n, axis, prepend=prepend, append=append)
     if array.ndim == 0:

@@ -5,17 +5,23 @@ Full reductions give deferred scalars, so that several of them over one array ca
 
 from __future__ import annotations
 
+import importlib
 from typing import Any
 
 import numpy
 
 from numelt import _core
-from numelt._dispatch import NO_VALUE, fall_back, native, ndarray, normalize_axes, operand
+from numelt._dispatch import NO_VALUE, fall_back, native, ndarray, normalize_axes, operand, recordable
+from numelt._rebind import composed, rebound
+from numelt._reductions import reduce
 
 __all__ = [
-    "all", "amax", "amin", "any", "average", "cumprod", "cumsum", "max", "mean", "min", "prod", "ptp",
-    "std", "sum", "var",
+    "all", "amax", "amin", "any", "average", "corrcoef", "cov", "cumprod", "cumsum", "cumulative_prod",
+    "cumulative_sum", "max", "mean", "min", "prod", "ptp", "std", "sum", "var",
 ]  # fmt: skip
+
+# NumPy's own mean, variance and standard deviation, in Python
+_methods: Any = importlib.import_module("numpy._core._methods")
 
 # f32 holds every integer up to here, so dividing in f32 gives the bits of dividing in f64 and rounding
 _EXACT_IN_F32 = 1 << 24
@@ -27,14 +33,12 @@ def _keep(keepdims: Any) -> bool:
 
 def _reduce(op: str, a: Any, axis: Any, dtype: Any, out: Any, keepdims: Any, initial: Any, where: Any) -> Any:
     """Reduce natively, or return NotImplemented."""
-    if initial is not NO_VALUE or not (where is NO_VALUE or where is True):
-        return NotImplemented
-    if out is not None and type(out) is not ndarray:
-        return NotImplemented
     array = operand(a)
     if array is None:
         return NotImplemented
-    return _core.reduce(op, array, axis, _keep(keepdims), dtype, out)
+    if out is None and initial is NO_VALUE and (where is NO_VALUE or where is True):
+        return _core.reduce(op, array, axis, _keep(keepdims), dtype)
+    return reduce(op, array, axis, dtype, out, _keep(keepdims), initial, where)
 
 
 @native
@@ -182,13 +186,14 @@ def ptp(a: Any, axis: Any = None, out: Any = None, keepdims: Any = NO_VALUE) -> 
     >>> float(np.ptp([1.0, 4.0]))
     3.0
     """
-    if out is None:
-        array = operand(a)
-        if array is not None and array.dtype.kind in "iufc":
-            high = _core.reduce("max", array, axis, _keep(keepdims))
-            low = _core.reduce("min", array, axis, _keep(keepdims))
-            if high is not NotImplemented and low is not NotImplemented:
-                return high - low
+    array = operand(a)
+    if array is not None and array.dtype.kind in "iuf" and (out is None or type(out) is ndarray):
+        high = _core.reduce("max", array, axis, _keep(keepdims))
+        low = _core.reduce("min", array, axis, _keep(keepdims))
+        if high is not NotImplemented and low is not NotImplemented:
+            result = _core.elementwise("subtract", (high, low), out)
+            if result is not NotImplemented:
+                return result
     return fall_back("ptp", a, axis, out, keepdims=keepdims)
 
 
@@ -252,6 +257,16 @@ def _mean(array: Any, axis: Any, keepdims: bool, dtype: Any) -> Any:
     return total if total is NotImplemented else _divide_by_count(total, _count(array, axis), kind)
 
 
+def _recordable(a: Any, out: Any, where: Any, mean: Any = NO_VALUE) -> Any:
+    """Return the array if NumPy's own steps can be recorded on these arguments, else None."""
+    array = recordable(a)
+    if array is None or not (out is None or type(out) is ndarray):
+        return None
+    plain_mask = where is NO_VALUE or type(where) is bool or type(where) is ndarray
+    plain_mean = mean is NO_VALUE or (type(mean) is ndarray and array.dtype.kind != "c")
+    return array if plain_mask and plain_mean else None
+
+
 @native
 def mean(
     a: Any,
@@ -276,15 +291,20 @@ def mean(
             result = _mean(array, axis, _keep(keepdims), dtype)
             if result is not NotImplemented:
                 return result
+    array = _recordable(a, out, where)
+    if array is not None:
+        return rebound(_methods._mean)(
+            array, axis, dtype, out, _keep(keepdims), where=where is NO_VALUE or where
+        )
     return fall_back("mean", a, axis, dtype, out, keepdims=keepdims, where=where)
 
 
 def _variance(array: Any, axis: Any, ddof: Any, keepdims: bool) -> Any:
     """Two passes, as NumPy: the mean, then the mean of squared deviations from it."""
     kind = array.dtype
-    if kind.kind not in "iuf" or (kind.itemsize < 4 and kind.kind == "f"):
+    if kind.kind not in "biufc" or (kind.itemsize < 4 and kind.kind == "f"):
         return NotImplemented
-    if kind.kind in "iu":
+    if kind.kind in "biu":
         kind = numpy.dtype(numpy.float64)
     count = _count(array, axis)
     if type(ddof) not in (int, float) or ddof >= count:
@@ -293,18 +313,22 @@ def _variance(array: Any, axis: Any, ddof: Any, keepdims: bool) -> Any:
     if center is NotImplemented:
         return NotImplemented
     deviation = array - center
-    total = _core.reduce("sum", deviation * deviation, axis, keepdims, kind)
+    if kind.kind == "c":
+        kind = deviation.real.dtype
+        square = deviation.real * deviation.real + deviation.imag * deviation.imag
+    else:
+        square = deviation * deviation
+    total = _core.reduce("sum", square, axis, keepdims, kind)
     return total if total is NotImplemented else _divide_by_count(total, count - ddof, kind)
 
 
-def _simple_spread(dtype: Any, out: Any, where: Any, mean: Any, correction: Any) -> bool:
-    return (
-        dtype is None
-        and out is None
-        and (where is NO_VALUE or where is True)
-        and mean is NO_VALUE
-        and correction is NO_VALUE
-    )
+def _freedom(ddof: Any, correction: Any) -> Any:
+    """Return what is taken from the count, by either of its names."""
+    if correction is NO_VALUE:
+        return ddof
+    if ddof != 0:
+        raise ValueError("ddof and correction can't be provided simultaneously.")
+    return correction
 
 
 @native
@@ -328,15 +352,19 @@ def var(
     >>> float(np.var([1.0, 2.0, 3.0, 4.0]))
     1.25
     """
-    if _simple_spread(dtype, out, where, mean, correction):
+    ddof = _freedom(ddof, correction)
+    result: Any = NotImplemented
+    if dtype is None and out is None and (where is NO_VALUE or where is True) and mean is NO_VALUE:
         array = operand(a)
         if array is not None:
             result = _variance(array, axis, ddof, _keep(keepdims))
-            if result is not NotImplemented:
-                return result
-    return fall_back(
-        "var", a, axis, dtype, out, ddof, keepdims=keepdims, where=where, mean=mean, correction=correction
-    )
+    if result is not NotImplemented:
+        return result
+    array = _recordable(a, out, where, mean)
+    if array is None:
+        return fall_back("var", a, axis, dtype, out, ddof, keepdims=keepdims, where=where, mean=mean)
+    mask, center = where is NO_VALUE or where, None if mean is NO_VALUE else mean
+    return rebound(_methods._var)(array, axis, dtype, out, ddof, _keep(keepdims), where=mask, mean=center)
 
 
 @native
@@ -360,17 +388,21 @@ def std(
     >>> float(np.std([1.0, 3.0]))
     1.0
     """
-    if _simple_spread(dtype, out, where, mean, correction):
+    ddof = _freedom(ddof, correction)
+    result: Any = NotImplemented
+    if dtype is None and out is None and (where is NO_VALUE or where is True) and mean is NO_VALUE:
         array = operand(a)
         if array is not None:
             result = _variance(array, axis, ddof, _keep(keepdims))
             if result is not NotImplemented:
                 result = _core.elementwise("sqrt", (result,))
-            if result is not NotImplemented:
-                return result
-    return fall_back(
-        "std", a, axis, dtype, out, ddof, keepdims=keepdims, where=where, mean=mean, correction=correction
-    )
+    if result is not NotImplemented:
+        return result
+    array = _recordable(a, out, where, mean)
+    if array is None:
+        return fall_back("std", a, axis, dtype, out, ddof, keepdims=keepdims, where=where, mean=mean)
+    mask, center = where is NO_VALUE or where, None if mean is NO_VALUE else mean
+    return rebound(_methods._std)(array, axis, dtype, out, ddof, _keep(keepdims), where=mask, mean=center)
 
 
 @native
@@ -388,6 +420,8 @@ def average(
     array = operand(a)
     if array is not None and weights is None and not returned:
         return mean(array, axis, keepdims=keepdims)
+    if recordable(a) is not None and (weights is None or recordable(weights) is not None):
+        return rebound(numpy.average)(a, axis, weights, returned, keepdims=keepdims)
     return fall_back("average", a, axis, weights, returned, keepdims=keepdims)
 
 
@@ -425,3 +459,66 @@ def cumprod(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any
     array([1, 2, 6])
     """
     return _scan("cumprod", "cumprod", a, axis, dtype, out)
+
+
+@composed
+def cov(
+    m: Any,
+    y: Any = None,
+    rowvar: Any = True,
+    bias: Any = False,
+    ddof: Any = None,
+    fweights: Any = None,
+    aweights: Any = None,
+    *,
+    dtype: Any = None,
+) -> Any:
+    """Covariance matrix of the rows (or columns).
+
+    Examples
+    --------
+    >>> import numelt as np
+    >>> float(np.cov([1.0, 2.0, 3.0]))
+    1.0
+    """
+
+
+@composed
+def corrcoef(x: Any, y: Any = None, rowvar: Any = True, *, dtype: Any = None) -> Any:
+    """Correlation coefficients of the rows (or columns).
+
+    Examples
+    --------
+    >>> import numelt as np
+    >>> np.corrcoef([1.0, 2.0], [2.0, 1.0])
+    array([[ 1., -1.],
+           [-1.,  1.]])
+    """
+
+
+@composed
+def cumulative_sum(
+    x: Any, /, *, axis: Any = None, dtype: Any = None, out: Any = None, include_initial: Any = False
+) -> Any:
+    """Running sum along an axis, optionally from zero.
+
+    Examples
+    --------
+    >>> import numelt as np
+    >>> np.cumulative_sum([1, 2, 3], include_initial=True)
+    array([0, 1, 3, 6])
+    """
+
+
+@composed
+def cumulative_prod(
+    x: Any, /, *, axis: Any = None, dtype: Any = None, out: Any = None, include_initial: Any = False
+) -> Any:
+    """Running product along an axis, optionally from one.
+
+    Examples
+    --------
+    >>> import numelt as np
+    >>> np.cumulative_prod([1, 2, 3])
+    array([1, 2, 6])
+    """

@@ -1,0 +1,200 @@
+"""NumPy's own Python functions, run over our arrays.
+
+Much of NumPy is Python: `numpy.nanvar` or `numpy.gradient` are sequences of calls of ufuncs, reductions and
+indexing. Bound to our namespace instead of NumPy's, the installed function records those calls, and its
+numbers, warnings and exceptions are NumPy's because its steps are.
+
+In: a function of NumPy. Out: a function with the same code whose global names mean numelt's. Only
+functions that reach their data by public names come here; nothing in NumPy is changed.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import types
+import warnings
+from collections.abc import Callable, Hashable
+from typing import Any, TypeVar, cast
+
+import numpy
+
+from numelt import _core, _fallback, _namespace
+from numelt._dispatch import NATIVE, NO_VALUE, native
+
+__all__ = ["composed", "library", "rebound"]
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+# argument classes whose meaning does not depend on who computes
+_PLAIN = frozenset(
+    {
+        int, float, complex, bool, str, type(None), type(NO_VALUE), slice, list, tuple, type, range,
+        _core.scalar, numpy.ndarray,
+    }
+)  # fmt: skip
+
+# modules of NumPy whose functions handle shapes and dtypes, not data
+_NO_DATA = ("numpy.lib.array_utils", "numpy._core.overrides", "numpy.lib._array_utils_impl")
+
+
+class _Warnings(types.ModuleType):
+    """The warnings module for rebound functions: the frame of `composed`'s wrapper does not count."""
+
+    def __init__(self) -> None:
+        super().__init__("warnings")
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(warnings, name)
+
+    @staticmethod
+    def warn(message: Any, category: Any = None, stacklevel: int = 1, source: Any = None) -> None:
+        """Warn `stacklevel` frames up, as NumPy counts them."""
+        # two frames more than NumPy has: this one, and the wrapper's
+        warnings.warn(message, category, stacklevel + 2, source)
+
+
+class _Converter:
+    """What `numpy` uses to remember how its arguments came; ours come as arrays."""
+
+    def __init__(self, *arrays: Any) -> None:
+        import numelt
+
+        self._arrays = [numelt.asanyarray(a) for a in arrays]
+
+    def __getitem__(self, index: int) -> Any:
+        return self._arrays[index]
+
+    def wrap(self, array: Any, to_scalar: Any = None) -> Any:
+        """Return the result as the caller is to see it."""
+        return array
+
+
+class _Module(types.ModuleType):
+    """One of NumPy's private modules with its names rebound when they are used."""
+
+    def __init__(self, original: types.ModuleType) -> None:
+        super().__init__(original.__name__)
+        self.__dict__["_original"] = original
+
+    def __getattr__(self, name: str) -> Any:
+        value = _meaning(getattr(self.__dict__["_original"], name), name, self.__dict__["_original"])
+        self.__dict__[name] = value
+        return value
+
+
+_modules: dict[str, types.ModuleType] = {}
+_globals: dict[str, dict[str, Any]] = {}
+
+
+def _module(module: types.ModuleType) -> types.ModuleType:
+    name = module.__name__
+    if name == "numpy":
+        import numelt
+
+        return numelt
+    if name == "warnings":
+        return _modules.setdefault(name, _Warnings())
+    if not name.startswith("numpy."):
+        return module
+    return _modules.setdefault(name, _Module(module))
+
+
+def _meaning(value: Any, name: str, home: types.ModuleType) -> Any:
+    """Return what a global name of the module `home` means for a rebound function."""
+    if isinstance(value, types.ModuleType):
+        return _module(value)
+    if isinstance(value, type):
+        if value is numpy.ndarray:
+            return _core.ndarray
+        return _Converter if value.__name__ == "_array_converter" else value
+    if isinstance(value, Hashable) and value in NATIVE:
+        return NATIVE[value]
+    implementation = getattr(value, "_implementation", value)
+    if isinstance(implementation, types.FunctionType) and implementation.__globals__ is vars(home):
+        return _bind(implementation, home)
+    if getattr(value, "__module__", None) in _NO_DATA or not callable(value):
+        return value
+    bound = _reduction(value)
+    return _namespace.mirror(value, name) if bound is None else bound
+
+
+def _reduction(value: Any) -> Any:
+    """Return our method for a method of NumPy's ufuncs, such as ``add.reduce``."""
+    owner = getattr(value, "__self__", None)
+    if isinstance(owner, numpy.ufunc):
+        return getattr(_namespace.mirror(owner, owner.__name__), value.__name__)
+    return None
+
+
+def _bind(function: types.FunctionType, home: types.ModuleType) -> types.FunctionType:
+    names = _globals.get(home.__name__)
+    if names is None:
+        names = _globals[home.__name__] = {"__name__": f"numelt.{home.__name__.partition('.')[2]}"}
+        names["__builtins__"] = vars(home)["__builtins__"]
+        made: dict[int, Any] = {}
+        for key, value in vars(home).items():
+            if not key.startswith("__"):
+                made[id(value)] = names[key] = made.get(id(value)) or _meaning(value, key, home)
+    bound = types.FunctionType(
+        function.__code__, names, function.__name__, function.__defaults__, function.__closure__
+    )
+    bound.__kwdefaults__ = function.__kwdefaults__
+    return bound
+
+
+@functools.cache
+def rebound(original: Any) -> Callable[..., Any]:
+    """Return NumPy's function `original` over our namespace."""
+    implementation = getattr(original, "_implementation", original)
+    home = importlib.import_module(implementation.__module__)
+    if vars(home) is not implementation.__globals__:  # a public module name stands for a private one
+        home = importlib.import_module(implementation.__globals__["__name__"])
+    return _bind(implementation, home)
+
+
+def _understood(value: Any) -> bool:
+    """Is an argument of a class that our namespace takes as NumPy's does?"""
+    kind = type(value)
+    if kind is _core.ndarray:
+        return bool(_core.is_native(value))
+    return kind in _PLAIN or isinstance(value, (numpy.generic, numpy.dtype, type))
+
+
+def composed(stub: F) -> F:
+    """Register NumPy's function of the stub's name, run over our arrays; the stub gives its documentation."""
+    name = stub.__name__
+    original = getattr(numpy, name, None)
+    if original is None:
+        return stub  # this NumPy release does not have it
+    implementation: Callable[..., Any] | None = None
+
+    @functools.wraps(stub)
+    def run(*args: Any, **kwargs: Any) -> Any:
+        nonlocal implementation
+        if not (all(map(_understood, args)) and all(map(_understood, kwargs.values()))):
+            return _fallback.call(name, original, args, kwargs)
+        if implementation is None:
+            implementation = rebound(original)
+        return implementation(*args, **kwargs)
+
+    return native(cast(F, run))
+
+
+def library(stub: F) -> F:
+    """Register NumPy's function of the stub's name as a library call on the memory of our arrays.
+
+    Arrays that are never native, and other classes, make it a fallback.
+    """
+    name = stub.__name__
+    original = getattr(numpy, name, None)
+    if original is None:
+        return stub
+
+    @functools.wraps(stub)
+    def run(*args: Any, **kwargs: Any) -> Any:
+        if all(map(_understood, args)) and all(map(_understood, kwargs.values())):
+            return _fallback.uncounted(original, args, kwargs)
+        return _fallback.call(name, original, args, kwargs)
+
+    return native(cast(F, run))

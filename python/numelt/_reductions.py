@@ -1,0 +1,151 @@
+"""Reductions with every argument that NumPy has: `initial`, `where`, `dtype`, `out`.
+
+In: the name of a reduction of the op table, an array and NumPy's arguments. Out: a recorded reduction with
+NumPy's bits, or NotImplemented where only NumPy has the answer (or the exception). A mask becomes a
+selection of what changes nothing, an initial value one more element.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy
+
+from numelt import _core
+from numelt._dispatch import NO_VALUE, ndarray, normalize_axes, operand
+
+__all__ = ["reduce"]
+
+# what changes nothing, for the operations that have it
+_NEUTRAL = {"sum": 0, "prod": 1, "any": False, "all": True}
+_COMBINE = {"sum": "add", "prod": "multiply", "min": "minimum", "max": "maximum"}
+_EXTREMES = ("min", "max")
+
+
+def reduce(
+    op: str,
+    array: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    out: Any = None,
+    keepdims: bool = False,
+    initial: Any = NO_VALUE,
+    where: Any = True,
+) -> Any:
+    """Record a reduction, or return NotImplemented.
+
+    Parameters
+    ----------
+    op : str
+        ``sum``, ``prod``, ``min``, ``max``, ``any`` or ``all``.
+    array : ndarray
+        A native array of ours.
+    """
+    if type(out) is tuple and len(out) == 1:
+        out = out[0]
+    if out is not None:
+        if type(out) is not ndarray:
+            return NotImplemented
+        if op not in ("any", "all"):
+            dtype = _dtype_with_out(array, dtype, out)
+            if dtype is NotImplemented:
+                return dtype
+    if initial is None and op in _EXTREMES:
+        initial = NO_VALUE
+    if where is NO_VALUE:
+        where = True
+    if initial is NO_VALUE and where is True:
+        return _core.reduce(op, array, axis, keepdims, dtype, out)
+    return _general(op, array, axis, dtype, out, keepdims, initial, where)
+
+
+def _dtype_with_out(array: Any, dtype: Any, out: Any) -> Any:
+    """Return the dtype that the output asks for: it takes part in the choice of the loop."""
+    if not _core.is_native(out) or not _core.is_native(array):
+        return NotImplemented
+    wanted = numpy.result_type(out.dtype, array.dtype) if dtype is None else numpy.dtype(dtype)
+    return wanted if wanted == out.dtype else NotImplemented
+
+
+def _general(
+    op: str, array: Any, axis: Any, dtype: Any, out: Any, keepdims: bool, initial: Any, where: Any
+) -> Any:
+    if not _core.is_native(array) or array.size == 0 or (array.ndim == 0 and axis is not None):
+        return NotImplemented
+    loop = _loop_dtype(op, array, dtype)
+    if loop is None or (array.dtype.kind == "c" and op in _EXTREMES):
+        return NotImplemented
+    axes = range(array.ndim) if axis is None else normalize_axes(axis, array.ndim)
+    start = _initial(op, loop, initial)
+    if start is None or not _exact(op, array, axes, loop, where is not True, start is not NO_VALUE):
+        return NotImplemented
+    if where is not True:
+        if op in _EXTREMES and start is NO_VALUE:
+            return NotImplemented  # NumPy asks for an initial value
+        array = _masked(array, where, start if op in _EXTREMES else loop.type(_NEUTRAL[op]))
+        if array is None:
+            return NotImplemented
+    if start is NO_VALUE:
+        return _core.reduce(op, array, axis, keepdims, dtype, out)
+    result = _core.reduce(op, array, axis, keepdims, dtype)
+    return result if result is NotImplemented else _core.elementwise(_COMBINE[op], (result, start), out)
+
+
+def _loop_dtype(op: str, array: Any, dtype: Any) -> numpy.dtype[Any] | None:
+    """Return the dtype in which the reduction runs."""
+    if op in ("any", "all"):
+        return array.dtype if dtype is None or numpy.dtype(dtype) == numpy.bool_ else None
+    if dtype is not None:
+        wanted = numpy.dtype(dtype)
+        return wanted if wanted.kind in "biufc" and (op in _COMBINE) else None
+    if op in _EXTREMES or array.dtype.kind in "fc":
+        return array.dtype  # type: ignore[no-any-return]
+    return numpy.dtype(numpy.uint64 if array.dtype.kind == "u" else numpy.int64)
+
+
+def _initial(op: str, loop: numpy.dtype[Any], initial: Any) -> Any:
+    """Return the initial value as a scalar of the loop dtype, or None where that is not sure."""
+    if initial is NO_VALUE:
+        return initial
+    if op not in _COMBINE or loop.kind == "b":
+        return None
+    value = _core.realize(initial) if type(initial) is _core.scalar else initial
+    if type(value) not in (bool, int, float) and not isinstance(value, (numpy.number, numpy.bool_)):
+        return None
+    given = numpy.asarray(value)
+    if type(value) is int and loop.kind in "iu":
+        limits = numpy.iinfo(loop)
+        return loop.type(value) if limits.min <= value <= limits.max else None
+    return loop.type(value) if numpy.can_cast(given.dtype, loop, "same_kind") else None
+
+
+def _exact(op: str, array: Any, axes: Any, loop: numpy.dtype[Any], masked: bool, started: bool) -> bool:
+    """Does selecting, and combining at the end, give the bits of NumPy's order?
+
+    Integers and extremes do not mind. NumPy starts rounded folds from the initial value, which is the same
+    only where all elements make one run; and it sums each unmasked stretch of a run pairwise by itself.
+    """
+    if loop.kind not in "fc" or op in _EXTREMES:
+        return True
+    if started:
+        return False
+    if op == "prod":
+        return True
+    strides = [(abs(array.strides[i]), -i, i) for i in range(array.ndim) if array.shape[i] != 1]
+    return bool(strides) and min(strides)[2] not in axes and array.dtype == loop
+
+
+def _masked(array: Any, where: Any, value: Any) -> Any:
+    """Return the array with `value` where the mask is false, or None."""
+    mask = operand(where)
+    if mask is None or mask.dtype != numpy.bool_:
+        return None
+    try:
+        if numpy.broadcast_shapes(mask.shape, array.shape) != array.shape:
+            return None
+    except ValueError:
+        return None
+    if value.dtype != array.dtype:
+        array = array.astype(value.dtype)
+    result = _core.elementwise("where", (mask, array, value))
+    return None if result is NotImplemented or type(result) is not ndarray else result
