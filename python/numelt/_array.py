@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy
 
-from numelt import _core, _fallback, _flat, _ufuncs
+from numelt import _core, _fallback, _flat, _library, _ufuncs
 from numelt._dispatch import NATIVE, ndarray
 from numelt._routines import indexing, linear_algebra, math, sorting, statistics
 
@@ -39,6 +39,8 @@ _NOT_TAKEN = frozenset(
 def _method(name: str, original: Any) -> Callable[..., Any]:
     """Return a method that runs NumPy's method of that name on a view."""
     label = f"ndarray.{name}"
+    if _library.is_library(label):
+        return _library.function(label, original)
 
     @functools.wraps(original, assigned=("__doc__", "__name__"), updated=())
     def run(self: Any, *args: Any, **kwargs: Any) -> Any:

@@ -52,10 +52,13 @@ class Coverage:
         Recorded operations by name.
     fallbacks : list of Fallback
         Most frequent first.
+    library : dict
+        Calls of library functions (sorting, ...) by name: NumPy's compiled code by intention.
     """
 
     native: dict[str, int] = field(default_factory=dict)
     fallbacks: list[Fallback] = field(default_factory=list)
+    library: dict[str, int] = field(default_factory=dict)
 
     @property
     def fallback_calls(self) -> int:
@@ -72,11 +75,15 @@ class Coverage:
         return {
             "native": dict(self.native),
             "fallbacks": [vars(entry).copy() for entry in self.fallbacks],
+            "library": dict(self.library),
         }
 
     def __str__(self) -> str:
         lines = [f"native operations: {self.native_calls}"]
         for name, count in sorted(self.native.items(), key=lambda item: (-item[1], item[0])):
+            lines.append(f"  {count:>9}  {name}")
+        lines.append(f"library calls: {sum(self.library.values())}")
+        for name, count in sorted(self.library.items(), key=lambda item: (-item[1], item[0])):
             lines.append(f"  {count:>9}  {name}")
         lines.append(f"calls that ran in NumPy: {self.fallback_calls}")
         for entry in self.fallbacks:
@@ -92,6 +99,18 @@ def _shorten(filename: str) -> str:
     except (ValueError, OSError):
         return filename
     return min(filename, relative, key=len)
+
+
+def _library_calls() -> dict[str, int]:
+    from numelt import _library  # it counts by way of the fallback, which counts here
+
+    return _library.calls()
+
+
+def _reset_library() -> None:
+    from numelt import _library
+
+    _library.reset()
 
 
 def coverage(reset: bool = False) -> Coverage:
@@ -111,9 +130,9 @@ def coverage(reset: bool = False) -> Coverage:
     --------
     >>> import numelt as np
     >>> report = np.coverage(reset=True)
-    >>> _ = np.sort(np.arange(3))
+    >>> _ = np.packbits(np.arange(3) > 0)
     >>> np.coverage().fallbacks[0].function
-    'sort'
+    'packbits'
     """
     entries = [
         Fallback(name, filename, lineno, calls, reason)
@@ -121,7 +140,8 @@ def coverage(reset: bool = False) -> Coverage:
     ]
     entries.sort(key=lambda entry: (-entry.calls, entry.function, entry.filename, entry.lineno))
     native = _core.stats().get("native", {})
-    report = Coverage(dict(native), entries)
+    report = Coverage(dict(native), entries, _library_calls())
     if reset:
         _counts.clear()
+        _reset_library()
     return report

@@ -128,11 +128,14 @@ class Profile:
     ----------
     lines : dict
         ``(filename, lineno, reason)`` to ``[flushes, kernels, bytes, seconds]``.
+    library : dict
+        ``(filename, lineno, function)`` to ``[calls, seconds]``: library calls, such as sorting.
     seconds : float
         Duration of the profiled block.
     """
 
     lines: dict[tuple[str, int, str], list[float]] = field(default_factory=dict)
+    library: dict[tuple[str, int, str], list[float]] = field(default_factory=dict)
     seconds: float = 0.0
 
     def note(self, report: dict[str, Any]) -> None:
@@ -143,6 +146,13 @@ class Profile:
         entry[1] += int(report.get("kernel_count", 0))
         entry[2] += int(report.get("bytes_moved", 0))
         entry[3] += float(report.get("seconds", 0.0))
+
+    def note_library(self, name: str, seconds: float) -> None:
+        """Count one library call under the user's line."""
+        filename, lineno = _fallback.user_location()
+        entry = self.library.setdefault((filename, lineno, name), [0, 0.0])
+        entry[0] += 1
+        entry[1] += seconds
 
     @property
     def flushes(self) -> int:
@@ -165,6 +175,10 @@ class Profile:
                 f"{flushes:>8.0f} {kernels:>8.0f} {moved / 1e6:>10.2f} {seconds * 1e3:>9.2f}"
                 f"  {filename}:{lineno} ({reason})"
             )
+        for (filename, lineno, name), (calls, seconds) in sorted(
+            self.library.items(), key=lambda item: -item[1][1]
+        ):
+            lines.append(f"{calls:>8.0f} library calls {seconds * 1e3:>14.2f}  {filename}:{lineno} ({name})")
         return "\n".join(lines)
 
 
@@ -182,11 +196,11 @@ def profile() -> Iterator[Profile]:
     """
     report = Profile()
     start = time.perf_counter()
-    _core.set_hooks(on_flush=report.note)
+    _core.set_hooks(on_flush=report.note, on_library=report.note_library)
     try:
         yield report
     finally:
-        _core.set_hooks(on_flush=None)
+        _core.set_hooks(on_flush=None, on_library=None)
         report.seconds = time.perf_counter() - start
 
 

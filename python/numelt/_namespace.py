@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy
 
-from numelt import _fallback, _ufuncs
+from numelt import _fallback, _library, _ufuncs
 from numelt._dispatch import NATIVE, like_original
 
 __all__ = ["Finder", "MirrorModule", "fill", "mirror", "replace"]
@@ -76,6 +76,8 @@ def _wrapper(original: Any, name: str) -> Callable[..., Any]:
         def run(*args: Any, **kwargs: Any) -> Any:
             return _fallback.uncounted(original, args, kwargs)
 
+    elif _library.is_library(name):
+        run = _library.function(name, original)
     else:
 
         def run(*args: Any, **kwargs: Any) -> Any:

@@ -1,6 +1,6 @@
 //! Looking inside from Python: flushes, statistics, reports, explanations, settings.
 
-use crate::{errors, export, run};
+use crate::{errors, export, library, run};
 use numelt_engine_cpu::{CpuEngine, Jit as EngineJit, Options, llvm};
 use numelt_ir::Op;
 use numelt_runtime::{Config, Engine, FlushReport, Jit, KEYS, NullEngine, Reason, Runtime};
@@ -200,6 +200,7 @@ fn config_set(py: Python<'_>, key: &str, value: &Bound<'_, PyAny>) -> PyResult<(
     run::flush(py, Reason::Explicit)?;
     let concerns_engine = matches!(key, "threads" | "engine" | "jit" | "block" | "cache_dir");
     let engine = if concerns_engine { Some(engine_for(&config)?) } else { None };
+    library::set_trace(config.trace);
     Runtime::global().reconfigure(engine, config).map_err(errors::to_py)?;
     export::drain(py);
     Ok(())
@@ -227,6 +228,7 @@ pub fn start_runtime() -> PyResult<()> {
     let config = Config::load().map_err(errors::to_py)?;
     llvm::set_options(llvm_options(&config));
     let engine = engine_for(&config)?;
+    library::set_trace(config.trace);
     Runtime::init(engine, config);
     Ok(())
 }

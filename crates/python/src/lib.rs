@@ -19,6 +19,7 @@ mod flags;
 mod hooks;
 mod index;
 mod inspect;
+mod library;
 mod methods;
 mod module;
 mod ndarray;
@@ -50,6 +51,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module::register(module)?;
     inspect::register(module)?;
     errstate::register(module)?;
+    library::register(module)?;
     // A flush in another thread is over before a fork, so that the child finds no lock held.
     let at_fork = PyDict::new(py);
     at_fork.set_item("before", module.getattr("_flush_before_fork")?)?;

@@ -409,6 +409,8 @@ fn set_hooks(py: Python<'_>, callables: Option<&Bound<'_, PyDict>>) -> PyResult<
         let text: String = name.extract()?;
         if text == "on_flush" {
             crate::inspect::set_on_flush(py, &callable)?;
+        } else if text == "on_library" {
+            crate::library::set_listener(&callable);
         } else if !hooks::NAMES.contains(&text.as_str()) {
             return Err(PyTypeError::new_err(format!("no hook is called {text:?}")));
         } else if callable.is_none() {

@@ -1,0 +1,83 @@
+"""Library calls: functions of NumPy's whose own compiled code is the right implementation here too.
+
+In: the names in `NAMES` (sorting, searching, sets, histograms, ...). Out: functions that run NumPy's
+code on our memory without a copy and adopt its results without one. They are counted apart from
+fallbacks (`calls`, `numelt.profile`, ``NUMELT_TRACE``) and never raise under ``NUMELT_FALLBACK=error``.
+A module that has more of them adds their names with `extend` before the namespace is filled.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from numelt import _core, _fallback
+
+__all__ = ["call", "calls", "extend", "function", "is_library", "reset"]
+
+# dotted names below ``numpy``
+NAMES: set[str] = {
+    "argpartition", "argsort", "bincount", "convolve", "correlate", "digitize", "histogram",
+    "histogram2d", "histogram_bin_edges", "histogramdd", "in1d", "interp", "intersect1d", "isin",
+    "lexsort", "partition", "searchsorted", "setdiff1d", "setxor1d", "sort", "sort_complex", "union1d",
+    "unique", "unique_all", "unique_counts", "unique_inverse", "unique_values",
+    "ndarray.argpartition", "ndarray.argsort", "ndarray.partition", "ndarray.searchsorted", "ndarray.sort",
+}  # fmt: skip
+
+_handles: dict[str, Any] = {}
+_seen: dict[str, int] = {}
+
+
+def extend(names: Iterable[str]) -> None:
+    """Make the functions with these dotted names library calls."""
+    NAMES.update(names)
+
+
+def is_library(name: str) -> bool:
+    """Is the function of NumPy's with this dotted name a library call?"""
+    return name in NAMES
+
+
+def handle(name: str, original: Callable[..., Any]) -> Any:
+    """Return the compiled caller of `original`, one for each name."""
+    made = _handles.get(name)
+    if made is None:
+        made = _handles[name] = _core.library(name, original, _fallback.uncounted)
+    return made
+
+
+def function(name: str, original: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a Python function that runs `original` as the library call `name`."""
+    run_library = handle(name, original)
+
+    def run(*args: Any, **kwargs: Any) -> Any:
+        return run_library(*args, **kwargs)
+
+    return functools.wraps(original, updated=())(run)
+
+
+def call(name: str, original: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """Run ``original(*args, **kwargs)`` as the library call `name`."""
+    return handle(name, original)(*args, **kwargs)
+
+
+def calls() -> dict[str, int]:
+    """Return how often each library function was called since the last `reset`.
+
+    Examples
+    --------
+    >>> import numelt as np
+    >>> np._library.reset()
+    >>> _ = np.sort([3, 1, 2])
+    >>> np._library.calls()
+    {'sort': 1}
+    """
+    counts = {name: made.calls - _seen.get(name, 0) for name, made in _handles.items()}
+    return {name: count for name, count in counts.items() if count}
+
+
+def reset() -> None:
+    """Start counting anew."""
+    for name, made in _handles.items():
+        _seen[name] = made.calls
