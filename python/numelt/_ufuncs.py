@@ -22,7 +22,7 @@ _OP_NAMES = {"matmul": None, "divmod": None}
 
 # keyword arguments that say nothing: the recorded operation does just that
 _DEFAULTS: dict[str, tuple[Any, ...]] = {
-    "where": (True,),
+    "where": (True, NO_VALUE),
     "casting": ("same_kind",),
     "order": ("K",),
     "dtype": (None,),
@@ -123,30 +123,85 @@ _COMPOSED: dict[str, Callable[..., Any]] = {
 }
 
 
+_KEYWORDS = frozenset(
+    {"out", "where", "casting", "order", "dtype", "subok", "signature", "sig", "axes", "axis", "keepdims"}
+)
+
+
 def call(original: numpy.ufunc, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Call a ufunc that was not recorded as it stood."""
+    if not _KEYWORDS.issuperset(kwargs):
+        return _fallback.raising(original.__name__, original, args, kwargs)
     rest = {
         key: value for key, value in kwargs.items() if not any(value is d for d in _DEFAULTS.get(key, ()))
     }
+    if "signature" in rest or "sig" in rest:
+        rest = _with_dtype(original, rest)
     result: Any = NotImplemented
     if not rest:
-        result = _plain(original, args, len(rest) < len(kwargs))
+        result = _plain(original, args, kwargs)
     elif original.__name__ == "matmul" and set(rest) == {"out"} and len(args) == 2:
         result = _matmul_into(args, rest["out"])
-    elif set(rest) <= {"dtype", "out"} and len(args) == original.nin and original.nout == 1:
-        result = _typed(original, args, rest)
+    elif original.nout > 1:
+        result = _several(original, args, rest)
+    elif rest != kwargs:
+        return ufunc_for(original)(*args, **rest)
     if result is NotImplemented:
         return _fallback.call(original.__name__, original, args, kwargs)
     return result
 
 
-def _plain(original: numpy.ufunc, args: tuple[Any, ...], retry: bool) -> Any:
+def _with_dtype(original: numpy.ufunc, rest: dict[str, Any]) -> dict[str, Any]:
+    """Return the keyword arguments with a signature of one dtype throughout as ``dtype``."""
+    given = rest.get("signature", rest.get("sig"))
+    if "dtype" in rest or original.nout != 1:
+        return rest
+    if isinstance(given, str):
+        before, _, after = given.partition("->")
+        given = (*before, *after) if len(before) == original.nin else ()
+    if not isinstance(given, tuple) or len(given) != original.nargs:
+        return rest
+    kinds = given
+    try:
+        asked = {numpy.dtype(kind) for kind in kinds if kind is not None}
+    except TypeError:
+        return rest
+    if len(asked) != 1 or kinds[-1] is None or original.types[0].endswith("?"):
+        return rest
+    others = {key: value for key, value in rest.items() if key not in ("signature", "sig")}
+    return {**others, "dtype": asked.pop()}
+
+
+def _plain(original: numpy.ufunc, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     composed = _COMPOSED.get(original.__name__)
     if composed is not None and len(args) == original.nin:
         return composed(*args)
-    if retry and ufunc_for(original).op is not None:
+    if kwargs and ufunc_for(original).op is not None:
         return ufunc_for(original)(*args)
     return NotImplemented
+
+
+def _several(original: numpy.ufunc, args: tuple[Any, ...], rest: dict[str, Any]) -> Any:
+    """Write several results into the outputs given for them."""
+    targets = rest.get("out")
+    composed = _COMPOSED.get(original.__name__)
+    if set(rest) != {"out"} or type(targets) is not tuple or len(targets) != original.nout:
+        return NotImplemented
+    if composed is None or len(args) != original.nin:
+        return NotImplemented
+    if not all(target is None or type(target) is ndarray for target in targets):
+        return NotImplemented
+    results = composed(*args)
+    if results is NotImplemented or not all(
+        target is None
+        or (target.shape == value.shape and numpy.can_cast(value.dtype, target.dtype, "same_kind"))
+        for target, value in zip(targets, results, strict=True)
+    ):
+        return NotImplemented
+    for target, value in zip(targets, results, strict=True):
+        if target is not None and _core.copy_into(target, value, "same_kind") is NotImplemented:
+            return NotImplemented
+    return tuple(value if target is None else target for target, value in zip(targets, results, strict=True))
 
 
 def _matmul_into(args: tuple[Any, ...], out: Any) -> Any:
@@ -157,42 +212,6 @@ def _matmul_into(args: tuple[Any, ...], out: Any) -> Any:
     if target.dtype != numpy.result_type(a.dtype, b.dtype):
         return NotImplemented
     return _core.matmul(a, b, target)
-
-
-def _typed(original: numpy.ufunc, args: tuple[Any, ...], rest: dict[str, Any]) -> Any:
-    """Record with a given loop dtype, where operands convert to it safely."""
-    op = ufunc_for(original).op
-    out = rest.get("out")
-    target = out[0] if type(out) is tuple and len(out) == 1 else out
-    if op is None or (target is not None and type(target) is not ndarray):
-        return NotImplemented
-    dtype = rest.get("dtype")
-    if dtype is None:
-        return NotImplemented
-    kind = numpy.dtype(dtype)
-    if kind.kind not in "fc" or original.__name__ in _PREDICATES:
-        return NotImplemented
-    arrays = [operand(value) for value in args]
-    if any(a is None or not numpy.can_cast(a.dtype, kind, "same_kind") for a in arrays):
-        return NotImplemented
-    return _core.elementwise(op, tuple(arrays), target, kind)
-
-
-_PREDICATES = frozenset(
-    {
-        "equal",
-        "not_equal",
-        "less",
-        "less_equal",
-        "greater",
-        "greater_equal",
-        "isnan",
-        "isinf",
-        "isfinite",
-        "signbit",
-    }
-    | {"logical_and", "logical_or", "logical_xor", "logical_not", "absolute"}
-)
 
 
 def method(ufunc: Any, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -244,6 +263,6 @@ def _accumulate(original: numpy.ufunc, array: Any, axis: Any = 0, dtype: Any = N
 
 def _outer(original: numpy.ufunc, a: Any, b: Any, /, **kwargs: Any) -> Any:
     x, y = operand(a), operand(b)
-    if x is None or y is None or kwargs or ufunc_for(original).op is None or original.nin != 2:
+    if x is None or y is None or original.nin != 2:
         return NotImplemented
-    return ufunc_for(original)(x[(...,) + (None,) * y.ndim] if y.ndim else x, y)
+    return ufunc_for(original)(x[(...,) + (None,) * y.ndim] if y.ndim else x, y, **kwargs)

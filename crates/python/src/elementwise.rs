@@ -5,6 +5,7 @@ use crate::ndarray::{NdArray, wrap_new};
 use crate::operand::Operand;
 use crate::resolve::{self, Kind, Loop};
 use crate::scalar::DeferredScalar;
+use crate::ufunc_call::Casting;
 use crate::{errors, errstate, run, shape};
 use numelt_ir::{Axes, DType, DTypeKind, Dims, Op, Scalar};
 use numelt_runtime::{ArrayView, Input};
@@ -38,7 +39,7 @@ pub fn apply<'py>(
         return constant_bool(py, args, out, answer);
     }
     let resolved = match dtype {
-        Some(ty) => forced(op, ty, kinds),
+        Some(ty) => forced(op, ty, kinds, Casting::SameKind),
         None => resolve::resolve(op, kinds),
     };
     let Some(resolved) = resolved else { return Ok(None) };
@@ -78,16 +79,19 @@ pub fn kind(operand: &Operand<'_>) -> Kind {
     }
 }
 
-/// `dtype=` picks the loop with that output; inputs must convert to it within their kind.
-fn forced(op: Op, ty: DType, kinds: &[Kind]) -> Option<Loop> {
+/// `dtype=` picks the loop with that output; inputs must convert to it as `casting` allows.
+pub fn forced(op: Op, ty: DType, kinds: &[Kind], casting: Casting) -> Option<Loop> {
     let info = op.info();
     let natural = resolve::resolve(op, kinds)?;
+    if info.signature == numelt_ir::Signature::Predicate && ty == DType::Bool {
+        return Some(natural);
+    }
     let keeps_dtype = matches!(info.signature, numelt_ir::Signature::Same | numelt_ir::Signature::Select);
     if !keeps_dtype || natural.op != op || !info.dtypes.contains(ty) {
         return None;
     }
     let allowed = |k: &Kind| match k {
-        Kind::Strong(d) => resolve::same_kind(*d, ty),
+        Kind::Strong(d) => casting.allows(*d, ty),
         Kind::Weak(w) => w.kind() <= ty.kind(),
     };
     kinds.iter().skip(usize::from(op == Op::Where)).all(allowed).then_some(Loop { op, ty })
@@ -105,7 +109,7 @@ fn power_shortcut(op: Op, args: &[Operand<'_>]) -> (Op, Option<()>) {
 }
 
 /// Integer powers are native when the exponents are known not to be negative.
-fn integer_power_is_defined(op: Op, ty: DType, args: &[Operand<'_>]) -> bool {
+pub fn integer_power_is_defined(op: Op, ty: DType, args: &[Operand<'_>]) -> bool {
     if op != Op::Power || !ty.is_integer() {
         return true;
     }
@@ -116,7 +120,7 @@ fn integer_power_is_defined(op: Op, ty: DType, args: &[Operand<'_>]) -> bool {
 }
 
 /// A comparison of integers with a Python int that their dtype cannot hold has one answer.
-fn out_of_range_comparison(op: Op, args: &[Operand<'_>], kinds: &[Kind]) -> Option<bool> {
+pub fn out_of_range_comparison(op: Op, args: &[Operand<'_>], kinds: &[Kind]) -> Option<bool> {
     let compares = matches!(op, Op::Equal | Op::NotEqual | Op::Less | Op::LessEqual | Op::Greater | Op::GreaterEqual);
     if !compares {
         return None;
@@ -159,7 +163,7 @@ fn constant_bool<'py>(
 }
 
 /// The operand as the runtime takes it; `None` when only NumPy can say what it means.
-fn input<'a>(arg: &'a Operand<'_>, resolved: Loop, position: usize) -> PyResult<Option<Input<'a>>> {
+pub fn input<'a>(arg: &'a Operand<'_>, resolved: Loop, position: usize) -> PyResult<Option<Input<'a>>> {
     let want = resolved.op.input_dtype(resolved.ty, position);
     match arg {
         Operand::Array(_) | Operand::Deferred(_) => Ok(arg.view().map(Input::Array)),

@@ -33,6 +33,7 @@ mod scalar;
 mod shape;
 mod slots;
 mod ufunc;
+mod ufunc_call;
 mod versioned;
 
 use pyo3::prelude::*;

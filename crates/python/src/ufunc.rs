@@ -3,15 +3,16 @@
 use crate::convert::{self, Numpy};
 use crate::elementwise::{self, Native};
 use crate::hooks;
-use crate::ndarray::NdArray;
+use crate::ndarray::{NdArray, wrap_new};
 use crate::operand::Operand;
 use crate::reduce;
 use crate::scalar::DeferredScalar;
+use crate::ufunc_call::{Call, Casting, MemoryOrder};
 use numelt_ir::Op;
 use pyo3::exceptions::PyValueError;
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyString, PyTuple};
+use pyo3::types::{PyBool, PyDict, PyEllipsis, PyString, PyTuple};
 use smallvec::SmallVec;
 
 type Out<'py> = PyResult<Bound<'py, PyAny>>;
@@ -52,6 +53,18 @@ pub fn op_of_ufunc(name: &str) -> Option<Op> {
 struct Options<'py> {
     out: Option<Bound<'py, NdArray>>,
     dtype: Option<numelt_ir::DType>,
+    mask: Option<Operand<'py>>,
+    casting: Casting,
+    order: MemoryOrder,
+    /// `out=...`: an array also where the result has no axes.
+    array: bool,
+}
+
+impl Options<'_> {
+    /// Is there nothing but an output and a dtype?
+    fn is_usual(&self) -> bool {
+        self.mask.is_none() && self.casting == Casting::SameKind && self.order == MemoryOrder::Keep && !self.array
+    }
 }
 
 fn options<'py>(
@@ -59,7 +72,14 @@ fn options<'py>(
     nin: usize,
     kwargs: Option<&Bound<'py, PyDict>>,
 ) -> PyResult<Option<Options<'py>>> {
-    let mut options = Options { out: None, dtype: None };
+    let mut options = Options {
+        out: None,
+        dtype: None,
+        mask: None,
+        casting: Casting::SameKind,
+        order: MemoryOrder::Keep,
+        array: false,
+    };
     let mut out = if args.len() == nin + 1 { Some(args.get_item(nin)?) } else { None };
     for (key, value) in kwargs.into_iter().flatten() {
         let key = key.cast::<PyString>()?;
@@ -78,20 +98,37 @@ fn options<'py>(
                     options.dtype = Some(dtype);
                 }
             }
-            "where" if value.is(pyo3::types::PyBool::new(value.py(), true).as_any()) => {}
-            "subok" if value.is_truthy()? => {}
-            "casting" if value.eq("same_kind")? => {}
-            "order" if value.eq("K")? => {}
+            "where" if value.is(PyBool::new(value.py(), true).as_any()) => {}
+            "where" => {
+                let Some(mask) = Operand::extract(&value)? else { return Ok(None) };
+                options.mask = Some(mask);
+            }
+            // our arrays are of one class
+            "subok" if value.is_exact_instance_of::<PyBool>() => {}
+            "casting" => {
+                let Some(casting) = name_of(&value).and_then(Casting::from_name) else { return Ok(None) };
+                options.casting = casting;
+            }
+            "order" => {
+                let Some(order) = name_of(&value).and_then(MemoryOrder::from_name) else { return Ok(None) };
+                options.order = order;
+            }
             _ => return Ok(None),
         }
     }
-    if let Some(out) = out.filter(|o| !o.is_none()) {
+    if out.as_ref().is_some_and(|o| o.is_instance_of::<PyEllipsis>()) {
+        options.array = true;
+    } else if let Some(out) = out.filter(|o| !o.is_none()) {
         match out.cast_exact::<NdArray>() {
             Ok(ours) => options.out = Some(ours.clone()),
             Err(_) => return Ok(None),
         }
     }
     Ok(Some(options))
+}
+
+fn name_of<'a>(value: &'a Bound<'_, PyAny>) -> Option<&'a str> {
+    value.cast::<PyString>().ok()?.to_str().ok()
 }
 
 /// A call of the operation on these arguments, if everything about it is native.
@@ -115,7 +152,7 @@ fn native_call<'py>(
     }
     let Some(options) = options(args, nin, kwargs)? else { return Ok(None) };
     if op == Op::Matmul {
-        if options.dtype.is_some() {
+        if options.dtype.is_some() || !options.is_usual() {
             return Ok(None);
         }
         return reduce::matmul(py, &args.get_item(0)?, &args.get_item(1)?, options.out.as_ref());
@@ -123,7 +160,27 @@ fn native_call<'py>(
     if !any_ours && options.out.is_none() {
         return Ok(None);
     }
-    elementwise::apply(py, op, &operands, options.out.as_ref(), options.dtype)
+    if options.is_usual() {
+        return elementwise::apply(py, op, &operands, options.out.as_ref(), options.dtype);
+    }
+    let call = Call {
+        op,
+        args: &operands,
+        out: options.out.as_ref(),
+        dtype: options.dtype,
+        mask: options.mask.as_ref(),
+        casting: options.casting,
+        order: options.order,
+    };
+    let result = call.apply(py)?;
+    match result {
+        Some(scalar) if options.array => match scalar.cast_exact::<DeferredScalar>() {
+            // nobody else has seen the scalar, so its memory may become an array's
+            Ok(fresh) => wrap_new(py, fresh.get().view().clone()).map(Some),
+            Err(_) => Ok(Some(scalar)),
+        },
+        result => Ok(result),
+    }
 }
 
 /// Are all arguments scalars, so that NumPy's answer is a scalar of its own?
