@@ -12,6 +12,8 @@ pub enum OpKind {
     Generator,
     /// Folds one or more axes.
     Reduction,
+    /// Elements picked by position: the first input is the source, the second says which.
+    Gather,
     /// Running fold along one axis.
     Scan,
     /// A library routine on materialized operands.
@@ -31,6 +33,10 @@ pub enum Signature {
     Select,
     /// `T -> i64`
     Position,
+    /// `T, u64 -> T`
+    Pick,
+    /// `T, T, u64 -> T`
+    Put,
 }
 
 /// A row of the op table.
@@ -177,6 +183,12 @@ op_table! {
     Cumsum       "cumsum"        Scan        1 Same      D::NUMBER;
     Cumprod      "cumprod"       Scan        1 Same      D::NUMBER;
     Matmul       "matmul"        Library     2 Same      D::ALL;
+    // `gather(source, position)`: out[p] = source[position[p], p]; a position beyond the end is the last.
+    Gather       "gather"        Gather      2 Pick      D::ALL;
+    // `scatter(target, values, position)`: the target with target[position[q], p] = values[q, p], in order of q.
+    Scatter      "scatter"       Library     3 Put       D::ALL;
+    // Multi-indices of the elements that are not zero, one per row, in C order.
+    Nonzero      "nonzero"       Library     1 Position  D::ALL;
 }
 
 impl Op {
@@ -199,14 +211,22 @@ impl Op {
     pub const fn input_dtype(self, ty: DType, position: usize) -> DType {
         match self.info().signature {
             Signature::Select if position == 0 => DType::Bool,
-            Signature::Same | Signature::Predicate | Signature::Real | Signature::Select | Signature::Position => ty,
+            Signature::Pick if position == 1 => DType::U64,
+            Signature::Put if position == 2 => DType::U64,
+            Signature::Same
+            | Signature::Predicate
+            | Signature::Real
+            | Signature::Select
+            | Signature::Position
+            | Signature::Pick
+            | Signature::Put => ty,
         }
     }
 
     /// The dtype of the result, before it is converted to the output view's.
     pub const fn output_dtype(self, ty: DType) -> DType {
         match self.info().signature {
-            Signature::Same | Signature::Select => ty,
+            Signature::Same | Signature::Select | Signature::Pick | Signature::Put => ty,
             Signature::Predicate => DType::Bool,
             Signature::Real => ty.real(),
             Signature::Position => DType::I64,

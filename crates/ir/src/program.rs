@@ -75,6 +75,9 @@ impl Axes {
 /// Shapes: elementwise and generator operations have all views of the output's shape (the
 /// recorder broadcasts). A reduction's output has its input's rank, with extent one on each
 /// reduced axis. A scan has one axis and equal shapes. `matmul` is `(…, m, k) x (…, k, n)`.
+/// `gather` has positions of the output's shape `s` and a source of shape `(n, s…)`. `scatter` has a
+/// target and an output of shape `(n, s…)`, positions of any shape `q` and values of shape `(q…, s…)`.
+/// `nonzero` of rank `r` gives `(count, r)`: the first `count` positions, zeros if there are fewer.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Instr {
     /// What to do.

@@ -19,8 +19,16 @@
 //! 11. Scans: one view is read, of the output's shape; exactly one axis, which exists.
 //! 12. matmul: two views `(…, m, k)` and `(…, k, n)` are read, the output is `(…, m, n)`, the leading
 //!     extents are equal; no axes.
+//! 13. gather: the source is a view of shape `(n, s…)` for an output of shape `s`, positions have the output's
+//!     shape, and `n` is not zero where there are output elements; no axes.
+//! 14. scatter: three views are read; target and output are `(n, s…)`, positions any shape `q`, values `(q…, s…)`,
+//!     and `n` is not zero where there are values; target, values and output are of the loop dtype, positions are
+//!     64-bit integers; no axes.
+//! 15. nonzero: one view of rank `r` is read, the output is `(count, r)` of i64; no axes.
 //!
 //! Reading a base that is not an input and was never written is allowed: its values are arbitrary.
+
+mod indexing;
 
 use crate::{DType, Error, Instr, Op, OpKind, Operand, Program, Result, View};
 
@@ -70,7 +78,12 @@ fn verify_instr(program: &Program, instr: &Instr) -> Check {
         OpKind::Elementwise | OpKind::Generator => verify_elementwise(instr),
         OpKind::Reduction => verify_reduction(instr),
         OpKind::Scan => verify_scan(instr),
-        OpKind::Library => verify_matmul(instr),
+        OpKind::Gather => indexing::gather(instr),
+        OpKind::Library => match instr.op {
+            Op::Scatter => indexing::scatter(instr),
+            Op::Nonzero => indexing::nonzero(instr),
+            _ => verify_matmul(instr),
+        },
     }
 }
 

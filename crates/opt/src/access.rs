@@ -39,6 +39,8 @@ pub(crate) struct InstrInfo {
     pub domain: u32,
     pub write: ViewId,
     pub reads: SmallVec<[ViewId; 3]>,
+    /// The first of the reads is a gather's source: any of its elements may be read at any point.
+    pub gathers: bool,
     /// The order its loops must have for its bits to be right, if it matters.
     pub order: Option<LoopOrder>,
     /// Upper bound of the nodes it adds to a kernel's body.
@@ -91,7 +93,7 @@ impl AccessTable {
     fn summarize(&mut self, instr: &Instr, interner: &mut Interner) -> InstrInfo {
         let domain = instr.domain();
         let role = match instr.op.kind() {
-            OpKind::Elementwise | OpKind::Generator => Role::Elementwise,
+            OpKind::Elementwise | OpKind::Generator | OpKind::Gather => Role::Elementwise,
             OpKind::Reduction => Role::Reduction(canonical_axes(instr.axes, domain)),
             OpKind::Scan | OpKind::Library => Role::Alone,
         };
@@ -106,6 +108,7 @@ impl AccessTable {
             domain: interner.domain(domain),
             write: interner.view(&instr.out, &mut self.views),
             reads,
+            gathers: instr.op.kind() == OpKind::Gather,
             order: demanded_order(instr),
             nodes: node_bound(instr),
         }
@@ -212,6 +215,7 @@ fn node_bound(instr: &Instr) -> u32 {
     let work = match instr.op.kind() {
         // The index, its cast, a product and a sum.
         OpKind::Generator => 4,
+        OpKind::Gather => 1 + u32::from(instr.ty != instr.out.dtype),
         OpKind::Elementwise => 1 + u32::from(instr.op.output_dtype(instr.ty) != instr.out.dtype),
         OpKind::Reduction | OpKind::Scan | OpKind::Library => 1,
     };

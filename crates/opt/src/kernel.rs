@@ -43,6 +43,9 @@ pub enum StrideClass {
 pub enum ArgKind {
     /// Memory that is read.
     Load,
+    /// Memory that is read by a [`Node::Gather`]: anywhere along one more axis than the loops. Nothing in the
+    /// kernel writes it.
+    Gather,
     /// Memory that is written by a [`Store`].
     Store,
     /// Memory that holds a [`Reduction`]'s result; its strides are zero on reduced loops.
@@ -55,7 +58,7 @@ pub enum ArgKind {
 /// An operand of a kernel.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Arg {
-    /// Load, store, reduction result or index.
+    /// Load, gather, store, reduction result or index.
     pub kind: ArgKind,
     /// Element type in memory.
     pub dtype: DType,
@@ -72,6 +75,17 @@ pub enum Node {
     Param(u32),
     /// The value of an `Index` argument, an i64.
     Index(u32),
+    /// The element of a `Gather` argument that lies `min(index, last) * step` bytes from its place at this point.
+    Gather {
+        /// The `Gather` argument; the value has its dtype.
+        arg: u32,
+        /// An `Index` argument that never moves: the largest index.
+        last: u32,
+        /// An `Index` argument that never moves: bytes from one index to the next.
+        step: u32,
+        /// Which element, a u64.
+        index: ValueId,
+    },
     /// Conversion with C rules, as NumPy's `astype`.
     Cast(DType, ValueId),
     /// An elementwise operation with its loop dtype; operands have exactly the dtypes that
@@ -129,7 +143,7 @@ impl Kernel {
     /// dtype of a value.
     pub fn dtype_of(&self, value: ValueId) -> DType {
         match &self.body[value as usize] {
-            Node::Load(arg) => self.args[*arg as usize].dtype,
+            Node::Load(arg) | Node::Gather { arg, .. } => self.args[*arg as usize].dtype,
             Node::Param(param) => self.params[*param as usize],
             Node::Index(_) => DType::I64,
             Node::Cast(to, _) => *to,

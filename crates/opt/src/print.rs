@@ -21,6 +21,7 @@ impl Display for ArgKind {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             ArgKind::Load => "load",
+            ArgKind::Gather => "gather",
             ArgKind::Store => "store",
             ArgKind::Reduced => "reduced",
             ArgKind::Index => "index",
@@ -81,7 +82,9 @@ impl Display for Name<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         match self.0.body.get(self.1 as usize) {
             Some(Node::Param(p)) => write!(f, "p{p}"),
-            Some(Node::Load(_) | Node::Index(_) | Node::Cast(..) | Node::Op(..)) | None => write!(f, "v{}", self.1),
+            Some(Node::Load(_) | Node::Index(_) | Node::Gather { .. } | Node::Cast(..) | Node::Op(..)) | None => {
+                write!(f, "v{}", self.1)
+            }
         }
     }
 }
@@ -95,6 +98,9 @@ impl Display for Shown<'_> {
             Node::Load(arg) => write!(f, "load a{arg}"),
             Node::Param(param) => write!(f, "p{param}"),
             Node::Index(arg) => write!(f, "index a{arg}"),
+            Node::Gather { arg, last, step, index } => {
+                write!(f, "gather a{arg} at {} up to a{last} by a{step}", Name(self.0, *index))
+            }
             Node::Cast(to, from) => write!(f, "cast.{to} {}", Name(self.0, *from)),
             Node::Op(op, ty, operands) => {
                 write!(f, "{}.{ty}", op.name())?;

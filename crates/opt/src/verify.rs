@@ -7,12 +7,13 @@
 //! 3. nodes refer to earlier nodes, to arguments of the right kind and to existing literals;
 //! 4. operands of an operation have exactly the dtypes that its signature asks for, its loop dtype is one
 //!    that it exists for, it is elementwise and not a copy; casts change the dtype;
-//! 5. every `Store` argument has exactly one store, every `Reduced` argument one reduction, every `Load` and
+//! 5. every `Store` argument has exactly one store, every `Reduced` argument one reduction, every `Load`, `Gather` and
 //!    `Index` argument and every literal is used by a node, and no store or reduction names another kind;
 //! 6. a store's value has its argument's dtype, a reduction's value its loop dtype;
 //! 7. there is a store or a reduction; there are reduced loops if and only if there are reductions;
 //! 8. `Reduced` arguments have stride zero on reduced loops, stores none on loops longer than one;
-//! 9. no point of a memory argument has a negative address.
+//! 9. a gather's bound and step are `Index` arguments that do not move, its index is a u64;
+//! 10. no point of a memory argument has a negative address.
 
 use crate::{Arg, ArgKind, Geometry, Kernel, Node, StrideClass};
 use numelt_ir::{DType, Error, Op, OpKind, Result};
@@ -79,6 +80,16 @@ fn node(kernel: &Kernel, value: usize, node: &Node) -> Result<()> {
         Node::Load(arg) => ensure(kind(*arg) == Some(ArgKind::Load), "loads from something that is not a load"),
         Node::Index(arg) => ensure(kind(*arg) == Some(ArgKind::Index), "index of something that is not an index"),
         Node::Param(param) => ensure((*param as usize) < kernel.params.len(), "unknown literal"),
+        Node::Gather { arg, last, step, index } => {
+            ensure(kind(*arg) == Some(ArgKind::Gather), "gathers from something else")?;
+            let fixed = |a: u32| {
+                let arg = kernel.args.get(a as usize).filter(|arg| arg.kind == ArgKind::Index);
+                arg.is_some_and(|arg| arg.strides.iter().all(|s| *s == StrideClass::Zero))
+            };
+            ensure(fixed(*last) && fixed(*step), "a gather's bound or step moves")?;
+            ensure((*index as usize) < value, "operands come first")?;
+            ensure(kernel.dtype_of(*index) == DType::U64, "a gather's index is a u64")
+        }
         Node::Cast(to, from) => {
             ensure((*from as usize) < value, "operands come first")?;
             ensure(kernel.dtype_of(*from) != *to, "a cast changes the dtype")
@@ -132,11 +143,14 @@ fn uses(kernel: &Kernel) -> Result<()> {
     for node in &kernel.body {
         match node {
             Node::Load(a) | Node::Index(a) => args[*a as usize] = true,
+            Node::Gather { arg, last, step, .. } => {
+                [arg, last, step].into_iter().for_each(|a| args[*a as usize] = true);
+            }
             Node::Param(p) => params[*p as usize] = true,
             Node::Cast(..) | Node::Op(..) => {}
         }
     }
-    let reads = |a: &Arg| matches!(a.kind, ArgKind::Load | ArgKind::Index);
+    let reads = |a: &Arg| matches!(a.kind, ArgKind::Load | ArgKind::Gather | ArgKind::Index);
     ensure(kernel.args.iter().zip(&args).all(|(a, &used)| used || !reads(a)), "an argument that nothing loads")?;
     ensure(params.iter().all(|&used| used), "a literal that nothing uses")
 }

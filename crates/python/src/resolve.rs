@@ -115,7 +115,10 @@ pub fn resolve(op: Op, kinds: &[Kind]) -> Option<Loop> {
         | Op::Argmax
         | Op::Cumsum
         | Op::Cumprod
-        | Op::Matmul => None,
+        | Op::Matmul
+        | Op::Gather
+        | Op::Scatter
+        | Op::Nonzero => None,
     }
 }
 

@@ -44,7 +44,10 @@ pub fn op_of_ufunc(name: &str) -> Option<Op> {
     let is_ufunc = match op.kind() {
         numelt_ir::OpKind::Elementwise => !matches!(op, Op::Copy | Op::RealPart | Op::ImagPart | Op::Where | Op::Erf),
         numelt_ir::OpKind::Library => op == Op::Matmul,
-        numelt_ir::OpKind::Generator | numelt_ir::OpKind::Reduction | numelt_ir::OpKind::Scan => false,
+        numelt_ir::OpKind::Generator
+        | numelt_ir::OpKind::Gather
+        | numelt_ir::OpKind::Reduction
+        | numelt_ir::OpKind::Scan => false,
     };
     is_ufunc.then_some(op)
 }

@@ -63,15 +63,19 @@ impl Batch {
         ins: &[Input<'_>],
         axes: Axes,
     ) -> Result<bool> {
-        let broadcast = matches!(op.kind(), OpKind::Elementwise | OpKind::Generator);
+        let broadcast = |place: usize| match op.kind() {
+            OpKind::Elementwise | OpKind::Generator => true,
+            OpKind::Gather => place == 1,
+            OpKind::Reduction | OpKind::Scan | OpKind::Library => false,
+        };
         let mut visible = out.base.is_visible();
         let mut operands: SmallVec<[Operand; 3]> = SmallVec::new();
-        for input in ins {
+        for (place, input) in ins.iter().enumerate() {
             operands.push(match input {
                 Input::Array(array) => {
                     visible |= array.base.is_visible();
                     let slot = self.slot(&array.base);
-                    Operand::View(if broadcast { stretch(array, slot, &out.shape)? } else { array.to_ir(slot) })
+                    Operand::View(if broadcast(place) { stretch(array, slot, &out.shape)? } else { array.to_ir(slot) })
                 }
                 Input::Const(value) => {
                     self.program.consts.push(*value);

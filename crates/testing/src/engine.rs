@@ -78,7 +78,7 @@ pub fn supports(engine: &dyn Engine, plan: &Plan) -> bool {
         Step::Kernel(step) => {
             step.kernel.body.iter().all(|node| match node {
                 Node::Op(op, ty, _) => engine.supports(*op, *ty),
-                Node::Load(_) | Node::Param(_) | Node::Index(_) | Node::Cast(..) => true,
+                Node::Load(_) | Node::Param(_) | Node::Index(_) | Node::Gather { .. } | Node::Cast(..) => true,
             }) && step.kernel.reductions.iter().all(|fold| engine.supports(fold.op, fold.ty))
         }
     })
@@ -129,7 +129,7 @@ fn launch(
     let pointers: Vec<*mut u8> = places
         .map(|((arg, place), base)| match arg.kind {
             ArgKind::Index => std::ptr::null_mut(),
-            ArgKind::Load | ArgKind::Store | ArgKind::Reduced => {
+            ArgKind::Load | ArgKind::Gather | ArgKind::Store | ArgKind::Reduced => {
                 starts[*base as usize].wrapping_offset(place.offset as isize)
             }
         })

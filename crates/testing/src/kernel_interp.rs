@@ -7,7 +7,7 @@
 
 use numelt_ir::interp::{Fold, apply, cast, execute};
 use numelt_ir::{DType, Error, Op, Result, Scalar};
-use numelt_opt::{Kernel, KernelStep, Node, Plan, Step, verify_kernel};
+use numelt_opt::{ArgKind, Kernel, KernelStep, Node, Plan, Step, verify_kernel};
 use std::collections::HashMap;
 
 /// In which order the points of an iteration space are visited; right plans do not care.
@@ -137,9 +137,12 @@ impl Run<'_> {
 
     /// The bytes of an argument's element: a base and a position, inside it and aligned.
     fn element(&self, arg: u32, index: &[i64]) -> Result<(u32, usize, DType)> {
+        self.element_at(arg, self.place(arg, index))
+    }
+
+    fn element_at(&self, arg: u32, at: i64) -> Result<(u32, usize, DType)> {
         let base = self.step.bases[arg as usize];
         let dtype = self.kernel().args[arg as usize].dtype;
-        let at = self.place(arg, index);
         let end = self.memory[base as usize].len() as i64;
         require(at >= 0 && at + dtype.size() as i64 <= end && at % dtype.align() as i64 == 0, || {
             format!("argument {arg} reaches byte {at} of base %{base}, which has {end}")
@@ -155,6 +158,14 @@ impl Run<'_> {
                 Node::Load(arg) => self.load(*arg, &index, point)?,
                 Node::Param(param) => self.params[*param as usize],
                 Node::Index(arg) => Scalar::I64(self.place(*arg, &index)),
+                Node::Gather { arg, last, step, index: which } => {
+                    let last = self.place(*last, &index);
+                    let at = match values[*which as usize] {
+                        Scalar::U64(at) => at.min(last as u64) as i64,
+                        other => return Err(Error::Invalid(format!("an index of type {}", other.dtype()))),
+                    };
+                    self.load_at(*arg, self.place(*arg, &index) + at * self.place(*step, &index), point)?
+                }
                 Node::Cast(to, from) => cast(values[*from as usize], *to),
                 Node::Op(op, ty, operands) => {
                     let operands: Vec<Scalar> = operands.iter().map(|&v| values[v as usize]).collect();
@@ -174,8 +185,15 @@ impl Run<'_> {
     }
 
     fn load(&self, arg: u32, index: &[i64], point: i64) -> Result<Scalar> {
-        let (base, at, dtype) = self.element(arg, index)?;
-        let foreign = (at..at + dtype.size()).find_map(|b| self.stored.get(&(base, b)).filter(|p| **p != point));
+        self.load_at(arg, self.place(arg, index), point)
+    }
+
+    /// Loads from a byte of an argument's base; no other point may have stored there, no point at all for a gather.
+    fn load_at(&self, arg: u32, at: i64, point: i64) -> Result<Scalar> {
+        let (base, at, dtype) = self.element_at(arg, at)?;
+        let apart = self.kernel().args[arg as usize].kind == ArgKind::Gather;
+        let foreign =
+            (at..at + dtype.size()).find_map(|b| self.stored.get(&(base, b)).filter(|p| apart || **p != point));
         require(foreign.is_none(), || format!("point {point} loads byte {at} of %{base}, stored by {foreign:?}"))?;
         Ok(Scalar::from_bytes(dtype, &self.memory[base as usize][at..]))
     }

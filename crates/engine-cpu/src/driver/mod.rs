@@ -21,7 +21,7 @@ use crate::tier0::{Rect, select_cast};
 use accs::{Accs, Target};
 use nest::Nest;
 use numelt_ir::{DType, Error, OpKind, Result, Scalar};
-use numelt_opt::{ArgKind, Kernel, Node};
+use numelt_opt::{ArgKind, Kernel, Node, StrideClass};
 use numelt_runtime::Launch;
 use smallvec::SmallVec;
 
@@ -49,7 +49,7 @@ impl Recipe {
         }
         let loads = kernel.reductions.iter().map(|r| match kernel.body[r.value as usize] {
             Node::Load(arg) => Some(arg as usize),
-            Node::Param(_) | Node::Index(_) | Node::Cast(..) | Node::Op(..) => None,
+            Node::Param(_) | Node::Index(_) | Node::Gather { .. } | Node::Cast(..) | Node::Op(..) => None,
         });
         let direct = if kernel.stores.is_empty() { loads.collect::<Option<Vec<_>>>() } else { None };
         let strided = kernel.args.iter().any(|a| a.strides.last() == Some(&numelt_opt::StrideClass::Any));
@@ -71,6 +71,16 @@ fn check(kernel: &Kernel) -> Result<()> {
             Node::Load(arg) => kind(*arg, ArgKind::Load),
             Node::Index(arg) => kind(*arg, ArgKind::Index),
             Node::Param(p) => (*p as usize) < kernel.params.len(),
+            Node::Gather { arg, last, step, index } => {
+                let fixed = |a: &u32| {
+                    kind(*a, ArgKind::Index) && kernel.args[*a as usize].strides.iter().all(|s| *s == StrideClass::Zero)
+                };
+                kind(*arg, ArgKind::Gather)
+                    && fixed(last)
+                    && fixed(step)
+                    && earlier(index)
+                    && kernel.dtype_of(*index) == DType::U64
+            }
             Node::Cast(_, v) => earlier(v),
             Node::Op(op, ty, ins) => {
                 ins.len() == op.arity()
@@ -124,6 +134,8 @@ fn node_cost(node: &Node) -> u64 {
     match node {
         Node::Load(_) | Node::Param(_) => 0,
         Node::Index(_) | Node::Cast(..) => 150,
+        // cache misses are the rule
+        Node::Gather { .. } => 1000,
         Node::Op(op, ty, _) => match op {
             FloorDivide | Remainder | Fmod => 5000,
             Power | Arctan2 | Hypot | Cbrt => 4000,

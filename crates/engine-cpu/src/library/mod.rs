@@ -1,10 +1,12 @@
-//! Library calls: matrix products and scans on materialized operands.
+//! Library calls: matrix products, scans, positions and scatters on materialized operands.
 //!
 //! In: a call from the runtime. Out: memory written. Not here: anything elementwise.
 
 mod blas;
 mod matmul;
+mod nonzero;
 mod scan;
+mod scatter;
 
 pub use blas::{BlasTable, register_blas};
 
@@ -21,6 +23,8 @@ pub fn call(call: &LibraryCall<'_>, threads: &Threads, isa: Isa) -> Result<()> {
     match call.op {
         Op::Cumsum | Op::Cumprod => scan::run(call, threads, isa),
         Op::Matmul => matmul::run(call, threads, isa),
+        Op::Nonzero => nonzero::run(call, threads, isa),
+        Op::Scatter => scatter::run(call, threads),
         other => Err(Error::Unsupported(format!("{} as a library call", other.name()))),
     }
 }

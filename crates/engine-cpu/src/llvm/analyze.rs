@@ -60,7 +60,11 @@ impl Shape {
         let live = || kernel.body.iter().zip(&depth).filter(|(_, d)| d.is_some()).map(|(node, _)| node);
         let widest = widest(kernel, &depth, &targets);
         let mut lanes = super::register_bytes(isa) / widest as u32;
-        let strided = live().any(|node| matches!(node, Node::Load(arg) if inner(kernel, *arg) == StrideClass::Any));
+        let strided = live().any(|node| match node {
+            Node::Load(arg) => inner(kernel, *arg) == StrideClass::Any,
+            Node::Gather { .. } => true,
+            Node::Param(_) | Node::Index(_) | Node::Cast(..) | Node::Op(..) => false,
+        });
         if strided || targets.iter().any(|t| !t.unit) {
             lanes = lanes.min(STRIDED_LANES);
         }
@@ -129,6 +133,10 @@ fn depths(kernel: &Kernel, targets: &[Target]) -> Result<Vec<Option<Depth>>> {
             Node::Param(_) => Depth::Tile,
             Node::Load(arg) | Node::Index(arg) if inner(kernel, *arg) == StrideClass::Zero => Depth::Row,
             Node::Load(_) | Node::Index(_) => Depth::Point,
+            Node::Gather { arg, index, .. } => {
+                let walks = if inner(kernel, *arg) == StrideClass::Zero { Depth::Row } else { Depth::Point };
+                depth[*index as usize].map_or(walks, |d| d.max(walks))
+            }
             Node::Cast(..) | Node::Op(..) => {
                 operands(node).iter().filter_map(|v| depth[*v as usize]).max().unwrap_or(Depth::Tile)
             }
@@ -141,7 +149,7 @@ fn depths(kernel: &Kernel, targets: &[Target]) -> Result<Vec<Option<Depth>>> {
 fn operands(node: &Node) -> &[ValueId] {
     match node {
         Node::Load(_) | Node::Param(_) | Node::Index(_) => &[],
-        Node::Cast(_, value) => std::slice::from_ref(value),
+        Node::Cast(_, value) | Node::Gather { index: value, .. } => std::slice::from_ref(value),
         Node::Op(_, _, values) => values,
     }
 }
@@ -157,7 +165,9 @@ fn widest(kernel: &Kernel, depth: &[Option<Depth>], targets: &[Target]) -> usize
 /// Bytes of the narrowest component that is moved point after point.
 fn narrowest(kernel: &Kernel, depth: &[Option<Depth>], targets: &[Target]) -> usize {
     let loads = kernel.body.iter().zip(depth).filter_map(|(node, depth)| match (node, depth) {
-        (Node::Load(arg), Some(Depth::Point)) => Some(kernel.args[*arg as usize].dtype.real().size()),
+        (Node::Load(arg) | Node::Gather { arg, .. }, Some(Depth::Point)) => {
+            Some(kernel.args[*arg as usize].dtype.real().size())
+        }
         _ => None,
     });
     loads.chain(targets.iter().map(|t| t.dtype.real().size())).min().unwrap_or(8)

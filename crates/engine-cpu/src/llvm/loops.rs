@@ -13,6 +13,8 @@
 //! All loads of a turn come before its stores in program order. Nothing is marked as unaliased: an
 //! operand may be the very memory of another one.
 
+mod gather;
+
 use super::analyze::{Depth, Shape, inner};
 use super::builder::{Block, Builder, Int, Ty, Val};
 use super::lower::{Lower, Value};
@@ -92,8 +94,17 @@ impl Gen<'_> {
     fn used(&self) -> Vec<bool> {
         let mut used = vec![false; self.kernel.args.len()];
         for (node, depth) in self.kernel.body.iter().zip(&self.shape.depth) {
-            if let (Node::Load(arg) | Node::Index(arg), Some(_)) = (node, depth) {
-                used[*arg as usize] = true;
+            match node {
+                Node::Load(arg) | Node::Index(arg) if depth.is_some() => used[*arg as usize] = true,
+                Node::Gather { arg, last, step, .. } if depth.is_some() => {
+                    [arg, last, step].into_iter().for_each(|a| used[*a as usize] = true);
+                }
+                Node::Load(_)
+                | Node::Index(_)
+                | Node::Gather { .. }
+                | Node::Param(_)
+                | Node::Cast(..)
+                | Node::Op(..) => {}
             }
         }
         for target in &self.shape.targets {
@@ -207,6 +218,11 @@ impl Gen<'_> {
                 }
                 Node::Load(arg) => memory.load_splat(self.operand(*arg).start, self.kernel.args[*arg as usize].dtype),
                 Node::Index(arg) => Value::Plain(self.b.splat(self.operand(*arg).start, lanes)),
+                Node::Gather { arg, last, step, index } => {
+                    let bytes = self.displacement(*last, *step, self.fixed[*index as usize], lanes);
+                    let address = self.b.offset(self.operand(*arg).start, self.b.extract(bytes, 0));
+                    memory.load_splat(address, self.kernel.args[*arg as usize].dtype)
+                }
                 node @ (Node::Cast(..) | Node::Op(..)) => self.compute(node, lanes, &self.fixed)?,
             };
             self.fixed[id] = Some(value);
@@ -227,7 +243,9 @@ impl Gen<'_> {
                 let args: smallvec::SmallVec<[Value; 3]> = args.iter().map(value).collect();
                 lower.op(*op, *ty, &args)
             }
-            Node::Load(_) | Node::Param(_) | Node::Index(_) => Err(Error::Invalid("an operand is not computed".into())),
+            Node::Load(_) | Node::Param(_) | Node::Index(_) | Node::Gather { .. } => {
+                Err(Error::Invalid("an operand is not computed".into()))
+            }
         }
     }
 
@@ -268,6 +286,7 @@ impl Gen<'_> {
                     memory.load(self.place(*arg, self.kernel.args[*arg as usize].dtype, unit, start))
                 }
                 Node::Index(arg) => self.index(*arg, memory, start),
+                Node::Gather { .. } => self.gather(node, memory, start, &values)?,
                 Node::Param(_) => return Err(Error::Invalid("a parameter at a point".into())),
                 Node::Cast(..) | Node::Op(..) => self.compute(node, lanes, &values)?,
             });

@@ -179,7 +179,10 @@ impl Lower<'_> {
             | Op::Argmax
             | Op::Cumsum
             | Op::Cumprod
-            | Op::Matmul => unsupported(op, ty),
+            | Op::Matmul
+            | Op::Gather
+            | Op::Scatter
+            | Op::Nonzero => unsupported(op, ty),
         }
     }
 

@@ -136,9 +136,21 @@ impl Memory<'_> {
     }
 
     fn load_strided(&self, place: Place, stride: Val) -> Value {
-        let cell = self.cell(place.dtype);
-        let align = self.align(place.dtype);
-        let addresses = self.addresses(place, stride);
+        self.load_each(place.dtype, &self.addresses(place, stride))
+    }
+
+    /// Elements that lie so many bytes from their points.
+    pub(super) fn load_picked(&self, place: Place, bytes: Val) -> Value {
+        let stride = place.stride.expect("picked elements have a stride, be it zero");
+        let points = self.addresses(place, stride).into_iter().enumerate();
+        let picked: Vec<Val> = points.map(|(k, at)| self.b.offset(at, self.b.extract(bytes, k as u32))).collect();
+        self.load_each(place.dtype, &picked)
+    }
+
+    /// The element at each address.
+    fn load_each(&self, dtype: DType, addresses: &[Val]) -> Value {
+        let cell = self.cell(dtype);
+        let align = self.align(dtype);
         let collect = |byte: u64| {
             let mut vector = self.b.poison(self.b.vector(cell, self.lanes));
             for (lane, address) in addresses.iter().enumerate() {
@@ -147,10 +159,10 @@ impl Memory<'_> {
             }
             vector
         };
-        if place.dtype.is_complex() {
-            return Value::Complex(collect(0), collect(place.dtype.real().size() as u64));
+        if dtype.is_complex() {
+            return Value::Complex(collect(0), collect(dtype.real().size() as u64));
         }
-        Value::Plain(self.decode(place.dtype, collect(0)))
+        Value::Plain(self.decode(dtype, collect(0)))
     }
 
     /// Writes the points.

@@ -6,6 +6,7 @@
 mod cast;
 mod complex;
 mod elem;
+mod gather;
 mod loops;
 mod math;
 mod ops;

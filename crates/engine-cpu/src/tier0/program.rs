@@ -6,6 +6,7 @@
 //! its operands, because the loops may not overlap.
 
 use crate::isa::Isa;
+use crate::tier0::gather::{self, Pick};
 use crate::tier0::select::{Func, select, select_cast};
 use numelt_ir::{DType, Error, Result};
 use numelt_opt::{ArgKind, Kernel, Node, StrideClass, ValueId};
@@ -15,14 +16,22 @@ pub type Slot = u16;
 
 /// One block instruction.
 pub struct Instr {
-    /// What to call.
-    pub func: Func,
+    /// What to do.
+    pub action: Action,
     /// Operand slots; unused ones repeat the first.
     pub ins: [Slot; 3],
     /// Where the result goes.
     pub out: Slot,
     /// Index into [`Code::stores`] of the store that this result may be written to directly.
     pub direct: Option<u16>,
+}
+
+/// What a block instruction does.
+pub enum Action {
+    /// A loop over the operands.
+    Call(Func),
+    /// Elements picked from memory by the first operand.
+    Pick(Pick),
 }
 
 /// An argument that is read, and what it is read for.
@@ -85,6 +94,11 @@ struct Builder<'a> {
     root: Vec<usize>,
 }
 
+/// Is a cast between these a change of name only?
+fn same_bits(from: DType, to: DType) -> bool {
+    from == to || from.is_integer() && to.is_integer() && from.size() == to.size()
+}
+
 /// Compiles a kernel for the interpreter.
 pub fn build(kernel: &Kernel, isa: Isa) -> Result<Code> {
     if kernel.args.len() + kernel.params.len() + kernel.body.len() > u16::MAX as usize {
@@ -124,7 +138,7 @@ impl Builder<'_> {
             let mut read = |v: ValueId| self.last[self.root[v as usize]] = i;
             match node {
                 Node::Load(_) | Node::Param(_) | Node::Index(_) => {}
-                Node::Cast(_, v) => read(*v),
+                Node::Cast(_, v) | Node::Gather { index: v, .. } => read(*v),
                 Node::Op(_, _, ins) => ins.iter().for_each(|v| read(*v)),
             }
             if let Some(v) = self.same(i) {
@@ -141,10 +155,12 @@ impl Builder<'_> {
     fn same(&self, i: usize) -> Option<ValueId> {
         use numelt_ir::Op;
         match &self.kernel.body[i] {
-            Node::Cast(to, v) if self.kernel.dtype_of(*v) == *to => Some(*v),
+            Node::Cast(to, v) if same_bits(self.kernel.dtype_of(*v), *to) => Some(*v),
             Node::Op(Op::Copy | Op::Positive, _, ins) => Some(ins[0]),
             Node::Op(Op::Conjugate, ty, ins) if !ty.is_complex() => Some(ins[0]),
-            Node::Load(_) | Node::Param(_) | Node::Index(_) | Node::Cast(..) | Node::Op(..) => None,
+            Node::Load(_) | Node::Param(_) | Node::Index(_) | Node::Gather { .. } | Node::Cast(..) | Node::Op(..) => {
+                None
+            }
         }
     }
 
@@ -162,8 +178,12 @@ impl Builder<'_> {
                 self.code.params[*p as usize] = Some((slot, kernel.params[*p as usize].size()));
                 self.place[i] = slot;
             }
-            Node::Cast(to, v) => self.instr(i, select_cast(kernel.dtype_of(*v), *to, isa)?, &[*v]),
-            Node::Op(op, ty, ins) => self.instr(i, select(*op, *ty, isa)?, ins),
+            Node::Gather { index, .. } => self.instr(i, Action::Pick(gather::pick(kernel, i)), &[*index]),
+            Node::Cast(to, v) => {
+                let func = select_cast(kernel.dtype_of(*v), *to, isa)?;
+                self.instr(i, Action::Call(func), &[*v]);
+            }
+            Node::Op(op, ty, ins) => self.instr(i, Action::Call(select(*op, *ty, isa)?), ins),
         }
         Ok(())
     }
@@ -183,7 +203,7 @@ impl Builder<'_> {
         }
     }
 
-    fn instr(&mut self, i: usize, func: Func, values: &[ValueId]) {
+    fn instr(&mut self, i: usize, action: Action, values: &[ValueId]) {
         let at = self.code.instrs.len();
         let mut ins = [self.place[values[0] as usize]; 3];
         for (slot, v) in ins.iter_mut().zip(values) {
@@ -200,7 +220,7 @@ impl Builder<'_> {
         });
         self.place[i] = out;
         self.made[i] = Some(at);
-        self.code.instrs.push(Instr { func, ins, out, direct: None });
+        self.code.instrs.push(Instr { action, ins, out, direct: None });
         let mut freed = [usize::MAX; 3];
         for (k, v) in values.iter().enumerate() {
             let root = self.root[*v as usize];

@@ -5,8 +5,10 @@
 //! a block come before its stores, so that a store may overwrite what the same point reads.
 
 use crate::body::Tile;
+use crate::tier0::gather::Axis;
 use crate::tier0::pack::{Rect, iota, pack, splat, unpack};
-use crate::tier0::program::Code;
+use crate::tier0::program::{Action, Code};
+
 use smallvec::SmallVec;
 use std::cell::RefCell;
 
@@ -245,7 +247,16 @@ impl Runner<'_> {
         self.table[instr.out as usize] = out;
         // SAFETY: operands and output hold `n` elements; the output is a register no operand lives in, or
         // memory that no operand overlaps (see `hazards`).
-        unsafe { instr.func.call(ins, out, n) }
+        unsafe {
+            match &instr.action {
+                Action::Call(func) => func.call(ins, out, n),
+                Action::Pick(pick) => {
+                    let number = |arg: u16| *self.tile.pointers.add(arg as usize) as i64;
+                    let axis = Axis { last: number(pick.last) as u64, step: number(pick.step) };
+                    pick.run(self.rect(pick.arg as usize, b), axis, ins[0].cast(), out);
+                }
+            }
+        }
     }
 
     unsafe fn save(&mut self, k: usize, b: Block, n: usize) {

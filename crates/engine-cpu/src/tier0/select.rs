@@ -193,7 +193,10 @@ fn arithmetic(op: Op, ty: DType, isa: Isa) -> Option<Func> {
         | Op::Argmax
         | Op::Cumsum
         | Op::Cumprod
-        | Op::Matmul => None,
+        | Op::Matmul
+        | Op::Gather
+        | Op::Scatter
+        | Op::Nonzero => None,
     }
 }
 

@@ -292,6 +292,13 @@ fn expect(kernel: &Kernel, before: &[Memory], params: &[Scalar], inner: i64, out
                         let m = &before[*arg as usize];
                         Scalar::I64(m.start + row * m.outer + point * m.inner)
                     }
+                    Node::Gather { arg, last, step, index } => {
+                        let number = |a: u32| before[a as usize].start;
+                        let Scalar::U64(at) = values[*index as usize] else { panic!("an index is a u64") };
+                        let mut m = before[*arg as usize].clone();
+                        m.start += at.min(number(*last) as u64) as i64 * number(*step);
+                        m.read(kernel.args[*arg as usize].dtype, row, point)
+                    }
                     Node::Cast(to, value) => cast(values[*value as usize], *to),
                     Node::Op(op, ty, args) => {
                         let args: Vec<Scalar> = args.iter().map(|a| values[*a as usize]).collect();

@@ -206,7 +206,9 @@ pub(super) fn apply<T: Float>(op: Op, a: Complex<T>, b: Complex<T>) -> Result<Va
         Op::BitwiseAnd | Op::BitwiseOr | Op::BitwiseXor | Op::Invert => absent(op)?,
         Op::LeftShift | Op::RightShift => absent(op)?,
         Op::Where | Op::Range | Op::Sum | Op::Prod | Op::Min | Op::Max | Op::Any | Op::All => absent(op)?,
-        Op::Argmin | Op::Argmax | Op::Cumsum | Op::Cumprod | Op::Matmul => absent(op)?,
+        Op::Argmin | Op::Argmax | Op::Cumsum | Op::Cumprod | Op::Matmul | Op::Gather | Op::Scatter | Op::Nonzero => {
+            absent(op)?
+        }
     })
 }
 

@@ -12,6 +12,7 @@ mod cast;
 mod complex;
 mod float;
 mod functions;
+mod indexing;
 mod int;
 mod library;
 mod pairwise;
@@ -55,6 +56,14 @@ pub fn execute(instr: &Instr, consts: &[Scalar], memory: &mut [Vec<u8>]) -> Resu
         OpKind::Generator => range(instr, consts, memory)?,
         OpKind::Reduction => reduce::reduction(instr, &operand(instr, 0, consts, memory))?,
         OpKind::Scan => library::scan(instr, &operand(instr, 0, consts, memory))?,
+        OpKind::Gather => {
+            indexing::gather(instr, &operand(instr, 0, consts, memory), &operand(instr, 1, consts, memory))
+        }
+        OpKind::Library if instr.op == Op::Nonzero => indexing::nonzero(instr, &operand(instr, 0, consts, memory)),
+        OpKind::Library if instr.op == Op::Scatter => {
+            let (target, values) = (operand(instr, 0, consts, memory), operand(instr, 1, consts, memory));
+            indexing::scatter(instr, target, &values, &operand(instr, 2, consts, memory))
+        }
         OpKind::Library => {
             library::matmul(instr, &operand(instr, 0, consts, memory), &operand(instr, 1, consts, memory))?
         }

@@ -5,6 +5,8 @@
 //! A view stored in the block and read later is a value, not a load; equal nodes exist once, which is
 //! safe because every operation is pure.
 
+mod gather;
+
 use crate::access::{AccessTable, ViewId};
 use crate::{ArgKind, Node, ValueId};
 use numelt_ir::{BaseId, ConstId, DType, Instr, Op, OpKind, Operand, Program, View, c_strides};
@@ -53,6 +55,10 @@ impl Body {
 
     fn append(&mut self, program: &Program, table: &AccessTable, index: usize) {
         let (instr, info) = (&program.instrs[index], &table.instrs[index]);
+        if info.gathers {
+            let value = self.gather(program, info, instr);
+            return self.write(info.write, instr, value);
+        }
         let mut reads = info.reads.iter();
         let mut inputs: SmallVec<[ValueId; 3]> = SmallVec::new();
         for (position, operand) in instr.ins.iter().enumerate() {
@@ -78,6 +84,7 @@ impl Body {
                 let value = self.range(instr, &inputs);
                 self.write(info.write, instr, value);
             }
+            OpKind::Gather => unreachable!("gathers are evaluated above"),
             OpKind::Scan | OpKind::Library => unreachable!("calls have no body"),
         }
     }
@@ -106,15 +113,20 @@ impl Body {
     fn range(&mut self, instr: &Instr, inputs: &[ValueId]) -> ValueId {
         let mut view = View::contiguous(0, DType::I64, &instr.out.shape);
         view.strides = c_strides(&instr.out.shape, 1);
-        let seen = self.loads.iter().position(|a| a.kind == ArgKind::Index && a.view == view);
-        let arg = seen.unwrap_or_else(|| {
-            self.loads.push(Slot { kind: ArgKind::Index, view });
-            self.loads.len() - 1
-        });
-        let index = self.node(Node::Index(arg as u32), DType::I64);
+        let arg = self.slot(ArgKind::Index, view);
+        let index = self.node(Node::Index(arg), DType::I64);
         let index = self.cast(index, instr.ty);
         let moved = self.node(Node::Op(Op::Multiply, instr.ty, smallvec![index, inputs[1]]), instr.ty);
         self.node(Node::Op(Op::Add, instr.ty, smallvec![inputs[0], moved]), instr.ty)
+    }
+
+    /// The operand of a kind with a view, one for all that ask for it.
+    fn slot(&mut self, kind: ArgKind, view: View) -> u32 {
+        let seen = self.loads.iter().position(|a| a.kind == kind && a.view == view);
+        seen.unwrap_or_else(|| {
+            self.loads.push(Slot { kind, view });
+            self.loads.len() - 1
+        }) as u32
     }
 
     fn param(&mut self, id: ConstId, dtype: DType) -> ValueId {
@@ -152,7 +164,7 @@ impl Body {
         for value in (0..self.nodes.len()).rev() {
             if needed[value] {
                 match &self.nodes[value] {
-                    Node::Cast(_, v) => needed[*v as usize] = true,
+                    Node::Cast(_, v) | Node::Gather { index: v, .. } => needed[*v as usize] = true,
                     Node::Op(_, _, vs) => vs.iter().for_each(|&v| needed[v as usize] = true),
                     Node::Load(_) | Node::Param(_) | Node::Index(_) => {}
                 }
@@ -173,6 +185,12 @@ impl Body {
             self.nodes.push(match node {
                 Node::Load(arg) => Node::Load(loads.visit(arg)),
                 Node::Index(arg) => Node::Index(loads.visit(arg)),
+                Node::Gather { arg, last, step, index } => Node::Gather {
+                    arg: loads.visit(arg),
+                    last: loads.visit(last),
+                    step: loads.visit(step),
+                    index: values.visit(index),
+                },
                 Node::Param(param) => Node::Param(params.visit(param)),
                 Node::Cast(to, v) => Node::Cast(to, values.visit(v)),
                 Node::Op(op, ty, vs) => Node::Op(op, ty, vs.into_iter().map(|v| values.visit(v)).collect()),

@@ -169,7 +169,8 @@ pub(crate) fn bytes_moved(step: &KernelStep) -> u64 {
         if arg.kind == ArgKind::Index {
             return 0;
         }
-        let moving = step.geometry.extents.iter().zip(&place.strides).filter(|&(_, &s)| s != 0);
+        let any = arg.kind == ArgKind::Gather;
+        let moving = step.geometry.extents.iter().zip(&place.strides).filter(|&(_, &s)| any || s != 0);
         moving.map(|(&n, _)| n as u64).product::<u64>() * arg.dtype.size() as u64
     };
     step.kernel.args.iter().zip(&step.geometry.args).map(bytes).sum()

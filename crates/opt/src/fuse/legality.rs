@@ -5,6 +5,7 @@
 //! - their iteration spaces are the same;
 //! - views of one base that overlap are identical, if one of them is written (Corollary 1);
 //! - a reduction's result is touched by nothing else: it is complete only after the loops;
+//! - what a gather reads is written by nothing else: it may read any element at any point;
 //! - all reductions fold the same axes, and those whose bits depend on the order of the loops
 //!   ask for the same order;
 //! - the kernel keeps within the budgets.
@@ -39,6 +40,8 @@ pub(crate) struct BlockAccess {
     pub made: bool,
     /// A reduction's result.
     pub folded: bool,
+    /// Read by a gather, anywhere.
+    pub gathered: bool,
 }
 
 impl BlockAccess {
@@ -55,6 +58,7 @@ impl BlockAccess {
             first_write: self.first_write.min(other.first_write),
             first_read: self.first_read.min(other.first_read),
             folded: self.folded || other.folded,
+            gathered: self.gathered || other.gathered,
             ..self
         }
         .settle()
@@ -81,7 +85,7 @@ impl Block {
     pub fn single(table: &AccessTable, index: u32) -> Block {
         let info = &table.instrs[index as usize];
         let mut accesses: SmallVec<[BlockAccess; 4]> = SmallVec::new();
-        let mut touch = |view: ViewId, write: bool| {
+        let mut touch = |view: ViewId, write: bool, gathered: bool| {
             let access = BlockAccess {
                 base: table.base(view),
                 view,
@@ -92,14 +96,15 @@ impl Block {
                 loaded: false,
                 made: false,
                 folded: write && matches!(info.role, Role::Reduction(_)),
+                gathered,
             };
             match accesses.iter_mut().find(|a| a.view == view) {
                 Some(seen) => *seen = seen.union(access),
                 None => accesses.push(access.settle()),
             }
         };
-        info.reads.iter().for_each(|&v| touch(v, false));
-        touch(info.write, true);
+        info.reads.iter().enumerate().for_each(|(place, &v)| touch(v, false, info.gathers && place == 0));
+        touch(info.write, true, false);
         accesses.sort_unstable_by_key(|a| (a.base, a.view));
         let runs = accesses.chunk_by(|a, b| a.base == b.base);
         let cost = runs.fold(Cost::default(), |sum, run| sum + cost::of_base(table, run.iter().copied()));
@@ -182,7 +187,7 @@ fn conflicts(table: &AccessTable, x: &[BlockAccess], y: &[BlockAccess]) -> bool 
     x.iter().any(|a| {
         y.iter().any(|b| {
             if a.view == b.view {
-                a.folded || b.folded
+                a.folded || b.folded || a.gathered && b.written || b.gathered && a.written
             } else {
                 (a.written || b.written) && table.overlap(a.view, b.view)
             }

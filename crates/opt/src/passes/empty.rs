@@ -18,12 +18,21 @@ pub(crate) fn run(program: &mut Program) -> Result<()> {
         }
         if instr.reads().all(|v| v.size() != 0) {
             kept.push(instr);
+        } else if instr.op == Op::Scatter {
+            kept.extend(target_alone(instr));
         } else {
             kept.push(fill(program, instr)?);
         }
     }
     program.instrs = kept;
     Ok(())
+}
+
+/// A scatter of no values: its target as it is.
+fn target_alone(mut instr: Instr) -> Option<Instr> {
+    instr.ins.truncate(1);
+    let changes = instr.reads().any(|target| *target != instr.out);
+    changes.then(|| Instr { op: Op::Copy, ..instr })
 }
 
 fn fill(program: &mut Program, instr: Instr) -> Result<Instr> {
@@ -38,9 +47,10 @@ fn fill(program: &mut Program, instr: Instr) -> Result<Instr> {
 /// What the operation gives for no elements, in the dtype it is stored as.
 fn identity(op: Op, ty: DType) -> Option<Scalar> {
     match (op, op.kind()) {
-        (Op::Sum | Op::Any | Op::Matmul, _) => Some(small(ty, false)),
+        (Op::Sum | Op::Any | Op::Matmul | Op::Nonzero, _) => Some(small(ty, false)),
         (Op::Prod | Op::All, _) => Some(small(ty, true)),
-        (_, OpKind::Elementwise | OpKind::Generator | OpKind::Reduction | OpKind::Scan | OpKind::Library) => None,
+        (_, OpKind::Elementwise | OpKind::Generator | OpKind::Gather) => None,
+        (_, OpKind::Reduction | OpKind::Scan | OpKind::Library) => None,
     }
 }
 

@@ -31,12 +31,20 @@ pub(crate) fn run(program: &mut Program) {
 }
 
 fn overlaps_itself(instr: &Instr) -> bool {
-    let identical_is_fine = match instr.op.kind() {
+    let identical_is_fine = |place: usize| match instr.op.kind() {
         OpKind::Elementwise | OpKind::Generator | OpKind::Scan => true,
-        OpKind::Reduction | OpKind::Library => false,
+        // the source is read anywhere, positions where the result goes
+        OpKind::Gather => place == 1,
+        // a scatter works in its target
+        OpKind::Library => instr.op == Op::Scatter && place == 0,
+        OpKind::Reduction => false,
     };
-    instr.reads().filter(|v| v.base == instr.out.base).any(|v| {
-        let identical = identical_is_fine && (*v == instr.out || canonical(v) == canonical(&instr.out));
+    let views = instr.ins.iter().enumerate().filter_map(|(place, operand)| match operand {
+        Operand::View(view) => Some((place, view)),
+        Operand::Const(_) => None,
+    });
+    views.filter(|(_, v)| v.base == instr.out.base).any(|(place, v)| {
+        let identical = identical_is_fine(place) && (*v == instr.out || canonical(v) == canonical(&instr.out));
         !identical && overlaps(v, &instr.out)
     })
 }

@@ -14,16 +14,22 @@ pub(super) enum Recipe {
     Scan,
     Range,
     Matmul,
+    Gather,
+    Scatter,
+    Nonzero,
 }
 
 impl Recipe {
     pub(super) fn pick(rng: &mut Rng) -> Recipe {
         match rng.below(100) {
-            0..=54 => Recipe::Elementwise,
-            55..=67 => Recipe::Copy,
-            68..=83 => Recipe::Reduction,
-            84..=89 => Recipe::Scan,
-            90..=95 => Recipe::Range,
+            0..=47 => Recipe::Elementwise,
+            48..=59 => Recipe::Copy,
+            60..=74 => Recipe::Reduction,
+            75..=79 => Recipe::Scan,
+            80..=84 => Recipe::Range,
+            85..=93 => Recipe::Gather,
+            94..=95 => Recipe::Scatter,
+            96 => Recipe::Nonzero,
             _ => Recipe::Matmul,
         }
     }
@@ -39,6 +45,9 @@ impl Draft {
             Recipe::Scan => self.scan(),
             Recipe::Range => self.range(),
             Recipe::Matmul => self.matmul(),
+            Recipe::Gather => self.gather(),
+            Recipe::Scatter => self.scatter(),
+            Recipe::Nonzero => self.nonzero(),
         };
     }
 

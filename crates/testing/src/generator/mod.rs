@@ -4,8 +4,9 @@
 //! a value, and whose results two right executions agree on (see [`crate::closeness`]). Covered:
 //! overlapping windows, negative and zero strides, transposes, steps, mixed dtypes, parts of
 //! complex values, in-place and self-overlapping instructions, reductions over axis sets, scans, ranges,
-//! matmul, rank zero, empty axes and axes of extent one, temporaries that are never read.
+//! matmul, gathers, scatters, rank zero, empty axes and axes of extent one, temporaries that are never read.
 
+mod indexing;
 mod instrs;
 mod views;
 

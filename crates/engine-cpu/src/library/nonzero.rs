@@ -1,0 +1,211 @@
+//! Positions of the elements that are not zero.
+//!
+//! In: an operand of any dtype and strides. Out: one row of indices per true element, in C order. Two passes: pieces
+//! of the operand are counted, then each piece writes where the counts before it say. Both run on all threads.
+
+use crate::isa::Isa;
+use crate::threads::Threads;
+use crate::tier0::{Func, Rect, pack, select_cast};
+use numelt_ir::{DType, Error, Result};
+use numelt_runtime::LibraryCall;
+use smallvec::SmallVec;
+
+/// Elements of a piece.
+const PIECE: usize = 1 << 15;
+/// Elements whose truth is known at a time.
+const BLOCK: usize = 512;
+
+/// The operand and the result as the threads see them.
+struct Task {
+    input: *const u8,
+    dtype: DType,
+    /// Extents and byte strides of the operand, without its last axis.
+    outer: SmallVec<[(usize, isize); 4]>,
+    /// The last axis; one element where there is none.
+    inner: (usize, isize),
+    /// From an element to a truth value; `None` for bool, whose bytes say it.
+    truth: Option<Func>,
+    output: *mut u8,
+    rows: usize,
+    row_stride: isize,
+    column_stride: isize,
+    rank: usize,
+}
+
+// SAFETY: the addresses are read, or written at rows that each belong to one piece.
+unsafe impl Sync for Task {}
+
+/// Runs the call.
+pub fn run(call: &LibraryCall<'_>, threads: &Threads, isa: Isa) -> Result<()> {
+    let (input, out) = (call.ins[0], call.out);
+    if out.view.rank() != 2 || out.view.dtype != DType::I64 || out.view.shape[1] != input.view.rank() as i64 {
+        return Err(Error::Invalid("nonzero: a result of another form".into()));
+    }
+    let axes: SmallVec<[(usize, isize); 4]> =
+        input.view.shape.iter().zip(&input.view.strides).map(|(&n, &s)| (n as usize, s as isize)).collect();
+    let (inner, outer) = axes.split_last().map_or(((1, 0), &[][..]), |(last, rest)| (*last, rest));
+    let dtype = input.view.dtype;
+    let task = Task {
+        input: input.pointer,
+        dtype,
+        outer: SmallVec::from_slice(outer),
+        inner,
+        truth: if dtype == DType::Bool { None } else { Some(select_cast(dtype, DType::Bool, isa)?) },
+        output: out.pointer,
+        rows: out.view.shape[0] as usize,
+        row_stride: out.view.strides[0] as isize,
+        column_stride: out.view.strides[1] as isize,
+        rank: input.view.rank(),
+    };
+    task.run(threads, input.view.size() as usize);
+    Ok(())
+}
+
+impl Task {
+    fn run(&self, threads: &Threads, size: usize) {
+        let pieces = size.div_ceil(PIECE);
+        let mut starts = vec![0usize; pieces];
+        let work = size as u64 / 4;
+        let slots = Slots(starts.as_mut_ptr());
+        threads.parallel(pieces, work, &|range| {
+            for piece in range {
+                let mut count = 0;
+                self.blocks(piece, size, &mut |_, truths| count += truths.iter().map(|&t| t as usize).sum::<usize>());
+                // SAFETY: each piece has a slot of its own.
+                unsafe { slots.set(piece, count) };
+            }
+        });
+        let mut total = 0;
+        for start in &mut starts {
+            total += std::mem::replace(start, total);
+        }
+        threads.parallel(pieces, work + total.min(self.rows) as u64, &|range| {
+            for piece in range {
+                let mut row = starts[piece];
+                self.blocks(piece, size, &mut |at, truths| row += self.write(at, truths, row));
+            }
+        });
+        for row in total..self.rows {
+            self.put(row, 0);
+        }
+    }
+
+    /// Calls `f` with the flat position and the truth values (zero or one) of stretches of a piece, each within
+    /// one run of the last axis.
+    fn blocks(&self, piece: usize, size: usize, f: &mut dyn FnMut(usize, &[u8])) {
+        let mut raw = Aligned([0u8; BLOCK * 16]);
+        let mut truths = Aligned([0u8; BLOCK]);
+        let (mut at, end) = (piece * PIECE, ((piece + 1) * PIECE).min(size));
+        while at < end {
+            let (row, column) = (at / self.inner.0, at % self.inner.0);
+            let row = self.row(row);
+            let stop = (at - column + self.inner.0).min(end);
+            let mut column = column;
+            while at < stop {
+                let n = (stop - at).min(BLOCK);
+                let base = row.wrapping_offset(column as isize * self.inner.1).cast_mut();
+                let rect = Rect { base, inner_stride: self.inner.1, outer_stride: 0, inner: n, rows: 1 };
+                // SAFETY: the stretch lies in the operand; the buffers have room for a block.
+                unsafe { self.truths(rect, &mut raw, &mut truths.0) };
+                f(at, &truths.0[..n]);
+                at += n;
+                column += n;
+            }
+        }
+    }
+
+    /// # Safety
+    /// The rectangle is one readable row of at most [`BLOCK`] elements.
+    unsafe fn truths(&self, rect: Rect, raw: &mut Aligned<{ BLOCK * 16 }>, truths: &mut [u8; BLOCK]) {
+        let size = self.dtype.size();
+        // SAFETY: the caller's rectangle; `raw` has room for a block of the largest elements.
+        unsafe {
+            let source = if rect.is_dense(size) {
+                rect.base.cast_const()
+            } else {
+                pack(rect, size, raw.0.as_mut_ptr());
+                raw.0.as_ptr()
+            };
+            match self.truth {
+                Some(cast) => cast.call([source; 3], truths.as_mut_ptr(), rect.inner),
+                None => {
+                    let bytes = std::slice::from_raw_parts(source, rect.inner);
+                    truths.iter_mut().zip(bytes).for_each(|(t, b)| *t = u8::from(*b != 0));
+                }
+            }
+        }
+    }
+
+    /// First element of a run of the last axis.
+    fn row(&self, number: usize) -> *const u8 {
+        let mut rest = number;
+        let mut at = self.input;
+        for &(n, stride) in self.outer.iter().rev() {
+            at = at.wrapping_offset((rest % n) as isize * stride);
+            rest /= n;
+        }
+        at
+    }
+
+    /// Writes the rows of a stretch's true elements; how many there are.
+    fn write(&self, at: usize, truths: &[u8], mut row: usize) -> usize {
+        let first = row;
+        if self.rank == 1 && self.row_stride == 8 {
+            let mut found = [0i64; 64];
+            for (block, truths) in truths.chunks(64).enumerate() {
+                let mut k = 0;
+                for (j, &t) in truths.iter().enumerate() {
+                    found[k & 63] = (at + block * 64 + j) as i64;
+                    k += t as usize;
+                }
+                let keep = k.min(self.rows.saturating_sub(row));
+                // SAFETY: rows `row..row + keep` of the result, which belong to this stretch.
+                unsafe {
+                    let to = self.output.wrapping_add(row * 8).cast::<i64>();
+                    std::ptr::copy_nonoverlapping(found.as_ptr(), to, keep);
+                }
+                row += k;
+            }
+            return row - first;
+        }
+        for (j, _) in truths.iter().enumerate().filter(|(_, t)| **t != 0) {
+            if row < self.rows {
+                self.put(row, at + j);
+            }
+            row += 1;
+        }
+        row - first
+    }
+
+    /// Writes the multi-index of a flat position to a row.
+    fn put(&self, row: usize, position: usize) {
+        let mut rest = position;
+        let start = self.output.wrapping_offset(row as isize * self.row_stride);
+        let last = [self.inner.0];
+        let extents = self.outer.iter().map(|(n, _)| *n).chain(last).take(self.rank).collect::<SmallVec<[usize; 4]>>();
+        for (column, n) in extents.iter().enumerate().rev() {
+            let to = start.wrapping_offset(column as isize * self.column_stride).cast::<i64>();
+            // SAFETY: an element of the result, which belongs to the caller's piece.
+            unsafe { to.write(if *n == 0 { 0 } else { rest % n } as i64) };
+            rest = rest.checked_div(*n).unwrap_or(0);
+        }
+    }
+}
+
+#[repr(align(64))]
+struct Aligned<const N: usize>([u8; N]);
+
+/// The counts while the threads fill them.
+struct Slots(*mut usize);
+
+// SAFETY: each slot is written by one thread.
+unsafe impl Sync for Slots {}
+
+impl Slots {
+    /// # Safety
+    /// The slot exists and no other thread touches it.
+    unsafe fn set(&self, slot: usize, value: usize) {
+        // SAFETY: the caller's contract.
+        unsafe { self.0.add(slot).write(value) };
+    }
+}

@@ -1,0 +1,47 @@
+//! Gather, scatter, nonzero: elements by position.
+
+use super::scalar::truth;
+use crate::{Instr, Scalar};
+
+/// A position on an axis of `n` elements; what lies beyond the end counts as the last.
+fn clamp(position: Scalar, n: i64) -> usize {
+    match position {
+        Scalar::U64(p) => p.min(n as u64 - 1) as usize,
+        other => unreachable!("positions are converted to u64, not {}", other.dtype()),
+    }
+}
+
+/// `out[p] = source[position[p], p]`
+pub(super) fn gather(instr: &Instr, source: &[Scalar], positions: &[Scalar]) -> Vec<Scalar> {
+    let size = instr.out.size() as usize;
+    let n = instr.reads().next().map_or(1, |v| v.shape[0]);
+    (0..size).map(|p| source[clamp(positions[p], n) * size + p]).collect()
+}
+
+/// `target[position[q], p] = values[q, p]`, in order of `q`: of equal positions the last wins.
+pub(super) fn scatter(instr: &Instr, mut target: Vec<Scalar>, values: &[Scalar], positions: &[Scalar]) -> Vec<Scalar> {
+    let n = instr.out.shape[0];
+    let inner = instr.out.shape[1..].iter().product::<i64>() as usize;
+    for (q, position) in positions.iter().enumerate() {
+        let at = if inner == 0 { 0 } else { clamp(*position, n) * inner };
+        target[at..at + inner].copy_from_slice(&values[q * inner..][..inner]);
+    }
+    target
+}
+
+/// Multi-indices of the elements that are true, one row each; zeros where there are more rows than that.
+pub(super) fn nonzero(instr: &Instr, input: &[Scalar]) -> Vec<Scalar> {
+    let shape = instr.reads().next().map(|v| v.shape.clone()).unwrap_or_default();
+    let rows = instr.out.shape[0] as usize;
+    let mut results = Vec::with_capacity(rows * shape.len());
+    for at in (0..input.len()).filter(|&i| truth(input[i])).take(rows) {
+        let first = results.len();
+        let mut rest = at as i64;
+        for &n in shape.iter().rev() {
+            results.insert(first, Scalar::I64(rest % n));
+            rest /= n;
+        }
+    }
+    results.resize(rows * shape.len(), Scalar::I64(0));
+    results
+}

@@ -1,0 +1,56 @@
+//! Invariants 13 to 15: gather, scatter, nonzero.
+
+use super::{Check, check, only_view};
+use crate::{DType, Instr, Operand, View};
+
+/// The views of an instruction that reads nothing else.
+fn views(instr: &Instr) -> Result<Vec<&View>, String> {
+    let views: Vec<&View> = instr.reads().collect();
+    check(views.len() == instr.ins.len(), || format!("{} reads views, not literals", instr.op.name()))?;
+    Ok(views)
+}
+
+fn no_axes(instr: &Instr) -> Check {
+    check(instr.axes.is_empty(), || format!("{} has no axes", instr.op.name()))
+}
+
+pub(super) fn gather(instr: &Instr) -> Check {
+    no_axes(instr)?;
+    let shape = &instr.out.shape;
+    let (Operand::View(source), positions) = (&instr.ins[0], &instr.ins[1]) else {
+        return Err("gather reads its source from a view, not a literal".to_string());
+    };
+    if let Operand::View(positions) = positions {
+        check(positions.shape == *shape, || format!("positions {positions} have not the output's shape"))?;
+    }
+    check(source.rank() == shape.len() + 1 && source.shape[1..] == shape[..], || {
+        format!("the source {source} has not the output's shape after its first axis")
+    })?;
+    check(source.shape[0] > 0 || instr.out.size() == 0, || "gather from no elements".to_string())
+}
+
+pub(super) fn scatter(instr: &Instr) -> Check {
+    no_axes(instr)?;
+    let views = views(instr)?;
+    let [target, values, positions] = views[..] else {
+        return Err("scatter reads three views".to_string());
+    };
+    check(target.shape == instr.out.shape, || format!("target {target} has not the output's shape"))?;
+    check(target.rank() > 0, || "scatter into a view without axes".to_string())?;
+    let lead = positions.rank();
+    let fits = values.rank() == lead + target.rank() - 1
+        && values.shape[..lead] == positions.shape[..]
+        && values.shape[lead..] == target.shape[1..];
+    check(fits, || format!("values {values} do not have the shape of the positions, then of the target's other axes"))?;
+    let typed = [target, values, &instr.out].iter().all(|v| v.dtype == instr.ty);
+    let wide = matches!(positions.dtype, DType::I64 | DType::U64);
+    check(typed && wide, || "scatter converts nothing".to_string())?;
+    check(target.shape[0] > 0 || values.size() == 0, || "scatter into no elements".to_string())
+}
+
+pub(super) fn nonzero(instr: &Instr) -> Check {
+    no_axes(instr)?;
+    let input = only_view(instr)?;
+    let fits = instr.out.rank() == 2 && instr.out.dtype == DType::I64 && instr.out.shape[1] == input.rank() as i64;
+    check(fits, || format!("positions in a view of rank {} do not go to {}", input.rank(), instr.out))
+}
