@@ -16,7 +16,7 @@ import numpy
 
 from numelt import _core, _fallback
 
-__all__ = ["NATIVE", "NO_VALUE", "fall_back", "given", "native", "operand", "recordable", "reject"]
+__all__ = ["NATIVE", "NO_VALUE", "fall_back", "fronted", "given", "native", "operand", "recordable", "reject"]
 
 ndarray = _core.ndarray
 scalar = _core.scalar
@@ -43,6 +43,21 @@ def native(function: F) -> F:
         raise ValueError(f"two native forms of {function.__name__}")
     _fallback.stands_for(function, original)
     return function
+
+
+def fronted(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Register the compiled function of the same name as native; it hands other calls on to `function`.
+
+    The compiled function holds the documentation.
+    """
+    name = function.__name__
+    front = getattr(_core.front, name)
+    _core.set_slow(name, function)
+    front.__module__ = "numelt"
+    original = getattr(numpy, name)
+    NATIVE[original] = front
+    _fallback.stands_for(front, original)
+    return cast(Callable[..., Any], front)
 
 
 def like_original(function: F, original: Any) -> F:

@@ -162,6 +162,22 @@ pub fn parse_dtype(obj: &Bound<'_, PyAny>) -> PyResult<Option<DType>> {
     Ok(dtype)
 }
 
+/// What Python's own number types mean as a dtype.
+pub fn dtype_of_python_type(obj: &Bound<'_, PyAny>) -> Option<DType> {
+    use pyo3::PyTypeInfo;
+    let (py, class) = (obj.py(), obj.as_ptr());
+    let is = |other: *mut ffi::PyTypeObject| std::ptr::eq(class.cast(), other);
+    if is(PyFloat::type_object_raw(py)) {
+        Some(DType::F64)
+    } else if is(PyInt::type_object_raw(py)) {
+        Some(DType::I64)
+    } else if is(PyBool::type_object_raw(py)) {
+        Some(DType::Bool)
+    } else {
+        is(PyComplex::type_object_raw(py)).then_some(DType::C128)
+    }
+}
+
 /// A real NumPy scalar with this value.
 pub fn to_numpy_scalar<'py>(py: Python<'py>, value: Scalar) -> PyResult<Bound<'py, PyAny>> {
     let mut bytes = value.to_bytes();

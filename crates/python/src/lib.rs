@@ -16,6 +16,7 @@ mod errors;
 mod errstate;
 mod export;
 mod flags;
+mod front;
 mod hooks;
 mod index;
 mod inspect;
@@ -50,6 +51,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<ufunc::Ufunc>()?;
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module::register(module)?;
+    front::register(module)?;
     inspect::register(module)?;
     errstate::register(module)?;
     library::register(module)?;

@@ -13,7 +13,7 @@ use numelt_ir::{Axes, DType, Dims, Op, OpKind};
 use numelt_runtime::{ArrayView, Input};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyList, PyTuple, PyType};
+use pyo3::types::{PyBool, PyDict, PyList, PyTuple, PyType};
 
 type Any<'a, 'py> = &'a Bound<'py, PyAny>;
 type Maybe<'a, 'py> = Option<&'a Bound<'py, PyAny>>;
@@ -112,6 +112,9 @@ fn py_matmul<'py>(py: Python<'py>, a: Any<'_, 'py>, b: Any<'_, 'py>, out: Maybe<
 
 /// Extents of a new array from an int or a sequence of ints.
 fn new_shape(shape: Any<'_, '_>) -> PyResult<Dims> {
+    if shape.is_instance_of::<PyBool>() {
+        return Err(PyTypeError::new_err("a bool is no extent"));
+    }
     let dims: Dims = match shape.try_iter() {
         Ok(items) => items.map(|item| operand::index(&item?)).collect::<PyResult<_>>()?,
         Err(_) => Dims::from_slice(&[operand::index(shape)?]),

@@ -52,3 +52,12 @@ pub fn read_scalar(py: Python<'_>, base: &BaseRef, dtype: DType, offset: i64) ->
     let bytes = unsafe { std::slice::from_raw_parts(address.offset(offset as isize), dtype.size()) };
     Ok(Scalar::from_bytes(dtype, bytes))
 }
+
+/// Fills a new base of our own, which nothing has been recorded on yet, with these bytes.
+pub fn write(py: Python<'_>, base: &BaseRef, bytes: &[u8]) -> PyResult<()> {
+    assert!(bytes.len() <= base.nbytes() && !base.is_foreign() && !base.is_pending());
+    let address = read(py, base)?;
+    // SAFETY: the base has at least that many bytes, of its own, and nobody else knows it yet.
+    unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), address, bytes.len()) };
+    Ok(())
+}

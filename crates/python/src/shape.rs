@@ -102,6 +102,36 @@ pub fn k_order_strides(shape: &[i64], itemsize: i64, inputs: &[&ArrayView]) -> D
     dense_strides(shape, itemsize, &memory_order(rank, &strides))
 }
 
+/// Strides of the array that pieces of this rank are joined to: their axes' order in memory, as far as they agree.
+pub fn joined_strides(shape: &[i64], itemsize: i64, pieces: &[ArrayView]) -> Dims {
+    let all_c = |v: &ArrayView| is_c_contiguous(&v.shape, &v.strides, v.dtype.size() as i64);
+    if shape.len() < 2 || pieces.iter().all(all_c) {
+        return c_strides(shape, itemsize);
+    }
+    // Outermost first; each axis moves out past those that every piece lays inside it. Extents of one say nothing.
+    let mut order: SmallVec<[usize; 4]> = (0..shape.len()).collect();
+    for at in 1..order.len() {
+        let axis = order[at];
+        let mut target = at;
+        for before in (0..at).rev() {
+            let other = order[before];
+            let telling = pieces.iter().filter(|p| p.shape[axis] != 1 && p.shape[other] != 1);
+            let mut outside = telling.map(|p| p.strides[other].abs() < p.strides[axis].abs()).peekable();
+            if outside.peek().is_none() {
+                continue;
+            }
+            if !outside.all(|o| o) {
+                break;
+            }
+            target = before;
+        }
+        order.remove(at);
+        order.insert(target, axis);
+    }
+    order.reverse();
+    dense_strides(shape, itemsize, &order)
+}
+
 /// Axes from the innermost in memory to the outermost.
 fn memory_order(rank: usize, strides: &[Dims]) -> SmallVec<[usize; 4]> {
     let mut order: SmallVec<[usize; 4]> = (0..rank).rev().collect();
@@ -154,9 +184,12 @@ pub fn like_inputs(dtype: DType, shape: &[i64], inputs: &[&ArrayView]) -> ArrayV
     fresh(dtype, shape, strides)
 }
 
-/// A new array without memory with these dense strides.
-pub fn fresh(dtype: DType, shape: &[i64], strides: Dims) -> ArrayView {
+/// A new array without memory with these dense strides; NumPy gives one without elements strides of zero.
+pub fn fresh(dtype: DType, shape: &[i64], mut strides: Dims) -> ArrayView {
     let bytes = size(shape) as usize * dtype.size();
+    if bytes == 0 {
+        strides.fill(0);
+    }
     ArrayView { base: Runtime::global().new_base(bytes), dtype, offset: 0, shape: Dims::from_slice(shape), strides }
 }
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy
 
 from numelt import _core, _fallback
-from numelt._dispatch import fall_back, native, ndarray, operand, recordable
+from numelt._dispatch import fall_back, fronted, native, ndarray, operand, recordable, reject
 
 __all__ = [
     "arange", "array", "asanyarray", "asarray", "ascontiguousarray", "asfortranarray", "copy", "empty",
@@ -25,51 +25,32 @@ _NATIVE = frozenset(
 
 def _filled(name: str, shape: Any, value: Any, dtype: Any, order: str, device: Any, like: Any) -> Any:
     if like is None and device in (None, "cpu") and order in _orders:
-        result = _core.full(shape, value, float if dtype is None else dtype, order)
+        try:
+            result = _core.full(shape, value, float if dtype is None else dtype, order)
+        except TypeError:
+            return reject(name, shape, dtype=dtype, order=order)
         if result is not NotImplemented:
             return result
     return fall_back(name, shape, dtype=dtype, order=order, device=device, like=like)
 
 
-@native
+@fronted
 def zeros(shape: Any, dtype: Any = None, order: str = "C", *, device: Any = None, like: Any = None) -> Any:
-    """Return an array of zeros.
-
-    Examples
-    --------
-    >>> import numelt as np
-    >>> np.zeros((2, 2))
-    array([[0., 0.],
-           [0., 0.]])
-    """
     return _filled("zeros", shape, 0, dtype, order, device, like)
 
 
-@native
+@fronted
 def ones(shape: Any, dtype: Any = None, order: str = "C", *, device: Any = None, like: Any = None) -> Any:
-    """Return an array of ones.
-
-    Examples
-    --------
-    >>> import numelt as np
-    >>> np.ones(3, dtype=int)
-    array([1, 1, 1])
-    """
     return _filled("ones", shape, 1, dtype, order, device, like)
 
 
-@native
+@fronted
 def empty(shape: Any, dtype: Any = None, order: str = "C", *, device: Any = None, like: Any = None) -> Any:
-    """Return an array whose elements are not set yet.
-
-    Examples
-    --------
-    >>> import numelt as np
-    >>> np.empty((3, 4), dtype=np.float32).shape
-    (3, 4)
-    """
     if like is None and device in (None, "cpu") and order in _orders:
-        result = _core.empty(shape, float if dtype is None else dtype, order)
+        try:
+            result = _core.empty(shape, float if dtype is None else dtype, order)
+        except TypeError:
+            return reject("empty", shape, dtype=dtype, order=order)
         if result is not NotImplemented:
             return result
     return fall_back("empty", shape, dtype=dtype, order=order, device=device, like=like)
@@ -82,18 +63,10 @@ def _number(value: Any, dtype: Any) -> Any:
     return cell.item()
 
 
-@native
+@fronted
 def full(
     shape: Any, fill_value: Any, dtype: Any = None, order: str = "C", *, device: Any = None, like: Any = None
 ) -> Any:
-    """Return an array filled with one value.
-
-    Examples
-    --------
-    >>> import numelt as np
-    >>> np.full(3, 2.5)
-    array([2.5, 2.5, 2.5])
-    """
     if like is None and device in (None, "cpu") and order in _orders:
         value = fill_value if type(fill_value) is not _core.scalar else _core.realize(fill_value)
         if type(value) in _numbers or isinstance(value, numpy.generic):
@@ -147,37 +120,21 @@ def _like(
     return fall_back(name, prototype, dtype=dtype, order=order, subok=subok, shape=shape, device=device)
 
 
-@native
+@fronted
 def zeros_like(
     a: Any, dtype: Any = None, order: str = "K", subok: bool = True, shape: Any = None, *, device: Any = None
 ) -> Any:
-    """Return zeros in the shape, dtype and layout of another array.
-
-    Examples
-    --------
-    >>> import numelt as np
-    >>> np.zeros_like(np.array([1, 2]))
-    array([0, 0])
-    """
     return _like("zeros_like", a, 0, dtype, order, subok, shape, device)
 
 
-@native
+@fronted
 def ones_like(
     a: Any, dtype: Any = None, order: str = "K", subok: bool = True, shape: Any = None, *, device: Any = None
 ) -> Any:
-    """Return ones in the shape, dtype and layout of another array.
-
-    Examples
-    --------
-    >>> import numelt as np
-    >>> np.ones_like(np.array([1.5, 2.5]))
-    array([1., 1.])
-    """
     return _like("ones_like", a, 1, dtype, order, subok, shape, device)
 
 
-@native
+@fronted
 def empty_like(
     prototype: Any,
     /,
@@ -188,14 +145,6 @@ def empty_like(
     *,
     device: Any = None,
 ) -> Any:
-    """Return an unset array in the shape, dtype and layout of another array.
-
-    Examples
-    --------
-    >>> import numelt as np
-    >>> np.empty_like(np.zeros((2, 3))).shape
-    (2, 3)
-    """
     return _like("empty_like", prototype, None, dtype, order, subok, shape, device)
 
 
@@ -229,7 +178,7 @@ def full_like(
     )
 
 
-@native
+@fronted
 def array(
     object: Any,
     dtype: Any = None,
@@ -241,15 +190,6 @@ def array(
     ndmax: int = 0,
     like: Any = None,
 ) -> Any:
-    """Make an array from nested sequences, numbers, or anything array-like.
-
-    Examples
-    --------
-    >>> import numelt as np
-    >>> np.array([[1, 2], [3, 4]], dtype=float)
-    array([[1., 2.],
-           [3., 4.]])
-    """
     if type(copy) is not bool and copy is not None:
         copy = _copy_mode(copy)
     if like is None and ndmax == 0 and not (subok and _is_subclass(object)):
@@ -282,19 +222,10 @@ def _is_subclass(value: Any) -> bool:
     return kind is not ndarray and kind is not numpy.ndarray and isinstance(value, numpy.ndarray)
 
 
-@native
+@fronted
 def asarray(
     a: Any, dtype: Any = None, order: Any = None, *, device: Any = None, copy: Any = None, like: Any = None
 ) -> Any:
-    """Return the argument as an array, without a copy where none is needed.
-
-    Examples
-    --------
-    >>> import numelt as np
-    >>> x = np.arange(3)
-    >>> np.asarray(x) is x
-    True
-    """
     if dtype is None and order is None and copy is None and type(a) is ndarray:
         return a
     if like is None and device in (None, "cpu"):
@@ -380,18 +311,8 @@ def _plain_real(value: Any) -> Any:
     return None
 
 
-@native
+@fronted
 def arange(*args: Any, dtype: Any = None, device: Any = None, like: Any = None, **named: Any) -> Any:
-    """Return evenly spaced values: ``arange(stop)``, ``arange(start, stop, step)``.
-
-    The length is ``ceil((stop - start) / step)`` in floating-point arithmetic.
-
-    Examples
-    --------
-    >>> import numelt as np
-    >>> np.arange(1, 2, 0.25)
-    array([1.  , 1.25, 1.5 , 1.75])
-    """
     result: Any = NotImplemented
     if like is None and device in (None, "cpu") and not named and 1 <= len(args) <= 3:
         result = _arange(args, dtype)
@@ -512,7 +433,7 @@ def linspace(
     return (result, numpy.float64(step)) if retstep else result
 
 
-@native
+@fronted
 def eye(
     N: Any,
     M: Any = None,
@@ -523,15 +444,6 @@ def eye(
     device: Any = None,
     like: Any = None,
 ) -> Any:
-    """Return a matrix with ones on one diagonal and zeros elsewhere.
-
-    Examples
-    --------
-    >>> import numelt as np
-    >>> np.eye(2, 3, k=1)
-    array([[0., 1., 0.],
-           [0., 0., 1.]])
-    """
     if like is None and type(N) is int and type(M) in (int, type(None)) and type(k) is int:
         columns = N if M is None else M
         result = _filled("zeros", (N, columns), 0, dtype, order, device, None)

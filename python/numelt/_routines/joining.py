@@ -11,7 +11,7 @@ from typing import Any
 import numpy
 
 from numelt import _core
-from numelt._dispatch import fall_back, native, ndarray, normalize_axis, operand, recordable
+from numelt._dispatch import fall_back, fronted, native, ndarray, normalize_axis, operand, recordable
 
 __all__ = [
     "append", "array_split", "column_stack", "concatenate", "diag", "dsplit", "dstack", "hsplit",
@@ -54,35 +54,13 @@ def _concatenate(arrays: list[Any], axis: Any, out: Any, dtype: Any, casting: st
         return NotImplemented
     axis %= rank
     kind = _joined_dtype(arrays, dtype, casting)
-    extents = list(arrays[0].shape)
-    for array in arrays[1:]:
-        if array.ndim != rank or any(array.shape[i] != extents[i] for i in range(rank) if i != axis):
-            return NotImplemented
-    extents[axis] = sum(array.shape[axis] for array in arrays)
-    fortran = rank > 1 and all(a.flags.f_contiguous and not a.flags.c_contiguous for a in arrays)
-    result = NotImplemented if kind is None else _core.empty(tuple(extents), kind, "F" if fortran else "C")
-    if result is NotImplemented:
-        return result
-    start = 0
-    for array in arrays:
-        stop = start + array.shape[axis]
-        _core.copy_into(result[(slice(None),) * axis + (slice(start, stop),)], array, "unsafe")
-        start = stop
-    return result
+    return NotImplemented if kind is None else _core.join(arrays, axis, kind)
 
 
-@native
+@fronted
 def concatenate(
     arrays: Any, /, axis: Any = 0, out: Any = None, *, dtype: Any = None, casting: str = "same_kind"
 ) -> Any:
-    """Join arrays along an axis.
-
-    Examples
-    --------
-    >>> import numelt as np
-    >>> np.concatenate([[1, 2], [3]])
-    array([1, 2, 3])
-    """
     # numbers do not widen the arrays they join, which the pieces' dtypes alone do not tell
     weak = axis is None and isinstance(arrays, (list, tuple)) and any(type(x) in _WEAK for x in arrays)
     pieces = None if weak else _operands(arrays)
@@ -92,19 +70,10 @@ def concatenate(
     return result
 
 
-@native
+@fronted
 def stack(
     arrays: Any, axis: Any = 0, out: Any = None, *, dtype: Any = None, casting: str = "same_kind"
 ) -> Any:
-    """Join arrays along a new axis.
-
-    Examples
-    --------
-    >>> import numelt as np
-    >>> np.stack([[1, 2], [3, 4]], axis=1)
-    array([[1, 3],
-           [2, 4]])
-    """
     pieces = _operands(arrays)
     if pieces is not None and type(axis) is int and len({array.shape for array in pieces}) == 1:
         rank = pieces[0].ndim + 1

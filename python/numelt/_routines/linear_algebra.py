@@ -7,7 +7,7 @@ from typing import Any
 import numpy
 
 from numelt import _core
-from numelt._dispatch import fall_back, native, ndarray, operand
+from numelt._dispatch import fall_back, fronted, native, ndarray, operand
 
 __all__ = ["dot", "inner", "outer", "tensordot", "trace", "vdot"]
 
@@ -16,16 +16,8 @@ def _numeric(*arrays: Any) -> bool:
     return all(array is not None and _core.is_native(array) for array in arrays)
 
 
-@native
+@fronted
 def dot(*args: Any, **named: Any) -> Any:
-    """Dot product: of vectors, of matrices, or over the last axis of the first operand.
-
-    Examples
-    --------
-    >>> import numelt as np
-    >>> np.dot(np.eye(2), np.array([3.0, 4.0]))
-    array([3., 4.])
-    """
     operands = list(args)
     for key in ("a", "b", "out"):
         if key in named and len(operands) == ("a", "b", "out").index(key):

@@ -1,0 +1,158 @@
+//! Arrays of one dtype joined along an old or a new axis: one recorded copy per piece.
+
+use super::{Any, Arg, Out, Quick, native, slow};
+use crate::ndarray::{NdArray, wrap_new};
+use crate::{convert, run, shape};
+use numelt_ir::{Axes, DType, Dims, Op};
+use numelt_runtime::{ArrayView, Input};
+use pyo3::prelude::*;
+use pyo3::types::{PyInt, PyList, PyTuple};
+use smallvec::SmallVec;
+
+type Pieces = SmallVec<[ArrayView; 8]>;
+
+/// Native pieces of one dtype and rank.
+fn pieces(arrays: Any<'_, '_>) -> Option<Pieces> {
+    let mut out = Pieces::new();
+    let mut push = |item: &Bound<'_, PyAny>| {
+        let view = native(item)?;
+        let same = out.first().is_none_or(|first| first.dtype == view.dtype && first.shape.len() == view.shape.len());
+        same.then(|| out.push(view.clone()))
+    };
+    if let Ok(list) = arrays.cast_exact::<PyList>() {
+        list.iter().try_for_each(|item| push(&item))?;
+    } else {
+        arrays.cast_exact::<PyTuple>().ok()?.iter_borrowed().try_for_each(|item| push(&item))?;
+    }
+    (!out.is_empty()).then_some(out)
+}
+
+/// A given axis, within `rank`.
+fn axis_of(axis: &Arg<'_>, rank: usize) -> Option<usize> {
+    let axis = match axis.given() {
+        None => 0,
+        Some(axis) if axis.is_exact_instance_of::<PyInt>() => axis.extract::<i64>().ok()?,
+        Some(_) => return None,
+    };
+    let rank = rank as i64;
+    (-rank..rank).contains(&axis).then(|| axis.rem_euclid(rank) as usize)
+}
+
+/// Joins pieces of one rank that fit; `None` where they do not.
+fn join<'py>(py: Python<'py>, pieces: &[ArrayView], axis: usize, dtype: DType) -> Quick<'py> {
+    let mut dims: Dims = pieces[0].shape.clone();
+    dims[axis] = 0;
+    for piece in pieces {
+        let fits = piece.shape.iter().zip(&pieces[0].shape).enumerate().all(|(at, (a, b))| at == axis || a == b);
+        if !fits {
+            return Ok(None);
+        }
+        dims[axis] += piece.shape[axis];
+    }
+    let strides = shape::joined_strides(&dims, dtype.size() as i64, pieces);
+    let out = shape::fresh(dtype, &dims, strides);
+    let mut offset = 0;
+    for piece in pieces.iter().filter(|p| p.size() > 0) {
+        let target = shape::window(&out, offset, piece.shape.clone(), out.strides.clone());
+        run::record(py, Op::Copy, dtype, &target, &[Input::Array(piece)], Axes::default())?;
+        offset += piece.shape[axis] * out.strides[axis];
+    }
+    wrap_new(py, out).map(Some)
+}
+
+/// Arrays of one rank joined along `axis` with a dtype to which theirs convert; `NotImplemented` where they do not fit.
+#[pyfunction(name = "join")]
+fn py_join<'py>(py: Python<'py>, arrays: Vec<Bound<'py, NdArray>>, axis: usize, dtype: Any<'_, 'py>) -> Out<'py> {
+    let pieces: Option<Pieces> = arrays.iter().map(|a| a.get().view().cloned()).collect();
+    let made = match (pieces, convert::parse_dtype(dtype)?) {
+        (Some(pieces), Some(dtype)) => {
+            let rank = pieces.first().map_or(0, |p| p.shape.len());
+            let fits = axis < rank && pieces.iter().all(|p| p.shape.len() == rank);
+            if fits { join(py, &pieces, axis, dtype)? } else { None }
+        }
+        _ => None,
+    };
+    Ok(made.unwrap_or_else(|| py.NotImplemented().into_bound(py)))
+}
+
+/// Join arrays along an axis.
+///
+/// Examples
+/// --------
+/// >>> import numelt as np
+/// >>> np.concatenate([[1, 2], [3]])
+/// array([1, 2, 3])
+#[pyfunction]
+#[pyo3(
+    signature = (arrays, /, axis = Arg::Absent, out = Arg::Absent, *, dtype = Arg::Absent, casting = Arg::Absent),
+    text_signature = "(arrays, /, axis=0, out=None, *, dtype=None, casting='same_kind')"
+)]
+fn concatenate<'py>(
+    py: Python<'py>,
+    arrays: Any<'_, 'py>,
+    axis: Arg<'py>,
+    out: Arg<'py>,
+    dtype: Arg<'py>,
+    casting: Arg<'py>,
+) -> Out<'py> {
+    if out.is_none()
+        && dtype.is_none()
+        && matches!(casting, Arg::Absent)
+        && let Some(pieces) = pieces(arrays)
+        && let Some(axis) = axis_of(&axis, pieces[0].shape.len())
+        && let Some(made) = join(py, &pieces, axis, pieces[0].dtype)?
+    {
+        return Ok(made);
+    }
+    let named = [("axis", &axis), ("out", &out), ("dtype", &dtype), ("casting", &casting)];
+    slow(py, "concatenate", &[arrays], &named)
+}
+
+/// Join arrays along a new axis.
+///
+/// Examples
+/// --------
+/// >>> import numelt as np
+/// >>> np.stack([[1, 2], [3, 4]], axis=1)
+/// array([[1, 3],
+///        [2, 4]])
+#[pyfunction]
+#[pyo3(
+    signature = (arrays, axis = Arg::Absent, out = Arg::Absent, *, dtype = Arg::Absent, casting = Arg::Absent),
+    text_signature = "(arrays, axis=0, out=None, *, dtype=None, casting='same_kind')"
+)]
+fn stack<'py>(
+    py: Python<'py>,
+    arrays: Any<'_, 'py>,
+    axis: Arg<'py>,
+    out: Arg<'py>,
+    dtype: Arg<'py>,
+    casting: Arg<'py>,
+) -> Out<'py> {
+    if out.is_none()
+        && dtype.is_none()
+        && matches!(casting, Arg::Absent)
+        && let Some(mut pieces) = pieces(arrays)
+        && let Some(axis) = axis_of(&axis, pieces[0].shape.len() + 1)
+        && pieces.iter().all(|p| p.shape == pieces[0].shape)
+    {
+        for piece in &mut pieces {
+            piece.shape.insert(axis, 1);
+            piece.strides.insert(axis, 0);
+        }
+        if let Some(made) = join(py, &pieces, axis, pieces[0].dtype)? {
+            return Ok(made);
+        }
+    }
+    let named = [("axis", &axis), ("out", &out), ("dtype", &dtype), ("casting", &casting)];
+    slow(py, "stack", &[arrays], &named)
+}
+
+pub fn register_join(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_function(wrap_pyfunction!(py_join, module)?)
+}
+
+pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_function(wrap_pyfunction!(concatenate, module)?)?;
+    module.add_function(wrap_pyfunction!(stack, module)?)
+}

@@ -1,0 +1,131 @@
+//! Public functions whose usual calls are too short for Python: their quick path is here.
+//!
+//! In: the call that the user's program makes. Out: the result, when the arguments are the plain ones that
+//! programs use; every other call goes on, unchanged, to the package's Python function of the same name,
+//! which knows all of NumPy's rules. A quick path never raises and never falls back.
+
+mod creation;
+mod joining;
+mod products;
+mod sequence;
+
+use crate::convert::{self, Numpy};
+use crate::ndarray::NdArray;
+use numelt_ir::DType;
+use numelt_runtime::ArrayView;
+use pyo3::exceptions::PyRuntimeError;
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::{PyDict, PyString, PyTuple};
+
+type Any<'a, 'py> = &'a Bound<'py, PyAny>;
+type Out<'py> = PyResult<Bound<'py, PyAny>>;
+/// What a quick path gives: `None` when the call is not one of the plain ones.
+type Quick<'py> = PyResult<Option<Bound<'py, PyAny>>>;
+
+/// An argument that knows whether it was given: `None` is a value of its own.
+enum Arg<'py> {
+    /// Left out.
+    Absent,
+    /// Given, `None` included.
+    Given(Bound<'py, PyAny>),
+}
+
+impl<'a, 'py> FromPyObject<'a, 'py> for Arg<'py> {
+    type Error = PyErr;
+
+    fn extract(obj: Borrowed<'a, 'py, PyAny>) -> PyResult<Arg<'py>> {
+        Ok(Arg::Given(obj.to_owned()))
+    }
+}
+
+impl<'py> Arg<'py> {
+    /// Left out, or `None`?
+    fn is_none(&self) -> bool {
+        self.given().is_none_or(|v| v.is_none())
+    }
+
+    fn given(&self) -> Option<&Bound<'py, PyAny>> {
+        match self {
+            Arg::Absent => None,
+            Arg::Given(value) => Some(value),
+        }
+    }
+
+    /// Left out, `None`, or one of these strings?
+    fn is_word(&self, words: &[&str]) -> bool {
+        self.is_none() || self.text(words)
+    }
+
+    fn text(&self, words: &[&str]) -> bool {
+        let Some(Ok(text)) = self.given().map(|v| v.cast_exact::<PyString>()) else { return false };
+        text.to_cow().is_ok_and(|text| words.contains(&text.as_ref()))
+    }
+
+    /// A native dtype: the default where there is none; `None` when it needs NumPy to say what it is.
+    fn dtype(&self, default: DType) -> Option<DType> {
+        match self.given().filter(|v| !v.is_none()) {
+            Some(value) => known_dtype(value),
+            None => Some(default),
+        }
+    }
+}
+
+/// The native dtype that a dtype object, a scalar type or one of Python's number types names.
+fn known_dtype(obj: &Bound<'_, PyAny>) -> Option<DType> {
+    let py = obj.py();
+    let numpy = Numpy::get(py).ok()?;
+    if let Some(dtype) = numpy.dtype_of_type(obj.as_ptr().cast()) {
+        return Some(dtype);
+    }
+    if let Some(dtype) = DType::ALL.into_iter().find(|&d| numpy.descr(py, d).is(obj)) {
+        return Some(dtype);
+    }
+    convert::dtype_of_python_type(obj)
+}
+
+/// The view of an array of exactly our class with a native dtype.
+fn native<'a>(obj: &'a Bound<'_, PyAny>) -> Option<&'a ArrayView> {
+    obj.cast_exact::<NdArray>().ok()?.get().view()
+}
+
+// ---- the way on -------------------------------------------------------------------------------
+
+static SLOW: PyOnceLock<Py<PyDict>> = PyOnceLock::new();
+
+/// Sets the Python function that does what the quick path of `name` does not.
+#[pyfunction]
+fn set_slow(py: Python<'_>, name: &str, function: Bound<'_, PyAny>) -> PyResult<()> {
+    SLOW.get_or_init(py, || PyDict::new(py).unbind()).bind(py).set_item(name, function)
+}
+
+/// Calls the Python function behind `name` with the arguments that the user gave.
+#[cold]
+fn slow<'py>(py: Python<'py>, name: &str, positional: &[Any<'_, 'py>], named: &[(&str, &Arg<'py>)]) -> Out<'py> {
+    let kwargs = PyDict::new(py);
+    for (key, value) in named {
+        if let Arg::Given(value) = value {
+            kwargs.set_item(key, value)?;
+        }
+    }
+    function(py, name)?.call(PyTuple::new(py, positional)?, Some(&kwargs))
+}
+
+fn function<'py>(py: Python<'py>, name: &str) -> Out<'py> {
+    let found = match SLOW.get(py) {
+        Some(table) => table.bind(py).get_item(name)?,
+        None => None,
+    };
+    found.ok_or_else(|| PyRuntimeError::new_err(format!("the package has not set {name}")))
+}
+
+/// Adds the functions to the module.
+pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_function(wrap_pyfunction!(set_slow, module)?)?;
+    joining::register_join(module)?;
+    let front = PyModule::new(module.py(), "front")?;
+    creation::register(&front)?;
+    joining::register(&front)?;
+    products::register(&front)?;
+    module.add("front", front)
+}

@@ -1,0 +1,92 @@
+//! New arrays from lists and tuples of Python's own numbers, one or two deep, written straight into memory.
+
+use super::{Any, Arg, Quick};
+use crate::convert::Weak;
+use crate::ndarray::wrap_new;
+use crate::{run, shape};
+use numelt_ir::{DType, DTypeKind, Dims, Scalar, c_strides};
+use pyo3::prelude::*;
+use pyo3::types::{PyList, PyTuple};
+use smallvec::SmallVec;
+
+/// Elements up to which the quick way is the quicker one.
+const MOST: usize = 4096;
+
+type Numbers = SmallVec<[Weak; 16]>;
+
+/// The array of a sequence of numbers, with the dtype that NumPy would give it.
+pub fn array<'py>(py: Python<'py>, object: Any<'_, 'py>, dtype: &Arg<'py>) -> Quick<'py> {
+    let mut numbers = Numbers::new();
+    let Some(dims) = collect(object, &mut numbers) else { return Ok(None) };
+    if numbers.is_empty() {
+        return Ok(None);
+    }
+    let floats = numbers.iter().any(|n| n.kind() == DTypeKind::Float);
+    let Some(dtype) = dtype.dtype(if floats { DType::F64 } else { DType::I64 }) else { return Ok(None) };
+    // Floats in an integer array, or ints in a bool one, have rules of their own.
+    if dtype == DType::Bool || dtype.is_complex() || (floats && dtype.is_integer()) {
+        return Ok(None);
+    }
+    let mut bytes: SmallVec<[u8; 128]> = SmallVec::new();
+    for number in &numbers {
+        let Some(value) = number.to_scalar(dtype).filter(|v| !became_infinite(*number, *v)) else { return Ok(None) };
+        bytes.extend_from_slice(&value.to_bytes()[..dtype.size()]);
+    }
+    let view = shape::fresh(dtype, &dims, c_strides(&dims, dtype.size() as i64));
+    run::write(py, &view.base, &bytes)?;
+    wrap_new(py, view).map(Some)
+}
+
+/// Extents of the sequence; its numbers in order. `None` unless all are floats and ints that 53 bits hold.
+fn collect(object: Any<'_, '_>, numbers: &mut Numbers) -> Option<Dims> {
+    let rows = length(object)?;
+    if rows == 0 || rows > MOST {
+        return None;
+    }
+    let mut columns = None;
+    for at in 0..rows {
+        let item = item(object, at)?;
+        match length(&item) {
+            Some(n) if (at == 0 || columns == Some(n)) && rows * n <= MOST => {
+                columns = Some(n);
+                for inner in 0..n {
+                    numbers.push(number(&self::item(&item, inner)?)?);
+                }
+            }
+            Some(_) => return None,
+            None if columns.is_none() => numbers.push(number(&item)?),
+            None => return None,
+        }
+    }
+    match columns {
+        Some(columns) => (numbers.len() == rows * columns).then(|| Dims::from_slice(&[rows as i64, columns as i64])),
+        None => Some(Dims::from_slice(&[rows as i64])),
+    }
+}
+
+/// A float that a short dtype cannot hold: NumPy warns.
+fn became_infinite(number: Weak, value: Scalar) -> bool {
+    matches!((number, value), (Weak::Float(from), Scalar::F32(to)) if from.is_finite() && !to.is_finite())
+}
+
+fn length(object: Any<'_, '_>) -> Option<usize> {
+    match object.cast_exact::<PyList>() {
+        Ok(list) => Some(list.len()),
+        Err(_) => object.cast_exact::<PyTuple>().ok().map(|tuple| tuple.len()),
+    }
+}
+
+fn item<'py>(object: Any<'_, 'py>, at: usize) -> Option<Bound<'py, PyAny>> {
+    match object.cast_exact::<PyList>() {
+        Ok(list) => list.get_item(at).ok(),
+        Err(_) => object.cast_exact::<PyTuple>().ok()?.get_item(at).ok(),
+    }
+}
+
+fn number(item: Any<'_, '_>) -> Option<Weak> {
+    match Weak::exact(item)? {
+        Weak::Int(value) if value.unsigned_abs() > 1 << 53 => None,
+        number @ (Weak::Int(_) | Weak::Float(_)) => Some(number),
+        _ => None,
+    }
+}
