@@ -21,7 +21,7 @@ mod verify;
 
 pub use explain::{BlockSummary, Explanation, explain};
 pub use kernel::{Arg, ArgGeometry, ArgKind, Geometry, Kernel, Node, Reduction, Store, StrideClass, ValueId};
-pub use options::{Fuse, Options};
+pub use options::{Fuse, Options, Pass, Passes};
 pub use pipeline::plan;
 pub use plan::{KernelStep, Plan, Step};
 pub use verify::verify_kernel;

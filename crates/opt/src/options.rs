@@ -14,11 +14,15 @@ pub enum Fuse {
     /// The pair of blocks that saves most bytes is fused first.
     #[default]
     Greedy,
+    /// Only pairs that every optimal partition may fuse.
+    Unintrusive,
+    /// Branch and bound within a budget; never worse than greedy. For reports: its time is not near-linear.
+    Optimal,
 }
 
 impl Fuse {
     /// Every algorithm.
-    pub const ALL: [Fuse; 3] = [Fuse::Singleton, Fuse::Naive, Fuse::Greedy];
+    pub const ALL: [Fuse; 5] = [Fuse::Singleton, Fuse::Naive, Fuse::Greedy, Fuse::Unintrusive, Fuse::Optimal];
 
     /// Name in configuration.
     pub const fn name(self) -> &'static str {
@@ -26,6 +30,8 @@ impl Fuse {
             Fuse::Singleton => "singleton",
             Fuse::Naive => "naive",
             Fuse::Greedy => "greedy",
+            Fuse::Unintrusive => "unintrusive",
+            Fuse::Optimal => "optimal",
         }
     }
 }
@@ -39,16 +45,112 @@ impl fmt::Display for Fuse {
 impl FromStr for Fuse {
     type Err = Error;
     fn from_str(text: &str) -> Result<Fuse> {
-        Fuse::ALL
-            .into_iter()
-            .find(|f| f.name() == text)
-            .ok_or_else(|| Error::Config(format!("unknown fusion {text:?}: expected singleton, naive or greedy")))
+        Fuse::ALL.into_iter().find(|f| f.name() == text).ok_or_else(|| {
+            let names = "singleton, naive, greedy, unintrusive or optimal";
+            Error::Config(format!("unknown fusion {text:?}: expected {names}"))
+        })
+    }
+}
+
+/// The passes that may be left out; [`Passes`] is a set of them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Pass {
+    /// Unread results are not computed.
+    Dead,
+    /// One base per life of a reused buffer.
+    Rename,
+}
+
+impl Pass {
+    /// Every optional pass, in the order they run.
+    pub const ALL: [Pass; 2] = [Pass::Dead, Pass::Rename];
+
+    /// Name in configuration and explanations.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Pass::Dead => "dead",
+            Pass::Rename => "rename",
+        }
+    }
+}
+
+/// A set of optional passes. As text: `all`, `none`, or names with commas between them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Passes(u16);
+
+impl Passes {
+    /// All of them, the default.
+    pub const ALL: Passes = Passes((1 << Pass::ALL.len()) - 1);
+    /// None: only what the form of a plan needs is done to the program.
+    pub const NONE: Passes = Passes(0);
+
+    /// A set of one.
+    pub const fn only(pass: Pass) -> Passes {
+        Passes(1 << pass as u16)
+    }
+
+    /// Is the pass in the set?
+    pub const fn contains(self, pass: Pass) -> bool {
+        self.0 >> pass as u16 & 1 == 1
+    }
+
+    /// This set and a pass.
+    #[must_use]
+    pub const fn with(self, pass: Pass) -> Passes {
+        Passes(self.0 | Passes::only(pass).0)
+    }
+}
+
+impl Default for Passes {
+    fn default() -> Passes {
+        Passes::ALL
+    }
+}
+
+impl fmt::Display for Passes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Passes::ALL => f.write_str("all"),
+            Passes::NONE => f.write_str("none"),
+            set => {
+                let names: Vec<&str> = Pass::ALL.into_iter().filter(|&p| set.contains(p)).map(Pass::name).collect();
+                f.write_str(&names.join(","))
+            }
+        }
+    }
+}
+
+impl FromStr for Passes {
+    type Err = Error;
+    fn from_str(text: &str) -> Result<Passes> {
+        match text.trim() {
+            "all" => return Ok(Passes::ALL),
+            "none" | "" => return Ok(Passes::NONE),
+            _ => {}
+        }
+        text.split(',').map(str::trim).try_fold(Passes::NONE, |set, name| {
+            let pass = Pass::ALL.into_iter().find(|p| p.name() == name).ok_or_else(|| {
+                let names: Vec<&str> = Pass::ALL.into_iter().map(Pass::name).collect();
+                Error::Config(format!("unknown pass {name:?}: expected all, none or some of {}", names.join(", ")))
+            })?;
+            Ok(set.with(pass))
+        })
     }
 }
 
 /// Options of [`crate::plan`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Options {
     /// The partition algorithm.
     pub fuse: Fuse,
+    /// The optional passes that run.
+    pub passes: Passes,
+    /// Nodes that the search of [`Fuse::Optimal`] may visit.
+    pub budget: u32,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options { fuse: Fuse::default(), passes: Passes::ALL, budget: 4000 }
+    }
 }

@@ -4,12 +4,36 @@ use crate::access::AccessTable;
 use crate::build::{self, KernelSet};
 use crate::fuse::graph::Graph;
 use crate::fuse::legality::Block;
-use crate::options::Options;
+use crate::options::{Options, Pass, Passes};
 use crate::{Plan, Step, fuse, passes};
 use numelt_ir::{Program, Result};
 
-/// A pass: its name and what it does to a program.
-type Pass = (&'static str, fn(&mut Program) -> Result<()>);
+/// What a pass does to a program.
+type Run = fn(&mut Program) -> Result<()>;
+
+/// A pass in the order of things.
+pub(crate) enum Stage {
+    /// Brings the program into a form that later stages rely on; always runs.
+    Form(&'static str, Run),
+    /// Improves the program; runs if the options have it.
+    Choice(Pass, Run),
+}
+
+impl Stage {
+    fn name(&self) -> &'static str {
+        match self {
+            Stage::Form(name, _) => name,
+            Stage::Choice(pass, _) => pass.name(),
+        }
+    }
+
+    fn chosen(&self, passes: Passes) -> Option<Run> {
+        match self {
+            Stage::Form(_, run) => Some(*run),
+            Stage::Choice(pass, run) => passes.contains(*pass).then_some(*run),
+        }
+    }
+}
 
 /// The passes, first to last.
 ///
@@ -20,17 +44,17 @@ type Pass = (&'static str, fn(&mut Program) -> Result<()>);
 ///    can remove an overlap but never makes one.
 /// 4. `overlap` last: it brings the program into the form that fusion expects (every instruction is
 ///    data-parallel), and a later pass could break that form again.
-pub(crate) const PASSES: [Pass; 4] = [
-    ("empty", passes::empty::run),
-    ("dead", |p| {
+pub(crate) const STAGES: [Stage; 4] = [
+    Stage::Form("empty", passes::empty::run),
+    Stage::Choice(Pass::Dead, |p| {
         passes::dead::run(p);
         Ok(())
     }),
-    ("rename", |p| {
+    Stage::Choice(Pass::Rename, |p| {
         passes::rename::run(p);
         Ok(())
     }),
-    ("overlap", |p| {
+    Stage::Form("overlap", |p| {
         passes::overlap::run(p);
         Ok(())
     }),
@@ -51,7 +75,9 @@ pub(crate) fn partition(
     mut observe: impl FnMut(&'static str, &Program),
 ) -> Result<Partitioned> {
     let mut program = program.clone();
-    for (name, pass) in PASSES {
+    for stage in &STAGES {
+        let Some(pass) = stage.chosen(options.passes) else { continue };
+        let name = stage.name();
         let valid = cfg!(debug_assertions) && numelt_ir::verify(&program).is_ok();
         pass(&mut program)?;
         debug_assert!(!valid || numelt_ir::verify(&program).is_ok(), "{name} broke the program:\n{program}");
@@ -59,7 +85,7 @@ pub(crate) fn partition(
     }
     let table = AccessTable::new(&program);
     let graph = Graph::new(&table);
-    let blocks = fuse::partition(&table, &graph, options.fuse);
+    let blocks = fuse::partition(&table, &graph, options);
     debug_assert_eq!(graph.check(&blocks), Ok(()));
     Ok(Partitioned { program, table, graph, blocks })
 }

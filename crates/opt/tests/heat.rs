@@ -29,7 +29,7 @@ const $0 = f64 0.2
 fn planned(text: &str, fuse: Fuse) -> Plan {
     let program: Program = text.parse().unwrap();
     numelt_ir::verify(&program).unwrap();
-    let plan = plan(&program, &Options { fuse }).unwrap();
+    let plan = plan(&program, &Options { fuse, ..Options::default() }).unwrap();
     numelt_ir::verify(&plan.program).unwrap();
     for step in &plan.steps {
         if let Step::Kernel(k) = step {

@@ -5,7 +5,7 @@
 //! without the prefix: `threads = 4` is `NUMELT_THREADS=4`.
 
 use numelt_ir::{Error, Result};
-use numelt_opt::Fuse;
+use numelt_opt::{Fuse, Passes};
 use std::path::{Path, PathBuf};
 
 /// When kernels are compiled by LLVM.
@@ -31,6 +31,8 @@ pub struct Config {
     pub jit: Jit,
     /// Partition algorithm.
     pub fuse: Fuse,
+    /// Optional passes of the optimizer.
+    pub passes: Passes,
     /// What a fallback does besides falling back: `silent`, `warn`, `error`.
     pub fallback: String,
     /// Where compiled kernels are kept; `None` is the user's cache directory, an empty path is nowhere.
@@ -52,6 +54,7 @@ impl Default for Config {
             engine: "cpu".into(),
             jit: Jit::On,
             fuse: Fuse::Greedy,
+            passes: Passes::ALL,
             fallback: "silent".into(),
             cache_dir: None,
             memory_limit: None,
@@ -63,8 +66,19 @@ impl Default for Config {
 }
 
 /// Names of all settings, as in the file.
-pub const KEYS: [&str; 10] =
-    ["threads", "engine", "jit", "fuse", "fallback", "cache_dir", "memory_limit", "trace", "block", "max_pending"];
+pub const KEYS: [&str; 11] = [
+    "threads",
+    "engine",
+    "jit",
+    "fuse",
+    "passes",
+    "fallback",
+    "cache_dir",
+    "memory_limit",
+    "trace",
+    "block",
+    "max_pending",
+];
 
 impl Config {
     /// Settings from the file and the environment.
@@ -114,7 +128,8 @@ impl Config {
             "threads" => self.threads = value.parse().map_err(|_| bad("a number of threads"))?,
             "engine" => self.engine = value.to_string(),
             "jit" => self.jit = parse_jit(value).ok_or_else(|| bad("off, on or sync"))?,
-            "fuse" => self.fuse = value.parse().map_err(|_| bad("singleton, naive or greedy"))?,
+            "fuse" => self.fuse = value.parse().map_err(|_| bad("singleton, naive, greedy, unintrusive or optimal"))?,
+            "passes" => self.passes = value.parse().map_err(|e| Error::Config(plain(&e)))?,
             "fallback" => {
                 if !["silent", "warn", "error"].contains(&value) {
                     return Err(bad("silent, warn or error"));
@@ -145,6 +160,7 @@ impl Config {
             }
             .to_string(),
             "fuse" => self.fuse.to_string(),
+            "passes" => self.passes.to_string(),
             "fallback" => self.fallback.clone(),
             "cache_dir" => self.cache_dir.as_ref().map(|p| p.display().to_string()).unwrap_or_default(),
             "memory_limit" => self.memory_limit.unwrap_or(0).to_string(),

@@ -249,7 +249,7 @@ impl Runtime {
 
 impl State {
     fn options(&self) -> Options {
-        Options { fuse: self.config.fuse }
+        Options { fuse: self.config.fuse, passes: self.config.passes, ..Options::default() }
     }
 
     fn flush(&mut self, reason: Reason) -> Result<()> {

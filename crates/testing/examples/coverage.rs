@@ -1,7 +1,7 @@
 //! Prints how often random programs exercise what they should: `cargo run --example coverage [COUNT]`.
 
 use numelt_ir::{Op, OpKind};
-use numelt_opt::{Fuse, Options, Step, plan};
+use numelt_opt::{Options, Step, plan};
 use numelt_testing::closeness::{Closeness, of_bases};
 use numelt_testing::generator::{Limits, generate};
 use std::collections::BTreeMap;
@@ -27,7 +27,7 @@ fn main() {
             add("outputs compared bit for bit", usize::from(base.output && closeness == Closeness::Exact));
             add("temporaries", usize::from(!base.output && !base.input));
         }
-        let Ok(plan) = plan(&program, &Options { fuse: Fuse::Greedy }) else { continue };
+        let Ok(plan) = plan(&program, &Options::default()) else { continue };
         add("instructions after the passes", plan.program.instrs.len());
         add("bases that need no memory", plan.contracted.iter().filter(|c| **c).count());
         for step in &plan.steps {

@@ -6,7 +6,7 @@ use crate::fill;
 use crate::kernel_interp::{PointOrder, run_plan};
 use crate::shrink::shrink;
 use numelt_ir::{DType, Program, Result, Scalar, interpret};
-use numelt_opt::{Fuse, Options};
+use numelt_opt::Options;
 use std::fmt::{self, Display, Formatter};
 
 /// Something that runs programs on the bytes of their bases.
@@ -124,10 +124,10 @@ fn comparison_type(program: &Program, base: u32, dtype: DType, closeness: Closen
     }
 }
 
-/// The optimizer with a partition, its plan run by the reference interpreter for plans.
-pub fn plan_executor(fuse: Fuse, order: PointOrder) -> impl FnMut(&Program, &mut [Vec<u8>]) -> Result<()> {
+/// The optimizer with options, its plan run by the reference interpreter for plans.
+pub fn plan_executor(options: Options, order: PointOrder) -> impl FnMut(&Program, &mut [Vec<u8>]) -> Result<()> {
     move |program, memory| {
-        let plan = numelt_opt::plan(program, &Options { fuse })?;
+        let plan = numelt_opt::plan(program, &options)?;
         run_plan(&plan, memory, order)
     }
 }

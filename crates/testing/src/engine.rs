@@ -54,7 +54,7 @@ fn check_on(
 ) -> std::result::Result<(), String> {
     let options = CheckOptions { seed, tolerance: Tolerance::ENGINE };
     let mut executor = |program: &Program, memory: &mut [Vec<u8>]| {
-        let plan = numelt_opt::plan(program, &Options { fuse })?;
+        let plan = numelt_opt::plan(program, &Options { fuse, ..Options::default() })?;
         if supports(engine, &plan) {
             run_on(engine, &plan, memory, compiled)
         } else {

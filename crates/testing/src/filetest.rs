@@ -13,7 +13,8 @@
 //! - `verify`: prints the program again, or the error of the parser or verifier;
 //! - `run [seed=N]`: prints the outputs; also runs every partition's plan and compares. Lines
 //!   `; data %0 f64 1.0 2.0` give a base's values instead of the seed;
-//! - `opt [fuse=F]`: prints the program after each pass that changes it;
+//! - `opt [passes=P]`: prints the program after each pass that changes it;
+//! - `cost [unit=N] [passes=P]`: prints what each partition costs, in units of N bytes;
 //! - `plan [fuse=F]`: prints the plan: its steps, what was contracted, the bytes moved;
 //! - `kernel [fuse=F]`: prints the kernels.
 
@@ -133,12 +134,16 @@ impl Case {
         let header = self.source.lines().next().unwrap_or_default();
         let mut words = header.trim_start_matches("; test:").split_whitespace();
         let kind = words.next().unwrap_or_default();
-        let (mut seed, mut options) = (0, Options::default());
+        let (mut seed, mut unit, mut options) = (0, 1, Options::default());
         for word in words {
             match word.split_once('=') {
                 Some(("seed", value)) => {
                     seed = value.parse().map_err(|_| Error::Config(format!("a seed is a number: {value:?}")))?;
                 }
+                Some(("unit", value)) => {
+                    unit = value.parse().map_err(|_| Error::Config(format!("a unit is a number: {value:?}")))?;
+                }
+                Some(("passes", value)) => options.passes = value.parse()?,
                 Some(("fuse", value)) => options.fuse = value.parse()?,
                 _ => return Err(Error::Config(format!("unknown option {word:?}"))),
             }
@@ -147,6 +152,7 @@ impl Case {
             "verify" => Ok(program.to_string()),
             "run" => self.print_run(&program, seed),
             "opt" => print_passes(&program, &options),
+            "cost" => print_costs(&program, &options, unit),
             "plan" => Ok(numelt_opt::plan(&program, &options)?.to_string()),
             "kernel" => print_kernels(&program, &options),
             other => Err(Error::Config(format!("unknown kind of test {other:?}"))),
@@ -165,7 +171,11 @@ impl Case {
         let shown = show_outputs(program, &memory);
         for fuse in Fuse::ALL {
             let mut memory = start.clone();
-            run_plan(&numelt_opt::plan(program, &Options { fuse })?, &mut memory, PointOrder::Forward)?;
+            run_plan(
+                &numelt_opt::plan(program, &Options { fuse, ..Options::default() })?,
+                &mut memory,
+                PointOrder::Forward,
+            )?;
             let planned = show_outputs(program, &memory);
             if planned != shown {
                 return Err(Error::Invalid(format!("the plan ({fuse}) gives\n{planned}instead of\n{shown}")));
@@ -228,6 +238,16 @@ fn print_passes(program: &Program, options: &Options) -> Result<String> {
         write!(out, "after {name}:\n{after}").expect("strings take any text");
     }
     Ok(if out.is_empty() { "unchanged\n".to_string() } else { out })
+}
+
+fn print_costs(program: &Program, options: &Options, unit: u64) -> Result<String> {
+    let mut out = String::new();
+    for fuse in Fuse::ALL {
+        let found = numelt_opt::explain(program, &Options { fuse, ..*options })?;
+        let blocks: Vec<String> = found.blocks.iter().map(|b| format!("{:?}", b.instrs)).collect();
+        writeln!(out, "{fuse} {}: {}", found.partition_bytes / unit, blocks.join(" ")).expect("strings take any text");
+    }
+    Ok(out)
 }
 
 fn print_kernels(program: &Program, options: &Options) -> Result<String> {

@@ -16,7 +16,7 @@ const OPTIONS: CheckOptions = CheckOptions { seed: 1, tolerance: Tolerance::NONE
 /// How many of the first random programs an altered plan fails, and one failure.
 fn failures_of(alter: impl Fn(&mut Plan)) -> (usize, Option<Failure>) {
     let mut run = |program: &Program, memory: &mut [Vec<u8>]| -> Result<()> {
-        let mut plan = plan(program, &Options { fuse: Fuse::Greedy })?;
+        let mut plan = plan(program, &Options::default())?;
         alter(&mut plan);
         run_plan(&plan, memory, PointOrder::Forward)
     };

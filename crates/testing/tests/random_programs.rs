@@ -1,6 +1,8 @@
-//! Random programs through the optimizer, with every partition, against the reference interpreter.
+//! Random programs through the optimizer, with every partition and pass, against the reference interpreter.
+//!
+//! `NUMELT_RANDOM_PROGRAMS=100000` runs that many, each with every partition, with every pass alone, all and none.
 
-use numelt_opt::Fuse;
+use numelt_opt::{Fuse, Options, Pass, Passes};
 use numelt_testing::compare::Tolerance;
 use numelt_testing::conformance::{CheckOptions, check_program, plan_executor};
 use numelt_testing::generator::{Limits, generate};
@@ -9,7 +11,32 @@ use numelt_testing::shrink::is_sound;
 
 /// How many programs: `NUMELT_RANDOM_PROGRAMS`, or a number that runs in a few seconds.
 fn count() -> u64 {
-    std::env::var("NUMELT_RANDOM_PROGRAMS").ok().and_then(|v| v.parse().ok()).unwrap_or(10_000)
+    asked().unwrap_or(8_000)
+}
+
+fn asked() -> Option<u64> {
+    std::env::var("NUMELT_RANDOM_PROGRAMS").ok().and_then(|v| v.parse().ok())
+}
+
+/// Was a number asked for? Then every program meets every choice.
+fn is_thorough() -> bool {
+    asked().is_some()
+}
+
+/// Every partition with all passes and with none, and every pass alone; with few programs, a different one of the
+/// latter for each seed.
+fn choices(seed: u64) -> Vec<Options> {
+    // a small budget: the tests are of what the search gives, and it gives something at any time
+    let with = |fuse, passes| Options { fuse, passes, budget: 30 };
+    let mut all: Vec<Options> = Fuse::ALL.map(|fuse| with(fuse, Passes::ALL)).to_vec();
+    let mut more: Vec<Options> = Fuse::ALL.map(|fuse| with(fuse, Passes::NONE)).to_vec();
+    more.extend(Pass::ALL.map(|pass| with(Fuse::Greedy, Passes::only(pass))));
+    if is_thorough() {
+        all.extend(more);
+    } else {
+        all.push(more[seed as usize / 2 % more.len()]);
+    }
+    all
 }
 
 /// A share of the seeds, so that shares run side by side.
@@ -21,10 +48,11 @@ fn check_share(share: u64, shares: u64) {
         let program = generate(seed, &limits);
         assert!(is_sound(&program), "seed {seed}: not a sound program\n{program}");
         let options = CheckOptions { seed, tolerance: Tolerance::NONE };
-        for fuse in Fuse::ALL {
+        for choice in choices(seed) {
             let order = if seed % 2 == 0 { PointOrder::Forward } else { PointOrder::Backward };
-            if let Err(failure) = check_program(&program, &options, &mut plan_executor(fuse, order)) {
-                failures.push(format!("seed {seed}, {fuse}, {order:?}:\n{failure}\n"));
+            if let Err(failure) = check_program(&program, &options, &mut plan_executor(choice, order)) {
+                let Options { fuse, passes, .. } = choice;
+                failures.push(format!("seed {seed}, {fuse}, passes {passes}, {order:?}:\n{failure}\n"));
             }
         }
         if failures.len() >= 5 {

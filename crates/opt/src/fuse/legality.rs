@@ -154,6 +154,19 @@ pub(crate) fn fused_cost(table: &AccessTable, a: &Block, b: &Block) -> Option<Co
     (total.args <= MAX_ARGS).then_some(total)
 }
 
+/// Cost of the union of two blocks, legal or not: a bound on what fusing can reach.
+pub(crate) fn loose_cost(table: &AccessTable, a: &Block, b: &Block) -> Cost {
+    let mut total = a.cost + b.cost;
+    for x in a.accesses.chunk_by(|p, q| p.base == q.base) {
+        let y = b.accesses_to(x[0].base);
+        if !y.is_empty() {
+            let apart = cost::of_base(table, x.iter().copied()) + cost::of_base(table, y.iter().copied());
+            total = total - apart + cost::of_base(table, Union { a: x, b: y }).at_most(apart);
+        }
+    }
+    total
+}
+
 /// The union of two blocks whose [`fused_cost`] is known.
 pub(crate) fn fuse(a: Block, b: Block, cost: Cost) -> Block {
     let (mut block, small) = if a.accesses.len() < b.accesses.len() { (b, a) } else { (a, b) };

@@ -5,34 +5,40 @@
 //! The problem and its terms are those of "weighted subroutine partition": a partition is legal if
 //! no block holds a pair of instructions that must not fuse and no cycle runs through two blocks;
 //! its cost is the bytes of the distinct views that each block accesses, without contracted bases.
+//! docs/fusion.md compares the algorithms and says where they differ from the paper's.
 //!
 //! Not here: kernels, engines, passes that change instructions.
 
 pub(crate) mod cost;
 pub(crate) mod graph;
 mod greedy;
-
 pub(crate) mod legality;
 mod naive;
+mod optimal;
 mod order;
 mod schedule;
-
 mod singleton;
 mod sweep;
 #[cfg(test)]
 mod tests;
+mod unintrusive;
+mod weighted;
 
 use crate::access::AccessTable;
-use crate::options::Fuse;
+use crate::options::{Fuse, Options};
 use graph::Graph;
 use legality::Block;
 
 /// Blocks in execution order; instructions inside a block ascend.
-pub(crate) fn partition(table: &AccessTable, graph: &Graph, fuse: Fuse) -> Vec<Block> {
-    let mut blocks = match fuse {
+pub(crate) fn partition(table: &AccessTable, graph: &Graph, options: &Options) -> Vec<Block> {
+    let mut blocks = match options.fuse {
         Fuse::Singleton => singleton::partition(table),
         Fuse::Naive => naive::partition(table),
         Fuse::Greedy => sweep::small(table, schedule::topological(graph, greedy::partition(table, graph))),
+        Fuse::Unintrusive => schedule::topological(graph, unintrusive::partition(table, graph)),
+        Fuse::Optimal => {
+            sweep::small(table, schedule::topological(graph, optimal::partition(table, graph, options.budget)))
+        }
     };
     blocks.iter_mut().for_each(|b| b.instrs.sort_unstable());
     blocks

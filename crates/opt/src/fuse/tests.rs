@@ -1,11 +1,11 @@
 //! The partition algorithms on programs whose best partition is known.
 
 use super::graph::Graph;
-use super::legality::Block;
+use super::legality::{Block, fuse, fused_cost};
 use super::order::Order;
 use super::{cost, partition};
-use crate::Fuse;
 use crate::access::AccessTable;
+use crate::{Fuse, Options};
 use numelt_ir::Program;
 
 /// The synthetic program of paper 003's third figure, in f64 (costs are eight times its elements).
@@ -29,12 +29,16 @@ const $0 = f64 0.0
 %3[f64 +8 (4)] = minimum.f64 %4[f64 (4)], %2[f64 +8 (4)]
 ";
 
+fn options(fuse: Fuse) -> Options {
+    Options { fuse, budget: 300, ..Options::default() }
+}
+
 fn blocks(text: &str, fuse: Fuse) -> Vec<Block> {
     let program: Program = text.parse().unwrap();
     numelt_ir::verify(&program).unwrap();
     let table = AccessTable::new(&program);
     let graph = Graph::new(&table);
-    let blocks = partition(&table, &graph, fuse);
+    let blocks = partition(&table, &graph, &options(fuse));
     assert_eq!(graph.check(&blocks), Ok(()));
     blocks
 }
@@ -48,8 +52,19 @@ fn costs_of_the_synthetic_program() {
     let elements = |fuse| cost::of_partition(&blocks(SYNTHETIC, fuse)) / 8;
     assert_eq!(elements(Fuse::Singleton), 86);
     assert_eq!(elements(Fuse::Naive), 50);
-    // The paper's greedy ends at 46, its optimum is 34; which of the equal weights goes first decides.
+    assert_eq!(elements(Fuse::Unintrusive), 62);
+    assert_eq!(elements(Fuse::Optimal), 34);
+    // The paper's greedy ends in these blocks too, but its deletions are vertices of their own: that of %4 saves
+    // nothing next to any single operation, so no edge leads to it, it stays outside, and %4 is not contracted.
     assert_eq!(elements(Fuse::Greedy), 42);
+    let mut program: Program = SYNTHETIC.parse().unwrap();
+    program.bases[4].output = true;
+    let table = AccessTable::new(&program);
+    let kept = |instrs: Vec<u32>| {
+        let singles = instrs.into_iter().map(|i| Block::single(&table, i));
+        singles.reduce(|a, b| fuse(a.clone(), b.clone(), fused_cost(&table, &a, &b).unwrap())).unwrap().cost.bytes
+    };
+    assert_eq!(members(SYNTHETIC, Fuse::Greedy).into_iter().map(kept).sum::<u64>() / 8, 46);
     assert_eq!(members(SYNTHETIC, Fuse::Greedy), [vec![2], vec![0, 4, 5], vec![3], vec![1, 6, 7], vec![8, 9, 10]]);
 }
 
@@ -146,14 +161,14 @@ fn many_views_of_one_base_stay_ordered() {
 #[test]
 fn random_partitions_are_legal() {
     let mut random = Random(2);
-    for round in 0..60 {
+    for round in 0..40 {
         let program = random_program(&mut random, 20 + round);
         let table = AccessTable::new(&program);
         let graph = Graph::new(&table);
         let hazards = hazards(&program);
-        let singleton = cost::of_partition(&partition(&table, &graph, Fuse::Singleton));
+        let singleton = cost::of_partition(&partition(&table, &graph, &options(Fuse::Singleton)));
         for fuse in Fuse::ALL {
-            let blocks = partition(&table, &graph, fuse);
+            let blocks = partition(&table, &graph, &options(fuse));
             assert_eq!(graph.check(&blocks), Ok(()));
             assert!(cost::of_partition(&blocks) <= singleton);
             let mut position = vec![0; program.instrs.len()];

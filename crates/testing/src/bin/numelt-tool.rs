@@ -27,7 +27,8 @@ commands
 
 options
   --seed N      seed of the data, or of `random` (default 0)
-  --fuse F      singleton, naive or greedy (default greedy)
+  --fuse F      singleton, naive, greedy (the default), unintrusive or optimal
+  --passes P    all (the default), none, or names with commas between them
   --planned     run the plan instead of the program
   --dot         Graphviz
 ";
@@ -67,6 +68,7 @@ impl Command {
             match arg.as_str() {
                 "--seed" => command.seed = value()?.parse().map_err(|_| usage("a seed is a number"))?,
                 "--fuse" => command.options.fuse = value()?.parse()?,
+                "--passes" => command.options.passes = value()?.parse()?,
                 "--planned" => command.planned = true,
                 "--dot" => command.dot = true,
                 file if file == "-" || !file.starts_with('-') => command.file = Some(file.to_string()),
@@ -127,7 +129,7 @@ impl Command {
         let options = CheckOptions { seed: self.seed, tolerance: Tolerance::NONE };
         for fuse in Fuse::ALL {
             for order in [PointOrder::Forward, PointOrder::Backward] {
-                check_program(program, &options, &mut plan_executor(fuse, order))
+                check_program(program, &options, &mut plan_executor(Options { fuse, ..self.options }, order))
                     .map_err(|failure| Error::Invalid(format!("{fuse}, {order:?}:\n{failure}")))?;
             }
         }

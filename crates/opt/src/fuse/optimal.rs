@@ -1,0 +1,60 @@
+//! Optimal fusion: branch and bound over the weight edges, within a budget.
+//!
+//! The unintrusive reduction comes first; then a tree is searched in which each level either fuses over the heaviest
+//! edge left or gives that edge up. A subtree is skipped when fusing over all of its edges, legal or not, would
+//! still cost as much as the best partition known (Lemma 1). The search starts from the greedy partition, so
+//! a program too large for the budget gets that or better.
+
+use super::graph::Graph;
+use super::legality::Block;
+use super::weighted::{Weighted, windows};
+use super::{cost, greedy, unintrusive};
+use crate::access::AccessTable;
+
+/// Blocks in no particular order. `budget` bounds the nodes of the search trees of all windows together.
+pub(super) fn partition(table: &AccessTable, graph: &Graph, mut budget: u32) -> Vec<Block> {
+    let mut blocks = Vec::new();
+    for window in windows(table.instrs.len()) {
+        let mut start = Weighted::new(table, graph, window);
+        unintrusive::reduce(&mut start);
+        let mut search = Search { best: start.cost(), found: start.clone(), budget: &mut budget };
+        search.below(start, 0);
+        blocks.extend(search.found.into_blocks());
+    }
+    let greedy = greedy::partition(table, graph);
+    if cost::of_partition(&greedy) <= cost::of_partition(&blocks) { greedy } else { blocks }
+}
+
+struct Search<'a, 'b> {
+    /// Bytes of the cheapest legal partition so far, and that partition.
+    best: u64,
+    found: Weighted<'a>,
+    budget: &'b mut u32,
+}
+
+/// Levels of recursion: every one fuses a pair, so no more than a window has.
+const DEPTH: usize = super::weighted::WINDOW;
+
+impl<'a> Search<'a, '_> {
+    /// Searches the partitions that a graph's edges lead to.
+    fn below(&mut self, mut graph: Weighted<'a>, depth: usize) {
+        loop {
+            let cost = graph.cost();
+            if cost < self.best {
+                (self.best, self.found) = (cost, graph.clone());
+            }
+            if *self.budget == 0 || depth > DEPTH {
+                return;
+            }
+            *self.budget -= 1;
+            let Some(edge) = graph.heaviest() else { return };
+            if graph.bound() >= self.best {
+                return;
+            }
+            let mut fused = graph.clone();
+            fused.fuse(&edge);
+            self.below(fused, depth + 1);
+            graph.give_up(&edge);
+        }
+    }
+}
