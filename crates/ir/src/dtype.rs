@@ -4,7 +4,7 @@ use crate::{Error, Result};
 use std::fmt;
 use std::str::FromStr;
 
-/// Element type of a view. The order is NumPy's type-number order.
+/// Element type of a view, in order of families and sizes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[repr(u8)]
 #[allow(missing_docs)] // the names say it
@@ -18,6 +18,7 @@ pub enum DType {
     U32,
     I64,
     U64,
+    F16,
     F32,
     F64,
     C64,
@@ -37,7 +38,7 @@ pub enum Kind {
 
 impl DType {
     /// Every native element type, in order.
-    pub const ALL: [DType; 13] = [
+    pub const ALL: [DType; 14] = [
         DType::Bool,
         DType::I8,
         DType::U8,
@@ -47,6 +48,7 @@ impl DType {
         DType::U32,
         DType::I64,
         DType::U64,
+        DType::F16,
         DType::F32,
         DType::F64,
         DType::C64,
@@ -57,7 +59,7 @@ impl DType {
     pub const fn size(self) -> usize {
         match self {
             DType::Bool | DType::I8 | DType::U8 => 1,
-            DType::I16 | DType::U16 => 2,
+            DType::I16 | DType::U16 | DType::F16 => 2,
             DType::I32 | DType::U32 | DType::F32 => 4,
             DType::I64 | DType::U64 | DType::F64 | DType::C64 => 8,
             DType::C128 => 16,
@@ -79,7 +81,7 @@ impl DType {
             DType::Bool => Kind::Bool,
             DType::U8 | DType::U16 | DType::U32 | DType::U64 => Kind::Unsigned,
             DType::I8 | DType::I16 | DType::I32 | DType::I64 => Kind::Signed,
-            DType::F32 | DType::F64 => Kind::Float,
+            DType::F16 | DType::F32 | DType::F64 => Kind::Float,
             DType::C64 | DType::C128 => Kind::Complex,
         }
     }
@@ -89,7 +91,7 @@ impl DType {
         matches!(self.kind(), Kind::Signed | Kind::Unsigned)
     }
 
-    /// f32 or f64.
+    /// f16, f32 or f64.
     pub const fn is_float(self) -> bool {
         matches!(self.kind(), Kind::Float)
     }
@@ -120,6 +122,7 @@ impl DType {
             DType::U32 => "u32",
             DType::I64 => "i64",
             DType::U64 => "u64",
+            DType::F16 => "f16",
             DType::F32 => "f32",
             DType::F64 => "f64",
             DType::C64 => "c64",
@@ -150,20 +153,16 @@ impl DType {
                 _ => DType::F64,
             }
             .at_least_signed(high),
-            (Unsigned | Signed, Float) => {
-                if low.size() <= 2 {
-                    high
-                } else {
-                    DType::F64
-                }
-            }
-            (Unsigned | Signed, Complex) => {
-                if low.size() <= 2 {
-                    high
-                } else {
-                    DType::C128
-                }
-            }
+            // an integer fits the float of twice its size, up to 64 bits
+            (Unsigned | Signed, Float) => match low.size() {
+                1 => high,
+                2 => high.max(DType::F32),
+                _ => DType::F64,
+            },
+            (Unsigned | Signed, Complex) => match low.size() {
+                1 | 2 => high,
+                _ => DType::C128,
+            },
             (Float, Complex) => {
                 if low == DType::F64 {
                     DType::C128
@@ -202,12 +201,12 @@ impl DTypeSet {
     pub const BOOL: DTypeSet = DTypeSet(1);
     /// Signed and unsigned integers.
     pub const INTEGER: DTypeSet = DTypeSet(0x1FE);
-    /// {f32, f64}
-    pub const FLOAT: DTypeSet = DTypeSet(0x600);
+    /// {f16, f32, f64}
+    pub const FLOAT: DTypeSet = DTypeSet(0xE00);
     /// {c64, c128}
-    pub const COMPLEX: DTypeSet = DTypeSet(0x1800);
+    pub const COMPLEX: DTypeSet = DTypeSet(0x3000);
     /// Every native type.
-    pub const ALL: DTypeSet = DTypeSet(0x1FFF);
+    pub const ALL: DTypeSet = DTypeSet(0x3FFF);
     /// Integers and floats.
     pub const REAL: DTypeSet = Self::INTEGER.or(Self::FLOAT);
     /// Integers, floats and complex.
@@ -250,6 +249,12 @@ mod tests {
             (U64, I64, F64),
             (U16, I64, I64),
             (I16, F32, F32),
+            (Bool, F16, F16),
+            (U8, F16, F16),
+            (I16, F16, F32),
+            (U32, F16, F64),
+            (F16, F32, F32),
+            (F16, C64, C64),
             (I32, F32, F64),
             (U8, C64, C64),
             (I32, C64, C128),

@@ -7,6 +7,7 @@
 
 mod dtype;
 mod error;
+mod half;
 pub mod interp;
 mod op;
 mod overlap;
@@ -18,6 +19,7 @@ mod view;
 
 pub use dtype::{DType, DTypeSet, Kind as DTypeKind};
 pub use error::{Error, Result};
+pub use half::F16;
 pub use interp::{interpret, memory_order, pairwise_sum};
 pub use op::{Op, OpInfo, OpKind, Signature};
 pub use program::{Axes, Base, BaseId, ConstId, Instr, Operand, Program};

@@ -233,6 +233,18 @@ impl Op {
         }
     }
 
+    /// The dtype in which an operation of loop dtype `ty` is computed: f16 goes through f32, and
+    /// its results are rounded once.
+    pub const fn computes_in(self, ty: DType) -> DType {
+        let moves = matches!(self, Op::Copy | Op::Positive | Op::Where);
+        let computes = match self.kind() {
+            OpKind::Elementwise | OpKind::Generator => !moves,
+            OpKind::Library => matches!(self, Op::Matmul),
+            OpKind::Reduction | OpKind::Gather | OpKind::Scan => false,
+        };
+        if computes && matches!(ty, DType::F16) { DType::F32 } else { ty }
+    }
+
     /// The operation with this text name.
     pub fn from_name(name: &str) -> Option<Op> {
         Op::ALL.iter().copied().find(|op| op.name() == name)

@@ -1,6 +1,6 @@
 //! One typed value: literals in programs, and the interpreter's cells.
 
-use crate::DType;
+use crate::{DType, F16};
 
 /// A complex number of two f32.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
@@ -33,6 +33,7 @@ pub enum Scalar {
     U32(u32),
     I64(i64),
     U64(u64),
+    F16(F16),
     F32(f32),
     F64(f64),
     C64(C32),
@@ -52,6 +53,7 @@ impl Scalar {
             Scalar::U32(_) => DType::U32,
             Scalar::I64(_) => DType::I64,
             Scalar::U64(_) => DType::U64,
+            Scalar::F16(_) => DType::F16,
             Scalar::F32(_) => DType::F32,
             Scalar::F64(_) => DType::F64,
             Scalar::C64(_) => DType::C64,
@@ -73,6 +75,7 @@ impl Scalar {
             Scalar::U32(v) => put(&v.to_ne_bytes()),
             Scalar::I64(v) => put(&v.to_ne_bytes()),
             Scalar::U64(v) => put(&v.to_ne_bytes()),
+            Scalar::F16(v) => put(&v.0.to_ne_bytes()),
             Scalar::F32(v) => put(&v.to_ne_bytes()),
             Scalar::F64(v) => put(&v.to_ne_bytes()),
             Scalar::C64(v) => {
@@ -109,6 +112,7 @@ impl Scalar {
             DType::U32 => Scalar::U32(read!(u32, 0)),
             DType::I64 => Scalar::I64(read!(i64, 0)),
             DType::U64 => Scalar::U64(read!(u64, 0)),
+            DType::F16 => Scalar::F16(F16(read!(u16, 0))),
             DType::F32 => Scalar::F32(read!(f32, 0)),
             DType::F64 => Scalar::F64(read!(f64, 0)),
             DType::C64 => Scalar::C64(C32 { re: read!(f32, 0), im: read!(f32, 4) }),

@@ -1,7 +1,7 @@
 //! Between NumPy's objects and numelt's dtypes and scalars. Out: dtype objects, scalar objects and
 //! the values of both. Not here: arrays (see `export.rs`).
 
-use numelt_ir::{C32, C64, DType, DTypeKind, Scalar};
+use numelt_ir::{C64, DType, DTypeKind, Scalar};
 use numpy::npyffi::{NPY_TYPES, PY_ARRAY_API, PyArray_Descr};
 use pyo3::exceptions::PyOverflowError;
 use pyo3::ffi;
@@ -27,7 +27,7 @@ pub struct Numpy {
 
 static NUMPY: PyOnceLock<Numpy> = PyOnceLock::new();
 
-const DESCR_NAMES: [&str; 13] = [
+const DESCR_NAMES: [&str; 14] = [
     "bool",
     "int8",
     "uint8",
@@ -37,6 +37,7 @@ const DESCR_NAMES: [&str; 13] = [
     "uint32",
     "int64",
     "uint64",
+    "float16",
     "float32",
     "float64",
     "complex64",
@@ -126,6 +127,7 @@ pub fn from_type_num(num: c_int) -> Option<DType> {
         12 => DType::F64,
         14 => DType::C64,
         15 => DType::C128,
+        23 => DType::F16,
         _ => return None,
     })
 }
@@ -334,68 +336,7 @@ pub fn int_overflow(obj: &Bound<'_, PyAny>, dtype: DType) -> PyErr {
 }
 
 /// Conversion with C rules (NumPy's `casting='unsafe'`).
-pub fn cast(value: Scalar, to: DType) -> Scalar {
-    /// The three forms that every value can be seen as.
-    enum Wide {
-        Int(i128),
-        Complex(f64, f64),
-        /// Kept apart because an f32 is converted to integers and to itself without a detour.
-        Single(f32, f32),
-    }
-    let wide = match value {
-        Scalar::Bool(v) => Wide::Int(i128::from(v)),
-        Scalar::I8(v) => Wide::Int(i128::from(v)),
-        Scalar::U8(v) => Wide::Int(i128::from(v)),
-        Scalar::I16(v) => Wide::Int(i128::from(v)),
-        Scalar::U16(v) => Wide::Int(i128::from(v)),
-        Scalar::I32(v) => Wide::Int(i128::from(v)),
-        Scalar::U32(v) => Wide::Int(i128::from(v)),
-        Scalar::I64(v) => Wide::Int(i128::from(v)),
-        Scalar::U64(v) => Wide::Int(i128::from(v)),
-        Scalar::F32(v) => Wide::Single(v, 0.0),
-        Scalar::F64(v) => Wide::Complex(v, 0.0),
-        Scalar::C64(v) => Wide::Single(v.re, v.im),
-        Scalar::C128(v) => Wide::Complex(v.re, v.im),
-    };
-    let (re, im) = match wide {
-        Wide::Int(v) => (v as f64, 0.0),
-        Wide::Complex(re, im) => (re, im),
-        Wide::Single(re, im) => (f64::from(re), f64::from(im)),
-    };
-    let single = match wide {
-        Wide::Int(v) => v as f32,
-        Wide::Complex(re, _) => re as f32,
-        Wide::Single(re, _) => re,
-    };
-    let int = match wide {
-        Wide::Int(v) => v,
-        // Out of range follows the truncating conversion instruction, as C does on this hardware.
-        Wide::Complex(..) | Wide::Single(..) => truncate(re),
-    };
-    match to {
-        DType::Bool => Scalar::Bool(match wide {
-            Wide::Int(v) => v != 0,
-            Wide::Complex(..) | Wide::Single(..) => re != 0.0 || im != 0.0,
-        }),
-        DType::I8 => Scalar::I8(int as i8),
-        DType::U8 => Scalar::U8(int as u8),
-        DType::I16 => Scalar::I16(int as i16),
-        DType::U16 => Scalar::U16(int as u16),
-        DType::I32 => Scalar::I32(int as i32),
-        DType::U32 => Scalar::U32(int as u32),
-        DType::I64 => Scalar::I64(int as i64),
-        DType::U64 => Scalar::U64(int as u64),
-        DType::F32 => Scalar::F32(single),
-        DType::F64 => Scalar::F64(re),
-        DType::C64 => Scalar::C64(C32 { re: single, im: im as f32 }),
-        DType::C128 => Scalar::C128(C64 { re, im }),
-    }
-}
-
-fn truncate(value: f64) -> i128 {
-    let limit = 2f64.powi(64);
-    if value.is_nan() || value >= limit || value < -2f64.powi(63) { i128::from(i64::MIN) } else { value as i128 }
-}
+pub use numelt_ir::interp::cast;
 
 /// Loads NumPy's C API and checks that it can be used.
 pub fn load_api(py: Python<'_>) -> PyResult<()> {

@@ -261,14 +261,14 @@ pub fn with_number<'py>(
     let value = match Weak::exact(number)? {
         Weak::Float(value) => value,
         // Beyond this not every int is a float.
-        Weak::Int(value) if value.abs() <= 1 << 24 => value as f64,
+        Weak::Int(value) if value.abs() <= if a.dtype == DType::F16 { 1 << 11 } else { 1 << 24 } => value as f64,
         _ => return None,
     };
     let itemsize = a.dtype.size() as i64;
     if !shape::is_c_contiguous(&a.shape, &a.strides, itemsize) || shape::size(&a.shape) == 0 {
         return None;
     }
-    let literal = if a.dtype == DType::F64 { Scalar::F64(value) } else { Scalar::F32(value as f32) };
+    let literal = convert::cast(Scalar::F64(value), a.dtype);
     let out_dtype = op.output_dtype(a.dtype);
     let out = shape::fresh(out_dtype, &a.shape, numelt_ir::c_strides(&a.shape, out_dtype.size() as i64));
     let (array, literal) = (Input::Array(a), Input::Const(literal));

@@ -64,7 +64,7 @@ fn with_weak(dtype: DType, weak: DTypeKind) -> DType {
         (Bool | Signed | Unsigned, Float) => DType::F64,
         (_, Float) => dtype,
         (Complex, Complex) => dtype,
-        (Float, Complex) if dtype == DType::F32 => DType::C64,
+        (Float, Complex) if dtype != DType::F64 => DType::C64,
         (_, Complex) => DType::C128,
     }
 }
@@ -133,21 +133,16 @@ fn mixes_u64_with_signed(kinds: &[Kind]) -> bool {
     has(|d| d == DType::U64) && has(|d| d.kind() == DTypeKind::Signed)
 }
 
-/// Loops that exist for floats only take the first one that each operand converts to safely; `None`
-/// for float16, which is never native.
+/// Loops that exist for floats only take the first one that each operand converts to safely.
 fn float_loop(kinds: &[Kind]) -> Option<DType> {
     let mut ty: Option<DType> = None;
-    let mut half = false;
     for kind in kinds {
         let Kind::Strong(dtype) = kind else { continue };
         let float = match dtype {
-            DType::Bool | DType::I8 | DType::U8 => {
-                half = true;
-                continue;
-            }
+            DType::Bool | DType::I8 | DType::U8 => DType::F16,
             DType::I16 | DType::U16 => DType::F32,
             DType::I32 | DType::U32 | DType::I64 | DType::U64 => DType::F64,
-            DType::F32 | DType::F64 | DType::C64 | DType::C128 => *dtype,
+            DType::F16 | DType::F32 | DType::F64 | DType::C64 | DType::C128 => *dtype,
         };
         ty = Some(ty.map_or(float, |t| t.promote(float)));
     }
@@ -163,10 +158,7 @@ fn float_loop(kinds: &[Kind]) -> Option<DType> {
             ty = Some(ty.map_or(common, |t| if inexact(common) { t.promote(common) } else { t }));
         }
     }
-    if ty.is_none() && !half {
-        return Some(DType::F64);
-    }
-    ty
+    Some(ty.unwrap_or(DType::F64))
 }
 
 /// `numpy.can_cast(from, to, 'same_kind')` for native dtypes.
@@ -184,6 +176,6 @@ pub fn accumulator(dtype: DType) -> DType {
     match dtype {
         DType::Bool | DType::I8 | DType::I16 | DType::I32 | DType::I64 => DType::I64,
         DType::U8 | DType::U16 | DType::U32 | DType::U64 => DType::U64,
-        DType::F32 | DType::F64 | DType::C64 | DType::C128 => dtype,
+        DType::F16 | DType::F32 | DType::F64 | DType::C64 | DType::C128 => dtype,
     }
 }

@@ -310,7 +310,7 @@ impl Task<'_> {
 
     /// Is some reduction bound to go element by element?
     fn sequential(&self) -> bool {
-        self.recipe.targets.iter().any(|t| t.fold.order == Order::Sequential)
+        self.recipe.targets.iter().any(|t| matches!(t.fold.order, Order::Sequential | Order::Runs))
     }
 }
 

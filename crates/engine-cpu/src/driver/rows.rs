@@ -76,7 +76,8 @@ impl<'a> Rows<'a> {
         // sums of real and of complex values cut a run differently: then the whole run is one leaf
         let mixed = units.iter().any(|&u| u != unit);
         let direct = if first + 1 == rank { task.direct() } else { None };
-        let leaf = if mixed || (direct.is_some() && task.recipe.targets.len() == 1) { len } else { LEAF };
+        let whole = task.recipe.targets.iter().any(|t| t.fold.order == Order::Runs);
+        let leaf = if mixed || whole || (direct.is_some() && task.recipe.targets.len() == 1) { len } else { LEAF };
         Rows { task, first, len, kept, outer, repeats, direct, unit, mixed, leaf: leaf.max(1) }
     }
 

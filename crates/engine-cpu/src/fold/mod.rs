@@ -19,6 +19,8 @@ pub enum Order {
     Tree(Unit),
     /// One element after the other.
     Sequential,
+    /// One run after the other, each whole: its sum or product is f32 and rounded after it.
+    Runs,
     /// Any order gives the same result.
     Free,
 }
@@ -72,6 +74,8 @@ pub fn select(op: Op, ty: DType, isa: Isa) -> Result<Fold> {
         _ => Order::Free,
     };
     let found = match op {
+        Op::Sum if ty == DType::F16 => Some(plain::halves::<plain::Sum>(plain::rows_half_sum, isa)),
+        Op::Prod if ty == DType::F16 => Some(plain::halves::<plain::Prod>(plain::rows_half_product, isa)),
         Op::Sum if tree != Order::Free => with!(ty, inexact, T => plain::tree::<T>(tree, isa)),
         Op::Sum => with!(ty, all, T => plain::fold::<T, plain::Sum>(Order::Free, isa)),
         Op::Prod => {

@@ -4,10 +4,10 @@
 //! instruction set.
 
 use super::{Fold, Order};
-use crate::driver::pairwise::Unit;
+use crate::driver::pairwise::{BLOCK, Unit};
 use crate::isa::{Isa, versions};
-use crate::tier0::{self, B8, Elem};
-use numelt_ir::{C32, C64};
+use crate::tier0::{self, Any as _, B8, Elem};
+use numelt_ir::{C32, C64, F16};
 use std::mem::MaybeUninit;
 use std::slice::{from_raw_parts, from_raw_parts_mut};
 
@@ -42,6 +42,7 @@ bounds! {
     B8: B8(0), B8(1);
     i8: i8::MIN, i8::MAX; i16: i16::MIN, i16::MAX; i32: i32::MIN, i32::MAX; i64: i64::MIN, i64::MAX;
     u8: 0, u8::MAX; u16: 0, u16::MAX; u32: 0, u32::MAX; u64: 0, u64::MAX;
+    F16: F16(0xFC00), F16::INFINITY;
     f32: f32::NEG_INFINITY, f32::INFINITY;
     f64: f64::NEG_INFINITY, f64::INFINITY;
     C32: C32 { re: f32::NEG_INFINITY, im: f32::NEG_INFINITY }, C32 { re: f32::INFINITY, im: f32::INFINITY };
@@ -107,16 +108,19 @@ fn sequential_run<T: Elem, S: Step<T>>(acc: S::Acc, x: &[T]) -> S::Acc {
 }
 
 /// A number with NumPy's pairwise sum.
-pub trait Pairwise: tier0::Number + Bounds {
+pub trait Pairwise: Elem {
+    /// Type of the sum.
+    type Sum: tier0::Number;
     /// Its unit in the tree.
     const UNIT: Unit;
     /// Sums a run of at most a block.
-    fn block(x: &[Self]) -> Self;
+    fn block(x: &[Self]) -> Self::Sum;
 }
 
 macro_rules! pairwise_real {
     ($($t:ident)*) => {$(
         impl Pairwise for $t {
+            type Sum = $t;
             const UNIT: Unit = Unit::Real;
             #[inline(always)]
             fn block(x: &[$t]) -> $t {
@@ -141,6 +145,7 @@ pairwise_real!(f32 f64);
 macro_rules! pairwise_complex {
     ($($t:ident)*) => {$(
         impl Pairwise for $t {
+            type Sum = $t;
             const UNIT: Unit = Unit::Complex;
             #[inline(always)]
             fn block(x: &[$t]) -> $t {
@@ -163,22 +168,39 @@ macro_rules! pairwise_complex {
 }
 pairwise_complex!(C32 C64);
 
+impl Pairwise for F16 {
+    type Sum = f32;
+    const UNIT: Unit = Unit::Real;
+    #[inline(always)]
+    fn block(x: &[F16]) -> f32 {
+        let mut wide = [0.0; BLOCK];
+        for (wide, x) in wide.iter_mut().zip(x) {
+            *wide = x.to_f32();
+        }
+        f32::block(&wide[..x.len()])
+    }
+}
+
+/// A number whose sums are of its own type.
+pub trait Summed: Pairwise<Sum = Self> + tier0::Number + Bounds {}
+impl<T: Pairwise<Sum = T> + tier0::Number + Bounds> Summed for T {}
+
 /// NumPy's sum of a run: `x` is cut in two until a part is a block. The stack of half-finished sums is
 /// explicit, because a recursive function could not be inlined into each instruction set's version.
 #[inline(always)]
-fn tree_run<T: Pairwise>(x: &[T]) -> T {
+fn tree_run<T: Pairwise>(x: &[T]) -> T::Sum {
     let block = T::UNIT.block();
     if x.len() <= block {
         return T::block(x);
     }
     // pending[d] waits for its right sibling; at most one entry per level of the tree
-    let mut pending = [const { MaybeUninit::<(usize, usize, T, bool)>::uninit() }; 64];
+    let mut pending = [const { MaybeUninit::<(usize, usize, T::Sum, bool)>::uninit() }; 64];
     let mut depth = 0;
     let (mut start, mut n) = (0, x.len());
     loop {
         while n > block {
             let left = T::UNIT.split(n);
-            pending[depth].write((start + left, n - left, T::ZERO, false));
+            pending[depth].write((start + left, n - left, T::Sum::ZERO, false));
             depth += 1;
             n = left;
         }
@@ -255,7 +277,7 @@ unsafe fn rows_sequential<T: Elem, S: Step<T>>(
 
 /// Dense rows of fewer than eight elements: with their number known, several rows fit a vector.
 #[inline(always)]
-fn rows_of<T: Pairwise, const N: usize>(acc: &mut [T], x: &[T]) {
+fn rows_of<T: Summed, const N: usize>(acc: &mut [T], x: &[T]) {
     for (acc, row) in acc.iter_mut().zip(x.chunks_exact(N)) {
         let mut sum = row[0];
         for x in &row[1..] {
@@ -270,7 +292,7 @@ fn rows_of<T: Pairwise, const N: usize>(acc: &mut [T], x: &[T]) {
 /// # Safety
 /// The contract of [`super::Rows`], rows one after the other.
 #[inline(always)]
-unsafe fn short_rows<T: Pairwise>(values: *mut u8, src: *const u8, rows: usize, n: usize) -> bool {
+unsafe fn short_rows<T: Summed>(values: *mut u8, src: *const u8, rows: usize, n: usize) -> bool {
     // SAFETY: the caller's contract.
     let (acc, x) = unsafe { (from_raw_parts_mut(values.cast::<T>(), rows), from_raw_parts(src.cast::<T>(), rows * n)) };
     // up to three elements of either kind are summed one by one; reals up to seven
@@ -287,7 +309,7 @@ unsafe fn short_rows<T: Pairwise>(values: *mut u8, src: *const u8, rows: usize, 
 }
 
 #[inline(always)]
-unsafe fn rows_tree<T: Pairwise>(
+unsafe fn rows_tree<T: Summed>(
     values: *mut u8,
     _: *mut i64,
     src: *const u8,
@@ -303,6 +325,44 @@ unsafe fn rows_tree<T: Pairwise>(
         }
         each_row::<T, T>(values, src, stride, rows, n, |acc, x| acc.add(tree_run(x)))
     }
+}
+
+/// Sums of half-precision runs.
+///
+/// # Safety
+/// The contract of [`super::Rows`].
+#[inline(always)]
+pub unsafe fn rows_half_sum(
+    values: *mut u8,
+    _: *mut i64,
+    src: *const u8,
+    stride: isize,
+    rows: usize,
+    n: usize,
+    _pos: i64,
+) {
+    let absorb = |acc: F16, x: &[F16]| F16::from_f32(acc.to_f32() + tree_run(x));
+    // SAFETY: the contract of `Rows`.
+    unsafe { each_row::<F16, F16>(values, src, stride, rows, n, absorb) }
+}
+
+/// Products of half-precision runs.
+///
+/// # Safety
+/// The contract of [`super::Rows`].
+#[inline(always)]
+pub unsafe fn rows_half_product(
+    values: *mut u8,
+    _: *mut i64,
+    src: *const u8,
+    stride: isize,
+    rows: usize,
+    n: usize,
+    _pos: i64,
+) {
+    let absorb = |acc: F16, x: &[F16]| F16::from_f32(x.iter().fold(acc.to_f32(), |acc, x| acc * x.to_f32()));
+    // SAFETY: the contract of `Rows`.
+    unsafe { each_row::<F16, F16>(values, src, stride, rows, n, absorb) }
 }
 
 /// Columns that are few: accumulators stay in registers.
@@ -380,7 +440,7 @@ unsafe fn join<T: Elem, S: Step<T>>(values: *mut u8, _: *mut i64, other: *const 
 versions!(
     two pick_rows_free, rows_free, [T: Elem, S: Step<T>],
     (v: *mut u8, p: *mut i64, src: *const u8, stride: isize, rows: usize, n: usize, pos: i64));
-versions!(pick_rows_tree, rows_tree, [T: Pairwise],
+versions!(pick_rows_tree, rows_tree, [T: Summed],
     (v: *mut u8, p: *mut i64, src: *const u8, stride: isize, rows: usize, n: usize, pos: i64));
 versions!(
     two pick_columns, columns, [T: Elem, S: Step<T>],
@@ -410,7 +470,12 @@ pub fn fold<T: Bounds, S: Step<T>>(order: Order, isa: Isa) -> Fold {
     base::<T, S>(order, rows, isa)
 }
 
+/// A fold of half-precision runs.
+pub fn halves<S: Step<F16>>(rows: super::Rows, isa: Isa) -> Fold {
+    base::<F16, S>(Order::Runs, rows, isa)
+}
+
 /// NumPy's sum of floats.
-pub fn tree<T: Pairwise>(order: Order, isa: Isa) -> Fold {
+pub fn tree<T: Summed>(order: Order, isa: Isa) -> Fold {
     base::<T, Sum>(order, pick_rows_tree::<T>(isa), isa)
 }

@@ -93,7 +93,7 @@ fn dense(m: Matrix, from: DType, to: DType, rows: usize, columns: usize, isa: Is
 }
 
 fn one(call: &LibraryCall<'_>, shape: &Shape, batch: i64, threads: &Threads, isa: Isa) -> Result<()> {
-    let (m, k, n, ty) = (shape.m, shape.k, shape.n, call.ty);
+    let (m, k, n, ty) = (shape.m, shape.k, shape.n, call.op.computes_in(call.ty));
     let read = |i: usize, rows, columns| -> Result<(Option<Lines>, Matrix)> {
         let (found, from) = (matrix(&call.ins[i], shape, batch), call.ins[i].view.dtype);
         let size = ty.size() as isize;
@@ -113,7 +113,12 @@ fn one(call: &LibraryCall<'_>, shape: &Shape, batch: i64, threads: &Threads, isa
     }
     let mut room = Lines::new(m * n * ty.size());
     let packed = Matrix { base: room.as_ptr(), row: size * n as isize, column: size };
-    product(ty, (m, k, n), a, b, packed, threads)?;
+    if ty == call.ty {
+        product(ty, (m, k, n), a, b, packed, threads)?;
+    } else {
+        // half precision: NumPy adds f32 products in order
+        loops::<f32>((m, k, n), a, b, packed, threads);
+    }
     let mut converted = Lines::new(m * n * out_ty.size());
     let rect = Rect { base: target.base, inner_stride: target.column, outer_stride: target.row, inner: n, rows: m };
     // SAFETY: the output's elements are writable; the buffers hold all of them.

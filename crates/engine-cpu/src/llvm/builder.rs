@@ -141,7 +141,11 @@ impl Builder {
     pub(super) fn float(&self, bits: u32) -> Ty {
         // SAFETY: the context is alive.
         Ty(unsafe {
-            if bits == 32 { LLVMFloatTypeInContext(self.context) } else { LLVMDoubleTypeInContext(self.context) }
+            match bits {
+                16 => LLVMHalfTypeInContext(self.context),
+                32 => LLVMFloatTypeInContext(self.context),
+                _ => LLVMDoubleTypeInContext(self.context),
+            }
         })
     }
 

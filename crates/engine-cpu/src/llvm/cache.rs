@@ -9,6 +9,7 @@
 //!
 //! A file is: magic, key length, object length, checksum (u64 each, little-endian), key, object.
 
+use numelt_ir::{DType, Op};
 use numelt_ir::{Error, Result};
 use numelt_opt::Kernel;
 use std::fs::{self, File};
@@ -78,9 +79,18 @@ impl Hasher for Recorder {
 /// Everything that a kernel's object depends on. `processor` names triple, processor and features.
 pub(super) fn key(kernel: &Kernel, processor: &str) -> Vec<u8> {
     let mut key = Recorder::default();
-    (env!("CARGO_PKG_VERSION"), SOURCES, cfg!(debug_assertions), processor).hash(&mut key);
+    (env!("CARGO_PKG_VERSION"), SOURCES, tables(), cfg!(debug_assertions), processor).hash(&mut key);
     kernel.hash(&mut key);
     key.0
+}
+
+/// The numbers of operations and dtypes: kernels are hashed by them, and they move when a row is added.
+fn tables() -> u64 {
+    static TABLES: std::sync::OnceLock<u64> = std::sync::OnceLock::new();
+    *TABLES.get_or_init(|| {
+        let names = Op::ALL.iter().map(|op| op.name()).chain(DType::ALL.iter().map(|dtype| dtype.name()));
+        names.fold(FNV_OFFSET, |state, name| fnv(&[name.as_bytes(), b"\0"].concat(), state))
+    })
 }
 
 /// A directory of objects.

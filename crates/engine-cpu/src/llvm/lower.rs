@@ -70,6 +70,8 @@ impl Lower<'_> {
     pub(super) fn scalar(&self, dtype: DType) -> Ty {
         match dtype.kind() {
             Kind::Bool => self.b.int(1),
+            // bits: arithmetic on halves is in f32
+            _ if dtype == DType::F16 => self.b.int(16),
             Kind::Unsigned | Kind::Signed => self.b.int(8 * dtype.size() as u32),
             Kind::Float | Kind::Complex => self.b.float(8 * dtype.real().size() as u32),
         }

@@ -253,6 +253,8 @@ impl Memory<'_> {
 /// Type of one component in memory: bool is a byte.
 pub(super) fn cell(b: &Builder, dtype: DType) -> Ty {
     match dtype.kind() {
+        // halves are moved as their bits
+        _ if dtype == DType::F16 => b.int(16),
         numelt_ir::DTypeKind::Float | numelt_ir::DTypeKind::Complex => b.float(8 * dtype.real().size() as u32),
         _ => b.int(8 * dtype.size() as u32),
     }

@@ -66,11 +66,18 @@ pub(super) fn runs_here(isa: Isa) -> bool {
                 && is_x86_feature_detected!("avx512dq")
                 && is_x86_feature_detected!("avx512vl")
         }
-        Isa::Avx2 => is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma"),
+        Isa::Avx2 => {
+            is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") && is_x86_feature_detected!("f16c")
+        }
         Isa::Portable => true,
     };
     #[cfg(not(target_arch = "x86_64"))]
     return matches!(isa, Isa::Portable);
+}
+
+/// Are there instructions between f16 and f32? Elsewhere the code would call routines that we do not have.
+pub(super) fn converts_halves(isa: Isa) -> bool {
+    isa != Isa::Portable || cfg!(target_arch = "aarch64")
 }
 
 /// The host's own processor with everything beyond `isa` switched off; a generic processor of that

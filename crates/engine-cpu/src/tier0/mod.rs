@@ -7,6 +7,7 @@ mod cast;
 mod complex;
 mod elem;
 mod gather;
+mod half;
 mod loops;
 mod math;
 mod ops;

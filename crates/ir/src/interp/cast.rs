@@ -6,7 +6,7 @@
 //! value of its width when the number does not fit. (NumPy's own u32 result depends on the
 //! length of the array when a number is outside i64 or negative beyond i32; ours does not.)
 
-use crate::{C32, C64, DType, Scalar};
+use crate::{C32, C64, DType, F16, Scalar};
 
 /// `value` as an element of type `to`.
 pub fn cast(value: Scalar, to: DType) -> Scalar {
@@ -20,6 +20,7 @@ pub fn cast(value: Scalar, to: DType) -> Scalar {
         Scalar::U32(v) => from_integer(i128::from(v), to),
         Scalar::I64(v) => from_integer(i128::from(v), to),
         Scalar::U64(v) => from_integer(i128::from(v), to),
+        Scalar::F16(v) => from_f16(v, to),
         Scalar::F32(v) => from_f32(v, to),
         Scalar::F64(v) => from_f64(v, to),
         Scalar::C64(v) => match to {
@@ -37,7 +38,7 @@ pub fn cast(value: Scalar, to: DType) -> Scalar {
     }
 }
 
-/// Integers wrap to the target's width; floats round to nearest, ties to even.
+/// Integers wrap to the target's width; floats round to nearest, ties to even, f16 through f32.
 fn from_integer(v: i128, to: DType) -> Scalar {
     match to {
         DType::Bool => Scalar::Bool(v != 0),
@@ -49,6 +50,7 @@ fn from_integer(v: i128, to: DType) -> Scalar {
         DType::U32 => Scalar::U32(v as u32),
         DType::I64 => Scalar::I64(v as i64),
         DType::U64 => Scalar::U64(v as u64),
+        DType::F16 => Scalar::F16(F16::from_f32(v as f32)),
         DType::F32 => Scalar::F32(v as f32),
         DType::F64 => Scalar::F64(v as f64),
         DType::C64 => Scalar::C64(C32 { re: v as f32, im: 0.0 }),
@@ -56,9 +58,15 @@ fn from_integer(v: i128, to: DType) -> Scalar {
     }
 }
 
+/// f16 keeps its bits, and is an f32 for everything else.
+fn from_f16(v: F16, to: DType) -> Scalar {
+    if to == DType::F16 { Scalar::F16(v) } else { from_f32(v.to_f32(), to) }
+}
+
 /// f32 keeps its bits where the target keeps them; all else goes through f64, which is exact.
 fn from_f32(v: f32, to: DType) -> Scalar {
     match to {
+        DType::F16 => Scalar::F16(F16::from_f32(v)),
         DType::F32 => Scalar::F32(v),
         DType::C64 => Scalar::C64(C32 { re: v, im: 0.0 }),
         _ => from_f64(f64::from(v), to),
@@ -76,6 +84,7 @@ fn from_f64(v: f64, to: DType) -> Scalar {
         DType::U32 => Scalar::U32(truncate_i64(v) as u32),
         DType::I64 => Scalar::I64(truncate_i64(v)),
         DType::U64 => Scalar::U64(truncate_u64(v)),
+        DType::F16 => Scalar::F16(F16::from_f64(v)),
         DType::F32 => Scalar::F32(v as f32),
         DType::F64 => Scalar::F64(v),
         DType::C64 => Scalar::C64(C32 { re: v as f32, im: 0.0 }),

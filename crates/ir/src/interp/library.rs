@@ -1,6 +1,6 @@
 //! Scans and library calls: cumsum, cumprod, matmul.
 
-use super::{Fold, apply};
+use super::{Fold, apply, cast};
 use crate::{DType, Error, Instr, Op, Operand, Result, Scalar, View};
 
 /// A running fold along the one axis, element after element; the first is taken as it is.
@@ -31,12 +31,14 @@ pub(super) fn matmul(instr: &Instr, a: &[Scalar], b: &[Scalar]) -> Result<Vec<Sc
     let (m, k, n) = (extent(left, 2), extent(left, 1), extent(right, 1));
     let cell = |i: usize| {
         let (batch, row, column) = (i / (m * n), i / n % m, i % n);
-        let mut fold = Fold::new(Op::Sum, instr.ty);
+        // f16 is summed in f32 and rounded once
+        let ty = Op::Multiply.computes_in(instr.ty);
+        let mut fold = Fold::new(Op::Sum, ty);
         for j in 0..k {
-            let pair = [a[(batch * m + row) * k + j], b[(batch * k + j) * n + column]];
-            fold.push(apply(Op::Multiply, instr.ty, &pair)?)?;
+            let pair = [a[(batch * m + row) * k + j], b[(batch * k + j) * n + column]].map(|v| cast(v, ty));
+            fold.push(apply(Op::Multiply, ty, &pair)?)?;
         }
-        fold.finish()
+        fold.finish().map(|sum| cast(sum, instr.ty))
     };
     (0..instr.out.size() as usize).map(cell).collect()
 }

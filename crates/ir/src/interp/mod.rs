@@ -106,10 +106,11 @@ fn elementwise(instr: &Instr, consts: &[Scalar], memory: &[Vec<u8>]) -> Result<V
 /// `start + i * step`, every operation in the loop dtype, the index converted to it first.
 fn range(instr: &Instr, consts: &[Scalar], memory: &[Vec<u8>]) -> Result<Vec<Scalar>> {
     let (start, step) = (operand(instr, 0, consts, memory), operand(instr, 1, consts, memory));
+    let ty = instr.op.computes_in(instr.ty);
     let value = |i: usize| {
-        let index = cast(Scalar::I64(i as i64), instr.ty);
-        let distance = apply(Op::Multiply, instr.ty, &[index, step[i]])?;
-        apply(Op::Add, instr.ty, &[start[i], distance])
+        let index = cast(Scalar::I64(i as i64), ty);
+        let distance = apply(Op::Multiply, ty, &[index, cast(step[i], ty)])?;
+        apply(Op::Add, ty, &[cast(start[i], ty), distance]).map(|value| cast(value, instr.ty))
     };
     (0..instr.out.size() as usize).map(value).collect()
 }

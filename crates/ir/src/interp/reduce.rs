@@ -3,7 +3,8 @@
 //! Sums of floats and complex values follow NumPy: the loops are taken in the input's memory
 //! order ([`memory_order`]); the innermost loops that are reduced form a run, flattened and summed
 //! pairwise; the runs of one output element are added to zero one after the other. Products start
-//! from one and go in the same loop order. Arg-reductions count positions in C order over the
+//! from one and go in the same loop order. Sums and products of f16 are f32 within a run and rounded after
+//! it. Arg-reductions count positions in C order over the
 //! reduced axes.
 
 use super::{apply, cast, memory_order, pairwise_sum, scalar};
@@ -57,9 +58,18 @@ impl Fold {
         let pairwise = self.op == Op::Sum && (self.ty.is_float() || self.ty.is_complex());
         match run {
             [] => Ok(()),
+            _ if self.ty == DType::F16 && matches!(self.op, Op::Sum | Op::Prod) => self.push_halves(run),
             _ if pairwise => self.push(run_sum(run)),
             _ => run.iter().try_for_each(|x| self.push(*x)),
         }
+    }
+
+    fn push_halves(&mut self, run: &[Scalar]) -> Result<()> {
+        let single = |value: &Scalar| cast(*value, DType::F32);
+        let mut wide = Fold { op: self.op, ty: DType::F32, acc: self.acc.as_ref().map(single), position: 0, seen: 0 };
+        wide.push_run(&run.iter().map(single).collect::<Vec<_>>())?;
+        self.acc = Some(cast(wide.finish()?, DType::F16));
+        Ok(())
     }
 
     /// The first best element; the first NaN beats everything.

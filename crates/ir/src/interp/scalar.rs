@@ -3,6 +3,7 @@
 use super::complex::{self, Complex};
 use super::{float, int};
 use crate::{C32, C64, DType, Error, Op, OpKind, Result, Scalar};
+use smallvec::SmallVec;
 
 /// What an operation of loop type `T` yields: a value of that type, of its real type, or a truth value.
 pub(super) enum Value<T, R = T> {
@@ -22,8 +23,17 @@ pub fn apply(op: Op, ty: DType, ins: &[Scalar]) -> Result<Scalar> {
     if op.kind() != OpKind::Elementwise || ins.len() != op.arity() || !typed {
         return Err(Error::Invalid(format!("{}.{ty} does not take these operands", op.name())));
     }
+    if matches!(op, Op::Copy | Op::Positive) {
+        return Ok(ins[0]);
+    }
     if op == Op::Where {
         return Ok(if ins[0] == Scalar::Bool(true) { ins[1] } else { ins[2] });
+    }
+    let wide = op.computes_in(ty);
+    if wide != ty {
+        let ins: SmallVec<[Scalar; 3]> = ins.iter().map(|v| super::cast(*v, wide)).collect();
+        let result = apply(op, wide, &ins)?;
+        return Ok(super::cast(result, op.output_dtype(ty)));
     }
     binary(op, ins[0], ins[ins.len() - 1])
 }
@@ -72,6 +82,7 @@ pub(super) fn truth(value: Scalar) -> bool {
 /// Is the value, or a part of it, NaN?
 pub(super) fn is_nan(value: Scalar) -> bool {
     match value {
+        Scalar::F16(v) => v.to_f32().is_nan(),
         Scalar::F32(v) => v.is_nan(),
         Scalar::F64(v) => v.is_nan(),
         Scalar::C64(v) => v.re.is_nan() || v.im.is_nan(),

@@ -2,7 +2,7 @@
 
 use super::dense_strides;
 use super::lexer::Line;
-use crate::{Axes, Base, C32, C64, DType, Dims, Error, Instr, Op, Operand, Program, Result, Scalar, View};
+use crate::{Axes, Base, C32, C64, DType, Dims, Error, F16, Instr, Op, Operand, Program, Result, Scalar, View};
 use std::str::FromStr;
 
 impl FromStr for Program {
@@ -81,6 +81,7 @@ fn literal(line: &mut Line<'_>, dtype: DType) -> Result<Scalar> {
         DType::U32 => Scalar::U32(line.integer()?),
         DType::I64 => Scalar::I64(line.integer()?),
         DType::U64 => Scalar::U64(line.integer()?),
+        DType::F16 => Scalar::F16(F16::from_f32(f32_value(line)?)),
         DType::F32 => Scalar::F32(f32_value(line)?),
         DType::F64 => Scalar::F64(f64_value(line)?),
         DType::C64 => {

@@ -58,6 +58,7 @@ impl Display for Scalar {
             Scalar::U32(v) => v.fmt(f),
             Scalar::I64(v) => v.fmt(f),
             Scalar::U64(v) => v.fmt(f),
+            Scalar::F16(v) => f.write_str(&f32_text(v.to_f32())),
             Scalar::F32(v) => f.write_str(&f32_text(*v)),
             Scalar::F64(v) => f.write_str(&f64_text(*v)),
             Scalar::C64(v) => v.fmt(f),

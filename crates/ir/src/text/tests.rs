@@ -1,4 +1,4 @@
-use crate::{C32, C64, Error, Program, Scalar};
+use crate::{C32, C64, Error, F16, Program, Scalar};
 
 const EXAMPLE: &str = "\
 base %0 800 in out
@@ -28,6 +28,8 @@ fn prints_what_it_parses() {
 #[test]
 fn literals_keep_their_bits() {
     let consts = vec![
+        Scalar::F16(F16(0x7e01)),
+        Scalar::F16(F16(0x8001)),
         Scalar::F32(f32::from_bits(0x7fc0_0001)),
         Scalar::F32(-f32::NAN),
         Scalar::F32(f32::MIN_POSITIVE / 8.0),

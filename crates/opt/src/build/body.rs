@@ -76,7 +76,7 @@ impl Body {
             OpKind::Elementwise => {
                 let value = match instr.op {
                     Op::Copy => inputs[0],
-                    op => self.node(Node::Op(op, instr.ty, inputs), op.output_dtype(instr.ty)),
+                    op => self.operation(op, instr.ty, inputs),
                 };
                 self.write(info.write, instr, value);
             }
@@ -87,6 +87,18 @@ impl Body {
             OpKind::Gather => unreachable!("gathers are evaluated above"),
             OpKind::Scan | OpKind::Library => unreachable!("calls have no body"),
         }
+    }
+
+    /// An operation in the dtype that it is computed in, its result rounded to its loop dtype.
+    fn operation(&mut self, op: Op, ty: DType, mut inputs: SmallVec<[ValueId; 3]>) -> ValueId {
+        let wide = op.computes_in(ty);
+        if wide != ty {
+            for (position, input) in inputs.iter_mut().enumerate() {
+                *input = self.cast(*input, op.input_dtype(wide, position));
+            }
+        }
+        let value = self.node(Node::Op(op, wide, inputs), op.output_dtype(wide));
+        self.cast(value, op.output_dtype(ty))
     }
 
     fn read(&mut self, id: ViewId, view: &View) -> ValueId {
@@ -115,9 +127,12 @@ impl Body {
         view.strides = c_strides(&instr.out.shape, 1);
         let arg = self.slot(ArgKind::Index, view);
         let index = self.node(Node::Index(arg), DType::I64);
-        let index = self.cast(index, instr.ty);
-        let moved = self.node(Node::Op(Op::Multiply, instr.ty, smallvec![index, inputs[1]]), instr.ty);
-        self.node(Node::Op(Op::Add, instr.ty, smallvec![inputs[0], moved]), instr.ty)
+        let ty = instr.op.computes_in(instr.ty);
+        let [start, step] = [inputs[0], inputs[1]].map(|v| self.cast(v, ty));
+        let index = self.cast(index, ty);
+        let moved = self.node(Node::Op(Op::Multiply, ty, smallvec![index, step]), ty);
+        let value = self.node(Node::Op(Op::Add, ty, smallvec![start, moved]), ty);
+        self.cast(value, instr.ty)
     }
 
     /// The operand of a kind with a view, one for all that ask for it.

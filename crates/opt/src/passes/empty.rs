@@ -4,7 +4,7 @@
 //! an inner extent of zero, still have results: they become fills with the operation's identity.
 //! Runs first, so that no later pass meets an empty iteration space.
 
-use numelt_ir::{Axes, C32, C64, ConstId, DType, Error, Instr, Op, OpKind, Operand, Program, Result, Scalar};
+use numelt_ir::{Axes, C32, C64, ConstId, DType, Error, F16, Instr, Op, OpKind, Operand, Program, Result, Scalar};
 use smallvec::smallvec;
 
 pub(crate) fn run(program: &mut Program) -> Result<()> {
@@ -66,6 +66,7 @@ fn small(ty: DType, one: bool) -> Scalar {
         DType::U32 => Scalar::U32(one.into()),
         DType::I64 => Scalar::I64(one.into()),
         DType::U64 => Scalar::U64(one.into()),
+        DType::F16 => Scalar::F16(if one { F16::ONE } else { F16::ZERO }),
         DType::F32 => Scalar::F32(one.into()),
         DType::F64 => Scalar::F64(one.into()),
         DType::C64 => Scalar::C64(C32 { re: one.into(), im: 0.0 }),
