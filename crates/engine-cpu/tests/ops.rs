@@ -74,7 +74,7 @@ fn values(dtype: DType) -> Vec<Scalar> {
                 })
                 .collect()
         }
-        DType::F32 | DType::F64 => distinct(floats.iter().map(|&x| cast(Scalar::F64(x), dtype)).collect()),
+        DType::F16 | DType::F32 | DType::F64 => distinct(floats.iter().map(|&x| cast(Scalar::F64(x), dtype)).collect()),
         _ => distinct(integers.iter().map(|&x| cast(Scalar::I64(x), dtype)).collect()),
     }
 }

@@ -98,6 +98,7 @@ fn node(kernel: &Kernel, value: usize, node: &Node) -> Result<()> {
             let info = op.info();
             ensure(info.kind == OpKind::Elementwise && *op != Op::Copy, "not an elementwise operation")?;
             ensure(info.dtypes.contains(*ty), "the operation does not exist for its loop dtype")?;
+            ensure(op.computes_in(*ty) == *ty, "a dtype that is computed in another")?;
             ensure(operands.len() == info.arity, "wrong number of operands")?;
             for (position, &v) in operands.iter().enumerate() {
                 ensure((v as usize) < value, "operands come first")?;

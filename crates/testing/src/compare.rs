@@ -1,7 +1,7 @@
 //! Are two results the same, as closely as the program fixes them?
 
 use crate::closeness::Closeness;
-use numelt_ir::{DType, Scalar};
+use numelt_ir::{DType, F16, Scalar};
 
 /// What may differ where the last places are free.
 #[derive(Debug, Clone, Copy)]
@@ -39,6 +39,7 @@ pub fn first_difference(
 /// Do two values of one type agree?
 pub fn agree(a: Scalar, b: Scalar, closeness: Closeness, tolerance: Tolerance) -> bool {
     match (a, b) {
+        (Scalar::F16(x), Scalar::F16(y)) => float(x.to_f64(), y.to_f64(), closeness, steps16(x, y), tolerance),
         (Scalar::F32(x), Scalar::F32(y)) => float(f64::from(x), f64::from(y), closeness, steps32(x, y), tolerance),
         (Scalar::F64(x), Scalar::F64(y)) => float(x, y, closeness, steps64(x, y), tolerance),
         (Scalar::C64(x), Scalar::C64(y)) => {
@@ -64,6 +65,11 @@ fn steps32(x: f32, y: f32) -> u64 {
         let bits = v.to_bits() as i32;
         if bits < 0 { i32::MIN - bits } else { bits }
     };
+    u64::from(place(x).abs_diff(place(y)))
+}
+
+fn steps16(x: F16, y: F16) -> u64 {
+    let place = |v: F16| if v.0 & 0x8000 != 0 { -i32::from(v.0 & 0x7FFF) } else { i32::from(v.0) };
     u64::from(place(x).abs_diff(place(y)))
 }
 

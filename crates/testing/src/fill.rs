@@ -4,7 +4,7 @@
 //! program keeps its data.
 
 use crate::rng::Rng;
-use numelt_ir::{C32, C64, DType, DTypeKind, Program, Scalar};
+use numelt_ir::{C32, C64, DType, DTypeKind, F16, Program, Scalar};
 
 /// How wild the values of a base are.
 #[derive(Clone, Copy, PartialEq)]
@@ -55,6 +55,7 @@ fn value(dtype: DType, mood: Mood, rng: &mut Rng) -> Scalar {
         DTypeKind::Bool => Scalar::Bool(rng.one_in(2)),
         DTypeKind::Signed | DTypeKind::Unsigned => integer(dtype, mood, rng),
         DTypeKind::Float | DTypeKind::Complex => match dtype {
+            DType::F16 => Scalar::F16(F16::from_f32(float(mood, rng, &WILD_F32))),
             DType::F32 => Scalar::F32(float(mood, rng, &WILD_F32)),
             DType::F64 => Scalar::F64(float(mood, rng, &WILD_F64)),
             DType::C64 => Scalar::C64(C32 { re: float(mood, rng, &WILD_F32), im: float(mood, rng, &WILD_F32) }),

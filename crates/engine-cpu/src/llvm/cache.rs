@@ -31,6 +31,7 @@ const SOURCES: u64 = fingerprint(&[
     include_bytes!("compare.rs"),
     include_bytes!("complex.rs"),
     include_bytes!("divmod.rs"),
+    include_bytes!("half.rs"),
     include_bytes!("loops.rs"),
     include_bytes!("lower.rs"),
     include_bytes!("math.rs"),

@@ -36,31 +36,7 @@ impl Lower<'_> {
         Value::Plain(self.cast_real(from.real(), to, real))
     }
 
-    fn half_to_single(&self, bits: Val) -> Val {
-        let half = self.b.bitcast(bits, self.b.vector(self.b.float(16), self.lanes));
-        self.b.fpext(half, self.reg(DType::F32))
-    }
-
-    /// The bits of the nearest half. f64 is rounded once: the step through f32 rounds to odd.
-    fn to_half(&self, from: DType, v: Val) -> Val {
-        let b = self.b;
-        let single = if from == DType::F64 { self.odd_single(v) } else { self.cast_real(from, DType::F32, v) };
-        let half = b.fptrunc(single, b.vector(b.float(16), self.lanes));
-        b.bitcast(half, self.reg(DType::F16))
-    }
-
-    fn odd_single(&self, v: Val) -> Val {
-        let b = self.b;
-        let (wide, narrow, bits) = (self.reg(DType::F64), self.reg(DType::F32), self.reg(DType::U32));
-        let nearest = b.fptrunc(v, narrow);
-        let back = b.fpext(nearest, wide);
-        let size = |v: Val| self.float_intrinsic("llvm.fabs", DType::F64, &[v]);
-        let away = b.zext(b.fcmp(Real::LLVMRealOGT, size(back), size(v)), bits);
-        let odd = b.or(b.sub(b.bitcast(nearest, bits), away), b.const_int(bits, 1));
-        b.select(b.fcmp(Real::LLVMRealONE, back, v), b.bitcast(odd, narrow), nearest)
-    }
-
-    fn cast_real(&self, from: DType, to: DType, v: Val) -> Val {
+    pub(super) fn cast_real(&self, from: DType, to: DType, v: Val) -> Val {
         let reg = self.reg(to);
         let widens = to.size() > from.size();
         match (from.kind(), to.kind()) {

@@ -65,6 +65,11 @@ impl MathTable {
         self.symbols.iter().map(|(name, address)| (*name, *address))
     }
 
+    /// Are conversions between f16 and f32 instructions?
+    pub(super) fn has_half(&self) -> bool {
+        self.fma || cfg!(target_arch = "aarch64")
+    }
+
     /// Is a fused multiply-add one instruction?
     pub(super) fn has_fma(&self) -> bool {
         self.fma

@@ -18,6 +18,7 @@ mod compare;
 mod complex;
 mod divmod;
 mod exit;
+mod half;
 mod jit;
 mod loops;
 mod lower;
@@ -30,7 +31,7 @@ pub use exit::shutdown;
 
 use crate::body::{Body, Tile};
 use analyze::Shape;
-use numelt_ir::{DType, Error, Result};
+use numelt_ir::{Error, Result};
 use numelt_opt::Kernel;
 use numelt_vecmath::Isa;
 use std::path::PathBuf;
@@ -175,10 +176,6 @@ pub fn assembly_text(kernel: &Kernel, isa: Isa) -> Result<String> {
 }
 
 fn module(kernel: &Kernel, shape: Isa, isa: Isa, target: &target::Target, symbol: &str) -> Result<builder::Builder> {
-    let halves = (0..kernel.body.len()).any(|value| kernel.dtype_of(value as u32) == DType::F16);
-    if halves && !target::converts_halves(isa) {
-        return Err(Error::Unsupported("f16 in compiled code on this processor".into()));
-    }
     let shape = Shape::of(kernel, shape)?;
     let b = target.builder();
     let bits = 8 * register_bytes(isa);

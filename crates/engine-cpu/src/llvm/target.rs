@@ -75,11 +75,6 @@ pub(super) fn runs_here(isa: Isa) -> bool {
     return matches!(isa, Isa::Portable);
 }
 
-/// Are there instructions between f16 and f32? Elsewhere the code would call routines that we do not have.
-pub(super) fn converts_halves(isa: Isa) -> bool {
-    isa != Isa::Portable || cfg!(target_arch = "aarch64")
-}
-
 /// The host's own processor with everything beyond `isa` switched off; a generic processor of that
 /// level where the host does not have it (the code can then be looked at, not run).
 pub(super) fn processor(isa: Isa) -> Processor {

@@ -2,7 +2,7 @@
 
 use numelt_engine_cpu::body::{Body, Tile};
 use numelt_ir::interp::{apply, cast};
-use numelt_ir::{C32, C64, DType, Op, Scalar};
+use numelt_ir::{C32, C64, DType, F16, Op, Scalar};
 use numelt_opt::{ArgKind, Kernel, Node, StrideClass};
 use std::sync::Arc;
 
@@ -60,6 +60,7 @@ impl Random {
     pub fn scalar(&mut self, dtype: DType) -> Scalar {
         match dtype {
             DType::Bool => Scalar::Bool(self.below(2) == 0),
+            DType::F16 => Scalar::F16(F16::from_f64(self.float())),
             DType::F32 => Scalar::F32(self.float() as f32),
             DType::F64 => Scalar::F64(self.float()),
             DType::C64 => Scalar::C64(C32 { re: self.float() as f32, im: self.float() as f32 }),

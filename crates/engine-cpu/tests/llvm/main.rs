@@ -12,7 +12,7 @@ use numelt_ir::interp::apply;
 use numelt_ir::{DType, Error, Op, OpKind, Scalar};
 use numelt_opt::{Arg, ArgKind, Kernel, Node, Reduction, Store, StrideClass};
 use numelt_vecmath::{Func1, Func2, Isa, binary_f64, unary_f32, unary_f64};
-use smallvec::smallvec;
+use smallvec::{SmallVec, smallvec};
 use std::sync::{Arc, OnceLock};
 
 fn arg(kind: ArgKind, dtype: DType, class: StrideClass) -> Arg {
@@ -56,6 +56,24 @@ fn unary(op: Op, ty: DType) -> Kernel {
     one_op(op, ty, &[StrideClass::Unit; 4])
 }
 
+/// Appends an operation in the dtype it is computed in, its result in its loop dtype.
+fn push_op(kernel: &mut Kernel, op: Op, ty: DType, mut args: SmallVec<[u32; 3]>) -> u32 {
+    let wide = op.computes_in(ty);
+    let cast = |kernel: &mut Kernel, to: DType, value: u32| {
+        if kernel.dtype_of(value) == to {
+            return value;
+        }
+        kernel.body.push(Node::Cast(to, value));
+        kernel.body.len() as u32 - 1
+    };
+    for (i, value) in args.iter_mut().enumerate() {
+        *value = cast(kernel, op.input_dtype(wide, i), *value);
+    }
+    kernel.body.push(Node::Op(op, wide, args));
+    let value = kernel.body.len() as u32 - 1;
+    cast(kernel, op.output_dtype(ty), value)
+}
+
 /// `out = op(loads…)` with one stride class per operand, the output's last.
 fn one_op(op: Op, ty: DType, classes: &[StrideClass]) -> Kernel {
     let mut kernel = empty();
@@ -64,9 +82,9 @@ fn one_op(op: Op, ty: DType, classes: &[StrideClass]) -> Kernel {
         kernel.args.push(arg(ArgKind::Load, op.input_dtype(ty, i), *class));
         kernel.body.push(Node::Load(i as u32));
     }
-    kernel.body.push(Node::Op(op, ty, (0..n as u32).collect()));
+    let value = push_op(&mut kernel, op, ty, (0..n as u32).collect());
     kernel.args.push(arg(ArgKind::Store, op.output_dtype(ty), classes[n]));
-    kernel.stores.push(Store { arg: n as u32, value: n as u32 });
+    kernel.stores.push(Store { arg: n as u32, value });
     kernel
 }
 
@@ -87,9 +105,9 @@ fn many_ops(ops: &[Op], ty: DType) -> Kernel {
     }
     for &op in ops {
         let args = if op == Op::Where { smallvec![2, 0, 1] } else { (0..op.arity() as u32).collect() };
-        kernel.stores.push(Store { arg: kernel.args.len() as u32, value: kernel.body.len() as u32 });
+        let value = push_op(&mut kernel, op, ty, args);
+        kernel.stores.push(Store { arg: kernel.args.len() as u32, value });
         kernel.args.push(arg(ArgKind::Store, op.output_dtype(ty), StrideClass::Unit));
-        kernel.body.push(Node::Op(op, ty, args));
     }
     kernel
 }
@@ -124,7 +142,7 @@ fn every_operation_on_wide_integers() {
 
 #[test]
 fn every_operation_on_floats_and_complex() {
-    for ty in [DType::F32, DType::F64, DType::C64, DType::C128] {
+    for ty in [DType::F16, DType::F32, DType::F64, DType::C64, DType::C128] {
         every_operation_of(ty);
     }
 }
@@ -212,7 +230,7 @@ fn random_kernel(random: &mut Random, nodes: usize) -> Kernel {
                 kernel.body.len() as u32 - 1
             })
             .collect();
-        kernel.body.push(Node::Op(op, ty, args));
+        push_op(&mut kernel, op, ty, args);
     }
     finish(&mut kernel, random);
     kernel

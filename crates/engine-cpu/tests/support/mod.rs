@@ -69,6 +69,12 @@ impl Build {
     }
 
     pub fn op(&mut self, op: Op, ty: DType, ins: &[u32]) -> u32 {
+        let wide = op.computes_in(ty);
+        if wide != ty {
+            let ins: Vec<u32> = ins.iter().map(|v| self.cast(wide, *v)).collect();
+            let value = self.op(op, wide, &ins);
+            return if op.output_dtype(wide) == wide { self.cast(ty, value) } else { value };
+        }
         self.node(Node::Op(op, ty, SmallVec::from_slice(ins)))
     }
 
