@@ -1,98 +1,94 @@
-"""Floating-point error handling: tells the core when a mode that acts inside an operation is in force.
+"""Floating-point errors: NumPy's error state reaches the core, and the core's warnings reach the user.
 
-In: NumPy's `errstate` and `seterr`. Out: the same, and a count of open strict contexts in the core. In a
-strict context (`raise`, `call`, `print`, `log`) the core runs elementwise operations one at a time.
+In: changes of NumPy's error state by anybody, warnings of finished work. Out: a note to the core, and
+`RuntimeWarning` at the user's line. Operations report what held when they were written; the warning
+appears when their values are needed, and no later than at the next `warnings.catch_warnings`.
+Where a statement overwrote its own input, the operation named is the likeliest one of the fused kernel.
 """
 
 from __future__ import annotations
 
+import contextvars
 import functools
+import sys
+import warnings
 from collections.abc import Callable
-from typing import Any, cast
+from typing import Any
 
 import numpy
+from numpy._core import _ufunc_config
 
 from numelt import _core
 
-__all__ = ["errstate", "seterr"]
+# NumPy's state as it is when nobody has changed it
+_DEFAULT = {"divide": "warn", "over": "warn", "under": "ignore", "invalid": "warn"}
 
-_STRICT = frozenset({"raise", "call", "print", "log"})
-
-# does the state set by `seterr` outside any context count as open?
-_standing = False
+__all__ = ["install"]
 
 
-def _is_strict() -> bool:
-    return not _STRICT.isdisjoint(numpy.geterr().values())
+class _State:
+    """NumPy's context variable of the error state, with a note to the core after each change."""
+
+    __slots__ = ("_variable",)
+
+    def __init__(self, variable: contextvars.ContextVar[Any]) -> None:
+        self._variable = variable
+
+    def set(self, value: Any) -> contextvars.Token[Any]:
+        token = self._variable.set(value)
+        _core.errstate_changed()
+        return token
+
+    def reset(self, token: contextvars.Token[Any]) -> None:
+        self._variable.reset(token)
+        _core.errstate_changed()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._variable, name)
 
 
-class errstate(numpy.errstate):
-    """Context manager for floating-point error handling.
-
-    Parameters
-    ----------
-    all, divide, over, under, invalid : {'ignore', 'warn', 'raise', 'call', 'print', 'log'}, optional
-        Treatment of each kind of error, as in `numpy.errstate`.
-
-    Examples
-    --------
-    >>> import numelt as np
-    >>> with np.errstate(divide="raise"):
-    ...     np.ones(1) / 0
-    Traceback (most recent call last):
-        ...
-    FloatingPointError: divide by zero encountered in divide
-    """
-
-    __slots__ = ("_given", "_watching")
-
-    def __init__(self, **kwargs: Any) -> None:
-        super().__init__(**kwargs)
-        self._given = kwargs
-        self._watching = False
-
-    def __enter__(self) -> None:
-        super().__enter__()
-        if _is_strict():
-            self._watching = True
-            _core.watch_errstate(1)
-
-    def __exit__(self, *exception: Any) -> None:
-        if self._watching:
-            self._watching = False
-            _core.watch_errstate(-1)
-        super().__exit__(*exception)
-
-    def __call__(self, function: Callable[..., Any]) -> Any:
-        given = self._given
-
-        @functools.wraps(function)
-        def inner(*args: Any, **kwargs: Any) -> Any:
-            with errstate(**given):
-                return function(*args, **kwargs)
-
-        return inner
+def warn(texts: list[str]) -> None:
+    """Give warnings at the innermost line that is neither numelt's nor NumPy's."""
+    level = 2
+    frame = sys._getframe(1)
+    while frame.f_globals.get("__name__", "").partition(".")[0] in ("numelt", "numpy"):
+        if frame.f_back is None:
+            break
+        frame = frame.f_back
+        level += 1
+    for text in texts:
+        warnings.warn(text, RuntimeWarning, stacklevel=level)
 
 
-def seterr(**kwargs: Any) -> dict[str, str]:
-    """Set how floating-point errors are handled, and return the old settings.
+def _settling(
+    enter: Callable[..., Any], leave: Callable[..., Any]
+) -> tuple[Callable[..., Any], Callable[..., Any]]:
+    """Return the two methods of a context manager, with pending warnings given before each."""
 
-    Parameters
-    ----------
-    all, divide, over, under, invalid : {'ignore', 'warn', 'raise', 'call', 'print', 'log'}, optional
-        Treatment of each kind of error, as in `numpy.seterr`.
+    @functools.wraps(enter)
+    def __enter__(self: Any) -> Any:
+        _core.settle_warnings()
+        return enter(self)
 
-    Examples
-    --------
-    >>> import numelt as np
-    >>> old = np.seterr(divide="ignore")
-    >>> np.seterr(**old)["divide"]
-    'ignore'
-    """
-    global _standing
-    old = numpy.seterr(**kwargs)
-    strict = _is_strict()
-    if strict != _standing:
-        _standing = strict
-        _core.watch_errstate(1 if strict else -1)
-    return cast(dict[str, str], old)
+    @functools.wraps(leave)
+    def __exit__(self: Any, *exception: Any) -> Any:
+        try:
+            _core.settle_warnings()
+        finally:
+            leave(self, *exception)
+
+    return __enter__, __exit__
+
+
+def install() -> None:
+    """Watch NumPy's error state and `warnings.catch_warnings`, once per process."""
+    _core.set_hooks(warn=warn)
+    if not isinstance(_ufunc_config._extobj_contextvar, _State):
+        _ufunc_config._extobj_contextvar = _State(_ufunc_config._extobj_contextvar)
+    if numpy.geterr() != _DEFAULT:
+        _core.errstate_changed()
+    catch = warnings.catch_warnings
+    if not hasattr(catch.__enter__, "__wrapped__"):
+        enter, leave = _settling(catch.__enter__, catch.__exit__)
+        catch.__enter__ = enter  # type: ignore[method-assign]
+        catch.__exit__ = leave  # type: ignore[method-assign]

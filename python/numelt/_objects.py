@@ -105,8 +105,9 @@ def install() -> None:
     for original in (numpy.nditer, numpy.broadcast):
         _namespace.replace(original, maker(original))
     _namespace.replace(numpy.frompyfunc, frompyfunc)
-    _namespace.replace(numpy.errstate, _errstate.errstate)
-    _namespace.replace(numpy.seterr, _errstate.seterr)
+    for setting in (numpy.errstate, numpy.seterr, numpy.geterr, numpy.seterrcall, numpy.geterrcall):
+        _namespace.replace(setting, setting)
+    _errstate.install()
     _namespace.replace(numpy.flatiter, _flat.flatiter)
     _namespace.replace(numpy.ndarray, _core.ndarray)
     _namespace.replace(numpy.ufunc, _core.ufunc)

@@ -3,16 +3,17 @@
 //! In: kernels, launches and calls from the runtime. Out: memory written. A kernel starts on the blocked
 //! interpreter; by [`Jit`] it moves to compiled code when that is ready and the work is worth it.
 
-use crate::body::Body;
+use crate::body::{Body, Tile};
 use crate::driver::{self, Recipe};
 use crate::isa::Isa;
 use crate::library;
 use crate::promote::{Jit, Promoter, Slot};
 use crate::threads::{GATE, Threads};
-use crate::tier0::Interpreter;
+use crate::tier0::{Audit, Interpreter};
 use numelt_ir::{DType, Error, Op, Result};
 use numelt_opt::Kernel;
 use numelt_runtime::{Engine, Executable, Launch, LibraryCall};
+use numelt_vecmath::flags;
 use std::any::Any;
 use std::sync::Arc;
 
@@ -83,6 +84,27 @@ impl Executable for Compiled {
     }
 }
 
+/// A body that looks for conditions instead of storing.
+struct Auditor<'a> {
+    interpreter: &'a Interpreter,
+    audit: Audit,
+}
+
+impl Body for Auditor<'_> {
+    unsafe fn run(&self, tile: &Tile) {
+        if !self.audit.is_done() {
+            // SAFETY: the caller's contract.
+            unsafe { self.interpreter.audit(tile, &self.audit) }
+        }
+    }
+}
+
+/// The kernel behind an executable of this engine.
+fn own(executable: &dyn Executable) -> Result<&Compiled> {
+    let compiled = executable.as_any().downcast_ref::<Compiled>();
+    compiled.ok_or_else(|| Error::Engine("a kernel compiled by another engine".into()))
+}
+
 impl Engine for CpuEngine {
     fn name(&self) -> &'static str {
         "cpu"
@@ -99,11 +121,9 @@ impl Engine for CpuEngine {
         Ok(Arc::new(Compiled { kernel: kernel.clone(), recipe, interpreter, slot }))
     }
 
-    fn launch(&self, executable: &dyn Executable, launch: &Launch<'_>) -> Result<()> {
-        let compiled = executable
-            .as_any()
-            .downcast_ref::<Compiled>()
-            .ok_or_else(|| Error::Engine("a kernel compiled by another engine".into()))?;
+    fn launch(&self, executable: &dyn Executable, launch: &Launch<'_>) -> Result<u8> {
+        let compiled = own(executable)?;
+        flags::clear();
         let body: &dyn Body = match compiled.slot.body() {
             Some(body) => &**body,
             None => &compiled.interpreter,
@@ -111,11 +131,21 @@ impl Engine for CpuEngine {
         // SAFETY: the runtime promises the launch's addresses; both bodies evaluate this kernel.
         let points = unsafe { driver::launch(&compiled.kernel, &compiled.recipe, body, launch, &self.threads)? };
         self.promoter.worked(&compiled.kernel, &compiled.slot, points.saturating_mul(compiled.recipe.cost) / 1000);
-        Ok(())
+        Ok(flags::get())
     }
 
-    fn call(&self, call: &LibraryCall<'_>) -> Result<()> {
-        library::call(call, &self.threads, self.isa)
+    fn call(&self, call: &LibraryCall<'_>) -> Result<u8> {
+        flags::clear();
+        library::call(call, &self.threads, self.isa)?;
+        Ok(flags::get())
+    }
+
+    fn audit(&self, executable: &dyn Executable, launch: &Launch<'_>, wanted: &[u8]) -> Result<Vec<u8>> {
+        let compiled = own(executable)?;
+        let auditor = Auditor { interpreter: &compiled.interpreter, audit: Audit::new(&compiled.kernel, wanted) };
+        // SAFETY: the runtime promises the launch's addresses; the auditor stores nothing.
+        unsafe { driver::visit(&compiled.kernel, &compiled.recipe, &auditor, launch, &self.threads)? };
+        Ok(auditor.audit.found())
     }
 
     fn sync(&self) -> Result<()> {

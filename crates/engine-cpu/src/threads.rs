@@ -2,13 +2,14 @@
 //!
 //! In: a number of units and a function on ranges of them. Out: every unit done once. Units are handed out
 //! in order, in chunks, to whoever is free; the caller works too. Workers spin for a moment after a launch
-//! and then sleep. A process that was forked gets fresh workers. Not here: what a unit is.
+//! and then sleep. Floating-point flags that workers raise are raised on the caller. A process that was forked gets fresh workers. Not here: what a unit is.
 //!
 //! Small work stays on the caller: waking a sleeping worker costs tens of microseconds.
 
+use numelt_vecmath::flags;
 use std::cell::Cell;
 use std::ops::Range;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -130,6 +131,8 @@ struct Job {
     chunk: usize,
     next: AtomicUsize,
     failed: AtomicBool,
+    /// Floating-point flags that workers raised.
+    raised: AtomicU8,
 }
 
 impl Job {
@@ -205,7 +208,14 @@ impl Pool {
     fn run(&self, units: usize, chunk: usize, helpers: usize, f: Work<'_>) {
         // SAFETY: only the lifetime changes; `Leave` waits until no worker uses the function.
         let work = unsafe { std::mem::transmute::<Work<'_>, Work<'static>>(f) };
-        let job = Job { work, units, chunk, next: AtomicUsize::new(0), failed: AtomicBool::new(false) };
+        let job = Job {
+            work,
+            units,
+            chunk,
+            next: AtomicUsize::new(0),
+            failed: AtomicBool::new(false),
+            raised: AtomicU8::new(0),
+        };
         lock(&self.pins).avoid_caller();
         {
             let mut state = lock(&self.state);
@@ -221,6 +231,10 @@ impl Pool {
         drop(leave);
         if job.failed.load(Ordering::Relaxed) {
             panic!("a worker thread panicked");
+        }
+        let raised = job.raised.load(Ordering::Relaxed);
+        if raised != 0 {
+            flags::raise(raised);
         }
     }
 
@@ -257,9 +271,11 @@ impl Pool {
     fn join(&self, job: *const Job) {
         // SAFETY: `inside` counts this worker, so `run` has not returned.
         let job = unsafe { &*job };
+        flags::clear();
         if std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| job.help())).is_err() {
             job.failed.store(true, Ordering::Relaxed);
         }
+        job.raised.fetch_or(flags::get(), Ordering::Relaxed);
         let mut state = lock(&self.state);
         state.inside -= 1;
         if state.inside == 0 {

@@ -114,6 +114,7 @@ fn closeness(op: Op, ty: DType) -> Closeness {
         out: view(op.output_dtype(ty)),
         ins: (0..op.arity()).map(|i| numelt_ir::Operand::View(view(op.input_dtype(ty, i)))).collect(),
         axes: numelt_ir::Axes::default(),
+        watch: 0,
     };
     of_result(&instr, |_| Closeness::Exact)
 }

@@ -16,6 +16,7 @@ mod scalar;
 mod text;
 mod verify;
 mod view;
+pub mod warn;
 
 pub use dtype::{DType, DTypeSet, Kind as DTypeKind};
 pub use error::{Error, Result};

@@ -20,7 +20,7 @@ fn new_base(program: &mut Program, output: bool) -> u32 {
 
 fn binary(program: &mut Program, op: Op, a: View, b: Operand, out: View) {
     let ins = smallvec![Operand::View(a), b];
-    program.instrs.push(Instr { op, ty: DType::F64, out, ins, axes: Axes::default() });
+    program.instrs.push(Instr { op, ty: DType::F64, out, ins, axes: Axes::default(), watch: 0 });
 }
 
 fn start() -> Program {

@@ -1,7 +1,7 @@
 //! What the optimizer hands to the runtime: kernels and library calls in order.
 
 use crate::{Geometry, Kernel};
-use numelt_ir::{BaseId, ConstId, Program};
+use numelt_ir::{BaseId, ConstId, Op, Program};
 use std::sync::Arc;
 
 /// A finished plan for a program of one exact geometry; literals stay parameters.
@@ -28,6 +28,15 @@ pub enum Step {
     Call(usize),
 }
 
+/// What to report of a value (see [`numelt_ir::warn`]), and in whose name.
+#[derive(Debug, Clone, Copy)]
+pub struct Watch {
+    /// The recorded operation.
+    pub op: Op,
+    /// Conditions.
+    pub bits: u8,
+}
+
 /// A kernel with its numbers and operands.
 #[derive(Debug, Clone)]
 pub struct KernelStep {
@@ -39,6 +48,8 @@ pub struct KernelStep {
     pub bases: Vec<BaseId>,
     /// Literal of each parameter.
     pub params: Vec<ConstId>,
+    /// Conditions to report (see [`numelt_ir::warn`]), per value of the body and then per reduction.
+    pub watch: Vec<Watch>,
     /// Instructions of `Plan::program` that this kernel performs, for `explain` and traces.
     pub instrs: Vec<usize>,
 }

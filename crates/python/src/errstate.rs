@@ -1,42 +1,207 @@
-//! `numpy.errstate` modes that act inside an operation: `raise`, `call`, `print`, `log`.
+//! NumPy's floating-point error state: what recorded operations report, and how it reaches the user.
 //!
-//! While one of them is in force, elementwise operations run one at a time, by NumPy on zero-copy views, so that
-//! the error comes from the line that caused it. The package says when such a mode may be in force; only
-//! then is NumPy's state asked, because it is kept per context and asking costs more than recording.
+//! In: the state at the time of recording. Out: a byte per instruction, and `RuntimeWarning`s after a flush. Modes
+//! that act inside an operation (`raise`, `call`, `print`, `log`, and warnings of underflow) run operations one
+//! at a time: elementwise ones by NumPy on zero-copy views, the others natively with their flags looked at
+//! right away. The state lives in a context variable; as long as nobody has ever changed it, it is not asked.
 
 use crate::convert::Numpy;
 use crate::elementwise::Native;
 use crate::hooks;
 use crate::ndarray::NdArray;
 use crate::operand::Operand;
-use numelt_ir::{DType, Op};
-use pyo3::exceptions::PyValueError;
+use crate::run;
+use numelt_ir::{DType, Op, warn};
+use numelt_runtime::{Reason, Runtime, WATCH, Warning};
+use pyo3::exceptions::{PyFloatingPointError, PyNameError, PyRuntimeWarning};
+use pyo3::ffi;
 use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyTuple};
-use std::sync::atomic::{AtomicI64, Ordering};
+use std::ffi::c_int;
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering};
+use std::sync::{Mutex, OnceLock, PoisonError};
 
-/// Contexts with a strict mode that are open.
-static WATCHED: AtomicI64 = AtomicI64::new(0);
+/// Has the state ever been other than NumPy's default?
+static TOUCHED: AtomicBool = AtomicBool::new(false);
+/// Has it ever asked for a mode that acts inside an operation?
+static STRICT: AtomicBool = AtomicBool::new(false);
+/// The state object decoded last, its meaning, and a share of it, so that its address stays its own.
+static KNOWN: AtomicUsize = AtomicUsize::new(0);
+static KNOWN_MEANING: AtomicU8 = AtomicU8::new(warn::DEFAULT);
+static KNOWN_OWNER: Mutex<Option<Py<PyAny>>> = Mutex::new(None);
+/// NumPy's context variable.
+static VARIABLE: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
 
-/// May a strict mode be in force anywhere?
+/// In a decoded state: operations run one at a time. The other bits are those of [`numelt_ir::warn`].
+const ONE_AT_A_TIME: u8 = 1 << 7;
+
+/// Must recorded operations ask for the state?
 #[inline]
-pub fn is_watched() -> bool {
-    WATCHED.load(Ordering::Relaxed) > 0
+pub fn is_touched() -> bool {
+    TOUCHED.load(Ordering::Relaxed)
 }
 
-/// Is a strict mode in force here?
+/// May a mode that acts inside an operation be in force anywhere?
+#[inline]
+pub fn is_watched() -> bool {
+    STRICT.load(Ordering::Relaxed)
+}
+
+/// Is such a mode in force here?
 #[inline]
 pub fn is_strict(py: Python<'_>) -> PyResult<bool> {
-    if !is_watched() {
-        return Ok(false);
+    Ok(is_watched() && current(py)? & ONE_AT_A_TIME != 0)
+}
+
+/// The meaning of the state in force here.
+fn current(py: Python<'_>) -> PyResult<u8> {
+    let Some(variable) = VARIABLE.get(py) else { return Ok(warn::DEFAULT) };
+    let state = value(variable.bind(py))?;
+    if state.as_ptr() as usize == KNOWN.load(Ordering::Relaxed) {
+        return Ok(KNOWN_MEANING.load(Ordering::Relaxed));
     }
+    let meaning = decode(py)?;
+    // the GIL is held, so the three change together
+    KNOWN.store(state.as_ptr() as usize, Ordering::Relaxed);
+    KNOWN_MEANING.store(meaning, Ordering::Relaxed);
+    let old = KNOWN_OWNER.lock().unwrap_or_else(PoisonError::into_inner).replace(state.unbind());
+    drop(old);
+    Ok(meaning)
+}
+
+type ContextGet = unsafe extern "C" fn(*mut ffi::PyObject, *mut ffi::PyObject, *mut *mut ffi::PyObject) -> c_int;
+
+/// The variable's value, by the interpreter's own function where it can be found (a few nanoseconds).
+fn value<'py>(variable: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    static GET: OnceLock<Option<ContextGet>> = OnceLock::new();
+    let get = GET.get_or_init(|| {
+        #[cfg(unix)]
+        {
+            // SAFETY: looks a name up among the process's symbols; the function has had this signature since 3.7.
+            let found = unsafe { libc::dlsym(libc::RTLD_DEFAULT, c"PyContextVar_Get".as_ptr()) };
+            // SAFETY: as above; a null address becomes `None`.
+            return unsafe { std::mem::transmute::<*mut libc::c_void, Option<ContextGet>>(found) };
+        }
+        #[cfg(not(unix))]
+        None
+    });
+    let Some(get) = get else { return variable.call_method0("get") };
+    let mut found = std::ptr::null_mut();
+    // SAFETY: the GIL is held, the variable is a context variable, and the result is a new reference or null.
+    unsafe {
+        if get(variable.as_ptr(), std::ptr::null_mut(), &raw mut found) < 0 {
+            return Err(PyErr::fetch(variable.py()));
+        }
+        Bound::from_owned_ptr_or_opt(variable.py(), found)
+            .ok_or_else(|| PyNameError::new_err("NumPy's error state has no value"))
+    }
+}
+
+/// NumPy's words for the state, as bits.
+fn decode(py: Python<'_>) -> PyResult<u8> {
     let modes = Numpy::get(py)?.attr(py, "geterr")?.call0()?.cast_into::<PyDict>()?;
-    for (_, mode) in modes {
-        if !matches!(mode.extract::<String>()?.as_str(), "ignore" | "warn") {
-            return Ok(true);
+    let mut meaning = 0;
+    for (name, bit) in NAMES {
+        let Some(mode) = modes.get_item(name)? else { continue };
+        match &*mode.extract::<String>()? {
+            "ignore" => {}
+            // flags do not tell which operation's result is too small to trust, so NumPy does
+            "warn" if bit == warn::UNDER => meaning |= bit | ONE_AT_A_TIME,
+            "warn" => meaning |= bit,
+            _ => meaning |= bit | ONE_AT_A_TIME,
         }
     }
-    Ok(false)
+    Ok(meaning)
+}
+
+/// NumPy's names of the conditions.
+const NAMES: [(&str, u8); 4] =
+    [("divide", warn::DIVIDE), ("over", warn::OVER), ("under", warn::UNDER), ("invalid", warn::INVALID)];
+
+/// Notes the state for the operation that is about to be recorded; true if it has to run alone.
+pub fn note(py: Python<'_>) -> PyResult<bool> {
+    let meaning = current(py)?;
+    let scalar = WATCH.load(Ordering::Relaxed) & warn::SCALAR;
+    WATCH.store(meaning & warn::ALL | scalar, Ordering::Relaxed);
+    Ok(meaning & ONE_AT_A_TIME != 0)
+}
+
+/// While it lives, operations are recorded as operations of scalars.
+pub struct Scalars(());
+
+impl Scalars {
+    /// Starts.
+    pub fn begin() -> Scalars {
+        WATCH.fetch_or(warn::SCALAR, Ordering::Relaxed);
+        Scalars(())
+    }
+}
+
+impl Drop for Scalars {
+    fn drop(&mut self) {
+        WATCH.fetch_and(!warn::SCALAR, Ordering::Relaxed);
+    }
+}
+
+/// Gives the warnings of past flushes to Python.
+#[inline]
+pub fn deliver(py: Python<'_>) -> PyResult<()> {
+    let warnings = Runtime::global().take_warnings();
+    if warnings.is_empty() { Ok(()) } else { deliver_some(py, &warnings) }
+}
+
+#[cold]
+fn deliver_some(py: Python<'_>, warnings: &[Warning]) -> PyResult<()> {
+    let texts: Vec<String> = warnings.iter().map(Warning::to_string).collect();
+    if let Some(hook) = hooks::hook(py, "warn")? {
+        return hook.call1((texts,)).map(drop);
+    }
+    for text in texts {
+        PyErr::warn(py, &py.get_type::<PyRuntimeWarning>(), &std::ffi::CString::new(text)?, 1)?;
+    }
+    Ok(())
+}
+
+/// Treats what an operation that ran alone has met as the state in force says.
+pub fn act(py: Python<'_>) -> PyResult<()> {
+    let warnings = Runtime::global().take_warnings();
+    if warnings.is_empty() {
+        return Ok(());
+    }
+    let numpy = Numpy::get(py)?;
+    let modes = numpy.attr(py, "geterr")?.call0()?;
+    for warning in &warnings {
+        let name = NAMES.iter().find(|(_, bit)| *bit == warning.condition).map_or("invalid", |(name, _)| name);
+        let mode: String = modes.get_item(name)?.extract()?;
+        let text = warning.to_string();
+        match &*mode {
+            "raise" => return Err(PyFloatingPointError::new_err(text)),
+            "warn" => deliver_some(py, std::slice::from_ref(warning))?,
+            "print" => {
+                py.import("sys")?.getattr("stderr")?.call_method1("write", (format!("Warning: {text}\n"),)).map(drop)?
+            }
+            "call" | "log" => {
+                let handler = numpy.attr(py, "geterrcall")?.call0()?;
+                if handler.is_none() {
+                    let what = if mode == "call" { "python callback specified for" } else { "log specified for" };
+                    let words = text.split(" encountered").next().unwrap_or_default();
+                    let operation = text.rsplit("in ").next().unwrap_or_default();
+                    return Err(PyNameError::new_err(format!(
+                        "{what} {words} (in  {operation}) but no function found."
+                    )));
+                }
+                if mode == "call" {
+                    let words = text.split(" encountered").next().unwrap_or_default();
+                    handler.call1((words, warning.condition))?;
+                } else {
+                    handler.call_method1("write", (format!("Warning: {text}\n"),))?;
+                }
+            }
+            _ => {}
+        }
+    }
+    Ok(())
 }
 
 /// The operation, run now by NumPy; `None` where NumPy has no ufunc of that name.
@@ -50,6 +215,10 @@ pub fn run<'py>(
     let numpy = Numpy::get(py)?;
     let function = match op {
         Op::Where | Op::Copy | Op::RealPart | Op::ImagPart | Op::Erf => return Ok(None),
+        _ if WATCH.load(Ordering::Relaxed) & warn::SCALAR != 0 => match operator(op) {
+            Some(name) => hooks::operator(py, name)?,
+            None => numpy.attr(py, op.name())?,
+        },
         _ => numpy.attr(py, op.name())?,
     };
     let objects = args.iter().map(|a| a.to_object(py)).collect::<PyResult<Vec<_>>>()?;
@@ -64,17 +233,41 @@ pub fn run<'py>(
     Ok(Some(out.map_or(result, |out| out.clone().into_any())))
 }
 
-/// The package opens (+1) or closes (-1) a context in which a strict mode may be in force.
+/// The name in the module `operator` of an operation that scalars have their own arithmetic for.
+fn operator(op: Op) -> Option<&'static str> {
+    Some(match op {
+        Op::Add => "add",
+        Op::Subtract => "sub",
+        Op::Multiply => "mul",
+        Op::Divide => "truediv",
+        Op::FloorDivide => "floordiv",
+        Op::Remainder => "mod",
+        Op::Power => "pow",
+        _ => return None,
+    })
+}
+
+/// The package has seen NumPy's state change in this context.
 #[pyfunction]
-fn watch_errstate(change: i64) -> PyResult<()> {
-    if WATCHED.fetch_add(change, Ordering::Relaxed) + change < 0 {
-        WATCHED.store(0, Ordering::Relaxed);
-        return Err(PyValueError::new_err("more contexts closed than opened"));
+fn errstate_changed(py: Python<'_>) -> PyResult<()> {
+    if !TOUCHED.swap(true, Ordering::Relaxed) {
+        let variable = py.import("numpy._core.umath")?.getattr("_extobj_contextvar")?;
+        let _ = VARIABLE.set(py, variable.unbind());
+    }
+    if current(py)? & ONE_AT_A_TIME != 0 {
+        STRICT.store(true, Ordering::Relaxed);
     }
     Ok(())
 }
 
-/// Adds the function to the module.
+/// Runs what is pending if it could warn, so that the warnings go where they would have gone.
+#[pyfunction]
+fn settle_warnings(py: Python<'_>) -> PyResult<()> {
+    if Runtime::global().may_warn() { run::flush(py, Reason::Explicit) } else { Ok(()) }
+}
+
+/// Adds the functions to the module.
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add_function(wrap_pyfunction!(watch_errstate, module)?)
+    module.add_function(wrap_pyfunction!(errstate_changed, module)?)?;
+    module.add_function(wrap_pyfunction!(settle_warnings, module)?)
 }

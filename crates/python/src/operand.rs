@@ -39,6 +39,12 @@ impl<'py> Operand<'py> {
         Ok(None)
     }
 
+    /// Is it a scalar of any kind?
+    #[inline]
+    pub fn is_scalar(&self) -> bool {
+        matches!(self, Operand::Deferred(_) | Operand::Value(_) | Operand::Weak(..))
+    }
+
     /// An operand that needs no conversion.
     #[inline]
     pub fn extract_quick(obj: &Bound<'py, PyAny>) -> Option<Operand<'py>> {

@@ -120,6 +120,8 @@ fn general<'py>(
         let result = if operator.op == Op::Matmul {
             reduce::matmul(py, lhs, rhs, None)?
         } else {
+            let scalars = matches!((&a, &b), (Operand::Deferred(_), o) | (o, Operand::Deferred(_)) if o.is_scalar());
+            let _scalars = scalars.then(errstate::Scalars::begin);
             elementwise::apply(py, operator.op, &[a, b], None, None)?
         };
         return match result {

@@ -1,6 +1,6 @@
 //! The way to the runtime: recording, flushing with the GIL released, reading.
 
-use crate::{errors, export, inspect};
+use crate::{errors, errstate, export, inspect};
 use numelt_ir::{Axes, DType, Op, Scalar};
 use numelt_runtime::{ArrayView, BaseRef, Export, Input, Reason, Runtime};
 use pyo3::prelude::*;
@@ -12,6 +12,9 @@ const DETACH_WORK: u64 = 100_000;
 #[inline]
 pub fn record(py: Python<'_>, op: Op, ty: DType, out: &ArrayView, ins: &[Input<'_>], axes: Axes) -> PyResult<()> {
     inspect::count(op);
+    if errstate::is_touched() && errstate::note(py)? {
+        return record_alone(py, op, ty, out, ins, axes);
+    }
     match Runtime::global().record(op, ty, out, ins, axes) {
         Ok(None) => Ok(()),
         Ok(Some(reason)) => flush(py, reason),
@@ -19,14 +22,31 @@ pub fn record(py: Python<'_>, op: Op, ty: DType, out: &ArrayView, ins: &[Input<'
     }
 }
 
-/// Runs everything pending.
+/// Appends an instruction and runs it at once, with what it meets treated as the error state says.
+#[cold]
+fn record_alone(py: Python<'_>, op: Op, ty: DType, out: &ArrayView, ins: &[Input<'_>], axes: Axes) -> PyResult<()> {
+    // what was recorded before has its own say in what becomes of it
+    flush(py, Reason::Explicit)?;
+    Runtime::global().record(op, ty, out, ins, axes).map_err(errors::to_py)?;
+    run_pending(py, Reason::Explicit)?;
+    errstate::act(py)?;
+    inspect::after_flush(py)
+}
+
+/// Runs everything pending, and gives the warnings that come of it.
 pub fn flush(py: Python<'_>, reason: Reason) -> PyResult<()> {
+    run_pending(py, reason)?;
+    inspect::after_flush(py)?;
+    errstate::deliver(py)
+}
+
+/// Runs everything pending; warnings wait for the next flush.
+pub fn run_pending(py: Python<'_>, reason: Reason) -> PyResult<()> {
     let runtime = Runtime::global();
     let result =
         if runtime.pending_work() > DETACH_WORK { py.detach(|| runtime.flush(reason)) } else { runtime.flush(reason) };
     export::drain(py);
-    result.map_err(errors::to_py)?;
-    inspect::after_flush(py)
+    result.map_err(errors::to_py)
 }
 
 /// Address of a base's memory, with everything pending on it done.

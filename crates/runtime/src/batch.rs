@@ -4,11 +4,16 @@
 //! running hash, so that a loop's next iteration is recognised without another pass over it.
 
 use crate::base::{ArrayView, BaseCell, BaseRef, Input, MAX_SLOTS};
-use numelt_ir::{Axes, Base, BaseId, Dims, Error, Instr, Op, OpKind, Operand, Program, Result, View};
+use numelt_ir::{Axes, Base, BaseId, Dims, Error, Instr, Op, OpKind, Operand, Program, Result, View, warn};
 use rustc_hash::FxHasher;
 use smallvec::SmallVec;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, Ordering};
+
+/// Conditions that operations recorded from now on report (see [`numelt_ir::warn`]). A front end whose
+/// settings differ between threads sets it before it records.
+pub static WATCH: AtomicU8 = AtomicU8::new(warn::DEFAULT);
 
 pub(crate) struct Batch {
     pub epoch: u64,
@@ -84,7 +89,7 @@ impl Batch {
             });
         }
         let slot = self.slot(&out.base);
-        let instr = Instr { op, ty, out: out.to_ir(slot), ins: operands, axes };
+        let instr = Instr { op, ty, out: out.to_ir(slot), ins: operands, axes, watch: WATCH.load(Ordering::Relaxed) };
         instr.hash(&mut self.hasher);
         self.work += instr.domain().iter().product::<i64>() as u64;
         self.program.instrs.push(instr);

@@ -61,11 +61,20 @@ pub trait Engine: Send + Sync {
     /// Prepares a kernel; cheap enough to be called on the path of a first launch.
     fn compile(&self, kernel: &Arc<Kernel>) -> Result<Arc<dyn Executable>>;
 
-    /// Runs a prepared kernel; returns when it is queued (host engines: done).
-    fn launch(&self, executable: &dyn Executable, launch: &Launch<'_>) -> Result<()>;
+    /// Runs a prepared kernel; returns when it is queued (host engines: done). The result says which
+    /// floating-point conditions (see [`numelt_ir::warn`]) its arithmetic may have met: at least those that it did
+    /// meet. An engine that cannot tell says none.
+    fn launch(&self, executable: &dyn Executable, launch: &Launch<'_>) -> Result<u8>;
 
-    /// Runs a library call or scan.
-    fn call(&self, call: &LibraryCall<'_>) -> Result<()>;
+    /// Runs a library call or scan; the result is that of `launch`.
+    fn call(&self, call: &LibraryCall<'_>) -> Result<u8>;
+
+    /// Finds which values of a kernel's body meet which of the conditions wanted of each (`wanted` has one entry
+    /// per value, the result too), by evaluating it once more on what its operands hold now. Nothing is stored.
+    fn audit(&self, executable: &dyn Executable, launch: &Launch<'_>, wanted: &[u8]) -> Result<Vec<u8>> {
+        let _ = (executable, launch);
+        Ok(vec![0; wanted.len()])
+    }
 
     /// Waits until everything launched has finished.
     fn sync(&self) -> Result<()>;

@@ -2,7 +2,8 @@
 
 use crate::base::{BaseCell, POOL};
 use crate::engine::{Engine, Executable, Launch, LibraryCall, Operand};
-use numelt_ir::{Error, Instr, Operand as IrOperand, Program, Result, Scalar, View};
+use crate::report::{self, Warning};
+use numelt_ir::{Error, Instr, Operand as IrOperand, Program, Result, Scalar, View, warn};
 use numelt_opt::{Geometry, Plan, Step};
 use smallvec::SmallVec;
 use std::sync::Arc;
@@ -21,6 +22,8 @@ pub(crate) struct ReadyPlan {
 
 struct ReadyStep {
     executable: Option<Arc<dyn Executable>>,
+    /// Conditions that some instruction of the step wants reported.
+    watch: u8,
     /// Bases that get memory before the step.
     alloc: SmallVec<[u32; 2]>,
     /// Bases that nobody needs after the step.
@@ -44,7 +47,13 @@ impl ReadyPlan {
         }
         let mut steps: Vec<ReadyStep> = executables
             .into_iter()
-            .map(|executable| ReadyStep { executable, alloc: SmallVec::new(), free: SmallVec::new() })
+            .zip(&plan.steps)
+            .map(|(executable, step)| ReadyStep {
+                executable,
+                watch: watched(&plan, step),
+                alloc: SmallVec::new(),
+                free: SmallVec::new(),
+            })
             .collect();
         let mut buffer_bytes = Vec::new();
         for (id, base) in plan.program.bases.iter().enumerate() {
@@ -78,14 +87,20 @@ impl ReadyPlan {
     /// # Errors
     /// The first failure. What needs the failed step's results is left out and its bases are marked
     /// as failed; all other steps run.
-    pub fn run(&self, engine: &dyn Engine, consts: &[Scalar], slots: &[Arc<BaseCell>]) -> Result<()> {
+    pub fn run(
+        &self,
+        engine: &dyn Engine,
+        consts: &[Scalar],
+        slots: &[Arc<BaseCell>],
+        warnings: &mut Vec<Warning>,
+    ) -> Result<()> {
         let mut memory = Memory::new(self, slots);
         let mut failure: Option<Failure> = None;
         for (step, ready) in self.plan.steps.iter().zip(&self.steps) {
             let bases = if failure.is_some() { step_bases(&self.plan, step) } else { SmallVec::new() };
             let outcome = match &failure {
                 Some(failed) if bases.iter().any(|b| failed.bases.contains(b)) => Err(failed.error.clone()),
-                Some(_) | None => self.step(engine, step, ready, consts, &mut memory),
+                Some(_) | None => self.step(engine, step, ready, consts, &mut memory, warnings),
             };
             if let Err(error) = outcome {
                 let failed = failure.get_or_insert_with(|| Failure { error, bases: Vec::new() });
@@ -112,6 +127,7 @@ impl ReadyPlan {
         ready: &ReadyStep,
         consts: &[Scalar],
         memory: &mut Memory<'_>,
+        warnings: &mut Vec<Warning>,
     ) -> Result<()> {
         for &base in &ready.alloc {
             memory.alloc(base)?;
@@ -122,15 +138,31 @@ impl ReadyPlan {
                 let params: SmallVec<[Scalar; 8]> = kernel.params.iter().map(|&c| self.literal(c, consts)).collect();
                 let pointers = memory.pointers(&kernel.geometry, &kernel.bases, &kernel.kernel.args);
                 let launch = Launch { geometry: &kernel.geometry, pointers: &pointers, params: &params };
-                engine.launch(executable, &launch)
+                let met = engine.launch(executable, &launch)? & ready.watch;
+                if met != 0 {
+                    report::kernel(engine, executable, &launch, kernel, met, warnings);
+                }
             }
-            Step::Call(at) => call(engine, &self.plan.program.instrs[*at], memory),
+            Step::Call(at) => {
+                let instr = &self.plan.program.instrs[*at];
+                let met = call(engine, instr, memory)? & ready.watch;
+                report::call(instr, met, warnings);
+            }
         }
+        Ok(())
     }
 
     /// Literals of the recorded program come with the run; passes may have appended their own.
     fn literal(&self, id: u32, consts: &[Scalar]) -> Scalar {
         consts.get(id as usize).copied().unwrap_or_else(|| self.plan.program.consts[id as usize])
+    }
+}
+
+/// Conditions that some instruction of a step wants reported.
+fn watched(plan: &Plan, step: &Step) -> u8 {
+    match step {
+        Step::Kernel(kernel) => kernel.watch.iter().fold(0, |all, w| all | w.bits) & warn::ALL,
+        Step::Call(at) => report::watched_call(&plan.program.instrs[*at]),
     }
 }
 
@@ -167,7 +199,7 @@ fn step_bases(plan: &Plan, step: &Step) -> SmallVec<[u32; 16]> {
     }
 }
 
-fn call(engine: &dyn Engine, instr: &Instr, memory: &Memory<'_>) -> Result<()> {
+fn call(engine: &dyn Engine, instr: &Instr, memory: &Memory<'_>) -> Result<u8> {
     let operand = |view| -> Operand<'_> { memory.operand(view) };
     let mut ins: SmallVec<[Operand<'_>; 2]> = SmallVec::new();
     for input in &instr.ins {

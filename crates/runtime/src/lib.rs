@@ -12,13 +12,16 @@ mod engine;
 mod exec;
 mod null;
 mod pool;
+mod report;
 mod runtime;
 mod stats;
 
 pub use base::{ArrayView, BaseRef, Export, Input, WeakBase};
+pub use batch::WATCH;
 pub use config::{Config, Jit, KEYS};
 pub use engine::{Engine, Executable, Launch, LibraryCall, Operand};
 pub use null::NullEngine;
 pub use pool::{Pool, PoolStats};
+pub use report::Warning;
 pub use runtime::Runtime;
 pub use stats::{FlushReport, Reason, Stats};

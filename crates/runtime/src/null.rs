@@ -35,12 +35,12 @@ impl Engine for NullEngine {
         Ok(Arc::new(Nothing))
     }
 
-    fn launch(&self, _executable: &dyn Executable, _launch: &Launch<'_>) -> Result<()> {
-        Ok(())
+    fn launch(&self, _executable: &dyn Executable, _launch: &Launch<'_>) -> Result<u8> {
+        Ok(0)
     }
 
-    fn call(&self, _call: &LibraryCall<'_>) -> Result<()> {
-        Ok(())
+    fn call(&self, _call: &LibraryCall<'_>) -> Result<u8> {
+        Ok(0)
     }
 
     fn sync(&self) -> Result<()> {

@@ -10,11 +10,12 @@ use crate::cache::Caches;
 use crate::config::Config;
 use crate::engine::Engine;
 use crate::exec::ReadyPlan;
+use crate::report::{self, Warning};
 use crate::stats::{FlushReport, Reason, Stats};
 use numelt_ir::{Axes, DType, Error, Op, Program, Result};
 use numelt_opt::{Explanation, Options, Step};
 use std::any::Any;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 use std::time::Instant;
 
@@ -23,6 +24,8 @@ pub struct Runtime {
     state: Mutex<State>,
     /// Work in the batch, readable without the lock.
     work: AtomicU64,
+    /// Are there warnings to take? Readable without the lock.
+    warned: AtomicBool,
 }
 
 struct State {
@@ -34,6 +37,7 @@ struct State {
     caches: Caches,
     stats: Stats,
     inspector: Option<Vec<FlushReport>>,
+    warnings: Vec<Warning>,
     /// Bytes that only pending work keeps alive, above which it runs.
     held_budget: u64,
 }
@@ -53,10 +57,11 @@ impl Runtime {
             caches: Caches::default(),
             stats: Stats::default(),
             inspector: None,
+            warnings: Vec::new(),
             held_budget: (physical_memory() / 16) as u64,
             config,
         };
-        Runtime { state: Mutex::new(state), work: AtomicU64::new(0) }
+        Runtime { state: Mutex::new(state), work: AtomicU64::new(0), warned: AtomicBool::new(false) }
     }
 
     /// Makes the process's runtime; false when there is one already.
@@ -144,7 +149,23 @@ impl Runtime {
             return Ok(());
         }
         self.work.store(0, Ordering::Relaxed);
-        state.flush(reason)
+        let result = state.flush(reason);
+        self.warned.store(!state.warnings.is_empty(), Ordering::Release);
+        result
+    }
+
+    /// Takes the warnings of past flushes, oldest first.
+    pub fn take_warnings(&self) -> Vec<Warning> {
+        if !self.warned.load(Ordering::Acquire) {
+            return Vec::new();
+        }
+        self.warned.store(false, Ordering::Release);
+        std::mem::take(&mut self.lock().warnings)
+    }
+
+    /// Could running what is pending give a warning?
+    pub fn may_warn(&self) -> bool {
+        self.pending_work() > 0 && self.lock().batch.program.instrs.iter().any(report::may_warn)
     }
 
     /// Address of a base's memory, with everything pending on it done.
@@ -296,8 +317,8 @@ impl State {
         Ok((ready, false))
     }
 
-    fn run(&self, plan: &ReadyPlan, batch: &Batch) -> Result<()> {
-        plan.run(&*self.engine, &batch.program.consts, &batch.slots)
+    fn run(&mut self, plan: &ReadyPlan, batch: &Batch) -> Result<()> {
+        plan.run(&*self.engine, &batch.program.consts, &batch.slots, &mut self.warnings)
     }
 
     fn account(&mut self, reason: Reason, plan: &ReadyPlan, cache_hit: bool, start: Instant) {

@@ -135,7 +135,8 @@ fn launch(
         })
         .collect();
     let params: Vec<Scalar> = step.params.iter().map(|&id| plan.program.consts[id as usize]).collect();
-    engine.launch(&*executable, &Launch { geometry: &step.geometry, pointers: &pointers, params: &params })
+    let launch = Launch { geometry: &step.geometry, pointers: &pointers, params: &params };
+    engine.launch(&*executable, &launch).map(drop)
 }
 
 fn call(engine: &dyn Engine, plan: &Plan, instr: &Instr, starts: &[*mut u8]) -> Result<()> {
@@ -150,7 +151,7 @@ fn call(engine: &dyn Engine, plan: &Plan, instr: &Instr, starts: &[*mut u8]) -> 
         })
         .collect();
     let out = Operand { view: &instr.out, pointer: pointer(&instr.out) };
-    engine.call(&LibraryCall { op: instr.op, ty: instr.ty, axes: instr.axes, out, ins: &ins? })
+    engine.call(&LibraryCall { op: instr.op, ty: instr.ty, axes: instr.axes, out, ins: &ins? }).map(drop)
 }
 
 /// Memory at a cache line's start.

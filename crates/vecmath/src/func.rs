@@ -14,14 +14,23 @@ pub type Slice2<T> = unsafe fn(*const T, *const T, *mut T, usize);
 
 /// The algorithms of a function of one argument.
 pub(crate) trait Unary {
+    /// Are infinite results of finite arguments poles (divide by zero) rather than overflow?
+    const POLE: bool = false;
     fn f64<V: F64s>(x: V) -> V;
     fn f32<V: F32s>(x: V) -> V;
 }
 
 /// The algorithms of a function of two arguments.
 pub(crate) trait Binary {
+    /// Are infinite results of a first argument of zero poles (divide by zero) rather than overflow?
+    const POLE: bool = false;
     fn f64<V: F64s>(x: V, y: V) -> V;
     fn f32<V: F32s>(x: V, y: V) -> V;
+}
+
+/// Does the function of this name have a pole at a finite argument?
+const fn has_pole(name: &str) -> bool {
+    matches!(name.as_bytes(), b"log" | b"log2" | b"log10" | b"log1p" | b"arctanh" | b"pow")
 }
 
 macro_rules! unary_markers {
@@ -32,6 +41,7 @@ macro_rules! unary_markers {
             $(
                 pub(crate) struct $variant;
                 impl Unary for $variant {
+                    const POLE: bool = super::has_pole(stringify!($name));
                     #[inline(always)]
                     fn f64<V: F64s>(x: V) -> V {
                         f64s::$name(x)
@@ -54,6 +64,7 @@ macro_rules! binary_markers {
             $(
                 pub(crate) struct $variant;
                 impl Binary for $variant {
+                    const POLE: bool = super::has_pole(stringify!($name));
                     #[inline(always)]
                     fn f64<V: F64s>(x: V, y: V) -> V {
                         f64s::$name(x, y)

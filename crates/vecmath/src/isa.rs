@@ -3,6 +3,7 @@
 //! In: the algorithms and the lane types. Out: function pointers and addresses. This is
 //! the only file that enables target features and that loops over memory.
 
+use crate::flags;
 use crate::func::{Binary, Slice1, Slice2, Unary};
 use crate::vector::{F32s, F64s};
 
@@ -27,7 +28,7 @@ const MAX_LANES: usize = 16;
 
 /// Writes one loop over contiguous memory per argument count and element type.
 macro_rules! loops {
-    ($each1:ident, $each2:ident, $t:ident, $bound:ident, $f:ident) => {
+    ($each1:ident, $each2:ident, $raised1:ident, $raised2:ident, $t:ident, $bound:ident, $f:ident) => {
         /// Applies `O` to `n` elements; what is missing from the last register is filled
         /// with copies of an element.
         ///
@@ -35,20 +36,28 @@ macro_rules! loops {
         /// `src` readable and `dst` writable for `n` elements, equal or not overlapping.
         #[inline(always)]
         unsafe fn $each1<O: Unary, V: $bound>(src: *const $t, dst: *mut $t, n: usize) {
+            let (before, mut raised) = (flags::save(), 0);
             let mut i = 0;
             // SAFETY: every access is at i..i + LANES within n, or in the padded buffer.
             unsafe {
                 while i + V::LANES <= n {
-                    O::$f(V::load(src.add(i))).store(dst.add(i));
+                    let x = V::load(src.add(i));
+                    let y = O::$f(x);
+                    raised |= $raised1::<O, V>(x, y);
+                    y.store(dst.add(i));
                     i += V::LANES;
                 }
                 if i < n {
                     let mut buffer = [*src.add(i); MAX_LANES];
                     std::ptr::copy_nonoverlapping(src.add(i), buffer.as_mut_ptr(), n - i);
-                    O::$f(V::load(buffer.as_ptr())).store(buffer.as_mut_ptr());
+                    let x = V::load(buffer.as_ptr());
+                    let y = O::$f(x);
+                    raised |= $raised1::<O, V>(x, y);
+                    y.store(buffer.as_mut_ptr());
                     std::ptr::copy_nonoverlapping(buffer.as_ptr(), dst.add(i), n - i);
                 }
             }
+            before.restore_with(raised);
         }
 
         /// The same for two sources.
@@ -58,11 +67,15 @@ macro_rules! loops {
         /// or not overlapping it.
         #[inline(always)]
         unsafe fn $each2<O: Binary, V: $bound>(a: *const $t, b: *const $t, dst: *mut $t, n: usize) {
+            let (before, mut raised) = (flags::save(), 0);
             let mut i = 0;
             // SAFETY: every access is at i..i + LANES within n, or in the padded buffers.
             unsafe {
                 while i + V::LANES <= n {
-                    O::$f(V::load(a.add(i)), V::load(b.add(i))).store(dst.add(i));
+                    let (x, y) = (V::load(a.add(i)), V::load(b.add(i)));
+                    let z = O::$f(x, y);
+                    raised |= $raised2::<O, V>(x, y, z);
+                    z.store(dst.add(i));
                     i += V::LANES;
                 }
                 if i < n {
@@ -70,16 +83,84 @@ macro_rules! loops {
                     let mut right = [*b.add(i); MAX_LANES];
                     std::ptr::copy_nonoverlapping(a.add(i), left.as_mut_ptr(), n - i);
                     std::ptr::copy_nonoverlapping(b.add(i), right.as_mut_ptr(), n - i);
-                    O::$f(V::load(left.as_ptr()), V::load(right.as_ptr())).store(left.as_mut_ptr());
+                    let (x, y) = (V::load(left.as_ptr()), V::load(right.as_ptr()));
+                    let z = O::$f(x, y);
+                    raised |= $raised2::<O, V>(x, y, z);
+                    z.store(left.as_mut_ptr());
                     std::ptr::copy_nonoverlapping(left.as_ptr(), dst.add(i), n - i);
                 }
             }
+            before.restore_with(raised);
         }
     };
 }
 
-loops!(each1_f64, each2_f64, f64, F64s, f64);
-loops!(each1_f32, each2_f32, f32, F32s, f32);
+loops!(each1_f64, each2_f64, raised1_f64, raised2_f64, f64, F64s, f64);
+loops!(each1_f32, each2_f32, raised1_f32, raised2_f32, f32, F32s, f32);
+
+/// Writes, per element type, the flags that results call for. The common case costs a comparison: all
+/// results are finite.
+macro_rules! reports {
+    ($raised1:ident, $raised2:ident, $with1:ident, $with2:ident, $t:ident, $bound:ident, $f:ident) => {
+        #[inline(always)]
+        fn $raised1<O: Unary, V: $bound>(x: V, y: V) -> u8 {
+            let inf = V::of($t::INFINITY);
+            let odd = V::not(V::lt(y.abs(), inf));
+            if !V::any(odd) {
+                return 0;
+            }
+            let number = V::eq(y, y);
+            let invalid = V::both(V::eq(x, x), V::not(number));
+            let endless = V::both(V::both(odd, number), V::lt(x.abs(), inf));
+            let pole = if O::POLE { flags::DIVIDE } else { flags::OVER };
+            (if V::any(invalid) { flags::INVALID } else { 0 }) | (if V::any(endless) { pole } else { 0 })
+        }
+
+        #[inline(always)]
+        fn $raised2<O: Binary, V: $bound>(x: V, y: V, z: V) -> u8 {
+            let inf = V::of($t::INFINITY);
+            let odd = V::not(V::lt(z.abs(), inf));
+            if !V::any(odd) {
+                return 0;
+            }
+            let number = V::eq(z, z);
+            let invalid = V::both(V::both(V::eq(x, x), V::eq(y, y)), V::not(number));
+            let finite = V::both(V::lt(x.abs(), inf), V::lt(y.abs(), inf));
+            let endless = V::both(V::both(odd, number), finite);
+            let zero = V::eq(x, V::of(0.0));
+            let pole = O::POLE && V::any(V::both(endless, zero));
+            let over = if O::POLE { V::both(endless, V::not(zero)) } else { endless };
+            (if V::any(invalid) { flags::INVALID } else { 0 })
+                | (if pole { flags::DIVIDE } else { 0 })
+                | (if V::any(over) { flags::OVER } else { 0 })
+        }
+
+        /// The function, with the flags that its results call for.
+        #[inline(always)]
+        fn $with1<O: Unary, V: $bound>(x: V) -> V {
+            let y = O::$f(x);
+            let raised = $raised1::<O, V>(x, y);
+            if raised != 0 {
+                flags::raise(raised);
+            }
+            y
+        }
+
+        /// The same of two arguments.
+        #[inline(always)]
+        fn $with2<O: Binary, V: $bound>(x: V, y: V) -> V {
+            let z = O::$f(x, y);
+            let raised = $raised2::<O, V>(x, y, z);
+            if raised != 0 {
+                flags::raise(raised);
+            }
+            z
+        }
+    };
+}
+
+reports!(raised1_f64, raised2_f64, with1_f64, with2_f64, f64, F64s, f64);
+reports!(raised1_f32, raised2_f32, with1_f32, with2_f32, f32, F32s, f32);
 
 /// A C-ABI vector register.
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
@@ -91,15 +172,15 @@ trait Register: Copy {
 /// Registers that are the lanes of a [`Vector`].
 #[cfg(target_arch = "x86_64")]
 macro_rules! whole_register {
-    ($reg:ty, $v:path, $f:ident) => {
+    ($reg:ty, $v:path, $with1:ident, $with2:ident) => {
         impl Register for $reg {
             #[inline(always)]
             fn map1<O: Unary>(self) -> Self {
-                O::$f($v(self)).0
+                $with1::<O, _>($v(self)).0
             }
             #[inline(always)]
             fn map2<O: Binary>(self, y: Self) -> Self {
-                O::$f($v(self), $v(y)).0
+                $with2::<O, _>($v(self), $v(y)).0
             }
         }
     };
@@ -108,13 +189,13 @@ macro_rules! whole_register {
 /// 128-bit registers, computed lane by lane.
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 macro_rules! lane_register {
-    ($reg:ty, $t:ident, $lanes:literal) => {
+    ($reg:ty, $t:ident, $lanes:literal, $with1:ident, $with2:ident) => {
         impl Register for $reg {
             #[inline(always)]
             fn map1<O: Unary>(self) -> Self {
                 // SAFETY: a register and an array of its lanes have the same bytes.
                 let x = unsafe { std::mem::transmute::<$reg, [$t; $lanes]>(self) };
-                let r = x.map(|x| O::$t(x));
+                let r = x.map(|x| $with1::<O, $t>(x));
                 // SAFETY: as above.
                 unsafe { std::mem::transmute::<[$t; $lanes], $reg>(r) }
             }
@@ -124,7 +205,7 @@ macro_rules! lane_register {
                 let x = unsafe { std::mem::transmute::<$reg, [$t; $lanes]>(self) };
                 // SAFETY: as above.
                 let y = unsafe { std::mem::transmute::<$reg, [$t; $lanes]>(y) };
-                let r = std::array::from_fn(|i| O::$t(x[i], y[i]));
+                let r = std::array::from_fn(|i| $with2::<O, $t>(x[i], y[i]));
                 // SAFETY: as above.
                 unsafe { std::mem::transmute::<[$t; $lanes], $reg>(r) }
             }
@@ -163,19 +244,19 @@ macro_rules! instances {
             }
             $(#[$feature])?
             pub(super) unsafe extern "C" fn scalar1_f64<O: Unary>(x: f64) -> f64 {
-                O::f64(x)
+                with1_f64::<O, f64>(x)
             }
             $(#[$feature])?
             pub(super) unsafe extern "C" fn scalar1_f32<O: Unary>(x: f32) -> f32 {
-                O::f32(x)
+                with1_f32::<O, f32>(x)
             }
             $(#[$feature])?
             pub(super) unsafe extern "C" fn scalar2_f64<O: Binary>(x: f64, y: f64) -> f64 {
-                O::f64(x, y)
+                with2_f64::<O, f64>(x, y)
             }
             $(#[$feature])?
             pub(super) unsafe extern "C" fn scalar2_f32<O: Binary>(x: f32, y: f32) -> f32 {
-                O::f32(x, y)
+                with2_f32::<O, f32>(x, y)
             }
             $(#[$feature])?
             #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
@@ -226,12 +307,12 @@ mod x86 {
     use crate::lanes::avx512::{D8, S16};
     use std::arch::x86_64::{__m128, __m128d, __m256, __m256d, __m512, __m512d};
 
-    whole_register!(__m512d, D8, f64);
-    whole_register!(__m512, S16, f32);
-    whole_register!(__m256d, D4, f64);
-    whole_register!(__m256, S8, f32);
-    lane_register!(__m128d, f64, 2);
-    lane_register!(__m128, f32, 4);
+    whole_register!(__m512d, D8, with1_f64, with2_f64);
+    whole_register!(__m512, S16, with1_f32, with2_f32);
+    whole_register!(__m256d, D4, with1_f64, with2_f64);
+    whole_register!(__m256, S8, with1_f32, with2_f32);
+    lane_register!(__m128d, f64, 2, with1_f64, with2_f64);
+    lane_register!(__m128, f32, 4, with1_f32, with2_f32);
 
     instances!(Avx512, avx512, [#[target_feature(enable = "avx512f,avx2,fma")]], D8, S16, [8, 16], [__m512d, __m512]);
     instances!(Avx2, avx2, [#[target_feature(enable = "avx2,fma")]], D4, S8, [4, 8], [__m256d, __m256]);
@@ -245,8 +326,8 @@ mod arm {
     use super::*;
     use std::arch::aarch64::{float32x4_t, float64x2_t};
 
-    lane_register!(float64x2_t, f64, 2);
-    lane_register!(float32x4_t, f32, 4);
+    lane_register!(float64x2_t, f64, 2, with1_f64, with2_f64);
+    lane_register!(float32x4_t, f32, 4, with1_f32, with2_f32);
 
     instances!(Portable, portable, [], f64, f32, [2, 4], [float64x2_t, float32x4_t]);
 }

@@ -4,13 +4,15 @@
 //! Out: results at most 1 ULP from the true value over the whole domain, with NumPy's
 //! special values. An element's result does not depend on the instruction set, the
 //! vector width or its place in the array; only the sign and payload of a NaN may.
-//! Status flags raised by a call mean nothing.
+//! A call raises the processor's flags (see [`flags`]) for divide by zero, overflow and invalid where the true
+//! function has them; a register function may raise more for arguments that are NaN, a slice function does not.
 //!
 //! Each algorithm is written once over the trait in [`vector`] and instantiated for
 //! AVX-512F, AVX2 with FMA and one portable lane. No allocation, no threads and no
 //! knowledge of strides or dtypes live here.
 //!
-//! Unsafe code: loads, stores and intrinsics in `lanes`, the loops and symbols made from them.
+//! Unsafe code: loads, stores and intrinsics in `lanes`, the loops and symbols made from them, the status
+//! register in `flags`.
 //!
 //! ```
 //! use numelt_vecmath::{Func1, Isa, unary_f64};
@@ -23,6 +25,7 @@
 //! ```
 
 mod coeffs;
+pub mod flags;
 mod func;
 mod isa;
 mod lanes;

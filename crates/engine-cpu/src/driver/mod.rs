@@ -185,6 +185,43 @@ pub unsafe fn launch(
         return Err(Error::Invalid("a launch with a parameter of a wrong dtype".into()));
     }
     let nest = Nest::new(kernel, launch.geometry)?;
+    // SAFETY: the caller's contract.
+    unsafe { with_task(kernel, recipe, body, launch, threads, &nest, run_task) };
+    Ok(nest.points() as u64)
+}
+
+/// Evaluates every point of a kernel once on a body that stores nothing.
+///
+/// # Safety
+/// As for [`launch`], except that `Store` and `Reduced` arguments are not touched.
+pub unsafe fn visit(
+    kernel: &Kernel,
+    recipe: &Recipe,
+    body: &dyn Body,
+    launch: &Launch<'_>,
+    threads: &Threads,
+) -> Result<()> {
+    let nest = Nest::new(kernel, launch.geometry)?;
+    if nest.points() > 0 {
+        // SAFETY: the caller's contract; an elementwise run reaches every point, and scratch is not used.
+        unsafe { with_task(kernel, recipe, body, launch, threads, &nest, elementwise::run) };
+    }
+    Ok(())
+}
+
+/// Makes the task of a launch for `f`.
+///
+/// # Safety
+/// As for [`launch`].
+unsafe fn with_task(
+    kernel: &Kernel,
+    recipe: &Recipe,
+    body: &dyn Body,
+    launch: &Launch<'_>,
+    threads: &Threads,
+    nest: &Nest,
+    f: unsafe fn(&Task<'_>),
+) {
     let mut pointers: SmallVec<[*mut u8; 8]> = SmallVec::from_slice(launch.pointers);
     for (i, arg) in kernel.args.iter().enumerate() {
         if arg.kind == ArgKind::Index {
@@ -195,25 +232,33 @@ pub unsafe fn launch(
     let mut many: Vec<Aligned<1>> = Vec::new();
     let params: &[[u8; 16]] = pack_params(launch.params, &mut few, &mut many);
     let sizes = kernel.args.iter().map(|a| a.dtype.size()).collect();
-    let task = Task { recipe, body, nest: &nest, pointers: &pointers, params, threads, sizes };
-    let points = nest.points();
+    let task = Task { recipe, body, nest, pointers: &pointers, params, threads, sizes };
+    // SAFETY: the caller's contract.
+    unsafe { f(&task) }
+}
+
+/// Evaluates every point and folds.
+///
+/// # Safety
+/// The launch's contract.
+unsafe fn run_task(task: &Task<'_>) {
+    let points = task.nest.points();
     // SAFETY: the caller's contract.
     unsafe {
-        if kernel.reductions.is_empty() {
+        if task.recipe.targets.is_empty() {
             if points > 0 {
-                elementwise::run(&task);
+                elementwise::run(task);
             }
-        } else if nest.count(false) > 0 {
+        } else if task.nest.count(false) > 0 {
             if points == 0 {
                 task.store_identities();
-            } else if *nest.reduced.last().unwrap_or(&true) {
-                rows::run(&task);
+            } else if *task.nest.reduced.last().unwrap_or(&true) {
+                rows::run(task);
             } else {
-                columns::run(&task);
+                columns::run(task);
             }
         }
     }
-    Ok(points as u64)
 }
 
 fn pack_params<'a>(params: &[Scalar], few: &'a mut Aligned<8>, many: &'a mut Vec<Aligned<1>>) -> &'a [[u8; 16]] {

@@ -5,7 +5,7 @@
 
 use super::builder::{Int, Real, Val};
 use super::lower::{Lower, Value, unsupported};
-use numelt_ir::{DType, DTypeKind as Kind, Op, Result};
+use numelt_ir::{DType, DTypeKind as Kind, Op, Result, warn};
 
 impl Lower<'_> {
     pub(super) fn add(&self, ty: DType, a: Value, b: Value) -> Value {
@@ -86,6 +86,8 @@ impl Lower<'_> {
             Kind::Unsigned | Kind::Signed => {
                 let a = a.plain();
                 let zero = self.b.icmp(Int::LLVMIntEQ, a, self.number(ty, 0.0));
+                self.raise_where(zero, warn::DIVIDE);
+                self.raise_where(zero, warn::INVALID);
                 let at_zero = self.b.const_int(self.reg(ty), infinity_as_integer(ty));
                 let one = self.b.icmp(Int::LLVMIntEQ, a, self.number(ty, 1.0));
                 let minus = self.b.icmp(Int::LLVMIntEQ, a, self.number(ty, -1.0));
@@ -170,12 +172,14 @@ impl Lower<'_> {
         let (zero, one) = (self.number(ty, 0.0), self.number(ty, 1.0));
         let none = self.b.icmp(Int::LLVMIntEQ, b, zero);
         let mut special = none;
+        self.raise_where(none, warn::DIVIDE);
         if ty.kind() == Kind::Signed {
             let least = self.b.const_int(self.reg(ty), 1 << (8 * ty.size() - 1));
             let overflow = self
                 .b
                 .and(self.b.icmp(Int::LLVMIntEQ, a, least), self.b.icmp(Int::LLVMIntEQ, b, self.number(ty, -1.0)));
             special = self.b.or(special, overflow);
+            self.raise_where(overflow, warn::OVER);
         }
         let divisor = self.b.select(special, one, b);
         let quotient = self.truncated_quotient(ty, a, divisor);

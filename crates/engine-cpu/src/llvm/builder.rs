@@ -237,6 +237,36 @@ impl Builder {
         Val(unsafe { LLVMBuildFCmp(self.builder, how, a.0, b.0, EMPTY) })
     }
 
+    /// A comparison that raises no flag for a quiet NaN; a plain one may, LLVM being free to choose.
+    pub(super) fn fcmp_quiet(&self, how: Real, a: Val, b: Val) -> Val {
+        let name = match how {
+            Real::LLVMRealOLT => "olt",
+            Real::LLVMRealOLE => "ole",
+            Real::LLVMRealOGT => "ogt",
+            Real::LLVMRealOGE => "oge",
+            // equality and order are quiet by nature
+            _ => return self.fcmp(how, a, b),
+        };
+        let words = [self.word(name), self.word("fpexcept.maytrap")];
+        self.intrinsic("llvm.experimental.constrained.fcmp", &[self.type_of(a)], &[a, b, words[0], words[1]])
+    }
+
+    /// `a / b` or `a * b` that is computed for its flags alone.
+    pub(super) fn flagged(&self, name: &str, a: Val, b: Val) {
+        let words = [self.word("round.tonearest"), self.word("fpexcept.strict")];
+        let name = format!("llvm.experimental.constrained.{name}");
+        self.intrinsic(&name, &[self.type_of(a)], &[a, b, words[0], words[1]]);
+    }
+
+    /// A string operand of an intrinsic.
+    fn word(&self, text: &str) -> Val {
+        // SAFETY: the text is passed with its length and belongs to our context.
+        unsafe {
+            let string = LLVMMDStringInContext2(self.context, text.as_ptr().cast(), text.len());
+            Val(LLVMMetadataAsValue(self.context, string))
+        }
+    }
+
     pub(super) fn select(&self, condition: Val, a: Val, b: Val) -> Val {
         // SAFETY: see `binary!`.
         Val(unsafe { LLVMBuildSelect(self.builder, condition.0, a.0, b.0, EMPTY) })

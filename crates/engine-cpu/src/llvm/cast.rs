@@ -5,7 +5,7 @@
 
 use super::builder::{Real, Val};
 use super::lower::{Lower, Value};
-use numelt_ir::{DType, DTypeKind as Kind};
+use numelt_ir::{DType, DTypeKind as Kind, warn};
 
 impl Lower<'_> {
     /// Conversion of any dtype to any.
@@ -74,9 +74,10 @@ impl Lower<'_> {
             (DType::F64, DType::I32) => (Real::LLVMRealOGT, -limit - 1.0),
             _ => (Real::LLVMRealOGE, -limit),
         };
-        let above = self.b.fcmp(how, v, self.number(from, low));
-        let below = self.b.fcmp(Real::LLVMRealOLT, v, self.number(from, limit));
+        let above = self.b.fcmp_quiet(how, v, self.number(from, low));
+        let below = self.b.fcmp_quiet(Real::LLVMRealOLT, v, self.number(from, limit));
         let fits = self.b.and(above, below);
+        self.raise_where(self.b.not(fits), warn::INVALID);
         let safe = self.b.select(fits, v, self.number(from, 0.0));
         let least = self.b.const_int(self.reg(to), 1 << (8 * to.size() - 1));
         self.b.select(fits, self.b.fptosi(safe, self.reg(to)), least)
@@ -85,7 +86,7 @@ impl Lower<'_> {
     /// The signed conversion, of the value less 2^63 where that is not negative.
     fn float_to_u64(&self, from: DType, v: Val) -> Val {
         let half = self.number(from, 9223372036854775808.0);
-        let high = self.b.fcmp(Real::LLVMRealOGE, v, half);
+        let high = self.b.fcmp_quiet(Real::LLVMRealOGE, v, half);
         let low = self.b.select(high, self.b.fsub(v, half), v);
         let signed = self.float_to_signed(from, DType::I64, low);
         let top = self.b.const_int(self.reg(DType::U64), 1 << 63);

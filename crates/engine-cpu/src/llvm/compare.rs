@@ -13,7 +13,7 @@ impl Lower<'_> {
             // Bits compare as unsigned numbers of one bit.
             Kind::Bool | Kind::Unsigned => self.b.icmp(unsigned(op), a.plain(), b.plain()),
             Kind::Signed => self.b.icmp(signed(op), a.plain(), b.plain()),
-            Kind::Float => self.b.fcmp(float(op), a.plain(), b.plain()),
+            Kind::Float => self.b.fcmp_quiet(float(op), a.plain(), b.plain()),
             Kind::Complex => self.complex_compare(op, a, b),
         }
     }

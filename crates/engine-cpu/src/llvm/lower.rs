@@ -6,7 +6,7 @@
 
 use super::builder::{Builder, Int, Real, Ty, Val};
 use super::math::MathTable;
-use numelt_ir::{DType, DTypeKind as Kind, Error, Op, Result};
+use numelt_ir::{DType, DTypeKind as Kind, Error, Op, Result, warn};
 
 /// A value of a node for `lanes` points.
 #[derive(Clone, Copy, Debug)]
@@ -186,6 +186,21 @@ impl Lower<'_> {
             | Op::Scatter
             | Op::Nonzero => unsupported(op, ty),
         }
+    }
+
+    /// Raises a floating-point flag if the condition holds in some lane: rare, so in a block of its own.
+    pub(super) fn raise_where(&self, condition: Val, flag: u8) {
+        let (raise, done) = (self.b.block(c"raise"), self.b.block(c"raised"));
+        self.b.branch(self.any(condition), raise, done);
+        self.b.enter(raise);
+        let number = |value| self.b.const_float(self.b.float(64), value);
+        match flag {
+            warn::OVER => self.b.flagged("fmul", number(f64::MAX), number(f64::MAX)),
+            warn::DIVIDE => self.b.flagged("fdiv", number(1.0), number(0.0)),
+            _ => self.b.flagged("fdiv", number(0.0), number(0.0)),
+        }
+        self.b.jump(done);
+        self.b.enter(done);
     }
 
     /// A float intrinsic overloaded on its operand type.

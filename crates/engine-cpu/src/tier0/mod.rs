@@ -13,11 +13,13 @@ mod math;
 mod ops;
 mod pack;
 mod program;
+mod report;
 mod run;
 mod select;
 
 pub(crate) use elem::{Any, B8, Elem, Number};
 pub(crate) use pack::{Rect, pack, splat, unpack};
+pub(crate) use report::Audit;
 pub(crate) use select::{Func, select_cast, with};
 
 use crate::body::{Body, Tile};
@@ -69,9 +71,21 @@ fn l1_bytes() -> usize {
     })
 }
 
+impl Interpreter {
+    /// Evaluates a tile without storing anything, and tells which values meet which of the conditions that
+    /// `found` still looks for.
+    ///
+    /// # Safety
+    /// The contract of [`Body::run`]; nothing is written to `Store` and `Reduced` arguments.
+    pub unsafe fn audit(&self, tile: &Tile, audit: &Audit) {
+        // SAFETY: the caller's contract is the same.
+        unsafe { run::run(&self.code, self.block, tile, Some(audit)) }
+    }
+}
+
 impl Body for Interpreter {
     unsafe fn run(&self, tile: &Tile) {
         // SAFETY: the caller's contract is the same.
-        unsafe { run::run(&self.code, self.block, tile) }
+        unsafe { run::run(&self.code, self.block, tile, None) }
     }
 }

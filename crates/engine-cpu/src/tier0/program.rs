@@ -7,6 +7,7 @@
 
 use crate::isa::Isa;
 use crate::tier0::gather::{self, Pick};
+use crate::tier0::report::{self, Check, Report};
 use crate::tier0::select::{Func, select, select_cast};
 use numelt_ir::{DType, Error, Result};
 use numelt_opt::{ArgKind, Kernel, Node, StrideClass, ValueId};
@@ -24,6 +25,12 @@ pub struct Instr {
     pub out: Slot,
     /// Index into [`Code::stores`] of the store that this result may be written to directly.
     pub direct: Option<u16>,
+    /// The value of the kernel's body that this is.
+    pub node: u32,
+    /// How its floating-point flags come about.
+    pub report: Report,
+    /// What tells the conditions of given values.
+    pub check: Option<Check>,
 }
 
 /// What a block instruction does.
@@ -78,6 +85,8 @@ pub struct Code {
     pub slots: usize,
     /// Bytes of the largest element of any slot.
     pub element: usize,
+    /// Slot of each value of the kernel's body, right after it was made.
+    pub place: Vec<Slot>,
 }
 
 struct Builder<'a> {
@@ -112,6 +121,7 @@ pub fn build(kernel: &Kernel, isa: Isa) -> Result<Code> {
         stores: Vec::new(),
         slots: kernel.args.len() + kernel.params.len(),
         element: 1,
+        place: Vec::new(),
     };
     let mut builder = Builder {
         kernel,
@@ -127,6 +137,7 @@ pub fn build(kernel: &Kernel, isa: Isa) -> Result<Code> {
         builder.node(i, isa)?;
     }
     builder.saves();
+    builder.code.place = builder.place;
     Ok(builder.code)
 }
 
@@ -220,7 +231,12 @@ impl Builder<'_> {
         });
         self.place[i] = out;
         self.made[i] = Some(at);
-        self.code.instrs.push(Instr { action, ins, out, direct: None });
+        let (report, check) = match &self.kernel.body[i] {
+            Node::Op(op, ty, _) => (report::of(*op, *ty), report::check(*op, *ty)),
+            Node::Cast(to, from) => report::of_cast(self.kernel.dtype_of(*from), *to),
+            Node::Load(_) | Node::Param(_) | Node::Index(_) | Node::Gather { .. } => (Report::Hardware, None),
+        };
+        self.code.instrs.push(Instr { action, ins, out, direct: None, node: i as u32, report, check });
         let mut freed = [usize::MAX; 3];
         for (k, v) in values.iter().enumerate() {
             let root = self.root[*v as usize];

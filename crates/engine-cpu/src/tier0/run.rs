@@ -7,8 +7,9 @@
 use crate::body::Tile;
 use crate::tier0::gather::Axis;
 use crate::tier0::pack::{Rect, iota, pack, splat, unpack};
-use crate::tier0::program::{Action, Code};
-
+use crate::tier0::program::{Action, Code, Instr};
+use crate::tier0::report::{Audit, Report};
+use numelt_vecmath::flags;
 use smallvec::SmallVec;
 use std::cell::RefCell;
 
@@ -41,6 +42,7 @@ struct Block {
 struct Runner<'a> {
     code: &'a Code,
     tile: &'a Tile,
+    audit: Option<&'a Audit>,
     table: &'a mut [*mut u8],
     registers: *mut u8,
     register_bytes: usize,
@@ -51,11 +53,11 @@ struct Runner<'a> {
     copied: SmallVec<[bool; 8]>,
 }
 
-/// Evaluates the code over the tile in blocks of at most `block` points.
+/// Evaluates the code over the tile in blocks of at most `block` points. With an audit nothing is stored.
 ///
 /// # Safety
 /// The contract of [`crate::body::Body::run`].
-pub unsafe fn run(code: &Code, block: usize, tile: &Tile) {
+pub unsafe fn run(code: &Code, block: usize, tile: &Tile, audit: Option<&Audit>) {
     if tile.inner <= 0 || tile.outer <= 0 {
         return;
     }
@@ -75,6 +77,7 @@ pub unsafe fn run(code: &Code, block: usize, tile: &Tile) {
         let mut runner = Runner {
             code,
             tile,
+            audit,
             table: &mut scratch.table,
             registers: scratch.lines.as_mut_ptr().cast(),
             register_bytes,
@@ -195,6 +198,11 @@ impl Runner<'_> {
             // SAFETY: every operand slot was set by a load, a parameter or an earlier instruction.
             unsafe { self.instr(i, b, n) };
         }
+        if let Some(audit) = self.audit {
+            // values that are folded keep their registers to the end
+            audit.visit_folds(n, |value| self.table[self.code.place[value as usize] as usize].cast_const());
+            return;
+        }
         for k in 0..self.code.stores.len() {
             // SAFETY: as above.
             unsafe { self.save(k, b, n) };
@@ -236,6 +244,7 @@ impl Runner<'_> {
         let mut out = self.register(instr.out as usize);
         if let Some(store) = instr.direct
             && self.direct[store as usize]
+            && self.audit.is_none()
         {
             let save = &self.code.stores[store as usize];
             let rect = self.rect(save.arg as usize, b);
@@ -247,6 +256,33 @@ impl Runner<'_> {
         self.table[instr.out as usize] = out;
         // SAFETY: operands and output hold `n` elements; the output is a register no operand lives in, or
         // memory that no operand overlaps (see `hazards`).
+        unsafe {
+            match instr.report {
+                Report::Hardware => self.act(instr, ins, out, b, n),
+                Report::Quiet => {
+                    let flags = flags::save();
+                    self.act(instr, ins, out, b, n);
+                    flags.restore_with(0);
+                }
+                Report::Checked(check) => {
+                    let flags = flags::save();
+                    self.act(instr, ins, out, b, n);
+                    flags.restore_with(check(ins.as_ptr(), out, n));
+                }
+            }
+            if let (Some(audit), Some(check)) = (self.audit, instr.check) {
+                audit.visit(instr.node, || check(ins.as_ptr(), out, n));
+            }
+        }
+    }
+
+    /// What an instruction does, on the pointers given.
+    ///
+    /// # Safety
+    /// Operands and output hold `n` elements; the output overlaps no operand.
+    #[inline(always)]
+    unsafe fn act(&self, instr: &Instr, ins: [*const u8; 3], out: *mut u8, b: Block, n: usize) {
+        // SAFETY: the caller's contract; a tile has one entry per argument.
         unsafe {
             match &instr.action {
                 Action::Call(func) => func.call(ins, out, n),

@@ -154,7 +154,7 @@ fn instr(line: &mut Line<'_>) -> Result<Instr> {
     let op = Op::from_name(name).ok_or_else(|| line.error(format!("unknown operation {name:?}")))?;
     line.must(".")?;
     let ty = dtype(line)?;
-    let mut instr = Instr { op, ty, out, ins: Default::default(), axes: Axes::default() };
+    let mut instr = Instr { op, ty, out, ins: Default::default(), axes: Axes::default(), watch: 0 };
     while line.at("%") || line.at("$") {
         instr.ins.push(operand(line)?);
         if !line.take(",") {

@@ -8,8 +8,8 @@
 mod gather;
 
 use crate::access::{AccessTable, ViewId};
-use crate::{ArgKind, Node, ValueId};
-use numelt_ir::{BaseId, ConstId, DType, Instr, Op, OpKind, Operand, Program, View, c_strides};
+use crate::{ArgKind, Node, ValueId, Watch};
+use numelt_ir::{BaseId, ConstId, DType, Instr, Op, OpKind, Operand, Program, View, c_strides, warn};
 use rustc_hash::FxHashMap;
 use smallvec::{SmallVec, smallvec};
 
@@ -27,10 +27,10 @@ pub(super) struct Fold {
     pub ty: DType,
     pub value: ValueId,
     pub out: View,
+    pub watch: u8,
 }
 
 /// Values, loads, stores and folds of a block.
-#[derive(Default)]
 pub(super) struct Body {
     pub nodes: Vec<Node>,
     pub loads: Vec<Slot>,
@@ -38,6 +38,10 @@ pub(super) struct Body {
     /// Last value of each written view, in order of the first write.
     pub stored: Vec<(ViewId, View, ValueId)>,
     pub folds: Vec<Fold>,
+    /// Per value, the conditions to report (see [`numelt_ir::warn`]) of the instructions that it stands for.
+    pub watch: Vec<Watch>,
+    /// The same of the instruction at hand.
+    watching: Watch,
     dtypes: Vec<DType>,
     known: FxHashMap<Node, ValueId>,
     current: FxHashMap<ViewId, ValueId>,
@@ -46,7 +50,18 @@ pub(super) struct Body {
 impl Body {
     /// Evaluates the instructions in order.
     pub fn new(program: &Program, table: &AccessTable, instrs: &[u32]) -> Body {
-        let mut body = Body::default();
+        let mut body = Body {
+            nodes: Vec::new(),
+            loads: Vec::new(),
+            params: Vec::new(),
+            stored: Vec::new(),
+            folds: Vec::new(),
+            watch: Vec::new(),
+            watching: Watch { op: Op::Copy, bits: 0 },
+            dtypes: Vec::new(),
+            known: FxHashMap::default(),
+            current: FxHashMap::default(),
+        };
         for &i in instrs {
             body.append(program, table, i as usize);
         }
@@ -55,6 +70,8 @@ impl Body {
 
     fn append(&mut self, program: &Program, table: &AccessTable, index: usize) {
         let (instr, info) = (&program.instrs[index], &table.instrs[index]);
+        let generates = instr.op.kind() == OpKind::Generator;
+        self.watching = Watch { op: instr.op, bits: if generates { 0 } else { instr.watch } };
         if info.gathers {
             let value = self.gather(program, info, instr);
             return self.write(info.write, instr, value);
@@ -71,7 +88,7 @@ impl Body {
         match instr.op.kind() {
             OpKind::Reduction => {
                 let out = instr.out.clone();
-                self.folds.push(Fold { op: instr.op, ty: instr.ty, value: inputs[0], out });
+                self.folds.push(Fold { op: instr.op, ty: instr.ty, value: inputs[0], out, watch: instr.watch });
             }
             OpKind::Elementwise => {
                 let value = match instr.op {
@@ -157,10 +174,13 @@ impl Body {
     }
 
     fn node(&mut self, node: Node, dtype: DType) -> ValueId {
+        let bits = self.watching.bits & may_report(&node, |v| self.dtypes[v as usize]);
         if let Some(&value) = self.known.get(&node) {
+            self.watch[value as usize].bits |= bits;
             return value;
         }
         let value = self.nodes.len() as ValueId;
+        self.watch.push(Watch { op: self.watching.op, bits });
         self.nodes.push(node.clone());
         self.dtypes.push(dtype);
         self.known.insert(node, value);
@@ -192,11 +212,13 @@ impl Body {
         let mut loads = Renumber::new(self.loads.len());
         let mut params = Renumber::new(self.params.len());
         let mut values = Renumber::new(needed.len());
+        let mut kept = Vec::with_capacity(needed.len());
         for (value, node) in std::mem::take(&mut self.nodes).into_iter().enumerate() {
             if !needed[value] {
                 continue;
             }
             values.visit(value as u32);
+            kept.push(self.watch[value]);
             self.nodes.push(match node {
                 Node::Load(arg) => Node::Load(loads.visit(arg)),
                 Node::Index(arg) => Node::Index(loads.visit(arg)),
@@ -211,11 +233,22 @@ impl Body {
                 Node::Op(op, ty, vs) => Node::Op(op, ty, vs.into_iter().map(|v| values.visit(v)).collect()),
             });
         }
+        self.watch = kept;
         self.loads = loads.order.iter().map(|&a| self.loads[a as usize].clone()).collect();
         self.params = params.order.iter().map(|&p| self.params[p as usize]).collect();
         self.stored.iter_mut().for_each(|s| s.2 = values.visit(s.2));
         self.folds.iter_mut().for_each(|f| f.value = values.visit(f.value));
     }
+}
+
+/// The bits of a watch byte that matter to a value: the conditions that it may report, and whose they are.
+fn may_report(node: &Node, dtype_of: impl Fn(ValueId) -> DType) -> u8 {
+    let raises = match node {
+        Node::Op(op, ty, _) => op.raises(*ty),
+        Node::Cast(to, from) => warn::cast_raises(dtype_of(*from), *to),
+        Node::Load(_) | Node::Param(_) | Node::Index(_) | Node::Gather { .. } => 0,
+    };
+    if raises == 0 { 0 } else { raises | warn::SCALAR }
 }
 
 /// Numbers things by first visit.

@@ -12,7 +12,7 @@ mod tests;
 use crate::access::AccessTable;
 use crate::fuse::cost;
 use crate::fuse::legality::Block;
-use crate::{Arg, ArgGeometry, ArgKind, Geometry, Kernel, KernelStep, Reduction, Store, StrideClass};
+use crate::{Arg, ArgGeometry, ArgKind, Geometry, Kernel, KernelStep, Reduction, Store, StrideClass, Watch};
 use body::{Body, Slot};
 use loops::{Nest, Walk, memory_order};
 use numelt_ir::{BaseId, Dims, Op, OpKind, Program};
@@ -67,12 +67,15 @@ pub(crate) fn kernel(
     nest.ensure_loop(!body.folds.is_empty());
     let bases = slots.iter().map(|s| if s.kind == ArgKind::Index { 0 } else { s.view.base }).collect();
     let params = body.params.clone();
+    let folds = body.folds.iter().map(|f| Watch { op: f.op, bits: f.watch & f.op.raises(f.ty) });
+    let watch = body.watch.iter().copied().chain(folds).collect();
     let (kernel, geometry) = finish(program, body, &slots, nest);
     Some(KernelStep {
         kernel: kernels.share(kernel),
         geometry,
         bases,
         params,
+        watch,
         instrs: block.instrs.iter().map(|&i| i as usize).collect(),
     })
 }

@@ -41,7 +41,7 @@ fn fill(program: &mut Program, instr: Instr) -> Result<Instr> {
         .ok_or_else(|| Error::Invalid(format!("{} of no elements has no identity", instr.op.name())))?;
     program.consts.push(value);
     let id = (program.consts.len() - 1) as ConstId;
-    Ok(Instr { op: Op::Copy, ty, out: instr.out, ins: smallvec![Operand::Const(id)], axes: Axes::default() })
+    Ok(Instr { op: Op::Copy, ty, out: instr.out, ins: smallvec![Operand::Const(id)], axes: Axes::default(), watch: 0 })
 }
 
 /// What the operation gives for no elements, in the dtype it is stored as.

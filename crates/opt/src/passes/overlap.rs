@@ -23,8 +23,8 @@ pub(crate) fn run(program: &mut Program) {
         }
         let fresh = temporary_like(program, &instr.out);
         let out = std::mem::replace(&mut instr.out, fresh.clone());
-        let copy =
-            Instr { op: Op::Copy, ty: out.dtype, out, ins: smallvec![Operand::View(fresh)], axes: Axes::default() };
+        let ins = smallvec![Operand::View(fresh)];
+        let copy = Instr { op: Op::Copy, ty: out.dtype, out, ins, axes: Axes::default(), watch: 0 };
         program.instrs.push(instr);
         program.instrs.push(copy);
     }

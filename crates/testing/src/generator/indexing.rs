@@ -14,7 +14,7 @@ impl Draft {
         let bound = numelt_ir::interp::cast(Scalar::I64(n.clamp(1, 100)), ty);
         let ins = [Operand::View(source), self.constant(bound)].into_iter().collect();
         let out = self.fresh(shape, if wide { DType::I64 } else { ty });
-        let made = self.push(Instr { op: Op::Remainder, ty, out: out.clone(), ins, axes: Axes::default() });
+        let made = self.push(Instr { op: Op::Remainder, ty, out: out.clone(), ins, axes: Axes::default(), watch: 0 });
         made.then_some(out)
     }
 
@@ -28,7 +28,7 @@ impl Draft {
         let ty = if self.rng.one_in(4) { self.dtype() } else { source.dtype };
         let out = self.writable(&shape, ty, &[source.clone(), positions.clone()]);
         let ins = [Operand::View(source), Operand::View(positions)].into_iter().collect();
-        self.push(Instr { op: Op::Gather, ty, out, ins, axes: Axes::default() })
+        self.push(Instr { op: Op::Gather, ty, out, ins, axes: Axes::default(), watch: 0 })
     }
 
     pub(super) fn scatter(&mut self) -> bool {
@@ -42,7 +42,7 @@ impl Draft {
         let Some(positions) = self.positions(&lead, n, true) else { return false };
         let out = if self.rng.one_in(4) { self.fresh(&joined(&[n]), ty) } else { target.clone() };
         let ins = [target, values, positions].into_iter().map(Operand::View).collect();
-        self.push(Instr { op: Op::Scatter, ty, out, ins, axes: Axes::default() })
+        self.push(Instr { op: Op::Scatter, ty, out, ins, axes: Axes::default(), watch: 0 })
     }
 
     pub(super) fn nonzero(&mut self) -> bool {
@@ -57,6 +57,7 @@ impl Draft {
             out,
             ins: [Operand::View(input)].into_iter().collect(),
             axes: Axes::default(),
+            watch: 0,
         })
     }
 }

@@ -88,7 +88,7 @@ impl Draft {
         }
         let views: Vec<View> = ins.iter().filter_map(as_view).collect();
         let out = self.writable(&shape, op.output_dtype(ty), &views);
-        self.push(Instr { op, ty, out, ins: ins.into(), axes: Axes::default() })
+        self.push(Instr { op, ty, out, ins: ins.into(), axes: Axes::default(), watch: 0 })
     }
 
     /// An operand: mostly a view of the type asked for, sometimes of another, sometimes a literal.
@@ -130,6 +130,7 @@ impl Draft {
             out,
             ins: [Operand::View(view)].into_iter().collect(),
             axes: Axes::default(),
+            watch: 0,
         })
     }
 
@@ -152,7 +153,7 @@ impl Draft {
         let mut result = shape.clone();
         axes.iter().for_each(|axis| result[axis] = 1);
         let out = self.writable(&result, op.output_dtype(ty), std::slice::from_ref(&view));
-        self.push(Instr { op, ty, out, ins: [Operand::View(view)].into_iter().collect(), axes })
+        self.push(Instr { op, ty, out, ins: [Operand::View(view)].into_iter().collect(), axes, watch: 0 })
     }
 
     fn scan(&mut self) -> bool {
@@ -165,7 +166,7 @@ impl Draft {
         let ty = self.loop_dtype(op, view.dtype);
         let axes = Axes::default().with(self.rng.below(shape.len()));
         let out = self.writable(&shape, ty, std::slice::from_ref(&view));
-        self.push(Instr { op, ty, out, ins: [Operand::View(view)].into_iter().collect(), axes })
+        self.push(Instr { op, ty, out, ins: [Operand::View(view)].into_iter().collect(), axes, watch: 0 })
     }
 
     fn range(&mut self) -> bool {
@@ -175,7 +176,7 @@ impl Draft {
         let values = [literal(ty, &mut self.rng), literal(ty, &mut self.rng)];
         let ins = values.into_iter().map(|value| self.constant(value)).collect();
         let out = self.writable(&shape, ty, &[]);
-        self.push(Instr { op: Op::Range, ty, out, ins, axes: Axes::default() })
+        self.push(Instr { op: Op::Range, ty, out, ins, axes: Axes::default(), watch: 0 })
     }
 
     /// Products of floats are made from small integers, so that every order of additions gives the same bits.
@@ -191,7 +192,7 @@ impl Draft {
         let ins = [left, right];
         let out = if self.rng.one_in(3) { self.writable(&shape(m, n), ty, &ins) } else { self.fresh(&shape(m, n), ty) };
         let ins = ins.into_iter().map(Operand::View).collect();
-        self.push(Instr { op: Op::Matmul, ty, out, ins, axes: Axes::default() })
+        self.push(Instr { op: Op::Matmul, ty, out, ins, axes: Axes::default(), watch: 0 })
     }
 
     fn factor(&mut self, shape: &[i64], ty: DType) -> Option<View> {
@@ -203,7 +204,7 @@ impl Draft {
         }
         let out = self.fresh(shape, ty);
         let ins = [Operand::View(source)].into_iter().collect();
-        let copied = self.push(Instr { op: Op::Copy, ty, out: out.clone(), ins, axes: Axes::default() });
+        let copied = self.push(Instr { op: Op::Copy, ty, out: out.clone(), ins, axes: Axes::default(), watch: 0 });
         copied.then_some(out)
     }
 }

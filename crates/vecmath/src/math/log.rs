@@ -28,8 +28,8 @@ fn split<V: F64s>(x: V) -> (V, V) {
 #[inline(always)]
 pub(crate) fn split_any<V: F64s>(x: V) -> (V, V) {
     let tiny = V::lt(x, V::of(f64::MIN_POSITIVE));
-    let two54 = V::of(18014398509481984.0);
-    let (k, m) = split(V::select(tiny, x * two54, x));
+    // the factor is chosen, not the product: that of a large x would overflow
+    let (k, m) = split(x * V::select(tiny, V::of(18014398509481984.0), V::of(1.0)));
     (V::select(tiny, k - V::of(54.0), k), m)
 }
 

@@ -2,7 +2,8 @@
 //!
 //! In: a register of arguments. Out: a register of results within 1 ULP, with the
 //! special values of C99 Annex F, which are NumPy's. No intrinsic, no table look-up and
-//! no loop over memory may live here. Status flags raised on the way mean nothing.
+//! no loop over memory may live here. Status flags raised on the way mean
+//! nothing; `isa.rs` raises those of the result.
 
 pub(crate) mod erf;
 pub(crate) mod exp;

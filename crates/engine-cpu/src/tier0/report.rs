@@ -1,0 +1,366 @@
+//! Floating-point conditions of tier 0: which flags its loops raise, and which values meet which condition.
+//!
+//! In: an operation and its loop dtype, or runs of operands and results. Out: flags. The rules are NumPy's, as
+//! its ufuncs show them: a NaN from numbers is invalid, an infinity from finite operands is an overflow or,
+//! at a pole, a division by zero; what was NaN before stays silent. The processor's flags say that a launch
+//! may have met a condition; the rules on values say which operation did.
+
+use crate::tier0::elem::Any;
+use crate::tier0::select::with;
+use numelt_ir::warn::{DIVIDE, INVALID, OVER, cast_raises};
+use numelt_ir::{C32, C64, DType, Op};
+use numelt_opt::Kernel;
+use std::slice::from_raw_parts;
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
+
+/// Conditions that a run of values meets: operands, results, count.
+///
+/// Contract: as for a loop, with the results computed.
+pub type Check = unsafe fn(ins: *const *const u8, out: *const u8, n: usize) -> u8;
+
+/// How the flags of a loop come about.
+#[derive(Clone, Copy)]
+pub enum Report {
+    /// The processor raises what the operation calls for.
+    Hardware,
+    /// The operation has no conditions, whatever the loop raises on its way.
+    Quiet,
+    /// The processor does not know; the values tell.
+    Checked(Check),
+}
+
+/// What an audit looks for and what it has found, per value of a kernel's body.
+pub struct Audit {
+    wanted: Vec<u8>,
+    found: Vec<AtomicU8>,
+    /// Per reduction, the value that it folds and its dtype's test for NaN.
+    folds: Vec<(u32, Option<Check>)>,
+    /// Per reduction, has it met a NaN?
+    poisoned: Vec<AtomicBool>,
+    /// Has everything been found?
+    done: AtomicBool,
+}
+
+impl Audit {
+    /// An audit for the conditions wanted of each value of a kernel's body, and then of each reduction.
+    pub fn new(kernel: &Kernel, wanted: &[u8]) -> Audit {
+        let found = kernel.body.iter().map(|_| AtomicU8::new(0)).collect();
+        let folds = kernel.reductions.iter().map(|r| (r.value, with!(r.ty, inexact, T => holds_nan::<T> as Check)));
+        Audit {
+            wanted: wanted.to_vec(),
+            found,
+            folds: folds.collect(),
+            poisoned: kernel.reductions.iter().map(|_| AtomicBool::new(false)).collect(),
+            done: AtomicBool::new(false),
+        }
+    }
+
+    /// Is each condition found wherever it is wanted, and none left to the reductions?
+    fn is_complete(&self) -> bool {
+        let (values, folds) = self.wanted.split_at(self.found.len());
+        let mut all = 0;
+        for (wanted, found) in values.iter().zip(&self.found) {
+            let found = found.load(Ordering::Relaxed);
+            if wanted & !found != 0 {
+                return false;
+            }
+            all |= found;
+        }
+        folds.iter().all(|wanted| wanted & !all == 0)
+    }
+
+    /// Has everything been found that was looked for?
+    pub fn is_done(&self) -> bool {
+        self.done.load(Ordering::Relaxed)
+    }
+
+    /// What was found. Reductions meet what is wanted of them and no value explains, unless NaN was folded,
+    /// which flags do not tell from what becomes NaN.
+    pub fn found(self) -> Vec<u8> {
+        let mut found: Vec<u8> = self.found.into_iter().map(AtomicU8::into_inner).collect();
+        let explained = found.iter().fold(0, |all, f| all | f);
+        let folds = self.wanted[found.len()..].iter().zip(self.poisoned);
+        let of = |(wanted, poisoned): (&u8, AtomicBool)| {
+            wanted & !explained & !if poisoned.into_inner() { INVALID } else { 0 }
+        };
+        found.extend(folds.map(of).collect::<Vec<u8>>());
+        found
+    }
+
+    /// Looks at the values that reductions fold: `run` gives the block of a value.
+    pub fn visit_folds(&self, n: usize, run: impl Fn(u32) -> *const u8) {
+        for (((value, check), poisoned), wanted) in
+            self.folds.iter().zip(&self.poisoned).zip(&self.wanted[self.found.len()..])
+        {
+            if let Some(check) = check
+                && wanted & INVALID != 0
+                && !poisoned.load(Ordering::Relaxed)
+            {
+                // SAFETY: the block holds `n` values of the reduction's dtype.
+                let hit = unsafe { check(std::ptr::null(), run(*value), n) };
+                poisoned.fetch_or(hit != 0, Ordering::Relaxed);
+            }
+        }
+    }
+
+    /// Looks at a block of values, unless nothing more is wanted of them.
+    #[inline]
+    pub fn visit(&self, node: u32, check: impl FnOnce() -> u8) {
+        let (wanted, found) = (self.wanted[node as usize], &self.found[node as usize]);
+        let missing = wanted & !found.load(Ordering::Relaxed);
+        if missing == 0 {
+            return;
+        }
+        let hit = check() & missing;
+        if hit != 0 {
+            found.fetch_or(hit, Ordering::Relaxed);
+            self.done.store(self.is_complete(), Ordering::Relaxed);
+        }
+    }
+}
+
+/// How the flags of an operation's loop come about.
+pub fn of(op: Op, ty: DType) -> Report {
+    let inexact = ty.is_float() || ty.is_complex();
+    match op {
+        _ if !inexact => check(op, ty).map_or(Report::Hardware, Report::Checked),
+        // the remainder of a quotient that overflows, and of an infinity, is the library's
+        Op::FloorDivide | Op::Remainder | Op::Fmod => check(op, ty).map_or(Report::Hardware, Report::Checked),
+        _ if op.raises(ty) == 0 => Report::Quiet,
+        _ => Report::Hardware,
+    }
+}
+
+/// The same of a conversion, and what tells its conditions.
+pub fn of_cast(from: DType, to: DType) -> (Report, Option<Check>) {
+    if cast_raises(from, to) == 0 {
+        let inexact = from.is_float() || from.is_complex();
+        return (if inexact { Report::Quiet } else { Report::Hardware }, None);
+    }
+    if to.is_integer() {
+        let check = to_integer(from, to);
+        return (check.map_or(Report::Hardware, Report::Checked), check);
+    }
+    let check: Option<Check> = match (from, to) {
+        (DType::F64, DType::F32) => Some(narrowed::<f64, f32>),
+        (DType::C128, DType::F32) => Some(narrowed::<C64, f32>),
+        (DType::C128, DType::C64) => Some(narrowed::<C64, C32>),
+        _ => None,
+    };
+    (Report::Hardware, check)
+}
+
+/// What tells the conditions of an operation; `None` where it has none.
+pub fn check(op: Op, ty: DType) -> Option<Check> {
+    if op.raises(ty) == 0 {
+        return None;
+    }
+    if !ty.is_float() && !ty.is_complex() {
+        return match op {
+            Op::FloorDivide => with!(ty, integer, T => divided::<T, true> as Check),
+            Op::Remainder | Op::Fmod => with!(ty, integer, T => divided::<T, false> as Check),
+            Op::Reciprocal => with!(ty, integer, T => inverted::<T> as Check),
+            _ => None,
+        };
+    }
+    let pole = matches!(op, Op::Log | Op::Log2 | Op::Log10 | Op::Log1p | Op::Arctanh);
+    match op {
+        Op::Absolute => match ty {
+            DType::C64 => Some(one::<C32, f32, OVER>),
+            DType::C128 => Some(one::<C64, f64, OVER>),
+            _ => None,
+        },
+        Op::Reciprocal => with!(ty, inexact, T => inverse::<T> as Check),
+        Op::Divide | Op::Remainder | Op::Fmod => with!(ty, inexact, T => two::<T, BY_ZERO> as Check),
+        Op::FloorDivide => with!(ty, inexact, T => two::<T, FLOORED> as Check),
+        Op::Power => with!(ty, inexact, T => two::<T, OF_ZERO> as Check),
+        _ if op.arity() == 1 && pole => with!(ty, inexact, T => one::<T, T, DIVIDE> as Check),
+        _ if op.arity() == 1 => with!(ty, inexact, T => one::<T, T, OVER> as Check),
+        _ => with!(ty, inexact, T => two::<T, PLAIN> as Check),
+    }
+}
+
+/// Infinities of two operands are overflow.
+const PLAIN: u8 = 0;
+/// Unless the second is zero.
+const BY_ZERO: u8 = 1;
+/// Unless the first is zero.
+const OF_ZERO: u8 = 2;
+/// Unless the second is zero; NumPy's floor division meets NaN on its way to an overflow.
+const FLOORED: u8 = 3;
+
+/// The `i`-th operand as a slice.
+///
+/// # Safety
+/// `ins[i]` points at `n` aligned elements of type `T`.
+#[inline(always)]
+unsafe fn input<'a, T>(ins: *const *const u8, i: usize, n: usize) -> &'a [T] {
+    // SAFETY: the caller's contract.
+    unsafe { from_raw_parts((*ins.add(i)).cast(), n) }
+}
+
+unsafe fn one<T: Any, O: Any, const ENDLESS: u8>(ins: *const *const u8, out: *const u8, n: usize) -> u8 {
+    // SAFETY: the contract of `Check`.
+    let (a, o): (&[T], &[O]) = unsafe { (input(ins, 0, n), from_raw_parts(out.cast(), n)) };
+    let mut met = 0;
+    for (&a, &o) in a.iter().zip(o) {
+        if !o.finite() {
+            met |= if o.nan() && !a.nan() { INVALID } else { 0 };
+            met |= if o.inf() && a.finite() { ENDLESS } else { 0 };
+        }
+    }
+    met
+}
+
+unsafe fn inverse<T: Any>(ins: *const *const u8, out: *const u8, n: usize) -> u8 {
+    // SAFETY: the contract of `Check`.
+    let (a, o): (&[T], &[T]) = unsafe { (input(ins, 0, n), from_raw_parts(out.cast(), n)) };
+    let mut met = 0;
+    for (&a, &o) in a.iter().zip(o) {
+        if !o.finite() && a.finite() {
+            met |= if a.truth() { OVER } else { DIVIDE };
+            met |= if o.nan() { INVALID } else { 0 };
+        }
+    }
+    met
+}
+
+unsafe fn two<T: Any, const RULE: u8>(ins: *const *const u8, out: *const u8, n: usize) -> u8 {
+    // SAFETY: the contract of `Check`.
+    let (a, b, o): (&[T], &[T], &[T]) = unsafe { (input(ins, 0, n), input(ins, 1, n), from_raw_parts(out.cast(), n)) };
+    let mut met = 0;
+    for ((&a, &b), &o) in a.iter().zip(b).zip(o) {
+        if o.finite() {
+            continue;
+        }
+        met |= if o.nan() && !a.nan() && !b.nan() { INVALID } else { 0 };
+        if o.inf() && a.finite() && b.finite() {
+            met |= match RULE {
+                BY_ZERO if !b.truth() => DIVIDE,
+                FLOORED if !b.truth() => DIVIDE,
+                FLOORED => OVER | INVALID,
+                OF_ZERO if !a.truth() => DIVIDE,
+                _ => OVER,
+            };
+        }
+    }
+    met
+}
+
+unsafe fn holds_nan<T: Any>(_: *const *const u8, out: *const u8, n: usize) -> u8 {
+    // SAFETY: the contract of `Check`.
+    let values: &[T] = unsafe { from_raw_parts(out.cast(), n) };
+    if values.iter().any(|v| v.nan()) { INVALID } else { 0 }
+}
+
+unsafe fn narrowed<T: Any, O: Any>(ins: *const *const u8, out: *const u8, n: usize) -> u8 {
+    // SAFETY: the contract of `Check`.
+    let (a, o): (&[T], &[O]) = unsafe { (input(ins, 0, n), from_raw_parts(out.cast(), n)) };
+    let met = a.iter().zip(o).any(|(a, o)| o.inf() && !a.inf());
+    if met { OVER } else { 0 }
+}
+
+/// Integer division: zeros among the divisors, and the one quotient that does not fit.
+unsafe fn divided<T: Any + Edge, const QUOTIENT: bool>(ins: *const *const u8, _: *const u8, n: usize) -> u8 {
+    // SAFETY: the contract of `Check`.
+    let (a, b): (&[T], &[T]) = unsafe { (input(ins, 0, n), input(ins, 1, n)) };
+    let mut zero = false;
+    b.iter().for_each(|b| zero |= !b.truth());
+    let mut over = false;
+    if QUOTIENT && T::SIGNED {
+        a.iter().zip(b).for_each(|(a, b)| over |= a.is_lowest() & b.is_minus_one());
+    }
+    (if zero { DIVIDE } else { 0 }) | (if over { OVER } else { 0 })
+}
+
+/// Integer reciprocals convert the infinity of 1/0.
+unsafe fn inverted<T: Any>(ins: *const *const u8, _: *const u8, n: usize) -> u8 {
+    // SAFETY: the contract of `Check`.
+    let a: &[T] = unsafe { input(ins, 0, n) };
+    if a.iter().any(|a| !a.truth()) { DIVIDE | INVALID } else { 0 }
+}
+
+/// The two operands whose quotient does not fit.
+trait Edge: Copy {
+    const SIGNED: bool;
+    fn is_lowest(self) -> bool;
+    fn is_minus_one(self) -> bool;
+}
+macro_rules! edges {
+    ($signed:literal: $($t:ty)*) => {$(
+        impl Edge for $t {
+            const SIGNED: bool = $signed;
+            #[inline(always)]
+            fn is_lowest(self) -> bool {
+                self == <$t>::MIN
+            }
+            #[inline(always)]
+            fn is_minus_one(self) -> bool {
+                self == <$t>::MAX.wrapping_add(<$t>::MAX).wrapping_add(1)
+            }
+        }
+    )*};
+}
+edges!(true: i8 i16 i32 i64);
+edges!(false: u8 u16 u32 u64);
+
+/// A conversion to an integer is invalid where the processor's conversion is: through 32 bits for the short
+/// types, through 64 for the long ones.
+fn to_integer(from: DType, to: DType) -> Option<Check> {
+    macro_rules! range {
+        ($low:expr, $high:expr) => {
+            match from {
+                DType::F32 => Some(outside::<f32, $low, $high> as Check),
+                DType::F64 => Some(outside::<f64, $low, $high> as Check),
+                DType::C64 => Some(outside::<C32, $low, $high> as Check),
+                DType::C128 => Some(outside::<C64, $low, $high> as Check),
+                _ => None,
+            }
+        };
+    }
+    match to {
+        DType::U64 => range!(63, 64),
+        DType::I64 | DType::U32 => range!(63, 63),
+        _ => range!(31, 31),
+    }
+}
+
+/// The real part of a number, for its range.
+trait RealValue: Copy {
+    fn real(self) -> f64;
+}
+impl RealValue for f32 {
+    fn real(self) -> f64 {
+        f64::from(self)
+    }
+}
+impl RealValue for f64 {
+    fn real(self) -> f64 {
+        self
+    }
+}
+impl RealValue for C32 {
+    fn real(self) -> f64 {
+        f64::from(self.re)
+    }
+}
+impl RealValue for C64 {
+    fn real(self) -> f64 {
+        self.re
+    }
+}
+
+/// Values whose whole part is not in `[-2^LOW, 2^HIGH)`.
+unsafe fn outside<T: RealValue, const LOW: i32, const HIGH: i32>(ins: *const *const u8, _: *const u8, n: usize) -> u8 {
+    // SAFETY: the contract of `Check`.
+    let a: &[T] = unsafe { input(ins, 0, n) };
+    let (low, high) = (-f64::exp2(f64::from(LOW)), f64::exp2(f64::from(HIGH)));
+    // what is between the bound and the next integer below it is cut to the bound
+    let low = if LOW < 53 { low - 1.0 } else { low.next_down() };
+    let mut good = true;
+    for &a in a {
+        let x = a.real();
+        good &= (x > low) & (x < high);
+    }
+    if good { 0 } else { INVALID }
+}

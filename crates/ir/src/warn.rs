@@ -1,0 +1,114 @@
+//! Floating-point conditions: what an operation may report besides its values.
+//!
+//! The bits are NumPy's (`errstate`'s order, and what its `call` handlers get). An instruction carries a
+//! byte that says which conditions its recorder wants to hear of; values never depend on it.
+
+use crate::{DType, DTypeKind, Op, OpKind, Signature};
+
+/// A finite operation without a finite answer: `1 / 0`, `log(0)`.
+pub const DIVIDE: u8 = 1;
+/// A result too large for its type.
+pub const OVER: u8 = 2;
+/// A result too small for its type.
+pub const UNDER: u8 = 4;
+/// No answer at all: `0 / 0`, `sqrt(-1)`.
+pub const INVALID: u8 = 8;
+/// Not a condition: the operation was one of scalars, whose texts differ.
+pub const SCALAR: u8 = 16;
+/// What NumPy warns of by default.
+pub const DEFAULT: u8 = DIVIDE | OVER | INVALID;
+/// All conditions.
+pub const ALL: u8 = DEFAULT | UNDER;
+
+impl Op {
+    /// Conditions that the operation may report, computed in loop dtype `ty`.
+    pub const fn raises(self, ty: DType) -> u8 {
+        let info = self.info();
+        match info.signature {
+            Signature::Predicate | Signature::Select | Signature::Position | Signature::Pick | Signature::Put => {
+                return 0;
+            }
+            Signature::Same | Signature::Real => {}
+        }
+        if !matches!(ty.kind(), DTypeKind::Float | DTypeKind::Complex) {
+            return self.raises_integer(ty);
+        }
+        match self {
+            Op::Copy
+            | Op::Positive
+            | Op::Negative
+            | Op::Conjugate
+            | Op::RealPart
+            | Op::ImagPart
+            | Op::Sign
+            | Op::Maximum
+            | Op::Minimum
+            | Op::Fmax
+            | Op::Fmin
+            | Op::Copysign
+            | Op::Floor
+            | Op::Ceil
+            | Op::Trunc
+            | Op::Rint
+            | Op::Min
+            | Op::Max => 0,
+            Op::Absolute if matches!(ty.kind(), DTypeKind::Float) => 0,
+            Op::Add | Op::Subtract | Op::Multiply | Op::Square | Op::Hypot | Op::Sum | Op::Prod => OVER | INVALID,
+            Op::Sqrt | Op::Sin | Op::Cos | Op::Tan | Op::Arcsin | Op::Arccos
+                if matches!(ty.kind(), DTypeKind::Float) =>
+            {
+                INVALID
+            }
+            Op::Cbrt | Op::Arctan | Op::Tanh | Op::Arctan2 if matches!(ty.kind(), DTypeKind::Float) => 0,
+            // the rest, so that a new operation is watched until it is listed above
+            _ => DEFAULT,
+        }
+    }
+
+    const fn raises_integer(self, ty: DType) -> u8 {
+        match self {
+            Op::FloorDivide | Op::Remainder | Op::Fmod if matches!(ty.kind(), DTypeKind::Signed) => DIVIDE | OVER,
+            Op::FloorDivide | Op::Remainder | Op::Fmod => DIVIDE,
+            Op::Reciprocal => DIVIDE | INVALID,
+            // integers wrap silently
+            _ => 0,
+        }
+    }
+
+    /// What NumPy calls the operation in such a report; `scalar` if it was one of scalars by an operator.
+    pub const fn report_name(self, scalar: bool) -> &'static str {
+        match self.kind() {
+            OpKind::Reduction => "reduce",
+            OpKind::Scan => "accumulate",
+            OpKind::Elementwise | OpKind::Generator | OpKind::Library | OpKind::Gather => match self {
+                Op::Copy => "cast",
+                // the power of an array by two is a square, that of a scalar is not
+                Op::Square if scalar => "power",
+                _ => self.name(),
+            },
+        }
+    }
+}
+
+/// Conditions that a conversion may report.
+pub const fn cast_raises(from: DType, to: DType) -> u8 {
+    match (from.kind(), to.kind()) {
+        (DTypeKind::Float | DTypeKind::Complex, DTypeKind::Signed | DTypeKind::Unsigned) => INVALID,
+        (DTypeKind::Float | DTypeKind::Complex, DTypeKind::Float | DTypeKind::Complex)
+            if to.real().size() < from.real().size() =>
+        {
+            OVER
+        }
+        _ => 0,
+    }
+}
+
+/// NumPy's words for one condition.
+pub const fn words(condition: u8) -> &'static str {
+    match condition {
+        DIVIDE => "divide by zero encountered in",
+        OVER => "overflow encountered in",
+        UNDER => "underflow encountered in",
+        _ => "invalid value encountered in",
+    }
+}

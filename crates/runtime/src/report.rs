@@ -1,0 +1,129 @@
+//! From raised flags to warnings: which recorded operation met which condition.
+//!
+//! In: a launch that has just run, the conditions it may have met and what its instructions want reported. Out:
+//! [`Warning`]s with NumPy's words. The engine evaluates the kernel once more, value by value; operands
+//! that the launch itself has overwritten are lost to that, and then the likeliest operation is named.
+
+use crate::engine::{Engine, Executable, Launch};
+use numelt_ir::{Instr, Op, View, warn};
+use numelt_opt::{ArgKind, KernelStep, Node};
+use std::fmt;
+
+/// A condition that a recorded operation has met.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Warning {
+    /// One bit of [`numelt_ir::warn`].
+    pub condition: u8,
+    /// The operation.
+    pub op: Op,
+    /// Was it one of scalars?
+    pub scalar: bool,
+}
+
+impl fmt::Display for Warning {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let scalar = if self.scalar { "scalar " } else { "" };
+        write!(f, "{} {scalar}{}", warn::words(self.condition), self.op.report_name(self.scalar))
+    }
+}
+
+/// Warnings kept until somebody takes them: a program that never looks must not grow.
+const MOST: usize = 1000;
+
+/// Appends the conditions of one operation, in NumPy's order.
+fn push(warnings: &mut Vec<Warning>, op: Op, watch: u8, met: u8) {
+    for condition in [warn::DIVIDE, warn::OVER, warn::UNDER, warn::INVALID] {
+        if met & watch & condition != 0 && warnings.len() < MOST {
+            warnings.push(Warning { condition, op, scalar: watch & warn::SCALAR != 0 });
+        }
+    }
+}
+
+/// Could running the instruction give a warning?
+pub(crate) fn may_warn(instr: &Instr) -> bool {
+    let before = |(i, v): (usize, &View)| warn::cast_raises(v.dtype, instr.op.input_dtype(instr.ty, i));
+    // positions of views among literals do not matter: all but the condition of `where` convert alike
+    let casts = instr.reads().enumerate().map(before).fold(0, |all, c| all | c)
+        | warn::cast_raises(instr.op.output_dtype(instr.ty), instr.out.dtype);
+    instr.watch & (instr.op.raises(instr.ty) | casts) != 0
+}
+
+/// Conditions that a library call or scan may report.
+pub(crate) fn watched_call(instr: &Instr) -> u8 {
+    instr.watch & instr.op.raises(instr.ty)
+}
+
+/// The report of a library call or scan.
+pub(crate) fn call(instr: &Instr, met: u8, warnings: &mut Vec<Warning>) {
+    push(warnings, instr.op, instr.watch, met & watched_call(instr));
+}
+
+/// The report of a kernel whose launch may have met the conditions `met`.
+pub(crate) fn kernel(
+    engine: &dyn Engine,
+    executable: &dyn Executable,
+    launch: &Launch<'_>,
+    step: &KernelStep,
+    met: u8,
+    warnings: &mut Vec<Warning>,
+) {
+    let wanted: Vec<u8> = step.watch.iter().map(|w| w.bits & met).collect();
+    // a failure here must not hide that the launch itself succeeded
+    let Ok(mut found) = engine.audit(executable, launch, &wanted) else { return };
+    let lost = lost_values(step);
+    if lost.contains(&true) {
+        guess(step, &wanted, &lost, &mut found);
+    }
+    for (watch, found) in step.watch.iter().zip(found) {
+        push(warnings, watch.op, watch.bits, found);
+    }
+}
+
+/// Values that can't be evaluated again, because the launch has overwritten what they come from.
+fn lost_values(step: &KernelStep) -> Vec<bool> {
+    let kernel = &step.kernel;
+    let written = |arg: u32| {
+        let base = step.bases[arg as usize];
+        let writes = |kind| matches!(kind, ArgKind::Store | ArgKind::Reduced);
+        kernel.args.iter().zip(&step.bases).any(|(a, b)| writes(a.kind) && *b == base)
+    };
+    let mut lost = Vec::with_capacity(step.watch.len());
+    for node in &kernel.body {
+        lost.push(match node {
+            Node::Load(arg) => written(*arg),
+            Node::Gather { arg, index, .. } => written(*arg) || lost[*index as usize],
+            Node::Param(_) | Node::Index(_) => false,
+            Node::Cast(_, v) => lost[*v as usize],
+            Node::Op(_, _, ins) => ins.iter().any(|&v| lost[v as usize]),
+        });
+    }
+    kernel.reductions.iter().for_each(|r| lost.push(lost[r.value as usize]));
+    lost
+}
+
+/// Names the likeliest of the lost values for each condition that no other value explains.
+fn guess(step: &KernelStep, wanted: &[u8], lost: &[bool], found: &mut [u8]) {
+    for condition in [warn::DIVIDE, warn::OVER, warn::UNDER, warn::INVALID] {
+        let explained = found.iter().zip(lost).any(|(f, lost)| f & condition != 0 && !lost);
+        found.iter_mut().zip(lost).filter(|(_, lost)| **lost).for_each(|(f, _)| *f &= !condition);
+        if explained {
+            continue;
+        }
+        let candidates = (0..wanted.len()).filter(|&v| lost[v] && wanted[v] & condition != 0);
+        if let Some(v) = candidates.max_by_key(|&v| (likelihood(step.watch[v].op, condition), std::cmp::Reverse(v))) {
+            found[v] |= condition;
+        }
+    }
+}
+
+/// How readily an operation meets a condition, compared with others.
+fn likelihood(op: Op, condition: u8) -> u8 {
+    match op {
+        Op::Add | Op::Subtract | Op::Sum => 0,
+        Op::Multiply | Op::Square | Op::Prod => 1,
+        Op::Divide | Op::Reciprocal | Op::FloorDivide | Op::Remainder | Op::Fmod if condition == warn::OVER => 1,
+        Op::Divide | Op::Reciprocal | Op::FloorDivide | Op::Remainder | Op::Fmod => 2,
+        // functions with a domain, or that grow fast
+        _ => 3,
+    }
+}

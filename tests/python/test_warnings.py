@@ -1,0 +1,375 @@
+"""Floating-point warnings: NumPy's texts, for the operations that NumPy warns of, at the user's line."""
+
+import concurrent.futures
+import io
+import os
+import subprocess
+import sys
+import threading
+import warnings
+
+import numpy
+import pytest
+
+import numelt
+
+SPECIAL = [
+    0.0,
+    -0.0,
+    1.0,
+    -1.0,
+    0.5,
+    -2.0,
+    3.0,
+    numpy.inf,
+    -numpy.inf,
+    numpy.nan,
+    1e300,
+    -1e300,
+    1e-300,
+    710.0,
+    -750.0,
+]
+
+UNARY = (
+    "negative positive absolute sign square reciprocal sqrt cbrt exp exp2 expm1 log log2 log10 log1p sin cos tan "
+    "arcsin arccos arctan sinh cosh tanh arcsinh arccosh arctanh floor ceil trunc rint isnan isinf isfinite "
+    "signbit conjugate logical_not degrees radians deg2rad rad2deg fabs"
+).split()  # noqa: SIM905
+BINARY = (
+    "add subtract multiply divide floor_divide remainder fmod power arctan2 hypot maximum minimum fmax fmin "
+    "copysign equal not_equal less less_equal greater greater_equal logical_and logical_or logical_xor "
+    "heaviside nextafter logaddexp logaddexp2 true_divide mod pow"
+).split()  # noqa: SIM905
+
+
+def said(call, np=numelt):
+    """Return category and text of the warnings that computing and reading `call(np)` gives."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        result = call(np)
+        for part in result if isinstance(result, tuple) else (result,):
+            numpy.asarray(part)
+    return [(w.category, str(w.message)) for w in caught]
+
+
+def same(call):
+    ours, theirs = said(call), said(call, numpy)
+    assert sorted(map(str, ours)) == sorted(map(str, theirs))
+    return theirs
+
+
+def array(np, values, dtype):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return np.asarray(numpy.array(values).astype(dtype))
+
+
+@pytest.mark.parametrize("dtype", ["f8", "f4"])
+@pytest.mark.parametrize("name", UNARY)
+def test_unary(name, dtype):
+    for value in SPECIAL:
+        for n in (1, 19):
+            same(lambda np: getattr(np, name)(array(np, [value] * n, dtype)))  # noqa: B023
+
+
+@pytest.mark.parametrize("dtype", ["f8", "f4"])
+@pytest.mark.parametrize("name", BINARY)
+def test_binary(name, dtype):
+    for a in SPECIAL:
+        if name.startswith("logaddexp") and numpy.isnan(a):
+            continue
+        b = [x for x in SPECIAL if not (name.startswith("logaddexp") and not numpy.isfinite(x))]
+        for x in b:
+            # NumPy's logaddexp warns of NaN arguments; the true function has no reason to
+            same(lambda np: getattr(np, name)(array(np, [a] * 3, dtype), array(np, [x] * 3, dtype)))  # noqa: B023
+
+
+@pytest.mark.parametrize("dtype", "bBhHiIlL")
+@pytest.mark.parametrize(
+    "name", ["floor_divide", "remainder", "fmod", "add", "multiply", "left_shift", "divide"]
+)
+def test_integers(name, dtype):
+    least = numpy.iinfo(dtype).min
+    for a in (0, 1, 7, least):
+        for b in (0, 1, least, numpy.iinfo(dtype).max, -1 if least else 1):
+            same(lambda np: getattr(np, name)(array(np, [a] * 20, dtype), array(np, [b] * 20, dtype)))  # noqa: B023
+
+
+@pytest.mark.parametrize("dtype", "bBhHiIlL")
+def test_integer_reciprocal(dtype):
+    same(lambda np: np.reciprocal(array(np, [0, 1, 2], dtype)))
+    same(lambda np: np.reciprocal(array(np, [1, 2, 3], dtype)))
+
+
+@pytest.mark.parametrize("name", ["add", "subtract", "multiply", "divide"])
+def test_complex(name):
+    # NaN operands aside: NumPy's complex products and quotients meet 0 * inf on the way
+    for a in (0.0, 1.0, 1e300, 1j, 1e300j):
+        for b in (0.0, 1.0, 1e300, 1j):
+            same(lambda np: getattr(np, name)(array(np, [a] * 3, "c16"), array(np, [b] * 3, "c16")))  # noqa: B023
+
+
+@pytest.mark.parametrize("to", ["i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "f4", "f8", "?"])
+@pytest.mark.parametrize("source", ["f4", "f8"])
+def test_casts(source, to):
+    for value in (numpy.nan, numpy.inf, -1.0, -1e3, 300.0, 3e9, 1e19, 1e30, 1e300, 0.5):
+        same(lambda np: array(np, [value] * 3, source).astype(to))  # noqa: B023
+
+
+CASES = {
+    "sum": lambda np: np.full(3, 1e308).sum(),
+    "sum of infinities": lambda np: np.array([np.inf, -np.inf]).sum(),
+    "sum of nan": lambda np: np.array([np.nan, 1.0]).sum(),
+    "sum along an axis": lambda np: np.full((40, 3), 1e308).sum(axis=0),
+    "sum of products": lambda np: (np.full(3, 1e300) * np.full(3, 1e300)).sum(),
+    "sum of quotients": lambda np: (np.zeros(3) / np.zeros(3)).sum(),
+    "prod": lambda np: np.full(3, 1e300).prod(),
+    "mean": lambda np: np.full(3, 1e308).mean(),
+    "max of nan": lambda np: np.array([np.nan, 1.0]).max(),
+    "cumsum": lambda np: np.cumsum(np.full(3, 1e308)),
+    "cumprod": lambda np: np.cumprod(np.full(3, 1e300)),
+    "matmul": lambda np: np.full((2, 2), 1e300) @ np.full((2, 2), 1e300),
+    "two operations": lambda np: np.sqrt(np.full(3, -1.0)) + np.log(np.zeros(3)),
+    "the second of two": lambda np: np.sqrt(np.full(3, 4.0)) - np.log(np.zeros(3)),
+    "chain": lambda np: np.exp(np.full(3, 1000.0)) - np.exp(np.full(3, 1000.0)) * 1.0,
+    "nothing": lambda np: np.sqrt(np.arange(20.0)) / (np.arange(20.0) + 1),
+    "comparisons": lambda np: (np.array([np.nan, 1.0]) < 0) | (np.array([np.nan, 1.0]) >= 2),
+    "where": lambda np: np.where(np.array([np.nan, 1.0]) > 0, np.array([np.nan, 1.0]), 0.0),
+    "maximum": lambda np: np.maximum(np.array([np.nan, 1.0]), 0.0),
+    "int cast in a sum": lambda np: np.array([1e30, 1.0]).astype(int).sum(),
+    "in place": lambda np: np.ones(3).__itruediv__(0.0),
+    "in place narrow": lambda np: np.full(3, 1.0, "f4").__imul__(np.full(3, 1e300)),
+    "broadcast": lambda np: np.ones((3, 1)) / np.zeros(4),
+    "strided": lambda np: np.ones(40)[::3] / np.zeros(40)[::3],
+    "zero-dimensional": lambda np: np.divide(np.array(1.0), np.array(0.0)),
+    "one lane of many": lambda np: 1.0 / np.arange(1000.0),
+    "power": lambda np: np.zeros(3) ** -1.0,
+    "square": lambda np: np.full(3, 1e300) ** 2,
+    "float32": lambda np: np.full(3, 3e38, "f4") * np.float32(10),
+    "large": lambda np: 1.0 / (np.arange(300_000.0) - 150_000.0),
+    "large sum": lambda np: (1.0 / (np.arange(300_000.0) - 150_000.0)).sum(),
+    "large log": lambda np: np.log(np.arange(300_000.0) - 10.0),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_cases(name):
+    same(CASES[name])
+
+
+SCALARS = {
+    "divide": lambda np: np.ones(3).sum() / np.zeros(3).sum(),
+    "invalid": lambda np: np.zeros(3).sum() / np.zeros(3).sum(),
+    "multiply": lambda np: np.full(1, 1e300).sum() * np.full(1, 1e300).sum(),
+    "add": lambda np: np.full(1, 1.7e308).sum() + np.full(1, 1.7e308).sum(),
+    "subtract": lambda np: np.full(1, np.inf).sum() - np.full(1, np.inf).sum(),
+    "floor divide": lambda np: np.ones(3).sum() // np.zeros(3).sum(),
+    "remainder": lambda np: np.ones(3).sum() % np.zeros(3).sum(),
+    "power": lambda np: np.full(1, 1e300).sum() ** np.full(1, 2.0).sum(),
+    "square": lambda np: np.full(1, 1e300).sum() ** 2,
+    "by a number": lambda np: np.ones(3).sum() / 0,
+    "of a number": lambda np: 1 / np.zeros(3).sum(),
+    "ufunc": lambda np: np.divide(np.ones(3).sum(), np.zeros(3).sum()),
+    "log": lambda np: np.log(np.zeros(3).sum()),
+    "sqrt": lambda np: np.sqrt(np.full(1, -1.0).sum()),
+    "array by scalar": lambda np: np.ones(3) / np.zeros(3).sum(),
+    "element": lambda np: np.ones(3)[0] / np.zeros(3)[0],
+}
+
+
+@pytest.mark.parametrize("name", SCALARS)
+def test_scalars(name):
+    assert same(SCALARS[name])
+
+
+def test_state_counts_when_recorded():
+    with numelt.errstate(divide="ignore"):
+        quiet = numelt.ones(3) / numelt.zeros(3)
+    assert said(lambda np: quiet) == []
+    loud = numelt.ones(3) / numelt.zeros(3)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        with numelt.errstate(divide="ignore"):
+            numpy.asarray(loud)
+    assert caught == []  # already given when the block was entered
+
+
+def test_state_of_a_library_counts():
+    with numpy.errstate(invalid="ignore"):
+        quiet = numelt.sqrt(numelt.full(3, -1.0))
+    assert said(lambda np: quiet) == []
+    assert len(said(lambda np: np.sqrt(np.full(3, -1.0)))) == 1
+
+
+def test_state_is_of_a_thread():
+    entered, done = threading.Event(), threading.Event()
+
+    def quietly():
+        with numelt.errstate(all="ignore"):
+            entered.set()
+            done.wait(10)
+            return said(lambda np: np.ones(3) / np.zeros(3))
+
+    with concurrent.futures.ThreadPoolExecutor(1) as pool:
+        there = pool.submit(quietly)
+        entered.wait(10)
+        assert len(said(lambda np: np.ones(3) / np.zeros(3))) == 1
+        done.set()
+        assert there.result() == []
+
+
+def test_mixed_states_in_one_kernel():
+    def program(np):
+        with np.errstate(divide="ignore"):
+            a = np.ones(3) / np.zeros(3)
+        return np.log(np.zeros(3)) + a
+
+    assert said(program) == said(program, numpy)
+
+
+def test_warning_appears_where_the_value_is_read():
+    x = numelt.ones(3) / numelt.zeros(3)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        assert caught == []  # pending work was settled on entering
+        y = numelt.ones(3) / numelt.zeros(3)
+        print(y, file=io.StringIO())
+    assert [w.filename for w in caught] == [__file__]
+    assert x.tolist() == y.tolist()
+
+
+def test_catch_warnings_settles_on_leaving():
+    with pytest.warns(RuntimeWarning, match="divide by zero encountered in divide"):
+        x = numelt.ones(3) / numelt.zeros(3)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert numpy.isinf(numpy.asarray(x)).all()
+
+
+def test_filter_error_raises_at_the_read():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        x = numelt.ones(3) / numelt.zeros(3)
+        with pytest.raises(RuntimeWarning, match="divide by zero"):
+            x.tolist()
+        assert x.tolist() == [numpy.inf] * 3
+
+
+def test_in_place_names_a_likely_operation():
+    x = numelt.full(1000, -1.0)
+    with pytest.warns(RuntimeWarning, match="invalid value encountered in sqrt"):
+        x[:] = numelt.sqrt(x) + 1
+
+
+def raising(np, call, **state):
+    try:
+        with np.errstate(**(state or {"all": "raise"})):
+            call(np)
+    except FloatingPointError as error:
+        return str(error)
+    return None
+
+
+RAISES = {
+    **CASES,
+    **{f"scalar {k}": v for k, v in SCALARS.items()},
+    "assignment": lambda np: np.zeros(3, int).__setitem__(slice(None), np.full(3, np.nan)),
+    "underflow": lambda np: np.full(3, 1e-300) * 1e-300,
+    "copyto": lambda np: np.copyto(np.zeros(3, "f4"), np.full(3, 1e300), casting="unsafe"),
+}
+
+
+@pytest.mark.parametrize("name", RAISES)
+def test_raise(name):
+    assert raising(numelt, RAISES[name]) == raising(numpy, RAISES[name])
+
+
+def test_raise_by_seterr():
+    old = numelt.seterr(all="raise")
+    try:
+        assert numelt.geterr()["divide"] == "raise"
+        with pytest.raises(FloatingPointError, match="divide by zero encountered in divide"):
+            numelt.ones(3) / numelt.zeros(3)  # at this very line
+        with pytest.raises(FloatingPointError, match="overflow encountered in reduce"):
+            numelt.full(3, 1e308).sum()
+    finally:
+        numelt.seterr(**old)
+
+
+@pytest.mark.parametrize("name", ["sum", "two operations", "cumsum", "int cast in a sum"])
+def test_call_and_log(name):
+    def called(np):
+        seen = []
+        with np.errstate(all="call", call=lambda kind, flag: seen.append((kind, flag))):
+            CASES[name](np)
+        return seen
+
+    class Log:
+        def __init__(self):
+            self.text = ""
+
+        def write(self, text):
+            self.text += text
+
+    def logged(np):
+        log = Log()
+        with np.errstate(all="log", call=log):
+            CASES[name](np)
+        return log.text
+
+    assert called(numelt) == called(numpy)
+    assert logged(numelt) == logged(numpy)
+
+
+def test_print(capsys):
+    with numelt.errstate(all="print"):
+        numelt.full(3, 1e308).sum()
+    ours = capsys.readouterr().err
+    with numpy.errstate(all="print"):
+        numpy.full(3, 1e308).sum()
+    assert ours == capsys.readouterr().err
+
+
+def test_unread_work_is_silent_at_exit():
+    code = "import numelt as np; x = np.ones(3) / np.zeros(3)"
+    done = subprocess.run(
+        [sys.executable, "-W", "always", "-c", code], capture_output=True, text=True, check=True
+    )
+    assert done.stderr == ""
+
+
+def test_compiled_kernels_warn_alike():
+    code = """if True:
+        import warnings, numpy, numelt
+        def said(np, call):
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always")
+                numpy.asarray(call(np))
+            return sorted(str(w.message) for w in caught)
+        x, i = numpy.linspace(-3, 3, 31), numpy.arange(-15, 16)
+        nan = numpy.where(x > 1, numpy.nan, x)
+        calls = [
+            lambda np: np.sqrt(np.asarray(x)), lambda np: np.log(np.asarray(x) - x[7]),
+            lambda np: np.exp(np.asarray(x) * 1000), lambda np: 1 / np.asarray(x * 0),
+            lambda np: np.asarray(i) // np.asarray(i), lambda np: np.asarray(i) % 0,
+            lambda np: (np.asarray(x) * 1e30).astype('i4'), lambda np: (np.asarray(x) * 1e30).astype('i8'),
+            lambda np: (np.asarray(x) * 1e300).astype(np.float32), lambda np: np.asarray(nan) < 0,
+            lambda np: np.where(np.asarray(nan) > 0, np.asarray(nan), 1.0),
+            lambda np: np.exp(np.asarray(nan)) + 1,
+            lambda np: np.exp(np.asarray(nan)).sum(), lambda np: (np.asarray(x) * 1e308 * 10).sum(),
+            lambda np: np.maximum(np.asarray(nan), 0.5) * 2,
+            lambda np: np.asarray(x) ** 0.5 + np.asarray(x) ** -1,
+            lambda np: np.reciprocal(np.asarray(i)), lambda np: np.sqrt(np.abs(np.asarray(x))) / 3,
+            lambda np: np.asarray(i.astype("i1")) // np.asarray(i.astype("i1")),
+            lambda np: np.asarray(x) // 0.0,
+            lambda np: np.asarray(x) % np.asarray(x),
+        ]
+        for number, call in enumerate(calls):
+            for _ in range(2):
+                ours, theirs = said(numelt, call), said(numpy, call)
+                assert ours == theirs, (number, ours, theirs)
+    """
+    env = {**os.environ, "NUMELT_JIT": "sync"}
+    done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
