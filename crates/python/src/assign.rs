@@ -60,7 +60,7 @@ fn assign_view(py: Python<'_>, target: &ArrayView, source: &ArrayView) -> PyResu
 }
 
 /// Complex into real warns; that is NumPy's business.
-fn drops_imaginary(from: DType, to: DType) -> bool {
+pub fn drops_imaginary(from: DType, to: DType) -> bool {
     from.is_complex() && !to.is_complex() && to != DType::Bool
 }
 
@@ -100,31 +100,4 @@ fn is_unsafe_float(value: Scalar, dtype: DType) -> bool {
         Scalar::F64(v) => !v.is_finite() || python_literal(Weak::Float(v), dtype).is_none(),
         _ => false,
     }
-}
-
-/// Records `array[mask] = value` for a mask of the array's shape and a single value.
-pub fn masked<'py>(
-    py: Python<'py>,
-    array: &ArrayView,
-    key: &Bound<'py, PyAny>,
-    value: &Bound<'py, PyAny>,
-) -> PyResult<bool> {
-    let Some(Operand::Array(mask)) = Operand::extract_quick(key) else { return Ok(false) };
-    let Some(mask) = mask.get().view().filter(|m| m.dtype == DType::Bool && m.shape == array.shape) else {
-        return Ok(false);
-    };
-    let Some(value) = Operand::extract_quick(value).filter(|v| v.shape().is_empty()) else { return Ok(false) };
-    let input = match value.view() {
-        Some(view) if !drops_imaginary(view.dtype, array.dtype) => Input::Array(view),
-        Some(_) => return Ok(false),
-        None => match literal(&value, array.dtype) {
-            Some(value) => Input::Const(value),
-            None => return Ok(false),
-        },
-    };
-    if array.size() > 0 {
-        let inputs = [Input::Array(mask), input, Input::Array(array)];
-        run::record(py, Op::Where, array.dtype, array, &inputs, Axes::default())?;
-    }
-    Ok(true)
 }

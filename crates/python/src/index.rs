@@ -1,6 +1,6 @@
 //! Basic indexing: integers, slices, `None` and `...` give views; one integer per axis reads.
 //!
-//! Not here: masks and index arrays, which go to the package's hooks.
+//! Not here: masks and index arrays (`advanced`).
 
 use crate::convert;
 use crate::errors;
@@ -8,7 +8,7 @@ use crate::hooks;
 use crate::ndarray::{NdArray, Payload, wrap_view};
 use crate::operand::{self, Operand};
 use crate::scalar::DeferredScalar;
-use crate::{assign, run, shape};
+use crate::{advanced, assign, run, shape};
 use numelt_ir::{DTypeKind, Dims};
 use numelt_runtime::ArrayView;
 use pyo3::exceptions::PyIndexError;
@@ -19,20 +19,25 @@ use smallvec::SmallVec;
 
 /// One part of an index.
 #[derive(Clone, Copy)]
-enum Part {
+pub enum Part {
+    /// A position on an axis.
     Int(i64),
+    /// Start, stop and step as Python unpacks them.
     Slice(ffi::Py_ssize_t, ffi::Py_ssize_t, ffi::Py_ssize_t),
+    /// `None`
     NewAxis,
+    /// `...`
     Ellipsis,
 }
 
 type Parts = SmallVec<[Part; 4]>;
 
 /// What a basic index selects.
-struct Selection {
-    view: ArrayView,
+pub struct Selection {
+    /// The window.
+    pub view: ArrayView,
     /// An integer for each axis and nothing else: a scalar, not a 0-d array.
-    scalar: bool,
+    pub scalar: bool,
 }
 
 /// The parts of a basic index, or `None` for any other.
@@ -50,8 +55,9 @@ fn parse(key: &Bound<'_, PyAny>) -> PyResult<Option<Parts>> {
     Ok(part(key)?.map(|p| SmallVec::from_slice(&[p])))
 }
 
+/// One item as a part of a basic index, or `None` for any other.
 #[inline]
-fn part(item: &Bound<'_, PyAny>) -> PyResult<Option<Part>> {
+pub fn part(item: &Bound<'_, PyAny>) -> PyResult<Option<Part>> {
     let py = item.py();
     if item.is_exact_instance_of::<PyInt>() {
         return operand::index(item).map(|i| Some(Part::Int(i)));
@@ -82,7 +88,15 @@ fn part(item: &Bound<'_, PyAny>) -> PyResult<Option<Part>> {
     if is_integer { operand::index(item).map(|i| Some(Part::Int(i))) } else { Ok(None) }
 }
 
-fn select(view: &ArrayView, parts: &[Part]) -> PyResult<Selection> {
+/// First position and number of positions of an unpacked slice on an axis.
+pub fn slice(extent: i64, mut start: ffi::Py_ssize_t, mut stop: ffi::Py_ssize_t, step: ffi::Py_ssize_t) -> (i64, i64) {
+    // SAFETY: the pointers are to locals; the step is not zero (Unpack checked it).
+    let n = unsafe { ffi::PySlice_AdjustIndices(extent as ffi::Py_ssize_t, &mut start, &mut stop, step) };
+    (start as i64, n as i64)
+}
+
+/// Applies a basic index.
+pub fn select(view: &ArrayView, parts: &[Part]) -> PyResult<Selection> {
     let rank = view.shape.len();
     let consumed = parts.iter().filter(|p| matches!(p, Part::Int(_) | Part::Slice(..))).count();
     if parts.iter().filter(|p| matches!(p, Part::Ellipsis)).count() > 1 {
@@ -109,15 +123,12 @@ fn select(view: &ArrayView, parts: &[Part]) -> PyResult<Selection> {
                 offset += at * view.strides[axis];
                 axis += 1;
             }
-            Part::Slice(mut start, mut stop, step) => {
-                // SAFETY: the pointers are to locals; the step is not zero (Unpack checked it).
-                let n = unsafe {
-                    ffi::PySlice_AdjustIndices(view.shape[axis] as ffi::Py_ssize_t, &mut start, &mut stop, step)
-                };
+            Part::Slice(start, stop, step) => {
+                let (first, n) = slice(view.shape[axis], start, stop, step);
                 if n > 0 {
-                    offset += start as i64 * view.strides[axis];
+                    offset += first * view.strides[axis];
                 }
-                dims.push(n as i64);
+                dims.push(n);
                 strides.push(view.strides[axis] * step as i64);
                 axis += 1;
             }
@@ -170,7 +181,7 @@ fn step(view: &ArrayView, axis: usize, index: &Bound<'_, PyAny>) -> PyResult<i64
 }
 
 /// The element at one integer per axis, as a real NumPy scalar.
-fn read_element<'py>(py: Python<'py>, view: &ArrayView) -> PyResult<Bound<'py, PyAny>> {
+pub fn read_element<'py>(py: Python<'py>, view: &ArrayView) -> PyResult<Bound<'py, PyAny>> {
     read_at(py, view, view.offset)
 }
 
@@ -187,7 +198,12 @@ pub fn get<'py>(array: &Bound<'py, NdArray>, key: &Bound<'py, PyAny>) -> PyResul
     if let Some(offset) = element_offset(view, key)? {
         return read_at(py, view, offset);
     }
-    let Some(parts) = parse(key)? else { return get_fallback(array, key) };
+    let Some(parts) = parse(key)? else {
+        return match advanced::get(array, view, key)? {
+            Some(result) => Ok(result),
+            None => get_fallback(array, key),
+        };
+    };
     let selection = select(view, &parts)?;
     if selection.scalar {
         return read_element(py, &selection.view);
@@ -219,7 +235,7 @@ pub fn set<'py>(array: &Bound<'py, NdArray>, key: &Bound<'py, PyAny>, value: &Bo
             if fits && assign::assign(array.py(), &target.view, value)? {
                 return Ok(());
             }
-        } else if assign::masked(array.py(), view, key, value)? {
+        } else if advanced::set(array, view, key, value)? {
             return Ok(());
         }
     }

@@ -7,6 +7,7 @@
 //! planning and running (the runtime). Unsafe code is in `blas`, `convert`, `export`, `index`, `module`, `operand`,
 //! `protocols`, `run` and `versioned`.
 
+mod advanced;
 mod assign;
 mod attributes;
 mod blas;

@@ -1,0 +1,89 @@
+//! Indexing with arrays and masks: reading is a recorded gather, writing a selection or a scatter.
+//!
+//! In: an array, a key that is not basic, perhaps a value. Out: a new array, or the array changed. `key` takes the
+//! key apart, `lookup` applies it to the array's axes, `positions` checks bounds and finds where the
+//! elements lie, `scatter` writes. What this module declines (`None`, `false`) is NumPy's, to do or to refuse.
+
+mod key;
+mod lookup;
+mod memory;
+mod positions;
+mod scatter;
+
+use crate::index;
+use crate::methods::{self, Order};
+use crate::ndarray::{NdArray, wrap_new};
+use crate::{run, shape};
+use key::Key;
+use lookup::Lookup;
+use numelt_ir::{Axes, Dims, MAX_RANK, Op, c_strides};
+use numelt_runtime::{ArrayView, Input};
+use positions::Positions;
+use pyo3::prelude::*;
+
+pub use scatter::set;
+
+/// `array[key]`, or `None` where NumPy has to look at it.
+pub fn get<'py>(
+    array: &Bound<'py, NdArray>,
+    view: &ArrayView,
+    key: &Bound<'py, PyAny>,
+) -> PyResult<Option<Bound<'py, PyAny>>> {
+    let py = array.py();
+    let Some(key) = Key::parse(key)? else { return Ok(None) };
+    if key.is_basic() {
+        let selection = index::select(view, &key.parts())?;
+        if selection.scalar {
+            return index::read_element(py, &selection.view).map(Some);
+        }
+        return wrap_new(py, methods::copied(py, &selection.view, view.dtype, Order::K)?).map(Some);
+    }
+    let lookup = Lookup::new(view, &key)?;
+    let positions = Positions::of(py, &lookup)?;
+    if lookup.rest.0.len() + positions.shape.len() >= MAX_RANK {
+        return Ok(None);
+    }
+    wrap_new(py, gather(py, &lookup, &positions)?).map(Some)
+}
+
+/// Strides of a new array for a lookup's result: picked axes outside in C order, the others as they lie in the
+/// array; without others the memory order of the indices.
+fn result_strides(lookup: &Lookup, positions: &Positions) -> Dims {
+    let itemsize = lookup.array.dtype.size() as i64;
+    if lookup.rest.0.is_empty() {
+        let inputs: Vec<&ArrayView> = positions.inputs.iter().collect();
+        return shape::k_order_strides(&positions.shape, itemsize, &inputs);
+    }
+    let rest = shape::window(&lookup.array, 0, lookup.rest.0.clone(), lookup.rest.1.clone());
+    let inner = shape::k_order_strides(&rest.shape, itemsize, &[&rest]);
+    let block = rest.shape.iter().map(|&n| n.max(1)).product::<i64>() * itemsize;
+    lookup.arrange(&c_strides(&positions.shape, block), &inner)
+}
+
+/// The picked elements as a new array.
+fn gather(py: Python<'_>, lookup: &Lookup, positions: &Positions) -> PyResult<ArrayView> {
+    let dtype = lookup.array.dtype;
+    let extents = lookup.arrange(&positions.shape, &lookup.rest.0);
+    let strides = if shape::size(&extents) == 0 {
+        c_strides(&extents, dtype.size() as i64)
+    } else {
+        result_strides(lookup, positions)
+    };
+    let out = shape::fresh(dtype, &extents, strides);
+    if out.size() == 0 {
+        return Ok(out);
+    }
+    let still = Dims::from_elem(0, positions.shape.len());
+    let mut source = shape::window(&lookup.array, positions.offset, extents, lookup.arrange(&still, &lookup.rest.1));
+    let Some(index) = &positions.index else {
+        run::record(py, Op::Copy, dtype, &out, &[Input::Array(&source)], Axes::default())?;
+        return Ok(out);
+    };
+    let moves = shape::stretched_strides(index, &positions.shape);
+    let fixed = Dims::from_elem(0, lookup.rest.0.len());
+    let index = shape::window(index, index.offset, source.shape.clone(), lookup.arrange(&moves, &fixed));
+    source.shape.insert(0, positions.axis.0);
+    source.strides.insert(0, positions.axis.1);
+    run::record(py, Op::Gather, dtype, &out, &[Input::Array(&source), Input::Array(&index)], Axes::default())?;
+    Ok(out)
+}
