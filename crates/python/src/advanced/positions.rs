@@ -37,12 +37,19 @@ struct Component {
     axis: Option<usize>,
 }
 
-impl Positions {
-    /// Works out the positions of a lookup.
+/// The indices of a lookup before anybody looked at their elements.
+pub struct Picks {
+    /// Of the picked axes.
+    pub shape: Dims,
+    components: SmallVec<[Component; 2]>,
+}
+
+impl Picks {
+    /// Finds what masks pick, and the common shape.
     ///
     /// # Errors
-    /// NumPy's IndexError for shapes that do not fit each other and for indices out of bounds.
-    pub fn of(py: Python<'_>, lookup: &Lookup) -> PyResult<Positions> {
+    /// NumPy's IndexError for shapes that do not fit each other.
+    pub fn of(py: Python<'_>, lookup: &Lookup) -> PyResult<Picks> {
         let mut components: SmallVec<[Component; 2]> = SmallVec::new();
         let mut firsts: SmallVec<[usize; 2]> = SmallVec::new();
         for fancy in &lookup.fancy {
@@ -59,16 +66,35 @@ impl Positions {
             let shapes: SmallVec<[&[i64]; 4]> = firsts.iter().map(|&k| &components[k].index.shape[..]).collect();
             lookup.picked_shape(&shapes)?
         };
+        Ok(Picks { shape, components })
+    }
+
+    /// Checks bounds and works out the positions.
+    ///
+    /// # Errors
+    /// NumPy's IndexError for indices out of bounds.
+    pub fn settle(self, py: Python<'_>, lookup: &Lookup) -> PyResult<Positions> {
+        let Picks { shape, mut components } = self;
         let inputs = components.iter().map(|c| c.index.clone()).collect();
-        let mut this = Positions { shape, index: None, axis: (1, 0), offset: lookup.array.offset, inputs };
+        let mut positions = Positions { shape, index: None, axis: (1, 0), offset: lookup.array.offset, inputs };
         // Where indices broadcast to nothing, NumPy does not look at them.
-        if shape::size(&this.shape) > 0 {
+        if shape::size(&positions.shape) > 0 {
             for component in &mut components {
                 component.settle(py)?;
             }
-            this.join(py, &components, lookup.array.dtype.size() as i64)?;
+            positions.join(py, &components, lookup.array.dtype.size() as i64)?;
         }
-        Ok(this)
+        Ok(positions)
+    }
+}
+
+impl Positions {
+    /// The positions of a lookup.
+    ///
+    /// # Errors
+    /// Those of [`Picks::of`] and [`Picks::settle`].
+    pub fn of(py: Python<'_>, lookup: &Lookup) -> PyResult<Positions> {
+        Picks::of(py, lookup)?.settle(py, lookup)
     }
 
     /// Joins the components into positions along one axis.

@@ -5,7 +5,7 @@
 
 use super::key::{Item, Key};
 use super::lookup::Lookup;
-use super::positions::{Positions, compute};
+use super::positions::{Picks, Positions, compute};
 use crate::methods::{self, Order};
 use crate::ndarray::NdArray;
 use crate::operand::Operand;
@@ -40,9 +40,10 @@ pub fn set<'py>(
         return Ok(true);
     }
     let lookup = Lookup::new(view, &key)?;
-    let positions = Positions::of(py, &lookup)?;
-    let extents = lookup.arrange(&positions.shape, &lookup.rest.0);
+    let picks = Picks::of(py, &lookup)?;
+    let extents = lookup.arrange(&picks.shape, &lookup.rest.0);
     let values = fit(values.view(py, view.dtype)?, &extents, lookup.whole_mask)?;
+    let positions = picks.settle(py, &lookup)?;
     if shape::size(&extents) == 0 {
         return Ok(true);
     }
@@ -101,9 +102,8 @@ fn given<'py>(py: Python<'py>, value: &Bound<'py, PyAny>, target: &ArrayView) ->
 
 /// Records `where(mask, value, array)` if every picked element gets the same value (or row of values).
 fn select(py: Python<'_>, array: &ArrayView, mask: &ArrayView, values: &Given) -> PyResult<bool> {
-    let rank = array.shape.len();
-    let fits = mask.shape.len() <= rank && mask.shape[..] == array.shape[..mask.shape.len()];
-    let rest = rank - mask.shape.len();
+    let Some(rest) = array.shape.len().checked_sub(mask.shape.len()) else { return Ok(false) };
+    let fits = mask.shape[..] == array.shape[..mask.shape.len()];
     // One axis more than the rest, of extent one, is the axis of the picked elements.
     let own = values.shape().strip_prefix(&[1]).filter(|own| own.len() == rest).unwrap_or(values.shape());
     if !fits || own.len() > rest || array.size() == 0 {
