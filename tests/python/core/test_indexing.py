@@ -128,7 +128,8 @@ def same_layout(got, want):
 
 
 def equal(got, want):
-    assert got.dtype == want.dtype and got.shape == want.shape
+    assert got.dtype == want.dtype
+    assert got.shape == want.shape
     assert got.tobytes() == want.tobytes(), f"{got}\nNumPy:\n{want}"
 
 
