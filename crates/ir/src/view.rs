@@ -8,7 +8,7 @@ pub type Dims = SmallVec<[i64; 4]>;
 
 /// A window on a base. Offset and strides are in bytes, so that real parts, fields and
 /// re-typed windows are views like any other; strides may be zero or negative.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, PartialEq, Eq, Hash)]
 pub struct View {
     /// Which base of the program.
     pub base: BaseId,
@@ -20,6 +20,14 @@ pub struct View {
     pub shape: Dims,
     /// Byte distance between neighbours along each axis.
     pub strides: Dims,
+}
+
+impl Clone for View {
+    /// Copies the extents in one go, which the derived form does one by one.
+    fn clone(&self) -> View {
+        let (shape, strides) = (Dims::from_slice(&self.shape), Dims::from_slice(&self.strides));
+        View { base: self.base, dtype: self.dtype, offset: self.offset, shape, strides }
+    }
 }
 
 impl View {
@@ -148,6 +156,7 @@ impl Iterator for Offsets<'_> {
 }
 
 /// Strides of a dense C-ordered array.
+#[inline]
 pub fn c_strides(shape: &[i64], itemsize: i64) -> Dims {
     let mut strides = Dims::from_elem(0, shape.len());
     let mut step = itemsize;

@@ -1,14 +1,14 @@
 //! Recording of elementwise operations on native operands: dtype, shape, literals, output.
 
 use crate::convert::{self, Weak};
-use crate::ndarray::{NdArray, wrap_new};
+use crate::ndarray::{NdArray, exact_native, wrap_new};
 use crate::operand::Operand;
 use crate::resolve::{self, Kind, Loop};
 use crate::scalar::DeferredScalar;
 use crate::ufunc_call::Casting;
 use crate::{errors, errstate, run, shape};
 use numelt_ir::{Axes, DType, DTypeKind, Dims, Op, Scalar};
-use numelt_runtime::{ArrayView, Input};
+use numelt_runtime::{ArrayView, Input, Runtime};
 use pyo3::prelude::*;
 use smallvec::SmallVec;
 
@@ -255,44 +255,79 @@ pub fn with_number<'py>(
     number: &Bound<'py, PyAny>,
     swapped: bool,
 ) -> Option<PyResult<Bound<'py, PyAny>>> {
-    if !a.dtype.is_float() || a.shape.is_empty() {
-        return None;
-    }
-    let value = match Weak::exact(number)? {
-        Weak::Float(value) => value,
-        // Beyond this not every int is a float.
-        Weak::Int(value) if value.abs() <= if a.dtype == DType::F16 { 1 << 11 } else { 1 << 24 } => value as f64,
-        _ => return None,
-    };
-    let itemsize = a.dtype.size() as i64;
-    if !shape::is_c_contiguous(&a.shape, &a.strides, itemsize) || shape::size(&a.shape) == 0 {
-        return None;
-    }
-    let literal = convert::cast(Scalar::F64(value), a.dtype);
-    let out_dtype = op.output_dtype(a.dtype);
-    let out = shape::fresh(out_dtype, &a.shape, numelt_ir::c_strides(&a.shape, out_dtype.size() as i64));
+    let literal = float_literal(a.dtype, number)?;
+    let out = c_ordered_result(op.output_dtype(a.dtype), a, a)?;
     let (array, literal) = (Input::Array(a), Input::Const(literal));
     let inputs = if swapped { [literal, array] } else { [array, literal] };
     Some(run::record(py, op, a.dtype, &out, &inputs, Axes::default()).and_then(|()| wrap_new(py, out)))
 }
 
-/// The quick path of operators: two native arrays of one dtype, shape and C order.
+/// A Python number as an element of a float dtype, where every int is one.
 #[inline]
-pub fn same_layout<'py>(py: Python<'py>, op: Op, a: &ArrayView, b: &ArrayView) -> Option<PyResult<Bound<'py, PyAny>>> {
-    if a.dtype != b.dtype || a.shape != b.shape || a.strides != b.strides || a.shape.is_empty() {
+fn float_literal(dtype: DType, number: &Bound<'_, PyAny>) -> Option<Scalar> {
+    if !dtype.is_float() {
         return None;
     }
-    let itemsize = a.dtype.size() as i64;
-    if !shape::is_c_contiguous(&a.shape, &a.strides, itemsize) || shape::size(&a.shape) == 0 {
+    let value = match Weak::exact(number)? {
+        Weak::Float(value) => value,
+        // Beyond this not every int is a float.
+        Weak::Int(value) if value.abs() <= if dtype == DType::F16 { 1 << 11 } else { 1 << 24 } => value as f64,
+        _ => return None,
+    };
+    Some(convert::cast(Scalar::F64(value), dtype))
+}
+
+/// The quick path of operators: two native arrays of one dtype and shape, in C order.
+#[inline]
+pub fn same_shape<'py>(py: Python<'py>, op: Op, a: &ArrayView, b: &ArrayView) -> Option<PyResult<Bound<'py, PyAny>>> {
+    if a.dtype != b.dtype || !same(&a.shape, &b.shape) {
         return None;
     }
-    let ty = a.dtype;
-    let out_dtype = op.output_dtype(ty);
-    let strides =
-        if out_dtype == ty { a.strides.clone() } else { numelt_ir::c_strides(&a.shape, out_dtype.size() as i64) };
-    let out = shape::fresh(out_dtype, &a.shape, strides);
+    let out = c_ordered_result(op.output_dtype(a.dtype), a, b)?;
     let inputs = [Input::Array(a), Input::Array(b)];
-    Some(run::record(py, op, ty, &out, &inputs, Axes::default()).and_then(|()| wrap_new(py, out)))
+    Some(run::record(py, op, a.dtype, &out, &inputs, Axes::default()).and_then(|()| wrap_new(py, out)))
+}
+
+/// The quick path of in-place operators: an array of the target's dtype and shape, or a Python number.
+#[inline]
+pub fn update<'py>(py: Python<'py>, op: Op, target: &ArrayView, other: &Bound<'py, PyAny>) -> Option<PyResult<()>> {
+    let other = match exact_native(other) {
+        Some(array) => {
+            let view = array.view()?;
+            let fits = view.dtype == target.dtype && same(&view.shape, &target.shape);
+            fits.then_some(Input::Array(view))?
+        }
+        None => Input::Const(float_literal(target.dtype, other)?),
+    };
+    if op.output_dtype(target.dtype) != target.dtype || shape::size(&target.shape) == 0 {
+        return None;
+    }
+    Some(run::record(py, op, target.dtype, target, &[Input::Array(target), other], Axes::default()))
+}
+
+/// A new array in C order for operands of one shape that lie in C order; `None` for empty and other ones.
+#[inline]
+fn c_ordered_result(dtype: DType, a: &ArrayView, b: &ArrayView) -> Option<ArrayView> {
+    let ordered = !a.shape.is_empty() && in_c_order(a) && (std::ptr::eq(a, b) || in_c_order(b));
+    let size = shape::size(&a.shape);
+    if !ordered || size == 0 {
+        return None;
+    }
+    let base = Runtime::global().new_base(size as usize * dtype.size());
+    let strides = numelt_ir::c_strides(&a.shape, dtype.size() as i64);
+    Some(ArrayView { base, dtype, offset: 0, shape: Dims::from_slice(&a.shape), strides })
+}
+
+/// Do strides fall from axis to axis, none of them zero or negative?
+#[inline]
+fn in_c_order(view: &ArrayView) -> bool {
+    let strides = view.strides.as_slice();
+    strides.windows(2).all(|pair| pair[0] >= pair[1]) && strides.last().is_some_and(|&s| s > 0)
+}
+
+#[inline]
+fn same(a: &[i64], b: &[i64]) -> bool {
+    a.len() == b.len() && a.iter().zip(b).all(|(x, y)| x == y)
 }
 
 /// Does a Python number convert to `dtype` within its family?

@@ -71,7 +71,7 @@ pub fn binary<'py>(
         && !errstate::is_watched()
     {
         let quick = match (a, b) {
-            (Some(a), Some(b)) => elementwise::same_layout(lhs.py(), operator.op, a, b),
+            (Some(a), Some(b)) => elementwise::same_shape(lhs.py(), operator.op, a, b),
             (Some(a), None) => elementwise::with_number(lhs.py(), operator.op, a, rhs, false),
             (None, Some(b)) => elementwise::with_number(lhs.py(), operator.op, b, lhs, true),
             (None, None) => None,
@@ -214,6 +214,14 @@ fn power_op(dtype: DType, exponent: &Bound<'_, PyAny>) -> Option<Op> {
 /// `lhs (op)= rhs` on an array.
 pub fn in_place<'py>(lhs: &Bound<'py, NdArray>, rhs: &Bound<'py, PyAny>, operator: &'static Binary) -> PyResult<()> {
     let py = lhs.py();
+    if let Some(view) = lhs.get().view()
+        && lhs.get().writeable()
+        && keeps_dtype(operator.op, view.dtype)
+        && !errstate::is_watched()
+        && let Some(done) = elementwise::update(py, operator.op, view, rhs)
+    {
+        return done;
+    }
     let target = lhs.as_any();
     if operator.op != Op::Matmul
         && lhs.get().view().is_some()

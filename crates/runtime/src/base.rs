@@ -191,7 +191,7 @@ impl fmt::Debug for BaseRef {
 }
 
 /// A view with its base: what a front end's array is. Offset and strides in bytes.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub struct ArrayView {
     /// The base.
     pub base: BaseRef,
@@ -203,6 +203,13 @@ pub struct ArrayView {
     pub shape: Dims,
     /// Byte strides.
     pub strides: Dims,
+}
+
+impl Clone for ArrayView {
+    fn clone(&self) -> ArrayView {
+        let (shape, strides) = (Dims::from_slice(&self.shape), Dims::from_slice(&self.strides));
+        ArrayView { base: self.base.clone(), dtype: self.dtype, offset: self.offset, shape, strides }
+    }
 }
 
 impl ArrayView {
@@ -219,8 +226,10 @@ impl ArrayView {
     }
 
     /// The same window in the bytecode's form, on base number `base`.
+    #[inline]
     pub fn to_ir(&self, base: u32) -> View {
-        View { base, dtype: self.dtype, offset: self.offset, shape: self.shape.clone(), strides: self.strides.clone() }
+        let (shape, strides) = (Dims::from_slice(&self.shape), Dims::from_slice(&self.strides));
+        View { base, dtype: self.dtype, offset: self.offset, shape, strides }
     }
 
     /// Number of elements.

@@ -5,9 +5,7 @@
 
 use crate::base::{ArrayView, BaseCell, BaseRef, Input, MAX_SLOTS};
 use numelt_ir::{Axes, Base, BaseId, Dims, Error, Instr, Op, OpKind, Operand, Program, Result, View, warn};
-use rustc_hash::FxHasher;
 use smallvec::SmallVec;
-use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 
@@ -22,12 +20,12 @@ pub(crate) struct Batch {
     pub slots: Vec<Arc<BaseCell>>,
     /// Element-operations recorded.
     pub work: u64,
-    hasher: FxHasher,
+    hash: Words,
 }
 
 impl Batch {
     pub fn new(epoch: u64) -> Batch {
-        Batch { epoch, program: Program::default(), slots: Vec::new(), work: 0, hasher: FxHasher::default() }
+        Batch { epoch, program: Program::default(), slots: Vec::new(), work: 0, hash: Words::default() }
     }
 
     /// Empties it for batch `epoch`; its room stays, so that a loop's batches do not allocate.
@@ -37,7 +35,7 @@ impl Batch {
         self.slots.clear();
         self.epoch = epoch;
         self.work = 0;
-        self.hasher = FxHasher::default();
+        self.hash = Words::default();
     }
 
     pub fn is_empty(&self) -> bool {
@@ -90,7 +88,7 @@ impl Batch {
         }
         let slot = self.slot(&out.base);
         let instr = Instr { op, ty, out: out.to_ir(slot), ins: operands, axes, watch: WATCH.load(Ordering::Relaxed) };
-        instr.hash(&mut self.hasher);
+        self.hash.instr(&instr);
         self.work += instr.domain().iter().product::<i64>() as u64;
         self.program.instrs.push(instr);
         Ok(visible)
@@ -109,9 +107,54 @@ impl Batch {
 
     /// Hash of the settled program without the values of literals.
     pub fn key(&self) -> u64 {
-        let mut hasher = self.hasher.clone();
-        self.program.bases.hash(&mut hasher);
-        hasher.finish()
+        let mut hash = self.hash;
+        for base in &self.program.bases {
+            hash.word((base.nbytes as u64) << 2 | u64::from(base.input) << 1 | u64::from(base.output));
+        }
+        hash.0
+    }
+}
+
+/// A running hash of words. Only the exact cache uses it, which compares whole programs afterwards, so it
+/// needs to be quick and spread well, no more.
+#[derive(Default, Clone, Copy)]
+struct Words(u64);
+
+impl Words {
+    #[inline]
+    fn word(&mut self, word: u64) {
+        // multiplication by an odd constant (the golden ratio's bits), folded so that high bits count
+        let product = u128::from(self.0.rotate_left(23) ^ word) * 0x9e37_79b9_7f4a_7c15;
+        self.0 = product as u64 ^ (product >> 64) as u64;
+    }
+
+    #[inline]
+    fn instr(&mut self, instr: &Instr) {
+        self.word(
+            instr.op as u64 | (instr.ty as u64) << 16 | (instr.watch as u64) << 24 | (instr.ins.len() as u64) << 32,
+        );
+        self.word(instr.axes.0);
+        self.view(&instr.out);
+        instr.out.shape.iter().for_each(|&n| self.word(n as u64));
+        for input in &instr.ins {
+            match input {
+                Operand::View(view) => {
+                    self.view(view);
+                    if view.shape != instr.out.shape {
+                        view.shape.iter().for_each(|&n| self.word(n as u64));
+                    }
+                }
+                Operand::Const(id) => self.word(u64::from(*id) | 1 << 63),
+            }
+        }
+    }
+
+    /// All of a view but its extents.
+    #[inline]
+    fn view(&mut self, view: &View) {
+        self.word(u64::from(view.base) | (view.dtype as u64) << 32 | (view.shape.len() as u64) << 40);
+        self.word(view.offset as u64);
+        view.strides.iter().for_each(|&n| self.word(n as u64));
     }
 }
 
