@@ -274,7 +274,7 @@ fn float_literal(dtype: DType, number: &Bound<'_, PyAny>) -> Option<Scalar> {
         Weak::Int(value) if value.abs() <= if dtype == DType::F16 { 1 << 11 } else { 1 << 24 } => value as f64,
         _ => return None,
     };
-    Some(convert::cast(Scalar::F64(value), dtype))
+    Some(if dtype == DType::F64 { Scalar::F64(value) } else { convert::cast(Scalar::F64(value), dtype) })
 }
 
 /// The quick path of operators: two native arrays of one dtype and shape, in C order.
