@@ -39,11 +39,14 @@ def is_library(name: str) -> bool:
     return name in NAMES
 
 
-def handle(name: str, original: Callable[..., Any]) -> Any:
-    """Return the compiled caller of `original`, one for each name."""
+def handle(name: str, original: Callable[..., Any], method: bool = False) -> Any:
+    """Return the compiled caller of `original`, one for each name.
+
+    The first argument of a `method` is passed as it is.
+    """
     made = _handles.get(name)
     if made is None:
-        made = _handles[name] = _core.library(name, original, _fallback.uncounted)
+        made = _handles[name] = _core.library(name, original, _fallback.uncounted, method)
     return made
 
 

@@ -1,32 +1,62 @@
 """Random sampling: NumPy's generators and streams, giving numelt arrays.
 
-The numbers are drawn by NumPy's own bit generators and distributions, so that a seed gives the same
-stream; each draw counts as a call that ran in NumPy. What a draw returns is adopted without a copy.
+A seed gives NumPy's numbers, bit for bit, and leaves NumPy's generator state. The state lives in NumPy's
+own bit generator objects. Uniform numbers, and integers of a range that is a power of two, of PCG64,
+PCG64DXSM and Philox are recorded and made in the kernels that consume them; every other draw is a
+library call: NumPy's code, whose results are adopted without a copy.
 """
 
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Callable
 from typing import Any
 
+import numpy
 import numpy.random as _original
 
-from numelt import _fallback, _namespace, _objects
+from numelt import _core, _fallback, _library, _namespace, _objects
 
 __all__ = list(_original.__all__)
 
+_ndarray = _core.ndarray
+_float64, _float32 = numpy.float64, numpy.float32
+_random: Any = _original.Generator.random
+_uniform: Any = _original.Generator.uniform
+_integers: Any = _original.Generator.integers
 
-def _drawing(name: str, original: Callable[..., Any]) -> Callable[..., Any]:
+# what `dtype` arguments are recognized without a look-up: is it single precision?
+_PRECISION = {_float64: False, float: False, "float64": False, "d": False, "f8": False}
+_PRECISION |= {_float32: True, "float32": True, "f": True, "f4": True}
+# integer types whose numbers come from one half or one whole word each, with their limits
+_INTEGERS: dict[Any, tuple[int, int]] = {
+    kind: (int(numpy.iinfo(kind).min), int(numpy.iinfo(kind).max))
+    for kind in (numpy.int64, numpy.uint64, numpy.int32, numpy.uint32)
+}
+_INTEGERS[int] = _INTEGERS[numpy.int64]
+
+
+def _drawing(owner: str, name: str, original: Callable[..., Any]) -> Callable[..., Any]:
     """Return a method that draws with NumPy's generator and wraps the result."""
-    label = f"random.{name}"
+    label = f"random.{owner}.{name}"
+    handle = _library.handle(label, original, method=True)
 
-    @functools.wraps(original, assigned=("__doc__", "__name__"), updated=())
-    def draw(self: Any, *args: Any, **kwargs: Any) -> Any:
-        # NumPy's methods call each other, so they run on an object whose methods are NumPy's
-        return _fallback.call(label, getattr(self._plain, name), args, kwargs, "random numbers are NumPy's")
+    # NumPy's methods call each other, so they run on an object whose methods are NumPy's
+    if name == "shuffle":
 
-    draw.__qualname__ = label
+        def draw(self: Any, x: Any, *args: Any, **kwargs: Any) -> Any:
+            if type(x) is list:  # its items change places, whatever they are
+                return original(self._plain, x, *args, **kwargs)
+            return handle(self._plain, x, *args, **kwargs)
+
+    else:
+
+        def draw(self: Any, *args: Any, **kwargs: Any) -> Any:
+            return handle(self._plain, *args, **kwargs)
+
+    functools.update_wrapper(draw, original, assigned=("__doc__", "__name__"), updated=())
+    draw.__qualname__ = f"{owner}.{name}"
     return draw
 
 
@@ -35,7 +65,7 @@ def _with_drawing_methods(cls: type) -> type:
     for name in dir(base):
         original = getattr(base, name)
         if not name.startswith("_") and name not in vars(cls) and callable(original):
-            setattr(cls, name, _drawing(name, original))
+            setattr(cls, name, _drawing(cls.__name__, name, original))
     return cls
 
 
@@ -50,13 +80,121 @@ class Generator(_original.Generator):
     def __init__(self, bit_generator: Any) -> None:
         super().__init__(bit_generator)
         self._plain = _original.Generator(bit_generator)
+        # where native draws come from: None until the first one, False where there are none
+        self._stream: Any = None
 
     def __reduce__(self) -> Any:
         return _restore_generator, (self.bit_generator,)
 
+    def _native(self) -> Any:
+        self._stream = _core.bit_stream(self.bit_generator) or False
+        return self._stream
+
+    def random(self, size: Any = None, dtype: Any = _float64, out: Any = None) -> Any:
+        """Draw uniform numbers from the half-open interval [0, 1).
+
+        Parameters
+        ----------
+        size : int or tuple of ints, optional
+            Shape of the result; without it (and without `out`) the result is one float.
+        dtype : dtype, optional
+            float64 or float32.
+        out : ndarray, optional
+            Where the numbers go.
+
+        Examples
+        --------
+        >>> import numelt as np
+        >>> rng = np.random.default_rng(1)
+        >>> rng.random(3).round(3)
+        array([0.512, 0.95 , 0.144])
+        """
+        if size is None and out is None:
+            return _random(self, None, dtype)
+        stream = self._stream
+        if stream is None:
+            stream = self._native()
+        if stream and (out is None or type(out) is _ndarray):
+            try:
+                single = _PRECISION.get(dtype)
+            except TypeError:  # unhashable: NumPy's to refuse
+                single = None
+            if single is not None:
+                result = stream.uniform(size, single, out)
+                if result is not NotImplemented:
+                    return result
+        return _random_call(self._plain, size, dtype, out=out)
+
+    def uniform(self, low: Any = 0.0, high: Any = 1.0, size: Any = None) -> Any:
+        """Draw numbers that are uniform over the half-open interval [low, high).
+
+        Examples
+        --------
+        >>> import numelt as np
+        >>> rng = np.random.default_rng(1)
+        >>> rng.uniform(-1, 1, 3).round(3)
+        array([ 0.024,  0.901, -0.712])
+        """
+        kinds = (type(low), type(high))
+        if kinds[0] in (float, int) and kinds[1] in (float, int):
+            if size is None:
+                return _uniform(self, low, high)
+            stream = self._stream
+            if stream is None:
+                stream = self._native()
+            span = _span(low, high) if stream else -1.0
+            if span >= 0.0:
+                result = stream.uniform(size, False, None, float(low), span)
+                if result is not NotImplemented:
+                    return result
+        return _uniform_call(self._plain, low, high, size)
+
+    def integers(
+        self, low: Any, high: Any = None, size: Any = None, dtype: Any = numpy.int64, endpoint: bool = False
+    ) -> Any:
+        """Draw integers from `low` (inclusive) to `high`, or from zero to `low` without `high`.
+
+        Examples
+        --------
+        >>> import numelt as np
+        >>> rng = np.random.default_rng(1)
+        >>> rng.integers(0, 8, 5)
+        array([3, 4, 6, 7, 0])
+        """
+        if type(low) is int and (high is None or type(high) is int):
+            if size is None:
+                return _integers(self, low, high, None, dtype, endpoint)
+            first, last = (0, low) if high is None else (low, high)
+            if not endpoint:
+                last -= 1
+            span = last - first
+            # with other ranges some words are rejected, so that an element's place in the stream is unknown
+            if span > 0 and span & (span + 1) == 0 and type(dtype) is type and dtype in _INTEGERS:
+                limits = _INTEGERS[dtype]
+                stream = self._stream if self._stream is not None else self._native()
+                if stream and limits[0] <= first and last <= limits[1]:
+                    result = stream.integers(size, first, span.bit_length(), dtype)
+                    if result is not NotImplemented:
+                        return result
+        return _integers_call(self._plain, low, high, size, dtype, endpoint)
+
     def spawn(self, n_children: int) -> list[Any]:
         """Return new generators with streams of their own."""
         return [Generator(child.bit_generator) for child in self._plain.spawn(n_children)]
+
+
+def _span(low: float, high: float) -> float:
+    """Return ``high - low``, negative where NumPy has to see the arguments."""
+    try:
+        span = float(high) - float(low)
+    except OverflowError:
+        return -1.0
+    return span if math.isfinite(span) and math.copysign(1.0, span) > 0.0 else -1.0
+
+
+_random_call = _library.handle("random.Generator.random", _random, method=True)
+_uniform_call = _library.handle("random.Generator.uniform", _uniform, method=True)
+_integers_call = _library.handle("random.Generator.integers", _integers, method=True)
 
 
 def _restore_state(state: Any) -> RandomState:
@@ -111,6 +249,26 @@ def default_rng(seed: Any = None) -> Generator:
     return Generator(_original.default_rng(_fallback.unwrap(seed)).bit_generator)
 
 
+def shuffle(x: Any) -> None:
+    """Shuffle an array or a sequence in place, by the global legacy state.
+
+    Examples
+    --------
+    >>> import numelt as np
+    >>> np.random.seed(0)
+    >>> x = np.arange(5)
+    >>> np.random.shuffle(x)
+    >>> x
+    array([2, 0, 1, 3, 4])
+    """
+    if type(x) is list:
+        return _original.shuffle(x)
+    return _shuffle_call(x)
+
+
+_shuffle_call = _library.handle("random.shuffle", _original.shuffle)
+
+
 def __getattr__(name: str) -> Any:
     """Mirror everything else: module functions share NumPy's global state."""
     value = getattr(_original, name)
@@ -125,9 +283,11 @@ def __dir__() -> list[str]:
     return sorted(set(dir(_original)))
 
 
+_library.extend(f"random.{name}" for name in dir(_original) if not name.startswith("_"))
 _namespace.replace(_original.Generator, Generator)
 _namespace.replace(_original.RandomState, RandomState)
 _namespace.replace(_original.default_rng, default_rng)
+_namespace.replace(_original.shuffle, shuffle)
 # their seeds may be our arrays
 for _name in ("SeedSequence", "MT19937", "PCG64", "PCG64DXSM", "Philox", "SFC64"):
     if hasattr(_original, _name):

@@ -20,10 +20,10 @@ def test_examples(name):
     finder = doctest.DocTestFinder(recurse=False)
     runner = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE)
     with numpy.printoptions(legacy=False):
-        for key, value in vars(module).items():
+        for key, value in list(vars(module).items()):
             # a mirrored function has NumPy's docstring
-            ours = callable(value) and key in module.__all__ and not hasattr(value, "__wrapped__")
-            if ours and value.__doc__:
+            mirrored = hasattr(value, "__wrapped__") or hasattr(value, "original")
+            if callable(value) and key in module.__all__ and not mirrored and value.__doc__:
                 for example in finder.find(value, key):
                     example.globs = {}
                     runner.run(example)

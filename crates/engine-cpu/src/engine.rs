@@ -8,6 +8,7 @@ use crate::driver::{self, Recipe};
 use crate::isa::Isa;
 use crate::library;
 use crate::promote::{Jit, Promoter, Slot};
+use crate::streams;
 use crate::threads::{GATE, Threads};
 use crate::tier0::{Audit, Interpreter};
 use numelt_ir::{DType, Error, Op, Result};
@@ -69,6 +70,8 @@ impl CpuEngine {
 /// A kernel ready to run.
 struct Compiled {
     kernel: Arc<Kernel>,
+    /// What the tiers evaluate: the kernel with its random streams as loads.
+    lowered: Arc<Kernel>,
     recipe: Recipe,
     interpreter: Interpreter,
     slot: Arc<Slot>,
@@ -115,10 +118,11 @@ impl Engine for CpuEngine {
     }
 
     fn compile(&self, kernel: &Arc<Kernel>) -> Result<Arc<dyn Executable>> {
-        let recipe = Recipe::new(kernel, self.isa)?;
-        let interpreter = Interpreter::new(kernel, self.isa, self.options.block)?;
-        let slot = self.promoter.slot(kernel);
-        Ok(Arc::new(Compiled { kernel: kernel.clone(), recipe, interpreter, slot }))
+        let (lowered, streams) = streams::split(kernel, self.isa)?;
+        let recipe = Recipe::new(kernel, streams, self.isa)?;
+        let interpreter = Interpreter::new(&lowered, self.isa, self.options.block)?;
+        let slot = self.promoter.slot(&lowered);
+        Ok(Arc::new(Compiled { kernel: kernel.clone(), lowered, recipe, interpreter, slot }))
     }
 
     fn launch(&self, executable: &dyn Executable, launch: &Launch<'_>) -> Result<u8> {
@@ -130,7 +134,7 @@ impl Engine for CpuEngine {
         };
         // SAFETY: the runtime promises the launch's addresses; both bodies evaluate this kernel.
         let points = unsafe { driver::launch(&compiled.kernel, &compiled.recipe, body, launch, &self.threads)? };
-        self.promoter.worked(&compiled.kernel, &compiled.slot, points.saturating_mul(compiled.recipe.cost) / 1000);
+        self.promoter.worked(&compiled.lowered, &compiled.slot, points.saturating_mul(compiled.recipe.cost) / 1000);
         Ok(flags::get())
     }
 

@@ -3,10 +3,10 @@
 //! In: kernels and launches from the runtime. Out: memory written. Policy is not here.
 //!
 //! `engine` implements the runtime's trait; `driver` splits a launch into tiles and folds reductions with
-//! `fold`; a [`body::Body`] evaluates tiles: `tier0` at once, `llvm` when `promote` has had it compiled.
+//! `fold`; `streams` makes random numbers for a tile; a [`body::Body`] evaluates tiles: `tier0` at once, `llvm` when `promote` has had it compiled.
 //!
 //! Unsafe code is where addresses are: `driver`, `fold`, `tier0`, `library` (elements), `threads` (the job on the
-//! caller's stack), `llvm` (the C API and compiled code). `engine` and `promote` only pass promises on.
+//! caller's stack), `streams` (scratch), `llvm` (the C API and compiled code). `engine` and `promote` only pass promises on.
 
 pub mod body;
 mod driver;
@@ -16,6 +16,7 @@ mod isa;
 mod library;
 pub mod llvm;
 mod promote;
+mod streams;
 mod threads;
 mod tier0;
 
@@ -23,3 +24,4 @@ pub use engine::{CpuEngine, Options};
 pub use isa::Isa;
 pub use library::{BlasTable, register_blas};
 pub use promote::Jit;
+pub use streams::fill_stream;

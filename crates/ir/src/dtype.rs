@@ -203,6 +203,8 @@ impl DTypeSet {
     pub const INTEGER: DTypeSet = DTypeSet(0x1FE);
     /// {f16, f32, f64}
     pub const FLOAT: DTypeSet = DTypeSet(0xE00);
+    /// {u32, u64, f32, f64}: what bit generators give.
+    pub const STREAM: DTypeSet = DTypeSet(0xD40);
     /// {c64, c128}
     pub const COMPLEX: DTypeSet = DTypeSet(0x3000);
     /// Every native type.

@@ -37,6 +37,8 @@ pub enum Signature {
     Pick,
     /// `T, T, u64 -> T`
     Put,
+    /// `u64, … -> T`
+    Stream,
 }
 
 /// A row of the op table.
@@ -170,6 +172,12 @@ op_table! {
     Where        "where"         Elementwise 3 Select    D::ALL;
     // `range(start, step)`: start + i * step, i the index in C order of the output view.
     Range        "range"         Generator   2 Same      D::NUMBER;
+    // Random streams: `pcg64(position, state high, low, increment high, low)` and
+    // `philox(position, counter of four words, key of two)`. An element is that of the stream at `position` plus its
+    // index in C order; see `interp/random.rs`. All operands are literals.
+    Pcg64        "pcg64"         Generator   5 Stream    D::STREAM;
+    Pcg64Dxsm    "pcg64dxsm"     Generator   5 Stream    D::STREAM;
+    Philox       "philox"        Generator   7 Stream    D::STREAM;
     // Reductions. sum and prod of bool are any and all; min, max propagate NaN;
     // arg-reductions take the first position, of a NaN if there is one.
     Sum          "sum"           Reduction   1 Same      D::ALL;
@@ -211,6 +219,7 @@ impl Op {
     pub const fn input_dtype(self, ty: DType, position: usize) -> DType {
         match self.info().signature {
             Signature::Select if position == 0 => DType::Bool,
+            Signature::Stream => DType::U64,
             Signature::Pick if position == 1 => DType::U64,
             Signature::Put if position == 2 => DType::U64,
             Signature::Same
@@ -226,7 +235,7 @@ impl Op {
     /// The dtype of the result, before it is converted to the output view's.
     pub const fn output_dtype(self, ty: DType) -> DType {
         match self.info().signature {
-            Signature::Same | Signature::Select | Signature::Pick | Signature::Put => ty,
+            Signature::Same | Signature::Select | Signature::Pick | Signature::Put | Signature::Stream => ty,
             Signature::Predicate => DType::Bool,
             Signature::Real => ty.real(),
             Signature::Position => DType::I64,
@@ -243,6 +252,11 @@ impl Op {
             OpKind::Reduction | OpKind::Gather | OpKind::Scan => false,
         };
         if computes && matches!(ty, DType::F16) { DType::F32 } else { ty }
+    }
+
+    /// Is it a random stream: a generator whose elements are a function of their position alone?
+    pub const fn is_stream(self) -> bool {
+        matches!(self.info().signature, Signature::Stream)
     }
 
     /// The operation with this text name.

@@ -13,6 +13,7 @@
 //! 6. The operation exists for the loop dtype, and has as many operands as its arity.
 //! 7. A literal has exactly the dtype that the operation asks for at its place.
 //! 8. Elementwise operations and generators: every view that is read has the output's shape; no axes.
+//!    The operands of random streams are literals.
 //! 9. Reductions: one view is read; the axes are axes of it; the output has its shape with extent
 //!    one on each of them. (No axes at all: each element is a fold of its own.)
 //! 10. min, max, argmin, argmax: where the output has elements, no reduced axis is empty.
@@ -142,6 +143,9 @@ fn verify_types(program: &Program, instr: &Instr) -> Check {
 
 fn verify_elementwise(instr: &Instr) -> Check {
     check(instr.axes.is_empty(), || format!("{} has no axes", instr.op.name()))?;
+    check(!instr.op.is_stream() || instr.reads().next().is_none(), || {
+        format!("{} begins at literals, not at views", instr.op.name())
+    })?;
     for view in instr.reads() {
         check(view.shape == instr.out.shape, || format!("operand {view} has not the output's shape"))?;
     }

@@ -88,8 +88,8 @@ pub enum Node {
     },
     /// Conversion with C rules, as NumPy's `astype`.
     Cast(DType, ValueId),
-    /// An elementwise operation with its loop dtype; operands have exactly the dtypes that
-    /// `op.input_dtype(ty, i)` asks for, the value has `op.output_dtype(ty)`.
+    /// An elementwise operation, or a random stream at a position, with its loop dtype; operands have
+    /// exactly the dtypes that `op.input_dtype(ty, i)` asks for, the value has `op.output_dtype(ty)`.
     Op(Op, DType, SmallVec<[ValueId; 3]>),
 }
 

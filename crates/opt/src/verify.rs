@@ -6,7 +6,7 @@
 //!    on the innermost loop a stride of 0 or of one element is never `Any`, on outer loops only 0 is classed;
 //! 3. nodes refer to earlier nodes, to arguments of the right kind and to existing literals;
 //! 4. operands of an operation have exactly the dtypes that its signature asks for, its loop dtype is one
-//!    that it exists for, it is elementwise and not a copy; casts change the dtype;
+//!    that it exists for, it is elementwise and not a copy, or a random stream; casts change the dtype;
 //! 5. every `Store` argument has exactly one store, every `Reduced` argument one reduction, every `Load`, `Gather` and
 //!    `Index` argument and every literal is used by a node, and no store or reduction names another kind;
 //! 6. a store's value has its argument's dtype, a reduction's value its loop dtype;
@@ -96,7 +96,8 @@ fn node(kernel: &Kernel, value: usize, node: &Node) -> Result<()> {
         }
         Node::Op(op, ty, operands) => {
             let info = op.info();
-            ensure(info.kind == OpKind::Elementwise && *op != Op::Copy, "not an elementwise operation")?;
+            let pointwise = info.kind == OpKind::Elementwise && *op != Op::Copy;
+            ensure(pointwise || op.is_stream(), "not an elementwise operation")?;
             ensure(info.dtypes.contains(*ty), "the operation does not exist for its loop dtype")?;
             ensure(op.computes_in(*ty) == *ty, "a dtype that is computed in another")?;
             ensure(operands.len() == info.arity, "wrong number of operands")?;

@@ -5,7 +5,7 @@
 //! `export` shares memory with NumPy; `hooks` hands over what is not native.
 //! Not here: argument handling of public functions, docstrings, counting of fallbacks (the Python package);
 //! planning and running (the runtime). Unsafe code is in `blas`, `convert`, `export`, `index`, `module`, `operand`,
-//! `protocols`, `run` and `versioned`.
+//! `protocols`, `random`, `run` and `versioned`.
 
 mod advanced;
 mod assign;
@@ -28,6 +28,7 @@ mod ndarray;
 mod operand;
 mod operators;
 mod protocols;
+mod random;
 mod reduce;
 mod resolve;
 mod run;
@@ -56,6 +57,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     inspect::register(module)?;
     errstate::register(module)?;
     library::register(module)?;
+    random::register(module)?;
     // A flush in another thread is over before a fork, so that the child finds no lock held.
     let at_fork = PyDict::new(py);
     at_fork.set_item("before", module.getattr("_flush_before_fork")?)?;

@@ -48,14 +48,17 @@ pub struct Library {
     callable: Py<PyAny>,
     /// What calls with arguments that have to be searched (lists, functions): `general(callable, args, kwargs)`.
     general: Py<PyAny>,
+    /// Is the first argument an object whose method the callable is, to be passed as it is?
+    method: bool,
     calls: AtomicU64,
 }
 
 #[pymethods]
 impl Library {
     #[new]
-    fn new(name: String, callable: Py<PyAny>, general: Py<PyAny>) -> Library {
-        Library { name, callable, general, calls: AtomicU64::new(0) }
+    #[pyo3(signature = (name, callable, general, method = false))]
+    fn new(name: String, callable: Py<PyAny>, general: Py<PyAny>, method: bool) -> Library {
+        Library { name, callable, general, method, calls: AtomicU64::new(0) }
     }
 
     /// How often it was called.
@@ -99,7 +102,7 @@ impl Library {
     ) -> PyResult<Bound<'py, PyAny>> {
         let kwargs = kwargs.filter(|k| !k.is_empty());
         let mut lent = Lent::default();
-        let Some(plain) = lent.arguments(args)? else { return self.general(py, args, kwargs) };
+        let Some(plain) = lent.arguments(args, self.method)? else { return self.general(py, args, kwargs) };
         let callable = self.callable.bind(py);
         let result = match kwargs {
             None => callable.call1(&plain)?,
@@ -149,9 +152,13 @@ impl<'py> Lent<'py> {
         Ok(simple.then(|| value.clone()))
     }
 
-    fn arguments(&mut self, args: &Bound<'py, PyTuple>) -> PyResult<Option<Bound<'py, PyTuple>>> {
+    fn arguments(&mut self, args: &Bound<'py, PyTuple>, method: bool) -> PyResult<Option<Bound<'py, PyTuple>>> {
         let mut plain: SmallVec<[Bound<'py, PyAny>; 4]> = SmallVec::with_capacity(args.len());
-        for value in args.iter() {
+        for (place, value) in args.iter().enumerate() {
+            if method && place == 0 {
+                plain.push(value);
+                continue;
+            }
             let Some(value) = self.plain(&value)? else { return Ok(None) };
             plain.push(value);
         }

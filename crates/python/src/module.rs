@@ -111,7 +111,7 @@ fn py_matmul<'py>(py: Python<'py>, a: Any<'_, 'py>, b: Any<'_, 'py>, out: Maybe<
 }
 
 /// Extents of a new array from an int or a sequence of ints.
-fn new_shape(shape: Any<'_, '_>) -> PyResult<Dims> {
+pub fn new_shape(shape: Any<'_, '_>) -> PyResult<Dims> {
     if shape.is_instance_of::<PyBool>() {
         return Err(PyTypeError::new_err("a bool is no extent"));
     }

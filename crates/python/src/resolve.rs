@@ -105,6 +105,9 @@ pub fn resolve(op: Op, kinds: &[Kind]) -> Option<Loop> {
         Op::Where => same(promote(kinds.get(1..)?)?),
         Op::RealPart | Op::ImagPart => same(common),
         Op::Range
+        | Op::Pcg64
+        | Op::Pcg64Dxsm
+        | Op::Philox
         | Op::Sum
         | Op::Prod
         | Op::Min

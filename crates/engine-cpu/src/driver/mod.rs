@@ -16,6 +16,7 @@ pub(crate) use accs::Lines;
 use crate::body::{Body, Tile};
 use crate::fold::{self, Order};
 use crate::isa::Isa;
+use crate::streams::{self, Stream};
 use crate::threads::Threads;
 use crate::tier0::{Rect, select_cast};
 use accs::{Accs, Target};
@@ -28,6 +29,8 @@ use smallvec::SmallVec;
 /// What the driver knows about a kernel at compile time.
 pub struct Recipe {
     targets: Vec<Target>,
+    /// Random streams, whose values the body loads from arguments behind the kernel's own.
+    streams: Vec<Stream>,
     /// For each reduction the argument whose elements are folded as they lie in memory, if all are so.
     direct: Option<Vec<usize>>,
     /// Estimated picoseconds per point on one thread.
@@ -38,7 +41,7 @@ pub struct Recipe {
 
 impl Recipe {
     /// Checks a kernel and prepares its folds.
-    pub fn new(kernel: &Kernel, isa: Isa) -> Result<Recipe> {
+    pub fn new(kernel: &Kernel, streams: Vec<Stream>, isa: Isa) -> Result<Recipe> {
         check(kernel)?;
         let mut targets = Vec::with_capacity(kernel.reductions.len());
         for r in &kernel.reductions {
@@ -53,7 +56,7 @@ impl Recipe {
         });
         let direct = if kernel.stores.is_empty() { loads.collect::<Option<Vec<_>>>() } else { None };
         let strided = kernel.args.iter().any(|a| a.strides.last() == Some(&numelt_opt::StrideClass::Any));
-        Ok(Recipe { targets, direct: direct.filter(|d| !d.is_empty()), cost: cost(kernel), strided })
+        Ok(Recipe { targets, streams, direct: direct.filter(|d| !d.is_empty()), cost: cost(kernel), strided })
     }
 }
 
@@ -142,6 +145,8 @@ fn node_cost(node: &Node) -> u64 {
             Exp | Exp2 | Expm1 | Log | Log2 | Log10 | Log1p | Sin | Cos | Tan | Arcsin | Arccos | Arctan | Sinh
             | Cosh | Tanh | Arcsinh | Arccosh | Arctanh | Erf => 1500,
             Divide | Reciprocal | Sqrt => 700,
+            Pcg64 | Pcg64Dxsm => 600,
+            Philox => 1500,
             _ => 20 * ty.size() as u64,
         },
     }
@@ -298,6 +303,13 @@ impl Task<'_> {
             let size = t.fold.ty.size() as i64;
             inner_strides[t.arg] = size;
             outer_strides[t.arg] = size * inner as i64;
+        }
+        if !self.recipe.streams.is_empty() {
+            let (inner_strides, outer_strides) = (&inner_strides, &outer_strides);
+            let operands = streams::Operands { pointers, inner_strides, outer_strides, params: self.params };
+            // SAFETY: the caller's contract.
+            unsafe { streams::run(&self.recipe.streams, self.body, &operands, inner, outer) };
+            return;
         }
         let tile = Tile {
             pointers: pointers.as_ptr(),

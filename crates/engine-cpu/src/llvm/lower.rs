@@ -171,6 +171,9 @@ impl Lower<'_> {
                 Ok(args[1].zip(args[2], |a, b| self.b.select(condition, a, b)))
             }
             Op::Range
+            | Op::Pcg64
+            | Op::Pcg64Dxsm
+            | Op::Philox
             | Op::Sum
             | Op::Prod
             | Op::Min

@@ -183,6 +183,9 @@ fn arithmetic(op: Op, ty: DType, isa: Isa) -> Option<Func> {
         Op::Copy
         | Op::Positive
         | Op::Range
+        | Op::Pcg64
+        | Op::Pcg64Dxsm
+        | Op::Philox
         | Op::Sum
         | Op::Prod
         | Op::Min

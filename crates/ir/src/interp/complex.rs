@@ -209,6 +209,7 @@ pub(super) fn apply<T: Float>(op: Op, a: Complex<T>, b: Complex<T>) -> Result<Va
         Op::Argmin | Op::Argmax | Op::Cumsum | Op::Cumprod | Op::Matmul | Op::Gather | Op::Scatter | Op::Nonzero => {
             absent(op)?
         }
+        Op::Pcg64 | Op::Pcg64Dxsm | Op::Philox => absent(op)?,
     })
 }
 

@@ -210,6 +210,7 @@ pub(super) fn float<T: Float>(op: Op, a: T, b: T) -> Result<Value<T>> {
         Op::Argmin | Op::Argmax | Op::Cumsum | Op::Cumprod | Op::Matmul | Op::Gather | Op::Scatter | Op::Nonzero => {
             absent(op)?
         }
+        Op::Pcg64 | Op::Pcg64Dxsm | Op::Philox => absent(op)?,
     })
 }
 

@@ -194,6 +194,7 @@ pub(super) fn integer<T: Int>(op: Op, a: T, b: T) -> Result<Value<T>> {
         Op::Argmin | Op::Argmax | Op::Cumsum | Op::Cumprod | Op::Matmul | Op::Gather | Op::Scatter | Op::Nonzero => {
             absent(op)?
         }
+        Op::Pcg64 | Op::Pcg64Dxsm | Op::Philox => absent(op)?,
     })
 }
 
@@ -223,6 +224,7 @@ pub(super) fn boolean(op: Op, a: bool, b: bool) -> Result<bool> {
         Op::Argmin | Op::Argmax | Op::Cumsum | Op::Cumprod | Op::Matmul | Op::Gather | Op::Scatter | Op::Nonzero => {
             absent(op)?
         }
+        Op::Pcg64 | Op::Pcg64Dxsm | Op::Philox => absent(op)?,
     })
 }
 

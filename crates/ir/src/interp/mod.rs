@@ -16,6 +16,7 @@ mod indexing;
 mod int;
 mod library;
 mod pairwise;
+pub mod random;
 mod reduce;
 mod scalar;
 #[cfg(test)]
@@ -26,7 +27,7 @@ pub use pairwise::{Summand, memory_order, pairwise_sum};
 pub use reduce::Fold;
 pub use scalar::apply;
 
-use crate::{Error, Instr, Op, OpKind, Operand, Program, Result, Scalar, View, verify};
+use crate::{DType, Error, Instr, Op, OpKind, Operand, Program, Result, Scalar, View, verify};
 use smallvec::SmallVec;
 
 /// Runs a program on the bytes of its bases; bases that are not inputs keep what they hold.
@@ -53,6 +54,7 @@ pub fn interpret(program: &Program, memory: &mut [Vec<u8>]) -> Result<()> {
 pub fn execute(instr: &Instr, consts: &[Scalar], memory: &mut [Vec<u8>]) -> Result<()> {
     let results = match instr.op.kind() {
         OpKind::Elementwise => elementwise(instr, consts, memory)?,
+        OpKind::Generator if instr.op.is_stream() => stream(instr, consts, memory)?,
         OpKind::Generator => range(instr, consts, memory)?,
         OpKind::Reduction => reduce::reduction(instr, &operand(instr, 0, consts, memory))?,
         OpKind::Scan => library::scan(instr, &operand(instr, 0, consts, memory))?,
@@ -101,6 +103,17 @@ fn elementwise(instr: &Instr, consts: &[Scalar], memory: &[Vec<u8>]) -> Result<V
     let ins: Vec<Vec<Scalar>> = (0..instr.ins.len()).map(|place| operand(instr, place, consts, memory)).collect();
     let point = |i: usize| ins.iter().map(|values| values[i]).collect::<SmallVec<[Scalar; 3]>>();
     (0..instr.out.size() as usize).map(|i| apply(instr.op, instr.ty, &point(i))).collect()
+}
+
+/// Elements of a random stream from the first operand's position on.
+fn stream(instr: &Instr, consts: &[Scalar], memory: &[Vec<u8>]) -> Result<Vec<Scalar>> {
+    let ins: Vec<Vec<Scalar>> = (0..instr.ins.len()).map(|place| operand(instr, place, consts, memory)).collect();
+    let element = |i: usize| {
+        let mut point: Vec<Scalar> = ins.iter().map(|values| values[i]).collect();
+        point[0] = apply(Op::Add, DType::U64, &[point[0], Scalar::U64(i as u64)])?;
+        apply(instr.op, instr.ty, &point)
+    };
+    (0..instr.out.size() as usize).map(element).collect()
 }
 
 /// `start + i * step`, every operation in the loop dtype, the index converted to it first.

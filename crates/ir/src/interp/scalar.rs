@@ -12,13 +12,16 @@ pub(super) enum Value<T, R = T> {
     Truth(bool),
 }
 
-/// An elementwise operation in loop dtype `ty` on operands of exactly the dtypes that
+/// An elementwise operation or random stream in loop dtype `ty` on operands of exactly the dtypes that
 /// [`Op::input_dtype`] asks for; the result has [`Op::output_dtype`].
 ///
 /// # Errors
 /// [`Error::Invalid`] when the operation does not exist for `ty`, is not elementwise, or the
 /// operands are not of its types and number. Programs that the verifier accepts never cause it.
 pub fn apply(op: Op, ty: DType, ins: &[Scalar]) -> Result<Scalar> {
+    if op.is_stream() {
+        return super::random::stream(op, ty, ins);
+    }
     let typed = ins.iter().enumerate().all(|(i, v)| v.dtype() == op.input_dtype(ty, i));
     if op.kind() != OpKind::Elementwise || ins.len() != op.arity() || !typed {
         return Err(Error::Invalid(format!("{}.{ty} does not take these operands", op.name())));

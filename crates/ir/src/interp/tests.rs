@@ -243,3 +243,26 @@ fn every_elementwise_operation_exists_for_every_dtype_of_its_row() {
         }
     }
 }
+
+#[test]
+fn streams_are_those_of_numpys_bit_generators() {
+    // seed 12345: words 0, 1 and 999
+    let lcg = [0x1905_e033_5aae_9634, 0x9199_b0d0_9775_add5, 0xc9c7_353e_6e2b_1f28, 0x7d76_1f2d_4027_fae7];
+    let counter = [0, 0, 0, 0, 0xb5ae_6482_a03d_837c, 0xbbe2_996f_fa1f_7a2f];
+    for (op, first, state, words) in [
+        (Op::Pcg64, 0, &lcg[..], [0x3a32_b18d_b2ff_c19d, 0x5117_1315_c9e4_c4de, 0x6eac_be43_e08d_92f2]),
+        (Op::Pcg64Dxsm, 0, &lcg[..], [0xee9c_e7d9_1fd0_146f, 0x5666_c45f_046a_0883, 0x3370_bfbf_3bc5_607b]),
+        (Op::Philox, 4, &counter[..], [0x6bb6_8ec5_e088_7940, 0xa736_3669_9d49_8901, 0x687b_1a4f_177d_fc46]),
+    ] {
+        let at = |ty: DType, position: u64| {
+            let ins: Vec<Scalar> = [position].iter().chain(state).map(|w| Scalar::U64(*w)).collect();
+            apply(op, ty, &ins).unwrap()
+        };
+        for (place, word) in [0, 1, 999].into_iter().zip(words) {
+            assert_eq!(at(DType::U64, first + place), Scalar::U64(word), "{op:?}");
+            assert_eq!(at(DType::F64, first + place), Scalar::F64((word >> 11) as f64 / 2f64.powi(53)));
+            assert_eq!(at(DType::U32, 2 * (first + place)), Scalar::U32(word as u32));
+            assert_eq!(at(DType::F32, 2 * (first + place) + 1), Scalar::F32((word >> 40) as f32 / 2f32.powi(24)));
+        }
+    }
+}

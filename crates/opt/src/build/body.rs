@@ -98,7 +98,7 @@ impl Body {
                 self.write(info.write, instr, value);
             }
             OpKind::Generator => {
-                let value = self.range(instr, &inputs);
+                let value = if instr.op.is_stream() { self.stream(instr, inputs) } else { self.range(instr, &inputs) };
                 self.write(info.write, instr, value);
             }
             OpKind::Gather => unreachable!("gathers are evaluated above"),
@@ -138,12 +138,25 @@ impl Body {
         }
     }
 
-    /// `start + index * step` in the loop dtype, the index in C order of the instruction's own output.
-    fn range(&mut self, instr: &Instr, inputs: &[ValueId]) -> ValueId {
+    /// The index in C order of the instruction's own output.
+    fn index(&mut self, instr: &Instr) -> ValueId {
         let mut view = View::contiguous(0, DType::I64, &instr.out.shape);
         view.strides = c_strides(&instr.out.shape, 1);
         let arg = self.slot(ArgKind::Index, view);
-        let index = self.node(Node::Index(arg), DType::I64);
+        self.node(Node::Index(arg), DType::I64)
+    }
+
+    /// The stream's element at its first position plus the index.
+    fn stream(&mut self, instr: &Instr, mut inputs: SmallVec<[ValueId; 3]>) -> ValueId {
+        let index = self.index(instr);
+        let index = self.cast(index, DType::U64);
+        inputs[0] = self.node(Node::Op(Op::Add, DType::U64, smallvec![index, inputs[0]]), DType::U64);
+        self.node(Node::Op(instr.op, instr.ty, inputs), instr.op.output_dtype(instr.ty))
+    }
+
+    /// `start + index * step` in the loop dtype.
+    fn range(&mut self, instr: &Instr, inputs: &[ValueId]) -> ValueId {
+        let index = self.index(instr);
         let ty = instr.op.computes_in(instr.ty);
         let [start, step] = [inputs[0], inputs[1]].map(|v| self.cast(v, ty));
         let index = self.cast(index, ty);

@@ -13,6 +13,7 @@ pub(super) enum Recipe {
     Reduction,
     Scan,
     Range,
+    Stream,
     Matmul,
     Gather,
     Scatter,
@@ -26,7 +27,8 @@ impl Recipe {
             48..=59 => Recipe::Copy,
             60..=74 => Recipe::Reduction,
             75..=79 => Recipe::Scan,
-            80..=84 => Recipe::Range,
+            80..=82 => Recipe::Range,
+            83..=84 => Recipe::Stream,
             85..=93 => Recipe::Gather,
             94..=95 => Recipe::Scatter,
             96 => Recipe::Nonzero,
@@ -44,6 +46,7 @@ impl Draft {
             Recipe::Reduction => self.reduction(),
             Recipe::Scan => self.scan(),
             Recipe::Range => self.range(),
+            Recipe::Stream => self.stream(),
             Recipe::Matmul => self.matmul(),
             Recipe::Gather => self.gather(),
             Recipe::Scatter => self.scatter(),
@@ -177,6 +180,21 @@ impl Draft {
         let ins = values.into_iter().map(|value| self.constant(value)).collect();
         let out = self.writable(&shape, ty, &[]);
         self.push(Instr { op: Op::Range, ty, out, ins, axes: Axes::default(), watch: 0 })
+    }
+
+    fn stream(&mut self) -> bool {
+        let shape = self.shape();
+        let op = *self.rng.pick(&[Op::Pcg64, Op::Pcg64Dxsm, Op::Philox]);
+        let near = self.dtype();
+        let ty = self.loop_dtype(op, near);
+        let position = if self.rng.one_in(2) { self.rng.below(9) as u64 } else { self.rng.bits() >> 1 };
+        let mut ins = vec![self.constant(Scalar::U64(position))];
+        for _ in 1..op.arity() {
+            let word = if self.rng.one_in(4) { u64::MAX } else { self.rng.bits() };
+            ins.push(self.constant(Scalar::U64(word)));
+        }
+        let out = self.writable(&shape, ty, &[]);
+        self.push(Instr { op, ty, out, ins: ins.into_iter().collect(), axes: Axes::default() })
     }
 
     /// Products of floats are made from small integers, so that every order of additions gives the same bits.
