@@ -28,6 +28,7 @@ impl Op {
             Signature::Predicate | Signature::Select | Signature::Position | Signature::Pick | Signature::Put => {
                 return 0;
             }
+            Signature::Stream => return 0,
             Signature::Same | Signature::Real => {}
         }
         if !matches!(ty.kind(), DTypeKind::Float | DTypeKind::Complex) {

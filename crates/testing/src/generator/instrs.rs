@@ -194,7 +194,7 @@ impl Draft {
             ins.push(self.constant(Scalar::U64(word)));
         }
         let out = self.writable(&shape, ty, &[]);
-        self.push(Instr { op, ty, out, ins: ins.into_iter().collect(), axes: Axes::default() })
+        self.push(Instr { op, ty, out, ins: ins.into_iter().collect(), axes: Axes::default(), watch: 0 })
     }
 
     /// Products of floats are made from small integers, so that every order of additions gives the same bits.
