@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy
 
-from numelt import _core, _fallback, _flat, _library, _ufuncs
+from numelt import _classes, _core, _fallback, _flat, _library, _resize, _ufuncs
 from numelt._dispatch import NATIVE, ndarray
 from numelt._routines import indexing, linear_algebra, math, sorting, statistics
 
@@ -102,20 +102,6 @@ def setflags(self: Any, write: Any = None, align: Any = None, uic: Any = None) -
         flags.writebackifcopy = bool(uic)
 
 
-def resize(self: Any, *shape: Any, refcheck: bool = True) -> None:
-    """Refuse to change the memory under an array: views and recorded work may refer to it.
-
-    Raises
-    ------
-    ValueError
-        When the number of elements would change.
-    """
-    extents = shape[0] if len(shape) == 1 and isinstance(shape[0], (tuple, list)) else shape
-    if int(numpy.prod(extents, dtype=int)) != self.size:
-        raise ValueError("cannot resize this array: it does not own its data")
-    self.shape = tuple(extents)
-
-
 def rebuild(array: Any) -> Any:
     """Make an array of one that was pickled as NumPy's."""
     return _core.from_numpy(array, False) if type(array) is numpy.ndarray else array
@@ -184,34 +170,6 @@ def array_namespace(self: Any, /, *, api_version: Any = None) -> Any:
     return numelt
 
 
-class ArrayType(type):
-    """Metaclass under which real NumPy arrays are instances of our class, and subclasses are NumPy's.
-
-    A program that asks ``isinstance(x, np.ndarray)`` means any array, also one from an installed
-    library; and a class derived from ``np.ndarray`` gets all of NumPy's subclass rules by being one.
-    """
-
-    def __new__(cls, name: str, bases: tuple[type, ...], namespace: dict[str, Any], **kwargs: Any) -> Any:
-        plain = tuple(numpy.ndarray if base is ndarray else base for base in bases)
-        return types.new_class(name, plain, kwargs, lambda body: body.update(namespace))
-
-    def __instancecheck__(cls, instance: Any) -> bool:
-        return type.__instancecheck__(cls, instance) or isinstance(instance, numpy.ndarray)
-
-    def __subclasscheck__(cls, subclass: type) -> bool:
-        return type.__subclasscheck__(cls, subclass) or issubclass(subclass, numpy.ndarray)
-
-
-class UfuncType(type):
-    """Metaclass under which NumPy's ufuncs, also those of installed libraries, are instances of ours."""
-
-    def __instancecheck__(cls, instance: Any) -> bool:
-        return type.__instancecheck__(cls, instance) or isinstance(instance, numpy.ufunc)
-
-    def __subclasscheck__(cls, subclass: type) -> bool:
-        return type.__subclasscheck__(cls, subclass) or issubclass(subclass, numpy.ufunc)
-
-
 def _new(
     cls: Any,
     shape: Any,
@@ -261,18 +219,41 @@ def _take_over() -> None:
 
 
 def _array_struct() -> property:
-    """Return ``__array_struct__`` without the case it cannot express: the unit of a date or a duration.
+    """Return ``__array_struct__`` for what it can express without loss.
 
-    NumPy asks for it before ``__array_interface__``, which can.
+    NumPy asks for it before ``__array_interface__``, which can also express the unit of a date.
     """
     original = vars(ndarray)["__array_struct__"]
 
     def get(self: Any) -> Any:
-        if self.dtype.kind in "mM":
+        if not _core.is_native(self) and (
+            self.dtype.kind in "mM" or not hasattr(self, "__array_interface__")
+        ):
             raise AttributeError("__array_struct__")
         return original.__get__(self)
 
-    return property(get)
+    return property(get, doc=numpy.ndarray.__array_struct__.__doc__)
+
+
+def _array_interface() -> property:
+    """Return ``__array_interface__`` where it names the dtype; other dtypes convert by ``__array__``."""
+    original = vars(ndarray)["__array_interface__"]
+
+    def get(self: Any) -> Any:
+        interface = original.__get__(self)
+        if not _core.is_native(self) and not _describes(interface, self.dtype):
+            raise AttributeError("__array_interface__")
+        return interface
+
+    return property(get, doc=numpy.ndarray.__array_interface__.__doc__)
+
+
+def _describes(interface: dict[str, Any], dtype: Any) -> bool:
+    """Does NumPy get this dtype back from the description in an interface?"""
+    try:
+        return bool(numpy.dtype(interface["descr"] if dtype.names else interface["typestr"]) == dtype)
+    except (TypeError, ValueError):
+        return False
 
 
 def _set_metaclass(cls: type, meta: type) -> None:
@@ -286,21 +267,22 @@ def complete() -> None:
         setattr(ndarray, function.__name__, function)
     own: dict[str, Any] = {
         "clip": clip, "round": round_, "dot": dot, "repeat": repeat, "conj": conj, "conjugate": conj,
-        "resize": resize, "setflags": setflags, "flat": _flat.flat,
+        "resize": _resize.resize, "setflags": setflags, "flat": _flat.flat,
         "__reduce__": _reduce, "__reduce_ex__": _reduce_ex, "__array_function__": array_function,
         "__array_ufunc__": array_ufunc, "__array_namespace__": array_namespace, "__array_wrap__": array_wrap,
     }  # fmt: skip
-    if "__array_struct__" in vars(ndarray):
-        own["__array_struct__"] = _array_struct()
+    own["__array_struct__"], own["__array_interface__"] = _array_struct(), _array_interface()
     for name, value in own.items():
         setattr(ndarray, name, value)
     _take_over()
     _fallback.stands_for(ndarray, numpy.ndarray)
     _fallback.stands_for(_core.ufunc, numpy.ufunc)
-    _set_metaclass(ndarray, ArrayType)
-    _set_metaclass(_core.ufunc, UfuncType)
+    _classes.collect_methods()
+    _classes.teach(numpy)
+    _set_metaclass(ndarray, _classes.ArrayType)
+    _set_metaclass(_core.ufunc, _classes.UfuncType)
     copyreg.pickle(_core.ufunc, lambda ufunc: (_ufuncs.ufunc_for, (ufunc.numpy,)))
     setattr(_core.scalar, "__setitem__", _set_scalar)  # noqa: B010
-    for cls, name in ((ArrayType, "ndarray"), (UfuncType, "ufunc")):
+    for cls, name in ((_classes.ArrayType, "ndarray"), (_classes.UfuncType, "ufunc")):
         copyreg.pickle(cls, functools.partial(_named, name))
     ndarray.__new__ = staticmethod(_new)  # type: ignore[assignment]

@@ -65,8 +65,18 @@ def like_original(function: F, original: Any) -> F:
 
     Programs write ``array = np.array`` in class bodies.
     """
+    for name in ("__signature__", "__text_signature__"):
+        # what introspection tells of it is what it tells of NumPy's
+        text = vars(original).get(name) if hasattr(original, "__dict__") else getattr(original, name, None)
+        if text is not None and name not in vars(function):
+            function.__wrapped__ = original  # type: ignore[attr-defined]
+            setattr(function, name, text)
     if isinstance(original, types.BuiltinFunctionType):
-        return cast(F, staticmethod(function))
+        method = staticmethod(function)
+        text = getattr(original, "__text_signature__", None)
+        if text is not None:
+            method.__text_signature__ = text  # type: ignore[attr-defined]
+        return cast(F, method)
     return function
 
 

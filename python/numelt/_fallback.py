@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy
 
-from numelt import _core, _coverage
+from numelt import _core, _coverage, _overrides
 
 __all__ = ["FallbackError", "FallbackWarning", "call", "policy", "raising", "set_policy", "unwrap", "wrap"]
 
@@ -29,6 +29,8 @@ POLICIES = ("silent", "warn", "error")
 
 # numelt callables and classes that NumPy must see as its own, by id; filled by `stands_for`
 _numpy_of: dict[int, tuple[object, object]] = {}
+# the other way round: what stands for one of NumPy's objects
+_ours_of: dict[int, tuple[object, Any]] = {}
 # types of list elements that have to be looked into; everything else passes as it is
 _containers: frozenset[type] = frozenset(
     {
@@ -91,6 +93,7 @@ def set_policy(value: str) -> None:
 def stands_for(ours: object, numpys: object) -> None:
     """Register a numelt callable or class that NumPy is to receive as its own object."""
     _numpy_of[id(ours)] = (ours, numpys)
+    _ours_of.setdefault(id(numpys), (numpys, ours))
 
 
 def numpys_own(value: Any) -> Any:
@@ -287,6 +290,11 @@ def call(
 
 def uncounted(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Run ``function(*args, **kwargs)`` in NumPy without counting it: reads, printing, files."""
+    if _overrides.overriding(args, kwargs):
+        result = _overridden(function, args, kwargs)
+        if result is not NotImplemented:
+            return result
+        function = getattr(function, "_implementation", function)
     views: Views = {}
     if args:
         args = unwrap(args, views)
@@ -301,6 +309,19 @@ def uncounted(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[
         args, kwargs = converted(args), converted(kwargs)
         result = function(*args, **kwargs)
     return wrap(result, views)
+
+
+def _overridden(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Return what a class among the arguments makes of a public function of NumPy's."""
+    pair = _ours_of.get(id(function))
+    like = kwargs.get("like")
+    if pair is None or not (hasattr(function, "_implementation") or like is not None):
+        return NotImplemented
+    relevant = None
+    if like is not None:
+        relevant = [like]
+        kwargs = {key: value for key, value in kwargs.items() if key != "like"}
+    return _overrides.dispatch(pair[1], function, args, kwargs, relevant)
 
 
 # what NumPy says when a class's __array__ gives one of our arrays, as it does in a program run on numelt

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy
 
-from numelt import _fallback, _library, _ufuncs
+from numelt import _classes, _fallback, _library, _ufuncs
 from numelt._dispatch import NATIVE, like_original
 
 __all__ = ["Finder", "MirrorModule", "fill", "mirror", "replace"]
@@ -193,6 +193,7 @@ class _Loader:
 
     def exec_module(self, module: types.ModuleType) -> None:
         """Names come when they are used."""
+        _classes.teach(self.original)
 
 
 def fill(namespace: dict[str, Any]) -> None:

@@ -1,19 +1,33 @@
 //! The one map from numelt's errors to Python exceptions, and the exceptions with NumPy's wording.
 
-use numelt_ir::Error;
-use pyo3::exceptions::{PyIndexError, PyMemoryError, PyOSError, PyRuntimeError, PyTypeError, PyValueError};
+use crate::convert::Numpy;
+use numelt_ir::{DType, Error};
+use pyo3::exceptions::{PyIndexError, PyOSError, PyRuntimeError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
+use pyo3::types::PyTuple;
 
 /// The Python exception for an error from below.
 pub fn to_py(error: Error) -> PyErr {
     match error {
         Error::Shape(text) | Error::Config(text) => PyValueError::new_err(text),
         Error::Type(text) => PyTypeError::new_err(text),
-        Error::OutOfMemory(bytes) => PyMemoryError::new_err(format!("Unable to allocate {bytes} bytes")),
+        Error::OutOfMemory(bytes) => Python::attach(|py| memory(py, &[bytes as i64], DType::U8)),
         Error::Io(text) => PyOSError::new_err(text),
         error @ (Error::Invalid(_) | Error::Parse { .. } | Error::Unsupported(_) | Error::Engine(_)) => {
             PyRuntimeError::new_err(error.to_string())
         }
+    }
+}
+
+/// NumPy's `MemoryError` for an array that cannot be had.
+pub fn memory(py: Python<'_>, shape: &[i64], dtype: DType) -> PyErr {
+    let make = || {
+        let class = py.import("numpy._core._exceptions")?.getattr("_ArrayMemoryError")?;
+        class.call1((PyTuple::new(py, shape)?, Numpy::get(py)?.descr(py, dtype)))
+    };
+    match make() {
+        Ok(error) => PyErr::from_value(error),
+        Err(error) => error,
     }
 }
 

@@ -200,7 +200,34 @@ pub fn from_numpy<'py>(obj: &Bound<'py, PyAny>, fresh: bool) -> PyResult<Bound<'
     }
     let writeable = real.writeable();
     let view = adopt(obj, &real, dtype, fresh && is_sole_owner(&real))?;
-    Ok(Bound::new(py, NdArray::new(view, None, writeable))?.into_any())
+    Ok(Bound::new(py, NdArray::new(view, buffer_below(py, &real), writeable))?.into_any())
+}
+
+/// The object that is no array and holds the memory of an array: bytes, a memory map, another library's buffer.
+fn buffer_below(py: Python<'_>, real: &RealArray) -> Option<Py<PyAny>> {
+    let mut base = real.base;
+    // SAFETY: a base is a living object or null, and an array's own base field is one too.
+    unsafe {
+        while !base.is_null() && is_numpy_array(base) {
+            base = (*base.cast::<PyArrayObject>()).fields.base;
+        }
+        Bound::from_borrowed_ptr_or_opt(py, base).map(Bound::unbind)
+    }
+}
+
+/// Would this object let its memory be written to?
+pub fn is_writable_buffer(obj: &Bound<'_, PyAny>) -> bool {
+    // SAFETY: an all-zero structure is what the call fills; it is released when it was.
+    unsafe {
+        let mut buffer: ffi::Py_buffer = std::mem::zeroed();
+        let failed = ffi::PyObject_GetBuffer(obj.as_ptr(), &mut buffer, ffi::PyBUF_WRITABLE | ffi::PyBUF_SIMPLE);
+        if failed < 0 {
+            ffi::PyErr_Clear();
+            return false;
+        }
+        ffi::PyBuffer_Release(&mut buffer);
+        true
+    }
 }
 
 /// An operand that is only read, and only now: small ones are copied, so that the operation can wait.

@@ -1,7 +1,7 @@
 //! The object behind `array.flags`, with NumPy's names.
 
 use crate::ndarray::NdArray;
-use crate::shape;
+use crate::{export, shape};
 use pyo3::exceptions::{PyKeyError, PyValueError};
 use pyo3::prelude::*;
 
@@ -35,7 +35,7 @@ impl Flags {
         Python::attach(|py| {
             self.array.get().parent().is_some_and(|p| match p.bind(py).cast::<NdArray>() {
                 Ok(parent) => !parent.get().writeable(),
-                Err(_) => false,
+                Err(_) => !export::is_writable_buffer(p.bind(py)),
             })
         })
     }

@@ -4,7 +4,7 @@
 use crate::attributes::parse_shape;
 use crate::convert::{self, Numpy};
 use crate::methods::{Order, copied, parse_order};
-use crate::ndarray::{NdArray, wrap_new, wrap_view};
+use crate::ndarray::{NdArray, Payload, wrap_new, wrap_view};
 use crate::operand::{self, Operand};
 use crate::reduce::{self, Request};
 use crate::scalar::DeferredScalar;
@@ -14,6 +14,7 @@ use numelt_runtime::{ArrayView, Input};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyList, PyTuple, PyType};
+use std::sync::OnceLock;
 
 type Any<'a, 'py> = &'a Bound<'py, PyAny>;
 type Maybe<'a, 'py> = Option<&'a Bound<'py, PyAny>>;
@@ -129,18 +130,40 @@ pub fn new_shape(shape: Any<'_, '_>) -> PyResult<Dims> {
             dims.len()
         )));
     }
-    let bytes = dims.iter().filter(|n| **n > 0).try_fold(16i64, |a, &n| a.checked_mul(n));
-    if bytes.is_none() {
-        return Err(PyValueError::new_err(
-            "array is too big; `arr.size * arr.dtype.itemsize` is larger than the maximum possible size.",
-        ));
-    }
     Ok(dims)
+}
+
+/// Refuses an array that no memory can hold, where it is asked for.
+fn check_bytes(py: Python<'_>, dims: &Dims, dtype: DType) -> PyResult<()> {
+    let bytes = dims.iter().filter(|n| **n > 0).try_fold(dtype.size() as i64, |a, &n| a.checked_mul(n));
+    match bytes {
+        None => Err(PyValueError::new_err(
+            "array is too big; `arr.size * arr.dtype.itemsize` is larger than the maximum possible size.",
+        )),
+        Some(bytes) if bytes > 1 << 30 && !dims.contains(&0) && bytes as u64 > most_memory() => {
+            Err(errors::memory(py, dims, dtype))
+        }
+        Some(_) => Ok(()),
+    }
+}
+
+/// Bytes of memory and swap space together, as the system counts them; no limit where it does not say.
+fn most_memory() -> u64 {
+    static TOTAL: OnceLock<u64> = OnceLock::new();
+    *TOTAL.get_or_init(|| {
+        let text = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
+        let kilobytes = |name: &str| -> Option<u64> {
+            let line = text.lines().find_map(|line| line.strip_prefix(name))?;
+            line.split_whitespace().next()?.parse().ok()
+        };
+        kilobytes("MemTotal:").map_or(u64::MAX, |total| (total + kilobytes("SwapTotal:").unwrap_or(0)) << 10)
+    })
 }
 
 /// A new array without memory.
 fn new_array(shape: Any<'_, '_>, dtype: DType, order: Maybe<'_, '_>) -> PyResult<ArrayView> {
     let dims = new_shape(shape)?;
+    check_bytes(shape.py(), &dims, dtype)?;
     let itemsize = dtype.size() as i64;
     let strides = match parse_order(order, Order::C)? {
         Order::F => shape::f_strides(&dims, itemsize),
@@ -177,6 +200,16 @@ fn full<'py>(
         return Ok(not_implemented(py));
     }
     wrap_new(py, view)
+}
+
+/// Makes `array` show what `other` shows; views of what it showed before keep that.
+#[pyfunction]
+fn become_like(array: &Bound<'_, NdArray>, other: &Bound<'_, NdArray>) -> PyResult<()> {
+    match other.get().payload() {
+        Payload::Native(view) => array.get().set_view(view.clone()),
+        Payload::Foreign(real) => array.get().set_foreign(real.clone_ref(array.py())),
+    }
+    Ok(())
 }
 
 /// `start + i * delta` for `i` below `n`.
@@ -456,6 +489,6 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     }
     add!(py_elementwise py_reduce py_scan py_matmul empty full arange as_strided broadcast_to copy_into asarray);
     add!(to_numpy from_numpy realize call_numpy reshape set_metaclass _restore set_hooks op_names broadcast_shape);
-    add!(is_native);
+    add!(is_native become_like);
     Ok(())
 }

@@ -28,6 +28,16 @@ pub struct NdArray {
     parent: Option<Py<PyAny>>,
     /// Keeps the base visible for consumers that hold this object instead of an export.
     pinned: OnceLock<Box<Export>>,
+    /// Dropped last, when the fields above have let go of other people's memory.
+    _drain: DrainLast,
+}
+
+struct DrainLast;
+
+impl Drop for DrainLast {
+    fn drop(&mut self) {
+        export::drain_after_drop();
+    }
 }
 
 impl NdArray {
@@ -38,6 +48,7 @@ impl NdArray {
             writeable: AtomicBool::new(writeable),
             parent,
             pinned: OnceLock::new(),
+            _drain: DrainLast,
         }
     }
 
@@ -48,6 +59,7 @@ impl NdArray {
             writeable: AtomicBool::new(true),
             parent: None,
             pinned: OnceLock::new(),
+            _drain: DrainLast,
         }
     }
 
@@ -95,12 +107,6 @@ impl NdArray {
     }
 }
 
-impl Drop for NdArray {
-    fn drop(&mut self) {
-        export::drain_after_drop();
-    }
-}
-
 /// A Python object for a new array that owns its base.
 pub fn wrap_new(py: Python<'_>, view: ArrayView) -> PyResult<Bound<'_, PyAny>> {
     Ok(Bound::new(py, NdArray::new(view, None, true))?.into_any())
@@ -109,9 +115,10 @@ pub fn wrap_new(py: Python<'_>, view: ArrayView) -> PyResult<Bound<'_, PyAny>> {
 /// A Python object for a view of `of`.
 pub fn wrap_view<'py>(of: &Bound<'py, NdArray>, view: ArrayView) -> PyResult<Bound<'py, PyAny>> {
     let array = of.get();
+    // A chain of views is as long as it is of arrays: a buffer below them stays the last one's base.
     let parent = match array.parent() {
-        Some(parent) => parent.clone_ref(of.py()),
-        None => of.clone().into_any().unbind(),
+        Some(parent) if parent.bind(of.py()).is_exact_instance_of::<NdArray>() => parent.clone_ref(of.py()),
+        Some(_) | None => of.clone().into_any().unbind(),
     };
     Ok(Bound::new(of.py(), NdArray::new(view, Some(parent), array.writeable()))?.into_any())
 }

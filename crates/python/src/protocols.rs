@@ -7,7 +7,7 @@ use crate::ndarray::{NdArray, Payload};
 use crate::ufunc;
 use crate::{export, hooks, index, run, scalar};
 use numelt_ir::Scalar;
-use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::exceptions::{PyBufferError, PyTypeError, PyValueError};
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString, PyTuple};
@@ -139,6 +139,13 @@ impl NdArray {
     /// Called by the interpreter with a valid `view`.
     unsafe fn __getbuffer__(slf: Bound<'_, Self>, view: *mut ffi::Py_buffer, flags: c_int) -> PyResult<()> {
         let array = export::to_numpy(&slf)?;
+        if flags & ffi::PyBUF_FORMAT == ffi::PyBUF_FORMAT && slf.get().view().is_none() {
+            // The format of a record with object fields does not tell its size: NumPy refuses to read it back.
+            let dtype = array.getattr("dtype")?;
+            if dtype.getattr("hasobject")?.is_truthy()? && !dtype.getattr("names")?.is_none() {
+                return Err(PyBufferError::new_err("records with object fields have no buffer format"));
+            }
+        }
         // SAFETY: `view` is the caller's structure to fill; NumPy makes itself its owner.
         let failed = unsafe { ffi::PyObject_GetBuffer(array.as_ptr(), view, flags) };
         if failed < 0 { Err(PyErr::fetch(slf.py())) } else { Ok(()) }

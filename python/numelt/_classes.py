@@ -1,0 +1,160 @@
+"""The array and ufunc classes as classes: instance checks, subclasses, methods taken from the class.
+
+In: `numelt._core.ndarray` and `numelt._core.ufunc`. Out: their metaclasses, under which NumPy's own
+objects are instances, a class derived from ``ndarray`` is a real subclass of NumPy's array, and
+``ndarray.sum(x)`` works for such subclasses too. NumPy's own subclasses learn that our class means a
+plain array. Nothing here computes.
+"""
+
+from __future__ import annotations
+
+import functools
+import types
+from collections.abc import Callable
+from typing import Any
+
+import numpy
+
+from numelt import _core, _fallback, _overrides
+
+__all__ = ["ArrayType", "SubclassBase", "UfuncType", "collect_methods", "teach"]
+
+ndarray = _core.ndarray
+
+# what a class answers about itself, and what must not be taken over
+_OF_THE_CLASS = frozenset(
+    {
+        "__class__", "__class_getitem__", "__doc__", "__hash__", "__init__", "__init_subclass__", "__new__",
+        "__subclasshook__", "__getattribute__", "__getstate__", "__dir__", "__module__",
+    }
+)  # fmt: skip
+
+_methods: dict[str, UnboundMethod] = {}
+
+
+class UnboundMethod:
+    """A method looked up on the class, as in ``ndarray.sum(x)``; `x` may be a subclass of NumPy's array."""
+
+    def __init__(self, name: str, ours: Any, numpys: Any) -> None:
+        self._ours = ours
+        self.__wrapped__ = numpys
+        self.__name__ = name
+        self.__qualname__ = f"ndarray.{name}"
+        self.__doc__ = numpys.__doc__
+        self.__objclass__ = ndarray
+        text = getattr(numpys, "__text_signature__", None)
+        if text is not None:
+            self.__text_signature__ = text
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if args and type(args[0]) is not ndarray and isinstance(args[0], numpy.ndarray):
+            return _fallback.uncounted(self.__wrapped__, args, kwargs)
+        return self._ours(*args, **kwargs)
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        return self if instance is None else types.MethodType(self, instance)
+
+    def __repr__(self) -> str:
+        return f"<method {self.__name__!r} of 'numelt.ndarray' objects>"
+
+    def __reduce__(self) -> Any:
+        return getattr, (ndarray, self.__name__)
+
+
+def collect_methods() -> None:
+    """Note the methods that the completed class has in common with NumPy's."""
+    for name in dir(numpy.ndarray):
+        numpys = getattr(numpy.ndarray, name)
+        if name in _OF_THE_CLASS or not callable(numpys):
+            continue
+        ours = type.__getattribute__(ndarray, name) if hasattr(ndarray, name) else numpys
+        _methods[name] = UnboundMethod(name, ours, numpys)
+
+
+class SubclassBase(numpy.ndarray):
+    """What stands between a class derived from our ``ndarray`` and NumPy's: it knows our class."""
+
+    def view(self, *args: Any, **kwargs: Any) -> Any:
+        """Return a view of the same memory as another dtype or class."""
+        return _view(numpy.ndarray.view, self, args, kwargs)
+
+    @_overrides.default
+    def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        return _fallback.uncounted(super().__array_function__, (func, types, args, kwargs), {})
+
+
+class OverridingBase(SubclassBase):
+    """The same for a class with an ``__array_ufunc__`` of its own, which ends with this one."""
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        # our arrays among the operands would make NumPy look for another class to decide
+        return _fallback.uncounted(super().__array_ufunc__, (ufunc, method, *inputs), kwargs)
+
+
+for _base in (SubclassBase, OverridingBase):
+    _base.__name__ = _base.__qualname__ = "ndarray"
+    _base.__module__ = "numelt"
+
+
+def _view(original: Callable[..., Any], array: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    if ndarray in args or ndarray in kwargs.values():
+        args = tuple(numpy.ndarray if arg is ndarray else arg for arg in args)
+        kwargs = {key: numpy.ndarray if arg is ndarray else arg for key, arg in kwargs.items()}
+        return _fallback.wrap(original(array, *args, **kwargs))
+    return original(array, *args, **kwargs)
+
+
+_taught: set[type] = set()
+
+
+def teach(module: types.ModuleType) -> None:
+    """Let the subclasses of NumPy's array in one of its modules take our class as an argument of `view`."""
+    for cls in list(vars(module).values()):
+        if not (isinstance(cls, type) and issubclass(cls, numpy.ndarray) and cls is not numpy.ndarray):
+            continue
+        if cls in _taught or not cls.__module__.startswith("numpy"):
+            continue
+        _taught.add(cls)
+        if "view" in vars(cls) or not any(base in _taught for base in cls.__mro__[1:]):
+            setattr(cls, "view", _knowing(cls.view))  # noqa: B010
+
+
+def _knowing(original: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(original)
+    def view(self: Any, *args: Any, **kwargs: Any) -> Any:
+        return _view(original, self, args, kwargs)
+
+    return view
+
+
+class ArrayType(type):
+    """Metaclass under which real NumPy arrays are instances of our class, and subclasses are NumPy's.
+
+    A program that asks ``isinstance(x, np.ndarray)`` means any array, also one from an installed
+    library; and a class derived from ``np.ndarray`` gets all of NumPy's subclass rules by being one.
+    """
+
+    def __new__(cls, name: str, bases: tuple[type, ...], namespace: dict[str, Any], **kwargs: Any) -> Any:
+        stand_in = OverridingBase if "__array_ufunc__" in namespace else SubclassBase
+        plain = tuple(stand_in if base is ndarray else base for base in bases)
+        return types.new_class(name, plain, kwargs, lambda body: body.update(namespace))
+
+    def __getattribute__(cls, name: str) -> Any:
+        method = _methods.get(name)
+        return type.__getattribute__(cls, name) if method is None else method
+
+    def __instancecheck__(cls, instance: Any) -> bool:
+        return type.__instancecheck__(cls, instance) or isinstance(instance, numpy.ndarray)
+
+    def __subclasscheck__(cls, subclass: type) -> bool:
+        return type.__subclasscheck__(cls, subclass) or issubclass(subclass, numpy.ndarray)
+
+
+class UfuncType(type):
+    """Metaclass under which NumPy's ufuncs, also those of installed libraries, are instances of ours."""
+
+    def __instancecheck__(cls, instance: Any) -> bool:
+        return type.__instancecheck__(cls, instance) or isinstance(instance, numpy.ufunc)
+
+    def __subclasscheck__(cls, subclass: type) -> bool:
+        return type.__subclasscheck__(cls, subclass) or issubclass(subclass, numpy.ufunc)

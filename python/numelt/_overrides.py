@@ -1,0 +1,128 @@
+"""Classes of the user's that take part in NumPy's functions by ``__array_function__``.
+
+In: a call about to run in NumPy. Out: what such a class makes of it. NumPy would hand its own function
+to the class, which looks it up under the name it knows: ours. So the protocol is carried out here.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy
+
+from numelt import _core
+
+__all__ = ["default", "dispatch", "overriding"]
+
+_PLAIN: frozenset[type] = frozenset(
+    {
+        _core.ndarray, _core.scalar, numpy.ndarray, int, float, complex, bool, str, bytes, type(None), slice,
+        numpy.float64, numpy.int64, numpy.bool, type, dict, set, type(numpy._NoValue),
+    }
+)  # fmt: skip
+
+# methods that stand for "as an array": NumPy's own, and what our classes put around it
+_defaults: list[Any] = [numpy.ndarray.__array_function__]
+
+
+def default(method: Any) -> Any:
+    """Mark a class's ``__array_function__`` as doing what NumPy's array does."""
+    _defaults.append(method)
+    return method
+
+
+def _participates(value: Any) -> bool:
+    return type(value) not in _PLAIN and hasattr(type(value), "__array_function__")
+
+
+def _arguments(args: Any, kwargs: Any) -> Iterator[Any]:
+    for value in (*args, *(kwargs.values() if type(kwargs) is dict else ())):
+        kind = type(value)
+        if kind is list or kind is tuple:
+            # long lists of numbers are data; a class with a protocol shows among the first items
+            yield from value[:64]
+        else:
+            yield value
+
+
+def overriding(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+    """Is there an argument whose class decides about functions itself?"""
+    return any(
+        _participates(value) and type(value).__array_function__ not in _defaults
+        for value in _arguments(args, kwargs)
+    )
+
+
+def _in_order(args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
+    """Return one argument of each class that takes part, subclasses before their bases."""
+    found: list[Any] = []
+    ours = (_core.ndarray, numpy.ndarray)
+    for value in _arguments(args, kwargs):
+        kind = type(value)
+        if (kind not in ours and not _participates(value)) or any(type(other) is kind for other in found):
+            continue
+        at = next((i for i, other in enumerate(found) if _derives(kind, type(other))), len(found))
+        found.insert(at, value)
+    return found
+
+
+def _derives(kind: type, other: type) -> bool:
+    return kind is not other and other in kind.__mro__
+
+
+def dispatch(
+    ours: Any, numpys: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], relevant: Any = None
+) -> Any:
+    """Let the arguments' classes carry out a function; NotImplemented where an array's way is to be taken.
+
+    Parameters
+    ----------
+    ours, numpys : callable
+        The function as the program knows it, and NumPy's.
+    relevant : list, optional
+        The arguments to ask, if not all of them.
+
+    Raises
+    ------
+    TypeError
+        When no class has an implementation.
+    """
+    asked = _in_order(args, kwargs) if relevant is None else relevant
+    kinds = tuple(type(value) for value in asked)
+    arrays = (_core.ndarray, numpy.ndarray)
+    for value in asked:
+        if type(value) in arrays or type(value).__array_function__ in _defaults:
+            if all(kind in arrays or issubclass(kind, numpy.ndarray) for kind in kinds):
+                return NotImplemented
+            continue
+        result = value.__array_function__(ours, kinds, *_as_called(numpys, args, kwargs))
+        if result is not NotImplemented:
+            return result
+    name = f"{numpys.__module__}.{numpys.__name__}"
+    raise TypeError(
+        f"no implementation found for {name!r} on types that implement __array_function__: {list(kinds)}"
+    )
+
+
+def _as_called(
+    function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """Return the arguments that the caller gave: without those that only hold a parameter's default."""
+    try:
+        parameters = list(inspect.signature(function).parameters.values())
+    except (TypeError, ValueError):
+        return args, kwargs
+    if any(p.kind is p.VAR_POSITIONAL for p in parameters):
+        return args, kwargs
+    kept = dict(zip((p.name for p in parameters), args, strict=False)) | kwargs
+    for parameter in parameters:
+        if kept.get(parameter.name, inspect.Parameter.empty) is parameter.default:
+            kept.pop(parameter.name, None)
+    leading: list[Any] = []
+    for parameter in parameters[: len(args)]:
+        if parameter.name not in kept:
+            break
+        leading.append(kept.pop(parameter.name))
+    return tuple(leading), kept
