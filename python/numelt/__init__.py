@@ -18,6 +18,7 @@ from numelt._coverage import Coverage, coverage
 from numelt._fallback import FallbackError, FallbackWarning
 from numelt._inspection import config, explain, flush, inspect, profile, show_config
 from numelt._routines.calculus import *
+from numelt._routines.contraction import *
 from numelt._routines.creation import *
 from numelt._routines.indexing import copyto, diagonal, indices
 from numelt._routines.joining import *

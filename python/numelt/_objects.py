@@ -5,6 +5,9 @@ Each stands for NumPy's object of the same name, takes numelt arrays and gives n
 
 from __future__ import annotations
 
+import functools
+import json
+import sys
 from typing import Any
 
 import numpy
@@ -93,8 +96,27 @@ def frompyfunc(func: Any, /, nin: int, nout: int, **kwargs: Any) -> Any:
     return _core.ufunc(numpy.frompyfunc(func, nin, nout, **kwargs), None)
 
 
+def _encode_scalars() -> None:
+    """Let the standard library's JSON encoder write deferred float64 scalars, as it writes NumPy's.
+
+    It asks in C for a float and gets one of our objects; its own hook for such objects is `default`.
+    """
+    original = json.JSONEncoder.default
+
+    @functools.wraps(original)
+    def default(self: json.JSONEncoder, o: Any) -> Any:
+        if type(o) is _core.scalar and o.dtype == numpy.float64:
+            return float(o)
+        return original(self, o)
+
+    setattr(json.JSONEncoder, "default", default)  # noqa: B010
+
+
 def install() -> None:
     """Register the objects for every namespace."""
+    _encode_scalars()
+    # private, and NumPy's under the same name: what ours does not have is looked up there
+    setattr(_core, "__getattr__", functools.partial(getattr, sys.modules["numpy._core"]))  # noqa: B010
     for name in ("r_", "c_", "mgrid", "ogrid"):
         _namespace.replace(getattr(numpy, name), Indexer(name))
     for ours in (Vectorize, Ndenumerate):

@@ -140,11 +140,7 @@ impl NdArray {
     unsafe fn __getbuffer__(slf: Bound<'_, Self>, view: *mut ffi::Py_buffer, flags: c_int) -> PyResult<()> {
         let array = export::to_numpy(&slf)?;
         if flags & ffi::PyBUF_FORMAT == ffi::PyBUF_FORMAT && slf.get().view().is_none() {
-            // The format of a record with object fields does not tell its size: NumPy refuses to read it back.
-            let dtype = array.getattr("dtype")?;
-            if dtype.getattr("hasobject")?.is_truthy()? && !dtype.getattr("names")?.is_none() {
-                return Err(PyBufferError::new_err("records with object fields have no buffer format"));
-            }
+            refuse_lossy_format(&array)?;
         }
         // SAFETY: `view` is the caller's structure to fill; NumPy makes itself its owner.
         let failed = unsafe { ffi::PyObject_GetBuffer(array.as_ptr(), view, flags) };
@@ -244,5 +240,21 @@ impl NdArray {
         let py = class.py();
         let _ = numpy_method(py, "__class_getitem__")?;
         py.import("types")?.getattr("GenericAlias")?.call1((class, args))
+    }
+}
+
+/// The buffer format of some records (with texts or objects) does not tell their layout, and NumPy, which asks for
+/// a buffer first, would fail to read it back instead of trying the next protocol.
+fn refuse_lossy_format(array: &Bound<'_, PyAny>) -> PyResult<()> {
+    let py = array.py();
+    let dtype = array.getattr("dtype")?;
+    if dtype.getattr("names")?.is_none() {
+        return Ok(());
+    }
+    let format = array.getattr("data")?.getattr("format")?;
+    let parse = py.import("numpy._core._internal")?.getattr("_dtype_from_pep3118")?;
+    match parse.call1((format,)).and_then(|read| read.eq(&dtype)) {
+        Ok(true) => Ok(()),
+        Ok(false) | Err(_) => Err(PyBufferError::new_err(format!("no buffer format describes {dtype}"))),
     }
 }
