@@ -227,7 +227,7 @@ def _array_struct() -> property:
 
     def get(self: Any) -> Any:
         if not _core.is_native(self) and (
-            self.dtype.kind in "mM" or not hasattr(self, "__array_interface__")
+            self.dtype.kind in "mMV" or not hasattr(self, "__array_interface__")
         ):
             raise AttributeError("__array_struct__")
         return original.__get__(self)
