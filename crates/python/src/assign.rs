@@ -2,7 +2,7 @@
 
 use crate::convert::{self, Weak};
 use crate::operand::Operand;
-use crate::{errors, run, shape};
+use crate::{errors, resolve, run, shape};
 use numelt_ir::{Axes, DType, DTypeKind, Op, Scalar};
 use numelt_runtime::{ArrayView, Input};
 use pyo3::prelude::*;
@@ -20,7 +20,7 @@ pub fn assign_operand(py: Python<'_>, target: &ArrayView, value: &Operand<'_>) -
     let none = Axes::default();
     if let Operand::Deferred(scalar) = value
         && target.dtype.is_integer()
-        && !scalar.get().view().dtype.is_integer()
+        && !resolve::safe(scalar.get().view().dtype, target.dtype)
     {
         // Whether the value fits decides between storing and NumPy's error.
         return assign_operand(py, target, &Operand::Value(scalar.get().value(py)?));
@@ -69,11 +69,20 @@ pub fn literal(value: &Operand<'_>, dtype: DType) -> Option<Scalar> {
     match value {
         Operand::Value(value) => {
             let risky = drops_imaginary(value.dtype(), dtype) || is_unsafe_float(*value, dtype);
-            (!risky).then(|| convert::cast(*value, dtype))
+            // An integer that does not fit raises, and NumPy does that.
+            let cast = convert::cast(*value, dtype);
+            let fits = !(value.dtype().is_integer() && dtype.is_integer()) || same_integer(*value, cast);
+            (!risky && fits).then_some(cast)
         }
         Operand::Weak(weak, _) => python_literal(*weak, dtype),
         Operand::Array(_) | Operand::Deferred(_) => None,
     }
+}
+
+/// Do two integers of any dtypes have the same value?
+fn same_integer(a: Scalar, b: Scalar) -> bool {
+    let sign = |v: Scalar| matches!(convert::cast(v, DType::F64), Scalar::F64(x) if x < 0.0);
+    convert::cast(a, DType::U64) == convert::cast(b, DType::U64) && sign(a) == sign(b)
 }
 
 fn python_literal(weak: Weak, dtype: DType) -> Option<Scalar> {

@@ -6,7 +6,7 @@ use crate::ndarray::{NdArray, Payload, dtype_object, wrap_view};
 use crate::{assign, errors, export, operand, reduce, run, shape};
 use numelt_ir::{DType, Dims};
 use numelt_runtime::ArrayView;
-use pyo3::exceptions::{PyAttributeError, PyTypeError, PyValueError};
+use pyo3::exceptions::{PyAttributeError, PyDeprecationWarning, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 
@@ -34,13 +34,7 @@ pub fn permuted(view: &ArrayView, order: &[usize]) -> ArrayView {
 
 /// Extents from a Python int or sequence, with at most one -1 worked out for `size` elements.
 pub fn parse_shape(obj: &Bound<'_, PyAny>, size: i64) -> PyResult<Dims> {
-    let mut dims: Dims = match obj.cast::<PyTuple>() {
-        Ok(tuple) => tuple.iter().map(|item| operand::index(&item)).collect::<PyResult<_>>()?,
-        Err(_) => match obj.try_iter() {
-            Ok(items) => items.map(|item| operand::index(&item?)).collect::<PyResult<_>>()?,
-            Err(_) => Dims::from_slice(&[operand::index(obj)?]),
-        },
-    };
+    let mut dims = operand::dimensions(obj)?;
     let text = |dims: &[i64]| {
         PyValueError::new_err(format!(
             "cannot reshape array of size {size} into shape {}",
@@ -97,6 +91,31 @@ impl NdArray {
             Payload::Native(view) => Ok(PyTuple::new(slf.py(), view.strides.iter())?.into_any()),
             Payload::Foreign(real) => real.bind(slf.py()).getattr("strides"),
         }
+    }
+
+    /// Deprecated, as in NumPy: other steps through the same memory.
+    #[setter]
+    fn set_strides(slf: &Bound<'_, Self>, value: &Bound<'_, PyAny>) -> PyResult<()> {
+        let py = slf.py();
+        let Payload::Native(view) = slf.get().payload() else {
+            let real = export::to_numpy(slf)?;
+            return real.setattr("strides", value);
+        };
+        let text = c"Setting the strides on a NumPy array has been deprecated in NumPy 2.4.\nAs an alternative, you can create a new view using np.lib.stride_tricks.as_strided.";
+        PyErr::warn(py, &py.get_type::<PyDeprecationWarning>(), text, 1)?;
+        let strides = operand::dimensions(value)?;
+        if strides.len() != view.shape.len() {
+            return Err(PyValueError::new_err(format!("strides must be same length as shape ({})", view.shape.len())));
+        }
+        let inside = match shape::byte_range(&view.shape, &strides, view.dtype.size() as i64) {
+            Some((low, high)) => view.offset + low >= 0 && view.offset + high <= view.base.nbytes() as i64,
+            None => true,
+        };
+        if !inside || strides.iter().any(|s| s % view.dtype.align() as i64 != 0) {
+            return Err(PyValueError::new_err("strides is not compatible with available memory"));
+        }
+        slf.get().set_view(shape::window(view, view.offset, view.shape.clone(), strides));
+        Ok(())
     }
 
     #[getter]

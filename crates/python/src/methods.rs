@@ -316,16 +316,25 @@ impl NdArray {
         wrap_view(slf, shape::window(view, view.offset, keep(&view.shape), keep(&view.strides)))
     }
 
-    #[pyo3(signature = (dtype, order = None, casting = "unsafe", subok = true, copy = true))]
+    #[pyo3(signature = (dtype, order = None, casting = "unsafe", subok = true, copy = None))]
     fn astype<'py>(
         slf: &Bound<'py, Self>,
         dtype: &Bound<'py, PyAny>,
         order: Option<&Bound<'py, PyAny>>,
         casting: &str,
         subok: bool,
-        copy: bool,
+        copy: Option<&Bound<'py, PyAny>>,
     ) -> Out<'py> {
         let py = slf.py();
+        let copy = match copy {
+            Some(mode) if mode.get_type().name()?.to_str()? == "_CopyMode" => {
+                return Err(PyValueError::new_err(
+                    "_CopyMode enum is not allowed for astype function. Use true/false instead.",
+                ));
+            }
+            Some(flag) => flag.is_truthy()?,
+            None => true,
+        };
         let to = convert::parse_dtype(dtype)?;
         if let (Some(view), Some(to)) = (slf.get().view(), to) {
             let allowed = match casting {

@@ -116,10 +116,7 @@ pub fn new_shape(shape: Any<'_, '_>) -> PyResult<Dims> {
     if shape.is_instance_of::<PyBool>() {
         return Err(PyTypeError::new_err("a bool is no extent"));
     }
-    let dims: Dims = match shape.try_iter() {
-        Ok(items) => items.map(|item| operand::index(&item?)).collect::<PyResult<_>>()?,
-        Err(_) => Dims::from_slice(&[operand::index(shape)?]),
-    };
+    let dims = operand::dimensions(shape)?;
     if dims.iter().any(|&n| n < 0) {
         return Err(PyValueError::new_err("negative dimensions are not allowed"));
     }

@@ -4,11 +4,12 @@ use crate::convert::{self, Numpy, Weak};
 use crate::export;
 use crate::ndarray::NdArray;
 use crate::scalar::DeferredScalar;
-use numelt_ir::{DType, Scalar};
+use numelt_ir::{DType, Dims, Scalar};
 use numelt_runtime::ArrayView;
+use pyo3::exceptions::{PyIndexError, PyTypeError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyList, PyString, PyTuple};
+use pyo3::types::{PyBool, PyBytes, PyInt, PyList, PyString, PyTuple};
 
 /// One native operand.
 pub enum Operand<'py> {
@@ -135,6 +136,33 @@ pub fn defers_to(other: &Bound<'_, PyAny>, in_place: bool) -> PyResult<bool> {
     match class.getattr_opt(intern!(py, "__array_priority__"))? {
         Some(priority) => Ok(priority.extract::<f64>().is_ok_and(|p| p > 0.0)),
         None => Ok(false),
+    }
+}
+
+/// Extents from a Python int or sequence of ints, with NumPy's exceptions for anything else.
+pub fn dimensions(obj: &Bound<'_, PyAny>) -> PyResult<Dims> {
+    let not_integer = || PyTypeError::new_err("an integer is required");
+    let dimension = |item: &Bound<'_, PyAny>| {
+        if item.is_exact_instance_of::<PyBool>() {
+            return Err(not_integer());
+        }
+        index(item).map_err(|error| {
+            if error.is_instance_of::<PyIndexError>(item.py()) {
+                PyValueError::new_err("Maximum allowed dimension exceeded")
+            } else {
+                error
+            }
+        })
+    };
+    if let Ok(tuple) = obj.cast_exact::<PyTuple>() {
+        return tuple.iter().map(|item| dimension(&item)).collect();
+    }
+    if obj.is_exact_instance_of::<PyInt>() {
+        return Ok(Dims::from_slice(&[dimension(obj)?]));
+    }
+    match obj.try_iter() {
+        Ok(items) => items.map(|item| dimension(&item?)).collect(),
+        Err(_) => Ok(Dims::from_slice(&[index(obj)?])),
     }
 }
 
