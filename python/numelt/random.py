@@ -2,8 +2,8 @@
 
 A seed gives NumPy's numbers, bit for bit, and leaves NumPy's generator state. The state lives in NumPy's
 own bit generator objects. Uniform numbers, and integers of a range that is a power of two, of PCG64,
-PCG64DXSM and Philox are recorded and made in the kernels that consume them; every other draw is a
-library call: NumPy's code, whose results are adopted without a copy.
+PCG64DXSM and Philox are recorded and made in the kernels that consume them, other integers by all cores;
+every other draw is a library call: NumPy's code, whose results are adopted without a copy.
 """
 
 from __future__ import annotations
@@ -168,12 +168,14 @@ class Generator(_original.Generator):
             if not endpoint:
                 last -= 1
             span = last - first
-            # with other ranges some words are rejected, so that an element's place in the stream is unknown
-            if span > 0 and span & (span + 1) == 0 and type(dtype) is type and dtype in _INTEGERS:
+            if span > 0 and type(dtype) is type and dtype in _INTEGERS:
                 limits = _INTEGERS[dtype]
                 stream = self._stream if self._stream is not None else self._native()
                 if stream and limits[0] <= first and last <= limits[1]:
-                    result = stream.integers(size, first, span.bit_length(), dtype)
+                    if span & (span + 1) == 0:
+                        result = stream.integers(size, first, span.bit_length(), dtype)
+                    else:  # some words are rejected, so that an element's place in the stream is unknown
+                        result = stream.bounded(size, first, span, dtype)
                     if result is not NotImplemented:
                         return result
         return _integers_call(self._plain, low, high, size, dtype, endpoint)

@@ -121,6 +121,19 @@ def test_integers_of_every_dtype_and_range(name, dtype):
                 assert same_state(state_of(ours), state_of(theirs)), f"{span} {kind}"
 
 
+@pytest.mark.parametrize("name", BIT_GENERATORS)
+def test_integers_with_rejected_words(name):
+    ours, theirs = pair(name)
+    for count, dtype in (
+        (10, "i8"), (3_000_000_019, "i8"), (2**31 + 1, "u4"), (2**32 - 2, "u4"), (3 * 2**62, "u8"), (2**40 + 9, "i8")
+    ):  # fmt: skip
+        kind = numpy.dtype(dtype).type
+        for size in (1, 7, 2047, 2049, (30, 100), 600_000 if name == "PCG64" else 5000):
+            draw = ours.integers(5, count, size, dtype=kind), theirs.integers(5, count, size, dtype=kind)
+            assert_same_bits(*draw, f"{count} {dtype} {size}")
+            assert same_state(state_of(ours), state_of(theirs)), f"{count} {dtype} {size}"
+
+
 ARGUMENTS = {
     "beta": (2, 3), "binomial": (10, 0.4), "bytes": None, "chisquare": (3,), "choice": None,
     "dirichlet": None, "exponential": (2.0,), "f": (3, 4), "gamma": (2.0, 1.5), "geometric": (0.3,),
@@ -304,7 +317,7 @@ def one_draw(g, kind, n):
         case "words":
             return g.integers(0, 2**50, n, dtype=numpy.uint64)
         case "bits":
-            return g.integers(0, 3, n)
+            return g.integers(0, 3 * 2**30, n)
         case "normal":
             return g.standard_normal(n)
         case "bytes":

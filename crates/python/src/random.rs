@@ -10,7 +10,7 @@ use crate::convert;
 use crate::module::new_shape;
 use crate::ndarray::{NdArray, wrap_new};
 use crate::{run, shape};
-use numelt_engine_cpu::fill_stream;
+use numelt_engine_cpu::{Bounded, fill_bounded, fill_stream};
 use numelt_ir::interp::random::{
     Lcg, PCG64_CHEAP_MULTIPLIER, PCG64_MULTIPLIER, counter_after, pcg64_output, pcg64dxsm_output, philox4x64,
 };
@@ -139,6 +139,44 @@ impl State {
                 }
             }
         })
+    }
+
+    /// The state as it is.
+    ///
+    /// # Safety
+    /// The state lives and nobody else touches it meanwhile.
+    unsafe fn save(self) -> Saved {
+        // SAFETY: the caller's contract.
+        unsafe {
+            match self {
+                State::Pcg64(at) | State::Pcg64Dxsm(at) => Saved::Pcg(*(*at).numbers, (*at).has_half, (*at).half),
+                State::Philox(at) => {
+                    Saved::Philox(*(*at).counter, (*at).position, (*at).buffer, (*at).has_half, (*at).half)
+                }
+            }
+        }
+    }
+
+    /// Puts a saved state of the same generator back.
+    ///
+    /// # Safety
+    /// As for [`State::save`].
+    unsafe fn restore(self, saved: &Saved) {
+        // SAFETY: the caller's contract.
+        unsafe {
+            match (self, saved) {
+                (State::Pcg64(at) | State::Pcg64Dxsm(at), Saved::Pcg(numbers, has, half)) => {
+                    *(*at).numbers = *numbers;
+                    ((*at).has_half, (*at).half) = (*has, *half);
+                }
+                (State::Philox(at), Saved::Philox(counter, position, buffer, has, half)) => {
+                    *(*at).counter = *counter;
+                    ((*at).position, (*at).buffer) = (*position, *buffer);
+                    ((*at).has_half, (*at).half) = (*has, *half);
+                }
+                (State::Pcg64(_) | State::Pcg64Dxsm(_), Saved::Philox(..)) | (State::Philox(_), Saved::Pcg(..)) => {}
+            }
+        }
     }
 
     /// Takes `n` words, or halves of words, and moves the state as NumPy's own draws would.
@@ -310,6 +348,82 @@ impl BitStream {
         run::record(py, Op::Add, dtype, &view, &[Input::Array(&words), Input::Const(low)], axes)?;
         wrap_new(py, view)
     }
+
+    /// Integers from `low` to `low + span`, made at once: which words are rejected is not known before.
+    fn bounded<'py>(
+        &self,
+        py: Python<'py>,
+        size: &Bound<'py, PyAny>,
+        low: &Bound<'py, PyAny>,
+        span: u64,
+        dtype: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let declined = || Ok(py.NotImplemented().into_bound(py));
+        let Some(dtype) = convert::parse_dtype(dtype)? else { return declined() };
+        let first = convert::Weak::extract(low).and_then(|low| low.to_scalar(dtype));
+        let low = match first {
+            Some(Scalar::I64(low)) => low as u64,
+            Some(Scalar::U64(low)) => low,
+            Some(Scalar::I32(low)) => low as u64,
+            Some(Scalar::U32(low)) => u64::from(low),
+            _ => return declined(),
+        };
+        let halves = span < u64::from(u32::MAX);
+        let (Some(count), true) = (span.checked_add(1), halves || dtype.size() == 8) else { return declined() };
+        let view = contiguous(dtype, &new_shape(size)?);
+        let n = view.size();
+        if n == 0 {
+            return wrap_new(py, view);
+        }
+        let address = run::read(py, &view.base)? as usize;
+        let bounded = Bounded { low, count, halves, wide: dtype.size() == 8 };
+        self.acquire.call0(py)?;
+        // SAFETY: the lock and the GIL are held, the owner is alive.
+        let before = unsafe { self.state.save() };
+        // SAFETY: as above.
+        let stretch = unsafe { self.state.take(n as u64, halves) };
+        let drawn = stretch.map(|s| {
+            let made = || {
+                let threads = threads(n);
+                // SAFETY: the base was made for exactly these integers, and nobody else knows it yet.
+                unsafe { fill_bounded(s.op, s.first, &s.state, bounded, n as usize, address as *mut u8, threads) }
+            };
+            // the bit generator's lock is held meanwhile, as NumPy holds it
+            if n >= LAZY { py.detach(made) } else { made() }
+        });
+        if let Some(Ok(drawn)) = drawn
+            && drawn != n as u64
+        {
+            // SAFETY: as above; the state was accepted before.
+            unsafe {
+                self.state.restore(&before);
+                self.state.take(drawn, halves);
+            }
+        }
+        self.release.call0(py)?;
+        match drawn {
+            Some(Ok(_)) => wrap_new(py, view),
+            Some(Err(error)) => Err(crate::errors::to_py(error)),
+            None => declined(),
+        }
+    }
+}
+
+/// Threads for a draw of `n` numbers made at once.
+fn threads(n: i64) -> usize {
+    if n < 1 << 18 {
+        return 1;
+    }
+    match Runtime::global().config().threads {
+        0 => std::thread::available_parallelism().map_or(1, |n| n.get()),
+        set => set,
+    }
+}
+
+/// A copy of a bit generator's state.
+enum Saved {
+    Pcg([u64; 4], c_int, u32),
+    Philox([u64; 4], c_int, [u64; 4], c_int, u32),
 }
 
 impl BitStream {

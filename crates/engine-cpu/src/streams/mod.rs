@@ -5,7 +5,10 @@
 //! numbers live in the L1 or L2 cache and both tiers stay as they are. Every tile jumps to its own
 //! place in the stream; threads and tile sizes do not change a bit.
 
+mod bounded;
 mod fill;
+
+pub use bounded::{Bounded, fill_bounded};
 
 use crate::body::{Body, Tile};
 use crate::driver::Lines;
