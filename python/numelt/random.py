@@ -53,6 +53,8 @@ def _drawing(owner: str, name: str, original: Callable[..., Any]) -> Callable[..
     else:
 
         def draw(self: Any, *args: Any, **kwargs: Any) -> Any:
+            if not args and not kwargs:  # one number: nothing to convert
+                return original(self._plain)
             return handle(self._plain, *args, **kwargs)
 
     functools.update_wrapper(draw, original, assigned=("__doc__", "__name__"), updated=())
@@ -271,11 +273,29 @@ def shuffle(x: Any) -> None:
 _shuffle_call = _library.handle("random.shuffle", _original.shuffle)
 
 
+def _global_draw(name: str, original: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function that draws from the global legacy state."""
+    handle = _library.handle(f"random.{name}", original)
+
+    def draw(*args: Any, **kwargs: Any) -> Any:
+        if not args and not kwargs:  # one number: nothing to convert
+            return original()
+        return handle(*args, **kwargs)
+
+    functools.update_wrapper(draw, original, updated=())
+    draw.__module__ = "numelt.random"
+    _namespace.replace(original, draw)
+    return draw
+
+
 def __getattr__(name: str) -> Any:
     """Mirror everything else: module functions share NumPy's global state."""
     value = getattr(_original, name)
     if name.startswith("__"):
         return value
+    if isinstance(getattr(value, "__self__", None), _original.RandomState) and name in _original.__all__:
+        globals()[name] = ours = _global_draw(name, value)
+        return ours
     ours = _namespace.mirror(value, f"random.{name}")
     globals()[name] = ours
     return ours
