@@ -29,6 +29,8 @@ from numelt._routines.math import *
 from numelt._routines.matrices import *
 from numelt._routines.nan_functions import *
 from numelt._routines.order_statistics import *
+from numelt._routines.picking import *
+from numelt._routines.positions import *
 from numelt._routines.sorting import *
 from numelt._routines.statistics import *
 

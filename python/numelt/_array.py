@@ -17,7 +17,7 @@ import numpy
 
 from numelt import _classes, _core, _fallback, _flat, _library, _resize, _ufuncs
 from numelt._dispatch import NATIVE, ndarray
-from numelt._routines import indexing, linear_algebra, math, sorting, statistics
+from numelt._routines import indexing, linear_algebra, math, picking, sorting, statistics
 
 __all__ = ["complete", "rebuild"]
 
@@ -25,7 +25,7 @@ __all__ = ["complete", "rebuild"]
 _SHARED: tuple[Callable[..., Any], ...] = (
     statistics.sum, statistics.prod, statistics.min, statistics.max, statistics.mean, statistics.var,
     statistics.std, statistics.any, statistics.all, statistics.cumsum, statistics.cumprod, sorting.argmin,
-    sorting.argmax, linear_algebra.trace, indexing.diagonal,
+    sorting.argmax, linear_algebra.trace, indexing.diagonal, picking.take, picking.nonzero, picking.choose,
 )  # fmt: skip
 
 # methods and attributes that NumPy's array has and that must not be taken over blindly
@@ -267,7 +267,8 @@ def complete() -> None:
         setattr(ndarray, function.__name__, function)
     own: dict[str, Any] = {
         "clip": clip, "round": round_, "dot": dot, "repeat": repeat, "conj": conj, "conjugate": conj,
-        "resize": _resize.resize, "setflags": setflags, "flat": _flat.flat,
+        "put": picking.put_method, "compress": picking.compress_method, "resize": _resize.resize,
+        "setflags": setflags, "flat": _flat.flat,
         "__reduce__": _reduce, "__reduce_ex__": _reduce_ex, "__array_function__": array_function,
         "__array_ufunc__": array_ufunc, "__array_namespace__": array_namespace, "__array_wrap__": array_wrap,
     }  # fmt: skip

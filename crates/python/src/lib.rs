@@ -54,6 +54,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module::register(module)?;
     front::register(module)?;
+    advanced::register(module)?;
     inspect::register(module)?;
     errstate::register(module)?;
     library::register(module)?;

@@ -12,11 +12,16 @@ from numelt._dispatch import fall_back, native, ndarray, operand
 __all__ = ["copyto", "diagonal", "getitem", "indices", "setitem"]
 
 _plain = (bool, int, float, complex)
+# Python's numbers by kind, and the kind that a dtype holds without loss of kind
+_KINDS = (bool, int, float, complex)
+_KINDS_OF = {"b": 0, "i": 1, "u": 1, "f": 2, "c": 3}
 
 
 def getitem(a: Any, key: Any) -> Any:
-    """Read ``a[key]`` where the key holds arrays, masks or fields."""
-    return _fallback.call("ndarray.__getitem__", _get, (a, key), {}, "indexing with arrays")
+    """Read ``a[key]`` where the key or the array is not native: a field, an index that NumPy refuses."""
+    if _core.is_native(a):
+        return _fallback.raising("ndarray.__getitem__", _get, (a, key), {})
+    return _fallback.call("ndarray.__getitem__", _get, (a, key), {}, "indexing an array that is not native")
 
 
 def _get(a: Any, key: Any) -> Any:
@@ -28,26 +33,12 @@ def _set(a: Any, key: Any, value: Any) -> None:
 
 
 def setitem(a: Any, key: Any, value: Any) -> None:
-    """Write ``a[key] = value`` where the key holds arrays, masks or fields."""
-    if not _set_masked(a, key, value):
-        _fallback.call("ndarray.__setitem__", _set, (a, key, value), {}, "indexing with arrays")
-
-
-def _set_masked(a: Any, key: Any, value: Any) -> bool:
-    """Write a number under a boolean mask as a recorded selection; False if that is not the case at hand."""
-    if type(key) is not ndarray or key.dtype != numpy.bool_ or key.ndim > a.ndim or key.ndim == 0:
-        return False
-    if not _core.is_native(a) or key.shape != a.shape[: key.ndim] or not a.flags.writeable:
-        return False
-    number = _core.realize(value) if type(value) is _core.scalar else value
-    if type(number) not in _plain and not isinstance(number, numpy.generic):
-        return False
-    cell = numpy.empty((), a.dtype)
-    cell[...] = number
-    mask = key[(...,) + (None,) * (a.ndim - key.ndim)] if a.ndim > key.ndim else key
-    # as a NumPy scalar the number has the array's dtype and cannot widen the selection
-    result = _core.elementwise("where", (mask, cell[()], a))
-    return result is not NotImplemented and _core.copy_into(a, result, "unsafe") is not NotImplemented
+    """Write ``a[key] = value`` where the array, the key or the value is not native."""
+    if _core.is_native(a):
+        _fallback.raising("ndarray.__setitem__", _set, (a, key, value), {})
+    else:
+        reason = "indexing an array that is not native"
+        _fallback.call("ndarray.__setitem__", _set, (a, key, value), {}, reason)
 
 
 @native
@@ -75,7 +66,12 @@ def _copy_where(dst: Any, source: Any, casting: Any, where: Any) -> bool:
     mask = operand(where)
     if mask is None or mask.dtype != numpy.bool_ or not _broadcasts(dst.shape, mask, source):
         return False
-    if not numpy.can_cast(getattr(source, "dtype", dst.dtype), dst.dtype, casting) or type(source) in _plain:
+    if type(source) in _plain:
+        if _KINDS.index(type(source)) > _KINDS_OF.get(dst.dtype.kind, -1) or casting == "no":
+            return False
+        dst[_core.broadcast_to(mask, dst.shape)] = source
+        return True
+    if not numpy.can_cast(source.dtype, dst.dtype, casting):
         return False
     result = _core.elementwise("where", (mask, source.astype(dst.dtype), dst))
     return result is not NotImplemented and _core.copy_into(dst, result, "unsafe") is not NotImplemented

@@ -8,6 +8,7 @@ import numpy
 
 from numelt import _core
 from numelt._dispatch import NO_VALUE, fall_back, native, ndarray, operand
+from numelt._routines.picking import where_alone
 
 __all__ = ["argmax", "argmin", "count_nonzero", "where"]
 
@@ -86,6 +87,8 @@ def where(*args: Any) -> Any:
     >>> np.where(x < 2, x, -1)
     array([ 0,  1, -1, -1])
     """
+    if len(args) == 1:
+        return where_alone(args[0])
     if len(args) == 3:
         condition, x, y = operand(args[0]), _choice(args[1]), _choice(args[2])
         if condition is not None and x is not None and y is not None:

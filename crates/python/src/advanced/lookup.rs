@@ -100,6 +100,23 @@ impl Lookup {
         Ok(this)
     }
 
+    /// Picks from one axis by an index; the others stay.
+    pub fn along(array: &ArrayView, axis: usize, index: ArrayView) -> Lookup {
+        let mut this = Lookup {
+            array: array.clone(),
+            fancy: SmallVec::new(),
+            truths: SmallVec::new(),
+            rest: (Dims::new(), Dims::new()),
+            before: axis,
+            whole_mask: false,
+        };
+        this.keep(0..axis);
+        this.keep(axis + 1..array.shape.len());
+        let axes = SmallVec::from_slice(&[(array.shape[axis], array.strides[axis])]);
+        this.fancy.push(Fancy { axis, axes, pick: Pick::Index(index) });
+        this
+    }
+
     /// Applies one item at an axis; the number of axes that it takes.
     fn item(&mut self, item: &Item, axis: usize, missing: usize) -> PyResult<usize> {
         match item {

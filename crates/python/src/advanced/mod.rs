@@ -4,6 +4,7 @@
 //! key apart, `lookup` applies it to the array's axes, `positions` checks bounds and finds where the
 //! elements lie, `scatter` writes. What this module declines (`None`, `false`) is NumPy's, to do or to refuse.
 
+mod functions;
 mod key;
 mod lookup;
 mod memory;
@@ -21,6 +22,7 @@ use numelt_runtime::{ArrayView, Input};
 use positions::Positions;
 use pyo3::prelude::*;
 
+pub use functions::register;
 pub use scatter::set;
 
 /// `array[key]`, or `None` where NumPy has to look at it.
@@ -43,13 +45,18 @@ pub fn get<'py>(
     if lookup.rest.0.len() + positions.shape.len() >= MAX_RANK {
         return Ok(None);
     }
-    wrap_new(py, gather(py, &lookup, &positions)?).map(Some)
+    let strides = result_strides(&lookup, &positions);
+    wrap_new(py, gather(py, &lookup, &positions, strides)?).map(Some)
 }
 
 /// Strides of a new array for a lookup's result: picked axes outside in C order, the others as they lie in the
 /// array; without others the memory order of the indices.
 fn result_strides(lookup: &Lookup, positions: &Positions) -> Dims {
     let itemsize = lookup.array.dtype.size() as i64;
+    let extents = lookup.arrange(&positions.shape, &lookup.rest.0);
+    if shape::size(&extents) == 0 {
+        return c_strides(&extents, itemsize);
+    }
     if lookup.rest.0.is_empty() {
         let inputs: Vec<&ArrayView> = positions.inputs.iter().collect();
         return shape::k_order_strides(&positions.shape, itemsize, &inputs);
@@ -60,15 +67,10 @@ fn result_strides(lookup: &Lookup, positions: &Positions) -> Dims {
     lookup.arrange(&c_strides(&positions.shape, block), &inner)
 }
 
-/// The picked elements as a new array.
-fn gather(py: Python<'_>, lookup: &Lookup, positions: &Positions) -> PyResult<ArrayView> {
+/// The picked elements as a new array with these strides.
+fn gather(py: Python<'_>, lookup: &Lookup, positions: &Positions, strides: Dims) -> PyResult<ArrayView> {
     let dtype = lookup.array.dtype;
     let extents = lookup.arrange(&positions.shape, &lookup.rest.0);
-    let strides = if shape::size(&extents) == 0 {
-        c_strides(&extents, dtype.size() as i64)
-    } else {
-        result_strides(lookup, positions)
-    };
     let out = shape::fresh(dtype, &extents, strides);
     if out.size() == 0 {
         return Ok(out);

@@ -69,6 +69,12 @@ impl Picks {
         Ok(Picks { shape, components })
     }
 
+    /// Takes indices that are known to be positions, or that the engine may clamp at the upper end.
+    pub fn trust(mut self) -> Picks {
+        self.components.iter_mut().for_each(|c| c.axis = None);
+        self
+    }
+
     /// Checks bounds and works out the positions.
     ///
     /// # Errors
@@ -194,7 +200,7 @@ fn from_end(py: Python<'_>, index: &ArrayView, n: i64) -> PyResult<ArrayView> {
 }
 
 /// Smallest and largest element; `None` of no elements.
-fn bounds(py: Python<'_>, index: &ArrayView) -> PyResult<Option<(i64, i64)>> {
+pub fn bounds(py: Python<'_>, index: &ArrayView) -> PyResult<Option<(i64, i64)>> {
     if index.size() == 0 {
         return Ok(None);
     }
