@@ -77,7 +77,7 @@ impl Lookup {
             truths: SmallVec::new(),
             rest: (Dims::new(), Dims::new()),
             before: 0,
-            whole_mask: matches!(&key.items[..], [Item::Mask(mask)] if mask.shape.len() == rank),
+            whole_mask: matches!(&key.items[..], [Item::Mask(mask)] if mask.shape == array.shape),
         };
         let (mut axis, mut together) = (0, Together::NoneYet);
         for item in &key.items {
@@ -155,7 +155,8 @@ impl Lookup {
             Item::Mask(mask) => {
                 for (k, &m) in mask.shape.iter().enumerate() {
                     let n = self.array.shape[axis + k];
-                    if m != n {
+                    // NumPy lets a mask without elements pass: it picks nothing
+                    if m != n && m != 0 {
                         return Err(mask_mismatch(axis + k, n, m));
                     }
                 }
