@@ -4,6 +4,7 @@
 //! interpreter; by [`Jit`] it moves to compiled code when that is ready and the work is worth it.
 
 use crate::body::{Body, Tile};
+use crate::driver::stages::{Loop, Stage};
 use crate::driver::{self, Recipe};
 use crate::isa::Isa;
 use crate::library;
@@ -13,8 +14,9 @@ use crate::threads::{GATE, Threads};
 use crate::tier0::{Audit, Interpreter};
 use numelt_ir::{DType, Error, Op, Result};
 use numelt_opt::Kernel;
-use numelt_runtime::{Engine, Executable, Launch, LibraryCall};
+use numelt_runtime::{Engine, Executable, Launch, LibraryCall, NestLaunch, StageLaunch};
 use numelt_vecmath::flags;
+use smallvec::SmallVec;
 use std::any::Any;
 use std::sync::Arc;
 
@@ -25,7 +27,7 @@ pub struct Options {
     pub threads: usize,
     /// When kernels are compiled.
     pub jit: Jit,
-    /// Points per block of the interpreter; zero to let the L1 cache decide.
+    /// Points per block of the interpreter and steps per stretch of a nest; zero to let the caches decide.
     pub block: usize,
     /// Estimated nanoseconds of work below which a launch stays on one thread.
     pub serial_below: u64,
@@ -75,6 +77,36 @@ struct Compiled {
     recipe: Recipe,
     interpreter: Interpreter,
     slot: Arc<Slot>,
+}
+
+impl Compiled {
+    /// What evaluates the next launch.
+    fn body(&self) -> &dyn Body {
+        match self.slot.body() {
+            Some(body) => &**body,
+            None => &self.interpreter,
+        }
+    }
+
+    /// The kernel as a stage of a nest.
+    fn stage<'a>(&'a self, stage: &StageLaunch<'a>) -> Stage<'a> {
+        Stage {
+            kernel: &self.kernel,
+            recipe: &self.recipe,
+            body: self.body(),
+            launch: stage.launch,
+            shared: stage.shared,
+            places: stage.places,
+        }
+    }
+}
+
+impl CpuEngine {
+    /// Tells the promoter what a kernel did.
+    fn worked(&self, compiled: &Compiled, points: u64) {
+        let nanoseconds = points.saturating_mul(compiled.recipe.cost) / 1000;
+        self.promoter.worked(&compiled.lowered, &compiled.slot, nanoseconds);
+    }
 }
 
 impl Executable for Compiled {
@@ -128,13 +160,23 @@ impl Engine for CpuEngine {
     fn launch(&self, executable: &dyn Executable, launch: &Launch<'_>) -> Result<u8> {
         let compiled = own(executable)?;
         flags::clear();
-        let body: &dyn Body = match compiled.slot.body() {
-            Some(body) => &**body,
-            None => &compiled.interpreter,
-        };
+        let body = compiled.body();
         // SAFETY: the runtime promises the launch's addresses; both bodies evaluate this kernel.
         let points = unsafe { driver::launch(&compiled.kernel, &compiled.recipe, body, launch, &self.threads)? };
-        self.promoter.worked(&compiled.lowered, &compiled.slot, points.saturating_mul(compiled.recipe.cost) / 1000);
+        self.worked(compiled, points);
+        Ok(flags::get())
+    }
+
+    fn launch_nest(&self, nest: &NestLaunch<'_>) -> Result<u8> {
+        let all = nest.stages.iter().map(|s| own(s.executable)).collect::<Result<SmallVec<[&Compiled; 8]>>>()?;
+        let stages: SmallVec<[Stage<'_>; 8]> = nest.stages.iter().zip(&all).map(|(s, c)| c.stage(s)).collect();
+        let shared = Loop { extent: nest.extent, grain: nest.grain, pitches: nest.pitches, block: self.options.block };
+        flags::clear();
+        // SAFETY: the runtime promises the addresses; the bodies evaluate these kernels.
+        let points = unsafe { driver::stages::launch(&stages, &shared, &self.threads)? };
+        for (compiled, points) in all.iter().zip(points) {
+            self.worked(compiled, points);
+        }
         Ok(flags::get())
     }
 

@@ -55,7 +55,7 @@ pub fn explain(program: &Program, options: &Options) -> Result<Explanation> {
     let partition_bytes = cost::of_partition(&parts.blocks);
     let blocks = parts.blocks.iter().map(summary).collect();
     let edges = block_edges(&parts);
-    let plan = finish(parts);
+    let plan = finish(parts, options.fuse);
     let recorded = program.clone();
     Ok(Explanation { recorded, passes, fuse: options.fuse, blocks, edges, singleton_bytes, partition_bytes, plan })
 }
@@ -136,6 +136,7 @@ impl Display for Explanation {
                     let extents: Vec<String> = step.geometry.extents.iter().map(i64::to_string).collect();
                     write!(f, "step {at}, extents ({}):\n{}", extents.join(", "), indented(&step.kernel.to_string()))?;
                 }
+                Step::Nest(nest) => write!(f, "step {at}: {nest}")?,
                 Step::Call(i) => writeln!(f, "step {at}: call {}", self.plan.program.instrs[*i])?,
             }
         }

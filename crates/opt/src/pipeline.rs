@@ -4,7 +4,8 @@ use crate::access::AccessTable;
 use crate::build::{self, KernelSet};
 use crate::fuse::graph::Graph;
 use crate::fuse::legality::Block;
-use crate::options::{Options, Pass, Passes};
+use crate::fuse::nests::Unit;
+use crate::options::{Fuse, Options, Pass, Passes};
 use crate::{Plan, Step, fuse, passes};
 use numelt_ir::{Program, Result};
 
@@ -98,31 +99,45 @@ pub(crate) fn partition(
 /// When the program asks for something without meaning, such as the minimum of no elements.
 pub fn plan(program: &Program, options: &Options) -> Result<Plan> {
     let parts = partition(program, options, |_, _| {})?;
-    Ok(finish(parts))
+    Ok(finish(parts, options.fuse))
 }
 
 /// Builds the kernels of a partition.
-pub(crate) fn finish(parts: Partitioned) -> Plan {
+pub(crate) fn finish(parts: Partitioned, fuse: Fuse) -> Plan {
     let Partitioned { program, table, blocks, .. } = parts;
     let mut contracted: Vec<bool> =
         table.uses.iter().zip(&table.inner).map(|(&uses, &inner)| inner && uses == 0).collect();
     let mut kernels = KernelSet::default();
     let mut steps = Vec::with_capacity(blocks.len());
     let mut bytes_moved = 0;
-    for block in &blocks {
-        if block.alone {
-            let index = block.instrs[0] as usize;
-            bytes_moved += build::call_bytes(&program, index);
-            steps.push(Step::Call(index));
-            continue;
-        }
-        for base in build::contracted_bases(&table, block) {
-            contracted[base as usize] = true;
-        }
-        if let Some(step) = build::kernel(&program, &table, block, &mut kernels) {
-            debug_assert_eq!(crate::verify_kernel(&step.kernel, &step.geometry), Ok(()));
-            bytes_moved += build::bytes_moved(&step);
-            steps.push(Step::Kernel(step));
+    for unit in fuse::nests::units(&program, &table, blocks, fuse) {
+        match unit {
+            Unit::One(block) if block.alone => {
+                let index = block.instrs[0] as usize;
+                bytes_moved += build::call_bytes(&program, index);
+                steps.push(Step::Call(index));
+            }
+            Unit::One(block) => {
+                for base in build::contracted_bases(&table, &block) {
+                    contracted[base as usize] = true;
+                }
+                if let Some(step) = build::kernel(&program, &table, &block, &mut kernels) {
+                    debug_assert_eq!(crate::verify_kernel(&step.kernel, &step.geometry), Ok(()));
+                    bytes_moved += build::bytes_moved(&step);
+                    steps.push(Step::Kernel(step));
+                }
+            }
+            Unit::Group(group) => {
+                let inside = group.stages.iter().flat_map(|(block, _)| build::contracted_bases(&table, block));
+                for base in inside.chain(group.scratch.iter().map(|s| s.base)) {
+                    contracted[base as usize] = true;
+                }
+                if let Some(nest) = build::nest(&program, &table, &group, &mut kernels) {
+                    debug_assert_eq!(crate::verify_nest(&nest), Ok(()));
+                    bytes_moved += build::nest_bytes_moved(&nest);
+                    steps.push(Step::Nest(nest));
+                }
+            }
         }
     }
     Plan { program, steps, contracted, bytes_moved }

@@ -24,6 +24,8 @@ pub struct Plan {
 pub enum Step {
     /// A fused loop nest.
     Kernel(KernelStep),
+    /// Loop nests that take turns along a loop that they share.
+    Nest(NestStep),
     /// A library call or a scan: one instruction of `Plan::program` with materialized operands.
     Call(usize),
 }
@@ -52,4 +54,54 @@ pub struct KernelStep {
     pub watch: Vec<Watch>,
     /// Instructions of `Plan::program` that this kernel performs, for `explain` and traces.
     pub instrs: Vec<usize>,
+}
+
+/// Kernels that share a kept loop. They run stage after stage for one stretch of the loop's steps, then for
+/// the next; what one stage leaves for a later one of the same stretch is still in cache.
+///
+/// Stretches are independent of each other: they may have any length and run in any order.
+#[derive(Debug, Clone)]
+pub struct NestStep {
+    /// The kernels, in order.
+    pub stages: Vec<Stage>,
+    /// Steps of the shared loop.
+    pub extent: i64,
+    /// Fewest steps that a stretch should have.
+    pub grain: i64,
+    /// Bases that need no memory but for the stretch at hand.
+    pub scratch: Vec<Scratch>,
+}
+
+/// A kernel of a nest.
+#[derive(Debug, Clone)]
+pub struct Stage {
+    /// The kernel with its numbers for the whole loop.
+    pub step: KernelStep,
+    /// Which of its loops is the shared one. It is kept.
+    pub shared: usize,
+    /// Per argument, the index in [`NestStep::scratch`] of the memory it lies in, if it does.
+    pub places: Vec<Option<u32>>,
+}
+
+/// A base that exists one stretch at a time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Scratch {
+    /// The base.
+    pub base: BaseId,
+    /// Byte of the base where step zero starts.
+    pub low: i64,
+    /// Bytes that each step has to itself; the stride of all its arguments along the shared loop.
+    pub pitch: i64,
+}
+
+impl Step {
+    /// The kernels of the step.
+    pub fn kernels(&self) -> impl Iterator<Item = &KernelStep> {
+        let (one, many) = match self {
+            Step::Kernel(step) => (Some(step), &[][..]),
+            Step::Nest(nest) => (None, &nest.stages[..]),
+            Step::Call(_) => (None, &[][..]),
+        };
+        one.into_iter().chain(many.iter().map(|stage| &stage.step))
+    }
 }

@@ -14,7 +14,7 @@
 
 use crate::access::AccessTable;
 use crate::fuse::{cost, legality::Block};
-use crate::{Arg, ArgKind, Kernel, KernelStep, Node, Plan, Step, StrideClass};
+use crate::{Arg, ArgKind, Kernel, KernelStep, NestStep, Node, Plan, Stage, Step, StrideClass};
 use std::fmt::{self, Display, Formatter, Write};
 
 impl Display for ArgKind {
@@ -113,6 +113,28 @@ impl Display for Shown<'_> {
     }
 }
 
+/// The loop of a nest and what lives one stretch at a time.
+struct Header<'a>(&'a NestStep);
+
+impl Display for Header<'_> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let scratch: Vec<String> = self.0.scratch.iter().map(|s| format!("%{} by {}", s.base, s.pitch)).collect();
+        write!(f, "nest over {} from {} on, scratch{}", self.0.extent, self.0.grain, List("", &scratch))
+    }
+}
+
+impl Display for NestStep {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        writeln!(f, "{}", Header(self))?;
+        for Stage { step, shared, .. } in &self.stages {
+            let extents: Vec<String> = step.geometry.extents.iter().map(i64::to_string).collect();
+            writeln!(f, "  stage, extents ({}), shared i{shared}", extents.join(", "))?;
+            write!(f, "{}", indented(&indented(&step.kernel.to_string())))?;
+        }
+        Ok(())
+    }
+}
+
 impl Display for Plan {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let singleton = unfused_bytes(&AccessTable::new(&self.program));
@@ -121,7 +143,17 @@ impl Display for Plan {
         writeln!(f, "contracted:{}", List("%", &contracted(self)))?;
         for (at, step) in self.steps.iter().enumerate() {
             match step {
-                Step::Kernel(kernel) => self.show_kernel(f, at, kernel)?,
+                Step::Kernel(kernel) => {
+                    writeln!(f, "step {at}: kernel over{}", List("", &kernel.geometry.extents))?;
+                    self.show_kernel(f, kernel)?;
+                }
+                Step::Nest(nest) => {
+                    writeln!(f, "step {at}: {}", Header(nest))?;
+                    for stage in &nest.stages {
+                        writeln!(f, " stage over{}, shared i{}", List("", &stage.step.geometry.extents), stage.shared)?;
+                        self.show_kernel(f, &stage.step)?;
+                    }
+                }
                 Step::Call(i) => writeln!(f, "step {at}: call\n  {}", self.program.instrs[*i])?,
             }
         }
@@ -130,8 +162,7 @@ impl Display for Plan {
 }
 
 impl Plan {
-    fn show_kernel(&self, f: &mut Formatter<'_>, at: usize, step: &KernelStep) -> fmt::Result {
-        writeln!(f, "step {at}: kernel over{}", List("", &step.geometry.extents))?;
+    fn show_kernel(&self, f: &mut Formatter<'_>, step: &KernelStep) -> fmt::Result {
         for &i in &step.instrs {
             writeln!(f, "  {}", self.program.instrs[i])?;
         }

@@ -14,8 +14,15 @@
 //! 8. `Reduced` arguments have stride zero on reduced loops, stores none on loops longer than one;
 //! 9. a gather's bound and step are `Index` arguments that do not move, its index is a u64;
 //! 10. no point of a memory argument has a negative address.
+//!
+//! A nest is well-formed when each of its kernels is, and
+//!
+//! 11. its loop has at least one step and is a kept loop of each kernel, with that extent;
+//! 12. an argument in scratch belongs to the base that lies there, moves from step to step by the pitch, and
+//!     touches at each step only what the step has to itself; arguments elsewhere belong to other bases;
+//! 13. the first stage that touches a scratch base writes it and loads nothing of it.
 
-use crate::{Arg, ArgKind, Geometry, Kernel, Node, StrideClass};
+use crate::{Arg, ArgKind, Geometry, Kernel, NestStep, Node, Stage, StrideClass};
 use numelt_ir::{DType, Error, Op, OpKind, Result};
 
 /// Checks the invariants at the top of this module's file.
@@ -29,6 +36,48 @@ pub fn verify_kernel(kernel: &Kernel, geometry: &Geometry) -> Result<()> {
     }
     results(kernel)?;
     uses(kernel)
+}
+
+/// Checks the invariants of nests at the top of this module's file.
+pub fn verify_nest(nest: &NestStep) -> Result<()> {
+    ensure(nest.extent >= 1 && nest.grain >= 1 && !nest.stages.is_empty(), "a nest has steps and stages")?;
+    for (at, stage) in nest.stages.iter().enumerate() {
+        self::stage(nest, stage).map_err(|e| Error::Invalid(format!("stage {at}: {e}")))?;
+    }
+    for index in 0..nest.scratch.len() as u32 {
+        let kinds = |stage: &Stage| -> Vec<ArgKind> {
+            let args = stage.step.kernel.args.iter().zip(&stage.places);
+            args.filter(|(_, place)| **place == Some(index)).map(|(arg, _)| arg.kind).collect()
+        };
+        let first = nest.stages.iter().map(kinds).find(|kinds| !kinds.is_empty());
+        ensure(first.is_some_and(|kinds| !kinds.contains(&ArgKind::Load)), "scratch is written before it is read")?;
+    }
+    Ok(())
+}
+
+fn stage(nest: &NestStep, stage: &Stage) -> Result<()> {
+    let (kernel, geometry) = (&*stage.step.kernel, &stage.step.geometry);
+    verify_kernel(kernel, geometry)?;
+    ensure(geometry.extents.get(stage.shared) == Some(&nest.extent), "the shared loop's extent")?;
+    ensure(!kernel.reduced[stage.shared], "the shared loop is kept")?;
+    let same = |n: usize| n == kernel.args.len();
+    ensure(same(stage.places.len()) && same(stage.step.bases.len()), "a base and a place per argument")?;
+    for (at, arg) in kernel.args.iter().enumerate() {
+        let base = stage.step.bases[at];
+        let home = nest.scratch.iter().position(|s| arg.kind != ArgKind::Index && s.base == base);
+        ensure(stage.places[at] == home.map(|h| h as u32), "an argument lies where its base does")?;
+        let Some(scratch) = home.map(|h| nest.scratch[h]) else { continue };
+        let place = &geometry.args[at];
+        ensure(place.strides[stage.shared] == scratch.pitch, "scratch moves by its pitch")?;
+        let (mut low, mut high) = (place.offset, place.offset + arg.dtype.size() as i64);
+        for axis in (0..kernel.rank()).filter(|&axis| axis != stage.shared) {
+            let reach = place.strides[axis] * (geometry.extents[axis] - 1);
+            low += reach.min(0);
+            high += reach.max(0);
+        }
+        ensure(low >= scratch.low && high <= scratch.low + scratch.pitch, "a step stays in its own scratch")?;
+    }
+    Ok(())
 }
 
 fn fail(message: impl Into<String>) -> Result<()> {

@@ -5,6 +5,7 @@ use crate::exec::ReadyPlan;
 use numelt_ir::{Program, Result};
 use numelt_opt::{Kernel, KernelStep, Step};
 use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
 use std::sync::Arc;
 
 /// Instructions that all cached plans may hold together, before the oldest half is dropped.
@@ -12,8 +13,11 @@ const PLAN_BUDGET: usize = 200_000;
 /// Executables kept.
 const KERNEL_BUDGET: usize = 20_000;
 
-/// Executables of a plan's steps (none for calls), and how many had to be prepared.
-type Prepared = (Vec<Option<Arc<dyn Executable>>>, u64);
+/// Executables of a step's kernels: none for calls.
+pub(crate) type Executables = SmallVec<[Arc<dyn Executable>; 1]>;
+
+/// Executables of a plan's steps, and how many had to be prepared.
+type Prepared = (Vec<Executables>, u64);
 
 #[derive(Default)]
 pub(crate) struct Caches {
@@ -52,15 +56,22 @@ impl Caches {
         self.held = self.plans.values().flatten().map(|(_, plan)| plan.recorded.instrs.len()).sum();
     }
 
-    /// Executables for a plan's steps (none for calls), and how many had to be prepared.
+    /// Executables for a plan's steps, and how many had to be prepared.
     pub fn executables(&mut self, engine: &dyn Engine, steps: &mut [Step]) -> Result<Prepared> {
         let mut prepared = 0;
         let mut out = Vec::with_capacity(steps.len());
         for step in steps {
-            out.push(match step {
-                Step::Kernel(step) => Some(self.executable(engine, step, &mut prepared)?),
-                Step::Call(_) => None,
-            });
+            let mut own = Executables::new();
+            match step {
+                Step::Kernel(step) => own.push(self.executable(engine, step, &mut prepared)?),
+                Step::Nest(nest) => {
+                    for stage in &mut nest.stages {
+                        own.push(self.executable(engine, &mut stage.step, &mut prepared)?);
+                    }
+                }
+                Step::Call(_) => {}
+            }
+            out.push(own);
         }
         Ok((out, prepared))
     }

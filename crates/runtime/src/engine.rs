@@ -13,7 +13,13 @@ pub trait Executable: Any + Send + Sync {
     fn tier(&self) -> &'static str;
 }
 
+/// Scratch memory is as aligned as any other.
+#[derive(Clone, Copy)]
+#[repr(align(64))]
+struct ScratchLine(#[allow(dead_code)] [u8; 64]);
+
 /// One launch of a compiled kernel.
+#[derive(Clone, Copy)]
 pub struct Launch<'a> {
     /// The numbers.
     pub geometry: &'a Geometry,
@@ -23,6 +29,54 @@ pub struct Launch<'a> {
     pub pointers: &'a [*mut u8],
     /// Values of the parameters, of the dtypes in `Kernel::params`.
     pub params: &'a [Scalar],
+}
+
+/// A launch of kernels that take turns along a loop that they share (see [`numelt_opt::NestStep`]).
+///
+/// Stretches of the loop are independent of each other; within a stretch the stages run in order.
+pub struct NestLaunch<'a> {
+    /// The kernels, in order.
+    pub stages: &'a [StageLaunch<'a>],
+    /// Steps of the shared loop.
+    pub extent: i64,
+    /// Fewest steps that a stretch should have.
+    pub grain: i64,
+    /// Bytes that a step takes in each scratch buffer.
+    pub pitches: &'a [usize],
+}
+
+/// One kernel of a nest.
+pub struct StageLaunch<'a> {
+    /// The kernel, compiled.
+    pub executable: &'a dyn Executable,
+    /// Its numbers for all steps of the shared loop. For arguments in scratch the address is the number of
+    /// bytes from the start of a step.
+    pub launch: Launch<'a>,
+    /// Which of its loops is the shared one; that loop is kept.
+    pub shared: usize,
+    /// Per argument, the scratch buffer it lies in, if it does. Its stride along the shared loop is the
+    /// buffer's pitch.
+    pub places: &'a [Option<u32>],
+}
+
+/// Scratch memory of a nest for all steps at once.
+pub(crate) struct WholeScratch(Vec<Vec<ScratchLine>>);
+
+impl WholeScratch {
+    pub fn new(nest: &NestLaunch<'_>) -> WholeScratch {
+        let lines = |pitch: &usize| vec![ScratchLine([0; 64]); (pitch * nest.extent as usize).div_ceil(64)];
+        WholeScratch(nest.pitches.iter().map(lines).collect())
+    }
+
+    /// The addresses of a stage's arguments.
+    pub fn pointers(&mut self, stage: &StageLaunch<'_>) -> Vec<*mut u8> {
+        let places = stage.launch.pointers.iter().zip(stage.places);
+        let address = |(&pointer, place): (&*mut u8, &Option<u32>)| match place {
+            Some(at) => self.0[*at as usize].as_mut_ptr().cast::<u8>().wrapping_add(pointer.addr()),
+            None => pointer,
+        };
+        places.map(address).collect()
+    }
 }
 
 /// A materialized operand of a library call: a view and where its element zero lies.
@@ -65,6 +119,19 @@ pub trait Engine: Send + Sync {
     /// floating-point conditions (see [`numelt_ir::warn`]) its arithmetic may have met: at least those that it did
     /// meet. An engine that cannot tell says none.
     fn launch(&self, executable: &dyn Executable, launch: &Launch<'_>) -> Result<u8>;
+
+    /// Runs a nest; the result is that of `launch`. Engines without scratch memory of their own get one stretch of
+    /// all steps.
+    fn launch_nest(&self, nest: &NestLaunch<'_>) -> Result<u8> {
+        let mut scratch = WholeScratch::new(nest);
+        let mut met = 0;
+        for stage in nest.stages {
+            let pointers = scratch.pointers(stage);
+            met |= self.launch(stage.executable, &Launch { pointers: &pointers, ..stage.launch })?;
+        }
+        self.sync()?;
+        Ok(met)
+    }
 
     /// Runs a library call or scan; the result is that of `launch`.
     fn call(&self, call: &LibraryCall<'_>) -> Result<u8>;

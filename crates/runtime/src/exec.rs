@@ -1,10 +1,11 @@
 //! Running a finished plan: allocate at first use, launch, free at last use.
 
 use crate::base::{BaseCell, POOL};
-use crate::engine::{Engine, Executable, Launch, LibraryCall, Operand};
+use crate::cache::Executables;
+use crate::engine::{Engine, Launch, LibraryCall, NestLaunch, Operand, StageLaunch};
 use crate::report::{self, Warning};
 use numelt_ir::{Error, Instr, Operand as IrOperand, Program, Result, Scalar, View, warn};
-use numelt_opt::{Geometry, Plan, Step};
+use numelt_opt::{Arg, ArgGeometry, ArgKind, KernelStep, NestStep, Plan, Step};
 use smallvec::SmallVec;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -21,7 +22,7 @@ pub(crate) struct ReadyPlan {
 }
 
 struct ReadyStep {
-    executable: Option<Arc<dyn Executable>>,
+    executables: Executables,
     /// Conditions that some instruction of the step wants reported.
     watch: u8,
     /// Bases that get memory before the step.
@@ -32,7 +33,7 @@ struct ReadyStep {
 
 impl ReadyPlan {
     /// Orders allocation and release around the steps.
-    pub fn new(recorded: Program, plan: Plan, executables: Vec<Option<Arc<dyn Executable>>>) -> ReadyPlan {
+    pub fn new(recorded: Program, plan: Plan, executables: Vec<Executables>) -> ReadyPlan {
         let count = plan.program.bases.len();
         let mut first = vec![usize::MAX; count];
         let mut last = vec![usize::MAX; count];
@@ -48,8 +49,8 @@ impl ReadyPlan {
         let mut steps: Vec<ReadyStep> = executables
             .into_iter()
             .zip(&plan.steps)
-            .map(|(executable, step)| ReadyStep {
-                executable,
+            .map(|(executables, step)| ReadyStep {
+                executables,
                 watch: watched(&plan, step),
                 alloc: SmallVec::new(),
                 free: SmallVec::new(),
@@ -79,7 +80,7 @@ impl ReadyPlan {
 
     /// The tier of each kernel step's next launch.
     pub fn tiers(&self) -> Vec<&'static str> {
-        self.steps.iter().filter_map(|s| s.executable.as_ref().map(|e| e.tier())).collect()
+        self.steps.iter().flat_map(|s| s.executables.iter().map(|e| e.tier())).collect()
     }
 
     /// Runs every step. `slots` are the recorded bases; bases that passes added are temporary.
@@ -134,15 +135,16 @@ impl ReadyPlan {
         }
         match step {
             Step::Kernel(kernel) => {
-                let executable = ready.executable.as_deref().expect("kernel steps have an executable");
-                let params: SmallVec<[Scalar; 8]> = kernel.params.iter().map(|&c| self.literal(c, consts)).collect();
-                let pointers = memory.pointers(&kernel.geometry, &kernel.bases, &kernel.kernel.args);
+                let params = self.literals(kernel, consts);
+                let pointers = memory.pointers(kernel);
                 let launch = Launch { geometry: &kernel.geometry, pointers: &pointers, params: &params };
+                let executable = &*ready.executables[0];
                 let met = engine.launch(executable, &launch)? & ready.watch;
                 if met != 0 {
                     report::kernel(engine, executable, &launch, kernel, met, warnings);
                 }
             }
+            Step::Nest(nest) => self.nest(engine, nest, ready, consts, memory, warnings)?,
             Step::Call(at) => {
                 let instr = &self.plan.program.instrs[*at];
                 let met = call(engine, instr, memory)? & ready.watch;
@@ -150,6 +152,55 @@ impl ReadyPlan {
             }
         }
         Ok(())
+    }
+
+    fn nest(
+        &self,
+        engine: &dyn Engine,
+        nest: &NestStep,
+        ready: &ReadyStep,
+        consts: &[Scalar],
+        memory: &Memory<'_>,
+        warnings: &mut Vec<Warning>,
+    ) -> Result<()> {
+        type Operands = (SmallVec<[Scalar; 8]>, SmallVec<[*mut u8; 16]>);
+        let operands: SmallVec<[Operands; 4]> = nest
+            .stages
+            .iter()
+            .map(|stage| {
+                let mut pointers = memory.pointers(&stage.step);
+                for (at, place) in stage.places.iter().enumerate() {
+                    if let Some(scratch) = place.map(|p| &nest.scratch[p as usize]) {
+                        let inside = stage.step.geometry.args[at].offset - scratch.low;
+                        pointers[at] = std::ptr::without_provenance_mut(inside as usize);
+                    }
+                }
+                (self.literals(&stage.step, consts), pointers)
+            })
+            .collect();
+        let stages: SmallVec<[StageLaunch<'_>; 4]> = nest
+            .stages
+            .iter()
+            .zip(&operands)
+            .zip(&ready.executables)
+            .map(|((stage, (params, pointers)), executable)| StageLaunch {
+                executable: &**executable,
+                launch: Launch { geometry: &stage.step.geometry, pointers, params },
+                shared: stage.shared,
+                places: &stage.places,
+            })
+            .collect();
+        let pitches: SmallVec<[usize; 4]> = nest.scratch.iter().map(|s| s.pitch as usize).collect();
+        let launch = NestLaunch { stages: &stages, extent: nest.extent, grain: nest.grain, pitches: &pitches };
+        let met = engine.launch_nest(&launch)? & ready.watch;
+        if met != 0 {
+            report::nest(engine, &launch, nest, met, warnings);
+        }
+        Ok(())
+    }
+
+    fn literals(&self, step: &KernelStep, consts: &[Scalar]) -> SmallVec<[Scalar; 8]> {
+        step.params.iter().map(|&c| self.literal(c, consts)).collect()
     }
 
     /// Literals of the recorded program come with the run; passes may have appended their own.
@@ -161,7 +212,9 @@ impl ReadyPlan {
 /// Conditions that some instruction of a step wants reported.
 fn watched(plan: &Plan, step: &Step) -> u8 {
     match step {
-        Step::Kernel(kernel) => kernel.watch.iter().fold(0, |all, w| all | w.bits) & warn::ALL,
+        Step::Kernel(_) | Step::Nest(_) => {
+            step.kernels().flat_map(|kernel| &kernel.watch).fold(0, |all, w| all | w.bits) & warn::ALL
+        }
         Step::Call(at) => report::watched_call(&plan.program.instrs[*at]),
     }
 }
@@ -174,29 +227,31 @@ struct Failure {
 
 /// Bases that a step writes.
 fn step_outputs(plan: &Plan, step: &Step) -> SmallVec<[u32; 4]> {
+    let writes = |kind| matches!(kind, ArgKind::Store | ArgKind::Reduced);
     match step {
-        Step::Kernel(k) => {
-            let writes = |kind| matches!(kind, numelt_opt::ArgKind::Store | numelt_opt::ArgKind::Reduced);
-            k.bases.iter().zip(&k.kernel.args).filter(|(_, arg)| writes(arg.kind)).map(|(&base, _)| base).collect()
-        }
+        Step::Kernel(_) | Step::Nest(_) => kernel_bases(step, writes),
         Step::Call(at) => SmallVec::from_slice(&[plan.program.instrs[*at].out.base]),
     }
 }
 
 fn step_bases(plan: &Plan, step: &Step) -> SmallVec<[u32; 16]> {
     match step {
-        Step::Kernel(k) => k
-            .bases
-            .iter()
-            .zip(&k.kernel.args)
-            .filter(|(_, arg)| arg.kind != numelt_opt::ArgKind::Index)
-            .map(|(&base, _)| base)
-            .collect(),
+        Step::Kernel(_) | Step::Nest(_) => kernel_bases(step, |kind| kind != ArgKind::Index),
         Step::Call(at) => {
             let instr = &plan.program.instrs[*at];
             instr.reads().map(|v| v.base).chain([instr.out.base]).collect()
         }
     }
+}
+
+/// Bases of some arguments of a step's kernels; those that lie in scratch are nobody's business.
+fn kernel_bases<const N: usize>(step: &Step, wanted: impl Fn(ArgKind) -> bool) -> SmallVec<[u32; N]>
+where
+    [u32; N]: smallvec::Array<Item = u32>,
+{
+    let scratch = |base: &u32| matches!(step, Step::Nest(nest) if nest.scratch.iter().any(|s| s.base == *base));
+    let args = step.kernels().flat_map(|k| k.bases.iter().zip(&k.kernel.args));
+    args.filter(|(base, arg)| wanted(arg.kind) && !scratch(base)).map(|(&base, _)| base).collect()
 }
 
 fn call(engine: &dyn Engine, instr: &Instr, memory: &Memory<'_>) -> Result<u8> {
@@ -260,12 +315,14 @@ impl<'a> Memory<'a> {
         }
     }
 
-    fn pointers(&self, geometry: &Geometry, bases: &[u32], args: &[numelt_opt::Arg]) -> SmallVec<[*mut u8; 16]> {
-        let address = |((arg, &base), geometry): ((&numelt_opt::Arg, &u32), &numelt_opt::ArgGeometry)| match arg.kind {
-            numelt_opt::ArgKind::Index => std::ptr::null_mut(),
-            _ => self.base(base).wrapping_offset(geometry.offset as isize),
+    fn pointers(&self, step: &KernelStep) -> SmallVec<[*mut u8; 16]> {
+        let address = |((arg, &base), geometry): ((&Arg, &u32), &ArgGeometry)| match arg.kind {
+            ArgKind::Index => std::ptr::null_mut(),
+            ArgKind::Load | ArgKind::Gather | ArgKind::Store | ArgKind::Reduced => {
+                self.base(base).wrapping_offset(geometry.offset as isize)
+            }
         };
-        args.iter().zip(bases).zip(&geometry.args).map(address).collect()
+        step.kernel.args.iter().zip(&step.bases).zip(&step.geometry.args).map(address).collect()
     }
 
     fn operand<'v>(&self, view: &'v View) -> Operand<'v> {

@@ -19,7 +19,7 @@ mod stats;
 pub use base::{ArrayView, BaseRef, Export, Input, WeakBase};
 pub use batch::WATCH;
 pub use config::{Config, Jit, KEYS};
-pub use engine::{Engine, Executable, Launch, LibraryCall, Operand};
+pub use engine::{Engine, Executable, Launch, LibraryCall, NestLaunch, Operand, StageLaunch};
 pub use null::NullEngine;
 pub use pool::{Pool, PoolStats};
 pub use report::Warning;

@@ -4,9 +4,9 @@
 //! [`Warning`]s with NumPy's words. The engine evaluates the kernel once more, value by value; operands
 //! that the launch itself has overwritten are lost to that, and then the likeliest operation is named.
 
-use crate::engine::{Engine, Executable, Launch};
-use numelt_ir::{Instr, Op, View, warn};
-use numelt_opt::{ArgKind, KernelStep, Node};
+use crate::engine::{Engine, Executable, Launch, NestLaunch, WholeScratch};
+use numelt_ir::{BaseId, Instr, Op, View, warn};
+use numelt_opt::{ArgKind, KernelStep, NestStep, Node, Stage};
 use std::fmt;
 
 /// A condition that a recorded operation has met.
@@ -67,10 +67,68 @@ pub(crate) fn kernel(
     met: u8,
     warnings: &mut Vec<Warning>,
 ) {
+    kernel_without(engine, executable, launch, step, met, &written_bases(step), warnings);
+}
+
+/// The report of a nest. Its scratch memory is gone, so the stages run again, each audited before it runs;
+/// where that would change results, because the nest overwrites what it reads, what scratch held is lost.
+pub(crate) fn nest(
+    engine: &dyn Engine,
+    launch: &NestLaunch<'_>,
+    nest: &NestStep,
+    met: u8,
+    warnings: &mut Vec<Warning>,
+) {
+    let mut scratch = WholeScratch::new(launch);
+    let again = repeats(nest);
+    let everywhere: Vec<BaseId> = nest.stages.iter().flat_map(|s| written_bases(&s.step)).collect();
+    for (stage, run) in nest.stages.iter().zip(launch.stages) {
+        let pointers = scratch.pointers(run);
+        let part = Launch { pointers: &pointers, ..run.launch };
+        let lost = if again { written_bases(&stage.step) } else { everywhere.clone() };
+        kernel_without(engine, run.executable, &part, &stage.step, met, &lost, warnings);
+        if again && engine.launch(run.executable, &part).is_err() {
+            return;
+        }
+    }
+}
+
+/// Does a nest give the same results when it runs once more? Not if a stage reads memory that this or a later
+/// stage writes.
+fn repeats(nest: &NestStep) -> bool {
+    let reads = |stage: &Stage, base: &BaseId| {
+        let args = stage.step.kernel.args.iter().zip(&stage.step.bases);
+        args.into_iter().any(|(a, b)| matches!(a.kind, ArgKind::Load | ArgKind::Gather) && b == base)
+    };
+    // scratch starts anew
+    let fresh = |base: &BaseId| nest.scratch.iter().any(|s| s.base == *base);
+    nest.stages.iter().enumerate().all(|(at, stage)| {
+        let written = written_bases(&stage.step);
+        written.iter().all(|base| fresh(base) || !nest.stages[..=at].iter().any(|s| reads(s, base)))
+    })
+}
+
+/// Bases that a kernel writes.
+fn written_bases(step: &KernelStep) -> Vec<BaseId> {
+    let writes = |kind| matches!(kind, ArgKind::Store | ArgKind::Reduced);
+    let args = step.kernel.args.iter().zip(&step.bases);
+    args.filter(|(arg, _)| writes(arg.kind)).map(|(_, &base)| base).collect()
+}
+
+/// The report of a kernel; what the bases in `gone` held at its launch is lost.
+fn kernel_without(
+    engine: &dyn Engine,
+    executable: &dyn Executable,
+    launch: &Launch<'_>,
+    step: &KernelStep,
+    met: u8,
+    gone: &[BaseId],
+    warnings: &mut Vec<Warning>,
+) {
     let wanted: Vec<u8> = step.watch.iter().map(|w| w.bits & met).collect();
     // a failure here must not hide that the launch itself succeeded
     let Ok(mut found) = engine.audit(executable, launch, &wanted) else { return };
-    let lost = lost_values(step);
+    let lost = lost_values(step, gone);
     if lost.contains(&true) {
         guess(step, &wanted, &lost, &mut found);
     }
@@ -80,13 +138,9 @@ pub(crate) fn kernel(
 }
 
 /// Values that can't be evaluated again, because the launch has overwritten what they come from.
-fn lost_values(step: &KernelStep) -> Vec<bool> {
+fn lost_values(step: &KernelStep, gone: &[BaseId]) -> Vec<bool> {
     let kernel = &step.kernel;
-    let written = |arg: u32| {
-        let base = step.bases[arg as usize];
-        let writes = |kind| matches!(kind, ArgKind::Store | ArgKind::Reduced);
-        kernel.args.iter().zip(&step.bases).any(|(a, b)| writes(a.kind) && *b == base)
-    };
+    let written = |arg: u32| gone.contains(&step.bases[arg as usize]);
     let mut lost = Vec::with_capacity(step.watch.len());
     for node in &kernel.body {
         lost.push(match node {

@@ -322,7 +322,7 @@ impl State {
     }
 
     fn account(&mut self, reason: Reason, plan: &ReadyPlan, cache_hit: bool, start: Instant) {
-        let kernels = plan.plan.steps.iter().filter(|s| matches!(s, Step::Kernel(_))).count();
+        let kernels = plan.plan.steps.iter().filter(|s| !matches!(s, Step::Call(_))).count();
         let stats = &mut self.stats;
         stats.flushes[reason as usize] += 1;
         stats.kernels += kernels as u64;
@@ -349,6 +349,7 @@ fn report(reason: Reason, plan: &ReadyPlan, cache_hit: bool, start: Instant) -> 
     for step in &plan.plan.steps {
         match step {
             Step::Kernel(step) => kernels.push(step.kernel.to_string()),
+            Step::Nest(nest) => kernels.push(nest.to_string()),
             Step::Call(at) => calls.push(plan.plan.program.instrs[*at].op.name().to_string()),
         }
     }

@@ -33,6 +33,11 @@ fn main() {
         for step in &plan.steps {
             match step {
                 Step::Call(_) => add("calls", 1),
+                Step::Nest(nest) => {
+                    add("nests", 1);
+                    add("stages of nests", nest.stages.len());
+                    add("nests with scratch", usize::from(!nest.scratch.is_empty()));
+                }
                 Step::Kernel(step) => {
                     add("kernels", 1);
                     add("kernels of several instructions", usize::from(step.instrs.len() > 1));

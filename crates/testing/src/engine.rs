@@ -11,8 +11,8 @@ use crate::compare::Tolerance;
 use crate::conformance::{CheckOptions, check_program};
 use crate::generator::{Limits, generate};
 use numelt_ir::{Error, Instr, OpKind, Operand as IrOperand, Program, Result, Scalar};
-use numelt_opt::{ArgKind, Fuse, Kernel, KernelStep, Node, Options, Plan, Step};
-use numelt_runtime::{Engine, Executable, Launch, LibraryCall, Operand};
+use numelt_opt::{ArgKind, Fuse, Kernel, KernelStep, NestStep, Node, Options, Plan, Stage, Step};
+use numelt_runtime::{Engine, Executable, Launch, LibraryCall, NestLaunch, Operand, StageLaunch};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -75,12 +75,12 @@ pub fn supports(engine: &dyn Engine, plan: &Plan) -> bool {
             let instr = &plan.program.instrs[*index];
             engine.supports(instr.op, instr.ty)
         }
-        Step::Kernel(step) => {
+        Step::Kernel(_) | Step::Nest(_) => step.kernels().all(|step| {
             step.kernel.body.iter().all(|node| match node {
                 Node::Op(op, ty, _) => engine.supports(*op, *ty),
                 Node::Load(_) | Node::Param(_) | Node::Index(_) | Node::Gather { .. } | Node::Cast(..) => true,
             }) && step.kernel.reductions.iter().all(|fold| engine.supports(fold.op, fold.ty))
-        }
+        }),
     })
 }
 
@@ -97,6 +97,7 @@ fn run_on(engine: &dyn Engine, plan: &Plan, memory: &mut [Vec<u8>], compiled: &m
     for step in &plan.steps {
         match step {
             Step::Kernel(step) => launch(engine, plan, step, &starts, compiled)?,
+            Step::Nest(nest) => launch_nest(engine, plan, nest, &starts, compiled)?,
             Step::Call(index) => call(engine, plan, &plan.program.instrs[*index], &starts)?,
         }
     }
@@ -117,26 +118,64 @@ fn launch(
     starts: &[*mut u8],
     compiled: &mut Compiled,
 ) -> Result<()> {
-    let executable = match compiled.get(&step.kernel) {
-        Some(known) => known.clone(),
-        None => {
-            let fresh = engine.compile(&step.kernel)?;
-            compiled.insert(step.kernel.clone(), fresh.clone());
-            fresh
-        }
-    };
-    let places = step.kernel.args.iter().zip(&step.geometry.args).zip(&step.bases);
-    let pointers: Vec<*mut u8> = places
-        .map(|((arg, place), base)| match arg.kind {
-            ArgKind::Index => std::ptr::null_mut(),
-            ArgKind::Load | ArgKind::Gather | ArgKind::Store | ArgKind::Reduced => {
-                starts[*base as usize].wrapping_offset(place.offset as isize)
-            }
-        })
-        .collect();
-    let params: Vec<Scalar> = step.params.iter().map(|&id| plan.program.consts[id as usize]).collect();
+    let executable = executable(engine, step, compiled)?;
+    let (pointers, params) = operands(plan, step, starts);
     let launch = Launch { geometry: &step.geometry, pointers: &pointers, params: &params };
     engine.launch(&*executable, &launch).map(drop)
+}
+
+fn executable(engine: &dyn Engine, step: &KernelStep, compiled: &mut Compiled) -> Result<Arc<dyn Executable>> {
+    if let Some(known) = compiled.get(&step.kernel) {
+        return Ok(known.clone());
+    }
+    let fresh = engine.compile(&step.kernel)?;
+    compiled.insert(step.kernel.clone(), fresh.clone());
+    Ok(fresh)
+}
+
+/// Addresses and literals of a kernel.
+fn operands(plan: &Plan, step: &KernelStep, starts: &[*mut u8]) -> (Vec<*mut u8>, Vec<Scalar>) {
+    let places = step.kernel.args.iter().zip(&step.geometry.args).zip(&step.bases);
+    let pointers = places.map(|((arg, place), base)| match arg.kind {
+        ArgKind::Index => std::ptr::null_mut(),
+        ArgKind::Load | ArgKind::Gather | ArgKind::Store | ArgKind::Reduced => {
+            starts[*base as usize].wrapping_offset(place.offset as isize)
+        }
+    });
+    (pointers.collect(), step.params.iter().map(|&id| plan.program.consts[id as usize]).collect())
+}
+
+fn launch_nest(
+    engine: &dyn Engine,
+    plan: &Plan,
+    nest: &NestStep,
+    starts: &[*mut u8],
+    compiled: &mut Compiled,
+) -> Result<()> {
+    let mut all = Vec::new();
+    for Stage { step, places, .. } in &nest.stages {
+        let (mut pointers, params) = operands(plan, step, starts);
+        for ((pointer, place), at) in pointers.iter_mut().zip(places).zip(&step.geometry.args) {
+            if let Some(scratch) = place.map(|p| nest.scratch[p as usize]) {
+                *pointer = std::ptr::without_provenance_mut((at.offset - scratch.low) as usize);
+            }
+        }
+        all.push((executable(engine, step, compiled)?, pointers, params));
+    }
+    let stages: Vec<StageLaunch<'_>> = nest
+        .stages
+        .iter()
+        .zip(&all)
+        .map(|(stage, (executable, pointers, params))| StageLaunch {
+            executable: &**executable,
+            launch: Launch { geometry: &stage.step.geometry, pointers, params },
+            shared: stage.shared,
+            places: &stage.places,
+        })
+        .collect();
+    let pitches: Vec<usize> = nest.scratch.iter().map(|s| s.pitch as usize).collect();
+    let launch = NestLaunch { stages: &stages, extent: nest.extent, grain: nest.grain, pitches: &pitches };
+    engine.launch_nest(&launch).map(drop)
 }
 
 fn call(engine: &dyn Engine, plan: &Plan, instr: &Instr, starts: &[*mut u8]) -> Result<()> {

@@ -257,6 +257,7 @@ fn print_kernels(program: &Program, options: &Options) -> Result<String> {
     for step in &plan.steps {
         match step {
             Step::Kernel(step) => write!(out, "{}", step.kernel),
+            Step::Nest(nest) => write!(out, "{nest}"),
             Step::Call(index) => writeln!(out, "call {}", plan.program.instrs[*index]),
         }
         .expect("strings take any text");

@@ -7,7 +7,7 @@
 
 use numelt_ir::interp::{Fold, apply, cast, execute};
 use numelt_ir::{DType, Error, Op, Result, Scalar};
-use numelt_opt::{ArgKind, Kernel, KernelStep, Node, Plan, Step, verify_kernel};
+use numelt_opt::{ArgKind, Kernel, KernelStep, NestStep, Node, Plan, Stage, Step, verify_kernel, verify_nest};
 use std::collections::HashMap;
 
 /// In which order the points of an iteration space are visited; right plans do not care.
@@ -61,7 +61,80 @@ fn run_step(plan: &Plan, step: &Step, memory: &mut [Vec<u8>], order: PointOrder)
             let params: Vec<Scalar> = step.params.iter().map(|&id| plan.program.consts[id as usize]).collect();
             run_kernel(step, &params, memory, order)
         }
+        Step::Nest(nest) => {
+            verify_nest(nest)?;
+            run_nest(plan, nest, memory, order)
+        }
     }
+}
+
+/// Runs a nest in stretches of uneven lengths, last to first if the order is backward.
+fn run_nest(plan: &Plan, nest: &NestStep, memory: &mut [Vec<u8>], order: PointOrder) -> Result<()> {
+    let mut stretches = Vec::new();
+    let mut from = 0;
+    while from < nest.extent {
+        let steps = (1 + (stretches.len() as i64 * 7 + nest.extent) % 3).min(nest.extent - from);
+        stretches.push((from, steps));
+        from += steps;
+    }
+    if order == PointOrder::Backward {
+        stretches.reverse();
+    }
+    // which stretch stored a byte
+    let mut stored: HashMap<(u32, usize), i64> = HashMap::new();
+    for (from, steps) in stretches {
+        for scratch in &nest.scratch {
+            memory[scratch.base as usize] = vec![0xA5; (scratch.pitch * steps) as usize];
+        }
+        for stage in &nest.stages {
+            let step = part(nest, stage, from, steps);
+            let params: Vec<Scalar> = step.params.iter().map(|&id| plan.program.consts[id as usize]).collect();
+            check_stretch(&step, stage, from, &mut stored)?;
+            run_kernel(&step, &params, memory, order)?;
+        }
+    }
+    nest.scratch.iter().for_each(|s| memory[s.base as usize] = Vec::new());
+    Ok(())
+}
+
+/// A stage's kernel for `steps` steps from number `from` on.
+fn part(nest: &NestStep, stage: &Stage, from: i64, steps: i64) -> KernelStep {
+    let mut step = stage.step.clone();
+    step.geometry.extents[stage.shared] = steps;
+    for (place, home) in step.geometry.args.iter_mut().zip(&stage.places) {
+        place.offset += match home {
+            Some(at) => -nest.scratch[*at as usize].low,
+            None => from * place.strides[stage.shared],
+        };
+    }
+    step
+}
+
+/// No stretch may read or write what another one wrote.
+fn check_stretch(step: &KernelStep, stage: &Stage, from: i64, stored: &mut HashMap<(u32, usize), i64>) -> Result<()> {
+    for (at, arg) in step.kernel.args.iter().enumerate() {
+        if arg.kind == ArgKind::Index || stage.places[at].is_some() {
+            continue;
+        }
+        let (base, place) = (step.bases[at], &step.geometry.args[at]);
+        let still = |(&n, &s): (&i64, &i64)| if s == 0 { 1 } else { n };
+        let shape: Vec<i64> = step.geometry.extents.iter().zip(&place.strides).map(still).collect();
+        for mut rest in 0..shape.iter().product::<i64>() {
+            let mut byte = place.offset;
+            for (n, s) in shape.iter().zip(&place.strides).rev() {
+                byte += rest % n * s;
+                rest /= n;
+            }
+            for byte in byte as usize..byte as usize + arg.dtype.size() {
+                let owner = stored.get(&(base, byte)).copied().unwrap_or(from);
+                require(owner == from, || format!("stretches {owner} and {from} share byte {byte} of %{base}"))?;
+                if arg.kind != ArgKind::Load {
+                    stored.insert((base, byte), from);
+                }
+            }
+        }
+    }
+    Ok(())
 }
 
 fn require(ok: bool, message: impl FnOnce() -> String) -> Result<()> {

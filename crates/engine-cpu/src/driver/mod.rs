@@ -10,6 +10,7 @@ mod elementwise;
 mod nest;
 pub(crate) mod pairwise;
 mod rows;
+pub(crate) mod stages;
 
 pub(crate) use accs::Lines;
 
@@ -21,7 +22,7 @@ use crate::threads::Threads;
 use crate::tier0::{Rect, select_cast};
 use accs::{Accs, Target};
 use nest::Nest;
-use numelt_ir::{DType, Error, OpKind, Result, Scalar};
+use numelt_ir::{DType, Error, OpKind, Result};
 use numelt_opt::{ArgKind, Kernel, Node, StrideClass};
 use numelt_runtime::Launch;
 use smallvec::SmallVec;
@@ -183,15 +184,10 @@ pub unsafe fn launch(
     launch: &Launch<'_>,
     threads: &Threads,
 ) -> Result<u64> {
-    if launch.pointers.len() != kernel.args.len() || launch.params.len() != kernel.params.len() {
-        return Err(Error::Invalid("a launch with a wrong number of operands".into()));
-    }
-    if launch.params.iter().zip(&kernel.params).any(|(p, d)| p.dtype() != *d) {
-        return Err(Error::Invalid("a launch with a parameter of a wrong dtype".into()));
-    }
     let nest = Nest::new(kernel, launch.geometry)?;
+    let inputs = Inputs::new(kernel, launch)?;
     // SAFETY: the caller's contract.
-    unsafe { with_task(kernel, recipe, body, launch, threads, &nest, run_task) };
+    unsafe { inputs.task(recipe, body, &nest, threads).run() };
     Ok(nest.points() as u64)
 }
 
@@ -207,75 +203,96 @@ pub unsafe fn visit(
     threads: &Threads,
 ) -> Result<()> {
     let nest = Nest::new(kernel, launch.geometry)?;
+    let inputs = Inputs::new(kernel, launch)?;
     if nest.points() > 0 {
         // SAFETY: the caller's contract; an elementwise run reaches every point, and scratch is not used.
-        unsafe { with_task(kernel, recipe, body, launch, threads, &nest, elementwise::run) };
+        unsafe { elementwise::run(&inputs.task(recipe, body, &nest, threads)) };
     }
     Ok(())
 }
 
-/// Makes the task of a launch for `f`.
-///
-/// # Safety
-/// As for [`launch`].
-unsafe fn with_task(
-    kernel: &Kernel,
-    recipe: &Recipe,
-    body: &dyn Body,
-    launch: &Launch<'_>,
-    threads: &Threads,
-    nest: &Nest,
-    f: unsafe fn(&Task<'_>),
-) {
-    let mut pointers: SmallVec<[*mut u8; 8]> = SmallVec::from_slice(launch.pointers);
-    for (i, arg) in kernel.args.iter().enumerate() {
-        if arg.kind == ArgKind::Index {
-            pointers[i] = launch.geometry.args[i].offset as usize as *mut u8;
-        }
-    }
-    let mut few = Aligned([[0; 16]; 8]);
-    let mut many: Vec<Aligned<1>> = Vec::new();
-    let params: &[[u8; 16]] = pack_params(launch.params, &mut few, &mut many);
-    let sizes = kernel.args.iter().map(|a| a.dtype.size()).collect();
-    let task = Task { recipe, body, nest, pointers: &pointers, params, threads, sizes };
-    // SAFETY: the caller's contract.
-    unsafe { f(&task) }
+/// Operands of a launch as tasks take them.
+struct Inputs {
+    /// Address per argument; of an index its first value.
+    pointers: SmallVec<[*mut u8; 8]>,
+    sizes: SmallVec<[usize; 8]>,
+    few: Aligned<8>,
+    many: Vec<Aligned<1>>,
+    count: usize,
 }
 
-/// Evaluates every point and folds.
-///
-/// # Safety
-/// The launch's contract.
-unsafe fn run_task(task: &Task<'_>) {
-    let points = task.nest.points();
-    // SAFETY: the caller's contract.
-    unsafe {
-        if task.recipe.targets.is_empty() {
-            if points > 0 {
-                elementwise::run(task);
-            }
-        } else if task.nest.count(false) > 0 {
-            if points == 0 {
-                task.store_identities();
-            } else if *task.nest.reduced.last().unwrap_or(&true) {
-                rows::run(task);
-            } else {
-                columns::run(task);
-            }
-        }
-    }
-}
+// SAFETY: the addresses are only used as `Task` uses them.
+unsafe impl Sync for Inputs {}
 
-fn pack_params<'a>(params: &[Scalar], few: &'a mut Aligned<8>, many: &'a mut Vec<Aligned<1>>) -> &'a [[u8; 16]] {
-    if params.len() <= few.0.len() {
-        for (slot, p) in few.0.iter_mut().zip(params) {
-            *slot = p.to_bytes();
+impl Inputs {
+    fn new(kernel: &Kernel, launch: &Launch<'_>) -> Result<Inputs> {
+        if launch.pointers.len() != kernel.args.len()
+            || launch.geometry.args.len() != kernel.args.len()
+            || launch.params.len() != kernel.params.len()
+        {
+            return Err(Error::Invalid("a launch with a wrong number of operands".into()));
         }
-        &few.0
-    } else {
-        many.extend(params.iter().map(|p| Aligned([p.to_bytes()])));
+        if launch.params.iter().zip(&kernel.params).any(|(p, d)| p.dtype() != *d) {
+            return Err(Error::Invalid("a launch with a parameter of a wrong dtype".into()));
+        }
+        let mut pointers: SmallVec<[*mut u8; 8]> = SmallVec::from_slice(launch.pointers);
+        for (i, arg) in kernel.args.iter().enumerate() {
+            if arg.kind == ArgKind::Index {
+                pointers[i] = launch.geometry.args[i].offset as usize as *mut u8;
+            }
+        }
+        let sizes = kernel.args.iter().map(|a| a.dtype.size()).collect();
+        let mut inputs =
+            Inputs { pointers, sizes, few: Aligned([[0; 16]; 8]), many: Vec::new(), count: launch.params.len() };
+        if inputs.count <= inputs.few.0.len() {
+            for (slot, p) in inputs.few.0.iter_mut().zip(launch.params) {
+                *slot = p.to_bytes();
+            }
+        } else {
+            inputs.many.extend(launch.params.iter().map(|p| Aligned([p.to_bytes()])));
+        }
+        Ok(inputs)
+    }
+
+    /// The task of evaluating `nest` from these operands.
+    fn task<'a>(&'a self, recipe: &'a Recipe, body: &'a dyn Body, nest: &'a Nest, threads: &'a Threads) -> Task<'a> {
+        let (pointers, sizes) = (&self.pointers[..], self.sizes.clone());
+        Task { recipe, body, nest, pointers, params: self.params(), threads, sizes }
+    }
+
+    /// The literals, 16 bytes each.
+    fn params(&self) -> &[[u8; 16]] {
+        if self.many.is_empty() {
+            return &self.few.0;
+        }
         // SAFETY: `Aligned<1>` is exactly 16 bytes, so its vector is a slice of 16-byte arrays.
-        unsafe { std::slice::from_raw_parts(many.as_ptr().cast(), many.len()) }
+        unsafe { std::slice::from_raw_parts(self.many.as_ptr().cast(), self.count) }
+    }
+}
+
+impl Task<'_> {
+    /// Evaluates every point and stores every result.
+    ///
+    /// # Safety
+    /// The contract of [`launch`].
+    unsafe fn run(&self) {
+        let (nest, points) = (self.nest, self.nest.points());
+        // SAFETY: the caller's contract.
+        unsafe {
+            if self.recipe.targets.is_empty() {
+                if points > 0 {
+                    elementwise::run(self);
+                }
+            } else if nest.count(false) > 0 {
+                if points == 0 {
+                    self.store_identities();
+                } else if *nest.reduced.last().unwrap_or(&true) {
+                    rows::run(self);
+                } else {
+                    columns::run(self);
+                }
+            }
+        }
     }
 }
 

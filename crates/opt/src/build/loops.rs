@@ -76,6 +76,8 @@ pub(crate) struct Nest {
     pub extents: Dims,
     pub reduced: SmallVec<[bool; 4]>,
     pub operands: Vec<Walk>,
+    /// A kept loop that must stay as it is: other kernels walk it too.
+    pub shared: Option<usize>,
 }
 
 /// How one operand moves through the loops.
@@ -91,6 +93,7 @@ impl Nest {
         let pick = |old: &Dims| -> Dims { order.iter().map(|&a| old[a as usize]).collect() };
         self.extents = pick(&self.extents);
         self.reduced = order.iter().map(|&a| self.reduced[a as usize]).collect();
+        self.shared = self.shared.and_then(|s| order.iter().position(|&a| a as usize == s));
         for walk in &mut self.operands {
             walk.strides = pick(&walk.strides);
         }
@@ -100,7 +103,7 @@ impl Nest {
     /// NumPy does not turn them when it makes the result.
     pub fn flip(&mut self) {
         for axis in 0..self.extents.len() {
-            if self.reduced[axis] {
+            if self.reduced[axis] || self.shared == Some(axis) {
                 continue;
             }
             let balance: i64 = self.operands.iter().map(|w| w.strides[axis].signum()).sum();
@@ -118,12 +121,14 @@ impl Nest {
         let mut axis = 1;
         while axis < self.extents.len() {
             let inner = self.extents[axis];
-            let joined = self.reduced[axis - 1] == self.reduced[axis]
+            let joined = self.shared.is_none_or(|s| s != axis && s + 1 != axis)
+                && self.reduced[axis - 1] == self.reduced[axis]
                 && self.operands.iter().all(|w| w.strides[axis - 1] == w.strides[axis] * inner);
             if joined {
                 self.extents[axis] *= self.extents[axis - 1];
                 self.extents.remove(axis - 1);
                 self.reduced.remove(axis - 1);
+                self.shared = self.shared.map(|s| if s > axis { s - 1 } else { s });
                 for walk in &mut self.operands {
                     walk.strides.remove(axis - 1);
                 }
@@ -140,6 +145,7 @@ impl Nest {
         if self.extents.is_empty() || (reduces && !self.reduced.contains(&true)) {
             self.extents.insert(0, 1);
             self.reduced.insert(0, reduces);
+            self.shared = self.shared.map(|s| s + 1);
             for walk in &mut self.operands {
                 walk.strides.insert(0, 0);
             }
@@ -170,6 +176,7 @@ mod tests {
             extents: Dims::from_slice(extents),
             reduced: extents.iter().map(|_| false).collect(),
             operands: rows.iter().map(|&(offset, s)| Walk { offset, strides: Dims::from_slice(s) }).collect(),
+            shared: None,
         }
     }
 

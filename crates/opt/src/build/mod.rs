@@ -6,13 +6,19 @@
 
 mod body;
 pub(crate) mod loops;
+mod moved;
 #[cfg(test)]
 mod tests;
 
 use crate::access::AccessTable;
 use crate::fuse::cost;
 use crate::fuse::legality::Block;
-use crate::{Arg, ArgGeometry, ArgKind, Geometry, Kernel, KernelStep, Reduction, Store, StrideClass, Watch};
+use crate::fuse::nests::Group;
+use crate::{
+    Arg, ArgGeometry, ArgKind, Geometry, Kernel, KernelStep, NestStep, Reduction, Stage, Store, StrideClass, Watch,
+};
+pub(crate) use moved::{bytes_moved, nest_bytes_moved};
+
 use body::{Body, Slot};
 use loops::{Nest, Walk, memory_order};
 use numelt_ir::{BaseId, Dims, Op, OpKind, Program};
@@ -52,6 +58,33 @@ pub(crate) fn kernel(
     block: &Block,
     kernels: &mut KernelSet,
 ) -> Option<KernelStep> {
+    build(program, table, block, None, kernels).map(|(step, _)| step)
+}
+
+/// The kernels of a group of blocks; `None` where nothing is left to store or fold.
+pub(crate) fn nest(program: &Program, table: &AccessTable, group: &Group, kernels: &mut KernelSet) -> Option<NestStep> {
+    let stages = group.stages.iter().filter_map(|(block, axis)| {
+        let (step, shared) = build(program, table, block, Some(*axis), kernels)?;
+        let scratch = |(base, arg): (&BaseId, &Arg)| {
+            let place = group.scratch.iter().position(|s| arg.kind != ArgKind::Index && s.base == *base);
+            place.map(|p| p as u32)
+        };
+        let places = step.bases.iter().zip(&step.kernel.args).map(scratch).collect();
+        Some(Stage { step, shared, places })
+    });
+    let stages: Vec<Stage> = stages.collect();
+    let some = !stages.is_empty();
+    some.then(|| NestStep { stages, extent: group.extent, grain: group.grain, scratch: group.scratch.clone() })
+}
+
+/// A kernel, and where its loop over `shared` ended up, which keeps its direction and is joined with no other.
+fn build(
+    program: &Program,
+    table: &AccessTable,
+    block: &Block,
+    shared: Option<u8>,
+    kernels: &mut KernelSet,
+) -> Option<(KernelStep, usize)> {
     let contracted = contracted_bases(table, block);
     let mut body = Body::new(program, table, &block.instrs);
     body.finish(|base| contracted.contains(&base));
@@ -59,25 +92,21 @@ pub(crate) fn kernel(
         return None;
     }
     let slots = slots(&body);
-    let mut nest = nest(program, block, &slots);
+    let mut nest = loops(program, block, &slots);
+    nest.shared = shared.map(usize::from);
     let order = block.order.clone().unwrap_or_else(|| preferred_order(&nest, &slots));
     nest.permute(&order);
     nest.flip();
     nest.collapse();
     nest.ensure_loop(!body.folds.is_empty());
+    let shared = nest.shared.unwrap_or(0);
     let bases = slots.iter().map(|s| if s.kind == ArgKind::Index { 0 } else { s.view.base }).collect();
     let params = body.params.clone();
     let folds = body.folds.iter().map(|f| Watch { op: f.op, bits: f.watch & f.op.raises(f.ty) });
     let watch = body.watch.iter().copied().chain(folds).collect();
     let (kernel, geometry) = finish(program, body, &slots, nest);
-    Some(KernelStep {
-        kernel: kernels.share(kernel),
-        geometry,
-        bases,
-        params,
-        watch,
-        instrs: block.instrs.iter().map(|&i| i as usize).collect(),
-    })
+    let instrs = block.instrs.iter().map(|&i| i as usize).collect();
+    Some((KernelStep { kernel: kernels.share(kernel), geometry, bases, params, watch, instrs }, shared))
 }
 
 /// Operands: loads and indices by first use, then stores, then folds.
@@ -91,7 +120,7 @@ fn slots(body: &Body) -> Vec<Slot> {
 ///
 /// A slot's view may come from another instruction of the block than the domain does, with axes of
 /// extent one elsewhere; only a reduction's result has fewer axes left than the domain.
-fn nest(program: &Program, block: &Block, slots: &[Slot]) -> Nest {
+fn loops(program: &Program, block: &Block, slots: &[Slot]) -> Nest {
     let first = &program.instrs[block.instrs[0] as usize];
     let extents: Dims = first.domain().iter().copied().filter(|&n| n != 1).collect();
     let reduced: SmallVec<[bool; 4]> =
@@ -110,7 +139,7 @@ fn nest(program: &Program, block: &Block, slots: &[Slot]) -> Nest {
             Walk { offset: slot.view.offset, strides }
         })
         .collect();
-    Nest { extents, reduced, operands }
+    Nest { extents, reduced, operands, shared: None }
 }
 
 /// The order that runs along memory: of the stores if there are any, else of the loads.
@@ -164,19 +193,6 @@ fn stride_class(stride: i64, unit: i64, innermost: bool) -> StrideClass {
         s if innermost && s == unit => StrideClass::Unit,
         _ => StrideClass::Any,
     }
-}
-
-/// Bytes that a kernel reads and writes, each operand once.
-pub(crate) fn bytes_moved(step: &KernelStep) -> u64 {
-    let bytes = |(arg, place): (&Arg, &ArgGeometry)| -> u64 {
-        if arg.kind == ArgKind::Index {
-            return 0;
-        }
-        let any = arg.kind == ArgKind::Gather;
-        let moving = step.geometry.extents.iter().zip(&place.strides).filter(|&(_, &s)| any || s != 0);
-        moving.map(|(&n, _)| n as u64).product::<u64>() * arg.dtype.size() as u64
-    };
-    step.kernel.args.iter().zip(&step.geometry.args).map(bytes).sum()
 }
 
 /// Bytes that a call reads and writes.

@@ -15,6 +15,7 @@ fn kernels(plan: &Plan) -> Vec<&KernelStep> {
         .iter()
         .map(|s| match s {
             Step::Kernel(k) => k,
+            Step::Nest(nest) => panic!("a nest: {nest}"),
             Step::Call(i) => panic!("instruction {i} is a call"),
         })
         .collect()

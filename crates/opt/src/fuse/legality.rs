@@ -126,7 +126,7 @@ impl Block {
 
 impl Block {
     /// What the block does with one base.
-    fn accesses_to(&self, base: BaseId) -> &[BlockAccess] {
+    pub fn accesses_to(&self, base: BaseId) -> &[BlockAccess] {
         let from = self.accesses.partition_point(|a| a.base < base);
         let len = self.accesses[from..].iter().take_while(|a| a.base == base).count();
         &self.accesses[from..from + len]

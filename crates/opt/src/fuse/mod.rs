@@ -14,6 +14,7 @@ pub(crate) mod graph;
 mod greedy;
 pub(crate) mod legality;
 mod naive;
+pub(crate) mod nests;
 mod optimal;
 mod order;
 mod schedule;

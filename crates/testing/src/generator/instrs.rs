@@ -11,6 +11,7 @@ pub(super) enum Recipe {
     Elementwise,
     Copy,
     Reduction,
+    Rows,
     Scan,
     Range,
     Stream,
@@ -23,9 +24,10 @@ pub(super) enum Recipe {
 impl Recipe {
     pub(super) fn pick(rng: &mut Rng) -> Recipe {
         match rng.below(100) {
-            0..=47 => Recipe::Elementwise,
-            48..=59 => Recipe::Copy,
-            60..=74 => Recipe::Reduction,
+            0..=46 => Recipe::Elementwise,
+            47..=58 => Recipe::Copy,
+            59..=71 => Recipe::Reduction,
+            72..=74 => Recipe::Rows,
             75..=79 => Recipe::Scan,
             80..=82 => Recipe::Range,
             83..=84 => Recipe::Stream,
@@ -44,6 +46,7 @@ impl Draft {
             Recipe::Elementwise => self.elementwise(),
             Recipe::Copy => self.copy(),
             Recipe::Reduction => self.reduction(),
+            Recipe::Rows => self.rows(),
             Recipe::Scan => self.scan(),
             Recipe::Range => self.range(),
             Recipe::Stream => self.stream(),
@@ -157,6 +160,38 @@ impl Draft {
         axes.iter().for_each(|axis| result[axis] = 1);
         let out = self.writable(&result, op.output_dtype(ty), std::slice::from_ref(&view));
         self.push(Instr { op, ty, out, ins: [Operand::View(view)].into_iter().collect(), axes, watch: 0 })
+    }
+
+    /// What a softmax or a layer norm does: folds of an array over some of its axes, worked into the array, in turns.
+    fn rows(&mut self) -> bool {
+        let shape = self.shape();
+        let ty = *self.rng.pick(&[DType::F64, DType::F64, DType::F32, DType::I32]);
+        let Some(mut x) = self.readable(&shape, |d| d == ty) else { return false };
+        let mut axes = Axes::default();
+        (0..shape.len()).filter(|_| self.rng.one_in(2)).for_each(|axis| axes = axes.with(axis));
+        let mut result = shape.clone();
+        axes.iter().for_each(|axis| result[axis] = 1);
+        for _ in 0..1 + self.rng.below(3) {
+            let op = *self.rng.pick(&[Op::Max, Op::Min, Op::Sum, Op::Sum]);
+            let folded = self.fresh(&result, ty);
+            let ins = [Operand::View(x.clone())].into_iter().collect();
+            if !self.push(Instr { op, ty, out: folded.clone(), ins, axes }) {
+                return false;
+            }
+            let op = *self.rng.pick(&[Op::Subtract, Op::Multiply, Op::Maximum, Op::Add]);
+            let Some(spread) = folded.broadcast_to(&shape) else { return false };
+            let out = if self.rng.one_in(4) {
+                self.writable(&shape, ty, std::slice::from_ref(&x))
+            } else {
+                self.fresh(&shape, ty)
+            };
+            let ins = [Operand::View(x.clone()), Operand::View(spread)].into_iter().collect();
+            if !self.push(Instr { op, ty, out: out.clone(), ins, axes: Axes::default() }) {
+                return false;
+            }
+            x = out;
+        }
+        true
     }
 
     fn scan(&mut self) -> bool {

@@ -1,0 +1,197 @@
+//! Nests: kernels that take turns along a loop that they share.
+//!
+//! In: kernels with their numbers, the shared loop, the sizes of scratch buffers. Out: memory written. The
+//! shared loop is cut into stretches whose data fit a core's own cache. A thread takes a stretch and runs
+//! every stage on it as a launch of its own; what only later stages read lies in the thread's scratch memory.
+//! Results cannot depend on the cut: stages fold along other loops than the shared one.
+
+use super::{Inputs, Lines, Recipe, Task, advance};
+use crate::body::Body;
+use crate::threads::Threads;
+use numelt_ir::{Error, Result};
+use numelt_opt::{ArgKind, Geometry, Kernel};
+use numelt_runtime::Launch;
+use smallvec::SmallVec;
+use std::sync::OnceLock;
+
+/// Stretches per thread, where there are enough steps: they end at about the same time.
+const STRETCHES: usize = 6;
+
+/// One kernel of a nest.
+pub struct Stage<'a> {
+    /// Its structure.
+    pub kernel: &'a Kernel,
+    /// Its folds.
+    pub recipe: &'a Recipe,
+    /// What evaluates it.
+    pub body: &'a dyn Body,
+    /// Its numbers for the whole shared loop; addresses in scratch are offsets.
+    pub launch: Launch<'a>,
+    /// Which loop is the shared one.
+    pub shared: usize,
+    /// Per argument the scratch buffer it lies in, if it does.
+    pub places: &'a [Option<u32>],
+}
+
+// SAFETY: the addresses are only used as `Task` uses them: each stretch by one thread.
+unsafe impl Sync for Stage<'_> {}
+
+/// The loop that the stages share, and their scratch memory.
+pub struct Loop<'a> {
+    /// Steps.
+    pub extent: i64,
+    /// Fewest steps of a stretch.
+    pub grain: i64,
+    /// Bytes per step of each scratch buffer.
+    pub pitches: &'a [usize],
+    /// Steps of a stretch where a test says so; zero to let the cache decide.
+    pub block: usize,
+}
+
+/// A stage made ready for stretches of `block` steps and for the shorter last one.
+struct Ready<'a> {
+    stage: &'a Stage<'a>,
+    inputs: Inputs,
+    /// Bytes from step to step, per argument; none in scratch, where each stretch starts anew.
+    moves: SmallVec<[i64; 8]>,
+    block: usize,
+    whole: super::Nest,
+    rest: Option<super::Nest>,
+}
+
+/// Runs a nest and returns the points of each stage.
+///
+/// # Safety
+/// The addresses are as [`numelt_runtime::NestLaunch`] promises, and each body evaluates its kernel.
+pub unsafe fn launch(stages: &[Stage<'_>], shared: &Loop<'_>, threads: &Threads) -> Result<SmallVec<[u64; 8]>> {
+    let points: SmallVec<[u64; 8]> =
+        stages.iter().map(|s| s.launch.geometry.extents.iter().product::<i64>() as u64).collect();
+    let nanoseconds = |(stage, &n): (&Stage<'_>, &u64)| n.saturating_mul(stage.recipe.cost) / 1000;
+    let work = stages.iter().zip(&points).map(nanoseconds).sum::<u64>();
+    let extent = shared.extent as usize;
+    let block = block(stages, shared, threads.shares(work));
+    let ready = stages.iter().map(|s| Ready::new(s, shared, block)).collect::<Result<SmallVec<[Ready<'_>; 8]>>>()?;
+    threads.parallel(extent.div_ceil(block), work, &|range| {
+        let mut scratch: SmallVec<[Lines; 8]> = shared.pitches.iter().map(|p| Lines::new(p * block)).collect();
+        for unit in range {
+            let from = unit * block;
+            for stage in &ready {
+                // SAFETY: stretches touch nothing in common that anybody writes (the optimizer's promise), and
+                // scratch has room for a stretch.
+                unsafe { stage.run(from as i64, block.min(extent - from), threads, &mut scratch) };
+            }
+        }
+    });
+    Ok(points)
+}
+
+impl<'a> Ready<'a> {
+    fn new(stage: &'a Stage<'a>, shared: &Loop<'_>, block: usize) -> Result<Ready<'a>> {
+        let Stage { kernel, launch, places, .. } = stage;
+        let bad = |what: &str| Err(Error::Invalid(format!("nest: {what}")));
+        if launch.geometry.extents.get(stage.shared) != Some(&shared.extent) || kernel.reduced[stage.shared] {
+            return bad("the shared loop is not a loop of each stage");
+        }
+        if places.len() != kernel.args.len() || places.iter().flatten().any(|&p| p as usize >= shared.pitches.len()) {
+            return bad("arguments and scratch buffers disagree");
+        }
+        let inputs = Inputs::new(kernel, launch)?;
+        let steps = launch.geometry.args.iter().map(|a| a.strides[stage.shared]);
+        let moves = steps.zip(*places).map(|(step, place)| if place.is_some() { 0 } else { step }).collect();
+        let of = |steps: usize| {
+            let mut geometry: Geometry = launch.geometry.clone();
+            geometry.extents[stage.shared] = steps as i64;
+            super::Nest::new(kernel, &geometry)
+        };
+        let rest = shared.extent as usize % block;
+        Ok(Ready {
+            stage,
+            inputs,
+            moves,
+            block,
+            whole: of(block)?,
+            rest: if rest > 0 { Some(of(rest)?) } else { None },
+        })
+    }
+
+    /// Runs the stage on `steps` steps from number `from` on.
+    ///
+    /// # Safety
+    /// As [`launch`]; scratch has room for the steps.
+    unsafe fn run(&self, from: i64, steps: usize, threads: &Threads, scratch: &mut [Lines]) {
+        let mut pointers = self.inputs.pointers.clone();
+        advance(&mut pointers, &self.moves, from);
+        for (pointer, place) in pointers.iter_mut().zip(self.stage.places) {
+            if let Some(place) = place {
+                *pointer = scratch[*place as usize].as_ptr().wrapping_add(pointer.addr());
+            }
+        }
+        let nest = match &self.rest {
+            Some(rest) if steps < self.block => rest,
+            Some(_) | None => &self.whole,
+        };
+        let task = Task {
+            recipe: self.stage.recipe,
+            body: self.stage.body,
+            nest,
+            pointers: &pointers,
+            params: self.inputs.params(),
+            threads,
+            sizes: self.inputs.sizes.clone(),
+        };
+        // SAFETY: the caller's contract.
+        unsafe { task.run() };
+    }
+}
+
+/// Steps of a stretch: few enough for the cache, enough for all threads, whole grains.
+fn block(stages: &[Stage<'_>], shared: &Loop<'_>, shares: usize) -> usize {
+    let extent = shared.extent as usize;
+    if shared.block > 0 {
+        return shared.block.min(extent);
+    }
+    let grain = (shared.grain as usize).clamp(1, extent);
+    let cached = cache_bytes() / step_bytes(stages, shared).max(1);
+    let fair = extent.div_ceil(if shares > 1 { shares * STRETCHES } else { 1 });
+    (cached.min(fair) / grain * grain).clamp(grain, extent)
+}
+
+/// Bytes that a step touches, each address once.
+fn step_bytes(stages: &[Stage<'_>], shared: &Loop<'_>) -> usize {
+    let mut seen: SmallVec<[(usize, usize); 16]> = SmallVec::new();
+    for stage in stages {
+        let geometry = stage.launch.geometry;
+        for (at, arg) in stage.kernel.args.iter().enumerate() {
+            let strides = &geometry.args[at].strides;
+            let inside = stage.places.get(at).is_some_and(Option::is_some);
+            if arg.kind == ArgKind::Index || inside || strides.get(stage.shared).is_none_or(|&s| s == 0) {
+                continue;
+            }
+            let moving = geometry.extents.iter().zip(strides).enumerate();
+            let others = moving.filter(|&(l, (_, &s))| l != stage.shared && s != 0).map(|(_, (&n, _))| n);
+            let bytes = others.product::<i64>() as usize * arg.dtype.size();
+            let address = stage.launch.pointers[at].addr();
+            match seen.iter_mut().find(|s| s.0 == address) {
+                Some(known) => known.1 = known.1.max(bytes),
+                None => seen.push((address, bytes)),
+            }
+        }
+    }
+    seen.iter().map(|s| s.1).sum::<usize>() + shared.pitches.iter().sum::<usize>()
+}
+
+/// Bytes of a stretch: a third of the core's own cache, which also holds the kernels' own scratch.
+fn cache_bytes() -> usize {
+    static BYTES: OnceLock<usize> = OnceLock::new();
+    *BYTES.get_or_init(|| {
+        #[cfg(all(target_os = "linux", target_env = "gnu"))]
+        {
+            // SAFETY: no memory is involved.
+            let found = unsafe { libc::sysconf(libc::_SC_LEVEL2_CACHE_SIZE) };
+            if (128 << 10..=16 << 20).contains(&found) {
+                return (found as usize / 3).min(1 << 20);
+            }
+        }
+        96 << 10
+    })
+}

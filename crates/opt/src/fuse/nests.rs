@@ -1,0 +1,348 @@
+//! Blocks that share a kept loop run stage after stage for each stretch of it, while the data are in cache.
+//!
+//! In: the blocks of a partition in execution order. Out: [`Unit`]s: blocks on their own, and [`Group`]s.
+//! Row softmax is the model: the maximum of a row, the exponentials and their sum, and the quotients are
+//! three loop nests that cannot be one, because each needs the whole row before it; but they can take turns row by row.
+//!
+//! A group is legal if each pair of accesses of which one writes is *local*: what step `i` of the shared loop
+//! touches in one block, no other step touches in the other block. Two views are local when
+//! - they move by the same stride along the shared loop, and all that one step touches of either lies
+//!   within one stride; or
+//! - they are the same elements (broadcast axes aside), walked along the same axis.
+//!
+//! A base whose whole life is inside the group lives in scratch memory, one stretch at a time.
+
+use super::cost;
+use super::legality::{Block, BlockAccess};
+use crate::access::{AccessTable, ViewId};
+use crate::options::Fuse;
+use crate::overlap::is_injective;
+use crate::plan::Scratch;
+use numelt_ir::{BaseId, Program, View};
+use smallvec::SmallVec;
+
+/// Most bytes that a stretch may touch at its shortest: it has to stay in a core's own cache.
+const MOST_BYTES: u64 = 512 << 10;
+/// Bytes that should lie side by side in memory: a stretch has as many steps.
+const CHUNK: i64 = 512;
+/// A loop of so many steps is long enough to be shared between threads.
+const MANY: i64 = 32;
+/// Most blocks in a group.
+const MOST_STAGES: usize = 24;
+/// How many units back a block may move to join a group.
+const LOOK_BACK: usize = 4;
+/// A group has to save this part of the bytes that its blocks move one by one.
+const WORTH: u64 = 16;
+
+/// What runs as one step.
+pub(crate) enum Unit {
+    One(Block),
+    Group(Group),
+}
+
+/// Blocks that share a loop.
+pub(crate) struct Group {
+    /// Each with its shared axis, counted in the block's canonical domain.
+    pub stages: Vec<(Block, u8)>,
+    /// Steps of the shared loop.
+    pub extent: i64,
+    /// Fewest steps of a stretch, so that memory is walked in pieces worth fetching.
+    pub grain: i64,
+    /// Bases that need memory only for a stretch.
+    pub scratch: Vec<Scratch>,
+    saved: u64,
+}
+
+/// Blocks, put together where that saves bytes; each on its own where nothing is to be fused.
+pub(crate) fn units(program: &Program, table: &AccessTable, blocks: Vec<Block>, fuse: Fuse) -> Vec<Unit> {
+    match fuse {
+        Fuse::Singleton | Fuse::Naive => blocks.into_iter().map(Unit::One).collect(),
+        Fuse::Greedy => group(program, table, blocks),
+    }
+}
+
+fn group(program: &Program, table: &AccessTable, blocks: Vec<Block>) -> Vec<Unit> {
+    let mut units: Vec<Unit> = Vec::with_capacity(blocks.len());
+    for block in blocks {
+        match (!block.alone).then(|| home(program, table, &units, &block)).flatten() {
+            Some((at, join)) => add(program, table, &mut units[at], block, join),
+            None => units.push(Unit::One(block)),
+        }
+    }
+    let mut out = Vec::with_capacity(units.len());
+    for unit in units {
+        match unit {
+            Unit::Group(group) if !group.pays() => out.extend(group.stages.into_iter().map(|(b, _)| Unit::One(b))),
+            Unit::Group(mut group) => {
+                group.scratch = scratch(table, &group.stages);
+                out.push(Unit::Group(group));
+            }
+            one @ Unit::One(_) => out.push(one),
+        }
+    }
+    out
+}
+
+impl Group {
+    fn pays(&self) -> bool {
+        self.saved * WORTH >= self.stages.iter().map(|(b, _)| b.cost.bytes).sum::<u64>()
+    }
+}
+
+impl Unit {
+    fn blocks(&self) -> impl Iterator<Item = &Block> {
+        let (one, many) = match self {
+            Unit::One(block) => (Some(block), &[][..]),
+            Unit::Group(group) => (None, &group.stages[..]),
+        };
+        one.into_iter().chain(many.iter().map(|(block, _)| block))
+    }
+}
+
+/// How a block joins a unit: the unit's axis (of its first block) and the block's own.
+#[derive(Clone, Copy)]
+struct Join {
+    theirs: u8,
+    own: u8,
+    saved: u64,
+}
+
+/// The unit that a block joins: the latest that saves something, without passing a unit it depends on.
+fn home(program: &Program, table: &AccessTable, units: &[Unit], block: &Block) -> Option<(usize, Join)> {
+    for (at, unit) in units.iter().enumerate().rev().take(LOOK_BACK) {
+        let join = match unit {
+            Unit::One(first) if !first.alone => pair(program, table, first, block),
+            Unit::One(_) => None,
+            Unit::Group(group) => member(program, table, group, block),
+        };
+        if let Some(join) = join {
+            return Some((at, join));
+        }
+        if unit.blocks().any(|other| depend(table, other, block)) {
+            return None;
+        }
+    }
+    None
+}
+
+/// Does one of two blocks need the other's accesses to stay before or behind its own?
+fn depend(table: &AccessTable, a: &Block, b: &Block) -> bool {
+    common(a, b).any(|(x, y)| meet(table, x, y))
+}
+
+/// Accesses of two blocks to common bases, all pairs of them.
+fn common<'a>(a: &'a Block, b: &'a Block) -> impl Iterator<Item = (&'a BlockAccess, &'a BlockAccess)> {
+    a.accesses.iter().flat_map(|x| b.accesses_to(x.base).iter().map(move |y| (x, y)))
+}
+
+/// Do two accesses to one base touch a common byte, and does one of them write?
+fn meet(table: &AccessTable, x: &BlockAccess, y: &BlockAccess) -> bool {
+    (x.written || y.written) && (x.view == y.view || table.overlap(x.view, y.view))
+}
+
+/// The kept axes of a block's domain and their extents.
+fn kept_axes(program: &Program, block: &Block) -> SmallVec<[(u8, i64); 4]> {
+    let domain = program.instrs[block.instrs[0] as usize].domain();
+    let axes = (0u8..).zip(domain.iter().copied().filter(|&n| n != 1));
+    axes.filter(|&(axis, _)| block.reduced.is_none_or(|r| !r.contains(axis as usize))).collect()
+}
+
+/// The axes along which two blocks share most bytes; of several, one that runs through memory in long pieces
+/// and has steps for all threads.
+fn pair(program: &Program, table: &AccessTable, first: &Block, second: &Block) -> Option<Join> {
+    let seconds = kept_axes(program, second);
+    if seconds.is_empty() || common(first, second).next().is_none() {
+        return None;
+    }
+    let mut best: Option<((u64, bool, i64), Join)> = None;
+    for (theirs, n) in kept_axes(program, first) {
+        for &(own, _) in seconds.iter().filter(|&&(_, m)| m == n && n > 1) {
+            let (a, b) = ((first, theirs), (second, own));
+            if !local(table, a, b) {
+                continue;
+            }
+            let saved = shared_bytes(table, a, b);
+            let Some(grain) = fits(table, n, &[a, b]).filter(|_| saved > 0) else { continue };
+            let rank = (saved, grain == 1, n.min(MANY));
+            if best.is_none_or(|(known, _)| rank > known) {
+                best = Some((rank, Join { theirs, own, saved }));
+            }
+        }
+    }
+    best.map(|(_, join)| join)
+}
+
+fn member(program: &Program, table: &AccessTable, group: &Group, block: &Block) -> Option<Join> {
+    if group.stages.len() >= MOST_STAGES {
+        return None;
+    }
+    let axes = kept_axes(program, block);
+    let candidates = axes.iter().filter(|&&(_, n)| n == group.extent);
+    let joins = candidates.filter_map(|&(axis, _)| {
+        let own = (block, axis);
+        if !group.stages.iter().all(|(b, a)| local(table, (b, *a), own)) {
+            return None;
+        }
+        let saved = group.stages.iter().map(|(b, a)| shared_bytes(table, (b, *a), own)).max()?;
+        let all: Vec<(&Block, u8)> = group.stages.iter().map(|(b, a)| (b, *a)).chain([own]).collect();
+        (saved > 0 && fits(table, group.extent, &all).is_some()).then_some(Join { theirs: 0, own: axis, saved })
+    });
+    joins.max_by_key(|j| j.saved)
+}
+
+fn add(program: &Program, table: &AccessTable, unit: &mut Unit, block: Block, join: Join) {
+    if let Unit::One(first) = unit {
+        let extent = kept_axes(program, first).iter().find(|a| a.0 == join.theirs).map_or(1, |a| a.1);
+        let stages = vec![(first.clone(), join.theirs)];
+        *unit = Unit::Group(Group { stages, extent, grain: 1, scratch: Vec::new(), saved: 0 });
+    }
+    let Unit::Group(group) = unit else { return };
+    group.stages.push((block, join.own));
+    group.saved += join.saved;
+    let all: Vec<(&Block, u8)> = group.stages.iter().map(|(b, a)| (b, *a)).collect();
+    group.grain = fits(table, group.extent, &all).unwrap_or(1);
+}
+
+/// How an access moves along the shared loop.
+#[derive(Clone, Copy)]
+struct Along {
+    /// Which axis of its view that is.
+    axis: usize,
+    stride: i64,
+}
+
+/// How an access moves along an axis of its block's domain; `None` where it does not.
+fn along(table: &AccessTable, (block, axis): (&Block, u8), access: &BlockAccess) -> Option<Along> {
+    let mut axis = axis as usize;
+    if let Some(reduced) = block.reduced.filter(|_| access.folded) {
+        // a result has the kept axes only
+        if reduced.contains(axis) {
+            return None;
+        }
+        axis = (0..axis).filter(|&a| !reduced.contains(a)).count();
+    }
+    let stride = view(table, access.view).strides.get(axis).copied()?;
+    (stride != 0).then_some(Along { axis, stride })
+}
+
+/// Are all accesses of two blocks to common bases local along their axes?
+fn local(table: &AccessTable, a: (&Block, u8), b: (&Block, u8)) -> bool {
+    common(a.0, b.0).filter(|(x, y)| meet(table, x, y)).all(|(x, y)| {
+        let (Some(p), Some(q)) = (along(table, a, x), along(table, b, y)) else { return false };
+        let (v, w) = (view(table, x.view), view(table, y.view));
+        let ((low, high), (l, h)) = (step_range(v, p.axis), step_range(w, q.axis));
+        p.stride == q.stride && (high.max(h) - low.min(l) <= p.stride.abs() || same_elements(v, p, w, q))
+    })
+}
+
+fn view(table: &AccessTable, id: ViewId) -> &View {
+    &table.views[id as usize].view
+}
+
+/// Bytes that a view touches at step zero of the shared loop, which is its axis `shared`.
+fn step_range(view: &View, shared: usize) -> (i64, i64) {
+    let (mut low, mut high) = (view.offset, view.offset + view.dtype.size() as i64);
+    for (axis, (&n, &s)) in view.shape.iter().zip(&view.strides).enumerate() {
+        if axis != shared {
+            low += (s * (n - 1)).min(0);
+            high += (s * (n - 1)).max(0);
+        }
+    }
+    (low, high)
+}
+
+/// The axes along which a view moves.
+fn moving(view: &View) -> impl Iterator<Item = (i64, i64)> {
+    view.shape.iter().copied().zip(view.strides.iter().copied()).filter(|&(_, s)| s != 0)
+}
+
+/// Are two views the same distinct elements, broadcast axes aside, walked along the same axis?
+fn same_elements(v: &View, p: Along, w: &View, q: Along) -> bool {
+    let moved_before = |view: &View, axis: usize| view.strides[..axis].iter().filter(|&&s| s != 0).count();
+    let (shape, strides) = moving(v).unzip();
+    v.offset == w.offset
+        && v.dtype == w.dtype
+        && moving(v).eq(moving(w))
+        && moved_before(v, p.axis) == moved_before(w, q.axis)
+        && is_injective(&View { shape, strides, ..v.clone() })
+}
+
+/// Bytes that two blocks both touch and that move along the shared loop: those that come from cache
+/// the second time.
+fn shared_bytes(table: &AccessTable, a: (&Block, u8), b: (&Block, u8)) -> u64 {
+    let moves = |block, access: &BlockAccess| along(table, block, access).is_some();
+    let mut bytes = 0;
+    for run in a.0.accesses.chunk_by(|p, q| p.base == q.base) {
+        let theirs = b.0.accesses_to(run[0].base);
+        let most = |block, list: &[BlockAccess]| {
+            list.iter().filter(|x| moves(block, x)).map(|x| table.views[x.view as usize].bytes).max().unwrap_or(0)
+        };
+        bytes += most(a, run).min(most(b, theirs));
+    }
+    bytes
+}
+
+/// The fewest steps of a stretch; `None` where even that would not stay in cache.
+fn fits(table: &AccessTable, extent: i64, stages: &[(&Block, u8)]) -> Option<i64> {
+    let mut bases: SmallVec<[(BaseId, u64); 16]> = SmallVec::new();
+    let mut grain = 1;
+    for &(block, axis) in stages {
+        for run in block.accesses.chunk_by(|p, q| p.base == q.base) {
+            if cost::is_contracted(table, run.iter().copied()) {
+                continue;
+            }
+            let mut bytes = 0;
+            for access in run {
+                let Some(Along { stride, .. }) = along(table, (block, axis), access) else { continue };
+                bytes = bytes.max(table.views[access.view as usize].bytes / extent as u64);
+                if moving(view(table, access.view)).any(|(_, s)| s.abs() > stride.abs()) {
+                    grain = grain.max(CHUNK / stride.abs());
+                }
+            }
+            match bases.iter_mut().find(|b| b.0 == run[0].base) {
+                Some(known) => known.1 = known.1.max(bytes),
+                None => bases.push((run[0].base, bytes)),
+            }
+        }
+    }
+    let bytes = bases.iter().map(|b| b.1).sum::<u64>();
+    let grain = grain.min(extent);
+    (bytes * grain as u64 <= MOST_BYTES).then_some(grain)
+}
+
+/// Bases that live and die inside a group, are written first, and always as the same elements, of which
+/// each step has its own stretch of memory.
+fn scratch(table: &AccessTable, stages: &[(Block, u8)]) -> Vec<Scratch> {
+    let mut out = Vec::new();
+    let mut seen: SmallVec<[BaseId; 16]> = SmallVec::new();
+    for (block, _) in stages {
+        for run in block.accesses.chunk_by(|p, q| p.base == q.base) {
+            let base = run[0].base;
+            if !seen.contains(&base) {
+                seen.push(base);
+                out.extend(scratch_base(table, stages, base));
+            }
+        }
+    }
+    out
+}
+
+fn scratch_base(table: &AccessTable, stages: &[(Block, u8)], base: BaseId) -> Option<Scratch> {
+    let mut all = stages.iter().flat_map(|(b, axis)| b.accesses_to(base).iter().map(move |x| (b, *axis, x)));
+    let (first, axis, made) = all.next()?;
+    let own = view(table, made.view);
+    let place = along(table, (first, axis), made).filter(|p| p.stride > 0)?;
+    let (low, high) = step_range(own, place.axis);
+    let (mut uses, mut outside) = (made.uses, false);
+    let same = all.all(|(block, axis, x)| {
+        uses += x.uses;
+        outside |= !std::ptr::eq(block, first);
+        let there = along(table, (block, axis), x);
+        there.is_some_and(|q| q.stride == place.stride && same_elements(own, place, view(table, x.view), q))
+    });
+    // written by the first block before anybody reads, and of use to another one
+    let written = first.accesses_to(base).iter().all(|x| x.made);
+    let whole = table.inner[base as usize] && uses == table.uses[base as usize];
+    let pitch = place.stride;
+    (same && written && whole && outside && high - low <= pitch).then_some(Scratch { base, low, pitch })
+}
