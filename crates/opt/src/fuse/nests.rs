@@ -284,29 +284,28 @@ fn shared_bytes(table: &AccessTable, a: (&Block, u8), b: (&Block, u8)) -> u64 {
 
 /// The fewest steps of a stretch; `None` where even that would not stay in cache.
 fn fits(table: &AccessTable, extent: i64, stages: &[(&Block, u8)]) -> Option<i64> {
-    let mut bases: SmallVec<[(BaseId, u64); 16]> = SmallVec::new();
-    let mut grain = 1;
+    // bytes of a step per base, and steps that make a piece of memory
+    let mut bases: SmallVec<[(BaseId, u64, i64); 16]> = SmallVec::new();
     for &(block, axis) in stages {
         for run in block.accesses.chunk_by(|p, q| p.base == q.base) {
             if cost::is_contracted(table, run.iter().copied()) {
                 continue;
             }
-            let mut bytes = 0;
             for access in run {
                 let Some(Along { stride, .. }) = along(table, (block, axis), access) else { continue };
-                bytes = bytes.max(table.views[access.view as usize].bytes / extent as u64);
-                if moving(view(table, access.view)).any(|(_, s)| s.abs() > stride.abs()) {
-                    grain = grain.max(CHUNK / stride.abs());
+                let bytes = table.views[access.view as usize].bytes / extent as u64;
+                let outer = moving(view(table, access.view)).any(|(_, s)| s.abs() > stride.abs());
+                let piece = if outer { (CHUNK / stride.abs()).max(1) } else { 1 };
+                match bases.iter_mut().find(|b| b.0 == access.base) {
+                    Some(known) => (known.1, known.2) = (known.1.max(bytes), known.2.max(piece)),
+                    None => bases.push((access.base, bytes, piece)),
                 }
-            }
-            match bases.iter_mut().find(|b| b.0 == run[0].base) {
-                Some(known) => known.1 = known.1.max(bytes),
-                None => bases.push((run[0].base, bytes)),
             }
         }
     }
     let bytes = bases.iter().map(|b| b.1).sum::<u64>();
-    let grain = grain.min(extent);
+    // what is small beside the rest stays in cache anyway
+    let grain = bases.iter().filter(|b| b.1 * 8 >= bytes).map(|b| b.2).max().unwrap_or(1).min(extent);
     (bytes * grain as u64 <= MOST_BYTES).then_some(grain)
 }
 
