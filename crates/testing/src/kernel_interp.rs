@@ -113,7 +113,8 @@ fn part(nest: &NestStep, stage: &Stage, from: i64, steps: i64) -> KernelStep {
 /// No stretch may read or write what another one wrote.
 fn check_stretch(step: &KernelStep, stage: &Stage, from: i64, stored: &mut HashMap<(u32, usize), i64>) -> Result<()> {
     for (at, arg) in step.kernel.args.iter().enumerate() {
-        if arg.kind == ArgKind::Index || stage.places[at].is_some() {
+        // what gathers reach is checked by value
+        if matches!(arg.kind, ArgKind::Index | ArgKind::Gather) || stage.places[at].is_some() {
             continue;
         }
         let (base, place) = (step.bases[at], &step.geometry.args[at]);
@@ -128,7 +129,7 @@ fn check_stretch(step: &KernelStep, stage: &Stage, from: i64, stored: &mut HashM
             for byte in byte as usize..byte as usize + arg.dtype.size() {
                 let owner = stored.get(&(base, byte)).copied().unwrap_or(from);
                 require(owner == from, || format!("stretches {owner} and {from} share byte {byte} of %{base}"))?;
-                if arg.kind != ArgKind::Load {
+                if matches!(arg.kind, ArgKind::Store | ArgKind::Reduced) {
                     stored.insert((base, byte), from);
                 }
             }

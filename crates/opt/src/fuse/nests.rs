@@ -211,8 +211,11 @@ struct Along {
     stride: i64,
 }
 
-/// How an access moves along an axis of its block's domain; `None` where it does not.
+/// How an access moves along an axis of its block's domain; `None` where it does not, or goes anywhere.
 fn along(table: &AccessTable, (block, axis): (&Block, u8), access: &BlockAccess) -> Option<Along> {
+    if access.gathered {
+        return None;
+    }
     let mut axis = axis as usize;
     if let Some(reduced) = block.reduced.filter(|_| access.folded) {
         // a result has the kept axes only
