@@ -57,7 +57,7 @@ pub(crate) struct Group {
 pub(crate) fn units(program: &Program, table: &AccessTable, blocks: Vec<Block>, fuse: Fuse) -> Vec<Unit> {
     match fuse {
         Fuse::Singleton | Fuse::Naive => blocks.into_iter().map(Unit::One).collect(),
-        Fuse::Greedy => group(program, table, blocks),
+        Fuse::Greedy | Fuse::Unintrusive | Fuse::Optimal => group(program, table, blocks),
     }
 }
 
