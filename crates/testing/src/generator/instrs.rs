@@ -175,7 +175,7 @@ impl Draft {
             let op = *self.rng.pick(&[Op::Max, Op::Min, Op::Sum, Op::Sum]);
             let folded = self.fresh(&result, ty);
             let ins = [Operand::View(x.clone())].into_iter().collect();
-            if !self.push(Instr { op, ty, out: folded.clone(), ins, axes }) {
+            if !self.push(Instr { op, ty, out: folded.clone(), ins, axes, watch: 0 }) {
                 return false;
             }
             let op = *self.rng.pick(&[Op::Subtract, Op::Multiply, Op::Maximum, Op::Add]);
@@ -186,7 +186,7 @@ impl Draft {
                 self.fresh(&shape, ty)
             };
             let ins = [Operand::View(x.clone()), Operand::View(spread)].into_iter().collect();
-            if !self.push(Instr { op, ty, out: out.clone(), ins, axes: Axes::default() }) {
+            if !self.push(Instr { op, ty, out: out.clone(), ins, axes: Axes::default(), watch: 0 }) {
                 return false;
             }
             x = out;
