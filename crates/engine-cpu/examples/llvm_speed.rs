@@ -30,7 +30,7 @@ impl Maker {
     }
 
     fn arg(&mut self, kind: ArgKind, class: StrideClass) -> u32 {
-        self.0.args.push(Arg { kind, dtype: F64, strides: smallvec![StrideClass::Any, class] });
+        self.0.args.push(Arg { kind, dtype: F64, strides: smallvec![StrideClass::Any, class], near: None });
         self.0.args.len() as u32 - 1
     }
 

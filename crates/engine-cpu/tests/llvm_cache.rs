@@ -11,7 +11,7 @@ use std::sync::Mutex;
 static WARNINGS: Mutex<Vec<String>> = Mutex::new(Vec::new());
 
 fn kernel(op: Op) -> Kernel {
-    let arg = |kind| Arg { kind, dtype: DType::F64, strides: smallvec![StrideClass::Unit] };
+    let arg = |kind| Arg { kind, dtype: DType::F64, strides: smallvec![StrideClass::Unit], near: None };
     Kernel {
         reduced: smallvec![false],
         args: vec![arg(ArgKind::Load), arg(ArgKind::Store)],

@@ -12,7 +12,7 @@ use std::time::Duration;
 const AFTER: &str = "NUMELT_TEST_EXIT_AFTER";
 
 fn kernel() -> Kernel {
-    let arg = |kind| Arg { kind, dtype: DType::F64, strides: smallvec![StrideClass::Unit] };
+    let arg = |kind| Arg { kind, dtype: DType::F64, strides: smallvec![StrideClass::Unit], near: None };
     let mut body = vec![Node::Load(0)];
     for k in 0..30 {
         body.push(Node::Op(Op::Multiply, DType::F64, smallvec![k, k / 2]));

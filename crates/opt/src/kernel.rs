@@ -64,6 +64,18 @@ pub struct Arg {
     pub dtype: DType,
     /// Stride class per loop, outermost first.
     pub strides: SmallVec<[StrideClass; 4]>,
+    /// Known distance from another `Load`, so that the two need one address: stencils have more operands
+    /// than a processor has registers.
+    pub near: Option<Near>,
+}
+
+/// An argument is another one, moved by a few elements: same base, dtype and strides.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Near {
+    /// The other argument, an earlier one that is near to none itself.
+    pub arg: u32,
+    /// How far behind it this one lies, in elements.
+    pub elements: i32,
 }
 
 /// One value of the body, in static single assignment: operands are earlier nodes.

@@ -20,7 +20,7 @@ mod print;
 mod verify;
 
 pub use explain::{BlockSummary, Explanation, explain};
-pub use kernel::{Arg, ArgGeometry, ArgKind, Geometry, Kernel, Node, Reduction, Store, StrideClass, ValueId};
+pub use kernel::{Arg, ArgGeometry, ArgKind, Geometry, Kernel, Near, Node, Reduction, Store, StrideClass, ValueId};
 pub use options::{Fuse, Options, Pass, Passes};
 pub use pipeline::plan;
 pub use plan::{KernelStep, NestStep, Plan, Scratch, Stage, Step, Watch};

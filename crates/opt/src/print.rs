@@ -42,7 +42,8 @@ impl Display for StrideClass {
 impl Display for Arg {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         write!(f, "{} {}", self.kind, self.dtype)?;
-        self.strides.iter().try_for_each(|class| write!(f, " {class}"))
+        self.strides.iter().try_for_each(|class| write!(f, " {class}"))?;
+        self.near.map_or(Ok(()), |near| write!(f, " at a{}{:+}", near.arg, near.elements))
     }
 }
 

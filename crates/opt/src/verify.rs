@@ -13,14 +13,15 @@
 //! 7. there is a store or a reduction; there are reduced loops if and only if there are reductions;
 //! 8. `Reduced` arguments have stride zero on reduced loops, stores none on loops longer than one;
 //! 9. a gather's bound and step are `Index` arguments that do not move, its index is a u64;
-//! 10. no point of a memory argument has a negative address.
+//! 10. no point of a memory argument has a negative address;
+//! 11. a neighbour names an earlier load that has none itself, of the same dtype and strides, at that distance.
 //!
 //! A nest is well-formed when each of its kernels is, and
 //!
-//! 11. its loop has at least one step and is a kept loop of each kernel, with that extent;
-//! 12. an argument in scratch belongs to the base that lies there, moves from step to step by the pitch, and
+//! 12. its loop has at least one step and is a kept loop of each kernel, with that extent;
+//! 13. an argument in scratch belongs to the base that lies there, moves from step to step by the pitch, and
 //!     touches at each step only what the step has to itself; arguments elsewhere belong to other bases;
-//! 13. the first stage that touches a scratch base writes it and loads nothing of it.
+//! 14. the first stage that touches a scratch base writes it and loads nothing of it.
 
 use crate::{Arg, ArgKind, Geometry, Kernel, NestStep, Node, Stage, StrideClass};
 use numelt_ir::{DType, Error, Op, OpKind, Result};
@@ -101,6 +102,7 @@ fn strides(kernel: &Kernel, geometry: &Geometry, index: usize, arg: &Arg) -> Res
     let place = &geometry.args[index];
     let rank = kernel.rank();
     ensure(arg.strides.len() == rank && place.strides.len() == rank, "one stride and one class per loop")?;
+    neighbour(kernel, geometry, index, arg)?;
     let unit = if arg.kind == ArgKind::Index { 1 } else { arg.dtype.size() as i64 };
     let mut low = place.offset;
     for axis in 0..rank {
@@ -121,6 +123,21 @@ fn strides(kernel: &Kernel, geometry: &Geometry, index: usize, arg: &Arg) -> Res
     }
     ensure(arg.kind != ArgKind::Index || arg.dtype == DType::I64, "an index is an i64")?;
     ensure(low >= 0 || arg.kind == ArgKind::Index, "a negative address")
+}
+
+fn neighbour(kernel: &Kernel, geometry: &Geometry, index: usize, arg: &Arg) -> Result<()> {
+    let Some(near) = arg.near else { return Ok(()) };
+    let place = &geometry.args[index];
+    let first = kernel.args[..index].get(near.arg as usize);
+    let fits = first.is_some_and(|first| {
+        let there = &geometry.args[near.arg as usize];
+        first.near.is_none()
+            && (first.kind, arg.kind) == (ArgKind::Load, ArgKind::Load)
+            && first.dtype == arg.dtype
+            && place.strides == there.strides
+            && place.offset - there.offset == i64::from(near.elements) * arg.dtype.size() as i64
+    });
+    ensure(fits, "a neighbour that is not where it should be")
 }
 
 fn node(kernel: &Kernel, value: usize, node: &Node) -> Result<()> {

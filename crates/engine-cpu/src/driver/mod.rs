@@ -23,7 +23,7 @@ use crate::tier0::{Rect, select_cast};
 use accs::{Accs, Target};
 use nest::Nest;
 use numelt_ir::{DType, Error, OpKind, Result};
-use numelt_opt::{ArgKind, Kernel, Node, StrideClass};
+use numelt_opt::{ArgKind, Kernel, Near, Node, StrideClass};
 use numelt_runtime::Launch;
 use smallvec::SmallVec;
 
@@ -69,6 +69,13 @@ fn check(kernel: &Kernel) -> Result<()> {
         return bad("arguments and loops differ in rank");
     }
     let kind = |arg: u32, kind: ArgKind| kernel.args.get(arg as usize).is_some_and(|a| a.kind == kind);
+    for (i, arg) in kernel.args.iter().enumerate() {
+        let first =
+            |n: Near| (n.arg as usize) < i && kind(n.arg, ArgKind::Load) && kernel.args[n.arg as usize].near.is_none();
+        if arg.near.is_some_and(|n| arg.kind != ArgKind::Load || !first(n)) {
+            return bad("a neighbour of something that is no load");
+        }
+    }
     for (i, node) in kernel.body.iter().enumerate() {
         let earlier = |v: &u32| (*v as usize) < i;
         let good = match node {
@@ -239,6 +246,17 @@ impl Inputs {
         for (i, arg) in kernel.args.iter().enumerate() {
             if arg.kind == ArgKind::Index {
                 pointers[i] = launch.geometry.args[i].offset as usize as *mut u8;
+            }
+        }
+        for (i, arg) in kernel.args.iter().enumerate() {
+            // compiled code reaches a neighbour from the other argument's address
+            let there = |n: Near| {
+                let bytes = i64::from(n.elements) * arg.dtype.size() as i64;
+                pointers[n.arg as usize].addr() as i64 + bytes == pointers[i].addr() as i64
+                    && launch.geometry.args[n.arg as usize].strides == launch.geometry.args[i].strides
+            };
+            if arg.near.is_some_and(|n| !there(n)) {
+                return Err(Error::Invalid("a launch with a neighbour that lies elsewhere".into()));
             }
         }
         let sizes = kernel.args.iter().map(|a| a.dtype.size()).collect();

@@ -110,6 +110,13 @@ impl Gen<'_> {
         for target in &self.shape.targets {
             used[target.arg] = true;
         }
+        // a neighbour is reached from the argument it lies near
+        for (at, arg) in self.kernel.args.iter().enumerate() {
+            if let (Some(near), true) = (arg.near, used[at]) {
+                used[at] = false;
+                used[near.arg as usize] = true;
+            }
+        }
         used
     }
 
@@ -231,7 +238,12 @@ impl Gen<'_> {
     }
 
     fn operand(&self, arg: u32) -> Operand {
-        self.operands[arg as usize].expect("operands of live nodes are loaded")
+        let Some(near) = self.kernel.args[arg as usize].near else {
+            return self.operands[arg as usize].expect("operands of live nodes are loaded");
+        };
+        let first = self.operands[near.arg as usize].expect("operands of live nodes are loaded");
+        let size = self.kernel.args[arg as usize].dtype.size() as i64;
+        Operand { start: self.b.offset(first.start, self.i64(i64::from(near.elements) * size)), ..first }
     }
 
     fn compute(&self, node: &Node, lanes: u32, values: &[Option<Value>]) -> Result<Value> {

@@ -49,7 +49,7 @@ pub fn split(kernel: &Arc<Kernel>, isa: Isa) -> Result<(Arc<Kernel>, Vec<Stream>
             lowered.body[at] = Node::Load(lowered.args.len() as u32);
             let mut strides = SmallVec::from_elem(StrideClass::Any, kernel.rank());
             strides[kernel.rank() - 1] = StrideClass::Unit;
-            lowered.args.push(Arg { kind: ArgKind::Load, dtype: *ty, strides });
+            lowered.args.push(Arg { kind: ArgKind::Load, dtype: *ty, strides, near: None });
         }
     }
     remove_dead(&mut lowered);

@@ -16,7 +16,7 @@ use smallvec::{SmallVec, smallvec};
 use std::sync::{Arc, OnceLock};
 
 fn arg(kind: ArgKind, dtype: DType, class: StrideClass) -> Arg {
-    Arg { kind, dtype, strides: smallvec![StrideClass::Any, class] }
+    Arg { kind, dtype, strides: smallvec![StrideClass::Any, class], near: None }
 }
 
 fn empty() -> Kernel {

@@ -15,7 +15,8 @@ use crate::fuse::cost;
 use crate::fuse::legality::Block;
 use crate::fuse::nests::Group;
 use crate::{
-    Arg, ArgGeometry, ArgKind, Geometry, Kernel, KernelStep, NestStep, Reduction, Stage, Store, StrideClass, Watch,
+    Arg, ArgGeometry, ArgKind, Geometry, Kernel, KernelStep, Near, NestStep, Reduction, Stage, Store, StrideClass,
+    Watch,
 };
 pub(crate) use moved::{bytes_moved, nest_bytes_moved};
 
@@ -166,13 +167,15 @@ fn finish(program: &Program, body: Body, slots: &[Slot], nest: Nest) -> (Kernel,
     let args = slots.iter().zip(&nest.operands).map(|(slot, walk)| {
         let unit = if slot.kind == ArgKind::Index { 1 } else { slot.view.dtype.size() as i64 };
         let strides = walk.strides.iter().enumerate().map(|(axis, &s)| stride_class(s, unit, axis == innermost));
-        Arg { kind: slot.kind, dtype: slot.view.dtype, strides: strides.collect() }
+        Arg { kind: slot.kind, dtype: slot.view.dtype, strides: strides.collect(), near: None }
     });
+    let mut args: Vec<Arg> = args.collect();
+    find_neighbours(slots, &nest, &mut args);
     let first_store = body.loads.len() as u32;
     let first_fold = first_store + body.stored.len() as u32;
     let kernel = Kernel {
         reduced: nest.reduced.clone(),
-        args: args.collect(),
+        args,
         params: body.params.iter().map(|&c| program.consts[c as usize].dtype()).collect(),
         stores: (first_store..).zip(&body.stored).map(|(arg, s)| Store { arg, value: s.2 }).collect(),
         reductions: (first_fold..)
@@ -183,6 +186,29 @@ fn finish(program: &Program, body: Body, slots: &[Slot], nest: Nest) -> (Kernel,
     };
     let args = nest.operands.into_iter().map(|w| ArgGeometry { offset: w.offset, strides: w.strides }).collect();
     (kernel, Geometry { extents: nest.extents, args })
+}
+
+/// Finds operands that lie near an earlier one. Where operands are few each may have its own address, and the
+/// same compiled kernel serves all distances.
+fn find_neighbours(slots: &[Slot], nest: &Nest, args: &mut [Arg]) {
+    if slots.iter().filter(|s| s.kind == ArgKind::Load).count() < cost::CROWD {
+        return;
+    }
+    for at in 0..slots.len() {
+        let (own, walk) = (&slots[at], &nest.operands[at]);
+        let elements = |first: usize| {
+            let (other, there) = (&slots[first], &nest.operands[first]);
+            let same = own.kind == ArgKind::Load
+                && other.kind == ArgKind::Load
+                && args[first].near.is_none()
+                && own.view.base == other.view.base
+                && own.view.dtype == other.view.dtype
+                && walk.strides == there.strides;
+            same.then(|| cost::elements_between(there.offset, walk.offset, own.view.dtype)).flatten()
+        };
+        let near = (0..at).find_map(|first| Some(Near { arg: first as u32, elements: elements(first)? }));
+        args[at].near = near;
+    }
 }
 
 /// Only the innermost loop tells neighbours from other strides: outer loops step rarely, and the

@@ -6,6 +6,7 @@
 
 use super::legality::{Block, BlockAccess};
 use crate::access::AccessTable;
+use numelt_ir::{DType, View};
 use smallvec::SmallVec;
 use std::ops::{Add, Sub};
 
@@ -14,7 +15,8 @@ use std::ops::{Add, Sub};
 pub(crate) struct Cost {
     /// Bytes accessed.
     pub bytes: u64,
-    /// Memory operands of the kernel: a view that is read and written counts twice.
+    /// Memory operands of the kernel: a view that is read and written counts twice, views that are read a few
+    /// elements apart count once.
     pub args: u32,
 }
 
@@ -46,12 +48,36 @@ pub(super) fn of_base(table: &AccessTable, accesses: impl Iterator<Item = BlockA
     }
     let mut args = 0;
     let mut spans: SmallVec<[Span; 8]> = SmallVec::new();
+    let mut loads: SmallVec<[&View; 8]> = SmallVec::new();
     for access in accesses {
         let view = &table.views[access.view as usize];
         spans.push(Span { low: view.low, high: view.high, bytes: view.bytes });
-        args += u32::from(access.loaded) + u32::from(access.written);
+        args += u32::from(access.written);
+        if access.loaded && !loads.iter().any(|first| are_near(first, &view.view)) {
+            loads.push(&view.view);
+        }
     }
+    args += loads.len() as u32;
     Cost { bytes: touched(&mut spans), args }
+}
+
+/// So many operands that near ones have to share an address.
+pub(crate) const CROWD: usize = 10;
+/// Elements on either side that are near.
+const REACH: i64 = 4;
+
+/// How many elements of `dtype` lie between two byte offsets, if they are a few.
+pub(crate) fn elements_between(first: i64, second: i64, dtype: DType) -> Option<i32> {
+    let (bytes, size) = (second - first, dtype.size() as i64);
+    (bytes % size == 0 && (bytes / size).abs() <= REACH).then_some((bytes / size) as i32)
+}
+
+/// Is one view the other, moved by a few elements? Such operands are one stream of memory and one address.
+fn are_near(a: &View, b: &View) -> bool {
+    a.dtype == b.dtype
+        && elements_between(a.offset, b.offset, a.dtype).is_some()
+        && a.strides == b.strides
+        && a.shape == b.shape
 }
 
 /// The byte range of a view, and how many bytes of it the view touches.
