@@ -70,8 +70,8 @@ pub(crate) fn kernel(
     kernel_without(engine, executable, launch, step, met, &written_bases(step), warnings);
 }
 
-/// The report of a nest. Its scratch memory is gone, so the stages run again, each audited before it runs;
-/// where that would change results, because the nest overwrites what it reads, what scratch held is lost.
+/// The report of a nest. Its scratch memory is gone, so the stages run again, each audited after it ran; where
+/// that would change results, because the nest overwrites what it reads, what scratch held is lost.
 pub(crate) fn nest(
     engine: &dyn Engine,
     launch: &NestLaunch<'_>,
@@ -86,10 +86,9 @@ pub(crate) fn nest(
         let pointers = scratch.pointers(run);
         let part = Launch { pointers: &pointers, ..run.launch };
         let lost = if again { written_bases(&stage.step) } else { everywhere.clone() };
-        kernel_without(engine, run.executable, &part, &stage.step, met, &lost, warnings);
-        if again && engine.launch(run.executable, &part).is_err() {
-            return;
-        }
+        let own = if again { engine.launch(run.executable, &part) } else { Ok(met) };
+        let Ok(own) = own else { return };
+        kernel_without(engine, run.executable, &part, &stage.step, met & own, &lost, warnings);
     }
 }
 
