@@ -4,6 +4,7 @@
 //! key apart, `lookup` applies it to the array's axes, `positions` checks bounds and finds where the
 //! elements lie, `scatter` writes. What this module declines (`None`, `false`) is NumPy's, to do or to refuse.
 
+mod few;
 mod functions;
 mod key;
 mod lookup;
@@ -21,6 +22,7 @@ use numelt_ir::{Axes, Dims, MAX_RANK, Op, c_strides};
 use numelt_runtime::{ArrayView, Input};
 use positions::Positions;
 use pyo3::prelude::*;
+use smallvec::SmallVec;
 
 pub use functions::register;
 pub use scatter::set;
@@ -41,6 +43,9 @@ pub fn get<'py>(
         return wrap_new(py, methods::copied(py, &selection.view, view.dtype, Order::K)?).map(Some);
     }
     let lookup = Lookup::new(view, &key)?;
+    if let Some(result) = few::get(py, &lookup)? {
+        return wrap_new(py, result).map(Some);
+    }
     let positions = Positions::of(py, &lookup)?;
     if lookup.rest.0.len() + positions.shape.len() >= MAX_RANK {
         return Ok(None);
@@ -52,19 +57,24 @@ pub fn get<'py>(
 /// Strides of a new array for a lookup's result: picked axes outside in C order, the others as they lie in the
 /// array; without others the memory order of the indices.
 fn result_strides(lookup: &Lookup, positions: &Positions) -> Dims {
+    strides_of(lookup, &positions.shape, &positions.inputs)
+}
+
+/// [`result_strides`] for picks of a shape by these indices.
+fn strides_of(lookup: &Lookup, picked: &[i64], indices: &[ArrayView]) -> Dims {
     let itemsize = lookup.array.dtype.size() as i64;
-    let extents = lookup.arrange(&positions.shape, &lookup.rest.0);
+    let extents = lookup.arrange(picked, &lookup.rest.0);
     if shape::size(&extents) == 0 {
         return c_strides(&extents, itemsize);
     }
     if lookup.rest.0.is_empty() {
-        let inputs: Vec<&ArrayView> = positions.inputs.iter().collect();
-        return shape::k_order_strides(&positions.shape, itemsize, &inputs);
+        let inputs: SmallVec<[&ArrayView; 2]> = indices.iter().collect();
+        return shape::k_order_strides(picked, itemsize, &inputs);
     }
     let rest = shape::window(&lookup.array, 0, lookup.rest.0.clone(), lookup.rest.1.clone());
     let inner = shape::k_order_strides(&rest.shape, itemsize, &[&rest]);
     let block = rest.shape.iter().map(|&n| n.max(1)).product::<i64>() * itemsize;
-    lookup.arrange(&c_strides(&positions.shape, block), &inner)
+    lookup.arrange(&c_strides(picked, block), &inner)
 }
 
 /// The picked elements as a new array with these strides.

@@ -1,0 +1,106 @@
+//! Reading a few elements at once, without recording.
+//!
+//! In: a lookup of an array and indices that nothing pending touches. Out: a new array with memory, or `None` where
+//! recording is the better way. A record, a plan and a launch cost more than a few dozen loads.
+
+use super::lookup::{Fancy, Lookup, Pick};
+use super::memory::{each_integer, walk};
+use crate::{errors, run, shape};
+use numelt_ir::DType;
+use numelt_runtime::ArrayView;
+use pyo3::prelude::*;
+use smallvec::SmallVec;
+
+/// Most elements of a result that is read at once.
+const FEW: i64 = 512;
+
+/// The picked elements of a lookup with one array of integers or one mask.
+pub fn get(py: Python<'_>, lookup: &Lookup) -> PyResult<Option<ArrayView>> {
+    let [fancy] = &lookup.fancy[..] else { return Ok(None) };
+    let rest = shape::size(&lookup.rest.0);
+    let (Pick::Index(index) | Pick::Mask(index)) = &fancy.pick;
+    let ready = |view: &ArrayView| !view.base.is_pending() && view.base.address().is_some();
+    if !lookup.truths.is_empty()
+        || rest == 0
+        || index.size() == 0
+        || index.size() * rest > FEW
+        || !ready(index)
+        || !ready(&lookup.array)
+    {
+        return Ok(None);
+    }
+    let Some((bytes, extents)) = displacements(py, fancy, index)? else { return Ok(None) };
+    let dtype = lookup.array.dtype;
+    let itemsize = dtype.size() as i64;
+    let picked = shape::window(index, 0, extents, index.strides.iter().copied().take(index.shape.len()).collect());
+    let strides = super::strides_of(lookup, &picked.shape, std::slice::from_ref(&picked));
+    let out = shape::fresh(dtype, &lookup.arrange(&picked.shape, &lookup.rest.0), strides);
+    if out.size() == 0 {
+        return Ok(Some(out));
+    }
+    let (before, after) = (lookup.before, lookup.before + picked.shape.len());
+    let across = shape::window(&out, 0, picked.shape.clone(), out.strides[before..after].iter().copied().collect());
+    let along = |d: &[i64]| d[..before].iter().chain(&d[after..]).copied().collect();
+    let along = shape::window(&out, 0, lookup.rest.0.clone(), along(&out.strides));
+    let source = shape::window(&lookup.array, 0, lookup.rest.0.clone(), lookup.rest.1.clone());
+    let from = run::read(py, &lookup.array.base)?.wrapping_offset(lookup.array.offset as isize).cast_const();
+    let to = run::read(py, &out.base)?;
+    // Byte distances of the elements of one pick, in C order.
+    let steps: SmallVec<[(isize, isize); 16]> = {
+        let (mut reads, mut writes) = (SmallVec::<[isize; 16]>::new(), SmallVec::<[isize; 16]>::new());
+        walk(&source, std::ptr::null(), |at| (reads.push(at as isize), true).1);
+        walk(&along, std::ptr::null(), |at| (writes.push(at as isize), true).1);
+        reads.into_iter().zip(writes).collect()
+    };
+    let mut picks = bytes.iter();
+    walk(&across, to.cast_const(), |target| {
+        let Some(&pick) = picks.next() else { return false };
+        for &(read, write) in &steps {
+            let (from, to) = (from.wrapping_offset(pick + read), target.cast_mut().wrapping_offset(write));
+            // SAFETY: the index was checked against its axis, so that the element is one of the array's; the target
+            // is one of the new array's. They are different bases.
+            unsafe { std::ptr::copy_nonoverlapping(from, to, itemsize as usize) };
+        }
+        true
+    });
+    Ok(Some(out))
+}
+
+/// Bytes from position zero to each picked element in C order, and the extents of the picks.
+fn displacements(
+    py: Python<'_>,
+    fancy: &Fancy,
+    index: &ArrayView,
+) -> PyResult<Option<(SmallVec<[isize; 32]>, numelt_ir::Dims)>> {
+    let mut bytes = SmallVec::new();
+    let (n, stride) = fancy.axes[0];
+    if let Pick::Mask(_) = fancy.pick {
+        if fancy.axes.len() > 1 || index.dtype != DType::Bool {
+            return Ok(None);
+        }
+        let mut at = 0;
+        each_integer(py, index, |truth| {
+            if truth != 0 {
+                bytes.push(at);
+            }
+            at += stride as isize;
+            true
+        })?;
+        let count = bytes.len() as i64;
+        return Ok(Some((bytes, numelt_ir::Dims::from_slice(&[count]))));
+    }
+    let mut outside = None;
+    each_integer(py, index, |i| {
+        let at = if i < 0 { i.wrapping_add(n) } else { i };
+        if !(0..n).contains(&at) {
+            outside = Some(i);
+            return false;
+        }
+        bytes.push((at * stride) as isize);
+        true
+    })?;
+    match outside {
+        Some(i) => Err(errors::index_out_of_bounds(i, fancy.axis, n)),
+        None => Ok(Some((bytes, index.shape.clone()))),
+    }
+}
