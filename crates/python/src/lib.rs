@@ -1,10 +1,10 @@
 //! numelt's Python front end: the compiled module `numelt._core`.
 //!
 //! In: Python calls. Out: instructions recorded in the runtime, and arrays, scalars and NumPy objects for
-//! Python. `resolve` and `shape` hold NumPy's rules; `elementwise`, `reduce`, `assign` and `index` record;
+//! Python. `resolve` and `shape` hold NumPy's rules; `elementwise`, `reduce`, `assign`, `index` and `advanced` record;
 //! `export` shares memory with NumPy; `hooks` hands over what is not native.
 //! Not here: argument handling of public functions, docstrings, counting of fallbacks (the Python package);
-//! planning and running (the runtime). Unsafe code is in `blas`, `convert`, `export`, `index`, `module`, `operand`,
+//! planning and running (the runtime). Unsafe code is in `advanced`, `blas`, `convert`, `export`, `index`, `module`, `operand`,
 //! `protocols`, `random`, `run` and `versioned`.
 
 mod advanced;
