@@ -9,7 +9,7 @@ use crate::ndarray::NdArray;
 use crate::scalar::DeferredScalar;
 use crate::{export, hooks};
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyComplex, PyDict, PyFloat, PyInt, PyString, PyTuple};
+use pyo3::types::{PyBool, PyComplex, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
 use smallvec::SmallVec;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -142,13 +142,7 @@ impl<'py> Lent<'py> {
         if let Ok(scalar) = value.cast_exact::<DeferredScalar>() {
             return DeferredScalar::realize(scalar).map(Some);
         }
-        let simple = value.is_none()
-            || value.is_exact_instance_of::<PyInt>()
-            || value.is_exact_instance_of::<PyFloat>()
-            || value.is_exact_instance_of::<PyString>()
-            || value.is_exact_instance_of::<PyBool>()
-            || value.is_exact_instance_of::<PyComplex>()
-            || is_numpys(value)?;
+        let simple = is_plain(value) || is_short_plain_sequence(value) || is_numpys(value)?;
         Ok(simple.then(|| value.clone()))
     }
 
@@ -189,7 +183,26 @@ impl<'py> Lent<'py> {
     }
 }
 
-/// A plain array or scalar of NumPy's, or a dtype.
+/// None, a Python number or a string.
+fn is_plain(value: &Bound<'_, PyAny>) -> bool {
+    value.is_none()
+        || value.is_exact_instance_of::<PyInt>()
+        || value.is_exact_instance_of::<PyFloat>()
+        || value.is_exact_instance_of::<PyString>()
+        || value.is_exact_instance_of::<PyBool>()
+        || value.is_exact_instance_of::<PyComplex>()
+}
+
+/// A list or tuple that is quickly seen to hold nothing of ours.
+fn is_short_plain_sequence(value: &Bound<'_, PyAny>) -> bool {
+    const SHORT: usize = 64;
+    if let Ok(list) = value.cast_exact::<PyList>() {
+        return list.len() <= SHORT && list.iter().all(|item| is_plain(&item));
+    }
+    value.cast_exact::<PyTuple>().is_ok_and(|tuple| tuple.len() <= SHORT && tuple.iter().all(|item| is_plain(&item)))
+}
+
+/// A plain array or scalar of NumPy's.
 fn is_numpys(value: &Bound<'_, PyAny>) -> PyResult<bool> {
     let numpy = Numpy::get(value.py())?;
     let class = value.get_type();
