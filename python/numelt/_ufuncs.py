@@ -90,17 +90,17 @@ def _float_power(x: Any, y: Any) -> Any:
         return NotImplemented
     if a.ndim + b.ndim == 0:
         return NotImplemented
-    return _core.elementwise("power", (a.astype(numpy.float64), b.astype(numpy.float64)))
+    return _core.elementwise_part("power", (a.astype(numpy.float64), b.astype(numpy.float64)))
 
 
 def _divmod(x: Any, y: Any) -> Any:
     a, b = operand(x), operand(y)
     if a is None or b is None or a.ndim + b.ndim == 0:
         return NotImplemented
-    quotient = _core.elementwise("floor_divide", (x, y))
+    quotient = _core.elementwise_part("floor_divide", (x, y))
     if quotient is NotImplemented:
         return quotient
-    return quotient, _core.elementwise("remainder", (x, y))
+    return quotient, _core.elementwise_part("remainder", (x, y))
 
 
 def _matmul(x: Any, y: Any) -> Any:

@@ -11,7 +11,7 @@ use crate::library;
 use crate::promote::{Jit, Promoter, Slot};
 use crate::streams;
 use crate::threads::{GATE, Threads};
-use crate::tier0::{Audit, Interpreter};
+use crate::tier0::{Audit, Interpreter, met_by_results};
 use numelt_ir::{DType, Error, Op, Result};
 use numelt_opt::Kernel;
 use numelt_runtime::{Engine, Executable, Launch, LibraryCall, NestLaunch, StageLaunch};
@@ -191,7 +191,14 @@ impl Engine for CpuEngine {
         let auditor = Auditor { interpreter: &compiled.interpreter, audit: Audit::new(&compiled.kernel, wanted) };
         // SAFETY: the runtime promises the launch's addresses; the auditor stores nothing.
         unsafe { driver::visit(&compiled.kernel, &compiled.recipe, &auditor, launch, &self.threads)? };
-        Ok(auditor.audit.found())
+        let mut found = auditor.audit.found();
+        for (reduction, met) in compiled.kernel.reductions.iter().zip(&mut found[compiled.kernel.body.len()..]) {
+            let (arg, place) = (reduction.arg as usize, &launch.geometry.args[reduction.arg as usize]);
+            let dtype = compiled.kernel.args[arg].dtype;
+            // SAFETY: the launch has written the result there.
+            *met &= unsafe { met_by_results(dtype, launch.pointers[arg], &launch.geometry.extents, &place.strides) };
+        }
+        Ok(found)
     }
 
     fn sync(&self) -> Result<()> {

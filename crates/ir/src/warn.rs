@@ -15,6 +15,8 @@ pub const UNDER: u8 = 4;
 pub const INVALID: u8 = 8;
 /// Not a condition: the operation was one of scalars, whose texts differ.
 pub const SCALAR: u8 = 16;
+/// Not a condition: the operation is part of another, in whose name it reports (see [`Op::report_name`]).
+pub const PART: u8 = 32;
 /// What NumPy warns of by default.
 pub const DEFAULT: u8 = DIVIDE | OVER | INVALID;
 /// All conditions.
@@ -76,15 +78,17 @@ impl Op {
         }
     }
 
-    /// What NumPy calls the operation in such a report; `scalar` if it was one of scalars by an operator.
-    pub const fn report_name(self, scalar: bool) -> &'static str {
+    /// What NumPy calls the operation in the report of an instruction with this byte.
+    pub const fn report_name(self, watch: u8) -> &'static str {
         match self.kind() {
             OpKind::Reduction => "reduce",
             OpKind::Scan => "accumulate",
             OpKind::Elementwise | OpKind::Generator | OpKind::Library | OpKind::Gather => match self {
                 Op::Copy => "cast",
                 // the power of an array by two is a square, that of a scalar is not
-                Op::Square if scalar => "power",
+                Op::Square if watch & SCALAR != 0 => "power",
+                Op::FloorDivide | Op::Remainder if watch & PART != 0 => "divmod",
+                Op::Power if watch & PART != 0 => "float_power",
                 _ => self.name(),
             },
         }

@@ -173,12 +173,26 @@ pub fn input<'a>(arg: &'a Operand<'_>, resolved: Loop, position: usize) -> PyRes
             _ => weak_literal(*weak, DType::Bool).map(|truth| Input::Const(convert::cast(truth, want))),
         }),
         Operand::Weak(weak, obj) => match weak_literal(*weak, want) {
-            Some(value) => Ok(Some(Input::Const(value))),
+            Some(value) => {
+                if overflowed(*weak, value) {
+                    errstate::literal_overflow(obj.py())?;
+                }
+                Ok(Some(Input::Const(value)))
+            }
             // What a C long cannot hold has other words, which are NumPy's to say.
             None if matches!(weak, Weak::Int(_)) && want.is_integer() => Err(convert::int_overflow(obj, want)),
             None => Ok(None),
         },
     }
+}
+
+/// Has a finite number become infinite in a narrower type?
+fn overflowed(weak: Weak, value: Scalar) -> bool {
+    let infinite = match value {
+        Scalar::F32(v) => v.is_infinite(),
+        _ => false,
+    };
+    infinite && matches!(weak, Weak::Float(v) if v.is_finite())
 }
 
 /// Logic sees only the truth value of an operand, so any number fits any dtype.

@@ -122,25 +122,48 @@ const NAMES: [(&str, u8); 4] =
 /// Notes the state for the operation that is about to be recorded; true if it has to run alone.
 pub fn note(py: Python<'_>) -> PyResult<bool> {
     let meaning = current(py)?;
-    let scalar = WATCH.load(Ordering::Relaxed) & warn::SCALAR;
-    WATCH.store(meaning & warn::ALL | scalar, Ordering::Relaxed);
+    let kept = WATCH.load(Ordering::Relaxed) & (warn::SCALAR | warn::PART);
+    WATCH.store(meaning & warn::ALL | kept, Ordering::Relaxed);
     Ok(meaning & ONE_AT_A_TIME != 0)
 }
 
-/// While it lives, operations are recorded as operations of scalars.
-pub struct Scalars(());
+/// While it lives, operations are recorded as operations of scalars, or as parts of another operation.
+pub struct As(u8);
 
-impl Scalars {
-    /// Starts.
-    pub fn begin() -> Scalars {
-        WATCH.fetch_or(warn::SCALAR, Ordering::Relaxed);
-        Scalars(())
+impl As {
+    /// Operations of scalars.
+    pub fn scalars() -> As {
+        As::begin(warn::SCALAR)
+    }
+
+    /// Parts of another operation.
+    pub fn parts() -> As {
+        As::begin(warn::PART)
+    }
+
+    fn begin(bit: u8) -> As {
+        WATCH.fetch_or(bit, Ordering::Relaxed);
+        As(bit)
     }
 }
 
-impl Drop for Scalars {
+impl Drop for As {
     fn drop(&mut self) {
-        WATCH.fetch_and(!warn::SCALAR, Ordering::Relaxed);
+        WATCH.fetch_and(!self.0, Ordering::Relaxed);
+    }
+}
+
+/// A number that overflowed as it became a literal: NumPy warns of that at once.
+#[cold]
+pub fn literal_overflow(py: Python<'_>) -> PyResult<()> {
+    let meaning = if is_touched() { current(py)? } else { warn::DEFAULT };
+    let warnings = [Warning { condition: warn::OVER, op: Op::Copy, watch: meaning & warn::ALL }];
+    if meaning & warn::OVER == 0 {
+        Ok(())
+    } else if meaning & ONE_AT_A_TIME != 0 {
+        act_on(py, &warnings)
+    } else {
+        deliver_some(py, &warnings)
     }
 }
 
@@ -166,12 +189,13 @@ fn deliver_some(py: Python<'_>, warnings: &[Warning]) -> PyResult<()> {
 /// Treats what an operation that ran alone has met as the state in force says.
 pub fn act(py: Python<'_>) -> PyResult<()> {
     let warnings = Runtime::global().take_warnings();
-    if warnings.is_empty() {
-        return Ok(());
-    }
+    if warnings.is_empty() { Ok(()) } else { act_on(py, &warnings) }
+}
+
+fn act_on(py: Python<'_>, warnings: &[Warning]) -> PyResult<()> {
     let numpy = Numpy::get(py)?;
     let modes = numpy.attr(py, "geterr")?.call0()?;
-    for warning in &warnings {
+    for warning in warnings {
         let name = NAMES.iter().find(|(_, bit)| *bit == warning.condition).map_or("invalid", |(name, _)| name);
         let mode: String = modes.get_item(name)?.extract()?;
         let text = warning.to_string();
@@ -266,8 +290,16 @@ fn settle_warnings(py: Python<'_>) -> PyResult<()> {
     if Runtime::global().may_warn() { run::flush(py, Reason::Explicit) } else { Ok(()) }
 }
 
+/// Records an elementwise operation as a part of another one, in whose name it reports.
+#[pyfunction]
+fn elementwise_part<'py>(py: Python<'py>, op: &str, ins: &Bound<'py, PyTuple>) -> PyResult<Bound<'py, PyAny>> {
+    let _part = As::parts();
+    py.import("numelt._core")?.call_method1("elementwise", (op, ins))
+}
+
 /// Adds the functions to the module.
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(errstate_changed, module)?)?;
+    module.add_function(wrap_pyfunction!(elementwise_part, module)?)?;
     module.add_function(wrap_pyfunction!(settle_warnings, module)?)
 }

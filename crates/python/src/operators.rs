@@ -121,7 +121,7 @@ fn general<'py>(
             reduce::matmul(py, lhs, rhs, None)?
         } else {
             let scalars = matches!((&a, &b), (Operand::Deferred(_), o) | (o, Operand::Deferred(_)) if o.is_scalar());
-            let _scalars = scalars.then(errstate::Scalars::begin);
+            let _scalars = scalars.then(errstate::As::scalars);
             elementwise::apply(py, operator.op, &[a, b], None, None)?
         };
         return match result {
@@ -260,8 +260,9 @@ pub fn unary<'py>(operand: &Bound<'py, PyAny>, op: Op, name: &str) -> PyResult<B
 
 /// `divmod`.
 pub fn divmod<'py>(lhs: &Bound<'py, PyAny>, rhs: &Bound<'py, PyAny>, reflected: bool) -> PyResult<Bound<'py, PyAny>> {
-    let quotient = binary(lhs, rhs, &FLOOR_DIVIDE, reflected)?;
     let py = lhs.py();
+    let _part = errstate::As::parts();
+    let quotient = binary(lhs, rhs, &FLOOR_DIVIDE, reflected)?;
     if quotient.is(py.NotImplemented()) {
         return Ok(quotient);
     }

@@ -16,14 +16,14 @@ pub struct Warning {
     pub condition: u8,
     /// The operation.
     pub op: Op,
-    /// Was it one of scalars?
-    pub scalar: bool,
+    /// The instruction's byte.
+    pub watch: u8,
 }
 
 impl fmt::Display for Warning {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let scalar = if self.scalar { "scalar " } else { "" };
-        write!(f, "{} {scalar}{}", warn::words(self.condition), self.op.report_name(self.scalar))
+        let scalar = if self.watch & warn::SCALAR != 0 { "scalar " } else { "" };
+        write!(f, "{} {scalar}{}", warn::words(self.condition), self.op.report_name(self.watch))
     }
 }
 
@@ -33,8 +33,13 @@ const MOST: usize = 1000;
 /// Appends the conditions of one operation, in NumPy's order.
 fn push(warnings: &mut Vec<Warning>, op: Op, watch: u8, met: u8) {
     for condition in [warn::DIVIDE, warn::OVER, warn::UNDER, warn::INVALID] {
-        if met & watch & condition != 0 && warnings.len() < MOST {
-            warnings.push(Warning { condition, op, scalar: watch & warn::SCALAR != 0 });
+        if met & watch & condition == 0 || warnings.len() >= MOST {
+            continue;
+        }
+        // the parts of one operation say the same thing once
+        let told = |w: &Warning| w.condition == condition && w.watch & warn::PART != 0 && w.op != op;
+        if watch & warn::PART == 0 || !warnings.iter().any(told) {
+            warnings.push(Warning { condition, op, watch });
         }
     }
 }
@@ -159,7 +164,9 @@ fn guess(step: &KernelStep, wanted: &[u8], lost: &[bool], found: &mut [u8]) {
     for condition in [warn::DIVIDE, warn::OVER, warn::UNDER, warn::INVALID] {
         let explained = found.iter().zip(lost).any(|(f, lost)| f & condition != 0 && !lost);
         found.iter_mut().zip(lost).filter(|(_, lost)| **lost).for_each(|(f, _)| *f &= !condition);
-        if explained {
+        // a maximum raises the flag for a NaN that was there before
+        let extreme = |n: &Node| matches!(n, Node::Op(Op::Maximum | Op::Minimum | Op::Fmax | Op::Fmin, ..));
+        if explained || condition == warn::INVALID && step.kernel.body.iter().any(extreme) {
             continue;
         }
         let candidates = (0..wanted.len()).filter(|&v| lost[v] && wanted[v] & condition != 0);

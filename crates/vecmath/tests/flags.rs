@@ -105,7 +105,7 @@ fn slices_of_two_arguments_f32() {
     slices2::<f32>();
 }
 
-/// The functions that compiled code calls raise the same, except that NaN arguments may raise more.
+/// The functions that compiled code calls raise the same, except that NaN and huge arguments may raise more.
 #[test]
 fn scalar_symbols() {
     for isa in supported() {
@@ -122,7 +122,9 @@ fn scalar_symbols() {
                 let got = raised(|| y = unsafe { call(x) });
                 let want = expected(&[x], y, pole);
                 assert_eq!(got & want, want, "{name} {isa:?} at {x:?}: {y:?}");
-                let slack = if x.is_nan() || x.is_infinite() || !y.is_finite() { flags::ALL } else { 0 };
+                // the quick reduction of a huge angle overflows before the exact one replaces it
+                let huge = matches!(f, Func1::Sin | Func1::Cos | Func1::Tan) && x.abs() > 1e7;
+                let slack = if huge || x.is_nan() || x.is_infinite() || !y.is_finite() { flags::ALL } else { 0 };
                 assert_eq!(got & !slack, want & !slack, "{name} {isa:?} at {x:?}: {y:?}");
             }
         }

@@ -68,11 +68,12 @@ macro_rules! avx512 {
             }
             #[inline(always)]
             fn min(self, b: Self) -> Self {
-                Self(op!($min(self.0, b.0)))
+                // the processor's plain minimum raises a flag for NaN
+                Self(op!($min::<_MM_FROUND_NO_EXC>(self.0, b.0)))
             }
             #[inline(always)]
             fn max(self, b: Self) -> Self {
-                Self(op!($max(self.0, b.0)))
+                Self(op!($max::<_MM_FROUND_NO_EXC>(self.0, b.0)))
             }
             #[inline(always)]
             fn ldexp(self, k: Self) -> Self {
@@ -176,13 +177,13 @@ macro_rules! avx512 {
 
 #[rustfmt::skip]
 avx512!(D8, f64, u64, i64, __mmask8, 8, _mm512_loadu_pd, _mm512_storeu_pd, _mm512_set1_pd,
-    _mm512_fmadd_pd, _mm512_sqrt_pd, _mm512_roundscale_pd, _mm512_min_pd, _mm512_max_pd,
+    _mm512_fmadd_pd, _mm512_sqrt_pd, _mm512_roundscale_pd, _mm512_min_round_pd, _mm512_max_round_pd,
     _mm512_scalef_pd, _mm512_cmp_pd_mask, _mm512_mask_blend_pd, _mm512_castpd_si512,
     _mm512_castsi512_pd, _mm512_set1_epi64, _mm512_add_epi64, _mm512_slli_epi64,
     _mm512_srli_epi64);
 #[rustfmt::skip]
 avx512!(S16, f32, u32, i32, __mmask16, 16, _mm512_loadu_ps, _mm512_storeu_ps, _mm512_set1_ps,
-    _mm512_fmadd_ps, _mm512_sqrt_ps, _mm512_roundscale_ps, _mm512_min_ps, _mm512_max_ps,
+    _mm512_fmadd_ps, _mm512_sqrt_ps, _mm512_roundscale_ps, _mm512_min_round_ps, _mm512_max_round_ps,
     _mm512_scalef_ps, _mm512_cmp_ps_mask, _mm512_mask_blend_ps, _mm512_castps_si512,
     _mm512_castsi512_ps, _mm512_set1_epi32, _mm512_add_epi32, _mm512_slli_epi32,
     _mm512_srli_epi32);
