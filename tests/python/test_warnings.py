@@ -39,7 +39,7 @@ UNARY = (  # noqa: SIM905
 BINARY = (  # noqa: SIM905
     "add subtract multiply divide floor_divide remainder fmod power arctan2 hypot maximum minimum fmax fmin "
     "copysign equal not_equal less less_equal greater greater_equal logical_and logical_or logical_xor "
-    "heaviside nextafter logaddexp logaddexp2 true_divide mod pow"
+    "heaviside nextafter logaddexp logaddexp2 true_divide mod pow float_power"
 ).split()
 
 
@@ -87,7 +87,7 @@ def test_binary(name, dtype):
 
 @pytest.mark.parametrize("dtype", "bBhHiIlL")
 @pytest.mark.parametrize(
-    "name", ["floor_divide", "remainder", "fmod", "add", "multiply", "left_shift", "divide"]
+    "name", ["floor_divide", "remainder", "fmod", "add", "multiply", "left_shift", "divide", "divmod"]
 )
 def test_integers(name, dtype):
     least = numpy.iinfo(dtype).min
@@ -140,6 +140,14 @@ CASES = {
     "int cast in a sum": lambda np: np.array([1e30, 1.0]).astype(int).sum(),
     "in place": lambda np: np.ones(3).__itruediv__(0.0),
     "in place narrow": lambda np: np.full(3, 1.0, "f4").__imul__(np.full(3, 1e300)),
+    "divmod": lambda np: divmod(np.array([1.0, 0.0, 5.0, np.inf]), np.array([0.0, 0.0, 2.0, 1.0])),
+    "divmod of integers": lambda np: divmod(np.arange(3), np.zeros(3, int)),
+    "complex power": lambda np: np.power(np.zeros(3, complex), -1 + 1j),
+    "complex log": lambda np: np.log(np.zeros(3, complex)),
+    "literal too large": lambda np: np.zeros(3, "f4") + 1e300,
+    "literal of where": lambda np: np.where(np.ones(3, bool), np.ones(3, "f4"), 1e300),
+    "sum of huge angles": lambda np: np.tan(np.full(30, -9.05685737699686e158)).sum(),
+    "sum along an axis with nan": lambda np: np.exp(np.full((40, 3), np.nan)).sum(axis=0),
     "broadcast": lambda np: np.ones((3, 1)) / np.zeros(4),
     "strided": lambda np: np.ones(40)[::3] / np.zeros(40)[::3],
     "zero-dimensional": lambda np: np.divide(np.array(1.0), np.array(0.0)),

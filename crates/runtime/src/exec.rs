@@ -7,8 +7,8 @@ use crate::report::{self, Warning};
 use numelt_ir::{Error, Instr, Operand as IrOperand, Program, Result, Scalar, View, warn};
 use numelt_opt::{Arg, ArgGeometry, ArgKind, KernelStep, NestStep, Plan, Step};
 use smallvec::SmallVec;
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex};
 
 /// A plan with its kernels prepared, ready to be run any number of times.
 pub(crate) struct ReadyPlan {
@@ -25,6 +25,8 @@ struct ReadyStep {
     executables: Executables,
     /// Conditions that some instruction of the step wants reported.
     watch: u8,
+    /// What earlier reports of the step have found.
+    memory: Mutex<report::Memory>,
     /// Bases that get memory before the step.
     alloc: SmallVec<[u32; 2]>,
     /// Bases that nobody needs after the step.
@@ -52,6 +54,7 @@ impl ReadyPlan {
             .map(|(executables, step)| ReadyStep {
                 executables,
                 watch: watched(&plan, step),
+                memory: Mutex::default(),
                 alloc: SmallVec::new(),
                 free: SmallVec::new(),
             })
@@ -141,7 +144,7 @@ impl ReadyPlan {
                 let executable = &*ready.executables[0];
                 let met = engine.launch(executable, &launch)? & ready.watch;
                 if met != 0 {
-                    report::kernel(engine, executable, &launch, kernel, met, warnings);
+                    report::kernel(engine, executable, &launch, kernel, met, &ready.memory, warnings);
                 }
             }
             Step::Nest(nest) => self.nest(engine, nest, ready, consts, memory, warnings)?,

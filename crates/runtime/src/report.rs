@@ -8,6 +8,7 @@ use crate::engine::{Engine, Executable, Launch, NestLaunch, WholeScratch};
 use numelt_ir::{BaseId, Instr, Op, View, warn};
 use numelt_opt::{ArgKind, KernelStep, NestStep, Node, Stage};
 use std::fmt;
+use std::sync::{Mutex, PoisonError};
 
 /// A condition that a recorded operation has met.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -70,9 +71,22 @@ pub(crate) fn kernel(
     launch: &Launch<'_>,
     step: &KernelStep,
     met: u8,
+    memory: &Mutex<Memory>,
     warnings: &mut Vec<Warning>,
 ) {
-    kernel_without(engine, executable, launch, step, met, &written_bases(step), warnings);
+    let mut memory = memory.lock().unwrap_or_else(PoisonError::into_inner);
+    if !memory.serves(met) {
+        let Some(found) = audited(engine, executable, launch, step, met, &written_bases(step)) else { return };
+        memory.keep(met, found, launch.geometry.extents.iter().product());
+    }
+    tell(step, &memory.found, warnings);
+}
+
+/// Warns of what each value was found to meet.
+fn tell(step: &KernelStep, found: &[u8], warnings: &mut Vec<Warning>) {
+    for (watch, found) in step.watch.iter().zip(found) {
+        push(warnings, watch.op, watch.bits, *found);
+    }
 }
 
 /// The report of a nest. Its scratch memory is gone, so the stages run again, each audited after it ran; where
@@ -93,7 +107,9 @@ pub(crate) fn nest(
         let lost = if again { written_bases(&stage.step) } else { everywhere.clone() };
         let own = if again { engine.launch(run.executable, &part) } else { Ok(met) };
         let Ok(own) = own else { return };
-        kernel_without(engine, run.executable, &part, &stage.step, met & own, &lost, warnings);
+        if let Some(found) = audited(engine, run.executable, &part, &stage.step, met & own, &lost) {
+            tell(&stage.step, &found, warnings);
+        }
     }
 }
 
@@ -119,25 +135,58 @@ fn written_bases(step: &KernelStep) -> Vec<BaseId> {
     args.filter(|(arg, _)| writes(arg.kind)).map(|(_, &base)| base).collect()
 }
 
-/// The report of a kernel; what the bases in `gone` held at its launch is lost.
-fn kernel_without(
+/// What the values of a kernel meet; what the bases in `gone` held at its launch is lost.
+fn audited(
     engine: &dyn Engine,
     executable: &dyn Executable,
     launch: &Launch<'_>,
     step: &KernelStep,
     met: u8,
     gone: &[BaseId],
-    warnings: &mut Vec<Warning>,
-) {
+) -> Option<Vec<u8>> {
     let wanted: Vec<u8> = step.watch.iter().map(|w| w.bits & met).collect();
     // a failure here must not hide that the launch itself succeeded
-    let Ok(mut found) = engine.audit(executable, launch, &wanted) else { return };
+    let mut found = engine.audit(executable, launch, &wanted).ok()?;
     let lost = lost_values(step, gone);
     if lost.contains(&true) {
         guess(step, &wanted, &lost, &mut found);
     }
-    for (watch, found) in step.watch.iter().zip(found) {
-        push(warnings, watch.op, watch.bits, found);
+    Some(found)
+}
+
+/// What audits of a step have found so far. A loop that meets the same conditions on every turn would pay
+/// for each of them with a second evaluation; after a few equal outcomes only some turns do.
+#[derive(Default)]
+pub(crate) struct Memory {
+    /// Conditions of the launch audited last, and what was found.
+    met: u8,
+    found: Vec<u8>,
+    /// Audits in a row with this outcome.
+    equal: u32,
+    /// Launches that may still use it.
+    left: u32,
+}
+
+impl Memory {
+    /// Equal outcomes before one is trusted.
+    const TRUSTED: u32 = 3;
+    /// Points below which an audit costs too little to be saved.
+    const SMALL: i64 = 1 << 14;
+
+    /// May the last outcome stand for a launch that met `met`? Uses it up.
+    fn serves(&mut self, met: u8) -> bool {
+        let serves = self.left > 0 && self.met == met;
+        self.left = if serves { self.left - 1 } else { 0 };
+        serves
+    }
+
+    /// Takes the outcome of an audit.
+    fn keep(&mut self, met: u8, found: Vec<u8>, points: i64) {
+        let again = self.met == met && self.found == found && found.iter().any(|f| *f != 0);
+        self.equal = if again { self.equal + 1 } else { 0 };
+        (self.met, self.found) = (met, found);
+        let trusted = points >= Memory::SMALL && self.equal >= Memory::TRUSTED;
+        self.left = if trusted { 1 << (self.equal - Memory::TRUSTED).min(6) } else { 0 };
     }
 }
 

@@ -131,7 +131,7 @@ pub unsafe fn met_by_results(dtype: DType, pointer: *const u8, extents: &[i64], 
         return (if nan { OVER | INVALID } else { 0 }) | (if inf { OVER } else { 0 }) | DIVIDE;
     };
     // a reduced loop moves nowhere
-    let extent = if stride == 0 { extent.min(1) } else { extent };
+    let extent = if stride == 0 && extent > 1 { 1 } else { extent };
     let mut met = 0;
     for i in 0..extent {
         // SAFETY: inside the view.
