@@ -190,6 +190,7 @@ pub fn input<'a>(arg: &'a Operand<'_>, resolved: Loop, position: usize) -> PyRes
 fn overflowed(weak: Weak, value: Scalar) -> bool {
     let infinite = match value {
         Scalar::F32(v) => v.is_infinite(),
+        Scalar::F16(v) => v.to_f32().is_infinite(),
         _ => false,
     };
     infinite && matches!(weak, Weak::Float(v) if v.is_finite())
@@ -283,12 +284,23 @@ fn float_literal(dtype: DType, number: &Bound<'_, PyAny>) -> Option<Scalar> {
         return None;
     }
     let value = match Weak::exact(number)? {
+        // an overflow is the general path's to report
+        Weak::Float(value) if value.abs() > largest(dtype) && value.is_finite() => return None,
         Weak::Float(value) => value,
         // Beyond this not every int is a float.
         Weak::Int(value) if value.abs() <= if dtype == DType::F16 { 1 << 11 } else { 1 << 24 } => value as f64,
         _ => return None,
     };
     Some(if dtype == DType::F64 { Scalar::F64(value) } else { convert::cast(Scalar::F64(value), dtype) })
+}
+
+/// The largest finite number of a float dtype.
+const fn largest(dtype: DType) -> f64 {
+    match dtype {
+        DType::F16 => 65504.0,
+        DType::F32 => f32::MAX as f64,
+        _ => f64::MAX,
+    }
 }
 
 /// The quick path of operators: two native arrays of one dtype and shape, in C order.

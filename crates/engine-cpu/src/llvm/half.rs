@@ -5,7 +5,7 @@
 
 use super::builder::{Int, Real, Val};
 use super::lower::Lower;
-use numelt_ir::DType;
+use numelt_ir::{DType, warn};
 
 impl Lower<'_> {
     pub(super) fn half_to_single(&self, half: Val) -> Val {
@@ -42,6 +42,10 @@ impl Lower<'_> {
         let number = |v: u64| b.const_int(bits, v);
         let all = b.bitcast(single, bits);
         let magnitude = b.and(all, number(0x7FFF_FFFF));
+        // from halfway between the largest half and the next
+        let over = b.icmp(Int::LLVMIntUGE, magnitude, number(0x477F_F000));
+        let finite = b.icmp(Int::LLVMIntULT, magnitude, number(0x7F80_0000));
+        self.raise_where(b.and(over, finite), warn::OVER);
         let least = number(113 << 23);
         let tiny = b.icmp(Int::LLVMIntULT, magnitude, least);
         let align = number(126 << 23);

@@ -8,7 +8,7 @@
 use crate::tier0::elem::Any;
 use crate::tier0::select::with;
 use numelt_ir::warn::{DIVIDE, INVALID, OVER, cast_raises};
-use numelt_ir::{C32, C64, DType, Op};
+use numelt_ir::{C32, C64, DType, F16, Op};
 use numelt_opt::Kernel;
 use std::slice::from_raw_parts;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
@@ -151,6 +151,8 @@ pub fn of(op: Op, ty: DType) -> Report {
         // the remainder of a quotient that overflows, and of an infinity, is the library's
         Op::FloorDivide | Op::Remainder | Op::Fmod => check(op, ty).map_or(Report::Hardware, Report::Checked),
         _ if op.raises(ty) == 0 => Report::Quiet,
+        // computed as f32 and narrowed by integer arithmetic
+        _ if ty == DType::F16 => check(op, ty).map_or(Report::Quiet, Report::Checked),
         // functions whose special values come from tables
         _ if ty.is_complex() && !arithmetic(op) => check(op, ty).map_or(Report::Hardware, Report::Checked),
         _ => Report::Hardware,
@@ -176,8 +178,15 @@ pub fn of_cast(from: DType, to: DType) -> (Report, Option<Check>) {
         (DType::F64, DType::F32) => Some(narrowed::<f64, f32>),
         (DType::C128, DType::F32) => Some(narrowed::<C64, f32>),
         (DType::C128, DType::C64) => Some(narrowed::<C64, C32>),
+        (DType::F32, DType::F16) => Some(narrowed::<f32, F16>),
+        (DType::F64, DType::F16) => Some(narrowed::<f64, F16>),
+        (DType::C64, DType::F16) => Some(narrowed::<C32, F16>),
+        (DType::C128, DType::F16) => Some(narrowed::<C64, F16>),
         _ => None,
     };
+    if let (DType::F16, Some(check)) = (to, check) {
+        return (Report::Checked(check), Some(check));
+    }
     (Report::Hardware, check)
 }
 
@@ -287,7 +296,8 @@ unsafe fn holds_nan<T: Any>(_: *const *const u8, out: *const u8, n: usize) -> u8
 unsafe fn narrowed<T: Any, O: Any>(ins: *const *const u8, out: *const u8, n: usize) -> u8 {
     // SAFETY: the contract of `Check`.
     let (a, o): (&[T], &[O]) = unsafe { (input(ins, 0, n), from_raw_parts(out.cast(), n)) };
-    let met = a.iter().zip(o).any(|(a, o)| o.inf() && !a.inf());
+    // a complex number that is cut to its real part counts as finite or not by all of it
+    let met = a.iter().zip(o).any(|(a, o)| o.inf() && a.finite());
     if met { OVER } else { 0 }
 }
 
@@ -341,6 +351,7 @@ fn to_integer(from: DType, to: DType) -> Option<Check> {
     macro_rules! range {
         ($low:expr, $high:expr) => {
             match from {
+                DType::F16 => Some(outside::<F16, $low, $high> as Check),
                 DType::F32 => Some(outside::<f32, $low, $high> as Check),
                 DType::F64 => Some(outside::<f64, $low, $high> as Check),
                 DType::C64 => Some(outside::<C32, $low, $high> as Check),
@@ -359,6 +370,11 @@ fn to_integer(from: DType, to: DType) -> Option<Check> {
 /// The real part of a number, for its range.
 trait RealValue: Copy {
     fn real(self) -> f64;
+}
+impl RealValue for F16 {
+    fn real(self) -> f64 {
+        self.to_f64()
+    }
 }
 impl RealValue for f32 {
     fn real(self) -> f64 {
