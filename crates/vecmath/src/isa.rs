@@ -26,7 +26,12 @@ pub(crate) trait Set {
 /// Most lanes of any register.
 const MAX_LANES: usize = 16;
 
-/// Writes one loop over contiguous memory per argument count and element type.
+/// Elements of an operand that are put aside where the result goes on top of it.
+const ASIDE: usize = 128;
+
+/// Writes one loop over contiguous memory per argument count and element type. Whether some result is not
+/// finite is one more multiply-add per register; only then are the block's results looked at one by one, for
+/// the flags that they call for. Flags that the algorithms raise on their way are forgotten.
 macro_rules! loops {
     ($each1:ident, $each2:ident, $raised1:ident, $raised2:ident, $t:ident, $bound:ident, $f:ident) => {
         /// Applies `O` to `n` elements; what is missing from the last register is filled
@@ -36,28 +41,32 @@ macro_rules! loops {
         /// `src` readable and `dst` writable for `n` elements, equal or not overlapping.
         #[inline(always)]
         unsafe fn $each1<O: Unary, V: $bound>(src: *const $t, dst: *mut $t, n: usize) {
-            let (before, mut raised) = (flags::save(), 0);
-            let mut i = 0;
+            let before = flags::save();
+            let (zero, mut odd, mut i) = (V::of(0.0), V::of(0.0), 0);
             // SAFETY: every access is at i..i + LANES within n, or in the padded buffer.
             unsafe {
                 while i + V::LANES <= n {
-                    let x = V::load(src.add(i));
-                    let y = O::$f(x);
-                    raised |= $raised1::<O, V>(x, y);
+                    let y = O::$f(V::load(src.add(i)));
+                    odd = y.fma(zero, odd);
                     y.store(dst.add(i));
                     i += V::LANES;
                 }
                 if i < n {
                     let mut buffer = [*src.add(i); MAX_LANES];
                     std::ptr::copy_nonoverlapping(src.add(i), buffer.as_mut_ptr(), n - i);
-                    let x = V::load(buffer.as_ptr());
-                    let y = O::$f(x);
-                    raised |= $raised1::<O, V>(x, y);
+                    let y = O::$f(V::load(buffer.as_ptr()));
+                    odd = y.fma(zero, odd);
                     y.store(buffer.as_mut_ptr());
                     std::ptr::copy_nonoverlapping(buffer.as_ptr(), dst.add(i), n - i);
                 }
+                // not a number once any result was not finite
+                let raised = if V::any(V::not(V::eq(odd, zero))) {
+                    (0..n).fold(0, |all, i| all | $raised1::<O, $t>(*src.add(i), *dst.add(i)))
+                } else {
+                    0
+                };
+                before.restore_with(raised);
             }
-            before.restore_with(raised);
         }
 
         /// The same for two sources.
@@ -67,14 +76,13 @@ macro_rules! loops {
         /// or not overlapping it.
         #[inline(always)]
         unsafe fn $each2<O: Binary, V: $bound>(a: *const $t, b: *const $t, dst: *mut $t, n: usize) {
-            let (before, mut raised) = (flags::save(), 0);
-            let mut i = 0;
+            let before = flags::save();
+            let (zero, mut odd, mut i) = (V::of(0.0), V::of(0.0), 0);
             // SAFETY: every access is at i..i + LANES within n, or in the padded buffers.
             unsafe {
                 while i + V::LANES <= n {
-                    let (x, y) = (V::load(a.add(i)), V::load(b.add(i)));
-                    let z = O::$f(x, y);
-                    raised |= $raised2::<O, V>(x, y, z);
+                    let z = O::$f(V::load(a.add(i)), V::load(b.add(i)));
+                    odd = z.fma(zero, odd);
                     z.store(dst.add(i));
                     i += V::LANES;
                 }
@@ -83,16 +91,36 @@ macro_rules! loops {
                     let mut right = [*b.add(i); MAX_LANES];
                     std::ptr::copy_nonoverlapping(a.add(i), left.as_mut_ptr(), n - i);
                     std::ptr::copy_nonoverlapping(b.add(i), right.as_mut_ptr(), n - i);
-                    let (x, y) = (V::load(left.as_ptr()), V::load(right.as_ptr()));
-                    let z = O::$f(x, y);
-                    raised |= $raised2::<O, V>(x, y, z);
+                    let z = O::$f(V::load(left.as_ptr()), V::load(right.as_ptr()));
+                    odd = z.fma(zero, odd);
                     z.store(left.as_mut_ptr());
                     std::ptr::copy_nonoverlapping(left.as_ptr(), dst.add(i), n - i);
                 }
+                let raised = if V::any(V::not(V::eq(odd, zero))) {
+                    (0..n).fold(0, |all, i| all | $raised2::<O, $t>(*a.add(i), *b.add(i), *dst.add(i)))
+                } else {
+                    0
+                };
+                before.restore_with(raised);
             }
-            before.restore_with(raised);
         }
     };
+}
+
+/// Runs `f` on copies of chunks of `src`, for results that go on top of it.
+///
+/// # Safety
+/// `src` is readable and `dst` writable for `n` elements; what `f` asks for holds for the chunks.
+unsafe fn aside<T: Copy + Default>(src: *const T, dst: *mut T, n: usize, mut f: impl FnMut(*const T, *mut T, usize)) {
+    let mut buffer = [T::default(); ASIDE];
+    for start in (0..n).step_by(ASIDE) {
+        let count = ASIDE.min(n - start);
+        // SAFETY: the chunk lies within the caller's `n` elements.
+        unsafe {
+            std::ptr::copy_nonoverlapping(src.add(start), buffer.as_mut_ptr(), count);
+            f(buffer.as_ptr(), dst.add(start), count);
+        }
+    }
 }
 
 loops!(each1_f64, each2_f64, raised1_f64, raised2_f64, f64, F64s, f64);
@@ -105,7 +133,7 @@ macro_rules! reports {
         #[inline(always)]
         fn $raised1<O: Unary, V: $bound>(x: V, y: V) -> u8 {
             let inf = V::of($t::INFINITY);
-            let odd = V::not(V::lt(y.abs(), inf));
+            let odd = V::not_lt(y.abs(), inf);
             if !V::any(odd) {
                 return 0;
             }
@@ -119,7 +147,7 @@ macro_rules! reports {
         #[inline(always)]
         fn $raised2<O: Binary, V: $bound>(x: V, y: V, z: V) -> u8 {
             let inf = V::of($t::INFINITY);
-            let odd = V::not(V::lt(z.abs(), inf));
+            let odd = V::not_lt(z.abs(), inf);
             if !V::any(odd) {
                 return 0;
             }
@@ -224,21 +252,65 @@ macro_rules! instances {
 
             $(#[$feature])?
             pub(super) unsafe fn unary_f64<O: Unary>(src: *const f64, dst: *mut f64, n: usize) {
+                if std::ptr::eq(src, dst) {
+                    // SAFETY: the same promise, chunk by chunk.
+                    return unsafe { aside(src, dst, n, |x, y, n| unary_f64::<O>(x, y, n)) };
+                }
                 // SAFETY: the caller's promise.
                 unsafe { each1_f64::<O, $d>(src, dst, n) }
             }
             $(#[$feature])?
             pub(super) unsafe fn unary_f32<O: Unary>(src: *const f32, dst: *mut f32, n: usize) {
+                if std::ptr::eq(src, dst) {
+                    // SAFETY: the same promise, chunk by chunk.
+                    return unsafe { aside(src, dst, n, |x, y, n| unary_f32::<O>(x, y, n)) };
+                }
                 // SAFETY: the caller's promise.
                 unsafe { each1_f32::<O, $s>(src, dst, n) }
             }
             $(#[$feature])?
             pub(super) unsafe fn binary_f64<O: Binary>(a: *const f64, b: *const f64, dst: *mut f64, n: usize) {
+                if std::ptr::eq(a, dst) || std::ptr::eq(b, dst) {
+                    let mut at = 0;
+                    // SAFETY: the same promise, chunk by chunk; one source at a time is put aside.
+                    return unsafe {
+                        if std::ptr::eq(a, dst) {
+                            aside(a, dst, n, |a, y, n| {
+                                let b = if std::ptr::eq(b, dst.cast_const()) { a } else { b.add(at) };
+                                at += n;
+                                binary_f64::<O>(a, b, y, n);
+                            })
+                        } else {
+                            aside(b, dst, n, |b, y, n| {
+                                at += n;
+                                binary_f64::<O>(a.add(at - n), b, y, n);
+                            })
+                        }
+                    };
+                }
                 // SAFETY: the caller's promise.
                 unsafe { each2_f64::<O, $d>(a, b, dst, n) }
             }
             $(#[$feature])?
             pub(super) unsafe fn binary_f32<O: Binary>(a: *const f32, b: *const f32, dst: *mut f32, n: usize) {
+                if std::ptr::eq(a, dst) || std::ptr::eq(b, dst) {
+                    let mut at = 0;
+                    // SAFETY: the same promise, chunk by chunk; one source at a time is put aside.
+                    return unsafe {
+                        if std::ptr::eq(a, dst) {
+                            aside(a, dst, n, |a, y, n| {
+                                let b = if std::ptr::eq(b, dst.cast_const()) { a } else { b.add(at) };
+                                at += n;
+                                binary_f32::<O>(a, b, y, n);
+                            })
+                        } else {
+                            aside(b, dst, n, |b, y, n| {
+                                at += n;
+                                binary_f32::<O>(a.add(at - n), b, y, n);
+                            })
+                        }
+                    };
+                }
                 // SAFETY: the caller's promise.
                 unsafe { each2_f32::<O, $s>(a, b, dst, n) }
             }

@@ -5,7 +5,7 @@
 //! special values. An element's result does not depend on the instruction set, the
 //! vector width or its place in the array; only the sign and payload of a NaN may.
 //! A call raises the processor's flags (see [`flags`]) for divide by zero, overflow and invalid where the true
-//! function has them; a register function may raise more for arguments that are NaN, infinite or huge angles, a slice
+//! function has them; a register function may raise more for arguments that are NaN, infinite or huge, a slice
 //! function does not.
 //!
 //! Each algorithm is written once over the trait in [`vector`] and instantiated for

@@ -54,6 +54,8 @@ pub(crate) trait Vector:
 
     /// Ordered, quiet `<`.
     fn lt(self, b: Self) -> Self::Mask;
+    /// The lanes where `<` does not hold, NaN among them; quiet.
+    fn not_lt(self, b: Self) -> Self::Mask;
     /// Ordered, quiet `<=`.
     fn le(self, b: Self) -> Self::Mask;
     /// Ordered, quiet `==`.

@@ -100,6 +100,10 @@ macro_rules! avx2 {
                 op!($cmp::<_CMP_LT_OQ>(self.0, b.0))
             }
             #[inline(always)]
+            fn not_lt(self, b: Self) -> $reg {
+                op!($cmp::<_CMP_NLT_UQ>(self.0, b.0))
+            }
+            #[inline(always)]
             fn le(self, b: Self) -> $reg {
                 op!($cmp::<_CMP_LE_OQ>(self.0, b.0))
             }

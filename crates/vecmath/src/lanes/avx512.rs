@@ -84,6 +84,10 @@ macro_rules! avx512 {
                 op!($cmp::<_CMP_LT_OQ>(self.0, b.0))
             }
             #[inline(always)]
+            fn not_lt(self, b: Self) -> $mask {
+                op!($cmp::<_CMP_NLT_UQ>(self.0, b.0))
+            }
+            #[inline(always)]
             fn le(self, b: Self) -> $mask {
                 op!($cmp::<_CMP_LE_OQ>(self.0, b.0))
             }

@@ -64,6 +64,11 @@ macro_rules! scalar {
                 self < b
             }
             #[inline(always)]
+            #[allow(clippy::neg_cmp_op_on_partial_ord)] // NaN belongs to the result
+            fn not_lt(self, b: Self) -> bool {
+                !(self < b)
+            }
+            #[inline(always)]
             fn le(self, b: Self) -> bool {
                 self <= b
             }

@@ -173,7 +173,7 @@ pub(crate) fn cbrt<V: F64s>(x: V) -> V {
     let rest = (m - c) - y.fma(sl, cl);
     let y = rest.fma(r2 * third, y).ldexp(q).copysign(x);
     let good = V::both(V::lt(V::of(0.0), ax), V::lt(ax, V::of(f64::INFINITY)));
-    V::select(good, y, x + x)
+    V::select(good, y, x)
 }
 
 /// sqrt(x^2 + y^2) without overflow or underflow on the way.
