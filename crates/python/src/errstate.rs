@@ -293,6 +293,9 @@ fn settle_warnings(py: Python<'_>) -> PyResult<()> {
 /// Records an elementwise operation as a part of another one, in whose name it reports.
 #[pyfunction]
 fn elementwise_part<'py>(py: Python<'py>, op: &str, ins: &Bound<'py, PyTuple>) -> PyResult<Bound<'py, PyAny>> {
+    if is_strict(py)? {
+        return Ok(py.NotImplemented().into_bound(py));
+    }
     let _part = As::parts();
     py.import("numelt._core")?.call_method1("elementwise", (op, ins))
 }

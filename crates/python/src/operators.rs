@@ -261,6 +261,10 @@ pub fn unary<'py>(operand: &Bound<'py, PyAny>, op: Op, name: &str) -> PyResult<B
 /// `divmod`.
 pub fn divmod<'py>(lhs: &Bound<'py, PyAny>, rhs: &Bound<'py, PyAny>, reflected: bool) -> PyResult<Bound<'py, PyAny>> {
     let py = lhs.py();
+    if errstate::is_strict(py)? {
+        let divmod = py.import("builtins")?.getattr("divmod")?;
+        return hooks::call_numpy(&divmod, &PyTuple::new(py, [lhs, rhs])?, None);
+    }
     let _part = errstate::As::parts();
     let quotient = binary(lhs, rhs, &FLOOR_DIVIDE, reflected)?;
     if quotient.is(py.NotImplemented()) {

@@ -71,7 +71,9 @@ impl Body {
     fn append(&mut self, program: &Program, table: &AccessTable, index: usize) {
         let (instr, info) = (&program.instrs[index], &table.instrs[index]);
         let generates = instr.op.kind() == OpKind::Generator;
-        self.watching = Watch { op: instr.op, bits: if generates { 0 } else { instr.watch } };
+        // the quotient of a divmod has said it
+        let told = if instr.op == Op::Remainder && instr.watch & warn::PART != 0 { warn::DIVIDE } else { 0 };
+        self.watching = Watch { op: instr.op, bits: if generates { 0 } else { instr.watch & !told } };
         if info.gathers {
             let value = self.gather(program, info, instr);
             return self.write(info.write, instr, value);
