@@ -4,9 +4,9 @@
 //! Axes of extent one say nothing about where elements lie, so views and domains are compared in
 //! canonical form, without them: `(n, 1)` and `(n,)` are the same iteration space.
 
-use crate::build::loops::demanded_order;
+use crate::build::loops::{demanded_order, demanded_pieces};
 use crate::overlap::{overlaps, pitch};
-use numelt_ir::{Axes, BaseId, Dims, Instr, OpKind, Operand, Program, View};
+use numelt_ir::{Axes, BaseId, Dims, Instr, OpKind, Operand, Pieces, Program, View};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 use std::cell::RefCell;
@@ -43,6 +43,8 @@ pub(crate) struct InstrInfo {
     pub gathers: bool,
     /// The order its loops must have for its bits to be right, if it matters.
     pub order: Option<LoopOrder>,
+    /// How its runs must be cut, if it matters.
+    pub pieces: Option<Pieces>,
     /// Upper bound of the nodes it adds to a kernel's body.
     pub nodes: u32,
 }
@@ -110,6 +112,7 @@ impl AccessTable {
             reads,
             gathers: instr.op.kind() == OpKind::Gather,
             order: demanded_order(instr),
+            pieces: demanded_pieces(instr),
             nodes: node_bound(instr),
         }
     }

@@ -11,8 +11,8 @@
 //! stored by one point is loaded by no other point. Reductions fold the value over the reduced loops:
 //! - `Sum`/`Prod` of floats and complex follow NumPy's order over the loops as given (outermost
 //!   first): if the innermost loops are reduced, each maximal run of innermost reduced loops,
-//!   flattened, is summed by NumPy's pairwise scheme P (see the notes on NumPy's sums), and the runs of
-//!   one output element that outer reduced loops give are added one after the other; if the
+//!   flattened, is cut into [`Geometry::pieces`], each is summed by NumPy's pairwise scheme P (see the notes on
+//!   NumPy's sums), and the pieces that go into one output element are added one after the other; if the
 //!   innermost loop is kept, elements are added one after the other in loop order. `Prod` is sequential.
 //!   The loops are already in the memory order NumPy would use.
 //! - the others are order-free, except `Argmin`/`Argmax`, whose position counts the flattened
@@ -21,7 +21,7 @@
 //! A reduction over an empty range stores the identity (sum 0, prod 1, any false, all true);
 //! min, max and arg-reductions over an empty range never reach a kernel.
 
-use numelt_ir::{DType, Dims, Op};
+use numelt_ir::{DType, Dims, Op, Pieces};
 use smallvec::SmallVec;
 
 /// Index of a node in [`Kernel::body`].
@@ -171,6 +171,8 @@ pub struct Geometry {
     pub extents: Dims,
     /// One per argument.
     pub args: Vec<ArgGeometry>,
+    /// How the runs of floating-point sums are cut.
+    pub pieces: Pieces,
 }
 
 /// Where an argument lies in its base.

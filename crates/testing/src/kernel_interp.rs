@@ -6,7 +6,7 @@
 //! touches a contracted one, or whose points depend on each other is an error.
 
 use numelt_ir::interp::{Fold, apply, cast, execute};
-use numelt_ir::{DType, Error, Op, Result, Scalar};
+use numelt_ir::{DType, Error, Op, Pieces, Result, Scalar};
 use numelt_opt::{ArgKind, Kernel, KernelStep, NestStep, Node, Plan, Stage, Step, verify_kernel, verify_nest};
 use std::collections::HashMap;
 
@@ -291,7 +291,7 @@ impl Run<'_> {
         for (fold, values) in step.kernel.reductions.iter().zip(folds.0) {
             let groups = self.groups(&values, fold.arg)?;
             for Group { index, run_length, values } in groups {
-                let result = fold_values(fold.op, fold.ty, run_length, &values)?;
+                let result = fold_values(fold.op, fold.ty, run_length, step.geometry.pieces, &values)?;
                 let point = -1 - i64::from(fold.arg);
                 let dtype = step.kernel.args[fold.arg as usize].dtype;
                 self.store(fold.arg, &index, point, cast(result, dtype))?;
@@ -327,8 +327,10 @@ impl Run<'_> {
     }
 }
 
-fn fold_values(op: Op, ty: DType, run_length: usize, values: &[Scalar]) -> Result<Scalar> {
+fn fold_values(op: Op, ty: DType, run_length: usize, pieces: Pieces, values: &[Scalar]) -> Result<Scalar> {
     let mut fold = Fold::new(op, ty);
-    values.chunks(run_length.max(1)).try_for_each(|run| fold.push_run(run))?;
+    for run in values.chunks(run_length.max(1)) {
+        pieces.cut(run.len()).try_for_each(|(start, n)| fold.push_run(&run[start..start + n]))?;
+    }
     fold.finish()
 }

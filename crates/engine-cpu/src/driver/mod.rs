@@ -22,7 +22,7 @@ use crate::threads::Threads;
 use crate::tier0::{Rect, select_cast};
 use accs::{Accs, Target};
 use nest::Nest;
-use numelt_ir::{DType, Error, OpKind, Result};
+use numelt_ir::{DType, Error, OpKind, Pieces, Result};
 use numelt_opt::{ArgKind, Kernel, Near, Node, StrideClass};
 use numelt_runtime::Launch;
 use smallvec::SmallVec;
@@ -170,6 +170,8 @@ struct Task<'a> {
     threads: &'a Threads,
     /// Element size of each argument as the tiles see it.
     sizes: SmallVec<[usize; 8]>,
+    /// How runs of floating-point sums are cut.
+    pieces: Pieces,
 }
 
 // SAFETY: the addresses are only used for elements that no other thread of the launch touches in conflict
@@ -226,6 +228,7 @@ struct Inputs {
     few: Aligned<8>,
     many: Vec<Aligned<1>>,
     count: usize,
+    pieces: Pieces,
 }
 
 // SAFETY: the addresses are only used as `Task` uses them.
@@ -261,7 +264,7 @@ impl Inputs {
         }
         let sizes = kernel.args.iter().map(|a| a.dtype.size()).collect();
         let mut inputs =
-            Inputs { pointers, sizes, few: Aligned([[0; 16]; 8]), many: Vec::new(), count: launch.params.len() };
+            Inputs { pointers, sizes, few: Aligned([[0; 16]; 8]), many: Vec::new(), count: launch.params.len(), pieces: launch.geometry.pieces };
         if inputs.count <= inputs.few.0.len() {
             for (slot, p) in inputs.few.0.iter_mut().zip(launch.params) {
                 *slot = p.to_bytes();
@@ -275,7 +278,7 @@ impl Inputs {
     /// The task of evaluating `nest` from these operands.
     fn task<'a>(&'a self, recipe: &'a Recipe, body: &'a dyn Body, nest: &'a Nest, threads: &'a Threads) -> Task<'a> {
         let (pointers, sizes) = (&self.pointers[..], self.sizes.clone());
-        Task { recipe, body, nest, pointers, params: self.params(), threads, sizes }
+        Task { recipe, body, nest, pointers, params: self.params(), threads, sizes, pieces: self.pieces }
     }
 
     /// The literals, 16 bytes each.

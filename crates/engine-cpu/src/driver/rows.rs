@@ -1,8 +1,8 @@
 //! Reductions whose innermost loops are reduced: row sums, full sums.
 //!
-//! In: a task. Out: results stored. A *run* is the flattened range of the innermost reduced loops. Short
-//! runs are evaluated many to a tile. Long runs are cut at the nodes of NumPy's summation tree, which
-//! threads share; partial sums are joined in the tree's order.
+//! In: a task. Out: results stored. A *run* is the flattened range of the innermost reduced loops, in the *pieces*
+//! that NumPy's iterator makes of it, usually one. Short runs are evaluated many to a tile. Long pieces are cut
+//! at the nodes of NumPy's summation tree, which threads share; partial sums are joined in the tree's order.
 
 use super::accs::{Accs, Lines};
 use super::pairwise::Unit;
@@ -23,6 +23,8 @@ struct Rows<'a> {
     first: usize,
     /// Points of a run.
     len: usize,
+    /// First point and length of each piece of a run.
+    pieces: Vec<(usize, usize)>,
     /// Loops outside the run that are kept, and those that are reduced.
     kept: SmallVec<[usize; 8]>,
     outer: SmallVec<[usize; 8]>,
@@ -48,7 +50,12 @@ pub unsafe fn run(task: &Task<'_>) {
     let shares = task.threads.shares(work);
     // SAFETY: the caller's contract.
     unsafe {
-        if rows.len <= LEAF && rows.first + 1 == task.nest.rank() && !rows.kept.is_empty() && rows.packs() {
+        if rows.len <= LEAF
+            && rows.pieces.len() == 1
+            && rows.first + 1 == task.nest.rank()
+            && !rows.kept.is_empty()
+            && rows.packs()
+        {
             rows.short(results, work, shares);
         } else if shares > 1 && results < shares * 4 && rows.len > NODE && rows.splits() {
             rows.shared(results, work);
@@ -78,7 +85,8 @@ impl<'a> Rows<'a> {
         let direct = if first + 1 == rank { task.direct() } else { None };
         let whole = task.recipe.targets.iter().any(|t| t.fold.order == Order::Runs);
         let leaf = if mixed || whole || (direct.is_some() && task.recipe.targets.len() == 1) { len } else { LEAF };
-        Rows { task, first, len, kept, outer, repeats, direct, unit, mixed, leaf: leaf.max(1) }
+        let pieces = task.pieces.cut(len).collect();
+        Rows { task, first, len, pieces, kept, outer, repeats, direct, unit, mixed, leaf: leaf.max(1) }
     }
 
     /// Is the loop outside the run kept, so that neighbouring runs make a tile?
@@ -150,10 +158,12 @@ impl<'a> Rows<'a> {
                 accs.reset_levels(1);
                 for repeat in 0..self.repeats {
                     let origin = self.task.origin(&self.combine(&index, repeat));
-                    accs.reset_level(1);
-                    // SAFETY: the run is this unit's own.
-                    unsafe { worker.tree(&origin, 1, 0, self.len, (repeat * self.len) as i64, &mut accs) };
-                    accs.join_trees(0, 1);
+                    for &(start, n) in &self.pieces {
+                        accs.reset_level(1);
+                        // SAFETY: the run is this unit's own.
+                        unsafe { worker.tree(&origin, 1, start, n, (repeat * self.len) as i64, &mut accs) };
+                        accs.join_trees(0, 1);
+                    }
                 }
                 let pointers = self.task.origin(&index);
                 for f in 0..self.task.recipe.targets.len() {
@@ -166,7 +176,7 @@ impl<'a> Rows<'a> {
 
     /// Few results of long runs: threads take nodes of the tree, the caller joins them.
     unsafe fn shared(&self, results: usize, work: u64) {
-        let nodes = self.unit.nodes(self.len, NODE);
+        let nodes: Vec<(usize, usize)> = self.pieces.iter().flat_map(|&piece| self.nodes(piece)).collect();
         let runs = results * self.repeats;
         let mut partials = Accs::new(&self.task.recipe.targets, runs * nodes.len());
         let room = partials.room();
@@ -192,9 +202,11 @@ impl<'a> Rows<'a> {
             accs.reset_levels(1);
             for repeat in 0..self.repeats {
                 let mut next = (result * self.repeats + repeat) * nodes.len();
-                accs.reset_level(1);
-                self.join_nodes(1, self.len, &mut next, &mut partials, &mut accs);
-                accs.join_all_levels(0, 1);
+                for &(_, n) in &self.pieces {
+                    accs.reset_level(1);
+                    self.join_nodes(1, n, &mut next, &mut partials, &mut accs);
+                    accs.join_all_levels(0, 1);
+                }
             }
             let pointers = self.task.origin(&self.task.decode(result, &self.kept));
             for f in 0..self.task.recipe.targets.len() {
@@ -204,7 +216,12 @@ impl<'a> Rows<'a> {
         }
     }
 
-    /// Joins the partial results of a run in the tree's order into level `level`.
+    /// The nodes of a piece that threads take as one.
+    fn nodes(&self, (start, n): (usize, usize)) -> impl Iterator<Item = (usize, usize)> {
+        self.unit.nodes(n, NODE).into_iter().map(move |(at, len)| (start + at, len))
+    }
+
+    /// Joins the partial results of a piece in the tree's order into level `level`.
     fn join_nodes(&self, level: usize, n: usize, next: &mut usize, partials: &mut Accs<'_>, accs: &mut Accs<'_>) {
         if n <= NODE {
             accs.join_from(level, partials, *next);

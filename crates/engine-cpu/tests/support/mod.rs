@@ -28,7 +28,11 @@ impl Build {
                 stores: vec![],
                 reductions: vec![],
             },
-            geometry: Geometry { extents: loops.iter().map(|l| l.0).collect(), args: vec![] },
+            geometry: Geometry {
+                extents: loops.iter().map(|l| l.0).collect(),
+                args: vec![],
+                pieces: numelt_ir::Pieces::WHOLE,
+            },
             pointers: vec![],
             params: vec![],
         }

@@ -16,6 +16,7 @@ mod indexing;
 mod int;
 mod library;
 mod pairwise;
+mod pieces;
 pub mod random;
 mod reduce;
 mod scalar;
@@ -24,6 +25,7 @@ mod tests;
 
 pub use cast::cast;
 pub use pairwise::{Summand, memory_order, pairwise_sum};
+pub use pieces::Pieces;
 pub use reduce::Fold;
 pub use scalar::apply;
 

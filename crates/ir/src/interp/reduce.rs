@@ -1,13 +1,13 @@
 //! Reductions.
 //!
 //! Sums of floats and complex values follow NumPy: the loops are taken in the input's memory
-//! order ([`memory_order`]); the innermost loops that are reduced form a run, flattened and summed
-//! pairwise; the runs of one output element are added to zero one after the other. Products start
-//! from one and go in the same loop order. Sums and products of f16 are f32 within a run and rounded after
-//! it. Arg-reductions count positions in C order over the
+//! order ([`memory_order`]); the innermost loops that are reduced form a run, flattened, cut into
+//! [`Pieces`] and summed pairwise; the sums that go into one output element are added to zero one
+//! after the other. Products start from one and go in the same loop order. Sums and products of f16 are f32
+//! within a piece and rounded after it. Arg-reductions count positions in C order over the
 //! reduced axes.
 
-use super::{apply, cast, memory_order, pairwise_sum, scalar};
+use super::{Pieces, apply, cast, memory_order, pairwise_sum, scalar};
 use crate::{Axes, DType, Error, Instr, Op, Operand, Result, Scalar, View};
 
 /// A fold of one output element, fed one element after the other; for sums of floats, one
@@ -101,13 +101,15 @@ pub(super) fn reduction(instr: &Instr, input: &[Scalar]) -> Result<Vec<Scalar>> 
         return Err(Error::Invalid("a reduction reads a view".to_string()));
     };
     let dense = View::contiguous(0, DType::Bool, &view.shape);
-    let loops = Loops::new(instr.op, view, instr.axes);
+    let loops = Loops::new(instr, view);
     let kept = kept_axes(&dense, instr.axes);
     let results = kept.offsets().map(|first| {
         let mut fold = Fold::new(instr.op, instr.ty);
         for outer in dense.of_axes(&loops.outer, first).offsets() {
             let run: Vec<Scalar> = dense.of_axes(&loops.run, outer).offsets().map(|at| input[at as usize]).collect();
-            fold.push_run(&run)?;
+            for (start, n) in loops.pieces.cut(run.len()) {
+                fold.push_run(&run[start..start + n])?;
+            }
         }
         fold.finish()
     });
@@ -137,17 +139,21 @@ fn run_sum(values: &[Scalar]) -> Scalar {
 struct Loops {
     outer: Vec<usize>,
     run: Vec<usize>,
+    pieces: Pieces,
 }
 
 impl Loops {
-    fn new(op: Op, view: &View, axes: Axes) -> Loops {
-        let order: Vec<usize> = match op {
+    fn new(instr: &Instr, view: &View) -> Loops {
+        let axes = instr.axes;
+        let order: Vec<usize> = match instr.op {
             Op::Argmin | Op::Argmax => (0..view.rank()).collect(),
             _ => memory_order(view).to_vec(),
         };
         let start = order.iter().rposition(|&axis| !axes.contains(axis)).map_or(0, |last_kept| last_kept + 1);
         let outer = order[..start].iter().copied().filter(|&axis| axes.contains(axis)).collect();
-        Loops { outer, run: order[start..].to_vec() }
+        let rounds = instr.op == Op::Sum && (instr.ty.is_float() || instr.ty.is_complex());
+        let pieces = if rounds { Pieces::of(view, axes, view.dtype != instr.ty) } else { Pieces::WHOLE };
+        Loops { outer, run: order[start..].to_vec(), pieces }
     }
 }
 

@@ -6,7 +6,7 @@
 //! only then is the memory order of the reduced array binding.
 
 use crate::access::LoopOrder;
-use numelt_ir::{Dims, Instr, Op, OpKind, Operand};
+use numelt_ir::{Dims, Instr, Op, OpKind, Operand, Pieces};
 use smallvec::SmallVec;
 
 /// Does the result of the reduction depend on the order of the fold?
@@ -39,6 +39,15 @@ pub(crate) fn demanded_order(instr: &Instr) -> Option<LoopOrder> {
             Some(memory_order(axes.len(), &[&strides]))
         }
     }
+}
+
+/// How the instruction's runs must be cut for its bits to be right; `None` where that does not matter.
+pub(crate) fn demanded_pieces(instr: &Instr) -> Option<Pieces> {
+    if instr.op != Op::Sum || !is_order_sensitive(instr) {
+        return None;
+    }
+    let Some(Operand::View(view)) = instr.ins.first() else { return None };
+    Some(Pieces::of(view, instr.axes, view.dtype != instr.ty))
 }
 
 /// Axes by descending absolute stride, outermost first. The first operand that moves along both axes

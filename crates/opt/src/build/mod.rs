@@ -22,7 +22,7 @@ pub(crate) use moved::{bytes_moved, nest_bytes_moved};
 
 use body::{Body, Slot};
 use loops::{Nest, Walk, memory_order};
-use numelt_ir::{BaseId, Dims, Op, OpKind, Program};
+use numelt_ir::{BaseId, Dims, Op, OpKind, Pieces, Program};
 use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
 use std::sync::Arc;
@@ -105,7 +105,7 @@ fn build(
     let params = body.params.clone();
     let folds = body.folds.iter().map(|f| Watch { op: f.op, bits: f.watch & f.op.raises(f.ty) });
     let watch = body.watch.iter().copied().chain(folds).collect();
-    let (kernel, geometry) = finish(program, body, &slots, nest);
+    let (kernel, geometry) = finish(program, body, &slots, nest, block.pieces.unwrap_or(Pieces::WHOLE));
     let instrs = block.instrs.iter().map(|&i| i as usize).collect();
     Some((KernelStep { kernel: kernels.share(kernel), geometry, bases, params, watch, instrs }, shared))
 }
@@ -162,7 +162,7 @@ fn preferred_order(nest: &Nest, slots: &[Slot]) -> SmallVec<[u8; 4]> {
     memory_order(rank, &operands)
 }
 
-fn finish(program: &Program, body: Body, slots: &[Slot], nest: Nest) -> (Kernel, Geometry) {
+fn finish(program: &Program, body: Body, slots: &[Slot], nest: Nest, pieces: Pieces) -> (Kernel, Geometry) {
     let innermost = nest.extents.len() - 1;
     let args = slots.iter().zip(&nest.operands).map(|(slot, walk)| {
         let unit = if slot.kind == ArgKind::Index { 1 } else { slot.view.dtype.size() as i64 };
@@ -185,7 +185,7 @@ fn finish(program: &Program, body: Body, slots: &[Slot], nest: Nest) -> (Kernel,
         body: body.nodes,
     };
     let args = nest.operands.into_iter().map(|w| ArgGeometry { offset: w.offset, strides: w.strides }).collect();
-    (kernel, Geometry { extents: nest.extents, args })
+    (kernel, Geometry { extents: nest.extents, args, pieces })
 }
 
 /// Finds operands that lie near an earlier one. Where operands are few each may have its own address, and the

@@ -7,12 +7,12 @@
 //! - a reduction's result is touched by nothing else: it is complete only after the loops;
 //! - what a gather reads is written by nothing else: it may read any element at any point;
 //! - all reductions fold the same axes, and those whose bits depend on the order of the loops
-//!   ask for the same order;
+//!   ask for the same order and cut their runs alike;
 //! - the kernel keeps within the budgets.
 
 use super::cost::{self, Cost};
 use crate::access::{AccessTable, LoopOrder, Role, ViewId};
-use numelt_ir::{Axes, BaseId};
+use numelt_ir::{Axes, BaseId, Pieces};
 use smallvec::SmallVec;
 
 /// Memory operands of one kernel: more streams than this defeat prefetchers and registers.
@@ -74,6 +74,7 @@ pub(crate) struct Block {
     pub domain: u32,
     pub reduced: Option<Axes>,
     pub order: Option<LoopOrder>,
+    pub pieces: Option<Pieces>,
     pub nodes: u32,
     pub cost: Cost,
     /// Sorted by base, then view.
@@ -117,6 +118,7 @@ impl Block {
                 Role::Elementwise | Role::Alone => None,
             },
             order: info.order.clone(),
+            pieces: info.pieces,
             nodes: info.nodes,
             cost,
             accesses,
@@ -173,6 +175,7 @@ pub(crate) fn fuse(a: Block, b: Block, cost: Cost) -> Block {
     block.instrs.extend_from_slice(&small.instrs);
     block.reduced = block.reduced.or(small.reduced);
     block.order = block.order.or(small.order);
+    block.pieces = block.pieces.or(small.pieces);
     block.nodes += small.nodes;
     block.cost = cost;
     for access in small.accesses {
@@ -192,6 +195,7 @@ fn same_nest(a: &Block, b: &Block) -> bool {
         && a.domain == b.domain
         && agree(a.reduced, b.reduced)
         && (a.order.is_none() || b.order.is_none() || a.order == b.order)
+        && (a.pieces.is_none() || b.pieces.is_none() || a.pieces == b.pieces)
         && a.nodes + b.nodes <= MAX_NODES
 }
 
