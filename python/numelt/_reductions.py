@@ -14,12 +14,23 @@ import numpy
 from numelt import _core
 from numelt._dispatch import NO_VALUE, ndarray, normalize_axes, operand
 
-__all__ = ["reduce"]
+__all__ = ["dtype_with_out", "reduce"]
 
 # what changes nothing, for the operations that have it
 _NEUTRAL = {"sum": 0, "prod": 1, "any": False, "all": True}
-_COMBINE = {"sum": "add", "prod": "multiply", "min": "minimum", "max": "maximum"}
-_EXTREMES = ("min", "max")
+_COMBINE = {
+    "sum": "add",
+    "prod": "multiply",
+    "min": "minimum",
+    "max": "maximum",
+    "reduce_fmax": "fmax",
+    "reduce_fmin": "fmin",
+    "reduce_and": "bitwise_and",
+    "reduce_or": "bitwise_or",
+    "reduce_xor": "bitwise_xor",
+}
+# without an element that changes nothing, or with one that few programs ask for
+_EXTREMES = ("min", "max", "reduce_fmax", "reduce_fmin", "reduce_and", "reduce_or", "reduce_xor")
 
 
 def reduce(
@@ -37,7 +48,7 @@ def reduce(
     Parameters
     ----------
     op : str
-        ``sum``, ``prod``, ``min``, ``max``, ``any`` or ``all``.
+        A reduction of the op table.
     array : ndarray
         A native array of ours.
     """
@@ -47,7 +58,7 @@ def reduce(
         if type(out) is not ndarray:
             return NotImplemented
         if op not in ("any", "all"):
-            dtype = _dtype_with_out(array, dtype, out)
+            dtype = dtype_with_out(array, dtype, out)
             if dtype is NotImplemented:
                 return dtype
     if initial is None and op in _EXTREMES:
@@ -59,7 +70,7 @@ def reduce(
     return _general(op, array, axis, dtype, out, keepdims, initial, where)
 
 
-def _dtype_with_out(array: Any, dtype: Any, out: Any) -> Any:
+def dtype_with_out(array: Any, dtype: Any, out: Any) -> Any:
     """Return the dtype that the output asks for: it takes part in the choice of the loop."""
     if not _core.is_native(out) or not _core.is_native(array):
         return NotImplemented

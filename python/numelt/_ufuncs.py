@@ -39,8 +39,31 @@ _REDUCTIONS = {
     "minimum": "min",
     "logical_and": "all",
     "logical_or": "any",
+    "logical_xor": "reduce_xor",
+    "fmax": "reduce_fmax",
+    "fmin": "reduce_fmin",
+    "bitwise_and": "reduce_and",
+    "bitwise_or": "reduce_or",
+    "bitwise_xor": "reduce_xor",
 }
-_SCANS = {"add": "cumsum", "multiply": "cumprod"}
+_SCANS = {
+    "add": "cumsum",
+    "multiply": "cumprod",
+    "subtract": "cumsubtract",
+    "divide": "cumdivide",
+    "maximum": "cummax",
+    "minimum": "cummin",
+    "fmax": "cumfmax",
+    "fmin": "cumfmin",
+    "bitwise_and": "cumand",
+    "bitwise_or": "cumor",
+    "bitwise_xor": "cumxor",
+    "logical_and": "cumand",
+    "logical_or": "cumor",
+    "logical_xor": "cumxor",
+}
+# these see only whether an element is zero
+_LOGICAL = frozenset({"logical_and", "logical_or", "logical_xor"})
 
 _by_numpy: dict[numpy.ufunc, Any] = {}
 
@@ -244,20 +267,42 @@ def _reduce(
     source = operand(array)
     if op is None or source is None or (source.ndim == 0 and axis is not None):
         return NotImplemented
+    if original.__name__ == "logical_xor":
+        if dtype is not None and numpy.dtype(dtype) != numpy.bool_:
+            return NotImplemented
+        source, dtype = _truth(source), None
+        if source is None:
+            return NotImplemented
     return _reductions.reduce(op, source, axis, dtype, out, bool(keepdims), initial, where)
+
+
+def _truth(array: Any) -> Any:
+    """Return an array of truth values, or None."""
+    if array.dtype == numpy.bool_:
+        return array
+    result = _core.elementwise("not_equal", (array, 0)) if array.dtype.kind in "iufc" else NotImplemented
+    return operand(result) if result is not NotImplemented else None
 
 
 def _accumulate(original: numpy.ufunc, array: Any, axis: Any = 0, dtype: Any = None, out: Any = None) -> Any:
     op = _SCANS.get(original.__name__)
     target = out[0] if type(out) is tuple and len(out) == 1 else out
     source = operand(array)
-    if (
-        op is None
-        or source is None
-        or source.ndim == 0
-        or (target is not None and type(target) is not ndarray)
-    ):
+    if op is None or source is None or source.ndim == 0:
         return NotImplemented
+    if target is not None:
+        if type(target) is not ndarray:
+            return NotImplemented
+        if dtype is None:
+            dtype = _reductions.dtype_with_out(source, dtype, target)
+            if dtype is NotImplemented:
+                return NotImplemented
+    if original.__name__ in _LOGICAL:
+        if dtype is not None and numpy.dtype(dtype) != numpy.bool_:
+            return NotImplemented
+        source, dtype = _truth(source), None
+        if source is None:
+            return NotImplemented
     return _core.scan(op, source, normalize_axis(axis, source.ndim), dtype, target)
 
 

@@ -222,6 +222,11 @@ fn write_without_axes(py: Python<'_>, op: Op, ty: DType, target: &ArrayView, vie
             run::record(py, Op::NotEqual, ty, target, &[Input::Array(view), zero], none)
         }
         Op::Argmin | Op::Argmax => run::record(py, Op::Copy, DType::I64, target, &[Input::Const(Scalar::I64(0))], none),
+        // sums start from zero, which turns minus zero into zero
+        Op::Sum => {
+            let zero = Input::Const(convert::cast(Scalar::Bool(false), ty));
+            run::record(py, Op::Add, ty, target, &[Input::Array(view), zero], none)
+        }
         _ => run::record(py, Op::Copy, ty, target, &[Input::Array(view)], none),
     }
 }

@@ -1,0 +1,179 @@
+"""reduce, accumulate, outer, at and reduceat of every ufunc that has them, against NumPy."""
+
+import numpy
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from .test_ufunc_protocol import check, values
+
+DTYPES = ["bool", "int8", "uint8", "int32", "int64", "uint64", "float32", "float64"]
+REDUCED = [
+    "add", "multiply", "maximum", "minimum", "fmax", "fmin", "logical_and", "logical_or", "logical_xor",
+    "bitwise_and", "bitwise_or", "bitwise_xor", "subtract", "divide", "hypot", "power", "less",
+]  # fmt: skip
+
+
+def sample(dtype, shape, seed=0):
+    """Return values with NaN among them where there can be."""
+    rng = numpy.random.default_rng(seed)
+    data = values(rng, shape, dtype)
+    if data.dtype.kind == "f":
+        data = numpy.where(rng.random(shape) < 0.2, numpy.nan, data).astype(dtype)
+    return data
+
+
+@pytest.mark.parametrize("name", REDUCED)
+@settings(max_examples=40, deadline=None)
+@given(
+    dtype=st.sampled_from(DTYPES),
+    shape=st.sampled_from([(4,), (3, 5), (2, 3, 4), (0,), (3, 0), (300, 40)]),
+    axis=st.sampled_from(["default", None, 0, -1, (0, 1), ()]),
+    keepdims=st.booleans(),
+    initial=st.sampled_from([None, 0, 2]),
+    masked=st.booleans(),
+    result=st.sampled_from([None, "float64", "int64", "bool"]),
+)
+def test_reduce(name, dtype, shape, axis, keepdims, initial, masked, result):
+    x = sample(dtype, shape)
+    mask = numpy.random.default_rng(1).random(shape) < 0.6
+
+    def build(np):
+        kwargs = {} if axis == "default" else {"axis": axis}
+        if initial is not None:
+            kwargs["initial"] = initial
+        if masked:
+            kwargs["where"] = np.array(mask)
+        if result is not None:
+            kwargs["dtype"] = result
+        return getattr(np, name).reduce(np.array(x), keepdims=keepdims, **kwargs)
+
+    check(build)
+
+
+@pytest.mark.parametrize("name", REDUCED)
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_accumulate(name, dtype):
+    x = sample(dtype, (6, 40), 2)
+
+    def build(np):
+        ufunc = getattr(np, name)
+        return [
+            ufunc.accumulate(np.array(x)),
+            ufunc.accumulate(np.array(x), 1),
+            ufunc.accumulate(np.array(x)[::-1, ::3], axis=-1),
+            ufunc.accumulate(np.array(x).T, axis=0),
+        ]
+
+    check(lambda np: tuple(build(np)))
+
+
+@pytest.mark.parametrize("name", ["add", "subtract", "multiply", "less", "arctan2", "maximum"])
+def test_outer(name):
+    x, y = sample("float64", (3,)), sample("float32", (2, 2))
+    check(lambda np: getattr(np, name).outer(np.array(x), np.array(y)))
+    check(lambda np: getattr(np, name).outer(np.array(x), 2))
+    check(lambda np: getattr(np, name).outer([1, 2], np.array(y)))
+    check(lambda np: np.add.outer(np.array(x), np.array(y), out=np.zeros((3, 2, 2))))
+
+
+INDICES = [
+    [0, 2, 2, 1],
+    [-1, 0, -1],
+    [],
+    [5],
+    1,
+    [[0, 1], [1, 1]],
+    (slice(None), 1),
+    [True, False, True, False],
+]
+
+
+@pytest.mark.parametrize(
+    "name", ["add", "subtract", "multiply", "maximum", "minimum", "divide", "logical_xor"]
+)
+@pytest.mark.parametrize("dtype", ["int32", "float32", "float64", "uint8"])
+@pytest.mark.parametrize("place", range(len(INDICES)))
+def test_at(name, dtype, place):
+    index = INDICES[place]
+
+    def build(np, shape, operand):
+        x = np.array(sample(dtype, shape, 4))
+        key = np.array(index) if isinstance(index, list) and index else index
+        getattr(np, name).at(x, key, operand)
+        return x
+
+    check(lambda np: build(np, (4,), 2))
+    check(lambda np: build(np, (4, 3), np.arange(3, dtype=dtype)))
+    check(lambda np: build(np, (4, 3), 1.5))
+
+
+@pytest.mark.parametrize("dtype", ["int64", "float32", "float64"])
+def test_many_positions(dtype):
+    rng = numpy.random.default_rng(7)
+    where, what = rng.integers(0, 50, 5000), rng.standard_normal(5000).astype(dtype)
+
+    def build(np):
+        x = np.zeros(50, dtype)
+        np.add.at(x, np.array(where), np.array(what))
+        np.subtract.at(x[::-1], np.array(where[:100]), np.array(what[:100]))
+        np.maximum.at(x, np.array(where[:40]), 0)
+        np.add.at(x, x.astype(int)[:0], 1)
+        return x
+
+    check(build)
+
+
+def test_unary_at():
+    def build(np):
+        x = np.array([4.0, 9.0, 16.0])
+        np.sqrt.at(x, [0, 0, 2])
+        np.negative.at(x, 1)
+        return x
+
+    check(build)
+
+
+@pytest.mark.parametrize("name", ["add", "multiply", "maximum", "logical_and", "subtract"])
+@pytest.mark.parametrize("dtype", ["int16", "float32", "float64"])
+@pytest.mark.parametrize("axis", [0, 1])
+def test_reduceat(name, dtype, axis):
+    x = sample(dtype, (300, 40), 3)
+    check(lambda np: getattr(np, name).reduceat(np.array(x), [0, 5, 5, 3, 39], axis=axis))
+
+
+@pytest.mark.parametrize(
+    "build",
+    [
+        lambda np: np.add.reduce(np.arange(3), axis=1),
+        lambda np: np.add.reduce(np.arange(3), axis=(0, 0)),
+        lambda np: np.add.reduce(np.arange(3), 0, None, None, False, 0, True, 1),
+        lambda np: np.add.reduce(np.arange(3), unknown=1),
+        lambda np: np.add.reduce(np.zeros((2, 3)), out=np.zeros(2)),
+        lambda np: np.maximum.reduce(np.zeros(0)),
+        lambda np: np.fmax.reduce(np.zeros((0, 2))),
+        lambda np: np.bitwise_and.reduce(np.zeros(0, int)),
+        lambda np: np.bitwise_or.reduce(np.zeros(0, "u1")),
+        lambda np: np.bitwise_and.reduce(np.zeros(2)),
+        lambda np: np.minimum.reduce(np.arange(3), where=np.array([True, False, True])),
+        lambda np: np.minimum.reduce(np.arange(3), initial=None),
+        lambda np: np.sqrt.reduce(np.arange(3)),
+        lambda np: np.add.accumulate(np.arange(3), axis=2),
+        lambda np: np.add.accumulate(np.float64(3)),
+        lambda np: np.less.accumulate(np.arange(3)),
+        lambda np: np.add.at(np.arange(3), [3], 1),
+        lambda np: np.add.at(np.arange(3), [0], 1.5),
+        lambda np: np.add.at([1, 2], [0], 1),
+        lambda np: np.add.outer(np.arange(3)),
+        lambda np: np.sqrt.outer(np.arange(3), np.arange(2)),
+        lambda np: np.add.reduce(np.arange(6, dtype="i1"), out=np.zeros((), "f8")),
+        lambda np: np.multiply.reduce(np.full(9, 100, "i1"), out=np.zeros((), "f8")),
+        lambda np: np.add.reduce(np.ones(4, bool), out=np.zeros((), bool)),
+        lambda np: np.maximum.accumulate(np.array([3, 1, 4], "i1"), out=np.zeros(3)),
+        lambda np: np.add.reduce(np.array(5.0), axis=None),
+        lambda np: np.add.reduce(np.array(5.0), axis=()),
+        lambda np: np.add.reduce(np.array(5.0), axis=0),
+    ],
+)
+def test_exceptions_and_edges(build):
+    check(build)
