@@ -240,7 +240,12 @@ def _matmul_into(args: tuple[Any, ...], out: Any) -> Any:
 def method(ufunc: Any, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Run ``ufunc.reduce``, ``accumulate``, ``outer``, ``reduceat`` or ``at``."""
     original = ufunc.numpy if type(ufunc) is _core.ufunc else ufunc
-    handlers: dict[str, Callable[..., Any]] = {"reduce": _reduce, "accumulate": _accumulate, "outer": _outer}
+    handlers: dict[str, Callable[..., Any]] = {
+        "reduce": _reduce,
+        "accumulate": _accumulate,
+        "outer": _outer,
+        "at": _at,
+    }
     handler = handlers.get(name)
     result: Any = NotImplemented
     if handler is not None:
@@ -248,6 +253,8 @@ def method(ufunc: Any, name: str, args: tuple[Any, ...], kwargs: dict[str, Any])
             result = handler(original, *args, **kwargs)
         except TypeError:  # a signature that only NumPy knows, or a call that it will reject
             result = NotImplemented
+    if name == "at" and result is not NotImplemented:
+        return None
     if result is NotImplemented:
         return _fallback.call(f"{original.__name__}.{name}", getattr(original, name), args, kwargs)
     return result
@@ -311,3 +318,73 @@ def _outer(original: numpy.ufunc, a: Any, b: Any, /, **kwargs: Any) -> Any:
     if x is None or y is None or original.nin != 2:
         return NotImplemented
     return ufunc_for(original)(x[(...,) + (None,) * y.ndim] if y.ndim else x, y, **kwargs)
+
+
+# what `at` records; a difference is the sum with the opposite, to the bit
+_COMBINED = {
+    "add": "add",
+    "subtract": "add",
+    "multiply": "multiply",
+    "maximum": "maximum",
+    "minimum": "minimum",
+}
+
+
+def _at(original: numpy.ufunc, a: Any, indices: Any, b: Any = NO_VALUE, /) -> Any:
+    """Combine values with elements by position; equal positions take part one after the other."""
+    op = _COMBINED.get(original.__name__)
+    if op is None or type(a) is not ndarray or not _core.is_native(a) or a.ndim == 0 or b is NO_VALUE:
+        return NotImplemented
+    if original.__name__ == "subtract" and a.dtype.kind == "b":
+        return NotImplemented
+    positions = _positions(indices, a.shape[0])
+    if positions is None:
+        return NotImplemented
+    values = _values_for(a, b)
+    if values is None:
+        return NotImplemented
+    if original.__name__ == "subtract":
+        values = _core.elementwise("negative", (values,))
+    shape = positions.shape + a.shape[1:]
+    if numpy.broadcast_shapes(values.shape, shape) != shape:
+        return NotImplemented
+    return _core.scatter(op, a, positions, _core.broadcast_to(operand(values), shape))
+
+
+def _positions(indices: Any, extent: int) -> Any:
+    """Return positions on the first axis as int64, none of them negative, or None."""
+    if type(indices) is tuple:
+        if len(indices) != 1:
+            return None
+        indices = indices[0]
+    positions = operand(indices)
+    if positions is None or not _core.is_native(positions) or positions.dtype.kind not in "iu":
+        return None
+    if positions.size == 0:
+        return None
+    positions = positions.astype(numpy.int64)
+    lowest, highest = _core.reduce("min", positions), _core.reduce("max", positions)
+    if int(lowest) < -extent or int(highest) >= extent:
+        return None  # NumPy words the IndexError
+    if int(lowest) < 0:
+        positions = operand(
+            _core.elementwise(
+                "where", (_core.elementwise("less", (positions, 0)), positions + extent, positions)
+            )
+        )
+    return positions
+
+
+def _values_for(a: Any, b: Any) -> Any:
+    """Return the operand of `at` in the array's own dtype, or None where NumPy would compute in another."""
+    if type(b) in (bool, int, float) and not isinstance(b, bool):
+        try:
+            if numpy.result_type(a.dtype, b) != a.dtype:
+                return None
+            return _core.asarray(numpy.asarray(b, a.dtype))
+        except OverflowError:
+            return None
+    values = operand(b)
+    if values is None or not _core.is_native(values) or numpy.result_type(a.dtype, values.dtype) != a.dtype:
+        return None
+    return values if values.dtype == a.dtype else values.astype(a.dtype)

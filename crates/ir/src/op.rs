@@ -188,13 +188,34 @@ op_table! {
     All          "all"           Reduction   1 Predicate D::ALL;
     Argmin       "argmin"        Reduction   1 Position  D::ALL;
     Argmax       "argmax"        Reduction   1 Position  D::ALL;
+    // fmax and fmin leave NaN out, unless there is nothing else.
+    ReduceFmax   "reduce_fmax"   Reduction   1 Same      D::ALL;
+    ReduceFmin   "reduce_fmin"   Reduction   1 Same      D::ALL;
+    ReduceAnd    "reduce_and"    Reduction   1 Same      D::BITS;
+    ReduceOr     "reduce_or"     Reduction   1 Same      D::BITS;
+    ReduceXor    "reduce_xor"    Reduction   1 Same      D::BITS;
+    // Scans: the first element as it is, then one operation per element.
     Cumsum       "cumsum"        Scan        1 Same      D::NUMBER;
     Cumprod      "cumprod"       Scan        1 Same      D::NUMBER;
+    Cumsubtract  "cumsubtract"   Scan        1 Same      D::NUMBER;
+    Cumdivide    "cumdivide"     Scan        1 Same      D::INEXACT;
+    Cummax       "cummax"        Scan        1 Same      D::ALL;
+    Cummin       "cummin"        Scan        1 Same      D::ALL;
+    Cumfmax      "cumfmax"       Scan        1 Same      D::ALL;
+    Cumfmin      "cumfmin"       Scan        1 Same      D::ALL;
+    Cumand       "cumand"        Scan        1 Same      D::BITS;
+    Cumor        "cumor"         Scan        1 Same      D::BITS;
+    Cumxor       "cumxor"        Scan        1 Same      D::BITS;
     Matmul       "matmul"        Library     2 Same      D::ALL;
     // `gather(source, position)`: out[p] = source[position[p], p]; a position beyond the end is the last.
     Gather       "gather"        Gather      2 Pick      D::ALL;
     // `scatter(target, values, position)`: the target with target[position[q], p] = values[q, p], in order of q.
     Scatter      "scatter"       Library     3 Put       D::ALL;
+    // The same, each value combined with what is there: equal positions take part one after the other.
+    ScatterAdd   "scatter_add"   Library     3 Put       D::ALL;
+    ScatterMultiply "scatter_multiply" Library 3 Put     D::ALL;
+    ScatterMax   "scatter_max"   Library     3 Put       D::ALL;
+    ScatterMin   "scatter_min"   Library     3 Put       D::ALL;
     // Multi-indices of the elements that are not zero, one per row, in C order.
     Nonzero      "nonzero"       Library     1 Position  D::ALL;
 }
@@ -257,6 +278,37 @@ impl Op {
     /// Is it a random stream: a generator whose elements are a function of their position alone?
     pub const fn is_stream(self) -> bool {
         matches!(self.info().signature, Signature::Stream)
+    }
+
+    /// The operation of two operands that a scan repeats; `None` for every other kind of operation.
+    pub const fn scan_step(self) -> Option<Op> {
+        Some(match self {
+            Op::Cumsum => Op::Add,
+            Op::Cumprod => Op::Multiply,
+            Op::Cumsubtract => Op::Subtract,
+            Op::Cumdivide => Op::Divide,
+            Op::Cummax => Op::Maximum,
+            Op::Cummin => Op::Minimum,
+            Op::Cumfmax => Op::Fmax,
+            Op::Cumfmin => Op::Fmin,
+            Op::Cumand => Op::BitwiseAnd,
+            Op::Cumor => Op::BitwiseOr,
+            Op::Cumxor => Op::BitwiseXor,
+            _ => return None,
+        })
+    }
+
+    /// The operation by which a scatter combines a value with what is there, `None` inside where it replaces it;
+    /// `None` for every other kind of operation.
+    pub const fn scatter_step(self) -> Option<Option<Op>> {
+        Some(match self {
+            Op::Scatter => None,
+            Op::ScatterAdd => Some(Op::Add),
+            Op::ScatterMultiply => Some(Op::Multiply),
+            Op::ScatterMax => Some(Op::Maximum),
+            Op::ScatterMin => Some(Op::Minimum),
+            _ => return None,
+        })
     }
 
     /// The operation with this text name.

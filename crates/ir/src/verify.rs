@@ -81,7 +81,7 @@ fn verify_instr(program: &Program, instr: &Instr) -> Check {
         OpKind::Scan => verify_scan(instr),
         OpKind::Gather => indexing::gather(instr),
         OpKind::Library => match instr.op {
-            Op::Scatter => indexing::scatter(instr),
+            op if op.scatter_step().is_some() => indexing::scatter(instr),
             Op::Nonzero => indexing::nonzero(instr),
             _ => verify_matmul(instr),
         },
@@ -166,7 +166,8 @@ fn verify_axes(instr: &Instr, rank: usize) -> Check {
 
 /// Does the fold of nothing have no value?
 fn needs_elements(op: Op) -> bool {
-    matches!(op, Op::Min | Op::Max | Op::Argmin | Op::Argmax)
+    let bits = matches!(op, Op::ReduceAnd | Op::ReduceOr | Op::ReduceXor);
+    bits || matches!(op, Op::Min | Op::Max | Op::ReduceFmax | Op::ReduceFmin | Op::Argmin | Op::Argmax)
 }
 
 fn verify_reduction(instr: &Instr) -> Check {

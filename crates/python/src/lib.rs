@@ -36,6 +36,7 @@ mod scalar;
 mod shape;
 mod slots;
 mod ufunc;
+mod ufunc_at;
 mod ufunc_call;
 mod versioned;
 
@@ -59,6 +60,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     errstate::register(module)?;
     library::register(module)?;
     random::register(module)?;
+    ufunc_at::register(module)?;
     // A flush in another thread is over before a fork, so that the child finds no lock held.
     let at_fork = PyDict::new(py);
     at_fork.set_item("before", module.getattr("_flush_before_fork")?)?;

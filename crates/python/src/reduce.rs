@@ -84,6 +84,10 @@ fn loop_dtype(op: Op, dtype: DType, asked: Option<DType>) -> Option<DType> {
             resolve::same_kind(dtype, ty).then_some(ty)
         }
         Op::Min | Op::Max => asked.is_none_or(|t| t == dtype).then_some(dtype),
+        Op::ReduceFmax | Op::ReduceFmin => asked.is_none_or(|t| t == dtype).then_some(dtype),
+        Op::ReduceAnd | Op::ReduceOr | Op::ReduceXor => {
+            (asked.is_none_or(|t| t == dtype) && op.info().dtypes.contains(dtype)).then_some(dtype)
+        }
         Op::Any | Op::All => asked.is_none_or(|t| t == DType::Bool).then_some(dtype),
         Op::Argmin | Op::Argmax => asked.is_none().then_some(dtype),
         _ => None,
@@ -96,8 +100,13 @@ fn check_not_empty(op: Op, view: &ArrayView, axes: Axes) -> PyResult<()> {
     }
     let kept_empty = (0..view.shape.len()).any(|a| !axes.contains(a) && view.shape[a] == 0);
     match op {
-        Op::Min | Op::Max if !kept_empty => {
-            let name = if op == Op::Min { "minimum" } else { "maximum" };
+        Op::Min | Op::Max | Op::ReduceFmax | Op::ReduceFmin if !kept_empty => {
+            let name = match op {
+                Op::Min => "minimum",
+                Op::Max => "maximum",
+                Op::ReduceFmin => "fmin",
+                _ => "fmax",
+            };
             Err(PyValueError::new_err(format!("zero-size array to reduction operation {name} which has no identity")))
         }
         Op::Argmin | Op::Argmax if !kept_empty => {
@@ -204,8 +213,11 @@ fn write(py: Python<'_>, op: Op, ty: DType, target: &ArrayView, view: &ArrayView
         return Ok(());
     }
     if view.size() == 0 {
-        let identity = matches!(op, Op::Prod | Op::All);
-        let value = convert::cast(Scalar::Bool(identity), target.dtype);
+        let identity = match op {
+            Op::ReduceAnd => Scalar::I8(-1),
+            _ => Scalar::Bool(matches!(op, Op::Prod | Op::All)),
+        };
+        let value = convert::cast(identity, target.dtype);
         return run::record(py, Op::Copy, target.dtype, target, &[Input::Const(value)], Axes::default());
     }
     if axes.is_empty() {
@@ -241,7 +253,11 @@ pub fn scan<'py>(
     out: Option<&Bound<'py, NdArray>>,
 ) -> Native<'py> {
     let Some(view) = source.view() else { return Ok(None) };
-    let ty = dtype.unwrap_or_else(|| resolve::accumulator(view.dtype));
+    let ty = dtype.unwrap_or_else(|| match op {
+        Op::Cumsum | Op::Cumprod => resolve::accumulator(view.dtype),
+        Op::Cumdivide if !op.info().dtypes.contains(view.dtype) => DType::F64,
+        _ => view.dtype,
+    });
     if !op.info().dtypes.contains(ty) || !resolve::same_kind(view.dtype, ty) {
         return Ok(None);
     }

@@ -84,6 +84,11 @@ pub fn select(op: Op, ty: DType, isa: Isa) -> Result<Fold> {
         }
         Op::Min => with!(ty, all, T => plain::fold::<T, plain::Min>(Order::Free, isa)),
         Op::Max => with!(ty, all, T => plain::fold::<T, plain::Max>(Order::Free, isa)),
+        Op::ReduceFmax => with!(ty, all, T => plain::fold::<T, plain::Fmax>(Order::Free, isa)),
+        Op::ReduceFmin => with!(ty, all, T => plain::fold::<T, plain::Fmin>(Order::Free, isa)),
+        Op::ReduceAnd => with!(ty, bits, T => plain::fold::<T, plain::And>(Order::Free, isa)),
+        Op::ReduceOr => with!(ty, bits, T => plain::fold::<T, plain::Or>(Order::Free, isa)),
+        Op::ReduceXor => with!(ty, bits, T => plain::fold::<T, plain::Xor>(Order::Free, isa)),
         Op::Any => with!(ty, all, T => plain::fold::<T, plain::Any>(Order::Free, isa)),
         Op::All => with!(ty, all, T => plain::fold::<T, plain::All>(Order::Free, isa)),
         Op::Argmin => with!(ty, all, T => arg::fold::<T, arg::Min>(isa)),

@@ -29,30 +29,56 @@ pub trait Bounds: tier0::Any {
     const LEAST: Self;
     /// No value is greater.
     const GREATEST: Self;
+    /// What every value replaces in a maximum that leaves NaN out, and in such a minimum.
+    const NO_MAXIMUM: Self;
+    /// The same for a minimum.
+    const NO_MINIMUM: Self;
 }
 macro_rules! bounds {
-    ($($t:ty: $lo:expr, $hi:expr;)*) => {$(
+    ($($t:ty: $lo:expr, $hi:expr $(, nan $nan:expr)?;)*) => {$(
         impl Bounds for $t {
             const LEAST: $t = $lo;
             const GREATEST: $t = $hi;
+            const NO_MAXIMUM: $t = bounds!(@first $($nan,)? $lo);
+            const NO_MINIMUM: $t = bounds!(@first $($nan,)? $hi);
         }
     )*};
+    (@first $value:expr $(, $rest:expr)*) => { $value };
 }
 bounds! {
     B8: B8(0), B8(1);
     i8: i8::MIN, i8::MAX; i16: i16::MIN, i16::MAX; i32: i32::MIN, i32::MAX; i64: i64::MIN, i64::MAX;
     u8: 0, u8::MAX; u16: 0, u16::MAX; u32: 0, u32::MAX; u64: 0, u64::MAX;
-    F16: F16(0xFC00), F16::INFINITY;
-    f32: f32::NEG_INFINITY, f32::INFINITY;
-    f64: f64::NEG_INFINITY, f64::INFINITY;
-    C32: C32 { re: f32::NEG_INFINITY, im: f32::NEG_INFINITY }, C32 { re: f32::INFINITY, im: f32::INFINITY };
-    C64: C64 { re: f64::NEG_INFINITY, im: f64::NEG_INFINITY }, C64 { re: f64::INFINITY, im: f64::INFINITY };
+    F16: F16(0xFC00), F16::INFINITY, nan F16(0x7E00);
+    f32: f32::NEG_INFINITY, f32::INFINITY, nan f32::NAN;
+    f64: f64::NEG_INFINITY, f64::INFINITY, nan f64::NAN;
+    C32: C32 { re: f32::NEG_INFINITY, im: f32::NEG_INFINITY }, C32 { re: f32::INFINITY, im: f32::INFINITY },
+        nan C32 { re: f32::NAN, im: f32::NAN };
+    C64: C64 { re: f64::NEG_INFINITY, im: f64::NEG_INFINITY }, C64 { re: f64::INFINITY, im: f64::INFINITY },
+        nan C64 { re: f64::NAN, im: f64::NAN };
+}
+
+/// A type of bits.
+pub trait AllBits: tier0::Bits {
+    /// Every bit is one.
+    const ONES: Self;
+}
+macro_rules! all_bits {
+    ($($t:ident)*) => {$(
+        impl AllBits for $t {
+            const ONES: $t = !0;
+        }
+    )*};
+}
+all_bits!(i8 i16 i32 i64 u8 u16 u32 u64);
+impl AllBits for B8 {
+    const ONES: B8 = B8(1);
 }
 
 macro_rules! steps {
-    ($($name:ident: $acc:ty = $init:expr, |$a:ident, $x:ident| $step:expr, $join:expr;)*) => {$(
+    (of $bound:ident; $($name:ident: $acc:ty = $init:expr, |$a:ident, $x:ident| $step:expr, $join:expr;)*) => {$(
         pub struct $name;
-        impl<T: Bounds> Step<T> for $name {
+        impl<T: $bound> Step<T> for $name {
             type Acc = $acc;
             const INIT: $acc = $init;
             #[inline(always)]
@@ -66,13 +92,20 @@ macro_rules! steps {
         }
     )*};
 }
-steps! {
+steps! { of Bounds;
     Sum: T = T::ZERO, |a, x| a.add(x), a.add(x);
     Prod: T = T::ONE, |a, x| a.mul(x), a.mul(x);
     Min: T = T::GREATEST, |a, x| a.min(x), a.min(x);
     Max: T = T::LEAST, |a, x| a.max(x), a.max(x);
     Any: B8 = B8(0), |a, x| B8(a.0 | x.truth() as u8), B8(a.0 | x.0);
     All: B8 = B8(1), |a, x| B8(a.0 & x.truth() as u8), B8(a.0 & x.0);
+    Fmax: T = T::NO_MAXIMUM, |a, x| a.fmax(x), a.fmax(x);
+    Fmin: T = T::NO_MINIMUM, |a, x| a.fmin(x), a.fmin(x);
+}
+steps! { of AllBits;
+    And: T = T::ONES, |a, x| a.and(x), a.and(x);
+    Or: T = T::ZERO, |a, x| a.or(x), a.or(x);
+    Xor: T = T::ZERO, |a, x| a.xor(x), a.xor(x);
 }
 
 /// Accumulators that run side by side where the order is free.
@@ -465,7 +498,7 @@ fn base<T: Elem, S: Step<T>>(order: Order, rows: super::Rows, isa: Isa) -> Fold 
 }
 
 /// A fold of free or sequential order.
-pub fn fold<T: Bounds, S: Step<T>>(order: Order, isa: Isa) -> Fold {
+pub fn fold<T: Elem, S: Step<T>>(order: Order, isa: Isa) -> Fold {
     let rows = if order == Order::Sequential { rows_sequential::<T, S> } else { pick_rows_free::<T, S>(isa) };
     base::<T, S>(order, rows, isa)
 }

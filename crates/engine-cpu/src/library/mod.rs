@@ -21,10 +21,10 @@ pub fn call(call: &LibraryCall<'_>, threads: &Threads, isa: Isa) -> Result<()> {
         return Err(Error::Invalid(format!("{} with {} operands", call.op.name(), call.ins.len())));
     }
     match call.op {
-        Op::Cumsum | Op::Cumprod => scan::run(call, threads, isa),
+        op if op.scan_step().is_some() => scan::run(call, threads, isa),
         Op::Matmul => matmul::run(call, threads, isa),
         Op::Nonzero => nonzero::run(call, threads, isa),
-        Op::Scatter => scatter::run(call, threads),
+        op if op.scatter_step().is_some() => scatter::run(call, threads),
         other => Err(Error::Unsupported(format!("{} as a library call", other.name()))),
     }
 }

@@ -1,4 +1,4 @@
-//! Running sums and products along one axis.
+//! Running sums, products, extremes and the like along one axis.
 //!
 //! In: operands of any strides and dtypes; input and output may be the same memory. Out: the output
 //! written. Lines are scanned one by one along their axis in order, as NumPy does; where neighbours
@@ -7,7 +7,7 @@
 use crate::driver::Lines;
 use crate::isa::{Isa, versions};
 use crate::threads::Threads;
-use crate::tier0::{Elem, Func, Number, Rect, pack, select_cast, unpack, with};
+use crate::tier0::{Any, Bits, Elem, Func, Inexact, Number, Rect, pack, select_cast, unpack, with};
 use numelt_ir::{DType, Error, Op, Result};
 use numelt_runtime::LibraryCall;
 use smallvec::SmallVec;
@@ -24,19 +24,29 @@ type Across = unsafe fn(carry: *mut u8, fresh: bool, values: *mut u8, n: usize);
 pub(crate) trait Step<T>: 'static {
     fn step(a: T, b: T) -> T;
 }
-struct Sum;
-struct Prod;
-impl<T: Number> Step<T> for Sum {
-    #[inline(always)]
-    fn step(a: T, b: T) -> T {
-        a.add(b)
-    }
+macro_rules! steps {
+    ($($name:ident: $bound:ident $method:ident;)*) => {$(
+        struct $name;
+        impl<T: $bound> Step<T> for $name {
+            #[inline(always)]
+            fn step(a: T, b: T) -> T {
+                a.$method(b)
+            }
+        }
+    )*};
 }
-impl<T: Number> Step<T> for Prod {
-    #[inline(always)]
-    fn step(a: T, b: T) -> T {
-        a.mul(b)
-    }
+steps! {
+    Sum: Number add;
+    Prod: Number mul;
+    Difference: Number sub;
+    Quotient: Inexact div;
+    Max: Any max;
+    Min: Any min;
+    Fmax: Any fmax;
+    Fmin: Any fmin;
+    And: Bits and;
+    Or: Bits or;
+    Xor: Bits xor;
 }
 
 unsafe fn along<T: Elem, S: Step<T>>(carry: *mut u8, fresh: bool, values: *mut u8, n: usize) {
@@ -140,10 +150,23 @@ pub fn run(call: &LibraryCall<'_>, threads: &Threads, isa: Isa) -> Result<()> {
     Ok(())
 }
 
+fn both<T: Elem, S: Step<T>>(isa: Isa) -> (Along, Across) {
+    (along::<T, S> as Along, pick_across::<T, S>(isa))
+}
+
 fn functions(op: Op, ty: DType, isa: Isa) -> Option<(Along, Across)> {
     match op {
-        Op::Cumsum => with!(ty, number, T => (along::<T, Sum> as Along, pick_across::<T, Sum>(isa))),
-        Op::Cumprod => with!(ty, number, T => (along::<T, Prod> as Along, pick_across::<T, Prod>(isa))),
+        Op::Cumsum => with!(ty, number, T => both::<T, Sum>(isa)),
+        Op::Cumprod => with!(ty, number, T => both::<T, Prod>(isa)),
+        Op::Cumsubtract => with!(ty, number, T => both::<T, Difference>(isa)),
+        Op::Cumdivide => with!(ty, inexact, T => both::<T, Quotient>(isa)),
+        Op::Cummax => with!(ty, all, T => both::<T, Max>(isa)),
+        Op::Cummin => with!(ty, all, T => both::<T, Min>(isa)),
+        Op::Cumfmax => with!(ty, all, T => both::<T, Fmax>(isa)),
+        Op::Cumfmin => with!(ty, all, T => both::<T, Fmin>(isa)),
+        Op::Cumand => with!(ty, bits, T => both::<T, And>(isa)),
+        Op::Cumor => with!(ty, bits, T => both::<T, Or>(isa)),
+        Op::Cumxor => with!(ty, bits, T => both::<T, Xor>(isa)),
         _ => None,
     }
 }

@@ -1,19 +1,23 @@
 //! Writing elements by position.
 //!
-//! In: a target, values, positions. Out: the target with the values at their positions; of equal positions the last
-//! wins, on any number of threads: ascending positions are shared as they come, others by where they lead.
+//! In: a target, values, positions. Out: the target with the values at their positions, or combined with what is
+//! there. Equal positions take their values in order, on any number of threads: ascending positions are shared as
+//! they come, others by where they lead.
 
 use crate::threads::Threads;
-use crate::tier0::{Rect, pack, unpack};
-use numelt_ir::{DType, Error, Result, View};
+use crate::tier0::{self, Elem, Rect, pack, unpack, with};
+use numelt_ir::{DType, Error, Op, Result, View};
 use numelt_runtime::{LibraryCall, Operand};
 use smallvec::SmallVec;
 
 /// Extent, and strides of two operands that are walked together.
 type Axis = (usize, isize, isize);
 
+/// Writes the values number `from` to `to` whose positions are in `low..high`.
+type Put = unsafe fn(&Task, from: usize, to: usize, low: u64, high: u64);
+
 struct Task {
-    size: usize,
+    put: Put,
     /// Largest position, and bytes from one to the next.
     last: u64,
     step: isize,
@@ -47,8 +51,10 @@ pub fn run(call: &LibraryCall<'_>, threads: &Threads) -> Result<()> {
     }
     let lead = joined(axes(positions.view, &values.view.strides[..rank], 0));
     let rest = joined(axes(out.view, &values.view.strides[rank..], 1));
+    let put =
+        put_of(call.op, call.ty).ok_or_else(|| Error::Unsupported(format!("{} of {}", call.op.name(), call.ty)))?;
     let task = Task {
-        size,
+        put,
         last: out.view.shape[0] as u64 - 1,
         step: out.view.strides[0] as isize,
         output: out.pointer,
@@ -61,6 +67,55 @@ pub fn run(call: &LibraryCall<'_>, threads: &Threads) -> Result<()> {
     // SAFETY: the runtime promises the operands' memory; the shapes fit each other.
     unsafe { task.run(threads) };
     Ok(())
+}
+
+/// The function that writes values of a dtype.
+fn put_of(op: Op, ty: DType) -> Option<Put> {
+    match op.scatter_step()? {
+        Some(Op::Add) => with!(ty, all, T => put_with::<T, Sum> as Put),
+        Some(Op::Multiply) => with!(ty, all, T => put_with::<T, Product> as Put),
+        Some(Op::Maximum) => with!(ty, all, T => put_with::<T, Largest> as Put),
+        Some(Op::Minimum) => with!(ty, all, T => put_with::<T, Smallest> as Put),
+        Some(_) => None,
+        None => Some(match ty.size() {
+            1 => put_with::<u8, Last>,
+            2 => put_with::<[u8; 2], Last>,
+            4 => put_with::<[u8; 4], Last>,
+            8 => put_with::<[u8; 8], Last>,
+            _ => put_with::<[u8; 16], Last>,
+        }),
+    }
+}
+
+/// What becomes of an element that a value comes to.
+trait Meet<T> {
+    fn meet(old: T, value: T) -> T;
+}
+
+struct Last;
+impl<T> Meet<T> for Last {
+    #[inline(always)]
+    fn meet(_: T, value: T) -> T {
+        value
+    }
+}
+
+macro_rules! meets {
+    ($($name:ident $method:ident;)*) => {$(
+        struct $name;
+        impl<T: Elem + tier0::Any> Meet<T> for $name {
+            #[inline(always)]
+            fn meet(old: T, value: T) -> T {
+                old.$method(value)
+            }
+        }
+    )*};
+}
+meets! {
+    Sum add;
+    Product mul;
+    Largest max;
+    Smallest min;
 }
 
 /// The axes of a view from number `first` on, with the strides of another.
@@ -127,16 +182,16 @@ impl Task {
         // elements; otherwise each thread writes only positions of its own part of the target.
         unsafe {
             if shares <= 1 {
-                self.put(0, self.count, 0, u64::MAX);
+                (self.put)(self, 0, self.count, 0, u64::MAX);
             } else if self.ascends() {
                 threads.parallel(self.count.div_ceil(CHUNK), work, &|range| {
-                    self.put(range.start * CHUNK, (range.end * CHUNK).min(self.count), 0, u64::MAX);
+                    (self.put)(self, range.start * CHUNK, (range.end * CHUNK).min(self.count), 0, u64::MAX);
                 });
             } else {
                 let parts = (shares as u64).min(self.last + 1);
                 let edge = |part: u64| if part == parts { u64::MAX } else { (self.last + 1) / parts * part };
                 threads.parallel(parts as usize, work, &|range| {
-                    self.put(0, self.count, edge(range.start as u64), edge(range.end as u64));
+                    (self.put)(self, 0, self.count, edge(range.start as u64), edge(range.end as u64));
                 });
             }
         }
@@ -187,45 +242,38 @@ impl Task {
         }
         sound
     }
+}
 
-    /// Writes the values number `from` to `to` whose positions are in `low..high`.
-    unsafe fn put(&self, from: usize, to: usize, low: u64, high: u64) {
-        // SAFETY: the caller's contract.
+/// See [`Put`].
+unsafe fn put_with<T: Copy, M: Meet<T>>(task: &Task, from: usize, to: usize, low: u64, high: u64) {
+    let (inner, s, t) = task.rest[task.rest.len() - 1];
+    let count = task.rest[..task.rest.len() - 1].iter().map(|a| a.0).product();
+    let put = |target: *mut u8, value: *const u8| {
+        // SAFETY: the addresses of an element and of a value, which may lie unaligned.
         unsafe {
-            match self.size {
-                1 => self.put_as::<u8>(from, to, low, high),
-                2 => self.put_as::<[u8; 2]>(from, to, low, high),
-                4 => self.put_as::<[u8; 4]>(from, to, low, high),
-                8 => self.put_as::<[u8; 8]>(from, to, low, high),
-                _ => self.put_as::<[u8; 16]>(from, to, low, high),
+            let target = target.cast::<T>();
+            target.write_unaligned(M::meet(target.read_unaligned(), value.cast::<T>().read_unaligned()));
+        }
+    };
+    // SAFETY: the caller's contract.
+    unsafe {
+        task.each(from, to, |at, values| {
+            if at < low || at >= high {
+                return true;
             }
-        }
-    }
-
-    unsafe fn put_as<T: Copy>(&self, from: usize, to: usize, low: u64, high: u64) {
-        let (inner, s, t) = self.rest[self.rest.len() - 1];
-        let count = self.rest[..self.rest.len() - 1].iter().map(|a| a.0).product();
-        // SAFETY: the caller's contract.
-        unsafe {
-            self.each(from, to, |at, values| {
-                if at < low || at >= high {
-                    return true;
+            let target = task.output.wrapping_offset(at as isize * task.step);
+            if inner == 1 && count == 1 {
+                put(target, values);
+                return true;
+            }
+            runs(&task.rest, 0, count, |a, b| {
+                let (target, values) = (target.wrapping_offset(a), values.wrapping_offset(b));
+                for j in 0..inner as isize {
+                    put(target.wrapping_offset(j * s), values.wrapping_offset(j * t));
                 }
-                let target = self.output.wrapping_offset(at as isize * self.step);
-                if inner == 1 && count == 1 {
-                    target.cast::<T>().write_unaligned(values.cast::<T>().read_unaligned());
-                    return true;
-                }
-                runs(&self.rest, 0, count, |a, b| {
-                    let (target, values) = (target.wrapping_offset(a), values.wrapping_offset(b));
-                    for j in 0..inner as isize {
-                        let value = values.wrapping_offset(j * t).cast::<T>().read_unaligned();
-                        target.wrapping_offset(j * s).cast::<T>().write_unaligned(value);
-                    }
-                });
-                true
             });
-        }
+            true
+        });
     }
 }
 

@@ -17,7 +17,7 @@ mod report;
 mod run;
 mod select;
 
-pub(crate) use elem::{Any, B8, Elem, Number};
+pub(crate) use elem::{Any, B8, Bits, Elem, Inexact, Number};
 pub(crate) use pack::{Rect, pack, splat, unpack};
 pub(crate) use report::{Audit, met_by_results};
 pub(crate) use select::{Func, select_cast, with};

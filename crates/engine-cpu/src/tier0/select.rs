@@ -194,11 +194,29 @@ fn arithmetic(op: Op, ty: DType, isa: Isa) -> Option<Func> {
         | Op::All
         | Op::Argmin
         | Op::Argmax
+        | Op::ReduceFmax
+        | Op::ReduceFmin
+        | Op::ReduceAnd
+        | Op::ReduceOr
+        | Op::ReduceXor
         | Op::Cumsum
         | Op::Cumprod
+        | Op::Cumsubtract
+        | Op::Cumdivide
+        | Op::Cummax
+        | Op::Cummin
+        | Op::Cumfmax
+        | Op::Cumfmin
+        | Op::Cumand
+        | Op::Cumor
+        | Op::Cumxor
         | Op::Matmul
         | Op::Gather
         | Op::Scatter
+        | Op::ScatterAdd
+        | Op::ScatterMultiply
+        | Op::ScatterMax
+        | Op::ScatterMin
         | Op::Nonzero => None,
     }
 }

@@ -1,7 +1,7 @@
 //! Gather, scatter, nonzero: elements by position.
 
-use super::scalar::truth;
-use crate::{Instr, Scalar};
+use super::scalar::{apply, truth};
+use crate::{Instr, Result, Scalar};
 
 /// A position on an axis of `n` elements; what lies beyond the end counts as the last.
 fn clamp(position: Scalar, n: i64) -> usize {
@@ -18,15 +18,27 @@ pub(super) fn gather(instr: &Instr, source: &[Scalar], positions: &[Scalar]) -> 
     (0..size).map(|p| source[clamp(positions[p], n) * size + p]).collect()
 }
 
-/// `target[position[q], p] = values[q, p]`, in order of `q`: of equal positions the last wins.
-pub(super) fn scatter(instr: &Instr, mut target: Vec<Scalar>, values: &[Scalar], positions: &[Scalar]) -> Vec<Scalar> {
+/// `target[position[q], p] = values[q, p]`, in order of `q`: of equal positions the last wins. Or, with a step,
+/// `target[position[q], p] = step(target[position[q], p], values[q, p])`.
+pub(super) fn scatter(
+    instr: &Instr,
+    mut target: Vec<Scalar>,
+    values: &[Scalar],
+    positions: &[Scalar],
+) -> Result<Vec<Scalar>> {
+    let step = instr.op.scatter_step().flatten();
     let n = instr.out.shape[0];
     let inner = instr.out.shape[1..].iter().product::<i64>() as usize;
     for (q, position) in positions.iter().enumerate() {
         let at = if inner == 0 { 0 } else { clamp(*position, n) * inner };
-        target[at..at + inner].copy_from_slice(&values[q * inner..][..inner]);
+        for (old, value) in target[at..at + inner].iter_mut().zip(&values[q * inner..]) {
+            *old = match step {
+                Some(step) => apply(step, instr.ty, &[*old, *value])?,
+                None => *value,
+            };
+        }
     }
-    target
+    Ok(target)
 }
 
 /// Multi-indices of the elements that are true, one row each; zeros where there are more rows than that.

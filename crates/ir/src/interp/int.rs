@@ -191,6 +191,10 @@ pub(super) fn integer<T: Int>(op: Op, a: T, b: T) -> Result<Value<T>> {
         Op::Arctanh | Op::Hypot | Op::Erf | Op::Floor | Op::Ceil | Op::Trunc | Op::Rint => absent(op)?,
         Op::Signbit | Op::RealPart | Op::ImagPart => absent(op)?,
         Op::Where | Op::Range | Op::Sum | Op::Prod | Op::Min | Op::Max | Op::Any | Op::All => absent(op)?,
+        Op::ReduceFmax | Op::ReduceFmin | Op::ReduceAnd | Op::ReduceOr | Op::ReduceXor => absent(op)?,
+        Op::Cumsubtract | Op::Cumdivide | Op::Cummax | Op::Cummin | Op::Cumfmax | Op::Cumfmin => absent(op)?,
+        Op::Cumand | Op::Cumor | Op::Cumxor => absent(op)?,
+        Op::ScatterAdd | Op::ScatterMultiply | Op::ScatterMax | Op::ScatterMin => absent(op)?,
         Op::Argmin | Op::Argmax | Op::Cumsum | Op::Cumprod | Op::Matmul | Op::Gather | Op::Scatter | Op::Nonzero => {
             absent(op)?
         }
@@ -221,6 +225,10 @@ pub(super) fn boolean(op: Op, a: bool, b: bool) -> Result<bool> {
         Op::Hypot | Op::Erf | Op::Floor | Op::Ceil | Op::Trunc | Op::Rint | Op::LeftShift => absent(op)?,
         Op::RightShift | Op::Signbit | Op::Conjugate | Op::RealPart | Op::ImagPart => absent(op)?,
         Op::Where | Op::Range | Op::Sum | Op::Prod | Op::Min | Op::Max | Op::Any | Op::All => absent(op)?,
+        Op::ReduceFmax | Op::ReduceFmin | Op::ReduceAnd | Op::ReduceOr | Op::ReduceXor => absent(op)?,
+        Op::Cumsubtract | Op::Cumdivide | Op::Cummax | Op::Cummin | Op::Cumfmax | Op::Cumfmin => absent(op)?,
+        Op::Cumand | Op::Cumor | Op::Cumxor => absent(op)?,
+        Op::ScatterAdd | Op::ScatterMultiply | Op::ScatterMax | Op::ScatterMin => absent(op)?,
         Op::Argmin | Op::Argmax | Op::Cumsum | Op::Cumprod | Op::Matmul | Op::Gather | Op::Scatter | Op::Nonzero => {
             absent(op)?
         }

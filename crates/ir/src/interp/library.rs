@@ -5,10 +5,8 @@ use crate::{DType, Error, Instr, Op, Operand, Result, Scalar, View};
 
 /// A running fold along the one axis, element after element; the first is taken as it is.
 pub(super) fn scan(instr: &Instr, input: &[Scalar]) -> Result<Vec<Scalar>> {
-    let step_op = match instr.op {
-        Op::Cumsum => Op::Add,
-        Op::Cumprod => Op::Multiply,
-        _ => return Err(Error::Invalid(format!("{} is not a scan", instr.op.name()))),
+    let Some(step_op) = instr.op.scan_step() else {
+        return Err(Error::Invalid(format!("{} is not a scan", instr.op.name())));
     };
     let axis = instr.axes.iter().next().ok_or_else(|| Error::Invalid("a scan has an axis".to_string()))?;
     let dense = View::contiguous(0, DType::Bool, &instr.out.shape);

@@ -64,9 +64,9 @@ pub fn execute(instr: &Instr, consts: &[Scalar], memory: &mut [Vec<u8>]) -> Resu
             indexing::gather(instr, &operand(instr, 0, consts, memory), &operand(instr, 1, consts, memory))
         }
         OpKind::Library if instr.op == Op::Nonzero => indexing::nonzero(instr, &operand(instr, 0, consts, memory)),
-        OpKind::Library if instr.op == Op::Scatter => {
+        OpKind::Library if instr.op.scatter_step().is_some() => {
             let (target, values) = (operand(instr, 0, consts, memory), operand(instr, 1, consts, memory));
-            indexing::scatter(instr, target, &values, &operand(instr, 2, consts, memory))
+            indexing::scatter(instr, target, &values, &operand(instr, 2, consts, memory))?
         }
         OpKind::Library => {
             library::matmul(instr, &operand(instr, 0, consts, memory), &operand(instr, 1, consts, memory))?

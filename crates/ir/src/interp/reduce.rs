@@ -42,6 +42,11 @@ impl Fold {
             Op::Prod => apply(Op::Multiply, self.ty, &[acc, x])?,
             Op::Min => apply(Op::Minimum, self.ty, &[acc, x])?,
             Op::Max => apply(Op::Maximum, self.ty, &[acc, x])?,
+            Op::ReduceFmax => apply(Op::Fmax, self.ty, &[acc, x])?,
+            Op::ReduceFmin => apply(Op::Fmin, self.ty, &[acc, x])?,
+            Op::ReduceAnd => apply(Op::BitwiseAnd, self.ty, &[acc, x])?,
+            Op::ReduceOr => apply(Op::BitwiseOr, self.ty, &[acc, x])?,
+            Op::ReduceXor => apply(Op::BitwiseXor, self.ty, &[acc, x])?,
             Op::Any => Scalar::Bool(scalar::truth(acc) || scalar::truth(x)),
             Op::All => Scalar::Bool(scalar::truth(acc) && scalar::truth(x)),
             Op::Argmin => self.pick(acc, x, Op::Less)?,
@@ -151,7 +156,11 @@ impl Loops {
         };
         let start = order.iter().rposition(|&axis| !axes.contains(axis)).map_or(0, |last_kept| last_kept + 1);
         let outer = order[..start].iter().copied().filter(|&axis| axes.contains(axis)).collect();
-        let rounds = instr.op == Op::Sum && (instr.ty.is_float() || instr.ty.is_complex());
+        let rounds = match instr.op {
+            Op::Sum => instr.ty.is_float() || instr.ty.is_complex(),
+            Op::Prod => instr.ty == DType::F16,
+            _ => false,
+        };
         let pieces = if rounds { Pieces::of(view, axes, view.dtype != instr.ty) } else { Pieces::WHOLE };
         Loops { outer, run: order[start..].to_vec(), pieces }
     }

@@ -6,7 +6,7 @@
 //! only then is the memory order of the reduced array binding.
 
 use crate::access::LoopOrder;
-use numelt_ir::{Dims, Instr, Op, OpKind, Operand, Pieces};
+use numelt_ir::{DType, Dims, Instr, Op, OpKind, Operand, Pieces};
 use smallvec::SmallVec;
 
 /// Does the result of the reduction depend on the order of the fold?
@@ -43,7 +43,9 @@ pub(crate) fn demanded_order(instr: &Instr) -> Option<LoopOrder> {
 
 /// How the instruction's runs must be cut for its bits to be right; `None` where that does not matter.
 pub(crate) fn demanded_pieces(instr: &Instr) -> Option<Pieces> {
-    if instr.op != Op::Sum || !is_order_sensitive(instr) {
+    // products of halves are rounded after each piece
+    let pieces_matter = instr.op == Op::Sum || (instr.op == Op::Prod && instr.ty == DType::F16);
+    if !pieces_matter || !is_order_sensitive(instr) {
         return None;
     }
     let Some(Operand::View(view)) = instr.ins.first() else { return None };

@@ -18,7 +18,7 @@ pub(crate) fn run(program: &mut Program) -> Result<()> {
         }
         if instr.reads().all(|v| v.size() != 0) {
             kept.push(instr);
-        } else if instr.op == Op::Scatter {
+        } else if instr.op.scatter_step().is_some() {
             kept.extend(target_alone(instr));
         } else {
             kept.push(fill(program, instr)?);

@@ -36,7 +36,7 @@ fn overlaps_itself(instr: &Instr) -> bool {
         // the source is read anywhere, positions where the result goes
         OpKind::Gather => place == 1,
         // a scatter works in its target
-        OpKind::Library => instr.op == Op::Scatter && place == 0,
+        OpKind::Library => instr.op.scatter_step().is_some() && place == 0,
         OpKind::Reduction => false,
     };
     let views = instr.ins.iter().enumerate().filter_map(|(place, operand)| match operand {

@@ -42,7 +42,8 @@ impl Draft {
         let Some(positions) = self.positions(&lead, n, true) else { return false };
         let out = if self.rng.one_in(4) { self.fresh(&joined(&[n]), ty) } else { target.clone() };
         let ins = [target, values, positions].into_iter().map(Operand::View).collect();
-        self.push(Instr { op: Op::Scatter, ty, out, ins, axes: Axes::default(), watch: 0 })
+        let op = *self.rng.pick(&[Op::Scatter, Op::ScatterAdd, Op::ScatterMultiply, Op::ScatterMax, Op::ScatterMin]);
+        self.push(Instr { op, ty, out, ins, axes: Axes::default(), watch: 0 })
     }
 
     pub(super) fn nonzero(&mut self) -> bool {
