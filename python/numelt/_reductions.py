@@ -17,7 +17,7 @@ from numelt._dispatch import NO_VALUE, ndarray, normalize_axes, operand
 __all__ = ["dtype_with_out", "reduce"]
 
 # what changes nothing, for the operations that have it
-_NEUTRAL = {"sum": 0, "prod": 1, "any": False, "all": True}
+_NEUTRAL = {"sum": 0, "prod": 1, "any": False, "all": True, "reduce_or": 0, "reduce_xor": 0, "reduce_and": ~0}
 _COMBINE = {
     "sum": "add",
     "prod": "multiply",
@@ -29,8 +29,8 @@ _COMBINE = {
     "reduce_or": "bitwise_or",
     "reduce_xor": "bitwise_xor",
 }
-# without an element that changes nothing, or with one that few programs ask for
-_EXTREMES = ("min", "max", "reduce_fmax", "reduce_fmin", "reduce_and", "reduce_or", "reduce_xor")
+# nothing changes nothing here: NumPy asks for an initial value
+_EXTREMES = ("min", "max", "reduce_fmax", "reduce_fmin")
 
 
 def reduce(
@@ -93,7 +93,8 @@ def _general(
     if where is not True:
         if op in _EXTREMES and start is NO_VALUE:
             return NotImplemented  # NumPy asks for an initial value
-        array = _masked(array, where, start if op in _EXTREMES else loop.type(_NEUTRAL[op]))
+        neutral = start if op in _EXTREMES else numpy.asarray(_NEUTRAL[op]).astype(loop)[()]
+        array = _masked(array, where, neutral)
         if array is None:
             return NotImplemented
     if start is NO_VALUE:
@@ -109,7 +110,7 @@ def _loop_dtype(op: str, array: Any, dtype: Any) -> numpy.dtype[Any] | None:
     if dtype is not None:
         wanted = numpy.dtype(dtype)
         return wanted if wanted.kind in "biufc" and (op in _COMBINE) else None
-    if op in _EXTREMES or array.dtype.kind in "fc":
+    if op not in ("sum", "prod") or array.dtype.kind in "fc":
         return array.dtype  # type: ignore[no-any-return]
     return numpy.dtype(numpy.uint64 if array.dtype.kind == "u" else numpy.int64)
 
