@@ -19,7 +19,7 @@ from typing import Any, TypeVar, cast
 
 import numpy
 
-from numelt import _core, _fallback, _namespace
+from numelt import _core, _fallback, _library, _namespace
 from numelt._dispatch import NATIVE, NO_VALUE, native
 
 __all__ = ["composed", "library", "rebound"]
@@ -194,7 +194,7 @@ def library(stub: F) -> F:
     @functools.wraps(stub)
     def run(*args: Any, **kwargs: Any) -> Any:
         if all(map(_understood, args)) and all(map(_understood, kwargs.values())):
-            return _fallback.uncounted(original, args, kwargs)
+            return _library.call(name, original, *args, **kwargs)
         return _fallback.call(name, original, args, kwargs)
 
     return native(cast(F, run))

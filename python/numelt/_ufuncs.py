@@ -245,6 +245,7 @@ def method(ufunc: Any, name: str, args: tuple[Any, ...], kwargs: dict[str, Any])
         "accumulate": _accumulate,
         "outer": _outer,
         "at": _at,
+        "reduceat": _reduceat,
     }
     handler = handlers.get(name)
     result: Any = NotImplemented
@@ -311,6 +312,49 @@ def _accumulate(original: numpy.ufunc, array: Any, axis: Any = 0, dtype: Any = N
         if source is None:
             return NotImplemented
     return _core.scan(op, source, normalize_axis(axis, source.ndim), dtype, target)
+
+
+# each segment is a reduction of its own; more of them are better done in one loop
+_MANY_SEGMENTS = 64
+
+
+def _reduceat(
+    original: numpy.ufunc, array: Any, indices: Any, axis: Any = 0, dtype: Any = None, out: Any = None
+) -> Any:
+    """Reduce a few segments: each from one index to the next, or the one element where that is not larger."""
+    op = _REDUCTIONS.get(original.__name__)
+    source = operand(array)
+    if op is None or original.__name__ == "logical_xor" or dtype is not None or out is not None:
+        return NotImplemented
+    if source is None or not _core.is_native(source) or source.ndim == 0:
+        return NotImplemented
+    axis = normalize_axis(axis, source.ndim)
+    starts = operand(indices)
+    if starts is None or starts.ndim != 1 or starts.dtype.kind not in "iu":
+        return NotImplemented
+    if not 0 < starts.size <= _MANY_SEGMENTS:
+        return NotImplemented
+    edges = starts.tolist()
+    if min(edges) < 0 or max(edges) >= source.shape[axis]:
+        return NotImplemented
+    # NumPy sums along the axis pairwise whatever the layout, and starts from the first element
+    rounded = op == "sum" and source.dtype.kind in "fc"
+    if rounded and source.ndim > 1:
+        return NotImplemented
+    lead = (slice(None),) * axis
+    parts = []
+    for start, stop in zip(edges, [*edges[1:], source.shape[axis]], strict=True):
+        segment = source[(*lead, slice(start, max(stop, start + 1)))]
+        if rounded and segment.size > 1:
+            rest = _core.reduce(op, segment[1:], axis, True)
+            parts.append(_core.elementwise("add", (segment[:1], rest)))
+        else:
+            parts.append(_core.reduce(op, segment, axis, True))
+    if any(part is NotImplemented for part in parts):
+        return NotImplemented
+    import numelt
+
+    return numelt.concatenate(parts, axis)
 
 
 def _outer(original: numpy.ufunc, a: Any, b: Any, /, **kwargs: Any) -> Any:

@@ -54,7 +54,13 @@ impl Op {
             | Op::Trunc
             | Op::Rint
             | Op::Min
-            | Op::Max => 0,
+            | Op::Max
+            | Op::ReduceFmax
+            | Op::ReduceFmin
+            | Op::Cummax
+            | Op::Cummin
+            | Op::Cumfmax
+            | Op::Cumfmin => 0,
             Op::Absolute if matches!(ty.kind(), DTypeKind::Float) => 0,
             Op::Add | Op::Subtract | Op::Multiply | Op::Square | Op::Hypot | Op::Sum | Op::Prod => OVER | INVALID,
             Op::Sqrt | Op::Sin | Op::Cos | Op::Tan | Op::Arcsin | Op::Arccos
