@@ -263,8 +263,14 @@ impl Inputs {
             }
         }
         let sizes = kernel.args.iter().map(|a| a.dtype.size()).collect();
-        let mut inputs =
-            Inputs { pointers, sizes, few: Aligned([[0; 16]; 8]), many: Vec::new(), count: launch.params.len(), pieces: launch.geometry.pieces };
+        let mut inputs = Inputs {
+            pointers,
+            sizes,
+            few: Aligned([[0; 16]; 8]),
+            many: Vec::new(),
+            count: launch.params.len(),
+            pieces: launch.geometry.pieces,
+        };
         if inputs.count <= inputs.few.0.len() {
             for (slot, p) in inputs.few.0.iter_mut().zip(launch.params) {
                 *slot = p.to_bytes();

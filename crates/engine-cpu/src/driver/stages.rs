@@ -138,6 +138,7 @@ impl<'a> Ready<'a> {
             params: self.inputs.params(),
             threads,
             sizes: self.inputs.sizes.clone(),
+            pieces: self.inputs.pieces,
         };
         // SAFETY: the caller's contract.
         unsafe { task.run() };
