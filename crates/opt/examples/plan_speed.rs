@@ -3,7 +3,7 @@
 //! `cargo run --release -p numelt-opt --example plan_speed`
 
 use numelt_ir::{Axes, Base, DType, Instr, Op, Operand, Program, Scalar, View};
-use numelt_opt::{Fuse, Options, Step, plan};
+use numelt_opt::{Fuse, Options, plan};
 use smallvec::smallvec;
 use std::time::Instant;
 
@@ -83,27 +83,36 @@ fn slices(count: usize, columns: bool) -> Program {
 /// Makes a program of so many instructions.
 type Make = fn(usize) -> Program;
 
+/// What the command line asks for: all kinds and sizes, or `KIND COUNT FUSE [REPEATS]` (to profile one).
 fn main() {
-    let kinds: [(&str, Make); 4] = [
-        ("steps", steps),
-        ("shared scalar", shared_scalar),
-        ("rows", |n| slices(n, false)),
-        ("columns", |n| slices(n, true)),
-    ];
+    let kinds: [(&str, Make); 4] =
+        [("steps", steps), ("shared", shared_scalar), ("rows", |n| slices(n, false)), ("columns", |n| slices(n, true))];
+    let args: Vec<String> = std::env::args().skip(1).collect();
     println!("{:14} {:>9} {:>10} {:>8} {:>12}", "program", "instrs", "fuse", "steps", "plan, us");
+    if let [kind, count, fuse, rest @ ..] = &args[..] {
+        let make = kinds.iter().find(|k| k.0 == kind).expect("steps, shared, rows or columns").1;
+        let repeats = rest.first().map_or(1, |r| r.parse().expect("a number"));
+        let count = count.parse().expect("a number of instructions");
+        return measure(kind, &make(count), fuse.parse().expect("a partition"), repeats);
+    }
     for (name, make) in kinds {
-        for count in [30, 1_000, 10_000, 40_000, 100_000] {
+        for count in [1, 5, 20, 1_000, 10_000, 40_000, 100_000] {
             let program = make(count);
             for fuse in [Fuse::Naive, Fuse::Greedy] {
-                let (mut best, mut steps) = (f64::INFINITY, 0);
-                for _ in 0..(20_000 / count).clamp(2, 200) {
-                    let start = Instant::now();
-                    let plan = plan(&program, &Options { fuse, ..Options::default() }).expect("a valid program");
-                    best = best.min(start.elapsed().as_secs_f64());
-                    steps = plan.steps.iter().filter(|s| matches!(s, Step::Kernel(_) | Step::Call(_))).count();
-                }
-                println!("{name:14} {count:>9} {:>10} {steps:>8} {:>12.1}", fuse.name(), best * 1e6);
+                measure(name, &program, fuse, (20_000 / count).clamp(2, 200));
             }
         }
     }
+}
+
+/// Prints the best time of some.
+fn measure(name: &str, program: &Program, fuse: Fuse, repeats: usize) {
+    let (mut best, mut steps) = (f64::INFINITY, 0);
+    for _ in 0..repeats {
+        let start = Instant::now();
+        let plan = plan(program, &Options { fuse, ..Options::default() }).expect("a valid program");
+        best = best.min(start.elapsed().as_secs_f64());
+        steps = plan.steps.len();
+    }
+    println!("{name:14} {:>9} {:>10} {steps:>8} {:>12.1}", program.instrs.len(), fuse.name(), best * 1e6);
 }

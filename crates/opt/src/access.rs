@@ -59,8 +59,10 @@ pub(crate) struct ViewInfo {
     pub high: i64,
     /// Bytes of the distinct elements: the cost of accessing it once.
     pub bytes: u64,
-    /// Elements start at multiples of this from the offset.
+    /// Elements start at multiples of this from the offset; zero for a single element.
     pitch: i64,
+    /// The offset modulo the pitch.
+    phase: i64,
 }
 
 /// Views, instructions and bases of a program in the form that fusion works on.
@@ -128,7 +130,8 @@ impl AccessTable {
         }
         // Columns of a matrix, interleaved halves: the same lattice, shifted by more than an element.
         if x.pitch == y.pitch && x.pitch > 0 {
-            let ahead = (y.view.offset - x.view.offset).rem_euclid(x.pitch);
+            let ahead = y.phase - x.phase;
+            let ahead = if ahead < 0 { ahead + x.pitch } else { ahead };
             if ahead >= x.view.dtype.size() as i64 && x.pitch - ahead >= y.view.dtype.size() as i64 {
                 return false;
             }
@@ -145,11 +148,20 @@ impl AccessTable {
         answer
     }
 
+    /// Byte range of an interned view in its base.
+    pub fn range(&self, view: ViewId) -> (i64, i64) {
+        let info = &self.views[view as usize];
+        (info.low, info.high)
+    }
+
     /// Base of an interned view.
     pub fn base(&self, view: ViewId) -> BaseId {
         self.views[view as usize].view.base
     }
 }
+
+/// Views that are looked for without a hash table.
+const FEW: usize = 16;
 
 #[derive(Default)]
 struct Interner {
@@ -160,18 +172,28 @@ struct Interner {
 impl Interner {
     fn view(&mut self, view: &View, infos: &mut Vec<ViewInfo>) -> ViewId {
         let canonical = canonical(view);
-        if let Some(&id) = self.views.get(&canonical) {
-            return id;
-        }
         let id = infos.len() as ViewId;
+        if let Some(known) = self.known(&canonical, infos) {
+            return known;
+        }
         let (low, high) = canonical.byte_range().unwrap_or((0, 0));
         let elements = canonical.unique_size() as u64 * canonical.dtype.size() as u64;
         // Sliding windows have more elements than memory.
         let bytes = elements.min((high - low) as u64);
         let pitch = pitch(&canonical);
-        infos.push(ViewInfo { view: canonical.clone(), low, high, bytes, pitch });
-        self.views.insert(canonical, id);
+        let phase = if pitch > 0 { canonical.offset.rem_euclid(pitch) } else { 0 };
+        if infos.len() >= FEW {
+            self.views.insert(canonical.clone(), id);
+        }
+        infos.push(ViewInfo { view: canonical, low, high, bytes, pitch, phase });
         id
+    }
+
+    /// A view seen before. The first few are compared one by one, which is quicker than hashing them.
+    fn known(&self, view: &View, infos: &[ViewInfo]) -> Option<ViewId> {
+        let few = &infos[..infos.len().min(FEW)];
+        let near = few.iter().position(|i| i.view.base == view.base && i.view == *view).map(|at| at as ViewId);
+        near.or_else(|| if infos.len() > FEW { self.views.get(view).copied() } else { None })
     }
 
     fn domain(&mut self, shape: &[i64]) -> u32 {

@@ -2,7 +2,7 @@
 //!
 //! In: a program and options. Out: an [`Explanation`], which prints as text and as Graphviz.
 
-use crate::fuse::{cost, legality::Block};
+use crate::fuse::{cost, graph::Graph, legality::Block};
 use crate::pipeline::{Partitioned, finish, partition};
 use crate::print::{contracted, indented, singleton_cost};
 use crate::{Fuse, Options, Plan, Step};
@@ -70,7 +70,7 @@ fn block_edges(parts: &Partitioned) -> Vec<(usize, usize)> {
         block.instrs.iter().for_each(|&i| owner[i as usize] = at);
     }
     let mut edges = BTreeSet::new();
-    for (i, preds) in parts.graph.preds.iter().enumerate() {
+    for (i, preds) in Graph::new(&parts.table).preds.iter().enumerate() {
         edges.extend(preds.iter().map(|&p| (owner[p as usize], owner[i])).filter(|(from, to)| from != to));
     }
     edges.into_iter().collect()

@@ -59,17 +59,29 @@ pub enum Pass {
     Dead,
     /// One base per life of a reused buffer.
     Rename,
+    /// Copies that nobody needs are not made.
+    Copies,
+    /// Rules that keep every bit.
+    Algebra,
+    /// What was computed before is not computed again.
+    Common,
+    /// A reduction of a reduction is one.
+    Collapse,
 }
 
 impl Pass {
     /// Every optional pass, in the order they run.
-    pub const ALL: [Pass; 2] = [Pass::Dead, Pass::Rename];
+    pub const ALL: [Pass; 6] = [Pass::Dead, Pass::Rename, Pass::Copies, Pass::Algebra, Pass::Common, Pass::Collapse];
 
     /// Name in configuration and explanations.
     pub const fn name(self) -> &'static str {
         match self {
             Pass::Dead => "dead",
             Pass::Rename => "rename",
+            Pass::Copies => "copies",
+            Pass::Algebra => "algebra",
+            Pass::Common => "common",
+            Pass::Collapse => "collapse",
         }
     }
 }

@@ -6,58 +6,72 @@ use crate::fuse::graph::Graph;
 use crate::fuse::legality::Block;
 use crate::fuse::nests::Unit;
 use crate::options::{Fuse, Options, Pass, Passes};
+use crate::plan::EqualLiterals;
 use crate::{Plan, Step, fuse, passes};
 use numelt_ir::{Program, Result};
 
-/// What a pass does to a program.
-type Run = fn(&mut Program) -> Result<()>;
+/// What a pass does to a program; true if that may have left dead code behind. Common sub-expressions note
+/// what they take literals to be.
+type Run = fn(&mut Program, &mut EqualLiterals) -> Result<bool>;
 
 /// A pass in the order of things.
-pub(crate) enum Stage {
+enum Stage {
     /// Brings the program into a form that later stages rely on; always runs.
     Form(&'static str, Run),
     /// Improves the program; runs if the options have it.
     Choice(Pass, Run),
+    /// Runs again, if the options have it, when a pass since its first run changed something.
+    Again(Pass, Run),
 }
 
 impl Stage {
     fn name(&self) -> &'static str {
         match self {
             Stage::Form(name, _) => name,
-            Stage::Choice(pass, _) => pass.name(),
+            Stage::Choice(pass, _) | Stage::Again(pass, _) => pass.name(),
         }
     }
 
-    fn chosen(&self, passes: Passes) -> Option<Run> {
+    fn chosen(&self, passes: Passes, changed: bool) -> Option<Run> {
         match self {
             Stage::Form(_, run) => Some(*run),
             Stage::Choice(pass, run) => passes.contains(*pass).then_some(*run),
+            Stage::Again(pass, run) => (changed && passes.contains(*pass)).then_some(*run),
         }
     }
+}
+
+fn dead(program: &mut Program, _: &mut EqualLiterals) -> Result<bool> {
+    passes::dead::run(program);
+    Ok(false)
 }
 
 /// The passes, first to last.
 ///
 /// 1. `empty` first: nothing after it has to think about iteration spaces without points.
-/// 2. `dead` before `overlap`, so that no temporaries are made for results nobody sees. Neither
-///    makes work for the other: `overlap` adds a copy for each instruction it redirects, both live.
-/// 3. `rename` after `dead`, so that no dead write looks like the start of a life, and before `overlap`, because it
-///    can remove an overlap but never makes one.
-/// 4. `overlap` last: it brings the program into the form that fusion expects (every instruction is
+/// 2. `dead` before all others, which need not look at what nobody sees.
+/// 3. `rename` after `dead`, so that no dead write looks like the start of a life; before the passes that look for
+///    bases of one value, because it makes such bases; and before `overlap`, because it can remove an overlap.
+/// 4. `copies` and `algebra` before `common`: values that were written differently become equal; `collapse` takes what
+///    is left of reductions.
+/// 5. `dead` again, for what the four left without readers.
+/// 6. `overlap` last: it brings the program into the form that fusion expects (every instruction is
 ///    data-parallel), and a later pass could break that form again.
-pub(crate) const STAGES: [Stage; 4] = [
-    Stage::Form("empty", passes::empty::run),
-    Stage::Choice(Pass::Dead, |p| {
-        passes::dead::run(p);
-        Ok(())
-    }),
-    Stage::Choice(Pass::Rename, |p| {
+const STAGES: [Stage; 9] = [
+    Stage::Form("empty", |p, _| passes::empty::run(p).map(|()| false)),
+    Stage::Choice(Pass::Dead, dead),
+    Stage::Choice(Pass::Rename, |p, _| {
         passes::rename::run(p);
-        Ok(())
+        Ok(false)
     }),
-    Stage::Form("overlap", |p| {
+    Stage::Choice(Pass::Copies, |p, _| Ok(passes::copies::run(p))),
+    Stage::Choice(Pass::Algebra, |p, _| Ok(passes::algebra::run(p))),
+    Stage::Choice(Pass::Common, |p, equal| Ok(passes::common::run(p, equal))),
+    Stage::Choice(Pass::Collapse, |p, _| Ok(passes::collapse::run(p))),
+    Stage::Again(Pass::Dead, dead),
+    Stage::Form("overlap", |p, _| {
         passes::overlap::run(p);
-        Ok(())
+        Ok(false)
     }),
 ];
 
@@ -65,8 +79,8 @@ pub(crate) const STAGES: [Stage; 4] = [
 pub(crate) struct Partitioned {
     pub program: Program,
     pub table: AccessTable,
-    pub graph: Graph,
     pub blocks: Vec<Block>,
+    pub equal: EqualLiterals,
 }
 
 /// Passes, then the partition. `observe` sees the program after each pass.
@@ -76,24 +90,25 @@ pub(crate) fn partition(
     mut observe: impl FnMut(&'static str, &Program),
 ) -> Result<Partitioned> {
     let mut program = program.clone();
+    let (mut equal, mut changed) = (EqualLiterals::new(), false);
     for stage in &STAGES {
-        let Some(pass) = stage.chosen(options.passes) else { continue };
+        let Some(pass) = stage.chosen(options.passes, changed) else { continue };
         let name = stage.name();
         let valid = cfg!(debug_assertions) && numelt_ir::verify(&program).is_ok();
-        pass(&mut program)?;
+        changed |= pass(&mut program, &mut equal)?;
         debug_assert!(!valid || numelt_ir::verify(&program).is_ok(), "{name} broke the program:\n{program}");
         observe(name, &program);
     }
     let table = AccessTable::new(&program);
-    let graph = Graph::new(&table);
-    let blocks = fuse::partition(&table, &graph, options);
-    debug_assert_eq!(graph.check(&blocks), Ok(()));
-    Ok(Partitioned { program, table, graph, blocks })
+    let blocks = fuse::partition(&table, options);
+    debug_assert_eq!(Graph::new(&table).check(&blocks), Ok(()));
+    Ok(Partitioned { program, table, blocks, equal })
 }
 
 /// Optimizes a program: passes, partition into blocks, one kernel or call per block.
 ///
-/// The plan is valid for every program that differs only in the values of its literals.
+/// The plan is valid for every program that differs only in the values of its literals, if
+/// [`Plan::accepts`] them.
 ///
 /// # Errors
 /// When the program asks for something without meaning, such as the minimum of no elements.
@@ -104,7 +119,7 @@ pub fn plan(program: &Program, options: &Options) -> Result<Plan> {
 
 /// Builds the kernels of a partition.
 pub(crate) fn finish(parts: Partitioned, fuse: Fuse) -> Plan {
-    let Partitioned { program, table, blocks, .. } = parts;
+    let Partitioned { program, table, blocks, equal, .. } = parts;
     let mut contracted: Vec<bool> =
         table.uses.iter().zip(&table.inner).map(|(&uses, &inner)| inner && uses == 0).collect();
     let mut kernels = KernelSet::default();
@@ -140,5 +155,5 @@ pub(crate) fn finish(parts: Partitioned, fuse: Fuse) -> Plan {
             }
         }
     }
-    Plan { program, steps, contracted, bytes_moved }
+    Plan { program, steps, contracted, equal, bytes_moved }
 }

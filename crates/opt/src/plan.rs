@@ -1,10 +1,10 @@
 //! What the optimizer hands to the runtime: kernels and library calls in order.
 
 use crate::{Geometry, Kernel};
-use numelt_ir::{BaseId, ConstId, Op, Program};
+use numelt_ir::{BaseId, ConstId, Op, Program, Scalar};
 use std::sync::Arc;
 
-/// A finished plan for a program of one exact geometry; literals stay parameters.
+/// A finished plan for a program of one exact geometry; literals stay parameters, but for `equal`.
 #[derive(Debug, Clone)]
 pub struct Plan {
     /// The program after the passes: steps refer to its bases, literals and instructions.
@@ -15,8 +15,22 @@ pub struct Plan {
     pub steps: Vec<Step>,
     /// Per base of `program`: true where no memory is needed (contracted or unused).
     pub contracted: Vec<bool>,
+    /// Pairs of literals that have the same bits in the program that was planned, and must have in any other that
+    /// the plan is used for.
+    pub equal: EqualLiterals,
     /// Bytes that the steps read and write: each operand of a kernel once.
     pub bytes_moved: u64,
+}
+
+/// Pairs of literals.
+pub type EqualLiterals = Vec<(ConstId, ConstId)>;
+
+impl Plan {
+    /// May the plan be used with these literals?
+    pub fn accepts(&self, consts: &[Scalar]) -> bool {
+        let bits = |id: ConstId| (consts[id as usize].dtype(), consts[id as usize].to_bytes());
+        self.equal.iter().all(|&(a, b)| bits(a) == bits(b))
+    }
 }
 
 /// One unit of work for an engine.

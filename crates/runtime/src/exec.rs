@@ -76,9 +76,11 @@ impl ReadyPlan {
         ReadyPlan { recorded, plan, steps, buffer_bytes, contracted }
     }
 
-    /// Is this the plan of `program` (literal values aside)?
+    /// Is this the plan of `program`, or of one that differs in literals that the plan does not depend on?
     pub fn matches(&self, program: &Program) -> bool {
-        self.recorded.instrs == program.instrs && self.recorded.bases == program.bases
+        self.recorded.instrs == program.instrs
+            && self.recorded.bases == program.bases
+            && self.plan.accepts(&program.consts)
     }
 
     /// The tier of each kernel step's next launch.

@@ -25,6 +25,9 @@ pub(crate) struct Graph {
 /// The accesses to one view that later instructions may have to wait for.
 struct Group {
     view: ViewId,
+    /// Its byte range: most groups are told apart by it, without a look at the table.
+    low: i64,
+    high: i64,
     /// Last instruction that wrote this view.
     writer: Option<u32>,
     /// Instructions that read it since.
@@ -88,8 +91,12 @@ impl Graph {
 impl History {
     fn read(&mut self, table: &AccessTable, index: u32, view: ViewId, waits: &mut Indices) {
         waits.extend(self.barrier);
+        let (low, high) = table.range(view);
         let mut own = None;
         for (at, group) in self.groups.iter().enumerate() {
+            if group.low >= high || low >= group.high {
+                continue;
+            }
             if group.view == view {
                 own = Some(at);
                 waits.extend(group.writer);
@@ -97,7 +104,7 @@ impl History {
                 waits.extend(group.writer);
             }
         }
-        let at = own.unwrap_or_else(|| self.open(view, index, waits));
+        let at = own.unwrap_or_else(|| self.open(table, view, index, waits));
         let readers = &mut self.groups[at].readers;
         if readers.last() != Some(&index) {
             readers.push(index);
@@ -106,8 +113,12 @@ impl History {
 
     fn write(&mut self, table: &AccessTable, index: u32, view: ViewId, waits: &mut Indices) {
         waits.extend(self.barrier);
+        let (low, high) = table.range(view);
         let mut own = None;
         for (at, group) in self.groups.iter_mut().enumerate() {
+            if group.low >= high || low >= group.high {
+                continue;
+            }
             let same = group.view == view;
             if same {
                 own = Some(at);
@@ -120,14 +131,14 @@ impl History {
                 waits.extend(group.readers.iter().copied());
             }
         }
-        let at = own.unwrap_or_else(|| self.open(view, index, waits));
+        let at = own.unwrap_or_else(|| self.open(table, view, index, waits));
         let group = &mut self.groups[at];
         group.writer = Some(index);
         group.readers.clear();
     }
 
     /// Starts a group for a view not seen yet.
-    fn open(&mut self, view: ViewId, index: u32, waits: &mut Indices) -> usize {
+    fn open(&mut self, table: &AccessTable, view: ViewId, index: u32, waits: &mut Indices) -> usize {
         if self.groups.len() >= MAX_GROUPS {
             for group in self.groups.drain(..MAX_GROUPS / 2) {
                 waits.extend(group.writer);
@@ -135,7 +146,8 @@ impl History {
             }
             self.barrier = Some(index);
         }
-        self.groups.push(Group { view, writer: None, readers: Indices::new() });
+        let (low, high) = table.range(view);
+        self.groups.push(Group { view, low, high, writer: None, readers: Indices::new() });
         self.groups.len() - 1
     }
 }

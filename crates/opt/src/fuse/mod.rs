@@ -24,6 +24,7 @@ mod sweep;
 mod tests;
 mod unintrusive;
 mod weighted;
+mod whole;
 
 use crate::access::AccessTable;
 use crate::options::{Fuse, Options};
@@ -31,16 +32,26 @@ use graph::Graph;
 use legality::Block;
 
 /// Blocks in execution order; instructions inside a block ascend.
-pub(crate) fn partition(table: &AccessTable, graph: &Graph, options: &Options) -> Vec<Block> {
+pub(crate) fn partition(table: &AccessTable, options: &Options) -> Vec<Block> {
     let mut blocks = match options.fuse {
         Fuse::Singleton => singleton::partition(table),
         Fuse::Naive => naive::partition(table),
-        Fuse::Greedy => sweep::small(table, schedule::topological(graph, greedy::partition(table, graph))),
-        Fuse::Unintrusive => schedule::topological(graph, unintrusive::partition(table, graph)),
-        Fuse::Optimal => {
-            sweep::small(table, schedule::topological(graph, optimal::partition(table, graph, options.budget)))
-        }
+        Fuse::Greedy | Fuse::Unintrusive | Fuse::Optimal => match whole::partition(table) {
+            // Cost only falls as blocks fuse: one block for all is as cheap as any partition.
+            Some(block) if options.fuse != Fuse::Unintrusive => vec![block],
+            Some(_) | None => by_graph(table, &Graph::new(table), options),
+        },
     };
     blocks.iter_mut().for_each(|b| b.instrs.sort_unstable());
     blocks
+}
+
+/// The partitions that look at more than program order.
+fn by_graph(table: &AccessTable, graph: &Graph, options: &Options) -> Vec<Block> {
+    let blocks = match options.fuse {
+        Fuse::Optimal => optimal::partition(table, graph, options.budget),
+        Fuse::Unintrusive => return schedule::topological(graph, unintrusive::partition(table, graph)),
+        Fuse::Singleton | Fuse::Naive | Fuse::Greedy => greedy::partition(table, graph),
+    };
+    sweep::small(table, schedule::topological(graph, blocks))
 }

@@ -14,6 +14,10 @@ use super::graph::{Graph, Indices};
 
 /// Edges one search may look at before it gives up and the blocks stay apart.
 const SEARCH_BUDGET: u32 = 192;
+/// The same once all searches together have looked at [`PER_INSTRUCTION`] edges for each instruction: only
+/// programs made to be hard get there, and for them the time must stay near-linear.
+const SHORT_BUDGET: u32 = 24;
+const PER_INSTRUCTION: usize = 24;
 
 /// Blocks as disjoint sets of instructions, in topological order.
 pub(super) struct Order {
@@ -25,6 +29,8 @@ pub(super) struct Order {
     prev: Vec<u32>,
     forward: Search,
     backward: Search,
+    /// Edges that searches may still look at in full.
+    credit: usize,
 }
 
 /// One direction of a search; `mark` holds the round in which a block was last seen.
@@ -80,6 +86,7 @@ impl Order {
             prev: (0..ring).map(|i| (i + ring - 1) % ring).collect(),
             forward: Search::new(count),
             backward: Search::new(count),
+            credit: count * PER_INSTRUCTION,
         };
         order.relabel();
         order
@@ -95,8 +102,9 @@ impl Order {
         let (a, b) = if self.label[a as usize] < self.label[b as usize] { (a, b) } else { (b, a) };
         self.forward.start(a);
         self.backward.start(b);
-        let mut budget = SEARCH_BUDGET;
+        let mut budget = if self.credit == 0 { SHORT_BUDGET } else { SEARCH_BUDGET };
         let exhausted_forward = loop {
+            self.credit = self.credit.saturating_sub(1);
             match self.step_forward(a, b) {
                 Progress::Cycle => return Err(Refusal::Cycle),
                 Progress::Exhausted => break true,

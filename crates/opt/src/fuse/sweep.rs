@@ -7,7 +7,7 @@ use super::legality::{Block, fuse, fused_cost};
 use crate::access::AccessTable;
 
 /// Bytes that the fused block may touch: about what a few microseconds of launch are worth.
-const SMALL: u64 = 256 << 10;
+pub(super) const SMALL: u64 = 256 << 10;
 
 /// Blocks in execution order, small neighbours fused.
 pub(super) fn small(table: &AccessTable, blocks: Vec<Block>) -> Vec<Block> {

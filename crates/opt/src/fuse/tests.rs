@@ -38,7 +38,7 @@ fn blocks(text: &str, fuse: Fuse) -> Vec<Block> {
     numelt_ir::verify(&program).unwrap();
     let table = AccessTable::new(&program);
     let graph = Graph::new(&table);
-    let blocks = partition(&table, &graph, &options(fuse));
+    let blocks = partition(&table, &options(fuse));
     assert_eq!(graph.check(&blocks), Ok(()));
     blocks
 }
@@ -166,9 +166,9 @@ fn random_partitions_are_legal() {
         let table = AccessTable::new(&program);
         let graph = Graph::new(&table);
         let hazards = hazards(&program);
-        let singleton = cost::of_partition(&partition(&table, &graph, &options(Fuse::Singleton)));
+        let singleton = cost::of_partition(&partition(&table, &options(Fuse::Singleton)));
         for fuse in Fuse::ALL {
-            let blocks = partition(&table, &graph, &options(fuse));
+            let blocks = partition(&table, &options(fuse));
             assert_eq!(graph.check(&blocks), Ok(()));
             assert!(cost::of_partition(&blocks) <= singleton);
             let mut position = vec![0; program.instrs.len()];

@@ -7,7 +7,6 @@ use super::covers;
 use crate::access::canonical;
 use crate::overlap::overlaps;
 use numelt_ir::{Program, View};
-use smallvec::SmallVec;
 
 /// Overwritten views remembered per base; more would make the pass superlinear.
 const REMEMBERED: usize = 8;
@@ -24,12 +23,12 @@ struct Future {
     /// Some element may still be observed.
     observed: bool,
     /// Views (canonical) that are written before anything reads them.
-    overwritten: SmallVec<[View; 2]>,
+    overwritten: Vec<View>,
 }
 
 pub(crate) fn run(program: &mut Program) {
     let mut futures: Vec<Future> =
-        program.bases.iter().map(|b| Future { observed: b.output, overwritten: SmallVec::new() }).collect();
+        program.bases.iter().map(|b| Future { observed: b.output, overwritten: Vec::new() }).collect();
     let writes = writes(program);
     let mut live = vec![true; program.instrs.len()];
     for (index, instr) in program.instrs.iter().enumerate().rev() {

@@ -1,9 +1,14 @@
 //! Rewrites of a program that keep every observable bit; one file per pass.
 
+pub(crate) mod algebra;
+pub(crate) mod collapse;
+pub(crate) mod common;
+pub(crate) mod copies;
 pub(crate) mod dead;
 pub(crate) mod empty;
 pub(crate) mod overlap;
 pub(crate) mod rename;
+mod single;
 #[cfg(test)]
 mod tests;
 

@@ -1,0 +1,24 @@
+//! The whole program as one block, which is how most small batches end: found without a dependency graph.
+
+use super::legality::{Block, fuse, fused_cost};
+use super::sweep::SMALL;
+use crate::access::AccessTable;
+
+/// One block of everything, if that is legal and every instruction either saves bytes in it or is too small for a
+/// launch of its own.
+pub(super) fn partition(table: &AccessTable) -> Option<Block> {
+    if table.instrs.is_empty() {
+        return None;
+    }
+    let mut whole = Block::single(table, 0);
+    for i in 1..table.instrs.len() as u32 {
+        let single = Block::single(table, i);
+        let cost = fused_cost(table, &whole, &single)?;
+        let apart = whole.cost.bytes + single.cost.bytes;
+        if cost.bytes >= apart && apart > SMALL {
+            return None;
+        }
+        whole = fuse(whole, single, cost);
+    }
+    Some(whole)
+}

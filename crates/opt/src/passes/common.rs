@@ -1,0 +1,207 @@
+//! Common sub-expressions across statements.
+//!
+//! Values are numbered: two instructions that apply one operation to equal values give equal values. The later
+//! one is left out, and its readers read the first, where the first keeps its value (a base of one value) and where
+//! storing it for them costs no more than computing it again: reductions and calls always; elementwise work if it is
+//! expensive or reads three times what it writes, and never if the result is larger than what it is made of.
+//! Inside one kernel the body's own numbering does the rest.
+//!
+//! Literals are equal if their bits are. A plan that relies on that says so in its [`EqualLiterals`], which
+//! the caller checks before it uses the plan for other literals.
+
+use super::single::{Single, remove};
+use crate::plan::EqualLiterals;
+use numelt_ir::{Axes, Instr, Op, OpKind, Operand, Program, Scalar, View};
+use rustc_hash::{FxHashMap, FxHasher};
+use smallvec::{SmallVec, smallvec};
+use std::hash::{Hash, Hasher};
+
+pub(crate) fn run(program: &mut Program, equal: &mut EqualLiterals) -> bool {
+    if !repeats(program) {
+        return false;
+    }
+    let mut numbering = Numbering::new(program);
+    let mut drop = vec![false; program.instrs.len()];
+    let mut changed = false;
+    for (at, dropped) in drop.iter_mut().enumerate() {
+        numbering.rename(&mut program.instrs[at]);
+        let Some(first) = numbering.number(program, at, equal) else { continue };
+        if !numbering.pays(program, at) {
+            continue;
+        }
+        let (from, to) = (program.instrs[first].out.clone(), program.instrs[at].out.clone());
+        if !program.bases[to.base as usize].output {
+            numbering.names[to.base as usize] = from.base;
+            *dropped = true;
+        } else if program.instrs[at].op.kind() != OpKind::Elementwise {
+            let ins = smallvec![Operand::View(from)];
+            program.instrs[at] = Instr { op: Op::Copy, ty: to.dtype, out: to, ins, axes: Axes::default() };
+        } else {
+            continue;
+        }
+        changed = true;
+    }
+    if changed {
+        remove(program, &drop);
+    }
+    changed
+}
+
+/// Does any operation occur twice?
+fn repeats(program: &Program) -> bool {
+    let mut seen = [0u64; 4];
+    program.instrs.iter().any(|instr| {
+        let (word, bit) = (instr.op as usize / 64, 1u64 << (instr.op as usize % 64));
+        let again = seen[word] & bit != 0 && instr.op != Op::Copy;
+        seen[word] |= bit;
+        again
+    })
+}
+
+/// Operand values of one instruction.
+type Operands = SmallVec<[u32; 3]>;
+
+struct Numbering {
+    single: Single,
+    /// Per base, the number of the value it holds now.
+    numbers: Vec<u32>,
+    /// Per base, the base whose value it would hold.
+    names: Vec<u32>,
+    /// Per base, bytes that computing its value again would load.
+    leaves: Vec<u64>,
+    /// Per instruction, the numbers of what it reads.
+    operands: Vec<Operands>,
+    /// First instruction with a hash.
+    known: FxHashMap<u64, u32>,
+}
+
+impl Numbering {
+    fn new(program: &Program) -> Numbering {
+        let bases = program.bases.len() as u32;
+        Numbering {
+            single: Single::of(program),
+            numbers: (0..bases).collect(),
+            names: (0..bases).collect(),
+            leaves: vec![0; program.bases.len()],
+            operands: Vec::with_capacity(program.instrs.len()),
+            known: FxHashMap::with_capacity_and_hasher(program.instrs.len(), Default::default()),
+        }
+    }
+
+    fn rename(&self, instr: &mut Instr) {
+        for operand in &mut instr.ins {
+            if let Operand::View(view) = operand {
+                view.base = self.names[view.base as usize];
+            }
+        }
+    }
+
+    /// Numbers what an instruction makes; the earlier instruction that makes the same, if there is one.
+    fn number(&mut self, program: &Program, at: usize, equal: &mut EqualLiterals) -> Option<usize> {
+        let instr = &program.instrs[at];
+        let base = instr.out.base as usize;
+        let own: Operands = instr.reads().map(|v| self.numbers[v.base as usize]).collect();
+        let loads = instr.reads().map(|v| self.loads(v)).sum();
+        self.operands.push(own);
+        self.numbers[base] = program.bases.len() as u32 + at as u32;
+        self.single.definition(instr.out.base)?;
+        self.leaves[base] = if instr.op.kind() == OpKind::Elementwise { loads } else { 0 };
+        let first = match self.known.entry(hash(instr, &self.operands[at])) {
+            std::collections::hash_map::Entry::Occupied(entry) => *entry.get() as usize,
+            std::collections::hash_map::Entry::Vacant(entry) => {
+                entry.insert(at as u32);
+                return None;
+            }
+        };
+        let other = &program.instrs[first];
+        let same = self.operands[first] == self.operands[at]
+            && program.bases[other.out.base as usize].nbytes == program.bases[base].nbytes
+            && are_equal(other, instr, &program.consts, equal);
+        same.then(|| {
+            self.numbers[base] = self.numbers[other.out.base as usize];
+            first
+        })
+    }
+
+    /// Bytes that reading a view costs when nothing is kept.
+    fn loads(&self, view: &View) -> u64 {
+        match self.leaves[view.base as usize] {
+            0 => view.unique_size() as u64 * view.dtype.size() as u64,
+            bytes => bytes,
+        }
+    }
+
+    fn pays(&self, program: &Program, at: usize) -> bool {
+        let instr = &program.instrs[at];
+        let made = instr.out.nbytes() as u64;
+        let loads = self.leaves[instr.out.base as usize];
+        match instr.op.kind() {
+            OpKind::Reduction | OpKind::Scan | OpKind::Library => true,
+            OpKind::Elementwise => loads >= made && (is_expensive(instr.op) || loads >= 3 * made),
+            OpKind::Generator | OpKind::Gather => false,
+        }
+    }
+}
+
+fn hash(instr: &Instr, operands: &[u32]) -> u64 {
+    let mut hasher = FxHasher::default();
+    (instr.op, instr.ty, instr.out.dtype, &instr.out.shape, instr.axes, operands).hash(&mut hasher);
+    instr.reads().for_each(|v| (v.dtype, v.offset, &v.shape, &v.strides).hash(&mut hasher));
+    hasher.finish()
+}
+
+/// Do two instructions with equal operand numbers make the same? Notes the literals that this takes to be equal.
+fn are_equal(a: &Instr, b: &Instr, consts: &[Scalar], equal: &mut EqualLiterals) -> bool {
+    let alike =
+        |x: &View, y: &View| x.dtype == y.dtype && x.offset == y.offset && x.shape == y.shape && x.strides == y.strides;
+    let bits = |id: u32| (consts[id as usize].dtype(), consts[id as usize].to_bytes());
+    let mut literals: SmallVec<[(u32, u32); 2]> = SmallVec::new();
+    let same = a.op == b.op
+        && a.ty == b.ty
+        && a.axes == b.axes
+        && alike(&a.out, &b.out)
+        && a.ins.len() == b.ins.len()
+        && a.ins.iter().zip(&b.ins).all(|pair| match pair {
+            (Operand::View(x), Operand::View(y)) => alike(x, y),
+            (Operand::Const(x), Operand::Const(y)) => {
+                literals.push((*x, *y));
+                bits(*x) == bits(*y)
+            }
+            (Operand::View(_), Operand::Const(_)) | (Operand::Const(_), Operand::View(_)) => false,
+        });
+    if same {
+        equal.extend(literals.into_iter().filter(|(x, y)| x != y));
+    }
+    same
+}
+
+/// Does computing an element take longer than bringing it from memory?
+fn is_expensive(op: Op) -> bool {
+    matches!(
+        op,
+        Op::Power
+            | Op::Cbrt
+            | Op::Exp
+            | Op::Exp2
+            | Op::Expm1
+            | Op::Log
+            | Op::Log2
+            | Op::Log10
+            | Op::Log1p
+            | Op::Sin
+            | Op::Cos
+            | Op::Tan
+            | Op::Arcsin
+            | Op::Arccos
+            | Op::Arctan
+            | Op::Arctan2
+            | Op::Sinh
+            | Op::Cosh
+            | Op::Tanh
+            | Op::Arcsinh
+            | Op::Arccosh
+            | Op::Arctanh
+            | Op::Hypot
+            | Op::Erf
+    )
+}

@@ -1,0 +1,147 @@
+//! Copies that nobody needs.
+//!
+//! - A copy that is read only while its source stays as it was is not made: its readers read the source. So it is with
+//!   a fill: elementwise readers take the literal.
+//! - A reduction or call whose result is only copied somewhere else writes there, if nothing touches that place in
+//!   between: `c[:] = a @ b` needs no temporary.
+//!
+//! Readers keep their memory order: a copy made to be contiguous stays, and so does one that a reduction reads, whose
+//! rounding follows the layout.
+
+use super::single::{Single, Versions, reads, remove, view_at};
+use crate::access::canonical;
+use numelt_ir::{BaseId, ConstId, Instr, Op, OpKind, Operand, Program, View};
+
+pub(crate) fn run(program: &mut Program) -> bool {
+    if !program.instrs.iter().any(|i| i.op == Op::Copy) || program.instrs.len() < 2 {
+        return false;
+    }
+    let single = Single::of(program);
+    let bypassed = bypass(program, &single);
+    forward(program, &single) | bypassed
+}
+
+/// What a base of one value is a copy of.
+enum Source {
+    View { view: View, version: u32 },
+    Fill(ConstId),
+}
+
+/// Lets readers read what was copied, where every reader can.
+fn bypass(program: &mut Program, single: &Single) -> bool {
+    let mut versions = Versions::new(program);
+    let mut sources: Vec<Option<Source>> = Vec::new();
+    sources.resize_with(program.bases.len(), || None);
+    let mut changes: Vec<(usize, usize, Operand, BaseId)> = Vec::new();
+    let mut open = reads(program);
+    for (at, instr) in program.instrs.iter().enumerate() {
+        for (place, operand) in instr.ins.iter().enumerate() {
+            let Operand::View(view) = operand else { continue };
+            let Some(source) = &sources[view.base as usize] else { continue };
+            if let Some(new) = replacement(program, instr, place, view, source, single, &versions) {
+                open[view.base as usize] -= 1;
+                changes.push((at, place, new, view.base));
+            }
+        }
+        versions.written(instr.out.base);
+        sources[instr.out.base as usize] = source(program, instr, single, &versions);
+    }
+    changes.retain(|(.., base)| open[*base as usize] == 0);
+    let changed = !changes.is_empty();
+    for (at, place, operand, _) in changes {
+        program.instrs[at].ins[place] = operand;
+    }
+    changed
+}
+
+/// What the instruction's output is a plain copy of, if nobody outside can see it.
+fn source(program: &Program, instr: &Instr, single: &Single, versions: &Versions) -> Option<Source> {
+    let base = instr.out.base;
+    if instr.op != Op::Copy || program.bases[base as usize].output || instr.ty != instr.out.dtype {
+        return None;
+    }
+    single.definition(base)?;
+    match &instr.ins[0] {
+        Operand::Const(id) => Some(Source::Fill(*id)),
+        Operand::View(view) if view.dtype == instr.ty => {
+            Some(Source::View { view: view.clone(), version: versions.of(view.base) })
+        }
+        Operand::View(_) => None,
+    }
+}
+
+fn replacement(
+    program: &Program,
+    instr: &Instr,
+    place: usize,
+    view: &View,
+    source: &Source,
+    single: &Single,
+    versions: &Versions,
+) -> Option<Operand> {
+    let elementwise = instr.op.kind() == OpKind::Elementwise;
+    match source {
+        Source::Fill(id) => {
+            let dtype = program.consts[*id as usize].dtype();
+            let fits = elementwise && view.dtype == dtype && instr.op.input_dtype(instr.ty, place) == dtype;
+            fits.then_some(Operand::Const(*id))
+        }
+        Source::View { view: from, version } => {
+            single.producer(program, view)?;
+            let unchanged = versions.of(from.base) == *version;
+            (unchanged && keeps_order(from, view, elementwise)).then(|| Operand::View(from.clone()))
+        }
+    }
+}
+
+/// Is reading `from` as good as reading its copy?
+fn keeps_order(from: &View, copy: &View, elementwise: bool) -> bool {
+    let (from, copy) = (canonical(from), canonical(copy));
+    let unit = |v: &View| v.strides.last().is_none_or(|&s| s == v.dtype.size() as i64);
+    from.strides == copy.strides || (elementwise && unit(&from) && unit(&copy))
+}
+
+/// Lets reductions and calls write where their result is copied to.
+fn forward(program: &mut Program, single: &Single) -> bool {
+    let folds = |i: &Instr| matches!(i.op.kind(), OpKind::Reduction | OpKind::Scan) || i.op == Op::Matmul;
+    if !program.instrs.iter().any(folds) {
+        return false;
+    }
+    let count = reads(program);
+    // One more than the last instruction that touched the base.
+    let mut touched = vec![0usize; program.bases.len()];
+    let mut drop = vec![false; program.instrs.len()];
+    for at in 0..program.instrs.len() {
+        let instr = &program.instrs[at];
+        if let Some((from, out)) = destination(program, instr, single, &count)
+            && folds(&program.instrs[from])
+            && touched[out.base as usize] <= from
+        {
+            program.instrs[from].out = out;
+            drop[at] = true;
+        }
+        let instr = &program.instrs[at];
+        for view in instr.reads().chain([&instr.out]) {
+            touched[view.base as usize] = at + 1;
+        }
+    }
+    let changed = drop.contains(&true);
+    if changed {
+        remove(program, &drop);
+    }
+    changed
+}
+
+/// For a copy of a value that nothing else reads: who makes it, and where it goes.
+fn destination(program: &Program, instr: &Instr, single: &Single, count: &[u32]) -> Option<(usize, View)> {
+    if instr.op != Op::Copy || instr.ty != instr.out.dtype {
+        return None;
+    }
+    let view = view_at(instr, 0)?;
+    let (from, made) = single.producer(program, view)?;
+    let base = program.bases[view.base as usize];
+    let fits = made.out.dtype == instr.out.dtype
+        && made.out.shape == instr.out.shape
+        && canonical(&made.out).strides == canonical(&instr.out).strides;
+    (fits && !base.output && count[view.base as usize] == 1).then(|| (from, instr.out.clone()))
+}
