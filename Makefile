@@ -20,7 +20,7 @@ PYTEST_ARGS ?= -q -n auto
 # what runs again under each hostile setting
 CORE := $(PY) -m pytest $(PYTEST_ARGS) -m core
 
-.PHONY: help setup build wheel demo bench test lint test-rust test-python test-hostile test-wheel clean
+.PHONY: help setup build wheel demo bench fusion-report test lint test-rust test-python test-hostile test-wheel clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s%s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -38,6 +38,9 @@ wheel: setup ## one abi3 wheel in dist/, LLVM inside
 
 demo: build ## the example programs under NumPy and numelt: compared, timed, in one table
 	$(PY) scripts/demo.py $(DEMO_ARGS)
+
+fusion-report: build ## partitions compared on the papers' programs; rewrites docs/fusion.md
+	$(PY) benches/fusion_report.py $(REPORT_ARGS)
 
 bench: build ## numelt's own benchmarks; writes benches/results/
 	$(PY) benches/run.py $(BENCH_ARGS)

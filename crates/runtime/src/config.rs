@@ -33,6 +33,8 @@ pub struct Config {
     pub fuse: Fuse,
     /// Optional passes of the optimizer.
     pub passes: Passes,
+    /// Keep finished plans for batches that come again; off only to measure what planning costs.
+    pub plan_cache: bool,
     /// What a fallback does besides falling back: `silent`, `warn`, `error`.
     pub fallback: String,
     /// Where compiled kernels are kept; `None` is the user's cache directory, an empty path is nowhere.
@@ -55,6 +57,7 @@ impl Default for Config {
             jit: Jit::On,
             fuse: Fuse::Greedy,
             passes: Passes::ALL,
+            plan_cache: true,
             fallback: "silent".into(),
             cache_dir: None,
             memory_limit: None,
@@ -66,12 +69,13 @@ impl Default for Config {
 }
 
 /// Names of all settings, as in the file.
-pub const KEYS: [&str; 11] = [
+pub const KEYS: [&str; 12] = [
     "threads",
     "engine",
     "jit",
     "fuse",
     "passes",
+    "plan_cache",
     "fallback",
     "cache_dir",
     "memory_limit",
@@ -129,6 +133,7 @@ impl Config {
             "engine" => self.engine = value.to_string(),
             "jit" => self.jit = parse_jit(value).ok_or_else(|| bad("off, on or sync"))?,
             "fuse" => self.fuse = value.parse().map_err(|_| bad("singleton, naive, greedy, unintrusive or optimal"))?,
+            "plan_cache" => self.plan_cache = parse_bool(value).ok_or_else(|| bad("0 or 1"))?,
             "passes" => self.passes = value.parse().map_err(|e| Error::Config(plain(&e)))?,
             "fallback" => {
                 if !["silent", "warn", "error"].contains(&value) {
@@ -161,6 +166,7 @@ impl Config {
             .to_string(),
             "fuse" => self.fuse.to_string(),
             "passes" => self.passes.to_string(),
+            "plan_cache" => u8::from(self.plan_cache).to_string(),
             "fallback" => self.fallback.clone(),
             "cache_dir" => self.cache_dir.as_ref().map(|p| p.display().to_string()).unwrap_or_default(),
             "memory_limit" => self.memory_limit.unwrap_or(0).to_string(),

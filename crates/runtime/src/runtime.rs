@@ -304,7 +304,9 @@ impl State {
     /// The batch's plan, from the cache or made now.
     fn ready(&mut self, batch: &Batch) -> Result<(Arc<ReadyPlan>, bool)> {
         let key = batch.key();
-        if let Some(plan) = self.caches.find(key, &batch.program) {
+        if self.config.plan_cache
+            && let Some(plan) = self.caches.find(key, &batch.program)
+        {
             self.stats.plan_hits += 1;
             return Ok((plan, true));
         }
@@ -313,7 +315,9 @@ impl State {
         let (executables, prepared) = self.caches.executables(&*self.engine, &mut plan.steps)?;
         self.stats.kernels_compiled += prepared;
         let ready = Arc::new(ReadyPlan::new(batch.program.clone(), plan, executables));
-        self.caches.keep(key, Arc::clone(&ready));
+        if self.config.plan_cache {
+            self.caches.keep(key, Arc::clone(&ready));
+        }
         Ok((ready, false))
     }
 

@@ -1,0 +1,153 @@
+"""What each partition algorithm saves, and what finding the partition costs: a table and two plots for docs/fusion.md.
+
+For the programs that paper 003 measures (section 7.7): the bytes that the plans of each algorithm move, and the time
+of a run with warm plans (found by earlier runs), with cold ones (found in the first iteration, then
+kept) and without keeping any.
+"""
+
+import argparse
+import statistics
+import sys
+import time
+from pathlib import Path
+
+import numpy
+
+import numelt
+import programs
+
+ROOT = Path(__file__).resolve().parent.parent
+DOCUMENT = ROOT / "docs" / "fusion.md"
+ALGORITHMS = ("singleton", "naive", "greedy", "unintrusive", "optimal")
+CACHES = ("warm", "cold", "none")
+PAPER = (
+    programs.black_scholes,
+    programs.game_of_life,
+    programs.heat_equation,
+    programs.leibnitz_pi,
+    programs.gauss,
+    programs.lu,
+    programs.monte_carlo_pi,
+    programs.stencil27,
+    programs.shallow_water,
+    programs.rosenbrock,
+    programs.sor,
+    programs.nbody,
+    programs.nbody_nice,
+    programs.lattice_boltzmann,
+)
+
+
+def force(value):
+    """Make sure that a lazy result has been computed."""
+    for part in value if isinstance(value, (list, tuple)) else (value,):
+        numpy.asarray(part)
+
+
+def bytes_of(make, size, algorithm):
+    """Return what one run moves."""
+    numelt.config.fuse = algorithm
+    program = make(numelt, size)
+    numelt.flush()
+    with numelt.inspect() as seen:
+        force(program())
+        numelt.flush()
+    return seen.bytes_moved
+
+
+def seconds_of(make, size, algorithm, cache, rounds):
+    """Return the median time of a run."""
+    numelt.config.plan_cache = 0 if cache == "none" else 1
+    numelt.config.fuse = algorithm
+    program = make(numelt, size)
+    force(program())  # kernels are compiled and memory is mapped
+    times = []
+    for _ in range(rounds):
+        if cache == "cold":
+            numelt.config.fuse = algorithm  # any setting empties the caches
+        start = time.perf_counter()
+        force(program())
+        times.append(time.perf_counter() - start)
+    numelt.config.plan_cache = 1
+    return statistics.median(times)
+
+
+def measure(small, rounds):
+    """Return bytes and milliseconds: one row per program."""
+    rows = []
+    for make in PAPER:
+        size = programs.PROGRAMS[make][0 if small else 1]
+        moved = {a: bytes_of(make, size, a) for a in ALGORITHMS}
+        spent = {(a, c): 1e3 * seconds_of(make, size, a, c, rounds) for a in ALGORITHMS for c in CACHES}
+        rows.append((make.__name__, size, moved, spent))
+        print(make.__name__, {a: f"{b / 1e6:.1f} MB" for a, b in moved.items()}, flush=True)
+    numelt.config.fuse = "greedy"
+    return rows
+
+
+def tables(rows):
+    """Render two tables in Markdown."""
+    lines = ["Megabytes moved by one run:", ""]
+    lines += ["| program | size | " + " | ".join(ALGORITHMS) + " |", "|---|---|" + "---|" * len(ALGORITHMS)]
+    for name, size, moved, _ in rows:
+        lines.append(
+            f"| {name} | {size:,} | " + " | ".join(f"{moved[a] / 1e6:,.1f}" for a in ALGORITHMS) + " |"
+        )
+    lines += ["", "Milliseconds of one run with warm / cold / no plan cache:", ""]
+    lines += ["| program | " + " | ".join(ALGORITHMS) + " |", "|---|" + "---|" * len(ALGORITHMS)]
+    for name, _, _, spent in rows:
+        cells = [" / ".join(f"{spent[a, c]:.1f}" for c in CACHES) for a in ALGORITHMS]
+        lines.append(f"| {name} | " + " | ".join(cells) + " |")
+    return "\n".join(lines)
+
+
+def plot(rows, path):
+    """Draw bytes and times, each relative to no fusion."""
+    import matplotlib
+
+    matplotlib.use("svg")
+    matplotlib.rcParams["svg.hashsalt"] = "numelt"
+    from matplotlib import pyplot
+
+    panels = [("bytes moved", lambda row, a: row[2][a] / max(row[2]["singleton"], 1))]
+    for cache in CACHES:
+        label = f"time, {'no' if cache == 'none' else cache} plan cache"
+        panels.append((label, lambda row, a, c=cache: row[3][a, c] / row[3]["singleton", c]))
+    figure, axes = pyplot.subplots(len(panels), 1, figsize=(10, 11), sharex=True)
+    places = numpy.arange(len(rows))
+    for ax, (title, value) in zip(axes, panels, strict=True):
+        for at, algorithm in enumerate(ALGORITHMS):
+            heights = [value(row, algorithm) for row in rows]
+            ax.bar(places + (at - 2) * 0.16, heights, 0.15, label=algorithm)
+        ax.set_title(f"{title} (no fusion is 1)", loc="left", fontsize=10)
+    axes[0].legend(ncols=len(ALGORITHMS), fontsize=8, loc="upper right")
+    axes[-1].set_xticks(places, [row[0].replace("_", "\n") for row in rows], fontsize=7)
+    figure.tight_layout()
+    figure.savefig(path, metadata={"Date": None})
+
+
+def write(rows):
+    """Put the tables between the document's markers and the plot beside it."""
+    start, end = "<!-- report -->", "<!-- end of report -->"
+    text = DOCUMENT.read_text()
+    before, rest = text.split(start)
+    after = rest.split(end)[1]
+    plot(rows, DOCUMENT.with_suffix(".svg"))
+    DOCUMENT.write_text(before + f"{start}\n{tables(rows)}\n\n![bytes and times](fusion.svg)\n{end}" + after)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--small", action="store_true", help="the sizes of the tests")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--dry", action="store_true", help="print the tables, write nothing")
+    args = parser.parse_args()
+    rows = measure(args.small, args.rounds)
+    if args.dry:
+        print(tables(rows))
+    else:
+        write(rows)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

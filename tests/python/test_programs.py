@@ -1,0 +1,85 @@
+"""What each of the papers' programs costs: launches, contracted arrays, bytes; held in programs/costs.txt.
+
+`NUMELT_BLESS=1` writes the file anew. The figures are those of default settings; a setting that changes what is
+launched skips the comparison, never that of values.
+"""
+
+import importlib.util
+import os
+import pathlib
+import sys
+
+import numpy
+import pytest
+
+import numelt
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+EXPECTED = pathlib.Path(__file__).with_name("programs") / "costs.txt"
+
+
+def load(name):
+    spec = importlib.util.spec_from_file_location(name, ROOT / "benches" / f"{name}.py")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+PROGRAMS = {make.__name__: (make, sizes[0]) for make, sizes in load("programs").PROGRAMS.items()}
+HEADER = """\
+What the programs of benches/programs.py cost at their small size, once their input exists.
+numpy: bytes that one pass per operation moves. flushes, kernels, calls, contracted arrays, bytes: what numelt does.
+"""
+
+
+def run(module, name):
+    make, size = PROGRAMS[name]
+    return make(module, size)
+
+
+def cost(name):
+    program = run(numelt, name)
+    numelt.flush()
+    with numelt.inspect() as seen:
+        result = program()
+        numelt.flush()
+    flushes = [r for r in seen.flushes if r["kernel_count"] or r["calls"]]
+    calls = sum(r["calls"] if isinstance(r["calls"], int) else len(r["calls"]) for r in flushes)
+    contracted = sum(r["contracted"] for r in flushes)
+    del result
+    return {
+        "flushes": len(flushes),
+        "kernels": seen.kernels,
+        "calls": calls,
+        "contracted": contracted,
+        "bytes": seen.bytes_moved,
+    }
+
+
+def is_default():
+    config = numelt.config
+    return config.fuse == "greedy" and config.passes == "all"
+
+
+def expected():
+    lines = EXPECTED.read_text().splitlines() if EXPECTED.exists() else []
+    rows = [line.split() for line in lines if " kernels " in line]
+    return {row[0]: dict(zip(row[1::2], map(int, row[2::2]), strict=True)) for row in rows}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_values(name):
+    numpy.testing.assert_allclose(run(numelt, name)(), run(numpy, name)(), rtol=1e-9, atol=1e-9)
+
+
+def test_costs():
+    if not is_default():
+        pytest.skip("the figures are those of default settings")
+    found = {name: cost(name) for name in PROGRAMS}
+    if os.environ.get("NUMELT_BLESS") == "1":
+        lines = [
+            name + "".join(f" {key} {value}" for key, value in row.items()) for name, row in found.items()
+        ]
+        EXPECTED.write_text(HEADER + "\n" + "\n".join(lines) + "\n")
+    assert found == expected()
