@@ -1,8 +1,8 @@
-"""What each partition algorithm saves, and what finding the partition costs: a table and two plots for docs/fusion.md.
+"""What each partition saves, and what finding it costs: tables and a plot for docs/fusion.md.
 
-For the programs that paper 003 measures (section 7.7): the bytes that the plans of each algorithm move, and the time
-of a run with warm plans (found by earlier runs), with cold ones (found in the first iteration, then
-kept) and without keeping any.
+For the programs that paper 003 measures (section 7.7): the bytes that the plans of each algorithm move,
+and the time of a run with warm plans (found by earlier runs), with cold ones (found in the first
+iteration, then kept) and without keeping any.
 """
 
 import argparse
@@ -137,6 +137,7 @@ def write(rows):
 
 
 def main():
+    """Measure and write."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--small", action="store_true", help="the sizes of the tests")
     parser.add_argument("--rounds", type=int, default=3)

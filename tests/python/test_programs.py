@@ -1,7 +1,7 @@
 """What each of the papers' programs costs: launches, contracted arrays, bytes; held in programs/costs.txt.
 
-`NUMELT_BLESS=1` writes the file anew. The figures are those of default settings; a setting that changes what is
-launched skips the comparison, never that of values.
+`NUMELT_BLESS=1` writes the file anew. A change that fuses more or less changes it, and the
+difference belongs in the same commit. The figures are those of default settings.
 """
 
 import importlib.util
@@ -29,7 +29,7 @@ def load(name):
 PROGRAMS = {make.__name__: (make, sizes[0]) for make, sizes in load("programs").PROGRAMS.items()}
 HEADER = """\
 What the programs of benches/programs.py cost at their small size, once their input exists.
-numpy: bytes that one pass per operation moves. flushes, kernels, calls, contracted arrays, bytes: what numelt does.
+contracted: arrays without memory. bytes: what kernels and calls read and write, each operand once.
 """
 
 
@@ -82,4 +82,4 @@ def test_costs():
             name + "".join(f" {key} {value}" for key, value in row.items()) for name, row in found.items()
         ]
         EXPECTED.write_text(HEADER + "\n" + "\n".join(lines) + "\n")
-    assert found == expected()
+    assert found == expected(), "NUMELT_BLESS=1 accepts what was found"
