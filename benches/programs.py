@@ -47,8 +47,8 @@ def black_scholes(np, n):
             spread = volatility * math.sqrt(t)
             d1 = (np.log(price / strike) + (rate + volatility**2 / 2.0) * t) / spread
             value = price * normal(d1) - strike * math.exp(-rate * t) * normal(d1 - spread)
-            means.append(float(np.sum(value) / n))
-        return means
+            means.append(np.sum(value) / n)
+        return [float(mean) for mean in means]
 
     return run
 

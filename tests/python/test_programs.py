@@ -1,7 +1,7 @@
 """What each of the papers' programs costs: launches, contracted arrays, bytes; held in programs/costs.txt.
 
-`NUMELT_BLESS=1` writes the file anew. A change that fuses more or less changes it, and the
-difference belongs in the same commit. The figures are those of default settings.
+`NUMELT_BLESS=1` writes the file anew. A change that fuses less fails the test; one that
+fuses more should bless. The figures are those of default settings.
 """
 
 import importlib.util
@@ -64,13 +64,22 @@ def is_default():
 
 def expected():
     lines = EXPECTED.read_text().splitlines() if EXPECTED.exists() else []
-    rows = [line.split() for line in lines if " kernels " in line]
+    rows = [line.split() for line in lines if " flushes " in line]
     return {row[0]: dict(zip(row[1::2], map(int, row[2::2]), strict=True)) for row in rows}
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_values(name):
     numpy.testing.assert_allclose(run(numelt, name)(), run(numpy, name)(), rtol=1e-9, atol=1e-9)
+
+
+def test_what_only_reads_and_writes_its_data_once():
+    if not is_default():
+        pytest.skip("the figures are those of default settings")
+    n = PROGRAMS["poly"][1]
+    bound = {"poly": 3, "pythagorean": 2, "leibnitz_pi": 1, "rosenbrock": 1}
+    for name, arrays in bound.items():
+        assert cost(name)["bytes"] <= 8 * n * arrays + 64, name
 
 
 def test_costs():
@@ -82,4 +91,11 @@ def test_costs():
             name + "".join(f" {key} {value}" for key, value in row.items()) for name, row in found.items()
         ]
         EXPECTED.write_text(HEADER + "\n" + "\n".join(lines) + "\n")
-    assert found == expected(), "NUMELT_BLESS=1 accepts what was found"
+    limits = expected()
+    worse = [
+        f"{name}: {count} {key}, {limits[name][key]} expected"
+        for name, row in found.items()
+        for key, count in row.items()
+        if key != "contracted" and count > limits[name][key]
+    ]
+    assert not worse, "\n".join([*worse, "NUMELT_BLESS=1 accepts what was found"])

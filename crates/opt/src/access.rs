@@ -231,10 +231,11 @@ pub(crate) fn canonical_axes(axes: Axes, shape: &[i64]) -> Axes {
     out
 }
 
-/// Literals, the operation and the casts around it; what is loaded counts among the operands.
+/// The operation and the casts around it; what is loaded counts among the operands, and literals are neither code
+/// nor values that have to be kept.
 fn node_bound(instr: &Instr) -> u32 {
     let inputs = instr.ins.iter().enumerate().map(|(position, operand)| match operand {
-        Operand::Const(_) => 1,
+        Operand::Const(_) => 0,
         Operand::View(view) => u32::from(view.dtype != instr.op.input_dtype(instr.ty, position)),
     });
     let work = match instr.op.kind() {

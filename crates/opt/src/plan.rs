@@ -18,7 +18,7 @@ pub struct Plan {
     /// Pairs of literals that have the same bits in the program that was planned, and must have in any other that
     /// the plan is used for.
     pub equal: EqualLiterals,
-    /// Bytes that the steps read and write: each operand of a kernel once.
+    /// Bytes that the steps read and write: each element once per kernel, whichever operands it lies in.
     pub bytes_moved: u64,
 }
 

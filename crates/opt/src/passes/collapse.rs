@@ -24,8 +24,9 @@ pub(crate) fn run(program: &mut Program) -> bool {
             let rank = source.rank();
             let out = &program.instrs[at].out;
             let out = View { shape: Dims::from_elem(1, rank), strides: Dims::from_elem(0, rank), ..out.clone() };
-            let (op, ty) = (program.instrs[from].op, program.instrs[from].ty);
-            program.instrs[at] = Instr { op, ty, out, ins: smallvec![Operand::View(source)], axes: Axes::all(rank) };
+            let Instr { op, ty, watch, .. } = program.instrs[from];
+            program.instrs[at] =
+                Instr { op, ty, out, ins: smallvec![Operand::View(source)], axes: Axes::all(rank), watch };
             changed = true;
         }
         let instr = &program.instrs[at];

@@ -35,7 +35,7 @@ pub(crate) fn run(program: &mut Program, equal: &mut EqualLiterals) -> bool {
             *dropped = true;
         } else if program.instrs[at].op.kind() != OpKind::Elementwise {
             let ins = smallvec![Operand::View(from)];
-            program.instrs[at] = Instr { op: Op::Copy, ty: to.dtype, out: to, ins, axes: Axes::default() };
+            program.instrs[at] = Instr { op: Op::Copy, ty: to.dtype, out: to, ins, axes: Axes::default(), watch: 0 };
         } else {
             continue;
         }
@@ -145,7 +145,7 @@ impl Numbering {
 
 fn hash(instr: &Instr, operands: &[u32]) -> u64 {
     let mut hasher = FxHasher::default();
-    (instr.op, instr.ty, instr.out.dtype, &instr.out.shape, instr.axes, operands).hash(&mut hasher);
+    (instr.op, instr.ty, instr.out.dtype, &instr.out.shape, instr.axes, instr.watch, operands).hash(&mut hasher);
     instr.reads().for_each(|v| (v.dtype, v.offset, &v.shape, &v.strides).hash(&mut hasher));
     hasher.finish()
 }
@@ -159,6 +159,7 @@ fn are_equal(a: &Instr, b: &Instr, consts: &[Scalar], equal: &mut EqualLiterals)
     let same = a.op == b.op
         && a.ty == b.ty
         && a.axes == b.axes
+        && a.watch == b.watch
         && alike(&a.out, &b.out)
         && a.ins.len() == b.ins.len()
         && a.ins.iter().zip(&b.ins).all(|pair| match pair {
