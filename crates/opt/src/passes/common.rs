@@ -101,7 +101,8 @@ impl Numbering {
         let instr = &program.instrs[at];
         let base = instr.out.base as usize;
         let own: Operands = instr.reads().map(|v| self.numbers[v.base as usize]).collect();
-        let loads = instr.reads().map(|v| self.loads(v)).sum();
+        // A chain of squarings doubles at each step.
+        let loads = instr.reads().fold(0u64, |sum, v| sum.saturating_add(self.loads(v)));
         self.operands.push(own);
         self.numbers[base] = program.bases.len() as u32 + at as u32;
         self.single.definition(instr.out.base)?;
@@ -137,7 +138,7 @@ impl Numbering {
         let loads = self.leaves[instr.out.base as usize];
         match instr.op.kind() {
             OpKind::Reduction | OpKind::Scan | OpKind::Library => true,
-            OpKind::Elementwise => loads >= made && (is_expensive(instr.op) || loads >= 3 * made),
+            OpKind::Elementwise => loads >= made && (is_expensive(instr.op) || loads / 3 >= made),
             OpKind::Generator | OpKind::Gather => false,
         }
     }
