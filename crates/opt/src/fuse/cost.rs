@@ -81,15 +81,15 @@ fn are_near(a: &View, b: &View) -> bool {
 }
 
 /// The byte range of a view, and how many bytes of it the view touches.
-#[derive(Clone, Copy)]
-struct Span {
-    low: i64,
-    high: i64,
-    bytes: u64,
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Span {
+    pub low: i64,
+    pub high: i64,
+    pub bytes: u64,
 }
 
 /// Bytes that views touch together: where their ranges meet, no more than the joint range has.
-fn touched(spans: &mut [Span]) -> u64 {
+pub(crate) fn touched(spans: &mut [Span]) -> u64 {
     if let [one] = spans {
         return one.bytes;
     }
