@@ -55,7 +55,8 @@ pub fn get<'py>(
 }
 
 /// Strides of a new array for a lookup's result: picked axes outside in C order, the others as they lie in the
-/// array; without others the memory order of the indices.
+/// array; without others, or with one element along them, the memory order of
+/// the indices.
 fn result_strides(lookup: &Lookup, positions: &Positions) -> Dims {
     strides_of(lookup, &positions.shape, &positions.inputs)
 }
@@ -67,9 +68,10 @@ fn strides_of(lookup: &Lookup, picked: &[i64], indices: &[ArrayView]) -> Dims {
     if shape::size(&extents) == 0 {
         return c_strides(&extents, itemsize);
     }
-    if lookup.rest.0.is_empty() {
+    if shape::size(&lookup.rest.0) == 1 {
         let inputs: SmallVec<[&ArrayView; 2]> = indices.iter().collect();
-        return shape::k_order_strides(picked, itemsize, &inputs);
+        let ones = Dims::from_elem(itemsize, lookup.rest.0.len());
+        return lookup.arrange(&shape::k_order_strides(picked, itemsize, &inputs), &ones);
     }
     let rest = shape::window(&lookup.array, 0, lookup.rest.0.clone(), lookup.rest.1.clone());
     let inner = shape::k_order_strides(&rest.shape, itemsize, &[&rest]);
