@@ -83,8 +83,10 @@ def _settling(
 def install() -> None:
     """Watch NumPy's error state and `warnings.catch_warnings`, once per process."""
     _core.set_hooks(warn=warn)
-    if not isinstance(_ufunc_config._extobj_contextvar, _State):
-        _ufunc_config._extobj_contextvar = _State(_ufunc_config._extobj_contextvar)
+    # all changes of the state in NumPy's Python code go through this name; NumPy's stubs do not have it
+    config: Any = _ufunc_config
+    if not isinstance(config._extobj_contextvar, _State):
+        config._extobj_contextvar = _State(config._extobj_contextvar)
     if numpy.geterr() != _DEFAULT:
         _core.errstate_changed()
     catch = warnings.catch_warnings
