@@ -54,6 +54,26 @@ CLASSES = [
         "The test sets a private flag or corrupts private data of NumPy's array structure.",
     ),
     (
+        r"TestImplementation|_arena_",
+        "NumPy's strings in C",
+        "The test calls C functions that look into the memory of one of NumPy's own arrays.",
+    ),
+    (
+        r"test_memmap|test_records|TestSubclasses|recarray",
+        "classes derived from NumPy's array",
+        "NumPy's own subclasses give plain arrays of NumPy's class, which are instances of ours.",
+    ),
+    (
+        r"TestBroadcast|busdaycalendar|(datetime|timedelta)_scalar|nat_casting|shape_sequence|newdoc_ufunc",
+        "arrays as arguments of NumPy's classes",
+        "Constructors written in C (broadcast, busdaycalendar, datetime64, dtype) take only NumPy's arrays.",
+    ),
+    (
+        r"test_concatenate$|TestFFTShift|test_wrap|test_failing_wrap|test_none_wrap|test_priority|function_like",
+        "numelt._core is not numpy._core",
+        "The test takes a function from NumPy's private module, where ours of that name is another.",
+    ),
+    (
         r"random/tests|test_shuffle",
         "frames of warnings",
         "A warning of the generators points at the frame of our wrapper.",

@@ -132,6 +132,9 @@ def _foreign(kinds: Any) -> bool:
     )
 
 
+_default_ufunc = numpy.ndarray.__array_ufunc__
+
+
 def array_ufunc(self: Any, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
     """Run a ufunc of NumPy's that was called with our arrays."""
     out = kwargs.get("out", ())
@@ -140,12 +143,8 @@ def array_ufunc(self: Any, ufunc: Any, method: str, *inputs: Any, **kwargs: Any)
         kind = type(value)
         if kind not in ours and isinstance(value, numpy.ndarray):
             break  # a subclass of NumPy's array decides in NumPy
-        if (
-            kind not in ours
-            and getattr(kind, "__array_ufunc__", None) is None
-            and hasattr(kind, "__array_ufunc__")
-        ):
-            return NotImplemented
+        if kind not in ours and getattr(kind, "__array_ufunc__", _default_ufunc) is not _default_ufunc:
+            return NotImplemented  # that class decides
     else:
         if all(type(value) is ndarray for value in out):
             target = _ufuncs.ufunc_for(ufunc)

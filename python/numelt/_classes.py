@@ -153,6 +153,9 @@ class ArrayType(type):
 class UfuncType(type):
     """Metaclass under which NumPy's ufuncs, also those of installed libraries, are instances of ours."""
 
+    def __getattr__(cls, name: str) -> Any:
+        return getattr(numpy.ufunc, name)
+
     def __instancecheck__(cls, instance: Any) -> bool:
         return type.__instancecheck__(cls, instance) or isinstance(instance, numpy.ufunc)
 

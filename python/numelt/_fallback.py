@@ -338,7 +338,24 @@ def converted(value: Any) -> Any:
     convert = getattr(kind, "__array__", None)
     if convert is None or isinstance(value, (numpy.ndarray, numpy.generic, type)):
         return value
-    return unwrap(convert(value))
+    return _Converting(value) if hasattr(kind, "__array_wrap__") else unwrap(convert(value))
+
+
+class _Converting:
+    """Stands for an object that converts itself to one of our arrays and wraps results again."""
+
+    def __init__(self, value: Any) -> None:
+        self._value = value
+
+    @property
+    def __array_priority__(self) -> Any:
+        return getattr(self._value, "__array_priority__", 0.0)
+
+    def __array__(self, *args: Any, **kwargs: Any) -> Any:
+        return unwrap(self._value.__array__(*args, **kwargs))
+
+    def __array_wrap__(self, array: Any, *args: Any) -> Any:
+        return self._value.__array_wrap__(wrap(array), *args)
 
 
 def _remember_targets(out: Any, views: Views) -> None:

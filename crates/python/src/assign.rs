@@ -18,6 +18,9 @@ pub fn assign<'py>(py: Python<'py>, target: &ArrayView, value: &Bound<'py, PyAny
 /// [`assign`] of a native operand.
 pub fn assign_operand(py: Python<'_>, target: &ArrayView, value: &Operand<'_>) -> PyResult<bool> {
     let none = Axes::default();
+    if shape::self_overlaps(target) {
+        return Ok(false);
+    }
     if let Operand::Deferred(scalar) = value
         && target.dtype.is_integer()
         && !resolve::safe(scalar.get().view().dtype, target.dtype)

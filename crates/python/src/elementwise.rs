@@ -48,7 +48,7 @@ pub fn apply<'py>(
     }
     // NumPy looks at dtypes before shapes, so its cast error comes first.
     if let Some(view) = out.and_then(|o| o.get().view())
-        && !resolve::same_kind(resolved.output(), view.dtype)
+        && (!resolve::same_kind(resolved.output(), view.dtype) || shape::self_overlaps(view))
     {
         return Ok(None);
     }
@@ -325,7 +325,8 @@ pub fn update<'py>(py: Python<'py>, op: Op, target: &ArrayView, other: &Bound<'p
         }
         None => Input::Const(float_literal(target.dtype, other)?),
     };
-    if op.output_dtype(target.dtype) != target.dtype || shape::size(&target.shape) == 0 {
+    if op.output_dtype(target.dtype) != target.dtype || shape::size(&target.shape) == 0 || shape::self_overlaps(target)
+    {
         return None;
     }
     Some(run::record(py, op, target.dtype, target, &[Input::Array(target), other], Axes::default()))

@@ -346,7 +346,16 @@ impl NdArray {
             };
             if allowed && (!view.dtype.is_complex() || to.is_complex() || to == DType::Bool) {
                 let order = parse_order(order, Order::K)?;
-                if !copy && view.dtype == to && order == Order::K {
+                let itemsize = view.dtype.size() as i64;
+                let c = shape::is_c_contiguous(&view.shape, &view.strides, itemsize);
+                let f = shape::is_f_contiguous(&view.shape, &view.strides, itemsize);
+                let same_order = match order {
+                    Order::K => true,
+                    Order::A => c || f,
+                    Order::C => c,
+                    Order::F => f,
+                };
+                if !copy && view.dtype == to && same_order {
                     return Ok(slf.clone().into_any());
                 }
                 return wrap_new(py, copied(py, view, to, order)?);
@@ -407,13 +416,18 @@ struct Fold<'a, 'py> {
     rest: Kwargs<'a, 'py>,
 }
 
+/// Can results be stored to an array in any order?
+pub fn is_ordered(array: &Bound<'_, NdArray>) -> bool {
+    array.get().view().is_none_or(|v| !shape::self_overlaps(v))
+}
+
 fn fold<'py>(slf: &Bound<'py, NdArray>, op: Op, name: &str, fold: &Fold<'_, 'py>) -> Out<'py> {
     let py = slf.py();
     let simple = fold.rest.is_none_or(|r| r.is_empty());
     let dtype = crate::attributes::native_dtype(fold.dtype)?;
     let foreign_dtype = dtype.is_none() && fold.dtype.is_some_and(|d| !d.is_none());
     let out = fold.out.filter(|o| !o.is_none());
-    let our_out = out.map(|o| o.cast_exact::<NdArray>().ok());
+    let our_out = out.map(|o| o.cast_exact::<NdArray>().ok().filter(|o| is_ordered(o)));
     if simple
         && !foreign_dtype
         && our_out.is_none_or(|o| o.is_some())
@@ -507,7 +521,7 @@ fn running<'py>(slf: &Bound<'py, NdArray>, op: Op, name: &str, fold: &Fold<'_, '
     let dtype = crate::attributes::native_dtype(fold.dtype)?;
     let foreign_dtype = dtype.is_none() && fold.dtype.is_some_and(|d| !d.is_none());
     let out = fold.out.filter(|o| !o.is_none());
-    let our_out = out.map(|o| o.cast_exact::<NdArray>().ok());
+    let our_out = out.map(|o| o.cast_exact::<NdArray>().ok().filter(|o| is_ordered(o)));
     if !foreign_dtype
         && our_out.is_none_or(|o| o.is_some())
         && let Some(source) = Operand::extract_quick(slf.as_any())

@@ -3,7 +3,7 @@
 
 use crate::attributes::parse_shape;
 use crate::convert::{self, Numpy};
-use crate::methods::{Order, copied, parse_order};
+use crate::methods::{Order, copied, is_ordered, parse_order};
 use crate::ndarray::{NdArray, Payload, wrap_new, wrap_view};
 use crate::operand::{self, Operand};
 use crate::reduce::{self, Request};
@@ -43,7 +43,7 @@ fn dtype_argument(dtype: Maybe<'_, '_>) -> PyResult<Result<Option<DType>, ()>> {
 /// A given `out=`: `Err(())` in the middle when it is no array of ours.
 fn out_argument<'a, 'py>(out: Maybe<'a, 'py>) -> Result<Option<&'a Bound<'py, NdArray>>, ()> {
     match out.filter(|o| !o.is_none()) {
-        Some(out) => out.cast_exact::<NdArray>().map(Some).map_err(|_| ()),
+        Some(out) => out.cast_exact::<NdArray>().ok().filter(|o| is_ordered(o)).map(Some).ok_or(()),
         None => Ok(None),
     }
 }
