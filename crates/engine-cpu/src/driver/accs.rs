@@ -5,6 +5,7 @@
 use crate::fold::{Fold, Order};
 use crate::tier0::{Func, Rect, splat, unpack};
 use numelt_ir::DType;
+use std::cell::RefCell;
 
 /// Memory in 64-byte lines, so that vectors of any width are aligned. Contents start undefined.
 pub struct Lines {
@@ -15,10 +16,46 @@ pub struct Lines {
 #[repr(align(64))]
 struct Line(#[allow(dead_code)] [u8; 64]);
 
+/// Pieces of memory that a thread keeps for its next stretch, and the largest that it keeps.
+const SPARES: usize = 8;
+const LARGEST: usize = (2 << 20) / size_of::<Line>();
+
+thread_local! {
+    /// Giving a large piece back to the system and asking for it anew costs a fault per page, each time.
+    static SPARE: RefCell<Vec<Vec<Line>>> = const { RefCell::new(Vec::new()) };
+}
+
+impl Drop for Lines {
+    fn drop(&mut self) {
+        let memory = std::mem::take(&mut self.memory);
+        if (1..=LARGEST).contains(&memory.capacity()) {
+            // a thread that ends has no list any more
+            let _ = SPARE.try_with(|spare| {
+                let mut spare = spare.borrow_mut();
+                if spare.len() < SPARES {
+                    spare.push(memory);
+                }
+            });
+        }
+    }
+}
+
 impl Lines {
     /// Room for `bytes`.
     pub fn new(bytes: usize) -> Lines {
-        Lines { memory: Vec::with_capacity(bytes.div_ceil(64)) }
+        let lines = bytes.div_ceil(64);
+        let kept = SPARE.try_with(|spare| {
+            let mut spare = spare.borrow_mut();
+            let fits = spare.iter().rposition(|memory| memory.capacity() >= lines);
+            // a list full of pieces that are too small makes room for a larger one
+            fits.map(|at| spare.swap_remove(at)).or_else(|| {
+                if spare.len() == SPARES {
+                    spare.remove(0);
+                }
+                None
+            })
+        });
+        Lines { memory: kept.ok().flatten().unwrap_or_else(|| Vec::with_capacity(lines)) }
     }
 
     /// The first byte.
