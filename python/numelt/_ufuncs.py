@@ -6,7 +6,6 @@ an equal composition exists, NumPy's result otherwise.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import Any
 
@@ -82,48 +81,17 @@ def ufunc_for(original: numpy.ufunc) -> Any:
     return ours
 
 
-def _number(array: Any, kinds: str) -> bool:
-    return array is not None and array.dtype.kind in kinds and array.dtype.itemsize >= 4
+def _pair(first: str, second: str) -> Callable[..., Any]:
+    """Return the function that records two operations on the same operands."""
 
+    def both(*values: Any) -> Any:
+        arrays = [operand(value) for value in values]
+        if any(array is None for array in arrays) or all(array.ndim == 0 for array in arrays):
+            return NotImplemented
+        one = _core.elementwise_part(first, values)
+        return one if one is NotImplemented else (one, _core.elementwise_part(second, values))
 
-def _absolute(x: Any) -> Any:
-    array = operand(x)
-    return _core.elementwise("absolute", (array,)) if _number(array, "f") and array.ndim else NotImplemented
-
-
-def _scaled(x: Any, factor: Callable[[], float]) -> Any:
-    # for float64 only: NumPy's float32 loop rounds the factor first
-    array = operand(x)
-    if array is None or array.dtype != numpy.float64 or array.ndim == 0:
-        return NotImplemented
-    return _core.elementwise("multiply", (array, factor()))
-
-
-def _radians(x: Any) -> Any:
-    return _scaled(x, lambda: math.pi / 180.0)
-
-
-def _degrees(x: Any) -> Any:
-    return _scaled(x, lambda: 180.0 / math.pi)
-
-
-def _float_power(x: Any, y: Any) -> Any:
-    a, b = operand(x), operand(y)
-    if not (_number(a, "f") or _number(b, "f")) or a.dtype.kind not in "iuf" or b.dtype.kind not in "iuf":
-        return NotImplemented
-    if a.ndim + b.ndim == 0:
-        return NotImplemented
-    return _core.elementwise_part("power", (a.astype(numpy.float64), b.astype(numpy.float64)))
-
-
-def _divmod(x: Any, y: Any) -> Any:
-    a, b = operand(x), operand(y)
-    if a is None or b is None or a.ndim + b.ndim == 0:
-        return NotImplemented
-    quotient = _core.elementwise_part("floor_divide", (x, y))
-    if quotient is NotImplemented:
-        return quotient
-    return quotient, _core.elementwise_part("remainder", (x, y))
+    return both
 
 
 def _matmul(x: Any, y: Any) -> Any:
@@ -133,15 +101,45 @@ def _matmul(x: Any, y: Any) -> Any:
     return _core.matmul(a, b)
 
 
+def _conjugated(x: Any) -> Any:
+    return _core.elementwise("conjugate", (x,)) if x.dtype.kind == "c" else x
+
+
+def _product(x: Any, y: Any, left: int, right: int) -> tuple[Any, Any] | None:
+    a, b = operand(x), operand(y)
+    if a is None or b is None or a.ndim < left or b.ndim < right:
+        return None
+    return a, b
+
+
+def _matvec(x: Any, y: Any) -> Any:
+    pair = _product(x, y, 2, 1)
+    result = _core.matmul(pair[0], pair[1][..., None]) if pair else NotImplemented
+    return result if result is NotImplemented else result[..., 0]
+
+
+def _vecmat(x: Any, y: Any) -> Any:
+    pair = _product(x, y, 1, 2)
+    result = _core.matmul(_conjugated(pair[0])[..., None, :], pair[1]) if pair else NotImplemented
+    return result if result is NotImplemented else result[..., 0, :]
+
+
+def _vecdot(x: Any, y: Any) -> Any:
+    pair = _product(x, y, 1, 1)
+    if pair is None or pair[0].ndim + pair[1].ndim == 2:  # the scalar is NumPy's own
+        return NotImplemented
+    result = _core.matmul(_conjugated(pair[0])[..., None, :], pair[1][..., None])
+    return result if result is NotImplemented else result[..., 0, 0]
+
+
 # compositions with the same bits as NumPy's own loop, for plain operands
 _COMPOSED: dict[str, Callable[..., Any]] = {
-    "fabs": _absolute,
-    "deg2rad": _radians,
-    "radians": _radians,
-    "rad2deg": _degrees,
-    "degrees": _degrees,
-    "float_power": _float_power,
-    "divmod": _divmod,
+    "divmod": _pair("floor_divide", "remainder"),
+    "modf": _pair("modf_fraction", "modf_integral"),
+    "frexp": _pair("frexp_mantissa", "frexp_exponent"),
+    "matvec": _matvec,
+    "vecmat": _vecmat,
+    "vecdot": _vecdot,
     "matmul": _matmul,
 }
 

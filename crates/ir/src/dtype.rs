@@ -205,6 +205,10 @@ impl DTypeSet {
     pub const FLOAT: DTypeSet = DTypeSet(0xE00);
     /// {u32, u64, f32, f64}: what bit generators give.
     pub const STREAM: DTypeSet = DTypeSet(0xD40);
+    /// {f64, c128}
+    pub const DOUBLE: DTypeSet = DTypeSet(0x2800);
+    /// {i64, u64}
+    pub const WIDE: DTypeSet = DTypeSet(0x180);
     /// {c64, c128}
     pub const COMPLEX: DTypeSet = DTypeSet(0x3000);
     /// Every native type.

@@ -11,6 +11,7 @@ mod half;
 pub mod interp;
 mod op;
 mod overlap;
+pub mod parts;
 mod program;
 mod scalar;
 mod text;

@@ -33,6 +33,14 @@ pub enum Signature {
     Select,
     /// `T -> i64`
     Position,
+    /// `T, i64 -> T`
+    Scale,
+    /// `T -> i32`
+    Exponent,
+    /// `T -> u8`
+    Count,
+    /// `i64, u64 -> bool` or `u64, i64 -> bool`; the first is `T`
+    Mixed,
     /// `T, u64 -> T`
     Pick,
     /// `T, T, u64 -> T`
@@ -113,28 +121,43 @@ op_table! {
     Sqrt         "sqrt"          Elementwise 1 Same      D::INEXACT;
     Cbrt         "cbrt"          Elementwise 1 Same      D::FLOAT;
     Exp          "exp"           Elementwise 1 Same      D::INEXACT;
-    Exp2         "exp2"          Elementwise 1 Same      D::FLOAT;
-    Expm1        "expm1"         Elementwise 1 Same      D::FLOAT;
+    Exp2         "exp2"          Elementwise 1 Same      D::INEXACT;
+    Expm1        "expm1"         Elementwise 1 Same      D::INEXACT;
     Log          "log"           Elementwise 1 Same      D::INEXACT;
-    Log2         "log2"          Elementwise 1 Same      D::FLOAT;
-    Log10        "log10"         Elementwise 1 Same      D::FLOAT;
-    Log1p        "log1p"         Elementwise 1 Same      D::FLOAT;
+    Log2         "log2"          Elementwise 1 Same      D::INEXACT;
+    Log10        "log10"         Elementwise 1 Same      D::INEXACT;
+    Log1p        "log1p"         Elementwise 1 Same      D::INEXACT;
     // Trigonometry and relatives.
     Sin          "sin"           Elementwise 1 Same      D::INEXACT;
     Cos          "cos"           Elementwise 1 Same      D::INEXACT;
-    Tan          "tan"           Elementwise 1 Same      D::FLOAT;
-    Arcsin       "arcsin"        Elementwise 1 Same      D::FLOAT;
-    Arccos       "arccos"        Elementwise 1 Same      D::FLOAT;
-    Arctan       "arctan"        Elementwise 1 Same      D::FLOAT;
+    Tan          "tan"           Elementwise 1 Same      D::INEXACT;
+    Arcsin       "arcsin"        Elementwise 1 Same      D::INEXACT;
+    Arccos       "arccos"        Elementwise 1 Same      D::INEXACT;
+    Arctan       "arctan"        Elementwise 1 Same      D::INEXACT;
     Arctan2      "arctan2"       Elementwise 2 Same      D::FLOAT;
-    Sinh         "sinh"          Elementwise 1 Same      D::FLOAT;
-    Cosh         "cosh"          Elementwise 1 Same      D::FLOAT;
-    Tanh         "tanh"          Elementwise 1 Same      D::FLOAT;
-    Arcsinh      "arcsinh"       Elementwise 1 Same      D::FLOAT;
-    Arccosh      "arccosh"       Elementwise 1 Same      D::FLOAT;
-    Arctanh      "arctanh"       Elementwise 1 Same      D::FLOAT;
+    Sinh         "sinh"          Elementwise 1 Same      D::INEXACT;
+    Cosh         "cosh"          Elementwise 1 Same      D::INEXACT;
+    Tanh         "tanh"          Elementwise 1 Same      D::INEXACT;
+    Arcsinh      "arcsinh"       Elementwise 1 Same      D::INEXACT;
+    Arccosh      "arccosh"       Elementwise 1 Same      D::INEXACT;
+    Arctanh      "arctanh"       Elementwise 1 Same      D::INEXACT;
     Hypot        "hypot"         Elementwise 2 Same      D::FLOAT;
     Erf          "erf"           Elementwise 1 Same      D::FLOAT;
+    Logaddexp    "logaddexp"     Elementwise 2 Same      D::FLOAT;
+    Logaddexp2   "logaddexp2"    Elementwise 2 Same      D::FLOAT;
+    FloatPower   "float_power"   Elementwise 2 Same      D::DOUBLE;
+    Deg2rad      "deg2rad"       Elementwise 1 Same      D::FLOAT;
+    Rad2deg      "rad2deg"       Elementwise 1 Same      D::FLOAT;
+    // Parts of floats. `ldexp(x, n)` is x times two to the n; the two halves of frexp and modf are operations.
+    Fabs         "fabs"          Elementwise 1 Same      D::FLOAT;
+    Heaviside    "heaviside"     Elementwise 2 Same      D::FLOAT;
+    Nextafter    "nextafter"     Elementwise 2 Same      D::FLOAT;
+    Spacing      "spacing"       Elementwise 1 Same      D::FLOAT;
+    Ldexp        "ldexp"         Elementwise 2 Scale     D::FLOAT;
+    FrexpMantissa "frexp_mantissa" Elementwise 1 Same    D::FLOAT;
+    FrexpExponent "frexp_exponent" Elementwise 1 Exponent D::FLOAT;
+    ModfFraction "modf_fraction" Elementwise 1 Same      D::FLOAT;
+    ModfIntegral "modf_integral" Elementwise 1 Same      D::FLOAT;
     // Rounding.
     Floor        "floor"         Elementwise 1 Same      D::FLOAT;
     Ceil         "ceil"          Elementwise 1 Same      D::FLOAT;
@@ -147,6 +170,13 @@ op_table! {
     LessEqual    "less_equal"    Elementwise 2 Predicate D::ALL;
     Greater      "greater"       Elementwise 2 Predicate D::ALL;
     GreaterEqual "greater_equal" Elementwise 2 Predicate D::ALL;
+    // An i64 (the loop dtype) against a u64, or a u64 against an i64, by value.
+    EqualMixed        "equal_mixed"         Elementwise 2 Mixed D::WIDE;
+    NotEqualMixed     "not_equal_mixed"     Elementwise 2 Mixed D::WIDE;
+    LessMixed         "less_mixed"          Elementwise 2 Mixed D::WIDE;
+    LessEqualMixed    "less_equal_mixed"    Elementwise 2 Mixed D::WIDE;
+    GreaterMixed      "greater_mixed"       Elementwise 2 Mixed D::WIDE;
+    GreaterEqualMixed "greater_equal_mixed" Elementwise 2 Mixed D::WIDE;
     // Logic on truth values.
     LogicalAnd   "logical_and"   Elementwise 2 Predicate D::ALL;
     LogicalOr    "logical_or"    Elementwise 2 Predicate D::ALL;
@@ -159,6 +189,9 @@ op_table! {
     Invert       "invert"        Elementwise 1 Same      D::BITS;
     LeftShift    "left_shift"    Elementwise 2 Same      D::INTEGER;
     RightShift   "right_shift"   Elementwise 2 Same      D::INTEGER;
+    BitwiseCount "bitwise_count" Elementwise 1 Count     D::INTEGER;
+    Gcd          "gcd"           Elementwise 2 Same      D::INTEGER;
+    Lcm          "lcm"           Elementwise 2 Same      D::INTEGER;
     // Float classes.
     Isnan        "isnan"         Elementwise 1 Predicate D::ALL;
     Isinf        "isinf"         Elementwise 1 Predicate D::ALL;
@@ -243,11 +276,20 @@ impl Op {
             Signature::Stream => DType::U64,
             Signature::Pick if position == 1 => DType::U64,
             Signature::Put if position == 2 => DType::U64,
+            Signature::Scale if position == 1 => DType::I64,
+            Signature::Mixed if position == 1 => match ty {
+                DType::U64 => DType::I64,
+                _ => DType::U64,
+            },
             Signature::Same
             | Signature::Predicate
             | Signature::Real
             | Signature::Select
             | Signature::Position
+            | Signature::Scale
+            | Signature::Exponent
+            | Signature::Count
+            | Signature::Mixed
             | Signature::Pick
             | Signature::Put => ty,
         }
@@ -256,17 +298,20 @@ impl Op {
     /// The dtype of the result, before it is converted to the output view's.
     pub const fn output_dtype(self, ty: DType) -> DType {
         match self.info().signature {
-            Signature::Same | Signature::Select | Signature::Pick | Signature::Put | Signature::Stream => ty,
-            Signature::Predicate => DType::Bool,
+            Signature::Same | Signature::Select | Signature::Scale | Signature::Pick | Signature::Put => ty,
+            Signature::Stream => ty,
+            Signature::Predicate | Signature::Mixed => DType::Bool,
+            Signature::Exponent => DType::I32,
+            Signature::Count => DType::U8,
             Signature::Real => ty.real(),
             Signature::Position => DType::I64,
         }
     }
 
     /// The dtype in which an operation of loop dtype `ty` is computed: f16 goes through f32, and
-    /// its results are rounded once.
+    /// its results are rounded once; what moves values or steps between neighbours works on the bits.
     pub const fn computes_in(self, ty: DType) -> DType {
-        let moves = matches!(self, Op::Copy | Op::Positive | Op::Where);
+        let moves = matches!(self, Op::Copy | Op::Positive | Op::Where | Op::Nextafter | Op::Spacing);
         let computes = match self.kind() {
             OpKind::Elementwise | OpKind::Generator => !moves,
             OpKind::Library => matches!(self, Op::Matmul),

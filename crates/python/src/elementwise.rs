@@ -43,7 +43,7 @@ pub fn apply<'py>(
         None => resolve::resolve(op, kinds),
     };
     let Some(resolved) = resolved else { return Ok(None) };
-    if !integer_power_is_defined(op, resolved.ty, args) {
+    if !integer_power_is_defined(py, op, resolved.ty, args)? {
         return Ok(None);
     }
     // NumPy looks at dtypes before shapes, so its cast error comes first.
@@ -108,15 +108,38 @@ fn power_shortcut(op: Op, args: &[Operand<'_>]) -> (Op, Option<()>) {
     if float_base && two { (Op::Square, Some(())) } else { (op, None) }
 }
 
-/// Integer powers are native when the exponents are known not to be negative.
-pub fn integer_power_is_defined(op: Op, ty: DType, args: &[Operand<'_>]) -> bool {
+/// Integer powers are native when no exponent is negative; NumPy raises otherwise. Exponents in arrays of a
+/// signed type have to be looked at.
+pub fn integer_power_is_defined(py: Python<'_>, op: Op, ty: DType, args: &[Operand<'_>]) -> PyResult<bool> {
     if op != Op::Power || !ty.is_integer() {
-        return true;
+        return Ok(true);
     }
-    match &args[1] {
+    let signed = |d: DType| d.kind() == DTypeKind::Signed;
+    Ok(match &args[1] {
         Operand::Weak(weak, _) => !weak.is_negative_int(),
-        other => other.dtype().is_some_and(|d| matches!(d.kind(), DTypeKind::Unsigned | DTypeKind::Bool)),
+        Operand::Value(value) => !signed(value.dtype()) || !is_negative(*value),
+        other => match other.view() {
+            Some(view) if signed(view.dtype) => view.size() == 0 || !is_negative(least(py, view)?),
+            Some(_) => true,
+            None => false,
+        },
+    })
+}
+
+fn is_negative(value: Scalar) -> bool {
+    matches!(convert::cast(value, DType::I64), Scalar::I64(v) if v < 0)
+}
+
+/// The least element, computed now.
+fn least(py: Python<'_>, view: &ArrayView) -> PyResult<Scalar> {
+    let rank = view.shape.len();
+    if rank == 0 {
+        return run::read_scalar(py, &view.base, view.dtype, view.offset);
     }
+    let ones = Dims::from_elem(1, rank);
+    let out = shape::fresh(view.dtype, &ones, numelt_ir::c_strides(&ones, view.dtype.size() as i64));
+    run::record(py, Op::Min, view.dtype, &out, &[Input::Array(view)], Axes::all(rank))?;
+    run::read_scalar(py, &out.base, out.dtype, out.offset)
 }
 
 /// A comparison of integers with a Python int that their dtype cannot hold has one answer.

@@ -83,7 +83,7 @@ pub fn resolve(op: Op, kinds: &[Kind]) -> Option<Loop> {
         Op::LeftShift | Op::RightShift => same(bool_as_int(common)),
         Op::BitwiseAnd | Op::BitwiseOr | Op::BitwiseXor | Op::Invert => same(common),
         Op::Equal | Op::NotEqual | Op::Less | Op::LessEqual | Op::Greater | Op::GreaterEqual => {
-            if mixes_u64_with_signed(kinds) { None } else { same(common) }
+            if mixes_u64_with_signed(kinds) { mixed(op, kinds) } else { same(common) }
         }
         Op::LogicalAnd | Op::LogicalOr | Op::LogicalXor | Op::LogicalNot => same(common),
         Op::Isnan | Op::Isinf | Op::Isfinite => same(common),
@@ -102,6 +102,23 @@ pub fn resolve(op: Op, kinds: &[Kind]) -> Option<Loop> {
             same(float_loop(kinds)?)
         }
         Op::Arcsinh | Op::Arccosh | Op::Arctanh | Op::Erf | Op::Rint => same(float_loop(kinds)?),
+        Op::Logaddexp | Op::Logaddexp2 | Op::Deg2rad | Op::Rad2deg | Op::Fabs | Op::Heaviside | Op::Nextafter => {
+            same(float_loop(kinds)?)
+        }
+        Op::Spacing | Op::FrexpMantissa | Op::FrexpExponent | Op::ModfFraction | Op::ModfIntegral => {
+            same(float_loop(kinds)?)
+        }
+        Op::FloatPower => same(if common.is_complex() { DType::C128 } else { DType::F64 }),
+        Op::Ldexp => match kinds.get(1)? {
+            Kind::Strong(d) if d.is_integer() && *d != DType::U64 || *d == DType::Bool => {
+                same(float_loop(&kinds[..1])?)
+            }
+            Kind::Weak(Weak::Int(_) | Weak::Bool(_)) => same(float_loop(&kinds[..1])?),
+            Kind::Strong(_) | Kind::Weak(_) => None,
+        },
+        Op::Gcd | Op::Lcm | Op::BitwiseCount => same(bool_as_int(common)),
+        Op::EqualMixed | Op::NotEqualMixed | Op::LessMixed => None,
+        Op::LessEqualMixed | Op::GreaterMixed | Op::GreaterEqualMixed => None,
         Op::Where => same(promote(kinds.get(1..)?)?),
         Op::RealPart | Op::ImagPart => same(common),
         Op::Range
@@ -146,6 +163,21 @@ pub fn resolve(op: Op, kinds: &[Kind]) -> Option<Loop> {
 /// Loops that have no bool form start at int8.
 fn bool_as_int(dtype: DType) -> DType {
     if dtype == DType::Bool { DType::I8 } else { dtype }
+}
+
+/// The exact comparison of u64 with a signed integer.
+fn mixed(op: Op, kinds: &[Kind]) -> Option<Loop> {
+    let op = match op {
+        Op::Equal => Op::EqualMixed,
+        Op::NotEqual => Op::NotEqualMixed,
+        Op::Less => Op::LessMixed,
+        Op::LessEqual => Op::LessEqualMixed,
+        Op::Greater => Op::GreaterMixed,
+        Op::GreaterEqual => Op::GreaterEqualMixed,
+        _ => return None,
+    };
+    let ty = if kinds.first() == Some(&Kind::Strong(DType::U64)) { DType::U64 } else { DType::I64 };
+    Some(Loop { op, ty })
 }
 
 /// NumPy compares u64 with signed integers exactly, not in their common dtype f64.

@@ -39,6 +39,8 @@ pub fn op_of_ufunc(name: &str) -> Option<Op> {
         "abs" => Op::Absolute,
         "conj" => Op::Conjugate,
         "bitwise_not" => Op::Invert,
+        "radians" => Op::Deg2rad,
+        "degrees" => Op::Rad2deg,
         _ => Op::from_name(name)?,
     };
     let is_ufunc = match op.kind() {

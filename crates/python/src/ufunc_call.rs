@@ -100,7 +100,7 @@ impl<'py> Call<'_, 'py> {
     /// Records the call.
     pub fn apply(&self, py: Python<'py>) -> Native<'py> {
         let Some(resolved) = self.resolve() else { return Ok(None) };
-        if errstate::is_strict(py)? || !elementwise::integer_power_is_defined(self.op, resolved.ty, self.args) {
+        if errstate::is_strict(py)? || !elementwise::integer_power_is_defined(py, self.op, resolved.ty, self.args)? {
             return Ok(None);
         }
         let mut inputs: SmallVec<[Input<'_>; 3]> = SmallVec::new();

@@ -70,6 +70,11 @@ fn own(op: Op, ty: DType) -> Closeness {
         // which NaN wins decides about the other part
         Op::Min | Op::Max if ty.is_complex() => Closeness::Ulps,
         Op::Matmul if is_inexact_type(ty) => Closeness::Ulps,
+        // the C library's special values and cuts are beyond the reference's formulas
+        Op::Exp2 | Op::Expm1 | Op::Log2 | Op::Log10 | Op::Log1p | Op::Tan if ty.is_complex() => Closeness::Unknown,
+        Op::Arcsin | Op::Arccos | Op::Arctan | Op::Sinh | Op::Cosh if ty.is_complex() => Closeness::Unknown,
+        Op::Tanh | Op::Arcsinh | Op::Arccosh | Op::Arctanh | Op::FloatPower if ty.is_complex() => Closeness::Unknown,
+        Op::FloatPower => Closeness::Ulps,
         Op::Cbrt | Op::Exp2 | Op::Expm1 | Op::Log2 | Op::Log10 | Op::Log1p | Op::Tan | Op::Arcsin => Closeness::Ulps,
         Op::Arccos | Op::Arctan | Op::Arctan2 | Op::Sinh | Op::Cosh | Op::Tanh | Op::Arcsinh => Closeness::Ulps,
         Op::Arccosh | Op::Arctanh | Op::Hypot | Op::Erf => Closeness::Ulps,
@@ -77,7 +82,7 @@ fn own(op: Op, ty: DType) -> Closeness {
         Op::Power if ty.is_float() => Closeness::Ulps,
         // right executions differ by |y log x| units: any number of them; the engines' own tests take moderate powers
         Op::Power if ty.is_complex() => Closeness::Unknown,
-        Op::Absolute | Op::Sign | Op::Sqrt if ty.is_complex() => Closeness::Ulps,
+        Op::Sign | Op::Sqrt if ty.is_complex() => Closeness::Ulps,
         _ => Closeness::Exact,
     }
 }
@@ -86,7 +91,7 @@ fn own(op: Op, ty: DType) -> Closeness {
 fn sees_zero_sign(op: Op, ty: DType) -> bool {
     match op {
         Op::Divide | Op::Reciprocal | Op::FloorDivide | Op::Power | Op::Copysign | Op::Signbit => is_inexact_type(ty),
-        Op::Arctan2 => true,
+        Op::Arctan2 | Op::Nextafter | Op::FloatPower => true,
         Op::Sqrt | Op::Log | Op::Sign => ty.is_complex(),
         _ => false,
     }

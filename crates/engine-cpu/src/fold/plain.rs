@@ -19,6 +19,11 @@ pub trait Step<T: Elem>: 'static {
     const INIT: Self::Acc;
     /// Adds one element.
     fn step(acc: Self::Acc, x: T) -> Self::Acc;
+    /// Adds one element of a run.
+    #[inline(always)]
+    fn run_step(acc: Self::Acc, x: T) -> Self::Acc {
+        Self::step(acc, x)
+    }
     /// Adds the accumulator of later elements.
     fn join(acc: Self::Acc, later: Self::Acc) -> Self::Acc;
 }
@@ -94,7 +99,6 @@ macro_rules! steps {
 }
 steps! { of Bounds;
     Sum: T = T::ZERO, |a, x| a.add(x), a.add(x);
-    Prod: T = T::ONE, |a, x| a.mul(x), a.mul(x);
     Min: T = T::GREATEST, |a, x| a.min(x), a.min(x);
     Max: T = T::LEAST, |a, x| a.max(x), a.max(x);
     Any: B8 = B8(0), |a, x| B8(a.0 | x.truth() as u8), B8(a.0 | x.0);
@@ -106,6 +110,24 @@ steps! { of AllBits;
     And: T = T::ONES, |a, x| a.and(x), a.and(x);
     Or: T = T::ZERO, |a, x| a.or(x), a.or(x);
     Xor: T = T::ZERO, |a, x| a.xor(x), a.xor(x);
+}
+
+pub struct Prod;
+impl<T: Bounds> Step<T> for Prod {
+    type Acc = T;
+    const INIT: T = T::ONE;
+    #[inline(always)]
+    fn step(acc: T, x: T) -> T {
+        acc.mul(x)
+    }
+    #[inline(always)]
+    fn run_step(acc: T, x: T) -> T {
+        acc.mul_in_run(x)
+    }
+    #[inline(always)]
+    fn join(acc: T, later: T) -> T {
+        acc.mul(later)
+    }
 }
 
 /// Accumulators that run side by side where the order is free.
@@ -137,7 +159,7 @@ fn free_run<T: Elem, S: Step<T>>(acc: S::Acc, x: &[T]) -> S::Acc {
 
 #[inline(always)]
 fn sequential_run<T: Elem, S: Step<T>>(acc: S::Acc, x: &[T]) -> S::Acc {
-    x.iter().fold(acc, |acc, &x| S::step(acc, x))
+    x.iter().fold(acc, |acc, &x| S::run_step(acc, x))
 }
 
 /// A number with NumPy's pairwise sum.

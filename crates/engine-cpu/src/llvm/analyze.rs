@@ -205,5 +205,15 @@ fn is_call(op: Op) -> bool {
             | Remainder
             | FloorDivide
             | Fmod
+            | FloatPower
+            | Logaddexp
+            | Logaddexp2
+            | Nextafter
+            | Spacing
+            | Ldexp
+            | FrexpMantissa
+            | FrexpExponent
+            | Gcd
+            | Lcm
     )
 }

@@ -52,10 +52,7 @@ impl Lower<'_> {
                 Value::Plain(self.b.intrinsic("llvm.abs", &[self.reg(ty)], &[a.plain(), wraps]))
             }
             Kind::Float => Value::Plain(self.float_intrinsic("llvm.fabs", ty, &[a.plain()])),
-            Kind::Complex => {
-                let (re, im) = a.parts();
-                Value::Plain(self.math(Op::Hypot, ty.real(), &[re, im])?)
-            }
+            Kind::Complex => Value::Plain(self.complex_absolute(ty, a)),
         })
     }
 
@@ -63,7 +60,8 @@ impl Lower<'_> {
         let (zero, one, minus) = (self.number(ty, 0.0), self.number(ty, 1.0), self.number(ty, -1.0));
         Ok(Value::Plain(match ty.kind() {
             Kind::Bool => return unsupported(Op::Sign, ty),
-            Kind::Complex => return self.complex_sign(ty, a),
+            // by the modulus of the C library, as NumPy does
+            Kind::Complex => return self.by_loop(Op::Sign, ty, &[a]),
             Kind::Unsigned => self.b.select(self.b.icmp(Int::LLVMIntEQ, a.plain(), zero), zero, one),
             Kind::Signed => {
                 let low = self.b.select(self.b.icmp(Int::LLVMIntSLT, a.plain(), zero), minus, zero);

@@ -374,6 +374,22 @@ impl Builder {
         }
     }
 
+    /// Calls an external procedure that may touch memory.
+    pub(super) fn call_memory(&self, name: &str, args: &[Val]) {
+        let symbol = CString::new(name).expect("names have no NUL");
+        let mut types: Vec<_> = args.iter().map(|a| self.type_of(*a).0).collect();
+        // SAFETY: the declaration is found in or added to our module with the types we call it by.
+        unsafe {
+            let ty = LLVMFunctionType(LLVMVoidTypeInContext(self.context), types.as_mut_ptr(), types.len() as u32, 0);
+            let mut function = LLVMGetNamedFunction(self.module, symbol.as_ptr());
+            if function.is_null() {
+                function = LLVMAddFunction(self.module, symbol.as_ptr(), ty);
+                self.enum_attribute(function, "nounwind", 0);
+            }
+            self.call_value(function, ty, args);
+        }
+    }
+
     fn call_value(&self, function: LLVMValueRef, ty: LLVMTypeRef, args: &[Val]) -> Val {
         let mut args: Vec<_> = args.iter().map(|a| a.0).collect();
         // SAFETY: function, type and arguments belong to our module and fit (the verifier checks in tests).

@@ -27,6 +27,7 @@ const SOURCES: u64 = fingerprint(&[
     include_bytes!("analyze.rs"),
     include_bytes!("arith.rs"),
     include_bytes!("builder.rs"),
+    include_bytes!("calls.rs"),
     include_bytes!("cast.rs"),
     include_bytes!("compare.rs"),
     include_bytes!("complex.rs"),

@@ -18,6 +18,31 @@ impl Lower<'_> {
         }
     }
 
+    /// Numbers of different signedness: a negative one is less than all of the other type.
+    pub(super) fn compare_mixed(&self, op: Op, ty: DType, args: &[Value]) -> Val {
+        let (a, b) = (args[0].plain(), args[1].plain());
+        let plain = match op {
+            Op::EqualMixed => Op::Equal,
+            Op::NotEqualMixed => Op::NotEqual,
+            Op::LessMixed => Op::Less,
+            Op::LessEqualMixed => Op::LessEqual,
+            Op::GreaterMixed => Op::Greater,
+            _ => Op::GreaterEqual,
+        };
+        let signed_first = ty == DType::I64;
+        let signed = if signed_first { a } else { b };
+        let negative = self.b.icmp(Int::LLVMIntSLT, signed, self.number(DType::I64, 0.0));
+        // what a comparison says when the first is the lesser, and when the second is
+        let answer = match plain {
+            Op::NotEqual => true,
+            Op::Equal => false,
+            Op::Less | Op::LessEqual => signed_first,
+            _ => !signed_first,
+        };
+        let answer = self.b.const_int(self.reg(DType::Bool), answer.into());
+        self.b.select(negative, answer, self.b.icmp(unsigned(plain), a, b))
+    }
+
     /// Real part decides, then the imaginary part; a NaN in either makes all but `!=` false.
     fn complex_compare(&self, op: Op, a: Value, b: Value) -> Val {
         let ((ar, ai), (br, bi)) = (a.parts(), b.parts());

@@ -5,16 +5,34 @@
 
 use super::builder::{Real, Val};
 use super::lower::{Lower, Value};
-use numelt_ir::{DType, Op, Result};
+use numelt_ir::DType;
 
 impl Lower<'_> {
-    /// (ar br - ai bi, ar bi + ai br), each product rounded.
+    /// (ar br - ai bi, ar bi + ai br), the products with ar not rounded before they are added.
     pub(super) fn complex_multiply(&self, a: Value, b: Value) -> Value {
         let l = self.b;
         let ((ar, ai), (br, bi)) = (a.parts(), b.parts());
-        let re = l.fsub(l.fmul(ar, br), l.fmul(ai, bi));
-        let im = l.fadd(l.fmul(ar, bi), l.fmul(ai, br));
-        Value::Complex(re, im)
+        let fused = |b: Val, term: Val| l.intrinsic("llvm.fma", &[l.type_of(ar)], &[ar, b, term]);
+        Value::Complex(fused(br, l.fneg(l.fmul(ai, bi))), fused(bi, l.fmul(ai, br)))
+    }
+
+    /// The larger part times `sqrt(1 + ratio * ratio)`; infinite if a part is, else NaN if a part is.
+    pub(super) fn complex_absolute(&self, ty: DType, a: Value) -> Val {
+        let l = self.b;
+        let real = ty.real();
+        let (re, im) = a.parts();
+        let (re, im) = (self.magnitude(ty, re), self.magnitude(ty, im));
+        let less = l.fcmp(Real::LLVMRealOLT, re, im);
+        let (large, small) = (l.select(less, im, re), l.select(less, re, im));
+        let zero = self.number(real, 0.0);
+        let ratio = l.select(l.fcmp(Real::LLVMRealOEQ, large, zero), large, l.fdiv(small, large));
+        let square = self.float_intrinsic("llvm.fma", real, &[ratio, ratio, self.number(real, 1.0)]);
+        let size = l.fmul(large, self.float_intrinsic("llvm.sqrt", real, &[square]));
+        let not_a_number = l.fcmp(Real::LLVMRealUNO, re, im);
+        let size = l.select(not_a_number, self.number(real, f64::NAN), size);
+        let infinity = self.number(real, f64::INFINITY);
+        let infinite = |v: Val| l.fcmp(Real::LLVMRealOEQ, v, infinity);
+        l.select(l.or(infinite(re), infinite(im)), infinity, size)
     }
 
     /// Smith's method: both parts are divided by the larger part of the divisor. The two cases are one
@@ -53,26 +71,6 @@ impl Lower<'_> {
         let out_re = l.select(real_larger, whole, part);
         let out_im = l.select(real_larger, l.fneg(part), l.fneg(whole));
         Value::Complex(out_re, out_im)
-    }
-
-    /// a / |a|; zero for zero, a unit along the infinite part where one is infinite.
-    pub(super) fn complex_sign(&self, ty: DType, a: Value) -> Result<Value> {
-        let l = self.b;
-        let (re, im) = a.parts();
-        let (zero, one) = (self.number(ty, 0.0), self.number(ty, 1.0));
-        let size = self.math(Op::Hypot, ty.real(), &[re, im])?;
-        let [re_infinite, im_infinite] = [re, im].map(|v| self.classify(Op::Isinf, ty.real(), Value::Plain(v)));
-        let none = l.fcmp(Real::LLVMRealOEQ, size, zero);
-        let undefined = l.and(re_infinite, im_infinite);
-        let undefined = l.or(undefined, l.fcmp(Real::LLVMRealUNO, size, size));
-        let part = |v: Val, own: Val, other: Val| {
-            let unit = self.float_intrinsic("llvm.copysign", ty.real(), &[one, v]);
-            let value = l.select(other, zero, l.fdiv(v, size));
-            let value = l.select(own, unit, value);
-            let value = l.select(none, zero, value);
-            l.select(undefined, self.number(ty, f64::NAN), value)
-        };
-        Ok(Value::Complex(part(re, re_infinite, im_infinite), part(im, im_infinite, re_infinite)))
     }
 
     fn magnitude(&self, ty: DType, v: Val) -> Val {

@@ -6,6 +6,7 @@
 
 use super::builder::{Builder, Int, Real, Ty, Val};
 use super::math::MathTable;
+use numelt_ir::parts::Exponents;
 use numelt_ir::{DType, DTypeKind as Kind, Error, Op, Result, warn};
 
 /// A value of a node for `lanes` points.
@@ -103,7 +104,7 @@ impl Lower<'_> {
             Op::Remainder => self.remainder(ty, args[0].plain(), args[1].plain()),
             Op::Fmod => self.fmod(ty, args[0].plain(), args[1].plain()),
             Op::Negative => Ok(args[0].map(|v| if ty.is_integer() { self.b.neg(v) } else { self.b.fneg(v) })),
-            Op::Absolute => self.absolute(ty, args[0]),
+            Op::Absolute | Op::Fabs => self.absolute(ty, args[0]),
             Op::Sign => self.sign(ty, args[0]),
             Op::Square => Ok(self.square(ty, args[0])),
             Op::Reciprocal => self.reciprocal(ty, args[0]),
@@ -112,10 +113,11 @@ impl Lower<'_> {
             Op::Sqrt if ty.is_float() => plain(self.float_intrinsic("llvm.sqrt", ty, &[args[0].plain()])),
             Op::Floor => plain(self.float_intrinsic("llvm.floor", ty, &[args[0].plain()])),
             Op::Ceil => plain(self.float_intrinsic("llvm.ceil", ty, &[args[0].plain()])),
-            Op::Trunc => plain(self.float_intrinsic("llvm.trunc", ty, &[args[0].plain()])),
+            Op::Trunc | Op::ModfIntegral => plain(self.float_intrinsic("llvm.trunc", ty, &[args[0].plain()])),
             Op::Rint => Ok(args[0].map(|v| self.float_intrinsic("llvm.rint", ty.real(), &[v]))),
             Op::Power if ty.is_integer() => plain(self.integer_power(ty, args[0].plain(), args[1].plain())),
             Op::Power
+            | Op::FloatPower
             | Op::Sqrt
             | Op::Cbrt
             | Op::Exp
@@ -141,7 +143,7 @@ impl Lower<'_> {
             | Op::Hypot
             | Op::Erf => {
                 if !ty.is_float() {
-                    return unsupported(op, ty);
+                    return self.by_loop(op, ty, args);
                 }
                 let args: Vec<Val> = args.iter().map(|a| a.plain()).collect();
                 plain(self.math(op, ty, &args)?)
@@ -149,6 +151,38 @@ impl Lower<'_> {
             Op::Equal | Op::NotEqual | Op::Less | Op::LessEqual | Op::Greater | Op::GreaterEqual => {
                 plain(self.compare(op, ty, args[0], args[1]))
             }
+            Op::EqualMixed | Op::NotEqualMixed | Op::LessMixed => plain(self.compare_mixed(op, ty, args)),
+            Op::LessEqualMixed | Op::GreaterMixed | Op::GreaterEqualMixed => plain(self.compare_mixed(op, ty, args)),
+            Op::Deg2rad | Op::Rad2deg => {
+                let factor = match (op, ty) {
+                    (Op::Deg2rad, DType::F32) => f64::from(f32::DEGREE),
+                    (Op::Deg2rad, _) => f64::DEGREE,
+                    (_, DType::F32) => f64::from(f32::RADIAN),
+                    _ => f64::RADIAN,
+                };
+                plain(self.b.fmul(args[0].plain(), self.number(ty, factor)))
+            }
+            Op::Heaviside => {
+                let (x, zero, one) = (args[0].plain(), self.number(ty, 0.0), self.number(ty, 1.0));
+                let step = self.b.select(self.b.fcmp(Real::LLVMRealOLT, x, zero), zero, one);
+                let step = self.b.select(self.b.fcmp(Real::LLVMRealOEQ, x, zero), args[1].plain(), step);
+                plain(self.b.select(self.b.fcmp(Real::LLVMRealUNO, x, x), x, step))
+            }
+            Op::ModfFraction => {
+                let x = args[0].plain();
+                let rest = self.b.fsub(x, self.float_intrinsic("llvm.trunc", ty, &[x]));
+                let size = self.float_intrinsic("llvm.fabs", ty, &[x]);
+                let infinite = self.b.fcmp(Real::LLVMRealOEQ, size, self.number(ty, f64::INFINITY));
+                let rest = self.b.select(infinite, self.number(ty, 0.0), rest);
+                plain(self.float_intrinsic("llvm.copysign", ty, &[rest, x]))
+            }
+            Op::BitwiseCount => {
+                let v = self.absolute(ty, args[0])?.plain();
+                let count = self.b.intrinsic("llvm.ctpop", &[self.reg(ty)], &[v]);
+                plain(if ty.size() == 1 { count } else { self.b.trunc(count, self.reg(DType::U8)) })
+            }
+            Op::Logaddexp | Op::Logaddexp2 | Op::Nextafter | Op::Spacing | Op::Ldexp => self.by_loop(op, ty, args),
+            Op::FrexpMantissa | Op::FrexpExponent | Op::Gcd | Op::Lcm => self.by_loop(op, ty, args),
             Op::LogicalAnd => plain(self.b.and(self.truth(ty, args[0]), self.truth(ty, args[1]))),
             Op::LogicalOr => plain(self.b.or(self.truth(ty, args[0]), self.truth(ty, args[1]))),
             Op::LogicalXor => plain(self.b.xor(self.truth(ty, args[0]), self.truth(ty, args[1]))),

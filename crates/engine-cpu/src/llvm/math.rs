@@ -16,7 +16,7 @@ use std::sync::OnceLock;
 pub(super) struct MathTable {
     symbols: HashMap<&'static str, usize>,
     register_bytes: u32,
-    fma: bool,
+    isa: Isa,
 }
 
 // SAFETY: these are the C library's own signatures; only their addresses are taken here.
@@ -31,6 +31,8 @@ unsafe extern "C" {
     fn truncf(a: f32) -> f32;
     fn rint(a: f64) -> f64;
     fn rintf(a: f32) -> f32;
+    fn fma(a: f64, b: f64, c: f64) -> f64;
+    fn fmaf(a: f32, b: f32, c: f32) -> f32;
     fn memcpy(to: *mut c_void, from: *const c_void, bytes: usize) -> *mut c_void;
     fn memset(to: *mut c_void, byte: i32, bytes: usize) -> *mut c_void;
 }
@@ -51,12 +53,15 @@ impl MathTable {
                 ("truncf", truncf as *const () as usize),
                 ("rint", rint as *const () as usize),
                 ("rintf", rintf as *const () as usize),
+                ("fma", fma as *const () as usize),
+                ("fmaf", fmaf as *const () as usize),
+                (super::calls::SYMBOL, super::calls::address(isa)),
                 ("memcpy", memcpy as *const () as usize),
                 ("memset", memset as *const () as usize),
             ];
             let vecmath = numelt_vecmath::symbols(isa).iter().map(|symbol| (symbol.name, symbol.addr));
             let symbols = libm.into_iter().chain(vecmath).collect();
-            MathTable { symbols, register_bytes: super::register_bytes(isa), fma: isa != Isa::Portable }
+            MathTable { symbols, register_bytes: super::register_bytes(isa), isa }
         })
     }
 
@@ -65,14 +70,19 @@ impl MathTable {
         self.symbols.iter().map(|(name, address)| (*name, *address))
     }
 
+    /// The instruction set that it is for.
+    pub(super) fn isa(&self) -> Isa {
+        self.isa
+    }
+
     /// Are conversions between f16 and f32 instructions?
     pub(super) fn has_half(&self) -> bool {
-        self.fma || cfg!(target_arch = "aarch64")
+        self.isa != Isa::Portable || cfg!(target_arch = "aarch64")
     }
 
     /// Is a fused multiply-add one instruction?
     pub(super) fn has_fma(&self) -> bool {
-        self.fma
+        self.isa != Isa::Portable
     }
 
     fn has(&self, name: &str) -> bool {
@@ -84,7 +94,7 @@ impl Lower<'_> {
     /// A float function of the vector math crate, which exists for full registers and for scalars.
     pub(super) fn math(&self, op: Op, ty: DType, args: &[Val]) -> Result<Val> {
         let native = self.math.register_bytes / ty.size() as u32;
-        let name = if op == Op::Power { "pow" } else { op.name() };
+        let name = if matches!(op, Op::Power | Op::FloatPower) { "pow" } else { op.name() };
         let scalar = format!("numelt_{name}_{ty}");
         if self.lanes == 1 {
             return if self.math.has(&scalar) {

@@ -13,6 +13,7 @@ mod analyze;
 mod arith;
 mod builder;
 mod cache;
+mod calls;
 mod cast;
 mod compare;
 mod complex;

@@ -1,6 +1,7 @@
 //! Complex arithmetic with NumPy's formulas, and the C library's complex functions.
 //!
-//! In: values. Out: values. NumPy itself calls the C library for `sqrt`, `exp`, `log`, `sin`, `cos` and
+//! In: values. Out: values. A product fuses one multiplication of each part with the addition, as NumPy's loops
+//! do; inside folded runs and powers NumPy rounds every product. NumPy itself calls the C library for `sqrt`, `exp`, `log`, `sin`, `cos` and
 //! `power` of complex numbers, so calling the same functions gives the same bits.
 
 use crate::tier0::elem::{Any, Inexact, Number};
@@ -14,6 +15,26 @@ pub trait Complex: Inexact {
     fn clog(self) -> Self;
     fn csin(self) -> Self;
     fn ccos(self) -> Self;
+    fn ctan(self) -> Self;
+    fn casin(self) -> Self;
+    fn cacos(self) -> Self;
+    fn catan(self) -> Self;
+    fn csinh(self) -> Self;
+    fn ccosh(self) -> Self;
+    fn ctanh(self) -> Self;
+    fn casinh(self) -> Self;
+    fn cacosh(self) -> Self;
+    fn catanh(self) -> Self;
+    fn cexp2(self) -> Self;
+    fn cexpm1(self) -> Self;
+    fn clog2(self) -> Self;
+    fn clog10(self) -> Self;
+    fn clog1p(self) -> Self;
+}
+
+/// Both parts times a factor.
+trait Scaled<R> {
+    fn scaled(self, factor: R) -> Self;
 }
 
 mod c {
@@ -28,6 +49,26 @@ mod c {
         pub safe fn csin(z: C64) -> C64;
         pub safe fn ccos(z: C64) -> C64;
         pub safe fn cpow(a: C64, b: C64) -> C64;
+        pub safe fn ctan(z: C64) -> C64;
+        pub safe fn casin(z: C64) -> C64;
+        pub safe fn cacos(z: C64) -> C64;
+        pub safe fn catan(z: C64) -> C64;
+        pub safe fn csinh(z: C64) -> C64;
+        pub safe fn ccosh(z: C64) -> C64;
+        pub safe fn ctanh(z: C64) -> C64;
+        pub safe fn casinh(z: C64) -> C64;
+        pub safe fn cacosh(z: C64) -> C64;
+        pub safe fn catanh(z: C64) -> C64;
+        pub safe fn ctanf(z: C32) -> C32;
+        pub safe fn casinf(z: C32) -> C32;
+        pub safe fn cacosf(z: C32) -> C32;
+        pub safe fn catanf(z: C32) -> C32;
+        pub safe fn csinhf(z: C32) -> C32;
+        pub safe fn ccoshf(z: C32) -> C32;
+        pub safe fn ctanhf(z: C32) -> C32;
+        pub safe fn casinhf(z: C32) -> C32;
+        pub safe fn cacoshf(z: C32) -> C32;
+        pub safe fn catanhf(z: C32) -> C32;
         pub safe fn csqrtf(z: C32) -> C32;
         pub safe fn cexpf(z: C32) -> C32;
         pub safe fn clogf(z: C32) -> C32;
@@ -38,7 +79,8 @@ mod c {
 }
 
 macro_rules! complex {
-    ($($t:ident, $r:ident, $csqrt:ident, $cexp:ident, $clog:ident, $csin:ident, $ccos:ident, $cpow:ident;)*) => {$(
+    ($($t:ident, $r:ident, $csqrt:ident, $cexp:ident, $clog:ident, $csin:ident, $ccos:ident, $cpow:ident,
+        [$($method:ident $function:ident)*];)*) => {$(
         impl Any for $t {
             type Real = $r;
             const ZERO: $t = $t { re: 0.0, im: 0.0 };
@@ -49,11 +91,25 @@ macro_rules! complex {
             }
             #[inline(always)]
             fn mul(self, o: $t) -> $t {
+                $t { re: self.re.mul_add(o.re, -(self.im * o.im)), im: self.re.mul_add(o.im, self.im * o.re) }
+            }
+            #[inline(always)]
+            fn mul_in_run(self, o: $t) -> $t {
                 $t { re: self.re * o.re - self.im * o.im, im: self.re * o.im + self.im * o.re }
             }
             #[inline(always)]
             fn abs(self) -> $r {
-                self.re.hypot(self.im)
+                let (re, im) = (self.re.abs(), self.im.abs());
+                let (large, small) = if re < im { (im, re) } else { (re, im) };
+                let ratio = if large == 0.0 { large } else { small / large };
+                let size = large * ratio.mul_add(ratio, 1.0).sqrt();
+                if self.inf() {
+                    $r::INFINITY
+                } else if self.nan() {
+                    $r::NAN
+                } else {
+                    size
+                }
             }
             #[inline(always)]
             fn eq(self, o: $t) -> bool {
@@ -113,7 +169,7 @@ macro_rules! complex {
             }
             #[inline(always)]
             fn sign(self) -> $t {
-                let abs = self.abs();
+                let abs = self.re.hypot(self.im);
                 if abs.is_nan() {
                     $t { re: $r::NAN, im: $r::NAN }
                 } else if abs.is_infinite() {
@@ -185,6 +241,12 @@ macro_rules! complex {
                 $t { re: self.re.round_ties_even(), im: self.im.round_ties_even() }
             }
         }
+        impl Scaled<$r> for $t {
+            #[inline(always)]
+            fn scaled(self, factor: $r) -> $t {
+                $t { re: self.re * factor, im: self.im * factor }
+            }
+        }
         impl Complex for $t {
             #[inline(always)]
             fn re(self) -> $r {
@@ -210,12 +272,45 @@ macro_rules! complex {
             fn ccos(self) -> $t {
                 c::$ccos(self)
             }
+            $(#[inline(always)]
+            fn $method(self) -> $t {
+                c::$function(self)
+            })*
+            #[inline(always)]
+            fn cexp2(self) -> $t {
+                self.scaled(std::$r::consts::LN_2).cexp()
+            }
+            #[inline(always)]
+            fn cexpm1(self) -> $t {
+                let half = (self.im / 2.0).sin();
+                let re = self.re.exp_m1() * self.im.cos() - 2.0 * half * half;
+                $t { re, im: self.re.exp() * self.im.sin() }
+            }
+            #[inline(always)]
+            fn clog2(self) -> $t {
+                self.clog().scaled(std::$r::consts::LOG2_E)
+            }
+            #[inline(always)]
+            fn clog10(self) -> $t {
+                self.clog().scaled(std::$r::consts::LOG10_E)
+            }
+            #[inline(always)]
+            fn clog1p(self) -> $t {
+                let x = self.re + 1.0;
+                $t { re: x.hypot(self.im).ln(), im: self.im.atan2(x) }
+            }
         }
     )*};
 }
 complex! {
-    C32, f32, csqrtf, cexpf, clogf, csinf, ccosf, cpowf;
-    C64, f64, csqrt, cexp, clog, csin, ccos, cpow;
+    C32, f32, csqrtf, cexpf, clogf, csinf, ccosf, cpowf, [
+        ctan ctanf casin casinf cacos cacosf catan catanf csinh csinhf ccosh ccoshf ctanh ctanhf
+        casinh casinhf cacosh cacoshf catanh catanhf
+    ];
+    C64, f64, csqrt, cexp, clog, csin, ccos, cpow, [
+        ctan ctan casin casin cacos cacos catan catan csinh csinh ccosh ccosh ctanh ctanh
+        casinh casinh cacosh cacosh catanh catanh
+    ];
 }
 
 /// `base` to a whole power that is not zero.
@@ -223,20 +318,20 @@ complex! {
 fn whole_power<T: Inexact>(base: T, exponent: i32) -> T {
     match exponent {
         1 => return base,
-        2 => return base.mul(base),
-        3 => return base.mul(base.mul(base)),
+        2 => return base.mul_in_run(base),
+        3 => return base.mul_in_run(base.mul_in_run(base)),
         _ => {}
     }
     let (mut rest, mut power, mut out) = (exponent.unsigned_abs(), base, T::ONE);
     loop {
         if rest & 1 == 1 {
-            out = out.mul(power);
+            out = out.mul_in_run(power);
         }
         rest >>= 1;
         if rest == 0 {
             break;
         }
-        power = power.mul(power);
+        power = power.mul_in_run(power);
     }
     if exponent < 0 { T::ONE.div(out) } else { out }
 }

@@ -49,6 +49,11 @@ pub trait Any: Elem {
     type Real: Elem;
     fn add(self, o: Self) -> Self;
     fn mul(self, o: Self) -> Self;
+    /// The product where NumPy folds a run or raises to a power: complex values round differently there.
+    #[inline(always)]
+    fn mul_in_run(self, o: Self) -> Self {
+        self.mul(o)
+    }
     fn abs(self) -> Self::Real;
     fn eq(self, o: Self) -> bool;
     fn lt(self, o: Self) -> bool;

@@ -7,6 +7,7 @@
 use crate::isa::{Isa, versions};
 use crate::tier0::cast::To;
 use crate::tier0::elem::{B8, Elem};
+use crate::tier0::ops::Scales;
 use numelt_ir::{C32, C64, F16};
 use std::mem::MaybeUninit;
 use std::slice::{from_raw_parts, from_raw_parts_mut};
@@ -105,12 +106,27 @@ unsafe fn map_cast<T: To<U>, U: Elem>(ins: *const *const u8, out: *mut u8, n: us
     unsafe { run_cast::<T, U>(input(ins, 0, n), output(out, n)) }
 }
 
+#[inline(always)]
+fn run_scale<T: Scales>(a: &[T], exponents: &[i64], out: &mut [MaybeUninit<T>]) {
+    for ((o, &a), &n) in out.iter_mut().zip(a).zip(exponents) {
+        o.write(a.load_exponent(n));
+    }
+}
+
+#[inline(always)]
+unsafe fn map_scale<T: Scales>(ins: *const *const u8, out: *mut u8, n: usize) {
+    // SAFETY: the contract of `Loop`.
+    unsafe { run_scale::<T>(input(ins, 0, n), input(ins, 1, n), output(out, n)) }
+}
+
 versions!(pick1, map1, [T: Elem, O: Op1<T>], (ins: *const *const u8, out: *mut u8, n: usize));
 versions!(pick2, map2, [T: Elem, O: Op2<T>], (ins: *const *const u8, out: *mut u8, n: usize));
 versions!(two pick1_two, map1, [T: Elem, O: Op1<T>], (ins: *const *const u8, out: *mut u8, n: usize));
 versions!(two pick2_two, map2, [T: Elem, O: Op2<T>], (ins: *const *const u8, out: *mut u8, n: usize));
 versions!(two /// The loop of `where`.
     pick_where, map_where, [T: Elem], (ins: *const *const u8, out: *mut u8, n: usize));
+versions!(two /// The loop of `ldexp`.
+    pick_scale, map_scale, [T: Scales], (ins: *const *const u8, out: *mut u8, n: usize));
 versions!(two /// The loop of a conversion.
     pick_cast, map_cast, [T: To<U>, U: Elem], (ins: *const *const u8, out: *mut u8, n: usize));
 

@@ -20,7 +20,7 @@ mod select;
 pub(crate) use elem::{Any, B8, Bits, Elem, Inexact, Number};
 pub(crate) use pack::{Rect, pack, splat, unpack};
 pub(crate) use report::{Audit, met_by_results};
-pub(crate) use select::{Func, select_cast, with};
+pub(crate) use select::{Func, select, select_cast, with};
 
 use crate::body::{Body, Tile};
 use crate::isa::Isa;

@@ -3,8 +3,37 @@
 //! In: values. Out: values. One row per operation; what a row means per element type is in `elem.rs`.
 
 use crate::tier0::complex::Complex;
-use crate::tier0::elem::{Any, B8, Bits, Float, Inexact, Integer, Number, Real};
+use crate::tier0::elem::{Any, B8, Bits, Elem, Float, Inexact, Integer, Number, Real};
 use crate::tier0::loops::{Op1, Op2};
+use numelt_ir::parts::{Exponents, FloatParts, IntParts};
+use std::cmp::Ordering;
+
+/// Floats by their bits.
+pub trait Neighbours: Elem + FloatParts {}
+impl<T: Elem + FloatParts> Neighbours for T {}
+/// Floats by their exponents.
+pub trait Scales: Any + Exponents {}
+impl<T: Any + Exponents> Scales for T {}
+/// Integers by their divisors.
+pub trait Divisible: Elem + IntParts {}
+impl<T: Elem + IntParts> Divisible for T {}
+
+/// A 64-bit integer against one of the other signedness, whose bits come as the same type.
+pub trait Mixed: Elem {
+    fn order(self, o: Self) -> Ordering;
+}
+impl Mixed for i64 {
+    #[inline(always)]
+    fn order(self, o: i64) -> Ordering {
+        if self < 0 { Ordering::Less } else { (self as u64).cmp(&(o as u64)) }
+    }
+}
+impl Mixed for u64 {
+    #[inline(always)]
+    fn order(self, o: u64) -> Ordering {
+        if (o as i64) < 0 { Ordering::Greater } else { self.cmp(&o) }
+    }
+}
 
 macro_rules! ops1 {
     ($($name:ident: $bound:ident -> $out:ty, |$a:ident| $e:expr;)*) => {$(
@@ -55,6 +84,28 @@ ops1! {
     CLog: Complex -> T, |a| a.clog();
     CSin: Complex -> T, |a| a.csin();
     CCos: Complex -> T, |a| a.ccos();
+    CTan: Complex -> T, |a| a.ctan();
+    CArcsin: Complex -> T, |a| a.casin();
+    CArccos: Complex -> T, |a| a.cacos();
+    CArctan: Complex -> T, |a| a.catan();
+    CSinh: Complex -> T, |a| a.csinh();
+    CCosh: Complex -> T, |a| a.ccosh();
+    CTanh: Complex -> T, |a| a.ctanh();
+    CArcsinh: Complex -> T, |a| a.casinh();
+    CArccosh: Complex -> T, |a| a.cacosh();
+    CArctanh: Complex -> T, |a| a.catanh();
+    CExp2: Complex -> T, |a| a.cexp2();
+    CExpm1: Complex -> T, |a| a.cexpm1();
+    CLog2: Complex -> T, |a| a.clog2();
+    CLog10: Complex -> T, |a| a.clog10();
+    CLog1p: Complex -> T, |a| a.clog1p();
+    Spacing: Neighbours -> T, |a| a.spacing();
+    Deg2rad: Scales -> T, |a| a.mul(T::DEGREE);
+    Rad2deg: Scales -> T, |a| a.mul(T::RADIAN);
+    FrexpMantissa: Scales -> T, |a| a.split_exponent().0;
+    FrexpExponent: Scales -> i32, |a| a.split_exponent().1;
+    ModfFraction: Scales -> T, |a| a.fraction();
+    BitwiseCount: Divisible -> u8, |a| a.count_bits();
 }
 
 ops2! {
@@ -85,4 +136,16 @@ ops2! {
     BitwiseXor: Bits -> T, |a, b| a.xor(b);
     LeftShift: Integer -> T, |a, b| a.shl(b);
     RightShift: Integer -> T, |a, b| a.shr(b);
+    Nextafter: Neighbours -> T, |a, b| a.next_after(b);
+    Heaviside: Scales -> T, |a, b| a.step(b);
+    Logaddexp: Scales -> T, |a, b| a.log_add_exp(b);
+    Logaddexp2: Scales -> T, |a, b| a.log_add_exp2(b);
+    Gcd: Divisible -> T, |a, b| a.gcd(b);
+    Lcm: Divisible -> T, |a, b| a.lcm(b);
+    EqualMixed: Mixed -> B8, |a, b| B8::new(a.order(b).is_eq());
+    NotEqualMixed: Mixed -> B8, |a, b| B8::new(a.order(b).is_ne());
+    LessMixed: Mixed -> B8, |a, b| B8::new(a.order(b).is_lt());
+    LessEqualMixed: Mixed -> B8, |a, b| B8::new(a.order(b).is_le());
+    GreaterMixed: Mixed -> B8, |a, b| B8::new(a.order(b).is_gt());
+    GreaterEqualMixed: Mixed -> B8, |a, b| B8::new(a.order(b).is_ge());
 }

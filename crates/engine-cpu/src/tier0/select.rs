@@ -4,7 +4,7 @@
 //! no wildcard, so that a new row of the op table does not compile until it is decided here.
 
 use crate::isa::Isa;
-use crate::tier0::loops::{Loop, Versions, pick_cast, pick_where};
+use crate::tier0::loops::{Loop, Versions, pick_cast, pick_scale, pick_where};
 use crate::tier0::math::{self, Func1, Func2};
 use crate::tier0::ops;
 use numelt_ir::{DType, Error, Op, Result};
@@ -76,6 +76,12 @@ macro_rules! with {
     ($ty:expr, float, $t:ident => $e:expr) => {
         with!(@arms $ty, $t => $e; F32 f32, F64 f64)
     };
+    ($ty:expr, halves, $t:ident => $e:expr) => {
+        with!(@arms $ty, $t => $e; F16 numelt_ir::F16, F32 f32, F64 f64)
+    };
+    ($ty:expr, wide, $t:ident => $e:expr) => {
+        with!(@arms $ty, $t => $e; I64 i64, U64 u64)
+    };
     ($ty:expr, complex, $t:ident => $e:expr) => {
         with!(@arms $ty, $t => $e; C64 numelt_ir::C32, C128 numelt_ir::C64)
     };
@@ -115,10 +121,10 @@ fn arithmetic(op: Op, ty: DType, isa: Isa) -> Option<Func> {
         Op::FloorDivide => two!(real, FloorDivide),
         Op::Remainder => two!(real, Remainder),
         Op::Fmod => two!(real, Fmod),
-        Op::Power if ty.is_float() => math::binary(Func2::Pow, ty, isa),
-        Op::Power => two!(number, Power),
+        Op::Power | Op::FloatPower if ty.is_float() => math::binary(Func2::Pow, ty, isa),
+        Op::Power | Op::FloatPower => two!(number, Power),
         Op::Negative => one!(number, Negative),
-        Op::Absolute => one!(all, Absolute),
+        Op::Absolute | Op::Fabs => one!(all, Absolute),
         Op::Sign => one!(number, Sign),
         Op::Square => one!(number, Square),
         Op::Reciprocal => one!(number, Reciprocal),
@@ -130,30 +136,30 @@ fn arithmetic(op: Op, ty: DType, isa: Isa) -> Option<Func> {
         Op::Sqrt => one!(inexact, Sqrt),
         Op::Cbrt => math!(Cbrt),
         Op::Exp => math!(Exp, CExp),
-        Op::Exp2 => math!(Exp2),
-        Op::Expm1 => math!(Expm1),
+        Op::Exp2 => math!(Exp2, CExp2),
+        Op::Expm1 => math!(Expm1, CExpm1),
         Op::Log => math!(Log, CLog),
-        Op::Log2 => math!(Log2),
-        Op::Log10 => math!(Log10),
-        Op::Log1p => math!(Log1p),
+        Op::Log2 => math!(Log2, CLog2),
+        Op::Log10 => math!(Log10, CLog10),
+        Op::Log1p => math!(Log1p, CLog1p),
         Op::Sin => math!(Sin, CSin),
         Op::Cos => math!(Cos, CCos),
-        Op::Tan => math!(Tan),
-        Op::Arcsin => math!(Arcsin),
-        Op::Arccos => math!(Arccos),
-        Op::Arctan => math!(Arctan),
+        Op::Tan => math!(Tan, CTan),
+        Op::Arcsin => math!(Arcsin, CArcsin),
+        Op::Arccos => math!(Arccos, CArccos),
+        Op::Arctan => math!(Arctan, CArctan),
         Op::Arctan2 => math::binary(Func2::Arctan2, ty, isa),
-        Op::Sinh => math!(Sinh),
-        Op::Cosh => math!(Cosh),
-        Op::Tanh => math!(Tanh),
-        Op::Arcsinh => math!(Arcsinh),
-        Op::Arccosh => math!(Arccosh),
-        Op::Arctanh => math!(Arctanh),
+        Op::Sinh => math!(Sinh, CSinh),
+        Op::Cosh => math!(Cosh, CCosh),
+        Op::Tanh => math!(Tanh, CTanh),
+        Op::Arcsinh => math!(Arcsinh, CArcsinh),
+        Op::Arccosh => math!(Arccosh, CArccosh),
+        Op::Arctanh => math!(Arctanh, CArctanh),
         Op::Hypot => math::binary(Func2::Hypot, ty, isa),
         Op::Erf => math!(Erf),
         Op::Floor => one!(float, Floor),
         Op::Ceil => one!(float, Ceil),
-        Op::Trunc => one!(float, Trunc),
+        Op::Trunc | Op::ModfIntegral => one!(float, Trunc),
         Op::Rint => one!(inexact, Rint),
         Op::Equal => two!(all, Equal),
         Op::NotEqual => two!(all, NotEqual),
@@ -171,6 +177,26 @@ fn arithmetic(op: Op, ty: DType, isa: Isa) -> Option<Func> {
         Op::Invert => one!(bits, Invert),
         Op::LeftShift => two!(integer, LeftShift),
         Op::RightShift => two!(integer, RightShift),
+        Op::Logaddexp => two!(float, Logaddexp),
+        Op::Logaddexp2 => two!(float, Logaddexp2),
+        Op::Deg2rad => one!(float, Deg2rad),
+        Op::Rad2deg => one!(float, Rad2deg),
+        Op::Heaviside => two!(float, Heaviside),
+        Op::Nextafter => two!(halves, Nextafter),
+        Op::Spacing => one!(halves, Spacing),
+        Op::Ldexp => with!(ty, float, T => Func::Loop(pick_scale::<T>(isa))),
+        Op::FrexpMantissa => one!(float, FrexpMantissa),
+        Op::FrexpExponent => one!(float, FrexpExponent),
+        Op::ModfFraction => one!(float, ModfFraction),
+        Op::BitwiseCount => one!(integer, BitwiseCount),
+        Op::Gcd => two!(integer, Gcd),
+        Op::Lcm => two!(integer, Lcm),
+        Op::EqualMixed => two!(wide, EqualMixed),
+        Op::NotEqualMixed => two!(wide, NotEqualMixed),
+        Op::LessMixed => two!(wide, LessMixed),
+        Op::LessEqualMixed => two!(wide, LessEqualMixed),
+        Op::GreaterMixed => two!(wide, GreaterMixed),
+        Op::GreaterEqualMixed => two!(wide, GreaterEqualMixed),
         Op::Isnan => one!(all, Isnan),
         Op::Isinf => one!(all, Isinf),
         Op::Isfinite => one!(all, Isfinite),

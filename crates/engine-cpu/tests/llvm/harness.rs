@@ -321,11 +321,12 @@ fn expect(kernel: &Kernel, before: &[Memory], params: &[Scalar], inner: i64, out
 /// Is the result of the operation fixed to the bit (library functions are not)?
 pub fn is_exact(op: Op, ty: DType) -> bool {
     use Op::*;
-    let function = matches!(
-        op,
-        Power | Cbrt | Exp | Exp2 | Expm1 | Log | Log2 | Log10 | Log1p | Sin | Cos | Tan | Arcsin | Arccos | Arctan
-    ) || matches!(op, Arctan2 | Sinh | Cosh | Tanh | Arcsinh | Arccosh | Arctanh | Hypot | Erf);
-    if ty.is_complex() { !function && !matches!(op, Sqrt | Absolute | Sign) } else { !function || ty.is_integer() }
+    let function =
+        matches!(
+            op,
+            Power | Cbrt | Exp | Exp2 | Expm1 | Log | Log2 | Log10 | Log1p | Sin | Cos | Tan | Arcsin | Arccos | Arctan
+        ) || matches!(op, FloatPower | Arctan2 | Sinh | Cosh | Tanh | Arcsinh | Arccosh | Arctanh | Hypot | Erf);
+    if ty.is_complex() { !function && !matches!(op, Sqrt | Sign) } else { !function || ty.is_integer() }
 }
 
 /// The low bits of an integer as a value of `ty`.

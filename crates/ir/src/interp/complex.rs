@@ -1,12 +1,14 @@
 //! What each operation means on complex values.
 //!
-//! Multiplication is the textbook formula, division and reciprocal are Smith's, in the
+//! Multiplication fuses one product of each part with the sum, as NumPy's loops do, and rounds every product
+//! inside folded runs and powers. Division and reciprocal are Smith's, in the
 //! precision of the type. Functions that IEEE 754 does not fix are evaluated in f64 with C99's special
 //! values (Annex G) and rounded. Order is by real part, then imaginary part; a comparison
 //! with NaN in the parts that decide is false.
 
 use super::float::Float;
 use super::functions as fun;
+use super::inverse;
 use super::scalar::Value;
 use crate::{Error, Op, Result};
 
@@ -30,7 +32,13 @@ impl<T: Float> Complex<T> {
         complex(self.re + b.re, self.im + b.im)
     }
 
+    /// NumPy's product: one of two products in each part is not rounded before they are added.
     pub(super) fn mul(self, b: Self) -> Self {
+        complex(self.re.mul_add(b.re, -(self.im * b.im)), self.re.mul_add(b.im, self.im * b.re))
+    }
+
+    /// The product inside a run that is folded, and in powers: every product rounded.
+    pub(super) fn mul_rounded(self, b: Self) -> Self {
         complex(self.re * b.re - self.im * b.im, self.re * b.im + self.im * b.re)
     }
 
@@ -81,13 +89,28 @@ impl<T: Float> Complex<T> {
         apart || self.re == b.re && self.im <= b.im
     }
 
+    /// The modulus as NumPy computes it: the larger part times `sqrt(1 + ratio * ratio)`.
     fn absolute(self) -> T {
+        let (re, im) = (self.re.abs(), self.im.abs());
+        if re.is_infinite() || im.is_infinite() {
+            return T::ONE / T::ZERO;
+        }
+        if self.is_nan() {
+            return T::NAN;
+        }
+        let (large, small) = if re < im { (im, re) } else { (re, im) };
+        let ratio = if large == T::ZERO { large } else { small / large };
+        large * ratio.mul_add(ratio, T::ONE).sqrt()
+    }
+
+    /// The modulus, nearly correctly rounded.
+    fn modulus(self) -> T {
         T::from_f64(self.re.to_f64().hypot(self.im.to_f64()))
     }
 
     /// `z / |z|`; zero for zero, a unit along the infinite part when only one is infinite.
     fn sign(self) -> Self {
-        let size = self.absolute();
+        let size = self.modulus();
         if size.is_nan() || self.re.is_infinite() && self.im.is_infinite() {
             complex(T::NAN, T::NAN)
         } else if self.re.is_infinite() {
@@ -127,20 +150,20 @@ impl<T: Float> Complex<T> {
     fn power_integer(self, exponent: i32) -> Self {
         match exponent {
             1 => return self,
-            2 => return self.mul(self),
-            3 => return self.mul(self.mul(self)),
+            2 => return self.mul_rounded(self),
+            3 => return self.mul_rounded(self.mul_rounded(self)),
             _ => {}
         }
         let (mut result, mut square, mut left) = (Self::ONE, self, exponent.unsigned_abs());
         loop {
             if left & 1 == 1 {
-                result = result.mul(square);
+                result = result.mul_rounded(square);
             }
             left >>= 1;
             if left == 0 {
                 break;
             }
-            square = square.mul(square);
+            square = square.mul_rounded(square);
         }
         if exponent < 0 { Self::ONE.div(result) } else { result }
     }
@@ -199,10 +222,29 @@ pub(super) fn apply<T: Float>(op: Op, a: Complex<T>, b: Complex<T>) -> Result<Va
         Op::Conjugate => Same(complex(a.re, -a.im)),
         Op::RealPart => Real(a.re),
         Op::ImagPart => Real(a.im),
-        Op::FloorDivide | Op::Remainder | Op::Fmod | Op::Copysign | Op::Cbrt | Op::Exp2 | Op::Expm1 => absent(op)?,
-        Op::Log2 | Op::Log10 | Op::Log1p | Op::Tan | Op::Arcsin | Op::Arccos | Op::Arctan => absent(op)?,
-        Op::Arctan2 | Op::Sinh | Op::Cosh | Op::Tanh | Op::Arcsinh | Op::Arccosh | Op::Arctanh => absent(op)?,
+        Op::Exp2 => through(fun::exp2),
+        Op::Expm1 => through(fun::expm1),
+        Op::Log2 => through(fun::log2),
+        Op::Log10 => through(fun::log10),
+        Op::Log1p => through(fun::log1p),
+        Op::Tan => through(inverse::tan),
+        Op::Arcsin => through(inverse::arcsin),
+        Op::Arccos => through(inverse::arccos),
+        Op::Arctan => through(inverse::arctan),
+        Op::Sinh => through(inverse::sinh),
+        Op::Cosh => through(inverse::cosh),
+        Op::Tanh => through(inverse::tanh),
+        Op::Arcsinh => through(inverse::arcsinh),
+        Op::Arccosh => through(inverse::arccosh),
+        Op::Arctanh => through(inverse::arctanh),
+        Op::FloatPower => Same(a.power(b)),
+        Op::FloorDivide | Op::Remainder | Op::Fmod | Op::Copysign | Op::Cbrt | Op::Arctan2 => absent(op)?,
         Op::Hypot | Op::Erf | Op::Floor | Op::Ceil | Op::Trunc | Op::Signbit => absent(op)?,
+        Op::Gcd | Op::Lcm | Op::BitwiseCount => absent(op)?,
+        Op::Logaddexp | Op::Logaddexp2 | Op::Deg2rad | Op::Rad2deg | Op::Fabs => absent(op)?,
+        Op::Heaviside | Op::Nextafter | Op::Spacing | Op::Ldexp | Op::FrexpMantissa | Op::FrexpExponent => absent(op)?,
+        Op::ModfFraction | Op::ModfIntegral | Op::EqualMixed | Op::NotEqualMixed | Op::LessMixed => absent(op)?,
+        Op::LessEqualMixed | Op::GreaterMixed | Op::GreaterEqualMixed => absent(op)?,
         Op::BitwiseAnd | Op::BitwiseOr | Op::BitwiseXor | Op::Invert => absent(op)?,
         Op::LeftShift | Op::RightShift => absent(op)?,
         Op::Where | Op::Range | Op::Sum | Op::Prod | Op::Min | Op::Max | Op::Any | Op::All => absent(op)?,

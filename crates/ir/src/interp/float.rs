@@ -5,6 +5,7 @@
 //! two equal operands, as the vector instructions that NumPy uses do (it matters for zeros).
 
 use super::scalar::Value;
+use crate::parts::Exponents;
 use crate::{Error, Op, Result};
 use std::ops::{Add, Div, Mul, Neg, Rem, Sub};
 
@@ -18,6 +19,7 @@ pub(super) trait Float:
     + Div<Output = Self>
     + Rem<Output = Self>
     + Neg<Output = Self>
+    + Exponents
 {
     const ZERO: Self;
     const HALF: Self;
@@ -28,6 +30,7 @@ pub(super) trait Float:
     fn abs(self) -> Self;
     fn copysign(self, sign: Self) -> Self;
     fn sqrt(self) -> Self;
+    fn mul_add(self, factor: Self, term: Self) -> Self;
     fn floor(self) -> Self;
     fn ceil(self) -> Self;
     fn trunc(self) -> Self;
@@ -59,6 +62,9 @@ macro_rules! float {
             }
             fn sqrt(self) -> Self {
                 $t::sqrt(self)
+            }
+            fn mul_add(self, factor: Self, term: Self) -> Self {
+                $t::mul_add(self, factor, term)
             }
             fn floor(self) -> Self {
                 $t::floor(self)
@@ -204,6 +210,21 @@ pub(super) fn float<T: Float>(op: Op, a: T, b: T) -> Result<Value<T>> {
         Op::Isinf => Truth(a.is_infinite()),
         Op::Isfinite => Truth(a.is_finite()),
         Op::Signbit => Truth(a.is_negative()),
+        Op::Logaddexp => Same(a.log_add_exp(b)),
+        Op::Logaddexp2 => Same(a.log_add_exp2(b)),
+        Op::FloatPower => through2(f64::powf),
+        Op::Deg2rad => Same(a * T::DEGREE),
+        Op::Rad2deg => Same(a * T::RADIAN),
+        Op::Fabs => Same(a.abs()),
+        Op::Heaviside => Same(a.step(b)),
+        Op::FrexpMantissa => Same(a.split_exponent().0),
+        Op::ModfFraction => Same(a.fraction()),
+        Op::ModfIntegral => Same(a.trunc()),
+        Op::Nextafter | Op::Spacing | Op::Ldexp | Op::FrexpExponent | Op::BitwiseCount | Op::Gcd | Op::Lcm => {
+            absent(op)?
+        }
+        Op::EqualMixed | Op::NotEqualMixed | Op::LessMixed | Op::LessEqualMixed => absent(op)?,
+        Op::GreaterMixed | Op::GreaterEqualMixed => absent(op)?,
         Op::BitwiseAnd | Op::BitwiseOr | Op::BitwiseXor | Op::Invert => absent(op)?,
         Op::LeftShift | Op::RightShift | Op::RealPart | Op::ImagPart => absent(op)?,
         Op::Where | Op::Range | Op::Sum | Op::Prod | Op::Min | Op::Max | Op::Any | Op::All => absent(op)?,

@@ -75,6 +75,33 @@ pub(super) fn log(z: C) -> C {
     complex(log_modulus(z.re, z.im), z.im.atan2(z.re))
 }
 
+/// `2^z`
+pub(super) fn exp2(z: C) -> C {
+    exp(complex(z.re * std::f64::consts::LN_2, z.im * std::f64::consts::LN_2))
+}
+
+/// `exp(z) - 1` without cancellation in the real part.
+pub(super) fn expm1(z: C) -> C {
+    let half = (z.im / 2.0).sin();
+    complex(z.re.exp_m1() * z.im.cos() - 2.0 * half * half, z.re.exp() * z.im.sin())
+}
+
+pub(super) fn log2(z: C) -> C {
+    let w = log(z);
+    complex(w.re * std::f64::consts::LOG2_E, w.im * std::f64::consts::LOG2_E)
+}
+
+pub(super) fn log10(z: C) -> C {
+    let w = log(z);
+    complex(w.re * std::f64::consts::LOG10_E, w.im * std::f64::consts::LOG10_E)
+}
+
+/// `log(1 + z)`, the sum rounded as NumPy rounds it.
+pub(super) fn log1p(z: C) -> C {
+    let x = z.re + 1.0;
+    complex(x.hypot(z.im).ln(), z.im.atan2(x))
+}
+
 fn log_modulus(re: f64, im: f64) -> f64 {
     let size = re.hypot(im);
     if size.is_finite() && (0.5..=2.0).contains(&size) {

@@ -4,10 +4,11 @@
 //! towards minus infinity, so a remainder has its divisor's sign; `fmod` has its dividend's.
 
 use super::scalar::Value;
+use crate::parts::IntParts;
 use crate::{Error, Op, Result};
 
 /// What the integer operations need from a machine integer.
-pub(super) trait Int: Copy + Ord + Eq {
+pub(super) trait Int: Copy + Ord + Eq + IntParts {
     const ZERO: Self;
     const ONE: Self;
     /// What the conversion of infinity gives: NumPy's reciprocal of zero.
@@ -183,6 +184,13 @@ pub(super) fn integer<T: Int>(op: Op, a: T, b: T) -> Result<Value<T>> {
         Op::Invert => Same(a.not()),
         Op::LeftShift => Same(a.shl(b)),
         Op::RightShift => Same(a.shr(b)),
+        Op::Gcd => Same(a.gcd(b)),
+        Op::Lcm => Same(a.lcm(b)),
+        Op::BitwiseCount => absent(op)?,
+        Op::Logaddexp | Op::Logaddexp2 | Op::FloatPower | Op::Deg2rad | Op::Rad2deg | Op::Fabs => absent(op)?,
+        Op::Heaviside | Op::Nextafter | Op::Spacing | Op::Ldexp | Op::FrexpMantissa | Op::FrexpExponent => absent(op)?,
+        Op::ModfFraction | Op::ModfIntegral | Op::EqualMixed | Op::NotEqualMixed | Op::LessMixed => absent(op)?,
+        Op::LessEqualMixed | Op::GreaterMixed | Op::GreaterEqualMixed => absent(op)?,
         Op::Isnan | Op::Isinf => Truth(false),
         Op::Isfinite => Truth(true),
         Op::Divide | Op::Copysign | Op::Sqrt | Op::Cbrt | Op::Exp | Op::Exp2 | Op::Expm1 | Op::Log => absent(op)?,
@@ -215,6 +223,11 @@ pub(super) fn boolean(op: Op, a: bool, b: bool) -> Result<bool> {
         Op::Greater => a & !b,
         Op::GreaterEqual => a >= b,
         Op::LogicalNot | Op::Invert => !a,
+        Op::Gcd | Op::Lcm | Op::BitwiseCount => absent(op)?,
+        Op::Logaddexp | Op::Logaddexp2 | Op::FloatPower | Op::Deg2rad | Op::Rad2deg | Op::Fabs => absent(op)?,
+        Op::Heaviside | Op::Nextafter | Op::Spacing | Op::Ldexp | Op::FrexpMantissa | Op::FrexpExponent => absent(op)?,
+        Op::ModfFraction | Op::ModfIntegral | Op::EqualMixed | Op::NotEqualMixed | Op::LessMixed => absent(op)?,
+        Op::LessEqualMixed | Op::GreaterMixed | Op::GreaterEqualMixed => absent(op)?,
         Op::Isnan | Op::Isinf => false,
         Op::Isfinite => true,
         Op::Subtract | Op::Divide | Op::FloorDivide | Op::Remainder | Op::Fmod | Op::Power => absent(op)?,

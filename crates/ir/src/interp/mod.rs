@@ -14,12 +14,14 @@ mod float;
 mod functions;
 mod indexing;
 mod int;
+mod inverse;
 mod library;
 mod pairwise;
 mod pieces;
 pub mod random;
 mod reduce;
 mod scalar;
+mod special;
 #[cfg(test)]
 mod tests;
 

@@ -63,10 +63,21 @@ impl Fold {
         let pairwise = self.op == Op::Sum && (self.ty.is_float() || self.ty.is_complex());
         match run {
             [] => Ok(()),
+            [_, _, ..] if self.ty.is_complex() && self.op == Op::Prod => self.push_product(run),
             _ if self.ty == DType::F16 && matches!(self.op, Op::Sum | Op::Prod) => self.push_halves(run),
             _ if pairwise => self.push(run_sum(run)),
             _ => run.iter().try_for_each(|x| self.push(*x)),
         }
+    }
+
+    /// Products of a run are rounded one by one; between runs they are the operation's.
+    fn push_product(&mut self, run: &[Scalar]) -> Result<()> {
+        for x in run {
+            let acc = self.acc.unwrap_or(*x);
+            self.acc = Some(scalar::multiply_rounded(acc, *x));
+        }
+        self.seen += run.len() as i64;
+        Ok(())
     }
 
     fn push_halves(&mut self, run: &[Scalar]) -> Result<()> {

@@ -34,11 +34,15 @@ pub fn apply(op: Op, ty: DType, ins: &[Scalar]) -> Result<Scalar> {
     }
     let wide = op.computes_in(ty);
     if wide != ty {
-        let ins: SmallVec<[Scalar; 3]> = ins.iter().map(|v| super::cast(*v, wide)).collect();
+        let ins: SmallVec<[Scalar; 3]> =
+            ins.iter().enumerate().map(|(i, v)| super::cast(*v, op.input_dtype(wide, i))).collect();
         let result = apply(op, wide, &ins)?;
         return Ok(super::cast(result, op.output_dtype(ty)));
     }
-    binary(op, ins[0], ins[ins.len() - 1])
+    match super::special::apply(op, ins) {
+        Some(result) => Ok(result),
+        None => binary(op, ins[0], ins[ins.len() - 1]),
+    }
 }
 
 /// Two operands of one type; operations of one operand look at the first only.
@@ -74,6 +78,15 @@ pub(super) fn binary(op: Op, a: Scalar, b: Scalar) -> Result<Scalar> {
             Value::Truth(v) => Scalar::Bool(v),
         }),
         _ => Err(Error::Invalid(format!("{} of {} and {}", op.name(), a.dtype(), b.dtype()))),
+    }
+}
+
+/// The product of two complex values of one type, every product of parts rounded.
+pub(super) fn multiply_rounded(a: Scalar, b: Scalar) -> Scalar {
+    match (a, b) {
+        (Scalar::C64(a), Scalar::C64(b)) => Scalar::C64(Complex::from(a).mul_rounded(b.into()).into()),
+        (Scalar::C128(a), Scalar::C128(b)) => Scalar::C128(Complex::from(a).mul_rounded(b.into()).into()),
+        _ => unreachable!("only complex runs are multiplied so"),
     }
 }
 

@@ -1,0 +1,71 @@
+//! Complex tangents, hyperbolic functions and inverses in f64, by Kahan's formulas ("Branch cuts for complex
+//! elementary functions", 1987), whose cuts are C99's.
+
+use super::complex::{Complex, complex};
+use super::functions::{cos, sin, sqrt};
+
+type C = Complex<f64>;
+
+/// `f(i z) / i`: how circular and hyperbolic functions turn into each other.
+fn turned(f: fn(C) -> C, z: C) -> C {
+    let w = f(complex(-z.im, z.re));
+    complex(w.im, -w.re)
+}
+
+pub(super) fn sinh(z: C) -> C {
+    turned(sin, z)
+}
+
+pub(super) fn cosh(z: C) -> C {
+    cos(complex(-z.im, z.re))
+}
+
+pub(super) fn tan(z: C) -> C {
+    turned(tanh, z)
+}
+
+pub(super) fn tanh(z: C) -> C {
+    let C { re: x, im: y } = z;
+    if x.abs() > 22.0 && y.is_finite() {
+        return complex(1f64.copysign(x), 4.0 * y.sin() * y.cos() * (-2.0 * x.abs()).exp());
+    }
+    let (t, s) = (y.tan(), x.sinh());
+    let beta = 1.0 + t * t;
+    let rho = (1.0 + s * s).sqrt();
+    let d = 1.0 + beta * s * s;
+    complex(beta * rho * s / d, t / d)
+}
+
+/// Square roots of `1 - z` and `1 + z`.
+fn roots(z: C) -> (C, C) {
+    (sqrt(complex(1.0 - z.re, -z.im)), sqrt(complex(1.0 + z.re, z.im)))
+}
+
+pub(super) fn arcsin(z: C) -> C {
+    let (a, b) = roots(z);
+    complex(z.re.atan2(a.re * b.re - a.im * b.im), libm::asinh(a.re * b.im - a.im * b.re))
+}
+
+pub(super) fn arccos(z: C) -> C {
+    let (a, b) = roots(z);
+    complex(2.0 * a.re.atan2(b.re), libm::asinh(b.re * a.im - b.im * a.re))
+}
+
+pub(super) fn arcsinh(z: C) -> C {
+    turned(arcsin, z)
+}
+
+pub(super) fn arccosh(z: C) -> C {
+    let (a, b) = (sqrt(complex(z.re - 1.0, z.im)), sqrt(complex(z.re + 1.0, z.im)));
+    complex(libm::asinh(a.re * b.re + a.im * b.im), 2.0 * a.im.atan2(b.re))
+}
+
+pub(super) fn arctan(z: C) -> C {
+    turned(arctanh, z)
+}
+
+pub(super) fn arctanh(z: C) -> C {
+    let C { re: x, im: y } = z;
+    let re = 0.25 * (4.0 * x / ((1.0 - x) * (1.0 - x) + y * y)).ln_1p();
+    complex(re, 0.5 * (2.0 * y).atan2((1.0 - x) * (1.0 + x) - y * y))
+}
