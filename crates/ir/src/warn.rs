@@ -27,11 +27,16 @@ impl Op {
     pub const fn raises(self, ty: DType) -> u8 {
         let info = self.info();
         match info.signature {
-            Signature::Predicate | Signature::Select | Signature::Position | Signature::Pick | Signature::Put => {
-                return 0;
-            }
-            Signature::Stream => return 0,
-            Signature::Same | Signature::Real => {}
+            Signature::Predicate
+            | Signature::Select
+            | Signature::Position
+            | Signature::Exponent
+            | Signature::Count
+            | Signature::Mixed
+            | Signature::Pick
+            | Signature::Put
+            | Signature::Stream => return 0,
+            Signature::Same | Signature::Real | Signature::Scale => {}
         }
         if !matches!(ty.kind(), DTypeKind::Float | DTypeKind::Complex) {
             return self.raises_integer(ty);
@@ -53,6 +58,13 @@ impl Op {
             | Op::Ceil
             | Op::Trunc
             | Op::Rint
+            | Op::Fabs
+            | Op::Heaviside
+            | Op::Nextafter
+            | Op::Spacing
+            | Op::FrexpMantissa
+            | Op::ModfFraction
+            | Op::ModfIntegral
             | Op::Min
             | Op::Max
             | Op::ReduceFmax
@@ -63,6 +75,7 @@ impl Op {
             | Op::Cumfmin => 0,
             Op::Absolute if matches!(ty.kind(), DTypeKind::Float) => 0,
             Op::Add | Op::Subtract | Op::Multiply | Op::Square | Op::Hypot | Op::Sum | Op::Prod => OVER | INVALID,
+            Op::Deg2rad | Op::Rad2deg | Op::Ldexp => OVER,
             Op::Sqrt | Op::Sin | Op::Cos | Op::Tan | Op::Arcsin | Op::Arccos
                 if matches!(ty.kind(), DTypeKind::Float) =>
             {
