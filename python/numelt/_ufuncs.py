@@ -94,6 +94,13 @@ def _pair(first: str, second: str) -> Callable[..., Any]:
     return both
 
 
+def _clip(x: Any, low: Any, high: Any) -> Any:
+    if all(array is None or array.ndim == 0 for array in (operand(x), operand(low), operand(high))):
+        return NotImplemented
+    above = _core.elementwise("maximum", (x, low))
+    return above if above is NotImplemented else _core.elementwise("minimum", (above, high))
+
+
 def _matmul(x: Any, y: Any) -> Any:
     a, b = operand(x), operand(y)
     if a is None or b is None:
@@ -137,6 +144,7 @@ _COMPOSED: dict[str, Callable[..., Any]] = {
     "divmod": _pair("floor_divide", "remainder"),
     "modf": _pair("modf_fraction", "modf_integral"),
     "frexp": _pair("frexp_mantissa", "frexp_exponent"),
+    "clip": _clip,
     "matvec": _matvec,
     "vecmat": _vecmat,
     "vecdot": _vecdot,

@@ -119,6 +119,9 @@ macro_rules! floats {
                 if self.is_infinite() {
                     return $t::NAN;
                 }
+                if self == 0.0 {
+                    return $t::from_bits(1);
+                }
                 self.next_after($t::INFINITY.copysign(self)) - self
             }
         }

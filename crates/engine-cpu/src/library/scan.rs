@@ -38,6 +38,8 @@ macro_rules! steps {
 steps! {
     Sum: Number add;
     Prod: Number mul;
+    // more than one step, whose complex values NumPy rounds as in a run
+    RunProd: Number mul_in_run;
     Difference: Number sub;
     Quotient: Inexact div;
     Max: Any max;
@@ -118,7 +120,7 @@ pub fn run(call: &LibraryCall<'_>, threads: &Threads, isa: Isa) -> Result<()> {
     if output.view.size() <= 0 {
         return Ok(());
     }
-    let (along, across) = functions(call.op, call.ty, isa)
+    let (along, across) = functions(call.op, call.ty, output.view.shape[axis], isa)
         .ok_or_else(|| Error::Unsupported(format!("{} of {}", call.op.name(), call.ty)))?;
     let cast = |from: DType, to: DType| if from == to { Ok(None) } else { select_cast(from, to, isa).map(Some) };
     let mut others: SmallVec<[_; 4]> = (0..rank)

@@ -10,11 +10,18 @@ pub(super) fn scan(instr: &Instr, input: &[Scalar]) -> Result<Vec<Scalar>> {
     };
     let axis = instr.axes.iter().next().ok_or_else(|| Error::Invalid("a scan has an axis".to_string()))?;
     let dense = View::contiguous(0, DType::Bool, &instr.out.shape);
+    // NumPy's loop sees its output among its inputs from the second product on
+    let rounded = instr.op == Op::Cumprod && instr.ty.is_complex() && dense.shape[axis] > 2;
     let mut results = input.to_vec();
     for at in dense.offsets() {
         let step = dense.strides[axis];
         if at / step % dense.shape[axis] > 0 {
-            results[at as usize] = apply(step_op, instr.ty, &[results[(at - step) as usize], input[at as usize]])?;
+            let pair = [results[(at - step) as usize], input[at as usize]];
+            results[at as usize] = if rounded {
+                super::scalar::multiply_rounded(pair[0], pair[1])
+            } else {
+                apply(step_op, instr.ty, &pair)?
+            };
         }
     }
     Ok(results)
