@@ -1,0 +1,184 @@
+"""Bit identity: every operation that IEEE 754 or integer arithmetic fixes, over dtypes and layouts.
+
+Operands come from NumPy's own bytes, special values included, in every layout; outputs too, and may lie over
+the inputs.
+"""
+
+import warnings
+
+import numpy
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import numelt
+
+from .compare import as_numpy
+
+INTEGERS = "bBhHiIqQ"
+FLOATS = "efd"
+ALL = "?" + INTEGERS + FLOATS + "FD"
+
+# operations whose bits are fixed, and the loops they have
+EXACT = {
+    "add subtract multiply maximum minimum fmax fmin": INTEGERS + FLOATS + "FD",
+    "divide": FLOATS + "FD",
+    "floor_divide remainder fmod": INTEGERS + FLOATS,
+    "equal not_equal less less_equal greater greater_equal logical_and logical_or logical_xor": ALL,
+    "bitwise_and bitwise_or bitwise_xor": "?" + INTEGERS,
+    "left_shift right_shift gcd lcm": INTEGERS,
+    "copysign nextafter heaviside": FLOATS,
+    "negative square reciprocal sign conjugate absolute positive": INTEGERS + FLOATS + "FD",
+    "sqrt floor ceil trunc rint fabs signbit spacing deg2rad rad2deg modf frexp": FLOATS,
+    "isnan isinf isfinite logical_not": ALL,
+    "invert": "?" + INTEGERS,
+    "bitwise_count": INTEGERS,
+}
+CASES = [(name, codes) for names, codes in EXACT.items() for name in names.split()]
+
+LAYOUTS = {
+    "contiguous": lambda x: x,
+    "strided": lambda x: x[::2],
+    "negative": lambda x: x[::-1],
+    "offset": lambda x: x[1:],
+    "zero_d": lambda x: x[0],
+    "empty": lambda x: x[:0],
+    "broadcast": lambda x: x[:1],
+    "column": lambda x: x[:, None],
+    "matrix": lambda x: x[: x.size // 2 * 2].reshape(2, -1).T,
+}
+
+
+def same_bits(ours, theirs, context):
+    ours, theirs = numpy.asarray(as_numpy(ours)), numpy.asarray(theirs)
+    assert ours.dtype == theirs.dtype, context
+    assert ours.shape == theirs.shape, context
+    if theirs.dtype.kind == "c":
+        same_bits(ours.real, theirs.real, context)
+        same_bits(ours.imag, theirs.imag, context)
+        return
+    equal = ours == theirs
+    if theirs.dtype.kind == "f":
+        # NaN is NaN whatever its payload; zeros have signs
+        equal = equal & (numpy.signbit(ours) == numpy.signbit(theirs)) | numpy.isnan(ours) & numpy.isnan(
+            theirs
+        )
+    assert equal.all(), f"{context}:\n{ours}\nNumPy:\n{theirs}"
+
+
+@st.composite
+def operands(draw, codes, count):
+    """Arrays of one dtype that broadcast together, as NumPy's and as ours."""
+    code = draw(st.sampled_from(codes))
+    size = draw(st.sampled_from([2, 3, 8, 17, 34]))
+    raw = draw(st.binary(min_size=0, max_size=64))
+    rng = numpy.random.default_rng(list(raw))
+    special = numpy.array([0.0, -0.0, 1.0, -1.0, numpy.inf, -numpy.inf, numpy.nan, 0.5, -2.5, 3.0, 1e-5, 6e4])
+    pairs = []
+    for _ in range(count):
+        base = numpy.frombuffer(rng.bytes(16 * size), code)[:size].copy()
+        if code == "?":
+            base = rng.random(size) < 0.5
+        elif code in FLOATS + "FD":
+            tame = rng.standard_normal(size) * 4
+            base = numpy.where(rng.random(size) < 0.3, base, tame.astype(code))
+            parts = base.view(base.real.dtype)
+            picks = rng.random(parts.size) < 0.3
+            parts[picks] = rng.choice(special, picks.sum()).astype(parts.dtype)
+        else:
+            base = numpy.where(rng.random(size) < 0.5, base, (rng.integers(-9, 9, size)).astype(code))
+        layout = draw(st.sampled_from(sorted(LAYOUTS)))
+        pairs.append((LAYOUTS[layout](base), LAYOUTS[layout](numelt.array(base))))
+    return pairs
+
+
+def broadcasts(arrays):
+    try:
+        numpy.broadcast_shapes(*[a.shape for a in arrays])
+    except ValueError:
+        return False
+    return True
+
+
+@pytest.mark.core
+@pytest.mark.parametrize(("name", "codes"), CASES, ids=[name for name, _ in CASES])
+@settings(max_examples=25, deadline=None)
+@given(data=st.data())
+def test_same_bits(name, codes, data):
+    function = getattr(numpy, name)
+    pairs = data.draw(operands(codes, function.nin))
+    theirs = [x for x, _ in pairs]
+    if not broadcasts(theirs):
+        return
+    with warnings.catch_warnings(), numpy.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        expected = function(*theirs)
+        got = getattr(numelt, name)(*[y for _, y in pairs])
+    context = f"{name} of {[(x.dtype.char, x.shape, x.strides) for x in theirs]}"
+    results = zip(got, expected, strict=True) if function.nout > 1 else [(got, expected)]
+    for ours, want in results:
+        same_bits(ours, want, f"{context} on {theirs}")
+
+
+@pytest.mark.core
+@pytest.mark.parametrize("name", ["add", "multiply", "maximum", "subtract"])
+@pytest.mark.parametrize("code", ["e", "f", "d", "F", "D", "b", "Q"])
+@pytest.mark.parametrize("shift", [-3, -1, 0, 1, 2])
+def test_overlapping_output(name, code, shift):
+    """The output lies over an input, shifted: every input is read before it is overwritten."""
+    base = (numpy.arange(40) % 7 + 1).astype(code)
+
+    def run(np, x):
+        low, high = max(0, -shift), max(0, shift)
+        getattr(np, name)(x[high : 30 + high], x[5:35], out=x[low : 30 + low])
+        return x
+
+    same_bits(run(numelt, numelt.array(base)), run(numpy, base.copy()), f"{name} {code} {shift}")
+
+
+HALF_ONE = "negative absolute sqrt square reciprocal sign floor rint spacing isfinite signbit"
+HALF_TWO = "add subtract multiply divide floor_divide remainder nextafter maximum less"
+
+
+def test_every_half():
+    """All 65,536 halves, alone and in pairs, and conversions both ways."""
+    every = numpy.arange(2**16, dtype="u2").view("e")
+    other = numpy.roll(every, 12345)
+    with warnings.catch_warnings(), numpy.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        for name in HALF_ONE.split():
+            same_bits(getattr(numelt, name)(numelt.array(every)), getattr(numpy, name)(every), name)
+        for name in HALF_TWO.split():
+            got = getattr(numelt, name)(numelt.array(every), numelt.array(other))
+            same_bits(got, getattr(numpy, name)(every, other), name)
+        wide = numpy.concatenate([numpy.nextafter(every.astype("d"), s) for s in (-numpy.inf, numpy.inf)])
+        same_bits(numelt.array(wide).astype("e"), wide.astype("e"), "f64 to f16")
+        same_bits(numelt.array(every).astype("d"), every.astype("d"), "f16 to f64")
+
+
+@pytest.mark.parametrize("shape", [(1,), (7,), (300,), (20, 30), (3, 40, 5)])
+@pytest.mark.parametrize("code", ["e", "F", "D"])
+@pytest.mark.parametrize("name", ["sum", "prod", "cumsum", "cumprod"])
+def test_folds_in_numpys_order(name, code, shape):
+    """Halves are f32 within a run, complex products round there."""
+    rng = numpy.random.default_rng(5)
+    x = (1 + rng.standard_normal(shape) / 50).astype(code)
+    if code in "FD":
+        x = x + (1j * rng.standard_normal(shape) / 50).astype(code)
+    for axis in (None, *range(len(shape))):
+        got = getattr(numelt, name)(numelt.array(x), axis=axis)
+        same_bits(got, getattr(numpy, name)(x, axis=axis), f"{name} over {axis} of {shape} {code}")
+
+
+SPECIAL = [0.0, -0.0, 1.0, -1.0, numpy.inf, -numpy.inf, numpy.nan, 0.5, 2.5, -3.0, 1e-3]
+COMPLEX = "exp exp2 expm1 log log2 log10 log1p sqrt sin cos tan arcsin arccos arctan sinh cosh tanh"
+
+
+@pytest.mark.parametrize("name", [*COMPLEX.split(), "arcsinh", "arccosh", "arctanh", "absolute", "sign"])
+@pytest.mark.parametrize("code", ["F", "D"])
+def test_complex_functions_at_special_values(name, code):
+    """C99's Annex G, as NumPy has it."""
+    z = numpy.array([complex(x, y) for x in SPECIAL for y in SPECIAL], code)
+    with warnings.catch_warnings(), numpy.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        same_bits(getattr(numelt, name)(numelt.array(z)), getattr(numpy, name)(z), name)
