@@ -211,6 +211,12 @@ fn float_loop(kinds: &[Kind]) -> Option<DType> {
             ty = Some(ty.map_or(common, |t| if inexact(common) { t.promote(common) } else { t }));
         }
     }
+    // among truth values a Python int is a 64-bit one
+    let only_bool = kinds.iter().all(|k| matches!(k, Kind::Strong(DType::Bool) | Kind::Weak(_)));
+    let with_int = kinds.iter().any(|k| matches!(k, Kind::Weak(w) if w.kind() == DTypeKind::Signed));
+    if only_bool && with_int {
+        return Some(DType::F64);
+    }
     Some(ty.unwrap_or(DType::F64))
 }
 
