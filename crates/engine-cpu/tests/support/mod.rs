@@ -75,7 +75,11 @@ impl Build {
     pub fn op(&mut self, op: Op, ty: DType, ins: &[u32]) -> u32 {
         let wide = op.computes_in(ty);
         if wide != ty {
-            let ins: Vec<u32> = ins.iter().map(|v| self.cast(wide, *v)).collect();
+            let widen = |(i, v): (usize, &u32)| {
+                let to = op.input_dtype(wide, i);
+                if to == op.input_dtype(ty, i) { *v } else { self.cast(to, *v) }
+            };
+            let ins: Vec<u32> = ins.iter().enumerate().map(widen).collect();
             let value = self.op(op, wide, &ins);
             return if op.output_dtype(wide) == wide { self.cast(ty, value) } else { value };
         }
