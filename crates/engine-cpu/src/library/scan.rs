@@ -156,9 +156,10 @@ fn both<T: Elem, S: Step<T>>(isa: Isa) -> (Along, Across) {
     (along::<T, S> as Along, pick_across::<T, S>(isa))
 }
 
-fn functions(op: Op, ty: DType, isa: Isa) -> Option<(Along, Across)> {
+fn functions(op: Op, ty: DType, len: i64, isa: Isa) -> Option<(Along, Across)> {
     match op {
         Op::Cumsum => with!(ty, number, T => both::<T, Sum>(isa)),
+        Op::Cumprod if len > 2 && ty.is_complex() => with!(ty, complex, T => both::<T, RunProd>(isa)),
         Op::Cumprod => with!(ty, number, T => both::<T, Prod>(isa)),
         Op::Cumsubtract => with!(ty, number, T => both::<T, Difference>(isa)),
         Op::Cumdivide => with!(ty, inexact, T => both::<T, Quotient>(isa)),
