@@ -111,14 +111,14 @@ fn forward(program: &mut Program, single: &Single) -> bool {
     // One more than the last instruction that touched the base.
     let mut touched = vec![0usize; program.bases.len()];
     let mut drop = vec![false; program.instrs.len()];
-    for at in 0..program.instrs.len() {
+    for (at, dropped) in drop.iter_mut().enumerate() {
         let instr = &program.instrs[at];
         if let Some((from, out)) = destination(program, instr, single, &count)
             && folds(&program.instrs[from])
             && touched[out.base as usize] <= from
         {
             program.instrs[from].out = out;
-            drop[at] = true;
+            *dropped = true;
         }
         let instr = &program.instrs[at];
         for view in instr.reads().chain([&instr.out]) {
