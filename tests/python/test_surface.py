@@ -46,6 +46,7 @@ def test_same_as_numpy(module, name, call):
 
 
 def test_coverage_page_is_what_runs():
+    surface.refresh()
     expected, found = COVERAGE.read_text().splitlines(), surface.table().splitlines()
     changed = [line for line in found if line not in expected]
     assert not changed, "run `python scripts/coverage_table.py`; new lines:\n" + "\n".join(changed)
