@@ -81,7 +81,7 @@ fn value<'py>(variable: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
             // SAFETY: looks a name up among the process's symbols; the function has had this signature since 3.7.
             let found = unsafe { libc::dlsym(libc::RTLD_DEFAULT, c"PyContextVar_Get".as_ptr()) };
             // SAFETY: as above; a null address becomes `None`.
-            return unsafe { std::mem::transmute::<*mut libc::c_void, Option<ContextGet>>(found) };
+            unsafe { std::mem::transmute::<*mut libc::c_void, Option<ContextGet>>(found) }
         }
         #[cfg(not(unix))]
         None

@@ -86,10 +86,10 @@ fn buffered(loops: &[Loop], converts: bool) -> Pieces {
             break;
         }
         let (inner, outer) = (&loops[at - 1], &loops[at]);
-        for op in 0..2 {
-            if single[op] == at {
+        for (op, run) in single.iter_mut().enumerate() {
+            if *run == at {
                 if inner.strides[op] * inner.extent == outer.strides[op] {
-                    single[op] += 1;
+                    *run += 1;
                     continue;
                 }
                 cost += i128::from(op == 0 || !converts);

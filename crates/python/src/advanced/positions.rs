@@ -286,7 +286,8 @@ pub fn column(positions: &ArrayView, k: usize) -> ArrayView {
 fn masked(py: Python<'_>, fancy: &Fancy, mask: &ArrayView, components: &mut SmallVec<[Component; 2]>) -> PyResult<()> {
     let joined = fancy.axes.windows(2).all(|pair| pair[0].1 == pair[1].0 * pair[1].1);
     let total: i64 = fancy.axes.iter().map(|a| a.0).product();
-    if !joined && fancy.axes.len() > 1 {
+    // a mask without elements need not have the axes' extents
+    if mask.size() == 0 || (!joined && fancy.axes.len() > 1) {
         let positions = true_positions(py, mask)?;
         let each = fancy.axes.iter().enumerate();
         components.extend(each.map(|(k, &(n, stride))| Component {
