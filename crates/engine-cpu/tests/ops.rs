@@ -127,8 +127,9 @@ fn operands(op: Op, ty: DType) -> Vec<Vec<Scalar>> {
         rows = rows.iter().flat_map(|r| choices.iter().map(move |c| [r.clone(), vec![*c]].concat())).collect();
     }
     rows.truncate(4000);
-    if matches!(op, Op::Power | Op::FloatPower) && ty.is_complex() {
-        // a complex power with huge or infinite parts is the C library's business: angles lose all digits
+    if ty.is_complex() && closeness(op, ty) == Closeness::Unknown {
+        // huge, infinite and undefined parts are the business of the C library, as they are in NumPy: the
+        // reference has the formulas, and the Python tests compare special values with NumPy
         rows.retain(|r| r.iter().all(|v| modest(*v)));
     }
     (0..op.arity()).map(|i| rows.iter().map(|r| r[i]).collect()).collect()

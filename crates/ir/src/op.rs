@@ -222,8 +222,8 @@ op_table! {
     Argmin       "argmin"        Reduction   1 Position  D::ALL;
     Argmax       "argmax"        Reduction   1 Position  D::ALL;
     // fmax and fmin leave NaN out, unless there is nothing else.
-    ReduceFmax   "reduce_fmax"   Reduction   1 Same      D::ALL;
-    ReduceFmin   "reduce_fmin"   Reduction   1 Same      D::ALL;
+    ReduceFmax   "reduce_fmax"   Reduction   1 Same      D::ORDERED;
+    ReduceFmin   "reduce_fmin"   Reduction   1 Same      D::ORDERED;
     ReduceAnd    "reduce_and"    Reduction   1 Same      D::BITS;
     ReduceOr     "reduce_or"     Reduction   1 Same      D::BITS;
     ReduceXor    "reduce_xor"    Reduction   1 Same      D::BITS;

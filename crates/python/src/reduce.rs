@@ -84,8 +84,8 @@ fn loop_dtype(op: Op, dtype: DType, asked: Option<DType>) -> Option<DType> {
             resolve::same_kind(dtype, ty).then_some(ty)
         }
         Op::Min | Op::Max => asked.is_none_or(|t| t == dtype).then_some(dtype),
-        Op::ReduceFmax | Op::ReduceFmin => asked.is_none_or(|t| t == dtype).then_some(dtype),
-        Op::ReduceAnd | Op::ReduceOr | Op::ReduceXor => {
+        // complex values that are all NaN would lose the first one's parts
+        Op::ReduceFmax | Op::ReduceFmin | Op::ReduceAnd | Op::ReduceOr | Op::ReduceXor => {
             (asked.is_none_or(|t| t == dtype) && op.info().dtypes.contains(dtype)).then_some(dtype)
         }
         Op::Any | Op::All => asked.is_none_or(|t| t == DType::Bool).then_some(dtype),

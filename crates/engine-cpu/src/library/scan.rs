@@ -8,7 +8,7 @@ use crate::driver::Lines;
 use crate::isa::{Isa, versions};
 use crate::threads::Threads;
 use crate::tier0::{Any, Bits, Elem, Func, Inexact, Number, Rect, pack, select_cast, unpack, with};
-use numelt_ir::{DType, Error, Op, Result};
+use numelt_ir::{DType, Error, F16, Op, Result};
 use numelt_runtime::LibraryCall;
 use smallvec::SmallVec;
 
@@ -49,6 +49,15 @@ steps! {
     And: Bits and;
     Or: Bits or;
     Xor: Bits xor;
+}
+
+/// A quotient of halves, by way of f32.
+struct HalfQuotient;
+impl Step<F16> for HalfQuotient {
+    #[inline(always)]
+    fn step(a: F16, b: F16) -> F16 {
+        F16::from_f32(a.to_f32() / b.to_f32())
+    }
 }
 
 unsafe fn along<T: Elem, S: Step<T>>(carry: *mut u8, fresh: bool, values: *mut u8, n: usize) {
@@ -162,6 +171,7 @@ fn functions(op: Op, ty: DType, len: i64, isa: Isa) -> Option<(Along, Across)> {
         Op::Cumprod if len > 2 && ty.is_complex() => with!(ty, complex, T => both::<T, RunProd>(isa)),
         Op::Cumprod => with!(ty, number, T => both::<T, Prod>(isa)),
         Op::Cumsubtract => with!(ty, number, T => both::<T, Difference>(isa)),
+        Op::Cumdivide if ty == DType::F16 => Some(both::<F16, HalfQuotient>(isa)),
         Op::Cumdivide => with!(ty, inexact, T => both::<T, Quotient>(isa)),
         Op::Cummax => with!(ty, all, T => both::<T, Max>(isa)),
         Op::Cummin => with!(ty, all, T => both::<T, Min>(isa)),

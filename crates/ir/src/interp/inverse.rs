@@ -26,7 +26,15 @@ pub(super) fn tan(z: C) -> C {
 
 pub(super) fn tanh(z: C) -> C {
     let C { re: x, im: y } = z;
-    if x.abs() > 22.0 && y.is_finite() {
+    // the special values of the C standard, as the C library has them
+    if x.is_infinite() {
+        let turns = if y.is_finite() && y.abs() > 1.0 { y.sin() * y.cos() } else { y };
+        return complex(1f64.copysign(x), 0f64.copysign(turns));
+    }
+    if x.is_nan() || !y.is_finite() {
+        return if y == 0.0 { z } else { complex(if x == 0.0 { x } else { f64::NAN }, f64::NAN) };
+    }
+    if x.abs() > 22.0 {
         return complex(1f64.copysign(x), 4.0 * y.sin() * y.cos() * (-2.0 * x.abs()).exp());
     }
     let (t, s) = (y.tan(), x.sinh());

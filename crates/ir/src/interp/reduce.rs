@@ -36,7 +36,11 @@ impl Fold {
 
     /// Takes the next element, of the loop dtype.
     pub fn push(&mut self, x: Scalar) -> Result<()> {
-        let acc = self.acc.unwrap_or(x);
+        let Some(acc) = self.acc else {
+            self.acc = Some(x);
+            self.seen += 1;
+            return Ok(());
+        };
         self.acc = Some(match self.op {
             Op::Sum => apply(Op::Add, self.ty, &[acc, x])?,
             Op::Prod => apply(Op::Multiply, self.ty, &[acc, x])?,
