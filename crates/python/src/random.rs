@@ -20,6 +20,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyCapsuleMethods};
 use smallvec::SmallVec;
 use std::ffi::{c_int, c_void};
+use std::sync::atomic::{AtomicU8, Ordering};
 
 /// Draws of fewer elements are made at once: recording would cost more.
 const LAZY: i64 = 2048;
@@ -92,8 +93,14 @@ fn bit_stream(bit_generator: &Bound<'_, PyAny>) -> PyResult<Option<BitStream>> {
         "Philox" => State::Philox(address.cast()),
         _ => return Ok(None),
     };
-    if !state.is_laid_out_as_known(bit_generator)? {
-        return Ok(None);
+    // the layout belongs to the installed NumPy: one look per kind of generator will do
+    static KNOWN: AtomicU8 = AtomicU8::new(0);
+    let bit = state.bit();
+    if KNOWN.load(Ordering::Relaxed) & bit == 0 {
+        if !state.is_laid_out_as_known(bit_generator)? {
+            return Ok(None);
+        }
+        KNOWN.fetch_or(bit, Ordering::Relaxed);
     }
     let lock = bit_generator.getattr("lock")?;
     Ok(Some(BitStream {
@@ -105,6 +112,15 @@ fn bit_stream(bit_generator: &Bound<'_, PyAny>) -> PyResult<Option<BitStream>> {
 }
 
 impl State {
+    /// One bit for each kind.
+    fn bit(self) -> u8 {
+        match self {
+            State::Pcg64(_) => 1,
+            State::Pcg64Dxsm(_) => 2,
+            State::Philox(_) => 4,
+        }
+    }
+
     /// Does the memory say what NumPy's own description of the state says?
     fn is_laid_out_as_known(self, bit_generator: &Bound<'_, PyAny>) -> PyResult<bool> {
         let described = bit_generator.getattr("state")?;
