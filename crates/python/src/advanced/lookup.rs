@@ -79,6 +79,7 @@ impl Lookup {
             before: 0,
             whole_mask: matches!(&key.items[..], [Item::Mask(mask)] if mask.shape == array.shape),
         };
+        check_masks(array, key, rank - consumed)?;
         let (mut axis, mut together) = (0, Together::NoneYet);
         for item in &key.items {
             let picks = !matches!(item, Item::Basic(Part::Slice(..) | Part::NewAxis | Part::Ellipsis));
@@ -152,16 +153,7 @@ impl Lookup {
                 Ok(0)
             }
             Item::Array(index) => self.pick(axis, 1, Pick::Index(index.clone())),
-            Item::Mask(mask) => {
-                for (k, &m) in mask.shape.iter().enumerate() {
-                    let n = self.array.shape[axis + k];
-                    // NumPy lets a mask without elements pass: it picks nothing
-                    if m != n && m != 0 {
-                        return Err(mask_mismatch(axis + k, n, m));
-                    }
-                }
-                self.pick(axis, mask.shape.len(), Pick::Mask(mask.clone()))
-            }
+            Item::Mask(mask) => self.pick(axis, mask.shape.len(), Pick::Mask(mask.clone())),
         }
     }
 
@@ -200,6 +192,24 @@ impl Lookup {
     pub fn arrange(&self, picked: &[i64], rest: &[i64]) -> Dims {
         rest[..self.before].iter().chain(picked).chain(&rest[self.before..]).copied().collect()
     }
+}
+
+/// Masks must have the extents of their axes; NumPy looks at that before it looks at any integer.
+fn check_masks(array: &ArrayView, key: &Key, missing: usize) -> PyResult<()> {
+    let mut axis = 0;
+    for item in &key.items {
+        if let Item::Mask(mask) = item {
+            for (k, &m) in mask.shape.iter().enumerate() {
+                let n = array.shape[axis + k];
+                // a mask without elements passes: it picks nothing
+                if m != n && m != 0 {
+                    return Err(mask_mismatch(axis + k, n, m));
+                }
+            }
+        }
+        axis += if matches!(item, Item::Basic(Part::Ellipsis)) { missing } else { consumes(item) };
+    }
+    Ok(())
 }
 
 fn consumes(item: &Item) -> usize {
