@@ -132,7 +132,14 @@ def test_nothing_to_run(program, arguments):
 
 
 def test_interrupt(program):
-    program.write("main.py", "import os, signal, time\nos.kill(os.getpid(), signal.SIGINT)\ntime.sleep(5)\n")
+    body = (
+        "import os, signal, time\n"
+        # a shell that starts this in the background has it ignore interrupts
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+        "os.kill(os.getpid(), signal.SIGINT)\n"
+        "time.sleep(5)\n"
+    )
+    program.write("main.py", body)
     ours, theirs = program("main.py"), program("main.py", numelt=False)
     assert ours.returncode == theirs.returncode == -signal.SIGINT
     assert ours.stderr.splitlines()[-1].startswith("KeyboardInterrupt")
