@@ -49,21 +49,10 @@ LAYOUTS = {
 }
 
 
-# of two zeros NumPy takes the first or the second, by the length and layout of the operands
-TIES = ("fmax", "fmin", "maximum", "minimum")
-
-
 def same_bits(ours, theirs, context):
     ours, theirs = numpy.asarray(as_numpy(ours)), numpy.asarray(theirs)
     assert ours.dtype == theirs.dtype, context
     assert ours.shape == theirs.shape, context
-    if context.startswith(TIES) and theirs.dtype.kind in "fc":
-        ours, theirs = ours + 0, theirs + 0
-    if context.startswith(("multiply", "square")) and theirs.dtype.kind == "c":
-        # a product that overflows is infinite or undefined by which of its terms is rounded first, which
-        # NumPy chooses by layout
-        lost = ~numpy.isfinite(ours) & ~numpy.isfinite(theirs)
-        ours, theirs = numpy.where(lost, 0, ours), numpy.where(lost, 0, theirs)
     if theirs.dtype.kind == "c":
         same_bits(ours.real, theirs.real, context)
         same_bits(ours.imag, theirs.imag, context)
