@@ -2,22 +2,23 @@
 //!
 //! An export is a `numpy.ndarray` whose `.base` is an [`Exporter`]; while one lives, the runtime
 //! runs operations on that base at once. An array of NumPy's that looks into our memory has an
-//! exporter at the end of its `.base` chain, and becomes a view of our base again.
+//! exporter at the end of its `.base` chain, or lies inside a base of the [`registry`], and becomes a
+//! view of our base again.
 
 use crate::convert::{self, Numpy};
 use crate::ndarray::{NdArray, Payload};
 use crate::scalar::DeferredScalar;
 use crate::ufunc::Ufunc;
-use crate::{errors, run, shape};
+use crate::{errors, registry, run, shape};
 use numelt_ir::{DType, Dims};
-use numelt_runtime::{ArrayView, BaseRef, Export, Runtime, WeakBase};
+use numelt_runtime::{ArrayView, BaseRef, Export, Runtime};
 use numpy::npyffi::flags::{NPY_ARRAY_ALIGNED, NPY_ARRAY_OWNDATA, NPY_ARRAY_WRITEABLE};
 use numpy::npyffi::{NPY_ORDER, PY_ARRAY_API, PyArrayObject, npy_intp};
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::PyMemoryView;
-use std::collections::BTreeMap;
 use std::ffi::c_int;
+use std::ops::Range;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -199,8 +200,15 @@ pub fn from_numpy<'py>(obj: &Bound<'py, PyAny>, fresh: bool) -> PyResult<Bound<'
         return Ok(back);
     }
     let writeable = real.writeable();
-    let view = adopt(obj, &real, dtype, fresh && is_sole_owner(&real))?;
-    Ok(Bound::new(py, NdArray::new(view, buffer_below(py, &real), writeable))?.into_any())
+    let fresh = fresh && is_sole_owner(&real);
+    let view = adopt(obj, &real, dtype, fresh)?;
+    // Whoever makes a base visible is usually kept by the array's owner; where nobody does, this array does.
+    let pin = if !fresh && !view.base.is_visible() { Some(run::export(py, &view.base)?) } else { None };
+    let array = NdArray::new(view, buffer_below(py, &real), writeable);
+    if let Some(export) = pin {
+        let _ = array.pinned().set(Box::new(export));
+    }
+    Ok(Bound::new(py, array)?.into_any())
 }
 
 /// The object that is no array and holds the memory of an array: bytes, a memory map, another library's buffer.
@@ -257,68 +265,83 @@ fn adopt(obj: &Bound<'_, PyAny>, real: &RealArray, dtype: DType, fresh: bool) ->
         ArrayView { base, dtype, offset, shape: real.shape.clone(), strides: real.strides.clone() }
     };
     let start = real.data.wrapping_offset(low as isize);
-    let range = (start as usize, start as usize + (high - low) as usize);
-    if !fresh && let Some((base, start)) = shared_root(obj, range) {
+    let range = start as usize..start as usize + (high - low) as usize;
+    if !fresh && let Some((base, start)) = shared(obj, &range) {
         return Ok(window(base, start));
     }
     let owner = Box::new(Owner(Some(obj.clone().unbind())));
     // SAFETY: the owner keeps the array, which keeps `start..start + (high - low)` valid; nothing is recorded
     // that writes to it unless the array is writeable.
     let base = unsafe { Runtime::global().adopt(start, (high - low) as usize, owner, !fresh) };
+    if !fresh {
+        registry::enter_adopted(&base, None);
+    }
     Ok(window(base, start))
 }
 
-/// Bases of memory that NumPy arrays share with us, by the array that owns the memory: all views of
-/// it must be views of one base, or overlaps would not be seen.
-static ROOTS: Mutex<Roots> = Mutex::new(Roots { bases: BTreeMap::new(), prune_at: 64 });
-
-struct Roots {
-    bases: BTreeMap<usize, WeakBase>,
-    prune_at: usize,
-}
-
-/// The base of the array that owns the memory of `obj`, and its address; `None` when `range` is not inside.
-fn shared_root(obj: &Bound<'_, PyAny>, range: (usize, usize)) -> Option<(BaseRef, *mut u8)> {
+/// The base of the memory that an array shares with others, and its first address: one that is known, or a new
+/// one of all that the owner of the memory has, so that everything that looks into it is a view of one base.
+/// `None` when `range` is not inside what the owner seems to have.
+fn shared(obj: &Bound<'_, PyAny>, range: &Range<usize>) -> Option<(BaseRef, *mut u8)> {
     let py = obj.py();
     let mut root = obj.clone();
-    loop {
+    let below = loop {
         let base = RealArray::of(&root).base;
-        // SAFETY: a base is null or a living object.
-        if base.is_null() || unsafe { !is_numpy_array(base) } {
-            break;
+        if base.is_null() {
+            break None;
         }
-        // SAFETY: just checked to be a living array.
-        root = unsafe { Bound::from_borrowed_ptr(py, base) };
+        // SAFETY: a base that is not null is a living object.
+        let base = unsafe { Bound::from_borrowed_ptr(py, base) };
+        // SAFETY: just made from a living object.
+        if unsafe { !is_numpy_array(base.as_ptr()) } {
+            break Some(base);
+        }
+        root = base;
+    };
+    let inside = |all: &Range<usize>| all.start <= range.start && range.end <= all.end;
+    let own = RealArray::of(&root).flags & NPY_ARRAY_OWNDATA != 0;
+    let key = own.then_some(root.as_ptr() as usize);
+    if let Some(found) = registry::find(range, key) {
+        return Some(found);
     }
-    let (start, end) = memory_of(&root);
-    if range.0 < start as usize || range.1 > end as usize {
-        return None;
-    }
-    let mut roots = ROOTS.lock().unwrap_or_else(|p| p.into_inner());
-    let key = root.as_ptr() as usize;
-    if let Some(base) = roots.bases.get(&key).and_then(WeakBase::upgrade)
-        && base.address() == Some(start)
-        && base.nbytes() == end as usize - start as usize
-    {
-        return Some((base, start));
-    }
+    let all = below.and_then(|b| buffer_range(&b)).filter(inside).or_else(|| Some(memory_of(&root)).filter(inside))?;
+    let start = all.start as *mut u8;
     let owner = Box::new(Owner(Some(root.unbind())));
-    // SAFETY: the owner keeps the root array, whose memory this range is; see `adopt` on writes.
-    let base = unsafe { Runtime::global().adopt(start, end as usize - start as usize, owner, true) };
-    if roots.bases.len() >= roots.prune_at {
-        roots.bases.retain(|_, weak| weak.upgrade().is_some());
-        roots.prune_at = (2 * roots.bases.len()).max(64);
-    }
-    roots.bases.insert(key, base.downgrade());
+    // SAFETY: the owner keeps the root array, which keeps the memory that it looks into; see `adopt` on writes.
+    let base = unsafe { Runtime::global().adopt(start, all.len(), owner, true) };
+    registry::enter_adopted(&base, key);
     Some((base, start))
 }
 
-/// First byte of an array's memory and the byte after its last one, whatever its dtype.
-fn memory_of(array: &Bound<'_, PyAny>) -> (*mut u8, *mut u8) {
+/// All of the buffer that an object which is no array offers, if it is in one piece.
+fn buffer_range(obj: &Bound<'_, PyAny>) -> Option<Range<usize>> {
+    let mut obj = obj.clone();
+    while let Ok(memory) = obj.cast::<PyMemoryView>() {
+        obj = memory.getattr("obj").ok()?;
+    }
+    // SAFETY: an all-zero structure is what the call fills; it is released when it was.
+    unsafe {
+        if ffi::PyObject_CheckBuffer(obj.as_ptr()) == 0 {
+            return None;
+        }
+        let mut buffer: ffi::Py_buffer = std::mem::zeroed();
+        if ffi::PyObject_GetBuffer(obj.as_ptr(), &mut buffer, ffi::PyBUF_SIMPLE) < 0 {
+            ffi::PyErr_Clear();
+            return None;
+        }
+        let range = buffer.buf as usize..buffer.buf as usize + buffer.len as usize;
+        ffi::PyBuffer_Release(&mut buffer);
+        Some(range)
+    }
+}
+
+/// Addresses of an array's memory, whatever its dtype.
+fn memory_of(array: &Bound<'_, PyAny>) -> Range<usize> {
     let real = RealArray::of(array);
     let itemsize = array.getattr("itemsize").and_then(|n| n.extract::<i64>()).unwrap_or(1);
     let (low, high) = shape::byte_range(&real.shape, &real.strides, itemsize).unwrap_or((0, 0));
-    (real.data.wrapping_offset(low as isize), real.data.wrapping_offset(high as isize))
+    let at = |offset: i64| real.data.wrapping_offset(offset as isize) as usize;
+    at(low)..at(high)
 }
 
 /// Number of references to an object.

@@ -30,6 +30,7 @@ mod operators;
 mod protocols;
 mod random;
 mod reduce;
+mod registry;
 mod resolve;
 mod run;
 mod scalar;

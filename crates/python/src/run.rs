@@ -1,6 +1,6 @@
 //! The way to the runtime: recording, flushing with the GIL released, reading.
 
-use crate::{errors, errstate, export, inspect};
+use crate::{errors, errstate, export, inspect, registry};
 use numelt_ir::{Axes, DType, Op, Scalar};
 use numelt_runtime::{ArrayView, BaseRef, Export, Input, Reason, Runtime};
 use pyo3::prelude::*;
@@ -11,6 +11,12 @@ const DETACH_WORK: u64 = 100_000;
 /// Appends an instruction, and runs the queue if the runtime asks for it.
 #[inline]
 pub fn record(py: Python<'_>, op: Op, ty: DType, out: &ArrayView, ins: &[Input<'_>], axes: Axes) -> PyResult<()> {
+    if registry::is_tangled()
+        && let Some(copies) = registry::apart(py, out, ins)?
+    {
+        let ins: Vec<_> = ins.iter().zip(&copies).map(|(&old, new)| new.as_ref().map_or(old, Input::Array)).collect();
+        return record(py, op, ty, out, &ins, axes);
+    }
     inspect::count(op);
     if errstate::is_touched() && errstate::note(py)? {
         return record_alone(py, op, ty, out, ins, axes);
@@ -62,7 +68,9 @@ pub fn export(py: Python<'_>, base: &BaseRef) -> PyResult<Export> {
     if base.is_pending() {
         flush(py, Reason::Read)?;
     }
-    Runtime::global().export(base).map_err(errors::to_py)
+    let export = Runtime::global().export(base).map_err(errors::to_py)?;
+    registry::enter(base);
+    Ok(export)
 }
 
 /// Value of the element at a byte offset of a base.

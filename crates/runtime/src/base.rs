@@ -31,6 +31,8 @@ pub(crate) struct BaseCell {
     exports: AtomicU32,
     /// A flush could not compute it (out of memory); reading it says so.
     pub failed: AtomicBool,
+    /// See [`BaseRef::mark_known`].
+    known: AtomicBool,
     foreign: Option<Foreign>,
 }
 
@@ -93,6 +95,7 @@ impl BaseRef {
             ticket: AtomicU64::new(0),
             exports: AtomicU32::new(0),
             failed: AtomicBool::new(false),
+            known: AtomicBool::new(false),
             foreign: None,
         }))
     }
@@ -104,6 +107,7 @@ impl BaseRef {
             ticket: AtomicU64::new(0),
             exports: AtomicU32::new(0),
             failed: AtomicBool::new(false),
+            known: AtomicBool::new(false),
             foreign: Some(Foreign { shared: AtomicBool::new(shared), _owner: owner }),
         }))
     }
@@ -151,6 +155,11 @@ impl BaseRef {
         }
     }
 
+    /// A mark for the front end, that it has told somebody the address; was it set before?
+    pub fn mark_known(&self) -> bool {
+        self.0.known.load(Ordering::Relaxed) || self.0.known.swap(true, Ordering::Relaxed)
+    }
+
     /// Address of the memory if it has any, without running pending work.
     pub fn address(&self) -> Option<*mut u8> {
         let address = self.0.address();
@@ -166,6 +175,11 @@ impl WeakBase {
     /// The base, if it still exists.
     pub fn upgrade(&self) -> Option<BaseRef> {
         self.0.upgrade().map(BaseRef)
+    }
+
+    /// Does it still exist?
+    pub fn is_alive(&self) -> bool {
+        self.0.strong_count() > 0
     }
 }
 
