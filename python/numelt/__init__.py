@@ -17,9 +17,11 @@ from numelt import _fallback as _fallback
 from numelt._coverage import Coverage, coverage
 from numelt._fallback import FallbackError, FallbackWarning
 from numelt._inspection import config, explain, flush, inspect, profile, show_config
+from numelt._routines.applying import *
 from numelt._routines.calculus import *
 from numelt._routines.contraction import *
 from numelt._routines.creation import *
+from numelt._routines.editing import *
 from numelt._routines.indexing import copyto, diagonal, indices
 from numelt._routines.joining import *
 from numelt._routines.linear_algebra import *
@@ -28,11 +30,14 @@ from numelt._routines.manipulation import *
 from numelt._routines.math import *
 from numelt._routines.matrices import *
 from numelt._routines.nan_functions import *
+from numelt._routines.norms import *
 from numelt._routines.order_statistics import *
 from numelt._routines.picking import *
+from numelt._routines.polynomials import *
 from numelt._routines.positions import *
 from numelt._routines.sorting import *
 from numelt._routines.statistics import *
+from numelt._routines.windows import *
 
 __numelt_version__ = _core.__version__
 # programs compare np.__version__ with NumPy's releases

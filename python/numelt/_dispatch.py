@@ -31,12 +31,12 @@ F = TypeVar("F", bound=Callable[..., Any])
 _convertible = (int, float, complex, bool, list, tuple, numpy.ndarray)
 
 
-def native(function: F) -> F:
-    """Register a function as the native form of NumPy's function of the same name."""
-    original = getattr(numpy, function.__name__, None)
+def native(function: F, space: types.ModuleType = numpy) -> F:
+    """Register a function as the native form of NumPy's function of the same name in the module `space`."""
+    original = getattr(space, function.__name__, None)
     if original is None:
         return function  # this NumPy release does not have it
-    function.__module__ = "numelt"
+    function.__module__ = "numelt" + space.__name__.removeprefix("numpy")
     function.__qualname__ = function.__name__
     function = like_original(function, original)
     if NATIVE.setdefault(original, function) is not function:

@@ -22,7 +22,7 @@ import numpy
 from numelt import _core, _fallback, _library, _namespace
 from numelt._dispatch import NATIVE, NO_VALUE, native
 
-__all__ = ["composed", "library", "rebound"]
+__all__ = ["applying", "composed", "composed_in", "library", "rebound", "understood"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -55,19 +55,50 @@ class _Warnings(types.ModuleType):
 
 
 class _Converter:
-    """What `numpy` uses to remember how its arguments came; ours come as arrays."""
+    """What `numpy` uses to remember how its arguments came; ours come as arrays, and go as arrays."""
 
-    def __init__(self, *arrays: Any) -> None:
+    def __init__(self, *values: Any) -> None:
         import numelt
 
-        self._arrays = [numelt.asanyarray(a) for a in arrays]
+        self._values = values
+        self._arrays = [numelt.asanyarray(value) for value in values]
 
     def __getitem__(self, index: int) -> Any:
         return self._arrays[index]
 
+    @property
+    def scalar_input(self) -> tuple[bool, ...]:
+        """Which arguments were numbers."""
+        return tuple(_is_number(value) for value in self._values)
+
+    def as_arrays(self, subok: bool = True, pyscalars: str = "convert_if_no_array") -> tuple[Any, ...]:
+        """Return the arguments as arrays."""
+        return tuple(self._arrays)
+
+    def result_type(self, extra_dtype: Any = None, ensure_inexact: bool = False) -> Any:
+        """Return the dtype in which the arguments meet."""
+        kinds = [
+            value if type(value) in _PYTHON_NUMBERS else array.dtype
+            for value, array in zip(self._values, self._arrays, strict=True)
+        ]
+        if extra_dtype is not None:
+            kinds.append(extra_dtype)
+        if ensure_inexact:
+            kinds.append(0.0)
+        return numpy.result_type(*kinds)
+
     def wrap(self, array: Any, to_scalar: Any = None) -> Any:
         """Return the result as the caller is to see it."""
-        return array
+        if to_scalar is None:
+            to_scalar = all(self.scalar_input)
+        return array[()] if to_scalar and array.ndim == 0 else array
+
+
+_PYTHON_NUMBERS = (int, float, complex)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float, complex, numpy.generic)) or type(value) is _core.scalar
 
 
 class _Module(types.ModuleType):
@@ -110,13 +141,36 @@ def _meaning(value: Any, name: str, home: types.ModuleType) -> Any:
         return _Converter if value.__name__ == "_array_converter" else value
     if isinstance(value, Hashable) and value in NATIVE:
         return NATIVE[value]
+    public = _public(value)
+    if public in NATIVE:
+        return NATIVE[public]
     implementation = getattr(value, "_implementation", value)
-    if isinstance(implementation, types.FunctionType) and implementation.__globals__ is vars(home):
+    ours = _library.is_library(_dotted(value, name))
+    if (
+        isinstance(implementation, types.FunctionType)
+        and implementation.__globals__ is vars(home)
+        and not ours
+    ):
         return _bind(implementation, home)
     if getattr(value, "__module__", None) in _NO_DATA or not callable(value):
         return value
     bound = _reduction(value)
-    return _namespace.mirror(value, name) if bound is None else bound
+    return _namespace.mirror(value, _dotted(value, name)) if bound is None else bound
+
+
+def _public(value: Any) -> Any:
+    """Return the public function that NumPy's private `value` implements, else None."""
+    if not isinstance(value, types.FunctionType):
+        return None
+    public = getattr(numpy, value.__name__, None)
+    return public if getattr(public, "_implementation", None) is value else None
+
+
+def _dotted(value: Any, name: str) -> str:
+    """Return the name below ``numpy`` by which users know a function."""
+    home = getattr(value, "__module__", None)
+    home = home.partition(".")[2] if isinstance(home, str) else ""
+    return f"{home}.{name}" if home in ("linalg", "fft") else name
 
 
 def _reduction(value: Any) -> Any:
@@ -153,7 +207,7 @@ def rebound(original: Any) -> Callable[..., Any]:
     return _bind(implementation, home)
 
 
-def _understood(value: Any) -> bool:
+def understood(value: Any) -> bool:
     """Is an argument of a class that our namespace takes as NumPy's does?"""
     kind = type(value)
     if kind is _core.ndarray:
@@ -163,22 +217,45 @@ def _understood(value: Any) -> bool:
 
 def composed(stub: F) -> F:
     """Register NumPy's function of the stub's name, run over our arrays; the stub gives its documentation."""
+    return _composed(stub, numpy, understood)
+
+
+def applying(stub: F) -> F:
+    """Register a function of NumPy's that applies functions of the user's, as `composed` does.
+
+    Those functions receive our arrays.
+    """
+    return _composed(stub, numpy, lambda value: understood(value) or _is_function(value))
+
+
+def composed_in(space: types.ModuleType) -> Callable[[F], F]:
+    """Return `composed` for the functions of one of NumPy's submodules."""
+    return lambda stub: _composed(stub, space, understood)
+
+
+def _is_function(value: Any) -> bool:
+    """Is an argument a function of the user's, rather than an array-like that can be called?"""
+    return callable(value) and not hasattr(type(value), "__array__")
+
+
+def _composed(stub: F, space: types.ModuleType, accepted: Callable[[Any], bool]) -> F:
     name = stub.__name__
-    original = getattr(numpy, name, None)
+    original = getattr(space, name, None)
     if original is None:
         return stub  # this NumPy release does not have it
+    label = f"{space.__name__}.{name}".partition(".")[2]
     implementation: Callable[..., Any] | None = None
 
     @functools.wraps(stub)
     def run(*args: Any, **kwargs: Any) -> Any:
         nonlocal implementation
-        if not (all(map(_understood, args)) and all(map(_understood, kwargs.values()))):
-            return _fallback.call(name, original, args, kwargs)
+        if not (all(map(accepted, args)) and all(map(accepted, kwargs.values()))):
+            return _fallback.call(label, original, args, kwargs)
         if implementation is None:
             implementation = rebound(original)
         return implementation(*args, **kwargs)
 
-    return native(cast(F, run))
+    return native(cast(F, run), space)
 
 
 def library(stub: F) -> F:
@@ -193,7 +270,7 @@ def library(stub: F) -> F:
 
     @functools.wraps(stub)
     def run(*args: Any, **kwargs: Any) -> Any:
-        if all(map(_understood, args)) and all(map(_understood, kwargs.values())):
+        if all(map(understood, args)) and all(map(understood, kwargs.values())):
             return _library.call(name, original, *args, **kwargs)
         return _fallback.call(name, original, args, kwargs)
 

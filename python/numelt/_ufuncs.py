@@ -166,6 +166,11 @@ def call(original: numpy.ufunc, args: tuple[Any, ...], kwargs: dict[str, Any]) -
     }
     if "signature" in rest or "sig" in rest:
         rest = _with_dtype(original, rest)
+    asked = rest.get("dtype")
+    if isinstance(asked, type) and issubclass(asked, numpy.dtype):
+        rest["dtype"] = _instance(asked)
+    if original.__name__ == "vecdot" and rest.get("axis") == -1:
+        del rest["axis"]
     result: Any = NotImplemented
     if not rest:
         result = _plain(original, args, kwargs)
@@ -173,11 +178,27 @@ def call(original: numpy.ufunc, args: tuple[Any, ...], kwargs: dict[str, Any]) -
         result = _matmul_into(args, rest["out"])
     elif original.nout > 1:
         result = _several(original, args, rest)
-    elif rest != kwargs:
+    elif rest != kwargs or rest.get("dtype") is not asked:
         return ufunc_for(original)(*args, **rest)
     if result is NotImplemented:
+        if _numbers_only(args) and "out" not in rest:
+            return original(*args, **kwargs)  # there is no array to leave to NumPy
         return _fallback.call(original.__name__, original, args, kwargs)
     return result
+
+
+def _numbers_only(args: tuple[Any, ...]) -> bool:
+    return all(
+        type(value) in (bool, int, float, complex) or isinstance(value, numpy.generic) for value in args
+    )
+
+
+def _instance(kind: Any) -> Any:
+    """Return the dtype that a class of dtypes stands for, the class itself where there are several."""
+    try:
+        return kind()
+    except TypeError:
+        return kind
 
 
 def _with_dtype(original: numpy.ufunc, rest: dict[str, Any]) -> dict[str, Any]:

@@ -107,6 +107,12 @@ pub fn reshape<'py>(slf: &Bound<'py, NdArray>, view: &ArrayView, dims: &[i64], o
     }
 }
 
+/// A recorded copy of the elements along one axis, the last axis of `view` fastest.
+fn flattened<'py>(py: Python<'py>, view: &ArrayView) -> Out<'py> {
+    let copy = copied(py, view, view.dtype, Order::C)?;
+    wrap_new(py, shape::whole(copy.base, view.dtype, &[shape::size(&copy.shape)]))
+}
+
 /// An axis order from the arguments of `transpose`.
 fn parse_permutation(py: Python<'_>, args: &Bound<'_, PyTuple>, rank: usize) -> PyResult<Vec<usize>> {
     let single = if args.len() == 1 { Some(args.get_item(0)?) } else { None };
@@ -258,23 +264,21 @@ impl NdArray {
         let Some(view) = slf.get().view() else {
             return numpy_call(slf, "ravel", &PyTuple::new(slf.py(), order)?, None);
         };
-        let order = parse_order(order, Order::C)?;
-        if order == Order::K {
-            return numpy_call(slf, "ravel", &PyTuple::new(slf.py(), ["K"])?, None);
+        let flat = shape::raveled(view, parse_order(order, Order::C)?);
+        match flat {
+            (window, true) => wrap_view(slf, window),
+            (source, false) => flattened(slf.py(), &source),
         }
-        reshape(slf, view, &[view.size()], order)
     }
 
     #[pyo3(signature = (order = None))]
     fn flatten<'py>(slf: &Bound<'py, Self>, order: Option<&Bound<'py, PyAny>>) -> Out<'py> {
         let py = slf.py();
         let parsed = parse_order(order, Order::C)?;
-        let Some(view) = slf.get().view().filter(|_| parsed != Order::K) else {
+        let Some(view) = slf.get().view() else {
             return numpy_call(slf, "flatten", &PyTuple::new(py, order)?, None);
         };
-        let fortran = parsed == Order::F || (parsed == Order::A && is_f(view));
-        let copy = copied(py, view, view.dtype, if fortran { Order::F } else { Order::C })?;
-        wrap_new(py, shape::whole(copy.base, view.dtype, &[shape::size(&copy.shape)]))
+        flattened(py, &shape::outermost_first(view, parsed))
     }
 
     #[pyo3(signature = (*axes))]

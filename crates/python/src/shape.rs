@@ -1,5 +1,6 @@
 //! Shapes: broadcasting, the memory order of results, reshaping without a copy.
 
+use crate::methods::Order;
 use numelt_ir::DType;
 use numelt_ir::{Dims, c_strides};
 use numelt_runtime::{ArrayView, BaseRef, Runtime};
@@ -149,6 +150,37 @@ fn memory_order(rank: usize, strides: &[Dims]) -> SmallVec<[usize; 4]> {
         order.insert(target, axis);
     }
     order
+}
+
+/// The view with its axes from the slowest to the fastest in which NumPy's `order` runs over the elements.
+pub fn outermost_first(view: &ArrayView, order: Order) -> ArrayView {
+    let rank = view.shape.len();
+    let (shape, itemsize) = (&view.shape, view.dtype.size() as i64);
+    let c = is_c_contiguous(shape, &view.strides, itemsize);
+    let axes: SmallVec<[usize; 4]> = match order {
+        Order::C => return view.clone(),
+        Order::F => (0..rank).rev().collect(),
+        Order::A | Order::K if c => return view.clone(),
+        Order::A | Order::K if is_f_contiguous(shape, &view.strides, itemsize) => (0..rank).rev().collect(),
+        Order::A => return view.clone(),
+        Order::K => memory_order(rank, std::slice::from_ref(&view.strides)).into_iter().rev().collect(),
+    };
+    let pick = |from: &Dims| axes.iter().map(|&axis| from[axis]).collect();
+    window(view, view.offset, pick(&view.shape), pick(&view.strides))
+}
+
+/// The elements along one axis as a view, and true; or the view to copy in C order, and false.
+///
+/// Unlike a reshape, NumPy's `ravel` gives no view of elements that are not dense.
+pub fn raveled(view: &ArrayView, order: Order) -> (ArrayView, bool) {
+    let turned = outermost_first(view, order);
+    let itemsize = view.dtype.size() as i64;
+    if is_c_contiguous(&turned.shape, &turned.strides, itemsize) {
+        let (shape, strides) = (Dims::from_elem(view.size(), 1), Dims::from_elem(itemsize, 1));
+        (window(view, view.offset, shape, strides), true)
+    } else {
+        (turned, false)
+    }
 }
 
 /// Should `axis` be further inside than `other`? `None` when no input has a stride on both.

@@ -9,6 +9,7 @@ import numpy
 
 from numelt import _core, _fallback
 from numelt._dispatch import fall_back, fronted, native, ndarray, operand, recordable, reject
+from numelt._rebind import rebound, understood
 
 __all__ = [
     "arange", "array", "asanyarray", "asarray", "ascontiguousarray", "asfortranarray", "copy", "empty",
@@ -331,6 +332,9 @@ def _arange(args: tuple[Any, ...], dtype: Any) -> Any:
     step = values[2] if len(values) == 3 else 1
     whole = type(start) is type(stop) is type(step) is int
     kind = numpy.dtype(dtype) if dtype is not None else _INTEGER if whole else _DOUBLE
+    if kind.kind == "c":  # the imaginary parts are zero
+        result = _arange(args, numpy.float32 if kind == numpy.complex64 else numpy.float64)
+        return result if result is NotImplemented else result.astype(kind)
     if step == 0 or kind.kind not in "iuf" or not all(map(math.isfinite, (start, stop, step))):
         return NotImplemented
     length = _range_length(start, stop, step)
@@ -415,6 +419,8 @@ def linspace(
         or num < 0
         or dtype not in (None, float)
     ):
+        if device in (None, "cpu") and understood(start) and understood(stop):
+            return rebound(numpy.linspace)(start, stop, num, endpoint, retstep, dtype, axis)
         return fall_back("linspace", start, stop, num, endpoint, retstep, dtype, axis, device=device)
     with numpy.errstate(all="ignore"):
         delta = float(numpy.subtract(high, low, dtype=numpy.float64))

@@ -35,7 +35,11 @@ def _set(a: Any, key: Any, value: Any) -> None:
 def setitem(a: Any, key: Any, value: Any) -> None:
     """Write ``a[key] = value`` where the array, the key or the value is not native."""
     if _core.is_native(a):
-        _fallback.raising("ndarray.__setitem__", _set, (a, key, value), {})
+        items = operand(value, a.dtype) if type(value) in (list, tuple) else None
+        if items is not None and _core.is_native(items):
+            a[key] = items
+        else:
+            _fallback.raising("ndarray.__setitem__", _set, (a, key, value), {})
     else:
         reason = "indexing an array that is not native"
         _fallback.call("ndarray.__setitem__", _set, (a, key, value), {}, reason)

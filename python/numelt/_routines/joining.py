@@ -10,8 +10,10 @@ from typing import Any
 
 import numpy
 
-from numelt import _core
-from numelt._dispatch import fall_back, fronted, native, ndarray, normalize_axis, operand, recordable
+from numelt import _core, _library
+from numelt._dispatch import fall_back, fronted, native, ndarray, normalize_axis, operand, recordable, reject
+from numelt._rebind import rebound, understood
+from numelt._routines.picking import take
 
 __all__ = [
     "append", "array_split", "column_stack", "concatenate", "diag", "dsplit", "dstack", "hsplit",
@@ -316,9 +318,9 @@ def repeat(a: Any, repeats: Any, axis: Any = None) -> Any:
     array([1, 1, 2, 2])
     """
     array = recordable(a)
+    if array is not None and (axis is None or (array.ndim == 0 and axis in (0, -1))):
+        array, axis = array.ravel(), 0
     if array is not None and type(repeats) is int and repeats >= 0:
-        if axis is None:
-            array, axis = array.ravel(), 0
         axis = normalize_axis(axis, array.ndim)
         extents = array.shape
         result = _core.empty(
@@ -328,7 +330,12 @@ def repeat(a: Any, repeats: Any, axis: Any = None) -> Any:
             parts = result.reshape((*extents[: axis + 1], repeats, *extents[axis + 1 :]))
             _core.copy_into(parts, array[(slice(None),) * (axis + 1) + (None,)], "no")
             return result
-    return fall_back("repeat", a, repeats, axis)
+    counts = recordable(repeats) if array is not None else None
+    if counts is None or counts.dtype.kind not in "biu":
+        return fall_back("repeat", a, repeats, axis)
+    axis = normalize_axis(axis, array.ndim)
+    positions = _library.call("repeat", numpy.repeat, numpy.arange(array.shape[axis]), counts)
+    return take(array, positions, axis)
 
 
 @native
@@ -344,7 +351,7 @@ def tile(A: Any, reps: Any) -> Any:
     array = recordable(A)
     counts = (reps,) if type(reps) is int else tuple(reps) if isinstance(reps, (tuple, list)) else None
     if array is None or counts is None or not all(type(n) is int and n >= 0 for n in counts):
-        return fall_back("tile", A, reps)
+        return fall_back("tile", A, reps) if array is None else rebound(numpy.tile)(array, reps)
     rank = max(array.ndim, len(counts))
     counts = (1,) * (rank - len(counts)) + counts
     extents = (1,) * (rank - array.ndim) + array.shape
@@ -352,7 +359,7 @@ def tile(A: Any, reps: Any) -> Any:
     if extents:
         result = _core.empty(tuple(n * m for n, m in zip(counts, extents, strict=True)), array.dtype, "C")
     if result is NotImplemented:
-        return fall_back("tile", A, reps)
+        return rebound(numpy.tile)(array, reps)
     interleaved = tuple(x for pair in zip(counts, extents, strict=True) for x in pair)
     source = array.reshape(tuple(x for extent in extents for x in (1, extent)))
     _core.copy_into(result.reshape(interleaved), source, "no")
@@ -375,7 +382,8 @@ def roll(a: Any, shift: Any, axis: Any = None) -> Any:
     if axis is None and type(shift) is int:
         return roll(array.ravel(), shift, 0).reshape(array.shape)
     if type(shift) is not int or type(axis) is not int:
-        return fall_back("roll", a, shift, axis)
+        plain = understood(shift) and understood(axis)
+        return rebound(numpy.roll)(array, shift, axis) if plain else fall_back("roll", a, shift, axis)
     axis = normalize_axis(axis, array.ndim)
     from numelt._routines.creation import empty_like
 
@@ -417,7 +425,7 @@ def _pad_pairs(pad_width: Any, rank: int) -> list[tuple[int, int]] | None:
 def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> Any:
     """Extend an array at its edges.
 
-    A constant border is recorded; the other modes run in NumPy.
+    The steps are recorded: every border is a slice that is assigned to.
 
     Examples
     --------
@@ -447,6 +455,9 @@ def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> An
             )
             result[inside] = source
             return result
+    plain = type(pad_width) is dict or understood(pad_width)
+    if source is not None and plain and (callable(mode) or all(map(understood, kwargs.values()))):
+        return rebound(numpy.pad)(source, pad_width, mode, **kwargs)
     return fall_back("pad", array, pad_width, mode, **kwargs)
 
 
@@ -462,8 +473,10 @@ def diag(v: Any, k: int = 0) -> Any:
            [0, 2]])
     """
     array = recordable(v)
-    if array is None or type(k) is not int or array.ndim not in (1, 2):
+    if array is None or type(k) is not int:
         return fall_back("diag", v, k)
+    if array.ndim not in (1, 2):
+        return reject("diag", v, k)
     if array.ndim == 2:
         from numelt._routines.indexing import diagonal
 

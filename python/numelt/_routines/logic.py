@@ -8,8 +8,12 @@ import numpy
 
 from numelt import _core
 from numelt._dispatch import fall_back, native, operand, recordable
+from numelt._rebind import composed
 
-__all__ = ["allclose", "array_equal", "array_equiv", "isclose", "iscomplexobj", "isrealobj", "isscalar"]
+__all__ = [
+    "allclose", "array_equal", "array_equiv", "isclose", "iscomplex", "iscomplexobj", "isneginf", "isposinf",
+    "isreal", "isrealobj", "isscalar",
+]  # fmt: skip
 
 
 def _close(a: Any, b: Any, rtol: Any, atol: Any, equal_nan: bool) -> Any:
@@ -160,3 +164,51 @@ def isscalar(element: Any) -> bool:
     (True, False)
     """
     return type(element) is _core.scalar or bool(numpy.isscalar(element))
+
+
+@composed
+def iscomplex(x: Any) -> Any:
+    """Tell where the imaginary part is not zero.
+
+    Examples
+    --------
+    >>> import numelt as np
+    >>> np.iscomplex([1 + 1j, 1 + 0j])
+    array([ True, False])
+    """
+
+
+@composed
+def isreal(x: Any) -> Any:
+    """Tell where the imaginary part is zero.
+
+    Examples
+    --------
+    >>> import numelt as np
+    >>> np.isreal([1 + 1j, 1 + 0j])
+    array([False,  True])
+    """
+
+
+@composed
+def isneginf(x: Any, out: Any = None) -> Any:
+    """Tell where the value is minus infinity.
+
+    Examples
+    --------
+    >>> import numelt as np
+    >>> np.isneginf([-np.inf, np.inf])
+    array([ True, False])
+    """
+
+
+@composed
+def isposinf(x: Any, out: Any = None) -> Any:
+    """Tell where the value is plus infinity.
+
+    Examples
+    --------
+    >>> import numelt as np
+    >>> np.isposinf([-np.inf, np.inf])
+    array([False,  True])
+    """

@@ -286,7 +286,7 @@ def broadcast_to(array: Any, shape: Any, subok: bool = False) -> Any:
            [1, 2]])
     """
     source = operand(array)
-    if source is None or subok:
+    if source is None:
         return fall_back("broadcast_to", array, shape, subok)
     result = _core.broadcast_to(source, shape if isinstance(shape, (tuple, list)) else (shape,))
     return fall_back("broadcast_to", array, shape, subok) if result is NotImplemented else result
@@ -303,7 +303,7 @@ def broadcast_arrays(*args: Any, subok: bool = False) -> Any:
     [(2, 3), (2, 3)]
     """
     arrays = [operand(value) for value in args]
-    if subok or not arrays or any(array is None for array in arrays):
+    if not arrays or any(array is None for array in arrays):
         return fall_back("broadcast_arrays", *args, subok=subok)
     try:
         extents = numpy.broadcast_shapes(*[array.shape for array in arrays])

@@ -9,43 +9,47 @@ import numpy
 from numelt import _core
 from numelt._dispatch import NO_VALUE, fall_back, native, ndarray, normalize_axis, operand, recordable, reject
 from numelt._rebind import rebound
+from numelt._routines.creation import asanyarray
 
 __all__ = ["angle", "around", "clip", "diff", "fix", "imag", "real", "round"]
 
 _bounds = (int, float)
 
 
-def _clip_bound(bound: Any, array: Any) -> Any:
-    """Can `bound` be compared with the array without changing its dtype?"""
-    kind = type(bound)
-    if kind is int:
-        return array.dtype.kind in "iuf"
-    if kind is float:
-        return array.dtype.kind == "f"
-    return (kind is ndarray or kind is _core.scalar) and bound.dtype == array.dtype
-
-
-def _fits_dtype(bound: Any, array: Any) -> bool:
-    if type(bound) is not int or array.dtype.kind == "f":
-        return True
-    info = numpy.iinfo(array.dtype)
-    return bool(info.min <= bound <= info.max)
-
-
 def _clip(array: Any, low: Any, high: Any, out: Any) -> Any:
-    if array.dtype.kind not in "iuf" or (out is not None and type(out) is not ndarray):
+    """Limit natively, all operands in the dtype in which they meet."""
+    if array.dtype.kind not in "biuf" or (out is not None and type(out) is not ndarray):
         return NotImplemented
-    for bound in (low, high):
-        if bound is not None and not (_clip_bound(bound, array) and _fits_dtype(bound, array)):
-            return NotImplemented
-    if low is None and high is None:
+    if array.dtype.kind in "iu":
+        low, high = _reachable(low, high, numpy.iinfo(array.dtype))
+    ends = [end if end is None or type(end) in _bounds else recordable(end) for end in (low, high)]
+    if (low is None) != (ends[0] is None) or (high is None) != (ends[1] is None):
         return NotImplemented
+    kinds = [end if type(end) in _bounds else end.dtype for end in ends if end is not None]
+    kind = numpy.result_type(array.dtype, *kinds)
+    if kind.kind not in "iuf":
+        return NotImplemented
+    try:
+        ends = [kind.type(end) if type(end) in _bounds else end for end in ends]
+    except OverflowError:
+        return NotImplemented
+    # None: what the operands have
+    loop = None if all(end is None or end.dtype == array.dtype for end in ends) else kind
     result = array
-    if low is not None:
-        result = _core.elementwise("maximum", (result, low), None if high is not None else out)
-    if high is not None and result is not NotImplemented:
-        result = _core.elementwise("minimum", (result, high), out)
-    return result
+    if ends[0] is not None:
+        result = _core.elementwise("maximum", (result, ends[0]), None if ends[1] is not None else out, loop)
+    if ends[1] is not None and result is not NotImplemented:
+        result = _core.elementwise("minimum", (result, ends[1]), out, loop)
+    return result if kinds else _core.elementwise("positive", (array,), out)
+
+
+def _reachable(low: Any, high: Any, limits: Any) -> tuple[Any, Any]:
+    """Leave out Python ints that no element of an integer dtype lies beyond."""
+    if type(low) is int and low <= limits.min:
+        low = None
+    if type(high) is int and high >= limits.max:
+        high = None
+    return low, high
 
 
 @native
@@ -88,6 +92,11 @@ def _round(array: Any, decimals: Any, out: Any) -> Any:
     """Scale, round to even, scale back: what NumPy does for real floating-point data."""
     if type(decimals) is not int or (out is not None and type(out) is not ndarray):
         return NotImplemented
+    if array.dtype.kind in "iu" and decimals >= 0 and _core.is_native(array):
+        if out is array:
+            return out
+        if out is None:
+            return array.copy("K") if array.ndim else array[()]
     if array.dtype.kind != "f" or abs(decimals) > 22:
         return NotImplemented
     if decimals == 0:
@@ -156,9 +165,10 @@ def real(val: Any) -> Any:
     >>> np.real(np.array([1 + 2j]))
     array([1.])
     """
-    if type(val) is ndarray:
+    try:
         return val.real
-    return fall_back("real", val)
+    except AttributeError:
+        return asanyarray(val).real
 
 
 @native
@@ -171,9 +181,10 @@ def imag(val: Any) -> Any:
     >>> np.imag(np.array([1 + 2j]))
     array([2.])
     """
-    if type(val) is ndarray:
+    try:
         return val.imag
-    return fall_back("imag", val)
+    except AttributeError:
+        return asanyarray(val).imag
 
 
 @native
@@ -191,6 +202,8 @@ def angle(z: Any, deg: bool = False) -> Any:
         result = _core.elementwise("arctan2", (array.imag, array.real))
         if result is not NotImplemented:
             return result * (180 / numpy.pi) if deg else result
+    if array is not None and _core.is_native(array):
+        return rebound(numpy.angle)(z, deg)
     return fall_back("angle", z, deg)
 
 

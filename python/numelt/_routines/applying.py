@@ -1,0 +1,73 @@
+"""Functions that apply functions of the user's: along axes, piece by piece, over indices.
+
+NumPy's own functions over our arrays; the user's functions receive our arrays.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from numelt._rebind import applying
+
+__all__ = ["apply_along_axis", "apply_over_axes", "fromfunction", "mask_indices", "piecewise"]
+
+
+@applying
+def apply_along_axis(func1d: Any, axis: Any, arr: Any, *args: Any, **kwargs: Any) -> Any:
+    """Apply a function to each line along an axis.
+
+    Examples
+    --------
+    >>> import numelt as np
+    >>> np.apply_along_axis(np.sum, 0, np.array([[1, 2], [3, 4]]))
+    array([4, 6])
+    """
+
+
+@applying
+def apply_over_axes(func: Any, a: Any, axes: Any) -> Any:
+    """Apply a function over one axis after the other, keeping them.
+
+    Examples
+    --------
+    >>> import numelt as np
+    >>> np.apply_over_axes(np.sum, np.ones((2, 3)), [0, 1])
+    array([[6.]])
+    """
+
+
+@applying
+def fromfunction(function: Any, shape: Any, *, dtype: Any = float, like: Any = None, **kwargs: Any) -> Any:
+    """Return what a function makes of the indices of an array.
+
+    Examples
+    --------
+    >>> import numelt as np
+    >>> np.fromfunction(lambda i, j: i + j, (2, 2), dtype=int)
+    array([[0, 1],
+           [1, 2]])
+    """
+
+
+@applying
+def mask_indices(n: Any, mask_func: Any, k: Any = 0) -> Any:
+    """Return the positions that a function keeps of a square matrix.
+
+    Examples
+    --------
+    >>> import numelt as np
+    >>> np.mask_indices(2, np.triu)
+    (array([0, 0, 1]), array([0, 1, 1]))
+    """
+
+
+@applying
+def piecewise(x: Any, condlist: Any, funclist: Any, *args: Any, **kw: Any) -> Any:
+    """Evaluate one function or value where each of several conditions holds.
+
+    Examples
+    --------
+    >>> import numelt as np
+    >>> np.piecewise(np.array([-1.0, 2.0]), [np.array([True, False])], [0, lambda x: 2 * x])
+    array([0., 4.])
+    """
