@@ -130,9 +130,9 @@ def coverage(reset: bool = False) -> Coverage:
     --------
     >>> import numelt as np
     >>> report = np.coverage(reset=True)
-    >>> _ = np.packbits(np.arange(3) > 0)
+    >>> _ = np.busday_count("2024-01", "2024-02")
     >>> np.coverage().fallbacks[0].function
-    'packbits'
+    'busday_count'
     """
     entries = [
         Fallback(name, filename, lineno, calls, reason)

@@ -160,7 +160,7 @@ def _meaning(value: Any, name: str, home: types.ModuleType) -> Any:
 
 def _public(value: Any) -> Any:
     """Return the public function that NumPy's private `value` implements, else None."""
-    if not isinstance(value, types.FunctionType):
+    if not isinstance(value, (types.FunctionType, types.BuiltinFunctionType)):
         return None
     public = getattr(numpy, value.__name__, None)
     return public if getattr(public, "_implementation", None) is value else None

@@ -165,6 +165,11 @@ PLAIN = [
 ]  # fmt: skip
 
 
+def flat(value):
+    """Return the classes of all results."""
+    return set().union(*map(flat, value)) if isinstance(value, (tuple, list)) else {type(value)}
+
+
 def layout(value):
     """Return what a program can see of a result's memory: strides of axes that have a step, flags."""
     if isinstance(value, (tuple, list)):
@@ -192,6 +197,7 @@ def compare(call, ours, theirs, context):
     if got_kind == "error":
         raise AssertionError(context) from got
     assert_same(got, expected, context=context)
+    assert numpy.ndarray not in flat(got), f"{context}: an array of NumPy's"
     assert layout(as_numpy(got)) == layout(expected), context
     assert not fallbacks, f"{context}: {fallbacks}"
 
