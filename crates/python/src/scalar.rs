@@ -9,7 +9,7 @@ use numelt_runtime::ArrayView;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::{PyBool, PyComplex, PyDict, PyFloat, PyString, PyTuple};
+use pyo3::types::{PyBool, PyCFunction, PyComplex, PyDict, PyFloat, PyString, PyTuple};
 
 /// A 0-d result that is computed on first use.
 #[pyclass(name = "scalar", module = "numelt._core", frozen, weakref)]
@@ -227,7 +227,16 @@ impl DeferredScalar {
 
     /// Everything else is looked up on the NumPy scalar.
     fn __getattr__<'py>(slf: &Bound<'py, Self>, name: &Bound<'py, PyString>) -> PyResult<Bound<'py, PyAny>> {
-        DeferredScalar::realize(slf)?.getattr(name)
+        let value = DeferredScalar::realize(slf)?.getattr(name)?;
+        // methods that make arrays
+        if !matches!(name.to_str()?, "reshape" | "ravel" | "flatten" | "repeat") {
+            return Ok(value);
+        }
+        let method = value.unbind();
+        let call = move |args: &Bound<'_, PyTuple>, kwargs: Option<&Bound<'_, PyDict>>| {
+            hooks::call_numpy(method.bind(args.py()), args, kwargs).map(Bound::unbind)
+        };
+        Ok(PyCFunction::new_closure(slf.py(), None, None, call)?.into_any())
     }
 
     fn __dir__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
