@@ -269,11 +269,12 @@ def complete() -> None:
         "put": picking.put_method, "compress": picking.compress_method, "resize": _resize.resize,
         "setflags": setflags, "flat": _flat.flat,
         "__reduce__": _reduce, "__reduce_ex__": _reduce_ex, "__array_function__": array_function,
-        "__array_ufunc__": array_ufunc, "__array_namespace__": array_namespace, "__array_wrap__": array_wrap,
+        "__array_namespace__": array_namespace, "__array_wrap__": array_wrap,
     }  # fmt: skip
     own["__array_struct__"], own["__array_interface__"] = _array_struct(), _array_interface()
     for name, value in own.items():
         setattr(ndarray, name, value)
+    _core.set_hooks(array_ufunc=array_ufunc)
     _take_over()
     _fallback.stands_for(ndarray, numpy.ndarray)
     _fallback.stands_for(_core.ufunc, numpy.ufunc)

@@ -210,6 +210,29 @@ def test_readers_see_whole_writes():
     assert set(seen) <= {0.0}
 
 
+def test_readers_wait_for_a_batch_that_another_thread_runs():
+    """What was recorded before another thread looks has its effect there, also while it is being run."""
+    array = numelt.zeros(1_000_000)
+    numelt.flush()
+    for value in range(1, 9):
+        noise = numelt.sqrt(array * array)
+        for _ in range(6):
+            noise = numelt.sqrt(noise * noise)
+        array[:] = noise - noise + value
+        started, seen = threading.Event(), []
+
+        def read(started=started, seen=seen):
+            started.wait()
+            seen.extend(float(array[-1]) for _ in range(500))
+
+        reader = threading.Thread(target=read)
+        reader.start()
+        started.set()
+        numelt.flush()
+        reader.join()
+        assert set(seen) == {float(value)}
+
+
 def test_the_gil_is_released_while_kernels_run():
     """Another thread gets on while a long batch runs in this one."""
     ticks = []

@@ -15,7 +15,7 @@ static OPERATOR: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
 static INIT: Mutex<()> = Mutex::new(());
 
 /// Names that `set_hooks` knows.
-pub const NAMES: [&str; 6] = ["warn", "fallback", "getitem", "setitem", "ufunc_call", "ufunc_method"];
+pub const NAMES: [&str; 7] = ["warn", "fallback", "getitem", "setitem", "ufunc_call", "ufunc_method", "array_ufunc"];
 
 /// The dictionary of hooks.
 pub fn table(py: Python<'_>) -> &Bound<'_, PyDict> {

@@ -228,6 +228,11 @@ pub fn set<'py>(array: &Bound<'py, NdArray>, key: &Bound<'py, PyAny>, value: &Bo
         if !array.get().writeable() {
             return Err(errors::read_only_assignment());
         }
+        if let Some(offset) = element_offset(view, key)?
+            && write_element(array.py(), view, offset, value)?
+        {
+            return Ok(());
+        }
         if let Some(parts) = parse(key)? {
             let target = select(view, &parts)?;
             // A sequence for one element is an error that NumPy words.
@@ -240,6 +245,23 @@ pub fn set<'py>(array: &Bound<'py, NdArray>, key: &Bound<'py, PyAny>, value: &Bo
         }
     }
     set_fallback(array, key, value)
+}
+
+/// Stores a number in one element at once; false when the assignment has to be recorded, or is NumPy's.
+fn write_element(py: Python<'_>, view: &ArrayView, offset: i64, value: &Bound<'_, PyAny>) -> PyResult<bool> {
+    if view.base.is_pending() {
+        return Ok(false);
+    }
+    let literal = match Operand::extract_quick(value) {
+        Some(Operand::Deferred(scalar)) if scalar.get().view().base.is_pending() => None,
+        Some(Operand::Deferred(scalar)) => assign::literal(&Operand::Value(scalar.get().value(py)?), view.dtype),
+        Some(number) => assign::literal(&number, view.dtype),
+        None => None,
+    };
+    match literal {
+        Some(literal) => run::write_scalar(py, &view.base, offset, literal),
+        None => Ok(false),
+    }
 }
 
 fn set_fallback<'py>(array: &Bound<'py, NdArray>, key: &Bound<'py, PyAny>, value: &Bound<'py, PyAny>) -> PyResult<()> {

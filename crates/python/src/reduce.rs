@@ -313,7 +313,13 @@ pub fn matmul<'py>(
         return Ok(Some(out.clone().into_any()));
     }
     let result = shape::whole(target.base, ty, &product.result);
-    if result.shape.is_empty() { DeferredScalar::make(py, result).map(Some) } else { wrap_new(py, result).map(Some) }
+    if !result.shape.is_empty() {
+        return wrap_new(py, result).map(Some);
+    }
+    if result.base.is_pending() {
+        return DeferredScalar::make(py, result).map(Some);
+    }
+    convert::to_numpy_scalar(py, run::read_scalar(py, &result.base, ty, 0)?).map(Some)
 }
 
 /// A matrix product with its operands as stacks of matrices.
@@ -395,8 +401,7 @@ impl Product {
             let zero = convert::cast(Scalar::Bool(false), out.dtype);
             return run::record(py, Op::Copy, out.dtype, out, &[Input::Const(zero)], Axes::default());
         }
-        let ins = [Input::Array(&self.left), Input::Array(&self.right)];
-        run::record(py, Op::Matmul, ty, out, &ins, Axes::default())
+        run::matmul(py, ty, out, [&self.left, &self.right])
     }
 }
 

@@ -49,8 +49,8 @@ pub fn flush(py: Python<'_>, reason: Reason) -> PyResult<()> {
 /// Runs everything pending; warnings wait for the next flush.
 pub fn run_pending(py: Python<'_>, reason: Reason) -> PyResult<()> {
     let runtime = Runtime::global();
-    let result =
-        if runtime.pending_work() > DETACH_WORK { py.detach(|| runtime.flush(reason)) } else { runtime.flush(reason) };
+    let long = runtime.pending_work() > DETACH_WORK || runtime.is_running();
+    let result = if long { py.detach(|| runtime.flush(reason)) } else { runtime.flush(reason) };
     export::drain(py);
     result.map_err(errors::to_py)
 }
@@ -79,6 +79,33 @@ pub fn read_scalar(py: Python<'_>, base: &BaseRef, dtype: DType, offset: i64) ->
     // SAFETY: the offset is that of an element of a view of this base, and views lie inside their base.
     let bytes = unsafe { std::slice::from_raw_parts(address.offset(offset as isize), dtype.size()) };
     Ok(Scalar::from_bytes(dtype, bytes))
+}
+
+/// Stores the element at a byte offset of a base at once; false when work on the base is pending, which comes first.
+pub fn write_scalar(py: Python<'_>, base: &BaseRef, offset: i64, value: Scalar) -> PyResult<bool> {
+    if base.is_pending() {
+        return Ok(false);
+    }
+    let address = read(py, base)?;
+    let bytes = &value.to_bytes()[..value.dtype().size()];
+    // SAFETY: the offset is that of an element of a view of this base, of the value's dtype; views lie inside
+    // their base. Nothing pending reads it, and other threads wait for the GIL.
+    unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), address.offset(offset as isize), bytes.len()) };
+    Ok(true)
+}
+
+/// Element-operations up to which a library call runs at once (see [`Runtime::call_now`]).
+const AT_ONCE: i64 = 1 << 14;
+
+/// Runs a matrix product of small operands at once, or records it.
+pub fn matmul(py: Python<'_>, ty: DType, out: &ArrayView, ins: [&ArrayView; 2]) -> PyResult<()> {
+    let work = out.size() * ins[0].shape.last().copied().unwrap_or(1);
+    let plain = out.dtype == ty && ins.iter().all(|v| v.dtype == ty) && !errstate::is_touched();
+    if plain && work <= AT_ONCE && Runtime::global().call_now(Op::Matmul, ty, out, ins).map_err(errors::to_py)? {
+        inspect::count(Op::Matmul);
+        return Ok(());
+    }
+    record(py, Op::Matmul, ty, out, &[Input::Array(ins[0]), Input::Array(ins[1])], Axes::default())
 }
 
 /// Fills a new base of our own, which nothing has been recorded on yet, with these bytes.

@@ -99,6 +99,13 @@ impl DeferredScalar {
         PyTuple::empty(py)
     }
 
+    /// Just above that of NumPy's scalars, so that they leave operations with this to us.
+    #[classattr]
+    #[pyo3(name = "__array_priority__")]
+    fn array_priority() -> f64 {
+        -999_999.0
+    }
+
     #[getter]
     fn ndim(&self) -> usize {
         0

@@ -14,6 +14,8 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyEllipsis, PyString, PyTuple};
 use smallvec::SmallVec;
+use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
 
 type Out<'py> = PyResult<Bound<'py, PyAny>>;
 
@@ -342,19 +344,7 @@ fn method<'py>(
     hooks::fallback(&qualified, &callable, args, kwargs)
 }
 
-/// Is the operand's class one that NumPy's ufuncs hand the operation to, and not one of ours?
-fn overrides(obj: &Bound<'_, PyAny>) -> PyResult<bool> {
-    if obj.is_instance_of::<NdArray>() || obj.is_exact_instance_of::<DeferredScalar>() {
-        return Ok(false);
-    }
-    let py = obj.py();
-    let own = obj.get_type().getattr_opt(intern!(py, "__array_ufunc__"))?;
-    let Some(own) = own else { return Ok(false) };
-    let default = Numpy::get(py)?.ndarray.bind(py).getattr(intern!(py, "__array_ufunc__"))?;
-    Ok(!own.is(&default))
-}
-
-/// A ufunc of NumPy's that met one of our arrays.
+/// A ufunc of NumPy's that met one of our arrays: NumPy's scalars call it with us on their right side.
 pub fn dispatched<'py>(
     slf: &Bound<'py, NdArray>,
     function: &Bound<'py, PyAny>,
@@ -363,18 +353,46 @@ pub fn dispatched<'py>(
     kwargs: Option<&Bound<'py, PyDict>>,
 ) -> Out<'py> {
     let py = slf.py();
-    for input in inputs {
-        if overrides(&input)? {
-            return Ok(py.NotImplemented().into_bound(py));
-        }
-    }
-    if name == "__call__" {
-        let ufunc_name: String = function.getattr(intern!(py, "__name__"))?.extract()?;
-        if let Some(op) = op_of_ufunc(&ufunc_name)
-            && let Some(result) = native_call(py, op, inputs, kwargs)?
+    if name == "__call__"
+        && kwargs.is_none_or(|k| k.is_empty())
+        && let Some(op) = op_of(function)?
+        && inputs.len() == op.arity()
+        && op != Op::Matmul
+    {
+        let operands: Option<SmallVec<[Operand<'py>; 3]>> =
+            inputs.iter().map(|input| Operand::extract_quick(&input)).collect();
+        if let Some(operands) = operands
+            && let Some(result) = elementwise::apply(py, op, &operands, None, None)?
         {
             return Ok(result);
         }
     }
-    method(function, function, name, inputs, kwargs)
+    match hooks::hook(py, "array_ufunc")? {
+        Some(hook) => {
+            let first = [slf.as_any().clone(), function.clone(), PyString::new(py, name).into_any()];
+            let args: Vec<_> = first.into_iter().chain(inputs.iter()).collect();
+            hook.call(PyTuple::new(py, args)?, kwargs)
+        }
+        None => method(function, function, name, inputs, kwargs),
+    }
+}
+
+/// A ufunc that was met, kept so that its address stays its own, and its operation.
+type Known = (Py<PyAny>, Option<Op>);
+
+/// The operation of a ufunc of NumPy's, remembered by its address.
+fn op_of(function: &Bound<'_, PyAny>) -> PyResult<Option<Op>> {
+    static KNOWN: Mutex<BTreeMap<usize, Known>> = Mutex::new(BTreeMap::new());
+    let known = || KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+    let key = function.as_ptr() as usize;
+    if let Some((_, op)) = known().get(&key) {
+        return Ok(*op);
+    }
+    let py = function.py();
+    let name: String = function.getattr(intern!(py, "__name__"))?.extract()?;
+    // somebody else's ufunc may have the name of one of NumPy's
+    let numpys = Numpy::get(py)?.attr(py, &name).is_ok_and(|own| own.is(function));
+    let op = if numpys { op_of_ufunc(&name) } else { None };
+    known().insert(key, (function.clone().unbind(), op));
+    Ok(op)
 }

@@ -17,6 +17,12 @@ pub(crate) static POOL: Pool = Pool::new(1 << 30);
 /// Number of the batch being recorded; a base's ticket says in which batch it was last used.
 pub(crate) static EPOCH: AtomicU64 = AtomicU64::new(1);
 
+/// Number of the batch that is running, [`IDLE`] when none is: its bases are pending until it has run.
+pub(crate) static RUNNING: AtomicU64 = AtomicU64::new(IDLE);
+
+/// No batch has this number.
+pub(crate) const IDLE: u64 = u64::MAX;
+
 /// Bytes of bases with memory that only pending work still needs.
 pub(crate) static HELD: AtomicU64 = AtomicU64::new(0);
 
@@ -117,9 +123,12 @@ impl BaseRef {
         self.0.nbytes
     }
 
-    /// Does queued work touch it?
+    /// Does work touch it that is queued, or that another thread is running?
+    #[inline]
     pub fn is_pending(&self) -> bool {
-        self.0.slot_in(EPOCH.load(Ordering::Relaxed)).is_some()
+        // a flush makes its batch the running one before it opens the next
+        self.0.slot_in(EPOCH.load(Ordering::Acquire)).is_some()
+            || self.0.slot_in(RUNNING.load(Ordering::Acquire)).is_some()
     }
 
     /// Can somebody outside see its memory, so that work on it must run at once?

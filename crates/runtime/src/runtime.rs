@@ -4,11 +4,11 @@
 //! plan, and runs it, still under the lock: other threads that record meanwhile wait, so every
 //! thread sees the results of one serial order. Nothing here calls back into a front end.
 
-use crate::base::{ArrayView, BaseRef, EPOCH, Export, HELD, Input, POOL};
-use crate::batch::Batch;
+use crate::base::{ArrayView, BaseRef, EPOCH, Export, HELD, IDLE, Input, POOL, RUNNING};
+use crate::batch::{Batch, WATCH};
 use crate::cache::Caches;
 use crate::config::Config;
-use crate::engine::Engine;
+use crate::engine::{Engine, LibraryCall, Operand};
 use crate::exec::ReadyPlan;
 use crate::report::{self, Warning};
 use crate::stats::{FlushReport, Reason, Stats};
@@ -136,6 +136,45 @@ impl Runtime {
     /// Element-operations pending.
     pub fn pending_work(&self) -> u64 {
         self.work.load(Ordering::Relaxed)
+    }
+
+    /// Is a flush running in another thread?
+    pub fn is_running(&self) -> bool {
+        RUNNING.load(Ordering::Relaxed) != IDLE
+    }
+
+    /// Runs a library call on operands that nothing pending touches, without the queue: for operands so small that
+    /// queueing costs more than the call. False when it was not done, and has to be recorded: something is pending,
+    /// visible outside or still without memory, or a condition was met that is to be reported.
+    ///
+    /// # Errors
+    /// The engine's, and [`Error::OutOfMemory`] for the output.
+    pub fn call_now(&self, op: Op, ty: DType, out: &ArrayView, ins: [&ArrayView; 2]) -> Result<bool> {
+        // the output has no memory yet, the operands have
+        let idle = |view: &ArrayView| {
+            let (base, cell) = (&view.base, &view.base.0);
+            !base.is_pending()
+                && !cell.failed.load(Ordering::Acquire)
+                && cell.address().is_null() == base.ptr_eq(&out.base)
+        };
+        if ![out, ins[0], ins[1]].into_iter().all(idle) || out.base.is_visible() {
+            return Ok(false);
+        }
+        let mut state = self.lock();
+        let target = &out.base.0;
+        target.set_address(POOL.alloc(target.nbytes)?);
+        let views = [out.to_ir(0), ins[0].to_ir(1), ins[1].to_ir(2)];
+        let operand = |at: usize, base: &BaseRef| Operand {
+            view: &views[at],
+            pointer: base.0.address().wrapping_offset(views[at].offset as isize),
+        };
+        let operands = [operand(1, &ins[0].base), operand(2, &ins[1].base)];
+        let call = LibraryCall { op, ty, axes: Axes::default(), out: operand(0, &out.base), ins: &operands };
+        let met = state.engine.call(&call)?;
+        state.engine.sync()?;
+        state.stats.instructions += 1;
+        state.stats.calls += 1;
+        Ok(met & WATCH.load(Ordering::Relaxed) & op.raises(ty) == 0)
     }
 
     /// Runs everything pending.
@@ -275,7 +314,8 @@ impl State {
 
     fn flush(&mut self, reason: Reason) -> Result<()> {
         let start = Instant::now();
-        let epoch = EPOCH.fetch_add(1, Ordering::Relaxed) + 1;
+        let _running = Running::start(self.batch.epoch);
+        let epoch = EPOCH.fetch_add(1, Ordering::Release) + 1;
         self.spare.restart(epoch);
         std::mem::swap(&mut self.batch, &mut self.spare);
         let mut batch = std::mem::replace(&mut self.spare, Batch::new(0));
@@ -344,6 +384,22 @@ impl State {
         if let Some(reports) = &mut self.inspector {
             reports.push(report);
         }
+    }
+}
+
+/// Says that a batch is running, until it is dropped.
+struct Running;
+
+impl Running {
+    fn start(epoch: u64) -> Running {
+        RUNNING.store(epoch, Ordering::Release);
+        Running
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        RUNNING.store(IDLE, Ordering::Release);
     }
 }
 

@@ -1,0 +1,140 @@
+"""Programs that touch arrays element by element: scalars of NumPy's on the left, stores, small products."""
+
+import operator
+
+import numpy
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import numelt
+
+from .compare import assert_same
+
+NATIVE = [
+    "?", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64",
+    "float16", "float32", "float64", "complex64", "complex128",
+]  # fmt: skip
+OPERATORS = [
+    operator.add, operator.sub, operator.mul, operator.truediv, operator.floordiv, operator.mod, operator.pow,
+    operator.lt, operator.le, operator.eq, operator.ne, operator.gt, operator.ge, operator.and_,
+    operator.or_, operator.xor, operator.lshift,
+]  # fmt: skip
+
+
+SHAPES = [((7,), (7,)), ((3, 7), (7,)), ((7,), (7, 4)), ((3, 7), (7, 4)), ((2, 3, 7), (7, 4)), ((0,), (0,))]
+
+
+def outcome(function):
+    """What a call gives: its result, or the class and text of its exception."""
+    try:
+        return function()
+    except (TypeError, ValueError, OverflowError, IndexError) as error:
+        return type(error), str(error)
+
+
+def check(function):
+    """`function` of the module gives the same on both."""
+    ours, numpys = outcome(lambda: function(numelt)), outcome(lambda: function(numpy))
+    if isinstance(numpys, tuple):
+        assert ours == numpys
+    else:
+        assert_same(ours, numpys)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("scalar", NATIVE)
+@pytest.mark.parametrize("array", NATIVE)
+def test_scalar_of_numpys_on_the_left(scalar, array):
+    left = numpy.dtype(scalar).type(3)
+    for act in OPERATORS:
+        check(lambda np, act=act: act(left, np.array([1, 2, 0, 1], dtype=array)))
+        check(lambda np, act=act: act(left, np.array([1, 2, 0, 1], dtype=array).max()))
+
+
+def test_scalar_on_the_left_is_recorded():
+    array = numelt.arange(5.0)
+    with numelt.inspect() as reports:
+        result = numpy.float64(2.0) * array + 1.0
+        total = numpy.float64(2.0) * array.sum()
+        assert_same(result, 2.0 * numpy.arange(5.0) + 1.0)
+        assert float(total) == 20.0
+    assert len(reports.flushes) == 1
+
+
+@pytest.mark.filterwarnings("ignore")
+@given(
+    target=st.sampled_from(NATIVE),
+    value=st.one_of(
+        st.integers(-300, 300),
+        st.floats(),
+        st.booleans(),
+        st.complex_numbers(),
+        st.integers(-(2**70), 2**70),
+        st.sampled_from(NATIVE).map(lambda kind: numpy.dtype(kind).type(1)),
+        st.just("text"),
+        st.just([1, 2]),
+        st.just([7]),
+        st.none(),
+    ),
+    row=st.integers(-4, 4),
+    column=st.integers(-3, 3),
+    transposed=st.booleans(),
+)
+def test_store_of_one_element(target, value, row, column, transposed):
+    def store(np):
+        array = np.zeros((4, 3), dtype=target)
+        view = array.T[::-1] if transposed else array
+        view[row, column] = value
+        return array
+
+    check(store)
+
+
+def test_store_sees_pending_work_and_is_seen_by_it():
+    def program(np):
+        a = np.arange(6.0)
+        b = a * 2
+        a[2] = 100.0  # after b's read of a
+        c = a + b
+        a[3] = c[2] + a[2]
+        a[0] = a.sum()
+        return a + 0, b + 0, c + 0
+
+    for ours, numpys in zip(program(numelt), program(numpy), strict=True):
+        assert_same(ours, numpys)
+
+
+def test_store_into_read_only():
+    array = numelt.arange(3.0)
+    array.flags.writeable = False
+    with pytest.raises(ValueError, match="assignment destination is read-only"):
+        array[1] = 2.0
+
+
+@given(
+    kind=st.sampled_from(["float32", "float64", "complex64", "complex128", "int32", "int64", "?", "float16"]),
+    shapes=st.sampled_from(SHAPES),
+    steps=st.tuples(st.sampled_from([1, 2, -1]), st.sampled_from([1, 2, -1])),
+    pending=st.booleans(),
+)  # fmt: skip
+def test_small_products(kind, shapes, steps, pending):
+    """Whole numbers, so that the order of the sum does not matter."""
+
+    def product(np):
+        operands = []
+        for place, (shape, step) in enumerate(zip(shapes, steps, strict=True)):
+            full = np.array(numpy.arange(1 + 2 * int(numpy.prod(shape)))[1:] % (5 + place), dtype=kind)
+            operands.append(full[::2].reshape(shape)[::step][::step])
+        a, b = operands
+        if pending:
+            a = a + a
+        return a @ b
+
+    check(product)
+
+
+def test_product_that_overflows_warns_like_numpy():
+    a = numelt.array([1e200, 1.0])
+    with pytest.warns(RuntimeWarning, match="overflow encountered in matmul"):
+        assert float(a @ a) == numpy.inf
