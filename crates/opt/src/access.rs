@@ -63,6 +63,8 @@ pub(crate) struct ViewInfo {
     pitch: i64,
     /// The offset modulo the pitch.
     phase: i64,
+    /// No other view of the program shares a byte with it.
+    pub apart: bool,
 }
 
 /// Views, instructions and bases of a program in the form that fusion works on.
@@ -91,7 +93,33 @@ impl AccessTable {
             let info = table.summarize(instr, &mut interner);
             table.instrs.push(info);
         }
+        table.find_apart();
         table
+    }
+
+    /// Finds the views that overlap no other. Most do, and then nothing has to be compared pair by pair: a base
+    /// seen as one view only, rows and columns of a matrix.
+    fn find_apart(&mut self) {
+        let views = &mut self.views;
+        let mut sorted: Vec<Placed> =
+            (0..).zip(views.iter()).map(|(id, v)| Placed { base: v.view.base, low: v.low, high: v.high, id }).collect();
+        sorted.sort_unstable_by_key(|p| (p.base, p.low));
+        for group in sorted.chunk_by_mut(|a, b| a.base == b.base) {
+            if mark_apart(views, group) {
+                continue;
+            }
+            // Columns of a matrix, interleaved halves: places in the lattice that all of them lie on.
+            let pitch = views[group[0].id as usize].pitch;
+            let on_lattice = group.iter_mut().all(|place| {
+                let v = &views[place.id as usize];
+                (place.low, place.high) = (v.phase, v.phase + v.view.dtype.size() as i64);
+                v.pitch == pitch && place.high <= pitch
+            });
+            if on_lattice {
+                group.sort_unstable_by_key(|p| p.low);
+                mark_apart(views, group);
+            }
+        }
     }
 
     fn summarize(&mut self, instr: &Instr, interner: &mut Interner) -> InstrInfo {
@@ -122,7 +150,7 @@ impl AccessTable {
     /// Do two different interned views of one base share a byte?
     pub fn overlap(&self, a: ViewId, b: ViewId) -> bool {
         let (x, y) = (&self.views[a as usize], &self.views[b as usize]);
-        if x.low >= y.high || y.low >= x.high {
+        if x.apart || y.apart || x.low >= y.high || y.low >= x.high {
             return false;
         }
         if x.view.offset == y.view.offset {
@@ -160,6 +188,27 @@ impl AccessTable {
     }
 }
 
+/// Where a view lies.
+struct Placed {
+    base: BaseId,
+    low: i64,
+    high: i64,
+    id: ViewId,
+}
+
+/// Marks the views that meet no other of one base; true if that is all. They are sorted by where they start.
+fn mark_apart(views: &mut [ViewInfo], sorted: &[Placed]) -> bool {
+    let (mut reached, mut all) = (i64::MIN, true);
+    for (at, place) in sorted.iter().enumerate() {
+        let next = sorted.get(at + 1).map_or(i64::MAX, |next| next.low);
+        let apart = &mut views[place.id as usize].apart;
+        *apart |= reached <= place.low && place.high <= next;
+        all &= *apart;
+        reached = reached.max(place.high);
+    }
+    all
+}
+
 /// Views that are looked for without a hash table.
 const FEW: usize = 16;
 
@@ -185,7 +234,7 @@ impl Interner {
         if infos.len() >= FEW {
             self.views.insert(canonical.clone(), id);
         }
-        infos.push(ViewInfo { view: canonical, low, high, bytes, pitch, phase });
+        infos.push(ViewInfo { view: canonical, low, high, bytes, pitch, phase, apart: false });
         id
     }
 

@@ -46,19 +46,23 @@ pub(super) fn of_base(table: &AccessTable, accesses: impl Iterator<Item = BlockA
     if is_contracted(table, accesses.clone()) {
         return Cost::default();
     }
-    let mut args = 0;
+    let (mut args, mut bytes) = (0, 0);
     let mut spans: SmallVec<[Span; 8]> = SmallVec::new();
     let mut loads: SmallVec<[&View; 8]> = SmallVec::new();
     for access in accesses {
         let view = &table.views[access.view as usize];
-        spans.push(Span { low: view.low, high: view.high, bytes: view.bytes });
+        if view.apart {
+            bytes += view.bytes;
+        } else {
+            spans.push(Span { low: view.low, high: view.high, bytes: view.bytes });
+        }
         args += u32::from(access.written);
         if access.loaded && !loads.iter().any(|first| are_near(first, &view.view)) {
             loads.push(&view.view);
         }
     }
     args += loads.len() as u32;
-    Cost { bytes: touched(&mut spans), args }
+    Cost { bytes: bytes + touched(&mut spans), args }
 }
 
 /// So many operands that near ones have to share an address.
@@ -69,7 +73,8 @@ const REACH: i64 = 4;
 /// How many elements of `dtype` lie between two byte offsets, if they are a few.
 pub(crate) fn elements_between(first: i64, second: i64, dtype: DType) -> Option<i32> {
     let (bytes, size) = (second - first, dtype.size() as i64);
-    (bytes % size == 0 && (bytes / size).abs() <= REACH).then_some((bytes / size) as i32)
+    // in this order: divisions are slow, and most views are far from each other
+    (bytes.abs() <= REACH * size && bytes % size == 0).then(|| (bytes / size) as i32)
 }
 
 /// Is one view the other, moved by a few elements? Such operands are one stream of memory and one address.

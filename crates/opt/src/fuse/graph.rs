@@ -5,6 +5,7 @@
 //! follow from others through an identical view are left out. Per base the graph keeps one
 //! [`Group`] per distinct view, so that a scalar read 40,000 times costs a list, not a square. A base seen
 //! through many views is bounded too: the oldest groups retire behind one instruction that waits for all of them.
+//! A view that overlaps no other is a list of its own.
 
 use super::legality::Block;
 use crate::access::{AccessTable, ViewId};
@@ -28,10 +29,39 @@ struct Group {
     /// Its byte range: most groups are told apart by it, without a look at the table.
     low: i64,
     high: i64,
-    /// Last instruction that wrote this view.
+    accesses: Accesses,
+}
+
+/// Accesses that a later one may have to wait for.
+#[derive(Clone, Default)]
+struct Accesses {
+    /// Last instruction that wrote.
     writer: Option<u32>,
-    /// Instructions that read it since.
+    /// Instructions that read since.
     readers: Indices,
+}
+
+impl Accesses {
+    fn read(&mut self, index: u32, waits: &mut Indices) {
+        waits.extend(self.writer);
+        if self.readers.last() != Some(&index) {
+            self.readers.push(index);
+        }
+    }
+
+    fn write(&mut self, index: u32, waits: &mut Indices) {
+        self.before_write(index, waits);
+        self.writer = Some(index);
+        self.readers.clear();
+    }
+
+    /// What a write to the same bytes waits for. Readers already wait for the writer.
+    fn before_write(&self, index: u32, waits: &mut Indices) {
+        if self.readers.is_empty() || self.readers[..] == [index] {
+            waits.extend(self.writer);
+        }
+        waits.extend(self.readers.iter().copied());
+    }
 }
 
 /// What is known about one base.
@@ -48,13 +78,22 @@ impl Graph {
         let mut graph = Graph { preds: vec![Indices::new(); count], succs: vec![Indices::new(); count] };
         let mut histories: Vec<History> = Vec::new();
         histories.resize_with(table.uses.len(), History::default);
+        let mut apart: Vec<Accesses> = vec![Accesses::default(); table.views.len()];
         for (index, info) in table.instrs.iter().enumerate() {
             let index = index as u32;
             let mut waits = Indices::new();
             for &view in &info.reads {
-                histories[table.base(view) as usize].read(table, index, view, &mut waits);
+                if table.views[view as usize].apart {
+                    apart[view as usize].read(index, &mut waits);
+                } else {
+                    histories[table.base(view) as usize].read(table, index, view, &mut waits);
+                }
             }
-            histories[table.base(info.write) as usize].write(table, index, info.write, &mut waits);
+            if table.views[info.write as usize].apart {
+                apart[info.write as usize].write(index, &mut waits);
+            } else {
+                histories[table.base(info.write) as usize].write(table, index, info.write, &mut waits);
+            }
             waits.sort_unstable();
             waits.dedup();
             waits.retain(|w| *w != index);
@@ -99,55 +138,43 @@ impl History {
             }
             if group.view == view {
                 own = Some(at);
-                waits.extend(group.writer);
-            } else if group.writer.is_some() && table.overlap(group.view, view) {
-                waits.extend(group.writer);
+            } else if group.accesses.writer.is_some() && table.overlap(group.view, view) {
+                waits.extend(group.accesses.writer);
             }
         }
         let at = own.unwrap_or_else(|| self.open(table, view, index, waits));
-        let readers = &mut self.groups[at].readers;
-        if readers.last() != Some(&index) {
-            readers.push(index);
-        }
+        self.groups[at].accesses.read(index, waits);
     }
 
     fn write(&mut self, table: &AccessTable, index: u32, view: ViewId, waits: &mut Indices) {
         waits.extend(self.barrier);
         let (low, high) = table.range(view);
         let mut own = None;
-        for (at, group) in self.groups.iter_mut().enumerate() {
+        for (at, group) in self.groups.iter().enumerate() {
             if group.low >= high || low >= group.high {
                 continue;
             }
-            let same = group.view == view;
-            if same {
+            if group.view == view {
                 own = Some(at);
-            }
-            if same || table.overlap(group.view, view) {
-                // Readers already wait for the writer.
-                if group.readers.is_empty() || group.readers[..] == [index] {
-                    waits.extend(group.writer);
-                }
-                waits.extend(group.readers.iter().copied());
+            } else if table.overlap(group.view, view) {
+                group.accesses.before_write(index, waits);
             }
         }
         let at = own.unwrap_or_else(|| self.open(table, view, index, waits));
-        let group = &mut self.groups[at];
-        group.writer = Some(index);
-        group.readers.clear();
+        self.groups[at].accesses.write(index, waits);
     }
 
     /// Starts a group for a view not seen yet.
     fn open(&mut self, table: &AccessTable, view: ViewId, index: u32, waits: &mut Indices) -> usize {
         if self.groups.len() >= MAX_GROUPS {
             for group in self.groups.drain(..MAX_GROUPS / 2) {
-                waits.extend(group.writer);
-                waits.extend(group.readers);
+                waits.extend(group.accesses.writer);
+                waits.extend(group.accesses.readers);
             }
             self.barrier = Some(index);
         }
         let (low, high) = table.range(view);
-        self.groups.push(Group { view, low, high, writer: None, readers: Indices::new() });
+        self.groups.push(Group { view, low, high, accesses: Accesses::default() });
         self.groups.len() - 1
     }
 }

@@ -13,11 +13,29 @@ use super::graph::{Graph, Indices};
 use super::legality::{self, Block};
 use super::order::{Order, Refusal};
 use crate::access::AccessTable;
-use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// Bytes saved and two instructions, lower index first.
-type Candidate = (u64, Reverse<(u32, u32)>);
+/// Bytes saved and two instructions, as one number that compares at once: of candidates that save the same, the one
+/// with the lowest indices is the greatest.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Candidate(u128);
+
+impl Candidate {
+    fn new(saved: u64, i: u32, j: u32) -> Candidate {
+        let pair = u64::from(i.min(j)) << 32 | u64::from(i.max(j));
+        Candidate(u128::from(saved) << 64 | u128::from(!pair))
+    }
+
+    fn saved(self) -> u64 {
+        (self.0 >> 64) as u64
+    }
+
+    /// The instructions, lower index first.
+    fn pair(self) -> (u32, u32) {
+        let pair = !(self.0 as u64);
+        ((pair >> 32) as u32, pair as u32)
+    }
+}
 
 /// How often pairs that a cycle kept apart are tried again: a third block that lay between
 /// two may have joined one of them since.
@@ -36,7 +54,7 @@ pub(super) fn partition(table: &AccessTable, graph: &Graph) -> Vec<Block> {
         blocks: (0..table.instrs.len() as u32).map(|i| Some(Block::single(table, i))).collect(),
     };
     let mut waiting: Vec<Candidate> =
-        pairs.into_iter().filter_map(|(i, j)| Some((state.weigh(i, j)?.saved, Reverse((i, j))))).collect();
+        pairs.into_iter().filter_map(|(i, j)| Some(Candidate::new(state.weigh(i, j)?.saved, i, j))).collect();
     for _ in 0..=RETRIES {
         let (fused, rejected) = state.drain(BinaryHeap::from(waiting));
         if !fused || rejected.is_empty() {
@@ -84,10 +102,11 @@ impl State<'_> {
     /// Works off a queue; true if anything fused, and the pairs that only a cycle kept apart.
     fn drain(&mut self, mut queue: BinaryHeap<Candidate>) -> (bool, Vec<Candidate>) {
         let (mut fused, mut rejected) = (false, Vec::new());
-        while let Some((weight, Reverse((i, j)))) = queue.pop() {
+        while let Some(candidate) = queue.pop() {
+            let (i, j) = candidate.pair();
             let Some(pair) = self.weigh(i, j) else { continue };
-            if pair.saved < weight && queue.peek().is_some_and(|next| next.0 > pair.saved) {
-                queue.push((pair.saved, Reverse((i, j))));
+            if pair.saved < candidate.saved() && queue.peek().is_some_and(|next| next.saved() > pair.saved) {
+                queue.push(Candidate::new(pair.saved, i, j));
                 continue;
             }
             match self.order.fuse(pair.u, pair.v) {
@@ -96,7 +115,7 @@ impl State<'_> {
                     let smaller = self.join(&pair, name);
                     self.reweigh(&smaller, &mut queue);
                 }
-                Err(Refusal::Cycle) => rejected.push((pair.saved, Reverse((i, j)))),
+                Err(Refusal::Cycle) => rejected.push(Candidate::new(pair.saved, i, j)),
                 Err(Refusal::TooFar) => {}
             }
         }
@@ -120,7 +139,7 @@ impl State<'_> {
                 let j = self.partners[i as usize][at];
                 left -= 1;
                 if let Some(pair) = self.weigh(i, j) {
-                    queue.push((pair.saved, Reverse((i.min(j), i.max(j)))));
+                    queue.push(Candidate::new(pair.saved, i, j));
                 }
             }
         }

@@ -133,6 +133,11 @@ impl Block {
         let len = self.accesses[from..].iter().take_while(|a| a.base == base).count();
         &self.accesses[from..from + len]
     }
+
+    /// The part of its cost that is due to the accesses to one base.
+    fn cost_of(&self, table: &AccessTable, run: &[BlockAccess]) -> Cost {
+        if run.len() == self.accesses.len() { self.cost } else { cost::of_base(table, run.iter().copied()) }
+    }
 }
 
 /// Cost of the union of two blocks, `None` where they must not fuse. Only bases that both touch matter.
@@ -150,7 +155,7 @@ pub(crate) fn fused_cost(table: &AccessTable, a: &Block, b: &Block) -> Option<Co
         if conflicts(table, x, y) {
             return None;
         }
-        let apart = cost::of_base(table, x.iter().copied()) + cost::of_base(table, y.iter().copied());
+        let apart = small.cost_of(table, x) + large.cost_of(table, y);
         total = total - apart + cost::of_base(table, Union { a: x, b: y }).at_most(apart);
     }
     (total.args <= MAX_ARGS).then_some(total)
@@ -202,14 +207,29 @@ fn same_nest(a: &Block, b: &Block) -> bool {
 /// Do the accesses of two blocks to one base break Corollary 1 or touch a reduction's result?
 fn conflicts(table: &AccessTable, x: &[BlockAccess], y: &[BlockAccess]) -> bool {
     x.iter().any(|a| {
-        y.iter().any(|b| {
+        on_same_bytes(table, a, y).any(|b| {
             if a.view == b.view {
                 a.folded || b.folded || a.gathered && b.written || b.gathered && a.written
             } else {
-                (a.written || b.written) && table.overlap(a.view, b.view)
+                a.written || b.written
             }
         })
     })
+}
+
+/// Of a block's accesses to the base of `access`, those to the same view or to one that overlaps it.
+pub(super) fn on_same_bytes<'a>(
+    table: &'a AccessTable,
+    access: &'a BlockAccess,
+    theirs: &'a [BlockAccess],
+) -> impl Iterator<Item = &'a BlockAccess> {
+    let near = if table.views[access.view as usize].apart {
+        let at = theirs.partition_point(|t| t.view < access.view);
+        &theirs[at..theirs.len().min(at + 1)]
+    } else {
+        theirs
+    };
+    near.iter().filter(|t| t.view == access.view || table.overlap(t.view, access.view))
 }
 
 /// Merges two sorted access lists, joining accesses to the same view.

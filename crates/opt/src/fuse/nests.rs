@@ -13,13 +13,14 @@
 //! A base whose whole life is inside the group lives in scratch memory, one stretch at a time.
 
 use super::cost;
-use super::legality::{Block, BlockAccess};
+use super::legality::{Block, BlockAccess, on_same_bytes};
 use crate::access::{AccessTable, ViewId};
 use crate::options::Fuse;
 use crate::overlap::is_injective;
 use crate::plan::Scratch;
 use numelt_ir::{BaseId, Program, View};
 use smallvec::SmallVec;
+use std::cmp::Ordering;
 
 /// Most bytes that a stretch may touch at its shortest: it has to stay in a core's own cache.
 const MOST_BYTES: u64 = 512 << 10;
@@ -51,6 +52,7 @@ pub(crate) struct Group {
     /// Bases that need memory only for a stretch.
     pub scratch: Vec<Scratch>,
     saved: u64,
+    step: Footprint,
 }
 
 /// Blocks, put together where that saves bytes; each on its own where nothing is to be fused.
@@ -127,17 +129,23 @@ fn home(program: &Program, table: &AccessTable, units: &[Unit], block: &Block) -
 
 /// Does one of two blocks need the other's accesses to stay before or behind its own?
 fn depend(table: &AccessTable, a: &Block, b: &Block) -> bool {
-    common(a, b).any(|(x, y)| meet(table, x, y))
+    !each_meeting(table, a, b, |_, _| false)
 }
 
-/// Accesses of two blocks to common bases, all pairs of them.
-fn common<'a>(a: &'a Block, b: &'a Block) -> impl Iterator<Item = (&'a BlockAccess, &'a BlockAccess)> {
-    a.accesses.iter().flat_map(|x| b.accesses_to(x.base).iter().map(move |y| (x, y)))
+/// Do two blocks touch a common base?
+fn have_common(a: &Block, b: &Block) -> bool {
+    a.accesses.chunk_by(|p, q| p.base == q.base).any(|run| !b.accesses_to(run[0].base).is_empty())
 }
 
-/// Do two accesses to one base touch a common byte, and does one of them write?
-fn meet(table: &AccessTable, x: &BlockAccess, y: &BlockAccess) -> bool {
-    (x.written || y.written) && (x.view == y.view || table.overlap(x.view, y.view))
+/// Does `test` hold for all accesses of two blocks that touch a common byte, and of which one writes?
+fn each_meeting(table: &AccessTable, a: &Block, b: &Block, test: impl Fn(&BlockAccess, &BlockAccess) -> bool) -> bool {
+    a.accesses.chunk_by(|p, q| p.base == q.base).all(|run| {
+        let theirs = b.accesses_to(run[0].base);
+        theirs.is_empty()
+            || run
+                .iter()
+                .all(|x| on_same_bytes(table, x, theirs).filter(|y| x.written || y.written).all(|y| test(x, y)))
+    })
 }
 
 /// The kept axes of a block's domain and their extents.
@@ -151,7 +159,7 @@ fn kept_axes(program: &Program, block: &Block) -> SmallVec<[(u8, i64); 4]> {
 /// and has steps for all threads.
 fn pair(program: &Program, table: &AccessTable, first: &Block, second: &Block) -> Option<Join> {
     let seconds = kept_axes(program, second);
-    if seconds.is_empty() || common(first, second).next().is_none() {
+    if seconds.is_empty() || !have_common(first, second) {
         return None;
     }
     let mut best: Option<((u64, bool, i64), Join)> = None;
@@ -162,7 +170,8 @@ fn pair(program: &Program, table: &AccessTable, first: &Block, second: &Block) -
                 continue;
             }
             let saved = shared_bytes(table, a, b);
-            let Some(grain) = fits(table, n, &[a, b]).filter(|_| saved > 0) else { continue };
+            let step = Footprint::of(table, n, a).with(&Footprint::of(table, n, b));
+            let Some(grain) = step.grain(n).filter(|_| saved > 0) else { continue };
             let rank = (saved, grain == 1, n.min(MANY));
             if best.is_none_or(|(known, _)| rank > known) {
                 best = Some((rank, Join { theirs, own, saved }));
@@ -180,12 +189,10 @@ fn member(program: &Program, table: &AccessTable, group: &Group, block: &Block) 
     let candidates = axes.iter().filter(|&&(_, n)| n == group.extent);
     let joins = candidates.filter_map(|&(axis, _)| {
         let own = (block, axis);
-        if !group.stages.iter().all(|(b, a)| local(table, (b, *a), own)) {
-            return None;
-        }
+        group.step.with(&Footprint::of(table, group.extent, own)).grain(group.extent)?;
         let saved = group.stages.iter().map(|(b, a)| shared_bytes(table, (b, *a), own)).max()?;
-        let all: Vec<(&Block, u8)> = group.stages.iter().map(|(b, a)| (b, *a)).chain([own]).collect();
-        (saved > 0 && fits(table, group.extent, &all).is_some()).then_some(Join { theirs: 0, own: axis, saved })
+        let legal = saved > 0 && group.stages.iter().all(|(b, a)| local(table, (b, *a), own));
+        legal.then_some(Join { theirs: 0, own: axis, saved })
     });
     joins.max_by_key(|j| j.saved)
 }
@@ -193,14 +200,15 @@ fn member(program: &Program, table: &AccessTable, group: &Group, block: &Block) 
 fn add(program: &Program, table: &AccessTable, unit: &mut Unit, block: Block, join: Join) {
     if let Unit::One(first) = unit {
         let extent = kept_axes(program, first).iter().find(|a| a.0 == join.theirs).map_or(1, |a| a.1);
+        let step = Footprint::of(table, extent, (first, join.theirs));
         let stages = vec![(first.clone(), join.theirs)];
-        *unit = Unit::Group(Group { stages, extent, grain: 1, scratch: Vec::new(), saved: 0 });
+        *unit = Unit::Group(Group { stages, extent, grain: 1, scratch: Vec::new(), saved: 0, step });
     }
     let Unit::Group(group) = unit else { return };
+    group.step = group.step.with(&Footprint::of(table, group.extent, (&block, join.own)));
+    group.grain = group.step.grain(group.extent).unwrap_or(1);
     group.stages.push((block, join.own));
     group.saved += join.saved;
-    let all: Vec<(&Block, u8)> = group.stages.iter().map(|(b, a)| (b, *a)).collect();
-    group.grain = fits(table, group.extent, &all).unwrap_or(1);
 }
 
 /// How an access moves along the shared loop.
@@ -230,7 +238,7 @@ fn along(table: &AccessTable, (block, axis): (&Block, u8), access: &BlockAccess)
 
 /// Are all accesses of two blocks to common bases local along their axes?
 fn local(table: &AccessTable, a: (&Block, u8), b: (&Block, u8)) -> bool {
-    common(a.0, b.0).filter(|(x, y)| meet(table, x, y)).all(|(x, y)| {
+    each_meeting(table, a.0, b.0, |x, y| {
         let (Some(p), Some(q)) = (along(table, a, x), along(table, b, y)) else { return false };
         let (v, w) = (view(table, x.view), view(table, y.view));
         let ((low, high), (l, h)) = (step_range(v, p.axis), step_range(w, q.axis));
@@ -285,11 +293,26 @@ fn shared_bytes(table: &AccessTable, a: (&Block, u8), b: (&Block, u8)) -> u64 {
     bytes
 }
 
-/// The fewest steps of a stretch; `None` where even that would not stay in cache.
-fn fits(table: &AccessTable, extent: i64, stages: &[(&Block, u8)]) -> Option<i64> {
-    // bytes of a step per base, and steps that make a piece of memory
-    let mut bases: SmallVec<[(BaseId, u64, i64); 16]> = SmallVec::new();
-    for &(block, axis) in stages {
+/// What one step of the shared loop touches.
+#[derive(Default)]
+struct Footprint {
+    /// Sorted by base.
+    bases: Vec<Touch>,
+}
+
+/// What a step touches of one base.
+#[derive(Clone, Copy)]
+struct Touch {
+    base: BaseId,
+    bytes: u64,
+    /// Steps that make a piece of memory worth fetching.
+    piece: i64,
+}
+
+impl Footprint {
+    /// One block, whose axis is shared.
+    fn of(table: &AccessTable, extent: i64, (block, axis): (&Block, u8)) -> Footprint {
+        let mut bases: Vec<Touch> = Vec::new();
         for run in block.accesses.chunk_by(|p, q| p.base == q.base) {
             if cost::is_contracted(table, run.iter().copied()) {
                 continue;
@@ -299,17 +322,44 @@ fn fits(table: &AccessTable, extent: i64, stages: &[(&Block, u8)]) -> Option<i64
                 let bytes = table.views[access.view as usize].bytes / extent as u64;
                 let outer = moving(view(table, access.view)).any(|(_, s)| s.abs() > stride.abs());
                 let piece = if outer { (CHUNK / stride.abs()).max(1) } else { 1 };
-                match bases.iter_mut().find(|b| b.0 == access.base) {
-                    Some(known) => (known.1, known.2) = (known.1.max(bytes), known.2.max(piece)),
-                    None => bases.push((access.base, bytes, piece)),
+                let touch = Touch { base: access.base, bytes, piece };
+                match bases.last_mut() {
+                    Some(last) if last.base == touch.base => *last = last.and(touch),
+                    Some(_) | None => bases.push(touch),
                 }
             }
         }
+        Footprint { bases }
     }
-    let bytes = bases.iter().map(|b| b.1).sum::<u64>();
-    // what is small beside the rest stays in cache anyway
-    let grain = bases.iter().filter(|b| b.1 * 8 >= bytes).map(|b| b.2).max().unwrap_or(1).min(extent);
-    (bytes * grain as u64 <= MOST_BYTES).then_some(grain)
+
+    /// Both.
+    fn with(&self, other: &Footprint) -> Footprint {
+        let (mut a, mut b) = (self.bases.iter().copied().peekable(), other.bases.iter().copied().peekable());
+        let mut bases = Vec::with_capacity(self.bases.len() + other.bases.len());
+        while let (Some(x), Some(y)) = (a.peek(), b.peek()) {
+            bases.extend(match x.base.cmp(&y.base) {
+                Ordering::Less => a.next(),
+                Ordering::Greater => b.next(),
+                Ordering::Equal => a.next().zip(b.next()).map(|(x, y)| x.and(y)),
+            });
+        }
+        bases.extend(a.chain(b));
+        Footprint { bases }
+    }
+
+    /// The fewest steps of a stretch; `None` where even that would not stay in cache.
+    fn grain(&self, extent: i64) -> Option<i64> {
+        let bytes = self.bases.iter().map(|t| t.bytes).sum::<u64>();
+        // what is small beside the rest stays in cache anyway
+        let grain = self.bases.iter().filter(|t| t.bytes * 8 >= bytes).map(|t| t.piece).max().unwrap_or(1).min(extent);
+        (bytes * grain as u64 <= MOST_BYTES).then_some(grain)
+    }
+}
+
+impl Touch {
+    fn and(self, other: Touch) -> Touch {
+        Touch { bytes: self.bytes.max(other.bytes), piece: self.piece.max(other.piece), ..self }
+    }
 }
 
 /// Bases that live and die inside a group, are written first, and always as the same elements, of which
@@ -320,6 +370,11 @@ fn scratch(table: &AccessTable, stages: &[(Block, u8)]) -> Vec<Scratch> {
     for (block, _) in stages {
         for run in block.accesses.chunk_by(|p, q| p.base == q.base) {
             let base = run[0].base;
+            // most live in one block, or outside
+            let uses = run.iter().map(|x| x.uses).sum::<u32>();
+            if !table.inner[base as usize] || uses == table.uses[base as usize] {
+                continue;
+            }
             if !seen.contains(&base) {
                 seen.push(base);
                 out.extend(scratch_base(table, stages, base));
