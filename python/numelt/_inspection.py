@@ -75,7 +75,7 @@ class Inspection:
     ----------
     flushes : list of dict
         One report per flush: reason, kernels (text), kernel_count, calls, allocated_buffers,
-        contracted, bytes_moved, cache_hit.
+        contracted, bytes_moved, cache_hit, elements (operation: how many it was applied to).
     """
 
     flushes: list[dict[str, Any]] = field(default_factory=list)

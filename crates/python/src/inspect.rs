@@ -65,6 +65,7 @@ fn report_dict<'py>(py: Python<'py>, report: &FlushReport) -> PyResult<Bound<'py
     let dict = PyDict::new(py);
     dict.set_item("reason", report.reason.name())?;
     dict.set_item("instructions", report.instructions)?;
+    dict.set_item("elements", &report.elements)?;
     dict.set_item("kernels", &report.kernels)?;
     dict.set_item("kernel_count", report.kernels.len())?;
     dict.set_item("tiers", &report.tiers)?;

@@ -12,9 +12,10 @@ use crate::engine::{Engine, LibraryCall, Operand};
 use crate::exec::ReadyPlan;
 use crate::report::{self, Warning};
 use crate::stats::{FlushReport, Reason, Stats};
-use numelt_ir::{Axes, DType, Error, Op, Program, Result};
+use numelt_ir::{Axes, DType, Error, Instr, Op, Operand, Program, Result};
 use numelt_opt::{Explanation, Options, Step};
 use std::any::Any;
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 use std::time::Instant;
@@ -413,9 +414,14 @@ fn report(reason: Reason, plan: &ReadyPlan, cache_hit: bool, start: Instant) -> 
             Step::Call(at) => calls.push(plan.plan.program.instrs[*at].op.name().to_string()),
         }
     }
+    let mut elements = BTreeMap::new();
+    for instr in &plan.recorded.instrs {
+        *elements.entry(instr.op.name()).or_default() += applications(instr);
+    }
     FlushReport {
         reason,
         instructions: plan.recorded.instrs.len(),
+        elements,
         kernels,
         tiers: plan.tiers(),
         calls,
@@ -424,6 +430,15 @@ fn report(reason: Reason, plan: &ReadyPlan, cache_hit: bool, start: Instant) -> 
         bytes_moved: plan.plan.bytes_moved,
         cache_hit,
         total_ns: start.elapsed().as_nanos() as u64,
+    }
+}
+
+/// How often an instruction's operation is applied to an element.
+fn applications(instr: &Instr) -> u64 {
+    let elements = |shape: &[i64]| shape.iter().product::<i64>() as u64;
+    match (instr.op, instr.ins.first()) {
+        (Op::Matmul, Some(Operand::View(a))) => elements(&instr.out.shape) * a.shape.last().map_or(1, |&k| k as u64),
+        _ => elements(instr.domain()),
     }
 }
 

@@ -1,6 +1,7 @@
 //! Counters and reports: whatever the runtime does can be seen here.
 
 use crate::pool::PoolStats;
+use std::collections::BTreeMap;
 use std::fmt;
 
 /// Why pending work was run.
@@ -92,6 +93,8 @@ pub struct FlushReport {
     pub reason: Reason,
     /// Instructions of the batch.
     pub instructions: usize,
+    /// Elements that each recorded operation was applied to; of matrix products, the multiplications.
+    pub elements: BTreeMap<&'static str, u64>,
     /// Text of each kernel launched, in order.
     pub kernels: Vec<String>,
     /// Tier that each kernel ran on.

@@ -53,5 +53,19 @@ fn by_graph(table: &AccessTable, graph: &Graph, options: &Options) -> Vec<Block>
         Fuse::Unintrusive => return schedule::topological(graph, unintrusive::partition(table, graph)),
         Fuse::Singleton | Fuse::Naive | Fuse::Greedy => greedy::partition(table, graph),
     };
-    sweep::small(table, schedule::topological(graph, blocks))
+    let blocks = schedule::topological(graph, in_program_order(table, &blocks).unwrap_or(blocks));
+    sweep::small(table, blocks)
+}
+
+/// Instructions of a program for which the partition by program order is looked at too.
+const MODERATE: usize = 4096;
+
+/// The partition by program order, where it is cheaper: taking the largest saving first can spread
+/// independent chains over more kernels than one chain after the other needs.
+fn in_program_order(table: &AccessTable, blocks: &[Block]) -> Option<Vec<Block>> {
+    if blocks.len() == 1 || table.instrs.len() > MODERATE {
+        return None;
+    }
+    let naive = naive::partition(table);
+    (cost::of_partition(&naive) < cost::of_partition(blocks)).then_some(naive)
 }
