@@ -2,21 +2,23 @@
 
 A seed gives NumPy's numbers, bit for bit, and leaves NumPy's generator state. The state lives in NumPy's
 own bit generator objects. Uniform numbers, and integers of a range that is a power of two, of PCG64,
-PCG64DXSM and Philox are recorded and made in the kernels that consume them, other integers by all cores;
-every other draw is a library call: NumPy's code, whose results are adopted without a copy.
+PCG64DXSM and Philox are recorded and made in the kernels that consume them, other integers by all cores.
+The streams of MT19937 (the legacy generator's, see `_legacy_random`) and SFC64 cannot be entered in the
+middle: uniform numbers, legacy integers and legacy normal numbers are made at once, in vector registers.
+Every other draw is a library call: NumPy's code, whose results are adopted without a copy.
 """
 
 from __future__ import annotations
 
 import functools
-import math
 from collections.abc import Callable
 from typing import Any
 
 import numpy
 import numpy.random as _original
 
-from numelt import _core, _fallback, _library, _namespace, _objects
+from numelt import _core, _fallback, _legacy_random, _library, _namespace, _objects
+from numelt._legacy_random import Legacy, span
 
 __all__ = list(_original.__all__)
 
@@ -43,7 +45,19 @@ def _drawing(owner: str, name: str, original: Callable[..., Any]) -> Callable[..
     handle = _library.handle(label, original, method=True)
 
     # NumPy's methods call each other, so they run on an object whose methods are NumPy's
-    if name == "shuffle":
+    if owner == "RandomState" and name in _legacy_random.DRAWS:
+        native = _legacy_random.DRAWS[name]
+
+        def draw(self: Any, *args: Any, **kwargs: Any) -> Any:
+            if not args and not kwargs:  # one number: nothing to convert
+                return original(self._plain)
+            try:
+                result = native(self._legacy, *args, **kwargs)
+            except TypeError:  # NumPy's to word
+                result = NotImplemented
+            return handle(self._plain, *args, **kwargs) if result is NotImplemented else result
+
+    elif name == "shuffle":
 
         def draw(self: Any, x: Any, *args: Any, **kwargs: Any) -> Any:
             if type(x) is list:  # its items change places, whatever they are
@@ -144,9 +158,9 @@ class Generator(_original.Generator):
             stream = self._stream
             if stream is None:
                 stream = self._native()
-            span = _span(low, high) if stream else -1.0
-            if span >= 0.0:
-                result = stream.uniform(size, False, None, float(low), span)
+            width = span(low, high) if stream else -1.0
+            if width >= 0.0:
+                result = stream.uniform(size, False, None, float(low), width)
                 if result is not NotImplemented:
                     return result
         return _uniform_call(self._plain, low, high, size)
@@ -169,15 +183,15 @@ class Generator(_original.Generator):
             first, last = (0, low) if high is None else (low, high)
             if not endpoint:
                 last -= 1
-            span = last - first
-            if span > 0 and type(dtype) is type and dtype in _INTEGERS:
+            width = last - first
+            if width > 0 and type(dtype) is type and dtype in _INTEGERS:
                 limits = _INTEGERS[dtype]
                 stream = self._stream if self._stream is not None else self._native()
                 if stream and limits[0] <= first and last <= limits[1]:
-                    if span & (span + 1) == 0:
-                        result = stream.integers(size, first, span.bit_length(), dtype)
+                    if width & (width + 1) == 0:
+                        result = stream.integers(size, first, width.bit_length(), dtype)
                     else:  # some words are rejected, so that an element's place in the stream is unknown
-                        result = stream.bounded(size, first, span, dtype)
+                        result = stream.bounded(size, first, width, dtype)
                     if result is not NotImplemented:
                         return result
         return _integers_call(self._plain, low, high, size, dtype, endpoint)
@@ -185,15 +199,6 @@ class Generator(_original.Generator):
     def spawn(self, n_children: int) -> list[Any]:
         """Return new generators with streams of their own."""
         return [Generator(child.bit_generator) for child in self._plain.spawn(n_children)]
-
-
-def _span(low: float, high: float) -> float:
-    """Return ``high - low``, negative where NumPy has to see the arguments."""
-    try:
-        span = float(high) - float(low)
-    except OverflowError:
-        return -1.0
-    return span if math.isfinite(span) and math.copysign(1.0, span) > 0.0 else -1.0
 
 
 _random_call = _library.handle("random.Generator.random", _random, method=True)
@@ -216,6 +221,7 @@ class RandomState(_original.RandomState):
         super().__init__(seed)
         # the state beside the bit generator's (a second normal number kept back) is the plain object's
         self._plain = _original.RandomState(self._bit_generator)
+        self._legacy = Legacy(self._plain)
 
     def __reduce__(self) -> Any:
         return _restore_state, (self.get_state(legacy=False),)
@@ -273,13 +279,25 @@ def shuffle(x: Any) -> None:
 _shuffle_call = _library.handle("random.shuffle", _original.shuffle)
 
 
+# the state that the functions of numpy.random share
+_global = Legacy(_original.random_sample.__self__)
+
+
 def _global_draw(name: str, original: Callable[..., Any]) -> Callable[..., Any]:
     """Return a function that draws from the global legacy state."""
     handle = _library.handle(f"random.{name}", original)
+    native = _legacy_random.DRAWS.get(name)
 
     def draw(*args: Any, **kwargs: Any) -> Any:
         if not args and not kwargs:  # one number: nothing to convert
             return original()
+        if native is not None:
+            try:
+                result = native(_global, *args, **kwargs)
+            except TypeError:  # NumPy's to word
+                result = NotImplemented
+            if result is not NotImplemented:
+                return result
         return handle(*args, **kwargs)
 
     functools.update_wrapper(draw, original, updated=())

@@ -24,4 +24,4 @@ pub use engine::{CpuEngine, Options};
 pub use isa::Isa;
 pub use library::{BlasTable, register_blas};
 pub use promote::Jit;
-pub use streams::{Bounded, fill_bounded, fill_stream};
+pub use streams::{Bounded, Placed, Sequence, TWISTER_WORDS, fill_bounded, fill_stream};

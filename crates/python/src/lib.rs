@@ -5,7 +5,7 @@
 //! `export` shares memory with NumPy; `hooks` hands over what is not native.
 //! Not here: argument handling of public functions, docstrings, counting of fallbacks (the Python package);
 //! planning and running (the runtime). Unsafe code is in `advanced`, `blas`, `convert`, `export`, `index`, `module`, `operand`,
-//! `protocols`, `random`, `run` and `versioned`.
+//! `protocols`, `random`, `random_sequence`, `run` and `versioned`.
 
 mod advanced;
 mod assign;
@@ -29,6 +29,7 @@ mod operand;
 mod operators;
 mod protocols;
 mod random;
+mod random_sequence;
 mod reduce;
 mod registry;
 mod resolve;
@@ -61,6 +62,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     errstate::register(module)?;
     library::register(module)?;
     random::register(module)?;
+    random_sequence::register(module)?;
     ufunc_at::register(module)?;
     // A flush in another thread is over before a fork, so that the child finds no lock held.
     let at_fork = PyDict::new(py);

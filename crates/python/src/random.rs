@@ -9,7 +9,7 @@
 use crate::convert;
 use crate::module::new_shape;
 use crate::ndarray::{NdArray, wrap_new};
-use crate::{run, shape};
+use crate::{random_sequence, run, shape};
 use numelt_engine_cpu::{Bounded, fill_bounded, fill_stream};
 use numelt_ir::interp::random::{
     Lcg, PCG64_CHEAP_MULTIPLIER, PCG64_MULTIPLIER, counter_after, pcg64_output, pcg64dxsm_output, philox4x64,
@@ -77,7 +77,8 @@ unsafe impl Sync for BitStream {}
 
 /// A native source of a bit generator's numbers; `None` where there is none.
 #[pyfunction]
-fn bit_stream(bit_generator: &Bound<'_, PyAny>) -> PyResult<Option<BitStream>> {
+fn bit_stream<'py>(bit_generator: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyAny>>> {
+    let py = bit_generator.py();
     let class = bit_generator.get_type();
     let name = class.name()?;
     if !class.module()?.to_str()?.starts_with("numpy.random.") || cfg!(target_endian = "big") {
@@ -91,7 +92,10 @@ fn bit_stream(bit_generator: &Bound<'_, PyAny>) -> PyResult<Option<BitStream>> {
         "PCG64" => State::Pcg64(address.cast()),
         "PCG64DXSM" => State::Pcg64Dxsm(address.cast()),
         "Philox" => State::Philox(address.cast()),
-        _ => return Ok(None),
+        other => {
+            let stream = random_sequence::stream(other, address, bit_generator)?;
+            return stream.map(|stream| Ok(Bound::new(py, stream)?.into_any())).transpose();
+        }
     };
     // the layout belongs to the installed NumPy: one look per kind of generator will do
     static KNOWN: AtomicU8 = AtomicU8::new(0);
@@ -103,12 +107,13 @@ fn bit_stream(bit_generator: &Bound<'_, PyAny>) -> PyResult<Option<BitStream>> {
         KNOWN.fetch_or(bit, Ordering::Relaxed);
     }
     let lock = bit_generator.getattr("lock")?;
-    Ok(Some(BitStream {
+    let stream = BitStream {
         state,
         acquire: lock.getattr("acquire")?.unbind(),
         release: lock.getattr("release")?.unbind(),
         _owner: bit_generator.clone().unbind(),
-    }))
+    };
+    Ok(Some(Bound::new(py, stream)?.into_any()))
 }
 
 impl State {
@@ -426,7 +431,7 @@ impl BitStream {
 }
 
 /// Threads for a draw of `n` numbers made at once.
-fn threads(n: i64) -> usize {
+pub fn threads(n: i64) -> usize {
     if n < 1 << 18 {
         return 1;
     }
@@ -470,12 +475,12 @@ impl Stretch {
 }
 
 /// A dense array without memory yet.
-fn contiguous(dtype: DType, dims: &Dims) -> ArrayView {
+pub fn contiguous(dtype: DType, dims: &Dims) -> ArrayView {
     ArrayView::fresh(Runtime::global(), dtype, dims)
 }
 
 /// The window of an `out` array, if it is one that NumPy would fill in C order.
-fn target(array: &Bound<'_, NdArray>, dtype: DType) -> Option<ArrayView> {
+pub fn target(array: &Bound<'_, NdArray>, dtype: DType) -> Option<ArrayView> {
     let view = array.get().view()?;
     let dense = shape::is_c_contiguous(&view.shape, &view.strides, dtype.size() as i64);
     (view.dtype == dtype && dense && array.get().writeable()).then(|| view.clone())

@@ -7,8 +7,10 @@
 
 mod bounded;
 mod fill;
+mod sequence;
 
 pub use bounded::{Bounded, fill_bounded};
+pub use sequence::{Placed, Sequence, WORDS as TWISTER_WORDS};
 
 use crate::body::{Body, Tile};
 use crate::driver::Lines;

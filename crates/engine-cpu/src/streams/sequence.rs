@@ -1,0 +1,346 @@
+//! Generators whose numbers come one after the other: the Mersenne Twister and SFC64.
+//!
+//! In: a generator's state and dense memory. Out: the memory filled, the state moved. These streams cannot
+//! be entered in the middle, so nothing here is lazy; but the twister makes 624 words at a time in vector
+//! registers, and what is made of the words (doubles, integers under a mask, normal numbers by Marsaglia's polar
+//! method) is a loop over a block that lies in cache. The logarithms of normal numbers are shared by threads.
+
+use super::bounded::Integer;
+use crate::isa::{Isa, detect, versions};
+
+/// Words of the twister's state.
+pub const WORDS: usize = 624;
+/// Distance of the word that is mixed in.
+const MIDDLE: usize = 397;
+/// Words made at a time: 8 KB.
+const BLOCK: usize = 2048;
+/// Fewest pairs of normal numbers that are worth a thread.
+const SHARE: usize = 1 << 15;
+
+const TO_DOUBLE: f64 = 1.0 / 9_007_199_254_740_992.0;
+const TO_SINGLE: f32 = 1.0 / 16_777_216.0;
+
+/// A generator's state where its owner keeps it.
+pub enum Sequence<'a> {
+    /// MT19937: the words, and how many of them have been used.
+    Twister(&'a mut [u32; WORDS], &'a mut i32),
+    /// SFC64: three words and a counter; whether a half waits, and the half.
+    Sfc64(&'a mut [u64; 4], &'a mut i32, &'a mut u32),
+}
+
+/// A place and a scale for numbers: `low + range * number`; `None` for the numbers as they are.
+pub type Placed = Option<(f64, f64)>;
+
+#[inline(always)]
+fn twist(upper: u32, lower: u32, mixed: u32) -> u32 {
+    let y = (upper & 0x8000_0000) | (lower & 0x7fff_ffff);
+    mixed ^ (y >> 1) ^ (0u32.wrapping_sub(y & 1) & 0x9908_b0df)
+}
+
+/// The next 624 words of state.
+///
+/// # Safety
+/// `key` holds them.
+#[inline(always)]
+unsafe fn regenerate(key: *mut u32) {
+    // SAFETY: the caller's state, which nobody else sees meanwhile.
+    let key = unsafe { &mut *key.cast::<[u32; WORDS]>() };
+    for i in 0..WORDS - MIDDLE {
+        key[i] = twist(key[i], key[i + 1], key[i + MIDDLE]);
+    }
+    for i in WORDS - MIDDLE..WORDS - 1 {
+        key[i] = twist(key[i], key[i + 1], key[i + MIDDLE - WORDS]);
+    }
+    key[WORDS - 1] = twist(key[WORDS - 1], key[0], key[MIDDLE - 1]);
+}
+
+/// # Safety
+/// `n` words of state, and room for as many.
+#[inline(always)]
+unsafe fn temper(state: *const u32, n: usize, to: *mut u32) {
+    for i in 0..n {
+        // SAFETY: the caller's words and room.
+        unsafe {
+            let mut y = state.add(i).read();
+            y ^= y >> 11;
+            y ^= (y << 7) & 0x9d2c_5680;
+            y ^= (y << 15) & 0xefc6_0000;
+            to.add(i).write(y ^ (y >> 18));
+        }
+    }
+}
+
+/// The number in `[0, 1)` with 53 bits that two words make.
+#[inline(always)]
+fn double(first: u32, second: u32) -> f64 {
+    let (a, b) = ((first >> 5) as i32, (second >> 6) as i32);
+    (f64::from(a) * 67_108_864.0 + f64::from(b)) * TO_DOUBLE
+}
+
+/// # Safety
+/// `2 * n` words, and room for `n` numbers.
+#[inline(always)]
+unsafe fn doubles(words: *const u32, n: usize, low: f64, range: f64, plain: bool, to: *mut f64) {
+    for i in 0..n {
+        // SAFETY: the caller's words and room.
+        unsafe {
+            let number = double(words.add(2 * i).read(), words.add(2 * i + 1).read());
+            to.add(i).write(if plain { number } else { low + range * number });
+        }
+    }
+}
+
+/// The integers of the words that do not exceed `last` under the mask; how many goes to `made`.
+///
+/// # Safety
+/// `n` words, and room for as many integers.
+#[inline(always)]
+unsafe fn masked<T: Integer>(
+    words: *const u32,
+    n: usize,
+    mask: u32,
+    last: u32,
+    low: u64,
+    to: *mut u8,
+    made: *mut usize,
+) {
+    let to = to.cast::<T>();
+    let mut count = 0;
+    for i in 0..n {
+        // SAFETY: the caller's words; no more integers are made than words are read.
+        unsafe {
+            let value = words.add(i).read() & mask;
+            to.add(count).write(T::of(low.wrapping_add(u64::from(value))));
+            count += usize::from(value <= last);
+        }
+    }
+    // SAFETY: the caller's counter.
+    unsafe { *made = count };
+}
+
+/// Points of the square that fall into the unit circle, as `(second, first)`; how many goes to `made`.
+///
+/// # Safety
+/// `4 * n` words, and room for `2 * n` numbers.
+#[inline(always)]
+unsafe fn points(words: *const u32, n: usize, to: *mut f64, made: *mut usize) {
+    let mut count = 0;
+    for i in 0..n {
+        // SAFETY: the caller's words; no more points are kept than tried.
+        unsafe {
+            let word = |k| words.add(4 * i + k).read();
+            let first = 2.0 * double(word(0), word(1)) - 1.0;
+            let second = 2.0 * double(word(2), word(3)) - 1.0;
+            to.add(2 * count).write(second);
+            to.add(2 * count + 1).write(first);
+            let square = first * first + second * second;
+            count += usize::from(square < 1.0 && square != 0.0);
+        }
+    }
+    // SAFETY: the caller's counter.
+    unsafe { *made = count };
+}
+
+/// Normal numbers of points, in place.
+fn normal_of_points(pairs: &mut [f64], placed: Placed) {
+    for pair in pairs.chunks_exact_mut(2) {
+        let (second, first) = (pair[0], pair[1]);
+        let square = first * first + second * second;
+        let factor = (-2.0 * square.ln() / square).sqrt();
+        for (slot, number) in pair.iter_mut().zip([factor * second, factor * first]) {
+            *slot = placed.map_or(number, |(low, range)| low + range * number);
+        }
+    }
+}
+
+versions!(/// One turn of the state.
+    pick_regenerate, regenerate, [], (key: *mut u32));
+versions!(/// Words of a state.
+    pick_temper, temper, [], (state: *const u32, n: usize, to: *mut u32));
+versions!(/// Uniform numbers.
+    pick_doubles, doubles, [], (words: *const u32, n: usize, low: f64, range: f64, plain: bool, to: *mut f64));
+versions!(/// Integers by mask and rejection.
+    pick_masked, masked, [T: Integer],
+    (words: *const u32, n: usize, mask: u32, last: u32, low: u64, to: *mut u8, made: *mut usize));
+versions!(/// Points of the unit circle.
+    pick_points, points, [], (words: *const u32, n: usize, to: *mut f64, made: *mut usize));
+
+impl Sequence<'_> {
+    /// The next halves of words.
+    fn halves(&mut self, out: &mut [u32], isa: Isa) {
+        match self {
+            Sequence::Twister(key, position) => twister_words(key, position, out, isa),
+            Sequence::Sfc64(state, has, half) => {
+                for slot in out {
+                    *slot = if **has != 0 {
+                        **has = 0;
+                        **half
+                    } else {
+                        let word = sfc64(state);
+                        (**has, **half) = (1, (word >> 32) as u32);
+                        word as u32
+                    };
+                }
+            }
+        }
+    }
+
+    /// Fills memory with uniform numbers in `[0, 1)`, placed.
+    pub fn uniform(&mut self, placed: Placed, out: &mut [f64]) {
+        let isa = detect();
+        let (low, range) = placed.unwrap_or((0.0, 1.0));
+        match self {
+            Sequence::Twister(key, position) => {
+                let mut words = [0; BLOCK];
+                for part in out.chunks_mut(BLOCK / 2) {
+                    twister_words(key, position, &mut words[..2 * part.len()], isa);
+                    // SAFETY: two words for each number of the part.
+                    unsafe {
+                        pick_doubles(isa)(words.as_ptr(), part.len(), low, range, placed.is_none(), part.as_mut_ptr());
+                    }
+                }
+            }
+            Sequence::Sfc64(state, ..) => {
+                for slot in out {
+                    let number = (sfc64(state) >> 11) as f64 * TO_DOUBLE;
+                    *slot = if placed.is_some() { low + range * number } else { number };
+                }
+            }
+        }
+    }
+
+    /// Fills memory with uniform numbers of single precision in `[0, 1)`.
+    pub fn uniform_single(&mut self, out: &mut [f32]) {
+        let isa = detect();
+        let mut words = [0; BLOCK];
+        for part in out.chunks_mut(BLOCK) {
+            self.halves(&mut words[..part.len()], isa);
+            for (slot, word) in part.iter_mut().zip(&words) {
+                *slot = (word >> 8) as f32 * TO_SINGLE;
+            }
+        }
+    }
+
+    /// Fills memory with integers from `low` to `low + last`: halves under the smallest mask that holds `last`,
+    /// those beyond it skipped (NumPy's legacy rule). `wide` integers have 64 bits, others 32.
+    ///
+    /// # Safety
+    /// `to` has room for `n` integers, aligned to them.
+    pub unsafe fn masked(&mut self, low: u64, last: u32, wide: bool, n: usize, to: *mut u8) {
+        let isa = detect();
+        let run = if wide { pick_masked::<u64>(isa) } else { pick_masked::<u32>(isa) };
+        let mask = u32::MAX.checked_shr(last.leading_zeros()).unwrap_or(0);
+        let (mut words, mut done) = ([0; BLOCK], 0);
+        while done < n {
+            // no word is taken that might not be needed
+            let tried = BLOCK.min(n - done);
+            self.halves(&mut words[..tried], isa);
+            let mut made = 0;
+            // SAFETY: the words, and room for what is left of the integers.
+            unsafe { run(words.as_ptr(), tried, mask, last, low, to.add(done * if wide { 8 } else { 4 }), &mut made) };
+            done += made;
+        }
+    }
+
+    /// Fills memory with pairs of normal numbers by the polar method; an odd number at the end stays as it is.
+    /// Only for the twister.
+    pub fn normal(&mut self, placed: Placed, out: &mut [f64], threads: usize) {
+        let Sequence::Twister(key, position) = self else { return };
+        let isa = detect();
+        let count = out.len() / 2;
+        let threads = threads.min(count / SHARE).max(1);
+        let (mut words, mut done) = ([0; BLOCK], 0);
+        while done < count {
+            // no point is tried that might not be needed
+            let tried = (BLOCK / 4).min(count - done);
+            twister_words(key, position, &mut words[..4 * tried], isa);
+            let room = &mut out[2 * done..2 * (done + tried)];
+            let mut made = 0;
+            // SAFETY: four words for each point, and room for all of them.
+            unsafe { pick_points(isa)(words.as_ptr(), tried, room.as_mut_ptr(), &mut made) };
+            if threads == 1 {
+                normal_of_points(&mut room[..2 * made], placed);
+            }
+            done += made;
+        }
+        if threads > 1 {
+            let part = 2 * count.div_ceil(threads);
+            std::thread::scope(|scope| {
+                for pairs in out[..2 * count].chunks_mut(part) {
+                    scope.spawn(move || normal_of_points(pairs, placed));
+                }
+            });
+        }
+    }
+}
+
+fn twister_words(key: &mut [u32; WORDS], position: &mut i32, out: &mut [u32], isa: Isa) {
+    let mut out = out;
+    while !out.is_empty() {
+        let mut at = usize::try_from(*position).unwrap_or(WORDS);
+        if at >= WORDS {
+            // SAFETY: the whole state.
+            unsafe { pick_regenerate(isa)(key.as_mut_ptr()) };
+            at = 0;
+        }
+        let n = out.len().min(WORDS - at);
+        // SAFETY: `n` words of the state from `at` on, and room for them.
+        unsafe { pick_temper(isa)(key.as_ptr().add(at), n, out.as_mut_ptr()) };
+        *position = (at + n) as i32;
+        out = &mut out[n..];
+    }
+}
+
+#[inline(always)]
+fn sfc64(state: &mut [u64; 4]) -> u64 {
+    let word = state[0].wrapping_add(state[1]).wrapping_add(state[3]);
+    state[3] = state[3].wrapping_add(1);
+    state[0] = state[1] ^ (state[1] >> 11);
+    state[1] = state[2].wrapping_add(state[2] << 3);
+    state[2] = state[2].rotate_left(24).wrapping_add(word);
+    word
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{SHARE, Sequence, WORDS, twist};
+
+    /// The reference's initialization by a small seed.
+    fn seeded(seed: u32) -> [u32; WORDS] {
+        let mut key = [seed; WORDS];
+        for i in 1..WORDS {
+            key[i] = (key[i - 1] ^ (key[i - 1] >> 30)).wrapping_mul(1_812_433_253).wrapping_add(i as u32);
+        }
+        key
+    }
+
+    #[test]
+    fn first_words_are_those_of_the_reference() {
+        let (mut key, mut position) = (seeded(5489), WORDS as i32);
+        let mut words = vec![0; 10_000];
+        Sequence::Twister(&mut key, &mut position).halves(&mut words, crate::isa::detect());
+        assert_eq!(words[0], 3_499_211_612);
+        assert_eq!(words[9999], 4_123_659_995);
+        assert_eq!(position, (10_000 % WORDS) as i32);
+        assert_eq!(twist(0, 0, 7), 7);
+    }
+
+    #[test]
+    fn pieces_and_threads_change_nothing() {
+        let draw = |cuts: &[usize], threads| {
+            let (mut key, mut position) = (seeded(1), WORDS as i32);
+            let mut out = vec![0.0; 4 * SHARE + 6];
+            let mut rest = &mut out[..];
+            for &n in cuts {
+                let (part, later) = rest.split_at_mut(n);
+                Sequence::Twister(&mut key, &mut position).normal(Some((1.0, 2.0)), part, threads);
+                rest = later;
+            }
+            Sequence::Twister(&mut key, &mut position).normal(Some((1.0, 2.0)), rest, threads);
+            (out, key, position)
+        };
+        let whole = draw(&[], 1);
+        assert!(whole == draw(&[], 2));
+        assert!(whole == draw(&[2, 600, 10_000], 1));
+    }
+}
