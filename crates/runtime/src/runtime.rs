@@ -12,7 +12,7 @@ use crate::engine::{Engine, LibraryCall, Operand};
 use crate::exec::ReadyPlan;
 use crate::report::{self, Warning};
 use crate::stats::{FlushReport, Reason, Stats};
-use numelt_ir::{Axes, DType, Error, Instr, Op, Operand, Program, Result};
+use numelt_ir::{Axes, DType, Error, Instr, Op, Operand as IrOperand, Program, Result};
 use numelt_opt::{Explanation, Options, Step};
 use std::any::Any;
 use std::collections::BTreeMap;
@@ -437,7 +437,7 @@ fn report(reason: Reason, plan: &ReadyPlan, cache_hit: bool, start: Instant) -> 
 fn applications(instr: &Instr) -> u64 {
     let elements = |shape: &[i64]| shape.iter().product::<i64>() as u64;
     match (instr.op, instr.ins.first()) {
-        (Op::Matmul, Some(Operand::View(a))) => elements(&instr.out.shape) * a.shape.last().map_or(1, |&k| k as u64),
+        (Op::Matmul, Some(IrOperand::View(a))) => elements(&instr.out.shape) * a.shape.last().map_or(1, |&k| k as u64),
         _ => elements(instr.domain()),
     }
 }
