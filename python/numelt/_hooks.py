@@ -38,6 +38,7 @@ def install() -> None:
     """Hand the hooks to the core."""
     hooks: dict[str, Callable[..., Any]] = {
         "fallback": fallback,
+        "note": _fallback.note,
         "getitem": indexing.getitem,
         "setitem": indexing.setitem,
         "ufunc_call": ufunc_call,

@@ -138,3 +138,98 @@ def test_product_that_overflows_warns_like_numpy():
     a = numelt.array([1e200, 1.0])
     with pytest.warns(RuntimeWarning, match="overflow encountered in matmul"):
         assert float(a @ a) == numpy.inf
+
+
+@given(
+    items=st.lists(
+        st.one_of(
+            st.integers(-(2**62), 2**62),
+            st.floats(),
+            st.booleans(),
+            st.floats().map(numpy.float64),
+            st.integers(-(2**62), 2**62).map(numpy.int64),
+            st.floats(width=32).map(numpy.float32),
+        ),
+        min_size=1,
+        max_size=5,
+    ),
+    dtype=st.sampled_from([None, "float32", "float64", "int64", "int8", "complex128"]),
+    nested=st.booleans(),
+)
+@pytest.mark.filterwarnings("ignore")
+def test_arrays_from_scalars(items, dtype, nested):
+    values = [items, items] if nested else items
+    check(lambda np: np.array(values, dtype=dtype))
+
+
+def test_arrays_from_results():
+    def program(np):
+        a = np.arange(6.0)
+        return np.array([a.sum(), a.max(), a[2], 1.0]), np.array([[a.argmax(), 3], [a[4] > 2, 7]])
+
+    for ours, numpys in zip(program(numelt), program(numpy), strict=True):
+        assert_same(ours, numpys)
+
+
+@pytest.mark.parametrize("name", ["vstack", "hstack", "column_stack", "dstack"])
+@given(
+    shapes=st.lists(
+        st.sampled_from([(3,), (2,), (2, 3), (1, 3), (2, 3, 2), (), (0,)]), min_size=1, max_size=3
+    ),
+    kinds=st.lists(st.sampled_from(["float64", "int32"]), min_size=3, max_size=3),
+    transposed=st.booleans(),
+)
+def test_stacks(name, shapes, kinds, transposed):
+    def program(np):
+        parts = [np.ones(shape, dtype=kind) for shape, kind in zip(shapes, kinds, strict=False)]
+        return getattr(np, name)([part.T for part in parts] if transposed else parts)
+
+    check(program)
+
+
+FOREIGN = {
+    "records": lambda np: np.array([(1.5, 2), (2.5, 3)], dtype=[("x", "f8"), ("y", "i4")]),
+    "texts": lambda np: np.array(["a", "bc"]),
+    "dates": lambda np: np.array(["2024-01-01", "2024-03-01"], dtype="datetime64[D]"),
+    "objects": lambda np: np.array([1, "x"], dtype=object),
+    "big end": lambda np: np.array([1.0, 2.0], dtype=">f8"),
+    "long": lambda np: np.array([1.0, 2.0], dtype="longdouble"),
+}
+
+
+@pytest.mark.parametrize("kind", FOREIGN)
+@pytest.mark.parametrize(
+    "act",
+    [
+        lambda np, a: a[0],
+        lambda np, a: a[::-1],
+        lambda np, a: a["x"],
+        lambda np, a: a["x"] * 2,
+        lambda np, a: a == a,
+        lambda np, a: a == a[0],
+        lambda np, a: a - a[0],
+        lambda np, a: a * 2,
+        lambda np, a: a + "z",
+        lambda np, a: a < None,
+        lambda np, a: a[np.array([True, False])],
+        lambda np, a: a[[1, 0]],
+        lambda np, a: a[5],
+        lambda np, a: a.copy(),
+    ],
+)
+def test_operators_of_other_dtypes(kind, act):
+    def program(np):
+        return act(np, FOREIGN[kind](np))
+
+    check(program)
+
+
+def test_fields_are_views_and_counted():
+    a = FOREIGN["records"](numelt)
+    field = a["x"]
+    field *= 10
+    a["y"][0] = 7
+    a["x"] += 1
+    assert a.tolist() == [(16.0, 7), (26.0, 3)]
+    calls = {(f.function, f.filename == __file__) for f in numelt.coverage().fallbacks}
+    assert ("ndarray.__getitem__", True) in calls

@@ -5,7 +5,8 @@ use crate::convert::Numpy;
 use crate::export;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::{PyDict, PyList, PyTuple};
+use pyo3::types::{PyBool, PyBytes, PyComplex, PyDict, PyFloat, PyInt, PyList, PySlice, PyString, PyTuple};
+use smallvec::SmallVec;
 use std::sync::Mutex;
 
 /// Python callables by name; see `set_hooks`.
@@ -15,7 +16,8 @@ static OPERATOR: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
 static INIT: Mutex<()> = Mutex::new(());
 
 /// Names that `set_hooks` knows.
-pub const NAMES: [&str; 7] = ["warn", "fallback", "getitem", "setitem", "ufunc_call", "ufunc_method", "array_ufunc"];
+pub const NAMES: [&str; 8] =
+    ["warn", "note", "fallback", "getitem", "setitem", "ufunc_call", "ufunc_method", "array_ufunc"];
 
 /// The dictionary of hooks.
 pub fn table(py: Python<'_>) -> &Bound<'_, PyDict> {
@@ -51,6 +53,45 @@ pub fn fallback<'py>(
         }
         None => call_numpy(callable, args, kwargs),
     }
+}
+
+/// Runs an operator in NumPy on arrays of ours and plain values, counted like any other fallback; `None` when
+/// there are arguments of other kinds, which the package has to look into.
+pub fn operator_in_numpy<'py>(
+    name: &str,
+    reason: &str,
+    callable: &Bound<'py, PyAny>,
+    args: &[&Bound<'py, PyAny>],
+) -> PyResult<Option<Bound<'py, PyAny>>> {
+    let py = callable.py();
+    let Some(note) = hook(py, "note")? else { return Ok(None) };
+    let generic = Numpy::get(py)?.generic.bind(py);
+    let is_value = |obj: &Bound<'py, PyAny>| {
+        obj.is_exact_instance_of::<PyInt>()
+            || obj.is_exact_instance_of::<PyFloat>()
+            || obj.is_exact_instance_of::<PyString>()
+            || obj.is_exact_instance_of::<PyBool>()
+            || obj.is_exact_instance_of::<PyComplex>()
+            || obj.is_exact_instance_of::<PyBytes>()
+            || obj.is_exact_instance_of::<PySlice>()
+            || obj.is_none()
+            || obj.is_instance(generic).unwrap_or(false)
+    };
+    let mut plain: SmallVec<[Bound<'py, PyAny>; 3]> = SmallVec::new();
+    for arg in args {
+        match export::as_numpy(arg)? {
+            Some(array) => plain.push(array),
+            None if is_value(arg) => plain.push((*arg).clone()),
+            None => return Ok(None),
+        }
+    }
+    note.call1((name, reason))?;
+    let result = callable.call1(PyTuple::new(py, &plain)?)?;
+    // an operator in place returns its target
+    if let Some(at) = plain.iter().position(|p| p.is(&result)) {
+        return Ok(Some(args[at].clone()));
+    }
+    wrap(&result, 1).map(Some)
 }
 
 /// Runs a NumPy callable on zero-copy views of our arrays and wraps what it returns. Not counted: for

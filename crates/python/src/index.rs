@@ -211,8 +211,18 @@ pub fn get<'py>(array: &Bound<'py, NdArray>, key: &Bound<'py, PyAny>) -> PyResul
     wrap_view(array, selection.view)
 }
 
+/// Why indexing is counted as a fallback.
+const FOREIGN: &str = "indexing an array that is not native";
+
 fn get_fallback<'py>(array: &Bound<'py, NdArray>, key: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
     let py = array.py();
+    if array.get().view().is_none() {
+        let get = hooks::operator(py, "getitem")?;
+        let result = hooks::operator_in_numpy("ndarray.__getitem__", FOREIGN, &get, &[array.as_any(), key])?;
+        if let Some(result) = result {
+            return Ok(result);
+        }
+    }
     match hooks::hook(py, "getitem")? {
         Some(hook) => hook.call1((array, key)),
         None => {
@@ -235,9 +245,13 @@ pub fn set<'py>(array: &Bound<'py, NdArray>, key: &Bound<'py, PyAny>, value: &Bo
         }
         if let Some(parts) = parse(key)? {
             let target = select(view, &parts)?;
-            // A sequence for one element is an error that NumPy words.
-            let fits = !target.scalar || Operand::extract_quick(value).is_some_and(|v| v.shape().is_empty());
-            if fits && assign::assign(array.py(), &target.view, value)? {
+            let py = array.py();
+            if target.scalar && Operand::extract_quick(value).is_none_or(|v| !v.shape().is_empty()) {
+                // What a sequence or another object is as one element, NumPy knows: mostly an error.
+                let args = PyTuple::new(py, [array.as_any(), key, value])?;
+                return hooks::call_numpy(&hooks::operator(py, "setitem")?, &args, None).map(|_| ());
+            }
+            if assign::assign(py, &target.view, value)? {
                 return Ok(());
             }
         } else if advanced::set(array, view, key, value)? {
@@ -266,6 +280,12 @@ fn write_element(py: Python<'_>, view: &ArrayView, offset: i64, value: &Bound<'_
 
 fn set_fallback<'py>(array: &Bound<'py, NdArray>, key: &Bound<'py, PyAny>, value: &Bound<'py, PyAny>) -> PyResult<()> {
     let py = array.py();
+    if array.get().view().is_none() {
+        let (set, args) = (hooks::operator(py, "setitem")?, [array.as_any(), key, value]);
+        if hooks::operator_in_numpy("ndarray.__setitem__", FOREIGN, &set, &args)?.is_some() {
+            return Ok(());
+        }
+    }
     match hooks::hook(py, "setitem")? {
         Some(hook) => hook.call1((array, key, value)).map(|_| ()),
         None => {

@@ -169,11 +169,14 @@ fn fall_back<'py>(
 ) -> PyResult<Bound<'py, PyAny>> {
     let py = lhs.py();
     let callable = hooks::operator(py, function)?;
-    let args = PyTuple::new(py, [lhs, rhs])?;
     if !lhs.is_instance_of::<NdArray>() && !rhs.is_instance_of::<NdArray>() {
         // Among scalars NumPy is the normal way, not a fallback.
-        return hooks::call_numpy(&callable, &args, None);
+        return hooks::call_numpy(&callable, &PyTuple::new(py, [lhs, rhs])?, None);
     }
+    if let Some(result) = hooks::operator_in_numpy(operator.method, "not native", &callable, &[lhs, rhs])? {
+        return Ok(result);
+    }
+    let args = PyTuple::new(py, [lhs, rhs])?;
     hooks::fallback(operator.method, &callable, &args, None)
 }
 

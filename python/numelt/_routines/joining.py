@@ -87,6 +87,16 @@ def stack(
     return fall_back("stack", arrays, axis, out, dtype=dtype, casting=casting)
 
 
+def _quick_rank(arrays: Any, dtype: Any, casting: Any) -> int:
+    """Return the rank that all pieces have, 0 unless they are arrays of ours and the rest is as usual."""
+    if dtype is not None or casting != "same_kind" or type(arrays) not in (list, tuple) or not arrays:
+        return 0
+    if any(type(array) is not ndarray for array in arrays):
+        return 0
+    ranks = {array.ndim for array in arrays}
+    return ranks.pop() if len(ranks) == 1 else 0
+
+
 def _stacked(name: str, arrays: Any, rank: int, axis: int, dtype: Any, casting: str) -> Any:
     from numelt._routines import manipulation
 
@@ -112,6 +122,9 @@ def vstack(tup: Any, *, dtype: Any = None, casting: str = "same_kind") -> Any:
     array([[1, 2],
            [3, 4]])
     """
+    rank = _quick_rank(tup, dtype, casting)
+    if rank >= 2 or (rank == 1 and len({array.shape for array in tup}) == 1):
+        return concatenate(tup) if rank >= 2 else stack(tup)
     return _stacked("vstack", tup, 2, 0, dtype, casting)
 
 
@@ -125,6 +138,9 @@ def hstack(tup: Any, *, dtype: Any = None, casting: str = "same_kind") -> Any:
     >>> np.hstack([[1, 2], [3, 4]])
     array([1, 2, 3, 4])
     """
+    rank = _quick_rank(tup, dtype, casting)
+    if rank:
+        return concatenate(tup, axis=0 if rank == 1 else 1)
     return _stacked("hstack", tup, 1, 1, dtype, casting)
 
 
@@ -159,6 +175,8 @@ def column_stack(tup: Any) -> Any:
     array([[1, 3],
            [2, 4]])
     """
+    if _quick_rank(tup, None, "same_kind") == 1 and len({array.shape for array in tup}) == 1:
+        return stack(tup, axis=1)
     pieces = _operands(tup)
     if pieces is not None:
         columns = [array if array.ndim >= 2 else array.reshape(-1, 1) for array in pieces]

@@ -1,8 +1,9 @@
-//! New arrays from lists and tuples of Python's own numbers, one or two deep, written straight into memory.
+//! New arrays from lists and tuples of numbers, one or two deep, written straight into memory.
 
 use super::{Any, Arg, Quick};
-use crate::convert::Weak;
+use crate::convert::{self, Weak};
 use crate::ndarray::wrap_new;
+use crate::scalar::DeferredScalar;
 use crate::{run, shape};
 use numelt_ir::{DType, DTypeKind, Dims, Scalar, c_strides};
 use pyo3::prelude::*;
@@ -83,8 +84,26 @@ fn item<'py>(object: Any<'_, 'py>, at: usize) -> Option<Bound<'py, PyAny>> {
     }
 }
 
+/// A float or int; those of NumPy's scalars count that have the dtype which Python's numbers get.
 fn number(item: Any<'_, '_>) -> Option<Weak> {
-    match Weak::exact(item)? {
+    let number = match Weak::exact(item) {
+        Some(number) => number,
+        None => {
+            let value = match item.cast_exact::<DeferredScalar>() {
+                Ok(scalar) if matches!(scalar.get().view().dtype, DType::F64 | DType::I64) => {
+                    scalar.get().value(item.py()).ok()?
+                }
+                Ok(_) => return None,
+                Err(_) => convert::numpy_scalar_value(item)?,
+            };
+            match value {
+                Scalar::F64(value) => Weak::Float(value),
+                Scalar::I64(value) => Weak::Int(value),
+                _ => return None,
+            }
+        }
+    };
+    match number {
         Weak::Int(value) if value.unsigned_abs() > 1 << 53 => None,
         number @ (Weak::Int(_) | Weak::Float(_)) => Some(number),
         _ => None,
