@@ -320,6 +320,12 @@ impl Op {
         if computes && matches!(ty, DType::F16) { DType::F32 } else { ty }
     }
 
+    /// Do the operands change places where halves are computed in f32? Of equal values (two zeros) NumPy's
+    /// extremes of halves are the first operand, of f32 the second.
+    pub const fn swaps_halves(self, ty: DType) -> bool {
+        matches!(ty, DType::F16) && matches!(self, Op::Maximum | Op::Minimum | Op::Fmax | Op::Fmin)
+    }
+
     /// Is it a random stream: a generator whose elements are a function of their position alone?
     pub const fn is_stream(self) -> bool {
         matches!(self.info().signature, Signature::Stream)

@@ -26,6 +26,11 @@ pub trait Step<T: Elem>: 'static {
     }
     /// Adds the accumulator of later elements.
     fn join(acc: Self::Acc, later: Self::Acc) -> Self::Acc;
+    /// Which of several equivalent values the fold of `x` from `acc` is, where lanes have lost their order.
+    #[inline(always)]
+    fn choose(_acc: Self::Acc, _x: &[T], result: Self::Acc) -> Self::Acc {
+        result
+    }
 }
 
 /// The least and the greatest value of a type, for extremes of nothing.
@@ -38,10 +43,30 @@ pub trait Bounds: tier0::Any {
     const NO_MAXIMUM: Self;
     /// The same for a minimum.
     const NO_MINIMUM: Self;
+    /// Is the extreme the first of equivalent values that can be told apart, as NumPy's of halves and complex
+    /// numbers are? (That of other floats is the last in most of NumPy's loops.)
+    const FIRST: bool = false;
+
+    /// The first of `acc` and `x` that is as good as `result`, where that may differ from it.
+    #[inline(always)]
+    fn first(acc: Self, x: &[Self], result: Self) -> Self {
+        if !Self::FIRST || !(result.nan() | result.has_zero()) {
+            return result;
+        }
+        let same = |&value: &Self| if result.nan() { value.nan() } else { value.eq(result) };
+        std::iter::once(acc).chain(x.iter().copied()).find(same).unwrap_or(result)
+    }
+
+    /// Is it, or a part of it, zero?
+    #[inline(always)]
+    fn has_zero(self) -> bool {
+        !self.truth()
+    }
 }
 macro_rules! bounds {
-    ($($t:ty: $lo:expr, $hi:expr $(, nan $nan:expr)?;)*) => {$(
+    ($($t:ty: $lo:expr, $hi:expr $(, nan $nan:expr)? $(=> { $($also:tt)* })?;)*) => {$(
         impl Bounds for $t {
+            $($($also)*)?
             const LEAST: $t = $lo;
             const GREATEST: $t = $hi;
             const NO_MAXIMUM: $t = bounds!(@first $($nan,)? $lo);
@@ -50,17 +75,26 @@ macro_rules! bounds {
     )*};
     (@first $value:expr $(, $rest:expr)*) => { $value };
 }
+macro_rules! complex_bounds {
+    () => {
+        const FIRST: bool = true;
+        #[inline(always)]
+        fn has_zero(self) -> bool {
+            (self.re == 0.0) | (self.im == 0.0)
+        }
+    };
+}
 bounds! {
     B8: B8(0), B8(1);
     i8: i8::MIN, i8::MAX; i16: i16::MIN, i16::MAX; i32: i32::MIN, i32::MAX; i64: i64::MIN, i64::MAX;
     u8: 0, u8::MAX; u16: 0, u16::MAX; u32: 0, u32::MAX; u64: 0, u64::MAX;
-    F16: F16(0xFC00), F16::INFINITY, nan F16(0x7E00);
+    F16: F16(0xFC00), F16::INFINITY, nan F16(0x7E00) => { const FIRST: bool = true; };
     f32: f32::NEG_INFINITY, f32::INFINITY, nan f32::NAN;
     f64: f64::NEG_INFINITY, f64::INFINITY, nan f64::NAN;
     C32: C32 { re: f32::NEG_INFINITY, im: f32::NEG_INFINITY }, C32 { re: f32::INFINITY, im: f32::INFINITY },
-        nan C32 { re: f32::NAN, im: f32::NAN };
+        nan C32 { re: f32::NAN, im: f32::NAN } => { complex_bounds!(); };
     C64: C64 { re: f64::NEG_INFINITY, im: f64::NEG_INFINITY }, C64 { re: f64::INFINITY, im: f64::INFINITY },
-        nan C64 { re: f64::NAN, im: f64::NAN };
+        nan C64 { re: f64::NAN, im: f64::NAN } => { complex_bounds!(); };
 }
 
 /// A type of bits.
@@ -99,17 +133,41 @@ macro_rules! steps {
 }
 steps! { of Bounds;
     Sum: T = T::ZERO, |a, x| a.add(x), a.add(x);
-    Min: T = T::GREATEST, |a, x| a.min(x), a.min(x);
-    Max: T = T::LEAST, |a, x| a.max(x), a.max(x);
     Any: B8 = B8(0), |a, x| B8(a.0 | x.truth() as u8), B8(a.0 | x.0);
     All: B8 = B8(1), |a, x| B8(a.0 & x.truth() as u8), B8(a.0 & x.0);
-    Fmax: T = T::NO_MAXIMUM, |a, x| a.fmax(x), a.fmax(x);
-    Fmin: T = T::NO_MINIMUM, |a, x| a.fmin(x), a.fmin(x);
 }
 steps! { of AllBits;
     And: T = T::ONES, |a, x| a.and(x), a.and(x);
     Or: T = T::ZERO, |a, x| a.or(x), a.or(x);
     Xor: T = T::ZERO, |a, x| a.xor(x), a.xor(x);
+}
+
+macro_rules! extremes {
+    ($($name:ident = $init:ident $step:ident;)*) => {$(
+        pub struct $name;
+        impl<T: Bounds> Step<T> for $name {
+            type Acc = T;
+            const INIT: T = T::$init;
+            #[inline(always)]
+            fn step(acc: T, x: T) -> T {
+                acc.$step(x)
+            }
+            #[inline(always)]
+            fn join(acc: T, later: T) -> T {
+                acc.$step(later)
+            }
+            #[inline(always)]
+            fn choose(acc: T, x: &[T], result: T) -> T {
+                T::first(acc, x, result)
+            }
+        }
+    )*};
+}
+extremes! {
+    Min = GREATEST min;
+    Max = LEAST max;
+    Fmax = NO_MAXIMUM fmax;
+    Fmin = NO_MINIMUM fmin;
 }
 
 pub struct Prod;
@@ -146,10 +204,9 @@ fn free_run<T: Elem, S: Step<T>>(acc: S::Acc, x: &[T]) -> S::Acc {
                 lanes[i] = S::step(lanes[i], chunk[i]);
             }
         }
-        for lane in lanes {
-            acc = S::join(acc, lane);
-        }
+        let joined = lanes.into_iter().fold(acc, S::join);
         rest = chunks.remainder();
+        acc = S::choose(acc, &x[..x.len() - rest.len()], joined);
     }
     for &x in rest {
         acc = S::step(acc, x);

@@ -51,6 +51,23 @@ impl Any for F16 {
     fn finite(self) -> bool {
         self.0 & 0x7FFF < 0x7C00
     }
+    // of equal values the first, as in NumPy
+    #[inline(always)]
+    fn max(self, o: F16) -> F16 {
+        if o.le(self) | self.nan() { self } else { o }
+    }
+    #[inline(always)]
+    fn min(self, o: F16) -> F16 {
+        if self.le(o) | self.nan() { self } else { o }
+    }
+    #[inline(always)]
+    fn fmax(self, o: F16) -> F16 {
+        if o.le(self) | o.nan() { self } else { o }
+    }
+    #[inline(always)]
+    fn fmin(self, o: F16) -> F16 {
+        if self.le(o) | o.nan() { self } else { o }
+    }
 }
 
 impl Number for F16 {

@@ -69,6 +69,9 @@ fn push_op(kernel: &mut Kernel, op: Op, ty: DType, mut args: SmallVec<[u32; 3]>)
     for (i, value) in args.iter_mut().enumerate() {
         *value = cast(kernel, op.input_dtype(wide, i), *value);
     }
+    if op.swaps_halves(ty) {
+        args.swap(0, 1);
+    }
     kernel.body.push(Node::Op(op, wide, args));
     let value = kernel.body.len() as u32 - 1;
     cast(kernel, op.output_dtype(ty), value)

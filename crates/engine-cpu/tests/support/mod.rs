@@ -79,7 +79,10 @@ impl Build {
                 let to = op.input_dtype(wide, i);
                 if to == op.input_dtype(ty, i) { *v } else { self.cast(to, *v) }
             };
-            let ins: Vec<u32> = ins.iter().enumerate().map(widen).collect();
+            let mut ins: Vec<u32> = ins.iter().enumerate().map(widen).collect();
+            if op.swaps_halves(ty) {
+                ins.swap(0, 1);
+            }
             let value = self.op(op, wide, &ins);
             return if op.output_dtype(wide) == wide { self.cast(ty, value) } else { value };
         }

@@ -34,8 +34,11 @@ pub fn apply(op: Op, ty: DType, ins: &[Scalar]) -> Result<Scalar> {
     }
     let wide = op.computes_in(ty);
     if wide != ty {
-        let ins: SmallVec<[Scalar; 3]> =
+        let mut ins: SmallVec<[Scalar; 3]> =
             ins.iter().enumerate().map(|(i, v)| super::cast(*v, op.input_dtype(wide, i))).collect();
+        if op.swaps_halves(ty) {
+            ins.swap(0, 1);
+        }
         let result = apply(op, wide, &ins)?;
         return Ok(super::cast(result, op.output_dtype(ty)));
     }

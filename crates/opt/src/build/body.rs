@@ -115,6 +115,9 @@ impl Body {
             for (position, input) in inputs.iter_mut().enumerate() {
                 *input = self.cast(*input, op.input_dtype(wide, position));
             }
+            if op.swaps_halves(ty) {
+                inputs.swap(0, 1);
+            }
         }
         let value = self.node(Node::Op(op, wide, inputs), op.output_dtype(wide));
         self.cast(value, op.output_dtype(ty))
