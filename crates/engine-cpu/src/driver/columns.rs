@@ -110,6 +110,9 @@ impl<'a> Columns<'a> {
     }
 
     /// Each block of results by one thread.
+    ///
+    /// # Safety
+    /// The launch keeps the promises of [`numelt_runtime::Launch`], and no other thread touches the results meanwhile.
     unsafe fn split_results(&self, units: usize, steps: usize, work: u64) {
         self.task.threads.parallel(units, work, &|range| {
             let mut accs = Accs::new(&self.task.recipe.targets, self.width * self.height);
@@ -127,6 +130,9 @@ impl<'a> Columns<'a> {
     }
 
     /// Each stretch of steps by one thread, the caller joins them in order.
+    ///
+    /// # Safety
+    /// The launch keeps the promises of [`numelt_runtime::Launch`], and no other thread touches the results meanwhile.
     unsafe fn split_steps(&self, units: usize, steps: usize, work: u64, shares: usize) {
         let stretches = (shares * 4).min(steps);
         let size = self.width * self.height;
@@ -154,6 +160,10 @@ impl<'a> Columns<'a> {
         }
     }
 
+    /// Stores the results of a block whose first is at `index`.
+    ///
+    /// # Safety
+    /// The block lies inside the launch; nobody else touches its results.
     unsafe fn finish(&self, index: &[i64], width: usize, height: usize, first: usize, accs: &mut Accs<'_>) {
         let nest = self.task.nest;
         let pointers = self.task.origin(index);
@@ -192,6 +202,9 @@ impl<'a> Worker<'a> {
     }
 
     /// Absorbs steps `from..to` of a block of results.
+    ///
+    /// # Safety
+    /// The block lies inside the launch, which keeps the promises of [`numelt_runtime::Launch`].
     unsafe fn fold(&mut self, index: &[i64], width: usize, height: usize, from: usize, to: usize, accs: &mut Accs<'_>) {
         let c = self.columns;
         let extent = if c.steps_in_tile { c.task.nest.extents[c.outer_loop] as usize } else { 1 };

@@ -84,6 +84,10 @@ fn transposed(task: &Task<'_>) -> bool {
             .any(|(&inner, &outer)| inner.unsigned_abs() >= 128 && outer != 0 && outer.unsigned_abs() < 64)
 }
 
+/// Runs one tile of a cut.
+///
+/// # Safety
+/// The launch keeps the promises of [`numelt_runtime::Launch`], and no other thread touches the results meanwhile.
 unsafe fn tile(task: &Task<'_>, cut: &Cut, unit: usize) {
     let (rest, within) = (unit / (cut.outer_tiles * cut.inner_tiles), unit % (cut.outer_tiles * cut.inner_tiles));
     let (row, column) = (within / cut.inner_tiles * cut.outer, within % cut.inner_tiles * cut.inner);

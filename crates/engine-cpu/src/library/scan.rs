@@ -60,6 +60,10 @@ impl Step<F16> for HalfQuotient {
     }
 }
 
+/// Folds a stretch of one line; `carry` takes the fold so far on.
+///
+/// # Safety
+/// `values` holds `n` aligned elements of `T`, at least one; `carry` one.
 unsafe fn along<T: Elem, S: Step<T>>(carry: *mut u8, fresh: bool, values: *mut u8, n: usize) {
     // SAFETY: the caller's buffers hold `n` values and one carry.
     unsafe {
@@ -75,6 +79,10 @@ unsafe fn along<T: Elem, S: Step<T>>(carry: *mut u8, fresh: bool, values: *mut u
     }
 }
 
+/// Folds one step of `n` lines.
+///
+/// # Safety
+/// `values` and `carry` hold `n` aligned elements of `T`.
 #[inline(always)]
 unsafe fn across<T: Elem, S: Step<T>>(carry: *mut u8, fresh: bool, values: *mut u8, n: usize) {
     // SAFETY: the caller's buffers hold `n` values and `n` carries.
@@ -223,6 +231,10 @@ impl Scan {
         (a, b)
     }
 
+    /// Scans one line.
+    ///
+    /// # Safety
+    /// The operands keep the promises of a library call; no other thread touches the line.
     unsafe fn line(&self, line: usize) {
         let (from, to) = self.origin(line);
         let mut buffers = Buffers::new();
@@ -245,6 +257,9 @@ impl Scan {
     }
 
     /// Scans `n` neighbouring lines together.
+    ///
+    /// # Safety
+    /// As for `line`, of each of them.
     unsafe fn block(&self, line: usize, n: usize) {
         let (from, to) = self.origin(line);
         let (_, from_next, to_next) = self.others[self.others.len() - 1];
@@ -267,6 +282,9 @@ impl Scan {
     }
 
     /// Elements of the input, converted to the loop dtype.
+    ///
+    /// # Safety
+    /// The rectangle is readable and holds no more than a chunk.
     unsafe fn read(&self, rect: Rect, buffers: &mut Buffers) -> *mut u8 {
         // SAFETY: the caller's rectangle; buffers hold a chunk of any dtype.
         unsafe {
@@ -275,6 +293,10 @@ impl Scan {
         }
     }
 
+    /// Stores values, converted to the dtype of the output.
+    ///
+    /// # Safety
+    /// The rectangle is writable and holds no more than a chunk; so many values are there.
     unsafe fn write(&self, rect: Rect, values: *mut u8, buffers: &mut Buffers) {
         debug_assert!(self.ty.size() <= 16);
         // SAFETY: the caller's rectangle; buffers hold a chunk of any dtype.
@@ -285,6 +307,10 @@ impl Scan {
     }
 }
 
+/// The elements in another dtype, if they need one.
+///
+/// # Safety
+/// `src` holds `n` elements, `dst` has room for them and does not overlap it.
 unsafe fn convert(cast: Option<Func>, src: *mut u8, dst: *mut u8, n: usize) -> *mut u8 {
     match cast {
         Some(cast) => {

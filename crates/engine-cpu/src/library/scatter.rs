@@ -215,6 +215,9 @@ impl Task {
     }
 
     /// Calls `f` with each position from `from` to `to` and the address of its values, in order.
+    ///
+    /// # Safety
+    /// Positions and values are readable.
     unsafe fn each(&self, from: usize, to: usize, mut f: impl FnMut(u64, *const u8) -> bool) {
         let (n, s, t) = self.lead[self.lead.len() - 1];
         let mut q = from;
@@ -234,6 +237,9 @@ impl Task {
     }
 
     /// Is every position larger than the one before it?
+    ///
+    /// # Safety
+    /// The positions are readable.
     unsafe fn ascends(&self) -> bool {
         let mut next = 0;
         let mut sound = true;

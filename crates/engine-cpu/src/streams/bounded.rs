@@ -76,6 +76,9 @@ impl Integer for u64 {
 }
 
 /// A block of elements as integers; clears `clean` when one of them has to be skipped.
+///
+/// # Safety
+/// `elements` holds `n` elements of the stream, `dst` has room for `n` integers, `clean` can be written.
 #[inline(always)]
 unsafe fn map<P: Part, T: Integer>(
     elements: *const u8,
@@ -160,6 +163,9 @@ impl Task<'_> {
     }
 
     /// The integers of the elements that are not skipped; how many.
+    ///
+    /// # Safety
+    /// `elements` holds `n` elements of the stream, `dst` has room for `n` integers.
     #[cold]
     unsafe fn select(&self, elements: *const u8, n: usize, dst: *mut u8) -> usize {
         let mut made = 0;
@@ -187,6 +193,9 @@ impl Task<'_> {
     }
 
     /// Makes `n` integers with several threads.
+    ///
+    /// # Safety
+    /// There is room for `n` integers.
     unsafe fn share(&self, position: u64, n: usize, dst: Room, threads: usize) -> u64 {
         let cut = |k: usize| n * k / threads;
         let part = |k: usize| {

@@ -169,6 +169,10 @@ impl Element for HalfF32 {
     }
 }
 
+/// Writes `n` elements of a stream, `step` apart.
+///
+/// # Safety
+/// `source` can be read, `dst` has room for `n` elements.
 #[inline(always)]
 unsafe fn fill<G: Words, T: Element>(source: *const Source, position: u64, step: i64, n: usize, dst: *mut u8) {
     // SAFETY: the caller's source.

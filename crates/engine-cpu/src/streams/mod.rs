@@ -163,6 +163,10 @@ pub unsafe fn run(streams: &[Stream], body: &dyn Body, operands: &Operands<'_>, 
     SCRATCH.with(|cell| *cell.borrow_mut() = scratch);
 }
 
+/// Makes the stream elements of a piece of the tile, and runs the body on it.
+///
+/// # Safety
+/// The piece lies inside the tile, whose operands keep the promises of a launch.
 unsafe fn piece(
     streams: &[Stream],
     body: &dyn Body,

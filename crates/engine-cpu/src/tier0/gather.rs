@@ -88,6 +88,10 @@ impl Pick {
         }
     }
 
+    /// Picks elements of a known size.
+    ///
+    /// # Safety
+    /// As for `run`; `T` has the size of the elements.
     #[inline(always)]
     unsafe fn rows<T: Copy>(&self, rect: Rect, axis: Axis, mut indices: *const u64, mut dst: *mut T) {
         for r in 0..rect.rows {
@@ -117,6 +121,9 @@ impl Pick {
 }
 
 /// Elements of one row, all picked by the same index.
+///
+/// # Safety
+/// `n` elements can be read from `start` on, and `dst` has room for them.
 #[inline(always)]
 unsafe fn along<T: Copy>(start: *const u8, stride: isize, n: usize, dst: *mut T) {
     // SAFETY: the caller's contract: `n` readable elements from `start`, room for them at `dst`.

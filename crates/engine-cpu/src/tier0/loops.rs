@@ -82,24 +82,40 @@ fn run_cast<T: To<U>, U: Elem>(a: &[T], out: &mut [MaybeUninit<U>]) {
     }
 }
 
+/// One operand.
+///
+/// # Safety
+/// As for [`Loop`].
 #[inline(always)]
 unsafe fn map1<T: Elem, O: Op1<T>>(ins: *const *const u8, out: *mut u8, n: usize) {
     // SAFETY: the contract of `Loop`.
     unsafe { run1::<T, O>(input(ins, 0, n), output(out, n)) }
 }
 
+/// Two operands.
+///
+/// # Safety
+/// As for [`Loop`].
 #[inline(always)]
 unsafe fn map2<T: Elem, O: Op2<T>>(ins: *const *const u8, out: *mut u8, n: usize) {
     // SAFETY: the contract of `Loop`.
     unsafe { run2::<T, O>(input(ins, 0, n), input(ins, 1, n), output(out, n)) }
 }
 
+/// Selection.
+///
+/// # Safety
+/// As for [`Loop`].
 #[inline(always)]
 unsafe fn map_where<T: Elem>(ins: *const *const u8, out: *mut u8, n: usize) {
     // SAFETY: the contract of `Loop`.
     unsafe { run_where::<T>(input(ins, 0, n), input(ins, 1, n), input(ins, 2, n), output(out, n)) }
 }
 
+/// Conversion.
+///
+/// # Safety
+/// As for [`Loop`].
 #[inline(always)]
 unsafe fn map_cast<T: To<U>, U: Elem>(ins: *const *const u8, out: *mut u8, n: usize) {
     // SAFETY: the contract of `Loop`.
@@ -113,6 +129,10 @@ fn run_scale<T: Scales>(a: &[T], exponents: &[i64], out: &mut [MaybeUninit<T>]) 
     }
 }
 
+/// Scaling by powers of two.
+///
+/// # Safety
+/// As for [`Loop`].
 #[inline(always)]
 unsafe fn map_scale<T: Scales>(ins: *const *const u8, out: *mut u8, n: usize) {
     // SAFETY: the contract of `Loop`.

@@ -29,6 +29,10 @@ impl Rect {
 
 type Wide = [u64; 2];
 
+/// Copies a rectangle of elements of `T`'s size to `dst`, row after row.
+///
+/// # Safety
+/// The rectangle is readable, `dst` has room for it and is aligned.
 #[inline(always)]
 unsafe fn gather<T: Copy>(rect: Rect, dst: *mut T) {
     let mut dst = dst;
@@ -63,6 +67,10 @@ unsafe fn gather<T: Copy>(rect: Rect, dst: *mut T) {
     }
 }
 
+/// Copies dense elements to a rectangle.
+///
+/// # Safety
+/// The rectangle is writable, `src` holds as many elements.
 #[inline(always)]
 unsafe fn scatter<T: Copy>(rect: Rect, src: *const T) {
     let mut src = src;

@@ -240,6 +240,10 @@ unsafe fn input<'a, T>(ins: *const *const u8, i: usize, n: usize) -> &'a [T] {
     unsafe { from_raw_parts((*ins.add(i)).cast(), n) }
 }
 
+/// Conditions of a function of one operand.
+///
+/// # Safety
+/// As for [`Check`].
 unsafe fn one<T: Any, O: Any, const ENDLESS: u8>(ins: *const *const u8, out: *const u8, n: usize) -> u8 {
     // SAFETY: the contract of `Check`.
     let (a, o): (&[T], &[O]) = unsafe { (input(ins, 0, n), from_raw_parts(out.cast(), n)) };
@@ -253,6 +257,10 @@ unsafe fn one<T: Any, O: Any, const ENDLESS: u8>(ins: *const *const u8, out: *co
     met
 }
 
+/// Conditions of `1 / x`.
+///
+/// # Safety
+/// As for [`Check`].
 unsafe fn inverse<T: Any>(ins: *const *const u8, out: *const u8, n: usize) -> u8 {
     // SAFETY: the contract of `Check`.
     let (a, o): (&[T], &[T]) = unsafe { (input(ins, 0, n), from_raw_parts(out.cast(), n)) };
@@ -266,6 +274,10 @@ unsafe fn inverse<T: Any>(ins: *const *const u8, out: *const u8, n: usize) -> u8
     met
 }
 
+/// Conditions of a function of two operands.
+///
+/// # Safety
+/// As for [`Check`].
 unsafe fn two<T: Any, const RULE: u8>(ins: *const *const u8, out: *const u8, n: usize) -> u8 {
     // SAFETY: the contract of `Check`.
     let (a, b, o): (&[T], &[T], &[T]) = unsafe { (input(ins, 0, n), input(ins, 1, n), from_raw_parts(out.cast(), n)) };
@@ -288,12 +300,20 @@ unsafe fn two<T: Any, const RULE: u8>(ins: *const *const u8, out: *const u8, n: 
     met
 }
 
+/// A result that is no number.
+///
+/// # Safety
+/// As for [`Check`].
 unsafe fn holds_nan<T: Any>(_: *const *const u8, out: *const u8, n: usize) -> u8 {
     // SAFETY: the contract of `Check`.
     let values: &[T] = unsafe { from_raw_parts(out.cast(), n) };
     if values.iter().any(|v| v.nan()) { INVALID } else { 0 }
 }
 
+/// Conditions of a conversion to a shorter float.
+///
+/// # Safety
+/// As for [`Check`].
 unsafe fn narrowed<T: Any, O: Any>(ins: *const *const u8, out: *const u8, n: usize) -> u8 {
     // SAFETY: the contract of `Check`.
     let (a, o): (&[T], &[O]) = unsafe { (input(ins, 0, n), from_raw_parts(out.cast(), n)) };
@@ -303,6 +323,9 @@ unsafe fn narrowed<T: Any, O: Any>(ins: *const *const u8, out: *const u8, n: usi
 }
 
 /// Integer division: zeros among the divisors, and the one quotient that does not fit.
+///
+/// # Safety
+/// As for [`Check`].
 unsafe fn divided<T: Any + Edge, const QUOTIENT: bool>(ins: *const *const u8, _: *const u8, n: usize) -> u8 {
     // SAFETY: the contract of `Check`.
     let (a, b): (&[T], &[T]) = unsafe { (input(ins, 0, n), input(ins, 1, n)) };
@@ -316,6 +339,9 @@ unsafe fn divided<T: Any + Edge, const QUOTIENT: bool>(ins: *const *const u8, _:
 }
 
 /// Integer reciprocals convert the infinity of 1/0.
+///
+/// # Safety
+/// As for [`Check`].
 unsafe fn inverted<T: Any>(ins: *const *const u8, _: *const u8, n: usize) -> u8 {
     // SAFETY: the contract of `Check`.
     let a: &[T] = unsafe { input(ins, 0, n) };
@@ -399,6 +425,9 @@ impl RealValue for C64 {
 }
 
 /// Values whose whole part is not in `[-2^LOW, 2^HIGH)`.
+///
+/// # Safety
+/// As for [`Check`].
 unsafe fn outside<T: RealValue, const LOW: i32, const HIGH: i32>(ins: *const *const u8, _: *const u8, n: usize) -> u8 {
     // SAFETY: the contract of `Check`.
     let a: &[T] = unsafe { input(ins, 0, n) };

@@ -91,6 +91,10 @@ pub unsafe fn run(code: &Code, block: usize, tile: &Tile, audit: Option<&Audit>)
 }
 
 impl Runner<'_> {
+    /// Runs the tile in blocks.
+    ///
+    /// # Safety
+    /// The tile keeps the promises of [`Tile`]; registers have room for `block` elements.
     unsafe fn tile(&mut self, block: usize) {
         let (inner, outer) = (self.tile.inner as usize, self.tile.outer as usize);
         // SAFETY: registers have room for `block` elements; blocks lie inside the tile.
@@ -118,6 +122,10 @@ impl Runner<'_> {
         self.registers.wrapping_add(slot * self.register_bytes)
     }
 
+    /// Fills the registers of the parameters with `n` copies each.
+    ///
+    /// # Safety
+    /// The tile has a value for each parameter; registers have room for `n` elements.
     unsafe fn params(&mut self, n: usize) {
         for (i, param) in self.code.params.iter().enumerate() {
             if let Some((slot, size)) = *param {
@@ -188,6 +196,10 @@ impl Runner<'_> {
             .collect();
     }
 
+    /// Runs all instructions on one block.
+    ///
+    /// # Safety
+    /// The block lies inside the tile and fits the registers.
     unsafe fn block(&mut self, b: Block) {
         let n = b.inner * b.rows;
         for k in 0..self.code.loads.len() {
@@ -209,6 +221,10 @@ impl Runner<'_> {
         }
     }
 
+    /// Brings a block of an argument in.
+    ///
+    /// # Safety
+    /// The block lies inside the tile and fits the registers.
     unsafe fn load(&mut self, k: usize, b: Block) {
         let load = &self.code.loads[k];
         let (slot, size) = (load.arg as usize, load.dtype.size());
@@ -238,6 +254,10 @@ impl Runner<'_> {
         self.table[slot] = register;
     }
 
+    /// Runs one instruction on a block.
+    ///
+    /// # Safety
+    /// What sets its operands has run on the same block.
     #[inline]
     unsafe fn instr(&mut self, i: usize, b: Block, n: usize) {
         let instr = &self.code.instrs[i];
@@ -295,6 +315,10 @@ impl Runner<'_> {
         }
     }
 
+    /// Stores a block.
+    ///
+    /// # Safety
+    /// The instruction whose value it stores has run on the same block.
     unsafe fn save(&mut self, k: usize, b: Block, n: usize) {
         let save = &self.code.stores[k];
         let rect = self.rect(save.arg as usize, b);
