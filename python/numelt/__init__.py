@@ -35,6 +35,7 @@ from numelt._routines.order_statistics import *
 from numelt._routines.picking import *
 from numelt._routines.polynomials import *
 from numelt._routines.positions import *
+from numelt._routines.searching import *
 from numelt._routines.sorting import *
 from numelt._routines.statistics import *
 from numelt._routines.windows import *

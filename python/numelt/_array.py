@@ -17,7 +17,7 @@ import numpy
 
 from numelt import _classes, _core, _fallback, _flat, _library, _resize, _ufuncs
 from numelt._dispatch import NATIVE, ndarray
-from numelt._routines import indexing, linear_algebra, math, picking, sorting, statistics
+from numelt._routines import indexing, linear_algebra, math, picking, searching, sorting, statistics
 
 __all__ = ["complete", "rebuild"]
 
@@ -267,7 +267,8 @@ def complete() -> None:
     own: dict[str, Any] = {
         "clip": clip, "round": round_, "dot": dot, "repeat": repeat, "conj": conj, "conjugate": conj,
         "put": picking.put_method, "compress": picking.compress_method, "resize": _resize.resize,
-        "setflags": setflags, "flat": _flat.flat,
+        "sort": searching.sort_in_place, "argsort": searching.argsort_method,
+        "searchsorted": searching.searchsorted, "setflags": setflags, "flat": _flat.flat,
         "__reduce__": _reduce, "__reduce_ex__": _reduce_ex, "__array_function__": array_function,
         "__array_namespace__": array_namespace, "__array_wrap__": array_wrap,
     }  # fmt: skip

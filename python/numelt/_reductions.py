@@ -88,7 +88,7 @@ def _general(
         return NotImplemented
     axes = range(array.ndim) if axis is None else normalize_axes(axis, array.ndim)
     start = _initial(op, loop, initial)
-    if start is None or not _exact(op, array, axes, loop, where is not True, start is not NO_VALUE):
+    if start is None or not _exact(op, array, axes, loop, where is not True, start):
         return NotImplemented
     if where is not True:
         if op in _EXTREMES and start is NO_VALUE:
@@ -131,7 +131,7 @@ def _initial(op: str, loop: numpy.dtype[Any], initial: Any) -> Any:
     return loop.type(value) if numpy.can_cast(given.dtype, loop, "same_kind") else None
 
 
-def _exact(op: str, array: Any, axes: Any, loop: numpy.dtype[Any], masked: bool, started: bool) -> bool:
+def _exact(op: str, array: Any, axes: Any, loop: numpy.dtype[Any], masked: bool, start: Any) -> bool:
     """Does selecting, and combining at the end, give the bits of NumPy's order?
 
     Integers and extremes do not mind. NumPy starts rounded folds from the initial value, which is the same
@@ -139,12 +139,25 @@ def _exact(op: str, array: Any, axes: Any, loop: numpy.dtype[Any], masked: bool,
     """
     if loop.kind not in "fc" or op in _EXTREMES:
         return True
-    if started:
-        return False
+    if start is not NO_VALUE:
+        negative_zero = loop.kind != "c" and start == 0 and numpy.signbit(start)
+        plain = op == "sum" and loop.kind == "f" and array.dtype == loop and not masked
+        return plain and not negative_zero and _one_run(array, axes)
     if op == "prod":
         return True
     strides = [(abs(array.strides[i]), -i, i) for i in range(array.ndim) if array.shape[i] != 1]
     return bool(strides) and min(strides)[2] not in axes and array.dtype == loop
+
+
+def _one_run(array: Any, axes: Any) -> bool:
+    """Do the elements that make one result lie one behind the other?"""
+    steps = sorted((array.strides[i], i) for i in range(array.ndim) if array.shape[i] != 1)
+    expected = array.itemsize
+    for step, axis in steps[: sum(array.shape[axis] != 1 for axis in axes)]:
+        if axis not in axes or step != expected:
+            return False
+        expected *= array.shape[axis]
+    return True
 
 
 def _masked(array: Any, where: Any, value: Any) -> Any:

@@ -408,26 +408,70 @@ def _at(original: numpy.ufunc, a: Any, indices: Any, b: Any = NO_VALUE, /) -> An
         return NotImplemented
     if original.__name__ == "subtract" and a.dtype.kind == "b":
         return NotImplemented
-    positions = _positions(indices, a.shape[0])
-    if positions is None:
+    place = _place(indices, a)
+    if place is None:
         return NotImplemented
+    view, positions, lead = place
     values = _values_for(a, b)
     if values is None:
         return NotImplemented
     if original.__name__ == "subtract":
         values = _core.elementwise("negative", (values,))
-    shape = positions.shape + a.shape[1:]
-    if numpy.broadcast_shapes(values.shape, shape) != shape:
+    # the values have the shape of ``a[indices]``; the positions' axes go first
+    rank = positions.ndim
+    shape = view.shape[1 : 1 + lead] + positions.shape + view.shape[1 + lead :]
+    try:
+        if numpy.broadcast_shapes(values.shape, shape) != shape:
+            return NotImplemented
+    except ValueError:
         return NotImplemented
-    return _core.scatter(op, a, positions, _core.broadcast_to(operand(values), shape))
+    spread = _core.broadcast_to(operand(values), shape)
+    if lead:
+        spread = spread.transpose(*range(lead, lead + rank), *range(lead), *range(lead + rank, spread.ndim))
+    return _core.scatter(op, view, positions, spread)
+
+
+def _place(indices: Any, a: Any) -> tuple[Any, Any, int] | None:
+    """Return a view with the indexed axes as one in front, positions on it, and how many axes stood before.
+
+    None where the indices are not arrays or numbers for neighbouring axes that lie evenly in memory.
+    """
+    keys = list(indices) if type(indices) is tuple else [indices]
+    lead = 0
+    while keys and _is_whole(keys[0]):
+        lead += 1
+        del keys[0]
+    while keys and (_is_whole(keys[-1]) or keys[-1] is Ellipsis):
+        del keys[-1]
+    count = len(keys)
+    if not keys or lead + count > a.ndim:
+        return None
+    along = range(lead, lead + count)
+    places = [_positions(key, a.shape[axis]) for key, axis in zip(keys, along, strict=True)]
+    if any(place is None for place in places):
+        return None
+    view = a.transpose(*along, *range(lead), *range(lead + count, a.ndim)) if lead else a
+    if count == 1:
+        return view, places[0], lead
+    shape, strides = view.shape, view.strides
+    if any(strides[i] != strides[i + 1] * shape[i + 1] for i in range(count - 1)):
+        return None
+    flat = places[0]
+    for place, extent in zip(places[1:], shape[1:count], strict=True):
+        try:
+            flat = operand(flat * extent + place)
+        except ValueError:
+            return None
+    size = numpy.prod(shape[:count], dtype=int).item()
+    return _core.as_strided(view, (size, *shape[count:]), strides[count - 1 :], 0), flat, lead
+
+
+def _is_whole(key: Any) -> bool:
+    return type(key) is slice and key == slice(None)
 
 
 def _positions(indices: Any, extent: int) -> Any:
     """Return positions on the first axis as int64, none of them negative, or None."""
-    if type(indices) is tuple:
-        if len(indices) != 1:
-            return None
-        indices = indices[0]
     positions = operand(indices)
     if positions is None or not _core.is_native(positions) or positions.dtype.kind not in "iu":
         return None

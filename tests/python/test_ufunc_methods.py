@@ -124,6 +124,62 @@ def test_many_positions(dtype):
     check(build)
 
 
+@pytest.mark.parametrize("name", ["add", "subtract", "multiply", "maximum"])
+@pytest.mark.parametrize("dtype", ["int64", "float32", "float64"])
+@pytest.mark.parametrize(
+    "key",
+    [
+        lambda np, i, j, k: (np.array(i), np.array(j)),
+        lambda np, i, j, k: (np.array(i)[:, None], np.array(j)),
+        lambda np, i, j, k: (np.array(i), np.array(j), np.array(k)),
+        lambda np, i, j, k: (np.array(i), 2),
+        lambda np, i, j, k: (slice(None), np.array(j)),
+        lambda np, i, j, k: (slice(None), np.array(j), np.array(k)),
+        lambda np, i, j, k: (slice(None), slice(None), np.array(k)),
+        lambda np, i, j, k: (np.array(i), slice(None), slice(None)),
+        lambda np, i, j, k: (np.array(i), slice(None), np.array(k)),
+        lambda np, i, j, k: (np.array(i), np.array(j)[:5]),
+        lambda np, i, j, k: (np.array(i), np.array(j) + 9),
+        lambda np, i, j, k: (np.array(i) - 4, np.array(j) - 5, np.array(k)),
+        lambda np, i, j, k: (slice(None), [1, 1, 0]),
+        lambda np, i, j, k: (np.array(i), Ellipsis),
+    ],
+)
+@pytest.mark.parametrize("turn", [lambda x: x, lambda x: x.T, lambda x: x[::-1], lambda x: x[:, ::2]])
+def test_at_several_axes(name, dtype, key, turn):
+    rng = numpy.random.default_rng(5)
+    start = rng.integers(-9, 9, (4, 5, 4)).astype(dtype)
+    i, j, k = (rng.integers(0, n, 30) for n in (4, 2, 3))
+
+    def build(np):
+        x = np.array(start)
+        view = turn(x)
+        index = key(np, i, j, k)
+        shape = numpy.shape(turn(start)[key(numpy, i, j, k)])
+        getattr(np, name).at(view, index, np.array(rng_values(shape, dtype)))
+        getattr(np, name).at(view, index, 2)
+        return x
+
+    check(build)
+
+
+def rng_values(shape, dtype):
+    return numpy.random.default_rng(8).uniform(-3, 3, shape).astype(dtype)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex128"])
+@pytest.mark.parametrize("shape", [(7,), (1000,), (20_000,), (30, 40), (3, 4, 200), (5, 1)])
+def test_sums_from_an_initial_value(dtype, shape):
+    x = rng_values(shape, dtype)
+    for axis in (None, 0, -1, (0, 1)):
+        if axis != (0, 1) or len(shape) > 1:
+            check(lambda np, axis=axis: np.sum(np.array(x), axis=axis, initial=0.1))
+            check(lambda np, axis=axis: np.sum(np.array(x).T, axis=axis, initial=-0.0, keepdims=True))
+            check(lambda np, axis=axis: np.sum(np.array(x)[::2], axis=axis, initial=3))
+            check(lambda np, axis=axis: np.add.reduce(np.array(x), axis=axis, initial=1e9))
+            check(lambda np, axis=axis: np.prod(np.array(x), axis=axis, initial=1.1))
+
+
 def test_unary_at():
     def build(np):
         x = np.array([4.0, 9.0, 16.0])

@@ -6,7 +6,7 @@
 //! `fold`; `streams` makes random numbers for a tile; a [`body::Body`] evaluates tiles: `tier0` at once, `llvm` when `promote` has had it compiled.
 //!
 //! Unsafe code is where addresses are: `driver`, `fold`, `tier0`, `library` (elements), `threads` (the job on the
-//! caller's stack), `streams` (scratch), `llvm` (the C API and compiled code). `engine` and `promote` only pass promises on.
+//! caller's stack), `streams` (scratch), `sorting` (elements), `llvm` (the C API and compiled code). `engine` and `promote` only pass promises on.
 
 pub mod body;
 mod driver;
@@ -16,6 +16,7 @@ mod isa;
 mod library;
 pub mod llvm;
 mod promote;
+mod sorting;
 mod streams;
 mod threads;
 mod tier0;
@@ -24,4 +25,5 @@ pub use engine::{CpuEngine, Options};
 pub use isa::Isa;
 pub use library::{BlasTable, register_blas};
 pub use promote::Jit;
+pub use sorting::{argsort, merge_runs, sorts};
 pub use streams::{Bounded, Placed, Sequence, TWISTER_WORDS, fill_bounded, fill_stream};
