@@ -42,8 +42,8 @@ demo: build ## the example programs under NumPy and numelt: compared, timed, in 
 fusion-report: build ## partitions compared on the papers' programs; rewrites docs/fusion.md
 	$(PY) benches/fusion_report.py $(REPORT_ARGS)
 
-bench: build ## numelt's own benchmarks; writes benches/results/
-	$(PY) benches/run.py $(BENCH_ARGS)
+bench: build ## all figures of docs/performance.md; keeps them in benches/results/ (8 minutes)
+	$(PY) benches/performance.py $(BENCH_ARGS)
 
 test: setup lint test-rust build test-python test-hostile test-wheel ## everything; what CI runs
 

@@ -35,8 +35,20 @@ struct Operand {
     outer_stride: Val,
 }
 
+/// Numbers of a tile as constants of the code: what a variant for one geometry would know.
+#[derive(Debug, Clone)]
+pub struct Constants {
+    /// Points per row.
+    pub inner: i64,
+    /// Per argument, stride along the row.
+    pub inner_strides: Vec<i64>,
+    /// Per argument, stride from row to row.
+    pub outer_strides: Vec<i64>,
+}
+
 struct Gen<'a> {
     kernel: &'a Kernel,
+    constants: Option<&'a Constants>,
     shape: &'a Shape,
     b: &'a Builder,
     math: &'a MathTable,
@@ -48,6 +60,7 @@ struct Gen<'a> {
 /// Appends the function to the builder's module.
 pub(super) fn generate(
     kernel: &Kernel,
+    constants: Option<&Constants>,
     shape: &Shape,
     b: &Builder,
     math: &MathTable,
@@ -56,7 +69,7 @@ pub(super) fn generate(
 ) -> Result<()> {
     let operands = vec![None; kernel.args.len()];
     let fixed = vec![None; kernel.body.len()];
-    let mut this = Gen { kernel, shape, b, math, operands, fixed };
+    let mut this = Gen { kernel, constants, shape, b, math, operands, fixed };
     let tile = b.begin_function(name, bits);
     this.function(tile)
 }
@@ -74,7 +87,10 @@ impl Gen<'_> {
         let (i64t, pointer) = (self.b.int(64), self.b.pointer());
         self.b.enter(self.b.block(c"tile"));
         self.load_operands(tile);
-        let inner = self.field(tile, offset_of!(Tile, inner), i64t);
+        let inner = match self.constants {
+            Some(constants) => self.i64(constants.inner),
+            None => self.field(tile, offset_of!(Tile, inner), i64t),
+        };
         let outer = self.field(tile, offset_of!(Tile, outer), i64t);
         let params = self.field(tile, offset_of!(Tile, params), pointer);
         self.fixed_values(Depth::Tile, Some(params))?;
@@ -134,8 +150,14 @@ impl Gen<'_> {
             let open = index || inner(self.kernel, arg as u32) != StrideClass::Unit;
             self.operands[arg] = Some(Operand {
                 start: at(pointers, if index { i64t } else { pointer }),
-                inner_stride: open.then(|| at(inner_strides, i64t)),
-                outer_stride: at(outer_strides, i64t),
+                inner_stride: open.then(|| match self.constants {
+                    Some(constants) => self.i64(constants.inner_strides[arg]),
+                    None => at(inner_strides, i64t),
+                }),
+                outer_stride: match self.constants {
+                    Some(constants) => self.i64(constants.outer_strides[arg]),
+                    None => at(outer_strides, i64t),
+                },
             });
         }
     }

@@ -31,6 +31,8 @@ mod target;
 pub use exit::shutdown;
 
 use crate::body::{Body, Tile};
+pub use loops::Constants;
+
 use analyze::Shape;
 use numelt_ir::{Error, Result};
 use numelt_opt::Kernel;
@@ -130,7 +132,7 @@ pub fn compile(kernel: &Kernel, isa: Isa) -> Result<Arc<dyn Body>> {
     {
         return Ok(body);
     }
-    let object = object(kernel, isa, isa)?;
+    let object = object(kernel, None, isa, isa)?;
     if let Some((store, key)) = &kept
         && let Err(error) = store.save(key, &object)
     {
@@ -144,15 +146,22 @@ pub fn compile(kernel: &Kernel, isa: Isa) -> Result<Arc<dyn Body>> {
 #[doc(hidden)]
 pub fn compile_in_shape_of(kernel: &Kernel, shape: Isa, isa: Isa) -> Result<Arc<dyn Body>> {
     let _inside = inside()?;
-    link(isa, object(kernel, shape, isa)?)
+    link(isa, object(kernel, None, shape, isa)?)
+}
+
+/// Compiles for tiles of one geometry: what the example `variants` measures.
+#[doc(hidden)]
+pub fn compile_with_constants(kernel: &Kernel, constants: &Constants, isa: Isa) -> Result<Arc<dyn Body>> {
+    let _inside = inside()?;
+    link(isa, object(kernel, Some(constants), isa, isa)?)
 }
 
 fn inside() -> Result<exit::Inside> {
     exit::enter().ok_or_else(|| Error::Unsupported("compiling while the process ends".into()))
 }
 
-fn object(kernel: &Kernel, shape: Isa, isa: Isa) -> Result<Vec<u8>> {
-    target::with_target(isa, |target| target.object(module(kernel, shape, isa, target, cache::SYMBOL)?))
+fn object(kernel: &Kernel, constants: Option<&Constants>, shape: Isa, isa: Isa) -> Result<Vec<u8>> {
+    target::with_target(isa, |target| target.object(module(kernel, constants, shape, isa, target, cache::SYMBOL)?))
 }
 
 fn link(isa: Isa, mut object: Vec<u8>) -> Result<Arc<dyn Body>> {
@@ -167,20 +176,27 @@ fn link(isa: Isa, mut object: Vec<u8>) -> Result<Arc<dyn Body>> {
 /// The kernel's IR, for reading.
 pub fn ir_text(kernel: &Kernel, isa: Isa) -> Result<String> {
     let _inside = inside()?;
-    target::with_target(isa, |target| Ok(module(kernel, isa, isa, target, "kernel")?.text()))
+    target::with_target(isa, |target| Ok(module(kernel, None, isa, isa, target, "kernel")?.text()))
 }
 
 /// The kernel's machine code as assembly text, for reading; also for instruction sets the host lacks.
 pub fn assembly_text(kernel: &Kernel, isa: Isa) -> Result<String> {
     let _inside = inside()?;
-    target::with_target(isa, |target| target.assembly(module(kernel, isa, isa, target, "kernel")?))
+    target::with_target(isa, |target| target.assembly(module(kernel, None, isa, isa, target, "kernel")?))
 }
 
-fn module(kernel: &Kernel, shape: Isa, isa: Isa, target: &target::Target, symbol: &str) -> Result<builder::Builder> {
+fn module(
+    kernel: &Kernel,
+    constants: Option<&Constants>,
+    shape: Isa,
+    isa: Isa,
+    target: &target::Target,
+    symbol: &str,
+) -> Result<builder::Builder> {
     let shape = Shape::of(kernel, shape)?;
     let b = target.builder();
     let bits = 8 * register_bytes(isa);
-    loops::generate(kernel, &shape, &b, math::MathTable::of(isa), symbol, bits)?;
+    loops::generate(kernel, constants, &shape, &b, math::MathTable::of(isa), symbol, bits)?;
     if cfg!(debug_assertions) {
         b.verify().map_err(|text| Error::Engine(format!("generated code is malformed: {text}")))?;
     }

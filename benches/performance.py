@@ -1,0 +1,66 @@
+"""Measures what docs/performance.md says, and writes it there and into benches/results/.
+
+Parts: `workloads` (the papers' programs against NumPy and against the machine's limit), `sweep` (all array
+sizes), `cold` (first calls) and `variants` (kernels with and without constants for their geometry). A part
+that is measured alone leaves the others' text as it is. The machine should be quiet.
+"""
+
+import argparse
+import sys
+import time
+
+import cold
+import numelt
+import sweep
+import timing
+import variants
+import workloads
+
+DOCUMENT = timing.ROOT / "docs" / "performance.md"
+PARTS = ("workloads", "sweep", "cold", "variants")
+
+
+def measure(part, options):
+    """Return the figures of one part and their text."""
+    quick = options.quick
+    if part == "sweep":
+        rows = sweep.measure(numelt, 1 << 12 if quick else sweep.MOST, 3 if quick else options.rounds)
+        if not options.dry:
+            sweep.plot(rows, DOCUMENT.with_name("performance-sweep.svg"))
+        return rows, sweep.text(rows) + "\n\n![numelt over NumPy by array size](performance-sweep.svg)"
+    if part == "workloads":
+        found = workloads.measure(numelt, 1 if quick else 5, options.only)
+        if not workloads.correct(found):
+            raise SystemExit("a result differs from NumPy's")
+        return found, workloads.text(found)
+    if part == "cold":
+        rows = cold.measure(1 if quick else 3, options.only)
+        return rows, cold.text(rows)
+    rows = variants.measure(1 if quick else options.rounds)
+    return rows, variants.text(rows)
+
+
+def main():
+    """Measure and write."""
+    parser = argparse.ArgumentParser(description="Time numelt against NumPy; write docs/performance.md.")
+    parser.add_argument("--part", choices=PARTS, action="append", help="this part only (may be given again)")
+    parser.add_argument("--only", default="", help="programs whose name contains this")
+    parser.add_argument("--rounds", type=int, default=7, help="interleaved rounds; their median counts")
+    parser.add_argument("--quick", action="store_true", help="small sizes and few rounds, to try the script")
+    parser.add_argument("--dry", action="store_true", help="print the tables, write nothing")
+    options = parser.parse_args()
+    about = timing.circumstances()
+    for part in options.part or PARTS:
+        start = time.perf_counter()
+        figures, text = measure(part, options)
+        print(f"{part}: {time.perf_counter() - start:.0f} s", flush=True)
+        if options.dry:
+            print(text)
+            continue
+        where = f"{about['cpu']}, {about['cores']} cores, {about['date'][:10]}"
+        timing.replace(DOCUMENT, part, f"{where}, commit {about['versions']['commit']}.\n\n{text}")
+        print(f"written to {timing.keep(part, about | {'part': part, 'figures': figures})}")
+
+
+if __name__ == "__main__":
+    sys.exit(main())
