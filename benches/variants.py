@@ -29,7 +29,7 @@ def kernels(rounds):
 
 
 def structures(make, size):
-    """Return how many kernels a program launches, nests counted once, and how many structures were prepared."""
+    """Return how many kernels a program launches (nests count once), and how many were prepared."""
     run = make(numelt, size)
     numelt.config.fuse = "greedy"  # any setting empties the caches
     numelt.flush()
@@ -64,9 +64,5 @@ def text(found):
     ]
     head = ["kernel", "points", "dynamic, us", "fixed, us", "selected, us", "fixed would gain", "compile, ms"]
     counts = [(row["name"], row["size"], row["launched"], row["structures"]) for row in found["structures"]]
-    return "\n\n".join(
-        [
-            timing.table(head, rows),
-            timing.table(["program", "n", "kernels and nests launched", "kernel structures"], counts),
-        ]
-    )
+    launches = timing.table(["program", "n", "kernels and nests launched", "kernel structures"], counts)
+    return f"{timing.table(head, rows)}\n\n{launches}"
