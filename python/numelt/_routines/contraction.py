@@ -6,6 +6,7 @@ are NumPy's; NumPy's compiled loops, LAPACK and FFT on our memory otherwise.
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy
@@ -26,10 +27,9 @@ _library.extend(
 _library.extend(["einsum_path", "linalg.linalg"])
 
 
-def _labels(subscripts: Any, count: int) -> tuple[list[str], str] | None:
-    """Return the labels of each operand and of the result, None where they are not plain letters."""
-    if type(subscripts) is not str:
-        return None
+@functools.lru_cache(256)
+def _labels(subscripts: str, count: int) -> tuple[list[str], str] | None:
+    """Return the labels of each operand and of the result where nothing is summed over, else None."""
     left, arrow, result = subscripts.replace(" ", "").partition("->")
     terms = left.split(",")
     letters = "".join(terms)
@@ -37,7 +37,7 @@ def _labels(subscripts: Any, count: int) -> tuple[list[str], str] | None:
         return None
     if not arrow:
         result = "".join(sorted(label for label in set(letters) if letters.count(label) == 1))
-    if len(set(result)) != len(result) or not set(result) <= set(letters):
+    if not result or len(set(result)) != len(result) or set(result) != set(letters):
         return None
     return terms, result
 
@@ -58,12 +58,12 @@ def _spread(array: Any, labels: str, result: str) -> Any:
 
 def _unsummed(subscripts: Any, operands: tuple[Any, ...]) -> Any:
     """Return a contraction that sums over nothing: a view, or a product."""
-    parsed = _labels(subscripts, len(operands))
-    if parsed is None or len(operands) > 2:
+    parsed = _labels(subscripts, len(operands)) if type(subscripts) is str else None
+    if parsed is None:
         return NotImplemented
     terms, result = parsed
     arrays = [recordable(value) for value in operands]
-    if any(array is None for array in arrays) or set("".join(terms)) != set(result) or not result:
+    if any(array is None for array in arrays):
         return NotImplemented
     views = [_spread(array, labels, result) for array, labels in zip(arrays, terms, strict=True)]
     if any(view is None or view is NotImplemented for view in views):
