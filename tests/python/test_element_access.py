@@ -1,6 +1,8 @@
 """Programs that touch arrays element by element: scalars of NumPy's on the left, stores, small products."""
 
+import bisect
 import operator
+import warnings
 
 import numpy
 import pytest
@@ -233,3 +235,28 @@ def test_fields_are_views_and_counted():
     assert a.tolist() == [(16.0, 7), (26.0, 3)]
     calls = {(f.function, f.filename == __file__) for f in numelt.coverage().fallbacks}
     assert ("ndarray.__getitem__", True) in calls
+
+
+@pytest.mark.parametrize("kind", NATIVE)
+def test_arrays_are_sequences(kind):
+    def program(np):
+        a = np.array([0, 1, 1, 3], dtype=kind)
+        last = bisect.bisect(a, a[2]) if a.dtype.kind != "c" else None
+        return list(reversed(a)), last, len(a), operator.countOf(a, 1), a.tolist().index(a[3])
+
+    check(lambda np: np.array(program(np)[0]))
+    assert program(numelt)[1:] == program(numpy)[1:]
+
+
+@pytest.mark.parametrize("kind", NATIVE)
+@pytest.mark.parametrize("convert", [int, float, complex, bool, str, repr, hash, round, abs, operator.index])
+def test_conversions_of_results(kind, convert):
+    def program(np):
+        return convert(np.array([2, 1], dtype=kind).max())
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # complex numbers lose their imaginary part
+        ours, numpys = outcome(lambda: program(numelt)), outcome(lambda: program(numpy))
+    assert ours == numpys
+    if not isinstance(numpys, (tuple, numpy.generic)):
+        assert type(ours) is type(numpys)

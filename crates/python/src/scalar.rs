@@ -144,7 +144,8 @@ impl DeferredScalar {
     }
 
     fn __complex__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
-        DeferredScalar::call(slf, "__complex__", ())
+        // not all of NumPy's scalars have the method: some are converted by way of a float
+        slf.py().get_type::<PyComplex>().call1((DeferredScalar::realize(slf)?,))
     }
 
     fn __index__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
@@ -177,7 +178,7 @@ impl DeferredScalar {
 
     #[pyo3(signature = (ndigits = None))]
     fn __round__<'py>(slf: &Bound<'py, Self>, ndigits: Option<Bound<'py, PyAny>>) -> PyResult<Bound<'py, PyAny>> {
-        DeferredScalar::call(slf, "__round__", (ndigits,))
+        slf.py().import("builtins")?.call_method1("round", (DeferredScalar::realize(slf)?, ndigits))
     }
 
     fn __trunc__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
