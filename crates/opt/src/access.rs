@@ -6,7 +6,7 @@
 
 use crate::build::loops::{demanded_order, demanded_pieces};
 use crate::overlap::{overlaps, pitch};
-use numelt_ir::{Axes, BaseId, Dims, Instr, OpKind, Operand, Pieces, Program, View};
+use numelt_ir::{Axes, Base, BaseId, Dims, Instr, OpKind, Operand, Pieces, Program, View};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 use std::cell::RefCell;
@@ -73,8 +73,8 @@ pub(crate) struct AccessTable {
     pub instrs: Vec<InstrInfo>,
     /// Per base: how many operands of the program lie in it.
     pub uses: Vec<u32>,
-    /// Per base: neither input nor output, so that it needs memory only between kernels.
-    pub inner: Vec<bool>,
+    /// The program's bases.
+    pub bases: Vec<Base>,
     /// Answers of overlap tests that were not settled by byte ranges or pitch.
     tested: RefCell<FxHashMap<(ViewId, ViewId), bool>>,
 }
@@ -85,7 +85,7 @@ impl AccessTable {
             views: Vec::with_capacity(program.instrs.len() * 2),
             instrs: Vec::with_capacity(program.instrs.len()),
             uses: vec![0; program.bases.len()],
-            inner: program.bases.iter().map(|b| !b.input && !b.output).collect(),
+            bases: program.bases.clone(),
             tested: RefCell::default(),
         };
         let mut interner = Interner::default();
@@ -174,6 +174,12 @@ impl AccessTable {
             tested.insert(key, answer);
         }
         answer
+    }
+
+    /// Is the base neither input nor output, so that it needs memory only between kernels?
+    pub fn is_inner(&self, base: BaseId) -> bool {
+        let base = &self.bases[base as usize];
+        !base.input && !base.output
     }
 
     /// Byte range of an interned view in its base.

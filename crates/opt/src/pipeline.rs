@@ -121,7 +121,7 @@ pub fn plan(program: &Program, options: &Options) -> Result<Plan> {
 pub(crate) fn finish(parts: Partitioned, fuse: Fuse) -> Plan {
     let Partitioned { program, table, blocks, equal, .. } = parts;
     let mut contracted: Vec<bool> =
-        table.uses.iter().zip(&table.inner).map(|(&uses, &inner)| inner && uses == 0).collect();
+        (0..).zip(&table.uses).map(|(base, &uses)| table.is_inner(base) && uses == 0).collect();
     let mut kernels = KernelSet::default();
     let mut steps = Vec::with_capacity(blocks.len());
     let mut bytes_moved = 0;

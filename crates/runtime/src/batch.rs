@@ -48,13 +48,23 @@ impl Batch {
     }
 
     fn slot(&mut self, base: &BaseRef) -> BaseId {
-        if let Some(slot) = base.0.slot_in(self.epoch) {
+        self.slot_of(&base.0)
+    }
+
+    fn slot_of(&mut self, cell: &Arc<BaseCell>) -> BaseId {
+        if let Some(slot) = cell.slot_in(self.epoch) {
             return slot;
         }
         let slot = self.slots.len() as BaseId;
-        base.0.set_slot(self.epoch, slot);
-        self.slots.push(Arc::clone(&base.0));
+        cell.set_slot(self.epoch, slot);
+        self.slots.push(Arc::clone(cell));
         slot
+    }
+
+    fn append(&mut self, instr: Instr) {
+        self.hash.instr(&instr);
+        self.work += instr.domain().iter().product::<i64>() as u64;
+        self.program.instrs.push(instr);
     }
 
     /// Appends one instruction; true when it touches memory that is visible outside.
@@ -88,10 +98,73 @@ impl Batch {
         }
         let slot = self.slot(&out.base);
         let instr = Instr { op, ty, out: out.to_ir(slot), ins: operands, axes, watch: WATCH.load(Ordering::Relaxed) };
-        self.hash.instr(&instr);
-        self.work += instr.domain().iter().product::<i64>() as u64;
-        self.program.instrs.push(instr);
+        self.append(instr);
         Ok(visible)
+    }
+
+    /// Where to cut a batch that has grown too long: in its last quarter, where least memory is needed that the
+    /// instructions before made. That is between two turns of a loop, where there is one, so that every piece of the
+    /// loop is the same program.
+    pub fn best_cut(&self) -> usize {
+        let len = self.program.instrs.len();
+        let mut life: Vec<Option<(usize, usize)>> = vec![None; self.slots.len()];
+        for (at, instr) in self.program.instrs.iter().enumerate() {
+            let made = &mut life[instr.out.base as usize];
+            made.get_or_insert((at, at));
+            for view in instr.reads().chain([&instr.out]) {
+                if let Some(life) = &mut life[view.base as usize] {
+                    life.1 = at;
+                }
+            }
+        }
+        let mut change = vec![0i64; len + 2];
+        for (cell, life) in self.slots.iter().zip(&life) {
+            let Some((first, last)) = life.filter(|_| cell.address().is_null()) else { continue };
+            change[first + 1] += cell.nbytes as i64;
+            // what somebody holds stays
+            if Arc::strong_count(cell) == 1 {
+                change[last + 1] -= cell.nbytes as i64;
+            }
+        }
+        let (mut alive, mut best) = (0, (i64::MAX, len));
+        for (at, change) in change[..=len].iter().enumerate() {
+            alive += change;
+            if at >= len - len / 4 && alive <= best.0 {
+                best = (alive, at);
+            }
+        }
+        best.1
+    }
+
+    /// Takes the instructions from number `at` on out, into an empty batch.
+    pub fn split(&mut self, at: usize, tail: &mut Batch) {
+        for mut instr in self.program.instrs.drain(at..) {
+            for operand in &mut instr.ins {
+                match operand {
+                    Operand::View(view) => view.base = tail.slot_of(&self.slots[view.base as usize]),
+                    Operand::Const(id) => {
+                        tail.program.consts.push(self.program.consts[*id as usize]);
+                        *id = tail.program.consts.len() as u32 - 1;
+                    }
+                }
+            }
+            instr.out.base = tail.slot_of(&self.slots[instr.out.base as usize]);
+            tail.append(instr);
+        }
+        let used = |operand: &Operand| if let Operand::Const(id) = operand { Some(*id as usize + 1) } else { None };
+        let consts = self.program.instrs.iter().flat_map(|i| i.ins.iter().filter_map(used)).max().unwrap_or(0);
+        self.program.consts.truncate(consts);
+        // bases in order of appearance: those of the instructions that are left come first
+        let bases = self.program.instrs.iter().flat_map(|i| i.reads().chain([&i.out]).map(|v| v.base as usize + 1));
+        self.slots.truncate(bases.max().unwrap_or(0));
+        self.hash = Words::default();
+        self.program.instrs.iter().for_each(|instr| self.hash.instr(instr));
+    }
+
+    /// Bytes with memory that only this batch keeps.
+    pub fn held(&self) -> u64 {
+        let alone = |cell: &&Arc<BaseCell>| Arc::strong_count(cell) == 1 && !cell.address().is_null();
+        self.slots.iter().filter(alone).map(|cell| cell.nbytes as u64).sum()
     }
 
     /// Fills in the bases as they are now: which hold values, which somebody still holds.

@@ -188,8 +188,8 @@ impl Runtime {
         if state.batch.is_empty() {
             return Ok(());
         }
-        self.work.store(0, Ordering::Relaxed);
         let result = state.flush(reason);
+        self.work.store(state.batch.work, Ordering::Relaxed);
         self.warned.store(!state.warnings.is_empty(), Ordering::Release);
         result
     }
@@ -320,7 +320,10 @@ impl State {
         self.spare.restart(epoch);
         std::mem::swap(&mut self.batch, &mut self.spare);
         let mut batch = std::mem::replace(&mut self.spare, Batch::new(0));
-        HELD.store(0, Ordering::Relaxed);
+        if reason == Reason::Instructions {
+            let at = batch.best_cut();
+            batch.split(at, &mut self.batch);
+        }
         batch.settle();
         let result = match self.ready(&batch) {
             Ok((plan, hit)) => {
@@ -338,6 +341,7 @@ impl State {
         };
         // Dead bases give their memory back here.
         batch.restart(0);
+        HELD.store(self.batch.held(), Ordering::Relaxed);
         self.spare = batch;
         result
     }

@@ -122,7 +122,7 @@ pub(crate) fn touched(spans: &mut [Span]) -> u64 {
 pub(crate) fn is_contracted(table: &AccessTable, accesses: impl Iterator<Item = BlockAccess>) -> bool {
     let (mut uses, mut base) = (0, None);
     for access in accesses {
-        if !access.made || access.folded || !table.inner[access.base as usize] {
+        if !access.made || access.folded || !table.is_inner(access.base) {
             return false;
         }
         uses += access.uses;

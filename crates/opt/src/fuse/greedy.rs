@@ -44,9 +44,13 @@ const RETRIES: usize = 1;
 /// Pairs that are weighed anew after one fusion; the writer of a shared scalar may have thousands.
 const REWEIGHED: usize = 24;
 
-/// Blocks in no particular order.
-pub(super) fn partition(table: &AccessTable, graph: &Graph) -> Vec<Block> {
-    let pairs = pairs(table);
+/// Blocks in no particular order. With `stretches`, the number of its stretch per instruction, no block crosses from
+/// one stretch to another.
+pub(super) fn partition(table: &AccessTable, graph: &Graph, stretches: Option<&[u32]>) -> Vec<Block> {
+    let mut pairs = pairs(table);
+    if let Some(number) = stretches {
+        pairs.retain(|&(i, j)| number[i as usize] == number[j as usize]);
+    }
     let mut state = State {
         table,
         partners: partners(table.instrs.len(), &pairs),

@@ -13,6 +13,7 @@ pub(crate) mod cost;
 pub(crate) mod graph;
 mod greedy;
 pub(crate) mod legality;
+mod memory;
 mod naive;
 pub(crate) mod nests;
 mod optimal;
@@ -51,7 +52,7 @@ fn by_graph(table: &AccessTable, graph: &Graph, options: &Options) -> Vec<Block>
     let blocks = match options.fuse {
         Fuse::Optimal => optimal::partition(table, graph, options.budget),
         Fuse::Unintrusive => return schedule::topological(graph, unintrusive::partition(table, graph)),
-        Fuse::Singleton | Fuse::Naive | Fuse::Greedy => greedy::partition(table, graph),
+        Fuse::Singleton | Fuse::Naive | Fuse::Greedy => return by_weight(table, graph),
     };
     let blocks = schedule::topological(graph, in_program_order(table, &blocks).unwrap_or(blocks));
     sweep::small(table, blocks)
@@ -68,4 +69,34 @@ fn in_program_order(table: &AccessTable, blocks: &[Block]) -> Option<Vec<Block>>
     }
     let naive = naive::partition(table);
     (cost::of_partition(&naive) < cost::of_partition(blocks)).then_some(naive)
+}
+
+/// Most stretches that a program is cut into to save memory.
+const MOST_STRETCHES: usize = 64;
+
+/// The greedy partition, within the memory that the program needs as it was written; or the naive one, where blocks
+/// that hit their budgets make that cheaper.
+fn by_weight(table: &AccessTable, graph: &Graph) -> Vec<Block> {
+    let ordered = |blocks| sweep::small(table, schedule::topological(graph, blocks));
+    let mut best = ordered(greedy::partition(table, graph, None));
+    let limit = memory::limit(table);
+    let mut peak = limit.map_or(0, |_| memory::peak(table, &best));
+    let mut count = 2;
+    while limit.is_some_and(|limit| peak > limit) && count <= MOST_STRETCHES {
+        let Some(stretches) = memory::stretches(table, count) else { break };
+        let blocks = ordered(greedy::partition(table, graph, Some(&stretches)));
+        let needs = memory::peak(table, &blocks);
+        if needs < peak {
+            (best, peak) = (blocks, needs);
+        }
+        count *= 2;
+    }
+    let simple = naive::partition(table);
+    if cost::of_partition(&simple) < cost::of_partition(&best) {
+        let simple = ordered(simple);
+        if limit.is_none_or(|limit| memory::peak(table, &simple) <= limit.max(peak)) {
+            return simple;
+        }
+    }
+    best
 }

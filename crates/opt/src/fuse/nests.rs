@@ -399,7 +399,7 @@ fn scratch_base(table: &AccessTable, stages: &[(Block, u8)], base: BaseId) -> Op
     });
     // written by the first block before anybody reads, and of use to another one
     let written = first.accesses_to(base).iter().all(|x| x.made);
-    let whole = table.inner[base as usize] && uses == table.uses[base as usize];
+    let whole = table.is_inner(base) && uses == table.uses[base as usize];
     let pitch = place.stride;
     (same && written && whole && outside && high - low <= pitch).then_some(Scratch { base, low, pitch })
 }

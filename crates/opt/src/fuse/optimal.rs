@@ -21,7 +21,7 @@ pub(super) fn partition(table: &AccessTable, graph: &Graph, mut budget: u32) -> 
         search.below(start, 0);
         blocks.extend(search.found.into_blocks());
     }
-    let greedy = greedy::partition(table, graph);
+    let greedy = greedy::partition(table, graph, None);
     if cost::of_partition(&greedy) <= cost::of_partition(&blocks) { greedy } else { blocks }
 }
 
