@@ -37,6 +37,8 @@ pub(crate) trait Vector:
     unsafe fn store(self, p: *mut Self::Elem);
     /// `x` in every lane.
     fn of(x: Self::Elem) -> Self;
+    /// The first lane.
+    fn first(self) -> Self::Elem;
 
     /// `self * b + c`, rounded once.
     fn fma(self, b: Self, c: Self) -> Self;

@@ -29,7 +29,7 @@ macro_rules! op {
 
 macro_rules! avx2 {
     ($v:ident, $t:ident, $bits:ident, $ibits:ident, $reg:ident, $lanes:literal, $mantissa:literal, $bias:literal, $magic:literal,
-     $plain:literal, $load:ident, $store:ident, $set1:ident, $fma:ident, $sqrt:ident,
+     $plain:literal, $load:ident, $store:ident, $set1:ident, $first:ident, $fma:ident, $sqrt:ident,
      $round:ident, $min:ident, $max:ident, $cmp:ident, $blend:ident, $and:ident, $or:ident,
      $xor:ident, $movemask:ident, $toint:ident, $fromint:ident, $iset1:ident, $iadd:ident,
      $shl:ident, $shr:ident) => {
@@ -67,6 +67,10 @@ macro_rules! avx2 {
             #[inline(always)]
             fn of(x: $t) -> Self {
                 Self(op!($set1(x)))
+            }
+            #[inline(always)]
+            fn first(self) -> $t {
+                op!($first(self.0))
             }
             #[inline(always)]
             fn fma(self, b: Self, c: Self) -> Self {
@@ -198,13 +202,13 @@ macro_rules! avx2 {
 
 #[rustfmt::skip]
 avx2!(D4, f64, u64, i64, __m256d, 4, 52, 1023, 6755399441055744.0, 1020.0, _mm256_loadu_pd, _mm256_storeu_pd,
-    _mm256_set1_pd, _mm256_fmadd_pd, _mm256_sqrt_pd, _mm256_round_pd, _mm256_min_pd,
+    _mm256_set1_pd, _mm256_cvtsd_f64, _mm256_fmadd_pd, _mm256_sqrt_pd, _mm256_round_pd, _mm256_min_pd,
     _mm256_max_pd, _mm256_cmp_pd, _mm256_blendv_pd, _mm256_and_pd, _mm256_or_pd, _mm256_xor_pd,
     _mm256_movemask_pd, _mm256_castpd_si256, _mm256_castsi256_pd, _mm256_set1_epi64x,
     _mm256_add_epi64, _mm256_sll_epi64, _mm256_srl_epi64);
 #[rustfmt::skip]
 avx2!(S8, f32, u32, i32, __m256, 8, 23, 127, 12582912.0, 120.0, _mm256_loadu_ps, _mm256_storeu_ps,
-    _mm256_set1_ps, _mm256_fmadd_ps, _mm256_sqrt_ps, _mm256_round_ps, _mm256_min_ps,
+    _mm256_set1_ps, _mm256_cvtss_f32, _mm256_fmadd_ps, _mm256_sqrt_ps, _mm256_round_ps, _mm256_min_ps,
     _mm256_max_ps, _mm256_cmp_ps, _mm256_blendv_ps, _mm256_and_ps, _mm256_or_ps, _mm256_xor_ps,
     _mm256_movemask_ps, _mm256_castps_si256, _mm256_castsi256_ps, _mm256_set1_epi32,
     _mm256_add_epi32, _mm256_sll_epi32, _mm256_srl_epi32);

@@ -29,7 +29,7 @@ macro_rules! op {
 
 macro_rules! avx512 {
     ($v:ident, $t:ident, $bits:ident, $ibits:ident, $mask:ident, $lanes:literal,
-     $load:ident, $store:ident, $set1:ident, $fma:ident, $sqrt:ident,
+     $load:ident, $store:ident, $set1:ident, $first:ident, $fma:ident, $sqrt:ident,
      $round:ident, $min:ident, $max:ident, $scalef:ident, $cmp:ident, $blend:ident,
      $toint:ident, $fromint:ident, $iset1:ident, $iadd:ident,
      $shl:ident, $shr:ident) => {
@@ -53,6 +53,10 @@ macro_rules! avx512 {
             #[inline(always)]
             fn of(x: $t) -> Self {
                 Self(op!($set1(x)))
+            }
+            #[inline(always)]
+            fn first(self) -> $t {
+                op!($first(self.0))
             }
             #[inline(always)]
             fn fma(self, b: Self, c: Self) -> Self {
@@ -180,13 +184,13 @@ macro_rules! avx512 {
 }
 
 #[rustfmt::skip]
-avx512!(D8, f64, u64, i64, __mmask8, 8, _mm512_loadu_pd, _mm512_storeu_pd, _mm512_set1_pd,
+avx512!(D8, f64, u64, i64, __mmask8, 8, _mm512_loadu_pd, _mm512_storeu_pd, _mm512_set1_pd, _mm512_cvtsd_f64,
     _mm512_fmadd_pd, _mm512_sqrt_pd, _mm512_roundscale_pd, _mm512_min_round_pd, _mm512_max_round_pd,
     _mm512_scalef_pd, _mm512_cmp_pd_mask, _mm512_mask_blend_pd, _mm512_castpd_si512,
     _mm512_castsi512_pd, _mm512_set1_epi64, _mm512_add_epi64, _mm512_slli_epi64,
     _mm512_srli_epi64);
 #[rustfmt::skip]
-avx512!(S16, f32, u32, i32, __mmask16, 16, _mm512_loadu_ps, _mm512_storeu_ps, _mm512_set1_ps,
+avx512!(S16, f32, u32, i32, __mmask16, 16, _mm512_loadu_ps, _mm512_storeu_ps, _mm512_set1_ps, _mm512_cvtss_f32,
     _mm512_fmadd_ps, _mm512_sqrt_ps, _mm512_roundscale_ps, _mm512_min_round_ps, _mm512_max_round_ps,
     _mm512_scalef_ps, _mm512_cmp_ps_mask, _mm512_mask_blend_ps, _mm512_castps_si512,
     _mm512_castsi512_ps, _mm512_set1_epi32, _mm512_add_epi32, _mm512_slli_epi32,

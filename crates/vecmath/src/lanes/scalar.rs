@@ -31,6 +31,10 @@ macro_rules! scalar {
                 x
             }
             #[inline(always)]
+            fn first(self) -> $t {
+                self
+            }
+            #[inline(always)]
             fn fma(self, b: Self, c: Self) -> Self {
                 self.mul_add(b, c)
             }

@@ -19,6 +19,9 @@ const SHORT: f64 = 8.0;
 /// tiny, by multiplication; each lane goes its own way, whatever its neighbours need.
 #[inline(always)]
 pub(crate) fn pow<V: F64s>(x: V, y: V) -> V {
+    if let Some(power) = pow_common::<V, true>(x, y) {
+        return power;
+    }
     let short = is_short(x, y);
     if !V::any(V::not(short)) {
         return pow_short::<V, true>(x, y);
@@ -36,6 +39,51 @@ fn is_short<V: F64s>(x: V, y: V) -> V::Mask {
     // a negative base has no half powers
     let defined = V::either(V::lt(V::of(0.0), x), V::eq(y.round(), y));
     V::both(V::both(range, steps), defined)
+}
+
+/// [`pow_short`], bit for bit, where all lanes go that way and have one exponent: nothing has to be selected.
+#[inline(always)]
+fn pow_common<V: F64s, const PAIR: bool>(x: V, y: V) -> Option<V> {
+    let exponent = y.first();
+    // the low bits of a sum with 1.5 * 2^52 are the nearest integer; a conversion would raise flags
+    let twice = (exponent + exponent + 6755399441055744.0).to_bits() as i32;
+    // not all lanes alike, no multiple of a half, or too large
+    if V::any(V::not(V::eq(y, V::of(exponent)))) || f64::from(twice) != exponent + exponent || twice.unsigned_abs() > 16
+    {
+        return None;
+    }
+    let (ax, half) = (x.abs(), twice & 1 != 0);
+    let range = V::both(V::lt(V::of(2.0f64.powi(-100)), ax), V::lt(ax, V::of(2.0f64.powi(100))));
+    if V::any(V::not(range)) || (half && V::any(V::not(V::lt(V::of(0.0), x)))) {
+        return None;
+    }
+    let (mut h, mut l, mut left) = (x, V::of(0.0), twice.abs() / 2 - 1);
+    if half {
+        h = x.sqrt();
+        l = if PAIR { (-h).fma(h, x) / (h + h) } else { l };
+        left += 1;
+    } else if left < 0 {
+        h = V::of(1.0);
+    }
+    while left > 0 {
+        if PAIR {
+            let (p, e) = two_prod(h, x);
+            (h, l) = (p, l.fma(x, e));
+        } else {
+            h = h * x;
+        }
+        left -= 1;
+    }
+    Some(if twice < 0 { inverse(h, l) } else { h + l })
+}
+
+/// 1 / (h + l).
+#[inline(always)]
+fn inverse<V: F64s>(h: V, l: V) -> V {
+    let one = V::of(1.0);
+    let q = one / h;
+    let rest = (-q).fma(h, one) - q * l;
+    rest.fma(q, q)
 }
 
 /// x^y on the lanes of [`is_short`]: products of x, times a root for half powers, inverted for negative
@@ -73,9 +121,7 @@ fn pow_short<V: F64s, const PAIR: bool>(x: V, y: V) -> V {
     if !V::any(negative) {
         return h + l;
     }
-    let q = one / h;
-    let rest = (-q).fma(h, one) - q * l;
-    V::select(negative, rest.fma(q, q), h + l)
+    V::select(negative, inverse(h, l), h + l)
 }
 
 /// x^y by exp and log.
@@ -93,6 +139,9 @@ fn pow_long<V: F64s>(x: V, y: V) -> V {
 /// x^y good to f32: the log is a single f64.
 #[inline(always)]
 pub(crate) fn pow_to_single<V: F64s>(x: V, y: V) -> V {
+    if let Some(power) = pow_common::<V, false>(x, y) {
+        return power;
+    }
     let short = is_short(x, y);
     if !V::any(V::not(short)) {
         return pow_short::<V, false>(x, y);
