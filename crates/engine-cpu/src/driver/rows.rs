@@ -13,6 +13,8 @@ use smallvec::SmallVec;
 
 /// Points evaluated into scratch at a time.
 const LEAF: usize = 2048;
+/// A kept loop of at most so many steps is too short to make the rows of a tile, if there is a longer one.
+const FEW: i64 = 16;
 /// Points of a tree node that threads take as one.
 const NODE: usize = 1 << 15;
 
@@ -99,23 +101,31 @@ impl<'a> Rows<'a> {
         !self.task.sequential() && !self.mixed
     }
 
-    /// Where the result of kept index `index` of fold `f` lies.
-    fn target(&self, f: usize, pointers: &[*mut u8], count: usize) -> Rect {
+    /// Where `count` results of fold `f` lie, along loop `row_loop`.
+    fn target(&self, f: usize, pointers: &[*mut u8], row_loop: usize, count: usize) -> Rect {
         let arg = self.task.recipe.targets[f].arg;
-        let stride = if count > 1 { self.task.nest.strides(self.first - 1)[arg] as isize } else { 0 };
+        let stride = if count > 1 { self.task.nest.strides(row_loop)[arg] as isize } else { 0 };
         Rect { base: pointers[arg], inner_stride: stride, outer_stride: 0, inner: count, rows: 1 }
+    }
+
+    /// The loop that makes the rows of a tile, and a loop of few steps inside it that a unit of work goes through.
+    fn row_loops(&self) -> (usize, Option<usize>) {
+        let (inner, extents) = (self.first - 1, &self.task.nest.extents);
+        let longer = inner > 0 && !self.task.nest.reduced[inner - 1] && extents[inner - 1] > extents[inner];
+        if extents[inner] <= FEW && longer { (inner - 1, Some(inner)) } else { (inner, None) }
     }
 
     /// Short runs: tiles of many rows.
     unsafe fn short(&self, results: usize, work: u64, shares: usize) {
-        let row_loop = self.first - 1;
+        let (row_loop, few) = self.row_loops();
+        let turns = few.map_or(1, |l| self.task.nest.extents[l]);
         let row_extent = self.task.nest.extents[row_loop] as usize;
-        let groups = results / row_extent;
+        let groups = results / (row_extent * turns as usize);
         let most = (2 * LEAF / self.len).max(1);
         let fair = row_extent.div_ceil((shares * 4).div_ceil(groups).max(1));
         let step = if self.direct.is_some() { fair.min(4096) } else { fair.min(most) }.clamp(1, row_extent);
         let cuts = row_extent.div_ceil(step);
-        let others = &self.kept[..self.kept.len() - 1];
+        let others = &self.kept[..self.kept.len() - 1 - usize::from(few.is_some())];
         self.task.threads.parallel(groups * cuts, work, &|range| {
             let mut accs = Accs::new(&self.task.recipe.targets, step);
             let mut worker = Worker::new(self, step * self.len);
@@ -124,16 +134,21 @@ impl<'a> Rows<'a> {
                 let mut index = self.task.decode(group, others);
                 index[row_loop] = row as i64;
                 let count = step.min(row_extent - row);
-                accs.reset(count);
-                for repeat in 0..self.repeats {
-                    let at = self.combine(&index, repeat);
-                    // SAFETY: the rows lie inside the iteration space, and are this unit's own.
-                    unsafe { worker.rows(&at, count, (repeat * self.len) as i64, &mut accs) };
-                }
-                let pointers = self.task.origin(&index);
-                for f in 0..self.task.recipe.targets.len() {
-                    // SAFETY: these results are this unit's own.
-                    unsafe { accs.finish(f, 0, self.target(f, &pointers, count)) };
+                for turn in 0..turns {
+                    if let Some(few) = few {
+                        index[few] = turn;
+                    }
+                    accs.reset(count);
+                    for repeat in 0..self.repeats {
+                        let at = self.combine(&index, repeat);
+                        // SAFETY: the rows lie inside the iteration space, and are this unit's own.
+                        unsafe { worker.rows(&at, row_loop, count, (repeat * self.len) as i64, &mut accs) };
+                    }
+                    let pointers = self.task.origin(&index);
+                    for f in 0..self.task.recipe.targets.len() {
+                        // SAFETY: these results are this unit's own.
+                        unsafe { accs.finish(f, 0, self.target(f, &pointers, row_loop, count)) };
+                    }
                 }
             }
         });
@@ -168,7 +183,7 @@ impl<'a> Rows<'a> {
                 let pointers = self.task.origin(&index);
                 for f in 0..self.task.recipe.targets.len() {
                     // SAFETY: this result is this unit's own.
-                    unsafe { accs.finish(f, 0, self.target(f, &pointers, 1)) };
+                    unsafe { accs.finish(f, 0, self.target(f, &pointers, 0, 1)) };
                 }
             }
         });
@@ -211,7 +226,7 @@ impl<'a> Rows<'a> {
             let pointers = self.task.origin(&self.task.decode(result, &self.kept));
             for f in 0..self.task.recipe.targets.len() {
                 // SAFETY: the results are the caller's.
-                unsafe { accs.finish(f, 0, self.target(f, &pointers, 1)) };
+                unsafe { accs.finish(f, 0, self.target(f, &pointers, 0, 1)) };
             }
         }
     }
@@ -254,11 +269,11 @@ impl<'a> Worker<'a> {
         Worker { rows, scratch }
     }
 
-    /// Evaluates `count` rows that start at `index` and absorbs each into its accumulator.
-    unsafe fn rows(&mut self, index: &[i64], count: usize, position: i64, accs: &mut Accs<'_>) {
+    /// Evaluates `count` rows along loop `o` that start at `index` and absorbs each into its accumulator.
+    unsafe fn rows(&mut self, index: &[i64], o: usize, count: usize, position: i64, accs: &mut Accs<'_>) {
         let (task, rows) = (self.rows.task, self.rows);
         let mut pointers = task.origin(index);
-        let (l, o) = (rows.first, rows.first - 1);
+        let l = rows.first;
         if rows.direct.is_none() {
             for (t, s) in task.recipe.targets.iter().zip(&mut self.scratch) {
                 pointers[t.arg] = s.as_ptr();

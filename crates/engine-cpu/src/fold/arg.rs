@@ -91,6 +91,18 @@ unsafe fn arg_rows<T: Bounds, E: Extreme>(
                 positions.add(r),
             )
         };
+        if n <= LANES {
+            // SAFETY: as above.
+            let (mut best, mut at) = unsafe { (*value, *position) };
+            for (k, &x) in row.iter().enumerate() {
+                if wins::<T, E>(x, best, at) {
+                    (best, at) = (x, pos + k as i64);
+                }
+            }
+            // SAFETY: as above.
+            unsafe { (*value, *position) = (best, at) };
+            continue;
+        }
         for (k, chunk) in row.chunks(CHUNK).enumerate() {
             // SAFETY: as above.
             let (best, at) = unsafe { (*value, *position) };
