@@ -106,6 +106,25 @@ fn budgets_ask_for_a_flush() {
 }
 
 #[test]
+fn long_loops_are_cut_between_turns() {
+    let (rt, _one) = runtime(|c| c.max_pending = 32);
+    let mut x = array(&rt, 1000);
+    for _ in 0..200 {
+        let (t, u) = (binary(&rt, Op::Multiply, &x, Input::Array(&x)).0, binary(&rt, Op::Add, &x, Input::Array(&x)).0);
+        x = binary(&rt, Op::Subtract, &t, Input::Array(&u)).0;
+        drop((t, u));
+        if rt.pending_program().instrs.len() >= 32 {
+            rt.flush(Reason::Instructions).unwrap();
+        }
+    }
+    rt.read(&x.base).unwrap();
+    let stats = rt.stats();
+    // the first piece, those like it, the rest
+    assert!(stats.plan_misses <= 3 && stats.plan_hits >= 15, "{stats:?}");
+    assert_eq!(stats.contracted, 600 - stats.buffers);
+}
+
+#[test]
 fn out_of_memory_is_an_error_and_the_runtime_goes_on() {
     let (rt, _one) = runtime(|c| c.memory_limit = Some(64 << 20));
     let a = array(&rt, 1000);
