@@ -74,8 +74,7 @@ fn in_program_order(table: &AccessTable, blocks: &[Block]) -> Option<Vec<Block>>
 /// Most stretches that a program is cut into to save memory.
 const MOST_STRETCHES: usize = 64;
 
-/// The greedy partition, within the memory that the program needs as it was written; or the naive one, where blocks
-/// that hit their budgets make that cheaper.
+/// The greedy partition, within the memory that the program needs as it was written; or that by program order.
 fn by_weight(table: &AccessTable, graph: &Graph) -> Vec<Block> {
     let ordered = |blocks| sweep::small(table, schedule::topological(graph, blocks));
     let mut best = ordered(greedy::partition(table, graph, None));
@@ -91,12 +90,6 @@ fn by_weight(table: &AccessTable, graph: &Graph) -> Vec<Block> {
         }
         count *= 2;
     }
-    let simple = naive::partition(table);
-    if cost::of_partition(&simple) < cost::of_partition(&best) {
-        let simple = ordered(simple);
-        if limit.is_none_or(|limit| memory::peak(table, &simple) <= limit.max(peak)) {
-            return simple;
-        }
-    }
-    best
+    let simple = in_program_order(table, &best).map(ordered);
+    simple.filter(|simple| limit.is_none_or(|most| memory::peak(table, simple) <= most.max(peak))).unwrap_or(best)
 }
