@@ -372,7 +372,7 @@ fn scratch(table: &AccessTable, stages: &[(Block, u8)]) -> Vec<Scratch> {
             let base = run[0].base;
             // most live in one block, or outside
             let uses = run.iter().map(|x| x.uses).sum::<u32>();
-            if !table.inner[base as usize] || uses == table.uses[base as usize] {
+            if !table.is_inner(base) || uses == table.uses[base as usize] {
                 continue;
             }
             if !seen.contains(&base) {
