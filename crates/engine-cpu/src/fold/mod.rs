@@ -5,6 +5,7 @@
 //! products go one by one, everything else is free. Not here: which points, which threads.
 
 mod arg;
+mod numbers;
 mod plain;
 
 use crate::driver::pairwise::Unit;
