@@ -4,8 +4,9 @@
 //! in order, in chunks, to whoever is free; the caller works too. Workers spin for a moment after a launch
 //! and then sleep. Floating-point flags that workers raise are raised on the caller. A process that was forked gets fresh workers. Not here: what a unit is.
 //!
-//! Small work stays on the caller: waking a sleeping worker costs tens of microseconds.
+//! Small work stays on the caller, and less small work while the machine is [crowded](crate::crowd): waking a sleeping worker costs tens of microseconds.
 
+use crate::crowd::Crowd;
 use numelt_vecmath::flags;
 use std::cell::Cell;
 use std::ops::Range;
@@ -37,6 +38,7 @@ pub type Work<'a> = &'a (dyn Fn(Range<usize>) + Sync);
 pub struct Threads {
     wanted: usize,
     gate: u64,
+    crowd: Crowd,
     pool: Mutex<Option<(u64, Arc<Pool>)>>,
 }
 
@@ -46,7 +48,7 @@ impl Threads {
     pub fn new(wanted: usize, gate: u64) -> Threads {
         watch_forks();
         let wanted = if wanted == 0 { available() } else { wanted };
-        Threads { wanted: wanted.max(1), gate, pool: Mutex::new(None) }
+        Threads { wanted: wanted.max(1), gate, crowd: Crowd::new(), pool: Mutex::new(None) }
     }
 
     /// Number of threads, the caller included.
@@ -60,6 +62,8 @@ impl Threads {
             1
         } else if self.gate == 0 {
             self.wanted
+        } else if self.crowd.keeps(work) {
+            1
         } else {
             self.wanted.min((work / SHARE) as usize).max(1)
         }
@@ -79,7 +83,7 @@ impl Threads {
         let Ok(_turn) = pool.turn.try_lock() else { return f(0..units) };
         BUSY.set(true);
         let reset = Reset;
-        pool.run(units, (units / (shares * CHUNKS)).max(1), shares - 1, f);
+        pool.run(units, (units / (shares * CHUNKS)).max(1), shares - 1, f, &self.crowd);
         drop(reset);
     }
 
@@ -205,7 +209,7 @@ impl Pool {
         self.wake.notify_all();
     }
 
-    fn run(&self, units: usize, chunk: usize, helpers: usize, f: Work<'_>) {
+    fn run(&self, units: usize, chunk: usize, helpers: usize, f: Work<'_>, crowd: &Crowd) {
         // SAFETY: only the lifetime changes; `Leave` waits until no worker uses the function.
         let work = unsafe { std::mem::transmute::<Work<'_>, Work<'static>>(f) };
         let job = Job {
@@ -227,8 +231,11 @@ impl Pool {
             }
         }
         let leave = Leave(self);
+        let start = Instant::now();
         job.help();
+        let done = Instant::now();
         drop(leave);
+        crowd.waited(done - start, done.elapsed());
         if job.failed.load(Ordering::Relaxed) {
             panic!("a worker thread panicked");
         }
