@@ -24,8 +24,8 @@ __all__ = ["complete", "rebuild"]
 # methods that take what the function takes after the array
 _SHARED: tuple[Callable[..., Any], ...] = (
     statistics.sum, statistics.prod, statistics.min, statistics.max, statistics.mean, statistics.var,
-    statistics.std, statistics.any, statistics.all, statistics.cumsum, statistics.cumprod, sorting.argmin,
-    sorting.argmax, linear_algebra.trace, indexing.diagonal, picking.take, picking.nonzero, picking.choose,
+    statistics.std, statistics.cumsum, statistics.cumprod, sorting.argmin,
+    sorting.argmax, linear_algebra.trace, indexing.diagonal, picking.take, picking.nonzero,
 )  # fmt: skip
 
 # methods and attributes that NumPy's array has and that must not be taken over blindly
@@ -89,6 +89,42 @@ def conj(self: Any, *args: Any, **kwargs: Any) -> Any:
     if not args and not kwargs and self.dtype.kind in "biuf":
         return self
     return _ufuncs.ufunc_for(numpy.conjugate)(self, *args, **kwargs)
+
+
+def any_(
+    self: Any,
+    axis: Any = None,
+    out: Any = None,
+    keepdims: Any = False,
+    *,
+    dtype: Any = None,
+    where: Any = True,
+) -> Any:
+    """Tell whether any element over axes is true."""
+    if dtype is None:
+        return statistics.any(self, axis, out, keepdims, where=where)
+    return _with_dtype("any", self, axis, dtype, out, keepdims, where)
+
+
+def all_(
+    self: Any,
+    axis: Any = None,
+    out: Any = None,
+    keepdims: Any = False,
+    *,
+    dtype: Any = None,
+    where: Any = True,
+) -> Any:
+    """Tell whether all elements over axes are true."""
+    if dtype is None:
+        return statistics.all(self, axis, out, keepdims, where=where)
+    return _with_dtype("all", self, axis, dtype, out, keepdims, where)
+
+
+def _with_dtype(name: str, array: Any, axis: Any, dtype: Any, out: Any, keepdims: Any, where: Any) -> Any:
+    """Run NumPy's `any` or `all`, whose dtype matters for objects only."""
+    kwargs = {"axis": axis, "dtype": dtype, "out": out, "keepdims": keepdims, "where": where}
+    return _fallback.call(f"ndarray.{name}", getattr(numpy.ndarray, name), (array,), kwargs)
 
 
 def setflags(self: Any, write: Any = None, align: Any = None, uic: Any = None) -> None:
@@ -269,6 +305,7 @@ def complete() -> None:
         "put": picking.put_method, "compress": picking.compress_method, "resize": _resize.resize,
         "sort": searching.sort_in_place, "argsort": searching.argsort_method,
         "searchsorted": searching.searchsorted, "setflags": setflags, "flat": _flat.flat,
+        "choose": picking.choose_method, "any": any_, "all": all_,
         "__reduce__": _reduce, "__reduce_ex__": _reduce_ex, "__array_function__": array_function,
         "__array_namespace__": array_namespace, "__array_wrap__": array_wrap,
     }  # fmt: skip

@@ -65,13 +65,15 @@ def copyto(dst: Any, src: Any, casting: str = "same_kind", where: Any = True) ->
 
 
 def _copy_where(dst: Any, source: Any, casting: Any, where: Any) -> bool:
+    if type(source) in _plain and casting in ("no", "equiv"):
+        return False  # which dtype a Python number has then is NumPy's rule
     if where is True:
         return _core.copy_into(dst, source, casting) is not NotImplemented
     mask = operand(where)
     if mask is None or mask.dtype != numpy.bool_ or not _broadcasts(dst.shape, mask, source):
         return False
     if type(source) in _plain:
-        if _KINDS.index(type(source)) > _KINDS_OF.get(dst.dtype.kind, -1) or casting == "no":
+        if _KINDS.index(type(source)) > _KINDS_OF.get(dst.dtype.kind, -1):
             return False
         dst[_core.broadcast_to(mask, dst.shape)] = source
         return True

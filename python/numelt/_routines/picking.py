@@ -204,13 +204,12 @@ def choose(a: Any, choices: Any, out: Any = None, mode: Any = "raise") -> Any:
     array([10,  2, 30])
     """
     index = recordable(a)
-    arrays = _choices(choices)
+    arrays, dtype = _choices(choices)
     if index is None or arrays is None or index.dtype.kind not in "iu" or mode not in _MODES:
         return fall_back("choose", a, choices, out, mode)
     index = _within(index.astype(numpy.intp), len(arrays), mode)
     if index is None:
         return reject("choose", a, choices, out, mode)
-    dtype = numpy.result_type(*[array.dtype for array in arrays])
     try:
         shape = numpy.broadcast_shapes(index.shape, *[array.shape for array in arrays])
     except ValueError:
@@ -230,13 +229,34 @@ def choose(a: Any, choices: Any, out: Any = None, mode: Any = "raise") -> Any:
 
 
 def _choices(choices: Any) -> Any:
-    """Return the choices as a list of arrays, or None."""
+    """Return the choices as a list of arrays, and their common dtype; or None twice.
+
+    Python's numbers adapt to the dtype of the others, and must fit.
+    """
     if type(choices) is ndarray and choices.ndim and len(choices) <= _MOST_CHOICES:
         choices = list(choices)
     if type(choices) not in (list, tuple) or not 0 < len(choices) <= _MOST_CHOICES:
-        return None
+        return None, None
     arrays = [recordable(choice) for choice in choices]
-    return None if any(array is None for array in arrays) else arrays
+    if any(array is None for array in arrays):
+        return None, None
+    weak = [type(choice) in (int, float, complex) for choice in choices]
+    if not any(weak):
+        return arrays, numpy.result_type(*[array.dtype for array in arrays])
+    known = [choice if w else a.dtype for choice, a, w in zip(choices, arrays, weak, strict=True)]
+    try:
+        dtype = numpy.result_type(*known)
+        for k, choice in enumerate(choices):
+            if weak[k]:
+                arrays[k] = _core.asarray(numpy.asarray(choice, dtype))
+    except (OverflowError, ValueError, TypeError):
+        return None, None
+    return arrays, dtype
+
+
+def choose_method(self: Any, *choices: Any, out: Any = None, mode: Any = "raise") -> Any:
+    """Build an array by choosing from several arrays, given as one sequence or one by one."""
+    return choose(self, choices[0] if len(choices) == 1 else choices, out, mode)
 
 
 def _values(v: Any, dtype: Any, casting: Any) -> Any:
