@@ -17,6 +17,7 @@ import numelt
 from .compare import as_numpy, assert_same
 
 DTYPES = ["float64", "float64", "float32", "int64", "int32", "uint8", "bool", "complex128"]
+MORE_DTYPES = [*DTYPES, "float16", "complex64", "int8", "int16", "uint16", "uint32", "uint64"]
 UNARY = [
     "negative",
     "absolute",
@@ -50,6 +51,7 @@ slices = st.builds(
     st.one_of(st.none(), st.integers(-7, 7)),
     st.sampled_from([None, 1, 1, 2, -1, -2, 3]),
 )
+rows = st.lists(st.integers(-4, 3), min_size=0, max_size=6)
 keys = st.one_of(slices, st.tuples(slices, slices), st.just(Ellipsis), st.just(None))
 index = st.integers(0, 31)
 number = st.one_of(st.integers(-3, 5), st.sampled_from([0.5, -1.25, 2.0]))
@@ -80,6 +82,52 @@ statement = st.one_of(
     st.tuples(st.just("read"), index),
     st.tuples(st.just("drop"), index),
 )
+
+# what reaches memory by less common ways
+more_statements = st.one_of(
+    statement,
+    statement,
+    st.tuples(
+        st.just("new"), st.sampled_from(MORE_DTYPES), st.sampled_from([(6,), (4, 5), (0, 5), (), (2, 3, 4)])
+    ),
+    st.tuples(st.just("cast"), index, st.sampled_from(MORE_DTYPES)),
+    st.tuples(st.just("alias"), index, st.sampled_from(["memoryview", "buffer", "interface", "strided"])),
+    st.tuples(st.just("pick"), index, rows),
+    st.tuples(st.just("put"), index, rows, index),
+    st.tuples(st.just("put number"), index, rows, number),
+    st.tuples(st.just("add at"), index, rows, number),
+    st.tuples(st.just("select"), index, index),
+    st.tuples(st.just("masked"), index, index, index),
+    st.tuples(st.just("out where"), st.sampled_from(BINARY[:7]), index, index, index, index),
+    st.tuples(st.just("reduce more"), st.sampled_from(REDUCE[:6]), index, st.booleans(), index),
+    st.tuples(st.just("accumulate"), st.sampled_from(["add", "maximum", "multiply"]), index),
+    st.tuples(st.just("reduce out"), st.sampled_from(["sum", "max"]), index, index),
+    st.tuples(st.just("nonzero"), index),
+    st.tuples(st.just("real"), index, index),
+    st.tuples(st.just("item"), index),
+)
+
+
+class Memory:
+    """Tells where an array's memory is, and keeps the array."""
+
+    def __init__(self, array):
+        self.__array_interface__ = array.__array_interface__
+        self.array = array
+
+
+def alias(np, array, way):
+    """Return another array of the same memory that does not come from the array itself."""
+    match way:
+        case "memoryview":
+            return np.asarray(memoryview(array))
+        case "buffer":
+            if array.size == 0 or not array.flags.c_contiguous:
+                return None
+            return np.frombuffer(array, array.dtype)
+        case "interface":
+            return np.asarray(Memory(array)) if array.size else None
+    return np.lib.stride_tricks.as_strided(array, array.shape, array.strides)
 
 
 def run(np, program, scale):
@@ -146,6 +194,36 @@ def execute(np, step, arrays, rng, scale):
             return np.where(get(a), get(b), get(c))
         case "cast", [a, dtype]:
             return get(a).astype(dtype)
+        case "alias", [a, way]:
+            return alias(np, get(a), way)
+        case "pick", [a, key]:
+            return get(a)[key]
+        case "put", [a, key, b]:
+            get(a)[key] = get(b).copy() if np is numpy else get(b)
+        case "put number", [a, key, value]:
+            get(a)[numpy.array(key, int)] = value
+        case "add at", [a, key, value]:
+            np.add.at(get(a), numpy.array(key, int), value)
+        case "select", [a, b]:
+            return get(a)[get(b) > 1]
+        case "masked", [a, b, c]:
+            mask = get(b) > 1
+            get(a)[mask] = get(c)[mask]
+        case "out where", [name, a, b, c, d]:
+            getattr(np, name)(get(a), get(b), out=get(c), where=get(d) > 1)
+        case "reduce more", [name, a, keepdims, b]:
+            initial = {} if name in ("any", "all") else {"initial": 2}
+            return getattr(np, name)(get(a), keepdims=keepdims, where=get(b) > 0, **initial)
+        case "accumulate", [name, a]:
+            return getattr(np, name).accumulate(get(a))
+        case "reduce out", [name, a, b]:
+            getattr(np, name)(get(a), axis=0, out=get(b)[0])
+        case "nonzero", [a]:
+            return get(a).nonzero()[0]
+        case "real", [a, b]:
+            get(a).real[...] = get(b).imag
+        case "item", [a]:
+            return np.asarray(get(a)[(0,) * get(a).ndim])
         case "read", [a]:
             str(as_numpy(get(a)))
         case "drop", [a]:
@@ -158,6 +236,17 @@ def execute(np, step, arrays, rng, scale):
 @settings(max_examples=250, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(statement, min_size=3, max_size=25), st.sampled_from([1, 1, 1, 23]))
 def test_random_program(program, scale):
+    agree(program, scale)
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(st.lists(more_statements, min_size=3, max_size=18), st.sampled_from([1, 1, 1, 23]))
+def test_random_program_of_rarer_ways(program, scale):
+    agree(program, scale)
+
+
+def agree(program, scale):
+    """Both run the program with the same results."""
     with numpy.errstate(all="ignore"), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         theirs, expected = run(numpy, program, scale)

@@ -4,6 +4,7 @@
 use crate::attributes::{extents, kwarg, numpy_method};
 use crate::convert::Numpy;
 use crate::ndarray::{NdArray, Payload};
+use crate::scalar::DeferredScalar;
 use crate::ufunc;
 use crate::{export, hooks, index, run, scalar};
 use numelt_ir::Scalar;
@@ -240,6 +241,20 @@ impl NdArray {
         let py = class.py();
         let _ = numpy_method(py, "__class_getitem__")?;
         py.import("types")?.getattr("GenericAlias")?.call1((class, args))
+    }
+}
+
+#[pymethods]
+impl DeferredScalar {
+    /// The buffer of the NumPy scalar that it is.
+    ///
+    /// # Safety
+    /// Called by the interpreter with a valid `view`.
+    unsafe fn __getbuffer__(slf: Bound<'_, Self>, view: *mut ffi::Py_buffer, flags: c_int) -> PyResult<()> {
+        let real = DeferredScalar::realize(&slf)?;
+        // SAFETY: `view` is the caller's structure to fill; NumPy's scalar makes itself its owner.
+        let failed = unsafe { ffi::PyObject_GetBuffer(real.as_ptr(), view, flags) };
+        if failed < 0 { Err(PyErr::fetch(slf.py())) } else { Ok(()) }
     }
 }
 

@@ -77,7 +77,11 @@ impl Lookup {
             truths: SmallVec::new(),
             rest: (Dims::new(), Dims::new()),
             before: 0,
-            whole_mask: matches!(&key.items[..], [Item::Mask(mask)] if mask.shape == array.shape),
+            whole_mask: match &key.items[..] {
+                [Item::Mask(mask)] => mask.shape == array.shape,
+                [Item::Truth(_)] => rank == 0,
+                _ => false,
+            },
         };
         check_masks(array, key, rank - consumed)?;
         let (mut axis, mut together) = (0, Together::NoneYet);
