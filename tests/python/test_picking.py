@@ -259,3 +259,16 @@ def test_indexing_is_native():
     with pytest.raises(_fallback.FallbackError):
         numelt.array([None, 1])[[0]]
     assert as_numpy(numelt.arange(3)[[True, False, True]]).tolist() == [0, 2]
+
+
+def test_choices_given_as_numbers_and_one_by_one():
+    """Python's numbers adapt to the dtype of the other choices."""
+    for code in "bBeifd":
+        index, array = numpy.array([0, 1, 1]), numpy.array([1, 2, 3], code)
+        for number in (5, 2.5, 1j):
+            expected = numpy.choose(index, [array, number])
+            found = numelt.choose(numelt.array(index), [numelt.array(array), number])
+            assert found.dtype == expected.dtype
+            assert numpy.array_equal(numpy.asarray(found), expected)
+        ours = numelt.array(index).choose(numelt.array(array), [7, 8, 9])
+        assert numpy.array_equal(numpy.asarray(ours), index.choose(array, [7, 8, 9]))

@@ -320,13 +320,13 @@ impl NdArray {
         wrap_view(slf, shape::window(view, view.offset, keep(&view.shape), keep(&view.strides)))
     }
 
-    #[pyo3(signature = (dtype, order = None, casting = "unsafe", subok = true, copy = None))]
+    #[pyo3(signature = (dtype, order = None, casting = "unsafe", subok = None, copy = None))]
     fn astype<'py>(
         slf: &Bound<'py, Self>,
         dtype: &Bound<'py, PyAny>,
         order: Option<&Bound<'py, PyAny>>,
         casting: &str,
-        subok: bool,
+        subok: Option<&Bound<'py, PyAny>>,
         copy: Option<&Bound<'py, PyAny>>,
     ) -> Out<'py> {
         let py = slf.py();
@@ -367,7 +367,9 @@ impl NdArray {
         }
         let kwargs = kwarg(py, "casting", casting)?;
         kwargs.set_item("copy", copy)?;
-        kwargs.set_item("subok", subok)?;
+        if let Some(subok) = subok {
+            kwargs.set_item("subok", subok)?;
+        }
         if let Some(order) = order {
             kwargs.set_item("order", order)?;
         }

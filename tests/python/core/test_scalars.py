@@ -7,6 +7,7 @@ import pickle
 import numpy as np
 import pytest
 
+import numelt
 from numelt import _core
 
 from .helpers import ours, real
@@ -117,3 +118,12 @@ def test_errors():
         iter(x)
     with pytest.raises(AttributeError, match=r"'numpy.float64' object has no attribute 'nothing'"):
         x.nothing
+
+
+@pytest.mark.parametrize("code", "?bBhHiIlLefdFD")
+def test_conversions_and_buffers_of_every_dtype(code):
+    values = np.array([1, 0], code)
+    theirs, found = np.max(values), numelt.max(numelt.array(values))
+    assert complex(found) == complex(theirs)
+    assert bytes(found) == bytes(theirs)
+    assert memoryview(numelt.max(numelt.array(values))).tobytes() == theirs.tobytes()
