@@ -38,6 +38,7 @@ from numelt._routines.positions import *
 from numelt._routines.searching import *
 from numelt._routines.sorting import *
 from numelt._routines.statistics import *
+from numelt._routines.strides import *
 from numelt._routines.windows import *
 
 __numelt_version__ = _core.__version__

@@ -26,6 +26,12 @@ class Indexer:
         self.__doc__ = type(self._original).__doc__
 
     def __getitem__(self, key: Any) -> Any:
+        from numelt import _rebind
+
+        items = key if type(key) is tuple else (key,)
+        if all(_plain(item) for item in items):
+            build = _rebind.rebound(type(self._original).__getitem__)
+            return build(self._original, key)
         return _fallback.call(self._name, self._get, (key,), {})
 
     def _get(self, key: Any) -> Any:
@@ -38,6 +44,15 @@ class Indexer:
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._original, name)
+
+
+def _plain(item: Any) -> bool:
+    """Can an item of a key be put together by NumPy's own steps on our arrays?"""
+    from numelt import _rebind
+
+    if isinstance(item, slice):
+        return all(_rebind.understood(part) for part in (item.start, item.stop, item.step))
+    return _rebind.understood(item) and not isinstance(item, str)
 
 
 def _unwrap_slice(item: Any) -> Any:

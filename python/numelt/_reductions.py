@@ -88,6 +88,10 @@ def _general(
         return NotImplemented
     axes = range(array.ndim) if axis is None else normalize_axes(axis, array.ndim)
     start = _initial(op, loop, initial)
+    if op == "sum" and where is not True and start is not None and loop.kind == "f" and array.dtype == loop:
+        result = _masked_sum(array, axes, where, start, out, keepdims)
+        if result is not None:
+            return result
     if start is None or not _exact(op, array, axes, loop, where is not True, start):
         return NotImplemented
     if where is not True:
@@ -147,6 +151,32 @@ def _exact(op: str, array: Any, axes: Any, loop: numpy.dtype[Any], masked: bool,
         return True
     strides = [(abs(array.strides[i]), -i, i) for i in range(array.ndim) if array.shape[i] != 1]
     return bool(strides) and min(strides)[2] not in axes and array.dtype == loop
+
+
+def _masked_sum(array: Any, axes: Any, where: Any, start: Any, out: Any, keepdims: bool) -> Any:
+    """Sum the last axes of dense arrays under a dense mask, or return None."""
+    mask = operand(where)
+    kept = array.ndim - len(axes)
+    if (
+        mask is None
+        or mask.dtype != numpy.bool_
+        or mask.shape != array.shape
+        or sorted(axes) != list(range(kept, array.ndim))
+    ):
+        return None
+    if kept == 0 and array.flags.f_contiguous and mask.flags.f_contiguous:
+        array, mask = array.T, mask.T
+    rows = numpy.prod(array.shape[:kept], dtype=int).item()
+    sums = _core.masked_sum(array, mask, rows, 0.0 if start is NO_VALUE else float(start))
+    if sums is NotImplemented:
+        return None
+    sums = sums.reshape(array.shape[:kept] + ((1,) * len(axes) if keepdims else ()))
+    if out is not None:
+        if out.shape != sums.shape or out.dtype != sums.dtype:
+            return None
+        out[...] = sums
+        return out
+    return sums if sums.ndim else sums[()]
 
 
 def _one_run(array: Any, axes: Any) -> bool:

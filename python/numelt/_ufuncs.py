@@ -349,6 +349,8 @@ def _reduceat(
     original: numpy.ufunc, array: Any, indices: Any, axis: Any = 0, dtype: Any = None, out: Any = None
 ) -> Any:
     """Reduce a few segments: each from one index to the next, or the one element where that is not larger."""
+    import numelt
+
     op = _REDUCTIONS.get(original.__name__)
     source = operand(array)
     if op is None or original.__name__ == "logical_xor" or dtype is not None or out is not None:
@@ -367,11 +369,13 @@ def _reduceat(
     # NumPy sums along the axis pairwise whatever the layout, and starts from the first element
     rounded = op == "sum" and source.dtype.kind in "fc"
     if rounded and source.ndim > 1:
-        return NotImplemented
+        lines = numelt.ascontiguousarray(numelt.moveaxis(source, axis, -1))
+        sums = [_line_sums(lines, start, stop) for start, stop in _segments(edges, source.shape[axis])]
+        return numelt.moveaxis(numelt.stack(sums, axis=-1), -1, axis).copy()
     lead = (slice(None),) * axis
     parts = []
-    for start, stop in zip(edges, [*edges[1:], source.shape[axis]], strict=True):
-        segment = source[(*lead, slice(start, max(stop, start + 1)))]
+    for start, stop in _segments(edges, source.shape[axis]):
+        segment = source[(*lead, slice(start, stop))]
         if rounded and segment.size > 1:
             rest = _core.reduce(op, segment[1:], axis, True)
             parts.append(_core.elementwise("add", (segment[:1], rest)))
@@ -379,9 +383,21 @@ def _reduceat(
             parts.append(_core.reduce(op, segment, axis, True))
     if any(part is NotImplemented for part in parts):
         return NotImplemented
-    import numelt
-
     return numelt.concatenate(parts, axis)
+
+
+def _segments(edges: list[int], extent: int) -> list[tuple[int, int]]:
+    """Return the segments that `reduceat` reduces: each holds one element at least."""
+    stops = [*edges[1:], extent]
+    return [(start, max(stop, start + 1)) for start, stop in zip(edges, stops, strict=True)]
+
+
+def _line_sums(lines: Any, start: int, stop: int) -> Any:
+    """Return the sums of a segment of each line, from its first element on."""
+    first = lines[..., start]
+    if stop - start == 1:
+        return first
+    return first + _core.reduce("sum", lines[..., start + 1 : stop], lines.ndim - 1, False)
 
 
 def _outer(original: numpy.ufunc, a: Any, b: Any, /, **kwargs: Any) -> Any:

@@ -124,6 +124,37 @@ def test_many_positions(dtype):
     check(build)
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex128"])
+@pytest.mark.parametrize("shape", [(3, 500), (500, 3), (4, 300, 2), (1, 9), (9, 1)])
+def test_reduceat_of_sums(dtype, shape):
+    x = rng_values(shape, dtype)
+    for axis in range(len(shape)):
+        n = shape[axis]
+        edges = sorted({0, n // 3, n // 2, n - 1})
+        check(lambda np, axis=axis, edges=edges: np.add.reduceat(np.array(x), edges, axis=axis))
+        check(lambda np, axis=axis, edges=edges: np.add.reduceat(np.array(x)[::-1], edges[::-1], axis=axis))
+        check(lambda np, axis=axis, edges=edges: np.add.reduceat(np.array(x.T).T, edges, axis=axis))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("share", [0.02, 0.5, 0.999])
+@pytest.mark.parametrize("shape", [(1,), (40_000,), (7, 3000), (300, 40), (5, 6, 70)])
+def test_sums_under_a_mask(dtype, share, shape):
+    x = rng_values(shape, dtype)
+    mask = numpy.random.default_rng(2).uniform(size=shape) < share
+    for axis in (None, -1, 0, tuple(range(1, len(shape)))):
+        if axis == ():
+            continue
+        for turn in (lambda a: a, lambda a: a.T, lambda a: a[::-1], lambda a: a[..., ::2]):
+            check(
+                lambda np, axis=axis, turn=turn: np.sum(turn(np.array(x)), axis, where=turn(np.array(mask)))
+            )
+        check(lambda np, axis=axis: np.mean(np.array(x), axis, where=np.array(mask)))
+        check(lambda np, axis=axis: np.sum(np.array(x), axis, initial=0.3, where=np.array(mask)))
+    check(lambda np: np.sum(np.array(x), where=False))
+    check(lambda np: np.sum(np.array(x), where=np.array(mask[..., :1])))
+
+
 @pytest.mark.parametrize("name", ["add", "subtract", "multiply", "maximum"])
 @pytest.mark.parametrize("dtype", ["int64", "float32", "float64"])
 @pytest.mark.parametrize(

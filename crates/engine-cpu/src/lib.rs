@@ -23,6 +23,7 @@ mod threads;
 mod tier0;
 
 pub use engine::{CpuEngine, Options};
+pub use fold::masked_sums;
 pub use isa::Isa;
 pub use library::{BlasTable, register_blas};
 pub use promote::Jit;

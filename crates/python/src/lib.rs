@@ -5,13 +5,14 @@
 //! `export` shares memory with NumPy; `hooks` hands over what is not native.
 //! Not here: argument handling of public functions, docstrings, counting of fallbacks (the Python package);
 //! planning and running (the runtime). Unsafe code is in `advanced`, `blas`, `convert`, `export`, `index`, `module`, `operand`,
-//! `protocols`, `random`, `random_sequence`, `run`, `sorting` and `versioned`.
+//! `protocols`, `random`, `random_sequence`, `run`, `dense` and `versioned`.
 
 mod advanced;
 mod assign;
 mod attributes;
 mod blas;
 mod convert;
+mod dense;
 mod elementwise;
 mod errors;
 mod errstate;
@@ -37,7 +38,6 @@ mod run;
 mod scalar;
 mod shape;
 mod slots;
-mod sorting;
 mod ufunc;
 mod ufunc_at;
 mod ufunc_call;
@@ -64,7 +64,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     library::register(module)?;
     random::register(module)?;
     random_sequence::register(module)?;
-    sorting::register(module)?;
+    dense::register(module)?;
     ufunc_at::register(module)?;
     // A flush in another thread is over before a fork, so that the child finds no lock held.
     let at_fork = PyDict::new(py);

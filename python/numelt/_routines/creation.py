@@ -323,6 +323,8 @@ def arange(*args: Any, dtype: Any = None, device: Any = None, like: Any = None, 
 
 
 def _arange(args: tuple[Any, ...], dtype: Any) -> Any:
+    if len(args) == 3 and args[2] is None:
+        args = args[:2]
     values = [_plain_real(value) for value in args]
     if None in values:
         return NotImplemented

@@ -9,7 +9,7 @@ import numpy
 from numelt import _core
 from numelt._dispatch import NO_VALUE, fall_back, native, ndarray, normalize_axis, operand, recordable, reject
 from numelt._rebind import rebound
-from numelt._routines.creation import asanyarray
+from numelt._routines.creation import asanyarray, empty_like
 
 __all__ = ["angle", "around", "clip", "diff", "fix", "imag", "real", "round"]
 
@@ -97,6 +97,11 @@ def _round(array: Any, decimals: Any, out: Any) -> Any:
             return out
         if out is None:
             return array.copy("K") if array.ndim else array[()]
+    if array.dtype.kind == "c" and out is None and _core.is_native(array):
+        if array.ndim:
+            return _round_parts(array, decimals)
+        rounded = _round_parts(array.reshape(1), decimals)
+        return rounded if rounded is NotImplemented else rounded[0]
     if array.dtype.kind != "f" or abs(decimals) > 22:
         return NotImplemented
     if decimals == 0:
@@ -107,6 +112,17 @@ def _round(array: Any, decimals: Any, out: Any) -> Any:
     if result is NotImplemented:
         return result
     return _core.elementwise(last, (_core.elementwise("rint", (result,)), scale), out)
+
+
+def _round_parts(array: Any, decimals: int) -> Any:
+    """Round real and imaginary parts."""
+    result = empty_like(array)
+    for part in ("real", "imag"):
+        rounded = _round(getattr(array, part), decimals, None)
+        if rounded is NotImplemented:
+            return rounded
+        setattr(result, part, rounded)
+    return result
 
 
 @native

@@ -5,8 +5,11 @@
 //! products go one by one, everything else is free. Not here: which points, which threads.
 
 mod arg;
+mod masked;
 mod numbers;
 mod plain;
+
+pub use masked::masked_sums;
 
 use crate::driver::pairwise::Unit;
 use crate::isa::Isa;

@@ -321,7 +321,7 @@ impl<T: Pairwise<Sum = T> + tier0::Number + Bounds> Summed for T {}
 /// NumPy's sum of a run: `x` is cut in two until a part is a block. The stack of half-finished sums is
 /// explicit, because a recursive function could not be inlined into each instruction set's version.
 #[inline(always)]
-fn tree_run<T: Pairwise>(x: &[T]) -> T::Sum {
+pub fn tree_run<T: Pairwise>(x: &[T]) -> T::Sum {
     let block = T::UNIT.block();
     if x.len() <= block {
         return T::block(x);

@@ -1,12 +1,13 @@
-//! Sorting of large arrays on all cores, for `numelt._routines.searching`.
+//! Work on dense memory that is done at once: sorting of large arrays on all cores (`numelt._routines.searching`) and
+//! sums under masks (`numelt._reductions`).
 //!
-//! In: one-dimensional dense arrays. Out: their order, or runs merged. What the engine does not know
-//! gives `NotImplemented`; whether the result can depend on the algorithm is told, so that NumPy decides then.
+//! In: dense arrays. Out: their order, runs merged, or sums. What the engine does not know gives
+//! `NotImplemented`; whether the result can depend on the algorithm is told, so that NumPy decides then.
 
 use crate::ndarray::{NdArray, wrap_new};
 use crate::random::{contiguous, threads};
-use crate::run;
-use numelt_engine_cpu::{argsort, merge_runs, sorts};
+use crate::{run, shape};
+use numelt_engine_cpu::{argsort, masked_sums, merge_runs, sorts};
 use numelt_ir::{DType, Dims};
 use numelt_runtime::ArrayView;
 use pyo3::prelude::*;
@@ -48,6 +49,36 @@ fn merge_sorted<'py>(py: Python<'py>, a: &Bound<'py, NdArray>, part: usize) -> P
     Ok(sure.into_pyobject(py)?.to_owned().into_any())
 }
 
+/// Sums of `count` rows of a C-contiguous array under a mask of the same shape, each from `start` on.
+#[pyfunction]
+fn masked_sum<'py>(
+    py: Python<'py>,
+    a: &Bound<'py, NdArray>,
+    mask: &Bound<'py, NdArray>,
+    count: i64,
+    start: f64,
+) -> PyResult<Bound<'py, PyAny>> {
+    let declined = || Ok(py.NotImplemented().into_bound(py));
+    let (Some(view), Some(chosen)) = (a.get().view(), mask.get().view()) else { return declined() };
+    let dense = |v: &ArrayView| shape::is_c_contiguous(&v.shape, &v.strides, v.dtype.size() as i64);
+    let fits = view.shape == chosen.shape && count > 0 && view.size() % count == 0;
+    let float = matches!(view.dtype, DType::F32 | DType::F64) && chosen.dtype == DType::Bool;
+    if !(fits && float && dense(view) && dense(chosen)) {
+        return declined();
+    }
+    let out = contiguous(view.dtype, &Dims::from_elem(count, 1));
+    let values = run::read(py, &view.base)? as usize + view.offset as usize;
+    let bytes = run::read(py, &chosen.base)? as usize + chosen.offset as usize;
+    let to = run::read(py, &out.base)? as usize;
+    let rows = (count as usize, (view.size() / count) as usize);
+    let (dtype, threads) = (view.dtype, threads(view.size()));
+    py.detach(move || {
+        // SAFETY: both views are dense and were flushed; the sums' base was made for exactly these rows.
+        unsafe { masked_sums(dtype, values as *const u8, bytes as *const u8, rows, start, to as *mut u8, threads) }
+    });
+    wrap_new(py, out)
+}
+
 /// How many threads share work on this many elements.
 #[pyfunction]
 fn threads_for(n: i64) -> usize {
@@ -58,5 +89,6 @@ fn threads_for(n: i64) -> usize {
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(stable_order, module)?)?;
     module.add_function(wrap_pyfunction!(merge_sorted, module)?)?;
+    module.add_function(wrap_pyfunction!(masked_sum, module)?)?;
     module.add_function(wrap_pyfunction!(threads_for, module)?)
 }
