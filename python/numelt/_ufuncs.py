@@ -17,7 +17,7 @@ from numelt._dispatch import NO_VALUE, ndarray, normalize_axis, operand
 __all__ = ["call", "method", "ufunc_for"]
 
 # NumPy's ufuncs whose operation has another name in the op table; the others have their own name
-_OP_NAMES = {"matmul": None, "divmod": None}
+_OP_NAMES = {"divmod": None}
 
 # keyword arguments that say nothing: the recorded operation does just that
 _DEFAULTS: dict[str, tuple[Any, ...]] = {
@@ -101,42 +101,16 @@ def _clip(x: Any, low: Any, high: Any) -> Any:
     return above if above is NotImplemented else _core.elementwise("minimum", (above, high))
 
 
-def _matmul(x: Any, y: Any) -> Any:
-    a, b = operand(x), operand(y)
-    if a is None or b is None:
-        return NotImplemented
-    return _core.matmul(a, b)
+def _product(name: str) -> Callable[..., Any]:
+    """Return the function that records a product."""
 
+    def of(x: Any, y: Any) -> Any:
+        a, b = operand(x), operand(y)
+        if a is None or b is None:
+            return NotImplemented
+        return _core.product(name, a, b)
 
-def _conjugated(x: Any) -> Any:
-    return _core.elementwise("conjugate", (x,)) if x.dtype.kind == "c" else x
-
-
-def _product(x: Any, y: Any, left: int, right: int) -> tuple[Any, Any] | None:
-    a, b = operand(x), operand(y)
-    if a is None or b is None or a.ndim < left or b.ndim < right:
-        return None
-    return a, b
-
-
-def _matvec(x: Any, y: Any) -> Any:
-    pair = _product(x, y, 2, 1)
-    result = _core.matmul(pair[0], pair[1][..., None]) if pair else NotImplemented
-    return result if result is NotImplemented else result[..., 0]
-
-
-def _vecmat(x: Any, y: Any) -> Any:
-    pair = _product(x, y, 1, 2)
-    result = _core.matmul(_conjugated(pair[0])[..., None, :], pair[1]) if pair else NotImplemented
-    return result if result is NotImplemented else result[..., 0, :]
-
-
-def _vecdot(x: Any, y: Any) -> Any:
-    pair = _product(x, y, 1, 1)
-    if pair is None or pair[0].ndim + pair[1].ndim == 2:  # the scalar is NumPy's own
-        return NotImplemented
-    result = _core.matmul(_conjugated(pair[0])[..., None, :], pair[1][..., None])
-    return result if result is NotImplemented else result[..., 0, 0]
+    return of
 
 
 # compositions with the same bits as NumPy's own loop, for plain operands
@@ -145,10 +119,7 @@ _COMPOSED: dict[str, Callable[..., Any]] = {
     "modf": _pair("modf_fraction", "modf_integral"),
     "frexp": _pair("frexp_mantissa", "frexp_exponent"),
     "clip": _clip,
-    "matvec": _matvec,
-    "vecmat": _vecmat,
-    "vecdot": _vecdot,
-    "matmul": _matmul,
+    **{name: _product(name) for name in ("matmul", "matvec", "vecmat", "vecdot")},
 }
 
 
@@ -261,7 +232,7 @@ def _matmul_into(args: tuple[Any, ...], out: Any) -> Any:
         return NotImplemented
     if target.dtype != numpy.result_type(a.dtype, b.dtype):
         return NotImplemented
-    return _core.matmul(a, b, target)
+    return _core.product("matmul", a, b, target)
 
 
 def method(ufunc: Any, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

@@ -239,7 +239,14 @@ op_table! {
     Cumand       "cumand"        Scan        1 Same      D::BITS;
     Cumor        "cumor"         Scan        1 Same      D::BITS;
     Cumxor       "cumxor"        Scan        1 Same      D::BITS;
+    // Products of stacks of matrices, `(…, m, k) x (…, k, n)`. They round differently, each as NumPy's function of that
+    // name; vdot and vecdot (m and n are one) and vecmat (m is one) conjugate the first operand, matvec has n = 1.
     Matmul       "matmul"        Library     2 Same      D::ALL;
+    Dot          "dot"           Library     2 Same      D::ALL;
+    Vdot         "vdot"          Library     2 Same      D::ALL;
+    Matvec       "matvec"        Library     2 Same      D::ALL;
+    Vecdot       "vecdot"        Library     2 Same      D::ALL;
+    Vecmat       "vecmat"        Library     2 Same      D::ALL;
     // `gather(source, position)`: out[p] = source[position[p], p]; a position beyond the end is the last.
     Gather       "gather"        Gather      2 Pick      D::ALL;
     // `scatter(target, values, position)`: the target with target[position[q], p] = values[q, p], in order of q.
@@ -314,7 +321,7 @@ impl Op {
         let moves = matches!(self, Op::Copy | Op::Positive | Op::Where | Op::Nextafter | Op::Spacing);
         let computes = match self.kind() {
             OpKind::Elementwise | OpKind::Generator => !moves,
-            OpKind::Library => matches!(self, Op::Matmul),
+            OpKind::Library => self.is_product(),
             OpKind::Reduction | OpKind::Gather | OpKind::Scan => false,
         };
         if computes && matches!(ty, DType::F16) { DType::F32 } else { ty }
@@ -324,6 +331,16 @@ impl Op {
     /// extremes of halves are the first operand, of f32 the second.
     pub const fn swaps_halves(self, ty: DType) -> bool {
         matches!(ty, DType::F16) && matches!(self, Op::Maximum | Op::Minimum | Op::Fmax | Op::Fmin)
+    }
+
+    /// Is it a product of matrices?
+    pub const fn is_product(self) -> bool {
+        matches!(self, Op::Matmul | Op::Dot | Op::Vdot | Op::Matvec | Op::Vecdot | Op::Vecmat)
+    }
+
+    /// Is it a product that conjugates its first operand?
+    pub const fn is_conjugating(self) -> bool {
+        matches!(self, Op::Vdot | Op::Vecdot | Op::Vecmat)
     }
 
     /// Is it a random stream: a generator whose elements are a function of their position alone?

@@ -18,7 +18,7 @@
 //!    one on each of them. (No axes at all: each element is a fold of its own.)
 //! 10. min, max, argmin, argmax: where the output has elements, no reduced axis is empty.
 //! 11. Scans: one view is read, of the output's shape; exactly one axis, which exists.
-//! 12. matmul: two views `(…, m, k)` and `(…, k, n)` are read, the output is `(…, m, n)`, the leading
+//! 12. products: two views `(…, m, k)` and `(…, k, n)` are read, the output is `(…, m, n)`, the leading
 //!     extents are equal; no axes.
 //! 13. gather: the source is a view of shape `(n, s…)` for an output of shape `s`, positions have the output's
 //!     shape, and `n` is not zero where there are output elements; no axes.
@@ -83,7 +83,7 @@ fn verify_instr(program: &Program, instr: &Instr) -> Check {
         OpKind::Library => match instr.op {
             op if op.scatter_step().is_some() => indexing::scatter(instr),
             Op::Nonzero => indexing::nonzero(instr),
-            _ => verify_matmul(instr),
+            _ => verify_product(instr),
         },
     }
 }
@@ -193,15 +193,16 @@ fn verify_scan(instr: &Instr) -> Check {
     check(input.shape == instr.out.shape, || format!("operand {input} has not the output's shape"))
 }
 
-fn verify_matmul(instr: &Instr) -> Check {
-    check(instr.axes.is_empty(), || "matmul has no axes".to_string())?;
+fn verify_product(instr: &Instr) -> Check {
+    let name = instr.op.name();
+    check(instr.axes.is_empty(), || format!("{name} has no axes"))?;
     let views: Vec<&View> = instr.reads().collect();
     let [a, b] = views[..] else {
-        return Err("matmul reads two views, not literals".to_string());
+        return Err(format!("{name} reads two views, not literals"));
     };
     let rank = instr.out.rank();
     check(rank >= 2 && a.rank() == rank && b.rank() == rank, || {
-        format!("matmul of ranks {} and {} into rank {rank}", a.rank(), b.rank())
+        format!("{name} of ranks {} and {} into rank {rank}", a.rank(), b.rank())
     })?;
     let lead = rank - 2;
     let fits = a.shape[..lead] == instr.out.shape[..lead]
@@ -209,7 +210,15 @@ fn verify_matmul(instr: &Instr) -> Check {
         && a.shape[lead] == instr.out.shape[lead]
         && a.shape[lead + 1] == b.shape[lead]
         && b.shape[lead + 1] == instr.out.shape[lead + 1];
-    check(fits, || format!("matmul of shapes {:?} and {:?} into {:?}", a.shape, b.shape, instr.out.shape))
+    check(fits, || format!("{name} of shapes {:?} and {:?} into {:?}", a.shape, b.shape, instr.out.shape))?;
+    let (m, n) = (instr.out.shape[lead], instr.out.shape[lead + 1]);
+    let narrow = match instr.op {
+        Op::Matvec => n == 1,
+        Op::Vdot | Op::Vecdot => m == 1 && n == 1,
+        Op::Vecmat => m == 1,
+        _ => true,
+    };
+    check(narrow, || format!("{name} with results of {m} by {n}"))
 }
 
 #[cfg(test)]

@@ -69,6 +69,7 @@ impl Op {
             | Op::Max
             | Op::ReduceFmax
             | Op::ReduceFmin
+            | Op::Vdot
             | Op::Cummax
             | Op::Cummin
             | Op::Cumfmax

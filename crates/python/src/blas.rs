@@ -26,7 +26,10 @@ pub fn register_numpys() {
                 };
             }
             // Whether it is the first registration does not matter: it is the same library.
-            let _ = register_blas(table!(sgemm dgemm cgemm zgemm sgemv dgemv sdot ddot));
+            let _ = register_blas(table!(
+                sgemm dgemm cgemm zgemm sgemv dgemv cgemv zgemv ssyrk dsyrk csyrk zsyrk saxpy daxpy caxpy zaxpy
+                sdot ddot cdotu_sub zdotu_sub cdotc_sub zdotc_sub
+            ));
             return;
         }
     }

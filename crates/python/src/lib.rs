@@ -28,6 +28,7 @@ mod module;
 mod ndarray;
 mod operand;
 mod operators;
+mod products;
 mod protocols;
 mod random;
 mod random_sequence;

@@ -6,6 +6,7 @@
 use crate::attributes::{kwarg, numpy_method, parse_shape, permuted};
 use crate::ndarray::{NdArray, Payload, wrap_new, wrap_view};
 use crate::operand::Operand;
+use crate::products;
 use crate::reduce::{self, Request, normalize_axis};
 use crate::{assign, convert, errors, export, hooks, operand, resolve, run, scalar, shape};
 use numelt_ir::{Axes, DType, Dims, Op};
@@ -81,7 +82,7 @@ pub fn copied(py: Python<'_>, view: &ArrayView, dtype: DType, order: Order) -> P
         Order::C | Order::K => false,
     };
     let out = if order == Order::K {
-        shape::like_inputs(dtype, &view.shape, &[view])
+        shape::fresh(dtype, &view.shape, shape::copy_strides(view, dtype.size() as i64))
     } else {
         let itemsize = dtype.size() as i64;
         let strides =
@@ -386,13 +387,12 @@ impl NdArray {
 
     #[pyo3(signature = (b, out = None))]
     fn dot<'py>(slf: &Bound<'py, Self>, b: &Bound<'py, PyAny>, out: Option<&Bound<'py, PyAny>>) -> Out<'py> {
-        // Up to two axes, `dot` is `matmul`.
         let low = |n: usize| (1..=2).contains(&n);
         if out.is_none_or(|o| o.is_none())
             && let Some(other) = Operand::extract(b)?
             && low(other.shape().len())
             && slf.get().view().is_some_and(|v| low(v.shape.len()))
-            && let Some(result) = reduce::matmul(slf.py(), slf.as_any(), b, None)?
+            && let Some(result) = products::product(slf.py(), Op::Dot, slf.as_any(), b, None)?
         {
             return Ok(result);
         }

@@ -6,6 +6,7 @@ use crate::convert::{self, Numpy};
 use crate::methods::{Order, copied, is_ordered, parse_order};
 use crate::ndarray::{NdArray, Payload, wrap_new, wrap_view};
 use crate::operand::{self, Operand};
+use crate::products;
 use crate::reduce::{self, Request};
 use crate::scalar::DeferredScalar;
 use crate::{assign, elementwise, errors, export, hooks, resolve, run, shape};
@@ -104,11 +105,13 @@ fn py_scan<'py>(
     Ok(or_not_implemented(py, reduce::scan(py, op, &source, axis, dtype, out)?))
 }
 
-#[pyfunction(name = "matmul")]
-#[pyo3(signature = (a, b, out = None))]
-fn py_matmul<'py>(py: Python<'py>, a: Any<'_, 'py>, b: Any<'_, 'py>, out: Maybe<'_, 'py>) -> Out<'py> {
+/// A product of the op table: `matmul`, `dot`, `vdot`, `matvec`, `vecdot`, `vecmat`.
+#[pyfunction(name = "product")]
+#[pyo3(signature = (op, a, b, out = None))]
+fn py_product<'py>(py: Python<'py>, op: &str, a: Any<'_, 'py>, b: Any<'_, 'py>, out: Maybe<'_, 'py>) -> Out<'py> {
+    let op = parse_op(op)?;
     let Ok(out) = out_argument(out) else { return Ok(not_implemented(py)) };
-    Ok(or_not_implemented(py, reduce::matmul(py, a, b, out)?))
+    Ok(or_not_implemented(py, products::product(py, op, a, b, out)?))
 }
 
 /// Extents of a new array from an int or a sequence of ints.
@@ -484,7 +487,7 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     macro_rules! add {
         ($($name:ident)*) => { $(module.add_function(wrap_pyfunction!($name, module)?)?;)* };
     }
-    add!(py_elementwise py_reduce py_scan py_matmul empty full arange as_strided broadcast_to copy_into asarray);
+    add!(py_elementwise py_reduce py_scan py_product empty full arange as_strided broadcast_to copy_into asarray);
     add!(to_numpy from_numpy realize call_numpy reshape set_metaclass _restore set_hooks op_names broadcast_shape);
     add!(is_native become_like);
     Ok(())

@@ -5,7 +5,7 @@ use crate::convert::Weak;
 use crate::elementwise;
 use crate::ndarray::{NdArray, exact_native};
 use crate::operand::{Operand, defers_to};
-use crate::reduce;
+use crate::products;
 use crate::scalar::DeferredScalar;
 use crate::{errstate, hooks};
 use numelt_ir::{DType, Op};
@@ -118,7 +118,7 @@ fn general<'py>(
     let (a, b) = (Operand::extract_quick(lhs), Operand::extract_quick(rhs));
     if let (Some(a), Some(b)) = (a, b) {
         let result = if operator.op == Op::Matmul {
-            reduce::matmul(py, lhs, rhs, None)?
+            products::product(py, Op::Matmul, lhs, rhs, None)?
         } else {
             let scalars = matches!((&a, &b), (Operand::Deferred(_), o) | (o, Operand::Deferred(_)) if o.is_scalar());
             let _scalars = scalars.then(errstate::As::scalars);
@@ -146,7 +146,7 @@ fn slow<'py>(
         return Ok(py.NotImplemented().into_bound(py));
     }
     if operator.op == Op::Matmul {
-        if let Some(result) = reduce::matmul(py, lhs, rhs, None)? {
+        if let Some(result) = products::product(py, Op::Matmul, lhs, rhs, None)? {
             return Ok(result);
         }
     } else if let (Some(a), Some(b)) = (Operand::extract(lhs)?, Operand::extract(rhs)?)

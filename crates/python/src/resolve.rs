@@ -150,6 +150,11 @@ pub fn resolve(op: Op, kinds: &[Kind]) -> Option<Loop> {
         | Op::Cumor
         | Op::Cumxor
         | Op::Matmul
+        | Op::Dot
+        | Op::Vdot
+        | Op::Matvec
+        | Op::Vecdot
+        | Op::Vecmat
         | Op::Gather
         | Op::Scatter
         | Op::ScatterAdd

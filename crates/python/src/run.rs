@@ -98,14 +98,14 @@ pub fn write_scalar(py: Python<'_>, base: &BaseRef, offset: i64, value: Scalar) 
 const AT_ONCE: i64 = 1 << 14;
 
 /// Runs a matrix product of small operands at once, or records it.
-pub fn matmul(py: Python<'_>, ty: DType, out: &ArrayView, ins: [&ArrayView; 2]) -> PyResult<()> {
+pub fn product(py: Python<'_>, op: Op, ty: DType, out: &ArrayView, ins: [&ArrayView; 2]) -> PyResult<()> {
     let work = out.size() * ins[0].shape.last().copied().unwrap_or(1);
     let plain = out.dtype == ty && ins.iter().all(|v| v.dtype == ty) && !errstate::is_touched();
-    if plain && work <= AT_ONCE && Runtime::global().call_now(Op::Matmul, ty, out, ins).map_err(errors::to_py)? {
-        inspect::count(Op::Matmul);
+    if plain && work <= AT_ONCE && Runtime::global().call_now(op, ty, out, ins).map_err(errors::to_py)? {
+        inspect::count(op);
         return Ok(());
     }
-    record(py, Op::Matmul, ty, out, &[Input::Array(ins[0]), Input::Array(ins[1])], Axes::default())
+    record(py, op, ty, out, &[Input::Array(ins[0]), Input::Array(ins[1])], Axes::default())
 }
 
 /// Fills a new base of our own, which nothing has been recorded on yet, with these bytes.

@@ -199,6 +199,21 @@ fn inner_first(strides: &[Dims], axis: usize, other: usize) -> Option<bool> {
     answer
 }
 
+/// Strides of a dense copy that keeps the memory order of one array: its axes by size of stride, those of stride zero
+/// inside all others.
+pub fn copy_strides(view: &ArrayView, itemsize: i64) -> Dims {
+    let own = view.dtype.size() as i64;
+    if is_c_contiguous(&view.shape, &view.strides, own) {
+        return c_strides(&view.shape, itemsize);
+    }
+    if is_f_contiguous(&view.shape, &view.strides, own) {
+        return f_strides(&view.shape, itemsize);
+    }
+    let mut order: SmallVec<[usize; 4]> = (0..view.shape.len()).rev().collect();
+    order.sort_by_key(|&axis| view.strides[axis].unsigned_abs());
+    dense_strides(&view.shape, itemsize, &order)
+}
+
 fn dense_strides(shape: &[i64], itemsize: i64, order: &[usize]) -> Dims {
     let mut strides = Dims::from_elem(0, shape.len());
     let mut step = itemsize;

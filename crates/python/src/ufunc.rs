@@ -5,7 +5,7 @@ use crate::elementwise::{self, Native};
 use crate::hooks;
 use crate::ndarray::{NdArray, wrap_new};
 use crate::operand::Operand;
-use crate::reduce;
+use crate::products;
 use crate::scalar::DeferredScalar;
 use crate::ufunc_call::{Call, Casting, MemoryOrder};
 use numelt_ir::Op;
@@ -47,7 +47,7 @@ pub fn op_of_ufunc(name: &str) -> Option<Op> {
     };
     let is_ufunc = match op.kind() {
         numelt_ir::OpKind::Elementwise => !matches!(op, Op::Copy | Op::RealPart | Op::ImagPart | Op::Where | Op::Erf),
-        numelt_ir::OpKind::Library => op == Op::Matmul,
+        numelt_ir::OpKind::Library => op.is_product() && !matches!(op, Op::Dot | Op::Vdot),
         numelt_ir::OpKind::Generator
         | numelt_ir::OpKind::Gather
         | numelt_ir::OpKind::Reduction
@@ -158,11 +158,11 @@ fn native_call<'py>(
         operands.push(operand);
     }
     let Some(options) = options(args, nin, kwargs)? else { return Ok(None) };
-    if op == Op::Matmul {
+    if op.is_product() {
         if options.dtype.is_some() || !options.is_usual() {
             return Ok(None);
         }
-        return reduce::matmul(py, &args.get_item(0)?, &args.get_item(1)?, options.out.as_ref());
+        return products::product(py, op, &args.get_item(0)?, &args.get_item(1)?, options.out.as_ref());
     }
     if !any_ours && options.out.is_none() {
         return Ok(None);
@@ -357,7 +357,7 @@ pub fn dispatched<'py>(
         && kwargs.is_none_or(|k| k.is_empty())
         && let Some(op) = op_of(function)?
         && inputs.len() == op.arity()
-        && op != Op::Matmul
+        && !op.is_product()
     {
         let operands: Option<SmallVec<[Operand<'py>; 3]>> =
             inputs.iter().map(|input| Operand::extract_quick(&input)).collect();

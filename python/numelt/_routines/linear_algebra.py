@@ -32,23 +32,28 @@ def _dot(a: Any, b: Any, out: Any = None) -> Any:
     x, y = operand(a), operand(b)
     if not _numeric(x, y) or (out is not None and type(out) is not ndarray):
         return NotImplemented
-    if x.ndim == 0 or y.ndim == 0:
+    if (x.ndim == 0 or y.ndim == 0) and not _sums(x, y):
         left = x if x.ndim or type(a) is ndarray else a
         right = y if y.ndim or type(b) is ndarray else b
         if x.dtype != y.dtype or out is not None:
             return NotImplemented
         return _core.elementwise("multiply", (left, right))
-    if y.ndim > 2:
+    if out is not None and not _takes_dot(out, x, y):
         return NotImplemented
-    length = y.shape[-2] if y.ndim == 2 else y.shape[0]
-    if x.shape[-1] != length or (out is not None and not _takes_dot(out, x, y)):
-        return NotImplemented
-    return _core.matmul(x, y, out)
+    return _core.product("dot", x, y, out)
+
+
+def _sums(x: Any, y: Any) -> bool:
+    """Is the product of a scalar and an array BLAS's, which adds multiples to zeros?"""
+    kind = numpy.promote_types(x.dtype, y.dtype)
+    return kind.kind in "fc" and kind.char != "e" and 0 < max(x.ndim, y.ndim) < 3 and x.size * y.size > 0
 
 
 def _takes_dot(out: Any, x: Any, y: Any) -> bool:
     """Is `out` exactly what the product gives, as `dot` insists, and apart from the operands?"""
-    extents = (*x.shape[:-1], *((y.shape[-1],) if y.ndim == 2 else ()))
+    if x.ndim == 0 or y.ndim == 0:
+        return False
+    extents = (*x.shape[:-1], *y.shape[:-2], *y.shape[max(y.ndim - 1, 1) :])
     return bool(
         out.dtype == numpy.result_type(x.dtype, y.dtype)
         and out.shape == extents
@@ -71,8 +76,8 @@ def inner(*args: Any) -> Any:
     """
     if len(args) == 2:
         x, y = operand(args[0]), operand(args[1])
-        if _numeric(x, y) and x.ndim and 1 <= y.ndim <= 2 and x.shape[-1] == y.shape[-1]:
-            result = _core.matmul(x, y if y.ndim == 1 else y.T)
+        if _numeric(x, y) and x.ndim and y.ndim:
+            result = _core.product("dot", x, y if y.ndim == 1 else y.swapaxes(-1, -2))
             if result is not NotImplemented:
                 return result
     return fall_back("inner", *args)
@@ -91,10 +96,7 @@ def vdot(*args: Any) -> Any:
     if len(args) == 2:
         x, y = operand(args[0]), operand(args[1])
         if _numeric(x, y) and x.size == y.size and x.ndim and y.ndim:
-            left = x.ravel()
-            if x.dtype.kind == "c":
-                left = _core.elementwise("conjugate", (left,))
-            result = _core.matmul(left, y.ravel())
+            result = _core.product("vdot", x.reshape(-1), y.reshape(-1))
             if result is not NotImplemented:
                 return result
     return fall_back("vdot", *args)
@@ -159,7 +161,7 @@ def tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
     shape_y = [y.shape[axis] for axis in kept_y]
     x = x.transpose(*kept_x, *left).reshape(numpy.prod(shape_x, dtype=int).item(), length)
     y = y.transpose(*right, *kept_y).reshape(length, numpy.prod(shape_y, dtype=int).item())
-    result = _core.matmul(x, y)
+    result = _core.product("dot", x, y)
     if result is NotImplemented:
         return fall_back("tensordot", a, b, axes)
     return result.reshape(tuple(shape_x + shape_y))

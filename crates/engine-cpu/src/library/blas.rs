@@ -1,34 +1,53 @@
 //! An external BLAS, registered by a front end.
 //!
 //! In: addresses of CBLAS routines with 64-bit integers, for instance those of the library that NumPy
-//! brings, so that speed and numbers are NumPy's own. Out: typed calls. Routines that are not there are
-//! done by the `matrixmultiply` crate.
+//! brings, so that speed and numbers are NumPy's own. Out: typed calls with factors of one and zero. What is to be
+//! called for which operands is `rules.rs`; without the routines, products are the `matrixmultiply` crate's.
 
 use numelt_ir::{C32, C64};
 use std::sync::OnceLock;
 
-/// `order, transa, transb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc`, scalars by value.
-pub type Gemm<T> = unsafe extern "C" fn(i32, i32, i32, i64, i64, i64, T, *const T, i64, *const T, i64, T, *mut T, i64);
-/// The same with scalars by address, as CBLAS has it for complex types.
-pub type GemmComplex<T> =
-    unsafe extern "C" fn(i32, i32, i32, i64, i64, i64, *const T, *const T, i64, *const T, i64, *const T, *mut T, i64);
+/// `order, transa, transb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc`; scalars are `S`: values, and addresses for
+/// complex types.
+pub type Gemm<T, S> =
+    unsafe extern "C" fn(i32, i32, i32, i64, i64, i64, S, *const T, i64, *const T, i64, S, *mut T, i64);
 /// `order, trans, m, n, alpha, a, lda, x, incx, beta, y, incy`.
-pub type Gemv<T> = unsafe extern "C" fn(i32, i32, i64, i64, T, *const T, i64, *const T, i64, T, *mut T, i64);
+pub type Gemv<T, S> = unsafe extern "C" fn(i32, i32, i64, i64, S, *const T, i64, *const T, i64, S, *mut T, i64);
+/// `order, uplo, trans, n, k, alpha, a, lda, beta, c, ldc`.
+pub type Syrk<T, S> = unsafe extern "C" fn(i32, i32, i32, i64, i64, S, *const T, i64, S, *mut T, i64);
+/// `n, alpha, x, incx, y, incy`.
+pub type Axpy<T, S> = unsafe extern "C" fn(i64, S, *const T, i64, *mut T, i64);
 /// `n, x, incx, y, incy`.
 pub type Dot<T> = unsafe extern "C" fn(i64, *const T, i64, *const T, i64) -> T;
+/// `n, x, incx, y, incy, result`.
+pub type DotSub<T> = unsafe extern "C" fn(i64, *const T, i64, *const T, i64, *mut T);
 
-/// Routines of an external BLAS; those that are absent are `None`.
+/// Routines of an external BLAS; those that are absent are `None`. A type is served if all its routines are there.
 #[derive(Debug, Clone, Copy, Default)]
 #[allow(missing_docs)] // the names are CBLAS's
 pub struct BlasTable {
-    pub sgemm: Option<Gemm<f32>>,
-    pub dgemm: Option<Gemm<f64>>,
-    pub cgemm: Option<GemmComplex<C32>>,
-    pub zgemm: Option<GemmComplex<C64>>,
-    pub sgemv: Option<Gemv<f32>>,
-    pub dgemv: Option<Gemv<f64>>,
+    pub sgemm: Option<Gemm<f32, f32>>,
+    pub dgemm: Option<Gemm<f64, f64>>,
+    pub cgemm: Option<Gemm<C32, *const C32>>,
+    pub zgemm: Option<Gemm<C64, *const C64>>,
+    pub sgemv: Option<Gemv<f32, f32>>,
+    pub dgemv: Option<Gemv<f64, f64>>,
+    pub cgemv: Option<Gemv<C32, *const C32>>,
+    pub zgemv: Option<Gemv<C64, *const C64>>,
+    pub ssyrk: Option<Syrk<f32, f32>>,
+    pub dsyrk: Option<Syrk<f64, f64>>,
+    pub csyrk: Option<Syrk<C32, *const C32>>,
+    pub zsyrk: Option<Syrk<C64, *const C64>>,
+    pub saxpy: Option<Axpy<f32, f32>>,
+    pub daxpy: Option<Axpy<f64, f64>>,
+    pub caxpy: Option<Axpy<C32, *const C32>>,
+    pub zaxpy: Option<Axpy<C64, *const C64>>,
     pub sdot: Option<Dot<f32>>,
     pub ddot: Option<Dot<f64>>,
+    pub cdotu_sub: Option<DotSub<C32>>,
+    pub zdotu_sub: Option<DotSub<C64>>,
+    pub cdotc_sub: Option<DotSub<C32>>,
+    pub zdotc_sub: Option<DotSub<C64>>,
 }
 
 static TABLE: OnceLock<BlasTable> = OnceLock::new();
@@ -41,160 +60,194 @@ pub unsafe fn register_blas(table: BlasTable) -> bool {
     TABLE.set(table).is_ok()
 }
 
-const ROW_MAJOR: i32 = 101;
-const PLAIN: i32 = 111;
-const TRANSPOSED: i32 = 112;
+/// How a matrix lies in memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(i32)]
+pub enum Order {
+    /// Row after row.
+    Rows = 101,
+    /// Column after column.
+    Columns = 102,
+}
 
-/// A matrix as BLAS wants it: stored by rows or, transposed, by columns, with a leading dimension.
+/// What is done to a matrix before it is multiplied.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(i32)]
+pub enum Turn {
+    /// Nothing.
+    Plain = 111,
+    /// It is transposed.
+    Transposed = 112,
+    /// It is transposed and conjugated.
+    Conjugated = 113,
+}
+
+const UPPER: i32 = 121;
+
+/// First element of a matrix and elements between its rows or columns; a vector, and elements between neighbours.
+pub type At<T> = (*const T, i64);
+/// The same, to be written.
+pub type Into<T> = (*mut T, i64);
+
+/// The routines for one element type, all of them there.
 #[derive(Clone, Copy)]
-pub struct Dense<T> {
-    /// First element.
-    pub base: *mut T,
-    /// Stored by columns.
-    pub transposed: bool,
-    /// Elements between rows (columns where transposed).
-    pub leading: i64,
+pub struct Blas<T: Element> {
+    gemm: Gemm<T, T::Scalar>,
+    gemv: Gemv<T, T::Scalar>,
+    syrk: Syrk<T, T::Scalar>,
+    axpy: Axpy<T, T::Scalar>,
+    dot: T::Dot,
+    conjugated_dot: T::Dot,
 }
 
-impl<T> Dense<T> {
-    /// A matrix with strides in elements, if its rows or its columns are dense.
-    pub fn new(base: *mut T, rows: usize, columns: usize, row: isize, column: isize) -> Option<Dense<T>> {
-        let fits = |near: isize, far: isize, count: usize, others: usize| {
-            (near == 1 || count == 1) && (far >= count.max(1) as isize || others == 1)
-        };
-        let leading = |far: isize, count: usize| (far as i64).max(count as i64).max(1);
-        if fits(column, row, columns, rows) {
-            Some(Dense { base, transposed: false, leading: leading(row, columns) })
-        } else if fits(row, column, rows, columns) {
-            Some(Dense { base, transposed: true, leading: leading(column, rows) })
-        } else {
-            None
-        }
+impl<T: Element> Blas<T> {
+    /// The registered routines for this type.
+    pub fn registered() -> Option<Blas<T>> {
+        T::routines(TABLE.get()?)
     }
 
-    fn flag(&self) -> i32 {
-        if self.transposed { TRANSPOSED } else { PLAIN }
-    }
-}
-
-/// An element type that BLAS has routines for.
-pub trait Element: Copy + 'static {
-    /// `c = a b`, if the routine is there.
+    /// `c = a b` of `m` by `k` and `k` by `n`, all stored by rows.
     ///
     /// # Safety
     /// The matrices are readable or writable as named, and `c` overlaps neither.
-    unsafe fn gemm(m: usize, n: usize, k: usize, a: Dense<Self>, b: Dense<Self>, c: Dense<Self>) -> bool;
-
-    /// `y = a x` for an `m` by `n` matrix, strides of the vectors in elements.
-    ///
-    /// # Safety
-    /// As for `gemm`.
-    unsafe fn gemv(_m: usize, _n: usize, _a: Dense<Self>, _x: (*const Self, isize), _y: (*mut Self, isize)) -> bool {
-        false
+    pub unsafe fn gemm(&self, (m, k, n): Extents, a: At<T>, turn_a: Turn, b: At<T>, turn_b: Turn, c: Into<T>) {
+        let (one, zero) = (T::ONE, T::ZERO);
+        let (one, zero) = (T::scalar(&one), T::scalar(&zero));
+        let (a_turn, b_turn, order) = (turn_a as i32, turn_b as i32, Order::Rows as i32);
+        // SAFETY: the caller's matrices.
+        unsafe {
+            (self.gemm)(order, a_turn, b_turn, m as i64, n as i64, k as i64, one, a.0, a.1, b.0, b.1, zero, c.0, c.1);
+        }
     }
 
-    /// The product of two vectors of `n` elements, strides in elements.
+    /// `y = a x`, `a` of `rows` by `columns` as it is stored, then turned.
     ///
     /// # Safety
-    /// As for `gemm`.
-    unsafe fn dot(_n: usize, _x: (*const Self, isize), _y: (*const Self, isize)) -> Option<Self> {
-        None
+    /// As for [`Blas::gemm`]; the increments are positive.
+    pub unsafe fn gemv(
+        &self,
+        (order, turn): (Order, Turn),
+        (rows, columns): (usize, usize),
+        a: At<T>,
+        x: At<T>,
+        y: Into<T>,
+    ) {
+        let (one, zero) = (T::ONE, T::ZERO);
+        let (one, zero) = (T::scalar(&one), T::scalar(&zero));
+        let (order, turn, rows, columns) = (order as i32, turn as i32, rows as i64, columns as i64);
+        // SAFETY: the caller's operands.
+        unsafe { (self.gemv)(order, turn, rows, columns, one, a.0, a.1, x.0, x.1, zero, y.0, y.1) }
     }
+
+    /// The upper triangle of `c = a aᵀ`, or of `aᵀ a` where `a` is turned, for `n` rows of `c`.
+    ///
+    /// # Safety
+    /// As for [`Blas::gemm`].
+    pub unsafe fn syrk(&self, turn: Turn, (n, k): (usize, usize), a: At<T>, c: Into<T>) {
+        let (one, zero) = (T::ONE, T::ZERO);
+        let (one, zero) = (T::scalar(&one), T::scalar(&zero));
+        let (order, turn) = (Order::Rows as i32, turn as i32);
+        // SAFETY: the caller's matrices.
+        unsafe { (self.syrk)(order, UPPER, turn, n as i64, k as i64, one, a.0, a.1, zero, c.0, c.1) }
+    }
+
+    /// `y += factor x` for `n` elements.
+    ///
+    /// # Safety
+    /// As for [`Blas::gemv`].
+    pub unsafe fn axpy(&self, n: usize, factor: &T, x: At<T>, y: Into<T>) {
+        // SAFETY: the caller's vectors.
+        unsafe { (self.axpy)(n as i64, T::scalar(factor), x.0, x.1, y.0, y.1) }
+    }
+
+    /// The sum of products of `n` elements, the first factor conjugated if asked for.
+    ///
+    /// # Safety
+    /// As for [`Blas::gemv`].
+    pub unsafe fn dot(&self, conjugate: bool, n: usize, x: At<T>, y: At<T>) -> T {
+        let routine = if conjugate { self.conjugated_dot } else { self.dot };
+        // SAFETY: the caller's vectors.
+        unsafe { T::call_dot(routine, n as i64, x, y) }
+    }
+}
+
+/// `m, k, n`.
+pub type Extents = (usize, usize, usize);
+
+/// An element type that BLAS has routines for.
+pub trait Element: Copy + 'static {
+    /// How scalars are passed.
+    type Scalar: Copy;
+    /// The routine of sums of products.
+    type Dot: Copy;
+    /// The factor that changes nothing.
+    const ONE: Self;
+    /// The factor that leaves nothing.
+    const ZERO: Self;
+
+    /// All routines of the type, if the table has them.
+    fn routines(table: &BlasTable) -> Option<Blas<Self>>;
+
+    /// A scalar as routines take it.
+    fn scalar(value: &Self) -> Self::Scalar;
+
+    /// # Safety
+    /// As for [`Blas::dot`].
+    unsafe fn call_dot(routine: Self::Dot, n: i64, x: At<Self>, y: At<Self>) -> Self;
 }
 
 macro_rules! real {
-    ($t:ident, $gemm:ident, $gemv:ident, $dot:ident) => {
+    ($t:ident, $gemm:ident, $gemv:ident, $syrk:ident, $axpy:ident, $dot:ident) => {
         impl Element for $t {
-            unsafe fn gemm(m: usize, n: usize, k: usize, a: Dense<$t>, b: Dense<$t>, c: Dense<$t>) -> bool {
-                let Some(f) = TABLE.get().and_then(|t| t.$gemm) else { return false };
-                let (m, n, k) = (m as i64, n as i64, k as i64);
-                // SAFETY: the caller's matrices; a result stored by columns was turned around before.
-                unsafe {
-                    f(
-                        ROW_MAJOR,
-                        a.flag(),
-                        b.flag(),
-                        m,
-                        n,
-                        k,
-                        1.0,
-                        a.base,
-                        a.leading,
-                        b.base,
-                        b.leading,
-                        0.0,
-                        c.base,
-                        c.leading,
-                    );
-                }
-                true
+            type Scalar = $t;
+            type Dot = Dot<$t>;
+            const ONE: $t = 1.0;
+            const ZERO: $t = 0.0;
+
+            fn routines(table: &BlasTable) -> Option<Blas<$t>> {
+                let (gemm, gemv, syrk, axpy) = (table.$gemm?, table.$gemv?, table.$syrk?, table.$axpy?);
+                Some(Blas { gemm, gemv, syrk, axpy, dot: table.$dot?, conjugated_dot: table.$dot? })
             }
 
-            unsafe fn gemv(m: usize, n: usize, a: Dense<$t>, x: (*const $t, isize), y: (*mut $t, isize)) -> bool {
-                let Some(f) = TABLE.get().and_then(|t| t.$gemv) else { return false };
-                // BLAS counts rows and columns as stored
-                let (rows, columns) = if a.transposed { (n, m) } else { (m, n) };
-                // SAFETY: the caller's operands.
-                unsafe {
-                    f(
-                        ROW_MAJOR,
-                        a.flag(),
-                        rows as i64,
-                        columns as i64,
-                        1.0,
-                        a.base,
-                        a.leading,
-                        x.0,
-                        x.1 as i64,
-                        0.0,
-                        y.0,
-                        y.1 as i64,
-                    );
-                }
-                true
+            fn scalar(value: &$t) -> $t {
+                *value
             }
 
-            unsafe fn dot(n: usize, x: (*const $t, isize), y: (*const $t, isize)) -> Option<$t> {
-                let f = TABLE.get().and_then(|t| t.$dot)?;
+            unsafe fn call_dot(routine: Dot<$t>, n: i64, x: At<$t>, y: At<$t>) -> $t {
                 // SAFETY: the caller's vectors.
-                Some(unsafe { f(n as i64, x.0, x.1 as i64, y.0, y.1 as i64) })
+                unsafe { routine(n, x.0, x.1, y.0, y.1) }
             }
         }
     };
 }
-real!(f32, sgemm, sgemv, sdot);
-real!(f64, dgemm, dgemv, ddot);
+real!(f32, sgemm, sgemv, ssyrk, saxpy, sdot);
+real!(f64, dgemm, dgemv, dsyrk, daxpy, ddot);
 
 macro_rules! complex {
-    ($t:ident, $gemm:ident) => {
+    ($t:ident, $gemm:ident, $gemv:ident, $syrk:ident, $axpy:ident, $dotu:ident, $dotc:ident) => {
         impl Element for $t {
-            unsafe fn gemm(m: usize, n: usize, k: usize, a: Dense<$t>, b: Dense<$t>, c: Dense<$t>) -> bool {
-                let Some(f) = TABLE.get().and_then(|t| t.$gemm) else { return false };
-                let (m, n, k) = (m as i64, n as i64, k as i64);
-                let (one, zero) = ($t { re: 1.0, im: 0.0 }, $t { re: 0.0, im: 0.0 });
-                // SAFETY: the caller's matrices.
-                unsafe {
-                    f(
-                        ROW_MAJOR,
-                        a.flag(),
-                        b.flag(),
-                        m,
-                        n,
-                        k,
-                        &one,
-                        a.base,
-                        a.leading,
-                        b.base,
-                        b.leading,
-                        &zero,
-                        c.base,
-                        c.leading,
-                    );
-                }
-                true
+            type Scalar = *const $t;
+            type Dot = DotSub<$t>;
+            const ONE: $t = $t { re: 1.0, im: 0.0 };
+            const ZERO: $t = $t { re: 0.0, im: 0.0 };
+
+            fn routines(table: &BlasTable) -> Option<Blas<$t>> {
+                let (gemm, gemv, syrk, axpy) = (table.$gemm?, table.$gemv?, table.$syrk?, table.$axpy?);
+                Some(Blas { gemm, gemv, syrk, axpy, dot: table.$dotu?, conjugated_dot: table.$dotc? })
+            }
+
+            fn scalar(value: &$t) -> *const $t {
+                value
+            }
+
+            unsafe fn call_dot(routine: DotSub<$t>, n: i64, x: At<$t>, y: At<$t>) -> $t {
+                let mut sum = <$t as Element>::ZERO;
+                // SAFETY: the caller's vectors.
+                unsafe { routine(n, x.0, x.1, y.0, y.1, &mut sum) };
+                sum
             }
         }
     };
 }
-complex!(C32, cgemm);
-complex!(C64, zgemm);
+complex!(C32, cgemm, cgemv, csyrk, caxpy, cdotu_sub, cdotc_sub);
+complex!(C64, zgemm, zgemv, zsyrk, zaxpy, zdotu_sub, zdotc_sub);

@@ -1,28 +1,21 @@
 //! Matrix products.
 //!
 //! In: operands `(…, m, k)` and `(…, k, n)` of any strides. Out: `(…, m, n)`. Products of floats and
-//! complex run in a registered BLAS or in the `matrixmultiply` crate on all threads; integers and bool run in loops of
-//! this file. Strided and transposed operands are read where they lie.
+//! complex run in a registered BLAS as `rules.rs` says, or in the `matrixmultiply` crate on all threads; integers and
+//! bool run in loops of this file. Strided and transposed operands are read where they lie.
 
-use super::blas::{Dense, Element};
+use super::blas::{Blas, Element, Extents};
+use super::rules::{self, Matrix};
 use crate::driver::Lines;
 use crate::isa::Isa;
 use crate::threads::Threads;
-use crate::tier0::{Any, Elem, Rect, pack, select_cast, unpack, with};
+use crate::tier0::{Any, Elem, Rect, select_cast, unpack, with};
 use numelt_ir::{C32, C64, DType, Error, Result};
 use numelt_runtime::{LibraryCall, Operand};
 
-/// A matrix in memory: address and byte strides.
-#[derive(Clone, Copy)]
-struct Matrix {
-    base: *mut u8,
-    row: isize,
-    column: isize,
-}
-
 /// The batch axes and extents of a product.
-struct Shape {
-    batch: Vec<i64>,
+struct Shape<'a> {
+    batch: &'a [i64],
     m: usize,
     k: usize,
     n: usize,
@@ -41,10 +34,10 @@ pub fn run(call: &LibraryCall<'_>, threads: &Threads, isa: Isa) -> Result<()> {
     Ok(())
 }
 
-fn shape(call: &LibraryCall<'_>) -> Result<Shape> {
+fn shape<'a>(call: &LibraryCall<'a>) -> Result<Shape<'a>> {
     let (a, b, out) = (call.ins[0].view, call.ins[1].view, call.out.view);
     let rank = out.rank();
-    let bad = || Error::Invalid("matmul operands whose shapes do not fit".into());
+    let bad = || Error::Invalid(format!("{} of operands whose shapes do not fit", call.op.name()));
     if rank < 2 || a.rank() != rank || b.rank() != rank {
         return Err(bad());
     }
@@ -57,11 +50,11 @@ fn shape(call: &LibraryCall<'_>) -> Result<Shape> {
     if !fits || [m, k, n].iter().any(|&e| e < 0) {
         return Err(bad());
     }
-    Ok(Shape { batch: batch.to_vec(), m: m as usize, k: k as usize, n: n as usize })
+    Ok(Shape { batch, m: m as usize, k: k as usize, n: n as usize })
 }
 
 /// The matrix of an operand in one batch.
-fn matrix(operand: &Operand<'_>, shape: &Shape, batch: i64) -> Matrix {
+fn matrix(operand: &Operand<'_>, shape: &Shape<'_>, batch: i64) -> Matrix {
     let rank = operand.view.rank();
     let mut base = operand.pointer;
     let mut rest = batch;
@@ -74,47 +67,41 @@ fn matrix(operand: &Operand<'_>, shape: &Shape, batch: i64) -> Matrix {
 }
 
 /// Copies a matrix into dense rows of the loop dtype.
-fn dense(m: Matrix, from: DType, to: DType, rows: usize, columns: usize, isa: Isa) -> Result<(Lines, Matrix)> {
-    let n = rows * columns;
-    let rect = Rect { base: m.base, inner_stride: m.column, outer_stride: m.row, inner: columns, rows };
-    let mut room = Lines::new(n * from.size());
-    // SAFETY: the operand's elements are readable; the buffers hold all of them.
-    unsafe {
-        pack(rect, from.size(), room.as_ptr());
-        if from != to {
-            let mut converted = Lines::new(n * to.size());
-            select_cast(from, to, isa)?.call([room.as_ptr().cast_const(); 3], converted.as_ptr(), n);
-            room = converted;
-        }
-    }
-    let size = to.size() as isize;
-    let base = room.as_ptr();
-    Ok((room, Matrix { base, row: size * columns as isize, column: size }))
+fn converted(m: Matrix, (from, to): (DType, DType), extents: (usize, usize), isa: Isa) -> Result<Copied> {
+    let (mut room, matrix) = rules::dense(m, extents, false, from.size());
+    let count = extents.0 * extents.1;
+    let mut room_to = Lines::new(count * to.size());
+    // SAFETY: both buffers hold all elements.
+    unsafe { select_cast(from, to, isa)?.call([room.as_ptr().cast_const(); 3], room_to.as_ptr(), count) };
+    let scale = |stride: isize| stride / from.size() as isize * to.size() as isize;
+    let base = room_to.as_ptr();
+    Ok((Some(room_to), Matrix { base, row: scale(matrix.row), column: scale(matrix.column) }))
 }
 
-fn one(call: &LibraryCall<'_>, shape: &Shape, batch: i64, threads: &Threads, isa: Isa) -> Result<()> {
+/// A matrix, and the memory it lies in if it is a copy.
+type Copied = (Option<Lines>, Matrix);
+
+fn one(call: &LibraryCall<'_>, shape: &Shape<'_>, batch: i64, threads: &Threads, isa: Isa) -> Result<()> {
     let (m, k, n, ty) = (shape.m, shape.k, shape.n, call.op.computes_in(call.ty));
-    let read = |i: usize, rows, columns| -> Result<(Option<Lines>, Matrix)> {
+    let read = |i: usize, extents| -> Result<Copied> {
         let (found, from) = (matrix(&call.ins[i], shape, batch), call.ins[i].view.dtype);
-        let size = ty.size() as isize;
-        // the routines want strides in elements
-        if from == ty && found.row % size == 0 && found.column % size == 0 {
+        if from == ty {
             return Ok((None, found));
         }
-        dense(found, from, ty, rows, columns, isa).map(|(room, matrix)| (Some(room), matrix))
+        converted(found, (from, ty), extents, isa)
     };
-    let (_a_room, a) = read(0, m, k)?;
-    let (_b_room, b) = read(1, k, n)?;
+    let (_a_room, a) = read(0, (m, k))?;
+    let (_b_room, b) = read(1, (k, n))?;
     let target = matrix(&call.out, shape, batch);
     let out_ty = call.out.view.dtype;
-    let size = ty.size() as isize;
-    if out_ty == ty && target.row % size == 0 && target.column % size == 0 {
-        return product(ty, (m, k, n), a, b, target, threads);
+    if out_ty == ty {
+        return product(call, ty, (m, k, n), a, b, target, threads);
     }
     let mut room = Lines::new(m * n * ty.size());
+    let size = ty.size() as isize;
     let packed = Matrix { base: room.as_ptr(), row: size * n as isize, column: size };
     if ty == call.ty {
-        product(ty, (m, k, n), a, b, packed, threads)?;
+        product(call, ty, (m, k, n), a, b, packed, threads)?;
     } else {
         // half precision: NumPy adds f32 products in order
         loops::<f32>((m, k, n), a, b, packed, threads);
@@ -123,30 +110,61 @@ fn one(call: &LibraryCall<'_>, shape: &Shape, batch: i64, threads: &Threads, isa
     let rect = Rect { base: target.base, inner_stride: target.column, outer_stride: target.row, inner: n, rows: m };
     // SAFETY: the output's elements are writable; the buffers hold all of them.
     unsafe {
-        let mut result = room.as_ptr();
-        if out_ty != ty {
-            select_cast(ty, out_ty, isa)?.call([result.cast_const(); 3], converted.as_ptr(), m * n);
-            result = converted.as_ptr();
-        }
-        unpack(rect, out_ty.size(), result);
+        select_cast(ty, out_ty, isa)?.call([room.as_ptr().cast_const(); 3], converted.as_ptr(), m * n);
+        unpack(rect, out_ty.size(), converted.as_ptr());
     }
     Ok(())
 }
 
-/// The product of operands of the loop dtype whose strides are whole elements.
+/// The product of operands of the loop dtype.
 fn product(
+    call: &LibraryCall<'_>,
     ty: DType,
-    (m, k, n): (usize, usize, usize),
+    extents: Extents,
     a: Matrix,
     b: Matrix,
     out: Matrix,
     threads: &Threads,
 ) -> Result<()> {
-    if k > 0 && with!(ty, inexact, T => inexact::<T>((m, k, n), a, b, out, threads)).is_some() {
+    let task = rules::Task { op: call.op, single: call.out.view.rank() == 2, extents, threads };
+    if extents.1 > 0 && with!(ty, inexact, T => inexact::<T>(&task, a, b, out)).is_some() {
         return Ok(());
     }
-    let done = with!(ty, all, T => loops::<T>((m, k, n), a, b, out, threads));
-    done.ok_or_else(|| Error::Unsupported(format!("matmul of {ty}")))
+    let done = with!(ty, all, T => loops::<T>(extents, a, b, out, threads));
+    done.ok_or_else(|| Error::Unsupported(format!("{} of {ty}", call.op.name())))
+}
+
+/// Floats and complex: the registered BLAS, else the `matrixmultiply` crate.
+fn inexact<T: Element + rules::Plain + Gemm>(task: &rules::Task<'_>, a: Matrix, b: Matrix, out: Matrix) {
+    if let Some(blas) = Blas::<T>::registered() {
+        rules::run(&blas, task, a, b, out);
+        return;
+    }
+    let (m, k, n) = task.extents;
+    let size = size_of::<T>();
+    let whole = |m: Matrix| m.row % size as isize == 0 && m.column % size as isize == 0;
+    let mut rooms = [None, None];
+    let mut tidy = |place: usize, matrix: Matrix, extents, turn: bool| {
+        if whole(matrix) && !turn {
+            return Typed::<T>::new(matrix);
+        }
+        let (room, copy) = rules::dense(matrix, extents, false, size);
+        if turn {
+            // SAFETY: the copy holds that many elements, and nobody else has it.
+            let elements = unsafe { std::slice::from_raw_parts_mut(copy.base.cast::<T>(), extents.0 * extents.1) };
+            elements.iter_mut().for_each(|x| *x = x.conjugated());
+        }
+        rooms[place] = Some(room);
+        Typed::new(copy)
+    };
+    let left = tidy(0, a, (m, k), task.op.is_conjugating() && T::COMPLEX);
+    let right = tidy(1, b, (k, n), false);
+    if whole(out) {
+        return own((m, k, n), left, right, Typed::new(out), task.threads);
+    }
+    rules::through_dense(out, (m, n), false, size, |dense| {
+        own((m, k, n), left, right, Typed::new(dense), task.threads)
+    });
 }
 
 /// A matrix with strides in elements.
@@ -162,74 +180,13 @@ impl<T> Typed<T> {
         let size = size_of::<T>() as isize;
         Typed { base: m.base.cast(), row: m.row / size, column: m.column / size }
     }
-
-    fn dense(&self, rows: usize, columns: usize) -> Option<Dense<T>> {
-        Dense::new(self.base, rows, columns, self.row, self.column)
-    }
-
-    fn turned(&self) -> Typed<T> {
-        Typed { base: self.base, row: self.column, column: self.row }
-    }
 }
 
 // SAFETY: threads write different parts of the output.
 unsafe impl<T> Sync for Typed<T> {}
 
-/// Floats and complex: the registered BLAS where it has a routine for the shape, else the `matrixmultiply` crate.
-fn inexact<T: Element + Gemm>((m, k, n): (usize, usize, usize), a: Matrix, b: Matrix, out: Matrix, threads: &Threads) {
-    let (a, b, out) = (Typed::<T>::new(a), Typed::<T>::new(b), Typed::<T>::new(out));
-    // SAFETY: the operands are readable, the output is writable and overlaps neither.
-    unsafe {
-        if vectors((m, k, n), a, b, out) || external((m, k, n), a, b, out) {
-            return;
-        }
-    }
-    own((m, k, n), a, b, out, threads);
-}
-
-/// Shapes with a vector in them: BLAS has routines of its own for those, and NumPy uses them.
-unsafe fn vectors<T: Element>((m, k, n): (usize, usize, usize), a: Typed<T>, b: Typed<T>, out: Typed<T>) -> bool {
-    let (x, y) = ((a.base.cast_const(), a.column), (b.base.cast_const(), b.row));
-    // SAFETY: the caller's operands; strides of BLAS vectors must be positive here, because its
-    // negative ones count from the other end.
-    unsafe {
-        if m == 1 && n == 1 && a.column > 0 && b.row > 0 {
-            if let Some(value) = T::dot(k, x, y) {
-                out.base.write(value);
-                return true;
-            }
-        } else if n == 1 && b.row > 0 && out.row > 0 {
-            return a.dense(m, k).is_some_and(|a| T::gemv(m, k, a, y, (out.base, out.row)));
-        } else if m == 1 && a.column > 0 && out.column > 0 {
-            let turned = b.turned().dense(n, k);
-            return turned.is_some_and(|b| T::gemv(n, k, b, x, (out.base, out.column)));
-        }
-    }
-    false
-}
-
-/// A product by the registered BLAS.
-unsafe fn external<T: Element>((m, k, n): (usize, usize, usize), a: Typed<T>, b: Typed<T>, out: Typed<T>) -> bool {
-    let (Some(left), Some(right), Some(target)) = (a.dense(m, k), b.dense(k, n), out.dense(m, n)) else {
-        return false;
-    };
-    // SAFETY: the caller's operands.
-    unsafe {
-        if !target.transposed {
-            return T::gemm(m, n, k, left, right, target);
-        }
-        // a result stored by columns is its transpose stored by rows
-        let (Some(left), Some(right), Some(target)) =
-            (b.turned().dense(n, k), a.turned().dense(k, m), out.turned().dense(n, m))
-        else {
-            return false;
-        };
-        !target.transposed && T::gemm(n, m, k, left, right, target)
-    }
-}
-
 /// A product by the `matrixmultiply` crate; threads take strips of the output.
-fn own<T: Gemm>((m, k, n): (usize, usize, usize), a: Typed<T>, b: Typed<T>, out: Typed<T>, threads: &Threads) {
+fn own<T: Gemm>((m, k, n): Extents, a: Typed<T>, b: Typed<T>, out: Typed<T>, threads: &Threads) {
     // about 16 multiplications and additions per nanosecond
     let work = (m as u64).saturating_mul(n as u64).saturating_mul(k as u64) / 16;
     let shares = threads.shares(work);
@@ -266,13 +223,13 @@ trait Gemm: Copy + 'static {
     ///
     /// # Safety
     /// The operands are readable, the output writable and overlapping neither.
-    unsafe fn gemm_strip(mkn: (usize, usize, usize), a: Typed<Self>, b: Typed<Self>, out: Typed<Self>);
+    unsafe fn gemm_strip(mkn: Extents, a: Typed<Self>, b: Typed<Self>, out: Typed<Self>);
 }
 
 macro_rules! gemm {
     ($($t:ty as $u:ty, $f:ident($($plain:expr),*), $zero:expr, $one:expr;)*) => {$(
         impl Gemm for $t {
-            unsafe fn gemm_strip((m, k, n): (usize, usize, usize), a: Typed<$t>, b: Typed<$t>, out: Typed<$t>) {
+            unsafe fn gemm_strip((m, k, n): Extents, a: Typed<$t>, b: Typed<$t>, out: Typed<$t>) {
                 let (x, y, z) = (a.base.cast_const().cast::<$u>(), b.base.cast_const().cast::<$u>(), out.base.cast::<$u>());
                 // SAFETY: the caller's operands; complex types are two floats in the same order. With a
                 // factor of zero the old output is not read.
@@ -299,7 +256,7 @@ unsafe impl Sync for Shared {}
 
 /// The product by rows, in ascending order of the summed index: each row of the output gathers multiples
 /// of the rows of `b`.
-fn loops<T: Any + Elem>((m, k, n): (usize, usize, usize), a: Matrix, b: Matrix, out: Matrix, threads: &Threads) {
+pub(super) fn loops<T: Any + Elem>((m, k, n): Extents, a: Matrix, b: Matrix, out: Matrix, threads: &Threads) {
     let shared = Shared(a, b, out);
     let work = (m as u64).saturating_mul(n as u64).saturating_mul(k as u64 + 1) / 2;
     threads.parallel(m, work, &|range| {
@@ -314,13 +271,13 @@ fn loops<T: Any + Elem>((m, k, n): (usize, usize, usize), a: Matrix, b: Matrix, 
                 if b.column == size_of::<T>() as isize {
                     // SAFETY: a dense row of `n` elements.
                     let line = unsafe { std::slice::from_raw_parts(line.cast::<T>(), n) };
-                    row.iter_mut().zip(line).for_each(|(acc, y)| *acc = acc.add(x.mul(*y)));
+                    row.iter_mut().zip(line).for_each(|(acc, y)| *acc = acc.add(x.mul_in_run(*y)));
                     continue;
                 }
                 for (j, acc) in row.iter_mut().enumerate() {
                     // SAFETY: as above.
                     let y = unsafe { *line.offset(j as isize * b.column).cast::<T>() };
-                    *acc = acc.add(x.mul(y));
+                    *acc = acc.add(x.mul_in_run(y));
                 }
             }
             for (j, &value) in row.iter().enumerate() {

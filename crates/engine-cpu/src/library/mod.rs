@@ -5,6 +5,7 @@
 mod blas;
 mod matmul;
 mod nonzero;
+mod rules;
 mod scan;
 mod scatter;
 
@@ -22,7 +23,7 @@ pub fn call(call: &LibraryCall<'_>, threads: &Threads, isa: Isa) -> Result<()> {
     }
     match call.op {
         op if op.scan_step().is_some() => scan::run(call, threads, isa),
-        Op::Matmul => matmul::run(call, threads, isa),
+        op if op.is_product() => matmul::run(call, threads, isa),
         Op::Nonzero => nonzero::run(call, threads, isa),
         op if op.scatter_step().is_some() => scatter::run(call, threads),
         other => Err(Error::Unsupported(format!("{} as a library call", other.name()))),

@@ -233,6 +233,11 @@ impl Lower<'_> {
             | Op::Cumor
             | Op::Cumxor
             | Op::Matmul
+            | Op::Dot
+            | Op::Vdot
+            | Op::Matvec
+            | Op::Vecdot
+            | Op::Vecmat
             | Op::Gather
             | Op::Scatter
             | Op::ScatterAdd

@@ -237,6 +237,11 @@ fn arithmetic(op: Op, ty: DType, isa: Isa) -> Option<Func> {
         | Op::Cumor
         | Op::Cumxor
         | Op::Matmul
+        | Op::Dot
+        | Op::Vdot
+        | Op::Matvec
+        | Op::Vecdot
+        | Op::Vecmat
         | Op::Gather
         | Op::Scatter
         | Op::ScatterAdd

@@ -252,9 +252,8 @@ pub(super) fn apply<T: Float>(op: Op, a: Complex<T>, b: Complex<T>) -> Result<Va
         Op::Cumsubtract | Op::Cumdivide | Op::Cummax | Op::Cummin | Op::Cumfmax | Op::Cumfmin => absent(op)?,
         Op::Cumand | Op::Cumor | Op::Cumxor => absent(op)?,
         Op::ScatterAdd | Op::ScatterMultiply | Op::ScatterMax | Op::ScatterMin => absent(op)?,
-        Op::Argmin | Op::Argmax | Op::Cumsum | Op::Cumprod | Op::Matmul | Op::Gather | Op::Scatter | Op::Nonzero => {
-            absent(op)?
-        }
+        Op::Argmin | Op::Argmax | Op::Cumsum | Op::Cumprod | Op::Gather | Op::Scatter | Op::Nonzero => absent(op)?,
+        Op::Matmul | Op::Dot | Op::Vdot | Op::Matvec | Op::Vecdot | Op::Vecmat => absent(op)?,
         Op::Pcg64 | Op::Pcg64Dxsm | Op::Philox => absent(op)?,
     })
 }

@@ -232,9 +232,8 @@ pub(super) fn float<T: Float>(op: Op, a: T, b: T) -> Result<Value<T>> {
         Op::Cumsubtract | Op::Cumdivide | Op::Cummax | Op::Cummin | Op::Cumfmax | Op::Cumfmin => absent(op)?,
         Op::Cumand | Op::Cumor | Op::Cumxor => absent(op)?,
         Op::ScatterAdd | Op::ScatterMultiply | Op::ScatterMax | Op::ScatterMin => absent(op)?,
-        Op::Argmin | Op::Argmax | Op::Cumsum | Op::Cumprod | Op::Matmul | Op::Gather | Op::Scatter | Op::Nonzero => {
-            absent(op)?
-        }
+        Op::Argmin | Op::Argmax | Op::Cumsum | Op::Cumprod | Op::Gather | Op::Scatter | Op::Nonzero => absent(op)?,
+        Op::Matmul | Op::Dot | Op::Vdot | Op::Matvec | Op::Vecdot | Op::Vecmat => absent(op)?,
         Op::Pcg64 | Op::Pcg64Dxsm | Op::Philox => absent(op)?,
     })
 }

@@ -203,9 +203,8 @@ pub(super) fn integer<T: Int>(op: Op, a: T, b: T) -> Result<Value<T>> {
         Op::Cumsubtract | Op::Cumdivide | Op::Cummax | Op::Cummin | Op::Cumfmax | Op::Cumfmin => absent(op)?,
         Op::Cumand | Op::Cumor | Op::Cumxor => absent(op)?,
         Op::ScatterAdd | Op::ScatterMultiply | Op::ScatterMax | Op::ScatterMin => absent(op)?,
-        Op::Argmin | Op::Argmax | Op::Cumsum | Op::Cumprod | Op::Matmul | Op::Gather | Op::Scatter | Op::Nonzero => {
-            absent(op)?
-        }
+        Op::Argmin | Op::Argmax | Op::Cumsum | Op::Cumprod | Op::Gather | Op::Scatter | Op::Nonzero => absent(op)?,
+        Op::Matmul | Op::Dot | Op::Vdot | Op::Matvec | Op::Vecdot | Op::Vecmat => absent(op)?,
         Op::Pcg64 | Op::Pcg64Dxsm | Op::Philox => absent(op)?,
     })
 }
@@ -242,9 +241,8 @@ pub(super) fn boolean(op: Op, a: bool, b: bool) -> Result<bool> {
         Op::Cumsubtract | Op::Cumdivide | Op::Cummax | Op::Cummin | Op::Cumfmax | Op::Cumfmin => absent(op)?,
         Op::Cumand | Op::Cumor | Op::Cumxor => absent(op)?,
         Op::ScatterAdd | Op::ScatterMultiply | Op::ScatterMax | Op::ScatterMin => absent(op)?,
-        Op::Argmin | Op::Argmax | Op::Cumsum | Op::Cumprod | Op::Matmul | Op::Gather | Op::Scatter | Op::Nonzero => {
-            absent(op)?
-        }
+        Op::Argmin | Op::Argmax | Op::Cumsum | Op::Cumprod | Op::Gather | Op::Scatter | Op::Nonzero => absent(op)?,
+        Op::Matmul | Op::Dot | Op::Vdot | Op::Matvec | Op::Vecdot | Op::Vecmat => absent(op)?,
         Op::Pcg64 | Op::Pcg64Dxsm | Op::Philox => absent(op)?,
     })
 }

@@ -1,4 +1,4 @@
-//! Scans and library calls: cumsum, cumprod, matmul.
+//! Scans and library calls: cumsum, cumprod, matrix products.
 
 use super::{Fold, apply, cast};
 use crate::{DType, Error, Instr, Op, Operand, Result, Scalar, View};
@@ -27,10 +27,10 @@ pub(super) fn scan(instr: &Instr, input: &[Scalar]) -> Result<Vec<Scalar>> {
     Ok(results)
 }
 
-/// `(…, m, k) x (…, k, n)`: products added to zero in ascending k.
-pub(super) fn matmul(instr: &Instr, a: &[Scalar], b: &[Scalar]) -> Result<Vec<Scalar>> {
+/// `(…, m, k) x (…, k, n)`, the first operand conjugated where the operation says so: products added to zero in ascending k.
+pub(super) fn product(instr: &Instr, a: &[Scalar], b: &[Scalar]) -> Result<Vec<Scalar>> {
     let (Some(Operand::View(left)), Some(Operand::View(right))) = (instr.ins.first(), instr.ins.get(1)) else {
-        return Err(Error::Invalid("matmul reads two views".to_string()));
+        return Err(Error::Invalid("a matrix product reads two views".to_string()));
     };
     let extent = |view: &View, from_end: usize| view.shape[view.rank() - from_end] as usize;
     let (m, k, n) = (extent(left, 2), extent(left, 1), extent(right, 1));
@@ -40,7 +40,10 @@ pub(super) fn matmul(instr: &Instr, a: &[Scalar], b: &[Scalar]) -> Result<Vec<Sc
         let ty = Op::Multiply.computes_in(instr.ty);
         let mut fold = Fold::new(Op::Sum, ty);
         for j in 0..k {
-            let pair = [a[(batch * m + row) * k + j], b[(batch * k + j) * n + column]].map(|v| cast(v, ty));
+            let mut pair = [a[(batch * m + row) * k + j], b[(batch * k + j) * n + column]].map(|v| cast(v, ty));
+            if instr.op.is_conjugating() && ty.is_complex() {
+                pair[0] = apply(Op::Conjugate, ty, &pair[..1])?;
+            }
             fold.push(apply(Op::Multiply, ty, &pair)?)?;
         }
         fold.finish().map(|sum| cast(sum, instr.ty))

@@ -71,7 +71,7 @@ pub fn execute(instr: &Instr, consts: &[Scalar], memory: &mut [Vec<u8>]) -> Resu
             indexing::scatter(instr, target, &values, &operand(instr, 2, consts, memory))?
         }
         OpKind::Library => {
-            library::matmul(instr, &operand(instr, 0, consts, memory), &operand(instr, 1, consts, memory))?
+            library::product(instr, &operand(instr, 0, consts, memory), &operand(instr, 1, consts, memory))?
         }
     };
     write(&instr.out, &results, memory);

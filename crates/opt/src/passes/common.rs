@@ -11,7 +11,7 @@
 
 use super::single::{Single, remove};
 use crate::plan::EqualLiterals;
-use numelt_ir::{Axes, Instr, Op, OpKind, Operand, Program, Scalar, View};
+use numelt_ir::{Axes, BaseId, Instr, Op, OpKind, Operand, Program, Scalar, View};
 use rustc_hash::{FxHashMap, FxHasher};
 use smallvec::{SmallVec, smallvec};
 use std::hash::{Hash, Hasher};
@@ -30,6 +30,9 @@ pub(crate) fn run(program: &mut Program, equal: &mut EqualLiterals) -> bool {
             continue;
         }
         let (from, to) = (program.instrs[first].out.clone(), program.instrs[at].out.clone());
+        if numbering.are_factors(program, from.base, to.base) {
+            continue;
+        }
         if !program.bases[to.base as usize].output {
             numbering.names[to.base as usize] = from.base;
             *dropped = true;
@@ -76,6 +79,14 @@ struct Numbering {
 }
 
 impl Numbering {
+    /// Does a product read both? It rounds differently where its operands are one matrix.
+    fn are_factors(&self, program: &Program, first: BaseId, second: BaseId) -> bool {
+        program.instrs.iter().filter(|instr| instr.op.is_product()).any(|instr| {
+            let reads = |base: BaseId| instr.reads().any(|view| self.names[view.base as usize] == base);
+            reads(first) && reads(second)
+        })
+    }
+
     fn new(program: &Program) -> Numbering {
         let bases = program.bases.len() as u32;
         Numbering {
@@ -151,6 +162,12 @@ fn hash(instr: &Instr, operands: &[u32]) -> u64 {
     hasher.finish()
 }
 
+/// Is it a product of a matrix with itself, which rounds differently?
+fn squares(instr: &Instr) -> bool {
+    let mut bases = instr.reads().map(|view| view.base);
+    bases.next() == bases.next()
+}
+
 /// Do two instructions with equal operand numbers make the same? Notes the literals that this takes to be equal.
 fn are_equal(a: &Instr, b: &Instr, consts: &[Scalar], equal: &mut EqualLiterals) -> bool {
     let alike =
@@ -162,6 +179,7 @@ fn are_equal(a: &Instr, b: &Instr, consts: &[Scalar], equal: &mut EqualLiterals)
         && a.axes == b.axes
         && a.watch == b.watch
         && alike(&a.out, &b.out)
+        && (!a.op.is_product() || squares(a) == squares(b))
         && a.ins.len() == b.ins.len()
         && a.ins.iter().zip(&b.ins).all(|pair| match pair {
             (Operand::View(x), Operand::View(y)) => alike(x, y),

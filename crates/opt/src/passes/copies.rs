@@ -6,7 +6,7 @@
 //!   between: `c[:] = a @ b` needs no temporary.
 //!
 //! Readers keep their memory order: a copy made to be contiguous stays, and so does one that a reduction reads, whose
-//! rounding follows the layout.
+//! rounding follows the layout, or a product of matrices: one of a matrix with itself rounds differently.
 
 use super::single::{Single, Versions, reads, remove, view_at};
 use crate::access::canonical;
@@ -88,7 +88,7 @@ fn replacement(
         }
         Source::View { view: from, version } => {
             single.producer(program, view)?;
-            let unchanged = versions.of(from.base) == *version;
+            let unchanged = versions.of(from.base) == *version && !instr.op.is_product();
             (unchanged && keeps_order(from, view, elementwise)).then(|| Operand::View(from.clone()))
         }
     }
@@ -103,7 +103,7 @@ fn keeps_order(from: &View, copy: &View, elementwise: bool) -> bool {
 
 /// Lets reductions and calls write where their result is copied to.
 fn forward(program: &mut Program, single: &Single) -> bool {
-    let folds = |i: &Instr| matches!(i.op.kind(), OpKind::Reduction | OpKind::Scan) || i.op == Op::Matmul;
+    let folds = |i: &Instr| matches!(i.op.kind(), OpKind::Reduction | OpKind::Scan) || i.op.is_product();
     if !program.instrs.iter().any(folds) {
         return false;
     }

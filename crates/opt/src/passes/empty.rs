@@ -47,7 +47,8 @@ fn fill(program: &mut Program, instr: Instr) -> Result<Instr> {
 /// What the operation gives for no elements, in the dtype it is stored as.
 fn identity(op: Op, ty: DType) -> Option<Scalar> {
     match (op, op.kind()) {
-        (Op::Sum | Op::Any | Op::Matmul | Op::Nonzero, _) => Some(small(ty, false)),
+        (Op::Sum | Op::Any | Op::Nonzero, _) => Some(small(ty, false)),
+        (op, OpKind::Library) if op.is_product() => Some(small(ty, false)),
         (Op::Prod | Op::All, _) => Some(small(ty, true)),
         (_, OpKind::Elementwise | OpKind::Generator | OpKind::Gather) => None,
         (_, OpKind::Reduction | OpKind::Scan | OpKind::Library) => None,

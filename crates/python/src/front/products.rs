@@ -1,7 +1,8 @@
 //! Products of vectors and matrices.
 
 use super::{Out, Quick, native};
-use crate::reduce;
+use crate::products;
+use numelt_ir::Op;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 
@@ -24,7 +25,7 @@ fn dot<'py>(py: Python<'py>, args: &Bound<'py, PyTuple>, kwargs: Option<&Bound<'
     super::function(py, "dot")?.call(args, kwargs)
 }
 
-/// Vectors and matrices that fit: there `dot` and `matmul` are the same.
+/// Vectors and matrices that fit.
 fn matrices<'py>(py: Python<'py>, args: &Bound<'py, PyTuple>) -> Quick<'py> {
     let (a, b) = (args.get_item(0)?, args.get_item(1)?);
     let (Some(x), Some(y)) = (native(&a), native(&b)) else { return Ok(None) };
@@ -32,7 +33,7 @@ fn matrices<'py>(py: Python<'py>, args: &Bound<'py, PyTuple>) -> Quick<'py> {
     if !small || x.shape.last() != y.shape.get(y.shape.len().saturating_sub(2)) {
         return Ok(None);
     }
-    reduce::matmul(py, &a, &b, None)
+    products::product(py, Op::Dot, &a, &b, None)
 }
 
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
