@@ -1,4 +1,4 @@
-"""Products of vectors and matrices have NumPy's bits, whatever the dtype and layout: the same BLAS, asked alike."""
+"""Products of vectors and matrices have NumPy's bits, whatever the dtype and layout."""
 
 import warnings
 

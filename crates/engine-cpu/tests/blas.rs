@@ -157,7 +157,8 @@ fn routines_are_numpys() {
     let steps = |_: i64, c: i64| (0, 2 * c, 2);
     let upwards = |r: i64, c: i64| ((r - 1) * c, -c, 1);
     type Make<'a> = &'a dyn Fn(i64, i64) -> Layout;
-    let cases: &[(Op, (i64, i64, i64), Make<'_>, Make<'_>, &str)] = &[
+    type Case<'a> = (Op, (i64, i64, i64), Make<'a>, Make<'a>, &'a str);
+    let cases: &[Case<'_>] = &[
         (Op::Matmul, (4, 5, 6), &rows, &rows, "gemm NN"),
         (Op::Matmul, (4, 5, 6), &columns, &padded, "gemm TN"),
         (Op::Matmul, (4, 5, 6), &steps, &upwards, "gemm NN"),

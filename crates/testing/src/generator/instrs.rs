@@ -243,9 +243,13 @@ impl Draft {
         let Some(left) = self.factor(&shape(m, k), ty) else { return false };
         let Some(right) = self.factor(&shape(k, n), ty) else { return false };
         let ins = [left, right];
+        let narrow = [(Op::Matvec, n == 1), (Op::Vecmat, m == 1), (Op::Vdot, m * n == 1), (Op::Vecdot, m * n == 1)];
+        let mut ops = vec![Op::Matmul, Op::Dot];
+        ops.extend(narrow.into_iter().filter_map(|(op, fits)| fits.then_some(op)));
+        let op = ops[self.rng.below(ops.len())];
         let out = if self.rng.one_in(3) { self.writable(&shape(m, n), ty, &ins) } else { self.fresh(&shape(m, n), ty) };
         let ins = ins.into_iter().map(Operand::View).collect();
-        self.push(Instr { op: Op::Matmul, ty, out, ins, axes: Axes::default(), watch: 0 })
+        self.push(Instr { op, ty, out, ins, axes: Axes::default(), watch: 0 })
     }
 
     fn factor(&mut self, shape: &[i64], ty: DType) -> Option<View> {
