@@ -441,7 +441,9 @@ fn report(reason: Reason, plan: &ReadyPlan, cache_hit: bool, start: Instant) -> 
 fn applications(instr: &Instr) -> u64 {
     let elements = |shape: &[i64]| shape.iter().product::<i64>() as u64;
     match (instr.op, instr.ins.first()) {
-        (op, Some(IrOperand::View(a))) if op.is_product() => elements(&instr.out.shape) * a.shape.last().map_or(1, |&k| k as u64),
+        (op, Some(IrOperand::View(a))) if op.is_product() => {
+            elements(&instr.out.shape) * a.shape.last().map_or(1, |&k| k as u64)
+        }
         _ => elements(instr.domain()),
     }
 }
