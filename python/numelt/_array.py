@@ -17,15 +17,14 @@ import numpy
 
 from numelt import _classes, _core, _fallback, _flat, _library, _resize, _ufuncs
 from numelt._dispatch import NATIVE, ndarray
-from numelt._routines import indexing, linear_algebra, math, picking, searching, sorting, statistics
+from numelt._routines import linear_algebra, math, picking, searching, statistics
 
 __all__ = ["complete", "rebuild"]
 
 # methods that take what the function takes after the array
 _SHARED: tuple[Callable[..., Any], ...] = (
-    statistics.sum, statistics.prod, statistics.min, statistics.max, statistics.mean, statistics.var,
-    statistics.std, statistics.cumsum, statistics.cumprod, sorting.argmin,
-    sorting.argmax, linear_algebra.trace, indexing.diagonal, picking.take, picking.nonzero,
+    statistics.var, statistics.std, statistics.cumsum, statistics.cumprod, linear_algebra.trace, picking.take,
+    picking.nonzero,
 )  # fmt: skip
 
 # methods and attributes that NumPy's array has and that must not be taken over blindly

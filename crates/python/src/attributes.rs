@@ -4,7 +4,7 @@ use crate::convert::{self, Numpy};
 use crate::flags::Flags;
 use crate::ndarray::{NdArray, Payload, dtype_object, wrap_view};
 use crate::{assign, errors, export, operand, reduce, run, shape};
-use numelt_ir::{DType, Dims};
+use numelt_ir::Dims;
 use numelt_runtime::ArrayView;
 use pyo3::exceptions::{PyAttributeError, PyDeprecationWarning, PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -344,14 +344,6 @@ impl SetPart for Bound<'_, NdArray> {
     /// `array.real = value` is `array.real[...] = value`.
     fn get_item_setter(&self, part: &str, value: &Bound<'_, PyAny>) -> PyResult<()> {
         self.as_any().getattr(part)?.set_item(pyo3::types::PyEllipsis::get(self.py()), value)
-    }
-}
-
-/// The dtype named by an argument, native ones only.
-pub fn native_dtype(obj: Option<&Bound<'_, PyAny>>) -> PyResult<Option<DType>> {
-    match obj.filter(|o| !o.is_none()) {
-        Some(obj) => convert::parse_dtype(obj),
-        None => Ok(None),
     }
 }
 

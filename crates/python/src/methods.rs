@@ -1,4 +1,4 @@
-//! Methods of arrays that are called often: shape changes, copies, casts, reductions.
+//! Methods of arrays that are called often: shape changes, copies, casts.
 //!
 //! A call that is not native goes on to `numpy.ndarray`'s method of the same name. Methods that
 //! are called seldom are attached by the package.
@@ -7,7 +7,7 @@ use crate::attributes::{kwarg, numpy_method, parse_shape, permuted};
 use crate::ndarray::{NdArray, Payload, wrap_new, wrap_view};
 use crate::operand::Operand;
 use crate::products;
-use crate::reduce::{self, Request, normalize_axis};
+use crate::reduce::{self, normalize_axis};
 use crate::{assign, convert, errors, export, hooks, operand, resolve, run, scalar, shape};
 use numelt_ir::{Axes, DType, Dims, Op};
 use numelt_runtime::{ArrayView, Input};
@@ -413,133 +413,7 @@ fn conjugate<'py>(slf: &Bound<'py, NdArray>) -> Out<'py> {
     numpy_call(slf, "conjugate", &PyTuple::empty(slf.py()), None)
 }
 
-/// Arguments of a reduction method.
-struct Fold<'a, 'py> {
-    axis: Option<&'a Bound<'py, PyAny>>,
-    dtype: Option<&'a Bound<'py, PyAny>>,
-    out: Option<&'a Bound<'py, PyAny>>,
-    keepdims: Option<bool>,
-    rest: Kwargs<'a, 'py>,
-}
-
 /// Can results be stored to an array in any order?
 pub fn is_ordered(array: &Bound<'_, NdArray>) -> bool {
     array.get().view().is_none_or(|v| !shape::self_overlaps(v))
-}
-
-fn fold<'py>(slf: &Bound<'py, NdArray>, op: Op, name: &str, fold: &Fold<'_, 'py>) -> Out<'py> {
-    let py = slf.py();
-    let simple = fold.rest.is_none_or(|r| r.is_empty());
-    let dtype = crate::attributes::native_dtype(fold.dtype)?;
-    let foreign_dtype = dtype.is_none() && fold.dtype.is_some_and(|d| !d.is_none());
-    let out = fold.out.filter(|o| !o.is_none());
-    let our_out = out.map(|o| o.cast_exact::<NdArray>().ok().filter(|o| is_ordered(o)));
-    if simple
-        && !foreign_dtype
-        && our_out.is_none_or(|o| o.is_some())
-        && let Some(source) = Operand::extract_quick(slf.as_any())
-    {
-        let request =
-            Request { axis: fold.axis, keepdims: fold.keepdims.unwrap_or(false), dtype, out: our_out.flatten() };
-        if let Some(result) = reduce::reduce(py, op, &source, &request)? {
-            return Ok(result);
-        }
-    }
-    let kwargs = match fold.rest {
-        Some(rest) => rest.copy()?,
-        None => PyDict::new(py),
-    };
-    for (key, value) in [("axis", fold.axis), ("dtype", fold.dtype), ("out", out)] {
-        if let Some(value) = value.filter(|v| !v.is_none()) {
-            kwargs.set_item(key, value)?;
-        }
-    }
-    if let Some(keepdims) = fold.keepdims {
-        kwargs.set_item("keepdims", keepdims)?;
-    }
-    numpy_call(slf, name, &PyTuple::empty(py), Some(&kwargs))
-}
-
-macro_rules! reductions {
-    (with_dtype { $($name:ident $op:ident;)* } plain { $($pname:ident $pop:ident;)* } arg { $($aname:ident $aop:ident;)* } scan { $($sname:ident $sop:ident;)* }) => {
-        #[pymethods]
-        impl NdArray {
-            $(
-                #[pyo3(signature = (axis = None, dtype = None, out = None, keepdims = None, **rest))]
-                fn $name<'py>(
-                    slf: &Bound<'py, Self>,
-                    axis: Option<&Bound<'py, PyAny>>,
-                    dtype: Option<&Bound<'py, PyAny>>,
-                    out: Option<&Bound<'py, PyAny>>,
-                    keepdims: Option<bool>,
-                    rest: Option<&Bound<'py, PyDict>>,
-                ) -> Out<'py> {
-                    fold(slf, Op::$op, stringify!($name), &Fold { axis, dtype, out, keepdims, rest })
-                }
-            )*
-            $(
-                #[pyo3(signature = (axis = None, out = None, keepdims = None, **rest))]
-                fn $pname<'py>(
-                    slf: &Bound<'py, Self>,
-                    axis: Option<&Bound<'py, PyAny>>,
-                    out: Option<&Bound<'py, PyAny>>,
-                    keepdims: Option<bool>,
-                    rest: Option<&Bound<'py, PyDict>>,
-                ) -> Out<'py> {
-                    fold(slf, Op::$pop, stringify!($pname), &Fold { axis, dtype: None, out, keepdims, rest })
-                }
-            )*
-            $(
-                #[pyo3(signature = (axis = None, out = None, *, keepdims = None))]
-                fn $aname<'py>(
-                    slf: &Bound<'py, Self>,
-                    axis: Option<&Bound<'py, PyAny>>,
-                    out: Option<&Bound<'py, PyAny>>,
-                    keepdims: Option<bool>,
-                ) -> Out<'py> {
-                    fold(slf, Op::$aop, stringify!($aname), &Fold { axis, dtype: None, out, keepdims, rest: None })
-                }
-            )*
-            $(
-                #[pyo3(signature = (axis = None, dtype = None, out = None))]
-                fn $sname<'py>(
-                    slf: &Bound<'py, Self>,
-                    axis: Option<&Bound<'py, PyAny>>,
-                    dtype: Option<&Bound<'py, PyAny>>,
-                    out: Option<&Bound<'py, PyAny>>,
-                ) -> Out<'py> {
-                    running(slf, Op::$sop, stringify!($sname), &Fold { axis, dtype, out, keepdims: None, rest: None })
-                }
-            )*
-        }
-    };
-}
-
-reductions! {
-    with_dtype { sum Sum; prod Prod; }
-    plain { min Min; max Max; any Any; all All; }
-    arg { argmin Argmin; argmax Argmax; }
-    scan { cumsum Cumsum; cumprod Cumprod; }
-}
-
-fn running<'py>(slf: &Bound<'py, NdArray>, op: Op, name: &str, fold: &Fold<'_, 'py>) -> Out<'py> {
-    let py = slf.py();
-    let dtype = crate::attributes::native_dtype(fold.dtype)?;
-    let foreign_dtype = dtype.is_none() && fold.dtype.is_some_and(|d| !d.is_none());
-    let out = fold.out.filter(|o| !o.is_none());
-    let our_out = out.map(|o| o.cast_exact::<NdArray>().ok().filter(|o| is_ordered(o)));
-    if !foreign_dtype
-        && our_out.is_none_or(|o| o.is_some())
-        && let Some(source) = Operand::extract_quick(slf.as_any())
-        && let Some(result) = reduce::scan(py, op, &source, fold.axis, dtype, our_out.flatten())?
-    {
-        return Ok(result);
-    }
-    let kwargs = PyDict::new(py);
-    for (key, value) in [("axis", fold.axis), ("dtype", fold.dtype), ("out", out)] {
-        if let Some(value) = value.filter(|v| !v.is_none()) {
-            kwargs.set_item(key, value)?;
-        }
-    }
-    numpy_call(slf, name, &PyTuple::empty(py), Some(&kwargs))
 }

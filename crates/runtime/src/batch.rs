@@ -1,10 +1,13 @@
 //! The queue: the batch of instructions recorded since the last flush.
 //!
-//! A batch is a bytecode program over the bases it meets, numbered in order of appearance, with a
-//! running hash, so that a loop's next iteration is recognised without another pass over it.
+//! A batch is a bytecode program over the bases it meets, numbered in order of appearance. Loops record the same
+//! batches again: as long as a batch repeats, instruction by instruction, the program of a plan that is expected
+//! next, nothing is written down but literals and bases. Where it first differs, what it has repeated so far is
+//! copied, and from there on instructions are appended and hashed.
 
-use crate::base::{ArrayView, BaseCell, BaseRef, Input, MAX_SLOTS};
-use numelt_ir::{Axes, Base, BaseId, Dims, Error, Instr, Op, OpKind, Operand, Program, Result, View, warn};
+use crate::base::{ArrayView, BaseCell, Input, MAX_SLOTS};
+use crate::exec::ReadyPlan;
+use numelt_ir::{Axes, Base, BaseId, DType, Dims, Error, Instr, Op, OpKind, Operand, Program, Result, View, warn};
 use smallvec::SmallVec;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
@@ -15,17 +18,41 @@ pub static WATCH: AtomicU8 = AtomicU8::new(warn::DEFAULT);
 
 pub(crate) struct Batch {
     pub epoch: u64,
-    pub program: Program,
+    /// All of the batch but, while it follows a plan, its instructions.
+    program: Program,
     /// The base of each slot; one share of it is held here.
     pub slots: Vec<Arc<BaseCell>>,
     /// Element-operations recorded.
     pub work: u64,
     hash: Words,
+    followed: Option<Followed>,
+}
+
+/// Plans whose programs start as the batch does.
+pub(crate) type Candidates = SmallVec<[Arc<ReadyPlan>; 3]>;
+
+/// The program that the batch has repeated so far.
+struct Followed {
+    plan: Arc<ReadyPlan>,
+    /// Instructions repeated.
+    done: usize,
+    /// Programs to look at where the batch leaves this one.
+    others: Candidates,
+}
+
+/// What is recorded.
+struct Recorded<'a> {
+    op: Op,
+    ty: DType,
+    out: &'a ArrayView,
+    ins: &'a [Input<'a>],
+    axes: Axes,
+    watch: u8,
 }
 
 impl Batch {
     pub fn new(epoch: u64) -> Batch {
-        Batch { epoch, program: Program::default(), slots: Vec::new(), work: 0, hash: Words::default() }
+        Batch { epoch, program: Program::default(), slots: Vec::new(), work: 0, hash: Words::default(), followed: None }
     }
 
     /// Empties it for batch `epoch`; its room stays, so that a loop's batches do not allocate.
@@ -36,10 +63,25 @@ impl Batch {
         self.epoch = epoch;
         self.work = 0;
         self.hash = Words::default();
+        self.followed = None;
+    }
+
+    /// What an empty batch is likely to become, likeliest first.
+    pub fn expect(&mut self, mut plans: Candidates) {
+        debug_assert!(self.is_empty());
+        self.followed = match plans.is_empty() {
+            true => None,
+            false => Some(Followed { plan: plans.remove(0), done: 0, others: plans }),
+        };
+    }
+
+    /// Instructions recorded.
+    pub fn len(&self) -> usize {
+        self.followed.as_ref().map_or(self.program.instrs.len(), |followed| followed.done)
     }
 
     pub fn is_empty(&self) -> bool {
-        self.program.instrs.is_empty()
+        self.len() == 0
     }
 
     /// No room for the bases of another instruction?
@@ -47,18 +89,74 @@ impl Batch {
         self.slots.len() + 4 > MAX_SLOTS
     }
 
-    fn slot(&mut self, base: &BaseRef) -> BaseId {
-        self.slot_of(&base.0)
+    /// Appends one instruction; true when it touches memory that is visible outside.
+    pub fn push(&mut self, op: Op, ty: DType, out: &ArrayView, ins: &[Input<'_>], axes: Axes) -> Result<bool> {
+        let recorded = Recorded { op, ty, out, ins, axes, watch: WATCH.load(Ordering::Relaxed) };
+        if self.follow(&recorded) {
+            let domain = match ins.first() {
+                Some(Input::Array(array)) if op.kind() == OpKind::Reduction => &array.shape,
+                Some(Input::Array(_) | Input::Const(_)) | None => &out.shape,
+            };
+            self.work += domain.iter().product::<i64>() as u64;
+        } else {
+            self.write_down(&recorded)?;
+        }
+        let visible = |input: &Input<'_>| matches!(input, Input::Array(array) if array.base.is_visible());
+        Ok(out.base.is_visible() || ins.iter().any(visible))
     }
 
-    fn slot_of(&mut self, cell: &Arc<BaseCell>) -> BaseId {
-        if let Some(slot) = cell.slot_in(self.epoch) {
-            return slot;
+    /// Is this the next instruction of the followed plan, or of one that has been the same up to here?
+    fn follow(&mut self, recorded: &Recorded<'_>) -> bool {
+        let Some(followed) = &mut self.followed else { return false };
+        let (slots, epoch, consts) = (&mut self.slots, self.epoch, &mut self.program.consts);
+        loop {
+            let program = &followed.plan.recorded;
+            if program.instrs.get(followed.done).is_some_and(|i| recorded.is(i, slots, epoch, consts.len())) {
+                consts.extend(recorded.ins.iter().filter_map(|input| match input {
+                    Input::Const(value) => Some(*value),
+                    Input::Array(_) => None,
+                }));
+                followed.done += 1;
+                return true;
+            }
+            let started = &program.instrs[..followed.done];
+            let Some(at) = followed.others.iter().position(|o| o.recorded.instrs.starts_with(started)) else {
+                return false;
+            };
+            followed.plan = followed.others.remove(at);
         }
-        let slot = self.slots.len() as BaseId;
-        cell.set_slot(self.epoch, slot);
-        self.slots.push(Arc::clone(cell));
-        slot
+    }
+
+    /// Writes down what has been followed so far.
+    fn leave(&mut self) {
+        if let Some(followed) = self.followed.take() {
+            let done = &followed.plan.recorded.instrs[..followed.done];
+            done.iter().for_each(|instr| self.hash.instr(instr));
+            self.program.instrs.extend_from_slice(done);
+        }
+    }
+
+    fn write_down(&mut self, recorded: &Recorded<'_>) -> Result<()> {
+        self.leave();
+        let Recorded { op, ty, out, ins, axes, watch } = *recorded;
+        let mut operands: SmallVec<[Operand; 3]> = SmallVec::new();
+        for (place, input) in ins.iter().enumerate() {
+            operands.push(match input {
+                Input::Array(array) => {
+                    let slot = slot(&mut self.slots, self.epoch, &array.base.0);
+                    let whole = broadcasts(op, place);
+                    Operand::View(if whole { stretch(array, slot, &out.shape)? } else { array.to_ir(slot) })
+                }
+                Input::Const(value) => {
+                    self.program.consts.push(*value);
+                    Operand::Const(self.program.consts.len() as u32 - 1)
+                }
+            });
+        }
+        let slot = slot(&mut self.slots, self.epoch, &out.base.0);
+        let instr = Instr { op, ty, out: out.to_ir(slot), ins: operands, axes, watch };
+        self.append(instr);
+        Ok(())
     }
 
     fn append(&mut self, instr: Instr) {
@@ -67,45 +165,11 @@ impl Batch {
         self.program.instrs.push(instr);
     }
 
-    /// Appends one instruction; true when it touches memory that is visible outside.
-    pub fn push(
-        &mut self,
-        op: Op,
-        ty: numelt_ir::DType,
-        out: &ArrayView,
-        ins: &[Input<'_>],
-        axes: Axes,
-    ) -> Result<bool> {
-        let broadcast = |place: usize| match op.kind() {
-            OpKind::Elementwise | OpKind::Generator => true,
-            OpKind::Gather => place == 1,
-            OpKind::Reduction | OpKind::Scan | OpKind::Library => false,
-        };
-        let mut visible = out.base.is_visible();
-        let mut operands: SmallVec<[Operand; 3]> = SmallVec::new();
-        for (place, input) in ins.iter().enumerate() {
-            operands.push(match input {
-                Input::Array(array) => {
-                    visible |= array.base.is_visible();
-                    let slot = self.slot(&array.base);
-                    Operand::View(if broadcast(place) { stretch(array, slot, &out.shape)? } else { array.to_ir(slot) })
-                }
-                Input::Const(value) => {
-                    self.program.consts.push(*value);
-                    Operand::Const(self.program.consts.len() as u32 - 1)
-                }
-            });
-        }
-        let slot = self.slot(&out.base);
-        let instr = Instr { op, ty, out: out.to_ir(slot), ins: operands, axes, watch: WATCH.load(Ordering::Relaxed) };
-        self.append(instr);
-        Ok(visible)
-    }
-
     /// Where to cut a batch that has grown too long: in its last quarter, where least memory is needed that the
     /// instructions before made. That is between two turns of a loop, where there is one, so that every piece of the
     /// loop is the same program.
-    pub fn best_cut(&self) -> usize {
+    pub fn best_cut(&mut self) -> usize {
+        self.leave();
         let len = self.program.instrs.len();
         let mut life: Vec<Option<(usize, usize)>> = vec![None; self.slots.len()];
         for (at, instr) in self.program.instrs.iter().enumerate() {
@@ -138,17 +202,20 @@ impl Batch {
 
     /// Takes the instructions from number `at` on out, into an empty batch.
     pub fn split(&mut self, at: usize, tail: &mut Batch) {
+        self.leave();
         for mut instr in self.program.instrs.drain(at..) {
             for operand in &mut instr.ins {
                 match operand {
-                    Operand::View(view) => view.base = tail.slot_of(&self.slots[view.base as usize]),
+                    Operand::View(view) => {
+                        view.base = slot(&mut tail.slots, tail.epoch, &self.slots[view.base as usize])
+                    }
                     Operand::Const(id) => {
                         tail.program.consts.push(self.program.consts[*id as usize]);
                         *id = tail.program.consts.len() as u32 - 1;
                     }
                 }
             }
-            instr.out.base = tail.slot_of(&self.slots[instr.out.base as usize]);
+            instr.out.base = slot(&mut tail.slots, tail.epoch, &self.slots[instr.out.base as usize]);
             tail.append(instr);
         }
         let used = |operand: &Operand| if let Operand::Const(id) = operand { Some(*id as usize + 1) } else { None };
@@ -178,14 +245,122 @@ impl Batch {
         self.program.bases.extend(self.slots.iter().map(base));
     }
 
+    /// The plan of the settled batch, if it is one that was expected.
+    pub fn expected(&self) -> Option<Arc<ReadyPlan>> {
+        let followed = self.followed.as_ref()?;
+        let (done, bases, consts) = (followed.done, &self.program.bases, &self.program.consts);
+        let mut candidates = std::iter::once(&followed.plan).chain(&followed.others);
+        let instrs = &followed.plan.recorded.instrs[..done];
+        let whole = |plan: &&Arc<ReadyPlan>| {
+            let recorded = &plan.recorded;
+            recorded.instrs.len() == done
+                && recorded.bases == *bases
+                && (Arc::ptr_eq(plan, &followed.plan) || recorded.instrs == instrs)
+                && plan.plan.accepts(consts)
+        };
+        candidates.find(whole).map(Arc::clone)
+    }
+
+    /// The batch as a program; bases are as they were at the last [`Batch::settle`].
+    pub fn program(&mut self) -> &Program {
+        self.leave();
+        &self.program
+    }
+
+    /// Literals.
+    pub fn consts(&self) -> &[numelt_ir::Scalar] {
+        &self.program.consts
+    }
+
     /// Hash of the settled program without the values of literals.
-    pub fn key(&self) -> u64 {
+    pub fn key(&mut self) -> u64 {
+        self.leave();
         let mut hash = self.hash;
         for base in &self.program.bases {
             hash.word((base.nbytes as u64) << 2 | u64::from(base.input) << 1 | u64::from(base.output));
         }
         hash.0
     }
+}
+
+/// The slot of a base in batch `epoch`; its next one if it has none yet.
+#[inline]
+fn slot(slots: &mut Vec<Arc<BaseCell>>, epoch: u64, cell: &Arc<BaseCell>) -> BaseId {
+    if let Some(slot) = cell.slot_in(epoch) {
+        return slot;
+    }
+    let slot = slots.len() as BaseId;
+    cell.set_slot(epoch, slot);
+    slots.push(Arc::clone(cell));
+    slot
+}
+
+/// Is the operand at this place broadcast to the output's shape?
+#[inline]
+fn broadcasts(op: Op, place: usize) -> bool {
+    match op.kind() {
+        OpKind::Elementwise | OpKind::Generator => true,
+        OpKind::Gather => place == 1,
+        OpKind::Reduction | OpKind::Scan | OpKind::Library => false,
+    }
+}
+
+impl Recorded<'_> {
+    /// Would it be written down as this instruction, after `consts` literals? Bases get their slots in the order in
+    /// which writing it down would give them.
+    fn is(&self, instr: &Instr, slots: &mut Vec<Arc<BaseCell>>, epoch: u64, consts: usize) -> bool {
+        let head = instr.op == self.op && instr.ty == self.ty && instr.watch == self.watch && instr.axes == self.axes;
+        if !head || instr.ins.len() != self.ins.len() {
+            return false;
+        }
+        let mut literal = consts;
+        for (place, (input, operand)) in self.ins.iter().zip(&instr.ins).enumerate() {
+            let same = match (input, operand) {
+                (Input::Array(array), Operand::View(view)) => {
+                    let form = if broadcasts(self.op, place) { stretches(array, view) } else { lies_as(array, view) };
+                    slot(slots, epoch, &array.base.0) == view.base && form
+                }
+                (Input::Const(_), Operand::Const(id)) => {
+                    literal += 1;
+                    *id as usize == literal - 1
+                }
+                (Input::Array(_), Operand::Const(_)) | (Input::Const(_), Operand::View(_)) => false,
+            };
+            if !same {
+                return false;
+            }
+        }
+        slot(slots, epoch, &self.out.base.0) == instr.out.base && lies_as(self.out, &instr.out)
+    }
+}
+
+/// The same window, base aside?
+#[inline]
+fn lies_as(array: &ArrayView, view: &View) -> bool {
+    array.dtype == view.dtype
+        && array.offset == view.offset
+        && same(&array.shape, &view.shape)
+        && same(&array.strides, &view.strides)
+}
+
+/// Is `view` the array broadcast to its extents, base aside?
+#[inline]
+fn stretches(array: &ArrayView, view: &View) -> bool {
+    let (shape, strides) = (view.shape.as_slice(), view.strides.as_slice());
+    let Some(lead) = shape.len().checked_sub(array.shape.len()) else { return false };
+    let axis = |((&n, &s), (&whole, &stretched)): ((&i64, &i64), (&i64, &i64))| {
+        stretched == if n == whole { s } else { 0 } && (n == whole || n == 1)
+    };
+    array.dtype == view.dtype
+        && array.offset == view.offset
+        && strides[..lead].iter().all(|&s| s == 0)
+        && array.shape.iter().zip(&array.strides).zip(shape[lead..].iter().zip(&strides[lead..])).all(axis)
+}
+
+/// Equal? (They are too short for a call of a library function.)
+#[inline]
+fn same(a: &[i64], b: &[i64]) -> bool {
+    a.len() == b.len() && a.iter().zip(b).all(|(x, y)| x == y)
 }
 
 /// A running hash of words. Only the exact cache uses it, which compares whole programs afterwards, so it

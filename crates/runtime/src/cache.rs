@@ -7,6 +7,7 @@ use numelt_opt::{Kernel, KernelStep, Step};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 /// Instructions that all cached plans may hold together, before the oldest half is dropped.
 const PLAN_BUDGET: usize = 200_000;
@@ -21,7 +22,7 @@ type Prepared = (Vec<Executables>, u64);
 
 #[derive(Default)]
 pub(crate) struct Caches {
-    plans: FxHashMap<u64, Vec<(u64, Arc<ReadyPlan>)>>,
+    plans: FxHashMap<u64, Vec<Arc<ReadyPlan>>>,
     held: usize,
     clock: u64,
     kernels: FxHashMap<Arc<Kernel>, Arc<dyn Executable>>,
@@ -30,30 +31,35 @@ pub(crate) struct Caches {
 impl Caches {
     /// The finished plan of a batch seen before.
     pub fn find(&mut self, key: u64, program: &Program) -> Option<Arc<ReadyPlan>> {
-        self.clock += 1;
-        let (used, plan) = self.plans.get_mut(&key)?.iter_mut().find(|(_, plan)| plan.matches(program))?;
-        *used = self.clock;
+        let plan = self.plans.get(&key)?.iter().find(|plan| plan.matches(program))?;
         Some(Arc::clone(plan))
+    }
+
+    /// Notes that a plan has been used now.
+    pub fn used(&mut self, plan: &ReadyPlan) {
+        self.clock += 1;
+        plan.used.store(self.clock, Ordering::Relaxed);
     }
 
     /// Keeps a plan; drops the half used longest ago when there are too many.
     pub fn keep(&mut self, key: u64, plan: Arc<ReadyPlan>) {
         self.held += plan.recorded.instrs.len();
-        self.plans.entry(key).or_default().push((self.clock, plan));
+        self.plans.entry(key).or_default().push(plan);
         if self.held > PLAN_BUDGET {
             self.drop_oldest_half();
         }
     }
 
     fn drop_oldest_half(&mut self) {
-        let mut ages: Vec<u64> = self.plans.values().flatten().map(|(used, _)| *used).collect();
+        let used = |plan: &Arc<ReadyPlan>| plan.used.load(Ordering::Relaxed);
+        let mut ages: Vec<u64> = self.plans.values().flatten().map(used).collect();
         ages.sort_unstable();
         let middle = ages[ages.len() / 2];
         self.plans.retain(|_, list| {
-            list.retain(|(used, _)| *used > middle);
+            list.retain(|plan| used(plan) > middle);
             !list.is_empty()
         });
-        self.held = self.plans.values().flatten().map(|(_, plan)| plan.recorded.instrs.len()).sum();
+        self.held = self.plans.values().flatten().map(|plan| plan.recorded.instrs.len()).sum();
     }
 
     /// Executables for a plan's steps, and how many had to be prepared.

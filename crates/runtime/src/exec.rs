@@ -1,14 +1,15 @@
 //! Running a finished plan: allocate at first use, launch, free at last use.
 
 use crate::base::{BaseCell, POOL};
+use crate::batch::Candidates;
 use crate::cache::Executables;
 use crate::engine::{Engine, Launch, LibraryCall, NestLaunch, Operand, StageLaunch};
 use crate::report::{self, Warning};
 use numelt_ir::{Error, Instr, Operand as IrOperand, Program, Result, Scalar, View, warn};
 use numelt_opt::{Arg, ArgGeometry, ArgKind, KernelStep, NestStep, Plan, Step};
 use smallvec::SmallVec;
-use std::sync::atomic::Ordering;
-use std::sync::{Arc, Mutex};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 /// A plan with its kernels prepared, ready to be run any number of times.
 pub(crate) struct ReadyPlan {
@@ -19,7 +20,16 @@ pub(crate) struct ReadyPlan {
     /// Bytes of each buffer that a run asks for.
     pub buffer_bytes: Vec<usize>,
     pub contracted: usize,
+    /// Steps that are no library calls.
+    pub kernels: usize,
+    /// When it was used last, on the cache's clock.
+    pub used: AtomicU64,
+    /// Plans that ran right after this one, the latest first.
+    next: Mutex<SmallVec<[Weak<ReadyPlan>; NEXT]>>,
 }
+
+/// Successors of a plan that are remembered.
+const NEXT: usize = 3;
 
 struct ReadyStep {
     executables: Executables,
@@ -73,7 +83,26 @@ impl ReadyPlan {
             }
         }
         let contracted = plan.contracted.iter().filter(|&&c| c).count();
-        ReadyPlan { recorded, plan, steps, buffer_bytes, contracted }
+        let (used, next) = (AtomicU64::new(0), Mutex::default());
+        let kernels = plan.steps.iter().filter(|step| !matches!(step, Step::Call(_))).count();
+        ReadyPlan { recorded, plan, steps, buffer_bytes, contracted, kernels, used, next }
+    }
+
+    /// Notes that `plan` ran right after this one.
+    pub fn followed_by(&self, plan: &Arc<ReadyPlan>) {
+        let mut next = self.next.lock().unwrap_or_else(PoisonError::into_inner);
+        if next.first().is_some_and(|first| std::ptr::eq(first.as_ptr(), Arc::as_ptr(plan))) {
+            return;
+        }
+        next.retain(|other| !std::ptr::eq(other.as_ptr(), Arc::as_ptr(plan)));
+        next.truncate(NEXT - 1);
+        next.insert(0, Arc::downgrade(plan));
+    }
+
+    /// The plans that are likely to run next, the likeliest first.
+    pub fn successors(&self) -> Candidates {
+        let next = self.next.lock().unwrap_or_else(PoisonError::into_inner);
+        next.iter().filter_map(Weak::upgrade).collect()
     }
 
     /// Is this the plan of `program`, or of one that differs in literals that the plan does not depend on?

@@ -28,9 +28,10 @@ pub struct PoolStats {
     pub reused_buffers: u64,
 }
 
-#[derive(Default)]
 struct Shelves {
-    /// Free buffers by capacity, most recently used last (still warm in cache).
+    /// Free buffers below two MiB by class, most recently used last (still warm in cache).
+    small: [Vec<usize>; CLASSES],
+    /// The larger ones by capacity; no list is empty.
     free: BTreeMap<usize, Vec<usize>>,
     stats: PoolStats,
     limit: Option<usize>,
@@ -44,6 +45,7 @@ impl Pool {
     /// An empty pool that keeps at most `cache_cap` bytes of free buffers.
     pub const fn new(cache_cap: usize) -> Pool {
         Pool(Mutex::new(Shelves {
+            small: [const { Vec::new() }; CLASSES],
             free: BTreeMap::new(),
             stats: PoolStats { live: 0, cached: 0, peak: 0, fresh_buffers: 0, reused_buffers: 0 },
             limit: None,
@@ -66,19 +68,7 @@ impl Pool {
     pub fn alloc(&self, nbytes: usize) -> Result<*mut u8> {
         let capacity = capacity_of(nbytes).ok_or(Error::OutOfMemory(nbytes))?;
         let mut shelves = self.lock();
-        let slack = if capacity >= HUGE { capacity / 4 } else { 0 };
-        let hit = shelves.free.range(capacity..=capacity + slack).next().map(|(&size, _)| size);
-        if let Some(size) = hit {
-            let list = shelves.free.get_mut(&size).expect("key was just found");
-            let address = list.pop().expect("empty lists are removed");
-            if list.is_empty() {
-                shelves.free.remove(&size);
-            }
-            // A larger buffer serves as one of the class asked for; its tail is given back on free.
-            let address = if size == capacity { address } else { shrink(address, size, capacity) };
-            shelves.stats.cached -= size;
-            shelves.stats.reused_buffers += 1;
-            shelves.note_live(capacity);
+        if let Some(address) = shelves.take(capacity) {
             return Ok(address as *mut u8);
         }
         if shelves.limit.is_some_and(|limit| shelves.stats.live + capacity > limit) {
@@ -116,7 +106,10 @@ impl Pool {
         let mut shelves = self.lock();
         shelves.stats.live -= capacity;
         shelves.stats.cached += capacity;
-        shelves.free.entry(capacity).or_default().push(address as usize);
+        match class_of(capacity) {
+            Some(class) => shelves.small[class].push(address as usize),
+            None => shelves.free.entry(capacity).or_default().push(address as usize),
+        }
         if shelves.stats.cached > shelves.cache_cap {
             let cap = shelves.cache_cap;
             shelves.trim(cap);
@@ -144,11 +137,31 @@ impl Shelves {
         self.stats.peak = self.stats.peak.max(self.stats.live);
     }
 
+    /// A free buffer of this capacity.
+    fn take(&mut self, capacity: usize) -> Option<usize> {
+        let (address, size) = match class_of(capacity) {
+            Some(class) => (self.small[class].pop()?, capacity),
+            None => {
+                let size = *self.free.range(capacity..=capacity + capacity / 4).next()?.0;
+                let list = self.free.get_mut(&size)?;
+                let address = list.pop()?;
+                if list.is_empty() {
+                    self.free.remove(&size);
+                }
+                // A larger buffer serves as one of the capacity asked for; its tail is given back.
+                (if size == capacity { address } else { shrink(address, size, capacity) }, size)
+            }
+        };
+        self.stats.cached -= size;
+        self.stats.reused_buffers += 1;
+        self.note_live(capacity);
+        Some(address)
+    }
+
     fn trim(&mut self, keep: usize) {
+        // the oldest of the largest capacity goes first
         while self.stats.cached > keep {
-            let Some((&size, _)) = self.free.last_key_value() else { return };
-            let list = self.free.get_mut(&size).expect("key was just found");
-            // The oldest of the largest class goes first.
+            let Some((&size, list)) = self.free.iter_mut().next_back() else { break };
             let address = list.remove(0);
             if list.is_empty() {
                 self.free.remove(&size);
@@ -156,7 +169,41 @@ impl Shelves {
             self.stats.cached -= size;
             unmap(address, size);
         }
+        for class in (0..CLASSES).rev() {
+            let size = capacity_in(class);
+            let most = self.small[class].len();
+            let excess = self.stats.cached.saturating_sub(keep).div_ceil(size).min(most);
+            for address in self.small[class].drain(..excess) {
+                unmap(address, size);
+            }
+            self.stats.cached -= excess * size;
+        }
     }
+}
+
+/// Size classes of buffers below two MiB.
+const CLASSES: usize = 16 + 4 * 11 - 1;
+
+/// The class of a capacity; none from two MiB on.
+fn class_of(capacity: usize) -> Option<usize> {
+    if capacity >= HUGE {
+        return None;
+    }
+    if capacity <= 1024 {
+        return Some(capacity / ALIGN - 1);
+    }
+    let above = capacity.next_power_of_two();
+    let power = above.trailing_zeros() as usize - 11;
+    Some(16 + 4 * power + (capacity - above / 2) / (above / 8) - 1)
+}
+
+/// The capacity of a class.
+fn capacity_in(class: usize) -> usize {
+    if class < 16 {
+        return (class + 1) * ALIGN;
+    }
+    let (power, step) = ((class - 16) / 4, (class - 16) % 4);
+    (1024 << power) + (step + 1) * (256 << power)
 }
 
 /// Size class: multiples of 64 B up to 1 KiB, then four steps per power of two, then multiples of 2 MiB.
@@ -284,6 +331,21 @@ mod tests {
         // SAFETY: allocated above, freed once.
         unsafe { pool.free(b, 4 << 20) };
         assert!(pool.alloc(usize::MAX - 5).is_err());
+    }
+
+    #[test]
+    fn classes_and_capacities_agree() {
+        let mut last = 0;
+        for nbytes in (1..5000).chain((5000..HUGE).step_by(997)) {
+            let capacity = capacity_of(nbytes).unwrap();
+            if let Some(class) = class_of(capacity) {
+                assert_eq!(capacity_in(class), capacity);
+                assert!(class >= last && class < CLASSES);
+                last = class;
+            }
+        }
+        // all but the class of two MiB itself
+        assert_eq!(last, CLASSES - 1);
     }
 
     proptest! {

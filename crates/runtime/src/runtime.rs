@@ -5,7 +5,7 @@
 //! thread sees the results of one serial order. Nothing here calls back into a front end.
 
 use crate::base::{ArrayView, BaseRef, EPOCH, Export, HELD, IDLE, Input, POOL, RUNNING};
-use crate::batch::{Batch, WATCH};
+use crate::batch::{Batch, Candidates, WATCH};
 use crate::cache::Caches;
 use crate::config::Config;
 use crate::engine::{Engine, LibraryCall, Operand};
@@ -36,6 +36,8 @@ struct State {
     /// The batch that ran last, emptied: its room is used again.
     spare: Batch,
     caches: Caches,
+    /// The plan that ran last.
+    last: Option<Arc<ReadyPlan>>,
     stats: Stats,
     inspector: Option<Vec<FlushReport>>,
     warnings: Vec<Warning>,
@@ -56,6 +58,7 @@ impl Runtime {
             batch: Batch::new(epoch),
             spare: Batch::new(0),
             caches: Caches::default(),
+            last: None,
             stats: Stats::default(),
             inspector: None,
             warnings: Vec::new(),
@@ -125,7 +128,7 @@ impl Runtime {
         self.work.store(state.batch.work, Ordering::Relaxed);
         Ok(if visible {
             Some(Reason::Visible)
-        } else if state.batch.program.instrs.len() >= state.config.max_pending || state.batch.is_full() {
+        } else if state.batch.len() >= state.config.max_pending || state.batch.is_full() {
             Some(Reason::Instructions)
         } else if HELD.load(Ordering::Relaxed) > state.held_budget {
             Some(Reason::Bytes)
@@ -205,7 +208,7 @@ impl Runtime {
 
     /// Could running what is pending give a warning?
     pub fn may_warn(&self) -> bool {
-        self.pending_work() > 0 && self.lock().batch.program.instrs.iter().any(report::may_warn)
+        self.pending_work() > 0 && self.lock().batch.program().instrs.iter().any(report::may_warn)
     }
 
     /// Address of a base's memory, with everything pending on it done.
@@ -245,14 +248,15 @@ impl Runtime {
     pub fn explain(&self) -> Result<Explanation> {
         let mut state = self.lock();
         state.batch.settle();
-        numelt_opt::explain(&state.batch.program, &state.options())
+        let options = state.options();
+        numelt_opt::explain(state.batch.program(), &options)
     }
 
     /// The pending program, with its bases as they are now.
     pub fn pending_program(&self) -> Program {
         let mut state = self.lock();
         state.batch.settle();
-        state.batch.program.clone()
+        state.batch.program().clone()
     }
 
     /// Totals.
@@ -293,6 +297,8 @@ impl Runtime {
             state.engine = engine;
         }
         state.caches.clear();
+        state.last = None;
+        state.batch.expect(Candidates::new());
         Ok(())
     }
 
@@ -325,17 +331,20 @@ impl State {
             batch.split(at, &mut self.batch);
         }
         batch.settle();
-        let result = match self.ready(&batch) {
+        let result = match self.ready(&mut batch) {
             Ok((plan, hit)) => {
-                let planned = Instant::now();
+                // asking the clock takes as long as finding a plan: only making one is timed by itself
+                let planned = if hit { start } else { Instant::now() };
                 self.stats.plan_ns += (planned - start).as_nanos() as u64;
                 let result = self.run(&plan, &batch);
                 self.stats.run_ns += planned.elapsed().as_nanos() as u64;
                 self.account(reason, &plan, hit, start);
+                self.succeed(plan);
                 result
             }
             Err(error) => {
-                mark_failed(&batch);
+                self.last = None;
+                mark_failed(&mut batch);
                 Err(error)
             }
         };
@@ -347,31 +356,48 @@ impl State {
     }
 
     /// The batch's plan, from the cache or made now.
-    fn ready(&mut self, batch: &Batch) -> Result<(Arc<ReadyPlan>, bool)> {
-        let key = batch.key();
-        if self.config.plan_cache
-            && let Some(plan) = self.caches.find(key, &batch.program)
-        {
+    fn ready(&mut self, batch: &mut Batch) -> Result<(Arc<ReadyPlan>, bool)> {
+        let found = batch.expected().or_else(|| {
+            let key = self.config.plan_cache.then(|| batch.key())?;
+            self.caches.find(key, batch.program())
+        });
+        if let Some(plan) = found {
             self.stats.plan_hits += 1;
             return Ok((plan, true));
         }
         self.stats.plan_misses += 1;
-        let mut plan = numelt_opt::plan(&batch.program, &self.options())?;
+        let mut plan = numelt_opt::plan(batch.program(), &self.options())?;
         let (executables, prepared) = self.caches.executables(&*self.engine, &mut plan.steps)?;
         self.stats.kernels_compiled += prepared;
-        let ready = Arc::new(ReadyPlan::new(batch.program.clone(), plan, executables));
+        let ready = Arc::new(ReadyPlan::new(batch.program().clone(), plan, executables));
         if self.config.plan_cache {
-            self.caches.keep(key, Arc::clone(&ready));
+            self.caches.keep(batch.key(), Arc::clone(&ready));
         }
         Ok((ready, false))
     }
 
+    /// Prepares for the batch that is likely to come after this plan's.
+    fn succeed(&mut self, plan: Arc<ReadyPlan>) {
+        if !self.config.plan_cache {
+            return;
+        }
+        self.caches.used(&plan);
+        if let Some(last) = &self.last {
+            last.followed_by(&plan);
+        }
+        // what a cut has left over is no new batch
+        if self.batch.is_empty() {
+            self.batch.expect(plan.successors());
+        }
+        self.last = Some(plan);
+    }
+
     fn run(&mut self, plan: &ReadyPlan, batch: &Batch) -> Result<()> {
-        plan.run(&*self.engine, &batch.program.consts, &batch.slots, &mut self.warnings)
+        plan.run(&*self.engine, batch.consts(), &batch.slots, &mut self.warnings)
     }
 
     fn account(&mut self, reason: Reason, plan: &ReadyPlan, cache_hit: bool, start: Instant) {
-        let kernels = plan.plan.steps.iter().filter(|s| !matches!(s, Step::Call(_))).count();
+        let kernels = plan.kernels;
         let stats = &mut self.stats;
         stats.flushes[reason as usize] += 1;
         stats.kernels += kernels as u64;
@@ -465,9 +491,10 @@ fn trace(report: &FlushReport) {
 }
 
 /// A batch that could not be planned: its bases do not hold what the program says.
-fn mark_failed(batch: &Batch) {
-    for instr in &batch.program.instrs {
-        batch.slots[instr.out.base as usize].failed.store(true, Ordering::Release);
+fn mark_failed(batch: &mut Batch) {
+    let outputs: Vec<_> = batch.program().instrs.iter().map(|instr| instr.out.base).collect();
+    for base in outputs {
+        batch.slots[base as usize].failed.store(true, Ordering::Release);
     }
 }
 

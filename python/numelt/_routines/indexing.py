@@ -7,7 +7,7 @@ from typing import Any
 import numpy
 
 from numelt import _core, _fallback
-from numelt._dispatch import fall_back, native, ndarray, operand
+from numelt._dispatch import fall_back, fronted, native, ndarray, operand
 
 __all__ = ["copyto", "diagonal", "getitem", "indices", "setitem"]
 
@@ -93,16 +93,8 @@ def _broadcasts(shape: tuple[int, ...], *arrays: Any) -> bool:
         return False
 
 
-@native
+@fronted
 def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
-    """Return a diagonal as a read-only view.
-
-    Examples
-    --------
-    >>> import numelt as np
-    >>> np.diagonal(np.arange(4).reshape(2, 2))
-    array([0, 3])
-    """
     from numelt._routines.manipulation import diagonal_view
 
     array = operand(a)

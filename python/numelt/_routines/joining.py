@@ -384,16 +384,8 @@ def tile(A: Any, reps: Any) -> Any:
     return result
 
 
-@native
+@fronted
 def roll(a: Any, shift: Any, axis: Any = None) -> Any:
-    """Shift elements along axes; what leaves one end enters at the other.
-
-    Examples
-    --------
-    >>> import numelt as np
-    >>> np.roll(np.arange(4), 1)
-    array([3, 0, 1, 2])
-    """
     array = recordable(a)
     if array is None:
         return fall_back("roll", a, shift, axis)

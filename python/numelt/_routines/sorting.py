@@ -7,7 +7,7 @@ from typing import Any
 import numpy
 
 from numelt import _core
-from numelt._dispatch import NO_VALUE, fall_back, native, ndarray, operand
+from numelt._dispatch import NO_VALUE, fall_back, fronted, native, ndarray, operand
 from numelt._routines.picking import where_alone
 
 __all__ = ["argmax", "argmin", "count_nonzero", "where"]
@@ -23,29 +23,13 @@ def _argument(op: str, a: Any, axis: Any, out: Any, keepdims: Any) -> Any:
     return fall_back(op, a, axis, out, keepdims=keepdims)
 
 
-@native
+@fronted
 def argmax(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = NO_VALUE) -> Any:
-    """Position of the first largest element along an axis.
-
-    Examples
-    --------
-    >>> import numelt as np
-    >>> np.argmax([[1, 5], [7, 2]], axis=1)
-    array([1, 0])
-    """
     return _argument("argmax", a, axis, out, keepdims)
 
 
-@native
+@fronted
 def argmin(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = NO_VALUE) -> Any:
-    """Position of the first smallest element along an axis.
-
-    Examples
-    --------
-    >>> import numelt as np
-    >>> np.argmin([[1, 5], [7, 2]], axis=1)
-    array([0, 1])
-    """
     return _argument("argmin", a, axis, out, keepdims)
 
 
@@ -76,17 +60,8 @@ def _choice(value: Any) -> Any:
     return operand(value)
 
 
-@native
+@fronted
 def where(*args: Any) -> Any:
-    """Choose elements of one array or another by a condition; with the condition alone, find where it holds.
-
-    Examples
-    --------
-    >>> import numelt as np
-    >>> x = np.arange(4)
-    >>> np.where(x < 2, x, -1)
-    array([ 0,  1, -1, -1])
-    """
     if len(args) == 1:
         return where_alone(args[0])
     if len(args) == 3:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy
 
 from numelt import _core
-from numelt._dispatch import NO_VALUE, fall_back, native, ndarray, normalize_axes, operand, recordable
+from numelt._dispatch import NO_VALUE, fall_back, fronted, native, ndarray, normalize_axes, operand, recordable
 from numelt._rebind import composed, rebound
 from numelt._reductions import reduce
 
@@ -41,7 +41,7 @@ def _reduce(op: str, a: Any, axis: Any, dtype: Any, out: Any, keepdims: Any, ini
     return reduce(op, array, axis, dtype, out, _keep(keepdims), initial, where)
 
 
-@native
+@fronted
 def sum(
     a: Any,
     axis: Any = None,
@@ -51,21 +51,13 @@ def sum(
     initial: Any = NO_VALUE,
     where: Any = NO_VALUE,
 ) -> Any:
-    """Sum of the elements over axes, in NumPy's pairwise order.
-
-    Examples
-    --------
-    >>> import numelt as np
-    >>> np.sum([[1, 2], [3, 4]], axis=0)
-    array([4, 6])
-    """
     result = _reduce("sum", a, axis, dtype, out, keepdims, initial, where)
     if result is NotImplemented:
         return fall_back("sum", a, axis, dtype, out, keepdims=keepdims, initial=initial, where=where)
     return result
 
 
-@native
+@fronted
 def prod(
     a: Any,
     axis: Any = None,
@@ -75,14 +67,6 @@ def prod(
     initial: Any = NO_VALUE,
     where: Any = NO_VALUE,
 ) -> Any:
-    """Product of the elements over axes.
-
-    Examples
-    --------
-    >>> import numelt as np
-    >>> int(np.prod([1, 2, 3]))
-    6
-    """
     result = _reduce("prod", a, axis, dtype, out, keepdims, initial, where)
     if result is NotImplemented:
         return fall_back("prod", a, axis, dtype, out, keepdims=keepdims, initial=initial, where=where)
@@ -96,7 +80,7 @@ def _extreme(op: str, name: str, a: Any, axis: Any, out: Any, keepdims: Any, ini
     return result
 
 
-@native
+@fronted
 def max(
     a: Any,
     axis: Any = None,
@@ -105,18 +89,10 @@ def max(
     initial: Any = NO_VALUE,
     where: Any = NO_VALUE,
 ) -> Any:
-    """Largest element over axes; a NaN wins.
-
-    Examples
-    --------
-    >>> import numelt as np
-    >>> np.max([[1, 5], [3, 4]], axis=1)
-    array([5, 4])
-    """
     return _extreme("max", "max", a, axis, out, keepdims, initial, where)
 
 
-@native
+@fronted
 def min(
     a: Any,
     axis: Any = None,
@@ -125,14 +101,6 @@ def min(
     initial: Any = NO_VALUE,
     where: Any = NO_VALUE,
 ) -> Any:
-    """Smallest element over axes; a NaN wins.
-
-    Examples
-    --------
-    >>> import numelt as np
-    >>> np.min([[1, 5], [3, 4]], axis=1)
-    array([1, 3])
-    """
     return _extreme("min", "min", a, axis, out, keepdims, initial, where)
 
 
@@ -197,32 +165,16 @@ def ptp(a: Any, axis: Any = None, out: Any = None, keepdims: Any = NO_VALUE) -> 
     return fall_back("ptp", a, axis, out, keepdims=keepdims)
 
 
-@native
+@fronted
 def any(a: Any, axis: Any = None, out: Any = None, keepdims: Any = NO_VALUE, *, where: Any = NO_VALUE) -> Any:
-    """Tell whether any element over axes is true.
-
-    Examples
-    --------
-    >>> import numelt as np
-    >>> bool(np.any([0, 1]))
-    True
-    """
     result = _reduce("any", a, axis, None, out, keepdims, NO_VALUE, where)
     if result is NotImplemented:
         return fall_back("any", a, axis, out, keepdims=keepdims, where=where)
     return result
 
 
-@native
+@fronted
 def all(a: Any, axis: Any = None, out: Any = None, keepdims: Any = NO_VALUE, *, where: Any = NO_VALUE) -> Any:
-    """Tell whether all elements over axes are true.
-
-    Examples
-    --------
-    >>> import numelt as np
-    >>> bool(np.all([0, 1]))
-    False
-    """
     result = _reduce("all", a, axis, None, out, keepdims, NO_VALUE, where)
     if result is NotImplemented:
         return fall_back("all", a, axis, out, keepdims=keepdims, where=where)
@@ -267,7 +219,7 @@ def _recordable(a: Any, out: Any, where: Any, mean: Any = NO_VALUE) -> Any:
     return array if plain_mask and plain_mean else None
 
 
-@native
+@fronted
 def mean(
     a: Any,
     axis: Any = None,
@@ -277,14 +229,6 @@ def mean(
     *,
     where: Any = NO_VALUE,
 ) -> Any:
-    """Arithmetic mean over axes; integers are averaged in float64.
-
-    Examples
-    --------
-    >>> import numelt as np
-    >>> np.mean([[1, 2], [3, 4]], axis=1)
-    array([1.5, 3.5])
-    """
     if out is None and (where is NO_VALUE or where is True):
         array = operand(a)
         if array is not None:

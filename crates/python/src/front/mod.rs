@@ -6,7 +6,9 @@
 
 mod creation;
 mod joining;
+mod moving;
 mod products;
+mod reductions;
 mod sequence;
 
 use crate::convert::{self, Numpy};
@@ -126,6 +128,8 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     let front = PyModule::new(module.py(), "front")?;
     creation::register(&front)?;
     joining::register(&front)?;
+    moving::register(&front)?;
     products::register(&front)?;
+    reductions::register(&front)?;
     module.add("front", front)
 }

@@ -1,0 +1,156 @@
+//! Elements in other places: rolled, on a diagonal, chosen by a condition.
+
+use super::{Any, Arg, Out, Quick, function, native, slow};
+use crate::ndarray::{NdArray, wrap_new, wrap_view};
+use crate::operand::Operand;
+use crate::{elementwise, reduce, run, shape};
+use numelt_ir::{Axes, Dims, Op};
+use numelt_runtime::{ArrayView, Input};
+use pyo3::prelude::*;
+use pyo3::types::{PyInt, PyTuple};
+use smallvec::SmallVec;
+
+/// An exact Python int that 64 bits hold.
+fn int(obj: Any<'_, '_>) -> Option<i64> {
+    obj.cast_exact::<PyInt>().ok()?.extract().ok()
+}
+
+/// Shift elements along axes; what leaves one end enters at the other.
+///
+/// Examples
+/// --------
+/// >>> import numelt as np
+/// >>> np.roll(np.arange(4), 1)
+/// array([3, 0, 1, 2])
+#[pyfunction]
+#[pyo3(signature = (a, shift, axis = Arg::Absent), text_signature = "(a, shift, axis=None)")]
+fn roll<'py>(py: Python<'py>, a: Any<'_, 'py>, shift: Any<'_, 'py>, axis: Arg<'py>) -> Out<'py> {
+    match quick_roll(py, a, shift, &axis)? {
+        Some(made) => Ok(made),
+        None => slow(py, "roll", &[a, shift], &[("axis", &axis)]),
+    }
+}
+
+fn quick_roll<'py>(py: Python<'py>, a: Any<'_, 'py>, shift: Any<'_, 'py>, axis: &Arg<'py>) -> Quick<'py> {
+    let (Some(view), Some(shift)) = (native(a), int(shift)) else { return Ok(None) };
+    if let Some(axis) = axis.given().filter(|axis| !axis.is_none()) {
+        let Some(at) = int(axis).and_then(|axis| reduce::normalize_axis(axis, view.shape.len())) else {
+            return Ok(None);
+        };
+        return wrap_new(py, rolled(py, view, shift, at)?).map(Some);
+    }
+    let flat = rolled(py, &reduce::flatten(py, view)?, shift, 0)?;
+    let whole = shape::whole(flat.base.clone(), flat.dtype, &view.shape);
+    // as in NumPy, the result is a view of the elements in a row
+    let flat = wrap_new(py, flat)?;
+    wrap_view(flat.cast::<NdArray>()?, whole).map(Some)
+}
+
+/// Two recorded copies: the part that moves on, and the part that starts anew.
+fn rolled(py: Python<'_>, view: &ArrayView, shift: i64, axis: usize) -> PyResult<ArrayView> {
+    let out = shape::like_inputs(view.dtype, &view.shape, &[view]);
+    if out.size() == 0 {
+        return Ok(out);
+    }
+    let extent = view.shape[axis];
+    let shift = shift.rem_euclid(extent);
+    for (to, from, length) in [(shift, 0, extent - shift), (0, extent - shift, shift)] {
+        if length > 0 {
+            let part = |array: &ArrayView, start: i64| {
+                let mut dims = array.shape.clone();
+                dims[axis] = length;
+                shape::window(array, array.offset + start * array.strides[axis], dims, array.strides.clone())
+            };
+            let (target, source) = (part(&out, to), part(view, from));
+            run::record(py, Op::Copy, view.dtype, &target, &[Input::Array(&source)], Axes::default())?;
+        }
+    }
+    Ok(out)
+}
+
+/// Return a diagonal as a read-only view.
+///
+/// Examples
+/// --------
+/// >>> import numelt as np
+/// >>> np.diagonal(np.arange(4).reshape(2, 2))
+/// array([0, 3])
+#[pyfunction]
+#[pyo3(
+    signature = (a, offset = Arg::Absent, axis1 = Arg::Absent, axis2 = Arg::Absent),
+    text_signature = "(a, offset=0, axis1=0, axis2=1)"
+)]
+fn diagonal<'py>(py: Python<'py>, a: Any<'_, 'py>, offset: Arg<'py>, axis1: Arg<'py>, axis2: Arg<'py>) -> Out<'py> {
+    if let Ok(array) = a.cast_exact::<NdArray>()
+        && let Some(view) = array.get().view()
+        && let Some(window) = on_diagonal(view, &offset, &axis1, &axis2)
+    {
+        let made = wrap_view(array, window)?;
+        made.cast::<NdArray>()?.get().set_writeable(false);
+        return Ok(made);
+    }
+    slow(py, "diagonal", &[a], &[("offset", &offset), ("axis1", &axis1), ("axis2", &axis2)])
+}
+
+/// The window on a diagonal; `None` where NumPy has to word an error.
+fn on_diagonal(view: &ArrayView, offset: &Arg<'_>, axis1: &Arg<'_>, axis2: &Arg<'_>) -> Option<ArrayView> {
+    let number = |arg: &Arg<'_>, default: i64| arg.given().map_or(Some(default), int);
+    let rank = view.shape.len();
+    let first = reduce::normalize_axis(number(axis1, 0)?, rank)?;
+    let second = reduce::normalize_axis(number(axis2, 1)?, rank)?;
+    let offset = number(offset, 0)?;
+    if first == second || offset.unsigned_abs() > 1 << 32 {
+        return None;
+    }
+    let (rows, columns) = (view.shape[first], view.shape[second]);
+    let (down, right) = (view.strides[first], view.strides[second]);
+    let length = if offset >= 0 { rows.min(columns - offset) } else { (rows + offset).min(columns) }.max(0);
+    let start = match length {
+        0 => 0,
+        _ if offset >= 0 => offset * right,
+        _ => -offset * down,
+    };
+    let kept = (0..rank).filter(|&axis| axis != first && axis != second);
+    let (mut dims, mut strides): (Dims, Dims) = kept.map(|axis| (view.shape[axis], view.strides[axis])).unzip();
+    dims.push(length);
+    strides.push(down + right);
+    Some(shape::window(view, view.offset + start, dims, strides))
+}
+
+/// Choose elements of one array or another by a condition; with the condition alone, find where it holds.
+///
+/// Examples
+/// --------
+/// >>> import numelt as np
+/// >>> x = np.arange(4)
+/// >>> np.where(x < 2, x, -1)
+/// array([ 0,  1, -1, -1])
+#[pyfunction]
+#[pyo3(name = "where", signature = (*args), text_signature = "(condition, x=None, y=None, /)")]
+fn choose<'py>(py: Python<'py>, args: &Bound<'py, PyTuple>) -> Out<'py> {
+    if args.len() == 3
+        && let condition = args.get_borrowed_item(0)?
+        && native(&condition).is_some_and(|condition| !condition.shape.is_empty())
+        && let Some(operands) =
+            args.iter_borrowed().map(|arg| Operand::extract_quick(&arg)).collect::<Option<SmallVec<[_; 3]>>>()
+        && let Some(made) = elementwise::apply(py, Op::Where, &operands, None, None)?
+    {
+        return Ok(made);
+    }
+    function(py, "where")?.call1(args)
+}
+
+#[pymethods]
+impl NdArray {
+    #[pyo3(signature = (offset = Arg::Absent, axis1 = Arg::Absent, axis2 = Arg::Absent))]
+    #[pyo3(name = "diagonal")]
+    fn diagonal_method<'py>(slf: &Bound<'py, Self>, offset: Arg<'py>, axis1: Arg<'py>, axis2: Arg<'py>) -> Out<'py> {
+        diagonal(slf.py(), slf.as_any(), offset, axis1, axis2)
+    }
+}
+
+pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_function(wrap_pyfunction!(roll, module)?)?;
+    module.add_function(wrap_pyfunction!(diagonal, module)?)?;
+    module.add_function(wrap_pyfunction!(choose, module)?)
+}

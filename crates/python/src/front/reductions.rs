@@ -1,0 +1,242 @@
+//! Reductions of native arrays with `axis=` and `keepdims=` alone, as functions and as methods.
+
+use super::{Any, Out, Quick, function, native};
+use crate::ndarray::NdArray;
+use crate::operand::Operand;
+use crate::operators::{self, DIVIDE};
+use crate::reduce::{self, Request};
+use numelt_ir::{DType, Op};
+use numelt_runtime::ArrayView;
+use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyDict, PyInt, PyTuple};
+
+type Kwargs<'a, 'py> = Option<&'a Bound<'py, PyDict>>;
+
+/// f32 holds every integer up to here, so dividing in f32 gives the bits of dividing in f64 and rounding.
+const EXACT_IN_F32: i64 = 1 << 24;
+
+/// What a quick call may say.
+struct Plain<'py> {
+    axis: Option<Bound<'py, PyAny>>,
+    keepdims: bool,
+}
+
+impl<'py> Plain<'py> {
+    /// The arguments after the array; `None` when there are others than these.
+    fn parse(args: &Bound<'py, PyTuple>, kwargs: Kwargs<'_, 'py>) -> Option<Plain<'py>> {
+        let mut plain = Plain { axis: None, keepdims: false };
+        match args.len() {
+            0 => {}
+            1 => plain.axis = args.get_item(0).ok(),
+            _ => return None,
+        }
+        for (key, value) in kwargs.into_iter().flatten() {
+            match key.extract::<&str>().ok()? {
+                "axis" if args.is_empty() => plain.axis = Some(value),
+                "keepdims" => plain.keepdims = value.cast_exact::<PyBool>().ok()?.is_true(),
+                _ => return None,
+            }
+        }
+        Some(plain)
+    }
+
+    fn reduce(&self, array: Any<'_, 'py>, op: Op, dtype: Option<DType>) -> Quick<'py> {
+        let Ok(exact) = array.cast_exact::<NdArray>() else { return Ok(None) };
+        let request = Request { axis: self.axis.as_ref(), keepdims: self.keepdims, dtype, out: None };
+        reduce::reduce(array.py(), op, &Operand::Array(exact.clone()), &request)
+    }
+
+    /// Elements folded into one; `None` where only a sum's own checks can tell.
+    fn count(&self, view: &ArrayView) -> Option<i64> {
+        let Some(axis) = self.axis.as_ref().filter(|a| !a.is_none()) else { return Some(view.size()) };
+        let axis = axis.cast_exact::<PyInt>().ok()?.extract::<i64>().ok()?;
+        Some(view.shape[reduce::normalize_axis(axis, view.shape.len())?])
+    }
+
+    /// A sum divided by a count.
+    fn mean(&self, array: Any<'_, 'py>) -> Quick<'py> {
+        let Some(view) = native(array) else { return Ok(None) };
+        let Some(count) = self.count(view).filter(|_| view.size() > 0) else { return Ok(None) };
+        let ty = match view.dtype {
+            DType::F32 if count <= EXACT_IN_F32 => DType::F32,
+            DType::F32 | DType::F16 | DType::C64 | DType::C128 => return Ok(None),
+            _ => DType::F64,
+        };
+        let Some(total) = self.reduce(array, Op::Sum, Some(ty))? else { return Ok(None) };
+        let count = count.into_pyobject(array.py())?.into_any();
+        operators::binary(&total, &count, &DIVIDE, false).map(Some)
+    }
+}
+
+/// Which of the functions.
+#[derive(Clone, Copy)]
+enum Kind {
+    Fold(Op),
+    Mean,
+}
+
+fn quick<'py>(array: Any<'_, 'py>, kind: Kind, args: &Bound<'py, PyTuple>, kwargs: Kwargs<'_, 'py>) -> Quick<'py> {
+    if native(array).is_none() {
+        return Ok(None);
+    }
+    let Some(plain) = Plain::parse(args, kwargs) else { return Ok(None) };
+    match kind {
+        Kind::Fold(op) => plain.reduce(array, op, None),
+        Kind::Mean => plain.mean(array),
+    }
+}
+
+/// A call of the function or method `name`.
+fn call<'py>(
+    array: Any<'_, 'py>,
+    name: &str,
+    kind: Kind,
+    args: &Bound<'py, PyTuple>,
+    kwargs: Kwargs<'_, 'py>,
+) -> Out<'py> {
+    if let Some(made) = quick(array, kind, args, kwargs)? {
+        return Ok(made);
+    }
+    let all = PyTuple::new(array.py(), std::iter::once(array.clone()).chain(args.iter()).collect::<Vec<_>>())?;
+    function(array.py(), name)?.call(all, kwargs)
+}
+
+/// A call of the function `name` with all its arguments.
+fn dispatch<'py>(
+    py: Python<'py>,
+    name: &str,
+    kind: Kind,
+    args: &Bound<'py, PyTuple>,
+    kwargs: Kwargs<'_, 'py>,
+) -> Out<'py> {
+    if let Ok(array) = args.get_borrowed_item(0)
+        && native(&array).is_some()
+        && let Some(made) = quick(&array, kind, &args.get_slice(1, args.len()), kwargs)?
+    {
+        return Ok(made);
+    }
+    function(py, name)?.call(args, kwargs)
+}
+
+macro_rules! functions {
+    ($($(#[$doc:meta])* $name:ident $kind:expr, $signature:literal;)*) => {
+        $(
+            $(#[$doc])*
+            #[pyfunction]
+            #[pyo3(signature = (*args, **kwargs), text_signature = $signature)]
+            fn $name<'py>(py: Python<'py>, args: &Bound<'py, PyTuple>, kwargs: Option<&Bound<'py, PyDict>>) -> Out<'py> {
+                dispatch(py, stringify!($name), $kind, args, kwargs)
+            }
+        )*
+
+        pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+            $( module.add_function(wrap_pyfunction!($name, module)?)?; )*
+            Ok(())
+        }
+    };
+}
+
+functions! {
+    /// Sum of the elements over axes, in NumPy's pairwise order.
+    ///
+    /// Examples
+    /// --------
+    /// >>> import numelt as np
+    /// >>> np.sum([[1, 2], [3, 4]], axis=0)
+    /// array([4, 6])
+    sum Kind::Fold(Op::Sum), "(a, axis=None, dtype=None, out=None, keepdims=False, initial=0, where=True)";
+    /// Product of the elements over axes.
+    ///
+    /// Examples
+    /// --------
+    /// >>> import numelt as np
+    /// >>> int(np.prod([1, 2, 3]))
+    /// 6
+    prod Kind::Fold(Op::Prod), "(a, axis=None, dtype=None, out=None, keepdims=False, initial=1, where=True)";
+    /// Largest element over axes; a NaN wins.
+    ///
+    /// Examples
+    /// --------
+    /// >>> import numelt as np
+    /// >>> np.max([[1, 5], [3, 4]], axis=1)
+    /// array([5, 4])
+    max Kind::Fold(Op::Max), "(a, axis=None, out=None, keepdims=False, initial=None, where=True)";
+    /// Smallest element over axes; a NaN wins.
+    ///
+    /// Examples
+    /// --------
+    /// >>> import numelt as np
+    /// >>> np.min([[1, 5], [3, 4]], axis=1)
+    /// array([1, 3])
+    min Kind::Fold(Op::Min), "(a, axis=None, out=None, keepdims=False, initial=None, where=True)";
+    /// Tell whether any element over axes is true.
+    ///
+    /// Examples
+    /// --------
+    /// >>> import numelt as np
+    /// >>> bool(np.any([0, 1]))
+    /// True
+    any Kind::Fold(Op::Any), "(a, axis=None, out=None, keepdims=False, *, where=True)";
+    /// Tell whether all elements over axes are true.
+    ///
+    /// Examples
+    /// --------
+    /// >>> import numelt as np
+    /// >>> bool(np.all([0, 1]))
+    /// False
+    all Kind::Fold(Op::All), "(a, axis=None, out=None, keepdims=False, *, where=True)";
+    /// Position of the first largest element along an axis.
+    ///
+    /// Examples
+    /// --------
+    /// >>> import numelt as np
+    /// >>> np.argmax([[1, 5], [7, 2]], axis=1)
+    /// array([1, 0])
+    argmax Kind::Fold(Op::Argmax), "(a, axis=None, out=None, *, keepdims=False)";
+    /// Position of the first smallest element along an axis.
+    ///
+    /// Examples
+    /// --------
+    /// >>> import numelt as np
+    /// >>> np.argmin([[1, 5], [7, 2]], axis=1)
+    /// array([0, 1])
+    argmin Kind::Fold(Op::Argmin), "(a, axis=None, out=None, *, keepdims=False)";
+    /// Arithmetic mean over axes; integers are averaged in float64.
+    ///
+    /// Examples
+    /// --------
+    /// >>> import numelt as np
+    /// >>> np.mean([[1, 2], [3, 4]], axis=1)
+    /// array([1.5, 3.5])
+    mean Kind::Mean, "(a, axis=None, dtype=None, out=None, keepdims=False, *, where=True)";
+}
+
+macro_rules! methods {
+    ($($name:ident $kind:expr;)*) => {
+        #[pymethods]
+        impl NdArray {
+            $(
+                #[pyo3(signature = (*args, **kwargs))]
+                fn $name<'py>(
+                    slf: &Bound<'py, Self>,
+                    args: &Bound<'py, PyTuple>,
+                    kwargs: Option<&Bound<'py, PyDict>>,
+                ) -> Out<'py> {
+                    call(slf.as_any(), stringify!($name), $kind, args, kwargs)
+                }
+            )*
+        }
+    };
+}
+
+methods! {
+    sum Kind::Fold(Op::Sum);
+    prod Kind::Fold(Op::Prod);
+    max Kind::Fold(Op::Max);
+    min Kind::Fold(Op::Min);
+    any Kind::Fold(Op::Any);
+    all Kind::Fold(Op::All);
+    argmax Kind::Fold(Op::Argmax);
+    argmin Kind::Fold(Op::Argmin);
+    mean Kind::Mean;
+}
