@@ -11,7 +11,16 @@ from typing import Any
 import numpy
 
 from numelt import _core
-from numelt._dispatch import NO_VALUE, fall_back, fronted, native, ndarray, normalize_axes, operand, recordable
+from numelt._dispatch import (
+    NO_VALUE,
+    fall_back,
+    fronted,
+    native,
+    ndarray,
+    normalize_axes,
+    operand,
+    recordable,
+)
 from numelt._rebind import composed, rebound
 from numelt._reductions import reduce
 
