@@ -1,6 +1,7 @@
 //! Assignment of values to views: recorded copies, with NumPy's conversions and broadcasting.
 
 use crate::convert::{self, Weak};
+use crate::ndarray::{NdArray, exact_native};
 use crate::operand::Operand;
 use crate::{errors, resolve, run, shape};
 use numelt_ir::{Axes, DType, DTypeKind, Op, Scalar};
@@ -9,6 +10,9 @@ use pyo3::prelude::*;
 
 /// Records `target[...] = value`; false when NumPy has to do it or to raise.
 pub fn assign<'py>(py: Python<'py>, target: &ArrayView, value: &Bound<'py, PyAny>) -> PyResult<bool> {
+    if let Some(source) = exact_native(value).and_then(NdArray::view) {
+        return if shape::self_overlaps(target) { Ok(false) } else { assign_view(py, target, source) };
+    }
     match Operand::extract(value)? {
         Some(value) => assign_operand(py, target, &value),
         None => Ok(false),
@@ -45,6 +49,9 @@ fn assign_view(py: Python<'_>, target: &ArrayView, source: &ArrayView) -> PyResu
     if drops_imaginary(source.dtype, target.dtype) {
         return Ok(false);
     }
+    if source.shape == target.shape {
+        return record(py, target, source);
+    }
     let mut source = source.clone();
     // Leading axes of extent one that the target lacks do not count.
     while source.shape.len() > target.shape.len() && source.shape[0] == 1 {
@@ -56,8 +63,12 @@ fn assign_view(py: Python<'_>, target: &ArrayView, source: &ArrayView) -> PyResu
     if !fits {
         return Err(errors::assignment_shape(&source.shape, &target.shape));
     }
+    record(py, target, &source)
+}
+
+fn record(py: Python<'_>, target: &ArrayView, source: &ArrayView) -> PyResult<bool> {
     if target.size() > 0 {
-        run::record(py, Op::Copy, target.dtype, target, &[Input::Array(&source)], Axes::default())?;
+        run::record(py, Op::Copy, target.dtype, target, &[Input::Array(source)], Axes::default())?;
     }
     Ok(true)
 }

@@ -293,20 +293,19 @@ pub fn with_number<'py>(
     number: &Bound<'py, PyAny>,
     swapped: bool,
 ) -> Option<PyResult<Bound<'py, PyAny>>> {
-    let literal = float_literal(a.dtype, number)?;
+    let literal = literal(a.dtype, number)?;
     let out = c_ordered_result(op.output_dtype(a.dtype), a, a)?;
     let (array, literal) = (Input::Array(a), Input::Const(literal));
     let inputs = if swapped { [literal, array] } else { [array, literal] };
     Some(run::record(py, op, a.dtype, &out, &inputs, Axes::default()).and_then(|()| wrap_new(py, out)))
 }
 
-/// A Python number as an element of a float dtype, where every int is one.
+/// A Python number as an element of a float dtype, where every int is one, or an int as one of an integer dtype.
 #[inline]
-fn float_literal(dtype: DType, number: &Bound<'_, PyAny>) -> Option<Scalar> {
-    if !dtype.is_float() {
-        return None;
-    }
+fn literal(dtype: DType, number: &Bound<'_, PyAny>) -> Option<Scalar> {
     let value = match Weak::exact(number)? {
+        weak @ Weak::Int(_) if dtype.is_integer() => return weak.to_scalar(dtype),
+        _ if !dtype.is_float() => return None,
         // an overflow is the general path's to report
         Weak::Float(value) if value.abs() > largest(dtype) && value.is_finite() => return None,
         Weak::Float(value) => value,
@@ -326,15 +325,25 @@ const fn largest(dtype: DType) -> f64 {
     }
 }
 
-/// The quick path of operators: two native arrays of one dtype and shape, in C order.
+/// The quick path of operators: two native arrays of one dtype, in C order.
 #[inline]
-pub fn same_shape<'py>(py: Python<'py>, op: Op, a: &ArrayView, b: &ArrayView) -> Option<PyResult<Bound<'py, PyAny>>> {
-    if a.dtype != b.dtype || !same(&a.shape, &b.shape) {
+pub fn pair<'py>(py: Python<'py>, op: Op, a: &ArrayView, b: &ArrayView) -> Option<PyResult<Bound<'py, PyAny>>> {
+    if a.dtype != b.dtype {
         return None;
     }
-    let out = c_ordered_result(op.output_dtype(a.dtype), a, b)?;
+    let dtype = op.output_dtype(a.dtype);
+    let out = if same(&a.shape, &b.shape) { c_ordered_result(dtype, a, b)? } else { broadcast_result(dtype, a, b)? };
     let inputs = [Input::Array(a), Input::Array(b)];
     Some(run::record(py, op, a.dtype, &out, &inputs, Axes::default()).and_then(|()| wrap_new(py, out)))
+}
+
+/// The quick path of operations on one native array in C order.
+#[inline]
+pub fn single<'py>(py: Python<'py>, op: Op, a: &ArrayView) -> Option<PyResult<Bound<'py, PyAny>>> {
+    let resolved = resolve::resolve(op, &[Kind::Strong(a.dtype)])?;
+    let out = c_ordered_result(resolved.output(), a, a)?;
+    let inputs = [Input::Array(a)];
+    Some(run::record(py, resolved.op, resolved.ty, &out, &inputs, Axes::default()).and_then(|()| wrap_new(py, out)))
 }
 
 /// The quick path of in-place operators: an array of the target's dtype and shape, or a Python number.
@@ -346,7 +355,7 @@ pub fn update<'py>(py: Python<'py>, op: Op, target: &ArrayView, other: &Bound<'p
             let fits = view.dtype == target.dtype && same(&view.shape, &target.shape);
             fits.then_some(Input::Array(view))?
         }
-        None => Input::Const(float_literal(target.dtype, other)?),
+        None => Input::Const(literal(target.dtype, other)?),
     };
     if op.output_dtype(target.dtype) != target.dtype || shape::size(&target.shape) == 0 || shape::self_overlaps(target)
     {
@@ -359,20 +368,48 @@ pub fn update<'py>(py: Python<'py>, op: Op, target: &ArrayView, other: &Bound<'p
 #[inline]
 fn c_ordered_result(dtype: DType, a: &ArrayView, b: &ArrayView) -> Option<ArrayView> {
     let ordered = !a.shape.is_empty() && in_c_order(a) && (std::ptr::eq(a, b) || in_c_order(b));
-    let size = shape::size(&a.shape);
-    if !ordered || size == 0 {
+    if ordered { c_ordered(dtype, Dims::from_slice(&a.shape)) } else { None }
+}
+
+/// A new array in C order for operands that lie in C order and broadcast; `None` for empty and other ones.
+#[inline]
+fn broadcast_result(dtype: DType, a: &ArrayView, b: &ArrayView) -> Option<ArrayView> {
+    let (long, short) = if a.shape.len() >= b.shape.len() { (a, b) } else { (b, a) };
+    if long.shape.is_empty() || !in_c_order(a) || !in_c_order(b) {
+        return None;
+    }
+    let mut dims = Dims::from_slice(&long.shape);
+    let lead = dims.len() - short.shape.len();
+    for (n, &m) in dims[lead..].iter_mut().zip(&short.shape) {
+        match (*n, m) {
+            (1, _) => *n = m,
+            (own, other) if other == 1 || other == own => {}
+            _ => return None,
+        }
+    }
+    c_ordered(dtype, dims)
+}
+
+#[inline]
+fn c_ordered(dtype: DType, shape: Dims) -> Option<ArrayView> {
+    let size = shape::size(&shape);
+    if size == 0 {
         return None;
     }
     let base = Runtime::global().new_base(size as usize * dtype.size());
-    let strides = numelt_ir::c_strides(&a.shape, dtype.size() as i64);
-    Some(ArrayView { base, dtype, offset: 0, shape: Dims::from_slice(&a.shape), strides })
+    let strides = numelt_ir::c_strides(&shape, dtype.size() as i64);
+    Some(ArrayView { base, dtype, offset: 0, shape, strides })
 }
 
-/// Do strides fall from axis to axis, none of them zero or negative?
+/// Do strides fall from axis to axis, none of them zero or negative? Axes of extent one do not count.
 #[inline]
 fn in_c_order(view: &ArrayView) -> bool {
-    let strides = view.strides.as_slice();
-    strides.windows(2).all(|pair| pair[0] >= pair[1]) && strides.last().is_some_and(|&s| s > 0)
+    let mut outer = i64::MAX;
+    view.shape.iter().zip(&view.strides).all(|(&n, &stride)| {
+        let falls = n == 1 || (0 < stride && stride <= outer);
+        outer = if n == 1 { outer } else { stride };
+        falls
+    })
 }
 
 #[inline]

@@ -62,12 +62,8 @@ pub fn part(item: &Bound<'_, PyAny>) -> PyResult<Option<Part>> {
     if item.is_exact_instance_of::<PyInt>() {
         return operand::index(item).map(|i| Some(Part::Int(i)));
     }
-    // A slice type has no subclasses.
-    if item.get_type_ptr() == PySlice::type_object_raw(py) {
-        let (mut start, mut stop, mut step) = (0, 0, 0);
-        // SAFETY: the object is a slice, the out-parameters are locals.
-        let failed = unsafe { ffi::PySlice_Unpack(item.as_ptr(), &mut start, &mut stop, &mut step) };
-        return if failed < 0 { Err(PyErr::fetch(py)) } else { Ok(Some(Part::Slice(start, stop, step))) };
+    if let Some((start, stop, step)) = unpacked(item)? {
+        return Ok(Some(Part::Slice(start, stop, step)));
     }
     if item.is_none() {
         return Ok(Some(Part::NewAxis));
@@ -86,6 +82,21 @@ pub fn part(item: &Bound<'_, PyAny>) -> PyResult<Option<Part>> {
         },
     };
     if is_integer { operand::index(item).map(|i| Some(Part::Int(i))) } else { Ok(None) }
+}
+
+type Unpacked = (ffi::Py_ssize_t, ffi::Py_ssize_t, ffi::Py_ssize_t);
+
+/// Start, stop and step of a slice; `None` for any other object.
+#[inline]
+fn unpacked(item: &Bound<'_, PyAny>) -> PyResult<Option<Unpacked>> {
+    // A slice type has no subclasses.
+    if item.get_type_ptr() != PySlice::type_object_raw(item.py()) {
+        return Ok(None);
+    }
+    let (mut start, mut stop, mut step) = (0, 0, 0);
+    // SAFETY: the object is a slice, the out-parameters are locals.
+    let failed = unsafe { ffi::PySlice_Unpack(item.as_ptr(), &mut start, &mut stop, &mut step) };
+    if failed < 0 { Err(PyErr::fetch(item.py())) } else { Ok(Some((start, stop, step))) }
 }
 
 /// First position and number of positions of an unpacked slice on an axis.
@@ -148,36 +159,77 @@ pub fn select(view: &ArrayView, parts: &[Part]) -> PyResult<Selection> {
     Ok(Selection { view: shape::window(view, offset, dims, strides), scalar })
 }
 
-/// The quick path of [`get`]: byte offset of one element, for one Python int per axis.
-#[inline]
-fn element_offset(view: &ArrayView, key: &Bound<'_, PyAny>) -> PyResult<Option<i64>> {
-    if view.shape.len() == 1 && key.is_exact_instance_of::<PyInt>() {
-        return step(view, 0, key).map(Some);
-    }
-    let Ok(tuple) = key.cast_exact::<PyTuple>() else { return Ok(None) };
-    if tuple.len() != view.shape.len() || tuple.is_empty() {
-        return Ok(None);
-    }
-    let mut offset = view.offset;
-    for axis in 0..view.shape.len() {
-        let item = tuple.get_borrowed_item(axis)?;
-        if !item.is_exact_instance_of::<PyInt>() {
-            return Ok(None);
-        }
-        offset += step(view, axis, &item)? - view.offset;
-    }
-    Ok(Some(offset))
+/// What the quick path of [`get`] and [`set`] selects.
+enum Quick {
+    /// Byte offset of an element: an integer for each axis.
+    Element(i64),
+    /// A window.
+    Window(ArrayView),
 }
 
-/// Offset of the element at an index on one axis and zero on the others.
+/// A basic index of Python ints within bounds, slices and `None`; for any other, errors included, `None`.
 #[inline]
-fn step(view: &ArrayView, axis: usize, index: &Bound<'_, PyAny>) -> PyResult<i64> {
-    let (index, n) = (operand::index(index)?, view.shape[axis]);
-    let at = if index < 0 { index + n } else { index };
-    if !(0..n).contains(&at) {
-        return Err(errors::index_out_of_bounds(index, axis, n));
+fn quick(view: &ArrayView, key: &Bound<'_, PyAny>) -> PyResult<Option<Quick>> {
+    let mut at = Place { view, axis: 0, offset: view.offset, dims: Dims::new(), strides: Dims::new(), window: false };
+    if let Ok(tuple) = key.cast_exact::<PyTuple>() {
+        for item in tuple.iter_borrowed() {
+            if !at.advance(&item)? {
+                return Ok(None);
+            }
+        }
+    } else if !at.advance(key)? {
+        return Ok(None);
     }
-    Ok(view.offset + at * view.strides[axis])
+    let Place { axis, offset, mut dims, mut strides, window, .. } = at;
+    if !window && axis == view.shape.len() {
+        return Ok(Some(Quick::Element(offset)));
+    }
+    dims.extend_from_slice(&view.shape[axis..]);
+    strides.extend_from_slice(&view.strides[axis..]);
+    Ok(Some(Quick::Window(shape::window(view, offset, dims, strides))))
+}
+
+/// How far an index has been read.
+struct Place<'a> {
+    view: &'a ArrayView,
+    axis: usize,
+    offset: i64,
+    dims: Dims,
+    strides: Dims,
+    /// Was there anything but integers?
+    window: bool,
+}
+
+impl Place<'_> {
+    /// Reads one item; false for those that are not for the quick path.
+    #[inline]
+    fn advance(&mut self, item: &Bound<'_, PyAny>) -> PyResult<bool> {
+        if item.is_none() {
+            self.dims.push(1);
+            self.strides.push(0);
+            self.window = true;
+            return Ok(true);
+        }
+        let Some(&extent) = self.view.shape.get(self.axis) else { return Ok(false) };
+        let stride = self.view.strides[self.axis];
+        if item.is_exact_instance_of::<PyInt>() {
+            let index = operand::index(item)?;
+            let at = if index < 0 { index + extent } else { index };
+            if !(0..extent).contains(&at) {
+                return Ok(false);
+            }
+            self.offset += at * stride;
+        } else {
+            let Some((start, stop, step)) = unpacked(item)? else { return Ok(false) };
+            let (first, n) = slice(extent, start, stop, step);
+            self.offset += if n > 0 { first * stride } else { 0 };
+            self.dims.push(n);
+            self.strides.push(stride * step as i64);
+            self.window = true;
+        }
+        self.axis += 1;
+        Ok(true)
+    }
 }
 
 /// The element at one integer per axis, as a real NumPy scalar.
@@ -195,8 +247,10 @@ fn read_at<'py>(py: Python<'py>, view: &ArrayView, offset: i64) -> PyResult<Boun
 pub fn get<'py>(array: &Bound<'py, NdArray>, key: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
     let py = array.py();
     let Payload::Native(view) = array.get().payload() else { return get_fallback(array, key) };
-    if let Some(offset) = element_offset(view, key)? {
-        return read_at(py, view, offset);
+    match quick(view, key)? {
+        Some(Quick::Element(offset)) => return read_at(py, view, offset),
+        Some(Quick::Window(window)) => return wrap_view(array, window),
+        None => {}
     }
     let Some(parts) = parse(key)? else {
         return match advanced::get(array, view, key)? {
@@ -238,10 +292,11 @@ pub fn set<'py>(array: &Bound<'py, NdArray>, key: &Bound<'py, PyAny>, value: &Bo
         if !array.get().writeable() {
             return Err(errors::read_only_assignment());
         }
-        if let Some(offset) = element_offset(view, key)?
-            && write_element(array.py(), view, offset, value)?
-        {
-            return Ok(());
+        match quick(view, key)? {
+            Some(Quick::Element(offset)) if write_element(array.py(), view, offset, value)? => return Ok(()),
+            Some(Quick::Window(target)) if assign::assign(array.py(), &target, value)? => return Ok(()),
+            Some(Quick::Window(_)) => return set_fallback(array, key, value),
+            Some(Quick::Element(_)) | None => {}
         }
         if let Some(parts) = parse(key)? {
             let target = select(view, &parts)?;

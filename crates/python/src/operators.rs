@@ -65,22 +65,33 @@ pub fn binary<'py>(
     operator: &'static Binary,
     reflected: bool,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let (a, b) = (native_view(lhs), native_view(rhs));
-    if let Some(view) = a.or(b)
-        && keeps_dtype(operator.op, view.dtype)
-        && !errstate::is_watched()
-    {
-        let quick = match (a, b) {
-            (Some(a), Some(b)) => elementwise::same_shape(lhs.py(), operator.op, a, b),
-            (Some(a), None) => elementwise::with_number(lhs.py(), operator.op, a, rhs, false),
-            (None, Some(b)) => elementwise::with_number(lhs.py(), operator.op, b, lhs, true),
-            (None, None) => None,
-        };
-        if let Some(result) = quick {
-            return result;
-        }
+    match quick(operator.op, lhs, rhs) {
+        Some(result) => result,
+        None => general(lhs, rhs, operator, reflected),
     }
-    general(lhs, rhs, operator, reflected)
+}
+
+/// The quick path of an operation on two operands, arrays and Python numbers.
+#[inline]
+pub fn quick<'py>(op: Op, lhs: &Bound<'py, PyAny>, rhs: &Bound<'py, PyAny>) -> Option<PyResult<Bound<'py, PyAny>>> {
+    let (a, b) = (native_view(lhs), native_view(rhs));
+    let view = a.or(b)?;
+    if !keeps_dtype(op, view.dtype) || errstate::is_watched() {
+        return None;
+    }
+    match (a, b) {
+        (Some(a), Some(b)) => elementwise::pair(lhs.py(), op, a, b),
+        (Some(a), None) => elementwise::with_number(lhs.py(), op, a, rhs, false),
+        (None, Some(b)) => elementwise::with_number(lhs.py(), op, b, lhs, true),
+        (None, None) => None,
+    }
+}
+
+/// The quick path of an operation on one array.
+#[inline]
+pub fn quick_unary<'py>(op: Op, operand: &Bound<'py, PyAny>) -> Option<PyResult<Bound<'py, PyAny>>> {
+    let view = native_view(operand)?;
+    if errstate::is_watched() { None } else { elementwise::single(operand.py(), op, view) }
 }
 
 /// The view of a native array of exactly our class.
@@ -98,6 +109,7 @@ fn keeps_dtype(op: Op, dtype: DType) -> bool {
         Op::Subtract | Op::FloorDivide | Op::Remainder | Op::BitwiseAnd | Op::BitwiseOr | Op::BitwiseXor => {
             dtype != DType::Bool && op.info().dtypes.contains(dtype)
         }
+        Op::Maximum | Op::Minimum => op.info().dtypes.contains(dtype),
         Op::Divide => dtype.is_float() || dtype.is_complex(),
         _ => false,
     }
@@ -247,6 +259,9 @@ pub fn in_place<'py>(lhs: &Bound<'py, NdArray>, rhs: &Bound<'py, PyAny>, operato
 /// A unary operator or method with one operand.
 pub fn unary<'py>(operand: &Bound<'py, PyAny>, op: Op, name: &str) -> PyResult<Bound<'py, PyAny>> {
     let py = operand.py();
+    if let Some(result) = quick_unary(op, operand) {
+        return result;
+    }
     if let Some(a) = Operand::extract_quick(operand)
         && let Some(result) = elementwise::apply(py, op, &[a], None, None)?
     {

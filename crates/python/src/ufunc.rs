@@ -5,6 +5,7 @@ use crate::elementwise::{self, Native};
 use crate::hooks;
 use crate::ndarray::{NdArray, wrap_new};
 use crate::operand::Operand;
+use crate::operators;
 use crate::products;
 use crate::scalar::DeferredScalar;
 use crate::ufunc_call::{Call, Casting, MemoryOrder};
@@ -138,6 +139,23 @@ fn name_of<'a>(value: &'a Bound<'_, PyAny>) -> Option<&'a str> {
     value.cast::<PyString>().ok()?.to_str().ok()
 }
 
+/// A call with operands alone that need no look at their dtypes.
+#[inline]
+fn quick_call<'py>(op: Op, args: &Bound<'py, PyTuple>) -> Option<Out<'py>> {
+    if args.len() != op.arity() {
+        return None;
+    }
+    let first = args.get_borrowed_item(0).ok()?;
+    match args.len() {
+        1 => operators::quick_unary(op, &first),
+        2 => {
+            let second = args.get_borrowed_item(1).ok()?;
+            operators::quick(op, &first, &second)
+        }
+        _ => None,
+    }
+}
+
 /// A call of the operation on these arguments, if everything about it is native.
 fn native_call<'py>(
     py: Python<'py>,
@@ -219,6 +237,12 @@ impl Ufunc {
         kwargs: Option<&Bound<'py, PyDict>>,
     ) -> Out<'py> {
         let py = slf.py();
+        if kwargs.is_none()
+            && let Some(op) = slf.get().op
+            && let Some(result) = quick_call(op, args)
+        {
+            return result;
+        }
         if let Some(op) = slf.get().op
             && let Some(result) = native_call(py, op, args, kwargs)?
         {

@@ -32,10 +32,17 @@ def _set(a: Any, key: Any, value: Any) -> None:
     a[key] = value
 
 
+def _is_element(a: Any, key: Any) -> bool:
+    """Is there an integer for each axis? A sequence for one element is NumPy's to convert, or to refuse."""
+    parts = key if type(key) is tuple else (key,)
+    return len(parts) == a.ndim and all(isinstance(part, (int, numpy.integer)) for part in parts)
+
+
 def setitem(a: Any, key: Any, value: Any) -> None:
     """Write ``a[key] = value`` where the array, the key or the value is not native."""
     if _core.is_native(a):
-        items = operand(value, a.dtype) if type(value) in (list, tuple) else None
+        several = type(value) in (list, tuple) and not _is_element(a, key)
+        items = operand(value, a.dtype) if several else None
         if items is not None and _core.is_native(items):
             a[key] = items
         else:
