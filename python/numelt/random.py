@@ -93,11 +93,12 @@ def _restore_generator(bit_generator: Any) -> Generator:
 class Generator(_original.Generator):
     """NumPy's `numpy.random.Generator`, drawing numelt arrays."""
 
-    def __init__(self, bit_generator: Any) -> None:
-        super().__init__(bit_generator)
-        self._plain = _original.Generator(bit_generator)
-        # where native draws come from: None until the first one, False where there are none
-        self._stream: Any = None
+    # where native draws come from: None until the first one, False where there are none
+    _stream: Any = None
+
+    @functools.cached_property
+    def _plain(self) -> Any:
+        return _original.Generator(self.bit_generator)
 
     def __reduce__(self) -> Any:
         return _restore_generator, (self.bit_generator,)
@@ -254,6 +255,8 @@ def default_rng(seed: Any = None) -> Generator:
     >>> round(np.random.default_rng(0).random(), 3)
     0.637
     """
+    if seed is None or type(seed) is int:
+        return Generator(_original.PCG64(seed))
     if isinstance(seed, Generator):
         return seed
     return Generator(_original.default_rng(_fallback.unwrap(seed)).bit_generator)

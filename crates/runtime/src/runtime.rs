@@ -32,9 +32,10 @@ pub struct Runtime {
 struct State {
     engine: Arc<dyn Engine>,
     config: Config,
-    batch: Batch,
-    /// The batch that ran last, emptied: its room is used again.
-    spare: Batch,
+    /// Boxed, like the next one, so that changing places moves no more than pointers.
+    batch: Box<Batch>,
+    /// The batch that ran last, emptied: its room is used again. Taken while it runs.
+    spare: Option<Box<Batch>>,
     caches: Caches,
     /// The plan that ran last.
     last: Option<Arc<ReadyPlan>>,
@@ -55,8 +56,8 @@ impl Runtime {
         let epoch = EPOCH.fetch_add(1, Ordering::Relaxed) + 1;
         let state = State {
             engine,
-            batch: Batch::new(epoch),
-            spare: Batch::new(0),
+            batch: Box::new(Batch::new(epoch)),
+            spare: None,
             caches: Caches::default(),
             last: None,
             stats: Stats::default(),
@@ -323,9 +324,9 @@ impl State {
         let start = Instant::now();
         let _running = Running::start(self.batch.epoch);
         let epoch = EPOCH.fetch_add(1, Ordering::Release) + 1;
-        self.spare.restart(epoch);
-        std::mem::swap(&mut self.batch, &mut self.spare);
-        let mut batch = std::mem::replace(&mut self.spare, Batch::new(0));
+        let mut next = self.spare.take().unwrap_or_else(|| Box::new(Batch::new(0)));
+        next.restart(epoch);
+        let mut batch = std::mem::replace(&mut self.batch, next);
         if reason == Reason::Instructions {
             let at = batch.best_cut();
             batch.split(at, &mut self.batch);
@@ -351,7 +352,7 @@ impl State {
         // Dead bases give their memory back here.
         batch.restart(0);
         HELD.store(self.batch.held(), Ordering::Relaxed);
-        self.spare = batch;
+        self.spare = Some(batch);
         result
     }
 

@@ -11,6 +11,23 @@ use smallvec::SmallVec;
 /// Most loops that a nest may have.
 pub const MAX_LOOPS: usize = 64;
 
+/// Does the geometry fit its kernel, and can its points be counted?
+fn check(kernel: &Kernel, geometry: &Geometry) -> Result<()> {
+    let (rank, args) = (kernel.rank(), kernel.args.len());
+    let fits = geometry.extents.len() == rank
+        && geometry.args.len() == args
+        && geometry.args.iter().all(|a| a.strides.len() == rank)
+        && (1..=MAX_LOOPS).contains(&rank);
+    if !fits {
+        return Err(Error::Invalid("a launch whose geometry does not fit its kernel".into()));
+    }
+    let points = geometry.extents.iter().try_fold(1i64, |n, &e| n.checked_mul(e.max(1)));
+    if points.is_none() || geometry.extents.iter().any(|&e| e < 0) {
+        return Err(Error::Invalid("a launch whose extents are negative or overflow".into()));
+    }
+    Ok(())
+}
+
 /// Extents, flags and strides of the loops of one launch, outermost first.
 pub struct Nest {
     /// Points per loop.
@@ -25,27 +42,25 @@ pub struct Nest {
 
 impl Nest {
     /// Checks a geometry against its kernel and merges its loops.
+    #[inline]
     pub fn new(kernel: &Kernel, geometry: &Geometry) -> Result<Nest> {
-        let (rank, args) = (kernel.rank(), kernel.args.len());
-        let fits = geometry.extents.len() == rank
-            && geometry.args.len() == args
-            && geometry.args.iter().all(|a| a.strides.len() == rank)
-            && (1..=MAX_LOOPS).contains(&rank);
-        if !fits {
-            return Err(Error::Invalid("a launch whose geometry does not fit its kernel".into()));
-        }
-        let points = geometry.extents.iter().try_fold(1i64, |n, &e| n.checked_mul(e.max(1)));
-        if points.is_none() || geometry.extents.iter().any(|&e| e < 0) {
-            return Err(Error::Invalid("a launch whose extents are negative or overflow".into()));
-        }
+        check(kernel, geometry)?;
+        Ok(Nest::merged(kernel, geometry))
+    }
+
+    /// The merged loops of a checked geometry.
+    fn merged(kernel: &Kernel, geometry: &Geometry) -> Nest {
+        let args = kernel.args.len();
         let mut nest = Nest { extents: SmallVec::new(), reduced: SmallVec::new(), strides: SmallVec::new(), args };
-        for l in 0..rank {
-            nest.extents.push(geometry.extents[l]);
-            nest.reduced.push(kernel.reduced[l]);
-            nest.strides.extend(geometry.args.iter().map(|a| a.strides[l]));
+        nest.extents.extend_from_slice(&geometry.extents);
+        nest.reduced.extend_from_slice(&kernel.reduced);
+        for l in 0..kernel.rank() {
+            for arg in &geometry.args {
+                nest.strides.push(arg.strides[l]);
+            }
         }
         nest.simplify(kernel);
-        Ok(nest)
+        nest
     }
 
     /// Number of loops.

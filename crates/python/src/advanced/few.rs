@@ -6,13 +6,77 @@
 use super::lookup::{Fancy, Lookup, Pick};
 use super::memory::{each_integer, walk};
 use crate::{errors, run, shape};
-use numelt_ir::DType;
+use numelt_ir::{DType, Dims, c_strides};
 use numelt_runtime::ArrayView;
 use pyo3::prelude::*;
 use smallvec::SmallVec;
 
 /// Most elements of a result that is read at once.
 const FEW: i64 = 512;
+
+/// Most indices that are looked at here.
+const INDICES: i64 = 4096;
+
+/// The picked elements for a key that is one array of positions, or one mask, along the first axis of an array
+/// whose other axes are dense. What such a key picks has to be known at once, so what it waits for runs now.
+pub fn quick(py: Python<'_>, view: &ArrayView, key: &ArrayView) -> PyResult<Option<ArrayView>> {
+    let (Some((&n, rest)), &[length]) = (view.shape.split_first(), &key.shape[..]) else { return Ok(None) };
+    let itemsize = view.dtype.size() as i64;
+    let row = shape::size(rest);
+    let mask = key.dtype == DType::Bool;
+    let fits = if mask { length == n } else { key.dtype == DType::I64 };
+    let some = row > 0 && n > 0 && (1..=INDICES).contains(&length);
+    if !fits || !some || !shape::is_c_contiguous(rest, &view.strides[1..], itemsize) {
+        return Ok(None);
+    }
+    let keys = run::read(py, &key.base)?.wrapping_offset(key.offset as isize).cast_const();
+    if view.base.is_pending() || view.base.address().is_none() {
+        return Ok(None);
+    }
+    let mut picks: SmallVec<[isize; 64]> = SmallVec::new();
+    for at in 0..length {
+        let place = keys.wrapping_offset((at * key.strides[0]) as isize);
+        let position = if mask {
+            // SAFETY: the element is one of the key's, which lies inside its base.
+            if unsafe { place.read() } == 0 {
+                continue;
+            }
+            at
+        } else {
+            // SAFETY: as above, and it is aligned.
+            let given = unsafe { place.cast::<i64>().read() };
+            if given < 0 { given.wrapping_add(n) } else { given }
+        };
+        if !(0..n).contains(&position) {
+            return Ok(None);
+        }
+        picks.push((position * view.strides[0]) as isize);
+    }
+    let count = picks.len() as i64;
+    if count == 0 || count * row > FEW {
+        return Ok(None);
+    }
+    let mut dims = Dims::from_slice(&view.shape);
+    dims[0] = count;
+    let strides = c_strides(&dims, itemsize);
+    let out = shape::fresh(view.dtype, &dims, strides);
+    let from = run::read(py, &view.base)?.wrapping_offset(view.offset as isize).cast_const();
+    let to = run::read(py, &out.base)?;
+    let bytes = (row * itemsize) as usize;
+    for (at, &pick) in picks.iter().enumerate() {
+        let (from, to) = (from.wrapping_offset(pick), to.wrapping_add(at * bytes));
+        // SAFETY: the position was checked against the axis, and the other axes are dense, so that the row is one of
+        // the array's; the target is one of the new array's. They are different bases.
+        unsafe {
+            if bytes == 8 {
+                to.cast::<[u8; 8]>().write(from.cast::<[u8; 8]>().read());
+            } else {
+                std::ptr::copy_nonoverlapping(from, to, bytes);
+            }
+        }
+    }
+    Ok(Some(out))
+}
 
 /// The picked elements of a lookup with one array of integers or one mask.
 pub fn get(py: Python<'_>, lookup: &Lookup) -> PyResult<Option<ArrayView>> {
@@ -67,11 +131,7 @@ pub fn get(py: Python<'_>, lookup: &Lookup) -> PyResult<Option<ArrayView>> {
 }
 
 /// Bytes from position zero to each picked element in C order, and the extents of the picks.
-fn displacements(
-    py: Python<'_>,
-    fancy: &Fancy,
-    index: &ArrayView,
-) -> PyResult<Option<(SmallVec<[isize; 32]>, numelt_ir::Dims)>> {
+fn displacements(py: Python<'_>, fancy: &Fancy, index: &ArrayView) -> PyResult<Option<(SmallVec<[isize; 32]>, Dims)>> {
     let mut bytes = SmallVec::new();
     let (n, stride) = fancy.axes[0];
     if let Pick::Mask(_) = fancy.pick {
@@ -87,7 +147,7 @@ fn displacements(
             true
         })?;
         let count = bytes.len() as i64;
-        return Ok(Some((bytes, numelt_ir::Dims::from_slice(&[count]))));
+        return Ok(Some((bytes, Dims::from_slice(&[count]))));
     }
     let mut outside = None;
     each_integer(py, index, |i| {

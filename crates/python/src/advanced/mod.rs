@@ -14,7 +14,7 @@ mod scatter;
 
 use crate::index;
 use crate::methods::{self, Order};
-use crate::ndarray::{NdArray, wrap_new};
+use crate::ndarray::{NdArray, exact_native, wrap_new};
 use crate::{run, shape};
 use key::Key;
 use lookup::Lookup;
@@ -34,6 +34,11 @@ pub fn get<'py>(
     key: &Bound<'py, PyAny>,
 ) -> PyResult<Option<Bound<'py, PyAny>>> {
     let py = array.py();
+    if let Some(one) = exact_native(key).and_then(NdArray::view)
+        && let Some(result) = few::quick(py, view, one)?
+    {
+        return wrap_new(py, result).map(Some);
+    }
     let Some(key) = Key::parse(key)? else { return Ok(None) };
     if key.is_basic() {
         let selection = index::select(view, &key.parts())?;
