@@ -234,8 +234,6 @@ methods! {
     prod Kind::Fold(Op::Prod);
     max Kind::Fold(Op::Max);
     min Kind::Fold(Op::Min);
-    any Kind::Fold(Op::Any);
-    all Kind::Fold(Op::All);
     argmax Kind::Fold(Op::Argmax);
     argmin Kind::Fold(Op::Argmin);
     mean Kind::Mean;
