@@ -102,6 +102,12 @@ def test_arange(values, dtype):
     same(lambda m: m.arange(*values, dtype=dtype))
 
 
+@pytest.mark.parametrize("edge", [-(2**63), -(2**63) + 2, 2**63 - 1, 2**40, -(2**40), 2**63, 2**64])
+def test_arange_at_the_ends_of_the_integers(edge):
+    same(lambda m: m.arange(edge, edge + 3))
+    same(lambda m: m.arange(edge, edge - 5, -2))
+
+
 number = (
     st.integers(-(2**70), 2**70) | st.integers(-300, 300) | st.floats() | st.booleans() | st.complex_numbers()
 )

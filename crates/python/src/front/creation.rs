@@ -310,7 +310,7 @@ fn whole_range<'py>(py: Python<'py>, args: &Bound<'py, PyTuple>, kwargs: Option<
     let (mut start, mut stop, mut step) = (0, 0, 1);
     for (at, item) in args.iter_borrowed().enumerate() {
         let value = match Weak::exact(&item) {
-            Some(Weak::Int(value)) if value.abs() < SMALL => value,
+            Some(Weak::Int(value)) if (-SMALL..SMALL).contains(&value) => value,
             _ => return Ok(None),
         };
         match (at, args.len()) {
