@@ -86,3 +86,25 @@ def test_warnings_of_later_stages():
     want = texts(numpy, x)
     assert want == ["invalid value encountered in divide"]
     assert texts(numelt, numelt.asarray(x).copy()) == want
+
+
+def test_rows_of_one_kernel_and_columns_of_another_do_not_take_turns():
+    """Two directions of a staggered grid have loops of one length each that walk memory differently."""
+
+    def program(np, h):
+        return np.sqrt(h[1:, 1:-1] + h[:-1, 1:-1]), np.sqrt(h[1:-1, 1:] + h[1:-1, :-1])
+
+    h = numpy.add.outer(numpy.arange(300.0) ** 2, numpy.arange(300.0) ** 2) + 1
+    ours = numelt.array(h)
+    with warnings.catch_warnings(), numelt.inspect() as seen:
+        warnings.simplefilter("ignore")
+        results = [numpy.asarray(result) for result in program(numelt, ours)]
+        expected = program(numpy, h)
+    for result, wanted in zip(results, expected, strict=True):
+        assert result.tobytes() == wanted.tobytes()
+    kernels = [text for flush in seen.flushes for text in flush["kernels"]]
+    for text in kernels:
+        shared = {
+            line.rpartition("shared ")[2] for line in text.splitlines() if line.strip().startswith("stage")
+        }
+        assert len(shared) <= 1, text

@@ -278,19 +278,31 @@ fn same_elements(v: &View, p: Along, w: &View, q: Along) -> bool {
         && is_injective(&View { shape, strides, ..v.clone() })
 }
 
-/// Bytes that two blocks both touch and that move along the shared loop: those that come from cache
-/// the second time.
+/// Bytes that two blocks both touch and that move along the shared loop by the same stride: those that come from
+/// cache the second time. What one walks by rows and the other by columns does not.
 fn shared_bytes(table: &AccessTable, a: (&Block, u8), b: (&Block, u8)) -> u64 {
-    let moves = |block, access: &BlockAccess| along(table, block, access).is_some();
     let mut bytes = 0;
     for run in a.0.accesses.chunk_by(|p, q| p.base == q.base) {
-        let theirs = b.0.accesses_to(run[0].base);
-        let most = |block, list: &[BlockAccess]| {
-            list.iter().filter(|x| moves(block, x)).map(|x| table.views[x.view as usize].bytes).max().unwrap_or(0)
-        };
-        bytes += most(a, run).min(most(b, theirs));
+        let (ours, theirs) = (moved_bytes(table, a, run), moved_bytes(table, b, b.0.accesses_to(run[0].base)));
+        let shared =
+            ours.iter().flat_map(|(stride, n)| theirs.iter().filter(move |t| t.0 == *stride).map(|t| t.1.min(*n)));
+        bytes += shared.max().unwrap_or(0);
     }
     bytes
+}
+
+/// The strides by which accesses to a base move along the shared loop, with the bytes of the largest access each.
+fn moved_bytes(table: &AccessTable, block: (&Block, u8), accesses: &[BlockAccess]) -> SmallVec<[(i64, u64); 4]> {
+    let mut out: SmallVec<[(i64, u64); 4]> = SmallVec::new();
+    for access in accesses {
+        let Some(Along { stride, .. }) = along(table, block, access) else { continue };
+        let bytes = table.views[access.view as usize].bytes;
+        match out.iter_mut().find(|known| known.0 == stride) {
+            Some(known) => known.1 = known.1.max(bytes),
+            None => out.push((stride, bytes)),
+        }
+    }
+    out
 }
 
 /// What one step of the shared loop touches.
