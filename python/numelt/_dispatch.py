@@ -38,11 +38,19 @@ def native(function: F, space: types.ModuleType = numpy) -> F:
         return function  # this NumPy release does not have it
     function.__module__ = "numelt" + space.__name__.removeprefix("numpy")
     function.__qualname__ = function.__name__
+    _bare_signature(function)
     function = like_original(function, original)
     if NATIVE.setdefault(original, function) is not function:
         raise ValueError(f"two native forms of {function.__name__}")
     _fallback.stands_for(function, original)
     return function
+
+
+def _bare_signature(function: Any) -> None:
+    """Take the annotations off a function and what it wraps: NumPy's signatures have none."""
+    while isinstance(function, types.FunctionType):
+        function.__annotations__ = {}
+        function = getattr(function, "__wrapped__", None)
 
 
 def fronted(function: Callable[..., Any]) -> Callable[..., Any]:

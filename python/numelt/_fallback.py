@@ -41,13 +41,14 @@ _containers: frozenset[type] = frozenset(
         dict,
         _core.ufunc,
         types.FunctionType,
+        types.BuiltinFunctionType,
         type,
         type(ndarray),
         type(_core.ufunc),
         staticmethod,
     }
 )
-_substituted_kinds = (staticmethod, types.FunctionType, _core.ufunc, type)
+_substituted_kinds = (staticmethod, types.FunctionType, types.BuiltinFunctionType, _core.ufunc, type)
 
 Views = dict[int, tuple[Any, Any]]
 
