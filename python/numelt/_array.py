@@ -90,40 +90,35 @@ def conj(self: Any, *args: Any, **kwargs: Any) -> Any:
     return _ufuncs.ufunc_for(numpy.conjugate)(self, *args, **kwargs)
 
 
-def any_(
-    self: Any,
-    axis: Any = None,
-    out: Any = None,
-    keepdims: Any = False,
-    *,
-    dtype: Any = None,
-    where: Any = True,
-) -> Any:
-    """Tell whether any element over axes is true."""
-    if dtype is None:
-        return statistics.any(self, axis, out, keepdims, where=where)
-    return _with_dtype("any", self, axis, dtype, out, keepdims, where)
+def _truth(name: str, function: Callable[..., Any], doc: str) -> Callable[..., Any]:
+    """Return the method `any` or `all`, which has a dtype that the function lacks."""
 
+    def method(
+        self: Any,
+        axis: Any = None,
+        out: Any = None,
+        keepdims: Any = False,
+        *,
+        dtype: Any = None,
+        where: Any = True,
+    ) -> Any:
+        if dtype is None:
+            return function(self, axis, out, keepdims, where=where)
+        return _with_dtype(name, self, axis, dtype, out, keepdims, where)
 
-def all_(
-    self: Any,
-    axis: Any = None,
-    out: Any = None,
-    keepdims: Any = False,
-    *,
-    dtype: Any = None,
-    where: Any = True,
-) -> Any:
-    """Tell whether all elements over axes are true."""
-    if dtype is None:
-        return statistics.all(self, axis, out, keepdims, where=where)
-    return _with_dtype("all", self, axis, dtype, out, keepdims, where)
+    method.__name__ = method.__qualname__ = name
+    method.__doc__ = doc
+    return method
 
 
 def _with_dtype(name: str, array: Any, axis: Any, dtype: Any, out: Any, keepdims: Any, where: Any) -> Any:
     """Run NumPy's `any` or `all`, whose dtype matters for objects only."""
     kwargs = {"axis": axis, "dtype": dtype, "out": out, "keepdims": keepdims, "where": where}
     return _fallback.call(f"ndarray.{name}", getattr(numpy.ndarray, name), (array,), kwargs)
+
+
+any_ = _truth("any", statistics.any, "Tell whether any element over axes is true.")
+all_ = _truth("all", statistics.all, "Tell whether all elements over axes are true.")
 
 
 def setflags(self: Any, write: Any = None, align: Any = None, uic: Any = None) -> None:
