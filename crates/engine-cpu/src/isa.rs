@@ -35,7 +35,8 @@ pub(crate) fn clamp(isa: Isa) -> Isa {
 }
 
 /// `versions!(pick, inner, [T: Bound, ...], (arg: Type, ...))` defines `pick::<T, ...>(isa)`, which
-/// returns `inner::<T, ...>` compiled for that instruction set. `inner` must be `#[inline(always)]`.
+/// returns `inner::<T, ...>` compiled for that instruction set. `inner` must be `#[inline(always)]`. What it
+/// returns has `inner`'s contract, and runs on machines that have the instruction set.
 /// With `two` in front there is no version for AVX-512, whose machines run that for AVX2: for loops
 /// that memory bounds, half the code for the same speed.
 macro_rules! versions {

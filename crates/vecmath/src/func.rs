@@ -8,8 +8,14 @@ use crate::math::{f32s, f64s};
 use crate::vector::{F32s, F64s};
 
 /// A slice kernel of one argument: source, destination, number of elements.
+///
+/// # Safety
+/// Source and destination hold that many elements; they are the same or do not overlap.
 pub type Slice1<T> = unsafe fn(*const T, *mut T, usize);
 /// A slice kernel of two arguments: both sources, destination, number of elements.
+///
+/// # Safety
+/// As for [`Slice1`].
 pub type Slice2<T> = unsafe fn(*const T, *const T, *mut T, usize);
 
 /// The algorithms of a function of one argument.

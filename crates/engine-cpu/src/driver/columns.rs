@@ -223,6 +223,10 @@ impl<'a> Worker<'a> {
         }
     }
 
+    /// Evaluates a tile and absorbs it, row after row, into one accumulator per column.
+    ///
+    /// # Safety
+    /// The points lie in the nest, the accumulators are this worker's own, and the task's memory is valid for the nest.
     unsafe fn absorb(
         &mut self,
         at: &[i64],

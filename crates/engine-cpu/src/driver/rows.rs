@@ -116,6 +116,9 @@ impl<'a> Rows<'a> {
     }
 
     /// Short runs: tiles of many rows.
+    ///
+    /// # Safety
+    /// The task's memory is valid for every point of its nest, and nobody else works on its results meanwhile.
     unsafe fn short(&self, results: usize, work: u64, shares: usize) {
         let (row_loop, few) = self.row_loops();
         let turns = few.map_or(1, |l| self.task.nest.extents[l]);
@@ -164,6 +167,9 @@ impl<'a> Rows<'a> {
     }
 
     /// Each result by one thread.
+    ///
+    /// # Safety
+    /// As for `short`.
     unsafe fn whole(&self, results: usize, work: u64) {
         self.task.threads.parallel(results, work, &|range| {
             let mut accs = Accs::new(&self.task.recipe.targets, 64);
@@ -190,6 +196,9 @@ impl<'a> Rows<'a> {
     }
 
     /// Few results of long runs: threads take nodes of the tree, the caller joins them.
+    ///
+    /// # Safety
+    /// As for `short`.
     unsafe fn shared(&self, results: usize, work: u64) {
         let nodes: Vec<(usize, usize)> = self.pieces.iter().flat_map(|&piece| self.nodes(piece)).collect();
         let runs = results * self.repeats;
@@ -270,6 +279,9 @@ impl<'a> Worker<'a> {
     }
 
     /// Evaluates `count` rows along loop `o` that start at `index` and absorbs each into its accumulator.
+    ///
+    /// # Safety
+    /// The rows lie in the nest, whose memory is valid, and there is an accumulator for each.
     unsafe fn rows(&mut self, index: &[i64], o: usize, count: usize, position: i64, accs: &mut Accs<'_>) {
         let (task, rows) = (self.rows.task, self.rows);
         let mut pointers = task.origin(index);
@@ -294,6 +306,10 @@ impl<'a> Worker<'a> {
 
     /// Folds points `start..start + n` of the run at `origin`: trees into level `level`, other folds into
     /// level zero.
+    ///
+    /// # Safety
+    /// `origin` are the addresses of a run of the nest of at least `start + n` points, and the accumulators reach level
+    /// `level` and as many more as halvings of `n` take.
     unsafe fn tree(
         &mut self,
         origin: &[*mut u8],
@@ -317,6 +333,10 @@ impl<'a> Worker<'a> {
         }
     }
 
+    /// Folds points `start..start + n` of the run at `origin` at once: a leaf of the tree.
+    ///
+    /// # Safety
+    /// As for `tree`.
     unsafe fn leaf(
         &mut self,
         origin: &[*mut u8],
@@ -344,6 +364,9 @@ impl<'a> Worker<'a> {
     }
 
     /// Evaluates points `start..start + n` of the run at `origin` into scratch.
+    ///
+    /// # Safety
+    /// `origin` are the addresses of a run of the nest of at least `start + n` points, and `n` fits the scratch.
     unsafe fn evaluate(&mut self, origin: &[*mut u8], start: usize, n: usize) {
         let task = self.rows.task;
         let nest = task.nest;

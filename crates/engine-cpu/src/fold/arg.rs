@@ -72,6 +72,10 @@ fn extreme<T: Bounds, E: Extreme>(x: &[T]) -> T {
     chunks.remainder().iter().fold(best, |best, &x| E::pick(best, x))
 }
 
+/// [`Rows`](super::Rows) of the place of an extreme.
+///
+/// # Safety
+/// The contract of [`Rows`](super::Rows), with positions.
 #[inline(always)]
 unsafe fn arg_rows<T: Bounds, E: Extreme>(
     values: *mut u8,
@@ -119,6 +123,10 @@ unsafe fn arg_rows<T: Bounds, E: Extreme>(
     }
 }
 
+/// [`Columns`](super::Columns) of the place of an extreme.
+///
+/// # Safety
+/// The contract of [`Columns`](super::Columns), with positions.
 #[inline(always)]
 unsafe fn arg_columns<T: Bounds, E: Extreme>(
     values: *mut u8,
@@ -143,6 +151,10 @@ unsafe fn arg_columns<T: Bounds, E: Extreme>(
     }
 }
 
+/// [`Join`](super::Join) of places of extremes.
+///
+/// # Safety
+/// The contract of [`Join`](super::Join), with positions on both sides.
 unsafe fn join<T: Bounds, E: Extreme>(
     values: *mut u8,
     positions: *mut i64,

@@ -4,7 +4,7 @@
 //! stretch of true elements to the next and adds each stretch's pairwise sum to the result so far; where the
 //! stretches lie decides the bits, so that this is no fold of a selection.
 
-use super::plain::{Pairwise, tree_run};
+use super::trees::{Pairwise, tree_run};
 use numelt_ir::DType;
 
 /// Fewest elements that are worth a thread.

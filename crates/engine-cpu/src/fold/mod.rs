@@ -8,6 +8,7 @@ mod arg;
 mod masked;
 mod numbers;
 mod plain;
+mod trees;
 
 pub use masked::masked_sums;
 
@@ -33,18 +34,23 @@ pub enum Order {
 /// Arguments: accumulators, their positions, first element, bytes between rows, rows, `n`, position of the
 /// first element of each row.
 ///
-/// Contract: accumulators (and positions for arg-reductions) exist for each row; elements are readable.
+/// # Safety
+/// Accumulators (and positions for arg-reductions) exist for each row; elements are readable.
 pub type Rows = unsafe fn(*mut u8, *mut i64, *const u8, isize, usize, usize, i64);
 
 /// Absorbs `rows` rows of `width` neighbours, row after row, into `width` accumulators.
 /// Arguments: accumulators, their positions, first element, bytes between rows, rows, width, position of
 /// the first row.
 ///
-/// Contract: as for [`Rows`], with one accumulator per column.
+/// # Safety
+/// As for [`Rows`], with one accumulator per column.
 pub type Columns = unsafe fn(*mut u8, *mut i64, *const u8, isize, usize, usize, i64);
 
 /// Joins accumulators with those of later elements: `acc[i] = acc[i] + other[i]` for `n` of them.
 /// Arguments: accumulators, positions, other accumulators, other positions, `n`.
+///
+/// # Safety
+/// There are `n` accumulators on both sides (and positions for arg-reductions), which do not overlap.
 pub type Join = unsafe fn(*mut u8, *mut i64, *const u8, *const i64, usize);
 
 /// A reduction operation on one loop dtype.

@@ -9,17 +9,35 @@ use std::sync::OnceLock;
 
 /// `order, transa, transb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc`; scalars are `S`: values, and addresses for
 /// complex types.
+///
+/// # Safety
+/// Matrices and vectors of these extents are readable, the output is writable and overlaps neither.
 pub type Gemm<T, S> =
     unsafe extern "C" fn(i32, i32, i32, i64, i64, i64, S, *const T, i64, *const T, i64, S, *mut T, i64);
 /// `order, trans, m, n, alpha, a, lda, x, incx, beta, y, incy`.
+///
+/// # Safety
+/// As for [`Gemm`].
 pub type Gemv<T, S> = unsafe extern "C" fn(i32, i32, i64, i64, S, *const T, i64, *const T, i64, S, *mut T, i64);
 /// `order, uplo, trans, n, k, alpha, a, lda, beta, c, ldc`.
+///
+/// # Safety
+/// As for [`Gemm`].
 pub type Syrk<T, S> = unsafe extern "C" fn(i32, i32, i32, i64, i64, S, *const T, i64, S, *mut T, i64);
 /// `n, alpha, x, incx, y, incy`.
+///
+/// # Safety
+/// As for [`Gemm`].
 pub type Axpy<T, S> = unsafe extern "C" fn(i64, S, *const T, i64, *mut T, i64);
 /// `n, x, incx, y, incy`.
+///
+/// # Safety
+/// As for [`Gemm`].
 pub type Dot<T> = unsafe extern "C" fn(i64, *const T, i64, *const T, i64) -> T;
 /// `n, x, incx, y, incy, result`.
+///
+/// # Safety
+/// As for [`Gemm`].
 pub type DotSub<T> = unsafe extern "C" fn(i64, *const T, i64, *const T, i64, *mut T);
 
 /// Routines of an external BLAS; those that are absent are `None`. A type is served if all its routines are there.
@@ -193,6 +211,9 @@ pub trait Element: Copy + 'static {
 
     /// # Safety
     /// As for [`Blas::dot`].
+    ///
+    /// # Safety
+    /// There are `n` readable elements in both vectors.
     unsafe fn call_dot(routine: Self::Dot, n: i64, x: At<Self>, y: At<Self>) -> Self;
 }
 
@@ -213,6 +234,10 @@ macro_rules! real {
                 *value
             }
 
+            /// The product of two vectors.
+            ///
+            /// # Safety
+            /// There are `n` readable elements in both vectors.
             unsafe fn call_dot(routine: Dot<$t>, n: i64, x: At<$t>, y: At<$t>) -> $t {
                 // SAFETY: the caller's vectors.
                 unsafe { routine(n, x.0, x.1, y.0, y.1) }
@@ -240,6 +265,10 @@ macro_rules! complex {
                 value
             }
 
+            /// The product of two vectors.
+            ///
+            /// # Safety
+            /// There are `n` readable elements in both vectors.
             unsafe fn call_dot(routine: DotSub<$t>, n: i64, x: At<$t>, y: At<$t>) -> $t {
                 let mut sum = <$t as Element>::ZERO;
                 // SAFETY: the caller's vectors.

@@ -209,6 +209,10 @@ impl<T: Element + Plain> Products<'_, T> {
         (stride / Self::SIZE) as i64
     }
 
+    /// Stores one result.
+    ///
+    /// # Safety
+    /// `place` is an element of the output.
     unsafe fn store(place: *mut u8, value: T) {
         // SAFETY: a place of the output.
         unsafe { place.cast::<T>().write(value) };
@@ -234,6 +238,9 @@ impl<T: Element + Plain> Products<'_, T> {
     }
 
     /// `out = m x` for a matrix that fits and a vector with a positive stride.
+    ///
+    /// # Safety
+    /// The operands hold elements of `T` for these extents; the output is writable and overlaps neither.
     unsafe fn gemv(&self, m: Matrix, (rows, columns): (usize, usize), x: Vector, out: Vector) {
         let Some(step) = Self::step(out.1) else {
             let column = Matrix { base: out.0, row: out.1, column: Self::SIZE };
@@ -255,6 +262,9 @@ impl<T: Element + Plain> Products<'_, T> {
     }
 
     /// The ufunc's rules.
+    ///
+    /// # Safety
+    /// The operands hold elements of `T` for the task's extents; the output is writable and overlaps neither.
     unsafe fn matmul(&self, a: Matrix, b: Matrix, out: Matrix) {
         let (m, k, n) = self.task.extents;
         let (x, y) = ((a.base, a.column), (b.base, b.row));
@@ -277,6 +287,9 @@ impl<T: Element + Plain> Products<'_, T> {
     }
 
     /// A product whose extents are all larger than one, by the ufunc's rules.
+    ///
+    /// # Safety
+    /// The operands hold elements of `T` for the task's extents; the output is writable and overlaps neither.
     unsafe fn matrices(&self, a: Matrix, b: Matrix, out: Matrix) {
         let (m, k, n) = self.task.extents;
         let fitting = |matrix: Matrix, extents: (usize, usize)| {
@@ -308,6 +321,9 @@ impl<T: Element + Plain> Products<'_, T> {
     }
 
     /// A product of matrices that fit, into one stored by rows.
+    ///
+    /// # Safety
+    /// As for `gemv`.
     unsafe fn gemm(&self, (m, k, n): Extents, a: Matrix, b: Matrix, out: Matrix) {
         let stored = |matrix: Matrix, columns| {
             let by_rows = Self::by_rows(matrix, columns);
@@ -347,6 +363,9 @@ impl<T: Element + Plain> Products<'_, T> {
     }
 
     /// `matvec`'s rules: rows one by one where `gemv` is of no use.
+    ///
+    /// # Safety
+    /// The operands hold elements of `T` for the task's extents; the output is writable and overlaps neither.
     unsafe fn matvec(&self, a: Matrix, b: Matrix, out: Matrix) {
         let (m, k, _) = self.task.extents;
         let vector = (b.base, b.row);
@@ -363,6 +382,9 @@ impl<T: Element + Plain> Products<'_, T> {
     }
 
     /// The rules of `vecmat`, which with one column are `vecdot`'s. `gemv` cannot conjugate, `gemm` can.
+    ///
+    /// # Safety
+    /// The operands hold elements of `T` for the task's extents; the output is writable and overlaps neither.
     unsafe fn vecmat(&self, a: Matrix, b: Matrix, out: Matrix) {
         let (_, k, n) = self.task.extents;
         let vector = (a.base, a.column);
@@ -410,6 +432,9 @@ impl<T: Element + Plain> Products<'_, T> {
     }
 
     /// `out = factor x`, from zeros by `axpy`.
+    ///
+    /// # Safety
+    /// There are `n` elements of `T` in both vectors, the output is writable and overlaps neither `x` nor the factor.
     unsafe fn multiple(&self, n: usize, factor: *mut u8, x: Vector, out: Vector) {
         let Some(step) = Self::step(out.1) else {
             let column = Matrix { base: out.0, row: out.1, column: Self::SIZE };
@@ -427,6 +452,9 @@ impl<T: Element + Plain> Products<'_, T> {
     }
 
     /// The rules of `dot` for at most two axes.
+    ///
+    /// # Safety
+    /// The operands hold elements of `T` for the task's extents; the output is writable and overlaps neither.
     unsafe fn dot(&self, a: Matrix, b: Matrix, out: Matrix) {
         let (m, k, n) = self.task.extents;
         if !Self::by_rows_at_once(out, (m, n)) {
@@ -465,6 +493,10 @@ impl<T: Element + Plain> Products<'_, T> {
         }
     }
 
+    /// A product of two matrices by `dot`'s rules.
+    ///
+    /// # Safety
+    /// The operands hold elements of `T` for the task's extents; the output is writable and overlaps neither.
     unsafe fn dot_matrices(&self, a: Matrix, b: Matrix, out: Matrix) {
         let (m, k, n) = self.task.extents;
         let stored = |matrix: Matrix, (rows, columns): (usize, usize)| {

@@ -16,8 +16,14 @@ use smallvec::SmallVec;
 const CHUNK: usize = 1024;
 
 /// `values[i] = values[i - 1] + values[i]`, starting from `carry` unless it is null; the last goes to `carry`.
+///
+/// # Safety
+/// `values` are `n` elements of the scan's dtype, `carry` is one, or null.
 type Along = unsafe fn(carry: *mut u8, fresh: bool, values: *mut u8, n: usize);
 /// `values[i] = carry[i] + values[i]`; all go to `carry`.
+///
+/// # Safety
+/// `values` and `carry` are `n` elements of the scan's dtype each.
 type Across = unsafe fn(carry: *mut u8, fresh: bool, values: *mut u8, n: usize);
 
 /// The two operations of a scan.

@@ -14,6 +14,9 @@ use smallvec::SmallVec;
 type Axis = (usize, isize, isize);
 
 /// Writes the values number `from` to `to` whose positions are in `low..high`.
+///
+/// # Safety
+/// The task's operands are valid, and no other thread writes positions in `low..high` meanwhile.
 type Put = unsafe fn(&Task, from: usize, to: usize, low: u64, high: u64);
 
 struct Task {
@@ -256,6 +259,9 @@ impl Task {
 }
 
 /// See [`Put`].
+///
+/// # Safety
+/// The contract of [`Put`].
 unsafe fn put_with<T: Copy, M: Meet<T>>(task: &Task, from: usize, to: usize, low: u64, high: u64) {
     let (inner, s, t) = task.rest[task.rest.len() - 1];
     let count = task.rest[..task.rest.len() - 1].iter().map(|a| a.0).product();

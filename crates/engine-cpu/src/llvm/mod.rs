@@ -105,6 +105,8 @@ fn cache_warning(why: &str) {
 
 /// A compiled kernel.
 struct Compiled {
+    /// # Safety
+    /// The tile's pointers and extents are those that the kernel was compiled for.
     function: unsafe extern "C" fn(*const Tile),
     _code: jit::Code,
 }

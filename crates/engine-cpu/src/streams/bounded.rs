@@ -110,6 +110,10 @@ versions!(
     (elements: *const u8, n: usize, bounded: Bounded, threshold: u64, dst: *mut u8, clean: *mut bool)
 );
 
+/// The mapping loop for a kind of stream and an integer type: see `map`.
+///
+/// # Safety
+/// The contract of `map`.
 type Map = unsafe fn(*const u8, usize, Bounded, u64, *mut u8, *mut bool);
 
 struct Task<'a> {

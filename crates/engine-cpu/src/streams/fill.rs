@@ -11,6 +11,9 @@ use numelt_ir::interp::random::{
 use numelt_ir::{DType, Error, Op, Result};
 
 /// Writes elements `position`, `position + step`, … of a stream: source, position, step, count, destination.
+///
+/// # Safety
+/// There is room for `count` elements of the source's kind at the destination.
 pub type Fill = unsafe fn(*const Source, u64, i64, usize, *mut u8);
 
 /// States that run side by side.

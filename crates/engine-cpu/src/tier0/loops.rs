@@ -14,7 +14,8 @@ use std::slice::{from_raw_parts, from_raw_parts_mut};
 
 /// A loop: reads up to three runs, writes one, all of `n` elements.
 ///
-/// Contract: the runs are valid and aligned, and the output overlaps no input.
+/// # Safety
+/// The runs are valid and aligned, and the output overlaps no input.
 pub type Loop = unsafe fn(ins: *const *const u8, out: *mut u8, n: usize);
 
 /// An operation of one operand on elements of type `T`.

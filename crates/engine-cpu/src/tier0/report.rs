@@ -15,7 +15,8 @@ use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 
 /// Conditions that a run of values meets: operands, results, count.
 ///
-/// Contract: as for a loop, with the results computed.
+/// # Safety
+/// As for a loop, with the results computed.
 pub type Check = unsafe fn(ins: *const *const u8, out: *const u8, n: usize) -> u8;
 
 /// How the flags of a loop come about.
