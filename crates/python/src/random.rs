@@ -311,14 +311,7 @@ impl BitStream {
         range: f64,
     ) -> PyResult<Bound<'py, PyAny>> {
         let dtype = if single { DType::F32 } else { DType::F64 };
-        let given = size.is_none() || out.is_none();
-        let view = match out {
-            Some(array) => match target(array, dtype) {
-                Some(view) if given || new_shape(size)? == view.shape => view,
-                Some(_) | None => return Ok(py.NotImplemented().into_bound(py)),
-            },
-            None => contiguous(dtype, &new_shape(size)?),
-        };
+        let Some(view) = destination(size, out, dtype)? else { return Ok(py.NotImplemented().into_bound(py)) };
         if view.size() > 0 {
             let Some(stretch) = self.take(py, view.size(), single)? else {
                 return Ok(py.NotImplemented().into_bound(py));
@@ -479,11 +472,22 @@ pub fn contiguous(dtype: DType, dims: &Dims) -> ArrayView {
     ArrayView::fresh(Runtime::global(), dtype, dims)
 }
 
-/// The window of an `out` array, if it is one that NumPy would fill in C order.
-pub fn target(array: &Bound<'_, NdArray>, dtype: DType) -> Option<ArrayView> {
-    let view = array.get().view()?;
-    let dense = shape::is_c_contiguous(&view.shape, &view.strides, dtype.size() as i64);
-    (view.dtype == dtype && dense && array.get().writeable()).then(|| view.clone())
+/// Where drawn numbers go: `out`, if it can take them and is of the shape of `size` where there is one, or a new
+/// array of that shape. `None` where NumPy has to see to it.
+pub fn destination(
+    size: &Bound<'_, PyAny>,
+    out: Option<&Bound<'_, NdArray>>,
+    dtype: DType,
+) -> PyResult<Option<ArrayView>> {
+    let Some(array) = out else { return Ok(Some(contiguous(dtype, &new_shape(size)?))) };
+    let view = array.get().view().filter(|view| {
+        let dense = shape::is_c_contiguous(&view.shape, &view.strides, dtype.size() as i64);
+        view.dtype == dtype && dense && array.get().writeable()
+    });
+    match view {
+        Some(view) if size.is_none() || new_shape(size)? == view.shape => Ok(Some(view.clone())),
+        _ => Ok(None),
+    }
 }
 
 /// Adds class and function to the module.

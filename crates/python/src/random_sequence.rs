@@ -7,7 +7,7 @@
 use crate::convert;
 use crate::module::new_shape;
 use crate::ndarray::{NdArray, wrap_new};
-use crate::random::{contiguous, target, threads};
+use crate::random::{contiguous, destination, threads};
 use crate::run;
 use numelt_engine_cpu::{Placed, Sequence, TWISTER_WORDS};
 use numelt_ir::{DType, Scalar};
@@ -165,13 +165,7 @@ impl SequentialStream {
         range: f64,
     ) -> PyResult<Bound<'py, PyAny>> {
         let dtype = if single { DType::F32 } else { DType::F64 };
-        let view = match out {
-            Some(array) => match target(array, dtype) {
-                Some(view) if size.is_none() || new_shape(size)? == view.shape => view,
-                Some(_) | None => return Ok(py.NotImplemented().into_bound(py)),
-            },
-            None => contiguous(dtype, &new_shape(size)?),
-        };
+        let Some(view) = destination(size, out, dtype)? else { return Ok(py.NotImplemented().into_bound(py)) };
         if view.size() > 0 {
             let room = Room::of(py, &view)?;
             let placed: Placed = low.map(|low| (low, range));
