@@ -514,19 +514,14 @@ def test_legacy_draws(size, draw):
 
 
 def test_global_functions_share_one_state():
-    numelt.random.seed(5)
-    ours = [
-        numelt.random.rand(3000), numelt.random.randint(0, 9, 5000), numelt.random.randn(1001),
-        numelt.random.normal(0, 1, 2001), numelt.random.uniform(1, 2, (3, 4)), numelt.random.random(7),
-        numelt.random.sample(5), numelt.random.ranf(6), numelt.random.randn(),
-    ]  # fmt: skip
-    numpy.random.seed(5)
-    theirs = [
-        numpy.random.rand(3000), numpy.random.randint(0, 9, 5000), numpy.random.randn(1001),
-        numpy.random.normal(0, 1, 2001), numpy.random.uniform(1, 2, (3, 4)), numpy.random.random(7),
-        numpy.random.sample(5), numpy.random.ranf(6), numpy.random.randn(),
-    ]  # fmt: skip
-    assert_same_bits(ours, theirs)
+    def draws(g):
+        g.seed(5)
+        return [
+            g.rand(3000), g.randint(0, 9, 5000), g.randn(1001), g.normal(0, 1, 2001), g.uniform(1, 2, (3, 4)),
+            g.random(7), g.sample(5), g.ranf(6), g.randn(),
+        ]  # fmt: skip
+
+    assert_same_bits(draws(numelt.random), draws(numpy.random))
 
 
 @pytest.mark.parametrize(
