@@ -28,8 +28,10 @@ help: ## list the targets
 setup: ## install what building and testing need; make .venv
 	@scripts/setup.sh
 
+# pip compiles to bytecode what it installs, but not what it links to
 build: setup ## numelt in release mode, installed in .venv
 	maturin develop --release
+	$(PY) -m compileall -q python/numelt
 
 wheel: setup ## one abi3 wheel in dist/, LLVM inside
 	rm -rf dist target/wheels
