@@ -134,17 +134,20 @@ def _module(module: types.ModuleType) -> types.ModuleType:
 class MirrorModule(types.ModuleType):
     """A module whose names are looked up in one of NumPy's and mirrored when first used."""
 
+    __slots__ = ("_original",)
+    _original: types.ModuleType
+
     def __init__(self, name: str, original: types.ModuleType) -> None:
         super().__init__(name, original.__doc__)
-        self.__dict__["_original"] = original
+        self._original = original
         public = getattr(original, "__all__", None)
         if public is not None:
-            self.__dict__["__all__"] = list(public)
+            self.__all__ = list(public)
 
     def __getattr__(self, name: str) -> Any:
         if name in _IMPORT_SYSTEM:
             raise AttributeError(name)
-        original = self.__dict__["_original"]
+        original = self._original
         try:
             value = getattr(original, name)
         except AttributeError as error:
@@ -153,11 +156,24 @@ class MirrorModule(types.ModuleType):
         if name.startswith("__"):
             return value
         ours = mirror(value, f"{self.__name__.partition('.')[2]}.{name}")
-        self.__dict__[name] = ours
+        setattr(self, name, ours)
         return ours
 
+    @property
+    def __dict__(self) -> dict[str, Any]:  # type: ignore[override]
+        """All names, for those who walk through them: ``vars(np.fft)``."""
+        names: dict[str, Any] = _names(self)
+        for name in list(vars(self._original)):
+            if not name.startswith("_") and name not in names:
+                getattr(self, name)
+        return names
+
     def __dir__(self) -> list[str]:
-        return sorted(set(dir(self.__dict__["_original"])) | set(self.__dict__) - {"_original"})
+        return sorted(set(dir(self._original)) | set(_names(self)))
+
+
+# a module's names as they stand in it
+_names: Callable[[types.ModuleType], dict[str, Any]] = vars(types.ModuleType)["__dict__"].__get__
 
 
 class Finder(importlib.machinery.PathFinder):

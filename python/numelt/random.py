@@ -338,4 +338,8 @@ for _name in ("SeedSequence", "MT19937", "PCG64", "PCG64DXSM", "Philox", "SFC64"
 for _name in ("get_state", "set_state", "get_bit_generator", "set_bit_generator"):
     if hasattr(_original, _name):
         globals()[_name] = getattr(_original, _name)
+# all are here, for those who walk through the module's names
+for _name in set(vars(_original)) - set(globals()):
+    if not _name.startswith("_"):
+        __getattr__(_name)
 del _name

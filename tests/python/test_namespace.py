@@ -2,6 +2,7 @@
 
 import importlib
 import inspect
+import json
 import subprocess
 import sys
 import types
@@ -46,6 +47,19 @@ def test_submodule(module):
     ours = importlib.import_module(f"numelt.{module}")
     assert [name for name in public(theirs) if not hasattr(ours, name)] == []
     assert ours.__name__ == f"numelt.{module}"
+
+
+def test_names_can_be_walked_through():
+    # a fresh interpreter: nothing has been looked up yet
+    code = """if True:
+        import importlib, json, sys
+        modules = {name: importlib.import_module(f"numelt.{name}") for name in sys.argv[1:]}
+        print(json.dumps({name: list(vars(module)) for name, module in modules.items()}))
+    """
+    run = subprocess.run([sys.executable, "-c", code, *MODULES], check=True, capture_output=True, text=True)
+    for module, ours in json.loads(run.stdout).items():
+        theirs = vars(importlib.import_module(f"numpy.{module}"))
+        assert {name for name in theirs if not name.startswith("_")} <= set(ours)
 
 
 def test_all_names():
