@@ -115,8 +115,20 @@ def teach(module: types.ModuleType) -> None:
         if cls in _taught or not cls.__module__.startswith("numpy"):
             continue
         _taught.add(cls)
+        if cls is numpy.matrix:
+            setattr(cls, "__new__", _of_plain(cls.__new__))  # noqa: B010
         if "view" in vars(cls) or not any(base in _taught for base in cls.__mro__[1:]):
             setattr(cls, "view", _knowing(cls.view))  # noqa: B010
+
+
+def _of_plain(original: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a constructor that sees our arrays as NumPy's, to copy or share them as it would those."""
+
+    @functools.wraps(original)
+    def __new__(cls: Any, data: Any, *args: Any, **kwargs: Any) -> Any:
+        return _fallback.at_user_line(original, (cls, _fallback.unwrap(data), *args), kwargs)
+
+    return __new__
 
 
 def _knowing(original: Callable[..., Any]) -> Callable[..., Any]:

@@ -255,6 +255,33 @@ def user_location() -> tuple[str, int]:
     return "<unknown>", 0
 
 
+# code of `function(*args, **kwargs)` as if it stood on a line of the user's, by file and line
+_lines: dict[tuple[str, int], types.CodeType] = {}
+_MOST_LINES = 4096
+_call_code = compile("(lambda function, args, kwargs: function(*args, **kwargs))", "", "eval").co_consts[0]
+
+
+def at_user_line(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Call ``function(*args, **kwargs)`` so that its warnings are attributed to the user's line.
+
+    C code that warns asks the interpreter for the calling frame's globals, file and line. The frame made
+    here has those of the user's innermost frame, so that filters see, and `warnings` remembers, that line.
+    """
+    frame: types.FrameType | None = sys._getframe(1)
+    while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] in ("numelt", "numpy"):
+        frame = frame.f_back
+    if frame is None:
+        return function(*args, **kwargs)
+    place = frame.f_code.co_filename, frame.f_lineno
+    code = _lines.get(place)
+    if code is None:
+        if len(_lines) >= _MOST_LINES:
+            _lines.clear()
+        code = _call_code.replace(co_filename=place[0], co_firstlineno=place[1], co_name=frame.f_code.co_name)
+        _lines[place] = code
+    return types.FunctionType(code, frame.f_globals)(function, args, kwargs)
+
+
 def note(name: str, reason: str) -> None:
     """Count a fallback and apply the policy.
 
@@ -303,12 +330,12 @@ def uncounted(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[
         kwargs = unwrap(kwargs, views)
         _remember_targets(kwargs.get("out"), views)
     try:
-        result = function(*args, **kwargs)
+        result = at_user_line(function, args, kwargs)
     except ValueError as error:
         if _NOT_AN_ARRAY not in str(error):
             raise
         args, kwargs = converted(args), converted(kwargs)
-        result = function(*args, **kwargs)
+        result = at_user_line(function, args, kwargs)
     return wrap(result, views)
 
 

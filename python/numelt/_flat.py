@@ -63,7 +63,8 @@ class flatiter(metaclass=_FlatType):
         return _fallback.uncounted(self._flat.__getitem__, (key,), {})
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        self._flat[_fallback.unwrap(key)] = _fallback.unwrap(value)
+        arguments = _fallback.unwrap(key), _fallback.unwrap(value)
+        _fallback.at_user_line(self._flat.__setitem__, arguments, {})
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
         return numpy.array(self._flat, dtype=dtype, copy=copy)
@@ -92,7 +93,7 @@ def _plain(value: Any) -> Any:
 
 
 def _write(self: Any, value: Any) -> None:
-    _core.to_numpy(self).flat = _fallback.unwrap(value)
+    _fallback.at_user_line(setattr, (_core.to_numpy(self), "flat", _fallback.unwrap(value)), {})
 
 
 flat = property(flatiter, _write, doc=numpy.ndarray.flat.__doc__)

@@ -210,6 +210,16 @@ class _Loader:
     def exec_module(self, module: types.ModuleType) -> None:
         """Names come when they are used."""
         _classes.teach(self.original)
+        if module.__name__ == "numelt.polynomial":
+            _teach_series()
+
+
+def _teach_series() -> None:
+    from numpy.polynomial import _polybase, polyutils
+
+    from numelt._routines import polynomials
+
+    polynomials.teach_series(_polybase.ABCPolyBase, polyutils.mapdomain)
 
 
 def fill(namespace: dict[str, Any]) -> None:

@@ -249,7 +249,8 @@ def _composed(stub: F, space: types.ModuleType, accepted: Callable[[Any], bool])
     @functools.wraps(stub)
     def run(*args: Any, **kwargs: Any) -> Any:
         nonlocal implementation
-        if not (all(map(accepted, args)) and all(map(accepted, kwargs.values()))):
+        like = kwargs.get("like")
+        if like is not None or not (all(map(accepted, args)) and all(map(accepted, kwargs.values()))):
             return _fallback.call(label, original, args, kwargs)
         if implementation is None:
             implementation = rebound(original)

@@ -6,6 +6,7 @@ an equal composition exists, NumPy's result otherwise.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -135,6 +136,8 @@ def call(original: numpy.ufunc, args: tuple[Any, ...], kwargs: dict[str, Any]) -
     rest = {
         key: value for key, value in kwargs.items() if not any(value is d for d in _DEFAULTS.get(key, ()))
     }
+    if "where" in rest and "out" in kwargs:
+        rest["out"] = kwargs["out"]  # NumPy warns where it is left out
     if "signature" in rest or "sig" in rest:
         rest = _with_dtype(original, rest)
     asked = rest.get("dtype")
@@ -167,9 +170,10 @@ def _numbers_only(args: tuple[Any, ...]) -> bool:
 def _instance(kind: Any) -> Any:
     """Return the dtype that a class of dtypes stands for, the class itself where there are several."""
     try:
-        return kind()
+        made = kind()
     except TypeError:
         return kind
+    return made if made.kind in "biufc" else kind
 
 
 def _with_dtype(original: numpy.ufunc, rest: dict[str, Any]) -> dict[str, Any]:
@@ -279,7 +283,7 @@ def _reduce(
         source, dtype = _truth(source), None
         if source is None:
             return NotImplemented
-    return _reductions.reduce(op, source, axis, dtype, out, bool(keepdims), initial, where)
+    return _reductions.reduce(op, source, axis, dtype, out, bool(operator.index(keepdims)), initial, where)
 
 
 def _truth(array: Any) -> Any:

@@ -3,7 +3,7 @@
 use crate::convert::{self, Weak};
 use crate::ndarray::{NdArray, exact_native};
 use crate::operand::Operand;
-use crate::{errors, resolve, run, shape};
+use crate::{errors, errstate, resolve, run, shape};
 use numelt_ir::{Axes, DType, DTypeKind, Op, Scalar};
 use numelt_runtime::{ArrayView, Input};
 use pyo3::prelude::*;
@@ -35,7 +35,7 @@ pub fn assign_operand(py: Python<'_>, target: &ArrayView, value: &Operand<'_>) -
     if let Some(source) = value.view() {
         return assign_view(py, target, source);
     }
-    let Some(value) = literal(value, target.dtype) else { return Ok(false) };
+    let Some(value) = stored_literal(py, value, target.dtype)? else { return Ok(false) };
     if target.size() > 0 {
         run::record(py, Op::Copy, target.dtype, target, &[Input::Const(value)], none)?;
     }
@@ -91,6 +91,20 @@ pub fn literal(value: &Operand<'_>, dtype: DType) -> Option<Scalar> {
         Operand::Weak(weak, _) => python_literal(*weak, dtype),
         Operand::Array(_) | Operand::Deferred(_) => None,
     }
+}
+
+/// [`literal`] of a number that is stored: NumPy warns where it becomes infinite.
+pub fn stored_literal(py: Python<'_>, value: &Operand<'_>, dtype: DType) -> PyResult<Option<Scalar>> {
+    let Some(stored) = literal(value, dtype) else { return Ok(None) };
+    let overflowed = match value {
+        Operand::Value(value) => convert::overflowed(*value, stored),
+        Operand::Weak(weak, _) => weak.overflowed(stored),
+        Operand::Array(_) | Operand::Deferred(_) => false,
+    };
+    if overflowed {
+        errstate::literal_overflow(py)?;
+    }
+    Ok(Some(stored))
 }
 
 /// Do two integers of any dtypes have the same value?

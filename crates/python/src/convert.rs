@@ -313,9 +313,45 @@ impl Weak {
         }
     }
 
+    /// Has the number become infinite in a narrower type, `value`?
+    pub fn overflowed(self, value: Scalar) -> bool {
+        is_infinite(value)
+            && match self {
+                Weak::Float(v) => v.is_finite(),
+                Weak::Complex(re, im) => re.is_finite() && im.is_finite(),
+                Weak::Bool(_) | Weak::Int(_) | Weak::Unsigned(_) | Weak::Huge(_) => true,
+            }
+    }
+
     /// The sign of an int: below, at or above zero.
     pub fn is_negative_int(self) -> bool {
         matches!(self, Weak::Int(v) if v < 0) || self == Weak::Huge(true)
+    }
+}
+
+/// Has a finite number become infinite in a narrower type?
+pub fn overflowed(from: Scalar, to: Scalar) -> bool {
+    let narrower = (from.dtype().is_float() || from.dtype().is_complex()) && to.dtype().size() < from.dtype().size();
+    narrower && is_infinite(to) && !is_infinite(from)
+}
+
+/// Is a part of the number infinite?
+fn is_infinite(value: Scalar) -> bool {
+    match value {
+        Scalar::F16(v) => v.to_f32().is_infinite(),
+        Scalar::F32(v) => v.is_infinite(),
+        Scalar::F64(v) => v.is_infinite(),
+        Scalar::C64(v) => v.re.is_infinite() || v.im.is_infinite(),
+        Scalar::C128(v) => v.re.is_infinite() || v.im.is_infinite(),
+        Scalar::Bool(_)
+        | Scalar::I8(_)
+        | Scalar::U8(_)
+        | Scalar::I16(_)
+        | Scalar::U16(_)
+        | Scalar::I32(_)
+        | Scalar::U32(_)
+        | Scalar::I64(_)
+        | Scalar::U64(_) => false,
     }
 }
 

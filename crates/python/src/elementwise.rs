@@ -190,14 +190,20 @@ pub fn input<'a>(arg: &'a Operand<'_>, resolved: Loop, position: usize) -> PyRes
     let want = resolved.op.input_dtype(resolved.ty, position);
     match arg {
         Operand::Array(_) | Operand::Deferred(_) => Ok(arg.view().map(Input::Array)),
-        Operand::Value(value) => Ok(Some(Input::Const(convert::cast(*value, want)))),
+        Operand::Value(value) => {
+            let literal = convert::cast(*value, want);
+            if convert::overflowed(*value, literal) {
+                Python::attach(errstate::literal_overflow)?;
+            }
+            Ok(Some(Input::Const(literal)))
+        }
         Operand::Weak(weak, _) if takes_truth(resolved.op) => Ok(match weak {
             Weak::Unsigned(_) | Weak::Huge(_) => None,
             _ => weak_literal(*weak, DType::Bool).map(|truth| Input::Const(convert::cast(truth, want))),
         }),
         Operand::Weak(weak, obj) => match weak_literal(*weak, want) {
             Some(value) => {
-                if overflowed(*weak, value) {
+                if weak.overflowed(value) {
                     errstate::literal_overflow(obj.py())?;
                 }
                 Ok(Some(Input::Const(value)))
@@ -207,16 +213,6 @@ pub fn input<'a>(arg: &'a Operand<'_>, resolved: Loop, position: usize) -> PyRes
             None => Ok(None),
         },
     }
-}
-
-/// Has a finite number become infinite in a narrower type?
-fn overflowed(weak: Weak, value: Scalar) -> bool {
-    let infinite = match value {
-        Scalar::F32(v) => v.is_infinite(),
-        Scalar::F16(v) => v.to_f32().is_infinite(),
-        _ => false,
-    };
-    infinite && matches!(weak, Weak::Float(v) if v.is_finite())
 }
 
 /// Logic sees only the truth value of an operand, so any number fits any dtype.
@@ -277,6 +273,7 @@ fn fresh<'py>(
     args: &[Operand<'py>],
 ) -> PyResult<Bound<'py, PyAny>> {
     let views: SmallVec<[&ArrayView; 3]> = args.iter().filter_map(Operand::view).collect();
+    crate::module::check_bytes(py, domain, resolved.output())?;
     let out = shape::like_inputs(resolved.output(), domain, &views);
     if out.size() > 0 {
         run::record(py, resolved.op, resolved.ty, &out, inputs, Axes::default())?;
@@ -393,7 +390,8 @@ fn broadcast_result(dtype: DType, a: &ArrayView, b: &ArrayView) -> Option<ArrayV
 #[inline]
 fn c_ordered(dtype: DType, shape: Dims) -> Option<ArrayView> {
     let size = shape::size(&shape);
-    if size == 0 {
+    // more may be more than there is memory
+    if size == 0 || size > 1 << 28 {
         return None;
     }
     let base = Runtime::global().new_base(size as usize * dtype.size());

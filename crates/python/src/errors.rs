@@ -94,6 +94,15 @@ pub fn too_many_indices(rank: usize, indices: usize) -> PyErr {
     ))
 }
 
+/// The same for the axis that an argument names.
+pub fn axis_of(py: Python<'_>, axis: i64, rank: usize, argument: &str) -> PyErr {
+    let make = || py.import("numpy.exceptions")?.getattr("AxisError")?.call1((axis, rank, argument));
+    match make() {
+        Ok(error) => PyErr::from_value(error),
+        Err(error) => error,
+    }
+}
+
 /// `numpy.exceptions.AxisError`.
 pub fn axis(py: Python<'_>, axis: i64, rank: usize) -> PyErr {
     let make = || py.import("numpy.exceptions")?.getattr("AxisError")?.call1((axis, rank));

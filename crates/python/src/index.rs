@@ -323,8 +323,10 @@ fn write_element(py: Python<'_>, view: &ArrayView, offset: i64, value: &Bound<'_
     }
     let literal = match Operand::extract_quick(value) {
         Some(Operand::Deferred(scalar)) if scalar.get().view().base.is_pending() => None,
-        Some(Operand::Deferred(scalar)) => assign::literal(&Operand::Value(scalar.get().value(py)?), view.dtype),
-        Some(number) => assign::literal(&number, view.dtype),
+        Some(Operand::Deferred(scalar)) => {
+            assign::stored_literal(py, &Operand::Value(scalar.get().value(py)?), view.dtype)?
+        }
+        Some(number) => assign::stored_literal(py, &number, view.dtype)?,
         None => None,
     };
     match literal {

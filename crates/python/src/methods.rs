@@ -12,7 +12,7 @@ use crate::{assign, convert, errors, export, hooks, operand, resolve, run, scala
 use numelt_ir::{Axes, DType, Dims, Op};
 use numelt_runtime::{ArrayView, Input};
 use pyo3::PyTypeInfo;
-use pyo3::exceptions::PyValueError;
+use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple, PyType};
 
@@ -58,7 +58,10 @@ pub enum Order {
 /// The order that an argument names.
 pub fn parse_order(order: Option<&Bound<'_, PyAny>>, default: Order) -> PyResult<Order> {
     let Some(order) = order.filter(|o| !o.is_none()) else { return Ok(default) };
-    let text: String = order.extract()?;
+    let Ok(text) = order.extract::<String>() else {
+        let kind = order.get_type().name()?.to_string();
+        return Err(PyTypeError::new_err(format!("order must be str, not {kind}")));
+    };
     Ok(match text.to_ascii_uppercase().as_str() {
         "C" => Order::C,
         "F" => Order::F,
@@ -66,6 +69,14 @@ pub fn parse_order(order: Option<&Bound<'_, PyAny>>, default: Order) -> PyResult
         "K" => Order::K,
         _ => return Err(PyValueError::new_err(format!("order must be one of 'C', 'F', 'A', or 'K' (got '{text}')"))),
     })
+}
+
+/// The order in which `reshape` reads the elements: "as they lie" is none.
+fn parse_reshape_order(order: Option<&Bound<'_, PyAny>>) -> PyResult<Order> {
+    match parse_order(order, Order::C)? {
+        Order::K => Err(PyValueError::new_err("order 'K' is not permitted for reshaping")),
+        parsed => Ok(parsed),
+    }
 }
 
 fn is_f(view: &ArrayView) -> bool {
@@ -243,8 +254,8 @@ impl NdArray {
             return numpy_call(slf, "reshape", shape, Some(&kwargs));
         };
         let single = if shape.len() == 1 { shape.get_item(0)? } else { shape.clone().into_any() };
-        let dims = parse_shape(&single, view.size())?;
-        let order = parse_order(order, Order::C)?;
+        let order = parse_reshape_order(order)?;
+        let dims = if single.is_none() { view.shape.clone() } else { parse_shape(&single, view.size())? };
         if copy == Some(true) {
             let fresh = copied(py, view, view.dtype, if order == Order::F { Order::F } else { Order::C })?;
             let fresh = Bound::new(py, NdArray::new(fresh, None, true))?;
@@ -299,8 +310,9 @@ impl NdArray {
         };
         let rank = view.shape.len();
         let mut order: Vec<usize> = (0..rank).collect();
-        let find = |axis: i64| normalize_axis(axis, rank).ok_or_else(|| errors::axis(py, axis, rank));
-        order.swap(find(axis1)?, find(axis2)?);
+        let find =
+            |axis: i64, name: &str| normalize_axis(axis, rank).ok_or_else(|| errors::axis_of(py, axis, rank, name));
+        order.swap(find(axis1, "axis1")?, find(axis2, "axis2")?);
         wrap_view(slf, permuted(view, &order))
     }
 
@@ -316,6 +328,9 @@ impl NdArray {
         };
         if axes.iter().any(|a| view.shape[a] != 1) {
             return Err(PyValueError::new_err("cannot select an axis to squeeze out which has size not equal to one"));
+        }
+        if axes.is_empty() {
+            return Ok(slf.clone().into_any());
         }
         let keep = |d: &Dims| d.iter().enumerate().filter(|(a, _)| !axes.contains(*a)).map(|(_, &n)| n).collect();
         wrap_view(slf, shape::window(view, view.offset, keep(&view.shape), keep(&view.strides)))

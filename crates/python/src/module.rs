@@ -134,7 +134,7 @@ pub fn new_shape(shape: Any<'_, '_>) -> PyResult<Dims> {
 }
 
 /// Refuses an array that no memory can hold, where it is asked for.
-fn check_bytes(py: Python<'_>, dims: &Dims, dtype: DType) -> PyResult<()> {
+pub fn check_bytes(py: Python<'_>, dims: &Dims, dtype: DType) -> PyResult<()> {
     let bytes = dims.iter().filter(|n| **n > 0).try_fold(dtype.size() as i64, |a, &n| a.checked_mul(n));
     match bytes {
         None => Err(PyValueError::new_err(
@@ -227,6 +227,7 @@ fn arange<'py>(py: Python<'py>, start: Any<'_, 'py>, delta: Any<'_, 'py>, n: i64
     let (Some(start), Some(delta)) = (assign::literal(&start, dtype), assign::literal(&delta, dtype)) else {
         return Ok(not_implemented(py));
     };
+    check_bytes(py, &Dims::from_slice(&[n.max(0)]), dtype)?;
     let view = shape::fresh(dtype, &[n.max(0)], Dims::from_slice(&[dtype.size() as i64]));
     if n > 0 {
         run::record(py, Op::Range, dtype, &view, &[Input::Const(start), Input::Const(delta)], Axes::default())?;

@@ -7,9 +7,9 @@ use crate::scalar::DeferredScalar;
 use crate::{convert, errors, operand, resolve, run, shape};
 use numelt_ir::{Axes, DType, DTypeKind, Dims, Op, Scalar};
 use numelt_runtime::{ArrayView, Input};
-use pyo3::exceptions::PyValueError;
+use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::PyTuple;
+use pyo3::types::{PyBool, PyTuple};
 
 /// Which axes an `axis=` argument names: `None` is all.
 pub fn parse_axes(axis: Option<&Bound<'_, PyAny>>, rank: usize) -> PyResult<Axes> {
@@ -28,9 +28,25 @@ pub fn parse_axes(axis: Option<&Bound<'_, PyAny>>, rank: usize) -> PyResult<Axes
     parse_axis(axis, rank).map(|a| Axes::default().with(a))
 }
 
+/// Positions are along one axis, or all.
+fn check_single_axis(axis: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
+    match axis {
+        Some(axis) if axis.is_instance_of::<PyTuple>() => {
+            Err(PyTypeError::new_err("'tuple' object cannot be interpreted as an integer"))
+        }
+        Some(axis) if axis.is_exact_instance_of::<PyBool>() => {
+            Err(PyTypeError::new_err("an integer is required for the axis"))
+        }
+        Some(_) | None => Ok(()),
+    }
+}
+
 /// One axis, counted from the end when negative.
 pub fn parse_axis(axis: &Bound<'_, PyAny>, rank: usize) -> PyResult<usize> {
     let py = axis.py();
+    if axis.is_exact_instance_of::<PyBool>() {
+        return Err(PyTypeError::new_err("an integer is required"));
+    }
     let given: i64 = operand::index(axis)?;
     // NumPy lets 0-d arrays be reduced along axis 0 and -1.
     normalize_axis(given, rank).ok_or_else(|| errors::axis(py, given, rank))
@@ -61,6 +77,9 @@ pub fn reduce<'py>(py: Python<'py>, op: Op, source: &Operand<'py>, request: &Req
     let positional = matches!(op, Op::Argmin | Op::Argmax);
     if rank == 0 && request.axis.is_some_and(|a| !a.is_none()) {
         return Ok(None);
+    }
+    if positional {
+        check_single_axis(request.axis)?;
     }
     let axes = parse_axes(request.axis, rank)?;
     let Some(ty) = loop_dtype(op, view.dtype, request.dtype) else { return Ok(None) };

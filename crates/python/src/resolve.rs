@@ -116,7 +116,9 @@ pub fn resolve(op: Op, kinds: &[Kind]) -> Option<Loop> {
             Kind::Weak(Weak::Int(_) | Weak::Bool(_)) => same(float_loop(&kinds[..1])?),
             Kind::Strong(_) | Kind::Weak(_) => None,
         },
-        Op::Gcd | Op::Lcm | Op::BitwiseCount => same(bool_as_int(common)),
+        Op::BitwiseCount => same(bool_as_int(common)),
+        // two truth values have no divisor
+        Op::Gcd | Op::Lcm => same(common),
         Op::EqualMixed | Op::NotEqualMixed | Op::LessMixed => None,
         Op::LessEqualMixed | Op::GreaterMixed | Op::GreaterEqualMixed => None,
         Op::Where => same(promote(kinds.get(1..)?)?),
@@ -221,6 +223,9 @@ fn float_loop(kinds: &[Kind]) -> Option<DType> {
     let with_int = kinds.iter().any(|k| matches!(k, Kind::Weak(w) if w.kind() == DTypeKind::Signed));
     if only_bool && with_int {
         return Some(DType::F64);
+    }
+    if kinds.iter().all(|k| matches!(k, Kind::Weak(Weak::Bool(_)))) {
+        return Some(DType::F16);
     }
     Some(ty.unwrap_or(DType::F64))
 }

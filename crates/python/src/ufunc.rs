@@ -10,7 +10,7 @@ use crate::products;
 use crate::scalar::DeferredScalar;
 use crate::ufunc_call::{Call, Casting, MemoryOrder};
 use numelt_ir::Op;
-use pyo3::exceptions::PyValueError;
+use pyo3::exceptions::{PyDeprecationWarning, PyUserWarning, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyEllipsis, PyString, PyTuple};
@@ -66,6 +66,8 @@ struct Options<'py> {
     order: MemoryOrder,
     /// `out=...`: an array also where the result has no axes.
     array: bool,
+    /// Is `out` among the arguments, be it as `None`?
+    out_given: bool,
 }
 
 impl Options<'_> {
@@ -87,13 +89,15 @@ fn options<'py>(
         casting: Casting::SameKind,
         order: MemoryOrder::Keep,
         array: false,
+        out_given: args.len() > nin,
     };
     let mut out = if args.len() == nin + 1 { Some(args.get_item(nin)?) } else { None };
     for (key, value) in kwargs.into_iter().flatten() {
         let key = key.cast::<PyString>()?;
         let key = key.to_str()?;
         match key {
-            "out" if out.is_none() => {
+            "out" if !options.out_given => {
+                options.out_given = true;
                 out = Some(match value.cast::<PyTuple>() {
                     Ok(tuple) if tuple.len() == 1 => tuple.get_item(0)?,
                     Ok(_) => return Ok(None),
@@ -156,6 +160,14 @@ fn quick_call<'py>(op: Op, args: &Bound<'py, PyTuple>) -> Option<Out<'py>> {
     }
 }
 
+/// What NumPy says of `maximum(a, b, c)`.
+const THIRD_ARGUMENT: &std::ffi::CStr = c"Passing more than 2 positional arguments to np.maximum and np.minimum is \
+    deprecated. If you meant to use the third argument as an output, use the `out` keyword argument instead. If you \
+    hoped to work with more than 2 inputs, combine them into a single array and get the extrema for the relevant axis.";
+/// What NumPy says of `where=` without `out=`.
+const UNSET_ELEMENTS: &std::ffi::CStr = c"'where' used without 'out', expect unitialized memory in output. If this is \
+    intentional, use out=None.";
+
 /// A call of the operation on these arguments, if everything about it is native.
 fn native_call<'py>(
     py: Python<'py>,
@@ -185,8 +197,14 @@ fn native_call<'py>(
     if !any_ours && options.out.is_none() {
         return Ok(None);
     }
+    if args.len() > nin && matches!(op, Op::Maximum | Op::Minimum) {
+        PyErr::warn(py, &py.get_type::<PyDeprecationWarning>(), THIRD_ARGUMENT, 1)?;
+    }
     if options.is_usual() {
         return elementwise::apply(py, op, &operands, options.out.as_ref(), options.dtype);
+    }
+    if options.mask.is_some() && !options.out_given {
+        PyErr::warn(py, &py.get_type::<PyUserWarning>(), UNSET_ELEMENTS, 1)?;
     }
     let call = Call {
         op,

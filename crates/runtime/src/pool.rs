@@ -230,13 +230,14 @@ fn map(capacity: usize) -> Option<usize> {
         return (!address.is_null()).then_some(address as usize);
     }
     let total = capacity.checked_add(HUGE)?;
+    // Without MAP_NORESERVE, so that the system refuses what it can never give, instead of ending the process later.
     // SAFETY: an anonymous private mapping with no address asked for touches no existing memory.
     let raw = unsafe {
         libc::mmap(
             std::ptr::null_mut(),
             total,
             libc::PROT_READ | libc::PROT_WRITE,
-            libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE,
+            libc::MAP_PRIVATE | libc::MAP_ANONYMOUS,
             -1,
             0,
         )

@@ -60,7 +60,7 @@ def empty(shape: Any, dtype: Any = None, order: str = "C", *, device: Any = None
 def _number(value: Any, dtype: Any) -> Any:
     """Return `value` as the Python number that an element of `dtype` holds after assignment."""
     cell = numpy.empty((), dtype)
-    numpy.copyto(cell, value, casting="unsafe")
+    _fallback.at_user_line(numpy.copyto, (cell, value), {"casting": "unsafe"})
     return cell.item()
 
 
@@ -103,7 +103,7 @@ def _layout_of(prototype: Any, order: str, shape: Any) -> tuple[str, Any]:
 def _like(
     name: str, prototype: Any, value: Any, dtype: Any, order: str, subok: bool, shape: Any, device: Any
 ) -> Any:
-    array = operand(prototype)
+    array = operand(prototype) if order in ("K", "C", "A", "F") and type(subok) is bool else None
     if array is not None and device in (None, "cpu"):
         dtype = array.dtype if dtype is None else dtype
         if shape is not None and not isinstance(shape, (tuple, list)):
@@ -168,7 +168,7 @@ def full_like(
     >>> np.full_like(np.array([1, 2]), 7)
     array([7, 7])
     """
-    array = recordable(a)
+    array = recordable(a) if order in ("K", "C", "A", "F") and type(subok) is bool else None
     kind = getattr(array, "dtype", None) if dtype is None else numpy.dtype(dtype)
     value = fill_value if type(fill_value) is not _core.scalar else _core.realize(fill_value)
     plain = type(value) in _numbers or isinstance(value, numpy.generic)
@@ -193,7 +193,8 @@ def array(
 ) -> Any:
     if type(copy) is not bool and copy is not None:
         copy = _copy_mode(copy)
-    if like is None and ndmax == 0 and not (subok and _is_subclass(object)):
+    if like is None and ndmax == 0 and type(ndmin) is int and not (subok and _is_subclass(object)):
+        ndmin = 0 if ndmin < 0 else ndmin
         result = _convert(object, dtype, copy, order, ndmin)
         if result is not NotImplemented:
             return result
@@ -204,8 +205,11 @@ def array(
 
 
 def _convert(value: Any, dtype: Any, copy: Any, order: Any, ndmin: Any) -> Any:
+    options = {"copy": copy, "order": order, "ndmin": ndmin}
     try:
-        return _core.asarray(value, dtype, copy=copy, order=order, ndmin=ndmin)
+        if dtype is not None and type(value) is not ndarray:  # elements may overflow
+            return _fallback.at_user_line(_core.asarray, (value, dtype), options)
+        return _core.asarray(value, dtype, **options)
     except ValueError as error:
         if _fallback._NOT_AN_ARRAY not in str(error):
             raise
@@ -227,7 +231,7 @@ def _is_subclass(value: Any) -> bool:
 def asarray(
     a: Any, dtype: Any = None, order: Any = None, *, device: Any = None, copy: Any = None, like: Any = None
 ) -> Any:
-    if dtype is None and order is None and copy is None and type(a) is ndarray:
+    if dtype is None and order is None and copy is None and device is None and type(a) is ndarray:
         return a
     if like is None and device in (None, "cpu"):
         result = _convert(a, dtype, copy if copy is None else bool(copy), order, 0)
@@ -438,7 +442,7 @@ def linspace(
     result = result + float(low)
     if endpoint and num > 1:
         result[-1] = float(high)
-    return (result, numpy.float64(step)) if retstep else result
+    return (result, numpy.float64(step) if sections > 0 else step) if retstep else result
 
 
 @fronted

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from typing import Any
 
 import numpy
@@ -20,16 +21,10 @@ _KINDS_OF = {"b": 0, "i": 1, "u": 1, "f": 2, "c": 3}
 def getitem(a: Any, key: Any) -> Any:
     """Read ``a[key]`` where the key or the array is not native: a field, an index that NumPy refuses."""
     if _core.is_native(a):
-        return _fallback.raising("ndarray.__getitem__", _get, (a, key), {})
-    return _fallback.call("ndarray.__getitem__", _get, (a, key), {}, "indexing an array that is not native")
-
-
-def _get(a: Any, key: Any) -> Any:
-    return a[key]
-
-
-def _set(a: Any, key: Any, value: Any) -> None:
-    a[key] = value
+        return _fallback.raising("ndarray.__getitem__", operator.getitem, (a, key), {})
+    return _fallback.call(
+        "ndarray.__getitem__", operator.getitem, (a, key), {}, "indexing an array that is not native"
+    )
 
 
 def _is_element(a: Any, key: Any) -> bool:
@@ -46,10 +41,10 @@ def setitem(a: Any, key: Any, value: Any) -> None:
         if items is not None and _core.is_native(items):
             a[key] = items
         else:
-            _fallback.raising("ndarray.__setitem__", _set, (a, key, value), {})
+            _fallback.raising("ndarray.__setitem__", operator.setitem, (a, key, value), {})
     else:
         reason = "indexing an array that is not native"
-        _fallback.call("ndarray.__setitem__", _set, (a, key, value), {}, reason)
+        _fallback.call("ndarray.__setitem__", operator.setitem, (a, key, value), {}, reason)
 
 
 @native

@@ -318,8 +318,8 @@ def unstack(x: Any, /, *, axis: int = 0) -> Any:
     >>> np.unstack(np.eye(2))
     (array([1., 0.]), array([0., 1.]))
     """
-    array = operand(x)
-    if array is None or array.ndim == 0:
+    array = operand(x) if hasattr(x, "ndim") else None
+    if array is None or array.ndim == 0 or type(axis) is not int:
         return fall_back("unstack", x, axis=axis)
     axis = normalize_axis(axis, array.ndim)
     return tuple(array[(slice(None),) * axis + (i, ...)] for i in range(array.shape[axis]))

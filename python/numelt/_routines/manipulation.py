@@ -59,7 +59,7 @@ def size(a: Any, axis: Any = None) -> Any:
         return numpy.size(a) if axis is None else numpy.size(a, axis)
     if axis is None:
         return a.size
-    if type(axis) is tuple:
+    if type(axis) is not int or not -a.ndim <= axis < a.ndim:
         return numpy.size(numpy.broadcast_to(numpy.empty(()), a.shape), axis)
     return a.shape[axis]
 
@@ -175,7 +175,7 @@ def rollaxis(a: Any, axis: Any, start: Any = 0) -> Any:
     >>> np.rollaxis(np.ones((2, 3, 4)), 2).shape
     (4, 2, 3)
     """
-    array = operand(a)
+    array = operand(a) if hasattr(a, "ndim") else None
     if array is None or type(start) is not int or not -array.ndim <= start <= array.ndim:
         return fall_back("rollaxis", a, axis, start)
     axis = normalize_axis(axis, array.ndim)
@@ -199,7 +199,7 @@ def squeeze(a: Any, axis: Any = None) -> Any:
     (3,)
     """
     array = operand(a)
-    if array is None:
+    if array is None or isinstance(a, numpy.generic):
         return fall_back("squeeze", a, axis)
     return array.squeeze() if axis is None else array.squeeze(axis)
 
@@ -288,7 +288,10 @@ def broadcast_to(array: Any, shape: Any, subok: bool = False) -> Any:
     source = operand(array)
     if source is None:
         return fall_back("broadcast_to", array, shape, subok)
-    result = _core.broadcast_to(source, shape if isinstance(shape, (tuple, list)) else (shape,))
+    extents = shape if isinstance(shape, (tuple, list)) else (shape,)
+    if any(isinstance(extent, (int, numpy.integer)) and extent < 0 for extent in extents):
+        return fall_back("broadcast_to", array, shape, subok)
+    result = _core.broadcast_to(source, extents)
     return fall_back("broadcast_to", array, shape, subok) if result is NotImplemented else result
 
 
@@ -375,6 +378,7 @@ def rot90(m: Any, k: int = 1, axes: Any = (0, 1)) -> Any:
            [1, 3]])
     """
     array = operand(m)
+    axes = tuple(axes)
     if array is None or len(axes) != 2:
         return fall_back("rot90", m, k, axes)
     first, second = axes
@@ -419,8 +423,8 @@ def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = 
         extents = numpy.broadcast_shapes(*[array.shape for array in spread])
         spread = [_core.broadcast_to(array, extents) for array in spread]
     if copy:
-        spread = [array.copy() for array in spread]
-    return tuple(spread)
+        return tuple(array.copy() for array in spread)
+    return spread if sparse else tuple(spread)
 
 
 def diagonal_view(array: Any, offset: Any, axis1: Any, axis2: Any) -> Any:

@@ -92,6 +92,8 @@ def _round(array: Any, decimals: Any, out: Any) -> Any:
     """Scale, round to even, scale back: what NumPy does for real floating-point data."""
     if type(decimals) is not int or (out is not None and type(out) is not ndarray):
         return NotImplemented
+    if out is not None and out.shape != array.shape:
+        return NotImplemented
     if array.dtype.kind in "iu" and decimals >= 0 and _core.is_native(array):
         if out is array:
             return out

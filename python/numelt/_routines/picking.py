@@ -263,7 +263,8 @@ def _values(v: Any, dtype: Any, casting: Any) -> Any:
     """Return `v` flattened and cast to a dtype; None where NumPy refuses the cast, or warns."""
     if type(v) in (bool, int, float, complex, list, tuple):
         # element by element, with NumPy's own exceptions
-        return _core.asarray(numpy.asarray(_fallback.unwrap(v), dtype)).reshape(-1)
+        given = _fallback.at_user_line(numpy.asarray, (_fallback.unwrap(v), dtype), {})
+        return _core.asarray(given).reshape(-1)
     array = recordable(v)
     if array is None or (array.dtype.kind == "c" and dtype.kind != "c"):
         return None

@@ -6,16 +6,18 @@ library calls.
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy
 
-from numelt._dispatch import fall_back, native
+from numelt import _core
+from numelt._dispatch import fall_back, native, ndarray
 from numelt._rebind import composed, library, rebound, understood
 
 __all__ = [
     "poly", "polyadd", "polyder", "polydiv", "polyfit", "polyint", "polymul", "polysub", "polyval", "roots",
-    "vander",
+    "teach_series", "vander",
 ]  # fmt: skip
 
 
@@ -156,3 +158,27 @@ def vander(x: Any, N: Any = None, increasing: Any = False) -> Any:
     array([[1, 1, 1],
            [4, 2, 1]])
     """
+
+
+def teach_series(base: Any, mapdomain: Any) -> None:
+    """Let the classes of `numpy.polynomial` record their evaluation at our arrays.
+
+    Parameters
+    ----------
+    base : type
+        What the classes derive from.
+    mapdomain : callable
+        NumPy's function that maps arguments to a class's window.
+    """
+    original = base.__call__
+    if hasattr(original, "__wrapped__"):
+        return
+
+    @functools.wraps(original)
+    def __call__(self: Any, arg: Any) -> Any:
+        if type(arg) is not ndarray or not _core.is_native(arg) or self.coef.dtype.kind not in "fc":
+            return original(self, arg)
+        arg = rebound(mapdomain)(arg, self.domain, self.window)
+        return rebound(self._val)(arg, self.coef)
+
+    base.__call__ = __call__

@@ -6,6 +6,7 @@ Full reductions give deferred scalars, so that several of them over one array ca
 from __future__ import annotations
 
 import importlib
+import operator
 from typing import Any
 
 import numpy
@@ -37,7 +38,9 @@ _EXACT_IN_F32 = 1 << 24
 
 
 def _keep(keepdims: Any) -> bool:
-    return keepdims is not NO_VALUE and bool(keepdims)
+    return keepdims is not NO_VALUE and (
+        keepdims if type(keepdims) is bool else bool(operator.index(keepdims))
+    )
 
 
 def _reduce(op: str, a: Any, axis: Any, dtype: Any, out: Any, keepdims: Any, initial: Any, where: Any) -> Any:
@@ -168,7 +171,8 @@ def ptp(a: Any, axis: Any = None, out: Any = None, keepdims: Any = NO_VALUE) -> 
         high = _core.reduce("max", array, axis, _keep(keepdims))
         low = _core.reduce("min", array, axis, _keep(keepdims))
         if high is not NotImplemented and low is not NotImplemented:
-            result = _core.elementwise("subtract", (high, low), out)
+            fits = out is None or out.shape == high.shape
+            result = _core.elementwise("subtract", (high, low), out) if fits else NotImplemented
             if result is not NotImplemented:
                 return result
     return fall_back("ptp", a, axis, out, keepdims=keepdims)
@@ -371,6 +375,8 @@ def average(
     1.25
     """
     array = operand(a)
+    if array is not None and axis is not None:
+        normalize_axes(axis, array.ndim, "axis")
     if array is not None and weights is None and not returned:
         return mean(array, axis, keepdims=keepdims)
     if recordable(a) is not None and (weights is None or recordable(weights) is not None):

@@ -86,7 +86,7 @@ fn given<'py>(py: Python<'py>, value: &Bound<'py, PyAny>, target: &ArrayView) ->
     let Some(operand) = Operand::extract(value)? else { return Ok(None) };
     let dtype = target.dtype;
     let Some(view) = operand.view() else {
-        return Ok(assign::literal(&operand, dtype).map(Given::Literal));
+        return Ok(assign::stored_literal(py, &operand, dtype)?.map(Given::Literal));
     };
     let sequence = value.is_exact_instance_of::<PyList>() || value.is_exact_instance_of::<PyTuple>();
     let checked = sequence || matches!(operand, Operand::Deferred(_));

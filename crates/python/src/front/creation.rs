@@ -10,8 +10,8 @@ use numelt_runtime::{ArrayView, Input};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyInt, PyTuple};
 
-/// Largest number of elements of a quick array; what is beyond may be an error that others word.
-const MOST: i64 = 1 << 40;
+/// Largest number of elements of a quick array; what is beyond may be more than there is memory.
+const MOST: i64 = 1 << 28;
 
 /// Extents from an int or a tuple of ints of exactly Python's class.
 fn extents(shape: Any<'_, '_>) -> Option<Dims> {
@@ -325,6 +325,9 @@ fn whole_range<'py>(py: Python<'py>, args: &Bound<'py, PyTuple>, kwargs: Option<
     }
     let span = stop - start;
     let count = if (span > 0) == (step > 0) { (span.abs() + step.abs() - 1) / step.abs() } else { 0 };
+    if count > MOST {
+        return Ok(None);
+    }
     let view = unset(dtype, &[count]);
     if count > 0 {
         let literal = |v: i64| if dtype == DType::I64 { Scalar::I64(v) } else { Scalar::F64(v as f64) };
@@ -415,7 +418,7 @@ fn asarray<'py>(
     copy: Arg<'py>,
     like: Arg<'py>,
 ) -> Out<'py> {
-    if order.is_none() && device.is_none() && copy.is_none() && like.is_none() {
+    if order.is_none() && (device.is_none() || device.is_word(&["cpu"])) && copy.is_none() && like.is_none() {
         match native(a) {
             Some(view) if dtype.dtype(view.dtype) == Some(view.dtype) => return Ok(a.clone()),
             Some(_) => {}

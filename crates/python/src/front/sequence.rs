@@ -30,7 +30,8 @@ pub fn array<'py>(py: Python<'py>, object: Any<'_, 'py>, dtype: &Arg<'py>) -> Qu
     }
     let mut bytes: SmallVec<[u8; 128]> = SmallVec::new();
     for number in &numbers {
-        let Some(value) = number.to_scalar(dtype).filter(|v| !became_infinite(*number, *v)) else { return Ok(None) };
+        // NumPy warns of what a short dtype cannot hold
+        let Some(value) = number.to_scalar(dtype).filter(|v| !number.overflowed(*v)) else { return Ok(None) };
         bytes.extend_from_slice(&value.to_bytes()[..dtype.size()]);
     }
     let view = shape::fresh(dtype, &dims, c_strides(&dims, dtype.size() as i64));
@@ -63,11 +64,6 @@ fn collect(object: Any<'_, '_>, numbers: &mut Numbers) -> Option<Dims> {
         Some(columns) => (numbers.len() == rows * columns).then(|| Dims::from_slice(&[rows as i64, columns as i64])),
         None => Some(Dims::from_slice(&[rows as i64])),
     }
-}
-
-/// A float that a short dtype cannot hold: NumPy warns.
-fn became_infinite(number: Weak, value: Scalar) -> bool {
-    matches!((number, value), (Weak::Float(from), Scalar::F32(to)) if from.is_finite() && !to.is_finite())
 }
 
 fn length(object: Any<'_, '_>) -> Option<usize> {

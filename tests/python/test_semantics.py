@@ -1,0 +1,209 @@
+"""What a program could tell numelt by: warnings and their lines, texts of errors, corners of arguments."""
+
+import inspect
+import warnings
+
+import numpy
+import pytest
+
+import numelt
+
+from .compare import as_numpy, assert_same, outcome
+
+
+def told(call, np):
+    """Return how a call ended, its warnings, and their distances to the line of `call`."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        kind, value = outcome(call, np)
+        value = as_numpy(value)
+    first = inspect.unwrap(call).__code__.co_firstlineno
+    lines = [w.lineno - first if w.filename == __file__ else w.filename for w in caught]
+    texts = [(w.category.__name__, str(w.message)) for w in caught]
+    return kind, value, texts, lines
+
+
+def same(call, lines=True):
+    ours, theirs = told(call, numelt), told(call, numpy)
+    assert ours[0] == theirs[0], (ours, theirs)
+    if theirs[0] == "error":
+        assert type(ours[1]) is type(theirs[1])
+        assert str(ours[1]).replace("numelt", "numpy") == str(theirs[1])
+    else:
+        numpy.testing.assert_array_equal(ours[1], theirs[1])
+    assert ours[2] == theirs[2]
+    if lines:
+        assert ours[3] == theirs[3]
+
+
+def changed(np, array, key, value):
+    array[key] = value
+    return array
+
+
+CASTS = {
+    "element": lambda np: changed(np, np.zeros(3, "f4"), 1, 1e300),
+    "element of half": lambda np: changed(np, np.zeros(3, "f2"), 1, 10**6),
+    "whole": lambda np: changed(np, np.zeros(3, "f4"), ..., 1e300),
+    "masked": lambda np: changed(np, np.zeros(2, "f4"), np.array([True, False]), 1e300),
+    "picked": lambda np: changed(np, np.zeros(2, "f4"), np.array([0, 1]), numpy.float64(-1e300)),
+    "complex": lambda np: changed(np, np.zeros(2, "c8"), 0, 1e300 + 1j),
+    "nan to int": lambda np: changed(np, np.zeros(2, "i4"), slice(None), numpy.float64("nan")),
+    "fill": lambda np: np.zeros(3, "f4").fill(1e300),
+    "array": lambda np: np.array([1e300], dtype="f4"),
+    "asarray": lambda np: np.asarray([[1e300, 1.0]], dtype=np.float16),
+    "half and int": lambda np: np.array([1.0], "f2") * 100000,
+    "single and float": lambda np: np.array([1.0], "f4") + 1e300,
+    "flat": lambda np: np.zeros(3, "f4").flat.__setitem__(0, 1e300),
+    "put": lambda np: np.zeros(3, "f4").put([0], [1e300]),
+    "infinity": lambda np: changed(np, np.zeros(3, "f4"), 1, numpy.inf),
+    "fits": lambda np: changed(np, np.zeros(3, "f4"), 1, 1e38),
+    "complex to real": lambda np: np.array([1 + 2j]).astype("f8"),
+    "assigned complex": lambda np: changed(np, np.zeros(2), slice(None), np.array([1 + 2j, 3])),
+}
+
+
+@pytest.mark.parametrize("name", CASTS)
+def test_conversions_warn_at_the_users_line(name):
+    call = CASTS[name]
+    inner = name in ("element", "element of half", "whole", "masked", "picked", "complex", "nan to int")
+    same(call, lines=not (inner or name == "assigned complex"))
+
+
+@pytest.mark.parametrize("name", ["element", "whole", "masked", "fill", "array", "half and int"])
+def test_conversions_raise_where_the_state_says_so(name):
+    def raising(np):
+        with np.errstate(over="raise"):
+            return CASTS[name](np)
+
+    assert str(outcome(raising, numelt)[1]) == str(outcome(raising, numpy)[1])
+    assert type(outcome(raising, numelt)[1]) is FloatingPointError
+
+
+def test_deferred_conversions_warn():
+    for dtype, value in (("f4", 1e300), ("f2", 1e6), ("i4", numpy.nan), ("i8", numpy.inf)):
+        same(lambda np: np.array([value, 1.0]).astype(dtype), lines=False)  # noqa: B023
+
+
+def test_filters_see_the_users_module():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        warnings.filterwarnings("error", category=RuntimeWarning, module=__name__.replace(".", r"\."))
+        with pytest.raises(RuntimeWarning, match="overflow encountered in cast"):
+            numelt.array([1e300], dtype="f4")
+
+
+def test_a_line_warns_once_by_default():
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("default")
+        for _ in range(3):
+            numelt.array([1e300], dtype="f4")
+    assert len(caught) == 1
+
+
+CALLS = {
+    "maximum of three": lambda np: np.maximum([1.0], [2.0], np.zeros(1)),
+    "minimum of three": lambda np: np.minimum(np.array([1.0]), np.array([2.0]), np.zeros(1)),
+    "fmax of three": lambda np: np.fmax(np.array([1.0]), np.array([2.0]), np.zeros(1)),
+    "maximum out": lambda np: np.maximum(np.array([1.0]), np.array([2.0]), out=np.zeros(1)),
+    "where alone": lambda np: np.add(np.array([1.0]), np.array([2.0]), where=np.array([True])),
+    "where and no out": lambda np: np.add(np.array([1.0]), 2.0, where=np.array([True]), out=None),
+    "where and out": lambda np: np.add(np.array([1.0]), 2.0, where=np.array([True]), out=np.zeros(1)),
+    "where of a ufunc not native": lambda np: np.isnat(np.array(["NaT"], "M8[s]"), where=[True], out=None),
+}
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_warnings_of_arguments(name):
+    same(CALLS[name])
+
+
+def square(np):
+    return np.arange(6.0).reshape(2, 3)
+
+
+ERRORS = {
+    "axis of argmax": lambda np: np.argmax(square(np), (0, 1)),
+    "truth value as axis": lambda np: square(np).max(True),
+    "truth value as axis of argmin": lambda np: square(np).argmin(True),
+    "keepdims": lambda np: np.sum(square(np), keepdims="x"),
+    "keepdims none": lambda np: np.min(square(np), keepdims=None),
+    "order": lambda np: square(np).copy(1),
+    "order of ravel": lambda np: square(np).ravel(1),
+    "order of reshape": lambda np: square(np).reshape(6, order="K"),
+    "order of zeros_like": lambda np: np.zeros_like(square(np), order="Q"),
+    "order of full_like": lambda np: np.full_like(square(np), 1, order=1),
+    "swapaxes": lambda np: square(np).swapaxes(2, 0),
+    "average": lambda np: np.average(square(np), 2),
+    "size": lambda np: np.size(square(np), 2),
+    "gcd of truth values": lambda np: np.gcd(np.array([True]), np.array([False])),
+    "device": lambda np: np.asarray(square(np), device="gpu"),
+    "round out": lambda np: np.round(np.array(1.5), out=np.zeros(3)),
+    "ptp out": lambda np: np.ptp([1, 2], out=np.zeros(0, int)),
+    "broadcast_to": lambda np: np.broadcast_to(np.ones(3), -1),
+    "unstack": lambda np: np.unstack([1, 2]),
+    "rollaxis": lambda np: np.rollaxis([[1]], 1),
+    "rot90": lambda np: np.rot90(square(np), axes=-1),
+    "memory": lambda np: np.zeros(10**13),
+    "memory of a range": lambda np: np.arange(10**13),
+    "memory of a sum": lambda np: np.broadcast_to(np.ones(1), (10**13,)) + 1.0,
+}
+
+
+@pytest.mark.parametrize("name", ERRORS)
+def test_errors(name):
+    same(ERRORS[name])
+
+
+RESULTS = {
+    "reshape to none": lambda np: square(np).reshape(None),
+    "ndmin": lambda np: np.array([1], ndmin=-1),
+    "meshgrid": lambda np: type(np.meshgrid([1], [2], copy=False)),
+    "sparse meshgrid": lambda np: type(np.meshgrid([1], [2], copy=False, sparse=True)),
+    "linspace": lambda np: type(np.linspace(1, 2, num=1, retstep=True)[1]),
+    "squeeze of a scalar": lambda np: np.squeeze(np.float16(1)),
+    "degrees of a truth value": lambda np: np.degrees(True, np.zeros(1, "f4")),
+    "require": lambda np: np.require([1, 2], like=np.zeros(1)),
+    "matrix in order": lambda np: np.matrix(np.asfortranarray(square(np))).flags.c_contiguous,
+    "matrix owns": lambda np: np.matrix(square(np)).flags.owndata,
+}
+
+
+@pytest.mark.parametrize("name", RESULTS)
+def test_results(name):
+    ours, theirs = RESULTS[name](numelt), RESULTS[name](numpy)
+    assert_same(ours, theirs)
+
+
+def test_squeeze_of_nothing_is_the_array():
+    a = numelt.ones((2, 3))
+    assert numelt.squeeze(a) is a
+    assert a.squeeze() is a
+
+
+def test_matrix_shares_memory_where_numpys_would():
+    a = numelt.eye(2)
+    m = numelt.asmatrix(a)
+    a[0, 0] = 5
+    assert m[0, 0] == 5
+
+
+def test_text_dtype_class():
+    kind = numelt.dtypes.StringDType
+    a = numelt.array(["a"], dtype=kind())
+    assert numelt.add(a, a, dtype=kind)[0] == "aa"
+
+
+SERIES = ["Polynomial", "Chebyshev", "Legendre", "Hermite", "HermiteE", "Laguerre"]
+
+
+@pytest.mark.parametrize("name", SERIES)
+def test_series_at_arrays_are_arrays(name):
+    points = numpy.linspace(-2, 3, 12).reshape(3, 4)
+    ours = getattr(numelt.polynomial, name)([1.0, -2.0, 3.0, 0.5], domain=[-2, 3])
+    numelt.coverage(reset=True)
+    result = ours(numelt.array(points))
+    assert type(result) is numelt.ndarray
+    assert_same(result, getattr(numpy.polynomial, name)([1.0, -2.0, 3.0, 0.5], domain=[-2, 3])(points))
+    assert not numelt.coverage().fallback_calls
+    assert type(ours(numpy.array(points))) is numpy.ndarray
