@@ -41,13 +41,14 @@ def flush() -> None:
     _core.flush()
 
 
-def explain(x: Any, graphviz: bool = False) -> Any:
-    """Show what will run to compute a pending array.
+def explain(x: Any = None, graphviz: bool = False) -> Any:
+    """Show what would run to compute a pending array alone, or all that is pending.
 
     Parameters
     ----------
-    x : ndarray or deferred scalar
-        What is to be computed.
+    x : ndarray or deferred scalar, optional
+        What is to be computed: of the pending work, only what it needs is shown. Without it, everything
+        pending is, as it would run together.
     graphviz : bool, optional
         Return the partition as a graph in the DOT language.
 
@@ -63,6 +64,9 @@ def explain(x: Any, graphviz: bool = False) -> Any:
     >>> x = np.arange(4.0)
     >>> "add" in str(np.explain(x * 2 + 1))
     True
+    >>> y, z = x * 2, np.sqrt(x)
+    >>> "multiply" in np.explain(z), "multiply" in np.explain()
+    (False, True)
     """
     return _core.explain(x, graphviz)
 

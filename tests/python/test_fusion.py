@@ -97,6 +97,25 @@ def test_explain_runs_nothing():
     assert float(y) == pytest.approx(2000.0)
 
 
+def test_explain_shows_what_the_array_needs():
+    x = numelt.linspace(0, 1, 1000)
+    numelt.flush()
+    y = x * 2
+    z = numelt.sqrt(x) + y[10:11]
+    w = numelt.exp(x)
+    w[:5] = y[:5]
+    assert "sqrt" not in numelt.explain(y)
+    assert all(op in numelt.explain(z) for op in ("sqrt", "add"))
+    assert "exp" not in numelt.explain(z)
+    assert "multiply" not in numelt.explain(w[5:])
+    assert all(op in numelt.explain(w) for op in ("multiply", "exp"))
+    assert all(op in numelt.explain() for op in ("multiply", "exp", "sqrt"))
+    for done in (x, 2.0, "x"):
+        assert "nothing" in numelt.explain(done)
+    assert "digraph" in numelt.explain(w, graphviz=True)
+    assert numpy.allclose(w[5:], numpy.exp(numpy.asarray(x)[5:]))
+
+
 def test_profile_tells_lines():
     x = numelt.linspace(0, 1, 1000)
     numelt.flush()

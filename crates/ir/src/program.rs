@@ -124,3 +124,110 @@ pub struct Program {
     /// The instructions, in program order.
     pub instrs: Vec<Instr>,
 }
+
+impl Program {
+    /// What of the program the elements of `view` need: the instructions whose results reach them, with the bases
+    /// and literals of these, numbered anew. Only the view's base is an output.
+    pub fn needed_for(&self, view: &View) -> Program {
+        let mut needed: Vec<Vec<(i64, i64)>> = vec![Vec::new(); self.bases.len()];
+        let touches = |ranges: &[(i64, i64)], view: &View| {
+            view.byte_range().is_some_and(|(low, high)| ranges.iter().any(|r| r.0 < high && low < r.1))
+        };
+        let mut keep = vec![false; self.instrs.len()];
+        needed[view.base as usize].extend(view.byte_range());
+        for (instr, keep) in self.instrs.iter().zip(&mut keep).rev() {
+            *keep = touches(&needed[instr.out.base as usize], &instr.out);
+            if *keep {
+                instr.reads().for_each(|read| add_range(&mut needed[read.base as usize], read.byte_range()));
+            }
+        }
+        let kept = self.instrs.iter().zip(keep).filter(|(_, keep)| *keep).map(|(instr, _)| instr);
+        let mut part = Part { whole: self, numbers: vec![None; self.bases.len()], program: Program::default() };
+        kept.for_each(|instr| part.add(instr));
+        if let Some(output) = part.numbers[view.base as usize] {
+            part.program.bases[output as usize].output = true;
+        }
+        part.program
+    }
+}
+
+/// Adds a byte range; what it touches becomes one range with it, so that views of one array do not pile up.
+fn add_range(ranges: &mut Vec<(i64, i64)>, range: Option<(i64, i64)>) {
+    let Some((mut low, mut high)) = range else { return };
+    ranges.retain(|&(l, h)| {
+        let apart = h < low || high < l;
+        if !apart {
+            (low, high) = (low.min(l), high.max(h));
+        }
+        apart
+    });
+    ranges.push((low, high));
+}
+
+/// A part of a program, with numbers of its own.
+struct Part<'a> {
+    whole: &'a Program,
+    /// The new number of each base.
+    numbers: Vec<Option<BaseId>>,
+    program: Program,
+}
+
+impl Part<'_> {
+    fn add(&mut self, instr: &Instr) {
+        let mut instr = instr.clone();
+        for operand in &mut instr.ins {
+            match operand {
+                Operand::View(view) => view.base = self.base(view.base),
+                Operand::Const(id) => {
+                    self.program.consts.push(self.whole.consts[*id as usize]);
+                    *id = self.program.consts.len() as ConstId - 1;
+                }
+            }
+        }
+        instr.out.base = self.base(instr.out.base);
+        self.program.instrs.push(instr);
+    }
+
+    fn base(&mut self, old: BaseId) -> BaseId {
+        *self.numbers[old as usize].get_or_insert_with(|| {
+            self.program.bases.push(Base { output: false, ..self.whole.bases[old as usize] });
+            self.program.bases.len() as BaseId - 1
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{DType, parse};
+
+    #[test]
+    fn a_part_has_what_a_view_needs() {
+        let text = "\
+base %0 64 in
+base %1 32 out
+base %2 32 out
+base %3 32 out
+const $0 = f64 1.5
+const $1 = f64 2.5
+%1[f64 (4)] = multiply.f64 %0[f64 (4)], $0
+%2[f64 (4)] = add.f64 %0[f64 +32 (4)], $1
+%3[f64 (4)] = add.f64 %2[f64 (4)], $1
+%2[f64 (2)] = copy.f64 %1[f64 (2)]
+";
+        let program = parse(text).unwrap();
+        let of = |base, offset, n| View { offset, ..View::contiguous(base, DType::F64, &[n]) };
+        let ops = |view: &View| -> Vec<&str> {
+            let part = program.needed_for(view);
+            assert!(part.bases.iter().filter(|b| b.output).count() <= 1);
+            assert!(crate::verify(&part).is_ok(), "{part}");
+            part.instrs.iter().map(|i| i.op.name()).collect()
+        };
+        assert_eq!(ops(&of(1, 0, 4)), ["multiply"]);
+        assert_eq!(ops(&of(3, 0, 4)), ["add", "add"]);
+        assert_eq!(ops(&of(2, 16, 2)), ["add"]);
+        assert_eq!(ops(&of(2, 0, 1)), ["multiply", "add", "copy"]);
+        assert_eq!(ops(&of(0, 0, 4)), [""; 0]);
+        assert_eq!(program.needed_for(&of(3, 0, 4)).consts.len(), 2);
+    }
+}

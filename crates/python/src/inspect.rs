@@ -1,5 +1,6 @@
 //! Looking inside from Python: flushes, statistics, reports, explanations, settings.
 
+use crate::operand::Operand;
 use crate::{errors, export, library, run};
 use numelt_engine_cpu::{CpuEngine, Jit as EngineJit, Options, llvm};
 use numelt_ir::Op;
@@ -108,9 +109,15 @@ fn pending() -> u64 {
 #[pyfunction]
 #[pyo3(signature = (a = None, dot = false))]
 fn explain(a: Option<&Bound<'_, PyAny>>, dot: bool) -> PyResult<String> {
-    // What is pending is one batch; an array of it is explained by the whole.
-    let _ = a;
-    let explanation = Runtime::global().explain().map_err(errors::to_py)?;
+    let operand = a.map(Operand::extract).transpose()?.flatten();
+    if a.is_some_and(|a| !a.is_none()) && operand.as_ref().is_none_or(|operand| operand.view().is_none()) {
+        return Ok(String::from("nothing of it is pending\n"));
+    }
+    let view = operand.as_ref().and_then(Operand::view);
+    let explanation = Runtime::global().explain(view).map_err(errors::to_py)?;
+    if view.is_some() && explanation.recorded.instrs.is_empty() {
+        return Ok(String::from("nothing of it is pending\n"));
+    }
     Ok(if dot { explanation.to_dot() } else { explanation.to_string() })
 }
 

@@ -168,6 +168,7 @@ impl SequentialStream {
         let Some(view) = destination(size, out, dtype)? else { return Ok(py.NotImplemented().into_bound(py)) };
         if view.size() > 0 {
             let room = Room::of(py, &view)?;
+            view.base.touch();
             let placed: Placed = low.map(|low| (low, range));
             self.with(py, view.size(), |sequence| {
                 // SAFETY: dense memory of this dtype, which nothing pending touches.

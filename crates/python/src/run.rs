@@ -87,6 +87,7 @@ pub fn write_scalar(py: Python<'_>, base: &BaseRef, offset: i64, value: Scalar) 
         return Ok(false);
     }
     let address = read(py, base)?;
+    base.touch();
     let bytes = &value.to_bytes()[..value.dtype().size()];
     // SAFETY: the offset is that of an element of a view of this base, of the value's dtype; views lie inside
     // their base. Nothing pending reads it, and other threads wait for the GIL.

@@ -5,6 +5,7 @@
 
 use crate::pool::Pool;
 use crate::runtime::Runtime;
+use crate::siblings::Kept;
 use numelt_ir::{DType, Dims, Scalar, View, c_strides};
 use std::any::Any;
 use std::fmt;
@@ -40,6 +41,8 @@ pub(crate) struct BaseCell {
     /// See [`BaseRef::mark_known`].
     known: AtomicBool,
     foreign: Option<Foreign>,
+    /// Results of full reductions of the memory as it is.
+    pub kept: Kept,
 }
 
 struct Foreign {
@@ -69,6 +72,20 @@ impl BaseCell {
     pub fn is_visible(&self) -> bool {
         self.exports.load(Ordering::Acquire) > 0
             || self.foreign.as_ref().is_some_and(|f| f.shared.load(Ordering::Relaxed))
+    }
+
+    /// The element at a byte offset, where the base has memory.
+    ///
+    /// Only for an element that the batch which has just run wrote, with the runtime's lock held.
+    pub fn number(&self, dtype: DType, offset: i64) -> Option<Scalar> {
+        let address = self.address();
+        if address.is_null() {
+            return None;
+        }
+        // SAFETY: the batch wrote the element, so that it lies inside the base; nobody writes to it before the lock
+        // is given back.
+        let bytes = unsafe { std::slice::from_raw_parts(address.offset(offset as isize), dtype.size()) };
+        Some(Scalar::from_bytes(dtype, bytes))
     }
 
     /// Memory of our own goes back to the pool now; only for cells nobody else can read any more.
@@ -103,6 +120,7 @@ impl BaseRef {
             failed: AtomicBool::new(false),
             known: AtomicBool::new(false),
             foreign: None,
+            kept: Kept::default(),
         }))
     }
 
@@ -115,6 +133,7 @@ impl BaseRef {
             failed: AtomicBool::new(false),
             known: AtomicBool::new(false),
             foreign: Some(Foreign { shared: AtomicBool::new(shared), _owner: owner }),
+            kept: Kept::default(),
         }))
     }
 
@@ -151,6 +170,19 @@ impl BaseRef {
         WeakBase(Arc::downgrade(&self.0))
     }
 
+    /// Says that the memory is about to be written by other means than recorded work, of which none that touches it
+    /// is pending.
+    #[inline]
+    pub fn touch(&self) {
+        self.0.kept.clear();
+    }
+
+    /// Is the result of a full reduction of the memory as it is kept? See [`Runtime::kept`].
+    #[inline]
+    pub fn has_kept(&self) -> bool {
+        self.0.kept.any()
+    }
+
     /// Memory that was adopted, not allocated here?
     pub fn is_foreign(&self) -> bool {
         self.0.foreign.is_some()
@@ -161,6 +193,7 @@ impl BaseRef {
     pub fn set_shared(&self, shared: bool) {
         if let Some(foreign) = &self.0.foreign {
             foreign.shared.store(shared, Ordering::Relaxed);
+            self.touch();
         }
     }
 
@@ -284,6 +317,7 @@ unsafe impl Sync for Export {}
 impl Export {
     pub(crate) fn new(base: BaseRef, address: *mut u8) -> Export {
         base.0.exports.fetch_add(1, Ordering::AcqRel);
+        base.touch();
         Export { base, address }
     }
 

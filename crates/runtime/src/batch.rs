@@ -7,6 +7,7 @@
 
 use crate::base::{ArrayView, BaseCell, Input, MAX_SLOTS};
 use crate::exec::ReadyPlan;
+use crate::siblings;
 use numelt_ir::{Axes, Base, BaseId, DType, Dims, Error, Instr, Op, OpKind, Operand, Program, Result, View, warn};
 use smallvec::SmallVec;
 use std::sync::Arc;
@@ -26,7 +27,15 @@ pub(crate) struct Batch {
     pub work: u64,
     hash: Words,
     followed: Option<Followed>,
+    /// Instructions that reduce memory to one number, which others like them may follow.
+    asked: Asked,
 }
+
+/// The first few full reductions of a batch.
+type Asked = SmallVec<[u32; 4]>;
+
+/// More full reductions than this in one batch are not looked at.
+const MOST_ASKED: usize = 16;
 
 /// Plans whose programs start as the batch does.
 pub(crate) type Candidates = SmallVec<[Arc<ReadyPlan>; 3]>;
@@ -52,7 +61,8 @@ struct Recorded<'a> {
 
 impl Batch {
     pub fn new(epoch: u64) -> Batch {
-        Batch { epoch, program: Program::default(), slots: Vec::new(), work: 0, hash: Words::default(), followed: None }
+        let (program, slots, hash) = (Program::default(), Vec::new(), Words::default());
+        Batch { epoch, program, slots, work: 0, hash, followed: None, asked: Asked::new() }
     }
 
     /// Empties it for batch `epoch`; its room stays, so that a loop's batches do not allocate.
@@ -64,6 +74,7 @@ impl Batch {
         self.work = 0;
         self.hash = Words::default();
         self.followed = None;
+        self.asked.clear();
     }
 
     /// What an empty batch is likely to become, likeliest first.
@@ -91,18 +102,56 @@ impl Batch {
 
     /// Appends one instruction; true when it touches memory that is visible outside.
     pub fn push(&mut self, op: Op, ty: DType, out: &ArrayView, ins: &[Input<'_>], axes: Axes) -> Result<bool> {
-        let recorded = Recorded { op, ty, out, ins, axes, watch: WATCH.load(Ordering::Relaxed) };
-        if self.follow(&recorded) {
+        out.base.touch();
+        if let Some(Input::Array(array)) = ins.first()
+            && siblings::concerns(op, ty)
+            && array.base.nbytes() >= siblings::SMALLEST
+            && self.asked.len() < MOST_ASKED
+        {
+            self.asked.push(self.len() as u32);
+        }
+        self.append_recorded(&Recorded { op, ty, out, ins, axes, watch: WATCH.load(Ordering::Relaxed) })?;
+        let visible = |input: &Input<'_>| matches!(input, Input::Array(array) if array.base.is_visible());
+        Ok(out.base.is_visible() || ins.iter().any(visible))
+    }
+
+    /// Appends an instruction that nobody asked for: it reports nothing.
+    pub fn push_unwatched(&mut self, op: Op, ty: DType, out: &ArrayView, ins: &[Input<'_>], axes: Axes) -> Result<()> {
+        self.append_recorded(&Recorded { op, ty, out, ins, axes, watch: 0 })
+    }
+
+    /// Follows the expected plan or writes down.
+    #[inline]
+    fn append_recorded(&mut self, recorded: &Recorded<'_>) -> Result<()> {
+        let Recorded { op, out, ins, .. } = *recorded;
+        if self.follow(recorded) {
             let domain = match ins.first() {
                 Some(Input::Array(array)) if op.kind() == OpKind::Reduction => &array.shape,
                 Some(Input::Array(_) | Input::Const(_)) | None => &out.shape,
             };
             self.work += domain.iter().product::<i64>() as u64;
+            Ok(())
         } else {
-            self.write_down(&recorded)?;
+            self.write_down(recorded)
         }
-        let visible = |input: &Input<'_>| matches!(input, Input::Array(array) if array.base.is_visible());
-        Ok(out.base.is_visible() || ins.iter().any(visible))
+    }
+
+    /// Are there full reductions of memory?
+    pub fn has_asked(&self) -> bool {
+        !self.asked.is_empty()
+    }
+
+    /// The full reductions of memory recorded, to be looked at once.
+    pub fn take_asked(&mut self) -> Asked {
+        std::mem::take(&mut self.asked)
+    }
+
+    /// The instructions recorded; their literals are numbered in the order of recording.
+    pub fn instrs(&self) -> &[Instr] {
+        match &self.followed {
+            Some(followed) => &followed.plan.recorded.instrs[..followed.done],
+            None => &self.program.instrs,
+        }
     }
 
     /// Is this the next instruction of the followed plan, or of one that has been the same up to here?

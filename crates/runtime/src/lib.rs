@@ -2,7 +2,7 @@
 //!
 //! In: operations on views, from front ends. Out: memory with values in it.
 //! Not here: how a kernel is computed (engines), Python. Unsafe code is in `pool.rs` (memory from
-//! the system), `base.rs` (returning it) and `exec.rs` (temporaries).
+//! the system), `base.rs` (returning it, reading a number) and `exec.rs` (temporaries).
 
 mod base;
 mod batch;
@@ -14,6 +14,7 @@ mod null;
 mod pool;
 mod report;
 mod runtime;
+mod siblings;
 mod stats;
 
 pub use base::{ArrayView, BaseRef, Export, Input, WeakBase};

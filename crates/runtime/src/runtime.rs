@@ -11,8 +11,9 @@ use crate::config::Config;
 use crate::engine::{Engine, LibraryCall, Operand};
 use crate::exec::ReadyPlan;
 use crate::report::{self, Warning};
+use crate::siblings::{Companions, Habits};
 use crate::stats::{FlushReport, Reason, Stats};
-use numelt_ir::{Axes, DType, Error, Instr, Op, Operand as IrOperand, Program, Result};
+use numelt_ir::{Axes, DType, Error, Instr, Op, Operand as IrOperand, Program, Result, Scalar};
 use numelt_opt::{Explanation, Options, Step};
 use std::any::Any;
 use std::collections::BTreeMap;
@@ -37,6 +38,7 @@ struct State {
     /// The batch that ran last, emptied: its room is used again. Taken while it runs.
     spare: Option<Box<Batch>>,
     caches: Caches,
+    habits: Habits,
     /// The plan that ran last.
     last: Option<Arc<ReadyPlan>>,
     stats: Stats,
@@ -59,6 +61,7 @@ impl Runtime {
             batch: Box::new(Batch::new(epoch)),
             spare: None,
             caches: Caches::default(),
+            habits: Habits::default(),
             last: None,
             stats: Stats::default(),
             inspector: None,
@@ -116,6 +119,13 @@ impl Runtime {
     /// Can the engine do this operation?
     pub fn supports(&self, op: Op, ty: DType) -> bool {
         self.lock().engine.supports(op, ty)
+    }
+
+    /// The value of a full reduction of a view as it is now, where one in a batch before has given it as well: to
+    /// be asked before the reduction is recorded. A value answers once where a scalar is asked for, and once where
+    /// an array is; there is never one whose computation could warn.
+    pub fn kept(&self, op: Op, view: &ArrayView, array: bool) -> Option<Scalar> {
+        view.base.0.kept.take(op, view, array)
     }
 
     /// Appends an instruction. `Some(reason)` asks the caller to flush now.
@@ -242,15 +252,23 @@ impl Runtime {
         Ok(Export::new(base.clone(), self.read(base)?))
     }
 
-    /// What would be run now: bytecode, passes, partition, kernels.
+    /// What would be run now, or what of it the elements of an array need: bytecode, passes, partition, kernels.
     ///
     /// # Errors
     /// The planner's.
-    pub fn explain(&self) -> Result<Explanation> {
+    pub fn explain(&self, of: Option<&ArrayView>) -> Result<Explanation> {
         let mut state = self.lock();
         state.batch.settle();
         let options = state.options();
-        numelt_opt::explain(state.batch.program(), &options)
+        let epoch = state.batch.epoch;
+        let program = state.batch.program();
+        match of {
+            None => numelt_opt::explain(program, &options),
+            Some(view) => {
+                let part = view.base.0.slot_in(epoch).map(|slot| program.needed_for(&view.to_ir(slot)));
+                numelt_opt::explain(&part.unwrap_or_default(), &options)
+            }
+        }
     }
 
     /// The pending program, with its bases as they are now.
@@ -327,9 +345,12 @@ impl State {
         let mut next = self.spare.take().unwrap_or_else(|| Box::new(Batch::new(0)));
         next.restart(epoch);
         let mut batch = std::mem::replace(&mut self.batch, next);
+        let mut companions = Companions::default();
         if reason == Reason::Instructions {
             let at = batch.best_cut();
             batch.split(at, &mut self.batch);
+        } else if batch.has_asked() {
+            companions = Companions::add(&mut batch, &mut self.habits);
         }
         batch.settle();
         let result = match self.ready(&mut batch) {
@@ -341,6 +362,9 @@ impl State {
                 self.stats.run_ns += planned.elapsed().as_nanos() as u64;
                 self.account(reason, &plan, hit, start);
                 self.succeed(plan);
+                if result.is_ok() {
+                    companions.keep(&batch);
+                }
                 result
             }
             Err(error) => {

@@ -1,0 +1,303 @@
+//! Sum, minimum and maximum of one array in one pass over memory, also when they are asked for one after the other.
+//!
+//! `x.min()`, read, then `x.max()`, read, would be two passes. A pass is bound by memory, so the other two of the
+//! three cost next to nothing in it. When a flush holds one of them and others are likely to follow, they are added
+//! to the batch, and their values are kept with the base until it is written or visible outside. What followed last
+//! time, on an array of that size, is likely to follow again; so is a third after a second.
+//!
+//! A kept value answers one request of each form: asked for the same again, the runtime does the work again. Only
+//! finite values are kept, since others may have to warn.
+
+use crate::base::{ArrayView, BaseRef, Input};
+use crate::batch::Batch;
+use numelt_ir::{Axes, DType, Dims, Instr, Op, Operand, Result, Scalar, View};
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// The operations that share a pass.
+const OPS: [Op; 3] = [Op::Sum, Op::Min, Op::Max];
+
+/// Bytes of the smallest bases whose reductions are looked at: for smaller ones a pass costs less than the memory of it.
+pub(crate) const SMALLEST: usize = 1 << 15;
+
+/// Habits remembered.
+const HABITS: usize = 1 << 12;
+
+/// The bit of an operation in sets of them; zero for others.
+fn bit(op: Op) -> u8 {
+    OPS.iter().position(|&o| o == op).map_or(0, |at| 1 << at)
+}
+
+/// Is it one of the operations, of a dtype whose passes are bound by memory?
+#[inline]
+pub(crate) fn concerns(op: Op, ty: DType) -> bool {
+    matches!(op, Op::Sum | Op::Min | Op::Max) && matches!(ty, DType::F32 | DType::F64)
+}
+
+/// What follows a reduction of arrays of one size.
+#[derive(Default)]
+pub(crate) struct Habit {
+    /// Which operations did.
+    followers: AtomicU8,
+    /// Values computed in advance, and those of them that were asked for.
+    computed: AtomicU32,
+    taken: AtomicU32,
+}
+
+impl Habit {
+    fn follows(&self, op: Op) {
+        self.followers.fetch_or(bit(op), Ordering::Relaxed);
+    }
+
+    fn takes(&self) {
+        self.taken.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Notes that values were computed in advance; a habit that is given up is forgotten.
+    fn computes(&self, count: u32) {
+        let computed = self.computed.fetch_add(count, Ordering::Relaxed) + count;
+        if computed > 2 * self.taken.load(Ordering::Relaxed) + 8 {
+            self.followers.store(0, Ordering::Relaxed);
+            self.computed.store(0, Ordering::Relaxed);
+            self.taken.store(0, Ordering::Relaxed);
+        }
+    }
+}
+
+/// Habits by the operation asked for first, its dtype, and the number of elements.
+#[derive(Default)]
+pub(crate) struct Habits(FxHashMap<(Op, DType, i64), Arc<Habit>>);
+
+impl Habits {
+    fn of(&mut self, instr: &Instr) -> Arc<Habit> {
+        if self.0.len() >= HABITS {
+            self.0.clear();
+        }
+        let size = instr.domain().iter().product();
+        Arc::clone(self.0.entry((instr.op, instr.ty, size)).or_default())
+    }
+}
+
+/// What is kept with a base.
+#[derive(Default)]
+pub(crate) struct Kept {
+    any: AtomicBool,
+    memo: Mutex<Option<Box<Memo>>>,
+}
+
+/// Values of one view.
+struct Memo {
+    dtype: DType,
+    offset: i64,
+    shape: Dims,
+    strides: Dims,
+    /// What was computed, be the values kept or not.
+    ops: u8,
+    values: SmallVec<[Value; 3]>,
+    habit: Arc<Habit>,
+}
+
+struct Value {
+    op: Op,
+    value: Scalar,
+    /// Was it computed in advance? Then it answers a request for a scalar too.
+    spare: bool,
+    /// Does it still answer a request for an array?
+    array: bool,
+}
+
+fn is_finite(value: &Scalar) -> bool {
+    match value {
+        Scalar::F32(v) => v.is_finite(),
+        Scalar::F64(v) => v.is_finite(),
+        _ => false,
+    }
+}
+
+impl Kept {
+    fn lock(&self) -> MutexGuard<'_, Option<Box<Memo>>> {
+        self.memo.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Is there anything?
+    #[inline]
+    pub fn any(&self) -> bool {
+        self.any.load(Ordering::Acquire)
+    }
+
+    /// Forgets all: the memory changes.
+    #[inline]
+    pub fn clear(&self) {
+        if self.any() {
+            self.any.store(false, Ordering::Release);
+            *self.lock() = None;
+        }
+    }
+
+    /// The value of a full reduction of a view, as a scalar or for an array, if it is kept.
+    pub fn take(&self, op: Op, view: &ArrayView, array: bool) -> Option<Scalar> {
+        if !self.any() {
+            return None;
+        }
+        let mut memo = self.lock();
+        let memo = memo.as_deref_mut().filter(|memo| {
+            (memo.dtype, memo.offset) == (view.dtype, view.offset)
+                && memo.shape == view.shape
+                && memo.strides == view.strides
+        })?;
+        let kept = memo.values.iter_mut().find(|v| v.op == op)?;
+        let left = if array { &mut kept.array } else { &mut kept.spare };
+        if !std::mem::take(left) {
+            return None;
+        }
+        memo.habit.follows(op);
+        memo.habit.takes();
+        Some(kept.value)
+    }
+}
+
+impl Memo {
+    fn new(view: &View, habit: Arc<Habit>) -> Memo {
+        let (shape, strides) = (view.shape.clone(), view.strides.clone());
+        Memo { dtype: view.dtype, offset: view.offset, shape, strides, ops: 0, values: SmallVec::new(), habit }
+    }
+
+    fn is_of(&self, view: &View) -> bool {
+        (self.dtype, self.offset) == (view.dtype, view.offset)
+            && self.shape == view.shape
+            && self.strides == view.strides
+    }
+}
+
+/// Reductions of one view in a batch.
+struct Group {
+    /// The slot of the view's base.
+    source: u32,
+    view: View,
+    /// Operation, base of the result and offset in it. The bases live until they are read here, also where only
+    /// their quotient by a count was wanted.
+    asked: SmallVec<[(Op, BaseRef, i64); 3]>,
+    habit: Arc<Habit>,
+    /// Do they follow others that are kept already?
+    later: bool,
+}
+
+/// What a flush keeps when it has run.
+#[derive(Default)]
+pub(crate) struct Companions {
+    groups: SmallVec<[Group; 1]>,
+    /// Values computed in advance; they live until they are read.
+    spare: SmallVec<[(usize, Op, BaseRef); 2]>,
+}
+
+impl Companions {
+    /// Looks at the reductions of a batch that is to run, and adds those that are likely to be asked for next.
+    pub fn add(batch: &mut Batch, habits: &mut Habits) -> Companions {
+        let mut companions = Companions::default();
+        for at in batch.take_asked() {
+            companions.note(batch, at as usize, habits);
+        }
+        for at in 0..companions.groups.len() {
+            let wanted = companions.wanted(batch, at);
+            for op in OPS.into_iter().filter(|&op| wanted & bit(op) != 0) {
+                // what cannot be recorded is not computed in advance
+                if companions.compute(batch, at, op).is_err() {
+                    break;
+                }
+            }
+        }
+        companions
+    }
+
+    fn note(&mut self, batch: &Batch, at: usize, habits: &mut Habits) {
+        let instr = &batch.instrs()[at];
+        let Some(Operand::View(view)) = instr.ins.first() else { return };
+        let cell = &batch.slots[view.base as usize];
+        let full = concerns(instr.op, instr.ty) && instr.out.size() == 1 && instr.axes.len() == view.rank();
+        let plain = view.dtype == instr.ty && instr.out.dtype == instr.ty && view.is_c_contiguous();
+        // with memory that stays as it is, and somebody who could ask again
+        let stays = !cell.address().is_null() && Arc::strong_count(cell) > 1 && !cell.is_visible();
+        if !(full && plain && stays) || batch.instrs().iter().any(|i| i.out.base == view.base) {
+            return;
+        }
+        let result = BaseRef(Arc::clone(&batch.slots[instr.out.base as usize]));
+        let asked = (instr.op, result, instr.out.offset);
+        match self.groups.iter_mut().find(|group| group.view == *view) {
+            Some(group) => {
+                group.habit.follows(instr.op);
+                group.asked.push(asked);
+            }
+            None => {
+                let last = cell.kept.lock();
+                let chain = last.as_ref().filter(|memo| memo.is_of(view) && memo.ops & bit(instr.op) == 0);
+                let habit = chain.map_or_else(|| habits.of(instr), |memo| Arc::clone(&memo.habit));
+                let later = chain.is_some();
+                if later {
+                    habit.follows(instr.op);
+                }
+                let asked = SmallVec::from_iter([asked]);
+                self.groups.push(Group { source: view.base, view: view.clone(), asked, habit, later });
+            }
+        }
+    }
+
+    /// Operations that a group lacks and that are likely to follow it.
+    fn wanted(&self, batch: &Batch, at: usize) -> u8 {
+        let group = &self.groups[at];
+        let present = group.asked.iter().fold(0, |ops, asked| ops | bit(asked.0));
+        if !group.later {
+            return group.habit.followers.load(Ordering::Relaxed) & !present;
+        }
+        let kept = batch.slots[group.source as usize].kept.lock().as_ref().map_or(0, |memo| memo.ops);
+        OPS.iter().fold(0, |ops, &op| ops | bit(op)) & !present & !kept
+    }
+
+    fn compute(&mut self, batch: &mut Batch, at: usize, op: Op) -> Result<()> {
+        let (group, base) = (&self.groups[at], BaseRef::new(16));
+        let (view, rank) = (&group.view, group.view.rank());
+        let window = |base: BaseRef, view: &View| {
+            let (shape, strides) = (view.shape.clone(), view.strides.clone());
+            ArrayView { base, dtype: view.dtype, offset: view.offset, shape, strides }
+        };
+        let source = window(BaseRef(Arc::clone(&batch.slots[group.source as usize])), view);
+        let one = View::contiguous(0, view.dtype, &Dims::from_elem(1, rank));
+        let out = window(base.clone(), &one);
+        batch.push_unwatched(op, view.dtype, &out, &[Input::Array(&source)], Axes::all(rank))?;
+        self.spare.push((at, op, base));
+        Ok(())
+    }
+
+    /// Keeps the values, now that the batch has run.
+    pub fn keep(self, batch: &Batch) {
+        for (at, group) in self.groups.into_iter().enumerate() {
+            let cell = &batch.slots[group.source as usize];
+            if cell.is_visible() {
+                continue;
+            }
+            let own = group.asked.iter().map(|(op, base, offset)| (*op, base, *offset, false));
+            let spare = self.spare.iter().filter(|spare| spare.0 == at);
+            let spare = spare.map(|(_, op, base)| (*op, base, 0, true));
+            let mut last = cell.kept.lock();
+            let mut memo = match last.take().filter(|memo| group.later && memo.is_of(&group.view)) {
+                Some(memo) => memo,
+                None => Box::new(Memo::new(&group.view, Arc::clone(&group.habit))),
+            };
+            let mut computed = 0;
+            for (op, base, offset, spare) in own.chain(spare) {
+                computed += u32::from(spare);
+                memo.ops |= bit(op);
+                if let Some(value) = base.0.number(group.view.dtype, offset).filter(is_finite) {
+                    memo.values.retain(|v| v.op != op);
+                    memo.values.push(Value { op, value, spare, array: true });
+                }
+            }
+            if computed > 0 {
+                group.habit.computes(computed);
+            }
+            cell.kept.any.store(true, Ordering::Release);
+            *last = Some(memo);
+        }
+    }
+}
