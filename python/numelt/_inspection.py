@@ -64,8 +64,8 @@ def explain(x: Any = None, graphviz: bool = False) -> Any:
     >>> x = np.arange(4.0)
     >>> "add" in str(np.explain(x * 2 + 1))
     True
-    >>> y, z = x * 2, np.sqrt(x)
-    >>> "multiply" in np.explain(z), "multiply" in np.explain()
+    >>> y, z = np.exp(x), np.sqrt(x)
+    >>> "exp" in np.explain(z), "exp" in np.explain()
     (False, True)
     """
     return _core.explain(x, graphviz)
