@@ -199,7 +199,7 @@ impl Part<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{DType, parse};
+    use crate::DType;
 
     #[test]
     fn a_part_has_what_a_view_needs() {
@@ -215,7 +215,7 @@ const $1 = f64 2.5
 %3[f64 (4)] = add.f64 %2[f64 (4)], $1
 %2[f64 (2)] = copy.f64 %1[f64 (2)]
 ";
-        let program = parse(text).unwrap();
+        let program: Program = text.parse().unwrap();
         let of = |base, offset, n| View { offset, ..View::contiguous(base, DType::F64, &[n]) };
         let ops = |view: &View| -> Vec<&str> {
             let part = program.needed_for(view);
