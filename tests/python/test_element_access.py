@@ -260,3 +260,64 @@ def test_conversions_of_results(kind, convert):
     assert ours == numpys
     if not isinstance(numpys, (tuple, numpy.generic)):
         assert type(ours) is type(numpys)
+
+
+def test_reading_elements_leaves_their_other_readers_pending():
+    a = numelt.arange(12.0).reshape(3, 4)
+    numelt.flush()
+    row = a[1, :3] * 2
+    pending = numelt._core.pending()
+    assert pending > 0
+    assert a[2, 3] == 11.0
+    assert a[2].dot(a[2]) == 366.0
+    assert numelt._core.pending() == pending
+    a[1, 0] = 50.0
+    assert row.tolist() == [8.0, 10.0, 12.0]
+
+
+def test_small_products_run_at_once_whatever_the_error_state_was():
+    with numelt.errstate(divide="ignore"):
+        pass
+    a = numelt.array([1.0, 2.0, 3.0])
+    numelt.flush()
+    assert type(a @ a) is numpy.float64
+    assert type(numelt.dot(a[:0], a[:0])) is numpy.float64
+    assert numelt._core.pending() == 0
+    with numelt.errstate(over="raise"), pytest.raises(FloatingPointError):
+        float(numelt.dot(a * 1e200, a * 1e200))
+    big = a * 1e200
+    numelt.flush()
+    with pytest.warns(RuntimeWarning, match="overflow encountered in dot"):
+        float(numelt.dot(big, big))
+
+
+def test_triangular_loops_agree():
+    def programs(np):
+        a = np.array(numpy.random.default_rng(3).random((9, 9)) + 9 * numpy.eye(9))
+        x = np.zeros(9)
+        for i in range(9):
+            x[i] = (1.0 - a[i, :i] @ x[:i]) / a[i, i]
+            a[: i + 1, i] += x[i] * a[i, : i + 1]
+            a[i, i] -= np.dot(a[i, :i], a[:i, i])
+        b = a.copy()
+        for i in range(9):
+            for k in range(9):
+                b[i, : i + 1] += a[i, k] * a[: i + 1, k]
+        return x, a, b
+
+    for ours, numpys in zip(programs(numelt), programs(numpy), strict=True):
+        assert_same(ours, numpys)
+
+
+def test_long_loops_repeat_the_same_cuts():
+    def program(np):
+        u = np.linspace(0.0, 1.0, 40)
+        v = np.zeros(40)
+        for _ in range(500):
+            v[1:-1] = 0.5 * (u[2:] + u[:-2]) - u[1:-1]
+            u[1:-1] += 0.1 * v[1:-1]
+        return u
+
+    expected = program(numpy)
+    for _ in range(4):
+        assert_same(program(numelt), expected)

@@ -25,7 +25,7 @@ fn stable_order<'py>(py: Python<'py>, a: &Bound<'py, NdArray>) -> PyResult<Bound
     let Some(view) = dense(a) else { return Ok(py.NotImplemented().into_bound(py)) };
     let n = view.size();
     let order = contiguous(DType::I64, &Dims::from_elem(n, 1));
-    let from = run::read(py, &view.base)? as usize + view.offset as usize;
+    let from = run::look(py, &view.base)? as usize + view.offset as usize;
     let to = run::read(py, &order.base)? as usize;
     let (dtype, threads) = (view.dtype, threads(n));
     let distinct = py.detach(move || {
@@ -67,8 +67,8 @@ fn masked_sum<'py>(
         return declined();
     }
     let out = contiguous(view.dtype, &Dims::from_elem(count, 1));
-    let values = run::read(py, &view.base)? as usize + view.offset as usize;
-    let bytes = run::read(py, &chosen.base)? as usize + chosen.offset as usize;
+    let values = run::look(py, &view.base)? as usize + view.offset as usize;
+    let bytes = run::look(py, &chosen.base)? as usize + chosen.offset as usize;
     let to = run::read(py, &out.base)? as usize;
     let rows = (count as usize, (view.size() / count) as usize);
     let (dtype, threads) = (view.dtype, threads(view.size()));

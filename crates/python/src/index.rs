@@ -238,9 +238,9 @@ pub fn read_element<'py>(py: Python<'py>, view: &ArrayView) -> PyResult<Bound<'p
 }
 
 fn read_at<'py>(py: Python<'py>, view: &ArrayView, offset: i64) -> PyResult<Bound<'py, PyAny>> {
-    let address = run::read(py, &view.base)?;
+    let address = run::look(py, &view.base)?;
     // SAFETY: the offset was checked against the shape; views lie inside their base.
-    unsafe { convert::numpy_scalar_at(py, view.dtype, address.offset(offset as isize)) }
+    unsafe { convert::numpy_scalar_at(py, view.dtype, address.cast_mut().offset(offset as isize)) }
 }
 
 /// `array[key]`

@@ -18,7 +18,7 @@ pub fn record(py: Python<'_>, op: Op, ty: DType, out: &ArrayView, ins: &[Input<'
         return record(py, op, ty, out, &ins, axes);
     }
     inspect::count(op);
-    if errstate::is_touched() && errstate::note(py)? {
+    if alone(py)? {
         return record_alone(py, op, ty, out, ins, axes);
     }
     match Runtime::global().record(op, ty, out, ins, axes) {
@@ -26,6 +26,12 @@ pub fn record(py: Python<'_>, op: Op, ty: DType, out: &ArrayView, ins: &[Input<'
         Ok(Some(reason)) => flush(py, reason),
         Err(error) => Err(errors::to_py(error)),
     }
+}
+
+/// Notes the error state for what is recorded next; must that run by itself?
+#[inline]
+fn alone(py: Python<'_>) -> PyResult<bool> {
+    Ok(errstate::is_touched() && errstate::note(py)?)
 }
 
 /// Appends an instruction and runs it at once, with what it meets treated as the error state says.
@@ -63,6 +69,14 @@ pub fn read(py: Python<'_>, base: &BaseRef) -> PyResult<*mut u8> {
     Runtime::global().read(base).map_err(errors::to_py)
 }
 
+/// Address of a base's memory, to look at its values: only pending work that writes it is done.
+pub fn look(py: Python<'_>, base: &BaseRef) -> PyResult<*const u8> {
+    if base.is_awaited() {
+        flush(py, Reason::Read)?;
+    }
+    Runtime::global().look(base).map_err(errors::to_py)
+}
+
 /// Makes a base visible outside until the export is dropped.
 pub fn export(py: Python<'_>, base: &BaseRef) -> PyResult<Export> {
     if base.is_pending() {
@@ -75,7 +89,7 @@ pub fn export(py: Python<'_>, base: &BaseRef) -> PyResult<Export> {
 
 /// Value of the element at a byte offset of a base.
 pub fn read_scalar(py: Python<'_>, base: &BaseRef, dtype: DType, offset: i64) -> PyResult<Scalar> {
-    let address = read(py, base)?;
+    let address = look(py, base)?;
     // SAFETY: the offset is that of an element of a view of this base, and views lie inside their base.
     let bytes = unsafe { std::slice::from_raw_parts(address.offset(offset as isize), dtype.size()) };
     Ok(Scalar::from_bytes(dtype, bytes))
@@ -101,8 +115,8 @@ const AT_ONCE: i64 = 1 << 14;
 /// Runs a matrix product of small operands at once, or records it.
 pub fn product(py: Python<'_>, op: Op, ty: DType, out: &ArrayView, ins: [&ArrayView; 2]) -> PyResult<()> {
     let work = out.size() * ins[0].shape.last().copied().unwrap_or(1);
-    let plain = out.dtype == ty && ins.iter().all(|v| v.dtype == ty) && !errstate::is_touched();
-    if plain && work <= AT_ONCE && Runtime::global().call_now(op, ty, out, ins).map_err(errors::to_py)? {
+    let plain = work <= AT_ONCE && out.dtype == ty && ins.iter().all(|v| v.dtype == ty);
+    if plain && !alone(py)? && Runtime::global().call_now(op, ty, out, ins).map_err(errors::to_py)? {
         inspect::count(op);
         return Ok(());
     }

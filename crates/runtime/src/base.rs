@@ -35,6 +35,8 @@ pub(crate) struct BaseCell {
     address: AtomicPtr<u8>,
     /// Batch number and slot in it; see `slot_in`.
     ticket: AtomicU64,
+    /// The batch that wrote it last.
+    written: AtomicU64,
     exports: AtomicU32,
     /// A flush could not compute it (out of memory); reading it says so.
     pub failed: AtomicBool,
@@ -67,6 +69,11 @@ impl BaseCell {
 
     pub fn set_slot(&self, epoch: u64, slot: u32) {
         self.ticket.store(epoch << SLOT_BITS | u64::from(slot), Ordering::Relaxed);
+    }
+
+    /// Notes that batch `epoch` writes it.
+    pub fn set_written(&self, epoch: u64) {
+        self.written.store(epoch, Ordering::Relaxed);
     }
 
     pub fn is_visible(&self) -> bool {
@@ -116,6 +123,7 @@ impl BaseRef {
             nbytes,
             address: AtomicPtr::new(std::ptr::null_mut()),
             ticket: AtomicU64::new(0),
+            written: AtomicU64::new(0),
             exports: AtomicU32::new(0),
             failed: AtomicBool::new(false),
             known: AtomicBool::new(false),
@@ -129,6 +137,7 @@ impl BaseRef {
             nbytes,
             address: AtomicPtr::new(address),
             ticket: AtomicU64::new(0),
+            written: AtomicU64::new(0),
             exports: AtomicU32::new(0),
             failed: AtomicBool::new(false),
             known: AtomicBool::new(false),
@@ -148,6 +157,13 @@ impl BaseRef {
         // a flush makes its batch the running one before it opens the next
         self.0.slot_in(EPOCH.load(Ordering::Acquire)).is_some()
             || self.0.slot_in(RUNNING.load(Ordering::Acquire)).is_some()
+    }
+
+    /// Does work write it that is queued, or that another thread is running? Otherwise its values may be looked at.
+    #[inline]
+    pub fn is_awaited(&self) -> bool {
+        let written = self.0.written.load(Ordering::Relaxed);
+        written == EPOCH.load(Ordering::Acquire) || written == RUNNING.load(Ordering::Acquire)
     }
 
     /// Can somebody outside see its memory, so that work on it must run at once?

@@ -130,10 +130,11 @@ impl Batch {
                 Some(Input::Array(_) | Input::Const(_)) | None => &out.shape,
             };
             self.work += domain.iter().product::<i64>() as u64;
-            Ok(())
         } else {
-            self.write_down(recorded)
+            self.write_down(recorded)?;
         }
+        out.base.0.set_written(self.epoch);
+        Ok(())
     }
 
     /// Are there full reductions of memory?
@@ -174,6 +175,12 @@ impl Batch {
             };
             followed.plan = followed.others.remove(at);
         }
+    }
+
+    /// Has it repeated all of a plan's program, after which a longer batch was cut before?
+    pub fn is_at_cut(&self) -> bool {
+        let whole = |f: &Followed| f.done == f.plan.recorded.instrs.len() && f.plan.cut.load(Ordering::Relaxed);
+        self.followed.as_ref().is_some_and(whole)
     }
 
     /// Writes down what has been followed so far.
@@ -264,7 +271,9 @@ impl Batch {
                     }
                 }
             }
-            instr.out.base = slot(&mut tail.slots, tail.epoch, &self.slots[instr.out.base as usize]);
+            let target = &self.slots[instr.out.base as usize];
+            instr.out.base = slot(&mut tail.slots, tail.epoch, target);
+            target.set_written(tail.epoch);
             tail.append(instr);
         }
         let used = |operand: &Operand| if let Operand::Const(id) = operand { Some(*id as usize + 1) } else { None };

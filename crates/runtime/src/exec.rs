@@ -8,7 +8,7 @@ use crate::report::{self, Warning};
 use numelt_ir::{Error, Instr, Operand as IrOperand, Program, Result, Scalar, View, warn};
 use numelt_opt::{Arg, ArgGeometry, ArgKind, KernelStep, NestStep, Plan, Step};
 use smallvec::SmallVec;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 /// A plan with its kernels prepared, ready to be run any number of times.
@@ -24,6 +24,8 @@ pub(crate) struct ReadyPlan {
     pub kernels: usize,
     /// When it was used last, on the cache's clock.
     pub used: AtomicU64,
+    /// Has it been the first piece of a batch that was too long? Then the next such batch is cut here, too.
+    pub cut: AtomicBool,
     /// Plans that ran right after this one, the latest first.
     next: Mutex<SmallVec<[Weak<ReadyPlan>; NEXT]>>,
 }
@@ -83,9 +85,9 @@ impl ReadyPlan {
             }
         }
         let contracted = plan.contracted.iter().filter(|&&c| c).count();
-        let (used, next) = (AtomicU64::new(0), Mutex::default());
+        let (used, cut, next) = (AtomicU64::new(0), AtomicBool::new(false), Mutex::default());
         let kernels = plan.steps.iter().filter(|step| !matches!(step, Step::Call(_))).count();
-        ReadyPlan { recorded, plan, steps, buffer_bytes, contracted, kernels, used, next }
+        ReadyPlan { recorded, plan, steps, buffer_bytes, contracted, kernels, used, cut, next }
     }
 
     /// Notes that `plan` ran right after this one.

@@ -139,7 +139,7 @@ impl Runtime {
         self.work.store(state.batch.work, Ordering::Relaxed);
         Ok(if visible {
             Some(Reason::Visible)
-        } else if state.batch.len() >= state.config.max_pending || state.batch.is_full() {
+        } else if state.batch.len() >= state.config.max_pending || state.batch.is_full() || state.batch.is_at_cut() {
             Some(Reason::Instructions)
         } else if HELD.load(Ordering::Relaxed) > state.held_budget {
             Some(Reason::Bytes)
@@ -158,8 +158,8 @@ impl Runtime {
         RUNNING.load(Ordering::Relaxed) != IDLE
     }
 
-    /// Runs a library call on operands that nothing pending touches, without the queue: for operands so small that
-    /// queueing costs more than the call. False when it was not done, and has to be recorded: something is pending,
+    /// Runs a library call on operands that nothing pending writes, to a new base, without the queue: for operands so small that
+    /// queueing costs more than the call. False when it was not done, and has to be recorded: something is awaited,
     /// visible outside or still without memory, or a condition was met that is to be reported.
     ///
     /// # Errors
@@ -168,7 +168,7 @@ impl Runtime {
         // the output has no memory yet, the operands have
         let idle = |view: &ArrayView| {
             let (base, cell) = (&view.base, &view.base.0);
-            !base.is_pending()
+            !base.is_awaited()
                 && !cell.failed.load(Ordering::Acquire)
                 && cell.address().is_null() == base.ptr_eq(&out.base)
         };
@@ -230,6 +230,21 @@ impl Runtime {
         if base.is_pending() {
             self.flush(Reason::Read)?;
         }
+        self.memory(base)
+    }
+
+    /// Address of a base's memory, to look at its values: work that only reads it may stay pending.
+    ///
+    /// # Errors
+    /// Those of [`Runtime::read`].
+    pub fn look(&self, base: &BaseRef) -> Result<*const u8> {
+        if base.is_awaited() {
+            self.flush(Reason::Read)?;
+        }
+        self.memory(base).map(<*mut u8>::cast_const)
+    }
+
+    fn memory(&self, base: &BaseRef) -> Result<*mut u8> {
         if base.0.failed.load(Ordering::Acquire) {
             return Err(Error::OutOfMemory(base.nbytes()));
         }
@@ -346,10 +361,11 @@ impl State {
         next.restart(epoch);
         let mut batch = std::mem::replace(&mut self.batch, next);
         let mut companions = Companions::default();
-        if reason == Reason::Instructions {
+        let cut = reason == Reason::Instructions;
+        if cut && !batch.is_at_cut() {
             let at = batch.best_cut();
             batch.split(at, &mut self.batch);
-        } else if batch.has_asked() {
+        } else if !cut && batch.has_asked() {
             companions = Companions::add(&mut batch, &mut self.habits);
         }
         batch.settle();
@@ -361,6 +377,7 @@ impl State {
                 let result = self.run(&plan, &batch);
                 self.stats.run_ns += planned.elapsed().as_nanos() as u64;
                 self.account(reason, &plan, hit, start);
+                plan.cut.fetch_or(cut, Ordering::Relaxed);
                 self.succeed(plan);
                 if result.is_ok() {
                     companions.keep(&batch);

@@ -158,3 +158,54 @@ fn inspectors_see_each_flush() {
     assert_eq!(reports[0].buffers, [80]);
     assert!(reports[0].kernels[0].contains("add"), "{}", reports[0].kernels[0]);
 }
+
+#[test]
+fn looking_at_values_leaves_their_readers_pending() {
+    let (rt, _one) = runtime(|_| ());
+    let a = array(&rt, 8);
+    let x = binary(&rt, Op::Add, &a, Input::Array(&a)).0;
+    assert!(a.base.is_pending() && !a.base.is_awaited());
+    assert!(x.base.is_pending() && x.base.is_awaited());
+    assert!(!rt.look(&a.base).unwrap().is_null());
+    assert!(x.base.is_awaited());
+    rt.look(&x.base).unwrap();
+    assert!(!x.base.is_awaited() && !a.base.is_pending());
+}
+
+#[test]
+fn what_a_cut_left_over_is_awaited() {
+    let (rt, _one) = runtime(|c| c.max_pending = 8);
+    let mut x = array(&rt, 8);
+    for _ in 0..7 {
+        x = binary(&rt, Op::Add, &x, Input::Const(Scalar::F64(1.0))).0;
+    }
+    // two of the same size live on, so that the cut is before the end
+    let y = binary(&rt, Op::Multiply, &x, Input::Array(&x)).0;
+    rt.flush(Reason::Instructions).unwrap();
+    assert_eq!(y.base.is_pending(), y.base.is_awaited());
+    rt.read(&y.base).unwrap();
+    assert!(!y.base.is_awaited());
+}
+
+#[test]
+fn long_loops_are_cut_where_they_were_cut_before() {
+    let (rt, _one) = runtime(|c| c.max_pending = 10);
+    let a = array(&rt, 8);
+    let mut flushes = Vec::new();
+    for _ in 0..3 {
+        let mut x = a.clone();
+        for _ in 0..25 {
+            let (next, asked) = binary(&rt, Op::Add, &x, Input::Const(Scalar::F64(1.0)));
+            x = next;
+            if let Some(reason) = asked {
+                rt.flush(reason).unwrap();
+            }
+        }
+        rt.read(&x.base).unwrap();
+        let stats = rt.stats();
+        flushes.push((stats.plan_misses, stats.flushes[Reason::Instructions as usize]));
+    }
+    // the first round plans; the others repeat its pieces
+    assert_eq!(flushes[2].0, flushes[1].0);
+    assert_eq!(rt.stats().instructions, 75);
+}

@@ -1,6 +1,6 @@
 //! Reading a few elements at once, without recording.
 //!
-//! In: a lookup of an array and indices that nothing pending touches. Out: a new array with memory, or `None` where
+//! In: a lookup of an array and indices that nothing pending writes. Out: a new array with memory, or `None` where
 //! recording is the better way. A record, a plan and a launch cost more than a few dozen loads.
 
 use super::lookup::{Fancy, Lookup, Pick};
@@ -29,8 +29,8 @@ pub fn quick(py: Python<'_>, view: &ArrayView, key: &ArrayView) -> PyResult<Opti
     if !fits || !some || !shape::is_c_contiguous(rest, &view.strides[1..], itemsize) {
         return Ok(None);
     }
-    let keys = run::read(py, &key.base)?.wrapping_offset(key.offset as isize).cast_const();
-    if view.base.is_pending() || view.base.address().is_none() {
+    let keys = run::look(py, &key.base)?.wrapping_offset(key.offset as isize);
+    if view.base.is_awaited() || view.base.address().is_none() {
         return Ok(None);
     }
     let mut picks: SmallVec<[isize; 64]> = SmallVec::new();
@@ -60,7 +60,7 @@ pub fn quick(py: Python<'_>, view: &ArrayView, key: &ArrayView) -> PyResult<Opti
     dims[0] = count;
     let strides = c_strides(&dims, itemsize);
     let out = shape::fresh(view.dtype, &dims, strides);
-    let from = run::read(py, &view.base)?.wrapping_offset(view.offset as isize).cast_const();
+    let from = run::look(py, &view.base)?.wrapping_offset(view.offset as isize);
     let to = run::read(py, &out.base)?;
     let bytes = (row * itemsize) as usize;
     for (at, &pick) in picks.iter().enumerate() {
@@ -83,7 +83,7 @@ pub fn get(py: Python<'_>, lookup: &Lookup) -> PyResult<Option<ArrayView>> {
     let [fancy] = &lookup.fancy[..] else { return Ok(None) };
     let rest = shape::size(&lookup.rest.0);
     let (Pick::Index(index) | Pick::Mask(index)) = &fancy.pick;
-    let ready = |view: &ArrayView| !view.base.is_pending() && view.base.address().is_some();
+    let ready = |view: &ArrayView| !view.base.is_awaited() && view.base.address().is_some();
     if !lookup.truths.is_empty()
         || rest == 0
         || index.size() == 0
@@ -107,7 +107,7 @@ pub fn get(py: Python<'_>, lookup: &Lookup) -> PyResult<Option<ArrayView>> {
     let along = |d: &[i64]| d[..before].iter().chain(&d[after..]).copied().collect();
     let along = shape::window(&out, 0, lookup.rest.0.clone(), along(&out.strides));
     let source = shape::window(&lookup.array, 0, lookup.rest.0.clone(), lookup.rest.1.clone());
-    let from = run::read(py, &lookup.array.base)?.wrapping_offset(lookup.array.offset as isize).cast_const();
+    let from = run::look(py, &lookup.array.base)?.wrapping_offset(lookup.array.offset as isize);
     let to = run::read(py, &out.base)?;
     // Byte distances of the elements of one pick, in C order.
     let steps: SmallVec<[(isize, isize); 16]> = {

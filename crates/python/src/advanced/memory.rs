@@ -9,7 +9,7 @@ use smallvec::SmallVec;
 /// Calls `f` with each element of an array of integers or truth values in C order until it says false. Unsigned
 /// 64-bit numbers wrap around.
 pub fn each_integer(py: Python<'_>, view: &ArrayView, mut f: impl FnMut(i64) -> bool) -> PyResult<()> {
-    let start = run::read(py, &view.base)?.wrapping_offset(view.offset as isize).cast_const();
+    let start = run::look(py, &view.base)?.wrapping_offset(view.offset as isize);
     let size = view.size();
     if size == 0 {
         return Ok(());
