@@ -150,6 +150,7 @@ fn time(kernel: &Kernel, body: &Arc<dyn Body>, inner: usize, rows: usize, stride
     let params: Vec<Slot> = values.iter().map(|v| Slot(Scalar::F64(*v).to_bytes())).collect();
     debug_assert_eq!(params[0].0.len(), 16);
     let tile = Tile {
+        bypass: 0,
         pointers: pointers.as_ptr(),
         inner_strides: strides.as_ptr(),
         outer_strides: outer_strides.as_ptr(),

@@ -104,6 +104,7 @@ impl Case {
             let pointers: Vec<*mut u8> =
                 self.pointers.iter().enumerate().map(|(arg, p)| p.wrapping_offset(shift(arg))).collect();
             let tile = Tile {
+                bypass: 0,
                 pointers: pointers.as_ptr(),
                 inner_strides: inner.as_ptr(),
                 outer_strides: outer.as_ptr(),

@@ -28,6 +28,9 @@ pub struct Tile {
     pub inner: i64,
     /// Rows.
     pub outer: i64,
+    /// Not zero where results should go past the caches: they are far more than fit, and no load touches their memory. All
+    /// `Store` arguments then are of class `Unit`, and lie equally far from a multiple of 64 bytes in every row. Only a hint.
+    pub bypass: i64,
 }
 
 /// Something that can evaluate a kernel's body.

@@ -5,7 +5,7 @@
 
 use crate::body::{Body, Tile};
 use crate::driver::stages::{Loop, Stage};
-use crate::driver::{self, Recipe};
+use crate::driver::{self, Price, Recipe};
 use crate::isa::Isa;
 use crate::library;
 use crate::promote::{Jit, Promoter, Slot};
@@ -77,23 +77,27 @@ struct Compiled {
     recipe: Recipe,
     interpreter: Interpreter,
     slot: Arc<Slot>,
+    /// What a point costs on the interpreter, and as compiled code.
+    prices: [Price; 2],
 }
 
 impl Compiled {
-    /// What evaluates the next launch.
-    fn body(&self) -> &dyn Body {
+    /// What evaluates the next launch, and its price.
+    fn current(&self) -> (&dyn Body, &Price) {
         match self.slot.body() {
-            Some(body) => &**body,
-            None => &self.interpreter,
+            Some(body) => (&**body, &self.prices[1]),
+            None => (&self.interpreter, &self.prices[0]),
         }
     }
 
     /// The kernel as a stage of a nest.
     fn stage<'a>(&'a self, stage: &StageLaunch<'a>) -> Stage<'a> {
+        let (body, price) = self.current();
         Stage {
             kernel: &self.kernel,
             recipe: &self.recipe,
-            body: self.body(),
+            body,
+            price,
             launch: stage.launch,
             shared: stage.shared,
             places: stage.places,
@@ -156,15 +160,16 @@ impl Engine for CpuEngine {
         let recipe = Recipe::new(kernel, streams, self.isa)?;
         let interpreter = Interpreter::new(&lowered, self.isa, self.options.block)?;
         let slot = self.promoter.slot(&lowered);
-        Ok(Arc::new(Compiled { kernel: kernel.clone(), lowered, recipe, interpreter, slot }))
+        let prices = [Price::new(recipe.cost), Price::new(recipe.cost)];
+        Ok(Arc::new(Compiled { kernel: kernel.clone(), lowered, recipe, interpreter, slot, prices }))
     }
 
     fn launch(&self, executable: &dyn Executable, launch: &Launch<'_>) -> Result<u8> {
         let compiled = own(executable)?;
         flags::clear();
-        let body = compiled.body();
+        let tier = compiled.current();
         // SAFETY: the runtime promises the launch's addresses; both bodies evaluate this kernel.
-        let points = unsafe { driver::launch(&compiled.kernel, &compiled.recipe, body, launch, &self.threads)? };
+        let points = unsafe { driver::launch(&compiled.kernel, &compiled.recipe, tier, launch, &self.threads)? };
         self.worked(compiled, points);
         Ok(flags::get())
     }
@@ -192,7 +197,9 @@ impl Engine for CpuEngine {
         let compiled = own(executable)?;
         let auditor = Auditor { interpreter: &compiled.interpreter, audit: Audit::new(&compiled.kernel, wanted) };
         // SAFETY: the runtime promises the launch's addresses; the auditor stores nothing.
-        unsafe { driver::visit(&compiled.kernel, &compiled.recipe, &auditor, launch, &self.threads)? };
+        unsafe {
+            driver::visit(&compiled.kernel, &compiled.recipe, (&auditor, &compiled.prices[0]), launch, &self.threads)?
+        };
         let mut found = auditor.audit.found();
         for (reduction, met) in compiled.kernel.reductions.iter().zip(&mut found[compiled.kernel.body.len()..]) {
             let (arg, place) = (reduction.arg as usize, &launch.geometry.args[reduction.arg as usize]);

@@ -27,6 +27,7 @@ fn run(op: Op, input: &[f64]) -> Vec<f64> {
     let (mut input, mut output) = (input.to_vec(), vec![0.0; input.len()]);
     let pointers = [input.as_mut_ptr().cast::<u8>(), output.as_mut_ptr().cast::<u8>()];
     let tile = Tile {
+        bypass: 0,
         pointers: pointers.as_ptr(),
         inner_strides: [8, 8].as_ptr(),
         outer_strides: [0, 0].as_ptr(),

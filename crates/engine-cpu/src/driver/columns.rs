@@ -41,7 +41,7 @@ struct Columns<'a> {
 /// # Safety
 /// The launch's contract; the innermost loop is kept and no extent is zero.
 pub unsafe fn run(task: &Task<'_>) {
-    let work = task.nanoseconds(task.nest.points() as usize);
+    let work = task.work();
     let shares = task.threads.shares(work);
     let columns = Columns::new(task, shares);
     let groups = columns.kept.iter().map(|&l| task.nest.extents[l]).product::<i64>() as usize;
@@ -114,7 +114,7 @@ impl<'a> Columns<'a> {
     /// # Safety
     /// The launch keeps the promises of [`numelt_runtime::Launch`], and no other thread touches the results meanwhile.
     unsafe fn split_results(&self, units: usize, steps: usize, work: u64) {
-        self.task.threads.parallel(units, work, &|range| {
+        self.task.parallel(units, work, &|range| {
             let mut accs = Accs::new(&self.task.recipe.targets, self.width * self.height);
             let mut worker = Worker::new(self);
             for unit in range {
@@ -141,7 +141,7 @@ impl<'a> Columns<'a> {
             let mut partials: Vec<Accs<'_>> =
                 (0..stretches).map(|_| Accs::new(&self.task.recipe.targets, size)).collect();
             let rooms: Vec<_> = partials.iter_mut().map(Some).map(std::sync::Mutex::new).collect();
-            self.task.threads.parallel(stretches, work / units as u64, &|range| {
+            self.task.parallel(stretches, work / units as u64, &|range| {
                 let mut worker = Worker::new(self);
                 for s in range {
                     let Some(accs) = rooms[s].lock().unwrap_or_else(|e| e.into_inner()).take() else { continue };

@@ -27,11 +27,11 @@ struct Cut {
 /// The launch's contract.
 pub unsafe fn run(task: &Task<'_>) {
     let points = task.nest.points() as usize;
-    let work = task.nanoseconds(points);
+    let work = task.work();
     let cut = cut(task, points, work);
     let rest: usize = task.nest.extents[..cut.outer_loop.min(cut.inner_loop)].iter().product::<i64>() as usize;
     let units = rest * cut.outer_tiles * cut.inner_tiles;
-    task.threads.parallel(units, work, &|range| {
+    task.parallel(units, work, &|range| {
         for unit in range {
             // SAFETY: each unit is a tile of its own.
             unsafe { tile(task, &cut, unit) };

@@ -5,20 +5,23 @@
 //! so that results do not depend on threads, tiers or tile sizes. Not here: arithmetic.
 
 mod accs;
+mod bypass;
 mod columns;
 mod elementwise;
 mod nest;
 pub(crate) mod pairwise;
+mod price;
 mod rows;
 pub(crate) mod stages;
 
 pub(crate) use accs::Lines;
+pub use price::Price;
 
 use crate::body::{Body, Tile};
 use crate::fold::{self, Order};
 use crate::isa::Isa;
 use crate::streams::{self, Stream};
-use crate::threads::Threads;
+use crate::threads::{Threads, Work};
 use crate::tier0::{Rect, select_cast};
 use accs::{Accs, Target};
 use nest::Nest;
@@ -26,6 +29,7 @@ use numelt_ir::{DType, Error, OpKind, Pieces, Result};
 use numelt_opt::{ArgKind, Kernel, Near, Node, StrideClass};
 use numelt_runtime::Launch;
 use smallvec::SmallVec;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// What the driver knows about a kernel at compile time.
 pub struct Recipe {
@@ -164,6 +168,11 @@ fn node_cost(node: &Node) -> u64 {
 struct Task<'a> {
     recipe: &'a Recipe,
     body: &'a dyn Body,
+    price: &'a Price,
+    /// Measured nanoseconds of one thread.
+    spent: AtomicU64,
+    /// Do results go past the caches?
+    bypass: bool,
     nest: &'a Nest,
     pointers: &'a [*mut u8],
     params: &'a [[u8; 16]],
@@ -189,15 +198,19 @@ struct Aligned<const N: usize>([[u8; 16]; N]);
 pub unsafe fn launch(
     kernel: &Kernel,
     recipe: &Recipe,
-    body: &dyn Body,
+    (body, price): (&dyn Body, &Price),
     launch: &Launch<'_>,
     threads: &Threads,
 ) -> Result<u64> {
     let nest = Nest::new(kernel, launch.geometry)?;
     let inputs = Inputs::new(kernel, launch)?;
+    let mut task = inputs.task(recipe, (body, price), &nest, threads);
+    task.bypass = bypass::pays(kernel, &nest, task.pointers);
     // SAFETY: the caller's contract.
-    unsafe { inputs.task(recipe, body, &nest, threads).run() };
-    Ok(nest.points() as u64)
+    unsafe { task.run() };
+    let points = nest.points() as u64;
+    price.learn(points, task.spent.into_inner());
+    Ok(points)
 }
 
 /// Evaluates every point of a kernel once on a body that stores nothing.
@@ -207,7 +220,7 @@ pub unsafe fn launch(
 pub unsafe fn visit(
     kernel: &Kernel,
     recipe: &Recipe,
-    body: &dyn Body,
+    tier: (&dyn Body, &Price),
     launch: &Launch<'_>,
     threads: &Threads,
 ) -> Result<()> {
@@ -215,7 +228,7 @@ pub unsafe fn visit(
     let inputs = Inputs::new(kernel, launch)?;
     if nest.points() > 0 {
         // SAFETY: the caller's contract; an elementwise run reaches every point, and scratch is not used.
-        unsafe { elementwise::run(&inputs.task(recipe, body, &nest, threads)) };
+        unsafe { elementwise::run(&inputs.task(recipe, tier, &nest, threads)) };
     }
     Ok(())
 }
@@ -282,9 +295,16 @@ impl Inputs {
     }
 
     /// The task of evaluating `nest` from these operands.
-    fn task<'a>(&'a self, recipe: &'a Recipe, body: &'a dyn Body, nest: &'a Nest, threads: &'a Threads) -> Task<'a> {
-        let (pointers, sizes) = (&self.pointers[..], self.sizes.clone());
-        Task { recipe, body, nest, pointers, params: self.params(), threads, sizes, pieces: self.pieces }
+    fn task<'a>(
+        &'a self,
+        recipe: &'a Recipe,
+        (body, price): (&'a dyn Body, &'a Price),
+        nest: &'a Nest,
+        threads: &'a Threads,
+    ) -> Task<'a> {
+        let (pointers, params, sizes) = (&self.pointers[..], self.params(), self.sizes.clone());
+        let spent = AtomicU64::new(0);
+        Task { recipe, body, price, spent, bypass: false, nest, pointers, params, threads, sizes, pieces: self.pieces }
     }
 
     /// The literals, 16 bytes each.
@@ -362,14 +382,23 @@ impl Task<'_> {
             params: self.params.as_ptr(),
             inner: inner as i64,
             outer: outer as i64,
+            bypass: i64::from(self.bypass),
         };
         // SAFETY: the caller's contract.
         unsafe { self.body.run(&tile) }
     }
 
-    /// Estimated nanoseconds for `points` points on one thread.
-    fn nanoseconds(&self, points: usize) -> u64 {
-        (points as u64).saturating_mul(self.recipe.cost) / 1000
+    /// Estimated nanoseconds of the launch on one thread.
+    fn work(&self) -> u64 {
+        self.price.of(self.nest.points() as u64)
+    }
+
+    /// Shares `units` that take `work` nanoseconds between threads.
+    fn parallel(&self, units: usize, work: u64, f: Work<'_>) {
+        let nanoseconds = self.threads.parallel(units, work, f);
+        if nanoseconds > 0 {
+            self.spent.fetch_add(nanoseconds, Ordering::Relaxed);
+        }
     }
 
     /// The arguments to fold straight from memory, where the innermost loop's strides allow it.

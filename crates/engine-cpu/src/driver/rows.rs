@@ -48,7 +48,7 @@ struct Rows<'a> {
 pub unsafe fn run(task: &Task<'_>) {
     let rows = Rows::new(task);
     let results = rows.kept.iter().map(|&l| task.nest.extents[l]).product::<i64>() as usize;
-    let work = task.nanoseconds(task.nest.points() as usize);
+    let work = task.work();
     let shares = task.threads.shares(work);
     // SAFETY: the caller's contract.
     unsafe {
@@ -129,7 +129,7 @@ impl<'a> Rows<'a> {
         let step = if self.direct.is_some() { fair.min(4096) } else { fair.min(most) }.clamp(1, row_extent);
         let cuts = row_extent.div_ceil(step);
         let others = &self.kept[..self.kept.len() - 1 - usize::from(few.is_some())];
-        self.task.threads.parallel(groups * cuts, work, &|range| {
+        self.task.parallel(groups * cuts, work, &|range| {
             let mut accs = Accs::new(&self.task.recipe.targets, step);
             let mut worker = Worker::new(self, step * self.len);
             for unit in range {
@@ -171,7 +171,7 @@ impl<'a> Rows<'a> {
     /// # Safety
     /// As for `short`.
     unsafe fn whole(&self, results: usize, work: u64) {
-        self.task.threads.parallel(results, work, &|range| {
+        self.task.parallel(results, work, &|range| {
             let mut accs = Accs::new(&self.task.recipe.targets, 64);
             let mut worker = Worker::new(self, self.leaf.min(self.len));
             for unit in range {
@@ -204,7 +204,7 @@ impl<'a> Rows<'a> {
         let runs = results * self.repeats;
         let mut partials = Accs::new(&self.task.recipe.targets, runs * nodes.len());
         let room = partials.room();
-        self.task.threads.parallel(runs * nodes.len(), work, &|range| {
+        self.task.parallel(runs * nodes.len(), work, &|range| {
             let mut accs = Accs::new(&self.task.recipe.targets, 64);
             let mut worker = Worker::new(self, self.leaf.min(NODE));
             for unit in range {

@@ -5,14 +5,15 @@
 //! every stage on it as a launch of its own; what only later stages read lies in the thread's scratch memory.
 //! Results cannot depend on the cut: stages fold along other loops than the shared one.
 
-use super::{Inputs, Lines, Recipe, Task, advance};
+use super::{Inputs, Lines, Price, Recipe, Task, advance};
 use crate::body::Body;
 use crate::threads::Threads;
 use numelt_ir::{Error, Result};
-use numelt_opt::{ArgKind, Geometry, Kernel};
+use numelt_opt::{Arg, ArgKind, Geometry, Kernel};
 use numelt_runtime::Launch;
 use smallvec::SmallVec;
 use std::sync::OnceLock;
+use std::sync::atomic::AtomicU64;
 
 /// Stretches per thread, where there are enough steps: they end at about the same time.
 const STRETCHES: usize = 6;
@@ -25,6 +26,8 @@ pub struct Stage<'a> {
     pub recipe: &'a Recipe,
     /// What evaluates it.
     pub body: &'a dyn Body,
+    /// What its points cost.
+    pub price: &'a Price,
     /// Its numbers for the whole shared loop; addresses in scratch are offsets.
     pub launch: Launch<'a>,
     /// Which loop is the shared one.
@@ -55,6 +58,8 @@ struct Ready<'a> {
     /// Bytes from step to step, per argument; none in scratch, where each stretch starts anew.
     moves: SmallVec<[i64; 8]>,
     block: usize,
+    /// Do results go past the caches?
+    bypass: bool,
     whole: super::Nest,
     rest: Option<super::Nest>,
 }
@@ -66,12 +71,12 @@ struct Ready<'a> {
 pub unsafe fn launch(stages: &[Stage<'_>], shared: &Loop<'_>, threads: &Threads) -> Result<SmallVec<[u64; 8]>> {
     let points: SmallVec<[u64; 8]> =
         stages.iter().map(|s| s.launch.geometry.extents.iter().product::<i64>() as u64).collect();
-    let nanoseconds = |(stage, &n): (&Stage<'_>, &u64)| n.saturating_mul(stage.recipe.cost) / 1000;
-    let work = stages.iter().zip(&points).map(nanoseconds).sum::<u64>();
+    let prices: SmallVec<[u64; 8]> = stages.iter().zip(&points).map(|(s, &n)| s.price.of(n)).collect();
+    let work = prices.iter().sum::<u64>();
     let extent = shared.extent as usize;
     let block = block(stages, shared, threads.shares(work));
     let ready = stages.iter().map(|s| Ready::new(s, shared, block)).collect::<Result<SmallVec<[Ready<'_>; 8]>>>()?;
-    threads.parallel(extent.div_ceil(block), work, &|range| {
+    let spent = threads.parallel(extent.div_ceil(block), work, &|range| {
         let mut scratch: SmallVec<[Lines; 8]> = shared.pitches.iter().map(|p| Lines::new(p * block)).collect();
         for unit in range {
             let from = unit * block;
@@ -82,6 +87,9 @@ pub unsafe fn launch(stages: &[Stage<'_>], shared: &Loop<'_>, threads: &Threads)
             }
         }
     });
+    for ((stage, &n), price) in stages.iter().zip(&points).zip(prices) {
+        stage.price.learn(n, (u128::from(price) * u128::from(spent) / u128::from(work.max(1))) as u64);
+    }
     Ok(points)
 }
 
@@ -104,11 +112,15 @@ impl<'a> Ready<'a> {
             super::Nest::new(kernel, &geometry)
         };
         let rest = shared.extent as usize % block;
+        let outside = |(arg, place): (&Arg, &Option<u32>)| arg.kind != ArgKind::Store || place.is_none();
+        let bypass = kernel.args.iter().zip(*places).all(outside)
+            && super::bypass::pays(kernel, &super::Nest::new(kernel, launch.geometry)?, launch.pointers);
         Ok(Ready {
             stage,
             inputs,
             moves,
             block,
+            bypass,
             whole: of(block)?,
             rest: if rest > 0 { Some(of(rest)?) } else { None },
         })
@@ -133,6 +145,9 @@ impl<'a> Ready<'a> {
         let task = Task {
             recipe: self.stage.recipe,
             body: self.stage.body,
+            price: self.stage.price,
+            spent: AtomicU64::new(0),
+            bypass: self.bypass,
             nest,
             pointers: &pointers,
             params: self.inputs.params(),

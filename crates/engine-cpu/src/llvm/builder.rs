@@ -331,6 +331,26 @@ impl Builder {
         unsafe { LLVMSetAlignment(LLVMBuildStore(self.builder, value.0, address.0), align) }
     }
 
+    /// An address as a number.
+    pub(super) fn address(&self, pointer: Val) -> Val {
+        // SAFETY: see `binary!`.
+        Val(unsafe { LLVMBuildPtrToInt(self.builder, pointer.0, LLVMInt64TypeInContext(self.context), EMPTY) })
+    }
+
+    /// A store past the caches, to an address aligned to the value's size.
+    pub(super) fn store_past(&self, value: Val, address: Val, align: u32) {
+        // SAFETY: see `binary!`; the metadata belongs to our context.
+        unsafe {
+            let store = LLVMBuildStore(self.builder, value.0, address.0);
+            LLVMSetAlignment(store, align);
+            let mut one = LLVMValueAsMetadata(LLVMConstInt(LLVMInt32TypeInContext(self.context), 1, 0));
+            let node = LLVMMDNodeInContext2(self.context, &raw mut one, 1);
+            let node = LLVMMetadataAsValue(self.context, node);
+            let kind = LLVMGetMDKindIDInContext(self.context, c"nontemporal".as_ptr(), 11);
+            LLVMSetMetadata(store, kind, node);
+        }
+    }
+
     /// Stack memory for one `ty`, allotted once per call of the function wherever this is asked for.
     pub(super) fn scratch(&self, ty: Ty) -> Val {
         // SAFETY: the function has an entry block with an instruction, since its operands are loaded there.

@@ -6,7 +6,8 @@
 //! ```text
 //! tile:   addresses, strides, parameters, values of depth Tile
 //! row:    values of depth Row
-//!   main: 2 vectors per turn (small bodies)      0 .. inner rounded down
+//!   past: point by point to an aligned address, then as main with stores past the caches (if the tile asks for it)
+//!   main: 2 or 4 vectors per turn (some bodies)   0 .. inner rounded down
 //!   one:  1 vector per turn                        .. inner rounded down to a vector
 //!   rest: one masked vector, or point by point     .. inner
 //! ```
@@ -15,7 +16,7 @@
 
 mod gather;
 
-use super::analyze::{Depth, Shape, inner};
+use super::analyze::{Depth, Shape, Target, inner};
 use super::builder::{Block, Builder, Int, Ty, Val};
 use super::lower::{Lower, Value};
 use super::math::MathTable;
@@ -97,11 +98,19 @@ impl Gen<'_> {
         let (row, exit) = (self.b.block(c"row"), self.b.block(c"exit"));
         let zero = self.i64(0);
         let some = self.b.and(self.b.icmp(Int::LLVMIntSGT, inner, zero), self.b.icmp(Int::LLVMIntSGT, outer, zero));
+        let bypass = self.shape.bypass.then(|| {
+            let wish = self.field(tile, offset_of!(Tile, bypass), i64t);
+            self.b.icmp(Int::LLVMIntNE, wish, zero)
+        });
         let entry = self.b.current();
         self.b.branch(some, row, exit);
         self.b.enter(row);
-        self.rows(entry, row, exit, inner, outer)?;
+        self.rows(entry, row, exit, (inner, outer, bypass))?;
         self.b.enter(exit);
+        if bypass.is_some() && cfg!(target_arch = "x86_64") {
+            // such stores are ordered with nothing else
+            self.b.intrinsic("llvm.x86.sse.sfence", &[], &[]);
+        }
         self.b.ret();
         Ok(())
     }
@@ -162,8 +171,9 @@ impl Gen<'_> {
         }
     }
 
-    fn rows(&mut self, entry: Block, row: Block, exit: Block, inner: Val, outer: Val) -> Result<()> {
-        let b = self.b;
+    /// All rows: how many points, how many rows, whether results go past the caches.
+    fn rows(&mut self, entry: Block, row: Block, exit: Block, extents: (Val, Val, Option<Val>)) -> Result<()> {
+        let (b, (inner, outer, bypass)) = (self.b, extents);
         let left = b.phi(b.int(64));
         b.incoming(left, outer, entry);
         for operand in self.operands.iter_mut().flatten() {
@@ -172,7 +182,11 @@ impl Gen<'_> {
             operand.start = phi;
         }
         self.fixed_values(Depth::Row, None)?;
-        self.row(inner)?;
+        let start = match bypass {
+            Some(bypass) => self.past(inner, bypass)?,
+            None => self.i64(0),
+        };
+        self.row(start, inner)?;
         let latch = b.current();
         for (arg, operand) in self.operands.iter().enumerate() {
             if let Some(operand) = operand {
@@ -190,17 +204,54 @@ impl Gen<'_> {
         Ok(())
     }
 
-    /// All points of one row.
-    fn row(&self, inner: Val) -> Result<()> {
+    /// The points of a row whose results go past the caches; returns the number of the first point after them.
+    fn past(&self, inner: Val, bypass: Val) -> Result<Val> {
+        let (b, lanes) = (self.b, i64::from(self.shape.lanes));
+        let (from, aligning, done) = (b.current(), b.block(c"past"), b.block(c"passed"));
+        b.branch(bypass, aligning, done);
+        b.enter(aligning);
+        let store = self.kernel.args.iter().position(|a| a.kind == ArgKind::Store);
+        let store = store.expect("there is a result to go past the caches");
+        let bytes = self.i64(self.kernel.args[store].dtype.size() as i64);
+        let address = b.address(self.operand(store as u32).start);
+        let points = b.and(b.udiv(b.sub(self.i64(0), address), bytes), self.i64(lanes - 1));
+        let points = b.select(b.icmp(Int::LLVMIntULT, points, inner), points, inner);
+        self.counted(self.i64(0), points, 1, |i| self.points(i, 1, Span::Full, 1))?;
+        let step = lanes * i64::from(self.shape.unroll);
+        let end = self.whole(points, inner, step);
+        self.counted(points, end, step, |i| {
+            self.evaluated(i, self.shape.lanes, Span::Full, self.shape.unroll, |memory, target, place, value| {
+                if self.kernel.args[target.arg].kind == ArgKind::Store {
+                    memory.store_past(place, value)
+                } else {
+                    memory.store(place, value)
+                }
+            })
+        })?;
+        let passed = b.current();
+        b.jump(done);
+        b.enter(done);
+        let start = b.phi(b.int(64));
+        b.incoming(start, self.i64(0), from);
+        b.incoming(start, end, passed);
+        Ok(start)
+    }
+
+    /// The end of as many whole steps from `start` as there are before `end`.
+    fn whole(&self, start: Val, end: Val, step: i64) -> Val {
+        self.b.add(start, self.b.and(self.b.sub(end, start), self.i64(-step)))
+    }
+
+    /// The points of one row from number `start` on.
+    fn row(&self, mut start: Val, inner: Val) -> Result<()> {
         let lanes = i64::from(self.shape.lanes);
-        let mut start = self.i64(0);
         if self.shape.unroll > 1 {
             let step = lanes * i64::from(self.shape.unroll);
-            let end = self.b.and(inner, self.i64(-step));
+            let end = self.whole(start, inner, step);
             self.counted(start, end, step, |i| self.points(i, self.shape.lanes, Span::Full, self.shape.unroll))?;
             start = end;
         }
-        let end = self.b.and(inner, self.i64(-lanes));
+        let end = self.whole(start, inner, lanes);
         self.counted(start, end, lanes, |i| self.points(i, self.shape.lanes, Span::Full, 1))?;
         if !self.shape.masked_tail {
             return self.counted(end, inner, 1, |i| self.points(i, 1, Span::Full, 1));
@@ -285,47 +336,63 @@ impl Gen<'_> {
 
     /// `copies` vectors of points from number `i` of the row on.
     fn points(&self, i: Val, lanes: u32, span: Span, copies: u32) -> Result<()> {
+        self.evaluated(i, lanes, span, copies, |memory, _, place, value| memory.store(place, value))
+    }
+
+    /// The same, with a say in how results are stored.
+    fn evaluated(
+        &self,
+        i: Val,
+        lanes: u32,
+        span: Span,
+        copies: u32,
+        store: impl Fn(Memory<'_>, &Target, Place, Value),
+    ) -> Result<()> {
         let memory = Memory { b: self.b, lanes, span };
         let starts: Vec<Val> = (0..copies).map(|c| self.b.add(i, self.i64(i64::from(c * lanes)))).collect();
-        let mut sets = Vec::with_capacity(starts.len());
-        for start in &starts {
-            sets.push(self.evaluate(memory, *start)?);
-        }
+        let sets = self.evaluate(memory, &starts)?;
         for (start, values) in starts.iter().zip(&sets) {
             for target in &self.shape.targets {
                 let value = values[target.value as usize].expect("stored values are evaluated");
                 let place = self.place(target.arg as u32, target.dtype, target.unit, *start);
-                memory.store(place, value);
+                store(memory, target, place, value);
             }
         }
         Ok(())
     }
 
-    /// All nodes at the points from number `start` on.
-    fn evaluate(&self, memory: Memory<'_>, start: Val) -> Result<Vec<Option<Value>>> {
-        let lanes = memory.lanes;
+    /// All nodes at the points from each of these numbers on. A node is evaluated in all sets before the next one: where
+    /// each waits for the one before, the sets fill the time.
+    fn evaluate(&self, memory: Memory<'_>, starts: &[Val]) -> Result<Vec<Vec<Option<Value>>>> {
         let mut values = self.fixed.clone();
-        if lanes == 1 {
+        if memory.lanes == 1 {
             for value in values.iter_mut().flatten() {
                 *value = value.map(|v| self.b.extract(v, 0));
             }
         }
+        let mut sets = vec![values; starts.len()];
         for (id, node) in self.kernel.body.iter().enumerate() {
-            if self.shape.depth[id] != Some(Depth::Point) {
-                continue;
-            }
-            values[id] = Some(match node {
-                Node::Load(arg) => {
-                    let unit = inner(self.kernel, *arg) == StrideClass::Unit;
-                    memory.load(self.place(*arg, self.kernel.args[*arg as usize].dtype, unit, start))
+            if self.shape.depth[id] == Some(Depth::Point) {
+                for (values, start) in sets.iter_mut().zip(starts) {
+                    values[id] = Some(self.node(node, memory, *start, values)?);
                 }
-                Node::Index(arg) => self.index(*arg, memory, start),
-                Node::Gather { .. } => self.gather(node, memory, start, &values)?,
-                Node::Param(_) => return Err(Error::Invalid("a parameter at a point".into())),
-                Node::Cast(..) | Node::Op(..) => self.compute(node, lanes, &values)?,
-            });
+            }
         }
-        Ok(values)
+        Ok(sets)
+    }
+
+    /// One node at the points from number `start` on.
+    fn node(&self, node: &Node, memory: Memory<'_>, start: Val, values: &[Option<Value>]) -> Result<Value> {
+        match node {
+            Node::Load(arg) => {
+                let unit = inner(self.kernel, *arg) == StrideClass::Unit;
+                Ok(memory.load(self.place(*arg, self.kernel.args[*arg as usize].dtype, unit, start)))
+            }
+            Node::Index(arg) => Ok(self.index(*arg, memory, start)),
+            Node::Gather { .. } => self.gather(node, memory, start, values),
+            Node::Param(_) => Err(Error::Invalid("a parameter at a point".into())),
+            Node::Cast(..) | Node::Op(..) => self.compute(node, memory.lanes, values),
+        }
     }
 
     /// Where an operand lies at point number `i` of the row.

@@ -191,6 +191,12 @@ impl Memory<'_> {
         }
     }
 
+    /// Writes a whole register to an address aligned to it, past the caches.
+    pub(super) fn store_past(&self, place: Place, value: Value) {
+        let align = self.lanes * place.dtype.size() as u32;
+        self.b.store_past(self.encode(place.dtype, value.plain()), place.address, align);
+    }
+
     fn interleave(&self, re: Val, im: Val) -> Val {
         if self.lanes == 1 {
             let pair = self.b.poison(self.b.vector(self.b.type_of(re), 2));

@@ -191,6 +191,7 @@ unsafe fn piece(
         outer_strides.push((stream.size * inner) as i64);
     }
     let tile = Tile {
+        bypass: 0,
         pointers: pointers.as_ptr(),
         inner_strides: inner_strides.as_ptr(),
         outer_strides: outer_strides.as_ptr(),

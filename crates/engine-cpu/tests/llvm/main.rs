@@ -315,6 +315,7 @@ fn nothing_beyond_the_ends() {
                 let pointers = [0, 1].map(|k: usize| memory[k].place(ty, n, stride, at_end));
                 let strides = [stride * ty.size() as i64; 2];
                 let tile = Tile {
+                    bypass: 0,
                     pointers: pointers.as_ptr(),
                     inner_strides: strides.as_ptr(),
                     outer_strides: strides.as_ptr(),
@@ -348,6 +349,7 @@ fn remainders_beside_integers() {
             let mut got = vec![0.0; n];
             let pointers = [a.as_ptr().cast_mut().cast(), b.as_ptr().cast_mut().cast(), got.as_mut_ptr().cast()];
             let tile = Tile {
+                bypass: 0,
                 pointers: pointers.as_ptr(),
                 inner_strides: [8; 3].as_ptr(),
                 outer_strides: [0; 3].as_ptr(),
@@ -407,6 +409,7 @@ fn same_as_slices<T: Float>(body: &Arc<dyn Body>, arity: usize, random: &mut Ran
         let size = T::DTYPE.size() as i64;
         let (inner_strides, outer_strides) = ([size; 3], [size * inner as i64; 3]);
         let tile = Tile {
+            bypass: 0,
             pointers: pointers.as_ptr(),
             inner_strides: inner_strides.as_ptr(),
             outer_strides: outer_strides.as_ptr(),
@@ -490,6 +493,7 @@ fn empty_tiles_do_nothing() {
     for (_, body) in bodies(&kernel).unwrap() {
         for (inner, outer) in [(0, 5), (5, 0), (0, 0)] {
             let tile = Tile {
+                bypass: 0,
                 pointers: [std::ptr::null_mut(); 2].as_ptr(),
                 inner_strides: [8; 2].as_ptr(),
                 outer_strides: [8; 2].as_ptr(),

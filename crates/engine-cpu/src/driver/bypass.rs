@@ -1,0 +1,68 @@
+//! Results that should go past the caches.
+//!
+//! In: a launch. Out: whether its stores should bypass the caches. A store brings its line in from memory first, which is in vain
+//! where the whole line is written: without that, a copy moves two thirds of the bytes. It pays where results are so many
+//! that nothing of them would stay in the last cache until it is read; measured, a third on one thread.
+
+use super::Nest;
+use numelt_opt::{ArgKind, Kernel};
+use std::ops::Range;
+use std::sync::OnceLock;
+
+/// Shortest rows, in bytes: what is left at their ends is written the usual way.
+const ROW: i64 = 4096;
+/// The last cache where the system does not tell.
+const LAST_CACHE: i64 = 32 << 20;
+
+/// Should the stores of a launch bypass the caches? `pointers` holds every argument's first address.
+pub fn pays(kernel: &Kernel, nest: &Nest, pointers: &[*mut u8]) -> bool {
+    let of = |kind: ArgKind| (0..nest.args).filter(move |&a| kernel.args[a].kind == kind);
+    let last = nest.rank() - 1;
+    let bytes = |a: usize| nest.points().saturating_mul(kernel.args[a].dtype.size() as i64);
+    let results = of(ArgKind::Store).map(bytes).fold(0i64, i64::saturating_add);
+    if results < last_cache() / 2 {
+        return false;
+    }
+    let Some(first) = of(ArgKind::Store).next() else { return false };
+    let lies = |a: usize| pointers[a].addr() as i64;
+    let alike = |a: usize| {
+        (lies(a) - lies(first)) % 64 == 0
+            && (0..last).all(|l| (nest.strides(l)[a] - nest.strides(l)[first]) % 64 == 0)
+            && nest.strides(last)[a] == kernel.args[a].dtype.size() as i64
+            && nest.extents[last] * nest.strides(last)[a] >= ROW
+    };
+    // a line that was loaded is in the cache
+    let apart = |a: usize| {
+        let own = range(kernel, nest, pointers, a);
+        of(ArgKind::Load).map(|b| range(kernel, nest, pointers, b)).all(|r| r.end <= own.start || own.end <= r.start)
+    };
+    of(ArgKind::Store).all(|a| alike(a) && apart(a))
+}
+
+/// Addresses that an argument spans.
+fn range(kernel: &Kernel, nest: &Nest, pointers: &[*mut u8], a: usize) -> Range<i64> {
+    let start = pointers[a].addr() as i64;
+    let mut range = start..start + kernel.args[a].dtype.size() as i64;
+    for l in 0..nest.rank() {
+        let reach = nest.strides(l)[a].saturating_mul(nest.extents[l] - 1);
+        range.start = range.start.saturating_add(reach.min(0));
+        range.end = range.end.saturating_add(reach.max(0));
+    }
+    range
+}
+
+/// Bytes of the last cache.
+fn last_cache() -> i64 {
+    static BYTES: OnceLock<i64> = OnceLock::new();
+    *BYTES.get_or_init(|| {
+        #[cfg(all(target_os = "linux", target_env = "gnu"))]
+        {
+            // SAFETY: no memory is involved.
+            let found = unsafe { libc::sysconf(libc::_SC_LEVEL3_CACHE_SIZE) };
+            if (1 << 20..=1 << 30).contains(&found) {
+                return found;
+            }
+        }
+        LAST_CACHE
+    })
+}

@@ -1,0 +1,256 @@
+//! The thread pool: one launch at a time is shared between pinned workers and the caller.
+//!
+//! In: a number of units and a function on ranges of them. Out: every unit done once, and how long it took. Units are dealt out
+//! in advance (`job`); the caller works too. Floating-point flags that workers raise are raised on the caller. A process
+//! that was forked gets fresh workers. Not here: what a unit is.
+//!
+//! Small work stays on the caller, and less small work while the machine is [crowded](crate::crowd). What is small depends on
+//! the workers (`pool`): one that sleeps takes tens of microseconds to come, one that is looking for work about one.
+//! Work that is small for sleeping workers only, and keeps coming, wakes them.
+
+mod job;
+mod pin;
+mod pool;
+
+use crate::crowd::Crowd;
+pub use job::Work;
+use pool::Pool;
+use std::cell::Cell;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
+
+/// Work below this many estimated nanoseconds is not shared with sleeping workers, unless told otherwise.
+pub const GATE: u64 = 100_000;
+/// Workers that are awake share work that is so many times smaller.
+const AWAKE: u64 = 5;
+/// A thread more pays for this many nanoseconds of work.
+const SHARE: u64 = 40_000;
+/// Chunks per thread that units are handed out in.
+const CHUNKS: usize = 8;
+/// Launches that leave less than this many nanoseconds between them are a stream.
+const PAUSE: u64 = 200_000;
+/// A stream that has taken so many nanoseconds on the caller wakes the workers.
+const ENOUGH: u64 = 400_000;
+
+/// Counts forks: a child's pool has no threads, whatever the parent's memory says.
+static FORKS: AtomicU64 = AtomicU64::new(0);
+
+thread_local! {
+    /// Is this thread inside a launch? Then a nested one stays on it.
+    static BUSY: Cell<bool> = const { Cell::new(false) };
+}
+
+/// The threads of one engine, started when first needed.
+pub struct Threads {
+    wanted: usize,
+    gate: u64,
+    crowd: Crowd,
+    stream: Stream,
+    /// Workers that are looking for work or have some.
+    awake: Arc<AtomicUsize>,
+    pool: Mutex<Option<(u64, Arc<Pool>)>>,
+}
+
+impl Threads {
+    /// `wanted` threads, the caller included; zero for all that this process may use. Work of less than
+    /// `gate` nanoseconds stays on the caller; with zero everything is shared.
+    pub fn new(wanted: usize, gate: u64) -> Threads {
+        watch_forks();
+        let wanted = if wanted == 0 { available() } else { wanted }.max(1);
+        let (crowd, stream, awake) = (Crowd::new(), Stream::new(), Arc::default());
+        Threads { wanted, gate, crowd, stream, awake, pool: Mutex::new(None) }
+    }
+
+    /// Number of threads, the caller included.
+    pub fn count(&self) -> usize {
+        self.wanted
+    }
+
+    /// How many threads `work` nanoseconds would be shared between.
+    pub fn shares(&self, work: u64) -> usize {
+        if self.wanted <= 1 || work < self.gate / AWAKE || BUSY.get() {
+            1
+        } else if self.gate == 0 {
+            self.wanted
+        } else if self.crowd.keeps(work) {
+            1
+        } else if self.awake.load(Ordering::Relaxed) > 0 || (work < self.gate && self.stream.flows()) {
+            self.wanted.min((work * AWAKE / SHARE) as usize).max(1)
+        } else if work < self.gate {
+            1
+        } else {
+            self.wanted.min((work / SHARE) as usize).max(1)
+        }
+    }
+
+    /// Calls `f` on ranges that cover `0..units` once each. `work` is the estimated time in nanoseconds; what comes
+    /// back is the measured time that one thread would have taken, zero where nothing was measured.
+    pub fn parallel(&self, units: usize, work: u64, f: Work<'_>) -> u64 {
+        if units == 0 {
+            return 0;
+        }
+        let shares = self.shares(work).min(units);
+        if shares <= 1 {
+            return self.alone(units, work, f);
+        }
+        // a launch from another thread that finds the pool taken does its own work
+        let Some(pool) = self.pool() else { return self.alone(units, work, f) };
+        let Ok(_turn) = pool.turn.try_lock() else { return self.alone(units, work, f) };
+        BUSY.set(true);
+        let reset = Reset;
+        let part = pool.run(units, (units / (shares * CHUNKS)).max(1), shares - 1, f, &self.crowd);
+        drop(reset);
+        let nanoseconds = part.time.as_nanos() * units as u128 / part.units.max(1) as u128;
+        if part.units == 0 { 0 } else { nanoseconds as u64 }
+    }
+
+    /// All work on the caller.
+    fn alone(&self, units: usize, work: u64, f: Work<'_>) -> u64 {
+        if work < self.gate / (2 * AWAKE) || BUSY.get() {
+            f(0..units);
+            return 0;
+        }
+        let start = Instant::now();
+        f(0..units);
+        let nanoseconds = start.elapsed().as_nanos() as u64;
+        self.stream.add(nanoseconds);
+        nanoseconds
+    }
+
+    fn pool(&self) -> Option<Arc<Pool>> {
+        // a fork while another thread held this lock would leave it locked in the child
+        let mut slot = self.pool.try_lock().ok()?;
+        let forks = FORKS.load(Ordering::Relaxed);
+        match &*slot {
+            Some((at, pool)) if *at == forks => Some(pool.clone()),
+            _ => {
+                if let Some((_, dead)) = slot.take() {
+                    // the parent's pool: its locks may be held for ever, so it is not touched again
+                    std::mem::forget(dead);
+                }
+                let pool = Pool::start(self.wanted - 1, self.awake.clone());
+                *slot = Some((forks, pool.clone()));
+                Some(pool)
+            }
+        }
+    }
+}
+
+impl Drop for Threads {
+    fn drop(&mut self) {
+        let slot = self.pool.get_mut().unwrap_or_else(PoisonError::into_inner);
+        if let Some((at, pool)) = slot.take() {
+            if at == FORKS.load(Ordering::Relaxed) {
+                pool.stop();
+            } else {
+                std::mem::forget(pool);
+            }
+        }
+    }
+}
+
+/// Marks the thread free again, also when a unit panics.
+struct Reset;
+impl Drop for Reset {
+    fn drop(&mut self) {
+        BUSY.set(false);
+    }
+}
+
+/// Work that callers did alone, though workers that are awake would have been worth it.
+struct Stream {
+    start: Instant,
+    /// Nanoseconds from `start` to the end of the last such work.
+    last: AtomicU64,
+    /// Nanoseconds of it without a pause.
+    total: AtomicU64,
+}
+
+impl Stream {
+    fn new() -> Stream {
+        Stream { start: Instant::now(), last: AtomicU64::new(0), total: AtomicU64::new(0) }
+    }
+
+    fn add(&self, nanoseconds: u64) {
+        let now = self.start.elapsed().as_nanos() as u64;
+        let pause = now.saturating_sub(self.last.swap(now, Ordering::Relaxed)).saturating_sub(nanoseconds);
+        let before = if pause > PAUSE { 0 } else { self.total.load(Ordering::Relaxed) };
+        self.total.store(before.saturating_add(nanoseconds), Ordering::Relaxed);
+    }
+
+    /// Has there been enough of it, and only just?
+    fn flows(&self) -> bool {
+        self.total.load(Ordering::Relaxed) >= ENOUGH
+            && (self.start.elapsed().as_nanos() as u64).saturating_sub(self.last.load(Ordering::Relaxed)) < PAUSE
+    }
+}
+
+/// Registers the counter of forks once per process.
+fn watch_forks() {
+    #[cfg(unix)]
+    {
+        extern "C" fn child() {
+            FORKS.fetch_add(1, Ordering::Relaxed);
+            BUSY.set(false);
+        }
+        static ONCE: std::sync::Once = std::sync::Once::new();
+        // SAFETY: the handler only changes an atomic and a thread-local flag.
+        ONCE.call_once(|| unsafe {
+            libc::pthread_atfork(None, None, Some(child));
+        });
+    }
+}
+
+/// Threads that this process may use: its affinity and its control group's quota.
+pub fn available() -> usize {
+    // the standard library reads the affinity mask and cgroup v1 and v2 quotas
+    std::thread::available_parallelism().map_or(1, |n| n.get())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::ops::Range;
+    use std::sync::atomic::AtomicUsize;
+
+    #[test]
+    fn every_unit_is_done_once_launch_after_launch() {
+        let threads = Threads::new(3, 0);
+        for units in (0..200).chain([5000]) {
+            let done: Vec<AtomicUsize> = (0..units).map(|_| AtomicUsize::new(0)).collect();
+            threads.parallel(units, 1, &|range: Range<usize>| {
+                done[range].iter().for_each(|d| {
+                    d.fetch_add(1, Ordering::Relaxed);
+                });
+            });
+            assert!(done.iter().all(|d| d.load(Ordering::Relaxed) == 1));
+        }
+    }
+
+    #[test]
+    fn a_panic_reaches_the_caller_and_the_pool_goes_on() {
+        let threads = Threads::new(2, 0);
+        for bad in [0, 63] {
+            let work = |range: Range<usize>| assert!(!range.contains(&bad), "bad unit");
+            let run = std::panic::AssertUnwindSafe(|| threads.parallel(64, 1, &work));
+            assert!(std::panic::catch_unwind(run).is_err());
+        }
+        let sum = AtomicUsize::new(0);
+        threads.parallel(64, 1, &|range| {
+            sum.fetch_add(range.len(), Ordering::Relaxed);
+        });
+        assert_eq!(sum.into_inner(), 64);
+    }
+
+    #[test]
+    fn small_work_is_shared_only_where_it_keeps_coming() {
+        let threads = Threads::new(2, GATE);
+        let work = GATE / 2;
+        assert_eq!(threads.shares(work), 1);
+        threads.stream.add(2 * ENOUGH);
+        // the pause since then may be long on a busy machine
+        assert!(threads.shares(work) == 2 || !threads.stream.flows());
+        assert_eq!(threads.shares(GATE / AWAKE - 1), 1);
+    }
+}
