@@ -4,7 +4,7 @@
 //! the only file that enables target features and that loops over memory.
 
 use crate::flags;
-use crate::func::{Binary, Slice1, Slice2, Unary};
+use crate::func::{Binary, Slice1, Slice2, Unary, unary};
 use crate::vector::{F32s, F64s};
 
 /// Gives the instances for one instruction set.
@@ -21,6 +21,8 @@ pub(crate) trait Set {
     /// Addresses of the f64 and the f32 scalar function.
     fn scalars1<O: Unary>() -> [usize; 2];
     fn scalars2<O: Binary>() -> [usize; 2];
+    /// Addresses of sine and cosine together: the f64 and the f32 scalar function, then those of registers.
+    fn sincos() -> Vec<usize>;
 }
 
 /// Most lanes of any register.
@@ -129,7 +131,7 @@ loops!(each1_f32, each2_f32, raised1_f32, raised2_f32, f32, F32s, f32);
 /// Writes, per element type, the flags that results call for. The common case costs a comparison: all
 /// results are finite.
 macro_rules! reports {
-    ($raised1:ident, $raised2:ident, $with1:ident, $with2:ident, $t:ident, $bound:ident, $f:ident) => {
+    ($raised1:ident, $raised2:ident, $with1:ident, $with2:ident, $sincos:ident, $t:ident, $bound:ident, $f:ident, $all:ident) => {
         #[inline(always)]
         fn $raised1<O: Unary, V: $bound>(x: V, y: V) -> u8 {
             let inf = V::of($t::INFINITY);
@@ -174,6 +176,17 @@ macro_rules! reports {
             y
         }
 
+        /// Sine and cosine; the flags of one are those of the other.
+        #[inline(always)]
+        fn $sincos<V: $bound>(x: V) -> (V, V) {
+            let (s, c) = crate::math::$all::sincos(x);
+            let raised = $raised1::<unary::Sin, V>(x, s);
+            if raised != 0 {
+                flags::raise(raised);
+            }
+            (s, c)
+        }
+
         /// The same of two arguments.
         #[inline(always)]
         fn $with2<O: Binary, V: $bound>(x: V, y: V) -> V {
@@ -187,20 +200,21 @@ macro_rules! reports {
     };
 }
 
-reports!(raised1_f64, raised2_f64, with1_f64, with2_f64, f64, F64s, f64);
-reports!(raised1_f32, raised2_f32, with1_f32, with2_f32, f32, F32s, f32);
+reports!(raised1_f64, raised2_f64, with1_f64, with2_f64, sincos_f64, f64, F64s, f64, f64s);
+reports!(raised1_f32, raised2_f32, with1_f32, with2_f32, sincos_f32, f32, F32s, f32, f32s);
 
 /// A C-ABI vector register.
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 trait Register: Copy {
     fn map1<O: Unary>(self) -> Self;
     fn map2<O: Binary>(self, y: Self) -> Self;
+    fn sincos(self) -> [Self; 2];
 }
 
 /// Registers that are the lanes of a [`Vector`].
 #[cfg(target_arch = "x86_64")]
 macro_rules! whole_register {
-    ($reg:ty, $v:path, $with1:ident, $with2:ident) => {
+    ($reg:ty, $v:path, $with1:ident, $with2:ident, $sincos:ident) => {
         impl Register for $reg {
             #[inline(always)]
             fn map1<O: Unary>(self) -> Self {
@@ -210,6 +224,11 @@ macro_rules! whole_register {
             fn map2<O: Binary>(self, y: Self) -> Self {
                 $with2::<O, _>($v(self), $v(y)).0
             }
+            #[inline(always)]
+            fn sincos(self) -> [Self; 2] {
+                let (s, c) = $sincos($v(self));
+                [s.0, c.0]
+            }
         }
     };
 }
@@ -217,7 +236,7 @@ macro_rules! whole_register {
 /// 128-bit registers, computed lane by lane.
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 macro_rules! lane_register {
-    ($reg:ty, $t:ident, $lanes:literal, $with1:ident, $with2:ident) => {
+    ($reg:ty, $t:ident, $lanes:literal, $with1:ident, $with2:ident, $sincos:ident) => {
         impl Register for $reg {
             #[inline(always)]
             fn map1<O: Unary>(self) -> Self {
@@ -236,6 +255,13 @@ macro_rules! lane_register {
                 let r = std::array::from_fn(|i| $with2::<O, $t>(x[i], y[i]));
                 // SAFETY: as above.
                 unsafe { std::mem::transmute::<[$t; $lanes], $reg>(r) }
+            }
+            #[inline(always)]
+            fn sincos(self) -> [Self; 2] {
+                // SAFETY: a register and an array of its lanes have the same bytes.
+                let both = unsafe { std::mem::transmute::<$reg, [$t; $lanes]>(self) }.map($sincos::<$t>);
+                // SAFETY: as above.
+                [both.map(|b| b.0), both.map(|b| b.1)].map(|r| unsafe { std::mem::transmute::<[$t; $lanes], $reg>(r) })
             }
         }
     };
@@ -342,6 +368,24 @@ macro_rules! instances {
             pub(super) unsafe extern "C" fn reg2<O: Binary, R: Register>(x: R, y: R) -> R {
                 x.map2::<O>(y)
             }
+            $(#[$feature])?
+            pub(super) unsafe extern "C" fn scalar_sincos_f64(x: f64, out: *mut [f64; 2]) {
+                let (s, c) = sincos_f64(x);
+                // SAFETY: the caller's promise: room for both.
+                unsafe { out.write([s, c]) };
+            }
+            $(#[$feature])?
+            pub(super) unsafe extern "C" fn scalar_sincos_f32(x: f32, out: *mut [f32; 2]) {
+                let (s, c) = sincos_f32(x);
+                // SAFETY: the caller's promise: room for both.
+                unsafe { out.write([s, c]) };
+            }
+            $(#[$feature])?
+            #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+            pub(super) unsafe extern "C" fn reg_sincos<R: Register>(x: R, out: *mut [R; 2]) {
+                // SAFETY: the caller's promise: aligned room for both.
+                unsafe { out.write(x.sincos()) };
+            }
         }
 
         impl Set for $set {
@@ -370,6 +414,13 @@ macro_rules! instances {
             fn scalars2<O: Binary>() -> [usize; 2] {
                 [$module::scalar2_f64::<O> as *const () as usize, $module::scalar2_f32::<O> as *const () as usize]
             }
+            fn sincos() -> Vec<usize> {
+                vec![
+                    $module::scalar_sincos_f64 as *const () as usize,
+                    $module::scalar_sincos_f32 as *const () as usize,
+                    $($module::reg_sincos::<$reg> as *const () as usize),*
+                ]
+            }
         }
     };
 }
@@ -381,12 +432,12 @@ mod x86 {
     use crate::lanes::avx512::{D8, S16};
     use std::arch::x86_64::{__m128, __m128d, __m256, __m256d, __m512, __m512d};
 
-    whole_register!(__m512d, D8, with1_f64, with2_f64);
-    whole_register!(__m512, S16, with1_f32, with2_f32);
-    whole_register!(__m256d, D4, with1_f64, with2_f64);
-    whole_register!(__m256, S8, with1_f32, with2_f32);
-    lane_register!(__m128d, f64, 2, with1_f64, with2_f64);
-    lane_register!(__m128, f32, 4, with1_f32, with2_f32);
+    whole_register!(__m512d, D8, with1_f64, with2_f64, sincos_f64);
+    whole_register!(__m512, S16, with1_f32, with2_f32, sincos_f32);
+    whole_register!(__m256d, D4, with1_f64, with2_f64, sincos_f64);
+    whole_register!(__m256, S8, with1_f32, with2_f32, sincos_f32);
+    lane_register!(__m128d, f64, 2, with1_f64, with2_f64, sincos_f64);
+    lane_register!(__m128, f32, 4, with1_f32, with2_f32, sincos_f32);
 
     instances!(Avx512, avx512, [#[target_feature(enable = "avx512f,avx2,fma")]], D8, S16, [8, 16], [__m512d, __m512]);
     instances!(Avx2, avx2, [#[target_feature(enable = "avx2,fma")]], D4, S8, [4, 8], [__m256d, __m256]);
@@ -400,8 +451,8 @@ mod arm {
     use super::*;
     use std::arch::aarch64::{float32x4_t, float64x2_t};
 
-    lane_register!(float64x2_t, f64, 2, with1_f64, with2_f64);
-    lane_register!(float32x4_t, f32, 4, with1_f32, with2_f32);
+    lane_register!(float64x2_t, f64, 2, with1_f64, with2_f64, sincos_f64);
+    lane_register!(float32x4_t, f32, 4, with1_f32, with2_f32, sincos_f32);
 
     instances!(Portable, portable, [], f64, f32, [2, 4], [float64x2_t, float32x4_t]);
 }

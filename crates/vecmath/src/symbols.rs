@@ -2,7 +2,8 @@
 //!
 //! `numelt_<name>_f64x8` takes and returns whole registers of the instruction set (one
 //! per argument); `numelt_<name>_f64` takes and returns scalars. f32 likewise. The
-//! functions touch no memory but their stack.
+//! functions touch no memory but their stack, `numelt_sincos_*` aside: it returns nothing and writes the sine and
+//! the cosine, one after the other, where its second argument points.
 
 use crate::func::{Func1, Func2};
 use crate::isa::Set;
@@ -32,6 +33,8 @@ fn table<S: Set>() -> Vec<Symbol> {
     for f in Func2::ALL {
         add::<S>(&mut out, f.name(), &f.registers::<S>(), f.scalars::<S>());
     }
+    let both = S::sincos();
+    add::<S>(&mut out, "sincos", &both[2..], [both[0], both[1]]);
     out
 }
 

@@ -190,6 +190,32 @@ macro_rules! scalar_symbols {
     };
 }
 
+macro_rules! sine_and_cosine {
+    ($test:ident, $t:ident, $suffix:literal) => {
+        #[test]
+        fn $test() {
+            for isa in supported() {
+                let addr = address(isa, concat!("numelt_sincos_", $suffix));
+                // SAFETY: the scalar symbols of sine and cosine together have this type.
+                let call: unsafe extern "C" fn($t, *mut [$t; 2]) = unsafe { std::mem::transmute(addr) };
+                let x = mixed1::<$t>(Func1::Sin, 2000);
+                let (mut sines, mut cosines) = (x.clone(), x.clone());
+                <$t>::unary(Func1::Sin, isa, &x, &mut sines);
+                <$t>::unary(Func1::Cos, isa, &x, &mut cosines);
+                for (i, x) in x.iter().enumerate() {
+                    let mut got = [0.0; 2];
+                    // SAFETY: the instruction set is supported; there is room for both.
+                    unsafe { call(*x, &mut got) };
+                    assert!(same(&got, &[sines[i], cosines[i]]), "{x:?} {isa:?}: {got:?}");
+                }
+            }
+        }
+    };
+}
+
+sine_and_cosine!(sine_and_cosine_together_f64, f64, "f64");
+sine_and_cosine!(sine_and_cosine_together_f32, f32, "f32");
+
 scalar_symbols!(scalar_symbols_agree_f64, f64, "f64");
 scalar_symbols!(scalar_symbols_agree_f32, f32, "f32");
 

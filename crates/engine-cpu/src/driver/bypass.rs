@@ -11,7 +11,7 @@ use std::sync::OnceLock;
 
 /// Shortest rows, in bytes: what is left at their ends is written the usual way.
 const ROW: i64 = 4096;
-/// The last cache where the system does not tell.
+/// The last cache where the system does not tell how large it is.
 const LAST_CACHE: i64 = 32 << 20;
 
 /// Should the stores of a launch bypass the caches? `pointers` holds every argument's first address.
@@ -51,18 +51,14 @@ fn range(kernel: &Kernel, nest: &Nest, pointers: &[*mut u8], a: usize) -> Range<
     range
 }
 
-/// Bytes of the last cache.
+/// Bytes of the last cache. The system's own files know what a virtual machine has of it; the C library asks the
+/// processor, which may tell of the whole socket.
 fn last_cache() -> i64 {
     static BYTES: OnceLock<i64> = OnceLock::new();
     *BYTES.get_or_init(|| {
-        #[cfg(all(target_os = "linux", target_env = "gnu"))]
-        {
-            // SAFETY: no memory is involved.
-            let found = unsafe { libc::sysconf(libc::_SC_LEVEL3_CACHE_SIZE) };
-            if (1 << 20..=1 << 30).contains(&found) {
-                return found;
-            }
-        }
-        LAST_CACHE
+        let file = "/sys/devices/system/cpu/cpu0/cache/index3/size";
+        let text = if cfg!(target_os = "linux") { std::fs::read_to_string(file).ok() } else { None };
+        let kibibytes = text.and_then(|t| t.trim().trim_end_matches('K').parse::<i64>().ok());
+        kibibytes.map_or(LAST_CACHE, |k| k << 10).clamp(4 << 20, 128 << 20)
     })
 }

@@ -48,15 +48,8 @@ pub(super) struct Shape {
 /// Bodies of at most this many live nodes run two vectors per turn.
 const UNROLL_NODES: usize = 8;
 
-/// Bodies whose operations wait for each other for at least this many cycles run several vectors per turn: the processor
-/// does not look far enough ahead to overlap one turn with the next.
-const LONG_CHAIN: u32 = 36;
-
 /// Larger bodies do not wait for memory.
 const BYPASS_NODES: usize = 96;
-
-/// Most nodes in a turn of such bodies.
-const TURN_NODES: usize = 256;
 
 /// With AVX2, bodies of at least this many live nodes (or with calls) finish a row by a masked vector.
 const MASKED_NODES: usize = 16;
@@ -82,7 +75,7 @@ impl Shape {
         }
         let points = depth.iter().filter(|d| **d == Some(Depth::Point)).count();
         let calls = live().any(|node| matches!(node, Node::Op(op, ..) if is_call(*op)));
-        let unroll = if calls || strided { 1 } else { unroll(kernel, &depth, isa, points) };
+        let unroll = if points <= UNROLL_NODES && !calls && !strided { 2 } else { 1 };
         let masked_tail = match isa {
             Isa::Avx512 => true,
             // Masked moves of 32 and 64 bits only, and slow ones.
@@ -97,68 +90,6 @@ impl Shape {
             && stores().all(|t| t.unit && !t.dtype.is_complex() && fills(t.arg));
         Ok(Shape { lanes, unroll, masked_tail, bypass, depth, targets })
     }
-}
-
-/// Vectors per turn of the main loop, for a body without calls and strided operands.
-fn unroll(kernel: &Kernel, depth: &[Option<Depth>], isa: Isa, points: usize) -> u32 {
-    if points <= UNROLL_NODES {
-        return 2;
-    }
-    if chain(kernel, depth) < LONG_CHAIN {
-        return 1;
-    }
-    // two for operands that are loaded and for literals
-    let registers = if isa == Isa::Avx512 { 30 } else { 14 };
-    let alive = alive(kernel, depth).max(1);
-    let fits = |n: &usize| n * alive <= registers && n * points <= TURN_NODES;
-    [4, 2].into_iter().find(fits).unwrap_or(1) as u32
-}
-
-/// Cycles that the longest chain of operations at a point takes, about.
-fn chain(kernel: &Kernel, depth: &[Option<Depth>]) -> u32 {
-    let mut ready: Vec<u32> = Vec::with_capacity(kernel.body.len());
-    for (node, depth) in kernel.body.iter().zip(depth) {
-        let own = match node {
-            _ if *depth != Some(Depth::Point) => 0,
-            Node::Load(_) | Node::Param(_) | Node::Index(_) | Node::Gather { .. } => 0,
-            Node::Cast(..) => 4,
-            Node::Op(Op::Divide | Op::Reciprocal | Op::Sqrt, ..) => 14,
-            Node::Op(_, ty, _) => {
-                if ty.is_integer() {
-                    1
-                } else {
-                    3
-                }
-            }
-        };
-        let inputs = operands(node).iter().map(|v| ready[*v as usize]).max().unwrap_or(0);
-        ready.push(own + inputs);
-    }
-    ready.into_iter().max().unwrap_or(0)
-}
-
-/// Most values that wait in registers at once. A load with one use is part of the operation that uses it.
-fn alive(kernel: &Kernel, depth: &[Option<Depth>]) -> usize {
-    let mut uses = vec![0; kernel.body.len()];
-    let point = |id: usize| depth[id] == Some(Depth::Point);
-    for (id, node) in kernel.body.iter().enumerate().filter(|(id, _)| point(*id)) {
-        let stored = kernel.stores.iter().filter(|s| s.value as usize == id).count();
-        uses[id] += stored + kernel.reductions.iter().filter(|r| r.value as usize == id).count();
-        operands(node).iter().for_each(|v| uses[*v as usize] += 1);
-    }
-    let size = |id: usize| 1 + usize::from(kernel.dtype_of(id as ValueId).is_complex());
-    let (mut left, mut now, mut most) = (uses.clone(), 0, 0);
-    let held = |id: usize| point(id) && (uses[id] > 1 || !matches!(kernel.body[id], Node::Load(_)));
-    for (id, node) in kernel.body.iter().enumerate().filter(|(id, _)| point(*id)) {
-        now += if held(id) { size(id) } else { 0 };
-        most = most.max(now);
-        for v in operands(node) {
-            let v = *v as usize;
-            left[v] -= 1;
-            now -= if left[v] == 0 && held(v) { size(v) } else { 0 };
-        }
-    }
-    most
 }
 
 /// Class of an argument on the innermost loop.

@@ -160,6 +160,12 @@ impl Builder {
         if lanes == 1 { ty } else { Ty(unsafe { LLVMVectorType(ty.0, lanes) }) }
     }
 
+    /// So many values of a type, one after the other.
+    pub(super) fn array(&self, ty: Ty, count: u64) -> Ty {
+        // SAFETY: the type belongs to our context.
+        Ty(unsafe { LLVMArrayType2(ty.0, count) })
+    }
+
     pub(super) fn type_of(&self, v: Val) -> Ty {
         // SAFETY: the value is alive.
         Ty(unsafe { LLVMTypeOf(v.0) })

@@ -7,7 +7,7 @@
 //! tile:   addresses, strides, parameters, values of depth Tile
 //! row:    values of depth Row
 //!   past: point by point to an aligned address, then as main with stores past the caches (if the tile asks for it)
-//!   main: 2 or 4 vectors per turn (some bodies)   0 .. inner rounded down
+//!   main: 2 vectors per turn (small bodies)      0 .. inner rounded down
 //!   one:  1 vector per turn                        .. inner rounded down to a vector
 //!   rest: one masked vector, or point by point     .. inner
 //! ```
@@ -22,7 +22,7 @@ use super::lower::{Lower, Value};
 use super::math::MathTable;
 use super::memory::{Memory, Place, Span, cell};
 use crate::body::Tile;
-use numelt_ir::{DType, Error, Result};
+use numelt_ir::{DType, Error, Op, Result};
 use numelt_opt::{ArgKind, Kernel, Node, StrideClass};
 use std::mem::offset_of;
 
@@ -361,8 +361,7 @@ impl Gen<'_> {
         Ok(())
     }
 
-    /// All nodes at the points from each of these numbers on. A node is evaluated in all sets before the next one: where
-    /// each waits for the one before, the sets fill the time.
+    /// All nodes at the points from each of these numbers on; a node is evaluated in all sets before the next one.
     fn evaluate(&self, memory: Memory<'_>, starts: &[Val]) -> Result<Vec<Vec<Option<Value>>>> {
         let mut values = self.fixed.clone();
         if memory.lanes == 1 {
@@ -372,13 +371,33 @@ impl Gen<'_> {
         }
         let mut sets = vec![values; starts.len()];
         for (id, node) in self.kernel.body.iter().enumerate() {
-            if self.shape.depth[id] == Some(Depth::Point) {
-                for (values, start) in sets.iter_mut().zip(starts) {
+            if self.shape.depth[id] != Some(Depth::Point) {
+                continue;
+            }
+            for (values, start) in sets.iter_mut().zip(starts) {
+                if values[id].is_none() && !self.sine_and_cosine(id, memory.lanes, values) {
                     values[id] = Some(self.node(node, memory, *start, values)?);
                 }
             }
         }
         Ok(sets)
+    }
+
+    /// Evaluates a sine together with the cosine of the same value, if there is one.
+    fn sine_and_cosine(&self, id: usize, lanes: u32, values: &mut [Option<Value>]) -> bool {
+        let Node::Op(op @ (Op::Sin | Op::Cos), ty, args) = &self.kernel.body[id] else { return false };
+        let partner = if *op == Op::Sin { Op::Cos } else { Op::Sin };
+        let is_partner = |(at, node): (usize, &Node)| {
+            let same = matches!(node, Node::Op(o, t, a) if *o == partner && t == ty && a == args);
+            (same && self.shape.depth[at] == Some(Depth::Point)).then_some(at)
+        };
+        let Some(other) = self.kernel.body.iter().enumerate().find_map(is_partner) else { return false };
+        let Some(Value::Plain(arg)) = values[args[0] as usize] else { return false };
+        let lower = Lower { b: self.b, lanes, math: self.math };
+        let Some((sine, cosine)) = ty.is_float().then(|| lower.sincos(*ty, arg)).flatten() else { return false };
+        let (first, second) = if *op == Op::Sin { (sine, cosine) } else { (cosine, sine) };
+        (values[id], values[other]) = (Some(Value::Plain(first)), Some(Value::Plain(second)));
+        true
     }
 
     /// One node at the points from number `start` on.

@@ -113,6 +113,25 @@ impl Lower<'_> {
         }
     }
 
+    /// Sine and cosine of one value by one call; `None` where values do not fill a register.
+    pub(super) fn sincos(&self, ty: DType, arg: Val) -> Option<(Val, Val)> {
+        let native = self.math.register_bytes / ty.size() as u32;
+        let name = match self.lanes {
+            1 => format!("numelt_sincos_{ty}"),
+            lanes if lanes == native => format!("numelt_sincos_{ty}x{native}"),
+            _ => return None,
+        };
+        if !self.math.has(&name) {
+            return None;
+        }
+        let (b, reg) = (self.b, self.reg(ty));
+        let both = b.scratch(b.array(reg, 2));
+        b.call_memory(&name, &[arg, both]);
+        let (size, align) = (self.lanes * ty.size() as u32, self.lanes * ty.size() as u32);
+        let second = b.offset(both, b.const_int(b.int(64), size.into()));
+        Some((b.load(reg, both, align), b.load(reg, second, align)))
+    }
+
     /// One call per register of `native` lanes; narrower values repeat their lanes up to a full one.
     fn register_calls(&self, name: &str, ty: DType, native: u32, args: &[Val]) -> Val {
         let full = self.b.vector(self.scalar(ty), native);

@@ -278,6 +278,33 @@ fn random_kernels() {
 
 /// The 64-byte vectors and masks of AVX-512, split up by the code generator where the machine has less.
 #[test]
+fn long_chains() {
+    let mut random = Random(11);
+    for (ty, links) in [(DType::F64, 27), (DType::F32, 14), (DType::C128, 13), (DType::I64, 40)] {
+        let mut kernel = empty();
+        kernel.params.push(ty);
+        kernel.body.push(Node::Param(0));
+        let mut sum = 0;
+        for link in 0..links {
+            kernel.args.push(arg(ArgKind::Load, ty, StrideClass::Unit));
+            kernel.body.push(Node::Load(link));
+            let loaded = kernel.body.len() as u32 - 1;
+            sum = push_op(&mut kernel, if link % 5 == 4 { Op::Subtract } else { Op::Add }, ty, smallvec![sum, loaded]);
+        }
+        kernel.stores.push(Store { arg: links, value: sum });
+        kernel.args.push(arg(ArgKind::Store, ty, StrideClass::Unit));
+        for (_, body) in bodies(&kernel).unwrap() {
+            for inner in [3, 16, 40, 67] {
+                for in_place in [false, true] {
+                    check(&kernel, &body, &Options { inner, outer: 3, in_place, close: false }, &mut random);
+                    check(&kernel, &body, &Options { inner, outer: 2, in_place, close: false }, &mut random);
+                }
+            }
+        }
+    }
+}
+
+#[test]
 fn masked_tails() {
     let mut random = Random(6);
     for round in 0..40 {
@@ -393,6 +420,44 @@ fn library_functions() {
                 // SAFETY: as above.
                 unsafe { binary_f64(*f, Isa::Portable)(a.as_ptr(), b.as_ptr(), out.as_mut_ptr(), a.len()) }
             });
+        }
+    }
+}
+
+#[test]
+fn sine_and_cosine_of_one_value() {
+    let mut random = Random(9);
+    for ty in [DType::F64, DType::F32] {
+        let mut kernel = empty();
+        kernel.args.push(arg(ArgKind::Load, ty, StrideClass::Unit));
+        kernel.body.push(Node::Load(0));
+        let c = push_op(&mut kernel, Op::Cos, ty, smallvec![0]);
+        let s = push_op(&mut kernel, Op::Sin, ty, smallvec![0]);
+        let value = push_op(&mut kernel, Op::Subtract, ty, smallvec![s, c]);
+        kernel.stores.push(Store { arg: 1, value });
+        kernel.args.push(arg(ArgKind::Store, ty, StrideClass::Unit));
+        for (_, body) in bodies(&kernel).unwrap() {
+            let both = |f: Func1, a: &[f64], out: &mut [f64]| {
+                // SAFETY: both have the same length, and every machine has the portable set.
+                unsafe { unary_f64(f, Isa::Portable)(a.as_ptr(), out.as_mut_ptr(), a.len()) }
+            };
+            if ty == DType::F64 {
+                same_as_slices(&body, 1, &mut random, |a: &[f64], _, out| {
+                    let mut cosines = a.to_vec();
+                    both(Func1::Cos, a, &mut cosines);
+                    both(Func1::Sin, a, out);
+                    out.iter_mut().zip(&cosines).for_each(|(s, c)| *s -= c);
+                });
+            } else {
+                same_as_slices(&body, 1, &mut random, |a: &[f32], _, out| {
+                    let mut cosines = a.to_vec();
+                    for (f, to) in [(Func1::Cos, cosines.as_mut_slice()), (Func1::Sin, &mut *out)] {
+                        // SAFETY: as above.
+                        unsafe { unary_f32(f, Isa::Portable)(a.as_ptr(), to.as_mut_ptr(), a.len()) }
+                    }
+                    out.iter_mut().zip(&cosines).for_each(|(s, c)| *s -= c);
+                });
+            }
         }
     }
 }

@@ -31,12 +31,12 @@ pub(crate) mod f64s {
     pub(crate) use super::log::{arccosh, arcsinh, arctanh, log, log1p, log2, log10};
     pub(crate) use super::power::{cbrt, hypot, pow};
     pub(crate) use super::sqrt;
-    pub(crate) use super::trig::{cos, sin, tan};
+    pub(crate) use super::trig::{cos, sin, sincos, tan};
 }
 
 /// Every function for f32 lanes, by NumPy's name.
 pub(crate) mod f32s {
-    pub(crate) use super::single::{cos, erf, exp, exp2, log, sin, tanh};
+    pub(crate) use super::single::{cos, erf, exp, exp2, log, sin, sincos, tanh};
     pub(crate) use super::sqrt;
     pub(crate) use super::wide::{
         arccos, arccosh, arcsin, arcsinh, arctan, arctan2, arctanh, cbrt, cosh, expm1, hypot, log1p, log2, log10, pow,

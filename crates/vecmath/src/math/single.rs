@@ -108,9 +108,9 @@ const CLOSE: f32 = 1.0 / 1048576.0;
 /// 1.5 * 2^23.
 const MAGIC: f32 = 12582912.0;
 
-/// sin (`shift` 0) or cos (`shift` 1) of |x|, and the lanes where that is not good.
+/// |x| = k pi/2 + r with k as integer, sin and cos of r, and the lanes where that is not good.
 #[inline(always)]
-fn sincos<V: F32s>(ax: V, shift: u32) -> (V, V::Mask) {
+fn both<V: F32s>(ax: V) -> (V::Int, V, V, V::Mask) {
     let kf = ax.fma(V::of(TWO_OVER_PI_F32), V::of(MAGIC));
     let k = kf - V::of(MAGIC);
     let r1 = (-k).fma(V::of(PIO2_1_F32), ax);
@@ -118,23 +118,38 @@ fn sincos<V: F32s>(ax: V, shift: u32) -> (V, V::Mask) {
     let rl = (-k).fma(V::of(PIO2_2_F32), r1 - r);
     let good = V::le(ax * V::of(CLOSE), V::of(FAST_LIMIT * CLOSE).min(r.abs()));
     let one = V::of(1.0);
-    let q = V::iadd(kf.bits(), V::int(shift));
     let z = r * r;
     let s = r + (r * z).fma(poly(z, SIN_F32), rl);
     let h = V::of(0.5) * z;
     let c1 = one - h;
     let c = c1 + (z * z).fma(poly(z, COS_F32), (-r).fma(rl, (one - c1) - h));
-    let odd = V::from_bits(V::ior(V::shl::<31>(q), one.bits()));
+    (kf.bits(), s, c, V::not(good))
+}
+
+/// The sine or, where `q` is odd, the cosine; negated where q & 2.
+#[inline(always)]
+fn pick<V: F32s>(s: V, c: V, q: V::Int) -> V {
+    let odd = V::from_bits(V::ior(V::shl::<31>(q), V::of(1.0).bits()));
     let flip = V::iand(V::shl::<30>(q), V::sign_bit());
-    let y = V::select(V::lt(odd, V::of(0.0)), c, s).flip(flip);
-    (y, V::not(good))
+    V::select(V::lt(odd, V::of(0.0)), c, s).flip(flip)
+}
+
+/// Sine and cosine, the same bits as one after the other.
+#[inline(always)]
+pub(crate) fn sincos<V: F32s>(x: V) -> (V, V) {
+    let (q, s, c, bad) = both(x.abs());
+    let (sine, cosine) = (pick(s, c, q).flip(x.sign()), pick(s, c, V::iadd(q, V::int(1))));
+    if V::any(bad) {
+        return (V::select(bad, x.via64::<unary::Sin>(), sine), V::select(bad, x.via64::<unary::Cos>(), cosine));
+    }
+    (sine, cosine)
 }
 
 /// Sine; lanes that are large or near a zero take the f64 path.
 #[inline(always)]
 pub(crate) fn sin<V: F32s>(x: V) -> V {
-    let (y, bad) = sincos(x.abs(), 0);
-    let y = y.flip(x.sign());
+    let (q, s, c, bad) = both(x.abs());
+    let y = pick(s, c, q).flip(x.sign());
     if V::any(bad) {
         return V::select(bad, x.via64::<unary::Sin>(), y);
     }
@@ -144,7 +159,8 @@ pub(crate) fn sin<V: F32s>(x: V) -> V {
 /// Cosine; lanes that are large or near a zero take the f64 path.
 #[inline(always)]
 pub(crate) fn cos<V: F32s>(x: V) -> V {
-    let (y, bad) = sincos(x.abs(), 1);
+    let (q, s, c, bad) = both(x.abs());
+    let y = pick(s, c, V::iadd(q, V::int(1)));
     if V::any(bad) {
         return V::select(bad, x.via64::<unary::Cos>(), y);
     }

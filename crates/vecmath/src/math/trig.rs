@@ -34,15 +34,28 @@ fn is_odd<V: F64s>(q: V::Int) -> V::Mask {
     V::lt(one, V::of(0.0))
 }
 
-/// sin(r + rl) or, where `q` is odd, cos(r + rl); negated where q & 2.
+/// sin(r + rl) and cos(r + rl).
 #[inline(always)]
-pub(super) fn quadrant<V: F64s>(r: V, rl: V, q: V::Int) -> V {
+fn both<V: F64s>(r: V, rl: V) -> (V, V) {
     let one = V::of(1.0);
     let z = r * r;
     let s = r + (r * z).fma(poly(z, SIN), rl);
     let h = V::of(0.5) * z;
     let c1 = one - h;
     let c = c1 + (z * z).fma(poly(z, COS), (-r).fma(rl, (one - c1) - h));
+    (s, c)
+}
+
+/// sin(r + rl) or, where `q` is odd, cos(r + rl); negated where q & 2.
+#[inline(always)]
+pub(super) fn quadrant<V: F64s>(r: V, rl: V, q: V::Int) -> V {
+    let (s, c) = both(r, rl);
+    pick(s, c, q)
+}
+
+/// The sine or, where `q` is odd, the cosine; negated where q & 2.
+#[inline(always)]
+fn pick<V: F64s>(s: V, c: V, q: V::Int) -> V {
     let odd = is_odd::<V>(q);
     let flip = V::iand(V::shl::<62>(q), V::sign_bit());
     V::select(odd, c, s).flip(flip)
@@ -63,6 +76,18 @@ pub(crate) fn cos<V: F64s>(x: V) -> V {
     let (q, r, rl, bad) = reduce_fast(x.abs());
     let y = quadrant(r, rl, V::iadd(q, V::int(1)));
     if V::any(bad) { y.patch(bad, x, reduce::cos) } else { y }
+}
+
+/// Sine and cosine, the same bits as one after the other, for hardly more than the price of one.
+#[inline(always)]
+pub(crate) fn sincos<V: F64s>(x: V) -> (V, V) {
+    let (q, r, rl, bad) = reduce_fast(x.abs());
+    let (s, c) = both(r, rl);
+    let (sine, cosine) = (pick(s, c, q).flip(x.sign()), pick(s, c, V::iadd(q, V::int(1))));
+    if V::any(bad) {
+        return (sine.patch(bad, x, reduce::sin), cosine.patch(bad, x, reduce::cos));
+    }
+    (sine, cosine)
 }
 
 /// tan(r + rl), or -1/tan where `q` is odd.
