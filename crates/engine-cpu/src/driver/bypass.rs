@@ -3,7 +3,7 @@
 //! In: a launch. Out: whether its stores should bypass the caches. A store brings its line in from memory first, which is in vain
 //! where the whole line is written: without that, a copy moves two thirds of the bytes. It pays where results are so many
 //! that nothing of them would stay in the last cache until it is read. Measured on one thread (Zen 3): a quarter of the time of a
-//! polynomial or a five-point stencil, a tenth of the 27-point stencil's; but a loss of a quarter for kernels of 3 to 6 results
+//! polynomial or a five-point stencil, a tenth of the game of life; but a loss of a quarter for kernels of 3 to 6 results
 //! and some 50 operations, so kernels of one result alone do it.
 
 use super::Nest;
