@@ -59,8 +59,8 @@ def _attribute(name: str) -> property:
 
 def clip(self: Any, min: Any = None, max: Any = None, out: Any = None, **kwargs: Any) -> Any:
     """Limit the elements to an interval; either end may be left out."""
-    if not kwargs:
-        result = math._clip(self, min, max, out)
+    if kwargs.keys() <= {"dtype"}:
+        result = math._clip(self, min, max, out, kwargs.get("dtype"))
         if result is not NotImplemented:
             return result
     return _fallback.call("ndarray.clip", numpy.ndarray.clip, (self, min, max, out), kwargs)

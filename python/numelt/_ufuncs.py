@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy
 
-from numelt import _core, _fallback, _reductions
-from numelt._dispatch import NO_VALUE, ndarray, normalize_axis, operand
+from numelt import _core, _fallback, _library, _reductions
+from numelt._dispatch import NO_VALUE, ndarray, normalize_axis, operand, recordable
 
 __all__ = ["call", "method", "ufunc_for"]
 
@@ -62,6 +62,8 @@ _SCANS = {
     "logical_or": "cumor",
     "logical_xor": "cumxor",
 }
+# these fold by NumPy's own loop: each step is a loop of divisions
+_IN_LIBRARY = frozenset({"gcd", "lcm"})
 # these see only whether an element is zero
 _LOGICAL = frozenset({"logical_and", "logical_or", "logical_xor"})
 
@@ -259,7 +261,10 @@ def method(ufunc: Any, name: str, args: tuple[Any, ...], kwargs: dict[str, Any])
     if name == "at" and result is not NotImplemented:
         return None
     if result is NotImplemented:
-        return _fallback.call(f"{original.__name__}.{name}", getattr(original, name), args, kwargs)
+        label, function = f"{original.__name__}.{name}", getattr(original, name)
+        if original.__name__ in _IN_LIBRARY and args and recordable(args[0]) is not None:
+            return _library.call(label, function, *args, **kwargs)
+        return _fallback.call(label, function, args, kwargs)
     return result
 
 

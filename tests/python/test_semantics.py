@@ -118,6 +118,55 @@ def test_warnings_of_arguments(name):
     same(CALLS[name])
 
 
+HALVES = {
+    "sum": lambda np: np.full(100, 60000, "f2").sum(),
+    "sum of columns": lambda np: np.full((100, 2), 60000, "f2").sum(axis=0),
+    "running sum": lambda np: np.full(5, 60000, "f2").cumsum(),
+    "product": lambda np: np.full(5, 600, "f2").prod(),
+    "infinite before": lambda np: np.array([numpy.inf, 1.0], "f2").sum(),
+    "running infinite": lambda np: np.array([numpy.inf, 1.0], "f2").cumsum(),
+    "fits": lambda np: np.full(100, 600, "f2").sum(),
+    "from integers": lambda np: np.array([70000]).astype("f2"),
+    "from unsigned": lambda np: np.array([65535], "u2").astype("f2"),
+    "from short": lambda np: np.array([32767], "i2").astype("f2"),
+    "of two dtypes": lambda np: np.zeros(2, "f4").sum() / np.zeros(2, "i8").sum(),
+    "of one dtype": lambda np: np.zeros(2).sum() / np.zeros(2, "i8").sum(),
+    "mean of nothing": lambda np: np.mean(np.zeros(0, "f4")),
+}
+
+
+@pytest.mark.parametrize("name", HALVES)
+def test_overflow_of_halves_and_scalars(name):
+    same(HALVES[name], lines=False)
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_which_bad_index_is_named(seed):
+    rng = numpy.random.default_rng(seed)
+    shape = [(4,), (2, 3), (3, 4), (2, 2, 3), (300, 3)][seed % 5]
+    bad = rng.choice([0, 1, 2, -1, 5, 7, 9, -8, -9], shape).astype(["i8", "i4"][seed % 2])
+    layouts = {
+        "C": lambda np: np.array(bad),
+        "F": lambda np: np.asfortranarray(bad),
+        "backward": lambda np: np.array(bad)[::-1],
+        "mirrored": lambda np: np.array(bad)[..., ::-1],
+    }
+    uses = {
+        "rows": lambda np, i: np.zeros((3, 5))[i],
+        "columns": lambda np, i: np.zeros((3, 5))[:, i],
+        "points": lambda np, i: np.zeros((3, 5))[i, i],
+        "vector": lambda np, i: np.zeros(3)[i],
+        "written rows": lambda np, i: np.zeros((3, 5)).__setitem__(i, 1),
+        "written vector": lambda np, i: np.zeros(3).__setitem__(i, 1),
+        "taken": lambda np, i: np.zeros((3, 5)).take(i, axis=0),
+    }
+    for layout in layouts.values():
+        for use in uses.values():
+            ours = outcome(lambda np: use(np, layout(np)), numelt)  # noqa: B023
+            theirs = outcome(lambda np: use(np, layout(np)), numpy)  # noqa: B023
+            assert str(ours[1]) == str(theirs[1])
+
+
 def square(np):
     return np.arange(6.0).reshape(2, 3)
 
@@ -142,6 +191,7 @@ ERRORS = {
     "ptp out": lambda np: np.ptp([1, 2], out=np.zeros(0, int)),
     "broadcast_to": lambda np: np.broadcast_to(np.ones(3), -1),
     "unstack": lambda np: np.unstack([1, 2]),
+    "casting": lambda np: np.hstack([np.ones(2)], casting="bad"),
     "rollaxis": lambda np: np.rollaxis([[1]], 1),
     "rot90": lambda np: np.rot90(square(np), axes=-1),
     "memory": lambda np: np.zeros(10**13),
@@ -156,6 +206,18 @@ def test_errors(name):
 
 
 RESULTS = {
+    "unstack": lambda np: np.unstack(np.arange(3)),
+    "transpose of a scalar": lambda np: np.transpose(np.int16(5)),
+    "cumsum of a number": lambda np: np.cumsum(2.5, axis=-1),
+    "tile once": lambda np: np.tile(np.asfortranarray(square(np)), 1).flags.f_contiguous,
+    "layout of argmin": lambda np: np.asfortranarray(square(np)).argmin(axis=0, keepdims=True).strides,
+    "count_nonzero": lambda np: np.count_nonzero(square(np), (0, 1), keepdims=1),
+    "reshape copy": lambda np: square(np).reshape(3, 2, copy=1),
+    "isclose": lambda np: np.isclose(np.ones(2, "f4"), 1e300),
+    "clip in another dtype": lambda np: np.clip(np.arange(5, dtype="i4"), 1, 3, dtype="i8"),
+    "clip of floats": lambda np: np.arange(5, dtype="f4").clip(1, 3.5, dtype="f8"),
+    "gcd.reduce": lambda np: np.gcd.reduce(np.array([12, 18, 30])),
+    "lcm.accumulate": lambda np: np.lcm.accumulate(np.array([4, 6, 10])),
     "reshape to none": lambda np: square(np).reshape(None),
     "ndmin": lambda np: np.array([1], ndmin=-1),
     "meshgrid": lambda np: type(np.meshgrid([1], [2], copy=False)),
@@ -179,6 +241,14 @@ def test_squeeze_of_nothing_is_the_array():
     a = numelt.ones((2, 3))
     assert numelt.squeeze(a) is a
     assert a.squeeze() is a
+
+
+def test_broadcast_arrays_can_be_written():
+    a = numelt.zeros(3)
+    wide, _ = numelt.broadcast_arrays(a, numelt.ones((2, 3)))
+    wide[0, 1] = 4
+    assert a[1] == 4
+    assert [g.flags.writeable for g in numelt.meshgrid([1, 2], [3.0], copy=False)] == [True, True]
 
 
 def test_matrix_shares_memory_where_numpys_would():

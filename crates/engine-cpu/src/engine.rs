@@ -11,10 +11,11 @@ use crate::library;
 use crate::promote::{Jit, Promoter, Slot};
 use crate::streams;
 use crate::threads::{GATE, Threads};
-use crate::tier0::{Audit, Interpreter, met_by_results};
+use crate::tier0::{Audit, Interpreter, met_by_half_folds, met_by_results};
+use numelt_ir::warn::OVER;
 use numelt_ir::{DType, Error, Op, Result};
 use numelt_opt::Kernel;
-use numelt_runtime::{Engine, Executable, Launch, LibraryCall, NestLaunch, StageLaunch};
+use numelt_runtime::{Engine, Executable, Launch, LibraryCall, NestLaunch, Operand, StageLaunch};
 use numelt_vecmath::flags;
 use smallvec::SmallVec;
 use std::any::Any;
@@ -146,6 +147,33 @@ fn own(executable: &dyn Executable) -> Result<&Compiled> {
     compiled.ok_or_else(|| Error::Engine("a kernel compiled by another engine".into()))
 }
 
+/// Conditions that sums and products of halves met: they are rounded by integer arithmetic, which raises no flags.
+fn met_by_folds(kernel: &Kernel, launch: &Launch<'_>) -> u8 {
+    let halves = kernel.reductions.iter().filter(|r| r.ty == DType::F16 && matches!(r.op, Op::Sum | Op::Prod));
+    halves.fold(0, |met, reduction| {
+        let arg = reduction.arg as usize;
+        let strides = &launch.geometry.args[arg].strides;
+        if kernel.args[arg].dtype != DType::F16 {
+            return met;
+        }
+        // SAFETY: the launch has written the result there.
+        met | unsafe { met_by_half_folds(launch.pointers[arg], &launch.geometry.extents, strides) }
+    })
+}
+
+/// The same of running sums and products.
+fn met_by_scan(call: &LibraryCall<'_>) -> u8 {
+    if call.ty != DType::F16 || !matches!(call.op, Op::Cumsum | Op::Cumprod) || call.out.view.dtype != DType::F16 {
+        return 0;
+    }
+    let infinite = |operand: &Operand<'_>| {
+        let view = operand.view;
+        // SAFETY: the call has written its result, and its operand is as readable as before.
+        view.dtype == DType::F16 && unsafe { met_by_half_folds(operand.pointer, &view.shape, &view.strides) } != 0
+    };
+    if infinite(&call.out) && !call.ins.iter().any(infinite) { OVER } else { 0 }
+}
+
 impl Engine for CpuEngine {
     fn name(&self) -> &'static str {
         "cpu"
@@ -171,7 +199,7 @@ impl Engine for CpuEngine {
         // SAFETY: the runtime promises the launch's addresses; both bodies evaluate this kernel.
         let points = unsafe { driver::launch(&compiled.kernel, &compiled.recipe, tier, launch, &self.threads)? };
         self.worked(compiled, points);
-        Ok(flags::get())
+        Ok(flags::get() | met_by_folds(&compiled.kernel, launch))
     }
 
     fn launch_nest(&self, nest: &NestLaunch<'_>) -> Result<u8> {
@@ -190,7 +218,7 @@ impl Engine for CpuEngine {
     fn call(&self, call: &LibraryCall<'_>) -> Result<u8> {
         flags::clear();
         library::call(call, &self.threads, self.isa)?;
-        Ok(flags::get())
+        Ok(flags::get() | met_by_scan(call))
     }
 
     fn audit(&self, executable: &dyn Executable, launch: &Launch<'_>, wanted: &[u8]) -> Result<Vec<u8>> {

@@ -124,6 +124,9 @@ pub const fn cast_raises(from: DType, to: DType) -> u8 {
         {
             OVER
         }
+        // the largest half is 65504
+        (DTypeKind::Signed, DTypeKind::Float) if matches!(to, DType::F16) && from.size() > 2 => OVER,
+        (DTypeKind::Unsigned, DTypeKind::Float) if matches!(to, DType::F16) && from.size() >= 2 => OVER,
         _ => 0,
     }
 }

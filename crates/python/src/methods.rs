@@ -238,9 +238,10 @@ impl NdArray {
         slf: &Bound<'py, Self>,
         shape: &Bound<'py, PyTuple>,
         order: Option<&Bound<'py, PyAny>>,
-        copy: Option<bool>,
+        copy: Option<&Bound<'py, PyAny>>,
     ) -> Out<'py> {
         let py = slf.py();
+        let copy = copy.filter(|c| !c.is_none()).map(|c| c.is_truthy()).transpose()?;
         let Some(view) = slf.get().view() else {
             let kwargs = PyDict::new(py);
             for (name, value) in [

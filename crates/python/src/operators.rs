@@ -132,7 +132,7 @@ fn general<'py>(
         let result = if operator.op == Op::Matmul {
             products::product(py, Op::Matmul, lhs, rhs, None)?
         } else {
-            let scalars = matches!((&a, &b), (Operand::Deferred(_), o) | (o, Operand::Deferred(_)) if o.is_scalar());
+            let scalars = is_scalar_arithmetic(&a, &b);
             let _scalars = scalars.then(errstate::As::scalars);
             elementwise::apply(py, operator.op, &[a, b], None, None)?
         };
@@ -142,6 +142,17 @@ fn general<'py>(
         };
     }
     slow(lhs, rhs, operator, reflected)
+}
+
+/// Is this an operation that NumPy's scalars compute themselves? Two whose dtypes meet in a third are left to
+/// the ufunc, whose warnings have other words.
+fn is_scalar_arithmetic(a: &Operand<'_>, b: &Operand<'_>) -> bool {
+    let deferred = matches!((a, b), (Operand::Deferred(_), o) | (o, Operand::Deferred(_)) if o.is_scalar());
+    deferred
+        && match (a.dtype(), b.dtype()) {
+            (Some(x), Some(y)) => x.promote(y) == x || x.promote(y) == y,
+            _ => true,
+        }
 }
 
 /// One operand is neither ours nor a number: other classes first, then conversions.

@@ -171,7 +171,11 @@ fn finish<'py>(
         return into(py, op, ty, view, axes, &final_shape, out);
     }
     // Kept axes lie in the result as they lie in the source.
-    let mut target = shape::like_inputs(out_dtype, &kept, &[view]);
+    let mut target = match op {
+        // positions come in C order
+        Op::Argmin | Op::Argmax => shape::fresh(out_dtype, &kept, numelt_ir::c_strides(&kept, out_dtype.size() as i64)),
+        _ => shape::like_inputs(out_dtype, &kept, &[view]),
+    };
     match known(op, ty, view, axes, !final_shape.is_empty()) {
         Some(value) => {
             inspect::count(op);

@@ -22,6 +22,7 @@ __all__ = [
 
 
 _WEAK = (int, float, complex)
+_CASTINGS = ("no", "equiv", "safe", "same_kind", "unsafe")
 
 
 def _operands(arrays: Any) -> list[Any] | None:
@@ -52,7 +53,7 @@ def _concatenate(arrays: list[Any], axis: Any, out: Any, dtype: Any, casting: st
     if axis is None:
         arrays, axis = [array.ravel() for array in arrays], 0
     rank = arrays[0].ndim
-    if type(axis) is not int or not -rank <= axis < rank or out is not None:
+    if type(axis) is not int or not -rank <= axis < rank or out is not None or casting not in _CASTINGS:
         return NotImplemented
     axis %= rank
     kind = _joined_dtype(arrays, dtype, casting)
@@ -322,6 +323,8 @@ def unstack(x: Any, /, *, axis: int = 0) -> Any:
     if array is None or array.ndim == 0 or type(axis) is not int:
         return fall_back("unstack", x, axis=axis)
     axis = normalize_axis(axis, array.ndim)
+    if array.ndim == 1:
+        return tuple(array)
     return tuple(array[(slice(None),) * axis + (i, ...)] for i in range(array.shape[axis]))
 
 
@@ -370,6 +373,8 @@ def tile(A: Any, reps: Any) -> Any:
     counts = (reps,) if type(reps) is int else tuple(reps) if isinstance(reps, (tuple, list)) else None
     if array is None or counts is None or not all(type(n) is int and n >= 0 for n in counts):
         return fall_back("tile", A, reps) if array is None else rebound(numpy.tile)(array, reps)
+    if array.ndim and all(n == 1 for n in counts):
+        return rebound(numpy.tile)(array, reps)  # a copy in the array's own order
     rank = max(array.ndim, len(counts))
     counts = (1,) * (rank - len(counts)) + counts
     extents = (1,) * (rank - array.ndim) + array.shape

@@ -30,7 +30,10 @@ def _close(a: Any, b: Any, rtol: Any, atol: Any, equal_nan: bool) -> Any:
     apply = _core.elementwise
     difference = apply("absolute", (apply("subtract", (x, y)),))
     size = apply("absolute", (y,)) if type(y) is not float else abs(y)
-    bound = apply("add", (atol, apply("multiply", (rtol, size))))
+    if type(size) is float:
+        bound: Any = atol + rtol * size  # still a Python float, which adapts
+    else:
+        bound = apply("add", (atol, apply("multiply", (rtol, size))))
     near = apply("logical_and", (apply("less_equal", (difference, bound)), apply("isfinite", (y,))))
     result = apply("logical_or", (near, apply("equal", (x, y))))
     if equal_nan:

@@ -107,7 +107,7 @@ def transpose(a: Any, axes: Any = None) -> Any:
     (3, 2)
     """
     array = operand(a)
-    if array is None:
+    if array is None or isinstance(a, numpy.generic):
         return fall_back("transpose", a, axes)
     return array.transpose() if axes is None else array.transpose(axes)
 
@@ -218,6 +218,8 @@ def expand_dims(a: Any, axis: Any) -> Any:
     if array is None:
         return fall_back("expand_dims", a, axis)
     axes = axis if isinstance(axis, (tuple, list)) else (axis,)
+    if not axes:
+        return array[...]
     rank = array.ndim + len(axes)
     places = normalize_axes(axes, rank)
     return array[tuple(None if position in places else slice(None) for position in range(rank))]
@@ -316,7 +318,14 @@ def broadcast_arrays(*args: Any, subok: bool = False) -> Any:
         return tuple(arrays)
     if not all(map(_core.is_native, arrays)):
         return fall_back("broadcast_arrays", *args)
-    return tuple(array if array.shape == extents else _core.broadcast_to(array, extents) for array in arrays)
+    return tuple(array if array.shape == extents else _spread(array, extents) for array in arrays)
+
+
+def _spread(array: Any, extents: tuple[int, ...]) -> Any:
+    """Return a view in a larger shape, which NumPy still lets programs write to."""
+    view = _core.broadcast_to(array, extents)
+    view.flags.writeable = array.flags.writeable
+    return view
 
 
 @native
@@ -421,7 +430,7 @@ def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = 
     ]
     if not sparse:
         extents = numpy.broadcast_shapes(*[array.shape for array in spread])
-        spread = [_core.broadcast_to(array, extents) for array in spread]
+        spread = [array if array.shape == extents else _spread(array, extents) for array in spread]
     if copy:
         return tuple(array.copy() for array in spread)
     return spread if sparse else tuple(spread)

@@ -16,8 +16,8 @@ __all__ = ["angle", "around", "clip", "diff", "fix", "imag", "real", "round"]
 _bounds = (int, float)
 
 
-def _clip(array: Any, low: Any, high: Any, out: Any) -> Any:
-    """Limit natively, all operands in the dtype in which they meet."""
+def _clip(array: Any, low: Any, high: Any, out: Any, dtype: Any = None) -> Any:
+    """Limit natively, all operands in the dtype in which they meet, or in the one asked for."""
     if array.dtype.kind not in "biuf" or (out is not None and type(out) is not ndarray):
         return NotImplemented
     if array.dtype.kind in "iu":
@@ -27,6 +27,11 @@ def _clip(array: Any, low: Any, high: Any, out: Any) -> Any:
         return NotImplemented
     kinds = [end if type(end) in _bounds else end.dtype for end in ends if end is not None]
     kind = numpy.result_type(array.dtype, *kinds)
+    if dtype is not None:
+        asked = numpy.dtype(dtype)
+        if not kinds or not numpy.can_cast(kind, asked, "same_kind"):
+            return NotImplemented
+        kind = asked
     if kind.kind not in "iuf":
         return NotImplemented
     try:
@@ -34,7 +39,7 @@ def _clip(array: Any, low: Any, high: Any, out: Any) -> Any:
     except OverflowError:
         return NotImplemented
     # None: what the operands have
-    loop = None if all(end is None or end.dtype == array.dtype for end in ends) else kind
+    loop = None if dtype is None and all(end is None or end.dtype == array.dtype for end in ends) else kind
     result = array
     if ends[0] is not None:
         result = _core.elementwise("maximum", (result, ends[0]), None if ends[1] is not None else out, loop)
@@ -73,12 +78,12 @@ def clip(
     """
     positional = a_min is not NO_VALUE or a_max is not NO_VALUE
     keyword = min is not NO_VALUE or max is not NO_VALUE
-    if not kwargs and positional != keyword:
+    if kwargs.keys() <= {"dtype"} and positional != keyword:
         low, high = (a_min, a_max) if positional else (min, max)
         array = operand(a)
         # positional bounds come in pairs
         if array is not None and (keyword or (low is not NO_VALUE and high is not NO_VALUE)):
-            result = _clip(array, _absent(low), _absent(high), out)
+            result = _clip(array, _absent(low), _absent(high), out, kwargs.get("dtype"))
             if result is not NotImplemented:
                 return result
     return fall_back("clip", a, a_min=a_min, a_max=a_max, out=out, min=min, max=max, **kwargs)

@@ -47,7 +47,7 @@ def count_nonzero(a: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
     if array is not None and array.dtype.kind in "biufc":
         truth = array if array.dtype.kind == "b" else operand(_core.elementwise("not_equal", (array, 0)))
         if truth is not None:
-            result = _core.reduce("sum", truth, axis, keepdims, numpy.intp)
+            result = _core.reduce("sum", truth, axis, bool(keepdims), numpy.intp)
             if result is not NotImplemented:
                 return result
     return fall_back("count_nonzero", a, axis, keepdims=keepdims)

@@ -388,6 +388,8 @@ def _scan(op: str, name: str, a: Any, axis: Any, dtype: Any, out: Any) -> Any:
     array = operand(a)
     if array is not None and (out is None or type(out) is ndarray):
         flat = array.ravel() if axis is None else array
+        if flat.ndim == 0:
+            flat = flat.reshape(1)
         result = _core.scan(op, flat, 0 if axis is None else axis, dtype, out)
         if result is not NotImplemented:
             return result

@@ -19,7 +19,7 @@ mod select;
 
 pub(crate) use elem::{Any, B8, Bits, Elem, Inexact, Number};
 pub(crate) use pack::{Rect, pack, splat, unpack};
-pub(crate) use report::{Audit, met_by_results};
+pub(crate) use report::{Audit, met_by_half_folds, met_by_results};
 pub(crate) use select::{Func, select, select_cast, with};
 
 use crate::body::{Body, Tile};

@@ -36,8 +36,8 @@ pub struct Audit {
     found: Vec<AtomicU8>,
     /// Per reduction, the value that it folds and its dtype's test for NaN.
     folds: Vec<(u32, Option<Check>)>,
-    /// Per reduction, has it met a NaN?
-    poisoned: Vec<AtomicBool>,
+    /// Per reduction, conditions that what it folded had met before.
+    poisoned: Vec<AtomicU8>,
     /// Has everything been found?
     done: AtomicBool,
 }
@@ -46,12 +46,16 @@ impl Audit {
     /// An audit for the conditions wanted of each value of a kernel's body, and then of each reduction.
     pub fn new(kernel: &Kernel, wanted: &[u8]) -> Audit {
         let found = kernel.body.iter().map(|_| AtomicU8::new(0)).collect();
-        let folds = kernel.reductions.iter().map(|r| (r.value, with!(r.ty, inexact, T => holds_nan::<T> as Check)));
+        let check = |ty| match ty {
+            DType::F16 => Some(holds_special::<F16> as Check),
+            _ => with!(ty, inexact, T => holds_nan::<T> as Check),
+        };
+        let folds = kernel.reductions.iter().map(|r| (r.value, check(r.ty)));
         Audit {
             wanted: wanted.to_vec(),
             found,
             folds: folds.collect(),
-            poisoned: kernel.reductions.iter().map(|_| AtomicBool::new(false)).collect(),
+            poisoned: kernel.reductions.iter().map(|_| AtomicU8::new(0)).collect(),
             done: AtomicBool::new(false),
         }
     }
@@ -81,9 +85,7 @@ impl Audit {
         let mut found: Vec<u8> = self.found.into_iter().map(AtomicU8::into_inner).collect();
         let explained = found.iter().fold(0, |all, f| all | f);
         let folds = self.wanted[found.len()..].iter().zip(self.poisoned);
-        let of = |(wanted, poisoned): (&u8, AtomicBool)| {
-            wanted & !explained & !if poisoned.into_inner() { INVALID } else { 0 }
-        };
+        let of = |(wanted, poisoned): (&u8, AtomicU8)| wanted & !explained & !poisoned.into_inner();
         found.extend(folds.map(of).collect::<Vec<u8>>());
         found
     }
@@ -94,12 +96,11 @@ impl Audit {
             self.folds.iter().zip(&self.poisoned).zip(&self.wanted[self.found.len()..])
         {
             if let Some(check) = check
-                && wanted & INVALID != 0
-                && !poisoned.load(Ordering::Relaxed)
+                && wanted & (OVER | INVALID) & !poisoned.load(Ordering::Relaxed) != 0
             {
                 // SAFETY: the block holds `n` values of the reduction's dtype.
                 let hit = unsafe { check(std::ptr::null(), run(*value), n) };
-                poisoned.fetch_or(hit != 0, Ordering::Relaxed);
+                poisoned.fetch_or(hit, Ordering::Relaxed);
             }
         }
     }
@@ -127,7 +128,7 @@ impl Audit {
 pub unsafe fn met_by_results(dtype: DType, pointer: *const u8, extents: &[i64], strides: &[i64]) -> u8 {
     let (Some((&extent, extents)), Some((&stride, strides))) = (extents.split_first(), strides.split_first()) else {
         // SAFETY: an element of the view.
-        let (nan, inf) = with!(dtype, inexact, T => unsafe { let v = pointer.cast::<T>().read(); (v.nan(), v.inf()) })
+        let (nan, inf) = with!(dtype, number, T => unsafe { let v = pointer.cast::<T>().read(); (v.nan(), v.inf()) })
             .unwrap_or((true, true));
         return (if nan { OVER | INVALID } else { 0 }) | (if inf { OVER } else { 0 }) | DIVIDE;
     };
@@ -142,6 +143,17 @@ pub unsafe fn met_by_results(dtype: DType, pointer: *const u8, extents: &[i64], 
         }
     }
     met
+}
+
+/// Conditions that folds in a dtype without flags of its own have met: is a result infinite?
+///
+/// # Safety
+/// As for [`met_by_results`].
+pub unsafe fn met_by_half_folds(pointer: *const u8, extents: &[i64], strides: &[i64]) -> u8 {
+    // SAFETY: the caller's contract.
+    let met = unsafe { met_by_results(DType::F16, pointer, extents, strides) };
+    // NaN alone tells nothing: whether it was there before, the processor does not know
+    met & OVER
 }
 
 /// How the flags of an operation's loop come about.
@@ -183,6 +195,7 @@ pub fn of_cast(from: DType, to: DType) -> (Report, Option<Check>) {
         (DType::F64, DType::F16) => Some(narrowed::<f64, F16>),
         (DType::C64, DType::F16) => Some(narrowed::<C32, F16>),
         (DType::C128, DType::F16) => Some(narrowed::<C64, F16>),
+        (_, DType::F16) => with!(from, integer, T => narrowed::<T, F16> as Check),
         _ => None,
     };
     if let (DType::F16, Some(check)) = (to, check) {
@@ -309,6 +322,16 @@ unsafe fn holds_nan<T: Any>(_: *const *const u8, out: *const u8, n: usize) -> u8
     // SAFETY: the contract of `Check`.
     let values: &[T] = unsafe { from_raw_parts(out.cast(), n) };
     if values.iter().any(|v| v.nan()) { INVALID } else { 0 }
+}
+
+/// A result that is no number, or an infinite one.
+///
+/// # Safety
+/// As for [`Check`].
+unsafe fn holds_special<T: Any>(_: *const *const u8, out: *const u8, n: usize) -> u8 {
+    // SAFETY: the contract of `Check`.
+    let values: &[T] = unsafe { from_raw_parts(out.cast(), n) };
+    values.iter().fold(0, |met, v| met | if v.nan() { OVER | INVALID } else { 0 } | if v.inf() { OVER } else { 0 })
 }
 
 /// Conditions of a conversion to a shorter float.

@@ -5,6 +5,7 @@
 
 use super::lookup::{Fancy, Lookup, Pick};
 use super::memory::{each_integer, walk};
+use super::positions::{Walk, first_outside};
 use crate::{errors, run, shape};
 use numelt_ir::{DType, Dims, c_strides};
 use numelt_runtime::ArrayView;
@@ -93,7 +94,7 @@ pub fn get(py: Python<'_>, lookup: &Lookup) -> PyResult<Option<ArrayView>> {
     {
         return Ok(None);
     }
-    let Some((bytes, extents)) = displacements(py, fancy, index)? else { return Ok(None) };
+    let Some((bytes, extents)) = displacements(py, fancy, index, Walk::of_reading(lookup))? else { return Ok(None) };
     let dtype = lookup.array.dtype;
     let itemsize = dtype.size() as i64;
     let picked = shape::window(index, 0, extents, index.strides.iter().copied().take(index.shape.len()).collect());
@@ -131,7 +132,12 @@ pub fn get(py: Python<'_>, lookup: &Lookup) -> PyResult<Option<ArrayView>> {
 }
 
 /// Bytes from position zero to each picked element in C order, and the extents of the picks.
-fn displacements(py: Python<'_>, fancy: &Fancy, index: &ArrayView) -> PyResult<Option<(SmallVec<[isize; 32]>, Dims)>> {
+fn displacements(
+    py: Python<'_>,
+    fancy: &Fancy,
+    index: &ArrayView,
+    walk: Walk,
+) -> PyResult<Option<(SmallVec<[isize; 32]>, Dims)>> {
     let mut bytes = SmallVec::new();
     let (n, stride) = fancy.axes[0];
     if let Pick::Mask(_) = fancy.pick {
@@ -149,18 +155,18 @@ fn displacements(py: Python<'_>, fancy: &Fancy, index: &ArrayView) -> PyResult<O
         let count = bytes.len() as i64;
         return Ok(Some((bytes, Dims::from_slice(&[count]))));
     }
-    let mut outside = None;
+    let mut inside = true;
     each_integer(py, index, |i| {
         let at = if i < 0 { i.wrapping_add(n) } else { i };
         if !(0..n).contains(&at) {
-            outside = Some(i);
+            inside = false;
             return false;
         }
         bytes.push((at * stride) as isize);
         true
     })?;
-    match outside {
-        Some(i) => Err(errors::index_out_of_bounds(i, fancy.axis, n)),
-        None => Ok(Some((bytes, index.shape.clone()))),
+    if !inside {
+        return Err(errors::index_out_of_bounds(first_outside(py, index, n, walk)?, fancy.axis, n));
     }
+    Ok(Some((bytes, index.shape.clone())))
 }

@@ -1,7 +1,7 @@
 //! Functions of `numelt._core` that pick by position: what `take`, `nonzero` and their kin are made of.
 
 use super::lookup::Lookup;
-use super::positions::{Picks, column, compute, true_positions};
+use super::positions::{Picks, Walk, column, compute, true_positions};
 use crate::ndarray::{NdArray, wrap_new};
 use crate::operand::Operand;
 use numelt_ir::{DType, MAX_RANK, Op, Scalar, c_strides};
@@ -72,7 +72,7 @@ fn take<'py>(
     let lookup = Lookup::along(view, axis, inside.unwrap_or_else(|| index.clone()));
     let picks = Picks::of(py, &lookup)?;
     let picks = if checked { picks } else { picks.trust() };
-    let positions = picks.settle(py, &lookup)?;
+    let positions = picks.settle(py, &lookup, Walk::Rows)?;
     let extents = lookup.arrange(&positions.shape, &lookup.rest.0);
     let strides = c_strides(&extents, view.dtype.size() as i64);
     wrap_new(py, super::gather(py, &lookup, &positions, strides)?)

@@ -28,6 +28,29 @@ pub struct Positions {
     pub inputs: SmallVec<[ArrayView; 2]>,
 }
 
+/// Which of several bad indices NumPy's IndexError names: the first one that it comes upon.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Walk {
+    /// In C order: `take`, and reading by one index array.
+    Rows,
+    /// As the axes lie in memory: reading a vector.
+    Memory,
+    /// In the order of memory, from the lowest address: several index arrays, and writing. One axis of NumPy's own
+    /// index type is walked as it is.
+    Iterator,
+}
+
+impl Walk {
+    /// For `array[key]`.
+    pub fn of_reading(lookup: &Lookup) -> Walk {
+        match &lookup.fancy[..] {
+            [one] if one.axes.len() == 1 && lookup.rest.0.is_empty() => Walk::Memory,
+            [_] => Walk::Rows,
+            _ => Walk::Iterator,
+        }
+    }
+}
+
 /// An index on one axis.
 struct Component {
     n: i64,
@@ -79,14 +102,14 @@ impl Picks {
     ///
     /// # Errors
     /// NumPy's IndexError for indices out of bounds.
-    pub fn settle(self, py: Python<'_>, lookup: &Lookup) -> PyResult<Positions> {
+    pub fn settle(self, py: Python<'_>, lookup: &Lookup, walk: Walk) -> PyResult<Positions> {
         let Picks { shape, mut components } = self;
         let inputs = components.iter().map(|c| c.index.clone()).collect();
         let mut positions = Positions { shape, index: None, axis: (1, 0), offset: lookup.array.offset, inputs };
         // Where indices broadcast to nothing, NumPy does not look at them.
         if shape::size(&positions.shape) > 0 {
             for component in &mut components {
-                component.settle(py)?;
+                component.settle(py, walk)?;
             }
             positions.join(py, &components, lookup.array.dtype.size() as i64)?;
         }
@@ -100,7 +123,7 @@ impl Positions {
     /// # Errors
     /// Those of [`Picks::of`] and [`Picks::settle`].
     pub fn of(py: Python<'_>, lookup: &Lookup) -> PyResult<Positions> {
-        Picks::of(py, lookup)?.settle(py, lookup)
+        Picks::of(py, lookup)?.settle(py, lookup, Walk::of_reading(lookup))
     }
 
     /// Joins the components into positions along one axis.
@@ -178,11 +201,11 @@ pub fn compute(py: Python<'_>, op: Op, ins: &[Input<'_>]) -> PyResult<ArrayView>
 
 impl Component {
     /// Checks the bounds; makes negative indices count from the end.
-    fn settle(&mut self, py: Python<'_>) -> PyResult<()> {
+    fn settle(&mut self, py: Python<'_>, walk: Walk) -> PyResult<()> {
         let Some(axis) = self.axis else { return Ok(()) };
         let Some((low, high)) = bounds(py, &self.index)? else { return Ok(()) };
         if low < -self.n || high >= self.n {
-            let outside = first_outside(py, &self.index, self.n)?;
+            let outside = first_outside(py, &self.index, self.n, walk)?;
             return Err(errors::index_out_of_bounds(outside, axis, self.n));
         }
         if low < 0 {
@@ -222,10 +245,28 @@ pub fn bounds(py: Python<'_>, index: &ArrayView) -> PyResult<Option<(i64, i64)>>
     Ok(Some((integer(py, &low)?, integer(py, &high)?)))
 }
 
-/// The first element that is no index of an axis of `n`.
-fn first_outside(py: Python<'_>, index: &ArrayView, n: i64) -> PyResult<i64> {
+/// An index array as NumPy walks through it to check bounds.
+fn as_checked(index: &ArrayView, walk: Walk) -> ArrayView {
+    let mut view = index.clone();
+    if walk == Walk::Rows || (walk == Walk::Iterator && index.dtype == DType::I64 && index.shape.len() <= 1) {
+        return view;
+    }
+    let mut axes: SmallVec<[usize; 4]> = (0..index.shape.len()).filter(|&a| index.shape[a] > 1).collect();
+    axes.sort_by_key(|&a| std::cmp::Reverse(index.strides[a].abs()));
+    view.shape = axes.iter().map(|&a| index.shape[a]).collect();
+    view.strides = axes.iter().map(|&a| index.strides[a]).collect();
+    if walk == Walk::Iterator {
+        let backward = axes.iter().filter(|&&a| index.strides[a] < 0);
+        view.offset += backward.map(|&a| (index.shape[a] - 1) * index.strides[a]).sum::<i64>();
+        view.strides.iter_mut().for_each(|s| *s = s.abs());
+    }
+    view
+}
+
+/// The first element, in NumPy's order, that is no index of an axis of `n`.
+pub fn first_outside(py: Python<'_>, index: &ArrayView, n: i64, walk: Walk) -> PyResult<i64> {
     let mut outside = n;
-    super::memory::each_integer(py, index, |v| {
+    super::memory::each_integer(py, &as_checked(index, walk), |v| {
         let inside = (-n..n).contains(&v);
         if !inside {
             outside = v;

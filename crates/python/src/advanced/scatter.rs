@@ -5,7 +5,7 @@
 
 use super::key::{Item, Key};
 use super::lookup::Lookup;
-use super::positions::{Picks, Positions, compute};
+use super::positions::{Picks, Positions, Walk, compute};
 use crate::methods::{self, Order};
 use crate::ndarray::NdArray;
 use crate::operand::Operand;
@@ -43,7 +43,7 @@ pub fn set<'py>(
     let picks = Picks::of(py, &lookup)?;
     let extents = lookup.arrange(&picks.shape, &lookup.rest.0);
     let values = fit(values.view(py, view.dtype)?, &extents, lookup.whole_mask)?;
-    let positions = picks.settle(py, &lookup)?;
+    let positions = picks.settle(py, &lookup, Walk::Iterator)?;
     if shape::size(&extents) == 0 {
         return Ok(true);
     }
