@@ -167,6 +167,44 @@ def test_which_bad_index_is_named(seed):
             assert str(ours[1]) == str(theirs[1])
 
 
+WAYS = {
+    "element": lambda np, a, v: changed(np, a, 0, v),
+    "copyto of a number": lambda np, a, v: np.copyto(a, v, casting="unsafe"),
+    "copyto": lambda np, a, v: np.copyto(a, np.array([v] * 3), casting="unsafe"),
+    "copyto under a mask": lambda np, a, v: np.copyto(a, np.array([v] * 3), "unsafe", [True, False, True]),
+    "astype": lambda np, a, v: np.array([v] * 40).astype(a.dtype),
+    "astype of a view": lambda np, a, v: np.full((5, 5), v)[:, ::2].astype(a.dtype),
+    "mask": lambda np, a, v: changed(np, a, [True, False, True], np.array([v, v])),
+    "positions": lambda np, a, v: changed(np, a, [0, 1], np.array([v, v])),
+    "flat": lambda np, a, v: a.flat.__setitem__(slice(None), np.array([v] * 3)),
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_every_way_of_converting_warns_and_raises(way):
+    pairs = [(70000, "f2"), (1e6, "f2"), (1e100, "f4"), (2e300, "c8"), (2e300j, "c8")]
+    pairs += [
+        (kind(v), to) for kind in (numpy.float32, numpy.float64) for v in ("inf", "nan") for to in "bHiQ"
+    ]
+    for value, dtype in pairs:
+        if way == "element" and dtype in "bHiQ":
+            continue  # NumPy refuses infinities there, or warns, by the class of the number
+
+        def convert(np):
+            target = np.zeros(3, dtype)  # noqa: B023
+            result = WAYS[way](np, target, value)  # noqa: B023
+            return numpy.asarray(target if result is None else result)
+
+        def strict(np):
+            with np.errstate(all="raise"):
+                return WAYS[way](np, np.zeros(3, dtype), value)  # noqa: B023
+
+        same(convert, lines=False)
+        ours, theirs = outcome(strict, numelt)[1], outcome(strict, numpy)[1]
+        assert (type(ours), str(ours)) == (type(theirs), str(theirs))
+        assert type(ours) is FloatingPointError
+
+
 def square(np):
     return np.arange(6.0).reshape(2, 3)
 

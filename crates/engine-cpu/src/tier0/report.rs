@@ -189,6 +189,7 @@ pub fn of_cast(from: DType, to: DType) -> (Report, Option<Check>) {
     }
     let check: Option<Check> = match (from, to) {
         (DType::F64, DType::F32) => Some(narrowed::<f64, f32>),
+        (DType::F64, DType::C64) => Some(narrowed::<f64, C32>),
         (DType::C128, DType::F32) => Some(narrowed::<C64, f32>),
         (DType::C128, DType::C64) => Some(narrowed::<C64, C32>),
         (DType::F32, DType::F16) => Some(narrowed::<f32, F16>),
