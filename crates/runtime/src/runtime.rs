@@ -48,6 +48,10 @@ struct State {
     held_budget: u64,
 }
 
+/// Element-operations below which a batch is cut where it was cut before. Longer ones may let other threads run
+/// meanwhile, which recording cannot; for them the cost of cutting does not matter.
+const CUT_AT_ONCE: u64 = 1 << 22;
+
 static GLOBAL: OnceLock<Runtime> = OnceLock::new();
 
 impl Runtime {
@@ -134,12 +138,16 @@ impl Runtime {
     /// [`Error::Invalid`] when an input does not broadcast; nothing is recorded then.
     pub fn record(&self, op: Op, ty: DType, out: &ArrayView, ins: &[Input<'_>], axes: Axes) -> Result<Option<Reason>> {
         let mut state = self.lock();
+        if state.batch.is_at_cut() && state.batch.work < CUT_AT_ONCE {
+            // Now, not when its last instruction came: the statement that this was part of has dropped its values.
+            state.flush(Reason::Instructions)?;
+        }
         let visible = state.batch.push(op, ty, out, ins, axes)?;
         state.stats.instructions += 1;
         self.work.store(state.batch.work, Ordering::Relaxed);
         Ok(if visible {
             Some(Reason::Visible)
-        } else if state.batch.len() >= state.config.max_pending || state.batch.is_full() || state.batch.is_at_cut() {
+        } else if state.batch.len() >= state.config.max_pending || state.batch.is_full() {
             Some(Reason::Instructions)
         } else if HELD.load(Ordering::Relaxed) > state.held_budget {
             Some(Reason::Bytes)
