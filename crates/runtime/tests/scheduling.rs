@@ -209,3 +209,27 @@ fn long_loops_are_cut_where_they_were_cut_before() {
     assert_eq!(flushes[2].0, flushes[1].0);
     assert_eq!(rt.stats().instructions, 75);
 }
+
+#[test]
+fn values_that_a_statement_drops_do_not_change_a_cut() {
+    let (rt, _one) = runtime(|c| c.max_pending = 10);
+    let (u, v) = (array(&rt, 8), array(&rt, 8));
+    let mut misses = Vec::new();
+    for _ in 0..4 {
+        for turn in 0..20 {
+            // `v[...] = u * turn` and `u[...] = v + u`: the value lives until the assignment is recorded
+            for (from, with, to, op) in [(&u, &v, &v, Op::Multiply), (&v, &u, &u, Op::Add)] {
+                let value = binary(&rt, op, from, Input::Array(with)).0;
+                let literal = binary(&rt, Op::Add, &value, Input::Const(Scalar::F64(f64::from(turn)))).0;
+                let asked = rt.record(Op::Copy, DType::F64, to, &[Input::Array(&literal)], Axes::default()).unwrap();
+                drop((value, literal));
+                if let Some(reason) = asked {
+                    rt.flush(reason).unwrap();
+                }
+            }
+        }
+        rt.read(&u.base).unwrap();
+        misses.push(rt.stats().plan_misses);
+    }
+    assert_eq!(misses[3], misses[1], "{misses:?}");
+}
