@@ -18,6 +18,7 @@ import numpy
 from numelt import _classes, _core, _fallback, _flat, _library, _resize, _ufuncs
 from numelt._dispatch import NATIVE, ndarray
 from numelt._routines import linear_algebra, math, picking, searching, statistics
+from numelt._scalars import SCALARS, ScalarType
 
 __all__ = ["complete", "rebuild"]
 
@@ -157,9 +158,7 @@ def array_function(self: Any, func: Any, types: Any, args: tuple[Any, ...], kwar
 
 def _foreign(kinds: Any) -> bool:
     """Does another class than ours and NumPy's own take part?"""
-    return any(
-        kind is not ndarray and kind is not numpy.ndarray and kind is not _core.scalar for kind in kinds
-    )
+    return any(kind is not ndarray and kind is not numpy.ndarray and kind not in SCALARS for kind in kinds)
 
 
 _default_ufunc = numpy.ndarray.__array_ufunc__
@@ -168,7 +167,7 @@ _default_ufunc = numpy.ndarray.__array_ufunc__
 def array_ufunc(self: Any, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
     """Run a ufunc of NumPy's that was called with our arrays."""
     out = kwargs.get("out", ())
-    ours = (ndarray, numpy.ndarray, _core.scalar)
+    ours = {ndarray, numpy.ndarray, *SCALARS}
     for value in (*inputs, *out):
         kind = type(value)
         if kind not in ours and isinstance(value, numpy.ndarray):
@@ -318,4 +317,5 @@ def complete() -> None:
     setattr(_core.scalar, "__setitem__", _set_scalar)  # noqa: B010
     for cls, name in ((_classes.ArrayType, "ndarray"), (_classes.UfuncType, "ufunc")):
         copyreg.pickle(cls, functools.partial(_named, name))
+    copyreg.pickle(ScalarType, lambda cls: (getattr, (numpy, cls.__name__)))
     ndarray.__new__ = staticmethod(_new)  # type: ignore[assignment]

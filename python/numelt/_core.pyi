@@ -21,6 +21,8 @@ class ndarray:
 class scalar:
     def __getattr__(self, name: str) -> Any: ...
 
+scalars: tuple[type[scalar], ...]
+
 class ufunc:
     numpy: Any
     op: str | None

@@ -15,11 +15,11 @@ from typing import Any, TypeVar, cast
 import numpy
 
 from numelt import _core, _fallback
+from numelt._scalars import SCALARS
 
 __all__ = ["NATIVE", "NO_VALUE", "fall_back", "fronted", "given", "native", "operand", "recordable", "reject"]
 
 ndarray = _core.ndarray
-scalar = _core.scalar
 NO_VALUE: Any = numpy._NoValue
 
 # NumPy's function -> ours
@@ -97,7 +97,7 @@ def operand(value: Any, dtype: Any = None) -> Any:
     kind = type(value)
     if kind is ndarray:
         return value
-    if kind is scalar:
+    if kind in SCALARS:
         return _core.asarray(value)
     if kind in _convertible or isinstance(value, numpy.generic):
         if kind is list or kind is tuple:

@@ -19,11 +19,11 @@ from typing import Any
 import numpy
 
 from numelt import _core, _coverage, _overrides
+from numelt._scalars import SCALARS
 
 __all__ = ["FallbackError", "FallbackWarning", "call", "policy", "raising", "set_policy", "unwrap", "wrap"]
 
 ndarray = _core.ndarray
-scalar = _core.scalar
 
 POLICIES = ("silent", "warn", "error")
 
@@ -35,7 +35,7 @@ _ours_of: dict[int, tuple[object, Any]] = {}
 _containers: frozenset[type] = frozenset(
     {
         ndarray,
-        scalar,
+        *SCALARS,
         list,
         tuple,
         dict,
@@ -125,7 +125,7 @@ def unwrap(value: Any, views: Views | None = None, depth: int = 0) -> Any:
         if views is not None:
             views[id(view)] = (view, value)
         return view
-    if kind is scalar:
+    if kind in SCALARS:
         return _core.realize(value)
     if kind is list or kind is tuple:
         if _containers.isdisjoint(map(type, value)):

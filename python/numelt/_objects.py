@@ -13,6 +13,7 @@ from typing import Any
 import numpy
 
 from numelt import _core, _errstate, _fallback, _flat, _namespace
+from numelt._scalars import SCALARS
 
 __all__ = ["install", "maker"]
 
@@ -114,17 +115,24 @@ def frompyfunc(func: Any, /, nin: int, nout: int, **kwargs: Any) -> Any:
 def _encode_scalars() -> None:
     """Let the standard library's JSON encoder write deferred float64 scalars, as it writes NumPy's.
 
-    It asks in C for a float and gets one of our objects; its own hook for such objects is `default`.
+    The part in C asks for a float and gets one of our objects; its own hook for such objects is `default`.
+    The part in Python, which indents, calls ``float.__repr__`` with what says that it is a float.
     """
     original = json.JSONEncoder.default
 
     @functools.wraps(original)
     def default(self: json.JSONEncoder, o: Any) -> Any:
-        if type(o) is _core.scalar and o.dtype == numpy.float64:
+        if type(o) in SCALARS and o.dtype == numpy.float64:
             return float(o)
         return original(self, o)
 
+    class Float(float):
+        @staticmethod
+        def __repr__(o: Any) -> str:  # type: ignore[override]
+            return repr(float(o))
+
     setattr(json.JSONEncoder, "default", default)  # noqa: B010
+    setattr(json.encoder, "float", Float)  # noqa: B010
 
 
 def install() -> None:

@@ -13,12 +13,13 @@ from typing import Any
 import numpy
 
 from numelt import _core
+from numelt._scalars import SCALARS
 
 __all__ = ["default", "dispatch", "overriding"]
 
 _PLAIN: frozenset[type] = frozenset(
     {
-        _core.ndarray, _core.scalar, numpy.ndarray, int, float, complex, bool, str, bytes, type(None), slice,
+        _core.ndarray, *SCALARS, numpy.ndarray, int, float, complex, bool, str, bytes, type(None), slice,
         numpy.float64, numpy.int64, numpy.bool, type, dict, set, type(numpy._NoValue),
     }
 )  # fmt: skip

@@ -21,6 +21,7 @@ import numpy
 
 from numelt import _core, _fallback, _library, _namespace
 from numelt._dispatch import NATIVE, NO_VALUE, native
+from numelt._scalars import SCALARS
 
 __all__ = ["applying", "composed", "composed_in", "library", "rebound", "understood"]
 
@@ -30,7 +31,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 _PLAIN = frozenset(
     {
         int, float, complex, bool, str, type(None), type(NO_VALUE), slice, list, tuple, type, range,
-        _core.scalar, numpy.ndarray,
+        *SCALARS, numpy.ndarray,
     }
 )  # fmt: skip
 
@@ -98,7 +99,7 @@ _PYTHON_NUMBERS = (int, float, complex)
 
 
 def _is_number(value: Any) -> bool:
-    return isinstance(value, (int, float, complex, numpy.generic)) or type(value) is _core.scalar
+    return isinstance(value, (int, float, complex, numpy.generic)) or type(value) in SCALARS
 
 
 class _Module(types.ModuleType):

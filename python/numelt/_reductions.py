@@ -13,6 +13,7 @@ import numpy
 
 from numelt import _core
 from numelt._dispatch import NO_VALUE, ndarray, normalize_axes, operand
+from numelt._scalars import SCALARS
 
 __all__ = ["dtype_with_out", "reduce"]
 
@@ -125,7 +126,7 @@ def _initial(op: str, loop: numpy.dtype[Any], initial: Any) -> Any:
         return initial
     if op not in _COMBINE or loop.kind == "b":
         return None
-    value = _core.realize(initial) if type(initial) is _core.scalar else initial
+    value = _core.realize(initial) if type(initial) in SCALARS else initial
     if type(value) not in (bool, int, float) and not isinstance(value, (numpy.number, numpy.bool_)):
         return None
     given = numpy.asarray(value)

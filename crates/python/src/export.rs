@@ -129,7 +129,7 @@ pub fn as_numpy<'py>(obj: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyAn
     if let Ok(array) = obj.cast::<NdArray>() {
         return to_numpy(array).map(Some);
     }
-    if let Ok(scalar) = obj.cast_exact::<DeferredScalar>() {
+    if let Some(scalar) = DeferredScalar::of(obj) {
         return DeferredScalar::realize(scalar).map(Some);
     }
     Ok(None)

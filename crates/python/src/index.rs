@@ -74,9 +74,9 @@ pub fn part(item: &Bound<'_, PyAny>) -> PyResult<Option<Part>> {
     if item.is_instance_of::<PyBool>() || item.is_instance_of::<NdArray>() {
         return Ok(None);
     }
-    let is_integer = match item.cast_exact::<DeferredScalar>() {
-        Ok(scalar) => matches!(scalar.get().view().dtype.kind(), DTypeKind::Signed | DTypeKind::Unsigned),
-        Err(_) => match convert::numpy_scalar_value(item) {
+    let is_integer = match DeferredScalar::of(item) {
+        Some(scalar) => matches!(scalar.get().view().dtype.kind(), DTypeKind::Signed | DTypeKind::Unsigned),
+        None => match convert::numpy_scalar_value(item) {
             Some(value) => matches!(value.dtype().kind(), DTypeKind::Signed | DTypeKind::Unsigned),
             None => item.is_instance_of::<PyInt>(),
         },

@@ -54,7 +54,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     blas::register_numpys();
     inspect::start_runtime()?;
     module.add_class::<ndarray::NdArray>()?;
-    module.add_class::<scalar::DeferredScalar>()?;
+    scalar::register(module)?;
     module.add_class::<ufunc::Ufunc>()?;
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module::register(module)?;

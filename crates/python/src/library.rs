@@ -139,7 +139,7 @@ impl<'py> Lent<'py> {
             self.pairs.push((view.clone(), value.clone()));
             return Ok(Some(view));
         }
-        if let Ok(scalar) = value.cast_exact::<DeferredScalar>() {
+        if let Some(scalar) = DeferredScalar::of(value) {
             return DeferredScalar::realize(scalar).map(Some);
         }
         let simple = is_plain(value) || is_short_plain_sequence(value) || is_numpys(value)?;

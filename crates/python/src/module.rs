@@ -392,9 +392,9 @@ fn is_native(obj: Any<'_, '_>) -> bool {
 
 #[pyfunction]
 fn realize<'py>(obj: Any<'_, 'py>) -> Out<'py> {
-    match obj.cast_exact::<DeferredScalar>() {
-        Ok(scalar) => DeferredScalar::realize(scalar),
-        Err(_) => Ok(obj.clone()),
+    match DeferredScalar::of(obj) {
+        Some(scalar) => DeferredScalar::realize(scalar),
+        None => Ok(obj.clone()),
     }
 }
 
@@ -420,7 +420,8 @@ fn reshape<'py>(py: Python<'py>, a: &Bound<'py, NdArray>, shape: Any<'_, 'py>, o
 /// Makes `meta` the metaclass of one of the module's classes.
 #[pyfunction]
 fn set_metaclass(class: &Bound<'_, PyType>, meta: &Bound<'_, PyType>) -> PyResult<()> {
-    let ours = class.is_subclass_of::<NdArray>()? || class.is(class.py().get_type::<crate::ufunc::Ufunc>());
+    let scalar = class.is_subclass_of::<DeferredScalar>()?;
+    let ours = scalar || class.is_subclass_of::<NdArray>()? || class.is(class.py().get_type::<crate::ufunc::Ufunc>());
     if !ours || !meta.is_subclass_of::<PyType>()? {
         return Err(PyTypeError::new_err("only numelt's own classes can be given a metaclass"));
     }
@@ -429,6 +430,9 @@ fn set_metaclass(class: &Bound<'_, PyType>, meta: &Bound<'_, PyType>) -> PyResul
     unsafe {
         let object: *mut pyo3::ffi::PyObject = class.as_ptr();
         (*object).ob_type = meta.clone().into_ptr().cast();
+    }
+    if scalar {
+        crate::scalar::set_meta(meta);
     }
     Ok(())
 }

@@ -61,7 +61,7 @@ impl<'py> Operand<'py> {
         if let Some(weak) = Weak::extract(obj) {
             return Some(Some(Operand::Weak(weak, obj.clone())));
         }
-        if let Ok(scalar) = obj.cast_exact::<DeferredScalar>() {
+        if let Some(scalar) = DeferredScalar::of(obj) {
             return Some(Some(Operand::Deferred(scalar.clone())));
         }
         if let Some(value) = convert::numpy_scalar_value(obj) {

@@ -11,7 +11,7 @@ use crate::{errstate, hooks};
 use numelt_ir::{DType, Op};
 use numelt_runtime::ArrayView;
 use pyo3::prelude::*;
-use pyo3::types::{PyFloat, PyInt, PyTuple};
+use pyo3::types::{PyByteArray, PyBytes, PyFloat, PyInt, PyList, PyString, PyTuple};
 
 /// A binary operator.
 pub struct Binary {
@@ -164,9 +164,16 @@ fn slow<'py>(
     reflected: bool,
 ) -> PyResult<Bound<'py, PyAny>> {
     let py = lhs.py();
-    let other = if reflected { lhs } else { rhs };
+    let (own, other) = if reflected { (rhs, lhs) } else { (lhs, rhs) };
     if !is_ours(other) && defers_to(other, false)? {
         return Ok(py.NotImplemented().into_bound(py));
+    }
+    if operator.op == Op::Multiply
+        && let Some(scalar) = DeferredScalar::of(own)
+        && is_plain_sequence(other)
+    {
+        // a sequence of Python's is repeated
+        return DeferredScalar::realize(scalar)?.mul(other);
     }
     if operator.op == Op::Matmul {
         if let Some(result) = products::product(py, Op::Matmul, lhs, rhs, None)? {
@@ -180,8 +187,13 @@ fn slow<'py>(
     fall_back(operator, operator.name, lhs, rhs)
 }
 
+fn is_plain_sequence(obj: &Bound<'_, PyAny>) -> bool {
+    let text = obj.is_instance_of::<PyString>() || obj.is_instance_of::<PyBytes>() || obj.is_instance_of::<PyByteArray>();
+    text || obj.is_instance_of::<PyList>() || obj.is_instance_of::<PyTuple>()
+}
+
 fn is_ours(obj: &Bound<'_, PyAny>) -> bool {
-    obj.is_instance_of::<NdArray>() || obj.is_exact_instance_of::<DeferredScalar>()
+    obj.is_instance_of::<NdArray>() || DeferredScalar::of(obj).is_some()
 }
 
 fn fall_back<'py>(

@@ -4,25 +4,109 @@
 
 use crate::convert::{self, Numpy};
 use crate::{hooks, run};
-use numelt_ir::{DType, DTypeKind, Scalar};
+use numelt_ir::{DType, Scalar};
 use numelt_runtime::ArrayView;
-use pyo3::exceptions::PyTypeError;
+use pyo3::ffi::{Py_TYPE, PyObject, PyTypeObject};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::{PyBool, PyCFunction, PyComplex, PyDict, PyFloat, PyString, PyTuple};
+use pyo3::types::{PyBool, PyCFunction, PyComplex, PyDict, PyFloat, PyString, PyTuple, PyType};
+use std::sync::atomic::{AtomicPtr, Ordering};
 
-/// A 0-d result that is computed on first use.
-#[pyclass(name = "scalar", module = "numelt._core", frozen, weakref)]
+/// A 0-d result that is computed on first use. Each dtype has a class of its own below this one, which has the
+/// name of NumPy's and equals it: `type(a.sum()) == np.float64`.
+#[pyclass(name = "scalar", module = "numelt._core", frozen, weakref, subclass, mapping)]
 pub struct DeferredScalar {
     view: ArrayView,
     realized: PyOnceLock<Py<PyAny>>,
+}
+
+/// The classes' metaclass, once the package has set it: by it our scalars are told from other objects.
+static META: AtomicPtr<PyTypeObject> = AtomicPtr::new(std::ptr::null_mut());
+
+macro_rules! classes {
+    ($($dtype:ident $name:literal;)*) => {
+        $(
+            #[pyclass(name = $name, module = "numpy", frozen, extends = DeferredScalar)]
+            pub struct $dtype;
+        )*
+
+        fn new_of(py: Python<'_>, scalar: DeferredScalar) -> PyResult<Bound<'_, PyAny>> {
+            let dtype = scalar.view.dtype;
+            let start = PyClassInitializer::from(scalar);
+            Ok(match dtype {
+                $(DType::$dtype => Bound::new(py, start.add_subclass($dtype))?.into_any(),)*
+            })
+        }
+
+        /// Adds the classes to the module: the common one as `scalar`, the others as a tuple, `scalars`.
+        pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+            let py = module.py();
+            module.add_class::<DeferredScalar>()?;
+            module.add("scalars", PyTuple::new(py, [$(py.get_type::<$dtype>()),*])?)
+        }
+    };
+}
+
+classes! {
+    Bool "bool";
+    I8 "int8";
+    U8 "uint8";
+    I16 "int16";
+    U16 "uint16";
+    I32 "int32";
+    U32 "uint32";
+    I64 "int64";
+    U64 "uint64";
+    F16 "float16";
+    F32 "float32";
+    F64 "float64";
+    C64 "complex64";
+    C128 "complex128";
+}
+
+macro_rules! integers {
+    ($($dtype:ident)*) => {$(
+        #[pymethods]
+        impl $dtype {
+            fn __index__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+                python_number(slf.py(), slf.as_super().get().value(slf.py())?)
+            }
+        }
+    )*};
+}
+integers!(I8 U8 I16 U16 I32 U32 I64 U64);
+
+#[pymethods]
+impl F64 {
+    /// What a database gets: `sqlite3` asks in C for a float, and then by this for what it can take instead.
+    fn __conform__(slf: &Bound<'_, Self>, _protocol: &Bound<'_, PyAny>) -> PyResult<f64> {
+        DeferredScalar::__float__(slf.as_super())
+    }
+}
+
+/// Notes the metaclass of the classes.
+pub fn set_meta(meta: &Bound<'_, PyType>) {
+    META.store(meta.as_type_ptr(), Ordering::Relaxed);
 }
 
 impl DeferredScalar {
     /// A scalar for the single element of `view`.
     pub fn make(py: Python<'_>, view: ArrayView) -> PyResult<Bound<'_, PyAny>> {
         debug_assert!(view.shape.is_empty());
-        Ok(Bound::new(py, DeferredScalar { view, realized: PyOnceLock::new() })?.into_any())
+        new_of(py, DeferredScalar { view, realized: PyOnceLock::new() })
+    }
+
+    /// The object as one of our scalars, if it is one.
+    #[inline]
+    pub fn of<'a, 'py>(obj: &'a Bound<'py, PyAny>) -> Option<&'a Bound<'py, DeferredScalar>> {
+        let class = obj.get_type_ptr().cast::<PyObject>();
+        // SAFETY: a type is an object, whose type can be asked for as long as it lives.
+        let meta = unsafe { Py_TYPE(class) };
+        if meta != META.load(Ordering::Relaxed) {
+            return None;
+        }
+        // SAFETY: only the classes above have this metaclass.
+        Some(unsafe { obj.cast_unchecked() })
     }
 
     /// Where the value is or will be.
@@ -148,18 +232,6 @@ impl DeferredScalar {
         slf.py().get_type::<PyComplex>().call1((DeferredScalar::realize(slf)?,))
     }
 
-    fn __index__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
-        let py = slf.py();
-        let dtype = slf.get().view.dtype;
-        match dtype.kind() {
-            DTypeKind::Signed | DTypeKind::Unsigned => python_number(py, slf.get().value(py)?),
-            DTypeKind::Bool | DTypeKind::Float | DTypeKind::Complex => {
-                let class = Numpy::get(py)?.scalar_type(py, dtype).fully_qualified_name()?;
-                Err(PyTypeError::new_err(format!("'{class}' object cannot be interpreted as an integer")))
-            }
-        }
-    }
-
     fn __hash__(slf: &Bound<'_, Self>) -> PyResult<isize> {
         DeferredScalar::realize(slf)?.hash()
     }
@@ -223,10 +295,6 @@ impl DeferredScalar {
         // A scalar has no memory to share: every array made from it is a copy.
         let _ = copy;
         Numpy::get(py)?.attr(py, "array")?.call((DeferredScalar::realize(slf)?,), Some(&kwargs))
-    }
-
-    fn __iter__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
-        Ok(DeferredScalar::realize(slf)?.try_iter()?.into_any())
     }
 
     fn __getitem__<'py>(slf: &Bound<'py, Self>, key: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {

@@ -217,10 +217,10 @@ fn native_call<'py>(
     };
     let result = call.apply(py)?;
     match result {
-        Some(scalar) if options.array => match scalar.cast_exact::<DeferredScalar>() {
+        Some(scalar) if options.array => match DeferredScalar::of(&scalar) {
             // nobody else has seen the scalar, so its memory may become an array's
-            Ok(fresh) => wrap_new(py, fresh.get().view().clone()).map(Some),
-            Err(_) => Ok(Some(scalar)),
+            Some(fresh) => wrap_new(py, fresh.get().view().clone()).map(Some),
+            None => Ok(Some(scalar)),
         },
         result => Ok(result),
     }

@@ -10,6 +10,7 @@ import numpy
 from numelt import _core, _fallback
 from numelt._dispatch import fall_back, fronted, native, ndarray, operand, recordable, reject
 from numelt._rebind import rebound, understood
+from numelt._scalars import SCALARS
 
 __all__ = [
     "arange", "array", "asanyarray", "asarray", "ascontiguousarray", "asfortranarray", "copy", "empty",
@@ -69,7 +70,7 @@ def full(
     shape: Any, fill_value: Any, dtype: Any = None, order: str = "C", *, device: Any = None, like: Any = None
 ) -> Any:
     if like is None and device in (None, "cpu") and order in _orders:
-        value = fill_value if type(fill_value) is not _core.scalar else _core.realize(fill_value)
+        value = fill_value if type(fill_value) not in SCALARS else _core.realize(fill_value)
         if type(value) in _numbers or isinstance(value, numpy.generic):
             kind = numpy.asarray(value).dtype if dtype is None else numpy.dtype(dtype)
             if kind.kind in "biufc":
@@ -170,7 +171,7 @@ def full_like(
     """
     array = recordable(a) if order in ("K", "C", "A", "F") and type(subok) is bool else None
     kind = getattr(array, "dtype", None) if dtype is None else numpy.dtype(dtype)
-    value = fill_value if type(fill_value) is not _core.scalar else _core.realize(fill_value)
+    value = fill_value if type(fill_value) not in SCALARS else _core.realize(fill_value)
     plain = type(value) in _numbers or isinstance(value, numpy.generic)
     if array is not None and kind in _NATIVE and plain:
         return _like("empty_like", array, _number(value, kind), kind, order, subok, shape, device)
@@ -308,7 +309,7 @@ def _plain_real(value: Any) -> Any:
     kind = type(value)
     if kind is int or kind is float:
         return value
-    if kind is _core.scalar:
+    if kind in SCALARS:
         value = _core.realize(value)
         kind = type(value)
     if kind is numpy.float64 or kind is numpy.int64:

@@ -1,8 +1,13 @@
 """Deferred scalars act as the NumPy scalars they become."""
 
+import collections.abc
 import json
 import math
+import operator
 import pickle
+import sqlite3
+import statistics
+import struct
 
 import numpy as np
 import pytest
@@ -17,8 +22,8 @@ def test_it_is_deferred():
     x = ours(np.arange(10.0))
     total = x.sum()
     mean = total / 10
-    assert type(total) is _core.scalar
-    assert type(mean) is _core.scalar
+    assert isinstance(total, _core.scalar)
+    assert isinstance(mean, _core.scalar)
     assert _core.pending() > 0
     assert mean > 4
     assert _core.pending() == 0
@@ -127,3 +132,66 @@ def test_conversions_and_buffers_of_every_dtype(code):
     assert complex(found) == complex(theirs)
     assert bytes(found) == bytes(theirs)
     assert memoryview(numelt.max(numelt.array(values))).tobytes() == theirs.tobytes()
+
+
+@pytest.mark.parametrize(
+    "dtype", ["?", "i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "f4", "f8", "c8", "c16"]
+)
+def test_class_of_each_dtype(dtype):
+    array = np.ones(5, dtype)
+    ours_is, theirs_is = type(ours(array).max()), type(array.max())
+    assert ours_is == theirs_is
+    assert theirs_is == ours_is
+    assert not ours_is != theirs_is
+    assert ours_is != np.longdouble
+    assert {theirs_is: 1}[ours_is] == 1
+    assert (ours_is.__name__, ours_is.__module__) == (theirs_is.__name__, theirs_is.__module__)
+    assert repr(ours_is) == repr(theirs_is)
+    assert ours_is.__doc__ == theirs_is.__doc__
+    made = ours_is(1)
+    assert type(made) is theirs_is
+    assert isinstance(made, ours_is)
+    assert issubclass(theirs_is, ours_is)
+    assert pickle.loads(pickle.dumps(ours_is)) is theirs_is
+
+
+OTHERS = {
+    "list * s": lambda s: [1, 2] * s,
+    "s * tuple": lambda s: s * (1, 2),
+    "text * s": lambda s: "ab" * s,
+    "bytearray * s": lambda s: bytearray(b"ab") * s,
+    "iter": iter,
+    "list": list,
+    "len": len,
+    "item of a list": lambda s: [1, 2, 3, 4, 5, 6][s],
+    "slice of a list": lambda s: [1, 2, 3, 4, 5, 6][:s],
+    "range": lambda s: list(range(s)),
+    "index": operator.index,
+    "struct of an integer": lambda s: struct.pack("q", s),
+    "struct of a float": lambda s: struct.pack("d", s),
+    "json": json.dumps,
+    "json, indented": lambda s: json.dumps({"a": [s]}, indent=1),
+    "json, key": lambda s: json.dumps({s: 1}, indent=1),
+    "statistics": lambda s: statistics.mean([s, s]),
+    "attribute": lambda s: setattr(s, "other", 1),
+    "power with a modulus": lambda s: pow(s, 2, 7),
+    "factorial": math.factorial,
+    "gcd": lambda s: math.gcd(s, 4),
+    "database": lambda s: sqlite3.connect(":memory:").execute("select ?, typeof(?)", (s, s)).fetchone(),
+    "iterable": lambda s: isinstance(s, collections.abc.Iterable),
+    "zeros": lambda s: np.zeros(s).shape,
+}
+
+
+@pytest.mark.parametrize("dtype", ["?", "i8", "f4", "f8", "c16"])
+@pytest.mark.parametrize("use", OTHERS)
+def test_uses_by_the_standard_library(use, dtype):
+    array = np.array([2, 0, 1]).astype(dtype)
+    results = []
+    for x in (ours(array), array):
+        try:
+            result = OTHERS[use](x.max())
+            results.append((type(result), result))
+        except Exception as error:
+            results.append((type(error), str(error)))
+    assert results[0] == results[1]

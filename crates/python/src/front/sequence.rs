@@ -85,12 +85,12 @@ fn number(item: Any<'_, '_>) -> Option<Weak> {
     let number = match Weak::exact(item) {
         Some(number) => number,
         None => {
-            let value = match item.cast_exact::<DeferredScalar>() {
-                Ok(scalar) if matches!(scalar.get().view().dtype, DType::F64 | DType::I64) => {
+            let value = match DeferredScalar::of(item) {
+                Some(scalar) if matches!(scalar.get().view().dtype, DType::F64 | DType::I64) => {
                     scalar.get().value(item.py()).ok()?
                 }
-                Ok(_) => return None,
-                Err(_) => convert::numpy_scalar_value(item)?,
+                Some(_) => return None,
+                None => convert::numpy_scalar_value(item)?,
             };
             match value {
                 Scalar::F64(value) => Weak::Float(value),
