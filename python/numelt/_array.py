@@ -18,7 +18,7 @@ import numpy
 from numelt import _classes, _core, _fallback, _flat, _library, _resize, _ufuncs
 from numelt._dispatch import NATIVE, ndarray
 from numelt._routines import linear_algebra, math, picking, searching, statistics
-from numelt._scalars import SCALARS, ScalarType
+from numelt._scalars import SCALARS
 
 __all__ = ["complete", "rebuild"]
 
@@ -317,5 +317,4 @@ def complete() -> None:
     setattr(_core.scalar, "__setitem__", _set_scalar)  # noqa: B010
     for cls, name in ((_classes.ArrayType, "ndarray"), (_classes.UfuncType, "ufunc")):
         copyreg.pickle(cls, functools.partial(_named, name))
-    copyreg.pickle(ScalarType, lambda cls: (getattr, (numpy, cls.__name__)))
     ndarray.__new__ = staticmethod(_new)  # type: ignore[assignment]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copyreg
 from typing import Any
 
 import numpy
@@ -33,13 +34,20 @@ class ScalarType(type):
         return type.__subclasscheck__(cls, subclass) or issubclass(subclass, _numpys(cls))
 
 
+def _named(name: str) -> Any:
+    return getattr(numpy, name)
+
+
 def _numpys(cls: type) -> Any:
     """Return NumPy's class for that of our scalars of one dtype."""
-    return getattr(numpy, cls.__name__)
+    return _named(cls.__name__)
 
 
 for _scalar in _core.scalars:
     _core.set_metaclass(_scalar, ScalarType)
     _scalar.__doc__ = _numpys(_scalar).__doc__
+
+# a class is pickled as NumPy's
+copyreg.pickle(ScalarType, lambda cls: (_named, (cls.__name__,)))
 
 SCALARS: frozenset[type] = frozenset(_core.scalars)
