@@ -188,7 +188,8 @@ fn slow<'py>(
 }
 
 fn is_plain_sequence(obj: &Bound<'_, PyAny>) -> bool {
-    let text = obj.is_instance_of::<PyString>() || obj.is_instance_of::<PyBytes>() || obj.is_instance_of::<PyByteArray>();
+    let text =
+        obj.is_instance_of::<PyString>() || obj.is_instance_of::<PyBytes>() || obj.is_instance_of::<PyByteArray>();
     text || obj.is_instance_of::<PyList>() || obj.is_instance_of::<PyTuple>()
 }
 
