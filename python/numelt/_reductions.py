@@ -105,7 +105,9 @@ def _general(
     if start is NO_VALUE:
         return _core.reduce(op, array, axis, keepdims, dtype, out)
     result = _core.reduce(op, array, axis, keepdims, dtype)
-    return result if result is NotImplemented else _core.elementwise(_COMBINE[op], (start, result), out)
+    if result is NotImplemented or (out is not None and out.shape != result.shape):
+        return NotImplemented
+    return _core.elementwise(_COMBINE[op], (start, result), out)
 
 
 def _loop_dtype(op: str, array: Any, dtype: Any) -> numpy.dtype[Any] | None:

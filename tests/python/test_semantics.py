@@ -229,6 +229,11 @@ ERRORS = {
     "ptp out": lambda np: np.ptp([1, 2], out=np.zeros(0, int)),
     "broadcast_to": lambda np: np.broadcast_to(np.ones(3), -1),
     "unstack": lambda np: np.unstack([1, 2]),
+    "out and initial": lambda np: np.sum(np.ones(3), out=np.zeros((4, 1)), initial=2.0),
+    "out, initial and where": lambda np: np.max(
+        [3, 4], out=np.zeros((2, 3), int), initial=-1, where=[True, False]
+    ),
+    "device of linspace": lambda np: np.linspace(0, 1, 3, device="gpu"),
     "casting": lambda np: np.hstack([np.ones(2)], casting="bad"),
     "rollaxis": lambda np: np.rollaxis([[1]], 1),
     "rot90": lambda np: np.rot90(square(np), axes=-1),
@@ -251,6 +256,7 @@ RESULTS = {
     "layout of argmin": lambda np: np.asfortranarray(square(np)).argmin(axis=0, keepdims=True).strides,
     "count_nonzero": lambda np: np.count_nonzero(square(np), (0, 1), keepdims=1),
     "reshape copy": lambda np: square(np).reshape(3, 2, copy=1),
+    "linspace of huge ints": lambda np: np.linspace(numpy.int8(2), 1 << 70, 3),
     "isclose": lambda np: np.isclose(np.ones(2, "f4"), 1e300),
     "clip in another dtype": lambda np: np.clip(np.arange(5, dtype="i4"), 1, 3, dtype="i8"),
     "clip of floats": lambda np: np.arange(5, dtype="f4").clip(1, 3.5, dtype="f8"),

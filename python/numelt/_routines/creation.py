@@ -304,6 +304,11 @@ def copy(a: Any, order: str = "K", subok: bool = False) -> Any:
     return array(a, order=order, subok=subok, copy=True)
 
 
+def _is_huge(value: Any) -> bool:
+    """Is it a Python int that no integer dtype holds, so that NumPy makes an object of it?"""
+    return type(value) is int and not -(1 << 63) <= value < 1 << 64
+
+
 def _plain_real(value: Any) -> Any:
     """Return a Python int or float for a plain real number, else None."""
     kind = type(value)
@@ -417,6 +422,8 @@ def linspace(
     >>> np.linspace(0, 1, 5)
     array([0.  , 0.25, 0.5 , 0.75, 1.  ])
     """
+    if device not in (None, "cpu") or _is_huge(start) or _is_huge(stop):
+        return fall_back("linspace", start, stop, num, endpoint, retstep, dtype, axis, device=device)
     low, high = _plain_real(start), _plain_real(stop)
     if (
         low is None
@@ -426,7 +433,7 @@ def linspace(
         or num < 0
         or dtype not in (None, float)
     ):
-        if device in (None, "cpu") and understood(start) and understood(stop):
+        if understood(start) and understood(stop):
             return rebound(numpy.linspace)(start, stop, num, endpoint, retstep, dtype, axis)
         return fall_back("linspace", start, stop, num, endpoint, retstep, dtype, axis, device=device)
     with numpy.errstate(all="ignore"):
