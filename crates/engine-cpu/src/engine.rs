@@ -4,6 +4,7 @@
 //! interpreter; by [`Jit`] it moves to compiled code when that is ready and the work is worth it.
 
 use crate::body::{Body, Tile};
+use crate::counts;
 use crate::driver::stages::{Loop, Stage};
 use crate::driver::{self, Price, Recipe};
 use crate::isa::Isa;
@@ -73,7 +74,7 @@ impl CpuEngine {
 /// A kernel ready to run.
 struct Compiled {
     kernel: Arc<Kernel>,
-    /// What the tiers evaluate: the kernel with its random streams as loads.
+    /// What the tiers evaluate: the kernel with its random streams as loads, and truth values where it counts them.
     lowered: Arc<Kernel>,
     recipe: Recipe,
     interpreter: Interpreter,
@@ -185,7 +186,8 @@ impl Engine for CpuEngine {
 
     fn compile(&self, kernel: &Arc<Kernel>) -> Result<Arc<dyn Executable>> {
         let (lowered, streams) = streams::split(kernel, self.isa)?;
-        let recipe = Recipe::new(kernel, streams, self.isa)?;
+        let lowered = counts::of_truths(lowered);
+        let recipe = Recipe::new(kernel, &lowered, streams, self.isa)?;
         let interpreter = Interpreter::new(&lowered, self.isa, self.options.block)?;
         let slot = self.promoter.slot(&lowered);
         let prices = [Price::new(recipe.cost), Price::new(recipe.cost)];

@@ -9,6 +9,7 @@
 //! caller's stack), `streams` (scratch), `sorting` (elements), `llvm` (the C API and compiled code). `engine` and `promote` only pass promises on.
 
 pub mod body;
+mod counts;
 mod crowd;
 mod driver;
 mod engine;

@@ -45,17 +45,18 @@ pub struct Recipe {
 }
 
 impl Recipe {
-    /// Checks a kernel and prepares its folds.
-    pub fn new(kernel: &Kernel, streams: Vec<Stream>, isa: Isa) -> Result<Recipe> {
+    /// Checks a kernel and prepares its folds of what the tiers evaluate.
+    pub fn new(kernel: &Kernel, lowered: &Kernel, streams: Vec<Stream>, isa: Isa) -> Result<Recipe> {
         check(kernel)?;
+        check(lowered)?;
         let mut targets = Vec::with_capacity(kernel.reductions.len());
-        for r in &kernel.reductions {
-            let fold = fold::select(r.op, r.ty, isa)?;
+        for (r, low) in kernel.reductions.iter().zip(&lowered.reductions) {
+            let fold = if low.ty == r.ty { fold::select(r.op, r.ty, isa)? } else { fold::count(isa) };
             let dtype = kernel.args[r.arg as usize].dtype;
             let cast = if fold.out == dtype { None } else { Some(select_cast(fold.out, dtype, isa)?) };
             targets.push(Target { fold, arg: r.arg as usize, dtype, cast });
         }
-        let loads = kernel.reductions.iter().map(|r| match kernel.body[r.value as usize] {
+        let loads = lowered.reductions.iter().map(|r| match lowered.body[r.value as usize] {
             Node::Load(arg) => Some(arg as usize),
             Node::Param(_) | Node::Index(_) | Node::Gather { .. } | Node::Cast(..) | Node::Op(..) => None,
         });

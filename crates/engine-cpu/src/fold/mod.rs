@@ -14,7 +14,7 @@ pub use masked::masked_sums;
 
 use crate::driver::pairwise::Unit;
 use crate::isa::Isa;
-use crate::tier0::with;
+use crate::tier0::{B8, with};
 use numelt_ir::{DType, Error, Op, Result};
 
 /// What a fold's order is bound to.
@@ -74,6 +74,11 @@ pub struct Fold {
     pub columns: Columns,
     /// Joins accumulators.
     pub join: Join,
+}
+
+/// The fold that counts true elements.
+pub fn count(isa: Isa) -> Fold {
+    plain::fold::<B8, plain::Count>(Order::Free, isa)
 }
 
 /// The fold of a reduction operation.

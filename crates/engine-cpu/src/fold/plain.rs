@@ -3,7 +3,7 @@
 //! In: runs and rows of values. Out: accumulators. Each function is written once and compiled for each
 //! instruction set.
 
-use super::numbers::numbers_run;
+use super::numbers::{count_run, numbers_run, truths_run};
 use super::trees::{Summed, tree_run};
 use super::{Fold, Order};
 use crate::driver::pairwise::Unit;
@@ -121,7 +121,7 @@ impl AllBits for B8 {
 }
 
 macro_rules! steps {
-    (of $bound:ident; $($name:ident: $acc:ty = $init:expr, |$a:ident, $x:ident| $step:expr, $join:expr;)*) => {$(
+    (of $bound:ident; $($name:ident: $acc:ty = $init:expr, |$a:ident, $x:ident| $step:expr, $join:expr $(, by $quick:ident)?;)*) => {$(
         pub struct $name;
         impl<T: $bound> Step<T> for $name {
             type Acc = $acc;
@@ -134,13 +134,19 @@ macro_rules! steps {
             fn join($a: $acc, $x: $acc) -> $acc {
                 $join
             }
+            $(
+            #[inline(always)]
+            fn quick_run(acc: $acc, x: &[T]) -> Option<$acc> {
+                $quick::<T, Self>(acc, x)
+            }
+            )?
         }
     )*};
 }
 steps! { of Bounds;
     Sum: T = T::ZERO, |a, x| a.add(x), a.add(x);
-    Any: B8 = B8(0), |a, x| B8(a.0 | x.truth() as u8), B8(a.0 | x.0);
-    All: B8 = B8(1), |a, x| B8(a.0 & x.truth() as u8), B8(a.0 & x.0);
+    Any: B8 = B8(0), |a, x| B8(a.0 | x.truth() as u8), B8(a.0 | x.0), by truths_run;
+    All: B8 = B8(1), |a, x| B8(a.0 & x.truth() as u8), B8(a.0 & x.0), by truths_run;
 }
 steps! { of AllBits;
     And: T = T::ONES, |a, x| a.and(x), a.and(x);
@@ -186,6 +192,25 @@ extremes! {
     Max = LEAST max, if |a, x| x.lt(a);
     Fmax = NO_MAXIMUM fmax;
     Fmin = NO_MINIMUM fmin;
+}
+
+/// Counts what is true.
+pub struct Count;
+impl Step<B8> for Count {
+    type Acc = i64;
+    const INIT: i64 = 0;
+    #[inline(always)]
+    fn step(acc: i64, x: B8) -> i64 {
+        acc + i64::from(x.get())
+    }
+    #[inline(always)]
+    fn join(acc: i64, later: i64) -> i64 {
+        acc + later
+    }
+    #[inline(always)]
+    fn quick_run(acc: i64, x: &[B8]) -> Option<i64> {
+        Some(acc + count_run(x))
+    }
 }
 
 pub struct Prod;

@@ -35,6 +35,9 @@ pub(super) struct Shape {
     pub(super) lanes: u32,
     /// Vectors per turn of the main loop.
     pub(super) unroll: u32,
+    /// Points per turn of the main loop where only truth values are stored: enough to fill a register with their
+    /// bytes, however wide what they are made of is.
+    pub(super) wide: Option<u32>,
     /// A masked vector for the rest of a row; one point at a time where masks are slow or missing.
     pub(super) masked_tail: bool,
     /// May results go past the caches, if the tile asks for it? A vector of each result fills a register.
@@ -88,7 +91,11 @@ impl Shape {
             && points <= BYPASS_NODES
             && stores().next().is_some()
             && stores().all(|t| t.unit && !t.dtype.is_complex() && fills(t.arg));
-        Ok(Shape { lanes, unroll, masked_tail, bypass, depth, targets })
+        let truths = targets.iter().all(|t| t.unit && t.dtype == DType::Bool);
+        let bytes = super::register_bytes(isa) as u32;
+        let complex = (0..).zip(&depth).any(|(id, d)| d.is_some() && kernel.dtype_of(id).is_complex());
+        let wide = (unroll > 1 && truths && !complex && bytes > lanes).then_some(bytes);
+        Ok(Shape { lanes, unroll, wide, masked_tail, bypass, depth, targets })
     }
 }
 

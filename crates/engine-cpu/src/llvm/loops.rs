@@ -7,7 +7,8 @@
 //! tile:   addresses, strides, parameters, values of depth Tile
 //! row:    values of depth Row
 //!   past: point by point to an aligned address, then as main with stores past the caches (if the tile asks for it)
-//!   main: 2 vectors per turn (small bodies)      0 .. inner rounded down
+//!   main: 2 vectors per turn (small bodies),     0 .. inner rounded down
+//!         more where only truth values are stored
 //!   one:  1 vector per turn                        .. inner rounded down to a vector
 //!   rest: one masked vector, or point by point     .. inner
 //! ```
@@ -245,7 +246,11 @@ impl Gen<'_> {
     /// The points of one row from number `start` on.
     fn row(&self, mut start: Val, inner: Val) -> Result<()> {
         let lanes = i64::from(self.shape.lanes);
-        if self.shape.unroll > 1 {
+        if let Some(wide) = self.shape.wide {
+            let end = self.whole(start, inner, i64::from(wide));
+            self.counted(start, end, i64::from(wide), |i| self.points(i, wide, Span::Full, 1))?;
+            start = end;
+        } else if self.shape.unroll > 1 {
             let step = lanes * i64::from(self.shape.unroll);
             let end = self.whole(start, inner, step);
             self.counted(start, end, step, |i| self.points(i, self.shape.lanes, Span::Full, self.shape.unroll))?;
@@ -367,6 +372,12 @@ impl Gen<'_> {
         if memory.lanes == 1 {
             for value in values.iter_mut().flatten() {
                 *value = value.map(|v| self.b.extract(v, 0));
+            }
+        } else if lanes != self.shape.lanes {
+            // what is fixed along a row is the same in all lanes
+            for value in values.iter_mut().flatten() {
+                *value =
+                    value.map(|v| self.b.splat(if self.shape.lanes > 1 { self.b.extract(v, 0) } else { v }, lanes));
             }
         }
         let mut sets = vec![values; starts.len()];

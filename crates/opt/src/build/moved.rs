@@ -6,15 +6,17 @@ use numelt_ir::BaseId;
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
+/// What operands touch, per base.
+type Spans = FxHashMap<BaseId, SmallVec<[Span; 4]>>;
+
 /// Bytes that a kernel reads, and those that it writes: each once, however many operands they lie in.
 pub(crate) fn bytes_moved(step: &KernelStep) -> u64 {
-    let (loads, stores) = by_base(step);
-    loads.values().chain(stores.values()).sum()
+    by_base(step).into_iter().flat_map(Spans::into_values).map(|mut spans| touched(&mut spans)).sum()
 }
 
-/// Bytes that a kernel reads and writes, per base.
-fn by_base(step: &KernelStep) -> (FxHashMap<BaseId, u64>, FxHashMap<BaseId, u64>) {
-    let mut spans: [FxHashMap<BaseId, SmallVec<[Span; 4]>>; 2] = Default::default();
+/// What a kernel reads and what it writes.
+fn by_base(step: &KernelStep) -> [Spans; 2] {
+    let mut spans: [Spans; 2] = Default::default();
     for ((arg, place), &base) in step.kernel.args.iter().zip(&step.geometry.args).zip(&step.bases) {
         let stores = match arg.kind {
             ArgKind::Index => continue,
@@ -23,9 +25,7 @@ fn by_base(step: &KernelStep) -> (FxHashMap<BaseId, u64>, FxHashMap<BaseId, u64>
         };
         spans[stores].entry(base).or_default().push(span(step, arg, place));
     }
-    let [loads, stores] =
-        spans.map(|kind| kind.into_iter().map(|(base, mut spans)| (base, touched(&mut spans))).collect());
-    (loads, stores)
+    spans
 }
 
 fn span(step: &KernelStep, arg: &Arg, place: &ArgGeometry) -> Span {
@@ -40,22 +40,23 @@ fn span(step: &KernelStep, arg: &Arg, place: &ArgGeometry) -> Span {
     span
 }
 
-/// Bytes that a nest moves between memory and cache. A base is read once, by the stage that reads
-/// most of it, unless an earlier one wrote it; it is written once; scratch stays in cache.
+/// Bytes that a nest moves between memory and cache. What stages read of a base is read once, unless an earlier one
+/// wrote it; what they write is written once; scratch stays in cache.
 pub(crate) fn nest_bytes_moved(nest: &NestStep) -> u64 {
-    let mut read: FxHashMap<BaseId, u64> = FxHashMap::default();
-    let mut written: FxHashMap<BaseId, u64> = FxHashMap::default();
+    let [mut read, mut written]: [Spans; 2] = Default::default();
+    let merge = |all: &mut Spans, base, spans: SmallVec<[Span; 4]>| {
+        let known = all.entry(base).or_default();
+        // stages that touch the same elements touch them once
+        spans.into_iter().for_each(|span| if !known.contains(&span) { known.push(span) });
+    };
     for stage in &nest.stages {
-        let (loads, stores) = by_base(&stage.step);
-        for (base, bytes) in loads.into_iter().filter(|(base, _)| !written.contains_key(base)) {
-            let known = read.entry(base).or_default();
-            *known = bytes.max(*known);
+        let [loads, stores] = by_base(&stage.step);
+        for (base, spans) in loads.into_iter().filter(|(base, _)| !written.contains_key(base)) {
+            merge(&mut read, base, spans);
         }
-        for (base, bytes) in stores {
-            let known = written.entry(base).or_default();
-            *known = bytes.max(*known);
-        }
+        stores.into_iter().for_each(|(base, spans)| merge(&mut written, base, spans));
     }
     let outside = |base: &BaseId| nest.scratch.iter().all(|s| s.base != *base);
-    read.iter().chain(&written).filter(|(base, _)| outside(base)).map(|(_, bytes)| bytes).sum()
+    let all = read.into_iter().chain(written).filter(|(base, _)| outside(base));
+    all.map(|(_, mut spans)| touched(&mut spans)).sum()
 }

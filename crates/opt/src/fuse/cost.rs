@@ -86,7 +86,7 @@ fn are_near(a: &View, b: &View) -> bool {
 }
 
 /// The byte range of a view, and how many bytes of it the view touches.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Span {
     pub low: i64,
     pub high: i64,

@@ -1,0 +1,97 @@
+"""Comparisons that are stored, counted or asked about: every length around the width of registers."""
+
+import numpy
+import pytest
+
+import numelt
+
+from .compare import assert_same
+
+LENGTHS = [
+    *range(0, 20),
+    31,
+    32,
+    33,
+    63,
+    64,
+    65,
+    127,
+    128,
+    129,
+    200,
+    1023,
+    1024,
+    1025,
+    2047,
+    2049,
+    5000,
+    40_000,
+]
+DTYPES = ["f8", "f4", "i8", "i4", "u2", "i1", "?", "c16", "f2"]
+
+USES = {
+    "mask": lambda np, a, b: a > b,
+    "both": lambda np, a, b: (a >= b) & (b != 1),
+    "not": lambda np, a, b: ~(a < 1) | (a == b),
+    "nan": lambda np, a, b: np.isnan(a) ^ (b <= 2),
+    "truth": lambda np, a, b: np.logical_not(a),
+    "any": lambda np, a, b: (a > b).any(),
+    "all": lambda np, a, b: np.all(a == a),
+    "any of them": lambda np, a, b: np.any(a),
+    "all of them": lambda np, a, b: np.all(b),
+    "count": lambda np, a, b: np.count_nonzero(a > 1),
+    "count of them": lambda np, a, b: np.count_nonzero(b),
+    "sum": lambda np, a, b: (a != b).sum(),
+    "sum of bools": lambda np, a, b: np.sum(a > b, dtype=bool),
+    "sum of small": lambda np, a, b: np.sum(a > b, dtype="i4"),
+    "mean": lambda np, a, b: (a > b).mean() if a.size else 0.0,
+    "sums of rows": lambda np, a, b: (np.broadcast_to(a > b, (3, a.size))).sum(axis=1),
+    "sums of columns": lambda np, a, b: (np.broadcast_to(a > b, (3, a.size))).sum(axis=0),
+    "into": lambda np, a, b: np.sum(a > b, out=np.zeros((), "f8"), dtype="i8"),
+    "both kinds": lambda np, a, b: [(a > b), (a > b).sum(), a.sum()],
+}
+
+
+def operands(dtype, n):
+    random = numpy.random.default_rng(n)
+    a, b = (random.integers(0, 4, n).astype(dtype) for _ in range(2))
+    if n and numpy.dtype(dtype).kind in "fc":
+        a[random.integers(0, n, n // 7)] = numpy.nan
+    return a, b
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("use", USES)
+def test_masks_of_every_length(use, dtype):
+    for n in LENGTHS:
+        a, b = operands(dtype, n)
+        ours = [numelt.array(x) for x in (a, b)]
+        with numpy.errstate(all="ignore"), numelt.errstate(all="ignore"):
+            found, wanted = USES[use](numelt, *ours), USES[use](numpy, a, b)
+        for mine, theirs in (
+            zip(found, wanted, strict=True) if isinstance(wanted, list) else [(found, wanted)]
+        ):
+            assert_same(mine, theirs, context=f"{n} elements")
+
+
+@pytest.mark.parametrize("at", [0, 1, 63, 64, 1023, 1024, 2048, 9_999, 30_000, None])
+@pytest.mark.parametrize("dtype", ["f8", "f4", "i8", "i2", "?", "c16"])
+def test_one_element_decides(dtype, at):
+    a = numpy.zeros(30_001, dtype)
+    if at is not None:
+        a[at] = 1
+    x = numelt.array(a)
+    assert bool(x.any()) == bool(a.any()) == (at is not None)
+    assert bool((x == 0).all()) == (at is None)
+    assert bool(numelt.all(x)) is False
+    assert int(numelt.count_nonzero(x)) == (at is not None)
+    assert bool(x[::2].any()) == bool(a[::2].any())
+    assert bool(x[::-1].any()) == bool(a[::-1].any())
+
+
+def test_bytes_that_are_no_truth_values_count_once():
+    raw = numpy.arange(70_000).astype("u1")
+    wanted = int((raw != 0).sum())
+    mask = numelt.array(raw).view("?")
+    assert int(numelt.count_nonzero(mask)) == wanted
+    assert int(mask.sum()) == wanted
