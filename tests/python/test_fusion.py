@@ -84,6 +84,24 @@ def test_repeated_iterations_hit_the_cache():
     assert grid.shape == (52, 52)
 
 
+@pytest.mark.parametrize("dtype", ["f4", "f8", "i2", "u1"])
+def test_arithmetic_of_fills_moves_nothing_and_rounds_as_numpy(dtype):
+    def run(np, x):
+        fills = np.full(5_000, 0.1 if dtype[0] == "f" else 200, dtype) * np.dtype(dtype).type(3) + np.ones(
+            5_000, dtype
+        )
+        return fills / 7 * x
+
+    plain = numpy.linspace(0, 1, 5_000)
+    x = numelt.array(plain)
+    numelt.flush()
+    with numelt.inspect() as seen:
+        y = run(numelt, x)
+        numelt.flush()
+    assert (seen.kernels, seen.bytes_moved) == (1, 2 * x.nbytes)
+    assert numpy.array_equal(y, run(numpy, plain))
+
+
 def test_explain_runs_nothing():
     x = numelt.linspace(0, 1, 1000)
     numelt.flush()

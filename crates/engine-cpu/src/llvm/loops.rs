@@ -248,7 +248,7 @@ impl Gen<'_> {
         let lanes = i64::from(self.shape.lanes);
         if let Some(wide) = self.shape.wide {
             let end = self.whole(start, inner, i64::from(wide));
-            self.counted(start, end, i64::from(wide), |i| self.points(i, wide, Span::Full, 1))?;
+            self.counted(start, end, i64::from(wide), |i| self.truths(i, wide))?;
             start = end;
         } else if self.shape.unroll > 1 {
             let step = lanes * i64::from(self.shape.unroll);
@@ -366,18 +366,36 @@ impl Gen<'_> {
         Ok(())
     }
 
+    /// `wide` points from number `i` of the row on, of which only truth values are stored: computed a vector at a
+    /// time, stored together.
+    fn truths(&self, i: Val, wide: u32) -> Result<()> {
+        let lanes = self.shape.lanes;
+        let memory = Memory { b: self.b, lanes, span: Span::Full };
+        let starts = (0..wide / lanes).map(|c| self.b.add(i, self.i64(i64::from(c * lanes))));
+        // one after the other: there are few registers for masks
+        let sets = starts.map(|start| Ok(self.evaluate(memory, &[start])?.remove(0))).collect::<Result<Vec<_>>>()?;
+        for target in &self.shape.targets {
+            let value =
+                |values: &Vec<Option<Value>>| values[target.value as usize].expect("stored values are evaluated");
+            let mut parts: Vec<Val> = sets.iter().map(|values| value(values).plain()).collect();
+            let mut width = lanes;
+            while parts.len() > 1 {
+                let both: Vec<u32> = (0..2 * width).collect();
+                parts = parts.chunks(2).map(|pair| self.b.shuffle(pair[0], pair[1], &both)).collect();
+                width *= 2;
+            }
+            let place = self.place(target.arg as u32, target.dtype, target.unit, i);
+            Memory { lanes: wide, ..memory }.store(place, Value::Plain(parts[0]));
+        }
+        Ok(())
+    }
+
     /// All nodes at the points from each of these numbers on; a node is evaluated in all sets before the next one.
     fn evaluate(&self, memory: Memory<'_>, starts: &[Val]) -> Result<Vec<Vec<Option<Value>>>> {
         let mut values = self.fixed.clone();
         if memory.lanes == 1 {
             for value in values.iter_mut().flatten() {
                 *value = value.map(|v| self.b.extract(v, 0));
-            }
-        } else if lanes != self.shape.lanes {
-            // what is fixed along a row is the same in all lanes
-            for value in values.iter_mut().flatten() {
-                *value =
-                    value.map(|v| self.b.splat(if self.shape.lanes > 1 { self.b.extract(v, 0) } else { v }, lanes));
             }
         }
         let mut sets = vec![values; starts.len()];

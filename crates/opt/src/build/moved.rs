@@ -47,7 +47,11 @@ pub(crate) fn nest_bytes_moved(nest: &NestStep) -> u64 {
     let merge = |all: &mut Spans, base, spans: SmallVec<[Span; 4]>| {
         let known = all.entry(base).or_default();
         // stages that touch the same elements touch them once
-        spans.into_iter().for_each(|span| if !known.contains(&span) { known.push(span) });
+        spans.into_iter().for_each(|span| {
+            if !known.contains(&span) {
+                known.push(span)
+            }
+        });
     };
     for stage in &nest.stages {
         let [loads, stores] = by_base(&stage.step);
