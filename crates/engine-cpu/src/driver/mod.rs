@@ -57,7 +57,8 @@ impl Recipe {
             targets.push(Target { fold, arg: r.arg as usize, dtype, cast });
         }
         let loads = lowered.reductions.iter().map(|r| match lowered.body[r.value as usize] {
-            Node::Load(arg) => Some(arg as usize),
+            // the loads behind the kernel's own are of random streams
+            Node::Load(arg) => Some(arg as usize).filter(|&arg| arg < kernel.args.len()),
             Node::Param(_) | Node::Index(_) | Node::Gather { .. } | Node::Cast(..) | Node::Op(..) => None,
         });
         let direct = if kernel.stores.is_empty() { loads.collect::<Option<Vec<_>>>() } else { None };
