@@ -92,7 +92,7 @@ impl Shape {
             && stores().next().is_some()
             && stores().all(|t| t.unit && !t.dtype.is_complex() && fills(t.arg));
         let truths = targets.iter().all(|t| t.unit && t.dtype == DType::Bool);
-        let bytes = super::register_bytes(isa) as u32;
+        let bytes = super::register_bytes(isa);
         let complex = (0..).zip(&depth).any(|(id, d)| d.is_some() && kernel.dtype_of(id).is_complex());
         let wide = (unroll > 1 && truths && !complex && bytes > lanes).then_some(bytes);
         Ok(Shape { lanes, unroll, wide, masked_tail, bypass, depth, targets })
