@@ -11,8 +11,13 @@ use numelt_opt::{ArgKind, Kernel};
 use std::ops::Range;
 use std::sync::OnceLock;
 
-/// Shortest rows, in bytes: what is left at their ends is written the usual way.
-const ROW: i64 = 4096;
+/// Shortest rows, in bytes. What is left at their ends is written the usual way, and a line that is written both ways costs
+/// much: a copy into rows of 2 KB that start anywhere takes twice its time, of 4 KB the same, of 16 KB two thirds.
+const ROW: i64 = 8192;
+/// Shortest rows that are made of whole lines.
+const WHOLE_ROW: i64 = 512;
+/// Bytes of a line.
+const LINE: i64 = 64;
 /// The last cache where the system does not tell how large it is.
 const LAST_CACHE: i64 = 32 << 20;
 
@@ -27,16 +32,16 @@ pub fn pays(kernel: &Kernel, nest: &Nest, pointers: &[*mut u8]) -> bool {
     }
     let mut stores = of(ArgKind::Store);
     let (Some(store), None) = (stores.next(), stores.next()) else { return false };
-    let stride = nest.strides(last)[store];
-    let own = range(kernel, nest, pointers, store);
+    let (stride, row) = (nest.strides(last)[store], kernel.args[store].dtype.size() as i64 * nest.extents[last]);
+    let starts = (0..last).map(|l| nest.strides(l)[store]).chain([pointers[store].addr() as i64, row]);
+    let shortest = if starts.into_iter().all(|at| at % LINE == 0) { WHOLE_ROW } else { ROW };
     // a line that was loaded is in the cache
+    let own = range(kernel, nest, pointers, store);
     let apart = |b: usize| {
         let other = range(kernel, nest, pointers, b);
         other.end <= own.start || own.end <= other.start
     };
-    stride == kernel.args[store].dtype.size() as i64
-        && nest.extents[last] * stride >= ROW
-        && of(ArgKind::Load).all(apart)
+    stride == kernel.args[store].dtype.size() as i64 && row >= shortest && of(ArgKind::Load).all(apart)
 }
 
 /// Addresses that an argument spans.
@@ -61,4 +66,57 @@ fn last_cache() -> i64 {
         let kibibytes = text.and_then(|t| t.trim().trim_end_matches('K').parse::<i64>().ok());
         kibibytes.map_or(LAST_CACHE, |k| k << 10).clamp(4 << 20, 128 << 20)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use numelt_ir::{DType, Pieces};
+    use numelt_opt::{Arg, ArgGeometry, Geometry, Node, Store, StrideClass};
+    use smallvec::smallvec;
+
+    /// Is a copy of so many rows of doubles from dense memory to `to`, rows `pitch` bytes apart, made past the caches?
+    fn copied(rows: i64, columns: i64, to: i64, pitch: i64) -> bool {
+        let arg = |kind| {
+            let strides = smallvec![StrideClass::Any, StrideClass::Unit];
+            Arg { kind, dtype: DType::F64, strides, near: None }
+        };
+        let kernel = Kernel {
+            reduced: smallvec![false, false],
+            args: vec![arg(ArgKind::Load), arg(ArgKind::Store)],
+            params: vec![],
+            body: vec![Node::Load(0)],
+            stores: vec![Store { arg: 1, value: 0 }],
+            reductions: vec![],
+        };
+        let place = |pitch: i64| ArgGeometry { offset: 0, strides: [pitch, 8].into_iter().collect() };
+        let geometry = Geometry {
+            extents: [rows, columns].into_iter().collect(),
+            args: vec![place(8 * columns), place(pitch)],
+            pieces: Pieces { stretch: i64::MAX, piece: i64::MAX },
+        };
+        let pointers = [1 << 40, to].map(|address| address as usize as *mut u8);
+        pays(&kernel, &Nest::new(&kernel, &geometry).unwrap(), &pointers)
+    }
+
+    #[test]
+    fn large_results_in_long_rows_or_whole_lines() {
+        let far = 1 << 44;
+        let columns = last_cache() / 16;
+        assert!(copied(1, columns, far + 8, 8 * columns));
+        assert!(!copied(1, columns / 8, far, columns));
+        // rows of 200 elements: dense ones are whole lines, others are not
+        let rows = last_cache() / 1600;
+        assert!(copied(rows, 200, far, 1664));
+        assert!(!copied(rows, 200, far + 8, 1616));
+        assert!(copied(rows / 10, 2000, far + 8, 16016));
+    }
+
+    #[test]
+    fn what_is_overwritten_in_place_is_in_the_cache() {
+        let columns = last_cache() / 8;
+        assert!(!copied(1, columns, 1 << 40, 8 * columns));
+        assert!(!copied(1, columns, (1 << 40) + 800, 8 * columns));
+        assert!(copied(1, columns, (1 << 40) + 8 * columns, 8 * columns));
+    }
 }
