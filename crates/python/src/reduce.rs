@@ -195,7 +195,8 @@ fn finish<'py>(
 /// The value of a full reduction, where an earlier pass over the same memory has given it too.
 fn known(op: Op, ty: DType, view: &ArrayView, axes: Axes, array: bool) -> Option<Scalar> {
     let possible = view.base.has_kept() && ty == view.dtype && axes.len() == view.shape.len();
-    if !possible || registry::is_tangled() {
+    // memory of our own that others reach by another base is visible
+    if !possible || (view.base.is_foreign() && registry::is_tangled()) {
         return None;
     }
     Runtime::global().kept(op, view, array)
