@@ -12,11 +12,11 @@ use crate::library;
 use crate::promote::{Jit, Promoter, Slot};
 use crate::streams;
 use crate::threads::{GATE, Threads};
-use crate::tier0::{Audit, Interpreter, met_by_half_folds, met_by_results};
+use crate::tier0::{Audit, Interpreter, met_by_half_folds, met_by_results, run_small};
 use numelt_ir::warn::OVER;
 use numelt_ir::{DType, Error, Op, Result};
 use numelt_opt::Kernel;
-use numelt_runtime::{Engine, Executable, Launch, LibraryCall, NestLaunch, Operand, StageLaunch};
+use numelt_runtime::{Engine, Executable, Launch, LibraryCall, NestLaunch, Operand, SmallCall, StageLaunch};
 use numelt_vecmath::flags;
 use smallvec::SmallVec;
 use std::any::Any;
@@ -221,6 +221,11 @@ impl Engine for CpuEngine {
         flags::clear();
         library::call(call, &self.threads, self.isa)?;
         Ok(flags::get() | met_by_scan(call))
+    }
+
+    fn small(&self, call: &SmallCall<'_>, watch: u8) -> bool {
+        // SAFETY: the runtime promises the views.
+        unsafe { run_small(call, watch, self.isa) }
     }
 
     fn audit(&self, executable: &dyn Executable, launch: &Launch<'_>, wanted: &[u8]) -> Result<Vec<u8>> {

@@ -140,6 +140,7 @@ fn stats(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
     dict.set_item("native", native)?;
     for (name, value) in [
         ("instructions", stats.instructions),
+        ("at_once", stats.at_once),
         ("kernels", stats.kernels),
         ("calls", stats.calls),
         ("bytes_moved", stats.bytes_moved),

@@ -47,6 +47,8 @@ pub struct Config {
     pub block: usize,
     /// Instructions that may be pending.
     pub max_pending: usize,
+    /// Elements up to which an operation may run at once instead of being recorded; 0 is never.
+    pub at_once: usize,
 }
 
 impl Default for Config {
@@ -64,12 +66,13 @@ impl Default for Config {
             trace: false,
             block: 0,
             max_pending: 1000,
+            at_once: 64,
         }
     }
 }
 
 /// Names of all settings, as in the file.
-pub const KEYS: [&str; 12] = [
+pub const KEYS: [&str; 13] = [
     "threads",
     "engine",
     "jit",
@@ -82,6 +85,7 @@ pub const KEYS: [&str; 12] = [
     "trace",
     "block",
     "max_pending",
+    "at_once",
 ];
 
 impl Config {
@@ -148,6 +152,7 @@ impl Config {
             "max_pending" => {
                 self.max_pending = value.parse().ok().filter(|&n| n > 0).ok_or_else(|| bad("a positive number"))?;
             }
+            "at_once" => self.at_once = value.parse().map_err(|_| bad("a number of elements"))?,
             _ => return Err(Error::Config(format!("unknown setting {key:?}; there are {}", KEYS.join(", ")))),
         }
         Ok(())
@@ -173,6 +178,7 @@ impl Config {
             "trace" => u8::from(self.trace).to_string(),
             "block" => self.block.to_string(),
             "max_pending" => self.max_pending.to_string(),
+            "at_once" => self.at_once.to_string(),
             _ => return None,
         })
     }
@@ -246,6 +252,7 @@ mod tests {
             ("trace", "1"),
             ("block", "7"),
             ("max_pending", "5"),
+            ("at_once", "16"),
         ] {
             config.set(key, value).unwrap();
             assert_eq!(config.get(key).unwrap(), value);

@@ -104,6 +104,47 @@ pub struct LibraryCall<'a> {
     pub ins: &'a [Operand<'a>],
 }
 
+/// A view whose elements are in memory.
+#[derive(Clone, Copy)]
+pub struct Few<'a> {
+    /// Address of the element with all indices zero.
+    pub pointer: *mut u8,
+    /// Element type.
+    pub dtype: DType,
+    /// Extents.
+    pub shape: &'a [i64],
+    /// Byte strides.
+    pub strides: &'a [i64],
+}
+
+/// What a [`SmallCall`] reads.
+#[derive(Clone, Copy)]
+pub enum FewInput<'a> {
+    /// A view; it is broadcast to the output's shape.
+    View(Few<'a>),
+    /// A literal of the dtype that the operation asks for.
+    Const(Scalar),
+}
+
+/// One elementwise operation on a few elements. Inputs may overlap the output in any way.
+pub struct SmallCall<'a> {
+    /// The operation.
+    pub op: Op,
+    /// Its loop dtype.
+    pub ty: DType,
+    /// Where the result goes.
+    pub out: Few<'a>,
+    /// Does the output's memory hold nothing yet?
+    pub fresh: bool,
+    /// What is read.
+    pub ins: &'a [FewInput<'a>],
+}
+
+impl SmallCall<'_> {
+    /// Elements that a call may have.
+    pub const MOST: usize = 64;
+}
+
 /// A compute engine.
 pub trait Engine: Send + Sync {
     /// Short name, as in `NUMELT_ENGINE`.
@@ -135,6 +176,13 @@ pub trait Engine: Send + Sync {
 
     /// Runs a library call or scan; the result is that of `launch`.
     fn call(&self, call: &LibraryCall<'_>) -> Result<u8>;
+
+    /// Runs an operation on a few elements now. False when it was not done, and has to be recorded: the engine has no
+    /// short way for it, or it meets one of the conditions `watch`. The output then is as it was, a fresh one anything.
+    fn small(&self, call: &SmallCall<'_>, watch: u8) -> bool {
+        let _ = (call, watch);
+        false
+    }
 
     /// Finds which values of a kernel's body meet which of the conditions wanted of each (`wanted` has one entry
     /// per value, the result too), by evaluating it once more on what its operands hold now. Nothing is stored.

@@ -2,8 +2,9 @@
 //!
 //! In: operations on views, from front ends. Out: memory with values in it.
 //! Not here: how a kernel is computed (engines), Python. Unsafe code is in `pool.rs` (memory from
-//! the system), `base.rs` (returning it, reading a number) and `exec.rs` (temporaries).
+//! the system), `base.rs` (returning it, reading a number), `exec.rs` and `at_once.rs` (temporaries).
 
+mod at_once;
 mod base;
 mod batch;
 mod cache;
@@ -20,7 +21,9 @@ mod stats;
 pub use base::{ArrayView, BaseRef, Export, Input, WeakBase};
 pub use batch::WATCH;
 pub use config::{Config, Jit, KEYS};
-pub use engine::{Engine, Executable, Launch, LibraryCall, NestLaunch, Operand, StageLaunch};
+pub use engine::{
+    Engine, Executable, Few, FewInput, Launch, LibraryCall, NestLaunch, Operand, SmallCall, StageLaunch,
+};
 pub use null::NullEngine;
 pub use pool::{Pool, PoolStats};
 pub use report::Warning;

@@ -4,6 +4,7 @@
 //! plan, and runs it, still under the lock: other threads that record meanwhile wait, so every
 //! thread sees the results of one serial order. Nothing here calls back into a front end.
 
+use crate::at_once::{self, Habit};
 use crate::base::{ArrayView, BaseRef, EPOCH, Export, HELD, IDLE, Input, POOL, RUNNING};
 use crate::batch::{Batch, Candidates, WATCH};
 use crate::cache::Caches;
@@ -44,6 +45,7 @@ struct State {
     stats: Stats,
     inspector: Option<Vec<FlushReport>>,
     warnings: Vec<Warning>,
+    habit: Habit,
     /// Bytes that only pending work keeps alive, above which it runs.
     held_budget: u64,
 }
@@ -70,6 +72,7 @@ impl Runtime {
             stats: Stats::default(),
             inspector: None,
             warnings: Vec::new(),
+            habit: Habit::default(),
             held_budget: (physical_memory() / 16) as u64,
             config,
         };
@@ -132,18 +135,21 @@ impl Runtime {
         view.base.0.kept.take(op, view, array)
     }
 
-    /// Appends an instruction. `Some(reason)` asks the caller to flush now.
+    /// Appends an instruction, or runs it at once if it is tiny. `Some(reason)` asks the caller to flush now.
     ///
     /// # Errors
     /// [`Error::Invalid`] when an input does not broadcast; nothing is recorded then.
     pub fn record(&self, op: Op, ty: DType, out: &ArrayView, ins: &[Input<'_>], axes: Axes) -> Result<Option<Reason>> {
         let mut state = self.lock();
+        state.stats.instructions += 1;
+        if state.habit.is_on() && state.run_at_once(op, ty, out, ins)? {
+            return Ok(None);
+        }
         if state.batch.is_at_cut() && state.batch.work < CUT_AT_ONCE {
             // Now, not when its last instruction came: the statement that this was part of has dropped its values.
             state.flush(Reason::Instructions)?;
         }
         let visible = state.batch.push(op, ty, out, ins, axes)?;
-        state.stats.instructions += 1;
         self.work.store(state.batch.work, Ordering::Relaxed);
         Ok(if visible {
             Some(Reason::Visible)
@@ -281,6 +287,7 @@ impl Runtime {
     /// The planner's.
     pub fn explain(&self, of: Option<&ArrayView>) -> Result<Explanation> {
         let mut state = self.lock();
+        state.habit.watch();
         state.batch.settle();
         let options = state.options();
         let epoch = state.batch.epoch;
@@ -297,6 +304,7 @@ impl Runtime {
     /// The pending program, with its bases as they are now.
     pub fn pending_program(&self) -> Program {
         let mut state = self.lock();
+        state.habit.watch();
         state.batch.settle();
         state.batch.program().clone()
     }
@@ -361,8 +369,23 @@ impl State {
         Options { fuse: self.config.fuse, passes: self.config.passes, ..Options::default() }
     }
 
+    /// Runs a tiny operation instead of recording it, unless somebody looks at what is recorded.
+    #[inline]
+    fn run_at_once(&mut self, op: Op, ty: DType, out: &ArrayView, ins: &[Input<'_>]) -> Result<bool> {
+        if self.inspector.is_some() || self.config.trace {
+            return Ok(false);
+        }
+        let most = self.config.at_once as i64;
+        let done = at_once::run(&*self.engine, self.batch.epoch, most, (op, ty), out, ins)?;
+        self.stats.at_once += u64::from(done);
+        Ok(done)
+    }
+
     fn flush(&mut self, reason: Reason) -> Result<()> {
         let start = Instant::now();
+        if reason == Reason::Read {
+            self.habit.note_read(self.batch.len(), self.batch.work);
+        }
         let _running = Running::start(self.batch.epoch);
         let epoch = EPOCH.fetch_add(1, Ordering::Release) + 1;
         let mut next = self.spare.take().unwrap_or_else(|| Box::new(Batch::new(0)));

@@ -60,8 +60,10 @@ impl fmt::Display for Reason {
 pub struct Stats {
     /// Flushes that had work, per reason, in the order of [`Reason::ALL`].
     pub flushes: [u64; 7],
-    /// Instructions recorded.
+    /// Instructions recorded, those run at once among them.
     pub instructions: u64,
+    /// Tiny operations that were run instead of recorded.
+    pub at_once: u64,
     /// Kernels launched.
     pub kernels: u64,
     /// Library calls and scans run.

@@ -16,11 +16,13 @@ mod program;
 mod report;
 mod run;
 mod select;
+mod small;
 
 pub(crate) use elem::{Any, B8, Bits, Elem, Inexact, Number};
 pub(crate) use pack::{Rect, pack, splat, unpack};
 pub(crate) use report::{Audit, met_by_half_folds, met_by_results};
 pub(crate) use select::{Func, select, select_cast, with};
+pub(crate) use small::run as run_small;
 
 use crate::body::{Body, Tile};
 use crate::isa::Isa;
