@@ -2,8 +2,20 @@
 
 import os
 
+import pytest
 from hypothesis import settings
+
+import numelt
 
 settings.register_profile("same", derandomize=True, deadline=None)
 settings.register_profile("explore", deadline=None)
 settings.load_profile("explore" if os.environ.get("NUMELT_EXPLORE") == "1" else "same")
+
+
+@pytest.fixture
+def recorded():
+    """Have everything recorded, however small: for tests that look at what is pending."""
+    before = numelt.config.at_once
+    numelt.config.at_once = 0
+    yield
+    numelt.config.at_once = before

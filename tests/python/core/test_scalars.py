@@ -18,7 +18,7 @@ from numelt import _core
 from .helpers import ours, real
 
 
-def test_it_is_deferred():
+def test_it_is_deferred(recorded):
     x = ours(np.arange(10.0))
     total = x.sum()
     mean = total / 10

@@ -15,7 +15,7 @@ from numelt import _core
 from .helpers import ours, real, same
 
 
-def test_exports_follow_writes_both_ways():
+def test_exports_follow_writes_both_ways(recorded):
     x = ours(np.arange(5.0))
     shared = np.asarray(x)
     x += 1
@@ -55,7 +55,7 @@ def test_two_adoptions_of_overlapping_memory():
     np.testing.assert_array_equal(a, want)
 
 
-def test_small_real_operands_do_not_force_work():
+def test_small_real_operands_do_not_force_work(recorded):
     x = ours(np.ones(4))
     _core.flush()
     y = x + np.arange(4.0)
@@ -76,7 +76,7 @@ def test_arrays_come_back_as_views():
     assert x[0] == 8
 
 
-def test_fresh_adoption_is_lazy_and_released():
+def test_fresh_adoption_is_lazy_and_released(recorded):
     a = np.arange(4.0)
     watch = weakref.ref(a)
     x = _core.from_numpy(a, True)

@@ -1,0 +1,203 @@
+"""Tiny operations that run while they are recorded: NumPy's bits and warnings, and the truth about them."""
+
+import functools
+import itertools
+import subprocess
+import sys
+import warnings
+
+import numpy
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import numelt
+
+from .compare import as_numpy
+from .layouts import COMPLEX, FLOATS, LAYOUTS, NATIVE, pair
+
+TINY = [name for name, (shape, _) in LAYOUTS.items() if 0 < numpy.prod(shape) <= 64]
+DTYPES = [*NATIVE, *FLOATS, *COMPLEX, "float16"]
+BINARY = [
+    "add", "subtract", "multiply", "divide", "floor_divide", "remainder", "power", "maximum", "minimum",
+    "less", "greater_equal", "equal", "logical_and", "bitwise_or", "left_shift", "arctan2", "hypot",
+]  # fmt: skip
+UNARY = ["negative", "absolute", "sqrt", "exp", "log", "sin", "square", "sign", "isnan", "invert", "floor"]
+
+
+@pytest.fixture(autouse=True)
+def habit():
+    """Read small results until operations run at once."""
+    for _ in range(8):
+        float((numelt.arange(3.0) + 1)[0])
+
+
+def runs_at_once(call):
+    """Return the result of a call, and how many operations it ran at once."""
+    before = numelt._core.stats()["at_once"]
+    result = call()
+    return result, numelt._core.stats()["at_once"] - before
+
+
+def outcome(call):
+    """Return what a call gives or raises, and its warnings."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            result = numpy.array(as_numpy(call()))
+        except (TypeError, ValueError) as error:
+            result = str(error)
+    return result, sorted({str(w.message) for w in caught})
+
+
+def assert_alike(call, context):
+    """Assert that a call gives the same bits and warnings at once and recorded."""
+    now, said = outcome(call)
+    with numelt.inspect():
+        later, told = outcome(call)
+    assert said == told, context
+    if isinstance(later, str):
+        assert now == later, context
+    else:
+        assert (now.dtype, now.shape) == (later.dtype, later.shape), context
+        assert now.tobytes() == later.tobytes(), (context, now, later)
+
+
+def test_it_happens():
+    a = numelt.arange(5.0)
+    a[0]
+    result, count = runs_at_once(lambda: (a + 1) * a)
+    assert count == 2
+    assert numelt._core.pending() == 0
+    assert result.tolist() == [0.0, 2.0, 6.0, 12.0, 20.0]
+
+
+def test_arrays_that_are_pending_or_large_stay_recorded():
+    large = numelt.arange(1000.0)
+    large[0]
+    _, count = runs_at_once(lambda: large + 1)
+    assert count == 0
+    sums = (large + 1).reshape(10, 100).sum(axis=1)
+    _, count = runs_at_once(lambda: sums + 1)
+    assert count == 0
+
+
+def test_inspection_sees_everything():
+    a = numelt.arange(5.0)
+    a[0]
+    with numelt.inspect() as seen:
+        assert ((a + 1) * 2).tolist() == [2.0, 4.0, 6.0, 8.0, 10.0]
+    assert seen.kernels == 1
+    with numelt.profile() as report:
+        (a + 1).tolist()
+    assert report.kernels == 1
+    before = numelt._core.stats()["native"].get("add", 0)
+    a + 1
+    assert numelt._core.stats()["native"]["add"] == before + 1
+
+
+def test_explain_ends_it():
+    code = (
+        "import numelt as np\n"
+        "a = np.arange(5.0)\n"
+        "for _ in range(8): (a + 1)[0]\n"
+        "assert np._core.stats()['at_once'] > 0\n"
+        "np.explain(a)\n"
+        "assert 'add' in str(np.explain(a + 1))\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_the_setting():
+    a = numelt.arange(5.0)
+    a[0]
+    before = numelt.config.at_once
+    numelt.config.at_once = 4
+    try:
+        assert runs_at_once(lambda: a[:4] + 1)[1] == 1
+        assert runs_at_once(lambda: a + 1)[1] == 0
+    finally:
+        numelt.config.at_once = before
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("layout", TINY)
+def test_operations(dtype, layout):
+    arrays = [pair(numelt, dtype, layout, 1)[1], pair(numelt, dtype, layout, 2)[1]]
+    others = [pair(numelt, kind, layout, 3)[1] for kind in ("int16", "float32", "bool")]
+    for array in arrays + others:
+        array.tolist()
+    a, b = arrays
+    for name in UNARY:
+        assert_alike(functools.partial(getattr(numelt, name), a), name)
+    for name in BINARY:
+        function = getattr(numelt, name)
+        for second in (b, *others, 3, 2.5, a[..., :1] if a.ndim else b):
+            assert_alike(functools.partial(function, a, second), (name, getattr(second, "dtype", second)))
+            assert_alike(functools.partial(function, second, a), (name, "reflected"))
+    for kind in DTYPES:
+        assert_alike(lambda kind=kind: a.astype(kind), ("astype", kind))
+    assert_alike(lambda: numelt.where(others[2], a, b), "where")
+    assert_alike(lambda: numelt.where(others[2], a, 1), "where")
+
+
+@pytest.mark.parametrize("dtype", ["float64", "int32", "bool", "complex128"])
+def test_overlapping_outputs(dtype):
+    def windows(np, x):
+        n = len(x)
+        return [x[1:], x[: n - 1], x[::-1], x[: n // 2 * 2 : 2], x[: n // 2], x[n - n // 2 :]]
+
+    values = numpy.arange(1, 10).astype(dtype)
+    for to, source in itertools.product(range(6), repeat=2):
+        theirs, ours = values.copy(), numelt.array(values)
+        ours[0]
+        a, b = windows(numpy, theirs), windows(numelt, ours)
+        if a[to].shape != a[source].shape:
+            continue
+        # NumPy does not see every overlap of vectors; ours read all before they write
+        a[to][...] = a[source].copy()
+        b[to][...] = b[source]
+        assert ours.tolist() == theirs.tolist(), (to, source)
+        numpy.add(a[to], a[source], out=a[to])
+        numelt.add(b[to], b[source], out=b[to])
+        assert ours.tolist() == theirs.tolist(), (to, source)
+
+
+@given(
+    st.lists(
+        st.sampled_from([0.0, -0.0, 1.5, -2.0, 1e300, -1e300, 5e-324, float("inf"), float("nan")]),
+        min_size=1,
+        max_size=6,
+    ),
+    st.sampled_from(
+        ["add", "subtract", "multiply", "divide", "sqrt", "log", "exp", "floor_divide", "arccos"]
+    ),
+)
+def test_warnings(values, name):
+    def call(np):
+        a = np.array(values)
+        a.tolist()
+        function = getattr(np, name)
+        return function(a) if function.nin == 1 else function(a, a[::-1])
+
+    assert outcome(lambda: call(numelt))[1] == outcome(lambda: call(numpy))[1], (name, values)
+    assert_alike(lambda: call(numelt), (name, values))
+
+
+def test_error_states():
+    a = numelt.zeros(3)
+    a[0]
+    with numelt.errstate(divide="raise"), pytest.raises(FloatingPointError):
+        (1 / a)[0]
+    with numelt.errstate(divide="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert (1 / a).tolist() == [numpy.inf] * 3
+
+
+def test_visible_memory():
+    a = numelt.arange(4.0)
+    seen = numpy.asarray(a)
+    a += 1
+    assert seen.tolist() == [1.0, 2.0, 3.0, 4.0]
+    seen[0] = 7
+    assert (a * 2)[0] == 14
