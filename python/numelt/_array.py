@@ -104,6 +104,8 @@ def _truth(name: str, function: Callable[..., Any], doc: str) -> Callable[..., A
         where: Any = True,
     ) -> Any:
         if dtype is None:
+            if out is None and where is True and type(keepdims) is bool:
+                return function(self, axis, keepdims=keepdims)
             return function(self, axis, out, keepdims, where=where)
         return _with_dtype(name, self, axis, dtype, out, keepdims, where)
 

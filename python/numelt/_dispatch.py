@@ -7,6 +7,7 @@ protocol and the fallback read. Also the few helpers that every native function 
 from __future__ import annotations
 
 import copyreg
+import functools
 import inspect
 import types
 from collections.abc import Callable
@@ -17,7 +18,18 @@ import numpy
 from numelt import _core, _fallback
 from numelt._scalars import SCALARS
 
-__all__ = ["NATIVE", "NO_VALUE", "fall_back", "fronted", "given", "native", "operand", "recordable", "reject"]
+__all__ = [
+    "NATIVE",
+    "NO_VALUE",
+    "fall_back",
+    "fronted",
+    "given",
+    "native",
+    "operand",
+    "recordable",
+    "reject",
+    "small_first",
+]
 
 ndarray = _core.ndarray
 NO_VALUE: Any = numpy._NoValue
@@ -44,6 +56,21 @@ def native(function: F, space: types.ModuleType = numpy) -> F:
         raise ValueError(f"two native forms of {function.__name__}")
     _fallback.stands_for(function, original)
     return function
+
+
+def small_first(function: F) -> F:
+    """Give calls on a few elements to NumPy's own function while tiny operations run at once.
+
+    For functions that would need several operations for what NumPy does in one step.
+    """
+    original = getattr(numpy, function.__name__)
+
+    @functools.wraps(function)
+    def run(*args: Any, **kwargs: Any) -> Any:
+        result = _core.small_call(original, args, kwargs)
+        return function(*args, **kwargs) if result is NotImplemented else result
+
+    return cast(F, run)
 
 
 def _bare_signature(function: Any) -> None:

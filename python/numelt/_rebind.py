@@ -239,6 +239,31 @@ def _is_function(value: Any) -> bool:
     return callable(value) and not hasattr(type(value), "__array__")
 
 
+def _plain(original: Any) -> Callable[..., Any] | None:
+    """Return NumPy's own function for small arguments, None where the place of its warnings is not sure.
+
+    A function that gives warnings of its own counts the frames to its caller: here there is one more.
+    """
+    function = getattr(original, "_implementation", original)
+    if not isinstance(function, types.FunctionType):
+        return None
+    names = function.__globals__
+    helpers = [names.get(name) for name in function.__code__.co_names]
+    if any(isinstance(h, types.FunctionType) and "warnings" in h.__code__.co_names for h in helpers):
+        return None
+    if "warnings" not in function.__code__.co_names:
+        return cast(Callable[..., Any], original)
+    bound = types.FunctionType(
+        function.__code__,
+        {**names, "warnings": _module(warnings)},
+        function.__name__,
+        function.__defaults__,
+        function.__closure__,
+    )
+    bound.__kwdefaults__ = function.__kwdefaults__
+    return bound
+
+
 def _composed(stub: F, space: types.ModuleType, accepted: Callable[[Any], bool]) -> F:
     name = stub.__name__
     original = getattr(space, name, None)
@@ -246,10 +271,18 @@ def _composed(stub: F, space: types.ModuleType, accepted: Callable[[Any], bool])
         return stub  # this NumPy release does not have it
     label = f"{space.__name__}.{name}".partition(".")[2]
     implementation: Callable[..., Any] | None = None
+    quick: Callable[..., Any] | None = None
+    looked = False
 
     @functools.wraps(stub)
     def run(*args: Any, **kwargs: Any) -> Any:
-        nonlocal implementation
+        nonlocal implementation, quick, looked
+        if not looked:
+            quick, looked = _plain(original), True
+        if quick is not None:
+            result = _core.small_call(quick, args, kwargs)
+            if result is not NotImplemented:
+                return result
         like = kwargs.get("like")
         if like is not None or not (all(map(accepted, args)) and all(map(accepted, kwargs.values()))):
             return _fallback.call(label, original, args, kwargs)

@@ -172,8 +172,10 @@ impl NdArray {
     fn transposed<'py>(slf: &Bound<'py, Self>) -> Out<'py> {
         match slf.get().payload() {
             Payload::Native(view) => {
-                let order: Vec<usize> = (0..view.shape.len()).rev().collect();
-                wrap_view(slf, permuted(view, &order))
+                let (mut shape, mut strides) = (Dims::from_slice(&view.shape), Dims::from_slice(&view.strides));
+                shape.reverse();
+                strides.reverse();
+                wrap_view(slf, shape::window(view, view.offset, shape, strides))
             }
             Payload::Foreign(real) => foreign(slf.py(), real, "T"),
         }

@@ -23,6 +23,52 @@ pub struct Numpy {
     pub ufunc: Py<PyType>,
     /// The module.
     pub module: Py<PyAny>,
+    /// What makes `numpy.float64` objects, where they are as expected.
+    float64: Option<Float64>,
+}
+
+/// How a `numpy.float64` is made: it is a float with nothing of its own.
+struct Float64 {
+    class: *mut ffi::PyTypeObject,
+    alloc: ffi::allocfunc,
+}
+
+// SAFETY: the type object lives as long as NumPy does, that is, for the whole process.
+unsafe impl Send for Float64 {}
+// SAFETY: as above; it is used with the GIL held.
+unsafe impl Sync for Float64 {}
+
+impl Float64 {
+    /// Bytes before the value, as in every float.
+    const HEAD: usize = size_of::<ffi::PyObject>();
+
+    /// The type's way to make objects, if what NumPy made of a number lies in memory as a float does.
+    fn of(class: &Bound<'_, PyType>) -> Option<Float64> {
+        let value = 1.618_033_988_749_895_f64;
+        let made = class.call1((value,)).ok()?;
+        let size: usize = class.getattr("__basicsize__").ok()?.extract().ok()?;
+        if size != Float64::HEAD + size_of::<f64>() || made.get_type_ptr() != class.as_type_ptr() {
+            return None;
+        }
+        // SAFETY: the object has that many bytes.
+        let found = unsafe { made.as_ptr().cast::<u8>().add(Float64::HEAD).cast::<f64>().read() };
+        // SAFETY: the slot of a ready type holds a function of that kind or null.
+        let alloc = unsafe {
+            let slot = ffi::PyType_GetSlot(class.as_type_ptr(), ffi::Py_tp_alloc);
+            std::mem::transmute::<*mut std::ffi::c_void, Option<ffi::allocfunc>>(slot)?
+        };
+        (found == value).then_some(Float64 { class: class.as_type_ptr(), alloc })
+    }
+
+    #[inline]
+    fn make<'py>(&self, py: Python<'py>, value: f64) -> PyResult<Bound<'py, PyAny>> {
+        // SAFETY: allocates an object of the type, whose value is at the place found before; null has an exception set.
+        unsafe {
+            let made = Bound::from_owned_ptr_or_err(py, (self.alloc)(self.class, 0))?;
+            made.as_ptr().cast::<u8>().add(Float64::HEAD).cast::<f64>().write(value);
+            Ok(made)
+        }
+    }
 }
 
 static NUMPY: PyOnceLock<Numpy> = PyOnceLock::new();
@@ -71,7 +117,9 @@ impl Numpy {
             };
             types.push((class(name)?, dtype));
         }
+        let float64 = Float64::of(types[DType::F64 as usize].0.bind(py));
         Ok(Numpy {
+            float64,
             descrs,
             types,
             ndarray: class("ndarray")?,
@@ -192,7 +240,14 @@ pub fn to_numpy_scalar<'py>(py: Python<'py>, value: Scalar) -> PyResult<Bound<'p
 /// # Safety
 /// `address` holds one element of `dtype`.
 pub unsafe fn numpy_scalar_at<'py>(py: Python<'py>, dtype: DType, address: *mut u8) -> PyResult<Bound<'py, PyAny>> {
-    let descr = Numpy::get(py)?.descr(py, dtype).as_ptr();
+    let numpy = Numpy::get(py)?;
+    if dtype == DType::F64
+        && let Some(float64) = &numpy.float64
+    {
+        // SAFETY: the address holds an element, as the caller says.
+        return float64.make(py, unsafe { address.cast::<f64>().read() });
+    }
+    let descr = numpy.descr(py, dtype).as_ptr();
     // SAFETY: NumPy copies one element from `address`; the descr is alive; a null result has an exception set.
     unsafe {
         let made = PY_ARRAY_API.PyArray_Scalar(py, address.cast(), descr.cast(), std::ptr::null_mut());
@@ -200,10 +255,22 @@ pub unsafe fn numpy_scalar_at<'py>(py: Python<'py>, dtype: DType, address: *mut 
     }
 }
 
+/// Value of an object of exactly `numpy.float64`.
+#[inline]
+pub fn numpy_float64(obj: &Bound<'_, PyAny>) -> Option<f64> {
+    let numpy = NUMPY.get(obj.py())?;
+    let own = std::ptr::eq(obj.get_type_ptr().cast(), numpy.types[DType::F64 as usize].0.as_ptr());
+    // SAFETY: a `numpy.float64` is a float.
+    own.then(|| unsafe { ffi::PyFloat_AsDouble(obj.as_ptr()) })
+}
+
 /// Value of a real NumPy scalar of a native type.
 pub fn numpy_scalar_value(obj: &Bound<'_, PyAny>) -> Option<Scalar> {
     let py = obj.py();
     let class = obj.get_type_ptr();
+    if let Some(value) = numpy_float64(obj) {
+        return Some(Scalar::F64(value));
+    }
     let dtype = Numpy::get(py).ok()?.dtype_of_type(class)?;
     let mut bytes = [0u64; 2];
     // SAFETY: the object is an instance of exactly that scalar type, whose C value has at most 16 bytes.

@@ -9,11 +9,11 @@ use crate::ndarray::{NdArray, Payload, wrap_view};
 use crate::operand::{self, Operand};
 use crate::scalar::DeferredScalar;
 use crate::{advanced, assign, run, shape};
-use numelt_ir::{DTypeKind, Dims};
+use numelt_ir::{DType, DTypeKind, Dims};
 use numelt_runtime::ArrayView;
 use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyEllipsis, PyInt, PySlice, PyTuple};
+use pyo3::types::{PyBool, PyEllipsis, PyFloat, PyInt, PySlice, PyTuple};
 use pyo3::{PyTypeInfo, ffi};
 use smallvec::SmallVec;
 
@@ -167,8 +167,47 @@ enum Quick {
     Window(ArrayView),
 }
 
+/// Byte offset of the element that Python ints within bounds select, one for each axis; for any other index `None`.
+#[inline(always)]
+fn element(view: &ArrayView, key: &Bound<'_, PyAny>) -> Option<i64> {
+    if let (&[extent], &[stride]) = (view.shape.as_slice(), view.strides.as_slice())
+        && key.is_exact_instance_of::<PyInt>()
+    {
+        return Some(view.offset + along(key, extent, stride)?);
+    }
+    element_of(view, key.cast_exact::<PyTuple>().ok()?)
+}
+
+/// [`element`] of as many indices as the array has axes.
+#[inline(always)]
+pub fn element_of(view: &ArrayView, key: &Bound<'_, PyTuple>) -> Option<i64> {
+    if key.len() != view.shape.len() {
+        return None;
+    }
+    let mut offset = view.offset;
+    for ((item, &extent), &stride) in key.iter_borrowed().zip(&view.shape).zip(&view.strides) {
+        offset += along(&item, extent, stride)?;
+    }
+    Some(offset)
+}
+
+/// Byte distance of the position that a Python int within bounds selects on an axis.
+#[inline(always)]
+fn along(item: &Bound<'_, PyAny>, extent: i64, stride: i64) -> Option<i64> {
+    if !item.is_exact_instance_of::<PyInt>() {
+        return None;
+    }
+    // SAFETY: the object is an int; -1 is an answer or an error, which the general path finds out.
+    let index = unsafe { ffi::PyLong_AsSsize_t(item.as_ptr()) } as i64;
+    if index == -1 && PyErr::take(item.py()).is_some() {
+        return None;
+    }
+    let at = if index < 0 { index + extent } else { index };
+    (0..extent).contains(&at).then(|| at * stride)
+}
+
 /// A basic index of Python ints within bounds, slices and `None`; for any other, errors included, `None`.
-#[inline]
+#[inline(always)]
 fn quick(view: &ArrayView, key: &Bound<'_, PyAny>) -> PyResult<Option<Quick>> {
     let mut at = Place { view, axis: 0, offset: view.offset, dims: Dims::new(), strides: Dims::new(), window: false };
     if let Ok(tuple) = key.cast_exact::<PyTuple>() {
@@ -202,7 +241,7 @@ struct Place<'a> {
 
 impl Place<'_> {
     /// Reads one item; false for those that are not for the quick path.
-    #[inline]
+    #[inline(always)]
     fn advance(&mut self, item: &Bound<'_, PyAny>) -> PyResult<bool> {
         if item.is_none() {
             self.dims.push(1);
@@ -247,6 +286,9 @@ fn read_at<'py>(py: Python<'py>, view: &ArrayView, offset: i64) -> PyResult<Boun
 pub fn get<'py>(array: &Bound<'py, NdArray>, key: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
     let py = array.py();
     let Payload::Native(view) = array.get().payload() else { return get_fallback(array, key) };
+    if let Some(offset) = element(view, key) {
+        return read_at(py, view, offset);
+    }
     match quick(view, key)? {
         Some(Quick::Element(offset)) => return read_at(py, view, offset),
         Some(Quick::Window(window)) => return wrap_view(array, window),
@@ -292,6 +334,11 @@ pub fn set<'py>(array: &Bound<'py, NdArray>, key: &Bound<'py, PyAny>, value: &Bo
         if !array.get().writeable() {
             return Err(errors::read_only_assignment());
         }
+        if let Some(offset) = element(view, key) {
+            if write_float(view, offset, value) {
+                return Ok(());
+            }
+        }
         match quick(view, key)? {
             Some(Quick::Element(offset)) if write_element(array.py(), view, offset, value)? => return Ok(()),
             Some(Quick::Window(target)) if assign::assign(array.py(), &target, value)? => return Ok(()),
@@ -314,6 +361,31 @@ pub fn set<'py>(array: &Bound<'py, NdArray>, key: &Bound<'py, PyAny>, value: &Bo
         }
     }
     set_fallback(array, key, value)
+}
+
+/// Stores a float in an element of a float array at once; false where that is not what there is to do.
+#[inline(always)]
+fn write_float(view: &ArrayView, offset: i64, value: &Bound<'_, PyAny>) -> bool {
+    if view.dtype != DType::F64 {
+        return false;
+    }
+    let value = match value.cast_exact::<PyFloat>() {
+        Ok(value) => value.value(),
+        Err(_) => match convert::numpy_float64(value) {
+            Some(value) => value,
+            None => return false,
+        },
+    };
+    match view.base.settled() {
+        Some(address) if !view.base.is_pending() => {
+            view.base.touch();
+            // SAFETY: the offset was checked against the shape; views lie inside their base, elements are aligned.
+            // Nothing pending reads them, and other threads wait for the GIL.
+            unsafe { address.offset(offset as isize).cast::<f64>().write(value) };
+            true
+        }
+        Some(_) | None => false,
+    }
 }
 
 /// Stores a number in one element at once; false when the assignment has to be recorded, or is NumPy's.
@@ -354,6 +426,11 @@ fn set_fallback<'py>(array: &Bound<'py, NdArray>, key: &Bound<'py, PyAny>, value
 
 /// The sub-array at one integer on the first axis, for iteration.
 pub fn item<'py>(array: &Bound<'py, NdArray>, view: &ArrayView, index: i64) -> PyResult<Bound<'py, PyAny>> {
+    if let (&[extent], &[stride]) = (view.shape.as_slice(), view.strides.as_slice())
+        && (0..extent).contains(&index)
+    {
+        return read_at(array.py(), view, view.offset + index * stride);
+    }
     let selection = select(view, &[Part::Int(index)])?;
     if selection.scalar {
         return read_element(array.py(), &selection.view);

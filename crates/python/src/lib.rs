@@ -39,6 +39,7 @@ mod run;
 mod scalar;
 mod shape;
 mod slots;
+mod small;
 mod ufunc;
 mod ufunc_at;
 mod ufunc_call;
@@ -63,6 +64,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     inspect::register(module)?;
     errstate::register(module)?;
     library::register(module)?;
+    small::register(module)?;
     random::register(module)?;
     random_sequence::register(module)?;
     dense::register(module)?;

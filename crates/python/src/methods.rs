@@ -8,13 +8,13 @@ use crate::ndarray::{NdArray, Payload, wrap_new, wrap_view};
 use crate::operand::Operand;
 use crate::products;
 use crate::reduce::{self, normalize_axis};
-use crate::{assign, convert, errors, export, hooks, operand, resolve, run, scalar, shape};
+use crate::{assign, convert, errors, export, hooks, index, operand, resolve, run, scalar, shape};
 use numelt_ir::{Axes, DType, Dims, Op};
 use numelt_runtime::{ArrayView, Input};
 use pyo3::PyTypeInfo;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyTuple, PyType};
+use pyo3::types::{PyDict, PyList, PyTuple, PyType};
 
 type Out<'py> = PyResult<Bound<'py, PyAny>>;
 type Kwargs<'a, 'py> = Option<&'a Bound<'py, PyDict>>;
@@ -160,10 +160,23 @@ impl NdArray {
         {
             return scalar::python_number(py, run::read_scalar(py, &view.base, view.dtype, view.offset)?);
         }
+        if let Some(view) = slf.get().view()
+            && let Some(offset) = index::element_of(view, args)
+        {
+            return scalar::python_number(py, run::read_scalar(py, &view.base, view.dtype, offset)?);
+        }
         read_call(slf, "item", args, None)
     }
 
     fn tolist<'py>(slf: &Bound<'py, Self>) -> Out<'py> {
+        if let Some(view) = slf.get().view().filter(|v| v.shape.len() == 1 && v.shape[0] <= 64) {
+            let py = slf.py();
+            let items = (0..view.shape[0]).map(|i| {
+                let offset = view.offset + i * view.strides[0];
+                scalar::python_number(py, run::read_scalar(py, &view.base, view.dtype, offset)?)
+            });
+            return Ok(PyList::new(py, items.collect::<PyResult<Vec<_>>>()?)?.into_any());
+        }
         read_call(slf, "tolist", &PyTuple::empty(slf.py()), None)
     }
 

@@ -42,6 +42,7 @@ impl Drop for DrainLast {
 
 impl NdArray {
     /// A native array; `parent` is what `.base` shows.
+    #[inline(always)]
     pub fn new(view: ArrayView, parent: Option<Py<PyAny>>, writeable: bool) -> NdArray {
         NdArray {
             payload: Versioned::new(Payload::Native(view)),
@@ -108,11 +109,13 @@ impl NdArray {
 }
 
 /// A Python object for a new array that owns its base.
+#[inline(always)]
 pub fn wrap_new(py: Python<'_>, view: ArrayView) -> PyResult<Bound<'_, PyAny>> {
     Ok(Bound::new(py, NdArray::new(view, None, true))?.into_any())
 }
 
 /// A Python object for a view of `of`.
+#[inline(always)]
 pub fn wrap_view<'py>(of: &Bound<'py, NdArray>, view: ArrayView) -> PyResult<Bound<'py, PyAny>> {
     let array = of.get();
     // A chain of views is as long as it is of arrays: a buffer below them stays the last one's base.

@@ -58,6 +58,9 @@ impl<'py> Operand<'py> {
         if let Ok(array) = obj.cast_exact::<NdArray>() {
             return Some(array.get().view().map(|_| Operand::Array(array.clone())));
         }
+        if let Some(value) = convert::numpy_float64(obj) {
+            return Some(Some(Operand::Value(Scalar::F64(value))));
+        }
         if let Some(weak) = Weak::extract(obj) {
             return Some(Some(Operand::Weak(weak, obj.clone())));
         }

@@ -70,7 +70,16 @@ pub fn read(py: Python<'_>, base: &BaseRef) -> PyResult<*mut u8> {
 }
 
 /// Address of a base's memory, to look at its values: only pending work that writes it is done.
+#[inline]
 pub fn look(py: Python<'_>, base: &BaseRef) -> PyResult<*const u8> {
+    match base.settled() {
+        Some(address) => Ok(address),
+        None => look_pending(py, base),
+    }
+}
+
+#[cold]
+fn look_pending(py: Python<'_>, base: &BaseRef) -> PyResult<*const u8> {
     if base.is_awaited() {
         flush(py, Reason::Read)?;
     }

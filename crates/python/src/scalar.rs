@@ -224,6 +224,9 @@ impl DeferredScalar {
     }
 
     fn __int__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        if matches!(slf.get().view.dtype.kind(), DTypeKind::Signed | DTypeKind::Unsigned) {
+            return python_number(slf.py(), slf.get().value(slf.py())?);
+        }
         DeferredScalar::call(slf, "__int__", ())
     }
 

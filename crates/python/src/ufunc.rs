@@ -13,7 +13,7 @@ use numelt_ir::Op;
 use pyo3::exceptions::{PyDeprecationWarning, PyUserWarning, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyDict, PyEllipsis, PyString, PyTuple};
+use pyo3::types::{PyBool, PyDict, PyEllipsis, PyFloat, PyInt, PyString, PyTuple};
 use smallvec::SmallVec;
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
@@ -168,6 +168,14 @@ const THIRD_ARGUMENT: &std::ffi::CStr = c"Passing more than 2 positional argumen
 const UNSET_ELEMENTS: &std::ffi::CStr = c"'where' used without 'out', expect unitialized memory in output. If this is \
     intentional, use out=None.";
 
+/// Are all arguments numbers of the classes that programs compute with, so that NumPy's answer is the answer?
+#[inline]
+fn only_plain_numbers(args: &Bound<'_, PyTuple>) -> bool {
+    args.iter_borrowed().all(|a| {
+        a.is_exact_instance_of::<PyFloat>() || a.is_exact_instance_of::<PyInt>() || convert::numpy_float64(&a).is_some()
+    })
+}
+
 /// A call of the operation on these arguments, if everything about it is native.
 fn native_call<'py>(
     py: Python<'py>,
@@ -260,6 +268,9 @@ impl Ufunc {
             && let Some(result) = quick_call(op, args)
         {
             return result;
+        }
+        if kwargs.is_none() && only_plain_numbers(args) {
+            return slf.get().numpy.bind(py).call1(args);
         }
         if let Some(op) = slf.get().op
             && let Some(result) = native_call(py, op, args, kwargs)?

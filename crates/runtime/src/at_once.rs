@@ -2,7 +2,7 @@
 //!
 //! Where a program reads one small result after the other, queueing an operation costs more than running it. Once
 //! that has been seen a few times, an elementwise operation on at most [`Config::at_once`](crate::Config) elements
-//! whose operands are in memory, with nothing pending on them, goes straight to the engine. What the engine does not do
+//! whose operands are in memory, with nothing pending that writes them, goes straight to the engine. What the engine does not do
 //! this way, or what meets a condition to be reported, is recorded like everything else. Whoever inspects, traces or
 //! explains sees all operations recorded.
 
@@ -64,13 +64,13 @@ pub(crate) fn run(
     if n > most || op.kind() != OpKind::Elementwise || ins.len() > 3 {
         return Ok(false);
     }
-    let idle = |cell: &BaseCell| cell.slot_in(epoch).is_none() && !cell.failed.load(Ordering::Relaxed);
+    let sound = |cell: &BaseCell| !cell.failed.load(Ordering::Relaxed);
     let mut operands: SmallVec<[FewInput<'_>; 3]> = SmallVec::new();
     for input in ins {
         operands.push(match input {
             Input::Array(array) => {
                 let (cell, address) = (&array.base.0, array.base.0.address());
-                if !idle(cell) || address.is_null() {
+                if cell.is_written_in(epoch) || address.is_null() || !sound(cell) {
                     return Ok(false);
                 }
                 FewInput::View(few(array, address))
@@ -81,7 +81,7 @@ pub(crate) fn run(
     let cell = &out.base.0;
     let known = cell.address();
     let fresh = known.is_null();
-    if !idle(cell) || fresh && cell.nbytes > LARGEST {
+    if cell.slot_in(epoch).is_some() || fresh && cell.nbytes > LARGEST || !sound(cell) {
         return Ok(false);
     }
     let address = if fresh { POOL.alloc(cell.nbytes)? } else { known };

@@ -71,6 +71,11 @@ impl BaseCell {
         self.ticket.store(epoch << SLOT_BITS | u64::from(slot), Ordering::Relaxed);
     }
 
+    /// Does batch `epoch` write it?
+    pub fn is_written_in(&self, epoch: u64) -> bool {
+        self.written.load(Ordering::Relaxed) == epoch
+    }
+
     /// Notes that batch `epoch` writes it.
     pub fn set_written(&self, epoch: u64) {
         self.written.store(epoch, Ordering::Relaxed);
@@ -164,6 +169,14 @@ impl BaseRef {
     pub fn is_awaited(&self) -> bool {
         let written = self.0.written.load(Ordering::Relaxed);
         written == EPOCH.load(Ordering::Acquire) || written == RUNNING.load(Ordering::Acquire)
+    }
+
+    /// Address of the memory if the values are in it, to be looked at: no pending work writes them, nothing has failed.
+    #[inline]
+    pub fn settled(&self) -> Option<*mut u8> {
+        let address = self.0.address();
+        let settled = !address.is_null() && !self.is_awaited() && !self.0.failed.load(Ordering::Relaxed);
+        settled.then_some(address)
     }
 
     /// Can somebody outside see its memory, so that work on it must run at once?

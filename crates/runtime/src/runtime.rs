@@ -162,6 +162,12 @@ impl Runtime {
         })
     }
 
+    /// Do tiny operations run at once, with nobody looking at what is recorded?
+    pub fn runs_at_once(&self) -> bool {
+        let state = self.lock();
+        state.habit.is_on() && state.config.at_once > 0 && !state.is_watched()
+    }
+
     /// Element-operations pending.
     pub fn pending_work(&self) -> u64 {
         self.work.load(Ordering::Relaxed)
@@ -369,10 +375,15 @@ impl State {
         Options { fuse: self.config.fuse, passes: self.config.passes, ..Options::default() }
     }
 
+    /// Does somebody look at what is recorded?
+    fn is_watched(&self) -> bool {
+        self.inspector.is_some() || self.config.trace
+    }
+
     /// Runs a tiny operation instead of recording it, unless somebody looks at what is recorded.
     #[inline]
     fn run_at_once(&mut self, op: Op, ty: DType, out: &ArrayView, ins: &[Input<'_>]) -> Result<bool> {
-        if self.inspector.is_some() || self.config.trace {
+        if self.is_watched() {
             return Ok(false);
         }
         let most = self.config.at_once as i64;

@@ -8,7 +8,7 @@ from typing import Any
 import numpy
 
 from numelt import _core, _fallback
-from numelt._dispatch import fall_back, fronted, native, ndarray, operand, recordable, reject
+from numelt._dispatch import fall_back, fronted, native, ndarray, operand, recordable, reject, small_first
 from numelt._rebind import rebound, understood
 from numelt._scalars import SCALARS
 
@@ -403,6 +403,7 @@ def _fits(first: Any, delta: Any, length: int, kind: numpy.dtype[Any]) -> bool:
 
 
 @native
+@small_first
 def linspace(
     start: Any,
     stop: Any,

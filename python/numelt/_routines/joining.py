@@ -11,7 +11,17 @@ from typing import Any
 import numpy
 
 from numelt import _core, _library
-from numelt._dispatch import fall_back, fronted, native, ndarray, normalize_axis, operand, recordable, reject
+from numelt._dispatch import (
+    fall_back,
+    fronted,
+    native,
+    ndarray,
+    normalize_axis,
+    operand,
+    recordable,
+    reject,
+    small_first,
+)  # fmt: skip
 from numelt._rebind import rebound, understood
 from numelt._routines.picking import take
 
@@ -188,6 +198,7 @@ def column_stack(tup: Any) -> Any:
 
 
 @native
+@small_first
 def append(arr: Any, values: Any, axis: Any = None) -> Any:
     """Return an array with values joined to its end.
 
@@ -329,6 +340,7 @@ def unstack(x: Any, /, *, axis: int = 0) -> Any:
 
 
 @native
+@small_first
 def repeat(a: Any, repeats: Any, axis: Any = None) -> Any:
     """Repeat each element.
 
@@ -360,6 +372,7 @@ def repeat(a: Any, repeats: Any, axis: Any = None) -> Any:
 
 
 @native
+@small_first
 def tile(A: Any, reps: Any) -> Any:
     """Repeat an array as a whole along its axes.
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy
 
 from numelt import _core
-from numelt._dispatch import fall_back, fronted, native, ndarray, operand
+from numelt._dispatch import fall_back, fronted, native, ndarray, operand, small_first
 
 __all__ = ["dot", "inner", "outer", "tensordot", "trace", "vdot"]
 
@@ -168,6 +168,7 @@ def tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
 
 
 @native
+@small_first
 def trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None, out: Any = None) -> Any:
     """Sum along a diagonal.
 

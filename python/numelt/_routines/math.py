@@ -14,10 +14,24 @@ from numelt._routines.creation import asanyarray, empty_like
 __all__ = ["angle", "around", "clip", "diff", "fix", "imag", "real", "round"]
 
 _bounds = (int, float)
+_FLOAT = numpy.dtype(float)
+
+# every int up to here is a float
+_WHOLE = 2**53
+
+
+def _is_end(end: Any) -> bool:
+    """Is a bound a Python number that float64 holds?"""
+    kind = type(end)
+    return kind is float or (kind is int and -_WHOLE <= end <= _WHOLE)
 
 
 def _clip(array: Any, low: Any, high: Any, out: Any, dtype: Any = None) -> Any:
     """Limit natively, all operands in the dtype in which they meet, or in the one asked for."""
+    plain = out is None and dtype is None and type(array) is ndarray and array.dtype is _FLOAT
+    if plain and _is_end(low) and _is_end(high):
+        result = _core.elementwise("maximum", (array, low))
+        return result if result is NotImplemented else _core.elementwise("minimum", (result, high))
     if array.dtype.kind not in "biuf" or (out is not None and type(out) is not ndarray):
         return NotImplemented
     if array.dtype.kind in "iu":

@@ -42,7 +42,7 @@ pub unsafe fn run(call: &SmallCall<'_>, watch: u8, isa: Isa) -> bool {
     let mut ins = [std::ptr::null::<u8>(); 3];
     for (position, ((input, room), slot)) in call.ins.iter().zip(&mut rooms).zip(&mut ins).enumerate() {
         // SAFETY: the caller's contract; a room holds the largest call.
-        match unsafe { bring(input, op.input_dtype(ty, position), call.out.shape, n, room.start(), isa) } {
+        match unsafe { bring(input, op.input_dtype(ty, position), call.out.shape, watch, n, room.start(), isa) } {
             Some(address) => *slot = address,
             None => return false,
         }
@@ -62,7 +62,7 @@ pub unsafe fn run(call: &SmallCall<'_>, watch: u8, isa: Isa) -> bool {
     }
     if made != call.out.dtype {
         // SAFETY: `value` holds `n` elements of `made`, the room as many of any dtype.
-        match unsafe { convert(value, made, call.out.dtype, n, cast.start(), isa) } {
+        match unsafe { convert(value, (made, call.out.dtype), watch, n, cast.start(), isa) } {
             Some(address) => value = address.cast_mut(),
             None => return false,
         }
@@ -127,6 +127,7 @@ unsafe fn bring(
     input: &FewInput<'_>,
     want: DType,
     shape: &[i64],
+    watch: u8,
     n: usize,
     room: *mut u8,
     isa: Isa,
@@ -150,22 +151,42 @@ unsafe fn bring(
     // SAFETY: the caller's contract.
     unsafe {
         gather(view, shape, packed)?;
-        if view.dtype == want { Some(packed) } else { convert(packed, view.dtype, want, n, room, isa) }
+        if view.dtype == want { Some(packed) } else { convert(packed, (view.dtype, want), watch, n, room, isa) }
     }
 }
 
-/// `n` elements in another dtype, in the room; `None` where that may meet a condition.
+/// `n` elements in another dtype, in the room; `None` where that meets a condition of `watch`.
 ///
 /// # Safety
 /// `from` holds `n` elements, `room` has room for `n` of the largest.
-unsafe fn convert(at: *const u8, from: DType, to: DType, n: usize, room: *mut u8, isa: Isa) -> Option<*const u8> {
-    if warn::cast_raises(from, to) != 0 {
-        return None;
-    }
+unsafe fn convert(
+    at: *const u8,
+    (from, to): (DType, DType),
+    watch: u8,
+    n: usize,
+    room: *mut u8,
+    isa: Isa,
+) -> Option<*const u8> {
     let func: Func = select_cast(from, to, isa).ok()?;
     // SAFETY: the caller's contract; the two do not overlap.
-    unsafe { func.call([at; 3], room, n) };
-    Some(room)
+    let met = unsafe {
+        match report::of_cast(from, to).0 {
+            Report::Checked(check) => {
+                func.call([at; 3], room, n);
+                check([at; 3].as_ptr(), room, n)
+            }
+            Report::Quiet | Report::Hardware if warn::cast_raises(from, to) == 0 => {
+                func.call([at; 3], room, n);
+                0
+            }
+            Report::Quiet | Report::Hardware => {
+                flags::clear();
+                func.call([at; 3], room, n);
+                flags::get() & warn::cast_raises(from, to)
+            }
+        }
+    };
+    (met & watch == 0).then_some(room.cast_const())
 }
 
 /// Do the elements lie one after the other, in C order over `shape`?

@@ -10,10 +10,14 @@ use crate::{errors, run, shape};
 use numelt_ir::{DType, Dims, c_strides};
 use numelt_runtime::ArrayView;
 use pyo3::prelude::*;
+use pyo3::types::{PyInt, PyList};
 use smallvec::SmallVec;
 
 /// Most elements of a result that is read at once.
 const FEW: i64 = 512;
+
+/// Longest list of ints that is read here.
+const LISTED: usize = 32;
 
 /// Most indices that are looked at here.
 const INDICES: i64 = 4096;
@@ -53,6 +57,35 @@ pub fn quick(py: Python<'_>, view: &ArrayView, key: &ArrayView) -> PyResult<Opti
         }
         picks.push((position * view.strides[0]) as isize);
     }
+    rows(py, view, &picks)
+}
+
+/// The picked elements for a short list of Python ints along the first axis of an array whose other axes are dense.
+pub fn listed(py: Python<'_>, view: &ArrayView, key: &Bound<'_, PyList>) -> PyResult<Option<ArrayView>> {
+    let Some((&n, rest)) = view.shape.split_first() else { return Ok(None) };
+    let ready = view.base.settled().is_some() && !view.base.is_pending() && (1..=LISTED).contains(&key.len());
+    if !ready || !shape::is_c_contiguous(rest, &view.strides[1..], view.dtype.size() as i64) || shape::size(rest) == 0 {
+        return Ok(None);
+    }
+    let mut picks: SmallVec<[isize; 64]> = SmallVec::new();
+    for item in key.iter() {
+        if !item.is_exact_instance_of::<PyInt>() {
+            return Ok(None);
+        }
+        let Ok(given) = item.extract::<i64>() else { return Ok(None) };
+        let position = if given < 0 { given + n } else { given };
+        if !(0..n).contains(&position) {
+            return Ok(None);
+        }
+        picks.push((position * view.strides[0]) as isize);
+    }
+    rows(py, view, &picks)
+}
+
+/// The rows at these byte distances, each of which is one of the array's, as a new array.
+fn rows(py: Python<'_>, view: &ArrayView, picks: &[isize]) -> PyResult<Option<ArrayView>> {
+    let itemsize = view.dtype.size() as i64;
+    let row = shape::size(&view.shape[1..]);
     let count = picks.len() as i64;
     if count == 0 || count * row > FEW {
         return Ok(None);

@@ -22,6 +22,7 @@ use numelt_ir::{Axes, Dims, MAX_RANK, Op, c_strides};
 use numelt_runtime::{ArrayView, Input};
 use positions::Positions;
 use pyo3::prelude::*;
+use pyo3::types::PyList;
 use smallvec::SmallVec;
 
 pub use functions::register;
@@ -36,6 +37,11 @@ pub fn get<'py>(
     let py = array.py();
     if let Some(one) = exact_native(key).and_then(NdArray::view)
         && let Some(result) = few::quick(py, view, one)?
+    {
+        return wrap_new(py, result).map(Some);
+    }
+    if let Ok(list) = key.cast_exact::<PyList>()
+        && let Some(result) = few::listed(py, view, list)?
     {
         return wrap_new(py, result).map(Some);
     }

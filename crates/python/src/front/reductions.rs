@@ -5,8 +5,10 @@ use crate::ndarray::NdArray;
 use crate::operand::Operand;
 use crate::operators::{self, DIVIDE};
 use crate::reduce::{self, Request};
-use numelt_ir::{DType, Op};
-use numelt_runtime::ArrayView;
+use crate::scalar::DeferredScalar;
+use crate::{convert, inspect, run};
+use numelt_ir::{DType, Op, Scalar};
+use numelt_runtime::{ArrayView, Runtime};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyInt, PyTuple};
 
@@ -14,6 +16,9 @@ type Kwargs<'a, 'py> = Option<&'a Bound<'py, PyDict>>;
 
 /// f32 holds every integer up to here, so dividing in f32 gives the bits of dividing in f64 and rounding.
 const EXACT_IN_F32: i64 = 1 << 24;
+
+/// Elements up to which a scalar is computed where it is asked for, while tiny operations run at once.
+const AT_ONCE: i64 = 64;
 
 /// What a quick call may say.
 struct Plain<'py> {
@@ -75,14 +80,49 @@ enum Kind {
     Mean,
 }
 
-fn quick<'py>(array: Any<'_, 'py>, kind: Kind, args: &Bound<'py, PyTuple>, kwargs: Kwargs<'_, 'py>) -> Quick<'py> {
-    if native(array).is_none() {
+/// Position of the least or largest element of a few floats along one axis: the first of equal ones, and the first
+/// NaN before all others.
+fn extreme(py: Python<'_>, view: &ArrayView, least: bool) -> PyResult<Option<i64>> {
+    let (&[n], &[stride]) = (view.shape.as_slice(), view.strides.as_slice()) else { return Ok(None) };
+    if view.dtype != DType::F64 || n == 0 || view.base.settled().is_none() {
         return Ok(None);
     }
+    let (mut at, mut best) = (0, f64::NAN);
+    for i in 0..n {
+        let Scalar::F64(value) = run::read_scalar(py, &view.base, view.dtype, view.offset + i * stride)? else {
+            return Ok(None);
+        };
+        if i == 0 || value.is_nan() || if least { value < best } else { value > best } {
+            (at, best) = (i, value);
+            if value.is_nan() {
+                break;
+            }
+        }
+    }
+    Ok(Some(at))
+}
+
+fn quick<'py>(array: Any<'_, 'py>, kind: Kind, args: &Bound<'py, PyTuple>, kwargs: Kwargs<'_, 'py>) -> Quick<'py> {
+    let Some(view) = native(array) else { return Ok(None) };
     let Some(plain) = Plain::parse(args, kwargs) else { return Ok(None) };
-    match kind {
+    let at_once = view.size() <= AT_ONCE && Runtime::global().pending_work() == 0 && Runtime::global().runs_at_once();
+    if at_once
+        && let Kind::Fold(op @ (Op::Argmin | Op::Argmax)) = kind
+        && plain.axis.is_none()
+        && !plain.keepdims
+        && let Some(at) = extreme(array.py(), view, op == Op::Argmin)?
+    {
+        inspect::count(op);
+        return convert::to_numpy_scalar(array.py(), Scalar::I64(at)).map(Some);
+    }
+    let made = match kind {
         Kind::Fold(op) => plain.reduce(array, op, None),
         Kind::Mean => plain.mean(array),
+    }?;
+    match made.as_ref().map(|made| made.cast_exact::<DeferredScalar>()) {
+        // what is computed with it then is NumPy's arithmetic of scalars, which is quicker than a record
+        Some(Ok(scalar)) if at_once => DeferredScalar::realize(scalar).map(Some),
+        Some(_) | None => Ok(made),
     }
 }
 
