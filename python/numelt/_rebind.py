@@ -229,9 +229,12 @@ def applying(stub: F) -> F:
     return _composed(stub, numpy, lambda value: understood(value) or _is_function(value))
 
 
-def composed_in(space: types.ModuleType) -> Callable[[F], F]:
-    """Return `composed` for the functions of one of NumPy's submodules."""
-    return lambda stub: _composed(stub, space, understood)
+def composed_in(space: types.ModuleType, usual: Callable[[Any], Any] | None = None) -> Callable[[F], F]:
+    """Return `composed` for the functions of one of NumPy's submodules.
+
+    `usual` may answer calls with a single argument; it returns NotImplemented where it does not.
+    """
+    return lambda stub: _composed(stub, space, understood, usual)
 
 
 def _is_function(value: Any) -> bool:
@@ -264,7 +267,12 @@ def _plain(original: Any) -> Callable[..., Any] | None:
     return bound
 
 
-def _composed(stub: F, space: types.ModuleType, accepted: Callable[[Any], bool]) -> F:
+def _composed(
+    stub: F,
+    space: types.ModuleType,
+    accepted: Callable[[Any], bool],
+    usual: Callable[[Any], Any] | None = None,
+) -> F:
     name = stub.__name__
     original = getattr(space, name, None)
     if original is None:
@@ -277,6 +285,10 @@ def _composed(stub: F, space: types.ModuleType, accepted: Callable[[Any], bool])
     @functools.wraps(stub)
     def run(*args: Any, **kwargs: Any) -> Any:
         nonlocal implementation, quick, looked
+        if usual is not None and len(args) == 1 and not kwargs:
+            result = usual(args[0])
+            if result is not NotImplemented:
+                return result
         if not looked:
             quick, looked = _plain(original), True
         if quick is not None:
