@@ -4,9 +4,9 @@ use super::{Any, Arg, Out, Quick, native, sequence, slow};
 use crate::convert::Weak;
 use crate::methods::{Order, copied};
 use crate::ndarray::wrap_new;
-use crate::{assign, operand::Operand, run, shape};
+use crate::{assign, inspect, operand::Operand, run, shape};
 use numelt_ir::{Axes, DType, Dims, Op, Scalar, c_strides};
-use numelt_runtime::{ArrayView, Input};
+use numelt_runtime::{ArrayView, Input, Runtime};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyInt, PyTuple};
 
@@ -31,8 +31,27 @@ fn unset(dtype: DType, dims: &[i64]) -> ArrayView {
     shape::fresh(dtype, dims, c_strides(dims, dtype.size() as i64))
 }
 
+/// Elements up to which a new array is written at once, while tiny operations are.
+const FEW: usize = 64;
+
+/// Writes the elements of a new array, each of eight bytes at most, if that is to be done at once.
+fn written(py: Python<'_>, op: Op, view: &ArrayView, element: impl Fn(i64) -> Scalar) -> PyResult<bool> {
+    let (n, size) = (view.size(), view.dtype.size());
+    if n > FEW as i64 || size > 8 || !Runtime::global().runs_at_once() {
+        return Ok(false);
+    }
+    let mut bytes = [0; 8 * FEW];
+    for i in 0..n {
+        let at = i as usize * size;
+        bytes[at..at + size].copy_from_slice(&element(i).to_bytes()[..size]);
+    }
+    run::write(py, &view.base, &bytes[..n as usize * size])?;
+    inspect::count(op);
+    Ok(true)
+}
+
 fn fill<'py>(py: Python<'py>, view: ArrayView, value: Scalar) -> Quick<'py> {
-    if view.size() > 0 {
+    if view.size() > 0 && !written(py, Op::Copy, &view, |_| value)? {
         run::record(py, Op::Copy, view.dtype, &view, &[Input::Const(value)], Axes::default())?;
     }
     wrap_new(py, view).map(Some)
@@ -329,8 +348,8 @@ fn whole_range<'py>(py: Python<'py>, args: &Bound<'py, PyTuple>, kwargs: Option<
         return Ok(None);
     }
     let view = unset(dtype, &[count]);
-    if count > 0 {
-        let literal = |v: i64| if dtype == DType::I64 { Scalar::I64(v) } else { Scalar::F64(v as f64) };
+    let literal = |v: i64| if dtype == DType::I64 { Scalar::I64(v) } else { Scalar::F64(v as f64) };
+    if count > 0 && !written(py, Op::Range, &view, |i| literal(start + i * step))? {
         let inputs = [Input::Const(literal(start)), Input::Const(literal(step))];
         run::record(py, Op::Range, dtype, &view, &inputs, Axes::default())?;
     }
