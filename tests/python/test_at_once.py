@@ -201,3 +201,47 @@ def test_visible_memory():
     assert seen.tolist() == [1.0, 2.0, 3.0, 4.0]
     seen[0] = 7
     assert (a * 2)[0] == 14
+
+
+def test_reading_beside_pending_readers():
+    a = numelt.arange(8.0)
+    large = numelt.arange(100.0)
+    a[0], large[0]
+    waits = (large[:8] + a).reshape(2, 4).sum(axis=1)
+    pending = numelt._core.pending()
+    assert pending > 0
+    b, count = runs_at_once(lambda: a + 1)
+    assert count == 1
+    a[0] = 5.0
+    assert b[0] == 1.0
+    assert waits.tolist() == [12.0, 44.0]
+    assert a[0] == 5.0
+
+
+def test_functions_of_few_elements():
+    a = numelt.array([3.0, 1.0, 2.0])
+    a[0]
+    for np in (numpy, numelt):
+        x = np.array([3.0, 1.0, 2.0])
+        x[0]
+        results = [
+            np.cross(x, x[::-1]), np.delete(x, 1), np.append(x, 4), np.repeat(x, [1, 2, 0]), np.tile(x, 2),
+            np.trace(x[:, None] * x), np.linalg.norm(x), np.clip(x, 1, 2.5), np.linspace(x, 1, 3), x[[0, -1]],
+            np.argmax(x), x.argmin(), x.tolist(), x.item(1), np.sqrt(x[0]), x.sum() * 2.0,
+            np.zeros(3), np.ones((2, 2), bool), np.full(2, 2.5), np.arange(3, 0, -1),
+        ]  # fmt: skip
+        if np is numpy:
+            expected = results
+    for ours, theirs in zip(results, expected, strict=True):
+        assert numpy.array_equal(as_numpy(ours), theirs)
+        assert getattr(ours, "dtype", None) == getattr(theirs, "dtype", None)
+    out = numelt.empty(3)
+    assert numelt.clip(a, 1, 2, out) is out
+
+
+def test_warnings_of_functions_of_few_elements_are_at_the_users_line():
+    a = numelt.array([1.0, 2.0])
+    a[0]
+    with pytest.warns(DeprecationWarning, match="2-dimensional vectors") as caught:
+        numelt.cross(a, a)
+    assert caught[0].filename == __file__

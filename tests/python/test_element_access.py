@@ -262,7 +262,7 @@ def test_conversions_of_results(kind, convert):
         assert type(ours) is type(numpys)
 
 
-def test_reading_elements_leaves_their_other_readers_pending():
+def test_reading_elements_leaves_their_other_readers_pending(recorded):
     a = numelt.arange(12.0).reshape(3, 4)
     numelt.flush()
     row = a[1, :3] * 2
