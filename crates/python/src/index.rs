@@ -334,10 +334,10 @@ pub fn set<'py>(array: &Bound<'py, NdArray>, key: &Bound<'py, PyAny>, value: &Bo
         if !array.get().writeable() {
             return Err(errors::read_only_assignment());
         }
-        if let Some(offset) = element(view, key) {
-            if write_float(view, offset, value) {
-                return Ok(());
-            }
+        if let Some(offset) = element(view, key)
+            && write_float(view, offset, value)
+        {
+            return Ok(());
         }
         match quick(view, key)? {
             Some(Quick::Element(offset)) if write_element(array.py(), view, offset, value)? => return Ok(()),

@@ -4,7 +4,7 @@
 
 use crate::convert::{self, Numpy};
 use crate::{hooks, run};
-use numelt_ir::{DType, Scalar};
+use numelt_ir::{DType, DTypeKind, Scalar};
 use numelt_runtime::ArrayView;
 use pyo3::ffi::{Py_TYPE, PyObject, PyTypeObject};
 use pyo3::prelude::*;

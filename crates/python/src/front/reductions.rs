@@ -119,9 +119,9 @@ fn quick<'py>(array: Any<'_, 'py>, kind: Kind, args: &Bound<'py, PyTuple>, kwarg
         Kind::Fold(op) => plain.reduce(array, op, None),
         Kind::Mean => plain.mean(array),
     }?;
-    match made.as_ref().map(|made| made.cast_exact::<DeferredScalar>()) {
+    match made.as_ref().and_then(|made| DeferredScalar::of(made)) {
         // what is computed with it then is NumPy's arithmetic of scalars, which is quicker than a record
-        Some(Ok(scalar)) if at_once => DeferredScalar::realize(scalar).map(Some),
+        Some(scalar) if at_once => DeferredScalar::realize(scalar).map(Some),
         Some(_) | None => Ok(made),
     }
 }
