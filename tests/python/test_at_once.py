@@ -27,7 +27,8 @@ UNARY = ["negative", "absolute", "sqrt", "exp", "log", "sin", "square", "sign", 
 
 @pytest.fixture(autouse=True)
 def habit():
-    """Read small results until operations run at once."""
+    """Read small results until operations run at once, also where something was explained before."""
+    numelt.config.at_once = numelt.config.at_once
     for _ in range(8):
         float((numelt.arange(3.0) + 1)[0])
 

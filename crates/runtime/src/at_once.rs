@@ -35,9 +35,14 @@ impl Habit {
         }
     }
 
-    /// From now on everything is recorded.
+    /// From now on everything is recorded, until settings change.
     pub fn watch(&mut self) {
         self.watched = true;
+    }
+
+    /// Settings have changed.
+    pub fn unwatch(&mut self) {
+        self.watched = false;
     }
 
     /// May an operation run at once?

@@ -349,6 +349,7 @@ impl Runtime {
         let mut state = self.lock();
         configure_pool(&config);
         state.config = config;
+        state.habit.unwatch();
         if let Some(engine) = engine {
             state.engine = engine;
         }
