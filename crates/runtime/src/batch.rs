@@ -103,14 +103,14 @@ impl Batch {
     /// Appends one instruction; true when it touches memory that is visible outside.
     pub fn push(&mut self, op: Op, ty: DType, out: &ArrayView, ins: &[Input<'_>], axes: Axes) -> Result<bool> {
         out.base.touch();
+        self.append_recorded(&Recorded { op, ty, out, ins, axes, watch: WATCH.load(Ordering::Relaxed) })?;
         if let Some(Input::Array(array)) = ins.first()
             && siblings::concerns(op, ty)
             && array.base.nbytes() >= siblings::SMALLEST
             && self.asked.len() < MOST_ASKED
         {
-            self.asked.push(self.len() as u32);
+            self.asked.push(self.len() as u32 - 1);
         }
-        self.append_recorded(&Recorded { op, ty, out, ins, axes, watch: WATCH.load(Ordering::Relaxed) })?;
         let visible = |input: &Input<'_>| matches!(input, Input::Array(array) if array.base.is_visible());
         Ok(out.base.is_visible() || ins.iter().any(visible))
     }
