@@ -16,6 +16,7 @@ struct State {
 
 static STATE: Mutex<State> = Mutex::new(State { inside: 0, closed: false });
 static LEFT: Condvar = Condvar::new();
+/// The process that used LLVM first; zero before.
 static PROCESS: AtomicU32 = AtomicU32::new(0);
 static REGISTERED: AtomicU32 = AtomicU32::new(0);
 
@@ -34,14 +35,18 @@ fn state() -> MutexGuard<'static, State> {
 
 /// Permission to use LLVM; none when the process is ending.
 pub(super) fn enter() -> Option<Inside> {
+    {
+        let mut state = state();
+        if state.closed {
+            return None;
+        }
+        state.inside += 1;
+    }
+    let inside = Inside(());
+    let _ = PROCESS.compare_exchange(0, std::process::id(), Ordering::Relaxed, Ordering::Relaxed);
     super::target::initialize();
     register();
-    let mut state = state();
-    if state.closed {
-        return None;
-    }
-    state.inside += 1;
-    Some(Inside(()))
+    Some(inside)
 }
 
 impl Drop for Inside {
@@ -54,7 +59,6 @@ impl Drop for Inside {
 
 fn register() {
     if REGISTERED.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |n| (n < REGISTRATIONS).then_some(n + 1)).is_ok() {
-        PROCESS.store(std::process::id(), Ordering::Relaxed);
         // SAFETY: the handler is a plain function without unwinding. Where it cannot be registered, the
         // process merely ends as it would without.
         unsafe { libc::atexit(at_exit) };
@@ -69,7 +73,8 @@ extern "C" fn at_exit() {
 /// process ends, while its static objects are intact: in Python by `atexit`.
 pub fn shutdown() {
     // The child of a fork has none of the threads that it would wait for.
-    if PROCESS.load(Ordering::Relaxed) != std::process::id() {
+    let first = PROCESS.load(Ordering::Relaxed);
+    if first != 0 && first != std::process::id() {
         return;
     }
     let mut state = state();
