@@ -82,7 +82,7 @@ def test_conversions_raise_where_the_state_says_so(name):
 
 def test_deferred_conversions_warn():
     for dtype, value in (("f4", 1e300), ("f2", 1e6), ("i4", numpy.nan), ("i8", numpy.inf)):
-        same(lambda np: np.array([value, 1.0]).astype(dtype), lines=False)  # noqa: B023
+        same(lambda np, dtype=dtype, value=value: np.array([value, 1.0]).astype(dtype), lines=False)
 
 
 def test_filters_see_the_users_module():
@@ -162,8 +162,8 @@ def test_which_bad_index_is_named(seed):
     }
     for layout in layouts.values():
         for use in uses.values():
-            ours = outcome(lambda np: use(np, layout(np)), numelt)  # noqa: B023
-            theirs = outcome(lambda np: use(np, layout(np)), numpy)  # noqa: B023
+            ours = outcome(lambda np, use=use, layout=layout: use(np, layout(np)), numelt)
+            theirs = outcome(lambda np, use=use, layout=layout: use(np, layout(np)), numpy)
             assert str(ours[1]) == str(theirs[1])
 
 
@@ -190,14 +190,14 @@ def test_every_way_of_converting_warns_and_raises(way):
         if way == "element" and dtype in "bHiQ":
             continue  # NumPy refuses infinities there, or warns, by the class of the number
 
-        def convert(np):
-            target = np.zeros(3, dtype)  # noqa: B023
-            result = WAYS[way](np, target, value)  # noqa: B023
+        def convert(np, dtype=dtype, value=value):
+            target = np.zeros(3, dtype)
+            result = WAYS[way](np, target, value)
             return numpy.asarray(target if result is None else result)
 
-        def strict(np):
+        def strict(np, dtype=dtype, value=value):
             with np.errstate(all="raise"):
-                return WAYS[way](np, np.zeros(3, dtype), value)  # noqa: B023
+                return WAYS[way](np, np.zeros(3, dtype), value)
 
         same(convert, lines=False)
         ours, theirs = outcome(strict, numelt)[1], outcome(strict, numpy)[1]

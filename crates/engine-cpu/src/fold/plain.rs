@@ -437,6 +437,10 @@ unsafe fn narrow<T: Elem, S: Step<T>, const W: usize>(acc: &mut [S::Acc], src: *
     acc.copy_from_slice(&local);
 }
 
+/// Columns that are many: four rows at a time.
+///
+/// # Safety
+/// The contract of [`Columns`](super::Columns), for as many columns as accumulators.
 #[inline(always)]
 unsafe fn wide<T: Elem, S: Step<T>>(acc: &mut [S::Acc], src: *const u8, stride: isize, rows: usize) {
     let width = acc.len();

@@ -15,7 +15,7 @@ use std::mem::MaybeUninit;
 
 /// Room for one operand: the largest elements, as many as a call may have.
 #[repr(align(64))]
-struct Room(#[allow(dead_code)] MaybeUninit<[u8; 16 * SmallCall::MOST]>);
+struct Room(MaybeUninit<[u8; 16 * SmallCall::MOST]>);
 
 impl Room {
     const fn new() -> Room {
@@ -23,7 +23,7 @@ impl Room {
     }
 
     fn start(&mut self) -> *mut u8 {
-        (&raw mut *self).cast()
+        self.0.as_mut_ptr().cast()
     }
 }
 
