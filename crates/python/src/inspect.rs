@@ -146,6 +146,7 @@ fn stats(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
         ("bytes_moved", stats.bytes_moved),
         ("plan_hits", stats.plan_hits),
         ("plan_misses", stats.plan_misses),
+        ("piecemeal", stats.piecemeal),
         ("kernels_compiled", stats.kernels_compiled),
         ("buffers", stats.buffers),
         ("contracted", stats.contracted),

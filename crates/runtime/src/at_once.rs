@@ -45,6 +45,11 @@ impl Habit {
         self.watched = false;
     }
 
+    /// Has somebody asked, since settings last changed?
+    pub fn is_watched(&self) -> bool {
+        self.watched
+    }
+
     /// May an operation run at once?
     #[inline]
     pub fn is_on(&self) -> bool {

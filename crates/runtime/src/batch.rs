@@ -325,6 +325,12 @@ impl Batch {
         &self.program
     }
 
+    /// The program, and what its bases are.
+    pub fn program_and_slots(&mut self) -> (&Program, &[Arc<BaseCell>]) {
+        self.leave();
+        (&self.program, &self.slots)
+    }
+
     /// Literals.
     pub fn consts(&self) -> &[numelt_ir::Scalar] {
         &self.program.consts

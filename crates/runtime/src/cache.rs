@@ -2,8 +2,8 @@
 
 use crate::engine::{Engine, Executable};
 use crate::exec::ReadyPlan;
-use numelt_ir::{Program, Result};
-use numelt_opt::{Kernel, KernelStep, Step};
+use numelt_ir::{Instr, Program, Result, Scalar, warn};
+use numelt_opt::{Kernel, OneKernel, OneKey, Outline, Step};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 use std::sync::Arc;
@@ -26,6 +26,15 @@ pub(crate) struct Caches {
     held: usize,
     clock: u64,
     kernels: FxHashMap<Arc<Kernel>, Arc<dyn Executable>>,
+    ones: FxHashMap<OneKey, Arc<One>>,
+}
+
+/// The kernel of one instruction, ready to be launched with any extents.
+pub(crate) struct One {
+    pub kernel: OneKernel,
+    pub executable: Arc<dyn Executable>,
+    /// Conditions that it wants reported.
+    pub watch: u8,
 }
 
 impl Caches {
@@ -69,10 +78,10 @@ impl Caches {
         for step in steps {
             let mut own = Executables::new();
             match step {
-                Step::Kernel(step) => own.push(self.executable(engine, step, &mut prepared)?),
+                Step::Kernel(step) => own.push(self.executable(engine, &mut step.kernel, &mut prepared)?),
                 Step::Nest(nest) => {
                     for stage in &mut nest.stages {
-                        own.push(self.executable(engine, &mut stage.step, &mut prepared)?);
+                        own.push(self.executable(engine, &mut stage.step.kernel, &mut prepared)?);
                     }
                 }
                 Step::Call(_) => {}
@@ -85,20 +94,43 @@ impl Caches {
     fn executable(
         &mut self,
         engine: &dyn Engine,
-        step: &mut KernelStep,
+        wanted: &mut Arc<Kernel>,
         prepared: &mut u64,
     ) -> Result<Arc<dyn Executable>> {
-        if let Some((kernel, executable)) = self.kernels.get_key_value(&step.kernel) {
-            step.kernel = Arc::clone(kernel);
+        if let Some((kernel, executable)) = self.kernels.get_key_value(wanted) {
+            *wanted = Arc::clone(kernel);
             return Ok(Arc::clone(executable));
         }
         if self.kernels.len() >= KERNEL_BUDGET {
             self.kernels.clear();
         }
-        let executable = engine.compile(&step.kernel)?;
+        let executable = engine.compile(wanted)?;
         *prepared += 1;
-        self.kernels.insert(Arc::clone(&step.kernel), Arc::clone(&executable));
+        self.kernels.insert(Arc::clone(wanted), Arc::clone(&executable));
         Ok(executable)
+    }
+
+    /// The kernel of one instruction, and whether it had to be prepared; `None` where it needs a plan.
+    pub fn one(
+        &mut self,
+        engine: &dyn Engine,
+        outline: &Outline,
+        instr: &Instr,
+        consts: &[Scalar],
+    ) -> Result<Option<(Arc<One>, bool)>> {
+        if let Some(one) = self.ones.get(&outline.key) {
+            return Ok(Some((Arc::clone(one), false)));
+        }
+        let Some(mut kernel) = outline.kernel(instr, consts) else { return Ok(None) };
+        let mut prepared = 0;
+        let executable = self.executable(engine, &mut kernel.kernel, &mut prepared)?;
+        if self.ones.len() >= KERNEL_BUDGET {
+            self.ones.clear();
+        }
+        let watch = kernel.watch.iter().fold(0, |all, w| all | w.bits) & warn::ALL;
+        let one = Arc::new(One { kernel, executable, watch });
+        self.ones.insert(outline.key, Arc::clone(&one));
+        Ok(Some((one, prepared > 0)))
     }
 
     /// Forgets everything: another engine, other options.

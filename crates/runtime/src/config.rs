@@ -49,6 +49,9 @@ pub struct Config {
     pub max_pending: usize,
     /// Elements up to which an operation may run at once instead of being recorded; 0 is never.
     pub at_once: usize,
+    /// Element-operations per instruction up to which a batch may run without a plan until it has come a few times;
+    /// 0 is never, the largest number always.
+    pub piecemeal: usize,
 }
 
 impl Default for Config {
@@ -67,12 +70,13 @@ impl Default for Config {
             block: 0,
             max_pending: 1000,
             at_once: 64,
+            piecemeal: 1 << 14,
         }
     }
 }
 
 /// Names of all settings, as in the file.
-pub const KEYS: [&str; 13] = [
+pub const KEYS: [&str; 14] = [
     "threads",
     "engine",
     "jit",
@@ -86,6 +90,7 @@ pub const KEYS: [&str; 13] = [
     "block",
     "max_pending",
     "at_once",
+    "piecemeal",
 ];
 
 impl Config {
@@ -152,6 +157,7 @@ impl Config {
             "max_pending" => {
                 self.max_pending = value.parse().ok().filter(|&n| n > 0).ok_or_else(|| bad("a positive number"))?;
             }
+            "piecemeal" => self.piecemeal = value.parse().map_err(|_| bad("a number of elements"))?,
             "at_once" => self.at_once = value.parse().map_err(|_| bad("a number of elements"))?,
             _ => return Err(Error::Config(format!("unknown setting {key:?}; there are {}", KEYS.join(", ")))),
         }
@@ -179,6 +185,7 @@ impl Config {
             "block" => self.block.to_string(),
             "max_pending" => self.max_pending.to_string(),
             "at_once" => self.at_once.to_string(),
+            "piecemeal" => self.piecemeal.to_string(),
             _ => return None,
         })
     }
@@ -253,6 +260,7 @@ mod tests {
             ("block", "7"),
             ("max_pending", "5"),
             ("at_once", "16"),
+            ("piecemeal", "100"),
         ] {
             config.set(key, value).unwrap();
             assert_eq!(config.get(key).unwrap(), value);

@@ -183,7 +183,7 @@ impl ReadyPlan {
             Step::Nest(nest) => self.nest(engine, nest, ready, consts, memory, warnings)?,
             Step::Call(at) => {
                 let instr = &self.plan.program.instrs[*at];
-                let met = call(engine, instr, memory)? & ready.watch;
+                let met = call(engine, instr, |view| memory.operand(view))? & ready.watch;
                 report::call(instr, met, warnings);
             }
         }
@@ -290,8 +290,8 @@ where
     args.filter(|(base, arg)| wanted(arg.kind) && !scratch(base)).map(|(&base, _)| base).collect()
 }
 
-fn call(engine: &dyn Engine, instr: &Instr, memory: &Memory<'_>) -> Result<u8> {
-    let operand = |view| -> Operand<'_> { memory.operand(view) };
+/// Runs an instruction that is a library call or a scan.
+pub(crate) fn call<'v>(engine: &dyn Engine, instr: &'v Instr, operand: impl Fn(&'v View) -> Operand<'v>) -> Result<u8> {
     let mut ins: SmallVec<[Operand<'_>; 2]> = SmallVec::new();
     for input in &instr.ins {
         match input {

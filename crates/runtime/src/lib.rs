@@ -12,6 +12,7 @@ mod config;
 mod engine;
 mod exec;
 mod null;
+mod piecemeal;
 mod pool;
 mod report;
 mod runtime;

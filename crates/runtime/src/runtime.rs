@@ -11,11 +11,12 @@ use crate::cache::Caches;
 use crate::config::Config;
 use crate::engine::{Engine, LibraryCall, Operand};
 use crate::exec::ReadyPlan;
+use crate::piecemeal::{Piecemeal, Sightings};
 use crate::report::{self, Warning};
 use crate::siblings::{Companions, Habits};
 use crate::stats::{FlushReport, Reason, Stats};
 use numelt_ir::{Axes, DType, Error, Instr, Op, Operand as IrOperand, Program, Result, Scalar};
-use numelt_opt::{Explanation, Options, Step};
+use numelt_opt::{Explanation, Fuse, Options, Passes, Step};
 use std::any::Any;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -40,6 +41,7 @@ struct State {
     spare: Option<Box<Batch>>,
     caches: Caches,
     habits: Habits,
+    sightings: Sightings,
     /// The plan that ran last.
     last: Option<Arc<ReadyPlan>>,
     stats: Stats,
@@ -68,6 +70,7 @@ impl Runtime {
             spare: None,
             caches: Caches::default(),
             habits: Habits::default(),
+            sightings: Sightings::default(),
             last: None,
             stats: Stats::default(),
             inspector: None,
@@ -354,6 +357,7 @@ impl Runtime {
             state.engine = engine;
         }
         state.caches.clear();
+        state.sightings.clear();
         state.last = None;
         state.batch.expect(Candidates::new());
         Ok(())
@@ -413,7 +417,17 @@ impl State {
         }
         batch.settle();
         let result = match self.ready(&mut batch) {
-            Ok((plan, hit)) => {
+            Ok(None) => {
+                let result = self.run_piecemeal(&mut batch);
+                self.stats.run_ns += start.elapsed().as_nanos() as u64;
+                self.stats.flushes[reason as usize] += 1;
+                self.last = None;
+                if result.is_ok() {
+                    companions.keep(&batch);
+                }
+                result
+            }
+            Ok(Some((plan, hit))) => {
                 // asking the clock takes as long as finding a plan: only making one is timed by itself
                 let planned = if hit { start } else { Instant::now() };
                 self.stats.plan_ns += (planned - start).as_nanos() as u64;
@@ -440,15 +454,18 @@ impl State {
         result
     }
 
-    /// The batch's plan, from the cache or made now.
-    fn ready(&mut self, batch: &mut Batch) -> Result<(Arc<ReadyPlan>, bool)> {
+    /// The batch's plan, from the cache or made now; `None` where it is to run without one.
+    fn ready(&mut self, batch: &mut Batch) -> Result<Option<(Arc<ReadyPlan>, bool)>> {
         let found = batch.expected().or_else(|| {
             let key = self.config.plan_cache.then(|| batch.key())?;
             self.caches.find(key, batch.program())
         });
         if let Some(plan) = found {
             self.stats.plan_hits += 1;
-            return Ok((plan, true));
+            return Ok(Some((plan, true)));
+        }
+        if self.goes_piecemeal(batch) {
+            return Ok(None);
         }
         self.stats.plan_misses += 1;
         let mut plan = numelt_opt::plan(batch.program(), &self.options())?;
@@ -458,7 +475,30 @@ impl State {
         if self.config.plan_cache {
             self.caches.keep(batch.key(), Arc::clone(&ready));
         }
-        Ok((ready, false))
+        Ok(Some((ready, false)))
+    }
+
+    /// Is a batch without a plan so little work, and new or rare, that it is to run operation by operation?
+    fn goes_piecemeal(&mut self, batch: &mut Batch) -> bool {
+        let config = &self.config;
+        let most = config.piecemeal as u64;
+        // settings that choose how to plan, and people who look, are served with plans
+        let free = config.plan_cache && config.fuse == Fuse::Greedy && config.passes == Passes::ALL;
+        if most == 0 || !free || self.is_watched() || self.habit.is_watched() {
+            return false;
+        }
+        let (len, work) = (batch.len(), batch.work);
+        if work > most.saturating_mul(len as u64) {
+            return false;
+        }
+        most == u64::MAX || !self.sightings.deserves_plan(batch.key(), len, work)
+    }
+
+    fn run_piecemeal(&mut self, batch: &mut Batch) -> Result<()> {
+        self.stats.piecemeal += 1;
+        let (program, slots) = batch.program_and_slots();
+        let (engine, caches, stats) = (&*self.engine, &mut self.caches, &mut self.stats);
+        Piecemeal { engine, caches, stats, warnings: &mut self.warnings, program, slots, temporary: None }.run()
     }
 
     /// Prepares for the batch that is likely to come after this plan's.

@@ -74,6 +74,8 @@ pub struct Stats {
     pub plan_hits: u64,
     /// Batches that had to be planned.
     pub plan_misses: u64,
+    /// Batches that ran operation by operation, without a plan.
+    pub piecemeal: u64,
     /// Kernel structures prepared by the engine.
     pub kernels_compiled: u64,
     /// Buffers that steps asked the pool for.

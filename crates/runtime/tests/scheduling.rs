@@ -9,7 +9,7 @@ static ONE: Mutex<()> = Mutex::new(());
 
 fn runtime(change: impl FnOnce(&mut Config)) -> (Runtime, MutexGuard<'static, ()>) {
     let guard = ONE.lock().unwrap_or_else(|p| p.into_inner());
-    let mut config = Config::default();
+    let mut config = Config { piecemeal: 0, ..Config::default() };
     change(&mut config);
     (Runtime::new(Arc::new(NullEngine), config), guard)
 }

@@ -5,6 +5,7 @@
 //! Order matters for bits only where a reduction rounds or counts; [`demanded_order`] says when, and
 //! only then is the memory order of the reduced array binding.
 
+use crate::ArgGeometry;
 use crate::access::LoopOrder;
 use numelt_ir::{DType, Dims, Instr, Op, OpKind, Operand, Pieces};
 use smallvec::SmallVec;
@@ -86,16 +87,9 @@ fn belongs_inside(axis: usize, other: usize, operands: &[&[i64]]) -> Option<bool
 pub(crate) struct Nest {
     pub extents: Dims,
     pub reduced: SmallVec<[bool; 4]>,
-    pub operands: Vec<Walk>,
+    pub operands: Vec<ArgGeometry>,
     /// A kept loop that must stay as it is: other kernels walk it too.
     pub shared: Option<usize>,
-}
-
-/// How one operand moves through the loops.
-#[derive(Debug, Clone)]
-pub(crate) struct Walk {
-    pub offset: i64,
-    pub strides: Dims,
 }
 
 impl Nest {
@@ -186,7 +180,7 @@ mod tests {
         Nest {
             extents: Dims::from_slice(extents),
             reduced: extents.iter().map(|_| false).collect(),
-            operands: rows.iter().map(|&(offset, s)| Walk { offset, strides: Dims::from_slice(s) }).collect(),
+            operands: rows.iter().map(|&(offset, s)| ArgGeometry { offset, strides: Dims::from_slice(s) }).collect(),
             shared: None,
         }
     }

@@ -7,6 +7,7 @@
 mod body;
 pub(crate) mod loops;
 mod moved;
+pub(crate) mod one;
 #[cfg(test)]
 mod tests;
 
@@ -21,7 +22,7 @@ use crate::{
 pub(crate) use moved::{bytes_moved, nest_bytes_moved};
 
 use body::{Body, Slot};
-use loops::{Nest, Walk, memory_order};
+use loops::{Nest, memory_order};
 use numelt_ir::{BaseId, Dims, Op, OpKind, Pieces, Program};
 use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
@@ -103,11 +104,16 @@ fn build(
     let shared = nest.shared.unwrap_or(0);
     let bases = slots.iter().map(|s| if s.kind == ArgKind::Index { 0 } else { s.view.base }).collect();
     let params = body.params.clone();
-    let folds = body.folds.iter().map(|f| Watch { op: f.op, bits: f.watch & f.op.raises(f.ty) });
-    let watch = body.watch.iter().copied().chain(folds).collect();
+    let watch = watches(&body);
     let (kernel, geometry) = finish(program, body, &slots, nest, block.pieces.unwrap_or(Pieces::WHOLE));
     let instrs = block.instrs.iter().map(|&i| i as usize).collect();
     Some((KernelStep { kernel: kernels.share(kernel), geometry, bases, params, watch, instrs }, shared))
+}
+
+/// Conditions to report, per value of the body and then per fold.
+fn watches(body: &Body) -> Vec<Watch> {
+    let folds = body.folds.iter().map(|f| Watch { op: f.op, bits: f.watch & f.op.raises(f.ty) });
+    body.watch.iter().copied().chain(folds).collect()
 }
 
 /// Operands: loads and indices by first use, then stores, then folds.
@@ -137,7 +143,7 @@ fn loops(program: &Program, block: &Block, slots: &[Slot]) -> Nest {
                         if folded && slot.kind == ArgKind::Reduced { 0 } else { own.next().expect("the domain's axes") }
                     })
                     .collect();
-            Walk { offset: slot.view.offset, strides }
+            ArgGeometry { offset: slot.view.offset, strides }
         })
         .collect();
     Nest { extents, reduced, operands, shared: None }
@@ -184,8 +190,7 @@ fn finish(program: &Program, body: Body, slots: &[Slot], nest: Nest, pieces: Pie
             .collect(),
         body: body.nodes,
     };
-    let args = nest.operands.into_iter().map(|w| ArgGeometry { offset: w.offset, strides: w.strides }).collect();
-    (kernel, Geometry { extents: nest.extents, args, pieces })
+    (kernel, Geometry { extents: nest.extents, args: nest.operands, pieces })
 }
 
 /// Finds operands that lie near an earlier one. Where operands are few each may have its own address, and the

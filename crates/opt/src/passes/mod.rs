@@ -19,7 +19,13 @@ use smallvec::SmallVec;
 /// Adds a base that exists only between kernels, large enough for `view`, and gives the dense view of it that
 /// has `view`'s dtype, shape and memory order.
 pub(crate) fn temporary_like(program: &mut Program, view: &View) -> View {
-    let base = program.bases.len() as BaseId;
+    let (view, nbytes) = dense_like(view, program.bases.len() as BaseId);
+    program.bases.push(Base { nbytes, input: false, output: false });
+    view
+}
+
+/// The dense view with `view`'s dtype, shape and memory order, and its size in bytes.
+pub(crate) fn dense_like(view: &View, base: BaseId) -> (View, usize) {
     // Innermost first; the sort is stable, so that equal strides keep C order. Broadcast axes say nothing.
     let mut axes: SmallVec<[usize; 4]> = (0..view.rank()).rev().collect();
     if !view.strides.contains(&0) {
@@ -31,8 +37,7 @@ pub(crate) fn temporary_like(program: &mut Program, view: &View) -> View {
         strides[axis] = step;
         step *= view.shape[axis].max(1);
     }
-    program.bases.push(Base { nbytes: step as usize, input: false, output: false });
-    View { base, dtype: view.dtype, offset: 0, shape: view.shape.clone(), strides }
+    (View { base, dtype: view.dtype, offset: 0, shape: view.shape.clone(), strides }, step as usize)
 }
 
 /// Does the view hold every byte of its base?

@@ -30,7 +30,7 @@ pub(crate) fn run(program: &mut Program) {
     }
 }
 
-fn overlaps_itself(instr: &Instr) -> bool {
+pub(crate) fn overlaps_itself(instr: &Instr) -> bool {
     let identical_is_fine = |place: usize| match instr.op.kind() {
         OpKind::Elementwise | OpKind::Generator | OpKind::Scan => true,
         // the source is read anywhere, positions where the result goes

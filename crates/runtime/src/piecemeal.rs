@@ -1,0 +1,290 @@
+//! Batches that run operation by operation, without a plan.
+//!
+//! Making a plan costs microseconds an instruction; where a batch has little work and may never come again, that is
+//! most of its time. Such a batch runs as it was recorded: a launch or call for each instruction, by kernels that
+//! are found by what one instruction's depends on (`numelt_opt::Outline`), whatever its extents. A batch that keeps
+//! coming back is planned once what a plan saves adds up to what making it costs ([`Sightings`]).
+//! In: a settled batch. Out: memory with values, freed after its last use as a plan would. Whoever inspects, traces
+//! or explains sees plans; settings that choose passes or a partition do, too.
+
+use crate::base::{BaseCell, BaseRef, POOL};
+use crate::cache::Caches;
+use crate::engine::{Engine, Few, FewInput, Launch, Operand, SmallCall};
+use crate::exec::{self, ReadyPlan};
+use crate::report::{self, Warning};
+use crate::stats::Stats;
+use numelt_ir::{Axes, Base, Error, Instr, Op, OpKind, Operand as IrOperand, Program, Result, Scalar, View, warn};
+use numelt_opt::{KernelStep, Options, Outline, Source, dense_like, overlaps_itself};
+use rustc_hash::FxHashMap;
+use smallvec::{SmallVec, smallvec};
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex};
+
+/// Nanoseconds that making a plan takes, for a batch and for each of its instructions.
+const PLAN: (u64, u64) = (20_000, 4_000);
+/// Nanoseconds that a plan saves per instruction after the first.
+const SAVED: u64 = 200;
+/// Element-operations for which it saves a nanosecond.
+const ELEMENTS: u64 = 8;
+/// Batches that are remembered.
+const REMEMBERED: usize = 100_000;
+
+/// What plans would have saved the batches seen so far.
+#[derive(Default)]
+pub(crate) struct Sightings(FxHashMap<u64, u64>);
+
+impl Sightings {
+    /// Is a plan for the batch with this key worth making, if it comes as often again as it has come before?
+    pub fn deserves_plan(&mut self, key: u64, instructions: usize, work: u64) -> bool {
+        if self.0.len() >= REMEMBERED {
+            self.0.clear();
+        }
+        let instructions = instructions as u64;
+        let saved = self.0.entry(key).or_default();
+        if *saved >= PLAN.0 + PLAN.1 * instructions {
+            self.0.remove(&key);
+            return true;
+        }
+        *saved += SAVED * (instructions - 1) + work / ELEMENTS;
+        false
+    }
+
+    /// Forgets all.
+    pub fn clear(&mut self) {
+        self.0.clear();
+    }
+}
+
+/// Base number of a temporary, which is in no program.
+const TEMPORARY: u32 = u32::MAX;
+
+/// A batch in the course of running.
+pub(crate) struct Piecemeal<'a> {
+    pub engine: &'a dyn Engine,
+    pub caches: &'a mut Caches,
+    pub stats: &'a mut Stats,
+    pub warnings: &'a mut Vec<Warning>,
+    pub program: &'a Program,
+    pub slots: &'a [Arc<BaseCell>],
+    /// Where the result of an instruction that overlaps itself goes.
+    pub temporary: Option<BaseRef>,
+}
+
+impl Piecemeal<'_> {
+    /// Runs every instruction.
+    ///
+    /// # Errors
+    /// The first failure. What needs the failed instruction's result is left out and marked as failed; all other
+    /// instructions run.
+    pub fn run(&mut self) -> Result<()> {
+        let last = last_uses(self.program, self.slots.len());
+        let mut failure: Option<Error> = None;
+        for (at, instr) in self.program.instrs.iter().enumerate() {
+            let lost = failure.as_ref().filter(|_| self.touched(instr).any(|cell| cell.failed.load(Ordering::Relaxed)));
+            let outcome = match lost {
+                Some(error) => Err(error.clone()),
+                None => self.one(instr),
+            };
+            if let Err(error) = outcome {
+                failure.get_or_insert(error);
+                let out = &self.slots[instr.out.base as usize];
+                // what got no memory although nothing wrote to it must not be touched later, either
+                let lost = self.touched(instr).filter(|cell| cell.address().is_null() || Arc::ptr_eq(cell, out));
+                lost.for_each(|cell| cell.failed.store(true, Ordering::Release));
+            }
+            for view in instr.reads().chain([&instr.out]) {
+                let cell = &self.slots[view.base as usize];
+                // nobody but the batch holds it
+                if last[view.base as usize] == at as u32 && Arc::strong_count(cell) == 1 {
+                    cell.release();
+                }
+            }
+        }
+        failure.map_or_else(|| self.engine.sync(), Err)
+    }
+
+    fn touched(&self, instr: &Instr) -> impl Iterator<Item = &Arc<BaseCell>> {
+        let bases: SmallVec<[u32; 4]> = instr.reads().chain([&instr.out]).map(|v| v.base).collect();
+        bases.into_iter().map(|base| &self.slots[base as usize])
+    }
+
+    fn one(&mut self, instr: &Instr) -> Result<()> {
+        if instr.out.size() == 0 {
+            return Ok(());
+        }
+        if instr.reads().any(|view| view.size() == 0) {
+            return self.planned(instr);
+        }
+        let fresh = self.slots[instr.out.base as usize].address().is_null();
+        for view in instr.reads().chain([&instr.out]) {
+            let cell = &self.slots[view.base as usize];
+            if cell.address().is_null() {
+                cell.set_address(POOL.alloc(cell.nbytes)?);
+                self.stats.buffers += 1;
+            }
+        }
+        if instr.op.kind() == OpKind::Elementwise && self.small(instr, fresh) {
+            self.stats.kernels += 1;
+            return Ok(());
+        }
+        if overlaps_itself(instr) { self.by_temporary(instr) } else { self.launch_or_call(instr) }
+    }
+
+    /// Does an operation on a few elements without a kernel, if the engine can.
+    fn small(&self, instr: &Instr, fresh: bool) -> bool {
+        if instr.out.size() > SmallCall::MOST as i64 || instr.ins.len() > 3 {
+            return false;
+        }
+        let mut ins: SmallVec<[FewInput<'_>; 3]> = SmallVec::new();
+        for operand in &instr.ins {
+            ins.push(match operand {
+                IrOperand::View(view) => FewInput::View(self.few(view)),
+                IrOperand::Const(id) => FewInput::Const(self.program.consts[*id as usize]),
+            });
+        }
+        let fresh = fresh && instr.reads().all(|view| view.base != instr.out.base);
+        let call = SmallCall { op: instr.op, ty: instr.ty, out: self.few(&instr.out), fresh, ins: &ins };
+        self.engine.small(&call, instr.watch & warn::ALL)
+    }
+
+    fn few<'v>(&self, view: &'v View) -> Few<'v> {
+        Few { pointer: self.pointer(view), dtype: view.dtype, shape: &view.shape, strides: &view.strides }
+    }
+
+    fn address(&self, base: u32) -> *mut u8 {
+        match &self.temporary {
+            Some(temporary) if base == TEMPORARY => temporary.0.address(),
+            Some(_) | None => self.slots[base as usize].address(),
+        }
+    }
+
+    fn pointer(&self, view: &View) -> *mut u8 {
+        self.address(view.base).wrapping_offset(view.offset as isize)
+    }
+
+    /// Runs an instruction that overlaps itself: its result goes elsewhere first.
+    fn by_temporary(&mut self, instr: &Instr) -> Result<()> {
+        let (view, nbytes) = dense_like(&instr.out, TEMPORARY);
+        let base = BaseRef::new(nbytes);
+        base.0.set_address(POOL.alloc(nbytes)?);
+        self.temporary = Some(base);
+        let copy = Instr {
+            op: Op::Copy,
+            ty: view.dtype,
+            out: instr.out.clone(),
+            ins: smallvec![IrOperand::View(view.clone())],
+            axes: Axes::default(),
+            watch: 0,
+        };
+        let outcome = self.launch_or_call(&Instr { out: view, ..instr.clone() });
+        let outcome = outcome.and_then(|()| self.launch_or_call(&copy));
+        self.temporary = None;
+        outcome
+    }
+
+    fn launch_or_call(&mut self, instr: &Instr) -> Result<()> {
+        self.stats.bytes_moved += instr.reads().chain([&instr.out]).map(|v| v.nbytes() as u64).sum::<u64>();
+        if matches!(instr.op.kind(), OpKind::Scan | OpKind::Library) {
+            self.stats.calls += 1;
+            let met = exec::call(self.engine, instr, |view| Operand { view, pointer: self.pointer(view) })?;
+            report::call(instr, met & report::watched_call(instr), self.warnings);
+            return Ok(());
+        }
+        let consts = &self.program.consts;
+        let Some(outline) = Outline::new(instr, |id| consts[id as usize].dtype()) else { return self.planned(instr) };
+        let (one, prepared) = match self.caches.one(self.engine, &outline, instr, consts)? {
+            Some(found) => found,
+            None => return self.planned(instr),
+        };
+        self.stats.kernels_compiled += u64::from(prepared);
+        self.stats.kernels += 1;
+        let pointers: SmallVec<[*mut u8; 6]> = outline
+            .sources
+            .iter()
+            .zip(&outline.geometry.args)
+            .map(|(source, place)| match base_of(*source, instr) {
+                Some(base) => self.address(base).wrapping_offset(place.offset as isize),
+                None => std::ptr::null_mut(),
+            })
+            .collect();
+        let params: SmallVec<[Scalar; 3]> =
+            one.kernel.params.iter().filter_map(|&at| literal(&instr.ins[at as usize], consts)).collect();
+        let launch = Launch { geometry: &outline.geometry, pointers: &pointers, params: &params };
+        let met = self.engine.launch(&*one.executable, &launch)? & one.watch;
+        if met != 0 {
+            let step = KernelStep {
+                kernel: Arc::clone(&one.kernel.kernel),
+                geometry: outline.geometry.clone(),
+                bases: outline.sources.iter().map(|s| base_of(*s, instr).unwrap_or(0)).collect(),
+                params: Vec::new(),
+                watch: one.kernel.watch.clone(),
+                instrs: Vec::new(),
+            };
+            report::kernel(self.engine, &*one.executable, &launch, &step, met, &Mutex::default(), self.warnings);
+        }
+        Ok(())
+    }
+
+    /// Plans and runs one instruction: one that folds or reads nothing, or is too large for a key.
+    fn planned(&mut self, instr: &Instr) -> Result<()> {
+        let mut instr = instr.clone();
+        let (mut cells, mut bases): (Vec<Arc<BaseCell>>, Vec<u32>) = (Vec::new(), Vec::new());
+        let mut number = |view: &mut View| {
+            let known = bases.iter().position(|&base| base == view.base);
+            view.base = known.unwrap_or_else(|| {
+                bases.push(view.base);
+                let temporary = self.temporary.as_ref().filter(|_| view.base == TEMPORARY);
+                cells.push(Arc::clone(temporary.map_or_else(|| &self.slots[view.base as usize], |t| &t.0)));
+                cells.len() - 1
+            }) as u32;
+        };
+        for operand in &mut instr.ins {
+            if let IrOperand::View(view) = operand {
+                number(view);
+            }
+        }
+        number(&mut instr.out);
+        let base = |cell: &Arc<BaseCell>| Base { nbytes: cell.nbytes, input: !cell.address().is_null(), output: true };
+        let program = Program {
+            bases: cells.iter().map(base).collect(),
+            consts: self.program.consts.clone(),
+            instrs: vec![instr],
+        };
+        let mut plan = numelt_opt::plan(&program, &Options::default())?;
+        let (executables, prepared) = self.caches.executables(self.engine, &mut plan.steps)?;
+        self.stats.kernels_compiled += prepared;
+        let ready = ReadyPlan::new(program, plan, executables);
+        self.stats.kernels += ready.kernels as u64;
+        ready.run(self.engine, &self.program.consts, &cells, self.warnings)
+    }
+}
+
+/// The base that an argument lies in.
+fn base_of(source: Source, instr: &Instr) -> Option<u32> {
+    match source {
+        Source::Out => Some(instr.out.base),
+        Source::In(at) => match &instr.ins[at as usize] {
+            IrOperand::View(view) => Some(view.base),
+            IrOperand::Const(_) => None,
+        },
+        Source::Index => None,
+    }
+}
+
+fn literal(operand: &IrOperand, consts: &[Scalar]) -> Option<Scalar> {
+    match operand {
+        IrOperand::Const(id) => Some(consts[*id as usize]),
+        IrOperand::View(_) => None,
+    }
+}
+
+/// The last instruction that touches each base.
+fn last_uses(program: &Program, bases: usize) -> SmallVec<[u32; 64]> {
+    let mut last = SmallVec::from_elem(0, bases);
+    for (at, instr) in (0..).zip(&program.instrs) {
+        for view in instr.reads().chain([&instr.out]) {
+            last[view.base as usize] = at;
+        }
+    }
+    last
+}
