@@ -62,12 +62,14 @@ test-rust: setup ## the Rust tests, the file tests among them
 test-python: setup ## pytest against the numelt in .venv (make build)
 	$(PY) -m pytest $(PYTEST_ARGS)
 
-test-hostile: setup ## the core tests again: no compiler, compiled at once, one thread, nothing fused, nothing at once, odd blocks
+test-hostile: setup ## the core tests again: no compiler, compiled at once, one thread, nothing fused, nothing at once, all or nothing planned, odd blocks
 	NUMELT_JIT=off $(CORE)
 	NUMELT_JIT=sync $(CORE)
 	NUMELT_THREADS=1 $(CORE)
 	NUMELT_FUSE=singleton $(CORE)
 	NUMELT_AT_ONCE=0 $(CORE)
+	NUMELT_PIECEMEAL=0 $(CORE)
+	NUMELT_PIECEMEAL=18446744073709551615 $(CORE)
 	NUMELT_JIT=off NUMELT_BLOCK=7 NUMELT_THREADS=5 $(CORE)
 
 test-wheel: wheel ## the wheel in a clean environment, with LLVM out of sight

@@ -23,9 +23,9 @@ use std::sync::{Arc, Mutex};
 /// Nanoseconds that making a plan takes, for a batch and for each of its instructions.
 const PLAN: (u64, u64) = (20_000, 4_000);
 /// Nanoseconds that a plan saves per instruction after the first.
-const SAVED: u64 = 200;
+const SAVED: u64 = 1_000;
 /// Element-operations for which it saves a nanosecond.
-const ELEMENTS: u64 = 8;
+const ELEMENTS: u64 = 4;
 /// Batches that are remembered.
 const REMEMBERED: usize = 100_000;
 

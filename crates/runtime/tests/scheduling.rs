@@ -233,3 +233,58 @@ fn values_that_a_statement_drops_do_not_change_a_cut() {
     }
     assert_eq!(misses[3], misses[1], "{misses:?}");
 }
+
+#[test]
+fn batches_without_a_plan_free_values_after_their_last_use() {
+    let (rt, _one) = runtime(|c| c.piecemeal = usize::MAX);
+    let a = array(&rt, 1 << 14);
+    let before = rt.stats().pool;
+    let mut x = binary(&rt, Op::Add, &a, Input::Array(&a)).0;
+    for _ in 0..100 {
+        x = binary(&rt, Op::Add, &x, Input::Const(Scalar::F64(1.0))).0;
+    }
+    rt.read(&x.base).unwrap();
+    let stats = rt.stats();
+    assert_eq!((stats.piecemeal, stats.kernels, stats.plan_misses, stats.kernels_compiled), (1, 101, 0, 2));
+    // what is kept, cached or in use, is two buffers
+    assert!(stats.pool.live + stats.pool.cached - before.live - before.cached <= 2 << 17, "{stats:?}");
+    drop(x);
+    assert_eq!(rt.stats().pool.live, before.live);
+}
+
+#[test]
+fn batches_are_planned_when_they_keep_coming() {
+    let (rt, _one) = runtime(|c| c.piecemeal = Config::default().piecemeal);
+    let a = array(&rt, 1000);
+    let turn = || {
+        let x = binary(&rt, Op::Add, &a, Input::Array(&a)).0;
+        let y = binary(&rt, Op::Multiply, &x, Input::Const(Scalar::F64(2.0))).0;
+        drop(x);
+        rt.read(&y.base).unwrap();
+    };
+    turn();
+    assert_eq!((rt.stats().piecemeal, rt.stats().plan_misses), (1, 0));
+    (0..500).for_each(|_| turn());
+    let stats = rt.stats();
+    assert_eq!(stats.plan_misses, 1);
+    assert!(stats.piecemeal < 100 && stats.plan_hits > 400, "{stats:?}");
+    // large work is planned at once
+    let big = array(&rt, 1 << 20);
+    let x = binary(&rt, Op::Add, &big, Input::Array(&big)).0;
+    rt.read(&x.base).unwrap();
+    assert_eq!(rt.stats().plan_misses, 2);
+}
+
+#[test]
+fn without_a_plan_only_what_needs_the_missing_memory_fails() {
+    let (rt, _one) = runtime(|c| (c.piecemeal, c.memory_limit) = (usize::MAX, Some(64 << 20)));
+    let a = array(&rt, 1000);
+    let huge = ArrayView::fresh(&rt, DType::F64, &[100, 100_000]);
+    rt.record(Op::Copy, DType::F64, &huge, &[Input::Const(Scalar::F64(1.0))], Axes::default()).unwrap();
+    let (needs, _) = binary(&rt, Op::Add, &huge, Input::Const(Scalar::F64(1.0)));
+    let (free, _) = binary(&rt, Op::Multiply, &a, Input::Array(&a));
+    assert_eq!(rt.flush(Reason::Explicit), Err(Error::OutOfMemory(80_000_000)));
+    assert!(rt.read(&needs.base).is_err() && rt.read(&huge.base).is_err());
+    assert!(rt.read(&free.base).is_ok() && rt.read(&a.base).is_ok());
+    rt.reconfigure(None, Config::default()).unwrap();
+}
