@@ -1,4 +1,4 @@
-"""Batches of little work run operation by operation until they have come a few times: NumPy's bits, in any order."""
+"""Batches of little work run operation by operation until they have come a few times, with NumPy's bits."""
 
 import warnings
 
@@ -23,7 +23,8 @@ def same(program):
     expected, actual = program(numpy), program(numelt)
     for want, got in zip(expected, actual, strict=True):
         got = numpy.asarray(got)
-        assert want.dtype == got.dtype and want.shape == got.shape
+        assert want.dtype == got.dtype
+        assert want.shape == got.shape
         assert want.tobytes() == got.tobytes()
 
 
@@ -137,7 +138,8 @@ def test_inspectors_see_plans():
     with numelt.inspect() as seen:
         y = (x * 3.5 + 1.5) * x - 7.75
         numelt.flush()
-    assert seen.kernels == 1 and len(seen.flushes[0]["kernels"]) == 1
+    assert seen.kernels == 1
+    assert len(seen.flushes[0]["kernels"]) == 1
     assert float(y[0]) == -7.75
 
 
