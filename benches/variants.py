@@ -1,14 +1,15 @@
-"""Would kernels gain from constants for extents and strides? Stencils of 1 to 4 dimensions, Gauss, LU.
+"""What code for one geometry gains: stencils of 1 to 4 dimensions, Gauss, LU (paper 003, section 7.6).
 
-The kernels are those of paper 003, section 7.6: dynamic ones take their geometry as arguments, fixed ones
-have it in the code, and "selected" is what numelt runs. `crates/engine-cpu/examples/variants.rs` measures
-them on one thread. How many kernels Gauss elimination and LU compile is counted here: their views shrink
-with every iteration.
+Dynamic code takes extents and strides as arguments, fixed code has them built in, and "selected" is what
+numelt runs: fixed code where a geometry recurs and gains. `crates/engine-cpu/examples/variants.rs` measures
+launches on one thread, on arrays of short rows too. Gauss elimination and LU, whose views shrink with every
+iteration, are measured here as whole programs.
 """
 
 import json
 import shutil
 import subprocess
+import time
 
 import numelt
 import programs
@@ -28,24 +29,39 @@ def kernels(rounds):
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 
-def structures(make, size):
-    """Return how many kernels a program launches (nests count once), and how many were prepared."""
+def program(make, size, mode):
+    """Return the first and a later run's milliseconds of a program, and what was compiled for it."""
     run = make(numelt, size)
-    numelt.config.fuse = "greedy"  # any setting empties the caches
-    numelt.flush()
+    numelt.config.variants = mode  # empties the caches, too
     _core.reset_stats()
-    timing.force(run())
-    numelt.flush()
+    seconds = []
+    for _ in range(2 if mode == "fixed" else 30):
+        start = time.perf_counter()
+        timing.force(run())
+        seconds.append(time.perf_counter() - start)
     stats = _core.stats()
-    figures = {"launched": stats["kernels"], "structures": stats["kernels_compiled"]}
-    return {"name": make.__name__, "size": size, **figures}
+    return {
+        "name": make.__name__,
+        "size": size,
+        "mode": mode,
+        "first_ms": 1e3 * seconds[0],
+        "later_ms": 1e3 * sorted(seconds[1:])[len(seconds[1:]) // 2],
+        "structures": stats["kernels_compiled"],
+        "variants": stats["variants_compiled"],
+    }
 
 
 def measure(rounds=7):
-    """Measure the kernels and count the structures."""
-    sizes = (24, 100, 300)
-    counts = [structures(make, n) for make in (programs.gauss, programs.lu) for n in sizes]
-    return {"kernels": kernels(rounds), "structures": counts}
+    """Measure the launches, and the programs in each mode."""
+    sizes = (24, 100)
+    modes = ("dynamic", "fixed", "selected")
+    try:
+        made = [
+            program(make, n, mode) for make in (programs.gauss, programs.lu) for n in sizes for mode in modes
+        ]
+    finally:
+        numelt.config.variants = "selected"
+    return {"kernels": kernels(rounds), "programs": made}
 
 
 def text(found):
@@ -55,14 +71,33 @@ def text(found):
             row["name"],
             " x ".join(map(str, row["shape"])),
             f"{row['dynamic_us']:.2f}",
-            f"{row['constant_us']:.2f}",
-            f"{row['dynamic_us']:.2f}",
-            f"{row['dynamic_us'] / row['constant_us'] - 1:+.0%}",
-            f"{row['compile_ms']:.1f}",
+            f"{row['fixed_us']:.2f}",
+            f"{row['selected_us']:.2f}",
+            row["tier"],
+            f"{row['dynamic_us'] / row['selected_us'] - 1:+.0%}",
         )
         for row in found["kernels"]
     ]
-    head = ["kernel", "points", "dynamic, us", "fixed, us", "selected, us", "fixed would gain", "compile, ms"]
-    counts = [(row["name"], row["size"], row["launched"], row["structures"]) for row in found["structures"]]
-    launches = timing.table(["program", "n", "kernels and nests launched", "kernel structures"], counts)
-    return f"{timing.table(head, rows)}\n\n{launches}"
+    head = ["kernel", "points", "dynamic, us", "fixed, us", "selected, us", "selected runs", "and gains"]
+    made = [
+        (
+            row["name"],
+            row["size"],
+            row["mode"],
+            f"{row['first_ms']:.1f}",
+            f"{row['later_ms']:.2f}",
+            row["structures"],
+            row["variants"],
+        )
+        for row in found["programs"]
+    ]
+    titles = [
+        "program",
+        "n",
+        "code",
+        "first run, ms",
+        "later runs, ms",
+        "kernel structures",
+        "variants compiled",
+    ]
+    return f"{timing.table(head, rows)}\n\n{timing.table(titles, made)}"

@@ -1,14 +1,15 @@
-//! Would code for one geometry pay? Dynamic kernels against variants with constant extents and strides: stencils of
-//! one to four dimensions, and the update step of Gauss and LU. One thread. Run with `--release`.
+//! What code for one geometry gains: launches on one thread with the code for all geometries, with variants for every
+//! tile, and with those that the engine selects. Stencils of one to four dimensions, the update step of Gauss and LU,
+//! and arrays of short rows. Run with `--release`.
 //!
 //! `cargo run --release -p numelt-engine-cpu --example variants` prints one line of JSON per case.
 
-use numelt_engine_cpu::body::{Body, Tile};
-use numelt_engine_cpu::llvm::{self, Constants};
+use numelt_engine_cpu::{CpuEngine, Jit, Options as EngineOptions, Variants};
 use numelt_ir::{Program, Scalar};
 use numelt_opt::{KernelStep, Options, Step, plan};
-use numelt_vecmath::Isa;
+use numelt_runtime::{Engine, Executable, Launch};
 use std::fmt::Write;
+use std::sync::Arc;
 use std::time::Instant;
 
 /// A stencil of two neighbours along each axis, and its middle.
@@ -52,11 +53,37 @@ fn elimination(rows: i64, columns: i64) -> String {
     )
 }
 
+/// `(a - row) * column` on rows of so many elements, perhaps summed by rows.
+fn rows(n: i64, inner: i64, sums: bool) -> String {
+    let shape = format!("({n}, {inner})");
+    let bytes = 8 * n * inner;
+    let mut text = format!("base %0 {bytes} in\nbase %1 {} in\nbase %2 {} in\nbase %3 {bytes}\n", 8 * inner, 8 * n);
+    let mut line = |line: String| text += &(line + "\n");
+    if sums {
+        line(format!("base %4 {bytes}\nbase %5 {} out", 8 * n));
+    } else {
+        line(format!("base %4 {bytes} out"));
+    }
+    line(format!("%3[f64 {shape}] = subtract.f64 %0[f64 {shape}], %1[f64 {shape}:(0, 8)]"));
+    line(format!("%4[f64 {shape}] = multiply.f64 %3[f64 {shape}], %2[f64 {shape}:(8, 0)]"));
+    if sums {
+        line(format!("%5[f64 ({n}, 1)] = sum.f64 %4[f64 {shape}] axes=(1)"));
+    }
+    text
+}
+
 /// A kernel with memory for its arguments.
 struct Case {
     step: KernelStep,
     pointers: Vec<*mut u8>,
+    params: Vec<Scalar>,
     _memory: Vec<Vec<f64>>,
+}
+
+/// An engine that has prepared a case.
+struct Prepared {
+    engine: CpuEngine,
+    executable: Arc<dyn Executable>,
 }
 
 impl Case {
@@ -69,74 +96,41 @@ impl Case {
         let place =
             |(base, arg): (&u32, &numelt_opt::ArgGeometry)| bases[*base as usize].wrapping_offset(arg.offset as isize);
         let pointers = step.bases.iter().zip(&step.geometry.args).map(place).collect();
-        Case { step: step.clone(), pointers, _memory: memory }
+        let params = step.params.iter().map(|&p| plan.program.consts[p as usize]).collect();
+        Case { step: step.clone(), pointers, params, _memory: memory }
     }
 
-    fn extents(&self) -> &[i64] {
-        &self.step.geometry.extents
+    fn prepare(&self, variants: Variants) -> Prepared {
+        let options =
+            EngineOptions { threads: 1, jit: Jit::Sync, variants, serial_below: 1, ..EngineOptions::default() };
+        let engine = CpuEngine::new(options);
+        let executable = engine.compile(&self.step.kernel).expect("compiles");
+        Prepared { engine, executable }
     }
 
-    /// Strides of all arguments along a loop; zero where there is no such loop.
-    fn strides(&self, from_last: usize) -> Vec<i64> {
-        let at = |s: &[i64]| s.len().checked_sub(from_last + 1).map_or(0, |l| s[l]);
-        self.step.geometry.args.iter().map(|a| at(&a.strides)).collect()
+    fn run(&self, on: &Prepared) {
+        let launch = Launch { geometry: &self.step.geometry, pointers: &self.pointers, params: &self.params };
+        on.engine.launch(&*on.executable, &launch).expect("runs");
     }
 
-    fn constants(&self) -> Constants {
-        let inner = *self.extents().last().expect("a loop");
-        Constants { inner, inner_strides: self.strides(0), outer_strides: self.strides(1) }
-    }
-
-    /// Evaluates every point: tiles over the two innermost loops, as the driver does.
-    fn run(&self, body: &dyn Body) {
-        let (inner, outer) = (self.strides(0), self.strides(1));
-        let extents = self.extents();
-        let rows = if extents.len() < 2 { 1 } else { extents[extents.len() - 2] };
-        let kept = &extents[..extents.len().saturating_sub(2)];
-        let params = [Aligned(Scalar::F64(0.2).to_bytes())];
-        debug_assert_eq!(params[0].0.len(), 16);
-        let mut index = vec![0i64; kept.len()];
-        loop {
-            let shift = |arg: usize| {
-                let strides = &self.step.geometry.args[arg].strides;
-                index.iter().zip(strides).map(|(i, s)| i * s).sum::<i64>() as isize
-            };
-            let pointers: Vec<*mut u8> =
-                self.pointers.iter().enumerate().map(|(arg, p)| p.wrapping_offset(shift(arg))).collect();
-            let tile = Tile {
-                bypass: 0,
-                pointers: pointers.as_ptr(),
-                inner_strides: inner.as_ptr(),
-                outer_strides: outer.as_ptr(),
-                params: params.as_ptr().cast(),
-                inner: *extents.last().expect("a loop"),
-                outer: rows,
-            };
-            // SAFETY: the tile lies inside the kernel's iteration space, whose memory `self` holds.
-            unsafe { body.run(&tile) };
-            let Some(axis) = (0..kept.len()).rev().find(|&a| index[a] + 1 < kept[a]) else { return };
-            index[axis] += 1;
-            index[axis + 1..].fill(0);
-        }
-    }
-
-    /// How many runs take long enough for the clock.
-    fn batch(&self, body: &dyn Body) -> u32 {
+    /// Seconds of one launch, on average over a batch.
+    fn seconds(&self, on: &Prepared, batch: u32) -> f64 {
         let start = Instant::now();
-        self.run(body);
-        (20e-6 / start.elapsed().as_secs_f64().max(1e-9)).ceil() as u32
-    }
-
-    /// Seconds of one run, on average over a batch.
-    fn seconds(&self, body: &dyn Body, batch: u32) -> f64 {
-        let start = Instant::now();
-        (0..batch).for_each(|_| self.run(body));
+        (0..batch).for_each(|_| self.run(on));
         start.elapsed().as_secs_f64() / f64::from(batch)
     }
-}
 
-#[repr(align(16))]
-struct Aligned([u8; 16]);
+    /// Runs until the engine has chosen its code; returns how many launches take long enough for the clock.
+    fn settle(&self, on: &Prepared) -> u32 {
+        let start = Instant::now();
+        let mut launches = 0;
+        while launches < 200 || start.elapsed().as_millis() < 60 {
+            self.run(on);
+            launches += 1;
+        }
+        (20e-6 * f64::from(launches) / start.elapsed().as_secs_f64()).ceil() as u32
+    }
+}
 
 fn main() {
     let rounds = std::env::args().nth(1).map_or(200, |r| r.parse().expect("a number of rounds"));
@@ -157,23 +151,31 @@ fn main() {
     for n in [599, 300, 64, 16] {
         cases.push(("elimination step".into(), vec![n, n], Case::new(&elimination(n, n))));
     }
-    let isa = Isa::detect();
+    for inner in [2, 3, 4, 5, 7, 9, 19, 30] {
+        let n = 60_000 / inner;
+        cases.push(("(a - row) * column".into(), vec![n, inner], Case::new(&rows(n, inner, false))));
+    }
+    for inner in [3, 9, 30] {
+        let n = 60_000 / inner;
+        cases.push(("the same, summed by rows".into(), vec![n, inner], Case::new(&rows(n, inner, true))));
+    }
     for (name, shape, case) in &cases {
-        let kernel = &case.step.kernel;
         let start = Instant::now();
-        let dynamic = llvm::compile(kernel, isa).expect("compiles");
+        let dynamic = case.prepare(Variants::Dynamic);
         let compile = start.elapsed().as_secs_f64();
-        let constant = llvm::compile_with_constants(kernel, &case.constants(), isa).expect("compiles");
-        let (mut best, batch) = ([f64::INFINITY; 2], case.batch(&*dynamic));
+        let all = [dynamic, case.prepare(Variants::Fixed), case.prepare(Variants::Selected)];
+        let batch = all.iter().map(|on| case.settle(on)).min().expect("three");
+        let mut best = [f64::INFINITY; 3];
         for _ in 0..rounds {
-            for (best, body) in best.iter_mut().zip([&dynamic, &constant]) {
-                *best = best.min(case.seconds(&**body, batch));
+            for (best, on) in best.iter_mut().zip(&all) {
+                *best = best.min(case.seconds(on, batch));
             }
         }
+        let [dynamic, fixed, selected] = best.map(|seconds| seconds * 1e6);
         println!(
-            "{{\"name\": \"{name}\", \"shape\": {shape:?}, \"dynamic_us\": {:.3}, \"constant_us\": {:.3}, \"compile_ms\": {:.3}}}",
-            best[0] * 1e6,
-            best[1] * 1e6,
+            "{{\"name\": \"{name}\", \"shape\": {shape:?}, \"dynamic_us\": {dynamic:.3}, \"fixed_us\": {fixed:.3}, \
+             \"selected_us\": {selected:.3}, \"tier\": \"{}\", \"compile_ms\": {:.3}}}",
+            all[2].executable.tier(),
             compile * 1e3
         );
     }

@@ -6,13 +6,14 @@
 use crate::body::{Body, Tile};
 use crate::counts;
 use crate::driver::stages::{Loop, Stage};
-use crate::driver::{self, Price, Recipe};
+use crate::driver::{self, Launched, Price, Recipe};
 use crate::isa::Isa;
 use crate::library;
 use crate::promote::{Jit, Promoter, Slot};
 use crate::streams;
 use crate::threads::{GATE, Threads};
 use crate::tier0::{Audit, Interpreter, met_by_half_folds, met_by_results, run_small};
+use crate::variants::Variants;
 use numelt_ir::warn::OVER;
 use numelt_ir::{DType, Error, Op, Result};
 use numelt_opt::Kernel;
@@ -29,6 +30,8 @@ pub struct Options {
     pub threads: usize,
     /// When kernels are compiled.
     pub jit: Jit,
+    /// Which of the compiled code runs.
+    pub variants: Variants,
     /// Points per block of the interpreter and steps per stretch of a nest; zero to let the caches decide.
     pub block: usize,
     /// Estimated nanoseconds of work below which a launch stays on one thread.
@@ -39,7 +42,7 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Options {
-        Options { threads: 0, jit: Jit::On, block: 0, serial_below: GATE, isa: None }
+        Options { threads: 0, jit: Jit::On, variants: Variants::Selected, block: 0, serial_below: GATE, isa: None }
     }
 }
 
@@ -56,7 +59,7 @@ impl CpuEngine {
     pub fn new(options: Options) -> CpuEngine {
         let isa = options.isa.map_or_else(crate::isa::detect, crate::isa::clamp);
         let threads = Threads::new(options.threads, options.serial_below);
-        let promoter = Promoter::new(options.jit, isa);
+        let promoter = Promoter::new(options.jit, options.variants, isa);
         CpuEngine { options, isa, threads, promoter }
     }
 
@@ -86,14 +89,14 @@ struct Compiled {
 impl Compiled {
     /// What evaluates the next launch, and its price.
     fn current(&self) -> (&dyn Body, &Price) {
-        match self.slot.body() {
-            Some(body) => (&**body, &self.prices[1]),
+        match self.slot.compiled() {
+            Some(body) => (body, &self.prices[1]),
             None => (&self.interpreter, &self.prices[0]),
         }
     }
 
     /// The kernel as a stage of a nest.
-    fn stage<'a>(&'a self, stage: &StageLaunch<'a>) -> Stage<'a> {
+    fn stage<'a>(&'a self, stage: &StageLaunch<'a>, promoter: &Promoter) -> Stage<'a> {
         let (body, price) = self.current();
         Stage {
             kernel: &self.kernel,
@@ -103,13 +106,19 @@ impl Compiled {
             launch: stage.launch,
             shared: stage.shared,
             places: stage.places,
+            watch: promoter.watches(&self.slot),
         }
     }
 }
 
 impl CpuEngine {
     /// Tells the promoter what a kernel did.
-    fn worked(&self, compiled: &Compiled, points: u64) {
+    fn worked(&self, compiled: &Compiled, launched: &Launched) {
+        let points = launched.points;
+        if let Some(numbers) = &launched.numbers {
+            let estimate = compiled.prices[1].of(points);
+            self.promoter.recurs(&compiled.lowered, &compiled.slot, numbers, (launched.nanoseconds, estimate));
+        }
         // a launch of the interpreter takes its time also where there is hardly anything to do
         let start = 60 * compiled.lowered.body.len() as u64;
         let nanoseconds = start + points.saturating_mul(compiled.recipe.cost) / 1000;
@@ -123,7 +132,11 @@ impl Executable for Compiled {
     }
 
     fn tier(&self) -> &'static str {
-        if self.slot.body().is_some() { "llvm" } else { "interp" }
+        match self.slot.compiled() {
+            Some(_) if self.slot.specialized() => "fixed",
+            Some(_) => "llvm",
+            None => "interp",
+        }
     }
 }
 
@@ -197,22 +210,24 @@ impl Engine for CpuEngine {
     fn launch(&self, executable: &dyn Executable, launch: &Launch<'_>) -> Result<u8> {
         let compiled = own(executable)?;
         flags::clear();
-        let tier = compiled.current();
+        let (tier, watch) = (compiled.current(), self.promoter.watches(&compiled.slot));
         // SAFETY: the runtime promises the launch's addresses; both bodies evaluate this kernel.
-        let points = unsafe { driver::launch(&compiled.kernel, &compiled.recipe, tier, launch, &self.threads)? };
-        self.worked(compiled, points);
+        let launched =
+            unsafe { driver::launch(&compiled.kernel, &compiled.recipe, tier, launch, &self.threads, watch)? };
+        self.worked(compiled, &launched);
         Ok(flags::get() | met_by_folds(&compiled.kernel, launch))
     }
 
     fn launch_nest(&self, nest: &NestLaunch<'_>) -> Result<u8> {
         let all = nest.stages.iter().map(|s| own(s.executable)).collect::<Result<SmallVec<[&Compiled; 8]>>>()?;
-        let stages: SmallVec<[Stage<'_>; 8]> = nest.stages.iter().zip(&all).map(|(s, c)| c.stage(s)).collect();
+        let stages: SmallVec<[Stage<'_>; 8]> =
+            nest.stages.iter().zip(&all).map(|(s, c)| c.stage(s, &self.promoter)).collect();
         let shared = Loop { extent: nest.extent, grain: nest.grain, pitches: nest.pitches, block: self.options.block };
         flags::clear();
         // SAFETY: the runtime promises the addresses; the bodies evaluate these kernels.
-        let points = unsafe { driver::stages::launch(&stages, &shared, &self.threads)? };
-        for (compiled, points) in all.iter().zip(points) {
-            self.worked(compiled, points);
+        let done = unsafe { driver::stages::launch(&stages, &shared, &self.threads)? };
+        for (compiled, launched) in all.iter().zip(&done) {
+            self.worked(compiled, launched);
         }
         Ok(flags::get())
     }
@@ -243,6 +258,10 @@ impl Engine for CpuEngine {
             *met &= unsafe { met_by_results(dtype, launch.pointers[arg], &launch.geometry.extents, &place.strides) };
         }
         Ok(found)
+    }
+
+    fn variants(&self) -> [u64; 2] {
+        self.promoter.variants()
     }
 
     fn sync(&self) -> Result<()> {

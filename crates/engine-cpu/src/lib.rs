@@ -3,10 +3,10 @@
 //! In: kernels and launches from the runtime. Out: memory written. Policy is not here.
 //!
 //! `engine` implements the runtime's trait; `driver` splits a launch into tiles and folds reductions with
-//! `fold`; `streams` makes random numbers for a tile; a [`body::Body`] evaluates tiles: `tier0` at once, `llvm` when `promote` has had it compiled.
+//! `fold`; `streams` makes random numbers for a tile; a [`body::Body`] evaluates tiles: `tier0` at once, `llvm` when `promote` has had it compiled, for one geometry where `variants` says so.
 //!
 //! Unsafe code is where addresses are: `driver`, `fold`, `tier0`, `library` (elements), `threads` (the job on the
-//! caller's stack), `streams` (scratch), `sorting` (elements), `llvm` (the C API and compiled code). `engine` and `promote` only pass promises on.
+//! caller's stack), `streams` (scratch), `sorting` (elements), `llvm` (the C API and compiled code). `variants` (a tile's numbers). `engine` and `promote` only pass promises on.
 
 pub mod body;
 mod counts;
@@ -22,6 +22,7 @@ mod sorting;
 mod streams;
 mod threads;
 mod tier0;
+mod variants;
 
 pub use engine::{CpuEngine, Options};
 pub use fold::masked_sums;
@@ -30,3 +31,4 @@ pub use library::{BlasTable, register_blas};
 pub use promote::Jit;
 pub use sorting::{argsort, merge_runs, sorts};
 pub use streams::{Bounded, Placed, Sequence, TWISTER_WORDS, fill_bounded, fill_stream};
+pub use variants::Variants;

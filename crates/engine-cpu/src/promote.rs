@@ -1,11 +1,13 @@
 //! When a kernel moves from the interpreter to compiled code.
 //!
 //! In: kernels and how much work each has done. Out: compiled bodies in [`Slot`]s. With [`Jit::On`] a
-//! background thread compiles kernels whose work has paid for it; the next launch uses the result. A
-//! kernel that does not compile stays where it is.
+//! background thread compiles kernels whose work has paid for it, and variants of them for geometries that
+//! recur; the next launch uses the result. A kernel that does not compile stays where it is.
 
-use crate::body::Body;
+use crate::body::{Body, Tile};
 use crate::isa::Isa;
+use crate::llvm::Constants;
+use crate::variants::{Family, Seen, Variants};
 use numelt_opt::Kernel;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Sender, channel};
@@ -31,12 +33,34 @@ pub struct Slot {
     body: OnceLock<Arc<dyn Body>>,
     work: AtomicU64,
     submitted: AtomicBool,
+    /// Its variants for one geometry each.
+    family: Family,
+}
+
+/// Compiled code: the variant that a tile fits, else the code for all geometries.
+impl Body for Slot {
+    unsafe fn run(&self, tile: &Tile) {
+        // SAFETY: the caller's contract; a variant has looked at the tile's numbers.
+        unsafe {
+            match (self.family.fitting(tile), self.body.get()) {
+                (Some(variant), _) => variant.run(tile),
+                (None, Some(body)) => body.run(tile),
+                (None, None) => unreachable!("there are no variants of what is not compiled"),
+            }
+        }
+    }
 }
 
 impl Slot {
-    /// The compiled body, once there is one.
-    pub fn body(&self) -> Option<&Arc<dyn Body>> {
-        self.body.get()
+    /// What runs compiled code, once there is some.
+    pub fn compiled(&self) -> Option<&dyn Body> {
+        let body = self.body.get()?;
+        Some(if self.family.is_empty() { &**body } else { self })
+    }
+
+    /// Does a variant run where it fits?
+    pub fn specialized(&self) -> bool {
+        self.family.in_use()
     }
 
     fn compile(&self, kernel: &Kernel, isa: Isa) {
@@ -47,28 +71,63 @@ impl Slot {
     }
 }
 
-type Request = (Arc<Kernel>, Weak<Slot>);
+/// What the compiler thread is asked for: a kernel, or a variant of it.
+type Request = (Arc<Kernel>, Weak<Slot>, Option<Constants>);
 
 /// The engine's policy and its compiler thread.
 pub struct Promoter {
     jit: Jit,
+    variants: Variants,
     isa: Isa,
     queue: Mutex<Option<(u32, Sender<Request>)>>,
+    compiled: Arc<AtomicU64>,
+    launched: AtomicU64,
 }
 
 impl Promoter {
     /// A policy; its thread starts with the first kernel.
-    pub fn new(jit: Jit, isa: Isa) -> Promoter {
-        Promoter { jit, isa, queue: Mutex::new(None) }
+    pub fn new(jit: Jit, variants: Variants, isa: Isa) -> Promoter {
+        let compiled = Arc::default();
+        Promoter { jit, variants, isa, queue: Mutex::new(None), compiled, launched: AtomicU64::new(0) }
+    }
+
+    /// Variants made so far, and launches of geometries that they are for.
+    pub fn variants(&self) -> [u64; 2] {
+        [&*self.compiled, &self.launched].map(|count| count.load(Ordering::Relaxed))
+    }
+
+    /// Does anybody want to know the geometries of launches of this kernel?
+    pub fn watches(&self, slot: &Slot) -> bool {
+        self.jit != Jit::Off && self.variants == Variants::Selected && slot.body.get().is_some()
+    }
+
+    /// Counts a launch of compiled code on one geometry, and has a variant made when that pays. The times are the measured
+    /// nanoseconds (zero where there are none), and the expected ones.
+    pub fn recurs(&self, kernel: &Arc<Kernel>, slot: &Arc<Slot>, numbers: &Constants, times: (u64, u64)) {
+        match slot.family.note(numbers, times) {
+            Seen::Known => {}
+            Seen::Used => {
+                self.launched.fetch_add(1, Ordering::Relaxed);
+            }
+            Seen::Worth if self.jit == Jit::Sync => {
+                slot.family.add(kernel, numbers.clone(), self.isa, &self.compiled);
+            }
+            Seen::Worth => self.submit((kernel.clone(), Arc::downgrade(slot), Some(numbers.clone()))),
+        }
     }
 
     /// The slot of a new kernel.
-    pub fn slot(&self, kernel: &Kernel) -> Arc<Slot> {
-        let slot = Arc::new(Slot::default());
-        if self.jit == Jit::Sync {
+    pub fn slot(&self, kernel: &Arc<Kernel>) -> Arc<Slot> {
+        let mut slot = Slot::default();
+        let fixed = self.jit != Jit::Off && self.variants == Variants::Fixed;
+        if self.jit == Jit::Sync || fixed {
             slot.compile(kernel, self.isa);
         }
-        slot
+        if fixed {
+            slot.submitted = AtomicBool::new(true);
+            slot.family = Family::of_all(kernel.clone(), self.isa, self.compiled.clone());
+        }
+        Arc::new(slot)
     }
 
     /// Counts work done by a kernel, and queues it for compilation when that pays.
@@ -78,7 +137,7 @@ impl Promoter {
         }
         let before = slot.work.fetch_add(nanoseconds, Ordering::Relaxed);
         if before.saturating_add(nanoseconds) >= WORTH && !slot.submitted.swap(true, Ordering::Relaxed) {
-            self.submit((kernel.clone(), Arc::downgrade(slot)));
+            self.submit((kernel.clone(), Arc::downgrade(slot), None));
         }
     }
 
@@ -86,7 +145,7 @@ impl Promoter {
     /// a fork left behind) the kernel tries again at its next launch.
     fn submit(&self, request: Request) {
         let Ok(mut queue) = self.queue.try_lock() else {
-            if let Some(slot) = request.1.upgrade() {
+            if let (Some(slot), None) = (request.1.upgrade(), &request.2) {
                 slot.submitted.store(false, Ordering::Relaxed);
             }
             return;
@@ -95,12 +154,14 @@ impl Promoter {
         // a forked child has no compiler thread yet
         if queue.as_ref().is_none_or(|(owner, _)| *owner != process) {
             let (sender, requests) = channel::<Request>();
-            let isa = self.isa;
+            let (isa, compiled) = (self.isa, self.compiled.clone());
             let started = std::thread::Builder::new().name("numelt-jit".into()).spawn(move || {
-                while let Ok((kernel, slot)) = requests.recv() {
+                while let Ok((kernel, slot, numbers)) = requests.recv() {
                     // a kernel that nobody holds any more is not worth compiling
-                    if let Some(slot) = slot.upgrade() {
-                        slot.compile(&kernel, isa);
+                    match (slot.upgrade(), numbers) {
+                        (Some(slot), None) => slot.compile(&kernel, isa),
+                        (Some(slot), Some(numbers)) => slot.family.add(&kernel, numbers, isa, &compiled),
+                        (None, _) => {}
                     }
                 }
             });

@@ -2,9 +2,9 @@
 
 use crate::operand::Operand;
 use crate::{errors, export, library, run};
-use numelt_engine_cpu::{CpuEngine, Jit as EngineJit, Options, llvm};
+use numelt_engine_cpu::{CpuEngine, Jit as EngineJit, Options, Variants as EngineVariants, llvm};
 use numelt_ir::Op;
-use numelt_runtime::{Config, Engine, FlushReport, Jit, KEYS, NullEngine, Reason, Runtime};
+use numelt_runtime::{Config, Engine, FlushReport, Jit, KEYS, NullEngine, Reason, Runtime, Variants};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
@@ -148,6 +148,8 @@ fn stats(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
         ("plan_misses", stats.plan_misses),
         ("piecemeal", stats.piecemeal),
         ("kernels_compiled", stats.kernels_compiled),
+        ("variants_compiled", stats.variants_compiled),
+        ("variants_launched", stats.variants_launched),
         ("buffers", stats.buffers),
         ("contracted", stats.contracted),
         ("plan_ns", stats.plan_ns),
@@ -208,7 +210,7 @@ fn config_set(py: Python<'_>, key: &str, value: &Bound<'_, PyAny>) -> PyResult<(
     };
     config.set(key, text).map_err(errors::to_py)?;
     run::flush(py, Reason::Explicit)?;
-    let concerns_engine = matches!(key, "threads" | "engine" | "jit" | "block" | "cache_dir");
+    let concerns_engine = matches!(key, "threads" | "engine" | "jit" | "variants" | "block" | "cache_dir");
     let engine = if concerns_engine { Some(engine_for(&config)?) } else { None };
     library::set_trace(config.trace);
     Runtime::global().reconfigure(engine, config).map_err(errors::to_py)?;
@@ -225,7 +227,13 @@ fn engine_for(config: &Config) -> PyResult<Arc<dyn Engine>> {
                 Jit::On => EngineJit::On,
                 Jit::Sync => EngineJit::Sync,
             };
-            let options = Options { threads: config.threads, jit, block: config.block, ..Options::default() };
+            let variants = match config.variants {
+                Variants::Dynamic => EngineVariants::Dynamic,
+                Variants::Fixed => EngineVariants::Fixed,
+                Variants::Selected => EngineVariants::Selected,
+            };
+            let (threads, block) = (config.threads, config.block);
+            let options = Options { threads, jit, variants, block, ..Options::default() };
             Ok(Arc::new(CpuEngine::new(options)))
         }
         "null" => Ok(Arc::new(NullEngine)),

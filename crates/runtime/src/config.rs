@@ -20,6 +20,18 @@ pub enum Jit {
     Sync,
 }
 
+/// Which compiled code runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Variants {
+    /// Code for all geometries.
+    Dynamic,
+    /// Code for each geometry, compiled before it runs: only to measure.
+    Fixed,
+    /// Code for one geometry where that recurs and gains.
+    #[default]
+    Selected,
+}
+
 /// All settings.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Config {
@@ -29,6 +41,8 @@ pub struct Config {
     pub engine: String,
     /// Compilation policy.
     pub jit: Jit,
+    /// Which compiled code runs.
+    pub variants: Variants,
     /// Partition algorithm.
     pub fuse: Fuse,
     /// Optional passes of the optimizer.
@@ -60,6 +74,7 @@ impl Default for Config {
             threads: 0,
             engine: "cpu".into(),
             jit: Jit::On,
+            variants: Variants::Selected,
             fuse: Fuse::Greedy,
             passes: Passes::ALL,
             plan_cache: true,
@@ -80,6 +95,7 @@ pub const KEYS: [&str; 14] = [
     "threads",
     "engine",
     "jit",
+    "variants",
     "fuse",
     "passes",
     "plan_cache",
@@ -141,6 +157,7 @@ impl Config {
             "threads" => self.threads = value.parse().map_err(|_| bad("a number of threads"))?,
             "engine" => self.engine = value.to_string(),
             "jit" => self.jit = parse_jit(value).ok_or_else(|| bad("off, on or sync"))?,
+            "variants" => self.variants = parse_variants(value).ok_or_else(|| bad("dynamic, fixed or selected"))?,
             "fuse" => self.fuse = value.parse().map_err(|_| bad("singleton, naive, greedy, unintrusive or optimal"))?,
             "plan_cache" => self.plan_cache = parse_bool(value).ok_or_else(|| bad("0 or 1"))?,
             "passes" => self.passes = value.parse().map_err(|e| Error::Config(plain(&e)))?,
@@ -173,6 +190,12 @@ impl Config {
                 Jit::Off => "off",
                 Jit::On => "on",
                 Jit::Sync => "sync",
+            }
+            .to_string(),
+            "variants" => match self.variants {
+                Variants::Dynamic => "dynamic",
+                Variants::Fixed => "fixed",
+                Variants::Selected => "selected",
             }
             .to_string(),
             "fuse" => self.fuse.to_string(),
@@ -214,6 +237,15 @@ fn parse_jit(value: &str) -> Option<Jit> {
         "off" | "0" | "false" => Some(Jit::Off),
         "on" | "1" | "true" => Some(Jit::On),
         "sync" => Some(Jit::Sync),
+        _ => None,
+    }
+}
+
+fn parse_variants(value: &str) -> Option<Variants> {
+    match value {
+        "dynamic" => Some(Variants::Dynamic),
+        "fixed" => Some(Variants::Fixed),
+        "selected" => Some(Variants::Selected),
         _ => None,
     }
 }

@@ -191,6 +191,11 @@ pub trait Engine: Send + Sync {
         Ok(vec![0; wanted.len()])
     }
 
+    /// Kernels compiled for one geometry so far, and launches that such code ran.
+    fn variants(&self) -> [u64; 2] {
+        [0; 2]
+    }
+
     /// Waits until everything launched has finished.
     fn sync(&self) -> Result<()>;
 }

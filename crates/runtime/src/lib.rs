@@ -21,7 +21,7 @@ mod stats;
 
 pub use base::{ArrayView, BaseRef, Export, Input, WeakBase};
 pub use batch::WATCH;
-pub use config::{Config, Jit, KEYS};
+pub use config::{Config, Jit, KEYS, Variants};
 pub use engine::{Engine, Executable, Few, FewInput, Launch, LibraryCall, NestLaunch, Operand, SmallCall, StageLaunch};
 pub use null::NullEngine;
 pub use pool::{Pool, PoolStats};

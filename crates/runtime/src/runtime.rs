@@ -45,6 +45,8 @@ struct State {
     /// The plan that ran last.
     last: Option<Arc<ReadyPlan>>,
     stats: Stats,
+    /// The engine's counts of variants when the totals were zero.
+    variants: [u64; 2],
     inspector: Option<Vec<FlushReport>>,
     warnings: Vec<Warning>,
     habit: Habit,
@@ -73,6 +75,7 @@ impl Runtime {
             sightings: Sightings::default(),
             last: None,
             stats: Stats::default(),
+            variants: [0; 2],
             inspector: None,
             warnings: Vec::new(),
             habit: Habit::default(),
@@ -320,12 +323,22 @@ impl Runtime {
 
     /// Totals.
     pub fn stats(&self) -> Stats {
-        Stats { pool: POOL.stats(), ..self.lock().stats }
+        let state = self.lock();
+        let [compiled, launched] = state.engine.variants();
+        let before = state.variants;
+        Stats {
+            pool: POOL.stats(),
+            variants_compiled: compiled - before[0],
+            variants_launched: launched - before[1],
+            ..state.stats
+        }
     }
 
     /// Sets the totals to zero.
     pub fn reset_stats(&self) {
-        self.lock().stats = Stats::default();
+        let mut state = self.lock();
+        state.stats = Stats::default();
+        state.variants = state.engine.variants();
     }
 
     /// Starts collecting a report per flush.
@@ -354,6 +367,7 @@ impl Runtime {
         state.config = config;
         state.habit.unwatch();
         if let Some(engine) = engine {
+            state.variants = engine.variants();
             state.engine = engine;
         }
         state.caches.clear();

@@ -78,6 +78,10 @@ pub struct Stats {
     pub piecemeal: u64,
     /// Kernel structures prepared by the engine.
     pub kernels_compiled: u64,
+    /// Kernels compiled for one geometry.
+    pub variants_compiled: u64,
+    /// Launches that ran such code.
+    pub variants_launched: u64,
     /// Buffers that steps asked the pool for.
     pub buffers: u64,
     /// Bases that never got memory.

@@ -20,16 +20,18 @@ pub use price::Price;
 use crate::body::{Body, Tile};
 use crate::fold::{self, Order};
 use crate::isa::Isa;
+use crate::llvm::Constants;
 use crate::streams::{self, Stream};
 use crate::threads::{Threads, Work};
 use crate::tier0::{Rect, select_cast};
+use crate::variants::LONGEST;
 use accs::{Accs, Target};
-use nest::Nest;
+use nest::{MAX_LOOPS, Nest};
 use numelt_ir::{DType, Error, OpKind, Pieces, Result};
 use numelt_opt::{ArgKind, Kernel, Near, Node, StrideClass};
 use numelt_runtime::Launch;
 use smallvec::SmallVec;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 /// What the driver knows about a kernel at compile time.
 pub struct Recipe {
@@ -179,6 +181,8 @@ struct Task<'a> {
     pointers: &'a [*mut u8],
     params: &'a [[u8; 16]],
     threads: &'a Threads,
+    /// The loops of the tiles, innermost last, once there has been one.
+    loops: &'a Loops,
     /// Element size of each argument as the tiles see it.
     sizes: SmallVec<[usize; 8]>,
     /// How runs of floating-point sums are cut.
@@ -189,11 +193,60 @@ struct Task<'a> {
 // (each point is evaluated once), and the body is `Sync`.
 unsafe impl Sync for Task<'_> {}
 
+/// Which loops tiles are made of, once there has been a tile: the innermost and the one outside it.
+#[derive(Default)]
+struct Loops(AtomicU32);
+
+impl Loops {
+    fn set(&self, inner: usize, outer: usize) {
+        if self.0.load(Ordering::Relaxed) == 0 {
+            self.0.store(1 + (inner as u32) * MAX_LOOPS as u32 + outer as u32, Ordering::Relaxed);
+        }
+    }
+
+    fn get(&self) -> Option<(usize, usize)> {
+        let found = self.0.load(Ordering::Relaxed).checked_sub(1)? as usize;
+        Some((found / MAX_LOOPS, found % MAX_LOOPS))
+    }
+}
+
+/// Nanoseconds of a launch below which nobody is told its numbers: that would cost more than a variant gains.
+const WATCHED: u64 = 4000;
+
+/// What a launch did.
+pub struct Launched {
+    /// Points evaluated.
+    pub points: u64,
+    /// Nanoseconds on one thread, if they were measured, else zero.
+    pub nanoseconds: u64,
+    /// The numbers of its tiles, if a variant for them could gain.
+    pub numbers: Option<Constants>,
+}
+
+impl Recipe {
+    /// The numbers of tiles along two loops of a nest, if their rows are short.
+    fn numbers(&self, nest: &Nest, loops: &Loops) -> Option<Constants> {
+        let (inner, outer) = loops.get()?;
+        let points = nest.extents[inner];
+        if inner == outer || !(2..=LONGEST).contains(&points) || !self.streams.is_empty() {
+            return None;
+        }
+        let strides = |l: usize| SmallVec::from_slice(nest.strides(l));
+        let mut numbers = Constants { inner: points, inner_strides: strides(inner), outer_strides: strides(outer) };
+        for t in &self.targets {
+            let size = t.fold.ty.size() as i64;
+            numbers.inner_strides[t.arg] = size;
+            numbers.outer_strides[t.arg] = size * points;
+        }
+        Some(numbers)
+    }
+}
+
 /// Parameters as the tiles read them.
 #[repr(align(16))]
 struct Aligned<const N: usize>([[u8; 16]; N]);
 
-/// Runs a kernel.
+/// Runs a kernel; whoever watches is told the numbers of its tiles.
 ///
 /// # Safety
 /// The launch's addresses are as [`Launch`] promises, and `body` evaluates `kernel`.
@@ -203,16 +256,18 @@ pub unsafe fn launch(
     (body, price): (&dyn Body, &Price),
     launch: &Launch<'_>,
     threads: &Threads,
-) -> Result<u64> {
+    watch: bool,
+) -> Result<Launched> {
     let nest = Nest::new(kernel, launch.geometry)?;
     let inputs = Inputs::new(kernel, launch)?;
     let mut task = inputs.task(recipe, (body, price), &nest, threads);
     task.bypass = bypass::pays(kernel, &nest, task.pointers);
     // SAFETY: the caller's contract.
     unsafe { task.run() };
-    let points = nest.points() as u64;
-    price.learn(points, task.spent.into_inner());
-    Ok(points)
+    let (points, nanoseconds) = (nest.points() as u64, task.spent.into_inner());
+    price.learn(points, nanoseconds);
+    let numbers = if watch && price.of(points) >= WATCHED { recipe.numbers(&nest, &inputs.loops) } else { None };
+    Ok(Launched { points, nanoseconds, numbers })
 }
 
 /// Evaluates every point of a kernel once on a body that stores nothing.
@@ -244,6 +299,7 @@ struct Inputs {
     many: Vec<Aligned<1>>,
     count: usize,
     pieces: Pieces,
+    loops: Loops,
 }
 
 // SAFETY: the addresses are only used as `Task` uses them.
@@ -285,6 +341,7 @@ impl Inputs {
             many: Vec::new(),
             count: launch.params.len(),
             pieces: launch.geometry.pieces,
+            loops: Loops::default(),
         };
         if inputs.count <= inputs.few.0.len() {
             for (slot, p) in inputs.few.0.iter_mut().zip(launch.params) {
@@ -305,8 +362,8 @@ impl Inputs {
         threads: &'a Threads,
     ) -> Task<'a> {
         let (pointers, params, sizes) = (&self.pointers[..], self.params(), self.sizes.clone());
-        let spent = AtomicU64::new(0);
-        Task { recipe, body, price, spent, bypass: false, nest, pointers, params, threads, sizes, pieces: self.pieces }
+        let (spent, bypass, pieces, loops) = (AtomicU64::new(0), false, self.pieces, &self.loops);
+        Task { recipe, body, price, spent, bypass, nest, pointers, params, threads, loops, sizes, pieces }
     }
 
     /// The literals, 16 bytes each.
@@ -363,6 +420,7 @@ impl Task<'_> {
     /// # Safety
     /// The tile lies inside the iteration space; `Reduced` arguments point at scratch with room for it.
     unsafe fn tile(&self, pointers: &[*mut u8], l: usize, inner: usize, o: usize, outer: usize) {
+        self.loops.set(l, o);
         let mut inner_strides: SmallVec<[i64; 8]> = SmallVec::from_slice(self.nest.strides(l));
         let mut outer_strides: SmallVec<[i64; 8]> = SmallVec::from_slice(self.nest.strides(o));
         for t in &self.recipe.targets {

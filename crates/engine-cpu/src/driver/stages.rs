@@ -5,7 +5,7 @@
 //! every stage on it as a launch of its own; what only later stages read lies in the thread's scratch memory.
 //! Results cannot depend on the cut: stages fold along other loops than the shared one.
 
-use super::{Inputs, Lines, Price, Recipe, Task, advance};
+use super::{Inputs, Launched, Lines, Price, Recipe, Task, advance};
 use crate::body::Body;
 use crate::threads::Threads;
 use numelt_ir::{Error, Result};
@@ -34,6 +34,8 @@ pub struct Stage<'a> {
     pub shared: usize,
     /// Per argument the scratch buffer it lies in, if it does.
     pub places: &'a [Option<u32>],
+    /// Does anybody want the numbers of its tiles?
+    pub watch: bool,
 }
 
 // SAFETY: the addresses are only used as `Task` uses them: each stretch by one thread.
@@ -64,11 +66,11 @@ struct Ready<'a> {
     rest: Option<super::Nest>,
 }
 
-/// Runs a nest and returns the points of each stage.
+/// Runs a nest and returns what each stage did.
 ///
 /// # Safety
 /// The addresses are as [`numelt_runtime::NestLaunch`] promises, and each body evaluates its kernel.
-pub unsafe fn launch(stages: &[Stage<'_>], shared: &Loop<'_>, threads: &Threads) -> Result<SmallVec<[u64; 8]>> {
+pub unsafe fn launch(stages: &[Stage<'_>], shared: &Loop<'_>, threads: &Threads) -> Result<SmallVec<[Launched; 4]>> {
     let points: SmallVec<[u64; 8]> =
         stages.iter().map(|s| s.launch.geometry.extents.iter().product::<i64>() as u64).collect();
     let prices: SmallVec<[u64; 8]> = stages.iter().zip(&points).map(|(s, &n)| s.price.of(n)).collect();
@@ -87,10 +89,14 @@ pub unsafe fn launch(stages: &[Stage<'_>], shared: &Loop<'_>, threads: &Threads)
             }
         }
     });
-    for ((stage, &n), price) in stages.iter().zip(&points).zip(prices) {
-        stage.price.learn(n, (u128::from(price) * u128::from(spent) / u128::from(work.max(1))) as u64);
-    }
-    Ok(points)
+    let done = ready.iter().zip(points).zip(prices).map(|((ready, points), price)| {
+        let nanoseconds = (u128::from(price) * u128::from(spent) / u128::from(work.max(1))) as u64;
+        ready.stage.price.learn(points, nanoseconds);
+        let watched = ready.stage.watch.then(|| ready.stage.recipe.numbers(&ready.whole, &ready.inputs.loops));
+        // the time of one stage is not measured
+        Launched { points, nanoseconds: 0, numbers: watched.flatten() }
+    });
+    Ok(done.collect())
 }
 
 impl<'a> Ready<'a> {
@@ -154,6 +160,7 @@ impl<'a> Ready<'a> {
             threads,
             sizes: self.inputs.sizes.clone(),
             pieces: self.inputs.pieces,
+            loops: &self.inputs.loops,
         };
         // SAFETY: the caller's contract.
         unsafe { task.run() };

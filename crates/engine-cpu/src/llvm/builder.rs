@@ -197,13 +197,17 @@ impl Builder {
 
     /// `<0, 1, 2, …>` of i64, or 0 for one lane.
     pub(super) fn const_lanes(&self, lanes: u32) -> Val {
-        let i64t = self.int(64);
         if lanes == 1 {
-            return self.const_int(i64t, 0);
+            return self.const_int(self.int(64), 0);
         }
-        let mut all: Vec<_> = (0..lanes).map(|k| self.const_int(i64t, k.into()).0).collect();
+        self.const_ints(&(0..i64::from(lanes)).collect::<Vec<_>>())
+    }
+
+    /// A vector of these i64.
+    pub(super) fn const_ints(&self, numbers: &[i64]) -> Val {
+        let mut all: Vec<_> = numbers.iter().map(|&k| self.const_int(self.int(64), k as u64).0).collect();
         // SAFETY: all elements are i64 constants.
-        Val(unsafe { LLVMConstVector(all.as_mut_ptr(), lanes) })
+        Val(unsafe { LLVMConstVector(all.as_mut_ptr(), numbers.len() as u32) })
     }
 
     pub(super) fn null(&self, ty: Ty) -> Val {

@@ -9,6 +9,7 @@
 //!
 //! A file is: magic, key length, object length, checksum (u64 each, little-endian), key, object.
 
+use super::Constants;
 use numelt_ir::{DType, Op};
 use numelt_ir::{Error, Result};
 use numelt_opt::Kernel;
@@ -34,6 +35,8 @@ const SOURCES: u64 = fingerprint(&[
     include_bytes!("divmod.rs"),
     include_bytes!("half.rs"),
     include_bytes!("loops.rs"),
+    include_bytes!("loops/flat.rs"),
+    include_bytes!("loops/gather.rs"),
     include_bytes!("lower.rs"),
     include_bytes!("math.rs"),
     include_bytes!("memory.rs"),
@@ -79,10 +82,11 @@ impl Hasher for Recorder {
 }
 
 /// Everything that a kernel's object depends on. `processor` names triple, processor and features.
-pub(super) fn key(kernel: &Kernel, processor: &str) -> Vec<u8> {
+pub(super) fn key(kernel: &Kernel, constants: Option<&Constants>, processor: &str) -> Vec<u8> {
     let mut key = Recorder::default();
     (env!("CARGO_PKG_VERSION"), SOURCES, tables(), cfg!(debug_assertions), processor).hash(&mut key);
     kernel.hash(&mut key);
+    constants.hash(&mut key);
     key.0
 }
 

@@ -15,6 +15,7 @@
 //! All loads of a turn come before its stores in program order. Nothing is marked as unaliased: an
 //! operand may be the very memory of another one.
 
+mod flat;
 mod gather;
 
 use super::analyze::{Depth, Shape, Target, inner};
@@ -23,8 +24,10 @@ use super::lower::{Lower, Value};
 use super::math::MathTable;
 use super::memory::{Memory, Place, Span, cell};
 use crate::body::Tile;
+use flat::Flat;
 use numelt_ir::{DType, Error, Op, Result};
 use numelt_opt::{ArgKind, Kernel, Node, StrideClass};
+use smallvec::SmallVec;
 use std::mem::offset_of;
 
 /// An argument while a function is built.
@@ -37,15 +40,15 @@ struct Operand {
     outer_stride: Val,
 }
 
-/// Numbers of a tile as constants of the code: what a variant for one geometry would know.
-#[derive(Debug, Clone)]
+/// Numbers of a tile as constants of the code: what a variant for one geometry knows.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Constants {
     /// Points per row.
     pub inner: i64,
     /// Per argument, stride along the row.
-    pub inner_strides: Vec<i64>,
+    pub inner_strides: SmallVec<[i64; 8]>,
     /// Per argument, stride from row to row.
-    pub outer_strides: Vec<i64>,
+    pub outer_strides: SmallVec<[i64; 8]>,
 }
 
 struct Gen<'a> {
@@ -93,9 +96,12 @@ impl Gen<'_> {
             Some(constants) => self.i64(constants.inner),
             None => self.field(tile, offset_of!(Tile, inner), i64t),
         };
-        let outer = self.field(tile, offset_of!(Tile, outer), i64t);
+        let mut outer = self.field(tile, offset_of!(Tile, outer), i64t);
         let params = self.field(tile, offset_of!(Tile, params), pointer);
         self.fixed_values(Depth::Tile, Some(params))?;
+        if let Some(flat) = self.constants.and_then(|constants| Flat::of(self.kernel, self.shape, constants)) {
+            outer = self.blocks(flat, outer)?;
+        }
         let (row, exit) = (self.b.block(c"row"), self.b.block(c"exit"));
         let zero = self.i64(0);
         let some = self.b.and(self.b.icmp(Int::LLVMIntSGT, inner, zero), self.b.icmp(Int::LLVMIntSGT, outer, zero));
@@ -330,7 +336,7 @@ impl Gen<'_> {
         match node {
             Node::Cast(to, from) => Ok(lower.cast(self.kernel.dtype_of(*from), *to, value(from))),
             Node::Op(op, ty, args) => {
-                let args: smallvec::SmallVec<[Value; 3]> = args.iter().map(value).collect();
+                let args: SmallVec<[Value; 3]> = args.iter().map(value).collect();
                 lower.op(*op, *ty, &args)
             }
             Node::Load(_) | Node::Param(_) | Node::Index(_) | Node::Gather { .. } => {

@@ -148,7 +148,7 @@ impl Memory<'_> {
     }
 
     /// The element at each address.
-    fn load_each(&self, dtype: DType, addresses: &[Val]) -> Value {
+    pub(super) fn load_each(&self, dtype: DType, addresses: &[Val]) -> Value {
         let cell = self.cell(dtype);
         let align = self.align(dtype);
         let collect = |byte: u64| {
@@ -207,14 +207,19 @@ impl Memory<'_> {
     }
 
     fn scatter(&self, place: Place, stride: Val, value: Value) {
-        for (lane, address) in self.addresses(place, stride).into_iter().enumerate() {
+        self.store_each(place.dtype, &self.addresses(place, stride), value);
+    }
+
+    /// A lane to each address.
+    pub(super) fn store_each(&self, dtype: DType, addresses: &[Val], value: Value) {
+        for (lane, &address) in addresses.iter().enumerate() {
             let one = match value {
-                Value::Plain(v) => Value::Plain(self.b.extract(self.encode(place.dtype, v), lane as u32)),
+                Value::Plain(v) => Value::Plain(self.b.extract(self.encode(dtype, v), lane as u32)),
                 Value::Complex(re, im) => {
                     Value::Complex(self.b.extract(re, lane as u32), self.b.extract(im, lane as u32))
                 }
             };
-            self.store_one(place.dtype, address, one);
+            self.store_one(dtype, address, one);
         }
     }
 

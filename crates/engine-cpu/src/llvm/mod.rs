@@ -123,18 +123,30 @@ impl Body for Compiled {
 /// # Errors
 /// `Error::Unsupported` for what is not covered; the kernel then stays on tier 0.
 pub fn compile(kernel: &Kernel, isa: Isa) -> Result<Arc<dyn Body>> {
+    compile_kept(kernel, None, isa)
+}
+
+/// The same for tiles of one geometry, and for no others.
+///
+/// # Errors
+/// As [`compile`].
+pub fn compile_fixed(kernel: &Kernel, constants: &Constants, isa: Isa) -> Result<Arc<dyn Body>> {
+    compile_kept(kernel, Some(constants), isa)
+}
+
+fn compile_kept(kernel: &Kernel, constants: Option<&Constants>, isa: Isa) -> Result<Arc<dyn Body>> {
     if !target::runs_here(isa) {
         return Err(Error::Unsupported(format!("{isa:?} code on this processor")));
     }
     let _inside = inside()?;
-    let kept = store().map(|store| (store, cache::key(kernel, &target::processor(isa).name())));
+    let kept = store().map(|store| (store, cache::key(kernel, constants, &target::processor(isa).name())));
     if let Some((store, key)) = &kept
         && let Some(object) = store.load(key)
         && let Ok(body) = link(isa, object)
     {
         return Ok(body);
     }
-    let object = object(kernel, None, isa, isa)?;
+    let object = object(kernel, constants, isa, isa)?;
     if let Some((store, key)) = &kept
         && let Err(error) = store.save(key, &object)
     {
@@ -151,11 +163,16 @@ pub fn compile_in_shape_of(kernel: &Kernel, shape: Isa, isa: Isa) -> Result<Arc<
     link(isa, object(kernel, None, shape, isa)?)
 }
 
-/// Compiles for tiles of one geometry: what the example `variants` measures.
+/// [`compile_fixed`] with the lanes that `shape` would have, as [`compile_in_shape_of`].
 #[doc(hidden)]
-pub fn compile_with_constants(kernel: &Kernel, constants: &Constants, isa: Isa) -> Result<Arc<dyn Body>> {
+pub fn compile_fixed_in_shape_of(
+    kernel: &Kernel,
+    constants: &Constants,
+    shape: Isa,
+    isa: Isa,
+) -> Result<Arc<dyn Body>> {
     let _inside = inside()?;
-    link(isa, object(kernel, Some(constants), isa, isa)?)
+    link(isa, object(kernel, Some(constants), shape, isa)?)
 }
 
 fn inside() -> Result<exit::Inside> {

@@ -114,7 +114,7 @@ impl Build {
 
 pub fn engine(threads: usize, block: usize) -> CpuEngine {
     // nothing is too small to be shared
-    CpuEngine::new(Options { threads, jit: Jit::Off, block, serial_below: 0, isa: None })
+    CpuEngine::new(Options { threads, jit: Jit::Off, block, serial_below: 0, ..Options::default() })
 }
 
 /// Engines under hostile settings.
