@@ -91,7 +91,7 @@ impl Default for Config {
 }
 
 /// Names of all settings, as in the file.
-pub const KEYS: [&str; 14] = [
+pub const KEYS: [&str; 15] = [
     "threads",
     "engine",
     "jit",
