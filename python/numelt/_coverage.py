@@ -15,6 +15,7 @@ from numelt import _core
 __all__ = ["Coverage", "Fallback", "coverage", "record", "reset"]
 
 _counts: dict[tuple[str, str, int], list[Any]] = {}
+_core.set_counts(_counts)
 
 
 def record(name: str, filename: str, lineno: int, reason: str) -> None:

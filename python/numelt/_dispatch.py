@@ -28,6 +28,7 @@ __all__ = [
     "operand",
     "recordable",
     "reject",
+    "small_call",
     "small_first",
 ]
 
@@ -38,6 +39,9 @@ NO_VALUE: Any = numpy._NoValue
 NATIVE: dict[Any, Callable[..., Any]] = {}
 
 F = TypeVar("F", bound=Callable[..., Any])
+
+# elements up to which NumPy has done several steps before a recorded one would have run
+FEW = 1024
 
 # kinds of argument that become a native operand; any other class is NumPy's to interpret
 _convertible = (int, float, complex, bool, list, tuple, numpy.ndarray)
@@ -59,23 +63,26 @@ def native(function: F, space: types.ModuleType = numpy) -> F:
 
 
 def small_first(function: F) -> F:
-    """Give calls on a few elements to NumPy's own function while tiny operations run at once.
+    """Give calls on a few elements to NumPy's own function.
 
-    For functions that would need several operations for what NumPy does in one step.
+    For functions that would need several operations, or much argument handling, for what NumPy does in one step.
     """
-    original = getattr(numpy, function.__name__)
+    return small_call(getattr(numpy, function.__name__), function)
 
-    @functools.wraps(function)
-    def run(*args: Any, **kwargs: Any) -> Any:
-        result = _core.small_call(original, args, kwargs)
-        return function(*args, **kwargs) if result is NotImplemented else result
 
-    return cast(F, run)
+def small_call(original: Any, function: F, label: str | None = None, most: int = FEW) -> F:
+    """Return `function` such that calls on at most `most` elements run NumPy's `original`.
+
+    That holds while nobody looks at what is recorded.
+    """
+    binds = not isinstance(original, types.BuiltinFunctionType)
+    made = _core.routine(label or function.__name__, original, function, most, binds)
+    return cast(F, functools.update_wrapper(made, function))
 
 
 def _bare_signature(function: Any) -> None:
     """Take the annotations off a function and what it wraps: NumPy's signatures have none."""
-    while isinstance(function, types.FunctionType):
+    while isinstance(function, (types.FunctionType, _core.routine)):
         function.__annotations__ = {}
         function = getattr(function, "__wrapped__", None)
 
@@ -106,7 +113,7 @@ def like_original(function: F, original: Any) -> F:
         if text is not None and name not in vars(function):
             function.__wrapped__ = original  # type: ignore[attr-defined]
             setattr(function, name, text)
-    if isinstance(original, types.BuiltinFunctionType):
+    if isinstance(original, types.BuiltinFunctionType) and type(function) is not _core.routine:
         method = staticmethod(function)
         text = getattr(original, "__text_signature__", None)
         if text is not None:
@@ -116,7 +123,8 @@ def like_original(function: F, original: Any) -> F:
 
 
 # found by name, like the functions they hold
-copyreg.pickle(staticmethod, lambda function: function.__qualname__)
+for _kind in (staticmethod, _core.routine):
+    copyreg.pickle(_kind, lambda function: function.__qualname__)
 
 
 def operand(value: Any, dtype: Any = None) -> Any:

@@ -40,6 +40,7 @@ _containers: frozenset[type] = frozenset(
         tuple,
         dict,
         _core.ufunc,
+        _core.routine,
         types.FunctionType,
         types.BuiltinFunctionType,
         type,
@@ -48,7 +49,9 @@ _containers: frozenset[type] = frozenset(
         staticmethod,
     }
 )
-_substituted_kinds = (staticmethod, types.FunctionType, types.BuiltinFunctionType, _core.ufunc, type)
+_substituted_kinds = (
+    _core.routine, staticmethod, types.FunctionType, types.BuiltinFunctionType, _core.ufunc, type,
+)  # fmt: skip
 
 Views = dict[int, tuple[Any, Any]]
 
@@ -89,6 +92,7 @@ def set_policy(value: str) -> None:
     if value not in POLICIES:
         raise ValueError(f"fallback policy must be one of {', '.join(POLICIES)}, not {value!r}")
     _policy = value
+    _core.set_silent(value == "silent")
 
 
 def stands_for(ours: object, numpys: object) -> None:

@@ -51,13 +51,9 @@ def handle(name: str, original: Callable[..., Any], method: bool = False) -> Any
 
 
 def function(name: str, original: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a Python function that runs `original` as the library call `name`."""
-    run_library = handle(name, original)
-
-    def run(*args: Any, **kwargs: Any) -> Any:
-        return run_library(*args, **kwargs)
-
-    return functools.wraps(original, updated=())(run)
+    """Return a function that runs `original` as the library call `name`."""
+    made = handle(name, original)
+    return functools.wraps(original, updated=())(_core.routine(name, original, made, made, True))
 
 
 def call(name: str, original: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy
 
-from numelt import _classes, _fallback, _library, _ufuncs
+from numelt import _classes, _core, _fallback, _library, _ufuncs
 from numelt._dispatch import NATIVE, like_original
 
 __all__ = ["Finder", "MirrorModule", "fill", "mirror", "replace"]
@@ -71,22 +71,24 @@ def _is_function(value: Any) -> bool:
 def _wrapper(original: Any, name: str) -> Callable[..., Any]:
     """Return a function that runs `original` in NumPy on views of our arrays."""
     short = name.rpartition(".")[2]
-    if short in READS or name.startswith("testing."):
+    uncounted = short in READS or name.startswith("testing.")
+    if uncounted or not _library.is_library(name):
 
-        def run(*args: Any, **kwargs: Any) -> Any:
-            return _fallback.uncounted(original, args, kwargs)
-
-    elif _library.is_library(name):
-        run = _library.function(name, original)
-    else:
-
-        def run(*args: Any, **kwargs: Any) -> Any:
+        def general(*args: Any, **kwargs: Any) -> Any:
+            if uncounted:
+                return _fallback.uncounted(original, args, kwargs)
             return _fallback.call(name, original, args, kwargs)
+
+        binds = not isinstance(original, types.BuiltinFunctionType)
+        way = "uncounted" if uncounted else "fallback"
+        run: Any = _core.routine(name, original, general, way, binds)
+    else:
+        run = _library.function(name, original)
 
     functools.update_wrapper(run, original, updated=())
     run.__module__ = ".".join(["numelt", *name.split(".")[:-1]])
     run.__qualname__ = run.__name__ = short
-    run.__wrapped__ = original  # type: ignore[attr-defined]
+    run.__wrapped__ = original
     function = like_original(run, original)
     _fallback.stands_for(function, original)
     return function

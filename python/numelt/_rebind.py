@@ -20,7 +20,7 @@ from typing import Any, TypeVar, cast
 import numpy
 
 from numelt import _core, _fallback, _library, _namespace
-from numelt._dispatch import NATIVE, NO_VALUE, native
+from numelt._dispatch import NATIVE, NO_VALUE, native, small_call
 from numelt._scalars import SCALARS
 
 __all__ = ["applying", "composed", "composed_in", "library", "rebound", "understood"]
@@ -229,12 +229,9 @@ def applying(stub: F) -> F:
     return _composed(stub, numpy, lambda value: understood(value) or _is_function(value))
 
 
-def composed_in(space: types.ModuleType, usual: Callable[[Any], Any] | None = None) -> Callable[[F], F]:
-    """Return `composed` for the functions of one of NumPy's submodules.
-
-    `usual` may answer calls with a single argument; it returns NotImplemented where it does not.
-    """
-    return lambda stub: _composed(stub, space, understood, usual)
+def composed_in(space: types.ModuleType) -> Callable[[F], F]:
+    """Return `composed` for the functions of one of NumPy's submodules."""
+    return lambda stub: _composed(stub, space, understood)
 
 
 def _is_function(value: Any) -> bool:
@@ -242,36 +239,10 @@ def _is_function(value: Any) -> bool:
     return callable(value) and not hasattr(type(value), "__array__")
 
 
-def _plain(original: Any) -> Callable[..., Any] | None:
-    """Return NumPy's own function for small arguments, None where the place of its warnings is not sure.
-
-    A function that gives warnings of its own counts the frames to its caller: here there is one more.
-    """
-    function = getattr(original, "_implementation", original)
-    if not isinstance(function, types.FunctionType):
-        return None
-    names = function.__globals__
-    helpers = [names.get(name) for name in function.__code__.co_names]
-    if any(isinstance(h, types.FunctionType) and "warnings" in h.__code__.co_names for h in helpers):
-        return None
-    if "warnings" not in function.__code__.co_names:
-        return cast(Callable[..., Any], original)
-    bound = types.FunctionType(
-        function.__code__,
-        {**names, "warnings": _module(warnings)},
-        function.__name__,
-        function.__defaults__,
-        function.__closure__,
-    )
-    bound.__kwdefaults__ = function.__kwdefaults__
-    return bound
-
-
 def _composed(
     stub: F,
     space: types.ModuleType,
     accepted: Callable[[Any], bool],
-    usual: Callable[[Any], Any] | None = None,
 ) -> F:
     name = stub.__name__
     original = getattr(space, name, None)
@@ -279,22 +250,10 @@ def _composed(
         return stub  # this NumPy release does not have it
     label = f"{space.__name__}.{name}".partition(".")[2]
     implementation: Callable[..., Any] | None = None
-    quick: Callable[..., Any] | None = None
-    looked = False
 
     @functools.wraps(stub)
     def run(*args: Any, **kwargs: Any) -> Any:
-        nonlocal implementation, quick, looked
-        if usual is not None and len(args) == 1 and not kwargs:
-            result = usual(args[0])
-            if result is not NotImplemented:
-                return result
-        if not looked:
-            quick, looked = _plain(original), True
-        if quick is not None:
-            result = _core.small_call(quick, args, kwargs)
-            if result is not NotImplemented:
-                return result
+        nonlocal implementation
         like = kwargs.get("like")
         if like is not None or not (all(map(accepted, args)) and all(map(accepted, kwargs.values()))):
             return _fallback.call(label, original, args, kwargs)
@@ -302,7 +261,7 @@ def _composed(
             implementation = rebound(original)
         return implementation(*args, **kwargs)
 
-    return native(cast(F, run), space)
+    return native(small_call(original, cast(F, run), label), space)
 
 
 def library(stub: F) -> F:
@@ -321,4 +280,6 @@ def library(stub: F) -> F:
             return _library.call(name, original, *args, **kwargs)
         return _fallback.call(name, original, args, kwargs)
 
-    return native(cast(F, run))
+    binds = not isinstance(original, types.BuiltinFunctionType)
+    made = _core.routine(name, original, run, _library.handle(name, original), binds)
+    return native(cast(F, functools.update_wrapper(made, run)))

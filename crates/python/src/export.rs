@@ -26,6 +26,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 /// operation can stay in the queue, which costs more than the copy.
 const SNAPSHOT_BYTES: i64 = 4096;
 
+/// Results of at most this many bytes that nobody else holds are copied rather than adopted.
+const COPIED_BYTES: i64 = 2048;
+
 /// Owner of an exported window: at the end of the `.base` chain of every array made from it.
 #[pyclass(module = "numelt._core", frozen)]
 pub struct Exporter {
@@ -87,6 +90,50 @@ pub fn to_numpy<'py>(array: &Bound<'py, NdArray>) -> PyResult<Bound<'py, PyAny>>
     }
 }
 
+/// An array of ours as NumPy sees it for the time of a call.
+pub struct Loan<'py> {
+    view: Bound<'py, PyAny>,
+    array: Bound<'py, PyAny>,
+    /// Keeps the memory in place; none where the array is a real one already.
+    export: Option<Export>,
+}
+
+/// Lends an array's memory to NumPy; pending work on it runs first.
+pub fn lend<'py>(array: &Bound<'py, NdArray>) -> PyResult<Loan<'py>> {
+    let py = array.py();
+    let (view, export) = match array.get().payload() {
+        Payload::Foreign(real) => (real.bind(py).clone(), None),
+        Payload::Native(view) => {
+            let export = run::share(py, &view.base)?;
+            (bare_view(py, view, export.ptr(), array.get().writeable())?, Some(export))
+        }
+    };
+    Ok(Loan { view, array: array.as_any().clone(), export })
+}
+
+impl<'py> Loan<'py> {
+    /// What NumPy sees.
+    pub fn view(&self) -> &Bound<'py, PyAny> {
+        &self.view
+    }
+
+    /// What was lent.
+    pub fn array(&self) -> &Bound<'py, PyAny> {
+        &self.array
+    }
+
+    /// Ends the loan: what somebody still holds is an export from now on.
+    pub fn end(self) -> PyResult<()> {
+        let Some(export) = self.export else { return Ok(()) };
+        if references(&self.view) == 1 {
+            return Ok(());
+        }
+        registry::enter(export.base());
+        let exporter = Bound::new(self.view.py(), Exporter { export, array: Some(self.array.unbind()) })?;
+        set_base(&self.view, exporter)
+    }
+}
+
 /// Zero-copy `numpy.ndarray` of a view.
 pub fn export_view<'py>(
     py: Python<'py>,
@@ -95,14 +142,30 @@ pub fn export_view<'py>(
     writeable: bool,
 ) -> PyResult<Bound<'py, PyAny>> {
     let export = run::export(py, &view.base)?;
-    let data = export.ptr().wrapping_offset(view.offset as isize);
+    let made = bare_view(py, view, export.ptr(), writeable)?;
     let exporter = Bound::new(py, Exporter { export, array: array.map(|a| a.clone().unbind()) })?;
+    set_base(&made, exporter)?;
+    Ok(made)
+}
+
+/// Makes an exporter the base of an array that has none.
+fn set_base<'py>(array: &Bound<'py, PyAny>, exporter: Bound<'py, Exporter>) -> PyResult<()> {
+    let py = array.py();
+    // SAFETY: the array was made by `bare_view`; SetBaseObject takes over the exporter, which keeps the memory alive
+    // and in place.
+    let failed = unsafe { PY_ARRAY_API.PyArray_SetBaseObject(py, array.as_ptr().cast(), exporter.into_ptr()) };
+    if failed < 0 { Err(PyErr::fetch(py)) } else { Ok(()) }
+}
+
+/// A real array on the memory of a view whose base starts at `start`; the caller keeps that memory in place.
+fn bare_view<'py>(py: Python<'py>, view: &ArrayView, start: *mut u8, writeable: bool) -> PyResult<Bound<'py, PyAny>> {
+    let data = start.wrapping_offset(view.offset as isize);
     let flags = if writeable { NPY_ARRAY_WRITEABLE } else { 0 };
     let numpy = Numpy::get(py)?;
     let mut dims: smallvec::SmallVec<[npy_intp; 4]> = view.shape.iter().map(|&n| n as npy_intp).collect();
     let mut strides: smallvec::SmallVec<[npy_intp; 4]> = view.strides.iter().map(|&n| n as npy_intp).collect();
-    // SAFETY: NewFromDescr takes over one reference to the descr, copies dims and strides, and SetBaseObject
-    // takes over the exporter, which keeps the memory alive and in place. The view lies inside it.
+    // SAFETY: NewFromDescr takes over one reference to the descr and copies dims and strides. The view lies inside
+    // the memory, which stays in place as the caller says.
     unsafe {
         let descr = numpy.descr(py, view.dtype).clone().into_ptr();
         let made = PY_ARRAY_API.PyArray_NewFromDescr(
@@ -116,11 +179,7 @@ pub fn export_view<'py>(
             flags,
             std::ptr::null_mut(),
         );
-        let made = Bound::from_owned_ptr_or_err(py, made)?;
-        if PY_ARRAY_API.PyArray_SetBaseObject(py, made.as_ptr().cast(), exporter.into_ptr()) < 0 {
-            return Err(PyErr::fetch(py));
-        }
-        Ok(made)
+        Bound::from_owned_ptr_or_err(py, made)
     }
 }
 
@@ -201,6 +260,9 @@ pub fn from_numpy<'py>(obj: &Bound<'py, PyAny>, fresh: bool) -> PyResult<Bound<'
     }
     let writeable = real.writeable();
     let fresh = fresh && is_sole_owner(&real);
+    if fresh && let Some(view) = copy_of_few(&real, dtype)? {
+        return Ok(Bound::new(py, NdArray::new(view, None, writeable))?.into_any());
+    }
     let view = adopt(obj, &real, dtype, fresh)?;
     // Whoever makes a base visible is usually kept by the array's owner; where nobody does, this array does.
     let pin = if !fresh && !view.base.is_visible() { Some(run::export(py, &view.base)?) } else { None };
@@ -209,6 +271,23 @@ pub fn from_numpy<'py>(obj: &Bound<'py, PyAny>, fresh: bool) -> PyResult<Bound<'
         let _ = array.pinned().set(Box::new(export));
     }
     Ok(Bound::new(py, array)?.into_any())
+}
+
+/// A few elements that lie densely, in memory of our own: that is cheaper than to keep the array that has them.
+fn copy_of_few(real: &RealArray, dtype: DType) -> PyResult<Option<ArrayView>> {
+    let nbytes = real.nbytes();
+    if nbytes > COPIED_BYTES {
+        return Ok(None);
+    }
+    let Some((0, high)) = shape::byte_range(&real.shape, &real.strides, dtype.size() as i64) else { return Ok(None) };
+    if high != nbytes {
+        return Ok(None);
+    }
+    // SAFETY: the array's elements fill this range.
+    let bytes = unsafe { std::slice::from_raw_parts(real.data, nbytes as usize) };
+    let base = Runtime::global().filled(bytes).map_err(errors::to_py)?;
+    let (shape, strides) = (real.shape.clone(), real.strides.clone());
+    Ok(Some(ArrayView { base, dtype, offset: 0, shape, strides }))
 }
 
 /// The object that is no array and holds the memory of an array: bytes, a memory map, another library's buffer.

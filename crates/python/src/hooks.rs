@@ -2,7 +2,7 @@
 //! sets, or, before it has, straight to NumPy.
 
 use crate::convert::Numpy;
-use crate::export;
+use crate::{coverage, export};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBool, PyBytes, PyComplex, PyDict, PyFloat, PyInt, PyList, PySlice, PyString, PyTuple};
@@ -64,7 +64,6 @@ pub fn operator_in_numpy<'py>(
     args: &[&Bound<'py, PyAny>],
 ) -> PyResult<Option<Bound<'py, PyAny>>> {
     let py = callable.py();
-    let Some(note) = hook(py, "note")? else { return Ok(None) };
     let generic = Numpy::get(py)?.generic.bind(py);
     let is_value = |obj: &Bound<'py, PyAny>| {
         obj.is_exact_instance_of::<PyInt>()
@@ -85,7 +84,10 @@ pub fn operator_in_numpy<'py>(
             None => return Ok(None),
         }
     }
-    note.call1((name, reason))?;
+    if !coverage::note(py, &PyString::intern(py, name), reason)? {
+        let Some(note) = hook(py, "note")? else { return Ok(None) };
+        note.call1((name, reason))?;
+    }
     let result = callable.call1(PyTuple::new(py, &plain)?)?;
     // an operator in place returns its target
     if let Some(at) = plain.iter().position(|p| p.is(&result)) {

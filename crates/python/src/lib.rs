@@ -4,7 +4,7 @@
 //! Python. `resolve` and `shape` hold NumPy's rules; `elementwise`, `reduce`, `assign`, `index` and `advanced` record;
 //! `export` shares memory with NumPy; `hooks` hands over what is not native.
 //! Not here: argument handling of public functions, docstrings, counting of fallbacks (the Python package);
-//! planning and running (the runtime). Unsafe code is in `advanced`, `blas`, `convert`, `export`, `index`, `module`, `operand`,
+//! planning and running (the runtime). Unsafe code is in `advanced`, `blas`, `convert`, `coverage`, `export`, `index`, `module`, `operand`,
 //! `protocols`, `random`, `random_sequence`, `run`, `dense` and `versioned`.
 
 mod advanced;
@@ -12,6 +12,7 @@ mod assign;
 mod attributes;
 mod blas;
 mod convert;
+mod coverage;
 mod dense;
 mod elementwise;
 mod errors;
@@ -22,6 +23,7 @@ mod front;
 mod hooks;
 mod index;
 mod inspect;
+mod lend;
 mod library;
 mod methods;
 mod module;
@@ -35,11 +37,11 @@ mod random_sequence;
 mod reduce;
 mod registry;
 mod resolve;
+mod routine;
 mod run;
 mod scalar;
 mod shape;
 mod slots;
-mod small;
 mod ufunc;
 mod ufunc_at;
 mod ufunc_call;
@@ -64,7 +66,8 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     inspect::register(module)?;
     errstate::register(module)?;
     library::register(module)?;
-    small::register(module)?;
+    coverage::register(module)?;
+    routine::register(module)?;
     random::register(module)?;
     random_sequence::register(module)?;
     dense::register(module)?;

@@ -4,13 +4,9 @@
 //! without a copy, and its results are adopted without one. Such a call is counted here, apart from
 //! fallbacks: it is the intended implementation, no gap.
 
-use crate::convert::Numpy;
-use crate::ndarray::NdArray;
-use crate::scalar::DeferredScalar;
-use crate::{export, hooks};
+use crate::lend::{self, Terms};
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyComplex, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
-use smallvec::SmallVec;
+use pyo3::types::{PyDict, PyTuple};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Instant;
@@ -74,9 +70,8 @@ impl Library {
         kwargs: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let py = args.py();
-        // only written with the GIL held, so no read-modify-write is needed
-        self.calls.store(self.calls.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
-        if !WATCHED.load(Ordering::Relaxed) {
+        self.count();
+        if !is_watched() {
             return self.run(py, args, kwargs);
         }
         let start = Instant::now();
@@ -93,25 +88,28 @@ impl Library {
     }
 }
 
+/// Is anybody interested in single calls?
+pub fn is_watched() -> bool {
+    WATCHED.load(Ordering::Relaxed)
+}
+
 impl Library {
+    /// Counts a call.
+    pub fn count(&self) {
+        // only written with the GIL held, so no read-modify-write is needed
+        self.calls.store(self.calls.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+    }
+
     fn run<'py>(
         &self,
         py: Python<'py>,
         args: &Bound<'py, PyTuple>,
         kwargs: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let kwargs = kwargs.filter(|k| !k.is_empty());
-        let mut lent = Lent::default();
-        let Some(plain) = lent.arguments(args, self.method)? else { return self.general(py, args, kwargs) };
-        let callable = self.callable.bind(py);
-        let result = match kwargs {
-            None => callable.call1(&plain)?,
-            Some(kwargs) => {
-                let Some(plain_kwargs) = lent.keywords(kwargs)? else { return self.general(py, args, Some(kwargs)) };
-                callable.call(&plain, Some(&plain_kwargs))?
-            }
-        };
-        lent.take_back(result)
+        match lend::call(self.callable.bind(py), args, kwargs, self.method, Terms::ANY, || Ok(()))? {
+            Some(made) => Ok(made),
+            None => self.general(py, args, kwargs),
+        }
     }
 
     fn general<'py>(
@@ -123,92 +121,6 @@ impl Library {
         let kwargs = kwargs.cloned().unwrap_or_else(|| PyDict::new(py));
         self.general.bind(py).call1((&self.callable, args, kwargs))
     }
-}
-
-/// Our arrays with the views that NumPy sees of them during a call.
-#[derive(Default)]
-struct Lent<'py> {
-    pairs: SmallVec<[(Bound<'py, PyAny>, Bound<'py, PyAny>); 4]>,
-}
-
-impl<'py> Lent<'py> {
-    /// The argument as NumPy sees it; `None` when it has to be searched for arrays.
-    fn plain(&mut self, value: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyAny>>> {
-        if let Ok(array) = value.cast_exact::<NdArray>() {
-            let view = export::to_numpy(array)?;
-            self.pairs.push((view.clone(), value.clone()));
-            return Ok(Some(view));
-        }
-        if let Some(scalar) = DeferredScalar::of(value) {
-            return DeferredScalar::realize(scalar).map(Some);
-        }
-        let simple = is_plain(value) || is_short_plain_sequence(value) || is_numpys(value)?;
-        Ok(simple.then(|| value.clone()))
-    }
-
-    fn arguments(&mut self, args: &Bound<'py, PyTuple>, method: bool) -> PyResult<Option<Bound<'py, PyTuple>>> {
-        let mut plain: SmallVec<[Bound<'py, PyAny>; 4]> = SmallVec::with_capacity(args.len());
-        for (place, value) in args.iter().enumerate() {
-            if method && place == 0 {
-                plain.push(value);
-                continue;
-            }
-            let Some(value) = self.plain(&value)? else { return Ok(None) };
-            plain.push(value);
-        }
-        PyTuple::new(args.py(), plain).map(Some)
-    }
-
-    fn keywords(&mut self, kwargs: &Bound<'py, PyDict>) -> PyResult<Option<Bound<'py, PyDict>>> {
-        let plain = PyDict::new(kwargs.py());
-        for (key, value) in kwargs {
-            // a real array given as `out` is returned as it is
-            if key.cast::<PyString>()?.to_str()? == "out" && value.cast_exact::<NdArray>().is_err() {
-                self.pairs.push((value.clone(), value.clone()));
-            }
-            let Some(value) = self.plain(&value)? else { return Ok(None) };
-            plain.set_item(key, value)?;
-        }
-        Ok(Some(plain))
-    }
-
-    /// The result as ours: an argument that NumPy returned is the very object that was given.
-    fn take_back(&self, result: Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-        for (view, ours) in &self.pairs {
-            if result.is(view) {
-                return Ok(ours.clone());
-            }
-        }
-        hooks::wrap(&result, 1)
-    }
-}
-
-/// None, a Python number or a string.
-fn is_plain(value: &Bound<'_, PyAny>) -> bool {
-    value.is_none()
-        || value.is_exact_instance_of::<PyInt>()
-        || value.is_exact_instance_of::<PyFloat>()
-        || value.is_exact_instance_of::<PyString>()
-        || value.is_exact_instance_of::<PyBool>()
-        || value.is_exact_instance_of::<PyComplex>()
-}
-
-/// A list or tuple that is quickly seen to hold nothing of ours.
-fn is_short_plain_sequence(value: &Bound<'_, PyAny>) -> bool {
-    const SHORT: usize = 64;
-    if let Ok(list) = value.cast_exact::<PyList>() {
-        return list.len() <= SHORT && list.iter().all(|item| is_plain(&item));
-    }
-    value.cast_exact::<PyTuple>().is_ok_and(|tuple| tuple.len() <= SHORT && tuple.iter().all(|item| is_plain(&item)))
-}
-
-/// A plain array or scalar of NumPy's.
-fn is_numpys(value: &Bound<'_, PyAny>) -> PyResult<bool> {
-    let numpy = Numpy::get(value.py())?;
-    let class = value.get_type();
-    Ok(class.is(numpy.ndarray.bind(value.py()))
-        || numpy.dtype_of_type(class.as_ptr().cast()).is_some()
-        || value.is_instance(numpy.generic.bind(value.py()))?)
 }
 
 /// Adds the class to the module.

@@ -88,12 +88,17 @@ fn look_pending(py: Python<'_>, base: &BaseRef) -> PyResult<*const u8> {
 
 /// Makes a base visible outside until the export is dropped.
 pub fn export(py: Python<'_>, base: &BaseRef) -> PyResult<Export> {
+    let export = share(py, base)?;
+    registry::enter(base);
+    Ok(export)
+}
+
+/// Keeps a base's memory in place as [`export`] does, for somebody who does not tell where it is.
+pub fn share(py: Python<'_>, base: &BaseRef) -> PyResult<Export> {
     if base.is_pending() {
         flush(py, Reason::Read)?;
     }
-    let export = Runtime::global().export(base).map_err(errors::to_py)?;
-    registry::enter(base);
-    Ok(export)
+    Runtime::global().export(base).map_err(errors::to_py)
 }
 
 /// Value of the element at a byte offset of a base.

@@ -137,6 +137,15 @@ impl BaseRef {
         }))
     }
 
+    pub(crate) fn filled(bytes: &[u8]) -> numelt_ir::Result<BaseRef> {
+        let base = BaseRef::new(bytes.len());
+        let address = POOL.alloc(bytes.len())?;
+        // SAFETY: the buffer has that many bytes, and nobody else knows it.
+        unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), address, bytes.len()) };
+        base.0.set_address(address);
+        Ok(base)
+    }
+
     pub(crate) fn foreign(address: *mut u8, nbytes: usize, owner: Box<dyn Any + Send + Sync>, shared: bool) -> BaseRef {
         BaseRef(Arc::new(BaseCell {
             nbytes,

@@ -129,6 +129,14 @@ impl Runtime {
         BaseRef::foreign(ptr, nbytes, owner, shared)
     }
 
+    /// A base that holds these bytes already.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`].
+    pub fn filled(&self, bytes: &[u8]) -> Result<BaseRef> {
+        BaseRef::filled(bytes)
+    }
+
     /// Can the engine do this operation?
     pub fn supports(&self, op: Op, ty: DType) -> bool {
         self.lock().engine.supports(op, ty)
@@ -172,6 +180,12 @@ impl Runtime {
     pub fn runs_at_once(&self) -> bool {
         let state = self.lock();
         state.habit.is_on() && state.config.at_once > 0 && !state.is_watched()
+    }
+
+    /// May small calls be made in other ways than by recording, with nobody looking at what is recorded?
+    pub fn is_unobserved(&self) -> bool {
+        let state = self.lock();
+        state.config.at_once > 0 && !state.habit.is_watched() && !state.is_watched()
     }
 
     /// Element-operations pending.

@@ -9,25 +9,12 @@ from typing import Any
 
 import numpy
 
-from numelt import _core
-from numelt._dispatch import ndarray
 from numelt._rebind import composed_in
-from numelt._ufuncs import ufunc_for
 
 __all__: list[str] = []
 
-_FLOAT = numpy.dtype(float)
-_sqrt = ufunc_for(numpy.sqrt)
 
-
-def _length(x: Any) -> Any:
-    """Length of a dense vector of floats."""
-    if type(x) is not ndarray or x.ndim != 1 or x.dtype is not _FLOAT or x.strides != (8,):
-        return NotImplemented
-    return _sqrt(_core.front.dot(x, x))
-
-
-@composed_in(numpy.linalg, _length)
+@composed_in(numpy.linalg)
 def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: Any = False) -> Any:
     """Norm of a vector or matrix, or of many along axes.
 

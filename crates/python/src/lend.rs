@@ -1,0 +1,248 @@
+//! The arguments of a call as NumPy sees them, lent to it for the time of the call.
+//!
+//! In: arguments of the user's. Out: the same with our arrays as real ones on the same memory, and afterwards what
+//! NumPy returned as ours. An array that NumPy keeps (a view of it is the result, a traceback holds it) becomes an
+//! ordinary export; of all others nobody will know.
+
+use crate::convert::{self, Numpy};
+use crate::export::{self, Loan};
+use crate::hooks;
+use crate::ndarray::NdArray;
+use crate::scalar::DeferredScalar;
+use numelt_runtime::Runtime;
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::{PyBool, PyComplex, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple, PyType};
+use smallvec::SmallVec;
+
+/// How deep sequences are searched for arrays.
+const DEEPEST: usize = 3;
+
+/// Element-operations pending that a call with a limit may make run.
+const SOON: u64 = 1 << 16;
+
+/// Which arrays are lent.
+#[derive(Clone, Copy)]
+pub struct Terms {
+    /// Elements that an array may have.
+    pub most: i64,
+    /// Only those of dtypes that are native?
+    pub native: bool,
+}
+
+impl Terms {
+    /// All arrays.
+    pub const ANY: Terms = Terms { most: i64::MAX, native: false };
+
+    fn allow(self, array: &NdArray) -> bool {
+        match array.view() {
+            Some(view) if self.most == i64::MAX || view.size() == 0 => true,
+            Some(view) => {
+                view.size() <= self.most && (!view.base.is_pending() || Runtime::global().pending_work() <= SOON)
+            }
+            None => !self.native,
+        }
+    }
+}
+
+/// Our arrays with the views that NumPy sees of them during a call.
+pub struct Lent<'py> {
+    terms: Terms,
+    loans: SmallVec<[Loan<'py>; 3]>,
+    /// Arrays of NumPy's given as output, which it returns as they are.
+    outs: SmallVec<[Bound<'py, PyAny>; 1]>,
+}
+
+impl<'py> Lent<'py> {
+    /// Nothing lent yet.
+    pub fn new(terms: Terms) -> Lent<'py> {
+        Lent { terms, loans: SmallVec::new(), outs: SmallVec::new() }
+    }
+
+    /// The argument as NumPy sees it; `None` when only the package can tell.
+    fn plain(&mut self, value: &Bound<'py, PyAny>, depth: usize) -> PyResult<Option<Bound<'py, PyAny>>> {
+        if let Ok(array) = value.cast_exact::<NdArray>() {
+            if !self.terms.allow(array.get()) {
+                return Ok(None);
+            }
+            let loan = export::lend(array)?;
+            let view = loan.view().clone();
+            self.loans.push(loan);
+            return Ok(Some(view));
+        }
+        if is_plain(value) {
+            return Ok(Some(value.clone()));
+        }
+        if let Some(scalar) = DeferredScalar::of(value) {
+            return DeferredScalar::realize(scalar).map(Some);
+        }
+        if let Ok(list) = value.cast_exact::<PyList>() {
+            let changed = self.items(&mut list.iter(), list.len(), depth)?;
+            return changed
+                .map(|c| Ok(c.map_or(Ok(value.clone()), |items| PyList::new(value.py(), items).map(Bound::into_any))?))
+                .transpose();
+        }
+        if let Ok(tuple) = value.cast_exact::<PyTuple>() {
+            let changed = self.items(&mut tuple.iter(), tuple.len(), depth)?;
+            return changed
+                .map(|c| Ok(c.map_or(Ok(value.clone()), |items| PyTuple::new(value.py(), items).map(Bound::into_any))?))
+                .transpose();
+        }
+        Ok(is_numpys(value)?.then(|| value.clone()))
+    }
+
+    /// The items of a sequence as NumPy sees them: `Some(None)` where they are as they were.
+    #[allow(clippy::type_complexity)] // two questions, two options
+    fn items(
+        &mut self,
+        items: &mut dyn Iterator<Item = Bound<'py, PyAny>>,
+        length: usize,
+        depth: usize,
+    ) -> PyResult<Option<Option<Vec<Bound<'py, PyAny>>>>> {
+        if depth == DEEPEST {
+            return Ok(None);
+        }
+        let mut made: Vec<Bound<'py, PyAny>> = Vec::new();
+        let mut seen: Vec<Bound<'py, PyAny>> = Vec::new();
+        for item in items {
+            if made.is_empty() && is_plain(&item) {
+                seen.push(item);
+                continue;
+            }
+            let Some(plain) = self.plain(&item, depth + 1)? else { return Ok(None) };
+            if made.is_empty() && plain.is(&item) {
+                seen.push(item);
+                continue;
+            }
+            if made.is_empty() {
+                made.reserve(length);
+                made.append(&mut seen);
+            }
+            made.push(plain);
+        }
+        Ok(Some((!made.is_empty()).then_some(made)))
+    }
+
+    /// Positional arguments; the first of a `method` is passed as it is.
+    pub fn arguments(&mut self, args: &Bound<'py, PyTuple>, method: bool) -> PyResult<Option<Bound<'py, PyTuple>>> {
+        let mut plain: SmallVec<[Bound<'py, PyAny>; 6]> = SmallVec::with_capacity(args.len());
+        for (place, value) in args.iter_borrowed().enumerate() {
+            if method && place == 0 {
+                plain.push(value.to_owned());
+                continue;
+            }
+            let Some(value) = self.plain(&value, 0)? else { return Ok(None) };
+            plain.push(value);
+        }
+        PyTuple::new(args.py(), plain).map(Some)
+    }
+
+    /// Arguments by keyword.
+    pub fn keywords(&mut self, kwargs: &Bound<'py, PyDict>) -> PyResult<Option<Bound<'py, PyDict>>> {
+        let plain = PyDict::new(kwargs.py());
+        for (key, value) in kwargs {
+            let name = key.cast::<PyString>()?;
+            // a real array given as `out` is returned as it is
+            if name == "out" && value.cast_exact::<NdArray>().is_err() {
+                self.outs.push(value.clone());
+            } else if name == "like" && !value.is_none() {
+                return Ok(None);
+            }
+            let Some(value) = self.plain(&value, 0)? else { return Ok(None) };
+            plain.set_item(key, value)?;
+        }
+        Ok(Some(plain))
+    }
+
+    /// Calls a function of NumPy's with what was lent, and takes it back.
+    pub fn call(
+        self,
+        callable: &Bound<'py, PyAny>,
+        args: Bound<'py, PyTuple>,
+        kwargs: Option<Bound<'py, PyDict>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let made = callable.call(&args, kwargs.as_ref());
+        drop((args, kwargs));
+        self.take_back(made)
+    }
+
+    /// The result as ours: an argument that NumPy returned is the very object that was given.
+    fn take_back(self, made: PyResult<Bound<'py, PyAny>>) -> PyResult<Bound<'py, PyAny>> {
+        let mut own = None;
+        if let Ok(result) = &made {
+            if let Some(loan) = self.loans.iter().find(|loan| loan.view().is(result)) {
+                own = Some(loan.array().clone());
+            } else if self.outs.iter().any(|out| out.is(result)) {
+                own = Some(result.clone());
+            }
+        }
+        let made = match &own {
+            Some(_) => made.map(drop).map(|()| None),
+            None => made.map(Some),
+        };
+        for loan in self.loans {
+            loan.end()?;
+        }
+        match (own, made?) {
+            (Some(own), _) => Ok(own),
+            (None, Some(result)) => hooks::wrap(&result, 1),
+            (None, None) => unreachable!("a result that is not one of the arguments is kept"),
+        }
+    }
+}
+
+/// Calls `callable` with the arguments as NumPy sees them; `None` when only the package can tell how. Right before the
+/// call, `first` is.
+pub fn call<'py>(
+    callable: &Bound<'py, PyAny>,
+    args: &Bound<'py, PyTuple>,
+    kwargs: Option<&Bound<'py, PyDict>>,
+    method: bool,
+    terms: Terms,
+    first: impl FnOnce() -> PyResult<()>,
+) -> PyResult<Option<Bound<'py, PyAny>>> {
+    let mut lent = Lent::new(terms);
+    let Some(plain) = lent.arguments(args, method)? else { return Ok(None) };
+    let named = match kwargs.filter(|k| !k.is_empty()) {
+        None => None,
+        Some(kwargs) => match lent.keywords(kwargs)? {
+            Some(named) => Some(named),
+            None => return Ok(None),
+        },
+    };
+    first()?;
+    lent.call(callable, plain, named).map(Some)
+}
+
+/// None, a Python number or a string.
+fn is_plain(value: &Bound<'_, PyAny>) -> bool {
+    value.is_none()
+        || value.is_exact_instance_of::<PyInt>()
+        || value.is_exact_instance_of::<PyFloat>()
+        || value.is_exact_instance_of::<PyString>()
+        || value.is_exact_instance_of::<PyBool>()
+        || value.is_exact_instance_of::<PyComplex>()
+}
+
+static DTYPE: PyOnceLock<Py<PyType>> = PyOnceLock::new();
+
+/// A plain array, a scalar, a dtype or a scalar type of NumPy's, or one of Python's number types.
+fn is_numpys(value: &Bound<'_, PyAny>) -> PyResult<bool> {
+    let py = value.py();
+    let numpy = Numpy::get(py)?;
+    let class = value.get_type();
+    if class.is(numpy.ndarray.bind(py)) || numpy.dtype_of_type(class.as_ptr().cast()).is_some() {
+        return Ok(true);
+    }
+    if value.is_instance_of::<PyType>() {
+        return Ok(
+            numpy.dtype_of_type(value.as_ptr().cast()).is_some() || convert::dtype_of_python_type(value).is_some()
+        );
+    }
+    if value.is_instance(numpy.generic.bind(py))? {
+        return Ok(true);
+    }
+    let dtype =
+        DTYPE.get_or_try_init(py, || Ok::<_, PyErr>(numpy.attr(py, "dtype")?.cast_into::<PyType>()?.unbind()))?;
+    value.is_instance(dtype.bind(py))
+}

@@ -1,0 +1,146 @@
+//! Public functions as objects: what of a call is short is done here, the rest by the package's Python function.
+//!
+//! In: the user's call. Out: NumPy's result on our memory, where the call is one that NumPy does best (library
+//! calls, small arrays, what is not native), or what the Python function gives. NumPy's function is called from the
+//! user's own frame, so that its warnings are attributed as always.
+
+use crate::coverage;
+use crate::lend::{self, Terms};
+use crate::library::{self, Library};
+use numelt_runtime::Runtime;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::{PyDict, PyString, PyTuple};
+
+/// When NumPy's function is called at once.
+enum Way {
+    /// On few elements, while nobody looks at what is recorded.
+    Small(i64),
+    /// Always; counted as a library call.
+    Library(Py<Library>),
+    /// Always; counted as a fallback.
+    Fallback,
+    /// Always; not counted.
+    Uncounted,
+}
+
+/// A public function.
+#[pyclass(name = "routine", module = "numelt._core", dict, weakref, frozen)]
+pub struct Routine {
+    name: Py<PyString>,
+    /// NumPy's function.
+    original: Py<PyAny>,
+    /// The package's, for all other calls.
+    general: Py<PyAny>,
+    way: Way,
+    /// Does it become a method of instances of a class that holds it?
+    binds: bool,
+}
+
+static METHOD_TYPE: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+
+#[pymethods]
+impl Routine {
+    /// `way` is the most elements that a small call has, a library function, "fallback" or "uncounted".
+    #[new]
+    fn new(
+        name: Py<PyString>,
+        original: Py<PyAny>,
+        general: Py<PyAny>,
+        way: &Bound<'_, PyAny>,
+        binds: bool,
+    ) -> PyResult<Routine> {
+        let way = if let Ok(library) = way.cast::<Library>() {
+            Way::Library(library.clone().unbind())
+        } else if let Ok(most) = way.extract::<i64>() {
+            Way::Small(most)
+        } else {
+            match way.extract::<&str>()? {
+                "fallback" => Way::Fallback,
+                "uncounted" => Way::Uncounted,
+                other => return Err(PyValueError::new_err(format!("no way is called {other}"))),
+            }
+        };
+        Ok(Routine { name, original, general, way, binds })
+    }
+
+    #[pyo3(signature = (*args, **kwargs))]
+    fn __call__<'py>(
+        &self,
+        args: &Bound<'py, PyTuple>,
+        kwargs: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        match self.quick(args, kwargs)? {
+            Some(made) => Ok(made),
+            None => self.general.bind(args.py()).call(args, kwargs),
+        }
+    }
+
+    fn __get__<'py>(
+        slf: &Bound<'py, Self>,
+        instance: &Bound<'py, PyAny>,
+        _owner: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let py = slf.py();
+        if instance.is_none() || !slf.get().binds {
+            return Ok(slf.clone().into_any());
+        }
+        let bind =
+            METHOD_TYPE.get_or_try_init(py, || Ok::<_, PyErr>(py.import("types")?.getattr("MethodType")?.unbind()))?;
+        bind.bind(py).call1((slf, instance))
+    }
+
+    fn __repr__(slf: &Bound<'_, Self>) -> PyResult<String> {
+        let name = slf.getattr("__qualname__").map_or_else(|_| Ok(slf.get().name.to_string()), |n| n.extract())?;
+        Ok(format!("<function {name} at {:#x}>", slf.as_ptr() as usize))
+    }
+}
+
+impl Routine {
+    /// The call where it is NumPy's to do.
+    fn quick<'py>(
+        &self,
+        args: &Bound<'py, PyTuple>,
+        kwargs: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let py = args.py();
+        let original = self.original.bind(py);
+        match &self.way {
+            Way::Small(most) => {
+                if !Runtime::global().is_unobserved() {
+                    return Ok(None);
+                }
+                lend::call(original, args, kwargs, false, Terms { most: *most, native: true }, || Ok(()))
+            }
+            Way::Library(_) if library::is_watched() => Ok(None),
+            Way::Library(library) => {
+                let terms = Terms { native: true, ..Terms::ANY };
+                let count = || {
+                    library.get().count();
+                    Ok(())
+                };
+                lend::call(original, args, kwargs, false, terms, count)
+            }
+            Way::Fallback => {
+                if !coverage::is_simple(py) {
+                    return Ok(None);
+                }
+                let name = self.name.bind(py);
+                let count = || coverage::note(py, name, "not native").map(drop);
+                lend::call(original, args, kwargs, false, Terms::ANY, count)
+            }
+            Way::Uncounted => {
+                if !coverage::in_users_frame(py) {
+                    return Ok(None);
+                }
+                lend::call(original, args, kwargs, false, Terms::ANY, || Ok(()))
+            }
+        }
+    }
+}
+
+/// Adds the class to the module.
+pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_class::<Routine>()
+}
