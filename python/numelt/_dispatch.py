@@ -65,7 +65,7 @@ def native(function: F, space: types.ModuleType = numpy) -> F:
 def small_first(function: F) -> F:
     """Give calls on a few elements to NumPy's own function.
 
-    For functions that would need several operations, or much argument handling, for what NumPy does in one step.
+    For functions that would need several operations, or much argument handling, for what NumPy does in one.
     """
     return small_call(getattr(numpy, function.__name__), function)
 
@@ -123,8 +123,12 @@ def like_original(function: F, original: Any) -> F:
 
 
 # found by name, like the functions they hold
-for _kind in (staticmethod, _core.routine):
-    copyreg.pickle(_kind, lambda function: function.__qualname__)
+def _by_name(function: Any) -> Any:
+    return function.__qualname__
+
+
+copyreg.pickle(staticmethod, _by_name)
+copyreg.pickle(_core.routine, _by_name)
 
 
 def operand(value: Any, dtype: Any = None) -> Any:

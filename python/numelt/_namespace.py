@@ -89,7 +89,7 @@ def _wrapper(original: Any, name: str) -> Callable[..., Any]:
     run.__module__ = ".".join(["numelt", *name.split(".")[:-1]])
     run.__qualname__ = run.__name__ = short
     run.__wrapped__ = original
-    function = like_original(run, original)
+    function: Callable[..., Any] = like_original(run, original)
     _fallback.stands_for(function, original)
     return function
 

@@ -58,7 +58,16 @@ def evaluate(call, space):
 
 
 def call_status(name, call):
-    """Return how numelt runs a call: the worst of what its parts do."""
+    """Return how numelt runs a call: the worst of what its parts do, small calls recorded like large ones."""
+    before, numelt.config.at_once = numelt.config.at_once, 0
+    try:
+        return recorded_status(name, call)
+    finally:
+        numelt.config.at_once = before
+
+
+def recorded_status(name, call):
+    """Return how numelt runs a call."""
     space = operands(numelt)
     evaluate(call, space)  # what is set up once is set up
     space = operands(numelt)

@@ -43,6 +43,23 @@ impl Terms {
             None => !self.native,
         }
     }
+
+    /// May a plain value be an argument? Ints may be what extents are made of.
+    fn fits(self, value: &Bound<'_, PyAny>) -> bool {
+        self.most == i64::MAX
+            || !value.is_exact_instance_of::<PyInt>()
+            || value.extract::<i64>().is_ok_and(|n| n.abs() <= self.most)
+    }
+}
+
+/// What became of the items of a sequence.
+enum Items<'py> {
+    /// Only the package can tell.
+    Unknown,
+    /// They are as they were.
+    Same,
+    /// These stand for them.
+    Changed(Vec<Bound<'py, PyAny>>),
 }
 
 /// Our arrays with the views that NumPy sees of them during a call.
@@ -71,56 +88,48 @@ impl<'py> Lent<'py> {
             return Ok(Some(view));
         }
         if is_plain(value) {
-            return Ok(Some(value.clone()));
+            return Ok(self.terms.fits(value).then(|| value.clone()));
         }
         if let Some(scalar) = DeferredScalar::of(value) {
             return DeferredScalar::realize(scalar).map(Some);
         }
+        let py = value.py();
         if let Ok(list) = value.cast_exact::<PyList>() {
-            let changed = self.items(&mut list.iter(), list.len(), depth)?;
-            return changed
-                .map(|c| Ok(c.map_or(Ok(value.clone()), |items| PyList::new(value.py(), items).map(Bound::into_any))?))
-                .transpose();
+            return Ok(match self.items(&mut list.iter(), list.len(), depth)? {
+                Items::Unknown => None,
+                Items::Same => Some(value.clone()),
+                Items::Changed(items) => Some(PyList::new(py, items)?.into_any()),
+            });
         }
         if let Ok(tuple) = value.cast_exact::<PyTuple>() {
-            let changed = self.items(&mut tuple.iter(), tuple.len(), depth)?;
-            return changed
-                .map(|c| Ok(c.map_or(Ok(value.clone()), |items| PyTuple::new(value.py(), items).map(Bound::into_any))?))
-                .transpose();
+            return Ok(match self.items(&mut tuple.iter(), tuple.len(), depth)? {
+                Items::Unknown => None,
+                Items::Same => Some(value.clone()),
+                Items::Changed(items) => Some(PyTuple::new(py, items)?.into_any()),
+            });
         }
         Ok(is_numpys(value)?.then(|| value.clone()))
     }
 
-    /// The items of a sequence as NumPy sees them: `Some(None)` where they are as they were.
-    #[allow(clippy::type_complexity)] // two questions, two options
+    /// The items of a sequence as NumPy sees them.
     fn items(
         &mut self,
         items: &mut dyn Iterator<Item = Bound<'py, PyAny>>,
         length: usize,
         depth: usize,
-    ) -> PyResult<Option<Option<Vec<Bound<'py, PyAny>>>>> {
+    ) -> PyResult<Items<'py>> {
         if depth == DEEPEST {
-            return Ok(None);
+            return Ok(Items::Unknown);
         }
-        let mut made: Vec<Bound<'py, PyAny>> = Vec::new();
-        let mut seen: Vec<Bound<'py, PyAny>> = Vec::new();
+        let mut changed = false;
+        let mut made: Vec<Bound<'py, PyAny>> = Vec::with_capacity(length);
         for item in items {
-            if made.is_empty() && is_plain(&item) {
-                seen.push(item);
-                continue;
-            }
-            let Some(plain) = self.plain(&item, depth + 1)? else { return Ok(None) };
-            if made.is_empty() && plain.is(&item) {
-                seen.push(item);
-                continue;
-            }
-            if made.is_empty() {
-                made.reserve(length);
-                made.append(&mut seen);
-            }
+            let Some(plain) = self.plain(&item, depth + 1)? else { return Ok(Items::Unknown) };
+            changed |= !plain.is(&item);
             made.push(plain);
         }
-        Ok(Some((!made.is_empty()).then_some(made)))
+        // the same object where nothing changed: the call may be to write into it
+        Ok(if changed { Items::Changed(made) } else { Items::Same })
     }
 
     /// Positional arguments; the first of a `method` is passed as it is.
