@@ -74,11 +74,11 @@ def test_it_happens():
 
 
 def test_arrays_that_are_pending_or_large_stay_recorded():
-    large = numelt.arange(1000.0)
+    large = numelt.arange(5000.0)
     large[0]
     _, count = runs_at_once(lambda: large + 1)
     assert count == 0
-    sums = (large + 1).reshape(10, 100).sum(axis=1)
+    sums = (large + 1).reshape(10, 500).sum(axis=1)
     _, count = runs_at_once(lambda: sums + 1)
     assert count == 0
 
@@ -206,9 +206,9 @@ def test_visible_memory():
 
 def test_reading_beside_pending_readers():
     a = numelt.arange(8.0)
-    large = numelt.arange(100.0)
+    large = numelt.arange(5000.0)
     a[0], large[0]
-    waits = (large[:8] + a).reshape(2, 4).sum(axis=1)
+    waits = ((large + 0)[:8] + a).reshape(2, 4).sum(axis=1)
     pending = numelt._core.pending()
     assert pending > 0
     b, count = runs_at_once(lambda: a + 1)

@@ -1,37 +1,67 @@
-//! Tiny operations, run while they are recorded.
+//! Small operations, run while they are recorded.
 //!
 //! Where a program reads one small result after the other, queueing an operation costs more than running it. Once
-//! that has been seen a few times, an elementwise operation on at most [`Config::at_once`](crate::Config) elements
-//! whose operands are in memory, with nothing pending that writes them, goes straight to the engine. What the engine does not do
-//! this way, or what meets a condition to be reported, is recorded like everything else. Whoever inspects, traces or
-//! explains sees all operations recorded.
+//! that has been seen a few times, an elementwise operation or a reduction on at most [`Config::at_once`](crate::Config)
+//! elements whose operands are in memory, with nothing pending that writes them, goes straight to the engine. From
+//! [`SURE`] elements on, long chains gain by fusion: now and then such operations are recorded until the next read, and
+//! go on being recorded if it turns out to be far away. What the engine does not do this way, or what meets a
+//! condition to be reported, is recorded like everything else. Whoever inspects, traces or explains sees all
+//! operations recorded.
 
 use crate::base::{ArrayView, BaseCell, Input, POOL};
 use crate::batch::WATCH;
 use crate::engine::{Engine, Few, FewInput, SmallCall};
-use numelt_ir::{DType, Op, OpKind, Result};
+use numelt_ir::{Axes, DType, Op, OpKind, Result};
 use smallvec::SmallVec;
 use std::sync::atomic::Ordering;
 
 /// Reads of a few small results after which operations run at once.
 const READS: u32 = 4;
 
+/// Elements up to which an operation is better run at once, however many follow it.
+pub(crate) const SURE: i64 = 256;
+
+/// Instructions in a batch from which on fusing them is better than running each at once.
+const LONG: usize = 12;
+
+/// Operations of more than [`SURE`] elements run at once before it is looked at whether chains are long, at first and
+/// at most.
+const STRETCH: [u32; 2] = [64, 1 << 16];
+
 /// Bytes of the largest base that gets its memory here.
-const LARGEST: usize = 4096;
+const LARGEST: usize = 16 * SmallCall::MOST;
 
 /// Whether operations run at once.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Habit {
     reads: u32,
     /// Somebody has asked to see what is recorded.
     watched: bool,
+    /// Operations of more than [`SURE`] elements that still run at once before the next look, and how many it was.
+    left: u32,
+    stretch: u32,
+}
+
+impl Default for Habit {
+    fn default() -> Habit {
+        Habit { reads: 0, watched: false, left: STRETCH[0], stretch: STRETCH[0] }
+    }
 }
 
 impl Habit {
     /// Notes a batch that was run because it was read.
-    pub fn note_read(&mut self, instructions: usize, work: u64) {
-        if work <= instructions as u64 * SmallCall::MOST as u64 {
-            self.reads = self.reads.saturating_add(1);
+    pub fn note_read(&mut self, instructions: usize, work: u64, most: usize) {
+        if work > instructions as u64 * most as u64 {
+            return;
+        }
+        self.reads = self.reads.saturating_add(1);
+        if self.left == 0 && work > instructions as u64 * SURE as u64 {
+            if instructions < LONG {
+                self.stretch = (self.stretch * 4).min(STRETCH[1]);
+                self.left = self.stretch;
+            } else {
+                self.stretch = STRETCH[0];
+            }
         }
     }
 
@@ -55,9 +85,22 @@ impl Habit {
     pub fn is_on(&self) -> bool {
         self.reads >= READS && !self.watched
     }
+
+    /// Elements that an operation may have, of at most `most`.
+    #[inline]
+    pub fn most(&self, most: usize) -> i64 {
+        if self.left > 0 { most as i64 } else { SURE.min(most as i64) }
+    }
+
+    /// An operation of more than [`SURE`] elements has run at once.
+    #[inline]
+    pub fn ran_larger(&mut self) {
+        self.left = self.left.saturating_sub(1);
+    }
 }
 
-/// Runs an operation now if it is one that can; `epoch` is the batch being recorded, and no other is running.
+/// Runs an operation now if it is one that can, of at most `most` elements; `epoch` is the batch being recorded, and no
+/// other is running. The elements that it has, or none where it did not run.
 ///
 /// # Errors
 /// [`numelt_ir::Error::OutOfMemory`] for the output.
@@ -66,13 +109,18 @@ pub(crate) fn run(
     engine: &dyn Engine,
     epoch: u64,
     most: i64,
-    (op, ty): (Op, DType),
+    (op, ty, axes): (Op, DType, Axes),
     out: &ArrayView,
     ins: &[Input<'_>],
-) -> Result<bool> {
-    let n: i64 = out.shape.iter().product();
-    if n > most || op.kind() != OpKind::Elementwise || ins.len() > 3 {
-        return Ok(false);
+) -> Result<i64> {
+    let domain = match (op.kind(), ins) {
+        (OpKind::Elementwise, _) => &out.shape,
+        (OpKind::Reduction, [Input::Array(source)]) => &source.shape,
+        _ => return Ok(0),
+    };
+    let elements = domain.iter().product();
+    if elements > most || ins.len() > 3 {
+        return Ok(0);
     }
     let sound = |cell: &BaseCell| !cell.failed.load(Ordering::Relaxed);
     let mut operands: SmallVec<[FewInput<'_>; 3]> = SmallVec::new();
@@ -81,7 +129,7 @@ pub(crate) fn run(
             Input::Array(array) => {
                 let (cell, address) = (&array.base.0, array.base.0.address());
                 if cell.is_written_in(epoch) || address.is_null() || !sound(cell) {
-                    return Ok(false);
+                    return Ok(0);
                 }
                 FewInput::View(few(array, address))
             }
@@ -92,10 +140,10 @@ pub(crate) fn run(
     let known = cell.address();
     let fresh = known.is_null();
     if cell.slot_in(epoch).is_some() || fresh && cell.nbytes > LARGEST || !sound(cell) {
-        return Ok(false);
+        return Ok(0);
     }
     let address = if fresh { POOL.alloc(cell.nbytes)? } else { known };
-    let call = SmallCall { op, ty, out: few(out, address), fresh, ins: &operands };
+    let call = SmallCall { op, ty, axes, out: few(out, address), fresh, ins: &operands };
     out.base.touch();
     let done = engine.small(&call, WATCH.load(Ordering::Relaxed));
     if fresh {
@@ -106,7 +154,7 @@ pub(crate) fn run(
             unsafe { POOL.free(address, cell.nbytes) };
         }
     }
-    Ok(done)
+    Ok(if done { elements } else { 0 })
 }
 
 #[inline]

@@ -4,6 +4,7 @@
 //! `numelt/numelt.toml` in the user's configuration directory. Its keys are the lower-case names
 //! without the prefix: `threads = 4` is `NUMELT_THREADS=4`.
 
+use crate::engine::SmallCall;
 use numelt_ir::{Error, Result};
 use numelt_opt::{Fuse, Passes};
 use std::path::{Path, PathBuf};
@@ -84,7 +85,7 @@ impl Default for Config {
             trace: false,
             block: 0,
             max_pending: 1000,
-            at_once: 64,
+            at_once: SmallCall::MOST,
             piecemeal: 1 << 14,
         }
     }

@@ -126,13 +126,15 @@ pub enum FewInput<'a> {
     Const(Scalar),
 }
 
-/// One elementwise operation on a few elements. Inputs may overlap the output in any way.
+/// One elementwise operation on few elements, or a reduction of them. Inputs may overlap the output in any way.
 pub struct SmallCall<'a> {
     /// The operation.
     pub op: Op,
     /// Its loop dtype.
     pub ty: DType,
-    /// Where the result goes.
+    /// What a reduction folds.
+    pub axes: Axes,
+    /// Where the result goes; a reduction's has extent one on reduced axes.
     pub out: Few<'a>,
     /// Does the output's memory hold nothing yet?
     pub fresh: bool,
@@ -142,7 +144,7 @@ pub struct SmallCall<'a> {
 
 impl SmallCall<'_> {
     /// Elements that a call may have.
-    pub const MOST: usize = 64;
+    pub const MOST: usize = 2048;
 }
 
 /// A compute engine.
@@ -177,8 +179,8 @@ pub trait Engine: Send + Sync {
     /// Runs a library call or scan; the result is that of `launch`.
     fn call(&self, call: &LibraryCall<'_>) -> Result<u8>;
 
-    /// Runs an operation on a few elements now. False when it was not done, and has to be recorded: the engine has no
-    /// short way for it, or it meets one of the conditions `watch`. The output then is as it was, a fresh one anything.
+    /// Runs an operation on few elements now. False when it was not done, and has to be recorded: the engine has no
+    /// short way for it, or it meets one of the conditions `watch`. Inputs are as they were then, the output anything.
     fn small(&self, call: &SmallCall<'_>, watch: u8) -> bool {
         let _ = (call, watch);
         false

@@ -156,7 +156,7 @@ impl Runtime {
     pub fn record(&self, op: Op, ty: DType, out: &ArrayView, ins: &[Input<'_>], axes: Axes) -> Result<Option<Reason>> {
         let mut state = self.lock();
         state.stats.instructions += 1;
-        if state.habit.is_on() && state.run_at_once(op, ty, out, ins)? {
+        if state.habit.is_on() && state.run_at_once((op, ty, axes), out, ins)? {
             return Ok(None);
         }
         if state.batch.is_at_cut() && state.batch.work < CUT_AT_ONCE {
@@ -415,20 +415,23 @@ impl State {
 
     /// Runs a tiny operation instead of recording it, unless somebody looks at what is recorded.
     #[inline]
-    fn run_at_once(&mut self, op: Op, ty: DType, out: &ArrayView, ins: &[Input<'_>]) -> Result<bool> {
+    fn run_at_once(&mut self, what: (Op, DType, Axes), out: &ArrayView, ins: &[Input<'_>]) -> Result<bool> {
         if self.is_watched() {
             return Ok(false);
         }
-        let most = self.config.at_once as i64;
-        let done = at_once::run(&*self.engine, self.batch.epoch, most, (op, ty), out, ins)?;
-        self.stats.at_once += u64::from(done);
-        Ok(done)
+        let most = self.habit.most(self.config.at_once);
+        let elements = at_once::run(&*self.engine, self.batch.epoch, most, what, out, ins)?;
+        if elements > at_once::SURE {
+            self.habit.ran_larger();
+        }
+        self.stats.at_once += u64::from(elements > 0);
+        Ok(elements > 0)
     }
 
     fn flush(&mut self, reason: Reason) -> Result<()> {
         let start = Instant::now();
         if reason == Reason::Read {
-            self.habit.note_read(self.batch.len(), self.batch.work);
+            self.habit.note_read(self.batch.len(), self.batch.work, self.config.at_once);
         }
         let _running = Running::start(self.batch.epoch);
         let epoch = EPOCH.fetch_add(1, Ordering::Release) + 1;

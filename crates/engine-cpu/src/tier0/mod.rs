@@ -17,6 +17,7 @@ mod report;
 mod run;
 mod select;
 mod small;
+mod small_fold;
 
 pub(crate) use elem::{Any, B8, Bits, Elem, Inexact, Number};
 pub(crate) use pack::{Rect, pack, splat, unpack};

@@ -1,269 +1,537 @@
-//! One elementwise operation on a few elements, without a kernel.
+//! One operation on few elements, without a kernel.
 //!
-//! In: a [`SmallCall`] and the conditions that somebody wants reported. Out: the output's elements, or nothing at
-//! all: where the operation is none for this way, or meets such a condition, the caller records it instead. The
-//! loops are those of the interpreter, so the values are too. Not here: which memory is ready to be used.
+//! In: a [`SmallCall`] and the conditions that somebody wants reported. Out: the output's elements, or word that
+//! it was not done: where the operation is none for this way, or meets such a condition, the caller records it
+//! instead. The loops and folds are those of the interpreter, so the values are too. Operands that lie one after the
+//! other are used where they are; others pass through rooms on the stack, a piece at a time. Not here: which memory is
+//! ready to be used.
 
 use crate::isa::Isa;
 use crate::tier0::pack::{Rect, pack, splat, unpack};
 use crate::tier0::report::{self, Report};
 use crate::tier0::select::{Func, select, select_cast};
-use numelt_ir::{DType, Op, warn};
+use crate::tier0::small_fold;
+use numelt_ir::{Op, OpKind, warn};
 use numelt_runtime::{Few, FewInput, SmallCall};
 use numelt_vecmath::flags;
 use std::mem::MaybeUninit;
 
-/// Room for one operand: the largest elements, as many as a call may have.
-#[repr(align(64))]
-struct Room(MaybeUninit<[u8; 16 * SmallCall::MOST]>);
+/// Bytes of a room, which holds one operand of a piece.
+const ROOM: usize = 1024;
 
-impl Room {
-    const fn new() -> Room {
+/// Memory on the stack whose contents start undefined.
+#[repr(align(64))]
+pub(super) struct Room<const N: usize>(MaybeUninit<[u8; N]>);
+
+impl<const N: usize> Room<N> {
+    pub(super) const fn new() -> Self {
         Room(MaybeUninit::uninit())
     }
 
-    fn start(&mut self) -> *mut u8 {
+    pub(super) fn start(&mut self) -> *mut u8 {
         self.0.as_mut_ptr().cast()
     }
 }
 
-/// Runs the call; false when it did not, and the output is as it was (a fresh one: anything).
+/// Bytes of the largest output that is put together beside its place.
+pub(super) const WHOLE: usize = 16 * SmallCall::MOST;
+
+/// Runs the call; false when it did not. The output then is as it was where an input shares its memory, elsewhere anything.
 ///
 /// # Safety
 /// The call's views are valid for their elements, inputs for reads and the output for writes.
 pub unsafe fn run(call: &SmallCall<'_>, watch: u8, isa: Isa) -> bool {
+    // SAFETY: the caller's contract.
+    unsafe {
+        match call.op.kind() {
+            OpKind::Elementwise => elementwise(call, watch, isa),
+            OpKind::Reduction => small_fold::run(call, watch, isa),
+            OpKind::Scan | OpKind::Generator | OpKind::Gather | OpKind::Library => false,
+        }
+    }
+}
+
+/// Operands of a call, the output included.
+const OPERANDS: usize = 4;
+/// Where the output's strides are.
+const OUT: usize = 3;
+/// Loops that a call may have.
+const RANK: usize = 4;
+
+/// The loops over a call's elements, outermost first, joined where every operand walks two as one.
+struct Loops {
+    rank: usize,
+    extents: [i64; RANK],
+    strides: [[i64; OPERANDS]; RANK],
+}
+
+impl Loops {
+    /// `None` for too many loops, and for operands that do not broadcast.
+    #[inline(always)]
+    fn new(call: &SmallCall<'_>) -> Option<Loops> {
+        let mut loops = Loops { rank: 0, extents: [1; RANK], strides: [[0; OPERANDS]; RANK] };
+        let shape = call.out.shape;
+        let fits = |input: &FewInput<'_>| match input {
+            FewInput::View(view) => view.shape.len() <= shape.len(),
+            FewInput::Const(_) => true,
+        };
+        if !call.ins.iter().all(fits) {
+            return None;
+        }
+        for (axis, &n) in shape.iter().enumerate() {
+            let mut strides = [0; OPERANDS];
+            for (stride, input) in strides.iter_mut().zip(call.ins) {
+                let FewInput::View(view) = input else { continue };
+                let lead = shape.len() - view.shape.len();
+                if axis >= lead {
+                    let own = view.shape[axis - lead];
+                    if own != n && own != 1 {
+                        return None;
+                    }
+                    *stride = if own == 1 { 0 } else { view.strides[axis - lead] };
+                }
+            }
+            strides[OUT] = call.out.strides[axis];
+            if n == 1 {
+                continue;
+            }
+            if let Some(outer) = loops.rank.checked_sub(1)
+                && loops.strides[outer].iter().zip(&strides).all(|(&outer, &inner)| outer == inner * n)
+            {
+                loops.extents[outer] *= n;
+                loops.strides[outer] = strides;
+                continue;
+            }
+            if loops.rank == RANK {
+                return None;
+            }
+            (loops.extents[loops.rank], loops.strides[loops.rank]) = (n, strides);
+            loops.rank += 1;
+        }
+        Some(loops)
+    }
+
+    /// Extent and strides of the `n`-th loop from inside; a single step where there is none.
+    #[inline(always)]
+    fn inner(&self, n: usize) -> (i64, [i64; OPERANDS]) {
+        match self.rank.checked_sub(n + 1) {
+            Some(at) => (self.extents[at], self.strides[at]),
+            None => (1, [0; OPERANDS]),
+        }
+    }
+
+    /// Do the elements of an operand of this size lie one after the other?
+    #[inline(always)]
+    fn is_dense(&self, operand: usize, size: usize) -> bool {
+        self.rank == 0 || self.rank == 1 && self.strides[0][operand] == size as i64
+    }
+}
+
+/// What computes a piece.
+#[derive(Clone, Copy)]
+enum Step {
+    /// The result is the operand.
+    Same,
+    Loop(Func),
+    /// The values tell what was met.
+    Checked(Func, report::Check),
+}
+
+impl Step {
+    /// The loop, and the conditions that the processor tells.
+    #[inline(always)]
+    fn new(call: &SmallCall<'_>, isa: Isa) -> Option<(Step, u8)> {
+        let (op, ty) = (call.op, call.ty);
+        if matches!(op, Op::Copy | Op::Positive) || op == Op::Conjugate && !ty.is_complex() {
+            return Some((Step::Same, 0));
+        }
+        let func = select(op, ty, isa).ok()?;
+        Some(match report::of(op, ty) {
+            Report::Quiet => (Step::Loop(func), 0),
+            Report::Hardware => (Step::Loop(func), op.raises(ty)),
+            Report::Checked(check) => (Step::Checked(func, check), 0),
+        })
+    }
+
+    /// A conversion, and the conditions that the processor tells.
+    fn cast(from: numelt_ir::DType, to: numelt_ir::DType, isa: Isa) -> Option<(Step, u8)> {
+        let func = select_cast(from, to, isa).ok()?;
+        Some(match report::of_cast(from, to).0 {
+            Report::Checked(check) => (Step::Checked(func, check), 0),
+            Report::Quiet | Report::Hardware => (Step::Loop(func), warn::cast_raises(from, to)),
+        })
+    }
+
+    /// Computes `n` results; the conditions that values tell of.
+    ///
+    /// # Safety
+    /// The operands hold `n` elements; `out` has room for `n` results and overlaps no operand.
+    #[inline(always)]
+    unsafe fn run(self, ins: &[*const u8; 3], out: *mut u8, n: usize) -> u8 {
+        // SAFETY: the caller's contract.
+        unsafe {
+            match self {
+                Step::Same => 0,
+                Step::Loop(func) => {
+                    func.call(*ins, out, n);
+                    0
+                }
+                Step::Checked(func, check) => {
+                    func.call(*ins, out, n);
+                    check(ins.as_ptr(), out, n)
+                }
+            }
+        }
+    }
+}
+
+/// An elementwise operation.
+///
+/// # Safety
+/// As for [`run`].
+unsafe fn elementwise(call: &SmallCall<'_>, watch: u8, isa: Isa) -> bool {
     let (op, ty) = (call.op, call.ty);
     let n: i64 = call.out.shape.iter().product();
     if call.ins.len() > 3 || op.computes_in(ty) != ty || !(1..=SmallCall::MOST as i64).contains(&n) {
         return false;
     }
     let n = n as usize;
-    let mut rooms = [const { Room::new() }; 3];
-    let mut ins = [std::ptr::null::<u8>(); 3];
-    for (position, ((input, room), slot)) in call.ins.iter().zip(&mut rooms).zip(&mut ins).enumerate() {
-        // SAFETY: the caller's contract; a room holds the largest call.
-        match unsafe { bring(input, op.input_dtype(ty, position), call.out.shape, watch, n, room.start(), isa) } {
-            Some(address) => *slot = address,
-            None => return false,
+    let Some(loops) = Loops::new(call) else { return false };
+    let Some((step, raised)) = Step::new(call, isa) else { return false };
+    let mut rooms = [const { Room::<ROOM>::new() }; 3];
+    let (mut ins, mut sizes) = ([std::ptr::null::<u8>(); 3], [0; 3]);
+    let size = call.out.dtype.size();
+    let shared = !call.fresh && overlaps(call);
+    if shared && (n > ROOM / 16 || loops.rank > 2) {
+        // SAFETY: the caller's contract.
+        return unsafe { aside(call, watch, isa) };
+    }
+    let mut plain = !shared && op.output_dtype(ty) == call.out.dtype && loops.is_dense(OUT, size);
+    let mut most = n;
+    for (at, (input, room)) in call.ins.iter().zip(&mut rooms).enumerate() {
+        let want = op.input_dtype(ty, at);
+        match input {
+            FewInput::View(view) => {
+                plain &= view.dtype == want && loops.is_dense(at, want.size());
+                (ins[at], sizes[at]) = (view.pointer, want.size());
+            }
+            FewInput::Const(value) if plain && value.dtype() == want => {
+                most = most.min(ROOM / want.size());
+                // SAFETY: the bytes are those of one element, and the room holds as many.
+                unsafe { splat(value.to_bytes().as_ptr(), want.size(), most, room.start()) };
+                ins[at] = room.start();
+            }
+            FewInput::Const(_) => plain = false,
         }
     }
+    // SAFETY: the caller's contract; operands of the loop's dtypes lie dense, and a fresh output is none of them.
+    unsafe {
+        if !plain {
+            return pieces(call, &loops, (step, raised), shared, watch, n, isa);
+        }
+        let asked = raised & watch;
+        if asked != 0 {
+            flags::clear();
+        }
+        let (mut met, mut out, mut left) = (0, call.out.pointer, n);
+        loop {
+            let count = left.min(most);
+            if let Step::Same = step {
+                std::ptr::copy_nonoverlapping(ins[0], out, count * size);
+            } else {
+                met |= step.run(&ins, out, count);
+            }
+            left -= count;
+            if left == 0 {
+                break;
+            }
+            out = out.add(count * size);
+            for (address, size) in ins.iter_mut().zip(sizes) {
+                *address = address.wrapping_add(count * size);
+            }
+        }
+        met & watch == 0 && (asked == 0 || flags::get() & asked == 0)
+    }
+}
+
+/// How an operand comes to be `n` elements of the loop's dtype, one after the other.
+struct Brought {
+    pointer: *mut u8,
+    /// Bytes of an element where it lies, and in the loop.
+    size: usize,
+    cast: Option<Step>,
+    /// The room holds this rectangle already: its address, its elements in a row and its rows.
+    held: Option<(*mut u8, usize, usize)>,
+}
+
+/// A piece of the walk: the element that it starts at along each loop from inside, and its extents.
+struct Piece {
+    at: [i64; RANK],
+    inner: usize,
+    rows: usize,
+}
+
+/// Where rooms are: three for operands, one for what they are converted from, two for results.
+type Rooms = [Room<ROOM>; 6];
+
+/// Goes through the elements a piece at a time.
+///
+/// # Safety
+/// As for [`run`]; the loops are the call's, the step is its operation's, and an output that is not `shared` lies apart
+/// from all inputs. One that is makes one piece.
+#[inline(never)]
+unsafe fn pieces(
+    call: &SmallCall<'_>,
+    loops: &Loops,
+    (step, mut raised): (Step, u8),
+    shared: bool,
+    watch: u8,
+    n: usize,
+    isa: Isa,
+) -> bool {
+    let (op, ty) = (call.op, call.ty);
     let made = op.output_dtype(ty);
-    let (mut result, mut cast) = (Room::new(), Room::new());
-    let dense = is_dense(&call.out, call.out.shape);
-    if !dense && outer(&call.out, call.out.shape).is_none() {
-        return false;
+    let mut largest = made.size().max(call.out.dtype.size());
+    let mut rooms: Rooms = [const { Room::new() }; 6];
+    let mut brought: [Option<Brought>; 3] = [None, None, None];
+    for (at, (input, slot)) in call.ins.iter().zip(&mut brought).enumerate() {
+        let want = op.input_dtype(ty, at);
+        let (pointer, dtype) = match input {
+            FewInput::View(view) => (view.pointer, view.dtype),
+            FewInput::Const(value) if value.dtype() == want => (std::ptr::null_mut(), want),
+            FewInput::Const(_) => return false,
+        };
+        let mut cast = None;
+        if dtype != want {
+            let Some((convert, met)) = Step::cast(dtype, want, isa) else { return false };
+            (cast, raised) = (Some(convert), raised | met);
+        }
+        largest = largest.max(dtype.size()).max(want.size());
+        *slot = Some(Brought { pointer, size: dtype.size(), cast, held: None });
     }
-    let mut value = if call.fresh && dense && made == call.out.dtype { call.out.pointer } else { result.start() };
-    // SAFETY: the operands hold `n` elements each, `value` has room for as many and is none of them: a fresh output
-    // has no elements that anything reads.
-    let Some(met) = (unsafe { compute(op, ty, &ins, &mut value, n, isa) }) else { return false };
-    if met & watch != 0 {
-        return false;
-    }
+    let mut cast = None;
     if made != call.out.dtype {
-        // SAFETY: `value` holds `n` elements of `made`, the room as many of any dtype.
-        match unsafe { convert(value, (made, call.out.dtype), watch, n, cast.start(), isa) } {
-            Some(address) => value = address.cast_mut(),
-            None => return false,
+        let Some((convert, met)) = Step::cast(made, call.out.dtype, isa) else { return false };
+        (cast, raised) = (Some(convert), raised | met);
+    }
+    let most = (ROOM / largest) as i64;
+    for (slot, (input, room)) in brought.iter_mut().zip(call.ins.iter().zip(&mut rooms)) {
+        if let (Some(slot), FewInput::Const(value)) = (slot, input) {
+            slot.pointer = room.start();
+            // SAFETY: the bytes are those of one element, and a room holds a piece.
+            unsafe { splat(value.to_bytes().as_ptr(), slot.size, n.min(most as usize), slot.pointer) };
         }
     }
-    if dense {
-        // SAFETY: the output is valid for writes, the value holds as many elements; they may overlap.
-        unsafe { std::ptr::copy(value.cast_const(), call.out.pointer, n * call.out.dtype.size()) };
-        return true;
+    let asked = raised & watch;
+    if asked != 0 {
+        flags::clear();
     }
-    // an operand that is copied as it is may lie where the output does
-    if value == ins[0].cast_mut() {
-        // SAFETY: the operand holds `n` elements, the room as many of any dtype.
-        unsafe { std::ptr::copy(ins[0], result.start(), n * made.size()) };
-        value = result.start();
-    }
-    // SAFETY: the output is valid for writes, and a room overlaps it nowhere.
-    unsafe { spread(&call.out, value) };
-    true
-}
-
-/// Computes into `value`, or lets `value` be the operand where that is the result; the conditions met.
-///
-/// # Safety
-/// The operands hold `n` elements; `value` has room for `n` results and overlaps no operand.
-#[inline(always)]
-unsafe fn compute(op: Op, ty: DType, ins: &[*const u8; 3], value: &mut *mut u8, n: usize, isa: Isa) -> Option<u8> {
-    if matches!(op, Op::Copy | Op::Positive) || op == Op::Conjugate && !ty.is_complex() {
-        *value = ins[0].cast_mut();
-        return Some(0);
-    }
-    let func = select(op, ty, isa).ok()?;
+    let rooms = &mut rooms;
+    let mut work = Work { call, loops, step, cast, brought, rooms, watch, asked, shared, made: made.size() };
     // SAFETY: the caller's contract.
-    unsafe {
-        Some(match report::of(op, ty) {
-            Report::Quiet => {
-                func.call(*ins, *value, n);
-                0
-            }
-            Report::Hardware if op.raises(ty) == 0 => {
-                func.call(*ins, *value, n);
-                0
-            }
-            Report::Hardware => {
-                flags::clear();
-                func.call(*ins, *value, n);
-                flags::get() & op.raises(ty)
-            }
-            Report::Checked(check) => {
-                func.call(*ins, *value, n);
-                check(ins.as_ptr(), *value, n)
-            }
-        })
-    }
+    let done = unsafe { work.walk(most) };
+    done && (asked == 0 || flags::get() & asked == 0)
 }
 
-/// An operand as `n` elements of `want`, one after the other: where they are, or in the room.
+/// Runs a call whose output shares memory with an input: beside it, and then to its place.
 ///
 /// # Safety
-/// The input is valid for reads and broadcasts to `shape`, which has `n` elements; the room holds `n` of the largest.
-#[inline(always)]
-unsafe fn bring(
-    input: &FewInput<'_>,
-    want: DType,
-    shape: &[i64],
-    watch: u8,
-    n: usize,
-    room: *mut u8,
-    isa: Isa,
-) -> Option<*const u8> {
-    let view = match input {
-        FewInput::Const(value) => {
-            if value.dtype() != want {
-                return None;
-            }
-            // SAFETY: the bytes are those of one element, and the room has its own memory.
-            unsafe { splat(value.to_bytes().as_ptr(), want.size(), n, room) };
-            return Some(room);
-        }
-        FewInput::View(view) => view,
-    };
-    if view.dtype == want && is_dense(view, shape) {
-        return Some(view.pointer);
-    }
-    let mut spare = Room::new();
-    let packed = if view.dtype == want { room } else { spare.start() };
-    // SAFETY: the caller's contract.
+/// As for [`run`].
+#[inline(never)]
+unsafe fn aside(call: &SmallCall<'_>, watch: u8, isa: Isa) -> bool {
+    let mut room = Room::<WHOLE>::new();
+    let strides = numelt_ir::c_strides(call.out.shape, call.out.dtype.size() as i64);
+    let beside = Few { pointer: room.start(), strides: &strides, ..call.out };
+    let copy = [FewInput::View(beside)];
+    // SAFETY: the caller's contract; the room has place for every output, and overlaps nothing.
     unsafe {
-        gather(view, shape, packed)?;
-        if view.dtype == want { Some(packed) } else { convert(packed, (view.dtype, want), watch, n, room, isa) }
-    }
-}
-
-/// `n` elements in another dtype, in the room; `None` where that meets a condition of `watch`.
-///
-/// # Safety
-/// `from` holds `n` elements, `room` has room for `n` of the largest.
-unsafe fn convert(
-    at: *const u8,
-    (from, to): (DType, DType),
-    watch: u8,
-    n: usize,
-    room: *mut u8,
-    isa: Isa,
-) -> Option<*const u8> {
-    let func: Func = select_cast(from, to, isa).ok()?;
-    // SAFETY: the caller's contract; the two do not overlap.
-    let met = unsafe {
-        match report::of_cast(from, to).0 {
-            Report::Checked(check) => {
-                func.call([at; 3], room, n);
-                check([at; 3].as_ptr(), room, n)
-            }
-            Report::Quiet | Report::Hardware if warn::cast_raises(from, to) == 0 => {
-                func.call([at; 3], room, n);
-                0
-            }
-            Report::Quiet | Report::Hardware => {
-                flags::clear();
-                func.call([at; 3], room, n);
-                flags::get() & warn::cast_raises(from, to)
-            }
-        }
-    };
-    (met & watch == 0).then_some(room.cast_const())
-}
-
-/// Do the elements lie one after the other, in C order over `shape`?
-#[inline(always)]
-fn is_dense(view: &Few<'_>, shape: &[i64]) -> bool {
-    if view.shape.len() != shape.len() {
-        return false;
-    }
-    let mut expected = view.dtype.size() as i64;
-    for ((&n, &own), &stride) in shape.iter().zip(view.shape).zip(view.strides).rev() {
-        if own != n || n != 1 && stride != expected {
+        if !elementwise(&SmallCall { out: beside, fresh: true, ..*call }, watch, isa) {
             return false;
         }
-        expected *= n;
-    }
-    true
-}
-
-/// Extents and byte strides of the two innermost loops and those outside, the view broadcast to `shape`.
-fn outer(view: &Few<'_>, shape: &[i64]) -> Option<([i64; 4], [i64; 4])> {
-    let (rank, own) = (shape.len(), view.shape.len());
-    if rank > 4 || own > rank {
-        return None;
-    }
-    let (mut extents, mut strides) = ([1i64; 4], [0i64; 4]);
-    extents[4 - rank..].copy_from_slice(shape);
-    for axis in 0..own {
-        let (n, whole) = (view.shape[axis], shape[rank - own + axis]);
-        if n != whole && n != 1 {
-            return None;
+        if call.out.strides == strides.as_slice() {
+            let bytes = call.out.shape.iter().product::<i64>() as usize * call.out.dtype.size();
+            std::ptr::copy_nonoverlapping(beside.pointer, call.out.pointer, bytes);
+            return true;
         }
-        strides[4 - own + axis] = if n == 1 { 0 } else { view.strides[axis] };
+        elementwise(&SmallCall { op: Op::Copy, ty: call.out.dtype, ins: &copy, ..*call }, 0, isa)
     }
-    Some((extents, strides))
 }
 
-/// Copies the elements of a broadcast view to dense memory.
-///
-/// # Safety
-/// The view is valid for reads, `to` for as many elements as `shape` has.
-unsafe fn gather(view: &Few<'_>, shape: &[i64], to: *mut u8) -> Option<()> {
-    let (extents, strides) = outer(view, shape)?;
-    let size = view.dtype.size();
-    let block = (extents[2] * extents[3]) as usize * size;
-    for i in 0..extents[0] {
-        for j in 0..extents[1] {
-            let rect = rect(view.pointer, (i, j), &extents, &strides);
-            // SAFETY: inside the view; `to` has room for all blocks.
-            unsafe { pack(rect, size, to.add((i * extents[1] + j) as usize * block)) };
+/// Could the output share memory with an input?
+fn overlaps(call: &SmallCall<'_>) -> bool {
+    let (low, high) = span(&call.out);
+    call.ins.iter().any(|input| match input {
+        FewInput::View(view) => {
+            let (first, last) = span(view);
+            first < high && low < last
+        }
+        FewInput::Const(_) => false,
+    })
+}
+
+/// The addresses that a view reaches: the first, and the one after the last.
+fn span(view: &Few<'_>) -> (i64, i64) {
+    let start = view.pointer.addr() as i64;
+    let (mut low, mut high) = (start, start + view.dtype.size() as i64);
+    for (&n, &stride) in view.shape.iter().zip(view.strides) {
+        let reach = (n - 1) * stride;
+        (low, high) = (low + reach.min(0), high + reach.max(0));
+    }
+    (low, high)
+}
+
+/// A walk in pieces.
+struct Work<'a> {
+    call: &'a SmallCall<'a>,
+    loops: &'a Loops,
+    step: Step,
+    cast: Option<Step>,
+    brought: [Option<Brought>; 3],
+    rooms: &'a mut Rooms,
+    watch: u8,
+    /// Conditions that the processor tells, and somebody wants reported.
+    asked: u8,
+    /// May the output share memory with an input?
+    shared: bool,
+    /// Bytes of an element as the loop makes it.
+    made: usize,
+}
+
+impl Work<'_> {
+    /// Goes through all pieces of at most so many elements; false when a condition was met.
+    ///
+    /// # Safety
+    /// As for [`run`].
+    unsafe fn walk(&mut self, most: i64) -> bool {
+        let extents: [i64; RANK] = std::array::from_fn(|at| self.loops.inner(at).0);
+        let width = extents[0].min(most);
+        let height = if extents[0] <= most { (most / extents[0]).min(extents[1]) } else { 1 };
+        let mut at = [0; RANK];
+        loop {
+            let inner = width.min(extents[0] - at[0]) as usize;
+            let rows = height.min(extents[1] - at[1]) as usize;
+            // SAFETY: the piece lies inside the loops and fits a room.
+            if unsafe { self.piece(&Piece { at, inner, rows }) } & self.watch != 0 {
+                return false;
+            }
+            at[0] += width;
+            let steps = [0, height, 1, 1];
+            for outer in 1..RANK {
+                if at[outer - 1] >= extents[outer - 1] {
+                    at[outer - 1] = 0;
+                    at[outer] += steps[outer];
+                }
+            }
+            if at[RANK - 1] >= extents[RANK - 1] {
+                return true;
+            }
         }
     }
-    Some(())
-}
 
-/// Copies dense elements to a view of at most four axes.
-///
-/// # Safety
-/// The view is valid for writes, `from` holds its elements, and they do not overlap.
-unsafe fn spread(view: &Few<'_>, from: *const u8) {
-    let Some((extents, strides)) = outer(view, view.shape) else { unreachable!("its rank was looked at before") };
-    let size = view.dtype.size();
-    let block = (extents[2] * extents[3]) as usize * size;
-    for i in 0..extents[0] {
-        for j in 0..extents[1] {
-            let rect = rect(view.pointer, (i, j), &extents, &strides);
-            // SAFETY: inside the view; `from` holds all blocks.
-            unsafe { unpack(rect, size, from.add((i * extents[1] + j) as usize * block)) };
+    /// Where a piece lies in an operand.
+    #[inline(always)]
+    fn rect(&self, piece: &Piece, operand: usize, pointer: *mut u8) -> Rect {
+        let stride = |n: usize| self.loops.inner(n).1[operand];
+        let offset: i64 = (0..RANK).map(|n| piece.at[n] * stride(n)).sum();
+        Rect {
+            base: pointer.wrapping_offset(offset as isize),
+            inner_stride: stride(0) as isize,
+            outer_stride: stride(1) as isize,
+            inner: piece.inner,
+            rows: piece.rows,
         }
     }
-}
 
-fn rect(base: *mut u8, at: (i64, i64), extents: &[i64; 4], strides: &[i64; 4]) -> Rect {
-    Rect {
-        base: base.wrapping_offset((at.0 * strides[0] + at.1 * strides[1]) as isize),
-        inner_stride: strides[3] as isize,
-        outer_stride: strides[2] as isize,
-        inner: extents[3] as usize,
-        rows: extents[2] as usize,
+    /// Computes a piece; the conditions that values tell of.
+    ///
+    /// # Safety
+    /// As for [`run`]; the piece lies inside the loops and fits a room.
+    unsafe fn piece(&mut self, piece: &Piece) -> u8 {
+        let n = piece.inner * piece.rows;
+        let mut ins = [std::ptr::null::<u8>(); 3];
+        let mut met = 0;
+        for at in 0..self.call.ins.len() {
+            // SAFETY: the caller's contract.
+            let (address, found) = unsafe { self.bring(piece, at, n) };
+            ins[at] = address;
+            met |= found;
+        }
+        let size = self.call.out.dtype.size();
+        let target = self.rect(piece, OUT, self.call.out.pointer);
+        let direct = !self.shared && target.is_dense(size);
+        let [.., result, converted] = &mut *self.rooms;
+        // SAFETY: the operands hold `n` elements, a room as many of any dtype; a direct output is none of them.
+        unsafe {
+            let mut value = match self.cast {
+                None if direct => target.base,
+                Some(_) | None => result.start(),
+            };
+            if let Step::Same = self.step {
+                // what lies where the output does is out of its way before it is stored
+                if self.shared || self.cast.is_none() && direct {
+                    std::ptr::copy(ins[0], value, n * self.made);
+                } else {
+                    value = ins[0].cast_mut();
+                }
+            } else {
+                met |= self.step.run(&ins, value, n);
+            }
+            if let Some(cast) = self.cast {
+                let to = if direct { target.base } else { converted.start() };
+                met |= cast.run(&[value.cast_const(); 3], to, n);
+                value = to;
+            }
+            // what was met leaves an output that shares memory with an input as it was
+            if self.shared && self.asked != 0 {
+                met |= flags::get() & self.asked;
+            }
+            if value != target.base && met & self.watch == 0 {
+                unpack(target, size, value);
+            }
+        }
+        met
+    }
+
+    /// A piece of operand number `at` as `n` elements, one after the other: where they are, or in a room.
+    ///
+    /// # Safety
+    /// As for [`run`]; the piece lies inside the loops and fits a room.
+    #[inline(always)]
+    unsafe fn bring(&mut self, piece: &Piece, at: usize, n: usize) -> (*const u8, u8) {
+        let Some(operand) = &self.brought[at] else { return (std::ptr::null(), 0) };
+        if let FewInput::Const(_) = self.call.ins[at] {
+            return (operand.pointer, 0);
+        }
+        let (size, cast) = (operand.size, operand.cast);
+        let rect = self.rect(piece, at, operand.pointer);
+        let dense = rect.is_dense(size);
+        if dense && cast.is_none() {
+            return (rect.base, 0);
+        }
+        let repeats = rect.outer_stride == 0 || rect.rows == 1;
+        if let Some((base, inner, rows)) = operand.held
+            && repeats
+            && (base, inner) == (rect.base, rect.inner)
+            && rect.rows <= rows
+        {
+            return (self.rooms[at].start(), 0);
+        }
+        let (rooms, spare) = self.rooms.split_at_mut(3);
+        let room = rooms[at].start();
+        if let Some(operand) = &mut self.brought[at] {
+            operand.held = repeats.then_some((rect.base, rect.inner, rect.rows));
+        }
+        // SAFETY: the rectangle lies inside the view; rooms hold a piece of any dtype.
+        unsafe {
+            let Some(cast) = cast else {
+                pack(rect, size, room);
+                return (room, 0);
+            };
+            let from = if dense { rect.base } else { spare[0].start() };
+            if !dense {
+                pack(rect, size, from);
+            }
+            (room, cast.run(&[from.cast_const(); 3], room, n))
+        }
     }
 }

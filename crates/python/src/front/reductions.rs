@@ -17,8 +17,8 @@ type Kwargs<'a, 'py> = Option<&'a Bound<'py, PyDict>>;
 /// f32 holds every integer up to here, so dividing in f32 gives the bits of dividing in f64 and rounding.
 const EXACT_IN_F32: i64 = 1 << 24;
 
-/// Elements up to which a scalar is computed where it is asked for, while tiny operations run at once.
-const AT_ONCE: i64 = 64;
+/// Elements up to which the place of an extreme is looked for here, while small operations run at once.
+const FEW: i64 = 64;
 
 /// What a quick call may say.
 struct Plain<'py> {
@@ -68,6 +68,17 @@ impl<'py> Plain<'py> {
             _ => DType::F64,
         };
         let Some(total) = self.reduce(array, Op::Sum, Some(ty))? else { return Ok(None) };
+        if let Some(scalar) = computed(&total) {
+            let mean = match scalar.get().value(array.py())? {
+                Scalar::F64(total) => Some(Scalar::F64(total / count as f64)),
+                Scalar::F32(total) => Some(Scalar::F32(total / count as f32)),
+                _ => None,
+            };
+            if let Some(mean) = mean {
+                inspect::count(Op::Divide);
+                return convert::to_numpy_scalar(array.py(), mean).map(Some);
+            }
+        }
         let count = count.into_pyobject(array.py())?.into_any();
         operators::binary(&total, &count, &DIVIDE, false).map(Some)
     }
@@ -105,11 +116,11 @@ fn extreme(py: Python<'_>, view: &ArrayView, least: bool) -> PyResult<Option<i64
 fn quick<'py>(array: Any<'_, 'py>, kind: Kind, args: &Bound<'py, PyTuple>, kwargs: Kwargs<'_, 'py>) -> Quick<'py> {
     let Some(view) = native(array) else { return Ok(None) };
     let Some(plain) = Plain::parse(args, kwargs) else { return Ok(None) };
-    let at_once = view.size() <= AT_ONCE && Runtime::global().pending_work() == 0 && Runtime::global().runs_at_once();
-    if at_once
-        && let Kind::Fold(op @ (Op::Argmin | Op::Argmax)) = kind
+    if let Kind::Fold(op @ (Op::Argmin | Op::Argmax)) = kind
+        && view.size() <= FEW
         && plain.axis.is_none()
         && !plain.keepdims
+        && Runtime::global().runs_at_once()
         && let Some(at) = extreme(array.py(), view, op == Op::Argmin)?
     {
         inspect::count(op);
@@ -119,11 +130,17 @@ fn quick<'py>(array: Any<'_, 'py>, kind: Kind, args: &Bound<'py, PyTuple>, kwarg
         Kind::Fold(op) => plain.reduce(array, op, None),
         Kind::Mean => plain.mean(array),
     }?;
-    match made.as_ref().and_then(|made| DeferredScalar::of(made)) {
+    match made.as_ref().and_then(computed) {
         // what is computed with it then is NumPy's arithmetic of scalars, which is quicker than a record
-        Some(scalar) if at_once => DeferredScalar::realize(scalar).map(Some),
-        Some(_) | None => Ok(made),
+        Some(scalar) => DeferredScalar::realize(scalar).map(Some),
+        None => Ok(made),
     }
+}
+
+/// A scalar whose operation has run at once.
+fn computed<'a, 'py>(made: &'a Bound<'py, PyAny>) -> Option<&'a Bound<'py, DeferredScalar>> {
+    let scalar = DeferredScalar::of(made)?;
+    (scalar.get().view().base.settled().is_some() && Runtime::global().runs_at_once()).then_some(scalar)
 }
 
 /// A call of the function or method `name`.
