@@ -246,3 +246,198 @@ def test_warnings_of_functions_of_few_elements_are_at_the_users_line():
     with pytest.warns(DeprecationWarning, match="2-dimensional vectors") as caught:
         numelt.cross(a, a)
     assert caught[0].filename == __file__
+
+
+# around what a room, a block of sums and an operation at once may hold
+SIZES = [63, 64, 65, 127, 128, 129, 255, 256, 257, 511, 1000, 2047, 2048, 2049]
+
+
+def some(dtype, shape, seed):
+    """Return values that do not overflow, of which a few are special."""
+    rng = numpy.random.default_rng(seed)
+    values = rng.integers(-9, 9, shape) if numpy.dtype(dtype).kind in "iub" else rng.normal(size=shape)
+    values = values.astype(dtype)
+    if values.dtype.kind in "fc":
+        values.flat[::7] = -0.0
+    return values
+
+
+def arranged(np, values):
+    """Return the same elements in several layouts."""
+    n = values.size
+    yield "dense", np.array(values)
+    spread = numpy.zeros(2 * n + 1, values.dtype)
+    spread[1::2] = values
+    yield "strided", np.array(spread)[1::2]
+    yield "backwards", np.array(values[::-1].copy())[::-1]
+
+
+@pytest.mark.parametrize("n", SIZES)
+@pytest.mark.parametrize(
+    ("dtype", "other"),
+    [
+        ("float64", "float64"),
+        ("float32", "float64"),
+        ("int32", "float32"),
+        ("complex128", "float64"),
+        ("bool", "int8"),
+    ],
+)
+def test_sizes(n, dtype, other):
+    x, y = some(dtype, n, 1), some(other, n, 2)
+    for (name, a), (_, mine), (_, b) in zip(
+        arranged(numpy, x), arranged(numelt, x), list(arranged(numelt, y))[::-1], strict=True
+    ):
+        mine.tolist(), b.tolist()
+        theirs = numpy.array(as_numpy(b))
+        for call in (
+            lambda np, a, b: np.add(a, b), lambda np, a, b: a * 3, lambda np, a, b: np.where(a > 0, a, b),
+            lambda np, a, b: a[1:] == a[:-1], lambda np, a, b: a.astype("complex64"),
+            lambda np, a, b: np.maximum(b, a), lambda np, a, b: a + b[:1],
+            lambda np, a, b: np.add(a, b, out=np.zeros(len(a), "complex128")),
+        ):  # fmt: skip
+            expected, got = numpy.array(call(numpy, a, theirs)), call(numelt, mine, b)
+            assert as_numpy(got).dtype == expected.dtype, (name, n)
+            assert numpy.array(as_numpy(got)).tobytes() == expected.tobytes(), (name, n)
+
+
+@pytest.mark.parametrize(
+    "shape",
+    [(16, 16), (3, 43), (43, 3), (31, 33), (2, 1000), (1000, 2), (5, 6, 7), (4, 1, 64), (2, 3, 4, 5, 6)],
+)
+def test_shapes(shape):
+    x = some("float64", shape, 3)
+    a = numelt.array(x)
+    a.tolist()
+    row, column = x[..., :1, :], x[..., :1]
+    for name, theirs, mine in [
+        ("row", x + row, lambda: a + a[..., :1, :]),
+        ("column", x * column, lambda: a * a[..., :1]),
+        ("both", row - column, lambda: a[..., :1, :] - a[..., :1]),
+        ("turned", x.T + x.T[:1], lambda: a.T + a.T[:1]),
+        ("steps", x[..., ::2] + x[..., ::2], lambda: a[..., ::2] + a[..., ::2]),
+        ("half", (x[..., ::-1] > 0.5) & (x.T.T > 0), lambda: (a[..., ::-1] > 0.5) & (a > 0)),
+    ]:
+        result = as_numpy(mine())
+        assert numpy.array_equal(result, theirs), name
+        assert_alike(mine, name)
+
+
+@pytest.mark.parametrize(
+    "dtype", ["float64", "float32", "int16", "int64", "bool", "uint8", "complex64", "float16"]
+)
+@pytest.mark.parametrize(
+    "shape",
+    [
+        (65,),
+        (129,),
+        (1000,),
+        (2048,),
+        (3, 43),
+        (43, 3),
+        (300, 1),
+        (1, 300),
+        (5, 6, 7),
+        (9, 1, 20),
+        (4, 5, 3, 2),
+    ],
+)
+def test_reductions(dtype, shape):
+    x = some(dtype, shape, 4)
+    a = numelt.array(x)
+    a.tolist()
+    rank = len(shape)
+    axes = [None, *range(rank), *itertools.combinations(range(rank), 2)]
+    for name in ("sum", "prod", "min", "max", "any", "all", "mean", "argmin", "argmax"):
+        if (name, dtype) in {("argmin", "complex64"), ("argmax", "complex64"), ("prod", "float16")}:
+            continue
+        for axis in axes:
+            if name.startswith("arg") and isinstance(axis, tuple):
+                continue
+            for keepdims in (False, True):
+                for source, own in ((x, a), (x.T, a.T), (x[..., ::-1], a[..., ::-1])):
+                    with numpy.errstate(all="ignore"):
+                        expected = getattr(numpy, name)(source, axis=axis, keepdims=keepdims)
+                    with numelt.errstate(all="ignore"):
+                        result = as_numpy(getattr(numelt, name)(own, axis=axis, keepdims=keepdims))
+                    assert result.dtype == expected.dtype, (name, axis)
+                    assert numpy.array(result).tobytes() == numpy.array(expected).tobytes(), (
+                        name,
+                        axis,
+                        keepdims,
+                    )
+
+
+@pytest.mark.parametrize("n", [64, 65, 200, 1000, 2048])
+def test_in_place(n):
+    values = some("float64", n + 2, 5)
+    for step in (
+        lambda np, x: np.add(x[1:-1], x[2:], out=x[1:-1]),
+        lambda np, x: np.multiply(x[:-2], x[2:], out=x[2:]),
+        lambda np, x: np.subtract(x, 1, out=x),
+        lambda np, x: np.divide(x[::-1], 3, out=x),
+        lambda np, x: np.copyto(x[::-1], x),
+        lambda np, x: np.negative(x[::2], out=x[::-2]),
+        lambda np, x: np.add(x[:64].reshape(2, -1), x[:32], out=x[:64].reshape(2, -1)),
+    ):  # fmt: skip
+        theirs, ours = values.copy(), numelt.array(values)
+        ours[0]
+        step(numpy, theirs), step(numelt, ours)
+        assert numpy.asarray(ours).tobytes() == theirs.tobytes()
+
+
+@pytest.mark.parametrize("n", [3, 200, 2000])
+def test_a_condition_met_late_leaves_what_was_read(n):
+    values = numpy.full(n, 1e300)
+    values[: n - 1] = 2.0
+    a, b = numelt.array(values), numpy.array(values)
+    a[0]
+    with pytest.warns(RuntimeWarning, match="overflow"):
+        numelt.multiply(a, a, out=a).tolist()
+    with numpy.errstate(over="ignore"):
+        b *= b
+    assert a.tolist() == b.tolist()
+    c = numelt.array(values)
+    c[0]
+    with pytest.warns(RuntimeWarning, match="overflow"):
+        assert float((c * 1e300).sum()) == numpy.inf
+
+
+def test_long_chains_are_fused_again():
+    code = (
+        "import numelt as np\n"
+        "a = np.arange(1000.0)\n"
+        "def chain(length):\n"
+        "    z = a\n"
+        "    for _ in range(length): z = z + a\n"
+        "    return float(z[1])\n"
+        "def count(length):\n"
+        "    before = np._core.stats()['at_once']\n"
+        "    assert chain(length) == length + 1\n"
+        "    return np._core.stats()['at_once'] - before\n"
+        "for _ in range(20): chain(20)\n"
+        "assert count(20) == 0\n"
+        "for _ in range(8): chain(1)\n"
+        "assert count(1) == 1\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_threads():
+    import threading
+
+    def work(seed, failures):
+        rng = numpy.random.default_rng(seed)
+        for _ in range(50):
+            x = rng.normal(size=int(rng.integers(1, 2100)))
+            a = numelt.array(x)
+            if not numpy.array_equal(as_numpy((a + 1) * a), (x + 1) * x) or float(a.sum()) != x.sum():
+                failures.append(seed)
+
+    failures = []
+    threads = [threading.Thread(target=work, args=(seed, failures)) for seed in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not failures

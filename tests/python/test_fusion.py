@@ -103,7 +103,7 @@ def test_arithmetic_of_fills_moves_nothing_and_rounds_as_numpy(dtype):
     assert numpy.array_equal(y, run(numpy, plain))
 
 
-def test_explain_runs_nothing():
+def test_explain_runs_nothing(recorded):
     x = numelt.linspace(0, 1, 1000)
     numelt.flush()
     y = numelt.sum(x * 2 + 1)
@@ -116,7 +116,7 @@ def test_explain_runs_nothing():
     assert float(y) == pytest.approx(2000.0)
 
 
-def test_explain_shows_what_the_array_needs():
+def test_explain_shows_what_the_array_needs(recorded):
     x = numelt.linspace(0, 1, 1000)
     numelt.flush()
     y = x * 2

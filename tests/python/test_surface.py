@@ -45,7 +45,7 @@ def test_same_as_numpy(module, name, call):
     assert_same(ours, theirs, ulp=4, rtol=LOOSE.get(module, 0.0), context=call, norm=4)
 
 
-def test_coverage_page_is_what_runs():
+def test_coverage_page_is_what_runs(recorded):
     surface.refresh()
     expected, found = COVERAGE.read_text().splitlines(), surface.table().splitlines()
     changed = [line for line in found if line not in expected]

@@ -72,7 +72,7 @@ impl Habit {
 
     /// Settings have changed.
     pub fn unwatch(&mut self) {
-        self.watched = false;
+        *self = Habit { reads: self.reads, ..Habit::default() };
     }
 
     /// Has somebody asked, since settings last changed?

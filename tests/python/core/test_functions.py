@@ -103,7 +103,7 @@ def test_ufunc_objects():
         _core.ufunc(np.add, "nonsense")
 
 
-def test_inspection():
+def test_inspection(recorded):
     x = ours(np.arange(100.0))
     _core.inspect_start()
     y = x * 2 + 1
