@@ -123,14 +123,14 @@ impl Piecemeal<'_> {
                 self.stats.buffers += 1;
             }
         }
-        if instr.op.kind() == OpKind::Elementwise && self.small(instr, fresh) {
+        if matches!(instr.op.kind(), OpKind::Elementwise | OpKind::Reduction) && self.small(instr, fresh) {
             self.stats.kernels += 1;
             return Ok(());
         }
         if overlaps_itself(instr) { self.by_temporary(instr) } else { self.launch_or_call(instr) }
     }
 
-    /// Does an operation on a few elements without a kernel, if the engine can.
+    /// Does an operation on few elements without a kernel, if the engine can.
     fn small(&self, instr: &Instr, fresh: bool) -> bool {
         if instr.out.size() > SmallCall::MOST as i64 || instr.ins.len() > 3 {
             return false;
@@ -143,7 +143,8 @@ impl Piecemeal<'_> {
             });
         }
         let fresh = fresh && instr.reads().all(|view| view.base != instr.out.base);
-        let call = SmallCall { op: instr.op, ty: instr.ty, out: self.few(&instr.out), fresh, ins: &ins };
+        let (op, ty, axes) = (instr.op, instr.ty, instr.axes);
+        let call = SmallCall { op, ty, axes, out: self.few(&instr.out), fresh, ins: &ins };
         self.engine.small(&call, instr.watch & warn::ALL)
     }
 
