@@ -90,8 +90,6 @@ fn _flush_at_exit(py: Python<'_>) {
     WATCHED.store(false, Ordering::Release);
     // A failure here has no reader: the values it concerns are going away.
     let _ = run::run_pending(py, Reason::Exit);
-    // A compile still under way must not meet the process's teardown.
-    py.detach(llvm::shutdown);
 }
 
 /// Before a fork: errors stay for whoever reads the values.

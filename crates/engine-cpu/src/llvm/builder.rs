@@ -4,9 +4,8 @@
 //! A [`Val`], [`Ty`] or [`Block`] belongs to the [`Builder`] that made it and dies with it; they are
 //! private to this folder, and each compile uses exactly one builder on one thread.
 
-use llvm_sys::analysis::{LLVMVerifierFailureAction, LLVMVerifyModule};
-use llvm_sys::core::*;
-use llvm_sys::prelude::*;
+use numelt_llvm::types::*;
+use numelt_llvm::*;
 use std::ffi::{CStr, CString, c_char};
 
 /// An SSA value.
@@ -21,8 +20,8 @@ pub(super) struct Ty(LLVMTypeRef);
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Block(LLVMBasicBlockRef);
 
-pub(super) use llvm_sys::LLVMIntPredicate as Int;
-pub(super) use llvm_sys::LLVMRealPredicate as Real;
+pub(super) use numelt_llvm::types::LLVMIntPredicate as Int;
+pub(super) use numelt_llvm::types::LLVMRealPredicate as Real;
 
 const EMPTY: *const c_char = c"".as_ptr();
 
@@ -116,7 +115,7 @@ impl Builder {
                     bits.as_ptr().cast(),
                     bits.len() as u32,
                 );
-                LLVMAddAttributeAtIndex(function, llvm_sys::LLVMAttributeFunctionIndex, attribute);
+                LLVMAddAttributeAtIndex(function, LLVMAttributeFunctionIndex, attribute);
             }
             Val(LLVMGetParam(function, 0))
         }
@@ -127,7 +126,7 @@ impl Builder {
         unsafe {
             let kind = LLVMGetEnumAttributeKindForName(name.as_ptr().cast(), name.len());
             let attribute = LLVMCreateEnumAttribute(self.context, kind, value);
-            LLVMAddAttributeAtIndex(function, llvm_sys::LLVMAttributeFunctionIndex, attribute);
+            LLVMAddAttributeAtIndex(function, LLVMAttributeFunctionIndex, attribute);
         }
     }
 
@@ -186,7 +185,7 @@ impl Builder {
     fn splat_const(&self, ty: Ty, make: impl Fn(LLVMTypeRef) -> LLVMValueRef) -> Val {
         // SAFETY: the type is alive; vectors get as many elements as they have lanes.
         unsafe {
-            if LLVMGetTypeKind(ty.0) != llvm_sys::LLVMTypeKind::LLVMVectorTypeKind {
+            if LLVMGetTypeKind(ty.0) != LLVMTypeKind::LLVMVectorTypeKind {
                 return Val(make(ty.0));
             }
             let lanes = LLVMGetVectorSize(ty.0);

@@ -11,7 +11,6 @@
 
 use super::Constants;
 use numelt_ir::{DType, Op};
-use numelt_ir::{Error, Result};
 use numelt_opt::Kernel;
 use std::fs::{self, File};
 use std::hash::{Hash, Hasher};
@@ -44,12 +43,13 @@ const SOURCES: u64 = fingerprint(&[
     include_bytes!("power.rs"),
     include_bytes!("target.rs"),
     include_bytes!("../body.rs"),
+    numelt_llvm::START,
 ]);
 
 const FNV_OFFSET: u64 = 0xCBF2_9CE4_8422_2325;
 
 /// FNV-1a, continued from `state`.
-const fn fnv(bytes: &[u8], mut state: u64) -> u64 {
+pub(super) const fn fnv(bytes: &[u8], mut state: u64) -> u64 {
     let mut i = 0;
     while i < bytes.len() {
         state = (state ^ bytes[i] as u64).wrapping_mul(0x0100_0000_01B3);
@@ -81,10 +81,10 @@ impl Hasher for Recorder {
     }
 }
 
-/// Everything that a kernel's object depends on. `processor` names triple, processor and features.
-pub(super) fn key(kernel: &Kernel, constants: Option<&Constants>, processor: &str) -> Vec<u8> {
+/// Everything that a kernel's object depends on. `host` is [`super::host::name`].
+pub(super) fn key(kernel: &Kernel, constants: Option<&Constants>, host: &str) -> Vec<u8> {
     let mut key = Recorder::default();
-    (env!("CARGO_PKG_VERSION"), SOURCES, tables(), cfg!(debug_assertions), processor).hash(&mut key);
+    (env!("CARGO_PKG_VERSION"), SOURCES, tables(), cfg!(debug_assertions), host).hash(&mut key);
     kernel.hash(&mut key);
     constants.hash(&mut key);
     key.0
@@ -266,21 +266,6 @@ pub(super) fn default_directory() -> Option<PathBuf> {
     Some(cache.join("numelt"))
 }
 
-/// The name that every object's function is generated with.
-pub(super) const SYMBOL: &str = "numelt_kernel_0000000000000000";
-
-/// Gives the function of a copy of `object` the name `SYMBOL` with `serial` in place of its zeros, so that one
-/// object can be linked more than once. Returns the new name.
-pub(super) fn rename(object: &mut [u8], serial: u64) -> Result<String> {
-    let name = format!("numelt_kernel_{serial:016x}");
-    let mut places = object.windows(SYMBOL.len()).enumerate().filter(|(_, text)| *text == SYMBOL.as_bytes());
-    let (Some((at, _)), None) = (places.next(), places.next()) else {
-        return Err(Error::Engine("an object without its function's name".into()));
-    };
-    object[at..at + name.len()].copy_from_slice(name.as_bytes());
-    Ok(name)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -341,12 +326,5 @@ mod tests {
         fs::set_permissions(parent.join("kernels"), fs::Permissions::from_mode(0o777)).unwrap();
         assert!(Store::open(&parent, 1 << 20).is_err());
         fs::remove_dir_all(parent).unwrap();
-    }
-
-    #[test]
-    fn functions_are_renamed_once() {
-        let mut object = format!("..{SYMBOL}..").into_bytes();
-        assert_eq!(rename(&mut object, 0xAB).unwrap(), "numelt_kernel_00000000000000ab");
-        assert!(rename(&mut object, 1).is_err());
     }
 }

@@ -65,9 +65,9 @@ impl MathTable {
         })
     }
 
-    /// Every symbol with its address.
-    pub(super) fn iter(&self) -> impl Iterator<Item = (&'static str, usize)> {
-        self.symbols.iter().map(|(name, address)| (*name, *address))
+    /// Where the function of this name is.
+    pub(super) fn address(&self, name: &str) -> Option<usize> {
+        self.symbols.get(name).copied()
     }
 
     /// The instruction set that it is for.

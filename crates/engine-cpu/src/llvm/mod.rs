@@ -6,8 +6,11 @@
 //! Not here: threads, folds, when to compile.
 //!
 //! `analyze` decides the loops' shape, `loops` writes them, `memory` moves operands, `lower` and the
-//! files beside it say what each operation is, `target` makes objects, `cache` keeps them on disk,
-//! `jit` links them, `exit` keeps the process from ending underneath.
+//! files beside it say what each operation is, `target` makes objects, `cache` keeps them on disk under
+//! the name that `host` gives the machine, `object` and `image` link them.
+//!
+//! LLVM itself is loaded by the first compile that the cache on disk does not spare (crate `numelt-llvm`);
+//! everything that works without it is in `cache`, `host`, `object` and `image`.
 
 mod analyze;
 mod arith;
@@ -18,17 +21,16 @@ mod cast;
 mod compare;
 mod complex;
 mod divmod;
-mod exit;
 mod half;
-mod jit;
+mod host;
+mod image;
 mod loops;
 mod lower;
 mod math;
 mod memory;
+mod object;
 mod power;
 mod target;
-
-pub use exit::shutdown;
 
 use crate::body::{Body, Tile};
 pub use loops::Constants;
@@ -38,7 +40,6 @@ use numelt_ir::{Error, Result};
 use numelt_opt::Kernel;
 use numelt_vecmath::Isa;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Once, OnceLock};
 
 /// Bytes of a vector register.
@@ -57,7 +58,7 @@ pub struct Options {
     pub cache_dir: Option<PathBuf>,
     /// Bytes that they may take.
     pub cache_bytes: u64,
-    /// Told, once, why the cache is not used.
+    /// Told, once each, why the cache is not used and why nothing is compiled.
     pub warn: fn(&str),
 }
 
@@ -98,17 +99,33 @@ fn store() -> Option<&'static cache::Store> {
 
 fn cache_warning(why: &str) {
     static ONCE: Once = Once::new();
+    warn(&ONCE, &format!("compiled kernels are not kept on disk: {why}"));
+}
+
+fn warn(once: &Once, text: &str) {
     if let Some(options) = OPTIONS.get() {
-        ONCE.call_once(|| (options.warn)(&format!("compiled kernels are not kept on disk: {why}")));
+        once.call_once(|| (options.warn)(text));
     }
 }
+
+/// Loads LLVM; from here on its functions may be called.
+fn load() -> Result<()> {
+    static ONCE: Once = Once::new();
+    numelt_llvm::load().map_err(|why| {
+        warn(&ONCE, &format!("kernels are not compiled, programs run slower: {why}"));
+        Error::Unsupported(format!("compiling without LLVM: {why}"))
+    })
+}
+
+/// The name of the function in every module and object.
+const SYMBOL: &str = "kernel";
 
 /// A compiled kernel.
 struct Compiled {
     /// # Safety
     /// The tile's pointers and extents are those that the kernel was compiled for.
     function: unsafe extern "C" fn(*const Tile),
-    _code: jit::Code,
+    _code: image::Code,
 }
 
 impl Body for Compiled {
@@ -138,11 +155,10 @@ fn compile_kept(kernel: &Kernel, constants: Option<&Constants>, isa: Isa) -> Res
     if !target::runs_here(isa) {
         return Err(Error::Unsupported(format!("{isa:?} code on this processor")));
     }
-    let _inside = inside()?;
-    let kept = store().map(|store| (store, cache::key(kernel, constants, &target::processor(isa).name())));
+    let kept = store().map(|store| (store, cache::key(kernel, constants, &host::name(isa))));
     if let Some((store, key)) = &kept
         && let Some(object) = store.load(key)
-        && let Ok(body) = link(isa, object)
+        && let Ok(body) = link(isa, &object)
     {
         return Ok(body);
     }
@@ -152,15 +168,14 @@ fn compile_kept(kernel: &Kernel, constants: Option<&Constants>, isa: Isa) -> Res
     {
         cache_warning(&error.to_string());
     }
-    link(isa, object)
+    link(isa, &object)
 }
 
 /// Compiles for `isa` with the lanes and tails that `shape` would have: how tests run the masked
 /// code of wider instruction sets on machines that lack them.
 #[doc(hidden)]
 pub fn compile_in_shape_of(kernel: &Kernel, shape: Isa, isa: Isa) -> Result<Arc<dyn Body>> {
-    let _inside = inside()?;
-    link(isa, object(kernel, None, shape, isa)?)
+    link(isa, &object(kernel, None, shape, isa)?)
 }
 
 /// [`compile_fixed`] with the lanes that `shape` would have, as [`compile_in_shape_of`].
@@ -171,22 +186,16 @@ pub fn compile_fixed_in_shape_of(
     shape: Isa,
     isa: Isa,
 ) -> Result<Arc<dyn Body>> {
-    let _inside = inside()?;
-    link(isa, object(kernel, Some(constants), shape, isa)?)
-}
-
-fn inside() -> Result<exit::Inside> {
-    exit::enter().ok_or_else(|| Error::Unsupported("compiling while the process ends".into()))
+    link(isa, &object(kernel, Some(constants), shape, isa)?)
 }
 
 fn object(kernel: &Kernel, constants: Option<&Constants>, shape: Isa, isa: Isa) -> Result<Vec<u8>> {
-    target::with_target(isa, |target| target.object(module(kernel, constants, shape, isa, target, cache::SYMBOL)?))
+    load()?;
+    target::with_target(isa, |target| target.object(module(kernel, constants, shape, isa, target)?))
 }
 
-fn link(isa: Isa, mut object: Vec<u8>) -> Result<Arc<dyn Body>> {
-    static SERIAL: AtomicU64 = AtomicU64::new(1);
-    let symbol = cache::rename(&mut object, SERIAL.fetch_add(1, Ordering::Relaxed))?;
-    let code = jit::link(isa, &object, &symbol)?;
+fn link(isa: Isa, object: &[u8]) -> Result<Arc<dyn Body>> {
+    let code = image::link(object, SYMBOL, |name| math::MathTable::of(isa).address(name))?;
     // SAFETY: `loops::generate` made the symbol a C function of one pointer without result.
     let function = unsafe { std::mem::transmute::<usize, unsafe extern "C" fn(*const Tile)>(code.address()) };
     Ok(Arc::new(Compiled { function, _code: code }))
@@ -194,14 +203,14 @@ fn link(isa: Isa, mut object: Vec<u8>) -> Result<Arc<dyn Body>> {
 
 /// The kernel's IR, for reading.
 pub fn ir_text(kernel: &Kernel, isa: Isa) -> Result<String> {
-    let _inside = inside()?;
-    target::with_target(isa, |target| Ok(module(kernel, None, isa, isa, target, "kernel")?.text()))
+    load()?;
+    target::with_target(isa, |target| Ok(module(kernel, None, isa, isa, target)?.text()))
 }
 
 /// The kernel's machine code as assembly text, for reading; also for instruction sets the host lacks.
 pub fn assembly_text(kernel: &Kernel, isa: Isa) -> Result<String> {
-    let _inside = inside()?;
-    target::with_target(isa, |target| target.assembly(module(kernel, None, isa, isa, target, "kernel")?))
+    load()?;
+    target::with_target(isa, |target| target.assembly(module(kernel, None, isa, isa, target)?))
 }
 
 fn module(
@@ -210,12 +219,11 @@ fn module(
     shape: Isa,
     isa: Isa,
     target: &target::Target,
-    symbol: &str,
 ) -> Result<builder::Builder> {
     let shape = Shape::of(kernel, shape)?;
     let b = target.builder();
     let bits = 8 * register_bytes(isa);
-    loops::generate(kernel, constants, &shape, &b, math::MathTable::of(isa), symbol, bits)?;
+    loops::generate(kernel, constants, &shape, &b, math::MathTable::of(isa), SYMBOL, bits)?;
     if cfg!(debug_assertions) {
         b.verify().map_err(|text| Error::Engine(format!("generated code is malformed: {text}")))?;
     }

@@ -1,16 +1,15 @@
 //! Which machine code is generated: processor, features, code generation options.
 //!
-//! In: an instruction set. Out: a target machine per thread, and the string that names it in cache keys.
+//! In: an instruction set. Out: a target machine per thread.
 //! Not here: IR, linking.
 
 use super::builder::Builder;
-use llvm_sys::core::*;
-use llvm_sys::target::*;
-use llvm_sys::target_machine::*;
 use numelt_ir::{Error, Result};
+use numelt_llvm::types::*;
+use numelt_llvm::*;
 use numelt_vecmath::Isa;
 use std::ffi::{CStr, CString};
-use std::sync::{Once, OnceLock};
+use std::sync::OnceLock;
 
 /// A code generator; not shared between threads.
 pub(super) struct Target {
@@ -31,16 +30,6 @@ impl Drop for Target {
 pub(super) struct Processor {
     pub(super) cpu: String,
     pub(super) features: String,
-}
-
-impl Processor {
-    /// All of it in one line, with the version of the code generator.
-    pub(super) fn name(&self) -> String {
-        let (mut major, mut minor, mut patch) = (0, 0, 0);
-        // SAFETY: three valid places to write to.
-        unsafe { LLVMGetVersion(&mut major, &mut minor, &mut patch) };
-        format!("{} {} {} LLVM {major}.{minor}.{patch}", std::env::consts::ARCH, self.cpu, self.features)
-    }
 }
 
 /// Takes ownership of a string that LLVM allocated.
@@ -106,38 +95,9 @@ fn beyond_avx2(feature: &str) -> bool {
     feature.starts_with("+avx512") || feature.starts_with("+avx10") || feature == "+evex512"
 }
 
-/// Registers the host's code generator; process-wide, once.
-pub(super) fn initialize() {
-    static ONCE: Once = Once::new();
-    ONCE.call_once(|| {
-        // SAFETY: LLVM's documented start-up calls. Our static copy of LLVM has no other user, so its
-        // process-wide options are ours. Loop strength reduction costs a third of the compile time of
-        // such loops and makes nothing faster.
-        unsafe {
-            #[cfg(target_arch = "x86_64")]
-            {
-                LLVMInitializeX86TargetInfo();
-                LLVMInitializeX86Target();
-                LLVMInitializeX86TargetMC();
-                LLVMInitializeX86AsmPrinter();
-            }
-            #[cfg(target_arch = "aarch64")]
-            {
-                LLVMInitializeAArch64TargetInfo();
-                LLVMInitializeAArch64Target();
-                LLVMInitializeAArch64TargetMC();
-                LLVMInitializeAArch64AsmPrinter();
-            }
-            let arguments = [c"numelt".as_ptr(), c"-disable-lsr".as_ptr()];
-            llvm_sys::support::LLVMParseCommandLineOptions(2, arguments.as_ptr(), std::ptr::null());
-        }
-    });
-}
-
 impl Target {
     /// A target machine for `isa`.
     pub(super) fn new(isa: Isa) -> Result<Target> {
-        initialize();
         let processor = processor(isa);
         let c = |text: &str| CString::new(text).map_err(|_| Error::Engine("NUL in a processor name".into()));
         let (cpu, features) = (c(&processor.cpu)?, c(&processor.features)?);

@@ -1,0 +1,66 @@
+//! Without LLVM's library: what is on disk is used all the same, the rest stays on the interpreter, with one warning.
+
+use numelt_engine_cpu::llvm::{self, Options};
+use numelt_ir::{DType, Error, Op};
+use numelt_opt::{Arg, ArgKind, Kernel, Node, Store, StrideClass};
+use numelt_vecmath::Isa;
+use smallvec::smallvec;
+use std::path::PathBuf;
+use std::process::Command;
+use std::sync::Mutex;
+
+/// The cache's directory, for the child.
+const DIRECTORY: &str = "NUMELT_TEST_CACHE";
+
+static WARNINGS: Mutex<Vec<String>> = Mutex::new(Vec::new());
+
+fn kernel(op: Op) -> Kernel {
+    let arg = |kind| Arg { kind, dtype: DType::F64, strides: smallvec![StrideClass::Unit], near: None };
+    Kernel {
+        reduced: smallvec![false],
+        args: vec![arg(ArgKind::Load), arg(ArgKind::Store)],
+        params: vec![],
+        body: vec![Node::Load(0), Node::Op(op, DType::F64, smallvec![0])],
+        stores: vec![Store { arg: 1, value: 1 }],
+        reductions: vec![],
+    }
+}
+
+fn mapped() -> bool {
+    std::fs::read_to_string("/proc/self/maps").is_ok_and(|maps| maps.contains("numelt_llvm"))
+}
+
+/// A process that cannot find the library.
+fn child(directory: PathBuf) {
+    llvm::set_options(Options {
+        cache_dir: Some(directory),
+        warn: |text| WARNINGS.lock().unwrap().push(text.to_owned()),
+        ..Options::default()
+    });
+    assert!(llvm::compile(&kernel(Op::Exp), Isa::detect()).is_ok(), "it is on disk");
+    assert!(WARNINGS.lock().unwrap().is_empty() && !mapped());
+    for op in [Op::Square, Op::Log] {
+        assert!(matches!(llvm::compile(&kernel(op), Isa::detect()), Err(Error::Unsupported(_))));
+    }
+    assert!(llvm::ir_text(&kernel(Op::Square), Isa::detect()).is_err());
+    let warnings = WARNINGS.lock().unwrap();
+    assert!(warnings.len() == 1 && warnings[0].contains("libnumelt_llvm.so"), "{warnings:?}");
+}
+
+#[test]
+fn what_is_on_disk_needs_no_llvm() {
+    if let Some(directory) = std::env::var_os(DIRECTORY) {
+        return child(directory.into());
+    }
+    let directory = std::env::temp_dir().join(format!("numelt-missing-{}", std::process::id()));
+    let _ = std::fs::remove_dir_all(&directory);
+    llvm::set_options(Options { cache_dir: Some(directory.clone()), ..Options::default() });
+    assert!(!mapped());
+    llvm::compile(&kernel(Op::Exp), Isa::detect()).unwrap();
+    assert!(mapped());
+    let mut again = Command::new(std::env::current_exe().unwrap());
+    again.args(["what_is_on_disk_needs_no_llvm", "--exact"]).env_remove("LD_LIBRARY_PATH").env(DIRECTORY, &directory);
+    let output = again.output().unwrap();
+    std::fs::remove_dir_all(&directory).unwrap();
+    assert!(output.status.success(), "{output:?}");
+}

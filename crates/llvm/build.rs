@@ -1,0 +1,83 @@
+//! Links LLVM's static archives into one shared library that exports the functions of `src/functions.rs`.
+//!
+//! In: the LLVM 19 under `LLVM_SYS_191_PREFIX`. Out: `libnumelt_llvm.so` in `OUT_DIR`, told to dependents as
+//! `DEP_NUMELT_LLVM_LIBRARY` and, since `OUT_DIR` is on the link path, found by programs that cargo runs.
+//! Without the feature `library`, nothing.
+
+use std::env;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+macro_rules! functions {
+    ($($name:ident: $type:ty;)*) => { const NAMES: &[&str] = &[$(stringify!($name)),*]; };
+}
+include!("src/functions.rs");
+
+const PREFIX: &str = "LLVM_SYS_191_PREFIX";
+
+fn main() {
+    for path in ["build.rs", "src/functions.rs", "src/library.c"] {
+        println!("cargo::rerun-if-changed={path}");
+    }
+    println!("cargo::rerun-if-env-changed={PREFIX}");
+    if env::var_os("CARGO_FEATURE_LIBRARY").is_none() {
+        println!("cargo::rustc-env=NUMELT_LLVM_VERSION=");
+        return;
+    }
+    let version = llvm_config(&["--version"]).concat();
+    assert!(version.starts_with("19."), "LLVM {version} under {PREFIX}; 19 is needed");
+    println!("cargo::rustc-env=NUMELT_LLVM_VERSION={version}");
+    let out = PathBuf::from(env::var_os("OUT_DIR").expect("set by cargo"));
+    let library = out.join("libnumelt_llvm.so");
+    link(&out, &library);
+    println!("cargo::metadata=library={}", library.display());
+    println!("cargo::rustc-link-search=native={}", out.display());
+}
+
+/// What LLVM's archives are called for the processor that is compiled for.
+fn code_generator() -> &'static str {
+    match env::var("CARGO_CFG_TARGET_ARCH").as_deref() {
+        Ok("x86_64") => "x86codegen",
+        Ok("aarch64") => "aarch64codegen",
+        other => panic!("no compiled kernels for {other:?}: build with --no-default-features"),
+    }
+}
+
+fn llvm_config(arguments: &[&str]) -> Vec<String> {
+    let prefix = env::var_os(PREFIX).map_or_else(|| PathBuf::from("/usr/lib/llvm-19"), PathBuf::from);
+    let program = prefix.join("bin/llvm-config");
+    let output = Command::new(&program).args(arguments).output();
+    let output = output.unwrap_or_else(|error| panic!("{}: {error}; is LLVM 19 installed?", program.display()));
+    assert!(output.status.success(), "{} {arguments:?} failed", program.display());
+    let text = String::from_utf8(output.stdout).expect("llvm-config prints text");
+    text.split_whitespace().map(str::to_owned).collect()
+}
+
+fn link(out: &Path, library: &Path) {
+    let exports = out.join("exports.map");
+    let names: String = NAMES.iter().map(|name| format!("{name}; ")).collect();
+    std::fs::write(&exports, format!("{{ global: numelt_llvm_start; {names} local: *; }};\n"))
+        .expect("OUT_DIR is ours");
+
+    let mut command = cc::Build::new().cpp(true).get_compiler().to_command();
+    command.arg("-shared").arg("-o").arg(library).args(["-x", "c", "src/library.c", "-x", "none"]);
+    command.arg(joined("-Wl,--version-script=", &exports));
+    // Names asked for pull the archives' members in; what they do not reach is left out. Destructors of
+    // LLVM's static objects are never registered: see `library.c`.
+    command.args(NAMES.iter().map(|name| format!("-Wl,-u,{name}")));
+    command.args(["-Wl,--gc-sections", "-Wl,-s", "-Wl,-O1", "-Wl,--as-needed", "-Wl,-Bsymbolic-functions"]);
+    command.arg("-Wl,--wrap=__cxa_atexit");
+    let components = [code_generator(), "core", "analysis", "support", "targetparser"];
+    command.args(llvm_config(&["--libdir"]).iter().map(|folder| format!("-L{folder}")));
+    command.args(llvm_config(&[&["--link-static", "--libs"], &components[..]].concat()));
+    command.args(llvm_config(&[&["--link-static", "--system-libs"], &components[..]].concat()));
+    let status = command.status().unwrap_or_else(|error| panic!("{command:?}: {error}"));
+    assert!(status.success(), "linking LLVM failed: {command:?}");
+}
+
+fn joined(option: &str, path: &Path) -> OsString {
+    let mut text = OsString::from(option);
+    text.push(path);
+    text
+}

@@ -1,0 +1,102 @@
+//! LLVM's C interface out of a library of its own, which is loaded when it is first needed.
+//!
+//! In: [`load`]. Out: the functions of LLVM that numelt calls, under their own names, with the types of llvm-sys.
+//! Not here: what is done with them.
+//!
+//! LLVM's static objects and relocations cost 20 MB of memory and milliseconds in every process that loads it; most
+//! processes never compile, or find what they need in the cache on disk. `build.rs` makes the library,
+//! `functions.rs` lists what it exports, `loader` opens it.
+//!
+//! Unsafe code: [`Function`], which turns addresses into functions, and `loader`, which finds them.
+
+mod loader;
+
+pub use loader::{FILE_NAME, load};
+
+use llvm_sys::analysis::LLVMVerifierFailureAction;
+use llvm_sys::prelude::*;
+use llvm_sys::target::LLVMTargetDataRef;
+use llvm_sys::target_machine::{
+    LLVMCodeGenFileType, LLVMCodeGenOptLevel, LLVMCodeModel, LLVMRelocMode, LLVMTargetMachineRef, LLVMTargetRef,
+};
+use llvm_sys::{LLVMAttributeIndex, LLVMIntPredicate, LLVMRealPredicate, LLVMTypeKind};
+use std::ffi::{c_char, c_double, c_uint, c_ulonglong};
+use std::marker::PhantomData;
+use std::ops::Deref;
+use std::sync::atomic::{AtomicPtr, Ordering};
+
+/// The LLVM that the library was made of; empty where none was made.
+pub const VERSION: &str = env!("NUMELT_LLVM_VERSION");
+
+/// How LLVM is started, options included: what the code that it generates depends on besides its version.
+pub const START: &[u8] = include_bytes!("library.c");
+
+/// Types and constants of LLVM's C interface; its functions are in this crate's root.
+pub mod types {
+    pub use llvm_sys::analysis::LLVMVerifierFailureAction;
+    pub use llvm_sys::prelude::*;
+    pub use llvm_sys::target_machine::{
+        LLVMCodeGenFileType, LLVMCodeGenOptLevel, LLVMCodeModel, LLVMRelocMode, LLVMTargetMachineRef,
+    };
+    pub use llvm_sys::{LLVMAttributeFunctionIndex, LLVMIntPredicate, LLVMRealPredicate, LLVMTypeKind};
+}
+
+/// A function of the library, called like any other once the library is loaded.
+///
+/// # Panics
+/// When called before [`load`] has succeeded.
+#[derive(Debug)]
+pub struct Function<F> {
+    address: AtomicPtr<()>,
+    signature: PhantomData<F>,
+}
+
+impl<F> Function<F> {
+    const fn unknown() -> Function<F> {
+        assert!(size_of::<F>() == size_of::<AtomicPtr<()>>(), "F is a function pointer");
+        Function { address: AtomicPtr::new(std::ptr::null_mut()), signature: PhantomData }
+    }
+}
+
+impl<F> Deref for Function<F> {
+    type Target = F;
+
+    #[inline]
+    fn deref(&self) -> &F {
+        // The addresses of all functions are written before `load` says so (release and acquire there).
+        assert!(!self.address.load(Ordering::Relaxed).is_null(), "LLVM is not loaded");
+        // SAFETY: an address that is not null is that of the function of this name, whose signature the list
+        // below checks; it is never written again. A function pointer has the form of any pointer.
+        unsafe { &*self.address.as_ptr().cast::<F>() }
+    }
+}
+
+macro_rules! functions {
+    ($($name:ident: fn($($argument:ty),*) $(-> $result:ty)?;)*) => {
+        $(
+            #[doc = concat!("LLVM's `", stringify!($name), "`.")]
+            #[allow(non_upper_case_globals)] // named and called as LLVM's function
+            pub static $name: Function<unsafe extern "C" fn($($argument),*) $(-> $result)?> = Function::unknown();
+            const _: unsafe extern "C" fn($($argument),*) $(-> $result)? = declared::$name;
+        )*
+
+        /// Every function's name and where its address belongs.
+        static FUNCTIONS: &[(&std::ffi::CStr, &AtomicPtr<()>)] = &[$((
+            match std::ffi::CStr::from_bytes_with_nul(concat!(stringify!($name), "\0").as_bytes()) {
+                Ok(name) => name,
+                Err(_) => panic!("names have no NUL"),
+            },
+            &$name.address,
+        )),*];
+    };
+}
+
+/// The signatures that ours are checked against.
+mod declared {
+    pub(super) use llvm_sys::analysis::*;
+    pub(super) use llvm_sys::core::*;
+    pub(super) use llvm_sys::target::*;
+    pub(super) use llvm_sys::target_machine::*;
+}
+
+include!("functions.rs");
