@@ -33,9 +33,9 @@ build: setup ## numelt in release mode, installed in .venv
 	maturin develop --release
 	$(PY) -m compileall -q python/numelt
 
-wheel: setup ## one abi3 wheel in dist/, LLVM inside
+wheel: setup ## one abi3 wheel in dist/, with LLVM as a library of its own (WHEEL_ARGS=--no-default-features: without)
 	rm -rf dist target/wheels
-	maturin build --release
+	maturin build --release $(WHEEL_ARGS)
 	auditwheel repair --wheel-dir dist target/wheels/numelt-*.whl
 
 demo: build ## the example programs under NumPy and numelt: compared, timed, in one table
@@ -73,7 +73,7 @@ test-hostile: setup ## the core tests again: no compiler, compiled at once, one 
 	NUMELT_JIT=off NUMELT_BLOCK=7 NUMELT_THREADS=5 $(CORE)
 
 test-wheel: wheel ## the wheel in a clean environment, with LLVM out of sight
-	$(PY) scripts/check_wheel.py dist
+	$(PY) scripts/check_wheel.py dist $(CHECK_ARGS)
 
 clean: ## remove everything that was built
 	rm -rf target dist demo-output .venv python/numelt/*.so .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -4,7 +4,8 @@ Goes in: the folder that holds exactly one wheel. Comes out: exit status 0, or a
 is wrong. Checked are the wheel's tags and size, that every shared library it needs is inside it or part
 of any Linux system, and that a program that compiles kernels runs in a virtual environment that holds
 nothing but NumPy and the wheel. Where the kernel allows it, that program runs in a mount namespace in
-which the machine's LLVM is hidden; in any case it must not have mapped one.
+which the machine's LLVM is hidden; in any case it must have mapped the wheel's own and no other, and only
+to compile. Then it runs without the wheel's LLVM (with `--without-llvm`, for wheels built so, only that).
 """
 
 import argparse
@@ -34,11 +35,17 @@ for library in /usr/lib/*/libLLVM* /usr/lib/libLLVM*; do
   [ ! -f "$library" ] || mount --bind /dev/null "$library"
 done
 """
-PROGRAM = """
+OUR_LLVM = "libnumelt_llvm.so"
+PROGRAM = f"""
 import sys
 from importlib.metadata import version
 import numpy as real
 import numelt as np
+
+def mapped():
+    with open("/proc/self/maps") as maps:
+        files = {{line.split(None, 5)[5].strip() for line in maps if line.count("/")}}
+    return [f.rsplit("/", 1)[1] for f in files if "LLVM" in f or "llvm" in f]
 
 x, y = np.linspace(0.0, 1.0, 300_000), np.linspace(1.0, 2.0, 300_000)
 z = np.sqrt(x * x + 2 * x * y + y * y) + np.exp(-x) * (x > 0.5)
@@ -46,9 +53,7 @@ a, b = real.linspace(0.0, 1.0, 300_000), real.linspace(1.0, 2.0, 300_000)
 expected = real.sqrt(a * a + 2 * a * b + b * b) + real.exp(-a) * (a > 0.5)
 assert real.allclose(real.asarray(z), expected, rtol=1e-14, atol=0.0)
 assert abs(float(z.sum()) - float(expected.sum())) <= 1e-9
-with open("/proc/self/maps") as maps:
-    files = {line.split(None, 5)[5].strip() for line in maps if line.count("/")}
-assert not [f for f in files if "LLVM" in f or "llvm" in f], files
+assert mapped() == (["{OUR_LLVM}"] if sys.argv[1] == "compiles" else []), mapped()
 print("numelt", version("numelt"), "with NumPy", real.__version__, "on Python", sys.version.split()[0])
 """
 
@@ -78,7 +83,7 @@ def needed(library):
     return re.findall(r"\(NEEDED\)\s+Shared library: \[(.+?)\]", text)
 
 
-def check_libraries(wheel, folder):
+def check_libraries(wheel, folder, with_llvm):
     """Unpack the wheel and see that each library it needs is inside, or on every Linux system."""
     with zipfile.ZipFile(wheel) as archive:
         archive.extractall(folder)
@@ -88,7 +93,9 @@ def check_libraries(wheel, folder):
             raise WheelError(f"{member} is missing")
     libraries = {p.name: p for p in folder.rglob("*.so*") if p.read_bytes()[:4] == b"\x7fELF"}
     if brought := [name for name in libraries if "LLVM" in name]:
-        raise WheelError(f"LLVM should be linked statically, but the wheel brings {', '.join(brought)}")
+        raise WheelError(f"the wheel brings the system's {', '.join(brought)}")
+    if (OUR_LLVM in libraries) != with_llvm:
+        raise WheelError(f"{OUR_LLVM} {'is missing' if with_llvm else 'should not be there'}")
     if not any(name.startswith("_core.") for name in libraries):
         raise WheelError("the compiled module numelt/_core is missing")
     for name, path in libraries.items():
@@ -124,7 +131,7 @@ def hiding_prefix():
     return []
 
 
-def run_programs(python, folder):
+def run_programs(python, folder, with_llvm):
     """Run a small program and an example with the clean environment, kernels compiled at once."""
     hide = hiding_prefix()
     print(
@@ -135,18 +142,34 @@ def run_programs(python, folder):
     environment = {"PATH": "/usr/bin:/bin", "HOME": str(folder), "NUMELT_JIT": "sync"}
     environment["NUMELT_CACHE_DIR"] = str(folder / "cache")
     example = shutil.copy(ROOT / "examples" / "game_of_life.py", folder)
-    for arguments in (
-        ["-c", PROGRAM],
-        ["-m", "numelt", example, "--size", "200", "--generations", "20"],
-    ):
-        subprocess.run([*hide, str(python), *arguments], cwd=folder, env=environment, check=True, timeout=120)
+
+    def run(*arguments):
+        command = [*hide, str(python), *arguments]
+        done = subprocess.run(
+            command, cwd=folder, env=environment, check=True, timeout=120, capture_output=True, text=True
+        )
+        print(done.stdout, end="")
+        return done.stderr.count("not compiled")
+
+    if with_llvm:
+        warned = run("-c", PROGRAM, "compiles") + run("-c", PROGRAM, "finds its kernels on disk")
+        warned += run("-m", "numelt", example, "--size", "200", "--generations", "20")
+        if warned:
+            raise WheelError("LLVM is there, but a warning says that nothing is compiled")
+        for library in (folder / "venv" / "lib").rglob(OUR_LLVM):
+            library.unlink()
+    environment["NUMELT_CACHE_DIR"] = str(folder / "another cache")
+    if run("-c", PROGRAM, "does without") != 1:
+        raise WheelError("without LLVM there should be one warning")
 
 
 def main():
     """Check the wheel; returns the exit status."""
     parser = argparse.ArgumentParser(description="Check the wheel in a clean environment without LLVM.")
     parser.add_argument("folder", type=Path, help="folder with the one wheel")
+    parser.add_argument("--without-llvm", action="store_true", help="the wheel was built without LLVM")
     options = parser.parse_args()
+    with_llvm = not options.without_llvm
     # An inherited import path would let the checkout stand in for the wheel.
     for name in ("PYTHONPATH", "PYTHONHOME", "LD_LIBRARY_PATH"):
         os.environ.pop(name, None)
@@ -154,15 +177,15 @@ def main():
         folder = Path(name)
         try:
             wheel = find_wheel(options.folder).resolve()
-            check_libraries(wheel, folder / "unpacked")
-            run_programs(install(wheel, folder / "venv"), folder)
+            check_libraries(wheel, folder / "unpacked", with_llvm)
+            run_programs(install(wheel, folder / "venv"), folder, with_llvm)
         except WheelError as error:
             print(f"wheel check failed: {error}", file=sys.stderr)
             return 1
         except subprocess.SubprocessError as error:
             print(f"wheel check failed: {error}\n{getattr(error, 'stderr', None) or ''}", file=sys.stderr)
             return 1
-    print("the wheel works without LLVM")
+    print("the wheel works without any other LLVM, and without its own")
     return 0
 
 

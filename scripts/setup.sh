@@ -17,12 +17,12 @@ die() { printf 'setup: %s\n' "$*" >&2; exit 1; }
 
 # --- system packages -------------------------------------------------------------------------
 
-# Prints the Debian packages the build and the tests need. libpolly, libzstd and zlib stand on the
-# link line of a static LLVM but llvm-19-dev does not depend on them all; gmp, mpfr and m4 are for the
+# Prints the Debian packages the build and the tests need. libzstd and zlib stand on the
+# link line of a static LLVM but llvm-19-dev does not depend on them; gmp, mpfr and m4 are for the
 # multi-precision reference that the vector-math tests compare with.
 wanted_packages() {
   printf '%s\n' gcc g++ libc6-dev make pkg-config ca-certificates libgmp-dev libmpfr-dev m4
-  [ -n "${LLVM_SYS_191_PREFIX:-}" ] || printf '%s\n' llvm-19-dev libpolly-19-dev libzstd-dev zlib1g-dev
+  [ -n "${LLVM_SYS_191_PREFIX:-}" ] || printf '%s\n' llvm-19-dev libzstd-dev zlib1g-dev
   if ! find_python >/dev/null; then
     printf '%s\n' python3 python3-venv
   elif ! "$(find_python)" -c 'import ensurepip, venv' 2>/dev/null; then
@@ -109,7 +109,7 @@ setup_venv() {
 if command -v apt-get >/dev/null && command -v dpkg-query >/dev/null; then
   install_packages
 else
-  say "no apt here: LLVM 19 (static, with Polly), zstd, zlib, gmp, mpfr, m4 and a C++ compiler are taken as given"
+  say "no apt here: LLVM 19 (static), zstd, zlib, gmp, mpfr, m4 and a C++ compiler are taken as given"
 fi
 check_llvm
 setup_rust
