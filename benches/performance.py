@@ -1,8 +1,8 @@
 """Measures what docs/performance.md says, and writes it there and into benches/results/.
 
 Parts: `workloads` (the papers' programs against NumPy and against the machine's limit), `sweep` (all array
-sizes), `cold` (first calls) and `variants` (kernels with and without constants for their geometry). A part
-that is measured alone leaves the others' text as it is. The machine should be quiet.
+sizes), `cold` (first calls), `memory` (the most that is resident) and `variants` (kernels with and without
+constants for their geometry). A part that is measured alone leaves the others' text as it is. The machine should be quiet.
 """
 
 import argparse
@@ -10,6 +10,7 @@ import sys
 import time
 
 import cold
+import memory
 import numelt
 import sweep
 import timing
@@ -17,7 +18,7 @@ import variants
 import workloads
 
 DOCUMENT = timing.ROOT / "docs" / "performance.md"
-PARTS = ("workloads", "sweep", "cold", "variants")
+PARTS = ("workloads", "sweep", "cold", "memory", "variants")
 
 
 def measure(part, options):
@@ -36,6 +37,9 @@ def measure(part, options):
     if part == "cold":
         rows = cold.measure(1 if quick else 3, options.only)
         return rows, cold.text(rows)
+    if part == "memory":
+        rows = memory.measure(quick, options.only)
+        return rows, memory.text(rows)
     rows = variants.measure(1 if quick else options.rounds)
     return rows, variants.text(rows)
 

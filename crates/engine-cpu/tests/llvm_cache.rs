@@ -6,6 +6,7 @@ use numelt_ir::{DType, Op};
 use numelt_opt::{Arg, ArgKind, Kernel, Node, Store, StrideClass};
 use numelt_vecmath::Isa;
 use smallvec::smallvec;
+use std::path::PathBuf;
 use std::sync::Mutex;
 
 static WARNINGS: Mutex<Vec<String>> = Mutex::new(Vec::new());
@@ -51,7 +52,8 @@ fn objects_are_kept_and_damaged_ones_replaced() {
     });
     let input: Vec<f64> = (0..37).map(f64::from).collect();
     let squares: Vec<f64> = input.iter().map(|x| x * x).collect();
-    let list = || std::fs::read_dir(directory.join("kernels")).unwrap().map(|e| e.unwrap().path()).collect::<Vec<_>>();
+    let inside = |path: PathBuf| std::fs::read_dir(path).unwrap().map(|entry| entry.unwrap().path());
+    let list = || inside(directory.join("kernels")).flat_map(inside).collect::<Vec<_>>();
     assert_eq!(run(Op::Square, &input), squares);
     let [file] = &list()[..] else { panic!("one object") };
     assert_eq!(run(Op::Square, &input), squares);

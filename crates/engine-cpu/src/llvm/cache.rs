@@ -16,7 +16,6 @@ use std::fs::{self, File};
 use std::hash::{Hash, Hasher};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 const MAGIC: u64 = u64::from_le_bytes(*b"numeltK1");
@@ -99,13 +98,16 @@ fn tables() -> u64 {
     })
 }
 
-/// A directory of objects.
+/// A directory of objects, in folders by the first bits of their names.
+///
+/// The bytes that files may take are the folders' in equal shares. A save counts its own folder only, a hundred
+/// files or two of tens of thousands, and knows nothing that another process could make untrue.
 pub(super) struct Store {
     directory: PathBuf,
-    /// Bytes that the files may take; the oldest go first.
-    limit: u64,
-    /// Bytes that they take, once counted; `None` before.
-    used: Mutex<Option<u64>>,
+    /// A power of two.
+    folders: u64,
+    /// Bytes that a folder's files may take; the oldest go first.
+    share: u64,
 }
 
 impl Store {
@@ -114,12 +116,15 @@ impl Store {
         let directory = parent.join("kernels");
         create_private(&directory)?;
         owned_by_us(&fs::symlink_metadata(&directory)?)?;
-        Ok(Store { directory, limit, used: Mutex::new(None) })
+        // A megabyte is the room of a hundred objects: enough for the shares to be like each other.
+        let folders = 1 << (limit >> 20).clamp(1, 256).ilog2();
+        Ok(Store { directory, folders, share: limit / folders })
     }
 
     fn path(&self, key: &[u8]) -> PathBuf {
         let (a, b) = (fnv(key, FNV_OFFSET), fnv(key, !FNV_OFFSET));
-        self.directory.join(format!("{a:016x}{b:016x}.o"))
+        let folder = format!("{:02x}", b % self.folders);
+        self.directory.join(folder).join(format!("{a:016x}{b:016x}.o"))
     }
 
     /// The object that was saved for `key`, if it is whole and ours.
@@ -138,57 +143,54 @@ impl Store {
         let serial = SERIAL.fetch_add(1, Ordering::Relaxed);
         // Two containers may share the directory and the process number.
         let now = std::time::UNIX_EPOCH.elapsed().map_or(0, |since| since.as_nanos());
-        let temporary = self.directory.join(format!(".{}-{serial}-{now}", std::process::id()));
-        let written =
-            write_private(&temporary, &encode(key, object)).and_then(|()| fs::rename(&temporary, self.path(key)));
+        let path = self.path(key);
+        let folder = path.parent().unwrap_or(&self.directory);
+        match create_folder(folder) {
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
+            _ => {}
+        }
+        let temporary = folder.join(format!(".{}-{serial}-{now}", std::process::id()));
+        let written = write_private(&temporary, &encode(key, object)).and_then(|()| fs::rename(&temporary, &path));
         if written.is_err() {
             let _ = fs::remove_file(&temporary);
         }
         written?;
-        self.account((HEADER + key.len() + object.len()) as u64)
+        self.shrink(folder)
     }
 
-    /// Adds to the bytes used; beyond the limit the oldest files go until three quarters are left.
-    fn account(&self, added: u64) -> io::Result<()> {
-        let mut used = self.used.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-        let total = match *used {
-            Some(before) => before + added,
-            None => self.files()?.iter().map(|(_, size, _)| size).sum(),
-        };
-        *used = Some(total);
-        if total > self.limit {
-            *used = Some(self.shrink()?);
-        }
-        Ok(())
-    }
-
-    fn shrink(&self) -> io::Result<u64> {
-        let mut files = self.files()?;
-        files.sort();
+    /// Where a folder takes more than its share, its oldest files go until three quarters of it are left, and
+    /// the newest in any case.
+    fn shrink(&self, folder: &Path) -> io::Result<()> {
+        let mut files = files(folder)?;
         let mut total: u64 = files.iter().map(|(_, size, _)| size).sum();
+        if total <= self.share {
+            return Ok(());
+        }
+        files.sort();
+        files.pop();
         for (_, size, path) in files {
-            if total <= self.limit / 4 * 3 {
+            if total <= self.share / 4 * 3 {
                 break;
             }
             // Another process may have removed it first.
             let _ = fs::remove_file(path);
             total -= size;
         }
-        Ok(total)
+        Ok(())
     }
+}
 
-    /// Modification time, size and path of every file.
-    fn files(&self) -> io::Result<Vec<(std::time::SystemTime, u64, PathBuf)>> {
-        let mut files = Vec::new();
-        for entry in fs::read_dir(&self.directory)? {
-            let entry = entry?;
-            let Ok(data) = entry.metadata() else { continue };
-            if data.is_file() {
-                files.push((data.modified()?, data.len(), entry.path()));
-            }
+/// Modification time, size and path of every file in a folder.
+fn files(folder: &Path) -> io::Result<Vec<(std::time::SystemTime, u64, PathBuf)>> {
+    let mut files = Vec::new();
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        let Ok(data) = entry.metadata() else { continue };
+        if data.is_file() {
+            files.push((data.modified()?, data.len(), entry.path()));
         }
-        Ok(files)
     }
+    Ok(files)
 }
 
 fn encode(key: &[u8], object: &[u8]) -> Vec<u8> {
@@ -219,6 +221,13 @@ fn create_private(directory: &Path) -> io::Result<()> {
     fs::DirBuilder::new().recursive(true).mode(0o700).create(directory)
 }
 
+/// A private folder in an existing one.
+#[cfg(unix)]
+fn create_folder(folder: &Path) -> io::Result<()> {
+    use std::os::unix::fs::DirBuilderExt;
+    fs::DirBuilder::new().mode(0o700).create(folder)
+}
+
 #[cfg(unix)]
 fn write_private(path: &Path, bytes: &[u8]) -> io::Result<()> {
     use std::os::unix::fs::OpenOptionsExt;
@@ -244,6 +253,11 @@ fn owned_by_us(data: &fs::Metadata) -> io::Result<()> {
 #[cfg(not(unix))]
 fn create_private(directory: &Path) -> io::Result<()> {
     fs::create_dir_all(directory)
+}
+
+#[cfg(not(unix))]
+fn create_folder(folder: &Path) -> io::Result<()> {
+    fs::create_dir(folder)
 }
 
 #[cfg(not(unix))]
@@ -297,6 +311,12 @@ mod tests {
         fs::remove_dir_all(parent).unwrap();
     }
 
+    /// Bytes of all files in all folders.
+    fn total(parent: &Path) -> u64 {
+        let folders = fs::read_dir(parent.join("kernels")).unwrap().map(|folder| folder.unwrap().path());
+        folders.flat_map(|folder| files(&folder).unwrap()).map(|(_, size, _)| size).sum()
+    }
+
     #[test]
     fn the_oldest_objects_go_first() {
         let parent = scratch("limit");
@@ -305,10 +325,40 @@ mod tests {
             store.save(&[k], &[k; 500]).unwrap();
             std::thread::sleep(std::time::Duration::from_millis(2));
         }
-        let total: u64 = store.files().unwrap().iter().map(|(_, size, _)| size).sum();
-        assert!(total <= 4000, "{total}");
+        assert!(total(&parent) <= 4000, "{}", total(&parent));
         assert_eq!(store.load(&[0]), None);
         assert!(store.load(&[19]).is_some());
+        // larger than everything: it is kept, alone
+        store.save(b"large", &[1; 5000]).unwrap();
+        assert!(store.load(b"large").is_some() && store.load(&[19]).is_none());
+        fs::remove_dir_all(parent).unwrap();
+    }
+
+    #[test]
+    fn folders_share_the_room_and_processes_the_folders() {
+        let parent = scratch("shares");
+        let limit = 8 << 20;
+        let object = vec![7; 20_000];
+        // Stores know nothing of each other, as in different processes; threads meet in the folders.
+        std::thread::scope(|scope| {
+            for thread in 0..4u32 {
+                let (parent, object) = (&parent, &object);
+                scope.spawn(move || {
+                    for k in 0..150u32 {
+                        let store = Store::open(parent, limit).unwrap();
+                        let key = [thread.to_le_bytes(), k.to_le_bytes()].concat();
+                        store.save(&key, object).unwrap();
+                    }
+                });
+            }
+        });
+        assert_eq!(fs::read_dir(parent.join("kernels")).unwrap().count(), 8);
+        // 12 MB were saved; a folder keeps at least what shrinking leaves, unless it was never full
+        let kept = total(&parent);
+        assert!(kept <= limit && kept >= limit / 4, "{kept}");
+        assert!(
+            Store::open(&parent, limit).unwrap().load(&[3u32.to_le_bytes(), 149u32.to_le_bytes()].concat()).is_some()
+        );
         fs::remove_dir_all(parent).unwrap();
     }
 
