@@ -2,7 +2,8 @@
 
 Parts: `workloads` (the papers' programs against NumPy and against the machine's limit), `sweep` (all array
 sizes), `cold` (first calls), `memory` (the most that is resident) and `variants` (kernels with and without
-constants for their geometry). A part that is measured alone leaves the others' text as it is. The machine should be quiet.
+constants for their geometry). A part that is measured alone leaves the others' text as it is. The machine
+should be quiet.
 """
 
 import argparse
