@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy
 
-from numelt import _core, _fallback, _ufuncs
+from numelt import _core, _escape, _fallback, _ufuncs
 from numelt._routines import indexing
 
 __all__ = ["install"]
@@ -43,6 +43,7 @@ def install() -> None:
         "setitem": indexing.setitem,
         "ufunc_call": ufunc_call,
         "ufunc_method": ufunc_method,
+        "escape": _escape.verdict,
     }
     for name, function in hooks.items():
         try:

@@ -4,8 +4,8 @@
 //! Python. `resolve` and `shape` hold NumPy's rules; `elementwise`, `reduce`, `assign`, `index` and `advanced` record;
 //! `export` shares memory with NumPy; `hooks` hands over what is not native.
 //! Not here: argument handling of public functions, docstrings, counting of fallbacks (the Python package);
-//! planning and running (the runtime). Unsafe code is in `advanced`, `blas`, `convert`, `coverage`, `export`, `index`, `module`, `operand`,
-//! `protocols`, `random`, `random_sequence`, `run`, `dense` and `versioned`.
+//! planning and running (the runtime). Unsafe code is in `advanced`, `blas`, `convert`, `coverage`, `escape`, `export`, `index`, `module`,
+//! `operand`, `protocols`, `random`, `random_sequence`, `run`, `dense` and `versioned`.
 
 mod advanced;
 mod assign;
@@ -17,6 +17,7 @@ mod dense;
 mod elementwise;
 mod errors;
 mod errstate;
+mod escape;
 mod export;
 mod flags;
 mod front;

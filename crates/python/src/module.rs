@@ -85,7 +85,7 @@ fn py_reduce<'py>(
     let op = parse_op(op)?;
     let (Ok(dtype), Ok(out)) = (dtype_argument(dtype)?, out_argument(out)) else { return Ok(not_implemented(py)) };
     let Some(source) = Operand::extract(a)? else { return Ok(not_implemented(py)) };
-    let request = Request { axis, keepdims, dtype, out };
+    let request = Request { axis, keepdims, dtype, out, part: false };
     Ok(or_not_implemented(py, reduce::reduce(py, op, &source, &request)?))
 }
 

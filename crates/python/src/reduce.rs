@@ -68,6 +68,8 @@ pub struct Request<'a, 'py> {
     pub dtype: Option<DType>,
     /// `out=`
     pub out: Option<&'a Bound<'py, NdArray>>,
+    /// Is the result only a part of an operation? Then a scalar stays deferred.
+    pub part: bool,
 }
 
 /// Records a reduction; `None` when NumPy has to do it or to raise.
@@ -184,7 +186,8 @@ fn finish<'py>(
         None => write(py, op, ty, &target, view, axes)?,
     }
     if final_shape.is_empty() {
-        return DeferredScalar::make(py, drop_axes(target, axes, &final_shape)).map(Some);
+        let view = drop_axes(target, axes, &final_shape);
+        return if request.part { DeferredScalar::defer(py, view) } else { DeferredScalar::make(py, view) }.map(Some);
     }
     if flattened || !request.keepdims {
         target = drop_axes(target, axes, &final_shape);

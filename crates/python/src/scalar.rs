@@ -3,7 +3,7 @@
 //! One acts as the NumPy scalar it will be, and is computed when somebody looks at its value.
 
 use crate::convert::{self, Numpy};
-use crate::{hooks, run};
+use crate::{escape, hooks, run};
 use numelt_ir::{DType, DTypeKind, Scalar};
 use numelt_runtime::ArrayView;
 use pyo3::ffi::{Py_TYPE, PyObject, PyTypeObject};
@@ -90,8 +90,17 @@ pub fn set_meta(meta: &Bound<'_, PyType>) {
 }
 
 impl DeferredScalar {
-    /// A scalar for the single element of `view`.
+    /// A scalar for the single element of `view`: NumPy's, where nothing has to be computed or the program needs it
+    /// now, or a deferred one.
     pub fn make(py: Python<'_>, view: ArrayView) -> PyResult<Bound<'_, PyAny>> {
+        if !view.base.is_pending() || escape::wants_real(py)? {
+            return convert::to_numpy_scalar(py, run::read_scalar(py, &view.base, view.dtype, view.offset)?);
+        }
+        DeferredScalar::defer(py, view)
+    }
+
+    /// A deferred scalar, whatever becomes of it: for parts of an operation.
+    pub fn defer(py: Python<'_>, view: ArrayView) -> PyResult<Bound<'_, PyAny>> {
         debug_assert!(view.shape.is_empty());
         new_of(py, DeferredScalar { view, realized: PyOnceLock::new() })
     }

@@ -47,7 +47,9 @@ impl<'py> Plain<'py> {
 
     fn reduce(&self, array: Any<'_, 'py>, op: Op, dtype: Option<DType>) -> Quick<'py> {
         let Ok(exact) = array.cast_exact::<NdArray>() else { return Ok(None) };
-        let request = Request { axis: self.axis.as_ref(), keepdims: self.keepdims, dtype, out: None };
+        // of a mean, the sum is a part
+        let (part, keepdims) = (dtype.is_some(), self.keepdims);
+        let request = Request { axis: self.axis.as_ref(), keepdims, dtype, out: None, part };
         reduce::reduce(array.py(), op, &Operand::Array(exact.clone()), &request)
     }
 

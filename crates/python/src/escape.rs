@@ -1,0 +1,73 @@
+//! Whether a scalar that is being made may stay deferred: asked by the place in the program that makes it.
+//!
+//! The package's `_escape` follows the bytecode of a place once; the answer is remembered here.
+
+use crate::hooks;
+use pyo3::ffi;
+use pyo3::prelude::*;
+use rustc_hash::FxHashMap;
+use std::sync::{Mutex, PoisonError};
+
+/// Places remembered.
+const PLACES: usize = 1 << 12;
+
+/// Frames followed.
+const FRAMES: usize = 12;
+
+/// What becomes of what a place makes.
+#[derive(Clone, Copy)]
+enum Verdict {
+    /// It may stay deferred.
+    Defer,
+    /// What the calling function does with it decides.
+    Caller,
+    /// It has to be NumPy's scalar.
+    Real,
+}
+
+/// Answers by code object and offset; the code objects are kept, so that no other one gets their address.
+static KNOWN: Mutex<Option<Known>> = Mutex::new(None);
+
+type Known = FxHashMap<(usize, i32), (Py<PyAny>, Verdict)>;
+
+/// Does the scalar that is being made go to code that needs NumPy's own?
+pub fn wants_real(py: Python<'_>) -> PyResult<bool> {
+    // SAFETY: the GIL is held; the frame that runs is lent.
+    let frame = unsafe { Bound::from_borrowed_ptr_or_opt(py, ffi::PyEval_GetFrame().cast()) };
+    let mut next = frame;
+    for _ in 0..FRAMES {
+        let Some(frame) = next.take().filter(|frame| !frame.is_none()) else { return Ok(false) };
+        match verdict(&frame)? {
+            Verdict::Defer => return Ok(false),
+            Verdict::Real => return Ok(true),
+            Verdict::Caller => next = Some(frame.getattr(pyo3::intern!(py, "f_back"))?),
+        }
+    }
+    Ok(false)
+}
+
+fn verdict(frame: &Bound<'_, PyAny>) -> PyResult<Verdict> {
+    let py = frame.py();
+    let code = frame.getattr(pyo3::intern!(py, "f_code"))?;
+    let at: i32 = frame.getattr(pyo3::intern!(py, "f_lasti"))?.extract()?;
+    let place = (code.as_ptr() as usize, at);
+    if let Some((_, verdict)) = KNOWN.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert_default().get(&place)
+    {
+        return Ok(*verdict);
+    }
+    let Some(hook) = hooks::hook(py, "escape")? else { return Ok(Verdict::Defer) };
+    let verdict = match hook.call1((frame, at))?.extract()? {
+        0 => Verdict::Defer,
+        1 => Verdict::Caller,
+        _ => Verdict::Real,
+    };
+    let forgotten = {
+        let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = known.get_or_insert_default();
+        let full = if known.len() >= PLACES { std::mem::take(known) } else { Known::default() };
+        known.insert(place, (code.unbind(), verdict));
+        full
+    };
+    drop(forgotten);
+    Ok(verdict)
+}

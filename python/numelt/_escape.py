@@ -1,0 +1,465 @@
+"""Where the result of a full reduction goes: to code that needs NumPy's own scalar, or not.
+
+A scalar that is not computed yet is none to C code that looks at an object's type: `time.sleep`, `timedelta`
+or `Decimal` take NumPy's float64, which is a float, and refuse ours. So the bytecode after the operation that
+makes a scalar is followed once: the variables and attributes it is kept in, the calls it is an argument of,
+the functions that return it. Where it meets a function in C that is not known to ask by a protocol, or a
+callable that cannot be named, the core computes it at once. Everything else, arithmetic above all, leaves it
+deferred, and so do containers that grow, which this does not look into.
+
+In: a frame and the offset of its current instruction. Out: one of three verdicts, which the core remembers
+for the place.
+"""
+
+from __future__ import annotations
+
+import builtins
+import dis
+import math
+import operator
+import sys
+import sysconfig
+from bisect import bisect_right
+from dataclasses import dataclass, field
+from inspect import CO_OPTIMIZED
+from types import (
+    BuiltinFunctionType,
+    BuiltinMethodType,
+    CodeType,
+    FrameType,
+    FunctionType,
+    MethodType,
+    ModuleType,
+)
+from typing import Any
+
+import numpy
+
+from numelt import _core
+
+__all__ = ["CALLER", "DEFER", "REAL", "verdict"]
+
+DEFER, CALLER, REAL = range(3)
+"""It may stay deferred; what the calling function does with it decides; it has to be NumPy's scalar."""
+
+_Expr = tuple[Any, ...] | None
+"""How a callable is found: ("name", n), ("local", n), ("attribute", expr, n), ("self", expr), or unknown."""
+
+# functions in C that ask an argument by a protocol
+_BY_PROTOCOL = frozenset(
+    [
+        float,
+        int,
+        complex,
+        bool,
+        str,
+        repr,
+        abs,
+        round,
+        print,
+        format,
+        max,
+        min,
+        sum,
+        sorted,
+        pow,
+        divmod,
+        len,
+        id,
+        hash,
+        type,
+    ]
+    + [
+        isinstance,
+        issubclass,
+        iter,
+        enumerate,
+        zip,
+        tuple,
+        list,
+        hasattr,
+        getattr,
+        setattr,
+        callable,
+        all,
+        any,
+        object,
+    ]
+    + [f for module in (math, operator) for f in vars(module).values() if callable(f)]
+)
+_CONTAINERS = frozenset(
+    ["append", "insert", "extend", "appendleft", "add", "update", "setdefault", "put", "send"]
+)
+_LIBRARIES = (
+    *(sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")),
+    "<frozen",
+)
+_DEEPEST = 4
+_METHODS = 100
+_OWN_REFERENCES = 3
+_ARRAYS = (_core.ndarray, _core.scalar, numpy.ndarray, numpy.generic)
+_METHODS_OF_ARRAYS = sys.version_info >= (3, 12)
+
+
+@dataclass
+class _Uses:
+    """What the instructions of a code object do with each other's results."""
+
+    starts: list[int] = field(default_factory=list)
+    of: dict[int, list[tuple[Any, ...]]] = field(default_factory=dict)
+    loads: dict[str, list[int]] = field(default_factory=dict)
+
+
+_Item = tuple[int, _Expr]
+_UNKNOWN: _Item = (-1, None)
+_NULL: _Item = (-1, ("null",))
+
+
+class _Reader:
+    """Reads a code object once, from front to end, with the stack as the instructions before have left it."""
+
+    def __init__(self, code: CodeType) -> None:
+        self.code = code
+        self.uses = _Uses()
+        self.stack: list[_Item] = []
+        self.keywords: tuple[str, ...] = ()
+        self.waiting: dict[int, list[_Item]] = {}
+        self.locals = (
+            code.co_varnames
+            + tuple(n for n in code.co_cellvars if n not in code.co_varnames)
+            + code.co_freevars
+        )
+
+    def read(self) -> _Uses:
+        raw, extended, open_end = self.code.co_code, 0, True
+        caches = getattr(dis, "_inline_cache_entries", [0] * 256)
+        for at in range(0, len(raw), 2):
+            op, arg = raw[at], raw[at + 1] | extended
+            if op == dis.opmap.get("CACHE", 0):
+                continue
+            if op == dis.EXTENDED_ARG:
+                extended = arg << 8
+                continue
+            extended = 0
+            if at in self.waiting:
+                self.stack = self.waiting.pop(at) if not open_end else self.stack
+            elif not open_end:
+                self.stack = []
+            self.uses.starts.append(at)
+            name = dis.opname[op]
+            if op in dis.hasjrel and "BACKWARD" not in name:
+                target = at + 2 * (1 + caches[op]) + 2 * arg
+                kept = self.stack if "OR_POP" in name or name == "JUMP_FORWARD" else self.stack[:-1]
+                self.waiting.setdefault(target, list(kept))
+            self.step(at, name, arg)
+            open_end = name not in (
+                "JUMP_FORWARD",
+                "JUMP_BACKWARD",
+                "RETURN_VALUE",
+                "RAISE_VARARGS",
+                "RERAISE",
+            )
+        return self.uses
+
+    def pop(self, count: int = 1) -> list[_Item]:
+        missing = [_UNKNOWN] * (count - len(self.stack))
+        popped = missing + self.stack[len(self.stack) - (count - len(missing)) :] if count else []
+        del self.stack[len(self.stack) - (count - len(missing)) :]
+        return popped
+
+    def use(self, item: _Item, *how: Any) -> None:
+        if item[0] >= 0:
+            self.uses.of.setdefault(item[0], []).append(how)
+
+    def load(self, at: int, name: str, expr: _Expr) -> None:
+        self.uses.loads.setdefault(name, []).append(at)
+        self.stack.append((at, expr))
+
+    def step(self, at: int, name: str, arg: int) -> None:
+        code, stack = self.code, self.stack
+        if name in ("LOAD_FAST", "LOAD_DEREF", "LOAD_CLASSDEREF", "LOAD_FAST_CHECK"):
+            self.load(at, self.locals[arg], ("local", self.locals[arg]))
+        elif name == "LOAD_NAME":
+            self.load(at, code.co_names[arg], ("name", code.co_names[arg]))
+        elif name == "LOAD_GLOBAL":
+            stack += [_NULL] * (arg & 1)
+            self.load(at, code.co_names[arg >> 1], ("name", code.co_names[arg >> 1]))
+        elif name in ("STORE_FAST", "STORE_DEREF"):
+            self.use(self.pop()[0], "store", self.locals[arg])
+        elif name in ("STORE_NAME", "STORE_GLOBAL"):
+            self.use(self.pop()[0], "store", code.co_names[arg])
+        elif name == "LOAD_METHOD":
+            self.method(at, self.pop()[0], code.co_names[arg])
+        elif name == "LOAD_ATTR" and _METHODS_OF_ARRAYS and arg & 1:
+            self.method(at, self.pop()[0], code.co_names[arg >> 1])
+        elif name == "LOAD_ATTR":
+            attribute = code.co_names[arg >> 1 if _METHODS_OF_ARRAYS else arg]
+            self.load(at, "." + attribute, ("attribute", self.pop()[0][1], attribute))
+        elif name == "STORE_ATTR":
+            value, owner = self.pop(2)
+            self.use(value, "attribute", code.co_names[arg], owner[1])
+        elif name == "KW_NAMES":
+            self.keywords = code.co_consts[arg]
+        elif name == "CALL":
+            self.call(at, arg)
+        elif name == "CALL_FUNCTION_EX":
+            callee, *given = self.pop(2 + (arg & 1))
+            self.pop()
+            for item in given:
+                self.use(item, "call", callee[1], None, at)
+            stack.append((at, None))
+        elif name in ("BUILD_TUPLE", "BUILD_LIST"):
+            for item in self.pop(arg):
+                self.use(item, "same", at)
+            stack.append((at, None))
+        elif name == "BUILD_MAP":
+            given = self.pop(2 * arg)
+            for key, value in zip(given[::2], given[1::2], strict=True):
+                self.use(key, "key")
+                self.use(value, "same", at)
+            stack.append((at, None))
+        elif name == "BUILD_CONST_KEY_MAP":
+            for value in self.pop(arg + 1)[:-1]:
+                self.use(value, "same", at)
+            stack.append((at, None))
+        elif name == "LOAD_CONST":
+            stack.append((at, ("constant", code.co_consts[arg])))
+        elif name == "BINARY_OP":
+            left, right = self.pop(2)
+            if left[1] is not None and left[1][0] == "constant" and isinstance(left[1][1], str):
+                self.use(right, "key")  # formats it
+            stack.append((at, None))
+        elif name in ("GET_ITER", "LIST_TO_TUPLE"):
+            self.use(self.pop()[0], "same", at)
+            stack.append((at, None))
+        elif name == "FOR_ITER":
+            self.use(stack[-1] if stack else _UNKNOWN, "same", at)
+            stack.append((at, None))
+        elif name == "BINARY_SUBSCR":
+            self.use(self.pop(2)[0], "same", at)
+            stack.append((at, None))
+        elif name == "MAKE_FUNCTION":
+            made = self.pop(1 + arg.bit_count())[-1][1]
+            stack.append((at, ("code", made[1]) if made is not None and made[0] == "constant" else None))
+        elif name == "PUSH_NULL":
+            stack.append(_NULL)
+        elif name == "RETURN_VALUE":
+            self.use(self.pop()[0], "return")
+        elif name == "COPY":
+            stack.append(stack[-arg] if len(stack) >= arg else _UNKNOWN)
+        elif name == "SWAP":
+            if len(stack) >= arg:
+                stack[-arg], stack[-1] = stack[-1], stack[-arg]
+        elif name in _POPS:
+            pops, pushes = _POPS[name](arg)
+            self.pop(pops)
+            stack += [(at, None)] * pushes
+        elif dis.hasjrel and name.startswith("POP_JUMP"):
+            self.pop()
+        else:
+            stack.clear()
+
+    def method(self, at: int, owner: _Item, name: str) -> None:
+        self.stack += [(at, ("attribute", owner[1], name)), (-1, ("self",))]
+
+    def call(self, at: int, count: int) -> None:
+        callee, own, *args = self.pop(count + 2)
+        if callee[1] == ("null",):
+            callee = own
+        elif own[1] != ("self",):
+            args, count = [own, *args], count + 1
+        names: list[Any] = list(range(count - len(self.keywords))) + list(self.keywords)
+        for item, name in zip(args, names, strict=True):
+            self.use(item, "call", callee[1], name, at)
+        self.keywords = ()
+        self.stack.append((at, None))
+
+
+_LEAVING = frozenset(["JUMP_FORWARD", "JUMP_BACKWARD", "RETURN_VALUE", "RAISE_VARARGS", "RERAISE"])
+
+
+def _fixed(pops: int, pushes: int) -> Any:
+    return lambda arg: (pops, pushes)
+
+
+def _all(names: str, pops: int, pushes: int) -> dict[str, Any]:
+    return dict.fromkeys(names.split(), _fixed(pops, pushes))
+
+
+_POPS: dict[str, Any] = {
+    **_all("NOP RESUME PRECALL COPY_FREE_VARS MAKE_CELL SETUP_ANNOTATIONS JUMP_FORWARD JUMP_BACKWARD", 0, 0),
+    **_all("DELETE_FAST DELETE_NAME DELETE_GLOBAL", 0, 0),
+    **_all("RETURN_GENERATOR LOAD_CLOSURE LOAD_BUILD_CLASS IMPORT_FROM", 0, 1),
+    **_all("POP_TOP LIST_APPEND SET_ADD LIST_EXTEND SET_UPDATE DICT_UPDATE DICT_MERGE", 1, 0),
+    **_all("JUMP_IF_TRUE_OR_POP JUMP_IF_FALSE_OR_POP", 1, 0),
+    **_all("UNARY_POSITIVE UNARY_NEGATIVE UNARY_NOT UNARY_INVERT YIELD_VALUE", 1, 1),
+    **_all("COMPARE_OP IS_OP CONTAINS_OP IMPORT_NAME", 2, 1),
+    **_all("DELETE_SUBSCR MAP_ADD", 2, 0),
+    "STORE_SUBSCR": _fixed(3, 0),
+    "BUILD_SET": lambda arg: (arg, 1),
+    "BUILD_STRING": lambda arg: (arg, 1),
+    "BUILD_SLICE": lambda arg: (arg, 1),
+    "FORMAT_VALUE": lambda arg: (2 if arg & 4 else 1, 1),
+    "UNPACK_SEQUENCE": lambda arg: (1, arg),
+}
+_READ: dict[CodeType, _Uses] = {}
+
+
+def _uses(code: CodeType) -> _Uses:
+    found = _READ.get(code)
+    if found is None:
+        if len(_READ) > 1000:
+            _READ.clear()
+        found = _READ[code] = _Reader(code).read()
+    return found
+
+
+class _Search:
+    """The search from one place in one frame, or in a function that was given the scalar."""
+
+    def __init__(self, code: CodeType, spaces: list[dict[str, Any]], depth: int) -> None:
+        self.uses = _uses(code)
+        self.spaces = spaces
+        self.depth = depth
+        self.seen: set[int] = set()
+
+    def result(self, at: int) -> int:
+        """Follow the result of the instruction at an offset."""
+        if at in self.seen:
+            return DEFER
+        self.seen.add(at)
+        return max((self.use(*use) for use in self.uses.of.get(at, ())), default=DEFER)
+
+    def variable(self, name: str) -> int:
+        return max((self.result(at) for at in self.uses.loads.get(name, ())), default=DEFER)
+
+    def use(self, kind: str, *what: Any) -> int:
+        if kind == "store":
+            return self.variable(what[0])
+        if kind == "same":
+            return self.result(what[0])
+        if kind == "attribute":
+            return max(self.variable("." + what[0]), self.elsewhere(*what))
+        if kind == "return":
+            return CALLER
+        return REAL if kind == "key" else self.argument(*what)
+
+    def elsewhere(self, attribute: str, expr: _Expr) -> int:
+        """Judge an attribute by what the methods of its owner do with it."""
+        found, owner = self.find(expr)
+        if not found or self.depth >= _DEEPEST:
+            return DEFER
+        methods = [m for m in vars(type(owner)).values() if type(m) is FunctionType][:_METHODS]
+        searches = (_Search(m.__code__, [m.__globals__, vars(builtins)], _DEEPEST) for m in methods)
+        return REAL if any(search.variable("." + attribute) == REAL for search in searches) else DEFER
+
+    def argument(self, expr: _Expr, name: int | str | None, at: int) -> int:
+        """Judge being the argument of a callable, given by its position or name."""
+        if expr is not None and expr[0] == "attribute" and expr[2] in _CONTAINERS:
+            return DEFER
+        if expr is not None and expr[0] == "code" and isinstance(name, int):
+            inner = _Search(expr[1], self.spaces, self.depth)
+            judged = inner.variable(expr[1].co_varnames[name])
+        else:
+            found, value = self.find(expr)
+            judged = _takes(value, name, self.depth) if found else REAL
+        return self.result(at) if judged == CALLER else judged  # it returns the scalar
+
+    def find(self, expr: _Expr) -> tuple[bool, Any]:
+        """Look a callable up, without running anything of the program's."""
+        if expr is None or expr[0] in ("null", "self", "constant", "code"):
+            return False, None
+        if expr[0] in ("name", "local"):
+            return next(((True, space[expr[1]]) for space in self.spaces if expr[1] in space), (False, None))
+        found, owner = self.find(expr[1])
+        if not found:
+            return False, None
+        if isinstance(owner, _ARRAYS) or type(owner) is _core.ufunc:
+            return True, numpy.ndarray  # whose methods are ours
+        if type(owner) is ModuleType or isinstance(owner, type):
+            value = getattr(owner, expr[2], None)
+            return value is not None, value
+        own = getattr(owner, "__dict__", {}).get(expr[2]) if not hasattr(type(owner), "__getattr__") else None
+        if own is not None:
+            return True, own
+        for base in type(owner).__mro__:
+            if expr[2] in vars(base):
+                value = vars(base)[expr[2]]
+                return True, MethodType(value, owner) if type(value) is FunctionType else value
+        return False, None
+
+
+def _is_ours(value: Any) -> bool:
+    module = getattr(value, "__module__", None) or ""
+    return isinstance(module, str) and module.partition(".")[0] in ("numelt", "numpy")
+
+
+def _takes(function: Any, name: int | str | None, depth: int) -> int:
+    """Judge a callable that gets the scalar."""
+    try:
+        if function in _BY_PROTOCOL:
+            return DEFER
+    except TypeError:
+        return REAL
+    if _is_ours(function) or type(function) is _core.ufunc:
+        return DEFER
+    if isinstance(function, type):
+        made = next((vars(base)["__init__"] for base in function.__mro__ if "__init__" in vars(base)), None)
+        if type(made) is not FunctionType:
+            return REAL
+        function = MethodType(made, object())
+    if isinstance(function, MethodType):
+        name = name + 1 if isinstance(name, int) else name
+        function = function.__func__
+    if isinstance(function, (BuiltinFunctionType, BuiltinMethodType)) or type(function) is not FunctionType:
+        return REAL
+    code = function.__code__
+    if code.co_filename.startswith(_LIBRARIES):
+        return REAL
+    if depth >= _DEEPEST or name is None:
+        return DEFER
+    if isinstance(name, int):
+        if name >= code.co_argcount:
+            return DEFER
+        name = code.co_varnames[name]
+    spaces = [_cells(function), function.__globals__, vars(builtins)]
+    return _Search(code, spaces, depth + 1).variable(name)
+
+
+def _cells(function: FunctionType) -> dict[str, Any]:
+    values = {}
+    for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
+        try:
+            values[name] = cell.cell_contents
+        except ValueError:
+            continue
+    return values
+
+
+def verdict(frame: FrameType, at: int) -> int:
+    """Return what becomes of the scalar that the frame's instruction at this offset makes.
+
+    Examples
+    --------
+    >>> import datetime
+    >>> import numelt as np
+    >>> seconds = np.arange(100_000.0).mean()
+    >>> datetime.timedelta(seconds=seconds)
+    datetime.timedelta(seconds=49999, microseconds=500000)
+    """
+    if sys.version_info >= (3, 13):
+        return DEFER
+    try:
+        return _judge(frame, at)
+    except Exception:  # a callable of the program's that does not like to be looked at
+        return DEFER
+
+
+def _judge(frame: FrameType, at: int) -> int:
+    uses = _uses(frame.f_code)
+    start = uses.starts[bisect_right(uses.starts, at) - 1] if uses.starts else 0
+    local = frame.f_locals
+    found = _Search(frame.f_code, [local, frame.f_globals, vars(builtins)], 0).result(start)
+    if frame.f_code.co_flags & CO_OPTIMIZED and sys.getrefcount(local) <= _OWN_REFERENCES:
+        local.clear()  # a copy, which would keep the frame's arrays alive
+    return found

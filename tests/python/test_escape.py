@@ -1,0 +1,163 @@
+"""Scalars that reach C code which asks for a number by its type are NumPy's own; others stay deferred."""
+
+import datetime
+import decimal
+import json
+import math
+import statistics
+import time
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+import numpy
+import pytest
+
+import numelt as np
+from numelt import _core
+
+N = 50_000
+
+
+def _x() -> Any:
+    return np.arange(float(N)) / N
+
+
+def _mean_of_squares(a: Any) -> Any:
+    return (a * a).mean()
+
+
+def _wait(seconds: Any, unit: float = 1e-9) -> None:
+    time.sleep(seconds * 0 + unit)
+    time.sleep(seconds)
+
+
+class _Span:
+    def __init__(self, seconds: Any) -> None:
+        self.span = timedelta(seconds=seconds)
+
+    def days(self, count: Any) -> timedelta:
+        return self.span + timedelta(count)
+
+
+def _direct() -> Any:
+    return timedelta(seconds=(_x() + 1).mean())
+
+
+def _variable() -> Any:
+    mean = (_x() + 1).mean()
+    other = mean * 2
+    return timedelta(seconds=other), decimal.Decimal(mean)
+
+
+def _returned() -> Any:
+    return datetime.datetime.fromtimestamp(_mean_of_squares(_x()), datetime.UTC)
+
+
+def _passed_on() -> Any:
+    return _wait((_x() * 1e-9).max()), _wait(unit=0.0, seconds=(_x() * 1e-9).max())
+
+
+def _of_classes() -> Any:
+    return _Span((_x() + 1).mean()).days((_x() + 2).mean())
+
+
+def _keys() -> Any:
+    key = (_x() + 2).max()
+    return json.dumps({key: 1})
+
+
+def _library() -> Any:
+    return statistics.pstdev([(_x() + 1).mean(), (_x() + 3).mean()])
+
+
+def _formatted() -> Any:
+    return "%c" % (_x() + 65).astype(int).max()  # noqa: UP031
+
+
+def _unpacked() -> Any:
+    pair = ((_x() + 1).mean(), (_x() + 3).mean())
+    return timedelta(*pair)
+
+
+def _in_a_loop() -> Any:
+    total = (_x() * 0).sum()
+    for k in range(3):
+        total += (_x() * k).mean()
+    return timedelta(seconds=total)
+
+
+def _either() -> Any:
+    x = _x()
+    return decimal.Decimal((x * 3).sum()) if N else None
+
+
+def _of_functions() -> Any:
+    x = _x() + 1
+    return [
+        timedelta(seconds=s) for s in (np.std(x), np.linalg.norm(x), np.sqrt(x.sum()), -x.max(), abs(x.min()))
+    ]
+
+
+class _Clock:
+    def __init__(self, x: Any) -> None:
+        self.rate = (x + 1).mean()
+
+    def span(self) -> timedelta:
+        return timedelta(seconds=self.rate)
+
+
+def _attributes() -> Any:
+    clock = _Clock(_x())
+    clock.other = clock.span(), (_x() + 2).mean()  # type: ignore[attr-defined]
+    return timedelta(*clock.other[1:])  # type: ignore[attr-defined]
+
+
+def _local_callable() -> Any:
+    make: Callable[..., Any] = decimal.Decimal
+    return make((_x() + 1).mean())
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        _direct,
+        _variable,
+        _returned,
+        _passed_on,
+        _of_classes,
+        _keys,
+        _library,
+        _formatted,
+        _unpacked,
+        _in_a_loop,
+        _either,
+        _local_callable,
+        _attributes,
+        _of_functions,
+    ],
+)
+def test_c_code_gets_numpys_scalars(program: Callable[[], Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    ours = program()
+    monkeypatch.setitem(globals(), "np", numpy)
+    assert ours == program()
+
+
+def test_arithmetic_stays_deferred() -> None:
+    x = _x()
+    mean = x.mean()
+    spread = ((x - mean) ** 2).sum() / N
+    assert (type(mean) in _core.scalars, type(spread) in _core.scalars) == (True, True)
+    assert math.isclose(float(spread), 1 / 12, rel_tol=1e-3)
+
+
+def test_locals_keep_no_arrays_alive() -> None:
+    def program() -> int:
+        import sys
+
+        x = _x()
+        timedelta(seconds=x.mean())
+        return sys.getrefcount(x)
+
+    program()
+    assert program() == 2
