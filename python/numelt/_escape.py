@@ -17,6 +17,7 @@ import builtins
 import dis
 import math
 import operator
+import os
 import sys
 import sysconfig
 from bisect import bisect_right
@@ -37,10 +38,13 @@ import numpy
 
 from numelt import _core
 
-__all__ = ["CALLER", "DEFER", "REAL", "verdict"]
+__all__ = ["CALLER", "DEFER", "OURS", "REAL", "verdict"]
 
 DEFER, CALLER, REAL = range(3)
 """It may stay deferred; what the calling function does with it decides; it has to be NumPy's scalar."""
+
+OURS = 4
+"""Added to a verdict: the place is in a function of numelt's or NumPy's."""
 
 _Expr = tuple[Any, ...] | None
 """How a callable is found: ("name", n), ("local", n), ("attribute", expr, n), ("self", expr), or unknown."""
@@ -194,7 +198,9 @@ class _Reader:
             self.method(at, self.pop()[0], code.co_names[arg >> 1])
         elif name == "LOAD_ATTR":
             attribute = code.co_names[arg >> 1 if _METHODS_OF_ARRAYS else arg]
-            self.load(at, "." + attribute, ("attribute", self.pop()[0][1], attribute))
+            owner = self.pop()[0]
+            self.use(owner, "asked")
+            self.load(at, "." + attribute, ("attribute", owner[1], attribute))
         elif name == "STORE_ATTR":
             value, owner = self.pop(2)
             self.use(value, "attribute", code.co_names[arg], owner[1])
@@ -260,6 +266,7 @@ class _Reader:
             stack.clear()
 
     def method(self, at: int, owner: _Item, name: str) -> None:
+        self.use(owner, "asked")
         self.stack += [(at, ("attribute", owner[1], name)), (-1, ("self",))]
 
     def call(self, at: int, count: int) -> None:
@@ -330,6 +337,17 @@ class _Search:
         self.seen.add(at)
         return max((self.use(*use) for use in self.uses.of.get(at, ())), default=DEFER)
 
+    def is_only_returned(self, at: int) -> bool:
+        """Does the function return the result of an instruction and do nothing else with it?"""
+        if at in self.seen:
+            return True
+        self.seen.add(at)
+        uses = self.uses.of.get(at, [])
+        names = [what[0] for kind, *what in uses if kind == "store"]
+        loads = [load for name in names for load in self.uses.loads.get(name, ()) if load > at]
+        plain = all(kind in ("store", "return") for kind, *_ in uses)
+        return plain and all(self.is_only_returned(load) for load in loads)
+
     def variable(self, name: str) -> int:
         return max((self.result(at) for at in self.uses.loads.get(name, ())), default=DEFER)
 
@@ -342,7 +360,9 @@ class _Search:
             return max(self.variable("." + what[0]), self.elsewhere(*what))
         if kind == "return":
             return CALLER
-        return REAL if kind == "key" else self.argument(*what)
+        if kind == "call":
+            return self.argument(*what)
+        return REAL if kind == "key" else DEFER
 
     def elsewhere(self, attribute: str, expr: _Expr) -> int:
         """Judge an attribute by what the methods of its owner do with it."""
@@ -387,6 +407,9 @@ class _Search:
                 value = vars(base)[expr[2]]
                 return True, MethodType(value, owner) if type(value) is FunctionType else value
         return False, None
+
+
+_PACKAGES = tuple(os.path.dirname(m.__file__) + os.sep for m in (_core, numpy) if m.__file__)
 
 
 def _is_ours(value: Any) -> bool:
@@ -456,8 +479,14 @@ def verdict(frame: FrameType, at: int) -> int:
 
 
 def _judge(frame: FrameType, at: int) -> int:
+    ours = frame.f_code.co_filename.startswith(_PACKAGES)
     uses = _uses(frame.f_code)
     start = uses.starts[bisect_right(uses.starts, at) - 1] if uses.starts else 0
+    if ours:
+        # only what it does nothing else with than returning it
+        search = _Search(frame.f_code, [], _DEEPEST)
+        returned = start in uses.of and search.is_only_returned(start)
+        return OURS | (CALLER if returned else DEFER)
     local = frame.f_locals
     found = _Search(frame.f_code, [local, frame.f_globals, vars(builtins)], 0).result(start)
     if frame.f_code.co_flags & CO_OPTIMIZED and sys.getrefcount(local) <= _OWN_REFERENCES:

@@ -157,7 +157,8 @@ def call(original: numpy.ufunc, args: tuple[Any, ...], kwargs: dict[str, Any]) -
     elif rest != kwargs or rest.get("dtype") is not asked:
         return ufunc_for(original)(*args, **rest)
     if result is NotImplemented:
-        if _numbers_only(args) and "out" not in rest:
+        inputs, outputs = args[: original.nin], args[original.nin :]
+        if _numbers_only(inputs) and all(o is None for o in outputs) and "out" not in rest:
             return original(*args, **kwargs)  # there is no array to leave to NumPy
         return _fallback.call(original.__name__, original, args, kwargs)
     return result

@@ -11,10 +11,19 @@ use std::sync::{Mutex, PoisonError};
 /// Places remembered.
 const PLACES: usize = 1 << 12;
 
+/// In an answer of the package's: the place is its own, or NumPy's.
+const OURS: u8 = 4;
+
 /// Frames followed.
 const FRAMES: usize = 12;
 
-/// What becomes of what a place makes.
+/// What becomes of what a place makes; in code of the package's own or of NumPy's?
+#[derive(Clone, Copy)]
+struct Place {
+    verdict: Verdict,
+    ours: bool,
+}
+
 #[derive(Clone, Copy)]
 enum Verdict {
     /// It may stay deferred.
@@ -28,16 +37,21 @@ enum Verdict {
 /// Answers by code object and offset; the code objects are kept, so that no other one gets their address.
 static KNOWN: Mutex<Option<Known>> = Mutex::new(None);
 
-type Known = FxHashMap<(usize, i32), (Py<PyAny>, Verdict)>;
+type Known = FxHashMap<(usize, i32), (Py<PyAny>, Place)>;
 
-/// Does the scalar that is being made go to code that needs NumPy's own?
-pub fn wants_real(py: Python<'_>) -> PyResult<bool> {
+/// Does the scalar that is being made go to code that needs NumPy's own? One that is computed is NumPy's for every
+/// program.
+pub fn wants_real(py: Python<'_>, computed: bool) -> PyResult<bool> {
     // SAFETY: the GIL is held; the frame that runs is lent.
     let frame = unsafe { Bound::from_borrowed_ptr_or_opt(py, ffi::PyEval_GetFrame().cast()) };
     let mut next = frame;
     for _ in 0..FRAMES {
         let Some(frame) = next.take().filter(|frame| !frame.is_none()) else { return Ok(false) };
-        match verdict(&frame)? {
+        let place = place(&frame)?;
+        if computed && !place.ours {
+            return Ok(true);
+        }
+        match place.verdict {
             Verdict::Defer => return Ok(false),
             Verdict::Real => return Ok(true),
             Verdict::Caller => next = Some(frame.getattr(pyo3::intern!(py, "f_back"))?),
@@ -46,28 +60,29 @@ pub fn wants_real(py: Python<'_>) -> PyResult<bool> {
     Ok(false)
 }
 
-fn verdict(frame: &Bound<'_, PyAny>) -> PyResult<Verdict> {
+fn place(frame: &Bound<'_, PyAny>) -> PyResult<Place> {
     let py = frame.py();
     let code = frame.getattr(pyo3::intern!(py, "f_code"))?;
     let at: i32 = frame.getattr(pyo3::intern!(py, "f_lasti"))?.extract()?;
-    let place = (code.as_ptr() as usize, at);
-    if let Some((_, verdict)) = KNOWN.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert_default().get(&place)
-    {
-        return Ok(*verdict);
+    let key = (code.as_ptr() as usize, at);
+    if let Some((_, place)) = KNOWN.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert_default().get(&key) {
+        return Ok(*place);
     }
-    let Some(hook) = hooks::hook(py, "escape")? else { return Ok(Verdict::Defer) };
-    let verdict = match hook.call1((frame, at))?.extract()? {
+    let Some(hook) = hooks::hook(py, "escape")? else { return Ok(Place { verdict: Verdict::Defer, ours: true }) };
+    let answer: u8 = hook.call1((frame, at))?.extract()?;
+    let verdict = match answer & 3 {
         0 => Verdict::Defer,
         1 => Verdict::Caller,
         _ => Verdict::Real,
     };
+    let place = Place { verdict, ours: answer & OURS != 0 };
     let forgotten = {
         let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
         let known = known.get_or_insert_default();
         let full = if known.len() >= PLACES { std::mem::take(known) } else { Known::default() };
-        known.insert(place, (code.unbind(), verdict));
+        known.insert(key, (code.unbind(), place));
         full
     };
     drop(forgotten);
-    Ok(verdict)
+    Ok(place)
 }

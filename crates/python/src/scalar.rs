@@ -90,10 +90,10 @@ pub fn set_meta(meta: &Bound<'_, PyType>) {
 }
 
 impl DeferredScalar {
-    /// A scalar for the single element of `view`: NumPy's, where nothing has to be computed or the program needs it
-    /// now, or a deferred one.
+    /// A scalar for the single element of `view`: NumPy's, where the program needs it or nothing has to be computed,
+    /// or a deferred one.
     pub fn make(py: Python<'_>, view: ArrayView) -> PyResult<Bound<'_, PyAny>> {
-        if !view.base.is_pending() || escape::wants_real(py)? {
+        if escape::wants_real(py, !view.base.is_pending())? {
             return convert::to_numpy_scalar(py, run::read_scalar(py, &view.base, view.dtype, view.offset)?);
         }
         DeferredScalar::defer(py, view)
