@@ -3,7 +3,7 @@
 //! The bits are NumPy's (`errstate`'s order, and what its `call` handlers get). An instruction carries a
 //! byte that says which conditions its recorder wants to hear of; values never depend on it.
 
-use crate::{DType, DTypeKind, Op, OpKind, Signature};
+use crate::{DType, DTypeKind, Instr, Op, OpKind, Signature, View};
 
 /// A finite operation without a finite answer: `1 / 0`, `log(0)`.
 pub const DIVIDE: u8 = 1;
@@ -112,6 +112,20 @@ impl Op {
                 _ => self.name(),
             },
         }
+    }
+}
+
+impl Instr {
+    /// Could running it give a warning that its recorder wants?
+    pub fn may_warn(&self) -> bool {
+        if self.watch & ALL == 0 {
+            return false;
+        }
+        let before = |(i, v): (usize, &View)| cast_raises(v.dtype, self.op.input_dtype(self.ty, i));
+        // positions of views among literals do not matter: all but the condition of `where` convert alike
+        let casts = self.reads().enumerate().map(before).fold(0, |all, c| all | c)
+            | cast_raises(self.op.output_dtype(self.ty), self.out.dtype);
+        self.watch & (self.op.raises(self.ty) | casts) != 0
     }
 }
 

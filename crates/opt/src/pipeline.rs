@@ -49,7 +49,8 @@ fn dead(program: &mut Program, _: &mut EqualLiterals) -> Result<bool> {
 /// The passes, first to last.
 ///
 /// 1. `empty` first: nothing after it has to think about iteration spaces without points.
-/// 2. `dead` before all others, which need not look at what nobody sees.
+/// 2. `unread` says what `dead` must leave for its warnings; `dead` before all others, which need not look at what
+///    nobody sees.
 /// 3. `rename` after `dead`, so that no dead write looks like the start of a life; before the passes that look for
 ///    bases of one value, because it makes such bases; and before `overlap`, because it can remove an overlap.
 /// 4. `copies` and `algebra` before `common`: values that were written differently become equal; `collapse` takes what
@@ -57,8 +58,12 @@ fn dead(program: &mut Program, _: &mut EqualLiterals) -> Result<bool> {
 /// 5. `dead` again, for what the four left without readers.
 /// 6. `overlap` last: it brings the program into the form that fusion expects (every instruction is
 ///    data-parallel), and a later pass could break that form again.
-const STAGES: [Stage; 9] = [
+const STAGES: [Stage; 10] = [
     Stage::Form("empty", |p, _| passes::empty::run(p).map(|()| false)),
+    Stage::Form("unread", |p, _| {
+        passes::unread::run(p);
+        Ok(false)
+    }),
     Stage::Choice(Pass::Dead, dead),
     Stage::Choice(Pass::Rename, |p, _| {
         passes::rename::run(p);

@@ -6,7 +6,8 @@ use crate::hooks;
 use pyo3::ffi;
 use pyo3::prelude::*;
 use rustc_hash::FxHashMap;
-use std::sync::{Mutex, PoisonError};
+use std::ffi::c_int;
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 /// Places remembered.
 const PLACES: usize = 1 << 12;
@@ -54,16 +55,66 @@ pub fn wants_real(py: Python<'_>, computed: bool) -> PyResult<bool> {
         match place.verdict {
             Verdict::Defer => return Ok(false),
             Verdict::Real => return Ok(true),
-            Verdict::Caller => next = Some(frame.getattr(pyo3::intern!(py, "f_back"))?),
+            Verdict::Caller => next = caller(&frame)?,
         }
     }
     Ok(false)
 }
 
+/// Functions of the interpreter's that its stable interface lacks, where they can be found.
+struct Found {
+    instruction: Option<unsafe extern "C" fn(*mut ffi::PyFrameObject) -> c_int>,
+    caller: Option<unsafe extern "C" fn(*mut ffi::PyFrameObject) -> *mut ffi::PyFrameObject>,
+}
+
+fn found() -> &'static Found {
+    static FOUND: OnceLock<Found> = OnceLock::new();
+    FOUND.get_or_init(|| {
+        #[cfg(unix)]
+        {
+            // SAFETY: looks names up among the process's symbols. The functions have had these signatures since they
+            // came (3.11 and 3.9); a null address becomes `None`.
+            unsafe {
+                Found {
+                    instruction: std::mem::transmute::<
+                        *mut libc::c_void,
+                        Option<unsafe extern "C" fn(*mut ffi::PyFrameObject) -> c_int>,
+                    >(libc::dlsym(libc::RTLD_DEFAULT, c"PyFrame_GetLasti".as_ptr())),
+                    caller: std::mem::transmute::<
+                        *mut libc::c_void,
+                        Option<unsafe extern "C" fn(*mut ffi::PyFrameObject) -> *mut ffi::PyFrameObject>,
+                    >(libc::dlsym(libc::RTLD_DEFAULT, c"PyFrame_GetBack".as_ptr())),
+                }
+            }
+        }
+        #[cfg(not(unix))]
+        Found { instruction: None, caller: None }
+    })
+}
+
+/// The offset of the instruction that a frame is at.
+fn instruction(frame: &Bound<'_, PyAny>) -> PyResult<c_int> {
+    match found().instruction {
+        // SAFETY: the object is a frame.
+        Some(get) => Ok(unsafe { get(frame.as_ptr().cast()) }),
+        None => frame.getattr(pyo3::intern!(frame.py(), "f_lasti"))?.extract(),
+    }
+}
+
+/// The frame that called a frame.
+fn caller<'py>(frame: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyAny>>> {
+    match found().caller {
+        // SAFETY: the object is a frame; the result is a new reference or null.
+        Some(get) => Ok(unsafe { Bound::from_owned_ptr_or_opt(frame.py(), get(frame.as_ptr().cast()).cast()) }),
+        None => frame.getattr(pyo3::intern!(frame.py(), "f_back")).map(Some),
+    }
+}
+
 fn place(frame: &Bound<'_, PyAny>) -> PyResult<Place> {
     let py = frame.py();
-    let code = frame.getattr(pyo3::intern!(py, "f_code"))?;
-    let at: i32 = frame.getattr(pyo3::intern!(py, "f_lasti"))?.extract()?;
+    // SAFETY: the object is a frame: the interpreter gave it.
+    let code = unsafe { Bound::from_owned_ptr_or_err(py, ffi::PyFrame_GetCode(frame.as_ptr().cast()).cast())? };
+    let at = instruction(frame)?;
     let key = (code.as_ptr() as usize, at);
     if let Some((_, place)) = KNOWN.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert_default().get(&key) {
         return Ok(*place);

@@ -5,7 +5,7 @@
 //! that the launch itself has overwritten are lost to that, and then the likeliest operation is named.
 
 use crate::engine::{Engine, Executable, Launch, NestLaunch, WholeScratch};
-use numelt_ir::{BaseId, Instr, Op, View, warn};
+use numelt_ir::{BaseId, Instr, Op, warn};
 use numelt_opt::{ArgKind, KernelStep, NestStep, Node, Stage};
 use std::fmt;
 use std::sync::{Mutex, PoisonError};
@@ -43,15 +43,6 @@ fn push(warnings: &mut Vec<Warning>, op: Op, watch: u8, met: u8) {
             warnings.push(Warning { condition, op, watch });
         }
     }
-}
-
-/// Could running the instruction give a warning?
-pub(crate) fn may_warn(instr: &Instr) -> bool {
-    let before = |(i, v): (usize, &View)| warn::cast_raises(v.dtype, instr.op.input_dtype(instr.ty, i));
-    // positions of views among literals do not matter: all but the condition of `where` convert alike
-    let casts = instr.reads().enumerate().map(before).fold(0, |all, c| all | c)
-        | warn::cast_raises(instr.op.output_dtype(instr.ty), instr.out.dtype);
-    instr.watch & (instr.op.raises(instr.ty) | casts) != 0
 }
 
 /// Conditions that a library call or scan may report.

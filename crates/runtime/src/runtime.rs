@@ -12,7 +12,7 @@ use crate::config::Config;
 use crate::engine::{Engine, LibraryCall, Operand};
 use crate::exec::ReadyPlan;
 use crate::piecemeal::{Piecemeal, Sightings};
-use crate::report::{self, Warning};
+use crate::report::Warning;
 use crate::siblings::{Companions, Habits};
 use crate::stats::{FlushReport, Reason, Stats};
 use numelt_ir::{Axes, DType, Error, Instr, Op, Operand as IrOperand, Program, Result, Scalar};
@@ -259,7 +259,7 @@ impl Runtime {
 
     /// Could running what is pending give a warning?
     pub fn may_warn(&self) -> bool {
-        self.pending_work() > 0 && self.lock().batch.program().instrs.iter().any(report::may_warn)
+        self.pending_work() > 0 && self.lock().batch.program().instrs.iter().any(Instr::may_warn)
     }
 
     /// Address of a base's memory, with everything pending on it done.

@@ -11,6 +11,7 @@ pub(crate) mod rename;
 mod single;
 #[cfg(test)]
 mod tests;
+pub(crate) mod unread;
 
 use crate::overlap::is_injective;
 use numelt_ir::{Base, BaseId, Dims, Program, View};

@@ -1,0 +1,33 @@
+//! Results that nobody reads, and whose computation may warn: small ones are computed all the same.
+//!
+//! NumPy warns where a statement divides by zero, whether or not its result is looked at. For large arrays the work
+//! would be too dear for a warning; a small one costs less than planning it did. The bases of such results are made
+//! outputs, so that no later pass takes them for dead.
+
+use numelt_ir::{Instr, Program};
+
+/// Elements that a result is computed from, at most.
+const SMALL: i64 = 128;
+
+pub(crate) fn run(program: &mut Program) {
+    let mut read = vec![false; program.bases.len()];
+    program.instrs.iter().flat_map(Instr::reads).for_each(|view| read[view.base as usize] = true);
+    let unread = |instr: &Instr| {
+        let base = instr.out.base as usize;
+        !read[base] && !program.bases[base].output && instr.domain().iter().product::<i64>() <= SMALL
+    };
+    if !program.instrs.iter().any(unread) {
+        return;
+    }
+    // by base: may what was written to it warn, or what that was computed from?
+    let mut warns = vec![false; program.bases.len()];
+    let mut kept = Vec::new();
+    for instr in &program.instrs {
+        let base = instr.out.base as usize;
+        warns[base] |= instr.may_warn() || instr.reads().any(|view| warns[view.base as usize]);
+        if warns[base] && unread(instr) {
+            kept.push(base);
+        }
+    }
+    kept.into_iter().for_each(|base| program.bases[base].output = true);
+}
