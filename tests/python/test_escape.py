@@ -94,9 +94,7 @@ def _either() -> Any:
 
 def _of_functions() -> Any:
     x = _x() + 1
-    return [
-        timedelta(seconds=s) for s in (np.std(x), np.linalg.norm(x), np.sqrt(x.sum()), -x.max(), abs(x.min()))
-    ]
+    return [timedelta(seconds=s) for s in (np.std(x), np.sqrt(x.sum()), -x.max(), abs(x.min()))]
 
 
 class _Clock:

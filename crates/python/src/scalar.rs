@@ -150,6 +150,12 @@ impl DeferredScalar {
     }
 }
 
+/// A deferred scalar, or NumPy's in its place where the program needs it or nothing has to be computed.
+pub fn settled<'py>(scalar: &Bound<'py, DeferredScalar>) -> PyResult<Bound<'py, PyAny>> {
+    let real = escape::wants_real(scalar.py(), !scalar.get().view.base.is_pending())?;
+    if real { DeferredScalar::realize(scalar) } else { Ok(scalar.clone().into_any()) }
+}
+
 /// A Python number with this value, as `item()` gives it.
 pub fn python_number<'py>(py: Python<'py>, value: Scalar) -> PyResult<Bound<'py, PyAny>> {
     Ok(match value {

@@ -5,7 +5,7 @@ use crate::ndarray::NdArray;
 use crate::operand::Operand;
 use crate::operators::{self, DIVIDE};
 use crate::reduce::{self, Request};
-use crate::scalar::DeferredScalar;
+use crate::scalar::{self, DeferredScalar};
 use crate::{convert, inspect, run};
 use numelt_ir::{DType, Op, Scalar};
 use numelt_runtime::{ArrayView, Runtime};
@@ -47,9 +47,7 @@ impl<'py> Plain<'py> {
 
     fn reduce(&self, array: Any<'_, 'py>, op: Op, dtype: Option<DType>) -> Quick<'py> {
         let Ok(exact) = array.cast_exact::<NdArray>() else { return Ok(None) };
-        // of a mean, the sum is a part
-        let (part, keepdims) = (dtype.is_some(), self.keepdims);
-        let request = Request { axis: self.axis.as_ref(), keepdims, dtype, out: None, part };
+        let request = Request { axis: self.axis.as_ref(), keepdims: self.keepdims, dtype, out: None, part: true };
         reduce::reduce(array.py(), op, &Operand::Array(exact.clone()), &request)
     }
 
@@ -135,7 +133,10 @@ fn quick<'py>(array: Any<'_, 'py>, kind: Kind, args: &Bound<'py, PyTuple>, kwarg
     match made.as_ref().and_then(computed) {
         // what is computed with it then is NumPy's arithmetic of scalars, which is quicker than a record
         Some(scalar) => DeferredScalar::realize(scalar).map(Some),
-        None => Ok(made),
+        None => match (made.as_ref().and_then(|made| DeferredScalar::of(made)), kind) {
+            (Some(scalar), Kind::Fold(_)) => scalar::settled(scalar).map(Some),
+            (Some(_), Kind::Mean) | (None, _) => Ok(made),
+        },
     }
 }
 
