@@ -1,0 +1,129 @@
+"""Functions of installed libraries that take NumPy's arrays only: they get NumPy's view of ours.
+
+Most of a library reads arrays through `numpy.asarray` or the buffer protocol and needs nothing. A few of its
+functions tell arrays from other sequences by `isinstance`, or hand them to C code that wants NumPy's class: a
+mask as a key of a data frame would be taken for a list of labels. Those are wrapped here when their module is
+imported; the memory is shared, nothing is copied.
+
+In: the names below. Out: `install`.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib.abc
+import importlib.machinery
+import sys
+import types
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from numelt import _core, _fallback
+from numelt._scalars import SCALARS
+
+__all__ = ["install"]
+
+_NAMES = {
+    "pandas.core.algorithms": ("factorize", "unique", "take"),
+    "pandas.core.frame": (
+        "DataFrame.__getitem__",
+        "DataFrame.__setitem__",
+        "DataFrame.set_index",
+        "DataFrame.groupby",
+    ),
+    "pandas.core.series": ("Series.__getitem__", "Series.__setitem__", "Series.groupby"),
+    "pandas.core.indexing": ("_LocationIndexer.__getitem__", "_LocationIndexer.__setitem__"),
+    "sklearn.model_selection._search": ("ParameterGrid.__init__", "ParameterSampler.__init__"),
+    "h5py._hl.dataset": ("Dataset.read_direct", "Dataset.write_direct"),
+    "numba.core.dispatcher": ("Dispatcher.__call__",),
+}
+_HELD = frozenset({_core.ndarray, list, tuple, dict, *SCALARS})
+
+
+def _adapted(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function that calls another with NumPy's arrays in place of ours."""
+
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if not _HELD.isdisjoint(map(type, args)):
+            args = tuple(_fallback.unwrap(arg) if type(arg) in _HELD else arg for arg in args)
+        if kwargs:
+            kwargs = {key: _fallback.unwrap(value) for key, value in kwargs.items()}
+        return function(*args, **kwargs)
+
+    return call
+
+
+def _adapt(module: types.ModuleType) -> None:
+    """Wrap what is listed of a module."""
+    for name in _NAMES[module.__name__]:
+        owner_name, _, attribute = name.rpartition(".")
+        owner = getattr(module, owner_name, None) if owner_name else module
+        function = getattr(owner, attribute, None)
+        if owner is None or function is None or hasattr(function, "__numelt__"):
+            continue  # another release of the library
+        adapted = _adapted(function)
+        adapted.__numelt__ = True  # type: ignore[attr-defined]
+        setattr(owner, attribute, adapted)
+        if owner is module:
+            _replace(module.__name__.partition(".")[0], attribute, function, adapted)
+
+
+def _replace(package: str, name: str, function: Any, adapted: Any) -> None:
+    """Put an adapted function where modules of its package have imported the other."""
+    for key, module in list(sys.modules.items()):
+        if key.partition(".")[0] == package and vars(module).get(name) is function:
+            setattr(module, name, adapted)
+
+
+class _Loader(importlib.abc.Loader):
+    """Loads a module as its own loader does, and adapts it."""
+
+    def __init__(self, loader: Any) -> None:
+        self._loader = loader
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._loader, name)
+
+    def create_module(self, spec: importlib.machinery.ModuleSpec) -> types.ModuleType | None:
+        module: types.ModuleType | None = self._loader.create_module(spec)
+        return module
+
+    def exec_module(self, module: types.ModuleType) -> None:
+        self._loader.exec_module(module)
+        _adapt(module)
+
+
+class _Finder(importlib.machinery.PathFinder):
+    """Finds the modules listed."""
+
+    @classmethod
+    def find_spec(
+        cls, fullname: str, path: Sequence[str] | None = None, target: types.ModuleType | None = None
+    ) -> importlib.machinery.ModuleSpec | None:
+        """Return a spec for a listed module; leave the rest to the next finder."""
+        if fullname not in _NAMES:
+            return None
+        spec = super().find_spec(fullname, path, target)
+        if spec is not None and spec.loader is not None:
+            spec.loader = _Loader(spec.loader)
+        return spec
+
+
+def install() -> None:
+    """Adapt the libraries that are imported, and those that will be.
+
+    Examples
+    --------
+    >>> import numelt as np
+    >>> import pandas
+    >>> frame = pandas.DataFrame({"a": [1, 2, 3]})
+    >>> frame[np.array([True, False, True])].a.tolist()
+    [1, 3]
+    """
+    for name in _NAMES:
+        module = sys.modules.get(name)
+        if isinstance(module, types.ModuleType):
+            _adapt(module)
+    if _Finder not in sys.meta_path:
+        sys.meta_path.insert(0, _Finder)

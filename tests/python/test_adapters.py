@@ -1,0 +1,95 @@
+"""Functions of libraries that want NumPy's own arrays get them: the same results as with NumPy's."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy
+import pytest
+
+import numelt
+
+from .compare import assert_same
+
+
+def _frame() -> Any:
+    pandas = pytest.importorskip("pandas")
+    return pandas, pandas.DataFrame({"a": numpy.arange(5.0), "b": numpy.arange(5)})
+
+
+def _write(target: Any, key: Any, value: Any) -> Any:
+    target[key] = value
+    return target
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        lambda np, pd, df, mask: df[mask],
+        lambda np, pd, df, mask: df.loc[mask, "a"],
+        lambda np, pd, df, mask: df.iloc[mask],
+        lambda np, pd, df, mask: df.a[mask],
+        lambda np, pd, df, mask: df.a[~mask].mean(),
+        lambda np, pd, df, mask: df.set_index(np.arange(5) * 2).loc[4],
+        lambda np, pd, df, mask: df.groupby(np.array([0, 0, 1, 1, 1])).sum(),
+        lambda np, pd, df, mask: df.a.groupby(mask).sum(),
+        lambda np, pd, df, mask: pd.factorize(np.array([3, 1, 3]))[0],
+        lambda np, pd, df, mask: pd.unique(np.array([3, 1, 3])),
+        lambda np, pd, df, mask: _write(df, mask, 0.0),
+        lambda np, pd, df, mask: _write(df, "c", np.arange(5) * 2),
+        lambda np, pd, df, mask: _write(df.loc, (mask, "a"), np.ones(2)).obj,
+        lambda np, pd, df, mask: _write(df.a, mask, np.ones(2)),
+    ],
+)
+def test_pandas(program: Callable[..., Any]) -> None:
+    results = []
+    for np in (numpy, numelt):
+        pandas, frame = _frame()
+        results.append(program(np, pandas, frame, np.arange(5) > 2))
+    theirs, ours = results
+    if isinstance(theirs, numpy.ndarray | float):
+        assert_same(ours, theirs)
+    else:
+        assert ours.equals(theirs)
+
+
+def test_parameter_grids() -> None:
+    selection = pytest.importorskip("sklearn.model_selection")
+    linear = pytest.importorskip("sklearn.linear_model")
+    found = []
+    for np in (numpy, numelt):
+        x = np.arange(60.0).reshape(20, 3) % 7
+        search = selection.GridSearchCV(linear.Ridge(), {"alpha": np.logspace(-2, 2, 5)}, cv=3)
+        found.append(search.fit(x, x @ np.arange(3.0)).best_params_)
+    assert found[0] == found[1]
+
+
+def test_h5py_reads_into_ours(tmp_path: Any) -> None:
+    h5py = pytest.importorskip("h5py")
+    with h5py.File(tmp_path / "file.h5", "w") as file:
+        file["x"] = numelt.arange(6.0)
+        into = numelt.zeros(6)
+        later = into + 1
+        file["x"].read_direct(into)
+        assert_same(into, numpy.arange(6.0))
+        file["x"].write_direct(into * 2)
+        assert_same(file["x"][:], numpy.arange(6.0) * 2)
+    assert float(later.sum()) == 6.0
+
+
+def test_numba_functions_take_ours() -> None:
+    numba = pytest.importorskip("numba")
+
+    @numba.njit
+    def double(a: Any, factor: float) -> float:
+        total = 0.0
+        for i in range(a.shape[0]):
+            a[i] *= factor
+            total += a[i]
+        return total
+
+    x = numelt.arange(5.0)
+    later = x + 1
+    assert double(x, numelt.ones(3).mean() * 2) == 20.0
+    assert_same(x, numpy.arange(5.0) * 2)
+    assert float(later.sum()) == 15.0
+    assert double(numpy.ones(2), 1.0) == 2.0
