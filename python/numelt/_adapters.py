@@ -37,6 +37,8 @@ _NAMES = {
     "h5py._hl.dataset": ("Dataset.read_direct", "Dataset.write_direct"),
     "numba.core.dispatcher": ("Dispatcher.__call__",),
 }
+# compilers that look a function's globals up: `np` in it means NumPy
+_LOOKING_UP = {"numba.core.interpreter": ("Interpreter.get_global_value", "Interpreter.get_closure_value")}
 _HELD = frozenset({_core.ndarray, list, tuple, dict, *SCALARS})
 
 
@@ -54,15 +56,29 @@ def _adapted(function: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
+def _looking_up(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function that finds NumPy's modules, functions and arrays where another finds ours."""
+
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        found = function(*args, **kwargs)
+        if isinstance(found, types.ModuleType) and found.__name__.partition(".")[0] == "numelt":
+            return sys.modules.get("numpy" + found.__name__.removeprefix("numelt"), found)
+        return _fallback.unwrap(found)
+
+    return call
+
+
 def _adapt(module: types.ModuleType) -> None:
     """Wrap what is listed of a module."""
-    for name in _NAMES[module.__name__]:
+    wrap = _adapted if module.__name__ in _NAMES else _looking_up
+    for name in _NAMES.get(module.__name__) or _LOOKING_UP[module.__name__]:
         owner_name, _, attribute = name.rpartition(".")
         owner = getattr(module, owner_name, None) if owner_name else module
         function = getattr(owner, attribute, None)
         if owner is None or function is None or hasattr(function, "__numelt__"):
             continue  # another release of the library
-        adapted = _adapted(function)
+        adapted = wrap(function)
         adapted.__numelt__ = True  # type: ignore[attr-defined]
         setattr(owner, attribute, adapted)
         if owner is module:
@@ -102,7 +118,7 @@ class _Finder(importlib.machinery.PathFinder):
         cls, fullname: str, path: Sequence[str] | None = None, target: types.ModuleType | None = None
     ) -> importlib.machinery.ModuleSpec | None:
         """Return a spec for a listed module; leave the rest to the next finder."""
-        if fullname not in _NAMES:
+        if fullname not in _NAMES and fullname not in _LOOKING_UP:
             return None
         spec = super().find_spec(fullname, path, target)
         if spec is not None and spec.loader is not None:
@@ -121,7 +137,7 @@ def install() -> None:
     >>> frame[np.array([True, False, True])].a.tolist()
     [1, 3]
     """
-    for name in _NAMES:
+    for name in (*_NAMES, *_LOOKING_UP):
         module = sys.modules.get(name)
         if isinstance(module, types.ModuleType):
             _adapt(module)

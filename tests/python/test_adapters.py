@@ -79,9 +79,11 @@ def test_h5py_reads_into_ours(tmp_path: Any) -> None:
 def test_numba_functions_take_ours() -> None:
     numba = pytest.importorskip("numba")
 
+    np, square = numelt, numelt.square
+
     @numba.njit
     def double(a: Any, factor: float) -> float:
-        total = 0.0
+        total = np.sum(np.zeros(2)) + square(0.0)
         for i in range(a.shape[0]):
             a[i] *= factor
             total += a[i]
