@@ -25,7 +25,7 @@ mod tier0;
 mod variants;
 
 pub use engine::{CpuEngine, Options};
-pub use fold::masked_sums;
+pub use fold::{masked_sums, truths};
 pub use isa::Isa;
 pub use library::{BlasTable, register_blas};
 pub use promote::Jit;

@@ -5,7 +5,7 @@
 //! `export` shares memory with NumPy; `hooks` hands over what is not native.
 //! Not here: argument handling of public functions, docstrings, counting of fallbacks (the Python package);
 //! planning and running (the runtime). Unsafe code is in `advanced`, `blas`, `convert`, `coverage`, `escape`, `export`, `index`, `module`,
-//! `operand`, `protocols`, `random`, `random_sequence`, `run`, `dense` and `versioned`.
+//! `operand`, `protocols`, `random`, `random_sequence`, `run`, `dense`, `truths` and `versioned`.
 
 mod advanced;
 mod assign;
@@ -43,6 +43,7 @@ mod run;
 mod scalar;
 mod shape;
 mod slots;
+mod truths;
 mod ufunc;
 mod ufunc_at;
 mod ufunc_call;

@@ -495,5 +495,6 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     add!(py_elementwise py_reduce py_scan py_product empty full arange as_strided broadcast_to copy_into asarray);
     add!(to_numpy from_numpy realize call_numpy reshape set_metaclass _restore set_hooks op_names broadcast_shape);
     add!(is_native become_like);
+    module.add_function(wrap_pyfunction!(crate::truths::count_true, module)?)?;
     Ok(())
 }

@@ -4,7 +4,7 @@ use crate::elementwise::Native;
 use crate::ndarray::{NdArray, wrap_new, wrap_view};
 use crate::operand::Operand;
 use crate::scalar::DeferredScalar;
-use crate::{convert, errors, inspect, operand, registry, resolve, run, shape};
+use crate::{convert, errors, inspect, operand, registry, resolve, run, shape, truths};
 use numelt_ir::{Axes, DType, DTypeKind, Dims, Op, Scalar};
 use numelt_runtime::{ArrayView, Input, Runtime};
 use pyo3::exceptions::{PyTypeError, PyValueError};
@@ -178,7 +178,7 @@ fn finish<'py>(
         Op::Argmin | Op::Argmax => shape::fresh(out_dtype, &kept, numelt_ir::c_strides(&kept, out_dtype.size() as i64)),
         _ => shape::like_inputs(out_dtype, &kept, &[view]),
     };
-    match known(op, ty, view, axes, !final_shape.is_empty()) {
+    match known(op, ty, view, axes, !final_shape.is_empty()).or_else(|| truths::folded(op, ty, view, axes)) {
         Some(value) => {
             inspect::count(op);
             run::write(py, &target.base, &value.to_bytes()[..out_dtype.size()])?;

@@ -31,11 +31,23 @@ const MAX_LANES: usize = 16;
 /// Elements of an operand that are put aside where the result goes on top of it.
 const ASIDE: usize = 128;
 
+/// The values where they are finite numbers that a shorter algorithm gives, with the same bits.
+#[inline(always)]
+fn quick_f64<O: Unary, V: F64s>(x: V) -> Option<V> {
+    if O::EXP { crate::math::f64s::exp_inside(x) } else { None }
+}
+
+/// There is none in f32.
+#[inline(always)]
+fn quick_f32<O: Unary, V: F32s>(_: V) -> Option<V> {
+    None
+}
+
 /// Writes one loop over contiguous memory per argument count and element type. Whether some result is not
 /// finite is one more multiply-add per register; only then are the block's results looked at one by one, for
 /// the flags that they call for. Flags that the algorithms raise on their way are forgotten.
 macro_rules! loops {
-    ($each1:ident, $each2:ident, $raised1:ident, $raised2:ident, $t:ident, $bound:ident, $f:ident) => {
+    ($each1:ident, $each2:ident, $raised1:ident, $raised2:ident, $quick:ident, $t:ident, $bound:ident, $f:ident) => {
         /// Applies `O` to `n` elements; what is missing from the last register is filled
         /// with copies of an element.
         ///
@@ -48,7 +60,8 @@ macro_rules! loops {
             // SAFETY: every access is at i..i + LANES within n, or in the padded buffer.
             unsafe {
                 while i + V::LANES <= n {
-                    let y = O::$f(V::load(src.add(i)));
+                    let x = V::load(src.add(i));
+                    let y = $quick::<O, V>(x).unwrap_or_else(|| O::$f(x));
                     odd = y.fma(zero, odd);
                     y.store(dst.add(i));
                     i += V::LANES;
@@ -125,13 +138,13 @@ unsafe fn aside<T: Copy + Default>(src: *const T, dst: *mut T, n: usize, mut f: 
     }
 }
 
-loops!(each1_f64, each2_f64, raised1_f64, raised2_f64, f64, F64s, f64);
-loops!(each1_f32, each2_f32, raised1_f32, raised2_f32, f32, F32s, f32);
+loops!(each1_f64, each2_f64, raised1_f64, raised2_f64, quick_f64, f64, F64s, f64);
+loops!(each1_f32, each2_f32, raised1_f32, raised2_f32, quick_f32, f32, F32s, f32);
 
 /// Writes, per element type, the flags that results call for. The common case costs a comparison: all
 /// results are finite.
 macro_rules! reports {
-    ($raised1:ident, $raised2:ident, $with1:ident, $with2:ident, $sincos:ident, $t:ident, $bound:ident, $f:ident, $all:ident) => {
+    ($raised1:ident, $raised2:ident, $with1:ident, $with2:ident, $sincos:ident, $quick:ident, $t:ident, $bound:ident, $f:ident, $all:ident) => {
         #[inline(always)]
         fn $raised1<O: Unary, V: $bound>(x: V, y: V) -> u8 {
             let inf = V::of($t::INFINITY);
@@ -168,6 +181,9 @@ macro_rules! reports {
         /// The function, with the flags that its results call for.
         #[inline(always)]
         fn $with1<O: Unary, V: $bound>(x: V) -> V {
+            if let Some(y) = $quick::<O, V>(x) {
+                return y;
+            }
             let y = O::$f(x);
             let raised = $raised1::<O, V>(x, y);
             if raised != 0 {
@@ -200,8 +216,8 @@ macro_rules! reports {
     };
 }
 
-reports!(raised1_f64, raised2_f64, with1_f64, with2_f64, sincos_f64, f64, F64s, f64, f64s);
-reports!(raised1_f32, raised2_f32, with1_f32, with2_f32, sincos_f32, f32, F32s, f32, f32s);
+reports!(raised1_f64, raised2_f64, with1_f64, with2_f64, sincos_f64, quick_f64, f64, F64s, f64, f64s);
+reports!(raised1_f32, raised2_f32, with1_f32, with2_f32, sincos_f32, quick_f32, f32, F32s, f32, f32s);
 
 /// A C-ABI vector register.
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]

@@ -43,6 +43,10 @@ def count_nonzero(a: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
     >>> int(np.count_nonzero([0, 3, 4]))
     2
     """
+    if axis is None and not keepdims:
+        count = _core.count_true(a)
+        if count is not None:
+            return count
     array = operand(a)
     if array is not None and array.dtype.kind in "biufc":
         truth = array if array.dtype.kind == "b" else operand(_core.elementwise("not_equal", (array, 0)))

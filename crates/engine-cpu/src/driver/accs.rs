@@ -141,6 +141,15 @@ impl<'a> Accs<'a> {
         unsafe { (self.targets[f].fold.join)(value, position, other, at, 1) }
     }
 
+    /// Do the first accumulators of all folds hold these truth values?
+    pub fn hold(&mut self, truths: &[bool]) -> bool {
+        truths.iter().enumerate().all(|(f, &truth)| {
+            debug_assert_eq!(self.targets[f].fold.acc, DType::Bool);
+            // SAFETY: the accumulator exists, and is a byte.
+            unsafe { (*self.at(f, 0).0 != 0) == truth }
+        })
+    }
+
     /// Number of folds.
     pub fn folds(&self) -> usize {
         self.targets.len()

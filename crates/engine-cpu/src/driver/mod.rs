@@ -27,7 +27,7 @@ use crate::tier0::{Rect, select_cast};
 use crate::variants::LONGEST;
 use accs::{Accs, Target};
 use nest::{MAX_LOOPS, Nest};
-use numelt_ir::{DType, Error, OpKind, Pieces, Result};
+use numelt_ir::{DType, Error, Op, OpKind, Pieces, Result};
 use numelt_opt::{ArgKind, Kernel, Near, Node, StrideClass};
 use numelt_runtime::Launch;
 use smallvec::SmallVec;
@@ -42,6 +42,9 @@ pub struct Recipe {
     direct: Option<Vec<usize>>,
     /// Estimated picoseconds per point on one thread.
     pub cost: u64,
+    /// Where every result is of `any` or `all`, and nothing is stored or could warn: the truth value of each after which no
+    /// point changes it.
+    settles: Option<Vec<bool>>,
     /// Do the loads and stores include one whose innermost stride is not one element?
     strided: bool,
 }
@@ -65,8 +68,33 @@ impl Recipe {
         });
         let direct = if kernel.stores.is_empty() { loads.collect::<Option<Vec<_>>>() } else { None };
         let strided = kernel.args.iter().any(|a| a.strides.last() == Some(&numelt_opt::StrideClass::Any));
-        Ok(Recipe { targets, streams, direct: direct.filter(|d| !d.is_empty()), cost: cost(kernel), strided })
+        let (direct, settles) = (direct.filter(|d| !d.is_empty()), settles(lowered));
+        Ok(Recipe { targets, streams, direct, cost: cost(kernel), settles, strided })
     }
+}
+
+/// The truth values that settle the results of `any` and `all`, if there are no others and skipping points shows nowhere.
+fn settles(kernel: &Kernel) -> Option<Vec<bool>> {
+    let quiet = |node: &Node| match node {
+        Node::Load(_) | Node::Param(_) | Node::Index(_) | Node::Gather { .. } => true,
+        Node::Cast(_, value) => {
+            let from = kernel.dtype_of(*value);
+            !from.is_float() && !from.is_complex()
+        }
+        Node::Op(op, ty, _) => op.raises(*ty) == 0,
+    };
+    if !kernel.stores.is_empty() || kernel.reductions.is_empty() || !kernel.body.iter().all(quiet) {
+        return None;
+    }
+    kernel
+        .reductions
+        .iter()
+        .map(|r| match r.op {
+            Op::Any => Some(true),
+            Op::All => Some(false),
+            _ => None,
+        })
+        .collect()
 }
 
 /// The part of the kernel form's invariants that memory safety rests on.

@@ -10,9 +10,12 @@ use super::{Task, advance, element};
 use crate::fold::Order;
 use crate::tier0::Rect;
 use smallvec::SmallVec;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Points evaluated into scratch at a time.
 const LEAF: usize = 2048;
+/// Bytes of scratch that a leaf may fill where the order is free.
+const LEAF_BYTES: usize = 16 << 10;
 /// A kept loop of at most so many steps is too short to make the rows of a tile, if there is a longer one.
 const FEW: i64 = 16;
 /// Points of a tree node that threads take as one.
@@ -87,6 +90,9 @@ impl<'a> Rows<'a> {
         let direct = if first + 1 == rank { task.direct() } else { None };
         let whole = task.recipe.targets.iter().any(|t| t.fold.order == Order::Runs);
         let leaf = if mixed || whole || (direct.is_some() && task.recipe.targets.len() == 1) { len } else { LEAF };
+        let free = task.recipe.targets.iter().all(|t| t.fold.order == Order::Free);
+        let widest = task.recipe.targets.iter().map(|t| element(t.fold.ty)).max().unwrap_or(8);
+        let leaf = if free { leaf.max(LEAF_BYTES / widest) } else { leaf };
         let pieces = task.pieces.cut(len).collect();
         Rows { task, first, len, pieces, kept, outer, repeats, direct, unit, mixed, leaf: leaf.max(1) }
     }
@@ -204,10 +210,16 @@ impl<'a> Rows<'a> {
         let runs = results * self.repeats;
         let mut partials = Accs::new(&self.task.recipe.targets, runs * nodes.len());
         let room = partials.room();
+        // whether a part of the only run has settled the results
+        let settled = AtomicBool::new(false);
         self.task.parallel(runs * nodes.len(), work, &|range| {
             let mut accs = Accs::new(&self.task.recipe.targets, 64);
             let mut worker = Worker::new(self, self.leaf.min(NODE));
             for unit in range {
+                if settled.load(Ordering::Relaxed) {
+                    // the accumulators are those of nothing
+                    continue;
+                }
                 let (run, node) = (unit / nodes.len(), unit % nodes.len());
                 let (result, repeat) = (run / self.repeats, run % self.repeats);
                 let index = self.task.decode(result, &self.kept);
@@ -217,6 +229,9 @@ impl<'a> Rows<'a> {
                 // SAFETY: the node's points are this unit's own.
                 unsafe { worker.tree(&origin, 1, start, n, (repeat * self.len) as i64, &mut accs) };
                 accs.join_trees(0, 1);
+                if runs == 1 && worker.settled(&mut accs) {
+                    settled.store(true, Ordering::Relaxed);
+                }
                 // SAFETY: each unit copies into an accumulator of its own.
                 unsafe { accs.copy_to(&room, unit) };
             }
@@ -278,6 +293,11 @@ impl<'a> Worker<'a> {
         Worker { rows, scratch }
     }
 
+    /// Can no further point change the results?
+    fn settled(&self, accs: &mut Accs<'_>) -> bool {
+        self.rows.task.recipe.settles.as_ref().is_some_and(|truths| accs.hold(truths))
+    }
+
     /// Evaluates `count` rows along loop `o` that start at `index` and absorbs each into its accumulator.
     ///
     /// # Safety
@@ -319,6 +339,9 @@ impl<'a> Worker<'a> {
         position: i64,
         accs: &mut Accs<'_>,
     ) {
+        if self.settled(accs) {
+            return;
+        }
         // SAFETY: the caller's points.
         unsafe {
             if n <= self.rows.leaf {

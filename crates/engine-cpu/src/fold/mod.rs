@@ -15,7 +15,7 @@ pub use masked::masked_sums;
 use crate::driver::pairwise::Unit;
 use crate::isa::Isa;
 use crate::tier0::{B8, with};
-use numelt_ir::{DType, Error, Op, Result};
+use numelt_ir::{DType, Error, Op, Result, Scalar};
 
 /// What a fold's order is bound to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -80,6 +80,27 @@ pub struct Fold {
 pub fn count(isa: Isa) -> Fold {
     plain::fold::<B8, plain::Count>(Order::Free, isa)
 }
+
+/// `any`, `all` or the number of truth values among bytes, at once; `None` for other reductions.
+pub fn truths(op: Op, bytes: &[u8]) -> Option<Scalar> {
+    let fold = count(crate::isa::detect());
+    let among = |bytes: &[u8]| {
+        let (mut found, mut position) = (0i64, -1);
+        // SAFETY: the accumulator is an i64, and there are as many elements as bytes.
+        unsafe { (fold.rows)((&raw mut found).cast(), &raw mut position, bytes.as_ptr(), 0, 1, bytes.len(), 0) };
+        found as usize
+    };
+    match op {
+        Op::Sum => Some(Scalar::I64(among(bytes) as i64)),
+        // pieces: the first one often tells
+        Op::Any => Some(Scalar::Bool(bytes.chunks(SETTLING).any(|piece| among(piece) > 0))),
+        Op::All => Some(Scalar::Bool(bytes.chunks(SETTLING).all(|piece| among(piece) == piece.len()))),
+        _ => None,
+    }
+}
+
+/// Bytes after which it is asked whether the rest matters.
+const SETTLING: usize = 8192;
 
 /// The fold of a reduction operation.
 pub fn select(op: Op, ty: DType, isa: Isa) -> Result<Fold> {

@@ -56,6 +56,26 @@ pub(crate) fn exp_within<V: F64s>(x: V) -> V {
     (hi + lo).ldexp(k)
 }
 
+/// e^x where every lane's argument and result are far from the ends of the range: the same bits as [`exp`] in two thirds of
+/// its instructions, and nothing to report.
+#[inline(always)]
+pub(crate) fn exp_inside<V: F64s>(x: V) -> Option<V> {
+    if V::any(V::not_lt(x.abs(), V::of(708.0))) {
+        return None;
+    }
+    let k = (x * V::of(INV_LN2)).round();
+    let r = (-k).fma(V::of(LN2_LO), (-k).fma(V::of(LN2_HI), x));
+    let one = V::of(1.0);
+    let hi = one + r;
+    let lo = (r * r).fma(poly(r, EXP), (one - hi) + r);
+    // k is added to the exponent: its bits are the last ones of a sum whose unit is one
+    let power = V::shl::<52>((k + V::of(UNIT)).bits());
+    Some(V::from_bits(V::iadd((hi + lo).bits(), power)))
+}
+
+/// Sums with this number have units of one.
+const UNIT: f64 = 6_755_399_441_055_744.0;
+
 /// 2^x.
 #[inline(always)]
 pub(crate) fn exp2<V: F64s>(x: V) -> V {
