@@ -46,7 +46,7 @@ def count_nonzero(a: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
     if axis is None and not keepdims:
         count = _core.count_true(a)
         if count is not None:
-            return count
+            return numpy.intp(count)
     array = operand(a)
     if array is not None and array.dtype.kind in "biufc":
         truth = array if array.dtype.kind == "b" else operand(_core.elementwise("not_equal", (array, 0)))
