@@ -381,3 +381,31 @@ def test_compiled_kernels_warn_alike():
     env = {**os.environ, "NUMELT_JIT": "sync"}
     done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("piecemeal", ["0", "16384"])
+@pytest.mark.parametrize(
+    ("program", "text"),
+    [
+        (lambda np: np.array([1.0, 0.0]) / np.zeros(2), "invalid value encountered in divide"),
+        (lambda np: np.array([1e300, 2.0]).astype("f4"), "overflow encountered in cast"),
+        (lambda np: np.full((5, 5, 5), np.nan)[:, ::2, :].astype("i4"), "invalid value encountered in cast"),
+        (lambda np: np.isnan(np.log(np.array([-1.0, 2.0]))), "invalid value encountered in log"),
+        (lambda np: (np.sqrt(np.array([-1.0, 2.0])) + 1).sum(), "invalid value encountered in sqrt"),
+        (
+            lambda np: np.copyto(np.empty(3, "f2"), np.array([7e4] * 3), casting="unsafe"),
+            "overflow encountered in cast",
+        ),
+    ],
+)
+def test_small_results_that_nobody_reads_warn(program, text, piecemeal):
+    before = numelt.config.piecemeal
+    numelt.config.piecemeal = piecemeal
+    try:
+        for np in (numpy, numelt):
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always")
+                program(np)
+            assert text in [str(w.message) for w in caught], np.__name__
+    finally:
+        numelt.config.piecemeal = before
