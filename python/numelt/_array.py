@@ -16,7 +16,7 @@ from typing import Any
 import numpy
 
 from numelt import _classes, _core, _fallback, _flat, _library, _resize, _ufuncs
-from numelt._dispatch import NATIVE, ndarray
+from numelt._dispatch import NATIVE, counted_first, ndarray
 from numelt._routines import linear_algebra, math, picking, searching, statistics
 from numelt._scalars import SCALARS
 
@@ -298,7 +298,8 @@ def complete() -> None:
     own: dict[str, Any] = {
         "clip": clip, "round": round_, "dot": dot, "repeat": repeat, "conj": conj, "conjugate": conj,
         "put": picking.put_method, "compress": picking.compress_method, "resize": _resize.resize,
-        "sort": searching.sort_in_place, "argsort": searching.argsort_method,
+        "sort": counted_first(searching.sort_in_place, "ndarray.sort", numpy.ndarray.sort),
+        "argsort": counted_first(searching.argsort_method, "ndarray.argsort", numpy.ndarray.argsort),
         "searchsorted": searching.searchsorted, "setflags": setflags, "flat": _flat.flat,
         "choose": picking.choose_method, "any": any_, "all": all_,
         "__reduce__": _reduce, "__reduce_ex__": _reduce_ex, "__array_function__": array_function,

@@ -37,7 +37,13 @@ class library:
 
 class routine:
     def __init__(
-        self, name: str, original: Any, general: Any, way: library | int | str, binds: bool
+        self,
+        name: str,
+        original: Any,
+        general: Any,
+        way: library | int | str,
+        binds: bool,
+        most: int | None = None,
     ) -> None: ...
     def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
     def __getattr__(self, name: str) -> Any: ...
@@ -45,6 +51,7 @@ class routine:
 
 def set_counts(counts: dict[Any, Any]) -> None: ...
 def set_silent(silent: bool) -> None: ...
+def forget_counts() -> None: ...
 
 class BitStream:
     def uniform(

@@ -30,6 +30,7 @@ def record(name: str, filename: str, lineno: int, reason: str) -> None:
 def reset() -> None:
     """Forget all fallbacks counted so far."""
     _counts.clear()
+    _core.forget_counts()
 
 
 @dataclass(frozen=True)
@@ -114,6 +115,9 @@ def _reset_library() -> None:
     _library.reset()
 
 
+_forget = reset
+
+
 def coverage(reset: bool = False) -> Coverage:
     """Report what ran natively and what fell back to NumPy.
 
@@ -143,6 +147,6 @@ def coverage(reset: bool = False) -> Coverage:
     native = _core.stats().get("native", {})
     report = Coverage(dict(native), entries, _library_calls())
     if reset:
-        _counts.clear()
+        _forget()
         _reset_library()
     return report

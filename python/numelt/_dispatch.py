@@ -21,6 +21,7 @@ from numelt._scalars import SCALARS
 __all__ = [
     "NATIVE",
     "NO_VALUE",
+    "counted_first",
     "fall_back",
     "fronted",
     "given",
@@ -28,6 +29,7 @@ __all__ = [
     "operand",
     "recordable",
     "reject",
+    "short_first",
     "small_call",
     "small_first",
 ]
@@ -42,6 +44,8 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 # elements up to which NumPy has done several steps before a recorded one would have run
 FEW = 1024
+# the same for what becomes a side of the result
+SIDE = 48
 
 # kinds of argument that become a native operand; any other class is NumPy's to interpret
 _convertible = (int, float, complex, bool, list, tuple, numpy.ndarray)
@@ -70,6 +74,22 @@ def small_first(function: F) -> F:
     return small_call(getattr(numpy, function.__name__), function)
 
 
+def short_first(function: F) -> F:
+    """Give calls with short sides to NumPy's own function: the result may be as large as their product."""
+    return small_call(getattr(numpy, function.__name__), function, most=SIDE)
+
+
+def counted_first(function: F, name: str | None = None, original: Any = None) -> F:
+    """Give calls on few elements to NumPy's own function as a library call."""
+    from numelt import _library
+
+    name = name or function.__name__
+    original = original or getattr(numpy, name)
+    binds = not isinstance(original, types.BuiltinFunctionType)
+    made = _core.routine(name, original, function, _library.handle(name, original), binds, FEW)
+    return cast(F, functools.update_wrapper(made, function))
+
+
 def small_call(original: Any, function: F, label: str | None = None, most: int = FEW) -> F:
     """Return `function` such that calls on at most `most` elements run NumPy's `original`.
 
@@ -87,6 +107,15 @@ def _bare_signature(function: Any) -> None:
         function = getattr(function, "__wrapped__", None)
 
 
+# compiled functions whose other calls are several operations
+_MANY_STEPS = frozenset(
+    {
+        "all", "any", "argmax", "argmin", "array", "concatenate", "dot", "max", "mean", "min", "prod", "roll",
+        "stack", "sum", "where",
+    }
+)  # fmt: skip
+
+
 def fronted(function: Callable[..., Any]) -> Callable[..., Any]:
     """Register the compiled function of the same name as native; it hands other calls on to `function`.
 
@@ -94,9 +123,9 @@ def fronted(function: Callable[..., Any]) -> Callable[..., Any]:
     """
     name = function.__name__
     front = getattr(_core.front, name)
-    _core.set_slow(name, function)
-    front.__module__ = "numelt"
     original = getattr(numpy, name)
+    _core.set_slow(name, small_call(original, function) if name in _MANY_STEPS else function)
+    front.__module__ = "numelt"
     NATIVE[original] = front
     _fallback.stands_for(front, original)
     return cast(Callable[..., Any], front)

@@ -17,8 +17,8 @@ from numelt import _core
 
 __all__ = ["DRAWS", "Legacy", "span"]
 
-# shorter draws of normal numbers are not worth asking for the number kept back
-_LONG = 256
+# shorter draws of normal numbers are not worth asking for the number kept back, with all of the state
+_LONG = 4096
 
 # integer types whose numbers come from one half of a word each, with their limits
 _INTEGERS: dict[Any, tuple[int, int]] = {

@@ -13,6 +13,7 @@ from typing import Any
 import numpy
 
 from numelt import _core, _errstate, _fallback, _flat, _namespace
+from numelt._dispatch import FEW, SIDE
 from numelt._scalars import SCALARS
 
 __all__ = ["install", "maker"]
@@ -25,8 +26,14 @@ class Indexer:
         self._name = name
         self._original = getattr(numpy, name)
         self.__doc__ = type(self._original).__doc__
+        self._few = _core.routine(
+            name, self._original.__getitem__, self._recorded, SIDE if "grid" in name else FEW, False
+        )
 
     def __getitem__(self, key: Any) -> Any:
+        return self._few(key)
+
+    def _recorded(self, key: Any) -> Any:
         from numelt import _rebind
 
         items = key if type(key) is tuple else (key,)

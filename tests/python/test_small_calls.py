@@ -39,6 +39,31 @@ CALLS = [
 ]  # fmt: skip
 
 
+CALLS += [
+    "np.r_[0, x, 1.0]", "np.c_[x, x]", "np.r_[True, m]", "np.mgrid[0:3, 0:4]", "np.ogrid[-1:1:5j]",
+    "np.add.reduceat(x, [0, 3, 2])", "np.maximum.accumulate(x)", "np.multiply.outer(x, x)",
+    "np.add.reduce(A, axis=1)", "np.logical_and.reduce([m, m])", "np.bitwise_xor.reduce(i)",
+    "np.divmod(i, 5)", "np.modf(x)", "np.frexp(x)", "np.add.reduce(x, axis=4)", "np.subtract.reduce(x)",
+    "np.add.reduce(x, keepdims=True)", "np.hypot.reduce(x)", "x.view(np.uint8)", "z.view(float)",
+    "i.view('u2')", "A.view(np.int32)", "A.T.view(np.int32)", "s.view('u1')", "x[:3].view(complex)",
+    "x[:4].view(complex)", "m.view('i4')", "i.view(np.uint8)[1:9].view('u4')", "e.view('u1')", "x.take(i)",
+    "x.compress(m)", "np.compress(m, A[0])", "np.take(A, [0, 2], axis=1)", "x.nonzero()", "x.trace()",
+    "A.trace()", "np.diag(x[:3], 1)", "np.tri(3)", "np.triu(A, 1)", "np.kron(A, A)", "np.outer(x, x)",
+    "x.tobytes()", "np.concatenate(([0.0], x))", "np.array([x, x])", "np.stack([A[0], [1, 2, 3]])",
+    "np.meshgrid(x, x[:2])", "np.linalg.norm(A)", "np.linalg.norm(s)", "np.linalg.norm(e)",
+    "np.linalg.norm(i)", "np.linalg.norm(z)", "np.count_nonzero(m)", "np.count_nonzero(A, axis=0)",
+    "np.isclose(x, x)", "np.allclose(x, s)", "np.ptp(x)", "np.round(x, 2)", "x.round(1)", "np.angle(z)",
+    "np.angle(z, deg=True)", "np.diff(x, n=2)", "np.split(x, [2, 5])", "np.split(x, i[:0])",
+    "np.array_split(x, 5)", "np.pad(A, 1, mode='wrap')", "np.pad(x, (1, 2), constant_values=7)",
+    "np.average(x, weights=np.abs(x))", "np.tensordot(A, A.T, axes=1)", "np.vdot(z, z)", "np.inner(x, x)",
+    "np.unravel_index(5, (2, 3))", "np.ravel_multi_index((1, 2), (2, 3))", "np.choose(i % 2, [x, -x])",
+    "x.argsort()", "x.searchsorted(0.0)", "np.bincount(i, minlength=3)", "np.digitize(x, [-1, 0, 1])",
+    "np.frombuffer(b'12345678', 'u1')", "np.where(m)", "np.where(m, x, [1.0])", "np.sum([x, x], axis=0)",
+    "np.full_like(x, 3)", "np.copy(A, order='F')", "np.ascontiguousarray(A.T)", "x.mean(where=m)",
+    "np.polyval([1, 2], x)",
+]  # fmt: skip
+
+
 def outcome(call, np):
     space = operands(np)
     with warnings.catch_warnings(record=True) as caught:
@@ -161,3 +186,83 @@ def test_what_is_asked_for_may_be_large():
     x = numelt.linspace(0.0, 1.0, 3_000_000)
     assert "linspace" in str(numelt.explain()) or numelt._core.pending()
     assert float(x[-1]) == 1.0
+
+
+KEYS = {
+    "positions": lambda np: np.array([1, -2, 3, 3]),
+    "mask": lambda np: np.arange(8) % 3 == 0,
+    "none": lambda np: np.zeros(8, bool),
+    "outside": lambda np: np.array([1, 8]),
+    "strided": lambda np: np.arange(8)[::3],
+    "list": lambda np: [0, 2],
+    "range": lambda np: range(2, 4),
+    "short mask": lambda np: np.ones(3, bool),
+    "few bits": lambda np: np.array([1, 0], "i4"),
+    "empty": lambda np: np.array([], int),
+}
+VALUES = {
+    "number": lambda np, n: 2.5,
+    "int": lambda np, n: -1,
+    "vector": lambda np, n: np.arange(float(n)) + 10,
+    "one": lambda np, n: np.array([9.0]),
+    "strided": lambda np, n: np.arange(2.0 * n)[::2],
+    "scalar": lambda np, n: np.float64(3),
+    "wrong": lambda np, n: np.arange(float(n + 1)),
+    "ints": lambda np, n: np.arange(n),
+    "nan": lambda np, n: float("nan"),
+}
+TYPES = ["f8", "f4", "i8", "u1", "?", "c16", "c8", "f2"]
+
+
+@pytest.mark.core
+@pytest.mark.parametrize("key", KEYS)
+@pytest.mark.parametrize("dtype", TYPES)
+def test_picking_and_storing_by_arrays(key, dtype):
+    def run(np, value, step):
+        x = np.array(numpy.arange(16).astype(dtype))[::step][:8]
+        place = KEYS[key](np)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            try:
+                got = x[place]
+                x[place] = VALUES[value](np, got.size)
+            except (IndexError, ValueError, TypeError, OverflowError) as error:
+                return type(error), str(error), x
+        return got, sorted(str(w.message) for w in caught), x
+
+    for value in VALUES:
+        for step in (1, 2, -1):
+            ours, theirs = run(numelt, value, step), run(numpy, value, step)
+            context = (key, dtype, value, step, ours, theirs)
+            for a, b in zip(ours, theirs, strict=True):
+                if isinstance(b, numpy.ndarray):
+                    assert_same(a, b)
+                else:
+                    assert a == b, context
+
+
+def test_storing_waits_for_readers():
+    x = numelt.arange(2000.0)
+    place = numelt.array([0, 1])
+    numelt.flush()
+    y = x * 2  # not run yet
+    x[place] = -1.0
+    assert y[:2].tolist() == [0.0, 2.0]
+    assert x[:3].tolist() == [-1.0, -1.0, 2.0]
+
+
+def test_in_place_methods_of_ufuncs():
+    for np in (numpy, numelt):
+        x = np.zeros(4)
+        np.add.at(x, [0, 0, 2], [1.0, 2.0, 3.0])
+        np.subtract.at(x, np.array([1]), 1.0)
+        assert_same(x, numpy.array([3.0, -1.0, 3.0, 0.0]))
+        with pytest.raises(IndexError, match="out of bounds"):
+            np.add.at(x, [4], 1.0)
+
+
+def test_users_ufuncs_stay_counted():
+    numelt.coverage(reset=True)
+    double = numelt.frompyfunc(lambda v: v * 2, 1, 1)
+    assert double(numelt.arange(3)).tolist() == [0, 2, 4]
+    assert numelt.coverage().fallback_calls == 1

@@ -7,12 +7,40 @@ use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyList, PyString, PyTuple};
+use smallvec::SmallVec;
+use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
 
 /// The package's table: `(name, file, line)` to `[count, reason]`.
 static COUNTS: PyOnceLock<Py<PyDict>> = PyOnceLock::new();
 /// Does a call that runs in NumPy pass in silence?
 static SILENT: AtomicBool = AtomicBool::new(false);
+
+/// An entry of the table that was found for a place in the program.
+struct Known {
+    name: Box<str>,
+    entry: Py<PyList>,
+    /// Keeps the address of the code its own.
+    _code: Py<PyAny>,
+}
+
+/// Entries by code object and position in it.
+type Places = HashMap<(usize, i32), SmallVec<[Known; 1]>>;
+
+static PLACES: LazyLock<Mutex<Places>> = LazyLock::new(Mutex::default);
+const MOST_PLACES: usize = 4096;
+
+fn places() -> MutexGuard<'static, Places> {
+    PLACES.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Forgets which entries were found: the table was emptied.
+#[pyfunction]
+fn forget_counts() {
+    let old = std::mem::take(&mut *places());
+    drop(old);
+}
 
 /// Sets the table that calls are counted in.
 #[pyfunction]
@@ -24,6 +52,11 @@ fn set_counts(counts: &Bound<'_, PyDict>) {
 #[pyfunction]
 fn set_silent(silent: bool) {
     SILENT.store(silent, Ordering::Relaxed);
+}
+
+/// Does a call that runs in NumPy pass in silence?
+pub fn is_silent() -> bool {
+    SILENT.load(Ordering::Relaxed)
 }
 
 /// Is the innermost Python frame the user's: neither the package's nor NumPy's?
@@ -49,31 +82,50 @@ pub fn note(py: Python<'_>, name: &Bound<'_, PyString>, reason: &str) -> PyResul
     }
     // SAFETY: a borrowed reference to the running frame, which there is where there are globals; the code object is
     // a new one.
-    let (code, line) = unsafe {
-        let frame = ffi::PyEval_GetFrame();
-        if frame.is_null() {
-            return Ok(false);
-        }
-        let code = Bound::from_owned_ptr_or_err(py, ffi::PyFrame_GetCode(frame).cast())?;
-        (code, ffi::PyFrame_GetLineNumber(frame))
+    let (frame, code) = unsafe {
+        let Some(frame) = Bound::from_borrowed_ptr_or_opt(py, ffi::PyEval_GetFrame().cast()) else { return Ok(false) };
+        let code = Bound::from_owned_ptr_or_err(py, ffi::PyFrame_GetCode(frame.as_ptr().cast()).cast())?;
+        (frame, code)
     };
+    let at: i32 = frame.getattr(pyo3::intern!(py, "f_lasti"))?.extract()?;
+    let place = (code.as_ptr() as usize, at);
+    let text = name.to_str()?;
+    if let Some(known) = places().get(&place).and_then(|known| known.iter().find(|k| &*k.name == text)) {
+        return add_one(known.entry.bind(py)).map(|()| true);
+    }
+    // SAFETY: the frame is alive.
+    let line = unsafe { ffi::PyFrame_GetLineNumber(frame.as_ptr().cast()) };
     let file = code.getattr(pyo3::intern!(py, "co_filename"))?;
     let key = PyTuple::new(py, [name.clone().into_any(), file, line.into_pyobject(py)?.into_any()])?;
-    match counts.get_item(&key)? {
+    let entry = match counts.get_item(&key)? {
         Some(entry) => {
             let entry = entry.cast_into::<PyList>()?;
-            entry.set_item(0, entry.get_item(0)?.extract::<i64>()? + 1)?;
+            add_one(&entry)?;
+            entry
         }
-        None => counts.set_item(
-            key,
-            PyList::new(py, [1i64.into_pyobject(py)?.into_any(), PyString::new(py, reason).into_any()])?,
-        )?,
+        None => {
+            let one = 1i64.into_pyobject(py)?.into_any();
+            let entry = PyList::new(py, [one, PyString::new(py, reason).into_any()])?;
+            counts.set_item(key, &entry)?;
+            entry
+        }
+    };
+    let mut places = places();
+    if places.len() >= MOST_PLACES {
+        places.clear();
     }
+    let known = Known { name: text.into(), entry: entry.unbind(), _code: code.unbind() };
+    places.entry(place).or_default().push(known);
     Ok(true)
+}
+
+fn add_one(entry: &Bound<'_, PyList>) -> PyResult<()> {
+    entry.set_item(0, entry.get_item(0)?.extract::<i64>()? + 1)
 }
 
 /// Adds the functions to the module.
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(set_counts, module)?)?;
+    module.add_function(wrap_pyfunction!(forget_counts, module)?)?;
     module.add_function(wrap_pyfunction!(set_silent, module)?)
 }

@@ -4,7 +4,7 @@
 //! NumPy returned as ours. An array that NumPy keeps (a view of it is the result, a traceback holds it) becomes an
 //! ordinary export; of all others nobody will know.
 
-use crate::convert::{self, Numpy};
+use crate::convert::{self, Numpy, Weak};
 use crate::export::{self, Loan};
 use crate::hooks;
 use crate::ndarray::NdArray;
@@ -12,7 +12,7 @@ use crate::scalar::DeferredScalar;
 use numelt_runtime::Runtime;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::{PyBool, PyComplex, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple, PyType};
+use pyo3::types::{PyBool, PyBytes, PyComplex, PyDict, PyFloat, PyInt, PyList, PySlice, PyString, PyTuple, PyType};
 use smallvec::SmallVec;
 
 /// How deep sequences are searched for arrays.
@@ -46,9 +46,13 @@ impl Terms {
 
     /// May a plain value be an argument? Ints may be what extents are made of.
     fn fits(self, value: &Bound<'_, PyAny>) -> bool {
-        self.most == i64::MAX
-            || !value.is_exact_instance_of::<PyInt>()
-            || value.extract::<i64>().is_ok_and(|n| n.abs() <= self.most)
+        if self.most == i64::MAX {
+            return true;
+        }
+        if let Some(Weak::Complex(re, im)) = value.cast_exact::<PyComplex>().ok().and_then(|c| Weak::extract(c)) {
+            return re.abs().max(im.abs()) <= self.most as f64;
+        }
+        !value.is_exact_instance_of::<PyInt>() || value.extract::<i64>().is_ok_and(|n| n.abs() <= self.most)
     }
 }
 
@@ -108,7 +112,17 @@ impl<'py> Lent<'py> {
                 Items::Changed(items) => Some(PyTuple::new(py, items)?.into_any()),
             });
         }
-        Ok(is_numpys(value)?.then(|| value.clone()))
+        if let Ok(slice) = value.cast_exact::<PySlice>() {
+            for name in ["start", "stop", "step"] {
+                let part = slice.getattr(name)?;
+                if !is_plain(&part) || !self.terms.fits(&part) {
+                    return Ok(None);
+                }
+            }
+            return Ok(Some(value.clone()));
+        }
+        let bytes = value.is_exact_instance_of::<PyBytes>() || value.is(value.py().Ellipsis());
+        Ok((bytes || is_numpys(value)?).then(|| value.clone()))
     }
 
     /// The items of a sequence as NumPy sees them.

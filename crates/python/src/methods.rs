@@ -39,7 +39,31 @@ fn read_call<'py>(
     args: &Bound<'py, PyTuple>,
     kwargs: Kwargs<'_, 'py>,
 ) -> Out<'py> {
-    export::to_numpy(slf)?.call_method(name, args, kwargs)
+    let loan = export::lend(slf)?;
+    let made = loan.view().call_method(name, args, kwargs);
+    loan.end()?;
+    made
+}
+
+/// The same memory as elements of another dtype; `None` where NumPy has to look at it.
+fn retyped(view: &ArrayView, dtype: DType) -> Option<ArrayView> {
+    let (old, new) = (view.dtype.size() as i64, dtype.size() as i64);
+    let mut other = view.clone();
+    other.dtype = dtype;
+    if old != new {
+        let last = other.shape.len().checked_sub(1)?;
+        let bytes = other.shape[last] * old;
+        if other.strides[last] != old || bytes % new != 0 || view.size() == 0 {
+            return None;
+        }
+        other.shape[last] = bytes / new;
+        other.strides[last] = new;
+    }
+    let align = dtype.align() as i64;
+    let lies = |at: i64| at % align == 0;
+    let aligned = dtype.align() <= view.dtype.align()
+        || !view.base.is_foreign() && lies(other.offset) && other.strides.iter().all(|&step| lies(step));
+    aligned.then_some(other)
 }
 
 /// Memory orders of `order=`.
@@ -235,11 +259,8 @@ impl NdArray {
                 return wrap_view(slf, view.clone());
             }
             if let (Some(view), Ok(Some(dtype))) = (slf.get().view(), convert::parse_dtype(&arg))
-                && dtype.size() == view.dtype.size()
-                && dtype.align() <= view.dtype.align()
+                && let Some(other) = retyped(view, dtype)
             {
-                let mut other = view.clone();
-                other.dtype = dtype;
                 return wrap_view(slf, other);
             }
         }

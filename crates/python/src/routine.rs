@@ -5,6 +5,7 @@
 //! user's own frame, so that its warnings are attributed as always.
 
 use crate::coverage;
+use crate::front::products;
 use crate::lend::{self, Terms};
 use crate::library::{self, Library};
 use numelt_runtime::Runtime;
@@ -17,8 +18,8 @@ use pyo3::types::{PyDict, PyString, PyTuple};
 enum Way {
     /// On few elements, while nobody looks at what is recorded.
     Small(i64),
-    /// Always; counted as a library call.
-    Library(Py<Library>),
+    /// On so many elements; counted as a library call.
+    Library(Py<Library>, i64),
     /// Always; counted as a fallback.
     Fallback,
     /// Always; not counted.
@@ -36,23 +37,31 @@ pub struct Routine {
     way: Way,
     /// Does it become a method of instances of a class that holds it?
     binds: bool,
+    /// What may answer calls with one argument.
+    short: Option<Short>,
 }
+
+type Short = for<'a, 'py> fn(&'a Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyAny>>>;
 
 static METHOD_TYPE: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
 
 #[pymethods]
 impl Routine {
-    /// `way` is the most elements that a small call has, a library function, "fallback" or "uncounted".
+    /// `way` is the most elements that a small call has, a library function, "fallback" or "uncounted"; `most` limits
+    /// library calls.
     #[new]
+    #[pyo3(signature = (name, original, general, way, binds, most = None))]
     fn new(
+        py: Python<'_>,
         name: Py<PyString>,
         original: Py<PyAny>,
         general: Py<PyAny>,
         way: &Bound<'_, PyAny>,
         binds: bool,
+        most: Option<i64>,
     ) -> PyResult<Routine> {
         let way = if let Ok(library) = way.cast::<Library>() {
-            Way::Library(library.clone().unbind())
+            Way::Library(library.clone().unbind(), most.unwrap_or(i64::MAX))
         } else if let Ok(most) = way.extract::<i64>() {
             Way::Small(most)
         } else {
@@ -62,7 +71,11 @@ impl Routine {
                 other => return Err(PyValueError::new_err(format!("no way is called {other}"))),
             }
         };
-        Ok(Routine { name, original, general, way, binds })
+        let short: Option<Short> = match name.bind(py).to_str()? {
+            "linalg.norm" => Some(products::length),
+            _ => None,
+        };
+        Ok(Routine { name, original, general, way, binds, short })
     }
 
     #[pyo3(signature = (*args, **kwargs))]
@@ -106,6 +119,13 @@ impl Routine {
     ) -> PyResult<Option<Bound<'py, PyAny>>> {
         let py = args.py();
         let original = self.original.bind(py);
+        if let Some(short) = self.short
+            && args.len() == 1
+            && kwargs.is_none()
+            && let Some(made) = short(&args.get_item(0)?)?
+        {
+            return Ok(Some(made));
+        }
         match &self.way {
             Way::Small(most) => {
                 if !Runtime::global().is_unobserved() {
@@ -113,9 +133,9 @@ impl Routine {
                 }
                 lend::call(original, args, kwargs, false, Terms { most: *most, native: true }, || Ok(()))
             }
-            Way::Library(_) if library::is_watched() => Ok(None),
-            Way::Library(library) => {
-                let terms = Terms { native: true, ..Terms::ANY };
+            Way::Library(..) if library::is_watched() => Ok(None),
+            Way::Library(library, most) => {
+                let terms = Terms { most: *most, native: true };
                 let count = || {
                     library.get().count();
                     Ok(())

@@ -151,6 +151,7 @@ def empty_like(
 
 
 @native
+@small_first
 def full_like(
     a: Any,
     fill_value: Any,
@@ -259,6 +260,7 @@ def asanyarray(
 
 
 @native
+@small_first
 def ascontiguousarray(a: Any, dtype: Any = None, *, like: Any = None) -> Any:
     """Return a C-contiguous array of at least one dimension.
 
@@ -289,6 +291,7 @@ def asfortranarray(a: Any, dtype: Any = None, *, like: Any = None) -> Any:
 
 
 @native
+@small_first
 def copy(a: Any, order: str = "K", subok: bool = False) -> Any:
     """Return a copy of an array.
 

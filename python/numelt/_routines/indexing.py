@@ -8,7 +8,7 @@ from typing import Any
 import numpy
 
 from numelt import _core, _fallback
-from numelt._dispatch import fall_back, fronted, native, ndarray, operand
+from numelt._dispatch import fall_back, fronted, native, ndarray, operand, short_first, small_first
 
 __all__ = ["copyto", "diagonal", "getitem", "indices", "setitem"]
 
@@ -21,10 +21,26 @@ _KINDS_OF = {"b": 0, "i": 1, "u": 1, "f": 2, "c": 3}
 def getitem(a: Any, key: Any) -> Any:
     """Read ``a[key]`` where the key or the array is not native: a field, an index that NumPy refuses."""
     if _core.is_native(a):
+        places = _without_ranges(key)
+        if places is not None:
+            return a[places]
         return _fallback.raising("ndarray.__getitem__", operator.getitem, (a, key), {})
     return _fallback.call(
         "ndarray.__getitem__", operator.getitem, (a, key), {}, "indexing an array that is not native"
     )
+
+
+def _without_ranges(key: Any) -> Any:
+    """Return a key with arrays for its ranges, None where it has none."""
+    if type(key) is range:
+        return _positions(key)
+    if type(key) is tuple and any(type(part) is range for part in key):
+        return tuple(_positions(part) if type(part) is range else part for part in key)
+    return None
+
+
+def _positions(places: range) -> Any:
+    return _core.asarray(numpy.arange(places.start, places.stop, places.step))
 
 
 def _is_element(a: Any, key: Any) -> bool:
@@ -36,6 +52,10 @@ def _is_element(a: Any, key: Any) -> bool:
 def setitem(a: Any, key: Any, value: Any) -> None:
     """Write ``a[key] = value`` where the array, the key or the value is not native."""
     if _core.is_native(a):
+        places = _without_ranges(key)
+        if places is not None:
+            a[places] = value
+            return
         several = type(value) in (list, tuple) and not _is_element(a, key)
         items = operand(value, a.dtype) if several else None
         if items is not None and _core.is_native(items):
@@ -48,6 +68,7 @@ def setitem(a: Any, key: Any, value: Any) -> None:
 
 
 @native
+@small_first
 def copyto(dst: Any, src: Any, casting: str = "same_kind", where: Any = True) -> None:
     """Copy values into an array, optionally only where a mask is true.
 
@@ -108,6 +129,7 @@ def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
 
 
 @native
+@short_first
 def indices(dimensions: Any, dtype: Any = int, sparse: bool = False) -> Any:
     """Return arrays holding the index of each element along each axis.
 

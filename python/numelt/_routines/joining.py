@@ -11,7 +11,7 @@ from typing import Any
 import numpy
 
 from numelt import _core, _library
-from numelt._dispatch import (
+from numelt._dispatch import (  # fmt: skip
     fall_back,
     fronted,
     native,
@@ -20,8 +20,9 @@ from numelt._dispatch import (
     operand,
     recordable,
     reject,
+    short_first,
     small_first,
-)  # fmt: skip
+)
 from numelt._rebind import rebound, understood
 from numelt._routines.picking import take
 
@@ -156,6 +157,7 @@ def hstack(tup: Any, *, dtype: Any = None, casting: str = "same_kind") -> Any:
 
 
 @native
+@small_first
 def dstack(tup: Any) -> Any:
     """Stack arrays along the third axis.
 
@@ -248,6 +250,7 @@ def _split(name: str, ary: Any, sections: Any, axis: Any, even: bool, original: 
 
 
 @native
+@small_first
 def array_split(ary: Any, indices_or_sections: Any, axis: Any = 0) -> Any:
     """Split an array into views that need not be equally long.
 
@@ -261,6 +264,7 @@ def array_split(ary: Any, indices_or_sections: Any, axis: Any = 0) -> Any:
 
 
 @native
+@small_first
 def split(ary: Any, indices_or_sections: Any, axis: Any = 0) -> Any:
     """Split an array into views of equal length, or at given positions.
 
@@ -450,6 +454,7 @@ def _pad_pairs(pad_width: Any, rank: int) -> list[tuple[int, int]] | None:
 
 
 @native
+@small_first
 def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> Any:
     """Extend an array at its edges.
 
@@ -490,6 +495,7 @@ def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> An
 
 
 @native
+@short_first
 def diag(v: Any, k: int = 0) -> Any:
     """Return a diagonal of a matrix, or a matrix with a given diagonal.
 

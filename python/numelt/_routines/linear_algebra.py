@@ -7,7 +7,7 @@ from typing import Any
 import numpy
 
 from numelt import _core
-from numelt._dispatch import fall_back, fronted, native, ndarray, operand, small_first
+from numelt._dispatch import fall_back, fronted, native, ndarray, operand, short_first, small_first
 
 __all__ = ["dot", "inner", "outer", "tensordot", "trace", "vdot"]
 
@@ -65,6 +65,7 @@ def _takes_dot(out: Any, x: Any, y: Any) -> bool:
 
 
 @native
+@small_first
 def inner(*args: Any) -> Any:
     """Inner product over the last axes.
 
@@ -84,6 +85,7 @@ def inner(*args: Any) -> Any:
 
 
 @native
+@small_first
 def vdot(*args: Any) -> Any:
     """Dot product of the flattened operands, the first conjugated.
 
@@ -103,6 +105,7 @@ def vdot(*args: Any) -> Any:
 
 
 @native
+@short_first
 def outer(a: Any, b: Any, out: Any = None) -> Any:
     """Outer product of the flattened operands.
 
@@ -138,6 +141,7 @@ def _contracted(axes: Any, x: Any, y: Any) -> tuple[list[int], list[int]] | None
 
 
 @native
+@small_first
 def tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
     """Sum of products over chosen axes of two arrays.
 

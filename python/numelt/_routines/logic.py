@@ -7,7 +7,7 @@ from typing import Any
 import numpy
 
 from numelt import _core
-from numelt._dispatch import fall_back, native, operand, recordable
+from numelt._dispatch import fall_back, native, operand, recordable, small_first
 from numelt._rebind import composed
 from numelt._scalars import SCALARS
 
@@ -45,6 +45,7 @@ def _close(a: Any, b: Any, rtol: Any, atol: Any, equal_nan: bool) -> Any:
 
 
 @native
+@small_first
 def isclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: bool = False) -> Any:
     """Tell where ``abs(a - b) <= atol + rtol * abs(b)``.
 
@@ -62,6 +63,7 @@ def isclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: boo
 
 
 @native
+@small_first
 def allclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: bool = False) -> bool:
     """Tell whether all elements agree within a tolerance.
 
@@ -104,6 +106,7 @@ def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> bool:
 
 
 @native
+@small_first
 def array_equiv(a1: Any, a2: Any) -> bool:
     """Tell whether two arrays are equal after broadcasting.
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy
 
 from numelt import _core
-from numelt._dispatch import fall_back, native, ndarray, normalize_axes, normalize_axis, operand
+from numelt._dispatch import fall_back, native, ndarray, normalize_axes, normalize_axis, operand, short_first
 
 __all__ = [
     "atleast_1d", "atleast_2d", "atleast_3d", "broadcast_arrays", "broadcast_to",
@@ -406,6 +406,7 @@ def rot90(m: Any, k: int = 1, axes: Any = (0, 1)) -> Any:
 
 
 @native
+@short_first
 def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = "xy") -> Any:
     """Make coordinate arrays from coordinate vectors.
 

@@ -7,7 +7,17 @@ from typing import Any
 import numpy
 
 from numelt import _core
-from numelt._dispatch import NO_VALUE, fall_back, native, ndarray, normalize_axis, operand, recordable, reject
+from numelt._dispatch import (
+    NO_VALUE,
+    fall_back,
+    native,
+    ndarray,
+    normalize_axis,
+    operand,
+    recordable,
+    reject,
+    small_first,
+)
 from numelt._rebind import rebound
 from numelt._routines.creation import asanyarray, empty_like
 
@@ -147,6 +157,7 @@ def _round_parts(array: Any, decimals: int) -> Any:
 
 
 @native
+@small_first
 def round(a: Any, decimals: Any = 0, out: Any = None) -> Any:
     """Round to a number of decimals, halves to even.
 
@@ -162,6 +173,7 @@ def round(a: Any, decimals: Any = 0, out: Any = None) -> Any:
 
 
 @native
+@small_first
 def around(a: Any, decimals: Any = 0, out: Any = None) -> Any:
     """Round to a number of decimals; another name of `round`.
 
@@ -225,6 +237,7 @@ def imag(val: Any) -> Any:
 
 
 @native
+@small_first
 def angle(z: Any, deg: bool = False) -> Any:
     """Return the angle of complex numbers, in radians or degrees.
 
@@ -245,6 +258,7 @@ def angle(z: Any, deg: bool = False) -> Any:
 
 
 @native
+@small_first
 def diff(a: Any, n: Any = 1, axis: Any = -1, prepend: Any = NO_VALUE, append: Any = NO_VALUE) -> Any:
     """Return the differences of neighbours along an axis, `n` times over.
 

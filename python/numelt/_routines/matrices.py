@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from numelt import _core
-from numelt._dispatch import fall_back, native, recordable
+from numelt._dispatch import fall_back, native, recordable, short_first, small_first
 from numelt._routines.creation import arange
 
 __all__ = ["tri", "tril", "triu"]
 
 
 @native
+@short_first
 def tri(N: Any, M: Any = None, k: int = 0, dtype: Any = float, *, like: Any = None) -> Any:
     """Return a matrix with ones on and below a diagonal.
 
@@ -46,6 +47,7 @@ def _triangle(name: str, m: Any, k: int, lower: bool) -> Any:
 
 
 @native
+@small_first
 def tril(m: Any, k: int = 0) -> Any:
     """Return a copy with the elements above a diagonal set to zero.
 
@@ -60,6 +62,7 @@ def tril(m: Any, k: int = 0) -> Any:
 
 
 @native
+@small_first
 def triu(m: Any, k: int = 0) -> Any:
     """Return a copy with the elements below a diagonal set to zero.
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy
 
 from numelt import _core, _fallback
-from numelt._dispatch import fall_back, native, ndarray, normalize_axis, recordable, reject
+from numelt._dispatch import fall_back, native, ndarray, normalize_axis, recordable, reject, small_first
 from numelt._rebind import composed
 
 __all__ = [
@@ -37,6 +37,7 @@ def _unwrapped(array: Any) -> Any:
 
 
 @native
+@small_first
 def take(a: Any, indices: Any, axis: Any = None, out: Any = None, mode: Any = "raise") -> Any:
     """Take elements by position along an axis.
 
@@ -66,6 +67,7 @@ def take(a: Any, indices: Any, axis: Any = None, out: Any = None, mode: Any = "r
 
 
 @native
+@small_first
 def compress(condition: Any, a: Any, axis: Any = None, out: Any = None) -> Any:
     """Take the slices along an axis where a condition holds.
 
@@ -83,6 +85,7 @@ def compress(condition: Any, a: Any, axis: Any = None, out: Any = None) -> Any:
 
 
 @native
+@small_first
 def nonzero(a: Any) -> Any:
     """Return the indices of the elements that are not zero, one array per axis.
 
@@ -99,6 +102,7 @@ def nonzero(a: Any) -> Any:
 
 
 @native
+@small_first
 def argwhere(a: Any) -> Any:
     """Return the indices of the elements that are not zero, one row per element.
 
@@ -194,6 +198,7 @@ def _within(index: Any, n: int, mode: str) -> Any:
 
 
 @native
+@small_first
 def choose(a: Any, choices: Any, out: Any = None, mode: Any = "raise") -> Any:
     """Build an array by choosing, for each element, from one of several arrays.
 
@@ -285,6 +290,7 @@ def _writable(a: Any) -> bool:
 
 
 @native
+@small_first
 def put(a: Any, ind: Any, v: Any, mode: Any = "raise") -> None:
     """Write values to positions of the flattened array.
 
@@ -320,6 +326,7 @@ def _is_view(a: Any) -> bool:
 
 
 @native
+@small_first
 def place(arr: Any, mask: Any, vals: Any) -> None:
     """Write values, one after the other, where a mask is true.
 
@@ -341,6 +348,7 @@ def place(arr: Any, mask: Any, vals: Any) -> None:
 
 
 @native
+@small_first
 def putmask(a: Any, mask: Any, values: Any) -> None:
     """Write values where a mask is true, each from its own position among the values.
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy
 
 from numelt import _core
-from numelt._dispatch import fall_back, native, ndarray
+from numelt._dispatch import fall_back, native, ndarray, small_first
 from numelt._rebind import composed, library, rebound, understood
 
 __all__ = [
@@ -120,6 +120,7 @@ def polysub(a1: Any, a2: Any) -> Any:
 
 
 @native
+@small_first
 def polyval(p: Any, x: Any) -> Any:
     """Values of a polynomial, by Horner's rule.
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy
 
 from numelt import _core, _fallback
-from numelt._dispatch import fall_back, native, ndarray, recordable, reject
+from numelt._dispatch import fall_back, native, ndarray, recordable, reject, small_first
 from numelt._rebind import composed
 
 __all__ = [
@@ -125,6 +125,7 @@ def _extents(shape: Any) -> Any:
 
 
 @native
+@small_first
 def unravel_index(indices: Any, shape: Any, order: Any = "C") -> Any:
     """Turn flat positions into one index per axis.
 
@@ -156,6 +157,7 @@ def unravel_index(indices: Any, shape: Any, order: Any = "C") -> Any:
 
 
 @native
+@small_first
 def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "raise", order: Any = "C") -> Any:
     """Turn one index per axis into flat positions.
 

@@ -16,7 +16,7 @@ from typing import Any
 import numpy
 
 from numelt import _core, _library
-from numelt._dispatch import native, ndarray, recordable
+from numelt._dispatch import counted_first, native, ndarray, recordable
 from numelt._rebind import rebound, understood
 
 __all__ = [
@@ -78,6 +78,7 @@ def _sorted(array: Any) -> bool:
 
 
 @native
+@counted_first
 def sort(a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None) -> Any:
     """Return a sorted copy.
 
@@ -126,6 +127,7 @@ def _order(array: Any, axis: Any, kind: Any, order: Any, stable: Any) -> Any:
 
 
 @native
+@counted_first
 def argsort(a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None) -> Any:
     """Return the positions that sort an array.
 
@@ -160,6 +162,7 @@ def _queried(v: Any, dtype: Any, search: Callable[[Any], Any]) -> Any:
 
 
 @native
+@counted_first
 def searchsorted(a: Any, v: Any, side: Any = "left", sorter: Any = None) -> Any:
     """Return where values would go into a sorted array to keep it sorted.
 
@@ -180,6 +183,7 @@ def searchsorted(a: Any, v: Any, side: Any = "left", sorter: Any = None) -> Any:
 
 
 @native
+@counted_first
 def digitize(x: Any, bins: Any, right: bool = False) -> Any:
     """Return the number of the bin that each value lies in.
 
@@ -195,6 +199,7 @@ def digitize(x: Any, bins: Any, right: bool = False) -> Any:
 
 
 @native
+@counted_first
 def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: Any = None) -> Any:
     """Return values between given points, on straight lines.
 
@@ -214,6 +219,7 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period
 
 
 @native
+@counted_first
 def bincount(x: Any, /, weights: Any = None, minlength: Any = 0) -> Any:
     """Count how often each non-negative integer occurs, or sum weights by integer.
 
@@ -239,6 +245,7 @@ def bincount(x: Any, /, weights: Any = None, minlength: Any = 0) -> Any:
 
 
 @native
+@counted_first
 def histogram(a: Any, bins: Any = 10, range: Any = None, density: Any = None, weights: Any = None) -> Any:
     """Count the values in bins.
 

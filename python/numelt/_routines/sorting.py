@@ -7,7 +7,7 @@ from typing import Any
 import numpy
 
 from numelt import _core
-from numelt._dispatch import NO_VALUE, fall_back, fronted, native, ndarray, operand
+from numelt._dispatch import NO_VALUE, fall_back, fronted, native, ndarray, operand, small_first
 from numelt._routines.picking import where_alone
 
 __all__ = ["argmax", "argmin", "count_nonzero", "where"]
@@ -34,6 +34,7 @@ def argmin(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = NO_VALU
 
 
 @native
+@small_first
 def count_nonzero(a: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
     """Count the elements that are not zero.
 

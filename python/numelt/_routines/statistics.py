@@ -21,6 +21,7 @@ from numelt._dispatch import (
     normalize_axes,
     operand,
     recordable,
+    small_first,
 )
 from numelt._rebind import composed, rebound
 from numelt._reductions import reduce
@@ -157,6 +158,7 @@ def amin(
 
 
 @native
+@small_first
 def ptp(a: Any, axis: Any = None, out: Any = None, keepdims: Any = NO_VALUE) -> Any:
     """Range of the elements over axes: the largest minus the smallest.
 
@@ -363,6 +365,7 @@ def std(
 
 
 @native
+@small_first
 def average(
     a: Any, axis: Any = None, weights: Any = None, returned: bool = False, *, keepdims: Any = NO_VALUE
 ) -> Any:

@@ -1,4 +1,4 @@
-//! Reading a few elements at once, without recording.
+//! Reading and writing a few elements at once, without recording.
 //!
 //! In: a lookup of an array and indices that nothing pending writes. Out: a new array with memory, or `None` where
 //! recording is the better way. A record, a plan and a launch cost more than a few dozen loads.
@@ -6,9 +6,11 @@
 use super::lookup::{Fancy, Lookup, Pick};
 use super::memory::{each_integer, walk};
 use super::positions::{Walk, first_outside};
-use crate::{errors, run, shape};
+use crate::ndarray::{NdArray, exact_native};
+use crate::operand::Operand;
+use crate::{assign, errors, registry, run, shape};
 use numelt_ir::{DType, Dims, c_strides};
-use numelt_runtime::ArrayView;
+use numelt_runtime::{ArrayView, Runtime};
 use pyo3::prelude::*;
 use pyo3::types::{PyInt, PyList};
 use smallvec::SmallVec;
@@ -38,6 +40,9 @@ pub fn quick(py: Python<'_>, view: &ArrayView, key: &ArrayView) -> PyResult<Opti
     if view.base.is_awaited() || view.base.address().is_none() {
         return Ok(None);
     }
+    if rest.is_empty() {
+        return elements(py, view, key);
+    }
     let mut picks: SmallVec<[isize; 64]> = SmallVec::new();
     for at in 0..length {
         let place = keys.wrapping_offset((at * key.strides[0]) as isize);
@@ -58,6 +63,154 @@ pub fn quick(py: Python<'_>, view: &ArrayView, key: &ArrayView) -> PyResult<Opti
         picks.push((position * view.strides[0]) as isize);
     }
     rows(py, view, &picks)
+}
+
+/// The elements of a vector at positions, or under a mask, that are in memory; `None` for positions outside.
+fn elements(py: Python<'_>, view: &ArrayView, key: &ArrayView) -> PyResult<Option<ArrayView>> {
+    let Some(picks) = Picked::of(view, key) else { return Ok(None) };
+    let itemsize = view.dtype.size() as i64;
+    let count = picks.count;
+    let out = shape::fresh(view.dtype, &[count], Dims::from_slice(&[itemsize]));
+    if count == 0 {
+        return Ok(Some(out));
+    }
+    let from = run::look(py, &view.base)?.wrapping_offset(view.offset as isize);
+    let to = run::read(py, &out.base)?;
+    macro_rules! copy {
+        ($t:ty) => {{
+            let mut to = to.cast::<$t>();
+            // SAFETY: the positions were checked, so that the elements are the array's; the targets are those of
+            // the new array, one for each. They are different bases, and aligned.
+            picks.each(|pick| unsafe {
+                to.write(from.wrapping_offset(pick).cast::<$t>().read());
+                to = to.add(1);
+            });
+        }};
+    }
+    match itemsize {
+        1 => copy!(u8),
+        2 => copy!(u16),
+        4 => copy!(u32),
+        8 => copy!(u64),
+        _ => copy!([u64; 2]),
+    }
+    Ok(Some(out))
+}
+
+/// Checked positions along a vector.
+struct Picked {
+    keys: *const u8,
+    step: isize,
+    length: i64,
+    mask: bool,
+    n: i64,
+    stride: isize,
+    count: i64,
+}
+
+impl Picked {
+    /// What a vector of positions, or a mask, picks of another vector; `None` where something lies outside, or the
+    /// key is not in memory.
+    fn of(view: &ArrayView, key: &ArrayView) -> Option<Picked> {
+        let (n, stride) = (view.shape[0], view.strides[0] as isize);
+        let (length, step) = (key.shape[0], key.strides[0] as isize);
+        let keys = key.base.settled()?.cast_const().wrapping_offset(key.offset as isize);
+        let mask = key.dtype == DType::Bool;
+        let mut picked = Picked { keys, step, length, mask, n, stride, count: length };
+        if mask {
+            let mut count = 0;
+            // SAFETY: the element is one of the key's, which lies inside its base.
+            picked.places(|place| count += i64::from(unsafe { place.read() } != 0));
+            picked.count = count;
+            return Some(picked);
+        }
+        let mut inside = true;
+        // SAFETY: as above, and it is aligned.
+        picked.places(|place| inside &= (-n..n).contains(&unsafe { place.cast::<i64>().read() }));
+        inside.then_some(picked)
+    }
+
+    /// Calls `f` with the address of each element of the key.
+    fn places(&self, mut f: impl FnMut(*const u8)) {
+        let mut place = self.keys;
+        for _ in 0..self.length {
+            f(place);
+            place = place.wrapping_offset(self.step);
+        }
+    }
+
+    /// Calls `f` with the byte distance of each picked element.
+    fn each(&self, mut f: impl FnMut(isize)) {
+        if self.mask {
+            let mut pick = 0;
+            self.places(|place| {
+                // SAFETY: the element is one of the key's, which lies inside its base.
+                if unsafe { place.read() } != 0 {
+                    f(pick);
+                }
+                pick += self.stride;
+            });
+        } else {
+            self.places(|place| {
+                // SAFETY: as above, and it is aligned.
+                let given = unsafe { place.cast::<i64>().read() };
+                f((if given < 0 { given + self.n } else { given }) as isize * self.stride);
+            });
+        }
+    }
+}
+
+/// Stores a number, or the elements of a vector, at positions of a vector or under a mask, all of them in memory;
+/// false where that is not what there is to do.
+pub fn set(py: Python<'_>, view: &ArrayView, key: &ArrayView, value: &Bound<'_, PyAny>) -> PyResult<bool> {
+    let (&[n], &[length]) = (view.shape.as_slice(), key.shape.as_slice()) else { return Ok(false) };
+    let fits = if key.dtype == DType::Bool { length == n } else { key.dtype == DType::I64 };
+    let ready = view.base.settled().is_some() && !view.base.is_pending() && !key.base.ptr_eq(&view.base);
+    if !fits || !ready || !(1..=INDICES).contains(&length) || n == 0 || !Runtime::global().is_unobserved() {
+        return Ok(false);
+    }
+    if registry::is_tangled() {
+        return Ok(false);
+    }
+    let Some(picks) = Picked::of(view, key) else { return Ok(false) };
+    let size = view.dtype.size();
+    let literal;
+    let (mut from, step) = match exact_native(value).and_then(NdArray::view) {
+        Some(values) => {
+            let same =
+                values.dtype == view.dtype && values.shape[..] == [picks.count] && !values.base.ptr_eq(&view.base);
+            let Some(address) = values.base.settled().filter(|_| same) else { return Ok(false) };
+            (address.cast_const().wrapping_offset(values.offset as isize), values.strides[0] as isize)
+        }
+        None => {
+            let Some(number @ (Operand::Value(_) | Operand::Weak(..))) = Operand::extract_quick(value) else {
+                return Ok(false);
+            };
+            let Some(stored) = assign::stored_literal(py, &number, view.dtype)? else { return Ok(false) };
+            literal = stored.to_bytes();
+            (literal.as_ptr(), 0)
+        }
+    };
+    let to = run::read(py, &view.base)?.wrapping_offset(view.offset as isize);
+    view.base.touch();
+    macro_rules! store {
+        ($t:ty) => {
+            // SAFETY: the positions were checked, so that the elements are the array's, which nothing pending
+            // touches; the values are as many, of another base. The literal's bytes need no alignment.
+            picks.each(|pick| unsafe {
+                to.wrapping_offset(pick).cast::<$t>().write(from.cast::<$t>().read_unaligned());
+                from = from.wrapping_offset(step);
+            })
+        };
+    }
+    match size {
+        1 => store!(u8),
+        2 => store!(u16),
+        4 => store!(u32),
+        8 => store!(u64),
+        _ => store!([u64; 2]),
+    }
+    Ok(true)
 }
 
 /// The picked elements for a short list of Python ints along the first axis of an array whose other axes are dense.

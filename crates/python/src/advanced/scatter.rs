@@ -3,11 +3,12 @@
 //! A value that does not depend on which element a mask picks is a selection, which fuses with what makes the mask and the
 //! value. Everything else is a scatter: in order, so that of equal indices the last wins.
 
+use super::few;
 use super::key::{Item, Key};
 use super::lookup::Lookup;
 use super::positions::{Picks, Positions, Walk, compute};
 use crate::methods::{self, Order};
-use crate::ndarray::NdArray;
+use crate::ndarray::{NdArray, exact_native};
 use crate::operand::Operand;
 use crate::{assign, errors, index, run, shape};
 use numelt_ir::{Axes, DType, Dims, MAX_RANK, Op, Scalar};
@@ -27,6 +28,11 @@ pub fn set<'py>(
     value: &Bound<'py, PyAny>,
 ) -> PyResult<bool> {
     let py = array.py();
+    if let Some(one) = exact_native(key).and_then(NdArray::view)
+        && few::set(py, view, one, value)?
+    {
+        return Ok(true);
+    }
     let Some(key) = Key::parse(key)? else { return Ok(false) };
     if key.is_basic() {
         let target = index::select(view, &key.parts())?;

@@ -7,7 +7,7 @@
 mod creation;
 mod joining;
 mod moving;
-mod products;
+pub mod products;
 mod reductions;
 mod sequence;
 

@@ -1,8 +1,11 @@
 //! Products of vectors and matrices.
 
 use super::{Out, Quick, native};
-use crate::products;
-use numelt_ir::Op;
+use crate::ndarray::{NdArray, wrap_view};
+use crate::scalar::DeferredScalar;
+use crate::{convert, products, shape};
+use numelt_ir::{DType, Dims, Op, Scalar};
+use numelt_runtime::Runtime;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 
@@ -34,6 +37,36 @@ fn matrices<'py>(py: Python<'py>, args: &Bound<'py, PyTuple>) -> Quick<'py> {
         return Ok(None);
     }
     products::product(py, Op::Dot, &a, &b, None)
+}
+
+/// Elements up to which the length of a vector is computed where it is asked for.
+const FEW: i64 = 4096;
+
+/// Root of the sum of squares of few dense floats, as `linalg.norm` computes it.
+pub fn length<'py>(x: &Bound<'py, PyAny>) -> Quick<'py> {
+    let Ok(array) = x.cast_exact::<NdArray>() else { return Ok(None) };
+    let Some(view) = array.get().view() else { return Ok(None) };
+    let (py, n) = (x.py(), view.size());
+    let plain = view.dtype == DType::F64 && (1..=FEW).contains(&n) && view.base.settled().is_some();
+    if !plain || view.shape.is_empty() || !shape::is_c_contiguous(&view.shape, &view.strides, 8) {
+        return Ok(None);
+    }
+    if !Runtime::global().is_unobserved() {
+        return Ok(None);
+    }
+    let flat = match view.shape.len() {
+        1 => x.clone(),
+        _ => wrap_view(array, shape::window(view, view.offset, Dims::from_slice(&[n]), Dims::from_slice(&[8])))?,
+    };
+    let Some(square) = products::product(py, Op::Dot, &flat, &flat, None)? else { return Ok(None) };
+    let square = match DeferredScalar::of(&square) {
+        Some(scalar) => Some(scalar.get().value(py)?),
+        None => convert::numpy_scalar_value(&square),
+    };
+    match square {
+        Some(Scalar::F64(square)) => convert::to_numpy_scalar(py, Scalar::F64(square.sqrt())).map(Some),
+        Some(_) | None => Ok(None),
+    }
 }
 
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
