@@ -16,7 +16,7 @@ from typing import Any
 import numpy
 
 from numelt import _classes, _core, _fallback, _flat, _library, _resize, _ufuncs
-from numelt._dispatch import NATIVE, counted_first, ndarray
+from numelt._dispatch import NATIVE, counted_first, ndarray, small_call
 from numelt._routines import linear_algebra, math, picking, searching, statistics
 from numelt._scalars import SCALARS
 
@@ -27,6 +27,9 @@ _SHARED: tuple[Callable[..., Any], ...] = (
     statistics.var, statistics.std, statistics.cumsum, statistics.cumprod, linear_algebra.trace, picking.take,
     picking.nonzero,
 )  # fmt: skip
+
+# those of them that are several operations
+_STEPS = frozenset({"trace", "take", "nonzero"})
 
 # methods and attributes that NumPy's array has and that must not be taken over blindly
 _NOT_TAKEN = frozenset(
@@ -294,14 +297,26 @@ def _set_metaclass(cls: type, meta: type) -> None:
 def complete() -> None:
     """Complete the array and ufunc classes."""
     for function in _SHARED:
-        setattr(ndarray, function.__name__, function)
+        name = function.__name__
+        original = getattr(numpy.ndarray, name)
+        setattr(
+            ndarray, name, small_call(original, function, f"ndarray.{name}") if name in _STEPS else function
+        )
+
+    def few(name: str, function: Any) -> Any:
+        return small_call(getattr(numpy.ndarray, name), function, f"ndarray.{name}")
+
     own: dict[str, Any] = {
-        "clip": clip, "round": round_, "dot": dot, "repeat": repeat, "conj": conj, "conjugate": conj,
-        "put": picking.put_method, "compress": picking.compress_method, "resize": _resize.resize,
+        "clip": few("clip", clip), "round": few("round", round_), "dot": dot,
+        "repeat": few("repeat", repeat), "conj": conj, "conjugate": conj,
+        "put": few("put", picking.put_method), "compress": few("compress", picking.compress_method),
+        "resize": _resize.resize,
         "sort": counted_first(searching.sort_in_place, "ndarray.sort", numpy.ndarray.sort),
         "argsort": counted_first(searching.argsort_method, "ndarray.argsort", numpy.ndarray.argsort),
-        "searchsorted": searching.searchsorted, "setflags": setflags, "flat": _flat.flat,
-        "choose": picking.choose_method, "any": any_, "all": all_,
+        "searchsorted": counted_first(
+            searching.searchsorted, "ndarray.searchsorted", numpy.ndarray.searchsorted
+        ), "setflags": setflags, "flat": _flat.flat,
+        "choose": few("choose", picking.choose_method), "any": any_, "all": all_,
         "__reduce__": _reduce, "__reduce_ex__": _reduce_ex, "__array_function__": array_function,
         "__array_namespace__": array_namespace, "__array_wrap__": array_wrap,
     }  # fmt: skip

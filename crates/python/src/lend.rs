@@ -12,7 +12,9 @@ use crate::scalar::DeferredScalar;
 use numelt_runtime::Runtime;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::{PyBool, PyBytes, PyComplex, PyDict, PyFloat, PyInt, PyList, PySlice, PyString, PyTuple, PyType};
+use pyo3::types::{
+    PyBool, PyBytes, PyComplex, PyDict, PyFloat, PyInt, PyList, PyRange, PySlice, PyString, PyTuple, PyType,
+};
 use smallvec::SmallVec;
 
 /// How deep sequences are searched for arrays.
@@ -120,6 +122,9 @@ impl<'py> Lent<'py> {
                 }
             }
             return Ok(Some(value.clone()));
+        }
+        if value.is_exact_instance_of::<PyRange>() {
+            return Ok((value.len()? as i64 <= self.terms.most).then(|| value.clone()));
         }
         let bytes = value.is_exact_instance_of::<PyBytes>() || value.is(value.py().Ellipsis());
         Ok((bytes || is_numpys(value)?).then(|| value.clone()))
@@ -235,6 +240,11 @@ pub fn call<'py>(
     };
     first()?;
     lent.call(callable, plain, named).map(Some)
+}
+
+/// Is there an array among the arguments whose dtype is never native?
+pub fn has_foreign(args: &Bound<'_, PyTuple>) -> bool {
+    args.iter_borrowed().any(|arg| arg.cast_exact::<NdArray>().is_ok_and(|array| array.get().view().is_none()))
 }
 
 /// None, a Python number or a string.

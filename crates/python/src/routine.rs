@@ -127,6 +127,7 @@ impl Routine {
             return Ok(Some(made));
         }
         match &self.way {
+            Way::Small(_) if lend::has_foreign(args) => self.fall_back(args, kwargs),
             Way::Small(most) => {
                 if !Runtime::global().is_unobserved() {
                     return Ok(None);
@@ -142,14 +143,7 @@ impl Routine {
                 };
                 lend::call(original, args, kwargs, false, terms, count)
             }
-            Way::Fallback => {
-                if !coverage::is_simple(py) {
-                    return Ok(None);
-                }
-                let name = self.name.bind(py);
-                let count = || coverage::note(py, name, "not native").map(drop);
-                lend::call(original, args, kwargs, false, Terms::ANY, count)
-            }
+            Way::Fallback => self.fall_back(args, kwargs),
             Way::Uncounted => {
                 if !coverage::in_users_frame(py) {
                     return Ok(None);
@@ -157,6 +151,20 @@ impl Routine {
                 lend::call(original, args, kwargs, false, Terms::ANY, || Ok(()))
             }
         }
+    }
+
+    /// The call as one that NumPy does for want of a native way.
+    fn fall_back<'py>(
+        &self,
+        args: &Bound<'py, PyTuple>,
+        kwargs: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let py = args.py();
+        if !coverage::is_simple(py) {
+            return Ok(None);
+        }
+        let count = || coverage::note(py, self.name.bind(py), "not native").map(drop);
+        lend::call(self.original.bind(py), args, kwargs, false, Terms::ANY, count)
     }
 }
 

@@ -82,6 +82,7 @@ def _reachable(low: Any, high: Any, limits: Any) -> tuple[Any, Any]:
 
 
 @native
+@small_first
 def clip(
     a: Any,
     a_min: Any = NO_VALUE,

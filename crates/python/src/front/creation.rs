@@ -9,6 +9,7 @@ use numelt_ir::{Axes, DType, Dims, Op, Scalar, c_strides};
 use numelt_runtime::{ArrayView, Input, Runtime};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyInt, PyTuple};
+use smallvec::SmallVec;
 
 /// Largest number of elements of a quick array; what is beyond may be more than there is memory.
 const MOST: i64 = 1 << 28;
@@ -309,6 +310,11 @@ fn arange<'py>(py: Python<'py>, args: &Bound<'py, PyTuple>, kwargs: Option<&Boun
     if let Some(made) = whole_range(py, args, kwargs)? {
         return Ok(made);
     }
+    if kwargs.is_none()
+        && let Some(made) = float_range(py, args)?
+    {
+        return Ok(made);
+    }
     super::function(py, "arange")?.call(args, kwargs)
 }
 
@@ -352,6 +358,40 @@ fn whole_range<'py>(py: Python<'py>, args: &Bound<'py, PyTuple>, kwargs: Option<
     if count > 0 && !written(py, Op::Range, &view, |i| literal(start + i * step))? {
         let inputs = [Input::Const(literal(start)), Input::Const(literal(step))];
         run::record(py, Op::Range, dtype, &view, &inputs, Axes::default())?;
+    }
+    wrap_new(py, view).map(Some)
+}
+
+/// Ranges of Python floats and small ints whose steps round as NumPy's do.
+fn float_range<'py>(py: Python<'py>, args: &Bound<'py, PyTuple>) -> Quick<'py> {
+    const EXACT: i64 = 1 << 53;
+    let mut values = SmallVec::<[f64; 3]>::new();
+    for item in args.iter_borrowed() {
+        match Weak::exact(&item) {
+            Some(Weak::Float(value)) if value.is_finite() => values.push(value),
+            Some(Weak::Int(value)) if (-EXACT..=EXACT).contains(&value) => values.push(value as f64),
+            _ => return Ok(None),
+        }
+    }
+    let (start, stop, step) = match values[..] {
+        [stop] => (0.0, stop, 1.0),
+        [start, stop] => (start, stop, 1.0),
+        [start, stop, step] => (start, stop, step),
+        _ => return Ok(None),
+    };
+    let (span, second) = (stop - start, start + step);
+    let (count, delta) = (span / step, second - start);
+    let ordinary = count.is_finite() && count < MOST as f64 && (count != 0.0 || span == 0.0);
+    // the first element is stored as it is, the second is the sum
+    let signed_zero = start == 0.0 && start.is_sign_negative();
+    if step == 0.0 || !ordinary || signed_zero || start + delta != second || !delta.is_finite() {
+        return Ok(None);
+    }
+    let count = count.ceil().max(0.0) as i64;
+    let view = unset(DType::F64, &[count]);
+    if count > 0 && !written(py, Op::Range, &view, |i| Scalar::F64(start + i as f64 * delta))? {
+        let inputs = [Input::Const(Scalar::F64(start)), Input::Const(Scalar::F64(delta))];
+        run::record(py, Op::Range, DType::F64, &view, &inputs, Axes::default())?;
     }
     wrap_new(py, view).map(Some)
 }
