@@ -15,7 +15,7 @@ MODULES += ["numelt._coverage", "numelt._inspection", "numelt._library", "numelt
 
 
 @pytest.mark.parametrize("name", MODULES)
-def test_examples(name):
+def test_examples(name, recorded):
     module = importlib.import_module(name)
     finder = doctest.DocTestFinder(recurse=False)
     runner = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE)
