@@ -76,17 +76,20 @@ macro_rules! op_table {
             /// Every operation, in table order.
             pub const ALL: &'static [Op] = &[$(Op::$variant,)*];
 
+            const ROWS: &'static [OpInfo] = &[
+                $(OpInfo {
+                    name: $name,
+                    kind: OpKind::$kind,
+                    arity: $arity,
+                    signature: Signature::$sig,
+                    dtypes: $set,
+                },)*
+            ];
+
             /// The operation's row.
-            pub const fn info(self) -> OpInfo {
-                match self {
-                    $(Op::$variant => OpInfo {
-                        name: $name,
-                        kind: OpKind::$kind,
-                        arity: $arity,
-                        signature: Signature::$sig,
-                        dtypes: $set,
-                    },)*
-                }
+            #[inline]
+            pub const fn info(self) -> &'static OpInfo {
+                &Op::ROWS[self as usize]
             }
         }
     };
@@ -267,6 +270,7 @@ impl Op {
     }
 
     /// What shape of computation it is.
+    #[inline]
     pub const fn kind(self) -> OpKind {
         self.info().kind
     }

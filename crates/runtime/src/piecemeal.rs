@@ -92,13 +92,13 @@ impl Piecemeal<'_> {
                 let lost = self.touched(instr).filter(|cell| cell.address().is_null() || Arc::ptr_eq(cell, out));
                 lost.for_each(|cell| cell.failed.store(true, Ordering::Release));
             }
-            for view in instr.reads().chain([&instr.out]) {
-                let cell = &self.slots[view.base as usize];
+            each_base(instr, |base| {
+                let cell = &self.slots[base as usize];
                 // nobody but the batch holds it
-                if last[view.base as usize] == at as u32 && Arc::strong_count(cell) == 1 {
+                if last[base as usize] == at as u32 && Arc::strong_count(cell) == 1 {
                     cell.release();
                 }
-            }
+            });
         }
         failure.map_or_else(|| self.engine.sync(), Err)
     }
@@ -112,22 +112,34 @@ impl Piecemeal<'_> {
         if instr.out.size() == 0 {
             return Ok(());
         }
-        if instr.reads().any(|view| view.size() == 0) {
+        let kind = instr.op.kind();
+        // the operands of an elementwise operation have its result's shape
+        if kind != OpKind::Elementwise && instr.reads().any(|view| view.size() == 0) {
             return self.planned(instr);
         }
-        let fresh = self.slots[instr.out.base as usize].address().is_null();
-        for view in instr.reads().chain([&instr.out]) {
-            let cell = &self.slots[view.base as usize];
-            if cell.address().is_null() {
-                cell.set_address(POOL.alloc(cell.nbytes)?);
-                self.stats.buffers += 1;
+        for operand in &instr.ins {
+            if let IrOperand::View(view) = operand {
+                self.provide(view.base)?;
             }
         }
-        if matches!(instr.op.kind(), OpKind::Elementwise | OpKind::Reduction) && self.small(instr, fresh) {
+        let fresh = self.provide(instr.out.base)?;
+        if matches!(kind, OpKind::Elementwise | OpKind::Reduction) && self.small(instr, fresh) {
             self.stats.kernels += 1;
             return Ok(());
         }
         if overlaps_itself(instr) { self.by_temporary(instr) } else { self.launch_or_call(instr) }
+    }
+
+    /// Gives a base memory if it has none; had it none?
+    #[inline]
+    fn provide(&mut self, base: u32) -> Result<bool> {
+        let cell = &self.slots[base as usize];
+        let fresh = cell.address().is_null();
+        if fresh {
+            cell.set_address(POOL.alloc(cell.nbytes)?);
+            self.stats.buffers += 1;
+        }
+        Ok(fresh)
     }
 
     /// Does an operation on few elements without a kernel, if the engine can.
@@ -135,16 +147,16 @@ impl Piecemeal<'_> {
         if instr.out.size() > SmallCall::MOST as i64 || instr.ins.len() > 3 {
             return false;
         }
-        let mut ins: SmallVec<[FewInput<'_>; 3]> = SmallVec::new();
-        for operand in &instr.ins {
-            ins.push(match operand {
+        let mut ins = [FewInput::Const(Scalar::Bool(false)); 3];
+        for (few, operand) in ins.iter_mut().zip(&instr.ins) {
+            *few = match operand {
                 IrOperand::View(view) => FewInput::View(self.few(view)),
                 IrOperand::Const(id) => FewInput::Const(self.program.consts[*id as usize]),
-            });
+            };
         }
-        let fresh = fresh && instr.reads().all(|view| view.base != instr.out.base);
+        let ins = &ins[..instr.ins.len()];
         let (op, ty, axes) = (instr.op, instr.ty, instr.axes);
-        let call = SmallCall { op, ty, axes, out: self.few(&instr.out), fresh, ins: &ins };
+        let call = SmallCall { op, ty, axes, out: self.few(&instr.out), fresh, ins };
         self.engine.small(&call, instr.watch & warn::ALL)
     }
 
@@ -283,9 +295,18 @@ fn literal(operand: &IrOperand, consts: &[Scalar]) -> Option<Scalar> {
 fn last_uses(program: &Program, bases: usize) -> SmallVec<[u32; 64]> {
     let mut last = SmallVec::from_elem(0, bases);
     for (at, instr) in (0..).zip(&program.instrs) {
-        for view in instr.reads().chain([&instr.out]) {
-            last[view.base as usize] = at;
-        }
+        each_base(instr, |base| last[base as usize] = at);
     }
     last
+}
+
+/// Calls `f` with the base of each operand, the result's last.
+#[inline(always)]
+fn each_base(instr: &Instr, mut f: impl FnMut(u32)) {
+    for operand in &instr.ins {
+        if let IrOperand::View(view) = operand {
+            f(view.base);
+        }
+    }
+    f(instr.out.base);
 }
