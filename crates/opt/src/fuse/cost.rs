@@ -65,6 +65,15 @@ pub(super) fn of_base(table: &AccessTable, accesses: impl Iterator<Item = BlockA
     Cost { bytes: bytes + touched(&mut spans), args }
 }
 
+/// Cost of a block's accesses to a base of which it knows one view only.
+pub(super) fn of_one(table: &AccessTable, access: &BlockAccess) -> Cost {
+    if is_contracted(table, std::iter::once(*access)) {
+        return Cost::default();
+    }
+    let bytes = table.views[access.view as usize].bytes;
+    Cost { bytes, args: u32::from(access.written) + u32::from(access.loaded) }
+}
+
 /// So many operands that near ones have to share an address.
 pub(crate) const CROWD: usize = 10;
 /// Elements on either side that are near.

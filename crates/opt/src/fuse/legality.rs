@@ -136,7 +136,11 @@ impl Block {
 
     /// The part of its cost that is due to the accesses to one base.
     fn cost_of(&self, table: &AccessTable, run: &[BlockAccess]) -> Cost {
-        if run.len() == self.accesses.len() { self.cost } else { cost::of_base(table, run.iter().copied()) }
+        match run {
+            _ if run.len() == self.accesses.len() => self.cost,
+            [one] => cost::of_one(table, one),
+            _ => cost::of_base(table, run.iter().copied()),
+        }
     }
 }
 
@@ -156,7 +160,12 @@ pub(crate) fn fused_cost(table: &AccessTable, a: &Block, b: &Block) -> Option<Co
             return None;
         }
         let apart = small.cost_of(table, x) + large.cost_of(table, y);
-        total = total - apart + cost::of_base(table, Union { a: x, b: y }).at_most(apart);
+        let joint = match (x, y) {
+            // a value between its writer and its reader, as most are
+            ([a], [b]) if a.view == b.view => cost::of_one(table, &a.union(*b)),
+            _ => cost::of_base(table, Union { a: x, b: y }),
+        };
+        total = total - apart + joint.at_most(apart);
     }
     (total.args <= MAX_ARGS).then_some(total)
 }
