@@ -10,8 +10,9 @@ use crate::llvm::Constants;
 use crate::variants::{Family, Seen, Variants};
 use numelt_opt::Kernel;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::mpsc::{Sender, channel};
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, OnceLock, Weak};
+use std::time::Duration;
 
 /// When kernels are compiled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -72,6 +73,9 @@ impl Slot {
 }
 
 /// What the compiler thread is asked for: a kernel, or a variant of it.
+/// How long nothing is asked for before LLVM's memory goes back.
+const IDLE: Duration = Duration::from_millis(100);
+
 type Request = (Arc<Kernel>, Weak<Slot>, Option<Constants>);
 
 /// The engine's policy and its compiler thread.
@@ -155,16 +159,16 @@ impl Promoter {
         if queue.as_ref().is_none_or(|(owner, _)| *owner != process) {
             let (sender, requests) = channel::<Request>();
             let (isa, compiled) = (self.isa, self.compiled.clone());
-            let started = std::thread::Builder::new().name("numelt-jit".into()).spawn(move || {
-                while let Ok((kernel, slot, numbers)) = requests.recv() {
-                    // a kernel that nobody holds any more is not worth compiling
-                    match (slot.upgrade(), numbers) {
-                        (Some(slot), None) => slot.compile(&kernel, isa),
-                        (Some(slot), Some(numbers)) => slot.family.add(&kernel, numbers, isa, &compiled),
-                        (None, _) => {}
-                    }
+            let compile = move |(kernel, slot, numbers): Request| {
+                // a kernel that nobody holds any more is not worth compiling
+                match (slot.upgrade(), numbers) {
+                    (Some(slot), None) => slot.compile(&kernel, isa),
+                    (Some(slot), Some(numbers)) => slot.family.add(&kernel, numbers, isa, &compiled),
+                    (None, _) => {}
                 }
-            });
+            };
+            let started =
+                std::thread::Builder::new().name("numelt-jit".into()).spawn(move || serve(&requests, compile));
             if started.is_err() {
                 return;
             }
@@ -173,5 +177,17 @@ impl Promoter {
         if let Some((_, sender)) = &*queue {
             let _ = sender.send(request);
         }
+    }
+}
+
+/// The compiler thread: compiles until nobody can ask any more. When nothing was asked for a while, LLVM's
+/// memory goes back to the system.
+fn serve(requests: &Receiver<Request>, compile: impl Fn(Request)) {
+    while let Ok(first) = requests.recv() {
+        compile(first);
+        while let Ok(next) = requests.recv_timeout(IDLE) {
+            compile(next);
+        }
+        crate::llvm::rest();
     }
 }

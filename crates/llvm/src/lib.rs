@@ -11,7 +11,7 @@
 
 mod loader;
 
-pub use loader::{FILE_NAME, load};
+pub use loader::{FILE_NAME, load, rest};
 
 use llvm_sys::analysis::LLVMVerifierFailureAction;
 use llvm_sys::prelude::*;

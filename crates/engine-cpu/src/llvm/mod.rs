@@ -120,6 +120,11 @@ fn load() -> Result<()> {
 /// The name of the function in every module and object.
 const SYMBOL: &str = "kernel";
 
+/// To be called when there is nothing to compile for a while: gives LLVM's memory back until the next compile.
+pub fn rest() {
+    numelt_llvm::rest();
+}
+
 /// A compiled kernel.
 struct Compiled {
     /// # Safety
