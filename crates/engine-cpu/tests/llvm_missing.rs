@@ -1,4 +1,4 @@
-//! LLVM's library is loaded late and rests between compiles. Without it: what is on disk is used all the same, the rest stays on the interpreter, with one warning.
+//! Without LLVM's library: what is on disk is used all the same, the rest stays on the interpreter, with one warning.
 
 use numelt_engine_cpu::llvm::{self, Options};
 use numelt_ir::{DType, Error, Op};
@@ -45,31 +45,6 @@ fn child(directory: PathBuf) {
     assert!(llvm::ir_text(&kernel(Op::Square), Isa::detect()).is_err());
     let warnings = WARNINGS.lock().unwrap();
     assert!(warnings.len() == 1 && warnings[0].contains("libnumelt_llvm.so"), "{warnings:?}");
-}
-
-/// Kilobytes of the library's file in memory.
-fn resident() -> usize {
-    let text = std::fs::read_to_string("/proc/self/smaps").unwrap();
-    let (mut sum, mut ours) = (0, false);
-    for line in text.lines() {
-        if line.contains(" r") && line.contains('-') {
-            ours = line.contains("numelt_llvm");
-        } else if let Some(size) = line.strip_prefix("Rss:").filter(|_| ours) {
-            sum += size.trim().trim_end_matches(" kB").parse::<usize>().unwrap();
-        }
-    }
-    sum
-}
-
-#[test]
-fn rested_memory_comes_back_when_needed() {
-    let text = llvm::ir_text(&kernel(Op::Exp), Isa::detect()).unwrap();
-    let before = resident();
-    llvm::rest();
-    let after = resident();
-    assert!(after < before / 2, "{before} kB, then {after} kB");
-    assert_eq!(llvm::ir_text(&kernel(Op::Exp), Isa::detect()).unwrap(), text);
-    assert!(llvm::assembly_text(&kernel(Op::Square), Isa::detect()).is_ok());
 }
 
 #[test]
