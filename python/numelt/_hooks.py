@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import FrameType
 from typing import Any
 
 import numpy
 
-from numelt import _core, _escape, _fallback, _ufuncs
+from numelt import _core, _fallback, _ufuncs
 from numelt._routines import indexing
 
 __all__ = ["install"]
@@ -34,6 +35,13 @@ def ufunc_method(ufunc: Any, name: str, args: tuple[Any, ...], kwargs: dict[str,
     return _ufuncs.method(ufunc, name, args, kwargs or {})
 
 
+def escape(frame: FrameType, at: int) -> int:
+    """Say what becomes of the scalar that the frame's instruction makes."""
+    from numelt import _escape  # many programs never need it
+
+    return _escape.verdict(frame, at)
+
+
 def install() -> None:
     """Hand the hooks to the core."""
     hooks: dict[str, Callable[..., Any]] = {
@@ -43,7 +51,7 @@ def install() -> None:
         "setitem": indexing.setitem,
         "ufunc_call": ufunc_call,
         "ufunc_method": ufunc_method,
-        "escape": _escape.verdict,
+        "escape": escape,
     }
     for name, function in hooks.items():
         try:
