@@ -8,7 +8,7 @@ use numelt_ir::Dims;
 use numelt_runtime::ArrayView;
 use pyo3::exceptions::{PyAttributeError, PyDeprecationWarning, PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyTuple};
+use pyo3::types::{PyDict, PyInt, PyTuple};
 
 type Out<'py> = PyResult<Bound<'py, PyAny>>;
 
@@ -32,8 +32,38 @@ pub fn permuted(view: &ArrayView, order: &[usize]) -> ArrayView {
     shape::window(view, view.offset, shape, strides)
 }
 
+/// A shape of Python ints for so many elements, at most one of them unknown; for any other, errors included, `None`.
+fn plain_shape(obj: &Bound<'_, PyAny>, size: i64) -> Option<Dims> {
+    let (mut dims, mut unknown, mut known) = (Dims::new(), None, 1i64);
+    let mut add = |item: &Bound<'_, PyAny>| {
+        let n = if item.is_exact_instance_of::<PyInt>() { item.extract::<i64>().ok()? } else { return None };
+        match n {
+            0.. => known = known.checked_mul(n)?,
+            -1 if unknown.is_none() => unknown = Some(dims.len()),
+            _ => return None,
+        }
+        dims.push(n);
+        Some(())
+    };
+    match obj.cast_exact::<PyTuple>() {
+        Ok(tuple) => tuple.iter_borrowed().try_for_each(|item| add(&item))?,
+        Err(_) => add(obj)?,
+    }
+    match unknown {
+        Some(_) if known == 0 || size % known != 0 => None,
+        Some(axis) => {
+            dims[axis] = size / known;
+            Some(dims)
+        }
+        None => (known == size).then_some(dims),
+    }
+}
+
 /// Extents from a Python int or sequence, with at most one -1 worked out for `size` elements.
 pub fn parse_shape(obj: &Bound<'_, PyAny>, size: i64) -> PyResult<Dims> {
+    if let Some(dims) = plain_shape(obj, size) {
+        return Ok(dims);
+    }
     let mut dims = operand::dimensions(obj)?;
     let text = |dims: &[i64]| {
         PyValueError::new_err(format!(

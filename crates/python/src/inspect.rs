@@ -104,17 +104,26 @@ fn pending() -> u64 {
     Runtime::global().pending_work()
 }
 
+/// Why there is nothing to explain.
+fn nothing() -> String {
+    let mut text = String::from("nothing of it is pending\n");
+    if Runtime::global().stats().at_once > 0 {
+        text += "(operations on few elements run at once; numelt.config.at_once = 0 has them recorded)\n";
+    }
+    text
+}
+
 #[pyfunction]
 #[pyo3(signature = (a = None, dot = false))]
 fn explain(a: Option<&Bound<'_, PyAny>>, dot: bool) -> PyResult<String> {
     let operand = a.map(Operand::extract).transpose()?.flatten();
     if a.is_some_and(|a| !a.is_none()) && operand.as_ref().is_none_or(|operand| operand.view().is_none()) {
-        return Ok(String::from("nothing of it is pending\n"));
+        return Ok(nothing());
     }
     let view = operand.as_ref().and_then(Operand::view);
     let explanation = Runtime::global().explain(view).map_err(errors::to_py)?;
     if view.is_some() && explanation.recorded.instrs.is_empty() {
-        return Ok(String::from("nothing of it is pending\n"));
+        return Ok(nothing());
     }
     Ok(if dot { explanation.to_dot() } else { explanation.to_string() })
 }

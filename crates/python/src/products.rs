@@ -13,6 +13,19 @@ use numelt_ir::{Axes, DType, Dims, MAX_RANK, Op, Scalar};
 use numelt_runtime::{ArrayView, Input, Runtime};
 use pyo3::prelude::*;
 
+/// The quick path of a product of two matrices of one dtype, by the rules of `matmul` and `dot`.
+pub fn matrices<'py>(py: Python<'py>, op: Op, a: &ArrayView, b: &ArrayView) -> Native<'py> {
+    let (&[m, k], &[k2, n]) = (a.shape.as_slice(), b.shape.as_slice()) else { return Ok(None) };
+    let ty = a.dtype;
+    if k != k2 || b.dtype != ty || !inexact(ty) || m * n * k == 0 || !matches!(op, Op::Matmul | Op::Dot) {
+        return Ok(None);
+    }
+    let base = Runtime::global().new_base((m * n) as usize * ty.size());
+    let target = shape::whole(base, ty, &[m, n]);
+    run::product(py, op, ty, &target, [a, b])?;
+    wrap_new(py, target).map(Some)
+}
+
 /// Records a product by the rules of the NumPy function that `op` is named after; `None` when NumPy has to do it or
 /// to raise.
 pub fn product<'py>(
@@ -24,6 +37,11 @@ pub fn product<'py>(
 ) -> Native<'py> {
     let (Some(a), Some(b)) = (Operand::extract(a)?, Operand::extract(b)?) else { return Ok(None) };
     let (Some(left), Some(right)) = (a.view(), b.view()) else { return Ok(None) };
+    if out.is_none()
+        && let Some(made) = matrices(py, op, left, right)?
+    {
+        return Ok(Some(made));
+    }
     let ty = left.dtype.promote(right.dtype);
     let Some(product) = Product::of(py, op, ty, left, right)? else { return Ok(None) };
     let (target, result) = match out {

@@ -137,6 +137,29 @@ pub fn product(py: Python<'_>, op: Op, ty: DType, out: &ArrayView, ins: [&ArrayV
     record(py, op, ty, out, &[Input::Array(ins[0]), Input::Array(ins[1])], Axes::default())
 }
 
+/// Elements up to which a new array is filled at once, while small operations run at once.
+const FILLED: i64 = 2048;
+
+/// Gives all elements of a new array one value at once; false where that is to be recorded.
+pub fn fill(py: Python<'_>, view: &ArrayView, value: Scalar) -> PyResult<bool> {
+    let (n, size) = (view.size(), view.dtype.size());
+    let own = !view.base.is_foreign() && !view.base.is_pending() && n as usize * size <= view.base.nbytes();
+    if n > FILLED || !own || !Runtime::global().runs_at_once() {
+        return Ok(false);
+    }
+    let (address, bytes) = (read(py, &view.base)?, value.to_bytes());
+    // SAFETY: the base is new and its own, so that nobody else knows it, and has as many bytes.
+    unsafe {
+        if bytes[..size].iter().all(|&b| b == bytes[0]) {
+            address.write_bytes(bytes[0], n as usize * size);
+        } else {
+            (0..n as usize).for_each(|i| std::ptr::copy_nonoverlapping(bytes.as_ptr(), address.add(i * size), size));
+        }
+    }
+    inspect::count(Op::Copy);
+    Ok(true)
+}
+
 /// Fills a new base of our own, which nothing has been recorded on yet, with these bytes.
 pub fn write(py: Python<'_>, base: &BaseRef, bytes: &[u8]) -> PyResult<()> {
     assert!(bytes.len() <= base.nbytes() && !base.is_foreign() && !base.is_pending());

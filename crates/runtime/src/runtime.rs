@@ -438,13 +438,13 @@ impl State {
         let mut next = self.spare.take().unwrap_or_else(|| Box::new(Batch::new(0)));
         next.restart(epoch);
         let mut batch = std::mem::replace(&mut self.batch, next);
-        let mut companions = Companions::default();
+        let mut companions = None;
         let cut = reason == Reason::Instructions;
         if cut && !batch.is_at_cut() {
             let at = batch.best_cut();
             batch.split(at, &mut self.batch);
         } else if !cut && batch.has_asked() {
-            companions = Companions::add(&mut batch, &mut self.habits);
+            companions = Some(Companions::add(&mut batch, &mut self.habits));
         }
         batch.settle();
         let result = match self.ready(&mut batch) {
@@ -453,7 +453,7 @@ impl State {
                 self.stats.run_ns += start.elapsed().as_nanos() as u64;
                 self.stats.flushes[reason as usize] += 1;
                 self.last = None;
-                if result.is_ok() {
+                if let (Ok(()), Some(companions)) = (&result, companions) {
                     companions.keep(&batch);
                 }
                 result
@@ -467,7 +467,7 @@ impl State {
                 self.account(reason, &plan, hit, start);
                 plan.cut.fetch_or(cut, Ordering::Relaxed);
                 self.succeed(plan);
-                if result.is_ok() {
+                if let (Ok(()), Some(companions)) = (&result, companions) {
                     companions.keep(&batch);
                 }
                 result

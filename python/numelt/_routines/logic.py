@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import numpy
 
@@ -90,6 +90,10 @@ def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> bool:
     >>> np.array_equal([1, 2], np.array([1, 2]))
     True
     """
+    if not equal_nan:
+        answer = _core.front.arrays_equal(a1, a2)
+        if answer is not NotImplemented:
+            return cast(bool, answer)
     x, y = recordable(a1), recordable(a2)
     if x is not None and y is not None:
         if x.shape != y.shape:

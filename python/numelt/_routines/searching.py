@@ -88,6 +88,8 @@ def sort(a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable:
     >>> np.sort([3, 1, 2])
     array([1, 2, 3])
     """
+    if type(a) is not ndarray or a.size < _STABLE:
+        return _sort_call(a, axis, kind, order, stable=stable)
     if _parts(a) >= _MANY and a.ndim == 1 and axis in (-1, 0) and (kind, order, stable) == (None, None, None):
         copy = a.copy()
         if _sorted(copy):

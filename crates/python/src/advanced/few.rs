@@ -16,7 +16,7 @@ use pyo3::types::{PyInt, PyList};
 use smallvec::SmallVec;
 
 /// Most elements of a result that is read at once.
-const FEW: i64 = 512;
+const FEW: i64 = 1024;
 
 /// Longest list of ints that is read here.
 const LISTED: usize = 32;
@@ -240,13 +240,16 @@ fn rows(py: Python<'_>, view: &ArrayView, picks: &[isize]) -> PyResult<Option<Ar
     let itemsize = view.dtype.size() as i64;
     let row = shape::size(&view.shape[1..]);
     let count = picks.len() as i64;
-    if count == 0 || count * row > FEW {
+    if count * row > FEW {
         return Ok(None);
     }
     let mut dims = Dims::from_slice(&view.shape);
     dims[0] = count;
     let strides = c_strides(&dims, itemsize);
     let out = shape::fresh(view.dtype, &dims, strides);
+    if count == 0 {
+        return Ok(Some(out));
+    }
     let from = run::look(py, &view.base)?.wrapping_offset(view.offset as isize);
     let to = run::read(py, &out.base)?;
     let bytes = (row * itemsize) as usize;

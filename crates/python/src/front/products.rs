@@ -32,6 +32,9 @@ fn dot<'py>(py: Python<'py>, args: &Bound<'py, PyTuple>, kwargs: Option<&Bound<'
 fn matrices<'py>(py: Python<'py>, args: &Bound<'py, PyTuple>) -> Quick<'py> {
     let (a, b) = (args.get_item(0)?, args.get_item(1)?);
     let (Some(x), Some(y)) = (native(&a), native(&b)) else { return Ok(None) };
+    if let Some(made) = products::matrices(py, Op::Dot, x, y)? {
+        return Ok(Some(made));
+    }
     let small = (1..=2).contains(&x.shape.len()) && (1..=2).contains(&y.shape.len());
     if !small || x.shape.last() != y.shape.get(y.shape.len().saturating_sub(2)) {
         return Ok(None);

@@ -178,6 +178,34 @@ fn dispatch<'py>(
     function(py, name)?.call(args, kwargs)
 }
 
+/// Do two arrays have the same shape and elements? NotImplemented where only the general way can tell.
+#[pyfunction]
+fn arrays_equal<'py>(a: Any<'_, 'py>, b: Any<'_, 'py>) -> Out<'py> {
+    let py = a.py();
+    let answer = match (native(a), native(b)) {
+        (Some(x), Some(y)) if x.shape != y.shape => Some(false),
+        (Some(x), Some(_)) if x.size() > 0 => all_equal(a, b)?,
+        _ => None,
+    };
+    Ok(match answer {
+        Some(answer) => PyBool::new(py, answer).to_owned().into_any(),
+        None => py.NotImplemented().into_bound(py),
+    })
+}
+
+/// Are all elements of two arrays of one shape equal?
+fn all_equal<'py>(a: Any<'_, 'py>, b: Any<'_, 'py>) -> PyResult<Option<bool>> {
+    let Some(same) = operators::quick(Op::Equal, a, b).transpose()? else { return Ok(None) };
+    let Ok(same) = same.cast_into_exact::<NdArray>() else { return Ok(None) };
+    let request = Request { axis: None, keepdims: false, dtype: None, out: None, part: true };
+    let all = reduce::reduce(a.py(), Op::All, &Operand::Array(same), &request)?;
+    all.map(|all| all.is_truthy()).transpose()
+}
+
+pub fn register_equal(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_function(wrap_pyfunction!(arrays_equal, module)?)
+}
+
 macro_rules! functions {
     ($($(#[$doc:meta])* $name:ident $kind:expr, $signature:literal;)*) => {
         $(
