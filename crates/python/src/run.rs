@@ -124,7 +124,7 @@ pub fn write_scalar(py: Python<'_>, base: &BaseRef, offset: i64, value: Scalar) 
 }
 
 /// Element-operations up to which a library call runs at once (see [`Runtime::call_now`]).
-const AT_ONCE: i64 = 1 << 16;
+const AT_ONCE: i64 = 1 << 18;
 
 /// Runs a matrix product of small operands at once, or records it.
 pub fn product(py: Python<'_>, op: Op, ty: DType, out: &ArrayView, ins: [&ArrayView; 2]) -> PyResult<()> {

@@ -26,7 +26,7 @@ const LONG: usize = 12;
 
 /// Operations of more than [`SURE`] elements run at once before it is looked at whether chains are long, at first and
 /// at most.
-const STRETCH: [u32; 2] = [64, 1 << 16];
+const STRETCH: [u32; 2] = [64, 1 << 10];
 
 /// Bytes of the largest base that gets its memory here.
 const LARGEST: usize = 16 * SmallCall::MOST;

@@ -16,7 +16,7 @@ use pyo3::types::{PyInt, PyList};
 use smallvec::SmallVec;
 
 /// Most elements of a result that is read at once.
-const FEW: i64 = 1024;
+const FEW: i64 = 4096;
 
 /// Longest list of ints that is read here.
 const LISTED: usize = 32;
