@@ -320,7 +320,7 @@ pub fn scan<'py>(
     }
     let target = shape::like_inputs(ty, &flat.shape, &[&flat]);
     if target.size() > 0 {
-        run::record(py, op, ty, &target, &[Input::Array(&flat)], axes)?;
+        run::scan(py, (op, ty, axes), &target, &flat)?;
     }
     wrap_new(py, target).map(Some)
 }

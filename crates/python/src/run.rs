@@ -130,14 +130,17 @@ const AT_ONCE: i64 = 1 << 18;
 pub fn product(py: Python<'_>, op: Op, ty: DType, out: &ArrayView, ins: [&ArrayView; 2]) -> PyResult<()> {
     let work = out.size() * ins[0].shape.last().copied().unwrap_or(1);
     let plain = work <= AT_ONCE && out.dtype == ty && ins.iter().all(|v| v.dtype == ty);
-    if plain && !alone(py)? && Runtime::global().call_now(op, ty, out, ins).map_err(errors::to_py)? {
+    if plain
+        && !alone(py)?
+        && Runtime::global().call_now((op, ty, Axes::default()), out, &ins).map_err(errors::to_py)?
+    {
         inspect::count(op);
         return Ok(());
     }
     record(py, op, ty, out, &[Input::Array(ins[0]), Input::Array(ins[1])], Axes::default())
 }
 
-/// Elements up to which a new array is filled at once, while small operations run at once.
+/// Elements up to which a new array is filled or scanned at once, while small operations run at once.
 const FILLED: i64 = 2048;
 
 /// Gives all elements of a new array one value at once; false where that is to be recorded.
@@ -158,6 +161,17 @@ pub fn fill(py: Python<'_>, view: &ArrayView, value: Scalar) -> PyResult<bool> {
     }
     inspect::count(Op::Copy);
     Ok(true)
+}
+
+/// Runs a scan of few elements into a new array at once, or records it.
+pub fn scan(py: Python<'_>, what: (Op, DType, Axes), out: &ArrayView, source: &ArrayView) -> PyResult<()> {
+    let runtime = Runtime::global();
+    let few = out.size() <= FILLED && out.base.address().is_none() && runtime.runs_at_once();
+    if few && !alone(py)? && !registry::is_tangled() && runtime.call_now(what, out, &[source]).map_err(errors::to_py)? {
+        inspect::count(what.0);
+        return Ok(());
+    }
+    record(py, what.0, what.1, out, &[Input::Array(source)], what.2)
 }
 
 /// Fills a new base of our own, which nothing has been recorded on yet, with these bytes.

@@ -7,6 +7,7 @@ use crate::ndarray::{NdArray, exact_native, wrap_new};
 use crate::operand::Operand;
 use crate::operators;
 use crate::products;
+use crate::reduce;
 use crate::scalar::DeferredScalar;
 use crate::ufunc_call::{Call, Casting, MemoryOrder};
 use crate::{coverage, hooks};
@@ -331,6 +332,11 @@ impl Ufunc {
         args: &Bound<'py, PyTuple>,
         kwargs: Option<&Bound<'py, PyDict>>,
     ) -> Out<'py> {
+        if kwargs.is_none()
+            && let Some(made) = accumulated(slf, args)?
+        {
+            return Ok(made);
+        }
         method(slf.as_any(), slf.get().numpy.bind(slf.py()), "accumulate", args, kwargs)
     }
 
@@ -410,6 +416,24 @@ fn native(obj: &Bound<'_, PyAny>) -> bool {
 }
 
 /// A ufunc method that is not native: the package's hook, or NumPy.
+/// The quick path of running folds along the first axis of a native array.
+fn accumulated<'py>(ufunc: &Bound<'py, Ufunc>, args: &Bound<'py, PyTuple>) -> PyResult<Option<Bound<'py, PyAny>>> {
+    let scan = match ufunc.get().op {
+        Some(Op::Add) => Op::Cumsum,
+        Some(Op::Multiply) => Op::Cumprod,
+        Some(Op::Maximum) => Op::Cummax,
+        Some(Op::Minimum) => Op::Cummin,
+        _ => return Ok(None),
+    };
+    let py = args.py();
+    let Ok(array) = args.get_item(0)?.cast_into_exact::<NdArray>() else { return Ok(None) };
+    if args.len() != 1 || array.get().view().is_none_or(|view| view.shape.is_empty()) {
+        return Ok(None);
+    }
+    let axis = 0i64.into_pyobject(py)?.into_any();
+    reduce::scan(py, scan, &Operand::Array(array), Some(&axis), None, None)
+}
+
 fn method<'py>(
     ours: &Bound<'py, PyAny>,
     numpy: &Bound<'py, PyAny>,

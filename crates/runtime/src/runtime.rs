@@ -15,8 +15,9 @@ use crate::piecemeal::{Piecemeal, Sightings};
 use crate::report::Warning;
 use crate::siblings::{Companions, Habits};
 use crate::stats::{FlushReport, Reason, Stats};
-use numelt_ir::{Axes, DType, Error, Instr, Op, Operand as IrOperand, Program, Result, Scalar};
+use numelt_ir::{Axes, DType, Error, Instr, Op, Operand as IrOperand, Program, Result, Scalar, View};
 use numelt_opt::{Explanation, Fuse, Options, Passes, Step};
+use smallvec::SmallVec;
 use std::any::Any;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -204,7 +205,7 @@ impl Runtime {
     ///
     /// # Errors
     /// The engine's, and [`Error::OutOfMemory`] for the output.
-    pub fn call_now(&self, op: Op, ty: DType, out: &ArrayView, ins: [&ArrayView; 2]) -> Result<bool> {
+    pub fn call_now(&self, (op, ty, axes): (Op, DType, Axes), out: &ArrayView, ins: &[&ArrayView]) -> Result<bool> {
         // the output has no memory yet, the operands have
         let idle = |view: &ArrayView| {
             let (base, cell) = (&view.base, &view.base.0);
@@ -212,19 +213,21 @@ impl Runtime {
                 && !cell.failed.load(Ordering::Acquire)
                 && cell.address().is_null() == base.ptr_eq(&out.base)
         };
-        if ![out, ins[0], ins[1]].into_iter().all(idle) || out.base.is_visible() {
+        if !idle(out) || !ins.iter().copied().all(idle) || out.base.is_visible() {
             return Ok(false);
         }
         let mut state = self.lock();
         let target = &out.base.0;
         target.set_address(POOL.alloc(target.nbytes)?);
-        let views = [out.to_ir(0), ins[0].to_ir(1), ins[1].to_ir(2)];
-        let operand = |at: usize, base: &BaseRef| Operand {
-            view: &views[at],
-            pointer: base.0.address().wrapping_offset(views[at].offset as isize),
+        let target = out.to_ir(0);
+        let views: SmallVec<[View; 2]> = (1..).zip(ins).map(|(slot, view)| view.to_ir(slot)).collect();
+        let operand = |view, base: &BaseRef, offset: i64| Operand {
+            view,
+            pointer: base.0.address().wrapping_offset(offset as isize),
         };
-        let operands = [operand(1, &ins[0].base), operand(2, &ins[1].base)];
-        let call = LibraryCall { op, ty, axes: Axes::default(), out: operand(0, &out.base), ins: &operands };
+        let operands: SmallVec<[Operand<'_>; 2]> =
+            views.iter().zip(ins).map(|(view, own)| operand(view, &own.base, own.offset)).collect();
+        let call = LibraryCall { op, ty, axes, out: operand(&target, &out.base, out.offset), ins: &operands };
         let met = state.engine.call(&call)?;
         state.engine.sync()?;
         state.stats.instructions += 1;

@@ -91,7 +91,7 @@ def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> bool:
     True
     """
     if not equal_nan:
-        answer = _core.front.arrays_equal(a1, a2)
+        answer = _core.arrays_equal(a1, a2)
         if answer is not NotImplemented:
             return cast(bool, answer)
     x, y = recordable(a1), recordable(a2)

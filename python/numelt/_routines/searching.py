@@ -231,6 +231,8 @@ def bincount(x: Any, /, weights: Any = None, minlength: Any = 0) -> Any:
     >>> np.bincount([0, 2, 2])
     array([1, 0, 2])
     """
+    if type(x) is not ndarray or x.size < _STABLE:
+        return _bincount_call(x, weights, minlength)
     parts = _parts(x)
     if parts >= _MANY and weights is None and x.ndim == 1 and x.dtype == numpy.int64:
         numbers = _core.to_numpy(x)

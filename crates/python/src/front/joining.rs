@@ -1,6 +1,6 @@
 //! Arrays of one dtype joined along an old or a new axis: one recorded copy per piece.
 
-use super::{Any, Arg, Out, Quick, native, slow};
+use super::{Any, Arg, Out, Quick, native, sequence, slow};
 use crate::ndarray::{NdArray, wrap_new};
 use crate::{convert, run, shape};
 use numelt_ir::{Axes, DType, Dims, Op};
@@ -11,13 +11,16 @@ use smallvec::SmallVec;
 
 type Pieces = SmallVec<[ArrayView; 8]>;
 
-/// Native pieces of one dtype and rank.
+/// Native pieces of one dtype and rank, and short sequences that make such.
 fn pieces(arrays: Any<'_, '_>) -> Option<Pieces> {
     let mut out = Pieces::new();
     let mut push = |item: &Bound<'_, PyAny>| {
-        let view = native(item)?;
+        let view = match native(item) {
+            Some(view) => view.clone(),
+            None => native(&sequence::array(item.py(), item, &Arg::Absent).ok()??)?.clone(),
+        };
         let same = out.first().is_none_or(|first| first.dtype == view.dtype && first.shape.len() == view.shape.len());
-        same.then(|| out.push(view.clone()))
+        same.then(|| out.push(view))
     };
     if let Ok(list) = arrays.cast_exact::<PyList>() {
         list.iter().try_for_each(|item| push(&item))?;

@@ -125,6 +125,7 @@ fn function<'py>(py: Python<'py>, name: &str) -> Out<'py> {
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(set_slow, module)?)?;
     joining::register_join(module)?;
+    reductions::register_equal(module)?;
     let front = PyModule::new(module.py(), "front")?;
     creation::register(&front)?;
     joining::register(&front)?;
