@@ -441,3 +441,128 @@ def test_threads():
     for thread in threads:
         thread.join()
     assert not failures
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32", "int64", "bool", "complex128"])
+@pytest.mark.parametrize("n", [1, 5, 64, 65, 700])
+def test_picks(dtype, n):
+    rng = numpy.random.default_rng(n)
+    x, values = some(dtype, n, 6), some(dtype, n, 7)
+    keys = [rng.integers(-n, n, n), rng.integers(0, n, 2 * n)[::2], rng.random(n) > 0.5]
+    keys += [numpy.zeros(n, bool), numpy.ones(n, bool), rng.integers(0, n, n).astype("int32")]
+    for key in keys:
+        count = len(x[key])
+        for value in (
+            values[:count],
+            values[:count][::-1],
+            values[:1],
+            1,
+            True,
+            values.astype("int8")[:count],
+        ):
+            theirs, ours, k = x.copy(), numelt.array(x), numelt.array(key)
+            v = numelt.array(value) if isinstance(value, numpy.ndarray) else value
+            ours[0], k[0]
+            theirs[key] = value
+            ours[k] = v
+            assert as_numpy(ours).tobytes() == theirs.tobytes()
+            assert as_numpy(ours[k]).tobytes() == theirs[key].tobytes()
+    theirs, ours = x.copy(), numelt.array(x)
+    ours[0]
+    theirs[::-1][numpy.arange(n)] = theirs
+    ours[::-1][numelt.arange(n)] = ours
+    assert as_numpy(ours).tobytes() == theirs.tobytes()
+    with pytest.raises(IndexError, match="out of bounds"):
+        ours[numelt.array([n])] = 1
+    if n > 1:
+        with pytest.raises(ValueError, match=r"shape mismatch|cannot assign"):
+            ours[numelt.array([0, 1])] = numelt.array(values)[:1].repeat(3)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32", "int16", "uint8", "bool", "complex64", "float16"])
+@pytest.mark.parametrize("shape", [(1,), (65,), (300,), (2048,), (3, 50), (50, 3)])
+def test_scans(dtype, shape):
+    x = some(dtype, shape, 8)
+    a = numelt.array(x)
+    a.tolist()
+    for name in ("add", "multiply", "minimum", "maximum"):
+        theirs, ours = getattr(numpy, name).accumulate, getattr(numelt, name).accumulate
+        with numpy.errstate(all="ignore"):
+            expected = theirs(x), theirs(x[::-1]), theirs(x, -1)
+        with numelt.errstate(all="ignore"):
+            got = ours(a), ours(a[::-1]), ours(a, -1)
+        for mine, right in zip(got, expected, strict=True):
+            assert as_numpy(mine).dtype == right.dtype
+            assert numpy.array(as_numpy(mine)).tobytes() == numpy.array(right).tobytes(), name
+    with numpy.errstate(all="ignore"):
+        assert numpy.array_equal(as_numpy(a.cumsum()), x.cumsum())
+    big = numelt.array([1e308, 1e308])
+    big[0]
+    with pytest.warns(RuntimeWarning, match="overflow"):
+        big.cumsum().tolist()
+
+
+def test_joining_lists():
+    def joined(np):
+        x, i = np.array([0.5, 1.5]), np.array([3, 4])
+        x[0], i[0]
+        return [
+            np.concatenate(([1.0], x, [2.0])), np.concatenate(([1], i, (2, 3))), np.concatenate(([1], x)),
+            np.concatenate((x, [])), np.concatenate(([[1.0]], x[None, :1])), np.hstack(([1.0], x)),
+            np.stack(([1.0, 2.0], x)),
+            np.concatenate(([True], i)), np.concatenate((["a"], ["b"])), np.concatenate(([1.0, 2.0], [3.0])),
+        ]  # fmt: skip
+
+    for ours, theirs in zip(joined(numelt), joined(numpy), strict=True):
+        assert as_numpy(ours).dtype == theirs.dtype
+        assert as_numpy(ours).tolist() == theirs.tolist()
+    with pytest.raises(ValueError, match="same number of dimensions"):
+        numelt.concatenate(([1.0], [[2.0]]))
+
+
+def test_equal_arrays():
+    x = some("float64", 300, 9)
+    a, b = numelt.array(x), numelt.array(x)
+    a[0], b[0]
+    assert numelt.array_equal(a, b) is True
+    b[299] = 5.0
+    assert numelt.array_equal(a, b) is False
+    assert numelt.array_equal(a, a[1:]) is False
+    a[3] = numpy.nan
+    assert not numelt.array_equal(a, a)
+    assert numelt.array_equal(a, a, equal_nan=True)
+    assert numelt.array_equal(a[:0], a[:0])
+    assert numelt.array_equal(numelt.arange(3), [0, 1, 2])
+
+
+def test_shapes_of_views():
+    a = numelt.arange(12.0)
+    a[0]
+    for shape in [(3, 4), (-1, 4), (2, -1, 3), 12, -1, (12,), (1, 12, 1), [6, 2], numpy.array([4, 3])]:
+        assert a.reshape(shape).shape == numpy.arange(12.0).reshape(shape).shape
+    assert numelt.zeros((0, 3)).reshape(3, 0).shape == (3, 0)
+    assert a.reshape(3, -1).base is a
+    for shape in [(5, -1), (-1, -1), (5, 2), (0, -1), (2.0, 6)]:
+        with pytest.raises((ValueError, TypeError)) as theirs:
+            numpy.arange(12.0).reshape(shape)
+        with pytest.raises(theirs.type) as ours:
+            a.reshape(shape)
+        assert str(ours.value) == str(theirs.value)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32", "complex128", "int64", "float16"])
+def test_small_products(dtype):
+    for m, k, n in [(1, 1, 1), (3, 4, 5), (4, 1, 3), (32, 32, 32), (0, 3, 2), (3, 0, 2)]:
+        x, y = some(dtype, (m, k), 1), some(dtype, (k, n), 2)
+        a, b = numelt.array(x), numelt.array(y)
+        a.tolist(), b.tolist()
+        for function in (
+            lambda np, p, q: p @ q,
+            lambda np, p, q: np.dot(p, q),
+            lambda np, p, q: np.matmul(q.T, p.T),
+        ):
+            expected, got = function(numpy, x, y), as_numpy(function(numelt, a, b))
+            assert (got.dtype, got.shape) == (expected.dtype, expected.shape)
+            assert got.tobytes() == expected.tobytes()
+    with pytest.raises(ValueError, match="mismatch"):
+        numelt.ones((2, 3)) @ numelt.ones((2, 3))
