@@ -32,11 +32,16 @@ _OF_THE_CLASS = frozenset(
 _methods: dict[str, UnboundMethod] = {}
 
 
-class UnboundMethod:
+class UnboundMethod(_core.UnboundCall):
     """A method looked up on the class, as in ``ndarray.sum(x)``; `x` may be a subclass of NumPy's array."""
 
+    def __new__(cls, name: str, ours: Any, numpys: Any) -> UnboundMethod:
+        def others(*args: Any, **kwargs: Any) -> Any:
+            return _fallback.uncounted(numpys, args, kwargs)
+
+        return super().__new__(cls, ours, others)
+
     def __init__(self, name: str, ours: Any, numpys: Any) -> None:
-        self._ours = ours
         self.__wrapped__ = numpys
         self.__name__ = name
         self.__qualname__ = f"ndarray.{name}"
@@ -45,11 +50,6 @@ class UnboundMethod:
         text = getattr(numpys, "__text_signature__", None)
         if text is not None:
             self.__text_signature__ = text
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if args and type(args[0]) is not ndarray and isinstance(args[0], numpy.ndarray):
-            return _fallback.uncounted(self.__wrapped__, args, kwargs)
-        return self._ours(*args, **kwargs)
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         return self if instance is None else types.MethodType(self, instance)
@@ -69,6 +69,7 @@ def collect_methods() -> None:
             continue
         ours = type.__getattribute__(ndarray, name) if hasattr(ndarray, name) else numpys
         _methods[name] = UnboundMethod(name, ours, numpys)
+    _core.set_unbound(_methods)
 
 
 class SubclassBase(numpy.ndarray):
@@ -139,7 +140,7 @@ def _knowing(original: Callable[..., Any]) -> Callable[..., Any]:
     return view
 
 
-class ArrayType(type):
+class ArrayType(_core.ArrayMeta):
     """Metaclass under which real NumPy arrays are instances of our class, and subclasses are NumPy's.
 
     A program that asks ``isinstance(x, np.ndarray)`` means any array, also one from an installed
@@ -150,10 +151,6 @@ class ArrayType(type):
         stand_in = OverridingBase if "__array_ufunc__" in namespace else SubclassBase
         plain = tuple(stand_in if base is ndarray else base for base in bases)
         return types.new_class(name, plain, kwargs, lambda body: body.update(namespace))
-
-    def __getattribute__(cls, name: str) -> Any:
-        method = _methods.get(name)
-        return type.__getattribute__(cls, name) if method is None else method
 
     def __instancecheck__(cls, instance: Any) -> bool:
         return type.__instancecheck__(cls, instance) or isinstance(instance, numpy.ndarray)

@@ -5,7 +5,7 @@
 //! `export` shares memory with NumPy; `hooks` hands over what is not native.
 //! Not here: argument handling of public functions, docstrings, counting of fallbacks (the Python package);
 //! planning and running (the runtime). Unsafe code is in `advanced`, `blas`, `convert`, `coverage`, `escape`, `export`, `index`, `module`,
-//! `operand`, `protocols`, `random`, `random_sequence`, `run`, `dense`, `truths` and `versioned`.
+//! `operand`, `protocols`, `random`, `random_sequence`, `run`, `dense`, `truths`, `unbound` and `versioned`.
 
 mod advanced;
 mod assign;
@@ -47,6 +47,7 @@ mod truths;
 mod ufunc;
 mod ufunc_at;
 mod ufunc_call;
+mod unbound;
 mod versioned;
 
 use pyo3::prelude::*;
@@ -74,6 +75,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     random_sequence::register(module)?;
     dense::register(module)?;
     ufunc_at::register(module)?;
+    unbound::register(module)?;
     // A flush in another thread is over before a fork, so that the child finds no lock held.
     let at_fork = PyDict::new(py);
     at_fork.set_item("before", module.getattr("_flush_before_fork")?)?;
