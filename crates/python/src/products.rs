@@ -61,7 +61,10 @@ pub fn product<'py>(
     if !result.shape.is_empty() {
         return wrap_new(py, result).map(Some);
     }
-    DeferredScalar::make(py, result).map(Some)
+    if result.base.is_pending() {
+        return DeferredScalar::make(py, result).map(Some);
+    }
+    convert::to_numpy_scalar(py, run::read_scalar(py, &result.base, ty, 0)?).map(Some)
 }
 
 /// A product with its operands as stacks of matrices.

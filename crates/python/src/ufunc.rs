@@ -2,6 +2,7 @@
 
 use crate::convert::{self, Numpy};
 use crate::elementwise::{self, Native};
+use crate::export;
 use crate::lend::{self, Terms};
 use crate::ndarray::{NdArray, exact_native, wrap_new};
 use crate::operand::Operand;
@@ -239,7 +240,8 @@ fn native_call<'py>(
         Some(scalar) if options.array => match DeferredScalar::of(&scalar) {
             // nobody else has seen the scalar, so its memory may become an array's
             Some(fresh) => wrap_new(py, fresh.get().view().clone()).map(Some),
-            None => Ok(Some(scalar)),
+            None if scalar.is_instance_of::<NdArray>() => Ok(Some(scalar)),
+            None => export::from_numpy(&Numpy::get(py)?.attr(py, "asarray")?.call1((scalar,))?, true).map(Some),
         },
         result => Ok(result),
     }

@@ -8,7 +8,7 @@ use crate::{assign, inspect, operand::Operand, run, shape};
 use numelt_ir::{Axes, DType, Dims, Op, Scalar, c_strides};
 use numelt_runtime::{ArrayView, Input, Runtime};
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyDict, PyInt, PyTuple};
+use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyTuple};
 use smallvec::SmallVec;
 
 /// Largest number of elements of a quick array; what is beyond may be more than there is memory.
@@ -379,6 +379,10 @@ fn float_range<'py>(py: Python<'py>, args: &Bound<'py, PyTuple>) -> Quick<'py> {
         [start, stop, step] => (start, stop, step),
         _ => return Ok(None),
     };
+    // ints make ints
+    if !args.iter_borrowed().any(|item| item.is_exact_instance_of::<PyFloat>()) {
+        return Ok(None);
+    }
     let (span, second) = (stop - start, start + step);
     let (count, delta) = (span / step, second - start);
     let ordinary = count.is_finite() && count < MOST as f64 && (count != 0.0 || span == 0.0);
