@@ -35,7 +35,7 @@ def data(dtype="f8", size=SIZE, seed=0):
 
 
 def ours(values):
-    """Return an array with memory of numelt's: NumPy's may have a second owner once tests of aliasing have run."""
+    """Return an array with memory of numelt's: NumPy's may get a second owner."""
     array = numelt.array(values).copy()
     numelt.flush()
     return array
