@@ -19,9 +19,7 @@ import math
 import operator
 import os
 import sys
-import sysconfig
 from bisect import bisect_right
-from dataclasses import dataclass, field
 from inspect import CO_OPTIMIZED
 from types import (
     BuiltinFunctionType,
@@ -94,10 +92,8 @@ _BY_PROTOCOL = frozenset(
 _CONTAINERS = frozenset(
     ["append", "insert", "extend", "appendleft", "add", "update", "setdefault", "put", "send"]
 )
-_LIBRARIES = (
-    *(sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")),
-    "<frozen",
-)
+# `sysconfig` knows these folders too, but takes milliseconds to import
+_LIBRARIES = (os.path.dirname(os.__file__), os.path.dirname(os.path.dirname(numpy.__file__)), "<frozen")
 _DEEPEST = 4
 _METHODS = 100
 _OWN_REFERENCES = 3
@@ -105,13 +101,13 @@ _ARRAYS = (_core.ndarray, _core.scalar, numpy.ndarray, numpy.generic)
 _METHODS_OF_ARRAYS = sys.version_info >= (3, 12)
 
 
-@dataclass
 class _Uses:
     """What the instructions of a code object do with each other's results."""
 
-    starts: list[int] = field(default_factory=list)
-    of: dict[int, list[tuple[Any, ...]]] = field(default_factory=dict)
-    loads: dict[str, list[int]] = field(default_factory=dict)
+    def __init__(self) -> None:
+        self.starts: list[int] = []
+        self.of: dict[int, list[tuple[Any, ...]]] = {}
+        self.loads: dict[str, list[int]] = {}
 
 
 _Item = tuple[int, _Expr]
