@@ -21,6 +21,22 @@ pub(crate) static EPOCH: AtomicU64 = AtomicU64::new(1);
 /// Number of the batch that is running, [`IDLE`] when none is: its bases are pending until it has run.
 pub(crate) static RUNNING: AtomicU64 = AtomicU64::new(IDLE);
 
+/// Says that a batch is running, until it is dropped.
+pub(crate) struct Running;
+
+impl Running {
+    pub fn start(epoch: u64) -> Running {
+        RUNNING.store(epoch, Ordering::Release);
+        Running
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        RUNNING.store(IDLE, Ordering::Release);
+    }
+}
+
 /// No batch has this number.
 pub(crate) const IDLE: u64 = u64::MAX;
 

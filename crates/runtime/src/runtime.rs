@@ -5,7 +5,7 @@
 //! thread sees the results of one serial order. Nothing here calls back into a front end.
 
 use crate::at_once::{self, Habit};
-use crate::base::{ArrayView, BaseRef, EPOCH, Export, HELD, IDLE, Input, POOL, RUNNING};
+use crate::base::{ArrayView, BaseRef, EPOCH, Export, HELD, IDLE, Input, POOL, RUNNING, Running};
 use crate::batch::{Batch, Candidates, WATCH};
 use crate::cache::Caches;
 use crate::config::Config;
@@ -15,11 +15,10 @@ use crate::piecemeal::{Piecemeal, Sightings};
 use crate::report::Warning;
 use crate::siblings::{Companions, Habits};
 use crate::stats::{FlushReport, Reason, Stats};
-use numelt_ir::{Axes, DType, Error, Instr, Op, Operand as IrOperand, Program, Result, Scalar, View};
-use numelt_opt::{Explanation, Fuse, Options, Passes, Step};
+use numelt_ir::{Axes, DType, Error, Instr, Op, Program, Result, Scalar, View};
+use numelt_opt::{Explanation, Fuse, Options, Passes};
 use smallvec::SmallVec;
 use std::any::Any;
-use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 use std::time::Instant;
@@ -567,86 +566,14 @@ impl State {
         if self.inspector.is_none() && !self.config.trace {
             return;
         }
-        let report = report(reason, plan, cache_hit, start);
+        let report = FlushReport::of(reason, plan, cache_hit, start.elapsed().as_nanos() as u64);
         if self.config.trace {
-            trace(&report);
+            report.trace();
         }
         if let Some(reports) = &mut self.inspector {
             reports.push(report);
         }
     }
-}
-
-/// Says that a batch is running, until it is dropped.
-struct Running;
-
-impl Running {
-    fn start(epoch: u64) -> Running {
-        RUNNING.store(epoch, Ordering::Release);
-        Running
-    }
-}
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        RUNNING.store(IDLE, Ordering::Release);
-    }
-}
-
-fn report(reason: Reason, plan: &ReadyPlan, cache_hit: bool, start: Instant) -> FlushReport {
-    let mut kernels = Vec::new();
-    let mut calls = Vec::new();
-    for step in &plan.plan.steps {
-        match step {
-            Step::Kernel(step) => kernels.push(step.kernel.to_string()),
-            Step::Nest(nest) => kernels.push(nest.to_string()),
-            Step::Call(at) => calls.push(plan.plan.program.instrs[*at].op.name().to_string()),
-        }
-    }
-    let mut elements = BTreeMap::new();
-    for instr in &plan.recorded.instrs {
-        *elements.entry(instr.op.name()).or_default() += applications(instr);
-    }
-    FlushReport {
-        reason,
-        instructions: plan.recorded.instrs.len(),
-        elements,
-        kernels,
-        tiers: plan.tiers(),
-        calls,
-        buffers: plan.buffer_bytes.clone(),
-        contracted: plan.contracted,
-        bytes_moved: plan.plan.bytes_moved,
-        cache_hit,
-        total_ns: start.elapsed().as_nanos() as u64,
-    }
-}
-
-/// How often an instruction's operation is applied to an element.
-fn applications(instr: &Instr) -> u64 {
-    let elements = |shape: &[i64]| shape.iter().product::<i64>() as u64;
-    match (instr.op, instr.ins.first()) {
-        (op, Some(IrOperand::View(a))) if op.is_product() => {
-            elements(&instr.out.shape) * a.shape.last().map_or(1, |&k| k as u64)
-        }
-        _ => elements(instr.domain()),
-    }
-}
-
-fn trace(report: &FlushReport) {
-    eprintln!(
-        "numelt: flush ({}): {} instructions, {} kernels {:?}, {} calls, {} buffers, {} contracted, {} bytes, plan {}, {:.3} ms",
-        report.reason,
-        report.instructions,
-        report.kernels.len(),
-        report.tiers,
-        report.calls.len(),
-        report.buffers.len(),
-        report.contracted,
-        report.bytes_moved,
-        if report.cache_hit { "cached" } else { "made" },
-        report.total_ns as f64 / 1e6,
-    );
 }
 
 /// A batch that could not be planned: its bases do not hold what the program says.

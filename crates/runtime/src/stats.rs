@@ -1,6 +1,9 @@
 //! Counters and reports: whatever the runtime does can be seen here.
 
+use crate::exec::ReadyPlan;
 use crate::pool::PoolStats;
+use numelt_ir::{Instr, Operand};
+use numelt_opt::Step;
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -119,4 +122,64 @@ pub struct FlushReport {
     pub cache_hit: bool,
     /// Nanoseconds from trigger to finish.
     pub total_ns: u64,
+}
+
+impl FlushReport {
+    /// What running `plan` did.
+    pub(crate) fn of(reason: Reason, plan: &ReadyPlan, cache_hit: bool, total_ns: u64) -> FlushReport {
+        let mut kernels = Vec::new();
+        let mut calls = Vec::new();
+        for step in &plan.plan.steps {
+            match step {
+                Step::Kernel(step) => kernels.push(step.kernel.to_string()),
+                Step::Nest(nest) => kernels.push(nest.to_string()),
+                Step::Call(at) => calls.push(plan.plan.program.instrs[*at].op.name().to_string()),
+            }
+        }
+        let mut elements = BTreeMap::new();
+        for instr in &plan.recorded.instrs {
+            *elements.entry(instr.op.name()).or_default() += applications(instr);
+        }
+        FlushReport {
+            reason,
+            instructions: plan.recorded.instrs.len(),
+            elements,
+            kernels,
+            tiers: plan.tiers(),
+            calls,
+            buffers: plan.buffer_bytes.clone(),
+            contracted: plan.contracted,
+            bytes_moved: plan.plan.bytes_moved,
+            cache_hit,
+            total_ns,
+        }
+    }
+
+    /// Prints a line.
+    pub(crate) fn trace(&self) {
+        eprintln!(
+            "numelt: flush ({}): {} instructions, {} kernels {:?}, {} calls, {} buffers, {} contracted, {} bytes, plan {}, {:.3} ms",
+            self.reason,
+            self.instructions,
+            self.kernels.len(),
+            self.tiers,
+            self.calls.len(),
+            self.buffers.len(),
+            self.contracted,
+            self.bytes_moved,
+            if self.cache_hit { "cached" } else { "made" },
+            self.total_ns as f64 / 1e6,
+        );
+    }
+}
+
+/// How often an instruction's operation is applied to an element.
+fn applications(instr: &Instr) -> u64 {
+    let elements = |shape: &[i64]| shape.iter().product::<i64>() as u64;
+    match (instr.op, instr.ins.first()) {
+        (op, Some(Operand::View(a))) if op.is_product() => {
+            elements(&instr.out.shape) * a.shape.last().map_or(1, |&k| k as u64)
+        }
+        _ => elements(instr.domain()),
+    }
 }
