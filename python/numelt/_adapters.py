@@ -11,7 +11,6 @@ In: the names below. Out: `install`.
 from __future__ import annotations
 
 import functools
-import importlib.abc
 import importlib.machinery
 import sys
 import types
@@ -19,6 +18,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from numelt import _core, _fallback
+from numelt._import import Delegating
 from numelt._scalars import SCALARS
 
 __all__ = ["install"]
@@ -79,7 +79,7 @@ def _adapt(module: types.ModuleType) -> None:
         if owner is None or function is None or hasattr(function, "__numelt__"):
             continue  # another release of the library
         adapted = wrap(function)
-        adapted.__numelt__ = True  # type: ignore[attr-defined]
+        vars(adapted)["__numelt__"] = True
         setattr(owner, attribute, adapted)
         if owner is module:
             _replace(module.__name__.partition(".")[0], attribute, function, adapted)
@@ -92,21 +92,11 @@ def _replace(package: str, name: str, function: Any, adapted: Any) -> None:
             setattr(module, name, adapted)
 
 
-class _Loader(importlib.abc.Loader):
-    """Loads a module as its own loader does, and adapts it."""
-
-    def __init__(self, loader: Any) -> None:
-        self._loader = loader
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._loader, name)
-
-    def create_module(self, spec: importlib.machinery.ModuleSpec) -> types.ModuleType | None:
-        module: types.ModuleType | None = self._loader.create_module(spec)
-        return module
+class _Loader(Delegating):
+    """Adapts a module when it has been loaded."""
 
     def exec_module(self, module: types.ModuleType) -> None:
-        self._loader.exec_module(module)
+        super().exec_module(module)
         _adapt(module)
 
 

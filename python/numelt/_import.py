@@ -18,12 +18,11 @@ import importlib.machinery
 import os
 import site
 import sys
-import sysconfig
 import types
 from collections.abc import Sequence
 from typing import Any
 
-__all__ = ["install", "is_users", "user_builtins"]
+__all__ = ["Delegating", "install", "is_users", "user_builtins"]
 
 _real_import = builtins.__import__
 _MARK = "__numelt__"
@@ -32,6 +31,8 @@ _library_folders: tuple[str, ...] = ()
 
 def _libraries() -> tuple[str, ...]:
     """Return the folders of the standard library and of installed packages."""
+    import sysconfig  # takes milliseconds, and only the launcher asks
+
     folders = [sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")]
     folders += site.getsitepackages() if hasattr(site, "getsitepackages") else []
     if hasattr(site, "getusersitepackages"):
@@ -109,8 +110,8 @@ def user_builtins() -> dict[str, Any]:
     return {**vars(builtins), "__import__": _import, _MARK: True}
 
 
-class _Loader(importlib.abc.Loader):
-    """Runs a module of the user's with `user_builtins`; everything else is the file's own loader."""
+class Delegating(importlib.abc.Loader):
+    """A loader that leaves everything to another."""
 
     def __init__(self, loader: Any) -> None:
         self._loader = loader
@@ -123,8 +124,15 @@ class _Loader(importlib.abc.Loader):
         return module
 
     def exec_module(self, module: types.ModuleType) -> None:
-        module.__dict__["__builtins__"] = user_builtins()
         self._loader.exec_module(module)
+
+
+class _Loader(Delegating):
+    """Runs a module of the user's with `user_builtins`."""
+
+    def exec_module(self, module: types.ModuleType) -> None:
+        module.__dict__["__builtins__"] = user_builtins()
+        super().exec_module(module)
 
 
 class _Finder(importlib.machinery.PathFinder):

@@ -103,3 +103,11 @@ def test_records_convert_without_loss():
     for dtype in ("i8,U3", "i4,O", "T", "M8[s],f4"):
         x = numelt.zeros(2, dtype)
         assert numpy.asarray(x).dtype == numpy.dtype(dtype)
+
+
+@pytest.mark.parametrize("options", [{}, {"keepdims": True}, {"axis": 0}, {"axis": 1, "keepdims": True}])
+def test_means_of_half_precision_are_of_our_class(recorded, options):
+    values = numpy.arange(12, dtype="f2").reshape(3, 4)
+    result, expected = numelt.array(values).mean(**options), values.mean(**options)
+    assert_same(result, expected)
+    assert type(result) is (numelt.ndarray if expected.ndim else numpy.float16)

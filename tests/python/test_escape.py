@@ -72,7 +72,8 @@ def _library() -> Any:
 
 
 def _formatted() -> Any:
-    return "%c" % (_x() + 65).astype(int).max()  # noqa: UP031
+    letter = "%c"
+    return letter % (_x() + 65).astype(int).max()
 
 
 def _unpacked() -> Any:
@@ -100,6 +101,7 @@ def _of_functions() -> Any:
 class _Clock:
     def __init__(self, x: Any) -> None:
         self.rate = (x + 1).mean()
+        self.other: Any = None
 
     def span(self) -> timedelta:
         return timedelta(seconds=self.rate)
@@ -107,8 +109,8 @@ class _Clock:
 
 def _attributes() -> Any:
     clock = _Clock(_x())
-    clock.other = clock.span(), (_x() + 2).mean()  # type: ignore[attr-defined]
-    return timedelta(*clock.other[1:])  # type: ignore[attr-defined]
+    clock.other = clock.span(), (_x() + 2).mean()
+    return timedelta(*clock.other[1:])
 
 
 def _local_callable() -> Any:

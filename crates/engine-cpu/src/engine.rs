@@ -9,15 +9,16 @@ use crate::driver::stages::{Loop, Stage};
 use crate::driver::{self, Launched, Price, Recipe};
 use crate::isa::Isa;
 use crate::library;
-use crate::promote::{Jit, Promoter, Slot};
+use crate::promote::{Promoter, Slot};
 use crate::streams;
 use crate::threads::{GATE, Threads};
 use crate::tier0::{Audit, Interpreter, met_by_half_folds, met_by_results, run_small};
-use crate::variants::Variants;
 use numelt_ir::warn::OVER;
 use numelt_ir::{DType, Error, Op, Result};
 use numelt_opt::Kernel;
-use numelt_runtime::{Engine, Executable, Launch, LibraryCall, NestLaunch, Operand, SmallCall, StageLaunch};
+use numelt_runtime::{
+    Engine, Executable, Jit, Launch, LibraryCall, NestLaunch, Operand, SmallCall, StageLaunch, Variants,
+};
 use numelt_vecmath::flags;
 use smallvec::SmallVec;
 use std::any::Any;
@@ -147,6 +148,7 @@ struct Auditor<'a> {
 }
 
 impl Body for Auditor<'_> {
+    // SAFETY: the contract is the trait's.
     unsafe fn run(&self, tile: &Tile) {
         if !self.audit.is_done() {
             // SAFETY: the caller's contract.

@@ -28,7 +28,6 @@ pub use engine::{CpuEngine, Options};
 pub use fold::{masked_sums, truths};
 pub use isa::Isa;
 pub use library::{BlasTable, register_blas};
-pub use promote::Jit;
+pub use numelt_runtime::{Jit, Variants};
 pub use sorting::{argsort, merge_runs, sorts};
 pub use streams::{Bounded, Placed, Sequence, TWISTER_WORDS, fill_bounded, fill_stream};
-pub use variants::Variants;

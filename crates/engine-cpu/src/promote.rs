@@ -7,23 +7,13 @@
 use crate::body::{Body, Tile};
 use crate::isa::Isa;
 use crate::llvm::Constants;
-use crate::variants::{Family, Seen, Variants};
+use crate::variants::{Family, Seen};
 use numelt_opt::Kernel;
+use numelt_runtime::{Jit, Variants};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, OnceLock, Weak};
 use std::time::Duration;
-
-/// When kernels are compiled.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Jit {
-    /// Never.
-    Off,
-    /// In the background, when the work is worth it.
-    On,
-    /// At once, in `compile`.
-    Sync,
-}
 
 /// Estimated nanoseconds of interpreted work after which compiling (about 2 ms) pays.
 const WORTH: u64 = 4_000_000;
@@ -40,6 +30,7 @@ pub struct Slot {
 
 /// Compiled code: the variant that a tile fits, else the code for all geometries.
 impl Body for Slot {
+    // SAFETY: the contract is the trait's.
     unsafe fn run(&self, tile: &Tile) {
         // SAFETY: the caller's contract; a variant has looked at the tile's numbers.
         unsafe {

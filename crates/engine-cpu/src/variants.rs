@@ -14,18 +14,6 @@ use smallvec::SmallVec;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 
-/// What code runs, for comparing.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Variants {
-    /// Always that for all geometries.
-    Dynamic,
-    /// A variant for each geometry, compiled before its first tile.
-    Fixed,
-    /// Variants for geometries that recur, where they gain.
-    #[default]
-    Selected,
-}
-
 /// Points of the longest rows that gain.
 pub const LONGEST: i64 = 64;
 /// Launches of a geometry after which it counts as coming back.

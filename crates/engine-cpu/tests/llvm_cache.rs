@@ -1,30 +1,19 @@
 //! Compiled kernels on disk: what one compile leaves is what the next one runs, whatever happens to the files.
 
+mod support;
+
 use numelt_engine_cpu::body::Tile;
 use numelt_engine_cpu::llvm::{self, Options};
-use numelt_ir::{DType, Op};
-use numelt_opt::{Arg, ArgKind, Kernel, Node, Store, StrideClass};
+use numelt_ir::Op;
 use numelt_vecmath::Isa;
-use smallvec::smallvec;
 use std::path::PathBuf;
 use std::sync::Mutex;
+use support::unary;
 
 static WARNINGS: Mutex<Vec<String>> = Mutex::new(Vec::new());
 
-fn kernel(op: Op) -> Kernel {
-    let arg = |kind| Arg { kind, dtype: DType::F64, strides: smallvec![StrideClass::Unit], near: None };
-    Kernel {
-        reduced: smallvec![false],
-        args: vec![arg(ArgKind::Load), arg(ArgKind::Store)],
-        params: vec![],
-        body: vec![Node::Load(0), Node::Op(op, DType::F64, smallvec![0])],
-        stores: vec![Store { arg: 1, value: 1 }],
-        reductions: vec![],
-    }
-}
-
 fn run(op: Op, input: &[f64]) -> Vec<f64> {
-    let body = llvm::compile(&kernel(op), Isa::detect()).unwrap();
+    let body = llvm::compile(&unary(op), Isa::detect()).unwrap();
     let (mut input, mut output) = (input.to_vec(), vec![0.0; input.len()]);
     let pointers = [input.as_mut_ptr().cast::<u8>(), output.as_mut_ptr().cast::<u8>()];
     let tile = Tile {

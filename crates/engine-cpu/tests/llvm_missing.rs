@@ -1,30 +1,19 @@
 //! Without LLVM's library: what is on disk is used all the same, the rest stays on the interpreter, with one warning.
 
+mod support;
+
 use numelt_engine_cpu::llvm::{self, Options};
-use numelt_ir::{DType, Error, Op};
-use numelt_opt::{Arg, ArgKind, Kernel, Node, Store, StrideClass};
+use numelt_ir::{Error, Op};
 use numelt_vecmath::Isa;
-use smallvec::smallvec;
 use std::path::PathBuf;
 use std::process::Command;
 use std::sync::Mutex;
+use support::unary;
 
 /// The cache's directory, for the child.
 const DIRECTORY: &str = "NUMELT_TEST_CACHE";
 
 static WARNINGS: Mutex<Vec<String>> = Mutex::new(Vec::new());
-
-fn kernel(op: Op) -> Kernel {
-    let arg = |kind| Arg { kind, dtype: DType::F64, strides: smallvec![StrideClass::Unit], near: None };
-    Kernel {
-        reduced: smallvec![false],
-        args: vec![arg(ArgKind::Load), arg(ArgKind::Store)],
-        params: vec![],
-        body: vec![Node::Load(0), Node::Op(op, DType::F64, smallvec![0])],
-        stores: vec![Store { arg: 1, value: 1 }],
-        reductions: vec![],
-    }
-}
 
 fn mapped() -> bool {
     std::fs::read_to_string("/proc/self/maps").is_ok_and(|maps| maps.contains("numelt_llvm"))
@@ -37,12 +26,12 @@ fn child(directory: PathBuf) {
         warn: |text| WARNINGS.lock().unwrap().push(text.to_owned()),
         ..Options::default()
     });
-    assert!(llvm::compile(&kernel(Op::Exp), Isa::detect()).is_ok(), "it is on disk");
+    assert!(llvm::compile(&unary(Op::Exp), Isa::detect()).is_ok(), "it is on disk");
     assert!(WARNINGS.lock().unwrap().is_empty() && !mapped());
     for op in [Op::Square, Op::Log] {
-        assert!(matches!(llvm::compile(&kernel(op), Isa::detect()), Err(Error::Unsupported(_))));
+        assert!(matches!(llvm::compile(&unary(op), Isa::detect()), Err(Error::Unsupported(_))));
     }
-    assert!(llvm::ir_text(&kernel(Op::Square), Isa::detect()).is_err());
+    assert!(llvm::ir_text(&unary(Op::Square), Isa::detect()).is_err());
     let warnings = WARNINGS.lock().unwrap();
     assert!(warnings.len() == 1 && warnings[0].contains("libnumelt_llvm.so"), "{warnings:?}");
 }
@@ -56,7 +45,7 @@ fn what_is_on_disk_needs_no_llvm() {
     let _ = std::fs::remove_dir_all(&directory);
     llvm::set_options(Options { cache_dir: Some(directory.clone()), ..Options::default() });
     assert!(!mapped());
-    llvm::compile(&kernel(Op::Exp), Isa::detect()).unwrap();
+    llvm::compile(&unary(Op::Exp), Isa::detect()).unwrap();
     assert!(mapped());
     let mut again = Command::new(std::env::current_exe().unwrap());
     again.args(["what_is_on_disk_needs_no_llvm", "--exact"]).env_remove("LD_LIBRARY_PATH").env(DIRECTORY, &directory);

@@ -2,9 +2,9 @@
 
 use crate::operand::Operand;
 use crate::{errors, export, library, run};
-use numelt_engine_cpu::{CpuEngine, Jit as EngineJit, Options, Variants as EngineVariants, llvm};
+use numelt_engine_cpu::{CpuEngine, Options, llvm};
 use numelt_ir::Op;
-use numelt_runtime::{Config, Engine, FlushReport, Jit, KEYS, NullEngine, Reason, Runtime, Variants};
+use numelt_runtime::{Config, Engine, FlushReport, KEYS, NullEngine, Reason, Runtime};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
@@ -229,17 +229,7 @@ fn config_set(py: Python<'_>, key: &str, value: &Bound<'_, PyAny>) -> PyResult<(
 fn engine_for(config: &Config) -> PyResult<Arc<dyn Engine>> {
     match config.engine.as_str() {
         "cpu" => {
-            let jit = match config.jit {
-                Jit::Off => EngineJit::Off,
-                Jit::On => EngineJit::On,
-                Jit::Sync => EngineJit::Sync,
-            };
-            let variants = match config.variants {
-                Variants::Dynamic => EngineVariants::Dynamic,
-                Variants::Fixed => EngineVariants::Fixed,
-                Variants::Selected => EngineVariants::Selected,
-            };
-            let (threads, block) = (config.threads, config.block);
+            let Config { threads, jit, variants, block, .. } = *config;
             let options = Options { threads, jit, variants, block, ..Options::default() };
             Ok(Arc::new(CpuEngine::new(options)))
         }

@@ -72,7 +72,7 @@ enum Items<'py> {
 pub struct Lent<'py> {
     terms: Terms,
     loans: SmallVec<[Loan<'py>; 3]>,
-    /// Arrays of NumPy's given as output, which it returns as they are.
+    /// Arrays of NumPy's given as output and lists without arrays of ours: NumPy may return them as they are.
     outs: SmallVec<[Bound<'py, PyAny>; 1]>,
 }
 
@@ -103,7 +103,10 @@ impl<'py> Lent<'py> {
         if let Ok(list) = value.cast_exact::<PyList>() {
             return Ok(match self.items(&mut list.iter(), list.len(), depth)? {
                 Items::Unknown => None,
-                Items::Same => Some(value.clone()),
+                Items::Same => {
+                    self.outs.push(value.clone());
+                    Some(value.clone())
+                }
                 Items::Changed(items) => Some(PyList::new(py, items)?.into_any()),
             });
         }

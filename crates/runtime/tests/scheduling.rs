@@ -124,6 +124,18 @@ fn long_loops_are_cut_between_turns() {
     assert_eq!(stats.contracted, 600 - stats.buffers);
 }
 
+/// Of one batch, what needs memory that there is not fails, and nothing else.
+fn only_what_needs_it_fails(rt: &Runtime, a: &ArrayView) {
+    let huge = ArrayView::fresh(rt, DType::F64, &[100, 100_000]);
+    rt.record(Op::Copy, DType::F64, &huge, &[Input::Const(Scalar::F64(1.0))], Axes::default()).unwrap();
+    let (needs, _) = binary(rt, Op::Add, &huge, Input::Const(Scalar::F64(1.0)));
+    let (free, _) = binary(rt, Op::Multiply, a, Input::Array(a));
+    assert_eq!(rt.flush(Reason::Explicit), Err(Error::OutOfMemory(80_000_000)));
+    assert!(rt.read(&needs.base).is_err() && rt.read(&huge.base).is_err());
+    assert!(rt.read(&free.base).is_ok() && rt.read(&a.base).is_ok());
+    rt.reconfigure(None, Config::default()).unwrap();
+}
+
 #[test]
 fn out_of_memory_is_an_error_and_the_runtime_goes_on() {
     let (rt, _one) = runtime(|c| c.memory_limit = Some(64 << 20));
@@ -135,14 +147,7 @@ fn out_of_memory_is_an_error_and_the_runtime_goes_on() {
     let sum = binary(&rt, Op::Add, &a, Input::Array(&a)).0;
     assert!(rt.read(&sum.base).is_ok());
     // in one batch: only what needs the memory fails
-    let huge = ArrayView::fresh(&rt, DType::F64, &[100, 100_000]);
-    rt.record(Op::Copy, DType::F64, &huge, &[Input::Const(Scalar::F64(1.0))], Axes::default()).unwrap();
-    let (needs, _) = binary(&rt, Op::Add, &huge, Input::Const(Scalar::F64(1.0)));
-    let (free, _) = binary(&rt, Op::Multiply, &a, Input::Array(&a));
-    assert_eq!(rt.flush(Reason::Explicit), Err(Error::OutOfMemory(80_000_000)));
-    assert!(rt.read(&needs.base).is_err() && rt.read(&huge.base).is_err());
-    assert!(rt.read(&free.base).is_ok() && rt.read(&a.base).is_ok());
-    rt.reconfigure(None, Config::default()).unwrap();
+    only_what_needs_it_fails(&rt, &a);
 }
 
 #[test]
@@ -279,12 +284,5 @@ fn batches_are_planned_when_they_keep_coming() {
 fn without_a_plan_only_what_needs_the_missing_memory_fails() {
     let (rt, _one) = runtime(|c| (c.piecemeal, c.memory_limit) = (usize::MAX, Some(64 << 20)));
     let a = array(&rt, 1000);
-    let huge = ArrayView::fresh(&rt, DType::F64, &[100, 100_000]);
-    rt.record(Op::Copy, DType::F64, &huge, &[Input::Const(Scalar::F64(1.0))], Axes::default()).unwrap();
-    let (needs, _) = binary(&rt, Op::Add, &huge, Input::Const(Scalar::F64(1.0)));
-    let (free, _) = binary(&rt, Op::Multiply, &a, Input::Array(&a));
-    assert_eq!(rt.flush(Reason::Explicit), Err(Error::OutOfMemory(80_000_000)));
-    assert!(rt.read(&needs.base).is_err() && rt.read(&huge.base).is_err());
-    assert!(rt.read(&free.base).is_ok() && rt.read(&a.base).is_ok());
-    rt.reconfigure(None, Config::default()).unwrap();
+    only_what_needs_it_fails(&rt, &a);
 }

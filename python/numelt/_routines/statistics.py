@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy
 
-from numelt import _core
+from numelt import _core, _fallback
 from numelt._dispatch import (
     NO_VALUE,
     fall_back,
@@ -252,9 +252,9 @@ def mean(
                 return result
     array = _recordable(a, out, where)
     if array is not None:
-        return rebound(_methods._mean)(
-            array, axis, dtype, out, _keep(keepdims), where=where is NO_VALUE or where
-        )
+        mask = where is NO_VALUE or where
+        # NumPy makes half precision of the result by its scalar class, which gives an array of NumPy's
+        return _fallback.wrap(rebound(_methods._mean)(array, axis, dtype, out, _keep(keepdims), where=mask))
     return fall_back("mean", a, axis, dtype, out, keepdims=keepdims, where=where)
 
 

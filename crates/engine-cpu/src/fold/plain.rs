@@ -490,6 +490,8 @@ unsafe fn columns<T: Elem, S: Step<T>>(
     }
 }
 
+/// # Safety
+/// That of `Join`.
 #[inline(always)]
 unsafe fn join<T: Elem, S: Step<T>>(values: *mut u8, _: *mut i64, other: *const u8, _o: *const i64, n: usize) {
     // SAFETY: the contract of `Join`.

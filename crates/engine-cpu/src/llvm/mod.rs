@@ -134,6 +134,7 @@ struct Compiled {
 }
 
 impl Body for Compiled {
+    // SAFETY: the contract is the trait's.
     unsafe fn run(&self, tile: &Tile) {
         // SAFETY: the function was generated for this kernel's tiles; the caller vouches for the memory.
         unsafe { (self.function)(tile) }

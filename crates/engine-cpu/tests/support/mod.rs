@@ -5,8 +5,21 @@ use numelt_engine_cpu::{CpuEngine, Isa, Jit, Options};
 use numelt_ir::{DType, Op, Scalar};
 use numelt_opt::{Arg, ArgGeometry, ArgKind, Geometry, Kernel, Node, Reduction, Store, StrideClass};
 use numelt_runtime::{Engine, Launch};
-use smallvec::SmallVec;
+use smallvec::{SmallVec, smallvec};
 use std::sync::Arc;
+
+/// One operation on each element of a vector of doubles.
+pub fn unary(op: Op) -> Kernel {
+    let arg = |kind| Arg { kind, dtype: DType::F64, strides: smallvec![StrideClass::Unit], near: None };
+    Kernel {
+        reduced: smallvec![false],
+        args: vec![arg(ArgKind::Load), arg(ArgKind::Store)],
+        params: vec![],
+        body: vec![Node::Load(0), Node::Op(op, DType::F64, smallvec![0])],
+        stores: vec![Store { arg: 1, value: 1 }],
+        reductions: vec![],
+    }
+}
 
 /// Builds a kernel node by node, with the numbers of its launch.
 pub struct Build {
