@@ -8,8 +8,9 @@
 mod dtype;
 mod error;
 mod half;
-pub mod interp;
+#[macro_use]
 mod op;
+pub mod interp;
 mod overlap;
 pub mod parts;
 mod program;

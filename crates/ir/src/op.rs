@@ -65,6 +65,21 @@ pub struct OpInfo {
 }
 
 macro_rules! op_table {
+    (
+        elementwise { $($element:ident $element_name:literal $element_arity:literal $element_sig:ident $element_set:expr;)* }
+        others { $($other:ident $name:literal $kind:ident $arity:literal $sig:ident $set:expr;)* }
+    ) => {
+        op_table! {
+            $($element $element_name Elementwise $element_arity $element_sig $element_set;)*
+            $($other $name $kind $arity $sig $set;)*
+        }
+
+        /// The pattern of every operation that is not elementwise.
+        #[macro_export]
+        macro_rules! not_elementwise {
+            () => { $($crate::Op::$other)|* };
+        }
+    };
     ($($variant:ident $name:literal $kind:ident $arity:literal $sig:ident $set:expr;)*) => {
         /// An operation of the bytecode; [`Op::info`] gives its row of the table.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -98,169 +113,173 @@ macro_rules! op_table {
 use DTypeSet as D;
 
 op_table! {
-    // Copies and casts: the loop dtype is the output's.
-    Copy         "copy"          Elementwise 1 Same      D::ALL;
-    // Arithmetic. add and multiply of bool are or and and.
-    Add          "add"           Elementwise 2 Same      D::ALL;
-    Subtract     "subtract"      Elementwise 2 Same      D::NUMBER;
-    Multiply     "multiply"      Elementwise 2 Same      D::ALL;
-    Divide       "divide"        Elementwise 2 Same      D::INEXACT;
-    FloorDivide  "floor_divide"  Elementwise 2 Same      D::REAL;
-    Remainder    "remainder"     Elementwise 2 Same      D::REAL;
-    Fmod         "fmod"          Elementwise 2 Same      D::REAL;
-    Power        "power"         Elementwise 2 Same      D::NUMBER;
-    Negative     "negative"      Elementwise 1 Same      D::NUMBER;
-    Positive     "positive"      Elementwise 1 Same      D::NUMBER;
-    Absolute     "absolute"      Elementwise 1 Real      D::ALL;
-    Sign         "sign"          Elementwise 1 Same      D::NUMBER;
-    Square       "square"        Elementwise 1 Same      D::NUMBER;
-    Reciprocal   "reciprocal"    Elementwise 1 Same      D::NUMBER;
-    Maximum      "maximum"       Elementwise 2 Same      D::ALL;
-    Minimum      "minimum"       Elementwise 2 Same      D::ALL;
-    Fmax         "fmax"          Elementwise 2 Same      D::ALL;
-    Fmin         "fmin"          Elementwise 2 Same      D::ALL;
-    Copysign     "copysign"      Elementwise 2 Same      D::FLOAT;
-    // Roots, exponentials and logarithms.
-    Sqrt         "sqrt"          Elementwise 1 Same      D::INEXACT;
-    Cbrt         "cbrt"          Elementwise 1 Same      D::FLOAT;
-    Exp          "exp"           Elementwise 1 Same      D::INEXACT;
-    Exp2         "exp2"          Elementwise 1 Same      D::INEXACT;
-    Expm1        "expm1"         Elementwise 1 Same      D::INEXACT;
-    Log          "log"           Elementwise 1 Same      D::INEXACT;
-    Log2         "log2"          Elementwise 1 Same      D::INEXACT;
-    Log10        "log10"         Elementwise 1 Same      D::INEXACT;
-    Log1p        "log1p"         Elementwise 1 Same      D::INEXACT;
-    // Trigonometry and relatives.
-    Sin          "sin"           Elementwise 1 Same      D::INEXACT;
-    Cos          "cos"           Elementwise 1 Same      D::INEXACT;
-    Tan          "tan"           Elementwise 1 Same      D::INEXACT;
-    Arcsin       "arcsin"        Elementwise 1 Same      D::INEXACT;
-    Arccos       "arccos"        Elementwise 1 Same      D::INEXACT;
-    Arctan       "arctan"        Elementwise 1 Same      D::INEXACT;
-    Arctan2      "arctan2"       Elementwise 2 Same      D::FLOAT;
-    Sinh         "sinh"          Elementwise 1 Same      D::INEXACT;
-    Cosh         "cosh"          Elementwise 1 Same      D::INEXACT;
-    Tanh         "tanh"          Elementwise 1 Same      D::INEXACT;
-    Arcsinh      "arcsinh"       Elementwise 1 Same      D::INEXACT;
-    Arccosh      "arccosh"       Elementwise 1 Same      D::INEXACT;
-    Arctanh      "arctanh"       Elementwise 1 Same      D::INEXACT;
-    Hypot        "hypot"         Elementwise 2 Same      D::FLOAT;
-    Erf          "erf"           Elementwise 1 Same      D::FLOAT;
-    Logaddexp    "logaddexp"     Elementwise 2 Same      D::FLOAT;
-    Logaddexp2   "logaddexp2"    Elementwise 2 Same      D::FLOAT;
-    FloatPower   "float_power"   Elementwise 2 Same      D::DOUBLE;
-    Deg2rad      "deg2rad"       Elementwise 1 Same      D::FLOAT;
-    Rad2deg      "rad2deg"       Elementwise 1 Same      D::FLOAT;
-    // Parts of floats. `ldexp(x, n)` is x times two to the n; the two halves of frexp and modf are operations.
-    Fabs         "fabs"          Elementwise 1 Same      D::FLOAT;
-    Heaviside    "heaviside"     Elementwise 2 Same      D::FLOAT;
-    Nextafter    "nextafter"     Elementwise 2 Same      D::FLOAT;
-    Spacing      "spacing"       Elementwise 1 Same      D::FLOAT;
-    Ldexp        "ldexp"         Elementwise 2 Scale     D::FLOAT;
-    FrexpMantissa "frexp_mantissa" Elementwise 1 Same    D::FLOAT;
-    FrexpExponent "frexp_exponent" Elementwise 1 Exponent D::FLOAT;
-    ModfFraction "modf_fraction" Elementwise 1 Same      D::FLOAT;
-    ModfIntegral "modf_integral" Elementwise 1 Same      D::FLOAT;
-    // Rounding.
-    Floor        "floor"         Elementwise 1 Same      D::FLOAT;
-    Ceil         "ceil"          Elementwise 1 Same      D::FLOAT;
-    Trunc        "trunc"         Elementwise 1 Same      D::FLOAT;
-    Rint         "rint"          Elementwise 1 Same      D::INEXACT;
-    // Comparisons. Complex values order by real part, then imaginary part.
-    Equal        "equal"         Elementwise 2 Predicate D::ALL;
-    NotEqual     "not_equal"     Elementwise 2 Predicate D::ALL;
-    Less         "less"          Elementwise 2 Predicate D::ALL;
-    LessEqual    "less_equal"    Elementwise 2 Predicate D::ALL;
-    Greater      "greater"       Elementwise 2 Predicate D::ALL;
-    GreaterEqual "greater_equal" Elementwise 2 Predicate D::ALL;
-    // An i64 (the loop dtype) against a u64, or a u64 against an i64, by value.
-    EqualMixed        "equal_mixed"         Elementwise 2 Mixed D::WIDE;
-    NotEqualMixed     "not_equal_mixed"     Elementwise 2 Mixed D::WIDE;
-    LessMixed         "less_mixed"          Elementwise 2 Mixed D::WIDE;
-    LessEqualMixed    "less_equal_mixed"    Elementwise 2 Mixed D::WIDE;
-    GreaterMixed      "greater_mixed"       Elementwise 2 Mixed D::WIDE;
-    GreaterEqualMixed "greater_equal_mixed" Elementwise 2 Mixed D::WIDE;
-    // Logic on truth values.
-    LogicalAnd   "logical_and"   Elementwise 2 Predicate D::ALL;
-    LogicalOr    "logical_or"    Elementwise 2 Predicate D::ALL;
-    LogicalXor   "logical_xor"   Elementwise 2 Predicate D::ALL;
-    LogicalNot   "logical_not"   Elementwise 1 Predicate D::ALL;
-    // Bits; on bool they are logic.
-    BitwiseAnd   "bitwise_and"   Elementwise 2 Same      D::BITS;
-    BitwiseOr    "bitwise_or"    Elementwise 2 Same      D::BITS;
-    BitwiseXor   "bitwise_xor"   Elementwise 2 Same      D::BITS;
-    Invert       "invert"        Elementwise 1 Same      D::BITS;
-    LeftShift    "left_shift"    Elementwise 2 Same      D::INTEGER;
-    RightShift   "right_shift"   Elementwise 2 Same      D::INTEGER;
-    BitwiseCount "bitwise_count" Elementwise 1 Count     D::INTEGER;
-    Gcd          "gcd"           Elementwise 2 Same      D::INTEGER;
-    Lcm          "lcm"           Elementwise 2 Same      D::INTEGER;
-    // Float classes.
-    Isnan        "isnan"         Elementwise 1 Predicate D::ALL;
-    Isinf        "isinf"         Elementwise 1 Predicate D::ALL;
-    Isfinite     "isfinite"      Elementwise 1 Predicate D::ALL;
-    Signbit      "signbit"       Elementwise 1 Predicate D::FLOAT;
-    // Complex parts.
-    Conjugate    "conjugate"     Elementwise 1 Same      D::NUMBER;
-    RealPart     "real"          Elementwise 1 Real      D::COMPLEX;
-    ImagPart     "imag"          Elementwise 1 Real      D::COMPLEX;
-    // Selection: `where(condition, a, b)`.
-    Where        "where"         Elementwise 3 Select    D::ALL;
-    // `range(start, step)`: start + i * step, i the index in C order of the output view.
-    Range        "range"         Generator   2 Same      D::NUMBER;
-    // Random streams: `pcg64(position, state high, low, increment high, low)` and
-    // `philox(position, counter of four words, key of two)`. An element is that of the stream at `position` plus its
-    // index in C order; see `interp/random.rs`. All operands are literals.
-    Pcg64        "pcg64"         Generator   5 Stream    D::STREAM;
-    Pcg64Dxsm    "pcg64dxsm"     Generator   5 Stream    D::STREAM;
-    Philox       "philox"        Generator   7 Stream    D::STREAM;
-    // Reductions. sum and prod of bool are any and all; min, max propagate NaN;
-    // arg-reductions take the first position, of a NaN if there is one.
-    Sum          "sum"           Reduction   1 Same      D::ALL;
-    Prod         "prod"          Reduction   1 Same      D::ALL;
-    Min          "min"           Reduction   1 Same      D::ALL;
-    Max          "max"           Reduction   1 Same      D::ALL;
-    Any          "any"           Reduction   1 Predicate D::ALL;
-    All          "all"           Reduction   1 Predicate D::ALL;
-    Argmin       "argmin"        Reduction   1 Position  D::ALL;
-    Argmax       "argmax"        Reduction   1 Position  D::ALL;
-    // fmax and fmin leave NaN out, unless there is nothing else.
-    ReduceFmax   "reduce_fmax"   Reduction   1 Same      D::ORDERED;
-    ReduceFmin   "reduce_fmin"   Reduction   1 Same      D::ORDERED;
-    ReduceAnd    "reduce_and"    Reduction   1 Same      D::BITS;
-    ReduceOr     "reduce_or"     Reduction   1 Same      D::BITS;
-    ReduceXor    "reduce_xor"    Reduction   1 Same      D::BITS;
-    // Scans: the first element as it is, then one operation per element.
-    Cumsum       "cumsum"        Scan        1 Same      D::NUMBER;
-    Cumprod      "cumprod"       Scan        1 Same      D::NUMBER;
-    Cumsubtract  "cumsubtract"   Scan        1 Same      D::NUMBER;
-    Cumdivide    "cumdivide"     Scan        1 Same      D::INEXACT;
-    Cummax       "cummax"        Scan        1 Same      D::ALL;
-    Cummin       "cummin"        Scan        1 Same      D::ALL;
-    Cumfmax      "cumfmax"       Scan        1 Same      D::ALL;
-    Cumfmin      "cumfmin"       Scan        1 Same      D::ALL;
-    Cumand       "cumand"        Scan        1 Same      D::BITS;
-    Cumor        "cumor"         Scan        1 Same      D::BITS;
-    Cumxor       "cumxor"        Scan        1 Same      D::BITS;
-    // Products of stacks of matrices, `(…, m, k) x (…, k, n)`. They round differently, each as NumPy's function of that
-    // name; vdot and vecdot (m and n are one) and vecmat (m is one) conjugate the first operand, matvec has n = 1.
-    Matmul       "matmul"        Library     2 Same      D::ALL;
-    Dot          "dot"           Library     2 Same      D::ALL;
-    Vdot         "vdot"          Library     2 Same      D::ALL;
-    Matvec       "matvec"        Library     2 Same      D::ALL;
-    Vecdot       "vecdot"        Library     2 Same      D::ALL;
-    Vecmat       "vecmat"        Library     2 Same      D::ALL;
-    // `gather(source, position)`: out[p] = source[position[p], p]; a position beyond the end is the last.
-    Gather       "gather"        Gather      2 Pick      D::ALL;
-    // `scatter(target, values, position)`: the target with target[position[q], p] = values[q, p], in order of q.
-    Scatter      "scatter"       Library     3 Put       D::ALL;
-    // The same, each value combined with what is there: equal positions take part one after the other.
-    ScatterAdd   "scatter_add"   Library     3 Put       D::ALL;
-    ScatterMultiply "scatter_multiply" Library 3 Put     D::ALL;
-    ScatterMax   "scatter_max"   Library     3 Put       D::ALL;
-    ScatterMin   "scatter_min"   Library     3 Put       D::ALL;
-    // Multi-indices of the elements that are not zero, one per row, in C order.
-    Nonzero      "nonzero"       Library     1 Position  D::ALL;
+    elementwise {
+        // Copies and casts: the loop dtype is the output's.
+        Copy         "copy"          1 Same      D::ALL;
+        // Arithmetic. add and multiply of bool are or and and.
+        Add          "add"           2 Same      D::ALL;
+        Subtract     "subtract"      2 Same      D::NUMBER;
+        Multiply     "multiply"      2 Same      D::ALL;
+        Divide       "divide"        2 Same      D::INEXACT;
+        FloorDivide  "floor_divide"  2 Same      D::REAL;
+        Remainder    "remainder"     2 Same      D::REAL;
+        Fmod         "fmod"          2 Same      D::REAL;
+        Power        "power"         2 Same      D::NUMBER;
+        Negative     "negative"      1 Same      D::NUMBER;
+        Positive     "positive"      1 Same      D::NUMBER;
+        Absolute     "absolute"      1 Real      D::ALL;
+        Sign         "sign"          1 Same      D::NUMBER;
+        Square       "square"        1 Same      D::NUMBER;
+        Reciprocal   "reciprocal"    1 Same      D::NUMBER;
+        Maximum      "maximum"       2 Same      D::ALL;
+        Minimum      "minimum"       2 Same      D::ALL;
+        Fmax         "fmax"          2 Same      D::ALL;
+        Fmin         "fmin"          2 Same      D::ALL;
+        Copysign     "copysign"      2 Same      D::FLOAT;
+        // Roots, exponentials and logarithms.
+        Sqrt         "sqrt"          1 Same      D::INEXACT;
+        Cbrt         "cbrt"          1 Same      D::FLOAT;
+        Exp          "exp"           1 Same      D::INEXACT;
+        Exp2         "exp2"          1 Same      D::INEXACT;
+        Expm1        "expm1"         1 Same      D::INEXACT;
+        Log          "log"           1 Same      D::INEXACT;
+        Log2         "log2"          1 Same      D::INEXACT;
+        Log10        "log10"         1 Same      D::INEXACT;
+        Log1p        "log1p"         1 Same      D::INEXACT;
+        // Trigonometry and relatives.
+        Sin          "sin"           1 Same      D::INEXACT;
+        Cos          "cos"           1 Same      D::INEXACT;
+        Tan          "tan"           1 Same      D::INEXACT;
+        Arcsin       "arcsin"        1 Same      D::INEXACT;
+        Arccos       "arccos"        1 Same      D::INEXACT;
+        Arctan       "arctan"        1 Same      D::INEXACT;
+        Arctan2      "arctan2"       2 Same      D::FLOAT;
+        Sinh         "sinh"          1 Same      D::INEXACT;
+        Cosh         "cosh"          1 Same      D::INEXACT;
+        Tanh         "tanh"          1 Same      D::INEXACT;
+        Arcsinh      "arcsinh"       1 Same      D::INEXACT;
+        Arccosh      "arccosh"       1 Same      D::INEXACT;
+        Arctanh      "arctanh"       1 Same      D::INEXACT;
+        Hypot        "hypot"         2 Same      D::FLOAT;
+        Erf          "erf"           1 Same      D::FLOAT;
+        Logaddexp    "logaddexp"     2 Same      D::FLOAT;
+        Logaddexp2   "logaddexp2"    2 Same      D::FLOAT;
+        FloatPower   "float_power"   2 Same      D::DOUBLE;
+        Deg2rad      "deg2rad"       1 Same      D::FLOAT;
+        Rad2deg      "rad2deg"       1 Same      D::FLOAT;
+        // Parts of floats. `ldexp(x, n)` is x times two to the n; the two halves of frexp and modf are operations.
+        Fabs         "fabs"          1 Same      D::FLOAT;
+        Heaviside    "heaviside"     2 Same      D::FLOAT;
+        Nextafter    "nextafter"     2 Same      D::FLOAT;
+        Spacing      "spacing"       1 Same      D::FLOAT;
+        Ldexp        "ldexp"         2 Scale     D::FLOAT;
+        FrexpMantissa "frexp_mantissa" 1 Same    D::FLOAT;
+        FrexpExponent "frexp_exponent" 1 Exponent D::FLOAT;
+        ModfFraction "modf_fraction" 1 Same      D::FLOAT;
+        ModfIntegral "modf_integral" 1 Same      D::FLOAT;
+        // Rounding.
+        Floor        "floor"         1 Same      D::FLOAT;
+        Ceil         "ceil"          1 Same      D::FLOAT;
+        Trunc        "trunc"         1 Same      D::FLOAT;
+        Rint         "rint"          1 Same      D::INEXACT;
+        // Comparisons. Complex values order by real part, then imaginary part.
+        Equal        "equal"         2 Predicate D::ALL;
+        NotEqual     "not_equal"     2 Predicate D::ALL;
+        Less         "less"          2 Predicate D::ALL;
+        LessEqual    "less_equal"    2 Predicate D::ALL;
+        Greater      "greater"       2 Predicate D::ALL;
+        GreaterEqual "greater_equal" 2 Predicate D::ALL;
+        // An i64 (the loop dtype) against a u64, or a u64 against an i64, by value.
+        EqualMixed        "equal_mixed"         2 Mixed D::WIDE;
+        NotEqualMixed     "not_equal_mixed"     2 Mixed D::WIDE;
+        LessMixed         "less_mixed"          2 Mixed D::WIDE;
+        LessEqualMixed    "less_equal_mixed"    2 Mixed D::WIDE;
+        GreaterMixed      "greater_mixed"       2 Mixed D::WIDE;
+        GreaterEqualMixed "greater_equal_mixed" 2 Mixed D::WIDE;
+        // Logic on truth values.
+        LogicalAnd   "logical_and"   2 Predicate D::ALL;
+        LogicalOr    "logical_or"    2 Predicate D::ALL;
+        LogicalXor   "logical_xor"   2 Predicate D::ALL;
+        LogicalNot   "logical_not"   1 Predicate D::ALL;
+        // Bits; on bool they are logic.
+        BitwiseAnd   "bitwise_and"   2 Same      D::BITS;
+        BitwiseOr    "bitwise_or"    2 Same      D::BITS;
+        BitwiseXor   "bitwise_xor"   2 Same      D::BITS;
+        Invert       "invert"        1 Same      D::BITS;
+        LeftShift    "left_shift"    2 Same      D::INTEGER;
+        RightShift   "right_shift"   2 Same      D::INTEGER;
+        BitwiseCount "bitwise_count" 1 Count     D::INTEGER;
+        Gcd          "gcd"           2 Same      D::INTEGER;
+        Lcm          "lcm"           2 Same      D::INTEGER;
+        // Float classes.
+        Isnan        "isnan"         1 Predicate D::ALL;
+        Isinf        "isinf"         1 Predicate D::ALL;
+        Isfinite     "isfinite"      1 Predicate D::ALL;
+        Signbit      "signbit"       1 Predicate D::FLOAT;
+        // Complex parts.
+        Conjugate    "conjugate"     1 Same      D::NUMBER;
+        RealPart     "real"          1 Real      D::COMPLEX;
+        ImagPart     "imag"          1 Real      D::COMPLEX;
+        // Selection: `where(condition, a, b)`.
+        Where        "where"         3 Select    D::ALL;
+    }
+    others {
+        // `range(start, step)`: start + i * step, i the index in C order of the output view.
+        Range        "range"         Generator   2 Same      D::NUMBER;
+        // Random streams: `pcg64(position, state high, low, increment high, low)` and
+        // `philox(position, counter of four words, key of two)`. An element is that of the stream at `position` plus its
+        // index in C order; see `interp/random.rs`. All operands are literals.
+        Pcg64        "pcg64"         Generator   5 Stream    D::STREAM;
+        Pcg64Dxsm    "pcg64dxsm"     Generator   5 Stream    D::STREAM;
+        Philox       "philox"        Generator   7 Stream    D::STREAM;
+        // Reductions. sum and prod of bool are any and all; min, max propagate NaN;
+        // arg-reductions take the first position, of a NaN if there is one.
+        Sum          "sum"           Reduction   1 Same      D::ALL;
+        Prod         "prod"          Reduction   1 Same      D::ALL;
+        Min          "min"           Reduction   1 Same      D::ALL;
+        Max          "max"           Reduction   1 Same      D::ALL;
+        Any          "any"           Reduction   1 Predicate D::ALL;
+        All          "all"           Reduction   1 Predicate D::ALL;
+        Argmin       "argmin"        Reduction   1 Position  D::ALL;
+        Argmax       "argmax"        Reduction   1 Position  D::ALL;
+        // fmax and fmin leave NaN out, unless there is nothing else.
+        ReduceFmax   "reduce_fmax"   Reduction   1 Same      D::ORDERED;
+        ReduceFmin   "reduce_fmin"   Reduction   1 Same      D::ORDERED;
+        ReduceAnd    "reduce_and"    Reduction   1 Same      D::BITS;
+        ReduceOr     "reduce_or"     Reduction   1 Same      D::BITS;
+        ReduceXor    "reduce_xor"    Reduction   1 Same      D::BITS;
+        // Scans: the first element as it is, then one operation per element.
+        Cumsum       "cumsum"        Scan        1 Same      D::NUMBER;
+        Cumprod      "cumprod"       Scan        1 Same      D::NUMBER;
+        Cumsubtract  "cumsubtract"   Scan        1 Same      D::NUMBER;
+        Cumdivide    "cumdivide"     Scan        1 Same      D::INEXACT;
+        Cummax       "cummax"        Scan        1 Same      D::ALL;
+        Cummin       "cummin"        Scan        1 Same      D::ALL;
+        Cumfmax      "cumfmax"       Scan        1 Same      D::ALL;
+        Cumfmin      "cumfmin"       Scan        1 Same      D::ALL;
+        Cumand       "cumand"        Scan        1 Same      D::BITS;
+        Cumor        "cumor"         Scan        1 Same      D::BITS;
+        Cumxor       "cumxor"        Scan        1 Same      D::BITS;
+        // Products of stacks of matrices, `(…, m, k) x (…, k, n)`. They round differently, each as NumPy's function of that
+        // name; vdot and vecdot (m and n are one) and vecmat (m is one) conjugate the first operand, matvec has n = 1.
+        Matmul       "matmul"        Library     2 Same      D::ALL;
+        Dot          "dot"           Library     2 Same      D::ALL;
+        Vdot         "vdot"          Library     2 Same      D::ALL;
+        Matvec       "matvec"        Library     2 Same      D::ALL;
+        Vecdot       "vecdot"        Library     2 Same      D::ALL;
+        Vecmat       "vecmat"        Library     2 Same      D::ALL;
+        // `gather(source, position)`: out[p] = source[position[p], p]; a position beyond the end is the last.
+        Gather       "gather"        Gather      2 Pick      D::ALL;
+        // `scatter(target, values, position)`: the target with target[position[q], p] = values[q, p], in order of q.
+        Scatter      "scatter"       Library     3 Put       D::ALL;
+        // The same, each value combined with what is there: equal positions take part one after the other.
+        ScatterAdd   "scatter_add"   Library     3 Put       D::ALL;
+        ScatterMultiply "scatter_multiply" Library 3 Put     D::ALL;
+        ScatterMax   "scatter_max"   Library     3 Put       D::ALL;
+        ScatterMin   "scatter_min"   Library     3 Put       D::ALL;
+        // Multi-indices of the elements that are not zero, one per row, in C order.
+        Nonzero      "nonzero"       Library     1 Position  D::ALL;
+    }
 }
 
 impl Op {

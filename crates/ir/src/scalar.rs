@@ -120,6 +120,36 @@ impl Scalar {
         }
     }
 
+    /// Is the number, or a part of it, NaN?
+    pub fn is_nan(self) -> bool {
+        self.any_part(f64::is_nan)
+    }
+
+    /// Is the number, or a part of it, infinite?
+    pub fn is_infinite(self) -> bool {
+        self.any_part(f64::is_infinite)
+    }
+
+    /// Does a part pass a test that integers fail?
+    fn any_part(self, test: fn(f64) -> bool) -> bool {
+        match self {
+            Scalar::F16(v) => test(v.to_f32().into()),
+            Scalar::F32(v) => test(v.into()),
+            Scalar::F64(v) => test(v),
+            Scalar::C64(v) => test(v.re.into()) || test(v.im.into()),
+            Scalar::C128(v) => test(v.re) || test(v.im),
+            Scalar::Bool(_)
+            | Scalar::I8(_)
+            | Scalar::U8(_)
+            | Scalar::I16(_)
+            | Scalar::U16(_)
+            | Scalar::I32(_)
+            | Scalar::U32(_)
+            | Scalar::I64(_)
+            | Scalar::U64(_) => false,
+        }
+    }
+
     /// Same type and same bits (so that NaN equals itself and -0.0 differs from 0.0).
     pub fn same_bits(self, other: Scalar) -> bool {
         self.dtype() == other.dtype() && self.to_bytes() == other.to_bytes()

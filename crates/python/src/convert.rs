@@ -382,7 +382,7 @@ impl Weak {
 
     /// Has the number become infinite in a narrower type, `value`?
     pub fn overflowed(self, value: Scalar) -> bool {
-        is_infinite(value)
+        value.is_infinite()
             && match self {
                 Weak::Float(v) => v.is_finite(),
                 Weak::Complex(re, im) => re.is_finite() && im.is_finite(),
@@ -399,27 +399,7 @@ impl Weak {
 /// Has a finite number become infinite in a narrower type?
 pub fn overflowed(from: Scalar, to: Scalar) -> bool {
     let narrower = (from.dtype().is_float() || from.dtype().is_complex()) && to.dtype().size() < from.dtype().size();
-    narrower && is_infinite(to) && !is_infinite(from)
-}
-
-/// Is a part of the number infinite?
-fn is_infinite(value: Scalar) -> bool {
-    match value {
-        Scalar::F16(v) => v.to_f32().is_infinite(),
-        Scalar::F32(v) => v.is_infinite(),
-        Scalar::F64(v) => v.is_infinite(),
-        Scalar::C64(v) => v.re.is_infinite() || v.im.is_infinite(),
-        Scalar::C128(v) => v.re.is_infinite() || v.im.is_infinite(),
-        Scalar::Bool(_)
-        | Scalar::I8(_)
-        | Scalar::U8(_)
-        | Scalar::I16(_)
-        | Scalar::U16(_)
-        | Scalar::I32(_)
-        | Scalar::U32(_)
-        | Scalar::I64(_)
-        | Scalar::U64(_) => false,
-    }
+    narrower && to.is_infinite() && !from.is_infinite()
 }
 
 fn int_in_range(value: i128, dtype: DType) -> bool {

@@ -4,7 +4,7 @@
 //! fallback then runs NumPy, which raises with its own words.
 
 use crate::convert::Weak;
-use numelt_ir::{DType, DTypeKind, Op};
+use numelt_ir::{DType, DTypeKind, Op, not_elementwise};
 
 /// What the resolution needs to know of an operand.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -123,47 +123,7 @@ pub fn resolve(op: Op, kinds: &[Kind]) -> Option<Loop> {
         Op::LessEqualMixed | Op::GreaterMixed | Op::GreaterEqualMixed => None,
         Op::Where => same(promote(kinds.get(1..)?)?),
         Op::RealPart | Op::ImagPart => same(common),
-        Op::Range
-        | Op::Pcg64
-        | Op::Pcg64Dxsm
-        | Op::Philox
-        | Op::Sum
-        | Op::Prod
-        | Op::Min
-        | Op::Max
-        | Op::Any
-        | Op::All
-        | Op::Argmin
-        | Op::Argmax
-        | Op::ReduceFmax
-        | Op::ReduceFmin
-        | Op::ReduceAnd
-        | Op::ReduceOr
-        | Op::ReduceXor
-        | Op::Cumsum
-        | Op::Cumprod
-        | Op::Cumsubtract
-        | Op::Cumdivide
-        | Op::Cummax
-        | Op::Cummin
-        | Op::Cumfmax
-        | Op::Cumfmin
-        | Op::Cumand
-        | Op::Cumor
-        | Op::Cumxor
-        | Op::Matmul
-        | Op::Dot
-        | Op::Vdot
-        | Op::Matvec
-        | Op::Vecdot
-        | Op::Vecmat
-        | Op::Gather
-        | Op::Scatter
-        | Op::ScatterAdd
-        | Op::ScatterMultiply
-        | Op::ScatterMax
-        | Op::ScatterMin
-        | Op::Nonzero => None,
+        not_elementwise!() => None,
     }
 }
 

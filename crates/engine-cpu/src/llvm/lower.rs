@@ -7,7 +7,7 @@
 use super::builder::{Builder, Int, Real, Ty, Val};
 use super::math::MathTable;
 use numelt_ir::parts::Exponents;
-use numelt_ir::{DType, DTypeKind as Kind, Error, Op, Result, warn};
+use numelt_ir::{DType, DTypeKind as Kind, Error, Op, Result, not_elementwise, warn};
 
 /// A value of a node for `lanes` points.
 #[derive(Clone, Copy, Debug)]
@@ -204,47 +204,7 @@ impl Lower<'_> {
                 let condition = args[0].plain();
                 Ok(args[1].zip(args[2], |a, b| self.b.select(condition, a, b)))
             }
-            Op::Range
-            | Op::Pcg64
-            | Op::Pcg64Dxsm
-            | Op::Philox
-            | Op::Sum
-            | Op::Prod
-            | Op::Min
-            | Op::Max
-            | Op::Any
-            | Op::All
-            | Op::Argmin
-            | Op::Argmax
-            | Op::ReduceFmax
-            | Op::ReduceFmin
-            | Op::ReduceAnd
-            | Op::ReduceOr
-            | Op::ReduceXor
-            | Op::Cumsum
-            | Op::Cumprod
-            | Op::Cumsubtract
-            | Op::Cumdivide
-            | Op::Cummax
-            | Op::Cummin
-            | Op::Cumfmax
-            | Op::Cumfmin
-            | Op::Cumand
-            | Op::Cumor
-            | Op::Cumxor
-            | Op::Matmul
-            | Op::Dot
-            | Op::Vdot
-            | Op::Matvec
-            | Op::Vecdot
-            | Op::Vecmat
-            | Op::Gather
-            | Op::Scatter
-            | Op::ScatterAdd
-            | Op::ScatterMultiply
-            | Op::ScatterMax
-            | Op::ScatterMin
-            | Op::Nonzero => unsupported(op, ty),
+            not_elementwise!() => unsupported(op, ty),
         }
     }
 

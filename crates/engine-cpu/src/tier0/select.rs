@@ -7,7 +7,7 @@ use crate::isa::Isa;
 use crate::tier0::loops::{Loop, Versions, pick_cast, pick_scale, pick_where};
 use crate::tier0::math::{self, Func1, Func2};
 use crate::tier0::ops;
-use numelt_ir::{DType, Error, Op, Result};
+use numelt_ir::{DType, Error, Op, Result, not_elementwise};
 use numelt_vecmath::{Slice1, Slice2};
 
 /// What the interpreter calls for one instruction.
@@ -206,49 +206,7 @@ fn arithmetic(op: Op, ty: DType, isa: Isa) -> Option<Func> {
         Op::ImagPart => one!(complex, ImagPart),
         Op::Where => with!(ty, all, T => Func::Loop(pick_where::<T>(isa))),
         // copies are renamed before they get here, the rest is not elementwise
-        Op::Copy
-        | Op::Positive
-        | Op::Range
-        | Op::Pcg64
-        | Op::Pcg64Dxsm
-        | Op::Philox
-        | Op::Sum
-        | Op::Prod
-        | Op::Min
-        | Op::Max
-        | Op::Any
-        | Op::All
-        | Op::Argmin
-        | Op::Argmax
-        | Op::ReduceFmax
-        | Op::ReduceFmin
-        | Op::ReduceAnd
-        | Op::ReduceOr
-        | Op::ReduceXor
-        | Op::Cumsum
-        | Op::Cumprod
-        | Op::Cumsubtract
-        | Op::Cumdivide
-        | Op::Cummax
-        | Op::Cummin
-        | Op::Cumfmax
-        | Op::Cumfmin
-        | Op::Cumand
-        | Op::Cumor
-        | Op::Cumxor
-        | Op::Matmul
-        | Op::Dot
-        | Op::Vdot
-        | Op::Matvec
-        | Op::Vecdot
-        | Op::Vecmat
-        | Op::Gather
-        | Op::Scatter
-        | Op::ScatterAdd
-        | Op::ScatterMultiply
-        | Op::ScatterMax
-        | Op::ScatterMin
-        | Op::Nonzero => None,
+        Op::Copy | Op::Positive | not_elementwise!() => None,
     }
 }
 

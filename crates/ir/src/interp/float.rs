@@ -227,14 +227,7 @@ pub(super) fn float<T: Float>(op: Op, a: T, b: T) -> Result<Value<T>> {
         Op::GreaterMixed | Op::GreaterEqualMixed => absent(op)?,
         Op::BitwiseAnd | Op::BitwiseOr | Op::BitwiseXor | Op::Invert => absent(op)?,
         Op::LeftShift | Op::RightShift | Op::RealPart | Op::ImagPart => absent(op)?,
-        Op::Where | Op::Range | Op::Sum | Op::Prod | Op::Min | Op::Max | Op::Any | Op::All => absent(op)?,
-        Op::ReduceFmax | Op::ReduceFmin | Op::ReduceAnd | Op::ReduceOr | Op::ReduceXor => absent(op)?,
-        Op::Cumsubtract | Op::Cumdivide | Op::Cummax | Op::Cummin | Op::Cumfmax | Op::Cumfmin => absent(op)?,
-        Op::Cumand | Op::Cumor | Op::Cumxor => absent(op)?,
-        Op::ScatterAdd | Op::ScatterMultiply | Op::ScatterMax | Op::ScatterMin => absent(op)?,
-        Op::Argmin | Op::Argmax | Op::Cumsum | Op::Cumprod | Op::Gather | Op::Scatter | Op::Nonzero => absent(op)?,
-        Op::Matmul | Op::Dot | Op::Vdot | Op::Matvec | Op::Vecdot | Op::Vecmat => absent(op)?,
-        Op::Pcg64 | Op::Pcg64Dxsm | Op::Philox => absent(op)?,
+        Op::Where | not_elementwise!() => absent(op)?,
     })
 }
 

@@ -198,14 +198,7 @@ pub(super) fn integer<T: Int>(op: Op, a: T, b: T) -> Result<Value<T>> {
         Op::Arctan | Op::Arctan2 | Op::Sinh | Op::Cosh | Op::Tanh | Op::Arcsinh | Op::Arccosh => absent(op)?,
         Op::Arctanh | Op::Hypot | Op::Erf | Op::Floor | Op::Ceil | Op::Trunc | Op::Rint => absent(op)?,
         Op::Signbit | Op::RealPart | Op::ImagPart => absent(op)?,
-        Op::Where | Op::Range | Op::Sum | Op::Prod | Op::Min | Op::Max | Op::Any | Op::All => absent(op)?,
-        Op::ReduceFmax | Op::ReduceFmin | Op::ReduceAnd | Op::ReduceOr | Op::ReduceXor => absent(op)?,
-        Op::Cumsubtract | Op::Cumdivide | Op::Cummax | Op::Cummin | Op::Cumfmax | Op::Cumfmin => absent(op)?,
-        Op::Cumand | Op::Cumor | Op::Cumxor => absent(op)?,
-        Op::ScatterAdd | Op::ScatterMultiply | Op::ScatterMax | Op::ScatterMin => absent(op)?,
-        Op::Argmin | Op::Argmax | Op::Cumsum | Op::Cumprod | Op::Gather | Op::Scatter | Op::Nonzero => absent(op)?,
-        Op::Matmul | Op::Dot | Op::Vdot | Op::Matvec | Op::Vecdot | Op::Vecmat => absent(op)?,
-        Op::Pcg64 | Op::Pcg64Dxsm | Op::Philox => absent(op)?,
+        Op::Where | not_elementwise!() => absent(op)?,
     })
 }
 
@@ -236,14 +229,7 @@ pub(super) fn boolean(op: Op, a: bool, b: bool) -> Result<bool> {
         Op::Arctan2 | Op::Sinh | Op::Cosh | Op::Tanh | Op::Arcsinh | Op::Arccosh | Op::Arctanh => absent(op)?,
         Op::Hypot | Op::Erf | Op::Floor | Op::Ceil | Op::Trunc | Op::Rint | Op::LeftShift => absent(op)?,
         Op::RightShift | Op::Signbit | Op::Conjugate | Op::RealPart | Op::ImagPart => absent(op)?,
-        Op::Where | Op::Range | Op::Sum | Op::Prod | Op::Min | Op::Max | Op::Any | Op::All => absent(op)?,
-        Op::ReduceFmax | Op::ReduceFmin | Op::ReduceAnd | Op::ReduceOr | Op::ReduceXor => absent(op)?,
-        Op::Cumsubtract | Op::Cumdivide | Op::Cummax | Op::Cummin | Op::Cumfmax | Op::Cumfmin => absent(op)?,
-        Op::Cumand | Op::Cumor | Op::Cumxor => absent(op)?,
-        Op::ScatterAdd | Op::ScatterMultiply | Op::ScatterMax | Op::ScatterMin => absent(op)?,
-        Op::Argmin | Op::Argmax | Op::Cumsum | Op::Cumprod | Op::Gather | Op::Scatter | Op::Nonzero => absent(op)?,
-        Op::Matmul | Op::Dot | Op::Vdot | Op::Matvec | Op::Vecdot | Op::Vecmat => absent(op)?,
-        Op::Pcg64 | Op::Pcg64Dxsm | Op::Philox => absent(op)?,
+        Op::Where | not_elementwise!() => absent(op)?,
     })
 }
 

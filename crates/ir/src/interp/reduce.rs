@@ -94,8 +94,7 @@ impl Fold {
 
     /// The first best element; the first NaN beats everything.
     fn pick(&mut self, best: Scalar, x: Scalar, better: Op) -> Result<Scalar> {
-        let takes_over =
-            !scalar::is_nan(best) && (scalar::is_nan(x) || apply(better, self.ty, &[x, best])? == Scalar::Bool(true));
+        let takes_over = !best.is_nan() && (x.is_nan() || apply(better, self.ty, &[x, best])? == Scalar::Bool(true));
         if takes_over {
             self.position = self.seen;
         }

@@ -98,26 +98,6 @@ pub(super) fn truth(value: Scalar) -> bool {
     super::cast(value, DType::Bool) == Scalar::Bool(true)
 }
 
-/// Is the value, or a part of it, NaN?
-pub(super) fn is_nan(value: Scalar) -> bool {
-    match value {
-        Scalar::F16(v) => v.to_f32().is_nan(),
-        Scalar::F32(v) => v.is_nan(),
-        Scalar::F64(v) => v.is_nan(),
-        Scalar::C64(v) => v.re.is_nan() || v.im.is_nan(),
-        Scalar::C128(v) => v.re.is_nan() || v.im.is_nan(),
-        Scalar::Bool(_)
-        | Scalar::I8(_)
-        | Scalar::U8(_)
-        | Scalar::I16(_)
-        | Scalar::U16(_)
-        | Scalar::I32(_)
-        | Scalar::U32(_)
-        | Scalar::I64(_)
-        | Scalar::U64(_) => false,
-    }
-}
-
 macro_rules! conversions {
     ($pair:ident, $part:ident) => {
         impl From<$pair> for Complex<$part> {
