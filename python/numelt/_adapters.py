@@ -15,7 +15,9 @@ import importlib.machinery
 import sys
 import types
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, cast
+
+import numpy
 
 from numelt import _core, _fallback
 from numelt._import import Delegating
@@ -39,6 +41,8 @@ _NAMES = {
 }
 # compilers that look a function's globals up: `np` in it means NumPy
 _LOOKING_UP = {"numba.core.interpreter": ("Interpreter.get_global_value", "Interpreter.get_closure_value")}
+_JSON = "json"
+_ADAPTED = frozenset({_JSON, *_NAMES, *_LOOKING_UP})
 _HELD = frozenset({_core.ndarray, list, tuple, dict, *SCALARS})
 
 
@@ -69,8 +73,36 @@ def _looking_up(function: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
+def _encode_scalars() -> None:
+    """Let the standard library's JSON encoder write deferred float64 scalars, as it writes NumPy's.
+
+    The part in C asks for a float and gets one of our objects; its own hook for such objects is `default`.
+    The part in Python, which indents, calls ``float.__repr__`` with what says that it is a float.
+    """
+    import json
+
+    original = json.JSONEncoder.default
+
+    @functools.wraps(original)
+    def default(self: json.JSONEncoder, o: Any) -> Any:
+        if type(o) in SCALARS and o.dtype == numpy.float64:
+            return float(o)
+        return original(self, o)
+
+    class Float(float):
+        @staticmethod
+        def __repr__(o: Any) -> str:  # type: ignore[override]
+            return repr(float(o))
+
+    setattr(json.JSONEncoder, "default", default)  # noqa: B010
+    setattr(json.encoder, "float", Float)  # noqa: B010
+
+
 def _adapt(module: types.ModuleType) -> None:
     """Wrap what is listed of a module."""
+    if module.__name__ == _JSON:
+        _encode_scalars()
+        return
     wrap = _adapted if module.__name__ in _NAMES else _looking_up
     for name in _NAMES.get(module.__name__) or _LOOKING_UP[module.__name__]:
         owner_name, _, attribute = name.rpartition(".")
@@ -108,11 +140,11 @@ class _Finder(importlib.machinery.PathFinder):
         cls, fullname: str, path: Sequence[str] | None = None, target: types.ModuleType | None = None
     ) -> importlib.machinery.ModuleSpec | None:
         """Return a spec for a listed module; leave the rest to the next finder."""
-        if fullname not in _NAMES and fullname not in _LOOKING_UP:
+        if fullname not in _ADAPTED:
             return None
         spec = super().find_spec(fullname, path, target)
         if spec is not None and spec.loader is not None:
-            spec.loader = _Loader(spec.loader)
+            spec.loader = cast(Any, _Loader(spec.loader))
         return spec
 
 
@@ -127,7 +159,7 @@ def install() -> None:
     >>> frame[np.array([True, False, True])].a.tolist()
     [1, 3]
     """
-    for name in (*_NAMES, *_LOOKING_UP):
+    for name in _ADAPTED:
         module = sys.modules.get(name)
         if isinstance(module, types.ModuleType):
             _adapt(module)

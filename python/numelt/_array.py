@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import copyreg
 import functools
+import importlib
 import types
 from collections.abc import Callable
 from typing import Any
@@ -154,6 +155,10 @@ def _reduce_ex(self: Any, protocol: Any) -> Any:
 def array_function(self: Any, func: Any, types: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Run a function of NumPy's that was called with our arrays: ours if there is one."""
     ours = NATIVE.get(func)
+    if ours is None and getattr(func, "__module__", None) == "numpy.fft":
+        importlib.import_module("numelt.fft")  # late, as NumPy loads its own
+
+        ours = NATIVE.get(func)
     if ours is not None and not _foreign(types):
         return ours(*args, **kwargs)
     return _fallback.call(

@@ -7,8 +7,7 @@ decisions are taken here.
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from numelt import _core
 
@@ -33,8 +32,7 @@ def reset() -> None:
     _core.forget_counts()
 
 
-@dataclass(frozen=True)
-class Fallback:
+class Fallback(NamedTuple):
     """One function that ran in NumPy, called from one line."""
 
     function: str
@@ -44,8 +42,7 @@ class Fallback:
     reason: str
 
 
-@dataclass(frozen=True)
-class Coverage:
+class Coverage(NamedTuple):
     """What ran natively and what fell back; printing it gives a table.
 
     Attributes
@@ -58,9 +55,9 @@ class Coverage:
         Calls of library functions (sorting, ...) by name: NumPy's compiled code by intention.
     """
 
-    native: dict[str, int] = field(default_factory=dict)
-    fallbacks: list[Fallback] = field(default_factory=list)
-    library: dict[str, int] = field(default_factory=dict)
+    native: dict[str, int]
+    fallbacks: list[Fallback]
+    library: dict[str, int]
 
     @property
     def fallback_calls(self) -> int:
@@ -76,7 +73,7 @@ class Coverage:
         """Return the report as plain data, for JSON."""
         return {
             "native": dict(self.native),
-            "fallbacks": [vars(entry).copy() for entry in self.fallbacks],
+            "fallbacks": [entry._asdict() for entry in self.fallbacks],
             "library": dict(self.library),
         }
 

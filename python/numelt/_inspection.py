@@ -9,7 +9,6 @@ import platform
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from typing import Any, cast
 
 import numpy
@@ -71,7 +70,6 @@ def explain(x: Any = None, graphviz: bool = False) -> Any:
     return _core.explain(x, graphviz)
 
 
-@dataclass
 class Inspection:
     """What ran inside an `inspect` block.
 
@@ -82,7 +80,8 @@ class Inspection:
         contracted, bytes_moved, cache_hit, elements (operation: how many it was applied to).
     """
 
-    flushes: list[dict[str, Any]] = field(default_factory=list)
+    def __init__(self) -> None:
+        self.flushes: list[dict[str, Any]] = []
 
     @property
     def kernels(self) -> int:
@@ -124,7 +123,6 @@ def inspect() -> Iterator[Inspection]:
         report.flushes.extend(_core.inspect_stop())
 
 
-@dataclass
 class Profile:
     """Where a program made the runtime work.
 
@@ -138,9 +136,10 @@ class Profile:
         Duration of the profiled block.
     """
 
-    lines: dict[tuple[str, int, str], list[float]] = field(default_factory=dict)
-    library: dict[tuple[str, int, str], list[float]] = field(default_factory=dict)
-    seconds: float = 0.0
+    def __init__(self) -> None:
+        self.lines: dict[tuple[str, int, str], list[float]] = {}
+        self.library: dict[tuple[str, int, str], list[float]] = {}
+        self.seconds = 0.0
 
     def note(self, report: dict[str, Any]) -> None:
         """Count one flush under the user's line."""

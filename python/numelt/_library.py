@@ -36,7 +36,7 @@ def extend(names: Iterable[str]) -> None:
 
 def is_library(name: str) -> bool:
     """Is the function of NumPy's with this dotted name a library call?"""
-    return name in NAMES
+    return name in NAMES or name.startswith("fft.")
 
 
 def handle(name: str, original: Callable[..., Any], method: bool = False) -> Any:

@@ -11,7 +11,6 @@ from __future__ import annotations
 import functools
 import importlib
 import importlib.machinery
-import importlib.util
 import sys
 import types
 from collections.abc import Callable, Sequence
@@ -43,6 +42,9 @@ _CALLERS = frozenset(
         "suppress_warnings", "measure", "rundocs", "run_threaded",
     }
 )  # fmt: skip
+
+# modules of NumPy's that it loads when they are used, and what is native of them
+_LATE = {"fft": "numelt._routines.transforms", "polynomial": "numelt._routines.series"}
 
 # attributes that the import system sets on our own module
 _IMPORT_SYSTEM = frozenset({"__path__", "__file__", "__loader__", "__spec__", "__package__", "__cached__"})
@@ -197,7 +199,7 @@ class Finder(importlib.machinery.PathFinder):
             return None
         is_package = hasattr(original, "__path__")
         loader: Any = _Loader(original)
-        return importlib.util.spec_from_loader(fullname, loader, is_package=is_package)
+        return importlib.machinery.ModuleSpec(fullname, loader, is_package=is_package)
 
 
 class _Loader:
@@ -212,16 +214,9 @@ class _Loader:
     def exec_module(self, module: types.ModuleType) -> None:
         """Names come when they are used."""
         _classes.teach(self.original)
-        if module.__name__ == "numelt.polynomial":
-            _teach_series()
-
-
-def _teach_series() -> None:
-    from numpy.polynomial import _polybase, polyutils
-
-    from numelt._routines import polynomials
-
-    polynomials.teach_series(_polybase.ABCPolyBase, polyutils.mapdomain)
+        late = _LATE.get(module.__name__.partition(".")[2])
+        if late is not None:
+            importlib.import_module(late)
 
 
 def fill(namespace: dict[str, Any]) -> None:

@@ -6,7 +6,6 @@ Each stands for NumPy's object of the same name, takes numelt arrays and gives n
 from __future__ import annotations
 
 import functools
-import json
 import sys
 from typing import Any
 
@@ -14,7 +13,6 @@ import numpy
 
 from numelt import _core, _errstate, _fallback, _flat, _namespace
 from numelt._dispatch import FEW, SIDE
-from numelt._scalars import SCALARS
 
 __all__ = ["install", "maker"]
 
@@ -119,32 +117,8 @@ def frompyfunc(func: Any, /, nin: int, nout: int, **kwargs: Any) -> Any:
     return _core.ufunc(numpy.frompyfunc(func, nin, nout, **kwargs), None)
 
 
-def _encode_scalars() -> None:
-    """Let the standard library's JSON encoder write deferred float64 scalars, as it writes NumPy's.
-
-    The part in C asks for a float and gets one of our objects; its own hook for such objects is `default`.
-    The part in Python, which indents, calls ``float.__repr__`` with what says that it is a float.
-    """
-    original = json.JSONEncoder.default
-
-    @functools.wraps(original)
-    def default(self: json.JSONEncoder, o: Any) -> Any:
-        if type(o) in SCALARS and o.dtype == numpy.float64:
-            return float(o)
-        return original(self, o)
-
-    class Float(float):
-        @staticmethod
-        def __repr__(o: Any) -> str:  # type: ignore[override]
-            return repr(float(o))
-
-    setattr(json.JSONEncoder, "default", default)  # noqa: B010
-    setattr(json.encoder, "float", Float)  # noqa: B010
-
-
 def install() -> None:
     """Register the objects for every namespace."""
-    _encode_scalars()
     # private, and NumPy's under the same name: what ours does not have is looked up there
     setattr(_core, "__getattr__", functools.partial(getattr, sys.modules["numpy._core"]))  # noqa: B010
     for name in ("r_", "c_", "mgrid", "ogrid"):

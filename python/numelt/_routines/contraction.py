@@ -1,7 +1,7 @@
-"""Contractions by labels, Kronecker products, and what of numpy.linalg and numpy.fft are library calls.
+"""Contractions by labels, Kronecker products, and what of numpy.linalg are library calls.
 
 In: arrays and NumPy's arguments. Out: views and recorded products where no sum is taken, so that the numbers
-are NumPy's; NumPy's compiled loops, LAPACK and FFT on our memory otherwise.
+are NumPy's; NumPy's compiled loops and LAPACK on our memory otherwise.
 """
 
 from __future__ import annotations
@@ -20,9 +20,6 @@ _library.extend(
     f"linalg.{name}"
     for name in vars(numpy.linalg)
     if callable(getattr(numpy.linalg, name)) and name[0] != "_"
-)
-_library.extend(
-    f"fft.{name}" for name in vars(numpy.fft) if callable(getattr(numpy.fft, name)) and name[0] != "_"
 )
 _library.extend(["einsum_path", "linalg.linalg"])
 

@@ -1,4 +1,4 @@
-"""What of numpy.linalg and numpy.fft is arithmetic, and so is recorded: norms, products, shifts.
+"""What of numpy.linalg is arithmetic, and so is recorded: norms and products.
 
 NumPy's own functions over our arrays.
 """
@@ -169,52 +169,4 @@ def matmul(x1: Any, x2: Any, /) -> Any:
     >>> import numelt as np
     >>> np.linalg.matmul(np.eye(2), np.array([1.0, 2.0]))
     array([1., 2.])
-    """
-
-
-@composed_in(numpy.fft)
-def fftshift(x: Any, axes: Any = None) -> Any:
-    """Move the zero frequency to the middle of the spectrum.
-
-    Examples
-    --------
-    >>> import numelt as np
-    >>> np.fft.fftshift([0, 1, 2, -1])
-    array([ 2, -1,  0,  1])
-    """
-
-
-@composed_in(numpy.fft)
-def ifftshift(x: Any, axes: Any = None) -> Any:
-    """Undo `fftshift`.
-
-    Examples
-    --------
-    >>> import numelt as np
-    >>> np.fft.ifftshift([2, -1, 0, 1])
-    array([ 0,  1,  2, -1])
-    """
-
-
-@composed_in(numpy.fft)
-def fftfreq(n: Any, d: Any = 1.0, device: Any = None) -> Any:
-    """Frequencies of the parts of a discrete Fourier transform.
-
-    Examples
-    --------
-    >>> import numelt as np
-    >>> np.fft.fftfreq(4)
-    array([ 0.  ,  0.25, -0.5 , -0.25])
-    """
-
-
-@composed_in(numpy.fft)
-def rfftfreq(n: Any, d: Any = 1.0, device: Any = None) -> Any:
-    """Frequencies of the parts of the transform of real numbers.
-
-    Examples
-    --------
-    >>> import numelt as np
-    >>> np.fft.rfftfreq(4)
-    array([0.  , 0.25, 0.5 ])
     """

@@ -9,7 +9,6 @@ else, and whatever is small, is one library call.
 from __future__ import annotations
 
 import contextvars
-import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -42,6 +41,8 @@ def in_parts(n: int, parts: int, work: Callable[[int, int], None]) -> None:
             work(cuts[k], cuts[k + 1])
         except BaseException as failure:
             failures.append(failure)
+
+    import threading  # few programs get here
 
     context = contextvars.copy_context()
     threads = [threading.Thread(target=context.copy().run, args=(run, k)) for k in range(1, parts)]

@@ -1,4 +1,4 @@
-"""Views with chosen shapes and strides, and polynomials of numpy.polynomial evaluated on arrays."""
+"""Views with chosen shapes and strides."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import operator
 from typing import Any
 
 import numpy
-import numpy.polynomial
 
 from numelt import _core, _fallback
 from numelt._dispatch import native, ndarray, recordable
@@ -66,52 +65,4 @@ def sliding_window_view(
     >>> np.lib.stride_tricks.sliding_window_view(np.arange(4), 3)
     array([[0, 1, 2],
            [1, 2, 3]])
-    """
-
-
-@composed_in(numpy.polynomial.polynomial)
-def polyval(x: Any, c: Any, tensor: Any = True) -> Any:
-    """Values of a polynomial whose coefficients come lowest degree first.
-
-    Examples
-    --------
-    >>> import numelt as np
-    >>> np.polynomial.polynomial.polyval(np.array([1.0, 2.0]), [1, 0, 1])
-    array([2., 5.])
-    """
-
-
-@composed_in(numpy.polynomial.chebyshev)
-def chebval(x: Any, c: Any, tensor: Any = True) -> Any:
-    """Values of a Chebyshev series.
-
-    Examples
-    --------
-    >>> import numelt as np
-    >>> np.polynomial.chebyshev.chebval(np.array([1.0, 2.0]), [0, 0, 1])
-    array([1., 7.])
-    """
-
-
-@composed_in(numpy.polynomial.legendre)
-def legval(x: Any, c: Any, tensor: Any = True) -> Any:
-    """Values of a Legendre series.
-
-    Examples
-    --------
-    >>> import numelt as np
-    >>> np.polynomial.legendre.legval(np.array([1.0, 2.0]), [0, 1])
-    array([1., 2.])
-    """
-
-
-@composed_in(numpy.polynomial.hermite)
-def hermval(x: Any, c: Any, tensor: Any = True) -> Any:
-    """Values of a Hermite series.
-
-    Examples
-    --------
-    >>> import numelt as np
-    >>> np.polynomial.hermite.hermval(np.array([1.0, 2.0]), [0, 1])
-    array([2., 4.])
     """
