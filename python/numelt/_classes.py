@@ -55,7 +55,7 @@ class UnboundMethod(_core.UnboundCall):
         return self if instance is None else types.MethodType(self, instance)
 
     def __repr__(self) -> str:
-        return f"<method {self.__name__!r} of 'numelt.ndarray' objects>"
+        return f"<method {self.__name__!r} of 'numpy.ndarray' objects>"
 
     def __reduce__(self) -> Any:
         return getattr, (ndarray, self.__name__)
@@ -94,7 +94,7 @@ class OverridingBase(SubclassBase):
 
 for _base in (SubclassBase, OverridingBase):
     _base.__name__ = _base.__qualname__ = "ndarray"
-    _base.__module__ = "numelt"
+    _base.__module__ = "numpy"
 
 
 def _view(original: Callable[..., Any], array: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

@@ -25,6 +25,7 @@ class _FlatType(type):
 class flatiter(metaclass=_FlatType):
     """Iterator over the elements of an array in C order; see `numpy.flatiter`."""
 
+    __module__ = "numpy"
     __hash__ = None  # type: ignore[assignment]
 
     def __init__(self, array: Any) -> None:

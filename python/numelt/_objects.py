@@ -94,7 +94,7 @@ class _Maker(type):
 def maker(original: type) -> type:
     """Return a class that makes NumPy's objects of a class from our arrays."""
     return _Maker(
-        original.__name__, (), {"original": original, "__doc__": original.__doc__, "__module__": "numelt"}
+        original.__name__, (), {"original": original, "__doc__": original.__doc__, "__module__": "numpy"}
     )
 
 
@@ -126,7 +126,7 @@ def install() -> None:
     for ours in (Vectorize, Ndenumerate):
         original = ours.__bases__[0]
         ours.__name__ = ours.__qualname__ = original.__name__
-        ours.__module__ = "numelt"
+        ours.__module__ = "numpy"
         _namespace.replace(original, ours)
     for original in (numpy.nditer, numpy.broadcast):
         _namespace.replace(original, maker(original))

@@ -489,14 +489,12 @@ def _positions(indices: Any, extent: int) -> Any:
 
 def _values_for(a: Any, b: Any) -> Any:
     """Return the operand of `at` in the array's own dtype, or None where NumPy would compute in another."""
-    if type(b) in (bool, int, float) and not isinstance(b, bool):
-        try:
-            if numpy.result_type(a.dtype, b) != a.dtype:
-                return None
+    # a Python number is an array like any other here; among integers the lower bits are the same in all dtypes
+    if type(b) is int and a.dtype.kind in "iu" and a.dtype != numpy.uint64:
+        limits = numpy.iinfo(a.dtype)
+        if limits.min <= b <= limits.max:
             return _core.asarray(numpy.asarray(b, a.dtype))
-        except OverflowError:
-            return None
-    values = operand(b)
+    values = operand(numpy.asarray(b)) if type(b) in (int, float) else operand(b)
     if values is None or not _core.is_native(values) or numpy.result_type(a.dtype, values.dtype) != a.dtype:
         return None
     return values if values.dtype == a.dtype else values.astype(a.dtype)

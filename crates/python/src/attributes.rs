@@ -274,7 +274,11 @@ impl NdArray {
             Payload::Native(view) => match reduce::complex_part(slf, view, true)? {
                 Some(part) => Ok(part),
                 None => {
-                    let zeros = shape::like_inputs(view.dtype, &view.shape, &[view]);
+                    let itemsize = view.dtype.size() as i64;
+                    let fortran = shape::is_f_contiguous(&view.shape, &view.strides, itemsize)
+                        && !shape::is_c_contiguous(&view.shape, &view.strides, itemsize);
+                    let lay = if fortran { shape::f_strides } else { numelt_ir::c_strides };
+                    let zeros = shape::fresh(view.dtype, &view.shape, lay(&view.shape, itemsize));
                     let zero =
                         crate::operand::Operand::Value(convert::cast(numelt_ir::Scalar::Bool(false), view.dtype));
                     assign::assign_operand(py, &zeros, &zero)?;

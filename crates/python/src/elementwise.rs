@@ -274,7 +274,7 @@ fn fresh<'py>(
 ) -> PyResult<Bound<'py, PyAny>> {
     let views: SmallVec<[&ArrayView; 3]> = args.iter().filter_map(Operand::view).collect();
     crate::module::check_bytes(py, domain, resolved.output())?;
-    let out = shape::like_inputs(resolved.output(), domain, &views);
+    let out = shape::result_like(resolved.output(), resolved.ty, domain, &views);
     if out.size() > 0 {
         run::record(py, resolved.op, resolved.ty, &out, inputs, Axes::default())?;
     }

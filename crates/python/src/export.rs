@@ -337,7 +337,8 @@ pub fn operand_from_numpy<'py>(obj: &Bound<'py, PyAny>) -> PyResult<Bound<'py, P
 /// A base for NumPy's memory, and the window of `obj` on it.
 fn adopt(obj: &Bound<'_, PyAny>, real: &RealArray, dtype: DType, fresh: bool) -> PyResult<ArrayView> {
     let Some((low, high)) = shape::byte_range(&real.shape, &real.strides, dtype.size() as i64) else {
-        return Ok(shape::fresh(dtype, &real.shape, real.strides.clone()));
+        let empty = shape::fresh(dtype, &real.shape, real.strides.clone());
+        return Ok(ArrayView { strides: real.strides.clone(), ..empty });
     };
     let window = |base: BaseRef, start: *mut u8| {
         let offset = real.data as i64 - start as i64;
@@ -471,7 +472,11 @@ fn back_to_ours<'py>(obj: &Bound<'py, PyAny>, real: &RealArray, dtype: DType) ->
         return Ok(None);
     }
     let view = ArrayView { base, dtype, offset, shape: real.shape.clone(), strides: real.strides.clone() };
-    if let Some(parent) = &parent
+    // the array that was exported, not a view that NumPy made of it
+    // SAFETY: a base is a living object.
+    let direct = unsafe { Bound::from_borrowed_ptr(py, real.base) }.cast_exact::<Exporter>().is_ok();
+    if direct
+        && let Some(parent) = &parent
         && let Ok(array) = parent.bind(py).cast_exact::<NdArray>()
         && let Some(whole) = array.get().view()
         && shape::same_window(whole, &view)

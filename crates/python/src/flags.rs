@@ -6,7 +6,7 @@ use pyo3::exceptions::{PyKeyError, PyValueError};
 use pyo3::prelude::*;
 
 /// Memory layout of an array.
-#[pyclass(name = "flagsobj", module = "numelt._core", frozen)]
+#[pyclass(name = "flagsobj", module = "numpy._core.multiarray", frozen)]
 pub struct Flags {
     array: Py<NdArray>,
 }

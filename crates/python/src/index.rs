@@ -99,11 +99,17 @@ fn unpacked(item: &Bound<'_, PyAny>) -> PyResult<Option<Unpacked>> {
     if failed < 0 { Err(PyErr::fetch(item.py())) } else { Ok(Some((start, stop, step))) }
 }
 
-/// First position and number of positions of an unpacked slice on an axis.
-pub fn slice(extent: i64, mut start: ffi::Py_ssize_t, mut stop: ffi::Py_ssize_t, step: ffi::Py_ssize_t) -> (i64, i64) {
+/// First position, number of positions and step of an unpacked slice on an axis; without positions it starts at
+/// the front and steps by one, as NumPy's does.
+pub fn slice(
+    extent: i64,
+    mut start: ffi::Py_ssize_t,
+    mut stop: ffi::Py_ssize_t,
+    step: ffi::Py_ssize_t,
+) -> (i64, i64, i64) {
     // SAFETY: the pointers are to locals; the step is not zero (Unpack checked it).
     let n = unsafe { ffi::PySlice_AdjustIndices(extent as ffi::Py_ssize_t, &mut start, &mut stop, step) };
-    (start as i64, n as i64)
+    if n > 0 { (start as i64, n as i64, step as i64) } else { (0, 0, 1) }
 }
 
 /// Applies a basic index.
@@ -135,12 +141,10 @@ pub fn select(view: &ArrayView, parts: &[Part]) -> PyResult<Selection> {
                 axis += 1;
             }
             Part::Slice(start, stop, step) => {
-                let (first, n) = slice(view.shape[axis], start, stop, step);
-                if n > 0 {
-                    offset += first * view.strides[axis];
-                }
+                let (first, n, step) = slice(view.shape[axis], start, stop, step);
+                offset += first * view.strides[axis];
                 dims.push(n);
-                strides.push(view.strides[axis] * step as i64);
+                strides.push(view.strides[axis] * step);
                 axis += 1;
             }
             Part::NewAxis => {
@@ -260,10 +264,10 @@ impl Place<'_> {
             self.offset += at * stride;
         } else {
             let Some((start, stop, step)) = unpacked(item)? else { return Ok(false) };
-            let (first, n) = slice(extent, start, stop, step);
-            self.offset += if n > 0 { first * stride } else { 0 };
+            let (first, n, step) = slice(extent, start, stop, step);
+            self.offset += first * stride;
             self.dims.push(n);
-            self.strides.push(stride * step as i64);
+            self.strides.push(stride * step);
             self.window = true;
         }
         self.axis += 1;

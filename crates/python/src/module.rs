@@ -330,7 +330,11 @@ fn asarray<'py>(
     if let Some(order) = order.filter(|o| !o.is_none()) {
         kwargs.set_item("order", order)?;
     }
-    let made = Numpy::get(py)?.attr(py, "array")?.call((hooks::plain(obj)?,), Some(&kwargs))?;
+    let plain = hooks::plain(obj)?;
+    let made = Numpy::get(py)?.attr(py, "array")?.call((&plain,), Some(&kwargs))?;
+    if made.is(&plain) && obj.cast_exact::<NdArray>().is_ok() {
+        return Ok(obj.clone());
+    }
     let fresh = export::references(&made) <= 1 && !made.is(obj);
     export::from_numpy(&made, fresh)
 }

@@ -20,7 +20,7 @@ pub enum Payload {
 }
 
 /// An N-dimensional array whose operations are recorded, fused and compiled.
-#[pyclass(name = "ndarray", module = "numelt", subclass, frozen, weakref, sequence, freelist = 64)]
+#[pyclass(name = "ndarray", module = "numpy", subclass, frozen, weakref, sequence, freelist = 64)]
 pub struct NdArray {
     payload: Versioned<Payload>,
     writeable: AtomicBool,

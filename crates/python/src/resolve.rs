@@ -111,7 +111,9 @@ pub fn resolve(op: Op, kinds: &[Kind]) -> Option<Loop> {
         Op::FloatPower => same(if common.is_complex() { DType::C128 } else { DType::F64 }),
         Op::Ldexp => match kinds.get(1)? {
             Kind::Strong(d) if d.is_integer() && *d != DType::U64 || *d == DType::Bool => {
-                same(float_loop(&kinds[..1])?)
+                // NumPy takes the first loop of its table for a Python int
+                let half = matches!(kinds[0], Kind::Weak(Weak::Int(_))) && *d != DType::Bool;
+                same(if half { DType::F16 } else { float_loop(&kinds[..1])? })
             }
             Kind::Weak(Weak::Int(_) | Weak::Bool(_)) => same(float_loop(&kinds[..1])?),
             Kind::Strong(_) | Kind::Weak(_) => None,

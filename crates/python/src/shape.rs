@@ -231,6 +231,20 @@ pub fn like_inputs(dtype: DType, shape: &[i64], inputs: &[&ArrayView]) -> ArrayV
     fresh(dtype, shape, strides)
 }
 
+/// The same for the result of one elementwise operation with a loop of dtype `ty`. NumPy's loop over operands in
+/// Fortran order that need no conversion gives axes of extent one a place among the others.
+pub fn result_like(dtype: DType, ty: DType, shape: &[i64], inputs: &[&ArrayView]) -> ArrayView {
+    let fortran = |v: &&ArrayView| {
+        let itemsize = v.dtype.size() as i64;
+        let dense = is_f_contiguous(&v.shape, &v.strides, itemsize) && !is_c_contiguous(&v.shape, &v.strides, itemsize);
+        v.shape.is_empty() || (v.dtype == ty && v.shape[..] == *shape && dense)
+    };
+    if shape.len() > 1 && inputs.iter().all(fortran) {
+        return fresh(dtype, shape, f_strides(shape, dtype.size() as i64));
+    }
+    like_inputs(dtype, shape, inputs)
+}
+
 /// A new array without memory with these dense strides; NumPy gives one without elements strides of zero.
 pub fn fresh(dtype: DType, shape: &[i64], mut strides: Dims) -> ArrayView {
     let bytes = size(shape) as usize * dtype.size();
@@ -252,6 +266,9 @@ fn reshaped_strides(old: &[i64], strides: &[i64], new: &[i64], itemsize: i64, fo
         let mut made = reshaped_strides(&flip(old), &flip(strides), &flip(new), itemsize, false)?;
         made.reverse();
         return Some(made);
+    }
+    if old == new {
+        return Some(Dims::from_slice(strides));
     }
     if size(old) == 0 || is_c_contiguous(old, strides, itemsize) {
         return Some(c_strides(new, itemsize));

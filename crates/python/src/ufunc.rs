@@ -25,7 +25,7 @@ use std::sync::{Mutex, PoisonError};
 type Out<'py> = PyResult<Bound<'py, PyAny>>;
 
 /// A ufunc whose calls are recorded where they can be.
-#[pyclass(name = "ufunc", module = "numelt", frozen, weakref, dict)]
+#[pyclass(name = "ufunc", module = "numpy", frozen, weakref, dict)]
 pub struct Ufunc {
     numpy: Py<PyAny>,
     op: Option<Op>,

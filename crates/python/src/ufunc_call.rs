@@ -176,7 +176,7 @@ impl<'py> Call<'_, 'py> {
         if view.size() > 0 {
             match mask {
                 Some(mask) => {
-                    let value = self.target(resolved.output(), domain);
+                    let value = self.target(resolved, domain);
                     run::record(py, resolved.op, resolved.ty, &value, inputs, Axes::default())?;
                     let choice = [mask, Input::Array(&value), Input::Array(view)];
                     run::record(py, Op::Where, view.dtype, view, &choice, Axes::default())?;
@@ -194,7 +194,7 @@ impl<'py> Call<'_, 'py> {
         inputs: &[Input<'_>],
         domain: &Dims,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let out = self.target(resolved.output(), domain);
+        let out = self.target(resolved, domain);
         if out.size() > 0 {
             run::record(py, resolved.op, resolved.ty, &out, inputs, Axes::default())?;
         }
@@ -202,12 +202,13 @@ impl<'py> Call<'_, 'py> {
     }
 
     /// A new array in the order that was asked for.
-    fn target(&self, dtype: DType, domain: &Dims) -> ArrayView {
+    fn target(&self, resolved: Loop, domain: &Dims) -> ArrayView {
+        let dtype = resolved.output();
         let views: SmallVec<[&ArrayView; 3]> = self.args.iter().filter_map(Operand::view).collect();
         let itemsize = dtype.size() as i64;
         let fortran = |v: &&ArrayView| shape::is_f_contiguous(&v.shape, &v.strides, v.dtype.size() as i64);
         match self.order {
-            MemoryOrder::Keep => shape::like_inputs(dtype, domain, &views),
+            MemoryOrder::Keep => shape::result_like(dtype, resolved.ty, domain, &views),
             MemoryOrder::F => shape::fresh(dtype, domain, shape::f_strides(domain, itemsize)),
             MemoryOrder::Any if views.iter().all(fortran) => {
                 shape::fresh(dtype, domain, shape::f_strides(domain, itemsize))

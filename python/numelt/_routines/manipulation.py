@@ -218,11 +218,10 @@ def expand_dims(a: Any, axis: Any) -> Any:
     if array is None:
         return fall_back("expand_dims", a, axis)
     axes = axis if isinstance(axis, (tuple, list)) else (axis,)
-    if not axes:
-        return array[...]
     rank = array.ndim + len(axes)
     places = normalize_axes(axes, rank)
-    return array[tuple(None if position in places else slice(None) for position in range(rank))]
+    extents = iter(array.shape)
+    return array.reshape(tuple(1 if position in places else next(extents) for position in range(rank)))
 
 
 def _at_least(name: str, arrays: tuple[Any, ...], keys: dict[int, Any]) -> Any:
@@ -232,7 +231,9 @@ def _at_least(name: str, arrays: tuple[Any, ...], keys: dict[int, Any]) -> Any:
         if array is None:
             return fall_back(name, *arrays)
         key = keys.get(array.ndim)
-        results.append(array if key is None else array[key])
+        if key is not None:
+            array = array[key] if array.ndim else array.reshape((1,) * len(key))
+        results.append(array)
     return results[0] if len(results) == 1 else tuple(results)
 
 

@@ -135,12 +135,10 @@ impl Lookup {
                 Ok(1)
             }
             Item::Basic(Part::Slice(start, stop, step)) => {
-                let (first, n) = crate::index::slice(self.array.shape[axis], *start, *stop, *step);
-                if n > 0 {
-                    self.array.offset += first * self.array.strides[axis];
-                }
+                let (first, n, step) = crate::index::slice(self.array.shape[axis], *start, *stop, *step);
+                self.array.offset += first * self.array.strides[axis];
                 self.rest.0.push(n);
-                self.rest.1.push(self.array.strides[axis] * *step as i64);
+                self.rest.1.push(self.array.strides[axis] * step);
                 Ok(1)
             }
             Item::Basic(Part::NewAxis) => {

@@ -319,8 +319,8 @@ pub fn true_positions(py: Python<'_>, mask: &ArrayView) -> PyResult<ArrayView> {
 /// Column `k` of an array of positions.
 pub fn column(positions: &ArrayView, k: usize) -> ArrayView {
     let offset = positions.offset + k as i64 * positions.strides[1];
-    let (shape, strides) = (Dims::from_slice(&positions.shape[..1]), Dims::from_slice(&positions.strides[..1]));
-    shape::window(positions, offset, shape, strides)
+    let row = positions.shape[1] * positions.dtype.size() as i64;
+    shape::window(positions, offset, Dims::from_slice(&positions.shape[..1]), Dims::from_elem(row, 1))
 }
 
 /// The components of a mask: one along axes that lie in memory as one, else one per axis.
