@@ -489,7 +489,7 @@ def _positions(indices: Any, extent: int) -> Any:
 
 def _values_for(a: Any, b: Any) -> Any:
     """Return the operand of `at` in the array's own dtype, or None where NumPy would compute in another."""
-    # a Python number is an array like any other here; among integers the lower bits are the same in all dtypes
+    # a Python number is an array like any other here; among integers the lower bits are the same
     if type(b) is int and a.dtype.kind in "iu" and a.dtype != numpy.uint64:
         limits = numpy.iinfo(a.dtype)
         if limits.min <= b <= limits.max:

@@ -58,17 +58,18 @@ def test_classes_have_numpys_names(np):
     assert str(type(np.nditer(x))) == "<class 'numpy.nditer'>"
     assert str(np.vectorize) == "<class 'numpy.vectorize'>"
     assert repr(np.ndarray.sum) == "<method 'sum' of 'numpy.ndarray' objects>"
-    with pytest.raises(TypeError, match="type numpy.ndarray doesn't define __round__ method"):
+    with pytest.raises(TypeError, match=r"type numpy\.ndarray doesn't define __round__ method"):
         round(x)
-    with pytest.raises(AttributeError, match="'numpy.ndarray' object has no attribute 'append'"):
+    with pytest.raises(AttributeError, match=r"'numpy\.ndarray' object has no attribute 'append'"):
         x.append(1)
 
 
 @pytest.mark.parametrize(
     ("dtype", "ufunc", "value"),
     [
-        ("u8", "subtract", 2**40), ("u8", "add", 1), ("i1", "add", 300), ("i1", "maximum", 300), ("f4", "add", 0.1),
-        ("f4", "multiply", 1.1), ("i4", "add", 7), ("c8", "add", 0.1), ("f8", "subtract", 0.1), ("f4", "add", 3),
+        ("u8", "subtract", 2**40), ("u8", "add", 1), ("i1", "add", 300), ("i1", "maximum", 300),
+        ("f4", "add", 0.1), ("f4", "multiply", 1.1), ("i4", "add", 7), ("c8", "add", 0.1), ("f8", "subtract", 0.1),
+        ("f4", "add", 3),
     ],
 )  # fmt: skip
 def test_numbers_given_to_at_are_arrays(dtype, ufunc, value):
