@@ -68,8 +68,8 @@ def test_classes_have_numpys_names(np):
     ("dtype", "ufunc", "value"),
     [
         ("u8", "subtract", 2**40), ("u8", "add", 1), ("i1", "add", 300), ("i1", "maximum", 300),
-        ("f4", "add", 0.1), ("f4", "multiply", 1.1), ("i4", "add", 7), ("c8", "add", 0.1), ("f8", "subtract", 0.1),
-        ("f4", "add", 3),
+        ("f4", "add", 0.1), ("f4", "multiply", 1.1), ("i4", "add", 7), ("c8", "add", 0.1),
+        ("f8", "subtract", 0.1), ("f4", "add", 3),
     ],
 )  # fmt: skip
 def test_numbers_given_to_at_are_arrays(dtype, ufunc, value):
