@@ -5,7 +5,9 @@ or `Decimal` take NumPy's float64, which is a float, and refuse ours. So the byt
 makes a scalar is followed once: the variables and attributes it is kept in, the calls it is an argument of,
 the functions that return it. Where it meets a function in C that is not known to ask by a protocol, or a
 callable that cannot be named, the core computes it at once. Everything else, arithmetic above all, leaves it
-deferred, and so do containers that grow, which this does not look into.
+deferred. What is put into a container is followed to the container's elements, where they are taken out one
+by one: only a function in C that is known by name counts there, since a history that is plotted or printed at
+the end should not cost a computation at each step.
 
 In: a frame and the offset of its current instruction. Out: one of three verdicts, which the core remembers
 for the place.
@@ -89,6 +91,7 @@ _BY_PROTOCOL = frozenset(
     ]
     + [f for module in (math, operator) for f in vars(module).values() if callable(f)]
 )
+_HANDING_ON = (max, min, sorted, zip, enumerate, iter, next, list, tuple, set, reversed)
 _CONTAINERS = frozenset(
     ["append", "insert", "extend", "appendleft", "add", "update", "setdefault", "put", "send"]
 )
@@ -142,7 +145,7 @@ class _Reader:
                 continue
             extended = 0
             if at in self.waiting:
-                self.stack = self.waiting.pop(at) if not open_end else self.stack
+                self.join(self.waiting.pop(at), open_end)
             elif not open_end:
                 self.stack = []
             self.uses.starts.append(at)
@@ -160,6 +163,15 @@ class _Reader:
                 "RERAISE",
             )
         return self.uses
+
+    def join(self, other: list[_Item], open_end: bool) -> None:
+        """Continue where two ways meet: what either left on the stack is the same value."""
+        if not open_end:
+            self.stack = other
+        elif len(other) == len(self.stack):
+            for left, right in zip(other, self.stack, strict=True):
+                if left[0] != right[0] and right[0] >= 0:
+                    self.use(left, "same", right[0])
 
     def pop(self, count: int = 1) -> list[_Item]:
         missing = [_UNKNOWN] * (count - len(self.stack))
@@ -213,7 +225,7 @@ class _Reader:
         elif name in ("BUILD_TUPLE", "BUILD_LIST"):
             for item in self.pop(arg):
                 self.use(item, "same", at)
-            stack.append((at, None))
+            stack.append((at, ("built",)))
         elif name == "BUILD_MAP":
             given = self.pop(2 * arg)
             for key, value in zip(given[::2], given[1::2], strict=True):
@@ -228,6 +240,8 @@ class _Reader:
             stack.append((at, ("constant", code.co_consts[arg])))
         elif name == "BINARY_OP":
             left, right = self.pop(2)
+            if right[1] == ("built",):
+                self.use(right, "put", left[1])
             if left[1] is not None and left[1][0] == "constant" and isinstance(left[1][1], str):
                 self.use(right, "key")  # formats it
             stack.append((at, None))
@@ -235,10 +249,28 @@ class _Reader:
             self.use(self.pop()[0], "same", at)
             stack.append((at, None))
         elif name == "FOR_ITER":
-            self.use(stack[-1] if stack else _UNKNOWN, "same", at)
+            self.use(stack[-1] if stack else _UNKNOWN, "item", at)
             stack.append((at, None))
         elif name == "BINARY_SUBSCR":
-            self.use(self.pop(2)[0], "same", at)
+            owner = self.pop(2)[0]
+            self.use(owner, "item", at)
+            stack.append((at, ("item", owner[1])))
+        elif name == "STORE_SUBSCR":
+            value, owner, _ = self.pop(3)
+            self.use(value, "put", owner[1])
+        elif name in ("LIST_APPEND", "SET_ADD"):
+            self.use(self.pop()[0], "collected")
+        elif name == "MAP_ADD":
+            self.use(self.pop(2)[1], "collected")
+        elif name in ("LIST_EXTEND", "SET_UPDATE", "DICT_UPDATE", "DICT_MERGE"):
+            merged = self.pop()[0]
+            if len(stack) >= arg:
+                self.use(merged, "same", stack[-arg][0])
+        elif name == "UNPACK_SEQUENCE":
+            self.use(self.pop()[0], "item", at)
+            stack += [(at, None)] * arg
+        elif name == "YIELD_VALUE":
+            self.use(self.pop()[0], "return")
             stack.append((at, None))
         elif name == "MAKE_FUNCTION":
             made = self.pop(1 + arg.bit_count())[-1][1]
@@ -293,17 +325,15 @@ _POPS: dict[str, Any] = {
     **_all("NOP RESUME PRECALL COPY_FREE_VARS MAKE_CELL SETUP_ANNOTATIONS JUMP_FORWARD JUMP_BACKWARD", 0, 0),
     **_all("DELETE_FAST DELETE_NAME DELETE_GLOBAL", 0, 0),
     **_all("RETURN_GENERATOR LOAD_CLOSURE LOAD_BUILD_CLASS IMPORT_FROM", 0, 1),
-    **_all("POP_TOP LIST_APPEND SET_ADD LIST_EXTEND SET_UPDATE DICT_UPDATE DICT_MERGE", 1, 0),
+    **_all("POP_TOP", 1, 0),
     **_all("JUMP_IF_TRUE_OR_POP JUMP_IF_FALSE_OR_POP", 1, 0),
-    **_all("UNARY_POSITIVE UNARY_NEGATIVE UNARY_NOT UNARY_INVERT YIELD_VALUE", 1, 1),
+    **_all("UNARY_POSITIVE UNARY_NEGATIVE UNARY_NOT UNARY_INVERT", 1, 1),
     **_all("COMPARE_OP IS_OP CONTAINS_OP IMPORT_NAME", 2, 1),
-    **_all("DELETE_SUBSCR MAP_ADD", 2, 0),
-    "STORE_SUBSCR": _fixed(3, 0),
+    **_all("DELETE_SUBSCR", 2, 0),
     "BUILD_SET": lambda arg: (arg, 1),
     "BUILD_STRING": lambda arg: (arg, 1),
     "BUILD_SLICE": lambda arg: (arg, 1),
     "FORMAT_VALUE": lambda arg: (2 if arg & 4 else 1, 1),
-    "UNPACK_SEQUENCE": lambda arg: (1, arg),
 }
 _READ: dict[CodeType, _Uses] = {}
 
@@ -325,6 +355,8 @@ class _Search:
         self.spaces = spaces
         self.depth = depth
         self.seen: set[int] = set()
+        self.contained = False
+        self.aliases: set[str] = set()
 
     def result(self, at: int) -> int:
         """Follow the result of the instruction at an offset."""
@@ -341,8 +373,9 @@ class _Search:
         uses = self.uses.of.get(at, [])
         names = [what[0] for kind, *what in uses if kind == "store"]
         loads = [load for name in names for load in self.uses.loads.get(name, ()) if load > at]
-        plain = all(kind in ("store", "return") for kind, *_ in uses)
-        return plain and all(self.is_only_returned(load) for load in loads)
+        joined = [what[0] for kind, *what in uses if kind == "same"]
+        plain = all(kind in ("store", "return", "same") for kind, *_ in uses)
+        return plain and all(self.is_only_returned(at) for at in loads + joined)
 
     def variable(self, name: str) -> int:
         return max((self.result(at) for at in self.uses.loads.get(name, ())), default=DEFER)
@@ -350,15 +383,44 @@ class _Search:
     def use(self, kind: str, *what: Any) -> int:
         if kind == "store":
             return self.variable(what[0])
-        if kind == "same":
+        if kind in ("same", "item"):
             return self.result(what[0])
+        if kind == "put":
+            return self.kept(what[0])
         if kind == "attribute":
             return max(self.variable("." + what[0]), self.elsewhere(*what))
         if kind == "return":
             return CALLER
         if kind == "call":
             return self.argument(*what)
-        return REAL if kind == "key" else DEFER
+        return REAL if kind == "key" and not self.contained else DEFER
+
+    def kept(self, container: _Expr) -> int:
+        """Judge what is put into a container by what is done with the elements that are taken out of it."""
+        while container is not None and container[0] == "item":
+            container = container[1]
+        if container is None or container[0] not in ("local", "name", "attribute"):
+            return DEFER
+        name = "." + container[2] if container[0] == "attribute" else container[1]
+        before, self.contained = self.contained, True
+        found = max((self.elements(at) for at in self.uses.loads.get(name, ())), default=DEFER)
+        if container[0] == "attribute" and found == DEFER:
+            found = self.elsewhere(container[2], container[1])
+        self.contained = before
+        return found if found == REAL else DEFER
+
+    def elements(self, at: int) -> int:
+        """Follow the elements of the container that is the result of an instruction."""
+        found = DEFER
+        for kind, *what in self.uses.of.get(at, ()):
+            if kind == "item":
+                found = max(found, self.result(what[0]))
+            elif kind == "same" and what[0] != at:
+                found = max(found, self.elements(what[0]))
+            elif kind == "store" and what[0] not in self.aliases:
+                self.aliases.add(what[0])
+                found = max(found, *map(self.elements, self.uses.loads.get(what[0], ())), DEFER)
+        return found
 
     def elsewhere(self, attribute: str, expr: _Expr) -> int:
         """Judge an attribute by what the methods of its owner do with it."""
@@ -366,13 +428,19 @@ class _Search:
         if not found or self.depth >= _DEEPEST:
             return DEFER
         methods = [m for m in vars(type(owner)).values() if type(m) is FunctionType][:_METHODS]
-        searches = (_Search(m.__code__, [m.__globals__, vars(builtins)], _DEEPEST) for m in methods)
-        return REAL if any(search.variable("." + attribute) == REAL for search in searches) else DEFER
+        searches = [_Search(m.__code__, [m.__globals__, vars(builtins)], _DEEPEST) for m in methods]
+
+        def follow(search: _Search) -> int:
+            if self.contained:
+                return search.kept(("attribute", None, attribute))
+            return search.variable("." + attribute)
+
+        return REAL if any(follow(search) == REAL for search in searches) else DEFER
 
     def argument(self, expr: _Expr, name: int | str | None, at: int) -> int:
         """Judge being the argument of a callable, given by its position or name."""
         if expr is not None and expr[0] == "attribute" and expr[2] in _CONTAINERS:
-            return DEFER
+            return self.kept(expr[1])
         if _root(expr).startswith("@"):
             return DEFER  # what a test's assertions are rewritten to, to show values
         if expr is not None and expr[0] == "code" and isinstance(name, int):
@@ -380,12 +448,16 @@ class _Search:
             judged = inner.variable(expr[1].co_varnames[name])
         else:
             found, value = self.find(expr)
+            if self.contained and not (found and _is_compiled(value)):
+                return DEFER
+            if found and _is_handing_on(value):
+                return self.result(at)
             judged = _takes(value, name, self.depth) if found else REAL
         return self.result(at) if judged == CALLER else judged  # it returns the scalar
 
     def find(self, expr: _Expr) -> tuple[bool, Any]:
         """Look a callable up, without running anything of the program's."""
-        if expr is None or expr[0] in ("null", "self", "constant", "code"):
+        if expr is None or expr[0] in ("null", "self", "constant", "code", "built", "item"):
             return False, None
         if expr[0] in ("name", "local"):
             return next(((True, space[expr[1]]) for space in self.spaces if expr[1] in space), (False, None))
@@ -415,6 +487,15 @@ def _root(expr: _Expr) -> str:
     while expr is not None and expr[0] == "attribute":
         expr = expr[1]
     return str(expr[1]) if expr is not None and expr[0] in ("name", "local") else ""
+
+
+def _is_compiled(value: Any) -> bool:
+    return isinstance(value, (type, BuiltinFunctionType, BuiltinMethodType))
+
+
+def _is_handing_on(value: Any) -> bool:
+    """Does a function give back its arguments, or what they hold?"""
+    return any(value is f for f in _HANDING_ON)
 
 
 def _is_ours(value: Any) -> bool:
@@ -494,6 +575,20 @@ def _judge(frame: FrameType, at: int) -> int:
         return OURS | (CALLER if returned else DEFER)
     local = frame.f_locals
     found = _Search(frame.f_code, [local, frame.f_globals, vars(builtins)], 0).result(start)
+    if found == DEFER and frame.f_code.co_name in _COMPREHENSIONS and frame.f_back is not None:
+        found = _collected(frame.f_back) if ("collected",) in uses.of.get(start, ()) else DEFER
     if frame.f_code.co_flags & CO_OPTIMIZED and sys.getrefcount(local) <= _OWN_REFERENCES:
         local.clear()  # a copy, which would keep the frame's arrays alive
     return found
+
+
+_COMPREHENSIONS = ("<listcomp>", "<setcomp>", "<dictcomp>")
+
+
+def _collected(frame: FrameType) -> int:
+    """Judge what a comprehension collects by what its frame's caller does with the elements."""
+    uses = _uses(frame.f_code)
+    start = uses.starts[bisect_right(uses.starts, frame.f_lasti) - 1]
+    search = _Search(frame.f_code, [frame.f_locals, frame.f_globals, vars(builtins)], 0)
+    search.contained = True
+    return REAL if search.elements(start) == REAL else DEFER

@@ -118,6 +118,50 @@ def _local_callable() -> Any:
     return make((_x() + 1).mean())
 
 
+def _grown() -> Any:
+    history, clock, by_name = [], _Clock(_x()), {}
+    deeper: dict[str, list[Any]] = {"a": []}
+    for _ in range(2):
+        history.append((_x() + 1).mean())
+        by_name["last"] = (_x() + 2).mean()
+        deeper["a"].append(((_x() + 3).mean(), 1))
+    clock.other = history
+    history += [(_x() + 4).mean()]
+    history.extend([(_x() + 5).mean(), 3.0])
+    spans = [timedelta(seconds=s) for s in history]
+    for s in history:
+        spans.append(timedelta(seconds=s))
+    return spans, timedelta(seconds=by_name["last"]), timedelta(seconds=deeper["a"][0][0])
+
+
+def _comprehended() -> Any:
+    means = [(_x() + i).mean() for i in range(3)]
+    largest = {i: (_x() + i).max() for i in range(3)}
+    return timedelta(seconds=means[1]), timedelta(seconds=largest[2])
+
+
+def _generated() -> Any:
+    def means() -> Any:
+        for i in range(3):
+            yield (_x() + i).mean()
+
+    pairs = zip([(_x() + 1).mean()], [(_x() + 2).mean()], strict=True)
+    return [timedelta(seconds=m) for m in means()], [timedelta(seconds=a) for a, _ in pairs]
+
+
+def _chosen() -> Any:
+    x = _x() + 1
+    largest = max(x.mean(), x.min())
+    first = sorted([x.mean(), x.max()])[0]
+    either = x.mean() or 3
+    return [timedelta(seconds=s) for s in (largest, first, either, np.ptp(x))]
+
+
+def _by_keywords() -> Any:
+    given = {"seconds": (_x() + 1).mean()}
+    return timedelta(**{"seconds": (_x() + 1).mean()}), timedelta(**given)
+
+
 @pytest.mark.parametrize(
     "program",
     [
@@ -135,6 +179,11 @@ def _local_callable() -> Any:
         _local_callable,
         _attributes,
         _of_functions,
+        _grown,
+        _comprehended,
+        _generated,
+        _chosen,
+        _by_keywords,
     ],
 )
 def test_c_code_gets_numpys_scalars(program: Callable[[], Any], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -149,6 +198,15 @@ def test_arithmetic_stays_deferred() -> None:
     spread = ((x - mean) ** 2).sum() / N
     assert (type(mean) in _core.scalars, type(spread) in _core.scalars) == (True, True)
     assert math.isclose(float(spread), 1 / 12, rel_tol=1e-3)
+
+
+def test_histories_stay_deferred() -> None:
+    history = []
+    for i in range(3):
+        history.append((_x() + i).mean())
+    assert [type(m) in _core.scalars for m in history] == [True, True, True]
+    assert "%.1f" % history[2] == "2.5"  # noqa: UP031
+    assert round(sum(history), 3) == 4.5
 
 
 def test_locals_keep_no_arrays_alive() -> None:

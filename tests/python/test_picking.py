@@ -272,3 +272,17 @@ def test_choices_given_as_numbers_and_one_by_one():
             assert numpy.array_equal(numpy.asarray(found), expected)
         ours = numelt.array(index).choose(numelt.array(array), [7, 8, 9])
         assert numpy.array_equal(numpy.asarray(ours), index.choose(array, [7, 8, 9]))
+
+
+@pytest.mark.parametrize("indices", [[0, 9], [9, 0], [0, -9], [1, 2, 99, 3]])
+@pytest.mark.parametrize("shape", [(6,), (2, 3)])
+def test_put_writes_what_stands_before_a_position_outside(indices, shape):
+    for layout in (lambda a: a, lambda a: a.T):
+        ours, theirs = (np.arange(6.0).reshape(shape) for np in (numelt, numpy))
+        messages = []
+        for np, a in ((numelt, ours), (numpy, theirs)):
+            with pytest.raises(IndexError) as caught:
+                np.put(layout(a), indices, [5.0, 7.0])
+            messages.append(str(caught.value))
+        assert messages[0] == messages[1]
+        assert ours.tolist() == theirs.tolist()

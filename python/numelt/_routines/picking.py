@@ -313,7 +313,10 @@ def put(a: Any, ind: Any, v: Any, mode: Any = "raise") -> None:
     if mode != "raise":
         index = _within(index, a.size, mode)
     flat = a.reshape(-1)
-    flat[index] = _repeated(values, index.shape[0])
+    try:
+        flat[index] = _repeated(values, index.shape[0])
+    except IndexError:  # NumPy has written what stands before the position that is outside
+        return reject("put", a, ind, v, mode)  # type: ignore[no-any-return]
     if not _is_view(a):
         a[...] = flat.reshape(a.shape)
     return None

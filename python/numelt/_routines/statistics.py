@@ -274,9 +274,10 @@ def _variance(array: Any, axis: Any, ddof: Any, keepdims: bool) -> Any:
     deviation = array - center
     if kind.kind == "c":
         kind = deviation.real.dtype
-        square = deviation.real * deviation.real + deviation.imag * deviation.imag
+        squares = (_core.elementwise("square", (part,)) for part in (deviation.real, deviation.imag))
+        square = next(squares) + next(squares)
     else:
-        square = deviation * deviation
+        square = _core.elementwise("square", (deviation,))
     total = _core.reduce("sum", square, axis, keepdims, kind)
     return total if total is NotImplemented else _divide_by_count(total, count - ddof, kind)
 
