@@ -66,13 +66,16 @@ __all__ = [name for name in _numpy.__all__ if name != "__version__"]
 def __getattr__(name):
     """Look up submodules and names that NumPy resolves late, with NumPy's message for removed ones."""
     try:
-        value = getattr(_numpy, name)
+        # what NumPy makes up when it is asked may warn
+        own = name in vars(_numpy)
+        value = getattr(_numpy, name) if own else _fallback.at_user_line(getattr, (_numpy, name), {})
     except AttributeError as error:
         raise AttributeError(str(error).replace("module 'numpy'", "module 'numelt'"), name=name) from None
     if name.startswith("_"):
         return value  # private to NumPy: as it is
     ours = _namespace.mirror(value, name)
-    globals()[name] = ours
+    if name in vars(_numpy):
+        globals()[name] = ours
     return ours
 
 

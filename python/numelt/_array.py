@@ -92,6 +92,8 @@ def conj(self: Any, *args: Any, **kwargs: Any) -> Any:
     """Return the complex conjugate."""
     if not args and not kwargs and self.dtype.kind in "biuf":
         return self
+    if self.dtype.kind in "SUTMmV":  # raises, with the words of the method
+        return _fallback.raising("ndarray.conjugate", numpy.ndarray.conjugate, (self, *args), kwargs)
     return _ufuncs.ufunc_for(numpy.conjugate)(self, *args, **kwargs)
 
 

@@ -67,6 +67,9 @@ class flatiter(metaclass=_FlatType):
         arguments = _fallback.unwrap(key), _fallback.unwrap(value)
         _fallback.at_user_line(self._flat.__setitem__, arguments, {})
 
+    def __delitem__(self, key: Any) -> None:
+        raise TypeError("Cannot delete iterator elements")
+
     def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
         return numpy.array(self._flat, dtype=dtype, copy=copy)
 

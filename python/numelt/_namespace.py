@@ -153,14 +153,17 @@ class MirrorModule(types.ModuleType):
             raise AttributeError(name)
         original = self._original
         try:
-            value = getattr(original, name)
+            # what the module makes up when it is asked may warn
+            own = name in vars(original)
+            value = getattr(original, name) if own else _fallback.at_user_line(getattr, (original, name), {})
         except AttributeError as error:
             message = str(error).replace(f"'{original.__name__}'", f"'{self.__name__}'")
             raise AttributeError(message, name=name, obj=self) from None
         if name.startswith("__"):
             return value
         ours = mirror(value, f"{self.__name__.partition('.')[2]}.{name}")
-        setattr(self, name, ours)
+        if name in vars(original):
+            setattr(self, name, ours)
         return ours
 
     @property

@@ -39,6 +39,7 @@ def resize(self: Any, *new_shape: Any, refcheck: Any = True) -> None:
     array([[1, 2],
            [3, 0]])
     """
+    refcheck = operator.index(refcheck)
     shape = _extents(new_shape)
     if shape is None or (_size(shape) == self.size and _same_memory(self, shape)):
         return

@@ -3,6 +3,7 @@
 import importlib
 import inspect
 import json
+import operator
 import subprocess
 import sys
 import types
@@ -156,3 +157,19 @@ def test_unknown_name():
         numelt.nothing
     with pytest.raises(ModuleNotFoundError):
         importlib.import_module("numelt.nothing")
+
+
+@pytest.mark.parametrize("name", ["chararray", "lib.math"])
+def test_deprecated_names_warn_at_the_users_line_each_time(name):
+    for _ in range(2):
+        with pytest.warns(DeprecationWarning, match="deprecated") as caught:
+            operator.attrgetter(name)(numelt)
+        assert [w.filename for w in caught] == [__file__]
+
+
+def test_fewer_dimensions_than_nested_lists_have():
+    for data in ([1, 2, 3], [[1, 2, 3], [4, 5, 6]], [[1, 2, 3], [4, 5]]):
+        for ndmax in (0, 1):
+            ours, theirs = (np.array(data, ndmax=ndmax, dtype=object) for np in (numelt, numpy))
+            assert ours.shape == theirs.shape
+            assert ours.tolist() == theirs.tolist()

@@ -8,7 +8,17 @@ from typing import Any
 import numpy
 
 from numelt import _core, _fallback
-from numelt._dispatch import fall_back, fronted, native, ndarray, operand, recordable, reject, small_first
+from numelt._dispatch import (
+    NO_VALUE,
+    fall_back,
+    fronted,
+    native,
+    ndarray,
+    operand,
+    recordable,
+    reject,
+    small_first,
+)
 from numelt._rebind import rebound, understood
 from numelt._scalars import SCALARS
 
@@ -190,17 +200,17 @@ def array(
     order: str = "K",
     subok: bool = False,
     ndmin: int = 0,
-    ndmax: int = 0,
+    ndmax: Any = NO_VALUE,
     like: Any = None,
 ) -> Any:
     if type(copy) is not bool and copy is not None:
         copy = _copy_mode(copy)
-    if like is None and ndmax == 0 and type(ndmin) is int and not (subok and _is_subclass(object)):
+    if like is None and ndmax is NO_VALUE and type(ndmin) is int and not (subok and _is_subclass(object)):
         ndmin = 0 if ndmin < 0 else ndmin
         result = _convert(object, dtype, copy, order, ndmin)
         if result is not NotImplemented:
             return result
-    limit = {"ndmax": ndmax} if ndmax else {}
+    limit = {} if ndmax is NO_VALUE else {"ndmax": ndmax}
     return fall_back(
         "array", object, dtype=dtype, copy=copy, order=order, subok=subok, ndmin=ndmin, like=like, **limit
     )
