@@ -38,6 +38,17 @@ _NAMES = {
     "sklearn.model_selection._search": ("ParameterGrid.__init__", "ParameterSampler.__init__"),
     "h5py._hl.dataset": ("Dataset.read_direct", "Dataset.write_direct"),
     "numba.core.dispatcher": ("Dispatcher.__call__",),
+    "einops._backends": ("NumpyBackend.is_appropriate_type",),
+    "autograd.tracer": ("new_box",),
+    "autograd.core": ("vspace",),
+    # an output that is not of NumPy's class is left alone
+    "scipy.ndimage": ("*",),
+    "scipy.signal._peak_finding": ("_unpack_condition_args",),
+    "scipy.sparse._base": ("_spbase.__add__", "_spbase.__sub__", "_spbase.__radd__", "_spbase.__rsub__"),
+    "scipy.sparse.linalg._interface": ("aslinearoperator",),
+    "scipy.stats._mgc": ("multiscale_graphcorr",),
+    "skimage.measure._marching_cubes_lewiner": ("marching_cubes",),
+    "skimage.transform.hough_transform": ("hough_line", "hough_ellipse", "probabilistic_hough_line"),
 }
 # compilers that look a function's globals up: `np` in it means NumPy
 _LOOKING_UP = {"numba.core.interpreter": ("Interpreter.get_global_value", "Interpreter.get_closure_value")}
@@ -47,15 +58,21 @@ _HELD = frozenset({_core.ndarray, list, tuple, dict, *SCALARS})
 
 
 def _adapted(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a function that calls another with NumPy's arrays in place of ours."""
+    """Return a function that calls another with NumPy's arrays in place of ours.
+
+    Where the other returns an argument, that is the array that was given.
+    """
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
+        views: _fallback.Views = {}
         if not _HELD.isdisjoint(map(type, args)):
-            args = tuple(_fallback.unwrap(arg) if type(arg) in _HELD else arg for arg in args)
+            args = tuple(_fallback.unwrap(arg, views) if type(arg) in _HELD else arg for arg in args)
         if kwargs:
-            kwargs = {key: _fallback.unwrap(value) for key, value in kwargs.items()}
-        return function(*args, **kwargs)
+            kwargs = {key: _fallback.unwrap(value, views) for key, value in kwargs.items()}
+        result = function(*args, **kwargs)
+        given = views.get(id(result))
+        return result if given is None else given[1]
 
     return call
 
@@ -104,7 +121,7 @@ def _adapt(module: types.ModuleType) -> None:
         _encode_scalars()
         return
     wrap = _adapted if module.__name__ in _NAMES else _looking_up
-    for name in _NAMES.get(module.__name__) or _LOOKING_UP[module.__name__]:
+    for name in _names(module):
         owner_name, _, attribute = name.rpartition(".")
         owner = getattr(module, owner_name, None) if owner_name else module
         function = getattr(owner, attribute, None)
@@ -115,6 +132,14 @@ def _adapt(module: types.ModuleType) -> None:
         setattr(owner, attribute, adapted)
         if owner is module:
             _replace(module.__name__.partition(".")[0], attribute, function, adapted)
+
+
+def _names(module: types.ModuleType) -> Sequence[str]:
+    """Return what is adapted of a module; a star stands for its public functions."""
+    names = _NAMES.get(module.__name__) or _LOOKING_UP[module.__name__]
+    if names != ("*",):
+        return names
+    return [name for name in module.__all__ if isinstance(getattr(module, name, None), types.FunctionType)]
 
 
 def _replace(package: str, name: str, function: Any, adapted: Any) -> None:

@@ -15,6 +15,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy
+from numpy._core import umath as _umath
 
 from numelt import _classes, _core, _fallback, _flat, _library, _resize, _ufuncs
 from numelt._dispatch import NATIVE, counted_first, ndarray, small_call
@@ -187,7 +188,9 @@ def array_ufunc(self: Any, ufunc: Any, method: str, *inputs: Any, **kwargs: Any)
         if kind not in ours and getattr(kind, "__array_ufunc__", _default_ufunc) is not _default_ufunc:
             return NotImplemented  # that class decides
     else:
-        if all(type(value) is ndarray for value in out):
+        # somebody else's ufunc may have the name of one of NumPy's
+        numpys = getattr(_umath, ufunc.__name__, None) is ufunc
+        if numpys and all(type(value) is ndarray for value in out):
             target = _ufuncs.ufunc_for(ufunc)
             return (target if method == "__call__" else getattr(target, method))(*inputs, **kwargs)
     function = ufunc if method == "__call__" else getattr(ufunc, method)

@@ -159,7 +159,8 @@ def call(original: numpy.ufunc, args: tuple[Any, ...], kwargs: dict[str, Any]) -
     if result is NotImplemented:
         inputs, outputs = args[: original.nin], args[original.nin :]
         if _numbers_only(inputs) and all(o is None for o in outputs) and "out" not in rest:
-            return original(*args, **kwargs)  # there is no array to leave to NumPy
+            # there is no array to leave to NumPy, but perhaps a mask
+            return _fallback.uncounted(original, args, kwargs) if kwargs else original(*args)
         return _fallback.call(original.__name__, original, args, kwargs)
     return result
 

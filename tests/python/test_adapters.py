@@ -95,3 +95,56 @@ def test_numba_functions_take_ours() -> None:
     assert_same(x, numpy.arange(5.0) * 2)
     assert float(later.sum()) == 15.0
     assert double(numpy.ones(2), 1.0) == 2.0
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "ndimage.gaussian_filter(x, 1, output=out)",
+        "ndimage.median_filter(x, 3, output=out)",
+        "ndimage.label(x > 10, output=out)",
+        "ndimage.binary_dilation(x > 20, output=out.view(bool)[:, ::8])",
+        "ndimage.distance_transform_edt(x > 3, distances=out)",
+        "ndimage.zoom(x, 1.0, output=out)",
+        "signal.find_peaks(x.ravel() % 7, height=np.zeros(25))[0]",
+        "sparse.csr_matrix(x) + np.ones((5, 5))",
+        "sparse.csr_array(x) - np.eye(5)",
+        "np.eye(5) - sparse.csr_matrix(x)",
+        "sparse.linalg.aslinearoperator(x) @ np.ones(5)",
+        "special.exp2(x > 3)",
+        "special.log1p(np.arange(3, dtype='i1'))",
+        "special.cbrt(np.arange(3, dtype='u1'))",
+    ],
+)
+def test_scipy(statement: str) -> None:
+    parts = ("ndimage", "signal", "sparse", "special")
+    names = {part: pytest.importorskip(f"scipy.{part}") for part in parts}
+    pytest.importorskip("scipy.sparse.linalg")
+    results, outputs = [], []
+    for np in (numpy, numelt):
+        x, out = np.arange(25.0).reshape(5, 5), np.zeros((5, 5))
+        result = eval(statement, {**names, "np": np, "x": x, "out": out})
+        outputs.append((numpy.asarray(out).tolist(), result is out))
+        if not isinstance(result, tuple) and result is not None:
+            results.append(numpy.asarray(result))
+    assert outputs[0] == outputs[1]
+    if results:
+        assert results[1].dtype == results[0].dtype
+        assert numpy.array_equal(results[0], results[1])
+
+
+def test_ufuncs_of_others_with_numpys_names() -> None:
+    numba = pytest.importorskip("numba")
+
+    @numba.vectorize
+    def subtract(a, b):
+        return b - a
+
+    assert subtract(numelt.arange(3), 1).tolist() == [1, 0, -1]
+
+
+def test_einops() -> None:
+    einops = pytest.importorskip("einops")
+    x = numelt.arange(6.0).reshape(2, 3)
+    assert einops.rearrange(x, "a b -> (b a)").tolist() == [0, 3, 1, 4, 2, 5]
+    assert einops.reduce(x, "a b -> a", "sum").tolist() == [3, 12]

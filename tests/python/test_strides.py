@@ -1,5 +1,7 @@
 """Strides and identity where values cannot tell: no elements, axes of extent one, views that NumPy made."""
 
+import warnings
+
 import numpy
 import pytest
 
@@ -47,6 +49,8 @@ def test_what_is_the_same_object(np):
     assert np.asarray(pairs) is pairs
     assert np.asfortranarray(pairs) is pairs
     assert np.ascontiguousarray(pairs) is pairs
+    dates = np.array(["2020-01-01"], dtype="M8[D]")
+    assert dates.real is dates
 
 
 @pytest.mark.parametrize("np", [numpy, numelt], ids=["numpy", "numelt"])
@@ -79,6 +83,29 @@ def test_numbers_given_to_at_are_arrays(dtype, ufunc, value):
         getattr(np, ufunc).at(x, [0, 0, 0, 2], value)
         results.append(x.tolist())
     assert results[0] == results[1]
+
+
+@pytest.mark.parametrize("np", [numpy, numelt], ids=["numpy", "numelt"])
+def test_masks_of_numbers(np):
+    """A mask without an array among the operands; a mask that is no mask."""
+    mask = np.array([True, False, True])
+    assert np.tanh(0.0, where=mask, out=np.ones(3)).tolist() == [0.0, 1.0, 0.0]
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        assert np.cosh(0, where=mask)[[0, 2]].tolist() == [1.0, 1.0]
+        assert np.isinf(np.eye(3), where=mask).shape == (3, 3)
+        with pytest.raises(ValueError, match="could not be broadcast"):
+            np.isinf(np.eye(3), where=np.ones((2, 3), dtype=bool))
+    assert ["'where' used without 'out'" in str(w.message) for w in caught] == [True] * 3
+    with pytest.raises(TypeError, match="Cannot cast array data"):
+        np.tanh(0.5, where=np.array(["a"]), out=np.ones(1))
+
+
+def test_smallest_integer_is_a_number():
+    lowest = -(2**63)
+    for np in (numpy, numelt):
+        assert np.where(np.array([True, False]), lowest, np.arange(2)).tolist() == [lowest, 1]
+        assert (np.ones(1, "f4") * lowest).tolist() == [float(lowest)]
 
 
 def test_ldexp_of_a_python_int():

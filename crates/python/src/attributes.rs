@@ -257,7 +257,10 @@ impl NdArray {
                 Some(part) => Ok(part),
                 None => Ok(slf.clone().into_any()),
             },
-            Payload::Foreign(real) => foreign(slf.py(), real, "real"),
+            Payload::Foreign(array) => {
+                let part = array.bind(slf.py()).getattr("real")?;
+                if part.is(array) { Ok(slf.clone().into_any()) } else { crate::hooks::wrap(&part, 1) }
+            }
         }
     }
 

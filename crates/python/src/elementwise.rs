@@ -307,7 +307,7 @@ fn literal(dtype: DType, number: &Bound<'_, PyAny>) -> Option<Scalar> {
         Weak::Float(value) if value.abs() > largest(dtype) && value.is_finite() => return None,
         Weak::Float(value) => value,
         // Beyond this not every int is a float.
-        Weak::Int(value) if value.abs() <= if dtype == DType::F16 { 1 << 11 } else { 1 << 24 } => value as f64,
+        Weak::Int(value) if value.unsigned_abs() <= if dtype == DType::F16 { 1 << 11 } else { 1 << 24 } => value as f64,
         _ => return None,
     };
     Some(if dtype == DType::F64 { Scalar::F64(value) } else { convert::cast(Scalar::F64(value), dtype) })

@@ -54,7 +54,8 @@ impl Terms {
         if let Some(Weak::Complex(re, im)) = value.cast_exact::<PyComplex>().ok().and_then(|c| Weak::extract(c)) {
             return re.abs().max(im.abs()) <= self.most as f64;
         }
-        !value.is_exact_instance_of::<PyInt>() || value.extract::<i64>().is_ok_and(|n| n.abs() <= self.most)
+        !value.is_exact_instance_of::<PyInt>()
+            || value.extract::<i64>().is_ok_and(|n| n.unsigned_abs() <= self.most as u64)
     }
 }
 

@@ -223,9 +223,6 @@ fn native_call<'py>(
     if options.is_usual() {
         return elementwise::apply(py, op, &operands, options.out.as_ref(), options.dtype);
     }
-    if options.mask.is_some() && !options.out_given {
-        PyErr::warn(py, &py.get_type::<PyUserWarning>(), UNSET_ELEMENTS, 1)?;
-    }
     let call = Call {
         op,
         args: &operands,
@@ -236,6 +233,10 @@ fn native_call<'py>(
         order: options.order,
     };
     let result = call.apply(py)?;
+    // a call that is left to NumPy is one that NumPy warns of
+    if result.is_some() && options.mask.is_some() && !options.out_given {
+        PyErr::warn(py, &py.get_type::<PyUserWarning>(), UNSET_ELEMENTS, 1)?;
+    }
     match result {
         Some(scalar) if options.array => match DeferredScalar::of(&scalar) {
             // nobody else has seen the scalar, so its memory may become an array's
