@@ -29,8 +29,9 @@ UNARY = ["negative", "absolute", "sqrt", "exp", "log", "sin", "square", "sign", 
 def habit():
     """Read small results until operations run at once, also where something was explained before."""
     numelt.config.at_once = numelt.config.at_once
-    for _ in range(8):
-        float((numelt.arange(3.0) + 1)[0])
+    large = numelt.arange(5000.0)
+    for a in [numelt.arange(3.0)] * 8 + [large] * 4:
+        float((a + 1)[0])
 
 
 def runs_at_once(call):
@@ -74,11 +75,11 @@ def test_it_happens():
 
 
 def test_arrays_that_are_pending_or_large_stay_recorded():
-    large = numelt.arange(5000.0)
+    large = numelt.arange(70000.0)
     large[0]
     _, count = runs_at_once(lambda: large + 1)
     assert count == 0
-    sums = (large + 1).reshape(10, 500).sum(axis=1)
+    sums = (large + 1).reshape(10, 7000).sum(axis=1)
     _, count = runs_at_once(lambda: sums + 1)
     assert count == 0
 
@@ -206,7 +207,7 @@ def test_visible_memory():
 
 def test_reading_beside_pending_readers():
     a = numelt.arange(8.0)
-    large = numelt.arange(5000.0)
+    large = numelt.arange(70000.0)
     a[0], large[0]
     waits = ((large + 0)[:8] + a).reshape(2, 4).sum(axis=1)
     pending = numelt._core.pending()
@@ -249,7 +250,7 @@ def test_warnings_of_functions_of_few_elements_are_at_the_users_line():
 
 
 # around what a room, a block of sums and an operation at once may hold
-SIZES = [63, 64, 65, 127, 128, 129, 255, 256, 257, 511, 1000, 2047, 2048, 2049]
+SIZES = [63, 64, 65, 127, 128, 129, 255, 256, 257, 511, 513, 1000, 2047, 2048, 2049, 5000, 65536]
 
 
 def some(dtype, shape, seed):
@@ -303,8 +304,11 @@ def test_sizes(n, dtype, other):
 
 @pytest.mark.parametrize(
     "shape",
-    [(16, 16), (3, 43), (43, 3), (31, 33), (2, 1000), (1000, 2), (5, 6, 7), (4, 1, 64), (2, 3, 4, 5, 6)],
-)
+    [
+        (16, 16), (3, 43), (43, 3), (31, 33), (2, 1000), (1000, 2), (5, 6, 7), (4, 1, 64), (2, 3, 4, 5, 6),
+        (64, 64), (9, 511), (3, 2049), (2049, 3), (20, 30, 40),
+    ],
+)  # fmt: skip
 def test_shapes(shape):
     x = some("float64", shape, 3)
     a = numelt.array(x)
@@ -340,6 +344,10 @@ def test_shapes(shape):
         (5, 6, 7),
         (9, 1, 20),
         (4, 5, 3, 2),
+        (4097,),
+        (8, 513),
+        (2100, 2),
+        (60000,),
     ],
 )
 def test_reductions(dtype, shape):
@@ -368,7 +376,7 @@ def test_reductions(dtype, shape):
                     )
 
 
-@pytest.mark.parametrize("n", [64, 65, 200, 1000, 2048])
+@pytest.mark.parametrize("n", [64, 65, 200, 1000, 2048, 5000])
 def test_in_place(n):
     values = some("float64", n + 2, 5)
     for step in (
@@ -386,7 +394,7 @@ def test_in_place(n):
         assert numpy.asarray(ours).tobytes() == theirs.tobytes()
 
 
-@pytest.mark.parametrize("n", [3, 200, 2000])
+@pytest.mark.parametrize("n", [3, 200, 2000, 20000])
 def test_a_condition_met_late_leaves_what_was_read(n):
     values = numpy.full(n, 1e300)
     values[: n - 1] = 2.0
@@ -419,6 +427,24 @@ def test_long_chains_are_fused_again():
         "assert count(20) == 0\n"
         "for _ in range(8): chain(1)\n"
         "assert count(1) == 1\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_larger_arrays_run_at_once_where_reads_come_close():
+    code = (
+        "import numelt as np\n"
+        "a = np.arange(8000.0)\n"
+        "def count(length):\n"
+        "    before, z = np._core.stats()['at_once'], a\n"
+        "    for _ in range(length): z = z + a\n"
+        "    assert z[1] == length + 1\n"
+        "    return np._core.stats()['at_once'] - before\n"
+        "assert count(1) == 0\n"
+        "for _ in range(8): count(1)\n"
+        "assert count(1) == 1\n"
+        "for _ in range(40): count(20)\n"
+        "assert count(20) == 0 and count(1) == 0\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
 

@@ -1,12 +1,12 @@
 //! Recording of elementwise operations on native operands: dtype, shape, literals, output.
 
 use crate::convert::{self, Weak};
-use crate::ndarray::{NdArray, exact_native, wrap_new};
+use crate::ndarray::{NdArray, Payload, exact_native, wrap_new};
 use crate::operand::Operand;
 use crate::resolve::{self, Kind, Loop};
 use crate::scalar::DeferredScalar;
 use crate::ufunc_call::Casting;
-use crate::{errors, errstate, run, shape};
+use crate::{errors, errstate, fresh, run, shape};
 use numelt_ir::{Axes, DType, DTypeKind, Dims, Op, Scalar};
 use numelt_runtime::{ArrayView, Input, Runtime};
 use pyo3::prelude::*;
@@ -291,16 +291,31 @@ pub fn with_number<'py>(
     swapped: bool,
 ) -> Option<PyResult<Bound<'py, PyAny>>> {
     let literal = literal(a.dtype, number)?;
-    let out = c_ordered_result(op.output_dtype(a.dtype), a, a)?;
+    let shape = c_ordered_shape(a, a)?;
     let (array, literal) = (Input::Array(a), Input::Const(literal));
     let inputs = if swapped { [literal, array] } else { [array, literal] };
-    Some(run::record(py, op, a.dtype, &out, &inputs, Axes::default()).and_then(|()| wrap_new(py, out)))
+    made(py, Loop { op, ty: a.dtype }, shape, &inputs)
 }
 
-/// A Python number as an element of a float dtype, where every int is one, or an int as one of an integer dtype.
+/// The quick path of operators: two scalars of one dtype, some of them deferred.
 #[inline]
-fn literal(dtype: DType, number: &Bound<'_, PyAny>) -> Option<Scalar> {
-    let value = match Weak::exact(number)? {
+pub fn scalar<'py>(py: Python<'py>, op: Op, ty: DType, inputs: &[Input<'_>]) -> PyResult<Bound<'py, PyAny>> {
+    let dtype = op.output_dtype(ty);
+    let base = Runtime::global().new_base(dtype.size());
+    let out = ArrayView { base, dtype, offset: 0, shape: Dims::new(), strides: Dims::new() };
+    run::record(py, op, ty, &out, inputs, Axes::default())?;
+    DeferredScalar::make(py, out)
+}
+
+/// A number as an element of a float dtype: Python's, where every int is one, or NumPy's of that dtype; or an int as one
+/// of an integer dtype.
+#[inline]
+pub fn literal(dtype: DType, number: &Bound<'_, PyAny>) -> Option<Scalar> {
+    let Some(weak) = Weak::exact(number) else {
+        let value = if dtype == DType::F64 { convert::numpy_float64(number) } else { None };
+        return value.map(Scalar::F64);
+    };
+    let value = match weak {
         weak @ Weak::Int(_) if dtype.is_integer() => return weak.to_scalar(dtype),
         _ if !dtype.is_float() => return None,
         // an overflow is the general path's to report
@@ -328,19 +343,18 @@ pub fn pair<'py>(py: Python<'py>, op: Op, a: &ArrayView, b: &ArrayView) -> Optio
     if a.dtype != b.dtype {
         return None;
     }
-    let dtype = op.output_dtype(a.dtype);
-    let out = if same(&a.shape, &b.shape) { c_ordered_result(dtype, a, b)? } else { broadcast_result(dtype, a, b)? };
-    let inputs = [Input::Array(a), Input::Array(b)];
-    Some(run::record(py, op, a.dtype, &out, &inputs, Axes::default()).and_then(|()| wrap_new(py, out)))
+    let (resolved, inputs) = (Loop { op, ty: a.dtype }, [Input::Array(a), Input::Array(b)]);
+    if same(&a.shape, &b.shape) {
+        return made(py, resolved, c_ordered_shape(a, b)?, &inputs);
+    }
+    made(py, resolved, &broadcast_shape(a, b)?, &inputs)
 }
 
 /// The quick path of operations on one native array in C order.
 #[inline]
 pub fn single<'py>(py: Python<'py>, op: Op, a: &ArrayView) -> Option<PyResult<Bound<'py, PyAny>>> {
     let resolved = resolve::resolve(op, &[Kind::Strong(a.dtype)])?;
-    let out = c_ordered_result(resolved.output(), a, a)?;
-    let inputs = [Input::Array(a)];
-    Some(run::record(py, resolved.op, resolved.ty, &out, &inputs, Axes::default()).and_then(|()| wrap_new(py, out)))
+    made(py, resolved, c_ordered_shape(a, a)?, &[Input::Array(a)])
 }
 
 /// The quick path of in-place operators: an array of the target's dtype and shape, or a Python number.
@@ -352,7 +366,11 @@ pub fn update<'py>(py: Python<'py>, op: Op, target: &ArrayView, other: &Bound<'p
             let fits = view.dtype == target.dtype && same(&view.shape, &target.shape);
             fits.then_some(Input::Array(view))?
         }
-        None => Input::Const(literal(target.dtype, other)?),
+        None => match DeferredScalar::of(other) {
+            Some(scalar) if scalar.get().view().dtype == target.dtype => Input::Array(scalar.get().view()),
+            Some(_) => return None,
+            None => Input::Const(literal(target.dtype, other)?),
+        },
     };
     if op.output_dtype(target.dtype) != target.dtype || shape::size(&target.shape) == 0 || shape::self_overlaps(target)
     {
@@ -361,16 +379,38 @@ pub fn update<'py>(py: Python<'py>, op: Op, target: &ArrayView, other: &Bound<'p
     Some(run::record(py, op, target.dtype, target, &[Input::Array(target), other], Axes::default()))
 }
 
-/// A new array in C order for operands of one shape that lie in C order; `None` for empty and other ones.
+/// A new array in C order with the result of an operation; `None` for empty and very large ones.
 #[inline]
-fn c_ordered_result(dtype: DType, a: &ArrayView, b: &ArrayView) -> Option<ArrayView> {
-    let ordered = !a.shape.is_empty() && in_c_order(a) && (std::ptr::eq(a, b) || in_c_order(b));
-    if ordered { c_ordered(dtype, Dims::from_slice(&a.shape)) } else { None }
+fn made<'py>(
+    py: Python<'py>,
+    resolved: Loop,
+    shape: &[i64],
+    inputs: &[Input<'_>],
+) -> Option<PyResult<Bound<'py, PyAny>>> {
+    let (size, dtype) = (shape::size(shape), resolved.output());
+    // more may be more than there is memory
+    if size == 0 || size > 1 << 28 {
+        return None;
+    }
+    let base = Runtime::global().new_base(size as usize * dtype.size());
+    let recorded = fresh::c_ordered(py, base, dtype, shape).and_then(|out| {
+        let Payload::Native(view) = out.get().payload() else { unreachable!("it is new") };
+        run::record(py, resolved.op, resolved.ty, view, inputs, Axes::default())?;
+        Ok(out.into_any())
+    });
+    Some(recorded)
 }
 
-/// A new array in C order for operands that lie in C order and broadcast; `None` for empty and other ones.
+/// The shape of operands of one shape that lie in C order; `None` for other ones.
 #[inline]
-fn broadcast_result(dtype: DType, a: &ArrayView, b: &ArrayView) -> Option<ArrayView> {
+fn c_ordered_shape<'a>(a: &'a ArrayView, b: &ArrayView) -> Option<&'a [i64]> {
+    let ordered = !a.shape.is_empty() && in_c_order(a) && (std::ptr::eq(a, b) || in_c_order(b));
+    ordered.then_some(&a.shape[..])
+}
+
+/// The shape of operands that lie in C order together; `None` where they do not, or do not broadcast.
+#[inline]
+fn broadcast_shape(a: &ArrayView, b: &ArrayView) -> Option<Dims> {
     let (long, short) = if a.shape.len() >= b.shape.len() { (a, b) } else { (b, a) };
     if long.shape.is_empty() || !in_c_order(a) || !in_c_order(b) {
         return None;
@@ -384,19 +424,7 @@ fn broadcast_result(dtype: DType, a: &ArrayView, b: &ArrayView) -> Option<ArrayV
             _ => return None,
         }
     }
-    c_ordered(dtype, dims)
-}
-
-#[inline]
-fn c_ordered(dtype: DType, shape: Dims) -> Option<ArrayView> {
-    let size = shape::size(&shape);
-    // more may be more than there is memory
-    if size == 0 || size > 1 << 28 {
-        return None;
-    }
-    let base = Runtime::global().new_base(size as usize * dtype.size());
-    let strides = numelt_ir::c_strides(&shape, dtype.size() as i64);
-    Some(ArrayView { base, dtype, offset: 0, shape, strides })
+    Some(dims)
 }
 
 /// Do strides fall from axis to axis, none of them zero or negative? Axes of extent one do not count.

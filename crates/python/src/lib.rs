@@ -4,7 +4,7 @@
 //! Python. `resolve` and `shape` hold NumPy's rules; `elementwise`, `reduce`, `assign`, `index` and `advanced` record;
 //! `export` shares memory with NumPy; `hooks` hands over what is not native.
 //! Not here: argument handling of public functions, docstrings, counting of fallbacks (the Python package);
-//! planning and running (the runtime). Unsafe code is in `advanced`, `blas`, `convert`, `coverage`, `escape`, `export`, `index`, `module`,
+//! planning and running (the runtime). Unsafe code is in `advanced`, `blas`, `convert`, `coverage`, `escape`, `export`, `fresh`, `index`, `module`,
 //! `operand`, `protocols`, `random`, `random_sequence`, `run`, `dense`, `truths`, `unbound` and `versioned`.
 
 mod advanced;
@@ -20,6 +20,7 @@ mod errstate;
 mod escape;
 mod export;
 mod flags;
+mod fresh;
 mod front;
 mod hooks;
 mod index;
@@ -60,6 +61,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     blas::register_numpys();
     inspect::start_runtime()?;
     module.add_class::<ndarray::NdArray>()?;
+    fresh::prepare(py)?;
     scalar::register(module)?;
     module.add_class::<ufunc::Ufunc>()?;
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;

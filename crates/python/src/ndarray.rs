@@ -4,7 +4,7 @@
 //! protocols are in files of their own.
 
 use crate::versioned::Versioned;
-use crate::{convert, export, hooks};
+use crate::{convert, export, fresh, hooks};
 use numelt_runtime::{ArrayView, Export};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
@@ -111,7 +111,7 @@ impl NdArray {
 /// A Python object for a new array that owns its base.
 #[inline(always)]
 pub fn wrap_new(py: Python<'_>, view: ArrayView) -> PyResult<Bound<'_, PyAny>> {
-    Ok(Bound::new(py, NdArray::new(view, None, true))?.into_any())
+    Ok(fresh::object(py, || NdArray::new(view, None, true))?.into_any())
 }
 
 /// A Python object for a view of `of`.
@@ -123,7 +123,8 @@ pub fn wrap_view<'py>(of: &Bound<'py, NdArray>, view: ArrayView) -> PyResult<Bou
         Some(parent) if parent.bind(of.py()).is_exact_instance_of::<NdArray>() => parent.clone_ref(of.py()),
         Some(_) | None => of.clone().into_any().unbind(),
     };
-    Ok(Bound::new(of.py(), NdArray::new(view, Some(parent), array.writeable()))?.into_any())
+    let writeable = array.writeable();
+    Ok(fresh::object(of.py(), || NdArray::new(view, Some(parent), writeable))?.into_any())
 }
 
 /// The array behind an object of exactly our class (no subclass) with a native payload.

@@ -9,7 +9,7 @@ use crate::products;
 use crate::scalar::DeferredScalar;
 use crate::{errstate, hooks};
 use numelt_ir::{DType, Op};
-use numelt_runtime::ArrayView;
+use numelt_runtime::{ArrayView, Input};
 use pyo3::prelude::*;
 use pyo3::types::{PyByteArray, PyBytes, PyFloat, PyInt, PyList, PyString, PyTuple};
 
@@ -75,16 +75,36 @@ pub fn binary<'py>(
 #[inline]
 pub fn quick<'py>(op: Op, lhs: &Bound<'py, PyAny>, rhs: &Bound<'py, PyAny>) -> Option<PyResult<Bound<'py, PyAny>>> {
     let (a, b) = (native_view(lhs), native_view(rhs));
-    let view = a.or(b)?;
+    let Some(view) = a.or(b) else { return quick_scalars(op, lhs, rhs) };
     if !keeps_dtype(op, view.dtype) || errstate::is_watched() {
         return None;
     }
+    let py = lhs.py();
     match (a, b) {
-        (Some(a), Some(b)) => elementwise::pair(lhs.py(), op, a, b),
-        (Some(a), None) => elementwise::with_number(lhs.py(), op, a, rhs, false),
-        (None, Some(b)) => elementwise::with_number(lhs.py(), op, b, lhs, true),
+        (Some(a), Some(b)) => elementwise::pair(py, op, a, b),
+        (Some(a), None) => match DeferredScalar::of(rhs) {
+            Some(scalar) => elementwise::pair(py, op, a, scalar.get().view()),
+            None => elementwise::with_number(py, op, a, rhs, false),
+        },
+        (None, Some(b)) => match DeferredScalar::of(lhs) {
+            Some(scalar) => elementwise::pair(py, op, scalar.get().view(), b),
+            None => elementwise::with_number(py, op, b, lhs, true),
+        },
         (None, None) => None,
     }
+}
+
+/// The quick path of an operation on two scalars, of which one is deferred and the other may be a number.
+#[inline]
+fn quick_scalars<'py>(op: Op, lhs: &Bound<'py, PyAny>, rhs: &Bound<'py, PyAny>) -> Option<PyResult<Bound<'py, PyAny>>> {
+    let (a, b) = (DeferredScalar::of(lhs), DeferredScalar::of(rhs));
+    let dtype = a.or(b)?.get().view().dtype;
+    if !dtype.is_float() || !keeps_dtype(op, dtype) || errstate::is_watched() {
+        return None;
+    }
+    let inputs = [scalar_input(a, dtype, lhs)?, scalar_input(b, dtype, rhs)?];
+    let _scalars = errstate::As::scalars();
+    Some(elementwise::scalar(lhs.py(), op, dtype, &inputs))
 }
 
 /// The quick path of an operation on one array.
@@ -92,6 +112,19 @@ pub fn quick<'py>(op: Op, lhs: &Bound<'py, PyAny>, rhs: &Bound<'py, PyAny>) -> O
 pub fn quick_unary<'py>(op: Op, operand: &Bound<'py, PyAny>) -> Option<PyResult<Bound<'py, PyAny>>> {
     let view = native_view(operand)?;
     if errstate::is_watched() { None } else { elementwise::single(operand.py(), op, view) }
+}
+
+/// A deferred scalar of this dtype, or a number that converts to it.
+#[inline]
+fn scalar_input<'a>(
+    scalar: Option<&'a Bound<'_, DeferredScalar>>,
+    dtype: DType,
+    number: &Bound<'_, PyAny>,
+) -> Option<Input<'a>> {
+    match scalar.map(|scalar| scalar.get().view()) {
+        Some(view) => (view.dtype == dtype).then_some(Input::Array(view)),
+        None => elementwise::literal(dtype, number).map(Input::Const),
+    }
 }
 
 /// The view of a native array of exactly our class.

@@ -3,14 +3,16 @@
 //! Where a program reads one small result after the other, queueing an operation costs more than running it. Once
 //! that has been seen a few times, an elementwise operation or a reduction on at most [`Config::at_once`](crate::Config)
 //! elements whose operands are in memory, with nothing pending that writes them, goes straight to the engine. From
-//! [`SURE`] elements on, long chains gain by fusion: now and then such operations are recorded until the next read, and
-//! go on being recorded if it turns out to be far away. What the engine does not do this way, or what meets a
+//! [`SURE`] elements on, chains of operations gain by fusion, the shorter ones the larger they are: now and then such
+//! operations are recorded until the next read, and go on being recorded if it turns out to be far away. Those of more than
+//! [`MIDDLE`] elements are recorded until reads have come close upon each other. What the engine does not do this way, or what meets a
 //! condition to be reported, is recorded like everything else. Whoever inspects, traces or explains sees all
 //! operations recorded.
 
 use crate::base::{ArrayView, BaseCell, Input, POOL};
 use crate::batch::WATCH;
 use crate::engine::{Engine, Few, FewInput, SmallCall};
+use crate::siblings;
 use numelt_ir::{Axes, DType, Op, OpKind, Result};
 use smallvec::SmallVec;
 use std::sync::atomic::Ordering;
@@ -19,17 +21,26 @@ use std::sync::atomic::Ordering;
 const READS: u32 = 4;
 
 /// Elements up to which an operation is better run at once, however many follow it.
-pub(crate) const SURE: i64 = 256;
+const SURE: i64 = 256;
 
-/// Instructions in a batch from which on fusing them is better than running each at once.
-const LONG: usize = 12;
+/// Elements up to which operations run at once until a long chain has been seen.
+const MIDDLE: i64 = 2048;
 
-/// Operations of more than [`SURE`] elements run at once before it is looked at whether chains are long, at first and
-/// at most.
-const STRETCH: [u32; 2] = [64, 1 << 10];
+/// Operations of more than [`SURE`] elements run at once before it is looked at whether chains are long, at first; and
+/// at most, for those of up to [`MIDDLE`] and of more elements.
+const STRETCH: u32 = 64;
+const STRETCHES: [u32; 2] = [1 << 10, 1 << 8];
+
+/// Short chains in a row after which operations of up to [`MIDDLE`] and of more elements run at once again.
+const IN_A_ROW: [u32; 2] = [1, 2];
 
 /// Bytes of the largest base that gets its memory here.
 const LARGEST: usize = 16 * SmallCall::MOST;
+
+/// Instructions in a batch, on so many elements each, from which on fusing them is better than running each at once.
+fn long(elements: i64) -> usize {
+    (1 + 6000 / elements.max(1) as usize).clamp(2, 12)
+}
 
 /// Whether operations run at once.
 #[derive(Debug)]
@@ -37,31 +48,65 @@ pub(crate) struct Habit {
     reads: u32,
     /// Somebody has asked to see what is recorded.
     watched: bool,
-    /// Operations of more than [`SURE`] elements that still run at once before the next look, and how many it was.
-    left: u32,
-    stretch: u32,
+    /// Operations of up to [`MIDDLE`] elements, and larger ones.
+    bands: [Band; 2],
 }
 
-impl Default for Habit {
-    fn default() -> Habit {
-        Habit { reads: 0, watched: false, left: STRETCH[0], stretch: STRETCH[0] }
+/// Whether operations of more than [`SURE`] elements run at once.
+#[derive(Debug)]
+struct Band {
+    /// Operations that still run at once before the next look, and how many it was.
+    left: u32,
+    stretch: u32,
+    /// Short chains since the last long one.
+    in_a_row: u32,
+}
+
+impl Default for Band {
+    fn default() -> Band {
+        Band { left: 0, stretch: STRETCH / 4, in_a_row: 0 }
     }
 }
 
+impl Band {
+    /// Notes a chain that was recorded as a whole.
+    fn note(&mut self, is_short: bool, enough: u32, most: u32) {
+        if !is_short {
+            *self = Band::default();
+            return;
+        }
+        self.in_a_row = self.in_a_row.saturating_add(1);
+        if self.in_a_row >= enough {
+            self.stretch = (self.stretch * 4).min(most);
+            (self.left, self.in_a_row) = (self.stretch, 0);
+        }
+    }
+}
+
+/// The band of operations on so many elements; none for those that always run at once.
+#[inline]
+fn band(elements: i64) -> Option<usize> {
+    if elements <= SURE { None } else { Some(usize::from(elements > MIDDLE)) }
+}
+
 impl Habit {
+    /// Nothing has been read yet.
+    pub fn new() -> Habit {
+        let middle = Band { left: STRETCH, stretch: STRETCH, in_a_row: 0 };
+        Habit { reads: 0, watched: false, bands: [middle, Band::default()] }
+    }
+
     /// Notes a batch that was run because it was read.
     pub fn note_read(&mut self, instructions: usize, work: u64, most: usize) {
         if work > instructions as u64 * most as u64 {
             return;
         }
         self.reads = self.reads.saturating_add(1);
-        if self.left == 0 && work > instructions as u64 * SURE as u64 {
-            if instructions < LONG {
-                self.stretch = (self.stretch * 4).min(STRETCH[1]);
-                self.left = self.stretch;
-            } else {
-                self.stretch = STRETCH[0];
-            }
+        let elements = (work / instructions.max(1) as u64) as i64;
+        if let Some(at) = band(elements)
+            && self.bands[at].left == 0
+        {
+            self.bands[at].note(instructions < long(elements), IN_A_ROW[at], STRETCHES[at]);
         }
     }
 
@@ -72,7 +117,7 @@ impl Habit {
 
     /// Settings have changed.
     pub fn unwatch(&mut self) {
-        *self = Habit { reads: self.reads, ..Habit::default() };
+        *self = Habit { reads: self.reads, ..Habit::new() };
     }
 
     /// Has somebody asked, since settings last changed?
@@ -86,29 +131,31 @@ impl Habit {
         self.reads >= READS && !self.watched
     }
 
-    /// Elements that an operation may have, of at most `most`.
+    /// May one on so many elements?
     #[inline]
-    pub fn most(&self, most: usize) -> i64 {
-        if self.left > 0 { most as i64 } else { SURE.min(most as i64) }
+    fn allows(&self, elements: i64) -> bool {
+        band(elements).is_none_or(|at| self.bands[at].left > 0)
     }
 
-    /// An operation of more than [`SURE`] elements has run at once.
+    /// Notes that an operation on so many elements has run at once.
     #[inline]
-    pub fn ran_larger(&mut self) {
-        self.left = self.left.saturating_sub(1);
+    pub fn ran(&mut self, elements: i64) {
+        if let Some(at) = band(elements) {
+            self.bands[at].left = self.bands[at].left.saturating_sub(1);
+        }
     }
 }
 
-/// Runs an operation now if it is one that can, of at most `most` elements; `epoch` is the batch being recorded, and no
-/// other is running. The elements that it has, or none where it did not run.
+/// Runs an operation now if it is one that can, of at most `most` elements, and the habit is so; `epoch` is the batch
+/// being recorded, and no other is running. The elements that it has, or none where it did not run.
 ///
 /// # Errors
 /// [`numelt_ir::Error::OutOfMemory`] for the output.
 #[inline]
 pub(crate) fn run(
     engine: &dyn Engine,
+    (habit, most): (&Habit, i64),
     epoch: u64,
-    most: i64,
     (op, ty, axes): (Op, DType, Axes),
     out: &ArrayView,
     ins: &[Input<'_>],
@@ -119,7 +166,14 @@ pub(crate) fn run(
         _ => return Ok(0),
     };
     let elements = domain.iter().product();
-    if elements > most || ins.len() > 3 {
+    if elements > most || ins.len() > 3 || !habit.allows(elements) {
+        return Ok(0);
+    }
+    if let [Input::Array(source)] = ins
+        && source.base.nbytes() >= siblings::SMALLEST
+        && siblings::concerns(op, ty)
+    {
+        // others like it may share its pass over memory
         return Ok(0);
     }
     let sound = |cell: &BaseCell| !cell.failed.load(Ordering::Relaxed);

@@ -118,7 +118,7 @@ impl BaseCell {
 
     /// Memory of our own goes back to the pool now; only for cells nobody else can read any more.
     pub fn release(&self) {
-        if self.foreign.is_some() {
+        if self.foreign.is_some() || self.address().is_null() {
             return;
         }
         let address = self.address.swap(std::ptr::null_mut(), Ordering::AcqRel);
@@ -140,17 +140,30 @@ pub struct BaseRef(pub(crate) Arc<BaseCell>);
 
 impl BaseRef {
     pub(crate) fn new(nbytes: usize) -> BaseRef {
-        BaseRef(Arc::new(BaseCell {
-            nbytes,
-            address: AtomicPtr::new(std::ptr::null_mut()),
-            ticket: AtomicU64::new(0),
-            written: AtomicU64::new(0),
-            exports: AtomicU32::new(0),
-            failed: AtomicBool::new(false),
-            known: AtomicBool::new(false),
-            foreign: None,
-            kept: Kept::default(),
-        }))
+        BaseRef::made(nbytes, std::ptr::null_mut(), None)
+    }
+
+    #[inline]
+    fn made(nbytes: usize, address: *mut u8, foreign: Option<Foreign>) -> BaseRef {
+        let room = Arc::<BaseCell>::new_uninit();
+        // written where it stays: moved there when complete, it would have to wait for its own stores
+        let place = Arc::as_ptr(&room).cast_mut().cast::<BaseCell>();
+        // SAFETY: nobody else knows the room, which has the size and alignment of a cell.
+        let cell = unsafe {
+            place.write(BaseCell {
+                nbytes,
+                address: AtomicPtr::new(address),
+                ticket: AtomicU64::new(0),
+                written: AtomicU64::new(0),
+                exports: AtomicU32::new(0),
+                failed: AtomicBool::new(false),
+                known: AtomicBool::new(false),
+                foreign,
+                kept: Kept::default(),
+            });
+            room.assume_init()
+        };
+        BaseRef(cell)
     }
 
     pub(crate) fn filled(bytes: &[u8]) -> numelt_ir::Result<BaseRef> {
@@ -163,17 +176,7 @@ impl BaseRef {
     }
 
     pub(crate) fn foreign(address: *mut u8, nbytes: usize, owner: Box<dyn Any + Send + Sync>, shared: bool) -> BaseRef {
-        BaseRef(Arc::new(BaseCell {
-            nbytes,
-            address: AtomicPtr::new(address),
-            ticket: AtomicU64::new(0),
-            written: AtomicU64::new(0),
-            exports: AtomicU32::new(0),
-            failed: AtomicBool::new(false),
-            known: AtomicBool::new(false),
-            foreign: Some(Foreign { shared: AtomicBool::new(shared), _owner: owner }),
-            kept: Kept::default(),
-        }))
+        BaseRef::made(nbytes, address, Some(Foreign { shared: AtomicBool::new(shared), _owner: owner }))
     }
 
     /// Size in bytes.
@@ -288,7 +291,7 @@ impl Clone for BaseRef {
 impl Drop for BaseRef {
     fn drop(&mut self) {
         // The other share is the queue's: from now on only pending work keeps this memory.
-        if Arc::strong_count(&self.0) == 2 && self.is_pending() && !self.0.address().is_null() {
+        if !self.0.address().is_null() && Arc::strong_count(&self.0) == 2 && self.is_pending() {
             HELD.fetch_add(self.0.nbytes as u64, Ordering::Relaxed);
         }
     }

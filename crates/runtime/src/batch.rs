@@ -162,10 +162,11 @@ impl Batch {
         loop {
             let program = &followed.plan.recorded;
             if program.instrs.get(followed.done).is_some_and(|i| recorded.is(i, slots, epoch, consts.len())) {
-                consts.extend(recorded.ins.iter().filter_map(|input| match input {
-                    Input::Const(value) => Some(*value),
-                    Input::Array(_) => None,
-                }));
+                for input in recorded.ins {
+                    if let Input::Const(value) = input {
+                        consts.push(*value);
+                    }
+                }
                 followed.done += 1;
                 return true;
             }
@@ -410,6 +411,10 @@ fn lies_as(array: &ArrayView, view: &View) -> bool {
 /// Is `view` the array broadcast to its extents, base aside?
 #[inline]
 fn stretches(array: &ArrayView, view: &View) -> bool {
+    lies_as(array, view) || is_stretched(array, view)
+}
+
+fn is_stretched(array: &ArrayView, view: &View) -> bool {
     let (shape, strides) = (view.shape.as_slice(), view.strides.as_slice());
     let Some(lead) = shape.len().checked_sub(array.shape.len()) else { return false };
     let axis = |((&n, &s), (&whole, &stretched)): ((&i64, &i64), (&i64, &i64))| {

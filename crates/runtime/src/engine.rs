@@ -144,7 +144,7 @@ pub struct SmallCall<'a> {
 
 impl SmallCall<'_> {
     /// Elements that a call may have.
-    pub const MOST: usize = 2048;
+    pub const MOST: usize = 1 << 16;
 }
 
 /// A compute engine.

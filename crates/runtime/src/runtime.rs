@@ -78,7 +78,7 @@ impl Runtime {
             variants: [0; 2],
             inspector: None,
             warnings: Vec::new(),
-            habit: Habit::default(),
+            habit: Habit::new(),
             held_budget: (physical_memory() / 16) as u64,
             config,
         };
@@ -421,11 +421,9 @@ impl State {
         if self.is_watched() {
             return Ok(false);
         }
-        let most = self.habit.most(self.config.at_once);
-        let elements = at_once::run(&*self.engine, self.batch.epoch, most, what, out, ins)?;
-        if elements > at_once::SURE {
-            self.habit.ran_larger();
-        }
+        let limits = (&self.habit, self.config.at_once as i64);
+        let elements = at_once::run(&*self.engine, limits, self.batch.epoch, what, out, ins)?;
+        self.habit.ran(elements);
         self.stats.at_once += u64::from(elements > 0);
         Ok(elements > 0)
     }

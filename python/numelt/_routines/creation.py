@@ -415,6 +415,13 @@ def _fits(first: Any, delta: Any, length: int, kind: numpy.dtype[Any]) -> bool:
     return bool(info.min <= last <= info.max)
 
 
+def _difference(high: Any, low: Any) -> float:
+    if all(type(value) is float or -(2**63) <= value < 2**63 for value in (high, low)):
+        return float(high) - float(low)
+    with numpy.errstate(all="ignore"):
+        return float(numpy.subtract(high, low, dtype=numpy.float64))
+
+
 @native
 @small_first
 def linspace(
@@ -450,8 +457,7 @@ def linspace(
         if understood(start) and understood(stop):
             return rebound(numpy.linspace)(start, stop, num, endpoint, retstep, dtype, axis)
         return fall_back("linspace", start, stop, num, endpoint, retstep, dtype, axis, device=device)
-    with numpy.errstate(all="ignore"):
-        delta = float(numpy.subtract(high, low, dtype=numpy.float64))
+    delta = _difference(high, low)
     sections = num - 1 if endpoint else num
     result = _core.arange(0.0, 1.0, num, numpy.float64)
     step: float = numpy.nan

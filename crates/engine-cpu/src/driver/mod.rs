@@ -177,22 +177,27 @@ fn cost(kernel: &Kernel) -> u64 {
 }
 
 fn node_cost(node: &Node) -> u64 {
-    use numelt_ir::Op::*;
     match node {
         Node::Load(_) | Node::Param(_) => 0,
         Node::Index(_) | Node::Cast(..) => 150,
         // cache misses are the rule
         Node::Gather { .. } => 1000,
-        Node::Op(op, ty, _) => match op {
-            FloorDivide | Remainder | Fmod => 5000,
-            Power | Arctan2 | Hypot | Cbrt => 4000,
-            Exp | Exp2 | Expm1 | Log | Log2 | Log10 | Log1p | Sin | Cos | Tan | Arcsin | Arccos | Arctan | Sinh
-            | Cosh | Tanh | Arcsinh | Arccosh | Arctanh | Erf => 1500,
-            Divide | Reciprocal | Sqrt => 700,
-            Pcg64 | Pcg64Dxsm => 600,
-            Philox => 1500,
-            _ => 20 * ty.size() as u64,
-        },
+        Node::Op(op, ty, _) => cost_of(*op, *ty),
+    }
+}
+
+/// A rough price of one element of an operation, in picoseconds.
+pub(crate) fn cost_of(op: Op, ty: DType) -> u64 {
+    use numelt_ir::Op::*;
+    match op {
+        FloorDivide | Remainder | Fmod => 5000,
+        Power | Arctan2 | Hypot | Cbrt => 4000,
+        Exp | Exp2 | Expm1 | Log | Log2 | Log10 | Log1p | Sin | Cos | Tan | Arcsin | Arccos | Arctan | Sinh | Cosh
+        | Tanh | Arcsinh | Arccosh | Arctanh | Erf => 1500,
+        Divide | Reciprocal | Sqrt => 700,
+        Pcg64 | Pcg64Dxsm => 600,
+        Philox => 1500,
+        _ => 20 * ty.size() as u64,
     }
 }
 

@@ -6,6 +6,7 @@
 //! other are used where they are; others pass through rooms on the stack, a piece at a time. Not here: which memory is
 //! ready to be used.
 
+use crate::driver;
 use crate::isa::Isa;
 use crate::tier0::pack::{Rect, pack, splat, unpack};
 use crate::tier0::report::{self, Report};
@@ -17,7 +18,13 @@ use numelt_vecmath::flags;
 use std::mem::MaybeUninit;
 
 /// Bytes of a room, which holds one operand of a piece.
-const ROOM: usize = 1024;
+const ROOM: usize = 4096;
+
+/// Elements of which the whole output may be put together beside its place, and a whole operand be converted.
+pub(super) const FEW: usize = 2048;
+
+/// Picoseconds that an operation on more elements may be expected to take: larger ones are for several threads.
+const LONGEST: u64 = 50_000_000;
 
 /// Memory on the stack whose contents start undefined.
 #[repr(align(64))]
@@ -34,7 +41,7 @@ impl<const N: usize> Room<N> {
 }
 
 /// Bytes of the largest output that is put together beside its place.
-pub(super) const WHOLE: usize = 16 * SmallCall::MOST;
+pub(super) const WHOLE: usize = 16 * FEW;
 
 /// Runs the call; false when it did not. The output then is as it was where an input shares its memory, elsewhere anything.
 ///
@@ -196,12 +203,18 @@ unsafe fn elementwise(call: &SmallCall<'_>, watch: u8, isa: Isa) -> bool {
         return false;
     }
     let n = n as usize;
+    if n > FEW && n as u64 * driver::cost_of(op, ty) > LONGEST {
+        return false;
+    }
     let Some(loops) = Loops::new(call) else { return false };
     let Some((step, raised)) = Step::new(call, isa) else { return false };
     let mut rooms = [const { Room::<ROOM>::new() }; 3];
     let (mut ins, mut sizes) = ([std::ptr::null::<u8>(); 3], [0; 3]);
     let size = call.out.dtype.size();
     let shared = !call.fresh && overlaps(call);
+    if shared && n > FEW {
+        return false;
+    }
     if shared && (n > ROOM / 16 || loops.rank > 2) {
         // SAFETY: the caller's contract.
         return unsafe { aside(call, watch, isa) };

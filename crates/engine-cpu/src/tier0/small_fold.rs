@@ -8,7 +8,7 @@ use crate::fold::{self, Fold, Order};
 use crate::isa::Isa;
 use crate::tier0::pack::splat;
 use crate::tier0::select::select_cast;
-use crate::tier0::small::{Room, WHOLE};
+use crate::tier0::small::{FEW, Room, WHOLE};
 use numelt_ir::{DType, Op, Result, warn};
 use numelt_runtime::{Few, FewInput, SmallCall};
 use numelt_vecmath::flags;
@@ -78,7 +78,7 @@ unsafe fn converted(call: &SmallCall<'_>, source: &Few<'_>, extents: &Extents, n
     let (op, ty) = (call.op, call.ty);
     let (Ok(fold), Ok(cast)) = (fold::select(op, ty, isa), select_cast(source.dtype, ty, isa)) else { return false };
     // NumPy's buffer cuts sums of converted floats
-    if fold.order != Order::Free || warn::cast_raises(source.dtype, ty) != 0 || op.raises(ty) != 0 {
+    if n > FEW || fold.order != Order::Free || warn::cast_raises(source.dtype, ty) != 0 || op.raises(ty) != 0 {
         return false;
     }
     let mut room = Room::<WHOLE>::new();
