@@ -393,12 +393,15 @@ fn made<'py>(
         return None;
     }
     let base = Runtime::global().new_base(size as usize * dtype.size());
-    let recorded = fresh::c_ordered(py, base, dtype, shape).and_then(|out| {
-        let Payload::Native(view) = out.get().payload() else { unreachable!("it is new") };
-        run::record(py, resolved.op, resolved.ty, view, inputs, Axes::default())?;
-        Ok(out.into_any())
-    });
-    Some(recorded)
+    let out = match fresh::c_ordered(py, base, dtype, shape) {
+        Ok(out) => out,
+        Err(error) => return Some(Err(error)),
+    };
+    let Payload::Native(view) = out.get().payload() else { unreachable!("it is new") };
+    match run::record(py, resolved.op, resolved.ty, view, inputs, Axes::default()) {
+        Ok(()) => Some(Ok(out.into_any())),
+        Err(error) => Some(Err(error)),
+    }
 }
 
 /// The shape of operands of one shape that lie in C order; `None` for other ones.

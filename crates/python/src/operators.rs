@@ -66,7 +66,9 @@ pub fn binary<'py>(
     reflected: bool,
 ) -> PyResult<Bound<'py, PyAny>> {
     match quick(operator.op, lhs, rhs) {
-        Some(result) => result,
+        // taken apart, because as a whole it would be copied
+        Some(Ok(result)) => Ok(result),
+        Some(Err(error)) => Err(error),
         None => general(lhs, rhs, operator, reflected),
     }
 }

@@ -8,6 +8,7 @@ use crate::runtime::Runtime;
 use crate::siblings::Kept;
 use numelt_ir::{DType, Dims, Scalar, View, c_strides};
 use std::any::Any;
+use std::cell::RefCell;
 use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
@@ -61,6 +62,39 @@ pub(crate) struct BaseCell {
     foreign: Option<Foreign>,
     /// Results of full reductions of the memory as it is.
     pub kept: Kept,
+}
+
+thread_local! {
+    /// Cells that nobody holds any more, as good as new: a batch gives back many at a time, more than allocators are
+    /// quick to take.
+    static SPARE: RefCell<Vec<Arc<BaseCell>>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Cells kept by a thread.
+const SPARES: usize = 256;
+
+/// Lets go of a batch's shares of bases; those that nobody else holds are used again.
+pub(crate) fn recycle(slots: &mut Vec<Arc<BaseCell>>) {
+    let kept = SPARE.try_with(|spare| {
+        let mut spare = spare.borrow_mut();
+        for mut cell in slots.drain(..) {
+            if spare.len() < SPARES
+                && let Some(own) = Arc::get_mut(&mut cell)
+                && own.foreign.is_none()
+            {
+                own.release();
+                own.ticket = AtomicU64::new(0);
+                own.written = AtomicU64::new(0);
+                own.failed = AtomicBool::new(false);
+                own.known = AtomicBool::new(false);
+                own.kept.clear();
+                spare.push(cell);
+            }
+        }
+    });
+    if kept.is_err() {
+        slots.clear();
+    }
 }
 
 struct Foreign {
@@ -139,8 +173,16 @@ impl Drop for BaseCell {
 pub struct BaseRef(pub(crate) Arc<BaseCell>);
 
 impl BaseRef {
+    #[inline]
     pub(crate) fn new(nbytes: usize) -> BaseRef {
-        BaseRef::made(nbytes, std::ptr::null_mut(), None)
+        match SPARE.try_with(|spare| spare.borrow_mut().pop()) {
+            Ok(Some(cell)) => {
+                // SAFETY: the only share of the cell was in the list.
+                unsafe { (&raw mut (*Arc::as_ptr(&cell).cast_mut()).nbytes).write(nbytes) };
+                BaseRef(cell)
+            }
+            Ok(None) | Err(_) => BaseRef::made(nbytes, std::ptr::null_mut(), None),
+        }
     }
 
     #[inline]

@@ -5,7 +5,7 @@
 //! next, nothing is written down but literals and bases. Where it first differs, what it has repeated so far is
 //! copied, and from there on instructions are appended and hashed.
 
-use crate::base::{ArrayView, BaseCell, Input, MAX_SLOTS};
+use crate::base::{ArrayView, BaseCell, Input, MAX_SLOTS, recycle};
 use crate::exec::ReadyPlan;
 use crate::siblings;
 use numelt_ir::{Axes, Base, BaseId, DType, Dims, Error, Instr, Op, OpKind, Operand, Program, Result, View, warn};
@@ -69,7 +69,7 @@ impl Batch {
     pub fn restart(&mut self, epoch: u64) {
         self.program.instrs.clear();
         self.program.consts.clear();
-        self.slots.clear();
+        recycle(&mut self.slots);
         self.epoch = epoch;
         self.work = 0;
         self.hash = Words::default();
@@ -123,17 +123,11 @@ impl Batch {
     /// Follows the expected plan or writes down.
     #[inline]
     fn append_recorded(&mut self, recorded: &Recorded<'_>) -> Result<()> {
-        let Recorded { op, out, ins, .. } = *recorded;
-        if self.follow(recorded) {
-            let domain = match ins.first() {
-                Some(Input::Array(array)) if op.kind() == OpKind::Reduction => &array.shape,
-                Some(Input::Array(_) | Input::Const(_)) | None => &out.shape,
-            };
-            self.work += domain.iter().product::<i64>() as u64;
-        } else {
-            self.write_down(recorded)?;
+        match self.follow(recorded) {
+            Some(work) => self.work += work,
+            None => self.write_down(recorded)?,
         }
-        out.base.0.set_written(self.epoch);
+        recorded.out.base.0.set_written(self.epoch);
         Ok(())
     }
 
@@ -155,9 +149,9 @@ impl Batch {
         }
     }
 
-    /// Is this the next instruction of the followed plan, or of one that has been the same up to here?
-    fn follow(&mut self, recorded: &Recorded<'_>) -> bool {
-        let Some(followed) = &mut self.followed else { return false };
+    /// The work of the next instruction of the followed plan, or of one that has been the same up to here, if it is this.
+    fn follow(&mut self, recorded: &Recorded<'_>) -> Option<u64> {
+        let followed = self.followed.as_mut()?;
         let (slots, epoch, consts) = (&mut self.slots, self.epoch, &mut self.program.consts);
         loop {
             let program = &followed.plan.recorded;
@@ -168,12 +162,10 @@ impl Batch {
                     }
                 }
                 followed.done += 1;
-                return true;
+                return Some(followed.plan.work[followed.done - 1]);
             }
             let started = &program.instrs[..followed.done];
-            let Some(at) = followed.others.iter().position(|o| o.recorded.instrs.starts_with(started)) else {
-                return false;
-            };
+            let at = followed.others.iter().position(|o| o.recorded.instrs.starts_with(started))?;
             followed.plan = followed.others.remove(at);
         }
     }
@@ -218,7 +210,7 @@ impl Batch {
 
     fn append(&mut self, instr: Instr) {
         self.hash.instr(&instr);
-        self.work += instr.domain().iter().product::<i64>() as u64;
+        self.work += work(&instr);
         self.program.instrs.push(instr);
     }
 
@@ -346,6 +338,11 @@ impl Batch {
         }
         hash.0
     }
+}
+
+/// Element-operations of an instruction.
+pub(crate) fn work(instr: &Instr) -> u64 {
+    instr.domain().iter().product::<i64>() as u64
 }
 
 /// The slot of a base in batch `epoch`; its next one if it has none yet.

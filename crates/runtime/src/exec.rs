@@ -1,7 +1,7 @@
 //! Running a finished plan: allocate at first use, launch, free at last use.
 
 use crate::base::{BaseCell, POOL};
-use crate::batch::Candidates;
+use crate::batch::{self, Candidates};
 use crate::cache::Executables;
 use crate::engine::{Engine, Launch, LibraryCall, NestLaunch, Operand, StageLaunch};
 use crate::report::{self, Warning};
@@ -15,6 +15,8 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 pub(crate) struct ReadyPlan {
     /// The program as recorded, to tell real hits from hash collisions.
     pub recorded: Program,
+    /// Element-operations of each of its instructions.
+    pub work: Box<[u64]>,
     pub plan: Plan,
     steps: Vec<ReadyStep>,
     /// Bytes of each buffer that a run asks for.
@@ -87,7 +89,8 @@ impl ReadyPlan {
         let contracted = plan.contracted.iter().filter(|&&c| c).count();
         let (used, cut, next) = (AtomicU64::new(0), AtomicBool::new(false), Mutex::default());
         let kernels = plan.steps.iter().filter(|step| !matches!(step, Step::Call(_))).count();
-        ReadyPlan { recorded, plan, steps, buffer_bytes, contracted, kernels, used, cut, next }
+        let work = recorded.instrs.iter().map(batch::work).collect();
+        ReadyPlan { recorded, work, plan, steps, buffer_bytes, contracted, kernels, used, cut, next }
     }
 
     /// Notes that `plan` ran right after this one.
