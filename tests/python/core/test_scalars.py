@@ -8,6 +8,7 @@ import pickle
 import sqlite3
 import statistics
 import struct
+import warnings
 
 import numpy as np
 import pytest
@@ -194,3 +195,50 @@ def test_uses_by_the_standard_library(use, dtype):
         except Exception as error:
             results.append((type(error), str(error)))
     assert results[0] == results[1]
+
+
+NUMBERS = [0, 1, -2, 3.5, 0.0, -0.0, 1e300, float("inf"), float("nan"), True, 2**40, 2**70, 1e-320]
+OTHERS = [*NUMBERS, np.float64(2.5), np.float32(2.5), np.float64(1e300), np.int8(3)]
+OPERATIONS = [
+    operator.add, operator.sub, operator.mul, operator.truediv, operator.floordiv, operator.mod,
+    operator.pow, operator.lt, operator.ge, operator.eq, operator.ne,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32", "float16", "int64", "complex128"])
+@pytest.mark.parametrize("function", OPERATIONS)
+def test_operations_with_numbers_scalars_and_arrays(dtype, function):
+    def outcome(module, swapped, other):
+        a = module.array(np.array([[1.5, -2.0, 3.0]]).astype(dtype))
+        first, second = a.sum(), other
+        if other == "scalar":
+            second = a.max()
+        elif other == "array":
+            second = a
+        elif other == "element":
+            second = a[0, 1:2]
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            try:
+                result = function(second, first) if swapped else function(first, second)
+                result = np.asarray(result)
+            except (TypeError, ValueError, ZeroDivisionError, OverflowError) as error:
+                return type(error)
+        # which of several NaNs it is, nothing says
+        value = np.where(result != result, 0, result).tolist()
+        return result.dtype, repr(value), sorted(str(w.message) for w in caught)
+
+    for other in [*OTHERS, "scalar", "array", "element"]:
+        for swapped in (False, True):
+            theirs, mine = outcome(np, swapped, other), outcome(numelt, swapped, other)
+            assert mine == theirs, (other, swapped)
+
+
+def test_scalars_in_place():
+    for dtype in ("float64", "float32", "int64"):
+        theirs, mine = np.arange(1, 5).astype(dtype), numelt.arange(1, 5).astype(dtype)
+        for a in (theirs, mine):
+            a *= a.max()
+            a -= a.sum()
+            a[1:] += a[:2].min()
+        assert mine.tolist() == theirs.tolist()
