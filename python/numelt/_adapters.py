@@ -52,8 +52,10 @@ _NAMES = {
 }
 # compilers that look a function's globals up: `np` in it means NumPy
 _LOOKING_UP = {"numba.core.interpreter": ("Interpreter.get_global_value", "Interpreter.get_closure_value")}
+# what they return is compiled code that wants NumPy's class
+_MAKING = {"scipy.sparse.linalg._dsolve.linsolve": ("splu", "spilu", "factorized")}
 _JSON = "json"
-_ADAPTED = frozenset({_JSON, *_NAMES, *_LOOKING_UP})
+_ADAPTED = frozenset({_JSON, *_NAMES, *_MAKING, *_LOOKING_UP})
 _HELD = frozenset({_core.ndarray, list, tuple, dict, *SCALARS})
 
 
@@ -75,6 +77,33 @@ def _adapted(function: Callable[..., Any]) -> Callable[..., Any]:
         return result if given is None else given[1]
 
     return call
+
+
+class _Made:
+    """An object whose methods get NumPy's arrays in place of ours."""
+
+    def __init__(self, made: Any) -> None:
+        self._made = made
+
+    @property  # type: ignore[misc]
+    def __class__(self) -> Any:
+        return type(self._made)
+
+    def __getattr__(self, name: str) -> Any:
+        value = getattr(self._made, name)
+        return _adapted(value) if callable(value) else value
+
+
+def _making(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function that calls another and adapts the function or the object that it returns."""
+    call = _adapted(function)
+
+    @functools.wraps(function)
+    def make(*args: Any, **kwargs: Any) -> Any:
+        made = call(*args, **kwargs)
+        return _adapted(made) if callable(made) else _Made(made)
+
+    return make
 
 
 def _looking_up(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -117,10 +146,11 @@ def _encode_scalars() -> None:
 
 def _adapt(module: types.ModuleType) -> None:
     """Wrap what is listed of a module."""
-    if module.__name__ == _JSON:
+    key = module.__name__
+    if key == _JSON:
         _encode_scalars()
         return
-    wrap = _adapted if module.__name__ in _NAMES else _looking_up
+    wrap = _adapted if key in _NAMES else _making if key in _MAKING else _looking_up
     for name in _names(module):
         owner_name, _, attribute = name.rpartition(".")
         owner = getattr(module, owner_name, None) if owner_name else module
@@ -131,12 +161,12 @@ def _adapt(module: types.ModuleType) -> None:
         vars(adapted)["__numelt__"] = True
         setattr(owner, attribute, adapted)
         if owner is module:
-            _replace(module.__name__.partition(".")[0], attribute, function, adapted)
+            _replace(key.partition(".")[0], attribute, function, adapted)
 
 
 def _names(module: types.ModuleType) -> Sequence[str]:
     """Return what is adapted of a module; a star stands for its public functions."""
-    names = _NAMES.get(module.__name__) or _LOOKING_UP[module.__name__]
+    names = {**_LOOKING_UP, **_MAKING, **_NAMES}[module.__name__]
     if names != ("*",):
         return names
     return [name for name in module.__all__ if isinstance(getattr(module, name, None), types.FunctionType)]

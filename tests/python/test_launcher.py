@@ -47,7 +47,7 @@ def test_users_files_get_numelt_and_libraries_do_not(program):
 
         assert np.__name__ == "numelt", np
         assert helper.kind() == "numelt"
-        assert type(arange(3)).__module__.startswith("numelt")
+        assert type(arange(3)) is np.ndarray is not sys.modules["numpy"].ndarray
         assert type(pack.zeros(2)) is np.ndarray
         assert pack.deep.la is np.linalg is linalg
         assert importlib.import_module("numpy.fft") is np.fft
