@@ -1,8 +1,9 @@
 //! Small operations, run while they are recorded.
 //!
 //! Where a program reads one small result after the other, queueing an operation costs more than running it. Once
-//! that has been seen a few times, an elementwise operation or a reduction on at most [`Config::at_once`](crate::Config)
-//! elements whose operands are in memory, with nothing pending that writes them, goes straight to the engine. From
+//! that has been seen a few times, or many small operations wait that repeat no known batch, an elementwise operation or
+//! a reduction on at most [`Config::at_once`](crate::Config) elements whose operands are in memory, with nothing
+//! pending that writes them, goes straight to the engine. From
 //! [`SURE`] elements on, chains of operations gain by fusion, the shorter ones the larger they are: now and then such
 //! operations are recorded until the next read, and go on being recorded if it turns out to be far away. Those of more than
 //! [`MIDDLE`] elements are recorded until reads have come close upon each other. What the engine does not do this way, or what meets a
@@ -22,6 +23,9 @@ const READS: u32 = 4;
 
 /// Elements up to which an operation is better run at once, however many follow it.
 const SURE: i64 = 256;
+
+/// Instructions on [`SURE`] elements and less in one batch after which it runs, and what follows runs at once.
+const MANY: usize = 64;
 
 /// Elements up to which operations run at once until a long chain has been seen.
 const MIDDLE: i64 = 2048;
@@ -108,6 +112,22 @@ impl Habit {
         {
             self.bands[at].note(instructions < long(elements), IN_A_ROW[at], STRETCHES[at]);
         }
+    }
+
+    /// Is a batch of so many instructions, which repeats no known one, the start of a long program on few elements? Each
+    /// length is asked about once. From now on such a program runs at once.
+    #[inline]
+    pub fn is_long_and_small(&mut self, instructions: usize, work: u64) -> bool {
+        let found = instructions == MANY && work <= instructions as u64 * SURE as u64 && !self.watched;
+        if found {
+            self.reads = self.reads.max(READS);
+            let middle = &mut self.bands[0];
+            if middle.left == 0 {
+                // what has more elements was in the way of the rest
+                middle.note(true, IN_A_ROW[0], STRETCHES[0]);
+            }
+        }
+        found
     }
 
     /// From now on everything is recorded, until settings change.

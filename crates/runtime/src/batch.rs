@@ -170,6 +170,12 @@ impl Batch {
         }
     }
 
+    /// Has it repeated the start of a known program up to here?
+    #[inline]
+    pub fn is_following(&self) -> bool {
+        self.followed.is_some()
+    }
+
     /// Has it repeated all of a plan's program, after which a longer batch was cut before?
     pub fn is_at_cut(&self) -> bool {
         let whole = |f: &Followed| f.done == f.plan.recorded.instrs.len() && f.plan.cut.load(Ordering::Relaxed);
@@ -322,6 +328,19 @@ impl Batch {
     pub fn program_and_slots(&mut self) -> (&Program, &[Arc<BaseCell>]) {
         self.leave();
         (&self.program, &self.slots)
+    }
+
+    /// The settled program, of which only the literals stay here; [`Batch::became`] has to follow.
+    pub fn take_program(&mut self) -> Program {
+        self.leave();
+        let instrs = std::mem::take(&mut self.program.instrs);
+        Program { bases: self.program.bases.clone(), consts: self.program.consts.clone(), instrs }
+    }
+
+    /// From now on the batch is one that has repeated all of a plan's program.
+    pub fn became(&mut self, plan: &Arc<ReadyPlan>) {
+        let done = plan.recorded.instrs.len();
+        self.followed = Some(Followed { plan: Arc::clone(plan), done, others: Candidates::new() });
     }
 
     /// Literals.

@@ -84,11 +84,11 @@ impl Pool {
             let room = most + most / 16 - shelves.stats.live - capacity;
             shelves.trim(room);
         }
-        let address = match map(capacity) {
+        let address = match map(capacity, nbytes) {
             Some(address) => address,
             None => {
                 shelves.trim(0);
-                map(capacity).ok_or(Error::OutOfMemory(nbytes))?
+                map(capacity, nbytes).ok_or(Error::OutOfMemory(nbytes))?
             }
         };
         shelves.stats.fresh_buffers += 1;
@@ -222,8 +222,15 @@ fn layout(capacity: usize) -> Layout {
     Layout::from_size_align(capacity, ALIGN).expect("capacity is far below isize::MAX")
 }
 
+/// How much of a mapped buffer is to lie on huge pages. Its last page is as large as the others only where what is left
+/// of that is little beside the whole.
+fn on_huge_pages(capacity: usize, nbytes: usize) -> usize {
+    if capacity - nbytes <= capacity / 32 { capacity } else { nbytes / HUGE * HUGE }
+}
+
+/// Memory from the system for a buffer of which the first `nbytes` bytes are wanted now.
 #[cfg(unix)]
-fn map(capacity: usize) -> Option<usize> {
+fn map(capacity: usize, nbytes: usize) -> Option<usize> {
     if capacity < HUGE {
         // SAFETY: the layout has a non-zero size.
         let address = unsafe { std::alloc::alloc(layout(capacity)) };
@@ -257,7 +264,7 @@ fn map(capacity: usize) -> Option<usize> {
             libc::munmap(end as *mut libc::c_void, raw + total - end);
         }
         #[cfg(target_os = "linux")]
-        libc::madvise(start as *mut libc::c_void, capacity, libc::MADV_HUGEPAGE);
+        libc::madvise(start as *mut libc::c_void, on_huge_pages(capacity, nbytes), libc::MADV_HUGEPAGE);
     }
     Some(start)
 }
@@ -332,6 +339,13 @@ mod tests {
         // SAFETY: allocated above, freed once.
         unsafe { pool.free(b, 4 << 20) };
         assert!(pool.alloc(usize::MAX - 5).is_err());
+    }
+
+    #[test]
+    fn a_buffer_is_no_larger_in_memory_than_what_is_in_it() {
+        for (nbytes, huge) in [(HUGE, HUGE), (HUGE + 1, HUGE), (3 * HUGE - 1, 3 * HUGE), (100 * HUGE + 1, 101 * HUGE)] {
+            assert_eq!(on_huge_pages(capacity_of(nbytes).unwrap(), nbytes), huge, "{nbytes} bytes");
+        }
     }
 
     #[test]

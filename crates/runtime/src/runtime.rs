@@ -167,7 +167,7 @@ impl Runtime {
         self.work.store(state.batch.work, Ordering::Relaxed);
         Ok(if visible {
             Some(Reason::Visible)
-        } else if state.batch.len() >= state.config.max_pending || state.batch.is_full() {
+        } else if state.is_long_and_small() || state.is_too_long(&state.batch) {
             Some(Reason::Instructions)
         } else if HELD.load(Ordering::Relaxed) > state.held_budget {
             Some(Reason::Bytes)
@@ -415,6 +415,20 @@ impl State {
         self.inspector.is_some() || self.config.trace
     }
 
+    /// Has a batch as many instructions as it may have?
+    fn is_too_long(&self, batch: &Batch) -> bool {
+        batch.len() >= self.config.max_pending || batch.is_full()
+    }
+
+    /// Is the batch one of many small operations, better run at once from now on?
+    #[inline]
+    fn is_long_and_small(&mut self) -> bool {
+        !self.batch.is_following()
+            && self.config.at_once > 0
+            && !self.is_watched()
+            && self.habit.is_long_and_small(self.batch.len(), self.batch.work)
+    }
+
     /// Runs a tiny operation instead of recording it, unless somebody looks at what is recorded.
     #[inline]
     fn run_at_once(&mut self, what: (Op, DType, Axes), out: &ArrayView, ins: &[Input<'_>]) -> Result<bool> {
@@ -439,7 +453,7 @@ impl State {
         next.restart(epoch);
         let mut batch = std::mem::replace(&mut self.batch, next);
         let mut companions = None;
-        let cut = reason == Reason::Instructions;
+        let cut = reason == Reason::Instructions && (batch.is_at_cut() || self.is_too_long(&batch));
         if cut && !batch.is_at_cut() {
             let at = batch.best_cut();
             batch.split(at, &mut self.batch);
@@ -502,9 +516,11 @@ impl State {
         let mut plan = numelt_opt::plan(batch.program(), &self.options())?;
         let (executables, prepared) = self.caches.executables(&*self.engine, &mut plan.steps)?;
         self.stats.kernels_compiled += prepared;
-        let ready = Arc::new(ReadyPlan::new(batch.program().clone(), plan, executables));
+        let key = batch.key();
+        let ready = Arc::new(ReadyPlan::new(batch.take_program(), plan, executables));
+        batch.became(&ready);
         if self.config.plan_cache {
-            self.caches.keep(batch.key(), Arc::clone(&ready));
+            self.caches.keep(key, Arc::clone(&ready));
         }
         Ok(Some((ready, false)))
     }
