@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from types import FrameType
 from typing import Any
 
 import numpy
 
-from numelt import _core, _fallback, _ufuncs
+from numelt import _core, _dispatch, _fallback, _ufuncs
 from numelt._routines import indexing
 
 __all__ = ["install"]
@@ -42,6 +43,27 @@ def escape(frame: FrameType, at: int) -> int:
     return _escape.verdict(frame, at)
 
 
+_HALF = 2.0**31
+
+
+def to_u32(a: Any) -> Any:
+    """Convert contiguous floats to uint32, numbers that do not fit as NumPy's loop does.
+
+    Its vectors of four convert through int32, the half of the range that this lacks apart; what is left over
+    goes through int64, as every number of an array with gaps does.
+    """
+    high = _core.elementwise("greater_equal", (a, _HALF))
+    near = _core.elementwise("where", (high, _core.elementwise("subtract", (a, _HALF)), a))
+    low = near.astype("i4").astype("u4")
+    top = _core.elementwise("left_shift", (high.astype("u4"), 31))
+    result = _core.elementwise("bitwise_xor", (low, top))
+    left = a.size % 4
+    if left:
+        with numpy.errstate(invalid="ignore"):  # what does not fit was met above
+            result.ravel("K")[-left:] = a.ravel("K")[-left:]
+    return result
+
+
 def install() -> None:
     """Hand the hooks to the core."""
     hooks: dict[str, Callable[..., Any]] = {
@@ -52,6 +74,7 @@ def install() -> None:
         "ufunc_call": ufunc_call,
         "ufunc_method": ufunc_method,
         "escape": escape,
+        "to_u32": _dispatch.small_call(operator.methodcaller("astype", "u4"), to_u32, "astype"),
     }
     for name, function in hooks.items():
         try:

@@ -426,7 +426,7 @@ def _at(original: numpy.ufunc, a: Any, indices: Any, b: Any = NO_VALUE, /) -> An
     spread = _core.broadcast_to(operand(values), shape)
     if lead:
         spread = spread.transpose(*range(lead, lead + rank), *range(lead), *range(lead + rank, spread.ndim))
-    return _core.scatter(op, view, positions, spread)
+    return _core.scatter(original.__name__, view, positions, spread)
 
 
 def _place(indices: Any, a: Any) -> tuple[Any, Any, int] | None:

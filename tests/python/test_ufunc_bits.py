@@ -219,3 +219,42 @@ def test_complex_functions_at_special_values(name, code):
     with warnings.catch_warnings(), numpy.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         same_bits(getattr(numelt, name)(numelt.array(z)), getattr(numpy, name)(z), name)
+
+
+@pytest.mark.core
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+@pytest.mark.parametrize("layout", ["contiguous", "strided", "negative", "fortran"])
+@pytest.mark.parametrize("size", [1, 3, 4, 7, 8, 33, 1000, 5003])
+def test_numbers_that_do_not_fit_uint32(dtype, layout, size):
+    """NumPy's vectors convert them through int32, single numbers through int64."""
+    values = [
+        -1.0,
+        1e10,
+        -1e10,
+        3e9,
+        1e20,
+        -1e20,
+        numpy.nan,
+        numpy.inf,
+        -numpy.inf,
+        2.0**31,
+        2.0**32,
+        1.5,
+        7e4,
+    ]
+    x = numpy.resize(numpy.array(values), 2 * size).astype(dtype)
+    views = {
+        "contiguous": lambda a: a[:size],
+        "strided": lambda a: a[::2],
+        "negative": lambda a: a[:size][::-1],
+        "fortran": lambda a: a.reshape(2, size).T,
+    }
+    outcomes = []
+    for np, a in ((numpy, x), (numelt, numelt.array(x))):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            result = views[layout](a).astype(np.uint32)
+            outcomes.append(
+                (numpy.asarray(result).tobytes("A"), result.strides, [str(w.message) for w in caught])
+            )
+    assert outcomes[0] == outcomes[1]

@@ -409,3 +409,93 @@ def test_small_results_that_nobody_reads_warn(program, text, piecemeal):
             assert text in [str(w.message) for w in caught], np.__name__
     finally:
         numelt.config.piecemeal = before
+
+
+COMPLEX_UNARY = (  # noqa: SIM905
+    "exp exp2 expm1 log log2 log10 log1p sin cos tan sinh cosh tanh arcsin arccos arctan arcsinh arccosh "
+    "arctanh sqrt square reciprocal negative conjugate sign isnan isfinite rint absolute"
+).split()
+COMPLEX_BINARY = (  # noqa: SIM905
+    "add subtract multiply divide power float_power less less_equal greater greater_equal equal maximum fmin"
+).split()
+PARTS = [0.0, -0.0, 1.0, -2.0, numpy.inf, -numpy.inf, numpy.nan, 710.0, 1e300, 1e-300]
+
+
+def complex_numbers(dtype, parts):
+    with numpy.errstate(all="ignore"):
+        return numpy.array([complex(x, y) for x in parts for y in parts]).astype(dtype)
+
+
+@pytest.mark.core
+@pytest.mark.parametrize("dtype", ["c8", "c16"])
+@pytest.mark.parametrize("name", COMPLEX_UNARY)
+def test_each_complex_number(name, dtype):
+    for z in complex_numbers(dtype, PARTS):
+        same(lambda np, z=z: getattr(np, name)(np.array([z])))
+
+
+@pytest.mark.core
+@pytest.mark.parametrize("dtype", ["c8", "c16"])
+@pytest.mark.parametrize("name", COMPLEX_BINARY)
+def test_each_pair_of_complex_numbers(name, dtype):
+    few = complex_numbers(dtype, [0.0, 1.0, -2.0, numpy.inf, numpy.nan])
+    for a in few:
+        for b in few:
+            same(lambda np, a=a, b=b: getattr(np, name)(np.array([a]), np.array([b])))
+
+
+@pytest.mark.core
+@pytest.mark.parametrize("name", ["divide", "less", "multiply", "subtract", "power"])
+def test_complex_nan_in_compiled_kernels(name):
+    """One number among many, with and without anything to tell."""
+    for special in (1 + 1j, complex(numpy.nan, 1), complex(numpy.inf, numpy.nan), 1e300 + 1e300j):
+
+        def program(np, special=special):
+            b = np.full(5000, 2 - 1j)
+            b[4321] = special
+            return getattr(np, name)(np.full(5000, 1 + 3j), b)
+
+        for _ in range(3):
+            same(program)
+
+
+@pytest.mark.parametrize("dtype", ["f2", "f4", "f8"])
+@pytest.mark.parametrize("name", ["logaddexp", "logaddexp2"])
+def test_each_pair_of_exponents(name, dtype):
+    values = array(numpy, [0.0, 1.0, -2.0, numpy.inf, -numpy.inf, numpy.nan, 6e4], dtype)
+    for a in values:
+        for b in values:
+            same(lambda np, a=a, b=b: getattr(np, name)(np.array([a]), np.array([b])))
+            same(lambda np, a=a, b=b: getattr(np, name)(np.full(3000, a), np.full(3000, b)))
+
+
+def test_halves_say_it_once():
+    same(lambda np: np.array([500, 6e4], "e") ** np.array([3, 50], "e"))
+    same(lambda np: np.exp(np.array([12, 6e4], "e")))
+    for x in (0.0, 1.0, numpy.inf, -numpy.inf, numpy.nan, 65504.0):
+        same(lambda np, x=x: np.spacing(np.array([x], "e")))
+
+
+def test_variance_squares():
+    same(lambda np: np.full(5000, 1e200).var())
+    same(lambda np: (np.arange(5000) * 1e200 + 1j).std())
+
+
+def test_combining_at_positions():
+    for name in ("add", "subtract", "multiply", "maximum"):
+        for dtype in ("f4", "f8", "c16", "i8"):
+            large = 3e38 if dtype == "f4" else 1.5e308 if dtype != "i8" else 2**62
+
+            def program(np, name=name, dtype=dtype, large=large):
+                a = np.full(5000, large, dtype)
+                getattr(np, name).at(
+                    a, np.array([0, 1, 1]), np.array([-large if name == "subtract" else large], dtype)
+                )
+                return a
+
+            same(program)
+    with (
+        numelt.errstate(over="raise"),
+        pytest.raises(FloatingPointError, match="overflow encountered in subtract"),
+    ):
+        numelt.subtract.at(numelt.full(5000, -1.5e308), numelt.array([7]), 1.5e308)

@@ -27,6 +27,8 @@ impl Op {
     pub const fn raises(self, ty: DType) -> u8 {
         let info = self.info();
         match info.signature {
+            // comparing with NaN is invalid; NumPy hides it of floats, not of complex numbers
+            Signature::Predicate if matches!(ty.kind(), DTypeKind::Complex) && self.orders() => return INVALID,
             Signature::Predicate
             | Signature::Select
             | Signature::Position
@@ -34,14 +36,19 @@ impl Op {
             | Signature::Count
             | Signature::Mixed
             | Signature::Pick
-            | Signature::Put
             | Signature::Stream => return 0,
+            Signature::Put => {
+                let inexact = matches!(ty.kind(), DTypeKind::Float | DTypeKind::Complex);
+                let adds = matches!(self, Op::ScatterAdd | Op::ScatterMultiply);
+                return if adds && inexact { OVER | INVALID } else { 0 };
+            }
             Signature::Same | Signature::Real | Signature::Scale => {}
         }
         if !matches!(ty.kind(), DTypeKind::Float | DTypeKind::Complex) {
             return self.raises_integer(ty);
         }
         match self {
+            Op::Spacing if matches!(ty, DType::F16) => OVER | INVALID,
             Op::Copy
             | Op::Positive
             | Op::Negative
@@ -88,6 +95,11 @@ impl Op {
         }
     }
 
+    /// Is it a comparison that asks for an order?
+    const fn orders(self) -> bool {
+        matches!(self, Op::Less | Op::LessEqual | Op::Greater | Op::GreaterEqual)
+    }
+
     const fn raises_integer(self, ty: DType) -> u8 {
         match self {
             Op::FloorDivide | Op::Remainder | Op::Fmod if matches!(ty.kind(), DTypeKind::Signed) => DIVIDE | OVER,
@@ -109,6 +121,9 @@ impl Op {
                 Op::Square if watch & SCALAR != 0 => "power",
                 Op::FloorDivide | Op::Remainder if watch & PART != 0 => "divmod",
                 Op::Power if watch & PART != 0 => "float_power",
+                Op::ScatterAdd if watch & PART != 0 => "subtract",
+                Op::ScatterAdd => "add",
+                Op::ScatterMultiply => "multiply",
                 _ => self.name(),
             },
         }

@@ -16,8 +16,8 @@ static OPERATOR: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
 static INIT: Mutex<()> = Mutex::new(());
 
 /// Names that `set_hooks` knows.
-pub const NAMES: [&str; 9] =
-    ["warn", "note", "fallback", "getitem", "setitem", "ufunc_call", "ufunc_method", "array_ufunc", "escape"];
+pub const NAMES: [&str; 10] =
+    ["warn", "note", "fallback", "getitem", "setitem", "ufunc_call", "ufunc_method", "array_ufunc", "escape", "to_u32"];
 
 /// The dictionary of hooks.
 pub fn table(py: Python<'_>) -> &Bound<'_, PyDict> {

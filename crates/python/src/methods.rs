@@ -413,6 +413,16 @@ impl NdArray {
                 if !copy && view.dtype == to && same_order {
                     return Ok(slf.clone().into_any());
                 }
+                // NumPy's vectors and what is left over convert numbers that do not fit differently
+                if to == DType::U32
+                    && matches!(view.dtype, DType::F32 | DType::F64)
+                    && (c || f)
+                    && view.size() >= 4
+                    && same_order
+                    && let Some(hook) = hooks::hook(py, "to_u32")?
+                {
+                    return hook.call1((slf,));
+                }
                 return wrap_new(py, copied(py, view, to, order)?);
             }
         }

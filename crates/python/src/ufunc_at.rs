@@ -3,7 +3,7 @@
 use crate::elementwise::Native;
 use crate::ndarray::NdArray;
 use crate::operand::Operand;
-use crate::run;
+use crate::{errstate, run};
 use numelt_ir::{Axes, DType, Op};
 use numelt_runtime::Input;
 use pyo3::prelude::*;
@@ -55,6 +55,11 @@ fn scatter<'py>(
 ) -> PyResult<Bound<'py, PyAny>> {
     let (positions, values) = (Operand::extract(positions)?, Operand::extract(values)?);
     let result = match (Op::from_name(op), positions, values) {
+        // the values have changed their signs; the operation keeps its name
+        (Some(Op::Subtract), Some(positions), Some(values)) => {
+            let _part = errstate::As::parts();
+            at(py, Op::Add, target, &positions, &values)?
+        }
         (Some(op), Some(positions), Some(values)) => at(py, op, target, &positions, &values)?,
         _ => None,
     };

@@ -5,7 +5,7 @@
 //! that the launch itself has overwritten are lost to that, and then the likeliest operation is named.
 
 use crate::engine::{Engine, Executable, Launch, NestLaunch, WholeScratch};
-use numelt_ir::{BaseId, Instr, Op, warn};
+use numelt_ir::{BaseId, DType, Instr, Op, warn};
 use numelt_opt::{ArgKind, KernelStep, NestStep, Node, Stage};
 use std::fmt;
 use std::sync::{Mutex, PoisonError};
@@ -75,8 +75,16 @@ pub(crate) fn kernel(
 
 /// Warns of what each value was found to meet.
 fn tell(step: &KernelStep, found: &[u8], warnings: &mut Vec<Warning>) {
-    for (watch, found) in step.watch.iter().zip(found) {
-        push(warnings, watch.op, watch.bits, *found);
+    let found_at = |value: u32| found[value as usize] & step.watch[value as usize].bits;
+    for (at, (watch, found)) in step.watch.iter().zip(found).enumerate() {
+        // a half is computed as a single and converted: one operation, which says the same thing once
+        let told = match step.kernel.body.get(at) {
+            Some(Node::Cast(DType::F16, v)) if watch.op != Op::Copy && step.watch[*v as usize].op == watch.op => {
+                found_at(*v)
+            }
+            _ => 0,
+        };
+        push(warnings, watch.op, watch.bits, *found & !told);
     }
 }
 

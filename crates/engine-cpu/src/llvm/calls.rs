@@ -7,8 +7,10 @@ use super::builder::Val;
 use super::lower::{Lower, Value, unsupported};
 use super::memory::{Memory, Place, Span};
 use crate::isa::Isa;
+use crate::tier0::report::{self, Report};
 use crate::tier0::{Func, select};
 use numelt_ir::{DType, Op, Result};
+use numelt_vecmath::flags;
 use std::sync::OnceLock;
 
 /// The symbol that compiled code calls.
@@ -17,13 +19,13 @@ pub(super) const SYMBOL: &str = "numelt_apply";
 /// More dtypes than there are.
 const TYPES: usize = 32;
 
-/// The function of an operation on a dtype, looked up at its first call.
-fn function(id: usize, isa: Isa) -> Option<Func> {
-    static TABLES: [OnceLock<Vec<OnceLock<Option<Func>>>>; 3] = [const { OnceLock::new() }; 3];
+/// The function of an operation on a dtype and how its flags come about, looked up at its first call.
+fn function(id: usize, isa: Isa) -> Option<(Func, Report)> {
+    static TABLES: [OnceLock<Vec<OnceLock<Option<(Func, Report)>>>>; 3] = [const { OnceLock::new() }; 3];
     let table = TABLES[isa as usize].get_or_init(|| (0..Op::ALL.len() * TYPES).map(|_| OnceLock::new()).collect());
     let find = || {
         let (op, ty) = (Op::ALL.get(id / TYPES)?, DType::ALL.get(id % TYPES)?);
-        select(*op, *ty, isa).ok()
+        Some((select(*op, *ty, isa).ok()?, report::of(*op, *ty)))
     };
     *table.get(id)?.get_or_init(find)
 }
@@ -34,10 +36,19 @@ fn function(id: usize, isa: Isa) -> Option<Func> {
 /// The contract of [`Func::call`], with as many operands as the operation has.
 unsafe extern "C" fn apply<const ISA: usize>(id: u64, ins: *const *const u8, out: *mut u8, n: u64) {
     let isa = Isa::ALL.into_iter().find(|isa| *isa as usize == ISA).unwrap_or(Isa::Portable);
-    if let Some(func) = function(id as usize, isa) {
+    if let Some((func, report)) = function(id as usize, isa) {
+        let (before, n) = (flags::save(), n as usize);
         // SAFETY: compiled code passes three pointers, of which the operation's own are valid, and its results'
         // room; both come from the code's own stack.
-        unsafe { func.call([*ins, *ins.add(1), *ins.add(2)], out, n as usize) }
+        unsafe {
+            func.call([*ins, *ins.add(1), *ins.add(2)], out, n);
+            match report {
+                Report::Hardware => {}
+                Report::Quiet => before.restore_with(0),
+                Report::Checked(check) => before.restore_with(check(ins, out, n)),
+                Report::Added(check) => flags::raise(check(ins, out, n)),
+            }
+        }
     }
 }
 

@@ -4,7 +4,7 @@
 
 use super::builder::{Int, Real, Val};
 use super::lower::{Lower, Value};
-use numelt_ir::{DType, DTypeKind as Kind, Op};
+use numelt_ir::{DType, DTypeKind as Kind, Op, warn};
 
 impl Lower<'_> {
     /// One of the six comparisons.
@@ -14,7 +14,16 @@ impl Lower<'_> {
             Kind::Bool | Kind::Unsigned => self.b.icmp(unsigned(op), a.plain(), b.plain()),
             Kind::Signed => self.b.icmp(signed(op), a.plain(), b.plain()),
             Kind::Float => self.b.fcmp_quiet(float(op), a.plain(), b.plain()),
-            Kind::Complex => self.complex_compare(op, a, b),
+            Kind::Complex => {
+                if !matches!(op, Op::Equal | Op::NotEqual) {
+                    let ((ar, ai), (br, bi)) = (a.parts(), b.parts());
+                    let tie = self.b.fcmp(Real::LLVMRealOEQ, ar, br);
+                    let real = self.b.fcmp(Real::LLVMRealUNO, ar, br);
+                    let imaginary = self.b.and(tie, self.b.fcmp(Real::LLVMRealUNO, ai, bi));
+                    self.raise_where(self.b.or(real, imaginary), warn::INVALID);
+                }
+                self.complex_compare(op, a, b)
+            }
         }
     }
 

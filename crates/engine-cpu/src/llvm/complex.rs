@@ -5,7 +5,7 @@
 
 use super::builder::{Real, Val};
 use super::lower::{Lower, Value};
-use numelt_ir::DType;
+use numelt_ir::{DType, warn};
 
 impl Lower<'_> {
     /// (ar br - ai bi, ar bi + ai br), the products with ar not rounded before they are added.
@@ -41,6 +41,7 @@ impl Lower<'_> {
         let l = self.b;
         let ((ar, ai), (br, bi)) = (a.parts(), b.parts());
         let (br_abs, bi_abs) = (self.magnitude(ty, br), self.magnitude(ty, bi));
+        self.raise_where(l.fcmp(Real::LLVMRealUNO, br, bi), warn::INVALID);
         let real_larger = l.fcmp(Real::LLVMRealOGE, br_abs, bi_abs);
         let (small, large) = (l.select(real_larger, bi, br), l.select(real_larger, br, bi));
         let (p, q) = (l.select(real_larger, ar, ai), l.select(real_larger, ai, ar));
@@ -63,6 +64,7 @@ impl Lower<'_> {
         let l = self.b;
         let (re, im) = a.parts();
         let one = self.number(ty, 1.0);
+        self.raise_where(l.fcmp(Real::LLVMRealUNO, re, im), warn::INVALID);
         let real_larger = l.fcmp(Real::LLVMRealOLE, self.magnitude(ty, im), self.magnitude(ty, re));
         let (small, large) = (l.select(real_larger, im, re), l.select(real_larger, re, im));
         let ratio = l.fdiv(small, large);

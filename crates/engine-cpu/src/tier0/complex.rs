@@ -6,6 +6,7 @@
 
 use crate::tier0::elem::{Any, Inexact, Number};
 use numelt_ir::{C32, C64};
+use std::hint::black_box;
 
 /// Functions that only complex numbers have.
 pub trait Complex: Inexact {
@@ -207,10 +208,18 @@ macro_rules! complex {
                     return Self::ONE;
                 }
                 if self.re == 0.0 && self.im == 0.0 {
-                    return if o.re > 0.0 { Self::ZERO } else { $t { re: $r::NAN, im: $r::NAN } };
+                    if o.re > 0.0 {
+                        return Self::ZERO;
+                    }
+                    raise_invalid();
+                    return $t { re: $r::NAN, im: $r::NAN };
                 }
                 if o.im == 0.0 && o.re.trunc() == o.re && o.re.abs() < 100.0 {
                     return whole_power(self, o.re as i32);
+                }
+                // NumPy converts real exponents to integers, to see whether they are
+                if o.im == 0.0 && o.re.is_nan() {
+                    raise_invalid();
                 }
                 c::$cpow(self, o)
             }
@@ -313,6 +322,13 @@ complex! {
     ];
 }
 
+/// Raises the processor's flag for operations without an answer.
+#[cold]
+fn raise_invalid() {
+    let infinity = black_box(f64::INFINITY);
+    black_box(infinity - infinity);
+}
+
 /// `base` to a whole power that is not zero.
 #[inline]
 fn whole_power<T: Inexact>(base: T, exponent: i32) -> T {
@@ -333,5 +349,11 @@ fn whole_power<T: Inexact>(base: T, exponent: i32) -> T {
         }
         power = power.mul_in_run(power);
     }
-    if exponent < 0 { T::ONE.div(out) } else { out }
+    if exponent >= 0 {
+        return out;
+    }
+    if out.nan() {
+        raise_invalid(); // the quotient compares the divisor's parts
+    }
+    T::ONE.div(out)
 }

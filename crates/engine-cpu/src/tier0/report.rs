@@ -6,9 +6,10 @@
 //! may have met a condition; the rules on values say which operation did.
 
 use crate::tier0::elem::Any;
+use crate::tier0::observed::{added, disordered, observed, spaced};
 use crate::tier0::select::with;
 use numelt_ir::warn::{DIVIDE, INVALID, OVER, cast_raises};
-use numelt_ir::{C32, C64, DType, F16, Op};
+use numelt_ir::{C32, C64, DType, F16, Op, Signature};
 use numelt_opt::Kernel;
 use std::slice::from_raw_parts;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
@@ -28,6 +29,8 @@ pub enum Report {
     Quiet,
     /// The processor does not know; the values tell.
     Checked(Check),
+    /// The processor raises what the arithmetic calls for, and the values tell what NumPy's comparisons raise.
+    Added(Check),
 }
 
 /// What an audit looks for and what it has found, per value of a kernel's body.
@@ -166,15 +169,13 @@ pub fn of(op: Op, ty: DType) -> Report {
         _ if op.raises(ty) == 0 => Report::Quiet,
         // computed as f32 and narrowed by integer arithmetic
         _ if ty == DType::F16 => check(op, ty).map_or(Report::Quiet, Report::Checked),
-        // functions whose special values come from tables
-        _ if ty.is_complex() && !arithmetic(op) => check(op, ty).map_or(Report::Hardware, Report::Checked),
-        _ => Report::Hardware,
+        Op::Absolute => check(op, ty).map_or(Report::Hardware, Report::Checked),
+        _ => match disordered(op, ty) {
+            Some(check) if op.info().signature == Signature::Predicate => Report::Checked(check),
+            Some(check) => Report::Added(check),
+            None => Report::Hardware,
+        },
     }
-}
-
-/// Is a complex operation made of nothing but arithmetic on its parts?
-fn arithmetic(op: Op) -> bool {
-    matches!(op, Op::Add | Op::Subtract | Op::Multiply | Op::Divide | Op::Square | Op::Reciprocal)
 }
 
 /// The same of a conversion, and what tells its conditions.
@@ -218,6 +219,11 @@ pub fn check(op: Op, ty: DType) -> Option<Check> {
             _ => None,
         };
     }
+    if ty.is_complex()
+        && let Some(check) = observed(op, ty)
+    {
+        return Some(check);
+    }
     let pole = matches!(op, Op::Log | Op::Log2 | Op::Log10 | Op::Log1p | Op::Arctanh);
     match op {
         Op::Absolute => match ty {
@@ -230,6 +236,9 @@ pub fn check(op: Op, ty: DType) -> Option<Check> {
         Op::FloorDivide => with!(ty, inexact, T => two::<T, FLOORED> as Check),
         Op::Power | Op::FloatPower => with!(ty, inexact, T => two::<T, OF_ZERO> as Check),
         Op::Ldexp => with!(ty, inexact, T => one::<T, T, OVER> as Check),
+        Op::Logaddexp | Op::Logaddexp2 => with!(ty, float, T => added::<T> as Check),
+        Op::Spacing => Some(spaced),
+        Op::Less | Op::LessEqual | Op::Greater | Op::GreaterEqual => disordered(op, ty),
         _ if op.arity() == 1 && pole => with!(ty, inexact, T => one::<T, T, DIVIDE> as Check),
         _ if op.arity() == 1 => with!(ty, inexact, T => one::<T, T, OVER> as Check),
         _ => with!(ty, inexact, T => two::<T, PLAIN> as Check),
@@ -237,7 +246,7 @@ pub fn check(op: Op, ty: DType) -> Option<Check> {
 }
 
 /// Infinities of two operands are overflow.
-const PLAIN: u8 = 0;
+pub(super) const PLAIN: u8 = 0;
 /// Unless the second is zero.
 const BY_ZERO: u8 = 1;
 /// Unless the first is zero.
@@ -250,7 +259,7 @@ const FLOORED: u8 = 3;
 /// # Safety
 /// `ins[i]` points at `n` aligned elements of type `T`.
 #[inline(always)]
-unsafe fn input<'a, T>(ins: *const *const u8, i: usize, n: usize) -> &'a [T] {
+pub(super) unsafe fn input<'a, T>(ins: *const *const u8, i: usize, n: usize) -> &'a [T] {
     // SAFETY: the caller's contract.
     unsafe { from_raw_parts((*ins.add(i)).cast(), n) }
 }
@@ -293,7 +302,7 @@ unsafe fn inverse<T: Any>(ins: *const *const u8, out: *const u8, n: usize) -> u8
 ///
 /// # Safety
 /// As for [`Check`].
-unsafe fn two<T: Any, const RULE: u8>(ins: *const *const u8, out: *const u8, n: usize) -> u8 {
+pub(super) unsafe fn two<T: Any, const RULE: u8>(ins: *const *const u8, out: *const u8, n: usize) -> u8 {
     // SAFETY: the contract of `Check`.
     let (a, b, o): (&[T], &[T], &[T]) = unsafe { (input(ins, 0, n), input(ins, 1, n), from_raw_parts(out.cast(), n)) };
     let mut met = 0;

@@ -289,6 +289,13 @@ impl Runner<'_> {
                     self.act(instr, ins, out, b, n);
                     flags.restore_with(check(ins.as_ptr(), out, n));
                 }
+                Report::Added(check) => {
+                    self.act(instr, ins, out, b, n);
+                    let met = check(ins.as_ptr(), out, n);
+                    if met != 0 {
+                        flags::raise(met);
+                    }
+                }
             }
             if let (Some(audit), Some(check)) = (self.audit, instr.check) {
                 audit.visit(instr.node, || check(ins.as_ptr(), out, n));

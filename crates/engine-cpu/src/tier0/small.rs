@@ -157,6 +157,7 @@ impl Step {
             Report::Quiet => (Step::Loop(func), 0),
             Report::Hardware => (Step::Loop(func), op.raises(ty)),
             Report::Checked(check) => (Step::Checked(func, check), 0),
+            Report::Added(check) => (Step::Checked(func, check), op.raises(ty)),
         })
     }
 
@@ -164,7 +165,7 @@ impl Step {
     fn cast(from: numelt_ir::DType, to: numelt_ir::DType, isa: Isa) -> Option<(Step, u8)> {
         let func = select_cast(from, to, isa).ok()?;
         Some(match report::of_cast(from, to).0 {
-            Report::Checked(check) => (Step::Checked(func, check), 0),
+            Report::Checked(check) | Report::Added(check) => (Step::Checked(func, check), 0),
             Report::Quiet | Report::Hardware => (Step::Loop(func), warn::cast_raises(from, to)),
         })
     }
