@@ -19,9 +19,12 @@ pub(super) const SYMBOL: &str = "numelt_apply";
 /// More dtypes than there are.
 const TYPES: usize = 32;
 
+/// What is known of an operation on a dtype.
+type Entry = OnceLock<Option<(Func, Report)>>;
+
 /// The function of an operation on a dtype and how its flags come about, looked up at its first call.
 fn function(id: usize, isa: Isa) -> Option<(Func, Report)> {
-    static TABLES: [OnceLock<Vec<OnceLock<Option<(Func, Report)>>>>; 3] = [const { OnceLock::new() }; 3];
+    static TABLES: [OnceLock<Vec<Entry>>; 3] = [const { OnceLock::new() }; 3];
     let table = TABLES[isa as usize].get_or_init(|| (0..Op::ALL.len() * TYPES).map(|_| OnceLock::new()).collect());
     let find = || {
         let (op, ty) = (Op::ALL.get(id / TYPES)?, DType::ALL.get(id % TYPES)?);
