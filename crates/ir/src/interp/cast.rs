@@ -3,8 +3,8 @@
 //! Floats that do not fit an integer, and NaN, give what the machine's instructions give:
 //! a 32-bit truncating conversion for i8 to i32, u8 and u16 (cut down to width), a 64-bit one for
 //! i64 and u32, and the compilers' two-sided sequence for u64. Each yields the smallest
-//! value of its width when the number does not fit. (NumPy's own u32 result depends on the
-//! length of the array when a number is outside i64 or negative beyond i32; ours does not.)
+//! value of its width when the number does not fit. (NumPy's vectors convert contiguous floats to u32
+//! through 32 bits; `astype` composes that of these conversions.)
 
 use crate::{C32, C64, DType, F16, Scalar};
 
