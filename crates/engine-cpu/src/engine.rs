@@ -5,6 +5,7 @@
 
 use crate::body::{Body, Tile};
 use crate::counts;
+use crate::driver::delayed::Delayed;
 use crate::driver::stages::{Loop, Stage};
 use crate::driver::{self, Launched, Price, Recipe};
 use crate::isa::Isa;
@@ -15,7 +16,7 @@ use crate::threads::{GATE, Threads};
 use crate::tier0::{Audit, Interpreter, met_by_half_folds, met_by_results, run_small};
 use numelt_ir::warn::OVER;
 use numelt_ir::{DType, Error, Op, Result};
-use numelt_opt::Kernel;
+use numelt_opt::{Delay, Kernel};
 use numelt_runtime::{
     Engine, Executable, Jit, Launch, LibraryCall, NestLaunch, Operand, SmallCall, StageLaunch, Variants,
 };
@@ -113,6 +114,17 @@ impl Compiled {
 }
 
 impl CpuEngine {
+    /// Runs a kernel on the tier that it has reached.
+    fn run(&self, compiled: &Compiled, launch: &Launch<'_>, delayed: Option<&Delayed>) -> Result<u8> {
+        flags::clear();
+        let (tier, watch) = (compiled.current(), self.promoter.watches(&compiled.slot));
+        // SAFETY: the runtime promises the launch's addresses; both bodies evaluate this kernel.
+        let launched =
+            unsafe { driver::launch(&compiled.kernel, &compiled.recipe, tier, launch, delayed, &self.threads, watch)? };
+        self.worked(compiled, &launched);
+        Ok(flags::get() | met_by_folds(&compiled.kernel, launch))
+    }
+
     /// Tells the promoter what a kernel did.
     fn worked(&self, compiled: &Compiled, launched: &Launched) {
         let points = launched.points;
@@ -210,14 +222,12 @@ impl Engine for CpuEngine {
     }
 
     fn launch(&self, executable: &dyn Executable, launch: &Launch<'_>) -> Result<u8> {
+        self.run(own(executable)?, launch, None)
+    }
+
+    fn launch_delayed(&self, executable: &dyn Executable, launch: &Launch<'_>, delay: &Delay) -> Result<u8> {
         let compiled = own(executable)?;
-        flags::clear();
-        let (tier, watch) = (compiled.current(), self.promoter.watches(&compiled.slot));
-        // SAFETY: the runtime promises the launch's addresses; both bodies evaluate this kernel.
-        let launched =
-            unsafe { driver::launch(&compiled.kernel, &compiled.recipe, tier, launch, &self.threads, watch)? };
-        self.worked(compiled, &launched);
-        Ok(flags::get() | met_by_folds(&compiled.kernel, launch))
+        self.run(compiled, launch, Some(&Delayed::new(&compiled.kernel, delay, self.options.block)))
     }
 
     fn launch_nest(&self, nest: &NestLaunch<'_>) -> Result<u8> {

@@ -3,7 +3,7 @@
 mod support;
 
 use numelt_engine_cpu::{CpuEngine, Jit, Options};
-use numelt_opt::Fuse;
+use numelt_opt::{Fuse, Step};
 use numelt_testing::engine::{check_engine, conforms};
 use std::fmt::Write;
 use support::engine;
@@ -48,6 +48,69 @@ fn stencil(n: i64, dtype: &str, size: i64) -> String {
         acc = out;
     }
     text
+}
+
+/// `inner += sum of moved inner`, on an array of some rank, through a temporary as the recorder makes it; with `fold` also the
+/// sum of what is written.
+fn in_place(extents: &[i64], steps: &[i64], moves: &[Vec<i64>], dtype: &str, size: i64, fold: bool) -> String {
+    const REACH: i64 = 2;
+    let mut pitches = vec![size];
+    for &n in extents[1..].iter().rev() {
+        pitches.insert(0, pitches[0] * (n + 2 * REACH));
+    }
+    let nbytes = pitches[0] * (extents[0] + 2 * REACH);
+    let counts: Vec<i64> = extents.iter().zip(steps).map(|(n, s)| (n + s.abs() - 1) / s.abs()).collect();
+    let list = |numbers: &[i64]| numbers.iter().map(|n| n.to_string()).collect::<Vec<_>>().join(", ");
+    let strides: Vec<i64> = pitches.iter().zip(steps).map(|(p, s)| p * s).collect();
+    let view = |moves: &[i64]| {
+        let place = |at: usize| {
+            (moves[at] + REACH + if steps[at] < 0 { (1 - counts[at]) * steps[at] } else { 0 }) * pitches[at]
+        };
+        let offset: i64 = (0..extents.len()).map(place).sum();
+        format!("%0[{dtype} +{offset} ({}):({})]", list(&counts), list(&strides))
+    };
+    let points: i64 = counts.iter().product();
+    let (inner, temporary) = (view(&vec![0; extents.len()]), format!("%1[{dtype} ({})]", list(&counts)));
+    let mut text = format!("base %0 {nbytes} in out\nbase %1 {}\nbase %2 {size} out\n", points * size);
+    let mut acc = inner.clone();
+    for at in moves {
+        writeln!(text, "{temporary} = add.{dtype} {acc}, {}", view(at)).unwrap();
+        acc = temporary.clone();
+    }
+    if fold {
+        let (ones, axes) = (vec![1; extents.len()], (0..extents.len() as i64).collect::<Vec<_>>());
+        writeln!(text, "%2[{dtype} ({})] = sum.{dtype} {temporary} axes=({})", list(&ones), list(&axes)).unwrap();
+    }
+    writeln!(text, "{inner} = copy.{dtype} {temporary}").unwrap();
+    text
+}
+
+#[test]
+fn in_place_stencils() {
+    let compiled = CpuEngine::new(Options { threads: 3, jit: Jit::Sync, serial_below: 0, ..Options::default() });
+    let engines = [&compiled, &engine(1, 0), &engine(3, 0), &engine(1, 1), &engine(3, 1), &engine(2, 13)];
+    let mut seed = 1u64;
+    let mut next = |n: i64| -> i64 {
+        seed = seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        ((seed >> 33) as i64) % n
+    };
+    let (mut delayed, dtypes) = (0, [("f64", 8), ("i16", 2), ("f32", 4), ("c128", 16), ("u8", 1)]);
+    for number in 0..150 {
+        let rank = 1 + number % 3;
+        let (dtype, size) = dtypes[next(5) as usize];
+        let largest = if number % 50 == 7 { [0, 40_000, 220, 36][rank] } else { [0, 70, 24, 9][rank] };
+        let extents: Vec<i64> = (0..rank).map(|_| largest / 2 + 1 + next(largest / 2)).collect();
+        let steps: Vec<i64> = (0..rank).map(|_| [1, 1, 1, 2, -1][next(5) as usize]).collect();
+        let moves: Vec<Vec<i64>> = (0..1 + next(4)).map(|_| (0..rank).map(|_| next(5) - 2).collect()).collect();
+        let text = in_place(&extents, &steps, &moves, dtype, size, next(2) == 1);
+        let program = text.parse().unwrap();
+        let plan = numelt_opt::plan(&program, &numelt_opt::Options::default()).unwrap();
+        let waits = |step: &Step| matches!(step, Step::Kernel(kernel) if kernel.delay.is_some());
+        delayed += usize::from(plan.steps.iter().any(waits));
+        let engine = engines[number % engines.len()];
+        check_engine(engine, &program, number as u64, Fuse::Greedy).unwrap_or_else(|why| panic!("{why}\n{text}"));
+    }
+    assert!(delayed > 75, "{delayed} programs with a delay");
 }
 
 #[test]

@@ -8,7 +8,8 @@
 //!
 //! Meaning. For each point of the iteration space, in any order: evaluate `body`, then perform the
 //! stores. All loads of a point come before its stores. The optimizer guarantees that an element
-//! stored by one point is loaded by no other point. Reductions fold the value over the reduced loops:
+//! stored by one point is loaded by no other point, but for the store that a step's [`crate::Delay`] names.
+//! Reductions fold the value over the reduced loops:
 //! - `Sum`/`Prod` of floats and complex follow NumPy's order over the loops as given (outermost
 //!   first): if the innermost loops are reduced, each maximal run of innermost reduced loops,
 //!   flattened, is cut into [`Geometry::pieces`], each is summed by NumPy's pairwise scheme P (see the notes on

@@ -24,5 +24,5 @@ pub use explain::{BlockSummary, Explanation, explain};
 pub use kernel::{Arg, ArgGeometry, ArgKind, Geometry, Kernel, Near, Node, Reduction, Store, StrideClass, ValueId};
 pub use options::{Fuse, Options, Pass, Passes};
 pub use pipeline::plan;
-pub use plan::{EqualLiterals, KernelStep, NestStep, Plan, Scratch, Stage, Step, Watch};
+pub use plan::{Delay, EqualLiterals, KernelStep, NestStep, Plan, Scratch, Stage, Step, Watch};
 pub use verify::{verify_kernel, verify_nest};

@@ -4,10 +4,10 @@ use crate::access::AccessTable;
 use crate::build::{self, KernelSet};
 use crate::fuse::graph::Graph;
 use crate::fuse::legality::Block;
-use crate::fuse::nests::Unit;
+use crate::fuse::nests::{Group, Unit};
 use crate::options::{Fuse, Options, Pass, Passes};
 use crate::plan::EqualLiterals;
-use crate::{Plan, Step, fuse, passes};
+use crate::{KernelStep, Plan, Step, fuse, passes};
 use numelt_ir::{Program, Result};
 
 /// What a pass does to a program; true if that may have left dead code behind. Common sub-expressions note
@@ -125,40 +125,77 @@ pub fn plan(program: &Program, options: &Options) -> Result<Plan> {
 /// Builds the kernels of a partition.
 pub(crate) fn finish(parts: Partitioned, fuse: Fuse) -> Plan {
     let Partitioned { program, table, blocks, equal, .. } = parts;
-    let mut contracted: Vec<bool> =
-        (0..).zip(&table.uses).map(|(base, &uses)| table.is_inner(base) && uses == 0).collect();
-    let mut kernels = KernelSet::default();
-    let mut steps = Vec::with_capacity(blocks.len());
-    let mut bytes_moved = 0;
-    for unit in fuse::nests::units(&program, &table, blocks, fuse) {
+    let contracted = (0..).zip(&table.uses).map(|(base, &uses)| table.is_inner(base) && uses == 0).collect();
+    let units = fuse::nests::units(&program, &table, blocks, fuse);
+    let (kernels, steps, bytes_moved) = (KernelSet::default(), Vec::with_capacity(units.len()), 0);
+    let mut steps = Steps { program: &program, table: &table, contracted, kernels, steps, bytes_moved };
+    for unit in units {
         match unit {
-            Unit::One(block) if block.alone => {
-                let index = block.instrs[0] as usize;
-                bytes_moved += build::call_bytes(&program, index);
-                steps.push(Step::Call(index));
-            }
-            Unit::One(block) => {
-                for base in build::contracted_bases(&table, &block) {
-                    contracted[base as usize] = true;
-                }
-                if let Some(step) = build::kernel(&program, &table, &block, &mut kernels) {
-                    debug_assert_eq!(crate::verify_kernel(&step.kernel, &step.geometry), Ok(()));
-                    bytes_moved += build::bytes_moved(&step);
-                    steps.push(Step::Kernel(step));
+            Unit::One(block) if block.alone => steps.call(block.instrs[0] as usize),
+            Unit::One(block) => steps.kernel(&block),
+            Unit::Pair(pair) => {
+                if !steps.in_place(&pair.both) {
+                    steps.kernel(&pair.first);
+                    steps.kernel(&pair.second);
                 }
             }
-            Unit::Group(group) => {
-                let inside = group.stages.iter().flat_map(|(block, _)| build::contracted_bases(&table, block));
-                for base in inside.chain(group.scratch.iter().map(|s| s.base)) {
-                    contracted[base as usize] = true;
-                }
-                if let Some(nest) = build::nest(&program, &table, &group, &mut kernels) {
-                    debug_assert_eq!(crate::verify_nest(&nest), Ok(()));
-                    bytes_moved += build::nest_bytes_moved(&nest);
-                    steps.push(Step::Nest(nest));
-                }
-            }
+            Unit::Group(group) => steps.nest(&group),
         }
     }
+    let Steps { contracted, steps, bytes_moved, .. } = steps;
     Plan { program, steps, contracted, equal, bytes_moved }
+}
+
+/// A plan's steps in the making.
+struct Steps<'a> {
+    program: &'a Program,
+    table: &'a AccessTable,
+    contracted: Vec<bool>,
+    kernels: KernelSet,
+    steps: Vec<Step>,
+    bytes_moved: u64,
+}
+
+impl Steps<'_> {
+    fn call(&mut self, index: usize) {
+        self.bytes_moved += build::call_bytes(self.program, index);
+        self.steps.push(Step::Call(index));
+    }
+
+    fn kernel(&mut self, block: &Block) {
+        self.contract(block);
+        if let Some(step) = build::kernel(self.program, self.table, block, &mut self.kernels) {
+            self.push(step);
+        }
+    }
+
+    /// One kernel that overwrites what it reads, if it may.
+    fn in_place(&mut self, block: &Block) -> bool {
+        let Some(step) = build::in_place(self.program, self.table, block, &mut self.kernels) else { return false };
+        self.contract(block);
+        self.push(step);
+        true
+    }
+
+    fn push(&mut self, step: KernelStep) {
+        debug_assert_eq!(crate::verify_kernel(&step.kernel, &step.geometry), Ok(()));
+        self.bytes_moved += build::bytes_moved(&step);
+        self.steps.push(Step::Kernel(step));
+    }
+
+    fn nest(&mut self, group: &Group) {
+        group.stages.iter().for_each(|(block, _)| self.contract(block));
+        group.scratch.iter().for_each(|s| self.contracted[s.base as usize] = true);
+        if let Some(nest) = build::nest(self.program, self.table, group, &mut self.kernels) {
+            debug_assert_eq!(crate::verify_nest(&nest), Ok(()));
+            self.bytes_moved += build::nest_bytes_moved(&nest);
+            self.steps.push(Step::Nest(nest));
+        }
+    }
+
+    fn contract(&mut self, block: &Block) {
+        for base in build::contracted_bases(self.table, block) {
+            self.contracted[base as usize] = true;
+        }
+    }
 }

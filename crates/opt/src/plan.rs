@@ -68,6 +68,23 @@ pub struct KernelStep {
     pub watch: Vec<Watch>,
     /// Instructions of `Plan::program` that this kernel performs, for `explain` and traces.
     pub instrs: Vec<usize>,
+    /// A store whose memory other points still read.
+    pub delay: Option<Delay>,
+}
+
+/// A kernel that overwrites what it reads: an element that one point stores is loaded by other points, and all of them
+/// need what it held before. Points are counted in loop order, the last loop running fastest.
+///
+/// What is stored at point `q` is loaded by points from `q - ahead` to `q + behind` only, and must not be written before they
+/// have been evaluated.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Delay {
+    /// The `Store` argument; all others follow the kernel form.
+    pub arg: u32,
+    /// How many points later an element may still be loaded.
+    pub behind: u64,
+    /// How many points earlier it may be loaded.
+    pub ahead: u64,
 }
 
 /// Kernels that share a kept loop. They run stage after stage for one stretch of the loop's steps, then for

@@ -171,7 +171,11 @@ impl Plan {
             step.kernel.args.iter().enumerate().zip(step.geometry.args.iter().zip(&step.bases))
         {
             let source = if arg.kind == ArgKind::Index { String::new() } else { format!("%{base} ") };
-            writeln!(f, "  a{i} is {source}{:+} by{}", place.offset, List("", &place.strides))?;
+            write!(f, "  a{i} is {source}{:+} by{}", place.offset, List("", &place.strides))?;
+            match step.delay.filter(|delay| delay.arg as usize == i) {
+                Some(delay) => writeln!(f, ", written with {} points behind and {} ahead", delay.behind, delay.ahead)?,
+                None => writeln!(f)?,
+            }
         }
         Ok(())
     }

@@ -1,7 +1,7 @@
 //! What an engine is: compile, launch, call, sync. Policy (when, where, caches, pools) is the runtime's.
 
 use numelt_ir::{Axes, DType, Op, Result, Scalar, View};
-use numelt_opt::{Geometry, Kernel};
+use numelt_opt::{Delay, Geometry, Kernel};
 use std::any::Any;
 use std::sync::Arc;
 
@@ -162,6 +162,10 @@ pub trait Engine: Send + Sync {
     /// floating-point conditions (see [`numelt_ir::warn`]) its arithmetic may have met: at least those that it did
     /// meet. An engine that cannot tell says none.
     fn launch(&self, executable: &dyn Executable, launch: &Launch<'_>) -> Result<u8>;
+
+    /// Runs a kernel that overwrites what it reads: one of its stores has to wait, as [`Delay`] says. The result is that
+    /// of `launch`.
+    fn launch_delayed(&self, executable: &dyn Executable, launch: &Launch<'_>, delay: &Delay) -> Result<u8>;
 
     /// Runs a nest; the result is that of `launch`. Engines without scratch memory of their own get one stretch of
     /// all steps.

@@ -178,7 +178,11 @@ impl ReadyPlan {
                 let pointers = memory.pointers(kernel);
                 let launch = Launch { geometry: &kernel.geometry, pointers: &pointers, params: &params };
                 let executable = &*ready.executables[0];
-                let met = engine.launch(executable, &launch)? & ready.watch;
+                let met = match &kernel.delay {
+                    Some(delay) => engine.launch_delayed(executable, &launch, delay)?,
+                    None => engine.launch(executable, &launch)?,
+                };
+                let met = met & ready.watch;
                 if met != 0 {
                     report::kernel(engine, executable, &launch, kernel, met, &ready.memory, warnings);
                 }

@@ -2,7 +2,7 @@
 
 use crate::engine::{Engine, Executable, Launch, LibraryCall};
 use numelt_ir::{DType, Op, Result};
-use numelt_opt::Kernel;
+use numelt_opt::{Delay, Kernel};
 use std::any::Any;
 use std::sync::Arc;
 
@@ -36,6 +36,10 @@ impl Engine for NullEngine {
     }
 
     fn launch(&self, _executable: &dyn Executable, _launch: &Launch<'_>) -> Result<u8> {
+        Ok(0)
+    }
+
+    fn launch_delayed(&self, _executable: &dyn Executable, _launch: &Launch<'_>, _delay: &Delay) -> Result<u8> {
         Ok(0)
     }
 

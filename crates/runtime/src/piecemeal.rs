@@ -232,6 +232,7 @@ impl Piecemeal<'_> {
                 params: Vec::new(),
                 watch: one.kernel.watch.clone(),
                 instrs: Vec::new(),
+                delay: None,
             };
             report::kernel(self.engine, &*one.executable, &launch, &step, met, &Mutex::default(), self.warnings);
         }

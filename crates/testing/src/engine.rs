@@ -121,7 +121,11 @@ fn launch(
     let executable = executable(engine, step, compiled)?;
     let (pointers, params) = operands(plan, step, starts);
     let launch = Launch { geometry: &step.geometry, pointers: &pointers, params: &params };
-    engine.launch(&*executable, &launch).map(drop)
+    match &step.delay {
+        Some(delay) => engine.launch_delayed(&*executable, &launch, delay),
+        None => engine.launch(&*executable, &launch),
+    }
+    .map(drop)
 }
 
 fn executable(engine: &dyn Engine, step: &KernelStep, compiled: &mut Compiled) -> Result<Arc<dyn Executable>> {

@@ -150,7 +150,8 @@ pub fn run_kernel(step: &KernelStep, params: &[Scalar], memory: &mut [Vec<u8>], 
     let typed = params.len() == kernel.params.len() && params.iter().zip(&kernel.params).all(|(p, t)| p.dtype() == *t);
     require(typed, || "literals of other types than the kernel's parameters".to_string())?;
     let total: i64 = geometry.extents.iter().product();
-    let mut run = Run { step, params, memory, folds: Folds::new(kernel, total as usize), stored: HashMap::new() };
+    let folds = Folds::new(kernel, total as usize);
+    let mut run = Run { step, params, memory, folds, stored: HashMap::new(), delayed: Vec::new(), loaded: Vec::new() };
     let points: Box<dyn Iterator<Item = i64>> = match order {
         PointOrder::Forward => Box::new(0..total),
         PointOrder::Backward => Box::new((0..total).rev()),
@@ -169,6 +170,10 @@ struct Run<'a> {
     folds: Folds,
     /// Which point stored a byte of a base.
     stored: HashMap<(u32, usize), i64>,
+    /// Bytes to be stored when all points have been evaluated: point, base, position, bytes.
+    delayed: Vec<(i64, u32, usize, Vec<u8>)>,
+    /// Which point loaded a byte of the base that the delayed store writes.
+    loaded: Vec<(i64, usize)>,
 }
 
 /// What folds into one output element.
@@ -250,7 +255,13 @@ impl Run<'_> {
         }
         let step = self.step;
         for store in &step.kernel.stores {
-            self.store(store.arg, &index, point, values[store.value as usize])?;
+            let value = values[store.value as usize];
+            if step.delay.is_some_and(|d| d.arg == store.arg) {
+                let (base, at, dtype) = self.element(store.arg, &index)?;
+                self.delayed.push((point, base, at, value.to_bytes()[..dtype.size()].to_vec()));
+            } else {
+                self.store(store.arg, &index, point, value)?;
+            }
         }
         for (fold, slots) in step.kernel.reductions.iter().zip(&mut self.folds.0) {
             slots[point as usize] = Some(values[fold.value as usize]);
@@ -258,7 +269,11 @@ impl Run<'_> {
         Ok(())
     }
 
-    fn load(&self, arg: u32, index: &[i64], point: i64) -> Result<Scalar> {
+    fn load(&mut self, arg: u32, index: &[i64], point: i64) -> Result<Scalar> {
+        if self.step.delay.is_some_and(|d| self.step.bases[d.arg as usize] == self.step.bases[arg as usize]) {
+            let (_, at, dtype) = self.element(arg, index)?;
+            self.loaded.extend((at..at + dtype.size()).map(|byte| (point, byte)));
+        }
         self.load_at(arg, self.place(arg, index), point)
     }
 
@@ -284,9 +299,29 @@ impl Run<'_> {
         Ok(())
     }
 
+    /// Stores what had to wait; every point that loads it must lie within the delay.
+    fn store_delayed(&mut self) -> Result<()> {
+        let Some(delay) = self.step.delay else { return Ok(()) };
+        let mut writer: HashMap<usize, i64> = HashMap::new();
+        for (point, base, at, bytes) in std::mem::take(&mut self.delayed) {
+            for byte in at..at + bytes.len() {
+                let before = writer.insert(byte, point);
+                require(before.is_none(), || format!("points {before:?} and {point} store byte {byte} of %{base}"))?;
+            }
+            self.memory[base as usize][at..at + bytes.len()].copy_from_slice(&bytes);
+        }
+        for (point, byte) in &self.loaded {
+            let Some(own) = writer.get(byte) else { continue };
+            let near = point - own <= delay.behind as i64 && own - point <= delay.ahead as i64;
+            require(near, || format!("point {point} loads byte {byte}, which {own} stores: {delay:?}"))?;
+        }
+        Ok(())
+    }
+
     /// Folds what the points gave, in loop order, and stores the results.
     fn finish(mut self) -> Result<()> {
         let step = self.step;
+        self.store_delayed()?;
         let folds = std::mem::replace(&mut self.folds, Folds(Vec::new()));
         for (fold, values) in step.kernel.reductions.iter().zip(folds.0) {
             let groups = self.groups(&values, fold.arg)?;

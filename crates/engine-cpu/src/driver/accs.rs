@@ -62,6 +62,11 @@ impl Lines {
     pub fn as_ptr(&mut self) -> *mut u8 {
         self.memory.as_mut_ptr().cast()
     }
+
+    /// The first byte, for reading.
+    pub fn start(&self) -> *const u8 {
+        self.memory.as_ptr().cast()
+    }
 }
 
 /// A fold and where its result goes.

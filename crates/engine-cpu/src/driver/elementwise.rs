@@ -3,6 +3,7 @@
 //! In: a task. Out: every point evaluated once. The two innermost loops are cut into tiles; tiles are
 //! shared between threads in order.
 
+use super::delayed::Writer;
 use super::{Task, advance};
 
 /// Points of the largest tile.
@@ -31,12 +32,31 @@ pub unsafe fn run(task: &Task<'_>) {
     let cut = cut(task, points, work);
     let rest: usize = task.nest.extents[..cut.outer_loop.min(cut.inner_loop)].iter().product::<i64>() as usize;
     let units = rest * cut.outer_tiles * cut.inner_tiles;
-    task.parallel(units, work, &|range| {
+    let least = task.delayed.map_or(1, |delayed| delayed.chunk() / (cut.inner * cut.outer) + 1);
+    task.parallel_chunks(units, least, work, &|range| {
+        let mut writer = Writer::new(task, cut.first(task, range.start)..cut.first(task, range.end));
         for unit in range {
             // SAFETY: each unit is a tile of its own.
-            unsafe { tile(task, &cut, unit) };
+            unsafe { tile(task, &cut, unit, writer.as_mut()) };
         }
     });
+}
+
+impl Cut {
+    /// The number of a unit's first point, where tiles are whole rows or parts of one row.
+    fn first(&self, task: &Task<'_>, unit: usize) -> usize {
+        let (rest, row, column) = self.place(unit);
+        let inner = task.nest.extents[self.inner_loop] as usize;
+        let rows = if self.inner_loop == 0 { 1 } else { task.nest.extents[self.outer_loop] as usize };
+        (rest * rows + row) * inner + column
+    }
+
+    /// Where a unit starts: combination of the loops outside the tile, row, column.
+    fn place(&self, unit: usize) -> (usize, usize, usize) {
+        let (rest, within) =
+            (unit / (self.outer_tiles * self.inner_tiles), unit % (self.outer_tiles * self.inner_tiles));
+        (rest, within / self.inner_tiles * self.outer, within % self.inner_tiles * self.inner)
+    }
 }
 
 fn cut(task: &Task<'_>, points: usize, work: u64) -> Cut {
@@ -48,8 +68,9 @@ fn cut(task: &Task<'_>, points: usize, work: u64) -> Cut {
     let shares = task.threads.shares(work);
     let target = (points / (shares * 8).max(1)).clamp(4096, TILE);
     let target = if shares <= 1 { TILE } else { target };
+    let target = task.delayed.map_or(target, |delayed| delayed.tile(points, target));
     let (mut inner, mut outer);
-    if task.recipe.strided && transposed(task) {
+    if task.recipe.strided && task.delayed.is_none() && transposed(task) {
         // an argument whose neighbours lie along the outer loop: square tiles reuse its cache lines
         inner = inner_extent.min(256);
         outer = outer_extent.min(64);
@@ -88,9 +109,8 @@ fn transposed(task: &Task<'_>) -> bool {
 ///
 /// # Safety
 /// The launch keeps the promises of [`numelt_runtime::Launch`], and no other thread touches the results meanwhile.
-unsafe fn tile(task: &Task<'_>, cut: &Cut, unit: usize) {
-    let (rest, within) = (unit / (cut.outer_tiles * cut.inner_tiles), unit % (cut.outer_tiles * cut.inner_tiles));
-    let (row, column) = (within / cut.inner_tiles * cut.outer, within % cut.inner_tiles * cut.inner);
+unsafe fn tile(task: &Task<'_>, cut: &Cut, unit: usize, writer: Option<&mut Writer<'_>>) {
+    let (rest, row, column) = cut.place(unit);
     let mut pointers = smallvec::SmallVec::<[*mut u8; 8]>::from_slice(task.pointers);
     let mut left = rest as i64;
     for l in (0..cut.outer_loop).rev() {
@@ -103,6 +123,18 @@ unsafe fn tile(task: &Task<'_>, cut: &Cut, unit: usize) {
     advance(&mut pointers, task.nest.strides(cut.inner_loop), column as i64);
     let inner = cut.inner.min(task.nest.extents[cut.inner_loop] as usize - column);
     let outer = cut.outer.min(outer_extent - row);
+    let first = cut.first(task, unit);
+    let end = first + inner * outer;
+    if let Some(writer) = writer {
+        let (arg, room) = writer.room(first..end);
+        pointers[arg] = room;
+        // SAFETY: the tile lies inside the iteration space, and its results in their room; units come in order.
+        unsafe {
+            task.tile(&pointers, cut.inner_loop, inner, cut.outer_loop, outer);
+            writer.evaluated(end);
+        }
+        return;
+    }
     // SAFETY: the tile lies inside the iteration space; there are no reductions.
     unsafe { task.tile(&pointers, cut.inner_loop, inner, cut.outer_loop, outer) };
 }

@@ -7,6 +7,7 @@
 mod accs;
 mod bypass;
 mod columns;
+pub(crate) mod delayed;
 mod elementwise;
 mod nest;
 pub(crate) mod pairwise;
@@ -26,6 +27,7 @@ use crate::threads::{Threads, Work};
 use crate::tier0::{Rect, select_cast};
 use crate::variants::LONGEST;
 use accs::{Accs, Target};
+use delayed::Delayed;
 use nest::{MAX_LOOPS, Nest};
 use numelt_ir::{DType, Error, Op, OpKind, Pieces, Result};
 use numelt_opt::{ArgKind, Kernel, Near, Node, StrideClass};
@@ -220,6 +222,8 @@ struct Task<'a> {
     sizes: SmallVec<[usize; 8]>,
     /// How runs of floating-point sums are cut.
     pieces: Pieces,
+    /// A store whose old values other points load.
+    delayed: Option<&'a Delayed>,
 }
 
 // SAFETY: the addresses are only used for elements that no other thread of the launch touches in conflict
@@ -282,24 +286,35 @@ struct Aligned<const N: usize>([[u8; 16]; N]);
 /// Runs a kernel; whoever watches is told the numbers of its tiles.
 ///
 /// # Safety
-/// The launch's addresses are as [`Launch`] promises, and `body` evaluates `kernel`.
+/// The launch's addresses are as [`Launch`] promises, and `body` evaluates `kernel`. What a store overwrites, no other point
+/// loads, but for the delayed one, within its delay.
 pub unsafe fn launch(
     kernel: &Kernel,
     recipe: &Recipe,
     (body, price): (&dyn Body, &Price),
     launch: &Launch<'_>,
+    delayed: Option<&Delayed>,
     threads: &Threads,
     watch: bool,
 ) -> Result<Launched> {
     let nest = Nest::new(kernel, launch.geometry)?;
     let inputs = Inputs::new(kernel, launch)?;
     let mut task = inputs.task(recipe, (body, price), &nest, threads);
-    task.bypass = bypass::pays(kernel, &nest, task.pointers);
+    task.delayed = delayed;
+    task.bypass = delayed.is_none() && bypass::pays(kernel, &nest, task.pointers);
     // SAFETY: the caller's contract.
     unsafe { task.run() };
+    if let Some(delayed) = delayed {
+        // SAFETY: the caller's contract; every point has been evaluated.
+        unsafe { delayed.finish(&task) };
+    }
     let (points, nanoseconds) = (nest.points() as u64, task.spent.into_inner());
     price.learn(points, nanoseconds);
-    let numbers = if watch && price.of(points) >= WATCHED { recipe.numbers(&nest, &inputs.loops) } else { None };
+    let numbers = if watch && delayed.is_none() && price.of(points) >= WATCHED {
+        recipe.numbers(&nest, &inputs.loops)
+    } else {
+        None
+    };
     Ok(Launched { points, nanoseconds, numbers })
 }
 
@@ -396,7 +411,8 @@ impl Inputs {
     ) -> Task<'a> {
         let (pointers, params, sizes) = (&self.pointers[..], self.params(), self.sizes.clone());
         let (spent, bypass, pieces, loops) = (AtomicU64::new(0), false, self.pieces, &self.loops);
-        Task { recipe, body, price, spent, bypass, nest, pointers, params, threads, loops, sizes, pieces }
+        let delayed = None;
+        Task { recipe, body, price, spent, bypass, nest, pointers, params, threads, loops, sizes, pieces, delayed }
     }
 
     /// The literals, 16 bytes each.
@@ -451,7 +467,7 @@ impl Task<'_> {
     /// along loop `o`.
     ///
     /// # Safety
-    /// The tile lies inside the iteration space; `Reduced` arguments point at scratch with room for it.
+    /// The tile lies inside the iteration space; `Reduced` arguments and what is delayed point at scratch with room for it.
     unsafe fn tile(&self, pointers: &[*mut u8], l: usize, inner: usize, o: usize, outer: usize) {
         self.loops.set(l, o);
         let mut inner_strides: SmallVec<[i64; 8]> = SmallVec::from_slice(self.nest.strides(l));
@@ -460,6 +476,10 @@ impl Task<'_> {
             let size = t.fold.ty.size() as i64;
             inner_strides[t.arg] = size;
             outer_strides[t.arg] = size * inner as i64;
+        }
+        if let Some(delayed) = self.delayed {
+            inner_strides[delayed.arg] = delayed.size as i64;
+            outer_strides[delayed.arg] = (delayed.size * inner) as i64;
         }
         if !self.recipe.streams.is_empty() {
             let (inner_strides, outer_strides) = (&inner_strides, &outer_strides);
@@ -488,7 +508,12 @@ impl Task<'_> {
 
     /// Shares `units` that take `work` nanoseconds between threads.
     fn parallel(&self, units: usize, work: u64, f: Work<'_>) {
-        let nanoseconds = self.threads.parallel(units, work, f);
+        self.parallel_chunks(units, 1, work, f);
+    }
+
+    /// The same, in chunks of at least so many units where that leaves one for each thread.
+    fn parallel_chunks(&self, units: usize, least: usize, work: u64, f: Work<'_>) {
+        let nanoseconds = self.threads.parallel_chunks(units, least, work, f);
         if nanoseconds > 0 {
             self.spent.fetch_add(nanoseconds, Ordering::Relaxed);
         }

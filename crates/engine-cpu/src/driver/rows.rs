@@ -5,6 +5,7 @@
 //! at the nodes of NumPy's summation tree, which threads share; partial sums are joined in the tree's order.
 
 use super::accs::{Accs, Lines};
+use super::delayed::Writer;
 use super::pairwise::Unit;
 use super::{Task, advance, element};
 use crate::fold::Order;
@@ -180,6 +181,7 @@ impl<'a> Rows<'a> {
         self.task.parallel(results, work, &|range| {
             let mut accs = Accs::new(&self.task.recipe.targets, 64);
             let mut worker = Worker::new(self, self.leaf.min(self.len));
+            worker.writer = Writer::new(self.task, 0..self.len);
             for unit in range {
                 let index = self.task.decode(unit, &self.kept);
                 accs.reset_levels(1);
@@ -212,9 +214,13 @@ impl<'a> Rows<'a> {
         let room = partials.room();
         // whether a part of the only run has settled the results
         let settled = AtomicBool::new(false);
-        self.task.parallel(runs * nodes.len(), work, &|range| {
+        let least = self.task.delayed.map_or(1, |delayed| delayed.chunk() / NODE + 1);
+        self.task.parallel_chunks(runs * nodes.len(), least, work, &|range| {
             let mut accs = Accs::new(&self.task.recipe.targets, 64);
             let mut worker = Worker::new(self, self.leaf.min(NODE));
+            // where results are delayed, there is one run only
+            let end = nodes.get(range.end).map_or(self.len, |node| node.0);
+            worker.writer = nodes.get(range.start).and_then(|node| Writer::new(self.task, node.0..end));
             for unit in range {
                 if settled.load(Ordering::Relaxed) {
                     // the accumulators are those of nothing
@@ -279,6 +285,8 @@ impl<'a> Rows<'a> {
 struct Worker<'a> {
     rows: &'a Rows<'a>,
     scratch: Vec<Lines>,
+    /// Results that wait.
+    writer: Option<Writer<'a>>,
 }
 
 impl<'a> Worker<'a> {
@@ -290,7 +298,7 @@ impl<'a> Worker<'a> {
         } else {
             targets.iter().map(|t| Lines::new(points * element(t.fold.ty))).collect()
         };
-        Worker { rows, scratch }
+        Worker { rows, scratch, writer: None }
     }
 
     /// Can no further point change the results?
@@ -395,6 +403,7 @@ impl<'a> Worker<'a> {
         let nest = task.nest;
         let last = nest.rank() - 1;
         let inner = nest.extents[last] as usize;
+        let room = self.writer.as_mut().map(|writer| writer.room(start..start + n));
         let mut done = 0;
         while done < n {
             let at = start + done;
@@ -418,9 +427,16 @@ impl<'a> Worker<'a> {
             for (t, s) in task.recipe.targets.iter().zip(&mut self.scratch) {
                 pointers[t.arg] = s.as_ptr().wrapping_add(done * element(t.fold.ty));
             }
+            if let (Some(delayed), Some((arg, room))) = (task.delayed, room) {
+                pointers[arg] = room.wrapping_add(done * delayed.size);
+            }
             // SAFETY: the rectangle lies inside the run, and its values inside scratch.
             unsafe { task.tile(&pointers, last, width, last.saturating_sub(1), height) };
             done += width * height;
+        }
+        if let Some(writer) = &mut self.writer {
+            // SAFETY: the leaves of a chunk are evaluated in order.
+            unsafe { writer.evaluated(start + n) };
         }
     }
 }

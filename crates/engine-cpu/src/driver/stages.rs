@@ -161,6 +161,7 @@ impl<'a> Ready<'a> {
             sizes: self.inputs.sizes.clone(),
             pieces: self.inputs.pieces,
             loops: &self.inputs.loops,
+            delayed: None,
         };
         // SAFETY: the caller's contract.
         unsafe { task.run() };

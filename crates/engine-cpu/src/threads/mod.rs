@@ -87,6 +87,11 @@ impl Threads {
     /// Calls `f` on ranges that cover `0..units` once each. `work` is the estimated time in nanoseconds; what comes
     /// back is the measured time that one thread would have taken, zero where nothing was measured.
     pub fn parallel(&self, units: usize, work: u64, f: Work<'_>) -> u64 {
+        self.parallel_chunks(units, 1, work, f)
+    }
+
+    /// The same, on ranges of at least `least` units where that leaves one for each thread.
+    pub fn parallel_chunks(&self, units: usize, least: usize, work: u64, f: Work<'_>) -> u64 {
         if units == 0 {
             return 0;
         }
@@ -99,7 +104,7 @@ impl Threads {
         let Ok(_turn) = pool.turn.try_lock() else { return self.alone(units, work, f) };
         BUSY.set(true);
         let reset = Reset;
-        let part = pool.run(units, (units / (shares * CHUNKS)).max(1), shares - 1, f, &self.crowd);
+        let part = pool.run(units, chunk(units, shares, least), shares - 1, f, &self.crowd);
         drop(reset);
         let nanoseconds = part.time.as_nanos() * units as u128 / part.units.max(1) as u128;
         if part.units == 0 { 0 } else { nanoseconds as u64 }
@@ -148,6 +153,15 @@ impl Drop for Threads {
             }
         }
     }
+}
+
+/// Units that are handed out together: at least so many, where all threads still get as many chunks.
+fn chunk(units: usize, shares: usize, least: usize) -> usize {
+    let chunk = (units / (shares * CHUNKS)).max(1);
+    if chunk >= least {
+        return chunk;
+    }
+    units.div_ceil((units / least / shares * shares).max(shares))
 }
 
 /// Marks the thread free again, also when a unit panics.
@@ -226,6 +240,14 @@ mod tests {
             });
             assert!(done.iter().all(|d| d.load(Ordering::Relaxed) == 1));
         }
+    }
+
+    #[test]
+    fn long_chunks_are_as_many_for_each_thread() {
+        assert_eq!(
+            [chunk(100, 2, 1), chunk(3, 2, 1), chunk(40, 2, 8), chunk(41, 2, 9), chunk(40, 3, 30)],
+            [6, 1, 10, 11, 14]
+        );
     }
 
     #[test]

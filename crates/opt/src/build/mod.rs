@@ -5,6 +5,7 @@
 //! be stored after all), then the loops, because which operands are left decides what collapses.
 
 mod body;
+mod delay;
 pub(crate) mod loops;
 mod moved;
 pub(crate) mod one;
@@ -63,6 +64,18 @@ pub(crate) fn kernel(
     build(program, table, block, None, kernels).map(|(step, _)| step)
 }
 
+/// The kernel of a block that overwrites what it reads; `None` where that reaches too far, or nobody knows how far.
+pub(crate) fn in_place(
+    program: &Program,
+    table: &AccessTable,
+    block: &Block,
+    kernels: &mut KernelSet,
+) -> Option<KernelStep> {
+    let (step, _) = build(program, table, block, None, kernels)?;
+    let delay = delay::of(&step)?;
+    Some(KernelStep { delay: Some(delay), ..step })
+}
+
 /// The kernels of a group of blocks; `None` where nothing is left to store or fold.
 pub(crate) fn nest(program: &Program, table: &AccessTable, group: &Group, kernels: &mut KernelSet) -> Option<NestStep> {
     let stages = group.stages.iter().filter_map(|(block, axis)| {
@@ -107,7 +120,7 @@ fn build(
     let watch = watches(&body);
     let (kernel, geometry) = finish(program, body, &slots, nest, block.pieces.unwrap_or(Pieces::WHOLE));
     let instrs = block.instrs.iter().map(|&i| i as usize).collect();
-    Some((KernelStep { kernel: kernels.share(kernel), geometry, bases, params, watch, instrs }, shared))
+    Some((KernelStep { kernel: kernels.share(kernel), geometry, bases, params, watch, instrs, delay: None }, shared))
 }
 
 /// Conditions to report, per value of the body and then per fold.

@@ -152,7 +152,7 @@ fn equal_kernels_are_shared() {
         "base %0 800000 in out\nconst $0 = f64 1.0\nconst $1 = f64 2.0\n\
          %0[f64 (40000)] = add.f64 %0[f64 +320000 (40000)], $0\n\
          %0[f64 +400000 (40000)] = add.f64 %0[f64 +8 (40000)], $1\n\
-         %0[f64 +80 (40000)] = add.f64 %0[f64 +400000 (40000)], $1\n",
+         %0[f64 (40000)] = add.f64 %0[f64 +320008 (40000)], $1\n",
     );
     let steps = kernels(&plan);
     assert_eq!(steps.len(), 3);

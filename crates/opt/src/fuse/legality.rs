@@ -170,6 +170,48 @@ pub(crate) fn fused_cost(table: &AccessTable, a: &Block, b: &Block) -> Option<Co
     (total.args <= MAX_ARGS).then_some(total)
 }
 
+/// The view that the second block writes and whose elements the first reads elsewhere, if that alone keeps the two from
+/// being one kernel: it then has to write the view with a delay.
+fn overwritten(table: &AccessTable, first: &Block, second: &Block) -> Option<ViewId> {
+    if !same_nest(first, second) || first.accesses.len() + second.accesses.len() > MAX_VIEWS {
+        return None;
+    }
+    let mut target: Option<ViewId> = None;
+    for x in first.accesses.chunk_by(|p, q| p.base == q.base) {
+        let theirs = second.accesses_to(x[0].base);
+        for (a, b) in x.iter().flat_map(|a| on_same_bytes(table, a, theirs).map(move |b| (a, b))) {
+            if a.folded || b.folded || a.gathered || b.gathered {
+                return None;
+            }
+            if a.view != b.view && (a.written || b.written) && (a.written || *target.get_or_insert(b.view) != b.view) {
+                return None;
+            }
+        }
+    }
+    target
+}
+
+/// The union of two blocks as one kernel that overwrites what it reads. It pays where an array between the two vanishes that
+/// is as large as what is overwritten: else waiting costs as much as the array, while it is in cache.
+pub(crate) fn overwriting(table: &AccessTable, first: &Block, second: &Block) -> Option<Block> {
+    let target = overwritten(table, first, second)?;
+    let cost = loose_cost(table, first, second);
+    if cost.args > MAX_ARGS {
+        return None;
+    }
+    let mut both = fuse(first.clone(), second.clone(), cost);
+    both.instrs.sort_unstable();
+    let bytes = |view: ViewId| table.views[view as usize].bytes;
+    let vanishes = both.accesses.chunk_by(|a, b| a.base == b.base).any(|run| {
+        let between = |block: &Block| !block.accesses_to(run[0].base).is_empty();
+        between(first)
+            && between(second)
+            && bytes(run[0].view) >= bytes(target)
+            && cost::is_contracted(table, run.iter().copied())
+    });
+    vanishes.then_some(both)
+}
+
 /// Cost of the union of two blocks, legal or not: a bound on what fusing can reach.
 pub(crate) fn loose_cost(table: &AccessTable, a: &Block, b: &Block) -> Cost {
     let mut total = a.cost + b.cost;

@@ -1,6 +1,7 @@
 //! Blocks that share a kept loop run stage after stage for each stretch of it, while the data are in cache.
 //!
-//! In: the blocks of a partition in execution order. Out: [`Unit`]s: blocks on their own, and [`Group`]s.
+//! In: the blocks of a partition in execution order. Out: [`Unit`]s: blocks on their own, [`Group`]s, and pairs that may
+//! overwrite in place what they read.
 //! Row softmax is the model: the maximum of a row, the exponentials and their sum, and the quotients are
 //! three loop nests that cannot be one, because each needs the whole row before it; but they can take turns row by row.
 //!
@@ -13,7 +14,7 @@
 //! A base whose whole life is inside the group lives in scratch memory, one stretch at a time.
 
 use super::cost;
-use super::legality::{Block, BlockAccess, on_same_bytes};
+use super::legality::{Block, BlockAccess, on_same_bytes, overwriting};
 use crate::access::{AccessTable, ViewId};
 use crate::options::Fuse;
 use crate::overlap::is_injective;
@@ -38,7 +39,15 @@ const WORTH: u64 = 16;
 /// What runs as one step.
 pub(crate) enum Unit {
     One(Block),
+    Pair(Box<Pair>),
     Group(Group),
+}
+
+/// Two blocks, and what they are as one kernel that overwrites what it reads; whether it may is only known when its loops are.
+pub(crate) struct Pair {
+    pub first: Block,
+    pub second: Block,
+    pub both: Block,
 }
 
 /// Blocks that share a loop.
@@ -66,6 +75,10 @@ pub(crate) fn units(program: &Program, table: &AccessTable, blocks: Vec<Block>, 
 fn group(program: &Program, table: &AccessTable, blocks: Vec<Block>) -> Vec<Unit> {
     let mut units: Vec<Unit> = Vec::with_capacity(blocks.len());
     for block in blocks {
+        if let Some(at) = (!block.alone).then(|| overwritten(table, &units, &block)).flatten() {
+            pair_up(table, &mut units[at], block);
+            continue;
+        }
         match (!block.alone).then(|| home(program, table, &units, &block)).flatten() {
             Some((at, join)) => add(program, table, &mut units[at], block, join),
             None => units.push(Unit::One(block)),
@@ -79,7 +92,7 @@ fn group(program: &Program, table: &AccessTable, blocks: Vec<Block>) -> Vec<Unit
                 group.scratch = scratch(table, &group.stages);
                 out.push(Unit::Group(group));
             }
-            one @ Unit::One(_) => out.push(one),
+            other @ (Unit::One(_) | Unit::Pair(_)) => out.push(other),
         }
     }
     out
@@ -95,6 +108,7 @@ impl Unit {
     fn blocks(&self) -> impl Iterator<Item = &Block> {
         let (one, many) = match self {
             Unit::One(block) => (Some(block), &[][..]),
+            Unit::Pair(pair) => (Some(&pair.both), &[][..]),
             Unit::Group(group) => (None, &group.stages[..]),
         };
         one.into_iter().chain(many.iter().map(|(block, _)| block))
@@ -114,7 +128,7 @@ fn home(program: &Program, table: &AccessTable, units: &[Unit], block: &Block) -
     for (at, unit) in units.iter().enumerate().rev().take(LOOK_BACK) {
         let join = match unit {
             Unit::One(first) if !first.alone => pair(program, table, first, block),
-            Unit::One(_) => None,
+            Unit::One(_) | Unit::Pair(_) => None,
             Unit::Group(group) => member(program, table, group, block),
         };
         if let Some(join) = join {
@@ -125,6 +139,29 @@ fn home(program: &Program, table: &AccessTable, units: &[Unit], block: &Block) -
         }
     }
     None
+}
+
+/// The unit that reads what a block overwrites, and could be one kernel with it: the latest, without passing a unit that
+/// the block depends on.
+fn overwritten(table: &AccessTable, units: &[Unit], block: &Block) -> Option<usize> {
+    for (at, unit) in units.iter().enumerate().rev().take(LOOK_BACK) {
+        if let Unit::One(first) = unit
+            && !first.alone
+            && overwriting(table, first, block).is_some()
+        {
+            return Some(at);
+        }
+        if unit.blocks().any(|other| depend(table, other, block)) {
+            return None;
+        }
+    }
+    None
+}
+
+fn pair_up(table: &AccessTable, unit: &mut Unit, second: Block) {
+    let Unit::One(first) = unit else { return };
+    let Some(both) = overwriting(table, first, &second) else { return };
+    *unit = Unit::Pair(Box::new(Pair { first: first.clone(), second, both }));
 }
 
 /// Does one of two blocks need the other's accesses to stay before or behind its own?

@@ -1,0 +1,172 @@
+//! Stores that wait, where a kernel overwrites what it reads.
+//!
+//! In: a launch whose results other points still need the old values of, and how far away those points are. Out: the
+//! results in memory, each written when nobody reads its place any more. Points are taken in loop order. What a tile stores
+//! stays in a room of its own, in cache, until the points behind it have been evaluated. A thread's chunk of points has
+//! neighbours at both ends that other threads evaluate meanwhile: the tiles there wait until all have come back.
+
+use super::{Lines, Task, advance};
+use crate::tier0::{Rect, unpack};
+use numelt_opt::{Delay, Kernel};
+use smallvec::SmallVec;
+use std::collections::VecDeque;
+use std::ops::Range;
+use std::sync::{Mutex, PoisonError};
+
+/// Most points of a tile where results are more than a core's cache holds: what waits should stay there. Fewer results are
+/// in cache anyway, and larger tiles cost less.
+const TILE: usize = 4096;
+/// So many bytes of results are in cache.
+const CACHED: usize = 2 << 20;
+/// A chunk is so many times as long as what waits at its ends, where there are points enough.
+const TIMES: usize = 4;
+/// Nanoseconds per KB moved from a room to its place.
+const MOVE: usize = 100;
+
+/// The store of a launch that waits.
+pub struct Delayed {
+    /// The `Store` argument, and the bytes of its elements.
+    pub(super) arg: usize,
+    pub(super) size: usize,
+    behind: usize,
+    ahead: usize,
+    /// Points of a tile where a test says so, else zero.
+    block: usize,
+    /// What waits until all threads have come back.
+    ends: Mutex<Vec<Part>>,
+}
+
+/// Results of the points from `first` on, one after the other.
+struct Part {
+    room: Lines,
+    first: usize,
+    len: usize,
+}
+
+impl Delayed {
+    /// The delay of a kernel's launch. A test may ask for tiles of `block` points, and then gets short chunks, too.
+    pub fn new(kernel: &Kernel, delay: &Delay, block: usize) -> Delayed {
+        let (arg, behind, ahead) = (delay.arg as usize, delay.behind as usize, delay.ahead as usize);
+        Delayed { arg, size: kernel.args[arg].dtype.size(), behind, ahead, block, ends: Mutex::default() }
+    }
+
+    /// Points of a tile of a launch of so many, where others would have `target`.
+    pub(super) fn tile(&self, points: usize, target: usize) -> usize {
+        match self.block {
+            0 if points * self.size > CACHED => target.min(TILE),
+            0 => target,
+            block => block,
+        }
+    }
+
+    /// Fewest points of a chunk.
+    pub(super) fn chunk(&self) -> usize {
+        if self.block > 0 { 1 } else { TIMES * (self.behind + self.ahead) }
+    }
+
+    /// Writes what has waited for all threads.
+    ///
+    /// # Safety
+    /// The task's launch keeps its promises, and all its points have been evaluated.
+    pub(super) unsafe fn finish(&self, task: &Task<'_>) {
+        let ends = std::mem::take(&mut *self.ends.lock().unwrap_or_else(PoisonError::into_inner));
+        let points: usize = ends.iter().map(|part| part.len).sum();
+        let work = (points * self.size / 1024 * MOVE) as u64;
+        task.threads.parallel(ends.len(), work, &|range| {
+            for part in &ends[range] {
+                // SAFETY: the caller's contract; each part has points of its own.
+                unsafe { self.write(task, part) };
+            }
+        });
+    }
+
+    /// Writes results to their places.
+    ///
+    /// # Safety
+    /// The task's launch keeps its promises, and nobody reads the places of these points any more.
+    unsafe fn write(&self, task: &Task<'_>, part: &Part) {
+        let (nest, last) = (task.nest, task.nest.rank() - 1);
+        let inner = nest.extents[last] as usize;
+        let mut done = 0;
+        while done < part.len {
+            let (left, at) = (part.len - done, part.first + done);
+            let (column, row) = (at % inner, at / inner);
+            let (columns, mut rows) = ((inner - column).min(left), 1);
+            let outer = last.saturating_sub(1);
+            if last > 0 && columns == inner {
+                let extent = nest.extents[outer] as usize;
+                rows = (left / inner).min(extent - row % extent);
+            }
+            let mut place: SmallVec<[*mut u8; 1]> = SmallVec::from_slice(&task.pointers[self.arg..=self.arg]);
+            let mut rest = row as i64;
+            for l in (0..last).rev() {
+                let extent = nest.extents[l];
+                advance(&mut place, &nest.strides(l)[self.arg..], rest % extent);
+                rest /= extent;
+            }
+            advance(&mut place, &nest.strides(last)[self.arg..], column as i64);
+            let rect = Rect {
+                base: place[0],
+                inner_stride: nest.strides(last)[self.arg] as isize,
+                outer_stride: nest.strides(outer)[self.arg] as isize,
+                inner: columns,
+                rows,
+            };
+            // SAFETY: the caller's contract; the room holds the part's results.
+            unsafe { unpack(rect, self.size, part.room.start().wrapping_add(done * self.size)) };
+            done += columns * rows;
+        }
+    }
+}
+
+/// One thread's results of a chunk of points.
+pub(super) struct Writer<'a> {
+    task: &'a Task<'a>,
+    delayed: &'a Delayed,
+    chunk: Range<usize>,
+    waiting: VecDeque<Part>,
+}
+
+impl<'a> Writer<'a> {
+    /// Of the points `chunk`, if something is delayed at all.
+    pub fn new(task: &'a Task<'a>, chunk: Range<usize>) -> Option<Writer<'a>> {
+        task.delayed.map(|delayed| Writer { task, delayed, chunk, waiting: VecDeque::new() })
+    }
+
+    /// The argument that waits, and the room for its results at the next points.
+    pub fn room(&mut self, points: Range<usize>) -> (usize, *mut u8) {
+        let mut room = Lines::new(points.len() * self.delayed.size);
+        let start = room.as_ptr();
+        self.waiting.push_back(Part { room, first: points.start, len: points.len() });
+        (self.delayed.arg, start)
+    }
+
+    /// All points before `end` have been evaluated: writes what nobody reads any more.
+    ///
+    /// # Safety
+    /// It is so, and the task's launch keeps its promises.
+    pub unsafe fn evaluated(&mut self, end: usize) {
+        let (first, total) = (self.chunk.start, self.task.nest.points() as usize);
+        while let Some(part) = self.waiting.front() {
+            let read_before = first > 0 && part.first < first + self.delayed.ahead;
+            if !read_before && end < total && part.first + part.len + self.delayed.behind > end {
+                return;
+            }
+            let Some(part) = self.waiting.pop_front() else { return };
+            if read_before {
+                self.delayed.ends.lock().unwrap_or_else(PoisonError::into_inner).push(part);
+            } else {
+                // SAFETY: the points that read these places have been evaluated: none of them lies before the chunk
+                // or from `end` on.
+                unsafe { self.delayed.write(self.task, &part) };
+            }
+        }
+    }
+}
+
+impl Drop for Writer<'_> {
+    /// What still waits does so for other threads.
+    fn drop(&mut self) {
+        self.delayed.ends.lock().unwrap_or_else(PoisonError::into_inner).extend(self.waiting.drain(..));
+    }
+}
