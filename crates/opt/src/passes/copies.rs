@@ -4,10 +4,12 @@
 //!   a fill: elementwise readers take the literal.
 //! - A reduction or call whose result is only copied somewhere else writes there, if nothing touches that place in
 //!   between: `c[:] = a @ b` needs no temporary.
+//! - An array that is put together from pieces, as `roll` and `concatenate` do, and then copied somewhere is put together there.
 //!
 //! Readers keep their memory order: a copy made to be contiguous stays, and so does one that a reduction reads, whose
 //! rounding follows the layout, or a product of matrices: one of a matrix with itself rounds differently.
 
+use super::covers;
 use super::single::{Single, Versions, reads, remove, view_at};
 use crate::access::canonical;
 use numelt_ir::{BaseId, ConstId, Instr, Op, OpKind, Operand, Program, View};
@@ -18,7 +20,8 @@ pub(crate) fn run(program: &mut Program) -> bool {
     }
     let single = Single::of(program);
     let bypassed = bypass(program, &single);
-    forward(program, &single) | bypassed
+    let forwarded = forward(program, &single);
+    assemble(program) | forwarded | bypassed
 }
 
 /// What a base of one value is a copy of.
@@ -144,4 +147,55 @@ fn destination(program: &Program, instr: &Instr, single: &Single, count: &[u32])
         && made.out.shape == instr.out.shape
         && canonical(&made.out).strides == canonical(&instr.out).strides;
     (fits && !base.output && count[view.base as usize] == 1).then(|| (from, instr.out.clone()))
+}
+
+/// Lets an array that several instructions write, and that is only copied somewhere, be written there, if nothing
+/// touches that place in between.
+fn assemble(program: &mut Program) -> bool {
+    let count = reads(program);
+    let mut writers: Vec<Vec<usize>> = vec![Vec::new(); program.bases.len()];
+    // One more than the last instruction that touched the base.
+    let mut touched = vec![0usize; program.bases.len()];
+    let mut drop = vec![false; program.instrs.len()];
+    for (at, dropped) in drop.iter_mut().enumerate() {
+        let out = program.instrs[at].out.clone();
+        let pieces = assembled(program, &program.instrs[at], &writers, &count);
+        let home = pieces.filter(|&from| writers[from as usize].iter().all(|&w| touched[out.base as usize] <= w));
+        if let Some(from) = home {
+            for writer in std::mem::take(&mut writers[from as usize]) {
+                let piece = &mut program.instrs[writer].out;
+                (piece.base, piece.offset) = (out.base, piece.offset + out.offset);
+                writers[out.base as usize].push(writer);
+            }
+            *dropped = true;
+        } else {
+            writers[out.base as usize].push(at);
+        }
+        let instr = &program.instrs[at];
+        for view in instr.reads().chain([&instr.out]) {
+            touched[view.base as usize] = at + 1;
+        }
+    }
+    let changed = drop.contains(&true);
+    if changed {
+        remove(program, &drop);
+    }
+    changed
+}
+
+/// For a copy of a whole base that was written piece by piece, that nothing else reads, and that lies as its copy does: the base.
+fn assembled(program: &Program, instr: &Instr, writers: &[Vec<usize>], count: &[u32]) -> Option<BaseId> {
+    if instr.op != Op::Copy || instr.ty != instr.out.dtype {
+        return None;
+    }
+    let view = view_at(instr, 0)?;
+    let (base, pieces) = (program.bases[view.base as usize], &writers[view.base as usize]);
+    let alike = view.dtype == instr.out.dtype
+        && view.base != instr.out.base
+        && view.shape == instr.out.shape
+        && canonical(view).strides == canonical(&instr.out).strides
+        && covers(view, base.nbytes as i64);
+    let own = !base.input && !base.output && count[view.base as usize] == 1;
+    let plain = |&writer: &usize| program.instrs[writer].out.dtype == view.dtype;
+    (alike && own && pieces.len() > 1 && pieces.iter().all(plain)).then_some(view.base)
 }
