@@ -87,7 +87,7 @@ def _randint(state: Legacy, low: Any, high: Any = None, size: Any = None, dtype:
 
 
 def _normals(state: Legacy, size: Any, mean: Any, scale: float) -> Any:
-    if size is None or (math.prod(size) if type(size) is tuple else size) < _LONG:
+    if type(size) not in (int, tuple) or (math.prod(size) if type(size) is tuple else size) < _LONG:
         return NotImplemented
     stream = state.sequential()
     if not stream:

@@ -569,3 +569,25 @@ def test_threads_share_the_legacy_state():
     [thread.join() for thread in threads]
     expected = numpy.random.RandomState(1).random_sample(300_000)
     assert numpy.array_equal(numpy.sort(numpy.concatenate(drawn)), numpy.sort(expected))
+
+
+@pytest.mark.parametrize(
+    "draw",
+    [
+        lambda np: np.random.default_rng(1).random(2**40),
+        lambda np: np.random.RandomState(1).rand(2**40),
+        lambda np: np.random.default_rng(1).integers(0, 9, (2**20, 2**20)),
+        lambda np: np.broadcast_to(np.ones(1), 2**40).copy(),
+        lambda np: np.broadcast_to(np.ones(1), 2**41).astype("f4"),
+    ],
+)
+def test_what_no_memory_can_hold_is_refused_at_once(draw):
+    with pytest.raises(MemoryError, match=r"Unable to allocate 8\.00 TiB for an array with shape \("):
+        draw(numelt)
+
+
+def test_size_may_be_an_array():
+    for draw in ("standard_normal", "random_sample"):
+        want = getattr(numpy.random.RandomState(3), draw)(numpy.arange(1, 4))
+        got = getattr(numelt.random.RandomState(3), draw)(numelt.arange(1, 4))
+        assert numpy.array_equal(numpy.asarray(got), want)

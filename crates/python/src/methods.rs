@@ -111,6 +111,7 @@ fn is_f(view: &ArrayView) -> bool {
 
 /// A recorded copy of a view, converted to `dtype`.
 pub fn copied(py: Python<'_>, view: &ArrayView, dtype: DType, order: Order) -> PyResult<ArrayView> {
+    crate::module::check_bytes(py, &view.shape, dtype)?;
     let fortran = match order {
         Order::F => true,
         Order::A => is_f(view),

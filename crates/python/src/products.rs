@@ -52,7 +52,10 @@ pub fn product<'py>(
             }
             (product.expand(view), view.clone())
         }
-        None => product.fresh(op, ty),
+        None => {
+            crate::module::check_bytes(py, &product.result, ty)?;
+            product.fresh(op, ty)
+        }
     };
     product.record(py, op, ty, &target)?;
     if let Some(out) = out {

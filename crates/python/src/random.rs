@@ -342,7 +342,7 @@ impl BitStream {
         let Some(dtype) = convert::parse_dtype(dtype)? else { return Ok(py.NotImplemented().into_bound(py)) };
         let halves = bits <= 32;
         let (raw, width) = if halves { (DType::U32, 32) } else { (DType::U64, 64) };
-        let view = contiguous(dtype, &new_shape(size)?);
+        let view = sized(dtype, size)?;
         if view.size() == 0 {
             return wrap_new(py, view);
         }
@@ -384,7 +384,7 @@ impl BitStream {
         };
         let halves = span < u64::from(u32::MAX);
         let (Some(count), true) = (span.checked_add(1), halves || dtype.size() == 8) else { return declined() };
-        let view = contiguous(dtype, &new_shape(size)?);
+        let view = sized(dtype, size)?;
         let n = view.size();
         if n == 0 {
             return wrap_new(py, view);
@@ -467,6 +467,13 @@ impl Stretch {
     }
 }
 
+/// A dense array of the shape that `size=` asks for, without memory yet.
+pub fn sized(dtype: DType, size: &Bound<'_, PyAny>) -> PyResult<ArrayView> {
+    let dims = new_shape(size)?;
+    crate::module::check_bytes(size.py(), &dims, dtype)?;
+    Ok(contiguous(dtype, &dims))
+}
+
 /// A dense array without memory yet.
 pub fn contiguous(dtype: DType, dims: &Dims) -> ArrayView {
     ArrayView::fresh(Runtime::global(), dtype, dims)
@@ -479,7 +486,7 @@ pub fn destination(
     out: Option<&Bound<'_, NdArray>>,
     dtype: DType,
 ) -> PyResult<Option<ArrayView>> {
-    let Some(array) = out else { return Ok(Some(contiguous(dtype, &new_shape(size)?))) };
+    let Some(array) = out else { return sized(dtype, size).map(Some) };
     let view = array.get().view().filter(|view| {
         let dense = shape::is_c_contiguous(&view.shape, &view.strides, dtype.size() as i64);
         view.dtype == dtype && dense && array.get().writeable()

@@ -5,9 +5,8 @@
 //! jump. What is not native here gives `NotImplemented`.
 
 use crate::convert;
-use crate::module::new_shape;
 use crate::ndarray::{NdArray, wrap_new};
-use crate::random::{contiguous, destination, threads};
+use crate::random::{destination, sized, threads};
 use crate::run;
 use numelt_engine_cpu::{Placed, Sequence, TWISTER_WORDS};
 use numelt_ir::{DType, Scalar};
@@ -201,7 +200,7 @@ impl SequentialStream {
             Some(Scalar::U32(low)) => u64::from(low),
             _ => return declined(),
         };
-        let view = contiguous(dtype, &new_shape(size)?);
+        let view = sized(dtype, size)?;
         if view.size() > 0 {
             let Room(address, n) = Room::of(py, &view)?;
             let wide = dtype.size() == 8;
@@ -226,7 +225,7 @@ impl SequentialStream {
         mean: Option<f64>,
         scale: f64,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let view = contiguous(DType::F64, &new_shape(size)?);
+        let view = sized(DType::F64, size)?;
         let n = view.size();
         if n == 0 || matches!(self.state, State::Sfc64(_)) {
             return Ok(py.NotImplemented().into_bound(py));
