@@ -19,6 +19,7 @@ pub(crate) use accs::Lines;
 pub use price::Price;
 
 use crate::body::{Body, Tile};
+use crate::fold::together::Together;
 use crate::fold::{self, Order};
 use crate::isa::Isa;
 use crate::llvm::Constants;
@@ -42,6 +43,8 @@ pub struct Recipe {
     streams: Vec<Stream>,
     /// For each reduction the argument whose elements are folded as they lie in memory, if all are so.
     direct: Option<Vec<usize>>,
+    /// Where that is one argument, the way to fold it once for all of them, if there is one.
+    together: Option<Together>,
     /// Estimated picoseconds per point on one thread.
     pub cost: u64,
     /// Where every result is of `any` or `all`, and nothing is stored or could warn: the truth value of each after which no
@@ -71,7 +74,16 @@ impl Recipe {
         let direct = if kernel.stores.is_empty() { loads.collect::<Option<Vec<_>>>() } else { None };
         let strided = kernel.args.iter().any(|a| a.strides.last() == Some(&numelt_opt::StrideClass::Any));
         let (direct, settles) = (direct.filter(|d| !d.is_empty()), settles(lowered));
-        Ok(Recipe { targets, streams, direct, cost: cost(kernel), settles, strided })
+        let together = direct.as_ref().filter(|args| args.iter().all(|a| *a == args[0])).and_then(|_| {
+            let ops: SmallVec<[Op; 4]> = lowered.reductions.iter().map(|r| r.op).collect();
+            let alike = kernel
+                .reductions
+                .iter()
+                .zip(&lowered.reductions)
+                .all(|(r, low)| r.ty == low.ty && r.ty == kernel.reductions[0].ty);
+            fold::together::select(&ops, kernel.reductions[0].ty, isa).filter(|_| alike)
+        });
+        Ok(Recipe { targets, streams, direct, together, cost: cost(kernel), settles, strided })
     }
 }
 

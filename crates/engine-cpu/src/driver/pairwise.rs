@@ -24,6 +24,14 @@ impl Unit {
         }
     }
 
+    /// Elements that a block's running sums take at a time.
+    pub fn step(self) -> usize {
+        match self {
+            Unit::Real => 8,
+            Unit::Complex => 4,
+        }
+    }
+
     /// Elements in the left part of a run of `n` (more than a block).
     pub fn split(self, n: usize) -> usize {
         match self {

@@ -90,7 +90,14 @@ impl<'a> Rows<'a> {
         let mixed = units.iter().any(|&u| u != unit);
         let direct = if first + 1 == rank { task.direct() } else { None };
         let whole = task.recipe.targets.iter().any(|t| t.fold.order == Order::Runs);
-        let leaf = if mixed || whole || (direct.is_some() && task.recipe.targets.len() == 1) { len } else { LEAF };
+        let leaf = if mixed
+            || whole
+            || (direct.is_some() && (task.recipe.targets.len() == 1 || task.recipe.together.is_some()))
+        {
+            len
+        } else {
+            LEAF
+        };
         let free = task.recipe.targets.iter().all(|t| t.fold.order == Order::Free);
         let widest = task.recipe.targets.iter().map(|t| element(t.fold.ty)).max().unwrap_or(8);
         let leaf = if free { leaf.max(LEAF_BYTES / widest) } else { leaf };
@@ -381,6 +388,15 @@ impl<'a> Worker<'a> {
         if self.rows.direct.is_none() {
             // SAFETY: the caller's points; scratch holds a leaf.
             unsafe { self.evaluate(origin, start, n) };
+        }
+        if let (Some(together), Some(args)) = (task.recipe.together, self.rows.direct) {
+            let src = origin[args[0]].wrapping_add(start * element(task.recipe.targets[0].fold.ty));
+            let levels = [level, 0, 0];
+            let [sum, min, max] =
+                std::array::from_fn(|k| together.places[k].map_or(std::ptr::null_mut(), |f| accs.at(f, levels[k]).0));
+            // SAFETY: the accumulators exist and the values are there.
+            unsafe { (together.absorb)(sum, min, max, src, n) };
+            return;
         }
         for (f, t) in task.recipe.targets.iter().enumerate() {
             let src = match self.rows.direct {

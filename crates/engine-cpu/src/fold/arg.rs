@@ -4,11 +4,11 @@
 //! and its position (negative: none yet). Elements must come in order of their positions.
 
 use super::{Fold, Order};
-use crate::fold::plain::Bounds;
+use crate::fold::plain::{self, Bounds, Step};
 use crate::isa::{Isa, versions};
 use crate::tier0::Elem;
 use numelt_ir::DType;
-use std::slice::from_raw_parts;
+use std::slice::{from_raw_parts, from_raw_parts_mut};
 
 /// Which extreme.
 pub trait Extreme: 'static {
@@ -16,6 +16,8 @@ pub trait Extreme: 'static {
     fn beats<T: Bounds>(a: T, b: T) -> bool;
     /// The further one of two; NaN wins.
     fn pick<T: Bounds>(a: T, b: T) -> T;
+    /// The extreme of `acc` and a run without NaN in fewer instructions, if there is such a way and the run has none.
+    fn quick<T: Bounds>(acc: T, x: &[T]) -> Option<T>;
 }
 
 /// The least value.
@@ -32,6 +34,10 @@ impl Extreme for Min {
     fn pick<T: Bounds>(a: T, b: T) -> T {
         a.min(b)
     }
+    #[inline(always)]
+    fn quick<T: Bounds>(acc: T, x: &[T]) -> Option<T> {
+        <plain::Min as Step<T>>::quick_run(acc, x)
+    }
 }
 impl Extreme for Max {
     #[inline(always)]
@@ -41,6 +47,10 @@ impl Extreme for Max {
     #[inline(always)]
     fn pick<T: Bounds>(a: T, b: T) -> T {
         a.max(b)
+    }
+    #[inline(always)]
+    fn quick<T: Bounds>(acc: T, x: &[T]) -> Option<T> {
+        <plain::Max as Step<T>>::quick_run(acc, x)
     }
 }
 
@@ -56,6 +66,9 @@ const CHUNK: usize = 1024;
 
 #[inline(always)]
 fn extreme<T: Bounds, E: Extreme>(x: &[T]) -> T {
+    if let Some(best) = E::quick(x[0], x) {
+        return best;
+    }
     let mut best = x[0];
     let mut chunks = x.chunks_exact(LANES);
     if x.len() >= LANES {
@@ -86,6 +99,20 @@ unsafe fn arg_rows<T: Bounds, E: Extreme>(
     n: usize,
     pos: i64,
 ) {
+    if stride == (n * size_of::<T>()) as isize {
+        // SAFETY: the contract of `Rows`.
+        let done = unsafe {
+            match n {
+                2 => few::<T, E, 2>(values, positions, src, rows, pos),
+                3 => few::<T, E, 3>(values, positions, src, rows, pos),
+                4 => few::<T, E, 4>(values, positions, src, rows, pos),
+                _ => false,
+            }
+        };
+        if done {
+            return;
+        }
+    }
     for r in 0..rows {
         // SAFETY: the contract of `Rows`.
         let (row, value, position) = unsafe {
@@ -121,6 +148,38 @@ unsafe fn arg_rows<T: Bounds, E: Extreme>(
             }
         }
     }
+}
+
+/// Dense rows of a few elements that are all there is: without a jump for each element.
+///
+/// # Safety
+/// The contract of [`Rows`](super::Rows), with positions, for dense rows of `N` elements.
+#[inline(always)]
+unsafe fn few<T: Bounds, E: Extreme, const N: usize>(
+    values: *mut u8,
+    positions: *mut i64,
+    src: *const u8,
+    rows: usize,
+    pos: i64,
+) -> bool {
+    // SAFETY: the caller's contract.
+    let (values, positions, x) = unsafe {
+        let values = from_raw_parts_mut(values.cast::<T>(), rows);
+        (values, from_raw_parts_mut(positions, rows), from_raw_parts(src.cast::<[T; N]>(), rows))
+    };
+    if positions.iter().any(|&at| at >= 0) {
+        return false;
+    }
+    for ((value, position), row) in values.iter_mut().zip(positions).zip(x) {
+        let (mut best, mut at) = (row[0], 0);
+        for (k, &x) in row.iter().enumerate().skip(1) {
+            let better = !best.nan() & (x.nan() | E::beats(x, best));
+            best = if better { x } else { best };
+            at = if better { k as i64 } else { at };
+        }
+        (*value, *position) = (best, pos + at);
+    }
+    true
 }
 
 /// [`Columns`](super::Columns) of the place of an extreme.

@@ -8,6 +8,7 @@ mod arg;
 mod masked;
 mod numbers;
 mod plain;
+pub mod together;
 mod trees;
 
 pub use masked::masked_sums;

@@ -2,7 +2,7 @@
 //!
 //! In: a run and what is folded. Out: the fold, or word that the run has to be folded as any other.
 
-use super::plain::{Bounds, LANES, Step};
+use super::plain::{Bounds, Step};
 use crate::tier0::B8;
 
 /// An unsigned integer that masks an element.
@@ -34,6 +34,71 @@ macro_rules! mask_bits {
 }
 mask_bits!(u8 u16 u32 u64);
 
+/// Elements that an extreme takes at a time: so many neighbours, each with so many others that are as many apart.
+const SIDE: usize = 8;
+const DEEP: usize = 8;
+
+/// Extremes of a run of numbers, in lanes; where there is a NaN, `odd` says so and they mean nothing.
+pub struct Lanes<T, M, const WATCH: bool> {
+    best: [T; SIDE],
+    odd: [M; SIDE],
+}
+
+impl<T: Bounds, M: MaskBits, const WATCH: bool> Lanes<T, M, WATCH> {
+    /// Those of nothing.
+    #[inline(always)]
+    pub fn new(start: T) -> Self {
+        Lanes { best: [start; SIDE], odd: [M::mask(false); SIDE] }
+    }
+
+    /// Absorbs a run by a step that is right for numbers. Eight of them make one before it meets the lane's, which depends
+    /// on the one before: fewer instructions wait, and two registers hold all lanes.
+    #[inline(always)]
+    pub fn absorb(&mut self, x: &[T], step: impl Fn(T, T) -> T + Copy) {
+        let (chunks, rest) = x.as_chunks::<{ SIDE * DEEP }>();
+        for chunk in chunks {
+            for i in 0..SIDE {
+                let v: [T; DEEP] = std::array::from_fn(|k| chunk[i + SIDE * k]);
+                let pairs: [T; 4] = std::array::from_fn(|k| step(v[2 * k], v[2 * k + 1]));
+                self.best[i] = step(self.best[i], step(step(pairs[0], pairs[1]), step(pairs[2], pairs[3])));
+                if WATCH {
+                    let odd: [M; 4] = std::array::from_fn(|k| M::mask(v[2 * k].nan() | v[2 * k + 1].nan()));
+                    self.odd[i] = self.odd[i].or(odd[0].or(odd[1]).or(odd[2].or(odd[3])));
+                }
+            }
+        }
+        let (chunks, rest) = rest.as_chunks::<SIDE>();
+        for chunk in chunks {
+            for i in 0..SIDE {
+                self.one(i, chunk[i], step);
+            }
+        }
+        for (i, &x) in rest.iter().enumerate() {
+            self.one(i, x, step);
+        }
+    }
+
+    #[inline(always)]
+    fn one(&mut self, lane: usize, x: T, step: impl Fn(T, T) -> T) {
+        self.best[lane] = step(self.best[lane], x);
+        if WATCH {
+            self.odd[lane] = self.odd[lane].or(M::mask(x.nan()));
+        }
+    }
+
+    /// Has a lane met a NaN?
+    #[inline(always)]
+    pub fn odd(&self) -> bool {
+        self.odd.iter().any(|o| o.any())
+    }
+
+    /// All lanes joined into an accumulator.
+    #[inline(always)]
+    pub fn join(&self, acc: T, join: impl Fn(T, T) -> T) -> T {
+        self.best.iter().fold(acc, |acc, &x| join(acc, x))
+    }
+}
+
 /// Folds a run by a step that is right for numbers alone; `None` if NaN is among them. `M` is as wide as an element.
 #[inline(always)]
 pub fn numbers_run<T: Bounds, S: Step<T, Acc = T>, M: MaskBits>(
@@ -41,31 +106,12 @@ pub fn numbers_run<T: Bounds, S: Step<T, Acc = T>, M: MaskBits>(
     x: &[T],
     step: impl Fn(T, T) -> T + Copy,
 ) -> Option<T> {
-    if acc.nan() || x.len() < 4 * LANES {
+    if acc.nan() || x.len() < 2 * SIDE {
         return None;
     }
-    let (mut lanes, mut odd) = ([S::INIT; LANES], [M::mask(false); LANES]);
-    let mut chunks = x.chunks_exact(2 * LANES);
-    for chunk in &mut chunks {
-        for i in 0..LANES {
-            let (a, b) = (chunk[i], chunk[i + LANES]);
-            lanes[i] = step(step(lanes[i], a), b);
-            odd[i] = odd[i].or(M::mask(a.nan() | b.nan()));
-        }
-    }
-    if odd.iter().any(|o| o.any()) {
-        return None;
-    }
-    // from here on as any run in free order
-    let mut rest = chunks.remainder();
-    if let Some((chunk, last)) = rest.split_first_chunk::<LANES>() {
-        for i in 0..LANES {
-            lanes[i] = S::step(lanes[i], chunk[i]);
-        }
-        rest = last;
-    }
-    let acc = lanes.into_iter().fold(acc, S::join);
-    Some(rest.iter().fold(acc, |acc, &x| S::step(acc, x)))
+    let mut lanes = Lanes::<T, M, true>::new(S::INIT);
+    lanes.absorb(x, step);
+    if lanes.odd() { None } else { Some(lanes.join(acc, S::join)) }
 }
 
 /// Truth values looked at before it is asked whether the result is known.

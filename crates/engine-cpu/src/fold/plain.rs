@@ -236,7 +236,7 @@ pub const LANES: usize = 16;
 
 /// Folds a run in free order, many lanes at a time.
 #[inline(always)]
-fn free_run<T: Elem, S: Step<T>>(acc: S::Acc, x: &[T]) -> S::Acc {
+pub fn free_run<T: Elem, S: Step<T>>(acc: S::Acc, x: &[T]) -> S::Acc {
     if let Some(acc) = S::quick_run(acc, x) {
         return acc;
     }
@@ -377,7 +377,33 @@ unsafe fn rows_tree<T: Summed>(
         if rows > 1 && stride == (n * size_of::<T>()) as isize && short_rows::<T>(values, src, rows, n) {
             return;
         }
-        each_row::<T, T>(values, src, stride, rows, n, |acc, x| acc.add(tree_run(x)))
+        let sides = if (T::UNIT.step()..=T::UNIT.block()).contains(&n) { rows / SIDES * SIDES } else { 0 };
+        side_rows::<T>(values, src, stride, sides, n);
+        let (values, src) = (values.cast::<T>().add(sides), src.offset(sides as isize * stride));
+        each_row::<T, T>(values.cast(), src, stride, rows - sides, n, |acc, x| acc.add(tree_run(x)))
+    }
+}
+
+/// Rows of at most a block that are summed side by side.
+const SIDES: usize = 4;
+
+/// Sums rows of a step to a block of elements, [`SIDES`] at a time.
+///
+/// # Safety
+/// The contract of [`super::Rows`]; `rows` is a multiple of [`SIDES`].
+#[inline(always)]
+unsafe fn side_rows<T: Summed>(values: *mut u8, src: *const u8, stride: isize, rows: usize, n: usize) {
+    let values = values.cast::<T>();
+    for r in (0..rows).step_by(SIDES) {
+        // SAFETY: the caller's contract.
+        unsafe {
+            let row = |k: usize| from_raw_parts(src.offset((r + k) as isize * stride).cast::<T>(), n);
+            let sums = T::blocks(std::array::from_fn::<_, SIDES, _>(row));
+            for (k, sum) in sums.into_iter().enumerate() {
+                let acc = values.add(r + k);
+                acc.write(acc.read().add(sum));
+            }
+        }
     }
 }
 

@@ -78,7 +78,13 @@ impl Shape {
         }
         let points = depth.iter().filter(|d| **d == Some(Depth::Point)).count();
         let calls = live().any(|node| matches!(node, Node::Op(op, ..) if is_call(*op)));
-        let unroll = if points <= UNROLL_NODES && !calls && !strided { 2 } else { 1 };
+        // two vectors' exponentials are one call
+        let pairs = isa != Isa::Portable
+            && live().all(|node| match node {
+                Node::Op(op, ty, _) => !is_call(*op) || (*op == Op::Exp && *ty == DType::F64),
+                Node::Load(_) | Node::Param(_) | Node::Index(_) | Node::Gather { .. } | Node::Cast(..) => true,
+            });
+        let unroll = if points <= UNROLL_NODES && pairs && !strided { 2 } else { 1 };
         let masked_tail = match isa {
             Isa::Avx512 => true,
             // Masked moves of 32 and 64 bits only, and slow ones.

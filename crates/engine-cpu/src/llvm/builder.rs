@@ -385,6 +385,13 @@ impl Builder {
         }
     }
 
+    /// Brings the cache line at an address near; it need not be there at all.
+    pub(super) fn prefetch(&self, address: Val) {
+        let number = |value| self.const_int(self.int(32), value);
+        // to read, to be kept, data
+        self.intrinsic("llvm.prefetch", &[self.pointer()], &[address, number(0), number(3), number(1)]);
+    }
+
     /// Calls an external pure function of `args`' types.
     pub(super) fn call_pure(&self, name: &str, result: Ty, args: &[Val]) -> Val {
         let symbol = CString::new(name).expect("names have no NUL");

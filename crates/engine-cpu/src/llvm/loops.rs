@@ -60,6 +60,8 @@ struct Gen<'a> {
     operands: Vec<Option<Operand>>,
     /// Values of depth Tile and Row, in full vectors.
     fixed: Vec<Option<Value>>,
+    /// Of exponents that are one number in the tile, the products that their powers take (`power.rs`).
+    short: Vec<Option<Val>>,
 }
 
 /// Appends the function to the builder's module.
@@ -73,8 +75,8 @@ pub(super) fn generate(
     bits: u32,
 ) -> Result<()> {
     let operands = vec![None; kernel.args.len()];
-    let fixed = vec![None; kernel.body.len()];
-    let mut this = Gen { kernel, constants, shape, b, math, operands, fixed };
+    let (fixed, short) = (vec![None; kernel.body.len()], vec![None; kernel.body.len()]);
+    let mut this = Gen { kernel, constants, shape, b, math, operands, fixed, short };
     let tile = b.begin_function(name, bits);
     this.function(tile)
 }
@@ -99,6 +101,7 @@ impl Gen<'_> {
         let mut outer = self.field(tile, offset_of!(Tile, outer), i64t);
         let params = self.field(tile, offset_of!(Tile, params), pointer);
         self.fixed_values(Depth::Tile, Some(params))?;
+        self.exponents();
         if let Some(flat) = self.constants.and_then(|constants| Flat::of(self.kernel, self.shape, constants)) {
             outer = self.blocks(flat, outer)?;
         }
@@ -189,6 +192,7 @@ impl Gen<'_> {
             operand.start = phi;
         }
         self.fixed_values(Depth::Row, None)?;
+        self.fetch_ahead(left, inner);
         let start = match bypass {
             Some(bypass) => self.past(inner, bypass)?,
             None => self.i64(0),
@@ -321,6 +325,21 @@ impl Gen<'_> {
         Ok(())
     }
 
+    /// Notes the exponents that are one number in the tile.
+    fn exponents(&mut self) {
+        let lower = Lower { b: self.b, lanes: self.shape.lanes, math: self.math };
+        for node in &self.kernel.body {
+            let Node::Op(Op::Power | Op::FloatPower, ty @ (DType::F32 | DType::F64), args) = node else { continue };
+            let exponent = args[1] as usize;
+            if self.math.has_fma()
+                && self.shape.depth[exponent] == Some(Depth::Tile)
+                && let (Some(Value::Plain(value)), None) = (self.fixed[exponent], self.short[exponent])
+            {
+                self.short[exponent] = Some(lower.short_steps(*ty, value));
+            }
+        }
+    }
+
     fn operand(&self, arg: u32) -> Operand {
         let Some(near) = self.kernel.args[arg as usize].near else {
             return self.operands[arg as usize].expect("operands of live nodes are loaded");
@@ -335,6 +354,12 @@ impl Gen<'_> {
         let value = |id: &u32| values[*id as usize].expect("operands are evaluated before");
         match node {
             Node::Cast(to, from) => Ok(lower.cast(self.kernel.dtype_of(*from), *to, value(from))),
+            Node::Op(op @ (Op::Power | Op::FloatPower), ty, args)
+                if let (true, Some(steps)) = (ty.is_float(), self.short[args[1] as usize]) =>
+            {
+                let power = lower.short_power(*op, *ty, value(&args[0]).plain(), value(&args[1]).plain(), steps)?;
+                Ok(Value::Plain(power))
+            }
             Node::Op(op, ty, args) => {
                 let args: SmallVec<[Value; 3]> = args.iter().map(value).collect();
                 lower.op(*op, *ty, &args)
@@ -409,6 +434,9 @@ impl Gen<'_> {
             if self.shape.depth[id] != Some(Depth::Point) {
                 continue;
             }
+            if let [first, second] = &mut sets[..] {
+                self.exponentials(id, memory.lanes, first, second);
+            }
             for (values, start) in sets.iter_mut().zip(starts) {
                 if values[id].is_none() && !self.sine_and_cosine(id, memory.lanes, values) {
                     values[id] = Some(self.node(node, memory, *start, values)?);
@@ -433,6 +461,18 @@ impl Gen<'_> {
         let (first, second) = if *op == Op::Sin { (sine, cosine) } else { (cosine, sine) };
         (values[id], values[other]) = (Some(Value::Plain(first)), Some(Value::Plain(second)));
         true
+    }
+
+    /// Evaluates an exponential in both sets by one call, if it is one that there is such a call for.
+    fn exponentials(&self, id: usize, lanes: u32, first: &mut [Option<Value>], second: &mut [Option<Value>]) {
+        let Node::Op(Op::Exp, ty, args) = &self.kernel.body[id] else { return };
+        let lower = Lower { b: self.b, lanes, math: self.math };
+        let arg = args[0] as usize;
+        if let (Some(Value::Plain(a)), Some(Value::Plain(b)), None) = (first[arg], second[arg], first[id])
+            && let Some((a, b)) = lower.exps(*ty, a, b)
+        {
+            (first[id], second[id]) = (Some(Value::Plain(a)), Some(Value::Plain(b)));
+        }
     }
 
     /// One node at the points from number `start` on.

@@ -4,6 +4,7 @@
 #[cfg(unix)]
 mod guard;
 mod harness;
+mod powers;
 
 use harness::{Options, Random, check, is_exact, same};
 use numelt_engine_cpu::body::{Body, Tile};

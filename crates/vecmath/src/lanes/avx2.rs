@@ -11,6 +11,7 @@ use std::arch::x86_64::*;
 
 /// Four f64 lanes.
 #[derive(Clone, Copy)]
+#[repr(transparent)]
 pub(crate) struct D4(pub(crate) __m256d);
 /// Eight f32 lanes.
 #[derive(Clone, Copy)]

@@ -11,6 +11,7 @@ use std::arch::x86_64::*;
 
 /// Eight f64 lanes.
 #[derive(Clone, Copy)]
+#[repr(transparent)]
 pub(crate) struct D8(pub(crate) __m512d);
 /// Sixteen f32 lanes.
 #[derive(Clone, Copy)]

@@ -60,9 +60,24 @@ pub(crate) fn exp_within<V: F64s>(x: V) -> V {
 /// its instructions, and nothing to report.
 #[inline(always)]
 pub(crate) fn exp_inside<V: F64s>(x: V) -> Option<V> {
-    if V::any(V::not_lt(x.abs(), V::of(708.0))) {
-        return None;
-    }
+    if V::any(outside(x)) { None } else { Some(exp_middle(x)) }
+}
+
+/// [`exp_inside`] of two registers: the chains of dependent operations of one fill the pauses of the other.
+#[inline(always)]
+pub(crate) fn exps_inside<V: F64s>(x: V, y: V) -> Option<[V; 2]> {
+    if V::any(V::either(outside(x), outside(y))) { None } else { Some([exp_middle(x), exp_middle(y)]) }
+}
+
+/// Lanes whose argument or result may be near the ends of the range.
+#[inline(always)]
+fn outside<V: F64s>(x: V) -> V::Mask {
+    V::not_lt(x.abs(), V::of(708.0))
+}
+
+/// e^x for |x| < 708.
+#[inline(always)]
+fn exp_middle<V: F64s>(x: V) -> V {
     let k = (x * V::of(INV_LN2)).round();
     let r = (-k).fma(V::of(LN2_LO), (-k).fma(V::of(LN2_HI), x));
     let one = V::of(1.0);
@@ -70,7 +85,7 @@ pub(crate) fn exp_inside<V: F64s>(x: V) -> Option<V> {
     let lo = (r * r).fma(poly(r, EXP), (one - hi) + r);
     // k is added to the exponent: its bits are the last ones of a sum whose unit is one
     let power = V::shl::<52>((k + V::of(UNIT)).bits());
-    Some(V::from_bits(V::iadd((hi + lo).bits(), power)))
+    V::from_bits(V::iadd((hi + lo).bits(), power))
 }
 
 /// Sums with this number have units of one.
