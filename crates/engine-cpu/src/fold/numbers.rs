@@ -69,8 +69,8 @@ impl<T: Bounds, M: MaskBits, const WATCH: bool> Lanes<T, M, WATCH> {
         }
         let (chunks, rest) = rest.as_chunks::<SIDE>();
         for chunk in chunks {
-            for i in 0..SIDE {
-                self.one(i, chunk[i], step);
+            for (i, &x) in chunk.iter().enumerate() {
+                self.one(i, x, step);
             }
         }
         for (i, &x) in rest.iter().enumerate() {

@@ -26,6 +26,7 @@ pub trait Pairwise: Elem {
 
 /// Running sums of `K` runs, a step of `N` elements at a time; what is left of each is added to them one by one.
 #[inline(always)]
+#[allow(clippy::needless_range_loop)] // one index into several runs
 fn running<T: Elem, const N: usize, const K: usize>(
     x: [&[T]; K],
     start: T,
