@@ -4,7 +4,7 @@
 //! and its position (negative: none yet). Elements must come in order of their positions.
 
 use super::{Fold, Order};
-use crate::fold::plain::{self, Bounds, Step};
+use crate::fold::plain::Bounds;
 use crate::isa::{Isa, versions};
 use crate::tier0::Elem;
 use numelt_ir::DType;
@@ -16,8 +16,6 @@ pub trait Extreme: 'static {
     fn beats<T: Bounds>(a: T, b: T) -> bool;
     /// The further one of two; NaN wins.
     fn pick<T: Bounds>(a: T, b: T) -> T;
-    /// The extreme of `acc` and a run without NaN in fewer instructions, if there is such a way and the run has none.
-    fn quick<T: Bounds>(acc: T, x: &[T]) -> Option<T>;
 }
 
 /// The least value.
@@ -34,10 +32,6 @@ impl Extreme for Min {
     fn pick<T: Bounds>(a: T, b: T) -> T {
         a.min(b)
     }
-    #[inline(always)]
-    fn quick<T: Bounds>(acc: T, x: &[T]) -> Option<T> {
-        <plain::Min as Step<T>>::quick_run(acc, x)
-    }
 }
 impl Extreme for Max {
     #[inline(always)]
@@ -47,10 +41,6 @@ impl Extreme for Max {
     #[inline(always)]
     fn pick<T: Bounds>(a: T, b: T) -> T {
         a.max(b)
-    }
-    #[inline(always)]
-    fn quick<T: Bounds>(acc: T, x: &[T]) -> Option<T> {
-        <plain::Max as Step<T>>::quick_run(acc, x)
     }
 }
 
@@ -66,9 +56,6 @@ const CHUNK: usize = 1024;
 
 #[inline(always)]
 fn extreme<T: Bounds, E: Extreme>(x: &[T]) -> T {
-    if let Some(best) = E::quick(x[0], x) {
-        return best;
-    }
     let mut best = x[0];
     let mut chunks = x.chunks_exact(LANES);
     if x.len() >= LANES {

@@ -106,7 +106,7 @@ pub fn numbers_run<T: Bounds, S: Step<T, Acc = T>, M: MaskBits>(
     x: &[T],
     step: impl Fn(T, T) -> T + Copy,
 ) -> Option<T> {
-    if acc.nan() || x.len() < 2 * SIDE {
+    if acc.nan() || x.len() < SIDE * DEEP {
         return None;
     }
     let mut lanes = Lanes::<T, M, true>::new(S::INIT);

@@ -377,7 +377,9 @@ unsafe fn rows_tree<T: Summed>(
         if rows > 1 && stride == (n * size_of::<T>()) as isize && short_rows::<T>(values, src, rows, n) {
             return;
         }
-        let sides = if (T::UNIT.step()..=T::UNIT.block()).contains(&n) { rows / SIDES * SIDES } else { 0 };
+        let longest = if T::SIDE_BY_SIDE { T::UNIT.block() } else { T::UNIT.block() / 2 };
+        let sided = T::UNIT == Unit::Real && (T::UNIT.step()..=longest).contains(&n);
+        let sides = if sided { rows / SIDES * SIDES } else { 0 };
         side_rows::<T>(values, src, stride, sides, n);
         let (values, src) = (values.cast::<T>().add(sides), src.offset(sides as isize * stride));
         each_row::<T, T>(values.cast(), src, stride, rows - sides, n, |acc, x| acc.add(tree_run(x)))

@@ -15,6 +15,9 @@ pub trait Pairwise: Elem {
     type Sum: tier0::Number;
     /// Its unit in the tree.
     const UNIT: Unit;
+    /// Are several blocks of a long run faster side by side? Measured in the engine: those of f32 by a half, those of f64,
+    /// which fill two registers each, not at all.
+    const SIDE_BY_SIDE: bool = false;
     /// Sums a run of at most a block.
     fn block(x: &[Self]) -> Self::Sum;
     /// Sums runs of a step or more, at most a block each, side by side.
@@ -70,8 +73,9 @@ fn shortest<T, const K: usize>(slices: [&[T]; K]) -> usize {
 }
 
 macro_rules! pairwise_real {
-    ($($t:ident)*) => {$(
+    ($($t:ident $sides:literal,)*) => {$(
         impl Pairwise for $t {
+            const SIDE_BY_SIDE: bool = $sides;
             type Sum = $t;
             const UNIT: Unit = Unit::Real;
             #[inline(always)]
@@ -90,7 +94,7 @@ macro_rules! pairwise_real {
         }
     )*};
 }
-pairwise_real!(f32 f64);
+pairwise_real!(f32 true, f64 false,);
 
 macro_rules! pairwise_complex {
     ($($t:ident)*) => {$(
@@ -133,12 +137,15 @@ impl Pairwise for F16 {
 pub trait Summed: Pairwise<Sum = Self> + tier0::Number + Bounds {}
 impl<T: Pairwise<Sum = T> + tier0::Number + Bounds> Summed for T {}
 
-/// The sum of a run that is a block, two or four: what the tree cuts it into.
+/// The sum of a run that is a block, or two or four that go side by side: what the tree cuts it into.
 #[inline(always)]
 fn few_blocks<T: Pairwise>(x: &[T]) -> Option<T::Sum> {
     let block = T::UNIT.block();
     if x.len() <= block {
         return Some(T::block(x));
+    }
+    if !T::SIDE_BY_SIDE {
+        return None;
     }
     let halves = |x| <[T]>::split_at(x, T::UNIT.split(x.len()));
     let (left, right) = halves(x);
