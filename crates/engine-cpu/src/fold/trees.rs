@@ -144,9 +144,6 @@ fn few_blocks<T: Pairwise>(x: &[T]) -> Option<T::Sum> {
     if x.len() <= block {
         return Some(T::block(x));
     }
-    if !T::SIDE_BY_SIDE {
-        return None;
-    }
     let halves = |x| <[T]>::split_at(x, T::UNIT.split(x.len()));
     let (left, right) = halves(x);
     if right.len() <= block {
@@ -167,13 +164,53 @@ pub fn tree_run<T: Pairwise>(x: &[T]) -> T::Sum {
     if x.len() <= T::UNIT.block() { T::block(x) } else { tree_parts(x, |_| {}) }
 }
 
-/// The same: `x` is cut in two until a part is a few blocks; each part is also `shown`. The stack of parts and sums is
-/// explicit, because a recursive function could not be inlined into each instruction set's version.
+/// The same: `x` is cut in two until a part is a block, or a few that go side by side; each part is also `shown`. The
+/// stack of half-finished sums is explicit, because a recursive function could not be inlined into each instruction
+/// set's version.
 #[inline(always)]
-pub fn tree_parts<T: Pairwise>(x: &[T], mut shown: impl FnMut(&[T])) -> T::Sum {
-    if x.is_empty() {
-        return T::block(x);
+pub fn tree_parts<T: Pairwise>(x: &[T], shown: impl FnMut(&[T])) -> T::Sum {
+    if T::SIDE_BY_SIDE && !x.is_empty() { parts_side_by_side(x, shown) } else { blocks_in_order(x, shown) }
+}
+
+/// The tree's blocks one after the other.
+#[inline(always)]
+fn blocks_in_order<T: Pairwise>(x: &[T], mut shown: impl FnMut(&[T])) -> T::Sum {
+    let block = T::UNIT.block();
+    // pending[d] waits for its right sibling; at most one entry per level of the tree
+    let mut pending = [const { MaybeUninit::<(usize, usize, T::Sum, bool)>::uninit() }; LEVELS];
+    let mut depth = 0;
+    let (mut start, mut n) = (0, x.len());
+    loop {
+        while n > block {
+            let left = T::UNIT.split(n);
+            pending[depth].write((start + left, n - left, T::Sum::ZERO, false));
+            depth += 1;
+            n = left;
+        }
+        let part = &x[start..start + n];
+        let mut sum = T::block(part);
+        shown(part);
+        loop {
+            if depth == 0 {
+                return sum;
+            }
+            // SAFETY: entries below `depth` have been written.
+            let (right, len, left_sum, done) = unsafe { pending[depth - 1].assume_init() };
+            if done {
+                sum = left_sum.add(sum);
+                depth -= 1;
+            } else {
+                pending[depth - 1].write((right, len, sum, true));
+                (start, n) = (right, len);
+                break;
+            }
+        }
     }
+}
+
+/// The tree's blocks two and four at a time.
+#[inline(always)]
+fn parts_side_by_side<T: Pairwise>(x: &[T], mut shown: impl FnMut(&[T])) -> T::Sum {
     // parts to be summed, the first on top; one of no elements stands for joining the last two sums
     let mut parts = [const { MaybeUninit::<&[T]>::uninit() }; 2 * LEVELS];
     let mut sums = [T::Sum::ZERO; LEVELS];
