@@ -47,10 +47,11 @@ def _method(name: str, original: Any) -> Callable[..., Any]:
     if _library.is_library(label):
         return _library.function(label, original)
 
-    @functools.wraps(original, assigned=("__doc__", "__name__"), updated=())
-    def run(self: Any, *args: Any, **kwargs: Any) -> Any:
+    def general(self: Any, *args: Any, **kwargs: Any) -> Any:
         return _fallback.call(label, original, (self, *args), kwargs)
 
+    run = _core.routine(label, original, general, "fallback", True)
+    functools.update_wrapper(run, original, assigned=("__doc__", "__name__"), updated=())
     run.__qualname__ = label
     run.__module__ = "numelt"
     return run
@@ -87,15 +88,6 @@ def repeat(self: Any, repeats: Any, axis: Any = None) -> Any:
     from numelt._routines import joining
 
     return joining.repeat(self, repeats, axis)
-
-
-def conj(self: Any, *args: Any, **kwargs: Any) -> Any:
-    """Return the complex conjugate."""
-    if not args and not kwargs and self.dtype.kind in "biuf":
-        return self
-    if self.dtype.kind in "SUTMmV":  # raises, with the words of the method
-        return _fallback.raising("ndarray.conjugate", numpy.ndarray.conjugate, (self, *args), kwargs)
-    return _ufuncs.ufunc_for(numpy.conjugate)(self, *args, **kwargs)
 
 
 def _truth(name: str, function: Callable[..., Any], doc: str) -> Callable[..., Any]:
@@ -318,7 +310,7 @@ def complete() -> None:
 
     own: dict[str, Any] = {
         "clip": few("clip", clip), "round": few("round", round_), "dot": dot,
-        "repeat": few("repeat", repeat), "conj": conj, "conjugate": conj,
+        "repeat": few("repeat", repeat),
         "put": few("put", picking.put_method), "compress": few("compress", picking.compress_method),
         "resize": _resize.resize,
         "sort": counted_first(searching.sort_in_place, "ndarray.sort", numpy.ndarray.sort),

@@ -136,6 +136,7 @@ def coverage(reset: bool = False) -> Coverage:
     >>> np.coverage().fallbacks[0].function
     'busday_count'
     """
+    _core.settle_counts()
     entries = [
         Fallback(name, filename, lineno, calls, reason)
         for (name, filename, lineno), (calls, reason) in list(_counts.items())

@@ -79,15 +79,30 @@ def short_first(function: F) -> F:
     return small_call(getattr(numpy, function.__name__), function, most=SIDE)
 
 
-def counted_first(function: F, name: str | None = None, original: Any = None) -> F:
+def counted_first(function: F, name: str | None = None, original: Any = None, most: int = FEW) -> F:
     """Give calls on few elements to NumPy's own function as a library call."""
     from numelt import _library
 
     name = name or function.__name__
     original = original or getattr(numpy, name)
     binds = not isinstance(original, types.BuiltinFunctionType)
-    made = _core.routine(name, original, function, _library.handle(name, original), binds, FEW)
+    way = _library.handle(name, original)
+    made = _core.routine(name, original, function, way, binds, most, method_of(name, original))
     return cast(F, functools.update_wrapper(made, function))
+
+
+# functions that only call the array's method of the same name, with the same arguments
+_METHODS = frozenset(
+    { "argpartition", "argsort", "choose", "nonzero", "put", "repeat", "round", "searchsorted",
+    "take", "trace", }
+)  # fmt: skip
+
+
+def method_of(name: str, original: Any) -> Any:
+    """Return the method of NumPy's array that `original` calls, if it does nothing else, or None."""
+    if name in _METHODS and original is getattr(numpy, name, None):
+        return getattr(numpy.ndarray, name)
+    return None
 
 
 def small_call(original: Any, function: F, label: str | None = None, most: int = FEW) -> F:
@@ -96,7 +111,8 @@ def small_call(original: Any, function: F, label: str | None = None, most: int =
     That holds while nobody looks at what is recorded.
     """
     binds = not isinstance(original, types.BuiltinFunctionType)
-    made = _core.routine(label or function.__name__, original, function, most, binds)
+    name = label or function.__name__
+    made = _core.routine(name, original, function, most, binds, None, method_of(name, original))
     return cast(F, functools.update_wrapper(made, function))
 
 

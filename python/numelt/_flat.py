@@ -6,6 +6,8 @@ keys and values may be our arrays. The work is NumPy's.
 
 from __future__ import annotations
 
+import collections
+import itertools
 from typing import Any
 
 import numpy
@@ -22,48 +24,27 @@ class _FlatType(type):
         return type.__instancecheck__(cls, instance) or isinstance(instance, numpy.flatiter)
 
 
-class flatiter(metaclass=_FlatType):
+class flatiter(_core.flatiter, metaclass=_FlatType):
     """Iterator over the elements of an array in C order; see `numpy.flatiter`."""
 
     __module__ = "numpy"
     __hash__ = None  # type: ignore[assignment]
 
-    def __init__(self, array: Any) -> None:
-        self._array = array
-        self._flat = _core.to_numpy(array).flat
-
-    @property
-    def base(self) -> Any:
-        """The array that is iterated."""
-        return self._array
-
-    @property
-    def index(self) -> int:
-        """Position of the next element in C order."""
-        return int(self._flat.index)
-
     @property
     def coords(self) -> tuple[int, ...]:
         """Index of the next element along each axis."""
-        return tuple(self._flat.coords)
+        passed = _core.to_numpy(self.base).flat
+        collections.deque(itertools.islice(passed, self.index), maxlen=0)
+        return tuple(passed.coords)
 
     def copy(self) -> Any:
         """Return the elements as a new one-dimensional array."""
-        return self._array.flatten()
+        return self.base.flatten()
 
-    def __len__(self) -> int:
-        return len(self._flat)
-
-    def __iter__(self) -> flatiter:
-        return self
-
-    def __next__(self) -> Any:
-        return next(self._flat)
-
-    def __getitem__(self, key: Any) -> Any:
+    def _get(self, key: Any) -> Any:
         return _fallback.uncounted(self._flat.__getitem__, (key,), {})
 
-    def __setitem__(self, key: Any, value: Any) -> None:
+    def _set(self, key: Any, value: Any) -> None:
         arguments = _fallback.unwrap(key), _fallback.unwrap(value)
         _fallback.at_user_line(self._flat.__setitem__, arguments, {})
 

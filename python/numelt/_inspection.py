@@ -28,16 +28,8 @@ __all__ = [
 ]
 
 
-def flush() -> None:
-    """Run everything that is recorded and has not run.
-
-    Examples
-    --------
-    >>> import numelt as np
-    >>> x = np.arange(3) + 1
-    >>> np.flush()
-    """
-    _core.flush()
+flush = _core.flush
+flush.__module__ = "numelt"
 
 
 def explain(x: Any = None, graphviz: bool = False) -> Any:

@@ -52,8 +52,11 @@ def handle(name: str, original: Callable[..., Any], method: bool = False) -> Any
 
 def function(name: str, original: Callable[..., Any]) -> Callable[..., Any]:
     """Return a function that runs `original` as the library call `name`."""
+    from numelt._dispatch import method_of  # it needs the names
+
     made = handle(name, original)
-    return functools.wraps(original, updated=())(_core.routine(name, original, made, made, True))
+    run = _core.routine(name, original, made, made, True, None, method_of(name, original))
+    return functools.wraps(original, updated=())(run)
 
 
 def call(name: str, original: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:

@@ -44,33 +44,8 @@ def _drawing(owner: str, name: str, original: Callable[..., Any]) -> Callable[..
     label = f"random.{owner}.{name}"
     handle = _library.handle(label, original, method=True)
 
-    # NumPy's methods call each other, so they run on an object whose methods are NumPy's
-    if owner == "RandomState" and name in _legacy_random.DRAWS:
-        native = _legacy_random.DRAWS[name]
-
-        def draw(self: Any, *args: Any, **kwargs: Any) -> Any:
-            if not args and not kwargs:  # one number: nothing to convert
-                return original(self._plain)
-            try:
-                result = native(self._legacy, *args, **kwargs)
-            except TypeError:  # NumPy's to word
-                result = NotImplemented
-            return handle(self._plain, *args, **kwargs) if result is NotImplemented else result
-
-    elif name == "shuffle":
-
-        def draw(self: Any, x: Any, *args: Any, **kwargs: Any) -> Any:
-            if type(x) is list:  # its items change places, whatever they are
-                return original(self._plain, x, *args, **kwargs)
-            return handle(self._plain, x, *args, **kwargs)
-
-    else:
-
-        def draw(self: Any, *args: Any, **kwargs: Any) -> Any:
-            if not args and not kwargs:  # one number: nothing to convert
-                return original(self._plain)
-            return handle(self._plain, *args, **kwargs)
-
+    native = _legacy_random.DRAWS.get(name) if owner == "RandomState" else None
+    draw = _core.drawing(original, handle, native, name == "shuffle")
     functools.update_wrapper(draw, original, assigned=("__doc__", "__name__"), updated=())
     draw.__qualname__ = f"{owner}.{name}"
     return draw

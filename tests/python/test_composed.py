@@ -227,6 +227,8 @@ def test_composed(call):
                 continue
             if "where=" in call and name not in DENSE:
                 continue  # stretches of what is not dense are NumPy's to sum
+            if "count=" in call and name == "empty":
+                continue  # NumPy leaves what it adds unset
             theirs, ours = pair(numelt, dtype, name, 3)
             compare(call, {"np": numelt, "x": ours}, {"np": numpy, "x": theirs}, f"{call} on {dtype} {name}")
 

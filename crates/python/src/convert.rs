@@ -196,9 +196,12 @@ pub fn parse_dtype(obj: &Bound<'_, PyAny>) -> PyResult<Option<DType>> {
     let py = obj.py();
     let numpy = Numpy::get(py)?;
     if obj.is_instance_of::<PyType>()
-        && let Some(dtype) = numpy.dtype_of_type(obj.as_ptr().cast())
+        && let Some(dtype) = numpy.dtype_of_type(obj.as_ptr().cast()).or_else(|| dtype_of_python_type(obj))
     {
         return Ok(Some(dtype));
+    }
+    if let Some(at) = numpy.descrs.iter().position(|descr| descr.is(obj)) {
+        return Ok(Some(DType::ALL[at]));
     }
     let mut descr: *mut PyArray_Descr = std::ptr::null_mut();
     // SAFETY: the API table is loaded by now; on success `descr` is a new reference.

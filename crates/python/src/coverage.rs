@@ -3,12 +3,13 @@
 //! In: the name of what was called. Out: one more under the user's file and line, in the package's table. The rest
 //! (policies that warn or raise, calls that come from inside the package) is the package's.
 
+use crate::escape;
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyList, PyString, PyTuple};
+use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
-use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
 
@@ -21,12 +22,14 @@ static SILENT: AtomicBool = AtomicBool::new(false);
 struct Known {
     name: Box<str>,
     entry: Py<PyList>,
+    /// Calls that the entry does not have yet; see [`settle_counts`].
+    calls: i64,
     /// Keeps the address of the code its own.
     _code: Py<PyAny>,
 }
 
 /// Entries by code object and position in it.
-type Places = HashMap<(usize, i32), SmallVec<[Known; 1]>>;
+type Places = FxHashMap<(usize, i32), SmallVec<[Known; 1]>>;
 
 static PLACES: LazyLock<Mutex<Places>> = LazyLock::new(Mutex::default);
 const MOST_PLACES: usize = 4096;
@@ -40,6 +43,17 @@ fn places() -> MutexGuard<'static, Places> {
 fn forget_counts() {
     let old = std::mem::take(&mut *places());
     drop(old);
+}
+
+/// Adds to the table what was counted since it was last asked for.
+#[pyfunction]
+fn settle_counts(py: Python<'_>) -> PyResult<()> {
+    let settle = |known: &mut Known| (known.entry.clone_ref(py), std::mem::take(&mut known.calls));
+    let news: Vec<_> = places().values_mut().flatten().map(settle).collect();
+    for (entry, calls) in news.into_iter().filter(|&(_, calls)| calls > 0) {
+        add(entry.bind(py), calls)?;
+    }
+    Ok(())
 }
 
 /// Sets the table that calls are counted in.
@@ -65,42 +79,59 @@ pub fn in_users_frame(py: Python<'_>) -> bool {
     let globals = unsafe { Bound::from_borrowed_ptr_or_opt(py, ffi::PyEval_GetGlobals()) };
     let Some(Ok(globals)) = globals.as_ref().map(|g| g.cast::<PyDict>()) else { return false };
     let Ok(Some(name)) = globals.get_item(pyo3::intern!(py, "__name__")) else { return true };
+    let mut users = USERS.lock().unwrap_or_else(PoisonError::into_inner);
+    if users.iter().any(|user| user.is(&name)) {
+        return true;
+    }
     let Ok(name) = name.cast::<PyString>() else { return true };
-    name.to_cow().is_ok_and(|name| !matches!(name.split('.').next(), Some("numelt" | "numpy")))
+    let is_user = name.to_cow().is_ok_and(|name| !matches!(name.split('.').next(), Some("numelt" | "numpy")));
+    if is_user && users.len() < MOST_USERS {
+        users.push(name.clone().unbind().into_any());
+    }
+    is_user
 }
+
+/// Names of modules that are the user's, found before: the very objects, so that they need no look at their text.
+static USERS: Mutex<Vec<Py<PyAny>>> = Mutex::new(Vec::new());
+const MOST_USERS: usize = 8;
 
 /// Is a call that runs in NumPy to be counted here, by [`note`]?
 pub fn is_simple(py: Python<'_>) -> bool {
     SILENT.load(Ordering::Relaxed) && COUNTS.get(py).is_some() && in_users_frame(py)
 }
 
-/// Counts a call under the user's line; false where the package has to do it.
-pub fn note(py: Python<'_>, name: &Bound<'_, PyString>, reason: &str) -> PyResult<bool> {
-    let Some(counts) = COUNTS.get(py).map(|c| c.bind(py)) else { return Ok(false) };
-    if !is_simple(py) {
-        return Ok(false);
+/// Counts a call under the user's line, where [`is_simple`] has just been found true.
+pub fn note(py: Python<'_>, name: &str, reason: &str) -> PyResult<()> {
+    match COUNTS.get(py) {
+        Some(counts) => count(counts.bind(py), name, reason),
+        None => Ok(()),
     }
+}
+
+/// Counts a call under the line that runs, which is the user's.
+fn count(counts: &Bound<'_, PyDict>, name: &str, reason: &str) -> PyResult<()> {
+    let py = counts.py();
     // SAFETY: a borrowed reference to the running frame, which there is where there are globals; the code object is
     // a new one.
     let (frame, code) = unsafe {
-        let Some(frame) = Bound::from_borrowed_ptr_or_opt(py, ffi::PyEval_GetFrame().cast()) else { return Ok(false) };
+        let Some(frame) = Bound::from_borrowed_ptr_or_opt(py, ffi::PyEval_GetFrame().cast()) else { return Ok(()) };
         let code = Bound::from_owned_ptr_or_err(py, ffi::PyFrame_GetCode(frame.as_ptr().cast()).cast())?;
         (frame, code)
     };
-    let at: i32 = frame.getattr(pyo3::intern!(py, "f_lasti"))?.extract()?;
+    let at = escape::instruction(&frame)?;
     let place = (code.as_ptr() as usize, at);
-    let text = name.to_str()?;
-    if let Some(known) = places().get(&place).and_then(|known| known.iter().find(|k| &*k.name == text)) {
-        return add_one(known.entry.bind(py)).map(|()| true);
+    if let Some(known) = places().get_mut(&place).and_then(|known| known.iter_mut().find(|k| &*k.name == name)) {
+        known.calls += 1;
+        return Ok(());
     }
     // SAFETY: the frame is alive.
     let line = unsafe { ffi::PyFrame_GetLineNumber(frame.as_ptr().cast()) };
     let file = code.getattr(pyo3::intern!(py, "co_filename"))?;
-    let key = PyTuple::new(py, [name.clone().into_any(), file, line.into_pyobject(py)?.into_any()])?;
+    let key = PyTuple::new(py, [PyString::new(py, name).into_any(), file, line.into_pyobject(py)?.into_any()])?;
     let entry = match counts.get_item(&key)? {
         Some(entry) => {
             let entry = entry.cast_into::<PyList>()?;
-            add_one(&entry)?;
+            add(&entry, 1)?;
             entry
         }
         None => {
@@ -110,22 +141,23 @@ pub fn note(py: Python<'_>, name: &Bound<'_, PyString>, reason: &str) -> PyResul
             entry
         }
     };
-    let mut places = places();
-    if places.len() >= MOST_PLACES {
-        places.clear();
+    if places().len() >= MOST_PLACES {
+        settle_counts(py)?;
+        forget_counts();
     }
-    let known = Known { name: text.into(), entry: entry.unbind(), _code: code.unbind() };
-    places.entry(place).or_default().push(known);
-    Ok(true)
+    let known = Known { name: name.into(), entry: entry.unbind(), calls: 0, _code: code.unbind() };
+    places().entry(place).or_default().push(known);
+    Ok(())
 }
 
-fn add_one(entry: &Bound<'_, PyList>) -> PyResult<()> {
-    entry.set_item(0, entry.get_item(0)?.extract::<i64>()? + 1)
+fn add(entry: &Bound<'_, PyList>, calls: i64) -> PyResult<()> {
+    entry.set_item(0, entry.get_item(0)?.extract::<i64>()? + calls)
 }
 
 /// Adds the functions to the module.
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(set_counts, module)?)?;
     module.add_function(wrap_pyfunction!(forget_counts, module)?)?;
+    module.add_function(wrap_pyfunction!(settle_counts, module)?)?;
     module.add_function(wrap_pyfunction!(set_silent, module)?)
 }

@@ -7,7 +7,7 @@ use crate::resolve::{self, Kind, Loop};
 use crate::scalar::DeferredScalar;
 use crate::ufunc_call::Casting;
 use crate::{errors, errstate, fresh, run, shape};
-use numelt_ir::{Axes, DType, DTypeKind, Dims, Op, Scalar};
+use numelt_ir::{Axes, DType, DTypeKind, Dims, Op, OpKind, Scalar};
 use numelt_runtime::{ArrayView, Input, Runtime};
 use pyo3::prelude::*;
 use smallvec::SmallVec;
@@ -290,7 +290,7 @@ pub fn with_number<'py>(
     number: &Bound<'py, PyAny>,
     swapped: bool,
 ) -> Option<PyResult<Bound<'py, PyAny>>> {
-    let literal = literal(a.dtype, number)?;
+    let Some(literal) = literal(a.dtype, number) else { return mixed_number(py, op, a, number, swapped) };
     let shape = c_ordered_shape(a, a)?;
     let (array, literal) = (Input::Array(a), Input::Const(literal));
     let inputs = if swapped { [literal, array] } else { [array, literal] };
@@ -348,6 +348,50 @@ pub fn pair<'py>(py: Python<'py>, op: Op, a: &ArrayView, b: &ArrayView) -> Optio
         return made(py, resolved, c_ordered_shape(a, b)?, &inputs);
     }
     made(py, resolved, &broadcast_shape(a, b)?, &inputs)
+}
+
+/// The quick path of operators whose loop has another dtype than the operands: two native arrays in C order.
+#[inline]
+pub fn mixed<'py>(py: Python<'py>, op: Op, a: &ArrayView, b: &ArrayView) -> Option<PyResult<Bound<'py, PyAny>>> {
+    let resolved = ordinary(op, &[Kind::Strong(a.dtype), Kind::Strong(b.dtype)])?;
+    let inputs = [Input::Array(a), Input::Array(b)];
+    if same(&a.shape, &b.shape) {
+        return made(py, resolved, c_ordered_shape(a, b)?, &inputs);
+    }
+    made(py, resolved, &broadcast_shape(a, b)?, &inputs)
+}
+
+/// The same for an array and a Python number that the loop's dtype holds.
+#[inline]
+pub fn mixed_number<'py>(
+    py: Python<'py>,
+    op: Op,
+    a: &ArrayView,
+    number: &Bound<'py, PyAny>,
+    swapped: bool,
+) -> Option<PyResult<Bound<'py, PyAny>>> {
+    let weak = Weak::exact(number)?;
+    let (array, other) = (Kind::Strong(a.dtype), Kind::Weak(weak));
+    let resolved = ordinary(op, &if swapped { [other, array] } else { [array, other] })?;
+    let want = resolved.op.input_dtype(resolved.ty, usize::from(!swapped));
+    // what is not exactly an element of the loop's dtype has rules, and warnings, of its own
+    if takes_truth(op) || want == DType::Bool {
+        return None;
+    }
+    let literal = weak.to_scalar(want).filter(|&value| !weak.overflowed(value))?;
+    let shape = c_ordered_shape(a, a)?;
+    let (array, literal) = (Input::Array(a), Input::Const(literal));
+    let inputs = if swapped { [literal, array] } else { [array, literal] };
+    made(py, resolved, shape, &inputs)
+}
+
+/// The loop of an elementwise operation on two operands of which nothing but the dtypes matters.
+#[inline]
+fn ordinary(op: Op, kinds: &[Kind; 2]) -> Option<Loop> {
+    if op.kind() != OpKind::Elementwise || op.arity() != 2 || op == Op::Power {
+        return None;
+    }
+    resolve::resolve(op, kinds)
 }
 
 /// The quick path of operations on one native array in C order.

@@ -5,6 +5,7 @@
 use crate::hooks;
 use pyo3::ffi;
 use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
 use rustc_hash::FxHashMap;
 use std::ffi::c_int;
 use std::sync::{Mutex, OnceLock, PoisonError};
@@ -63,6 +64,7 @@ pub fn wants_real(py: Python<'_>, computed: bool) -> PyResult<bool> {
 
 /// Functions of the interpreter's that its stable interface lacks, where they can be found.
 struct Found {
+    method: Option<unsafe extern "C" fn(*mut ffi::PyObject, *mut ffi::PyObject) -> *mut ffi::PyObject>,
     instruction: Option<unsafe extern "C" fn(*mut ffi::PyFrameObject) -> c_int>,
     caller: Option<unsafe extern "C" fn(*mut ffi::PyFrameObject) -> *mut ffi::PyFrameObject>,
 }
@@ -73,9 +75,13 @@ fn found() -> &'static Found {
         #[cfg(unix)]
         {
             // SAFETY: looks names up among the process's symbols. The functions have had these signatures since they
-            // came (3.11 and 3.9); a null address becomes `None`.
+            // came (3.11, 3.9, and long before); a null address becomes `None`.
             unsafe {
                 Found {
+                    method: std::mem::transmute::<
+                        *mut libc::c_void,
+                        Option<unsafe extern "C" fn(*mut ffi::PyObject, *mut ffi::PyObject) -> *mut ffi::PyObject>,
+                    >(libc::dlsym(libc::RTLD_DEFAULT, c"PyMethod_New".as_ptr())),
                     instruction: std::mem::transmute::<
                         *mut libc::c_void,
                         Option<unsafe extern "C" fn(*mut ffi::PyFrameObject) -> c_int>,
@@ -88,12 +94,23 @@ fn found() -> &'static Found {
             }
         }
         #[cfg(not(unix))]
-        Found { instruction: None, caller: None }
+        Found { method: None, instruction: None, caller: None }
     })
 }
 
+/// A callable that puts `instance` before its arguments.
+pub fn bound_method<'py>(callable: &Bound<'py, PyAny>, instance: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    static METHOD_TYPE: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+    let py = callable.py();
+    match found().method {
+        // SAFETY: both objects live; the result is a new reference, or null with an exception set.
+        Some(new) => unsafe { Bound::from_owned_ptr_or_err(py, new(callable.as_ptr(), instance.as_ptr())) },
+        None => METHOD_TYPE.import(py, "types", "MethodType")?.call1((callable, instance)),
+    }
+}
+
 /// The offset of the instruction that a frame is at.
-fn instruction(frame: &Bound<'_, PyAny>) -> PyResult<c_int> {
+pub fn instruction(frame: &Bound<'_, PyAny>) -> PyResult<c_int> {
     match found().instruction {
         // SAFETY: the object is a frame.
         Some(get) => Ok(unsafe { get(frame.as_ptr().cast()) }),

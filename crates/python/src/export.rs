@@ -9,18 +9,18 @@ use crate::convert::{self, Numpy};
 use crate::ndarray::{NdArray, Payload};
 use crate::scalar::DeferredScalar;
 use crate::ufunc::Ufunc;
-use crate::{errors, registry, run, shape};
+use crate::{errors, fresh, registry, run, shape};
 use numelt_ir::{DType, Dims};
 use numelt_runtime::{ArrayView, BaseRef, Export, Runtime};
 use numpy::npyffi::flags::{NPY_ARRAY_ALIGNED, NPY_ARRAY_OWNDATA, NPY_ARRAY_WRITEABLE};
-use numpy::npyffi::{NPY_ORDER, PY_ARRAY_API, PyArrayObject, npy_intp};
+use numpy::npyffi::{NPY_ORDER, NPY_TYPES, PY_ARRAY_API, PyArrayObject, npy_intp};
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::PyMemoryView;
 use std::ffi::c_int;
 use std::ops::Range;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
 
 /// Real arrays of at most this many bytes are copied when an operation reads them: then the
 /// operation can stay in the queue, which costs more than the copy.
@@ -93,7 +93,7 @@ pub fn to_numpy<'py>(array: &Bound<'py, NdArray>) -> PyResult<Bound<'py, PyAny>>
 /// An array of ours as NumPy sees it for the time of a call.
 pub struct Loan<'py> {
     view: Bound<'py, PyAny>,
-    array: Bound<'py, PyAny>,
+    array: Bound<'py, NdArray>,
     /// Keeps the memory in place; none where the array is a real one already.
     export: Option<Export>,
 }
@@ -105,10 +105,13 @@ pub fn lend<'py>(array: &Bound<'py, NdArray>) -> PyResult<Loan<'py>> {
         Payload::Foreign(real) => (real.bind(py).clone(), None),
         Payload::Native(view) => {
             let export = run::share(py, &view.base)?;
-            (bare_view(py, view, export.ptr(), array.get().writeable())?, Some(export))
+            let (start, writeable) = (export.ptr(), array.get().writeable());
+            let kept = array.get().spare().take(py).filter(|kept| is_view(kept, view, start, writeable));
+            let real = kept.map_or_else(|| bare_view(py, view, start, writeable), Ok)?;
+            (real, Some(export))
         }
     };
-    Ok(Loan { view, array: array.as_any().clone(), export })
+    Ok(Loan { view, array: array.clone(), export })
 }
 
 impl<'py> Loan<'py> {
@@ -119,18 +122,80 @@ impl<'py> Loan<'py> {
 
     /// What was lent.
     pub fn array(&self) -> &Bound<'py, PyAny> {
-        &self.array
+        self.array.as_any()
     }
 
     /// Ends the loan: what somebody still holds is an export from now on.
     pub fn end(self) -> PyResult<()> {
         let Some(export) = self.export else { return Ok(()) };
         if references(&self.view) == 1 {
+            self.array.get().spare().put(self.view);
             return Ok(());
         }
         registry::enter(export.base());
-        let exporter = Bound::new(self.view.py(), Exporter { export, array: Some(self.array.unbind()) })?;
+        let exporter = Bound::new(self.view.py(), Exporter { export, array: Some(self.array.into_any().unbind()) })?;
         set_base(&self.view, exporter)
+    }
+}
+
+/// A real array that was lent and that nobody but its owner holds, for the next loan: making one costs more than to see
+/// that it still fits. Nobody looks through it meanwhile, so the memory may go before it does.
+pub struct Spare(AtomicPtr<ffi::PyObject>);
+
+impl Spare {
+    /// Nothing kept yet.
+    pub const fn none() -> Spare {
+        Spare(AtomicPtr::new(std::ptr::null_mut()))
+    }
+
+    /// What is kept; it is the caller's then.
+    fn take<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyAny>> {
+        let kept = self.0.swap(std::ptr::null_mut(), Ordering::AcqRel);
+        // SAFETY: an address that is not null is an owned reference, which `put` gave up.
+        (!kept.is_null()).then(|| unsafe { Bound::from_owned_ptr(py, kept) })
+    }
+
+    /// Keeps an array that nobody else holds.
+    fn put(&self, array: Bound<'_, PyAny>) {
+        // SAFETY: the object is an array that `bare_view` made; see `RealArray::of`.
+        let fields = unsafe { &(*array.as_ptr().cast::<PyArrayObject>()).fields };
+        // what refers to it weakly could find it when the memory is gone
+        if fields.weakreflist.is_null() && fields.base.is_null() {
+            let py = array.py();
+            let before = self.0.swap(array.into_ptr(), Ordering::AcqRel);
+            if !before.is_null() {
+                // SAFETY: as in `take`.
+                drop(unsafe { Bound::from_owned_ptr(py, before) });
+            }
+        }
+    }
+}
+
+impl Drop for Spare {
+    fn drop(&mut self) {
+        let kept = *self.0.get_mut();
+        if !kept.is_null() {
+            // SAFETY: as in `take`.
+            Python::try_attach(|py| drop(unsafe { Bound::from_owned_ptr(py, kept) }));
+        }
+    }
+}
+
+/// Is this just the array that [`bare_view`] would make?
+fn is_view(array: &Bound<'_, PyAny>, view: &ArrayView, start: *mut u8, writeable: bool) -> bool {
+    // SAFETY: the array was made by `bare_view`; the layout is part of NumPy's stable ABI, and dimensions and strides have
+    // `nd` entries.
+    unsafe {
+        let fields = &(*array.as_ptr().cast::<PyArrayObject>()).fields;
+        let rank = view.shape.len();
+        let same = |found: *mut npy_intp, wanted: &[i64]| (0..rank).all(|axis| *found.add(axis) as i64 == wanted[axis]);
+        let numpy = Numpy::get(array.py());
+        fields.data.cast() == start.wrapping_offset(view.offset as isize)
+            && fields.nd as usize == rank
+            && (fields.flags & NPY_ARRAY_WRITEABLE != 0) == writeable
+            && numpy.is_ok_and(|n| n.descr(array.py(), view.dtype).as_ptr() == fields.descr.cast())
+            && same(fields.dimensions, &view.shape)
+            && same(fields.strides, &view.strides)
     }
 }
 
@@ -244,6 +309,20 @@ impl RealArray {
     }
 }
 
+/// Number of axes of an object that is a `numpy.ndarray`.
+pub fn rank(obj: &Bound<'_, PyAny>) -> usize {
+    // SAFETY: the caller checked the type; see `RealArray::of`.
+    unsafe { (*obj.as_ptr().cast::<PyArrayObject>()).fields.nd as usize }
+}
+
+/// Does a `numpy.ndarray` hold Python objects?
+pub fn holds_objects(obj: &Bound<'_, PyAny>) -> bool {
+    // SAFETY: as above; an array's descriptor lives as long as it does, and its type number has the same place in
+    // NumPy 1 and 2.
+    let num = unsafe { (*(*obj.as_ptr().cast::<PyArrayObject>()).fields.descr).fields.type_num };
+    num == NPY_TYPES::NPY_OBJECT as c_int
+}
+
 /// A real NumPy array as ours. `fresh`: the caller knows that nobody else holds it. Objects that are
 /// no exact `numpy.ndarray` come back as they are.
 pub fn from_numpy<'py>(obj: &Bound<'py, PyAny>, fresh: bool) -> PyResult<Bound<'py, PyAny>> {
@@ -261,7 +340,7 @@ pub fn from_numpy<'py>(obj: &Bound<'py, PyAny>, fresh: bool) -> PyResult<Bound<'
     let writeable = real.writeable();
     let fresh = fresh && is_sole_owner(&real);
     if fresh && let Some(view) = copy_of_few(&real, dtype)? {
-        return Ok(Bound::new(py, NdArray::new(view, None, writeable))?.into_any());
+        return Ok(fresh::object(py, || NdArray::new(view, None, writeable))?.into_any());
     }
     let view = adopt(obj, &real, dtype, fresh)?;
     // Whoever makes a base visible is usually kept by the array's owner; where nobody does, this array does.
@@ -271,6 +350,34 @@ pub fn from_numpy<'py>(obj: &Bound<'py, PyAny>, fresh: bool) -> PyResult<Bound<'
         let _ = array.pinned().set(Box::new(export));
     }
     Ok(Bound::new(py, array)?.into_any())
+}
+
+/// A field of an array of records, whose memory stays one base as long as the array lives.
+pub fn field<'py>(array: &Bound<'py, NdArray>, field: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    let py = field.py();
+    if !field.is_exact_instance(Numpy::get(py)?.ndarray.bind(py)) {
+        return Ok(field.clone());
+    }
+    let (real, pin) = (RealArray::of(field), array.get().pinned());
+    if let (Some(dtype), Some(pin)) = (real.dtype, pin.get()) {
+        let offset = real.data as i64 - pin.ptr() as i64;
+        let range = shape::byte_range(&real.shape, &real.strides, dtype.size() as i64);
+        if range.is_some_and(|(low, high)| offset + low >= 0 && offset + high <= pin.base().nbytes() as i64) {
+            let (base, shape, strides) = (pin.base().clone(), real.shape.clone(), real.strides.clone());
+            let view = ArrayView { base, dtype, offset, shape, strides };
+            let below = buffer_below(py, &real);
+            return Ok(fresh::object(py, || NdArray::new(view, below, real.writeable()))?.into_any());
+        }
+    }
+    let made = from_numpy(field, false)?;
+    if let Ok(part) = made.cast_exact::<NdArray>()
+        && let Some(view) = part.get().view()
+        && pin.get().is_none()
+    {
+        // a base that another array has pinned begins where that array's does
+        let _ = pin.set(Box::new(run::export(py, &view.base)?));
+    }
+    Ok(made)
 }
 
 /// A few elements that lie densely, in memory of our own: that is cheaper than to keep the array that has them.
@@ -485,7 +592,7 @@ fn back_to_ours<'py>(obj: &Bound<'py, PyAny>, real: &RealArray, dtype: DType) ->
         return Ok(Some(array.clone().into_any()));
     }
     let parent = parent.map(|p| root_of(py, p));
-    Ok(Some(Bound::new(py, NdArray::new(view, parent, real.writeable()))?.into_any()))
+    Ok(Some(fresh::object(py, || NdArray::new(view, parent, real.writeable()))?.into_any()))
 }
 
 fn root_of(py: Python<'_>, array: Py<PyAny>) -> Py<PyAny> {

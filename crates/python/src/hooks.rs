@@ -2,11 +2,10 @@
 //! sets, or, before it has, straight to NumPy.
 
 use crate::convert::Numpy;
-use crate::{coverage, export};
+use crate::{export, foreign};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::{PyBool, PyBytes, PyComplex, PyDict, PyFloat, PyInt, PyList, PySlice, PyString, PyTuple};
-use smallvec::SmallVec;
+use pyo3::types::{PyDict, PyList, PyString, PyTuple};
 use std::sync::Mutex;
 
 /// Python callables by name; see `set_hooks`.
@@ -32,7 +31,10 @@ pub fn hook<'py>(py: Python<'py>, name: &str) -> PyResult<Option<Bound<'py, PyAn
 
 /// A function of the module `operator`.
 pub fn operator<'py>(py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
-    OPERATOR.get_or_try_init(py, || py.import("operator").map(|m| m.into_any().unbind()))?.bind(py).getattr(name)
+    OPERATOR
+        .get_or_try_init(py, || py.import("operator").map(|m| m.into_any().unbind()))?
+        .bind(py)
+        .getattr(PyString::intern(py, name))
 }
 
 /// Runs a NumPy callable on behalf of the user's call `name`: counted by the package's hook.
@@ -43,6 +45,10 @@ pub fn fallback<'py>(
     kwargs: Option<&Bound<'py, PyDict>>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let py = callable.py();
+    let composed = callable.is_instance(Numpy::get(py)?.ufunc.bind(py))?;
+    if !composed && let Some(made) = foreign::call(name, callable, args, kwargs)? {
+        return Ok(made);
+    }
     match hook(py, "fallback")? {
         Some(hook) => {
             let kwargs = match kwargs {
@@ -53,47 +59,6 @@ pub fn fallback<'py>(
         }
         None => call_numpy(callable, args, kwargs),
     }
-}
-
-/// Runs an operator in NumPy on arrays of ours and plain values, counted like any other fallback; `None` when
-/// there are arguments of other kinds, which the package has to look into.
-pub fn operator_in_numpy<'py>(
-    name: &str,
-    reason: &str,
-    callable: &Bound<'py, PyAny>,
-    args: &[&Bound<'py, PyAny>],
-) -> PyResult<Option<Bound<'py, PyAny>>> {
-    let py = callable.py();
-    let generic = Numpy::get(py)?.generic.bind(py);
-    let is_value = |obj: &Bound<'py, PyAny>| {
-        obj.is_exact_instance_of::<PyInt>()
-            || obj.is_exact_instance_of::<PyFloat>()
-            || obj.is_exact_instance_of::<PyString>()
-            || obj.is_exact_instance_of::<PyBool>()
-            || obj.is_exact_instance_of::<PyComplex>()
-            || obj.is_exact_instance_of::<PyBytes>()
-            || obj.is_exact_instance_of::<PySlice>()
-            || obj.is_none()
-            || obj.is_instance(generic).unwrap_or(false)
-    };
-    let mut plain: SmallVec<[Bound<'py, PyAny>; 3]> = SmallVec::new();
-    for arg in args {
-        match export::as_numpy(arg)? {
-            Some(array) => plain.push(array),
-            None if is_value(arg) => plain.push((*arg).clone()),
-            None => return Ok(None),
-        }
-    }
-    if !coverage::note(py, &PyString::intern(py, name), reason)? {
-        let Some(note) = hook(py, "note")? else { return Ok(None) };
-        note.call1((name, reason))?;
-    }
-    let result = callable.call1(PyTuple::new(py, &plain)?)?;
-    // an operator in place returns its target
-    if let Some(at) = plain.iter().position(|p| p.is(&result)) {
-        return Ok(Some(args[at].clone()));
-    }
-    wrap(&result, 1).map(Some)
 }
 
 /// Runs a NumPy callable on zero-copy views of our arrays and wraps what it returns. Not counted: for

@@ -8,7 +8,7 @@ use crate::hooks;
 use crate::ndarray::{NdArray, Payload, wrap_view};
 use crate::operand::{self, Operand};
 use crate::scalar::DeferredScalar;
-use crate::{advanced, assign, run, shape};
+use crate::{advanced, assign, foreign, run, shape};
 use numelt_ir::{DType, DTypeKind, Dims};
 use numelt_runtime::ArrayView;
 use pyo3::exceptions::PyIndexError;
@@ -210,13 +210,42 @@ fn along(item: &Bound<'_, PyAny>, extent: i64, stride: i64) -> Option<i64> {
     (0..extent).contains(&at).then(|| at * stride)
 }
 
+/// The window of the most frequent keys: a slice of a vector, a row of a matrix. For any other, errors included, `None`.
+#[inline(always)]
+fn simple(view: &ArrayView, key: &Bound<'_, PyAny>) -> PyResult<Option<Quick>> {
+    let one = |n: i64| Dims::from_slice(&[n]);
+    match (view.shape.as_slice(), view.strides.as_slice()) {
+        (&[extent], &[stride]) => {
+            let Some((start, stop, step)) = unpacked(key)? else { return Ok(None) };
+            let (first, n, step) = slice(extent, start, stop, step);
+            Ok(Some(Quick::Window(shape::window(view, view.offset + first * stride, one(n), one(stride * step)))))
+        }
+        (&[extent, n], &[stride, step]) => {
+            let Some(distance) = along(key, extent, stride) else { return Ok(None) };
+            Ok(Some(Quick::Window(shape::window(view, view.offset + distance, one(n), one(step)))))
+        }
+        _ => Ok(None),
+    }
+}
+
 /// A basic index of Python ints within bounds, slices and `None`; for any other, errors included, `None`.
 #[inline(always)]
 fn quick(view: &ArrayView, key: &Bound<'_, PyAny>) -> PyResult<Option<Quick>> {
+    if let Some(found) = simple(view, key)? {
+        return Ok(Some(found));
+    }
     let mut at = Place { view, axis: 0, offset: view.offset, dims: Dims::new(), strides: Dims::new(), window: false };
     if let Ok(tuple) = key.cast_exact::<PyTuple>() {
+        let ellipsis = PyEllipsis::get(key.py());
+        let mut skipped = false;
         for item in tuple.iter_borrowed() {
-            if !at.advance(&item)? {
+            if item.is(ellipsis) && !skipped {
+                skipped = true;
+                let others = tuple.iter_borrowed().filter(|item| !item.is_none()).count() - 1;
+                if others > view.shape.len() || !at.skip(view.shape.len() - others) {
+                    return Ok(None);
+                }
+            } else if !at.advance(&item)? {
                 return Ok(None);
             }
         }
@@ -244,6 +273,19 @@ struct Place<'a> {
 }
 
 impl Place<'_> {
+    /// Keeps so many axes as they are; false where there are not as many.
+    fn skip(&mut self, axes: usize) -> bool {
+        let range = self.axis..self.axis + axes;
+        let (Some(dims), Some(strides)) = (self.view.shape.get(range.clone()), self.view.strides.get(range)) else {
+            return false;
+        };
+        self.dims.extend_from_slice(dims);
+        self.strides.extend_from_slice(strides);
+        self.axis += axes;
+        self.window = true;
+        true
+    }
+
     /// Reads one item; false for those that are not for the quick path.
     #[inline(always)]
     fn advance(&mut self, item: &Bound<'_, PyAny>) -> PyResult<bool> {
@@ -280,7 +322,8 @@ pub fn read_element<'py>(py: Python<'py>, view: &ArrayView) -> PyResult<Bound<'p
     read_at(py, view, view.offset)
 }
 
-fn read_at<'py>(py: Python<'py>, view: &ArrayView, offset: i64) -> PyResult<Bound<'py, PyAny>> {
+/// The element at a byte offset of the view's base, as a real NumPy scalar.
+pub fn read_at<'py>(py: Python<'py>, view: &ArrayView, offset: i64) -> PyResult<Bound<'py, PyAny>> {
     let address = run::look(py, &view.base)?;
     // SAFETY: the offset was checked against the shape; views lie inside their base.
     unsafe { convert::numpy_scalar_at(py, view.dtype, address.cast_mut().offset(offset as isize)) }
@@ -292,6 +335,11 @@ pub fn get<'py>(array: &Bound<'py, NdArray>, key: &Bound<'py, PyAny>) -> PyResul
     let Payload::Native(view) = array.get().payload() else { return get_fallback(array, key) };
     if let Some(offset) = element(view, key) {
         return read_at(py, view, offset);
+    }
+    if key.is_exact_instance_of::<NdArray>()
+        && let Some(picked) = advanced::get(array, view, key)?
+    {
+        return Ok(picked);
     }
     match quick(view, key)? {
         Some(Quick::Element(offset)) => return read_at(py, view, offset),
@@ -311,17 +359,12 @@ pub fn get<'py>(array: &Bound<'py, NdArray>, key: &Bound<'py, PyAny>) -> PyResul
     wrap_view(array, selection.view)
 }
 
-/// Why indexing is counted as a fallback.
-const FOREIGN: &str = "indexing an array that is not native";
-
 fn get_fallback<'py>(array: &Bound<'py, NdArray>, key: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
     let py = array.py();
-    if array.get().view().is_none() {
-        let get = hooks::operator(py, "getitem")?;
-        let result = hooks::operator_in_numpy("ndarray.__getitem__", FOREIGN, &get, &[array.as_any(), key])?;
-        if let Some(result) = result {
-            return Ok(result);
-        }
+    if let Payload::Foreign(real) = array.get().payload()
+        && let Some(item) = foreign::get(array, real.bind(py), key)?
+    {
+        return Ok(item);
     }
     match hooks::hook(py, "getitem")? {
         Some(hook) => hook.call1((array, key)),
@@ -393,7 +436,7 @@ fn write_float(view: &ArrayView, offset: i64, value: &Bound<'_, PyAny>) -> bool 
 }
 
 /// Stores a number in one element at once; false when the assignment has to be recorded, or is NumPy's.
-fn write_element(py: Python<'_>, view: &ArrayView, offset: i64, value: &Bound<'_, PyAny>) -> PyResult<bool> {
+pub fn write_element(py: Python<'_>, view: &ArrayView, offset: i64, value: &Bound<'_, PyAny>) -> PyResult<bool> {
     if view.base.is_pending() {
         return Ok(false);
     }
@@ -413,11 +456,10 @@ fn write_element(py: Python<'_>, view: &ArrayView, offset: i64, value: &Bound<'_
 
 fn set_fallback<'py>(array: &Bound<'py, NdArray>, key: &Bound<'py, PyAny>, value: &Bound<'py, PyAny>) -> PyResult<()> {
     let py = array.py();
-    if array.get().view().is_none() {
-        let (set, args) = (hooks::operator(py, "setitem")?, [array.as_any(), key, value]);
-        if hooks::operator_in_numpy("ndarray.__setitem__", FOREIGN, &set, &args)?.is_some() {
-            return Ok(());
-        }
+    if let Payload::Foreign(real) = array.get().payload()
+        && foreign::set(real.bind(py), key, value)?
+    {
+        return Ok(());
     }
     match hooks::hook(py, "setitem")? {
         Some(hook) => hook.call1((array, key, value)).map(|_| ()),

@@ -134,6 +134,11 @@ impl<'py> Lent<'py> {
         Ok((bytes || is_numpys(value)?).then(|| value.clone()))
     }
 
+    /// One argument as NumPy sees it; `None` when only the package can tell.
+    pub fn argument(&mut self, value: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        self.plain(value, 0)
+    }
+
     /// The items of a sequence as NumPy sees them.
     fn items(
         &mut self,
@@ -157,7 +162,7 @@ impl<'py> Lent<'py> {
 
     /// Positional arguments; the first of a `method` is passed as it is.
     pub fn arguments(&mut self, args: &Bound<'py, PyTuple>, method: bool) -> PyResult<Option<Bound<'py, PyTuple>>> {
-        let mut plain: SmallVec<[Bound<'py, PyAny>; 6]> = SmallVec::with_capacity(args.len());
+        let mut plain: SmallVec<[Bound<'py, PyAny>; 6]> = SmallVec::new();
         for (place, value) in args.iter_borrowed().enumerate() {
             if method && place == 0 {
                 plain.push(value.to_owned());
@@ -171,6 +176,10 @@ impl<'py> Lent<'py> {
 
     /// Arguments by keyword.
     pub fn keywords(&mut self, kwargs: &Bound<'py, PyDict>) -> PyResult<Option<Bound<'py, PyDict>>> {
+        let mut words = kwargs.iter();
+        if words.all(|(key, value)| is_plain(&value) && self.terms.fits(&value) && !is_like(&key)) {
+            return Ok(Some(kwargs.clone()));
+        }
         let plain = PyDict::new(kwargs.py());
         for (key, value) in kwargs {
             let name = key.cast::<PyString>()?;
@@ -198,8 +207,13 @@ impl<'py> Lent<'py> {
         self.take_back(made)
     }
 
+    /// Takes back what was lent.
+    pub fn end(self) -> PyResult<()> {
+        self.loans.into_iter().try_for_each(Loan::end)
+    }
+
     /// The result as ours: an argument that NumPy returned is the very object that was given.
-    fn take_back(self, made: PyResult<Bound<'py, PyAny>>) -> PyResult<Bound<'py, PyAny>> {
+    pub fn take_back(self, made: PyResult<Bound<'py, PyAny>>) -> PyResult<Bound<'py, PyAny>> {
         let mut own = None;
         if let Ok(result) = &made {
             if let Some(loan) = self.loans.iter().find(|loan| loan.view().is(result)) {
@@ -249,6 +263,11 @@ pub fn call<'py>(
 /// Is there an array among the arguments whose dtype is never native?
 pub fn has_foreign(args: &Bound<'_, PyTuple>) -> bool {
     args.iter_borrowed().any(|arg| arg.cast_exact::<NdArray>().is_ok_and(|array| array.get().view().is_none()))
+}
+
+/// Is this the keyword that asks for an array like another?
+fn is_like(key: &Bound<'_, PyAny>) -> bool {
+    key.cast::<PyString>().is_ok_and(|name| name == "like")
 }
 
 /// None, a Python number or a string.

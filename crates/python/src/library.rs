@@ -64,7 +64,8 @@ impl Library {
     }
 
     #[pyo3(signature = (*args, **kwargs))]
-    fn __call__<'py>(
+    #[pyo3(name = "__call__")]
+    pub fn call<'py>(
         &self,
         args: &Bound<'py, PyTuple>,
         kwargs: Option<&Bound<'py, PyDict>>,

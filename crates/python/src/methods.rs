@@ -9,12 +9,13 @@ use crate::operand::Operand;
 use crate::products;
 use crate::reduce::{self, normalize_axis};
 use crate::{assign, convert, errors, export, hooks, index, operand, resolve, run, scalar, shape};
-use numelt_ir::{Axes, DType, Dims, Op};
+use numelt_ir::{Axes, DType, Dims, Op, Scalar};
 use numelt_runtime::{ArrayView, Input};
 use pyo3::PyTypeInfo;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyList, PyTuple, PyType};
+use pyo3::types::{PyBytes, PyDict, PyFloat, PyList, PyString, PyTuple, PyType};
+use smallvec::SmallVec;
 
 type Out<'py> = PyResult<Bound<'py, PyAny>>;
 type Kwargs<'a, 'py> = Option<&'a Bound<'py, PyDict>>;
@@ -40,7 +41,7 @@ fn read_call<'py>(
     kwargs: Kwargs<'_, 'py>,
 ) -> Out<'py> {
     let loan = export::lend(slf)?;
-    let made = loan.view().call_method(name, args, kwargs);
+    let made = loan.view().call_method(PyString::intern(slf.py(), name), args, kwargs);
     loan.end()?;
     made
 }
@@ -174,6 +175,18 @@ fn parse_permutation(py: Python<'_>, args: &Bound<'_, PyTuple>, rank: usize) -> 
     Ok(order)
 }
 
+/// Elements up to which lists are made here.
+const LISTED: i64 = 1024;
+
+/// The elements as a list of Python's numbers.
+fn listed<'py>(py: Python<'py>, dtype: DType, bytes: &[u8]) -> Out<'py> {
+    let numbers = bytes.chunks_exact(dtype.size()).map(|element| match (dtype, <[u8; 8]>::try_from(element)) {
+        (DType::F64, Ok(element)) => Ok(PyFloat::new(py, f64::from_ne_bytes(element)).into_any()),
+        _ => scalar::python_number(py, Scalar::from_bytes(dtype, element)),
+    });
+    Ok(PyList::new(py, numbers.collect::<PyResult<SmallVec<[_; 64]>>>()?)?.into_any())
+}
+
 #[pymethods]
 impl NdArray {
     #[pyo3(signature = (*args))]
@@ -194,13 +207,11 @@ impl NdArray {
     }
 
     fn tolist<'py>(slf: &Bound<'py, Self>) -> Out<'py> {
-        if let Some(view) = slf.get().view().filter(|v| v.shape.len() == 1 && v.shape[0] <= 64) {
-            let py = slf.py();
-            let items = (0..view.shape[0]).map(|i| {
-                let offset = view.offset + i * view.strides[0];
-                scalar::python_number(py, run::read_scalar(py, &view.base, view.dtype, offset)?)
-            });
-            return Ok(PyList::new(py, items.collect::<PyResult<Vec<_>>>()?)?.into_any());
+        let py = slf.py();
+        if let Some(view) = slf.get().view().filter(|v| v.shape.len() == 1 && v.shape[0] <= LISTED)
+            && let Some(list) = run::on_dense(py, view, |bytes| listed(py, view.dtype, bytes))?
+        {
+            return list;
         }
         read_call(slf, "tolist", &PyTuple::empty(slf.py()), None)
     }
@@ -211,6 +222,13 @@ impl NdArray {
         args: &Bound<'py, PyTuple>,
         kwargs: Option<&Bound<'py, PyDict>>,
     ) -> Out<'py> {
+        if args.is_empty()
+            && kwargs.is_none_or(|k| k.is_empty())
+            && let Some(view) = slf.get().view()
+            && let Some(bytes) = run::on_dense(slf.py(), view, |bytes| PyBytes::new(slf.py(), bytes))?
+        {
+            return Ok(bytes.into_any());
+        }
         read_call(slf, "tobytes", args, kwargs)
     }
 
@@ -312,6 +330,9 @@ impl NdArray {
         let Some(view) = slf.get().view() else {
             return numpy_call(slf, "ravel", &PyTuple::new(slf.py(), order)?, None);
         };
+        if order.is_none() && view.shape.len() == 1 && view.strides[0] == view.dtype.size() as i64 {
+            return wrap_view(slf, view.clone());
+        }
         let flat = shape::raveled(view, parse_order(order, Order::C)?);
         match flat {
             (window, true) => wrap_view(slf, window),
@@ -438,12 +459,14 @@ impl NdArray {
         numpy_call(slf, "astype", &PyTuple::new(py, [dtype])?, Some(&kwargs))
     }
 
-    fn conj<'py>(slf: &Bound<'py, Self>) -> Out<'py> {
-        conjugate(slf)
+    #[pyo3(signature = (*args))]
+    fn conj<'py>(slf: &Bound<'py, Self>, args: &Bound<'py, PyTuple>) -> Out<'py> {
+        conjugate(slf, args)
     }
 
-    fn conjugate<'py>(slf: &Bound<'py, Self>) -> Out<'py> {
-        conjugate(slf)
+    #[pyo3(signature = (*args))]
+    fn conjugate<'py>(slf: &Bound<'py, Self>, args: &Bound<'py, PyTuple>) -> Out<'py> {
+        conjugate(slf, args)
     }
 
     #[pyo3(signature = (b, out = None))]
@@ -462,7 +485,10 @@ impl NdArray {
     }
 }
 
-fn conjugate<'py>(slf: &Bound<'py, NdArray>) -> Out<'py> {
+fn conjugate<'py>(slf: &Bound<'py, NdArray>, args: &Bound<'py, PyTuple>) -> Out<'py> {
+    if !args.is_empty() {
+        return numpy_call(slf, "conjugate", args, None);
+    }
     if slf.get().view().is_some_and(|v| !v.dtype.is_complex()) {
         return Ok(slf.clone().into_any());
     }

@@ -3,6 +3,7 @@
 //! Here: the payload and how arrays are made. Operators, indexing, attributes, methods and
 //! protocols are in files of their own.
 
+use crate::export::Spare;
 use crate::versioned::Versioned;
 use crate::{convert, export, fresh, hooks};
 use numelt_runtime::{ArrayView, Export};
@@ -28,6 +29,8 @@ pub struct NdArray {
     parent: Option<Py<PyAny>>,
     /// Keeps the base visible for consumers that hold this object instead of an export.
     pinned: OnceLock<Box<Export>>,
+    /// The real array that NumPy was lent last.
+    spare: Spare,
     /// Dropped last, when the fields above have let go of other people's memory.
     _drain: DrainLast,
 }
@@ -49,6 +52,7 @@ impl NdArray {
             writeable: AtomicBool::new(writeable),
             parent,
             pinned: OnceLock::new(),
+            spare: Spare::none(),
             _drain: DrainLast,
         }
     }
@@ -60,6 +64,7 @@ impl NdArray {
             writeable: AtomicBool::new(true),
             parent: None,
             pinned: OnceLock::new(),
+            spare: Spare::none(),
             _drain: DrainLast,
         }
     }
@@ -105,6 +110,13 @@ impl NdArray {
     /// Where a pinned export is kept; see the field.
     pub fn pinned(&self) -> &OnceLock<Box<Export>> {
         &self.pinned
+    }
+}
+
+impl NdArray {
+    /// Where the real array is kept that NumPy was lent last.
+    pub fn spare(&self) -> &Spare {
+        &self.spare
     }
 }
 

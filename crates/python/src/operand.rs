@@ -9,7 +9,7 @@ use numelt_runtime::ArrayView;
 use pyo3::exceptions::{PyIndexError, PyTypeError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyBytes, PyInt, PyList, PyString, PyTuple};
+use pyo3::types::{PyBool, PyBytes, PyFloat, PyInt, PyList, PyString, PyTuple};
 
 /// One native operand.
 pub enum Operand<'py> {
@@ -129,6 +129,17 @@ impl<'py> Operand<'py> {
 /// `__array_ufunc__ = None`, or no `__array_ufunc__` and a higher `__array_priority__`.
 pub fn defers_to(other: &Bound<'_, PyAny>, in_place: bool) -> PyResult<bool> {
     let py = other.py();
+    // asking these would make an exception each time
+    let plain = other.is_exact_instance_of::<PyInt>()
+        || other.is_exact_instance_of::<PyFloat>()
+        || other.is_exact_instance_of::<PyString>()
+        || other.is_none()
+        || other.is_exact_instance_of::<PyBool>()
+        || other.is_exact_instance_of::<PyList>()
+        || other.is_exact_instance_of::<PyTuple>();
+    if plain {
+        return Ok(false);
+    }
     let class = other.get_type();
     if let Some(attribute) = class.getattr_opt(intern!(py, "__array_ufunc__"))? {
         return Ok(!in_place && attribute.is_none());

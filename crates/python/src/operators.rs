@@ -7,9 +7,10 @@ use crate::ndarray::{NdArray, exact_native};
 use crate::operand::{Operand, defers_to};
 use crate::products;
 use crate::scalar::DeferredScalar;
-use crate::{errstate, hooks};
-use numelt_ir::{DType, Op};
+use crate::{errstate, foreign, hooks, shape};
+use numelt_ir::{DType, Dims, Op};
 use numelt_runtime::{ArrayView, Input};
+use pyo3::basic::CompareOp;
 use pyo3::prelude::*;
 use pyo3::types::{PyByteArray, PyBytes, PyFloat, PyInt, PyList, PyString, PyTuple};
 
@@ -78,19 +79,25 @@ pub fn binary<'py>(
 pub fn quick<'py>(op: Op, lhs: &Bound<'py, PyAny>, rhs: &Bound<'py, PyAny>) -> Option<PyResult<Bound<'py, PyAny>>> {
     let (a, b) = (native_view(lhs), native_view(rhs));
     let Some(view) = a.or(b) else { return quick_scalars(op, lhs, rhs) };
-    if !keeps_dtype(op, view.dtype) || errstate::is_watched() {
+    if errstate::is_watched() {
         return None;
     }
+    let keeps = keeps_dtype(op, view.dtype);
     let py = lhs.py();
     match (a, b) {
-        (Some(a), Some(b)) => elementwise::pair(py, op, a, b),
+        (Some(a), Some(b)) if keeps && a.dtype == b.dtype => elementwise::pair(py, op, a, b),
+        (Some(a), Some(b)) => elementwise::mixed(py, op, a, b),
         (Some(a), None) => match DeferredScalar::of(rhs) {
-            Some(scalar) => elementwise::pair(py, op, a, scalar.get().view()),
-            None => elementwise::with_number(py, op, a, rhs, false),
+            Some(scalar) if keeps => elementwise::pair(py, op, a, scalar.get().view()),
+            Some(_) => None,
+            None if keeps => elementwise::with_number(py, op, a, rhs, false),
+            None => elementwise::mixed_number(py, op, a, rhs, false),
         },
         (None, Some(b)) => match DeferredScalar::of(lhs) {
-            Some(scalar) => elementwise::pair(py, op, scalar.get().view(), b),
-            None => elementwise::with_number(py, op, b, lhs, true),
+            Some(scalar) if keeps => elementwise::pair(py, op, scalar.get().view(), b),
+            Some(_) => None,
+            None if keeps => elementwise::with_number(py, op, b, lhs, true),
+            None => elementwise::mixed_number(py, op, b, lhs, true),
         },
         (None, None) => None,
     }
@@ -107,6 +114,22 @@ fn quick_scalars<'py>(op: Op, lhs: &Bound<'py, PyAny>, rhs: &Bound<'py, PyAny>) 
     let inputs = [scalar_input(a, dtype, lhs)?, scalar_input(b, dtype, rhs)?];
     let _scalars = errstate::As::scalars();
     Some(elementwise::scalar(lhs.py(), op, dtype, &inputs))
+}
+
+/// The quick path of an operation on all pairs of elements of two vectors.
+pub fn outer<'py>(op: Op, lhs: &Bound<'py, PyAny>, rhs: &Bound<'py, PyAny>) -> Option<PyResult<Bound<'py, PyAny>>> {
+    let vector = |obj| native_view(obj).filter(|view| view.shape.len() == 1);
+    let (a, b) = (vector(lhs)?, vector(rhs)?);
+    if errstate::is_watched() {
+        return None;
+    }
+    let (extents, strides) = (Dims::from_slice(&[a.shape[0], 1]), Dims::from_slice(&[a.strides[0], 0]));
+    let column = shape::window(a, a.offset, extents, strides);
+    if keeps_dtype(op, a.dtype) && a.dtype == b.dtype {
+        elementwise::pair(lhs.py(), op, &column, b)
+    } else {
+        elementwise::mixed(lhs.py(), op, &column, b)
+    }
 }
 
 /// The quick path of an operation on one array.
@@ -234,21 +257,45 @@ fn is_ours(obj: &Bound<'_, PyAny>) -> bool {
 
 fn fall_back<'py>(
     operator: &'static Binary,
-    function: &str,
+    function: &'static str,
     lhs: &Bound<'py, PyAny>,
     rhs: &Bound<'py, PyAny>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let py = lhs.py();
-    let callable = hooks::operator(py, function)?;
     if !lhs.is_instance_of::<NdArray>() && !rhs.is_instance_of::<NdArray>() {
         // Among scalars NumPy is the normal way, not a fallback.
+        let callable = hooks::operator(py, function)?;
         return hooks::call_numpy(&callable, &PyTuple::new(py, [lhs, rhs])?, None);
     }
-    if let Some(result) = hooks::operator_in_numpy(operator.method, "not native", &callable, &[lhs, rhs])? {
+    let act = |a: &Bound<'py, PyAny>, b: &Bound<'py, PyAny>| numpys(operator, function, a, b);
+    if let Some(result) = foreign::operate(operator.method, [lhs, rhs], act)? {
         return Ok(result);
     }
     let args = PyTuple::new(py, [lhs, rhs])?;
-    hooks::fallback(operator.method, &callable, &args, None)
+    hooks::fallback(operator.method, &hooks::operator(py, function)?, &args, None)
+}
+
+/// `function`, one of the operator's names in the module `operator`, on operands as NumPy has them.
+fn numpys<'py>(
+    operator: &'static Binary,
+    function: &'static str,
+    a: &Bound<'py, PyAny>,
+    b: &Bound<'py, PyAny>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let comparison = match operator.op {
+        Op::Equal => CompareOp::Eq,
+        Op::NotEqual => CompareOp::Ne,
+        Op::Less => CompareOp::Lt,
+        Op::LessEqual => CompareOp::Le,
+        Op::Greater => CompareOp::Gt,
+        Op::GreaterEqual => CompareOp::Ge,
+        Op::Add if function == operator.name => return a.add(b),
+        Op::Subtract if function == operator.name => return a.sub(b),
+        Op::Multiply if function == operator.name => return a.mul(b),
+        Op::Divide if function == operator.name => return a.div(b),
+        _ => return hooks::operator(a.py(), function)?.call1((a, b)),
+    };
+    a.rich_compare(b, comparison)
 }
 
 /// NumPy's replacements of `a ** n` for single Python numbers, on arrays (not scalars).

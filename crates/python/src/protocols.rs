@@ -6,7 +6,7 @@ use crate::convert::Numpy;
 use crate::ndarray::{NdArray, Payload};
 use crate::scalar::DeferredScalar;
 use crate::ufunc;
-use crate::{export, hooks, index, run, scalar};
+use crate::{export, foreign, hooks, index, run, scalar};
 use numelt_ir::Scalar;
 use pyo3::exceptions::{PyBufferError, PyTypeError, PyValueError};
 use pyo3::ffi;
@@ -45,7 +45,7 @@ impl ArrayIterator {
                 if at >= real.len()? as i64 {
                     return Ok(None);
                 }
-                hooks::wrap(&real.get_item(at)?, 0).map(Some)
+                foreign::given(real.get_item(at)?).map(Some)
             }
         }
     }

@@ -4,14 +4,14 @@
 //! calls, small arrays, what is not native), or what the Python function gives. NumPy's function is called from the
 //! user's own frame, so that its warnings are attributed as always.
 
-use crate::coverage;
-use crate::front::products;
 use crate::lend::{self, Terms};
 use crate::library::{self, Library};
+use crate::ndarray::NdArray;
+use crate::shortcuts::{self, Shortcut};
+use crate::{coverage, escape, foreign};
 use numelt_runtime::Runtime;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyString, PyTuple};
 
 /// When NumPy's function is called at once.
@@ -37,20 +37,18 @@ pub struct Routine {
     way: Way,
     /// Does it become a method of instances of a class that holds it?
     binds: bool,
-    /// What may answer calls with one argument.
-    short: Option<Short>,
+    /// What may answer calls without keywords.
+    short: Option<Shortcut>,
+    /// The method of NumPy's array that does the same and takes the same arguments, without the way to it.
+    method: Option<Py<PyAny>>,
 }
-
-type Short = for<'a, 'py> fn(&'a Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyAny>>>;
-
-static METHOD_TYPE: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
 
 #[pymethods]
 impl Routine {
     /// `way` is the most elements that a small call has, a library function, "fallback" or "uncounted"; `most` limits
     /// library calls.
     #[new]
-    #[pyo3(signature = (name, original, general, way, binds, most = None))]
+    #[pyo3(signature = (name, original, general, way, binds, most = None, method = None))]
     fn new(
         py: Python<'_>,
         name: Py<PyString>,
@@ -59,6 +57,7 @@ impl Routine {
         way: &Bound<'_, PyAny>,
         binds: bool,
         most: Option<i64>,
+        method: Option<Py<PyAny>>,
     ) -> PyResult<Routine> {
         let way = if let Ok(library) = way.cast::<Library>() {
             Way::Library(library.clone().unbind(), most.unwrap_or(i64::MAX))
@@ -71,11 +70,8 @@ impl Routine {
                 other => return Err(PyValueError::new_err(format!("no way is called {other}"))),
             }
         };
-        let short: Option<Short> = match name.bind(py).to_str()? {
-            "linalg.norm" => Some(products::length),
-            _ => None,
-        };
-        Ok(Routine { name, original, general, way, binds, short })
+        let short = shortcuts::of(name.bind(py).to_str()?);
+        Ok(Routine { name, original, general, way, binds, short, method })
     }
 
     #[pyo3(signature = (*args, **kwargs))]
@@ -95,13 +91,10 @@ impl Routine {
         instance: &Bound<'py, PyAny>,
         _owner: &Bound<'py, PyAny>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let py = slf.py();
         if instance.is_none() || !slf.get().binds {
             return Ok(slf.clone().into_any());
         }
-        let bind =
-            METHOD_TYPE.get_or_try_init(py, || Ok::<_, PyErr>(py.import("types")?.getattr("MethodType")?.unbind()))?;
-        bind.bind(py).call1((slf, instance))
+        escape::bound_method(slf.as_any(), instance)
     }
 
     fn __repr__(slf: &Bound<'_, Self>) -> PyResult<String> {
@@ -118,12 +111,17 @@ impl Routine {
         kwargs: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Option<Bound<'py, PyAny>>> {
         let py = args.py();
-        let original = self.original.bind(py);
+        let original = match &self.method {
+            Some(method) if is_ours(args) => method.bind(py),
+            _ => self.original.bind(py),
+        };
         if let Some(short) = self.short
-            && args.len() == 1
             && kwargs.is_none()
-            && let Some(made) = short(&args.get_item(0)?)?
+            && let Some(made) = short(args)?
         {
+            if let Way::Library(library, _) = &self.way {
+                library.get().count();
+            }
             return Ok(Some(made));
         }
         match &self.way {
@@ -160,12 +158,13 @@ impl Routine {
         kwargs: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Option<Bound<'py, PyAny>>> {
         let py = args.py();
-        if !coverage::is_simple(py) {
-            return Ok(None);
-        }
-        let count = || coverage::note(py, self.name.bind(py), "not native").map(drop);
-        lend::call(self.original.bind(py), args, kwargs, false, Terms::ANY, count)
+        foreign::call(self.name.bind(py).to_str()?, self.original.bind(py), args, kwargs)
     }
+}
+
+/// Is the first argument an array of ours?
+fn is_ours(args: &Bound<'_, PyTuple>) -> bool {
+    args.get_borrowed_item(0).is_ok_and(|first| first.is_exact_instance_of::<NdArray>())
 }
 
 /// Adds the class to the module.

@@ -1,6 +1,6 @@
 //! The way to the runtime: recording, flushing with the GIL released, reading.
 
-use crate::{errors, errstate, export, inspect, registry};
+use crate::{errors, errstate, export, inspect, registry, shape};
 use numelt_ir::{Axes, DType, Op, Scalar};
 use numelt_runtime::{ArrayView, BaseRef, Export, Input, Reason, Runtime};
 use pyo3::prelude::*;
@@ -107,6 +107,17 @@ pub fn read_scalar(py: Python<'_>, base: &BaseRef, dtype: DType, offset: i64) ->
     // SAFETY: the offset is that of an element of a view of this base, and views lie inside their base.
     let bytes = unsafe { std::slice::from_raw_parts(address.offset(offset as isize), dtype.size()) };
     Ok(Scalar::from_bytes(dtype, bytes))
+}
+
+/// What `with` makes of the bytes of a dense view in C order, which it must not change; `None` for any other view.
+pub fn on_dense<T>(py: Python<'_>, view: &ArrayView, with: impl FnOnce(&[u8]) -> T) -> PyResult<Option<T>> {
+    if !shape::is_c_contiguous(&view.shape, &view.strides, view.dtype.size() as i64) {
+        return Ok(None);
+    }
+    let size = view.size() as usize * view.dtype.size();
+    let start = look(py, &view.base)?.wrapping_offset(view.offset as isize);
+    // SAFETY: views lie inside their base, and this one is dense. Other threads wait for the GIL.
+    Ok(Some(with(unsafe { std::slice::from_raw_parts(start, size) })))
 }
 
 /// Stores the element at a byte offset of a base at once; false when work on the base is pending, which comes first.

@@ -3,6 +3,7 @@
 use crate::convert::{self, Numpy};
 use crate::elementwise::{self, Native};
 use crate::export;
+use crate::front::reductions;
 use crate::lend::{self, Terms};
 use crate::ndarray::{NdArray, exact_native, wrap_new};
 use crate::operand::Operand;
@@ -11,7 +12,7 @@ use crate::products;
 use crate::reduce;
 use crate::scalar::DeferredScalar;
 use crate::ufunc_call::{Call, Casting, MemoryOrder};
-use crate::{coverage, hooks};
+use crate::{coverage, foreign, hooks};
 use numelt_ir::Op;
 use numelt_runtime::Runtime;
 use pyo3::exceptions::{PyDeprecationWarning, PyUserWarning, PyValueError};
@@ -29,6 +30,8 @@ type Out<'py> = PyResult<Bound<'py, PyAny>>;
 pub struct Ufunc {
     numpy: Py<PyAny>,
     op: Option<Op>,
+    /// Is it one that the package composes of native operations?
+    composed: bool,
 }
 
 impl Ufunc {
@@ -36,14 +39,12 @@ impl Ufunc {
     pub fn numpy<'py>(&self, py: Python<'py>) -> Bound<'py, PyAny> {
         self.numpy.bind(py).clone()
     }
+}
 
-    /// Is it one that the package composes of native operations?
-    fn is_composed(&self, py: Python<'_>) -> bool {
-        let name = self.numpy.bind(py).getattr(intern!(py, "__name__"));
-        let name = name.as_ref().ok().and_then(|n| n.cast::<PyString>().ok());
-        name.and_then(|n| n.to_str().ok())
-            .is_some_and(|n| matches!(n, "divmod" | "modf" | "frexp" | "clip" | "matvec" | "vecmat" | "vecdot"))
-    }
+/// Is the ufunc of this name one that the package composes of native operations?
+fn is_composed(name: &Bound<'_, PyAny>) -> bool {
+    let name = name.cast::<PyString>().ok().and_then(|n| n.to_str().ok());
+    name.is_some_and(|n| matches!(n, "divmod" | "modf" | "frexp" | "clip" | "matvec" | "vecmat" | "vecdot"))
 }
 
 /// The operation that a ufunc of NumPy's name is, if it is native.
@@ -267,7 +268,8 @@ impl Ufunc {
             ),
             None => None,
         };
-        Ok(Ufunc { numpy: numpy_ufunc.unbind(), op })
+        let composed = is_composed(&numpy_ufunc.getattr("__name__")?);
+        Ok(Ufunc { numpy: numpy_ufunc.unbind(), op, composed })
     }
 
     #[pyo3(signature = (*args, **kwargs))]
@@ -326,6 +328,11 @@ impl Ufunc {
         args: &Bound<'py, PyTuple>,
         kwargs: Option<&Bound<'py, PyDict>>,
     ) -> Out<'py> {
+        if kwargs.is_none()
+            && let Some(made) = reduced(slf.get(), args)?
+        {
+            return Ok(made);
+        }
         method(slf.as_any(), slf.get().numpy.bind(slf.py()), "reduce", args, kwargs)
     }
 
@@ -354,6 +361,13 @@ impl Ufunc {
 
     #[pyo3(signature = (*args, **kwargs))]
     fn outer<'py>(slf: &Bound<'py, Self>, args: &Bound<'py, PyTuple>, kwargs: Option<&Bound<'py, PyDict>>) -> Out<'py> {
+        if kwargs.is_none()
+            && args.len() == 2
+            && let Some(op) = slf.get().op
+            && let Some(made) = operators::outer(op, &args.get_item(0)?, &args.get_item(1)?)
+        {
+            return made;
+        }
         method(slf.as_any(), slf.get().numpy.bind(slf.py()), "outer", args, kwargs)
     }
 
@@ -401,12 +415,20 @@ fn few<'py>(
     args: &Bound<'py, PyTuple>,
     kwargs: Option<&Bound<'py, PyDict>>,
 ) -> PyResult<Option<Bound<'py, PyAny>>> {
-    let known = ours.cast_exact::<Ufunc>().is_ok_and(|u| u.get().op.is_some() || u.get().is_composed(ours.py()));
+    let py = numpy.py();
+    let known = ours.cast_exact::<Ufunc>().is_ok_and(|u| u.get().op.is_some() || u.get().composed);
+    let bound = || if name == "__call__" { Ok(numpy.clone()) } else { numpy.getattr(PyString::intern(py, name)) };
+    if coverage::is_silent() && lend::has_foreign(args) {
+        let label = numpy.getattr(intern!(py, "__name__"))?;
+        let label = label.cast::<PyString>()?.to_str()?;
+        let label = if name == "__call__" { label.to_string() } else { format!("{label}.{name}") };
+        return foreign::call(&label, &bound()?, args, kwargs);
+    }
     let has_array = || args.iter_borrowed().any(|arg| native(&arg));
     if !known || !coverage::is_silent() || !has_array() || !Runtime::global().is_unobserved() {
         return Ok(None);
     }
-    let bound = if name == "__call__" { numpy.clone() } else { numpy.getattr(name)? };
+    let bound = bound()?;
     lend::call(&bound, args, kwargs, false, Terms { most: FEW, native: true }, || Ok(()))
 }
 
@@ -419,6 +441,27 @@ fn native(obj: &Bound<'_, PyAny>) -> bool {
 }
 
 /// A ufunc method that is not native: the package's hook, or NumPy.
+/// The quick path of folds along one axis, the first one if none is said.
+fn reduced<'py>(ufunc: &Ufunc, args: &Bound<'py, PyTuple>) -> PyResult<Option<Bound<'py, PyAny>>> {
+    let fold = match ufunc.op {
+        Some(Op::Add) => Op::Sum,
+        Some(Op::Multiply) => Op::Prod,
+        Some(Op::Maximum) => Op::Max,
+        Some(Op::Minimum) => Op::Min,
+        Some(Op::LogicalAnd) => Op::All,
+        Some(Op::LogicalOr) => Op::Any,
+        _ => return Ok(None),
+    };
+    let axis = match args.len() {
+        1 => 0i64.into_pyobject(args.py())?.into_any(),
+        2 if args.get_borrowed_item(1)?.is_exact_instance_of::<PyInt>() => args.get_item(1)?,
+        _ => return Ok(None),
+    };
+    let array = args.get_borrowed_item(0)?;
+    let plain = exact_native(&array).and_then(NdArray::view).is_some_and(|v| !v.shape.is_empty() && v.size() > 0);
+    if plain { reductions::along(&array, fold, axis) } else { Ok(None) }
+}
+
 /// The quick path of running folds along the first axis of a native array.
 fn accumulated<'py>(ufunc: &Bound<'py, Ufunc>, args: &Bound<'py, PyTuple>) -> PyResult<Option<Bound<'py, PyAny>>> {
     let scan = match ufunc.get().op {

@@ -12,7 +12,7 @@ from typing import Any
 import numpy
 
 from numelt import _core, _library
-from numelt._dispatch import fall_back, native, recordable, short_first
+from numelt._dispatch import counted_first, fall_back, native, recordable, short_first
 
 __all__ = ["einsum", "kron"]
 
@@ -72,7 +72,12 @@ def _unsummed(subscripts: Any, operands: tuple[Any, ...]) -> Any:
     return _core.elementwise("multiply", tuple(views))
 
 
+# elements of an operand up to which the result is small, too
+SHORT = 256
+
+
 @native
+@functools.partial(counted_first, most=SHORT)
 def einsum(*operands: Any, out: Any = None, optimize: Any = False, **kwargs: Any) -> Any:
     """Sum of products over labelled axes.
 

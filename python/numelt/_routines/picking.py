@@ -290,6 +290,7 @@ def _writable(a: Any) -> bool:
 
 
 @native
+@small_first
 def put(a: Any, ind: Any, v: Any, mode: Any = "raise") -> None:
     """Write values to positions of the flattened array.
 
@@ -328,6 +329,7 @@ def _is_view(a: Any) -> bool:
 
 
 @native
+@small_first
 def place(arr: Any, mask: Any, vals: Any) -> None:
     """Write values, one after the other, where a mask is true.
 

@@ -1,6 +1,6 @@
 //! Arrays filled with one value, ranges, copies of arrays and short sequences.
 
-use super::{Any, Arg, Out, Quick, native, sequence, slow};
+use super::{Any, Arg, Out, Quick, joining, native, sequence, slow};
 use crate::convert::Weak;
 use crate::methods::{Order, copied};
 use crate::ndarray::wrap_new;
@@ -455,7 +455,10 @@ fn copy_of<'py>(py: Python<'py>, object: Any<'_, 'py>, dtype: &Arg<'py>) -> Quic
             _ => Ok(None),
         };
     }
-    sequence::array(py, object, dtype)
+    match sequence::array(py, object, dtype)? {
+        Some(made) => Ok(Some(made)),
+        None => joining::stacked(py, object, dtype),
+    }
 }
 
 /// Return the argument as an array, without a copy where none is needed.

@@ -2,9 +2,9 @@
 
 use super::{Any, Arg, Out, Quick, native, sequence, slow};
 use crate::ndarray::{NdArray, wrap_new};
-use crate::{convert, run, shape};
+use crate::{convert, errors, inspect, run, shape};
 use numelt_ir::{Axes, DType, Dims, Op};
-use numelt_runtime::{ArrayView, Input};
+use numelt_runtime::{ArrayView, BaseRef, Input, Runtime};
 use pyo3::prelude::*;
 use pyo3::types::{PyInt, PyList, PyTuple};
 use smallvec::SmallVec;
@@ -41,6 +41,50 @@ fn axis_of(axis: &Arg<'_>, rank: usize) -> Option<usize> {
     (-rank..rank).contains(&axis).then(|| axis.rem_euclid(rank) as usize)
 }
 
+/// Bytes of pieces that are joined at once, while small operations run at once.
+const FEW: usize = 4096;
+
+/// The elements of dense pieces one after the other, where that is to be done at once.
+fn appended(py: Python<'_>, pieces: &[ArrayView]) -> PyResult<Option<BaseRef>> {
+    let few = pieces.iter().map(|p| p.size() as usize * p.dtype.size()).sum::<usize>() <= FEW;
+    let ready = pieces.iter().all(|p| p.size() > 0 && p.base.settled().is_some());
+    if !few || !ready || !Runtime::global().runs_at_once() {
+        return Ok(None);
+    }
+    let mut bytes: SmallVec<[u8; 1024]> = SmallVec::new();
+    for piece in pieces {
+        if run::on_dense(py, piece, |elements| bytes.extend_from_slice(elements))?.is_none() {
+            return Ok(None);
+        }
+        inspect::count(Op::Copy);
+    }
+    Runtime::global().filled(&bytes).map(Some).map_err(errors::to_py)
+}
+
+/// The array of a sequence of dense arrays of one dtype and shape, where that is to be made at once.
+pub fn stacked<'py>(py: Python<'py>, object: Any<'_, 'py>, dtype: &Arg<'py>) -> Quick<'py> {
+    let mut views: SmallVec<[ArrayView; 8]> = SmallVec::new();
+    let mut push = |item: &Bound<'_, PyAny>| {
+        let view = native(item)?;
+        let fits = views.first().is_none_or(|first| first.dtype == view.dtype && first.shape == view.shape);
+        (fits && view.size() as usize * view.dtype.size() <= FEW).then(|| views.push(view.clone()))
+    };
+    let all = if let Ok(list) = object.cast_exact::<PyList>() {
+        list.iter().try_for_each(|item| push(&item))
+    } else {
+        let Ok(tuple) = object.cast_exact::<PyTuple>() else { return Ok(None) };
+        tuple.iter_borrowed().try_for_each(|item| push(&item))
+    };
+    let Some(first) = views.first().filter(|_| all.is_some()) else { return Ok(None) };
+    if first.shape.is_empty() || first.shape.len() > 8 || dtype.dtype(first.dtype) != Some(first.dtype) {
+        return Ok(None);
+    }
+    let Some(base) = appended(py, &views)? else { return Ok(None) };
+    let mut dims = Dims::from_slice(&[views.len() as i64]);
+    dims.extend_from_slice(&first.shape);
+    wrap_new(py, shape::whole(base, first.dtype, &dims)).map(Some)
+}
+
 /// Joins pieces of one rank that fit; `None` where they do not.
 fn join<'py>(py: Python<'py>, pieces: &[ArrayView], axis: usize, dtype: DType) -> Quick<'py> {
     let mut dims: Dims = pieces[0].shape.clone();
@@ -53,6 +97,13 @@ fn join<'py>(py: Python<'py>, pieces: &[ArrayView], axis: usize, dtype: DType) -
         dims[axis] += piece.shape[axis];
     }
     let strides = shape::joined_strides(&dims, dtype.size() as i64, pieces);
+    let outer = axis == 0 && shape::is_c_contiguous(&dims, &strides, dtype.size() as i64);
+    if outer
+        && pieces.iter().all(|p| p.dtype == dtype)
+        && let Some(base) = appended(py, pieces)?
+    {
+        return wrap_new(py, shape::whole(base, dtype, &dims)).map(Some);
+    }
     let out = shape::fresh(dtype, &dims, strides);
     let mut offset = 0;
     for piece in pieces.iter().filter(|p| p.size() > 0) {

@@ -8,7 +8,7 @@ mod creation;
 mod joining;
 mod moving;
 pub mod products;
-mod reductions;
+pub mod reductions;
 mod sequence;
 
 use crate::convert::{self, Numpy};

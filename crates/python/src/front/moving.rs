@@ -3,7 +3,7 @@
 use super::{Any, Arg, Out, Quick, function, native, slow};
 use crate::ndarray::{NdArray, wrap_new, wrap_view};
 use crate::operand::Operand;
-use crate::{elementwise, reduce, run, shape};
+use crate::{elementwise, reduce, run, shape, shortcuts};
 use numelt_ir::{Axes, Dims, Op};
 use numelt_runtime::{ArrayView, Input};
 use pyo3::prelude::*;
@@ -134,6 +134,11 @@ fn choose<'py>(py: Python<'py>, args: &Bound<'py, PyTuple>) -> Out<'py> {
         && let Some(operands) =
             args.iter_borrowed().map(|arg| Operand::extract_quick(&arg)).collect::<Option<SmallVec<[_; 3]>>>()
         && let Some(made) = elementwise::apply(py, Op::Where, &operands, None, None)?
+    {
+        return Ok(made);
+    }
+    if args.len() == 1
+        && let Some(made) = shortcuts::nonzero(args)?
     {
         return Ok(made);
     }

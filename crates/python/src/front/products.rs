@@ -46,7 +46,11 @@ fn matrices<'py>(py: Python<'py>, args: &Bound<'py, PyTuple>) -> Quick<'py> {
 const FEW: i64 = 4096;
 
 /// Root of the sum of squares of few dense floats, as `linalg.norm` computes it.
-pub fn length<'py>(x: &Bound<'py, PyAny>) -> Quick<'py> {
+pub fn length<'py>(args: &Bound<'py, PyTuple>) -> Quick<'py> {
+    if args.len() != 1 {
+        return Ok(None);
+    }
+    let x = &args.get_item(0)?;
     let Ok(array) = x.cast_exact::<NdArray>() else { return Ok(None) };
     let Some(view) = array.get().view() else { return Ok(None) };
     let (py, n) = (x.py(), view.size());

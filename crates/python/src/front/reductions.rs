@@ -18,7 +18,7 @@ type Kwargs<'a, 'py> = Option<&'a Bound<'py, PyDict>>;
 const EXACT_IN_F32: i64 = 1 << 24;
 
 /// Elements up to which the place of an extreme is looked for here, while small operations run at once.
-const FEW: i64 = 64;
+const FEW: i64 = 256;
 
 /// What a quick call may say.
 struct Plain<'py> {
@@ -91,26 +91,37 @@ enum Kind {
     Mean,
 }
 
-/// Position of the least or largest element of a few floats along one axis: the first of equal ones, and the first
-/// NaN before all others.
+/// Position of the least or largest element of a few dense numbers: the first of equal ones, and the first NaN before
+/// all others.
 fn extreme(py: Python<'_>, view: &ArrayView, least: bool) -> PyResult<Option<i64>> {
-    let (&[n], &[stride]) = (view.shape.as_slice(), view.strides.as_slice()) else { return Ok(None) };
-    if view.dtype != DType::F64 || n == 0 || view.base.settled().is_none() {
+    if view.size() == 0 || view.shape.len() != 1 || view.base.settled().is_none() {
         return Ok(None);
     }
-    let (mut at, mut best) = (0, f64::NAN);
-    for i in 0..n {
-        let Scalar::F64(value) = run::read_scalar(py, &view.base, view.dtype, view.offset + i * stride)? else {
-            return Ok(None);
-        };
-        if i == 0 || value.is_nan() || if least { value < best } else { value > best } {
-            (at, best) = (i, value);
-            if value.is_nan() {
-                break;
-            }
+    let place = |bytes: &[u8]| {
+        let eights = bytes.chunks_exact(8).map(|e| <[u8; 8]>::try_from(e).unwrap_or_default());
+        match view.dtype {
+            DType::F64 => first_extreme(eights.map(f64::from_ne_bytes), least, f64::is_nan),
+            _ => first_extreme(eights.map(i64::from_ne_bytes), least, |_| false),
+        }
+    };
+    match view.dtype {
+        DType::F64 | DType::I64 => run::on_dense(py, view, place),
+        _ => Ok(None),
+    }
+}
+
+/// Position of the first least or largest of some numbers; the first that ends the search wins.
+fn first_extreme<T: Copy + PartialOrd>(numbers: impl Iterator<Item = T>, least: bool, ends: fn(T) -> bool) -> i64 {
+    let mut found: Option<(i64, T)> = None;
+    for (at, value) in (0..).zip(numbers) {
+        if ends(value) {
+            return at;
+        }
+        if found.is_none_or(|(_, best)| if least { value < best } else { value > best }) {
+            found = Some((at, value));
         }
     }
-    Ok(Some(at))
+    found.map_or(0, |(at, _)| at)
 }
 
 fn quick<'py>(array: Any<'_, 'py>, kind: Kind, args: &Bound<'py, PyTuple>, kwargs: Kwargs<'_, 'py>) -> Quick<'py> {
@@ -126,17 +137,29 @@ fn quick<'py>(array: Any<'_, 'py>, kind: Kind, args: &Bound<'py, PyTuple>, kwarg
         inspect::count(op);
         return convert::to_numpy_scalar(array.py(), Scalar::I64(at)).map(Some);
     }
-    let made = match kind {
-        Kind::Fold(op) => plain.reduce(array, op, None),
-        Kind::Mean => plain.mean(array),
-    }?;
-    match made.as_ref().and_then(computed) {
-        // what is computed with it then is NumPy's arithmetic of scalars, which is quicker than a record
-        Some(scalar) => DeferredScalar::realize(scalar).map(Some),
-        None => match (made.as_ref().and_then(|made| DeferredScalar::of(made)), kind) {
-            (Some(scalar), Kind::Fold(_)) => scalar::settled(scalar).map(Some),
-            (Some(_), Kind::Mean) | (None, _) => Ok(made),
-        },
+    plain.fold(array, kind)
+}
+
+/// A reduction of a native array along one axis, with nothing else said.
+pub fn along<'py>(array: Any<'_, 'py>, op: Op, axis: Bound<'py, PyAny>) -> Quick<'py> {
+    Plain { axis: Some(axis), keepdims: false }.fold(array, Kind::Fold(op))
+}
+
+impl<'py> Plain<'py> {
+    /// The reduction, NumPy's scalar where one is asked for that has been computed.
+    fn fold(&self, array: Any<'_, 'py>, kind: Kind) -> Quick<'py> {
+        let made = match kind {
+            Kind::Fold(op) => self.reduce(array, op, None),
+            Kind::Mean => self.mean(array),
+        }?;
+        match made.as_ref().and_then(computed) {
+            // what is computed with it then is NumPy's arithmetic of scalars, which is quicker than a record
+            Some(scalar) => DeferredScalar::realize(scalar).map(Some),
+            None => match (made.as_ref().and_then(|made| DeferredScalar::of(made)), kind) {
+                (Some(scalar), Kind::Fold(_)) => scalar::settled(scalar).map(Some),
+                (Some(_), Kind::Mean) | (None, _) => Ok(made),
+            },
+        }
     }
 }
 

@@ -1,0 +1,117 @@
+//! Items, operators and calls of arrays of dtypes that are never native: objects, text, dates, records.
+//!
+//! In: an operation with such an array in it. Out: what NumPy makes of it, counted as a fallback, without a way through
+//! the package; `None` where only the package can tell (other classes, policies that warn or raise). What an array
+//! of objects holds is given out, and taken, as the very object.
+
+use crate::convert::Numpy;
+use crate::coverage;
+use crate::export;
+use crate::hooks;
+use crate::lend::{self, Lent, Terms};
+use crate::ndarray::NdArray;
+use crate::scalar::DeferredScalar;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyInt, PyString, PyTuple};
+
+/// Why indexing is counted as a fallback.
+const INDEXED: &str = "indexing an array that is not native";
+
+type Out<'py> = PyResult<Bound<'py, PyAny>>;
+type Quick<'py> = PyResult<Option<Bound<'py, PyAny>>>;
+
+/// Counts a call, here or by the package.
+fn note(py: Python<'_>, name: &str, reason: &str) -> PyResult<()> {
+    if coverage::is_simple(py) {
+        return coverage::note(py, name, reason);
+    }
+    match hooks::hook(py, "note")? {
+        Some(note) => note.call1((name, reason)).map(drop),
+        None => Ok(()),
+    }
+}
+
+/// An item that NumPy gave out, as ours: a view is an array of ours, anything else is what it is.
+pub fn given<'py>(item: Bound<'py, PyAny>) -> Out<'py> {
+    let py = item.py();
+    if item.is_exact_instance(Numpy::get(py)?.ndarray.bind(py)) { hooks::wrap(&item, 1) } else { Ok(item) }
+}
+
+/// `array[key]`, where `real` is the array as NumPy has it.
+pub fn get<'py>(array: &Bound<'py, NdArray>, real: &Bound<'py, PyAny>, key: &Bound<'py, PyAny>) -> Quick<'py> {
+    let py = key.py();
+    if is_word(key) {
+        note(py, "ndarray.__getitem__", INDEXED)?;
+        let item = real.get_item(key)?;
+        if key.is_exact_instance_of::<PyString>() {
+            return export::field(array, &item).map(Some);
+        }
+        return given(item).map(Some);
+    }
+    let mut lent = Lent::new(Terms::ANY);
+    let Some(plain) = lent.argument(key)? else { return Ok(None) };
+    note(py, "ndarray.__getitem__", INDEXED)?;
+    let made = real.get_item(plain);
+    lent.end()?;
+    given(made?).map(Some)
+}
+
+/// `array[key] = value`, where `real` is the array as NumPy has it; false where the package has to do it.
+pub fn set<'py>(real: &Bound<'py, PyAny>, key: &Bound<'py, PyAny>, value: &Bound<'py, PyAny>) -> PyResult<bool> {
+    let mut lent = Lent::new(Terms::ANY);
+    let Some(place) = lent.argument(key)? else { return Ok(false) };
+    let ours = value.is_exact_instance_of::<NdArray>() || DeferredScalar::of(value).is_some();
+    let stored = if !ours && export::holds_objects(real) && is_element(key, export::rank(real)) {
+        Some(value.clone())
+    } else {
+        lent.argument(value)?
+    };
+    let Some(stored) = stored else { return Ok(false) };
+    note(key.py(), "ndarray.__setitem__", INDEXED)?;
+    let done = real.set_item(place, &stored);
+    drop(stored);
+    lent.end()?;
+    done.map(|()| true)
+}
+
+/// A Python int or a string: needs no look inside.
+fn is_word(key: &Bound<'_, PyAny>) -> bool {
+    key.is_exact_instance_of::<PyInt>() || key.is_exact_instance_of::<PyString>()
+}
+
+/// Does the key have a Python int for each axis?
+fn is_element(key: &Bound<'_, PyAny>, rank: usize) -> bool {
+    match key.cast_exact::<PyTuple>() {
+        Ok(parts) => parts.len() == rank && parts.iter_borrowed().all(|part| part.is_exact_instance_of::<PyInt>()),
+        Err(_) => rank == 1 && key.is_exact_instance_of::<PyInt>(),
+    }
+}
+
+/// An operator on two operands, at least one of which is ours: `act` does it in NumPy.
+pub fn operate<'py>(
+    name: &str,
+    operands: [&Bound<'py, PyAny>; 2],
+    act: impl FnOnce(&Bound<'py, PyAny>, &Bound<'py, PyAny>) -> Out<'py>,
+) -> Quick<'py> {
+    let mut lent = Lent::new(Terms::ANY);
+    let Some(a) = lent.argument(operands[0])? else { return Ok(None) };
+    let Some(b) = lent.argument(operands[1])? else { return Ok(None) };
+    note(a.py(), name, "not native")?;
+    let made = act(&a, &b);
+    drop((a, b));
+    lent.take_back(made).map(Some)
+}
+
+/// A call that is counted under the user's line, where it is the user's and passes in silence.
+pub fn call<'py>(
+    name: &str,
+    callable: &Bound<'py, PyAny>,
+    args: &Bound<'py, PyTuple>,
+    kwargs: Option<&Bound<'py, PyDict>>,
+) -> Quick<'py> {
+    let py = args.py();
+    if !coverage::is_simple(py) {
+        return Ok(None);
+    }
+    lend::call(callable, args, kwargs, false, Terms::ANY, || coverage::note(py, name, "not native"))
+}
