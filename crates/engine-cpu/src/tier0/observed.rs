@@ -4,6 +4,7 @@
 //! In: an operation and its loop dtype, or runs of operands and results. Out: conditions. An audit computes
 //! complex values once more, one by one, and looks at the processor's flags, as NumPy does.
 
+use crate::tier0::complex::Complex;
 use crate::tier0::elem::{Any, Elem, Inexact, Number};
 use crate::tier0::loops::{Op1, Op2};
 use crate::tier0::ops;
@@ -115,13 +116,30 @@ unsafe fn observed_two<T: Elem, O: Op2<T>>(ins: *const *const u8, _: *const u8, 
     })
 }
 
+/// A complex quotient whose parts are divided one after the other where the divisor is zero: a vector of both has
+/// lanes that divide zero by zero.
+struct Quotient;
+
+impl<T: Complex<Real: Inexact>> Op2<T> for Quotient {
+    type Out = T;
+    #[inline(always)]
+    fn f(a: T, b: T) -> T {
+        if b.truth() {
+            return ops::Divide::f(a, b);
+        }
+        black_box(a.re().div(black_box(b.re())));
+        black_box(a.im().div(black_box(b.re())));
+        a
+    }
+}
+
 /// Conditions of a complex quotient: of its arithmetic, and of comparing the divisor's parts.
 ///
 /// # Safety
 /// As for [`Check`].
-unsafe fn quotient<T: Inexact>(ins: *const *const u8, out: *const u8, n: usize) -> u8 {
+unsafe fn quotient<T: Complex<Real: Inexact>>(ins: *const *const u8, out: *const u8, n: usize) -> u8 {
     // SAFETY: the contract of `Check`.
-    unsafe { observed_two::<T, ops::Divide>(ins, out, n) | holds_nan_at::<T, 1>(ins, out, n) }
+    unsafe { observed_two::<T, Quotient>(ins, out, n) | holds_nan_at::<T, 1>(ins, out, n) }
 }
 
 /// Conditions of a complex reciprocal.
