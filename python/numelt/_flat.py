@@ -30,6 +30,8 @@ class flatiter(_core.flatiter, metaclass=_FlatType):
     __module__ = "numpy"
     __hash__ = None  # type: ignore[assignment]
 
+    index = property(_core.flatiter.index.__get__, doc=numpy.flatiter.index.__doc__)
+
     @property
     def coords(self) -> tuple[int, ...]:
         """Index of the next element along each axis."""

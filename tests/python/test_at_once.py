@@ -98,7 +98,7 @@ def test_inspection_sees_everything():
     assert numelt._core.stats()["native"]["add"] == before + 1
 
 
-def test_explain_ends_it():
+def test_explain_ends_it_for_some_time():
     code = (
         "import numelt as np\n"
         "a = np.arange(5.0)\n"
@@ -106,6 +106,9 @@ def test_explain_ends_it():
         "assert np._core.stats()['at_once'] > 0\n"
         "np.explain(a)\n"
         "assert 'add' in str(np.explain(a + 1))\n"
+        "before = np._core.stats()['at_once']\n"
+        "for _ in range(300): (a + 1)[0]\n"
+        "assert 0 < np._core.stats()['at_once'] - before < 100\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
 

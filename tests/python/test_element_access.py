@@ -321,3 +321,15 @@ def test_long_loops_repeat_the_same_cuts():
     expected = program(numpy)
     for _ in range(4):
         assert_same(program(numelt), expected)
+
+
+def test_flat_of_many_axes():
+    assert len(numelt.ones((1,) * 32).flat) == 1
+    with pytest.raises(RuntimeError, match=".*32 dimensions but the array has 33"):
+        _ = numelt.ones((1,) * 33).flat
+
+
+def test_buffer_of_an_array_is_that_array():
+    x = numelt.arange(6.0).reshape(2, 3)
+    assert numelt.asarray(memoryview(x)) is x
+    assert numelt.array(memoryview(x)) is not x

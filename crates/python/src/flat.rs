@@ -12,6 +12,9 @@ use pyo3::sync::PyOnceLock;
 use pyo3::types::PyInt;
 use std::sync::atomic::{AtomicI64, Ordering};
 
+/// Axes of an array that NumPy iterates over.
+const MOST_AXES: usize = 32;
+
 /// What the package's class is derived from.
 #[pyclass(name = "flatiter", module = "numelt._core", subclass, frozen)]
 pub struct Flat {
@@ -51,9 +54,15 @@ fn offset_of(view: &ArrayView, mut at: i64) -> i64 {
 
 #[pymethods]
 impl Flat {
+    /// # Errors
+    /// NumPy's, where the array has more axes than NumPy's iterator can have.
     #[new]
-    fn new(array: Py<NdArray>) -> Flat {
-        Flat { array, next: AtomicI64::new(0), numpys: PyOnceLock::new() }
+    fn new(array: Bound<'_, NdArray>) -> PyResult<Flat> {
+        let flat = Flat { array: array.clone().unbind(), next: AtomicI64::new(0), numpys: PyOnceLock::new() };
+        if array.get().view().is_some_and(|view| view.shape.len() > MOST_AXES) {
+            flat.numpys(array.py())?;
+        }
+        Ok(flat)
     }
 
     /// The array that is iterated.

@@ -5,8 +5,8 @@
 //! ordinary export; of all others nobody will know.
 
 use crate::convert::{self, Numpy, Weak};
-use crate::export::{self, Loan};
 use crate::hooks;
+use crate::loan::{self, Loan};
 use crate::ndarray::NdArray;
 use crate::scalar::DeferredScalar;
 use numelt_runtime::Runtime;
@@ -89,7 +89,7 @@ impl<'py> Lent<'py> {
             if !self.terms.allow(array.get()) {
                 return Ok(None);
             }
-            let loan = export::lend(array)?;
+            let loan = loan::lend(array)?;
             let view = loan.view().clone();
             self.loans.push(loan);
             return Ok(Some(view));

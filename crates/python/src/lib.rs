@@ -2,10 +2,11 @@
 //!
 //! In: Python calls. Out: instructions recorded in the runtime, and arrays, scalars and NumPy objects for
 //! Python. `resolve` and `shape` hold NumPy's rules; `elementwise`, `reduce`, `assign`, `index` and `advanced` record;
-//! `export` shares memory with NumPy; `hooks` hands over what is not native.
+//! `export` shares memory with NumPy, `loan` for the time of a call; `hooks` hands over what is not native.
 //! Not here: argument handling of public functions, docstrings, counting of fallbacks (the Python package);
-//! planning and running (the runtime). Unsafe code is in `advanced`, `blas`, `convert`, `coverage`, `escape`, `export`, `fresh`, `index`, `module`,
-//! `operand`, `protocols`, `random`, `random_sequence`, `run`, `dense`, `truths`, `unbound` and `versioned`.
+//! planning and running (the runtime). Unsafe code is in `advanced`, `blas`, `convert`, `coverage`, `dense`, `escape`,
+//! `export`, `fresh`, `index`, `loan`, `module`, `operand`, `protocols`, `random`, `random_sequence`, `run`, `truths`,
+//! `unbound` and `versioned`.
 
 mod advanced;
 mod assign;
@@ -30,6 +31,7 @@ mod index;
 mod inspect;
 mod lend;
 mod library;
+mod loan;
 mod methods;
 mod module;
 mod ndarray;

@@ -8,7 +8,7 @@ use crate::ndarray::{NdArray, Payload, wrap_new, wrap_view};
 use crate::operand::Operand;
 use crate::products;
 use crate::reduce::{self, normalize_axis};
-use crate::{assign, convert, errors, export, hooks, index, operand, resolve, run, scalar, shape};
+use crate::{assign, convert, errors, export, hooks, index, loan, operand, resolve, run, scalar, shape};
 use numelt_ir::{Axes, DType, Dims, Op, Scalar};
 use numelt_runtime::{ArrayView, Input};
 use pyo3::PyTypeInfo;
@@ -40,7 +40,7 @@ fn read_call<'py>(
     args: &Bound<'py, PyTuple>,
     kwargs: Kwargs<'_, 'py>,
 ) -> Out<'py> {
-    let loan = export::lend(slf)?;
+    let loan = loan::lend(slf)?;
     let made = loan.view().call_method(PyString::intern(slf.py(), name), args, kwargs);
     loan.end()?;
     made

@@ -3,7 +3,7 @@
 //! Here: the payload and how arrays are made. Operators, indexing, attributes, methods and
 //! protocols are in files of their own.
 
-use crate::export::Spare;
+use crate::loan::Spare;
 use crate::versioned::Versioned;
 use crate::{convert, export, fresh, hooks};
 use numelt_runtime::{ArrayView, Export};

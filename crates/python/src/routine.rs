@@ -50,7 +50,6 @@ impl Routine {
     #[new]
     #[pyo3(signature = (name, original, general, way, binds, most = None, method = None))]
     fn new(
-        py: Python<'_>,
         name: Py<PyString>,
         original: Py<PyAny>,
         general: Py<PyAny>,
@@ -59,6 +58,7 @@ impl Routine {
         most: Option<i64>,
         method: Option<Py<PyAny>>,
     ) -> PyResult<Routine> {
+        let py = way.py();
         let way = if let Ok(library) = way.cast::<Library>() {
             Way::Library(library.clone().unbind(), most.unwrap_or(i64::MAX))
         } else if let Ok(most) = way.extract::<i64>() {

@@ -6,7 +6,7 @@
 use crate::convert::{self, Numpy, Weak};
 use crate::methods::{Order, copied};
 use crate::ndarray::{NdArray, exact_native, wrap_new};
-use crate::{assign, export, front, library, run, shape};
+use crate::{assign, front, library, loan, run, shape};
 use numelt_ir::{DType, Scalar};
 use numelt_runtime::{ArrayView, Runtime};
 use pyo3::intern;
@@ -35,7 +35,7 @@ pub fn of(name: &str) -> Option<Shortcut> {
 }
 
 /// The only argument, if it is an array of few elements that are in memory and nobody looks at what is recorded.
-fn only<'a, 'py>(args: &'a Bound<'py, PyTuple>) -> Option<Bound<'py, NdArray>> {
+fn only<'py>(args: &Bound<'py, PyTuple>) -> Option<Bound<'py, NdArray>> {
     let array = args.get_item(0).ok()?.cast_into_exact::<NdArray>().ok()?;
     let view = array.get().view()?;
     let few = args.len() == 1 && view.size() <= FEW && !view.shape.is_empty() && !view.base.is_awaited();
@@ -59,7 +59,7 @@ fn sorted<'py>(args: &Bound<'py, PyTuple>) -> Quick<'py> {
     let Some(array) = only(args).filter(|_| !library::is_watched()) else { return Ok(None) };
     let Some(view) = array.get().view() else { return Ok(None) };
     let made = wrap_new(py, copied(py, view, view.dtype, Order::K)?)?;
-    let loan = export::lend(made.cast::<NdArray>()?)?;
+    let loan = loan::lend(made.cast::<NdArray>()?)?;
     let done = loan.view().call_method0(intern!(py, "sort"));
     loan.end()?;
     done.map(|_| Some(made))

@@ -7,8 +7,8 @@
 //! [`SURE`] elements on, chains of operations gain by fusion, the shorter ones the larger they are: now and then such
 //! operations are recorded until the next read, and go on being recorded if it turns out to be far away. Those of more than
 //! [`MIDDLE`] elements are recorded until reads have come close upon each other. What the engine does not do this way, or what meets a
-//! condition to be reported, is recorded like everything else. Whoever inspects, traces or explains sees all
-//! operations recorded.
+//! condition to be reported, is recorded like everything else. Whoever inspects or traces sees all operations
+//! recorded, and whoever asks for an explanation those of the next batches.
 
 use crate::base::{ArrayView, BaseCell, Input, POOL};
 use crate::batch::WATCH;
@@ -38,6 +38,9 @@ const STRETCHES: [u32; 2] = [1 << 10, 1 << 8];
 /// Short chains in a row after which operations of up to [`MIDDLE`] and of more elements run at once again.
 const IN_A_ROW: [u32; 2] = [1, 2];
 
+/// Batches after a question in which everything is recorded.
+const WATCHED: u32 = 256;
+
 /// Bytes of the largest base that gets its memory here.
 const LARGEST: usize = 16 * SmallCall::MOST;
 
@@ -50,8 +53,8 @@ fn long(elements: i64) -> usize {
 #[derive(Debug)]
 pub(crate) struct Habit {
     reads: u32,
-    /// Somebody has asked to see what is recorded.
-    watched: bool,
+    /// Batches that are still recorded as a whole, because somebody has asked to see what is recorded.
+    watched: u32,
     /// Operations of up to [`MIDDLE`] elements, and larger ones.
     bands: [Band; 2],
 }
@@ -97,11 +100,12 @@ impl Habit {
     /// Nothing has been read yet.
     pub fn new() -> Habit {
         let middle = Band { left: STRETCH, stretch: STRETCH, in_a_row: 0 };
-        Habit { reads: 0, watched: false, bands: [middle, Band::default()] }
+        Habit { reads: 0, watched: 0, bands: [middle, Band::default()] }
     }
 
     /// Notes a batch that was run because it was read.
     pub fn note_read(&mut self, instructions: usize, work: u64, most: usize) {
+        self.watched = self.watched.saturating_sub(1);
         if work > instructions as u64 * most as u64 {
             return;
         }
@@ -118,7 +122,7 @@ impl Habit {
     /// length is asked about once. From now on such a program runs at once.
     #[inline]
     pub fn is_long_and_small(&mut self, instructions: usize, work: u64) -> bool {
-        let found = instructions == MANY && work <= instructions as u64 * SURE as u64 && !self.watched;
+        let found = instructions == MANY && work <= instructions as u64 * SURE as u64 && self.watched == 0;
         if found {
             self.reads = self.reads.max(READS);
             let middle = &mut self.bands[0];
@@ -130,9 +134,9 @@ impl Habit {
         found
     }
 
-    /// From now on everything is recorded, until settings change.
+    /// For some time everything is recorded, or until settings change.
     pub fn watch(&mut self) {
-        self.watched = true;
+        self.watched = WATCHED;
     }
 
     /// Settings have changed.
@@ -140,15 +144,15 @@ impl Habit {
         *self = Habit { reads: self.reads, ..Habit::new() };
     }
 
-    /// Has somebody asked, since settings last changed?
+    /// Has somebody asked, not long ago?
     pub fn is_watched(&self) -> bool {
-        self.watched
+        self.watched > 0
     }
 
     /// May an operation run at once?
     #[inline]
     pub fn is_on(&self) -> bool {
-        self.reads >= READS && !self.watched
+        self.reads >= READS && self.watched == 0
     }
 
     /// May one on so many elements?

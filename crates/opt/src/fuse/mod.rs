@@ -90,12 +90,6 @@ fn by_weight(table: &AccessTable, graph: &Graph) -> Vec<Block> {
         }
         count *= 2;
     }
-    if limit.is_some() {
-        let frugal = schedule::frugal(table, graph, best.clone());
-        if memory::peak(table, &frugal) < peak {
-            best = frugal;
-        }
-    }
     let simple = in_program_order(table, &best).map(ordered);
     simple.filter(|simple| limit.is_none_or(|most| memory::peak(table, simple) <= most.max(peak))).unwrap_or(best)
 }
