@@ -24,13 +24,13 @@ class _FlatType(type):
         return type.__instancecheck__(cls, instance) or isinstance(instance, numpy.flatiter)
 
 
-class flatiter(_core.flatiter, metaclass=_FlatType):
+class flatiter(_core.elements, metaclass=_FlatType):
     """Iterator over the elements of an array in C order; see `numpy.flatiter`."""
 
     __module__ = "numpy"
     __hash__ = None  # type: ignore[assignment]
 
-    index = property(_core.flatiter.index.__get__, doc=numpy.flatiter.index.__doc__)
+    index = property(_core.elements.index.__get__, doc=numpy.flatiter.index.__doc__)
 
     @property
     def coords(self) -> tuple[int, ...]:

@@ -325,7 +325,7 @@ def test_long_loops_repeat_the_same_cuts():
 
 def test_flat_of_many_axes():
     assert len(numelt.ones((1,) * 32).flat) == 1
-    with pytest.raises(RuntimeError, match=".*32 dimensions but the array has 33"):
+    with pytest.raises(RuntimeError, match="32 dimensions but the array has 33"):
         _ = numelt.ones((1,) * 33).flat
 
 

@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 const MOST_AXES: usize = 32;
 
 /// What the package's class is derived from.
-#[pyclass(name = "flatiter", module = "numelt._core", subclass, frozen)]
+#[pyclass(name = "elements", module = "numelt._core", subclass, frozen)]
 pub struct Flat {
     array: Py<NdArray>,
     next: AtomicI64,
