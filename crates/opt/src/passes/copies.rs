@@ -162,9 +162,11 @@ fn assemble(program: &mut Program) -> bool {
         let pieces = assembled(program, &program.instrs[at], &writers, &count);
         let home = pieces.filter(|&from| writers[from as usize].iter().all(|&w| touched[out.base as usize] <= w));
         if let Some(from) = home {
+            // a view that walks backwards starts at the end of its base
+            let shift = out.offset - view_at(&program.instrs[at], 0).map_or(0, |view| view.offset);
             for writer in std::mem::take(&mut writers[from as usize]) {
                 let piece = &mut program.instrs[writer].out;
-                (piece.base, piece.offset) = (out.base, piece.offset + out.offset);
+                (piece.base, piece.offset) = (out.base, piece.offset + shift);
                 writers[out.base as usize].push(writer);
             }
             *dropped = true;
