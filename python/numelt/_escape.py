@@ -101,6 +101,7 @@ _DEEPEST = 4
 _METHODS = 100
 _OWN_REFERENCES = 3
 _ARRAYS = (_core.ndarray, _core.scalar, numpy.ndarray, numpy.generic)
+_PRECALL = dis.opmap.get("PRECALL")
 _METHODS_OF_ARRAYS = sys.version_info >= (3, 12)
 
 
@@ -564,10 +565,20 @@ def verdict(frame: FrameType, at: int) -> int:
         return DEFER
 
 
+def _instruction(code: CodeType, at: int) -> int:
+    """Return the offset of the instruction that pushes what the one at an offset is computing."""
+    starts = _uses(code).starts
+    index = bisect_right(starts, at) - 1
+    # 3.11 carries a call that it has specialized out before the instruction CALL
+    if starts and code.co_code[starts[index]] == _PRECALL:
+        index += 1
+    return starts[index] if starts else 0
+
+
 def _judge(frame: FrameType, at: int) -> int:
     ours = frame.f_code.co_filename.startswith(_PACKAGES)
     uses = _uses(frame.f_code)
-    start = uses.starts[bisect_right(uses.starts, at) - 1] if uses.starts else 0
+    start = _instruction(frame.f_code, at)
     if ours:
         # only what it does nothing else with than returning it
         search = _Search(frame.f_code, [], _DEEPEST)
@@ -587,8 +598,7 @@ _COMPREHENSIONS = ("<listcomp>", "<setcomp>", "<dictcomp>")
 
 def _collected(frame: FrameType) -> int:
     """Judge what a comprehension collects by what its frame's caller does with the elements."""
-    uses = _uses(frame.f_code)
-    start = uses.starts[bisect_right(uses.starts, frame.f_lasti) - 1]
+    start = _instruction(frame.f_code, frame.f_lasti)
     search = _Search(frame.f_code, [frame.f_locals, frame.f_globals, vars(builtins)], 0)
     search.contained = True
     return REAL if search.elements(start) == REAL else DEFER

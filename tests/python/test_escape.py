@@ -192,6 +192,15 @@ def test_c_code_gets_numpys_scalars(program: Callable[[], Any], monkeypatch: pyt
     assert ours == program()
 
 
+def test_calls_that_the_interpreter_has_specialized() -> None:
+    def total(x: Any, axis: int | None) -> Any:
+        return _core.reduce("sum", x, axis, False, x.dtype)
+
+    for _ in range(100):
+        total(_x().reshape(2, -1), 0)
+    assert timedelta(seconds=total(_x() + 1, None)) == timedelta(seconds=1.5 * N - 0.5)
+
+
 def test_arithmetic_stays_deferred() -> None:
     x = _x()
     mean = x.mean()
@@ -205,7 +214,7 @@ def test_histories_stay_deferred() -> None:
     for i in range(3):
         history.append((_x() + i).mean())
     assert [type(m) in _core.scalars for m in history] == [True, True, True]
-    assert "%.1f" % history[2] == "2.5"  # noqa: UP031
+    assert "%.1f" % history[2] == "2.5"  # noqa: UP031 (it is this way of formatting that is tested)
     assert round(sum(history), 3) == 4.5
 
 

@@ -86,9 +86,16 @@ def test_larger_than_a_tile(seed):
     check(seed, {1: 30_000, 2: 220, 3: 40})
 
 
-@pytest.mark.skipif(numelt.config.fuse == "singleton", reason="nothing is fused")
+@pytest.fixture
+def greedy():
+    before = numelt.config.fuse
+    numelt.config.fuse = "greedy"
+    yield
+    numelt.config.fuse = before
+
+
 @pytest.mark.parametrize("shape", [(5000,), (90, 70), (20, 19, 18)])
-def test_one_kernel(shape, recorded):
+def test_one_kernel(shape, recorded, greedy):
     a = numelt.ones(shape)
     numelt.flush()
     middle, before, behind = (tuple(slice(i, n - 2 + i) for n in shape) for i in (1, 0, 2))
@@ -97,3 +104,24 @@ def test_one_kernel(shape, recorded):
         numelt.flush()
     assert seen.kernels == 1
     assert seen.allocated == []
+
+
+def piece_by_piece(np, a):
+    return [np.concatenate([a[:4] + 1, a[4:]]), np.roll(a * 2, 3), np.roll(a.reshape(-1, 2), 1, 0).ravel()]
+
+
+@pytest.mark.parametrize("forward", [slice(None), slice(None, None, -1)])
+@pytest.mark.parametrize("shape", [(10,), (5, 2), (1, 10)])
+@pytest.mark.parametrize("which", range(3))
+def test_put_together_where_it_is_copied_to(shape, which, forward, recorded):
+    results = []
+    for np in (numpy, numelt):
+        a = np.arange(10.0)
+        b, c = np.zeros(14), np.zeros(shape)
+        made = piece_by_piece(np, a)[which].reshape(shape)
+        b[2:12].reshape(shape)[forward, ...] = made[forward, ...]
+        made = piece_by_piece(np, a)[which].reshape(shape)
+        c[..., forward] = made[..., forward]
+        results.append([numpy.array(x) for x in (a, b, c)])
+    for theirs, ours in zip(*results, strict=True):
+        numpy.testing.assert_array_equal(ours, theirs)

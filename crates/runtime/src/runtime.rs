@@ -4,6 +4,8 @@
 //! plan, and runs it, still under the lock: other threads that record meanwhile wait, so every
 //! thread sees the results of one serial order. Nothing here calls back into a front end.
 
+mod inspection;
+
 use crate::at_once::{self, Habit};
 use crate::base::{ArrayView, BaseRef, EPOCH, Export, HELD, IDLE, Input, POOL, RUNNING, Running};
 use crate::batch::{Batch, Candidates, WATCH};
@@ -15,8 +17,8 @@ use crate::piecemeal::{Piecemeal, Sightings};
 use crate::report::Warning;
 use crate::siblings::{Companions, Habits};
 use crate::stats::{FlushReport, Reason, Stats};
-use numelt_ir::{Axes, DType, Error, Instr, Op, Program, Result, Scalar, View};
-use numelt_opt::{Explanation, Fuse, Options, Passes};
+use numelt_ir::{Axes, DType, Error, Instr, Op, Result, Scalar, View};
+use numelt_opt::{Fuse, Options, Passes};
 use smallvec::SmallVec;
 use std::any::Any;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -307,64 +309,6 @@ impl Runtime {
     /// Those of [`Runtime::read`].
     pub fn export(&self, base: &BaseRef) -> Result<Export> {
         Ok(Export::new(base.clone(), self.read(base)?))
-    }
-
-    /// What would be run now, or what of it the elements of an array need: bytecode, passes, partition, kernels.
-    ///
-    /// # Errors
-    /// The planner's.
-    pub fn explain(&self, of: Option<&ArrayView>) -> Result<Explanation> {
-        let mut state = self.lock();
-        state.habit.watch();
-        state.batch.settle();
-        let options = state.options();
-        let epoch = state.batch.epoch;
-        let program = state.batch.program();
-        match of {
-            None => numelt_opt::explain(program, &options),
-            Some(view) => {
-                let part = view.base.0.slot_in(epoch).map(|slot| program.needed_for(&view.to_ir(slot)));
-                numelt_opt::explain(&part.unwrap_or_default(), &options)
-            }
-        }
-    }
-
-    /// The pending program, with its bases as they are now.
-    pub fn pending_program(&self) -> Program {
-        let mut state = self.lock();
-        state.habit.watch();
-        state.batch.settle();
-        state.batch.program().clone()
-    }
-
-    /// Totals.
-    pub fn stats(&self) -> Stats {
-        let state = self.lock();
-        let [compiled, launched] = state.engine.variants();
-        let before = state.variants;
-        Stats {
-            pool: POOL.stats(),
-            variants_compiled: compiled - before[0],
-            variants_launched: launched - before[1],
-            ..state.stats
-        }
-    }
-
-    /// Sets the totals to zero.
-    pub fn reset_stats(&self) {
-        let mut state = self.lock();
-        state.stats = Stats::default();
-        state.variants = state.engine.variants();
-    }
-
-    /// Starts collecting a report per flush.
-    pub fn inspect_start(&self) {
-        self.lock().inspector = Some(Vec::new());
-    }
-
-    /// Stops collecting; the reports.
-    pub fn inspect_stop(&self) -> Vec<FlushReport> {
-        self.lock().inspector.take().unwrap_or_default()
     }
 
     /// The settings in force.

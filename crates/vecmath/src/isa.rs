@@ -297,6 +297,7 @@ macro_rules! instances {
             use super::*;
 
             $(#[$feature])?
+            // SAFETY: the contract is the module's.
             pub(super) unsafe fn unary_f64<O: Unary>(src: *const f64, dst: *mut f64, n: usize) {
                 if std::ptr::eq(src, dst) {
                     // SAFETY: the same promise, chunk by chunk.
@@ -306,6 +307,7 @@ macro_rules! instances {
                 unsafe { each1_f64::<O, $d>(src, dst, n) }
             }
             $(#[$feature])?
+            // SAFETY: the contract is the module's.
             pub(super) unsafe fn unary_f32<O: Unary>(src: *const f32, dst: *mut f32, n: usize) {
                 if std::ptr::eq(src, dst) {
                     // SAFETY: the same promise, chunk by chunk.
@@ -315,6 +317,7 @@ macro_rules! instances {
                 unsafe { each1_f32::<O, $s>(src, dst, n) }
             }
             $(#[$feature])?
+            // SAFETY: the contract is the module's.
             pub(super) unsafe fn binary_f64<O: Binary>(a: *const f64, b: *const f64, dst: *mut f64, n: usize) {
                 if std::ptr::eq(a, dst) || std::ptr::eq(b, dst) {
                     let mut at = 0;
@@ -338,6 +341,7 @@ macro_rules! instances {
                 unsafe { each2_f64::<O, $d>(a, b, dst, n) }
             }
             $(#[$feature])?
+            // SAFETY: the contract is the module's.
             pub(super) unsafe fn binary_f32<O: Binary>(a: *const f32, b: *const f32, dst: *mut f32, n: usize) {
                 if std::ptr::eq(a, dst) || std::ptr::eq(b, dst) {
                     let mut at = 0;

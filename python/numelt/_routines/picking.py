@@ -304,12 +304,11 @@ def put(a: Any, ind: Any, v: Any, mode: Any = "raise") -> None:
     """
     index = _index(ind)
     values = _values(v, a.dtype, "unsafe") if _writable(a) else None
-    if index is None or values is None or mode not in _MODES:
-        return reject("put", a, ind, v, mode)  # type: ignore[no-any-return]
-    if a.size == 0 and index.size:
-        return reject("put", a, ind, v, mode)  # type: ignore[no-any-return]
+    if index is None or values is None or mode not in _MODES or (a.size == 0 and index.size):
+        reject("put", a, ind, v, mode)
+        return
     if index.size == 0 or values.size == 0:
-        return None
+        return
     index = index.reshape(-1).astype(numpy.intp)
     if mode != "raise":
         index = _within(index, a.size, mode)
@@ -317,10 +316,10 @@ def put(a: Any, ind: Any, v: Any, mode: Any = "raise") -> None:
     try:
         flat[index] = _repeated(values, index.shape[0])
     except IndexError:  # NumPy has written what stands before the position that is outside
-        return reject("put", a, ind, v, mode)  # type: ignore[no-any-return]
+        reject("put", a, ind, v, mode)
+        return
     if not _is_view(a):
         a[...] = flat.reshape(a.shape)
-    return None
 
 
 def _is_view(a: Any) -> bool:

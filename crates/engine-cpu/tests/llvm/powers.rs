@@ -4,11 +4,6 @@ use super::*;
 use numelt_ir::interp::cast;
 use numelt_vecmath::binary_f32;
 
-/// A slot of a tile's parameters.
-#[repr(align(16))]
-#[allow(dead_code)] // read through the tile
-struct Slot([u8; 16]);
-
 /// Bases of all sizes: rows of ordinary numbers, which go the short way together, and rows with something special.
 fn bases<T: Float>(n: usize, random: &mut Random) -> Vec<T> {
     (0..n)
@@ -36,7 +31,8 @@ fn check_powers<T: Float>(f: impl Fn(&[T], &[T], &mut [T])) {
             let x: Vec<T> = bases(n, &mut random);
             let (mut got, mut want) = (x.clone(), x.clone());
             f(&x, &vec![T::from_scalar(exponent); n], &mut want);
-            let slot = Slot(exponent.to_bytes());
+            // a slot of a tile's parameters has the alignment of its size
+            let slot = u128::from_ne_bytes(exponent.to_bytes());
             let (size, pointers) = (T::DTYPE.size() as i64, [x.as_ptr().cast_mut().cast(), got.as_mut_ptr().cast()]);
             let tile = Tile {
                 bypass: 0,

@@ -56,11 +56,13 @@ macro_rules! avx2 {
             const LANES: usize = $lanes;
 
             #[inline(always)]
+            // SAFETY: the contract is the trait's.
             unsafe fn load(p: *const $t) -> Self {
                 // SAFETY: the caller's promise; AVX2 is enabled.
                 Self(unsafe { $load(p) })
             }
             #[inline(always)]
+            // SAFETY: the contract is the trait's.
             unsafe fn store(self, p: *mut $t) {
                 // SAFETY: the caller's promise; AVX2 is enabled.
                 unsafe { $store(p, self.0) }

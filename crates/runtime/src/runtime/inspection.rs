@@ -1,0 +1,67 @@
+//! What can be seen of a runtime: explanations, totals, reports of flushes.
+
+use super::Runtime;
+use crate::base::{ArrayView, POOL};
+use crate::stats::{FlushReport, Stats};
+use numelt_ir::{Program, Result};
+use numelt_opt::Explanation;
+
+impl Runtime {
+    /// What would be run now, or what of it the elements of an array need: bytecode, passes, partition, kernels.
+    ///
+    /// # Errors
+    /// The planner's.
+    pub fn explain(&self, of: Option<&ArrayView>) -> Result<Explanation> {
+        let mut state = self.lock();
+        state.habit.watch();
+        state.batch.settle();
+        let options = state.options();
+        let epoch = state.batch.epoch;
+        let program = state.batch.program();
+        match of {
+            None => numelt_opt::explain(program, &options),
+            Some(view) => {
+                let part = view.base.0.slot_in(epoch).map(|slot| program.needed_for(&view.to_ir(slot)));
+                numelt_opt::explain(&part.unwrap_or_default(), &options)
+            }
+        }
+    }
+
+    /// The pending program, with its bases as they are now.
+    pub fn pending_program(&self) -> Program {
+        let mut state = self.lock();
+        state.habit.watch();
+        state.batch.settle();
+        state.batch.program().clone()
+    }
+
+    /// Totals.
+    pub fn stats(&self) -> Stats {
+        let state = self.lock();
+        let [compiled, launched] = state.engine.variants();
+        let before = state.variants;
+        Stats {
+            pool: POOL.stats(),
+            variants_compiled: compiled - before[0],
+            variants_launched: launched - before[1],
+            ..state.stats
+        }
+    }
+
+    /// Sets the totals to zero.
+    pub fn reset_stats(&self) {
+        let mut state = self.lock();
+        state.stats = Stats::default();
+        state.variants = state.engine.variants();
+    }
+
+    /// Starts collecting a report per flush.
+    pub fn inspect_start(&self) {
+        self.lock().inspector = Some(Vec::new());
+    }
+
+    /// Stops collecting; the reports.
+    pub fn inspect_stop(&self) -> Vec<FlushReport> {
+        self.lock().inspector.take().unwrap_or_default()
+    }
+}
