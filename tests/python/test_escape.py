@@ -192,6 +192,33 @@ def test_c_code_gets_numpys_scalars(program: Callable[[], Any], monkeypatch: pyt
     assert ours == program()
 
 
+def test_lines_at_a_prompt_and_cells_of_a_notebook() -> None:
+    for cells in (
+        ["s = x.mean()", "t = timedelta(seconds=s)"],
+        ["def f(): return timedelta(seconds=s)", "s = x.mean(); s", "t = f()"],
+        ["history = [x.mean()]", "t = timedelta(seconds=history[0])"],
+    ):
+        names = {"x": _x() + 1, "timedelta": timedelta, "__name__": "__main__"}
+        for cell in cells:
+            exec(compile(cell, "<stdin>", "exec"), names)
+        assert names["t"] == timedelta(seconds=1.5 - 0.5 / N)
+
+
+def test_functions_that_read_a_global() -> None:
+    names = {"x": _x() + 1, "timedelta": timedelta, "__file__": "program.py"}
+    program = """
+def span():
+    return timedelta(seconds=scale)
+
+scale = x.mean()
+again = scale + 1
+t = span()
+"""
+    exec(compile(program, "program.py", "exec"), names)
+    assert names["t"] == timedelta(seconds=1.5 - 0.5 / N)
+    assert type(names["again"]) in _core.scalars
+
+
 def test_calls_that_the_interpreter_has_specialized() -> None:
     def total(x: Any, axis: int | None) -> Any:
         return _core.reduce("sum", x, axis, False, x.dtype)
