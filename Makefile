@@ -70,6 +70,7 @@ test-hostile: setup ## the core tests again: no compiler, compiled at once, one 
 	NUMELT_AT_ONCE=0 $(CORE)
 	NUMELT_PIECEMEAL=0 $(CORE)
 	NUMELT_PIECEMEAL=18446744073709551615 $(CORE)
+	NUMELT_PUT_OFF=1 NUMELT_AT_ONCE=0 NUMELT_PIECEMEAL=0 $(CORE)
 	NUMELT_JIT=off NUMELT_BLOCK=7 NUMELT_THREADS=5 $(CORE)
 
 test-wheel: wheel ## the wheel in a clean environment, with LLVM out of sight

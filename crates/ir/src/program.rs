@@ -103,6 +103,18 @@ impl Instr {
         })
     }
 
+    /// Bytes that it reads and writes by itself: the elements of each operand once, and of a gather's source those that
+    /// are picked.
+    pub fn bytes_touched(&self) -> u64 {
+        let picked = self.op.kind() == crate::OpKind::Gather;
+        let elements = |(place, view): (usize, &View)| {
+            let count = if picked && place == 0 { self.out.size() } else { view.unique_size() };
+            count as u64 * view.dtype.size() as u64
+        };
+        // a gather's source is never a literal
+        self.reads().chain([&self.out]).enumerate().map(elements).sum()
+    }
+
     /// The iteration space: the input's shape for a reduction, else the output's.
     pub fn domain(&self) -> &[i64] {
         if self.op.kind() == crate::OpKind::Reduction

@@ -17,6 +17,7 @@ mod passes;
 mod pipeline;
 mod plan;
 mod print;
+mod recipe;
 mod verify;
 
 pub use build::one::{OneKernel, OneKey, Outline, Source, dense_like, overlaps_itself};
@@ -25,4 +26,5 @@ pub use kernel::{Arg, ArgGeometry, ArgKind, Geometry, Kernel, Near, Node, Reduct
 pub use options::{Fuse, Options, Pass, Passes};
 pub use pipeline::plan;
 pub use plan::{Delay, EqualLiterals, KernelStep, NestStep, Plan, Scratch, Stage, Step, Watch};
+pub use recipe::{Recipe, recipes};
 pub use verify::{verify_kernel, verify_nest};

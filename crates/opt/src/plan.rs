@@ -1,6 +1,6 @@
 //! What the optimizer hands to the runtime: kernels and library calls in order.
 
-use crate::{Geometry, Kernel};
+use crate::{Geometry, Kernel, Recipe};
 use numelt_ir::{BaseId, ConstId, Op, Program, Scalar};
 use std::sync::Arc;
 
@@ -26,6 +26,12 @@ pub struct Plan {
 pub type EqualLiterals = Vec<(ConstId, ConstId)>;
 
 impl Plan {
+    /// Does no step need the value of a recipe in memory, and does the plan compute it where it could warn?
+    pub fn leaves_out(&self, recipe: &Recipe) -> bool {
+        self.contracted[recipe.base as usize]
+            && (!recipe.may_warn || self.program.instrs.iter().any(|instr| instr.out.base == recipe.base))
+    }
+
     /// May the plan be used with these literals?
     pub fn accepts(&self, consts: &[Scalar]) -> bool {
         let bits = |id: ConstId| (consts[id as usize].dtype(), consts[id as usize].to_bytes());

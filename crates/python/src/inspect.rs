@@ -73,6 +73,7 @@ fn report_dict<'py>(py: Python<'py>, report: &FlushReport) -> PyResult<Bound<'py
     dict.set_item("calls", &report.calls)?;
     dict.set_item("allocated_buffers", &report.buffers)?;
     dict.set_item("contracted", report.contracted)?;
+    dict.set_item("put_off", report.put_off)?;
     dict.set_item("bytes_moved", report.bytes_moved)?;
     dict.set_item("cache_hit", report.cache_hit)?;
     dict.set_item("seconds", report.total_ns as f64 / 1e9)?;
@@ -166,6 +167,8 @@ fn stats(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
         ("variants_launched", stats.variants_launched),
         ("buffers", stats.buffers),
         ("contracted", stats.contracted),
+        ("put_off", stats.put_off),
+        ("made", stats.made),
         ("plan_ns", stats.plan_ns),
         ("run_ns", stats.run_ns),
     ] {

@@ -217,7 +217,7 @@ pub(crate) fn run(
     let cell = &out.base.0;
     let known = cell.address();
     let fresh = known.is_null();
-    if cell.slot_in(epoch).is_some() || fresh && cell.nbytes > LARGEST || !sound(cell) {
+    if cell.slot_in(epoch).is_some() || cell.bonds.any() || fresh && cell.nbytes > LARGEST || !sound(cell) {
         return Ok(0);
     }
     let address = if fresh { POOL.alloc(cell.nbytes)? } else { known };

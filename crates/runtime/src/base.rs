@@ -4,6 +4,7 @@
 //! pending. What only the queue holds at a flush is dead: it need not be stored.
 
 use crate::pool::Pool;
+use crate::put_off::Bonds;
 use crate::runtime::Runtime;
 use crate::siblings::Kept;
 use numelt_ir::{DType, Dims, Scalar, View, c_strides};
@@ -62,6 +63,8 @@ pub(crate) struct BaseCell {
     foreign: Option<Foreign>,
     /// Results of full reductions of the memory as it is.
     pub kept: Kept,
+    /// Is the value put off, or others that are made of it?
+    pub bonds: Bonds,
 }
 
 thread_local! {
@@ -88,6 +91,7 @@ pub(crate) fn recycle(slots: &mut Vec<Arc<BaseCell>>) {
                 own.failed = AtomicBool::new(false);
                 own.known = AtomicBool::new(false);
                 own.kept.clear();
+                own.bonds = Bonds::default();
                 spare.push(cell);
             }
         }
@@ -134,6 +138,11 @@ impl BaseCell {
     pub fn is_visible(&self) -> bool {
         self.exports.load(Ordering::Acquire) > 0
             || self.foreign.as_ref().is_some_and(|f| f.shared.load(Ordering::Relaxed))
+    }
+
+    /// Can others than the runtime write or free its memory?
+    pub fn is_seen_outside(&self) -> bool {
+        self.foreign.is_some() || self.is_visible()
     }
 
     /// The element at a byte offset, where the base has memory.
@@ -202,6 +211,7 @@ impl BaseRef {
                 known: AtomicBool::new(false),
                 foreign,
                 kept: Kept::default(),
+                bonds: Bonds::default(),
             });
             room.assume_init()
         };
@@ -226,19 +236,27 @@ impl BaseRef {
         self.0.nbytes
     }
 
-    /// Does work touch it that is queued, or that another thread is running?
+    /// Does work touch it that is queued or put off, or that another thread is running?
     #[inline]
     pub fn is_pending(&self) -> bool {
+        self.is_queued() || self.0.bonds.any()
+    }
+
+    /// Does work touch it that is queued, or that another thread is running?
+    #[inline]
+    pub(crate) fn is_queued(&self) -> bool {
         // a flush makes its batch the running one before it opens the next
         self.0.slot_in(EPOCH.load(Ordering::Acquire)).is_some()
             || self.0.slot_in(RUNNING.load(Ordering::Acquire)).is_some()
     }
 
-    /// Does work write it that is queued, or that another thread is running? Otherwise its values may be looked at.
+    /// Does work write it that is queued or put off, or that another thread is running? Otherwise its values may be looked at.
     #[inline]
     pub fn is_awaited(&self) -> bool {
         let written = self.0.written.load(Ordering::Relaxed);
-        written == EPOCH.load(Ordering::Acquire) || written == RUNNING.load(Ordering::Acquire)
+        written == EPOCH.load(Ordering::Acquire)
+            || written == RUNNING.load(Ordering::Acquire)
+            || self.0.bonds.is_put_off()
     }
 
     /// Address of the memory if the values are in it, to be looked at: no pending work writes them, nothing has failed.

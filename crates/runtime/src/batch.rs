@@ -5,7 +5,7 @@
 //! next, nothing is written down but literals and bases. Where it first differs, what it has repeated so far is
 //! copied, and from there on instructions are appended and hashed.
 
-use crate::base::{ArrayView, BaseCell, Input, MAX_SLOTS, recycle};
+use crate::base::{ArrayView, BaseCell, BaseRef, Input, MAX_SLOTS, recycle};
 use crate::exec::ReadyPlan;
 use crate::siblings;
 use numelt_ir::{Axes, Base, BaseId, DType, Dims, Error, Instr, Op, OpKind, Operand, Program, Result, View, warn};
@@ -63,6 +63,16 @@ impl Batch {
     pub fn new(epoch: u64) -> Batch {
         let (program, slots, hash) = (Program::default(), Vec::new(), Words::default());
         Batch { epoch, program, slots, work: 0, hash, followed: None, asked: Asked::new() }
+    }
+
+    /// A batch by itself, of a program whose first bases are `slots`; the others get cells here.
+    pub fn of(program: Program, mut slots: Vec<Arc<BaseCell>>) -> Batch {
+        let added = program.bases[slots.len()..].iter().map(|base| BaseRef::new(base.nbytes).0.clone());
+        slots.extend(added);
+        let mut batch = Batch { slots, ..Batch::new(0) };
+        batch.program.consts = program.consts;
+        program.instrs.into_iter().for_each(|instr| batch.append(instr));
+        batch
     }
 
     /// Empties it for batch `epoch`; its room stays, so that a loop's batches do not allocate.
@@ -312,6 +322,7 @@ impl Batch {
             let recorded = &plan.recorded;
             recorded.instrs.len() == done
                 && recorded.bases == *bases
+                && !plan.is_regretted()
                 && (Arc::ptr_eq(plan, &followed.plan) || recorded.instrs == instrs)
                 && plan.plan.accepts(consts)
         };

@@ -44,6 +44,15 @@ impl Caches {
         Some(Arc::clone(plan))
     }
 
+    /// Forgets the plan of a batch that has put off values which were asked for; was there one?
+    pub fn forget_regretted(&mut self, key: u64, program: &Program) -> bool {
+        let Some(list) = self.plans.get_mut(&key) else { return false };
+        let before = list.len();
+        list.retain(|plan| !(plan.is_regretted() && plan.is_of(program)));
+        self.held -= (before - list.len()) * program.instrs.len();
+        list.len() < before
+    }
+
     /// Notes that a plan has been used now.
     pub fn used(&mut self, plan: &ReadyPlan) {
         self.clock += 1;

@@ -67,6 +67,9 @@ pub struct Config {
     /// Element-operations per instruction up to which a batch may run without a plan until it has come a few times;
     /// 0 is never, the largest number always.
     pub piecemeal: usize,
+    /// Bytes from which on a value that can be had again for what a store costs is left to be computed when it is asked for; 0
+    /// is never.
+    pub put_off: usize,
 }
 
 impl Default for Config {
@@ -87,12 +90,13 @@ impl Default for Config {
             max_pending: 1000,
             at_once: SmallCall::MOST,
             piecemeal: 1 << 14,
+            put_off: 1 << 18,
         }
     }
 }
 
 /// Names of all settings, as in the file.
-pub const KEYS: [&str; 15] = [
+pub const KEYS: [&str; 16] = [
     "threads",
     "engine",
     "jit",
@@ -108,6 +112,7 @@ pub const KEYS: [&str; 15] = [
     "max_pending",
     "at_once",
     "piecemeal",
+    "put_off",
 ];
 
 impl Config {
@@ -176,6 +181,7 @@ impl Config {
                 self.max_pending = value.parse().ok().filter(|&n| n > 0).ok_or_else(|| bad("a positive number"))?;
             }
             "piecemeal" => self.piecemeal = value.parse().map_err(|_| bad("a number of elements"))?,
+            "put_off" => self.put_off = value.parse().map_err(|_| bad("a number of bytes"))?,
             "at_once" => self.at_once = value.parse().map_err(|_| bad("a number of elements"))?,
             _ => return Err(Error::Config(format!("unknown setting {key:?}; there are {}", KEYS.join(", ")))),
         }
@@ -210,6 +216,7 @@ impl Config {
             "max_pending" => self.max_pending.to_string(),
             "at_once" => self.at_once.to_string(),
             "piecemeal" => self.piecemeal.to_string(),
+            "put_off" => self.put_off.to_string(),
             _ => return None,
         })
     }
@@ -294,6 +301,7 @@ mod tests {
             ("max_pending", "5"),
             ("at_once", "16"),
             ("piecemeal", "100"),
+            ("put_off", "8"),
         ] {
             config.set(key, value).unwrap();
             assert_eq!(config.get(key).unwrap(), value);

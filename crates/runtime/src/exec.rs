@@ -6,7 +6,7 @@ use crate::cache::Executables;
 use crate::engine::{Engine, Launch, LibraryCall, NestLaunch, Operand, StageLaunch};
 use crate::report::{self, Warning};
 use numelt_ir::{Error, Instr, Operand as IrOperand, Program, Result, Scalar, View, warn};
-use numelt_opt::{Arg, ArgGeometry, ArgKind, KernelStep, NestStep, Plan, Step};
+use numelt_opt::{Arg, ArgGeometry, ArgKind, KernelStep, NestStep, Plan, Recipe, Step};
 use smallvec::SmallVec;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -28,6 +28,10 @@ pub(crate) struct ReadyPlan {
     pub used: AtomicU64,
     /// Has it been the first piece of a batch that was too long? Then the next such batch is cut here, too.
     pub cut: AtomicBool,
+    /// Values that its runs leave to be computed when they are asked for.
+    pub recipes: Vec<Recipe>,
+    /// Was one of them asked for? Then the next plan for the program leaves none.
+    pub regretted: AtomicBool,
     /// Plans that ran right after this one, the latest first.
     next: Mutex<SmallVec<[Weak<ReadyPlan>; NEXT]>>,
 }
@@ -49,7 +53,7 @@ struct ReadyStep {
 
 impl ReadyPlan {
     /// Orders allocation and release around the steps.
-    pub fn new(recorded: Program, plan: Plan, executables: Vec<Executables>) -> ReadyPlan {
+    pub fn new(recorded: Program, plan: Plan, recipes: Vec<Recipe>, executables: Vec<Executables>) -> ReadyPlan {
         let count = plan.program.bases.len();
         let mut first = vec![usize::MAX; count];
         let mut last = vec![usize::MAX; count];
@@ -90,7 +94,21 @@ impl ReadyPlan {
         let (used, cut, next) = (AtomicU64::new(0), AtomicBool::new(false), Mutex::default());
         let kernels = plan.steps.iter().filter(|step| !matches!(step, Step::Call(_))).count();
         let work = recorded.instrs.iter().map(batch::work).collect();
-        ReadyPlan { recorded, work, plan, steps, buffer_bytes, contracted, kernels, used, cut, next }
+        let regretted = AtomicBool::new(false);
+        ReadyPlan {
+            recorded,
+            work,
+            plan,
+            steps,
+            buffer_bytes,
+            contracted,
+            kernels,
+            used,
+            cut,
+            recipes,
+            regretted,
+            next,
+        }
     }
 
     /// Notes that `plan` ran right after this one.
@@ -112,9 +130,19 @@ impl ReadyPlan {
 
     /// Is this the plan of `program`, or of one that differs in literals that the plan does not depend on?
     pub fn matches(&self, program: &Program) -> bool {
+        self.is_of(program) && !self.is_regretted()
+    }
+
+    /// The same, be the plan still in use or not.
+    pub fn is_of(&self, program: &Program) -> bool {
         self.recorded.instrs == program.instrs
             && self.recorded.bases == program.bases
             && self.plan.accepts(&program.consts)
+    }
+
+    /// Has it put off what was asked for?
+    pub fn is_regretted(&self) -> bool {
+        self.regretted.load(Ordering::Relaxed)
     }
 
     /// The tier of each kernel step's next launch.

@@ -14,6 +14,7 @@ mod exec;
 mod null;
 mod piecemeal;
 mod pool;
+mod put_off;
 mod report;
 mod runtime;
 mod siblings;

@@ -196,7 +196,7 @@ impl Piecemeal<'_> {
     }
 
     fn launch_or_call(&mut self, instr: &Instr) -> Result<()> {
-        self.stats.bytes_moved += instr.reads().chain([&instr.out]).map(|v| v.nbytes() as u64).sum::<u64>();
+        self.stats.bytes_moved += instr.bytes_touched();
         if matches!(instr.op.kind(), OpKind::Scan | OpKind::Library) {
             self.stats.calls += 1;
             let met = exec::call(self.engine, instr, |view| Operand { view, pointer: self.pointer(view) })?;
@@ -267,7 +267,7 @@ impl Piecemeal<'_> {
         let mut plan = numelt_opt::plan(&program, &Options::default())?;
         let (executables, prepared) = self.caches.executables(self.engine, &mut plan.steps)?;
         self.stats.kernels_compiled += prepared;
-        let ready = ReadyPlan::new(program, plan, executables);
+        let ready = ReadyPlan::new(program, plan, Vec::new(), executables);
         self.stats.kernels += ready.kernels as u64;
         ready.run(self.engine, &self.program.consts, &cells, self.warnings)
     }

@@ -5,6 +5,7 @@
 //! thread sees the results of one serial order. Nothing here calls back into a front end.
 
 mod inspection;
+mod planning;
 
 use crate::at_once::{self, Habit};
 use crate::base::{ArrayView, BaseRef, EPOCH, Export, HELD, IDLE, Input, POOL, RUNNING, Running};
@@ -14,11 +15,12 @@ use crate::config::Config;
 use crate::engine::{Engine, LibraryCall, Operand};
 use crate::exec::ReadyPlan;
 use crate::piecemeal::{Piecemeal, Sightings};
+use crate::put_off::PutOff;
 use crate::report::Warning;
 use crate::siblings::{Companions, Habits};
 use crate::stats::{FlushReport, Reason, Stats};
 use numelt_ir::{Axes, DType, Error, Instr, Op, Result, Scalar, View};
-use numelt_opt::{Fuse, Options, Passes};
+use numelt_opt::Options;
 use smallvec::SmallVec;
 use std::any::Any;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -44,6 +46,7 @@ struct State {
     caches: Caches,
     habits: Habits,
     sightings: Sightings,
+    put_off: PutOff,
     /// The plan that ran last.
     last: Option<Arc<ReadyPlan>>,
     stats: Stats,
@@ -75,6 +78,7 @@ impl Runtime {
             caches: Caches::default(),
             habits: Habits::default(),
             sightings: Sightings::default(),
+            put_off: PutOff::default(),
             last: None,
             stats: Stats::default(),
             variants: [0; 2],
@@ -271,8 +275,16 @@ impl Runtime {
     /// # Errors
     /// Those of [`Runtime::flush`]; [`Error::OutOfMemory`] for a base that could not be computed.
     pub fn read(&self, base: &BaseRef) -> Result<*mut u8> {
-        if base.is_pending() {
+        if base.is_queued() {
             self.flush(Reason::Read)?;
+        }
+        if base.0.bonds.any() {
+            let mut state = self.lock();
+            state.make(&base.0)?;
+            // whoever reads may write
+            for cell in state.put_off.made_of(&base.0) {
+                state.make(&cell)?;
+            }
         }
         self.memory(base)
     }
@@ -282,8 +294,11 @@ impl Runtime {
     /// # Errors
     /// Those of [`Runtime::read`].
     pub fn look(&self, base: &BaseRef) -> Result<*const u8> {
-        if base.is_awaited() {
+        if base.is_awaited() && !base.0.bonds.is_put_off() {
             self.flush(Reason::Read)?;
+        }
+        if base.0.bonds.is_put_off() {
+            self.lock().make(&base.0)?;
         }
         self.memory(base).map(<*mut u8>::cast_const)
     }
@@ -391,6 +406,9 @@ impl State {
         if reason == Reason::Read {
             self.habit.note_read(self.batch.len(), self.batch.work, self.config.at_once);
         }
+        for cell in self.put_off.due(self.batch.epoch) {
+            self.make(&cell)?;
+        }
         let _running = Running::start(self.batch.epoch);
         let epoch = EPOCH.fetch_add(1, Ordering::Release) + 1;
         let mut next = self.spare.take().unwrap_or_else(|| Box::new(Batch::new(0)));
@@ -421,6 +439,7 @@ impl State {
                 let planned = if hit { start } else { Instant::now() };
                 self.stats.plan_ns += (planned - start).as_nanos() as u64;
                 let result = self.run(&plan, &batch);
+                let result = result.and(self.leave(&plan, &batch));
                 self.stats.run_ns += planned.elapsed().as_nanos() as u64;
                 self.account(reason, &plan, hit, start);
                 plan.cut.fetch_or(cut, Ordering::Relaxed);
@@ -441,48 +460,6 @@ impl State {
         HELD.store(self.batch.held(), Ordering::Relaxed);
         self.spare = Some(batch);
         result
-    }
-
-    /// The batch's plan, from the cache or made now; `None` where it is to run without one.
-    fn ready(&mut self, batch: &mut Batch) -> Result<Option<(Arc<ReadyPlan>, bool)>> {
-        let found = batch.expected().or_else(|| {
-            let key = self.config.plan_cache.then(|| batch.key())?;
-            self.caches.find(key, batch.program())
-        });
-        if let Some(plan) = found {
-            self.stats.plan_hits += 1;
-            return Ok(Some((plan, true)));
-        }
-        if self.goes_piecemeal(batch) {
-            return Ok(None);
-        }
-        self.stats.plan_misses += 1;
-        let mut plan = numelt_opt::plan(batch.program(), &self.options())?;
-        let (executables, prepared) = self.caches.executables(&*self.engine, &mut plan.steps)?;
-        self.stats.kernels_compiled += prepared;
-        let key = batch.key();
-        let ready = Arc::new(ReadyPlan::new(batch.take_program(), plan, executables));
-        batch.became(&ready);
-        if self.config.plan_cache {
-            self.caches.keep(key, Arc::clone(&ready));
-        }
-        Ok(Some((ready, false)))
-    }
-
-    /// Is a batch without a plan so little work, and new or rare, that it is to run operation by operation?
-    fn goes_piecemeal(&mut self, batch: &mut Batch) -> bool {
-        let config = &self.config;
-        let most = config.piecemeal as u64;
-        // settings that choose how to plan, and people who look, are served with plans
-        let free = config.plan_cache && config.fuse == Fuse::Greedy && config.passes == Passes::ALL;
-        if most == 0 || !free || self.is_watched() || self.habit.is_watched() {
-            return false;
-        }
-        let (len, work) = (batch.len(), batch.work);
-        if work > most.saturating_mul(len as u64) {
-            return false;
-        }
-        most == u64::MAX || !self.sightings.deserves_plan(batch.key(), len, work)
     }
 
     fn run_piecemeal(&mut self, batch: &mut Batch) -> Result<()> {

@@ -85,6 +85,10 @@ pub struct Stats {
     pub variants_compiled: u64,
     /// Launches that ran such code.
     pub variants_launched: u64,
+    /// Held values that were not stored but left to be computed when they are asked for, and those that were.
+    pub put_off: u64,
+    /// See `put_off`.
+    pub made: u64,
     /// Buffers that steps asked the pool for.
     pub buffers: u64,
     /// Bases that never got memory.
@@ -116,6 +120,8 @@ pub struct FlushReport {
     pub buffers: Vec<usize>,
     /// Bases that needed no memory.
     pub contracted: usize,
+    /// Held values that were left to be computed when they are asked for.
+    pub put_off: usize,
     /// Bytes read and written.
     pub bytes_moved: u64,
     /// Was the plan found in the cache?
@@ -149,6 +155,7 @@ impl FlushReport {
             calls,
             buffers: plan.buffer_bytes.clone(),
             contracted: plan.contracted,
+            put_off: plan.recipes.len(),
             bytes_moved: plan.plan.bytes_moved,
             cache_hit,
             total_ns,

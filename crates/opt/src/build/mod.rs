@@ -243,5 +243,5 @@ fn stride_class(stride: i64, unit: i64, innermost: bool) -> StrideClass {
 pub(crate) fn call_bytes(program: &Program, index: usize) -> u64 {
     let instr = &program.instrs[index];
     debug_assert!(matches!(instr.op.kind(), OpKind::Scan | OpKind::Library), "{}", Op::name(instr.op));
-    instr.reads().chain([&instr.out]).map(|v| v.unique_size() as u64 * v.dtype.size() as u64).sum()
+    instr.bytes_touched()
 }

@@ -74,10 +74,40 @@ fn in_program_order(table: &AccessTable, blocks: &[Block]) -> Option<Vec<Block>>
 /// Most stretches that a program is cut into to save memory.
 const MOST_STRETCHES: usize = 64;
 
+/// Programs with fewer instructions are not cut to save bytes: their blocks hold most of them anyway.
+const LONG: usize = 128;
+/// Nor are pieces with fewer.
+const SHORT_PIECE: usize = 32;
+/// Nor where so few bytes are moved that looking for a better partition takes longer.
+const FEW_BYTES: u64 = 32 << 20;
+
+/// The greedy partition, or one whose blocks stay within stretches of the program where that costs less: what saves
+/// most at first may bring together instructions of many turns of a loop, whose results then have to wait in memory
+/// for the rest of their turns.
+fn by_stretches(table: &AccessTable, graph: &Graph) -> Vec<Block> {
+    let mut best = greedy::partition(table, graph, None);
+    let len = table.instrs.len();
+    let mut cost = cost::of_partition(&best);
+    if best.len() <= 2 || !(LONG..=MODERATE).contains(&len) || cost < FEW_BYTES {
+        return best;
+    }
+    let mut count = 2;
+    while len / count >= SHORT_PIECE {
+        let Some(stretches) = memory::stretches(table, count) else { break };
+        let blocks = greedy::partition(table, graph, Some(&stretches));
+        let own = cost::of_partition(&blocks);
+        if own < cost {
+            (best, cost) = (blocks, own);
+        }
+        count *= 2;
+    }
+    best
+}
+
 /// The greedy partition, within the memory that the program needs as it was written; or that by program order.
 fn by_weight(table: &AccessTable, graph: &Graph) -> Vec<Block> {
     let ordered = |blocks| sweep::small(table, schedule::topological(graph, blocks));
-    let mut best = ordered(greedy::partition(table, graph, None));
+    let mut best = ordered(by_stretches(table, graph));
     let limit = memory::limit(table);
     let mut peak = limit.map_or(0, |_| memory::peak(table, &best));
     let mut count = 2;

@@ -196,7 +196,7 @@ fn are_equal(a: &Instr, b: &Instr, consts: &[Scalar], equal: &mut EqualLiterals)
 }
 
 /// Does computing an element take longer than bringing it from memory?
-fn is_expensive(op: Op) -> bool {
+pub(crate) fn is_expensive(op: Op) -> bool {
     matches!(
         op,
         Op::Power

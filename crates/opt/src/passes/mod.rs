@@ -8,7 +8,7 @@ pub(crate) mod dead;
 pub(crate) mod empty;
 pub(crate) mod overlap;
 pub(crate) mod rename;
-mod single;
+pub(crate) mod single;
 #[cfg(test)]
 mod tests;
 pub(crate) mod unread;

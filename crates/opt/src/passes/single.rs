@@ -10,7 +10,7 @@ const NONE: u32 = u32::MAX;
 const MANY: u32 = u32::MAX - 1;
 
 /// Per base, the instruction that defines it.
-pub(super) struct Single(Vec<u32>);
+pub(crate) struct Single(Vec<u32>);
 
 impl Single {
     pub fn of(program: &Program) -> Single {
@@ -59,7 +59,7 @@ impl Versions {
 }
 
 /// Reads of each base, as operands.
-pub(super) fn reads(program: &Program) -> Vec<u32> {
+pub(crate) fn reads(program: &Program) -> Vec<u32> {
     let mut reads = vec![0; program.bases.len()];
     program.instrs.iter().flat_map(Instr::reads).for_each(|v| reads[v.base as usize] += 1);
     reads

@@ -17,10 +17,10 @@ impl Runtime {
         state.batch.settle();
         let options = state.options();
         let epoch = state.batch.epoch;
-        let program = state.batch.program();
         match of {
-            None => numelt_opt::explain(program, &options),
+            None => numelt_opt::explain(&state.stored()?, &options),
             Some(view) => {
+                let program = state.batch.program();
                 let part = view.base.0.slot_in(epoch).map(|slot| program.needed_for(&view.to_ir(slot)));
                 numelt_opt::explain(&part.unwrap_or_default(), &options)
             }

@@ -1,0 +1,204 @@
+//! Values that need not be stored, because they can be had again for what a store costs.
+//!
+//! In: a recorded program with what of it somebody still holds. Out: for each value that may be left out, the program that
+//! makes it once more. Two kinds of values are worth it, whatever becomes of them:
+//! - what is made of literals alone by cheap operations (a range, a constant, arithmetic on them): computing it later costs
+//!   what storing it now would;
+//! - what is copied, as a whole, to a place that somebody holds (`center[:] = new`): copying it back costs the store that is
+//!   saved, and reading it for the first copy is saved as well.
+//!
+//! Other values would have to be read again with all that they are made of. The caller keeps the inputs as they are until
+//! the value is asked for, and leaves out nothing that the plan would not contract.
+
+use crate::overlap::is_injective;
+use crate::passes::common::is_expensive;
+use crate::passes::single::{Single, reads};
+use numelt_ir::{Axes, Base, BaseId, ConstId, Instr, Op, OpKind, Operand, Program, View};
+use smallvec::smallvec;
+
+/// Instructions of a recipe, at most.
+const LONGEST: usize = 8;
+
+/// How to make a value once more.
+#[derive(Debug, Clone)]
+pub struct Recipe {
+    /// The base of the recorded program that holds the value.
+    pub base: BaseId,
+    /// Makes it, and reports nothing. Its first base is the value, then come `inputs`, then temporaries.
+    pub program: Program,
+    /// Bases of the recorded program that are read, as they are when it has run.
+    pub inputs: Vec<BaseId>,
+    /// Per literal of `program`, the recorded one.
+    pub consts: Vec<ConstId>,
+    /// Could computing the value warn? Then it has to be computed where the program says.
+    pub may_warn: bool,
+}
+
+/// The recipes of a program's values of at least `smallest` bytes that are held, and read by the program itself.
+pub fn recipes(program: &Program, smallest: usize) -> Vec<Recipe> {
+    let wanted = |base: &Base| base.output && !base.input && base.nbytes >= smallest;
+    if !program.bases.iter().any(wanted) {
+        return Vec::new();
+    }
+    let (single, count) = (Single::of(program), reads(program));
+    let mut found: Vec<Recipe> = Vec::new();
+    for (id, _) in (0..).zip(&program.bases).filter(|(id, base)| wanted(base) && count[*id as usize] > 0) {
+        let Some(at) = single.definition(id) else { continue };
+        found.extend(copied_back(program, at).or_else(|| from_literals(program, &single, at)));
+    }
+    // what others are copied back from is stored
+    let mut kept: Vec<Recipe> = Vec::with_capacity(found.len());
+    for recipe in found {
+        let left_out = |id: &BaseId| kept.iter().any(|other| other.base == *id);
+        let needed = kept.iter().any(|other| other.inputs.contains(&recipe.base));
+        if !needed && !recipe.inputs.iter().any(left_out) {
+            kept.push(recipe);
+        }
+    }
+    kept
+}
+
+/// The value of the instruction at `at`, taken from where it is copied to.
+fn copied_back(program: &Program, at: usize) -> Option<Recipe> {
+    let value = &program.instrs[at].out;
+    let copies = |instr: &Instr| {
+        instr.op == Op::Copy
+            && instr.ty == value.dtype
+            && instr.out.dtype == value.dtype
+            && instr.out.base != value.base
+            && instr.out.shape == value.shape
+            && program.bases[instr.out.base as usize].output
+            && matches!(&instr.ins[0], Operand::View(view) if view == value)
+    };
+    let later = &program.instrs[at + 1..];
+    let copy = later.iter().position(copies)?;
+    let place = &later[copy].out;
+    let changed = later[copy + 1..].iter().any(|instr| instr.out.base == place.base);
+    if changed || !is_injective(place) {
+        return None;
+    }
+    let (mut to, mut from) = (value.clone(), place.clone());
+    (to.base, from.base) = (0, 1);
+    let held = Base { input: true, output: true, ..program.bases[place.base as usize] };
+    let ins = smallvec![Operand::View(from)];
+    Some(Recipe {
+        base: value.base,
+        program: Program {
+            bases: vec![program.bases[value.base as usize], held],
+            consts: Vec::new(),
+            instrs: vec![Instr { op: Op::Copy, ty: to.dtype, out: to, ins, axes: Axes::default(), watch: 0 }],
+        },
+        inputs: vec![place.base],
+        consts: Vec::new(),
+        may_warn: program.instrs[at].may_warn(),
+    })
+}
+
+/// The value of the instruction at `at`, made of literals alone.
+fn from_literals(program: &Program, single: &Single, at: usize) -> Option<Recipe> {
+    let most = program.instrs[at].out.size();
+    let mut parts = vec![at];
+    let mut next = 0;
+    while let Some(&part) = parts.get(next) {
+        let instr = &program.instrs[part];
+        let cheap = match instr.op.kind() {
+            OpKind::Elementwise => !is_expensive(instr.op),
+            OpKind::Generator => instr.op == Op::Range,
+            OpKind::Reduction | OpKind::Scan | OpKind::Library | OpKind::Gather => false,
+        };
+        if !cheap || instr.out.size() > most || parts.len() > LONGEST {
+            return None;
+        }
+        for view in instr.reads() {
+            let source = single.definition(view.base).filter(|&source| source < part)?;
+            if !parts.contains(&source) {
+                parts.push(source);
+            }
+        }
+        next += 1;
+    }
+    parts.sort_unstable();
+    let may_warn = parts.iter().any(|&part| program.instrs[part].may_warn());
+    let mut recipe = Recipe {
+        base: program.instrs[at].out.base,
+        program: Program::default(),
+        inputs: Vec::new(),
+        consts: Vec::new(),
+        may_warn,
+    };
+    let mut bases: Vec<BaseId> = vec![recipe.base];
+    for part in parts {
+        let mut instr = program.instrs[part].clone();
+        instr.watch = 0;
+        for operand in &mut instr.ins {
+            match operand {
+                Operand::View(view) => number(&mut bases, view),
+                Operand::Const(id) => {
+                    recipe.consts.push(*id);
+                    *id = recipe.consts.len() as ConstId - 1;
+                }
+            }
+        }
+        number(&mut bases, &mut instr.out);
+        recipe.program.instrs.push(instr);
+    }
+    let inner = |&id: &BaseId| Base { output: id == recipe.base, ..program.bases[id as usize] };
+    recipe.program.bases = bases.iter().map(inner).collect();
+    recipe.program.consts = recipe.consts.iter().map(|&id| program.consts[id as usize]).collect();
+    Some(recipe)
+}
+
+/// Gives a view's base its number in a recipe.
+fn number(bases: &mut Vec<BaseId>, view: &mut View) {
+    let known = bases.iter().position(|&base| base == view.base);
+    let place = known.unwrap_or_else(|| {
+        bases.push(view.base);
+        bases.len() - 1
+    });
+    view.base = place as BaseId;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Which values of a program have recipes, and what these read.
+    fn found(text: &str) -> Vec<(BaseId, Vec<BaseId>)> {
+        let program = text.parse::<Program>().unwrap();
+        let recipes = recipes(&program, 1);
+        for recipe in &recipes {
+            numelt_ir::verify(&recipe.program).unwrap();
+        }
+        recipes.into_iter().map(|recipe| (recipe.base, recipe.inputs)).collect()
+    }
+
+    #[test]
+    fn ranges_and_their_arithmetic_are_made_of_literals() {
+        let text = "base %0 80\nbase %1 80 out\nbase %2 8 out\nconst $0 = f64 0.0\nconst $1 = f64 1.0
+%0[f64 (10)] = range.f64 $0, $1
+%1[f64 (10)] = multiply.f64 %0[f64 (10)], $1
+%2[f64 (1)] = sum.f64 %1[f64 (10)] axes=(0)";
+        assert_eq!(found(text), [(1, vec![])]);
+        // what nobody reads is stored
+        assert_eq!(found(text.lines().take(7).collect::<Vec<_>>().join("\n").as_str()), []);
+        // what has to be computed at some expense, or depends on memory, too
+        assert_eq!(found(&text.replace("multiply.f64 %0[f64 (10)], $1", "exp.f64 %0[f64 (10)]")), []);
+        assert_eq!(found(&text.replace("base %0 80", "base %0 80 in")), []);
+    }
+
+    #[test]
+    fn what_is_copied_is_copied_back() {
+        let text = "base %0 80 in out\nbase %1 64 out\nbase %2 8 out\nconst $0 = f64 2.0
+%1[f64 (8)] = multiply.f64 %0[f64 (8)], $0
+%2[f64 (1)] = sum.f64 %1[f64 (8)] axes=(0)
+%0[f64 +8 (8)] = copy.f64 %1[f64 (8)]";
+        assert_eq!(found(text), [(1, vec![0])]);
+        // not from where it is overwritten
+        assert_eq!(found(&format!("{text}\n%0[f64 +72 (1)] = copy.f64 $0")), []);
+        // not from what nobody holds
+        assert_eq!(found(&text.replace("base %0 80 in out", "base %0 80 in")), []);
+        // of two copies one is stored
+        let chain = text.replace("base %2 8 out", "base %2 8 out\nbase %3 64 out");
+        assert_eq!(found(&format!("{chain}\n%3[f64 (8)] = copy.f64 %1[f64 (8)]")), [(1, vec![0])]);
+    }
+}
