@@ -132,9 +132,9 @@ def _initial(op: str, loop: numpy.dtype[Any], initial: Any) -> Any:
     if type(value) not in (bool, int, float) and not isinstance(value, (numpy.number, numpy.bool_)):
         return None
     given = numpy.asarray(value)
-    if type(value) is int and loop.kind in "iu":
+    if (type(value) is int or isinstance(value, numpy.integer)) and loop.kind in "iu":
         limits = numpy.iinfo(loop)
-        return loop.type(value) if limits.min <= value <= limits.max else None
+        return loop.type(value) if limits.min <= int(value) <= limits.max else None
     return loop.type(value) if numpy.can_cast(given.dtype, loop, "same_kind") else None
 
 

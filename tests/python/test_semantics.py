@@ -321,3 +321,104 @@ def test_series_at_arrays_are_arrays(name):
     assert_same(result, getattr(numpy.polynomial, name)([1.0, -2.0, 3.0, 0.5], domain=[-2, 3])(points))
     assert not numelt.coverage().fallback_calls
     assert type(ours(numpy.array(points))) is numpy.ndarray
+
+
+@pytest.mark.filterwarnings("ignore:overflow")
+@pytest.mark.parametrize("dtype", "?bBhHiIlLefd")
+@pytest.mark.parametrize("number", [-1, 300, 2**31, 2**63 - 1, 2**63, -(2**63), 2**70, 1.5, True])
+def test_where_casts_numbers_that_do_not_fit(dtype, number):
+    """Arithmetic refuses `uint8(1) + -1`; `where` wraps it around."""
+    truth = [True, False, True]
+    programs = [
+        lambda np, a, c: np.where(c, a, number),
+        lambda np, a, c: np.where(c, number, a),
+        lambda np, a, c: np.where(c, number, number),
+    ]
+    for program in programs:
+        theirs = outcome(program, numpy, numpy.ones(3, dtype), numpy.array(truth))
+        ours = outcome(program, numelt, numelt.ones(3, dtype), numelt.array(truth))
+        assert ours[0] == theirs[0]
+        if theirs[0] == "value":
+            assert_same(ours[1], theirs[1])
+        else:
+            assert (type(ours[1]), str(ours[1])) == (type(theirs[1]), str(theirs[1]))
+
+
+STORED = {
+    "slice": lambda np, a, value: a.__setitem__(slice(0, 2), value),
+    "all": lambda np, a, value: a[:2].__setitem__(..., value),
+    "row": lambda np, a, value: a.reshape(2, 2).__setitem__(1, value),
+    "positions": lambda np, a, value: a.__setitem__([0, 1], value),
+    "mask": lambda np, a, value: a.__setitem__([True, True, False, False], value),
+    "flat": lambda np, a, value: a[:2].flat.__setitem__(slice(None), value),
+    "copyto": lambda np, a, value: np.copyto(a[:2], value),
+    "number": lambda np, a, value: a.__setitem__(1, value[0]),
+    "copyto of a number": lambda np, a, value: np.copyto(a, value[0]),
+}
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("way", STORED)
+@pytest.mark.parametrize("dtype", ["?", "i1", "u1", "i4", "u8", "f2", "f8", "c8"])
+def test_numbers_in_lists_are_stored_one_by_one(way, dtype):
+    """`a[:] = [300, 1]` is an error where `a[:] = array([300, 1])` wraps around."""
+    values = [[300, 1], [1.5, 2], (1e10, 1), [float("nan"), 1], ["3", "4"], [1j, 2], [None, 1], [2**70, 1]]
+    for value in [*values, [True, 2], [-1, 3], [numpy.int64(300), 1], [numpy.float64(3.7), 1]]:
+        theirs, ours = numpy.zeros(4, dtype), numelt.zeros(4, dtype)
+        expected = outcome(STORED[way], numpy, theirs, value)
+        got = outcome(STORED[way], numelt, ours, value)
+        assert got[0] == expected[0], value
+        assert got[0] == "value" or type(got[1]) is type(expected[1]), value
+        assert_same(ours, theirs, context=str(value))
+
+
+CLIPS = {
+    "numbers": lambda np, a: np.clip(a, 0, 1),
+    "other zero": lambda np, a: np.clip(a, -0.0, 1.0),
+    "above": lambda np, a: np.clip(a, -1, -0.0),
+    "method": lambda np, a: a.clip(-1.0, 0.0),
+    "output": lambda np, a: np.clip(a, 0, 1, out=a.copy()),
+    "arrays without axes": lambda np, a: np.clip(a, np.array(0.0), 5),
+    "one array": lambda np, a: np.clip(a, -np.zeros(len(a), a.dtype), 1),
+    "two arrays": lambda np, a: np.clip(a, np.zeros(len(a), a.dtype), np.ones(len(a), a.dtype)),
+    "lower": lambda np, a: np.clip(a, 0, None),
+    "nan": lambda np, a: np.clip(a, 0, np.nan),
+}
+
+
+@pytest.mark.parametrize("clip", CLIPS)
+@pytest.mark.parametrize("dtype", ["f2", "f4", "f8"])
+@pytest.mark.parametrize("size", [1, 3, 16, 100])
+def test_clip_keeps_the_signs_of_zeros(clip, dtype, size, recorded):
+    start = numpy.zeros(size, dtype)
+    start[::2] = -0.0
+    theirs = CLIPS[clip](numpy, start.copy())
+    ours = as_numpy(CLIPS[clip](numelt, numelt.array(start)))
+    assert ours.dtype == theirs.dtype
+    numpy.testing.assert_array_equal(ours, theirs)
+    numbers = ~numpy.isnan(theirs)
+    assert numpy.array_equal(numpy.signbit(ours)[numbers], numpy.signbit(theirs)[numbers])
+
+
+@pytest.mark.parametrize("dtype", ["i1", "u1", "i8", "f2", "f4", "f8"])
+@pytest.mark.parametrize("wide", ["i2", "i8", "f2", "f4", "f8"])
+def test_range_of_values_in_an_output(dtype, wide):
+    start = (numpy.random.default_rng(3).random((4, 5)) * 9).astype(dtype)
+    theirs = outcome(lambda: numpy.ptp(start, axis=0, out=numpy.zeros(5, wide)))
+    ours = outcome(lambda: numelt.ptp(numelt.array(start), axis=0, out=numelt.zeros(5, wide)))
+    assert ours[0] == theirs[0]
+    if ours[0] == "value":
+        assert_same(ours[1], theirs[1])
+
+
+@pytest.mark.parametrize("fold", ["sum", "max", "min", "prod"])
+@pytest.mark.parametrize("dtype", ["i1", "u1", "i4", "u8"])
+@pytest.mark.parametrize(
+    "initial", [numpy.uint8(200), numpy.int64(-300), numpy.uint64(2**63), 200, numpy.int8(3)]
+)
+def test_initial_values_that_do_not_fit(fold, dtype, initial):
+    theirs = outcome(lambda: getattr(numpy, fold)(numpy.arange(5).astype(dtype), initial=initial))
+    ours = outcome(lambda: getattr(numelt, fold)(numelt.arange(5).astype(dtype), initial=initial))
+    assert ours[0] == theirs[0]
+    if ours[0] == "value":
+        assert_same(ours[1], theirs[1])

@@ -1,9 +1,13 @@
 """reduce, accumulate, outer, at and reduceat of every ufunc that has them, against NumPy."""
 
+import warnings
+
 import numpy
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
+import numelt
 
 from .test_ufunc_protocol import check, values
 
@@ -264,3 +268,20 @@ def test_reduceat(name, dtype, axis):
 )
 def test_exceptions_and_edges(build):
     check(build)
+
+
+@pytest.mark.parametrize("name", ["cumsum", "cumprod"])
+@pytest.mark.parametrize("dtype", ["f2", "f4", "f8", "i4", "u1", "?", "c8"])
+@pytest.mark.parametrize("wide", ["f2", "f4", "f8", "i8", "c8", "c16"])
+def test_scans_compute_in_the_dtype_of_their_output(name, dtype, wide):
+    start = (numpy.random.default_rng(1).random((17, 3)) * 9).astype(dtype)
+    results = []
+    for np in (numpy, numelt):
+        with warnings.catch_warnings(), numpy.errstate(all="ignore"):
+            warnings.simplefilter("ignore")
+            flat, rows = np.zeros(51, wide), np.zeros((17, 3), wide)
+            getattr(np, name)(np.array(start), out=flat)
+            getattr(np.array(start), name)(axis=0, out=rows)
+        results.append([numpy.array(flat), numpy.array(rows)])
+    for theirs, ours in zip(*results, strict=True):
+        numpy.testing.assert_array_equal(ours, theirs)

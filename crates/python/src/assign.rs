@@ -13,7 +13,7 @@ pub fn assign<'py>(py: Python<'py>, target: &ArrayView, value: &Bound<'py, PyAny
     if let Some(source) = exact_native(value).and_then(NdArray::view) {
         return if shape::self_overlaps(target) { Ok(false) } else { assign_view(py, target, source) };
     }
-    match Operand::extract(value)? {
+    match Operand::stored(value, target.dtype)? {
         Some(value) => assign_operand(py, target, &value),
         None => Ok(false),
     }

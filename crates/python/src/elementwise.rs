@@ -201,6 +201,8 @@ pub fn input<'a>(arg: &'a Operand<'_>, resolved: Loop, position: usize) -> PyRes
             Weak::Unsigned(_) | Weak::Huge(_) => None,
             _ => weak_literal(*weak, DType::Bool).map(|truth| Input::Const(convert::cast(truth, want))),
         }),
+        // two numbers that a C long cannot hold are of its type nevertheless
+        Operand::Weak(Weak::Unsigned(_), _) if resolved.op == Op::Where => Ok(None),
         Operand::Weak(weak, obj) => match weak_literal(*weak, want) {
             Some(value) => {
                 if weak.overflowed(value) {
@@ -208,6 +210,11 @@ pub fn input<'a>(arg: &'a Operand<'_>, resolved: Loop, position: usize) -> PyRes
                 }
                 Ok(Some(Input::Const(value)))
             }
+            // `where` casts numbers as it casts arrays, without looking whether they fit.
+            None if resolved.op == Op::Where && want.is_integer() => Ok(match weak {
+                Weak::Int(value) => Some(Input::Const(convert::cast(Scalar::I64(*value), want))),
+                _ => None,
+            }),
             // What a C long cannot hold has other words, which are NumPy's to say.
             None if matches!(weak, Weak::Int(_)) && want.is_integer() => Err(convert::int_overflow(obj, want)),
             None => Ok(None),
@@ -493,6 +500,7 @@ fn same(a: &[i64], b: &[i64]) -> bool {
 /// Does a Python number convert to `dtype` within its family?
 pub fn weak_fits(operand: &Operand<'_>, dtype: DType) -> bool {
     match operand {
+        Operand::Weak(weak, _) if dtype == DType::Bool => matches!(weak, Weak::Bool(_)),
         Operand::Weak(weak, _) => weak.to_scalar(dtype).is_some(),
         Operand::Array(_) | Operand::Deferred(_) | Operand::Value(_) => true,
     }

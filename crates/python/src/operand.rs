@@ -35,7 +35,7 @@ impl<'py> Operand<'py> {
             return Operand::array(&export::operand_from_numpy(obj)?);
         }
         if obj.is_exact_instance_of::<PyList>() || obj.is_exact_instance_of::<PyTuple>() {
-            return Operand::sequence(obj);
+            return Operand::sequence(obj, None);
         }
         Ok(None)
     }
@@ -83,11 +83,21 @@ impl<'py> Operand<'py> {
         })
     }
 
+    /// What is stored in an array of a dtype: numbers in lists and tuples are converted to it one by one, so that one
+    /// that does not fit is an error.
+    pub fn stored(obj: &Bound<'py, PyAny>, dtype: DType) -> PyResult<Option<Operand<'py>>> {
+        if obj.is_exact_instance_of::<PyList>() || obj.is_exact_instance_of::<PyTuple>() {
+            return Operand::sequence(obj, Some(dtype));
+        }
+        Operand::extract(obj)
+    }
+
     /// A list or tuple: NumPy makes the array, with its own rules and errors.
-    fn sequence(obj: &Bound<'py, PyAny>) -> PyResult<Option<Operand<'py>>> {
+    fn sequence(obj: &Bound<'py, PyAny>, dtype: Option<DType>) -> PyResult<Option<Operand<'py>>> {
         let py = obj.py();
         let plain = crate::hooks::plain(obj)?;
-        let Ok(made) = Numpy::get(py)?.attr(py, "asarray")?.call1((plain,)) else { return Ok(None) };
+        let dtype = dtype.map(crate::convert::numpy_name);
+        let Ok(made) = Numpy::get(py)?.attr(py, "asarray")?.call1((plain, dtype)) else { return Ok(None) };
         Operand::array(&export::from_numpy(&made, true)?)
     }
 

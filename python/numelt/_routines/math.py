@@ -40,8 +40,8 @@ def _clip(array: Any, low: Any, high: Any, out: Any, dtype: Any = None) -> Any:
     """Limit natively, all operands in the dtype in which they meet, or in the one asked for."""
     plain = out is None and dtype is None and type(array) is ndarray and array.dtype is _FLOAT
     if plain and _is_end(low) and _is_end(high):
-        result = _core.elementwise("maximum", (array, low))
-        return result if result is NotImplemented else _core.elementwise("minimum", (result, high))
+        result = _core.elementwise("maximum", (low, array))
+        return result if result is NotImplemented else _core.elementwise("minimum", (high, result))
     if array.dtype.kind not in "biuf" or (out is not None and type(out) is not ndarray):
         return NotImplemented
     if array.dtype.kind in "iu":
@@ -65,10 +65,14 @@ def _clip(array: Any, low: Any, high: Any, out: Any, dtype: Any = None) -> Any:
     # None: what the operands have
     loop = None if dtype is None and all(end is None or end.dtype == array.dtype for end in ends) else kind
     result = array
+    # of two zeros NumPy keeps the element where both ends are numbers, and takes the end otherwise
+    kept = all(end is not None and end.ndim == 0 for end in ends) and kind.itemsize >= 4
     if ends[0] is not None:
-        result = _core.elementwise("maximum", (result, ends[0]), None if ends[1] is not None else out, loop)
+        pair = (ends[0], result) if kept else (result, ends[0])
+        result = _core.elementwise("maximum", pair, None if ends[1] is not None else out, loop)
     if ends[1] is not None and result is not NotImplemented:
-        result = _core.elementwise("minimum", (result, ends[1]), out, loop)
+        pair = (ends[1], result) if kept else (result, ends[1])
+        result = _core.elementwise("minimum", pair, out, loop)
     return result if kinds else _core.elementwise("positive", (array,), out)
 
 

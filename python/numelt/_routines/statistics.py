@@ -24,7 +24,7 @@ from numelt._dispatch import (
     small_first,
 )
 from numelt._rebind import composed, rebound
-from numelt._reductions import reduce
+from numelt._reductions import dtype_with_out, reduce
 
 __all__ = [
     "all", "amax", "amin", "any", "average", "corrcoef", "cov", "cumprod", "cumsum", "cumulative_prod",
@@ -174,6 +174,8 @@ def ptp(a: Any, axis: Any = None, out: Any = None, keepdims: Any = NO_VALUE) -> 
         low = _core.reduce("min", array, axis, _keep(keepdims))
         if high is not NotImplemented and low is not NotImplemented:
             fits = out is None or out.shape == high.shape
+            if out is not None and out.dtype != array.dtype:
+                high = high.astype(out.dtype)  # NumPy has the largest in the output
             result = _core.elementwise("subtract", (high, low), out) if fits else NotImplemented
             if result is not NotImplemented:
                 return result
@@ -394,6 +396,8 @@ def _scan(op: str, name: str, a: Any, axis: Any, dtype: Any, out: Any) -> Any:
         flat = array.ravel() if axis is None else array
         if flat.ndim == 0:
             flat = flat.reshape(1)
+        wider = NotImplemented if out is None else dtype_with_out(flat, dtype, out)
+        dtype = dtype if wider is NotImplemented else wider
         result = _core.scan(op, flat, 0 if axis is None else axis, dtype, out)
         if result is not NotImplemented:
             return result
