@@ -17,7 +17,7 @@ from typing import Any
 import numpy
 from numpy._core import umath as _umath
 
-from numelt import _classes, _core, _fallback, _flat, _library, _resize, _ufuncs
+from numelt import _classes, _core, _fallback, _fields, _flat, _library, _resize, _ufuncs
 from numelt._dispatch import NATIVE, counted_first, ndarray, small_call
 from numelt._routines import linear_algebra, math, picking, searching, statistics
 from numelt._scalars import SCALARS
@@ -41,6 +41,10 @@ _NOT_TAKEN = frozenset(
 )  # fmt: skip
 
 
+# methods that save an array: a read of the data, not a computation done elsewhere
+_READS = frozenset({"tofile", "dump", "dumps"})
+
+
 def _method(name: str, original: Any) -> Callable[..., Any]:
     """Return a method that runs NumPy's method of that name on a view."""
     label = f"ndarray.{name}"
@@ -48,9 +52,11 @@ def _method(name: str, original: Any) -> Callable[..., Any]:
         return _library.function(label, original)
 
     def general(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if name in _READS:
+            return _fallback.uncounted(original, (self, *args), kwargs)
         return _fallback.call(label, original, (self, *args), kwargs)
 
-    run = _core.routine(label, original, general, "fallback", True)
+    run = _core.routine(label, original, general, "uncounted" if name in _READS else "fallback", True)
     functools.update_wrapper(run, original, assigned=("__doc__", "__name__"), updated=())
     run.__qualname__ = label
     run.__module__ = "numelt"
@@ -312,7 +318,7 @@ def complete() -> None:
         "clip": few("clip", clip), "round": few("round", round_), "dot": dot,
         "repeat": few("repeat", repeat),
         "put": few("put", picking.put_method), "compress": few("compress", picking.compress_method),
-        "resize": _resize.resize,
+        "resize": _resize.resize, **{name: few(name, method) for name, method in _fields.METHODS.items()},
         "sort": counted_first(searching.sort_in_place, "ndarray.sort", numpy.ndarray.sort),
         "argsort": counted_first(searching.argsort_method, "ndarray.argsort", numpy.ndarray.argsort),
         "searchsorted": counted_first(

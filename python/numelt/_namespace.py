@@ -32,7 +32,7 @@ READS = frozenset(
     "printoptions", "seterr", "geterr", "seterrcall", "geterrcall", "setbufsize", "getbufsize",
     "base_repr", "binary_repr", "mintypecode", "datetime_data", "show_config", "show_runtime",
     "get_include", "test", "isfortran", "common_type", "fromfile", "frombuffer", "fromiter",
-    "from_dlpack", "load", "loadtxt", "genfromtxt", "fromstring", "fromregex", }
+    "from_dlpack", "load", "loadtxt", "genfromtxt", "fromstring", "fromregex", "tofile", "dump", "dumps", }
 )  # fmt: skip
 
 # functions that take other functions and run them: our arrays must reach those as they are

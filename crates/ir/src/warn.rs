@@ -121,6 +121,7 @@ impl Op {
                 Op::Square if watch & SCALAR != 0 => "power",
                 Op::FloorDivide | Op::Remainder if watch & PART != 0 => "divmod",
                 Op::Power if watch & PART != 0 => "float_power",
+                Op::Add | Op::Subtract if watch & PART != 0 => "multiply",
                 Op::ScatterAdd if watch & PART != 0 => "subtract",
                 Op::ScatterAdd => "add",
                 Op::ScatterMultiply => "multiply",

@@ -3,7 +3,7 @@
 use crate::convert::{self, Weak};
 use crate::ndarray::{NdArray, exact_native};
 use crate::operand::Operand;
-use crate::{errors, errstate, resolve, run, shape};
+use crate::{errors, errstate, places, resolve, run, shape};
 use numelt_ir::{Axes, DType, DTypeKind, Op, Scalar};
 use numelt_runtime::{ArrayView, Input};
 use pyo3::prelude::*;
@@ -67,6 +67,13 @@ fn assign_view(py: Python<'_>, target: &ArrayView, source: &ArrayView) -> PyResu
 }
 
 fn record(py: Python<'_>, target: &ArrayView, source: &ArrayView) -> PyResult<bool> {
+    if target.dtype == DType::U32
+        && matches!(source.dtype, DType::F32 | DType::F64)
+        && target.size() >= 4
+        && places::assign_u32(py, target, source)?
+    {
+        return Ok(true);
+    }
     if target.size() > 0 {
         run::record(py, Op::Copy, target.dtype, target, &[Input::Array(source)], Axes::default())?;
     }

@@ -6,7 +6,7 @@ use crate::operand::Operand;
 use crate::resolve::{self, Kind, Loop};
 use crate::scalar::DeferredScalar;
 use crate::ufunc_call::Casting;
-use crate::{errors, errstate, fresh, run, shape};
+use crate::{errors, errstate, fresh, places, run, shape};
 use numelt_ir::{Axes, DType, DTypeKind, Dims, Op, OpKind, Scalar};
 use numelt_runtime::{ArrayView, Input, Runtime};
 use pyo3::prelude::*;
@@ -255,7 +255,9 @@ fn into<'py>(
     if !resolve::same_kind(resolved.output(), view.dtype) {
         return Ok(None);
     }
-    if view.size() > 0 {
+    if places::is_rounded(resolved.op, resolved.ty, inputs, &view.shape, Some(view)) {
+        places::record_rounded(py, resolved.op, view, inputs)?;
+    } else if view.size() > 0 {
         run::record(py, resolved.op, resolved.ty, view, inputs, Axes::default())?;
     }
     Ok(Some(out.clone().into_any()))
@@ -282,7 +284,9 @@ fn fresh<'py>(
     let views: SmallVec<[&ArrayView; 3]> = args.iter().filter_map(Operand::view).collect();
     crate::module::check_bytes(py, domain, resolved.output())?;
     let out = shape::result_like(resolved.output(), resolved.ty, domain, &views);
-    if out.size() > 0 {
+    if places::is_rounded(resolved.op, resolved.ty, inputs, domain, None) {
+        places::record_rounded(py, resolved.op, &out, inputs)?;
+    } else if out.size() > 0 {
         run::record(py, resolved.op, resolved.ty, &out, inputs, Axes::default())?;
     }
     if domain.is_empty() { DeferredScalar::make(py, out) } else { wrap_new(py, out) }
@@ -427,7 +431,11 @@ pub fn update<'py>(py: Python<'py>, op: Op, target: &ArrayView, other: &Bound<'p
     {
         return None;
     }
-    Some(run::record(py, op, target.dtype, target, &[Input::Array(target), other], Axes::default()))
+    let inputs = [Input::Array(target), other];
+    if places::is_rounded(op, target.dtype, &inputs, &target.shape, Some(target)) {
+        return Some(places::record_rounded(py, op, target, &inputs));
+    }
+    Some(run::record(py, op, target.dtype, target, &inputs, Axes::default()))
 }
 
 /// A new array in C order with the result of an operation; `None` for empty and very large ones.

@@ -236,16 +236,28 @@ pub fn from_numpy<'py>(obj: &Bound<'py, PyAny>, fresh: bool) -> PyResult<Bound<'
     let writeable = real.writeable();
     let fresh = fresh && is_sole_owner(&real);
     if fresh && let Some(view) = copy_of_few(&real, dtype)? {
+        if !real.base.is_null() {
+            return Ok(Bound::new(py, window(py, view, writeable)?)?.into_any());
+        }
         return Ok(fresh::object(py, || NdArray::new(view, None, writeable))?.into_any());
     }
     let view = adopt(obj, &real, dtype, fresh)?;
+    if fresh && !real.base.is_null() {
+        return Ok(Bound::new(py, window(py, view, writeable)?)?.into_any());
+    }
     // Whoever makes a base visible is usually kept by the array's owner; where nobody does, this array does.
     let pin = if !fresh && !view.base.is_visible() { Some(run::export(py, &view.base)?) } else { None };
-    let array = NdArray::new(view, buffer_below(py, &real), writeable);
+    let array = NdArray::new(view, below(py, &real, fresh)?, writeable);
     if let Some(export) = pin {
         let _ = array.pinned().set(Box::new(export));
     }
     Ok(Bound::new(py, array)?.into_any())
+}
+
+/// What NumPy returns of an array that nobody else has: a view of it, as its `.base` and flags say.
+fn window(py: Python<'_>, view: ArrayView, writeable: bool) -> PyResult<NdArray> {
+    let whole = fresh::object(py, || NdArray::new(view.clone(), None, true))?;
+    Ok(NdArray::new(view, Some(whole.into_any().unbind()), writeable))
 }
 
 /// A field of an array of records, whose memory stays one base as long as the array lives.
@@ -302,6 +314,18 @@ fn buffer_below(py: Python<'_>, real: &RealArray) -> Option<Py<PyAny>> {
             base = (*base.cast::<PyArrayObject>()).fields.base;
         }
         Bound::from_borrowed_ptr_or_opt(py, base).map(Bound::unbind)
+    }
+}
+
+/// What `.base` of an adopted array shows: what is no array and holds the memory, or else the array that does.
+fn below(py: Python<'_>, real: &RealArray, fresh: bool) -> PyResult<Option<Py<PyAny>>> {
+    match buffer_below(py, real) {
+        None if !fresh && !real.base.is_null() => {
+            // SAFETY: a base that is not null is a living object.
+            let base = unsafe { Bound::from_borrowed_ptr(py, real.base) };
+            from_numpy(&base, false).map(|array| Some(array.unbind()))
+        }
+        below => Ok(below),
     }
 }
 

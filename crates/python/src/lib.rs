@@ -37,6 +37,7 @@ mod module;
 mod ndarray;
 mod operand;
 mod operators;
+mod places;
 mod products;
 mod protocols;
 mod random;

@@ -4,7 +4,7 @@
 //! are called seldom are attached by the package.
 
 use crate::attributes::{kwarg, numpy_method, parse_shape, permuted};
-use crate::ndarray::{NdArray, Payload, wrap_new, wrap_view};
+use crate::ndarray::{NdArray, Payload, wrap_new, wrap_view, wrap_window};
 use crate::operand::Operand;
 use crate::products;
 use crate::reduce::{self, normalize_axis};
@@ -140,7 +140,7 @@ pub fn reshape<'py>(slf: &Bound<'py, NdArray>, view: &ArrayView, dims: &[i64], o
     }
     let copy = copied(slf.py(), view, view.dtype, if fortran { Order::F } else { Order::C })?;
     match shape::reshaped(&copy, dims, fortran) {
-        Some(new) => wrap_new(slf.py(), new),
+        Some(new) => wrap_window(slf.py(), copy, new),
         None => Err(PyValueError::new_err("a dense copy has every shape of its size")),
     }
 }

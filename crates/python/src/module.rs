@@ -1,7 +1,7 @@
 //! Functions of `numelt._core`: what the package's Python functions call. One that cannot be native
 //! for its arguments returns `NotImplemented`, before anything is recorded.
 
-use crate::attributes::parse_shape;
+use crate::attributes::{self, parse_shape};
 use crate::convert::{self, Numpy};
 use crate::methods::{Order, copied, is_ordered, parse_order};
 use crate::ndarray::{NdArray, Payload, wrap_new, wrap_view};
@@ -264,6 +264,13 @@ fn as_strided<'py>(
     wrap_view(a, shape::window(view, offset, Dims::from_vec(shape), Dims::from_vec(strides)))
 }
 
+/// A new array with its axes in another order; no view, since nobody knows the array that is given.
+#[pyfunction]
+fn permuted<'py>(py: Python<'py>, a: &Bound<'py, NdArray>, order: Vec<usize>) -> Out<'py> {
+    let Some(view) = a.get().view() else { return Ok(not_implemented(py)) };
+    wrap_new(py, attributes::permuted(view, &order))
+}
+
 #[pyfunction]
 fn broadcast_to<'py>(py: Python<'py>, a: &Bound<'py, NdArray>, shape: Any<'_, 'py>) -> Out<'py> {
     let Some(view) = a.get().view() else { return Ok(not_implemented(py)) };
@@ -496,7 +503,7 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     macro_rules! add {
         ($($name:ident)*) => { $(module.add_function(wrap_pyfunction!($name, module)?)?;)* };
     }
-    add!(py_elementwise py_reduce py_scan py_product empty full arange as_strided broadcast_to copy_into asarray);
+    add!(py_elementwise py_reduce py_scan py_product empty full arange as_strided permuted broadcast_to copy_into asarray);
     add!(to_numpy from_numpy realize call_numpy reshape set_metaclass _restore set_hooks op_names broadcast_shape);
     add!(is_native become_like);
     module.add_function(wrap_pyfunction!(crate::truths::count_true, module)?)?;

@@ -126,6 +126,13 @@ pub fn wrap_new(py: Python<'_>, view: ArrayView) -> PyResult<Bound<'_, PyAny>> {
     Ok(fresh::object(py, || NdArray::new(view, None, true))?.into_any())
 }
 
+/// A Python object for a window of a new array that nobody names: NumPy's `.base` of what such a function returns is
+/// that array.
+pub fn wrap_window(py: Python<'_>, whole: ArrayView, window: ArrayView) -> PyResult<Bound<'_, PyAny>> {
+    let whole = fresh::object(py, || NdArray::new(whole, None, true))?.into_any().unbind();
+    Ok(fresh::object(py, || NdArray::new(window, Some(whole), true))?.into_any())
+}
+
 /// A Python object for a view of `of`.
 #[inline(always)]
 pub fn wrap_view<'py>(of: &Bound<'py, NdArray>, view: ArrayView) -> PyResult<Bound<'py, PyAny>> {

@@ -134,7 +134,7 @@ impl NdArray {
         Err(PyValueError::new_err("cannot delete array elements"))
     }
 
-    /// The buffer is that of a zero-copy NumPy view, which is tracked until it is released.
+    /// The buffer is that of a zero-copy NumPy view, which the buffer keeps until it is released; its owner is this array.
     ///
     /// # Safety
     /// Called by the interpreter with a valid `view`.
@@ -143,9 +143,28 @@ impl NdArray {
         if flags & ffi::PyBUF_FORMAT == ffi::PyBUF_FORMAT && slf.get().view().is_none() {
             refuse_lossy_format(&array)?;
         }
-        // SAFETY: `view` is the caller's structure to fill; NumPy makes itself its owner.
-        let failed = unsafe { ffi::PyObject_GetBuffer(array.as_ptr(), view, flags) };
-        if failed < 0 { Err(PyErr::fetch(slf.py())) } else { Ok(()) }
+        // SAFETY: `view` is the caller's structure to fill; NumPy makes itself its owner, by a reference that moves to
+        // `internal`, which NumPy leaves alone. What the structure points to lives as long as NumPy's array does.
+        unsafe {
+            if ffi::PyObject_GetBuffer(array.as_ptr(), view, flags) < 0 {
+                return Err(PyErr::fetch(slf.py()));
+            }
+            (*view).internal = (*view).obj.cast();
+            (*view).obj = slf.into_any().into_ptr();
+        }
+        Ok(())
+    }
+
+    /// Lets the view go that a buffer has kept.
+    ///
+    /// # Safety
+    /// Called by the interpreter, once for each buffer that [`NdArray::__getbuffer__`] filled.
+    unsafe fn __releasebuffer__(&self, view: *mut ffi::Py_buffer) {
+        // SAFETY: `internal` is the reference that `__getbuffer__` left there; the GIL is held.
+        unsafe {
+            ffi::Py_XDECREF((*view).internal.cast());
+            (*view).internal = std::ptr::null_mut();
+        }
     }
 
     #[pyo3(signature = (dtype = None, *, copy = None))]

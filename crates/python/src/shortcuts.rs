@@ -5,8 +5,8 @@
 
 use crate::convert::{self, Numpy, Weak};
 use crate::methods::{Order, copied};
-use crate::ndarray::{NdArray, exact_native, wrap_new};
-use crate::{assign, front, library, loan, run, shape};
+use crate::ndarray::{NdArray, exact_native, wrap_new, wrap_view};
+use crate::{assign, fresh, front, library, loan, run, shape};
 use numelt_ir::{DType, Scalar};
 use numelt_runtime::{ArrayView, Runtime};
 use pyo3::intern;
@@ -89,7 +89,9 @@ pub fn nonzero<'py>(args: &Bound<'py, PyTuple>) -> Quick<'py> {
     } else {
         shape::whole(Runtime::global().filled(&bytes).map_err(crate::errors::to_py)?, DType::I64, &extents)
     };
-    let columns = (0..rank).map(|axis| wrap_new(py, column(&table, axis))).collect::<PyResult<SmallVec<[_; 4]>>>()?;
+    let whole = fresh::object(py, || NdArray::new(table.clone(), None, true))?;
+    let columns = (0..rank).map(|axis| wrap_view(&whole, column(&table, axis)));
+    let columns = columns.collect::<PyResult<SmallVec<[_; 4]>>>()?;
     Ok(Some(PyTuple::new(py, columns)?.into_any()))
 }
 

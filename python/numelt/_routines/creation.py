@@ -128,7 +128,7 @@ def _like(
         else:
             result = _core.full(extents, value, dtype, layout)
         if result is not NotImplemented:
-            return result if axes is None else result.transpose(*numpy.argsort(axes).tolist())
+            return result if axes is None else _core.permuted(result, numpy.argsort(axes).tolist())
     return fall_back(name, prototype, dtype=dtype, order=order, subok=subok, shape=shape, device=device)
 
 
@@ -382,7 +382,7 @@ def _arange(args: tuple[Any, ...], dtype: Any) -> Any:
             return NotImplemented
     if kind.kind in "iu" and not _fits(first, delta, length, kind):
         return NotImplemented
-    return _core.arange(first.item(), delta.item(), length, kind)
+    return _from(first.item(), _core.arange(first.item(), delta.item(), length, kind))
 
 
 _INTEGER, _DOUBLE = numpy.dtype(numpy.int64), numpy.dtype(numpy.float64)
@@ -392,7 +392,14 @@ def _float_range(first: float, second: float, length: int) -> Any:
     delta = second - first
     if length > 1 and first + delta != second:
         return NotImplemented
-    return _core.arange(first, delta, length, _DOUBLE)
+    return _from(first, _core.arange(first, delta, length, _DOUBLE))
+
+
+def _from(first: Any, made: Any) -> Any:
+    """Return a range whose first element is stored as it is: the sum with nothing of minus zero is zero."""
+    if first == 0 and type(first) is float and math.copysign(1.0, first) < 0 and made.size:
+        made[0] = first
+    return made
 
 
 def _range_length(start: Any, stop: Any, step: Any) -> int | None:
@@ -470,6 +477,7 @@ def linspace(
     result = result + float(low)
     if endpoint and num > 1:
         result[-1] = float(high)
+    result = result.view() if sections > 0 else result  # as NumPy's own
     return (result, numpy.float64(step) if sections > 0 else step) if retstep else result
 
 

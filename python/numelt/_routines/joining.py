@@ -403,7 +403,7 @@ def tile(A: Any, reps: Any) -> Any:
     interleaved = tuple(x for pair in zip(counts, extents, strict=True) for x in pair)
     source = array.reshape(tuple(x for extent in extents for x in (1, extent)))
     _core.copy_into(result.reshape(interleaved), source, "no")
-    return result
+    return result.view()  # as NumPy's own
 
 
 @fronted

@@ -7,7 +7,7 @@ from typing import Any, cast
 import numpy
 
 from numelt import _core
-from numelt._dispatch import fall_back, native, operand, recordable, small_first
+from numelt._dispatch import fall_back, native, ndarray, operand, recordable, small_first
 from numelt._rebind import composed
 from numelt._scalars import SCALARS
 
@@ -59,7 +59,7 @@ def isclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: boo
         result = _close(a, b, rtol, atol, equal_nan)
     if result is NotImplemented:
         return fall_back("isclose", a, b, rtol, atol, equal_nan)
-    return result
+    return result[()] if type(result) is ndarray else result
 
 
 @native

@@ -145,15 +145,15 @@ def unravel_index(indices: Any, shape: Any, order: Any = "C") -> Any:
         return fall_back("unravel_index", indices, shape, order)
     if not _core.within(index, size):
         return reject("unravel_index", indices, shape, order)
-    rest, found = index.astype(numpy.intp), []
-    ordered = extents[::-1] if order == "C" else extents
-    for n in ordered[:-1]:
-        found.append(rest % n)
-        rest = rest // n
-    found.append(rest)
-    if index.ndim == 0:
-        found = [_core.asarray(part)[()] for part in found]
-    return tuple(found[::-1] if order == "C" else found)
+    rest, rank = index.astype(numpy.intp), len(extents)
+    ordered = range(rank - 1, -1, -1) if order == "C" else range(rank)
+    # one row per position, as NumPy's own
+    table = _core.empty((*index.shape, rank), numpy.intp, "C")
+    for axis in ordered[:-1]:
+        table[..., axis] = rest % extents[axis]
+        rest = rest // extents[axis]
+    table[..., ordered[-1]] = rest
+    return tuple(table[..., axis] if index.ndim else table[axis] for axis in range(rank))
 
 
 @native

@@ -2,7 +2,7 @@
 
 use super::lookup::Lookup;
 use super::positions::{Picks, Walk, column, compute, true_positions};
-use crate::ndarray::{NdArray, wrap_new};
+use crate::ndarray::{NdArray, wrap_new, wrap_view};
 use crate::operand::Operand;
 use numelt_ir::{DType, MAX_RANK, Op, Scalar, c_strides};
 use numelt_runtime::{ArrayView, Input};
@@ -85,11 +85,9 @@ fn nonzero<'py>(py: Python<'py>, a: &Bound<'py, NdArray>) -> PyResult<Bound<'py,
         return Ok(py.NotImplemented().into_bound(py));
     };
     let positions = true_positions(py, view)?;
-    let column = |k| {
-        let view = column(&positions, k);
-        Bound::new(py, NdArray::new(view, None, true))
-    };
-    let columns = (0..view.shape.len()).map(column).collect::<PyResult<Vec<_>>>()?;
+    let whole = Bound::new(py, NdArray::new(positions.clone(), None, true))?;
+    let columns = (0..view.shape.len()).map(|k| wrap_view(&whole, column(&positions, k)));
+    let columns = columns.collect::<PyResult<Vec<_>>>()?;
     Ok(PyTuple::new(py, columns)?.into_any())
 }
 

@@ -14,7 +14,8 @@ mod scatter;
 
 use crate::index;
 use crate::methods::{self, Order};
-use crate::ndarray::{NdArray, exact_native, wrap_new};
+use crate::attributes::permuted;
+use crate::ndarray::{NdArray, exact_native, wrap_new, wrap_window};
 use crate::{run, shape};
 use key::Key;
 use lookup::Lookup;
@@ -55,14 +56,27 @@ pub fn get<'py>(
     }
     let lookup = Lookup::new(view, &key)?;
     if let Some(result) = few::get(py, &lookup)? {
-        return wrap_new(py, result).map(Some);
+        return wrap(py, &lookup, result).map(Some);
     }
     let positions = Positions::of(py, &lookup)?;
     if lookup.rest.0.len() + positions.shape.len() >= MAX_RANK {
         return Ok(None);
     }
     let strides = result_strides(&lookup, &positions);
-    wrap_new(py, gather(py, &lookup, &positions, strides)?).map(Some)
+    wrap(py, &lookup, gather(py, &lookup, &positions, strides)?).map(Some)
+}
+
+/// A lookup's result as an object. NumPy puts the picked axes first and, where they belong elsewhere, gives a view of that.
+fn wrap<'py>(py: Python<'py>, lookup: &Lookup, result: ArrayView) -> PyResult<Bound<'py, PyAny>> {
+    if lookup.before == 0 {
+        return wrap_new(py, result);
+    }
+    let picked = result.shape.len() - lookup.rest.0.len();
+    let order: SmallVec<[usize; 4]> = (lookup.before..lookup.before + picked)
+        .chain(0..lookup.before)
+        .chain(lookup.before + picked..result.shape.len())
+        .collect();
+    wrap_window(py, permuted(&result, &order), result)
 }
 
 /// Strides of a new array for a lookup's result: picked axes outside in C order, the others as they lie in the
