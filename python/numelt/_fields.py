@@ -1,7 +1,7 @@
 """``ndarray.getfield``, ``setfield`` and ``byteswap``: elements by their bytes.
 
-In: an array, a dtype and a place within each element. Out: a view of those bytes, or the elements with their bytes
-reversed. What is not native (records, text, other byte orders) is NumPy's own to do.
+In: an array, a dtype and a place within each element. Out: a view of those bytes, or the elements with
+their bytes reversed. What is not native (records, text, other byte orders) is NumPy's own to do.
 """
 
 from __future__ import annotations

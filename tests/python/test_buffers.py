@@ -1,4 +1,4 @@
-"""Buffers of arrays: what `memoryview`, ctypes, struct and readers and writers of bytes see, as with NumPy."""
+"""Buffers of arrays: what `memoryview`, ctypes, struct and readers and writers see, as with NumPy."""
 
 import ctypes
 import gc

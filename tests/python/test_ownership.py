@@ -1,4 +1,4 @@
-"""Who owns a result's memory: `flags.owndata` and whether there is a `.base`, as NumPy's results have them."""
+"""Who owns a result's memory: `flags.owndata` and if there is a `.base`, as NumPy's results have them."""
 
 import numpy
 import pytest

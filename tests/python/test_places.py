@@ -1,4 +1,4 @@
-"""Numbers that depend on how NumPy's loops walk their operands: complex64 products backwards, floats beyond uint32."""
+"""Numbers that depend on how NumPy walks its operands: complex64 products backwards, floats beyond uint32."""
 
 import operator
 import warnings

@@ -20,8 +20,8 @@ pub fn is_rounded(op: Op, ty: DType, inputs: &[Input<'_>], domain: &[i64], out: 
         && walks_backwards(inputs, domain, out)
 }
 
-/// Elements of the longest rows of which NumPy's buffer takes more than one.
-const BUFFERED: i64 = 4096;
+/// Elements of the shortest rows of which NumPy's buffer takes but one.
+const LONG: i64 = 4096;
 
 fn walks_backwards(inputs: &[Input<'_>], domain: &[i64], out: Option<&ArrayView>) -> bool {
     let mut views: SmallVec<[&ArrayView; 2]> = SmallVec::new();
@@ -38,13 +38,18 @@ fn walks_backwards(inputs: &[Input<'_>], domain: &[i64], out: Option<&ArrayView>
     if domain.len() == 1 && domain[0] == 1 {
         return views.iter().any(|view| view.strides.iter().any(|&s| s < 0));
     }
+    if domain.is_empty() {
+        return false;
+    }
     let steps: SmallVec<[Dims; 2]> = views.iter().map(|view| shape::stretched_strides(view, domain)).collect();
-    let inward = |steps: &Dims| steps.first().map(|s| s.abs()) < steps.last().map(|s| s.abs());
-    let fortran = domain.len() > 1 && steps.iter().all(inward);
+    // an operand that stays where it is along an axis has no say in the order of axes
+    let ends = |steps: &Dims| [steps[0].abs(), steps[domain.len() - 1].abs()];
+    let mut said = steps.iter().map(ends).filter(|[first, last]| domain.len() > 1 && *first != 0 && *last != 0);
+    let fortran = said.clone().next().is_some() && said.all(|[first, last]| first < last);
     let runs = |of: &[&Dims]| joined(domain, of, fortran);
     let together = runs(&steps.iter().collect::<SmallVec<[&Dims; 2]>>());
     let Some((n, inner)) = together.last() else { return false };
-    if together.len() > 1 && *n <= BUFFERED {
+    if together.len() > 1 && *n < LONG {
         // what is one run stays in place, and all else is copied to a buffer
         return steps.iter().any(|of| matches!(&runs(&[of])[..], [(_, steps)] if steps[0] < 0));
     }

@@ -12,9 +12,9 @@ mod memory;
 mod positions;
 mod scatter;
 
+use crate::attributes::permuted;
 use crate::index;
 use crate::methods::{self, Order};
-use crate::attributes::permuted;
 use crate::ndarray::{NdArray, exact_native, wrap_new, wrap_window};
 use crate::{run, shape};
 use key::Key;
