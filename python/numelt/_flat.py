@@ -39,7 +39,7 @@ class flatiter(_core.elements, metaclass=_FlatType):
         collections.deque(itertools.islice(passed, self.index), maxlen=0)
         return tuple(passed.coords)
 
-    def copy(self) -> Any:
+    def copy(self, /) -> Any:
         """Return the elements as a new one-dimensional array."""
         return self.base.flatten()
 
@@ -53,7 +53,7 @@ class flatiter(_core.elements, metaclass=_FlatType):
     def __delitem__(self, key: Any) -> None:
         raise TypeError("Cannot delete iterator elements")
 
-    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+    def __array__(self, /, dtype: Any = None, copy: Any = None) -> Any:
         return numpy.array(self._flat, dtype=dtype, copy=copy)
 
     def __eq__(self, other: object) -> Any:

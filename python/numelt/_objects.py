@@ -79,23 +79,29 @@ class Vectorize(numpy.vectorize):
 class _Maker(type):
     """Metaclass of classes that stand for one of NumPy's that can't be derived from."""
 
-    original: type
+    _original: type
 
     def __instancecheck__(cls, instance: Any) -> bool:
-        return isinstance(instance, cls.original)
+        return isinstance(instance, cls._original)
 
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
-        return cls.original(*_fallback.unwrap(args), **_fallback.unwrap(kwargs))
+        return cls._original(*_fallback.unwrap(args), **_fallback.unwrap(kwargs))
 
     def __getattr__(cls, name: str) -> Any:
-        return getattr(cls.original, name)
+        return getattr(cls._original, name)
+
+    @property
+    def __signature__(cls) -> Any:
+        import inspect  # no program needs it to run
+
+        return inspect.signature(cls._original)
 
 
 def maker(original: type) -> type:
     """Return a class that makes NumPy's objects of a class from our arrays."""
-    return _Maker(
-        original.__name__, (), {"original": original, "__doc__": original.__doc__, "__module__": "numpy"}
-    )
+    public = {name: value for name, value in vars(original).items() if not name.startswith("_")}
+    own = {"_original": original, "__doc__": original.__doc__, "__module__": "numpy"}
+    return _Maker(original.__name__, (), public | own)
 
 
 class Ndenumerate(numpy.ndenumerate):

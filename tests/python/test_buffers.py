@@ -163,6 +163,14 @@ def test_foreign_arrays_keep_their_memory():
     assert memoryview(objects).obj is objects
 
 
+def test_bytes_without_a_dtype_keep_theirs():
+    a = numelt.zeros(3, "V4")
+    assert numpy.asarray(a).dtype == "V4"
+    assert (a[0] == a).tolist() == [True] * 3
+    one = numelt.zeros((), "V4")
+    assert one[()] == one
+
+
 def test_buffers_in_threads():
     a = numelt.arange(64.0)
 

@@ -68,7 +68,7 @@ def test_complex_products_of_planes():
         lambda a: a[:, :1],
     ]
     orders = [numpy.ascontiguousarray, numpy.asfortranarray]
-    for shape in ((40, 50), (2, 4096), (2, 4097), (3, 1, 5000), (2, 3, 4)):
+    for shape in ((40, 50), (2, 1000), (2, 4096), (2, 4097), (3, 700), (3, 1, 5000), (2, 3, 4)):
         for order in orders if len(shape) == 2 else orders[:1]:
             x, y = order(complex64(shape, 3)), order(complex64(shape, 4))
             for i, left in enumerate(views):
@@ -185,3 +185,30 @@ def test_byteswap(dtype, size):
     locked.flags.writeable = False
     with pytest.raises(ValueError, match="read-only"):
         locked.byteswap(inplace=True)
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        (slice(0.0, None), 0.0),
+        (slice(0.0, None), 0),
+        (0, slice(None, 1.5)),
+        (slice(0.0, None), [0]),
+        (slice(0.0, None), 7),
+        slice(0.0, None),
+        (True,) * 64,
+        (True,) * 80,
+        (False,) * 63,
+        (numpy.array([0]),) * 64,
+        (None,) * 70,
+    ],
+)
+def test_keys_that_are_refused(key):
+    outcomes = []
+    for np in (numpy, numelt):
+        for act in (lambda a: a[key].shape, lambda a: a.__setitem__(key, 1.0)):
+            try:
+                outcomes.append(act(np.ones((1, 1))))
+            except (IndexError, TypeError, ValueError) as error:
+                outcomes.append((type(error), str(error)))
+    assert outcomes[:2] == outcomes[2:]

@@ -86,7 +86,8 @@ pub fn part(item: &Bound<'_, PyAny>) -> PyResult<Option<Part>> {
 
 type Unpacked = (ffi::Py_ssize_t, ffi::Py_ssize_t, ffi::Py_ssize_t);
 
-/// Start, stop and step of a slice; `None` for any other object.
+/// Start, stop and step of a slice; `None` for any other object, and where they are no integers: NumPy looks at the rest
+/// of the key before it says so.
 #[inline]
 fn unpacked(item: &Bound<'_, PyAny>) -> PyResult<Option<Unpacked>> {
     // A slice type has no subclasses.
@@ -96,7 +97,11 @@ fn unpacked(item: &Bound<'_, PyAny>) -> PyResult<Option<Unpacked>> {
     let (mut start, mut stop, mut step) = (0, 0, 0);
     // SAFETY: the object is a slice, the out-parameters are locals.
     let failed = unsafe { ffi::PySlice_Unpack(item.as_ptr(), &mut start, &mut stop, &mut step) };
-    if failed < 0 { Err(PyErr::fetch(item.py())) } else { Ok(Some((start, stop, step))) }
+    if failed < 0 {
+        drop(PyErr::take(item.py()));
+        return Ok(None);
+    }
+    Ok(Some((start, stop, step)))
 }
 
 /// First position, number of positions and step of an unpacked slice on an axis; without positions it starts at
@@ -159,6 +164,10 @@ pub fn select(view: &ArrayView, parts: &[Part]) -> PyResult<Selection> {
         }
     }
     keep(axis..rank, &mut dims, &mut strides);
+    if dims.len() > shape::MAX_RANK {
+        let text = format!("number of dimensions must be within [0, 64], indexing result would have {}", dims.len());
+        return Err(PyIndexError::new_err(text));
+    }
     let scalar = consumed == rank && parts.iter().all(|p| matches!(p, Part::Int(_)));
     Ok(Selection { view: shape::window(view, offset, dims, strides), scalar })
 }
@@ -258,6 +267,9 @@ fn quick(view: &ArrayView, key: &Bound<'_, PyAny>) -> PyResult<Option<Quick>> {
     }
     dims.extend_from_slice(&view.shape[axis..]);
     strides.extend_from_slice(&view.strides[axis..]);
+    if dims.len() > shape::MAX_RANK {
+        return Ok(None);
+    }
     Ok(Some(Quick::Window(shape::window(view, offset, dims, strides))))
 }
 

@@ -20,8 +20,8 @@ pub fn is_rounded(op: Op, ty: DType, inputs: &[Input<'_>], domain: &[i64], out: 
         && walks_backwards(inputs, domain, out)
 }
 
-/// Elements of the shortest rows of which NumPy's buffer takes but one.
-const LONG: i64 = 4096;
+/// Elements that NumPy's buffer takes.
+const BUFFER: i64 = 8192;
 
 fn walks_backwards(inputs: &[Input<'_>], domain: &[i64], out: Option<&ArrayView>) -> bool {
     let mut views: SmallVec<[&ArrayView; 2]> = SmallVec::new();
@@ -49,8 +49,11 @@ fn walks_backwards(inputs: &[Input<'_>], domain: &[i64], out: Option<&ArrayView>
     let runs = |of: &[&Dims]| joined(domain, of, fortran);
     let together = runs(&steps.iter().collect::<SmallVec<[&Dims; 2]>>());
     let Some((n, inner)) = together.last() else { return false };
-    if together.len() > 1 && *n < LONG {
-        // what is one run stays in place, and all else is copied to a buffer
+    // Rows are gathered in the buffer where that makes longer ones than it has copies: what is one run stays in place
+    // then, and all else is copied.
+    let copies = steps.iter().filter(|of| runs(&[of]).len() > 1).count() as i64;
+    let rows = (shape::size(domain) / n).min(BUFFER / n);
+    if together.len() > 1 && rows > copies {
         return steps.iter().any(|of| matches!(&runs(&[of])[..], [(_, steps)] if steps[0] < 0));
     }
     // an axis along which everything is walked backwards is turned round where the result has its place already

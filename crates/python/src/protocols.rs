@@ -277,12 +277,13 @@ impl DeferredScalar {
     }
 }
 
-/// The buffer format of some records (with texts or objects) does not tell their layout, and NumPy, which asks for
+/// The buffer format of some records (with texts or objects), and of bytes without a dtype, does not tell their layout, and NumPy, which asks for
 /// a buffer first, would fail to read it back instead of trying the next protocol.
 fn refuse_lossy_format(array: &Bound<'_, PyAny>) -> PyResult<()> {
     let py = array.py();
     let dtype = array.getattr("dtype")?;
-    if dtype.getattr("names")?.is_none() {
+    // bytes without a dtype are padding in a format, and become a record
+    if dtype.getattr("names")?.is_none() && dtype.getattr("kind")?.extract::<char>()? != 'V' {
         return Ok(());
     }
     let format = array.getattr("data")?.getattr("format")?;

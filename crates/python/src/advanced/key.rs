@@ -23,6 +23,9 @@ pub enum Item {
     Truth(bool),
 }
 
+/// Arrays in a key that are too many for NumPy's iterator.
+const MOST: usize = 64;
+
 /// A key.
 pub struct Key {
     /// Its items in order.
@@ -41,7 +44,8 @@ impl Key {
                     return Ok(None);
                 }
             }
-            return Ok(Some(parsed));
+            let picks = parsed.items.iter().filter(|item| !matches!(item, Item::Basic(_))).count();
+            return Ok((picks < MOST).then_some(parsed));
         }
         Ok(parsed.push(key)?.then_some(parsed))
     }
