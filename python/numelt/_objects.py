@@ -97,9 +97,9 @@ class _Maker(type):
         return inspect.signature(cls._original)
 
 
-def maker(original: type) -> type:
-    """Return a class that makes NumPy's objects of a class from our arrays."""
-    public = {name: value for name, value in vars(original).items() if not name.startswith("_")}
+def maker(original: type, shown: bool = False) -> type:
+    """Return a class that makes NumPy's objects of a class from our arrays; `vars` may show the methods."""
+    public = {name: value for name, value in vars(original).items() if shown and not name.startswith("_")}
     own = {"_original": original, "__doc__": original.__doc__, "__module__": "numpy"}
     return _Maker(original.__name__, (), public | own)
 
@@ -135,7 +135,7 @@ def install() -> None:
         ours.__module__ = "numpy"
         _namespace.replace(original, ours)
     for original in (numpy.nditer, numpy.broadcast):
-        _namespace.replace(original, maker(original))
+        _namespace.replace(original, maker(original, shown=True))
     _namespace.replace(numpy.frompyfunc, frompyfunc)
     for setting in (numpy.errstate, numpy.seterr, numpy.geterr, numpy.seterrcall, numpy.geterrcall):
         _namespace.replace(setting, setting)
