@@ -22,7 +22,7 @@ def test_examples(name, recorded):
     with numpy.printoptions(legacy=False):
         for key, value in list(vars(module).items()):
             # a mirrored function has NumPy's docstring
-            mirrored = hasattr(value, "__wrapped__") or hasattr(value, "original")
+            mirrored = hasattr(value, "__wrapped__") or hasattr(value, "_original")
             if callable(value) and key in module.__all__ and not mirrored and value.__doc__:
                 for example in finder.find(value, key):
                     example.globs = {}
