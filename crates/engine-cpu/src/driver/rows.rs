@@ -13,8 +13,10 @@ use crate::tier0::Rect;
 use smallvec::SmallVec;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Points evaluated into scratch at a time.
+/// Points evaluated into scratch at a time, at most.
 const LEAF: usize = 2048;
+/// Bytes of scratch for the values of all reductions of a leaf, which leave room for operands in the first cache.
+const SCRATCH: usize = 24 << 10;
 /// Bytes of scratch that a leaf may fill where the order is free.
 const LEAF_BYTES: usize = 16 << 10;
 /// A kept loop of at most so many steps is too short to make the rows of a tile, if there is a longer one.
@@ -96,7 +98,8 @@ impl<'a> Rows<'a> {
         {
             len
         } else {
-            LEAF
+            let point: usize = task.recipe.targets.iter().map(|t| element(t.fold.ty)).sum();
+            (SCRATCH / point).clamp(LEAF / 8, LEAF)
         };
         let free = task.recipe.targets.iter().all(|t| t.fold.order == Order::Free);
         let widest = task.recipe.targets.iter().map(|t| element(t.fold.ty)).max().unwrap_or(8);

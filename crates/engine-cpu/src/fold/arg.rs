@@ -3,6 +3,7 @@
 //! In: runs and rows of values with the position of their first element. Out: the best value so far
 //! and its position (negative: none yet). Elements must come in order of their positions.
 
+use super::numbers::{Lanes, MaskBits};
 use super::{Fold, Order};
 use crate::fold::plain::Bounds;
 use crate::isa::{Isa, versions};
@@ -50,12 +51,23 @@ fn wins<T: Bounds, E: Extreme>(x: T, best: T, position: i64) -> bool {
     position < 0 || (!best.nan() && (x.nan() || E::beats(x, best)))
 }
 
+/// Elements of a row that are not compared one by one.
 const LANES: usize = 16;
 /// Elements whose extreme is found with lanes before its place is looked up.
 const CHUNK: usize = 1024;
+/// Elements among which a place is looked for at a time.
+const PLACES: usize = 64;
 
 #[inline(always)]
 fn extreme<T: Bounds, E: Extreme>(x: &[T]) -> T {
+    let quick = match T::DTYPE {
+        DType::F64 => quick_extreme::<T, E, u64>(x),
+        DType::F32 => quick_extreme::<T, E, u32>(x),
+        _ => None,
+    };
+    if let Some(quick) = quick {
+        return quick;
+    }
     let mut best = x[0];
     let mut chunks = x.chunks_exact(LANES);
     if x.len() >= LANES {
@@ -70,6 +82,33 @@ fn extreme<T: Bounds, E: Extreme>(x: &[T]) -> T {
         }
     }
     chunks.remainder().iter().fold(best, |best, &x| E::pick(best, x))
+}
+
+/// The extreme of numbers, unless there is a NaN. `M` is as wide as an element.
+#[inline(always)]
+fn quick_extreme<T: Bounds, E: Extreme, M: MaskBits>(x: &[T]) -> Option<T> {
+    let mut lanes = Lanes::<T, M, true>::new(x[0]);
+    lanes.absorb(x, |a, x| if E::beats(a, x) { a } else { x });
+    if lanes.odd() { None } else { Some(lanes.join(x[0], E::pick)) }
+}
+
+/// The first place of a value, or of a NaN if it is one.
+#[inline(always)]
+fn place<T: Bounds>(x: &[T], value: T) -> Option<usize> {
+    if value.nan() {
+        return x.iter().position(|x| x.nan());
+    }
+    let (blocks, rest) = x.as_chunks::<PLACES>();
+    for (k, block) in blocks.iter().enumerate() {
+        let mut found = false;
+        for x in block {
+            found |= x.eq(value);
+        }
+        if found {
+            return block.iter().position(|x| x.eq(value)).map(|at| k * PLACES + at);
+        }
+    }
+    rest.iter().position(|x| x.eq(value)).map(|at| x.len() - rest.len() + at)
 }
 
 /// [`Rows`](super::Rows) of the place of an extreme.
@@ -126,7 +165,7 @@ unsafe fn arg_rows<T: Bounds, E: Extreme>(
             let (best, at) = unsafe { (*value, *position) };
             let found = extreme::<T, E>(chunk);
             if wins::<T, E>(found, best, at) {
-                let first = chunk.iter().position(|&x| if found.nan() { x.nan() } else { x.eq(found) });
+                let first = place(chunk, found);
                 // SAFETY: as above.
                 unsafe {
                     *value = found;

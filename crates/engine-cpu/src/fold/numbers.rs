@@ -3,6 +3,7 @@
 //! In: a run and what is folded. Out: the fold, or word that the run has to be folded as any other.
 
 use super::plain::{Bounds, Step};
+use super::trees::Opaque;
 use crate::tier0::B8;
 
 /// An unsigned integer that masks an element.
@@ -95,7 +96,7 @@ impl<T: Bounds, M: MaskBits, const WATCH: bool> Lanes<T, M, WATCH> {
     /// All lanes joined into an accumulator.
     #[inline(always)]
     pub fn join(&self, acc: T, join: impl Fn(T, T) -> T) -> T {
-        self.best.iter().fold(acc, |acc, &x| join(acc, x))
+        Opaque(self.best).settle().into_iter().fold(acc, join)
     }
 }
 

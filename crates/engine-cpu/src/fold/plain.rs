@@ -377,30 +377,36 @@ unsafe fn rows_tree<T: Summed>(
         if rows > 1 && stride == (n * size_of::<T>()) as isize && short_rows::<T>(values, src, rows, n) {
             return;
         }
-        let longest = if T::SIDE_BY_SIDE { T::UNIT.block() } else { T::UNIT.block() / 2 };
-        let sided = T::UNIT == Unit::Real && (T::UNIT.step()..=longest).contains(&n);
-        let sides = if sided { rows / SIDES * SIDES } else { 0 };
-        side_rows::<T>(values, src, stride, sides, n);
+        let sided = T::SIDES > 1 && (T::UNIT.step()..=T::UNIT.block()).contains(&n);
+        let sides = if sided { rows / T::SIDES * T::SIDES } else { 0 };
+        match T::SIDES {
+            4 => side_rows::<T, 4>(values, src, stride, sides, n),
+            2 => side_rows::<T, 2>(values, src, stride, sides, n),
+            _ => {}
+        }
         let (values, src) = (values.cast::<T>().add(sides), src.offset(sides as isize * stride));
-        each_row::<T, T>(values.cast(), src, stride, rows - sides, n, |acc, x| acc.add(tree_run(x)))
+        each_row::<T, T>(values.cast(), src, stride, rows - sides, n, add_tree)
     }
 }
 
-/// Rows of at most a block that are summed side by side.
-const SIDES: usize = 4;
+/// Adds the sum of a run.
+#[inline(always)]
+fn add_tree<T: Summed>(acc: T, x: &[T]) -> T {
+    acc.add(tree_run(x))
+}
 
-/// Sums rows of a step to a block of elements, [`SIDES`] at a time.
+/// Sums rows of a step to a block of elements, `K` at a time.
 ///
 /// # Safety
-/// The contract of [`super::Rows`]; `rows` is a multiple of [`SIDES`].
+/// The contract of [`super::Rows`]; `rows` is a multiple of `K`.
 #[inline(always)]
-unsafe fn side_rows<T: Summed>(values: *mut u8, src: *const u8, stride: isize, rows: usize, n: usize) {
+unsafe fn side_rows<T: Summed, const K: usize>(values: *mut u8, src: *const u8, stride: isize, rows: usize, n: usize) {
     let values = values.cast::<T>();
-    for r in (0..rows).step_by(SIDES) {
+    for r in (0..rows).step_by(K) {
         // SAFETY: the caller's contract.
         unsafe {
             let row = |k: usize| from_raw_parts(src.offset((r + k) as isize * stride).cast::<T>(), n);
-            let sums = T::blocks(std::array::from_fn::<_, SIDES, _>(row));
+            let sums = T::blocks(std::array::from_fn::<_, K, _>(row));
             for (k, sum) in sums.into_iter().enumerate() {
                 let acc = values.add(r + k);
                 acc.write(acc.read().add(sum));
@@ -423,9 +429,14 @@ pub unsafe fn rows_half_sum(
     n: usize,
     _pos: i64,
 ) {
-    let absorb = |acc: F16, x: &[F16]| F16::from_f32(acc.to_f32() + tree_run(x));
     // SAFETY: the contract of `Rows`.
-    unsafe { each_row::<F16, F16>(values, src, stride, rows, n, absorb) }
+    unsafe { each_row::<F16, F16>(values, src, stride, rows, n, add_half_tree) }
+}
+
+/// Adds the sum of a half-precision run.
+#[inline(always)]
+fn add_half_tree(acc: F16, x: &[F16]) -> F16 {
+    F16::from_f32(acc.to_f32() + tree_run(x))
 }
 
 /// Products of half-precision runs.

@@ -4,10 +4,11 @@
 //! tree is walked as ever, and extremes are taken of each part of it while the part is in the first cache.
 
 use super::numbers::{Lanes, MaskBits};
-use super::plain::{Max, Min, free_run};
-use super::trees::{Summed, tree_parts};
+use super::plain::{Bounds, Max, Min, free_run};
+use super::trees::{Opaque, Seen, Summed, in_order};
 use crate::isa::{Isa, versions};
 use numelt_ir::{DType, Op};
+use std::marker::PhantomData;
 use std::slice::from_raw_parts;
 
 /// Absorbs a run. Arguments: the accumulators of the sum, the minimum and the maximum (unused ones dangle), the first
@@ -52,6 +53,75 @@ wanted! {
 /// Elements of a part where there is no sum.
 const PART: usize = 512;
 
+/// Lanes of extremes beside a sum: two registers of each.
+const SIDE: usize = 8;
+
+/// Extremes of the elements of a sum. They mean nothing where there is a NaN, which the sum tells.
+struct Beside<T, W> {
+    least: [T; SIDE],
+    greatest: [T; SIDE],
+    /// Those of elements that make no step.
+    rest: [T; 2],
+    wanted: PhantomData<W>,
+}
+
+impl<T: Bounds, W: Wanted> Beside<T, W> {
+    /// Those of nothing.
+    #[inline(always)]
+    fn new() -> Self {
+        let rest = [T::GREATEST, T::LEAST];
+        Beside { least: [rest[0]; SIDE], greatest: [rest[1]; SIDE], rest, wanted: PhantomData }
+    }
+
+    /// The accumulators of minimum and maximum with all elements.
+    #[inline(always)]
+    fn join(self, min: T, max: T) -> [T; 2] {
+        let (least, greatest) = (Opaque(self.least).settle(), Opaque(self.greatest).settle());
+        [
+            least.into_iter().fold(min.min(self.rest[0]), T::min),
+            greatest.into_iter().fold(max.max(self.rest[1]), T::max),
+        ]
+    }
+}
+
+impl<T: Bounds, W: Wanted> Seen<T> for Beside<T, W> {
+    #[inline(always)]
+    fn step(&mut self, x: &[T]) {
+        if W::MIN {
+            for (least, &x) in self.least.iter_mut().zip(x) {
+                *least = lesser(*least, x);
+            }
+        }
+        if W::MAX {
+            for (greatest, &x) in self.greatest.iter_mut().zip(x) {
+                *greatest = greater(*greatest, x);
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn one(&mut self, x: T) {
+        if W::MIN {
+            self.rest[0] = lesser(self.rest[0], x);
+        }
+        if W::MAX {
+            self.rest[1] = greater(self.rest[1], x);
+        }
+    }
+}
+
+/// The lesser of two numbers: one instruction on most machines.
+#[inline(always)]
+fn lesser<T: Bounds>(a: T, x: T) -> T {
+    if a.lt(x) { a } else { x }
+}
+
+/// The greater of two numbers.
+#[inline(always)]
+fn greater<T: Bounds>(a: T, x: T) -> T {
+    if x.lt(a) { a } else { x }
+}
+
 /// [`Absorb`].
 ///
 /// # Safety
@@ -66,42 +136,57 @@ unsafe fn together<T: Summed, M: MaskBits, W: Wanted>(
 ) {
     // SAFETY: the caller's elements.
     let x = unsafe { from_raw_parts(src.cast::<T>(), n) };
-    let mut least = Lanes::<T, M, false>::new(T::GREATEST);
-    let mut greatest = Lanes::<T, M, false>::new(T::LEAST);
-    let mut watched = Lanes::<T, M, true>::new(T::LEAST);
-    let mut absorb = |part: &[T]| {
+    // SAFETY: the accumulators that are wanted exist.
+    let [before, least, greatest] = unsafe {
+        [
+            if W::SUM { sum.cast::<T>().read() } else { T::ZERO },
+            if W::MIN { min.cast::<T>().read() } else { T::GREATEST },
+            if W::MAX { max.cast::<T>().read() } else { T::LEAST },
+        ]
+    };
+    let (total, quick) =
+        if W::SUM { beside_sum::<T, W>(x, least, greatest) } else { extremes::<T, M>(x, least, greatest) };
+    let [least, greatest] = match quick {
+        Some(found) if !least.nan() && !greatest.nan() => found,
+        _ => [
+            if W::MIN { free_run::<T, Min>(least, x) } else { least },
+            if W::MAX { free_run::<T, Max>(greatest, x) } else { greatest },
+        ],
+    };
+    // SAFETY: the same.
+    unsafe {
+        if W::SUM {
+            sum.cast::<T>().write(before.add(total));
+        }
         if W::MIN {
-            least.absorb(part, |a, x| if a.lt(x) { a } else { x });
+            min.cast::<T>().write(least);
         }
-        match (W::MAX, W::SUM) {
-            (true, true) => greatest.absorb(part, |a, x| if x.lt(a) { a } else { x }),
-            // nothing else tells of a NaN
-            (true, false) => watched.absorb(part, |a, x| if x.lt(a) { a } else { x }),
-            (false, _) => {}
+        if W::MAX {
+            max.cast::<T>().write(greatest);
         }
-    };
-    let numbers = if W::SUM {
-        let total = tree_parts(x, absorb);
-        // SAFETY: the sum's accumulator.
-        unsafe { sum.cast::<T>().write(sum.cast::<T>().read().add(total)) };
-        // the sum of a NaN and anything is a NaN
-        !total.nan()
-    } else {
-        x.chunks(PART).for_each(&mut absorb);
-        !watched.odd()
-    };
-    let join = |acc: *mut T, quick: &dyn Fn(T) -> T, slow: &dyn Fn(T) -> T| {
-        // SAFETY: an extreme's accumulator.
-        unsafe { acc.write(if numbers && !acc.read().nan() { quick(acc.read()) } else { slow(acc.read()) }) };
-    };
-    if W::MIN {
-        let quick = |acc: T| least.join(acc, T::min);
-        join(min.cast(), &quick, &|acc| free_run::<T, Min>(acc, x));
     }
-    if W::MAX {
-        let quick = |acc: T| if W::SUM { greatest.join(acc, T::max) } else { watched.join(acc, T::max) };
-        join(max.cast(), &quick, &|acc| free_run::<T, Max>(acc, x));
+}
+
+/// The sum of a run, and its extremes joined with others unless there is a NaN.
+#[inline(always)]
+fn beside_sum<T: Summed, W: Wanted>(x: &[T], least: T, greatest: T) -> (T, Option<[T; 2]>) {
+    let mut beside = Beside::<T, W>::new();
+    let total = in_order(x, &mut beside);
+    // the sum of a NaN and anything is a NaN
+    (total, (!total.nan()).then_some(beside.join(least, greatest)))
+}
+
+/// The extremes of a run, joined with others, unless there is a NaN; no sum.
+#[inline(always)]
+fn extremes<T: Summed, M: MaskBits>(x: &[T], least: T, greatest: T) -> (T, Option<[T; 2]>) {
+    let mut low = Lanes::<T, M, false>::new(T::GREATEST);
+    // one of the two tells of a NaN
+    let mut high = Lanes::<T, M, true>::new(T::LEAST);
+    for part in x.chunks(PART) {
+        low.absorb(part, lesser);
+        high.absorb(part, greater);
     }
+    (T::ZERO, (!high.odd()).then_some([low.join(least, T::min), high.join(greatest, T::max)]))
 }
 
 versions!(pick, together, [T: Summed, M: MaskBits, W: Wanted],

@@ -1,12 +1,18 @@
 //! NumPy's pairwise sums of runs.
 //!
 //! In: neighbouring values. Out: their sum, by the tree that NumPy adds them in. A block's running sums wait for each
-//! other's additions, so that several blocks are summed side by side; which ones changes no bit.
+//! other's additions, so that several blocks of a short run are summed side by side; which ones changes no bit. Blocks of a
+//! long run, which comes from memory, are summed one after the other: the processor fetches ahead of one place that moves
+//! on, and half as well of several in turn.
+//!
+//! No loop over elements is in a closure: closures are not inlined into each instruction set's version, but compiled once
+//! for the least of them.
 
 use super::plain::Bounds;
 use crate::driver::pairwise::{BLOCK, Unit};
 use crate::tier0::{self, Any as _, Elem};
 use numelt_ir::{C32, C64, F16};
+use std::hint::black_box;
 use std::mem::MaybeUninit;
 
 /// A number with NumPy's pairwise sum.
@@ -15,55 +21,117 @@ pub trait Pairwise: Elem {
     type Sum: tier0::Number;
     /// Its unit in the tree.
     const UNIT: Unit;
-    /// Are several blocks of a long run faster side by side? Measured in the engine: those of f32 by a half, those of f64,
-    /// which fill two registers each, not at all.
-    const SIDE_BY_SIDE: bool = false;
-    /// Sums a run of at most a block.
-    fn block(x: &[Self]) -> Self::Sum;
+    /// Runs that are faster side by side; one where none are.
+    const SIDES: usize = 1;
+    /// Sums a run of at most a block, each step of which is also `seen`.
+    fn block(x: &[Self], seen: &mut impl Seen<Self>) -> Self::Sum;
     /// Sums runs of a step or more, at most a block each, side by side.
     #[inline(always)]
     fn blocks<const K: usize>(x: [&[Self]; K]) -> [Self::Sum; K] {
-        x.map(Self::block)
+        x.map(|x| Self::block(x, &mut ()))
     }
 }
 
-/// Running sums of `K` runs, a step of `N` elements at a time; what is left of each is added to them one by one.
+/// What else is done with the elements of a sum on their way.
+pub trait Seen<T> {
+    /// Elements of a step.
+    fn step(&mut self, x: &[T]);
+    /// An element that is left over.
+    fn one(&mut self, x: T);
+}
+
+impl<T> Seen<T> for () {
+    #[inline(always)]
+    fn step(&mut self, _: &[T]) {}
+    #[inline(always)]
+    fn one(&mut self, _: T) {}
+}
+
+/// Values that the compiler takes as they come. Where it knows what becomes of the lanes of registers later, it shuffles them
+/// in the loop that fills them, or takes them apart. Aligned, because what is stored across two lines is slow to load again.
+#[repr(align(64))]
+pub struct Opaque<T, const N: usize>(pub [T; N]);
+
+impl<T, const N: usize> Opaque<T, N> {
+    /// The values.
+    #[inline(always)]
+    pub fn settle(self) -> [T; N] {
+        black_box(self).0
+    }
+}
+
+/// A number that is added up in as many running sums as a step has elements.
+trait Running<const N: usize>: Elem {
+    /// What is added to first.
+    const START: Self;
+    /// The sum of two.
+    fn plus(self, other: Self) -> Self;
+    /// The sum of a block's running sums.
+    fn joined(sums: [Self; N]) -> Self;
+}
+
+/// The sum of a run of at most a block.
+#[inline(always)]
+fn running<T: Running<N>, const N: usize>(x: &[T], seen: &mut impl Seen<T>) -> T {
+    let (steps, rest) = x.as_chunks::<N>();
+    let mut sum = match steps.split_first() {
+        None => T::START,
+        Some((first, steps)) => {
+            let mut sums = *first;
+            seen.step(first);
+            for step in steps {
+                for i in 0..N {
+                    sums[i] = sums[i].plus(step[i]);
+                }
+                seen.step(step);
+            }
+            T::joined(Opaque(sums).settle())
+        }
+    };
+    for &x in rest {
+        sum = sum.plus(x);
+        seen.one(x);
+    }
+    sum
+}
+
+/// The sums of `K` runs of a step or more, a step of `N` elements at a time.
 #[inline(always)]
 #[allow(clippy::needless_range_loop)] // one index into several runs
-fn running<T: Elem, const N: usize, const K: usize>(
-    x: [&[T]; K],
-    start: T,
-    add: impl Fn(T, T) -> T,
-    join: impl Fn([T; N]) -> T,
-) -> [T; K] {
-    let mut sums = [[start; N]; K];
+fn running_sides<T: Running<N>, const N: usize, const K: usize>(x: [&[T]; K]) -> [T; K] {
+    let mut sums = [[T::START; N]; K];
     let steps = x.map(|x| x.as_chunks::<N>().0);
     let common = shortest(steps);
     let heads = steps.map(|steps| &steps[..common]);
     for s in 0..common {
         for k in 0..K {
             for i in 0..N {
-                sums[k][i] = add(sums[k][i], heads[k][s][i]);
+                sums[k][i] = sums[k][i].plus(heads[k][s][i]);
             }
         }
     }
     for k in 0..K {
         for step in &steps[k][common..] {
             for i in 0..N {
-                sums[k][i] = add(sums[k][i], step[i]);
+                sums[k][i] = sums[k][i].plus(step[i]);
             }
         }
     }
     let rests = x.map(|x| x.as_chunks::<N>().1);
     let common = shortest(rests);
     let heads = rests.map(|rest| &rest[..common]);
-    let mut sums = sums.map(join);
+    let mut sums = sums.map(|sums| T::joined(Opaque(sums).settle()));
     for i in 0..common {
         for k in 0..K {
-            sums[k] = add(sums[k], heads[k][i]);
+            sums[k] = sums[k].plus(heads[k][i]);
         }
     }
-    std::array::from_fn(|k| rests[k][common..].iter().fold(sums[k], |acc, &x| add(acc, x)))
+    for k in 0..K {
+        for &x in &rests[k][common..] {
+            sums[k] = sums[k].plus(x);
+        }
+    }
+    sums
 }
 
 /// Length of the shortest.
@@ -74,46 +142,54 @@ fn shortest<T, const K: usize>(slices: [&[T]; K]) -> usize {
 
 macro_rules! pairwise_real {
     ($($t:ident $sides:literal,)*) => {$(
+        impl Running<8> for $t {
+            const START: $t = -0.0;
+            #[inline(always)]
+            fn plus(self, other: $t) -> $t {
+                self + other
+            }
+            #[inline(always)]
+            fn joined(r: [$t; 8]) -> $t {
+                ((r[0] + r[1]) + (r[2] + r[3])) + ((r[4] + r[5]) + (r[6] + r[7]))
+            }
+        }
         impl Pairwise for $t {
-            const SIDE_BY_SIDE: bool = $sides;
+            const SIDES: usize = $sides;
             type Sum = $t;
             const UNIT: Unit = Unit::Real;
             #[inline(always)]
-            fn block(x: &[$t]) -> $t {
-                if x.len() < 8 {
-                    return x.iter().fold(-0.0, |acc, x| acc + x);
-                }
-                let [sum] = Self::blocks([x]);
-                sum
+            fn block(x: &[$t], seen: &mut impl Seen<$t>) -> $t {
+                running(x, seen)
             }
             #[inline(always)]
             fn blocks<const K: usize>(x: [&[$t]; K]) -> [$t; K] {
-                let join = |r: [$t; 8]| ((r[0] + r[1]) + (r[2] + r[3])) + ((r[4] + r[5]) + (r[6] + r[7]));
-                running(x, -0.0, |a, b| a + b, join)
+                running_sides(x)
             }
         }
     )*};
 }
-pairwise_real!(f32 true, f64 false,);
+// so many runs as fill eight registers with running sums at most
+pairwise_real!(f32 4, f64 2,);
 
 macro_rules! pairwise_complex {
     ($($t:ident)*) => {$(
+        impl Running<4> for $t {
+            const START: $t = $t { re: -0.0, im: -0.0 };
+            #[inline(always)]
+            fn plus(self, other: $t) -> $t {
+                tier0::Any::add(self, other)
+            }
+            #[inline(always)]
+            fn joined(r: [$t; 4]) -> $t {
+                (r[0].plus(r[1])).plus(r[2].plus(r[3]))
+            }
+        }
         impl Pairwise for $t {
             type Sum = $t;
             const UNIT: Unit = Unit::Complex;
             #[inline(always)]
-            fn block(x: &[$t]) -> $t {
-                let start = $t { re: -0.0, im: -0.0 };
-                if x.len() < 4 {
-                    return x.iter().fold(start, |a, x| tier0::Any::add(a, *x));
-                }
-                let [sum] = Self::blocks([x]);
-                sum
-            }
-            #[inline(always)]
-            fn blocks<const K: usize>(x: [&[$t]; K]) -> [$t; K] {
-                let add = |a: $t, b: $t| tier0::Any::add(a, b);
-                running(x, $t { re: -0.0, im: -0.0 }, add, |r: [$t; 4]| add(add(r[0], r[1]), add(r[2], r[3])))
+            fn block(x: &[$t], seen: &mut impl Seen<$t>) -> $t {
+                running(x, seen)
             }
         }
     )*};
@@ -124,12 +200,13 @@ impl Pairwise for F16 {
     type Sum = f32;
     const UNIT: Unit = Unit::Real;
     #[inline(always)]
-    fn block(x: &[F16]) -> f32 {
+    fn block(x: &[F16], seen: &mut impl Seen<F16>) -> f32 {
         let mut wide = [0.0; BLOCK];
         for (wide, x) in wide.iter_mut().zip(x) {
             *wide = x.to_f32();
         }
-        f32::block(&wide[..x.len()])
+        seen.step(x);
+        f32::block(&wide[..x.len()], &mut ())
     }
 }
 
@@ -142,39 +219,49 @@ impl<T: Pairwise<Sum = T> + tier0::Number + Bounds> Summed for T {}
 fn few_blocks<T: Pairwise>(x: &[T]) -> Option<T::Sum> {
     let block = T::UNIT.block();
     if x.len() <= block {
-        return Some(T::block(x));
+        return Some(T::block(x, &mut ()));
     }
-    let halves = |x| <[T]>::split_at(x, T::UNIT.split(x.len()));
     let (left, right) = halves(x);
     if right.len() <= block {
         let [left, right] = T::blocks([left, right]);
         return Some(left.add(right));
     }
+    if T::SIDES < 4 || left.len() <= block {
+        return None;
+    }
     let ((a, b), (c, d)) = (halves(left), halves(right));
-    if left.len() <= block || b.len().max(d.len()) > block {
+    if b.len().max(d.len()) > block {
         return None;
     }
     let [a, b, c, d] = T::blocks([a, b, c, d]);
     Some(a.add(b).add(c.add(d)))
 }
 
+/// The two parts that the tree cuts a run of more than a block into.
+#[inline(always)]
+fn halves<T: Pairwise>(x: &[T]) -> (&[T], &[T]) {
+    x.split_at(T::UNIT.split(x.len()))
+}
+
+/// Elements of the longest run whose blocks go side by side. Nodes of a run that threads share are longer.
+pub const NEAR: usize = 1 << 14;
+
 /// NumPy's sum of a run.
 #[inline(always)]
 pub fn tree_run<T: Pairwise>(x: &[T]) -> T::Sum {
-    if x.len() <= T::UNIT.block() { T::block(x) } else { tree_parts(x, |_| {}) }
+    if x.len() <= T::UNIT.block() {
+        T::block(x, &mut ())
+    } else if T::SIDES > 1 && x.len() <= NEAR {
+        side_by_side(x)
+    } else {
+        in_order(x, &mut ())
+    }
 }
 
-/// The same: `x` is cut in two until a part is a block, or a few that go side by side; each part is also `shown`. The
-/// stack of half-finished sums is explicit, because a recursive function could not be inlined into each instruction
-/// set's version.
+/// The same, one block after the other: `x` is cut in two until a part is a block; each step is also `seen`. The stack of
+/// half-finished sums is explicit, because a recursive function could not be inlined into each instruction set's version.
 #[inline(always)]
-pub fn tree_parts<T: Pairwise>(x: &[T], shown: impl FnMut(&[T])) -> T::Sum {
-    if T::SIDE_BY_SIDE && !x.is_empty() { parts_side_by_side(x, shown) } else { blocks_in_order(x, shown) }
-}
-
-/// The tree's blocks one after the other.
-#[inline(always)]
-fn blocks_in_order<T: Pairwise>(x: &[T], mut shown: impl FnMut(&[T])) -> T::Sum {
+pub fn in_order<T: Pairwise>(x: &[T], seen: &mut impl Seen<T>) -> T::Sum {
     let block = T::UNIT.block();
     // pending[d] waits for its right sibling; at most one entry per level of the tree
     let mut pending = [const { MaybeUninit::<(usize, usize, T::Sum, bool)>::uninit() }; LEVELS];
@@ -187,9 +274,7 @@ fn blocks_in_order<T: Pairwise>(x: &[T], mut shown: impl FnMut(&[T])) -> T::Sum 
             depth += 1;
             n = left;
         }
-        let part = &x[start..start + n];
-        let mut sum = T::block(part);
-        shown(part);
+        let mut sum = T::block(&x[start..start + n], seen);
         loop {
             if depth == 0 {
                 return sum;
@@ -208,12 +293,12 @@ fn blocks_in_order<T: Pairwise>(x: &[T], mut shown: impl FnMut(&[T])) -> T::Sum 
     }
 }
 
-/// The tree's blocks two and four at a time.
+/// The same, blocks two or four at a time; there is a block.
 #[inline(always)]
-fn parts_side_by_side<T: Pairwise>(x: &[T], mut shown: impl FnMut(&[T])) -> T::Sum {
+fn side_by_side<T: Pairwise>(x: &[T]) -> T::Sum {
     // parts to be summed, the first on top; one of no elements stands for joining the last two sums
     let mut parts = [const { MaybeUninit::<&[T]>::uninit() }; 2 * LEVELS];
-    let mut sums = [T::Sum::ZERO; LEVELS];
+    let mut sums = [const { MaybeUninit::<T::Sum>::uninit() }; LEVELS];
     let (mut left, mut done) = (1, 0);
     parts[0].write(x);
     while left > 0 {
@@ -222,20 +307,22 @@ fn parts_side_by_side<T: Pairwise>(x: &[T], mut shown: impl FnMut(&[T])) -> T::S
         let part = unsafe { parts[left].assume_init() };
         if part.is_empty() {
             done -= 1;
-            sums[done - 1] = sums[done - 1].add(sums[done]);
+            // SAFETY: entries below `done` have been written.
+            let (first, second) = unsafe { (sums[done - 1].assume_init(), sums[done].assume_init()) };
+            sums[done - 1].write(first.add(second));
         } else if let Some(sum) = few_blocks(part) {
-            shown(part);
-            sums[done] = sum;
+            sums[done].write(sum);
             done += 1;
         } else {
-            let (first, second) = part.split_at(T::UNIT.split(part.len()));
+            let (first, second) = halves(part);
             parts[left].write(&[]);
             parts[left + 1].write(second);
             parts[left + 2].write(first);
             left += 3;
         }
     }
-    sums[0]
+    // SAFETY: all parts are joined in one sum.
+    unsafe { sums[0].assume_init() }
 }
 
 /// More than the tree of any run has: a level halves it.

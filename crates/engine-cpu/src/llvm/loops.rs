@@ -23,6 +23,7 @@ use super::builder::{Block, Builder, Int, Ty, Val};
 use super::lower::{Lower, Value};
 use super::math::MathTable;
 use super::memory::{Memory, Place, Span, cell};
+use super::power::Short;
 use crate::body::Tile;
 use flat::Flat;
 use numelt_ir::{DType, Error, Op, Result};
@@ -61,7 +62,7 @@ struct Gen<'a> {
     /// Values of depth Tile and Row, in full vectors.
     fixed: Vec<Option<Value>>,
     /// Of exponents that are one number in the tile, the products that their powers take (`power.rs`).
-    short: Vec<Option<Val>>,
+    short: Vec<Option<Short>>,
 }
 
 /// Appends the function to the builder's module.
@@ -335,7 +336,7 @@ impl Gen<'_> {
                 && self.shape.depth[exponent] == Some(Depth::Tile)
                 && let (Some(Value::Plain(value)), None) = (self.fixed[exponent], self.short[exponent])
             {
-                self.short[exponent] = Some(lower.short_steps(*ty, value));
+                self.short[exponent] = Some(lower.short(*ty, value));
             }
         }
     }
@@ -355,9 +356,9 @@ impl Gen<'_> {
         match node {
             Node::Cast(to, from) => Ok(lower.cast(self.kernel.dtype_of(*from), *to, value(from))),
             Node::Op(op @ (Op::Power | Op::FloatPower), ty, args)
-                if let (true, Some(steps)) = (ty.is_float(), self.short[args[1] as usize]) =>
+                if let (true, Some(short)) = (ty.is_float(), self.short[args[1] as usize]) =>
             {
-                let power = lower.short_power(*op, *ty, value(&args[0]).plain(), value(&args[1]).plain(), steps)?;
+                let power = lower.short_power(*op, *ty, value(&args[0]).plain(), value(&args[1]).plain(), short)?;
                 Ok(Value::Plain(power))
             }
             Node::Op(op, ty, args) => {

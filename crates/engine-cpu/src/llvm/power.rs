@@ -1,81 +1,198 @@
-//! Powers whose code is a loop: of integers, and of floats with one short whole exponent.
+//! Powers whose code is in the kernel: of integers, and of floats with one short exponent.
 //!
 //! In: base and exponent. Out: of integers the wrapped power, zero for negative exponents, which front ends refuse; of
-//! floats the bits that the vector math crate's function gives.
+//! floats the bits that the vector math crate's function gives: products, after a root for halves, inverted for negative ones.
+//! Calls of that function would wait for each other's roots and divisions, a register at a time.
 
 use super::builder::{Int, Real, Val};
 use super::lower::Lower;
 use numelt_ir::{DType, DTypeKind as Kind, Op, Result};
 
-/// Whole exponents that take the short way.
-const SHORTEST: u64 = 2;
-const LONGEST: u64 = 8;
+/// Twice the exponents that take the short way: the largest, and the least whole one.
+const LONGEST: u64 = 16;
+const SHORTEST: u64 = 4;
+/// Added to a number, it leaves twice the nearest half in the low bits; a conversion would raise flags.
+const TWICE: f64 = 3_377_699_720_527_872.0;
+
+/// What the power by one float is made of; each is one value for all lanes.
+#[derive(Clone, Copy)]
+pub(super) struct Short {
+    /// Is it a root, and products?
+    half: Val,
+    /// Is it products alone?
+    whole: Val,
+    /// Products after the root or the base; less than none for the root alone.
+    left: Val,
+    /// Is it inverted?
+    negative: Val,
+}
 
 impl Lower<'_> {
-    /// Products that the power by a float exponent (of type `ty`, alike in all lanes) takes, if it takes the short way; zero
-    /// otherwise.
-    pub(super) fn short_steps(&self, ty: DType, exponent: Val) -> Val {
+    /// How the power by a float exponent (of type `ty`, alike in all lanes) is made.
+    pub(super) fn short(&self, ty: DType, exponent: Val) -> Short {
         let b = self.b;
-        let (double, whole) = (b.float(64), b.int(32));
+        let (double, int) = (b.float(64), b.int(32));
+        let number = |value| b.const_int(int, value);
         let first = if self.lanes == 1 { exponent } else { b.extract(exponent, 0) };
         let exponent = if ty == DType::F64 { first } else { b.fpext(first, double) };
-        // the low bits of a sum with 1.5 * 2^52 are the nearest integer; a conversion would raise flags
-        let sum = b.fadd(exponent, b.const_float(double, 6_755_399_441_055_744.0));
-        let nearest = b.trunc(b.bitcast(sum, b.int(64)), whole);
-        let same = b.fcmp(Real::LLVMRealOEQ, b.sitofp(nearest, double), exponent);
-        let over = b.sub(nearest, b.const_int(whole, SHORTEST));
-        let short = b.icmp(Int::LLVMIntULE, over, b.const_int(whole, LONGEST - SHORTEST));
-        let steps = b.sub(nearest, b.const_int(whole, 1));
-        b.select(b.and(same, short), steps, b.const_int(whole, 0))
+        let sum = b.fadd(exponent, b.const_float(double, TWICE));
+        let twice = b.trunc(b.bitcast(sum, b.int(64)), int);
+        let again = b.fmul(b.sitofp(twice, double), b.const_float(double, 0.5));
+        let same = b.fcmp(Real::LLVMRealOEQ, again, exponent);
+        let negative = b.icmp(Int::LLVMIntSLT, twice, number(0));
+        let size = b.select(negative, b.neg(twice), twice);
+        let odd = b.icmp(Int::LLVMIntNE, b.and(size, number(1)), number(0));
+        let fits = b.and(same, b.icmp(Int::LLVMIntULE, size, number(LONGEST)));
+        let products = b.icmp(Int::LLVMIntUGE, size, number(SHORTEST));
+        Short {
+            half: b.and(fits, odd),
+            whole: b.and(fits, b.and(b.not(odd), products)),
+            left: b.sub(b.lshr(size, number(1)), number(1)),
+            negative,
+        }
     }
 
-    /// `base ** exponent`, which takes `steps` products if no lane of the base is huge or tiny: those of `pow_common` in the
-    /// vector math crate, each with its error where the base is f64. There it is a call with all of its tests.
-    pub(super) fn short_power(&self, op: Op, ty: DType, base: Val, exponent: Val, steps: Val) -> Result<Val> {
-        let (b, wide) = (self.b, DType::F64);
+    /// `base ** exponent`, made as `short` says if no lane of the base is huge or tiny, as in `pow_common` of the vector
+    /// math crate: with the error of each step where the base is f64. There it is a call with all of its tests.
+    pub(super) fn short_power(&self, op: Op, ty: DType, base: Val, exponent: Val, short: Short) -> Result<Val> {
+        let (b, wide, pair) = (self.b, DType::F64, ty == DType::F64);
         let zero = b.const_int(b.int(32), 0);
-        let [asked, turn, short, long, done] = [c"asked", c"product", c"short", c"long", c"power"].map(|n| b.block(n));
-        b.branch(b.icmp(Int::LLVMIntNE, steps, zero), asked, long);
+        let [no_root, rooted, root, root_by_base, plain, turn, ready, inverted, upright, quick, long, done] = [
+            c"no root",
+            c"rooted",
+            c"root",
+            c"root by base",
+            c"whole",
+            c"product",
+            c"ready",
+            c"inverted",
+            c"upright",
+            c"quick",
+            c"long",
+            c"power",
+        ]
+        .map(|name| b.block(name));
+        let x = if pair { base } else { b.fpext(base, self.reg(wide)) };
+        b.branch(short.half, rooted, no_root);
 
-        b.enter(asked);
-        let x = if ty == DType::F64 { base } else { b.fpext(base, self.reg(wide)) };
+        b.enter(no_root);
+        b.branch(short.whole, plain, long);
+        b.enter(plain);
         let size = self.float_intrinsic("llvm.fabs", wide, &[x]);
-        let beyond = |how, power: i32| b.fcmp(how, size, self.number(wide, 2.0f64.powi(power)));
-        let outside = b.or(beyond(Real::LLVMRealULE, -100), beyond(Real::LLVMRealUGE, 100));
-        let from = b.current();
-        b.branch(self.any(outside), long, turn);
+        b.branch(self.beyond(size), long, turn);
+
+        b.enter(rooted);
+        let is_root = b.icmp(Int::LLVMIntSLT, short.left, zero);
+        let next = b.block(c"which root");
+        b.branch(self.beyond(x), long, next);
+        b.enter(next);
+        b.branch(is_root, root, root_by_base);
+        b.enter(root);
+        let alone = self.root(x, pair);
+        b.jump(ready);
+        b.enter(root_by_base);
+        let times = self.root_by_base(x, pair);
+        b.branch(b.icmp(Int::LLVMIntSGT, short.left, zero), turn, ready);
 
         b.enter(turn);
-        let [high, low, left] = [x, self.number(wide, 0.0), steps].map(|start| {
-            let phi = b.phi(b.type_of(start));
-            b.incoming(phi, start, from);
+        let nothing = self.number(wide, 0.0);
+        let [high, low, left] = [(x, times.0), (nothing, times.1), (short.left, short.left)].map(|(whole, half)| {
+            let phi = b.phi(b.type_of(whole));
+            b.incoming(phi, whole, plain);
+            b.incoming(phi, half, root_by_base);
             phi
         });
-        let product = b.fmul(high, x);
-        let error = if ty == DType::F64 {
-            let rest = self.float_intrinsic("llvm.fma", wide, &[high, x, b.fneg(product)]);
-            self.float_intrinsic("llvm.fma", wide, &[low, x, rest])
-        } else {
-            low
-        };
-        let next = b.sub(left, b.const_int(b.int(32), 1));
-        for (phi, value) in [(high, product), (low, error), (left, next)] {
+        let product = self.product((high, low), x, pair);
+        let after = b.sub(left, b.const_int(b.int(32), 1));
+        for (phi, value) in [(high, product.0), (low, product.1), (left, after)] {
             b.incoming(phi, value, turn);
         }
-        b.branch(b.icmp(Int::LLVMIntNE, next, zero), turn, short);
+        b.branch(b.icmp(Int::LLVMIntNE, after, zero), turn, ready);
 
-        b.enter(short);
-        let quick = if ty == DType::F64 { b.fadd(product, error) } else { b.fptrunc(product, self.reg(ty)) };
+        b.enter(ready);
+        let [high, low] = [[alone.0, times.0, product.0], [alone.1, times.1, product.1]].map(|values| {
+            let phi = b.phi(b.type_of(x));
+            for (value, from) in values.into_iter().zip([root, root_by_base, turn]) {
+                b.incoming(phi, value, from);
+            }
+            phi
+        });
+        b.branch(short.negative, inverted, upright);
+        b.enter(inverted);
+        let below = self.inverse(high, low);
+        b.jump(quick);
+        b.enter(upright);
+        let above = b.fadd(high, low);
+        b.jump(quick);
+        b.enter(quick);
+        let found = b.phi(b.type_of(x));
+        b.incoming(found, below, inverted);
+        b.incoming(found, above, upright);
+        let result = if pair { found } else { b.fptrunc(found, self.reg(ty)) };
         b.jump(done);
+
         b.enter(long);
         let called = self.math(op, ty, &[base, exponent])?;
         let long = b.current();
         b.jump(done);
         b.enter(done);
         let power = b.phi(self.reg(ty));
-        b.incoming(power, quick, short);
+        b.incoming(power, result, quick);
         b.incoming(power, called, long);
         Ok(power)
+    }
+
+    /// Is some lane too small, too large or no number?
+    fn beyond(&self, size: Val) -> Val {
+        let outside = |how, power: i32| self.b.fcmp(how, size, self.number(DType::F64, 2.0f64.powi(power)));
+        let small = outside(Real::LLVMRealULE, -100);
+        self.any(self.b.or(small, outside(Real::LLVMRealUGE, 100)))
+    }
+
+    fn fma(&self, a: Val, x: Val, c: Val) -> Val {
+        self.float_intrinsic("llvm.fma", DType::F64, &[a, x, c])
+    }
+
+    /// The root and, with `pair`, its error: `root` of the vector math crate.
+    fn root(&self, x: Val, pair: bool) -> (Val, Val) {
+        let b = self.b;
+        let root = self.float_intrinsic("llvm.sqrt", DType::F64, &[x]);
+        if !pair {
+            return (root, self.number(DType::F64, 0.0));
+        }
+        let half = b.fmul(self.number(DType::F64, 0.5), b.fdiv(self.number(DType::F64, 1.0), root));
+        (root, b.fmul(self.fma(b.fneg(root), root, x), half))
+    }
+
+    /// The power by one and a half: `root_by_base` of the vector math crate.
+    fn root_by_base(&self, x: Val, pair: bool) -> (Val, Val) {
+        let b = self.b;
+        let root = self.float_intrinsic("llvm.sqrt", DType::F64, &[x]);
+        let high = b.fmul(root, x);
+        if !pair {
+            return (high, self.number(DType::F64, 0.0));
+        }
+        let error = self.fma(root, x, b.fneg(high));
+        let rest = self.fma(b.fneg(root), root, x);
+        (high, self.fma(rest, b.fmul(self.number(DType::F64, 0.5), root), error))
+    }
+
+    /// One product more.
+    fn product(&self, (high, low): (Val, Val), x: Val, pair: bool) -> (Val, Val) {
+        let product = self.b.fmul(high, x);
+        if !pair {
+            return (product, low);
+        }
+        let error = self.fma(high, x, self.b.fneg(product));
+        (product, self.fma(low, x, error))
+    }
+
+    /// `inverse` of the vector math crate.
+    fn inverse(&self, high: Val, low: Val) -> Val {
+        let (b, one) = (self.b, self.number(DType::F64, 1.0));
+        let quotient = b.fdiv(one, high);
+        let rest = b.fsub(self.fma(b.fneg(quotient), high, one), b.fmul(quotient, low));
+        self.fma(rest, quotient, quotient)
     }
 
     /// Repeated squaring of all lanes until the last exponent is used up.

@@ -25,7 +25,24 @@ fn check_powers<T: Float>(f: impl Fn(&[T], &[T], &mut [T])) {
     kernel.args.push(arg(ArgKind::Store, T::DTYPE, StrideClass::Unit));
     let bodies = bodies(&kernel).unwrap();
     let whole = (-9..=10).map(f64::from);
-    for exponent in whole.chain([0.5, 2.5, 3.0 + 1e-7, 1e300, 4294967299.0, f64::NAN, f64::INFINITY]) {
+    for exponent in whole.chain([
+        0.5,
+        1.5,
+        2.5,
+        7.5,
+        8.5,
+        -0.5,
+        -1.5,
+        -2.5,
+        -7.5,
+        -8.5,
+        1.25,
+        3.0 + 1e-7,
+        1e300,
+        4294967299.0,
+        f64::NAN,
+        f64::INFINITY,
+    ]) {
         let exponent = cast(Scalar::F64(exponent), T::DTYPE);
         for n in [1, 3, 200] {
             let x: Vec<T> = bases(n, &mut random);

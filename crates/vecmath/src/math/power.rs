@@ -41,7 +41,8 @@ fn is_short<V: F64s>(x: V, y: V) -> V::Mask {
     V::both(V::both(range, steps), defined)
 }
 
-/// [`pow_short`], bit for bit, where all lanes go that way and have one exponent: nothing has to be selected.
+/// [`pow_short`], bit for bit, where all lanes go that way and have one exponent: nothing has to be selected. Compiled kernels
+/// do the same in place.
 #[inline(always)]
 fn pow_common<V: F64s, const PAIR: bool>(x: V, y: V) -> Option<V> {
     let exponent = y.first();
@@ -59,9 +60,7 @@ fn pow_common<V: F64s, const PAIR: bool>(x: V, y: V) -> Option<V> {
     }
     let (mut h, mut l, mut left) = (x, V::of(0.0), twice.abs() / 2 - 1);
     if half {
-        h = x.sqrt();
-        l = if PAIR { (-h).fma(h, x) / (h + h) } else { l };
-        left += 1;
+        (h, l) = if left < 0 { root::<V, PAIR>(x) } else { root_by_base::<V, PAIR>(x) };
     } else if left < 0 {
         h = V::of(1.0);
     }
@@ -75,6 +74,25 @@ fn pow_common<V: F64s, const PAIR: bool>(x: V, y: V) -> Option<V> {
         left -= 1;
     }
     Some(if twice < 0 { inverse(h, l) } else { h + l })
+}
+
+/// The root of x and, with `PAIR`, its error: what is missing of x, over twice the root.
+#[inline(always)]
+fn root<V: F64s, const PAIR: bool>(x: V) -> (V, V) {
+    let root = x.sqrt();
+    let error = if PAIR { (-root).fma(root, x) * (V::of(0.5) * (V::of(1.0) / root)) } else { V::of(0.0) };
+    (root, error)
+}
+
+/// x^1.5 and, with `PAIR`, its error: the root's times x is what is missing of x times half the root.
+#[inline(always)]
+fn root_by_base<V: F64s, const PAIR: bool>(x: V) -> (V, V) {
+    let root = x.sqrt();
+    if !PAIR {
+        return (root * x, V::of(0.0));
+    }
+    let (h, e) = two_prod(root, x);
+    (h, (-root).fma(root, x).fma(V::of(0.5) * root, e))
 }
 
 /// 1 / (h + l).
@@ -94,17 +112,18 @@ fn pow_short<V: F64s, const PAIR: bool>(x: V, y: V) -> V {
     let ay = y.abs().min(V::of(SHORT + 0.5));
     let whole = (ay - V::of(0.25)).round();
     let halves = V::lt(V::of(0.25), ay - whole);
-    let (mut h, mut l) = (one, zero);
+    let (mut h, mut l, mut left) = (one, zero, whole);
     if V::any(halves) {
-        let root = x.abs().sqrt();
-        h = V::select(halves, root, one);
-        if PAIR {
-            l = V::select(halves, (-root).fma(root, x.abs()) / (root + root), zero);
-        }
+        let ax = x.abs();
+        let longer = V::lt(V::of(0.5), whole);
+        let (short, long) = (root::<V, PAIR>(ax), root_by_base::<V, PAIR>(ax));
+        h = V::select(halves, V::select(longer, long.0, short.0), one);
+        l = V::select(halves, V::select(longer, long.1, short.1), zero);
+        left = V::select(halves, whole - one, whole);
     }
     let mut step = 1.0;
     while step <= SHORT {
-        let more = V::le(V::of(step), whole);
+        let more = V::le(V::of(step), left);
         if !V::any(more) {
             break;
         }
