@@ -69,6 +69,17 @@ impl Lines {
     }
 }
 
+/// Scratch for so many points of each value that folds take.
+pub fn scratch(targets: &[Target], points: usize) -> Vec<Lines> {
+    let mut scratch: Vec<Lines> = Vec::with_capacity(targets.len());
+    for target in targets {
+        if target.value == scratch.len() {
+            scratch.push(Lines::new(points * target.fold.ty.size()));
+        }
+    }
+    scratch
+}
+
 /// A fold and where its result goes.
 #[derive(Clone, Copy)]
 pub struct Target {
@@ -76,6 +87,8 @@ pub struct Target {
     pub fold: Fold,
     /// Index of the kernel's `Reduced` argument.
     pub arg: usize,
+    /// Number of the value that it folds: those of one value share scratch.
+    pub value: usize,
     /// dtype of the result in memory.
     pub dtype: DType,
     /// Conversion from the fold's result, where it differs.

@@ -4,7 +4,7 @@
 //! accumulators that stays in the cache; blocks of results are shared between threads. Where results are
 //! few and the order is free, threads share the reduced loop instead.
 
-use super::accs::{Accs, Lines};
+use super::accs::{Accs, Lines, scratch};
 use super::{Task, element};
 use crate::fold::Order;
 use crate::tier0::Rect;
@@ -193,11 +193,7 @@ impl<'a> Worker<'a> {
         let block = columns.width * columns.height;
         let rows = (TILE / block).max(1);
         let targets = &columns.task.recipe.targets;
-        let scratch = if columns.direct.is_some() {
-            Vec::new()
-        } else {
-            targets.iter().map(|t| Lines::new(rows * block * element(t.fold.ty))).collect()
-        };
+        let scratch = if columns.direct.is_some() { Vec::new() } else { scratch(targets, rows * block) };
         Worker { columns, scratch, rows }
     }
 
@@ -240,8 +236,8 @@ impl<'a> Worker<'a> {
         let task = c.task;
         let mut pointers = task.origin(at);
         if c.direct.is_none() {
-            for (t, s) in task.recipe.targets.iter().zip(&mut self.scratch) {
-                pointers[t.arg] = s.as_ptr();
+            for t in &task.recipe.targets {
+                pointers[t.arg] = self.scratch[t.value].as_ptr();
             }
             // SAFETY: the caller's points; scratch holds `rows` blocks.
             unsafe { task.tile(&pointers, c.inner_loop, width, c.outer_loop, count * height) };

@@ -14,12 +14,12 @@ pub(crate) mod pairwise;
 mod price;
 mod rows;
 pub(crate) mod stages;
+pub(crate) mod values;
 
 pub(crate) use accs::Lines;
 pub use price::Price;
 
 use crate::body::{Body, Tile};
-use crate::fold::together::Together;
 use crate::fold::{self, Order};
 use crate::isa::Isa;
 use crate::llvm::Constants;
@@ -43,8 +43,8 @@ pub struct Recipe {
     streams: Vec<Stream>,
     /// For each reduction the argument whose elements are folded as they lie in memory, if all are so.
     direct: Option<Vec<usize>>,
-    /// Where that is one argument, the way to fold it once for all of them, if there is one.
-    together: Option<Together>,
+    /// The folds of a run: those of one value together, where there is a way.
+    steps: Vec<values::Step>,
     /// Estimated picoseconds per point on one thread.
     pub cost: u64,
     /// Where every result is of `any` or `all`, and nothing is stored or could warn: the truth value of each after which no
@@ -60,11 +60,12 @@ impl Recipe {
         check(kernel)?;
         check(lowered)?;
         let mut targets = Vec::with_capacity(kernel.reductions.len());
-        for (r, low) in kernel.reductions.iter().zip(&lowered.reductions) {
+        let numbers = values::number(lowered);
+        for ((r, low), &value) in kernel.reductions.iter().zip(&lowered.reductions).zip(&numbers) {
             let fold = if low.ty == r.ty { fold::select(r.op, r.ty, isa)? } else { fold::count(isa) };
             let dtype = kernel.args[r.arg as usize].dtype;
             let cast = if fold.out == dtype { None } else { Some(select_cast(fold.out, dtype, isa)?) };
-            targets.push(Target { fold, arg: r.arg as usize, dtype, cast });
+            targets.push(Target { fold, arg: r.arg as usize, value, dtype, cast });
         }
         let loads = lowered.reductions.iter().map(|r| match lowered.body[r.value as usize] {
             // the loads behind the kernel's own are of random streams
@@ -74,16 +75,9 @@ impl Recipe {
         let direct = if kernel.stores.is_empty() { loads.collect::<Option<Vec<_>>>() } else { None };
         let strided = kernel.args.iter().any(|a| a.strides.last() == Some(&numelt_opt::StrideClass::Any));
         let (direct, settles) = (direct.filter(|d| !d.is_empty()), settles(lowered));
-        let together = direct.as_ref().filter(|args| args.iter().all(|a| *a == args[0])).and_then(|_| {
-            let ops: SmallVec<[Op; 4]> = lowered.reductions.iter().map(|r| r.op).collect();
-            let alike = kernel
-                .reductions
-                .iter()
-                .zip(&lowered.reductions)
-                .all(|(r, low)| r.ty == low.ty && r.ty == kernel.reductions[0].ty);
-            fold::together::select(&ops, kernel.reductions[0].ty, isa).filter(|_| alike)
-        });
-        Ok(Recipe { targets, streams, direct, together, cost: cost(kernel), settles, strided })
+        let alike = |r: usize| kernel.reductions[r].ty == lowered.reductions[r].ty;
+        let steps = values::steps(lowered, &targets, alike, isa);
+        Ok(Recipe { targets, streams, direct, steps, cost: cost(kernel), settles, strided })
     }
 }
 

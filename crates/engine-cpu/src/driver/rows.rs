@@ -4,9 +4,10 @@
 //! that NumPy's iterator makes of it, usually one. Short runs are evaluated many to a tile. Long pieces are cut
 //! at the nodes of NumPy's summation tree, which threads share; partial sums are joined in the tree's order.
 
-use super::accs::{Accs, Lines};
+use super::accs::{Accs, Lines, scratch};
 use super::delayed::Writer;
 use super::pairwise::Unit;
+use super::values::Step;
 use super::{Task, advance, element};
 use crate::fold::Order;
 use crate::tier0::Rect;
@@ -92,13 +93,16 @@ impl<'a> Rows<'a> {
         let mixed = units.iter().any(|&u| u != unit);
         let direct = if first + 1 == rank { task.direct() } else { None };
         let whole = task.recipe.targets.iter().any(|t| t.fold.order == Order::Runs);
-        let leaf = if mixed
-            || whole
-            || (direct.is_some() && (task.recipe.targets.len() == 1 || task.recipe.together.is_some()))
-        {
+        let leaf = if mixed || whole || (direct.is_some() && task.recipe.steps.len() == 1) {
             len
         } else {
-            let point: usize = task.recipe.targets.iter().map(|t| element(t.fold.ty)).sum();
+            let values = task
+                .recipe
+                .targets
+                .iter()
+                .enumerate()
+                .filter(|(f, t)| task.recipe.targets[..*f].iter().all(|earlier| earlier.value != t.value));
+            let point: usize = values.map(|(_, t)| element(t.fold.ty)).sum();
             (SCRATCH / point).clamp(LEAF / 8, LEAF)
         };
         let free = task.recipe.targets.iter().all(|t| t.fold.order == Order::Free);
@@ -303,11 +307,7 @@ impl<'a> Worker<'a> {
     /// Scratch for `points` values of each reduction, unless they are folded from memory.
     fn new(rows: &'a Rows<'a>, points: usize) -> Worker<'a> {
         let targets = &rows.task.recipe.targets;
-        let scratch = if rows.direct.is_some() {
-            Vec::new()
-        } else {
-            targets.iter().map(|t| Lines::new(points * element(t.fold.ty))).collect()
-        };
+        let scratch = if rows.direct.is_some() { Vec::new() } else { scratch(targets, points) };
         Worker { rows, scratch, writer: None }
     }
 
@@ -325,8 +325,8 @@ impl<'a> Worker<'a> {
         let mut pointers = task.origin(index);
         let l = rows.first;
         if rows.direct.is_none() {
-            for (t, s) in task.recipe.targets.iter().zip(&mut self.scratch) {
-                pointers[t.arg] = s.as_ptr();
+            for t in &task.recipe.targets {
+                pointers[t.arg] = self.scratch[t.value].as_ptr();
             }
             // SAFETY: the caller's rows; scratch has room for them.
             unsafe { task.tile(&pointers, l, rows.len, o, count) };
@@ -392,24 +392,35 @@ impl<'a> Worker<'a> {
             // SAFETY: the caller's points; scratch holds a leaf.
             unsafe { self.evaluate(origin, start, n) };
         }
-        if let (Some(together), Some(args)) = (task.recipe.together, self.rows.direct) {
-            let src = origin[args[0]].wrapping_add(start * element(task.recipe.targets[0].fold.ty));
-            let levels = [level, 0, 0];
-            let [sum, min, max] =
-                std::array::from_fn(|k| together.places[k].map_or(std::ptr::null_mut(), |f| accs.at(f, levels[k]).0));
-            // SAFETY: the accumulators exist and the values are there.
-            unsafe { (together.absorb)(sum, min, max, src, n) };
-            return;
+        for step in &task.recipe.steps {
+            match step {
+                Step::One(f) => {
+                    let t = &task.recipe.targets[*f];
+                    let into = if matches!(t.fold.order, Order::Tree(_)) { level } else { 0 };
+                    let (src, (value, at)) = (self.values(origin, *f, start), accs.at(*f, into));
+                    // SAFETY: the accumulator exists and the values are there.
+                    unsafe { (t.fold.rows)(value, at, src, 0, 1, n, position + start as i64) };
+                }
+                Step::Together(together) => {
+                    let levels = [level, 0, 0];
+                    let one = together.places.iter().flatten().next().map_or(0, |f| *f);
+                    let src = self.values(origin, one, start);
+                    let [sum, min, max] = std::array::from_fn(|k| {
+                        together.places[k].map_or(std::ptr::null_mut(), |f| accs.at(f, levels[k]).0)
+                    });
+                    // SAFETY: the accumulators exist and the values are there.
+                    unsafe { (together.absorb)(sum, min, max, src, n) };
+                }
+            }
         }
-        for (f, t) in task.recipe.targets.iter().enumerate() {
-            let src = match self.rows.direct {
-                Some(args) => origin[args[f]].wrapping_add(start * element(t.fold.ty)),
-                None => self.scratch[f].as_ptr(),
-            };
-            let into = if matches!(t.fold.order, Order::Tree(_)) { level } else { 0 };
-            let (value, at) = accs.at(f, into);
-            // SAFETY: the accumulator exists and the values are there.
-            unsafe { (t.fold.rows)(value, at, src, 0, 1, n, position + start as i64) };
+    }
+
+    /// Where the values of fold `f` lie from point `start` of the run at `origin` on.
+    fn values(&self, origin: &[*mut u8], f: usize, start: usize) -> *const u8 {
+        let t = &self.rows.task.recipe.targets[f];
+        match self.rows.direct {
+            Some(args) => origin[args[f]].wrapping_add(start * element(t.fold.ty)),
+            None => self.scratch[t.value].start(),
         }
     }
 
@@ -443,8 +454,8 @@ impl<'a> Worker<'a> {
                 width = width.min(n - done);
             }
             advance(&mut pointers, nest.strides(last), column as i64);
-            for (t, s) in task.recipe.targets.iter().zip(&mut self.scratch) {
-                pointers[t.arg] = s.as_ptr().wrapping_add(done * element(t.fold.ty));
+            for t in &task.recipe.targets {
+                pointers[t.arg] = self.scratch[t.value].as_ptr().wrapping_add(done * element(t.fold.ty));
             }
             if let (Some(delayed), Some((arg, room))) = (task.delayed, room) {
                 pointers[arg] = room.wrapping_add(done * delayed.size);

@@ -3,6 +3,7 @@
 //!
 //! In: a kernel and an instruction set. Out: [`Shape`]. Not here: LLVM.
 
+use crate::driver::values::repeats;
 use numelt_ir::{DType, Error, Op, Result};
 use numelt_opt::{ArgKind, Kernel, Node, StrideClass, ValueId};
 use numelt_vecmath::Isa;
@@ -118,8 +119,8 @@ fn targets(kernel: &Kernel) -> Result<Vec<Target>> {
         unit: inner(kernel, store.arg) == StrideClass::Unit,
     });
     // Scratch is packed, whatever the stride classes of the result are.
-    let folds =
-        kernel.reductions.iter().map(|r| Target { arg: r.arg as usize, value: r.value, dtype: r.ty, unit: true });
+    let folds = (0..).zip(&kernel.reductions).filter(|(i, _)| !repeats(kernel, *i));
+    let folds = folds.map(|(_, r)| Target { arg: r.arg as usize, value: r.value, dtype: r.ty, unit: true });
     let targets: Vec<Target> = stores.chain(folds).collect();
     for target in &targets {
         if kernel.args.get(target.arg).is_none() || target.value as usize >= kernel.body.len() {

@@ -5,6 +5,7 @@
 //! parameter, then block registers that results reuse (linear scan). A result never shares a register with
 //! its operands, because the loops may not overlap.
 
+use crate::driver::values::repeats;
 use crate::isa::Isa;
 use crate::tier0::gather::{self, Pick};
 use crate::tier0::report::{self, Check, Report};
@@ -250,7 +251,8 @@ impl Builder<'_> {
     fn saves(&mut self) {
         let kernel = self.kernel;
         let stores = kernel.stores.iter().map(|s| (s.arg, s.value));
-        for (arg, value) in stores.chain(kernel.reductions.iter().map(|r| (r.arg, r.value))) {
+        let folds = kernel.reductions.iter().enumerate().filter(|(i, _)| !repeats(kernel, *i));
+        for (arg, value) in stores.chain(folds.map(|(_, r)| (r.arg, r.value))) {
             let root = self.root[value as usize];
             let decl = &kernel.args[arg as usize];
             let slot = self.place[root];
