@@ -37,9 +37,9 @@ def explain(x: Any = None, graphviz: bool = False) -> Any:
 
     Parameters
     ----------
-    x : ndarray or deferred scalar, optional
-        What is to be computed: of the pending work, only what it needs is shown. Without it, everything
-        pending is, as it would run together.
+    x : ndarray or deferred scalar, or a list or tuple of them, optional
+        What is to be computed: of the pending work, only what it needs is shown, of several arrays what they
+        need together. Without it, everything pending is, as it would run together.
     graphviz : bool, optional
         Return the partition as a graph in the DOT language.
 
@@ -58,6 +58,9 @@ def explain(x: Any = None, graphviz: bool = False) -> Any:
     >>> y, z = np.exp(x), np.sqrt(x)
     >>> "exp" in np.explain(z), "exp" in np.explain()
     (False, True)
+    >>> text = np.explain([y, z])
+    >>> "exp" in text, "sqrt" in text
+    (True, True)
     """
     return _core.explain(x, graphviz)
 

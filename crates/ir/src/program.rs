@@ -138,15 +138,15 @@ pub struct Program {
 }
 
 impl Program {
-    /// What of the program the elements of `view` need: the instructions whose results reach them, with the bases
-    /// and literals of these, numbered anew. Only the view's base is an output.
-    pub fn needed_for(&self, view: &View) -> Program {
+    /// What of the program the elements of `views` need: the instructions whose results reach them, with the bases
+    /// and literals of these, numbered anew. Only the views' bases are outputs.
+    pub fn needed_for(&self, views: &[View]) -> Program {
         let mut needed: Vec<Vec<(i64, i64)>> = vec![Vec::new(); self.bases.len()];
         let touches = |ranges: &[(i64, i64)], view: &View| {
             view.byte_range().is_some_and(|(low, high)| ranges.iter().any(|r| r.0 < high && low < r.1))
         };
         let mut keep = vec![false; self.instrs.len()];
-        needed[view.base as usize].extend(view.byte_range());
+        views.iter().for_each(|view| needed[view.base as usize].extend(view.byte_range()));
         for (instr, keep) in self.instrs.iter().zip(&mut keep).rev() {
             *keep = touches(&needed[instr.out.base as usize], &instr.out);
             if *keep {
@@ -156,7 +156,7 @@ impl Program {
         let kept = self.instrs.iter().zip(keep).filter(|(_, keep)| *keep).map(|(instr, _)| instr);
         let mut part = Part { whole: self, numbers: vec![None; self.bases.len()], program: Program::default() };
         kept.for_each(|instr| part.add(instr));
-        if let Some(output) = part.numbers[view.base as usize] {
+        for output in views.iter().filter_map(|view| part.numbers[view.base as usize]) {
             part.program.bases[output as usize].output = true;
         }
         part.program
@@ -230,7 +230,7 @@ const $1 = f64 2.5
         let program: Program = text.parse().unwrap();
         let of = |base, offset, n| View { offset, ..View::contiguous(base, DType::F64, &[n]) };
         let ops = |view: &View| -> Vec<&str> {
-            let part = program.needed_for(view);
+            let part = program.needed_for(std::slice::from_ref(view));
             assert!(part.bases.iter().filter(|b| b.output).count() <= 1);
             assert!(crate::verify(&part).is_ok(), "{part}");
             part.instrs.iter().map(|i| i.op.name()).collect()
@@ -240,6 +240,8 @@ const $1 = f64 2.5
         assert_eq!(ops(&of(2, 16, 2)), ["add"]);
         assert_eq!(ops(&of(2, 0, 1)), ["multiply", "add", "copy"]);
         assert_eq!(ops(&of(0, 0, 4)), [""; 0]);
-        assert_eq!(program.needed_for(&of(3, 0, 4)).consts.len(), 2);
+        let two = program.needed_for(&[of(1, 0, 4), of(3, 0, 4)]);
+        assert_eq!((two.instrs.len(), two.bases.iter().filter(|b| b.output).count()), (3, 2));
+        assert_eq!(program.needed_for(&[of(3, 0, 4)]).consts.len(), 2);
     }
 }

@@ -4,10 +4,10 @@ use crate::operand::Operand;
 use crate::{errors, export, library, run};
 use numelt_engine_cpu::{CpuEngine, Options, llvm};
 use numelt_ir::Op;
-use numelt_runtime::{Config, Engine, FlushReport, KEYS, NullEngine, Reason, Runtime};
+use numelt_runtime::{ArrayView, Config, Engine, FlushReport, KEYS, NullEngine, Reason, Runtime};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyList};
+use pyo3::types::{PyDict, PyList, PyTuple};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
@@ -124,13 +124,16 @@ fn nothing() -> String {
 #[pyfunction]
 #[pyo3(signature = (a = None, dot = false))]
 fn explain(a: Option<&Bound<'_, PyAny>>, dot: bool) -> PyResult<String> {
-    let operand = a.map(Operand::extract).transpose()?.flatten();
-    if a.is_some_and(|a| !a.is_none()) && operand.as_ref().is_none_or(|operand| operand.view().is_none()) {
-        return Ok(nothing());
-    }
-    let view = operand.as_ref().and_then(Operand::view);
-    let explanation = Runtime::global().explain(view).map_err(errors::to_py)?;
-    if view.is_some() && explanation.recorded.instrs.is_empty() {
+    let asked = a.filter(|a| !a.is_none());
+    let several = asked.is_some_and(|a| a.is_instance_of::<PyTuple>() || a.is_instance_of::<PyList>());
+    let operands: Vec<Option<Operand<'_>>> = match asked {
+        Some(all) if several => all.try_iter()?.map(|one| Operand::extract(&one?)).collect::<PyResult<_>>()?,
+        Some(one) => vec![Operand::extract(one)?],
+        None => Vec::new(),
+    };
+    let views: Vec<&ArrayView> = operands.iter().flatten().filter_map(Operand::view).collect();
+    let explanation = Runtime::global().explain(asked.map(|_| &views[..])).map_err(errors::to_py)?;
+    if asked.is_some() && explanation.recorded.instrs.is_empty() {
         return Ok(nothing());
     }
     Ok(if dot { explanation.to_dot() } else { explanation.to_string() })

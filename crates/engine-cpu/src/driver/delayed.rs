@@ -13,9 +13,10 @@ use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 
-/// Most points of a tile where results are more than a core's cache holds: what waits should stay there. Fewer results are
-/// in cache anyway, and larger tiles cost less.
+/// Most points of a tile: what waits should stay in the core's own cache, next to what is read. Where results are more than
+/// that holds, and so many where they are fewer: larger tiles cost less.
 const TILE: usize = 4096;
+const TILE_CACHED: usize = 8192;
 /// So many bytes of results are in cache.
 const CACHED: usize = 2 << 20;
 /// A chunk is so many times as long as what waits at its ends, where there are points enough.
@@ -54,7 +55,7 @@ impl Delayed {
     pub(super) fn tile(&self, points: usize, target: usize) -> usize {
         match self.block {
             0 if points * self.size > CACHED => target.min(TILE),
-            0 => target,
+            0 => target.min(TILE_CACHED),
             block => block,
         }
     }

@@ -3,15 +3,15 @@
 use super::Runtime;
 use crate::base::{ArrayView, POOL};
 use crate::stats::{FlushReport, Stats};
-use numelt_ir::{Program, Result};
+use numelt_ir::{Program, Result, View};
 use numelt_opt::Explanation;
 
 impl Runtime {
-    /// What would be run now, or what of it the elements of an array need: bytecode, passes, partition, kernels.
+    /// What would be run now, or what of it the elements of some arrays need: bytecode, passes, partition, kernels.
     ///
     /// # Errors
     /// The planner's.
-    pub fn explain(&self, of: Option<&ArrayView>) -> Result<Explanation> {
+    pub fn explain(&self, of: Option<&[&ArrayView]>) -> Result<Explanation> {
         let mut state = self.lock();
         state.habit.watch();
         state.batch.settle();
@@ -19,10 +19,10 @@ impl Runtime {
         let epoch = state.batch.epoch;
         match of {
             None => numelt_opt::explain(&state.stored()?, &options),
-            Some(view) => {
-                let program = state.batch.program();
-                let part = view.base.0.slot_in(epoch).map(|slot| program.needed_for(&view.to_ir(slot)));
-                numelt_opt::explain(&part.unwrap_or_default(), &options)
+            Some(views) => {
+                let pending = |view: &&ArrayView| Some(view.to_ir(view.base.0.slot_in(epoch)?));
+                let views: Vec<View> = views.iter().filter_map(pending).collect();
+                numelt_opt::explain(&state.batch.program().needed_for(&views), &options)
             }
         }
     }
