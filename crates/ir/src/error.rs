@@ -1,5 +1,7 @@
 //! The one error type of the workspace; front ends map it to their own exceptions in one place.
 
+use crate::DType;
+
 /// What can go wrong anywhere below a front end.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
@@ -23,6 +25,14 @@ pub enum Error {
     /// Memory could not be had.
     #[error("Unable to allocate {0} bytes")]
     OutOfMemory(usize),
+    /// Memory for an array could not be had.
+    #[error("Unable to allocate an array with shape {shape:?} and data type {}", dtype.name())]
+    NoRoom {
+        /// Its element type.
+        dtype: DType,
+        /// Its extents.
+        shape: Vec<i64>,
+    },
     /// The engine cannot do this; the caller takes another path.
     #[error("unsupported: {0}")]
     Unsupported(String),

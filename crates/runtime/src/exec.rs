@@ -4,11 +4,12 @@ use crate::base::{BaseCell, POOL};
 use crate::batch::{self, Candidates};
 use crate::cache::Executables;
 use crate::engine::{Engine, Launch, LibraryCall, NestLaunch, Operand, StageLaunch};
+use crate::lost;
 use crate::report::{self, Warning};
 use numelt_ir::{Error, Instr, Operand as IrOperand, Program, Result, Scalar, View, warn};
 use numelt_opt::{Arg, ArgGeometry, ArgKind, KernelStep, NestStep, Plan, Recipe, Step};
 use smallvec::SmallVec;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 /// A plan with its kernels prepared, ready to be run any number of times.
@@ -53,7 +54,7 @@ struct ReadyStep {
 
 impl ReadyPlan {
     /// Orders allocation and release around the steps.
-    pub fn new(recorded: Program, plan: Plan, recipes: Vec<Recipe>, executables: Vec<Executables>) -> ReadyPlan {
+    pub fn new(recorded: Program, mut plan: Plan, recipes: Vec<Recipe>, executables: Vec<Executables>) -> ReadyPlan {
         let count = plan.program.bases.len();
         let mut first = vec![usize::MAX; count];
         let mut last = vec![usize::MAX; count];
@@ -94,6 +95,7 @@ impl ReadyPlan {
         let (used, cut, next) = (AtomicU64::new(0), AtomicBool::new(false), Mutex::default());
         let kernels = plan.steps.iter().filter(|step| !matches!(step, Step::Call(_))).count();
         let work = recorded.instrs.iter().map(batch::work).collect();
+        keep_calls(&mut plan);
         let regretted = AtomicBool::new(false);
         ReadyPlan {
             recorded,
@@ -181,8 +183,8 @@ impl ReadyPlan {
             }
         }
         if let Some(failed) = failure {
-            let cells = failed.bases.iter().filter_map(|&b| slots.get(b as usize));
-            cells.for_each(|cell| cell.failed.store(true, Ordering::Release));
+            let cells = failed.bases.iter().filter_map(|&base| Some((slots.get(base as usize)?, base)));
+            cells.for_each(|(cell, base)| lost::mark(cell, &self.recorded.instrs, base));
             return Err(failed.error);
         }
         engine.sync()
@@ -198,7 +200,7 @@ impl ReadyPlan {
         warnings: &mut Vec<Warning>,
     ) -> Result<()> {
         for &base in &ready.alloc {
-            memory.alloc(base)?;
+            memory.alloc(base).map_err(|error| lost::named(error, &self.recorded.instrs, base))?;
         }
         match step {
             Step::Kernel(kernel) => {
@@ -278,6 +280,24 @@ impl ReadyPlan {
     fn literal(&self, id: u32, consts: &[Scalar]) -> Scalar {
         consts.get(id as usize).copied().unwrap_or_else(|| self.plan.program.consts[id as usize])
     }
+}
+
+/// Drops the planned program's instructions but for those that are steps: plans are kept, and half of what they take is
+/// that.
+fn keep_calls(plan: &mut Plan) {
+    let instrs = std::mem::take(&mut plan.program.instrs);
+    let mut kept = Vec::new();
+    for step in &mut plan.steps {
+        match step {
+            Step::Kernel(kernel) => kernel.instrs = Vec::new(),
+            Step::Nest(nest) => nest.stages.iter_mut().for_each(|stage| stage.step.instrs = Vec::new()),
+            Step::Call(at) => {
+                kept.push(instrs[*at].clone());
+                *at = kept.len() - 1;
+            }
+        }
+    }
+    plan.program.instrs = kept;
 }
 
 /// Conditions that some instruction of a step wants reported.

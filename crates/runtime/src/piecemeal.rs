@@ -11,6 +11,7 @@ use crate::base::{BaseCell, BaseRef, POOL};
 use crate::cache::Caches;
 use crate::engine::{Engine, Few, FewInput, Launch, Operand, SmallCall};
 use crate::exec::{self, ReadyPlan};
+use crate::lost;
 use crate::report::{self, Warning};
 use crate::stats::Stats;
 use numelt_ir::{Axes, Base, Error, Instr, Op, OpKind, Operand as IrOperand, Program, Result, Scalar, View, warn};
@@ -80,17 +81,21 @@ impl Piecemeal<'_> {
         let last = last_uses(self.program, self.slots.len());
         let mut failure: Option<Error> = None;
         for (at, instr) in self.program.instrs.iter().enumerate() {
-            let lost = failure.as_ref().filter(|_| self.touched(instr).any(|cell| cell.failed.load(Ordering::Relaxed)));
-            let outcome = match lost {
-                Some(error) => Err(error.clone()),
+            let outcome = match self.lost(instr) {
+                Some(cell) => Err(failure.clone().unwrap_or_else(|| lost::error(cell))),
                 None => self.one(instr),
             };
             if let Err(error) = outcome {
                 failure.get_or_insert(error);
                 let out = &self.slots[instr.out.base as usize];
                 // what got no memory although nothing wrote to it must not be touched later, either
-                let lost = self.touched(instr).filter(|cell| cell.address().is_null() || Arc::ptr_eq(cell, out));
-                lost.for_each(|cell| cell.failed.store(true, Ordering::Release));
+                let bases = instr.reads().chain([&instr.out]).map(|view| view.base);
+                for base in bases {
+                    let cell = &self.slots[base as usize];
+                    if cell.address().is_null() || Arc::ptr_eq(cell, out) {
+                        lost::mark(cell, &self.program.instrs, base);
+                    }
+                }
             }
             each_base(instr, |base| {
                 let cell = &self.slots[base as usize];
@@ -103,9 +108,18 @@ impl Piecemeal<'_> {
         failure.map_or_else(|| self.engine.sync(), Err)
     }
 
-    fn touched(&self, instr: &Instr) -> impl Iterator<Item = &Arc<BaseCell>> {
-        let bases: SmallVec<[u32; 4]> = instr.reads().chain([&instr.out]).map(|v| v.base).collect();
-        bases.into_iter().map(|base| &self.slots[base as usize])
+    /// A base that has failed, without which the instruction cannot run; one that it makes good is none.
+    fn lost(&self, instr: &Instr) -> Option<&Arc<BaseCell>> {
+        let failed = |base: u32| Some(&self.slots[base as usize]).filter(|cell| lost::is_lost(cell));
+        if let Some(cell) = instr.reads().find_map(|view| failed(view.base)) {
+            return Some(cell);
+        }
+        let out = failed(instr.out.base)?;
+        if lost::restores(out, instr) {
+            out.failed.store(false, Ordering::Release);
+            return None;
+        }
+        Some(out)
     }
 
     fn one(&mut self, instr: &Instr) -> Result<()> {
@@ -136,7 +150,8 @@ impl Piecemeal<'_> {
         let cell = &self.slots[base as usize];
         let fresh = cell.address().is_null();
         if fresh {
-            cell.set_address(POOL.alloc(cell.nbytes)?);
+            let memory = POOL.alloc(cell.nbytes);
+            cell.set_address(memory.map_err(|error| lost::named(error, &self.program.instrs, base))?);
             self.stats.buffers += 1;
         }
         Ok(fresh)

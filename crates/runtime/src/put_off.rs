@@ -10,6 +10,7 @@
 
 use crate::base::BaseCell;
 use crate::exec::ReadyPlan;
+use crate::lost;
 use numelt_ir::{Program, Scalar};
 use numelt_opt::Recipe;
 use smallvec::SmallVec;
@@ -121,7 +122,7 @@ impl PutOff {
             let inputs: SmallVec<[Arc<BaseCell>; 1]> =
                 recipe.inputs.iter().map(|&base| Arc::clone(&slots[base as usize])).collect();
             if inputs.iter().any(|input| input.failed.load(Ordering::Acquire)) {
-                cell.failed.store(true, Ordering::Release);
+                lost::mark(cell, &plan.recorded.instrs, recipe.base);
                 continue;
             }
             let seen = inputs.iter().any(|input| input.is_seen_outside());

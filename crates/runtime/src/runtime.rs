@@ -14,12 +14,13 @@ use crate::cache::Caches;
 use crate::config::Config;
 use crate::engine::{Engine, LibraryCall, Operand};
 use crate::exec::ReadyPlan;
+use crate::lost;
 use crate::piecemeal::{Piecemeal, Sightings};
 use crate::put_off::PutOff;
 use crate::report::Warning;
 use crate::siblings::{Companions, Habits};
 use crate::stats::{FlushReport, Reason, Stats};
-use numelt_ir::{Axes, DType, Error, Instr, Op, Result, Scalar, View};
+use numelt_ir::{Axes, DType, Instr, Op, Result, Scalar, View};
 use numelt_opt::Options;
 use smallvec::SmallVec;
 use std::any::Any;
@@ -305,7 +306,7 @@ impl Runtime {
 
     fn memory(&self, base: &BaseRef) -> Result<*mut u8> {
         if base.0.failed.load(Ordering::Acquire) {
-            return Err(Error::OutOfMemory(base.nbytes()));
+            return Err(lost::error(&base.0));
         }
         let address = base.0.address();
         if !address.is_null() {
@@ -513,9 +514,10 @@ impl State {
 
 /// A batch that could not be planned: its bases do not hold what the program says.
 fn mark_failed(batch: &mut Batch) {
-    let outputs: Vec<_> = batch.program().instrs.iter().map(|instr| instr.out.base).collect();
-    for base in outputs {
-        batch.slots[base as usize].failed.store(true, Ordering::Release);
+    let (program, slots) = batch.program_and_slots();
+    for instr in &program.instrs {
+        let base = instr.out.base;
+        lost::mark(&slots[base as usize], &program.instrs, base);
     }
 }
 

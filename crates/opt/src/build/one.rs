@@ -73,6 +73,11 @@ pub fn dense_like(view: &View, base: BaseId) -> (View, usize) {
     passes::dense_like(view, base)
 }
 
+/// Does the view hold every byte of a base of so many?
+pub fn covers(view: &View, nbytes: i64) -> bool {
+    passes::covers(view, nbytes)
+}
+
 /// An argument in the making.
 struct Lane {
     source: Source,

@@ -38,8 +38,7 @@ pub(super) fn limit(table: &AccessTable) -> Option<u64> {
     if table.bases.iter().map(|b| b.nbytes as u64).sum::<u64>() < SMALL {
         return None;
     }
-    let eager = peak_of_program(table);
-    Some((eager + eager / 16).max(SMALL))
+    Some(peak_of_program(table).max(SMALL))
 }
 
 /// Peak of the sum of living bases over `steps` steps; `accesses` names the bases of a step.

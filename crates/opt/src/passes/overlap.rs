@@ -2,15 +2,16 @@
 //!
 //! An instruction reads all of its inputs before it writes. Where an input overlaps the output and is
 //! not identical to it, the points of a loop nest would see each other's results; the instruction then writes a
-//! fresh base, which is copied to the real output afterwards. After this pass every instruction has the
+//! fresh base, which is copied to the real output afterwards. Where all such inputs are broadcast, as the diagonal in
+//! `a /= diagonal(a)[:, None]`, what they hold is copied before instead: that is much less. After this pass every instruction has the
 //! data-parallel property (Definition 10 of the partition problem). Results of reductions and library calls must
 //! not overlap their inputs at all: a reduction is complete only after its loops.
 
 use super::temporary_like;
 use crate::access::canonical;
 use crate::overlap::overlaps;
-use numelt_ir::{Axes, Instr, Op, OpKind, Operand, Program};
-use smallvec::smallvec;
+use numelt_ir::{Axes, Instr, Op, OpKind, Operand, Program, View};
+use smallvec::{SmallVec, smallvec};
 
 pub(crate) fn run(program: &mut Program) {
     if !program.instrs.iter().any(overlaps_itself) {
@@ -18,6 +19,10 @@ pub(crate) fn run(program: &mut Program) {
     }
     for mut instr in std::mem::take(&mut program.instrs) {
         if !overlaps_itself(&instr) {
+            program.instrs.push(instr);
+            continue;
+        }
+        if copy_few(program, &mut instr) {
             program.instrs.push(instr);
             continue;
         }
@@ -31,7 +36,16 @@ pub(crate) fn run(program: &mut Program) {
 }
 
 pub(crate) fn overlaps_itself(instr: &Instr) -> bool {
-    let identical_is_fine = |place: usize| match instr.op.kind() {
+    (0..instr.ins.len()).any(|place| overlaps_at(instr, place))
+}
+
+/// Does an input overlap the output in a way that matters?
+fn overlaps_at(instr: &Instr, place: usize) -> bool {
+    let Operand::View(view) = &instr.ins[place] else { return false };
+    if view.base != instr.out.base {
+        return false;
+    }
+    let identical_is_fine = match instr.op.kind() {
         OpKind::Elementwise | OpKind::Generator | OpKind::Scan => true,
         // the source is read anywhere, positions where the result goes
         OpKind::Gather => place == 1,
@@ -39,12 +53,50 @@ pub(crate) fn overlaps_itself(instr: &Instr) -> bool {
         OpKind::Library => instr.op.scatter_step().is_some() && place == 0,
         OpKind::Reduction => false,
     };
-    let views = instr.ins.iter().enumerate().filter_map(|(place, operand)| match operand {
-        Operand::View(view) => Some((place, view)),
-        Operand::Const(_) => None,
+    let identical = identical_is_fine && (*view == instr.out || canonical(view) == canonical(&instr.out));
+    !identical && overlaps(view, &instr.out)
+}
+
+/// How many times fewer elements than the result inputs must have to be copied in its place.
+const FEWER: i64 = 8;
+
+/// Copies the inputs of an elementwise instruction that overlap its output, if they have few elements; false, and nothing
+/// done, if not.
+fn copy_few(program: &mut Program, instr: &mut Instr) -> bool {
+    if instr.op.kind() != OpKind::Elementwise {
+        return false;
+    }
+    let places: SmallVec<[usize; 2]> = (0..instr.ins.len()).filter(|&place| overlaps_at(instr, place)).collect();
+    let elements = places.iter().map(|&place| match &instr.ins[place] {
+        Operand::View(view) => distinct(view).shape.iter().product::<i64>(),
+        Operand::Const(_) => 0,
     });
-    views.filter(|(_, v)| v.base == instr.out.base).any(|(place, v)| {
-        let identical = identical_is_fine(place) && (*v == instr.out || canonical(v) == canonical(&instr.out));
-        !identical && overlaps(v, &instr.out)
-    })
+    if elements.sum::<i64>() > instr.out.shape.iter().product::<i64>() / FEWER {
+        return false;
+    }
+    for place in places {
+        let Operand::View(view) = &instr.ins[place] else { continue };
+        let (few, full) = (distinct(view), view.shape.clone());
+        let mut fresh = temporary_like(program, &few);
+        let ins = smallvec![Operand::View(few.clone())];
+        let copy = Instr { op: Op::Copy, ty: few.dtype, out: fresh.clone(), ins, axes: Axes::default(), watch: 0 };
+        program.instrs.push(copy);
+        for axis in (0..full.len()).filter(|&axis| full[axis] != few.shape[axis]) {
+            fresh.strides[axis] = 0;
+        }
+        fresh.shape = full;
+        instr.ins[place] = Operand::View(fresh);
+    }
+    true
+}
+
+/// A view without the repetition along its broadcast axes, which have extent one then.
+fn distinct(view: &View) -> View {
+    let mut few = view.clone();
+    for axis in 0..few.rank() {
+        if few.strides[axis] == 0 {
+            few.shape[axis] = 1;
+        }
+    }
+    few
 }

@@ -4,6 +4,7 @@ use super::State;
 use crate::base::BaseCell;
 use crate::batch::Batch;
 use crate::exec::ReadyPlan;
+use crate::lost;
 use crate::stats::Reason;
 use numelt_ir::{Program, Result};
 use numelt_opt::{Fuse, Options, Passes, Plan, Recipe};
@@ -14,6 +15,9 @@ use std::time::Instant;
 impl State {
     /// The batch's plan, from the cache or made now; `None` where it is to run without one.
     pub(super) fn ready(&mut self, batch: &mut Batch) -> Result<Option<(Arc<ReadyPlan>, bool)>> {
+        if lost::among(&batch.slots) {
+            return Ok(None);
+        }
         let found = batch.expected().or_else(|| {
             let key = self.config.plan_cache.then(|| batch.key())?;
             self.caches.find(key, batch.program())

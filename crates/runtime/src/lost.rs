@@ -1,0 +1,80 @@
+//! Bases that do not hold what the program says, for want of memory.
+//!
+//! In: bases whose computation failed. Out: the error that reading one gives, which names the array as NumPy does, and the
+//! answer whether a batch touches one: such a batch runs operation by operation, so that nothing is computed from
+//! what is not there, and an assignment to all of it makes it whole again.
+
+use crate::base::BaseCell;
+use numelt_ir::{DType, Dims, Error, Instr};
+use numelt_opt::covers;
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Has any base ever failed in this process?
+static EVER: AtomicBool = AtomicBool::new(false);
+
+/// dtype and shape of the arrays that failed last, by their base's address.
+static LABELS: Mutex<VecDeque<(usize, DType, Dims)>> = Mutex::new(VecDeque::new());
+
+/// Labels kept; an array beyond them is called by its bytes.
+const MOST: usize = 256;
+
+/// Notes that a base of a program of these instructions has not been computed.
+pub(crate) fn mark(cell: &Arc<BaseCell>, instrs: &[Instr], base: u32) {
+    cell.failed.store(true, Ordering::Release);
+    EVER.store(true, Ordering::Release);
+    let Some((dtype, shape)) = label(instrs, base, cell.nbytes) else { return };
+    let mut labels = LABELS.lock().unwrap_or_else(PoisonError::into_inner);
+    if labels.len() == MOST {
+        labels.pop_back();
+    }
+    labels.push_front((Arc::as_ptr(cell) as usize, dtype, shape));
+}
+
+/// Has one of these bases failed?
+pub(crate) fn among(cells: &[Arc<BaseCell>]) -> bool {
+    EVER.load(Ordering::Acquire) && cells.iter().any(|cell| is_lost(cell))
+}
+
+/// Has this one?
+pub(crate) fn is_lost(cell: &BaseCell) -> bool {
+    cell.failed.load(Ordering::Acquire)
+}
+
+/// Is what failed made good by this instruction, which reads nothing of it?
+pub(crate) fn restores(cell: &BaseCell, instr: &Instr) -> bool {
+    covers(&instr.out, cell.nbytes as i64) && instr.reads().all(|view| view.base != instr.out.base)
+}
+
+/// What reading a failed base gives.
+pub(crate) fn error(cell: &Arc<BaseCell>) -> Error {
+    let address = Arc::as_ptr(cell) as usize;
+    let labels = LABELS.lock().unwrap_or_else(PoisonError::into_inner);
+    let bytes = |dtype: DType, shape: &[i64]| shape.iter().product::<i64>() as usize * dtype.size();
+    let found = labels.iter().find(|(at, dtype, shape)| *at == address && bytes(*dtype, shape) == cell.nbytes);
+    match found {
+        Some((_, dtype, shape)) => Error::NoRoom { dtype: *dtype, shape: shape.to_vec() },
+        None => Error::OutOfMemory(cell.nbytes),
+    }
+}
+
+/// The error that a base of a program gets no memory, with the array that was to be there.
+pub(crate) fn named(error: Error, instrs: &[Instr], base: u32) -> Error {
+    let Error::OutOfMemory(nbytes) = error else { return error };
+    match label(instrs, base, nbytes) {
+        Some((dtype, shape)) => Error::NoRoom { dtype, shape: shape.to_vec() },
+        None => Error::OutOfMemory(nbytes),
+    }
+}
+
+/// dtype and shape of the array that a base is: those of a view that is all of it, or else one axis of the first view's
+/// dtype.
+fn label(instrs: &[Instr], base: u32, nbytes: usize) -> Option<(DType, Dims)> {
+    let views = || instrs.iter().flat_map(|i| [&i.out].into_iter().chain(i.reads())).filter(|v| v.base == base);
+    if let Some(all) = views().find(|view| covers(view, nbytes as i64)) {
+        return Some((all.dtype, all.shape.clone()));
+    }
+    let dtype = views().next()?.dtype;
+    Some((dtype, Dims::from_elem((nbytes / dtype.size()) as i64, 1)))
+}
