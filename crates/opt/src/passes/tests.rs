@@ -53,6 +53,16 @@ fn a_partial_write_keeps_what_it_leaves() {
 }
 
 #[test]
+fn a_broadcast_part_is_copied_before() {
+    let text = "base %0 800 in out\n\
+        %0[f64 (10, 10)] = subtract.f64 %0[f64 (10, 10)], %0[f64 (10, 10):(0, 8)]\n\
+        %0[f64 (2, 10)] = subtract.f64 %0[f64 (2, 10)], %0[f64 (2, 10):(0, 8)]\n";
+    let left = after(text, overlap::run);
+    assert!(left.contains("base %1 80\n") && left.contains("base %2 160\n"), "{left}");
+    assert_eq!(left.matches(" = copy").count(), 2, "{left}");
+}
+
+#[test]
 fn shifted_updates_get_a_temporary() {
     let text = "base %0 80 in out\nconst $0 = f64 1.0\n\
         %0[f64 +8 (9)] = add.f64 %0[f64 (9)], $0\n\

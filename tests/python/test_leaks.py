@@ -1,0 +1,38 @@
+"""Thousands of small programs of all kinds leave nothing behind."""
+
+import sys
+from pathlib import Path
+
+from numelt import _core
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "benches"))
+import leaks  # noqa: E402
+
+
+def test_mixed_programs_leave_nothing_behind():
+    leaks.iterate(600, seed=1)
+    before = leaks.levels()
+    leaks.iterate(3_000, seed=2)
+    after = leaks.levels()
+    assert after["objects"] - before["objects"] < 300, (before, after)
+    assert after["resident"] - before["resident"] < 12e6, (before, after)
+    assert after["live"] <= before["live"]
+
+
+def test_kinds_one_by_one():
+    for kind in leaks.KINDS:
+        leaks.repeat(kind, 40)
+        before = leaks.levels()
+        leaks.repeat(kind, 120)
+        after = leaks.levels()
+        assert after["objects"] - before["objects"] < 60, (kind.__name__, before, after)
+        assert after["live"] <= before["live"], (kind.__name__, before, after)
+
+
+def test_the_pool_keeps_little_more_than_was_in_use():
+    leaks.iterate(300, seed=3)
+    pool = _core.stats()["pool"]
+    figures = dict(part.split(": ") for part in pool.removeprefix("PoolStats { ").removesuffix(" }").split(", "))
+    peak, cached = int(figures["peak"]), int(figures["cached"])
+    # and a mebibyte, and what is too small to be worth counting
+    assert cached <= peak + max(peak // 16, 1 << 20) + (2 << 20)
