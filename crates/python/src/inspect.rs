@@ -92,12 +92,6 @@ fn flush(py: Python<'_>) -> PyResult<()> {
     run::flush(py, Reason::Explicit)
 }
 
-/// Gives memory that the allocator holds free back to the system.
-#[pyfunction]
-fn tidy() {
-    numelt_runtime::tidy();
-}
-
 /// At interpreter exit: nobody is left to read an error.
 #[pyfunction]
 fn _flush_at_exit(py: Python<'_>) {
@@ -282,6 +276,6 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     macro_rules! add {
         ($($name:ident)*) => { $(module.add_function(wrap_pyfunction!($name, module)?)?;)* };
     }
-    add!(flush tidy _flush_at_exit _flush_before_fork pending explain stats reset_stats inspect_start inspect_stop config_get config_set);
+    add!(flush _flush_at_exit _flush_before_fork pending explain stats reset_stats inspect_start inspect_stop config_get config_set);
     Ok(())
 }

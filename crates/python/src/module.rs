@@ -133,6 +133,9 @@ pub fn new_shape(shape: Any<'_, '_>) -> PyResult<Dims> {
     Ok(dims)
 }
 
+/// Bytes from which on it is looked whether an array can exist at all.
+const NOTABLE: i64 = 1 << 26;
+
 /// Refuses an array that no memory can hold, where it is asked for.
 pub fn check_bytes(py: Python<'_>, dims: &Dims, dtype: DType) -> PyResult<()> {
     let bytes = dims.iter().filter(|n| **n > 0).try_fold(dtype.size() as i64, |a, &n| a.checked_mul(n));
@@ -140,11 +143,19 @@ pub fn check_bytes(py: Python<'_>, dims: &Dims, dtype: DType) -> PyResult<()> {
         None => Err(PyValueError::new_err(
             "array is too big; `arr.size * arr.dtype.itemsize` is larger than the maximum possible size.",
         )),
-        Some(bytes) if bytes > 1 << 30 && !dims.contains(&0) && bytes as u64 > most_memory() => {
+        Some(bytes) if bytes > NOTABLE && !dims.contains(&0) && bytes as u64 > most_memory().min(address_space()) => {
             Err(errors::memory(py, dims, dtype))
         }
         Some(_) => Ok(()),
     }
+}
+
+/// Bytes that this process may map.
+fn address_space() -> u64 {
+    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: the call writes one structure, which is ours.
+    let known = unsafe { libc::getrlimit(libc::RLIMIT_AS, &raw mut limit) } == 0;
+    if known { limit.rlim_cur } else { u64::MAX }
 }
 
 /// Bytes of memory and swap space together, as the system counts them; no limit where it does not say.

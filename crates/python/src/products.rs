@@ -20,6 +20,7 @@ pub fn matrices<'py>(py: Python<'py>, op: Op, a: &ArrayView, b: &ArrayView) -> N
     if k != k2 || b.dtype != ty || !inexact(ty) || m * n * k == 0 || !matches!(op, Op::Matmul | Op::Dot) {
         return Ok(None);
     }
+    crate::module::check_bytes(py, &Dims::from_slice(&[m, n]), ty)?;
     let base = Runtime::global().new_base((m * n) as usize * ty.size());
     let target = shape::whole(base, ty, &[m, n]);
     run::product(py, op, ty, &target, [a, b])?;

@@ -194,6 +194,7 @@ impl<'py> Call<'_, 'py> {
         inputs: &[Input<'_>],
         domain: &Dims,
     ) -> PyResult<Bound<'py, PyAny>> {
+        crate::module::check_bytes(py, domain, resolved.output())?;
         let out = self.target(resolved, domain);
         if out.size() > 0 {
             run::record(py, resolved.op, resolved.ty, &out, inputs, Axes::default())?;

@@ -26,7 +26,7 @@ pub use batch::WATCH;
 pub use config::{Config, Jit, KEYS, Variants};
 pub use engine::{Engine, Executable, Few, FewInput, Launch, LibraryCall, NestLaunch, Operand, SmallCall, StageLaunch};
 pub use null::NullEngine;
-pub use pool::{Pool, PoolStats, tidy};
+pub use pool::{Pool, PoolStats};
 pub use report::Warning;
 pub use runtime::Runtime;
 pub use stats::{FlushReport, Reason, Stats};

@@ -33,15 +33,6 @@ pub struct PoolStats {
     pub reused_buffers: u64,
 }
 
-/// Gives memory that the allocator holds free back to the system.
-pub fn tidy() {
-    #[cfg(all(target_os = "linux", target_env = "gnu"))]
-    // SAFETY: the call takes no memory that is in use, and may be made at any time.
-    unsafe {
-        libc::malloc_trim(0);
-    }
-}
-
 struct Shelves {
     /// Free buffers below two MiB by class, most recently used last (still warm in cache).
     small: [Vec<usize>; CLASSES],

@@ -108,6 +108,7 @@ fn strides_of(lookup: &Lookup, picked: &[i64], indices: &[ArrayView]) -> Dims {
 fn gather(py: Python<'_>, lookup: &Lookup, positions: &Positions, strides: Dims) -> PyResult<ArrayView> {
     let dtype = lookup.array.dtype;
     let extents = lookup.arrange(&positions.shape, &lookup.rest.0);
+    crate::module::check_bytes(py, &extents, dtype)?;
     let out = shape::fresh(dtype, &extents, strides);
     if out.size() == 0 {
         return Ok(out);

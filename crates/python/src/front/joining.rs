@@ -104,6 +104,7 @@ fn join<'py>(py: Python<'py>, pieces: &[ArrayView], axis: usize, dtype: DType) -
     {
         return wrap_new(py, shape::whole(base, dtype, &dims)).map(Some);
     }
+    crate::module::check_bytes(py, &dims, dtype)?;
     let out = shape::fresh(dtype, &dims, strides);
     let mut offset = 0;
     for piece in pieces.iter().filter(|p| p.size() > 0) {
