@@ -20,7 +20,6 @@ half = y > 0.5
 np.flush()
 pages = int(open("/proc/self/statm").read().split()[0])
 resource.setrlimit(resource.RLIMIT_AS, (pages * 4096 + (64 << 20),) * 2)
-wide = np.broadcast_to(np.float64(1.0), (20_000_000,))
 wide = np.broadcast_to(np.ones(1), (20_000_000,))
 """
 
@@ -139,3 +138,25 @@ def test_memory_that_was_freed_serves_the_next(little_memory):
     del first
     third = np.broadcast_to(np.ones(1), (25_000_000,)) * 4.0
     assert float(third[-1]) == 4.0
+
+
+@pytest.mark.parametrize(
+    ("text", "shape"),
+    [
+        ("column @ column.T", "(2000000, 2000000)"),
+        ("np.multiply.outer(column[:, 0], column[:, 0])", "(2000000, 2000000)"),
+        ("np.cumsum(wide)", "(400000000000,)"),
+        ("np.concatenate([wide, wide])", "(800000000000,)"),
+        ("wide[np.broadcast_to(np.array([0]), wide.shape)]", "(400000000000,)"),
+        ("wide + 1", "(400000000000,)"),
+        ("np.ones(wide.shape)", "(400000000000,)"),
+        ("wide.copy()", "(400000000000,)"),
+    ],
+)
+def test_what_can_never_be_is_refused_where_it_is_asked_for(text, shape):
+    column = np.ones((2_000_000, 1))
+    wide = np.broadcast_to(np.ones(1), (400_000_000_000,))
+    with pytest.raises(MemoryError) as caught:
+        eval(text)
+    assert f"for an array with shape {shape} and data type float64" in str(caught.value)
+    assert float(column.sum()) == 2e6
