@@ -20,7 +20,7 @@ mod print;
 mod recipe;
 mod verify;
 
-pub use build::one::{OneKernel, OneKey, Outline, Source, covers, dense_like, overlaps_itself};
+pub use build::one::{OneKernel, OneKey, Outline, Source, copied_before, covers, dense_like, overlaps_itself};
 pub use explain::{BlockSummary, Explanation, explain};
 pub use kernel::{Arg, ArgGeometry, ArgKind, Geometry, Kernel, Near, Node, Reduction, Store, StrideClass, ValueId};
 pub use options::{Fuse, Options, Pass, Passes};

@@ -22,8 +22,10 @@ const MOST: usize = 256;
 
 /// Notes that a base of a program of these instructions has not been computed.
 pub(crate) fn mark(cell: &Arc<BaseCell>, instrs: &[Instr], base: u32) {
-    cell.failed.store(true, Ordering::Release);
     EVER.store(true, Ordering::Release);
+    if cell.failed.swap(true, Ordering::AcqRel) {
+        return; // it has its label
+    }
     let Some((dtype, shape)) = label(instrs, base, cell.nbytes) else { return };
     let mut labels = LABELS.lock().unwrap_or_else(PoisonError::into_inner);
     if labels.len() == MOST {

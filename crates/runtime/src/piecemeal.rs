@@ -15,7 +15,7 @@ use crate::lost;
 use crate::report::{self, Warning};
 use crate::stats::Stats;
 use numelt_ir::{Axes, Base, Error, Instr, Op, OpKind, Operand as IrOperand, Program, Result, Scalar, View, warn};
-use numelt_opt::{KernelStep, Options, Outline, Source, dense_like, overlaps_itself};
+use numelt_opt::{KernelStep, Options, Outline, Source, copied_before, dense_like, overlaps_itself};
 use rustc_hash::FxHashMap;
 use smallvec::{SmallVec, smallvec};
 use std::sync::atomic::Ordering;
@@ -190,12 +190,18 @@ impl Piecemeal<'_> {
         self.address(view.base).wrapping_offset(view.offset as isize)
     }
 
-    /// Runs an instruction that overlaps itself: its result goes elsewhere first.
+    /// Runs an instruction that overlaps itself: its result goes elsewhere first, or few elements that it reads do.
     fn by_temporary(&mut self, instr: &Instr) -> Result<()> {
+        let mut nbytes = 0;
+        let dense = |view: &View| {
+            let (view, size) = dense_like(view, TEMPORARY);
+            nbytes = size;
+            view
+        };
+        if let Some((copy, instr)) = copied_before(instr, dense) {
+            return self.both(nbytes, &copy, &instr);
+        }
         let (view, nbytes) = dense_like(&instr.out, TEMPORARY);
-        let base = BaseRef::new(nbytes);
-        base.0.set_address(POOL.alloc(nbytes)?);
-        self.temporary = Some(base);
         let copy = Instr {
             op: Op::Copy,
             ty: view.dtype,
@@ -204,8 +210,15 @@ impl Piecemeal<'_> {
             axes: Axes::default(),
             watch: 0,
         };
-        let outcome = self.launch_or_call(&Instr { out: view, ..instr.clone() });
-        let outcome = outcome.and_then(|()| self.launch_or_call(&copy));
+        self.both(nbytes, &Instr { out: view, ..instr.clone() }, &copy)
+    }
+
+    /// Runs two instructions that pass something on by a temporary.
+    fn both(&mut self, nbytes: usize, first: &Instr, second: &Instr) -> Result<()> {
+        let base = BaseRef::new(nbytes);
+        base.0.set_address(POOL.alloc(nbytes)?);
+        self.temporary = Some(base);
+        let outcome = self.launch_or_call(first).and_then(|()| self.launch_or_call(second));
         self.temporary = None;
         outcome
     }

@@ -73,6 +73,15 @@ pub fn dense_like(view: &View, base: BaseId) -> (View, usize) {
     passes::dense_like(view, base)
 }
 
+/// For an instruction of which one input overlaps the output and has few elements: the copy of those to a view that
+/// `dense` makes of them, and the instruction that reads them there.
+pub fn copied_before(instr: &Instr, dense: impl FnOnce(&View) -> View) -> Option<(Instr, Instr)> {
+    let &[place] = &passes::overlap::few_overlapping(instr)[..] else { return None };
+    let mut changed = instr.clone();
+    let copy = passes::overlap::copy_before(&mut changed, place, dense)?;
+    Some((copy, changed))
+}
+
 /// Does the view hold every byte of a base of so many?
 pub fn covers(view: &View, nbytes: i64) -> bool {
     passes::covers(view, nbytes)

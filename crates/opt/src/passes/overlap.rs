@@ -22,7 +22,12 @@ pub(crate) fn run(program: &mut Program) {
             program.instrs.push(instr);
             continue;
         }
-        if copy_few(program, &mut instr) {
+        let few = few_overlapping(&instr);
+        if !few.is_empty() {
+            for place in few {
+                let copy = copy_before(&mut instr, place, |view| temporary_like(program, view));
+                program.instrs.extend(copy);
+            }
             program.instrs.push(instr);
             continue;
         }
@@ -60,34 +65,36 @@ fn overlaps_at(instr: &Instr, place: usize) -> bool {
 /// How many times fewer elements than the result inputs must have to be copied in its place.
 const FEWER: i64 = 8;
 
-/// Copies the inputs of an elementwise instruction that overlap its output, if they have few elements; false, and nothing
-/// done, if not.
-fn copy_few(program: &mut Program, instr: &mut Instr) -> bool {
+/// The inputs of an elementwise instruction that overlap its output, if they have few elements: to be copied before,
+/// instead of the result after.
+pub(crate) fn few_overlapping(instr: &Instr) -> SmallVec<[usize; 2]> {
     if instr.op.kind() != OpKind::Elementwise {
-        return false;
+        return SmallVec::new();
     }
-    let places: SmallVec<[usize; 2]> = (0..instr.ins.len()).filter(|&place| overlaps_at(instr, place)).collect();
+    let mut places: SmallVec<[usize; 2]> = (0..instr.ins.len()).filter(|&place| overlaps_at(instr, place)).collect();
     let elements = places.iter().map(|&place| match &instr.ins[place] {
-        Operand::View(view) => distinct(view).shape.iter().product::<i64>(),
+        Operand::View(view) => view.unique_size(),
         Operand::Const(_) => 0,
     });
-    if elements.sum::<i64>() > instr.out.shape.iter().product::<i64>() / FEWER {
-        return false;
+    if elements.sum::<i64>() > instr.out.size() / FEWER {
+        places.clear();
     }
-    for place in places {
-        let Operand::View(view) = &instr.ins[place] else { continue };
-        let (few, full) = (distinct(view), view.shape.clone());
-        let mut fresh = temporary_like(program, &few);
-        let ins = smallvec![Operand::View(few.clone())];
-        let copy = Instr { op: Op::Copy, ty: few.dtype, out: fresh.clone(), ins, axes: Axes::default(), watch: 0 };
-        program.instrs.push(copy);
-        for axis in (0..full.len()).filter(|&axis| full[axis] != few.shape[axis]) {
-            fresh.strides[axis] = 0;
-        }
-        fresh.shape = full;
-        instr.ins[place] = Operand::View(fresh);
+    places
+}
+
+/// The instruction that copies an input's distinct elements to a view that `dense` makes of them; the instruction reads
+/// those from then on.
+pub(crate) fn copy_before(instr: &mut Instr, place: usize, dense: impl FnOnce(&View) -> View) -> Option<Instr> {
+    let Operand::View(view) = &instr.ins[place] else { return None };
+    let (few, full) = (distinct(view), view.shape.clone());
+    let mut fresh = dense(&few);
+    let (out, ty) = (fresh.clone(), few.dtype);
+    for axis in (0..full.len()).filter(|&axis| full[axis] != few.shape[axis]) {
+        fresh.strides[axis] = 0;
     }
-    true
+    fresh.shape = full;
+    instr.ins[place] = Operand::View(fresh);
+    Some(Instr { op: Op::Copy, ty, out, ins: smallvec![Operand::View(few)], axes: Axes::default(), watch: 0 })
 }
 
 /// A view without the repetition along its broadcast axes, which have extent one then.
