@@ -21,9 +21,9 @@ def test_mixed_programs_leave_nothing_behind():
 
 def test_kinds_one_by_one():
     for kind in leaks.KINDS:
-        leaks.repeat(kind, 40)
+        leaks.repeat(kind, 30)
         before = leaks.levels()
-        leaks.repeat(kind, 120)
+        leaks.repeat(kind, 90)
         after = leaks.levels()
         assert after["objects"] - before["objects"] < 60, (kind.__name__, before, after)
         assert after["live"] <= before["live"], (kind.__name__, before, after)
@@ -32,7 +32,9 @@ def test_kinds_one_by_one():
 def test_the_pool_keeps_little_more_than_was_in_use():
     leaks.iterate(300, seed=3)
     pool = _core.stats()["pool"]
-    figures = dict(part.split(": ") for part in pool.removeprefix("PoolStats { ").removesuffix(" }").split(", "))
+    figures = dict(
+        part.split(": ") for part in pool.removeprefix("PoolStats { ").removesuffix(" }").split(", ")
+    )
     peak, cached = int(figures["peak"]), int(figures["cached"])
     # and a mebibyte, and what is too small to be worth counting
     assert cached <= peak + max(peak // 16, 1 << 20) + (2 << 20)
