@@ -6,7 +6,7 @@ from pathlib import Path
 from numelt import _core
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "benches"))
-import leaks  # noqa: E402
+import leaks
 
 
 def test_mixed_programs_leave_nothing_behind():
