@@ -139,7 +139,7 @@ impl Runtime {
     /// A base that holds these bytes already.
     ///
     /// # Errors
-    /// [`Error::OutOfMemory`].
+    /// [`numelt_ir::Error::OutOfMemory`].
     pub fn filled(&self, bytes: &[u8]) -> Result<BaseRef> {
         BaseRef::filled(bytes)
     }
@@ -159,7 +159,7 @@ impl Runtime {
     /// Appends an instruction, or runs it at once if it is tiny. `Some(reason)` asks the caller to flush now.
     ///
     /// # Errors
-    /// [`Error::Invalid`] when an input does not broadcast; nothing is recorded then.
+    /// [`numelt_ir::Error::Invalid`] when an input does not broadcast; nothing is recorded then.
     pub fn record(&self, op: Op, ty: DType, out: &ArrayView, ins: &[Input<'_>], axes: Axes) -> Result<Option<Reason>> {
         let mut state = self.lock();
         state.stats.instructions += 1;
@@ -210,7 +210,7 @@ impl Runtime {
     /// visible outside or still without memory, or a condition was met that is to be reported.
     ///
     /// # Errors
-    /// The engine's, and [`Error::OutOfMemory`] for the output.
+    /// The engine's, and [`numelt_ir::Error::OutOfMemory`] for the output.
     pub fn call_now(&self, (op, ty, axes): (Op, DType, Axes), out: &ArrayView, ins: &[&ArrayView]) -> Result<bool> {
         // the output has no memory yet, the operands have
         let idle = |view: &ArrayView| {
@@ -244,7 +244,7 @@ impl Runtime {
     /// Runs everything pending.
     ///
     /// # Errors
-    /// [`Error::OutOfMemory`] when a buffer could not be had, after giving cached ones back and
+    /// [`numelt_ir::Error::OutOfMemory`] when a buffer could not be had, after giving cached ones back and
     /// trying again; arrays that could not be computed then say so when they are read.
     pub fn flush(&self, reason: Reason) -> Result<()> {
         let mut state = self.lock();
@@ -274,7 +274,7 @@ impl Runtime {
     /// Address of a base's memory, with everything pending on it done.
     ///
     /// # Errors
-    /// Those of [`Runtime::flush`]; [`Error::OutOfMemory`] for a base that could not be computed.
+    /// Those of [`Runtime::flush`]; [`numelt_ir::Error::OutOfMemory`] for a base that could not be computed.
     pub fn read(&self, base: &BaseRef) -> Result<*mut u8> {
         if base.is_queued() {
             self.flush(Reason::Read)?;
