@@ -34,9 +34,15 @@ pub(crate) fn mark(cell: &Arc<BaseCell>, instrs: &[Instr], base: u32) {
     labels.push_front((Arc::as_ptr(cell) as usize, dtype, shape));
 }
 
+/// Has any base ever failed?
+#[inline]
+pub(crate) fn ever() -> bool {
+    EVER.load(Ordering::Acquire)
+}
+
 /// Has one of these bases failed?
 pub(crate) fn among(cells: &[Arc<BaseCell>]) -> bool {
-    EVER.load(Ordering::Acquire) && cells.iter().any(|cell| is_lost(cell))
+    ever() && cells.iter().any(|cell| is_lost(cell))
 }
 
 /// Has this one?

@@ -81,7 +81,7 @@ impl Piecemeal<'_> {
         let last = last_uses(self.program, self.slots.len());
         let mut failure: Option<Error> = None;
         for (at, instr) in self.program.instrs.iter().enumerate() {
-            let outcome = match self.lost(instr) {
+            let outcome = match Some(instr).filter(|_| lost::ever()).and_then(|instr| self.lost(instr)) {
                 Some(cell) => Err(failure.clone().unwrap_or_else(|| lost::error(cell))),
                 None => self.one(instr),
             };
