@@ -19,7 +19,8 @@ y = np.ones(4_000_000)
 half = y > 0.5
 np.flush()
 pages = int(open("/proc/self/statm").read().split()[0])
-resource.setrlimit(resource.RLIMIT_AS, (pages * 4096 + (64 << 20),) * 2)
+free = resource.getrlimit(resource.RLIMIT_AS)
+resource.setrlimit(resource.RLIMIT_AS, (pages * 4096 + (64 << 20), free[1]))
 wide = np.broadcast_to(np.ones(1), (20_000_000,))
 """
 
@@ -58,6 +59,7 @@ def test_huge_results_are_named_as_numpy_names_them():
             except MemoryError as error:
                 print(re.sub(r"(\\d+\\. )?[MG]iB", "", str(error)))
         assert float(y.sum()) == 4e6 and bool(half.all())
+        resource.setrlimit(resource.RLIMIT_AS, free)
         """
     )
     told = run(program).splitlines()
