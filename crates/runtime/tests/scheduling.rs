@@ -326,9 +326,4 @@ fn without_a_plan_only_what_needs_the_missing_memory_fails() {
     let (rt, _one) = runtime(|c| (c.piecemeal, c.memory_limit) = (usize::MAX, Some(64 << 20)));
     let a = array(&rt, 1000);
     only_what_needs_it_fails(&rt, &a);
-    // with memory again, nothing is made of what is not there, until all of it has been written
-    let (more, _) = binary(&rt, Op::Add, &big, Input::Const(Scalar::F64(1.0)));
-    assert_eq!(rt.read(&more.base), Err(no_room()));
-    rt.record(Op::Copy, DType::F64, &big, &[Input::Const(Scalar::F64(1.0))], Axes::default()).unwrap();
-    assert!(rt.read(&big.base).is_ok());
 }
