@@ -345,11 +345,17 @@ def _judge(frame: FrameType, at: int) -> int:
     search = _Search(frame.f_code, [local, frame.f_globals, vars(builtins)], 0)
     search.interactive = _is_interactive(frame)
     found = search.result(start)
+    del search  # it holds `local`
     if found == DEFER and frame.f_code.co_name in _COMPREHENSIONS and frame.f_back is not None:
         found = _collected(frame.f_back) if ("collected",) in uses.of.get(start, ()) else DEFER
-    if frame.f_code.co_flags & CO_OPTIMIZED and sys.getrefcount(local) <= _OWN_REFERENCES:
-        local.clear()  # a copy, which would keep the frame's arrays alive
+    if _is_copy(frame) and sys.getrefcount(local) <= _OWN_REFERENCES:
+        local.clear()  # it would keep the frame's arrays alive
     return found
+
+
+def _is_copy(frame: FrameType) -> bool:
+    """Is what `f_locals` gives a copy of the frame's variables?"""
+    return bool(frame.f_code.co_flags & CO_OPTIMIZED)
 
 
 def _is_interactive(frame: FrameType) -> bool:
@@ -364,6 +370,11 @@ _COMPREHENSIONS = ("<listcomp>", "<setcomp>", "<dictcomp>")
 def _collected(frame: FrameType) -> int:
     """Judge what a comprehension collects by what its frame's caller does with the elements."""
     start = instruction(frame.f_code, frame.f_lasti)
-    search = _Search(frame.f_code, [frame.f_locals, frame.f_globals, vars(builtins)], 0)
+    local = frame.f_locals
+    search = _Search(frame.f_code, [local, frame.f_globals, vars(builtins)], 0)
     search.contained = True
-    return REAL if search.elements(start) == REAL else DEFER
+    found = REAL if search.elements(start) == REAL else DEFER
+    del search
+    if _is_copy(frame) and sys.getrefcount(local) <= _OWN_REFERENCES:
+        local.clear()
+    return found
