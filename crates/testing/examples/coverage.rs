@@ -43,6 +43,7 @@ fn main() {
                     add("kernels of several instructions", usize::from(step.instrs.len() > 1));
                     let folds = !step.kernel.reductions.is_empty();
                     add("kernels that fold and compute", usize::from(folds && step.instrs.len() > 1));
+                    add("kernels that overwrite what other points read", usize::from(step.delay.is_some()));
                     add("kernels of two or more loops", usize::from(step.kernel.rank() > 1));
                 }
             }

@@ -19,12 +19,16 @@ pub(super) enum Recipe {
     Gather,
     Scatter,
     Nonzero,
+    Stencil,
+    Assembly,
 }
 
 impl Recipe {
     pub(super) fn pick(rng: &mut Rng) -> Recipe {
         match rng.below(100) {
-            0..=46 => Recipe::Elementwise,
+            0..=40 => Recipe::Elementwise,
+            41..=43 => Recipe::Stencil,
+            44..=46 => Recipe::Assembly,
             47..=58 => Recipe::Copy,
             59..=71 => Recipe::Reduction,
             72..=74 => Recipe::Rows,
@@ -54,6 +58,8 @@ impl Draft {
             Recipe::Gather => self.gather(),
             Recipe::Scatter => self.scatter(),
             Recipe::Nonzero => self.nonzero(),
+            Recipe::Stencil => self.stencil(),
+            Recipe::Assembly => self.assembly(),
         };
     }
 
@@ -124,7 +130,7 @@ impl Draft {
     }
 
     /// Copies and casts, self-overlapping ones among them.
-    fn copy(&mut self) -> bool {
+    pub(super) fn copy(&mut self) -> bool {
         let shape = self.shape();
         let Some(view) = self.readable(&shape, |_| true) else { return false };
         let ty = if self.rng.one_in(2) { view.dtype } else { self.dtype() };

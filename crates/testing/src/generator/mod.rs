@@ -4,10 +4,12 @@
 //! a value, and whose results two right executions agree on (see [`crate::closeness`]). Covered:
 //! overlapping windows, negative and zero strides, transposes, steps, mixed dtypes, parts of
 //! complex values, in-place and self-overlapping instructions, reductions over axis sets, scans, ranges,
-//! matmul, gathers, scatters, rank zero, empty axes and axes of extent one, temporaries that are never read.
+//! matmul, gathers, scatters, rank zero, empty axes and axes of extent one, temporaries that are never read,
+//! stencils that overwrite what they read, masks, arrays put together from pieces and copied to where they belong.
 
 mod indexing;
 mod instrs;
+mod patterns;
 mod views;
 
 use crate::closeness::{self, Closeness};

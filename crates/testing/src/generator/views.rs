@@ -56,7 +56,7 @@ fn layout(rng: &mut Rng, shape: &[i64], itemsize: i64, may_broadcast: bool) -> D
 }
 
 /// Dense, with the axes in any order: a transpose of a C-ordered array.
-fn dense_permuted(rng: &mut Rng, shape: &[i64], itemsize: i64) -> Dims {
+pub(super) fn dense_permuted(rng: &mut Rng, shape: &[i64], itemsize: i64) -> Dims {
     let mut order: Vec<usize> = (0..shape.len()).collect();
     for i in (1..order.len()).rev() {
         order.swap(i, rng.below(i + 1));
@@ -68,6 +68,20 @@ fn dense_permuted(rng: &mut Rng, shape: &[i64], itemsize: i64) -> Dims {
         step *= shape[axis].max(1);
     }
     strides
+}
+
+/// The part of a view from `starts` on.
+pub(super) fn window(view: &View, starts: &[i64], shape: &[i64]) -> View {
+    let mut part = view.clone();
+    part.offset += starts.iter().zip(&view.strides).map(|(at, stride)| at * stride).sum::<i64>();
+    part.shape = Dims::from_slice(shape);
+    part
+}
+
+/// Lets a view walk an axis the other way.
+pub(super) fn reversed(view: &mut View, axis: usize) {
+    view.offset += (view.shape[axis] - 1).max(0) * view.strides[axis];
+    view.strides[axis] = -view.strides[axis];
 }
 
 impl Draft {
@@ -140,7 +154,7 @@ impl Draft {
     }
 
     /// Any base, later ones more often.
-    fn recent_base(&mut self) -> u32 {
+    pub(super) fn recent_base(&mut self) -> u32 {
         let count = self.program.bases.len();
         let (a, b) = (self.rng.below(count), self.rng.below(count));
         a.max(b) as u32
