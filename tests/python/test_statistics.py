@@ -7,7 +7,7 @@ import pytest
 
 import numelt
 
-from .compare import assert_same
+from .compare import assert_same, outcome
 
 rng = numpy.random.default_rng(1)
 A = rng.standard_normal((5, 6))
@@ -201,3 +201,15 @@ def test_recorded():
     numelt.trapezoid(x)
     numelt.median(x)
     assert numelt.coverage().fallbacks == []
+
+
+@pytest.mark.parametrize("dtype", ["u1", "?", "f8"])
+@pytest.mark.parametrize("axis", [None, 0, 1])
+def test_average_of_nothing(dtype, axis):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        theirs = outcome(lambda: numpy.average(numpy.zeros((0, 3), dtype), axis=axis))
+        ours = outcome(lambda: numelt.average(numelt.zeros((0, 3), dtype), axis=axis))
+    assert ours[0] == theirs[0]
+    if ours[0] == "value":
+        assert_same(ours[1], theirs[1])

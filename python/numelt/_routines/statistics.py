@@ -383,7 +383,8 @@ def average(
     array = operand(a)
     if array is not None and axis is not None:
         normalize_axes(axis, array.ndim, "axis")
-    if array is not None and weights is None and not returned:
+    # an average of nothing divides by its size
+    if array is not None and weights is None and not returned and array.size:
         return mean(array, axis, keepdims=keepdims)
     if recordable(a) is not None and (weights is None or recordable(weights) is not None):
         return rebound(numpy.average)(a, axis, weights, returned, keepdims=keepdims)
