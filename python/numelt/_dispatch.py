@@ -27,6 +27,7 @@ __all__ = [
     "given",
     "native",
     "operand",
+    "plain_first",
     "recordable",
     "reject",
     "short_first",
@@ -72,6 +73,13 @@ def small_first(function: F) -> F:
     For functions that would need several operations, or much argument handling, for what NumPy does in one.
     """
     return small_call(getattr(numpy, function.__name__), function)
+
+
+def plain_first(function: F) -> F:
+    """Give plain calls to the core (`shortcuts.rs`), and all others to the function."""
+    name = function.__name__
+    made = _core.routine(name, getattr(numpy, name), function, "general", True)
+    return cast(F, functools.update_wrapper(made, function))
 
 
 def short_first(function: F) -> F:

@@ -25,13 +25,14 @@ fn stable_order<'py>(py: Python<'py>, a: &Bound<'py, NdArray>) -> PyResult<Bound
     let Some(view) = dense(a) else { return Ok(py.NotImplemented().into_bound(py)) };
     let n = view.size();
     let order = contiguous(DType::I64, &Dims::from_elem(n, 1));
-    let from = run::look(py, &view.base)? as usize + view.offset as usize;
+    let held = run::share(py, &view.base)?;
+    let from = held.ptr() as usize + view.offset as usize;
     let to = run::read(py, &order.base)? as usize;
     let (dtype, threads) = (view.dtype, threads(n));
     let distinct = py.detach(move || {
         // SAFETY: the order's base was made for exactly these positions, and nobody else knows it yet.
         let order = unsafe { std::slice::from_raw_parts_mut(to as *mut i64, n as usize) };
-        // SAFETY: the view is dense and was flushed; the array keeps its memory alive.
+        // SAFETY: the view is dense and was flushed; its memory is held where it is.
         unsafe { argsort(dtype, from as *const u8, n as usize, order, threads) }
     });
     Ok((wrap_new(py, order)?, distinct).into_pyobject(py)?.into_any())
@@ -42,7 +43,8 @@ fn stable_order<'py>(py: Python<'py>, a: &Bound<'py, NdArray>) -> PyResult<Bound
 fn merge_sorted<'py>(py: Python<'py>, a: &Bound<'py, NdArray>, part: usize) -> PyResult<Bound<'py, PyAny>> {
     let Some(view) = dense(a) else { return Ok(py.NotImplemented().into_bound(py)) };
     let n = view.size();
-    let at = run::read(py, &view.base)? as usize + view.offset as usize;
+    let held = run::share(py, &view.base)?;
+    let at = held.ptr() as usize + view.offset as usize;
     let (dtype, threads) = (view.dtype, threads(n));
     // SAFETY: the view is dense and was flushed; the caller made the array and has not passed it on.
     let sure = py.detach(move || unsafe { merge_runs(dtype, at as *mut u8, n as usize, part, threads) });
@@ -67,13 +69,14 @@ fn masked_sum<'py>(
         return declined();
     }
     let out = contiguous(view.dtype, &Dims::from_elem(count, 1));
-    let values = run::look(py, &view.base)? as usize + view.offset as usize;
-    let bytes = run::look(py, &chosen.base)? as usize + chosen.offset as usize;
+    let held = [run::share(py, &view.base)?, run::share(py, &chosen.base)?];
+    let values = held[0].ptr() as usize + view.offset as usize;
+    let bytes = held[1].ptr() as usize + chosen.offset as usize;
     let to = run::read(py, &out.base)? as usize;
     let rows = (count as usize, (view.size() / count) as usize);
     let (dtype, threads) = (view.dtype, threads(view.size()));
     py.detach(move || {
-        // SAFETY: both views are dense and were flushed; the sums' base was made for exactly these rows.
+        // SAFETY: both views are dense and were flushed, and their memory is held; the sums' base was made for exactly these rows.
         unsafe { masked_sums(dtype, values as *const u8, bytes as *const u8, rows, start, to as *mut u8, threads) }
     });
     wrap_new(py, out)

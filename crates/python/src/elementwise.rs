@@ -314,7 +314,8 @@ pub fn scalar<'py>(py: Python<'py>, op: Op, ty: DType, inputs: &[Input<'_>]) -> 
     let dtype = op.output_dtype(ty);
     let base = Runtime::global().new_base(dtype.size());
     let out = ArrayView { base, dtype, offset: 0, shape: Dims::new(), strides: Dims::new() };
-    run::record(py, op, ty, &out, inputs, Axes::default())?;
+    // SAFETY: the base was made here.
+    unsafe { run::record_new(py, op, ty, &out, inputs)? };
     DeferredScalar::make(py, out)
 }
 
@@ -457,7 +458,8 @@ fn made<'py>(
         Err(error) => return Some(Err(error)),
     };
     let Payload::Native(view) = out.get().payload() else { unreachable!("it is new") };
-    match run::record(py, resolved.op, resolved.ty, view, inputs, Axes::default()) {
+    // SAFETY: the base was made here, and nobody has seen the array.
+    match unsafe { run::record_new(py, resolved.op, resolved.ty, view, inputs) } {
         Ok(()) => Some(Ok(out.into_any())),
         Err(error) => Some(Err(error)),
     }

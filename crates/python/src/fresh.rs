@@ -1,10 +1,11 @@
-//! Array objects made where they lie.
+//! Array objects made where they lie, and taken apart where they lay.
 //!
 //! In: what an array is. Out: a Python object. PyO3 makes an object by its base class's constructor, and moves its
 //! contents in when they are complete, which takes longer than recording an operation does. Here the class's own
 //! allocator is asked, and the contents are written into what it gives, as far as an object that PyO3 has made shows
-//! that there is nothing else in it.
+//! that there is nothing else in it. Objects that have ended are kept for the next ones.
 
+use crate::direct::{self, Former};
 use crate::ndarray::NdArray;
 use numelt_ir::{DType, Dims};
 use numelt_runtime::{ArrayView, BaseRef, Runtime};
@@ -12,12 +13,27 @@ use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::type_object::PyTypeInfo;
+use std::cell::UnsafeCell;
+use std::ffi::c_void;
 
 /// How objects of the class are made.
 struct Maker {
     class: *mut ffi::PyTypeObject,
     alloc: ffi::allocfunc,
+    /// The memory of objects that have ended.
+    ended: UnsafeCell<Ended>,
 }
+
+/// Objects kept.
+const MOST: usize = 64;
+
+struct Ended {
+    objects: [*mut ffi::PyObject; MOST],
+    count: usize,
+}
+
+/// What ended an object before [`end`] did.
+static FORMER_END: Former = Former::new();
 
 // SAFETY: the class lives as long as the module, that is, for the whole process.
 unsafe impl Send for Maker {}
@@ -49,15 +65,62 @@ impl Maker {
             let slot = ffi::PyType_GetSlot(class.as_type_ptr(), ffi::Py_tp_alloc);
             std::mem::transmute::<*mut std::ffi::c_void, Option<ffi::allocfunc>>(slot)
         };
-        Ok(alloc.filter(|_| list.is_null()).map(|alloc| Maker { class: class.as_type_ptr(), alloc }))
+        let Some(alloc) = alloc.filter(|_| list.is_null()) else { return Ok(None) };
+        // SAFETY: the slot of a ready type holds a function of that kind.
+        let free = unsafe { ffi::PyType_GetSlot(class.as_type_ptr(), ffi::Py_tp_free) };
+        if free == ffi::PyObject_Free as ffi::freefunc as *mut c_void {
+            // SAFETY: the function is one for that slot, and leaves to the former one what it does not do.
+            unsafe { direct::replace(&class, ffi::Py_tp_dealloc, end as ffi::destructor as *mut c_void, &FORMER_END)? };
+        }
+        direct::number_slots(&class)?;
+        let ended = UnsafeCell::new(Ended { objects: [std::ptr::null_mut(); MOST], count: 0 });
+        Ok(Some(Maker { class: class.as_type_ptr(), alloc, ended }))
+    }
+
+    /// Memory for an object, with its head; null has an exception set.
+    ///
+    /// # Safety
+    /// The GIL is held.
+    #[inline(always)]
+    unsafe fn room(&self) -> *mut ffi::PyObject {
+        // SAFETY: the GIL is held, and nothing below calls Python while the list is borrowed. What is in it has the size
+        // of the class's objects.
+        unsafe {
+            let ended = &mut *self.ended.get();
+            match ended.count.checked_sub(1) {
+                Some(last) if last < MOST => {
+                    ended.count = last;
+                    ffi::PyObject_Init(ended.objects[last], self.class)
+                }
+                _ => (self.alloc)(self.class, 0),
+            }
+        }
+    }
+
+    /// Keeps the memory of an object that has ended, or gives it back.
+    ///
+    /// # Safety
+    /// The GIL is held; the object was one of the class itself, and its contents are gone.
+    #[inline(always)]
+    unsafe fn keep(&self, object: *mut ffi::PyObject) {
+        // SAFETY: as in `room`.
+        unsafe {
+            let ended = &mut *self.ended.get();
+            if ended.count < MOST {
+                ended.objects[ended.count] = object;
+                ended.count += 1;
+            } else {
+                ffi::PyObject_Free(object.cast());
+            }
+        }
     }
 
     #[inline(always)]
     fn make<'py>(&self, py: Python<'py>, contents: impl FnOnce() -> NdArray) -> PyResult<Bound<'py, NdArray>> {
-        // SAFETY: allocates an object of the class, with its head; null has an exception set. The contents are aligned as
-        // the head's end is, and nothing runs before they are complete.
+        // SAFETY: the GIL is held. The contents are aligned as the head's end is, and nothing runs before they are
+        // complete.
         unsafe {
-            let object = (self.alloc)(self.class, 0);
+            let object = self.room();
             if object.is_null() {
                 return Err(PyErr::fetch(py));
             }
@@ -66,6 +129,32 @@ impl Maker {
             start.add(TAIL).cast::<*mut ffi::PyObject>().write(std::ptr::null_mut());
             Ok(Bound::from_owned_ptr(py, object).cast_into_unchecked())
         }
+    }
+}
+
+/// Ends an object: the class's slot for that.
+unsafe extern "C" fn end(object: *mut ffi::PyObject) {
+    // SAFETY: the interpreter calls it with the GIL held, for an object of the class or of one derived from it that nobody
+    // refers to any more. Objects of the class itself are a head, contents and a list of weak references.
+    unsafe {
+        let py = Python::assume_attached();
+        if let Some(Some(maker)) = MAKER.get(py)
+            && std::ptr::eq(ffi::Py_TYPE(object), maker.class)
+            && (*object.cast::<u8>().add(TAIL).cast::<*mut ffi::PyObject>()).is_null()
+        {
+            let contents = object.cast::<u8>().add(HEAD).cast::<NdArray>();
+            if let Some(parent) = (*contents).part() {
+                std::ptr::drop_in_place(contents);
+                maker.keep(object);
+                ffi::Py_DECREF(maker.class.cast());
+                if let Some(parent) = parent {
+                    // PyO3 may not know that the GIL is held, and would put it off
+                    drop(parent.into_bound(py));
+                }
+                return;
+            }
+        }
+        std::mem::transmute::<*mut c_void, ffi::destructor>(FORMER_END.get())(object);
     }
 }
 

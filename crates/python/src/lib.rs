@@ -4,9 +4,9 @@
 //! Python. `resolve` and `shape` hold NumPy's rules; `elementwise`, `reduce`, `assign`, `index` and `advanced` record;
 //! `export` shares memory with NumPy, `loan` for the time of a call; `hooks` hands over what is not native.
 //! Not here: argument handling of public functions, docstrings, counting of fallbacks (the Python package);
-//! planning and running (the runtime). Unsafe code is in `advanced`, `blas`, `convert`, `coverage`, `dense`, `escape`,
-//! `export`, `fresh`, `index`, `loan`, `module`, `operand`, `protocols`, `random`, `random_sequence`, `run`, `truths`,
-//! `unbound` and `versioned`.
+//! planning and running (the runtime). Unsafe code is in `advanced`, `blas`, `convert`, `coverage`, `dense`, `direct`,
+//! `elementwise`, `escape`, `export`, `fresh`, `index`, `loan`, `module`, `operand`, `protocols`, `random`,
+//! `random_sequence`, `run`, `truths`, `unbound` and `versioned`.
 
 mod advanced;
 mod assign;
@@ -15,6 +15,7 @@ mod blas;
 mod convert;
 mod coverage;
 mod dense;
+mod direct;
 mod drawing;
 mod elementwise;
 mod errors;

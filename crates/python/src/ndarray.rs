@@ -21,7 +21,7 @@ pub enum Payload {
 }
 
 /// An N-dimensional array whose operations are recorded, fused and compiled.
-#[pyclass(name = "ndarray", module = "numpy", subclass, frozen, weakref, sequence, freelist = 64)]
+#[pyclass(name = "ndarray", module = "numpy", subclass, frozen, weakref, sequence)]
 pub struct NdArray {
     payload: Versioned<Payload>,
     writeable: AtomicBool,
@@ -105,6 +105,12 @@ impl NdArray {
     /// What `.base` shows.
     pub fn parent(&self) -> Option<&Py<PyAny>> {
         self.parent.as_ref()
+    }
+
+    /// Can it go without Python objects of its own going with it, but for the parent, which is given back here?
+    pub fn part(&mut self) -> Option<Option<Py<PyAny>>> {
+        let own = matches!(self.payload.only(), Some(Payload::Native(_)));
+        own.then(|| self.parent.take())
     }
 
     /// Where a pinned export is kept; see the field.

@@ -155,7 +155,7 @@ fn scalar_input<'a>(
 /// The view of a native array of exactly our class.
 #[inline]
 fn native_view<'a>(obj: &'a Bound<'_, PyAny>) -> Option<&'a ArrayView> {
-    exact_native(obj)?.view()
+    obj.cast_exact::<NdArray>().ok()?.get().view()
 }
 
 /// Operations whose loop dtype is the operands' common dtype, for dtypes where nothing can go wrong.
@@ -332,15 +332,18 @@ fn power_op(dtype: DType, exponent: &Bound<'_, PyAny>) -> Option<Op> {
     (value == 2.0 && dtype.is_complex()).then_some(Op::Square)
 }
 
+/// The quick path of an operation in place on an array.
+#[inline]
+pub fn quick_in_place(op: Op, target: &NdArray, other: &Bound<'_, PyAny>) -> Option<PyResult<()>> {
+    let view = target.view()?;
+    let plain = target.writeable() && keeps_dtype(op, view.dtype) && !errstate::is_watched();
+    if plain { elementwise::update(other.py(), op, view, other) } else { None }
+}
+
 /// `lhs (op)= rhs` on an array.
 pub fn in_place<'py>(lhs: &Bound<'py, NdArray>, rhs: &Bound<'py, PyAny>, operator: &'static Binary) -> PyResult<()> {
     let py = lhs.py();
-    if let Some(view) = lhs.get().view()
-        && lhs.get().writeable()
-        && keeps_dtype(operator.op, view.dtype)
-        && !errstate::is_watched()
-        && let Some(done) = elementwise::update(py, operator.op, view, rhs)
-    {
+    if let Some(done) = quick_in_place(operator.op, lhs.get(), rhs) {
         return done;
     }
     let target = lhs.as_any();

@@ -24,6 +24,8 @@ enum Way {
     Fallback,
     /// Always; not counted.
     Uncounted,
+    /// Never.
+    General,
 }
 
 /// A public function.
@@ -45,8 +47,8 @@ pub struct Routine {
 
 #[pymethods]
 impl Routine {
-    /// `way` is the most elements that a small call has, a library function, "fallback" or "uncounted"; `most` limits
-    /// library calls.
+    /// `way` is the most elements that a small call has, a library function, "fallback", "uncounted" or "general"; `most`
+    /// limits library calls.
     #[new]
     #[pyo3(signature = (name, original, general, way, binds, most = None, method = None))]
     fn new(
@@ -67,6 +69,7 @@ impl Routine {
             match way.extract::<&str>()? {
                 "fallback" => Way::Fallback,
                 "uncounted" => Way::Uncounted,
+                "general" => Way::General,
                 other => return Err(PyValueError::new_err(format!("no way is called {other}"))),
             }
         };
@@ -141,6 +144,7 @@ impl Routine {
                 };
                 lend::call(original, args, kwargs, false, terms, count)
             }
+            Way::General => Ok(None),
             Way::Fallback => self.fall_back(args, kwargs),
             Way::Uncounted => {
                 if !coverage::in_users_frame(py) {

@@ -11,21 +11,52 @@ const DETACH_WORK: u64 = 100_000;
 /// Appends an instruction, and runs the queue if the runtime asks for it.
 #[inline]
 pub fn record(py: Python<'_>, op: Op, ty: DType, out: &ArrayView, ins: &[Input<'_>], axes: Axes) -> PyResult<()> {
+    // SAFETY: nothing is said of the output's base.
+    unsafe { record_as(py, (op, ty, axes), out, ins, false) }
+}
+
+/// Appends an instruction whose output's base the caller has just made, and runs the queue if the runtime asks for it.
+///
+/// # Safety
+/// No other thread knows the output's base, even those that hold the GIL later.
+#[inline]
+pub unsafe fn record_new(py: Python<'_>, op: Op, ty: DType, out: &ArrayView, ins: &[Input<'_>]) -> PyResult<()> {
+    // SAFETY: the caller's contract.
+    unsafe { record_as(py, (op, ty, Axes::default()), out, ins, true) }
+}
+
+/// # Safety
+/// With `new`, that of [`record_new`].
+#[inline(always)]
+unsafe fn record_as(
+    py: Python<'_>,
+    what: (Op, DType, Axes),
+    out: &ArrayView,
+    ins: &[Input<'_>],
+    new: bool,
+) -> PyResult<()> {
     if registry::is_tangled()
         && let Some(copies) = registry::apart(py, out, ins)?
     {
         let ins: Vec<_> = ins.iter().zip(&copies).map(|(&old, new)| new.as_ref().map_or(old, Input::Array)).collect();
-        return record(py, op, ty, out, &ins, axes);
+        return record(py, what.0, what.1, out, &ins, what.2);
     }
-    inspect::count(op);
+    inspect::count(what.0);
     if alone(py)? {
-        return record_alone(py, op, ty, out, ins, axes);
+        return record_alone(py, what, out, ins);
     }
-    match Runtime::global().record(op, ty, out, ins, axes) {
+    // SAFETY: the GIL is held, by everybody who calls the runtime but in `run_pending`, which announces it.
+    match unsafe { Runtime::global().record_past(what, out, ins, new) } {
         Ok(None) => Ok(()),
-        Ok(Some(reason)) => flush(py, reason),
+        Ok(Some(reason)) => flush_attached(reason),
         Err(error) => Err(errors::to_py(error)),
     }
+}
+
+/// [`flush`], from a place that PyO3 may not know to be called with the GIL held.
+#[cold]
+fn flush_attached(reason: Reason) -> PyResult<()> {
+    Python::attach(|py| flush(py, reason))
 }
 
 /// Notes the error state for what is recorded next; must that run by itself?
@@ -36,7 +67,7 @@ fn alone(py: Python<'_>) -> PyResult<bool> {
 
 /// Appends an instruction and runs it at once, with what it meets treated as the error state says.
 #[cold]
-fn record_alone(py: Python<'_>, op: Op, ty: DType, out: &ArrayView, ins: &[Input<'_>], axes: Axes) -> PyResult<()> {
+fn record_alone(py: Python<'_>, (op, ty, axes): (Op, DType, Axes), out: &ArrayView, ins: &[Input<'_>]) -> PyResult<()> {
     // what was recorded before has its own say in what becomes of it
     flush(py, Reason::Explicit)?;
     Runtime::global().record(op, ty, out, ins, axes).map_err(errors::to_py)?;
@@ -56,7 +87,12 @@ pub fn flush(py: Python<'_>, reason: Reason) -> PyResult<()> {
 pub fn run_pending(py: Python<'_>, reason: Reason) -> PyResult<()> {
     let runtime = Runtime::global();
     let long = runtime.pending_work() > DETACH_WORK || runtime.is_running();
-    let result = if long { py.detach(|| runtime.flush(reason)) } else { runtime.flush(reason) };
+    let result = if long {
+        let _away = runtime.away();
+        py.detach(|| runtime.flush(reason))
+    } else {
+        runtime.flush(reason)
+    };
     export::drain(py);
     result.map_err(errors::to_py)
 }
@@ -183,6 +219,13 @@ pub fn scan(py: Python<'_>, what: (Op, DType, Axes), out: &ArrayView, source: &A
         return Ok(());
     }
     record(py, what.0, what.1, out, &[Input::Array(source)], what.2)
+}
+
+/// A new base that holds these integers.
+pub fn integers(values: &[i64]) -> PyResult<BaseRef> {
+    // SAFETY: integers are bytes without gaps.
+    let bytes = unsafe { std::slice::from_raw_parts(values.as_ptr().cast::<u8>(), size_of_val(values)) };
+    Runtime::global().filled(bytes).map_err(errors::to_py)
 }
 
 /// Fills a new base of our own, which nothing has been recorded on yet, with these bytes.

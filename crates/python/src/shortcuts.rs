@@ -3,11 +3,11 @@
 //! In: the arguments of a call without keywords. Out: its result, or `None` for any other call than the plain one, and
 //! where somebody looks at what is recorded.
 
-use crate::convert::{self, Numpy, Weak};
+use crate::convert::{Numpy, Weak};
 use crate::methods::{Order, copied};
 use crate::ndarray::{NdArray, exact_native, wrap_new, wrap_view};
-use crate::{assign, fresh, front, library, loan, run, shape};
-use numelt_ir::{DType, Scalar};
+use crate::{advanced, assign, fresh, front, library, loan, run, shape};
+use numelt_ir::DType;
 use numelt_runtime::{ArrayView, Runtime};
 use pyo3::intern;
 use pyo3::prelude::*;
@@ -30,6 +30,10 @@ pub fn of(name: &str) -> Option<Shortcut> {
         "sort" => sorted,
         "nonzero" | "ndarray.nonzero" => nonzero,
         "fill_diagonal" => fill_diagonal,
+        "take" | "ndarray.take" => take,
+        "copy" => copy,
+        "ascontiguousarray" => in_c_order,
+        "flip" => flip,
         _ => return None,
     })
 }
@@ -72,23 +76,22 @@ pub fn nonzero<'py>(args: &Bound<'py, PyTuple>) -> Quick<'py> {
     let Some(view) = array.get().view() else { return Ok(None) };
     let Some(places) = run::on_dense(py, view, |bytes| true_places(view.dtype, bytes))? else { return Ok(None) };
     let rank = view.shape.len();
-    let mut bytes: SmallVec<[u8; 512]> = SmallVec::new();
-    for &place in &places {
-        let at = bytes.len();
-        bytes.resize(at + 8 * rank, 0);
-        let mut rest = place as i64;
-        for axis in (0..rank).rev() {
-            let n = view.shape[axis];
-            bytes[at + 8 * axis..][..8].copy_from_slice(&(rest % n).to_ne_bytes());
-            rest /= n;
-        }
-    }
     let extents = [places.len() as i64, rank as i64];
-    let table = if places.is_empty() {
-        shape::whole(shape::fresh(DType::I64, &extents, SmallVec::from_slice(&[8, 8])).base, DType::I64, &extents)
+    let base = if places.is_empty() {
+        Runtime::global().new_base(0)
+    } else if rank == 1 {
+        run::integers(&places)?
     } else {
-        shape::whole(Runtime::global().filled(&bytes).map_err(crate::errors::to_py)?, DType::I64, &extents)
+        let mut table = Places::from_elem(0, places.len() * rank);
+        for (row, &place) in table.chunks_exact_mut(rank).zip(&places) {
+            let mut rest = place;
+            for (at, &n) in row.iter_mut().zip(&view.shape).rev() {
+                (*at, rest) = (rest % n, rest / n);
+            }
+        }
+        run::integers(&table)?
     };
+    let table = shape::whole(base, DType::I64, &extents);
     let whole = fresh::object(py, || NdArray::new(table.clone(), None, true))?;
     let columns = (0..rank).map(|axis| wrap_view(&whole, column(&table, axis)));
     let columns = columns.collect::<PyResult<SmallVec<[_; 4]>>>()?;
@@ -98,6 +101,54 @@ pub fn nonzero<'py>(args: &Bound<'py, PyTuple>) -> Quick<'py> {
 fn column(table: &ArrayView, axis: usize) -> ArrayView {
     let one = |n: i64| SmallVec::from_slice(&[n]);
     shape::window(table, table.offset + 8 * axis as i64, one(table.shape[0]), one(8 * table.shape[1]))
+}
+
+/// `take` from a vector, which is what indexing with an array does; all that is wrong is the general way's to say.
+fn take<'py>(args: &Bound<'py, PyTuple>) -> Quick<'py> {
+    if args.len() != 2 {
+        return Ok(None);
+    }
+    let (array, key) = (args.get_borrowed_item(0)?, args.get_borrowed_item(1)?);
+    let (Ok(array), Some(index)) = (array.cast_exact::<NdArray>(), exact_native(&key)) else { return Ok(None) };
+    let (Some(view), Some(index)) = (array.get().view(), index.view()) else { return Ok(None) };
+    let plain = view.shape.len() == 1 && index.dtype.is_integer() && index.shape.len() == 1 && index.size() <= FEW;
+    if !plain || !Runtime::global().is_unobserved() {
+        return Ok(None);
+    }
+    Ok(advanced::get(&array, view, &key).unwrap_or(None))
+}
+
+/// The only argument, if it is a native array of at least one dimension.
+fn only_array<'py>(args: &Bound<'py, PyTuple>) -> Option<Bound<'py, NdArray>> {
+    let array = args.get_item(0).ok().filter(|_| args.len() == 1)?.cast_into_exact::<NdArray>().ok()?;
+    array.get().view().is_some_and(|view| !view.shape.is_empty()).then_some(array)
+}
+
+/// `copy` of a native array.
+fn copy<'py>(args: &Bound<'py, PyTuple>) -> Quick<'py> {
+    let (py, Some(array)) = (args.py(), only_array(args)) else { return Ok(None) };
+    let Some(view) = array.get().view() else { return Ok(None) };
+    wrap_new(py, copied(py, view, view.dtype, Order::K)?).map(Some)
+}
+
+/// `ascontiguousarray` of a native array.
+fn in_c_order<'py>(args: &Bound<'py, PyTuple>) -> Quick<'py> {
+    let (py, Some(array)) = (args.py(), only_array(args)) else { return Ok(None) };
+    let Some(view) = array.get().view() else { return Ok(None) };
+    if shape::is_c_contiguous(&view.shape, &view.strides, view.dtype.size() as i64) {
+        return Ok(Some(array.clone().into_any()));
+    }
+    wrap_new(py, copied(py, view, view.dtype, Order::C)?).map(Some)
+}
+
+/// `flip` of a native array along all its axes.
+fn flip<'py>(args: &Bound<'py, PyTuple>) -> Quick<'py> {
+    let Some(array) = only_array(args) else { return Ok(None) };
+    let Some(view) = array.get().view() else { return Ok(None) };
+    let lasts = view.shape.iter().zip(&view.strides).map(|(&n, &stride)| (n - 1).max(0) * stride);
+    let strides = view.strides.iter().map(|stride| -stride).collect();
+    let flipped = shape::window(view, view.offset + lasts.sum::<i64>(), view.shape.clone(), strides);
+    wrap_view(&array, flipped).map(Some)
 }
 
 /// `fill_diagonal` of a matrix with a Python number.
@@ -118,14 +169,33 @@ fn fill_diagonal<'py>(args: &Bound<'py, PyTuple>) -> Quick<'py> {
     Ok(assign::assign(py, &diagonal, &value)?.then(|| py.None().into_bound(py)))
 }
 
-/// Places of the elements that are not zero.
-fn true_places(dtype: DType, bytes: &[u8]) -> SmallVec<[usize; 64]> {
-    let elements = bytes.chunks_exact(dtype.size()).enumerate();
-    if dtype.is_float() || dtype.is_complex() {
-        // zero has two signs
-        let truth =
-            |element: &[u8]| convert::cast(Scalar::from_bytes(dtype, element), DType::Bool) == Scalar::Bool(true);
-        return elements.filter(|(_, element)| truth(element)).map(|(place, _)| place).collect();
+/// Places of elements, or their positions along each axis.
+type Places = SmallVec<[i64; 64]>;
+
+/// Places of the elements that are not zero; zero has two signs.
+fn true_places(dtype: DType, bytes: &[u8]) -> Places {
+    const SIGN: u64 = 1 << 63;
+    match dtype {
+        DType::F16 => places(bytes, |bits| u16::from_ne_bytes(bits) << 1 != 0),
+        DType::F32 => places(bytes, |bits| u32::from_ne_bytes(bits) << 1 != 0),
+        DType::F64 => places(bytes, |bits| u64::from_ne_bytes(bits) << 1 != 0),
+        DType::C64 => places(bytes, |bits| u64::from_ne_bytes(bits) & !(SIGN | 1 << 31) != 0),
+        DType::C128 => {
+            places(bytes, |bits| u128::from_ne_bytes(bits) & !(u128::from(SIGN) << 64 | u128::from(SIGN)) != 0)
+        }
+        DType::Bool | DType::I8 | DType::U8 => places(bytes, |[bits]: [u8; 1]| bits != 0),
+        DType::I16 | DType::U16 => places(bytes, |bits| u16::from_ne_bytes(bits) != 0),
+        DType::I32 | DType::U32 => places(bytes, |bits| u32::from_ne_bytes(bits) != 0),
+        DType::I64 | DType::U64 => places(bytes, |bits| u64::from_ne_bytes(bits) != 0),
     }
-    elements.filter(|(_, element)| element.iter().any(|&b| b != 0)).map(|(place, _)| place).collect()
+}
+
+fn places<const N: usize>(bytes: &[u8], is_true: impl Fn([u8; N]) -> bool) -> Places {
+    let mut found = Places::new();
+    for (place, element) in bytes.as_chunks().0.iter().enumerate() {
+        if is_true(*element) {
+            found.push(place as i64);
+        }
+    }
+    found
 }

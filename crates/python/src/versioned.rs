@@ -30,6 +30,11 @@ impl<T> Versioned<T> {
         unsafe { latest.as_ref() }.unwrap_or(&self.first)
     }
 
+    /// The only version, if there has been no other.
+    pub fn only(&self) -> Option<&T> {
+        self.later.get().is_none().then_some(&self.first)
+    }
+
     /// Replaces the current version.
     pub fn set(&self, value: T) {
         let mut value = Box::new(value);

@@ -6,7 +6,8 @@
 //! pending that writes them, goes straight to the engine. From
 //! [`SURE`] elements on, chains of operations gain by fusion, the shorter ones the larger they are: now and then such
 //! operations are recorded until the next read, and go on being recorded if it turns out to be far away. Those of more than
-//! [`MIDDLE`] elements are recorded until reads have come close upon each other. What the engine does not do this way, or what meets a
+//! [`MIDDLE`] elements are recorded until reads have come close upon each other; if they are in place, their array
+//! gets new memory. What the engine does not do this way, or what meets a
 //! condition to be reported, is recorded like everything else. Whoever inspects or traces sees all operations
 //! recorded, and whoever asks for an explanation those of the next batches.
 
@@ -40,6 +41,10 @@ const IN_A_ROW: [u32; 2] = [1, 2];
 
 /// Batches after a question in which everything is recorded.
 const WATCHED: u32 = 256;
+
+/// Elements up to which an operation in place gives its array new memory instead of waiting: with more, another array in the
+/// caches costs more than recording does.
+const MOVED: i64 = 1 << 14;
 
 /// Bytes of the largest base that gets its memory here.
 const LARGEST: usize = 16 * SmallCall::MOST;
@@ -216,7 +221,9 @@ pub(crate) fn run(
     }
     let cell = &out.base.0;
     let known = cell.address();
-    let fresh = known.is_null();
+    // what overwrites its operands goes to new memory if it is too much to be put together beside them
+    let moves = !known.is_null() && (MIDDLE + 1..=MOVED).contains(&elements) && is_whole(out, elements);
+    let fresh = known.is_null() || moves;
     if cell.slot_in(epoch).is_some() || cell.bonds.any() || fresh && cell.nbytes > LARGEST || !sound(cell) {
         return Ok(0);
     }
@@ -225,14 +232,29 @@ pub(crate) fn run(
     out.base.touch();
     let done = engine.small(&call, WATCH.load(Ordering::Relaxed));
     if fresh {
+        let unused = if done { known } else { address };
         if done {
             cell.set_address(address);
-        } else {
-            // SAFETY: the address came from `POOL.alloc` with this size, and nobody has got to know it.
-            unsafe { POOL.free(address, cell.nbytes) };
+        }
+        if !unused.is_null() {
+            // SAFETY: the address came from `POOL.alloc` with this size. Nobody has got to know it, or nobody knows it any
+            // more: what looks into memory that may move holds the base, and asks it for the address each time.
+            unsafe { POOL.free(unused, cell.nbytes) };
         }
     }
     Ok(if done { elements } else { 0 })
+}
+
+/// Is a view all of its base, in C order, and may the base move?
+fn is_whole(view: &ArrayView, elements: i64) -> bool {
+    let size = view.dtype.size() as i64;
+    let mut inner = size;
+    let dense = view.shape.iter().zip(&view.strides).rev().all(|(&n, &stride)| {
+        let fits = n == 1 || stride == inner;
+        inner *= n;
+        fits
+    });
+    dense && view.offset == 0 && elements * size == view.base.nbytes() as i64 && view.base.0.may_move()
 }
 
 #[inline]

@@ -6,13 +6,13 @@
 use crate::pool::Pool;
 use crate::put_off::Bonds;
 use crate::runtime::Runtime;
+use crate::shared::{self, Shared};
 use crate::siblings::Kept;
 use numelt_ir::{DType, Dims, Scalar, View, c_strides};
 use std::any::Any;
 use std::cell::RefCell;
 use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering};
-use std::sync::{Arc, Weak};
 
 /// All memory of bases that numelt owns.
 pub(crate) static POOL: Pool = Pool::new(1 << 30);
@@ -70,19 +70,19 @@ pub(crate) struct BaseCell {
 thread_local! {
     /// Cells that nobody holds any more, as good as new: a batch gives back many at a time, more than allocators are
     /// quick to take.
-    static SPARE: RefCell<Vec<Arc<BaseCell>>> = const { RefCell::new(Vec::new()) };
+    static SPARE: RefCell<Vec<Shared<BaseCell>>> = const { RefCell::new(Vec::new()) };
 }
 
 /// Cells kept by a thread.
 const SPARES: usize = 256;
 
 /// Lets go of a batch's shares of bases; those that nobody else holds are used again.
-pub(crate) fn recycle(slots: &mut Vec<Arc<BaseCell>>) {
+pub(crate) fn recycle(slots: &mut Vec<Shared<BaseCell>>) {
     let kept = SPARE.try_with(|spare| {
         let mut spare = spare.borrow_mut();
         for mut cell in slots.drain(..) {
             if spare.len() < SPARES
-                && let Some(own) = Arc::get_mut(&mut cell)
+                && let Some(own) = cell.get_mut()
                 && own.foreign.is_none()
             {
                 own.release();
@@ -145,6 +145,11 @@ impl BaseCell {
         self.foreign.is_some() || self.is_visible()
     }
 
+    /// May its values move to other memory? Nobody has been told where they are, and the memory is our own.
+    pub fn may_move(&self) -> bool {
+        self.foreign.is_none() && self.exports.load(Ordering::Acquire) == 0 && !self.known.load(Ordering::Relaxed)
+    }
+
     /// The element at a byte offset, where the base has memory.
     ///
     /// Only for an element that the batch which has just run wrote, with the runtime's lock held.
@@ -179,43 +184,34 @@ impl Drop for BaseCell {
 }
 
 /// A front end's share of a base.
-pub struct BaseRef(pub(crate) Arc<BaseCell>);
+pub struct BaseRef(pub(crate) Shared<BaseCell>);
 
 impl BaseRef {
     #[inline]
     pub(crate) fn new(nbytes: usize) -> BaseRef {
-        match SPARE.try_with(|spare| spare.borrow_mut().pop()) {
-            Ok(Some(cell)) => {
-                // SAFETY: the only share of the cell was in the list.
-                unsafe { (&raw mut (*Arc::as_ptr(&cell).cast_mut()).nbytes).write(nbytes) };
-                BaseRef(cell)
-            }
-            Ok(None) | Err(_) => BaseRef::made(nbytes, std::ptr::null_mut(), None),
+        if let Ok(Some(mut cell)) = SPARE.try_with(|spare| spare.borrow_mut().pop())
+            && let Some(own) = cell.get_mut()
+        {
+            own.nbytes = nbytes;
+            return BaseRef(cell);
         }
+        BaseRef::made(nbytes, std::ptr::null_mut(), None)
     }
 
     #[inline]
     fn made(nbytes: usize, address: *mut u8, foreign: Option<Foreign>) -> BaseRef {
-        let room = Arc::<BaseCell>::new_uninit();
-        // written where it stays: moved there when complete, it would have to wait for its own stores
-        let place = Arc::as_ptr(&room).cast_mut().cast::<BaseCell>();
-        // SAFETY: nobody else knows the room, which has the size and alignment of a cell.
-        let cell = unsafe {
-            place.write(BaseCell {
-                nbytes,
-                address: AtomicPtr::new(address),
-                ticket: AtomicU64::new(0),
-                written: AtomicU64::new(0),
-                exports: AtomicU32::new(0),
-                failed: AtomicBool::new(false),
-                known: AtomicBool::new(false),
-                foreign,
-                kept: Kept::default(),
-                bonds: Bonds::default(),
-            });
-            room.assume_init()
-        };
-        BaseRef(cell)
+        BaseRef(Shared::new(BaseCell {
+            nbytes,
+            address: AtomicPtr::new(address),
+            ticket: AtomicU64::new(0),
+            written: AtomicU64::new(0),
+            exports: AtomicU32::new(0),
+            failed: AtomicBool::new(false),
+            known: AtomicBool::new(false),
+            foreign,
+            kept: Kept::default(),
+            bonds: Bonds::default(),
+        }))
     }
 
     pub(crate) fn filled(bytes: &[u8]) -> numelt_ir::Result<BaseRef> {
@@ -274,17 +270,17 @@ impl BaseRef {
 
     /// The same base?
     pub fn ptr_eq(&self, other: &BaseRef) -> bool {
-        Arc::ptr_eq(&self.0, &other.0)
+        self.0.is(&other.0)
     }
 
     /// A number that no other living base has.
     pub fn id(&self) -> usize {
-        Arc::as_ptr(&self.0) as usize
+        self.0.id()
     }
 
     /// A reference that does not keep the base.
     pub fn downgrade(&self) -> WeakBase {
-        WeakBase(Arc::downgrade(&self.0))
+        WeakBase(self.0.downgrade())
     }
 
     /// Says that the memory is about to be written by other means than recorded work, of which none that touches it
@@ -328,7 +324,7 @@ impl BaseRef {
 
 /// A reference to a base that does not keep it; see [`BaseRef::downgrade`].
 #[derive(Clone)]
-pub struct WeakBase(Weak<BaseCell>);
+pub struct WeakBase(shared::Weak<BaseCell>);
 
 impl WeakBase {
     /// The base, if it still exists.
@@ -338,20 +334,20 @@ impl WeakBase {
 
     /// Does it still exist?
     pub fn is_alive(&self) -> bool {
-        self.0.strong_count() > 0
+        self.0.is_alive()
     }
 }
 
 impl Clone for BaseRef {
     fn clone(&self) -> BaseRef {
-        BaseRef(Arc::clone(&self.0))
+        BaseRef(self.0.clone())
     }
 }
 
 impl Drop for BaseRef {
     fn drop(&mut self) {
         // The other share is the queue's: from now on only pending work keeps this memory.
-        if !self.0.address().is_null() && Arc::strong_count(&self.0) == 2 && self.is_pending() {
+        if !self.0.address().is_null() && self.0.count() == 2 && self.is_pending() {
             HELD.fetch_add(self.0.nbytes as u64, Ordering::Relaxed);
         }
     }

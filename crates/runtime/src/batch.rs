@@ -7,6 +7,7 @@
 
 use crate::base::{ArrayView, BaseCell, BaseRef, Input, MAX_SLOTS, recycle};
 use crate::exec::ReadyPlan;
+use crate::shared::Shared;
 use crate::siblings;
 use numelt_ir::{Axes, Base, BaseId, DType, Dims, Error, Instr, Op, OpKind, Operand, Program, Result, View, warn};
 use smallvec::SmallVec;
@@ -22,7 +23,7 @@ pub(crate) struct Batch {
     /// All of the batch but, while it follows a plan, its instructions.
     program: Program,
     /// The base of each slot; one share of it is held here.
-    pub slots: Vec<Arc<BaseCell>>,
+    pub slots: Vec<Shared<BaseCell>>,
     /// Element-operations recorded.
     pub work: u64,
     hash: Words,
@@ -57,6 +58,8 @@ struct Recorded<'a> {
     ins: &'a [Input<'a>],
     axes: Axes,
     watch: u8,
+    /// Does only the caller know the output's base?
+    alone: bool,
 }
 
 impl Batch {
@@ -66,7 +69,7 @@ impl Batch {
     }
 
     /// A batch by itself, of a program whose first bases are `slots`; the others get cells here.
-    pub fn of(program: Program, mut slots: Vec<Arc<BaseCell>>) -> Batch {
+    pub fn of(program: Program, mut slots: Vec<Shared<BaseCell>>) -> Batch {
         let added = program.bases[slots.len()..].iter().map(|base| BaseRef::new(base.nbytes).0.clone());
         slots.extend(added);
         let mut batch = Batch { slots, ..Batch::new(0) };
@@ -111,9 +114,19 @@ impl Batch {
     }
 
     /// Appends one instruction; true when it touches memory that is visible outside.
-    pub fn push(&mut self, op: Op, ty: DType, out: &ArrayView, ins: &[Input<'_>], axes: Axes) -> Result<bool> {
+    ///
+    /// # Safety
+    /// With `alone`, no other thread knows the output's base.
+    #[inline]
+    pub unsafe fn push(
+        &mut self,
+        (op, ty, axes): (Op, DType, Axes),
+        out: &ArrayView,
+        ins: &[Input<'_>],
+        alone: bool,
+    ) -> Result<bool> {
         out.base.touch();
-        self.append_recorded(&Recorded { op, ty, out, ins, axes, watch: WATCH.load(Ordering::Relaxed) })?;
+        self.append_recorded(&Recorded { op, ty, out, ins, axes, watch: WATCH.load(Ordering::Relaxed), alone })?;
         if let Some(Input::Array(array)) = ins.first()
             && siblings::concerns(op, ty)
             && array.base.nbytes() >= siblings::SMALLEST
@@ -127,7 +140,7 @@ impl Batch {
 
     /// Appends an instruction that nobody asked for: it reports nothing.
     pub fn push_unwatched(&mut self, op: Op, ty: DType, out: &ArrayView, ins: &[Input<'_>], axes: Axes) -> Result<()> {
-        self.append_recorded(&Recorded { op, ty, out, ins, axes, watch: 0 })
+        self.append_recorded(&Recorded { op, ty, out, ins, axes, watch: 0, alone: false })
     }
 
     /// Follows the expected plan or writes down.
@@ -203,7 +216,7 @@ impl Batch {
 
     fn write_down(&mut self, recorded: &Recorded<'_>) -> Result<()> {
         self.leave();
-        let Recorded { op, ty, out, ins, axes, watch } = *recorded;
+        let Recorded { op, ty, out, ins, axes, watch, .. } = *recorded;
         let mut operands: SmallVec<[Operand; 3]> = SmallVec::new();
         for (place, input) in ins.iter().enumerate() {
             operands.push(match input {
@@ -218,7 +231,7 @@ impl Batch {
                 }
             });
         }
-        let slot = slot(&mut self.slots, self.epoch, &out.base.0);
+        let slot = recorded.target(&mut self.slots, self.epoch);
         let instr = Instr { op, ty, out: out.to_ir(slot), ins: operands, axes, watch };
         self.append(instr);
         Ok(())
@@ -251,7 +264,7 @@ impl Batch {
             let Some((first, last)) = life.filter(|_| cell.address().is_null()) else { continue };
             change[first + 1] += cell.nbytes as i64;
             // what somebody holds stays
-            if Arc::strong_count(cell) == 1 {
+            if cell.count() == 1 {
                 change[last + 1] -= cell.nbytes as i64;
             }
         }
@@ -297,16 +310,16 @@ impl Batch {
 
     /// Bytes with memory that only this batch keeps.
     pub fn held(&self) -> u64 {
-        let alone = |cell: &&Arc<BaseCell>| Arc::strong_count(cell) == 1 && !cell.address().is_null();
+        let alone = |cell: &&Shared<BaseCell>| cell.count() == 1 && !cell.address().is_null();
         self.slots.iter().filter(alone).map(|cell| cell.nbytes as u64).sum()
     }
 
     /// Fills in the bases as they are now: which hold values, which somebody still holds.
     pub fn settle(&mut self) {
-        let base = |cell: &Arc<BaseCell>| Base {
+        let base = |cell: &Shared<BaseCell>| Base {
             nbytes: cell.nbytes,
             input: !cell.address().is_null(),
-            output: Arc::strong_count(cell) > 1 || cell.is_visible(),
+            output: cell.count() > 1 || cell.is_visible(),
         };
         self.program.bases.clear();
         self.program.bases.extend(self.slots.iter().map(base));
@@ -336,7 +349,7 @@ impl Batch {
     }
 
     /// The program, and what its bases are.
-    pub fn program_and_slots(&mut self) -> (&Program, &[Arc<BaseCell>]) {
+    pub fn program_and_slots(&mut self) -> (&Program, &[Shared<BaseCell>]) {
         self.leave();
         (&self.program, &self.slots)
     }
@@ -377,13 +390,19 @@ pub(crate) fn work(instr: &Instr) -> u64 {
 
 /// The slot of a base in batch `epoch`; its next one if it has none yet.
 #[inline]
-fn slot(slots: &mut Vec<Arc<BaseCell>>, epoch: u64, cell: &Arc<BaseCell>) -> BaseId {
-    if let Some(slot) = cell.slot_in(epoch) {
-        return slot;
+fn slot(slots: &mut Vec<Shared<BaseCell>>, epoch: u64, cell: &Shared<BaseCell>) -> BaseId {
+    match cell.slot_in(epoch) {
+        Some(slot) => slot,
+        None => enter(slots, epoch, cell.clone()),
     }
+}
+
+/// Gives a base the next slot of batch `epoch`.
+#[inline]
+fn enter(slots: &mut Vec<Shared<BaseCell>>, epoch: u64, cell: Shared<BaseCell>) -> BaseId {
     let slot = slots.len() as BaseId;
     cell.set_slot(epoch, slot);
-    slots.push(Arc::clone(cell));
+    slots.push(cell);
     slot
 }
 
@@ -398,19 +417,31 @@ fn broadcasts(op: Op, place: usize) -> bool {
 }
 
 impl Recorded<'_> {
+    /// The slot of the output's base.
+    #[inline]
+    fn target(&self, slots: &mut Vec<Shared<BaseCell>>, epoch: u64) -> BaseId {
+        let cell = &self.out.base.0;
+        if !self.alone || cell.slot_in(epoch).is_some() {
+            return slot(slots, epoch, cell);
+        }
+        // SAFETY: no other thread knows the base, as `Batch::push` was told.
+        enter(slots, epoch, unsafe { cell.clone_alone() })
+    }
+
     /// Would it be written down as this instruction, after `consts` literals? Bases get their slots in the order in
     /// which writing it down would give them.
-    fn is(&self, instr: &Instr, slots: &mut Vec<Arc<BaseCell>>, epoch: u64, consts: usize) -> bool {
+    fn is(&self, instr: &Instr, slots: &mut Vec<Shared<BaseCell>>, epoch: u64, consts: usize) -> bool {
         let head = instr.op == self.op && instr.ty == self.ty && instr.watch == self.watch && instr.axes == self.axes;
         if !head || instr.ins.len() != self.ins.len() {
             return false;
         }
-        let mut literal = consts;
+        let (mut literal, plain) = (consts, self.op.kind() == OpKind::Elementwise);
         for (place, (input, operand)) in self.ins.iter().zip(&instr.ins).enumerate() {
             let same = match (input, operand) {
                 (Input::Array(array), Operand::View(view)) => {
-                    let form = if broadcasts(self.op, place) { stretches(array, view) } else { lies_as(array, view) };
-                    slot(slots, epoch, &array.base.0) == view.base && form
+                    let lies =
+                        lies_as(array, view) || (plain || broadcasts(self.op, place)) && is_stretched(array, view);
+                    slot(slots, epoch, &array.base.0) == view.base && lies
                 }
                 (Input::Const(_), Operand::Const(id)) => {
                     literal += 1;
@@ -422,12 +453,12 @@ impl Recorded<'_> {
                 return false;
             }
         }
-        slot(slots, epoch, &self.out.base.0) == instr.out.base && lies_as(self.out, &instr.out)
+        self.target(slots, epoch) == instr.out.base && lies_as(self.out, &instr.out)
     }
 }
 
 /// The same window, base aside?
-#[inline]
+#[inline(always)]
 fn lies_as(array: &ArrayView, view: &View) -> bool {
     array.dtype == view.dtype
         && array.offset == view.offset
@@ -436,11 +467,6 @@ fn lies_as(array: &ArrayView, view: &View) -> bool {
 }
 
 /// Is `view` the array broadcast to its extents, base aside?
-#[inline]
-fn stretches(array: &ArrayView, view: &View) -> bool {
-    lies_as(array, view) || is_stretched(array, view)
-}
-
 fn is_stretched(array: &ArrayView, view: &View) -> bool {
     let (shape, strides) = (view.shape.as_slice(), view.strides.as_slice());
     let Some(lead) = shape.len().checked_sub(array.shape.len()) else { return false };
@@ -454,9 +480,13 @@ fn is_stretched(array: &ArrayView, view: &View) -> bool {
 }
 
 /// Equal? (They are too short for a call of a library function.)
-#[inline]
+#[inline(always)]
 fn same(a: &[i64], b: &[i64]) -> bool {
-    a.len() == b.len() && a.iter().zip(b).all(|(x, y)| x == y)
+    match (a, b) {
+        ([x], [y]) => x == y,
+        ([x0, x1], [y0, y1]) => (x0 ^ y0) | (x1 ^ y1) == 0,
+        _ => a.len() == b.len() && a.iter().zip(b).all(|(x, y)| x == y),
+    }
 }
 
 /// A running hash of words. Only the exact cache uses it, which compares whole programs afterwards, so it

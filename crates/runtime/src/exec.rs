@@ -6,6 +6,7 @@ use crate::cache::Executables;
 use crate::engine::{Engine, Launch, LibraryCall, NestLaunch, Operand, StageLaunch};
 use crate::lost;
 use crate::report::{self, Warning};
+use crate::shared::Shared;
 use numelt_ir::{Error, Instr, Operand as IrOperand, Program, Result, Scalar, View, warn};
 use numelt_opt::{Arg, ArgGeometry, ArgKind, KernelStep, NestStep, Plan, Recipe, Step};
 use smallvec::SmallVec;
@@ -161,7 +162,7 @@ impl ReadyPlan {
         &self,
         engine: &dyn Engine,
         consts: &[Scalar],
-        slots: &[Arc<BaseCell>],
+        slots: &[Shared<BaseCell>],
         warnings: &mut Vec<Warning>,
     ) -> Result<()> {
         let mut memory = Memory::new(self, slots);
@@ -361,13 +362,13 @@ pub(crate) fn call<'v>(engine: &dyn Engine, instr: &'v Instr, operand: impl Fn(&
 
 /// Addresses of the bases during one run; temporaries are freed with it, also on errors.
 struct Memory<'a> {
-    slots: &'a [Arc<BaseCell>],
+    slots: &'a [Shared<BaseCell>],
     /// Addresses of the bases that passes added, after the slots.
     temps: Vec<(*mut u8, usize)>,
 }
 
 impl<'a> Memory<'a> {
-    fn new(plan: &ReadyPlan, slots: &'a [Arc<BaseCell>]) -> Memory<'a> {
+    fn new(plan: &ReadyPlan, slots: &'a [Shared<BaseCell>]) -> Memory<'a> {
         let added = &plan.plan.program.bases[slots.len()..];
         Memory { slots, temps: added.iter().map(|b| (std::ptr::null_mut(), b.nbytes)).collect() }
     }
@@ -390,7 +391,7 @@ impl<'a> Memory<'a> {
     fn free(&mut self, base: u32) {
         match self.slots.get(base as usize) {
             // Nobody but the batch holds it; the count can't rise again, since shares are only cloned from shares.
-            Some(cell) if Arc::strong_count(cell) == 1 => cell.release(),
+            Some(cell) if cell.count() == 1 => cell.release(),
             Some(_) => {}
             None => {
                 let temp = &mut self.temps[base as usize - self.slots.len()];

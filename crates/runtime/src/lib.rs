@@ -2,7 +2,8 @@
 //!
 //! In: operations on views, from front ends. Out: memory with values in it.
 //! Not here: how a kernel is computed (engines), Python. Unsafe code is in `pool.rs` (memory from
-//! the system), `base.rs` (returning it, reading a number), `exec.rs` and `at_once.rs` (temporaries).
+//! the system), `base.rs` (returning it, reading a number), `exec.rs` and `at_once.rs` (temporaries), `shared.rs` and
+//! `batch.rs` (counting references), `runtime.rs` and `runtime/gate.rs` (one thread at a time).
 
 mod at_once;
 mod base;
@@ -18,6 +19,7 @@ mod pool;
 mod put_off;
 mod report;
 mod runtime;
+mod shared;
 mod siblings;
 mod stats;
 
@@ -28,5 +30,5 @@ pub use engine::{Engine, Executable, Few, FewInput, Launch, LibraryCall, NestLau
 pub use null::NullEngine;
 pub use pool::{Pool, PoolStats};
 pub use report::Warning;
-pub use runtime::Runtime;
+pub use runtime::{Away, Runtime};
 pub use stats::{FlushReport, Reason, Stats};

@@ -5,11 +5,12 @@
 //! what is not there, and an assignment to all of it makes it whole again.
 
 use crate::base::BaseCell;
+use crate::shared::Shared;
 use numelt_ir::{DType, Dims, Error, Instr};
 use numelt_opt::covers;
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 
 /// Has any base ever failed in this process?
 static EVER: AtomicBool = AtomicBool::new(false);
@@ -21,7 +22,7 @@ static LABELS: Mutex<VecDeque<(usize, DType, Dims)>> = Mutex::new(VecDeque::new(
 const MOST: usize = 256;
 
 /// Notes that a base of a program of these instructions has not been computed.
-pub(crate) fn mark(cell: &Arc<BaseCell>, instrs: &[Instr], base: u32) {
+pub(crate) fn mark(cell: &Shared<BaseCell>, instrs: &[Instr], base: u32) {
     EVER.store(true, Ordering::Release);
     if cell.failed.swap(true, Ordering::AcqRel) {
         return; // it has its label
@@ -31,7 +32,7 @@ pub(crate) fn mark(cell: &Arc<BaseCell>, instrs: &[Instr], base: u32) {
     if labels.len() == MOST {
         labels.pop_back();
     }
-    labels.push_front((Arc::as_ptr(cell) as usize, dtype, shape));
+    labels.push_front((cell.id(), dtype, shape));
 }
 
 /// Has any base ever failed?
@@ -41,7 +42,7 @@ pub(crate) fn ever() -> bool {
 }
 
 /// Has one of these bases failed?
-pub(crate) fn among(cells: &[Arc<BaseCell>]) -> bool {
+pub(crate) fn among(cells: &[Shared<BaseCell>]) -> bool {
     ever() && cells.iter().any(|cell| is_lost(cell))
 }
 
@@ -56,8 +57,8 @@ pub(crate) fn restores(cell: &BaseCell, instr: &Instr) -> bool {
 }
 
 /// What reading a failed base gives.
-pub(crate) fn error(cell: &Arc<BaseCell>) -> Error {
-    let address = Arc::as_ptr(cell) as usize;
+pub(crate) fn error(cell: &Shared<BaseCell>) -> Error {
+    let address = cell.id();
     let labels = LABELS.lock().unwrap_or_else(PoisonError::into_inner);
     let bytes = |dtype: DType, shape: &[i64]| shape.iter().product::<i64>() as usize * dtype.size();
     let found = labels.iter().find(|(at, dtype, shape)| *at == address && bytes(*dtype, shape) == cell.nbytes);

@@ -13,6 +13,7 @@ use crate::engine::{Engine, Few, FewInput, Launch, Operand, SmallCall};
 use crate::exec::{self, ReadyPlan};
 use crate::lost;
 use crate::report::{self, Warning};
+use crate::shared::Shared;
 use crate::stats::Stats;
 use numelt_ir::{Axes, Base, Error, Instr, Op, OpKind, Operand as IrOperand, Program, Result, Scalar, View, warn};
 use numelt_opt::{KernelStep, Options, Outline, Source, copied_before, dense_like, overlaps_itself};
@@ -66,7 +67,7 @@ pub(crate) struct Piecemeal<'a> {
     pub stats: &'a mut Stats,
     pub warnings: &'a mut Vec<Warning>,
     pub program: &'a Program,
-    pub slots: &'a [Arc<BaseCell>],
+    pub slots: &'a [Shared<BaseCell>],
     /// Where the result of an instruction that overlaps itself goes.
     pub temporary: Option<BaseRef>,
 }
@@ -92,7 +93,7 @@ impl Piecemeal<'_> {
                 let bases = instr.reads().chain([&instr.out]).map(|view| view.base);
                 for base in bases {
                     let cell = &self.slots[base as usize];
-                    if cell.address().is_null() || Arc::ptr_eq(cell, out) {
+                    if cell.address().is_null() || cell.is(out) {
                         lost::mark(cell, &self.program.instrs, base);
                     }
                 }
@@ -100,7 +101,7 @@ impl Piecemeal<'_> {
             each_base(instr, |base| {
                 let cell = &self.slots[base as usize];
                 // nobody but the batch holds it
-                if last[base as usize] == at as u32 && Arc::strong_count(cell) == 1 {
+                if last[base as usize] == at as u32 && cell.count() == 1 {
                     cell.release();
                 }
             });
@@ -109,7 +110,7 @@ impl Piecemeal<'_> {
     }
 
     /// A base that has failed, without which the instruction cannot run; one that it makes good is none.
-    fn lost(&self, instr: &Instr) -> Option<&Arc<BaseCell>> {
+    fn lost(&self, instr: &Instr) -> Option<&Shared<BaseCell>> {
         let failed = |base: u32| Some(&self.slots[base as usize]).filter(|cell| lost::is_lost(cell));
         if let Some(cell) = instr.reads().find_map(|view| failed(view.base)) {
             return Some(cell);
@@ -270,13 +271,13 @@ impl Piecemeal<'_> {
     /// Plans and runs one instruction: one that folds or reads nothing, or is too large for a key.
     fn planned(&mut self, instr: &Instr) -> Result<()> {
         let mut instr = instr.clone();
-        let (mut cells, mut bases): (Vec<Arc<BaseCell>>, Vec<u32>) = (Vec::new(), Vec::new());
+        let (mut cells, mut bases): (Vec<Shared<BaseCell>>, Vec<u32>) = (Vec::new(), Vec::new());
         let mut number = |view: &mut View| {
             let known = bases.iter().position(|&base| base == view.base);
             view.base = known.unwrap_or_else(|| {
                 bases.push(view.base);
                 let temporary = self.temporary.as_ref().filter(|_| view.base == TEMPORARY);
-                cells.push(Arc::clone(temporary.map_or_else(|| &self.slots[view.base as usize], |t| &t.0)));
+                cells.push(temporary.map_or_else(|| &self.slots[view.base as usize], |t| &t.0).clone());
                 cells.len() - 1
             }) as u32;
         };
@@ -286,7 +287,8 @@ impl Piecemeal<'_> {
             }
         }
         number(&mut instr.out);
-        let base = |cell: &Arc<BaseCell>| Base { nbytes: cell.nbytes, input: !cell.address().is_null(), output: true };
+        let base =
+            |cell: &Shared<BaseCell>| Base { nbytes: cell.nbytes, input: !cell.address().is_null(), output: true };
         let program = Program {
             bases: cells.iter().map(base).collect(),
             consts: self.program.consts.clone(),

@@ -11,11 +11,12 @@
 use crate::base::BaseCell;
 use crate::exec::ReadyPlan;
 use crate::lost;
+use crate::shared::{Shared, Weak};
 use numelt_ir::{Program, Scalar};
 use numelt_opt::Recipe;
 use smallvec::SmallVec;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Values that may be put off at a time: each flush looks at all of them.
 const MOST: usize = 64;
@@ -76,7 +77,7 @@ pub(crate) struct Put {
     /// Which of the plan's recipes.
     recipe: usize,
     consts: Vec<Scalar>,
-    inputs: SmallVec<[Arc<BaseCell>; 1]>,
+    inputs: SmallVec<[Shared<BaseCell>; 1]>,
 }
 
 impl Put {
@@ -85,9 +86,9 @@ impl Put {
     }
 
     /// The program that makes the value in `cell`, and its first bases. The plan that put it off is not used again.
-    pub fn program(&self, cell: &Arc<BaseCell>) -> (Program, Vec<Arc<BaseCell>>) {
+    pub fn program(&self, cell: &Shared<BaseCell>) -> (Program, Vec<Shared<BaseCell>>) {
         self.plan.regretted.store(true, Ordering::Relaxed);
-        let slots = std::iter::once(cell).chain(&self.inputs).map(Arc::clone).collect();
+        let slots = std::iter::once(cell).chain(&self.inputs).cloned().collect();
         (Program { consts: self.consts.clone(), ..self.recipe().program.clone() }, slots)
     }
 }
@@ -111,16 +112,16 @@ impl PutOff {
         &mut self,
         plan: &Arc<ReadyPlan>,
         consts: &[Scalar],
-        slots: &[Arc<BaseCell>],
-    ) -> SmallVec<[Arc<BaseCell>; 2]> {
+        slots: &[Shared<BaseCell>],
+    ) -> SmallVec<[Shared<BaseCell>; 2]> {
         let mut now = SmallVec::new();
         for (at, recipe) in plan.recipes.iter().enumerate() {
             let cell = &slots[recipe.base as usize];
-            if Arc::strong_count(cell) == 1 {
+            if cell.count() == 1 {
                 continue;
             }
-            let inputs: SmallVec<[Arc<BaseCell>; 1]> =
-                recipe.inputs.iter().map(|&base| Arc::clone(&slots[base as usize])).collect();
+            let inputs: SmallVec<[Shared<BaseCell>; 1]> =
+                recipe.inputs.iter().map(|&base| slots[base as usize].clone()).collect();
             if inputs.iter().any(|input| input.failed.load(Ordering::Acquire)) {
                 lost::mark(cell, &plan.recorded.instrs, recipe.base);
                 continue;
@@ -130,23 +131,23 @@ impl PutOff {
             let consts = recipe.consts.iter().map(|&id| consts[id as usize]).collect();
             cell.bonds.put_back(Box::new(Put { plan: Arc::clone(plan), recipe: at, consts, inputs }));
             if seen || self.0.len() >= MOST {
-                now.push(Arc::clone(cell));
+                now.push(cell.clone());
             }
-            self.0.push(Arc::downgrade(cell));
+            self.0.push(cell.downgrade());
         }
         now
     }
 
     /// Those that are made of a base.
-    pub fn made_of(&self, base: &Arc<BaseCell>) -> SmallVec<[Arc<BaseCell>; 2]> {
-        let reads = |cell: &Arc<BaseCell>| {
-            cell.bonds.lock().as_deref().is_some_and(|put| put.inputs.iter().any(|input| Arc::ptr_eq(input, base)))
+    pub fn made_of(&self, base: &Shared<BaseCell>) -> SmallVec<[Shared<BaseCell>; 2]> {
+        let reads = |cell: &Shared<BaseCell>| {
+            cell.bonds.lock().as_deref().is_some_and(|put| put.inputs.iter().any(|input| input.is(base)))
         };
         self.0.iter().filter_map(Weak::upgrade).filter(reads).collect()
     }
 
     /// Those that must be made before batch `epoch` runs. Values that are settled or dropped are forgotten.
-    pub fn due(&mut self, epoch: u64) -> SmallVec<[Arc<BaseCell>; 2]> {
+    pub fn due(&mut self, epoch: u64) -> SmallVec<[Shared<BaseCell>; 2]> {
         let mut due = SmallVec::new();
         self.0.retain(|weak| {
             let Some(cell) = weak.upgrade() else { return false };
@@ -164,7 +165,7 @@ impl PutOff {
 }
 
 /// Will batch `epoch` write what values are made of, or do only they and the batch keep it?
-fn endangers(input: &Arc<BaseCell>, epoch: u64) -> bool {
+fn endangers(input: &Shared<BaseCell>, epoch: u64) -> bool {
     let shares = input.bonds.readers() + usize::from(input.slot_in(epoch).is_some());
-    input.is_written_in(epoch) || Arc::strong_count(input) <= shares
+    input.is_written_in(epoch) || input.count() <= shares
 }

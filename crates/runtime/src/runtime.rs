@@ -4,9 +4,12 @@
 //! plan, and runs it, still under the lock: other threads that record meanwhile wait, so every
 //! thread sees the results of one serial order. Nothing here calls back into a front end.
 
+mod gate;
 mod inspection;
 mod planning;
 
+pub use self::gate::Away;
+use self::gate::{Gate, Inside};
 use crate::at_once::{self, Habit};
 use crate::base::{ArrayView, BaseRef, EPOCH, Export, HELD, IDLE, Input, POOL, RUNNING, Running};
 use crate::batch::{Batch, Candidates, WATCH};
@@ -25,12 +28,12 @@ use numelt_opt::Options;
 use smallvec::SmallVec;
 use std::any::Any;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
+use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
 /// Records, plans and runs; see the module's text.
 pub struct Runtime {
-    state: Mutex<State>,
+    state: Gate<State>,
     /// Work in the batch, readable without the lock.
     work: AtomicU64,
     /// Are there warnings to take? Readable without the lock.
@@ -89,7 +92,7 @@ impl Runtime {
             held_budget: (physical_memory() / 16) as u64,
             config,
         };
-        Runtime { state: Mutex::new(state), work: AtomicU64::new(0), warned: AtomicBool::new(false) }
+        Runtime { state: Gate::new(state), work: AtomicU64::new(0), warned: AtomicBool::new(false) }
     }
 
     /// Makes the process's runtime; false when there is one already.
@@ -110,9 +113,8 @@ impl Runtime {
         GLOBAL.get().expect("the runtime is initialised when the front end loads")
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
-        // A panic in a flush leaves the batch taken and the caches valid.
-        self.state.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    fn lock(&self) -> Inside<'_, State> {
+        self.state.lock()
     }
 
     /// A base of `nbytes` bytes; it gets memory when something is written to it or read from it.
@@ -161,16 +163,52 @@ impl Runtime {
     /// # Errors
     /// [`numelt_ir::Error::Invalid`] when an input does not broadcast; nothing is recorded then.
     pub fn record(&self, op: Op, ty: DType, out: &ArrayView, ins: &[Input<'_>], axes: Axes) -> Result<Option<Reason>> {
-        let mut state = self.lock();
+        // SAFETY: nothing is said of the output's base.
+        unsafe { self.record_in(&mut self.lock(), (op, ty, axes), out, ins, false) }
+    }
+
+    /// [`Runtime::record`] for front ends of which one thread runs at a time; it does not take the runtime's lock.
+    /// `alone` says that nobody but the caller knows the output's base.
+    ///
+    /// # Errors
+    /// Those of [`Runtime::record`].
+    ///
+    /// # Safety
+    /// The caller holds a lock of its own that every thread holds while it calls the runtime, except those that
+    /// have announced by [`Runtime::away`] that they do not. If it is said that nobody else knows the output's base, nobody does.
+    #[inline]
+    pub unsafe fn record_past(
+        &self,
+        what: (Op, DType, Axes),
+        out: &ArrayView,
+        ins: &[Input<'_>],
+        alone: bool,
+    ) -> Result<Option<Reason>> {
+        // SAFETY: the caller's contract.
+        unsafe { self.record_in(&mut self.state.past(), what, out, ins, alone) }
+    }
+
+    /// # Safety
+    /// With `alone`, no other thread knows the output's base.
+    #[inline(always)]
+    unsafe fn record_in(
+        &self,
+        state: &mut State,
+        what: (Op, DType, Axes),
+        out: &ArrayView,
+        ins: &[Input<'_>],
+        alone: bool,
+    ) -> Result<Option<Reason>> {
         state.stats.instructions += 1;
-        if state.habit.is_on() && state.run_at_once((op, ty, axes), out, ins)? {
+        if state.habit.is_on() && state.run_at_once(what, out, ins)? {
             return Ok(None);
         }
         if state.batch.is_at_cut() && state.batch.work < CUT_AT_ONCE {
             // Now, not when its last instruction came: the statement that this was part of has dropped its values.
             state.flush(Reason::Instructions)?;
         }
-        let visible = state.batch.push(op, ty, out, ins, axes)?;
+        // SAFETY: the caller's contract.
+        let visible = unsafe { state.batch.push(what, out, ins, alone)? };
         self.work.store(state.batch.work, Ordering::Relaxed);
         Ok(if visible {
             Some(Reason::Visible)
@@ -181,6 +219,12 @@ impl Runtime {
         } else {
             None
         })
+    }
+
+    /// Says, until it is dropped, that this thread is going to flush without the front end's lock; see
+    /// [`Runtime::record_past`]. To be made and dropped with that lock held.
+    pub fn away(&self) -> Away<'_> {
+        self.state.away()
     }
 
     /// Do tiny operations run at once, with nobody looking at what is recorded?

@@ -218,11 +218,11 @@ impl Companions {
         let full = concerns(instr.op, instr.ty) && instr.out.size() == 1 && instr.axes.len() == view.rank();
         let plain = view.dtype == instr.ty && instr.out.dtype == instr.ty && view.is_c_contiguous();
         // with memory that stays as it is, and somebody who could ask again
-        let stays = !cell.address().is_null() && Arc::strong_count(cell) > 1 && !cell.is_visible();
+        let stays = !cell.address().is_null() && cell.count() > 1 && !cell.is_visible();
         if !(full && plain && stays) || batch.instrs().iter().any(|i| i.out.base == view.base) {
             return;
         }
-        let result = BaseRef(Arc::clone(&batch.slots[instr.out.base as usize]));
+        let result = BaseRef(batch.slots[instr.out.base as usize].clone());
         let asked = (instr.op, result, instr.out.offset);
         match self.groups.iter_mut().find(|group| group.view == *view) {
             Some(group) => {
@@ -261,7 +261,7 @@ impl Companions {
             let (shape, strides) = (view.shape.clone(), view.strides.clone());
             ArrayView { base, dtype: view.dtype, offset: view.offset, shape, strides }
         };
-        let source = window(BaseRef(Arc::clone(&batch.slots[group.source as usize])), view);
+        let source = window(BaseRef(batch.slots[group.source as usize].clone()), view);
         let one = View::contiguous(0, view.dtype, &Dims::from_elem(1, rank));
         let out = window(base.clone(), &one);
         batch.push_unwatched(op, view.dtype, &out, &[Input::Array(&source)], Axes::all(rank))?;

@@ -10,7 +10,16 @@ from typing import Any
 import numpy
 
 from numelt import _core
-from numelt._dispatch import fall_back, native, ndarray, normalize_axes, normalize_axis, operand, short_first
+from numelt._dispatch import (
+    fall_back,
+    native,
+    ndarray,
+    normalize_axes,
+    normalize_axis,
+    operand,
+    plain_first,
+    short_first,
+)
 
 __all__ = [
     "atleast_1d", "atleast_2d", "atleast_3d", "broadcast_arrays", "broadcast_to",
@@ -330,6 +339,7 @@ def _spread(array: Any, extents: tuple[int, ...]) -> Any:
 
 
 @native
+@plain_first
 def flip(m: Any, axis: Any = None) -> Any:
     """Reverse the order of elements along axes, as a view.
 

@@ -5,6 +5,7 @@ use crate::base::BaseCell;
 use crate::batch::Batch;
 use crate::exec::ReadyPlan;
 use crate::lost;
+use crate::shared::Shared;
 use crate::stats::Reason;
 use numelt_ir::{Program, Result};
 use numelt_opt::{Fuse, Options, Passes, Plan, Recipe};
@@ -86,7 +87,7 @@ impl State {
     ///
     /// # Errors
     /// Those of a flush; the value is put off then as it was.
-    pub(super) fn make(&mut self, cell: &Arc<BaseCell>) -> Result<()> {
+    pub(super) fn make(&mut self, cell: &Shared<BaseCell>) -> Result<()> {
         let Some(put) = cell.bonds.take() else { return Ok(()) };
         let start = Instant::now();
         let (program, slots) = put.program(cell);

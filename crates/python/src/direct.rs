@@ -1,0 +1,163 @@
+//! Slots of the array class that the interpreter calls without anything in between.
+//!
+//! PyO3 puts a frame around every slot (it counts in thread-local memory that the thread is attached, catches panics, tries
+//! an operator's two orders), and another around the end of an object. On the operations that programs record most,
+//! these frames take as long as recording. So, when the class is complete, its slot for such an operation is replaced by a
+//! function that tries the quick path, and calls the slot that was there for all else.
+//!
+//! In: the class. Out: the class with some slots replaced. The place of a slot is not taken from any declaration: it is the
+//! one word of the type object that holds the function which the interpreter names for that slot. Where there is not exactly one,
+//! or the interpreter does not see the change, the class stays as it was.
+
+use crate::ndarray::NdArray;
+use crate::operators::{self as o, Binary, quick, quick_in_place};
+use pyo3::exceptions::PyRuntimeError;
+use pyo3::ffi;
+use pyo3::prelude::*;
+use pyo3::types::PyType;
+use std::ffi::{c_int, c_void};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicPtr, Ordering};
+
+/// A slot's function before it was replaced.
+pub struct Former(AtomicPtr<c_void>);
+
+impl Former {
+    /// Not replaced.
+    pub const fn new() -> Former {
+        Former(AtomicPtr::new(std::ptr::null_mut()))
+    }
+
+    /// The function; null if the slot has not been replaced.
+    #[inline]
+    pub fn get(&self) -> *mut c_void {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+/// Replaces a slot's function; false where that cannot be done.
+///
+/// # Safety
+/// `function` is one for that slot, of a class that is not used yet, and calls the former one for what it does not do.
+pub unsafe fn replace(
+    class: &Bound<'_, PyType>,
+    slot: c_int,
+    function: *mut c_void,
+    former: &Former,
+) -> PyResult<bool> {
+    let size: usize = class.get_type().getattr("__basicsize__")?.extract()?;
+    let object = class.as_type_ptr();
+    // SAFETY: the class is complete.
+    let known = unsafe { ffi::PyType_GetSlot(object, slot) };
+    if known.is_null() {
+        return Ok(false);
+    }
+    let words = object.cast::<*mut c_void>();
+    // SAFETY: an object has as many bytes as its type says, and this one's are aligned as pointers are.
+    let mut places = (0..size / size_of::<*mut c_void>()).filter(|&at| unsafe { words.add(at).read() } == known);
+    let (Some(place), None) = (places.next(), places.next()) else { return Ok(false) };
+    former.0.store(known, Ordering::Relaxed);
+    // SAFETY: as above; the word is put back if it is not the slot's.
+    unsafe {
+        words.add(place).write(function);
+        if ffi::PyType_GetSlot(object, slot) == function {
+            return Ok(true);
+        }
+        words.add(place).write(known);
+    }
+    Ok(false)
+}
+
+/// What a function for a slot gives to the interpreter.
+#[inline(always)]
+fn give<'py>(py: Python<'py>, run: impl FnOnce() -> Option<PyResult<Bound<'py, PyAny>>>) -> Option<*mut ffi::PyObject> {
+    match catch_unwind(AssertUnwindSafe(run)) {
+        Ok(Some(Ok(result))) => Some(result.into_ptr()),
+        Ok(Some(Err(error))) => Some(raise(py, error)),
+        Ok(None) => None,
+        Err(_) => Some(raise(py, PyRuntimeError::new_err("numelt: an operation panicked"))),
+    }
+}
+
+#[cold]
+fn raise(py: Python<'_>, error: PyErr) -> *mut ffi::PyObject {
+    error.restore(py);
+    std::ptr::null_mut()
+}
+
+/// A binary operator.
+///
+/// # Safety
+/// As the interpreter calls it: with two objects and the GIL held.
+#[inline(always)]
+unsafe fn binary(a: *mut ffi::PyObject, b: *mut ffi::PyObject, op: &Binary, former: &Former) -> *mut ffi::PyObject {
+    // SAFETY: the caller's contract. The former function is one of this kind.
+    unsafe {
+        let py = Python::assume_attached();
+        let (lhs, rhs) = (Borrowed::from_ptr(py, a), Borrowed::from_ptr(py, b));
+        match give(py, || quick(op.op, &lhs, &rhs)) {
+            Some(result) => result,
+            None => std::mem::transmute::<*mut c_void, ffi::binaryfunc>(former.get())(a, b),
+        }
+    }
+}
+
+/// An in-place operator.
+///
+/// # Safety
+/// As [`binary`].
+#[inline(always)]
+unsafe fn in_place(a: *mut ffi::PyObject, b: *mut ffi::PyObject, op: &Binary, former: &Former) -> *mut ffi::PyObject {
+    // SAFETY: as in `binary`.
+    unsafe {
+        let py = Python::assume_attached();
+        let (target, other) = (Borrowed::from_ptr(py, a), Borrowed::from_ptr(py, b));
+        let run = || {
+            let array = target.cast_exact::<NdArray>().ok()?;
+            Some(quick_in_place(op.op, array.get(), &other)?.map(|()| (*target).clone()))
+        };
+        match give(py, run) {
+            Some(result) => result,
+            None => std::mem::transmute::<*mut c_void, ffi::binaryfunc>(former.get())(a, b),
+        }
+    }
+}
+
+macro_rules! number_slots {
+    ($($way:ident $name:ident $operator:ident $slot:ident;)*) => {
+        $(
+            mod $name {
+                use super::*;
+
+                static FORMER: Former = Former::new();
+
+                unsafe extern "C" fn run(a: *mut ffi::PyObject, b: *mut ffi::PyObject) -> *mut ffi::PyObject {
+                    // SAFETY: the interpreter calls it as it calls the slot.
+                    unsafe { $way(a, b, &o::$operator, &FORMER) }
+                }
+
+                pub fn set(class: &Bound<'_, PyType>) -> PyResult<bool> {
+                    // SAFETY: the function is one for that slot, and leaves to the former one what it does not do.
+                    unsafe { replace(class, ffi::$slot, run as ffi::binaryfunc as *mut c_void, &FORMER) }
+                }
+            }
+        )*
+
+        /// Replaces the slots of the operators that are met most.
+        pub fn number_slots(class: &Bound<'_, PyType>) -> PyResult<()> {
+            $($name::set(class)?;)*
+            Ok(())
+        }
+    };
+}
+
+number_slots! {
+    binary add ADD Py_nb_add;
+    binary subtract SUBTRACT Py_nb_subtract;
+    binary multiply MULTIPLY Py_nb_multiply;
+    binary divide DIVIDE Py_nb_true_divide;
+    in_place add_to ADD Py_nb_inplace_add;
+    in_place subtract_from SUBTRACT Py_nb_inplace_subtract;
+    in_place multiply_by MULTIPLY Py_nb_inplace_multiply;
+    in_place divide_by DIVIDE Py_nb_inplace_true_divide;
+}
