@@ -67,8 +67,11 @@ impl Maker {
         };
         let Some(alloc) = alloc.filter(|_| list.is_null()) else { return Ok(None) };
         // SAFETY: the slot of a ready type holds a function of that kind.
-        let free = unsafe { ffi::PyType_GetSlot(class.as_type_ptr(), ffi::Py_tp_free) };
-        if free == ffi::PyObject_Free as ffi::freefunc as *mut c_void {
+        let (free, flags) = unsafe {
+            (ffi::PyType_GetSlot(class.as_type_ptr(), ffi::Py_tp_free), ffi::PyType_GetFlags(class.as_type_ptr()))
+        };
+        let collected = flags & ffi::Py_TPFLAGS_HAVE_GC != 0;
+        if collected && free == ffi::PyObject_GC_Del as ffi::freefunc as *mut c_void {
             // SAFETY: the function is one for that slot, and leaves to the former one what it does not do.
             unsafe { direct::replace(&class, ffi::Py_tp_dealloc, end as ffi::destructor as *mut c_void, &FORMER_END)? };
         }
@@ -97,7 +100,8 @@ impl Maker {
         }
     }
 
-    /// Keeps the memory of an object that has ended, or gives it back.
+    /// Keeps the memory of an object that has ended, or gives it back. What is kept is not known to the collector of
+    /// cycles any more, nor when it is an object again: no cycle leads through an array of the class itself.
     ///
     /// # Safety
     /// The GIL is held; the object was one of the class itself, and its contents are gone.
@@ -110,7 +114,7 @@ impl Maker {
                 ended.objects[ended.count] = object;
                 ended.count += 1;
             } else {
-                ffi::PyObject_Free(object.cast());
+                ffi::PyObject_GC_Del(object.cast());
             }
         }
     }
@@ -144,6 +148,7 @@ unsafe extern "C" fn end(object: *mut ffi::PyObject) {
         {
             let contents = object.cast::<u8>().add(HEAD).cast::<NdArray>();
             if let Some(parent) = (*contents).part() {
+                ffi::PyObject_GC_UnTrack(object.cast());
                 std::ptr::drop_in_place(contents);
                 maker.keep(object);
                 ffi::Py_DECREF(maker.class.cast());
