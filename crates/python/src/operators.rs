@@ -153,7 +153,7 @@ fn scalar_input<'a>(
 }
 
 /// The view of a native array of exactly our class.
-#[inline]
+#[inline(always)]
 fn native_view<'a>(obj: &'a Bound<'_, PyAny>) -> Option<&'a ArrayView> {
     obj.cast_exact::<NdArray>().ok()?.get().view()
 }

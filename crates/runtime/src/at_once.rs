@@ -227,7 +227,12 @@ pub(crate) fn run(
     if cell.slot_in(epoch).is_some() || cell.bonds.any() || fresh && cell.nbytes > LARGEST || !sound(cell) {
         return Ok(0);
     }
-    let address = if fresh { POOL.alloc(cell.nbytes)? } else { known };
+    let address = match fresh.then(|| POOL.alloc(cell.nbytes)) {
+        None => known,
+        Some(Ok(address)) => address,
+        Some(Err(_)) if moves => return Ok(0),
+        Some(Err(error)) => return Err(error),
+    };
     let call = SmallCall { op, ty, axes, out: few(out, address), fresh, ins: &operands };
     out.base.touch();
     let done = engine.small(&call, WATCH.load(Ordering::Relaxed));

@@ -83,15 +83,8 @@ pub(crate) fn recycle(slots: &mut Vec<Shared<BaseCell>>) {
         for mut cell in slots.drain(..) {
             if spare.len() < SPARES
                 && let Some(own) = cell.get_mut()
-                && own.foreign.is_none()
+                && own.renew()
             {
-                own.release();
-                own.ticket = AtomicU64::new(0);
-                own.written = AtomicU64::new(0);
-                own.failed = AtomicBool::new(false);
-                own.known = AtomicBool::new(false);
-                own.kept.clear();
-                own.bonds = Bonds::default();
                 spare.push(cell);
             }
         }
@@ -101,12 +94,42 @@ pub(crate) fn recycle(slots: &mut Vec<Shared<BaseCell>>) {
     }
 }
 
+/// Keeps a cell whose last share is about to go, if it can be used again.
+fn reuse(cell: &mut Shared<BaseCell>) {
+    // without a list, at the end of a thread, it just goes
+    let _ = SPARE.try_with(|spare| {
+        if let Ok(mut spare) = spare.try_borrow_mut()
+            && spare.len() < SPARES
+            && let Some(own) = cell.get_mut()
+            && own.renew()
+        {
+            // SAFETY: there was no other share of any kind, so that no other thread makes or drops one.
+            spare.push(unsafe { cell.clone_alone() });
+        }
+    });
+}
+
 struct Foreign {
     shared: AtomicBool,
     _owner: Box<dyn Any + Send + Sync>,
 }
 
 impl BaseCell {
+    /// Makes it as good as new, without memory; false where the memory is somebody else's.
+    fn renew(&mut self) -> bool {
+        if self.foreign.is_some() {
+            return false;
+        }
+        self.release();
+        self.ticket = AtomicU64::new(0);
+        self.written = AtomicU64::new(0);
+        self.failed = AtomicBool::new(false);
+        self.known = AtomicBool::new(false);
+        self.kept.clear();
+        self.bonds = Bonds::default();
+        true
+    }
+
     pub fn address(&self) -> *mut u8 {
         self.address.load(Ordering::Acquire)
     }
@@ -346,9 +369,13 @@ impl Clone for BaseRef {
 
 impl Drop for BaseRef {
     fn drop(&mut self) {
-        // The other share is the queue's: from now on only pending work keeps this memory.
-        if !self.0.address().is_null() && self.0.count() == 2 && self.is_pending() {
-            HELD.fetch_add(self.0.nbytes as u64, Ordering::Relaxed);
+        match self.0.count() {
+            1 => reuse(&mut self.0),
+            // The other share is the queue's: from now on only pending work keeps this memory.
+            2 if !self.0.address().is_null() && self.is_pending() => {
+                HELD.fetch_add(self.0.nbytes as u64, Ordering::Relaxed);
+            }
+            _ => {}
         }
     }
 }

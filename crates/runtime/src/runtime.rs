@@ -487,7 +487,9 @@ impl State {
                 let result = result.and(self.leave(&plan, &batch));
                 self.stats.run_ns += planned.elapsed().as_nanos() as u64;
                 self.account(reason, &plan, hit, start);
-                plan.cut.fetch_or(cut, Ordering::Relaxed);
+                if cut {
+                    plan.cut.store(true, Ordering::Relaxed);
+                }
                 self.succeed(plan);
                 if let (Ok(()), Some(companions)) = (&result, companions) {
                     companions.keep(&batch);
