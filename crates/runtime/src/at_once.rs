@@ -44,7 +44,7 @@ const WATCHED: u32 = 256;
 
 /// Elements up to which an operation in place gives its array new memory instead of waiting: with more, another array in the
 /// caches costs more than recording does.
-const MOVED: i64 = 1 << 14;
+const MOVED: i64 = 3 * MIDDLE;
 
 /// Bytes of the largest base that gets its memory here.
 const LARGEST: usize = 16 * SmallCall::MOST;
