@@ -67,9 +67,11 @@ impl<T> Shared<T> {
     #[inline]
     pub fn get_mut(&mut self) -> Option<&mut T> {
         // One load sees both counts. Nobody can make others of them afterwards: that takes a reference.
-        let alone = self.counted().counts.load(Ordering::Acquire) == ALONE;
+        if self.counted().counts.load(Ordering::Acquire) != ALONE {
+            return None;
+        }
         // SAFETY: there is no other reference, and this one is borrowed.
-        alone.then(|| unsafe { &mut self.0.as_mut().value })
+        Some(unsafe { &mut self.0.as_mut().value })
     }
 
     /// Another reference to a value that no other thread can be making or dropping references to meanwhile.
