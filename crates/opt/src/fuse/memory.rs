@@ -13,7 +13,7 @@ use std::ops::Range;
 /// Peaks below this many bytes are nobody's concern.
 const SMALL: u64 = 32 << 20;
 /// A stretch is not cut below so many instructions.
-const SHORTEST: usize = 8;
+const SHORTEST: usize = 16;
 
 /// Bytes alive at most while the blocks run in order. A base is alive from its first access, or the beginning if it
 /// holds values then, to its last, or the end if somebody wants it.
