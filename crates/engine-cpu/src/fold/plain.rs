@@ -265,26 +265,49 @@ fn sequential_run<T: Elem, S: Step<T>>(acc: S::Acc, x: &[T]) -> S::Acc {
     x.iter().fold(acc, |acc, &x| S::run_step(acc, x))
 }
 
-/// The rows' common frame: `f` absorbs one row into its accumulator.
+/// How a row is absorbed. A type, because what is handed over as a function or a closure is compiled once, for the least of all
+/// instruction sets, unless it is short.
+trait Absorb<T> {
+    /// Type of the accumulator.
+    type Acc: Elem;
+    /// The accumulator with a row.
+    fn absorb(acc: Self::Acc, x: &[T]) -> Self::Acc;
+}
+
+/// Declares ways of absorbing rows.
+macro_rules! absorbs {
+    ($($name:ident[$($g:ident : $b:path),*] of $t:ty => $acc:ty: |$a:ident, $x:ident| $body:expr;)*) => {$(
+        struct $name<$($g),*>(std::marker::PhantomData<($($g,)*)>);
+        impl<$($g: $b),*> Absorb<$t> for $name<$($g),*> {
+            type Acc = $acc;
+            #[inline(always)]
+            fn absorb($a: $acc, $x: &[$t]) -> $acc {
+                $body
+            }
+        }
+    )*};
+}
+absorbs! {
+    Free[T: Elem, S: Step<T>] of T => S::Acc: |acc, x| free_run::<T, S>(acc, x);
+    Sequential[T: Elem, S: Step<T>] of T => S::Acc: |acc, x| sequential_run::<T, S>(acc, x);
+    Tree[T: Summed] of T => T: |acc, x| acc.add(tree_run(x));
+    HalfTree[] of F16 => F16: |acc, x| F16::from_f32(acc.to_f32() + tree_run(x));
+    HalfProduct[] of F16 => F16: |acc, x| F16::from_f32(x.iter().fold(acc.to_f32(), |acc, x| acc * x.to_f32()));
+}
+
+/// The rows' common frame: each row goes into its accumulator.
 ///
 /// # Safety
 /// The contract of [`super::Rows`].
 #[inline(always)]
-unsafe fn each_row<T: Elem, A: Elem>(
-    values: *mut u8,
-    src: *const u8,
-    row_stride: isize,
-    rows: usize,
-    n: usize,
-    f: impl Fn(A, &[T]) -> A,
-) {
-    let values = values.cast::<A>();
+unsafe fn each_row<T: Elem, F: Absorb<T>>(values: *mut u8, src: *const u8, row_stride: isize, rows: usize, n: usize) {
+    let values = values.cast::<F::Acc>();
     for r in 0..rows {
         // SAFETY: the caller's contract.
         unsafe {
             let row = from_raw_parts(src.offset(r as isize * row_stride).cast::<T>(), n);
             let acc = values.add(r);
-            acc.write(f(acc.read(), row));
+            acc.write(F::absorb(acc.read(), row));
         }
     }
 }
@@ -304,7 +327,7 @@ unsafe fn rows_free<T: Elem, S: Step<T>>(
     _pos: i64,
 ) {
     // SAFETY: the contract of `Rows`.
-    unsafe { each_row::<T, S::Acc>(values, src, stride, rows, n, free_run::<T, S>) }
+    unsafe { each_row::<T, Free<T, S>>(values, src, stride, rows, n) }
 }
 
 /// [`Rows`](super::Rows) of a fold from the first element to the last.
@@ -322,7 +345,7 @@ unsafe fn rows_sequential<T: Elem, S: Step<T>>(
     _pos: i64,
 ) {
     // SAFETY: the contract of `Rows`.
-    unsafe { each_row::<T, S::Acc>(values, src, stride, rows, n, sequential_run::<T, S>) }
+    unsafe { each_row::<T, Sequential<T, S>>(values, src, stride, rows, n) }
 }
 
 /// Dense rows of fewer than eight elements: with their number known, several rows fit a vector.
@@ -385,14 +408,8 @@ unsafe fn rows_tree<T: Summed>(
             _ => {}
         }
         let (values, src) = (values.cast::<T>().add(sides), src.offset(sides as isize * stride));
-        each_row::<T, T>(values.cast(), src, stride, rows - sides, n, add_tree)
+        each_row::<T, Tree<T>>(values.cast(), src, stride, rows - sides, n)
     }
-}
-
-/// Adds the sum of a run.
-#[inline(always)]
-fn add_tree<T: Summed>(acc: T, x: &[T]) -> T {
-    acc.add(tree_run(x))
 }
 
 /// Sums rows of a step to a block of elements, `K` at a time.
@@ -430,13 +447,7 @@ pub unsafe fn rows_half_sum(
     _pos: i64,
 ) {
     // SAFETY: the contract of `Rows`.
-    unsafe { each_row::<F16, F16>(values, src, stride, rows, n, add_half_tree) }
-}
-
-/// Adds the sum of a half-precision run.
-#[inline(always)]
-fn add_half_tree(acc: F16, x: &[F16]) -> F16 {
-    F16::from_f32(acc.to_f32() + tree_run(x))
+    unsafe { each_row::<F16, HalfTree>(values, src, stride, rows, n) }
 }
 
 /// Products of half-precision runs.
@@ -453,9 +464,8 @@ pub unsafe fn rows_half_product(
     n: usize,
     _pos: i64,
 ) {
-    let absorb = |acc: F16, x: &[F16]| F16::from_f32(x.iter().fold(acc.to_f32(), |acc, x| acc * x.to_f32()));
     // SAFETY: the contract of `Rows`.
-    unsafe { each_row::<F16, F16>(values, src, stride, rows, n, absorb) }
+    unsafe { each_row::<F16, HalfProduct>(values, src, stride, rows, n) }
 }
 
 /// Columns that are few: accumulators stay in registers.
