@@ -236,3 +236,20 @@ def test_composed(call):
 @pytest.mark.parametrize("call", PLAIN)
 def test_plain_arguments(call):
     compare(call, {"np": numelt}, {"np": numpy}, call)
+
+
+@pytest.mark.parametrize("value", [300, -1, 1.5, 1e10, float("nan"), numpy.int64(400), 1 << 64, True])
+@pytest.mark.parametrize("dtype", ["bool", "int8", "uint8", "int64", "uint64", "float32", "complex64"])
+@pytest.mark.filterwarnings("ignore:invalid value")
+def test_borders_of_a_number_that_may_not_fit(value, dtype):
+    for n in (3, 100_000):
+        results = [
+            outcome(lambda np, n=n: np.pad(np.ones(n, dtype), 1, constant_values=value), np)
+            for np in (numpy, numelt)
+        ]
+        (kind, theirs), (our_kind, ours) = results
+        assert kind == our_kind
+        if kind == "error":
+            assert (type(ours), str(ours)) == (type(theirs), str(theirs))
+        else:
+            assert_same(ours, theirs)

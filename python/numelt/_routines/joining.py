@@ -453,6 +453,19 @@ def _pad_pairs(pad_width: Any, rank: int) -> list[tuple[int, int]] | None:
     return pairs if all(n >= 0 for pair in pairs for n in pair) else None
 
 
+def _fits(value: Any, dtype: numpy.dtype[Any]) -> bool:
+    """Is a value a Python number that every way of storing it in a dtype stores the same?"""
+    if type(value) not in (int, float) or abs(value) > _SURE:
+        return False
+    if dtype.kind in "iu":
+        limits = numpy.iinfo(dtype)
+        return type(value) is int and limits.min <= value <= limits.max
+    return dtype.kind in "fc" or value in (0, 1)
+
+
+_SURE = 1 << 15
+
+
 @native
 @small_first
 def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> Any:
@@ -472,7 +485,7 @@ def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> An
         mode == "constant"
         and source is not None
         and set(kwargs) <= {"constant_values"}
-        and type(value) in (int, float)
+        and _fits(value, source.dtype)
     ):
         pairs = _pad_pairs(pad_width, source.ndim)
         if pairs is not None and source.ndim:
