@@ -1,5 +1,7 @@
 """Comparing a numelt result with NumPy's: class, dtype, shape and values, to the bit or to a few ULP."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy
 
 import numelt
@@ -67,6 +69,13 @@ def assert_same_values(ours, theirs, ulp, rtol, context):
         return
     distance = ulps(numpy.asarray(ours), numpy.asarray(theirs))
     assert distance <= ulp, f"{context}: {distance} ULP apart\n{ours}\nNumPy:\n{theirs}"
+
+
+def in_threads(work, items):
+    """Call `work` with each item, each in a thread of its own; returns the results, or raises."""
+    items = list(items)
+    with ThreadPoolExecutor(len(items)) as threads:
+        return list(threads.map(work, items))
 
 
 def outcome(function, *args):

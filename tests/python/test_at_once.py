@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import numelt
 
-from .compare import as_numpy
+from .compare import as_numpy, in_threads
 from .layouts import COMPLEX, FLOATS, LAYOUTS, NATIVE, pair
 
 TINY = [name for name, (shape, _) in LAYOUTS.items() if 0 < numpy.prod(shape) <= 64]
@@ -453,23 +453,15 @@ def test_larger_arrays_run_at_once_where_reads_come_close():
 
 
 def test_threads():
-    import threading
-
-    def work(seed, failures):
+    def work(seed):
         rng = numpy.random.default_rng(seed)
         for _ in range(50):
             x = rng.normal(size=int(rng.integers(1, 2100)))
             a = numelt.array(x)
-            if not numpy.array_equal(as_numpy((a + 1) * a), (x + 1) * x) or float(a.sum()) != x.sum():
-                failures.append(seed)
+            assert numpy.array_equal(as_numpy((a + 1) * a), (x + 1) * x)
+            assert float(a.sum()) == x.sum()
 
-    failures = []
-    threads = [threading.Thread(target=work, args=(seed, failures)) for seed in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert not failures
+    in_threads(work, range(4))
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32", "int64", "bool", "complex128"])

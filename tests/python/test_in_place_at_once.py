@@ -1,13 +1,11 @@
 """Operations in place that run at once into new memory: nobody may see the difference."""
 
-import threading
-
 import numpy
 import pytest
 
 import numelt
 
-from .compare import as_numpy
+from .compare import as_numpy, in_threads
 
 pytestmark = pytest.mark.core
 
@@ -132,23 +130,20 @@ def test_pending_readers_read_what_was():
 
 def test_threads():
     shared = numelt.zeros(3000)
-    failures = []
 
-    def count():
+    def count(_):
         for _ in range(100):
             own = numelt.ones(3000)
             own += shared * 0.0
             own *= 3.0
-            if own[2999] != 3.0 or float(own.sum()) != 9000.0:
-                failures.append(own[2999])
+            assert own[2999] == 3.0
+            assert float(own.sum()) == 9000.0
 
-    threads = [threading.Thread(target=count) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for _ in range(100):
-        shared += 1.0
-        numelt.sort(shared)
-    for thread in threads:
-        thread.join()
-    assert not failures
+    def change():
+        nonlocal shared
+        for _ in range(100):
+            shared += 1.0
+            numelt.sort(shared)
+
+    in_threads(lambda n: count(n) if n else change(), range(5))
     assert shared[7] == 100.0

@@ -52,7 +52,6 @@ def run(program):
     return done.stdout
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="address spaces are limited on Linux")
 def test_huge_results_are_named_as_numpy_names_them():
     program = _LIMITED + textwrap.dedent(
         f"""

@@ -1,13 +1,16 @@
 """Values with a name that nobody reads are left out where they can be had again, and nobody can tell."""
 
+import functools
+import operator
 import re
-import threading
 import warnings
 
 import numpy
 import pytest
 
 import numelt
+
+from .compare import in_threads
 
 N = 64
 
@@ -142,22 +145,17 @@ def test_memory_is_held_no_longer_than_until_something_runs():
 
 
 def test_other_threads_may_read():
-    def read(array, seen):
-        seen.append(int(array.sum()))
+    def read(array):
+        return int(array.sum())
 
-    def export(array, seen):
-        seen.append(int(numpy.asarray(array).sum()))
+    def export(array):
+        return int(numpy.asarray(array).sum())
 
     for _ in range(20):
         k = numelt.arange(5_000) * 3
         total = int((k + 1).sum())
-        seen = []
-        readers = [threading.Thread(target=how, args=(k, seen)) for how in (read, read, read, export, export)]
-        for reader in readers:
-            reader.start()
-        for reader in readers:
-            reader.join()
-        assert seen == [total - 5_000] * 5
+        readers = [functools.partial(how, k) for how in (read, read, read, export, export)]
+        assert in_threads(operator.call, readers) == [total - 5_000] * 5
 
 
 class Pair:

@@ -6,12 +6,13 @@ array and every value read must have its bits.
 """
 
 import random
-import threading
 
 import numpy
 import pytest
 
 import numelt
+
+from .compare import in_threads
 
 SHAPES = [
     (1,),
@@ -225,16 +226,7 @@ def test_large(seed):
 def test_threads(seed, recorded):
     """Threads that run different programs at the same time do not meet."""
     texts = [Writer(seed + 1000 * n, SHAPES).program() for n in range(3)]
-    results = [None] * len(texts)
-
-    def work(n):
-        results[n] = [run(numelt, texts[n]) for _ in range(2)]
-
-    workers = [threading.Thread(target=work, args=(n,)) for n in range(len(texts))]
-    for worker in workers:
-        worker.start()
-    for worker in workers:
-        worker.join()
+    results = in_threads(lambda text: [run(numelt, text) for _ in range(2)], texts)
     for text, result in zip(texts, results, strict=True):
         theirs = run(numpy, text)
         for ours in result:
