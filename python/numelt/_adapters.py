@@ -3,7 +3,7 @@
 Most of a library reads arrays through `numpy.asarray` or the buffer protocol and needs nothing. A few of its
 functions tell arrays from other sequences by `isinstance`, or hand them to C code that wants NumPy's class: a
 mask as a key of a data frame would be taken for a list of labels. Those are wrapped here when their module is
-imported; the memory is shared, nothing is copied.
+imported, in place where they are Python's, because libraries keep tables of functions; the memory is shared.
 
 In: the names below. Out: `install`.
 """
@@ -57,6 +57,38 @@ _MAKING = {"scipy.sparse.linalg._dsolve.linsolve": ("splu", "spilu", "factorized
 _JSON = "json"
 _ADAPTED = frozenset({_JSON, *_NAMES, *_MAKING, *_LOOKING_UP})
 _HELD = frozenset({_core.ndarray, list, tuple, dict, *SCALARS})
+
+
+def _forward(*args: Any, **kwargs: Any) -> Any:
+    """Call the function that `_within` puts in the place of the text."""
+    function: Any = "function"
+    return function(*args, **kwargs)
+
+
+def _within(function: types.FunctionType, wrap: Callable[..., Any]) -> None:
+    """Wrap a Python function in place: it stays the object that tables and other modules hold.
+
+    Its code goes to another function, which is wrapped, and its own code calls that.
+    """
+    inner = types.FunctionType(
+        function.__code__,
+        function.__globals__,
+        function.__name__,
+        function.__defaults__,
+        function.__closure__,
+    )
+    inner.__kwdefaults__ = function.__kwdefaults__
+    for name in functools.WRAPPER_ASSIGNMENTS:
+        setattr(inner, name, getattr(function, name))
+    call = wrap(inner)
+    code = _forward.__code__
+    function.__code__ = code.replace(
+        co_consts=tuple(call if constant == "function" else constant for constant in code.co_consts),
+        co_freevars=function.__code__.co_freevars,
+        co_name=function.__name__,
+    )
+    # what tells signatures and shows sources follows this
+    vars(function).setdefault("__wrapped__", inner)
 
 
 def _adapted(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -157,6 +189,10 @@ def _adapt(module: types.ModuleType) -> None:
         function = getattr(owner, attribute, None)
         if owner is None or function is None or hasattr(function, "__numelt__"):
             continue  # another release of the library
+        if isinstance(function, types.FunctionType):
+            _within(function, wrap)
+            vars(function)["__numelt__"] = True
+            continue
         adapted = wrap(function)
         vars(adapted)["__numelt__"] = True
         setattr(owner, attribute, adapted)

@@ -3,7 +3,8 @@
 A Python function takes its builtins from its module, and the ``import`` statement is a call of the
 builtin ``__import__``. A module whose globals hold builtins of their own, with another ``__import__``,
 thus sees numelt wherever it says ``numpy``, while installed libraries in the same process keep the
-real NumPy. No source is changed and nothing in `sys.modules` is replaced.
+real NumPy. No source is changed and nothing in `sys.modules` is replaced. Modules that run the user's files
+themselves (pytest's test files, `runpy`) get an ``exec`` that does the same.
 
 In: which files are the user's. Out: `install`, `user_builtins`. Nothing is run here.
 """
@@ -140,6 +141,26 @@ class _Loader(Delegating):
         super().exec_module(module)
 
 
+# modules that run source files themselves, with `exec`: test files, scripts, measured programs
+_RUNNERS = frozenset({"_pytest.assertion.rewrite", "coverage.execfile", "runpy"})
+
+
+def _exec(code: Any, globals: dict[str, Any], /, *rest: Any) -> None:
+    """Stand for ``exec`` in `_RUNNERS`: code of the user's files runs with `user_builtins`."""
+    __tracebackhide__ = True
+    if isinstance(code, types.CodeType) and is_users(code.co_filename):
+        globals["__builtins__"] = user_builtins()
+    exec(code, globals, *rest)
+
+
+class _Runner(Delegating):
+    """Gives a module of `_RUNNERS` its ``exec``."""
+
+    def exec_module(self, module: types.ModuleType) -> None:
+        super().exec_module(module)
+        vars(module)["exec"] = _exec
+
+
 class _Finder(importlib.machinery.PathFinder):
     """Finds the modules that Python would find, and marks the user's."""
 
@@ -151,9 +172,12 @@ class _Finder(importlib.machinery.PathFinder):
         spec = super().find_spec(fullname, path, target)
         if spec is None or not isinstance(spec.loader, importlib.machinery.SourceFileLoader):
             return None
-        if not is_users(spec.origin):
+        if fullname in _RUNNERS:
+            spec.loader = cast(Any, _Runner(spec.loader))
+        elif is_users(spec.origin):
+            spec.loader = cast(Any, _Loader(spec.loader))
+        else:
             return None
-        spec.loader = cast(Any, _Loader(spec.loader))
         return spec
 
 
@@ -180,3 +204,5 @@ def install() -> None:
         position = next((i for i, f in enumerate(sys.meta_path) if f is importlib.machinery.PathFinder), 0)
         sys.meta_path.insert(position, _Finder)
         _redirect_import_module()
+        for name in _RUNNERS.intersection(sys.modules):
+            vars(sys.modules[name])["exec"] = _exec

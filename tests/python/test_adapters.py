@@ -1,5 +1,8 @@
 """Functions of libraries that want NumPy's own arrays get them: the same results as with NumPy's."""
 
+import inspect
+import pickle
+import types
 from collections.abc import Callable
 from typing import Any
 
@@ -7,6 +10,7 @@ import numpy
 import pytest
 
 import numelt
+from numelt import _adapters
 
 from .compare import assert_same
 
@@ -151,3 +155,29 @@ def test_einops() -> None:
     x = numelt.arange(6.0).reshape(2, 3)
     assert einops.rearrange(x, "a b -> (b a)").tolist() == [0, 3, 1, 4, 2, 5]
     assert einops.reduce(x, "a b -> a", "sum").tolist() == [3, 12]
+
+
+def test_functions_stay_the_objects_that_tables_hold() -> None:
+    ndimage = pytest.importorskip("scipy.ndimage")
+    module = types.ModuleType("pandas.core.algorithms")
+    added = 3
+
+    def take(array: Any, factor: int = 2, *, more: int = 0) -> Any:
+        """Multiply."""
+        return type(array).__module__, array * factor + more + added
+
+    setattr(module, "take", take)  # noqa: B010
+    table = {take: "take"}
+    _adapters._adapt(module)
+    assert vars(module)["take"] is take
+    assert table[take] == "take"
+    kind, result = take(numelt.arange(2), more=1)
+    assert kind == "numpy"
+    assert result.tolist() == [4, 6]
+    assert str(inspect.signature(take)) == "(array: Any, factor: int = 2, *, more: int = 0) -> Any"
+    assert take.__doc__ == "Multiply."
+    assert "factor + more" in inspect.getsource(take)
+    assert pickle.loads(pickle.dumps(ndimage.zoom)) is ndimage.zoom
+    api = pytest.importorskip("scipy._lib._array_api")
+    if hasattr(api, "xp_capabilities_table"):
+        assert ndimage.gaussian_filter in api.xp_capabilities_table

@@ -207,3 +207,17 @@ def test_pickle_of_main(program):
     )
     result = program("main.py")
     assert result.returncode == 0, result.stderr
+
+
+def test_programs_that_others_run(program):
+    program.write("test_own.py", "import numpy\nimport helper\ndef test(): assert numpy is helper.numpy\n")
+    program.write("conftest.py", "import numpy\nassert numpy.__name__ == 'numelt'\n")
+    program.write("helper.py", "import numpy\nassert numpy.__name__ == 'numelt'\n")
+    program.write("shows.py", "import numpy\nprint(numpy.__name__)\n")
+    result = program("-m", "pytest", "-q", "-p", "no:cacheprovider", "test_own.py")
+    assert "1 passed" in result.stdout, result.stdout
+    run = "import runpy\nrunpy.run_path('shows.py')\nrunpy.run_module('shows')\n"
+    assert program("-c", run).stdout == "numelt\nnumelt\n"
+    for tool in ("cProfile", "pdb", "trace"):
+        lead = ("-t",) if tool == "trace" else ("-c", "c") if tool == "pdb" else ()
+        assert "numelt\n" in program("-m", tool, *lead, "shows.py", input="q\n").stdout, tool
