@@ -19,7 +19,7 @@ from typing import Any, cast
 
 import numpy
 
-from numelt import _core, _fallback
+from numelt import _core, _fallback, _fortran
 from numelt._import import Delegating
 from numelt._scalars import SCALARS
 
@@ -46,6 +46,13 @@ _NAMES = {
     "scipy.signal._peak_finding": ("_unpack_condition_args",),
     "scipy.sparse._base": ("_spbase.__add__", "_spbase.__sub__", "_spbase.__radd__", "_spbase.__rsub__"),
     "scipy.sparse.linalg._interface": ("aslinearoperator",),
+    # what the user's function returned goes to compiled code
+    "scipy.linalg._matfuncs": ("_funm_loops",),
+    "scipy.signal._ltisys": tuple(
+        f"StateSpace.__{reflected}{name}__"
+        for reflected in ("", "r")
+        for name in ("add", "sub", "mul", "truediv")
+    ),
     "scipy.stats._mgc": ("multiscale_graphcorr",),
     "skimage.measure._marching_cubes_lewiner": ("marching_cubes",),
     "skimage.transform.hough_transform": ("hough_line", "hough_ellipse", "probabilistic_hough_line"),
@@ -239,6 +246,25 @@ class _Finder(importlib.machinery.PathFinder):
         return spec
 
 
+def _adapt_fortran(module: types.ModuleType) -> None:
+    package = module.__name__.partition(".")[0]
+    _fortran.adapt(module, _adapted, functools.partial(_replace, package))
+
+
+def _watch_extensions() -> None:
+    """Adapt modules of f2py's, whatever their names, when they have been loaded."""
+    loader = importlib.machinery.ExtensionFileLoader
+    original = loader.exec_module
+
+    @functools.wraps(original)
+    def exec_module(self: importlib.machinery.ExtensionFileLoader, module: types.ModuleType) -> None:
+        original(self, module)
+        if _fortran.is_f2py(module):
+            _adapt_fortran(module)
+
+    setattr(loader, "exec_module", exec_module)  # noqa: B010
+
+
 def install() -> None:
     """Adapt the libraries that are imported, and those that will be.
 
@@ -250,9 +276,13 @@ def install() -> None:
     >>> frame[np.array([True, False, True])].a.tolist()
     [1, 3]
     """
+    for loaded in list(sys.modules.values()):
+        if isinstance(loaded, types.ModuleType) and _fortran.is_f2py(loaded):
+            _adapt_fortran(loaded)
     for name in _ADAPTED:
         module = sys.modules.get(name)
         if isinstance(module, types.ModuleType):
             _adapt(module)
     if _Finder not in sys.meta_path:
         sys.meta_path.insert(0, _Finder)
+        _watch_extensions()

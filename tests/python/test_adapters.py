@@ -181,3 +181,45 @@ def test_functions_stay_the_objects_that_tables_hold() -> None:
     api = pytest.importorskip("scipy._lib._array_api")
     if hasattr(api, "xp_capabilities_table"):
         assert ndimage.gaussian_filter in api.xp_capabilities_table
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "lapack.dgetrs(*lapack.dgetrf(a)[:2], b)",
+        "lapack.dgesv(a, b)",
+        "lapack.dgesv(a, b, overwrite_b=1)",
+        "lapack.dgetrf(f, overwrite_a=1)",
+        "blas.daxpy(b, b[::-1] * 2, a=3.0)",
+        "blas.daxpy(b, b + 1)",
+        "blas.dscal(2.0, b)",
+        "blas.dgemm(1.0, a, a, beta=1.0, c=f)",
+        "blas.dgemm(1.0, a, a, beta=1.0, c=f, overwrite_c=1)",
+        "get_lapack_funcs(('gesv',), (a, b))[0](a, b)",
+        "linalg.funm(a, np.exp)",
+    ],
+)
+def test_what_f2py_makes(statement: str) -> None:
+    linalg = pytest.importorskip("scipy.linalg")
+    results = []
+    for np in (numpy, numelt):
+        a, b = np.eye(4) * 2 + np.arange(16.0).reshape(4, 4), np.arange(4.0)
+        f = np.asfortranarray(a)
+        names = {"lapack": linalg.lapack, "blas": linalg.blas, "get_lapack_funcs": linalg.get_lapack_funcs}
+        found = eval(statement, {**names, "np": np, "a": a, "b": b, "f": f, "linalg": linalg})
+        all_of_it = (*(found if isinstance(found, tuple) else (found,)), a, b, f)
+        same = [found is x for x in (a, b, f)]
+        results.append(([numpy.asarray(x).tolist() for x in all_of_it], same))
+    assert results[0] == results[1]
+
+
+def test_fortran_objects_look_as_they_did() -> None:
+    lapack = pytest.importorskip("scipy.linalg.lapack")
+    routine = lapack.dgesv
+    assert isinstance(routine, type(lapack.dgesv._fortran))
+    assert repr(routine) == "<fortran function dgesv>"
+    assert routine.__doc__.startswith("lu,piv,x,info = dgesv(a,b")
+    assert type(routine._cpointer).__name__ == "PyCapsule"
+    assert "__call__" in dir(routine)
+    routine.note = 3
+    assert routine.note == 3

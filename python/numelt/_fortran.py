@@ -1,0 +1,80 @@
+"""Modules made by f2py: their routines get NumPy's view of our arrays.
+
+What f2py makes takes anything for a new array that is not of NumPy's class: a routine would overwrite what is
+declared to be copied, and refuse what it is to change. The memory is shared, nothing is copied.
+
+In: an extension module. Out: the module, with its routines, and its containers of routines, wrapped.
+"""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Callable
+from typing import Any
+
+from numelt import _fallback
+
+__all__ = ["adapt", "is_f2py"]
+
+Adapted = Callable[[Callable[..., Any]], Callable[..., Any]]
+
+
+def is_f2py(module: types.ModuleType) -> bool:
+    """Has this module been made by f2py?"""
+    return "__f2py_numpy_version__" in vars(module)
+
+
+def _is_fortran(value: Any) -> bool:
+    return type(value).__name__ == "fortran"
+
+
+class Fortran:
+    """A routine, a common block or a module of Fortran's: what it is given is NumPy's."""
+
+    __slots__ = ("__weakref__", "_adapted", "_call", "_fortran")
+
+    def __init__(self, fortran: Any, adapted: Adapted) -> None:
+        object.__setattr__(self, "_fortran", fortran)
+        object.__setattr__(self, "_adapted", adapted)
+        object.__setattr__(self, "_call", adapted(fortran))
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self._call(*args, **kwargs)
+
+    @property  # type: ignore[misc]
+    def __class__(self) -> Any:
+        return type(self._fortran)
+
+    @property
+    def __doc__(self) -> Any:  # type: ignore[override]
+        return self._fortran.__doc__
+
+    def __getattr__(self, name: str) -> Any:
+        value = getattr(self._fortran, name)
+        return Fortran(value, self._adapted) if _is_fortran(value) else value
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        setattr(self._fortran, name, _fallback.unwrap(value))
+
+    def __dir__(self) -> list[str]:
+        return dir(self._fortran)
+
+    def __repr__(self) -> str:
+        return repr(self._fortran)
+
+
+def adapt(module: types.ModuleType, adapted: Adapted, replace: Callable[[str, Any, Any], None]) -> None:
+    """Wrap what a module of f2py's holds.
+
+    Parameters
+    ----------
+    adapted : callable
+        Makes a function that hands NumPy's views on.
+    replace : callable
+        Puts a new value where others have taken the old one.
+    """
+    for name, value in list(vars(module).items()):
+        if _is_fortran(value):
+            ours = Fortran(value, adapted)
+            setattr(module, name, ours)
+            replace(name, value, ours)
