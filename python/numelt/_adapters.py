@@ -46,8 +46,6 @@ _NAMES = {
     "scipy.signal._peak_finding": ("_unpack_condition_args",),
     "scipy.sparse._base": ("_spbase.__add__", "_spbase.__sub__", "_spbase.__radd__", "_spbase.__rsub__"),
     "scipy.sparse.linalg._interface": ("aslinearoperator",),
-    # what the user's function returned goes to compiled code
-    "scipy.linalg._matfuncs": ("_funm_loops",),
     "scipy.signal._ltisys": tuple(
         f"StateSpace.__{reflected}{name}__"
         for reflected in ("", "r")
@@ -57,12 +55,17 @@ _NAMES = {
     "skimage.measure._marching_cubes_lewiner": ("marching_cubes",),
     "skimage.transform.hough_transform": ("hough_line", "hough_ellipse", "probabilistic_hough_line"),
 }
+# packages whose compiled functions get what functions of the user's return, and want NumPy's class
+_COMPILED = ("scipy.optimize.", "scipy.integrate.", "scipy.linalg.", "scipy.interpolate.")
+_COMPILED_KINDS = frozenset({"builtin_function_or_method", "cython_function_or_method"})
 # compilers that look a function's globals up: `np` in it means NumPy
 _LOOKING_UP = {"numba.core.interpreter": ("Interpreter.get_global_value", "Interpreter.get_closure_value")}
 # what they return is compiled code that wants NumPy's class
 _MAKING = {"scipy.sparse.linalg._dsolve.linsolve": ("splu", "spilu", "factorized")}
+# what the user's functions return has to be of NumPy's class
+_CALLING = {"scipy.optimize._lsq.least_squares": ("least_squares",)}
 _JSON = "json"
-_ADAPTED = frozenset({_JSON, *_NAMES, *_MAKING, *_LOOKING_UP})
+_ADAPTED = frozenset({_JSON, *_NAMES, *_MAKING, *_LOOKING_UP, *_CALLING})
 _HELD = frozenset({_core.ndarray, list, tuple, dict, *SCALARS})
 
 
@@ -145,6 +148,28 @@ def _making(function: Callable[..., Any]) -> Callable[..., Any]:
     return make
 
 
+def _calling(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function to which other functions, its arguments, return NumPy's arrays."""
+
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        wrapped = {key: _returning(value) for key, value in kwargs.items()}
+        return function(*map(_returning, args), **wrapped)
+
+    return call
+
+
+def _returning(value: Any) -> Any:
+    if not isinstance(value, types.FunctionType | types.MethodType | functools.partial):
+        return value
+
+    @functools.wraps(value)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        return _fallback.unwrap(value(*args, **kwargs))
+
+    return call
+
+
 def _looking_up(function: Callable[..., Any]) -> Callable[..., Any]:
     """Return a function that finds NumPy's modules, functions and arrays where another finds ours."""
 
@@ -189,7 +214,8 @@ def _adapt(module: types.ModuleType) -> None:
     if key == _JSON:
         _encode_scalars()
         return
-    wrap = _adapted if key in _NAMES else _making if key in _MAKING else _looking_up
+    tables = ((_NAMES, _adapted), (_MAKING, _making), (_CALLING, _calling), (_LOOKING_UP, _looking_up))
+    wrap = next(wrap for table, wrap in tables if key in table)
     for name in _names(module):
         owner_name, _, attribute = name.rpartition(".")
         owner = getattr(module, owner_name, None) if owner_name else module
@@ -209,7 +235,7 @@ def _adapt(module: types.ModuleType) -> None:
 
 def _names(module: types.ModuleType) -> Sequence[str]:
     """Return what is adapted of a module; a star stands for its public functions."""
-    names = {**_LOOKING_UP, **_MAKING, **_NAMES}[module.__name__]
+    names = {**_LOOKING_UP, **_CALLING, **_MAKING, **_NAMES}[module.__name__]
     if names != ("*",):
         return names
     return [name for name in module.__all__ if isinstance(getattr(module, name, None), types.FunctionType)]
@@ -246,21 +272,35 @@ class _Finder(importlib.machinery.PathFinder):
         return spec
 
 
-def _adapt_fortran(module: types.ModuleType) -> None:
+def _adapt_extension(module: types.ModuleType) -> None:
+    """Wrap what is compiled of a module, if it is f2py's or one of `_COMPILED`."""
     package = module.__name__.partition(".")[0]
-    _fortran.adapt(module, _adapted, functools.partial(_replace, package))
+    if _fortran.is_f2py(module):
+        _fortran.adapt(module, _adapted, functools.partial(_replace, package))
+    elif module.__name__.startswith(_COMPILED) and "__numelt__" not in vars(module):
+        vars(module)["__numelt__"] = True
+        for name, value in list(vars(module).items()):
+            if type(value).__name__ in _COMPILED_KINDS and not name.startswith("__"):
+                adapted: Any = _adapted(value)
+                if isinstance(value, types.BuiltinFunctionType):
+                    adapted = staticmethod(adapted)  # such do not bind to instances
+                setattr(module, name, adapted)
+                _replace(package, name, value, adapted)
+
+
+def _is_extension(module: Any) -> bool:
+    return isinstance(getattr(module, "__loader__", None), importlib.machinery.ExtensionFileLoader)
 
 
 def _watch_extensions() -> None:
-    """Adapt modules of f2py's, whatever their names, when they have been loaded."""
+    """Adapt extension modules when they have been loaded."""
     loader = importlib.machinery.ExtensionFileLoader
     original = loader.exec_module
 
     @functools.wraps(original)
     def exec_module(self: importlib.machinery.ExtensionFileLoader, module: types.ModuleType) -> None:
         original(self, module)
-        if _fortran.is_f2py(module):
-            _adapt_fortran(module)
+        _adapt_extension(module)
 
     setattr(loader, "exec_module", exec_module)  # noqa: B010
 
@@ -277,8 +317,8 @@ def install() -> None:
     [1, 3]
     """
     for loaded in list(sys.modules.values()):
-        if isinstance(loaded, types.ModuleType) and _fortran.is_f2py(loaded):
-            _adapt_fortran(loaded)
+        if isinstance(loaded, types.ModuleType) and _is_extension(loaded):
+            _adapt_extension(loaded)
     for name in _ADAPTED:
         module = sys.modules.get(name)
         if isinstance(module, types.ModuleType):

@@ -144,7 +144,8 @@ def unwrap(value: Any, views: Views | None = None, depth: int = 0) -> Any:
     if kind is dict:
         if depth > _DEEPEST:
             raise _TooDeep
-        return {key: unwrap(item, views, depth + 1) for key, item in value.items()}
+        found = {key: unwrap(item, views, depth + 1) for key, item in value.items()}
+        return value if all(map(operator.is_, found.values(), value.values())) else found
     if isinstance(value, _substituted_kinds):
         return numpys_own(value)
     if isinstance(value, tuple) and hasattr(value, "_fields"):

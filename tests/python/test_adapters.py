@@ -10,7 +10,7 @@ import numpy
 import pytest
 
 import numelt
-from numelt import _adapters
+from numelt import _adapters, _fallback
 
 from .compare import assert_same
 
@@ -223,3 +223,42 @@ def test_fortran_objects_look_as_they_did() -> None:
     assert "__call__" in dir(routine)
     routine.note = 3
     assert routine.note == 3
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "optimize.minimize(f, np.zeros(3), jac=g, method='SLSQP').x",
+        "optimize.minimize(f, np.zeros(3), jac=g, method='L-BFGS-B').x",
+        "optimize.minimize(f, np.zeros(3), jac=g, method='TNC').x",
+        "optimize.minimize(f, np.zeros(3), jac=g, hess=lambda x: 2 * np.eye(3), method='trust-krylov').x",
+        "optimize.root(lambda x: g(x) + x**3, np.ones(3), jac=lambda x: np.diag(2 + 3 * x**2)).x",
+        "optimize.least_squares(g, np.zeros(3), jac=lambda x: 2 * np.eye(3), method='lm').x",
+        "optimize.least_squares(g, np.zeros(3), jac=lambda x: 2 * np.eye(3), tr_solver='exact').x",
+        "optimize.nnls(np.eye(3), np.arange(3.0))[0]",
+        "integrate.solve_ivp(lambda t, y: np.stack([y[1], -y[0]]), (0, 1), np.ones(2), method='LSODA').y",
+        "integrate.ode(lambda t, y: -y).set_integrator('lsoda').set_initial_value(np.ones(2)).integrate(1)",
+        "integrate.odeint(lambda y, t: -y, np.ones(2), np.linspace(0, 1, 3))",
+        "interpolate.splev(1.5, interpolate.splrep(np.arange(6.0), np.arange(6.0) ** 2))",
+    ],
+)
+def test_compiled_functions_get_what_the_users_return(statement: str) -> None:
+    names = {part: pytest.importorskip(f"scipy.{part}") for part in ("optimize", "integrate", "interpolate")}
+    results = []
+    for np in (numpy, numelt):
+
+        def g(x: Any, np: Any = np) -> Any:
+            return 2 * (x - np.arange(3))
+
+        def f(x: Any, np: Any = np) -> Any:
+            return ((x - np.arange(3)) ** 2).sum()
+
+        results.append(numpy.asarray(eval(statement, {**names, "np": np, "f": f, "g": g})))
+    assert numpy.array_equal(*results)
+
+
+def test_dictionaries_are_handed_on_as_they_are() -> None:
+    given = {"a": [1, 2], "b": {"c": 3}}
+    assert _fallback.unwrap(given) is given
+    held = {"a": [numelt.ones(2)]}
+    assert type(_fallback.unwrap(held)["a"][0]) is numpy.ndarray
