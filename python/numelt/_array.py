@@ -131,13 +131,12 @@ all_ = _truth("all", statistics.all, "Tell whether all elements over axes are tr
 
 def setflags(self: Any, write: Any = None, align: Any = None, uic: Any = None) -> None:
     """Set the flags that may be set: whether the elements may be written."""
-    flags = self.flags
+    if uic is not None and uic:
+        raise ValueError("cannot set WRITEBACKIFCOPY flag to True")
+    if align is not None and align and not self.flags.aligned:
+        raise ValueError("cannot set aligned flag of mis-aligned array to True")
     if write is not None:
-        flags.writeable = bool(write)
-    if align is not None:
-        flags.aligned = bool(align)
-    if uic is not None:
-        flags.writebackifcopy = bool(uic)
+        self.flags.writeable = bool(write)
 
 
 def rebuild(array: Any) -> Any:

@@ -12,7 +12,6 @@ import contextvars
 import functools
 import sys
 import warnings
-from collections.abc import Callable
 from typing import Any
 
 import numpy
@@ -60,10 +59,11 @@ def warn(texts: list[str]) -> None:
         warnings.warn(text, RuntimeWarning, stacklevel=level)
 
 
-def _settling(
-    enter: Callable[..., Any], leave: Callable[..., Any]
-) -> tuple[Callable[..., Any], Callable[..., Any]]:
-    """Return the two methods of a context manager, with pending warnings given before each."""
+def settling(manager: Any) -> None:
+    """Have a class of context managers give pending warnings before they are entered and left."""
+    enter, leave = manager.__enter__, manager.__exit__
+    if hasattr(enter, "__wrapped__"):
+        return
 
     @functools.wraps(enter)
     def __enter__(self: Any) -> Any:
@@ -77,7 +77,7 @@ def _settling(
         finally:
             leave(self, *exception)
 
-    return __enter__, __exit__
+    manager.__enter__, manager.__exit__ = __enter__, __exit__
 
 
 def install() -> None:
@@ -89,8 +89,4 @@ def install() -> None:
         config._extobj_contextvar = _State(config._extobj_contextvar)
     if numpy.geterr() != _DEFAULT:
         _core.errstate_changed()
-    catch = warnings.catch_warnings
-    if not hasattr(catch.__enter__, "__wrapped__"):
-        enter, leave = _settling(catch.__enter__, catch.__exit__)
-        catch.__enter__ = enter  # type: ignore[method-assign]
-        catch.__exit__ = leave  # type: ignore[method-assign]
+    settling(warnings.catch_warnings)

@@ -149,8 +149,19 @@ def unwrap(value: Any, views: Views | None = None, depth: int = 0) -> Any:
     if isinstance(value, _substituted_kinds):
         return numpys_own(value)
     if isinstance(value, tuple) and hasattr(value, "_fields"):
-        return kind(*[unwrap(item, views) for item in value])
+        return _unwrap_fields(value, views)
     return value
+
+
+def _unwrap_fields(value: Any, views: Views | None) -> Any:
+    """Unwrap a named tuple; where its class takes other arguments than its fields, it becomes a tuple."""
+    items = [unwrap(item, views) for item in value]
+    if all(map(operator.is_, items, value)):
+        return value
+    try:
+        return type(value)(*items)
+    except TypeError:
+        return tuple(items)
 
 
 class _TooDeep(Exception):

@@ -44,7 +44,11 @@ _CALLERS = frozenset(
 )  # fmt: skip
 
 # modules of NumPy's that it loads when they are used, and what is native of them
-_LATE = {"fft": "numelt._routines.transforms", "polynomial": "numelt._routines.series"}
+_LATE = {
+    "fft": "numelt._routines.transforms",
+    "polynomial": "numelt._routines.series",
+    "testing": "numelt._routines.assertions",
+}
 
 # attributes that the import system sets on our own module
 _IMPORT_SYSTEM = frozenset({"__path__", "__file__", "__loader__", "__spec__", "__package__", "__cached__"})

@@ -2,6 +2,7 @@
 
 import inspect
 import warnings
+from collections import namedtuple
 
 import numpy
 import pytest
@@ -422,3 +423,91 @@ def test_initial_values_that_do_not_fit(fold, dtype, initial):
     assert ours[0] == theirs[0]
     if ours[0] == "value":
         assert_same(ours[1], theirs[1])
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        lambda np: np.broadcast_to(3, np.array([2, 3])),
+        lambda np: np.broadcast_to(np.arange(3), np.array([2, 3])),
+        lambda np: np.broadcast_to(np.arange(3), iter([2, 3])),
+        lambda np: np.broadcast_to(3, np.eye(2)),
+        lambda np: np.broadcast_to(3, b"ab"),
+        lambda np: np.broadcast_to(3, [2, -1]),
+        lambda np: np.arange(6).setflags(1, 0),
+        lambda np: np.arange(6).setflags(write=False, align=True, uic=False),
+        lambda np: np.arange(6).setflags(uic=True),
+        lambda np: np.zeros(2, np.array(3)),
+        lambda np: np.ones(2).astype(np.eye(3)),
+        lambda np: np.asanyarray([1, 2], np.arange(3)),
+    ],
+)
+def test_odd_arguments(program):
+    def ends(np):
+        try:
+            return program(np)
+        except Exception as error:
+            return type(error)
+
+    theirs, ours = ends(numpy), ends(numelt)
+    if isinstance(theirs, numpy.ndarray):
+        assert_same(ours, theirs)
+    else:
+        assert ours == theirs
+
+
+@pytest.mark.parametrize("convert", ["asarray", "array"])
+def test_a_memoryview_of_ours_becomes_another_array(convert):
+    a = numelt.arange(3)
+    b = getattr(numelt, convert)(memoryview(a), **({"copy": False} if convert == "array" else {}))
+    assert b is not a
+    assert not b.flags.owndata
+    b[0] = 5
+    assert a.tolist() == [5, 1, 2]
+
+
+def test_named_tuples_of_other_classes_are_handed_on():
+    class Pair(namedtuple("Pair", "x y")):
+        def __new__(cls, x, *, y):
+            return super().__new__(cls, x, y)
+
+    one = Pair(numelt.arange(3), y=numelt.ones(3))
+    assert numelt.array(one).tolist() == [[0, 1, 2], [1, 1, 1]]
+    assert numelt.stack(one).tolist() == [[0, 1, 2], [1, 1, 1]]
+    numelt.testing.assert_allclose(one, ([0, 1, 2], [1, 1, 1]))
+    numelt.testing.assert_allclose(Pair(1, y=2), Pair(1, y=2))
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_numpys_assertions_see_pending_warnings():
+    np = numelt
+    with np.testing.assert_warns(RuntimeWarning):
+        np.ones(5000) / np.zeros(5000)
+    x = np.testing.assert_warns(RuntimeWarning, lambda: np.ones(5000) / np.zeros(5000))
+    assert np.isinf(x).all()
+    with pytest.raises(AssertionError), np.testing.assert_no_warnings():
+        np.log(np.zeros(5000))
+    with np.testing.suppress_warnings() as caught:
+        record = caught.record(RuntimeWarning)
+        np.log(np.zeros(5000))
+    assert len(record) == 1
+
+
+@pytest.mark.parametrize("dtype", ["i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8"])
+@pytest.mark.parametrize(
+    "program", [lambda s, t: s + t, lambda s, t: s - t, lambda s, t: s * t, lambda s, t: s + 1]
+)
+def test_integer_scalars_say_that_they_overflow(dtype, program):
+    def computed(np, values):
+        a = np.array(values, dtype=dtype)
+        with warnings.catch_warnings(record=True) as met:
+            warnings.simplefilter("always")
+            s, t = a.max(), a.min()
+            bool(s)
+            result = program(s, t)
+            value = (int(result), str(result.dtype))
+        return value, [(w.category, str(w.message)) for w in met]
+
+    info = numpy.iinfo(dtype)
+    for values in ([info.min, info.max], [1, info.max], [2, 100], [info.min, 1], [3, 3]):
+        assert computed(numelt, values) == computed(numpy, values)

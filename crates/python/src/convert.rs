@@ -1,9 +1,10 @@
 //! Between NumPy's objects and numelt's dtypes and scalars. Out: dtype objects, scalar objects and
 //! the values of both. Not here: arrays (see `export.rs`).
 
+use crate::ndarray::NdArray;
 use numelt_ir::{C64, DType, DTypeKind, Scalar};
 use numpy::npyffi::{NPY_TYPES, PY_ARRAY_API, PyArray_Descr};
-use pyo3::exceptions::PyOverflowError;
+use pyo3::exceptions::{PyOverflowError, PyTypeError};
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -202,6 +203,10 @@ pub fn parse_dtype(obj: &Bound<'_, PyAny>) -> PyResult<Option<DType>> {
     }
     if let Some(at) = numpy.descrs.iter().position(|descr| descr.is(obj)) {
         return Ok(Some(DType::ALL[at]));
+    }
+    if obj.is_instance_of::<NdArray>() {
+        // it has an attribute `dtype`, as what stands for a dtype may have
+        return Err(PyTypeError::new_err("Cannot construct a dtype from an array"));
     }
     let mut descr: *mut PyArray_Descr = std::ptr::null_mut();
     // SAFETY: the API table is loaded by now; on success `descr` is a new reference.

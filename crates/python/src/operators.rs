@@ -191,6 +191,9 @@ fn general<'py>(
             products::product(py, Op::Matmul, lhs, rhs, None)?
         } else {
             let scalars = is_scalar_arithmetic(&a, &b);
+            if scalars && overflows_loudly(operator.op, &a, &b) {
+                return fall_back(operator, operator.name, lhs, rhs);
+            }
             let _scalars = scalars.then(errstate::As::scalars);
             elementwise::apply(py, operator.op, &[a, b], None, None)?
         };
@@ -211,6 +214,20 @@ fn is_scalar_arithmetic(a: &Operand<'_>, b: &Operand<'_>) -> bool {
             (Some(x), Some(y)) => x.promote(y) == x || x.promote(y) == y,
             _ => true,
         }
+}
+
+/// May NumPy's scalars say that this overflows? Those of 64 bits that are still to be computed are not waited for.
+fn overflows_loudly(op: Op, a: &Operand<'_>, b: &Operand<'_>) -> bool {
+    let limited = |operand: &Operand<'_>| match operand {
+        Operand::Deferred(scalar) => {
+            let view = scalar.get().view();
+            view.dtype.is_integer() && (view.dtype.size() < 8 || !view.base.is_pending())
+        }
+        Operand::Value(value) => value.dtype().is_integer(),
+        Operand::Weak(weak, _) => weak.default_dtype().is_none_or(|dtype| dtype.is_integer()),
+        Operand::Array(_) => false,
+    };
+    matches!(op, Op::Add | Op::Subtract | Op::Multiply) && limited(a) && limited(b)
 }
 
 /// One operand is neither ours nor a number: other classes first, then conversions.

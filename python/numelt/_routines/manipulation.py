@@ -300,8 +300,10 @@ def broadcast_to(array: Any, shape: Any, subok: bool = False) -> Any:
     source = operand(array)
     if source is None:
         return fall_back("broadcast_to", array, shape, subok)
-    extents = shape if isinstance(shape, (tuple, list)) else (shape,)
-    if any(isinstance(extent, (int, numpy.integer)) and extent < 0 for extent in extents):
+    extents = (
+        shape if isinstance(shape, (tuple, list)) else tuple(shape) if numpy.iterable(shape) else (shape,)
+    )
+    if any(not isinstance(extent, (int, numpy.integer)) or extent < 0 for extent in extents):
         return fall_back("broadcast_to", array, shape, subok)
     result = _core.broadcast_to(source, extents)
     return fall_back("broadcast_to", array, shape, subok) if result is NotImplemented else result

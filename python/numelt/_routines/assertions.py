@@ -1,0 +1,34 @@
+"""``numpy.testing``'s context managers about warnings: what is pending warns before they look.
+
+In: NumPy's module. Out: nothing; its context managers wait for recorded operations that could warn.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from numpy.testing._private import utils
+
+from numelt import _core
+from numelt._errstate import settling
+
+__all__: list[str] = []
+
+
+def _settled(context: Callable[..., Any]) -> Callable[..., Any]:
+    @contextlib.contextmanager
+    def manager(*args: Any, **kwargs: Any) -> Iterator[None]:
+        with context(*args, **kwargs):
+            yield
+            _core.settle_warnings()
+
+    return manager
+
+
+for _name in ("_assert_warns_context", "_assert_no_warnings_context"):
+    if hasattr(utils, _name):
+        setattr(utils, _name, _settled(getattr(utils, _name)))
+if hasattr(utils, "suppress_warnings"):
+    settling(utils.suppress_warnings)
