@@ -62,6 +62,8 @@ _fallback.set_policy(_os.environ.get("NUMELT_FALLBACK", "silent"))
 # `from numelt import *` gives what `from numpy import *` gives
 __all__ = [name for name in _numpy.__all__ if name != "__version__"]
 
+_core.settle()
+
 
 def __getattr__(name):
     """Look up submodules and names that NumPy resolves late, with NumPy's message for removed ones."""

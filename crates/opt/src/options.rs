@@ -159,10 +159,12 @@ pub struct Options {
     pub passes: Passes,
     /// Nodes that the search of [`Fuse::Optimal`] may visit.
     pub budget: u32,
+    /// Values of at least so many bytes may take the place of others, in programs that need 32 times as much.
+    pub reuse: u64,
 }
 
 impl Default for Options {
     fn default() -> Options {
-        Options { fuse: Fuse::default(), passes: Passes::ALL, budget: 4000 }
+        Options { fuse: Fuse::default(), passes: Passes::ALL, budget: 4000, reuse: 1 << 20 }
     }
 }

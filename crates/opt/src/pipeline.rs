@@ -104,8 +104,11 @@ pub(crate) fn partition(
         debug_assert!(!valid || numelt_ir::verify(&program).is_ok(), "{name} broke the program:\n{program}");
         observe(name, &program);
     }
-    let table = AccessTable::new(&program);
-    let blocks = fuse::partition(&table, options);
+    let mut table = AccessTable::new(&program);
+    let mut blocks = fuse::partition(&table, options);
+    if options.fuse == Fuse::Greedy && fuse::reuse::run(&mut program, &mut table, &mut blocks, options.reuse) {
+        observe("reuse", &program);
+    }
     debug_assert_eq!(Graph::new(&table).check(&blocks), Ok(()));
     Ok(Partitioned { program, table, blocks, equal })
 }

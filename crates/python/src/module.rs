@@ -509,6 +509,12 @@ fn broadcast_shape<'py>(py: Python<'py>, arrays: &Bound<'py, PyTuple>) -> Out<'p
     }
 }
 
+/// Gives memory back that only importing needed.
+#[pyfunction]
+fn settle() {
+    numelt_runtime::footprint::settle();
+}
+
 /// Adds the functions to the module.
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     macro_rules! add {
@@ -516,7 +522,7 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     }
     add!(py_elementwise py_reduce py_scan py_product empty full arange as_strided permuted broadcast_to copy_into asarray);
     add!(to_numpy from_numpy realize call_numpy reshape set_metaclass _restore set_hooks op_names broadcast_shape);
-    add!(is_native become_like);
+    add!(is_native become_like settle);
     module.add_function(wrap_pyfunction!(crate::truths::count_true, module)?)?;
     Ok(())
 }

@@ -55,7 +55,12 @@ struct ReadyStep {
 
 impl ReadyPlan {
     /// Orders allocation and release around the steps.
-    pub fn new(recorded: Program, mut plan: Plan, recipes: Vec<Recipe>, executables: Vec<Executables>) -> ReadyPlan {
+    pub fn new(
+        mut recorded: Program,
+        mut plan: Plan,
+        recipes: Vec<Recipe>,
+        executables: Vec<Executables>,
+    ) -> ReadyPlan {
         let count = plan.program.bases.len();
         let mut first = vec![usize::MAX; count];
         let mut last = vec![usize::MAX; count];
@@ -97,6 +102,8 @@ impl ReadyPlan {
         let kernels = plan.steps.iter().filter(|step| !matches!(step, Step::Call(_))).count();
         let work = recorded.instrs.iter().map(batch::work).collect();
         keep_calls(&mut plan);
+        recorded.instrs.shrink_to_fit();
+        plan.steps.shrink_to_fit();
         let regretted = AtomicBool::new(false);
         ReadyPlan {
             recorded,

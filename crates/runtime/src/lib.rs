@@ -2,7 +2,7 @@
 //!
 //! In: operations on views, from front ends. Out: memory with values in it.
 //! Not here: how a kernel is computed (engines), Python. Unsafe code is in `pool.rs` (memory from
-//! the system), `base.rs` (returning it, reading a number), `exec.rs` and `at_once.rs` (temporaries), `shared.rs` and
+//! the system), `footprint.rs` (giving it back), `base.rs` (returning it, reading a number), `exec.rs` and `at_once.rs` (temporaries), `shared.rs` and
 //! `batch.rs` (counting references), `runtime.rs` and `runtime/gate.rs` (one thread at a time).
 
 mod at_once;
@@ -12,6 +12,7 @@ mod cache;
 mod config;
 mod engine;
 mod exec;
+pub mod footprint;
 mod lost;
 mod null;
 mod piecemeal;

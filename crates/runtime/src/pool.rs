@@ -17,6 +17,8 @@ const NOTABLE: usize = 32 << 10;
 /// What may be kept beside the most that was in use at a time: buffers of little size of many classes are not worth
 /// giving back.
 const SLACK: usize = 1 << 20;
+/// The same where much is in use.
+const MOST_SLACK: usize = 8 << 20;
 
 /// Byte counts of a pool.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -86,7 +88,7 @@ impl Pool {
         if capacity >= NOTABLE {
             // Kept buffers of other sizes are memory too: all together stay near what was in use at most.
             let most = shelves.stats.peak.max(shelves.stats.live + capacity);
-            let room = most + SLACK.max(most / 16) - shelves.stats.live - capacity;
+            let room = most + (most / 16).clamp(SLACK, MOST_SLACK) - shelves.stats.live - capacity;
             shelves.trim(room);
         }
         let address = match map(capacity, nbytes) {

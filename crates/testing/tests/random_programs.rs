@@ -27,7 +27,8 @@ fn is_thorough() -> bool {
 /// latter for each seed.
 fn choices(seed: u64) -> Vec<Options> {
     // a small budget: the tests are of what the search gives, and it gives something at any time
-    let with = |fuse, passes| Options { fuse, passes, budget: 30 };
+    let reuse = if seed % 4 < 2 { 1 } else { Options::default().reuse };
+    let with = |fuse, passes| Options { fuse, passes, budget: 30, reuse };
     let mut all: Vec<Options> = Fuse::ALL.map(|fuse| with(fuse, Passes::ALL)).to_vec();
     let mut more: Vec<Options> = Fuse::ALL.map(|fuse| with(fuse, Passes::NONE)).to_vec();
     more.extend(Pass::ALL.map(|pass| with(Fuse::Greedy, Passes::only(pass))));

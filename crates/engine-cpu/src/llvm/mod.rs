@@ -123,6 +123,7 @@ const SYMBOL: &str = "kernel";
 /// To be called when there is nothing to compile for a while: gives LLVM's memory back until the next compile.
 pub fn rest() {
     numelt_llvm::rest();
+    numelt_runtime::footprint::trim();
 }
 
 /// A compiled kernel.

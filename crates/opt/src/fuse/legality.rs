@@ -127,6 +127,18 @@ impl Block {
 }
 
 impl Block {
+    /// The block of some instructions that may share one.
+    pub fn of(table: &AccessTable, instrs: &[u32]) -> Block {
+        let mut singles = instrs.iter().map(|&index| Block::single(table, index));
+        let first = singles.next().expect("a block has instructions");
+        let mut block = singles.fold(first, |block, next| {
+            let cost = loose_cost(table, &block, &next);
+            fuse(block, next, cost)
+        });
+        block.instrs.sort_unstable();
+        block
+    }
+
     /// What the block does with one base.
     pub fn accesses_to(&self, base: BaseId) -> &[BlockAccess] {
         let from = self.accesses.partition_point(|a| a.base < base);

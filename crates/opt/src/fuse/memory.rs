@@ -43,12 +43,17 @@ pub(super) fn limit(table: &AccessTable) -> Option<u64> {
 
 /// Peak of the sum of living bases over `steps` steps; `accesses` names the bases of a step.
 fn timeline(table: &AccessTable, steps: usize, accesses: impl Fn(usize, &mut dyn FnMut(usize))) -> u64 {
-    let mut life: Vec<Option<(usize, usize)>> = vec![None; table.bases.len()];
+    let mut lives: Vec<Option<(usize, usize)>> = vec![None; table.bases.len()];
     for at in 0..steps {
-        accesses(at, &mut |base| life[base] = Some((life[base].map_or(at, |l| l.0), at)));
+        accesses(at, &mut |base| lives[base] = Some((lives[base].map_or(at, |l| l.0), at)));
     }
+    peak_of(table, steps, &lives)
+}
+
+/// The same where first and last step of each base are known; a base without them needs no memory.
+pub(super) fn peak_of(table: &AccessTable, steps: usize, lives: &[Option<(usize, usize)>]) -> u64 {
     let mut change = vec![0i64; steps + 1];
-    for (&Base { nbytes, input, output }, life) in table.bases.iter().zip(&life) {
+    for (&Base { nbytes, input, output }, life) in table.bases.iter().zip(lives) {
         let Some((first, last)) = *life else { continue };
         change[if input { 0 } else { first }] += nbytes as i64;
         if !output {

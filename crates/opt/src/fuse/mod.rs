@@ -18,6 +18,7 @@ mod naive;
 pub(crate) mod nests;
 mod optimal;
 mod order;
+pub(crate) mod reuse;
 mod schedule;
 mod singleton;
 mod sweep;

@@ -4,6 +4,7 @@ use super::State;
 use crate::base::BaseCell;
 use crate::batch::Batch;
 use crate::exec::ReadyPlan;
+use crate::footprint;
 use crate::lost;
 use crate::shared::Shared;
 use crate::stats::Reason;
@@ -12,6 +13,9 @@ use numelt_opt::{Fuse, Options, Passes, Plan, Recipe};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
+
+/// Instructions from which on planning takes so much memory that it is worth giving back at once.
+const LONG: usize = 256;
 
 impl State {
     /// The batch's plan, from the cache or made now; `None` where it is to run without one.
@@ -57,7 +61,11 @@ impl State {
         let mut plan = plan_without(batch.program(), &mut recipes, &self.options())?;
         let (executables, prepared) = self.caches.executables(&*self.engine, &mut plan.steps)?;
         self.stats.kernels_compiled += prepared;
-        Ok(ReadyPlan::new(batch.take_program(), plan, recipes, executables))
+        let ready = ReadyPlan::new(batch.take_program(), plan, recipes, executables);
+        if ready.recorded.instrs.len() >= LONG {
+            footprint::settle();
+        }
+        Ok(ready)
     }
 
     /// The settled batch as it is planned, without the values that are left to be computed later.

@@ -1,0 +1,220 @@
+//! Values that take the place of values which nobody reads any more.
+//!
+//! In: a partitioned program. Out: the same, needing less memory at its peak, where that is much and it can be had: a value
+//! that one kernel makes while it reads another one for the last time is stored where the other one was, element on element.
+//! A kernel that is full up to its last operand leaves several values waiting for the kernels after it, and
+//! the program as it was written had only one of them at a time.
+//!
+//! What is overwritten has been made by the program itself, so that its memory belongs to nobody else.
+
+use super::legality::{Block, BlockAccess};
+use super::{cost, memory};
+use crate::access::{AccessTable, ViewId};
+use numelt_ir::{BaseId, Operand, Program};
+
+/// A program's bases take at least so many times as much memory as a value that is worth moving.
+const MANY: u64 = 32;
+/// Peaks have to fall by this part of them.
+const WORTH: u64 = 32;
+/// Values that are looked at.
+const MOST: usize = 256;
+
+/// Moves values of at least `least` bytes where the peak falls by it; true if some have been moved.
+pub(crate) fn run(program: &mut Program, table: &mut AccessTable, blocks: &mut [Block], least: u64) -> bool {
+    if table.bases.iter().map(|base| base.nbytes as u64).sum::<u64>() < MANY.saturating_mul(least) {
+        return false;
+    }
+    let mut places = Places::of(table, blocks, least);
+    let before = places.peak();
+    places.find();
+    if places.moves.is_empty() || before - places.peak() < (before / WORTH).max(1) {
+        return false;
+    }
+    let mut to: Vec<Option<(BaseId, i64)>> = vec![None; program.bases.len()];
+    places.moves.iter().for_each(|m| to[m.value as usize] = Some((m.host, m.low)));
+    for instr in &mut program.instrs {
+        let reads = instr.ins.iter_mut().filter_map(|operand| match operand {
+            Operand::View(view) => Some(view),
+            Operand::Const(_) => None,
+        });
+        for view in reads.chain([&mut instr.out]) {
+            if let Some((host, low)) = to[view.base as usize] {
+                view.base = host;
+                view.offset += low;
+            }
+        }
+    }
+    *table = AccessTable::new(program);
+    blocks.iter_mut().for_each(|block| *block = Block::of(table, &block.instrs));
+    true
+}
+
+/// A value that is stored in another one's place.
+struct Move {
+    value: BaseId,
+    host: BaseId,
+    /// Where in the host, in bytes.
+    low: i64,
+    high: i64,
+}
+
+/// Who lives when, with the moves found so far.
+struct Places<'a> {
+    table: &'a AccessTable,
+    blocks: &'a [Block],
+    least: u64,
+    /// First and last block of the bases that need memory.
+    lives: Vec<Option<(usize, usize)>>,
+    moves: Vec<Move>,
+}
+
+impl<'a> Places<'a> {
+    fn of(table: &'a AccessTable, blocks: &'a [Block], least: u64) -> Places<'a> {
+        let mut lives: Vec<Option<(usize, usize)>> = vec![None; table.bases.len()];
+        for (at, block) in blocks.iter().enumerate() {
+            for run in block.accesses.chunk_by(|a, b| a.base == b.base) {
+                if !cost::is_contracted(table, run.iter().copied()) {
+                    let life = &mut lives[run[0].base as usize];
+                    *life = Some((life.map_or(at, |l| l.0), at));
+                }
+            }
+        }
+        Places { table, blocks, least, lives, moves: Vec::new() }
+    }
+
+    fn peak(&self) -> u64 {
+        memory::peak_of(self.table, self.blocks.len(), &self.lives)
+    }
+
+    /// Finds moves that do not raise the peak.
+    fn find(&mut self) {
+        let (mut peak, mut tried, blocks) = (self.peak(), 0, self.blocks);
+        for (at, block) in blocks.iter().enumerate().filter(|(_, block)| !block.alone) {
+            for value in &block.accesses {
+                if !self.is_movable(at, value) {
+                    continue;
+                }
+                for host in &block.accesses {
+                    if tried < MOST && self.is_over(at, host, value) {
+                        tried += 1;
+                        if self.place(value.base, host, &mut peak) {
+                            break;
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    /// Moves a value unless that raises the peak.
+    fn place(&mut self, value: BaseId, host: &BlockAccess, peak: &mut u64) -> bool {
+        let (own, theirs) = (value as usize, host.base as usize);
+        let (Some(life), Some(before)) = (self.lives[own].take(), self.lives[theirs]) else { return false };
+        self.lives[theirs] = Some((before.0, before.1.max(life.1)));
+        let now = self.peak();
+        if now > *peak {
+            (self.lives[own], self.lives[theirs]) = (Some(life), Some(before));
+            return false;
+        }
+        *peak = now;
+        let (low, high) = self.table.range(host.view);
+        self.moves.push(Move { value, host: host.base, low, high });
+        true
+    }
+
+    /// Does the block make a whole base of its own, of some size?
+    fn is_movable(&self, at: usize, access: &BlockAccess) -> bool {
+        let (base, view) = (access.base, &self.table.views[access.view as usize].view);
+        let bytes = self.table.bases[base as usize].nbytes;
+        access.made
+            && !access.folded
+            && bytes as u64 >= self.least
+            && self.table.is_inner(base)
+            && self.lives[base as usize].is_some_and(|life| life.0 == at)
+            && self.blocks[at].accesses_to(base).len() == 1
+            && view.offset == 0
+            && view.is_c_contiguous()
+            && view.nbytes() == bytes as i64
+            && !self.moves.iter().any(|m| m.host == base || m.value == base)
+    }
+
+    /// Does the block read elements for the last time that lie as those of `value` do?
+    fn is_over(&self, at: usize, access: &BlockAccess, value: &BlockAccess) -> bool {
+        let (base, views) = (access.base, &self.table.views);
+        let (own, other) = (&views[access.view as usize].view, &views[value.view as usize].view);
+        let alike = own.dtype == other.dtype && own.shape == other.shape && own.strides == other.strides;
+        if !alike || base == value.base || !access.loaded || !self.table.is_inner(base) {
+            return false;
+        }
+        let (low, high) = self.table.range(access.view);
+        let meets = |view: ViewId| {
+            let range = self.table.range(view);
+            self.table.base(view) == base && range.0 < high && low < range.1
+        };
+        let free = |m: &Move| m.value != base && (m.host != base || m.high <= low || high <= m.low);
+        let only_read = |a: &BlockAccess| !meets(a.view) || a.view == access.view && !a.written && !a.gathered;
+        let over = |block: &Block| !block.accesses_to(base).iter().any(|a| meets(a.view));
+        let later = &self.table.instrs[value.first_write as usize + 1..];
+        self.moves.iter().all(free)
+            && self.blocks[at].accesses_to(base).iter().all(only_read)
+            && self.blocks[at + 1..].iter().all(over)
+            && !later.iter().any(|info| info.reads.iter().chain([&info.write]).any(|&view| meets(view)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::graph::Graph;
+    use super::super::partition;
+    use super::*;
+    use crate::Options;
+
+    /// The program with values moved, or nothing.
+    fn moved(text: &str) -> Option<Program> {
+        let mut program: Program = text.parse().unwrap();
+        let mut table = AccessTable::new(&program);
+        let mut blocks = partition(&table, &Options::default());
+        let before = memory::peak(&table, &blocks);
+        let changed = run(&mut program, &mut table, &mut blocks, 1);
+        numelt_ir::verify(&program).unwrap();
+        assert_eq!(Graph::new(&table).check(&blocks), Ok(()));
+        assert!(!changed || memory::peak(&table, &blocks) < before);
+        changed.then_some(program)
+    }
+
+    /// Two values made of one array wait until one element of each is read.
+    const TWO: &str = "
+base %0 800 in out
+base %1 800
+base %2 400
+base %3 400
+base %4 8 out
+base %5 8 out
+%1[f64 (100)] = negative.f64 %0[f64 (100)]
+%1[f64 (100)] = cumsum.f64 %1[f64 (100)] axes=(0)
+%2[f64 (50)] = sqrt.f64 %1[f64 (50)]
+%3[f64 (50)] = sqrt.f64 %1[f64 +400 (50)]
+%4[f64 (1)] = copy.f64 %2[f64 +8 (1)]
+%5[f64 (1)] = copy.f64 %3[f64 +16 (1)]
+";
+
+    #[test]
+    fn values_take_the_place_of_what_they_are_made_of() {
+        let program = moved(TWO).unwrap();
+        let outputs: Vec<(BaseId, i64)> = program.instrs[2..4].iter().map(|i| (i.out.base, i.out.offset)).collect();
+        assert_eq!(outputs, [(1, 0), (1, 400)]);
+    }
+
+    #[test]
+    fn what_is_read_again_or_held_is_not_overwritten() {
+        assert!(moved(&TWO.replace("base %1 800", "base %1 800 out")).is_none());
+        assert!(moved(&TWO.replace("base %1 800", "base %1 800 in")).is_none());
+        assert!(
+            moved(&format!("{TWO}%5[f64 (1)] = copy.f64 %1[f64 (1)]\n%4[f64 (1)] = copy.f64 %1[f64 +400 (1)]\n"))
+                .is_none()
+        );
+        let backwards = TWO.replace("sqrt.f64 %1[f64 (50)]", "sqrt.f64 %1[f64 +392 (50):(-8)]");
+        let backwards = backwards.replace("sqrt.f64 %1[f64 +400 (50)]", "sqrt.f64 %1[f64 +792 (50):(-8)]");
+        assert!(moved(&backwards).is_none());
+    }
+}
