@@ -83,3 +83,23 @@ def test_arrays_take_weak_references():
     del x
     gc.collect()
     assert reference() is None
+
+
+def test_values_take_the_place_of_what_they_are_made_of():
+    """Many results of one large array that is read for the last time do not wait beside it."""
+    planes, side = 8, 600
+
+    def run(np):
+        f = np.ones((planes, side, side)) + np.arange(planes)[:, None, None]
+        f[:, 0] = 3.0
+        total = f.sum(axis=0)
+        new = np.empty_like(f)
+        for i in range(planes):
+            new[i] = np.roll(np.roll(f[i] - 0.5 * (f[i] - total), 1, axis=0), 1, axis=1)
+        return new
+
+    expected = run(numpy)
+    result = run(numelt)
+    text = str(numelt.explain())
+    assert "after reuse:" in text
+    assert numpy.array_equal(numpy.asarray(result), expected)
