@@ -42,6 +42,20 @@ def _write(target: Any, key: Any, value: Any) -> Any:
         lambda np, pd, df, mask: _write(df, "c", np.arange(5) * 2),
         lambda np, pd, df, mask: _write(df.loc, (mask, "a"), np.ones(2)).obj,
         lambda np, pd, df, mask: _write(df.a, mask, np.ones(2)),
+        lambda np, pd, df, mask: pd.DataFrame(np.array([(1, 2.0)], dtype="i4,f8")),
+        lambda np, pd, df, mask: pd.DataFrame.from_records(np.array([(1, 2.0)], dtype="i4,f8")),
+        lambda np, pd, df, mask: pd.DataFrame(np.eye(2), index=[np.array([1, 1]), np.array([1, 2])]),
+        lambda np, pd, df, mask: pd.DataFrame({"x": np.arange(3), "y": [np.arange(2)] * 3}),
+        lambda np, pd, df, mask: pd.Series(np.array([1, None], dtype=object)),
+        lambda np, pd, df, mask: pd.Index(np.arange(3)),
+        lambda np, pd, df, mask: pd.Series(np.arange(3)) + np.arange(3),
+        lambda np, pd, df, mask: np.arange(3) + pd.Series(np.arange(3)),
+        lambda np, pd, df, mask: pd.Series(np.arange(3)) == np.array([0, 5, 2]),
+        lambda np, pd, df, mask: df * np.arange(2.0),
+        lambda np, pd, df, mask: df.where(np.ones((5, 2)) > 0, 0.0),
+        lambda np, pd, df, mask: df.a.isin(np.array([1.0, 2.0])),
+        lambda np, pd, df, mask: df @ np.ones(2),
+        lambda np, pd, df, mask: pd.Series(pd.cut(np.arange(4.0), np.array([0, 2, 5]))),
     ],
 )
 def test_pandas(program: Callable[..., Any]) -> None:
@@ -54,6 +68,18 @@ def test_pandas(program: Callable[..., Any]) -> None:
         assert_same(ours, theirs)
     else:
         assert ours.equals(theirs)
+
+
+def test_warnings_and_tracebacks_of_pandas_show_the_users_line() -> None:
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"a": numelt.arange(3)})
+    with pytest.raises(KeyError) as caught:
+        frame["z"]
+    files = {str(entry.path) for entry in caught.traceback}
+    assert not any("numelt" in file and "_adapters" in file for file in files)
+    with pytest.warns(UserWarning, match="reindexed") as warned:
+        frame[pandas.Series([True, False, True], index=[2, 1, 0])]
+    assert warned[0].filename == __file__
 
 
 def test_parameter_grids() -> None:
