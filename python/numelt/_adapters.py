@@ -26,7 +26,23 @@ from numelt._scalars import SCALARS
 __all__ = ["install"]
 
 # fmt: off
+# operators and methods of sparse matrices that tell arrays from numbers and sequences
+_OF_SPARSE = (
+    "__add__", "__eq__", "__ge__", "__getitem__", "__gt__", "__le__", "__lt__", "__matmul__", "__mul__",
+    "__ne__", "__pow__", "__radd__", "__rmatmul__", "__rmul__", "__rsub__", "__rtruediv__", "__setitem__",
+    "__sub__", "__truediv__", "dot", "maximum", "minimum", "multiply", "power",
+)
 _NAMES = {
+    # data sets are columns of arrays and items of lists
+    "matplotlib.axes._axes": ("Axes.*",),
+    "matplotlib.cbook": ("_combine_masks", "_reshape_2D", "boxplot_stats", "violin_stats"),
+    "matplotlib.collections": ("PolyCollection.set_verts",),
+    "matplotlib.colorizer": ("Colorizer.to_rgba",),
+    "matplotlib.colors": ("is_color_like", "same_color", "to_rgba", "to_rgba_array"),
+    "matplotlib.markers": ("MarkerStyle.__init__",),
+    "matplotlib.streamplot": ("streamplot",),
+    "matplotlib.units": ("Registry.get_converter",),
+    "mpl_toolkits.mplot3d.axes3d": ("Axes3D.*",),
     "pandas.core.algorithms": (
         "duplicated", "factorize", "isin", "mode", "rank", "searchsorted", "take", "unique",
     ),
@@ -70,15 +86,41 @@ _NAMES = {
     "pandas.core.indexing": ("_LocationIndexer.__getitem__", "_LocationIndexer.__setitem__"),
     "pandas.core.tools.datetimes": ("to_datetime",),
     "sklearn.model_selection._search": ("ParameterGrid.__init__", "ParameterSampler.__init__"),
-    "h5py._hl.dataset": ("Dataset.read_direct", "Dataset.write_direct"),
+    "h5py._hl.attrs": ("AttributeManager.create", "AttributeManager.modify"),
+    "h5py._hl.base": ("find_item_type", "guess_dtype"),
+    "h5py._hl.selections": ("select",),
+    "h5py._hl.dataset": ("Dataset.__setitem__", "Dataset.read_direct", "Dataset.write_direct"),
     "numba.core.dispatcher": ("Dispatcher.__call__",),
     "einops._backends": ("NumpyBackend.is_appropriate_type",),
     "autograd.tracer": ("new_box",),
     "autograd.core": ("vspace",),
     # an output that is not of NumPy's class is left alone
     "scipy.ndimage": ("*",),
+    "scipy.linalg.interpolative": ("estimate_rank", "interp_decomp", "svd"),
+    "scipy.odr._odrpack": ("Data.__init__", "RealData.__init__", "ODR.__init__"),
+    "scipy.optimize._constraints": ("old_bound_to_new",),
+    "scipy.optimize._lsq.lsq_linear": ("lsq_linear",),
+    "scipy.optimize._minpack_py": ("curve_fit",),
+    "scipy.optimize._nonlin": ("asjacobian",),
     "scipy.signal._peak_finding": ("_unpack_condition_args",),
-    "scipy.sparse._base": ("_spbase.__add__", "_spbase.__sub__", "_spbase.__radd__", "_spbase.__rsub__"),
+    "scipy.special._basic": ("comb", "factorial", "factorial2", "factorialk", "perm"),
+    **{
+        f"scipy.sparse.{module}": tuple(f"{owner}.{name}" for owner in owners.split() for name in _OF_SPARSE)
+        for module, owners in {
+            "_base": "_spbase",
+            "_bsr": "_bsr_base",
+            "_compressed": "_cs_matrix",
+            "_coo": "_coo_base",
+            "_csc": "_csc_base",
+            "_csr": "_csr_base",
+            "_data": "_data_matrix _minmax_mixin",
+            "_dia": "_dia_base",
+            "_dok": "_dok_base",
+            "_index": "IndexMixin",
+            "_lil": "_lil_base",
+            "_matrix": "spmatrix",
+        }.items()
+    },
     "scipy.sparse.linalg._interface": ("aslinearoperator",),
     "scipy.signal._ltisys": tuple(
         f"StateSpace.__{reflected}{name}__"
@@ -271,6 +313,8 @@ def _adapt(module: types.ModuleType) -> None:
             function = function.__func__  # a class's
         if owner is None or function is None or hasattr(function, "__numelt__"):
             continue  # another release of the library, or inherited
+        if function is getattr(object, attribute, None):
+            continue  # what every class has
         if isinstance(function, types.FunctionType):
             _within(function, wrap)
             vars(function)["__numelt__"] = True
@@ -283,11 +327,21 @@ def _adapt(module: types.ModuleType) -> None:
 
 
 def _names(module: types.ModuleType) -> Sequence[str]:
-    """Return what is adapted of a module; a star stands for its public functions."""
+    """Return what is adapted of a module; a star stands for its, or a class's, public functions."""
     names = {**_LOOKING_UP, **_CALLING, **_MAKING, **_NAMES}[module.__name__]
-    if names != ("*",):
+    if names == ("*",):
+        return [
+            name for name in module.__all__ if isinstance(getattr(module, name, None), types.FunctionType)
+        ]
+    if not names[0].endswith(".*"):
         return names
-    return [name for name in module.__all__ if isinstance(getattr(module, name, None), types.FunctionType)]
+    owner = names[0].removesuffix(".*")
+    methods = vars(getattr(module, owner)).items()
+    return [f"{owner}.{name}" for name, method in methods if _is_public(name, method)]
+
+
+def _is_public(name: str, function: Any) -> bool:
+    return isinstance(function, types.FunctionType) and not name.startswith("_")
 
 
 def _replace(package: str, name: str, function: Any, adapted: Any) -> None:

@@ -144,6 +144,14 @@ def test_numba_functions_take_ours() -> None:
         "sparse.linalg.splu(sparse.csc_matrix(np.eye(5) * 2 + x / 50)).solve(np.arange(5.0))",
         "sparse.linalg.splu(sparse.csc_matrix(np.eye(5) * 2)).L.toarray()",
         "sparse.linalg.factorized(sparse.csc_matrix(np.eye(5) * 2))(np.arange(5.0))",
+        "sparse.csr_array(x) == x % 3",
+        "sparse.coo_array(x) / (x + 1)",
+        "(sparse.csc_matrix(x) < x[::-1]) * 1.0",
+        "sparse.csr_array(x).multiply(x)",
+        "sparse.csr_array(x)[np.array([0, 1]), np.array([1, 2])]",
+        "sparse.dok_array(x) @ np.ones(5)",
+        "special.comb(np.array([0, 5, 10]), 0, repetition=True)",
+        "special.factorial(np.arange(4), exact=True)",
         "special.exp2(x > 3)",
         "special.log1p(np.arange(3, dtype='i1'))",
         "special.cbrt(np.arange(3, dtype='u1'))",
@@ -159,7 +167,7 @@ def test_scipy(statement: str) -> None:
         result = eval(statement, {**names, "np": np, "x": x, "out": out})
         outputs.append((numpy.asarray(out).tolist(), result is out))
         if not isinstance(result, tuple) and result is not None:
-            results.append(numpy.asarray(result))
+            results.append(result.toarray() if hasattr(result, "toarray") else numpy.asarray(result))
     assert outputs[0] == outputs[1]
     if results:
         assert results[1].dtype == results[0].dtype
@@ -288,3 +296,43 @@ def test_dictionaries_are_handed_on_as_they_are() -> None:
     assert _fallback.unwrap(given) is given
     held = {"a": [numelt.ones(2)]}
     assert type(_fallback.unwrap(held)["a"][0]) is numpy.ndarray
+
+
+def test_curve_fit_looks_for_nan() -> None:
+    optimize = pytest.importorskip("scipy.optimize")
+    x = numelt.array([1, numelt.nan, 3])
+    with pytest.raises(ValueError, match="infs or NaNs"):
+        optimize.curve_fit(lambda x, a, b: a * x + b, x, numelt.arange(3.0))
+
+
+def test_h5py_takes_ours(tmp_path: Any) -> None:
+    h5py = pytest.importorskip("h5py")
+    found = []
+    for np in (numpy, numelt):
+        with h5py.File(tmp_path / "file.h5", "w") as file:
+            x = file.create_dataset("x", data=np.arange(6.0))
+            x[np.array([True, False] * 3)] = np.ones(3) * 9
+            x[1] = np.arange(3).sum()
+            file.attrs["y"] = np.arange(3)
+            fields = file.create_dataset("z", (2,), dtype=[("a", "f4"), ("b", "i4")])
+            fields["a"] = np.array([(1, 2), (3, 4)], dtype=[("a", "f4"), ("b", "i4")])
+            masked = x[np.array([True, True, False, False, False, False])]
+            values = x[...], masked, file.attrs["y"], fields["a"]
+            found.append([(numpy.asarray(v).dtype, numpy.asarray(v).tolist()) for v in values])
+    assert found[0] == found[1]
+
+
+def test_a_view_of_ours_may_become_writeable_again() -> None:
+    a = numelt.arange(3)
+    view = numpy.asarray(a).view()
+    view.flags.writeable = False
+    view.flags.writeable = True
+    inner = _fallback.unwrap(a)[:2]
+    inner.flags.writeable = False
+    inner.flags.writeable = True
+    inner[0] = 7
+    assert a.tolist() == [7, 1, 2]
+    a.flags.writeable = False
+    inner = _fallback.unwrap(a)[:2]
+    with pytest.raises(ValueError, match="WRITEABLE"):
+        inner.flags.writeable = True

@@ -43,6 +43,24 @@ impl Drop for Exporter {
     }
 }
 
+#[pymethods]
+impl Exporter {
+    /// All of the memory. NumPy asks for it, and lets it go, to learn whether a view of its may become writeable again.
+    ///
+    /// # Safety
+    /// Called by the interpreter with a valid `view`.
+    unsafe fn __getbuffer__(slf: Bound<'_, Self>, view: *mut ffi::Py_buffer, flags: c_int) -> PyResult<()> {
+        let this = slf.get();
+        let array = this.array.as_ref().map(|array| array.bind(slf.py()));
+        let writeable = array.is_some_and(|array| array.cast::<NdArray>().is_ok_and(|array| array.get().writeable()));
+        let (start, length) = (this.export.ptr(), this.export.base().nbytes() as isize);
+        // SAFETY: `view` is the caller's structure to fill; the exporter, its owner from now on, keeps the memory in place.
+        let failed =
+            unsafe { ffi::PyBuffer_FillInfo(view, slf.as_ptr(), start.cast(), length, c_int::from(!writeable), flags) };
+        if failed < 0 { Err(PyErr::fetch(slf.py())) } else { Ok(()) }
+    }
+}
+
 // ---- Python objects that own adopted memory -------------------------------------------------
 
 /// Objects whose last use was inside the runtime; they are let go when no lock is held.
