@@ -85,6 +85,8 @@ _NAMES = {
     ),
     "pandas.core.indexing": ("_LocationIndexer.__getitem__", "_LocationIndexer.__setitem__"),
     "pandas.core.tools.datetimes": ("to_datetime",),
+    # C methods of NumPy's arrays that tell truth values from numbers by class
+    "sklearn.preprocessing._label": ("MultiLabelBinarizer.inverse_transform",),
     "sklearn.model_selection._search": ("ParameterGrid.__init__", "ParameterSampler.__init__"),
     "h5py._hl.attrs": ("AttributeManager.create", "AttributeManager.modify"),
     "h5py._hl.base": ("find_item_type", "guess_dtype"),
@@ -133,7 +135,13 @@ _NAMES = {
 }
 # fmt: on
 # packages whose compiled functions get what functions of the user's return, and want NumPy's class
-_COMPILED = ("scipy.optimize.", "scipy.integrate.", "scipy.linalg.", "scipy.interpolate.")
+_COMPILED = (
+    "scipy.optimize.",
+    "scipy.integrate.",
+    "scipy.linalg.",
+    "scipy.interpolate.",
+    "scipy.sparse.linalg.",
+)
 _COMPILED_KINDS = frozenset({"builtin_function_or_method", "cython_function_or_method"})
 # compilers that look a function's globals up: `np` in it means NumPy
 _LOOKING_UP = {"numba.core.interpreter": ("Interpreter.get_global_value", "Interpreter.get_closure_value")}
@@ -204,10 +212,17 @@ def _adapted(function: Callable[..., Any]) -> Callable[..., Any]:
         if kwargs:
             kwargs = {key: _fallback.unwrap(value, views) for key, value in kwargs.items()}
         result = function(*args, **kwargs)
-        given = views.get(id(result))
-        return result if given is None else given[1]
+        if type(result) is tuple and views:
+            return tuple(_given(item, views) for item in result)
+        return _given(result, views)
 
     return call
+
+
+def _given(value: Any, views: _fallback.Views) -> Any:
+    """Return the array of ours for a view that was handed on."""
+    given = views.get(id(value))
+    return value if given is None else given[1]
 
 
 class _Made:

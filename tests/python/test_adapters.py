@@ -152,6 +152,8 @@ def test_numba_functions_take_ours() -> None:
         "sparse.dok_array(x) @ np.ones(5)",
         "special.comb(np.array([0, 5, 10]), 0, repetition=True)",
         "special.factorial(np.arange(4), exact=True)",
+        "sparse.linalg.eigsh(x + x.T, k=2, v0=np.ones(5))[0]",
+        "sparse.linalg.eigs(x, k=1, v0=np.ones(5))[0]",
         "special.exp2(x > 3)",
         "special.log1p(np.arange(3, dtype='i1'))",
         "special.cbrt(np.arange(3, dtype='u1'))",
@@ -227,6 +229,7 @@ def test_functions_stay_the_objects_that_tables_hold() -> None:
         "blas.daxpy(b, b[::-1] * 2, a=3.0)",
         "blas.daxpy(b, b + 1)",
         "blas.dscal(2.0, b)",
+        "blas.drot(b, b + 1, 0.5, 0.5, overwrite_x=1)",
         "blas.dgemm(1.0, a, a, beta=1.0, c=f)",
         "blas.dgemm(1.0, a, a, beta=1.0, c=f, overwrite_c=1)",
         "get_lapack_funcs(('gesv',), (a, b))[0](a, b)",
@@ -242,7 +245,8 @@ def test_what_f2py_makes(statement: str) -> None:
         names = {"lapack": linalg.lapack, "blas": linalg.blas, "get_lapack_funcs": linalg.get_lapack_funcs}
         found = eval(statement, {**names, "np": np, "a": a, "b": b, "f": f, "linalg": linalg})
         all_of_it = (*(found if isinstance(found, tuple) else (found,)), a, b, f)
-        same = [found is x for x in (a, b, f)]
+        items = found if isinstance(found, tuple) else (found,)
+        same = [item is x for item in items for x in (a, b, f)]
         results.append(([numpy.asarray(x).tolist() for x in all_of_it], same))
     assert results[0] == results[1]
 
