@@ -9,8 +9,9 @@ use smallvec::SmallVec;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-/// Instructions that all cached plans may hold together, before the oldest half is dropped.
-const PLAN_BUDGET: usize = 200_000;
+/// Instructions that all cached plans may hold together, before the half used longest ago is dropped: each takes most of a
+/// kilobyte.
+const PLAN_BUDGET: usize = 1 << 16;
 /// Executables kept.
 const KERNEL_BUDGET: usize = 20_000;
 
