@@ -43,6 +43,13 @@ def escape(frame: FrameType, at: int) -> int:
     return _escape.verdict(frame, at)
 
 
+def hands_over(frame: FrameType, at: int) -> bool:
+    """Say whether the frame's instruction gives the core an array that nobody else holds."""
+    from numelt import _temporary  # many programs never need it
+
+    return _temporary.hands_over(frame, at)
+
+
 _HALF = 2.0**31
 
 
@@ -74,6 +81,7 @@ def install() -> None:
         "ufunc_call": ufunc_call,
         "ufunc_method": ufunc_method,
         "escape": escape,
+        "hands_over": hands_over,
         "to_u32": _dispatch.small_call(operator.methodcaller("astype", "u4"), to_u32, "astype"),
     }
     for name, function in hooks.items():

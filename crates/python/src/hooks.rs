@@ -15,8 +15,19 @@ static OPERATOR: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
 static INIT: Mutex<()> = Mutex::new(());
 
 /// Names that `set_hooks` knows.
-pub const NAMES: [&str; 10] =
-    ["warn", "note", "fallback", "getitem", "setitem", "ufunc_call", "ufunc_method", "array_ufunc", "escape", "to_u32"];
+pub const NAMES: [&str; 11] = [
+    "warn",
+    "note",
+    "fallback",
+    "getitem",
+    "setitem",
+    "ufunc_call",
+    "ufunc_method",
+    "array_ufunc",
+    "escape",
+    "hands_over",
+    "to_u32",
+];
 
 /// The dictionary of hooks.
 pub fn table(py: Python<'_>) -> &Bound<'_, PyDict> {

@@ -6,7 +6,7 @@
 //! Not here: argument handling of public functions, docstrings, counting of fallbacks (the Python package);
 //! planning and running (the runtime). Unsafe code is in `advanced`, `blas`, `convert`, `coverage`, `dense`, `direct`,
 //! `elementwise`, `escape`, `export`, `fresh`, `index`, `loan`, `module`, `operand`, `protocols`, `random`,
-//! `random_sequence`, `run`, `truths`, `unbound` and `versioned`.
+//! `random_sequence`, `run`, `temporary`, `truths`, `unbound` and `versioned`.
 
 mod advanced;
 mod assign;
@@ -52,6 +52,7 @@ mod scalar;
 mod shape;
 mod shortcuts;
 mod slots;
+mod temporary;
 mod truths;
 mod ufunc;
 mod ufunc_at;

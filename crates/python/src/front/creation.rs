@@ -4,6 +4,7 @@ use super::{Any, Arg, Out, Quick, joining, native, sequence, slow};
 use crate::convert::Weak;
 use crate::methods::{Order, copied};
 use crate::ndarray::wrap_new;
+use crate::temporary::{self, Inside};
 use crate::{assign, inspect, operand::Operand, run, shape};
 use numelt_ir::{Axes, DType, Dims, Op, Scalar, c_strides};
 use numelt_runtime::{ArrayView, Input, Runtime};
@@ -428,13 +429,16 @@ fn array<'py>(
 ) -> Out<'py> {
     let others = [&order, &subok, &ndmin, &ndmax];
     let copies = copy.given().is_none_or(|c| c.cast_exact::<PyBool>().is_ok_and(|c| c.is_true()));
-    if copies
-        && others.iter().all(|a| matches!(a, Arg::Absent))
-        && like.is_none()
-        && let Some(made) = copy_of(py, object, &dtype)?
-    {
-        return Ok(made);
+    if copies && others.iter().all(|a| matches!(a, Arg::Absent)) && like.is_none() {
+        if let Some(taken) = temporary::taken_over(object, |own| dtype.dtype(own))? {
+            return Ok(taken);
+        }
+        let _inside = Inside::note();
+        if let Some(made) = copy_of(py, object, &dtype)? {
+            return Ok(made);
+        }
     }
+    let _inside = Inside::note();
     let named = [
         ("dtype", &dtype),
         ("copy", &copy),
