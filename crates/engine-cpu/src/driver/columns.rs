@@ -14,6 +14,11 @@ use smallvec::SmallVec;
 const TILE: usize = 4096;
 /// Most accumulators in a block.
 const WIDTH: usize = 1024;
+/// Columns of a block that threads take as one, where there are enough.
+const FAIR: usize = 64;
+/// Bytes of a row's part that is worth a thread where columns are fewer, and of a cache line.
+const PART: usize = 128;
+const LINE: usize = 64;
 
 /// How results and steps are laid out.
 struct Columns<'a> {
@@ -58,6 +63,20 @@ pub unsafe fn run(task: &Task<'_>) {
     }
 }
 
+/// Columns of a block, where threads share `groups` of `extent` columns.
+fn fair(task: &Task<'_>, extent: usize, shares: usize, groups: usize, steps_in_tile: bool) -> usize {
+    let targets = &task.recipe.targets;
+    let bound = steps_in_tile && targets.iter().any(|t| t.fold.order != Order::Free);
+    let fair = extent.div_ceil(shares * 2).next_multiple_of(FAIR);
+    if !bound || extent.div_ceil(fair) * groups >= shares {
+        return fair.min(WIDTH);
+    }
+    // few columns, whose rows must be taken in order: threads take parts of each row
+    let size = targets.iter().map(|t| element(t.fold.ty)).min().unwrap_or(1);
+    let line = (LINE / size).max(1);
+    extent.div_ceil(shares).max(PART / size).next_multiple_of(line).min(WIDTH)
+}
+
 impl<'a> Columns<'a> {
     fn new(task: &'a Task<'a>, shares: usize) -> Columns<'a> {
         let nest = task.nest;
@@ -66,8 +85,8 @@ impl<'a> Columns<'a> {
         let steps_in_tile = nest.reduced[outer_loop];
         let (outer, kept): (SmallVec<_>, SmallVec<_>) = (0..outer_loop).partition(|&l| nest.reduced[l]);
         let extent = nest.extents[inner_loop] as usize;
-        let fair = extent.div_ceil(shares * 2).next_multiple_of(64);
-        let width = if shares > 1 { fair.min(WIDTH) } else { WIDTH }.min(extent);
+        let groups = kept.iter().map(|&l: &usize| nest.extents[l]).product::<i64>() as usize;
+        let width = if shares > 1 { fair(task, extent, shares, groups, steps_in_tile) } else { WIDTH }.min(extent);
         let rows = nest.extents[outer_loop] as usize;
         let height = if steps_in_tile { 1 } else { (WIDTH / width).clamp(1, rows) };
         let repeats = outer.iter().map(|&l: &usize| nest.extents[l]).product::<i64>() as usize;

@@ -3,7 +3,7 @@
 //! In: runs and rows of values with the position of their first element. Out: the best value so far
 //! and its position (negative: none yet). Elements must come in order of their positions.
 
-use super::numbers::{Lanes, MaskBits};
+use super::numbers::{Lanes, MaskBits, integers_extreme};
 use super::{Fold, Order};
 use crate::fold::plain::Bounds;
 use crate::isa::{Isa, versions};
@@ -63,7 +63,7 @@ fn extreme<T: Bounds, E: Extreme>(x: &[T]) -> T {
     let quick = match T::DTYPE {
         DType::F64 => quick_extreme::<T, E, u64>(x),
         DType::F32 => quick_extreme::<T, E, u32>(x),
-        _ => None,
+        _ => integers_extreme(x, E::pick),
     };
     if let Some(quick) = quick {
         return quick;

@@ -5,6 +5,7 @@
 use super::plain::{Bounds, Step};
 use super::trees::Opaque;
 use crate::tier0::B8;
+use numelt_ir::DType;
 
 /// An unsigned integer that masks an element.
 pub trait MaskBits: Copy {
@@ -35,6 +36,17 @@ macro_rules! mask_bits {
 }
 mask_bits!(u8 u16 u32 u64);
 
+/// A step of neighbours, each with the one in its place. Whole registers at a time: written lane by lane, some types end up
+/// in parts of registers.
+#[inline(always)]
+fn beside<T: Copy, const N: usize>(a: &[T; N], b: &[T; N], step: impl Fn(T, T) -> T) -> [T; N] {
+    let mut out = *a;
+    for i in 0..N {
+        out[i] = step(a[i], b[i]);
+    }
+    out
+}
+
 /// Elements that an extreme takes at a time: so many neighbours, each with so many others that are as many apart.
 const SIDE: usize = 8;
 const DEEP: usize = 8;
@@ -56,15 +68,17 @@ impl<T: Bounds, M: MaskBits, const WATCH: bool> Lanes<T, M, WATCH> {
     /// on the one before: fewer instructions wait, and two registers hold all lanes.
     #[inline(always)]
     pub fn absorb(&mut self, x: &[T], step: impl Fn(T, T) -> T + Copy) {
-        let (chunks, rest) = x.as_chunks::<{ SIDE * DEEP }>();
-        for chunk in chunks {
-            for i in 0..SIDE {
-                let v: [T; DEEP] = std::array::from_fn(|k| chunk[i + SIDE * k]);
-                let pairs: [T; 4] = std::array::from_fn(|k| step(v[2 * k], v[2 * k + 1]));
-                self.best[i] = step(self.best[i], step(step(pairs[0], pairs[1]), step(pairs[2], pairs[3])));
-                if WATCH {
-                    let odd: [M; 4] = std::array::from_fn(|k| M::mask(v[2 * k].nan() | v[2 * k + 1].nan()));
-                    self.odd[i] = self.odd[i].or(odd[0].or(odd[1]).or(odd[2].or(odd[3])));
+        let (rows, _) = x.as_chunks::<SIDE>();
+        let (blocks, _) = rows.as_chunks::<DEEP>();
+        let rest = &x[blocks.len() * SIDE * DEEP..];
+        for [a, b, c, d, e, f, g, h] in blocks {
+            let first = beside(&beside(a, b, step), &beside(c, d, step), step);
+            let second = beside(&beside(e, f, step), &beside(g, h, step), step);
+            self.best = beside(&self.best, &beside(&first, &second, step), step);
+            if WATCH {
+                for i in 0..SIDE {
+                    let odd = |x: &[T; SIDE], y: &[T; SIDE]| M::mask(x[i].nan() | y[i].nan());
+                    self.odd[i] = self.odd[i].or(odd(a, b).or(odd(c, d)).or(odd(e, f).or(odd(g, h))));
                 }
             }
         }
@@ -113,6 +127,36 @@ pub fn numbers_run<T: Bounds, S: Step<T, Acc = T>, M: MaskBits>(
     let mut lanes = Lanes::<T, M, true>::new(S::INIT);
     lanes.absorb(x, step);
     if lanes.odd() { None } else { Some(lanes.join(acc, S::join)) }
+}
+
+/// The extreme of a run of integers by a step in any order, as many neighbours at a time as fill a register; `None` for other
+/// types and short runs.
+#[inline(always)]
+pub fn integers_extreme<T: Bounds>(x: &[T], step: impl Fn(T, T) -> T + Copy) -> Option<T> {
+    match T::DTYPE {
+        DType::I8 | DType::U8 => registers_extreme::<T, 32>(x, step),
+        DType::I16 | DType::U16 => registers_extreme::<T, 16>(x, step),
+        DType::I32 | DType::U32 => registers_extreme::<T, 8>(x, step),
+        DType::I64 | DType::U64 => registers_extreme::<T, 4>(x, step),
+        DType::Bool | DType::F16 | DType::F32 | DType::F64 | DType::C64 | DType::C128 => None,
+    }
+}
+
+/// The same, `N` neighbours at a time.
+#[inline(always)]
+fn registers_extreme<T: Bounds, const N: usize>(x: &[T], step: impl Fn(T, T) -> T + Copy) -> Option<T> {
+    let (registers, rest) = x.as_chunks::<N>();
+    let mut best = *registers.first()?;
+    let (blocks, single) = registers.as_chunks::<4>();
+    for [a, b, c, d] in blocks {
+        let both = beside(&beside(a, b, step), &beside(c, d, step), step);
+        best = beside(&best, &both, step);
+    }
+    for register in single {
+        best = beside(&best, register, step);
+    }
+    let first = best[0];
+    Some(Opaque(best).settle().into_iter().chain(rest.iter().copied()).fold(first, step))
 }
 
 /// Truth values looked at before it is asked whether the result is known.

@@ -3,7 +3,7 @@
 //! In: runs and rows of values. Out: accumulators. Each function is written once and compiled for each
 //! instruction set.
 
-use super::numbers::{count_run, numbers_run, truths_run};
+use super::numbers::{count_run, integers_extreme, numbers_run, truths_run};
 use super::trees::{Summed, tree_run};
 use super::{Fold, Order};
 use crate::driver::pairwise::Unit;
@@ -180,7 +180,7 @@ macro_rules! extremes {
                 match T::DTYPE {
                     DType::F64 => numbers_run::<T, Self, u64>(acc, x, step),
                     DType::F32 => numbers_run::<T, Self, u32>(acc, x, step),
-                    _ => None,
+                    _ => integers_extreme(x, step).map(|found| step(acc, found)),
                 }
             }
             )?

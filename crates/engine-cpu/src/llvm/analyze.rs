@@ -3,6 +3,7 @@
 //!
 //! In: a kernel and an instruction set. Out: [`Shape`]. Not here: LLVM.
 
+use super::unroll;
 use crate::driver::values::repeats;
 use numelt_ir::{DType, Error, Op, Result};
 use numelt_opt::{ArgKind, Kernel, Node, StrideClass, ValueId};
@@ -49,9 +50,6 @@ pub(super) struct Shape {
     pub(super) targets: Vec<Target>,
 }
 
-/// Bodies of at most this many live nodes run two vectors per turn.
-const UNROLL_NODES: usize = 8;
-
 /// Larger bodies do not wait for memory.
 const BYPASS_NODES: usize = 96;
 
@@ -85,7 +83,12 @@ impl Shape {
                 Node::Op(op, ty, _) => !is_call(*op) || (*op == Op::Exp && *ty == DType::F64),
                 Node::Load(_) | Node::Param(_) | Node::Index(_) | Node::Gather { .. } | Node::Cast(..) => true,
             });
-        let unroll = if points <= UNROLL_NODES && pairs && !strided { 2 } else { 1 };
+        let small = unroll::is_small(points) && pairs && !strided;
+        let unroll = match small {
+            true => 2,
+            false if calls || strided => 1,
+            false => unroll::chains(kernel, &depth),
+        };
         let masked_tail = match isa {
             Isa::Avx512 => true,
             // Masked moves of 32 and 64 bits only, and slow ones.
@@ -101,7 +104,7 @@ impl Shape {
         let truths = targets.iter().all(|t| t.unit && t.dtype == DType::Bool);
         let bytes = super::register_bytes(isa);
         let complex = (0..).zip(&depth).any(|(id, d)| d.is_some() && kernel.dtype_of(id).is_complex());
-        let wide = (unroll > 1 && truths && !complex && bytes > lanes).then_some(bytes);
+        let wide = (small && truths && !complex && bytes > lanes).then_some(bytes);
         Ok(Shape { lanes, unroll, wide, masked_tail, bypass, depth, targets })
     }
 }
@@ -171,7 +174,8 @@ fn depths(kernel: &Kernel, targets: &[Target]) -> Result<Vec<Option<Depth>>> {
     Ok(depth)
 }
 
-fn operands(node: &Node) -> &[ValueId] {
+/// The values that a node is made of.
+pub(super) fn operands(node: &Node) -> &[ValueId] {
     match node {
         Node::Load(_) | Node::Param(_) | Node::Index(_) => &[],
         Node::Cast(_, value) | Node::Gather { index: value, .. } => std::slice::from_ref(value),

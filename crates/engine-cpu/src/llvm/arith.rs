@@ -164,43 +164,6 @@ impl Lower<'_> {
         let signs = self.b.icmp(Int::LLVMIntSLT, self.b.xor(remainder, b), zero);
         self.b.and(some, signs)
     }
-
-    /// C's quotient and remainder; a divisor of zero gives zeros, MIN / -1 gives MIN and 0.
-    fn integer_division(&self, ty: DType, a: Val, b: Val) -> (Val, Val) {
-        let (zero, one) = (self.number(ty, 0.0), self.number(ty, 1.0));
-        let none = self.b.icmp(Int::LLVMIntEQ, b, zero);
-        let mut special = none;
-        self.raise_where(none, warn::DIVIDE);
-        if ty.kind() == Kind::Signed {
-            let least = self.b.const_int(self.reg(ty), 1 << (8 * ty.size() - 1));
-            let overflow = self
-                .b
-                .and(self.b.icmp(Int::LLVMIntEQ, a, least), self.b.icmp(Int::LLVMIntEQ, b, self.number(ty, -1.0)));
-            special = self.b.or(special, overflow);
-            self.raise_where(overflow, warn::OVER);
-        }
-        let divisor = self.b.select(special, one, b);
-        let quotient = self.truncated_quotient(ty, a, divisor);
-        let remainder = self.b.sub(a, self.b.mul(quotient, divisor));
-        (self.b.select(none, zero, quotient), self.b.select(none, zero, remainder))
-    }
-
-    /// Vectors have no integer division: narrow types go through a float type in which the
-    /// truncated quotient is exact (its error is below half the distance to the next integer);
-    /// LLVM splits 64-bit ones into scalars.
-    fn truncated_quotient(&self, ty: DType, a: Val, b: Val) -> Val {
-        let signed = ty.kind() == Kind::Signed;
-        if ty.size() == 8 || self.lanes == 1 {
-            return if signed { self.b.sdiv(a, b) } else { self.b.udiv(a, b) };
-        }
-        let via = self.reg(if ty.size() == 4 { DType::F64 } else { DType::F32 });
-        let to = self.reg(ty);
-        if signed {
-            self.b.fptosi(self.b.fdiv(self.b.sitofp(a, via), self.b.sitofp(b, via)), to)
-        } else {
-            self.b.fptoui(self.b.fdiv(self.b.uitofp(a, via), self.b.uitofp(b, via)), to)
-        }
-    }
 }
 
 /// What the C conversion of an infinity gives on x86, truncated to the type.

@@ -7,8 +7,8 @@
 //! tile:   addresses, strides, parameters, values of depth Tile
 //! row:    values of depth Row
 //!   past: point by point to an aligned address, then as main with stores past the caches (if the tile asks for it)
-//!   main: 2 vectors per turn (small bodies),     0 .. inner rounded down
-//!         more where only truth values are stored
+//!   main: 2 vectors per turn (small bodies) or   0 .. inner rounded down
+//!         4 (long chains), more where only truth values are stored
 //!   one:  1 vector per turn                        .. inner rounded down to a vector
 //!   rest: one masked vector, or point by point     .. inner
 //! ```
@@ -328,7 +328,7 @@ impl Gen<'_> {
 
     /// Notes the exponents that are one number in the tile.
     fn exponents(&mut self) {
-        let lower = Lower { b: self.b, lanes: self.shape.lanes, math: self.math };
+        let lower = Lower { b: self.b, lanes: self.shape.lanes, math: self.math, same: false };
         for node in &self.kernel.body {
             let Node::Op(Op::Power | Op::FloatPower, ty @ (DType::F32 | DType::F64), args) = node else { continue };
             let exponent = args[1] as usize;
@@ -351,7 +351,9 @@ impl Gen<'_> {
     }
 
     fn compute(&self, node: &Node, lanes: u32, values: &[Option<Value>]) -> Result<Value> {
-        let lower = Lower { b: self.b, lanes, math: self.math };
+        let same = matches!(node, Node::Op(_, _, args)
+            if args.get(1).is_some_and(|&second| self.shape.depth[second as usize] < Some(Depth::Point)));
+        let lower = Lower { b: self.b, lanes, math: self.math, same };
         let value = |id: &u32| values[*id as usize].expect("operands are evaluated before");
         match node {
             Node::Cast(to, from) => Ok(lower.cast(self.kernel.dtype_of(*from), *to, value(from))),
@@ -457,7 +459,7 @@ impl Gen<'_> {
         };
         let Some(other) = self.kernel.body.iter().enumerate().find_map(is_partner) else { return false };
         let Some(Value::Plain(arg)) = values[args[0] as usize] else { return false };
-        let lower = Lower { b: self.b, lanes, math: self.math };
+        let lower = Lower { b: self.b, lanes, math: self.math, same: false };
         let Some((sine, cosine)) = ty.is_float().then(|| lower.sincos(*ty, arg)).flatten() else { return false };
         let (first, second) = if *op == Op::Sin { (sine, cosine) } else { (cosine, sine) };
         (values[id], values[other]) = (Some(Value::Plain(first)), Some(Value::Plain(second)));
@@ -467,7 +469,7 @@ impl Gen<'_> {
     /// Evaluates an exponential in both sets by one call, if it is one that there is such a call for.
     fn exponentials(&self, id: usize, lanes: u32, first: &mut [Option<Value>], second: &mut [Option<Value>]) {
         let Node::Op(Op::Exp, ty, args) = &self.kernel.body[id] else { return };
-        let lower = Lower { b: self.b, lanes, math: self.math };
+        let lower = Lower { b: self.b, lanes, math: self.math, same: false };
         let arg = args[0] as usize;
         if let (Some(Value::Plain(a)), Some(Value::Plain(b)), None) = (first[arg], second[arg], first[id])
             && let Some((a, b)) = lower.exps(*ty, a, b)

@@ -59,6 +59,8 @@ pub(super) struct Lower<'a> {
     /// Points per value; one means scalar types.
     pub(super) lanes: u32,
     pub(super) math: &'a MathTable,
+    /// Is the second operand the same at all points of a row?
+    pub(super) same: bool,
 }
 
 /// What this tier does not generate; the kernel then stays on tier 0.

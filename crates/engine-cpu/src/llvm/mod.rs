@@ -5,7 +5,7 @@
 //! milliseconds. What is not covered (`Error::Unsupported`) stays on tier 0.
 //! Not here: threads, folds, when to compile.
 //!
-//! `analyze` decides the loops' shape, `loops` writes them, `memory` moves operands, `lower` and the
+//! `analyze` decides the loops' shape (`unroll` how many vectors a turn takes), `loops` writes them, `memory` moves operands, `lower` and the
 //! files beside it say what each operation is, `target` makes objects, `cache` keeps them on disk under
 //! the name that `host` gives the machine, `object` and `image` link them.
 //!
@@ -30,7 +30,9 @@ mod math;
 mod memory;
 mod object;
 mod power;
+mod quotient;
 mod target;
+mod unroll;
 
 use crate::body::{Body, Tile};
 pub use loops::Constants;
