@@ -41,8 +41,8 @@ mask_bits!(u8 u16 u32 u64);
 #[inline(always)]
 fn beside<T: Copy, const N: usize>(a: &[T; N], b: &[T; N], step: impl Fn(T, T) -> T) -> [T; N] {
     let mut out = *a;
-    for i in 0..N {
-        out[i] = step(a[i], b[i]);
+    for ((out, a), b) in out.iter_mut().zip(a).zip(b) {
+        *out = step(*a, *b);
     }
     out
 }
@@ -76,9 +76,9 @@ impl<T: Bounds, M: MaskBits, const WATCH: bool> Lanes<T, M, WATCH> {
             let second = beside(&beside(e, f, step), &beside(g, h, step), step);
             self.best = beside(&self.best, &beside(&first, &second, step), step);
             if WATCH {
-                for i in 0..SIDE {
+                for (i, lane) in self.odd.iter_mut().enumerate() {
                     let odd = |x: &[T; SIDE], y: &[T; SIDE]| M::mask(x[i].nan() | y[i].nan());
-                    self.odd[i] = self.odd[i].or(odd(a, b).or(odd(c, d)).or(odd(e, f).or(odd(g, h))));
+                    *lane = lane.or(odd(a, b).or(odd(c, d)).or(odd(e, f).or(odd(g, h))));
                 }
             }
         }
