@@ -89,12 +89,12 @@ fn live(kernel: &Kernel, depth: &[Option<Depth>]) -> usize {
         |id: usize| depth[id] == Some(Depth::Point) && !(uses[id] == 1 && matches!(kernel.body[id], Node::Load(_)));
     let mut ends = vec![0usize; depth.len() + 1];
     let (mut now, mut most) = (0usize, 0);
-    for id in 0..depth.len() {
+    for (id, &end) in last.iter().enumerate() {
         // an operation's result takes the place of an operand that ends there
         now -= ends[id];
         if held(id) {
             now += 1;
-            ends[last[id]] += 1;
+            ends[end] += 1;
         }
         most = most.max(now);
     }
