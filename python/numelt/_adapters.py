@@ -14,7 +14,7 @@ import functools
 import importlib.machinery
 import sys
 import types
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
 
 import numpy
@@ -85,6 +85,10 @@ _NAMES = {
     ),
     "pandas.core.indexing": ("_LocationIndexer.__getitem__", "_LocationIndexer.__setitem__"),
     "pandas.core.tools.datetimes": ("to_datetime",),
+    "sklearn.manifold._t_sne": ("TSNE.__init__",),
+    "sklearn.neighbors._nca": ("NeighborhoodComponentsAnalysis.__init__",),
+    "sklearn.utils._param_validation": ("validate_parameter_constraints",),
+    "sklearn.utils.class_weight": ("compute_class_weight",),
     # C methods of NumPy's arrays that tell truth values from numbers by class
     "sklearn.preprocessing._label": ("MultiLabelBinarizer.inverse_transform",),
     "sklearn.model_selection._search": ("ParameterGrid.__init__", "ParameterSampler.__init__"),
@@ -149,8 +153,10 @@ _LOOKING_UP = {"numba.core.interpreter": ("Interpreter.get_global_value", "Inter
 _MAKING = {"scipy.sparse.linalg._dsolve.linsolve": ("splu", "spilu", "factorized")}
 # what the user's functions return has to be of NumPy's class
 _CALLING = {"scipy.optimize._lsq.least_squares": ("least_squares",)}
+# what is given may be the module `random`
+_NAMED = {"sklearn.utils.validation": ("check_random_state",), "scipy._lib._util": ("check_random_state",)}
 _JSON = "json"
-_ADAPTED = frozenset({_JSON, *_NAMES, *_MAKING, *_LOOKING_UP, *_CALLING})
+_ADAPTED = frozenset({_JSON, *_NAMES, *_MAKING, *_LOOKING_UP, *_CALLING, *_NAMED})
 _HELD = frozenset({_core.ndarray, list, tuple, dict, *SCALARS})
 
 
@@ -279,12 +285,25 @@ def _looking_up(function: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
-        found = function(*args, **kwargs)
-        if isinstance(found, types.ModuleType) and found.__name__.partition(".")[0] == "numelt":
-            return sys.modules.get("numpy" + found.__name__.removeprefix("numelt"), found)
-        return _fallback.unwrap(found)
+        return _fallback.unwrap(_numpys_module(function(*args, **kwargs)))
 
     return call
+
+
+def _naming(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function that gets NumPy's modules where another gets ours."""
+
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        return function(*map(_numpys_module, args), **kwargs)
+
+    return call
+
+
+def _numpys_module(value: Any) -> Any:
+    if isinstance(value, types.ModuleType) and value.__name__.partition(".")[0] == "numelt":
+        return sys.modules.get("numpy" + value.__name__.removeprefix("numelt"), value)
+    return value
 
 
 def _encode_scalars() -> None:
@@ -312,14 +331,24 @@ def _encode_scalars() -> None:
     setattr(json.encoder, "float", Float)  # noqa: B010
 
 
+def _tables() -> list[tuple[Mapping[str, tuple[str, ...]], Callable[..., Any]]]:
+    """Return what is adapted, and how."""
+    return [
+        (_NAMES, _adapted),
+        (_MAKING, _making),
+        (_CALLING, _calling),
+        (_LOOKING_UP, _looking_up),
+        (_NAMED, _naming),
+    ]
+
+
 def _adapt(module: types.ModuleType) -> None:
     """Wrap what is listed of a module."""
     key = module.__name__
     if key == _JSON:
         _encode_scalars()
         return
-    tables = ((_NAMES, _adapted), (_MAKING, _making), (_CALLING, _calling), (_LOOKING_UP, _looking_up))
-    wrap = next(wrap for table, wrap in tables if key in table)
+    wrap = next(wrap for table, wrap in _tables() if key in table)
     for name in _names(module):
         owner_name, _, attribute = name.rpartition(".")
         owner = getattr(module, owner_name, None) if owner_name else module
@@ -343,7 +372,7 @@ def _adapt(module: types.ModuleType) -> None:
 
 def _names(module: types.ModuleType) -> Sequence[str]:
     """Return what is adapted of a module; a star stands for its, or a class's, public functions."""
-    names = {**_LOOKING_UP, **_CALLING, **_MAKING, **_NAMES}[module.__name__]
+    names = next(table[module.__name__] for table, _ in _tables() if module.__name__ in table)
     if names == ("*",):
         return [
             name for name in module.__all__ if isinstance(getattr(module, name, None), types.FunctionType)

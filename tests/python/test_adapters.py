@@ -93,6 +93,33 @@ def test_parameter_grids() -> None:
     assert found[0] == found[1]
 
 
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "utils.class_weight.compute_class_weight('balanced', classes=np.unique(c), y=c)",
+        "linear_model.lars_path(x, y)[2]",
+        "linear_model.orthogonal_mp(x, y)",
+        "linear_model.RidgeCV(alphas=np.logspace(-3, 3, 5)).fit(x, y).coef_",
+        "manifold.TSNE(init=x[:, :2], perplexity=5, max_iter=250).fit_transform(x).shape",
+        "neighbors.NeighborhoodComponentsAnalysis(init=np.eye(3), max_iter=3).fit(x, c).components_",
+        "preprocessing.MultiLabelBinarizer().fit([[1, 2], [3]]).inverse_transform(np.eye(3, dtype=int))",
+        "base.clone(manifold.TSNE(init=np.eye(3))).init",
+        "utils.check_random_state(np.random) is not None",
+    ],
+)
+def test_scikit_learn(statement: str) -> None:
+    parts = ("base", "linear_model", "manifold", "neighbors", "preprocessing", "utils")
+    names = {part: pytest.importorskip(f"sklearn.{part}") for part in parts}
+    pytest.importorskip("sklearn.utils.class_weight")
+    results = []
+    for np in (numpy, numelt):
+        x = np.arange(90.0).reshape(30, 3) ** 2 % 7
+        y = x @ np.arange(3.0)
+        results.append(numpy.asarray(eval(statement, {**names, "np": np, "x": x, "y": y, "c": (y > 9) * 1})))
+    assert results[0].shape == results[1].shape
+    numpy.testing.assert_allclose(*results, rtol=1e-9)
+
+
 def test_h5py_reads_into_ours(tmp_path: Any) -> None:
     h5py = pytest.importorskip("h5py")
     with h5py.File(tmp_path / "file.h5", "w") as file:
