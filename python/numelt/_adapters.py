@@ -44,7 +44,8 @@ _NAMES = {
     "matplotlib.units": ("Registry.get_converter",),
     "mpl_toolkits.mplot3d.axes3d": ("Axes3D.*",),
     "pandas.core.algorithms": (
-        "duplicated", "factorize", "isin", "mode", "rank", "searchsorted", "take", "unique",
+        "diff", "duplicated", "factorize", "isin", "mode", "rank", "searchsorted", "take", "unique",
+        "value_counts_internal",
     ),
     "pandas.core.arraylike": tuple(
         f"OpsMixin.__{name}__"

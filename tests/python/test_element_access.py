@@ -329,7 +329,9 @@ def test_flat_of_many_axes():
         _ = numelt.ones((1,) * 33).flat
 
 
-def test_buffer_of_an_array_is_that_array():
+def test_buffer_of_an_array_is_an_array_over_its_memory():
     x = numelt.arange(6.0).reshape(2, 3)
-    assert numelt.asarray(memoryview(x)) is x
-    assert numelt.array(memoryview(x)) is not x
+    y = numelt.asarray(memoryview(x))
+    assert y is not x
+    assert numelt.shares_memory(x, y)
+    assert not numelt.shares_memory(x, numelt.array(memoryview(x)))
