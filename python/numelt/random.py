@@ -11,6 +11,8 @@ Every other draw is a library call: NumPy's code, whose results are adopted with
 from __future__ import annotations
 
 import functools
+import sys
+import types
 from collections.abc import Callable
 from typing import Any
 
@@ -51,12 +53,31 @@ def _drawing(owner: str, name: str, original: Callable[..., Any]) -> Callable[..
     return draw
 
 
+class _Late:
+    """A drawing method, made when it is first looked up: most programs use few."""
+
+    def __init__(self, original: Callable[..., Any]) -> None:
+        self._original = original
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._owner, self._name = owner, name
+
+    def __get__(self, instance: Any, owner: type) -> Any:
+        made = _drawing(self._owner.__name__, self._name, self._original)
+        setattr(self._owner, self._name, made)
+        return getattr(owner if instance is None else instance, self._name)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._original, name)
+
+
 def _with_drawing_methods(cls: type) -> type:
     base = cls.__bases__[0]
-    for name in dir(base):
-        original = getattr(base, name)
+    for name, original in vars(base).items():
         if not name.startswith("_") and name not in vars(cls) and callable(original):
-            setattr(cls, name, _drawing(cls.__name__, name, original))
+            late = _Late(original)
+            late.__set_name__(cls, name)
+            setattr(cls, name, late)
     return cls
 
 
@@ -313,8 +334,21 @@ for _name in ("SeedSequence", "MT19937", "PCG64", "PCG64DXSM", "Philox", "SFC64"
 for _name in ("get_state", "set_state", "get_bit_generator", "set_bit_generator"):
     if hasattr(_original, _name):
         globals()[_name] = getattr(_original, _name)
-# all are here, for those who walk through the module's names
-for _name in set(vars(_original)) - set(globals()):
-    if not _name.startswith("_"):
-        __getattr__(_name)
+
+
+class _Module(types.ModuleType):
+    """The module itself, whose names are all here for those who walk through them: ``vars(np.random)``."""
+
+    __slots__ = ()
+
+    @property
+    def __dict__(self) -> dict[str, Any]:  # type: ignore[override]
+        names: dict[str, Any] = globals()
+        for name in set(vars(_original)) - set(names):
+            if not name.startswith("_"):
+                __getattr__(name)
+        return names
+
+
+sys.modules[__name__].__class__ = _Module
 del _name

@@ -9,6 +9,7 @@
 //! one word of the type object that holds the function which the interpreter names for that slot. Where there is not exactly one,
 //! or the interpreter does not see the change, the class stays as it was.
 
+use crate::index;
 use crate::ndarray::NdArray;
 use crate::operators::{self as o, Binary, quick, quick_in_place};
 use pyo3::exceptions::PyRuntimeError;
@@ -123,8 +124,25 @@ unsafe fn in_place(a: *mut ffi::PyObject, b: *mut ffi::PyObject, op: &Binary, fo
     }
 }
 
-macro_rules! number_slots {
-    ($($way:ident $name:ident $operator:ident $slot:ident;)*) => {
+/// `array[key]`.
+///
+/// # Safety
+/// As [`binary`].
+#[inline(always)]
+unsafe fn subscript(a: *mut ffi::PyObject, key: *mut ffi::PyObject, former: &Former) -> *mut ffi::PyObject {
+    // SAFETY: as in `binary`.
+    unsafe {
+        let py = Python::assume_attached();
+        let (target, key) = (Borrowed::from_ptr(py, a), Borrowed::from_ptr(py, key));
+        match give(py, || index::quick_get(&target.cast_exact::<NdArray>().ok()?, &key)) {
+            Some(result) => result,
+            None => std::mem::transmute::<*mut c_void, ffi::binaryfunc>(former.get())(a, key.as_ptr()),
+        }
+    }
+}
+
+macro_rules! slots {
+    ($($way:ident $name:ident $($operator:ident)? => $slot:ident;)*) => {
         $(
             mod $name {
                 use super::*;
@@ -133,7 +151,7 @@ macro_rules! number_slots {
 
                 unsafe extern "C" fn run(a: *mut ffi::PyObject, b: *mut ffi::PyObject) -> *mut ffi::PyObject {
                     // SAFETY: the interpreter calls it as it calls the slot.
-                    unsafe { $way(a, b, &o::$operator, &FORMER) }
+                    unsafe { $way(a, b, $(&o::$operator,)? &FORMER) }
                 }
 
                 pub fn set(class: &Bound<'_, PyType>) -> PyResult<bool> {
@@ -143,21 +161,22 @@ macro_rules! number_slots {
             }
         )*
 
-        /// Replaces the slots of the operators that are met most.
-        pub fn number_slots(class: &Bound<'_, PyType>) -> PyResult<()> {
+        /// Replaces the slots of the operators that are met most, and of indexing.
+        pub fn slots(class: &Bound<'_, PyType>) -> PyResult<()> {
             $($name::set(class)?;)*
             Ok(())
         }
     };
 }
 
-number_slots! {
-    binary add ADD Py_nb_add;
-    binary subtract SUBTRACT Py_nb_subtract;
-    binary multiply MULTIPLY Py_nb_multiply;
-    binary divide DIVIDE Py_nb_true_divide;
-    in_place add_to ADD Py_nb_inplace_add;
-    in_place subtract_from SUBTRACT Py_nb_inplace_subtract;
-    in_place multiply_by MULTIPLY Py_nb_inplace_multiply;
-    in_place divide_by DIVIDE Py_nb_inplace_true_divide;
+slots! {
+    binary add ADD => Py_nb_add;
+    binary subtract SUBTRACT => Py_nb_subtract;
+    binary multiply MULTIPLY => Py_nb_multiply;
+    binary divide DIVIDE => Py_nb_true_divide;
+    in_place add_to ADD => Py_nb_inplace_add;
+    in_place subtract_from SUBTRACT => Py_nb_inplace_subtract;
+    in_place multiply_by MULTIPLY => Py_nb_inplace_multiply;
+    in_place divide_by DIVIDE => Py_nb_inplace_true_divide;
+    subscript get => Py_mp_subscript;
 }

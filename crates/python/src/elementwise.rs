@@ -302,10 +302,27 @@ pub fn with_number<'py>(
     swapped: bool,
 ) -> Option<PyResult<Bound<'py, PyAny>>> {
     let Some(literal) = literal(a.dtype, number) else { return mixed_number(py, op, a, number, swapped) };
+    if let Some(result) = repeated_number(py, op, a, literal, swapped) {
+        return Some(result);
+    }
     let shape = c_ordered_shape(a, a)?;
     let (array, literal) = (Input::Array(a), Input::Const(literal));
     let inputs = if swapped { [literal, array] } else { [array, literal] };
     made(py, Loop { op, ty: a.dtype }, shape, &inputs)
+}
+
+/// An array and a literal of its dtype, in a program that is being repeated.
+#[inline(never)]
+fn repeated_number<'py>(
+    py: Python<'py>,
+    op: Op,
+    a: &ArrayView,
+    literal: Scalar,
+    swapped: bool,
+) -> Option<PyResult<Bound<'py, PyAny>>> {
+    let (array, literal) = (Input::Array(a), Input::Const(literal));
+    let known = run::repeat(op, a.dtype, if swapped { [literal, array] } else { [array, literal] })?;
+    Some(fresh::c_ordered(py, known.base, known.dtype, &a.shape).map(Bound::into_any))
 }
 
 /// The quick path of operators: two scalars of one dtype, some of them deferred.
@@ -354,6 +371,10 @@ const fn largest(dtype: DType) -> f64 {
 pub fn pair<'py>(py: Python<'py>, op: Op, a: &ArrayView, b: &ArrayView) -> Option<PyResult<Bound<'py, PyAny>>> {
     if a.dtype != b.dtype {
         return None;
+    }
+    if let Some(known) = run::repeat(op, a.dtype, [Input::Array(a), Input::Array(b)]) {
+        let shape = if known.shape_of == 0 { &a.shape } else { &b.shape };
+        return Some(fresh::c_ordered(py, known.base, known.dtype, shape).map(Bound::into_any));
     }
     let (resolved, inputs) = (Loop { op, ty: a.dtype }, [Input::Array(a), Input::Array(b)]);
     if same(&a.shape, &b.shape) {

@@ -6,6 +6,7 @@
 //! that there is nothing else in it. Objects that have ended are kept for the next ones.
 
 use crate::direct::{self, Former};
+use crate::export;
 use crate::ndarray::NdArray;
 use numelt_ir::{DType, Dims};
 use numelt_runtime::{ArrayView, BaseRef, Runtime};
@@ -75,7 +76,7 @@ impl Maker {
             // SAFETY: the function is one for that slot, and leaves to the former one what it does not do.
             unsafe { direct::replace(&class, ffi::Py_tp_dealloc, end as ffi::destructor as *mut c_void, &FORMER_END)? };
         }
-        direct::number_slots(&class)?;
+        direct::slots(&class)?;
         let ended = UnsafeCell::new(Ended { objects: [std::ptr::null_mut(); MOST], count: 0 });
         Ok(Some(Maker { class: class.as_type_ptr(), alloc, ended }))
     }
@@ -93,7 +94,10 @@ impl Maker {
             match ended.count.checked_sub(1) {
                 Some(last) if last < MOST => {
                     ended.count = last;
-                    ffi::PyObject_Init(ended.objects[last], self.class)
+                    let object = ended.objects[last];
+                    // the head is as it was when the last reference went, with the share of the class that it has
+                    ffi::Py_INCREF(object);
+                    object
                 }
                 _ => (self.alloc)(self.class, 0),
             }
@@ -115,6 +119,7 @@ impl Maker {
                 ended.count += 1;
             } else {
                 ffi::PyObject_GC_Del(object.cast());
+                ffi::Py_DECREF(self.class.cast());
             }
         }
     }
@@ -147,11 +152,21 @@ unsafe extern "C" fn end(object: *mut ffi::PyObject) {
             && (*object.cast::<u8>().add(TAIL).cast::<*mut ffi::PyObject>()).is_null()
         {
             let contents = object.cast::<u8>().add(HEAD).cast::<NdArray>();
+            if let Some((base, parent)) = (*contents).take_base() {
+                ffi::PyObject_GC_UnTrack(object.cast());
+                // the GIL is held by all who make and drop references to bases, but those who have said that they do not
+                Runtime::global().drop_past(base);
+                maker.keep(object);
+                export::drain_after_drop();
+                if let Some(parent) = parent {
+                    drop(parent.into_bound(py));
+                }
+                return;
+            }
             if let Some(parent) = (*contents).part() {
                 ffi::PyObject_GC_UnTrack(object.cast());
                 std::ptr::drop_in_place(contents);
                 maker.keep(object);
-                ffi::Py_DECREF(maker.class.cast());
                 if let Some(parent) = parent {
                     // PyO3 may not know that the GIL is held, and would put it off
                     drop(parent.into_bound(py));

@@ -371,6 +371,21 @@ pub fn get<'py>(array: &Bound<'py, NdArray>, key: &Bound<'py, PyAny>) -> PyResul
     wrap_view(array, selection.view)
 }
 
+/// [`get`] for the most frequent keys, without running anything and without calling Python; `None` for all others.
+#[inline(always)]
+pub fn quick_get<'py>(array: &Bound<'py, NdArray>, key: &Bound<'py, PyAny>) -> Option<PyResult<Bound<'py, PyAny>>> {
+    let view = array.get().view()?;
+    if let Some(offset) = element(view, key) {
+        let address = view.base.settled()?;
+        // SAFETY: the offset was checked against the shape; views lie inside their base.
+        return Some(unsafe { convert::numpy_scalar_at(array.py(), view.dtype, address.offset(offset as isize)) });
+    }
+    match simple(view, key) {
+        Ok(Some(Quick::Window(window))) => Some(wrap_view(array, window)),
+        _ => None,
+    }
+}
+
 fn get_fallback<'py>(array: &Bound<'py, NdArray>, key: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
     let py = array.py();
     if let Payload::Foreign(real) = array.get().payload()

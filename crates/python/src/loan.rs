@@ -69,6 +69,12 @@ impl Spare {
         Spare(AtomicPtr::new(std::ptr::null_mut()))
     }
 
+    /// Is nothing kept?
+    #[inline(always)]
+    pub fn is_none(&self) -> bool {
+        self.0.load(Ordering::Relaxed).is_null()
+    }
+
     /// What is kept; it is the caller's then.
     fn take<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyAny>> {
         let kept = self.0.swap(std::ptr::null_mut(), Ordering::AcqRel);

@@ -6,7 +6,7 @@
 use crate::loan::Spare;
 use crate::versioned::Versioned;
 use crate::{convert, export, fresh, hooks};
-use numelt_runtime::{ArrayView, Export};
+use numelt_runtime::{ArrayView, BaseRef, Export};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 use std::sync::OnceLock;
@@ -111,6 +111,21 @@ impl NdArray {
     pub fn part(&mut self) -> Option<Option<Py<PyAny>>> {
         let own = matches!(self.payload.only(), Some(Payload::Native(_)));
         own.then(|| self.parent.take())
+    }
+
+    /// The base and the parent, if letting go of them is all that there is to do at the end: the rest is to be forgotten then.
+    ///
+    /// # Safety
+    /// The array is never looked at again where there is a base, nor dropped.
+    #[inline(always)]
+    pub unsafe fn take_base(&mut self) -> Option<(BaseRef, Option<Py<PyAny>>)> {
+        let (Some(Payload::Native(view)), None) = (self.payload.only(), self.pinned.get()) else { return None };
+        if view.shape.spilled() || view.strides.spilled() || !self.spare.is_none() {
+            return None;
+        }
+        // SAFETY: the caller's contract: it is moved out.
+        let base = unsafe { std::ptr::read(&view.base) };
+        Some((base, self.parent.take()))
     }
 
     /// Where a pinned export is kept; see the field.

@@ -2,7 +2,7 @@
 
 use crate::{errors, errstate, export, inspect, registry, shape};
 use numelt_ir::{Axes, DType, Op, Scalar};
-use numelt_runtime::{ArrayView, BaseRef, Export, Input, Reason, Runtime};
+use numelt_runtime::{ArrayView, BaseRef, Export, Input, Reason, Repeated, Runtime};
 use pyo3::prelude::*;
 
 /// Pending element-operations above which a flush lets other Python threads run.
@@ -51,6 +51,20 @@ unsafe fn record_as(
         Ok(Some(reason)) => flush_attached(reason),
         Err(error) => Err(errors::to_py(error)),
     }
+}
+
+/// Records an operator on two operands, of which one is an array of dtype `ty` and the other one, too, or a literal of it,
+/// if it comes next in a program that is being repeated and gives a new array in C order; see
+/// [`Runtime::repeat_past`]. The index is that of the operand whose shape is the result's.
+#[inline(always)]
+pub fn repeat(op: Op, ty: DType, ins: [Input<'_>; 2]) -> Option<Repeated> {
+    if registry::is_tangled() || errstate::is_touched() {
+        return None;
+    }
+    // SAFETY: as in `record_as`.
+    let repeated = unsafe { Runtime::global().repeat_past((op, ty), ins)? };
+    inspect::count(op);
+    Some(repeated)
 }
 
 /// [`flush`], from a place that PyO3 may not know to be called with the GIL held.

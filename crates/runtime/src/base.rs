@@ -12,6 +12,7 @@ use numelt_ir::{DType, Dims, Scalar, View, c_strides};
 use std::any::Any;
 use std::cell::RefCell;
 use std::fmt;
+use std::mem::ManuallyDrop;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering};
 
 /// All memory of bases that numelt owns.
@@ -48,6 +49,8 @@ pub(crate) static HELD: AtomicU64 = AtomicU64::new(0);
 const SLOT_BITS: u32 = 24;
 pub(crate) const MAX_SLOTS: usize = 1 << SLOT_BITS;
 
+/// What recording looks at comes first, so that it lies in one line of the cache.
+#[repr(C)]
 pub(crate) struct BaseCell {
     pub nbytes: usize,
     address: AtomicPtr<u8>,
@@ -60,11 +63,11 @@ pub(crate) struct BaseCell {
     pub failed: AtomicBool,
     /// See [`BaseRef::mark_known`].
     known: AtomicBool,
-    foreign: Option<Foreign>,
-    /// Results of full reductions of the memory as it is.
-    pub kept: Kept,
+    foreign: Option<Box<Foreign>>,
     /// Is the value put off, or others that are made of it?
     pub bonds: Bonds,
+    /// Results of full reductions of the memory as it is.
+    pub kept: Kept,
 }
 
 thread_local! {
@@ -76,8 +79,23 @@ thread_local! {
 /// Cells kept by a thread.
 const SPARES: usize = 256;
 
-/// Lets go of a batch's shares of bases; those that nobody else holds are used again.
-pub(crate) fn recycle(slots: &mut Vec<Shared<BaseCell>>) {
+/// Cells kept by a runtime for results of operations that repeat others.
+pub(crate) const CELLS: usize = 128;
+
+/// Lets go of a batch's shares of bases; those that nobody else holds are used again, the first ones from `cells`.
+pub(crate) fn recycle(slots: &mut Vec<Shared<BaseCell>>, cells: &mut Vec<Shared<BaseCell>>) {
+    while cells.len() < CELLS
+        && let Some(mut cell) = slots.pop()
+    {
+        if let Some(own) = cell.get_mut()
+            && own.renew()
+        {
+            cells.push(cell);
+        }
+    }
+    if slots.is_empty() {
+        return;
+    }
     let kept = SPARE.try_with(|spare| {
         let mut spare = spare.borrow_mut();
         for mut cell in slots.drain(..) {
@@ -116,7 +134,7 @@ struct Foreign {
 
 impl BaseCell {
     /// Makes it as good as new, without memory; false where the memory is somebody else's.
-    fn renew(&mut self) -> bool {
+    pub fn renew(&mut self) -> bool {
         if self.foreign.is_some() {
             return false;
         }
@@ -126,7 +144,9 @@ impl BaseCell {
         self.failed = AtomicBool::new(false);
         self.known = AtomicBool::new(false);
         self.kept.clear();
-        self.bonds = Bonds::default();
+        if self.bonds.any() {
+            self.bonds = Bonds::default();
+        }
         true
     }
 
@@ -221,8 +241,20 @@ impl BaseRef {
         BaseRef::made(nbytes, std::ptr::null_mut(), None)
     }
 
+    /// One of the cells, which nobody else knows and which are as good as new, or a new one.
     #[inline]
-    fn made(nbytes: usize, address: *mut u8, foreign: Option<Foreign>) -> BaseRef {
+    pub(crate) fn of(cells: &mut Vec<Shared<BaseCell>>, nbytes: usize) -> BaseRef {
+        if let Some(mut cell) = cells.pop()
+            && let Some(own) = cell.get_mut()
+        {
+            own.nbytes = nbytes;
+            return BaseRef(cell);
+        }
+        BaseRef::new(nbytes)
+    }
+
+    #[inline]
+    fn made(nbytes: usize, address: *mut u8, foreign: Option<Box<Foreign>>) -> BaseRef {
         BaseRef(Shared::new(BaseCell {
             nbytes,
             address: AtomicPtr::new(address),
@@ -247,7 +279,15 @@ impl BaseRef {
     }
 
     pub(crate) fn foreign(address: *mut u8, nbytes: usize, owner: Box<dyn Any + Send + Sync>, shared: bool) -> BaseRef {
-        BaseRef::made(nbytes, address, Some(Foreign { shared: AtomicBool::new(shared), _owner: owner }))
+        BaseRef::made(nbytes, address, Some(Box::new(Foreign { shared: AtomicBool::new(shared), _owner: owner })))
+    }
+
+    /// The share as it is counted.
+    #[inline(always)]
+    pub(crate) fn into_shared(self) -> Shared<BaseCell> {
+        let base = ManuallyDrop::new(self);
+        // SAFETY: the share is moved out of what is not dropped.
+        unsafe { std::ptr::read(&base.0) }
     }
 
     /// Size in bytes.

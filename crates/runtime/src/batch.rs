@@ -5,6 +5,10 @@
 //! next, nothing is written down but literals and bases. Where it first differs, what it has repeated so far is
 //! copied, and from there on instructions are appended and hashed.
 
+mod repeat;
+
+pub use self::repeat::Repeated;
+pub(crate) use self::repeat::Track;
 use crate::base::{ArrayView, BaseCell, BaseRef, Input, MAX_SLOTS, recycle};
 use crate::exec::ReadyPlan;
 use crate::shared::Shared;
@@ -78,11 +82,12 @@ impl Batch {
         batch
     }
 
-    /// Empties it for batch `epoch`; its room stays, so that a loop's batches do not allocate.
-    pub fn restart(&mut self, epoch: u64) {
+    /// Empties it for batch `epoch`; its room stays, so that a loop's batches do not allocate. Bases that nobody else holds
+    /// go to `cells`.
+    pub fn restart(&mut self, epoch: u64, cells: &mut Vec<Shared<BaseCell>>) {
         self.program.instrs.clear();
         self.program.consts.clear();
-        recycle(&mut self.slots);
+        recycle(&mut self.slots, cells);
         self.epoch = epoch;
         self.work = 0;
         self.hash = Words::default();

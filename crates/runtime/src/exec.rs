@@ -1,7 +1,7 @@
 //! Running a finished plan: allocate at first use, launch, free at last use.
 
 use crate::base::{BaseCell, POOL};
-use crate::batch::{self, Candidates};
+use crate::batch::{self, Candidates, Track};
 use crate::cache::Executables;
 use crate::engine::{Engine, Launch, LibraryCall, NestLaunch, Operand, StageLaunch};
 use crate::lost;
@@ -19,6 +19,8 @@ pub(crate) struct ReadyPlan {
     pub recorded: Program,
     /// Element-operations of each of its instructions.
     pub work: Box<[u64]>,
+    /// What its instructions must meet to be repeated quickly.
+    pub track: Track,
     pub plan: Plan,
     steps: Vec<ReadyStep>,
     /// Bytes of each buffer that a run asks for.
@@ -101,6 +103,7 @@ impl ReadyPlan {
         let (used, cut, next) = (AtomicU64::new(0), AtomicBool::new(false), Mutex::default());
         let kernels = plan.steps.iter().filter(|step| !matches!(step, Step::Call(_))).count();
         let work = recorded.instrs.iter().map(batch::work).collect();
+        let track = Track::new(&recorded);
         keep_calls(&mut plan);
         recorded.instrs.shrink_to_fit();
         plan.steps.shrink_to_fit();
@@ -108,6 +111,7 @@ impl ReadyPlan {
         ReadyPlan {
             recorded,
             work,
+            track,
             plan,
             steps,
             buffer_bytes,

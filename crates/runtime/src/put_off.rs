@@ -26,6 +26,7 @@ const PUT_OFF: u32 = 1 << 31;
 
 /// What a base has to do with values that are put off.
 #[derive(Default)]
+#[repr(C)]
 pub(crate) struct Bonds {
     /// [`PUT_OFF`], and the number of values that are put off and made of this base.
     state: AtomicU32,

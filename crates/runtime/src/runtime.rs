@@ -7,11 +7,12 @@
 mod gate;
 mod inspection;
 mod planning;
+mod repeat;
 
 pub use self::gate::Away;
 use self::gate::{Gate, Inside};
 use crate::at_once::{self, Habit};
-use crate::base::{ArrayView, BaseRef, EPOCH, Export, HELD, IDLE, Input, POOL, RUNNING, Running};
+use crate::base::{ArrayView, BaseCell, BaseRef, EPOCH, Export, HELD, IDLE, Input, POOL, RUNNING, Running};
 use crate::batch::{Batch, Candidates, WATCH};
 use crate::cache::Caches;
 use crate::config::Config;
@@ -21,6 +22,7 @@ use crate::lost;
 use crate::piecemeal::{Piecemeal, Sightings};
 use crate::put_off::PutOff;
 use crate::report::Warning;
+use crate::shared::Shared;
 use crate::siblings::{Companions, Habits};
 use crate::stats::{FlushReport, Reason, Stats};
 use numelt_ir::{Axes, DType, Instr, Op, Result, Scalar, View};
@@ -47,6 +49,8 @@ struct State {
     batch: Box<Batch>,
     /// The batch that ran last, emptied: its room is used again. Taken while it runs.
     spare: Option<Box<Batch>>,
+    /// Bases without memory that nobody knows, for new arrays.
+    cells: Vec<Shared<BaseCell>>,
     caches: Caches,
     habits: Habits,
     sightings: Sightings,
@@ -79,6 +83,7 @@ impl Runtime {
             engine,
             batch: Box::new(Batch::new(epoch)),
             spare: None,
+            cells: Vec::new(),
             caches: Caches::default(),
             habits: Habits::default(),
             sightings: Sightings::default(),
@@ -457,7 +462,7 @@ impl State {
         let _running = Running::start(self.batch.epoch);
         let epoch = EPOCH.fetch_add(1, Ordering::Release) + 1;
         let mut next = self.spare.take().unwrap_or_else(|| Box::new(Batch::new(0)));
-        next.restart(epoch);
+        next.restart(epoch, &mut self.cells);
         let mut batch = std::mem::replace(&mut self.batch, next);
         let mut companions = None;
         let cut = reason == Reason::Instructions && (batch.is_at_cut() || self.is_too_long(&batch));
@@ -503,7 +508,7 @@ impl State {
             }
         };
         // Dead bases give their memory back here.
-        batch.restart(0);
+        batch.restart(0, &mut self.cells);
         HELD.store(self.batch.held(), Ordering::Relaxed);
         self.spare = Some(batch);
         result

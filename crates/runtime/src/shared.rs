@@ -21,6 +21,8 @@ const ALONE: u64 = STRONG | WEAK;
 /// More references of a kind than there can be by fair means.
 const TOO_MANY: u64 = 1 << 31;
 
+/// Aligned so that what is looked at most lies in one line of the cache.
+#[repr(C, align(64))]
 struct Counted<T> {
     counts: AtomicU64,
     value: T,
@@ -83,6 +85,18 @@ impl<T> Shared<T> {
         let counts = &self.counted().counts;
         counts.store(counts.load(Ordering::Relaxed) + STRONG, Ordering::Relaxed);
         Shared(self.0)
+    }
+
+    /// Lets go of a reference to a value that has another one, and of which no other thread can be making or dropping
+    /// references meanwhile.
+    ///
+    /// # Safety
+    /// So it must be.
+    #[inline(always)]
+    pub unsafe fn drop_alone(self) {
+        let counts = &self.counted().counts;
+        counts.store(counts.load(Ordering::Relaxed) - STRONG, Ordering::Relaxed);
+        std::mem::forget(self);
     }
 
     /// A reference that does not keep the value.
@@ -209,7 +223,8 @@ mod tests {
         // SAFETY: no other thread knows the value.
         let second = unsafe { first.clone_alone() };
         assert!(first.get_mut().is_none() && first.count() == 2 && first.is(&second));
-        drop(first);
+        // SAFETY: no other thread knows the value, and there is another reference.
+        unsafe { first.drop_alone() };
         let weak = second.downgrade();
         assert!(weak.is_alive() && weak.upgrade().is_some_and(|again| again.is(&second)));
         let mut second = second;

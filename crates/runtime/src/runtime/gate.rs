@@ -58,6 +58,21 @@ impl<T> Gate<T> {
         Inside { value: unsafe { &mut *self.value.get() }, _lock: None }
     }
 
+    /// The same without waiting: nothing where the lock would have to be taken.
+    ///
+    /// # Safety
+    /// That of [`Gate::past`].
+    #[inline(always)]
+    #[expect(clippy::mut_from_ref, reason = "the contract is that of a lock")]
+    pub unsafe fn past_alone(&self) -> Option<&mut T> {
+        if self.away.load(Ordering::Relaxed) > 0 {
+            return None;
+        }
+        debug_assert!(!matches!(self.lock.try_lock(), Err(TryLockError::WouldBlock)), "somebody is inside");
+        // SAFETY: as in `past`.
+        Some(unsafe { &mut *self.value.get() })
+    }
+
     /// Announces that this thread lets go of the front end's lock and may be inside all the same.
     pub fn away(&self) -> Away<'_> {
         self.away.fetch_add(1, Ordering::Relaxed);

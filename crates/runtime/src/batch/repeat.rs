@@ -1,0 +1,196 @@
+//! The quick way along a known program.
+//!
+//! Most of what a loop records are elementwise operations on two operands that give a new array in C order. What such an
+//! instruction must meet to be repeated is worked out once, when its plan is made, and put so close together that a long
+//! batch's stay in the first cache. Everything else takes the way that [`Batch::push`] knows, which decides the same.
+
+use super::{Batch, WATCH, enter, is_stretched, same, slot};
+use crate::base::{ArrayView, BaseCell, BaseRef, Input, MAX_SLOTS};
+use crate::shared::Shared;
+use numelt_ir::{Axes, Base, DType, Dims, Instr, Op, OpKind, Operand, Program, View};
+use std::sync::atomic::Ordering;
+
+/// What the instructions of a plan must meet to be repeated quickly.
+pub(crate) struct Track {
+    steps: Box<[Step]>,
+    windows: Vec<Window>,
+}
+
+struct Step {
+    /// See [`head`]; [`NEVER`] for an instruction that is not repeated quickly.
+    head: u64,
+    work: u64,
+    /// Of each operand its slot and window, or its number as a literal.
+    ins: [(u32, u32); 2],
+    nbytes: usize,
+    slot: u32,
+    dtype: DType,
+}
+
+/// What is read of a base.
+struct Window {
+    view: View,
+    /// Do strides fall from axis to axis?
+    ordered: bool,
+}
+
+/// No operation has this head.
+const NEVER: u64 = u64::MAX;
+
+/// Windows among which one like the next is looked for.
+const RECENT: usize = 8;
+
+/// What is to be the same of an operation beside its operands; `literals` says which of these are.
+#[inline(always)]
+fn head(op: Op, ty: DType, watch: u8, literals: [bool; 2]) -> u64 {
+    u64::from(op as u8)
+        | u64::from(ty as u8) << 8
+        | u64::from(watch) << 16
+        | u64::from(literals[0]) << 24
+        | u64::from(literals[1]) << 25
+}
+
+/// Do strides fall from axis to axis, none of them zero or negative? Axes of extent one do not count. An operation on
+/// operands that are all so gives an array in C order.
+#[inline]
+fn is_ordered(shape: &Dims, strides: &Dims) -> bool {
+    let mut outer = i64::MAX;
+    shape.iter().zip(strides).all(|(&n, &stride)| {
+        let falls = n == 1 || (0 < stride && stride <= outer);
+        outer = if n == 1 { outer } else { stride };
+        falls
+    })
+}
+
+/// The same window as the view's, base aside? It tells more windows apart than there are, never fewer.
+#[inline(always)]
+fn lies_as(array: &ArrayView, view: &View) -> bool {
+    array.dtype == view.dtype
+        && array.offset == view.offset
+        && same(&array.shape, &view.shape)
+        && same(&array.strides, &view.strides)
+}
+
+impl Track {
+    pub fn new(program: &Program) -> Track {
+        let mut track = Track { steps: Box::default(), windows: Vec::new() };
+        let mut entered = 0;
+        track.steps = program.instrs.iter().map(|instr| track.step(instr, &program.bases, &mut entered)).collect();
+        track
+    }
+
+    /// `entered` counts the bases met so far, which are numbered as they are met.
+    fn step(&mut self, instr: &Instr, bases: &[Base], entered: &mut u32) -> Step {
+        let work = super::work(instr);
+        let mut ins = [(0, 0); 2];
+        let mut literals = [false; 2];
+        for (place, operand) in instr.ins.iter().enumerate() {
+            match operand {
+                Operand::View(view) => {
+                    *entered = (*entered).max(view.base + 1);
+                    if place < 2 {
+                        ins[place] = (view.base, self.window(view));
+                    }
+                }
+                Operand::Const(id) if place < 2 => (ins[place], literals[place]) = ((*id, 0), true),
+                Operand::Const(_) => {}
+            }
+        }
+        let out = &instr.out;
+        let base = &bases[out.base as usize];
+        let (slot, dtype, nbytes) = (out.base, out.dtype, base.nbytes);
+        let new = slot == *entered && !base.input;
+        *entered = (*entered).max(slot + 1);
+        let plain = instr.op.kind() == OpKind::Elementwise && instr.ins.len() == 2 && instr.axes == Axes::default();
+        let whole = out.offset == 0 && out.is_c_contiguous() && out.nbytes() == nbytes as i64 && nbytes > 0;
+        let quick = plain && new && whole && !out.shape.is_empty() && dtype == instr.op.output_dtype(instr.ty);
+        let head = if quick { head(instr.op, instr.ty, instr.watch, literals) } else { NEVER };
+        Step { head, work, ins, nbytes, slot, dtype }
+    }
+
+    /// The number of a window, base aside.
+    fn window(&mut self, view: &View) -> u32 {
+        let alike = |w: &Window| {
+            let (a, b) = (&w.view, view);
+            (a.dtype, a.offset) == (b.dtype, b.offset) && a.shape == b.shape && a.strides == b.strides
+        };
+        let recent = self.windows.len().saturating_sub(RECENT);
+        let at = self.windows[recent..].iter().position(alike).map(|at| recent + at).unwrap_or_else(|| {
+            self.windows.push(Window { view: view.clone(), ordered: is_ordered(&view.shape, &view.strides) });
+            self.windows.len() - 1
+        });
+        at as u32
+    }
+}
+
+/// What an operation that was repeated gives.
+pub struct Repeated {
+    /// The base of the result.
+    pub base: BaseRef,
+    /// The result's dtype.
+    pub dtype: DType,
+    /// The operand whose shape is the result's.
+    pub shape_of: usize,
+}
+
+impl Batch {
+    /// Records an elementwise operation whose result is a new array in C order, if it is the next instruction of the
+    /// followed plan and has more than `least` elements, and nothing it reads is visible outside. The
+    /// operands are what NumPy's operator would hand to the loop: of dtype `ty`, or literals.
+    ///
+    /// # Safety
+    /// `cells` holds cells that nobody else knows, as good as new.
+    #[inline(always)]
+    pub unsafe fn repeat(
+        &mut self,
+        (op, ty): (Op, DType),
+        ins: [Input<'_>; 2],
+        (least, longest): (u64, usize),
+        cells: &mut Vec<Shared<BaseCell>>,
+    ) -> Option<Repeated> {
+        let followed = self.followed.as_mut()?;
+        let track = &followed.plan.track;
+        let step = track.steps.get(followed.done)?;
+        let literals = [matches!(ins[0], Input::Const(_)), matches!(ins[1], Input::Const(_))];
+        let known = step.head == head(op, ty, WATCH.load(Ordering::Relaxed), literals);
+        if !known || step.work <= least || followed.done + 1 >= longest || self.slots.len() + 4 > MAX_SLOTS {
+            return None;
+        }
+        let mut shape_of = None;
+        for (place, input) in ins.iter().enumerate() {
+            let (number, window) = step.ins[place];
+            match input {
+                Input::Array(array) => {
+                    let window = &track.windows[window as usize];
+                    if window.ordered && lies_as(array, &window.view) {
+                        shape_of = Some(place);
+                    } else if !is_stretched(array, &window.view) || !is_ordered(&array.shape, &array.strides) {
+                        return None;
+                    }
+                    let cell = &array.base.0;
+                    if cell.is_visible() || slot(&mut self.slots, self.epoch, cell) != number {
+                        return None;
+                    }
+                }
+                Input::Const(_) if number as usize == self.program.consts.len() => {}
+                Input::Const(_) => return None,
+            }
+        }
+        let shape_of = shape_of?;
+        if self.slots.len() != step.slot as usize {
+            return None;
+        }
+        let base = BaseRef::of(cells, step.nbytes);
+        // SAFETY: nobody else knows the base.
+        enter(&mut self.slots, self.epoch, unsafe { base.0.clone_alone() });
+        base.0.set_written(self.epoch);
+        for input in &ins {
+            if let Input::Const(value) = input {
+                self.program.consts.push(*value);
+            }
+        }
+        followed.done += 1;
+        self.work += step.work;
+        Some(Repeated { base, dtype: step.dtype, shape_of })
+    }
+}

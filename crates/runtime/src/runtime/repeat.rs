@@ -1,0 +1,59 @@
+//! Recording what a known program says comes next, and letting go of bases: what a loop does most, without what only
+//! other cases need.
+
+use super::Runtime;
+use crate::base::{BaseRef, CELLS, HELD, Input};
+use crate::batch::Repeated;
+use numelt_ir::{DType, Op};
+use std::sync::atomic::Ordering;
+
+impl Runtime {
+    /// Records an elementwise operation with a new array in C order for its result, if it is what the program that is
+    /// being repeated says comes next. Where it is not, or anything else would have to be done, nothing is recorded, and
+    /// [`Runtime::record_past`] is to be called. The operands are as NumPy's operator hands them to its loop: arrays of dtype `ty`, or
+    /// literals of it.
+    ///
+    /// # Safety
+    /// That of [`Runtime::record_past`].
+    #[inline(always)]
+    pub unsafe fn repeat_past(&self, what: (Op, DType), ins: [Input<'_>; 2]) -> Option<Repeated> {
+        // SAFETY: the caller's contract.
+        let state = unsafe { self.state.past_alone()? };
+        if HELD.load(Ordering::Relaxed) > state.held_budget {
+            return None;
+        }
+        // what is small may be better run at once
+        let least = if state.habit.is_on() { state.config.at_once as u64 } else { 0 };
+        let limits = (least, state.config.max_pending);
+        // SAFETY: the cells come from `recycle`.
+        let repeated = unsafe { state.batch.repeat(what, ins, limits, &mut state.cells)? };
+        state.stats.instructions += 1;
+        self.work.store(state.batch.work, Ordering::Relaxed);
+        Some(repeated)
+    }
+
+    /// Drops a base.
+    ///
+    /// # Safety
+    /// That of [`Runtime::record_past`], which holds for the threads that make and drop references to bases, too.
+    #[inline(always)]
+    pub unsafe fn drop_past(&self, base: BaseRef) {
+        let (cell, count) = (&base.0, base.0.count());
+        // of two, the other share may be the queue's, which then alone keeps the memory
+        let counts = count == 2 && !cell.address().is_null();
+        // SAFETY: the caller's contract.
+        match unsafe { self.state.past_alone() } {
+            Some(_) if count > 1 && !counts => {
+                // SAFETY: there is another reference, and all other threads wait for the caller's lock.
+                unsafe { base.into_shared().drop_alone() }
+            }
+            Some(state) if count == 1 && state.cells.len() < CELLS => {
+                let mut cell = base.into_shared();
+                if cell.get_mut().is_some_and(|own| own.renew()) {
+                    state.cells.push(cell);
+                }
+            }
+            Some(_) | None => drop(base),
+        }
+    }
+}
