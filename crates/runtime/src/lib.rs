@@ -2,8 +2,9 @@
 //!
 //! In: operations on views, from front ends. Out: memory with values in it.
 //! Not here: how a kernel is computed (engines), Python. Unsafe code is in `pool.rs` (memory from
-//! the system), `footprint.rs` (giving it back), `base.rs` (returning it, reading a number), `exec.rs` and `at_once.rs` (temporaries), `shared.rs` and
-//! `batch.rs` (counting references), `runtime.rs` and `runtime/gate.rs` (one thread at a time).
+//! the system), `footprint.rs` (giving it back), `base.rs` (returning it, reading a number), `exec.rs` and `at_once.rs`
+//! (temporaries), `shared.rs`, `batch.rs` and `batch/repeat.rs` (counting references), `runtime.rs`, `runtime/gate.rs` and
+//! `runtime/repeat.rs` (one thread at a time).
 
 mod at_once;
 mod base;
