@@ -134,7 +134,11 @@ unsafe fn subscript(a: *mut ffi::PyObject, key: *mut ffi::PyObject, former: &For
     unsafe {
         let py = Python::assume_attached();
         let (target, key) = (Borrowed::from_ptr(py, a), Borrowed::from_ptr(py, key));
-        match give(py, || index::quick_get(&target.cast_exact::<NdArray>().ok()?, &key)) {
+        let run = || {
+            let array = target.cast_exact::<NdArray>().ok()?;
+            index::quick_get(&array, &key)
+        };
+        match give(py, run) {
             Some(result) => result,
             None => std::mem::transmute::<*mut c_void, ffi::binaryfunc>(former.get())(a, key.as_ptr()),
         }

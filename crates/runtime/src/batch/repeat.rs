@@ -167,8 +167,7 @@ impl Batch {
                     } else if !is_stretched(array, &window.view) || !is_ordered(&array.shape, &array.strides) {
                         return None;
                     }
-                    let cell = &array.base.0;
-                    if cell.is_visible() || slot(&mut self.slots, self.epoch, cell) != number {
+                    if array.base.0.is_visible() {
                         return None;
                     }
                 }
@@ -177,6 +176,14 @@ impl Batch {
             }
         }
         let shape_of = shape_of?;
+        // From here on it is sure that the operation is recorded, if not here: bases get their slots.
+        for (input, &(number, _)) in ins.iter().zip(&step.ins) {
+            if let Input::Array(array) = input
+                && slot(&mut self.slots, self.epoch, &array.base.0) != number
+            {
+                return None;
+            }
+        }
         if self.slots.len() != step.slot as usize {
             return None;
         }
