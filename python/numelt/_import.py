@@ -142,13 +142,15 @@ class _Loader(Delegating):
 
 
 # modules that run source files themselves, with `exec`: test files, scripts, measured programs
-_RUNNERS = frozenset({"_pytest.assertion.rewrite", "coverage.execfile", "runpy"})
+_RUNNERS = frozenset({"_pytest.assertion.rewrite", "bdb", "coverage.execfile", "runpy"})
 
 
 def _exec(code: Any, globals: dict[str, Any], /, *rest: Any) -> None:
     """Stand for ``exec`` in `_RUNNERS`: code of the user's files runs with `user_builtins`."""
     __tracebackhide__ = True
-    if isinstance(code, types.CodeType) and is_users(code.co_filename):
+    name = code.co_filename if isinstance(code, types.CodeType) else "<string>"
+    # a debugger's statement reads the file that the namespace is of
+    if is_users(globals.get("__file__") if name == "<string>" else name):
         globals["__builtins__"] = user_builtins()
     exec(code, globals, *rest)
 
