@@ -15,7 +15,7 @@ from numelt import _core
 from numelt._dispatch import NO_VALUE, ndarray, normalize_axes, operand
 from numelt._scalars import SCALARS
 
-__all__ = ["dtype_with_out", "reduce"]
+__all__ = ["dtype_with_out", "extreme_of", "is_first", "reduce"]
 
 # what changes nothing, for the operations that have it
 _NEUTRAL = {"sum": 0, "prod": 1, "any": False, "all": True, "reduce_or": 0, "reduce_xor": 0, "reduce_and": ~0}
@@ -69,6 +69,30 @@ def reduce(
     if initial is NO_VALUE and where is True:
         return _core.reduce(op, array, axis, keepdims, dtype, out)
     return _general(op, array, axis, dtype, out, keepdims, initial, where)
+
+
+def is_first(axis: Any) -> bool:
+    """Is this the first axis?"""
+    return type(axis) is int and axis == 0
+
+
+def extreme_of(name: str, arrays: Any) -> Any:
+    """Record the extreme of the arrays of a list, element by element, without stacking them.
+
+    It is what NumPy computes along the first axis of the stacked arrays, in the same order. NotImplemented
+    where they are not native arrays of one shape and dtype.
+    """
+    if type(arrays) is not list or len(arrays) < 2 or any(type(array) is not ndarray for array in arrays):
+        return NotImplemented
+    result, *rest = arrays
+    alike = all(array.shape == result.shape and array.dtype == result.dtype for array in rest)
+    if not alike or not result.ndim or not _core.is_native(result) or result.dtype.kind not in "iuf":
+        return NotImplemented
+    for array in rest:
+        result = _core.elementwise(name, (result, array))
+        if result is NotImplemented:
+            return result
+    return result
 
 
 def dtype_with_out(array: Any, dtype: Any, out: Any) -> Any:

@@ -281,6 +281,11 @@ def _reduce(
     where: Any = True,
 ) -> Any:
     op = _REDUCTIONS.get(original.__name__)
+    plain = dtype is None and out is None and not keepdims and initial is NO_VALUE and where is True
+    if plain and _reductions.is_first(axis) and op in ("max", "min"):
+        result = _reductions.extreme_of(original.__name__, array)
+        if result is not NotImplemented:
+            return result
     source = operand(array)
     if op is None or source is None or (source.ndim == 0 and axis is not None):
         return NotImplemented

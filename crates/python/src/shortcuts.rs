@@ -6,8 +6,8 @@
 use crate::convert::{Numpy, Weak};
 use crate::methods::{Order, copied};
 use crate::ndarray::{NdArray, exact_native, wrap_new, wrap_view};
-use crate::{advanced, assign, fresh, front, library, loan, run, shape};
-use numelt_ir::DType;
+use crate::{advanced, assign, elementwise, fresh, front, library, loan, operators, run, shape};
+use numelt_ir::{DType, Op};
 use numelt_runtime::{ArrayView, Runtime};
 use pyo3::intern;
 use pyo3::prelude::*;
@@ -32,6 +32,7 @@ pub fn of(name: &str) -> Option<Shortcut> {
         "fill_diagonal" => fill_diagonal,
         "take" | "ndarray.take" => take,
         "copy" => copy,
+        "clip" | "ndarray.clip" => clip,
         "ascontiguousarray" => in_c_order,
         "flip" => flip,
         _ => return None,
@@ -149,6 +150,25 @@ fn flip<'py>(args: &Bound<'py, PyTuple>) -> Quick<'py> {
     let strides = view.strides.iter().map(|stride| -stride).collect();
     let flipped = shape::window(view, view.offset + lasts.sum::<i64>(), view.shape.clone(), strides);
     wrap_view(&array, flipped).map(Some)
+}
+
+/// `clip` of a native array to two numbers that its dtype holds. Of two zeros the element stays, as in NumPy's loop for
+/// bounds that are numbers.
+fn clip<'py>(args: &Bound<'py, PyTuple>) -> Quick<'py> {
+    if args.len() != 3 {
+        return Ok(None);
+    }
+    let (array, low, high) = (args.get_borrowed_item(0)?, args.get_borrowed_item(1)?, args.get_borrowed_item(2)?);
+    let Some(view) = exact_native(&array).and_then(NdArray::view).filter(|v| !v.shape.is_empty()) else {
+        return Ok(None);
+    };
+    let dtype = view.dtype;
+    let known = matches!(dtype, DType::F32 | DType::F64) || dtype.is_integer();
+    if !known || [&low, &high].iter().any(|end| elementwise::literal(dtype, end).is_none()) {
+        return Ok(None);
+    }
+    let Some(above) = operators::quick(Op::Maximum, &low, &array).transpose()? else { return Ok(None) };
+    operators::quick(Op::Minimum, &high, &above).transpose()
 }
 
 /// `fill_diagonal` of a matrix with a Python number.

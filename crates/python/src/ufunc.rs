@@ -13,7 +13,7 @@ use crate::reduce;
 use crate::scalar::DeferredScalar;
 use crate::ufunc_call::{Call, Casting, MemoryOrder};
 use crate::{coverage, foreign, hooks};
-use numelt_ir::Op;
+use numelt_ir::{DType, Op};
 use numelt_runtime::Runtime;
 use pyo3::exceptions::{PyDeprecationWarning, PyUserWarning, PyValueError};
 use pyo3::intern;
@@ -184,8 +184,13 @@ const UNSET_ELEMENTS: &std::ffi::CStr = c"'where' used without 'out', expect uni
 /// Are all arguments numbers of the classes that programs compute with, so that NumPy's answer is the answer?
 #[inline]
 fn only_plain_numbers(args: &Bound<'_, PyTuple>) -> bool {
+    let is_numpys =
+        |a: &Bound<'_, PyAny>| Numpy::get(a.py()).is_ok_and(|numpy| numpy.dtype_of_type(a.get_type_ptr()).is_some());
     args.iter_borrowed().all(|a| {
-        a.is_exact_instance_of::<PyFloat>() || a.is_exact_instance_of::<PyInt>() || convert::numpy_float64(&a).is_some()
+        a.is_exact_instance_of::<PyFloat>()
+            || a.is_exact_instance_of::<PyInt>()
+            || convert::numpy_float64(&a).is_some()
+            || is_numpys(&a)
     })
 }
 
@@ -407,6 +412,12 @@ impl Ufunc {
 /// Elements up to which NumPy's loop is done before the package would have found out what to record.
 const FEW: i64 = 1024;
 
+/// The same where NumPy has one loop over positions.
+const IN_ONE_LOOP: i64 = 1 << 17;
+
+/// Segments that the package reduces one by one (`_ufuncs._MANY_SEGMENTS`).
+const SEGMENTS: i64 = 64;
+
 /// A call or method on few elements by NumPy's own ufunc, where the package would have recorded something.
 fn few<'py>(
     ours: &Bound<'py, PyAny>,
@@ -429,7 +440,31 @@ fn few<'py>(
         return Ok(None);
     }
     let bound = bound()?;
-    lend::call(&bound, args, kwargs, false, Terms { most: FEW, native: true }, || Ok(()))
+    let most = match name {
+        "at" if is_one_loop(args) => IN_ONE_LOOP,
+        "reduceat" if has_many_segments(args) => i64::MAX,
+        _ => FEW,
+    };
+    lend::call(&bound, args, kwargs, false, Terms { most, native: true }, || Ok(()))
+}
+
+/// Does NumPy's `at` have one loop for these operands? It does for vectors of one dtype and positions in a vector.
+fn is_one_loop(args: &Bound<'_, PyTuple>) -> bool {
+    let view = |n| args.get_borrowed_item(n).ok().and_then(|arg| exact_native(&arg).and_then(NdArray::view).cloned());
+    let (Some(target), Some(positions)) = (view(0), view(1)) else { return false };
+    let vectors = target.shape.len() == 1 && positions.shape.len() == 1 && positions.dtype == DType::I64;
+    let value = args.get_borrowed_item(2).is_ok_and(|value| match exact_native(&value).and_then(NdArray::view) {
+        Some(values) => values.dtype == target.dtype && values.shape == positions.shape,
+        None => elementwise::literal(target.dtype, &value).is_some(),
+    });
+    vectors && value && (target.dtype.is_integer() || matches!(target.dtype, DType::F32 | DType::F64))
+}
+
+/// Are there more segments than the package reduces one by one?
+fn has_many_segments(args: &Bound<'_, PyTuple>) -> bool {
+    args.get_borrowed_item(1).is_ok_and(|starts| {
+        exact_native(&starts).and_then(NdArray::view).is_some_and(|v| v.shape.len() == 1 && v.size() > SEGMENTS)
+    })
 }
 
 /// Is this a native array of ours, or a short sequence with one?

@@ -24,7 +24,7 @@ from numelt._dispatch import (
     small_first,
 )
 from numelt._rebind import composed, rebound
-from numelt._reductions import dtype_with_out, reduce
+from numelt._reductions import dtype_with_out, extreme_of, is_first, reduce
 
 __all__ = [
     "all", "amax", "amin", "any", "average", "corrcoef", "cov", "cumprod", "cumsum", "cumulative_prod",
@@ -33,6 +33,9 @@ __all__ = [
 
 # NumPy's own mean, variance and standard deviation, in Python
 _methods: Any = importlib.import_module("numpy._core._methods")
+
+# what two extremes are combined by
+_LARGEST = {"max": "maximum", "min": "minimum"}
 
 # f32 holds every integer up to here, so dividing in f32 gives the bits of dividing in f64 and rounding
 _EXACT_IN_F32 = 1 << 24
@@ -46,10 +49,15 @@ def _keep(keepdims: Any) -> bool:
 
 def _reduce(op: str, a: Any, axis: Any, dtype: Any, out: Any, keepdims: Any, initial: Any, where: Any) -> Any:
     """Reduce natively, or return NotImplemented."""
+    plain = out is None and initial is NO_VALUE and (where is NO_VALUE or where is True)
+    if plain and op in _LARGEST and is_first(axis) and not _keep(keepdims):
+        result = extreme_of(_LARGEST[op], a)
+        if result is not NotImplemented:
+            return result
     array = operand(a)
     if array is None:
         return NotImplemented
-    if out is None and initial is NO_VALUE and (where is NO_VALUE or where is True):
+    if plain:
         return _core.reduce(op, array, axis, _keep(keepdims), dtype)
     return reduce(op, array, axis, dtype, out, _keep(keepdims), initial, where)
 

@@ -15,6 +15,11 @@ const PIECE: usize = 1 << 15;
 /// Elements whose truth is known at a time.
 const BLOCK: usize = 512;
 
+/// Elements whose places are found at a time, a power of two.
+const GROUP: usize = 64;
+/// True elements of a group up to which each is looked for by itself.
+const RARE: usize = 12;
+
 /// The operand and the result as the threads see them.
 struct Task {
     input: *const u8,
@@ -70,7 +75,7 @@ impl Task {
         threads.parallel(pieces, work, &|range| {
             for piece in range {
                 let mut count = 0;
-                self.blocks(piece, size, &mut |_, truths| count += truths.iter().map(|&t| t as usize).sum::<usize>());
+                self.blocks(piece, size, &mut |_, truths| count += count_of(truths));
                 // SAFETY: each piece has a slot of its own.
                 unsafe { slots.set(piece, count) };
             }
@@ -151,13 +156,9 @@ impl Task {
     fn write(&self, at: usize, truths: &[u8], mut row: usize) -> usize {
         let first = row;
         if self.rank == 1 && self.row_stride == 8 {
-            let mut found = [0i64; 64];
-            for (block, truths) in truths.chunks(64).enumerate() {
-                let mut k = 0;
-                for (j, &t) in truths.iter().enumerate() {
-                    found[k & 63] = (at + block * 64 + j) as i64;
-                    k += t as usize;
-                }
+            let mut found = [0i64; GROUP];
+            for (group, truths) in truths.chunks(GROUP).enumerate() {
+                let k = places(truths, (at + group * GROUP) as i64, &mut found);
                 let keep = k.min(self.rows.saturating_sub(row));
                 // SAFETY: rows `row..row + keep` of the result, which belong to this stretch.
                 unsafe {
@@ -190,6 +191,41 @@ impl Task {
             rest = rest.checked_div(*n).unwrap_or(0);
         }
     }
+}
+
+/// How many truth values, zero or one each, are one.
+fn count_of(truths: &[u8]) -> usize {
+    truths.chunks(128).map(|some| usize::from(some.iter().sum::<u8>())).sum()
+}
+
+/// The places of the true ones of a group that begins at `first`, in front of `found`; how many there are.
+///
+/// Masks are often all one value for long stretches, and otherwise either rare or too many for a branch each.
+fn places(truths: &[u8], first: i64, found: &mut [i64; GROUP]) -> usize {
+    let count = count_of(truths);
+    if count == truths.len() {
+        found.iter_mut().zip(first..).for_each(|(place, at)| *place = at);
+    } else if count > RARE {
+        let mut k = 0;
+        for (&truth, at) in truths.iter().zip(first..) {
+            found[k & (GROUP - 1)] = at;
+            k += usize::from(truth);
+        }
+    } else if count > 0 {
+        let mut places = found.iter_mut();
+        for (eight, from) in truths.chunks(8).zip((first..).step_by(8)) {
+            let mut bytes = [0; 8];
+            bytes[..eight.len()].copy_from_slice(eight);
+            let mut left = u64::from_le_bytes(bytes);
+            while left != 0
+                && let Some(place) = places.next()
+            {
+                *place = from + i64::from(left.trailing_zeros() / 8);
+                left &= left - 1;
+            }
+        }
+    }
+    count
 }
 
 #[repr(align(64))]

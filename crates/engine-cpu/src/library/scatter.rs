@@ -272,6 +272,19 @@ unsafe fn put_with<T: Copy, M: Meet<T>>(task: &Task, from: usize, to: usize, low
             target.write_unaligned(M::meet(target.read_unaligned(), value.cast::<T>().read_unaligned()));
         }
     };
+    if let [(_, 8, t)] = task.lead[..]
+        && (inner, count, low, high) == (1, 1, 0, u64::MAX)
+    {
+        let (last, step, output) = (task.last, task.step, task.output);
+        let positions = task.positions.wrapping_add(from * 8).cast::<u64>();
+        let values = task.values.wrapping_offset(from as isize * t);
+        for q in 0..to - from {
+            // SAFETY: one of the dense positions.
+            let at = unsafe { positions.add(q).read_unaligned() }.min(last);
+            put(output.wrapping_offset(at as isize * step), values.wrapping_offset(q as isize * t));
+        }
+        return;
+    }
     // SAFETY: the caller's contract.
     unsafe {
         task.each(from, to, |at, values| {

@@ -24,15 +24,16 @@ impl Lower<'_> {
         let (re, im) = (self.magnitude(ty, re), self.magnitude(ty, im));
         let less = l.fcmp(Real::LLVMRealOLT, re, im);
         let (large, small) = (l.select(less, im, re), l.select(less, re, im));
-        let zero = self.number(real, 0.0);
-        let ratio = l.select(l.fcmp(Real::LLVMRealOEQ, large, zero), large, l.fdiv(small, large));
-        let square = self.float_intrinsic("llvm.fma", real, &[ratio, ratio, self.number(real, 1.0)]);
+        let (zero, one, infinity) = (self.number(real, 0.0), self.number(real, 1.0), self.number(real, f64::INFINITY));
+        let equals = |v: Val, other: Val| l.fcmp(Real::LLVMRealOEQ, v, other);
+        // no quotient of zeros or of infinities: it would raise a flag that nobody called for
+        let odd = l.or(equals(large, zero), equals(large, infinity));
+        let ratio = l.fdiv(l.select(odd, zero, small), l.select(odd, one, large));
+        let square = self.float_intrinsic("llvm.fma", real, &[ratio, ratio, one]);
         let size = l.fmul(large, self.float_intrinsic("llvm.sqrt", real, &[square]));
         let not_a_number = l.fcmp(Real::LLVMRealUNO, re, im);
         let size = l.select(not_a_number, self.number(real, f64::NAN), size);
-        let infinity = self.number(real, f64::INFINITY);
-        let infinite = |v: Val| l.fcmp(Real::LLVMRealOEQ, v, infinity);
-        l.select(l.or(infinite(re), infinite(im)), infinity, size)
+        l.select(l.or(equals(re, infinity), equals(im, infinity)), infinity, size)
     }
 
     /// Smith's method: both parts are divided by the larger part of the divisor. The two cases are one
@@ -45,17 +46,20 @@ impl Lower<'_> {
         let real_larger = l.fcmp(Real::LLVMRealOGE, br_abs, bi_abs);
         let (small, large) = (l.select(real_larger, bi, br), l.select(real_larger, br, bi));
         let (p, q) = (l.select(real_larger, ar, ai), l.select(real_larger, ai, ar));
+        let (zero, one) = (self.number(ty, 0.0), self.number(ty, 1.0));
+        let none = l.and(l.fcmp(Real::LLVMRealOEQ, br, zero), l.fcmp(Real::LLVMRealOEQ, bi, zero));
+        // where one of the two ways is not taken, its quotients raise nothing
+        let large = l.select(none, one, large);
         let ratio = l.fdiv(small, large);
-        let scale = l.fdiv(self.number(ty, 1.0), l.fadd(large, l.fmul(small, ratio)));
+        let scale = l.fdiv(one, l.fadd(large, l.fmul(small, ratio)));
         let re = l.fmul(l.fadd(p, l.fmul(q, ratio)), scale);
         let turned = l.fmul(p, ratio);
         let im = l.select(real_larger, l.fsub(q, turned), l.fsub(turned, q));
         let im = l.fmul(im, scale);
         // A divisor of zero divides each part by it: infinities and NaN.
-        let zero = self.number(ty, 0.0);
-        let none = l.and(l.fcmp(Real::LLVMRealOEQ, br, zero), l.fcmp(Real::LLVMRealOEQ, bi, zero));
-        let re = l.select(none, l.fdiv(ar, br_abs), re);
-        let im = l.select(none, l.fdiv(ai, br_abs), im);
+        let divisor = l.select(none, br_abs, one);
+        let re = l.select(none, l.fdiv(ar, divisor), re);
+        let im = l.select(none, l.fdiv(ai, divisor), im);
         Value::Complex(re, im)
     }
 

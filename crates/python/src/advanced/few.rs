@@ -27,6 +27,9 @@ const INDICES: i64 = 4096;
 /// The picked elements for a key that is one array of positions, or one mask, along the first axis of an array
 /// whose other axes are dense. What such a key picks has to be known at once, so what it waits for runs now.
 pub fn quick(py: Python<'_>, view: &ArrayView, key: &ArrayView) -> PyResult<Option<ArrayView>> {
+    if let Some((view, key)) = flat(view, key) {
+        return quick(py, &view, &key);
+    }
     let (Some((&n, rest)), &[length]) = (view.shape.split_first(), &key.shape[..]) else { return Ok(None) };
     let itemsize = view.dtype.size() as i64;
     let row = shape::size(rest);
@@ -63,6 +66,18 @@ pub fn quick(py: Python<'_>, view: &ArrayView, key: &ArrayView) -> PyResult<Opti
         picks.push((position * view.strides[0]) as isize);
     }
     rows(py, view, &picks)
+}
+
+/// A dense array of several dimensions and a dense mask of its shape, as vectors.
+fn flat(view: &ArrayView, key: &ArrayView) -> Option<(ArrayView, ArrayView)> {
+    let (itemsize, n) = (view.dtype.size() as i64, key.size());
+    let whole = key.dtype == DType::Bool && view.shape.len() > 1 && key.shape == view.shape && n <= INDICES;
+    let dense = |v: &ArrayView, itemsize| shape::is_c_contiguous(&v.shape, &v.strides, itemsize);
+    if !whole || !dense(view, itemsize) || !dense(key, 1) {
+        return None;
+    }
+    let one = |v: &ArrayView, step| shape::window(v, v.offset, Dims::from_slice(&[n]), Dims::from_slice(&[step]));
+    Some((one(view, itemsize), one(key, 1)))
 }
 
 /// The elements of a vector at positions, or under a mask, that are in memory; `None` for positions outside.
@@ -163,6 +178,9 @@ impl Picked {
 /// Stores a number, or the elements of a vector, at positions of a vector or under a mask, all of them in memory;
 /// false where that is not what there is to do.
 pub fn set(py: Python<'_>, view: &ArrayView, key: &ArrayView, value: &Bound<'_, PyAny>) -> PyResult<bool> {
+    if let Some((view, key)) = flat(view, key) {
+        return set(py, &view, &key, value);
+    }
     let (&[n], &[length]) = (view.shape.as_slice(), key.shape.as_slice()) else { return Ok(false) };
     let fits = if key.dtype == DType::Bool { length == n } else { key.dtype == DType::I64 };
     let ready = view.base.settled().is_some() && !view.base.is_pending() && !key.base.ptr_eq(&view.base);
@@ -286,7 +304,8 @@ pub fn get(py: Python<'_>, lookup: &Lookup) -> PyResult<Option<ArrayView>> {
     let Some((bytes, extents)) = displacements(py, fancy, index, Walk::of_reading(lookup))? else { return Ok(None) };
     let dtype = lookup.array.dtype;
     let itemsize = dtype.size() as i64;
-    let picked = shape::window(index, 0, extents, index.strides.iter().copied().take(index.shape.len()).collect());
+    let moves = index.strides.iter().copied().take(extents.len()).collect();
+    let picked = shape::window(index, 0, extents, moves);
     let strides = super::strides_of(lookup, &picked.shape, std::slice::from_ref(&picked));
     let out = shape::fresh(dtype, &lookup.arrange(&picked.shape, &lookup.rest.0), strides);
     if out.size() == 0 {
@@ -330,8 +349,11 @@ fn displacements(
     let mut bytes = SmallVec::new();
     let (n, stride) = fancy.axes[0];
     if let Pick::Mask(_) = fancy.pick {
-        if fancy.axes.len() > 1 || index.dtype != DType::Bool {
+        if index.dtype != DType::Bool {
             return Ok(None);
+        }
+        if fancy.axes.len() > 1 {
+            return under_mask(py, fancy, index);
         }
         let mut at = 0;
         each_integer(py, index, |truth| {
@@ -358,4 +380,27 @@ fn displacements(
         return Err(errors::index_out_of_bounds(first_outside(py, index, n, walk)?, fancy.axis, n));
     }
     Ok(Some((bytes, index.shape.clone())))
+}
+
+/// The same for a mask of several axes.
+fn under_mask(py: Python<'_>, fancy: &Fancy, mask: &ArrayView) -> PyResult<Option<(SmallVec<[isize; 32]>, Dims)>> {
+    if !fancy.axes.iter().map(|axis| axis.0).eq(mask.shape.iter().copied()) {
+        return Ok(None);
+    }
+    let mut truths = SmallVec::<[bool; 64]>::new();
+    each_integer(py, mask, |truth| {
+        truths.push(truth != 0);
+        true
+    })?;
+    let mut bytes = SmallVec::new();
+    let places = shape::window(mask, 0, mask.shape.clone(), fancy.axes.iter().map(|axis| axis.1).collect());
+    let mut truths = truths.into_iter();
+    walk(&places, std::ptr::null(), |at| {
+        if truths.next() == Some(true) {
+            bytes.push(at as isize);
+        }
+        true
+    });
+    let count = bytes.len() as i64;
+    Ok(Some((bytes, Dims::from_slice(&[count]))))
 }

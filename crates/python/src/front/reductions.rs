@@ -1,16 +1,18 @@
 //! Reductions of native arrays with `axis=` and `keepdims=` alone, as functions and as methods.
 
 use super::{Any, Out, Quick, function, native};
+use crate::convert::{self, Numpy};
+use crate::lend::{self, Terms};
 use crate::ndarray::NdArray;
 use crate::operand::Operand;
 use crate::operators::{self, DIVIDE};
 use crate::reduce::{self, Request};
 use crate::scalar::{self, DeferredScalar};
-use crate::{convert, inspect, run};
+use crate::{inspect, run};
 use numelt_ir::{DType, Op, Scalar};
 use numelt_runtime::{ArrayView, Runtime};
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyDict, PyInt, PyTuple};
+use pyo3::types::{PyBool, PyDict, PyInt, PyList, PyTuple};
 
 type Kwargs<'a, 'py> = Option<&'a Bound<'py, PyDict>>;
 
@@ -19,6 +21,12 @@ const EXACT_IN_F32: i64 = 1 << 24;
 
 /// Elements up to which the place of an extreme is looked for here, while small operations run at once.
 const FEW: i64 = 256;
+
+/// Elements up to which NumPy has done a reduction of several steps before the first would have been recorded.
+const STEPS: i64 = 1024;
+
+/// Longest list of arrays that is reduced so.
+const ITEMS: usize = 16;
 
 /// What a quick call may say.
 struct Plain<'py> {
@@ -181,7 +189,28 @@ fn call<'py>(
         return Ok(made);
     }
     let all = PyTuple::new(array.py(), std::iter::once(array.clone()).chain(args.iter()).collect::<Vec<_>>())?;
-    function(array.py(), name)?.call(all, kwargs)
+    match of_few(name, &all, kwargs)? {
+        Some(made) => Ok(made),
+        None => function(array.py(), name)?.call(all, kwargs),
+    }
+}
+
+/// A reduction of few elements, in a list or with more arguments than one record takes, by the method of NumPy's array.
+fn of_few<'py>(name: &str, args: &Bound<'py, PyTuple>, kwargs: Kwargs<'_, 'py>) -> Quick<'py> {
+    let py = args.py();
+    let Ok(first) = args.get_borrowed_item(0) else { return Ok(None) };
+    let few = |item: &Bound<'py, PyAny>| native(item).is_some_and(|view| view.size() <= STEPS && view.size() > 0);
+    let list = first.cast_exact::<PyList>();
+    let original = match &list {
+        Ok(list) if list.len() <= ITEMS && list.iter().all(|item| few(&item)) => Numpy::get(py)?.attr(py, name)?,
+        Ok(_) => return Ok(None),
+        Err(_) if few(&first) => Numpy::get(py)?.ndarray.bind(py).getattr(name)?,
+        Err(_) => return Ok(None),
+    };
+    if !Runtime::global().is_unobserved() {
+        return Ok(None);
+    }
+    lend::call(&original, args, kwargs, false, Terms { most: STEPS, native: true }, || Ok(()))
 }
 
 /// A call of the function `name` with all its arguments.
@@ -198,7 +227,10 @@ fn dispatch<'py>(
     {
         return Ok(made);
     }
-    function(py, name)?.call(args, kwargs)
+    match of_few(name, args, kwargs)? {
+        Some(made) => Ok(made),
+        None => function(py, name)?.call(args, kwargs),
+    }
 }
 
 /// Do two arrays have the same shape and elements? NotImplemented where only the general way can tell.
