@@ -189,27 +189,29 @@ fn call<'py>(
         return Ok(made);
     }
     let all = PyTuple::new(array.py(), std::iter::once(array.clone()).chain(args.iter()).collect::<Vec<_>>())?;
-    match of_few(name, &all, kwargs)? {
+    let method = |py| Numpy::get(py)?.ndarray.bind(py).getattr(name);
+    match of_few(&all, kwargs, method)? {
         Some(made) => Ok(made),
         None => function(array.py(), name)?.call(all, kwargs),
     }
 }
 
-/// A reduction of few elements, in a list or with more arguments than one record takes, by the method of NumPy's array.
-fn of_few<'py>(name: &str, args: &Bound<'py, PyTuple>, kwargs: Kwargs<'_, 'py>) -> Quick<'py> {
-    let py = args.py();
+/// A reduction of few elements, in a list or with more arguments than one record takes, by what NumPy has of the name.
+fn of_few<'py>(
+    args: &Bound<'py, PyTuple>,
+    kwargs: Kwargs<'_, 'py>,
+    original: impl FnOnce(Python<'py>) -> Out<'py>,
+) -> Quick<'py> {
     let Ok(first) = args.get_borrowed_item(0) else { return Ok(None) };
     let few = |item: &Bound<'py, PyAny>| native(item).is_some_and(|view| view.size() <= STEPS && view.size() > 0);
-    let list = first.cast_exact::<PyList>();
-    let original = match &list {
-        Ok(list) if list.len() <= ITEMS && list.iter().all(|item| few(&item)) => Numpy::get(py)?.attr(py, name)?,
-        Ok(_) => return Ok(None),
-        Err(_) if few(&first) => Numpy::get(py)?.ndarray.bind(py).getattr(name)?,
-        Err(_) => return Ok(None),
+    let fits = match first.cast_exact::<PyList>() {
+        Ok(list) => list.len() <= ITEMS && list.iter().all(|item| few(&item)),
+        Err(_) => few(&first),
     };
-    if !Runtime::global().is_unobserved() {
+    if !fits || !Runtime::global().is_unobserved() {
         return Ok(None);
     }
+    let original = original(args.py())?;
     lend::call(&original, args, kwargs, false, Terms { most: STEPS, native: true }, || Ok(()))
 }
 
@@ -227,7 +229,7 @@ fn dispatch<'py>(
     {
         return Ok(made);
     }
-    match of_few(name, args, kwargs)? {
+    match of_few(args, kwargs, |py| Numpy::get(py)?.attr(py, name))? {
         Some(made) => Ok(made),
         None => function(py, name)?.call(args, kwargs),
     }
