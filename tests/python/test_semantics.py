@@ -462,6 +462,9 @@ def test_a_memoryview_of_ours_becomes_another_array(convert):
     b = getattr(numelt, convert)(memoryview(a), **({"copy": False} if convert == "array" else {}))
     assert b is not a
     assert not b.flags.owndata
+    assert type(b.base) is memoryview
+    assert b.base.obj is a
+    assert b[1:].base is b
     b[0] = 5
     assert a.tolist() == [5, 1, 2]
 

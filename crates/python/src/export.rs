@@ -531,11 +531,13 @@ fn back_to_ours<'py>(obj: &Bound<'py, PyAny>, real: &RealArray, dtype: DType) ->
         return Ok(None);
     }
     let view = ArrayView { base, dtype, offset, shape: real.shape.clone(), strides: real.strides.clone() };
-    // the array that was exported, or its buffer, not a view that NumPy made of it
     // SAFETY: a base is a living object.
     let below = unsafe { Bound::from_borrowed_ptr(py, real.base) };
-    let direct = below.cast_exact::<Exporter>().is_ok() || below.cast_exact::<PyMemoryView>().is_ok();
-    if direct
+    if below.cast_exact::<PyMemoryView>().is_ok() {
+        return Ok(Some(fresh::object(py, || NdArray::new(view, Some(below.unbind()), real.writeable()))?.into_any()));
+    }
+    // the array that was exported, not a view that NumPy made of it
+    if below.cast_exact::<Exporter>().is_ok()
         && let Some(parent) = &parent
         && let Ok(array) = parent.bind(py).cast_exact::<NdArray>()
         && let Some(whole) = array.get().view()

@@ -221,12 +221,7 @@ def _convert(value: Any, dtype: Any, copy: Any, order: Any, ndmin: Any) -> Any:
     try:
         if dtype is not None and type(value) is not ndarray:  # elements may overflow
             return _fallback.at_user_line(_core.asarray, (value, dtype), options)
-        result = _core.asarray(value, dtype, **options)
-        if type(value) is memoryview:
-            looked_at: Any = value.obj
-            if result is looked_at:
-                return result[...]  # over the memory of an array of ours it is another array
-        return result
+        return _core.asarray(value, dtype, **options)
     except ValueError as error:
         if _fallback._NOT_AN_ARRAY not in str(error):
             raise
