@@ -442,7 +442,7 @@ def _is_extension(module: Any) -> bool:
 
 def _watch_extensions() -> None:
     """Adapt extension modules when they have been loaded."""
-    loader = importlib.machinery.ExtensionFileLoader
+    loader: Any = importlib.machinery.ExtensionFileLoader
     original = loader.exec_module
 
     @functools.wraps(original)
@@ -450,7 +450,7 @@ def _watch_extensions() -> None:
         original(self, module)
         _adapt_extension(module)
 
-    setattr(loader, "exec_module", exec_module)  # noqa: B010
+    loader.exec_module = exec_module
 
 
 def install() -> None:

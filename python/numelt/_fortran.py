@@ -41,13 +41,9 @@ class Fortran:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return self._call(*args, **kwargs)
 
-    @property  # type: ignore[misc]
-    def __class__(self) -> Any:
-        return type(self._fortran)
-
-    @property
-    def __doc__(self) -> Any:  # type: ignore[override]
-        return self._fortran.__doc__
+    # what tells classes and shows documents sees the routine
+    __class__: Any = property(lambda self: type(self._fortran))
+    __doc__: Any = property(lambda self: self._fortran.__doc__)
 
     def __getattr__(self, name: str) -> Any:
         value = getattr(self._fortran, name)

@@ -336,18 +336,20 @@ for _name in ("get_state", "set_state", "get_bit_generator", "set_bit_generator"
         globals()[_name] = getattr(_original, _name)
 
 
+def _all_names() -> dict[str, Any]:
+    names: dict[str, Any] = globals()
+    for name in set(vars(_original)) - set(names):
+        if not name.startswith("_"):
+            __getattr__(name)
+    return names
+
+
 class _Module(types.ModuleType):
     """The module itself, whose names are all here for those who walk through them: ``vars(np.random)``."""
 
     __slots__ = ()
 
-    @property
-    def __dict__(self) -> dict[str, Any]:  # type: ignore[override]
-        names: dict[str, Any] = globals()
-        for name in set(vars(_original)) - set(names):
-            if not name.startswith("_"):
-                __getattr__(name)
-        return names
+    __dict__: Any = property(lambda _: _all_names())
 
 
 sys.modules[__name__].__class__ = _Module

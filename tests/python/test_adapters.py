@@ -229,7 +229,7 @@ def test_functions_stay_the_objects_that_tables_hold() -> None:
         """Multiply."""
         return type(array).__module__, array * factor + more + added
 
-    setattr(module, "take", take)  # noqa: B010
+    vars(module)["take"] = take
     table = {take: "take"}
     _adapters._adapt(module)
     assert vars(module)["take"] is take

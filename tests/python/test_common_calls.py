@@ -134,7 +134,10 @@ def test_at(name, dtype, n):
     if name == "negative":
         same(lambda np, y, i: np.negative.at(y, i), y, i)
         return
-    at = lambda np: getattr(np, name).at  # noqa: E731
+
+    def at(np):
+        return getattr(np, name).at
+
     same(lambda np, y, i, v: at(np)(y, i, v), y, i, v)
     same(lambda np, y, i: at(np)(y, i, 2), y, i)
     same(lambda np, y, i: at(np)(y, i, 1.5), y, i)

@@ -58,7 +58,7 @@ def test_of_an_operator_too():
         lambda x: np.array(*(x,)),
         lambda x: next(map(np.array, (x,))),
         lambda x: np.array(x.view()),
-        lambda x: np.array(y := x.view()),  # noqa: F841
+        lambda x: (np.array(y := x.view()), y)[0],
     ],
 )
 def test_what_somebody_holds_is_copied(call):

@@ -4,8 +4,8 @@
 //! instruction must meet to be repeated is worked out once, when its plan is made, and put so close together that a long
 //! batch's stay in the first cache. Everything else takes the way that [`Batch::push`] knows, which decides the same.
 
-use super::{Batch, WATCH, enter, is_stretched, same, slot};
-use crate::base::{ArrayView, BaseCell, BaseRef, Input, MAX_SLOTS};
+use super::{Batch, WATCH, enter, is_stretched, lies_as, slot};
+use crate::base::{BaseCell, BaseRef, Input, MAX_SLOTS};
 use crate::shared::Shared;
 use numelt_ir::{Axes, Base, DType, Dims, Instr, Op, OpKind, Operand, Program, View};
 use std::sync::atomic::Ordering;
@@ -60,15 +60,6 @@ fn is_ordered(shape: &Dims, strides: &Dims) -> bool {
         outer = if n == 1 { outer } else { stride };
         falls
     })
-}
-
-/// The same window as the view's, base aside? It tells more windows apart than there are, never fewer.
-#[inline(always)]
-fn lies_as(array: &ArrayView, view: &View) -> bool {
-    array.dtype == view.dtype
-        && array.offset == view.offset
-        && same(&array.shape, &view.shape)
-        && same(&array.strides, &view.strides)
 }
 
 impl Track {
