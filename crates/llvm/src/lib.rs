@@ -11,7 +11,7 @@
 
 mod loader;
 
-pub use loader::{FILE_NAME, load, rest};
+pub use loader::{FILE_NAME, address, load};
 
 use llvm_sys::analysis::LLVMVerifierFailureAction;
 use llvm_sys::prelude::*;

@@ -3,7 +3,7 @@
 //! In: nothing. Out: every [`Function`](crate::Function) has its address, or a reason why not.
 //! The library stays loaded for ever, local to us: other copies of LLVM in the process neither see it nor are seen.
 
-use std::ffi::{CStr, CString, c_int, c_void};
+use std::ffi::{CStr, CString, c_void};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
@@ -46,41 +46,9 @@ pub fn load() -> Result<(), &'static str> {
     }
 }
 
-/// Gives back the memory that LLVM's code and constants take, some 20 MB, until the next call: whatever is needed
-/// then comes back from the file, which costs microseconds while the system keeps it in its cache.
-pub fn rest() {
-    for (start, end) in UNWRITTEN.get().into_iter().flatten() {
-        // SAFETY: whole pages of a private mapping of a file, never written: they can be read again from it.
-        unsafe { libc::madvise(*start as *mut c_void, end - start, libc::MADV_DONTNEED) };
-    }
-}
-
-/// Where the library's code and constants are: whole pages, from and to.
-static UNWRITTEN: OnceLock<Vec<(usize, usize)>> = OnceLock::new();
-
-/// If the object is the library, notes the segments that nobody writes in the list behind `found`.
-unsafe extern "C" fn note_unwritten(object: *mut libc::dl_phdr_info, _: usize, found: *mut c_void) -> c_int {
-    // SAFETY: the loader describes an object that is loaded, with so many headers; `found` is the caller's list.
-    let (base, segments, found) = unsafe {
-        let object = &*object;
-        let segments = std::slice::from_raw_parts(object.dlpi_phdr, object.dlpi_phnum.into());
-        (object.dlpi_addr as usize, segments, &mut *found.cast::<Vec<(usize, usize)>>())
-    };
-    // SAFETY: takes nothing, cannot fail.
-    let page = unsafe { libc::sysconf(libc::_SC_PAGESIZE) } as usize;
-    let place = |segment: &libc::Elf64_Phdr| {
-        let start = base + segment.p_vaddr as usize;
-        (start, start + segment.p_memsz as usize)
-    };
-    let loaded = || segments.iter().filter(|segment| segment.p_type == libc::PT_LOAD);
-    let function = crate::FUNCTIONS[0].1.load(Ordering::Relaxed) as usize;
-    if !loaded().map(place).any(|(start, end)| (start..end).contains(&function)) {
-        return 0;
-    }
-    let unwritten = loaded().filter(|segment| segment.p_flags & libc::PF_W == 0).map(place);
-    let whole = unwritten.map(|(start, end)| (start.next_multiple_of(page), end / page * page));
-    found.extend(whole.filter(|(start, end)| start < end));
-    1
+/// An address inside the library, if it is loaded.
+pub fn address() -> Option<usize> {
+    (STATE.load(Ordering::Acquire) == LOADED).then(|| crate::FUNCTIONS[0].1.load(Ordering::Relaxed) as usize)
 }
 
 /// Where the library would be if it lay beside the executable or shared object that this function is in.
@@ -109,10 +77,6 @@ fn open(path: Option<&Path>) -> Result<(), String> {
     for (name, place) in crate::FUNCTIONS {
         place.store(find(handle, name)?, Ordering::Relaxed);
     }
-    let mut unwritten = Vec::new();
-    // SAFETY: the callback has the type that is asked for; the list outlives the call.
-    unsafe { libc::dl_iterate_phdr(Some(note_unwritten), (&raw mut unwritten).cast()) };
-    let _ = UNWRITTEN.set(unwritten);
     let start = find(handle, c"numelt_llvm_start")?;
     // SAFETY: `library.c` defines the function so; this is its first and only call.
     unsafe { std::mem::transmute::<*mut (), unsafe extern "C" fn()>(start)() };

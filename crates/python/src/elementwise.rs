@@ -512,15 +512,10 @@ fn broadcast_shape(a: &ArrayView, b: &ArrayView) -> Option<Dims> {
     Some(dims)
 }
 
-/// Do strides fall from axis to axis, none of them zero or negative? Axes of extent one do not count.
+/// Do strides fall from axis to axis?
 #[inline]
 fn in_c_order(view: &ArrayView) -> bool {
-    let mut outer = i64::MAX;
-    view.shape.iter().zip(&view.strides).all(|(&n, &stride)| {
-        let falls = n == 1 || (0 < stride && stride <= outer);
-        outer = if n == 1 { outer } else { stride };
-        falls
-    })
+    numelt_runtime::in_c_order(&view.shape, &view.strides)
 }
 
 #[inline]

@@ -7,8 +7,8 @@
 
 mod repeat;
 
-pub use self::repeat::Repeated;
 pub(crate) use self::repeat::Track;
+pub use self::repeat::{Repeated, in_c_order};
 use crate::base::{ArrayView, BaseCell, BaseRef, Input, MAX_SLOTS, recycle};
 use crate::exec::ReadyPlan;
 use crate::shared::Shared;

@@ -40,6 +40,7 @@ pub use loops::Constants;
 use analyze::Shape;
 use numelt_ir::{Error, Result};
 use numelt_opt::Kernel;
+use numelt_runtime::footprint;
 use numelt_vecmath::Isa;
 use std::path::PathBuf;
 use std::sync::{Arc, Once, OnceLock};
@@ -122,10 +123,14 @@ fn load() -> Result<()> {
 /// The name of the function in every module and object.
 const SYMBOL: &str = "kernel";
 
-/// To be called when there is nothing to compile for a while: gives LLVM's memory back until the next compile.
+/// To be called when there is nothing to compile for a while: gives LLVM's memory back until the next compile, some 20 MB of
+/// them its code and constants.
 pub fn rest() {
-    numelt_llvm::rest();
-    numelt_runtime::footprint::trim();
+    static LIBRARY: OnceLock<footprint::Pages> = OnceLock::new();
+    if let Some(address) = numelt_llvm::address() {
+        LIBRARY.get_or_init(|| footprint::Pages::around(address)).release();
+    }
+    footprint::trim();
 }
 
 /// A compiled kernel.

@@ -53,7 +53,7 @@ fn head(op: Op, ty: DType, watch: u8, literals: [bool; 2]) -> u64 {
 /// Do strides fall from axis to axis, none of them zero or negative? Axes of extent one do not count. An operation on
 /// operands that are all so gives an array in C order.
 #[inline]
-fn is_ordered(shape: &Dims, strides: &Dims) -> bool {
+pub fn in_c_order(shape: &Dims, strides: &Dims) -> bool {
     let mut outer = i64::MAX;
     shape.iter().zip(strides).all(|(&n, &stride)| {
         let falls = n == 1 || (0 < stride && stride <= outer);
@@ -107,7 +107,7 @@ impl Track {
         };
         let recent = self.windows.len().saturating_sub(RECENT);
         let at = self.windows[recent..].iter().position(alike).map(|at| recent + at).unwrap_or_else(|| {
-            self.windows.push(Window { view: view.clone(), ordered: is_ordered(&view.shape, &view.strides) });
+            self.windows.push(Window { view: view.clone(), ordered: in_c_order(&view.shape, &view.strides) });
             self.windows.len() - 1
         });
         at as u32
@@ -155,7 +155,7 @@ impl Batch {
                     let window = &track.windows[window as usize];
                     if window.ordered && lies_as(array, &window.view) {
                         shape_of = Some(place);
-                    } else if !is_stretched(array, &window.view) || !is_ordered(&array.shape, &array.strides) {
+                    } else if !is_stretched(array, &window.view) || !in_c_order(&array.shape, &array.strides) {
                         return None;
                     }
                     if array.base.0.is_visible() {
