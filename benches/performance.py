@@ -1,9 +1,9 @@
 """Measures what docs/performance.md says, and writes it there and into benches/results/.
 
-Parts: `workloads` (the papers' programs against NumPy and against the machine's limit), `sweep` (all array
-sizes), `cold` (first calls), `memory` (the most that is resident) and `variants` (kernels with and without
-constants for their geometry). A part that is measured alone leaves the others' text as it is. The machine
-should be quiet.
+Parts: `workloads` (the papers' programs against NumPy and against the machine's limit), `field` (programs
+of many fields), `sweep` (all array sizes), `cold` (first calls), `memory` (the most that is resident) and
+`variants` (kernels with and without constants for their geometry). A part that is measured alone leaves the
+others' text as it is. The machine should be quiet.
 """
 
 import argparse
@@ -11,6 +11,7 @@ import sys
 import time
 
 import cold
+import field
 import memory
 import numelt
 import sweep
@@ -19,7 +20,7 @@ import variants
 import workloads
 
 DOCUMENT = timing.ROOT / "docs" / "performance.md"
-PARTS = ("workloads", "sweep", "cold", "memory", "variants")
+PARTS = ("workloads", "field", "sweep", "cold", "memory", "variants")
 
 
 def measure(part, options):
@@ -35,6 +36,11 @@ def measure(part, options):
         if not workloads.correct(found):
             raise SystemExit("a result differs from NumPy's")
         return found, workloads.text(found)
+    if part == "field":
+        rows = field.measure(1 if quick else options.rounds, options.only)
+        if not all(row["correct"] for row in rows):
+            raise SystemExit("a result differs from NumPy's")
+        return rows, field.text(rows)
     if part == "cold":
         rows = cold.measure(1 if quick else 3, options.only)
         return rows, cold.text(rows)
