@@ -19,7 +19,7 @@ from typing import Any, cast
 
 import numpy
 
-from numelt import _core, _fallback, _fortran
+from numelt import _core, _extensions, _fallback
 from numelt._import import Delegating
 from numelt._scalars import SCALARS
 
@@ -98,6 +98,8 @@ _NAMES = {
     "h5py._hl.selections": ("select",),
     "h5py._hl.dataset": ("Dataset.__setitem__", "Dataset.read_direct", "Dataset.write_direct"),
     "numba.core.dispatcher": ("Dispatcher.__call__",),
+    "dask.utils": ("Dispatch.__call__",),
+    "torch": ("as_tensor", "asarray", "from_numpy", "tensor"),
     "einops._backends": ("NumpyBackend.is_appropriate_type",),
     "autograd.tracer": ("new_box",),
     "autograd.core": ("vspace",),
@@ -139,15 +141,6 @@ _NAMES = {
     "skimage.transform.hough_transform": ("hough_line", "hough_ellipse", "probabilistic_hough_line"),
 }
 # fmt: on
-# packages whose compiled functions get what functions of the user's return, and want NumPy's class
-_COMPILED = (
-    "scipy.optimize.",
-    "scipy.integrate.",
-    "scipy.linalg.",
-    "scipy.interpolate.",
-    "scipy.sparse.linalg.",
-)
-_COMPILED_KINDS = frozenset({"builtin_function_or_method", "cython_function_or_method"})
 # compilers that look a function's globals up: `np` in it means NumPy
 _LOOKING_UP = {"numba.core.interpreter": ("Interpreter.get_global_value", "Interpreter.get_closure_value")}
 # what they return is compiled code that wants NumPy's class
@@ -368,7 +361,7 @@ def _adapt(module: types.ModuleType) -> None:
         vars(adapted)["__numelt__"] = True
         setattr(owner, attribute, adapted)
         if owner is module:
-            _replace(key.partition(".")[0], attribute, function, adapted)
+            _extensions.replace(key.partition(".")[0], {id(function): (function, adapted)})
 
 
 def _names(module: types.ModuleType) -> Sequence[str]:
@@ -387,13 +380,6 @@ def _names(module: types.ModuleType) -> Sequence[str]:
 
 def _is_public(name: str, function: Any) -> bool:
     return isinstance(function, types.FunctionType) and not name.startswith("_")
-
-
-def _replace(package: str, name: str, function: Any, adapted: Any) -> None:
-    """Put an adapted function where modules of its package have imported the other."""
-    for key, module in list(sys.modules.items()):
-        if key.partition(".")[0] == package and vars(module).get(name) is function:
-            setattr(module, name, adapted)
 
 
 class _Loader(Delegating):
@@ -420,39 +406,6 @@ class _Finder(importlib.machinery.PathFinder):
         return spec
 
 
-def _adapt_extension(module: types.ModuleType) -> None:
-    """Wrap what is compiled of a module, if it is f2py's or one of `_COMPILED`."""
-    package = module.__name__.partition(".")[0]
-    if _fortran.is_f2py(module):
-        _fortran.adapt(module, _adapted, functools.partial(_replace, package))
-    elif module.__name__.startswith(_COMPILED) and "__numelt__" not in vars(module):
-        vars(module)["__numelt__"] = True
-        for name, value in list(vars(module).items()):
-            if type(value).__name__ in _COMPILED_KINDS and not name.startswith("__"):
-                adapted: Any = _adapted(value)
-                if isinstance(value, types.BuiltinFunctionType):
-                    adapted = staticmethod(adapted)  # such do not bind to instances
-                setattr(module, name, adapted)
-                _replace(package, name, value, adapted)
-
-
-def _is_extension(module: Any) -> bool:
-    return isinstance(getattr(module, "__loader__", None), importlib.machinery.ExtensionFileLoader)
-
-
-def _watch_extensions() -> None:
-    """Adapt extension modules when they have been loaded."""
-    loader: Any = importlib.machinery.ExtensionFileLoader
-    original = loader.exec_module
-
-    @functools.wraps(original)
-    def exec_module(self: importlib.machinery.ExtensionFileLoader, module: types.ModuleType) -> None:
-        original(self, module)
-        _adapt_extension(module)
-
-    loader.exec_module = exec_module
-
-
 def install() -> None:
     """Adapt the libraries that are imported, and those that will be.
 
@@ -464,13 +417,10 @@ def install() -> None:
     >>> frame[np.array([True, False, True])].a.tolist()
     [1, 3]
     """
-    for loaded in list(sys.modules.values()):
-        if isinstance(loaded, types.ModuleType) and _is_extension(loaded):
-            _adapt_extension(loaded)
     for name in _ADAPTED:
         module = sys.modules.get(name)
         if isinstance(module, types.ModuleType):
             _adapt(module)
     if _Finder not in sys.meta_path:
         sys.meta_path.insert(0, _Finder)
-        _watch_extensions()
+        _extensions.watch(_adapted)

@@ -59,18 +59,18 @@ class Fortran:
         return repr(self._fortran)
 
 
-def adapt(module: types.ModuleType, adapted: Adapted, replace: Callable[[str, Any, Any], None]) -> None:
-    """Wrap what a module of f2py's holds.
+def adapt(module: types.ModuleType, adapted: Adapted) -> dict[int, tuple[Any, Any]]:
+    """Wrap what a module of f2py's holds; return the old and the new values by the old ones' identity.
 
     Parameters
     ----------
     adapted : callable
         Makes a function that hands NumPy's views on.
-    replace : callable
-        Puts a new value where others have taken the old one.
     """
+    changed = {}
     for name, value in list(vars(module).items()):
         if _is_fortran(value):
             ours = Fortran(value, adapted)
             setattr(module, name, ours)
-            replace(name, value, ours)
+            changed[id(value)] = (value, ours)
+    return changed

@@ -6,7 +6,7 @@ thus sees numelt wherever it says ``numpy``, while installed libraries in the sa
 real NumPy. No source is changed and nothing in `sys.modules` is replaced. Modules that run the user's files
 themselves (pytest's test files, `runpy`) get an ``exec`` that does the same.
 
-In: which files are the user's. Out: `install`, `user_builtins`. Nothing is run here.
+In: which files are the user's. Out: `install`, `user_builtins`, `is_installed`. Nothing is run here.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ import types
 from collections.abc import Sequence
 from typing import Any, cast
 
-__all__ = ["Delegating", "install", "is_users", "user_builtins"]
+__all__ = ["Delegating", "install", "is_installed", "is_users", "user_builtins"]
 
 _real_import = builtins.__import__
 _MARK = "__numelt__"
@@ -50,6 +50,16 @@ def is_users(filename: str | None) -> bool:
     if "site-packages" in parts or "dist-packages" in parts:
         return False
     return not path.startswith(_library_folders)
+
+
+@functools.cache
+def is_installed(filename: str) -> bool:
+    """Is this a file of an installed library other than NumPy and numelt?"""
+    parts = filename.split(os.sep)
+    for folder in ("site-packages", "dist-packages"):
+        if folder in parts:
+            return parts[parts.index(folder) + 1] not in {"numpy", "numelt"}
+    return False
 
 
 def _is_numpy(name: str) -> bool:
@@ -105,9 +115,24 @@ def _import_item(name: str, item: str) -> None:
         ) from None
 
 
+def _build_class(function: Any, name: str, /, *bases: Any, **keywords: Any) -> Any:
+    """Stand for ``__build_class__`` in the user's modules: NumPy wants its own array from ``__array__``."""
+    cls = builtins.__build_class__(function, name, *bases, **keywords)
+    method = vars(cls).get("__array__") if isinstance(cls, type) else None
+    if isinstance(method, types.FunctionType):
+        from numelt import _fallback
+
+        @functools.wraps(method)
+        def array(*args: Any, **kwargs: Any) -> Any:
+            return _fallback.unwrap(method(*args, **kwargs))
+
+        setattr(cls, "__array__", array)  # noqa: B010
+    return cls
+
+
 def user_builtins() -> dict[str, Any]:
     """Return builtins under which ``import numpy`` gives numelt."""
-    return {**vars(builtins), "__import__": _import, _MARK: True}
+    return {**vars(builtins), "__import__": _import, "__build_class__": _build_class, _MARK: True}
 
 
 class Delegating:

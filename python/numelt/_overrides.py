@@ -1,7 +1,8 @@
 """Classes of the user's that take part in NumPy's functions by ``__array_function__``.
 
 In: a call about to run in NumPy. Out: what such a class makes of it. NumPy would hand its own function
-to the class, which looks it up under the name it knows: ours. So the protocol is carried out here.
+to the class, which looks it up under the name it knows: ours. So the protocol is carried out here. The
+classes of installed libraries know NumPy's functions, and NumPy asks them.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import Any
 import numpy
 
 from numelt import _core
+from numelt._import import is_installed
 from numelt._scalars import SCALARS
 
 __all__ = ["default", "dispatch", "overriding"]
@@ -48,12 +50,18 @@ def _arguments(args: Any, kwargs: Any) -> Iterator[Any]:
             yield value
 
 
+def _decides(value: Any) -> bool:
+    """Does the class of this argument decide about functions by itself, and know them by our name?"""
+    if not _participates(value):
+        return False
+    method = type(value).__array_function__
+    code = getattr(method, "__code__", None)
+    return method not in _defaults and (code is None or not is_installed(code.co_filename))
+
+
 def overriding(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
-    """Is there an argument whose class decides about functions itself?"""
-    return any(
-        _participates(value) and type(value).__array_function__ not in _defaults
-        for value in _arguments(args, kwargs)
-    )
+    """Is there an argument whose class has to be asked with our function?"""
+    return any(map(_decides, _arguments(args, kwargs)))
 
 
 def _in_order(args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:

@@ -111,13 +111,7 @@ pub fn note(py: Python<'_>, name: &str, reason: &str) -> PyResult<()> {
 /// Counts a call under the line that runs, which is the user's.
 fn count(counts: &Bound<'_, PyDict>, name: &str, reason: &str) -> PyResult<()> {
     let py = counts.py();
-    // SAFETY: a borrowed reference to the running frame, which there is where there are globals; the code object is
-    // a new one.
-    let (frame, code) = unsafe {
-        let Some(frame) = Bound::from_borrowed_ptr_or_opt(py, ffi::PyEval_GetFrame().cast()) else { return Ok(()) };
-        let code = Bound::from_owned_ptr_or_err(py, ffi::PyFrame_GetCode(frame.as_ptr().cast()).cast())?;
-        (frame, code)
-    };
+    let Some((frame, code)) = escape::running(py)? else { return Ok(()) };
     let at = escape::instruction(&frame)?;
     let place = (code.as_ptr() as usize, at);
     if let Some(known) = places().get_mut(&place).and_then(|known| known.iter_mut().find(|k| &*k.name == name)) {

@@ -127,10 +127,23 @@ fn caller<'py>(frame: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyAny>>>
     }
 }
 
+/// The frame that runs and its code, if anything runs.
+pub fn running(py: Python<'_>) -> PyResult<Option<(Bound<'_, PyAny>, Bound<'_, PyAny>)>> {
+    // SAFETY: the GIL is held; the frame that runs is lent.
+    match unsafe { Bound::from_borrowed_ptr_or_opt(py, ffi::PyEval_GetFrame().cast()) } {
+        Some(frame) => code(&frame).map(|code| Some((frame, code))),
+        None => Ok(None),
+    }
+}
+
+fn code<'py>(frame: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    // SAFETY: the object is a frame: the interpreter gave it; the code object is a new reference.
+    unsafe { Bound::from_owned_ptr_or_err(frame.py(), ffi::PyFrame_GetCode(frame.as_ptr().cast()).cast()) }
+}
+
 fn place(frame: &Bound<'_, PyAny>) -> PyResult<Place> {
     let py = frame.py();
-    // SAFETY: the object is a frame: the interpreter gave it.
-    let code = unsafe { Bound::from_owned_ptr_or_err(py, ffi::PyFrame_GetCode(frame.as_ptr().cast()).cast())? };
+    let code = code(frame)?;
     let at = instruction(frame)?;
     let key = (code.as_ptr() as usize, at);
     if let Some((_, place)) = KNOWN.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert_default().get(&key) {

@@ -15,7 +15,7 @@ static OPERATOR: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
 static INIT: Mutex<()> = Mutex::new(());
 
 /// Names that `set_hooks` knows.
-pub const NAMES: [&str; 11] = [
+pub const NAMES: [&str; 12] = [
     "warn",
     "note",
     "fallback",
@@ -27,6 +27,7 @@ pub const NAMES: [&str; 11] = [
     "escape",
     "hands_over",
     "to_u32",
+    "is_installed",
 ];
 
 /// The dictionary of hooks.

@@ -240,7 +240,8 @@ fn slow<'py>(
 ) -> PyResult<Bound<'py, PyAny>> {
     let py = lhs.py();
     let (own, other) = if reflected { (rhs, lhs) } else { (lhs, rhs) };
-    if !is_ours(other) && defers_to(other, false)? {
+    // the other operand's method has been asked already where ours is the reflected one
+    if !reflected && !is_ours(other) && defers_to(other, false)? {
         return Ok(py.NotImplemented().into_bound(py));
     }
     if operator.op == Op::Multiply

@@ -1,0 +1,170 @@
+"""Compiled modules of installed libraries that read arrays in C: they get NumPy's view of ours.
+
+Such code tells arrays by NumPy's class itself and reads their memory without asking; ours would be refused or
+taken for sequences of numbers. When a module has been loaded that uses NumPy's C interface, its functions are
+wrapped, and the methods of those of its classes that can be changed. The memory is shared, nothing is copied.
+
+In: an extension module. Out: `adapt`, `replace`, `watch`.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib.machinery
+import mmap
+import sys
+import types
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from numelt import _fortran
+
+__all__ = ["adapt", "is_extension", "replace", "watch"]
+
+Wrap = Callable[[Callable[..., Any]], Callable[..., Any]]
+Changed = dict[int, tuple[Any, Any]]
+
+# under this name NumPy keeps its C interface: whoever uses it looks it up
+_C_INTERFACE = b"_ARRAY_API"
+# packages whose Python code hands NumPy's arrays to what is compiled of them, by itself or by `_adapters`
+_CARED_FOR = frozenset(
+    {
+        "numpy",
+        "numelt",
+        "pandas",
+        "scipy",
+        "sklearn",
+        "matplotlib",
+        "contourpy",
+        "PIL",
+        "h5py",
+        "numba",
+        "jaxlib",
+    }
+)
+# those modules of theirs that get what functions of the user's return, and want NumPy's class
+_ASKED = (
+    "scipy.optimize.",
+    "scipy.integrate.",
+    "scipy.linalg.",
+    "scipy.interpolate.",
+    "scipy.sparse.linalg.",
+)
+# modules that reach the C interface through another library
+_THROUGH_OTHERS = frozenset({"pyarrow.lib", "pyarrow._compute"})
+_FUNCTIONS = frozenset({"builtin_function_or_method", "cython_function_or_method"})
+_METHODS = frozenset({"method_descriptor", "cython_function_or_method"})
+
+
+def is_extension(module: Any) -> bool:
+    """Has this module been compiled?"""
+    return isinstance(getattr(module, "__loader__", None), importlib.machinery.ExtensionFileLoader)
+
+
+def _uses_c_interface(path: str) -> bool:
+    """Does the file of a compiled module name NumPy's C interface?"""
+    try:
+        with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
+            return content.find(_C_INTERFACE) >= 0
+    except (OSError, ValueError):
+        return False
+
+
+def _is_adapted(module: types.ModuleType) -> bool:
+    name = module.__name__
+    if name.startswith(_ASKED) or name in _THROUGH_OTHERS:
+        return True
+    spec = module.__spec__
+    if name.partition(".")[0] in _CARED_FOR or spec is None or not isinstance(spec.origin, str):
+        return False
+    # the standard library does without NumPy
+    return name not in sys.stdlib_module_names and _uses_c_interface(spec.origin)
+
+
+def _parts(module: types.ModuleType) -> Iterator[types.ModuleType]:
+    """Yield the module and those that its code has made inside it."""
+    yield module
+    for value in list(vars(module).values()):
+        if not isinstance(value, types.ModuleType) or value.__spec__ is not None:
+            continue
+        if value.__name__.startswith(f"{module.__name__}.") and "__file__" not in vars(value):
+            yield from _parts(value)
+
+
+def _adapt_class(cls: type, wrap: Wrap) -> None:
+    """Wrap the methods of a class, unless it is one that cannot be changed."""
+    for name, method in list(vars(cls).items()):
+        if type(method).__name__ in _METHODS:
+            try:
+                setattr(cls, name, wrap(method))
+            except TypeError:
+                return
+
+
+def _adapt_part(module: types.ModuleType, wrap: Wrap) -> Changed:
+    """Wrap what one module holds."""
+    changed: Changed = {}
+    for name, value in list(vars(module).items()):
+        kind = type(value).__name__
+        if name.startswith("__"):
+            continue
+        if kind in _FUNCTIONS:
+            adapted: Any = wrap(value)
+            if isinstance(value, types.BuiltinFunctionType):
+                adapted = staticmethod(adapted)  # such do not bind to instances
+            setattr(module, name, adapted)
+            changed[id(value)] = (value, adapted)
+        elif isinstance(value, type) and value.__module__ == module.__name__:
+            _adapt_class(value, wrap)
+    return changed
+
+
+def adapt(module: types.ModuleType, wrap: Wrap) -> Changed:
+    """Wrap what is compiled of a module, if it is f2py's or reads arrays in C; return what `replace` wants.
+
+    Parameters
+    ----------
+    wrap : callable
+        Makes a function that hands NumPy's views on.
+    """
+    if _fortran.is_f2py(module):
+        return _fortran.adapt(module, wrap)
+    changed: Changed = {}
+    if "__numelt__" not in vars(module) and _is_adapted(module):
+        vars(module)["__numelt__"] = True
+        for part in _parts(module):
+            changed |= _adapt_part(part, wrap)
+    return changed
+
+
+def replace(package: str, changed: Changed) -> None:
+    """Put what is wrapped where modules of its package have imported the other.
+
+    Parameters
+    ----------
+    changed : dict
+        Old and new values by the old ones' identity.
+    """
+    for key, module in list(sys.modules.items()):
+        if key.partition(".")[0] == package and isinstance(module, types.ModuleType):
+            for name, value in list(vars(module).items()):
+                if id(value) in changed:
+                    setattr(module, name, changed[id(value)][1])
+
+
+def watch(wrap: Wrap) -> None:
+    """Adapt the extension modules that have been loaded, and others when they have."""
+    for loaded in list(sys.modules.values()):
+        if isinstance(loaded, types.ModuleType) and is_extension(loaded):
+            changed = adapt(loaded, wrap)
+            if changed:
+                replace(loaded.__name__.partition(".")[0], changed)
+    loader: Any = importlib.machinery.ExtensionFileLoader
+    original = loader.exec_module
+
+    @functools.wraps(original)
+    def exec_module(self: importlib.machinery.ExtensionFileLoader, module: types.ModuleType) -> None:
+        original(self, module)
+        adapt(module, wrap)
+
+    loader.exec_module = exec_module
