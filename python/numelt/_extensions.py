@@ -2,7 +2,7 @@
 
 Such code tells arrays by NumPy's class itself and reads their memory without asking; ours would be refused or
 taken for sequences of numbers. When a module has been loaded that uses NumPy's C interface, its functions are
-wrapped, and the methods of those of its classes that can be changed. The memory is shared, nothing is copied.
+wrapped, and the methods of its classes. The memory is shared, nothing is copied.
 
 In: an extension module. Out: `adapt`, `replace`, `watch`.
 """
@@ -10,6 +10,7 @@ In: an extension module. Out: `adapt`, `replace`, `watch`.
 from __future__ import annotations
 
 import functools
+import gc
 import importlib.machinery
 import mmap
 import sys
@@ -91,14 +92,26 @@ def _parts(module: types.ModuleType) -> Iterator[types.ModuleType]:
             yield from _parts(value)
 
 
+def _method(method: Any, wrap: Wrap) -> Any:
+    """Return what a class is to hold in place of a method, `None` for what is none."""
+    if type(method).__name__ in _METHODS:
+        return wrap(method)
+    if isinstance(method, staticmethod) and type(method.__func__).__name__ in _FUNCTIONS:
+        return staticmethod(wrap(method.__func__))
+    return None
+
+
 def _adapt_class(cls: type, wrap: Wrap) -> None:
-    """Wrap the methods of a class, unless it is one that cannot be changed."""
-    for name, method in list(vars(cls).items()):
-        if type(method).__name__ in _METHODS:
-            try:
-                setattr(cls, name, wrap(method))
-            except TypeError:
-                return
+    """Wrap the methods of a class."""
+    import ctypes
+
+    # classes that C code declares refuse to be changed by name; the collector knows their dictionary
+    (namespace,) = gc.get_referents(vars(cls))
+    for name, method in list(namespace.items()):
+        adapted = _method(method, wrap)
+        if adapted is not None:
+            namespace[name] = adapted
+    ctypes.pythonapi.PyType_Modified(ctypes.py_object(cls))
 
 
 def _adapt_part(module: types.ModuleType, wrap: Wrap) -> Changed:
