@@ -367,3 +367,48 @@ def test_a_view_of_ours_may_become_writeable_again() -> None:
     inner = _fallback.unwrap(a)[:2]
     with pytest.raises(ValueError, match="WRITEABLE"):
         inner.flags.writeable = True
+
+
+def test_libraries_find_numpys_class(tmp_path):
+    x = numelt.arange(3.0)
+    text = "def is_array(x):\n    return isinstance(x, ndarray), x.__class__ is ndarray\n"
+    answers = {}
+    for folder in ("site-packages/some", "own", "site-packages/numpy"):
+        namespace = {"ndarray": numpy.ndarray}
+        exec(compile(text, str(tmp_path / folder / "module.py"), "exec"), namespace)
+        answers[folder] = namespace["is_array"](x)
+    assert answers == {
+        "site-packages/some": (True, True),
+        "own": (False, False),
+        "site-packages/numpy": (False, False),
+    }
+    assert x.__class__ is numelt.ndarray is type(x)
+    assert isinstance(x, numelt.ndarray)
+
+
+def test_a_reflected_operator_does_not_defer():
+    class Other:
+        __array_priority__ = 1000.0
+
+        def __array__(self, dtype=None, copy=None):
+            return numpy.arange(3.0)
+
+        def __array_wrap__(self, array, context=None, return_scalar=False):
+            return ("wrapped", *array.tolist())
+
+        def __rmul__(self, other):
+            return "theirs"
+
+    class Silent(Other):
+        __array_ufunc__ = None
+
+    for module in (numpy, numelt):
+        x = module.arange(3.0)
+        assert x * Other() == "theirs"
+        for operator in ("__rmul__", "__radd__", "__rsub__", "__rpow__"):
+            want = getattr(numpy.arange(3.0), operator)(Other())
+            assert getattr(x, operator)(Other()) == want
+            assert want[0] == "wrapped"
+        assert x * Silent() == "theirs"
+        with pytest.raises(TypeError):
+            Silent() + x

@@ -221,3 +221,38 @@ def test_programs_that_others_run(program):
     for tool in ("cProfile", "pdb", "trace"):
         lead = ("-t",) if tool == "trace" else ("-c", "c") if tool == "pdb" else ()
         assert "numelt\n" in program("-m", tool, *lead, "shows.py", input="q\n").stdout, tool
+
+
+def test_classes_that_turn_into_arrays_reach_libraries(program):
+    program.write(
+        "main.py",
+        """
+        import numpy as np
+        from scipy import signal
+
+        class Series:
+            def __init__(self, n):
+                self.values = np.arange(float(n))
+            def __array__(self, dtype=None, copy=None):
+                return self.values
+            def name(self):
+                return __class__.__name__
+
+        class Meta(type):
+            def __new__(meta, name, bases, namespace, **options):
+                return super().__new__(meta, name, bases, namespace)
+
+        class Twice(Series, metaclass=Meta, option=1):
+            def __array__(self, dtype=None, copy=None):
+                return super().__array__() * 2
+
+        series = Series(4)
+        print(signal.detrend(series).round(9), signal.lfilter([1.0], [1.0, -0.5], Twice(3)))
+        array = np.asarray(series)
+        array[0] = 5
+        print(array is series.values, series.values, np.sin(series), series.name())
+        """,
+    )
+    want, got = program("main.py", numelt=False), program("main.py")
+    assert want.returncode == 0, want.stderr
+    assert got.stdout == want.stdout, got.stderr
