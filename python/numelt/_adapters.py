@@ -98,6 +98,7 @@ _NAMES = {
     "h5py._hl.selections": ("select",),
     "h5py._hl.dataset": ("Dataset.__setitem__", "Dataset.read_direct", "Dataset.write_direct"),
     "numba.core.dispatcher": ("Dispatcher.__call__",),
+    "awkward._nplikes.dispatch": ("nplike_of_obj",),
     "dask.utils": ("Dispatch.__call__",),
     "torch": ("as_tensor", "asarray", "from_numpy", "tensor"),
     "einops._backends": ("NumpyBackend.is_appropriate_type",),
@@ -144,13 +145,17 @@ _NAMES = {
 # compilers that look a function's globals up: `np` in it means NumPy
 _LOOKING_UP = {"numba.core.interpreter": ("Interpreter.get_global_value", "Interpreter.get_closure_value")}
 # what they return is compiled code that wants NumPy's class
-_MAKING = {"scipy.sparse.linalg._dsolve.linsolve": ("splu", "spilu", "factorized")}
+_MAKING = {
+    "scipy.sparse.linalg._dsolve.linsolve": ("splu", "spilu", "factorized"),
+    "numexpr.necompiler": ("NumExpr",),
+}
 # what the user's functions return has to be of NumPy's class
 _CALLING = {"scipy.optimize._lsq.least_squares": ("least_squares",)}
 # what is given may be the module `random`
 _NAMED = {"sklearn.utils.validation": ("check_random_state",), "scipy._lib._util": ("check_random_state",)}
 _JSON = "json"
 _ADAPTED = frozenset({_JSON, *_NAMES, *_MAKING, *_LOOKING_UP, *_CALLING, *_NAMED})
+_FUNCTIONS = (types.FunctionType, types.MethodType, types.BuiltinFunctionType, functools.partial)
 _HELD = frozenset({_core.ndarray, list, tuple, dict, *SCALARS})
 
 
@@ -235,6 +240,9 @@ class _Made:
     def __class__(self) -> Any:
         return type(self._made)
 
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return _adapted(self._made)(*args, **kwargs)
+
     def __getattr__(self, name: str) -> Any:
         value = getattr(self._made, name)
         return _adapted(value) if callable(value) else value
@@ -247,7 +255,7 @@ def _making(function: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(function)
     def make(*args: Any, **kwargs: Any) -> Any:
         made = call(*args, **kwargs)
-        return _adapted(made) if callable(made) else _Made(made)
+        return _adapted(made) if isinstance(made, _FUNCTIONS) else _Made(made)
 
     return make
 

@@ -54,7 +54,7 @@ _ASKED = (
 # modules that reach the C interface through another library
 _THROUGH_OTHERS = frozenset({"pyarrow.lib", "pyarrow._compute"})
 _FUNCTIONS = frozenset({"builtin_function_or_method", "cython_function_or_method"})
-_METHODS = frozenset({"method_descriptor", "cython_function_or_method"})
+_METHODS = frozenset({"method_descriptor", "cython_function_or_method", "instancemethod"})
 
 
 def is_extension(module: Any) -> bool:
@@ -78,6 +78,8 @@ def _is_adapted(module: types.ModuleType) -> bool:
     spec = module.__spec__
     if name.partition(".")[0] in _CARED_FOR or spec is None or not isinstance(spec.origin, str):
         return False
+    if any(key.endswith("_swigregister") for key in vars(module)):
+        return False  # made by SWIG: its C code takes the functions back, and trusts that they are its own
     # the standard library does without NumPy
     return name not in sys.stdlib_module_names and _uses_c_interface(spec.origin)
 

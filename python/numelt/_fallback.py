@@ -334,11 +334,14 @@ def call(
 
 def uncounted(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Run ``function(*args, **kwargs)`` in NumPy without counting it: reads, printing, files."""
-    if _overrides.overriding(args, kwargs):
+    asked = _overrides.asked(args, kwargs)
+    if asked and _overrides.overriding(asked):
         result = _overridden(function, args, kwargs)
         if result is not NotImplemented:
             return result
         function = getattr(function, "_implementation", function)
+    elif asked:
+        args, kwargs = _overrides.as_called(function, args, kwargs)
     views: Views = {}
     if args:
         args = unwrap(args, views)

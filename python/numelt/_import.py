@@ -52,10 +52,10 @@ def is_users(filename: str | None) -> bool:
     return not path.startswith(_library_folders)
 
 
-@functools.cache
-def is_installed(filename: str) -> bool:
+@functools.lru_cache(4096)
+def is_installed(filename: object) -> bool:
     """Is this a file of an installed library other than NumPy and numelt?"""
-    parts = filename.split(os.sep)
+    parts = str(filename).split(os.sep)
     for folder in ("site-packages", "dist-packages"):
         if folder in parts:
             return parts[parts.index(folder) + 1] not in {"numpy", "numelt"}

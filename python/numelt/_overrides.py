@@ -17,7 +17,7 @@ from numelt import _core
 from numelt._import import is_installed
 from numelt._scalars import SCALARS
 
-__all__ = ["default", "dispatch", "overriding"]
+__all__ = ["as_called", "asked", "default", "dispatch", "overriding"]
 
 _PLAIN: frozenset[type] = frozenset(
     {
@@ -50,18 +50,24 @@ def _arguments(args: Any, kwargs: Any) -> Iterator[Any]:
             yield value
 
 
-def _decides(value: Any) -> bool:
-    """Does the class of this argument decide about functions by itself, and know them by our name?"""
-    if not _participates(value):
-        return False
-    method = type(value).__array_function__
-    code = getattr(method, "__code__", None)
-    return method not in _defaults and (code is None or not is_installed(code.co_filename))
+def _is_installed(value: Any) -> bool:
+    """Is the class of this argument a library's, which knows NumPy's functions?"""
+    code = getattr(type(value).__array_function__, "__code__", None)
+    return code is not None and is_installed(code.co_filename)
 
 
-def overriding(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
-    """Is there an argument whose class has to be asked with our function?"""
-    return any(map(_decides, _arguments(args, kwargs)))
+def asked(args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
+    """Return the arguments whose classes decide about functions themselves."""
+    return [
+        value
+        for value in _arguments(args, kwargs)
+        if _participates(value) and type(value).__array_function__ not in _defaults
+    ]
+
+
+def overriding(asked: list[Any]) -> bool:
+    """Is there a class among those of such arguments that has to be asked with our function?"""
+    return not all(map(_is_installed, asked))
 
 
 def _in_order(args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
@@ -98,15 +104,15 @@ def dispatch(
     TypeError
         When no class has an implementation.
     """
-    asked = _in_order(args, kwargs) if relevant is None else relevant
-    kinds = tuple(type(value) for value in asked)
+    order = _in_order(args, kwargs) if relevant is None else relevant
+    kinds = tuple(type(value) for value in order)
     arrays = (_core.ndarray, numpy.ndarray)
-    for value in asked:
+    for value in order:
         if type(value) in arrays or type(value).__array_function__ in _defaults:
             if all(kind in arrays or issubclass(kind, numpy.ndarray) for kind in kinds):
                 return NotImplemented
             continue
-        result = value.__array_function__(ours, kinds, *_as_called(numpys, args, kwargs))
+        result = value.__array_function__(ours, kinds, *as_called(numpys, args, kwargs))
         if result is not NotImplemented:
             return result
     name = f"{numpys.__module__}.{numpys.__name__}"
@@ -115,10 +121,10 @@ def dispatch(
     )
 
 
-def _as_called(
+def as_called(
     function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """Return the arguments that the caller gave: without those that only hold a parameter's default."""
+    """Return the arguments that the caller gave: no parameter's default, and what is optional by name."""
     try:
         parameters = list(inspect.signature(function).parameters.values())
     except (TypeError, ValueError):
@@ -127,11 +133,20 @@ def _as_called(
         return args, kwargs
     kept = dict(zip((p.name for p in parameters), args, strict=False)) | kwargs
     for parameter in parameters:
-        if kept.get(parameter.name, inspect.Parameter.empty) is parameter.default:
+        if _is_default(kept.get(parameter.name, inspect.Parameter.empty), parameter.default):
             kept.pop(parameter.name, None)
     leading: list[Any] = []
     for parameter in parameters[: len(args)]:
-        if parameter.name not in kept:
+        optional = (
+            parameter.default is not parameter.empty and parameter.kind is not parameter.POSITIONAL_ONLY
+        )
+        if optional or parameter.name not in kept:
             break
         leading.append(kept.pop(parameter.name))
     return tuple(leading), kept
+
+
+def _is_default(value: Any, default: Any) -> bool:
+    return value is default or (
+        type(value) is type(default) and type(value) in (str, int) and value == default
+    )

@@ -374,8 +374,8 @@ def test_libraries_find_numpys_class(tmp_path):
     text = "def is_array(x):\n    return isinstance(x, ndarray), x.__class__ is ndarray\n"
     answers = {}
     for folder in ("site-packages/some", "own", "site-packages/numpy"):
-        namespace = {"ndarray": numpy.ndarray}
-        exec(compile(text, str(tmp_path / folder / "module.py"), "exec"), namespace)
+        namespace = {"ndarray": numpy.ndarray, "__file__": str(tmp_path / folder / "module.py")}
+        exec(text, namespace)
         answers[folder] = namespace["is_array"](x)
     assert answers == {
         "site-packages/some": (True, True),
@@ -412,3 +412,41 @@ def test_a_reflected_operator_does_not_defer():
         assert x * Silent() == "theirs"
         with pytest.raises(TypeError):
             Silent() + x
+
+
+def test_scalars_meet_operators_of_others_as_numpys():
+    """A class that tells numbers by their class, as operators in C do."""
+
+    class Strict:
+        __array_priority__ = 1000.0
+
+        def _seen(self, name, other):
+            return (
+                (name, other) if isinstance(other, float) and type(other) is numpy.float64 else NotImplemented
+            )
+
+        def __gt__(self, other):
+            return self._seen("gt", other)
+
+        def __eq__(self, other):
+            return self._seen("eq", other)
+
+        def __mul__(self, other):
+            return self._seen("mul", other)
+
+        def __rmul__(self, other):
+            return self._seen("rmul", other)
+
+        def __rsub__(self, other):
+            return self._seen("rsub", other)
+
+        __hash__ = None
+
+    strict = Strict()
+    outcomes = []
+    for module in (numpy, numelt):
+        x = module.arange(4.0)
+        compared = [strict > x.mean(), x.mean() < strict, strict == x.sum()]
+        outcomes.append([*compared, strict * x.sum(), x.sum() * strict, x.max() - strict])
+    assert outcomes[0] == outcomes[1]
+    assert outcomes[0][0] == ("gt", 1.5)

@@ -73,11 +73,16 @@ pub fn is_silent() -> bool {
     SILENT.load(Ordering::Relaxed)
 }
 
-/// Is the innermost Python frame the user's: neither the package's nor NumPy's?
-pub fn in_users_frame(py: Python<'_>) -> bool {
+/// The globals of the innermost Python frame.
+pub fn globals(py: Python<'_>) -> Option<Bound<'_, PyDict>> {
     // SAFETY: gives a borrowed reference, or null where no Python code runs.
     let globals = unsafe { Bound::from_borrowed_ptr_or_opt(py, ffi::PyEval_GetGlobals()) };
-    let Some(Ok(globals)) = globals.as_ref().map(|g| g.cast::<PyDict>()) else { return false };
+    globals.and_then(|globals| globals.cast_into::<PyDict>().ok())
+}
+
+/// Is the innermost Python frame the user's: neither the package's nor NumPy's?
+pub fn in_users_frame(py: Python<'_>) -> bool {
+    let Some(globals) = globals(py) else { return false };
     let Ok(Some(name)) = globals.get_item(pyo3::intern!(py, "__name__")) else { return true };
     let mut users = USERS.lock().unwrap_or_else(PoisonError::into_inner);
     if users.iter().any(|user| user.is(&name)) {

@@ -5,12 +5,13 @@
 
 use crate::loan::Spare;
 use crate::versioned::Versioned;
-use crate::{convert, escape, export, fresh, hooks};
+use crate::{convert, coverage, export, fresh, hooks};
 use numelt_runtime::{ArrayView, BaseRef, Export};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple, PyType};
-use std::sync::OnceLock;
+use rustc_hash::FxHashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 /// What an array is.
 pub enum Payload {
@@ -197,14 +198,30 @@ impl NdArray {
     #[getter(__class__)]
     fn class<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyType>> {
         let py = slf.py();
-        let Some(hook) = hooks::hook(py, "is_installed")? else { return Ok(slf.get_type()) };
-        match escape::running(py)? {
-            Some((_, code)) if hook.call1((code.getattr(pyo3::intern!(py, "co_filename"))?,))?.is_truthy()? => {
-                Ok(convert::Numpy::get(py)?.ndarray.bind(py).clone())
-            }
-            _ => Ok(slf.get_type()),
-        }
+        let file = match coverage::globals(py) {
+            Some(globals) => globals.get_item(pyo3::intern!(py, "__file__"))?,
+            None => None,
+        };
+        Ok(match file {
+            Some(file) if is_installed(&file)? => convert::Numpy::get(py)?.ndarray.bind(py).clone(),
+            _ => slf.get_type(),
+        })
     }
+}
+
+/// Is this file an installed library's? The package says so, once for each name of a file.
+fn is_installed(file: &Bound<'_, PyAny>) -> PyResult<bool> {
+    static KNOWN: Mutex<Option<FxHashMap<usize, (Py<PyAny>, bool)>>> = Mutex::new(None);
+    let known = || KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+    let key = file.as_ptr() as usize;
+    if let Some((_, answer)) = known().get_or_insert_default().get(&key) {
+        return Ok(*answer);
+    }
+    let Some(hook) = hooks::hook(file.py(), "is_installed")? else { return Ok(false) };
+    let answer = hook.call1((file,))?.is_truthy()?;
+    // the name is kept, so that no other gets its address
+    known().get_or_insert_default().insert(key, (file.clone().unbind(), answer));
+    Ok(answer)
 }
 
 /// dtype object of any array of ours.

@@ -240,8 +240,9 @@ fn slow<'py>(
 ) -> PyResult<Bound<'py, PyAny>> {
     let py = lhs.py();
     let (own, other) = if reflected { (rhs, lhs) } else { (lhs, rhs) };
-    // the other operand's method has been asked already where ours is the reflected one
-    if !reflected && !is_ours(other) && defers_to(other, false)? {
+    // The other operand's method has been asked already where ours is the reflected one. What it would do with a
+    // scalar it has to be asked with NumPy's.
+    if !reflected && DeferredScalar::of(own).is_none() && !is_ours(other) && defers_to(other, false)? {
         return Ok(py.NotImplemented().into_bound(py));
     }
     if operator.op == Op::Multiply
