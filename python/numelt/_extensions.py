@@ -53,8 +53,9 @@ _ASKED = (
 )
 # modules that reach the C interface through another library
 _THROUGH_OTHERS = frozenset({"pyarrow.lib", "pyarrow._compute"})
-_FUNCTIONS = frozenset({"builtin_function_or_method", "cython_function_or_method"})
-_METHODS = frozenset({"method_descriptor", "cython_function_or_method", "instancemethod"})
+# functions and methods of C's, Cython's, Boost's and pybind11's
+_FUNCTIONS = frozenset({"builtin_function_or_method", "cython_function_or_method", "function"})
+_METHODS = frozenset({"method_descriptor", "cython_function_or_method", "function", "instancemethod"})
 
 
 def is_extension(module: Any) -> bool:
@@ -94,11 +95,15 @@ def _parts(module: types.ModuleType) -> Iterator[types.ModuleType]:
             yield from _parts(value)
 
 
+def _is_compiled(value: Any, kinds: frozenset[str]) -> bool:
+    return type(value).__name__ in kinds and not isinstance(value, types.FunctionType)
+
+
 def _method(method: Any, wrap: Wrap) -> Any:
     """Return what a class is to hold in place of a method, `None` for what is none."""
-    if type(method).__name__ in _METHODS:
+    if _is_compiled(method, _METHODS):
         return wrap(method)
-    if isinstance(method, staticmethod) and type(method.__func__).__name__ in _FUNCTIONS:
+    if isinstance(method, staticmethod) and _is_compiled(method.__func__, _FUNCTIONS):
         return staticmethod(wrap(method.__func__))
     return None
 
@@ -120,10 +125,9 @@ def _adapt_part(module: types.ModuleType, wrap: Wrap) -> Changed:
     """Wrap what one module holds."""
     changed: Changed = {}
     for name, value in list(vars(module).items()):
-        kind = type(value).__name__
         if name.startswith("__"):
             continue
-        if kind in _FUNCTIONS:
+        if _is_compiled(value, _FUNCTIONS):
             adapted: Any = wrap(value)
             if isinstance(value, types.BuiltinFunctionType):
                 adapted = staticmethod(adapted)  # such do not bind to instances
