@@ -5,7 +5,7 @@ functions tell arrays from other sequences by `isinstance`, or hand them to C co
 mask as a key of a data frame would be taken for a list of labels. Those are wrapped here when their module is
 imported, in place where they are Python's, because libraries keep tables of functions; the memory is shared.
 
-In: the names below. Out: `install`.
+In: the names below. Out: `install`, which `_watch` calls when the first of the libraries is imported.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from typing import Any, cast
 
 import numpy
 
-from numelt import _core, _fallback, _fortran
+from numelt import _core, _fallback, _fortran, _watch
 from numelt._import import Delegating
 from numelt._scalars import SCALARS
 
-__all__ = ["install"]
+__all__ = ["Finder", "adapt_extension", "install"]
 
 # fmt: off
 # operators and methods of sparse matrices that tell arrays from numbers and sequences
@@ -404,7 +404,7 @@ class _Loader(Delegating):
         _adapt(module)
 
 
-class _Finder(importlib.machinery.PathFinder):
+class Finder(importlib.machinery.PathFinder):
     """Finds the modules listed."""
 
     @classmethod
@@ -420,12 +420,15 @@ class _Finder(importlib.machinery.PathFinder):
         return spec
 
 
-def _adapt_extension(module: types.ModuleType) -> None:
-    """Wrap what is compiled of a module, if it is f2py's or one of `_COMPILED`."""
+def adapt_extension(module: types.ModuleType) -> None:
+    """Wrap what is compiled of a module, if it is f2py's or one of `_COMPILED`, once."""
     package = module.__name__.partition(".")[0]
-    if _fortran.is_f2py(module):
+    if "__numelt__" in vars(module):
+        return
+    if _watch.is_f2py(module):
+        vars(module)["__numelt__"] = True
         _fortran.adapt(module, _adapted, functools.partial(_replace, package))
-    elif module.__name__.startswith(_COMPILED) and "__numelt__" not in vars(module):
+    elif module.__name__.startswith(_COMPILED):
         vars(module)["__numelt__"] = True
         for name, value in list(vars(module).items()):
             if type(value).__name__ in _COMPILED_KINDS and not name.startswith("__"):
@@ -438,19 +441,6 @@ def _adapt_extension(module: types.ModuleType) -> None:
 
 def _is_extension(module: Any) -> bool:
     return isinstance(getattr(module, "__loader__", None), importlib.machinery.ExtensionFileLoader)
-
-
-def _watch_extensions() -> None:
-    """Adapt extension modules when they have been loaded."""
-    loader: Any = importlib.machinery.ExtensionFileLoader
-    original = loader.exec_module
-
-    @functools.wraps(original)
-    def exec_module(self: importlib.machinery.ExtensionFileLoader, module: types.ModuleType) -> None:
-        original(self, module)
-        _adapt_extension(module)
-
-    loader.exec_module = exec_module
 
 
 def install() -> None:
@@ -466,11 +456,10 @@ def install() -> None:
     """
     for loaded in list(sys.modules.values()):
         if isinstance(loaded, types.ModuleType) and _is_extension(loaded):
-            _adapt_extension(loaded)
+            adapt_extension(loaded)
     for name in _ADAPTED:
         module = sys.modules.get(name)
         if isinstance(module, types.ModuleType):
             _adapt(module)
-    if _Finder not in sys.meta_path:
-        sys.meta_path.insert(0, _Finder)
-        _watch_extensions()
+    if Finder not in sys.meta_path:
+        sys.meta_path.insert(0, Finder)

@@ -14,14 +14,9 @@ from typing import Any
 
 from numelt import _fallback
 
-__all__ = ["adapt", "is_f2py"]
+__all__ = ["adapt"]
 
 Adapted = Callable[[Callable[..., Any]], Callable[..., Any]]
-
-
-def is_f2py(module: types.ModuleType) -> bool:
-    """Has this module been made by f2py?"""
-    return "__f2py_numpy_version__" in vars(module)
 
 
 def _is_fortran(value: Any) -> bool:
