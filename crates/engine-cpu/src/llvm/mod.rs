@@ -135,7 +135,7 @@ fn release() {
 /// The name of the function in every module and object.
 const SYMBOL: &str = "kernel";
 
-/// To be called when there is nothing to compile for a while: gives LLVM's memory back until the next compile, some 20 MB of
+/// To be called when there is nothing to compile for a while: gives LLVM's memory back until the next compile, some 13 MB of
 /// them its code and constants.
 pub fn rest() {
     release();
