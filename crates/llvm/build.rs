@@ -15,12 +15,15 @@ macro_rules! functions {
 include!("src/functions.rs");
 
 const PREFIX: &str = "LLVM_SYS_191_PREFIX";
+/// Set for `scripts/llvm_hot.py`, which wants to know the functions' names.
+const SYMBOLS: &str = "NUMELT_LLVM_SYMBOLS";
 
 fn main() {
-    for path in ["build.rs", "src/functions.rs", "src/library.c"] {
+    for path in ["build.rs", "src/functions.rs", "src/library.c", "src/hot.txt"] {
         println!("cargo::rerun-if-changed={path}");
     }
     println!("cargo::rerun-if-env-changed={PREFIX}");
+    println!("cargo::rerun-if-env-changed={SYMBOLS}");
     if env::var_os("CARGO_FEATURE_LIBRARY").is_none() {
         println!("cargo::rustc-env=NUMELT_LLVM_VERSION=");
         return;
@@ -66,14 +69,34 @@ fn link(out: &Path, library: &Path) {
     // Names asked for pull the archives' members in; what they do not reach is left out. Destructors of
     // LLVM's static objects are never registered: see `library.c`.
     command.args(NAMES.iter().map(|name| format!("-Wl,-u,{name}")));
-    command.args(["-Wl,--gc-sections", "-Wl,-s", "-Wl,-O1", "-Wl,--as-needed", "-Wl,-Bsymbolic-functions"]);
+    if env::var_os(SYMBOLS).is_none() {
+        command.arg("-Wl,-s");
+    }
+    command.args(["-Wl,--gc-sections", "-Wl,-O1", "-Wl,--as-needed", "-Wl,-Bsymbolic-functions"]);
     command.arg("-Wl,--wrap=__cxa_atexit");
     let components = [code_generator(), "core", "analysis", "support", "targetparser"];
     command.args(llvm_config(&["--libdir"]).iter().map(|folder| format!("-L{folder}")));
     command.args(llvm_config(&[&["--link-static", "--libs"], &components[..]].concat()));
     command.args(llvm_config(&[&["--link-static", "--system-libs"], &components[..]].concat()));
-    let status = command.status().unwrap_or_else(|error| panic!("{command:?}: {error}"));
-    assert!(status.success(), "linking LLVM failed: {command:?}");
+    // Linkers that do not know such scripts leave the functions where they are.
+    let succeeds =
+        |command: &mut Command| command.status().unwrap_or_else(|error| panic!("{command:?}: {error}")).success();
+    let plain = command.get_args().map(ToOwned::to_owned).collect::<Vec<_>>();
+    if !succeeds(command.arg(joined("-Wl,-T,", &hot_first(out)))) {
+        println!("cargo::warning=the linker does not order functions: compiling kernels takes more memory");
+        let mut command = Command::new(command.get_program());
+        assert!(succeeds(command.args(plain)), "linking LLVM failed: {command:?}");
+    }
+}
+
+/// A linker script that puts the functions that compiling runs next to each other: a third of LLVM's code, but spread over
+/// all of its pages. `src/hot.txt` has how their names begin.
+fn hot_first(out: &Path) -> PathBuf {
+    let script = out.join("hot.ld");
+    let sections: String = include_str!("src/hot.txt").lines().map(|name| format!("*(.text.{name}*) ")).collect();
+    std::fs::write(&script, format!("SECTIONS {{ .text.hot : {{ {sections}}} }} INSERT BEFORE .text;\n"))
+        .expect("OUT_DIR is ours");
+    script
 }
 
 fn joined(option: &str, path: &Path) -> OsString {

@@ -12,7 +12,7 @@ import os as _os
 
 import numpy as _numpy
 
-from numelt import _adapters, _array, _core, _hooks, _namespace, _objects
+from numelt import _array, _core, _hooks, _namespace, _objects, _watch
 from numelt import _fallback as _fallback
 from numelt._coverage import Coverage, coverage
 from numelt._fallback import FallbackError, FallbackWarning
@@ -53,7 +53,7 @@ ufunc = _core.ufunc
 _array.complete()
 _objects.install()
 _hooks.install()
-_adapters.install()
+_watch.install()
 _namespace.replace(_numpy.show_config, show_config)
 _namespace.fill(globals())
 

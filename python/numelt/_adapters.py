@@ -5,7 +5,7 @@ functions tell arrays from other sequences by `isinstance`, or hand them to C co
 mask as a key of a data frame would be taken for a list of labels. Those are wrapped here when their module is
 imported, in place where they are Python's, because libraries keep tables of functions; the memory is shared.
 
-In: the names below. Out: `install`.
+In: the names below. Out: `install`, which `_watch` calls when the first of the libraries is imported.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from numelt import _core, _extensions, _fallback
 from numelt._import import Delegating
 from numelt._scalars import SCALARS
 
-__all__ = ["install"]
+__all__ = ["Finder", "adapt_extension", "install"]
 
 # fmt: off
 # operators and methods of sparse matrices that tell arrays from numbers and sequences
@@ -398,7 +398,7 @@ class _Loader(Delegating):
         _adapt(module)
 
 
-class _Finder(importlib.machinery.PathFinder):
+class Finder(importlib.machinery.PathFinder):
     """Finds the modules listed."""
 
     @classmethod
@@ -414,6 +414,11 @@ class _Finder(importlib.machinery.PathFinder):
         return spec
 
 
+def adapt_extension(module: types.ModuleType) -> None:
+    """Wrap what is compiled of a module that has just been loaded, where that is needed."""
+    _extensions.adapt(module, _adapted)
+
+
 def install() -> None:
     """Adapt the libraries that are imported, and those that will be.
 
@@ -425,10 +430,10 @@ def install() -> None:
     >>> frame[np.array([True, False, True])].a.tolist()
     [1, 3]
     """
+    _extensions.adapt_loaded(_adapted)
     for name in _ADAPTED:
         module = sys.modules.get(name)
         if isinstance(module, types.ModuleType):
             _adapt(module)
-    if _Finder not in sys.meta_path:
-        sys.meta_path.insert(0, _Finder)
-        _extensions.watch(_adapted)
+    if Finder not in sys.meta_path:
+        sys.meta_path.insert(0, Finder)

@@ -4,14 +4,12 @@ Such code tells arrays by NumPy's class itself and reads their memory without as
 taken for sequences of numbers. When a module has been loaded that uses NumPy's C interface, its functions are
 wrapped, and the methods of its classes. The memory is shared, nothing is copied.
 
-In: an extension module. Out: `adapt`, `replace`, `watch`.
+In: an extension module. Out: `adapt`, `adapt_loaded`, `replace`.
 """
 
 from __future__ import annotations
 
-import functools
 import gc
-import importlib.machinery
 import mmap
 import sys
 import types
@@ -19,8 +17,9 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from numelt import _fortran
+from numelt._watch import is_foreign
 
-__all__ = ["adapt", "is_extension", "replace", "watch"]
+__all__ = ["adapt", "adapt_loaded", "replace"]
 
 Wrap = Callable[[Callable[..., Any]], Callable[..., Any]]
 Changed = dict[int, tuple[Any, Any]]
@@ -58,11 +57,6 @@ _FUNCTIONS = frozenset({"builtin_function_or_method", "cython_function_or_method
 _METHODS = frozenset({"method_descriptor", "cython_function_or_method", "function", "instancemethod"})
 
 
-def is_extension(module: Any) -> bool:
-    """Has this module been compiled?"""
-    return isinstance(getattr(module, "__loader__", None), importlib.machinery.ExtensionFileLoader)
-
-
 def _uses_c_interface(path: str) -> bool:
     """Does the file of a compiled module name NumPy's C interface?"""
     try:
@@ -81,8 +75,7 @@ def _is_adapted(module: types.ModuleType) -> bool:
         return False
     if any(key.endswith("_swigregister") for key in vars(module)):
         return False  # made by SWIG: its C code takes the functions back, and trusts that they are its own
-    # the standard library does without NumPy
-    return name not in sys.stdlib_module_names and _uses_c_interface(spec.origin)
+    return _uses_c_interface(spec.origin)
 
 
 def _parts(module: types.ModuleType) -> Iterator[types.ModuleType]:
@@ -171,19 +164,10 @@ def replace(package: str, changed: Changed) -> None:
                     setattr(module, name, changed[id(value)][1])
 
 
-def watch(wrap: Wrap) -> None:
-    """Adapt the extension modules that have been loaded, and others when they have."""
+def adapt_loaded(wrap: Wrap) -> None:
+    """Adapt the modules that have been loaded."""
     for loaded in list(sys.modules.values()):
-        if isinstance(loaded, types.ModuleType) and is_extension(loaded):
+        if isinstance(loaded, types.ModuleType) and is_foreign(loaded):
             changed = adapt(loaded, wrap)
             if changed:
                 replace(loaded.__name__.partition(".")[0], changed)
-    loader: Any = importlib.machinery.ExtensionFileLoader
-    original = loader.exec_module
-
-    @functools.wraps(original)
-    def exec_module(self: importlib.machinery.ExtensionFileLoader, module: types.ModuleType) -> None:
-        original(self, module)
-        adapt(module, wrap)
-
-    loader.exec_module = exec_module

@@ -2,6 +2,8 @@
 
 import inspect
 import pickle
+import subprocess
+import sys
 import types
 from collections.abc import Callable
 from typing import Any
@@ -10,7 +12,7 @@ import numpy
 import pytest
 
 import numelt
-from numelt import _adapters, _fallback
+from numelt import _adapters, _fallback, _watch
 
 from .compare import assert_same
 
@@ -218,6 +220,27 @@ def test_einops() -> None:
     x = numelt.arange(6.0).reshape(2, 3)
     assert einops.rearrange(x, "a b -> (b a)").tolist() == [0, 3, 1, 4, 2, 5]
     assert einops.reduce(x, "a b -> a", "sum").tolist() == [3, 12]
+
+
+def test_what_adapts_is_loaded_with_the_first_library() -> None:
+    listed = {name.partition(".")[0] for name in (*_adapters._ADAPTED, *_adapters._COMPILED)}
+    assert listed == _watch.PACKAGES
+    code = """
+import sys
+import numelt
+assert "numelt._adapters" not in sys.modules
+import csv, fractions
+assert "numelt._adapters" not in sys.modules
+import json
+assert "numelt._adapters" in sys.modules
+assert [finder.__module__ for finder in sys.meta_path if finder.__module__.startswith("numelt.")] == [
+    "numelt._adapters", "numelt._namespace",
+]
+assert json.dumps([numelt.float64(1) + 1, numelt.arange(3.0).sum()]) == "[2.0, 3.0]"
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)
+    loaded_before = "import json\nimport numelt\nassert json.dumps(numelt.arange(3.0).sum()) == '3.0'"
+    subprocess.run([sys.executable, "-c", loaded_before], check=True)
 
 
 def test_functions_stay_the_objects_that_tables_hold() -> None:

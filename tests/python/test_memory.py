@@ -1,9 +1,13 @@
 """Memory does not grow with the number of iterations."""
 
 import gc
+import os
+import subprocess
+import sys
 import weakref
 
 import numpy
+import pytest
 
 import numelt
 
@@ -103,3 +107,50 @@ def test_values_take_the_place_of_what_they_are_made_of():
     text = str(numelt.explain())
     assert "after reuse:" in text
     assert numpy.array_equal(numpy.asarray(result), expected)
+
+
+ELIMINATION = """
+import importlib, sys
+np = importlib.import_module(sys.argv[1])
+import numpy
+
+def resident(what):
+    with open("/proc/self/status") as file:
+        return next(int(line.split()[1]) for line in file if line.startswith(what)) / 1024
+
+imported = resident("VmRSS")
+start = np.array(numpy.random.default_rng(4).random((n := 400, n)) + n * numpy.eye(n))
+with open("/proc/self/clear_refs", "w") as file:
+    file.write("5")  # the peak starts again from here
+sums = set()
+for _ in range(3):
+    u = start.copy()
+    lower = np.zeros_like(u)
+    lower += np.eye(n)
+    for c in range(1, n):
+        lower[c:, c - 1] = u[c:, c - 1] / u[c - 1, c - 1 : c]
+        u[c:, c - 1 :] = u[c:, c - 1 :] - lower[c:, c - 1][:, None] * u[c - 1, c - 1 :]
+    sums.add(numpy.asarray(lower @ u).tobytes())
+assert len(sums) == 1
+print(imported, resident("VmHWM"))
+"""
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")
+def test_importing_and_long_loops_take_no_more_than_numpy():
+    """What importing read goes back, and plans of thousands of instructions are small."""
+    environment = os.environ | {"NUMELT_JIT": "off"}
+
+    def measured(module):
+        done = subprocess.run(
+            [sys.executable, "-c", ELIMINATION, module],
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        return map(float, done.stdout.split())
+
+    (theirs, their_peak), (ours, our_peak) = measured("numpy"), measured("numelt")
+    assert ours <= theirs + 2
+    assert our_peak <= their_peak + 8

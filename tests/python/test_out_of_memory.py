@@ -1,5 +1,6 @@
 """Results that no memory can hold: NumPy's exception, and nothing else is lost."""
 
+import gc
 import subprocess
 import sys
 import textwrap
@@ -76,6 +77,7 @@ def little_memory(recorded):
     """Give numelt little memory; returns what lifts the limit."""
     before = np.config.memory_limit
     np.flush()
+    gc.collect()  # exceptions of tests before hold frames, and these arrays
 
     def lift():
         np.config.memory_limit = before or "8G"

@@ -46,7 +46,7 @@ pub struct BlockSummary {
 /// As [`crate::plan`].
 pub fn explain(program: &Program, options: &Options) -> Result<Explanation> {
     let mut passes: Vec<(&'static str, Program)> = Vec::new();
-    let parts = partition(program, options, |name, after| {
+    let parts = partition(program.clone(), options, |name, after| {
         if passes.last().map_or(program, |(_, p)| p).to_string() != after.to_string() {
             passes.push((name, after.clone()));
         }

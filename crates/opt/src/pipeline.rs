@@ -90,11 +90,10 @@ pub(crate) struct Partitioned {
 
 /// Passes, then the partition. `observe` sees the program after each pass.
 pub(crate) fn partition(
-    program: &Program,
+    mut program: Program,
     options: &Options,
     mut observe: impl FnMut(&'static str, &Program),
 ) -> Result<Partitioned> {
-    let mut program = program.clone();
     let (mut equal, mut changed) = (EqualLiterals::new(), false);
     for stage in &STAGES {
         let Some(pass) = stage.chosen(options.passes, changed) else { continue };
@@ -121,6 +120,14 @@ pub(crate) fn partition(
 /// # Errors
 /// When the program asks for something without meaning, such as the minimum of no elements.
 pub fn plan(program: &Program, options: &Options) -> Result<Plan> {
+    plan_owned(program.clone(), options)
+}
+
+/// The same for a program that nobody needs any more: a long one takes a megabyte.
+///
+/// # Errors
+/// As [`plan`].
+pub fn plan_owned(program: Program, options: &Options) -> Result<Plan> {
     let parts = partition(program, options, |_, _| {})?;
     Ok(finish(parts, options.fuse))
 }

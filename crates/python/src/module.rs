@@ -512,7 +512,7 @@ fn broadcast_shape<'py>(py: Python<'py>, arrays: &Bound<'py, PyTuple>) -> Out<'p
 /// Gives memory back that only importing needed.
 #[pyfunction]
 fn settle() {
-    numelt_runtime::footprint::settle();
+    numelt_runtime::footprint::started();
 }
 
 /// Adds the functions to the module.

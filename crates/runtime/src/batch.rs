@@ -5,8 +5,11 @@
 //! next, nothing is written down but literals and bases. Where it first differs, what it has repeated so far is
 //! copied, and from there on instructions are appended and hashed.
 
+mod packed;
 mod repeat;
 
+pub(crate) use self::packed::Packed;
+use self::packed::{Line, Packing, Window};
 pub(crate) use self::repeat::Track;
 pub use self::repeat::{Repeated, in_c_order};
 use crate::base::{ArrayView, BaseCell, BaseRef, Input, MAX_SLOTS, recycle};
@@ -41,6 +44,9 @@ type Asked = SmallVec<[u32; 4]>;
 
 /// More full reductions than this in one batch are not looked at.
 const MOST_ASKED: usize = 16;
+
+/// Instructions that an empty batch keeps room for.
+const ROOM: usize = 128;
 
 /// Plans whose programs start as the batch does.
 pub(crate) type Candidates = SmallVec<[Arc<ReadyPlan>; 3]>;
@@ -82,10 +88,11 @@ impl Batch {
         batch
     }
 
-    /// Empties it for batch `epoch`; its room stays, so that a loop's batches do not allocate. Bases that nobody else holds
+    /// Empties it for batch `epoch`; some room stays, so that a loop's batches do not allocate. Bases that nobody else holds
     /// go to `cells`.
     pub fn restart(&mut self, epoch: u64, cells: &mut Vec<Shared<BaseCell>>) {
         self.program.instrs.clear();
+        self.program.instrs.shrink_to(ROOM);
         self.program.consts.clear();
         recycle(&mut self.slots, cells);
         self.epoch = epoch;
@@ -169,11 +176,20 @@ impl Batch {
         std::mem::take(&mut self.asked)
     }
 
-    /// The instructions recorded; their literals are numbered in the order of recording.
-    pub fn instrs(&self) -> &[Instr] {
+    /// An instruction that was recorded; literals are numbered in the order of recording.
+    pub fn instr(&self, at: usize) -> Option<Instr> {
         match &self.followed {
-            Some(followed) => &followed.plan.recorded.instrs[..followed.done],
-            None => &self.program.instrs,
+            Some(followed) if at < followed.done => followed.plan.recorded.line(at).map(Line::instr),
+            Some(_) => None,
+            None => self.program.instrs.get(at).cloned(),
+        }
+    }
+
+    /// Does an instruction write a base?
+    pub fn writes(&self, base: BaseId) -> bool {
+        match &self.followed {
+            Some(followed) => followed.plan.recorded.lines(followed.done).any(|line| line.out().0 == base),
+            None => self.program.instrs.iter().any(|instr| instr.out.base == base),
         }
     }
 
@@ -182,18 +198,17 @@ impl Batch {
         let followed = self.followed.as_mut()?;
         let (slots, epoch, consts) = (&mut self.slots, self.epoch, &mut self.program.consts);
         loop {
-            let program = &followed.plan.recorded;
-            if program.instrs.get(followed.done).is_some_and(|i| recorded.is(i, slots, epoch, consts.len())) {
+            let plan = &followed.plan;
+            if plan.recorded.line(followed.done).is_some_and(|line| recorded.is(line, slots, epoch, consts.len())) {
                 for input in recorded.ins {
                     if let Input::Const(value) = input {
                         consts.push(*value);
                     }
                 }
                 followed.done += 1;
-                return Some(followed.plan.work[followed.done - 1]);
+                return Some(plan.track.work(followed.done - 1));
             }
-            let started = &program.instrs[..followed.done];
-            let at = followed.others.iter().position(|o| o.recorded.instrs.starts_with(started))?;
+            let at = followed.others.iter().position(|o| o.recorded.starts_as(&plan.recorded, followed.done))?;
             followed.plan = followed.others.remove(at);
         }
     }
@@ -206,16 +221,15 @@ impl Batch {
 
     /// Has it repeated all of a plan's program, after which a longer batch was cut before?
     pub fn is_at_cut(&self) -> bool {
-        let whole = |f: &Followed| f.done == f.plan.recorded.instrs.len() && f.plan.cut.load(Ordering::Relaxed);
+        let whole = |f: &Followed| f.done == f.plan.recorded.len() && f.plan.cut.load(Ordering::Relaxed);
         self.followed.as_ref().is_some_and(whole)
     }
 
     /// Writes down what has been followed so far.
     fn leave(&mut self) {
         if let Some(followed) = self.followed.take() {
-            let done = &followed.plan.recorded.instrs[..followed.done];
-            done.iter().for_each(|instr| self.hash.instr(instr));
-            self.program.instrs.extend_from_slice(done);
+            self.program.instrs.extend(followed.plan.recorded.lines(followed.done).map(Line::instr));
+            self.program.instrs.iter().for_each(|instr| self.hash.instr(instr));
         }
     }
 
@@ -335,13 +349,11 @@ impl Batch {
         let followed = self.followed.as_ref()?;
         let (done, bases, consts) = (followed.done, &self.program.bases, &self.program.consts);
         let mut candidates = std::iter::once(&followed.plan).chain(&followed.others);
-        let instrs = &followed.plan.recorded.instrs[..done];
         let whole = |plan: &&Arc<ReadyPlan>| {
-            let recorded = &plan.recorded;
-            recorded.instrs.len() == done
-                && recorded.bases == *bases
+            plan.recorded.len() == done
+                && *plan.bases == **bases
                 && !plan.is_regretted()
-                && (Arc::ptr_eq(plan, &followed.plan) || recorded.instrs == instrs)
+                && (Arc::ptr_eq(plan, &followed.plan) || plan.recorded.starts_as(&followed.plan.recorded, done))
                 && plan.plan.accepts(consts)
         };
         candidates.find(whole).map(Arc::clone)
@@ -359,16 +371,21 @@ impl Batch {
         (&self.program, &self.slots)
     }
 
-    /// The settled program, of which only the literals stay here; [`Batch::became`] has to follow.
+    /// The settled program, which [`Batch::became`] or [`Batch::put_back`] has to follow; literals stay here, too.
     pub fn take_program(&mut self) -> Program {
         self.leave();
         let instrs = std::mem::take(&mut self.program.instrs);
         Program { bases: self.program.bases.clone(), consts: self.program.consts.clone(), instrs }
     }
 
+    /// Undoes [`Batch::take_program`].
+    pub fn put_back(&mut self, instrs: Vec<Instr>) {
+        self.program.instrs = instrs;
+    }
+
     /// From now on the batch is one that has repeated all of a plan's program.
     pub fn became(&mut self, plan: &Arc<ReadyPlan>) {
-        let done = plan.recorded.instrs.len();
+        let done = plan.recorded.len();
         self.followed = Some(Followed { plan: Arc::clone(plan), done, others: Candidates::new() });
     }
 
@@ -435,51 +452,52 @@ impl Recorded<'_> {
 
     /// Would it be written down as this instruction, after `consts` literals? Bases get their slots in the order in
     /// which writing it down would give them.
-    fn is(&self, instr: &Instr, slots: &mut Vec<Shared<BaseCell>>, epoch: u64, consts: usize) -> bool {
-        let head = instr.op == self.op && instr.ty == self.ty && instr.watch == self.watch && instr.axes == self.axes;
-        if !head || instr.ins.len() != self.ins.len() {
+    fn is(&self, line: Line<'_>, slots: &mut Vec<Shared<BaseCell>>, epoch: u64, consts: usize) -> bool {
+        let head = packed::head(self.op, self.ty, self.watch, self.ins.len());
+        if line.head() != head || line.axes() != self.axes {
             return false;
         }
         let (mut literal, plain) = (consts, self.op.kind() == OpKind::Elementwise);
-        for (place, (input, operand)) in self.ins.iter().zip(&instr.ins).enumerate() {
+        for (place, (input, operand)) in self.ins.iter().zip(line.operands()).enumerate() {
             let same = match (input, operand) {
-                (Input::Array(array), Operand::View(view)) => {
-                    let lies =
-                        lies_as(array, view) || (plain || broadcasts(self.op, place)) && is_stretched(array, view);
-                    slot(slots, epoch, &array.base.0) == view.base && lies
+                (Input::Array(array), Packing::View(base, window)) => {
+                    let stretched = plain || broadcasts(self.op, place);
+                    let lies = lies_as(array, &window) || stretched && is_stretched(array, &window);
+                    slot(slots, epoch, &array.base.0) == base && lies
                 }
-                (Input::Const(_), Operand::Const(id)) => {
+                (Input::Const(_), Packing::Const(id)) => {
                     literal += 1;
-                    *id as usize == literal - 1
+                    id as usize == literal - 1
                 }
-                (Input::Array(_), Operand::Const(_)) | (Input::Const(_), Operand::View(_)) => false,
+                (Input::Array(_), Packing::Const(_)) | (Input::Const(_), Packing::View(..)) => false,
             };
             if !same {
                 return false;
             }
         }
-        self.target(slots, epoch) == instr.out.base && lies_as(self.out, &instr.out)
+        let (base, window) = line.out();
+        self.target(slots, epoch) == base && lies_as(self.out, &window)
     }
 }
 
-/// The same window, base aside?
+/// The same window?
 #[inline(always)]
-fn lies_as(array: &ArrayView, view: &View) -> bool {
-    array.dtype == view.dtype
-        && array.offset == view.offset
-        && same(&array.shape, &view.shape)
-        && same(&array.strides, &view.strides)
+fn lies_as(array: &ArrayView, window: &Window<'_>) -> bool {
+    array.dtype == window.dtype
+        && array.offset == window.offset
+        && same(&array.shape, window.shape)
+        && same(&array.strides, window.strides)
 }
 
-/// Is `view` the array broadcast to its extents, base aside?
-fn is_stretched(array: &ArrayView, view: &View) -> bool {
-    let (shape, strides) = (view.shape.as_slice(), view.strides.as_slice());
+/// Is the window the array's, broadcast to its extents?
+fn is_stretched(array: &ArrayView, window: &Window<'_>) -> bool {
+    let (shape, strides) = (window.shape, window.strides);
     let Some(lead) = shape.len().checked_sub(array.shape.len()) else { return false };
     let axis = |((&n, &s), (&whole, &stretched)): ((&i64, &i64), (&i64, &i64))| {
         stretched == if n == whole { s } else { 0 } && (n == whole || n == 1)
     };
-    array.dtype == view.dtype
-        && array.offset == view.offset
+    array.dtype == window.dtype
+        && array.offset == window.offset
         && strides[..lead].iter().all(|&s| s == 0)
         && array.shape.iter().zip(&array.strides).zip(shape[lead..].iter().zip(&strides[lead..])).all(axis)
 }

@@ -9,8 +9,8 @@ use smallvec::SmallVec;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-/// Instructions that all cached plans may hold together, before the half used longest ago is dropped: each takes most of a
-/// kilobyte.
+/// Instructions that all cached plans may hold together, before the half used longest ago is dropped: each takes a third of
+/// a kilobyte.
 const PLAN_BUDGET: usize = 1 << 16;
 /// Executables kept.
 const KERNEL_BUDGET: usize = 20_000;
@@ -62,7 +62,7 @@ impl Caches {
 
     /// Keeps a plan; drops the half used longest ago when there are too many.
     pub fn keep(&mut self, key: u64, plan: Arc<ReadyPlan>) {
-        self.held += plan.recorded.instrs.len();
+        self.held += plan.recorded.len();
         self.plans.entry(key).or_default().push(plan);
         if self.held > PLAN_BUDGET {
             self.drop_oldest_half();
@@ -78,7 +78,7 @@ impl Caches {
             list.retain(|plan| used(plan) > middle);
             !list.is_empty()
         });
-        self.held = self.plans.values().flatten().map(|plan| plan.recorded.instrs.len()).sum();
+        self.held = self.plans.values().flatten().map(|plan| plan.recorded.len()).sum();
     }
 
     /// Executables for a plan's steps, and how many had to be prepared.

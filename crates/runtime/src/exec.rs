@@ -1,13 +1,13 @@
 //! Running a finished plan: allocate at first use, launch, free at last use.
 
 use crate::base::{BaseCell, POOL};
-use crate::batch::{self, Candidates, Track};
+use crate::batch::{Candidates, Packed, Track};
 use crate::cache::Executables;
 use crate::engine::{Engine, Launch, LibraryCall, NestLaunch, Operand, StageLaunch};
 use crate::lost;
 use crate::report::{self, Warning};
 use crate::shared::Shared;
-use numelt_ir::{Error, Instr, Operand as IrOperand, Program, Result, Scalar, View, warn};
+use numelt_ir::{Base, Error, Instr, Operand as IrOperand, Program, Result, Scalar, View, warn};
 use numelt_opt::{Arg, ArgGeometry, ArgKind, KernelStep, NestStep, Plan, Recipe, Step};
 use smallvec::SmallVec;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -15,10 +15,9 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 /// A plan with its kernels prepared, ready to be run any number of times.
 pub(crate) struct ReadyPlan {
-    /// The program as recorded, to tell real hits from hash collisions.
-    pub recorded: Program,
-    /// Element-operations of each of its instructions.
-    pub work: Box<[u64]>,
+    /// The instructions as recorded, to tell real hits from hash collisions, and their bases.
+    pub recorded: Packed,
+    pub bases: Box<[Base]>,
     /// What its instructions must meet to be repeated quickly.
     pub track: Track,
     pub plan: Plan,
@@ -40,6 +39,26 @@ pub(crate) struct ReadyPlan {
     next: Mutex<SmallVec<[Weak<ReadyPlan>; NEXT]>>,
 }
 
+/// What a plan keeps of the program that it was made for.
+pub(crate) struct Kept {
+    recorded: Packed,
+    bases: Box<[Base]>,
+    track: Track,
+}
+
+impl Kept {
+    pub fn of(program: &Program) -> Kept {
+        let recorded = Packed::new(&program.instrs);
+        let track = Track::new(&program.instrs, &program.bases, &recorded);
+        Kept { recorded, bases: program.bases.as_slice().into(), track }
+    }
+
+    /// The instructions.
+    pub fn instrs(&self) -> Vec<Instr> {
+        self.recorded.instrs()
+    }
+}
+
 /// Successors of a plan that are remembered.
 const NEXT: usize = 3;
 
@@ -57,12 +76,7 @@ struct ReadyStep {
 
 impl ReadyPlan {
     /// Orders allocation and release around the steps.
-    pub fn new(
-        mut recorded: Program,
-        mut plan: Plan,
-        recipes: Vec<Recipe>,
-        executables: Vec<Executables>,
-    ) -> ReadyPlan {
+    pub fn new(kept: Kept, mut plan: Plan, recipes: Vec<Recipe>, executables: Vec<Executables>) -> ReadyPlan {
         let count = plan.program.bases.len();
         let mut first = vec![usize::MAX; count];
         let mut last = vec![usize::MAX; count];
@@ -102,15 +116,13 @@ impl ReadyPlan {
         let contracted = plan.contracted.iter().filter(|&&c| c).count();
         let (used, cut, next) = (AtomicU64::new(0), AtomicBool::new(false), Mutex::default());
         let kernels = plan.steps.iter().filter(|step| !matches!(step, Step::Call(_))).count();
-        let work = recorded.instrs.iter().map(batch::work).collect();
-        let track = Track::new(&recorded);
+        let Kept { recorded, bases, track } = kept;
         keep_calls(&mut plan);
-        recorded.instrs.shrink_to_fit();
         plan.steps.shrink_to_fit();
         let regretted = AtomicBool::new(false);
         ReadyPlan {
             recorded,
-            work,
+            bases,
             track,
             plan,
             steps,
@@ -149,9 +161,7 @@ impl ReadyPlan {
 
     /// The same, be the plan still in use or not.
     pub fn is_of(&self, program: &Program) -> bool {
-        self.recorded.instrs == program.instrs
-            && self.recorded.bases == program.bases
-            && self.plan.accepts(&program.consts)
+        *self.bases == *program.bases && self.recorded.is_of(&program.instrs) && self.plan.accepts(&program.consts)
     }
 
     /// Has it put off what was asked for?
@@ -196,7 +206,8 @@ impl ReadyPlan {
         }
         if let Some(failed) = failure {
             let cells = failed.bases.iter().filter_map(|&base| Some((slots.get(base as usize)?, base)));
-            cells.for_each(|(cell, base)| lost::mark(cell, &self.recorded.instrs, base));
+            let instrs = self.recorded.instrs();
+            cells.for_each(|(cell, base)| lost::mark(cell, &instrs, base));
             return Err(failed.error);
         }
         engine.sync()
@@ -212,7 +223,7 @@ impl ReadyPlan {
         warnings: &mut Vec<Warning>,
     ) -> Result<()> {
         for &base in &ready.alloc {
-            memory.alloc(base).map_err(|error| lost::named(error, &self.recorded.instrs, base))?;
+            memory.alloc(base).map_err(|error| lost::named(error, &self.recorded.instrs(), base))?;
         }
         match step {
             Step::Kernel(kernel) => {

@@ -3,8 +3,12 @@
 //! Planning a long batch takes megabytes for a few milliseconds, and reads code that running the plan does not need. What
 //! the allocator then keeps free, and the pages of our own code and constants, would count as the process's memory for as long as it lives:
 //! the former goes back to the system, the latter come back from the file when they are needed, which takes microseconds.
+//! The same holds of all that is read of libraries only while they are loaded and set up: tables of symbols and relocations,
+//! code that runs once.
 
-use std::sync::{Mutex, OnceLock};
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom};
+use std::sync::{Mutex, Once, OnceLock};
 use std::time::{Duration, Instant};
 
 /// Giving back takes at most this part of the time.
@@ -12,9 +16,6 @@ const SHARE: u32 = 10;
 
 /// When memory was given back last, and how long it took.
 static LAST: Mutex<Option<(Instant, Duration)>> = Mutex::new(None);
-
-/// The pages of the object that this code is in.
-static OWN: OnceLock<Pages> = OnceLock::new();
 
 /// Gives back what can be, unless that has been done just before, or is being done: a process that was forked
 /// meanwhile does without.
@@ -24,9 +25,24 @@ pub fn settle() {
     if last.is_some_and(|(at, took)| start.duration_since(at) < took * SHARE) {
         return;
     }
-    OWN.get_or_init(|| Pages::around(settle as fn() as usize)).release();
+    // the first long batch ends the start of a program, which has loaded its libraries and made its input
+    static FIRST: Once = Once::new();
+    FIRST.call_once(|| Pages::of_all().release());
+    own().release();
     trim();
     *last = Some((start, start.elapsed()));
+}
+
+/// Gives back what starting has read of any library, and what the allocator keeps free. To be called once.
+pub fn started() {
+    Pages::of_all().release();
+    trim();
+}
+
+/// The pages of the object that this code is in.
+fn own() -> &'static Pages {
+    static OWN: OnceLock<Pages> = OnceLock::new();
+    OWN.get_or_init(|| Pages::around(settle as fn() as usize))
 }
 
 /// Gives back what the allocator keeps free.
@@ -38,19 +54,22 @@ pub fn trim() {
     }
 }
 
-/// The code and constants of a loaded object: whole pages, from and to, that nobody writes.
+/// The code and constants of loaded objects: whole pages, from and to, that nobody writes.
 pub struct Pages(Vec<(usize, usize)>);
 
 impl Pages {
     /// Those of the object that has something at `address`; none where that cannot be found out.
     pub fn around(address: usize) -> Pages {
-        let mut search = Search { address, found: Vec::new() };
-        // SAFETY: the callback has the type that is asked for; the search outlives the call.
-        #[cfg(all(target_os = "linux", target_pointer_width = "64"))]
-        unsafe {
-            libc::dl_iterate_phdr(Some(note), (&raw mut search).cast());
-        }
-        Pages(std::mem::take(&mut search.found))
+        Pages(segments(Some(address)))
+    }
+
+    /// Those of all objects. Code that somebody has changed in memory (a debugger's breakpoints) is left alone, and
+    /// everything where that cannot be found out.
+    fn of_all() -> Pages {
+        let Ok(mut states) = File::open("/proc/self/pagemap") else { return Pages(Vec::new()) };
+        let mut all = segments(None);
+        all.retain(|&pages| is_the_files(&mut states, pages).unwrap_or(false));
+        Pages(all)
     }
 
     /// Lets go of them: whatever is needed again comes back from the file, which costs microseconds while the system
@@ -63,13 +82,40 @@ impl Pages {
     }
 }
 
+/// Is every page that is in memory as it is in the file? Of each, the system tells a word.
+fn is_the_files(states: &mut File, (start, end): (usize, usize)) -> std::io::Result<bool> {
+    const PRESENT_OR_SWAPPED: u64 = 3 << 62;
+    const OF_A_FILE: u64 = 1 << 61;
+    let mut words = vec![0; (end - start) / page() * 8];
+    states.seek(SeekFrom::Start((start / page() * 8) as u64))?;
+    states.read_exact(&mut words)?;
+    let changed = |word: u64| word & PRESENT_OR_SWAPPED != 0 && word & OF_A_FILE == 0;
+    Ok(!words.as_chunks().0.iter().any(|&word| changed(u64::from_ne_bytes(word))))
+}
+
+fn page() -> usize {
+    // SAFETY: takes a number, cannot fail.
+    unsafe { libc::sysconf(libc::_SC_PAGESIZE) as usize }
+}
+
+/// The whole pages of the segments that nobody writes, of the object that has something at an address or of all.
+fn segments(address: Option<usize>) -> Vec<(usize, usize)> {
+    let mut search = Search { address, found: Vec::new() };
+    // SAFETY: the callback has the type that is asked for; the search outlives the call.
+    #[cfg(all(target_os = "linux", target_pointer_width = "64"))]
+    unsafe {
+        libc::dl_iterate_phdr(Some(note), (&raw mut search).cast());
+    }
+    search.found
+}
+
 struct Search {
     #[cfg_attr(not(all(target_os = "linux", target_pointer_width = "64")), expect(dead_code))]
-    address: usize,
+    address: Option<usize>,
     found: Vec<(usize, usize)>,
 }
 
-/// If what is searched for is in the object, notes the segments that nobody writes.
+/// If the object is searched for, notes the segments that nobody writes.
 #[cfg(all(target_os = "linux", target_pointer_width = "64"))]
 unsafe extern "C" fn note(object: *mut libc::dl_phdr_info, _: usize, search: *mut libc::c_void) -> libc::c_int {
     // SAFETY: the loader describes an object that is loaded, with so many headers; `search` is the caller's.
@@ -78,32 +124,46 @@ unsafe extern "C" fn note(object: *mut libc::dl_phdr_info, _: usize, search: *mu
         let segments = std::slice::from_raw_parts(object.dlpi_phdr, object.dlpi_phnum.into());
         (object.dlpi_addr as usize, segments, &mut *search.cast::<Search>())
     };
-    // SAFETY: takes a number, cannot fail.
-    let page = unsafe { libc::sysconf(libc::_SC_PAGESIZE) } as usize;
+    let page = page();
     let place = |segment: &libc::Elf64_Phdr| {
         let start = base + segment.p_vaddr as usize;
         (start, start + segment.p_memsz as usize)
     };
     let loaded = || segments.iter().filter(|segment| segment.p_type == libc::PT_LOAD);
-    if !loaded().map(place).any(|(start, end)| (start..end).contains(&search.address)) {
+    let holds = |address: usize| loaded().map(place).any(|(start, end)| (start..end).contains(&address));
+    if search.address.is_some_and(|address| !holds(address)) {
         return 0;
     }
     let unwritten = loaded().filter(|segment| segment.p_flags & libc::PF_W == 0).map(place);
     let whole = unwritten.map(|(start, end)| (start.next_multiple_of(page), end / page * page));
     search.found.extend(whole.filter(|(start, end)| start < end));
-    1
+    // the search ends with the object that has the address
+    search.address.is_some().into()
 }
 
 #[cfg(test)]
 mod tests {
+    use super::*;
+
     #[test]
     fn code_comes_back() {
         for _ in 0..3 {
-            super::Pages::around(super::settle as fn() as usize).release();
-            super::trim();
-            super::settle();
+            own().release();
+            started();
+            settle();
             let words: Vec<String> = (0..100).map(|n| format!("{n:?}")).collect();
             assert_eq!(words.concat().len(), 190);
         }
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn what_was_changed_in_memory_is_told() {
+        let mut states = File::open("/proc/self/pagemap").unwrap();
+        let code = segments(Some(settle as fn() as usize));
+        assert!(!code.is_empty() && code.iter().all(|&pages| is_the_files(&mut states, pages).unwrap()));
+        let changed = vec![1u8; 4 * page()];
+        let start = (changed.as_ptr() as usize).next_multiple_of(page());
+        assert!(!is_the_files(&mut states, (start, start + page())).unwrap());
     }
 }

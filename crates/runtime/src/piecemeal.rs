@@ -10,7 +10,7 @@
 use crate::base::{BaseCell, BaseRef, POOL};
 use crate::cache::Caches;
 use crate::engine::{Engine, Few, FewInput, Launch, Operand, SmallCall};
-use crate::exec::{self, ReadyPlan};
+use crate::exec::{self, Kept, ReadyPlan};
 use crate::lost;
 use crate::report::{self, Warning};
 use crate::shared::Shared;
@@ -294,10 +294,11 @@ impl Piecemeal<'_> {
             consts: self.program.consts.clone(),
             instrs: vec![instr],
         };
-        let mut plan = numelt_opt::plan(&program, &Options::default())?;
+        let kept = Kept::of(&program);
+        let mut plan = numelt_opt::plan_owned(program, &Options::default())?;
         let (executables, prepared) = self.caches.executables(self.engine, &mut plan.steps)?;
         self.stats.kernels_compiled += prepared;
-        let ready = ReadyPlan::new(program, plan, Vec::new(), executables);
+        let ready = ReadyPlan::new(kept, plan, Vec::new(), executables);
         self.stats.kernels += ready.kernels as u64;
         ready.run(self.engine, &self.program.consts, &cells, self.warnings)
     }

@@ -12,11 +12,11 @@ use std::sync::{Mutex, MutexGuard};
 
 const ALIGN: usize = 64;
 const HUGE: usize = 2 << 20;
-/// Fresh buffers from this size on make room for themselves.
+/// Fresh buffers from this size on make room for themselves, and are the system's again as soon as they are given back.
 const NOTABLE: usize = 32 << 10;
 /// What may be kept beside the most that was in use at a time: buffers of little size of many classes are not worth
 /// giving back.
-const SLACK: usize = 1 << 20;
+const SLACK: usize = 512 << 10;
 /// The same where much is in use.
 const MOST_SLACK: usize = 8 << 20;
 
@@ -38,8 +38,8 @@ pub struct PoolStats {
 struct Shelves {
     /// Free buffers below two MiB by class, most recently used last (still warm in cache).
     small: [Vec<usize>; CLASSES],
-    /// The larger ones by capacity; no list is empty.
-    free: BTreeMap<usize, Vec<usize>>,
+    /// The larger ones by capacity, with the memory that each takes; no list is empty.
+    free: BTreeMap<usize, Vec<(usize, usize)>>,
     stats: PoolStats,
     limit: Option<usize>,
     cache_cap: usize,
@@ -74,22 +74,23 @@ impl Pool {
     /// [`Error::OutOfMemory`] above the limit or when the system has no more.
     pub fn alloc(&self, nbytes: usize) -> Result<*mut u8> {
         let capacity = capacity_of(nbytes).ok_or(Error::OutOfMemory(nbytes))?;
+        let taken = taken(capacity, nbytes);
         let mut shelves = self.lock();
         if let Some(address) = shelves.take(capacity) {
+            shelves.note_live(taken);
             return Ok(address as *mut u8);
         }
-        if shelves.limit.is_some_and(|limit| shelves.stats.live + capacity > limit) {
+        let live = shelves.stats.live + taken;
+        if shelves.limit.is_some_and(|limit| live > limit) {
             return Err(Error::OutOfMemory(nbytes));
         }
         if let Some(limit) = shelves.limit {
-            let room = limit - shelves.stats.live - capacity;
-            shelves.trim(room);
+            shelves.trim(limit - live);
         }
         if capacity >= NOTABLE {
             // Kept buffers of other sizes are memory too: all together stay near what was in use at most.
-            let most = shelves.stats.peak.max(shelves.stats.live + capacity);
-            let room = most + (most / 16).clamp(SLACK, MOST_SLACK) - shelves.stats.live - capacity;
-            shelves.trim(room);
+            let most = shelves.stats.peak.max(live);
+            shelves.trim(most + (most / 16).clamp(SLACK, MOST_SLACK) - live);
         }
         let address = match map(capacity, nbytes) {
             Some(address) => address,
@@ -99,7 +100,7 @@ impl Pool {
             }
         };
         shelves.stats.fresh_buffers += 1;
-        shelves.note_live(capacity);
+        shelves.note_live(taken);
         Ok(address as *mut u8)
     }
 
@@ -110,12 +111,13 @@ impl Pool {
     /// and nobody uses it any more.
     pub unsafe fn free(&self, address: *mut u8, nbytes: usize) {
         let capacity = capacity_of(nbytes).expect("was allocated with this size");
+        let taken = taken(capacity, nbytes);
         let mut shelves = self.lock();
-        shelves.stats.live -= capacity;
-        shelves.stats.cached += capacity;
+        shelves.stats.live -= taken;
+        shelves.stats.cached += taken;
         match class_of(capacity) {
             Some(class) => shelves.small[class].push(address as usize),
-            None => shelves.free.entry(capacity).or_default().push(address as usize),
+            None => shelves.free.entry(capacity).or_default().push((address as usize, taken)),
         }
         if shelves.stats.cached > shelves.cache_cap {
             let cap = shelves.cache_cap;
@@ -139,29 +141,28 @@ impl Pool {
 }
 
 impl Shelves {
-    fn note_live(&mut self, capacity: usize) {
-        self.stats.live += capacity;
+    fn note_live(&mut self, taken: usize) {
+        self.stats.live += taken;
         self.stats.peak = self.stats.peak.max(self.stats.live);
     }
 
     /// A free buffer of this capacity.
     fn take(&mut self, capacity: usize) -> Option<usize> {
-        let (address, size) = match class_of(capacity) {
+        let (address, taken) = match class_of(capacity) {
             Some(class) => (self.small[class].pop()?, capacity),
             None => {
                 let size = *self.free.range(capacity..=capacity + capacity / 4).next()?.0;
                 let list = self.free.get_mut(&size)?;
-                let address = list.pop()?;
+                let (address, taken) = list.pop()?;
                 if list.is_empty() {
                     self.free.remove(&size);
                 }
                 // A larger buffer serves as one of the capacity asked for; its tail is given back.
-                (if size == capacity { address } else { shrink(address, size, capacity) }, size)
+                (if size == capacity { address } else { shrink(address, size, capacity) }, taken)
             }
         };
-        self.stats.cached -= size;
+        self.stats.cached -= taken;
         self.stats.reused_buffers += 1;
-        self.note_live(capacity);
         Some(address)
     }
 
@@ -169,11 +170,11 @@ impl Shelves {
         // the oldest of the largest capacity goes first
         while self.stats.cached > keep {
             let Some((&size, list)) = self.free.iter_mut().next_back() else { break };
-            let address = list.remove(0);
+            let (address, taken) = list.remove(0);
             if list.is_empty() {
                 self.free.remove(&size);
             }
-            self.stats.cached -= size;
+            self.stats.cached -= taken;
             unmap(address, size);
         }
         for class in (0..CLASSES).rev() {
@@ -235,6 +236,12 @@ fn on_huge_pages(capacity: usize, nbytes: usize) -> usize {
     if capacity - nbytes <= capacity / 32 { capacity } else { nbytes / HUGE * HUGE }
 }
 
+/// What a buffer takes of memory: of a large one, the pages that its contents lie on.
+fn taken(capacity: usize, nbytes: usize) -> usize {
+    const PAGE: usize = 4096;
+    if capacity < HUGE { capacity } else { on_huge_pages(capacity, nbytes).max(nbytes.next_multiple_of(PAGE)) }
+}
+
 /// Memory from the system for a buffer of which the first `nbytes` bytes are wanted now.
 #[cfg(unix)]
 fn map(capacity: usize, nbytes: usize) -> Option<usize> {
@@ -278,9 +285,17 @@ fn map(capacity: usize, nbytes: usize) -> Option<usize> {
 
 #[cfg(unix)]
 fn unmap(address: usize, capacity: usize) {
-    // SAFETY: `address` came from `map(capacity)` and has been taken off the free list.
+    // SAFETY: `address` came from `map(capacity)` and has been taken off the free list: nobody reads what is in it.
     unsafe {
         if capacity < HUGE {
+            // The allocator keeps what is free between other things. Few buffers are given back, and what that costs later is
+            // what a fresh one costs.
+            #[cfg(target_os = "linux")]
+            if capacity >= NOTABLE {
+                let page = libc::sysconf(libc::_SC_PAGESIZE) as usize;
+                let (start, end) = (address.next_multiple_of(page), (address + capacity) / page * page);
+                libc::madvise(start as *mut libc::c_void, end - start, libc::MADV_DONTNEED);
+            }
             std::alloc::dealloc(address as *mut u8, layout(capacity));
         } else {
             libc::munmap(address as *mut libc::c_void, capacity);
@@ -364,6 +379,17 @@ mod tests {
         for (nbytes, huge) in [(HUGE, HUGE), (HUGE + 1, HUGE), (3 * HUGE - 1, 3 * HUGE), (100 * HUGE + 1, 101 * HUGE)] {
             assert_eq!(on_huge_pages(capacity_of(nbytes).unwrap(), nbytes), huge, "{nbytes} bytes");
         }
+        let pool = Pool::new(1 << 30);
+        let (large, small) = (HUGE + HUGE / 3, HUGE / 3);
+        let buffers = [large, large, small].map(|nbytes| (pool.alloc(nbytes).unwrap(), nbytes));
+        let sum = |stats: PoolStats| stats.live + stats.cached;
+        assert!((2 * large + small..2 * large + small + HUGE / 8).contains(&sum(pool.stats())));
+        for (buffer, nbytes) in buffers {
+            // SAFETY: allocated above with this size, freed once.
+            unsafe { pool.free(buffer, nbytes) };
+            assert!((2 * large + small..2 * large + small + HUGE / 8).contains(&sum(pool.stats())));
+        }
+        assert_eq!(pool.stats().live, 0);
     }
 
     #[test]

@@ -124,7 +124,7 @@ impl PutOff {
             let inputs: SmallVec<[Shared<BaseCell>; 1]> =
                 recipe.inputs.iter().map(|&base| slots[base as usize].clone()).collect();
             if inputs.iter().any(|input| input.failed.load(Ordering::Acquire)) {
-                lost::mark(cell, &plan.recorded.instrs, recipe.base);
+                lost::mark(cell, &plan.recorded.instrs(), recipe.base);
                 continue;
             }
             let seen = inputs.iter().any(|input| input.is_seen_outside());

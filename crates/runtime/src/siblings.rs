@@ -212,14 +212,14 @@ impl Companions {
     }
 
     fn note(&mut self, batch: &Batch, at: usize, habits: &mut Habits) {
-        let instr = &batch.instrs()[at];
+        let Some(instr) = batch.instr(at) else { return };
         let Some(Operand::View(view)) = instr.ins.first() else { return };
         let cell = &batch.slots[view.base as usize];
         let full = concerns(instr.op, instr.ty) && instr.out.size() == 1 && instr.axes.len() == view.rank();
         let plain = view.dtype == instr.ty && instr.out.dtype == instr.ty && view.is_c_contiguous();
         // with memory that stays as it is, and somebody who could ask again
         let stays = !cell.address().is_null() && cell.count() > 1 && !cell.is_visible();
-        if !(full && plain && stays) || batch.instrs().iter().any(|i| i.out.base == view.base) {
+        if !(full && plain && stays) || batch.writes(view.base) {
             return;
         }
         let result = BaseRef(batch.slots[instr.out.base as usize].clone());
@@ -232,7 +232,7 @@ impl Companions {
             None => {
                 let last = cell.kept.lock();
                 let chain = last.as_ref().filter(|memo| memo.is_of(view) && memo.ops & bit(instr.op) == 0);
-                let habit = chain.map_or_else(|| habits.of(instr), |memo| Arc::clone(&memo.habit));
+                let habit = chain.map_or_else(|| habits.of(&instr), |memo| Arc::clone(&memo.habit));
                 let later = chain.is_some();
                 if later {
                     habit.follows(instr.op);

@@ -143,12 +143,12 @@ impl FlushReport {
             }
         }
         let mut elements = BTreeMap::new();
-        for instr in &plan.recorded.instrs {
+        for instr in &plan.recorded.instrs() {
             *elements.entry(instr.op.name()).or_default() += applications(instr);
         }
         FlushReport {
             reason,
-            instructions: plan.recorded.instrs.len(),
+            instructions: plan.recorded.len(),
             elements,
             kernels,
             tiers: plan.tiers(),

@@ -117,19 +117,28 @@ fn load() -> Result<()> {
     numelt_llvm::load().map_err(|why| {
         warn(&ONCE, &format!("kernels are not compiled, programs run slower: {why}"));
         Error::Unsupported(format!("compiling without LLVM: {why}"))
-    })
+    })?;
+    // what only loading has read
+    static LOADED: Once = Once::new();
+    LOADED.call_once(release);
+    Ok(())
+}
+
+/// Gives LLVM's code and constants back, as far as they are in memory.
+fn release() {
+    static LIBRARY: OnceLock<footprint::Pages> = OnceLock::new();
+    if let Some(address) = numelt_llvm::address() {
+        LIBRARY.get_or_init(|| footprint::Pages::around(address)).release();
+    }
 }
 
 /// The name of the function in every module and object.
 const SYMBOL: &str = "kernel";
 
-/// To be called when there is nothing to compile for a while: gives LLVM's memory back until the next compile, some 20 MB of
+/// To be called when there is nothing to compile for a while: gives LLVM's memory back until the next compile, some 13 MB of
 /// them its code and constants.
 pub fn rest() {
-    static LIBRARY: OnceLock<footprint::Pages> = OnceLock::new();
-    if let Some(address) = numelt_llvm::address() {
-        LIBRARY.get_or_init(|| footprint::Pages::around(address)).release();
-    }
+    release();
     footprint::trim();
 }
 

@@ -4,16 +4,17 @@
 //! instruction must meet to be repeated is worked out once, when its plan is made, and put so close together that a long
 //! batch's stay in the first cache. Everything else takes the way that [`Batch::push`] knows, which decides the same.
 
+use super::packed::Packed;
 use super::{Batch, WATCH, enter, is_stretched, lies_as, slot};
 use crate::base::{BaseCell, BaseRef, Input, MAX_SLOTS};
 use crate::shared::Shared;
-use numelt_ir::{Axes, Base, DType, Dims, Instr, Op, OpKind, Operand, Program, View};
+use numelt_ir::{Axes, Base, DType, Instr, Op, OpKind, Operand};
 use std::sync::atomic::Ordering;
 
 /// What the instructions of a plan must meet to be repeated quickly.
 pub(crate) struct Track {
     steps: Box<[Step]>,
-    windows: Vec<Window>,
+    windows: Box<[Read]>,
 }
 
 struct Step {
@@ -28,8 +29,9 @@ struct Step {
 }
 
 /// What is read of a base.
-struct Window {
-    view: View,
+struct Read {
+    /// Where in the plan's instructions its window is.
+    place: u32,
     /// Do strides fall from axis to axis?
     ordered: bool,
 }
@@ -53,7 +55,7 @@ fn head(op: Op, ty: DType, watch: u8, literals: [bool; 2]) -> u64 {
 /// Do strides fall from axis to axis, none of them zero or negative? Axes of extent one do not count. An operation on
 /// operands that are all so gives an array in C order.
 #[inline]
-pub fn in_c_order(shape: &Dims, strides: &Dims) -> bool {
+pub fn in_c_order(shape: &[i64], strides: &[i64]) -> bool {
     let mut outer = i64::MAX;
     shape.iter().zip(strides).all(|(&n, &stride)| {
         let falls = n == 1 || (0 < stride && stride <= outer);
@@ -63,55 +65,60 @@ pub fn in_c_order(shape: &Dims, strides: &Dims) -> bool {
 }
 
 impl Track {
-    pub fn new(program: &Program) -> Track {
-        let mut track = Track { steps: Box::default(), windows: Vec::new() };
-        let mut entered = 0;
-        track.steps = program.instrs.iter().map(|instr| track.step(instr, &program.bases, &mut entered)).collect();
-        track
+    /// For instructions over these bases, which are packed as well.
+    pub fn new(instrs: &[Instr], bases: &[Base], packed: &Packed) -> Track {
+        let (mut windows, mut entered) = (Vec::new(), 0);
+        let steps = (0..).zip(instrs).map(|(at, instr)| step(instr, bases, (packed, at), &mut windows, &mut entered));
+        Track { steps: steps.collect(), windows: windows.into() }
     }
 
-    /// `entered` counts the bases met so far, which are numbered as they are met.
-    fn step(&mut self, instr: &Instr, bases: &[Base], entered: &mut u32) -> Step {
-        let work = super::work(instr);
-        let mut ins = [(0, 0); 2];
-        let mut literals = [false; 2];
-        for (place, operand) in instr.ins.iter().enumerate() {
+    /// Element-operations of an instruction.
+    #[inline]
+    pub fn work(&self, at: usize) -> u64 {
+        self.steps[at].work
+    }
+}
+
+/// `entered` counts the bases met so far, which are numbered as they are met.
+fn step(
+    instr: &Instr,
+    bases: &[Base],
+    (packed, at): (&Packed, usize),
+    windows: &mut Vec<Read>,
+    entered: &mut u32,
+) -> Step {
+    let work = super::work(instr);
+    instr.reads().for_each(|view| *entered = (*entered).max(view.base + 1));
+    let out = &instr.out;
+    let base = &bases[out.base as usize];
+    let (slot, dtype, nbytes) = (out.base, out.dtype, base.nbytes);
+    let new = slot == *entered && !base.input;
+    *entered = (*entered).max(slot + 1);
+    let plain = instr.op.kind() == OpKind::Elementwise && instr.ins.len() == 2 && instr.axes == Axes::default();
+    let whole = out.offset == 0 && out.is_c_contiguous() && out.nbytes() == nbytes as i64 && nbytes > 0;
+    let quick = plain && new && whole && !out.shape.is_empty() && dtype == instr.op.output_dtype(instr.ty);
+    let (mut ins, mut literals) = ([(0, 0); 2], [false; 2]);
+    if quick {
+        for (number, (operand, place)) in instr.ins.iter().zip(packed.places(at)).enumerate() {
             match operand {
-                Operand::View(view) => {
-                    *entered = (*entered).max(view.base + 1);
-                    if place < 2 {
-                        ins[place] = (view.base, self.window(view));
-                    }
-                }
-                Operand::Const(id) if place < 2 => (ins[place], literals[place]) = ((*id, 0), true),
-                Operand::Const(_) => {}
+                Operand::View(view) => ins[number] = (view.base, read(windows, packed, place.unwrap_or(0))),
+                Operand::Const(id) => (ins[number], literals[number]) = ((*id, 0), true),
             }
         }
-        let out = &instr.out;
-        let base = &bases[out.base as usize];
-        let (slot, dtype, nbytes) = (out.base, out.dtype, base.nbytes);
-        let new = slot == *entered && !base.input;
-        *entered = (*entered).max(slot + 1);
-        let plain = instr.op.kind() == OpKind::Elementwise && instr.ins.len() == 2 && instr.axes == Axes::default();
-        let whole = out.offset == 0 && out.is_c_contiguous() && out.nbytes() == nbytes as i64 && nbytes > 0;
-        let quick = plain && new && whole && !out.shape.is_empty() && dtype == instr.op.output_dtype(instr.ty);
-        let head = if quick { head(instr.op, instr.ty, instr.watch, literals) } else { NEVER };
-        Step { head, work, ins, nbytes, slot, dtype }
     }
+    let head = if quick { head(instr.op, instr.ty, instr.watch, literals) } else { NEVER };
+    Step { head, work, ins, nbytes, slot, dtype }
+}
 
-    /// The number of a window, base aside.
-    fn window(&mut self, view: &View) -> u32 {
-        let alike = |w: &Window| {
-            let (a, b) = (&w.view, view);
-            (a.dtype, a.offset) == (b.dtype, b.offset) && a.shape == b.shape && a.strides == b.strides
-        };
-        let recent = self.windows.len().saturating_sub(RECENT);
-        let at = self.windows[recent..].iter().position(alike).map(|at| recent + at).unwrap_or_else(|| {
-            self.windows.push(Window { view: view.clone(), ordered: in_c_order(&view.shape, &view.strides) });
-            self.windows.len() - 1
-        });
-        at as u32
-    }
+/// The number of the window at a place, base aside.
+fn read(windows: &mut Vec<Read>, packed: &Packed, place: u32) -> u32 {
+    let window = packed.window(place);
+    let recent = windows.len().saturating_sub(RECENT);
+    let at = windows[recent..].iter().position(|read| packed.window(read.place) == window).map(|at| recent + at);
+    at.unwrap_or_else(|| {
+        windows.push(Read { place, ordered: in_c_order(window.shape, window.strides) });
+        windows.len() - 1
+    }) as u32
 }
 
 /// What an operation that was repeated gives.
@@ -152,10 +159,11 @@ impl Batch {
             let (number, window) = step.ins[place];
             match input {
                 Input::Array(array) => {
-                    let window = &track.windows[window as usize];
-                    if window.ordered && lies_as(array, &window.view) {
+                    let read = &track.windows[window as usize];
+                    let window = followed.plan.recorded.window(read.place);
+                    if read.ordered && lies_as(array, &window) {
                         shape_of = Some(place);
-                    } else if !is_stretched(array, &window.view) || !in_c_order(&array.shape, &array.strides) {
+                    } else if !is_stretched(array, &window) || !in_c_order(&array.shape, &array.strides) {
                         return None;
                     }
                     if array.base.0.is_visible() {

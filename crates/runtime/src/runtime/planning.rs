@@ -1,9 +1,9 @@
 //! From a batch to its plan, and what the plan leaves to be computed later.
 
 use super::State;
-use crate::base::BaseCell;
+use crate::base::{BaseCell, POOL};
 use crate::batch::Batch;
-use crate::exec::ReadyPlan;
+use crate::exec::{Kept, ReadyPlan};
 use crate::footprint;
 use crate::lost;
 use crate::shared::Shared;
@@ -16,6 +16,8 @@ use std::time::Instant;
 
 /// Instructions from which on planning takes so much memory that it is worth giving back at once.
 const LONG: usize = 256;
+/// Bytes that planning takes for each, most of them for a moment.
+const PLANNING: usize = 3000;
 
 impl State {
     /// The batch's plan, from the cache or made now; `None` where it is to run without one.
@@ -58,11 +60,20 @@ impl State {
     /// A plan for a settled batch that leaves out the values of `recipes`, of which it has those that no step needs in
     /// memory.
     fn planned(&mut self, batch: &mut Batch, mut recipes: Vec<Recipe>) -> Result<ReadyPlan> {
-        let mut plan = plan_without(batch.program(), &mut recipes, &self.options())?;
-        let (executables, prepared) = self.caches.executables(&*self.engine, &mut plan.steps)?;
+        let long = batch.len() >= LONG;
+        if long {
+            make_room(batch.len() * PLANNING);
+        }
+        let kept = Kept::of(batch.program());
+        let program = batch.take_program();
+        let planned = match plan_without(program, &mut recipes, &self.options()) {
+            Ok(mut plan) => self.caches.executables(&*self.engine, &mut plan.steps).map(|made| (plan, made)),
+            Err(error) => Err(error),
+        };
+        let (plan, (executables, prepared)) = planned.inspect_err(|_| batch.put_back(kept.instrs()))?;
         self.stats.kernels_compiled += prepared;
-        let ready = ReadyPlan::new(batch.take_program(), plan, recipes, executables);
-        if ready.recorded.instrs.len() >= LONG {
+        let ready = ReadyPlan::new(kept, plan, recipes, executables);
+        if long {
             footprint::settle();
         }
         Ok(ready)
@@ -74,7 +85,7 @@ impl State {
         let mut recipes = self.recipes(&mut batch);
         let planned = match recipes.is_empty() {
             true => Ok(()),
-            false => plan_without(batch.program(), &mut recipes, &self.options()).map(drop),
+            false => plan_without(batch.program().clone(), &mut recipes, &self.options()).map(drop),
         };
         let program = without(batch.program(), &recipes);
         self.batch = batch;
@@ -142,19 +153,26 @@ impl State {
     }
 }
 
+/// Lets the pool give back as much as planning is going to take, if that is not little beside what it keeps: large buffers
+/// cost more to have again.
+fn make_room(nbytes: usize) {
+    let cached = POOL.stats().cached;
+    if cached <= 2 * nbytes {
+        POOL.trim(cached.saturating_sub(nbytes));
+    }
+}
+
 /// A plan that leaves out the values of `recipes`; those that some step needs in memory are taken out of the list.
-fn plan_without(program: &Program, recipes: &mut Vec<Recipe>, options: &Options) -> Result<Plan> {
-    loop {
-        let plan = match recipes.is_empty() {
-            true => numelt_opt::plan(program, options)?,
-            false => numelt_opt::plan(&without(program, recipes), options)?,
-        };
+fn plan_without(program: Program, recipes: &mut Vec<Recipe>, options: &Options) -> Result<Plan> {
+    while !recipes.is_empty() {
+        let plan = numelt_opt::plan_owned(without(&program, recipes), options)?;
         let asked = recipes.len();
         recipes.retain(|recipe| plan.leaves_out(recipe));
         if recipes.len() == asked {
             return Ok(plan);
         }
     }
+    numelt_opt::plan_owned(program, options)
 }
 
 /// A program of which the values of `recipes` are not to be kept.
