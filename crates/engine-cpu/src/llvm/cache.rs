@@ -40,7 +40,9 @@ const SOURCES: u64 = fingerprint(&[
     include_bytes!("memory.rs"),
     include_bytes!("mod.rs"),
     include_bytes!("power.rs"),
+    include_bytes!("quotient.rs"),
     include_bytes!("target.rs"),
+    include_bytes!("unroll.rs"),
     include_bytes!("../body.rs"),
     numelt_llvm::START,
 ]);

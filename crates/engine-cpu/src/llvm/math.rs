@@ -5,6 +5,7 @@
 //! the linker the addresses. Not here: the functions themselves.
 
 use super::builder::Val;
+use super::calls;
 use super::lower::{Lower, unsupported};
 use numelt_ir::{DType, Op, Result};
 use numelt_vecmath::Isa;
@@ -55,7 +56,9 @@ impl MathTable {
                 ("rintf", rintf as *const () as usize),
                 ("fma", fma as *const () as usize),
                 ("fmaf", fmaf as *const () as usize),
-                (super::calls::SYMBOL, super::calls::address(isa)),
+                (calls::SYMBOL, calls::address(isa)),
+                (calls::FACTOR, calls::divisor_factor as *const () as usize),
+                (calls::LONG_FACTOR, calls::long_divisor_factor as *const () as usize),
                 ("memcpy", memcpy as *const () as usize),
                 ("memset", memset as *const () as usize),
             ];
