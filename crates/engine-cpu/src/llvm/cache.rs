@@ -31,6 +31,7 @@ const SOURCES: u64 = fingerprint(&[
     include_bytes!("compare.rs"),
     include_bytes!("complex.rs"),
     include_bytes!("divmod.rs"),
+    include_bytes!("exponential.rs"),
     include_bytes!("half.rs"),
     include_bytes!("loops.rs"),
     include_bytes!("loops/flat.rs"),
@@ -44,6 +45,7 @@ const SOURCES: u64 = fingerprint(&[
     include_bytes!("target.rs"),
     include_bytes!("unroll.rs"),
     include_bytes!("../body.rs"),
+    include_bytes!("../../../vecmath/src/coeffs.rs"),
     numelt_llvm::START,
 ]);
 

@@ -459,9 +459,7 @@ impl Gen<'_> {
             if self.shape.depth[id] != Some(Depth::Point) {
                 continue;
             }
-            if let [first, second] = &mut sets[..] {
-                self.exponentials(id, memory.lanes, first, second);
-            }
+            self.exponentials(id, memory.lanes, &mut sets)?;
             for (values, start) in sets.iter_mut().zip(starts) {
                 if values[id].is_none() && !self.sine_and_cosine(id, memory.lanes, values) {
                     values[id] = Some(self.node(node, memory, *start, values)?);
@@ -488,16 +486,17 @@ impl Gen<'_> {
         true
     }
 
-    /// Evaluates an exponential in both sets by one call, if it is one that there is such a call for.
-    fn exponentials(&self, id: usize, lanes: u32, first: &mut [Option<Value>], second: &mut [Option<Value>]) {
-        let Node::Op(Op::Exp, ty, args) = &self.kernel.body[id] else { return };
+    /// Evaluates an exponential in all sets together, if it is one whose code is in the kernel.
+    fn exponentials(&self, id: usize, lanes: u32, sets: &mut [Vec<Option<Value>>]) -> Result<()> {
+        let Node::Op(Op::Exp, DType::F64, args) = &self.kernel.body[id] else { return Ok(()) };
         let lower = Lower { b: self.b, lanes, math: self.math, divisor: None };
-        let arg = args[0] as usize;
-        if let (Some(Value::Plain(a)), Some(Value::Plain(b)), None) = (first[arg], second[arg], first[id])
-            && let Some((a, b)) = lower.exps(*ty, a, b)
+        let args: Option<Vec<Val>> = sets.iter().map(|values| Some(values[args[0] as usize]?.plain())).collect();
+        if let Some(args) = args
+            && let Some(found) = lower.exponentials(&args)?
         {
-            (first[id], second[id]) = (Some(Value::Plain(a)), Some(Value::Plain(b)));
+            sets.iter_mut().zip(found).for_each(|(values, v)| values[id] = Some(Value::Plain(v)));
         }
+        Ok(())
     }
 
     /// One node at the points from number `start` on.

@@ -135,21 +135,6 @@ impl Lower<'_> {
         Some((b.load(reg, both, align), b.load(reg, second, align)))
     }
 
-    /// The exponentials of two registers by one call; `None` where values do not fill a register, or there is no such call.
-    pub(super) fn exps(&self, ty: DType, first: Val, second: Val) -> Option<(Val, Val)> {
-        let native = self.math.register_bytes / ty.size() as u32;
-        let name = format!("numelt_exps_{ty}x{native}");
-        if self.lanes != native || !self.math.has(&name) {
-            return None;
-        }
-        let (b, reg) = (self.b, self.reg(ty));
-        let both = b.scratch(b.array(reg, 2));
-        b.call_memory(&name, &[first, second, both]);
-        let bytes = self.lanes * ty.size() as u32;
-        let place = b.offset(both, b.const_int(b.int(64), bytes.into()));
-        Some((b.load(reg, both, bytes), b.load(reg, place, bytes)))
-    }
-
     /// One call per register of `native` lanes; narrower values repeat their lanes up to a full one.
     fn register_calls(&self, name: &str, ty: DType, native: u32, args: &[Val]) -> Val {
         let full = self.b.vector(self.scalar(ty), native);
