@@ -29,16 +29,17 @@ fn functions_of_one_argument() {
 fn powers() {
     // bases of all sizes and exponents whose powers are in range, beside special values
     let base = |i: u32| f32::from_bits(i.wrapping_mul(2_654_435_761) & 0x7fff_ffff);
-    let (x, y): (Vec<f32>, Vec<f32>) = (0..500_000u32)
-        .map(|i| {
-            let x = base(i);
-            let size = f64::from(x).ln().abs().max(1e-30);
-            (x, ((f64::from(i.wrapping_mul(40_503) % 2001) / 1000.0 - 1.0) * 95.0 / size) as f32)
-        })
-        .chain([0.0, -0.0, 1.0, -1.0, f32::INFINITY, f32::NAN, -2.5].into_iter().flat_map(|x| {
-            [0.0, -0.0, 0.3, -3.0, 2.7, f32::INFINITY, f32::NEG_INFINITY, f32::NAN].map(move |y| (x, y))
-        }))
-        .unzip();
+    let (x, y): (Vec<f32>, Vec<f32>) =
+        (0..500_000u32)
+            .map(|i| {
+                let x = base(i);
+                let size = f64::from(x).ln().abs().max(1e-30);
+                (x, ((f64::from(i.wrapping_mul(40_503) % 2001) / 1000.0 - 1.0) * 95.0 / size) as f32)
+            })
+            .chain([0.0, -0.0, 1.0, -1.0, f32::INFINITY, f32::NAN, -2.5].into_iter().flat_map(|x| {
+                [0.0, -0.0, 0.3, -3.0, 2.7, f32::INFINITY, f32::NEG_INFINITY, f32::NAN].map(move |y| (x, y))
+            }))
+            .unzip();
     let (wide, exponents): (Vec<f64>, Vec<f64>) = x.iter().zip(&y).map(|(&x, &y)| (x.into(), y.into())).unzip();
     let (mut got, mut want) = (vec![0.0f32; x.len()], vec![0.0f64; x.len()]);
     // SAFETY: all slices have the length of `x`; the instruction set was detected.
