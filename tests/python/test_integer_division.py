@@ -1,5 +1,7 @@
 """Compiled division of integers: NumPy's quotients and remainders for small, large and special operands."""
 
+import warnings
+
 import numpy
 import pytest
 
@@ -88,3 +90,41 @@ def test_warnings_come_from_divisors_of_zero_alone():
         numpy.asarray(a // 0)
     with pytest.warns(RuntimeWarning, match="divide by zero"):
         numpy.asarray(a % (a - a))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("size", [1, 15, 16, 100, 1000, 5000])
+def test_while_recorded(dtype, size):
+    """Few elements, which are divided operation by operation: by one number, by many, in every layout."""
+    np.config.at_once = np.config.at_once
+    for _ in range(8):
+        float((np.arange(3.0) + 1)[0])
+    a = dividends(dtype, size)[-3 * size :]
+    b = numpy.resize(numpy.array(divisors(dtype), dtype=dtype), 3 * size)
+    ours, others = np.array(a), np.array(b)
+    for cut in (slice(None), slice(size), slice(None, None, 3), slice(None, None, -1)):
+        assert_same(results(np, ours[cut], others[cut]), results(numpy, a[cut], b[cut]), cut)
+        for divisor in divisors(dtype):
+            number = numpy.dtype(dtype).type(divisor)
+            assert_same(results(np, ours[cut], number), results(numpy, a[cut], number), divisor)
+            assert_same(results(np, ours[cut], np.array([number])), results(numpy, a[cut], [number]), divisor)
+            assert_same(results(np, number, others[cut]), results(numpy, number, b[cut]), divisor)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("size", [40, 5000, SIZE])
+def test_warnings(dtype, size):
+    """A divisor of zero, and a quotient that does not fit, are reported as NumPy reports them."""
+    info = numpy.iinfo(dtype)
+    a = numpy.full(size, info.min, dtype)
+    a[:-1] = 7
+    for divisor in (0, 1, 7, info.max, -1 if info.min else 2):
+        for b in (numpy.dtype(dtype).type(divisor), numpy.full(size, divisor, dtype)):
+            for name in ("floor_divide", "remainder", "fmod"):
+                said = []
+                for xp, x, y in ((numpy, a, b), (np, np.array(a), np.array(b) if numpy.ndim(b) else b)):
+                    with warnings.catch_warnings(record=True) as caught:
+                        warnings.simplefilter("always")
+                        numpy.asarray(getattr(xp, name)(x, y))
+                    said.append(sorted({str(w.message) for w in caught}))
+                assert said[0] == said[1], (name, divisor)

@@ -7,7 +7,7 @@ import pytest
 
 import numelt
 
-SIZE = 20_000
+SIZE = 40_000
 
 
 def bits(value):

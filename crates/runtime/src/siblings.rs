@@ -20,7 +20,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 const OPS: [Op; 3] = [Op::Sum, Op::Min, Op::Max];
 
 /// Bytes of the smallest bases whose reductions are looked at: for smaller ones a pass costs less than the memory of it.
-pub(crate) const SMALLEST: usize = 1 << 15;
+pub(crate) const SMALLEST: usize = 1 << 17;
 
 /// Habits remembered.
 const HABITS: usize = 1 << 12;

@@ -93,7 +93,7 @@ def series(ratio, small, order):
     return lambda x: small if abs(x) < mp.mpf(2) ** -200 else ratio(x)
 
 
-def fits(ty, suffix, deg):
+def exp_and_log(ty, suffix, deg):
     one = mp.mpf(1)
     emit(
         "EXP" + suffix,
@@ -120,6 +120,11 @@ def fits(ty, suffix, deg):
         "0.0296",
         deg["log"],
     )
+
+
+def fits(ty, suffix, deg):
+    one = mp.mpf(1)
+    exp_and_log(ty, suffix, deg)
 
     def sin_ratio(z):
         r = mp.sqrt(z)
@@ -168,6 +173,10 @@ def fits(ty, suffix, deg):
     )
 
 
+def atan_ratio(z):
+    return (mp.atan(mp.sqrt(z)) / mp.sqrt(z) - 1) / z
+
+
 def f64_only():
     one = mp.mpf(1)
 
@@ -189,11 +198,21 @@ def f64_only():
         "ATAN",
         "(atan(t)/t - 1) / z, z = t^2 < 0.1718.",
         "f64",
-        series(lambda z: (mp.atan(mp.sqrt(z)) / mp.sqrt(z) - 1) / z, -one / 3, 0),
+        series(atan_ratio, -one / 3, 0),
         lambda z: z + mp.mpf(2) ** -60,
         0,
         "0.1718",
         10,
+    )
+    emit(
+        "ATAN_TO_SINGLE",
+        "The same, good to f32.",
+        "f64",
+        series(atan_ratio, -one / 3, 0),
+        lambda z: z + mp.mpf(2) ** -60,
+        0,
+        "0.1718",
+        8,
     )
     emit(
         "ASIN",
@@ -269,5 +288,6 @@ print("//! Written by `scripts/coefficients.py`; change that, not this. Only con
 print("#![allow(clippy::unreadable_literal, clippy::approx_constant)]\n")
 fits("f64", "", dict(exp=10, log=6, sin=5, cos=5, erf_small=11, erf_large=18, erf_end=mp.mpf(6)))
 fits("f32", "_F32", dict(exp=4, log=2, sin=2, cos=2, erf_small=6, erf_large=6, erf_end=mp.mpf(4)))
+exp_and_log("f64", "_TO_SINGLE", dict(exp=8, log=5))
 f64_only()
 constants()

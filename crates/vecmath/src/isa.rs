@@ -23,8 +23,6 @@ pub(crate) trait Set {
     fn scalars2<O: Binary>() -> [usize; 2];
     /// Addresses of sine and cosine together: the f64 and the f32 scalar function, then those of registers.
     fn sincos() -> Vec<usize>;
-    /// Address of the exponentials of two f64 registers, where vectors are whole registers.
-    fn exps() -> Option<usize>;
 }
 
 /// Most lanes of any register.
@@ -390,13 +388,6 @@ macro_rules! instances {
             pub(super) unsafe extern "C" fn reg2<O: Binary, R: Register>(x: R, y: R) -> R {
                 x.map2::<O>(y)
             }
-            /// Exponentials of two vectors; `out` is aligned room for both.
-            $(#[$feature])?
-            pub(super) unsafe extern "C" fn exps<V: F64s>(x: V, y: V, out: *mut [V; 2]) {
-                let both = crate::math::f64s::exps_inside(x, y);
-                // SAFETY: the caller's promise: aligned room for both.
-                unsafe { out.write(both.unwrap_or_else(|| [x, y].map(with1_f64::<unary::Exp, V>))) };
-            }
             $(#[$feature])?
             pub(super) unsafe extern "C" fn scalar_sincos_f64(x: f64, out: *mut [f64; 2]) {
                 let (s, c) = sincos_f64(x);
@@ -442,10 +433,6 @@ macro_rules! instances {
             }
             fn scalars2<O: Binary>() -> [usize; 2] {
                 [$module::scalar2_f64::<O> as *const () as usize, $module::scalar2_f32::<O> as *const () as usize]
-            }
-            fn exps() -> Option<usize> {
-                let whole = size_of::<$d>() == Self::LANES[0] * size_of::<f64>();
-                whole.then_some($module::exps::<$d> as *const () as usize)
             }
             fn sincos() -> Vec<usize> {
                 vec![

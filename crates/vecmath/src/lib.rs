@@ -35,6 +35,7 @@ mod symbols;
 mod vector;
 
 pub use func::{Func1, Func2, Slice1, Slice2};
+pub use math::exp::{EXPONENTIAL, Exponential};
 pub use symbols::{Symbol, symbols};
 
 use std::sync::OnceLock;

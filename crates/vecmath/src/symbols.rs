@@ -3,7 +3,7 @@
 //! `numelt_<name>_f64x8` takes and returns whole registers of the instruction set (one
 //! per argument); `numelt_<name>_f64` takes and returns scalars. f32 likewise. The
 //! functions touch no memory but their stack, with two exceptions that return nothing and write two registers where their last
-//! argument points: `numelt_sincos_*` the sine and the cosine, `numelt_exps_*` the exponentials of its two arguments.
+//! argument points: `numelt_sincos_*` the sine and the cosine.
 
 use crate::func::{Func1, Func2};
 use crate::isa::Set;
@@ -35,9 +35,6 @@ fn table<S: Set>() -> Vec<Symbol> {
     }
     let both = S::sincos();
     add::<S>(&mut out, "sincos", &both[2..], [both[0], both[1]]);
-    if let Some(addr) = S::exps() {
-        out.push(Symbol { name: format!("numelt_exps_f64x{}", S::LANES[0]).leak(), addr });
-    }
     out
 }
 

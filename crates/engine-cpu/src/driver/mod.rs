@@ -198,6 +198,7 @@ fn node_cost(node: &Node) -> u64 {
 pub(crate) fn cost_of(op: Op, ty: DType) -> u64 {
     use numelt_ir::Op::*;
     match op {
+        FloorDivide | Remainder | Fmod if ty.is_integer() => 80 * (ty.size() * ty.size()) as u64,
         FloorDivide | Remainder | Fmod => 5000,
         Power | Arctan2 | Hypot | Cbrt => 4000,
         Exp | Exp2 | Expm1 | Log | Log2 | Log10 | Log1p | Sin | Cos | Tan | Arcsin | Arccos | Arctan | Sinh | Cosh

@@ -5,6 +5,8 @@
 //! products go one by one, everything else is free. Not here: which points, which threads.
 
 mod arg;
+#[cfg(target_arch = "x86_64")]
+mod beside;
 mod masked;
 mod numbers;
 mod plain;
@@ -113,6 +115,10 @@ pub fn select(op: Op, ty: DType, isa: Isa) -> Result<Fold> {
     let found = match op {
         Op::Sum if ty == DType::F16 => Some(plain::halves::<plain::Sum>(plain::rows_half_sum, isa)),
         Op::Prod if ty == DType::F16 => Some(plain::halves::<plain::Prod>(plain::rows_half_product, isa)),
+        #[cfg(target_arch = "x86_64")]
+        Op::Sum if ty == DType::F64 && isa != Isa::Portable => {
+            Some(Fold { rows: beside::rows, ..plain::tree::<f64>(tree, isa) })
+        }
         Op::Sum if tree != Order::Free => with!(ty, inexact, T => plain::tree::<T>(tree, isa)),
         Op::Sum => with!(ty, all, T => plain::fold::<T, plain::Sum>(Order::Free, isa)),
         Op::Prod => {

@@ -47,6 +47,16 @@ fn beside<T: Copy, const N: usize>(a: &[T; N], b: &[T; N], step: impl Fn(T, T) -
     out
 }
 
+/// In which places is a NaN?
+#[inline(always)]
+fn unordered<T: Bounds, M: MaskBits, const N: usize>(a: &[T; N], b: &[T; N]) -> [M; N] {
+    let mut out = [M::mask(false); N];
+    for ((out, a), b) in out.iter_mut().zip(a).zip(b) {
+        *out = M::mask(a.nan() | b.nan());
+    }
+    out
+}
+
 /// Elements that an extreme takes at a time: so many neighbours, each with so many others that are as many apart.
 const SIDE: usize = 8;
 const DEEP: usize = 8;
@@ -76,35 +86,33 @@ impl<T: Bounds, M: MaskBits, const WATCH: bool> Lanes<T, M, WATCH> {
             let second = beside(&beside(e, f, step), &beside(g, h, step), step);
             self.best = beside(&self.best, &beside(&first, &second, step), step);
             if WATCH {
-                for (i, lane) in self.odd.iter_mut().enumerate() {
-                    let odd = |x: &[T; SIDE], y: &[T; SIDE]| M::mask(x[i].nan() | y[i].nan());
-                    *lane = lane.or(odd(a, b).or(odd(c, d)).or(odd(e, f).or(odd(g, h))));
-                }
+                let first = beside(&unordered(a, b), &unordered(c, d), M::or);
+                let second = beside(&unordered(e, f), &unordered(g, h), M::or);
+                self.odd = beside(&self.odd, &beside(&first, &second, M::or), M::or);
             }
         }
         let (chunks, rest) = rest.as_chunks::<SIDE>();
         for chunk in chunks {
-            for (i, &x) in chunk.iter().enumerate() {
-                self.one(i, x, step);
-            }
+            self.row(chunk, step);
         }
-        for (i, &x) in rest.iter().enumerate() {
-            self.one(i, x, step);
-        }
+        // what is missing from the last row is the lanes' own: a lane that is touched alone takes the registers apart
+        let mut last = self.best;
+        last[..rest.len()].copy_from_slice(rest);
+        self.row(&last, step);
     }
 
     #[inline(always)]
-    fn one(&mut self, lane: usize, x: T, step: impl Fn(T, T) -> T) {
-        self.best[lane] = step(self.best[lane], x);
+    fn row(&mut self, x: &[T; SIDE], step: impl Fn(T, T) -> T) {
+        self.best = beside(&self.best, x, step);
         if WATCH {
-            self.odd[lane] = self.odd[lane].or(M::mask(x.nan()));
+            self.odd = beside(&self.odd, &unordered(x, x), M::or);
         }
     }
 
     /// Has a lane met a NaN?
     #[inline(always)]
     pub fn odd(&self) -> bool {
-        self.odd.iter().any(|o| o.any())
+        Opaque(self.odd).settle().iter().any(|o| o.any())
     }
 
     /// All lanes joined into an accumulator.

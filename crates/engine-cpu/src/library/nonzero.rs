@@ -17,8 +17,6 @@ const BLOCK: usize = 512;
 
 /// Elements whose places are found at a time, a power of two.
 const GROUP: usize = 64;
-/// True elements of a group up to which each is looked for by itself.
-const RARE: usize = 12;
 
 /// The operand and the result as the threads see them.
 struct Task {
@@ -69,27 +67,35 @@ pub fn run(call: &LibraryCall<'_>, threads: &Threads, isa: Isa) -> Result<()> {
 impl Task {
     fn run(&self, threads: &Threads, size: usize) {
         let pieces = size.div_ceil(PIECE);
-        let mut starts = vec![0usize; pieces];
-        let work = size as u64 / 4;
-        let slots = Slots(starts.as_mut_ptr());
-        threads.parallel(pieces, work, &|range| {
-            for piece in range {
-                let mut count = 0;
-                self.blocks(piece, size, &mut |_, truths| count += count_of(truths));
-                // SAFETY: each piece has a slot of its own.
-                unsafe { slots.set(piece, count) };
+        let write = |piece: usize, mut row: usize| {
+            self.blocks(piece, size, &mut |at, truths| row += self.write(at, truths, row));
+            row
+        };
+        let total = if pieces == 1 {
+            write(0, 0)
+        } else {
+            let mut starts = vec![0usize; pieces];
+            let work = size as u64 / 4;
+            let slots = Slots(starts.as_mut_ptr());
+            threads.parallel(pieces, work, &|range| {
+                for piece in range {
+                    let mut count = 0;
+                    self.blocks(piece, size, &mut |_, truths| count += count_of(truths));
+                    // SAFETY: each piece has a slot of its own.
+                    unsafe { slots.set(piece, count) };
+                }
+            });
+            let mut total = 0;
+            for start in &mut starts {
+                total += std::mem::replace(start, total);
             }
-        });
-        let mut total = 0;
-        for start in &mut starts {
-            total += std::mem::replace(start, total);
-        }
-        threads.parallel(pieces, work + total.min(self.rows) as u64, &|range| {
-            for piece in range {
-                let mut row = starts[piece];
-                self.blocks(piece, size, &mut |at, truths| row += self.write(at, truths, row));
-            }
-        });
+            threads.parallel(pieces, work + total.min(self.rows) as u64, &|range| {
+                for piece in range {
+                    write(piece, starts[piece]);
+                }
+            });
+            total
+        };
         for row in total..self.rows {
             self.put(row, 0);
         }
@@ -200,32 +206,33 @@ fn count_of(truths: &[u8]) -> usize {
 
 /// The places of the true ones of a group that begins at `first`, in front of `found`; how many there are.
 ///
-/// Masks are often all one value for long stretches, and otherwise either rare or too many for a branch each.
+/// Masks are often all one value for long stretches.
 fn places(truths: &[u8], first: i64, found: &mut [i64; GROUP]) -> usize {
+    if truths.iter().fold(0, |any, t| any | t) == 0 {
+        return 0;
+    }
     let count = count_of(truths);
     if count == truths.len() {
         found.iter_mut().zip(first..).for_each(|(place, at)| *place = at);
-    } else if count > RARE {
-        let mut k = 0;
-        for (&truth, at) in truths.iter().zip(first..) {
-            found[k & (GROUP - 1)] = at;
-            k += usize::from(truth);
-        }
-    } else if count > 0 {
-        let mut places = found.iter_mut();
-        for (eight, from) in truths.chunks(8).zip((first..).step_by(8)) {
-            let mut bytes = [0; 8];
-            bytes[..eight.len()].copy_from_slice(eight);
-            let mut left = u64::from_le_bytes(bytes);
-            while left != 0
-                && let Some(place) = places.next()
-            {
-                *place = from + i64::from(left.trailing_zeros() / 8);
-                left &= left - 1;
-            }
-        }
+        return count;
+    }
+    let mut left = bits_of(truths);
+    for place in &mut found[..count] {
+        *place = first + i64::from(left.trailing_zeros());
+        left &= left.wrapping_sub(1);
     }
     count
+}
+
+/// The truth values of a group, a bit each.
+fn bits_of(truths: &[u8]) -> u64 {
+    let (eights, rest) = truths.as_chunks::<8>();
+    // the product brings the last bits of all bytes next to each other, at the top
+    let bits = |eight: [u8; 8]| u64::from_le_bytes(eight).wrapping_mul(0x0102_0408_1020_4080) >> 56;
+    let mut last = [0; 8];
+    last[..rest.len()].copy_from_slice(rest);
+    let all = eights.iter().zip((0..).step_by(8)).fold(0, |all, (eight, at)| all | bits(*eight) << at);
+    if rest.is_empty() { all } else { all | bits(last) << (truths.len() - rest.len()) }
 }
 
 #[repr(align(64))]

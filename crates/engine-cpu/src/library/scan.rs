@@ -15,11 +15,11 @@ use smallvec::SmallVec;
 /// Elements handled at a time.
 const CHUNK: usize = 1024;
 
-/// `values[i] = values[i - 1] + values[i]`, starting from `carry` unless it is null; the last goes to `carry`.
+/// `to[i] = to[i - 1] + from[i]`, starting from `carry` unless it is `fresh`; the last goes to `carry`.
 ///
 /// # Safety
-/// `values` are `n` elements of the scan's dtype, `carry` is one, or null.
-type Along = unsafe fn(carry: *mut u8, fresh: bool, values: *mut u8, n: usize);
+/// `from` and `to` are `n` elements of the scan's dtype each, apart or the same; `carry` is one.
+type Along = unsafe fn(carry: *mut u8, fresh: bool, from: *const u8, to: *mut u8, n: usize);
 /// `values[i] = carry[i] + values[i]`; all go to `carry`.
 ///
 /// # Safety
@@ -69,17 +69,16 @@ impl Step<F16> for HalfQuotient {
 /// Folds a stretch of one line; `carry` takes the fold so far on.
 ///
 /// # Safety
-/// `values` holds `n` aligned elements of `T`, at least one; `carry` one.
-unsafe fn along<T: Elem, S: Step<T>>(carry: *mut u8, fresh: bool, values: *mut u8, n: usize) {
-    // SAFETY: the caller's buffers hold `n` values and one carry.
+/// As for [`Along`], with elements of `T`, at least one.
+unsafe fn along<T: Elem, S: Step<T>>(carry: *mut u8, fresh: bool, from: *const u8, to: *mut u8, n: usize) {
+    let (carry, from, to) = (carry.cast::<T>(), from.cast::<T>(), to.cast::<T>());
+    // SAFETY: the caller's elements.
     unsafe {
-        let values = std::slice::from_raw_parts_mut(values.cast::<T>(), n);
-        let carry = carry.cast::<T>();
-        let mut acc = if fresh { values[0] } else { S::step(carry.read(), values[0]) };
-        values[0] = acc;
-        for v in &mut values[1..] {
-            acc = S::step(acc, *v);
-            *v = acc;
+        let mut acc = if fresh { from.read() } else { S::step(carry.read(), from.read()) };
+        to.write(acc);
+        for i in 1..n {
+            acc = S::step(acc, from.add(i).read());
+            to.add(i).write(acc);
         }
         carry.write(acc);
     }
@@ -244,6 +243,15 @@ impl Scan {
     unsafe fn line(&self, line: usize) {
         let (from, to) = self.origin(line);
         let mut buffers = Buffers::new();
+        let size = self.ty.size() as isize;
+        if (self.input.dtype, self.output.dtype) == (self.ty, self.ty)
+            && (self.input.stride, self.output.stride) == (size, size)
+            && from.addr() % self.ty.size() == 0
+            && to.addr() % self.ty.size() == 0
+        {
+            // SAFETY: the line's elements, dense in both operands, which are apart or the same.
+            return unsafe { (self.along)(buffers.carry.as_ptr(), true, from, to, self.len) };
+        }
         for start in (0..self.len).step_by(CHUNK) {
             let n = CHUNK.min(self.len - start);
             let at = |base: *mut u8, stride: isize| Rect {
@@ -256,7 +264,7 @@ impl Scan {
             // SAFETY: the chunk lies in the line; it is read before it is written.
             unsafe {
                 let values = self.read(at(from, self.input.stride), &mut buffers);
-                (self.along)(buffers.carry.as_ptr(), start == 0, values, n);
+                (self.along)(buffers.carry.as_ptr(), start == 0, values, values, n);
                 self.write(at(to, self.output.stride), values, &mut buffers);
             }
         }

@@ -77,7 +77,7 @@ impl Shape {
         }
         let points = depth.iter().filter(|d| **d == Some(Depth::Point)).count();
         let calls = live().any(|node| matches!(node, Node::Op(op, ..) if is_call(*op)));
-        // two vectors' exponentials are one call
+        // the code of exponentials is in the kernel
         let pairs = isa != Isa::Portable
             && live().all(|node| match node {
                 Node::Op(op, ty, _) => !is_call(*op) || (*op == Op::Exp && *ty == DType::F64),

@@ -125,12 +125,7 @@ impl Lower<'_> {
     pub(super) fn floor_divide(&self, ty: DType, a: Val, b: Val) -> Result<Value> {
         Ok(Value::Plain(match ty.kind() {
             Kind::Bool | Kind::Complex => return unsupported(Op::FloorDivide, ty),
-            Kind::Unsigned => self.integer_division(ty, a, b).0,
-            Kind::Signed => {
-                let (quotient, remainder) = self.integer_division(ty, a, b);
-                let inexact = self.rounds_down(ty, remainder, b);
-                self.b.select(inexact, self.b.sub(quotient, self.number(ty, 1.0)), quotient)
-            }
+            Kind::Unsigned | Kind::Signed => self.integer_division(ty, a, b).0,
             Kind::Float => self.float_divmod(ty, a, b).0,
         }))
     }
@@ -138,12 +133,7 @@ impl Lower<'_> {
     pub(super) fn remainder(&self, ty: DType, a: Val, b: Val) -> Result<Value> {
         Ok(Value::Plain(match ty.kind() {
             Kind::Bool | Kind::Complex => return unsupported(Op::Remainder, ty),
-            Kind::Unsigned => self.integer_division(ty, a, b).1,
-            Kind::Signed => {
-                let (_, remainder) = self.integer_division(ty, a, b);
-                let inexact = self.rounds_down(ty, remainder, b);
-                self.b.select(inexact, self.b.add(remainder, b), remainder)
-            }
+            Kind::Unsigned | Kind::Signed => self.integer_division(ty, a, b).1,
             Kind::Float => self.float_divmod(ty, a, b).1,
         }))
     }
@@ -151,18 +141,10 @@ impl Lower<'_> {
     pub(super) fn fmod(&self, ty: DType, a: Val, b: Val) -> Result<Value> {
         Ok(Value::Plain(match ty.kind() {
             Kind::Bool | Kind::Complex => return unsupported(Op::Fmod, ty),
-            Kind::Unsigned | Kind::Signed => self.integer_division(ty, a, b).1,
+            Kind::Unsigned => self.integer_division(ty, a, b).1,
+            Kind::Signed => self.cut_remainder(ty, a, b),
             Kind::Float => self.float_fmod(ty, a, b),
         }))
-    }
-
-    /// Does flooring differ from truncating: a remainder whose sign is not the divisor's.
-    /// (With a divisor of zero the remainder is zero, so nothing is adjusted.)
-    fn rounds_down(&self, ty: DType, remainder: Val, b: Val) -> Val {
-        let zero = self.number(ty, 0.0);
-        let some = self.b.icmp(Int::LLVMIntNE, remainder, zero);
-        let signs = self.b.icmp(Int::LLVMIntSLT, self.b.xor(remainder, b), zero);
-        self.b.and(some, signs)
     }
 }
 

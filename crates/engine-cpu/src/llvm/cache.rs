@@ -31,6 +31,7 @@ const SOURCES: u64 = fingerprint(&[
     include_bytes!("compare.rs"),
     include_bytes!("complex.rs"),
     include_bytes!("divmod.rs"),
+    include_bytes!("exponential.rs"),
     include_bytes!("half.rs"),
     include_bytes!("loops.rs"),
     include_bytes!("loops/flat.rs"),
@@ -40,8 +41,11 @@ const SOURCES: u64 = fingerprint(&[
     include_bytes!("memory.rs"),
     include_bytes!("mod.rs"),
     include_bytes!("power.rs"),
+    include_bytes!("quotient.rs"),
     include_bytes!("target.rs"),
+    include_bytes!("unroll.rs"),
     include_bytes!("../body.rs"),
+    include_bytes!("../../../vecmath/src/coeffs.rs"),
     numelt_llvm::START,
 ]);
 

@@ -8,13 +8,27 @@ use super::lower::{Lower, Value, unsupported};
 use super::memory::{Memory, Place, Span};
 use crate::isa::Isa;
 use crate::tier0::report::{self, Report};
-use crate::tier0::{Func, select};
+use crate::tier0::{Func, factor, long_factor, select};
 use numelt_ir::{DType, Op, Result};
 use numelt_vecmath::flags;
 use std::sync::OnceLock;
 
 /// The symbol that compiled code calls.
 pub(super) const SYMBOL: &str = "numelt_apply";
+
+/// Functions of a 64-bit divisor that give its factor, for dividends of 63 bits and of 64.
+pub(super) const FACTOR: &str = "numelt_factor";
+pub(super) const LONG_FACTOR: &str = "numelt_long_factor";
+
+/// The function behind [`FACTOR`].
+pub(super) extern "C" fn divisor_factor(divisor: u64) -> u64 {
+    factor(divisor, u64::BITS)
+}
+
+/// The function behind [`LONG_FACTOR`].
+pub(super) extern "C" fn long_divisor_factor(divisor: u64) -> u64 {
+    long_factor(divisor, u64::BITS)
+}
 
 /// More dtypes than there are.
 const TYPES: usize = 32;

@@ -24,6 +24,7 @@ use super::lower::{Lower, Value};
 use super::math::MathTable;
 use super::memory::{Memory, Place, Span, cell};
 use super::power::Short;
+use super::quotient::Divisor;
 use crate::body::Tile;
 use flat::Flat;
 use numelt_ir::{DType, Error, Op, Result};
@@ -63,6 +64,8 @@ struct Gen<'a> {
     fixed: Vec<Option<Value>>,
     /// Of exponents that are one number in the tile, the products that their powers take (`power.rs`).
     short: Vec<Option<Short>>,
+    /// Of integers that are one number in the tile or row and divide, what division by them takes (`quotient.rs`).
+    divisors: Vec<Option<Divisor>>,
 }
 
 /// Appends the function to the builder's module.
@@ -76,8 +79,9 @@ pub(super) fn generate(
     bits: u32,
 ) -> Result<()> {
     let operands = vec![None; kernel.args.len()];
-    let (fixed, short) = (vec![None; kernel.body.len()], vec![None; kernel.body.len()]);
-    let mut this = Gen { kernel, constants, shape, b, math, operands, fixed, short };
+    let nodes = kernel.body.len();
+    let (fixed, short, divisors) = (vec![None; nodes], vec![None; nodes], vec![None; nodes]);
+    let mut this = Gen { kernel, constants, shape, b, math, operands, fixed, short, divisors };
     let tile = b.begin_function(name, bits);
     this.function(tile)
 }
@@ -323,12 +327,28 @@ impl Gen<'_> {
             };
             self.fixed[id] = Some(value);
         }
+        self.divide_by(depth);
         Ok(())
+    }
+
+    /// Notes the divisors of integers that have one value at this depth.
+    fn divide_by(&mut self, depth: Depth) {
+        let lower = Lower { b: self.b, lanes: self.shape.lanes, math: self.math, divisor: None };
+        for (node, own) in self.kernel.body.iter().zip(&self.shape.depth) {
+            if let Node::Op(Op::FloorDivide | Op::Remainder | Op::Fmod, ty, args) = node
+                && ty.is_integer()
+                && *own > Some(depth)
+                && self.shape.depth[args[1] as usize] == Some(depth)
+                && let (Some(Value::Plain(by)), None) = (self.fixed[args[1] as usize], self.divisors[args[1] as usize])
+            {
+                self.divisors[args[1] as usize] = lower.divisor(*ty, by);
+            }
+        }
     }
 
     /// Notes the exponents that are one number in the tile.
     fn exponents(&mut self) {
-        let lower = Lower { b: self.b, lanes: self.shape.lanes, math: self.math, same: false };
+        let lower = Lower { b: self.b, lanes: self.shape.lanes, math: self.math, divisor: None };
         for node in &self.kernel.body {
             let Node::Op(Op::Power | Op::FloatPower, ty @ (DType::F32 | DType::F64), args) = node else { continue };
             let exponent = args[1] as usize;
@@ -351,9 +371,11 @@ impl Gen<'_> {
     }
 
     fn compute(&self, node: &Node, lanes: u32, values: &[Option<Value>]) -> Result<Value> {
-        let same = matches!(node, Node::Op(_, _, args)
-            if args.get(1).is_some_and(|&second| self.shape.depth[second as usize] < Some(Depth::Point)));
-        let lower = Lower { b: self.b, lanes, math: self.math, same };
+        let divisor = match node {
+            Node::Op(_, _, args) if lanes > 1 => args.get(1).and_then(|&second| self.divisors[second as usize]),
+            _ => None,
+        };
+        let lower = Lower { b: self.b, lanes, math: self.math, divisor };
         let value = |id: &u32| values[*id as usize].expect("operands are evaluated before");
         match node {
             Node::Cast(to, from) => Ok(lower.cast(self.kernel.dtype_of(*from), *to, value(from))),
@@ -437,9 +459,7 @@ impl Gen<'_> {
             if self.shape.depth[id] != Some(Depth::Point) {
                 continue;
             }
-            if let [first, second] = &mut sets[..] {
-                self.exponentials(id, memory.lanes, first, second);
-            }
+            self.exponentials(id, memory.lanes, &mut sets)?;
             for (values, start) in sets.iter_mut().zip(starts) {
                 if values[id].is_none() && !self.sine_and_cosine(id, memory.lanes, values) {
                     values[id] = Some(self.node(node, memory, *start, values)?);
@@ -459,23 +479,24 @@ impl Gen<'_> {
         };
         let Some(other) = self.kernel.body.iter().enumerate().find_map(is_partner) else { return false };
         let Some(Value::Plain(arg)) = values[args[0] as usize] else { return false };
-        let lower = Lower { b: self.b, lanes, math: self.math, same: false };
+        let lower = Lower { b: self.b, lanes, math: self.math, divisor: None };
         let Some((sine, cosine)) = ty.is_float().then(|| lower.sincos(*ty, arg)).flatten() else { return false };
         let (first, second) = if *op == Op::Sin { (sine, cosine) } else { (cosine, sine) };
         (values[id], values[other]) = (Some(Value::Plain(first)), Some(Value::Plain(second)));
         true
     }
 
-    /// Evaluates an exponential in both sets by one call, if it is one that there is such a call for.
-    fn exponentials(&self, id: usize, lanes: u32, first: &mut [Option<Value>], second: &mut [Option<Value>]) {
-        let Node::Op(Op::Exp, ty, args) = &self.kernel.body[id] else { return };
-        let lower = Lower { b: self.b, lanes, math: self.math, same: false };
-        let arg = args[0] as usize;
-        if let (Some(Value::Plain(a)), Some(Value::Plain(b)), None) = (first[arg], second[arg], first[id])
-            && let Some((a, b)) = lower.exps(*ty, a, b)
+    /// Evaluates an exponential in all sets together, if it is one whose code is in the kernel.
+    fn exponentials(&self, id: usize, lanes: u32, sets: &mut [Vec<Option<Value>>]) -> Result<()> {
+        let Node::Op(Op::Exp, DType::F64, args) = &self.kernel.body[id] else { return Ok(()) };
+        let lower = Lower { b: self.b, lanes, math: self.math, divisor: None };
+        let args: Option<Vec<Val>> = sets.iter().map(|values| Some(values[args[0] as usize]?.plain())).collect();
+        if let Some(args) = args
+            && let Some(found) = lower.exponentials(&args)?
         {
-            (first[id], second[id]) = (Some(Value::Plain(a)), Some(Value::Plain(b)));
+            sets.iter_mut().zip(found).for_each(|(values, v)| values[id] = Some(Value::Plain(v)));
         }
+        Ok(())
     }
 
     /// One node at the points from number `start` on.

@@ -6,6 +6,7 @@
 
 use super::builder::{Builder, Int, Real, Ty, Val};
 use super::math::MathTable;
+use super::quotient::Divisor;
 use numelt_ir::parts::Exponents;
 use numelt_ir::{DType, DTypeKind as Kind, Error, Op, Result, not_elementwise, warn};
 
@@ -59,8 +60,8 @@ pub(super) struct Lower<'a> {
     /// Points per value; one means scalar types.
     pub(super) lanes: u32,
     pub(super) math: &'a MathTable,
-    /// Is the second operand the same at all points of a row?
-    pub(super) same: bool,
+    /// Where the second operand divides and is one number, what it is multiplied by.
+    pub(super) divisor: Option<Divisor>,
 }
 
 /// What this tier does not generate; the kernel then stays on tier 0.

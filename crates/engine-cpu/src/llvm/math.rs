@@ -5,6 +5,7 @@
 //! the linker the addresses. Not here: the functions themselves.
 
 use super::builder::Val;
+use super::calls;
 use super::lower::{Lower, unsupported};
 use numelt_ir::{DType, Op, Result};
 use numelt_vecmath::Isa;
@@ -55,7 +56,9 @@ impl MathTable {
                 ("rintf", rintf as *const () as usize),
                 ("fma", fma as *const () as usize),
                 ("fmaf", fmaf as *const () as usize),
-                (super::calls::SYMBOL, super::calls::address(isa)),
+                (calls::SYMBOL, calls::address(isa)),
+                (calls::FACTOR, calls::divisor_factor as *const () as usize),
+                (calls::LONG_FACTOR, calls::long_divisor_factor as *const () as usize),
                 ("memcpy", memcpy as *const () as usize),
                 ("memset", memset as *const () as usize),
             ];
@@ -130,21 +133,6 @@ impl Lower<'_> {
         let (size, align) = (self.lanes * ty.size() as u32, self.lanes * ty.size() as u32);
         let second = b.offset(both, b.const_int(b.int(64), size.into()));
         Some((b.load(reg, both, align), b.load(reg, second, align)))
-    }
-
-    /// The exponentials of two registers by one call; `None` where values do not fill a register, or there is no such call.
-    pub(super) fn exps(&self, ty: DType, first: Val, second: Val) -> Option<(Val, Val)> {
-        let native = self.math.register_bytes / ty.size() as u32;
-        let name = format!("numelt_exps_{ty}x{native}");
-        if self.lanes != native || !self.math.has(&name) {
-            return None;
-        }
-        let (b, reg) = (self.b, self.reg(ty));
-        let both = b.scratch(b.array(reg, 2));
-        b.call_memory(&name, &[first, second, both]);
-        let bytes = self.lanes * ty.size() as u32;
-        let place = b.offset(both, b.const_int(b.int(64), bytes.into()));
-        Some((b.load(reg, both, bytes), b.load(reg, place, bytes)))
     }
 
     /// One call per register of `native` lanes; narrower values repeat their lanes up to a full one.

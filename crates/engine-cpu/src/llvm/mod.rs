@@ -21,6 +21,7 @@ mod cast;
 mod compare;
 mod complex;
 mod divmod;
+mod exponential;
 mod half;
 mod host;
 mod image;

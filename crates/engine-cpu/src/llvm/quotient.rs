@@ -1,41 +1,87 @@
 //! Quotients and remainders of integers.
 //!
-//! In: dividend and divisor. Out: C's quotient and remainder, with NumPy's results and flags for divisors of zero. Processors
-//! divide no vectors of integers. Narrow types go through a float type in which quotients are exact, those of 64 bits through
-//! f64 where all operands of a vector are small enough, and else one by one. A divisor that is the same along a row is
-//! inverted once. Not here: rounding down.
+//! In: dividend and divisor. Out: the quotient rounded down and the remainder, with NumPy's results and flags for divisors
+//! of zero. Processors divide no vectors of integers. A divisor that is one number along a row becomes a factor and a shift.
+//! Others are divided through a float type in which quotients are exact; those of 64 bits through f64 where all operands
+//! of a vector are small enough, and else one by one.
 
 use super::builder::{Int, Val};
+use super::calls;
 use super::lower::Lower;
 use numelt_ir::{DType, DTypeKind as Kind, warn};
 
 /// 64-bit operands below two to this in size are divided in f64. The quotient of two such that is no integer lies further
-/// from one than f64 rounds, also where it is a product with the inverse.
+/// from one than f64 rounds.
 const SMALL_BITS: u32 = 50;
 /// `1.5 * 2^52`: a number whose last bits are those of an integer that is added to it.
 const SHIFT: f64 = 6_755_399_441_055_744.0;
 
+/// How one number divides, as in `tier0/divide.rs`; the same in all lanes.
+#[derive(Clone, Copy)]
+pub(super) struct Divisor {
+    factor: Val,
+    /// By how much the product's higher half is shifted.
+    shift: Val,
+    /// Is the number one that may be used so (one value for all lanes)? No negative one, and no zero.
+    fits: Val,
+}
+
+/// The integers that products with a factor are made of.
+fn word(ty: DType) -> DType {
+    if ty.size() == 1 { DType::U16 } else { ty }
+}
+
+/// Has a word room for one bit more than a dividend, its sign aside?
+fn is_short(ty: DType) -> bool {
+    ty == DType::U8 || ty.kind() == Kind::Signed
+}
+
 impl Lower<'_> {
-    /// C's quotient and remainder; a divisor of zero gives zeros, MIN / -1 gives MIN and 0.
-    pub(super) fn integer_division(&self, ty: DType, a: Val, b: Val) -> (Val, Val) {
-        let wide = ty.size() == 8;
-        if self.lanes == 1 || !self.math.has_fma() || !(wide || self.same) {
-            return self.careful_division(ty, a, b);
+    /// What division of integers by `b`, whose lanes are alike, takes.
+    pub(super) fn divisor(&self, ty: DType, b: Val) -> Option<Divisor> {
+        if self.lanes == 1 {
+            return None;
         }
+        let (l, int, bits) = (self.b, self.b.int(64), 8 * word(ty).size() as u64);
+        let number = |value| l.const_int(int, value);
+        let (short, one) = (is_short(ty), number(1));
+        let (first, least) = (l.extract(b, 0), if short { 1 } else { 2 });
+        let how = if ty.kind() == Kind::Signed { Int::LLVMIntSGE } else { Int::LLVMIntUGE };
+        let fits = l.icmp(how, first, l.const_int(self.scalar(ty), least));
+        let by = l.select(fits, l.zext(first, int), number(least));
+        let zeros = l.intrinsic("llvm.ctlz", &[int], &[l.sub(by, one), l.const_int(l.int(1), 0)]);
+        let up = l.sub(number(64), zeros);
+        let factor = match (bits, short) {
+            (64, true) => l.call_pure(calls::FACTOR, int, &[by]),
+            (64, false) => l.call_pure(calls::LONG_FACTOR, int, &[by]),
+            (_, true) => l.add(l.udiv(l.sub(l.shl(one, l.add(up, number(bits - 1))), one), by), one),
+            (_, false) => l.add(l.udiv(l.shl(l.sub(l.shl(one, up), by), number(bits)), by), one),
+        };
+        let shift = if short { up } else { l.sub(up, one) };
+        let all = |v| l.splat(l.trunc(v, self.scalar(word(ty))), self.lanes);
+        Some(Divisor { factor: all(factor), shift: all(shift), fits })
+    }
+
+    /// The quotient rounded down and the remainder with the divisor's sign; a divisor of zero gives zeros, MIN / -1 gives MIN
+    /// and 0.
+    pub(super) fn integer_division(&self, ty: DType, a: Val, b: Val) -> (Val, Val) {
         let l = self.b;
-        let inverse = self.same.then(|| self.divisor_inverse(ty, b));
-        let odd = if wide { self.is_large(ty, a, b) } else { self.is_special(ty, b) };
+        let wide = ty.size() == 8 && self.lanes > 1 && self.math.has_fma();
+        let odd = match self.divisor {
+            Some(divisor) => l.not(divisor.fits),
+            None if wide => self.any(self.is_large(ty, a, b)),
+            None => return self.careful_division(ty, a, b),
+        };
         let (slow, quick, done) = (l.block(c"careful"), l.block(c"quick"), l.block(c"divided"));
-        l.branch(self.any(odd), slow, quick);
+        l.branch(odd, slow, quick);
         l.enter(slow);
         let careful = self.careful_division(ty, a, b);
         let slow_end = l.current();
         l.jump(done);
         l.enter(quick);
-        let quickly = match inverse {
-            _ if wide => self.small_division(a, b, inverse),
-            Some(inverse) => self.division_by_inverse(ty, a, b, inverse),
-            None => unreachable!("the divisor of narrow integers is inverted"),
+        let quickly = match self.divisor {
+            Some(divisor) => self.division_by(divisor, ty, a, b),
+            None => self.small_division(a, b),
         };
         let quick_end = l.current();
         l.jump(done);
@@ -49,13 +95,52 @@ impl Lower<'_> {
         (join(careful.0, quickly.0), join(careful.1, quickly.1))
     }
 
-    /// Divisors that give flags or special results, whatever they divide.
-    fn is_special(&self, ty: DType, b: Val) -> Val {
-        let none = self.b.icmp(Int::LLVMIntEQ, b, self.number(ty, 0.0));
-        if ty.kind() == Kind::Unsigned {
-            return none;
+    /// C's remainder of signed integers: that of the quotient cut off, with the dividend's sign.
+    pub(super) fn cut_remainder(&self, ty: DType, a: Val, b: Val) -> Val {
+        let (l, zero) = (self.b, self.number(ty, 0.0));
+        let (_, remainder) = self.integer_division(ty, a, b);
+        let some = l.icmp(Int::LLVMIntNE, remainder, zero);
+        let signs = l.icmp(Int::LLVMIntSLT, l.xor(a, b), zero);
+        l.select(l.and(some, signs), l.sub(remainder, b), remainder)
+    }
+
+    /// 0 or more divided as it is, what is below as its complement.
+    fn division_by(&self, divisor: Divisor, ty: DType, a: Val, b: Val) -> (Val, Val) {
+        let (l, word) = (self.b, word(ty));
+        let wide = self.reg(word);
+        let [a, b] = [a, b].map(|v| if ty.kind() == Kind::Signed { l.sext(v, wide) } else { l.zext(v, wide) });
+        let one = l.const_int(wide, 1);
+        let quotient = match ty.kind() {
+            Kind::Signed => {
+                let sign = l.ashr(a, l.const_int(wide, 8 * word.size() as u64 - 1));
+                let part = self.high(word, l.shl(l.xor(a, sign), one), divisor.factor);
+                l.xor(l.lshr(part, divisor.shift), sign)
+            }
+            _ if is_short(ty) => l.lshr(self.high(word, l.shl(a, one), divisor.factor), divisor.shift),
+            _ => {
+                let part = self.high(word, a, divisor.factor);
+                l.lshr(l.add(l.lshr(l.sub(a, part), one), part), divisor.shift)
+            }
+        };
+        let remainder = l.sub(a, l.mul(quotient, b));
+        (l.trunc(quotient, self.reg(ty)), l.trunc(remainder, self.reg(ty)))
+    }
+
+    /// The higher half of a product of words. That of 64 bits is put together of products that vectors have.
+    fn high(&self, word: DType, a: Val, b: Val) -> Val {
+        let l = self.b;
+        let bits = 8 * word.size() as u32;
+        if bits < 64 {
+            let double = l.vector(l.int(2 * bits), self.lanes);
+            let product = l.mul(l.zext(a, double), l.zext(b, double));
+            return l.trunc(l.lshr(product, l.const_int(double, bits.into())), self.reg(word));
         }
-        self.b.or(none, self.b.icmp(Int::LLVMIntEQ, b, self.number(ty, -1.0)))
+        let half = l.const_int(self.reg(word), 32);
+        let low = |v| l.and(v, l.const_int(self.reg(word), u32::MAX.into()));
+        let high = |v| l.lshr(v, half);
+        let middle = l.add(l.mul(high(a), low(b)), high(l.mul(low(a), low(b))));
+        let other = l.add(l.mul(low(a), high(b)), low(middle));
+        l.add(l.mul(high(a), high(b)), l.add(high(middle), high(other)))
     }
 
     /// Divisors of zero, and 64-bit operands that are too large for f64.
@@ -74,36 +159,11 @@ impl Lower<'_> {
         l.or(l.icmp(Int::LLVMIntNE, beyond, zero), l.icmp(Int::LLVMIntEQ, b, zero))
     }
 
-    /// Float type in which the quotients of a type are exact.
-    fn via(ty: DType) -> DType {
-        if ty.size() < 4 { DType::F32 } else { DType::F64 }
-    }
-
-    /// The inverse of a divisor, rounded away from zero. A product with it is no smaller than the quotient, and less than one
-    /// part in the type's range larger: cut off, it is exact.
-    fn divisor_inverse(&self, ty: DType, b: Val) -> Val {
-        let l = self.b;
-        let via = Self::via(ty);
-        let divisor = if ty.size() == 8 { self.small_to_float(b) } else { self.as_float(ty, b) };
-        let inverse = l.fdiv(self.number(via, 1.0), divisor);
-        let bits = self.reg(if via == DType::F64 { DType::I64 } else { DType::I32 });
-        let next = l.add(l.bitcast(inverse, bits), l.const_int(bits, 1));
-        l.bitcast(next, self.reg(via))
-    }
-
-    /// Narrow integers by the inverse of their divisor.
-    fn division_by_inverse(&self, ty: DType, a: Val, b: Val, inverse: Val) -> (Val, Val) {
-        let l = self.b;
-        let quotient = self.cut_off(ty, l.fmul(self.as_float(ty, a), inverse));
-        (quotient, l.sub(a, l.mul(quotient, b)))
-    }
-
     /// 64-bit integers that are small enough for f64.
-    fn small_division(&self, a: Val, b: Val, inverse: Option<Val>) -> (Val, Val) {
+    fn small_division(&self, a: Val, b: Val) -> (Val, Val) {
         let l = self.b;
         let (a, b) = (self.small_to_float(a), self.small_to_float(b));
-        let quotient = inverse.map_or_else(|| l.fdiv(a, b), |inverse| l.fmul(a, inverse));
-        let quotient = self.float_intrinsic("llvm.trunc", DType::F64, &[quotient]);
+        let quotient = self.float_intrinsic("llvm.floor", DType::F64, &[l.fdiv(a, b)]);
         // the product is a whole number below 2^53
         let remainder = l.fsub(a, l.fmul(quotient, b));
         (self.float_to_small(quotient), self.float_to_small(remainder))
@@ -122,43 +182,43 @@ impl Lower<'_> {
         l.sub(l.bitcast(moved, bits), l.const_int(bits, SHIFT.to_bits()))
     }
 
-    fn as_float(&self, ty: DType, v: Val) -> Val {
-        let via = self.reg(Self::via(ty));
-        if ty.kind() == Kind::Signed { self.b.sitofp(v, via) } else { self.b.uitofp(v, via) }
-    }
-
-    fn cut_off(&self, ty: DType, v: Val) -> Val {
-        let to = self.reg(ty);
-        if ty.kind() == Kind::Signed { self.b.fptosi(v, to) } else { self.b.fptoui(v, to) }
-    }
-
     /// Any operands, with their flags.
     fn careful_division(&self, ty: DType, a: Val, b: Val) -> (Val, Val) {
+        let l = self.b;
         let (zero, one) = (self.number(ty, 0.0), self.number(ty, 1.0));
-        let none = self.b.icmp(Int::LLVMIntEQ, b, zero);
+        let none = l.icmp(Int::LLVMIntEQ, b, zero);
         let mut special = none;
         self.raise_where(none, warn::DIVIDE);
         if ty.kind() == Kind::Signed {
-            let least = self.b.const_int(self.reg(ty), 1 << (8 * ty.size() - 1));
-            let overflow = self
-                .b
-                .and(self.b.icmp(Int::LLVMIntEQ, a, least), self.b.icmp(Int::LLVMIntEQ, b, self.number(ty, -1.0)));
-            special = self.b.or(special, overflow);
+            let least = l.const_int(self.reg(ty), 1 << (8 * ty.size() - 1));
+            let overflow = l.and(l.icmp(Int::LLVMIntEQ, a, least), l.icmp(Int::LLVMIntEQ, b, self.number(ty, -1.0)));
+            special = l.or(special, overflow);
             self.raise_where(overflow, warn::OVER);
         }
-        let divisor = self.b.select(special, one, b);
-        let quotient = self.truncated_quotient(ty, a, divisor);
-        let remainder = self.b.sub(a, self.b.mul(quotient, divisor));
-        (self.b.select(none, zero, quotient), self.b.select(none, zero, remainder))
+        let divisor = l.select(special, one, b);
+        let quotient = self.cut_quotient(ty, a, divisor);
+        let remainder = l.sub(a, l.mul(quotient, divisor));
+        let (quotient, remainder) = (l.select(none, zero, quotient), l.select(none, zero, remainder));
+        if ty.kind() != Kind::Signed {
+            return (quotient, remainder);
+        }
+        let some = l.icmp(Int::LLVMIntNE, remainder, zero);
+        let signs = l.icmp(Int::LLVMIntSLT, l.xor(remainder, b), zero);
+        let inexact = l.and(some, signs);
+        (l.select(inexact, l.sub(quotient, one), quotient), l.select(inexact, l.add(remainder, b), remainder))
     }
 
-    /// Where the divisor is not zero, and the quotient of the type. The error of a float quotient is below half the distance to
-    /// the next integer; LLVM splits 64-bit divisions into scalars.
-    fn truncated_quotient(&self, ty: DType, a: Val, b: Val) -> Val {
+    /// C's quotient, where the divisor is not zero, and the quotient of the type. The error of a float quotient is below half
+    /// the distance to the next integer; LLVM splits 64-bit divisions into scalars.
+    fn cut_quotient(&self, ty: DType, a: Val, b: Val) -> Val {
+        let l = self.b;
+        let signed = ty.kind() == Kind::Signed;
         if ty.size() == 8 || self.lanes == 1 {
-            return if ty.kind() == Kind::Signed { self.b.sdiv(a, b) } else { self.b.udiv(a, b) };
+            return if signed { l.sdiv(a, b) } else { l.udiv(a, b) };
         }
-        let quotient = self.b.fdiv(self.as_float(ty, a), self.as_float(ty, b));
-        self.cut_off(ty, quotient)
+        let via = self.reg(if ty.size() < 4 { DType::F32 } else { DType::F64 });
+        let float = |v| if signed { l.sitofp(v, via) } else { l.uitofp(v, via) };
+        let quotient = l.fdiv(float(a), float(b));
+        if signed { l.fptosi(quotient, self.reg(ty)) } else { l.fptoui(quotient, self.reg(ty)) }
     }
 }

@@ -6,6 +6,7 @@
 
 use crate::isa::{Isa, versions};
 use crate::tier0::cast::To;
+use crate::tier0::divide::{self, Divide, Division};
 use crate::tier0::elem::{B8, Elem};
 use crate::tier0::ops::Scales;
 use numelt_ir::{C32, C64, F16};
@@ -140,12 +141,39 @@ unsafe fn map_scale<T: Scales>(ins: *const *const u8, out: *mut u8, n: usize) {
     unsafe { run_scale::<T>(input(ins, 0, n), input(ins, 1, n), output(out, n)) }
 }
 
+/// Division of integers.
+///
+/// # Safety
+/// As for [`Loop`].
+#[inline(always)]
+unsafe fn map_divide<T: Divide, O: Division>(ins: *const *const u8, out: *mut u8, n: usize) {
+    // SAFETY: the contract of `Loop`.
+    unsafe {
+        let (a, b, out) = (input::<T>(ins, 0, n), input(ins, 1, n), output(out, n));
+        divide::run::<T, O>(a, b, out);
+    }
+}
+
+/// Division of integers by the one number that the second operand is.
+///
+/// # Safety
+/// As for [`Loop`], but for the second operand; the number has an inverse.
+#[inline(always)]
+unsafe fn map_divide_one<T: Divide, O: Division>(ins: *const *const u8, out: *mut u8, n: usize) {
+    // SAFETY: the contract of `Loop`.
+    unsafe { T::by_number::<O>(input(ins, 0, n), (*ins.add(1)).cast::<T>().read(), output(out, n)) }
+}
+
 versions!(pick1, map1, [T: Elem, O: Op1<T>], (ins: *const *const u8, out: *mut u8, n: usize));
 versions!(pick2, map2, [T: Elem, O: Op2<T>], (ins: *const *const u8, out: *mut u8, n: usize));
 versions!(two pick1_two, map1, [T: Elem, O: Op1<T>], (ins: *const *const u8, out: *mut u8, n: usize));
 versions!(two pick2_two, map2, [T: Elem, O: Op2<T>], (ins: *const *const u8, out: *mut u8, n: usize));
 versions!(two /// The loop of `where`.
     pick_where, map_where, [T: Elem], (ins: *const *const u8, out: *mut u8, n: usize));
+versions!(two /// The loop of an integer division.
+    pick_divide, map_divide, [T: Divide, O: Division], (ins: *const *const u8, out: *mut u8, n: usize));
+versions!(two /// The loop of an integer division by one number, which the second operand points at.
+    pick_divide_one, map_divide_one, [T: Divide, O: Division], (ins: *const *const u8, out: *mut u8, n: usize));
 versions!(two /// The loop of `ldexp`.
     pick_scale, map_scale, [T: Scales], (ins: *const *const u8, out: *mut u8, n: usize));
 versions!(two /// The loop of a conversion.

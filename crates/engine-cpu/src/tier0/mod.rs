@@ -5,6 +5,7 @@
 
 mod cast;
 mod complex;
+mod divide;
 mod elem;
 mod gather;
 mod half;
@@ -20,6 +21,7 @@ mod select;
 mod small;
 mod small_fold;
 
+pub(crate) use divide::{factor, long_factor};
 pub(crate) use elem::{Any, B8, Bits, Elem, Inexact, Number};
 pub(crate) use pack::{Rect, pack, splat, unpack};
 pub(crate) use report::{Audit, met_by_half_folds, met_by_results};

@@ -5,6 +5,7 @@
 //! at a pole, a division by zero; what was NaN before stays silent. The processor's flags say that a launch
 //! may have met a condition; the rules on values say which operation did.
 
+use crate::isa::{self, versions};
 use crate::tier0::elem::Any;
 use crate::tier0::observed::{added, disordered, observed, spaced};
 use crate::tier0::select::with;
@@ -360,17 +361,37 @@ unsafe fn narrowed<T: Any, O: Any>(ins: *const *const u8, out: *const u8, n: usi
 ///
 /// # Safety
 /// As for [`Check`].
-unsafe fn divided<T: Any + Edge, const QUOTIENT: bool>(ins: *const *const u8, _: *const u8, n: usize) -> u8 {
-    // SAFETY: the contract of `Check`.
-    let (a, b): (&[T], &[T]) = unsafe { (input(ins, 0, n), input(ins, 1, n)) };
-    let mut zero = false;
-    b.iter().for_each(|b| zero |= !b.truth());
+unsafe fn divided<T: Edge, const QUOTIENT: bool>(ins: *const *const u8, _: *const u8, n: usize) -> u8 {
+    // SAFETY: the contract of `Check`; this machine has the instruction set.
+    let (zero, minus) = unsafe {
+        let b = input(ins, 1, n);
+        let mut found = (false, false);
+        pick_edges::<T>(isa::detect())(b, &mut found);
+        found
+    };
     let mut over = false;
-    if QUOTIENT && T::SIGNED {
+    if QUOTIENT && T::SIGNED && minus {
+        // SAFETY: the contract of `Check`.
+        let (a, b): (&[T], &[T]) = unsafe { (input(ins, 0, n), input(ins, 1, n)) };
         a.iter().zip(b).for_each(|(a, b)| over |= a.is_lowest() & b.is_minus_one());
     }
     (if zero { DIVIDE } else { 0 }) | (if over { OVER } else { 0 })
 }
+
+/// Is zero among the divisors, and -1?
+///
+/// # Safety
+/// None is asked for.
+#[inline(always)]
+unsafe fn edges<T: Edge>(b: &[T], found: &mut (bool, bool)) {
+    let (mut zero, mut minus) = (false, false);
+    b.iter().for_each(|b| {
+        zero |= !b.truth();
+        minus |= b.is_minus_one();
+    });
+    *found = (zero, minus);
+}
+versions!(two pick_edges, edges, [T: Edge], (b: &[T], found: &mut (bool, bool)));
 
 /// Integer reciprocals convert the infinity of 1/0.
 ///
@@ -383,7 +404,7 @@ unsafe fn inverted<T: Any>(ins: *const *const u8, _: *const u8, n: usize) -> u8 
 }
 
 /// The two operands whose quotient does not fit.
-trait Edge: Copy {
+pub(crate) trait Edge: Any {
     const SIGNED: bool;
     fn is_lowest(self) -> bool;
     fn is_minus_one(self) -> bool;

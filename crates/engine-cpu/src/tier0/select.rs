@@ -4,10 +4,11 @@
 //! no wildcard, so that a new row of the op table does not compile until it is decided here.
 
 use crate::isa::Isa;
-use crate::tier0::loops::{Loop, Versions, pick_cast, pick_scale, pick_where};
+use crate::tier0::divide::Divide;
+use crate::tier0::loops::{Loop, Versions, pick_cast, pick_divide, pick_divide_one, pick_scale, pick_where};
 use crate::tier0::math::{self, Func1, Func2};
 use crate::tier0::ops;
-use numelt_ir::{DType, Error, Op, Result, not_elementwise};
+use numelt_ir::{DType, Error, Op, Result, Scalar, not_elementwise};
 use numelt_vecmath::{Slice1, Slice2};
 
 /// What the interpreter calls for one instruction.
@@ -105,6 +106,11 @@ fn arithmetic(op: Op, ty: DType, isa: Isa) -> Option<Func> {
             with!(ty, $set, T => Func::Loop(<T as Versions>::two::<ops::$o>(isa)))
         };
     }
+    macro_rules! division {
+        ($o:ident) => {
+            with!(ty, integer, T => Func::Loop(pick_divide::<T, ops::$o>(isa)))
+        };
+    }
     macro_rules! math {
         ($f:ident) => {
             math::unary(Func1::$f, ty, isa)
@@ -118,9 +124,12 @@ fn arithmetic(op: Op, ty: DType, isa: Isa) -> Option<Func> {
         Op::Subtract => two!(number, Subtract),
         Op::Multiply => two!(all, Multiply),
         Op::Divide => two!(inexact, Divide),
-        Op::FloorDivide => two!(real, FloorDivide),
-        Op::Remainder => two!(real, Remainder),
-        Op::Fmod => two!(real, Fmod),
+        Op::FloorDivide if ty.is_integer() => division!(FloorDivide),
+        Op::Remainder if ty.is_integer() => division!(Remainder),
+        Op::Fmod if ty.is_integer() => division!(Fmod),
+        Op::FloorDivide => two!(float, FloorDivide),
+        Op::Remainder => two!(float, Remainder),
+        Op::Fmod => two!(float, Fmod),
         Op::Power | Op::FloatPower if ty.is_float() => math::binary(Func2::Pow, ty, isa),
         Op::Power | Op::FloatPower => two!(number, Power),
         Op::Negative => one!(number, Negative),
@@ -208,6 +217,27 @@ fn arithmetic(op: Op, ty: DType, isa: Isa) -> Option<Func> {
         // copies are renamed before they get here, the rest is not elementwise
         Op::Copy | Op::Positive | not_elementwise!() => None,
     }
+}
+
+/// The loop that divides integers by this number, to which the second operand then points, if there is one.
+pub fn select_divide_by(op: Op, by: Scalar, isa: Isa) -> Option<Func> {
+    macro_rules! of {
+        ($($d:ident)*) => {
+            match by {
+                $(Scalar::$d(by) if by.inverts() => one(op, by, isa),)*
+                _ => None,
+            }
+        };
+    }
+    fn one<T: Divide>(op: Op, _: T, isa: Isa) -> Option<Func> {
+        match op {
+            Op::FloorDivide => Some(Func::Loop(pick_divide_one::<T, ops::FloorDivide>(isa))),
+            Op::Remainder => Some(Func::Loop(pick_divide_one::<T, ops::Remainder>(isa))),
+            Op::Fmod => Some(Func::Loop(pick_divide_one::<T, ops::Fmod>(isa))),
+            _ => None,
+        }
+    }
+    of!(I8 U8 I16 U16 I32 U32 I64 U64)
 }
 
 /// The loop that converts `from` to `to`.

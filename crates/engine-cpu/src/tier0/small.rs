@@ -10,7 +10,7 @@ use crate::driver;
 use crate::isa::Isa;
 use crate::tier0::pack::{Rect, pack, splat, unpack};
 use crate::tier0::report::{self, Report};
-use crate::tier0::select::{Func, select, select_cast};
+use crate::tier0::select::{Func, select, select_cast, select_divide_by};
 use crate::tier0::small_fold;
 use numelt_ir::{Op, OpKind, warn};
 use numelt_runtime::{Few, FewInput, SmallCall};
@@ -208,7 +208,12 @@ unsafe fn elementwise(call: &SmallCall<'_>, watch: u8, isa: Isa) -> bool {
         return false;
     }
     let Some(loops) = Loops::new(call) else { return false };
-    let Some((step, raised)) = Step::new(call, isa) else { return false };
+    let by_number = match call.ins {
+        [_, FewInput::Const(by)] if by.dtype() == ty => select_divide_by(op, *by, isa),
+        _ => None,
+    };
+    let step = by_number.map_or_else(|| Step::new(call, isa), |func| Some((Step::Loop(func), 0)));
+    let Some((step, raised)) = step else { return false };
     let mut rooms = [const { Room::<ROOM>::new() }; 3];
     let (mut ins, mut sizes) = ([std::ptr::null::<u8>(); 3], [0; 3]);
     let size = call.out.dtype.size();
@@ -230,9 +235,10 @@ unsafe fn elementwise(call: &SmallCall<'_>, watch: u8, isa: Isa) -> bool {
                 (ins[at], sizes[at]) = (view.pointer, want.size());
             }
             FewInput::Const(value) if plain && value.dtype() == want => {
-                most = most.min(ROOM / want.size());
+                let copies = if by_number.is_some() { 1 } else { most.min(ROOM / want.size()) };
+                most = if by_number.is_some() { most } else { copies };
                 // SAFETY: the bytes are those of one element, and the room holds as many.
-                unsafe { splat(value.to_bytes().as_ptr(), want.size(), most, room.start()) };
+                unsafe { splat(value.to_bytes().as_ptr(), want.size(), copies, room.start()) };
                 ins[at] = room.start();
             }
             FewInput::Const(_) => plain = false,

@@ -4,7 +4,7 @@
 //! `hi + lo` with hi = 1 + r rounded, so that the last addition is the only rounding
 //! that counts.
 
-use crate::coeffs::{EXP, INV_LN2, LN2, LN2_ERR, LN2_HI, LN2_LO, SINH};
+use crate::coeffs::{EXP, EXP_TO_SINGLE, INV_LN2, LN2, LN2_ERR, LN2_HI, LN2_LO, SINH};
 use crate::vector::{F64s, divide, fast_two_sum, poly, two_prod, two_sum};
 
 // `expm1_pair` takes the r^2 term apart as exactly r^2 / 2
@@ -63,16 +63,10 @@ pub(crate) fn exp_inside<V: F64s>(x: V) -> Option<V> {
     if V::any(outside(x)) { None } else { Some(exp_middle(x)) }
 }
 
-/// [`exp_inside`] of two registers: the chains of dependent operations of one fill the pauses of the other.
-#[inline(always)]
-pub(crate) fn exps_inside<V: F64s>(x: V, y: V) -> Option<[V; 2]> {
-    if V::any(V::either(outside(x), outside(y))) { None } else { Some([exp_middle(x), exp_middle(y)]) }
-}
-
 /// Lanes whose argument or result may be near the ends of the range.
 #[inline(always)]
 fn outside<V: F64s>(x: V) -> V::Mask {
-    V::not_lt(x.abs(), V::of(708.0))
+    V::not_lt(x.abs(), V::of(EXPONENTIAL.limit))
 }
 
 /// e^x for |x| < 708.
@@ -83,13 +77,32 @@ fn exp_middle<V: F64s>(x: V) -> V {
     let one = V::of(1.0);
     let hi = one + r;
     let lo = (r * r).fma(poly(r, EXP), (one - hi) + r);
-    // k is added to the exponent: its bits are the last ones of a sum whose unit is one
-    let power = V::shl::<52>((k + V::of(UNIT)).bits());
-    V::from_bits(V::iadd((hi + lo).bits(), power))
+    V::from_bits(V::iadd((hi + lo).bits(), added(k)))
 }
 
 /// Sums with this number have units of one.
 const UNIT: f64 = 6_755_399_441_055_744.0;
+
+/// What e^x is made of where its argument and result are far from the ends of the range, for who puts the steps in place.
+#[derive(Debug)]
+pub struct Exponential {
+    /// No argument is larger in size.
+    pub limit: f64,
+    /// 1 / ln 2.
+    pub inverse: f64,
+    /// ln 2 in two parts.
+    pub high: f64,
+    /// What the first part lacks.
+    pub low: f64,
+    /// (e^r - 1 - r) / r^2 in powers of r.
+    pub series: [f64; 11],
+    /// A number that sums with units of one have.
+    pub unit: f64,
+}
+
+/// The numbers of [`Exponential`].
+pub const EXPONENTIAL: Exponential =
+    Exponential { limit: 708.0, inverse: INV_LN2, high: LN2_HI, low: LN2_LO, series: EXP, unit: UNIT };
 
 /// 2^x.
 #[inline(always)]
@@ -128,6 +141,34 @@ pub(crate) fn expm1<V: F64s>(x: V) -> V {
     let kk = V::select(top, k - one, k);
     let (h, _) = expm1_pair(r, rl, one.ldexp(kk), half);
     V::select(V::eq(x, V::of(0.0)), x, h * V::select(top, V::of(2.0), one))
+}
+
+/// e^x - 1 = scale p + (scale - 1) for |x| < 700, as scale and p: good to f32.
+#[inline(always)]
+fn exp_parts_to_single<V: F64s>(x: V) -> (V, V) {
+    let k = (x * V::of(INV_LN2)).round();
+    let r = (-k).fma(V::of(LN2), x);
+    (V::from_bits(V::iadd(V::of(1.0).bits(), added(k))), (r * r).fma(poly(r, EXP_TO_SINGLE), r))
+}
+
+/// What is added to the bits of a number to multiply it by 2^k: the last bits of a sum whose unit is one.
+#[inline(always)]
+fn added<V: F64s>(k: V) -> V::Int {
+    V::shl::<52>((k + V::of(UNIT)).bits())
+}
+
+/// e^x for |x| < 700, good to f32.
+#[inline(always)]
+pub(crate) fn exp_inside_to_single<V: F64s>(x: V) -> V {
+    let (scale, p) = exp_parts_to_single(x);
+    scale.fma(p, scale)
+}
+
+/// e^x - 1 of an f32, good to f32.
+#[inline(always)]
+pub(crate) fn expm1_to_single<V: F64s>(x: V) -> V {
+    let (scale, p) = exp_parts_to_single(V::of(-60.0).max(V::of(100.0).min(x)));
+    V::select(V::eq(x, V::of(0.0)), x, scale.fma(p, scale - V::of(1.0)))
 }
 
 /// (e^|x| 2^-1) as hi + lo, and e^-|x| / 2.

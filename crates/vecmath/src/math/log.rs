@@ -4,7 +4,8 @@
 //! comes from the odd series of atanh(f / (2 + f)). f is exact, so t carries all error.
 
 use crate::coeffs::{
-    INV_LN2, INV_LN2_LO, INV_LN10, INV_LN10_LO, LN2_HI, LN2_LO, LOG, LOG10_2_HI, LOG10_2_LO, POW_LOG, THIRD, THIRD_LO,
+    INV_LN2, INV_LN2_LO, INV_LN10, INV_LN10_LO, LN2, LN2_HI, LN2_LO, LOG, LOG_TO_SINGLE, LOG10_2_HI, LOG10_2_LO,
+    POW_LOG, THIRD, THIRD_LO,
 };
 use crate::vector::{F64s, divide, fast_two_sum, poly, two_prod, two_sum};
 
@@ -131,12 +132,71 @@ fn log1p_pair<V: F64s>(h: V, l: V, more: V) -> V {
 #[inline(always)]
 pub(crate) fn log1p<V: F64s>(x: V) -> V {
     let zero = V::of(0.0);
-    let r = log1p_pair(x, zero, zero);
-    let (bottom, inf) = (V::of(-1.0), V::of(f64::INFINITY));
+    log1p_ends(x, log1p_pair(x, zero, zero))
+}
+
+/// `r`, which is log(1 + x) for x > -1, x finite, with the other values put in.
+#[inline(always)]
+fn log1p_ends<V: F64s>(x: V, r: V) -> V {
+    let (zero, bottom, inf) = (V::of(0.0), V::of(-1.0), V::of(f64::INFINITY));
     let good = V::both(V::lt(bottom, x), V::lt(x, inf));
     let r = V::select(V::both(good, V::not(V::eq(x, zero))), r, x);
     let r = V::select(V::eq(x, bottom), -inf, r);
     V::select(V::lt(x, bottom), V::of(f64::NAN), r)
+}
+
+/// log(1 + f) of a split, good to f32.
+#[inline(always)]
+fn log_to_single<V: F64s>(f: V) -> V {
+    let s = f / (V::of(2.0) + f);
+    let z = s * s;
+    s * z.fma(poly(z, LOG_TO_SINGLE), V::of(2.0))
+}
+
+/// log of a positive finite f32, good to f32.
+#[inline(always)]
+pub(crate) fn log_positive_to_single<V: F64s>(x: V) -> V {
+    let (k, m) = split(x);
+    k.fma(V::of(LN2), log_to_single(m - V::of(1.0)))
+}
+
+/// Logarithm of an f32 to base 2, good to f32.
+#[inline(always)]
+pub(crate) fn log2_to_single<V: F64s>(x: V) -> V {
+    let (k, m) = split(x);
+    outside(x, log_to_single(m - V::of(1.0)).fma(V::of(INV_LN2), k))
+}
+
+/// Logarithm of an f32 to base 10, good to f32.
+#[inline(always)]
+pub(crate) fn log10_to_single<V: F64s>(x: V) -> V {
+    let (k, m) = split(x);
+    let rest = log_to_single(m - V::of(1.0)) * V::of(INV_LN10);
+    outside(x, k.fma(V::of(LOG10_2_HI + LOG10_2_LO), rest))
+}
+
+/// log(1 + x) for x > -1, x finite, good to f32. Where 1 + x is rounded so that it shows, x is the split's rest itself.
+#[inline(always)]
+fn log1p_inside_to_single<V: F64s>(x: V) -> V {
+    let one = V::of(1.0);
+    let (k, m) = split(one + x);
+    let f = V::select(V::eq(k, V::of(0.0)), x, m - one);
+    k.fma(V::of(LN2), log_to_single(f))
+}
+
+/// log(1 + x) of an f32, good to f32.
+#[inline(always)]
+pub(crate) fn log1p_to_single<V: F64s>(x: V) -> V {
+    log1p_ends(x, log1p_inside_to_single(x))
+}
+
+/// Inverse hyperbolic sine of an f32, good to f32.
+#[inline(always)]
+pub(crate) fn arcsinh_to_single<V: F64s>(x: V) -> V {
+    let (ax, one) = (x.abs(), V::of(1.0));
+    let z = ax * ax;
+    let r = log1p_inside_to_single(ax + z / (one + (one + z).sqrt()));
+    V::select(V::lt(ax, V::of(f64::INFINITY)), r, ax).copysign(x)
 }
 
 /// From here on arcsinh x = arccosh x = log 2x.

@@ -26,7 +26,7 @@ pub(crate) fn sqrt<V: Vector>(x: V) -> V {
 /// Every function for f64 lanes, by NumPy's name.
 pub(crate) mod f64s {
     pub(crate) use super::erf::erf;
-    pub(crate) use super::exp::{cosh, exp, exp_inside, exp2, expm1, exps_inside, sinh, tanh};
+    pub(crate) use super::exp::{cosh, exp, exp_inside, exp2, expm1, sinh, tanh};
     pub(crate) use super::inverse_trig::{arccos, arcsin, arctan, arctan2};
     pub(crate) use super::log::{arccosh, arcsinh, arctanh, log, log1p, log2, log10};
     pub(crate) use super::power::{cbrt, hypot, pow};

@@ -4,8 +4,8 @@
 //! is taken only when a lane needs it. cbrt and hypot end with one Newton step on an
 //! exactly computed residual.
 
-use super::exp::{exp_pair, exp_within};
-use super::log::{log_pair, log_positive, split_any};
+use super::exp::{exp_inside_to_single, exp_pair};
+use super::log::{log_pair, log_positive_to_single, split_any};
 use crate::coeffs::{RCBRT, THIRD};
 use crate::vector::{F64s, fast_two_sum, poly, two_prod};
 
@@ -171,9 +171,9 @@ pub(crate) fn pow_to_single<V: F64s>(x: V, y: V) -> V {
 
 #[inline(always)]
 fn pow_to_single_long<V: F64s>(x: V, y: V) -> V {
-    let p = y * log_positive(x.abs());
+    let p = y * log_positive_to_single(x.abs());
     let p = V::of(-690.0).max(V::of(690.0).min(p));
-    pow_checked(x, y, exp_within(p))
+    pow_checked(x, y, exp_inside_to_single(p))
 }
 
 /// `r`, which is |x|^y for finite nonzero x and finite y, with the special values put in.
