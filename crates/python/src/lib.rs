@@ -71,6 +71,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     inspect::start_runtime()?;
     module.add_class::<ndarray::NdArray>()?;
     fresh::prepare(py)?;
+    direct::scalars(py)?;
     scalar::register(module)?;
     module.add_class::<ufunc::Ufunc>()?;
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
