@@ -53,6 +53,7 @@ mod shape;
 mod shortcuts;
 mod slots;
 mod temporary;
+mod transforms;
 mod truths;
 mod ufunc;
 mod ufunc_at;
