@@ -393,9 +393,13 @@ macro_rules! instances {
             /// Exponentials of two vectors; `out` is aligned room for both.
             $(#[$feature])?
             pub(super) unsafe extern "C" fn exps<V: F64s>(x: V, y: V, out: *mut [V; 2]) {
-                let both = crate::math::f64s::exps_inside(x, y);
+                let both = match crate::math::f64s::exps_inside(x, y) {
+                    Some(both) => both,
+                    // by no closure: it would not have the features
+                    None => [with1_f64::<unary::Exp, V>(x), with1_f64::<unary::Exp, V>(y)],
+                };
                 // SAFETY: the caller's promise: aligned room for both.
-                unsafe { out.write(both.unwrap_or_else(|| [x, y].map(with1_f64::<unary::Exp, V>))) };
+                unsafe { out.write(both) };
             }
             $(#[$feature])?
             pub(super) unsafe extern "C" fn scalar_sincos_f64(x: f64, out: *mut [f64; 2]) {
