@@ -34,7 +34,7 @@ def burgers(n):
         return 0.01 * uxx - u * ux
 
     def run():
-        u, dt = np.sin(x) + 0.5, 1e-4
+        u, dt = np.sin(x) + 0.5, min(1e-4, 100.0 / n**2)
         for _ in range(4):
             half = u + dt / 2 * rate(u)
             u = u + dt * rate(half)
