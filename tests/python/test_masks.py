@@ -95,3 +95,59 @@ def test_bytes_that_are_no_truth_values_count_once():
     mask = numelt.array(raw).view("?")
     assert int(numelt.count_nonzero(mask)) == wanted
     assert int(mask.sum()) == wanted
+
+
+@pytest.mark.parametrize("n", [1, 7, 8, 9, 255, 256, 4095, 4097, 20_000, 32_768, 32_769])
+@pytest.mark.parametrize("dtype", "?bhfdD")
+def test_dense_masks_of_many_lengths(n, dtype):
+    rng = numpy.random.default_rng(n)
+    real = (rng.random(n) * 100).astype(dtype)
+    for share in (0.0, 0.01, 0.5, 0.99, 1.0):
+        mask = rng.random(n) < share
+        for cut in (slice(None), slice(None, None, -1), slice(1, None, 3)):
+            x, m = numelt.array(real), numelt.array(mask)
+            got = x[cut][m[cut]]
+            assert got.dtype == real.dtype
+            assert numpy.array_equal(got, real[cut][mask[cut]])
+            changed = real.copy()
+            changed[cut][mask[cut]] = 1
+            x[cut][m[cut]] = 1
+            assert numpy.array_equal(x, changed)
+            x[cut][m[cut]] = numelt.array(real[cut][mask[cut]])
+            assert numpy.array_equal(x, real)
+
+
+def test_truth_values_may_be_any_bytes():
+    mask = numpy.array([0, 1, 2, 255, 128, 0, 127, 64, 0, 3] * 5, numpy.uint8).view(bool)
+    real = numpy.arange(50.0)
+    x, m = numelt.array(real), numelt.array(mask.view(numpy.uint8)).view(bool)
+    want = real[mask.view(numpy.uint8) != 0]
+    assert numpy.array_equal(x[m], want)
+    x[m] = -want
+    assert (numpy.asarray(x) < 0).sum() == (mask.view(numpy.uint8) != 0).sum()
+
+
+@pytest.mark.parametrize(
+    "shape", [(), (0,), (3, 0, 2), (1,), (5, 7), (2, 3, 70), (300, 200), (40, 1), (2, 2, 2, 130)]
+)
+def test_positions_in_several_axes(shape):
+    rng = numpy.random.default_rng(3)
+    for share in (0.0, 0.03, 0.5, 1.0):
+        mask = rng.random(shape) < share
+        for real in (
+            mask,
+            mask.T,
+            numpy.where(mask, 2.5, 0.0),
+            numpy.asfortranarray(mask)[::-1] if shape else mask,
+        ):
+            if real.ndim == 0:
+                continue
+            got, want = numelt.nonzero(numelt.array(real)), numpy.nonzero(real)
+            assert len(got) == len(want)
+            assert all(numpy.array_equal(g, w) for g, w in zip(got, want, strict=True))
+            assert numpy.array_equal(numelt.argwhere(numelt.array(real)), numpy.argwhere(real))
+    wide = numpy.broadcast_to(numpy.arange(shape[0])[:, None], (shape[0], 9)) if shape else None
+    if wide is not None:
+        mask = rng.random(wide.shape) < 0.5
+        ours = numelt.broadcast_to(numelt.arange(shape[0])[:, None], wide.shape)
+        assert numpy.array_equal(ours[numelt.array(mask)], wide[mask])

@@ -272,6 +272,19 @@ pub fn numpy_float64(obj: &Bound<'_, PyAny>) -> Option<f64> {
     own.then(|| unsafe { ffi::PyFloat_AsDouble(obj.as_ptr()) })
 }
 
+/// Value of an object of exactly `numpy.int64`.
+#[inline]
+pub fn numpy_int64(obj: &Bound<'_, PyAny>) -> Option<i64> {
+    let numpy = NUMPY.get(obj.py())?;
+    let own = std::ptr::eq(obj.get_type_ptr().cast(), numpy.types[DType::I64 as usize].0.as_ptr());
+    let mut value = 0i64;
+    // SAFETY: a `numpy.int64` holds a C value of 64 bits.
+    own.then(|| unsafe {
+        PY_ARRAY_API.PyArray_ScalarAsCtype(obj.py(), obj.as_ptr(), (&raw mut value).cast());
+        value
+    })
+}
+
 /// Value of a real NumPy scalar of a native type.
 pub fn numpy_scalar_value(obj: &Bound<'_, PyAny>) -> Option<Scalar> {
     let py = obj.py();

@@ -5,13 +5,18 @@
 //! these frames take as long as recording. So, when the class is complete, its slot for such an operation is replaced by a
 //! function that tries the quick path, and calls the slot that was there for all else.
 //!
-//! In: the class. Out: the class with some slots replaced. The place of a slot is not taken from any declaration: it is the
+//! NumPy's scalars with one of our arrays on their right hand it to a ufunc, which hands it to us: an order of magnitude longer
+//! than the operation on few elements. Their slots look at that operand first, and are as before for all others.
+//!
+//! In: the class, NumPy's scalar types. Out: types with some slots replaced. The place of a slot is not taken from any declaration: it is the
 //! one word of the type object that holds the function which the interpreter names for that slot. Where there is not exactly one,
 //! or the interpreter does not see the change, the class stays as it was.
 
+use crate::convert::Numpy;
 use crate::index;
 use crate::ndarray::NdArray;
-use crate::operators::{self as o, Binary, quick, quick_in_place};
+use crate::operators::{self as o, Binary, from_scalar, quick, quick_in_place};
+use numelt_ir::DType;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::ffi;
 use pyo3::prelude::*;
@@ -46,27 +51,48 @@ pub unsafe fn replace(
     function: *mut c_void,
     former: &Former,
 ) -> PyResult<bool> {
+    let (words, count) = (class.as_type_ptr().cast(), words_of_type(class)?);
+    // SAFETY: the words are the type object's.
+    Ok(unsafe { replace_in(words, count, class, slot, function, former) })
+}
+
+/// How many words a type object has.
+fn words_of_type(class: &Bound<'_, PyType>) -> PyResult<usize> {
     let size: usize = class.get_type().getattr("__basicsize__")?.extract()?;
+    Ok(size / size_of::<*mut c_void>())
+}
+
+/// [`replace`] in so many words that are a part of the type.
+///
+/// # Safety
+/// As [`replace`]'s; the words belong to the type, and nobody else reads them now.
+unsafe fn replace_in(
+    words: *mut *mut c_void,
+    count: usize,
+    class: &Bound<'_, PyType>,
+    slot: c_int,
+    function: *mut c_void,
+    former: &Former,
+) -> bool {
     let object = class.as_type_ptr();
     // SAFETY: the class is complete.
     let known = unsafe { ffi::PyType_GetSlot(object, slot) };
     if known.is_null() {
-        return Ok(false);
+        return false;
     }
-    let words = object.cast::<*mut c_void>();
-    // SAFETY: an object has as many bytes as its type says, and this one's are aligned as pointers are.
-    let mut places = (0..size / size_of::<*mut c_void>()).filter(|&at| unsafe { words.add(at).read() } == known);
-    let (Some(place), None) = (places.next(), places.next()) else { return Ok(false) };
+    // SAFETY: the caller's contract.
+    let mut places = (0..count).filter(|&at| unsafe { words.add(at).read() } == known);
+    let (Some(place), None) = (places.next(), places.next()) else { return false };
     former.0.store(known, Ordering::Relaxed);
     // SAFETY: as above; the word is put back if it is not the slot's.
     unsafe {
         words.add(place).write(function);
         if ffi::PyType_GetSlot(object, slot) == function {
-            return Ok(true);
+            return true;
         }
         words.add(place).write(known);
     }
-    Ok(false)
+    false
 }
 
 /// What a function for a slot gives to the interpreter.
@@ -183,4 +209,118 @@ slots! {
     in_place multiply_by MULTIPLY => Py_nb_inplace_multiply;
     in_place divide_by DIVIDE => Py_nb_inplace_true_divide;
     subscript get => Py_mp_subscript;
+}
+
+/// The operators of NumPy's scalars that are looked at, with their slots and places among a type's numerical functions.
+const OPERATORS: [(&Binary, c_int); 9] = [
+    (&o::ADD, ffi::Py_nb_add),
+    (&o::SUBTRACT, ffi::Py_nb_subtract),
+    (&o::MULTIPLY, ffi::Py_nb_multiply),
+    (&o::DIVIDE, ffi::Py_nb_true_divide),
+    (&o::FLOOR_DIVIDE, ffi::Py_nb_floor_divide),
+    (&o::REMAINDER, ffi::Py_nb_remainder),
+    (&o::AND, ffi::Py_nb_and),
+    (&o::OR, ffi::Py_nb_or),
+    (&o::XOR, ffi::Py_nb_xor),
+];
+/// Comparisons as the interpreter numbers them.
+const COMPARISONS: [&Binary; 6] = [&o::LESS, &o::LESS_EQUAL, &o::EQUAL, &o::NOT_EQUAL, &o::GREATER, &o::GREATER_EQUAL];
+const TYPES: usize = DType::ALL.len();
+/// How many functions a type has for numbers.
+const NUMERICAL: usize = 36;
+
+static FORMER_OPERATORS: [[Former; OPERATORS.len()]; TYPES] =
+    [const { [const { Former::new() }; OPERATORS.len()] }; TYPES];
+static FORMER_COMPARISONS: [Former; TYPES] = [const { Former::new() }; TYPES];
+
+/// A number of NumPy's on the left of one of our arrays; `None` for all else.
+///
+/// # Safety
+/// As the interpreter calls an operator: with two objects and the GIL held.
+#[inline(always)]
+unsafe fn number_and_array(a: *mut ffi::PyObject, b: *mut ffi::PyObject, op: &Binary) -> Option<*mut ffi::PyObject> {
+    // SAFETY: the caller's contract.
+    unsafe {
+        let py = Python::assume_attached();
+        let (lhs, rhs) = (Borrowed::from_ptr(py, a), Borrowed::from_ptr(py, b));
+        if !rhs.is_exact_instance_of::<NdArray>() {
+            return None;
+        }
+        give(py, || from_scalar(op.op, &lhs, &rhs))
+    }
+}
+
+unsafe extern "C" fn operator<const TYPE: usize, const AT: usize>(
+    a: *mut ffi::PyObject,
+    b: *mut ffi::PyObject,
+) -> *mut ffi::PyObject {
+    // SAFETY: the interpreter calls it as it calls the slot; the former function is one of this kind.
+    unsafe {
+        number_and_array(a, b, OPERATORS[AT].0).unwrap_or_else(|| {
+            std::mem::transmute::<*mut c_void, ffi::binaryfunc>(FORMER_OPERATORS[TYPE][AT].get())(a, b)
+        })
+    }
+}
+
+unsafe extern "C" fn comparison<const TYPE: usize>(
+    a: *mut ffi::PyObject,
+    b: *mut ffi::PyObject,
+    which: c_int,
+) -> *mut ffi::PyObject {
+    let op = usize::try_from(which).ok().and_then(|which| COMPARISONS.get(which));
+    // SAFETY: as in `operator`.
+    unsafe {
+        op.and_then(|op| number_and_array(a, b, op)).unwrap_or_else(|| {
+            std::mem::transmute::<*mut c_void, ffi::richcmpfunc>(FORMER_COMPARISONS[TYPE].get())(a, b, which)
+        })
+    }
+}
+
+macro_rules! functions {
+    ($($at:literal)*; $($ty:literal)*) => { functions!(@ [$($at)*]; $($ty)*) };
+    (@ $ats:tt; $($ty:literal)*) => { [$((functions!(@@ $ty $ats), comparison::<$ty> as ffi::richcmpfunc)),*] };
+    (@@ $ty:literal [$($at:literal)*]) => { [$(operator::<$ty, $at> as ffi::binaryfunc),*] };
+}
+
+/// For each dtype, the functions that its scalar type gets.
+static FUNCTIONS: [([ffi::binaryfunc; OPERATORS.len()], ffi::richcmpfunc); TYPES] =
+    functions!(0 1 2 3 4 5 6 7 8; 0 1 2 3 4 5 6 7 8 9 10 11 12 13);
+
+/// Makes NumPy's scalars look whether one of our arrays is on their right.
+pub fn scalars(py: Python<'_>) -> PyResult<()> {
+    let numpy = Numpy::get(py)?;
+    for (dtype, (operators, compare)) in DType::ALL.into_iter().zip(&FUNCTIONS) {
+        let (class, at) = (numpy.scalar_type(py, dtype), dtype as usize);
+        let words = numerical(class)?;
+        for ((&(_, slot), &function), former) in OPERATORS.iter().zip(operators).zip(&FORMER_OPERATORS[at]) {
+            if let Some(words) = words {
+                // SAFETY: the words are the type's functions for numbers; the function is one for that slot, and leaves to
+                // the former one what it does not do.
+                unsafe { replace_in(words, NUMERICAL, class, slot, function as *mut c_void, former) };
+            }
+        }
+        // SAFETY: as above.
+        unsafe { replace(class, ffi::Py_tp_richcompare, *compare as *mut c_void, &FORMER_COMPARISONS[at])? };
+    }
+    Ok(())
+}
+
+/// The functions for numbers of a type that was not made by a class statement: its word after the function for `repr` leads
+/// there, and addition, subtraction and multiplication are the first of them. `None` where that is not so.
+fn numerical(class: &Bound<'_, PyType>) -> PyResult<Option<*mut *mut c_void>> {
+    let object = class.as_type_ptr();
+    let count = words_of_type(class)?;
+    // SAFETY: the class is complete, and has that many words. What the word after `repr` leads to are functions or null: it is
+    // the type's table of functions for numbers in all versions of the interpreter.
+    unsafe {
+        let words = object.cast::<*mut c_void>();
+        let repr = ffi::PyType_GetSlot(object, ffi::Py_tp_repr);
+        let Some(place) = (0..count - 1).find(|&at| words.add(at).read() == repr) else { return Ok(None) };
+        let table = words.add(place + 1).read().cast::<*mut c_void>();
+        let first = [ffi::Py_nb_add, ffi::Py_nb_subtract, ffi::Py_nb_multiply];
+        let named = first.iter().enumerate().all(|(at, &slot)| {
+            !table.is_null() && table.is_aligned() && table.add(at).read() == ffi::PyType_GetSlot(object, slot)
+        });
+        Ok((named && !repr.is_null()).then_some(table))
+    }
 }

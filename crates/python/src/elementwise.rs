@@ -341,8 +341,10 @@ pub fn scalar<'py>(py: Python<'py>, op: Op, ty: DType, inputs: &[Input<'_>]) -> 
 #[inline]
 pub fn literal(dtype: DType, number: &Bound<'_, PyAny>) -> Option<Scalar> {
     let Some(weak) = Weak::exact(number) else {
-        let value = if dtype == DType::F64 { convert::numpy_float64(number) } else { None };
-        return value.map(Scalar::F64);
+        return match dtype {
+            DType::F64 => convert::numpy_float64(number).map(Scalar::F64),
+            _ => convert::numpy_scalar_value(number).filter(|value| value.dtype() == dtype),
+        };
     };
     let value = match weak {
         weak @ Weak::Int(_) if dtype.is_integer() => return weak.to_scalar(dtype),

@@ -180,13 +180,13 @@ enum Quick {
     Window(ArrayView),
 }
 
-/// Byte offset of the element that Python ints within bounds select, one for each axis; for any other index `None`.
+/// Byte offset of the element that integers within bounds select, one for each axis; for any other index `None`.
 #[inline(always)]
 fn element(view: &ArrayView, key: &Bound<'_, PyAny>) -> Option<i64> {
     if let (&[extent], &[stride]) = (view.shape.as_slice(), view.strides.as_slice())
-        && key.is_exact_instance_of::<PyInt>()
+        && let Some(distance) = along(key, extent, stride)
     {
-        return Some(view.offset + along(key, extent, stride)?);
+        return Some(view.offset + distance);
     }
     element_of(view, key.cast_exact::<PyTuple>().ok()?)
 }
@@ -204,17 +204,19 @@ pub fn element_of(view: &ArrayView, key: &Bound<'_, PyTuple>) -> Option<i64> {
     Some(offset)
 }
 
-/// Byte distance of the position that a Python int within bounds selects on an axis.
+/// Byte distance of the position that an int of Python's, or an `int64` of NumPy's, within bounds selects on an axis.
 #[inline(always)]
 fn along(item: &Bound<'_, PyAny>, extent: i64, stride: i64) -> Option<i64> {
-    if !item.is_exact_instance_of::<PyInt>() {
-        return None;
-    }
-    // SAFETY: the object is an int; -1 is an answer or an error, which the general path finds out.
-    let index = unsafe { ffi::PyLong_AsSsize_t(item.as_ptr()) } as i64;
-    if index == -1 && PyErr::take(item.py()).is_some() {
-        return None;
-    }
+    let index = if item.is_exact_instance_of::<PyInt>() {
+        // SAFETY: the object is an int; -1 is an answer or an error, which the general path finds out.
+        let index = unsafe { ffi::PyLong_AsSsize_t(item.as_ptr()) } as i64;
+        if index == -1 && PyErr::take(item.py()).is_some() {
+            return None;
+        }
+        index
+    } else {
+        convert::numpy_int64(item)?
+    };
     let at = if index < 0 { index + extent } else { index };
     (0..extent).contains(&at).then(|| at * stride)
 }
@@ -237,7 +239,7 @@ fn simple(view: &ArrayView, key: &Bound<'_, PyAny>) -> PyResult<Option<Quick>> {
     }
 }
 
-/// A basic index of Python ints within bounds, slices and `None`; for any other, errors included, `None`.
+/// A basic index of integers within bounds, slices and `None`; for any other, errors included, `None`.
 #[inline(always)]
 fn quick(view: &ArrayView, key: &Bound<'_, PyAny>) -> PyResult<Option<Quick>> {
     if let Some(found) = simple(view, key)? {
@@ -309,20 +311,15 @@ impl Place<'_> {
         }
         let Some(&extent) = self.view.shape.get(self.axis) else { return Ok(false) };
         let stride = self.view.strides[self.axis];
-        if item.is_exact_instance_of::<PyInt>() {
-            let index = operand::index(item)?;
-            let at = if index < 0 { index + extent } else { index };
-            if !(0..extent).contains(&at) {
-                return Ok(false);
-            }
-            self.offset += at * stride;
-        } else {
-            let Some((start, stop, step)) = unpacked(item)? else { return Ok(false) };
+        if let Some((start, stop, step)) = unpacked(item)? {
             let (first, n, step) = slice(extent, start, stop, step);
             self.offset += first * stride;
             self.dims.push(n);
             self.strides.push(stride * step);
             self.window = true;
+        } else {
+            let Some(distance) = along(item, extent, stride) else { return Ok(false) };
+            self.offset += distance;
         }
         self.axis += 1;
         Ok(true)

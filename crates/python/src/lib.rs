@@ -53,6 +53,7 @@ mod shape;
 mod shortcuts;
 mod slots;
 mod temporary;
+mod transforms;
 mod truths;
 mod ufunc;
 mod ufunc_at;
@@ -71,6 +72,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     inspect::start_runtime()?;
     module.add_class::<ndarray::NdArray>()?;
     fresh::prepare(py)?;
+    direct::scalars(py)?;
     scalar::register(module)?;
     module.add_class::<ufunc::Ufunc>()?;
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;

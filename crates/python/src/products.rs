@@ -27,6 +27,30 @@ pub fn matrices<'py>(py: Python<'py>, op: Op, a: &ArrayView, b: &ArrayView) -> N
     wrap_new(py, target).map(Some)
 }
 
+/// The quick path of a product of two vectors of one dtype, by the rules of `matmul` and `dot`.
+fn vectors<'py>(py: Python<'py>, op: Op, a: &ArrayView, b: &ArrayView) -> Native<'py> {
+    let (&[k], &[k2]) = (a.shape.as_slice(), b.shape.as_slice()) else { return Ok(None) };
+    let ty = a.dtype;
+    if k != k2 || b.dtype != ty || !inexact(ty) || k == 0 || !matches!(op, Op::Matmul | Op::Dot) {
+        return Ok(None);
+    }
+    let line = |v: &ArrayView, shape: [i64; 2], strides: [i64; 2]| {
+        shape::window(v, v.offset, Dims::from_slice(&shape), Dims::from_slice(&strides))
+    };
+    let (row, column) = (line(a, [1, k], [0, a.strides[0]]), line(b, [k, 1], [b.strides[0], 0]));
+    let target = shape::whole(Runtime::global().new_base(ty.size()), ty, &[1, 1]);
+    run::product(py, op, ty, &target, [&row, &column])?;
+    number(py, shape::whole(target.base, ty, &[])).map(Some)
+}
+
+/// A product's result without axes: read where it has been computed.
+fn number<'py>(py: Python<'py>, result: ArrayView) -> PyResult<Bound<'py, PyAny>> {
+    if result.base.is_pending() {
+        return DeferredScalar::make(py, result);
+    }
+    convert::to_numpy_scalar(py, run::read_scalar(py, &result.base, result.dtype, 0)?)
+}
+
 /// Records a product by the rules of the NumPy function that `op` is named after; `None` when NumPy has to do it or
 /// to raise.
 pub fn product<'py>(
@@ -38,10 +62,11 @@ pub fn product<'py>(
 ) -> Native<'py> {
     let (Some(a), Some(b)) = (Operand::extract(a)?, Operand::extract(b)?) else { return Ok(None) };
     let (Some(left), Some(right)) = (a.view(), b.view()) else { return Ok(None) };
-    if out.is_none()
-        && let Some(made) = matrices(py, op, left, right)?
-    {
-        return Ok(Some(made));
+    if out.is_none() {
+        let quick = matrices(py, op, left, right)?;
+        if let Some(made) = if quick.is_none() { vectors(py, op, left, right)? } else { quick } {
+            return Ok(Some(made));
+        }
     }
     let ty = left.dtype.promote(right.dtype);
     let Some(product) = Product::of(py, op, ty, left, right)? else { return Ok(None) };
@@ -62,13 +87,7 @@ pub fn product<'py>(
     if let Some(out) = out {
         return Ok(Some(out.clone().into_any()));
     }
-    if !result.shape.is_empty() {
-        return wrap_new(py, result).map(Some);
-    }
-    if result.base.is_pending() {
-        return DeferredScalar::make(py, result).map(Some);
-    }
-    convert::to_numpy_scalar(py, run::read_scalar(py, &result.base, ty, 0)?).map(Some)
+    if result.shape.is_empty() { number(py, result) } else { wrap_new(py, result) }.map(Some)
 }
 
 /// A product with its operands as stacks of matrices.

@@ -11,6 +11,7 @@ use crate::shortcuts::{self, Shortcut};
 use crate::{coverage, escape, foreign};
 use numelt_runtime::Runtime;
 use pyo3::exceptions::PyValueError;
+use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString, PyTuple};
 
@@ -41,7 +42,8 @@ pub struct Routine {
     binds: bool,
     /// What may answer calls without keywords.
     short: Option<Shortcut>,
-    /// The method of NumPy's array that does the same and takes the same arguments, without the way to it.
+    /// What `original` comes to where the first argument is an array: the method of NumPy's array that does the same and
+    /// takes the same arguments, or the function behind the dispatch to other classes (a sixth of a microsecond).
     method: Option<Py<PyAny>>,
 }
 
@@ -74,6 +76,10 @@ impl Routine {
             }
         };
         let short = shortcuts::of(name.bind(py).to_str()?);
+        let method = match method {
+            Some(method) => Some(method),
+            None => implementation(original.bind(py))?,
+        };
         Ok(Routine { name, original, general, way, binds, short, method })
     }
 
@@ -163,6 +169,16 @@ impl Routine {
     ) -> PyResult<Option<Bound<'py, PyAny>>> {
         let py = args.py();
         foreign::call(self.name.bind(py).to_str()?, self.original.bind(py), args, kwargs)
+    }
+}
+
+/// The function of Python's to which one of NumPy's leads if no other class claims the call: its errors have the same words.
+fn implementation(original: &Bound<'_, PyAny>) -> PyResult<Option<Py<PyAny>>> {
+    let py = original.py();
+    let function = py.import(intern!(py, "types"))?.getattr(intern!(py, "FunctionType"))?;
+    match original.getattr_opt(intern!(py, "_implementation"))? {
+        Some(found) if found.is_exact_instance(&function) => Ok(Some(found.unbind())),
+        _ => Ok(None),
     }
 }
 

@@ -6,7 +6,7 @@
 use crate::convert::{Numpy, Weak};
 use crate::methods::{Order, copied};
 use crate::ndarray::{NdArray, exact_native, wrap_new, wrap_view};
-use crate::{advanced, assign, elementwise, fresh, front, library, loan, operators, run, shape};
+use crate::{advanced, assign, elementwise, fresh, front, library, loan, operators, run, shape, transforms};
 use numelt_ir::{DType, Op};
 use numelt_runtime::{ArrayView, Runtime};
 use pyo3::intern;
@@ -14,7 +14,8 @@ use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 use smallvec::SmallVec;
 
-type Quick<'py> = PyResult<Option<Bound<'py, PyAny>>>;
+/// The result of such a call.
+pub type Quick<'py> = PyResult<Option<Bound<'py, PyAny>>>;
 
 /// What answers a call.
 pub type Shortcut = for<'a, 'py> fn(&'a Bound<'py, PyTuple>) -> Quick<'py>;
@@ -35,6 +36,10 @@ pub fn of(name: &str) -> Option<Shortcut> {
         "clip" | "ndarray.clip" => clip,
         "ascontiguousarray" => in_c_order,
         "flip" => flip,
+        "fft.fft" => transforms::fft,
+        "fft.ifft" => transforms::ifft,
+        "fft.rfft" => transforms::rfft,
+        "fft.irfft" => transforms::irfft,
         _ => return None,
     })
 }

@@ -289,3 +289,26 @@ mod registers {
     register_symbols!(portable_f64, call_f64x2, Portable, f64, __m128d, 2, "f64x2");
     register_symbols!(portable_f32, call_f32x4, Portable, f32, __m128, 4, "f32x4");
 }
+
+/// What becomes zero is not computed: it changes nothing beside it, and begins where e^x is less than half of the least number.
+#[test]
+fn exponentials_beside_zeros() {
+    let edges =
+        [-746.5, -746.0, -745.9, -745.14, -745.13, -744.4, -720.0, -708.5, -708.0, -707.9, -1.0, 0.0, 709.7, 710.0];
+    let hidden = [f64::NEG_INFINITY, -1e300, -1000.0, -746.1];
+    for isa in supported() {
+        for x in edges.into_iter().chain([f64::NAN, f64::INFINITY]) {
+            let mut alone = [0.0];
+            f64::unary(Func1::Exp, Isa::Portable, &[x], &mut alone);
+            assert_eq!(alone[0] == 0.0, x < -745.133);
+            for (h, at) in hidden.into_iter().flat_map(|h| (0..16).map(move |at| (h, at))) {
+                let mut row = [h; 16];
+                row[at] = x;
+                let mut got = row;
+                f64::unary(Func1::Exp, isa, &row, &mut got);
+                assert!(same(&got[at..=at], &alone), "{isa:?} {x} beside {h}: {}", got[at]);
+                assert!(got.iter().enumerate().all(|(i, &y)| i == at || y.to_bits() == 0), "{isa:?} {h}");
+            }
+        }
+    }
+}

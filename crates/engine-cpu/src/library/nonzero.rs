@@ -96,8 +96,9 @@ impl Task {
             });
             total
         };
+        let (outer, last) = self.index(0);
         for row in total..self.rows {
-            self.put(row, 0);
+            self.put(row, &outer, last);
         }
     }
 
@@ -175,26 +176,36 @@ impl Task {
             }
             return row - first;
         }
-        for (j, _) in truths.iter().enumerate().filter(|(_, t)| **t != 0) {
-            if row < self.rows {
-                self.put(row, at + j);
-            }
-            row += 1;
+        let (outer, last) = self.index(at);
+        let mut found = [0i64; GROUP];
+        for (group, truths) in truths.chunks(GROUP).enumerate() {
+            let k = places(truths, last + (group * GROUP) as i64, &mut found);
+            let keep = k.min(self.rows.saturating_sub(row));
+            found[..keep].iter().zip(row..).for_each(|(&last, row)| self.put(row, &outer, last));
+            row += k;
         }
         row - first
     }
 
-    /// Writes the multi-index of a flat position to a row.
-    fn put(&self, row: usize, position: usize) {
-        let mut rest = position;
+    /// The multi-index of a flat position: that of its run of the last axis, and the place in it.
+    fn index(&self, position: usize) -> (SmallVec<[i64; 4]>, i64) {
+        let of = |at: usize, n: usize| at.checked_rem(n).unwrap_or(0) as i64;
+        let mut rest = position.checked_div(self.inner.0).unwrap_or(0);
+        let mut outer: SmallVec<[i64; 4]> = SmallVec::from_elem(0, self.outer.len());
+        for (index, &(n, _)) in outer.iter_mut().zip(&self.outer).rev() {
+            *index = of(rest, n);
+            rest = rest.checked_div(n).unwrap_or(0);
+        }
+        (outer, of(position, self.inner.0))
+    }
+
+    /// Writes a multi-index to a row; an array without axes has none.
+    fn put(&self, row: usize, outer: &[i64], last: i64) {
         let start = self.output.wrapping_offset(row as isize * self.row_stride);
-        let last = [self.inner.0];
-        let extents = self.outer.iter().map(|(n, _)| *n).chain(last).take(self.rank).collect::<SmallVec<[usize; 4]>>();
-        for (column, n) in extents.iter().enumerate().rev() {
+        for (column, &index) in outer.iter().chain([&last]).take(self.rank).enumerate() {
             let to = start.wrapping_offset(column as isize * self.column_stride).cast::<i64>();
             // SAFETY: an element of the result, which belongs to the caller's piece.
-            unsafe { to.write(if *n == 0 { 0 } else { rest % n } as i64) };
-            rest = rest.checked_div(*n).unwrap_or(0);
+            unsafe { to.write(index) };
         }
     }
 }

@@ -24,6 +24,9 @@ const LISTED: usize = 32;
 /// Most indices that are looked at here.
 const INDICES: i64 = 4096;
 
+/// Most elements of a mask that are looked at here: eight at a time, where it is dense.
+const MASKED: i64 = 1 << 15;
+
 /// The picked elements for a key that is one array of positions, or one mask, along the first axis of an array
 /// whose other axes are dense. What such a key picks has to be known at once, so what it waits for runs now.
 pub fn quick(py: Python<'_>, view: &ArrayView, key: &ArrayView) -> PyResult<Option<ArrayView>> {
@@ -35,7 +38,7 @@ pub fn quick(py: Python<'_>, view: &ArrayView, key: &ArrayView) -> PyResult<Opti
     let row = shape::size(rest);
     let mask = key.dtype == DType::Bool;
     let fits = if mask { length == n } else { key.dtype == DType::I64 };
-    let some = row > 0 && n > 0 && (1..=INDICES).contains(&length);
+    let some = row > 0 && n > 0 && (1..=most(key, row)).contains(&length);
     if !fits || !some || !shape::is_c_contiguous(rest, &view.strides[1..], itemsize) {
         return Ok(None);
     }
@@ -68,10 +71,15 @@ pub fn quick(py: Python<'_>, view: &ArrayView, key: &ArrayView) -> PyResult<Opti
     rows(py, view, &picks)
 }
 
+/// Most elements of a key for rows of so many elements.
+fn most(key: &ArrayView, row: i64) -> i64 {
+    if key.dtype == DType::Bool && row == 1 && key.strides[0] == 1 { MASKED } else { INDICES }
+}
+
 /// A dense array of several dimensions and a dense mask of its shape, as vectors.
 fn flat(view: &ArrayView, key: &ArrayView) -> Option<(ArrayView, ArrayView)> {
     let (itemsize, n) = (view.dtype.size() as i64, key.size());
-    let whole = key.dtype == DType::Bool && view.shape.len() > 1 && key.shape == view.shape && n <= INDICES;
+    let whole = key.dtype == DType::Bool && view.shape.len() > 1 && key.shape == view.shape && n <= MASKED;
     let dense = |v: &ArrayView, itemsize| shape::is_c_contiguous(&v.shape, &v.strides, itemsize);
     if !whole || !dense(view, itemsize) || !dense(key, 1) {
         return None;
@@ -133,10 +141,7 @@ impl Picked {
         let mask = key.dtype == DType::Bool;
         let mut picked = Picked { keys, step, length, mask, n, stride, count: length };
         if mask {
-            let mut count = 0;
-            // SAFETY: the element is one of the key's, which lies inside its base.
-            picked.places(|place| count += i64::from(unsafe { place.read() } != 0));
-            picked.count = count;
+            picked.count = picked.truths();
             return Some(picked);
         }
         let mut inside = true;
@@ -154,9 +159,48 @@ impl Picked {
         }
     }
 
+    /// The truth values of a dense mask.
+    fn dense(&self) -> Option<&[u8]> {
+        // SAFETY: so many truth values, of one byte each, lie there.
+        (self.mask && self.step == 1).then(|| unsafe { std::slice::from_raw_parts(self.keys, self.length as usize) })
+    }
+
+    /// How many elements a mask picks.
+    fn truths(&self) -> i64 {
+        let mut count = 0;
+        match self.dense() {
+            Some(truths) => {
+                // few enough at a time that bytes count them
+                let counts = truths.chunks(255).map(|some| some.iter().fold(0u8, |n, &t| n + u8::from(t != 0)));
+                count = counts.map(i64::from).sum();
+            }
+            // SAFETY: the element is one of the key's, which lies inside its base.
+            None => self.places(|place| count += i64::from(unsafe { place.read() } != 0)),
+        }
+        count
+    }
+
     /// Calls `f` with the byte distance of each picked element.
     fn each(&self, mut f: impl FnMut(isize)) {
-        if self.mask {
+        if let Some(truths) = self.dense() {
+            let mut words = truths.chunks_exact(8);
+            let mut pick = 0;
+            for word in &mut words {
+                let mut found = flags(word);
+                if found == u64::MAX / 255 {
+                    (0..8).for_each(|at| f(pick + at * self.stride));
+                } else {
+                    while found != 0 {
+                        f(pick + (found.trailing_zeros() / 8) as isize * self.stride);
+                        found &= found - 1;
+                    }
+                }
+                pick += 8 * self.stride;
+            }
+            for (at, _) in words.remainder().iter().enumerate().filter(|(_, truth)| **truth != 0) {
+                f(pick + at as isize * self.stride);
+            }
+        } else if self.mask {
             let mut pick = 0;
             self.places(|place| {
                 // SAFETY: the element is one of the key's, which lies inside its base.
@@ -175,6 +219,17 @@ impl Picked {
     }
 }
 
+/// The lowest bit of each byte that is not zero, of eight.
+#[inline]
+fn flags(bytes: &[u8]) -> u64 {
+    let Ok(bytes) = bytes.try_into() else { return 0 };
+    // NumPy's truth values may be any bytes, ones as a rule
+    let word = u64::from_le_bytes(bytes);
+    let ones = u64::MAX / 255;
+    let low = ones * 0x7f;
+    if word & !ones == 0 { word } else { ((((word & low) + low) | word) & !low) >> 7 }
+}
+
 /// Stores a number, or the elements of a vector, at positions of a vector or under a mask, all of them in memory;
 /// false where that is not what there is to do.
 pub fn set(py: Python<'_>, view: &ArrayView, key: &ArrayView, value: &Bound<'_, PyAny>) -> PyResult<bool> {
@@ -184,7 +239,7 @@ pub fn set(py: Python<'_>, view: &ArrayView, key: &ArrayView, value: &Bound<'_, 
     let (&[n], &[length]) = (view.shape.as_slice(), key.shape.as_slice()) else { return Ok(false) };
     let fits = if key.dtype == DType::Bool { length == n } else { key.dtype == DType::I64 };
     let ready = view.base.settled().is_some() && !view.base.is_pending() && !key.base.ptr_eq(&view.base);
-    if !fits || !ready || !(1..=INDICES).contains(&length) || n == 0 || !Runtime::global().is_unobserved() {
+    if !fits || !ready || !(1..=most(key, 1)).contains(&length) || n == 0 || !Runtime::global().is_unobserved() {
         return Ok(false);
     }
     if registry::is_tangled() {
