@@ -74,6 +74,8 @@ def made(real):
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_transforms(name, dtype):
     for real in inputs(dtype):
+        if name == "irfft" and not real.size:
+            continue  # NumPy's reads what lies there by chance
         for args in ((), (None,), (1,), (4,), (5,), (64,), (0,), (-3,), (True,), (2.5,), (numpy.int64(6),)):
             check(name, real, *args)
         check(name, real, 4, 0)

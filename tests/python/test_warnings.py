@@ -501,3 +501,24 @@ def test_combining_at_positions():
         pytest.raises(FloatingPointError, match="overflow encountered in subtract"),
     ):
         numelt.subtract.at(numelt.full(5000, -1.5e308), numelt.array([7]), 1.5e308)
+
+
+def test_what_is_ignored_explains_a_flag_whose_operands_are_gone():
+    def program(np):
+        x = np.array([0.0, 1.0, 2.0] * 20_000)
+        for _ in range(4):
+            with np.errstate(invalid="ignore"):
+                q = x / x
+            x *= np.where(x > 0, q, 1.0)
+        return x
+
+    same(program)
+
+    def heard(np):
+        x = np.array([0.0, 1.0, numpy.inf] * 20_000)
+        with np.errstate(invalid="ignore"):
+            y = x * 0.0
+        x /= x
+        return x, np.where(y > 0, 1, 0)
+
+    same(heard)

@@ -3,15 +3,16 @@
 //! In: the arguments of a call without keywords. Out: its result, or `None` for any other call than the plain one, and
 //! where somebody looks at what is recorded.
 
-use crate::convert::{Numpy, Weak};
+use crate::convert::{self, Numpy, Weak};
 use crate::methods::{Order, copied};
 use crate::ndarray::{NdArray, exact_native, wrap_new, wrap_view};
+use crate::scalar::DeferredScalar;
 use crate::{advanced, assign, elementwise, fresh, front, library, loan, operators, run, shape, transforms};
-use numelt_ir::{DType, Op};
+use numelt_ir::{DType, Op, Scalar};
 use numelt_runtime::{ArrayView, Runtime};
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::PyTuple;
+use pyo3::types::{PyInt, PyTuple};
 use smallvec::SmallVec;
 
 /// The result of such a call.
@@ -36,6 +37,9 @@ pub fn of(name: &str) -> Option<Shortcut> {
         "clip" | "ndarray.clip" => clip,
         "ascontiguousarray" => in_c_order,
         "flip" => flip,
+        "tril" => tril,
+        "triu" => triu,
+        "unravel_index" => unravel_index,
         "fft.fft" => transforms::fft,
         "fft.ifft" => transforms::ifft,
         "fft.rfft" => transforms::rfft,
@@ -107,6 +111,70 @@ pub fn nonzero<'py>(args: &Bound<'py, PyTuple>) -> Quick<'py> {
 fn column(table: &ArrayView, axis: usize) -> ArrayView {
     let one = |n: i64| SmallVec::from_slice(&[n]);
     shape::window(table, table.offset + 8 * axis as i64, one(table.shape[0]), one(8 * table.shape[1]))
+}
+
+/// `tril`
+fn tril<'py>(args: &Bound<'py, PyTuple>) -> Quick<'py> {
+    triangle(args, |distance, k| distance <= k)
+}
+
+/// `triu`
+fn triu<'py>(args: &Bound<'py, PyTuple>) -> Quick<'py> {
+    triangle(args, |distance, k| distance >= k)
+}
+
+/// A matrix whose elements are zero but those that `keeps` says of their distance from the diagonal and the argument `k`.
+fn triangle<'py>(args: &Bound<'py, PyTuple>, keeps: impl Fn(i64, i64) -> bool) -> Quick<'py> {
+    let k = match args.get_borrowed_item(1) {
+        Ok(k) => k.cast_exact::<PyInt>().ok().and_then(|k| k.extract::<i64>().ok()),
+        Err(_) => Some(0),
+    };
+    let Some(k) = k.filter(|_| args.len() <= 2) else { return Ok(None) };
+    let (py, Ok(matrix)) = (args.py(), args.get_borrowed_item(0)) else { return Ok(None) };
+    let Some(view) = exact_native(&matrix).and_then(NdArray::view) else { return Ok(None) };
+    let (&[rows, columns], size) = (view.shape.as_slice(), view.dtype.size()) else { return Ok(None) };
+    if !(1..=FEW).contains(&view.size()) || view.base.is_awaited() || !Runtime::global().is_unobserved() {
+        return Ok(None);
+    }
+    let Some(mut bytes) = run::on_dense(py, view, SmallVec::<[u8; 512]>::from_slice)? else { return Ok(None) };
+    let places = (0..rows).flat_map(|row| (0..columns).map(move |column| column - row));
+    for (element, distance) in bytes.chunks_exact_mut(size).zip(places) {
+        if !keeps(distance, k) {
+            element.fill(0);
+        }
+    }
+    let out = shape::whole(Runtime::global().new_base(bytes.len()), view.dtype, &view.shape);
+    run::write(py, &out.base, &bytes)?;
+    wrap_new(py, out).map(Some)
+}
+
+/// `unravel_index` of one position in C order; all that is wrong is NumPy's to say.
+fn unravel_index<'py>(args: &Bound<'py, PyTuple>) -> Quick<'py> {
+    let (py, Ok(given), Ok(extents)) = (args.py(), args.get_item(0), args.get_borrowed_item(1)) else {
+        return Ok(None);
+    };
+    let Ok(extents) = extents.cast_exact::<PyTuple>() else { return Ok(None) };
+    if args.len() != 2 || extents.is_empty() || !Runtime::global().is_unobserved() {
+        return Ok(None);
+    }
+    let given = DeferredScalar::of(&given).map(DeferredScalar::realize).transpose()?.unwrap_or(given);
+    let int = |value: &Bound<'_, PyAny>| value.cast_exact::<PyInt>().ok()?.extract::<i64>().ok();
+    let Some(mut rest) = int(&given).or_else(|| convert::numpy_int64(&given)).filter(|&at| at >= 0) else {
+        return Ok(None);
+    };
+    let mut index: SmallVec<[i64; 4]> = SmallVec::new();
+    for extent in extents.iter_borrowed() {
+        let Some(n) = int(&extent).filter(|&n| n > 0) else { return Ok(None) };
+        index.push(n);
+    }
+    if index.iter().try_fold(1i64, |size, &n| size.checked_mul(n)).is_none_or(|size| rest >= size) {
+        return Ok(None);
+    }
+    for at in index.iter_mut().rev() {
+        (*at, rest) = (rest % *at, rest / *at);
+    }
+    let index = index.into_iter().map(|at| convert::to_numpy_scalar(py, Scalar::I64(at)));
+    Ok(Some(PyTuple::new(py, index.collect::<PyResult<SmallVec<[_; 4]>>>()?)?.into_any()))
 }
 
 /// `take` from a vector, which is what indexing with an array does; all that is wrong is the general way's to say.

@@ -207,7 +207,8 @@ fn lost_values(step: &KernelStep, gone: &[BaseId]) -> Vec<bool> {
     lost
 }
 
-/// Names the likeliest of the lost values for each condition that no other value explains.
+/// Names the likeliest of the lost values for each condition that no other value explains; none where an operation that nobody
+/// wants to hear of is likelier.
 fn guess(step: &KernelStep, wanted: &[u8], lost: &[bool], found: &mut [u8]) {
     for condition in [warn::DIVIDE, warn::OVER, warn::UNDER, warn::INVALID] {
         let explained = found.iter().zip(lost).any(|(f, lost)| f & condition != 0 && !lost);
@@ -217,8 +218,15 @@ fn guess(step: &KernelStep, wanted: &[u8], lost: &[bool], found: &mut [u8]) {
         if explained || condition == warn::INVALID && step.kernel.body.iter().any(extreme) {
             continue;
         }
+        let likely = |v: usize| likelihood(step.watch[v].op, condition);
+        let raises =
+            |v: &usize| matches!(&step.kernel.body[*v], Node::Op(op, ty, _) if op.raises(*ty) & condition != 0);
+        let silent = (0..step.kernel.body.len()).filter(|&v| step.watch[v].bits & condition == 0).filter(raises);
+        let silent = silent.map(likely).max();
         let candidates = (0..wanted.len()).filter(|&v| lost[v] && wanted[v] & condition != 0);
-        if let Some(v) = candidates.max_by_key(|&v| (likelihood(step.watch[v].op, condition), std::cmp::Reverse(v))) {
+        if let Some(v) = candidates.max_by_key(|&v| (likely(v), std::cmp::Reverse(v)))
+            && silent <= Some(likely(v))
+        {
             found[v] |= condition;
         }
     }
