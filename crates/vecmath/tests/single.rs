@@ -2,7 +2,7 @@
 
 use numelt_vecmath::{Func1, Func2, Isa, binary_f32, binary_f64, unary_f32, unary_f64};
 
-/// Every so manieth f32.
+/// Steps from one f32 to the next that is looked at.
 const STEP: usize = 4099;
 
 fn alike(name: &str, x: f32, got: f32, want: f64) {
@@ -40,7 +40,7 @@ fn powers() {
                 [0.0, -0.0, 0.3, -3.0, 2.7, f32::INFINITY, f32::NEG_INFINITY, f32::NAN].map(move |y| (x, y))
             }))
             .unzip();
-    let (wide, exponents): (Vec<f64>, Vec<f64>) = x.iter().zip(&y).map(|(&x, &y)| (x.into(), y.into())).unzip();
+    let (wide, exponents): (Vec<f64>, Vec<f64>) = x.iter().zip(&y).map(|(&x, &y)| (f64::from(x), f64::from(y))).unzip();
     let (mut got, mut want) = (vec![0.0f32; x.len()], vec![0.0f64; x.len()]);
     // SAFETY: all slices have the length of `x`; the instruction set was detected.
     unsafe {
