@@ -8,7 +8,8 @@
 
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
-use std::sync::{Mutex, Once, OnceLock};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
 /// Giving back takes at most this part of the time.
@@ -25,15 +26,22 @@ pub fn settle() {
     if last.is_some_and(|(at, took)| start.duration_since(at) < took * SHARE) {
         return;
     }
-    // the first long batch ends the start of a program, which has loaded its libraries and made its input
-    static FIRST: Once = Once::new();
-    FIRST.call_once(|| Pages::of_all().release());
+    begin();
     own().release();
     trim();
     *last = Some((start, start.elapsed()));
 }
 
-/// Gives back what starting has read of any library, and what the allocator keeps free. To be called once.
+/// To be called where work begins: a program that gets there has loaded its libraries and made its input, and what only that
+/// has read goes back. Does nothing from the second time on.
+pub fn begin() {
+    static BEGUN: AtomicBool = AtomicBool::new(false);
+    if !BEGUN.swap(true, Ordering::Relaxed) {
+        Pages::of_all().release();
+    }
+}
+
+/// Gives back what importing has read of any library, and what the allocator keeps free. To be called once.
 pub fn started() {
     Pages::of_all().release();
     trim();

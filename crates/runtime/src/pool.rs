@@ -5,6 +5,7 @@
 //! all memory together stays near the most that was in use at a time. Buffers of two MiB and more are mapped on their own, aligned for huge
 //! pages; smaller ones come from the global allocator.
 
+use crate::footprint;
 use numelt_ir::{Error, Result};
 use std::alloc::Layout;
 use std::collections::BTreeMap;
@@ -79,6 +80,9 @@ impl Pool {
         if let Some(address) = shelves.take(capacity) {
             shelves.note_live(taken);
             return Ok(address as *mut u8);
+        }
+        if capacity >= HUGE {
+            footprint::begin();
         }
         let live = shelves.stats.live + taken;
         if shelves.limit.is_some_and(|limit| live > limit) {
