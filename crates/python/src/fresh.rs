@@ -5,6 +5,7 @@
 //! allocator is asked, and the contents are written into what it gives, as far as an object that PyO3 has made shows
 //! that there is nothing else in it. Objects that have ended are kept for the next ones.
 
+use crate::convert::Numpy;
 use crate::direct::{self, Former};
 use crate::export;
 use crate::ndarray::NdArray;
@@ -77,6 +78,7 @@ impl Maker {
             unsafe { direct::replace(&class, ffi::Py_tp_dealloc, end as ffi::destructor as *mut c_void, &FORMER_END)? };
         }
         direct::slots(&class)?;
+        direct::scalar_slots(Numpy::get(py)?.module.bind(py))?;
         let ended = UnsafeCell::new(Ended { objects: [std::ptr::null_mut(); MOST], count: 0 });
         Ok(Some(Maker { class: class.as_type_ptr(), alloc, ended }))
     }

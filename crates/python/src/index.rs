@@ -180,13 +180,13 @@ enum Quick {
     Window(ArrayView),
 }
 
-/// Byte offset of the element that Python ints within bounds select, one for each axis; for any other index `None`.
+/// Byte offset of the element that ints within bounds select, one for each axis; for any other index `None`.
 #[inline(always)]
 fn element(view: &ArrayView, key: &Bound<'_, PyAny>) -> Option<i64> {
     if let (&[extent], &[stride]) = (view.shape.as_slice(), view.strides.as_slice())
-        && key.is_exact_instance_of::<PyInt>()
+        && let Some(distance) = along(key, extent, stride)
     {
-        return Some(view.offset + along(key, extent, stride)?);
+        return Some(view.offset + distance);
     }
     element_of(view, key.cast_exact::<PyTuple>().ok()?)
 }
@@ -204,19 +204,28 @@ pub fn element_of(view: &ArrayView, key: &Bound<'_, PyTuple>) -> Option<i64> {
     Some(offset)
 }
 
-/// Byte distance of the position that a Python int within bounds selects on an axis.
+/// Value of a Python int or a `numpy.int64`; `None` for any other object, and beyond 64 bits.
 #[inline(always)]
-fn along(item: &Bound<'_, PyAny>, extent: i64, stride: i64) -> Option<i64> {
+fn integer(item: &Bound<'_, PyAny>) -> Option<i64> {
     if !item.is_exact_instance_of::<PyInt>() {
-        return None;
+        return convert::numpy_int64(item);
     }
     // SAFETY: the object is an int; -1 is an answer or an error, which the general path finds out.
-    let index = unsafe { ffi::PyLong_AsSsize_t(item.as_ptr()) } as i64;
-    if index == -1 && PyErr::take(item.py()).is_some() {
-        return None;
-    }
+    let value = unsafe { ffi::PyLong_AsSsize_t(item.as_ptr()) } as i64;
+    if value == -1 && PyErr::take(item.py()).is_some() { None } else { Some(value) }
+}
+
+/// Position that an index within bounds selects on an axis.
+#[inline(always)]
+fn within(index: i64, extent: i64) -> Option<i64> {
     let at = if index < 0 { index + extent } else { index };
-    (0..extent).contains(&at).then(|| at * stride)
+    (0..extent).contains(&at).then_some(at)
+}
+
+/// Byte distance of the position that an int within bounds selects on an axis.
+#[inline(always)]
+fn along(item: &Bound<'_, PyAny>, extent: i64, stride: i64) -> Option<i64> {
+    within(integer(item)?, extent).map(|at| at * stride)
 }
 
 /// The window of the most frequent keys: a slice of a vector, a row of a matrix. For any other, errors included, `None`.
@@ -237,7 +246,7 @@ fn simple(view: &ArrayView, key: &Bound<'_, PyAny>) -> PyResult<Option<Quick>> {
     }
 }
 
-/// A basic index of Python ints within bounds, slices and `None`; for any other, errors included, `None`.
+/// A basic index of ints within bounds, slices and `None`; for any other, errors included, `None`.
 #[inline(always)]
 fn quick(view: &ArrayView, key: &Bound<'_, PyAny>) -> PyResult<Option<Quick>> {
     if let Some(found) = simple(view, key)? {
@@ -309,12 +318,8 @@ impl Place<'_> {
         }
         let Some(&extent) = self.view.shape.get(self.axis) else { return Ok(false) };
         let stride = self.view.strides[self.axis];
-        if item.is_exact_instance_of::<PyInt>() {
-            let index = operand::index(item)?;
-            let at = if index < 0 { index + extent } else { index };
-            if !(0..extent).contains(&at) {
-                return Ok(false);
-            }
+        if let Some(index) = integer(item) {
+            let Some(at) = within(index, extent) else { return Ok(false) };
             self.offset += at * stride;
         } else {
             let Some((start, stop, step)) = unpacked(item)? else { return Ok(false) };
@@ -409,7 +414,7 @@ pub fn set<'py>(array: &Bound<'py, NdArray>, key: &Bound<'py, PyAny>, value: &Bo
             return Err(errors::read_only_assignment());
         }
         if let Some(offset) = element(view, key)
-            && write_float(view, offset, value)
+            && (write_plain(view, offset, value) || write_element(array.py(), view, offset, value)?)
         {
             return Ok(());
         }
@@ -437,25 +442,30 @@ pub fn set<'py>(array: &Bound<'py, NdArray>, key: &Bound<'py, PyAny>, value: &Bo
     set_fallback(array, key, value)
 }
 
-/// Stores a float in an element of a float array at once; false where that is not what there is to do.
+/// Stores a number in an element of an array of floats, ints or truth values at once; false where that is not what
+/// there is to do.
 #[inline(always)]
-fn write_float(view: &ArrayView, offset: i64, value: &Bound<'_, PyAny>) -> bool {
-    if view.dtype != DType::F64 {
-        return false;
-    }
-    let value = match value.cast_exact::<PyFloat>() {
-        Ok(value) => value.value(),
-        Err(_) => match convert::numpy_float64(value) {
-            Some(value) => value,
-            None => return false,
+fn write_plain(view: &ArrayView, offset: i64, value: &Bound<'_, PyAny>) -> bool {
+    match view.dtype {
+        DType::F64 => match value.cast_exact::<PyFloat>() {
+            Ok(value) => write(view, offset, value.value()),
+            Err(_) => convert::numpy_float64(value).is_some_and(|value| write(view, offset, value)),
         },
-    };
+        DType::I64 => integer(value).is_some_and(|value| write(view, offset, value)),
+        DType::Bool => value.cast_exact::<PyBool>().is_ok_and(|value| write(view, offset, value.is_true())),
+        _ => false,
+    }
+}
+
+/// Stores an element of the view's dtype at a byte offset of its base; false where the memory is still to be computed.
+#[inline(always)]
+fn write<T>(view: &ArrayView, offset: i64, value: T) -> bool {
     match view.base.settled() {
         Some(address) if !view.base.is_pending() => {
             view.base.touch();
-            // SAFETY: the offset was checked against the shape; views lie inside their base, elements are aligned.
-            // Nothing pending reads them, and other threads wait for the GIL.
-            unsafe { address.offset(offset as isize).cast::<f64>().write(value) };
+            // SAFETY: the offset was checked against the shape; views lie inside their base, elements are aligned and
+            // of this type. Nothing pending reads them, and other threads wait for the GIL.
+            unsafe { address.offset(offset as isize).cast::<T>().write(value) };
             true
         }
         Some(_) | None => false,
