@@ -281,16 +281,17 @@ def _array_interface() -> property:
     original = vars(ndarray)["__array_interface__"]
 
     def get(self: Any) -> Any:
-        interface = original.__get__(self)
-        if not _core.is_native(self) and not _describes(interface, self.dtype):
+        if not _core.is_native(self) and not _is_described(self.dtype):
             raise AttributeError("__array_interface__")
-        return interface
+        return original.__get__(self)
 
     return property(get, doc=numpy.ndarray.__array_interface__.__doc__)
 
 
-def _describes(interface: dict[str, Any], dtype: Any) -> bool:
+@functools.lru_cache(maxsize=256)
+def _is_described(dtype: Any) -> bool:
     """Does NumPy get this dtype back from the description in an interface?"""
+    interface = numpy.empty(0, dtype).__array_interface__
     try:
         return bool(numpy.dtype(interface["descr"] if dtype.names else interface["typestr"]) == dtype)
     except (TypeError, ValueError):
@@ -315,7 +316,7 @@ def complete() -> None:
         return small_call(getattr(numpy.ndarray, name), function, f"ndarray.{name}")
 
     own: dict[str, Any] = {
-        "clip": few("clip", clip), "round": few("round", round_), "dot": dot,
+        "clip": few("clip", clip), "round": few("round", round_), "dot": few("dot", dot),
         "repeat": few("repeat", repeat),
         "put": few("put", picking.put_method), "compress": few("compress", picking.compress_method),
         "resize": _resize.resize, **{name: few(name, method) for name, method in _fields.METHODS.items()},

@@ -16,13 +16,14 @@ from typing import Any, TypeVar, cast
 import numpy
 
 from numelt import _core, _fallback
-from numelt._scalars import SCALARS
+from numelt._scalars import ScalarType
 
 __all__ = [
     "NATIVE",
     "NO_VALUE",
     "counted_first",
     "fall_back",
+    "foreign_first",
     "fronted",
     "given",
     "native",
@@ -82,6 +83,11 @@ def plain_first(function: F) -> F:
     return cast(F, functools.update_wrapper(made, function))
 
 
+def foreign_first(function: F) -> F:
+    """Give calls with arrays that are not native to NumPy's own function, and all others to the function."""
+    return small_call(getattr(numpy, function.__name__), function, most="foreign")
+
+
 def short_first(function: F) -> F:
     """Give calls with short sides to NumPy's own function: the result may be as large as their product."""
     return small_call(getattr(numpy, function.__name__), function, most=SIDE)
@@ -113,10 +119,11 @@ def method_of(name: str, original: Any) -> Any:
     return None
 
 
-def small_call(original: Any, function: F, label: str | None = None, most: int = FEW) -> F:
+def small_call(original: Any, function: F, label: str | None = None, most: int | str = FEW) -> F:
     """Return `function` such that calls on at most `most` elements run NumPy's `original`.
 
-    That holds while nobody looks at what is recorded.
+    That holds while nobody looks at what is recorded. With ``"foreign"`` only calls with arrays that are
+    not native do.
     """
     binds = not isinstance(original, types.BuiltinFunctionType)
     name = label or function.__name__
@@ -189,8 +196,10 @@ def operand(value: Any, dtype: Any = None) -> Any:
     kind = type(value)
     if kind is ndarray:
         return value
-    if kind in SCALARS:
+    if type(kind) is ScalarType:
         return _core.asarray(value)
+    if dtype is None and (kind is float or kind is int or kind is numpy.float64):
+        return _core.front.asarray(value)
     if kind in _convertible or isinstance(value, numpy.generic):
         if kind is list or kind is tuple:
             return _from_sequence(value, dtype)

@@ -19,7 +19,7 @@ from typing import Any
 import numpy
 
 from numelt import _core, _coverage, _overrides
-from numelt._scalars import SCALARS
+from numelt._scalars import SCALARS, ScalarType
 
 __all__ = ["FallbackError", "FallbackWarning", "call", "policy", "raising", "set_policy", "unwrap", "wrap"]
 
@@ -98,6 +98,7 @@ def set_policy(value: str) -> None:
 def stands_for(ours: object, numpys: object) -> None:
     """Register a numelt callable or class that NumPy is to receive as its own object."""
     _numpy_of[id(ours)] = (ours, numpys)
+    _core.stands_for(ours, numpys)
     _ours_of.setdefault(id(numpys), (numpys, ours))
 
 
@@ -129,7 +130,7 @@ def unwrap(value: Any, views: Views | None = None, depth: int = 0) -> Any:
         if views is not None:
             views[id(view)] = (view, value)
         return view
-    if kind in SCALARS:
+    if type(kind) is ScalarType:
         return _core.realize(value)
     if kind is list or kind is tuple:
         if _containers.isdisjoint(map(type, value)):

@@ -6,6 +6,7 @@ Each stands for NumPy's object of the same name, takes numelt arrays and gives n
 from __future__ import annotations
 
 import functools
+import importlib
 import sys
 from typing import Any
 
@@ -72,8 +73,10 @@ class Vectorize(numpy.vectorize):
 
     __doc__ = numpy.vectorize.__doc__
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def _general(self, *args: Any, **kwargs: Any) -> Any:
         return _fallback.call("vectorize", super().__call__, args, kwargs)
+
+    __call__ = _core.routine("vectorize", numpy.vectorize.__call__, _general, "method", True)
 
 
 class _Maker(type):
@@ -123,8 +126,17 @@ def frompyfunc(func: Any, /, nin: int, nout: int, **kwargs: Any) -> Any:
     return _core.ufunc(numpy.frompyfunc(func, nin, nout, **kwargs), None)
 
 
+def _remember_formats() -> None:
+    """Let NumPy parse a buffer's format once: every `asarray` of text or objects does so in Python."""
+    internal: Any = importlib.import_module("numpy._core._internal")
+    original = internal._dtype_from_pep3118
+    if not hasattr(original, "cache_info"):
+        internal._dtype_from_pep3118 = functools.lru_cache(maxsize=256)(original)
+
+
 def install() -> None:
     """Register the objects for every namespace."""
+    _remember_formats()
     # private, and NumPy's under the same name: what ours does not have is looked up there
     setattr(_core, "__getattr__", functools.partial(getattr, sys.modules["numpy._core"]))  # noqa: B010
     for name in ("r_", "c_", "mgrid", "ogrid"):

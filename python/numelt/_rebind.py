@@ -20,7 +20,7 @@ from typing import Any, TypeVar, cast
 import numpy
 
 from numelt import _core, _fallback, _library, _namespace
-from numelt._dispatch import NATIVE, NO_VALUE, native, small_call
+from numelt._dispatch import FEW, NATIVE, NO_VALUE, native, small_call
 from numelt._scalars import SCALARS
 
 __all__ = ["applying", "composed", "composed_in", "library", "rebound", "understood"]
@@ -229,9 +229,12 @@ def applying(stub: F) -> F:
     return _composed(stub, numpy, lambda value: understood(value) or _is_function(value))
 
 
-def composed_in(space: types.ModuleType) -> Callable[[F], F]:
-    """Return `composed` for the functions of one of NumPy's submodules."""
-    return lambda stub: _composed(stub, space, understood)
+def composed_in(space: types.ModuleType, few: bool = True) -> Callable[[F], F]:
+    """Return `composed` for the functions of one of NumPy's submodules.
+
+    Without `few`, calls on few elements are not left to NumPy.
+    """
+    return lambda stub: _composed(stub, space, understood, few)
 
 
 def _is_function(value: Any) -> bool:
@@ -243,6 +246,7 @@ def _composed(
     stub: F,
     space: types.ModuleType,
     accepted: Callable[[Any], bool],
+    few: bool = True,
 ) -> F:
     name = stub.__name__
     original = getattr(space, name, None)
@@ -261,7 +265,8 @@ def _composed(
             implementation = rebound(original)
         return implementation(*args, **kwargs)
 
-    return native(small_call(original, cast(F, run), label), space)
+    way = FEW if few else "foreign"
+    return native(small_call(original, cast(F, run), label, way), space)
 
 
 def library(stub: F) -> F:

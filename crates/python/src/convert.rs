@@ -26,6 +26,8 @@ pub struct Numpy {
     pub module: Py<PyAny>,
     /// What makes `numpy.float64` objects, where they are as expected.
     float64: Option<Float64>,
+    /// Does the value of a `numpy.int64` lie right behind what every object has?
+    plain_int64: bool,
 }
 
 /// How a `numpy.float64` is made: it is a float with nothing of its own.
@@ -40,25 +42,14 @@ unsafe impl Send for Float64 {}
 unsafe impl Sync for Float64 {}
 
 impl Float64 {
-    /// Bytes before the value, as in every float.
-    const HEAD: usize = size_of::<ffi::PyObject>();
-
     /// The type's way to make objects, if what NumPy made of a number lies in memory as a float does.
     fn of(class: &Bound<'_, PyType>) -> Option<Float64> {
-        let value = 1.618_033_988_749_895_f64;
-        let made = class.call1((value,)).ok()?;
-        let size: usize = class.getattr("__basicsize__").ok()?.extract().ok()?;
-        if size != Float64::HEAD + size_of::<f64>() || made.get_type_ptr() != class.as_type_ptr() {
-            return None;
-        }
-        // SAFETY: the object has that many bytes.
-        let found = unsafe { made.as_ptr().cast::<u8>().add(Float64::HEAD).cast::<f64>().read() };
         // SAFETY: the slot of a ready type holds a function of that kind or null.
         let alloc = unsafe {
             let slot = ffi::PyType_GetSlot(class.as_type_ptr(), ffi::Py_tp_alloc);
             std::mem::transmute::<*mut std::ffi::c_void, Option<ffi::allocfunc>>(slot)?
         };
-        (found == value).then_some(Float64 { class: class.as_type_ptr(), alloc })
+        lies_plainly(class, 1.618_033_988_749_895_f64).then_some(Float64 { class: class.as_type_ptr(), alloc })
     }
 
     #[inline]
@@ -66,10 +57,28 @@ impl Float64 {
         // SAFETY: allocates an object of the type, whose value is at the place found before; null has an exception set.
         unsafe {
             let made = Bound::from_owned_ptr_or_err(py, (self.alloc)(self.class, 0))?;
-            made.as_ptr().cast::<u8>().add(Float64::HEAD).cast::<f64>().write(value);
+            made.as_ptr().cast::<u8>().add(HEAD).cast::<f64>().write(value);
             Ok(made)
         }
     }
+}
+
+/// Bytes of what every object has.
+const HEAD: usize = size_of::<ffi::PyObject>();
+
+/// Does an object that a class makes of a value have nothing but what every object has and then that value?
+fn lies_plainly<T>(class: &Bound<'_, PyType>, value: T) -> bool
+where
+    T: Copy + PartialEq + for<'py> IntoPyObject<'py>,
+{
+    let Ok(made) = class.call1((value,)) else { return false };
+    let size = class.getattr("__basicsize__").and_then(|size| size.extract::<usize>());
+    if !size.is_ok_and(|size| size == HEAD + size_of::<T>()) || made.get_type_ptr() != class.as_type_ptr() {
+        return false;
+    }
+    // SAFETY: the object has that many bytes.
+    let found = unsafe { made.as_ptr().cast::<u8>().add(HEAD).cast::<T>().read() };
+    found == value
 }
 
 static NUMPY: PyOnceLock<Numpy> = PyOnceLock::new();
@@ -119,8 +128,10 @@ impl Numpy {
             types.push((class(name)?, dtype));
         }
         let float64 = Float64::of(types[DType::F64 as usize].0.bind(py));
+        let plain_int64 = lies_plainly(types[DType::I64 as usize].0.bind(py), 0x0123_4567_89ab_cdef_i64);
         Ok(Numpy {
             float64,
+            plain_int64,
             descrs,
             types,
             ndarray: class("ndarray")?,
@@ -277,12 +288,8 @@ pub fn numpy_float64(obj: &Bound<'_, PyAny>) -> Option<f64> {
 pub fn numpy_int64(obj: &Bound<'_, PyAny>) -> Option<i64> {
     let numpy = NUMPY.get(obj.py())?;
     let own = std::ptr::eq(obj.get_type_ptr().cast(), numpy.types[DType::I64 as usize].0.as_ptr());
-    let mut value = 0i64;
-    // SAFETY: a `numpy.int64` holds a C value of 64 bits.
-    own.then(|| unsafe {
-        PY_ARRAY_API.PyArray_ScalarAsCtype(obj.py(), obj.as_ptr(), (&raw mut value).cast());
-        value
-    })
+    // SAFETY: the value of an object of that class lies there, as was seen when NumPy was loaded.
+    (own && numpy.plain_int64).then(|| unsafe { obj.as_ptr().cast::<u8>().add(HEAD).cast::<i64>().read() })
 }
 
 /// Value of a real NumPy scalar of a native type.
@@ -420,7 +427,7 @@ impl Weak {
 /// Has a finite number become infinite in a narrower type?
 pub fn overflowed(from: Scalar, to: Scalar) -> bool {
     let narrower = (from.dtype().is_float() || from.dtype().is_complex()) && to.dtype().size() < from.dtype().size();
-    narrower && to.is_infinite() && !from.is_infinite()
+    (narrower || from.dtype().is_integer()) && to.is_infinite() && !from.is_infinite()
 }
 
 fn int_in_range(value: i128, dtype: DType) -> bool {

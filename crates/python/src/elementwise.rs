@@ -321,7 +321,7 @@ fn repeated_number<'py>(
     swapped: bool,
 ) -> Option<PyResult<Bound<'py, PyAny>>> {
     let (array, literal) = (Input::Array(a), Input::Const(literal));
-    let known = run::repeat(op, a.dtype, if swapped { [literal, array] } else { [array, literal] })?;
+    let known = run::repeat(py, op, a.dtype, if swapped { [literal, array] } else { [array, literal] })?;
     Some(fresh::c_ordered(py, known.base, known.dtype, &a.shape).map(Bound::into_any))
 }
 
@@ -340,12 +340,7 @@ pub fn scalar<'py>(py: Python<'py>, op: Op, ty: DType, inputs: &[Input<'_>]) -> 
 /// of an integer dtype.
 #[inline]
 pub fn literal(dtype: DType, number: &Bound<'_, PyAny>) -> Option<Scalar> {
-    let Some(weak) = Weak::exact(number) else {
-        return match dtype {
-            DType::F64 => convert::numpy_float64(number).map(Scalar::F64),
-            _ => convert::numpy_scalar_value(number).filter(|value| value.dtype() == dtype),
-        };
-    };
+    let Some(weak) = Weak::exact(number) else { return strong_literal(dtype, number) };
     let value = match weak {
         weak @ Weak::Int(_) if dtype.is_integer() => return weak.to_scalar(dtype),
         _ if !dtype.is_float() => return None,
@@ -357,6 +352,18 @@ pub fn literal(dtype: DType, number: &Bound<'_, PyAny>) -> Option<Scalar> {
         _ => return None,
     };
     Some(if dtype == DType::F64 { Scalar::F64(value) } else { convert::cast(Scalar::F64(value), dtype) })
+}
+
+/// One of NumPy's scalars as a literal of an array's dtype, where that is the dtype in which the two meet.
+#[inline]
+fn strong_literal(dtype: DType, number: &Bound<'_, PyAny>) -> Option<Scalar> {
+    match dtype {
+        DType::F64 => convert::numpy_float64(number)
+            .or_else(|| convert::numpy_int64(number).map(|value| value as f64))
+            .map(Scalar::F64),
+        DType::I64 => convert::numpy_int64(number).map(Scalar::I64),
+        _ => convert::numpy_scalar_value(number).filter(|value| value.dtype() == dtype),
+    }
 }
 
 /// The largest finite number of a float dtype.
@@ -374,7 +381,7 @@ pub fn pair<'py>(py: Python<'py>, op: Op, a: &ArrayView, b: &ArrayView) -> Optio
     if a.dtype != b.dtype {
         return None;
     }
-    if let Some(known) = run::repeat(op, a.dtype, [Input::Array(a), Input::Array(b)]) {
+    if let Some(known) = run::repeat(py, op, a.dtype, [Input::Array(a), Input::Array(b)]) {
         let shape = if known.shape_of == 0 { &a.shape } else { &b.shape };
         return Some(fresh::c_ordered(py, known.base, known.dtype, shape).map(Bound::into_any));
     }

@@ -22,14 +22,12 @@ use std::ffi::c_int;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-/// Has the state ever been other than NumPy's default?
+/// Has the state ever been changed?
 static TOUCHED: AtomicBool = AtomicBool::new(false);
-/// Has it ever asked for a mode that acts inside an operation?
-static STRICT: AtomicBool = AtomicBool::new(false);
-/// The state object decoded last, its meaning, and a share of it, so that its address stays its own.
-static KNOWN: AtomicUsize = AtomicUsize::new(0);
-static KNOWN_MEANING: AtomicU8 = AtomicU8::new(warn::DEFAULT);
-static KNOWN_OWNER: Mutex<Option<Py<PyAny>>> = Mutex::new(None);
+/// The states met last: most changes are a `with` around a few operations, which ends in the state that it began in.
+static KNOWN: [Known; 2] = [Known::none(), Known::none()];
+/// Which of them was met last.
+static LAST: AtomicUsize = AtomicUsize::new(0);
 /// NumPy's context variable.
 static VARIABLE: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
 
@@ -42,31 +40,46 @@ pub fn is_touched() -> bool {
     TOUCHED.load(Ordering::Relaxed)
 }
 
-/// May a mode that acts inside an operation be in force anywhere?
-#[inline]
-pub fn is_watched() -> bool {
-    STRICT.load(Ordering::Relaxed)
-}
-
-/// Is such a mode in force here?
+/// Is a mode in force here that acts inside an operation?
 #[inline]
 pub fn is_strict(py: Python<'_>) -> PyResult<bool> {
-    Ok(is_watched() && current(py)? & ONE_AT_A_TIME != 0)
+    Ok(is_touched() && current(py)? & ONE_AT_A_TIME != 0)
+}
+
+/// A state object that was decoded.
+struct Known {
+    address: AtomicUsize,
+    meaning: AtomicU8,
+    /// A share of it, so that its address stays its own.
+    owner: Mutex<Option<Py<PyAny>>>,
+}
+
+impl Known {
+    /// None yet.
+    const fn none() -> Known {
+        Known { address: AtomicUsize::new(0), meaning: AtomicU8::new(warn::DEFAULT), owner: Mutex::new(None) }
+    }
 }
 
 /// The meaning of the state in force here.
 fn current(py: Python<'_>) -> PyResult<u8> {
     let Some(variable) = VARIABLE.get(py) else { return Ok(warn::DEFAULT) };
     let state = value(variable.bind(py))?;
-    if state.as_ptr() as usize == KNOWN.load(Ordering::Relaxed) {
-        return Ok(KNOWN_MEANING.load(Ordering::Relaxed));
+    let last = LAST.load(Ordering::Relaxed);
+    for at in [last, 1 - last] {
+        if state.as_ptr() as usize == KNOWN[at].address.load(Ordering::Relaxed) {
+            LAST.store(at, Ordering::Relaxed);
+            return Ok(KNOWN[at].meaning.load(Ordering::Relaxed));
+        }
     }
     let meaning = decode(py)?;
     // the GIL is held, so the three change together
-    KNOWN.store(state.as_ptr() as usize, Ordering::Relaxed);
-    KNOWN_MEANING.store(meaning, Ordering::Relaxed);
-    let old = KNOWN_OWNER.lock().unwrap_or_else(PoisonError::into_inner).replace(state.unbind());
-    drop(old);
+    let known = &KNOWN[1 - last];
+    known.address.store(state.as_ptr() as usize, Ordering::Relaxed);
+    known.meaning.store(meaning, Ordering::Relaxed);
+    LAST.store(1 - last, Ordering::Relaxed);
+    let old = known.owner.lock().unwrap_or_else(PoisonError::into_inner).replace(state.unbind());
+    drop(old.map(|old| old.into_bound(py)));
     Ok(meaning)
 }
 
@@ -271,15 +284,13 @@ fn operator(op: Op) -> Option<&'static str> {
     })
 }
 
-/// The package has seen NumPy's state change in this context.
+/// The package has seen NumPy's state change in this context. What it means is found out when an operation asks: within
+/// much of NumPy's own code, which sets it for itself, none does.
 #[pyfunction]
 fn errstate_changed(py: Python<'_>) -> PyResult<()> {
     if !TOUCHED.swap(true, Ordering::Relaxed) {
         let variable = py.import("numpy._core.umath")?.getattr("_extobj_contextvar")?;
         let _ = VARIABLE.set(py, variable.unbind());
-    }
-    if current(py)? & ONE_AT_A_TIME != 0 {
-        STRICT.store(true, Ordering::Relaxed);
     }
     Ok(())
 }

@@ -4,7 +4,6 @@
 //! the package; `None` where only the package can tell (other classes, policies that warn or raise). What an array
 //! of objects holds is given out, and taken, as the very object.
 
-use crate::convert::Numpy;
 use crate::coverage;
 use crate::export;
 use crate::hooks;
@@ -33,8 +32,7 @@ fn note(py: Python<'_>, name: &str, reason: &str) -> PyResult<()> {
 
 /// An item that NumPy gave out, as ours: a view is an array of ours, anything else is what it is.
 pub fn given<'py>(item: Bound<'py, PyAny>) -> Out<'py> {
-    let py = item.py();
-    if item.is_exact_instance(Numpy::get(py)?.ndarray.bind(py)) { hooks::wrap(&item, 1) } else { Ok(item) }
+    export::from_numpy(&item, export::references(&item) == 1)
 }
 
 /// `array[key]`, where `real` is the array as NumPy has it.
@@ -102,10 +100,11 @@ pub fn operate<'py>(
     lent.take_back(made).map(Some)
 }
 
-/// A call that is counted under the user's line, where it is the user's and passes in silence.
-pub fn call<'py>(
-    name: &str,
-    callable: &Bound<'py, PyAny>,
+/// A method of NumPy's array, by its name as it is counted, on an array that is not native; where it passes in silence.
+pub fn method<'py>(
+    array: &Bound<'py, NdArray>,
+    real: &Bound<'py, PyAny>,
+    label: &str,
     args: &Bound<'py, PyTuple>,
     kwargs: Option<&Bound<'py, PyDict>>,
 ) -> Quick<'py> {
@@ -113,5 +112,36 @@ pub fn call<'py>(
     if !coverage::is_simple(py) {
         return Ok(None);
     }
-    lend::call(callable, args, kwargs, false, Terms::ANY, || coverage::note(py, name, "not native"))
+    let mut lent = Lent::new(Terms::ANY);
+    let Some(args) = lent.arguments(args, false)? else { return Ok(None) };
+    let kwargs = match kwargs.map(|kwargs| lent.keywords(kwargs)).transpose()? {
+        Some(None) => return Ok(None),
+        Some(kwargs) => kwargs,
+        None => None,
+    };
+    coverage::note(py, label, "not native")?;
+    let name = label.rsplit('.').next().unwrap_or(label);
+    let made = real.call_method(PyString::intern(py, name), &args, kwargs.as_ref());
+    drop((args, kwargs));
+    if made.as_ref().is_ok_and(|made| made.is(real)) {
+        lent.end()?;
+        return Ok(Some(array.clone().into_any()));
+    }
+    lent.take_back(made).map(Some)
+}
+
+/// A call that is counted under the user's line, where it is the user's and passes in silence; the first argument of a `method`
+/// is passed as it is.
+pub fn call<'py>(
+    name: &str,
+    callable: &Bound<'py, PyAny>,
+    args: &Bound<'py, PyTuple>,
+    kwargs: Option<&Bound<'py, PyDict>>,
+    method: bool,
+) -> Quick<'py> {
+    let py = args.py();
+    if !coverage::is_simple(py) {
+        return Ok(None);
+    }
+    lend::call(callable, args, kwargs, method, Terms::ANY, || coverage::note(py, name, "not native"))
 }

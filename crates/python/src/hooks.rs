@@ -58,7 +58,7 @@ pub fn fallback<'py>(
 ) -> PyResult<Bound<'py, PyAny>> {
     let py = callable.py();
     let composed = callable.is_instance(Numpy::get(py)?.ufunc.bind(py))?;
-    if !composed && let Some(made) = foreign::call(name, callable, args, kwargs)? {
+    if !composed && let Some(made) = foreign::call(name, callable, args, kwargs, false)? {
         return Ok(made);
     }
     match hook(py, "fallback")? {

@@ -204,21 +204,28 @@ pub fn element_of(view: &ArrayView, key: &Bound<'_, PyTuple>) -> Option<i64> {
     Some(offset)
 }
 
-/// Byte distance of the position that an int of Python's, or an `int64` of NumPy's, within bounds selects on an axis.
+/// Value of a Python int or a `numpy.int64`; `None` for any other object, and beyond 64 bits.
+#[inline(always)]
+fn integer(item: &Bound<'_, PyAny>) -> Option<i64> {
+    if !item.is_exact_instance_of::<PyInt>() {
+        return convert::numpy_int64(item);
+    }
+    // SAFETY: the object is an int; -1 is an answer or an error, which the general path finds out.
+    let value = unsafe { ffi::PyLong_AsSsize_t(item.as_ptr()) } as i64;
+    if value == -1 && PyErr::take(item.py()).is_some() { None } else { Some(value) }
+}
+
+/// Position that an index within bounds selects on an axis.
+#[inline(always)]
+fn within(index: i64, extent: i64) -> Option<i64> {
+    let at = if index < 0 { index + extent } else { index };
+    (0..extent).contains(&at).then_some(at)
+}
+
+/// Byte distance of the position that an int within bounds selects on an axis.
 #[inline(always)]
 fn along(item: &Bound<'_, PyAny>, extent: i64, stride: i64) -> Option<i64> {
-    let index = if item.is_exact_instance_of::<PyInt>() {
-        // SAFETY: the object is an int; -1 is an answer or an error, which the general path finds out.
-        let index = unsafe { ffi::PyLong_AsSsize_t(item.as_ptr()) } as i64;
-        if index == -1 && PyErr::take(item.py()).is_some() {
-            return None;
-        }
-        index
-    } else {
-        convert::numpy_int64(item)?
-    };
-    let at = if index < 0 { index + extent } else { index };
-    (0..extent).contains(&at).then(|| at * stride)
+    within(integer(item)?, extent).map(|at| at * stride)
 }
 
 /// The window of the most frequent keys: a slice of a vector, a row of a matrix. For any other, errors included, `None`.
@@ -311,15 +318,16 @@ impl Place<'_> {
         }
         let Some(&extent) = self.view.shape.get(self.axis) else { return Ok(false) };
         let stride = self.view.strides[self.axis];
-        if let Some((start, stop, step)) = unpacked(item)? {
+        if let Some(index) = integer(item) {
+            let Some(at) = within(index, extent) else { return Ok(false) };
+            self.offset += at * stride;
+        } else {
+            let Some((start, stop, step)) = unpacked(item)? else { return Ok(false) };
             let (first, n, step) = slice(extent, start, stop, step);
             self.offset += first * stride;
             self.dims.push(n);
             self.strides.push(stride * step);
             self.window = true;
-        } else {
-            let Some(distance) = along(item, extent, stride) else { return Ok(false) };
-            self.offset += distance;
         }
         self.axis += 1;
         Ok(true)
@@ -406,7 +414,7 @@ pub fn set<'py>(array: &Bound<'py, NdArray>, key: &Bound<'py, PyAny>, value: &Bo
             return Err(errors::read_only_assignment());
         }
         if let Some(offset) = element(view, key)
-            && write_float(view, offset, value)
+            && (write_plain(view, offset, value) || write_element(array.py(), view, offset, value)?)
         {
             return Ok(());
         }
@@ -434,25 +442,30 @@ pub fn set<'py>(array: &Bound<'py, NdArray>, key: &Bound<'py, PyAny>, value: &Bo
     set_fallback(array, key, value)
 }
 
-/// Stores a float in an element of a float array at once; false where that is not what there is to do.
+/// Stores a number in an element of an array of floats, ints or truth values at once; false where that is not what
+/// there is to do.
 #[inline(always)]
-fn write_float(view: &ArrayView, offset: i64, value: &Bound<'_, PyAny>) -> bool {
-    if view.dtype != DType::F64 {
-        return false;
-    }
-    let value = match value.cast_exact::<PyFloat>() {
-        Ok(value) => value.value(),
-        Err(_) => match convert::numpy_float64(value) {
-            Some(value) => value,
-            None => return false,
+fn write_plain(view: &ArrayView, offset: i64, value: &Bound<'_, PyAny>) -> bool {
+    match view.dtype {
+        DType::F64 => match value.cast_exact::<PyFloat>() {
+            Ok(value) => write(view, offset, value.value()),
+            Err(_) => convert::numpy_float64(value).is_some_and(|value| write(view, offset, value)),
         },
-    };
+        DType::I64 => integer(value).is_some_and(|value| write(view, offset, value)),
+        DType::Bool => value.cast_exact::<PyBool>().is_ok_and(|value| write(view, offset, value.is_true())),
+        _ => false,
+    }
+}
+
+/// Stores an element of the view's dtype at a byte offset of its base; false where the memory is still to be computed.
+#[inline(always)]
+fn write<T>(view: &ArrayView, offset: i64, value: T) -> bool {
     match view.base.settled() {
         Some(address) if !view.base.is_pending() => {
             view.base.touch();
-            // SAFETY: the offset was checked against the shape; views lie inside their base, elements are aligned.
-            // Nothing pending reads them, and other threads wait for the GIL.
-            unsafe { address.offset(offset as isize).cast::<f64>().write(value) };
+            // SAFETY: the offset was checked against the shape; views lie inside their base, elements are aligned and
+            // of this type. Nothing pending reads them, and other threads wait for the GIL.
+            unsafe { address.offset(offset as isize).cast::<T>().write(value) };
             true
         }
         Some(_) | None => false,

@@ -5,17 +5,19 @@
 //! ordinary export; of all others nobody will know.
 
 use crate::convert::{self, Numpy, Weak};
-use crate::hooks;
 use crate::loan::{self, Loan};
 use crate::ndarray::NdArray;
 use crate::scalar::DeferredScalar;
+use crate::{export, hooks};
 use numelt_runtime::Runtime;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{
     PyBool, PyBytes, PyComplex, PyDict, PyFloat, PyInt, PyList, PyRange, PySlice, PyString, PyTuple, PyType,
 };
+use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
+use std::sync::{LazyLock, Mutex, PoisonError};
 
 /// How deep sequences are searched for arrays.
 const DEEPEST: usize = 3;
@@ -75,12 +77,14 @@ pub struct Lent<'py> {
     loans: SmallVec<[Loan<'py>; 3]>,
     /// Arrays of NumPy's given as output and lists without arrays of ours: NumPy may return them as they are.
     outs: SmallVec<[Bound<'py, PyAny>; 1]>,
+    /// The class, by its address, of an object that was passed as it is for no other reason: lists hold many of one class.
+    class: usize,
 }
 
 impl<'py> Lent<'py> {
     /// Nothing lent yet.
     pub fn new(terms: Terms) -> Lent<'py> {
-        Lent { terms, loans: SmallVec::new(), outs: SmallVec::new() }
+        Lent { terms, loans: SmallVec::new(), outs: SmallVec::new(), class: 0 }
     }
 
     /// The argument as NumPy sees it; `None` when only the package can tell.
@@ -96,6 +100,10 @@ impl<'py> Lent<'py> {
         }
         if is_plain(value) {
             return Ok(self.terms.fits(value).then(|| value.clone()));
+        }
+        let class = value.get_type_ptr() as usize;
+        if class == self.class {
+            return Ok(Some(value.clone()));
         }
         if let Some(scalar) = DeferredScalar::of(value) {
             return DeferredScalar::realize(scalar).map(Some);
@@ -119,6 +127,10 @@ impl<'py> Lent<'py> {
             });
         }
         if let Ok(slice) = value.cast_exact::<PySlice>() {
+            if self.terms.most == i64::MAX {
+                // ints, or what NumPy asks for one
+                return Ok(Some(value.clone()));
+            }
             for name in ["start", "stop", "step"] {
                 let part = slice.getattr(name)?;
                 if !is_plain(&part) || !self.terms.fits(&part) {
@@ -129,6 +141,13 @@ impl<'py> Lent<'py> {
         }
         if value.is_exact_instance_of::<PyRange>() {
             return Ok((value.len()? as i64 <= self.terms.most).then(|| value.clone()));
+        }
+        if let Some(function) = numpys_function(value) {
+            return Ok(Some(function));
+        }
+        if is_librarys(value) {
+            self.class = class;
+            return Ok(Some(value.clone()));
         }
         let bytes = value.is_exact_instance_of::<PyBytes>() || value.is(value.py().Ellipsis());
         Ok((bytes || is_numpys(value)?).then(|| value.clone()))
@@ -146,7 +165,7 @@ impl<'py> Lent<'py> {
         length: usize,
         depth: usize,
     ) -> PyResult<Items<'py>> {
-        if depth == DEEPEST {
+        if depth == DEEPEST || length as i64 > self.terms.most {
             return Ok(Items::Unknown);
         }
         let mut changed = false;
@@ -260,9 +279,20 @@ pub fn call<'py>(
     lent.call(callable, plain, named).map(Some)
 }
 
-/// Is there an array among the arguments whose dtype is never native?
+/// Longest list that is searched for arrays that are not native.
+const ITEMS: usize = 16;
+
+/// Is there an array among the arguments, or in a short list of them, whose dtype is never native?
 pub fn has_foreign(args: &Bound<'_, PyTuple>) -> bool {
-    args.iter_borrowed().any(|arg| arg.cast_exact::<NdArray>().is_ok_and(|array| array.get().view().is_none()))
+    args.iter_borrowed().any(|arg| match arg.cast_exact::<PyList>() {
+        Ok(list) => list.len() <= ITEMS && list.iter().any(|item| is_foreign(&item)),
+        Err(_) => is_foreign(&arg),
+    })
+}
+
+/// Is this an array of ours whose dtype is never native?
+pub fn is_foreign(obj: &Bound<'_, PyAny>) -> bool {
+    obj.cast_exact::<NdArray>().is_ok_and(|array| array.get().view().is_none())
 }
 
 /// Is this the keyword that asks for an array like another?
@@ -278,6 +308,38 @@ fn is_plain(value: &Bound<'_, PyAny>) -> bool {
         || value.is_exact_instance_of::<PyString>()
         || value.is_exact_instance_of::<PyBool>()
         || value.is_exact_instance_of::<PyComplex>()
+}
+
+/// Functions of ours and those of NumPy's that they stand for, by the address of ours.
+static FUNCTIONS: LazyLock<Mutex<FxHashMap<usize, [Py<PyAny>; 2]>>> = LazyLock::new(Mutex::default);
+
+/// Notes which function of NumPy's one of ours stands for.
+#[pyfunction]
+fn stands_for(ours: Bound<'_, PyAny>, numpys: Bound<'_, PyAny>) {
+    let pair = [ours.clone().unbind(), numpys.unbind()];
+    FUNCTIONS.lock().unwrap_or_else(PoisonError::into_inner).insert(ours.as_ptr() as usize, pair);
+}
+
+/// NumPy's function for one of ours.
+fn numpys_function<'py>(value: &Bound<'py, PyAny>) -> Option<Bound<'py, PyAny>> {
+    let known = FUNCTIONS.lock().unwrap_or_else(PoisonError::into_inner);
+    match known.get(&(value.as_ptr() as usize)) {
+        Some([_, numpys]) => Some(numpys.bind(value.py()).clone()),
+        None => export::numpy_ufunc_of(value),
+    }
+}
+
+/// Is it a number or a date of the standard library's, which NumPy takes as an object?
+fn is_librarys(value: &Bound<'_, PyAny>) -> bool {
+    let class = value.get_type();
+    let (Ok(module), Ok(name)) = (class.module(), class.name()) else { return false };
+    let (Ok(module), Ok(name)) = (module.to_str(), name.to_str()) else { return false };
+    match module {
+        "decimal" => name == "Decimal",
+        "fractions" => name == "Fraction",
+        "datetime" => matches!(name, "date" | "datetime" | "timedelta"),
+        _ => false,
+    }
 }
 
 static DTYPE: PyOnceLock<Py<PyType>> = PyOnceLock::new();
@@ -301,4 +363,9 @@ fn is_numpys(value: &Bound<'_, PyAny>) -> PyResult<bool> {
     let dtype =
         DTYPE.get_or_try_init(py, || Ok::<_, PyErr>(numpy.attr(py, "dtype")?.cast_into::<PyType>()?.unbind()))?;
     value.is_instance(dtype.bind(py))
+}
+
+/// Adds the function to the module.
+pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_function(wrap_pyfunction!(stands_for, module)?)
 }

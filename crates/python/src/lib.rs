@@ -84,6 +84,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     library::register(module)?;
     coverage::register(module)?;
     routine::register(module)?;
+    lend::register(module)?;
     drawing::register(module)?;
     flat::register(module)?;
     random::register(module)?;

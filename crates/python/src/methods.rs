@@ -8,7 +8,7 @@ use crate::ndarray::{NdArray, Payload, wrap_new, wrap_view, wrap_window};
 use crate::operand::Operand;
 use crate::products;
 use crate::reduce::{self, normalize_axis};
-use crate::{assign, convert, errors, export, hooks, index, loan, operand, resolve, run, scalar, shape};
+use crate::{assign, convert, errors, export, foreign, hooks, index, loan, operand, resolve, run, scalar, shape};
 use numelt_ir::{Axes, DType, Dims, Op, Scalar};
 use numelt_runtime::{ArrayView, Input};
 use pyo3::PyTypeInfo;
@@ -20,17 +20,23 @@ use smallvec::SmallVec;
 type Out<'py> = PyResult<Bound<'py, PyAny>>;
 type Kwargs<'a, 'py> = Option<&'a Bound<'py, PyDict>>;
 
-/// `numpy.ndarray.<name>(array, *args, **kwargs)`, counted.
+/// `numpy.ndarray.<name>(array, *args, **kwargs)`, counted by its `label`, which is `ndarray.<name>`.
 fn numpy_call<'py>(
     slf: &Bound<'py, NdArray>,
-    name: &str,
+    label: &str,
     args: &Bound<'py, PyTuple>,
     kwargs: Kwargs<'_, 'py>,
 ) -> Out<'py> {
     let py = slf.py();
+    if let Payload::Foreign(real) = slf.get().payload()
+        && let Some(made) = foreign::method(slf, real.bind(py), label, args, kwargs)?
+    {
+        return Ok(made);
+    }
     let mut all = vec![slf.clone().into_any()];
     all.extend(args.iter());
-    hooks::fallback(&format!("ndarray.{name}"), &numpy_method(py, name)?, &PyTuple::new(py, all)?, kwargs)
+    let method = numpy_method(py, label.rsplit('.').next().unwrap_or(label))?;
+    hooks::fallback(label, &method, &PyTuple::new(py, all)?, kwargs)
 }
 
 /// `numpy.ndarray.<name>` for reading methods that only need the memory: not counted as a fallback.
@@ -269,7 +275,7 @@ impl NdArray {
         {
             return wrap_view(slf, view.clone());
         }
-        if args.len() == 1 && kwargs.is_none_or(|k| k.is_empty()) {
+        if args.len() == 1 && kwargs.is_none_or(|k| k.is_empty()) && slf.get().view().is_some() {
             let arg = args.get_item(0)?;
             if let Ok(class) = arg.cast::<PyType>()
                 && class.is(NdArray::type_object(slf.py()))
@@ -283,7 +289,7 @@ impl NdArray {
                 return wrap_view(slf, other);
             }
         }
-        numpy_call(slf, "view", args, kwargs)
+        numpy_call(slf, "ndarray.view", args, kwargs)
     }
 
     #[pyo3(signature = (*shape, order = None, copy = None))]
@@ -305,7 +311,7 @@ impl NdArray {
                     kwargs.set_item(name, value)?;
                 }
             }
-            return numpy_call(slf, "reshape", shape, Some(&kwargs));
+            return numpy_call(slf, "ndarray.reshape", shape, Some(&kwargs));
         };
         let single = if shape.len() == 1 { shape.get_item(0)? } else { shape.clone().into_any() };
         let order = parse_reshape_order(order)?;
@@ -328,7 +334,7 @@ impl NdArray {
     #[pyo3(signature = (order = None))]
     fn ravel<'py>(slf: &Bound<'py, Self>, order: Option<&Bound<'py, PyAny>>) -> Out<'py> {
         let Some(view) = slf.get().view() else {
-            return numpy_call(slf, "ravel", &PyTuple::new(slf.py(), order)?, None);
+            return numpy_call(slf, "ndarray.ravel", &PyTuple::new(slf.py(), order)?, None);
         };
         if order.is_none() && view.shape.len() == 1 && view.strides[0] == view.dtype.size() as i64 {
             return wrap_view(slf, view.clone());
@@ -345,7 +351,7 @@ impl NdArray {
         let py = slf.py();
         let parsed = parse_order(order, Order::C)?;
         let Some(view) = slf.get().view() else {
-            return numpy_call(slf, "flatten", &PyTuple::new(py, order)?, None);
+            return numpy_call(slf, "ndarray.flatten", &PyTuple::new(py, order)?, None);
         };
         flattened(py, &shape::outermost_first(view, parsed))
     }
@@ -356,14 +362,14 @@ impl NdArray {
             Payload::Native(view) => {
                 wrap_view(slf, permuted(view, &parse_permutation(slf.py(), axes, view.shape.len())?))
             }
-            Payload::Foreign(_) => numpy_call(slf, "transpose", axes, None),
+            Payload::Foreign(_) => numpy_call(slf, "ndarray.transpose", axes, None),
         }
     }
 
     fn swapaxes<'py>(slf: &Bound<'py, Self>, axis1: i64, axis2: i64) -> Out<'py> {
         let py = slf.py();
         let Some(view) = slf.get().view() else {
-            return numpy_call(slf, "swapaxes", &PyTuple::new(py, [axis1, axis2])?, None);
+            return numpy_call(slf, "ndarray.swapaxes", &PyTuple::new(py, [axis1, axis2])?, None);
         };
         let rank = view.shape.len();
         let mut order: Vec<usize> = (0..rank).collect();
@@ -376,7 +382,7 @@ impl NdArray {
     #[pyo3(signature = (axis = None))]
     fn squeeze<'py>(slf: &Bound<'py, Self>, axis: Option<&Bound<'py, PyAny>>) -> Out<'py> {
         let Some(view) = slf.get().view() else {
-            return numpy_call(slf, "squeeze", &PyTuple::new(slf.py(), axis)?, None);
+            return numpy_call(slf, "ndarray.squeeze", &PyTuple::new(slf.py(), axis)?, None);
         };
         let rank = view.shape.len();
         let axes = match axis.filter(|a| !a.is_none()) {
@@ -403,6 +409,14 @@ impl NdArray {
         copy: Option<&Bound<'py, PyAny>>,
     ) -> Out<'py> {
         let py = slf.py();
+        let plain = casting == "unsafe" && order.is_none() && subok.is_none() && copy.is_none();
+        if let Payload::Foreign(real) = slf.get().payload()
+            && plain
+            && let Some(made) =
+                foreign::method(slf, real.bind(py), "ndarray.astype", &PyTuple::new(py, [dtype])?, None)?
+        {
+            return Ok(made);
+        }
         let copy = match copy {
             Some(mode) if mode.get_type().name()?.to_str()? == "_CopyMode" => {
                 return Err(PyValueError::new_err(
@@ -448,6 +462,9 @@ impl NdArray {
                 return wrap_new(py, copied(py, view, to, order)?);
             }
         }
+        if plain {
+            return numpy_call(slf, "ndarray.astype", &PyTuple::new(py, [dtype])?, None);
+        }
         let kwargs = kwarg(py, "casting", casting)?;
         kwargs.set_item("copy", copy)?;
         if let Some(subok) = subok {
@@ -456,7 +473,7 @@ impl NdArray {
         if let Some(order) = order {
             kwargs.set_item("order", order)?;
         }
-        numpy_call(slf, "astype", &PyTuple::new(py, [dtype])?, Some(&kwargs))
+        numpy_call(slf, "ndarray.astype", &PyTuple::new(py, [dtype])?, Some(&kwargs))
     }
 
     #[pyo3(signature = (*args))]
@@ -481,13 +498,13 @@ impl NdArray {
             return Ok(result);
         }
         let args: Vec<_> = std::iter::once(b).chain(out).collect();
-        numpy_call(slf, "dot", &PyTuple::new(slf.py(), args)?, None)
+        numpy_call(slf, "ndarray.dot", &PyTuple::new(slf.py(), args)?, None)
     }
 }
 
 fn conjugate<'py>(slf: &Bound<'py, NdArray>, args: &Bound<'py, PyTuple>) -> Out<'py> {
     if !args.is_empty() {
-        return numpy_call(slf, "conjugate", args, None);
+        return numpy_call(slf, "ndarray.conjugate", args, None);
     }
     if slf.get().view().is_some_and(|v| !v.dtype.is_complex()) {
         return Ok(slf.clone().into_any());
@@ -497,7 +514,7 @@ fn conjugate<'py>(slf: &Bound<'py, NdArray>, args: &Bound<'py, PyTuple>) -> Out<
     {
         return Ok(result);
     }
-    numpy_call(slf, "conjugate", &PyTuple::empty(slf.py()), None)
+    numpy_call(slf, "ndarray.conjugate", &PyTuple::empty(slf.py()), None)
 }
 
 /// Can results be stored to an array in any order?

@@ -151,6 +151,11 @@ pub fn defers_to(other: &Bound<'_, PyAny>, in_place: bool) -> PyResult<bool> {
         return Ok(false);
     }
     let class = other.get_type();
+    // SAFETY: asks a living type for its flags.
+    let is_static = unsafe { pyo3::ffi::PyType_GetFlags(class.as_type_ptr()) } & pyo3::ffi::Py_TPFLAGS_HEAPTYPE == 0;
+    if is_static && other.is_instance(Numpy::get(py)?.generic.bind(py))? {
+        return Ok(false);
+    }
     if let Some(attribute) = class.getattr_opt(intern!(py, "__array_ufunc__"))? {
         return Ok(!in_place && attribute.is_none());
     }

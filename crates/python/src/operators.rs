@@ -7,7 +7,7 @@ use crate::ndarray::{NdArray, exact_native};
 use crate::operand::{Operand, defers_to};
 use crate::products;
 use crate::scalar::DeferredScalar;
-use crate::{errstate, foreign, hooks, shape};
+use crate::{errstate, foreign, hooks, lend, shape};
 use numelt_ir::{DType, Dims, Op};
 use numelt_runtime::{ArrayView, Input};
 use pyo3::basic::CompareOp;
@@ -79,11 +79,11 @@ pub fn binary<'py>(
 pub fn quick<'py>(op: Op, lhs: &Bound<'py, PyAny>, rhs: &Bound<'py, PyAny>) -> Option<PyResult<Bound<'py, PyAny>>> {
     let (a, b) = (native_view(lhs), native_view(rhs));
     let Some(view) = a.or(b) else { return quick_scalars(op, lhs, rhs) };
-    if errstate::is_watched() {
+    let py = lhs.py();
+    if is_watched(py) {
         return None;
     }
     let keeps = keeps_dtype(op, view.dtype);
-    let py = lhs.py();
     match (a, b) {
         (Some(a), Some(b)) if keeps && a.dtype == b.dtype => elementwise::pair(py, op, a, b),
         (Some(a), Some(b)) => elementwise::mixed(py, op, a, b),
@@ -116,12 +116,18 @@ pub fn from_scalar<'py>(
     elementwise::apply(number.py(), op, &operands, None, None).transpose()
 }
 
+/// Is a mode in force that acts inside an operation, or can only the general path tell?
+#[inline]
+fn is_watched(py: Python<'_>) -> bool {
+    errstate::is_strict(py).unwrap_or(true)
+}
+
 /// The quick path of an operation on two scalars, of which one is deferred and the other may be a number.
 #[inline]
 fn quick_scalars<'py>(op: Op, lhs: &Bound<'py, PyAny>, rhs: &Bound<'py, PyAny>) -> Option<PyResult<Bound<'py, PyAny>>> {
     let (a, b) = (DeferredScalar::of(lhs), DeferredScalar::of(rhs));
     let dtype = a.or(b)?.get().view().dtype;
-    if !dtype.is_float() || !keeps_dtype(op, dtype) || errstate::is_watched() {
+    if !dtype.is_float() || !keeps_dtype(op, dtype) || is_watched(lhs.py()) {
         return None;
     }
     let inputs = [scalar_input(a, dtype, lhs)?, scalar_input(b, dtype, rhs)?];
@@ -133,7 +139,7 @@ fn quick_scalars<'py>(op: Op, lhs: &Bound<'py, PyAny>, rhs: &Bound<'py, PyAny>) 
 pub fn outer<'py>(op: Op, lhs: &Bound<'py, PyAny>, rhs: &Bound<'py, PyAny>) -> Option<PyResult<Bound<'py, PyAny>>> {
     let vector = |obj| native_view(obj).filter(|view| view.shape.len() == 1);
     let (a, b) = (vector(lhs)?, vector(rhs)?);
-    if errstate::is_watched() {
+    if is_watched(lhs.py()) {
         return None;
     }
     let (extents, strides) = (Dims::from_slice(&[a.shape[0], 1]), Dims::from_slice(&[a.strides[0], 0]));
@@ -149,7 +155,7 @@ pub fn outer<'py>(op: Op, lhs: &Bound<'py, PyAny>, rhs: &Bound<'py, PyAny>) -> O
 #[inline]
 pub fn quick_unary<'py>(op: Op, operand: &Bound<'py, PyAny>) -> Option<PyResult<Bound<'py, PyAny>>> {
     let view = native_view(operand)?;
-    if errstate::is_watched() { None } else { elementwise::single(operand.py(), op, view) }
+    if is_watched(operand.py()) { None } else { elementwise::single(operand.py(), op, view) }
 }
 
 /// A deferred scalar of this dtype, or a number that converts to it.
@@ -257,6 +263,9 @@ fn slow<'py>(
     // scalar it has to be asked with NumPy's.
     if !reflected && DeferredScalar::of(own).is_none() && !is_ours(other) && defers_to(other, false)? {
         return Ok(py.NotImplemented().into_bound(py));
+    }
+    if lend::is_foreign(own) {
+        return fall_back(operator, operator.name, lhs, rhs);
     }
     if operator.op == Op::Multiply
         && let Some(scalar) = DeferredScalar::of(own)
@@ -368,7 +377,7 @@ fn power_op(dtype: DType, exponent: &Bound<'_, PyAny>) -> Option<Op> {
 #[inline]
 pub fn quick_in_place(op: Op, target: &NdArray, other: &Bound<'_, PyAny>) -> Option<PyResult<()>> {
     let view = target.view()?;
-    let plain = target.writeable() && keeps_dtype(op, view.dtype) && !errstate::is_watched();
+    let plain = target.writeable() && keeps_dtype(op, view.dtype) && !is_watched(other.py());
     if plain { elementwise::update(other.py(), op, view, other) } else { None }
 }
 
@@ -408,10 +417,19 @@ pub fn unary<'py>(operand: &Bound<'py, PyAny>, op: Op, name: &str) -> PyResult<B
     {
         return Ok(result);
     }
-    let args = PyTuple::new(py, [operand])?;
     let callable = hooks::operator(py, name)?;
+    let args = PyTuple::new(py, [operand])?;
     if operand.is_instance_of::<NdArray>() {
-        hooks::fallback(&format!("ndarray.__{}__", name.trim_end_matches('_')), &callable, &args, None)
+        let label = match op {
+            Op::Negative => "ndarray.__neg__",
+            Op::Positive => "ndarray.__pos__",
+            Op::Absolute => "ndarray.__abs__",
+            _ => "ndarray.__invert__",
+        };
+        match foreign::call(label, &callable, &args, None, false)? {
+            Some(made) => Ok(made),
+            None => hooks::fallback(label, &callable, &args, None),
+        }
     } else {
         hooks::call_numpy(&callable, &args, None)
     }

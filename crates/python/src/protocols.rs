@@ -11,7 +11,7 @@ use numelt_ir::Scalar;
 use pyo3::exceptions::{PyBufferError, PyTypeError, PyValueError};
 use pyo3::ffi;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyString, PyTuple};
+use pyo3::types::{PyDict, PySequence, PyString, PyTuple};
 use std::ffi::c_int;
 use std::sync::atomic::{AtomicI64, Ordering};
 
@@ -45,7 +45,9 @@ impl ArrayIterator {
                 if at >= real.len()? as i64 {
                     return Ok(None);
                 }
-                foreign::given(real.get_item(at)?).map(Some)
+                // SAFETY: an array is a sequence to the interpreter.
+                let items = unsafe { real.cast_unchecked::<PySequence>() };
+                foreign::given(items.get_item(at as usize)?).map(Some)
             }
         }
     }

@@ -23,6 +23,10 @@ enum Way {
     Library(Py<Library>, i64),
     /// Always; counted as a fallback.
     Fallback,
+    /// The same for a method, whose first argument is passed as it is.
+    Method,
+    /// Where an argument is not native; counted as a fallback.
+    Foreign,
     /// Always; not counted.
     Uncounted,
     /// Never.
@@ -49,8 +53,8 @@ pub struct Routine {
 
 #[pymethods]
 impl Routine {
-    /// `way` is the most elements that a small call has, a library function, "fallback", "uncounted" or "general"; `most`
-    /// limits library calls.
+    /// `way` is the most elements that a small call has, a library function, "fallback", "method", "foreign", "uncounted" or
+    /// "general"; `most` limits library calls.
     #[new]
     #[pyo3(signature = (name, original, general, way, binds, most = None, method = None))]
     fn new(
@@ -70,6 +74,8 @@ impl Routine {
         } else {
             match way.extract::<&str>()? {
                 "fallback" => Way::Fallback,
+                "method" => Way::Method,
+                "foreign" => Way::Foreign,
                 "uncounted" => Way::Uncounted,
                 "general" => Way::General,
                 other => return Err(PyValueError::new_err(format!("no way is called {other}"))),
@@ -134,7 +140,7 @@ impl Routine {
             return Ok(Some(made));
         }
         match &self.way {
-            Way::Small(_) if lend::has_foreign(args) => self.fall_back(args, kwargs),
+            Way::Small(_) | Way::Foreign if lend::has_foreign(args) => self.fall_back(args, kwargs, false),
             Way::Small(most) => {
                 if !Runtime::global().is_unobserved() {
                     return Ok(None);
@@ -143,15 +149,16 @@ impl Routine {
             }
             Way::Library(..) if library::is_watched() => Ok(None),
             Way::Library(library, most) => {
-                let terms = Terms { most: *most, native: true };
+                let terms = if lend::has_foreign(args) { Terms::ANY } else { Terms { most: *most, native: true } };
                 let count = || {
                     library.get().count();
                     Ok(())
                 };
                 lend::call(original, args, kwargs, false, terms, count)
             }
-            Way::General => Ok(None),
-            Way::Fallback => self.fall_back(args, kwargs),
+            Way::General | Way::Foreign => Ok(None),
+            Way::Fallback => self.fall_back(args, kwargs, false),
+            Way::Method => self.fall_back(args, kwargs, true),
             Way::Uncounted => {
                 if !coverage::in_users_frame(py) {
                     return Ok(None);
@@ -166,9 +173,10 @@ impl Routine {
         &self,
         args: &Bound<'py, PyTuple>,
         kwargs: Option<&Bound<'py, PyDict>>,
+        method: bool,
     ) -> PyResult<Option<Bound<'py, PyAny>>> {
         let py = args.py();
-        foreign::call(self.name.bind(py).to_str()?, self.original.bind(py), args, kwargs)
+        foreign::call(self.name.bind(py).to_str()?, self.original.bind(py), args, kwargs, method)
     }
 }
 

@@ -57,8 +57,8 @@ unsafe fn record_as(
 /// if it comes next in a program that is being repeated and gives a new array in C order; see
 /// [`Runtime::repeat_past`]. The index is that of the operand whose shape is the result's.
 #[inline(always)]
-pub fn repeat(op: Op, ty: DType, ins: [Input<'_>; 2]) -> Option<Repeated> {
-    if registry::is_tangled() || errstate::is_touched() {
+pub fn repeat(py: Python<'_>, op: Op, ty: DType, ins: [Input<'_>; 2]) -> Option<Repeated> {
+    if registry::is_tangled() || alone(py).unwrap_or(true) {
         return None;
     }
     // SAFETY: as in `record_as`.

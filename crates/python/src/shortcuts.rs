@@ -7,7 +7,7 @@ use crate::convert::{self, Numpy, Weak};
 use crate::methods::{Order, copied};
 use crate::ndarray::{NdArray, exact_native, wrap_new, wrap_view};
 use crate::scalar::DeferredScalar;
-use crate::{advanced, assign, elementwise, fresh, front, library, loan, operators, run, shape, transforms};
+use crate::{advanced, assign, elementwise, errstate, fresh, front, library, loan, operators, run, shape, transforms};
 use numelt_ir::{DType, Op, Scalar};
 use numelt_runtime::{ArrayView, Runtime};
 use pyo3::intern;
@@ -31,6 +31,8 @@ pub fn of(name: &str) -> Option<Shortcut> {
         "result_type" => common_dtype,
         "sort" => sorted,
         "nonzero" | "ndarray.nonzero" => nonzero,
+        "flatnonzero" => flatnonzero,
+        "diff" => diff,
         "fill_diagonal" => fill_diagonal,
         "take" | "ndarray.take" => take,
         "copy" => copy,
@@ -106,6 +108,30 @@ pub fn nonzero<'py>(args: &Bound<'py, PyTuple>) -> Quick<'py> {
     let columns = (0..rank).map(|axis| wrap_view(&whole, column(&table, axis)));
     let columns = columns.collect::<PyResult<SmallVec<[_; 4]>>>()?;
     Ok(Some(PyTuple::new(py, columns)?.into_any()))
+}
+
+/// `flatnonzero` of a vector.
+fn flatnonzero<'py>(args: &Bound<'py, PyTuple>) -> Quick<'py> {
+    let Some(array) = only(args) else { return Ok(None) };
+    if array.get().view().is_none_or(|view| view.shape.len() != 1) {
+        return Ok(None);
+    }
+    nonzero(args)?.map(|columns| columns.get_item(0)).transpose()
+}
+
+/// `diff`, of neighbours along the last axis.
+fn diff<'py>(args: &Bound<'py, PyTuple>) -> Quick<'py> {
+    let py = args.py();
+    let Some(array) = only(args).filter(|_| !errstate::is_strict(py).unwrap_or(true)) else { return Ok(None) };
+    let Some(view) = array.get().view().filter(|view| view.dtype != DType::Bool) else { return Ok(None) };
+    let last = view.shape.len() - 1;
+    let from = |first: i64| {
+        let mut part = view.clone();
+        part.offset += first * view.strides[last];
+        part.shape[last] -= 1;
+        part
+    };
+    if view.shape[last] < 2 { Ok(None) } else { elementwise::pair(py, Op::Subtract, &from(1), &from(0)).transpose() }
 }
 
 fn column(table: &ArrayView, axis: usize) -> ArrayView {

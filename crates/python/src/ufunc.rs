@@ -3,7 +3,7 @@
 use crate::convert::{self, Numpy};
 use crate::elementwise::{self, Native};
 use crate::export;
-use crate::front::reductions;
+use crate::front::{self, reductions};
 use crate::lend::{self, Terms};
 use crate::ndarray::{NdArray, exact_native, wrap_new};
 use crate::operand::Operand;
@@ -430,10 +430,9 @@ fn few<'py>(
     let known = ours.cast_exact::<Ufunc>().is_ok_and(|u| u.get().op.is_some() || u.get().composed);
     let bound = || if name == "__call__" { Ok(numpy.clone()) } else { numpy.getattr(PyString::intern(py, name)) };
     if coverage::is_silent() && lend::has_foreign(args) {
-        let label = numpy.getattr(intern!(py, "__name__"))?;
-        let label = label.cast::<PyString>()?.to_str()?;
-        let label = if name == "__call__" { label.to_string() } else { format!("{label}.{name}") };
-        return foreign::call(&label, &bound()?, args, kwargs);
+        let label: String = numpy.getattr(intern!(py, "__name__"))?.extract()?;
+        let label = if name == "__call__" { label } else { format!("{label}.{name}") };
+        return foreign::call(&label, &bound()?, args, kwargs, false);
     }
     let has_array = || args.iter_borrowed().any(|arg| native(&arg));
     if !known || !coverage::is_silent() || !has_array() || !Runtime::global().is_unobserved() {
@@ -475,7 +474,6 @@ fn native(obj: &Bound<'_, PyAny>) -> bool {
     exact_native(obj).is_some()
 }
 
-/// A ufunc method that is not native: the package's hook, or NumPy.
 /// The quick path of folds along one axis, the first one if none is said.
 fn reduced<'py>(ufunc: &Ufunc, args: &Bound<'py, PyTuple>) -> PyResult<Option<Bound<'py, PyAny>>> {
     let fold = match ufunc.op {
@@ -492,7 +490,9 @@ fn reduced<'py>(ufunc: &Ufunc, args: &Bound<'py, PyTuple>) -> PyResult<Option<Bo
         2 if args.get_borrowed_item(1)?.is_exact_instance_of::<PyInt>() => args.get_item(1)?,
         _ => return Ok(None),
     };
-    let array = args.get_borrowed_item(0)?;
+    let first = args.get_item(0)?;
+    let array = if first.is_exact_instance_of::<PyList>() { front::stacked(&first)? } else { Some(first) };
+    let Some(array) = array else { return Ok(None) };
     let plain = exact_native(&array).and_then(NdArray::view).is_some_and(|v| !v.shape.is_empty() && v.size() > 0);
     if plain { reductions::along(&array, fold, axis) } else { Ok(None) }
 }
@@ -511,10 +511,10 @@ fn accumulated<'py>(ufunc: &Bound<'py, Ufunc>, args: &Bound<'py, PyTuple>) -> Py
     if args.len() != 1 || array.get().view().is_none_or(|view| view.shape.is_empty()) {
         return Ok(None);
     }
-    let axis = 0i64.into_pyobject(py)?.into_any();
-    reduce::scan(py, scan, &Operand::Array(array), Some(&axis), None, None)
+    reduce::scan(py, scan, &Operand::Array(array), Some(&0i64.into_pyobject(py)?.into_any()), None, None)
 }
 
+/// A ufunc method that is not native: the package's hook, or NumPy.
 fn method<'py>(
     ours: &Bound<'py, PyAny>,
     numpy: &Bound<'py, PyAny>,
@@ -558,6 +558,9 @@ pub fn dispatched<'py>(
         && inputs.len() == op.arity()
         && !op.is_product()
     {
+        if let Some(made) = quick_call(op, inputs) {
+            return made;
+        }
         let operands: Option<SmallVec<[Operand<'py>; 3]>> =
             inputs.iter().map(|input| Operand::extract_quick(&input)).collect();
         if let Some(operands) = operands

@@ -12,7 +12,7 @@ from typing import Any
 import numpy
 
 from numelt import _core, _library
-from numelt._dispatch import counted_first, fall_back, native, recordable, short_first
+from numelt._dispatch import counted_first, fall_back, foreign_first, native, recordable
 
 __all__ = ["einsum", "kron"]
 
@@ -109,7 +109,7 @@ def einsum(*operands: Any, out: Any = None, optimize: Any = False, **kwargs: Any
 
 
 @native
-@short_first
+@foreign_first
 def kron(a: Any, b: Any) -> Any:
     """Kronecker product: `b` scaled by each element of `a`.
 

@@ -11,6 +11,7 @@ from numelt import _core, _fallback
 from numelt._dispatch import (
     NO_VALUE,
     fall_back,
+    foreign_first,
     fronted,
     native,
     ndarray,
@@ -20,7 +21,7 @@ from numelt._dispatch import (
     small_first,
 )
 from numelt._rebind import rebound, understood
-from numelt._scalars import SCALARS
+from numelt._scalars import SCALARS, ScalarType
 
 __all__ = [
     "arange", "array", "asanyarray", "asarray", "ascontiguousarray", "asfortranarray", "copy", "empty",
@@ -327,7 +328,7 @@ def _plain_real(value: Any) -> Any:
     kind = type(value)
     if kind is int or kind is float:
         return value
-    if kind in SCALARS:
+    if type(kind) is ScalarType:
         value = _core.realize(value)
         kind = type(value)
     if kind is numpy.float64 or kind is numpy.int64:
@@ -430,7 +431,7 @@ def _difference(high: Any, low: Any) -> float:
 
 
 @native
-@small_first
+@foreign_first
 def linspace(
     start: Any,
     stop: Any,

@@ -13,6 +13,7 @@ import numpy
 from numelt import _core, _library
 from numelt._dispatch import (  # fmt: skip
     fall_back,
+    foreign_first,
     fronted,
     native,
     ndarray,
@@ -21,10 +22,10 @@ from numelt._dispatch import (  # fmt: skip
     recordable,
     reject,
     short_first,
+    small_call,
     small_first,
 )
 from numelt._rebind import rebound, understood
-from numelt._routines.picking import take
 
 __all__ = [
     "append", "array_split", "column_stack", "concatenate", "diag", "dsplit", "dstack", "hsplit",
@@ -100,13 +101,16 @@ def stack(
 
 
 def _quick_rank(arrays: Any, dtype: Any, casting: Any) -> int:
-    """Return the rank that all pieces have, 0 unless they are arrays of ours and the rest is as usual."""
+    """Return the rank that all pieces have, 0 unless they are arrays of ours and the rest is as usual.
+
+    Where ranks differ, and none is 0, it is -1.
+    """
     if dtype is not None or casting != "same_kind" or type(arrays) not in (list, tuple) or not arrays:
         return 0
     if any(type(array) is not ndarray for array in arrays):
         return 0
     ranks = {array.ndim for array in arrays}
-    return ranks.pop() if len(ranks) == 1 else 0
+    return ranks.pop() if len(ranks) == 1 else -1 if 0 not in ranks else 0
 
 
 def _stacked(name: str, arrays: Any, rank: int, axis: int, dtype: Any, casting: str) -> Any:
@@ -137,6 +141,8 @@ def vstack(tup: Any, *, dtype: Any = None, casting: str = "same_kind") -> Any:
     rank = _quick_rank(tup, dtype, casting)
     if rank >= 2 or (rank == 1 and len({array.shape for array in tup}) == 1):
         return concatenate(tup) if rank >= 2 else stack(tup)
+    if rank < 0:
+        return concatenate([array[None] if array.ndim == 1 else array for array in tup])
     return _stacked("vstack", tup, 2, 0, dtype, casting)
 
 
@@ -151,7 +157,7 @@ def hstack(tup: Any, *, dtype: Any = None, casting: str = "same_kind") -> Any:
     array([1, 2, 3, 4])
     """
     rank = _quick_rank(tup, dtype, casting)
-    if rank:
+    if rank > 0:
         return concatenate(tup, axis=0 if rank == 1 else 1)
     return _stacked("hstack", tup, 1, 1, dtype, casting)
 
@@ -200,7 +206,7 @@ def column_stack(tup: Any) -> Any:
 
 
 @native
-@small_first
+@foreign_first
 def append(arr: Any, values: Any, axis: Any = None) -> Any:
     """Return an array with values joined to its end.
 
@@ -250,7 +256,7 @@ def _split(name: str, ary: Any, sections: Any, axis: Any, even: bool, original: 
 
 
 @native
-@small_first
+@foreign_first
 def array_split(ary: Any, indices_or_sections: Any, axis: Any = 0) -> Any:
     """Split an array into views that need not be equally long.
 
@@ -264,7 +270,7 @@ def array_split(ary: Any, indices_or_sections: Any, axis: Any = 0) -> Any:
 
 
 @native
-@small_first
+@foreign_first
 def split(ary: Any, indices_or_sections: Any, axis: Any = 0) -> Any:
     """Split an array into views of equal length, or at given positions.
 
@@ -367,12 +373,9 @@ def repeat(a: Any, repeats: Any, axis: Any = None) -> Any:
             parts = result.reshape((*extents[: axis + 1], repeats, *extents[axis + 1 :]))
             _core.copy_into(parts, array[(slice(None),) * (axis + 1) + (None,)], "no")
             return result
-    counts = recordable(repeats) if array is not None else None
-    if counts is None or counts.dtype.kind not in "biu":
+    if array is None or recordable(repeats) is None:
         return fall_back("repeat", a, repeats, axis)
-    axis = normalize_axis(axis, array.ndim)
-    positions = _library.call("repeat", numpy.repeat, numpy.arange(array.shape[axis]), counts)
-    return take(array, positions, axis)
+    return _library.call("repeat", numpy.repeat, array, repeats, axis)
 
 
 @native
@@ -467,7 +470,7 @@ _SURE = 1 << 15
 
 
 @native
-@small_first
+@foreign_first
 def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> Any:
     """Extend an array at its edges.
 
@@ -501,10 +504,18 @@ def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> An
             )
             result[inside] = source
             return result
+    return _pad_by_steps(array, pad_width, mode, **kwargs)
+
+
+def _padded(array: Any, pad_width: Any, mode: Any, **kwargs: Any) -> Any:
+    source = recordable(array)
     plain = type(pad_width) is dict or understood(pad_width)
     if source is not None and plain and (callable(mode) or all(map(understood, kwargs.values()))):
         return rebound(numpy.pad)(source, pad_width, mode, **kwargs)
     return fall_back("pad", array, pad_width, mode, **kwargs)
+
+
+_pad_by_steps = small_call(numpy.pad, _padded, "pad")
 
 
 @native

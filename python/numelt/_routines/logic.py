@@ -7,7 +7,7 @@ from typing import Any, cast
 import numpy
 
 from numelt import _core
-from numelt._dispatch import fall_back, native, ndarray, operand, recordable, small_first
+from numelt._dispatch import fall_back, foreign_first, native, ndarray, operand, recordable, small_first
 from numelt._rebind import composed
 from numelt._scalars import SCALARS
 
@@ -45,7 +45,7 @@ def _close(a: Any, b: Any, rtol: Any, atol: Any, equal_nan: bool) -> Any:
 
 
 @native
-@small_first
+@foreign_first
 def isclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: bool = False) -> Any:
     """Tell where ``abs(a - b) <= atol + rtol * abs(b)``.
 
@@ -63,7 +63,7 @@ def isclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: boo
 
 
 @native
-@small_first
+@foreign_first
 def allclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: bool = False) -> bool:
     """Tell whether all elements agree within a tolerance.
 

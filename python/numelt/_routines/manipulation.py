@@ -12,13 +12,13 @@ import numpy
 from numelt import _core
 from numelt._dispatch import (
     fall_back,
+    foreign_first,
     native,
     ndarray,
     normalize_axes,
     normalize_axis,
     operand,
     plain_first,
-    short_first,
 )
 
 __all__ = [
@@ -419,7 +419,7 @@ def rot90(m: Any, k: int = 1, axes: Any = (0, 1)) -> Any:
 
 
 @native
-@short_first
+@foreign_first
 def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = "xy") -> Any:
     """Make coordinate arrays from coordinate vectors.
 

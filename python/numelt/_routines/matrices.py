@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from numelt import _core
-from numelt._dispatch import fall_back, native, recordable, short_first, small_first
+from numelt._dispatch import fall_back, foreign_first, native, recordable, short_first
 from numelt._routines.creation import arange
 
 __all__ = ["tri", "tril", "triu"]
@@ -47,7 +47,7 @@ def _triangle(name: str, m: Any, k: int, lower: bool) -> Any:
 
 
 @native
-@small_first
+@foreign_first
 def tril(m: Any, k: int = 0) -> Any:
     """Return a copy with the elements above a diagonal set to zero.
 
@@ -62,7 +62,7 @@ def tril(m: Any, k: int = 0) -> Any:
 
 
 @native
-@small_first
+@foreign_first
 def triu(m: Any, k: int = 0) -> Any:
     """Return a copy with the elements below a diagonal set to zero.
 

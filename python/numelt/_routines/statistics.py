@@ -15,6 +15,7 @@ from numelt import _core, _fallback
 from numelt._dispatch import (
     NO_VALUE,
     fall_back,
+    foreign_first,
     fronted,
     native,
     ndarray,
@@ -166,7 +167,7 @@ def amin(
 
 
 @native
-@small_first
+@foreign_first
 def ptp(a: Any, axis: Any = None, out: Any = None, keepdims: Any = NO_VALUE) -> Any:
     """Range of the elements over axes: the largest minus the smallest.
 
@@ -414,6 +415,7 @@ def _scan(op: str, name: str, a: Any, axis: Any, dtype: Any, out: Any) -> Any:
 
 
 @native
+@foreign_first
 def cumsum(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
     """Running sum along an axis, or over the flattened array.
 
@@ -427,6 +429,7 @@ def cumsum(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
 
 
 @native
+@foreign_first
 def cumprod(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
     """Running product along an axis, or over the flattened array.
 

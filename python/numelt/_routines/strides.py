@@ -53,7 +53,7 @@ _as_strided = numpy.lib.stride_tricks.as_strided
 native(as_strided, numpy.lib.stride_tricks)
 
 
-@composed_in(numpy.lib.stride_tricks)
+@composed_in(numpy.lib.stride_tricks, few=False)
 def sliding_window_view(
     x: Any, window_shape: Any, axis: Any = None, *, subok: Any = False, writeable: Any = False
 ) -> Any:

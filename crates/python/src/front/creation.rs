@@ -9,7 +9,7 @@ use crate::{assign, inspect, operand::Operand, run, shape};
 use numelt_ir::{Axes, DType, Dims, Op, Scalar, c_strides};
 use numelt_runtime::{ArrayView, Input, Runtime};
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyTuple};
+use pyo3::types::{PyBool, PyDict, PyInt, PyTuple};
 use smallvec::SmallVec;
 
 /// Largest number of elements of a quick array; what is beyond may be more than there is memory.
@@ -319,7 +319,7 @@ fn arange<'py>(py: Python<'py>, args: &Bound<'py, PyTuple>, kwargs: Option<&Boun
     super::function(py, "arange")?.call(args, kwargs)
 }
 
-/// Ranges of small Python ints, as int64 or float64, where nothing rounds or overflows.
+/// Ranges of small ints, as int64 or float64, where nothing rounds or overflows.
 fn whole_range<'py>(py: Python<'py>, args: &Bound<'py, PyTuple>, kwargs: Option<&Bound<'py, PyDict>>) -> Quick<'py> {
     const SMALL: i64 = 1 << 40;
     let dtype = match kwargs {
@@ -335,7 +335,7 @@ fn whole_range<'py>(py: Python<'py>, args: &Bound<'py, PyTuple>, kwargs: Option<
     };
     let (mut start, mut stop, mut step) = (0, 0, 1);
     for (at, item) in args.iter_borrowed().enumerate() {
-        let value = match Weak::exact(&item) {
+        let value = match sequence::real(&item) {
             Some(Weak::Int(value)) if (-SMALL..SMALL).contains(&value) => value,
             _ => return Ok(None),
         };
@@ -363,12 +363,12 @@ fn whole_range<'py>(py: Python<'py>, args: &Bound<'py, PyTuple>, kwargs: Option<
     wrap_new(py, view).map(Some)
 }
 
-/// Ranges of Python floats and small ints whose steps round as NumPy's do.
+/// Ranges of floats and small ints whose steps round as NumPy's do.
 fn float_range<'py>(py: Python<'py>, args: &Bound<'py, PyTuple>) -> Quick<'py> {
     const EXACT: i64 = 1 << 53;
     let mut values = SmallVec::<[f64; 3]>::new();
     for item in args.iter_borrowed() {
-        match Weak::exact(&item) {
+        match sequence::real(&item) {
             Some(Weak::Float(value)) if value.is_finite() => values.push(value),
             Some(Weak::Int(value)) if (-EXACT..=EXACT).contains(&value) => values.push(value as f64),
             _ => return Ok(None),
@@ -381,7 +381,7 @@ fn float_range<'py>(py: Python<'py>, args: &Bound<'py, PyTuple>) -> Quick<'py> {
         _ => return Ok(None),
     };
     // ints make ints
-    if !args.iter_borrowed().any(|item| item.is_exact_instance_of::<PyFloat>()) {
+    if !args.iter_borrowed().any(|item| matches!(sequence::real(&item), Some(Weak::Float(_)))) {
         return Ok(None);
     }
     let (span, second) = (stop - start, start + step);

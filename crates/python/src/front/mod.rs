@@ -91,6 +91,11 @@ fn native<'a>(obj: &'a Bound<'_, PyAny>) -> Option<&'a ArrayView> {
     obj.cast_exact::<NdArray>().ok()?.get().view()
 }
 
+/// A sequence of native arrays of one dtype and shape as one array.
+pub fn stacked<'py>(sequence: Any<'_, 'py>) -> Quick<'py> {
+    joining::stacked(sequence.py(), sequence, &Arg::Absent)
+}
+
 // ---- the way on -------------------------------------------------------------------------------
 
 static SLOW: PyOnceLock<Py<PyDict>> = PyOnceLock::new();

@@ -32,38 +32,59 @@ fn roll<'py>(py: Python<'py>, a: Any<'_, 'py>, shift: Any<'_, 'py>, axis: Arg<'p
 }
 
 fn quick_roll<'py>(py: Python<'py>, a: Any<'_, 'py>, shift: Any<'_, 'py>, axis: &Arg<'py>) -> Quick<'py> {
-    let (Some(view), Some(shift)) = (native(a), int(shift)) else { return Ok(None) };
+    let Some(view) = native(a) else { return Ok(None) };
     if let Some(axis) = axis.given().filter(|axis| !axis.is_none()) {
-        let Some(at) = int(axis).and_then(|axis| reduce::normalize_axis(axis, view.shape.len())) else {
-            return Ok(None);
+        return match shifts(view, shift, axis) {
+            Some(shifts) => wrap_new(py, rolled(py, view, &shifts)?).map(Some),
+            None => Ok(None),
         };
-        return wrap_new(py, rolled(py, view, shift, at)?).map(Some);
     }
-    let flat = rolled(py, &reduce::flatten(py, view)?, shift, 0)?;
+    let Some(shift) = int(shift) else { return Ok(None) };
+    let flat = rolled(py, &reduce::flatten(py, view)?, &[shift])?;
     let whole = shape::whole(flat.base.clone(), flat.dtype, &view.shape);
     // as in NumPy, the result is a view of the elements in a row
     let flat = wrap_new(py, flat)?;
     wrap_view(flat.cast::<NdArray>()?, whole).map(Some)
 }
 
-/// Two recorded copies: the part that moves on, and the part that starts anew.
-fn rolled(py: Python<'_>, view: &ArrayView, shift: i64, axis: usize) -> PyResult<ArrayView> {
+/// How far elements move along each axis, by ints or by tuples of as many; shifts along one axis add up.
+fn shifts(view: &ArrayView, shift: Any<'_, '_>, axis: Any<'_, '_>) -> Option<SmallVec<[i64; 4]>> {
+    let mut shifts = SmallVec::from_elem(0, view.shape.len());
+    let mut add = |shift: Any<'_, '_>, axis: Any<'_, '_>| {
+        let at = reduce::normalize_axis(int(axis)?, view.shape.len())?;
+        // as far as the axis is long is nowhere
+        shifts[at] += int(shift)?.checked_rem_euclid(view.shape[at].max(1))?;
+        Some(())
+    };
+    match (shift.cast_exact::<PyTuple>(), axis.cast_exact::<PyTuple>()) {
+        (Ok(shifts), Ok(axes)) if shifts.len() == axes.len() => {
+            shifts.iter_borrowed().zip(axes.iter_borrowed()).try_for_each(|(shift, axis)| add(&shift, &axis))?;
+        }
+        (Err(_), Err(_)) => add(shift, axis)?,
+        _ => return None,
+    }
+    (shifts.len() <= 4).then_some(shifts)
+}
+
+/// Recorded copies: along each axis that is moved, of the part that moves on and of the part that starts anew.
+fn rolled(py: Python<'_>, view: &ArrayView, shifts: &[i64]) -> PyResult<ArrayView> {
     let out = shape::like_inputs(view.dtype, &view.shape, &[view]);
     if out.size() == 0 {
         return Ok(out);
     }
-    let extent = view.shape[axis];
-    let shift = shift.rem_euclid(extent);
-    for (to, from, length) in [(shift, 0, extent - shift), (0, extent - shift, shift)] {
-        if length > 0 {
-            let part = |array: &ArrayView, start: i64| {
-                let mut dims = array.shape.clone();
-                dims[axis] = length;
-                shape::window(array, array.offset + start * array.strides[axis], dims, array.strides.clone())
-            };
-            let (target, source) = (part(&out, to), part(view, from));
-            run::record(py, Op::Copy, view.dtype, &target, &[Input::Array(&source)], Axes::default())?;
+    let moved = shifts.iter().zip(&view.shape).map(|(shift, &extent)| shift.rem_euclid(extent)).enumerate();
+    let moved: SmallVec<[(usize, i64); 4]> = moved.filter(|&(_, shift)| shift != 0).collect();
+    for corner in 0..1 << moved.len() {
+        let (mut target, mut source) = (out.clone(), view.clone());
+        for (bit, &(axis, shift)) in moved.iter().enumerate() {
+            let rest = view.shape[axis] - shift;
+            let (to, from, length) = if corner >> bit & 1 == 0 { (shift, 0, rest) } else { (0, rest, shift) };
+            for (part, start) in [(&mut target, to), (&mut source, from)] {
+                part.offset += start * part.strides[axis];
+                part.shape[axis] = length;
+            }
         }
+        run::record(py, Op::Copy, view.dtype, &target, &[Input::Array(&source)], Axes::default())?;
     }
     Ok(out)
 }

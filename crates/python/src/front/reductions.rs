@@ -8,7 +8,7 @@ use crate::operand::Operand;
 use crate::operators::{self, DIVIDE};
 use crate::reduce::{self, Request};
 use crate::scalar::{self, DeferredScalar};
-use crate::{inspect, run};
+use crate::{foreign, inspect, run};
 use numelt_ir::{DType, Op, Scalar};
 use numelt_runtime::{ArrayView, Runtime};
 use pyo3::prelude::*;
@@ -190,6 +190,11 @@ fn call<'py>(
     }
     let all = PyTuple::new(array.py(), std::iter::once(array.clone()).chain(args.iter()).collect::<Vec<_>>())?;
     let method = |py| Numpy::get(py)?.ndarray.bind(py).getattr(name);
+    if lend::is_foreign(array)
+        && let Some(made) = foreign::call(name, &method(array.py())?, &all, kwargs, false)?
+    {
+        return Ok(made);
+    }
     match of_few(&all, kwargs, method)? {
         Some(made) => Ok(made),
         None => function(array.py(), name)?.call(all, kwargs),

@@ -18,7 +18,14 @@ type Numbers = SmallVec<[Weak; 16]>;
 /// The array of a sequence of numbers, with the dtype that NumPy would give it.
 pub fn array<'py>(py: Python<'py>, object: Any<'_, 'py>, dtype: &Arg<'py>) -> Quick<'py> {
     let mut numbers = Numbers::new();
-    let Some(dims) = collect(object, &mut numbers) else { return Ok(None) };
+    let dims = match collect(object, &mut numbers) {
+        Some(dims) => dims,
+        None => {
+            let Some(number) = real(object).filter(is_held) else { return Ok(None) };
+            numbers = Numbers::from_slice(&[number]);
+            Dims::new()
+        }
+    };
     if numbers.is_empty() {
         return Ok(None);
     }
@@ -28,8 +35,18 @@ pub fn array<'py>(py: Python<'py>, object: Any<'_, 'py>, dtype: &Arg<'py>) -> Qu
     if dtype == DType::Bool || dtype.is_complex() || (floats && dtype.is_integer()) {
         return Ok(None);
     }
-    let mut bytes: SmallVec<[u8; 128]> = SmallVec::new();
+    let mut bytes: SmallVec<[u8; 128]> = SmallVec::with_capacity(numbers.len() * dtype.size());
     for number in &numbers {
+        let plain = match (dtype, number) {
+            (DType::F64, &Weak::Float(value)) => Some(value.to_ne_bytes()),
+            (DType::F64, &Weak::Int(value)) => Some((value as f64).to_ne_bytes()),
+            (DType::I64, &Weak::Int(value)) => Some(value.to_ne_bytes()),
+            _ => None,
+        };
+        if let Some(plain) = plain {
+            bytes.extend_from_slice(&plain);
+            continue;
+        }
         // NumPy warns of what a short dtype cannot hold
         let Some(value) = number.to_scalar(dtype).filter(|v| !number.overflowed(*v)) else { return Ok(None) };
         bytes.extend_from_slice(&value.to_bytes()[..dtype.size()]);
@@ -82,7 +99,7 @@ fn item<'py>(object: Any<'_, 'py>, at: usize) -> Option<Bound<'py, PyAny>> {
 
 /// A float or int; those of NumPy's scalars count that have the dtype which Python's numbers get.
 fn number(item: Any<'_, '_>) -> Option<Weak> {
-    let number = match Weak::exact(item) {
+    let number = match real(item) {
         Some(number) => number,
         None => {
             let value = match DeferredScalar::of(item) {
@@ -99,9 +116,20 @@ fn number(item: Any<'_, '_>) -> Option<Weak> {
             }
         }
     };
+    Some(number).filter(is_held)
+}
+
+/// A float, or an int that 53 bits hold?
+fn is_held(number: &Weak) -> bool {
     match number {
-        Weak::Int(value) if value.unsigned_abs() > 1 << 53 => None,
-        number @ (Weak::Int(_) | Weak::Float(_)) => Some(number),
-        _ => None,
+        Weak::Int(value) => value.unsigned_abs() <= 1 << 53,
+        Weak::Float(_) => true,
+        _ => false,
     }
+}
+
+/// The value of a number of Python's, or of a `numpy.float64` or `numpy.int64`.
+pub fn real(item: Any<'_, '_>) -> Option<Weak> {
+    let numpys = || convert::numpy_float64(item).map(Weak::Float);
+    Weak::exact(item).or_else(numpys).or_else(|| convert::numpy_int64(item).map(Weak::Int))
 }
