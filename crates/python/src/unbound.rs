@@ -2,7 +2,7 @@
 //!
 //! In: the package's table of such methods. Out: the base of the array's metaclass, which looks there first, and the
 //! base of the methods themselves, which tell our arrays from NumPy's subclasses. NumPy looks `__array_ufunc__` up on
-//! the class several times in every operation of one of its scalars with one of our arrays. Not here: which methods
+//! the class several times in every call of one of its ufuncs with one of our arrays. Not here: which methods
 //! there are and what they are called (the package).
 
 use crate::ndarray::NdArray;
