@@ -3,7 +3,7 @@
 //! In: [`load`]. Out: the functions of LLVM that numelt calls, under their own names, with the types of llvm-sys.
 //! Not here: what is done with them.
 //!
-//! LLVM's static objects and relocations cost 20 MB of memory and milliseconds in every process that loads it; most
+//! LLVM's code, static objects and relocations cost 13 MB of memory and milliseconds in every process that loads it; most
 //! processes never compile, or find what they need in the cache on disk. `build.rs` makes the library,
 //! `functions.rs` lists what it exports, `loader` opens it.
 //!

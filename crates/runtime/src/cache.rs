@@ -9,7 +9,7 @@ use smallvec::SmallVec;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-/// Instructions that all cached plans may hold together, before the half used longest ago is dropped: each takes a third of
+/// Instructions that all cached plans may hold together, before the half used longest ago is dropped: each takes half of
 /// a kilobyte.
 const PLAN_BUDGET: usize = 1 << 16;
 /// Executables kept.
