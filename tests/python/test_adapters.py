@@ -223,7 +223,7 @@ def test_einops() -> None:
 
 
 def test_what_adapts_is_loaded_with_the_first_library() -> None:
-    listed = {name.partition(".")[0] for name in (*_adapters._ADAPTED, *_adapters._COMPILED)}
+    listed = {name.partition(".")[0] for name in _adapters._ADAPTED}
     assert listed == _watch.PACKAGES
     code = """
 import sys

@@ -211,7 +211,8 @@ impl NdArray {
 
 /// Is this file an installed library's? The package says so, once for each name of a file.
 fn is_installed(file: &Bound<'_, PyAny>) -> PyResult<bool> {
-    static KNOWN: Mutex<Option<FxHashMap<usize, (Py<PyAny>, bool)>>> = Mutex::new(None);
+    type Known = FxHashMap<usize, (Py<PyAny>, bool)>;
+    static KNOWN: Mutex<Option<Known>> = Mutex::new(None);
     let known = || KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
     let key = file.as_ptr() as usize;
     if let Some((_, answer)) = known().get_or_insert_default().get(&key) {

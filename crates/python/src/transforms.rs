@@ -7,8 +7,8 @@
 use crate::convert;
 use crate::ndarray::{NdArray, wrap_new};
 use crate::shortcuts::Quick;
-use crate::{library, loan, module, run, shape};
-use numelt_ir::{DType, Dims, Scalar};
+use crate::{errors, library, loan, module, shape};
+use numelt_ir::{DType, Dims, Error, Scalar};
 use numelt_runtime::{ArrayView, Runtime};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -61,7 +61,10 @@ impl Transform {
         }
         module::check_bytes(py, &dims, dtype)?;
         let out = shape::whole(Runtime::global().new_base(shape::size(&dims) as usize * dtype.size()), dtype, &dims);
-        run::read(py, &out.base)?;
+        Runtime::global().read(&out.base).map_err(|error| match error {
+            Error::OutOfMemory(_) => errors::memory(py, &dims, dtype),
+            other => errors::to_py(other),
+        })?;
         let made = wrap_new(py, out)?;
         // a Python int does not widen single precision
         let factor = match self.forward {
