@@ -209,7 +209,7 @@ unsafe fn elementwise(call: &SmallCall<'_>, watch: u8, isa: Isa) -> bool {
     }
     let Some(loops) = Loops::new(call) else { return false };
     let by_number = match call.ins {
-        [_, FewInput::Const(by)] if by.dtype() == ty => select_divide_by(op, *by, isa),
+        [FewInput::View(_), FewInput::Const(by)] if by.dtype() == ty => select_divide_by(op, *by, isa),
         _ => None,
     };
     let step = by_number.map_or_else(|| Step::new(call, isa), |func| Some((Step::Loop(func), 0)));
