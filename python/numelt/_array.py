@@ -291,9 +291,8 @@ def _array_interface() -> property:
 @functools.lru_cache(maxsize=256)
 def _is_described(dtype: Any) -> bool:
     """Does NumPy get this dtype back from the description in an interface?"""
-    interface = numpy.empty(0, dtype).__array_interface__
     try:
-        return bool(numpy.dtype(interface["descr"] if dtype.names else interface["typestr"]) == dtype)
+        return bool(numpy.dtype(dtype.descr if dtype.names else dtype.str) == dtype)
     except (TypeError, ValueError):
         return False
 

@@ -433,3 +433,11 @@ def test_classes_over_vectorize():
         dict(vars(Half)) | {"__call__": lambda s, x: numelt.vectorize.__call__(s, x) / 2},
     )
     assert_same(half(abs)(numelt.arange(3)), Half(abs)(numpy.arange(3)))
+
+
+def test_the_interface_of_text_without_letters():
+    for dtype in ("S", "U"):
+        theirs = numpy.ndarray((0,), dtype, numpy.empty(3, numpy.uint8)[:-1])
+        ours = numelt.ndarray((0,), dtype, numelt.empty(3, numelt.uint8)[:-1])
+        assert ours.dtype == theirs.dtype == numpy.dtype(dtype)
+        assert ours.__array_interface__["typestr"] == theirs.__array_interface__["typestr"]
