@@ -55,6 +55,8 @@ _NAMES = {
             "divmod", "rdivmod", "pow", "rpow",
         )
     ),
+    "pandas.core.arrays.boolean": ("BooleanArray.__init__",),
+    "pandas.core.arrays.numeric": ("NumericArray.__init__",),
     "pandas.core.construction": ("array",),
     "pandas.core.frame": tuple(
         f"DataFrame.{name}"
@@ -86,6 +88,7 @@ _NAMES = {
     ),
     "pandas.core.indexing": ("_LocationIndexer.__getitem__", "_LocationIndexer.__setitem__"),
     "pandas.core.tools.datetimes": ("to_datetime",),
+    "pandas.core.util.hashing": ("hash_array",),
     "sklearn.manifold._t_sne": ("TSNE.__init__",),
     "sklearn.neighbors._nca": ("NeighborhoodComponentsAnalysis.__init__",),
     "sklearn.utils._param_validation": ("validate_parameter_constraints",),

@@ -19,7 +19,7 @@ from numpy._core import umath as _umath
 
 from numelt import _classes, _core, _fallback, _fields, _flat, _library, _resize, _ufuncs
 from numelt._dispatch import NATIVE, counted_first, ndarray, small_call
-from numelt._import import is_installed
+from numelt._import import means_numpys
 from numelt._routines import linear_algebra, math, picking, searching, statistics
 from numelt._scalars import SCALARS
 
@@ -331,7 +331,7 @@ def complete() -> None:
     own["__array_struct__"], own["__array_interface__"] = _array_struct(), _array_interface()
     for name, value in own.items():
         setattr(ndarray, name, value)
-    _core.set_hooks(array_ufunc=array_ufunc, is_installed=is_installed)
+    _core.set_hooks(array_ufunc=array_ufunc, is_installed=means_numpys)
     _take_over()
     _fallback.stands_for(ndarray, numpy.ndarray)
     _fallback.stands_for(_core.ufunc, numpy.ufunc)

@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from numelt import _fortran
+from numelt._import import CARED_FOR
 from numelt._watch import is_foreign
 
 __all__ = ["adapt", "adapt_loaded", "replace"]
@@ -26,23 +27,7 @@ Changed = dict[int, tuple[Any, Any]]
 
 # under this name NumPy keeps its C interface: whoever uses it looks it up
 _C_INTERFACE = b"_ARRAY_API"
-# packages whose Python code hands NumPy's arrays to what is compiled of them, by itself or by `_adapters`
-_CARED_FOR = frozenset(
-    {
-        "numpy",
-        "numelt",
-        "pandas",
-        "scipy",
-        "sklearn",
-        "matplotlib",
-        "contourpy",
-        "PIL",
-        "h5py",
-        "numba",
-        "jaxlib",
-    }
-)
-# those modules of theirs that get what functions of the user's return, and want NumPy's class
+# compiled modules that get what functions of the user's return, and want NumPy's class
 _ASKED = (
     "scipy.optimize.",
     "scipy.integrate.",
@@ -71,7 +56,7 @@ def _is_adapted(module: types.ModuleType) -> bool:
     if name.startswith(_ASKED) or name in _THROUGH_OTHERS:
         return True
     spec = module.__spec__
-    if name.partition(".")[0] in _CARED_FOR or spec is None or not isinstance(spec.origin, str):
+    if name.partition(".")[0] in CARED_FOR or spec is None or not isinstance(spec.origin, str):
         return False
     if any(key.endswith("_swigregister") for key in vars(module)):
         return False  # made by SWIG: its C code takes the functions back, and trusts that they are its own

@@ -6,7 +6,7 @@ thus sees numelt wherever it says ``numpy``, while installed libraries in the sa
 real NumPy. No source is changed and nothing in `sys.modules` is replaced. Modules that run the user's files
 themselves (pytest's test files, `runpy`) get an ``exec`` that does the same.
 
-In: which files are the user's. Out: `install`, `user_builtins`, `is_installed`. Nothing is run here.
+In: which files are the user's. Out: `install`, `user_builtins`, what files are whose. Nothing is run here.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ import types
 from collections.abc import Sequence
 from typing import Any, cast
 
-__all__ = ["Delegating", "install", "is_installed", "is_users", "user_builtins"]
+__all__ = ["CARED_FOR", "Delegating", "install", "is_installed", "is_users", "means_numpys", "user_builtins"]
 
 _real_import = builtins.__import__
 _MARK = "__numelt__"
@@ -52,14 +52,32 @@ def is_users(filename: str | None) -> bool:
     return not path.startswith(_library_folders)
 
 
+# packages whose Python code turns what is not of NumPy's class into NumPy's arrays where their compiled code
+# wants these, by itself or by `_adapters`
+CARED_FOR = frozenset(
+    {"pandas", "scipy", "sklearn", "matplotlib", "contourpy", "PIL", "h5py", "numba", "jax", "jaxlib"}
+)
+
+
 @functools.lru_cache(4096)
-def is_installed(filename: object) -> bool:
-    """Is this a file of an installed library other than NumPy and numelt?"""
-    parts = str(filename).split(os.sep)
+def _package(filename: str) -> str | None:
+    """Return the package of an installed library's file."""
+    parts = filename.split(os.sep)
     for folder in ("site-packages", "dist-packages"):
         if folder in parts:
-            return parts[parts.index(folder) + 1] not in {"numpy", "numelt"}
-    return False
+            return parts[parts.index(folder) + 1]
+    return None
+
+
+def is_installed(filename: str) -> bool:
+    """Is this a file of an installed library other than NumPy and numelt?"""
+    return _package(filename) not in {None, "numpy", "numelt"}
+
+
+def means_numpys(filename: object) -> bool:
+    """Does code in this file mean NumPy's class when it asks an array for its class?"""
+    name = str(filename)
+    return is_installed(name) and _package(name) not in CARED_FOR
 
 
 def _is_numpy(name: str) -> bool:
@@ -117,7 +135,7 @@ def _import_item(name: str, item: str) -> None:
 
 def _build_class(function: Any, name: str, /, *bases: Any, **keywords: Any) -> Any:
     """Stand for ``__build_class__`` in the user's modules: NumPy wants its own array from ``__array__``."""
-    cls = builtins.__build_class__(function, name, *bases, **keywords)
+    cls: Any = builtins.__build_class__(function, name, *bases, **keywords)
     method = vars(cls).get("__array__") if isinstance(cls, type) else None
     if isinstance(method, types.FunctionType):
         from numelt import _fallback
@@ -126,7 +144,7 @@ def _build_class(function: Any, name: str, /, *bases: Any, **keywords: Any) -> A
         def array(*args: Any, **kwargs: Any) -> Any:
             return _fallback.unwrap(method(*args, **kwargs))
 
-        setattr(cls, "__array__", array)  # noqa: B010
+        cls.__array__ = array
     return cls
 
 
