@@ -1,9 +1,10 @@
 """Library calls: functions of NumPy's whose own compiled code is the right implementation here too.
 
 In: the names in `NAMES` (sorting, searching, sets, histograms, ...). Out: functions that run NumPy's
-code on our memory without a copy and adopt its results without one. They are counted apart from
-fallbacks (`calls`, `numelt.profile`, ``NUMELT_TRACE``) and never raise under ``NUMELT_FALLBACK=error``.
-A module that has more of them adds their names with `extend` before the namespace is filled.
+code on our memory without a copy, on all cores where `_stacks` can, and adopt its results without one. They
+are counted apart from fallbacks (`calls`, `numelt.profile`, ``NUMELT_TRACE``) and never raise under
+``NUMELT_FALLBACK=error``. A module that has more of them adds their names with `extend` before the namespace
+is filled.
 """
 
 from __future__ import annotations
@@ -12,9 +13,9 @@ import functools
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from numelt import _core, _fallback
+from numelt import _core, _fallback, _stacks
 
-__all__ = ["call", "calls", "extend", "function", "is_library", "reset"]
+__all__ = ["call", "calls", "extend", "function", "is_library", "most", "reset"]
 
 # dotted names below ``numpy``
 NAMES: set[str] = {
@@ -26,6 +27,7 @@ NAMES: set[str] = {
 }  # fmt: skip
 
 _handles: dict[str, Any] = {}
+_shared: set[str] = set()
 _seen: dict[str, int] = {}
 
 
@@ -46,8 +48,16 @@ def handle(name: str, original: Callable[..., Any], method: bool = False) -> Any
     """
     made = _handles.get(name)
     if made is None:
-        made = _handles[name] = _core.library(name, original, _fallback.uncounted, method)
+        shared = _stacks.shared(name, original)
+        if shared is not None:
+            _shared.add(name)
+        made = _handles[name] = _core.library(name, shared or original, _fallback.uncounted, method)
     return made
+
+
+def most(name: str) -> int | None:
+    """Return how many elements a call of NumPy's function may have: with more, the handle shares them."""
+    return _stacks.MOST if name in _shared else None
 
 
 def function(name: str, original: Callable[..., Any]) -> Callable[..., Any]:
@@ -55,7 +65,7 @@ def function(name: str, original: Callable[..., Any]) -> Callable[..., Any]:
     from numelt._dispatch import method_of  # it needs the names
 
     made = handle(name, original)
-    run = _core.routine(name, original, made, made, True, None, method_of(name, original))
+    run = _core.routine(name, original, made, made, True, most(name), method_of(name, original))
     return functools.wraps(original, updated=())(run)
 
 

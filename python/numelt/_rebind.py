@@ -286,5 +286,5 @@ def library(stub: F) -> F:
         return _fallback.call(name, original, args, kwargs)
 
     binds = not isinstance(original, types.BuiltinFunctionType)
-    made = _core.routine(name, original, run, _library.handle(name, original), binds)
+    made = _core.routine(name, original, run, _library.handle(name, original), binds, _library.most(name))
     return native(cast(F, functools.update_wrapper(made, run)))

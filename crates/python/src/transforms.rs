@@ -14,6 +14,9 @@ use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyInt, PyTuple};
 
+/// Elements of several rows from which on the package's function takes the call.
+const MANY: i64 = 16384;
+
 /// A transform: from real numbers or to them; which way.
 #[derive(Clone, Copy)]
 struct Transform {
@@ -51,7 +54,9 @@ impl Transform {
         // the result lies in memory as the operand does
         let plain =
             view.shape.len() == 1 || shape::is_c_contiguous(&view.shape, &view.strides, view.dtype.size() as i64);
-        if !plain || view.size() == 0 || library::is_watched() || !Runtime::global().is_unobserved() {
+        // many rows are shared by threads
+        let many = view.shape.len() > 1 && view.size() > MANY;
+        if !plain || many || view.size() == 0 || library::is_watched() || !Runtime::global().is_unobserved() {
             return Ok(None);
         }
         let Some(function) = self.function(py, n) else { return Ok(None) };

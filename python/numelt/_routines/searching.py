@@ -8,7 +8,6 @@ else, and whatever is small, is one library call.
 
 from __future__ import annotations
 
-import contextvars
 from collections.abc import Callable
 from typing import Any
 
@@ -17,6 +16,7 @@ import numpy
 from numelt import _core, _library
 from numelt._dispatch import counted_first, native, ndarray, recordable
 from numelt._rebind import rebound, understood
+from numelt._stacks import in_parts
 
 __all__ = [
     "argsort", "bincount", "digitize", "histogram", "interp", "searchsorted", "sort",
@@ -28,38 +28,16 @@ _STABLE = 4096
 _SAMPLE = 512
 # threads from which on merging runs, or adding up counts, costs less than it saves
 _MANY = 4
+# how much longer than a copy of it the work on an element takes
+_WEIGHT = 4
 _SORTED = frozenset(map(numpy.dtype, ("i4", "u4", "i8", "u8", "f4", "f8")))
-
-
-def in_parts(n: int, parts: int, work: Callable[[int, int], None]) -> None:
-    """Call ``work(start, stop)`` on parts of ``range(n)``, each in a thread of its own."""
-    cuts = [n * k // parts for k in range(parts + 1)]
-    failures: list[BaseException] = []
-
-    def run(k: int) -> None:
-        try:
-            work(cuts[k], cuts[k + 1])
-        except BaseException as failure:
-            failures.append(failure)
-
-    import threading  # few programs get here
-
-    context = contextvars.copy_context()
-    threads = [threading.Thread(target=context.copy().run, args=(run, k)) for k in range(1, parts)]
-    for thread in threads:
-        thread.start()
-    run(0)
-    for thread in threads:
-        thread.join()
-    if failures:
-        raise failures[0]
 
 
 def _parts(value: Any) -> int:
     """Return how many threads share work on an argument's elements: one for what is no large array."""
     if type(value) is not ndarray or value.dtype.kind not in "iuf" or not _core.is_native(value):
         return 1
-    return int(_core.threads_for(value.size)) if value.flags.c_contiguous else 1
+    return int(_core.threads_for(value.size * _WEIGHT)) if value.flags.c_contiguous else 1
 
 
 def _sorted(array: Any) -> bool:

@@ -10,7 +10,7 @@ use crate::driver::Lines;
 use crate::isa::Isa;
 use crate::threads::Threads;
 use crate::tier0::{Any, Elem, Rect, select_cast, unpack, with};
-use numelt_ir::{C32, C64, DType, Error, Result};
+use numelt_ir::{C32, C64, DType, Dims, Error, Result};
 use numelt_runtime::{LibraryCall, Operand};
 
 /// The batch axes and extents of a product.
@@ -28,8 +28,24 @@ pub fn run(call: &LibraryCall<'_>, threads: &Threads, isa: Isa) -> Result<()> {
     if batches <= 0 || shape.m == 0 || shape.n == 0 {
         return Ok(());
     }
-    for batch in 0..batches {
-        one(call, &shape, batch, threads, isa)?;
+    let operands = [&call.ins[0], &call.ins[1], &call.out];
+    let mut places = operands.map(|operand| operand.pointer);
+    let mut index = Dims::from_elem(0, shape.batch.len());
+    for _ in 0..batches {
+        one(call, &shape, places, threads, isa)?;
+        // the next of the stack, the last axis first
+        for axis in (0..shape.batch.len()).rev() {
+            index[axis] += 1;
+            let ended = index[axis] == shape.batch[axis];
+            let steps = if ended { 1 - shape.batch[axis] } else { 1 };
+            for (place, operand) in places.iter_mut().zip(operands) {
+                *place = place.wrapping_offset((operand.view.strides[axis] * steps) as isize);
+            }
+            if !ended {
+                break;
+            }
+            index[axis] = 0;
+        }
     }
     Ok(())
 }
@@ -53,16 +69,9 @@ fn shape<'a>(call: &LibraryCall<'a>) -> Result<Shape<'a>> {
     Ok(Shape { batch, m: m as usize, k: k as usize, n: n as usize })
 }
 
-/// The matrix of an operand in one batch.
-fn matrix(operand: &Operand<'_>, shape: &Shape<'_>, batch: i64) -> Matrix {
+/// The matrix of an operand in one batch, which begins at `base`.
+fn matrix(operand: &Operand<'_>, base: *mut u8) -> Matrix {
     let rank = operand.view.rank();
-    let mut base = operand.pointer;
-    let mut rest = batch;
-    for axis in (0..rank - 2).rev() {
-        let extent = shape.batch[axis];
-        base = base.wrapping_offset((rest % extent * operand.view.strides[axis]) as isize);
-        rest /= extent;
-    }
     Matrix { base, row: operand.view.strides[rank - 2] as isize, column: operand.view.strides[rank - 1] as isize }
 }
 
@@ -81,10 +90,17 @@ fn converted(m: Matrix, (from, to): (DType, DType), extents: (usize, usize), isa
 /// A matrix, and the memory it lies in if it is a copy.
 type Copied = (Option<Lines>, Matrix);
 
-fn one(call: &LibraryCall<'_>, shape: &Shape<'_>, batch: i64, threads: &Threads, isa: Isa) -> Result<()> {
+/// One product of the stack; the operands and the output begin at `places`.
+fn one(call: &LibraryCall<'_>, shape: &Shape<'_>, places: [*mut u8; 3], threads: &Threads, isa: Isa) -> Result<()> {
     let (m, k, n, ty) = (shape.m, shape.k, shape.n, call.op.computes_in(call.ty));
+    let out_ty = call.out.view.dtype;
+    let target = matrix(&call.out, places[2]);
+    if out_ty == ty && call.ins.iter().all(|operand| operand.view.dtype == ty) {
+        let [a, b] = [0, 1].map(|i| matrix(&call.ins[i], places[i]));
+        return product(call, ty, (m, k, n), a, b, target, threads);
+    }
     let read = |i: usize, extents| -> Result<Copied> {
-        let (found, from) = (matrix(&call.ins[i], shape, batch), call.ins[i].view.dtype);
+        let (found, from) = (matrix(&call.ins[i], places[i]), call.ins[i].view.dtype);
         if from == ty {
             return Ok((None, found));
         }
@@ -92,8 +108,6 @@ fn one(call: &LibraryCall<'_>, shape: &Shape<'_>, batch: i64, threads: &Threads,
     };
     let (_a_room, a) = read(0, (m, k))?;
     let (_b_room, b) = read(1, (k, n))?;
-    let target = matrix(&call.out, shape, batch);
-    let out_ty = call.out.view.dtype;
     if out_ty == ty {
         return product(call, ty, (m, k, n), a, b, target, threads);
     }

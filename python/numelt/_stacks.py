@@ -1,0 +1,388 @@
+"""NumPy's library functions on many small problems at once, on all cores.
+
+In: NumPy's functions on stacks: a transform of each row, the inverse of each matrix, the order of each line.
+Out: what NumPy returns. Every problem is solved by NumPy's compiled code, which does not hold the
+interpreter's lock, so the numbers do not depend on how the stack is shared. Where a share meets an error or
+would warn, NumPy is asked again for the whole: it says so in its own words.
+"""
+
+from __future__ import annotations
+
+import contextvars
+import functools
+import math
+import re
+import types
+from collections.abc import Callable
+from typing import Any
+
+import numpy
+
+from numelt import _core
+
+__all__ = ["MOST", "in_parts", "shared"]
+
+# elements up to which a call is not worth sharing: some 0.2 ms
+MOST = 16384
+# how much longer than a copy of it the work on an element takes
+_WEIGHT = 16
+# elements of a problem that LAPACK shares among threads by itself, or computes faster than it gets at memory
+_LARGE, _SMALL = 1024, 64
+# those of its routines that do little but get at memory where problems are smaller
+_LIGHT = frozenset({"cholesky_lo", "cholesky_up", "det", "slogdet", "solve", "solve1"})
+# elements of the shorter of two vectors whose product BLAS computes on one thread
+_SHORT = 4096
+
+
+def in_parts(n: int, parts: int, work: Callable[[int, int], None]) -> None:
+    """Call ``work(start, stop)`` on parts of ``range(n)``, each in a thread of its own."""
+    cuts = [n * k // parts for k in range(parts + 1)]
+    failures: list[BaseException] = []
+
+    def run(k: int) -> None:
+        try:
+            work(cuts[k], cuts[k + 1])
+        except BaseException as failure:
+            failures.append(failure)
+
+    import threading  # few programs get here
+
+    context = contextvars.copy_context()
+    threads = [threading.Thread(target=context.copy().run, args=(run, k)) for k in range(1, parts)]
+    for thread in threads:
+        thread.start()
+    run(0)
+    for thread in threads:
+        thread.join()
+    if failures:
+        raise failures[0]
+
+
+def shares(elements: int, problems: int) -> int:
+    """Return how many threads share so many problems."""
+    return min(int(_core.threads_for(elements * _WEIGHT)), problems)
+
+
+def _strict() -> numpy.errstate:
+    """Return an error state that raises where the present one would do anything."""
+    modes = numpy.geterr().items()
+    raising: dict[str, Any] = {kind: "ignore" if mode == "ignore" else "raise" for kind, mode in modes}
+    return numpy.errstate(**raising)
+
+
+class _Loops:
+    """A generalized ufunc of NumPy's whose loops are shared."""
+
+    def __init__(self, function: Any) -> None:
+        self._function = function
+        left, right = function.signature.split("->")
+        self._inner = [len(re.findall(r"\w+", core)) for core in re.findall(r"\((.*?)\)", left)]
+        self._results = [len(re.findall(r"\w+", core)) for core in re.findall(r"\((.*?)\)", right)]
+
+    def __call__(self, *operands: Any, out: Any = None, axes: Any = None, **named: Any) -> Any:
+        done = self._shared(operands, out, axes, named)
+        if done is not None:
+            return done
+        return self._function(
+            *operands,
+            **named,
+            **({} if out is None else {"out": out}),
+            **({} if axes is None else {"axes": axes}),
+        )
+
+    def _pays(self, elements: int) -> bool:
+        """Are LAPACK's problems of so many elements solved faster side by side?"""
+        return elements < _LARGE and (elements >= _SMALL or self._function.__name__ not in _LIGHT)
+
+    def _shared(self, operands: Any, out: Any, axes: Any, named: Any) -> Any:
+        """Return the results, None where NumPy does it better."""
+        views = [numpy.asarray(operand) for operand in operands]
+        if axes is not None:
+            if out is None or any(out is view or numpy.may_share_memory(out, view) for view in views):
+                return None
+            moved = [_inner_last(view, axis) for view, axis in zip([*views, out], axes, strict=True)]
+            views, results = moved[:-1], moved[-1:]
+        elif out is None and all(
+            view.flags.c_contiguous or view.ndim - inner < 2
+            for view, inner in zip(views, self._inner, strict=True)
+        ):
+            results = None  # in the order of the extents
+        else:
+            return None
+        stacks = [view.shape[: view.ndim - inner] for view, inner in zip(views, self._inner, strict=True)]
+        try:
+            stack = numpy.broadcast_shapes(*stacks)
+        except ValueError:
+            return None
+        elements = max(view.size for view in views)
+        axis = max(range(len(stack)), key=stack.__getitem__, default=0)
+        problems = stack[axis] if stack else 1
+        parts = shares(elements, problems)
+        if parts < 2 or (axes is None and not self._pays(elements // math.prod(stack))):
+            return None
+        from_end = axis - len(stack)
+
+        def part(view: Any, inner: int, start: int, stop: int) -> Any:
+            at = view.ndim - inner + from_end
+            if at < 0 or view.shape[at] == 1 != problems:
+                return view
+            return view[(slice(None),) * at + (slice(start, stop),)]
+
+        if results is None:
+            # what NumPy makes of none of the problems tells dtypes and the other extents
+            none = self._function(
+                *[part(v, i, 0, 0) for v, i in zip(views, self._inner, strict=True)], **named
+            )
+            results = [
+                numpy.empty(stack + made.shape[made.ndim - inner :], made.dtype)
+                for made, inner in zip(
+                    none if isinstance(none, tuple) else (none,), self._results, strict=True
+                )
+            ]
+
+        def work(start: int, stop: int) -> None:
+            with _strict():
+                self._function(
+                    *[part(v, i, start, stop) for v, i in zip(views, self._inner, strict=True)],
+                    out=tuple(part(v, i, start, stop) for v, i in zip(results, self._results, strict=True)),
+                    **named,
+                )
+
+        in_parts(problems, parts, work)
+        if out is not None:
+            return out
+        return tuple(results) if len(results) > 1 else results[0]
+
+
+def _inner_last(view: Any, axes: Any) -> Any:
+    return numpy.moveaxis(view, axes, range(-len(axes), 0)) if axes else view
+
+
+class _Gufuncs:
+    """The compiled module of a module of NumPy's, with its generalized ufuncs shared."""
+
+    def __init__(self, original: types.ModuleType) -> None:
+        self._original = original
+
+    def __getattr__(self, name: str) -> Any:
+        value = getattr(self._original, name)
+        made = _Loops(value) if isinstance(value, numpy.ufunc) and value.signature else value
+        setattr(self, name, made)
+        return made
+
+
+# the names under which the modules know their compiled ones
+_COMPILED = ("pfu", "_umath_linalg")
+_spaces: dict[str, dict[str, Any]] = {}
+
+
+def _bound(implementation: types.FunctionType) -> types.FunctionType:
+    """Return a function of NumPy's that calls the shared loops."""
+    home = implementation.__globals__
+    space = _spaces.get(home["__name__"])
+    if space is None:
+        space = _spaces[home["__name__"]] = dict(home)
+        for name in _COMPILED:
+            if name in home:
+                space[name] = _Gufuncs(home[name])
+        for name, value in home.items():
+            inner = getattr(value, "_implementation", value)
+            if isinstance(inner, types.FunctionType) and inner.__globals__ is home:
+                space[name] = _copy(inner, space)
+    return _copy(implementation, space)
+
+
+def _copy(function: types.FunctionType, space: dict[str, Any]) -> types.FunctionType:
+    made = types.FunctionType(
+        function.__code__, space, function.__name__, function.__defaults__, function.__closure__
+    )
+    made.__kwdefaults__ = function.__kwdefaults__
+    return made
+
+
+def _of_stacks(implementation: types.FunctionType) -> Callable[..., Any]:
+    """Return a function of `numpy.linalg` or `numpy.fft` with its loops shared; it is made when needed."""
+    made: list[Callable[..., Any]] = []
+
+    def run(*args: Any, **kwargs: Any) -> Any:
+        if "out" in kwargs:
+            return NotImplemented
+        if not made:
+            made.append(_bound(implementation))
+        return made[0](*args, **kwargs)
+
+    return run
+
+
+def lines(array: Any, axis: Any) -> Callable[[Callable[[Any], None]], int] | None:
+    """Return what shares the lines along an axis among threads; None where one thread does it as well.
+
+    It calls its argument with indices, each of which selects a share of the array and of all that has its
+    shape, and returns the axis that was cut. Exceptions of the work are raised, as are conditions that would
+    warn.
+    """
+    if axis.__class__ is not int or not -array.ndim <= axis < array.ndim or array.ndim < 2:
+        return None
+    others = [other for other in range(array.ndim) if other != axis % array.ndim]
+    cut = max(others, key=array.shape.__getitem__)
+    parts = shares(array.size, array.shape[cut])
+    if parts < 2:
+        return None
+
+    def run(work: Callable[[Any], None]) -> int:
+        def part(start: int, stop: int) -> None:
+            with _strict():
+                work((slice(None),) * cut + (slice(start, stop),))
+
+        in_parts(array.shape[cut], parts, part)
+        return cut
+
+    return run
+
+
+def _by_lines(position: int, original: Any) -> Callable[..., Any]:
+    """Return what makes a number, or one for each of ``q``, of each line as `original` does.
+
+    `position` is that of ``axis`` among the arguments; ``q`` stands before it.
+    """
+
+    def run(*args: Any, **kwargs: Any) -> Any:
+        if not position <= len(args) <= position + 1 or not kwargs.keys() <= {"axis", "method"}:
+            return NotImplemented
+        array, axis = args[0], args[position] if len(args) > position else kwargs.get("axis")
+        share = lines(array, axis)
+        if share is None:
+            return NotImplemented
+        pieces: dict[int, Any] = {}
+
+        def work(at: Any) -> None:
+            pieces[at[-1].start] = original(array[at], *args[1:], **kwargs)
+
+        cut = share(work)
+        cut += sum(map(numpy.ndim, args[1:position])) - (cut > axis % array.ndim)
+        return numpy.concatenate([pieces[start] for start in sorted(pieces)], cut)
+
+    return run
+
+
+def _in_place(name: str, dense: bool = True) -> Callable[..., Any]:
+    """Return what reorders each line of an array (a `dense` one) as its method of that name does."""
+    method = getattr(numpy.ndarray, name)
+    position = _POSITIONS[name]
+
+    def run(array: Any, *args: Any, **kwargs: Any) -> Any:
+        axis = args[position] if len(args) > position else kwargs.get("axis", -1)
+        share = lines(array, axis) if array.flags.forc or not dense else None
+        if share is None:
+            return NotImplemented
+        share(lambda at: method(array[at], *args, **kwargs))
+        return None
+
+    return run
+
+
+def _copied(name: str) -> Callable[..., Any]:
+    """Return what reorders each line of a copy."""
+    reorder = _in_place(name, dense=False)
+
+    def run(array: Any, *args: Any, **kwargs: Any) -> Any:
+        copy = array.copy(order="K")
+        return copy if reorder(copy, *args, **kwargs) is None else NotImplemented
+
+    return run
+
+
+def _positions(name: str) -> Callable[..., Any]:
+    """Return what finds an order of each line as the array's method of that name does."""
+    method = getattr(numpy.ndarray, name)
+    position = _POSITIONS[name]
+
+    def run(array: Any, *args: Any, **kwargs: Any) -> Any:
+        axis = args[position] if len(args) > position else kwargs.get("axis", -1)
+        share = lines(array, axis)
+        if share is None:
+            return NotImplemented
+        order = numpy.empty(array.shape, numpy.intp)
+
+        def work(at: Any) -> None:
+            order[at] = method(array[at], *args, **kwargs)
+
+        share(work)
+        return order
+
+    return run
+
+
+def _sliding(mode: str, original: Any) -> Callable[..., Any]:
+    """Return what slides the shorter of two vectors along the longer; every place is a sum of its own."""
+
+    def run(a: Any, v: Any, mode: Any = mode) -> Any:
+        if (
+            type(v) is not numpy.ndarray
+            or a.ndim != 1
+            or v.ndim != 1
+            or mode not in ("valid", "same", "full")
+        ):
+            return NotImplemented
+        n, m = a.size, v.size
+        parts = shares(n * m // 64, n // max(4 * m, 1))
+        if m > _SHORT or parts < 2:
+            return NotImplemented
+        before = {"valid": 0, "same": m // 2, "full": m - 1}[mode]
+        whole, pieces = n - m + 1, {}
+
+        def work(start: int, stop: int) -> None:
+            first, last = start == 0, stop == whole
+            with _strict():
+                made = original(a[start : stop + m - 1], v, mode if first or last else "valid")
+            pieces[start] = made[before if last else 0 : before + stop if first else None]
+
+        in_parts(whole, parts, work)
+        return numpy.concatenate([pieces[start] for start in sorted(pieces)])
+
+    return run
+
+
+# where the methods have their axis
+_POSITIONS = {"sort": 0, "argsort": 0, "partition": 1, "argpartition": 1}
+
+_SHARED: dict[str, Callable[[Any], Callable[..., Any]]] = {
+    "convolve": functools.partial(_sliding, "full"),
+    "correlate": functools.partial(_sliding, "valid"),
+    "median": functools.partial(_by_lines, 1),
+    "percentile": functools.partial(_by_lines, 2),
+    "quantile": functools.partial(_by_lines, 2),
+    "sort": lambda _: _copied("sort"),
+    "partition": lambda _: _copied("partition"),
+    "argsort": lambda _: _positions("argsort"),
+    "argpartition": lambda _: _positions("argpartition"),
+    "ndarray.sort": lambda _: _in_place("sort"),
+    "ndarray.partition": lambda _: _in_place("partition"),
+    "ndarray.argsort": lambda _: _positions("argsort"),
+    "ndarray.argpartition": lambda _: _positions("argpartition"),
+}
+
+
+def shared(name: str, original: Any) -> Any:
+    """Return a function that does on all cores what NumPy's `original`, known as `name`, does; or None."""
+    implementation = getattr(original, "_implementation", original)
+    if name in _SHARED:
+        run = _SHARED[name](original)
+    elif isinstance(implementation, types.FunctionType) and any(
+        compiled in implementation.__globals__ for compiled in _COMPILED
+    ):
+        run = _of_stacks(implementation)
+    else:
+        return None
+
+    def ask(*args: Any, **kwargs: Any) -> Any:
+        if any(type(arg) is numpy.ndarray and arg.size > MOST and arg.dtype.kind in "biufc" for arg in args):
+            try:
+                made = run(*args, **kwargs)
+            except Exception:
+                made = NotImplemented  # NumPy's own function says what it is
+            if made is not NotImplemented:
+                return made
+        return original(*args, **kwargs)
+
+    return ask
