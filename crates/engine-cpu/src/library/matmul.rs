@@ -29,17 +29,17 @@ pub fn run(call: &LibraryCall<'_>, threads: &Threads, isa: Isa) -> Result<()> {
         return Ok(());
     }
     let operands = [&call.ins[0], &call.ins[1], &call.out];
-    let mut places = operands.map(|operand| operand.pointer);
+    let mut matrices = operands.map(matrix);
     let mut index = Dims::from_elem(0, shape.batch.len());
     for _ in 0..batches {
-        one(call, &shape, places, threads, isa)?;
+        one(call, &shape, &matrices, threads, isa)?;
         // the next of the stack, the last axis first
         for axis in (0..shape.batch.len()).rev() {
             index[axis] += 1;
             let ended = index[axis] == shape.batch[axis];
             let steps = if ended { 1 - shape.batch[axis] } else { 1 };
-            for (place, operand) in places.iter_mut().zip(operands) {
-                *place = place.wrapping_offset((operand.view.strides[axis] * steps) as isize);
+            for (matrix, operand) in matrices.iter_mut().zip(operands) {
+                matrix.base = matrix.base.wrapping_offset((operand.view.strides[axis] * steps) as isize);
             }
             if !ended {
                 break;
@@ -69,10 +69,14 @@ fn shape<'a>(call: &LibraryCall<'a>) -> Result<Shape<'a>> {
     Ok(Shape { batch, m: m as usize, k: k as usize, n: n as usize })
 }
 
-/// The matrix of an operand in one batch, which begins at `base`.
-fn matrix(operand: &Operand<'_>, base: *mut u8) -> Matrix {
+/// The first matrix of an operand.
+fn matrix(operand: &Operand<'_>) -> Matrix {
     let rank = operand.view.rank();
-    Matrix { base, row: operand.view.strides[rank - 2] as isize, column: operand.view.strides[rank - 1] as isize }
+    Matrix {
+        base: operand.pointer,
+        row: operand.view.strides[rank - 2] as isize,
+        column: operand.view.strides[rank - 1] as isize,
+    }
 }
 
 /// Copies a matrix into dense rows of the loop dtype.
@@ -90,17 +94,29 @@ fn converted(m: Matrix, (from, to): (DType, DType), extents: (usize, usize), isa
 /// A matrix, and the memory it lies in if it is a copy.
 type Copied = (Option<Lines>, Matrix);
 
-/// One product of the stack; the operands and the output begin at `places`.
-fn one(call: &LibraryCall<'_>, shape: &Shape<'_>, places: [*mut u8; 3], threads: &Threads, isa: Isa) -> Result<()> {
-    let (m, k, n, ty) = (shape.m, shape.k, shape.n, call.op.computes_in(call.ty));
-    let out_ty = call.out.view.dtype;
-    let target = matrix(&call.out, places[2]);
+/// One product of the stack, of the first two matrices into the third.
+#[inline(always)]
+fn one(call: &LibraryCall<'_>, shape: &Shape<'_>, matrices: &[Matrix; 3], threads: &Threads, isa: Isa) -> Result<()> {
+    let (ty, out_ty) = (call.op.computes_in(call.ty), call.out.view.dtype);
     if out_ty == ty && call.ins.iter().all(|operand| operand.view.dtype == ty) {
-        let [a, b] = [0, 1].map(|i| matrix(&call.ins[i], places[i]));
-        return product(call, ty, (m, k, n), a, b, target, threads);
+        let [a, b, target] = *matrices;
+        return product(call, ty, (shape.m, shape.k, shape.n), a, b, target, threads);
     }
+    through_copies(call, shape, matrices, threads, isa)
+}
+
+/// A product of operands that have to be converted, or whose result has.
+fn through_copies(
+    call: &LibraryCall<'_>,
+    shape: &Shape<'_>,
+    matrices: &[Matrix; 3],
+    threads: &Threads,
+    isa: Isa,
+) -> Result<()> {
+    let (m, k, n, ty) = (shape.m, shape.k, shape.n, call.op.computes_in(call.ty));
+    let (out_ty, target) = (call.out.view.dtype, matrices[2]);
     let read = |i: usize, extents| -> Result<Copied> {
-        let (found, from) = (matrix(&call.ins[i], places[i]), call.ins[i].view.dtype);
+        let (found, from) = (matrices[i], call.ins[i].view.dtype);
         if from == ty {
             return Ok((None, found));
         }
@@ -131,6 +147,7 @@ fn one(call: &LibraryCall<'_>, shape: &Shape<'_>, places: [*mut u8; 3], threads:
 }
 
 /// The product of operands of the loop dtype.
+#[inline(always)]
 fn product(
     call: &LibraryCall<'_>,
     ty: DType,
@@ -149,6 +166,7 @@ fn product(
 }
 
 /// Floats and complex: the registered BLAS, else the `matrixmultiply` crate.
+#[inline(always)]
 fn inexact<T: Element + rules::Plain + Gemm>(task: &rules::Task<'_>, a: Matrix, b: Matrix, out: Matrix) {
     if let Some(blas) = Blas::<T>::registered() {
         rules::run(&blas, task, a, b, out);

@@ -105,6 +105,7 @@ plain!(real f32 f64);
 plain!(complex C32 f32 C64 f64);
 
 /// Runs the product with the routines of a BLAS.
+#[inline(always)]
 pub(super) fn run<T: Element + Plain>(blas: &Blas<T>, task: &Task<'_>, a: Matrix, b: Matrix, out: Matrix) {
     let products = Products { blas, task };
     // SAFETY: the runtime's operands are readable, the output is writable and overlaps neither.
@@ -265,6 +266,7 @@ impl<T: Element + Plain> Products<'_, T> {
     ///
     /// # Safety
     /// The operands hold elements of `T` for the task's extents; the output is writable and overlaps neither.
+    #[inline(always)]
     unsafe fn matmul(&self, a: Matrix, b: Matrix, out: Matrix) {
         let (m, k, n) = self.task.extents;
         let (x, y) = ((a.base, a.column), (b.base, b.row));
@@ -290,6 +292,7 @@ impl<T: Element + Plain> Products<'_, T> {
     ///
     /// # Safety
     /// The operands hold elements of `T` for the task's extents; the output is writable and overlaps neither.
+    #[inline(always)]
     unsafe fn matrices(&self, a: Matrix, b: Matrix, out: Matrix) {
         let (m, k, n) = self.task.extents;
         let fitting = |matrix: Matrix, extents: (usize, usize)| {
@@ -324,6 +327,7 @@ impl<T: Element + Plain> Products<'_, T> {
     ///
     /// # Safety
     /// As for `gemv`.
+    #[inline(always)]
     unsafe fn gemm(&self, (m, k, n): Extents, a: Matrix, b: Matrix, out: Matrix) {
         let stored = |matrix: Matrix, columns| {
             let by_rows = Self::by_rows(matrix, columns);
