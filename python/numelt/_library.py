@@ -57,7 +57,7 @@ def handle(name: str, original: Callable[..., Any], method: bool = False) -> Any
 
 def most(name: str) -> int | None:
     """Return how many elements a call of NumPy's function may have: with more, the handle shares them."""
-    return _stacks.MOST if name in _shared else None
+    return _stacks.most(name) if name in _shared else None
 
 
 def function(name: str, original: Callable[..., Any]) -> Callable[..., Any]:

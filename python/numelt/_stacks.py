@@ -1,4 +1,4 @@
-"""NumPy's library functions on many small problems at once, on all cores.
+"""NumPy's library functions on large arrays: many small problems on all cores, integers by counting.
 
 In: NumPy's functions on stacks: a transform of each row, the inverse of each matrix, the order of each line.
 Out: what NumPy returns. Every problem is solved by NumPy's compiled code, which does not hold the
@@ -18,12 +18,12 @@ from typing import Any
 
 import numpy
 
-from numelt import _core
+from numelt import _core, _counting
 
-__all__ = ["MOST", "in_parts", "shared"]
+__all__ = ["in_parts", "most", "shared"]
 
-# elements up to which a call is not worth sharing: some 0.2 ms
-MOST = 16384
+# elements up to which sharing a call costs more than it saves (some 0.2 ms), and counting integers does
+_MOST, _FEW = 16384, 4096
 # how much longer than a copy of it the work on an element takes
 _WEIGHT = 16
 # elements of a problem that LAPACK shares among threads by itself, or computes faster than it gets at memory
@@ -171,8 +171,9 @@ class _Gufuncs:
         return made
 
 
-# the names under which the modules know their compiled ones
+# the names under which the modules know their compiled ones, and what functions on sets call
 _COMPILED = ("pfu", "_umath_linalg")
+_CALLED = (*_COMPILED, "_unique1d")
 _spaces: dict[str, dict[str, Any]] = {}
 
 
@@ -182,12 +183,13 @@ def _bound(implementation: types.FunctionType) -> types.FunctionType:
     space = _spaces.get(home["__name__"])
     if space is None:
         space = _spaces[home["__name__"]] = dict(home)
-        for name in _COMPILED:
-            if name in home:
-                space[name] = _Gufuncs(home[name])
         for name, value in home.items():
             inner = getattr(value, "_implementation", value)
-            if isinstance(inner, types.FunctionType) and inner.__globals__ is home:
+            if name == "unique":
+                space[name] = shared(name, value)
+            elif name in _COMPILED:
+                space[name] = _Gufuncs(value)
+            elif isinstance(inner, types.FunctionType) and inner.__globals__ is home:
                 space[name] = _copy(inner, space)
     return _copy(implementation, space)
 
@@ -265,14 +267,14 @@ def _by_lines(position: int, original: Any) -> Callable[..., Any]:
     return run
 
 
-def _in_place(name: str, dense: bool = True) -> Callable[..., Any]:
-    """Return what reorders each line of an array (a `dense` one) as its method of that name does."""
+def _in_place(name: str) -> Callable[..., Any]:
+    """Return what reorders each line of a dense array as its method of that name does."""
     method = getattr(numpy.ndarray, name)
     position = _POSITIONS[name]
 
     def run(array: Any, *args: Any, **kwargs: Any) -> Any:
         axis = args[position] if len(args) > position else kwargs.get("axis", -1)
-        share = lines(array, axis) if array.flags.forc or not dense else None
+        share = lines(array, axis) if array.flags.forc else None
         if share is None:
             return NotImplemented
         share(lambda at: method(array[at], *args, **kwargs))
@@ -283,11 +285,16 @@ def _in_place(name: str, dense: bool = True) -> Callable[..., Any]:
 
 def _copied(name: str) -> Callable[..., Any]:
     """Return what reorders each line of a copy."""
-    reorder = _in_place(name, dense=False)
+    method = getattr(numpy.ndarray, name)
+    position = _POSITIONS[name]
 
     def run(array: Any, *args: Any, **kwargs: Any) -> Any:
+        share = lines(array, args[position] if len(args) > position else kwargs.get("axis", -1))
+        if share is None:
+            return NotImplemented
         copy = array.copy(order="K")
-        return copy if reorder(copy, *args, **kwargs) is None else NotImplemented
+        share(lambda at: method(copy[at], *args, **kwargs))
+        return copy
 
     return run
 
@@ -343,6 +350,20 @@ def _sliding(mode: str, original: Any) -> Callable[..., Any]:
     return run
 
 
+def _one_of(*ways: Callable[..., Any]) -> Callable[..., Any]:
+    """Return what asks one way after the other."""
+
+    def run(*args: Any, **kwargs: Any) -> Any:
+        made = NotImplemented
+        for way in ways:
+            made = way(*args, **kwargs)
+            if made is not NotImplemented:
+                break
+        return made
+
+    return run
+
+
 # where the methods have their axis
 _POSITIONS = {"sort": 0, "argsort": 0, "partition": 1, "argpartition": 1}
 
@@ -352,15 +373,21 @@ _SHARED: dict[str, Callable[[Any], Callable[..., Any]]] = {
     "median": functools.partial(_by_lines, 1),
     "percentile": functools.partial(_by_lines, 2),
     "quantile": functools.partial(_by_lines, 2),
-    "sort": lambda _: _copied("sort"),
+    "sort": lambda _: _one_of(_copied("sort"), _counting.sort),
     "partition": lambda _: _copied("partition"),
     "argsort": lambda _: _positions("argsort"),
     "argpartition": lambda _: _positions("argpartition"),
-    "ndarray.sort": lambda _: _in_place("sort"),
+    "ndarray.sort": lambda _: _one_of(_in_place("sort"), _counting.sort_in_place),
     "ndarray.partition": lambda _: _in_place("partition"),
     "ndarray.argsort": lambda _: _positions("argsort"),
     "ndarray.argpartition": lambda _: _positions("argpartition"),
+    "unique": lambda _: _counting.unique,
 }
+
+
+def most(name: str) -> int:
+    """Return how many elements a call of NumPy's own function may have; `shared` is for others."""
+    return _FEW if name == "unique" else _MOST
 
 
 def shared(name: str, original: Any) -> Any:
@@ -369,14 +396,16 @@ def shared(name: str, original: Any) -> Any:
     if name in _SHARED:
         run = _SHARED[name](original)
     elif isinstance(implementation, types.FunctionType) and any(
-        compiled in implementation.__globals__ for compiled in _COMPILED
+        called in implementation.__globals__ for called in _CALLED
     ):
         run = _of_stacks(implementation)
     else:
         return None
 
+    least = most(name)
+
     def ask(*args: Any, **kwargs: Any) -> Any:
-        if any(type(arg) is numpy.ndarray and arg.size > MOST and arg.dtype.kind in "biufc" for arg in args):
+        if any(type(arg) is numpy.ndarray and arg.size > least and arg.dtype.kind in "biufc" for arg in args):
             try:
                 made = run(*args, **kwargs)
             except Exception:
