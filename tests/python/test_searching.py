@@ -30,7 +30,8 @@ def values(dtype, kind):
 
 def same_bits(ours, theirs):
     ours = as_numpy(ours)
-    if isinstance(theirs, tuple):
+    if isinstance(theirs, (tuple, list)):
+        assert len(ours) == len(theirs)
         for a, b in zip(ours, theirs, strict=True):
             same_bits(a, b)
         return
@@ -93,6 +94,15 @@ QUERIES = {
     "histogram auto": lambda np, x: np.histogram(x[:40_000], "auto"),
     "histogram wrong": lambda np, x: np.histogram(x, 5, (4, 1)),
     "histogram none": lambda np, x: np.histogram(x, 0),
+    "histogram2d": lambda np, x: np.histogram2d(x, x[::-1]),
+    "histogram2d range": lambda np, x: np.histogram2d(x, x[::-1], 7, [(0, 30), (2, 9)], density=True),
+    "histogram2d weights": lambda np, x: np.histogram2d(x, x[::-1], 5, [(0, 9), (0, 9)], weights=x * 0.5),
+    "histogram2d edges": lambda np, x: np.histogram2d(x, x, [[0, 5, 9], 4], [(0, 9), (0, 30)]),
+    "histogram2d wrong": lambda np, x: np.histogram2d(x, x[1:]),
+    "histogram2d none": lambda np, x: np.histogram2d(x, x, 0),
+    "histogramdd": lambda np, x: list(np.histogramdd(x[: N // 3 * 3].reshape(-1, 3), 4, [(0, 50)] * 3)),
+    "histogramdd edges": lambda np, x: list(np.histogramdd(x[:, None], [[0, 3, 40]], weights=x)),
+    "histogramdd wrong": lambda np, x: np.histogramdd(x[:, None], (3, 4)),
 }
 
 

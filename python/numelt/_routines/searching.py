@@ -19,7 +19,8 @@ from numelt._rebind import rebound, understood
 from numelt._stacks import in_parts
 
 __all__ = [
-    "argsort", "bincount", "digitize", "histogram", "interp", "searchsorted", "sort",
+    "argsort", "bincount", "digitize", "histogram", "histogram2d", "histogramdd", "interp", "searchsorted",
+    "sort",
 ]  # fmt: skip
 
 # shorter vectors are ordered sooner by NumPy
@@ -37,13 +38,14 @@ def _parts(value: Any) -> int:
     """Return how many threads share work on an argument's elements: one for what is no large array."""
     if type(value) is not ndarray or value.dtype.kind not in "iuf" or not _core.is_native(value):
         return 1
-    return int(_core.threads_for(value.size * _WEIGHT)) if value.flags.c_contiguous else 1
+    whole = value.ndim == 1 or value.flags.c_contiguous
+    return int(_core.threads_for(value.size * _WEIGHT)) if whole else 1
 
 
 def _sorted(array: Any) -> bool:
     """Sort a dense vector of ours in place with all cores, or leave it as it was and return False."""
     parts = _parts(array)
-    if parts < _MANY or array.ndim != 1 or array.dtype not in _SORTED:
+    if parts < _MANY or array.ndim != 1 or array.dtype not in _SORTED or not array.flags.c_contiguous:
         return False
     before = array.copy() if array.dtype.kind == "f" else None
     view = _core.to_numpy(array)
@@ -267,12 +269,60 @@ def _counted(a: Any, bins: int, limits: Any) -> tuple[Any, Any] | None:
     return counts, edges
 
 
+def _columns(values: Any) -> bool:
+    """Are these large vectors of ours, which searching shares among threads?"""
+    return all(type(value) is ndarray and value.ndim == 1 and _parts(value) > 1 for value in values)
+
+
+@native
+@counted_first
+def histogram2d(
+    x: Any, y: Any, bins: Any = 10, range: Any = None, density: Any = None, weights: Any = None
+) -> Any:
+    """Count pairs of values in the cells of a grid.
+
+    Examples
+    --------
+    >>> import numelt as np
+    >>> np.histogram2d([0.5, 1.5], [0.5, 0.5], bins=[[0, 1, 2], [0, 1]])[0]
+    array([[1.],
+           [1.]])
+    """
+    alike = type(bins) is int and _columns((x, y)) and x.size == y.size
+    if alike and all(map(understood, (range, density, weights))):
+        counts, edges = rebound(numpy.histogramdd)([x, y], bins, range, density, weights)
+        return counts, edges[0], edges[1]
+    return _histogram2d_call(x, y, bins, range, density, weights)
+
+
+@native
+@counted_first
+def histogramdd(
+    sample: Any, bins: Any = 10, range: Any = None, density: Any = None, weights: Any = None
+) -> Any:
+    """Count points in the cells of a grid of any number of dimensions.
+
+    Examples
+    --------
+    >>> import numelt as np
+    >>> np.histogramdd(np.array([[0.5, 0.5], [1.5, 0.5]]), bins=[[0, 1, 2], [0, 1]])[0]
+    array([[1.],
+           [1.]])
+    """
+    points = type(sample) is ndarray and sample.ndim == 2 and _columns((sample[:, 0],))
+    if points and all(map(understood, (bins, range, density, weights))):
+        return rebound(numpy.histogramdd)(sample, bins, range, density, weights)
+    return _histogramdd_call(sample, bins, range, density, weights)
+
+
 _sort_call = _library.handle("sort", numpy.sort)
 _argsort_call = _library.handle("argsort", numpy.argsort)
 _searchsorted_call = _library.handle("searchsorted", numpy.searchsorted)
 _digitize_call = _library.handle("digitize", numpy.digitize)
 _interp_call = _library.handle("interp", numpy.interp)
 _bincount_call = _library.handle("bincount", numpy.bincount)
+_histogram2d_call = _library.handle("histogram2d", numpy.histogram2d)
+_histogramdd_call = _library.handle("histogramdd", numpy.histogramdd)
 _histogram_call = _library.handle("histogram", numpy.histogram)
 _sort_method = _library.handle("ndarray.sort", numpy.ndarray.sort)
 _argsort_method = _library.handle("ndarray.argsort", numpy.ndarray.argsort)
