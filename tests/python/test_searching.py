@@ -98,6 +98,7 @@ QUERIES = {
     "histogram2d range": lambda np, x: np.histogram2d(x, x[::-1], 7, [(0, 30), (2, 9)], density=True),
     "histogram2d weights": lambda np, x: np.histogram2d(x, x[::-1], 5, [(0, 9), (0, 9)], weights=x * 0.5),
     "histogram2d edges": lambda np, x: np.histogram2d(x, x, [[0, 5, 9], 4], [(0, 9), (0, 30)]),
+    "histogram2d pair": lambda np, x: np.histogram2d(x, x, (3, 4), [(0, 9), (0, 30)]),
     "histogram2d wrong": lambda np, x: np.histogram2d(x, x[1:]),
     "histogram2d none": lambda np, x: np.histogram2d(x, x, 0),
     "histogramdd": lambda np, x: list(np.histogramdd(x[: N // 3 * 3].reshape(-1, 3), 4, [(0, 50)] * 3)),

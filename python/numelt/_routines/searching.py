@@ -288,8 +288,8 @@ def histogram2d(
     array([[1.],
            [1.]])
     """
-    alike = type(bins) is int and _columns((x, y)) and x.size == y.size
-    if alike and all(map(understood, (range, density, weights))):
+    one_each = type(bins) is int or (type(bins) in (list, tuple) and len(bins) == 2)
+    if one_each and _columns((x, y)) and x.size == y.size and all(map(understood, (range, density, weights))):
         counts, edges = rebound(numpy.histogramdd)([x, y], bins, range, density, weights)
         return counts, edges[0], edges[1]
     return _histogram2d_call(x, y, bins, range, density, weights)
