@@ -70,92 +70,85 @@ def _strict() -> numpy.errstate:
     return numpy.errstate(**raising)
 
 
+class _Cut:
+    """The axis of a stack of problems that is cut, for operands whose problems have so many axes."""
+
+    def __init__(self, views: list[Any], inner: list[int]) -> None:
+        stacks = [
+            v.shape[: v.ndim - n] for v, n in zip(views, inner, strict=True) if isinstance(v, numpy.ndarray)
+        ]
+        self.stack = numpy.broadcast_shapes(*stacks)
+        axis = max(range(len(self.stack)), key=self.stack.__getitem__, default=0)
+        self.problems = self.stack[axis] if self.stack else 1
+        self._from_end = axis - len(self.stack)
+
+    def of(self, views: list[Any], inner: list[int], start: int, stop: int) -> list[Any]:
+        """Return the share of each operand."""
+        return [self._part(view, n, start, stop) for view, n in zip(views, inner, strict=True)]
+
+    def _part(self, view: Any, inner: int, start: int, stop: int) -> Any:
+        at = view.ndim - inner + self._from_end if isinstance(view, numpy.ndarray) else -1
+        if at < 0 or view.shape[at] == 1 != self.problems:
+            return view  # the same for all
+        return view[(slice(None),) * at + (slice(start, stop),)]
+
+
 class _Loops:
     """A generalized ufunc of NumPy's whose loops are shared."""
 
     def __init__(self, function: Any) -> None:
         self._function = function
-        left, right = function.signature.split("->")
-        self._inner = [len(re.findall(r"\w+", core)) for core in re.findall(r"\((.*?)\)", left)]
-        self._results = [len(re.findall(r"\w+", core)) for core in re.findall(r"\((.*?)\)", right)]
+        cores = [re.findall(r"\((.*?)\)", side) for side in function.signature.split("->")]
+        self._inner, self._made = [[len(re.findall(r"\w+", core)) for core in side] for side in cores]
 
-    def __call__(self, *operands: Any, out: Any = None, axes: Any = None, **named: Any) -> Any:
-        done = self._shared(operands, out, axes, named)
-        if done is not None:
-            return done
-        return self._function(
-            *operands,
-            **named,
-            **({} if out is None else {"out": out}),
-            **({} if axes is None else {"axes": axes}),
-        )
+    def __call__(self, *operands: Any, **named: Any) -> Any:
+        done = self._shared(operands, **named)
+        return self._function(*operands, **named) if done is None else done
 
     def _pays(self, elements: int) -> bool:
         """Are LAPACK's problems of so many elements solved faster side by side?"""
         return elements < _LARGE and (elements >= _SMALL or self._function.__name__ not in _LIGHT)
 
-    def _shared(self, operands: Any, out: Any, axes: Any, named: Any) -> Any:
+    def _shared(self, operands: tuple[Any, ...], out: Any = None, axes: Any = None, **named: Any) -> Any:
         """Return the results, None where NumPy does it better."""
-        views = [numpy.asarray(operand) for operand in operands]
-        if axes is not None:
-            if out is None or any(out is view or numpy.may_share_memory(out, view) for view in views):
-                return None
-            moved = [_inner_last(view, axis) for view, axis in zip([*views, out], axes, strict=True)]
-            views, results = moved[:-1], moved[-1:]
-        elif out is None and all(
-            view.flags.c_contiguous or view.ndim - inner < 2
-            for view, inner in zip(views, self._inner, strict=True)
-        ):
-            results = None  # in the order of the extents
+        arrays = [operand for operand in operands if isinstance(operand, numpy.ndarray)]
+        elements = max(array.size for array in arrays)
+        if axes is None:
+            views, results = list(operands), None
+            plain = out is None and all(map(_is_stacked, operands, self._inner))
         else:
+            *views, last = map(_inner_last, (*operands, out), axes)
+            results, plain = [last], not any(numpy.may_share_memory(out, array) for array in arrays)
+        if not plain:
             return None
-        stacks = [view.shape[: view.ndim - inner] for view, inner in zip(views, self._inner, strict=True)]
-        try:
-            stack = numpy.broadcast_shapes(*stacks)
-        except ValueError:
+        cut = _Cut(views, self._inner)
+        parts = shares(elements, cut.problems)
+        if parts < 2 or (axes is None and not self._pays(elements // math.prod(cut.stack))):
             return None
-        elements = max(view.size for view in views)
-        axis = max(range(len(stack)), key=stack.__getitem__, default=0)
-        problems = stack[axis] if stack else 1
-        parts = shares(elements, problems)
-        if parts < 2 or (axes is None and not self._pays(elements // math.prod(stack))):
-            return None
-        from_end = axis - len(stack)
-
-        def part(view: Any, inner: int, start: int, stop: int) -> Any:
-            at = view.ndim - inner + from_end
-            if at < 0 or view.shape[at] == 1 != problems:
-                return view
-            return view[(slice(None),) * at + (slice(start, stop),)]
-
         if results is None:
             # what NumPy makes of none of the problems tells dtypes and the other extents
-            none = self._function(
-                *[part(v, i, 0, 0) for v, i in zip(views, self._inner, strict=True)], **named
-            )
-            results = [
-                numpy.empty(stack + made.shape[made.ndim - inner :], made.dtype)
-                for made, inner in zip(
-                    none if isinstance(none, tuple) else (none,), self._results, strict=True
-                )
-            ]
+            none = self._function(*cut.of(views, self._inner, 0, 0), **named)
+            made = zip(none if isinstance(none, tuple) else (none,), self._made, strict=True)
+            results = [numpy.empty(cut.stack + x.shape[x.ndim - inner :], x.dtype) for x, inner in made]
 
         def work(start: int, stop: int) -> None:
+            into = tuple(cut.of(results, self._made, start, stop))
             with _strict():
-                self._function(
-                    *[part(v, i, start, stop) for v, i in zip(views, self._inner, strict=True)],
-                    out=tuple(part(v, i, start, stop) for v, i in zip(results, self._results, strict=True)),
-                    **named,
-                )
+                self._function(*cut.of(views, self._inner, start, stop), out=into, **named)
 
-        in_parts(problems, parts, work)
+        in_parts(cut.problems, parts, work)
         if out is not None:
             return out
         return tuple(results) if len(results) > 1 else results[0]
 
 
-def _inner_last(view: Any, axes: Any) -> Any:
-    return numpy.moveaxis(view, axes, range(-len(axes), 0)) if axes else view
+def _is_stacked(operand: Any, inner: int) -> bool:
+    """Will NumPy make results in the order of the extents of such an operand?"""
+    return isinstance(operand, numpy.ndarray) and (operand.flags.c_contiguous or operand.ndim - inner < 2)
+
+
+def _inner_last(operand: Any, axes: Any) -> Any:
+    return numpy.moveaxis(operand, axes, range(-len(axes), 0)) if axes else operand
 
 
 class _Gufuncs:
