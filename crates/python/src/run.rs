@@ -145,6 +145,9 @@ pub fn export(py: Python<'_>, base: &BaseRef) -> PyResult<Export> {
 
 /// Keeps a base's memory in place as [`export`] does, for somebody who does not tell where it is.
 pub fn share(py: Python<'_>, base: &BaseRef) -> PyResult<Export> {
+    if let Some(export) = Runtime::global().export_settled(base) {
+        return Ok(export);
+    }
     if base.is_pending() {
         flush(py, Reason::Read)?;
     }
@@ -204,6 +207,52 @@ pub fn product(py: Python<'_>, op: Op, ty: DType, out: &ArrayView, ins: [&ArrayV
 /// Elements up to which a new array is filled or scanned at once, while small operations run at once.
 const FILLED: i64 = 2048;
 
+/// A new base in which one value stands for each element of a shape; `None` where that is to be recorded.
+pub fn new_filled(dims: &[i64], value: Scalar) -> Option<BaseRef> {
+    let (n, size) = (shape::size(dims), value.dtype().size());
+    if !(1..=FILLED).contains(&n) {
+        return None;
+    }
+    // SAFETY: the GIL is held; see `record_as`.
+    let (base, address) = unsafe { Runtime::global().prepared_past(n as usize * size)? };
+    // SAFETY: the base is new and has as many bytes.
+    unsafe { write_all(address, n as usize, value) };
+    inspect::count(Op::Copy);
+    Some(base)
+}
+
+/// Gives all elements of a dense view one value at once; false where that is to be recorded.
+pub fn overwrite(view: &ArrayView, value: Scalar) -> bool {
+    let (n, size) = (view.size(), view.dtype.size());
+    let Some(address) = view.base.settled().filter(|_| n <= FILLED && !view.base.is_pending()) else { return false };
+    if view.dtype != value.dtype() || !shape::is_c_contiguous(&view.shape, &view.strides, size as i64) {
+        return false;
+    }
+    if !Runtime::global().runs_at_once() {
+        return false;
+    }
+    view.base.touch();
+    // SAFETY: views lie inside their base, and this one is dense. Nothing pending reads it, and other threads wait for the GIL.
+    unsafe { write_all(address.offset(view.offset as isize), n as usize, value) };
+    true
+}
+
+/// Writes a value `n` times.
+///
+/// # Safety
+/// There is room for so many elements.
+unsafe fn write_all(address: *mut u8, n: usize, value: Scalar) {
+    let (bytes, size) = (value.to_bytes(), value.dtype().size());
+    // SAFETY: the caller's contract.
+    unsafe {
+        if bytes[..size].iter().all(|&b| b == bytes[0]) {
+            address.write_bytes(bytes[0], n * size);
+        } else {
+            (0..n).for_each(|i| std::ptr::copy_nonoverlapping(bytes.as_ptr(), address.add(i * size), size));
+        }
+    }
+}
+
 /// Gives all elements of a new array one value at once; false where that is to be recorded.
 pub fn fill(py: Python<'_>, view: &ArrayView, value: Scalar) -> PyResult<bool> {
     let (n, size) = (view.size(), view.dtype.size());
@@ -211,15 +260,9 @@ pub fn fill(py: Python<'_>, view: &ArrayView, value: Scalar) -> PyResult<bool> {
     if n > FILLED || !own || !Runtime::global().runs_at_once() {
         return Ok(false);
     }
-    let (address, bytes) = (read(py, &view.base)?, value.to_bytes());
+    let address = read(py, &view.base)?;
     // SAFETY: the base is new and its own, so that nobody else knows it, and has as many bytes.
-    unsafe {
-        if bytes[..size].iter().all(|&b| b == bytes[0]) {
-            address.write_bytes(bytes[0], n as usize * size);
-        } else {
-            (0..n as usize).for_each(|i| std::ptr::copy_nonoverlapping(bytes.as_ptr(), address.add(i * size), size));
-        }
-    }
+    unsafe { write_all(address, n as usize, value) };
     inspect::count(Op::Copy);
     Ok(true)
 }

@@ -1,6 +1,8 @@
 //! Our `ufunc` objects, and NumPy's own ufuncs called with our arrays (`__array_ufunc__`).
 
+use crate::bare::{self, Given};
 use crate::convert::{self, Numpy};
+use crate::direct::{self, Vectorcall};
 use crate::elementwise::{self, Native};
 use crate::export;
 use crate::front::{self, reductions};
@@ -15,7 +17,9 @@ use crate::ufunc_call::{Call, Casting, MemoryOrder};
 use crate::{coverage, foreign, hooks};
 use numelt_ir::{DType, Op};
 use numelt_runtime::Runtime;
+use pyo3::PyTypeInfo;
 use pyo3::exceptions::{PyDeprecationWarning, PyUserWarning, PyValueError};
+use pyo3::ffi;
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyEllipsis, PyFloat, PyInt, PyList, PyString, PyTuple};
@@ -32,6 +36,53 @@ pub struct Ufunc {
     op: Option<Op>,
     /// Is it one that the package composes of native operations?
     composed: bool,
+    /// What the interpreter calls; see [`direct::call_by`].
+    vectorcall: Vectorcall,
+}
+
+/// A call as the interpreter makes it.
+///
+/// # Safety
+/// The object is a ufunc, the values and names are those of a call.
+unsafe extern "C" fn vectorcall(
+    ufunc: *mut ffi::PyObject,
+    values: *const *mut ffi::PyObject,
+    count: usize,
+    names: *mut ffi::PyObject,
+) -> *mut ffi::PyObject {
+    // SAFETY: the caller's contract; the class has no subclasses.
+    unsafe {
+        let py = Python::assume_attached();
+        let given = Given::of(py, values, count & !direct::SCRATCH, names);
+        let own = Borrowed::from_ptr(py, ufunc).cast_unchecked::<Ufunc>();
+        let quick = || {
+            given.with_values(|args| {
+                let native = own.get().op.and_then(|op| quick_call(op, args));
+                native.or_else(|| {
+                    are_plain_numbers(args).then(|| own.get().numpy.bind(py).call1(PyTuple::new(py, args)?))
+                })
+            })
+        };
+        direct::give(py, quick).unwrap_or_else(|| {
+            // what runs now may call Python
+            Python::attach(|attached| {
+                let packed = || {
+                    let (args, kwargs) = bare::pack(attached, &given)?;
+                    called(&Borrowed::from_ptr(attached, ufunc).cast_unchecked(), &args, kwargs.as_ref())
+                };
+                direct::give(attached, || Some(packed())).unwrap_or(std::ptr::null_mut())
+            })
+        })
+    }
+}
+
+/// Has the interpreter call ufuncs without packing their arguments.
+pub fn prepare(py: Python<'_>) -> PyResult<()> {
+    let sample = Ufunc { numpy: py.None(), op: None, composed: false, vectorcall };
+    let sample = Bound::new(py, sample)?;
+    let offset = std::ptr::from_ref(&sample.get().vectorcall).addr() - sample.as_ptr().addr();
+    // SAFETY: it lies there in each of the class's objects, which are all of one size.
+    unsafe { direct::call_by(&Ufunc::type_object(py), offset) }.map(drop)
 }
 
 impl Ufunc {
@@ -158,17 +209,10 @@ fn name_of<'a>(value: &'a Bound<'_, PyAny>) -> Option<&'a str> {
 
 /// A call with operands alone that need no look at their dtypes.
 #[inline]
-fn quick_call<'py>(op: Op, args: &Bound<'py, PyTuple>) -> Option<Out<'py>> {
-    if args.len() != op.arity() {
-        return None;
-    }
-    let first = args.get_borrowed_item(0).ok()?;
-    match args.len() {
-        1 => operators::quick_unary(op, &first),
-        2 => {
-            let second = args.get_borrowed_item(1).ok()?;
-            operators::quick(op, &first, &second)
-        }
+fn quick_call<'py>(op: Op, args: &[Borrowed<'_, 'py, PyAny>]) -> Option<Out<'py>> {
+    match args {
+        [a] if op.arity() == 1 => operators::quick_unary(op, a),
+        [a, b] if op.arity() == 2 => operators::quick(op, a, b),
         _ => None,
     }
 }
@@ -183,14 +227,14 @@ const UNSET_ELEMENTS: &std::ffi::CStr = c"'where' used without 'out', expect uni
 
 /// Are all arguments numbers of the classes that programs compute with, so that NumPy's answer is the answer?
 #[inline]
-fn only_plain_numbers(args: &Bound<'_, PyTuple>) -> bool {
+fn are_plain_numbers(args: &[Borrowed<'_, '_, PyAny>]) -> bool {
     let is_numpys =
         |a: &Bound<'_, PyAny>| Numpy::get(a.py()).is_ok_and(|numpy| numpy.dtype_of_type(a.get_type_ptr()).is_some());
-    args.iter_borrowed().all(|a| {
+    args.iter().all(|a| {
         a.is_exact_instance_of::<PyFloat>()
             || a.is_exact_instance_of::<PyInt>()
-            || convert::numpy_float64(&a).is_some()
-            || is_numpys(&a)
+            || convert::numpy_float64(a).is_some()
+            || is_numpys(a)
     })
 }
 
@@ -254,6 +298,30 @@ fn native_call<'py>(
     }
 }
 
+/// A call with its arguments packed.
+fn called<'py>(slf: &Bound<'py, Ufunc>, args: &Bound<'py, PyTuple>, kwargs: Option<&Bound<'py, PyDict>>) -> Out<'py> {
+    let py = slf.py();
+    if kwargs.is_none() {
+        let operands: SmallVec<[_; 3]> = args.iter_borrowed().collect();
+        if let Some(result) = slf.get().op.and_then(|op| quick_call(op, &operands)) {
+            return result;
+        }
+        if are_plain_numbers(&operands) {
+            return slf.get().numpy.bind(py).call1(args);
+        }
+    }
+    if let Some(op) = slf.get().op
+        && let Some(result) = native_call(py, op, args, kwargs)?
+    {
+        return Ok(result);
+    }
+    let numpy = slf.get().numpy.bind(py);
+    if kwargs.is_none_or(|k| k.is_empty()) && only_scalars(args) {
+        return numpy.call1(args);
+    }
+    method(slf.as_any(), numpy, "__call__", args, kwargs)
+}
+
 /// Are all arguments scalars, so that NumPy's answer is a scalar of its own?
 fn only_scalars(args: &Bound<'_, PyTuple>) -> bool {
     args.iter().all(|a| match Operand::extract_quick(&a) {
@@ -274,7 +342,7 @@ impl Ufunc {
             None => None,
         };
         let composed = is_composed(&numpy_ufunc.getattr("__name__")?);
-        Ok(Ufunc { numpy: numpy_ufunc.unbind(), op, composed })
+        Ok(Ufunc { numpy: numpy_ufunc.unbind(), op, composed, vectorcall })
     }
 
     #[pyo3(signature = (*args, **kwargs))]
@@ -283,26 +351,7 @@ impl Ufunc {
         args: &Bound<'py, PyTuple>,
         kwargs: Option<&Bound<'py, PyDict>>,
     ) -> Out<'py> {
-        let py = slf.py();
-        if kwargs.is_none()
-            && let Some(op) = slf.get().op
-            && let Some(result) = quick_call(op, args)
-        {
-            return result;
-        }
-        if kwargs.is_none() && only_plain_numbers(args) {
-            return slf.get().numpy.bind(py).call1(args);
-        }
-        if let Some(op) = slf.get().op
-            && let Some(result) = native_call(py, op, args, kwargs)?
-        {
-            return Ok(result);
-        }
-        let numpy = slf.get().numpy.bind(py);
-        if kwargs.is_none_or(|k| k.is_empty()) && only_scalars(args) {
-            return numpy.call1(args);
-        }
-        method(slf.as_any(), numpy, "__call__", args, kwargs)
+        called(slf, args, kwargs)
     }
 
     /// NumPy's ufunc.
@@ -558,7 +607,8 @@ pub fn dispatched<'py>(
         && inputs.len() == op.arity()
         && !op.is_product()
     {
-        if let Some(made) = quick_call(op, inputs) {
+        let plain: SmallVec<[_; 3]> = inputs.iter_borrowed().collect();
+        if let Some(made) = quick_call(op, &plain) {
             return made;
         }
         let operands: Option<SmallVec<[Operand<'py>; 3]>> =
