@@ -445,3 +445,74 @@ def test_isinstance_of_other_classes():
     x = numelt.arange(3)
     for kind in (list, tuple, dict, object, str):
         assert isinstance(x, kind) == isinstance(numpy.arange(3), kind)
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+def test_small_assignments(dtype):
+    values = [0, 1, 1.0, 2.7, -1, math.nan, math.inf, 300, 1j]
+    both = []
+    for np in (numelt, numpy):
+        x, found = (np.arange(40) % 7).astype(dtype), []
+        pieces = [x[2:9], x[::-3], x[5:5], x[1::2], x.reshape(5, 8)[:, 3], x.reshape(5, 8)[2], x[:1]]
+        y = np.arange(40, 80).astype(dtype)
+        sources = [
+            y[3:10],
+            y[::-3],
+            y[7:7],
+            y[::-2],
+            y.reshape(8, 5)[3, ::-1],
+            y[8:16],
+            y[9:10],
+            x[3:10],
+            x[::3],
+        ]
+        for piece in pieces:
+            for source in sources:
+                found.append(outcome(piece.__setitem__, slice(None), source))
+                found.append((x.copy(), None, []))
+            for value in values:
+                found.append(outcome(piece.__setitem__, ..., value))
+                found.append((x.copy(), None, []))
+        # what was recorded before sees what was there before
+        later = x + 1
+        x[:3] = y[:3]
+        x[10:12] = 1
+        found.append((later, None, []))
+        frozen = x[:4]
+        frozen.flags.writeable = False
+        found.append(outcome(frozen.__setitem__, slice(None), y[:4]))
+        both.append(found)
+    for at, (ours, theirs) in enumerate(zip(*both, strict=True)):
+        assert ours[2] == theirs[2], at
+        if isinstance(theirs[0], numpy.ndarray):
+            assert_same(ours[0], theirs[0], context=str(at))
+        else:
+            assert isinstance(ours[1], tuple) == isinstance(theirs[1], tuple), at
+
+
+def test_memory_that_others_see():
+    x, y = numelt.arange(6.0), numelt.arange(10.0, 16.0)
+    seen, other = numpy.asarray(x), numpy.arange(6.0)
+    adopted = numelt.asarray(other)
+    x[1:3] = y[::-1][:2]
+    assert seen.tolist() == [0, 15, 14, 3, 4, 5]
+    x[:2] = 7
+    assert seen[:2].tolist() == [7, 7]
+    adopted[1:] = x[1:]
+    assert other.tolist() == [0, 7, 14, 3, 4, 5]
+    adopted[0] = 9
+    adopted[4:] = 8
+    assert other.tolist() == [9, 7, 14, 3, 8, 8]
+    window = numelt.asarray(other[2:])
+    window[:] = adopted[:4]
+    assert other.tolist() == [9, 7, 9, 7, 14, 3]
+
+
+def test_named_results():
+    matrix = numelt.array([[2.0, 1.0], [1.0, 3.0]])
+    for name in ("eigh", "eig", "svd", "qr", "slogdet"):
+        ours = getattr(numelt.linalg, name)(matrix)
+        theirs = getattr(numpy.linalg, name)(numpy.array(matrix.tolist()))
+        assert type(ours).__name__ == type(theirs).__name__
+        assert ours._fields == theirs._fields
+        assert_same(tuple(ours), tuple(theirs), rtol=1e-12)

@@ -4,26 +4,25 @@
 //! In: the class and the modules as PyO3 has made them. Out: the same, with some members replaced by ones of the same name and
 //! documentation whose plain calls are answered here; all other calls go to the member that was there.
 
-use crate::attributes::{plain_extents, plain_shape};
 use crate::convert::Numpy;
 use crate::convert::Weak;
 use crate::direct::give;
 use crate::flags::Flags;
 use crate::fresh;
-use crate::front::creation;
+use crate::front::short;
+use crate::given::Given;
 use crate::index;
+use crate::members::{integer, integers, listed, permuted, reshaped, turned, vector};
 use crate::methods;
 use crate::ndarray::{NdArray, wrap_view};
 use crate::{run, scalar, shape};
-use numelt_ir::{DType, Dims};
+use numelt_ir::DType;
 use numelt_runtime::{ArrayView, Runtime};
 use pyo3::PyTypeInfo;
 use pyo3::ffi;
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::{PyDict, PyString, PyTuple};
-use smallvec::SmallVec;
 use std::ffi::{CString, c_int, c_void};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicPtr, Ordering};
@@ -81,93 +80,6 @@ impl Callable {
     ) -> *mut ffi::PyObject {
         // SAFETY: the caller's contract.
         unsafe { self.0.get().unwrap_unchecked()(object, values, count, names) }
-    }
-}
-
-/// The arguments of a call.
-pub struct Given<'a, 'py> {
-    py: Python<'py>,
-    values: &'a [*mut ffi::PyObject],
-    names: *mut ffi::PyObject,
-}
-
-impl<'py> Given<'_, 'py> {
-    /// # Safety
-    /// They are what the interpreter handed over: `count` values and one for each of the names, if there are any.
-    #[inline(always)]
-    pub unsafe fn of(
-        py: Python<'py>,
-        values: *const *mut ffi::PyObject,
-        count: usize,
-        names: *mut ffi::PyObject,
-    ) -> Self {
-        // SAFETY: the caller's contract.
-        unsafe {
-            let named = if names.is_null() { 0 } else { ffi::PyTuple_Size(names) as usize };
-            let values = if values.is_null() { &[] } else { std::slice::from_raw_parts(values, count + named) };
-            Given { py, values, names }
-        }
-    }
-
-    /// The interpreter.
-    pub fn py(&self) -> Python<'py> {
-        self.py
-    }
-
-    /// The arguments, if all are given by position.
-    #[inline(always)]
-    fn plain(&self) -> Option<&[*mut ffi::PyObject]> {
-        self.names.is_null().then_some(self.values)
-    }
-
-    /// The arguments by position, if there is no other than `order="C"`, which is what `order` is where it is not given.
-    #[inline(always)]
-    fn in_c_order(&self) -> Option<&[*mut ffi::PyObject]> {
-        if self.names.is_null() {
-            return Some(self.values);
-        }
-        let (&order, others) = self.values.split_last()?;
-        // SAFETY: a tuple of names, which has one name at least; it is lent.
-        let (count, name) = unsafe { (ffi::PyTuple_Size(self.names), ffi::PyTuple_GetItem(self.names, 0)) };
-        // names and letters that are written in a program are the very objects
-        let plain = order == intern!(self.py, "C").as_ptr() && name == intern!(self.py, "order").as_ptr();
-        (count == 1 && plain).then_some(others)
-    }
-
-    /// One of the values.
-    #[inline(always)]
-    fn value(&self, value: *mut ffi::PyObject) -> Borrowed<'_, 'py, PyAny> {
-        // SAFETY: the interpreter keeps the arguments alive during the call.
-        unsafe { Borrowed::from_ptr(self.py, value) }
-    }
-
-    /// What a function makes of the arguments, if all are given by position and there are one or two.
-    #[inline(always)]
-    pub fn with_values<T>(&self, run: impl FnOnce(&[Borrowed<'_, 'py, PyAny>]) -> Option<T>) -> Option<T> {
-        match *self.plain()? {
-            [a] => run(&[self.value(a)]),
-            [a, b] => run(&[self.value(a), self.value(b)]),
-            _ => None,
-        }
-    }
-
-    /// The first argument, and one that may follow it or bear this name. `None` where there are others.
-    #[inline(always)]
-    pub fn one_and(
-        &self,
-        name: &Bound<'py, PyString>,
-    ) -> Option<(Borrowed<'_, 'py, PyAny>, Option<Borrowed<'_, 'py, PyAny>>)> {
-        match (self.names.is_null(), self.values) {
-            (true, &[first]) => Some((self.value(first), None)),
-            (true, &[first, second]) => Some((self.value(first), Some(self.value(second)))),
-            (false, &[first, second]) => {
-                // SAFETY: a tuple of names, which has one name at least; it is lent.
-                let (count, own) = unsafe { (ffi::PyTuple_Size(self.names), ffi::PyTuple_GetItem(self.names, 0)) };
-                // names that are written in a program are the very object
-                (count == 1 && own == name.as_ptr()).then(|| (self.value(first), Some(self.value(second))))
-            }
-            _ => None,
-        }
     }
 }
 
@@ -265,33 +177,6 @@ unsafe fn call_method(
         };
         give(py, run).unwrap_or_else(|| former.call(object, (values, count, names)))
     }
-}
-
-/// Arguments by position and by name.
-pub type Packed<'py> = (Bound<'py, PyTuple>, Option<Bound<'py, PyDict>>);
-
-/// The arguments packed.
-///
-/// # Safety
-/// The objects live, and the GIL is held.
-pub unsafe fn pack<'py>(py: Python<'py>, given: &Given<'_, '_>) -> PyResult<Packed<'py>> {
-    // SAFETY: the caller's contract.
-    let object = |value: *mut ffi::PyObject| unsafe { Bound::from_borrowed_ptr(py, value) };
-    let names = if given.names.is_null() { None } else { Some(object(given.names).cast_into::<PyTuple>()?) };
-    let named = names.as_ref().map_or(0, |names| names.len());
-    let (values, others) = given.values.split_at(given.values.len() - named);
-    let args: SmallVec<[_; 4]> = values.iter().map(|&value| object(value)).collect();
-    let kwargs = match names {
-        None => None,
-        Some(names) => {
-            let kwargs = PyDict::new(py);
-            for (name, &value) in names.iter().zip(others) {
-                kwargs.set_item(name, object(value))?;
-            }
-            Some(kwargs)
-        }
-    };
-    Ok((PyTuple::new(py, args)?, kwargs))
 }
 
 /// A text that lives as long as the process.
@@ -464,13 +349,13 @@ members! {
         transposed "T" |array, view| Some(turned(array, view));
     }
     methods {
-        reshape |array, view, given| reshaped(array, view, given);
+        reshape reshaped;
         ravel |array, view, given| {
             given.in_c_order()?.is_empty().then_some(())?;
             let (size, dense) = (view.size(), view.dtype.size() as i64);
             shape::is_c_contiguous(&view.shape, &view.strides, dense).then(|| vector(array, view, size))
         };
-        transpose |array, view, given| permuted(array, view, given);
+        transpose permuted;
         squeeze |array, view, given| {
             let whole = given.plain()?.is_empty() && !view.shape.contains(&1);
             whole.then(|| Ok((**array).clone().into_any()))
@@ -500,11 +385,11 @@ members! {
         };
     }
     functions {
-        zeros |given| creation::quick_filled(given, Some(0));
-        ones |given| creation::quick_filled(given, Some(1));
-        empty |given| creation::quick_filled(given, None);
-        array |given| creation::quick_array(given);
-        asarray |given| creation::quick_asarray(given);
+        zeros |given| short::filled(given, Some(0));
+        ones |given| short::filled(given, Some(1));
+        empty |given| short::filled(given, None);
+        array |given| short::array(given);
+        asarray |given| short::asarray(given);
     }
 }
 
@@ -533,101 +418,4 @@ fn replace_attribute(
         Bound::from_owned_ptr_or_err(py, made)?
     };
     class.setattr(name, made)
-}
-
-fn integer(py: Python<'_>, value: i64) -> PyResult<Bound<'_, PyAny>> {
-    // SAFETY: the result is a new reference, or null with an exception set.
-    unsafe { Bound::from_owned_ptr_or_err(py, ffi::PyLong_FromLongLong(value)) }
-}
-
-/// A tuple of ints.
-fn integers<'py>(py: Python<'py>, values: &[i64]) -> PyResult<Bound<'py, PyAny>> {
-    // SAFETY: the tuple is new and has as many places; it takes over what is put there.
-    unsafe {
-        let tuple = Bound::from_owned_ptr_or_err(py, ffi::PyTuple_New(values.len() as ffi::Py_ssize_t))?;
-        for (at, &value) in values.iter().enumerate() {
-            ffi::PyTuple_SetItem(tuple.as_ptr(), at as ffi::Py_ssize_t, integer(py, value)?.into_ptr());
-        }
-        Ok(tuple)
-    }
-}
-
-/// Elements up to which lists are made here.
-const LISTED: i64 = 1024;
-
-/// A short dense vector of floats or ints that are computed as a list of Python's numbers.
-fn listed<'py>(py: Python<'py>, view: &ArrayView) -> Quick<'py> {
-    let (&[n], &[step]) = (view.shape.as_slice(), view.strides.as_slice()) else { return None };
-    let number: unsafe fn(*const u8) -> *mut ffi::PyObject = match view.dtype {
-        // SAFETY: the address is that of a float.
-        DType::F64 => |at| unsafe { ffi::PyFloat_FromDouble(at.cast::<f64>().read()) },
-        // SAFETY: the address is that of an integer.
-        DType::I64 => |at| unsafe { ffi::PyLong_FromLongLong(at.cast::<i64>().read()) },
-        _ => return None,
-    };
-    let start = view.base.settled().filter(|_| n <= LISTED)?;
-    // SAFETY: views lie inside their base, and elements are aligned. The list is new, has as many places, and takes over what
-    // is put there.
-    let list = unsafe {
-        let list = match Bound::from_owned_ptr_or_err(py, ffi::PyList_New(n as ffi::Py_ssize_t)) {
-            Ok(list) => list,
-            Err(error) => return Some(Err(error)),
-        };
-        for at in 0..n {
-            let made = number(start.offset((view.offset + at * step) as isize));
-            if made.is_null() {
-                return Some(Err(PyErr::fetch(py)));
-            }
-            ffi::PyList_SetItem(list.as_ptr(), at as ffi::Py_ssize_t, made);
-        }
-        list
-    };
-    Some(Ok(list))
-}
-
-/// The array with its axes reversed.
-fn turned<'py>(array: &Borrowed<'_, 'py, NdArray>, view: &ArrayView) -> PyResult<Bound<'py, PyAny>> {
-    let (mut extents, mut strides) = (Dims::from_slice(&view.shape), Dims::from_slice(&view.strides));
-    extents.reverse();
-    strides.reverse();
-    wrap_view(array, shape::window(view, view.offset, extents, strides))
-}
-
-/// The elements of a dense array along one axis.
-fn vector<'py>(array: &Borrowed<'_, 'py, NdArray>, view: &ArrayView, size: i64) -> PyResult<Bound<'py, PyAny>> {
-    let one = |n: i64| Dims::from_slice(&[n]);
-    wrap_view(array, shape::window(view, view.offset, one(size), one(view.dtype.size() as i64)))
-}
-
-/// `reshape` to extents that fit, without a copy.
-fn reshaped<'py>(array: &Borrowed<'_, 'py, NdArray>, view: &ArrayView, given: &Given<'_, 'py>) -> Quick<'py> {
-    let dims = match given.in_c_order()? {
-        [] => return None,
-        &[whole] => plain_shape(&given.value(whole), view.size())?,
-        extents => plain_extents(extents.iter().map(|&extent| given.value(extent)), view.size())?,
-    };
-    shape::reshaped(view, &dims, false).map(|new| wrap_view(array, new))
-}
-
-/// Axes of a quick `transpose`.
-const AXES: usize = 4;
-
-/// `transpose` by ints, or without arguments.
-fn permuted<'py>(array: &Borrowed<'_, 'py, NdArray>, view: &ArrayView, given: &Given<'_, 'py>) -> Quick<'py> {
-    let (axes, rank) = (given.plain()?, view.shape.len());
-    if axes.is_empty() {
-        return Some(turned(array, view));
-    }
-    if axes.len() != rank || !(2..=AXES).contains(&rank) {
-        return None;
-    }
-    let (mut extents, mut strides, mut seen) = (Dims::new(), Dims::new(), 0u8);
-    for &axis in axes {
-        let axis = index::within(index::integer(&given.value(axis))?, rank as i64)? as usize;
-        seen |= 1 << axis;
-        extents.push(view.shape[axis]);
-        strides.push(view.strides[axis]);
-    }
-    // every axis once; what is wrong is the general way's to say
-    (seen.count_ones() as usize == rank).then(|| wrap_view(array, shape::window(view, view.offset, extents, strides)))
 }

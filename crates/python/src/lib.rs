@@ -5,8 +5,9 @@
 //! `export` shares memory with NumPy, `loan` for the time of a call; `hooks` hands over what is not native.
 //! Not here: argument handling of public functions, docstrings, counting of fallbacks (the Python package);
 //! planning and running (the runtime). Unsafe code is in `advanced`, `bare`, `blas`, `convert`, `coverage`, `dense`,
-//! `direct`, `elementwise`, `escape`, `export`, `fresh`, `index`, `loan`, `module`, `ndarray`, `operand`, `protocols`,
-//! `random`, `random_sequence`, `run`, `sequence`, `temporary`, `truths`, `ufunc`, `unbound` and `versioned`.
+//! `direct`, `elementwise`, `escape`, `export`, `fresh`, `given`, `index`, `loan`, `members`, `module`, `ndarray`, `operand`,
+//! `protocols`, `random`, `random_sequence`, `run`, `sequence`, `temporary`, `truths`, `ufunc_direct`, `unbound` and
+//! `versioned`.
 
 mod advanced;
 mod assign;
@@ -28,12 +29,14 @@ mod flat;
 mod foreign;
 mod fresh;
 mod front;
+mod given;
 mod hooks;
 mod index;
 mod inspect;
 mod lend;
 mod library;
 mod loan;
+mod members;
 mod methods;
 mod module;
 mod ndarray;
@@ -59,6 +62,7 @@ mod truths;
 mod ufunc;
 mod ufunc_at;
 mod ufunc_call;
+mod ufunc_direct;
 mod unbound;
 mod versioned;
 
@@ -77,7 +81,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     direct::scalars(py)?;
     scalar::register(module)?;
     module.add_class::<ufunc::Ufunc>()?;
-    ufunc::prepare(py)?;
+    ufunc_direct::prepare(py)?;
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module::register(module)?;
     front::register(module)?;

@@ -234,7 +234,52 @@ pub fn overwrite(view: &ArrayView, value: Scalar) -> bool {
     view.base.touch();
     // SAFETY: views lie inside their base, and this one is dense. Nothing pending reads it, and other threads wait for the GIL.
     unsafe { write_all(address.offset(view.offset as isize), n as usize, value) };
+    inspect::count(Op::Copy);
     true
+}
+
+/// Elements up to which a copy of a vector is made here.
+const COPIED: i64 = 64;
+
+/// Copies a vector to another one of its dtype and length at once; false where that is to be recorded.
+pub fn copy_few(target: &ArrayView, source: &ArrayView) -> bool {
+    let (&[n], &[step]) = (target.shape.as_slice(), target.strides.as_slice()) else { return false };
+    let (&[length], &[from_step]) = (source.shape.as_slice(), source.strides.as_slice()) else { return false };
+    let plain = n == length && n <= COPIED && target.dtype == source.dtype && !target.base.ptr_eq(&source.base);
+    if !plain || registry::is_tangled() || !Runtime::global().runs_at_once() {
+        return false;
+    }
+    let Some(to) = target.base.settled().filter(|_| !target.base.is_pending()) else { return false };
+    let Some(from) = source.base.settled() else { return false };
+    target.base.touch();
+    // SAFETY: views lie inside their bases, and elements are aligned. Nothing pending reads what is written, other bases are
+    // other memory while none are tangled, and other threads wait for the GIL.
+    unsafe {
+        let (to, from) = (to.offset(target.offset as isize), from.offset(source.offset as isize));
+        match target.dtype.size() {
+            1 => step_copy::<u8>((to, step), (from, from_step), n),
+            2 => step_copy::<u16>((to, step), (from, from_step), n),
+            4 => step_copy::<u32>((to, step), (from, from_step), n),
+            8 => step_copy::<u64>((to, step), (from, from_step), n),
+            _ => step_copy::<[u64; 2]>((to, step), (from, from_step), n),
+        }
+    }
+    inspect::count(Op::Copy);
+    true
+}
+
+/// Copies `n` elements of a size from one place to another, with so many bytes from one to the next.
+///
+/// # Safety
+/// The elements are there, and those written are none of those read.
+unsafe fn step_copy<T: Copy>((to, step): (*mut u8, i64), (from, from_step): (*const u8, i64), n: i64) {
+    for at in 0..n as isize {
+        // SAFETY: the caller's contract.
+        unsafe {
+            let value = from.offset(at * from_step as isize).cast::<T>().read_unaligned();
+            to.offset(at * step as isize).cast::<T>().write_unaligned(value);
+        }
+    }
 }
 
 /// Writes a value `n` times.

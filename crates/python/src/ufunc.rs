@@ -1,8 +1,7 @@
 //! Our `ufunc` objects, and NumPy's own ufuncs called with our arrays (`__array_ufunc__`).
 
-use crate::bare::{self, Given};
 use crate::convert::{self, Numpy};
-use crate::direct::{self, Vectorcall};
+use crate::direct::Vectorcall;
 use crate::elementwise::{self, Native};
 use crate::export;
 use crate::front::{self, reductions};
@@ -14,15 +13,14 @@ use crate::products;
 use crate::reduce;
 use crate::scalar::DeferredScalar;
 use crate::ufunc_call::{Call, Casting, MemoryOrder};
+use crate::ufunc_direct::{are_plain_numbers, quick_call, vectorcall};
 use crate::{coverage, foreign, hooks};
 use numelt_ir::{DType, Op};
 use numelt_runtime::Runtime;
-use pyo3::PyTypeInfo;
 use pyo3::exceptions::{PyDeprecationWarning, PyUserWarning, PyValueError};
-use pyo3::ffi;
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyDict, PyEllipsis, PyFloat, PyInt, PyList, PyString, PyTuple};
+use pyo3::types::{PyBool, PyDict, PyEllipsis, PyInt, PyList, PyString, PyTuple};
 use smallvec::SmallVec;
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
@@ -36,56 +34,26 @@ pub struct Ufunc {
     op: Option<Op>,
     /// Is it one that the package composes of native operations?
     composed: bool,
-    /// What the interpreter calls; see [`direct::call_by`].
+    /// What the interpreter calls; see [`crate::direct::call_by`].
     vectorcall: Vectorcall,
 }
 
-/// A call as the interpreter makes it.
-///
-/// # Safety
-/// The object is a ufunc, the values and names are those of a call.
-unsafe extern "C" fn vectorcall(
-    ufunc: *mut ffi::PyObject,
-    values: *const *mut ffi::PyObject,
-    count: usize,
-    names: *mut ffi::PyObject,
-) -> *mut ffi::PyObject {
-    // SAFETY: the caller's contract; the class has no subclasses.
-    unsafe {
-        let py = Python::assume_attached();
-        let given = Given::of(py, values, count & !direct::SCRATCH, names);
-        let own = Borrowed::from_ptr(py, ufunc).cast_unchecked::<Ufunc>();
-        let quick = || {
-            given.with_values(|args| {
-                let native = own.get().op.and_then(|op| quick_call(op, args));
-                native.or_else(|| {
-                    are_plain_numbers(args).then(|| own.get().numpy.bind(py).call1(PyTuple::new(py, args)?))
-                })
-            })
-        };
-        direct::give(py, quick).unwrap_or_else(|| {
-            // what runs now may call Python
-            Python::attach(|attached| {
-                let packed = || {
-                    let (args, kwargs) = bare::pack(attached, &given)?;
-                    called(&Borrowed::from_ptr(attached, ufunc).cast_unchecked(), &args, kwargs.as_ref())
-                };
-                direct::give(attached, || Some(packed())).unwrap_or(std::ptr::null_mut())
-            })
-        })
-    }
-}
-
-/// Has the interpreter call ufuncs without packing their arguments.
-pub fn prepare(py: Python<'_>) -> PyResult<()> {
-    let sample = Ufunc { numpy: py.None(), op: None, composed: false, vectorcall };
-    let sample = Bound::new(py, sample)?;
-    let offset = std::ptr::from_ref(&sample.get().vectorcall).addr() - sample.as_ptr().addr();
-    // SAFETY: it lies there in each of the class's objects, which are all of one size.
-    unsafe { direct::call_by(&Ufunc::type_object(py), offset) }.map(drop)
-}
-
 impl Ufunc {
+    /// Of NumPy's ufunc, for a native operation perhaps.
+    pub fn new(numpy: Py<PyAny>, op: Option<Op>, composed: bool) -> Ufunc {
+        Ufunc { numpy, op, composed, vectorcall }
+    }
+
+    /// The native operation, if there is one.
+    pub fn native(&self) -> Option<Op> {
+        self.op
+    }
+
+    /// The address of what the interpreter calls.
+    pub fn place_of_call(&self) -> usize {
+        std::ptr::from_ref(&self.vectorcall).addr()
+    }
+
     /// NumPy's ufunc behind it.
     pub fn numpy<'py>(&self, py: Python<'py>) -> Bound<'py, PyAny> {
         self.numpy.bind(py).clone()
@@ -207,16 +175,6 @@ fn name_of<'a>(value: &'a Bound<'_, PyAny>) -> Option<&'a str> {
     value.cast::<PyString>().ok()?.to_str().ok()
 }
 
-/// A call with operands alone that need no look at their dtypes.
-#[inline]
-fn quick_call<'py>(op: Op, args: &[Borrowed<'_, 'py, PyAny>]) -> Option<Out<'py>> {
-    match args {
-        [a] if op.arity() == 1 => operators::quick_unary(op, a),
-        [a, b] if op.arity() == 2 => operators::quick(op, a, b),
-        _ => None,
-    }
-}
-
 /// What NumPy says of `maximum(a, b, c)`.
 const THIRD_ARGUMENT: &std::ffi::CStr = c"Passing more than 2 positional arguments to np.maximum and np.minimum is \
     deprecated. If you meant to use the third argument as an output, use the `out` keyword argument instead. If you \
@@ -224,19 +182,6 @@ const THIRD_ARGUMENT: &std::ffi::CStr = c"Passing more than 2 positional argumen
 /// What NumPy says of `where=` without `out=`.
 const UNSET_ELEMENTS: &std::ffi::CStr = c"'where' used without 'out', expect unitialized memory in output. If this is \
     intentional, use out=None.";
-
-/// Are all arguments numbers of the classes that programs compute with, so that NumPy's answer is the answer?
-#[inline]
-fn are_plain_numbers(args: &[Borrowed<'_, '_, PyAny>]) -> bool {
-    let is_numpys =
-        |a: &Bound<'_, PyAny>| Numpy::get(a.py()).is_ok_and(|numpy| numpy.dtype_of_type(a.get_type_ptr()).is_some());
-    args.iter().all(|a| {
-        a.is_exact_instance_of::<PyFloat>()
-            || a.is_exact_instance_of::<PyInt>()
-            || convert::numpy_float64(a).is_some()
-            || is_numpys(a)
-    })
-}
 
 /// A call of the operation on these arguments, if everything about it is native.
 fn native_call<'py>(
@@ -299,7 +244,11 @@ fn native_call<'py>(
 }
 
 /// A call with its arguments packed.
-fn called<'py>(slf: &Bound<'py, Ufunc>, args: &Bound<'py, PyTuple>, kwargs: Option<&Bound<'py, PyDict>>) -> Out<'py> {
+pub fn called<'py>(
+    slf: &Bound<'py, Ufunc>,
+    args: &Bound<'py, PyTuple>,
+    kwargs: Option<&Bound<'py, PyDict>>,
+) -> Out<'py> {
     let py = slf.py();
     if kwargs.is_none() {
         let operands: SmallVec<[_; 3]> = args.iter_borrowed().collect();
@@ -342,7 +291,7 @@ impl Ufunc {
             None => None,
         };
         let composed = is_composed(&numpy_ufunc.getattr("__name__")?);
-        Ok(Ufunc { numpy: numpy_ufunc.unbind(), op, composed, vectorcall })
+        Ok(Ufunc::new(numpy_ufunc.unbind(), op, composed))
     }
 
     #[pyo3(signature = (*args, **kwargs))]

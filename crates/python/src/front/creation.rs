@@ -1,15 +1,13 @@
 //! Arrays filled with one value, ranges, copies of arrays and short sequences.
 
-use super::{Any, Arg, Out, Quick, joining, known_dtype, native, sequence, slow};
-use crate::bare::{self, Given};
+use super::{Any, Arg, Out, Quick, joining, native, sequence, slow};
 use crate::convert::Weak;
 use crate::methods::{Order, copied};
 use crate::ndarray::wrap_new;
 use crate::temporary::{self, Inside};
-use crate::{assign, fresh, inspect, operand::Operand, run, shape};
+use crate::{assign, inspect, operand::Operand, run, shape};
 use numelt_ir::{Axes, DType, Dims, Op, Scalar, c_strides};
 use numelt_runtime::{ArrayView, Input, Runtime};
-use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyInt, PyTuple};
 use smallvec::SmallVec;
@@ -18,7 +16,7 @@ use smallvec::SmallVec;
 const MOST: i64 = 1 << 28;
 
 /// Extents from an int or a tuple of ints of exactly Python's class.
-fn extents(shape: Any<'_, '_>) -> Option<Dims> {
+pub fn extents(shape: Any<'_, '_>) -> Option<Dims> {
     let one = |item: &Bound<'_, PyAny>| match Weak::exact(item)? {
         Weak::Int(n) if (0..=MOST).contains(&n) => Some(n),
         _ => None,
@@ -31,57 +29,7 @@ fn extents(shape: Any<'_, '_>) -> Option<Dims> {
     fits.then_some(dims)
 }
 
-/// The dtype that is given, or the default; `None` where NumPy has to say what it is.
-fn dtype_or(dtype: Option<Borrowed<'_, '_, PyAny>>, default: DType) -> Option<DType> {
-    match dtype.filter(|dtype| !dtype.is_none()) {
-        Some(dtype) => known_dtype(&dtype),
-        None => Some(default),
-    }
-}
-
-/// `zeros`, `ones` and `empty` of a shape, and a dtype perhaps.
-pub fn quick_filled<'py>(given: &Given<'_, 'py>, value: Option<i64>) -> bare::Quick<'py> {
-    let py = given.py();
-    let (shape, dtype) = given.one_and(intern!(py, "dtype"))?;
-    let (dtype, dims) = (dtype_or(dtype, DType::F64)?, extents(&shape)?);
-    let Some(value) = value else { return Some(made(py, dtype, &dims)) };
-    let value = if value == 0 { Scalar::from_bytes(dtype, &[0; 16]) } else { Weak::Int(value).to_scalar(dtype)? };
-    match run::new_filled(&dims, value) {
-        Some(base) => Some(fresh::c_ordered(py, base, dtype, &dims).map(Bound::into_any)),
-        None => fill(py, unset(dtype, &dims), value).transpose(),
-    }
-}
-
-/// An array whose elements are not set.
-fn made<'py>(py: Python<'py>, dtype: DType, dims: &[i64]) -> Out<'py> {
-    let base = Runtime::global().new_base(shape::size(dims) as usize * dtype.size());
-    fresh::c_ordered(py, base, dtype, dims).map(Bound::into_any)
-}
-
-/// `array` of one of our arrays or a sequence of numbers, and a dtype perhaps.
-pub fn quick_array<'py>(given: &Given<'_, 'py>) -> bare::Quick<'py> {
-    let py = given.py();
-    let (object, dtype) = given.one_and(intern!(py, "dtype"))?;
-    match native(&object) {
-        Some(view) if dtype_or(dtype, view.dtype)? == view.dtype => {
-            Some(copied(py, view, view.dtype, Order::K).and_then(|copy| wrap_new(py, copy)))
-        }
-        Some(_) => None,
-        None => sequence::array(py, &object, |default| dtype_or(dtype, default)).transpose(),
-    }
-}
-
-/// `asarray` of the same.
-pub fn quick_asarray<'py>(given: &Given<'_, 'py>) -> bare::Quick<'py> {
-    let py = given.py();
-    let (object, dtype) = given.one_and(intern!(py, "dtype"))?;
-    match native(&object) {
-        Some(view) => (dtype_or(dtype, view.dtype)? == view.dtype).then(|| Ok(object.to_owned())),
-        None => sequence::array(py, &object, |default| dtype_or(dtype, default)).transpose(),
-    }
-}
-
-fn unset(dtype: DType, dims: &[i64]) -> ArrayView {
+pub fn unset(dtype: DType, dims: &[i64]) -> ArrayView {
     shape::fresh(dtype, dims, c_strides(dims, dtype.size() as i64))
 }
 
@@ -104,7 +52,7 @@ fn written(py: Python<'_>, op: Op, view: &ArrayView, element: impl Fn(i64) -> Sc
     Ok(true)
 }
 
-fn fill<'py>(py: Python<'py>, view: ArrayView, value: Scalar) -> Quick<'py> {
+pub fn fill<'py>(py: Python<'py>, view: ArrayView, value: Scalar) -> Quick<'py> {
     if view.size() > 0 && !run::fill(py, &view, value)? {
         run::record(py, Op::Copy, view.dtype, &view, &[Input::Const(value)], Axes::default())?;
     }

@@ -4,12 +4,13 @@
 //! programs use; every other call goes on, unchanged, to the package's Python function of the same name,
 //! which knows all of NumPy's rules. A quick path never raises and never falls back.
 
-pub mod creation;
+mod creation;
 mod joining;
 mod moving;
 pub mod products;
 pub mod reductions;
 mod sequence;
+pub mod short;
 
 use crate::convert::{self, Numpy};
 use crate::ndarray::NdArray;
