@@ -277,10 +277,14 @@ unsafe fn elementwise(call: &SmallCall<'_>, watch: u8, isa: Isa) -> bool {
     }
 }
 
-/// Is the output new, and do all arrays have its shape, their elements one after the other, of the loop's dtypes?
+/// Is the output new, and do all arrays have its shape, their elements one after the other, of the dtypes of a loop on one dtype?
 #[inline(always)]
 fn is_straight(call: &SmallCall<'_>) -> bool {
     let (op, ty, shape) = (call.op, call.ty, call.out.shape);
+    let own = |input: &FewInput<'_>| !matches!(input, FewInput::View(view) if view.dtype != ty);
+    if !call.fresh || !call.ins.iter().all(own) {
+        return false;
+    }
     let lies = |view: &Few<'_>, dtype: DType| {
         let mut step = dtype.size() as i64;
         view.dtype == dtype
@@ -295,7 +299,7 @@ fn is_straight(call: &SmallCall<'_>) -> bool {
         FewInput::View(view) => lies(view, op.input_dtype(ty, at)),
         FewInput::Const(_) => true,
     };
-    call.fresh && lies(&call.out, op.output_dtype(ty)) && call.ins.iter().enumerate().all(input)
+    lies(&call.out, op.output_dtype(ty)) && call.ins.iter().enumerate().all(input)
 }
 
 /// How an operand comes to be `n` elements of the loop's dtype, one after the other.
