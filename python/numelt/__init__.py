@@ -65,7 +65,7 @@ __all__ = [name for name in _numpy.__all__ if name != "__version__"]
 _core.settle()
 
 
-def __getattr__(name):
+def _late(name):
     """Look up submodules and names that NumPy resolves late, with NumPy's message for removed ones."""
     try:
         # what NumPy makes up when it is asked may warn
@@ -79,6 +79,9 @@ def __getattr__(name):
     if name in vars(_numpy):
         globals()[name] = ours
     return ours
+
+
+globals()[_core.LATE] = _late
 
 
 def __dir__():

@@ -237,7 +237,8 @@ class _Search:
         if type(owner) is ModuleType or isinstance(owner, type):
             value = getattr(owner, expr[2], None)
             return value is not None, value
-        own = getattr(owner, "__dict__", {}).get(expr[2]) if not hasattr(type(owner), "__getattr__") else None
+        late = isinstance(owner, ModuleType) or hasattr(type(owner), "__getattr__")
+        own = getattr(owner, "__dict__", {}).get(expr[2]) if not late else None
         if own is not None:
             return True, own
         for base in type(owner).__mro__:

@@ -151,8 +151,9 @@ class MirrorModule(types.ModuleType):
         public = getattr(original, "__all__", None)
         if public is not None:
             self.__all__ = list(public)
+        _names(self)["__getattr__"] = self._late
 
-    def __getattr__(self, name: str) -> Any:
+    def _late(self, name: str) -> Any:
         if name in _IMPORT_SYSTEM:
             raise AttributeError(name)
         original = self._original

@@ -33,9 +33,17 @@ pub fn permuted(view: &ArrayView, order: &[usize]) -> ArrayView {
 }
 
 /// A shape of Python ints for so many elements, at most one of them unknown; for any other, errors included, `None`.
-fn plain_shape(obj: &Bound<'_, PyAny>, size: i64) -> Option<Dims> {
+pub fn plain_shape(obj: &Bound<'_, PyAny>, size: i64) -> Option<Dims> {
+    match obj.cast_exact::<PyTuple>() {
+        Ok(tuple) => plain_extents(tuple.iter_borrowed(), size),
+        Err(_) => plain_extents(std::iter::once(obj.as_borrowed()), size),
+    }
+}
+
+/// [`plain_shape`] from the extents.
+pub fn plain_extents<'a, 'py: 'a>(items: impl Iterator<Item = Borrowed<'a, 'py, PyAny>>, size: i64) -> Option<Dims> {
     let (mut dims, mut unknown, mut known) = (Dims::new(), None, 1i64);
-    let mut add = |item: &Bound<'_, PyAny>| {
+    for item in items {
         let n = if item.is_exact_instance_of::<PyInt>() { item.extract::<i64>().ok()? } else { return None };
         match n {
             0.. => known = known.checked_mul(n)?,
@@ -43,11 +51,6 @@ fn plain_shape(obj: &Bound<'_, PyAny>, size: i64) -> Option<Dims> {
             _ => return None,
         }
         dims.push(n);
-        Some(())
-    };
-    match obj.cast_exact::<PyTuple>() {
-        Ok(tuple) => tuple.iter_borrowed().try_for_each(|item| add(&item))?,
-        Err(_) => add(obj)?,
     }
     match unknown {
         Some(_) if known == 0 || size % known != 0 => None,
@@ -244,7 +247,7 @@ impl NdArray {
     #[getter]
     fn flags<'py>(slf: &Bound<'py, Self>) -> Out<'py> {
         match slf.get().payload() {
-            Payload::Native(_) => Ok(Bound::new(slf.py(), Flags::of(slf))?.into_any()),
+            Payload::Native(_) => Flags::of(slf).object(slf.py()),
             Payload::Foreign(real) => real.bind(slf.py()).getattr("flags"),
         }
     }

@@ -16,11 +16,12 @@ use crate::convert::Numpy;
 use crate::index;
 use crate::ndarray::NdArray;
 use crate::operators::{self as o, Binary, from_scalar, quick, quick_in_place};
-use numelt_ir::DType;
+use numelt_ir::{DType, Op};
+use pyo3::PyTypeInfo;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::ffi;
 use pyo3::prelude::*;
-use pyo3::types::PyType;
+use pyo3::types::{PyDict, PyModule, PyType};
 use std::ffi::{c_int, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicPtr, Ordering};
@@ -95,9 +96,12 @@ unsafe fn replace_in(
     false
 }
 
-/// What a function for a slot gives to the interpreter.
+/// What a function that the interpreter calls gives to it; `None` where `run` does.
 #[inline(always)]
-fn give<'py>(py: Python<'py>, run: impl FnOnce() -> Option<PyResult<Bound<'py, PyAny>>>) -> Option<*mut ffi::PyObject> {
+pub fn give<'py>(
+    py: Python<'py>,
+    run: impl FnOnce() -> Option<PyResult<Bound<'py, PyAny>>>,
+) -> Option<*mut ffi::PyObject> {
     match catch_unwind(AssertUnwindSafe(run)) {
         Ok(Some(Ok(result))) => Some(result.into_ptr()),
         Ok(Some(Err(error))) => Some(raise(py, error)),
@@ -171,6 +175,67 @@ unsafe fn subscript(a: *mut ffi::PyObject, key: *mut ffi::PyObject, former: &For
     }
 }
 
+/// `array[key] = value`, and its deletion, where `value` is null.
+///
+/// # Safety
+/// As [`binary`].
+unsafe extern "C" fn assign_item(a: *mut ffi::PyObject, key: *mut ffi::PyObject, value: *mut ffi::PyObject) -> c_int {
+    // SAFETY: as in `binary`; the former function is one of this kind.
+    unsafe {
+        let py = Python::assume_attached();
+        if !value.is_null() {
+            let (target, key) = (Borrowed::from_ptr(py, a), Borrowed::from_ptr(py, key));
+            let value = Borrowed::from_ptr(py, value);
+            let run = || {
+                let array = target.cast_exact::<NdArray>().ok()?;
+                let done = index::quick_set(&array, &key, &value)?;
+                Some(done.map(|()| py.None().into_bound(py)))
+            };
+            match give(py, run) {
+                Some(done) if done.is_null() => return -1,
+                Some(done) => {
+                    ffi::Py_DECREF(done);
+                    return 0;
+                }
+                None => {}
+            }
+        }
+        std::mem::transmute::<*mut c_void, ffi::objobjargproc>(FORMER_ASSIGN_ITEM.get())(a, key, value)
+    }
+}
+
+static FORMER_ASSIGN_ITEM: Former = Former::new();
+
+/// An operator on one array.
+///
+/// # Safety
+/// As [`binary`].
+#[inline(always)]
+unsafe fn unary(a: *mut ffi::PyObject, op: Op, former: &Former) -> *mut ffi::PyObject {
+    // SAFETY: as in `binary`.
+    unsafe {
+        let py = Python::assume_attached();
+        let operand = Borrowed::from_ptr(py, a);
+        match give(py, || o::quick_unary(op, &operand)) {
+            Some(result) => result,
+            None => std::mem::transmute::<*mut c_void, ffi::unaryfunc>(former.get())(a),
+        }
+    }
+}
+
+unsafe extern "C" fn negative(a: *mut ffi::PyObject) -> *mut ffi::PyObject {
+    // SAFETY: the interpreter calls it as it calls the slot.
+    unsafe { unary(a, Op::Negative, &FORMER_NEGATIVE) }
+}
+
+unsafe extern "C" fn absolute(a: *mut ffi::PyObject) -> *mut ffi::PyObject {
+    // SAFETY: as above.
+    unsafe { unary(a, Op::Absolute, &FORMER_ABSOLUTE) }
+}
+
+static FORMER_NEGATIVE: Former = Former::new();
+static FORMER_ABSOLUTE: Former = Former::new();
+
 macro_rules! slots {
     ($($way:ident $name:ident $($operator:ident)? => $slot:ident;)*) => {
         $(
@@ -194,6 +259,15 @@ macro_rules! slots {
         /// Replaces the slots of the operators that are met most, and of indexing.
         pub fn slots(class: &Bound<'_, PyType>) -> PyResult<()> {
             $($name::set(class)?;)*
+            let others = [
+                (ffi::Py_mp_ass_subscript, assign_item as ffi::objobjargproc as *mut c_void, &FORMER_ASSIGN_ITEM),
+                (ffi::Py_nb_negative, negative as ffi::unaryfunc as *mut c_void, &FORMER_NEGATIVE),
+                (ffi::Py_nb_absolute, absolute as ffi::unaryfunc as *mut c_void, &FORMER_ABSOLUTE),
+            ];
+            for (slot, function, former) in others {
+                // SAFETY: as above.
+                unsafe { replace(class, slot, function, former)? };
+            }
             Ok(())
         }
     };
@@ -322,5 +396,99 @@ fn numerical(class: &Bound<'_, PyType>) -> PyResult<Option<*mut *mut c_void>> {
             !table.is_null() && table.is_aligned() && table.add(at).read() == ffi::PyType_GetSlot(object, slot)
         });
         Ok((named && !repr.is_null()).then_some(table))
+    }
+}
+
+/// What a module finds names by that are not in it, under this name among them: called with the name. Under its usual name,
+/// `__getattr__`, the interpreter would look every other name of the module up the long way, too, which takes as long as
+/// a small function does.
+const LATE: &str = "__late__";
+
+static FORMER_ATTRIBUTE: Former = Former::new();
+
+/// A name of a module.
+unsafe extern "C" fn attribute(module: *mut ffi::PyObject, name: *mut ffi::PyObject) -> *mut ffi::PyObject {
+    // SAFETY: the interpreter calls it as it calls the slot, for a module; the former function is one of this kind.
+    unsafe {
+        let found = std::mem::transmute::<*mut c_void, ffi::getattrofunc>(FORMER_ATTRIBUTE.get())(module, name);
+        if found.is_null() { late(module, name) } else { found }
+    }
+}
+
+/// What a module that has not a name finds under it; an exception is set.
+///
+/// # Safety
+/// As [`attribute`].
+#[cold]
+unsafe fn late(module: *mut ffi::PyObject, name: *mut ffi::PyObject) -> *mut ffi::PyObject {
+    // SAFETY: the GIL is held; a module's names are lent.
+    unsafe {
+        let py = Python::assume_attached();
+        let names = ffi::PyModule_GetDict(module);
+        if names.is_null() || ffi::PyErr_ExceptionMatches(ffi::PyExc_AttributeError) == 0 {
+            return std::ptr::null_mut();
+        }
+        let error = PyErr::fetch(py);
+        let names = Borrowed::from_ptr(py, names).cast_unchecked::<PyDict>();
+        match names.get_item(pyo3::intern!(py, LATE)) {
+            Ok(Some(find)) => {
+                ffi::PyObject_CallFunctionObjArgs(find.as_ptr(), name, std::ptr::null_mut::<ffi::PyObject>())
+            }
+            Ok(None) => raise(py, error),
+            Err(error) => raise(py, error),
+        }
+    }
+}
+
+/// Makes modules look for names under [`LATE`]; the name under which a module is to say how it finds others.
+pub fn modules(py: Python<'_>) -> PyResult<&'static str> {
+    let class = PyModule::type_object(py);
+    // SAFETY: the function is one for that slot, and does what the former one does for all names that this finds.
+    let replaced = unsafe {
+        replace(&class, ffi::Py_tp_getattro, attribute as ffi::getattrofunc as *mut c_void, &FORMER_ATTRIBUTE)?
+    };
+    Ok(if replaced { LATE } else { "__getattr__" })
+}
+
+/// What calls an object: itself, its arguments, how many of them are by position, the names of the others.
+pub type Vectorcall = unsafe extern "C" fn(
+    *mut ffi::PyObject,
+    *const *mut ffi::PyObject,
+    usize,
+    *mut ffi::PyObject,
+) -> *mut ffi::PyObject;
+
+/// In the number of arguments: the place before them is the called function's to use.
+pub const SCRATCH: usize = 1 << (usize::BITS - 1);
+
+/// Has the interpreter call a class's objects by the [`Vectorcall`] that lies at this byte offset of them, without packing
+/// the arguments first; false where that cannot be done.
+///
+/// # Safety
+/// So it lies in every object. The class is not used yet, and complete.
+pub unsafe fn call_by(class: &Bound<'_, PyType>, offset: usize) -> PyResult<bool> {
+    const HAVE_VECTORCALL: std::ffi::c_ulong = 1 << 11;
+    let (words, count) = (class.as_type_ptr().cast::<usize>(), words_of_type(class)?);
+    // SAFETY: the words are the type object's; the one after the function that ends objects is that offset, zero where there
+    // is none, in all versions of the interpreter.
+    unsafe {
+        let only = |wanted: usize| {
+            let mut places = (0..count).filter(|&at| words.add(at).read() == wanted);
+            places.next().filter(|_| places.next().is_none())
+        };
+        let flags = ffi::PyType_GetFlags(class.as_type_ptr());
+        let end = ffi::PyType_GetSlot(class.as_type_ptr(), ffi::Py_tp_dealloc) as usize;
+        let (Some(end), Some(place)) = (only(end), only(flags as usize)) else { return Ok(false) };
+        if words.add(end + 1).read() != 0 || flags & HAVE_VECTORCALL != 0 {
+            return Ok(false);
+        }
+        words.add(end + 1).write(offset);
+        words.add(place).write((flags | HAVE_VECTORCALL) as usize);
+        if ffi::PyType_GetFlags(class.as_type_ptr()) & HAVE_VECTORCALL != 0 {
+            return Ok(true);
+        }
+        words.add(place).write(flags as usize);
+        words.add(end + 1).write(0);
+        Ok(false)
     }
 }

@@ -482,7 +482,8 @@ fn made<'py>(
     if size == 0 || size > 1 << 28 {
         return None;
     }
-    let base = Runtime::global().new_base(size as usize * dtype.size());
+    // SAFETY: the GIL is held; see `run::record`.
+    let base = unsafe { Runtime::global().new_base_past(size as usize * dtype.size()) };
     let out = match fresh::c_ordered(py, base, dtype, shape) {
         Ok(out) => out,
         Err(error) => return Some(Err(error)),

@@ -201,11 +201,12 @@ impl RealArray {
             let fields = &(*array).fields;
             let nd = fields.nd as usize;
             let dims = |p: *mut npy_intp| -> Dims {
-                if nd == 0 {
-                    Dims::new()
-                } else {
-                    std::slice::from_raw_parts(p, nd).iter().map(|&n| n as i64).collect()
+                if let (1..=4, true) = (nd, size_of::<npy_intp>() == size_of::<i64>()) {
+                    let mut few = [0; 4];
+                    std::ptr::copy_nonoverlapping(p.cast::<i64>(), few.as_mut_ptr(), nd);
+                    return Dims::from_buf_and_len(few, nd);
                 }
+                (0..nd).map(|axis| *p.add(axis) as i64).collect()
             };
             let (shape, strides) = (dims(fields.dimensions), dims(fields.strides));
             let aligned = fields.flags & NPY_ARRAY_ALIGNED != 0;
@@ -267,8 +268,10 @@ pub fn from_numpy<'py>(obj: &Bound<'py, PyAny>, fresh: bool) -> PyResult<Bound<'
     }
     let writeable = real.writeable();
     let fresh = fresh && is_sole_owner(&real);
-    if fresh && let Some(view) = copy_of_few(&real, dtype)? {
-        if !real.base.is_null() {
+    if fresh && let Some(base) = copy_of_few(&real, dtype)? {
+        let RealArray { shape, strides, base: below, .. } = real;
+        let view = ArrayView { base, dtype, offset: 0, shape, strides };
+        if !below.is_null() {
             return Ok(Bound::new(py, window(py, view, writeable)?)?.into_any());
         }
         return Ok(fresh::object(py, || NdArray::new(view, None, writeable))?.into_any());
@@ -321,7 +324,7 @@ pub fn field<'py>(array: &Bound<'py, NdArray>, field: &Bound<'py, PyAny>) -> PyR
 }
 
 /// A few elements that lie densely, in memory of our own: that is cheaper than to keep the array that has them.
-fn copy_of_few(real: &RealArray, dtype: DType) -> PyResult<Option<ArrayView>> {
+fn copy_of_few(real: &RealArray, dtype: DType) -> PyResult<Option<BaseRef>> {
     let nbytes = real.nbytes();
     if nbytes > COPIED_BYTES {
         return Ok(None);
@@ -332,9 +335,8 @@ fn copy_of_few(real: &RealArray, dtype: DType) -> PyResult<Option<ArrayView>> {
     }
     // SAFETY: the array's elements fill this range.
     let bytes = unsafe { std::slice::from_raw_parts(real.data, nbytes as usize) };
-    let base = Runtime::global().filled(bytes).map_err(errors::to_py)?;
-    let (shape, strides) = (real.shape.clone(), real.strides.clone());
-    Ok(Some(ArrayView { base, dtype, offset: 0, shape, strides }))
+    // SAFETY: the GIL is held; see `run::record`.
+    unsafe { Runtime::global().filled_past(bytes) }.map(Some).map_err(errors::to_py)
 }
 
 /// The object that is no array and holds the memory of an array: bytes, a memory map, another library's buffer.

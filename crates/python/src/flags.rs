@@ -1,5 +1,6 @@
 //! The object behind `array.flags`, with NumPy's names.
 
+use crate::fresh::Simple;
 use crate::ndarray::NdArray;
 use crate::{export, shape};
 use pyo3::exceptions::{PyKeyError, PyValueError};
@@ -15,6 +16,12 @@ impl Flags {
     /// The flags of an array; they follow its later changes.
     pub fn of(array: &Bound<'_, NdArray>) -> Flags {
         Flags { array: array.clone().unbind() }
+    }
+
+    /// The object that a program sees.
+    pub fn object(self, py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
+        static MAKER: Simple = Simple::new();
+        MAKER.make(py, self).map(Bound::into_any)
     }
 
     fn contiguous_in(&self, test: fn(&[i64], &[i64], i64) -> bool) -> bool {

@@ -10,8 +10,11 @@ use crate::export;
 use crate::ndarray::NdArray;
 use numelt_ir::{DType, Dims};
 use numelt_runtime::{ArrayView, BaseRef, Runtime};
+use pyo3::PyClass;
+use pyo3::PyClassInitializer;
 use pyo3::ffi;
 use pyo3::prelude::*;
+use pyo3::pyclass::boolean_struct::True;
 use pyo3::sync::PyOnceLock;
 use pyo3::type_object::PyTypeInfo;
 use std::cell::UnsafeCell;
@@ -138,6 +141,48 @@ impl Maker {
             start.add(TAIL).cast::<*mut ffi::PyObject>().write(std::ptr::null_mut());
             Ok(Bound::from_owned_ptr(py, object).cast_into_unchecked())
         }
+    }
+}
+
+/// How objects are made of a class that has neither a dictionary nor weak references, by the way that arrays are.
+pub struct Simple(PyOnceLock<Option<(usize, ffi::allocfunc)>>);
+
+impl Simple {
+    /// For one class.
+    pub const fn new() -> Simple {
+        Simple(PyOnceLock::new())
+    }
+
+    /// An object with these contents.
+    pub fn make<'py, T>(&self, py: Python<'py>, contents: T) -> PyResult<Bound<'py, T>>
+    where
+        T: PyClass<Frozen = True> + Into<PyClassInitializer<T>> + Send,
+    {
+        let found = self.0.get_or_init(py, || Simple::learn::<T>(py).ok().flatten());
+        let Some((class, alloc)) = *found else { return Bound::new(py, contents) };
+        // SAFETY: the class lives as long as the module; its objects are a head and contents, which are aligned as the head's end
+        // is.
+        unsafe {
+            let object = alloc(class as *mut ffi::PyTypeObject, 0);
+            if object.is_null() {
+                return Err(PyErr::fetch(py));
+            }
+            object.cast::<u8>().add(HEAD).cast::<T>().write(contents);
+            Ok(Bound::from_owned_ptr(py, object).cast_into_unchecked())
+        }
+    }
+
+    /// None if there is more in an object than the contents.
+    fn learn<T: PyClass>(py: Python<'_>) -> PyResult<Option<(usize, ffi::allocfunc)>> {
+        let class = T::type_object(py);
+        let size: usize = class.getattr("__basicsize__")?.extract()?;
+        // SAFETY: the slot of a ready type holds a function of that kind or null.
+        let alloc = unsafe {
+            let slot = ffi::PyType_GetSlot(class.as_type_ptr(), ffi::Py_tp_alloc);
+            std::mem::transmute::<*mut c_void, Option<ffi::allocfunc>>(slot)
+        };
+        let simple = size == HEAD + size_of::<T>() && HEAD.is_multiple_of(align_of::<T>());
+        Ok(alloc.filter(|_| simple).map(|alloc| (class.as_type_ptr() as usize, alloc)))
     }
 }
 

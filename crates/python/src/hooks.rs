@@ -3,9 +3,11 @@
 
 use crate::convert::Numpy;
 use crate::{export, foreign};
+use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyList, PyString, PyTuple};
+use smallvec::SmallVec;
 use std::sync::Mutex;
 
 /// Python callables by name; see `set_hooks`.
@@ -145,15 +147,18 @@ pub fn wrap<'py>(obj: &Bound<'py, PyAny>, holders: isize) -> PyResult<Bound<'py,
         return export::from_numpy(obj, export::references(obj) <= holders);
     }
     let each = |items: &mut dyn Iterator<Item = Bound<'py, PyAny>>| {
-        items.map(|item| wrap(&item, 2)).collect::<PyResult<Vec<_>>>()
+        items.map(|item| wrap(&item, 2)).collect::<PyResult<SmallVec<[_; 4]>>>()
     };
     if let Ok(tuple) = obj.cast::<PyTuple>() {
         let items = each(&mut tuple.iter())?;
         if tuple.is_exact_instance_of::<PyTuple>() {
             return Ok(PyTuple::new(py, items)?.into_any());
         }
-        if let Ok(make) = tuple.getattr("_make") {
-            return make.call1((items,));
+        if tuple.get_type().getattr_opt(intern!(py, "_make"))?.is_some() {
+            // what that does, without its frame
+            static NEW: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+            let new = NEW.get_or_try_init(py, || py.get_type::<PyTuple>().getattr("__new__").map(Bound::unbind))?;
+            return new.bind(py).call1((tuple.get_type(), PyTuple::new(py, items)?));
         }
         return Ok(obj.clone());
     }

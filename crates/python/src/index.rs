@@ -2,13 +2,13 @@
 //!
 //! Not here: masks and index arrays (`advanced`).
 
-use crate::convert;
+use crate::convert::{self, Weak};
 use crate::errors;
 use crate::hooks;
-use crate::ndarray::{NdArray, Payload, wrap_view};
+use crate::ndarray::{NdArray, Payload, exact_native, wrap_view};
 use crate::operand::{self, Operand};
 use crate::scalar::DeferredScalar;
-use crate::{advanced, assign, foreign, run, shape};
+use crate::{advanced, assign, errstate, foreign, run, shape};
 use numelt_ir::{DType, DTypeKind, Dims};
 use numelt_runtime::ArrayView;
 use pyo3::exceptions::PyIndexError;
@@ -182,7 +182,7 @@ enum Quick {
 
 /// Byte offset of the element that integers within bounds select, one for each axis; for any other index `None`.
 #[inline(always)]
-fn element(view: &ArrayView, key: &Bound<'_, PyAny>) -> Option<i64> {
+pub fn element(view: &ArrayView, key: &Bound<'_, PyAny>) -> Option<i64> {
     if let (&[extent], &[stride]) = (view.shape.as_slice(), view.strides.as_slice())
         && let Some(distance) = along(key, extent, stride)
     {
@@ -206,7 +206,7 @@ pub fn element_of(view: &ArrayView, key: &Bound<'_, PyTuple>) -> Option<i64> {
 
 /// Value of a Python int or a `numpy.int64`; `None` for any other object, and beyond 64 bits.
 #[inline(always)]
-fn integer(item: &Bound<'_, PyAny>) -> Option<i64> {
+pub fn integer(item: &Bound<'_, PyAny>) -> Option<i64> {
     if !item.is_exact_instance_of::<PyInt>() {
         return convert::numpy_int64(item);
     }
@@ -217,7 +217,7 @@ fn integer(item: &Bound<'_, PyAny>) -> Option<i64> {
 
 /// Position that an index within bounds selects on an axis.
 #[inline(always)]
-fn within(index: i64, extent: i64) -> Option<i64> {
+pub fn within(index: i64, extent: i64) -> Option<i64> {
     let at = if index < 0 { index + extent } else { index };
     (0..extent).contains(&at).then_some(at)
 }
@@ -249,12 +249,21 @@ fn simple(view: &ArrayView, key: &Bound<'_, PyAny>) -> PyResult<Option<Quick>> {
 /// A basic index of integers within bounds, slices and `None`; for any other, errors included, `None`.
 #[inline(always)]
 fn quick(view: &ArrayView, key: &Bound<'_, PyAny>) -> PyResult<Option<Quick>> {
-    if let Some(found) = simple(view, key)? {
-        return Ok(Some(found));
+    match simple(view, key)? {
+        Some(found) => Ok(Some(found)),
+        None => walked(view, key),
+    }
+}
+
+/// [`quick`] for all that is not [`simple`].
+#[inline(never)]
+fn walked(view: &ArrayView, key: &Bound<'_, PyAny>) -> PyResult<Option<Quick>> {
+    let ellipsis = PyEllipsis::get(key.py());
+    if key.is(ellipsis) {
+        return Ok(Some(Quick::Window(view.clone())));
     }
     let mut at = Place { view, axis: 0, offset: view.offset, dims: Dims::new(), strides: Dims::new(), window: false };
     if let Ok(tuple) = key.cast_exact::<PyTuple>() {
-        let ellipsis = PyEllipsis::get(key.py());
         let mut skipped = false;
         for item in tuple.iter_borrowed() {
             if item.is(ellipsis) && !skipped {
@@ -385,9 +394,32 @@ pub fn quick_get<'py>(array: &Bound<'py, NdArray>, key: &Bound<'py, PyAny>) -> O
         // SAFETY: the offset was checked against the shape; views lie inside their base.
         return Some(unsafe { convert::numpy_scalar_at(array.py(), view.dtype, address.offset(offset as isize)) });
     }
-    match simple(view, key) {
+    match quick(view, key) {
         Ok(Some(Quick::Window(window))) => Some(wrap_view(array, window)),
         _ => None,
+    }
+}
+
+/// [`set`] for the most frequent keys and values; `None`, and nothing done, for all others.
+#[inline(always)]
+pub fn quick_set<'py>(
+    array: &Bound<'py, NdArray>,
+    key: &Bound<'py, PyAny>,
+    value: &Bound<'py, PyAny>,
+) -> Option<PyResult<()>> {
+    let view =
+        array.get().view().filter(|_| array.get().writeable() && !errstate::is_strict(array.py()).unwrap_or(true))?;
+    if let Some(offset) = element(view, key) {
+        return write_plain(view, offset, value).then_some(Ok(()));
+    }
+    let Ok(Some(Quick::Window(target))) = quick(view, key) else { return None };
+    if exact_native(value).is_none() && Weak::exact(value).is_none() {
+        return None;
+    }
+    match assign::assign(array.py(), &target, value) {
+        Ok(true) => Some(Ok(())),
+        Ok(false) => None,
+        Err(error) => Some(Err(error)),
     }
 }
 

@@ -4,13 +4,15 @@
 //! Python. `resolve` and `shape` hold NumPy's rules; `elementwise`, `reduce`, `assign`, `index` and `advanced` record;
 //! `export` shares memory with NumPy, `loan` for the time of a call; `hooks` hands over what is not native.
 //! Not here: argument handling of public functions, docstrings, counting of fallbacks (the Python package);
-//! planning and running (the runtime). Unsafe code is in `advanced`, `blas`, `convert`, `coverage`, `dense`, `direct`,
-//! `elementwise`, `escape`, `export`, `fresh`, `index`, `loan`, `module`, `ndarray`, `operand`, `protocols`, `random`,
-//! `random_sequence`, `run`, `temporary`, `truths`, `unbound` and `versioned`.
+//! planning and running (the runtime). Unsafe code is in `advanced`, `bare`, `blas`, `convert`, `coverage`, `dense`,
+//! `direct`, `elementwise`, `escape`, `export`, `fresh`, `given`, `index`, `loan`, `members`, `module`, `ndarray`, `operand`,
+//! `protocols`, `random`, `random_sequence`, `run`, `sequence`, `temporary`, `truths`, `ufunc_direct`, `unbound` and
+//! `versioned`.
 
 mod advanced;
 mod assign;
 mod attributes;
+mod bare;
 mod blas;
 mod convert;
 mod coverage;
@@ -27,12 +29,14 @@ mod flat;
 mod foreign;
 mod fresh;
 mod front;
+mod given;
 mod hooks;
 mod index;
 mod inspect;
 mod lend;
 mod library;
 mod loan;
+mod members;
 mod methods;
 mod module;
 mod ndarray;
@@ -58,6 +62,7 @@ mod truths;
 mod ufunc;
 mod ufunc_at;
 mod ufunc_call;
+mod ufunc_direct;
 mod unbound;
 mod versioned;
 
@@ -72,12 +77,16 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     inspect::start_runtime()?;
     module.add_class::<ndarray::NdArray>()?;
     fresh::prepare(py)?;
+    bare::replace_members(py)?;
     direct::scalars(py)?;
     scalar::register(module)?;
     module.add_class::<ufunc::Ufunc>()?;
+    ufunc_direct::prepare(py)?;
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module::register(module)?;
     front::register(module)?;
+    bare::replace_functions(&module.getattr("front")?.cast_into::<PyModule>()?)?;
+    module.add("LATE", direct::modules(py)?)?;
     advanced::register(module)?;
     inspect::register(module)?;
     errstate::register(module)?;

@@ -77,7 +77,9 @@ impl Spare {
 
     /// What is kept; it is the caller's then.
     fn take<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyAny>> {
-        let kept = self.0.swap(std::ptr::null_mut(), Ordering::AcqRel);
+        // only used with the GIL held, so no read-modify-write is needed
+        let kept = self.0.load(Ordering::Relaxed);
+        self.0.store(std::ptr::null_mut(), Ordering::Relaxed);
         // SAFETY: an address that is not null is an owned reference, which `put` gave up.
         (!kept.is_null()).then(|| unsafe { Bound::from_owned_ptr(py, kept) })
     }
@@ -89,7 +91,8 @@ impl Spare {
         // what refers to it weakly could find it when the memory is gone
         if fields.weakreflist.is_null() && fields.base.is_null() {
             let py = array.py();
-            let before = self.0.swap(array.into_ptr(), Ordering::AcqRel);
+            let before = self.0.load(Ordering::Relaxed);
+            self.0.store(array.into_ptr(), Ordering::Relaxed);
             if !before.is_null() {
                 // SAFETY: as in `take`.
                 drop(unsafe { Bound::from_owned_ptr(py, before) });

@@ -8,7 +8,9 @@ use crate::ndarray::{NdArray, Payload, wrap_new, wrap_view, wrap_window};
 use crate::operand::Operand;
 use crate::products;
 use crate::reduce::{self, normalize_axis};
-use crate::{assign, convert, errors, export, foreign, hooks, index, loan, operand, resolve, run, scalar, shape};
+use crate::{
+    assign, convert, errors, export, foreign, front, hooks, index, loan, operand, resolve, run, scalar, shape,
+};
 use numelt_ir::{Axes, DType, Dims, Op, Scalar};
 use numelt_runtime::{ArrayView, Input};
 use pyo3::PyTypeInfo;
@@ -193,6 +195,14 @@ fn listed<'py>(py: Python<'py>, dtype: DType, bytes: &[u8]) -> Out<'py> {
     Ok(PyList::new(py, numbers.collect::<PyResult<SmallVec<[_; 64]>>>()?)?.into_any())
 }
 
+/// `astype` with a dtype alone, between two that NumPy has no special rules for; `None` for any other.
+pub fn quick_astype<'py>(py: Python<'py>, view: &ArrayView, dtype: &Bound<'py, PyAny>) -> Option<Out<'py>> {
+    let to = front::known_dtype(dtype)?;
+    let ruled = view.dtype.is_complex() && !to.is_complex()
+        || to == DType::U32 && matches!(view.dtype, DType::F32 | DType::F64);
+    (!ruled).then(|| wrap_new(py, copied(py, view, to, Order::K)?))
+}
+
 #[pymethods]
 impl NdArray {
     #[pyo3(signature = (*args))]
@@ -212,14 +222,16 @@ impl NdArray {
         read_call(slf, "item", args, None)
     }
 
-    fn tolist<'py>(slf: &Bound<'py, Self>) -> Out<'py> {
+    #[pyo3(signature = (*args))]
+    fn tolist<'py>(slf: &Bound<'py, Self>, args: &Bound<'py, PyTuple>) -> Out<'py> {
         let py = slf.py();
-        if let Some(view) = slf.get().view().filter(|v| v.shape.len() == 1 && v.shape[0] <= LISTED)
+        if args.is_empty()
+            && let Some(view) = slf.get().view().filter(|v| v.shape.len() == 1 && v.shape[0] <= LISTED)
             && let Some(list) = run::on_dense(py, view, |bytes| listed(py, view.dtype, bytes))?
         {
             return list;
         }
-        read_call(slf, "tolist", &PyTuple::empty(slf.py()), None)
+        read_call(slf, "tolist", args, None)
     }
 
     #[pyo3(signature = (*args, **kwargs))]

@@ -10,7 +10,7 @@ use numelt_runtime::{ArrayView, BaseRef, Export};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple, PyType};
 use rustc_hash::FxHashMap;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 /// What an array is.
@@ -213,16 +213,27 @@ impl NdArray {
 fn is_installed(file: &Bound<'_, PyAny>) -> PyResult<bool> {
     type Known = FxHashMap<usize, (Py<PyAny>, bool)>;
     static KNOWN: Mutex<Option<Known>> = Mutex::new(None);
+    static LAST: AtomicUsize = AtomicUsize::new(0);
+    static LAST_ANSWER: AtomicBool = AtomicBool::new(false);
     let known = || KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
     let key = file.as_ptr() as usize;
+    if key == LAST.load(Ordering::Relaxed) {
+        return Ok(LAST_ANSWER.load(Ordering::Relaxed));
+    }
+    let note = |answer| {
+        // the GIL is held, so the two change together
+        LAST_ANSWER.store(answer, Ordering::Relaxed);
+        LAST.store(key, Ordering::Relaxed);
+        Ok(answer)
+    };
     if let Some((_, answer)) = known().get_or_insert_default().get(&key) {
-        return Ok(*answer);
+        return note(*answer);
     }
     let Some(hook) = hooks::hook(file.py(), "is_installed")? else { return Ok(false) };
     let answer = hook.call1((file,))?.is_truthy()?;
     // the name is kept, so that no other gets its address
     known().get_or_insert_default().insert(key, (file.clone().unbind(), answer));
-    Ok(answer)
+    note(answer)
 }
 
 /// dtype object of any array of ours.

@@ -3,6 +3,7 @@
 
 use crate::attributes::{extents, kwarg, numpy_method};
 use crate::convert::Numpy;
+use crate::fresh::Simple;
 use crate::ndarray::{NdArray, Payload};
 use crate::scalar::DeferredScalar;
 use crate::ufunc;
@@ -78,11 +79,16 @@ impl NdArray {
     }
 
     fn __iter__<'py>(slf: &Bound<'py, Self>) -> Out<'py> {
-        if extents(slf)?.is_empty() {
+        static MAKER: Simple = Simple::new();
+        let scalar = match slf.get().payload() {
+            Payload::Native(view) => view.shape.is_empty(),
+            Payload::Foreign(_) => extents(slf)?.is_empty(),
+        };
+        if scalar {
             return Err(PyTypeError::new_err("iteration over a 0-d array"));
         }
         let made = ArrayIterator { array: slf.clone().unbind(), next: AtomicI64::new(0) };
-        Ok(Bound::new(slf.py(), made)?.into_any())
+        MAKER.make(slf.py(), made).map(Bound::into_any)
     }
 
     fn __contains__(slf: &Bound<'_, Self>, value: &Bound<'_, PyAny>) -> PyResult<bool> {

@@ -145,6 +145,9 @@ pub fn export(py: Python<'_>, base: &BaseRef) -> PyResult<Export> {
 
 /// Keeps a base's memory in place as [`export`] does, for somebody who does not tell where it is.
 pub fn share(py: Python<'_>, base: &BaseRef) -> PyResult<Export> {
+    if let Some(export) = Runtime::global().export_settled(base) {
+        return Ok(export);
+    }
     if base.is_pending() {
         flush(py, Reason::Read)?;
     }
@@ -204,6 +207,97 @@ pub fn product(py: Python<'_>, op: Op, ty: DType, out: &ArrayView, ins: [&ArrayV
 /// Elements up to which a new array is filled or scanned at once, while small operations run at once.
 const FILLED: i64 = 2048;
 
+/// A new base in which one value stands for each element of a shape; `None` where that is to be recorded.
+pub fn new_filled(dims: &[i64], value: Scalar) -> Option<BaseRef> {
+    let (n, size) = (shape::size(dims), value.dtype().size());
+    if !(1..=FILLED).contains(&n) {
+        return None;
+    }
+    // SAFETY: the GIL is held; see `record_as`.
+    let (base, address) = unsafe { Runtime::global().prepared_past(n as usize * size)? };
+    // SAFETY: the base is new and has as many bytes.
+    unsafe { write_all(address, n as usize, value) };
+    inspect::count(Op::Copy);
+    Some(base)
+}
+
+/// Gives all elements of a dense view one value at once; false where that is to be recorded.
+pub fn overwrite(view: &ArrayView, value: Scalar) -> bool {
+    let (n, size) = (view.size(), view.dtype.size());
+    let Some(address) = view.base.settled().filter(|_| n <= FILLED && !view.base.is_pending()) else { return false };
+    if view.dtype != value.dtype() || !shape::is_c_contiguous(&view.shape, &view.strides, size as i64) {
+        return false;
+    }
+    if !Runtime::global().runs_at_once() {
+        return false;
+    }
+    view.base.touch();
+    // SAFETY: views lie inside their base, and this one is dense. Nothing pending reads it, and other threads wait for the GIL.
+    unsafe { write_all(address.offset(view.offset as isize), n as usize, value) };
+    inspect::count(Op::Copy);
+    true
+}
+
+/// Elements up to which a copy of a vector is made here.
+const COPIED: i64 = 64;
+
+/// Copies a vector to another one of its dtype and length at once; false where that is to be recorded.
+pub fn copy_few(target: &ArrayView, source: &ArrayView) -> bool {
+    let (&[n], &[step]) = (target.shape.as_slice(), target.strides.as_slice()) else { return false };
+    let (&[length], &[from_step]) = (source.shape.as_slice(), source.strides.as_slice()) else { return false };
+    let plain = n == length && n <= COPIED && target.dtype == source.dtype && !target.base.ptr_eq(&source.base);
+    if !plain || registry::is_tangled() || !Runtime::global().runs_at_once() {
+        return false;
+    }
+    let Some(to) = target.base.settled().filter(|_| !target.base.is_pending()) else { return false };
+    let Some(from) = source.base.settled() else { return false };
+    target.base.touch();
+    // SAFETY: views lie inside their bases, and elements are aligned. Nothing pending reads what is written, other bases are
+    // other memory while none are tangled, and other threads wait for the GIL.
+    unsafe {
+        let (to, from) = (to.offset(target.offset as isize), from.offset(source.offset as isize));
+        match target.dtype.size() {
+            1 => step_copy::<u8>((to, step), (from, from_step), n),
+            2 => step_copy::<u16>((to, step), (from, from_step), n),
+            4 => step_copy::<u32>((to, step), (from, from_step), n),
+            8 => step_copy::<u64>((to, step), (from, from_step), n),
+            _ => step_copy::<[u64; 2]>((to, step), (from, from_step), n),
+        }
+    }
+    inspect::count(Op::Copy);
+    true
+}
+
+/// Copies `n` elements of a size from one place to another, with so many bytes from one to the next.
+///
+/// # Safety
+/// The elements are there, and those written are none of those read.
+unsafe fn step_copy<T: Copy>((to, step): (*mut u8, i64), (from, from_step): (*const u8, i64), n: i64) {
+    for at in 0..n as isize {
+        // SAFETY: the caller's contract.
+        unsafe {
+            let value = from.offset(at * from_step as isize).cast::<T>().read_unaligned();
+            to.offset(at * step as isize).cast::<T>().write_unaligned(value);
+        }
+    }
+}
+
+/// Writes a value `n` times.
+///
+/// # Safety
+/// There is room for so many elements.
+unsafe fn write_all(address: *mut u8, n: usize, value: Scalar) {
+    let (bytes, size) = (value.to_bytes(), value.dtype().size());
+    // SAFETY: the caller's contract.
+    unsafe {
+        if bytes[..size].iter().all(|&b| b == bytes[0]) {
+            address.write_bytes(bytes[0], n * size);
+        } else {
+            (0..n).for_each(|i| std::ptr::copy_nonoverlapping(bytes.as_ptr(), address.add(i * size), size));
+        }
+    }
+}
+
 /// Gives all elements of a new array one value at once; false where that is to be recorded.
 pub fn fill(py: Python<'_>, view: &ArrayView, value: Scalar) -> PyResult<bool> {
     let (n, size) = (view.size(), view.dtype.size());
@@ -211,15 +305,9 @@ pub fn fill(py: Python<'_>, view: &ArrayView, value: Scalar) -> PyResult<bool> {
     if n > FILLED || !own || !Runtime::global().runs_at_once() {
         return Ok(false);
     }
-    let (address, bytes) = (read(py, &view.base)?, value.to_bytes());
+    let address = read(py, &view.base)?;
     // SAFETY: the base is new and its own, so that nobody else knows it, and has as many bytes.
-    unsafe {
-        if bytes[..size].iter().all(|&b| b == bytes[0]) {
-            address.write_bytes(bytes[0], n as usize * size);
-        } else {
-            (0..n as usize).for_each(|i| std::ptr::copy_nonoverlapping(bytes.as_ptr(), address.add(i * size), size));
-        }
-    }
+    unsafe { write_all(address, n as usize, value) };
     inspect::count(Op::Copy);
     Ok(true)
 }

@@ -36,6 +36,7 @@ pub fn of(name: &str) -> Option<Shortcut> {
         "fill_diagonal" => fill_diagonal,
         "take" | "ndarray.take" => take,
         "copy" => copy,
+        "full_like" => full_like,
         "clip" | "ndarray.clip" => clip,
         "ascontiguousarray" => in_c_order,
         "flip" => flip,
@@ -229,6 +230,23 @@ fn copy<'py>(args: &Bound<'py, PyTuple>) -> Quick<'py> {
     let (py, Some(array)) = (args.py(), only_array(args)) else { return Ok(None) };
     let Some(view) = array.get().view() else { return Ok(None) };
     wrap_new(py, copied(py, view, view.dtype, Order::K)?).map(Some)
+}
+
+/// `full_like` of a dense array, with a Python number that its dtype holds.
+fn full_like<'py>(args: &Bound<'py, PyTuple>) -> Quick<'py> {
+    let (py, Ok(prototype), Ok(value)) = (args.py(), args.get_borrowed_item(0), args.get_borrowed_item(1)) else {
+        return Ok(None);
+    };
+    let (Some(array), Some(value)) = (exact_native(&prototype), Weak::exact(&value)) else { return Ok(None) };
+    let Some(view) = array.view().filter(|_| args.len() == 2) else { return Ok(None) };
+    let dense = shape::is_c_contiguous(&view.shape, &view.strides, view.dtype.size() as i64);
+    match value.to_scalar(view.dtype).filter(|&stored| dense && !value.overflowed(stored)) {
+        Some(stored) => match run::new_filled(&view.shape, stored) {
+            Some(base) => Ok(Some(fresh::c_ordered(py, base, view.dtype, &view.shape)?.into_any())),
+            None => Ok(None),
+        },
+        None => Ok(None),
+    }
 }
 
 /// `ascontiguousarray` of a native array.

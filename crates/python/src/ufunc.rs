@@ -1,6 +1,7 @@
 //! Our `ufunc` objects, and NumPy's own ufuncs called with our arrays (`__array_ufunc__`).
 
 use crate::convert::{self, Numpy};
+use crate::direct::Vectorcall;
 use crate::elementwise::{self, Native};
 use crate::export;
 use crate::front::{self, reductions};
@@ -12,13 +13,14 @@ use crate::products;
 use crate::reduce;
 use crate::scalar::DeferredScalar;
 use crate::ufunc_call::{Call, Casting, MemoryOrder};
+use crate::ufunc_direct::{are_plain_numbers, quick_call, vectorcall};
 use crate::{coverage, foreign, hooks};
 use numelt_ir::{DType, Op};
 use numelt_runtime::Runtime;
 use pyo3::exceptions::{PyDeprecationWarning, PyUserWarning, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyDict, PyEllipsis, PyFloat, PyInt, PyList, PyString, PyTuple};
+use pyo3::types::{PyBool, PyDict, PyEllipsis, PyInt, PyList, PyString, PyTuple};
 use smallvec::SmallVec;
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
@@ -32,9 +34,26 @@ pub struct Ufunc {
     op: Option<Op>,
     /// Is it one that the package composes of native operations?
     composed: bool,
+    /// What the interpreter calls; see [`crate::direct::call_by`].
+    vectorcall: Vectorcall,
 }
 
 impl Ufunc {
+    /// Of NumPy's ufunc, for a native operation perhaps.
+    pub fn new(numpy: Py<PyAny>, op: Option<Op>, composed: bool) -> Ufunc {
+        Ufunc { numpy, op, composed, vectorcall }
+    }
+
+    /// The native operation, if there is one.
+    pub fn native(&self) -> Option<Op> {
+        self.op
+    }
+
+    /// The address of what the interpreter calls.
+    pub fn place_of_call(&self) -> usize {
+        std::ptr::from_ref(&self.vectorcall).addr()
+    }
+
     /// NumPy's ufunc behind it.
     pub fn numpy<'py>(&self, py: Python<'py>) -> Bound<'py, PyAny> {
         self.numpy.bind(py).clone()
@@ -156,23 +175,6 @@ fn name_of<'a>(value: &'a Bound<'_, PyAny>) -> Option<&'a str> {
     value.cast::<PyString>().ok()?.to_str().ok()
 }
 
-/// A call with operands alone that need no look at their dtypes.
-#[inline]
-fn quick_call<'py>(op: Op, args: &Bound<'py, PyTuple>) -> Option<Out<'py>> {
-    if args.len() != op.arity() {
-        return None;
-    }
-    let first = args.get_borrowed_item(0).ok()?;
-    match args.len() {
-        1 => operators::quick_unary(op, &first),
-        2 => {
-            let second = args.get_borrowed_item(1).ok()?;
-            operators::quick(op, &first, &second)
-        }
-        _ => None,
-    }
-}
-
 /// What NumPy says of `maximum(a, b, c)`.
 const THIRD_ARGUMENT: &std::ffi::CStr = c"Passing more than 2 positional arguments to np.maximum and np.minimum is \
     deprecated. If you meant to use the third argument as an output, use the `out` keyword argument instead. If you \
@@ -180,19 +182,6 @@ const THIRD_ARGUMENT: &std::ffi::CStr = c"Passing more than 2 positional argumen
 /// What NumPy says of `where=` without `out=`.
 const UNSET_ELEMENTS: &std::ffi::CStr = c"'where' used without 'out', expect unitialized memory in output. If this is \
     intentional, use out=None.";
-
-/// Are all arguments numbers of the classes that programs compute with, so that NumPy's answer is the answer?
-#[inline]
-fn only_plain_numbers(args: &Bound<'_, PyTuple>) -> bool {
-    let is_numpys =
-        |a: &Bound<'_, PyAny>| Numpy::get(a.py()).is_ok_and(|numpy| numpy.dtype_of_type(a.get_type_ptr()).is_some());
-    args.iter_borrowed().all(|a| {
-        a.is_exact_instance_of::<PyFloat>()
-            || a.is_exact_instance_of::<PyInt>()
-            || convert::numpy_float64(&a).is_some()
-            || is_numpys(&a)
-    })
-}
 
 /// A call of the operation on these arguments, if everything about it is native.
 fn native_call<'py>(
@@ -254,6 +243,34 @@ fn native_call<'py>(
     }
 }
 
+/// A call with its arguments packed.
+pub fn called<'py>(
+    slf: &Bound<'py, Ufunc>,
+    args: &Bound<'py, PyTuple>,
+    kwargs: Option<&Bound<'py, PyDict>>,
+) -> Out<'py> {
+    let py = slf.py();
+    if kwargs.is_none() {
+        let operands: SmallVec<[_; 3]> = args.iter_borrowed().collect();
+        if let Some(result) = slf.get().op.and_then(|op| quick_call(op, &operands)) {
+            return result;
+        }
+        if are_plain_numbers(&operands) {
+            return slf.get().numpy.bind(py).call1(args);
+        }
+    }
+    if let Some(op) = slf.get().op
+        && let Some(result) = native_call(py, op, args, kwargs)?
+    {
+        return Ok(result);
+    }
+    let numpy = slf.get().numpy.bind(py);
+    if kwargs.is_none_or(|k| k.is_empty()) && only_scalars(args) {
+        return numpy.call1(args);
+    }
+    method(slf.as_any(), numpy, "__call__", args, kwargs)
+}
+
 /// Are all arguments scalars, so that NumPy's answer is a scalar of its own?
 fn only_scalars(args: &Bound<'_, PyTuple>) -> bool {
     args.iter().all(|a| match Operand::extract_quick(&a) {
@@ -274,7 +291,7 @@ impl Ufunc {
             None => None,
         };
         let composed = is_composed(&numpy_ufunc.getattr("__name__")?);
-        Ok(Ufunc { numpy: numpy_ufunc.unbind(), op, composed })
+        Ok(Ufunc::new(numpy_ufunc.unbind(), op, composed))
     }
 
     #[pyo3(signature = (*args, **kwargs))]
@@ -283,26 +300,7 @@ impl Ufunc {
         args: &Bound<'py, PyTuple>,
         kwargs: Option<&Bound<'py, PyDict>>,
     ) -> Out<'py> {
-        let py = slf.py();
-        if kwargs.is_none()
-            && let Some(op) = slf.get().op
-            && let Some(result) = quick_call(op, args)
-        {
-            return result;
-        }
-        if kwargs.is_none() && only_plain_numbers(args) {
-            return slf.get().numpy.bind(py).call1(args);
-        }
-        if let Some(op) = slf.get().op
-            && let Some(result) = native_call(py, op, args, kwargs)?
-        {
-            return Ok(result);
-        }
-        let numpy = slf.get().numpy.bind(py);
-        if kwargs.is_none_or(|k| k.is_empty()) && only_scalars(args) {
-            return numpy.call1(args);
-        }
-        method(slf.as_any(), numpy, "__call__", args, kwargs)
+        called(slf, args, kwargs)
     }
 
     /// NumPy's ufunc.
@@ -558,7 +556,8 @@ pub fn dispatched<'py>(
         && inputs.len() == op.arity()
         && !op.is_product()
     {
-        if let Some(made) = quick_call(op, inputs) {
+        let plain: SmallVec<[_; 3]> = inputs.iter_borrowed().collect();
+        if let Some(made) = quick_call(op, &plain) {
             return made;
         }
         let operands: Option<SmallVec<[Operand<'py>; 3]>> =

@@ -271,11 +271,16 @@ impl BaseRef {
 
     pub(crate) fn filled(bytes: &[u8]) -> numelt_ir::Result<BaseRef> {
         let base = BaseRef::new(bytes.len());
+        base.fill(bytes).map(|()| base)
+    }
+
+    /// Gives a new base of that many bytes its memory.
+    pub(crate) fn fill(&self, bytes: &[u8]) -> numelt_ir::Result<()> {
         let address = POOL.alloc(bytes.len())?;
         // SAFETY: the buffer has that many bytes, and nobody else knows it.
         unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), address, bytes.len()) };
-        base.0.set_address(address);
-        Ok(base)
+        self.0.set_address(address);
+        Ok(())
     }
 
     pub(crate) fn foreign(address: *mut u8, nbytes: usize, owner: Box<dyn Any + Send + Sync>, shared: bool) -> BaseRef {

@@ -234,6 +234,9 @@ def expand_dims(a: Any, axis: Any) -> Any:
 
 
 def _at_least(name: str, arrays: tuple[Any, ...], keys: dict[int, Any]) -> Any:
+    first = arrays[0] if arrays else None
+    if len(arrays) == 1 and type(first) is ndarray and first.ndim not in keys:
+        return first
     results = []
     for value in arrays:
         array = operand(value)

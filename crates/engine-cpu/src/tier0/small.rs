@@ -12,7 +12,7 @@ use crate::tier0::pack::{Rect, pack, splat, unpack};
 use crate::tier0::report::{self, Report};
 use crate::tier0::select::{Func, select, select_cast, select_divide_by};
 use crate::tier0::small_fold;
-use numelt_ir::{Op, OpKind, warn};
+use numelt_ir::{DType, Op, OpKind, warn};
 use numelt_runtime::{Few, FewInput, SmallCall};
 use numelt_vecmath::flags;
 use std::mem::MaybeUninit;
@@ -118,6 +118,9 @@ impl Loops {
         Some(loops)
     }
 
+    /// The loops where elements lie one after the other in every operand: none but the one that computes.
+    const NONE: Loops = Loops { rank: 0, extents: [1; RANK], strides: [[0; OPERANDS]; RANK] };
+
     /// Extent and strides of the `n`-th loop from inside; a single step where there is none.
     #[inline(always)]
     fn inner(&self, n: usize) -> (i64, [i64; OPERANDS]) {
@@ -162,7 +165,7 @@ impl Step {
     }
 
     /// A conversion, and the conditions that the processor tells.
-    fn cast(from: numelt_ir::DType, to: numelt_ir::DType, isa: Isa) -> Option<(Step, u8)> {
+    fn cast(from: DType, to: DType, isa: Isa) -> Option<(Step, u8)> {
         let func = select_cast(from, to, isa).ok()?;
         Some(match report::of_cast(from, to).0 {
             Report::Checked(check) | Report::Added(check) => (Step::Checked(func, check), 0),
@@ -207,7 +210,7 @@ unsafe fn elementwise(call: &SmallCall<'_>, watch: u8, isa: Isa) -> bool {
     if n > FEW && n as u64 * driver::cost_of(op, ty) > LONGEST {
         return false;
     }
-    let Some(loops) = Loops::new(call) else { return false };
+    let Some(loops) = (if is_straight(call) { Some(Loops::NONE) } else { Loops::new(call) }) else { return false };
     let by_number = match call.ins {
         [FewInput::View(_), FewInput::Const(by)] if by.dtype() == ty => select_divide_by(op, *by, isa),
         _ => None,
@@ -272,6 +275,31 @@ unsafe fn elementwise(call: &SmallCall<'_>, watch: u8, isa: Isa) -> bool {
         }
         met & watch == 0 && (asked == 0 || flags::get() & asked == 0)
     }
+}
+
+/// Is the output new, and do all arrays have its shape, their elements one after the other, of the dtypes of a loop on one dtype?
+#[inline(always)]
+fn is_straight(call: &SmallCall<'_>) -> bool {
+    let (op, ty, shape) = (call.op, call.ty, call.out.shape);
+    let own = |input: &FewInput<'_>| !matches!(input, FewInput::View(view) if view.dtype != ty);
+    if !call.fresh || !call.ins.iter().all(own) {
+        return false;
+    }
+    let lies = |view: &Few<'_>, dtype: DType| {
+        let mut step = dtype.size() as i64;
+        view.dtype == dtype
+            && view.shape.len() == shape.len()
+            && shape.iter().zip(view.shape).zip(view.strides).rev().all(|((&n, &own), &stride)| {
+                let next = stride == step;
+                step *= n;
+                own == n && next
+            })
+    };
+    let input = |(at, input): (usize, &FewInput<'_>)| match input {
+        FewInput::View(view) => lies(view, op.input_dtype(ty, at)),
+        FewInput::Const(_) => true,
+    };
+    lies(&call.out, op.output_dtype(ty)) && call.ins.iter().enumerate().all(input)
 }
 
 /// How an operand comes to be `n` elements of the loop's dtype, one after the other.

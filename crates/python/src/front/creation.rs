@@ -16,7 +16,7 @@ use smallvec::SmallVec;
 const MOST: i64 = 1 << 28;
 
 /// Extents from an int or a tuple of ints of exactly Python's class.
-fn extents(shape: Any<'_, '_>) -> Option<Dims> {
+pub fn extents(shape: Any<'_, '_>) -> Option<Dims> {
     let one = |item: &Bound<'_, PyAny>| match Weak::exact(item)? {
         Weak::Int(n) if (0..=MOST).contains(&n) => Some(n),
         _ => None,
@@ -29,7 +29,7 @@ fn extents(shape: Any<'_, '_>) -> Option<Dims> {
     fits.then_some(dims)
 }
 
-fn unset(dtype: DType, dims: &[i64]) -> ArrayView {
+pub fn unset(dtype: DType, dims: &[i64]) -> ArrayView {
     shape::fresh(dtype, dims, c_strides(dims, dtype.size() as i64))
 }
 
@@ -52,7 +52,7 @@ fn written(py: Python<'_>, op: Op, view: &ArrayView, element: impl Fn(i64) -> Sc
     Ok(true)
 }
 
-fn fill<'py>(py: Python<'py>, view: ArrayView, value: Scalar) -> Quick<'py> {
+pub fn fill<'py>(py: Python<'py>, view: ArrayView, value: Scalar) -> Quick<'py> {
     if view.size() > 0 && !run::fill(py, &view, value)? {
         run::record(py, Op::Copy, view.dtype, &view, &[Input::Const(value)], Axes::default())?;
     }
@@ -459,7 +459,7 @@ fn copy_of<'py>(py: Python<'py>, object: Any<'_, 'py>, dtype: &Arg<'py>) -> Quic
             _ => Ok(None),
         };
     }
-    match sequence::array(py, object, dtype)? {
+    match sequence::array(py, object, |default| dtype.dtype(default))? {
         Some(made) => Ok(Some(made)),
         None => joining::stacked(py, object, dtype),
     }
@@ -493,7 +493,7 @@ fn asarray<'py>(
             Some(view) if dtype.dtype(view.dtype) == Some(view.dtype) => return Ok(a.clone()),
             Some(_) => {}
             None => {
-                if let Some(made) = sequence::array(py, a, &dtype)? {
+                if let Some(made) = sequence::array(py, a, |default| dtype.dtype(default))? {
                     return Ok(made);
                 }
             }

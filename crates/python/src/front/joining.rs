@@ -17,7 +17,7 @@ fn pieces(arrays: Any<'_, '_>) -> Option<Pieces> {
     let mut push = |item: &Bound<'_, PyAny>| {
         let view = match native(item) {
             Some(view) => view.clone(),
-            None => native(&sequence::array(item.py(), item, &Arg::Absent).ok()??)?.clone(),
+            None => native(&sequence::array(item.py(), item, Some).ok()??)?.clone(),
         };
         let same = out.first().is_none_or(|first| first.dtype == view.dtype && first.shape.len() == view.shape.len());
         same.then(|| out.push(view))

@@ -10,6 +10,7 @@ mod moving;
 pub mod products;
 pub mod reductions;
 mod sequence;
+pub mod short;
 
 use crate::convert::{self, Numpy};
 use crate::ndarray::NdArray;
@@ -73,9 +74,12 @@ impl<'py> Arg<'py> {
     }
 }
 
-/// The native dtype that a dtype object, a scalar type or one of Python's number types names.
-fn known_dtype(obj: &Bound<'_, PyAny>) -> Option<DType> {
+/// The native dtype that a dtype object, a scalar type, one of Python's number types or a usual word names.
+pub fn known_dtype(obj: &Bound<'_, PyAny>) -> Option<DType> {
     let py = obj.py();
+    if let Some(dtype) = convert::dtype_of_python_type(obj) {
+        return Some(dtype);
+    }
     let numpy = Numpy::get(py).ok()?;
     if let Some(dtype) = numpy.dtype_of_type(obj.as_ptr().cast()) {
         return Some(dtype);
@@ -83,7 +87,34 @@ fn known_dtype(obj: &Bound<'_, PyAny>) -> Option<DType> {
     if let Some(dtype) = DType::ALL.into_iter().find(|&d| numpy.descr(py, d).is(obj)) {
         return Some(dtype);
     }
-    convert::dtype_of_python_type(obj)
+    obj.cast_exact::<PyString>().ok().and_then(|word| named_dtype(&word.to_cow().ok()?))
+}
+
+/// The native dtype of a word that means the same everywhere: its name, or its kind and size.
+fn named_dtype(word: &str) -> Option<DType> {
+    const SHORT: [(&str, DType); 14] = [
+        ("?", DType::Bool),
+        ("i1", DType::I8),
+        ("u1", DType::U8),
+        ("i2", DType::I16),
+        ("u2", DType::U16),
+        ("i4", DType::I32),
+        ("u4", DType::U32),
+        ("i8", DType::I64),
+        ("u8", DType::U64),
+        ("f2", DType::F16),
+        ("f4", DType::F32),
+        ("f8", DType::F64),
+        ("c8", DType::C64),
+        ("c16", DType::C128),
+    ];
+    let short = SHORT.into_iter().find(|&(short, _)| short == word).map(|(_, dtype)| dtype);
+    short.or_else(|| DType::ALL.into_iter().find(|&dtype| convert::numpy_name(dtype) == word)).or(match word {
+        "float" | "d" => Some(DType::F64),
+        "f" => Some(DType::F32),
+        "complex" => Some(DType::C128),
+        _ => None,
+    })
 }
 
 /// The view of an array of exactly our class with a native dtype.

@@ -1,13 +1,13 @@
 //! New arrays from lists and tuples of numbers, one or two deep, written straight into memory.
 
-use super::{Any, Arg, Quick};
+use super::{Any, Quick};
 use crate::convert::{self, Weak};
-use crate::ndarray::wrap_new;
 use crate::scalar::DeferredScalar;
-use crate::{run, shape};
-use numelt_ir::{DType, DTypeKind, Dims, Scalar, c_strides};
+use crate::{errors, fresh};
+use numelt_ir::{DType, DTypeKind, Dims, Scalar};
+use numelt_runtime::Runtime;
 use pyo3::prelude::*;
-use pyo3::types::{PyList, PyTuple};
+use pyo3::types::{PyFloat, PyList, PyTuple};
 use smallvec::SmallVec;
 
 /// Elements up to which the quick way is the quicker one.
@@ -15,8 +15,17 @@ const MOST: usize = 4096;
 
 type Numbers = SmallVec<[Weak; 16]>;
 
-/// The array of a sequence of numbers, with the dtype that NumPy would give it.
-pub fn array<'py>(py: Python<'py>, object: Any<'_, 'py>, dtype: &Arg<'py>) -> Quick<'py> {
+/// The array of a sequence of numbers, with the dtype that NumPy would give it; `dtype` says which one it is to have instead.
+pub fn array<'py>(py: Python<'py>, object: Any<'_, 'py>, dtype: impl FnOnce(DType) -> Option<DType>) -> Quick<'py> {
+    if let Some(values) = floats(object) {
+        return match dtype(DType::F64) {
+            Some(DType::F64) => vector(py, &values).map(Some),
+            Some(dtype) => {
+                converted(py, &values.iter().map(|&v| Weak::Float(v)).collect(), dtype, &[values.len() as i64])
+            }
+            None => Ok(None),
+        };
+    }
     let mut numbers = Numbers::new();
     let dims = match collect(object, &mut numbers) {
         Some(dims) => dims,
@@ -30,13 +39,37 @@ pub fn array<'py>(py: Python<'py>, object: Any<'_, 'py>, dtype: &Arg<'py>) -> Qu
         return Ok(None);
     }
     let floats = numbers.iter().any(|n| n.kind() == DTypeKind::Float);
-    let Some(dtype) = dtype.dtype(if floats { DType::F64 } else { DType::I64 }) else { return Ok(None) };
+    let Some(dtype) = dtype(if floats { DType::F64 } else { DType::I64 }) else { return Ok(None) };
+    converted(py, &numbers, dtype, &dims)
+}
+
+/// The floats of a list or tuple that holds nothing else.
+fn floats(object: Any<'_, '_>) -> Option<SmallVec<[f64; 16]>> {
+    let count = length(object).filter(|n| (1..=MOST).contains(n))?;
+    let mut values = SmallVec::with_capacity(count);
+    for at in 0..count {
+        values.push(item(object, at)?.cast_exact::<PyFloat>().ok()?.value());
+    }
+    Some(values)
+}
+
+fn vector<'py>(py: Python<'py>, values: &[f64]) -> PyResult<Bound<'py, PyAny>> {
+    // SAFETY: floats are bytes without gaps.
+    let bytes = unsafe { std::slice::from_raw_parts(values.as_ptr().cast::<u8>(), size_of_val(values)) };
+    // SAFETY: the GIL is held; see `run::record`.
+    let base = unsafe { Runtime::global().filled_past(bytes) }.map_err(errors::to_py)?;
+    fresh::c_ordered(py, base, DType::F64, &[values.len() as i64]).map(Bound::into_any)
+}
+
+/// The array of numbers as a dtype, where NumPy has no special rules for that.
+fn converted<'py>(py: Python<'py>, numbers: &Numbers, dtype: DType, dims: &[i64]) -> Quick<'py> {
+    let floats = numbers.iter().any(|n| n.kind() == DTypeKind::Float);
     // Floats in an integer array, or ints in a bool one, have rules of their own.
     if dtype == DType::Bool || dtype.is_complex() || (floats && dtype.is_integer()) {
         return Ok(None);
     }
     let mut bytes: SmallVec<[u8; 128]> = SmallVec::with_capacity(numbers.len() * dtype.size());
-    for number in &numbers {
+    for number in numbers {
         let plain = match (dtype, number) {
             (DType::F64, &Weak::Float(value)) => Some(value.to_ne_bytes()),
             (DType::F64, &Weak::Int(value)) => Some((value as f64).to_ne_bytes()),
@@ -51,9 +84,8 @@ pub fn array<'py>(py: Python<'py>, object: Any<'_, 'py>, dtype: &Arg<'py>) -> Qu
         let Some(value) = number.to_scalar(dtype).filter(|v| !number.overflowed(*v)) else { return Ok(None) };
         bytes.extend_from_slice(&value.to_bytes()[..dtype.size()]);
     }
-    let view = shape::fresh(dtype, &dims, c_strides(&dims, dtype.size() as i64));
-    run::write(py, &view.base, &bytes)?;
-    wrap_new(py, view).map(Some)
+    let base = Runtime::global().filled(&bytes).map_err(errors::to_py)?;
+    fresh::c_ordered(py, base, dtype, dims).map(|made| Some(made.into_any()))
 }
 
 /// Extents of the sequence; its numbers in order. `None` unless all are floats and ints that 53 bits hold.

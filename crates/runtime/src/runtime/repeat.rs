@@ -2,9 +2,9 @@
 //! other cases need.
 
 use super::Runtime;
-use crate::base::{BaseRef, CELLS, HELD, Input};
+use crate::base::{BaseRef, CELLS, Export, HELD, Input, POOL};
 use crate::batch::Repeated;
-use numelt_ir::{DType, Op};
+use numelt_ir::{DType, Op, Result};
 use std::sync::atomic::Ordering;
 
 impl Runtime {
@@ -30,6 +30,57 @@ impl Runtime {
         state.stats.instructions += 1;
         self.work.store(state.batch.work, Ordering::Relaxed);
         Some(repeated)
+    }
+
+    /// A new base with its memory, whose contents are not set, and the memory's address; `None` while new arrays are to be
+    /// recorded, or where there is no memory.
+    ///
+    /// # Safety
+    /// That of [`Runtime::record_past`].
+    #[inline]
+    pub unsafe fn prepared_past(&self, nbytes: usize) -> Option<(BaseRef, *mut u8)> {
+        // SAFETY: the caller's contract.
+        let state = unsafe { self.state.past_alone()? };
+        if !state.habit.is_on() || state.config.at_once == 0 || state.is_watched() {
+            return None;
+        }
+        let address = POOL.alloc(nbytes).ok()?;
+        let base = BaseRef::of(&mut state.cells, nbytes);
+        base.0.set_address(address);
+        Some((base, address))
+    }
+
+    /// A base that holds these bytes already; see [`Runtime::filled`].
+    ///
+    /// # Errors
+    /// [`numelt_ir::Error::OutOfMemory`].
+    ///
+    /// # Safety
+    /// That of [`Runtime::record_past`].
+    pub unsafe fn filled_past(&self, bytes: &[u8]) -> Result<BaseRef> {
+        // SAFETY: the caller's contract.
+        let base = unsafe { self.new_base_past(bytes.len()) };
+        base.fill(bytes).map(|()| base)
+    }
+
+    /// [`Runtime::export`] of a base that has memory which nothing pending touches.
+    #[inline]
+    pub fn export_settled(&self, base: &BaseRef) -> Option<Export> {
+        let address = base.settled()?;
+        (!base.is_pending()).then(|| Export::new(base.clone(), address))
+    }
+
+    /// A new base; see [`Runtime::new_base`].
+    ///
+    /// # Safety
+    /// That of [`Runtime::record_past`].
+    #[inline]
+    pub unsafe fn new_base_past(&self, nbytes: usize) -> BaseRef {
+        // SAFETY: the caller's contract.
+        match unsafe { self.state.past_alone() } {
+            Some(state) => BaseRef::of(&mut state.cells, nbytes),
+            None => BaseRef::new(nbytes),
+        }
     }
 
     /// Drops a base.

@@ -1,0 +1,421 @@
+//! Attributes, methods and functions that the interpreter calls without anything in between, as [`direct`](crate::direct) has
+//! it for operators.
+//!
+//! In: the class and the modules as PyO3 has made them. Out: the same, with some members replaced by ones of the same name and
+//! documentation whose plain calls are answered here; all other calls go to the member that was there.
+
+use crate::convert::Numpy;
+use crate::convert::Weak;
+use crate::direct::give;
+use crate::flags::Flags;
+use crate::fresh;
+use crate::front::short;
+use crate::given::Given;
+use crate::index;
+use crate::members::{integer, integers, listed, permuted, reshaped, turned, vector};
+use crate::methods;
+use crate::ndarray::{NdArray, wrap_view};
+use crate::{run, scalar, shape};
+use numelt_ir::DType;
+use numelt_runtime::{ArrayView, Runtime};
+use pyo3::PyTypeInfo;
+use pyo3::ffi;
+use pyo3::intern;
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use std::ffi::{CString, c_int, c_void};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicPtr, Ordering};
+
+/// What a member gives: `None` where the one that was there before has to be asked.
+pub type Quick<'py> = Option<PyResult<Bound<'py, PyAny>>>;
+
+/// The attribute that was there before.
+struct Attribute(PyOnceLock<Py<PyAny>>);
+
+impl Attribute {
+    const fn new() -> Attribute {
+        Attribute(PyOnceLock::new())
+    }
+
+    /// # Safety
+    /// It has been set: an attribute that replaces it is only known afterwards.
+    unsafe fn get(&self, py: Python<'_>) -> *mut ffi::PyObject {
+        // SAFETY: the caller's contract.
+        unsafe { self.0.get(py).unwrap_unchecked() }.as_ptr()
+    }
+}
+
+/// What the method or function did that was there before.
+struct Callable(OnceLock<Fast>);
+
+impl Callable {
+    const fn new() -> Callable {
+        Callable(OnceLock::new())
+    }
+
+    /// Notes a function in C, bound or not; false where it takes its arguments in another way.
+    fn learn(&self, function: &Bound<'_, PyAny>) -> bool {
+        let object = function.as_ptr();
+        // SAFETY: these ask what has been found to be a function in C. One with these flags is of that kind.
+        unsafe {
+            if ffi::PyCFunction_Check(object) == 0
+                || ffi::PyCFunction_GetFlags(object) != ffi::METH_FASTCALL | ffi::METH_KEYWORDS
+            {
+                return false;
+            }
+            match ffi::PyCFunction_GetFunction(object) {
+                Some(own) => self.0.set(std::mem::transmute::<ffi::PyCFunction, Fast>(own)).is_ok(),
+                None => false,
+            }
+        }
+    }
+
+    /// # Safety
+    /// It has been learned: what replaces it is only known afterwards. The arguments are those of a call.
+    unsafe fn call(
+        &self,
+        object: *mut ffi::PyObject,
+        (values, count, names): (*const *mut ffi::PyObject, ffi::Py_ssize_t, *mut ffi::PyObject),
+    ) -> *mut ffi::PyObject {
+        // SAFETY: the caller's contract.
+        unsafe { self.0.get().unwrap_unchecked()(object, values, count, names) }
+    }
+}
+
+/// The array, if it is one of exactly the class that is native.
+///
+/// # Safety
+/// The object lives, and the GIL is held.
+#[inline(always)]
+unsafe fn native<'a, 'py>(
+    py: Python<'py>,
+    object: &'a *mut ffi::PyObject,
+) -> Option<(Borrowed<'a, 'py, NdArray>, &'a ArrayView)> {
+    // SAFETY: the caller's contract. The object, whose class has just been looked at, outlives the borrow of its address; a
+    // view is only replaced, and kept as long as the array.
+    unsafe {
+        if ffi::Py_TYPE(*object) != CLASS.load(Ordering::Relaxed) {
+            return None;
+        }
+        let array = Borrowed::from_ptr(py, *object).cast_unchecked::<NdArray>();
+        let view = &*std::ptr::from_ref(array.get().view()?);
+        Some((array, view))
+    }
+}
+
+/// The array class.
+static CLASS: AtomicPtr<ffi::PyTypeObject> = AtomicPtr::new(std::ptr::null_mut());
+
+type Get = for<'a, 'py> fn(&Borrowed<'a, 'py, NdArray>, &ArrayView) -> Quick<'py>;
+type Method = for<'a, 'py> fn(&Borrowed<'a, 'py, NdArray>, &ArrayView, &Given<'_, 'py>) -> Quick<'py>;
+type Function = for<'a, 'py> fn(&Given<'_, 'py>) -> Quick<'py>;
+
+/// # Safety
+/// As the interpreter calls it, for an object of the class.
+#[inline(always)]
+unsafe fn get(object: *mut ffi::PyObject, quick: Get, former: &Attribute) -> *mut ffi::PyObject {
+    // SAFETY: the caller's contract.
+    unsafe {
+        let py = Python::assume_attached();
+        let run = || {
+            let (array, view) = native(py, &object)?;
+            quick(&array, view)
+        };
+        match give(py, run) {
+            Some(made) => made,
+            None => {
+                let class = ffi::Py_TYPE(object).cast::<ffi::PyObject>();
+                let name = intern!(py, "__get__").as_ptr();
+                ffi::PyObject_CallMethodObjArgs(
+                    former.get(py),
+                    name,
+                    object,
+                    class,
+                    std::ptr::null_mut::<ffi::PyObject>(),
+                )
+            }
+        }
+    }
+}
+
+/// Sets an attribute, or deletes it where the value is null, as before.
+///
+/// # Safety
+/// As the interpreter calls it.
+unsafe fn set(object: *mut ffi::PyObject, value: *mut ffi::PyObject, former: &Attribute) -> c_int {
+    // SAFETY: the caller's contract.
+    unsafe {
+        let py = Python::assume_attached();
+        let null = std::ptr::null_mut::<ffi::PyObject>();
+        let name = if value.is_null() { intern!(py, "__delete__") } else { intern!(py, "__set__") };
+        let done = ffi::PyObject_CallMethodObjArgs(former.get(py), name.as_ptr(), object, value, null);
+        if done.is_null() {
+            return -1;
+        }
+        ffi::Py_DECREF(done);
+        0
+    }
+}
+
+/// # Safety
+/// As the interpreter calls it.
+#[inline(always)]
+unsafe fn call_method(
+    object: *mut ffi::PyObject,
+    (values, count, names): (*const *mut ffi::PyObject, ffi::Py_ssize_t, *mut ffi::PyObject),
+    quick: Method,
+    former: &Callable,
+) -> *mut ffi::PyObject {
+    // SAFETY: the caller's contract.
+    unsafe {
+        let py = Python::assume_attached();
+        let given = Given::of(py, values, count as usize, names);
+        let run = || {
+            let (array, view) = native(py, &object)?;
+            quick(&array, view, &given)
+        };
+        give(py, run).unwrap_or_else(|| former.call(object, (values, count, names)))
+    }
+}
+
+/// A text that lives as long as the process.
+fn kept(text: String) -> *const std::ffi::c_char {
+    CString::new(text).map_or(std::ptr::null(), |text| text.into_raw())
+}
+
+/// The documentation of a member, with the signature that it shows.
+fn documented(name: &str, former: &Bound<'_, PyAny>) -> PyResult<*const std::ffi::c_char> {
+    let text =
+        |what: &str| former.getattr_opt(what)?.filter(|t| !t.is_none()).map(|t| t.extract::<String>()).transpose();
+    Ok(match (text("__text_signature__")?, text("__doc__")?) {
+        (Some(signature), doc) => kept(format!("{name}{signature}\n--\n\n{}", doc.unwrap_or_default())),
+        (None, Some(doc)) => kept(doc),
+        (None, None) => std::ptr::null(),
+    })
+}
+
+type Fast = unsafe extern "C" fn(
+    *mut ffi::PyObject,
+    *const *mut ffi::PyObject,
+    ffi::Py_ssize_t,
+    *mut ffi::PyObject,
+) -> *mut ffi::PyObject;
+
+/// What a method or function of this name is, for as long as the process lives.
+fn definition(name: &str, former: &Bound<'_, PyAny>, function: Fast) -> PyResult<*mut ffi::PyMethodDef> {
+    // SAFETY: what the interpreter calls for these flags is a function of that kind.
+    let function = unsafe { std::mem::transmute::<Fast, ffi::PyCFunction>(function) };
+    let made = ffi::PyMethodDef {
+        ml_name: kept(name.to_owned()),
+        ml_meth: ffi::PyMethodDefPointer { PyCFunction: function },
+        ml_flags: ffi::METH_FASTCALL | ffi::METH_KEYWORDS,
+        ml_doc: documented(name, former)?,
+    };
+    Ok(Box::leak(Box::new(made)))
+}
+
+macro_rules! members {
+    (
+        attributes { $($attribute:ident $name:literal $quick:expr $(, $settable:ident)?;)* }
+        methods { $($method:ident $method_quick:expr;)* }
+        functions { $($function:ident $function_quick:expr;)* }
+    ) => {
+        $(
+            mod $attribute {
+                use super::*;
+
+                static FORMER: Attribute = Attribute::new();
+
+                unsafe extern "C" fn read(object: *mut ffi::PyObject, _: *mut c_void) -> *mut ffi::PyObject {
+                    // SAFETY: the interpreter calls it.
+                    unsafe { get(object, $quick, &FORMER) }
+                }
+
+                $(
+                    unsafe extern "C" fn $settable(
+                        object: *mut ffi::PyObject,
+                        value: *mut ffi::PyObject,
+                        _: *mut c_void,
+                    ) -> c_int {
+                        // SAFETY: the interpreter calls it.
+                        unsafe { set(object, value, &FORMER) }
+                    }
+                )?
+
+                pub fn replace(py: Python<'_>) -> PyResult<()> {
+                    let setter: Option<ffi::setter> = None $(.or(Some($settable as ffi::setter)))?;
+                    replace_attribute(py, $name, read, setter, &FORMER)
+                }
+            }
+        )*
+        $(
+            mod $method {
+                use super::*;
+
+                static FORMER: Callable = Callable::new();
+
+                unsafe extern "C" fn run(
+                    object: *mut ffi::PyObject,
+                    values: *const *mut ffi::PyObject,
+                    count: ffi::Py_ssize_t,
+                    names: *mut ffi::PyObject,
+                ) -> *mut ffi::PyObject {
+                    // SAFETY: the interpreter calls it.
+                    unsafe { call_method(object, (values, count, names), $method_quick, &FORMER) }
+                }
+
+                pub fn replace(sample: &Bound<'_, NdArray>) -> PyResult<()> {
+                    let (py, class, name) = (sample.py(), sample.get_type(), stringify!($method));
+                    if !FORMER.learn(&sample.getattr(name)?) {
+                        return Ok(());
+                    }
+                    let definition = definition(name, &class.getattr(name)?, run)?;
+                    // SAFETY: the class is complete; the definition lives as long as the process.
+                    let made = unsafe {
+                        Bound::from_owned_ptr_or_err(py, ffi::PyDescr_NewMethod(class.as_type_ptr(), definition))?
+                    };
+                    class.setattr(name, made)
+                }
+            }
+        )*
+        $(
+            mod $function {
+                use super::*;
+
+                static FORMER: Callable = Callable::new();
+
+                unsafe extern "C" fn run(
+                    module: *mut ffi::PyObject,
+                    values: *const *mut ffi::PyObject,
+                    count: ffi::Py_ssize_t,
+                    names: *mut ffi::PyObject,
+                ) -> *mut ffi::PyObject {
+                    // SAFETY: the interpreter calls it.
+                    unsafe {
+                        let py = Python::assume_attached();
+                        let given = Given::of(py, values, count as usize, names);
+                        let quick: Function = $function_quick;
+                        give(py, || quick(&given)).unwrap_or_else(|| FORMER.call(module, (values, count, names)))
+                    }
+                }
+
+                pub fn replace(module: &Bound<'_, PyModule>) -> PyResult<()> {
+                    let (py, name) = (module.py(), stringify!($function));
+                    let former = module.getattr(name)?;
+                    if !FORMER.learn(&former) {
+                        return Ok(());
+                    }
+                    let definition = definition(name, &former, run)?;
+                    // SAFETY: the definition lives as long as the process.
+                    let made = unsafe {
+                        let made = ffi::PyCFunction_NewEx(definition, module.as_ptr(), module.name()?.as_ptr());
+                        Bound::from_owned_ptr_or_err(py, made)?
+                    };
+                    module.setattr(name, made)
+                }
+            }
+        )*
+
+        /// Replaces attributes and methods of the array class, which is complete.
+        pub fn replace_members(py: Python<'_>) -> PyResult<()> {
+            CLASS.store(NdArray::type_object_raw(py), Ordering::Relaxed);
+            let sample = ArrayView::fresh(Runtime::global(), DType::Bool, &[1]);
+            let sample = fresh::object(py, || NdArray::new(sample, None, true))?;
+            $($attribute::replace(py)?;)*
+            $($method::replace(&sample)?;)*
+            Ok(())
+        }
+
+        /// Replaces functions of the module that has them.
+        pub fn replace_functions(module: &Bound<'_, PyModule>) -> PyResult<()> {
+            $($function::replace(module)?;)*
+            Ok(())
+        }
+    };
+}
+
+members! {
+    attributes {
+        extents "shape" |array, view| Some(integers(array.py(), &view.shape)), write;
+        steps "strides" |array, view| Some(integers(array.py(), &view.strides)), write;
+        dtype "dtype" |array, view| Some(Ok(Numpy::get(array.py()).ok()?.descr(array.py(), view.dtype).clone())), write;
+        ndim "ndim" |array, view| Some(integer(array.py(), view.shape.len() as i64));
+        size "size" |array, view| Some(integer(array.py(), view.size()));
+        itemsize "itemsize" |array, view| Some(integer(array.py(), view.dtype.size() as i64));
+        nbytes "nbytes" |array, view| Some(integer(array.py(), view.size() * view.dtype.size() as i64));
+        real "real" |array, view| (!view.dtype.is_complex()).then(|| Ok((**array).clone().into_any())), write;
+        flags_of "flags" |array, _| Some(Flags::of(array).object(array.py()));
+        transposed "T" |array, view| Some(turned(array, view));
+    }
+    methods {
+        reshape reshaped;
+        ravel |array, view, given| {
+            given.in_c_order()?.is_empty().then_some(())?;
+            let (size, dense) = (view.size(), view.dtype.size() as i64);
+            shape::is_c_contiguous(&view.shape, &view.strides, dense).then(|| vector(array, view, size))
+        };
+        transpose permuted;
+        squeeze |array, view, given| {
+            let whole = given.plain()?.is_empty() && !view.shape.contains(&1);
+            whole.then(|| Ok((**array).clone().into_any()))
+        };
+        view |array, view, given| given.plain()?.is_empty().then(|| wrap_view(array, view.clone()));
+        item |array, view, given| {
+            let py = array.py();
+            let &[at] = given.plain()? else { return None };
+            let offset = index::element(view, &given.value(at))?;
+            view.base.settled()?;
+            Some(run::read_scalar(py, &view.base, view.dtype, offset).and_then(|value| scalar::python_number(py, value)))
+        };
+        tolist |array, view, given| {
+            given.plain()?.is_empty().then_some(())?;
+            listed(array.py(), view)
+        };
+        fill |array, view, given| {
+            let &[value] = given.plain()? else { return None };
+            let value = Weak::exact(&given.value(value))?;
+            let stored = value.to_scalar(view.dtype).filter(|&stored| !value.overflowed(stored))?;
+            let done = array.get().writeable() && run::overwrite(view, stored);
+            done.then(|| Ok(array.py().None().into_bound(array.py())))
+        };
+        astype |array, view, given| {
+            let &[dtype] = given.plain()? else { return None };
+            methods::quick_astype(array.py(), view, &given.value(dtype))
+        };
+    }
+    functions {
+        zeros |given| short::filled(given, Some(0));
+        ones |given| short::filled(given, Some(1));
+        empty |given| short::filled(given, None);
+        array |given| short::array(given);
+        asarray |given| short::asarray(given);
+    }
+}
+
+fn replace_attribute(
+    py: Python<'_>,
+    name: &str,
+    read: ffi::getter,
+    write: Option<ffi::setter>,
+    former: &Attribute,
+) -> PyResult<()> {
+    let class = NdArray::type_object(py);
+    // the descriptor itself, which no lookup on the class gives
+    let own = class.getattr(intern!(py, "__dict__"))?.get_item(name)?;
+    let doc = documented(name, &own)?;
+    let definition = ffi::PyGetSetDef {
+        name: kept(name.to_owned()),
+        get: Some(read),
+        set: write,
+        doc,
+        closure: std::ptr::null_mut(),
+    };
+    let _ = former.0.set(py, own.unbind());
+    // SAFETY: the class is complete; the definition lives as long as the process.
+    let made = unsafe {
+        let made = ffi::PyDescr_NewGetSet(class.as_type_ptr(), Box::leak(Box::new(definition)));
+        Bound::from_owned_ptr_or_err(py, made)?
+    };
+    class.setattr(name, made)
+}

@@ -1,0 +1,110 @@
+//! What the plain calls of attributes and methods give that [`bare`](crate::bare) answers.
+
+use crate::attributes::{plain_extents, plain_shape};
+use crate::bare::Quick;
+use crate::given::Given;
+use crate::index;
+use crate::ndarray::{NdArray, wrap_view};
+use crate::shape;
+use numelt_ir::{DType, Dims};
+use numelt_runtime::ArrayView;
+use pyo3::ffi;
+use pyo3::prelude::*;
+
+/// An int.
+pub fn integer(py: Python<'_>, value: i64) -> PyResult<Bound<'_, PyAny>> {
+    // SAFETY: the result is a new reference, or null with an exception set.
+    unsafe { Bound::from_owned_ptr_or_err(py, ffi::PyLong_FromLongLong(value)) }
+}
+
+/// A tuple of ints.
+pub fn integers<'py>(py: Python<'py>, values: &[i64]) -> PyResult<Bound<'py, PyAny>> {
+    // SAFETY: the tuple is new and has as many places; it takes over what is put there.
+    unsafe {
+        let tuple = Bound::from_owned_ptr_or_err(py, ffi::PyTuple_New(values.len() as ffi::Py_ssize_t))?;
+        for (at, &value) in values.iter().enumerate() {
+            ffi::PyTuple_SetItem(tuple.as_ptr(), at as ffi::Py_ssize_t, integer(py, value)?.into_ptr());
+        }
+        Ok(tuple)
+    }
+}
+
+/// Elements up to which lists are made here.
+const LISTED: i64 = 1024;
+
+/// A short dense vector of floats or ints that are computed as a list of Python's numbers.
+pub fn listed<'py>(py: Python<'py>, view: &ArrayView) -> Quick<'py> {
+    let (&[n], &[step]) = (view.shape.as_slice(), view.strides.as_slice()) else { return None };
+    let number: unsafe fn(*const u8) -> *mut ffi::PyObject = match view.dtype {
+        // SAFETY: the address is that of a float.
+        DType::F64 => |at| unsafe { ffi::PyFloat_FromDouble(at.cast::<f64>().read()) },
+        // SAFETY: the address is that of an integer.
+        DType::I64 => |at| unsafe { ffi::PyLong_FromLongLong(at.cast::<i64>().read()) },
+        _ => return None,
+    };
+    let start = view.base.settled().filter(|_| n <= LISTED)?;
+    // SAFETY: views lie inside their base, and elements are aligned. The list is new, has as many places, and takes over what
+    // is put there.
+    let list = unsafe {
+        let list = match Bound::from_owned_ptr_or_err(py, ffi::PyList_New(n as ffi::Py_ssize_t)) {
+            Ok(list) => list,
+            Err(error) => return Some(Err(error)),
+        };
+        for at in 0..n {
+            let made = number(start.offset((view.offset + at * step) as isize));
+            if made.is_null() {
+                return Some(Err(PyErr::fetch(py)));
+            }
+            ffi::PyList_SetItem(list.as_ptr(), at as ffi::Py_ssize_t, made);
+        }
+        list
+    };
+    Some(Ok(list))
+}
+
+/// The array with its axes reversed.
+pub fn turned<'py>(array: &Borrowed<'_, 'py, NdArray>, view: &ArrayView) -> PyResult<Bound<'py, PyAny>> {
+    let (mut extents, mut strides) = (Dims::from_slice(&view.shape), Dims::from_slice(&view.strides));
+    extents.reverse();
+    strides.reverse();
+    wrap_view(array, shape::window(view, view.offset, extents, strides))
+}
+
+/// The elements of a dense array along one axis.
+pub fn vector<'py>(array: &Borrowed<'_, 'py, NdArray>, view: &ArrayView, size: i64) -> PyResult<Bound<'py, PyAny>> {
+    let one = |n: i64| Dims::from_slice(&[n]);
+    wrap_view(array, shape::window(view, view.offset, one(size), one(view.dtype.size() as i64)))
+}
+
+/// `reshape` to extents that fit, without a copy.
+pub fn reshaped<'py>(array: &Borrowed<'_, 'py, NdArray>, view: &ArrayView, given: &Given<'_, 'py>) -> Quick<'py> {
+    let dims = match given.in_c_order()? {
+        [] => return None,
+        &[whole] => plain_shape(&given.value(whole), view.size())?,
+        extents => plain_extents(extents.iter().map(|&extent| given.value(extent)), view.size())?,
+    };
+    shape::reshaped(view, &dims, false).map(|new| wrap_view(array, new))
+}
+
+/// Axes of a quick `transpose`.
+const AXES: usize = 4;
+
+/// `transpose` by ints, or without arguments.
+pub fn permuted<'py>(array: &Borrowed<'_, 'py, NdArray>, view: &ArrayView, given: &Given<'_, 'py>) -> Quick<'py> {
+    let (axes, rank) = (given.plain()?, view.shape.len());
+    if axes.is_empty() {
+        return Some(turned(array, view));
+    }
+    if axes.len() != rank || !(2..=AXES).contains(&rank) {
+        return None;
+    }
+    let (mut extents, mut strides, mut seen) = (Dims::new(), Dims::new(), 0u8);
+    for &axis in axes {
+        let axis = index::within(index::integer(&given.value(axis))?, rank as i64)? as usize;
+        seen |= 1 << axis;
+        extents.push(view.shape[axis]);
+        strides.push(view.strides[axis]);
+    }
+    // every axis once; what is wrong is the general way's to say
+    (seen.count_ones() as usize == rank).then(|| wrap_view(array, shape::window(view, view.offset, extents, strides)))
+}

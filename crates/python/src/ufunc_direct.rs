@@ -1,0 +1,77 @@
+//! Calls of ufuncs that the interpreter makes without packing their arguments.
+
+use crate::convert::{self, Numpy};
+use crate::direct;
+use crate::given::{self, Given};
+use crate::operators;
+use crate::ufunc::{Ufunc, called};
+use numelt_ir::Op;
+use pyo3::PyTypeInfo;
+use pyo3::ffi;
+use pyo3::prelude::*;
+use pyo3::types::{PyFloat, PyInt, PyTuple};
+
+/// A call with operands alone that need no look at their dtypes.
+#[inline]
+pub fn quick_call<'py>(op: Op, args: &[Borrowed<'_, 'py, PyAny>]) -> Option<PyResult<Bound<'py, PyAny>>> {
+    match args {
+        [a] if op.arity() == 1 => operators::quick_unary(op, a),
+        [a, b] if op.arity() == 2 => operators::quick(op, a, b),
+        _ => None,
+    }
+}
+
+/// Are all arguments numbers of the classes that programs compute with, so that NumPy's answer is the answer?
+#[inline]
+pub fn are_plain_numbers(args: &[Borrowed<'_, '_, PyAny>]) -> bool {
+    let is_numpys =
+        |a: &Bound<'_, PyAny>| Numpy::get(a.py()).is_ok_and(|numpy| numpy.dtype_of_type(a.get_type_ptr()).is_some());
+    args.iter().all(|a| {
+        a.is_exact_instance_of::<PyFloat>()
+            || a.is_exact_instance_of::<PyInt>()
+            || convert::numpy_float64(a).is_some()
+            || is_numpys(a)
+    })
+}
+
+/// A call as the interpreter makes it.
+///
+/// # Safety
+/// The object is a ufunc, the values and names are those of a call.
+pub unsafe extern "C" fn vectorcall(
+    ufunc: *mut ffi::PyObject,
+    values: *const *mut ffi::PyObject,
+    count: usize,
+    names: *mut ffi::PyObject,
+) -> *mut ffi::PyObject {
+    // SAFETY: the caller's contract; the class has no subclasses.
+    unsafe {
+        let py = Python::assume_attached();
+        let call = Given::of(py, values, count & !direct::SCRATCH, names);
+        let own = Borrowed::from_ptr(py, ufunc).cast_unchecked::<Ufunc>();
+        let quick = || {
+            call.with_values(|args| {
+                let native = own.get().native().and_then(|op| quick_call(op, args));
+                native.or_else(|| are_plain_numbers(args).then(|| own.get().numpy(py).call1(PyTuple::new(py, args)?)))
+            })
+        };
+        direct::give(py, quick).unwrap_or_else(|| {
+            // what runs now may call Python
+            Python::attach(|attached| {
+                let packed = || {
+                    let (args, kwargs) = given::pack(attached, &call)?;
+                    called(&Borrowed::from_ptr(attached, ufunc).cast_unchecked(), &args, kwargs.as_ref())
+                };
+                direct::give(attached, || Some(packed())).unwrap_or(std::ptr::null_mut())
+            })
+        })
+    }
+}
+
+/// Has the interpreter call ufuncs without packing their arguments.
+pub fn prepare(py: Python<'_>) -> PyResult<()> {
+    let sample = Bound::new(py, Ufunc::new(py.None(), None, false))?;
+    let offset = sample.get().place_of_call() - sample.as_ptr().addr();
+    // SAFETY: it lies there in each of the class's objects, which are all of one size.
+    unsafe { direct::call_by(&Ufunc::type_object(py), offset) }.map(drop)
+}
