@@ -259,23 +259,6 @@ def _take_over() -> None:
             setattr(ndarray, name, _method(name, original))
 
 
-def _array_struct() -> property:
-    """Return ``__array_struct__`` for what it can express without loss.
-
-    NumPy asks for it before ``__array_interface__``, which can also express the unit of a date.
-    """
-    original = vars(ndarray)["__array_struct__"]
-
-    def get(self: Any) -> Any:
-        if not _core.is_native(self) and (
-            self.dtype.kind in "mMV" or not hasattr(self, "__array_interface__")
-        ):
-            raise AttributeError("__array_struct__")
-        return original.__get__(self)
-
-    return property(get, doc=numpy.ndarray.__array_struct__.__doc__)
-
-
 def _array_interface() -> property:
     """Return ``__array_interface__`` where it names the dtype; other dtypes convert by ``__array__``."""
     original = vars(ndarray)["__array_interface__"]
@@ -328,7 +311,7 @@ def complete() -> None:
         "__reduce__": _reduce, "__reduce_ex__": _reduce_ex, "__array_function__": array_function,
         "__array_namespace__": array_namespace, "__array_wrap__": array_wrap,
     }  # fmt: skip
-    own["__array_struct__"], own["__array_interface__"] = _array_struct(), _array_interface()
+    own["__array_interface__"] = _array_interface()
     for name, value in own.items():
         setattr(ndarray, name, value)
     _core.set_hooks(array_ufunc=array_ufunc, is_installed=means_numpys)

@@ -36,6 +36,7 @@ pub fn of(name: &str) -> Option<Shortcut> {
         "fill_diagonal" => fill_diagonal,
         "take" | "ndarray.take" => take,
         "copy" => copy,
+        "append" => front::append,
         "clip" | "ndarray.clip" => clip,
         "ascontiguousarray" => in_c_order,
         "flip" => flip,

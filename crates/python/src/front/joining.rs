@@ -11,23 +11,32 @@ use smallvec::SmallVec;
 
 type Pieces = SmallVec<[ArrayView; 8]>;
 
-/// Native pieces of one dtype and rank, and short sequences that make such.
-fn pieces(arrays: Any<'_, '_>) -> Option<Pieces> {
-    let mut out = Pieces::new();
-    let mut push = |item: &Bound<'_, PyAny>| {
-        let view = match native(item) {
-            Some(view) => view.clone(),
-            None => native(&sequence::array(item.py(), item, &Arg::Absent).ok()??)?.clone(),
-        };
-        let same = out.first().is_none_or(|first| first.dtype == view.dtype && first.shape.len() == view.shape.len());
-        same.then(|| out.push(view))
+/// Native pieces of one rank, and short sequences that make such, with their common dtype. What is made here has it.
+fn pieces(arrays: Any<'_, '_>) -> Option<(Pieces, DType)> {
+    let (pieces, dtype) = match arrays.cast_exact::<PyList>() {
+        Ok(list) => pieces_of(list.iter())?,
+        Err(_) => pieces_of(arrays.cast_exact::<PyTuple>().ok()?.iter())?,
     };
-    if let Ok(list) = arrays.cast_exact::<PyList>() {
-        list.iter().try_for_each(|item| push(&item))?;
-    } else {
-        arrays.cast_exact::<PyTuple>().ok()?.iter_borrowed().try_for_each(|item| push(&item))?;
+    let rank = pieces[0].shape.len();
+    pieces.iter().all(|piece| piece.shape.len() == rank).then_some((pieces, dtype))
+}
+
+/// [`pieces`] of any ranks; numbers are some of rank zero.
+fn pieces_of<'py>(items: impl IntoIterator<Item = Bound<'py, PyAny>>) -> Option<(Pieces, DType)> {
+    let items: SmallVec<[Bound<'py, PyAny>; 8]> = items.into_iter().collect();
+    let py = items.first()?.py();
+    let made = |item: Any<'_, '_>, dtype: &Arg<'_>| native(&sequence::array(py, item, dtype).ok()??).cloned();
+    let mut out = Pieces::new();
+    for item in &items {
+        out.push(native(item).cloned().or_else(|| made(item, &Arg::Absent))?);
     }
-    (!out.is_empty()).then_some(out)
+    let dtype = out.iter().map(|view| view.dtype).reduce(DType::promote)?;
+    for (view, item) in out.iter_mut().zip(&items).filter(|(view, _)| view.dtype != dtype) {
+        if native(item).is_none() {
+            *view = made(item, &Arg::Given(convert::Numpy::get(py).ok()?.descr(py, dtype).clone()))?;
+        }
+    }
+    Some((out, dtype))
 }
 
 /// A given axis, within `rank`.
@@ -130,6 +139,21 @@ fn py_join<'py>(py: Python<'py>, arrays: Vec<Bound<'py, NdArray>>, axis: usize, 
     Ok(made.unwrap_or_else(|| py.NotImplemented().into_bound(py)))
 }
 
+/// `append` to a vector: an element, or another vector.
+pub fn append<'py>(args: &Bound<'py, PyTuple>) -> Quick<'py> {
+    if args.len() != 2 {
+        return Ok(None);
+    }
+    let Some((mut pieces, dtype)) = pieces_of([args.get_item(0)?, args.get_item(1)?]) else { return Ok(None) };
+    if pieces[0].shape.len() != 1 || pieces[1].shape.len() > 1 {
+        return Ok(None);
+    }
+    if pieces[1].shape.is_empty() {
+        pieces[1] = shape::window(&pieces[1], pieces[1].offset, Dims::from_slice(&[1]), Dims::from_slice(&[0]));
+    }
+    join(args.py(), &pieces, 0, dtype)
+}
+
 /// Join arrays along an axis.
 ///
 /// Examples
@@ -153,9 +177,9 @@ fn concatenate<'py>(
     if out.is_none()
         && dtype.is_none()
         && matches!(casting, Arg::Absent)
-        && let Some(pieces) = pieces(arrays)
+        && let Some((pieces, dtype)) = pieces(arrays)
         && let Some(axis) = axis_of(&axis, pieces[0].shape.len())
-        && let Some(made) = join(py, &pieces, axis, pieces[0].dtype)?
+        && let Some(made) = join(py, &pieces, axis, dtype)?
     {
         return Ok(made);
     }
@@ -187,7 +211,7 @@ fn stack<'py>(
     if out.is_none()
         && dtype.is_none()
         && matches!(casting, Arg::Absent)
-        && let Some(mut pieces) = pieces(arrays)
+        && let Some((mut pieces, dtype)) = pieces(arrays)
         && let Some(axis) = axis_of(&axis, pieces[0].shape.len() + 1)
         && pieces.iter().all(|p| p.shape == pieces[0].shape)
     {
@@ -195,7 +219,7 @@ fn stack<'py>(
             piece.shape.insert(axis, 1);
             piece.strides.insert(axis, 0);
         }
-        if let Some(made) = join(py, &pieces, axis, pieces[0].dtype)? {
+        if let Some(made) = join(py, &pieces, axis, dtype)? {
             return Ok(made);
         }
     }

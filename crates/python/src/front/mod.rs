@@ -11,6 +11,8 @@ pub mod products;
 pub mod reductions;
 mod sequence;
 
+pub use joining::append;
+
 use crate::convert::{self, Numpy};
 use crate::ndarray::NdArray;
 use numelt_ir::DType;
