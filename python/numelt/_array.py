@@ -167,9 +167,12 @@ def array_function(self: Any, func: Any, types: Any, args: tuple[Any, ...], kwar
     )
 
 
+_own_kinds = frozenset({ndarray, numpy.ndarray, *SCALARS})
+
+
 def _foreign(kinds: Any) -> bool:
     """Does another class than ours and NumPy's own take part?"""
-    return any(kind is not ndarray and kind is not numpy.ndarray and kind not in SCALARS for kind in kinds)
+    return not _own_kinds.issuperset(kinds)
 
 
 _default_ufunc = numpy.ndarray.__array_ufunc__
@@ -178,7 +181,7 @@ _default_ufunc = numpy.ndarray.__array_ufunc__
 def array_ufunc(self: Any, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
     """Run a ufunc of NumPy's that was called with our arrays."""
     out = kwargs.get("out", ())
-    ours = {ndarray, numpy.ndarray, *SCALARS}
+    ours = _own_kinds
     for value in (*inputs, *out):
         kind = type(value)
         if kind not in ours and isinstance(value, numpy.ndarray):
