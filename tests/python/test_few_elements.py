@@ -183,6 +183,18 @@ def test_joining(first, second):
     both(lambda np: np.concatenate([*pair(np), PIECES["i8"](np)]))
     both(lambda np: np.stack(pair(np)))
     both(lambda np: np.stack(pair(np), axis=-1))
+    both(lambda np: np.r_[pair(np)])
+    both(lambda np: np.r_[(*pair(np), PIECES[first](np))])
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize(
+    "number", [True, 1, -1, 300, 2**40, 2**70, 0.5, -0.0, 1e300, float("nan"), 1j, None, "r"]
+)
+def test_a_number_in_a_row(dtype, number):
+    both(lambda np: np.r_[number, np.array([0, 1, 1]).astype(dtype)])
+    both(lambda np: np.r_[np.array([0, 1, 1]).astype(dtype)[::-2], number, number])
+    both(lambda np: np.r_[np.array([1]).astype(dtype), 0:3, number])
 
 
 NUMBERS = st.lists(

@@ -8,11 +8,11 @@ use crate::coverage;
 use crate::export;
 use crate::hooks;
 use crate::lend::{self, Lent, Terms};
-use crate::ndarray::NdArray;
+use crate::ndarray::{NdArray, Payload};
 use crate::scalar::DeferredScalar;
 use numpy::npyffi::NPY_TYPES;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyInt, PyString, PyTuple};
+use pyo3::types::{PyDict, PyInt, PySlice, PyString, PyTuple};
 use std::ffi::c_int;
 
 /// Why indexing is counted as a fallback.
@@ -119,6 +119,20 @@ pub fn operate_one<'py>(
     let made = act(&plain);
     drop(plain);
     lent.take_back(made).map(Some)
+}
+
+/// `diff` of an array of one axis.
+pub fn differences<'py>(array: &Bound<'py, PyAny>) -> Quick<'py> {
+    let py = array.py();
+    let Some(ours) = array.cast_exact::<NdArray>().ok().filter(|_| coverage::is_simple(py)) else { return Ok(None) };
+    let Payload::Foreign(real) = ours.get().payload() else { return Ok(None) };
+    if export::rank(real.bind(py)) != 1 {
+        return Ok(None);
+    }
+    operate_one("diff", array, |real| {
+        let (later, sooner) = (PySlice::new(py, 1, isize::MAX, 1), PySlice::new(py, 0, -1, 1));
+        real.get_item(later)?.sub(real.get_item(sooner)?)
+    })
 }
 
 /// A method of NumPy's array, by its name as it is counted, where it passes in silence.

@@ -2,11 +2,11 @@
 
 use super::{Any, Arg, Out, Quick, native, sequence, slow};
 use crate::ndarray::{NdArray, wrap_new};
-use crate::{convert, errors, inspect, run, shape};
+use crate::{convert, elementwise, errors, inspect, run, shape};
 use numelt_ir::{Axes, DType, Dims, Op};
 use numelt_runtime::{ArrayView, BaseRef, Input, Runtime};
 use pyo3::prelude::*;
-use pyo3::types::{PyInt, PyList, PyTuple};
+use pyo3::types::{PyBool, PyFloat, PyInt, PyList, PyTuple};
 use smallvec::SmallVec;
 
 type Pieces = SmallVec<[ArrayView; 8]>;
@@ -152,6 +152,39 @@ pub fn append<'py>(args: &Bound<'py, PyTuple>) -> Quick<'py> {
         pieces[1] = shape::window(&pieces[1], pieces[1].offset, Dims::from_slice(&[1]), Dims::from_slice(&[0]));
     }
     join(args.py(), &pieces, 0, dtype)
+}
+
+/// `r_` of vectors of one dtype and of numbers that it holds, which convert to it.
+pub fn row<'py>(args: &Bound<'py, PyTuple>) -> Quick<'py> {
+    let key = args.get_item(0)?;
+    let Ok(items) = key.cast_exact::<PyTuple>() else { return Ok(None) };
+    let Some(dtype) = items.iter_borrowed().find_map(|item| native(&item).map(|view| view.dtype)) else {
+        return Ok(None);
+    };
+    let mut pieces = Pieces::new();
+    for item in items.iter_borrowed() {
+        let piece = match native(&item) {
+            Some(view) => (view.dtype == dtype && view.shape.len() == 1).then(|| view.clone()),
+            None => element(&item, dtype)?,
+        };
+        let Some(piece) = piece else { return Ok(None) };
+        pieces.push(piece);
+    }
+    join(args.py(), &pieces, 0, dtype)
+}
+
+/// A vector of one number of Python's, whose kind is not above the dtype's.
+fn element(number: Any<'_, '_>, dtype: DType) -> PyResult<Option<ArrayView>> {
+    let fits = if number.is_exact_instance_of::<PyBool>() {
+        dtype == DType::Bool
+    } else if number.is_exact_instance_of::<PyInt>() {
+        dtype != DType::Bool
+    } else {
+        number.is_exact_instance_of::<PyFloat>() && dtype.is_float()
+    };
+    let Some(value) = elementwise::literal(dtype, number).filter(|_| fits) else { return Ok(None) };
+    let base = Runtime::global().filled(&value.to_bytes()[..dtype.size()]).map_err(errors::to_py)?;
+    Ok(Some(shape::whole(base, dtype, &[1])))
 }
 
 /// Join arrays along an axis.

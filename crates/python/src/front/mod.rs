@@ -11,7 +11,7 @@ pub mod products;
 pub mod reductions;
 mod sequence;
 
-pub use joining::append;
+pub use joining::{append, row};
 
 use crate::convert::{self, Numpy};
 use crate::ndarray::NdArray;
