@@ -106,10 +106,10 @@ fn extreme(py: Python<'_>, view: &ArrayView, least: bool) -> PyResult<Option<i64
         return Ok(None);
     }
     let place = |bytes: &[u8]| {
-        let elements = bytes.as_chunks().0;
+        let eights = bytes.chunks_exact(8).map(|e| <[u8; 8]>::try_from(e).unwrap_or_default());
         match view.dtype {
-            DType::F64 => first_extreme(elements, f64::from_ne_bytes, least, f64::is_nan),
-            _ => first_extreme(elements, i64::from_ne_bytes, least, |_| false),
+            DType::F64 => first_extreme(eights.map(f64::from_ne_bytes), least, f64::is_nan),
+            _ => first_extreme(eights.map(i64::from_ne_bytes), least, |_| false),
         }
     };
     match view.dtype {
@@ -118,35 +118,18 @@ fn extreme(py: Python<'_>, view: &ArrayView, least: bool) -> PyResult<Option<i64
     }
 }
 
-/// Position of the first least or largest of some numbers; the first that `ends` the search wins. All are compared in
-/// lanes before the place is looked for.
-fn first_extreme<T: Copy + PartialOrd>(
-    elements: &[[u8; 8]],
-    number: impl Fn([u8; 8]) -> T,
-    least: bool,
-    ends: impl Fn(T) -> bool,
-) -> i64 {
-    const LANES: usize = 8;
-    let Some(&first) = elements.first() else { return 0 };
-    let better = |a: T, b: T| if least { a < b } else { a > b };
-    let mut best = [number(first); LANES];
-    let mut ended = false;
-    let (chunks, rest) = elements.as_chunks::<LANES>();
-    for chunk in chunks {
-        for (best, &element) in best.iter_mut().zip(chunk) {
-            let value = number(element);
-            ended |= ends(value);
-            *best = if better(value, *best) { value } else { *best };
+/// Position of the first least or largest of some numbers; the first that ends the search wins.
+fn first_extreme<T: Copy + PartialOrd>(numbers: impl Iterator<Item = T>, least: bool, ends: fn(T) -> bool) -> i64 {
+    let mut found: Option<(i64, T)> = None;
+    for (at, value) in (0..).zip(numbers) {
+        if ends(value) {
+            return at;
+        }
+        if found.is_none_or(|(_, best)| if least { value < best } else { value > best }) {
+            found = Some((at, value));
         }
     }
-    ended |= rest.iter().any(|&element| ends(number(element)));
-    let pick = |a: T, b: T| if better(b, a) { b } else { a };
-    let best = best.into_iter().chain(rest.iter().map(|&element| number(element))).fold(number(first), pick);
-    let found = elements.iter().position(|&element| {
-        let value = number(element);
-        if ended { ends(value) } else { value == best }
-    });
-    found.unwrap_or(0) as i64
+    found.map_or(0, |(at, _)| at)
 }
 
 fn quick<'py>(array: Any<'_, 'py>, kind: Kind, args: &Bound<'py, PyTuple>, kwargs: Kwargs<'_, 'py>) -> Quick<'py> {
