@@ -3,7 +3,7 @@
 use super::{Any, Arg, Out, Quick, native, sequence, slow};
 use crate::ndarray::{NdArray, wrap_new};
 use crate::{convert, elementwise, errors, inspect, run, shape};
-use numelt_ir::{Axes, DType, Dims, Op};
+use numelt_ir::{Axes, DType, Dims, Op, Scalar};
 use numelt_runtime::{ArrayView, BaseRef, Input, Runtime};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyFloat, PyInt, PyList, PyTuple};
@@ -175,14 +175,14 @@ pub fn row<'py>(args: &Bound<'py, PyTuple>) -> Quick<'py> {
 
 /// A vector of one number of Python's, whose kind is not above the dtype's.
 fn element(number: Any<'_, '_>, dtype: DType) -> PyResult<Option<ArrayView>> {
-    let fits = if number.is_exact_instance_of::<PyBool>() {
-        dtype == DType::Bool
-    } else if number.is_exact_instance_of::<PyInt>() {
-        dtype != DType::Bool
+    let value = if let Ok(truth) = number.cast_exact::<PyBool>() {
+        (dtype == DType::Bool).then(|| Scalar::Bool(truth.is_true()))
     } else {
-        number.is_exact_instance_of::<PyFloat>() && dtype.is_float()
+        let int = number.is_exact_instance_of::<PyInt>();
+        let fits = int && dtype != DType::Bool || number.is_exact_instance_of::<PyFloat>() && dtype.is_float();
+        elementwise::literal(dtype, number).filter(|_| fits)
     };
-    let Some(value) = elementwise::literal(dtype, number).filter(|_| fits) else { return Ok(None) };
+    let Some(value) = value else { return Ok(None) };
     let base = Runtime::global().filled(&value.to_bytes()[..dtype.size()]).map_err(errors::to_py)?;
     Ok(Some(shape::whole(base, dtype, &[1])))
 }
