@@ -167,9 +167,12 @@ def array_function(self: Any, func: Any, types: Any, args: tuple[Any, ...], kwar
     )
 
 
+_own_kinds = frozenset({ndarray, numpy.ndarray, *SCALARS})
+
+
 def _foreign(kinds: Any) -> bool:
     """Does another class than ours and NumPy's own take part?"""
-    return any(kind is not ndarray and kind is not numpy.ndarray and kind not in SCALARS for kind in kinds)
+    return not _own_kinds.issuperset(kinds)
 
 
 _default_ufunc = numpy.ndarray.__array_ufunc__
@@ -178,7 +181,7 @@ _default_ufunc = numpy.ndarray.__array_ufunc__
 def array_ufunc(self: Any, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
     """Run a ufunc of NumPy's that was called with our arrays."""
     out = kwargs.get("out", ())
-    ours = {ndarray, numpy.ndarray, *SCALARS}
+    ours = _own_kinds
     for value in (*inputs, *out):
         kind = type(value)
         if kind not in ours and isinstance(value, numpy.ndarray):
@@ -259,23 +262,6 @@ def _take_over() -> None:
             setattr(ndarray, name, _method(name, original))
 
 
-def _array_struct() -> property:
-    """Return ``__array_struct__`` for what it can express without loss.
-
-    NumPy asks for it before ``__array_interface__``, which can also express the unit of a date.
-    """
-    original = vars(ndarray)["__array_struct__"]
-
-    def get(self: Any) -> Any:
-        if not _core.is_native(self) and (
-            self.dtype.kind in "mMV" or not hasattr(self, "__array_interface__")
-        ):
-            raise AttributeError("__array_struct__")
-        return original.__get__(self)
-
-    return property(get, doc=numpy.ndarray.__array_struct__.__doc__)
-
-
 def _array_interface() -> property:
     """Return ``__array_interface__`` where it names the dtype; other dtypes convert by ``__array__``."""
     original = vars(ndarray)["__array_interface__"]
@@ -328,7 +314,7 @@ def complete() -> None:
         "__reduce__": _reduce, "__reduce_ex__": _reduce_ex, "__array_function__": array_function,
         "__array_namespace__": array_namespace, "__array_wrap__": array_wrap,
     }  # fmt: skip
-    own["__array_struct__"], own["__array_interface__"] = _array_struct(), _array_interface()
+    own["__array_interface__"] = _array_interface()
     for name, value in own.items():
         setattr(ndarray, name, value)
     _core.set_hooks(array_ufunc=array_ufunc, is_installed=means_numpys)

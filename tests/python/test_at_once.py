@@ -452,6 +452,20 @@ def test_larger_arrays_run_at_once_where_reads_come_close():
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
+def test_one_larger_operation_among_small_ones_does_not_end_it():
+    code = (
+        "import numelt as np\n"
+        "a, b = np.arange(1000.0), np.arange(3.0)\n"
+        "def turn():\n"
+        "    before = np._core.stats()['at_once']\n"
+        "    assert (b / a.max()).tolist() == [0.0, 1 / 999, 2 / 999]\n"
+        "    return np._core.stats()['at_once'] - before\n"
+        "counts = [turn() for _ in range(3000)]\n"
+        "assert counts[-500:].count(2) > 450, counts[-500:]\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
 def test_threads():
     def work(seed):
         rng = numpy.random.default_rng(seed)

@@ -7,6 +7,7 @@ use crate::{assign, errors, export, operand, reduce, run, shape};
 use numelt_ir::Dims;
 use numelt_runtime::ArrayView;
 use pyo3::exceptions::{PyAttributeError, PyDeprecationWarning, PyTypeError, PyValueError};
+use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyInt, PyTuple};
 
@@ -94,10 +95,10 @@ pub fn parse_shape(obj: &Bound<'_, PyAny>, size: i64) -> PyResult<Dims> {
 #[pymethods]
 impl NdArray {
     #[getter]
-    fn shape<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyTuple>> {
+    fn shape<'py>(slf: &Bound<'py, Self>) -> Out<'py> {
         match slf.get().payload() {
-            Payload::Native(view) => PyTuple::new(slf.py(), view.shape.iter()),
-            Payload::Foreign(_) => PyTuple::new(slf.py(), extents(slf)?),
+            Payload::Native(view) => Ok(PyTuple::new(slf.py(), view.shape.iter())?.into_any()),
+            Payload::Foreign(real) => real.bind(slf.py()).getattr(intern!(slf.py(), "shape")),
         }
     }
 
@@ -349,12 +350,6 @@ impl NdArray {
         export::to_numpy(slf)?.getattr("__array_interface__")
     }
 
-    #[getter(__array_struct__)]
-    fn array_struct<'py>(slf: &Bound<'py, Self>) -> Out<'py> {
-        pin(slf)?;
-        export::to_numpy(slf)?.getattr("__array_struct__")
-    }
-
     #[classattr]
     #[pyo3(name = "__array_priority__")]
     fn array_priority() -> f64 {
@@ -369,7 +364,7 @@ impl NdArray {
 }
 
 /// Consumers of a bare address keep the array alive, not an export: visible as long as it lives.
-fn pin(array: &Bound<'_, NdArray>) -> PyResult<()> {
+pub fn pin(array: &Bound<'_, NdArray>) -> PyResult<()> {
     if let Some(view) = array.get().view() {
         let export = run::export(array.py(), &view.base)?;
         // A second pin of the same array is dropped at once; the first one stays.

@@ -13,7 +13,7 @@ use crate::{errors, fresh, registry, run, shape};
 use numelt_ir::{DType, Dims};
 use numelt_runtime::{ArrayView, BaseRef, Export, Runtime};
 use numpy::npyffi::flags::{NPY_ARRAY_ALIGNED, NPY_ARRAY_C_CONTIGUOUS, NPY_ARRAY_OWNDATA, NPY_ARRAY_WRITEABLE};
-use numpy::npyffi::{NPY_ORDER, NPY_TYPES, PY_ARRAY_API, PyArrayObject, npy_intp};
+use numpy::npyffi::{NPY_ORDER, PY_ARRAY_API, PyArrayObject, npy_intp};
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::PyMemoryView;
@@ -187,7 +187,8 @@ pub struct RealArray {
     dtype: Option<DType>,
     shape: Dims,
     strides: Dims,
-    flags: c_int,
+    /// As in the array.
+    pub flags: c_int,
     base: *mut ffi::PyObject,
 }
 
@@ -244,12 +245,11 @@ pub fn rank(obj: &Bound<'_, PyAny>) -> usize {
     unsafe { (*obj.as_ptr().cast::<PyArrayObject>()).fields.nd as usize }
 }
 
-/// Does a `numpy.ndarray` hold Python objects?
-pub fn holds_objects(obj: &Bound<'_, PyAny>) -> bool {
+/// NumPy's number of the dtype of an object that is a `numpy.ndarray`.
+pub fn type_number(obj: &Bound<'_, PyAny>) -> c_int {
     // SAFETY: as above; an array's descriptor lives as long as it does, and its type number has the same place in
     // NumPy 1 and 2.
-    let num = unsafe { (*(*obj.as_ptr().cast::<PyArrayObject>()).fields.descr).fields.type_num };
-    num == NPY_TYPES::NPY_OBJECT as c_int
+    unsafe { (*(*obj.as_ptr().cast::<PyArrayObject>()).fields.descr).fields.type_num }
 }
 
 /// A real NumPy array as ours. `fresh`: the caller knows that nobody else holds it. Objects that are
@@ -261,7 +261,8 @@ pub fn from_numpy<'py>(obj: &Bound<'py, PyAny>, fresh: bool) -> PyResult<Bound<'
     }
     let real = RealArray::of(obj);
     let Some(dtype) = real.dtype else {
-        return Ok(Bound::new(py, NdArray::foreign(obj.clone().unbind()))?.into_any());
+        let real = obj.clone().unbind();
+        return Ok(fresh::object(py, || NdArray::foreign(real))?.into_any());
     };
     if let Some(back) = back_to_ours(obj, &real, dtype)? {
         return Ok(back);

@@ -8,10 +8,12 @@ use crate::coverage;
 use crate::export;
 use crate::hooks;
 use crate::lend::{self, Lent, Terms};
-use crate::ndarray::NdArray;
+use crate::ndarray::{NdArray, Payload};
 use crate::scalar::DeferredScalar;
+use numpy::npyffi::NPY_TYPES;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyInt, PyString, PyTuple};
+use pyo3::types::{PyDict, PyInt, PySlice, PyString, PyTuple};
+use std::ffi::c_int;
 
 /// Why indexing is counted as a fallback.
 const INDEXED: &str = "indexing an array that is not native";
@@ -59,7 +61,7 @@ pub fn set<'py>(real: &Bound<'py, PyAny>, key: &Bound<'py, PyAny>, value: &Bound
     let mut lent = Lent::new(Terms::ANY);
     let Some(place) = lent.argument(key)? else { return Ok(false) };
     let ours = value.is_exact_instance_of::<NdArray>() || DeferredScalar::of(value).is_some();
-    let stored = if !ours && export::holds_objects(real) && is_element(key, export::rank(real)) {
+    let stored = if !ours && holds_objects(real) && is_element(key, export::rank(real)) {
         Some(value.clone())
     } else {
         lent.argument(value)?
@@ -70,6 +72,11 @@ pub fn set<'py>(real: &Bound<'py, PyAny>, key: &Bound<'py, PyAny>, value: &Bound
     drop(stored);
     lent.end()?;
     done.map(|()| true)
+}
+
+/// Does a `numpy.ndarray` hold Python objects?
+fn holds_objects(real: &Bound<'_, PyAny>) -> bool {
+    export::type_number(real) == NPY_TYPES::NPY_OBJECT as c_int
 }
 
 /// A Python int or a string: needs no look inside.
@@ -100,11 +107,38 @@ pub fn operate<'py>(
     lent.take_back(made).map(Some)
 }
 
-/// A method of NumPy's array, by its name as it is counted, on an array that is not native; where it passes in silence.
+/// An operator on one operand of ours: `act` does it in NumPy.
+pub fn operate_one<'py>(
+    name: &str,
+    operand: &Bound<'py, PyAny>,
+    act: impl FnOnce(&Bound<'py, PyAny>) -> Out<'py>,
+) -> Quick<'py> {
+    let mut lent = Lent::new(Terms::ANY);
+    let Some(plain) = lent.argument(operand)? else { return Ok(None) };
+    note(operand.py(), name, "not native")?;
+    let made = act(&plain);
+    drop(plain);
+    lent.take_back(made).map(Some)
+}
+
+/// `diff` of an array of one axis.
+pub fn differences<'py>(array: &Bound<'py, PyAny>) -> Quick<'py> {
+    let py = array.py();
+    let Some(ours) = array.cast_exact::<NdArray>().ok().filter(|_| coverage::is_simple(py)) else { return Ok(None) };
+    let Payload::Foreign(real) = ours.get().payload() else { return Ok(None) };
+    if export::rank(real.bind(py)) != 1 {
+        return Ok(None);
+    }
+    operate_one("diff", array, |real| {
+        let (later, sooner) = (PySlice::new(py, 1, isize::MAX, 1), PySlice::new(py, 0, -1, 1));
+        real.get_item(later)?.sub(real.get_item(sooner)?)
+    })
+}
+
+/// A method of NumPy's array, by its name as it is counted, where it passes in silence.
 pub fn method<'py>(
     array: &Bound<'py, NdArray>,
-    real: &Bound<'py, PyAny>,
-    label: &str,
+    label: &'static str,
     args: &Bound<'py, PyTuple>,
     kwargs: Option<&Bound<'py, PyDict>>,
 ) -> Quick<'py> {
@@ -113,6 +147,7 @@ pub fn method<'py>(
         return Ok(None);
     }
     let mut lent = Lent::new(Terms::ANY);
+    let Some(real) = lent.argument(array)? else { return Ok(None) };
     let Some(args) = lent.arguments(args, false)? else { return Ok(None) };
     let kwargs = match kwargs.map(|kwargs| lent.keywords(kwargs)).transpose()? {
         Some(None) => return Ok(None),
@@ -121,12 +156,8 @@ pub fn method<'py>(
     };
     coverage::note(py, label, "not native")?;
     let name = label.rsplit('.').next().unwrap_or(label);
-    let made = real.call_method(PyString::intern(py, name), &args, kwargs.as_ref());
-    drop((args, kwargs));
-    if made.as_ref().is_ok_and(|made| made.is(real)) {
-        lent.end()?;
-        return Ok(Some(array.clone().into_any()));
-    }
+    let made = real.call_method(hooks::word(py, name), &args, kwargs.as_ref());
+    drop((real, args, kwargs));
     lent.take_back(made).map(Some)
 }
 

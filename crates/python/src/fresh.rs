@@ -208,6 +208,16 @@ unsafe extern "C" fn end(object: *mut ffi::PyObject) {
                 }
                 return;
             }
+            if let Some((real, parent)) = (*contents).take_foreign() {
+                ffi::PyObject_GC_UnTrack(object.cast());
+                maker.keep(object);
+                // what ends with the array may run any code
+                drop(real.into_bound(py));
+                if let Some(parent) = parent {
+                    drop(parent.into_bound(py));
+                }
+                return;
+            }
             if let Some(parent) = (*contents).part() {
                 ffi::PyObject_GC_UnTrack(object.cast());
                 std::ptr::drop_in_place(contents);

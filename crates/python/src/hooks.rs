@@ -43,6 +43,20 @@ pub fn hook<'py>(py: Python<'py>, name: &str) -> PyResult<Option<Bound<'py, PyAn
     table(py).get_item(name)
 }
 
+/// The string object of a name in this program, which is looked up by.
+pub fn word<'py>(py: Python<'py>, name: &'static str) -> Bound<'py, PyString> {
+    /// By the address and length of the text.
+    static WORDS: Mutex<Vec<(usize, usize, Py<PyString>)>> = Mutex::new(Vec::new());
+    let key = (name.as_ptr() as usize, name.len());
+    let words = || WORDS.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    if let Some((_, _, word)) = words().iter().find(|(at, n, _)| (*at, *n) == key) {
+        return word.bind(py).clone();
+    }
+    let made = PyString::intern(py, name);
+    words().push((key.0, key.1, made.clone().unbind()));
+    made
+}
+
 /// A function of the module `operator`.
 pub fn operator<'py>(py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
     OPERATOR

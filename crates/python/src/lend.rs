@@ -77,19 +77,33 @@ pub struct Lent<'py> {
     loans: SmallVec<[Loan<'py>; 3]>,
     /// Arrays of NumPy's given as output and lists without arrays of ours: NumPy may return them as they are.
     outs: SmallVec<[Bound<'py, PyAny>; 1]>,
-    /// The class, by its address, of an object that was passed as it is for no other reason: lists hold many of one class.
+    /// The class, by its address, of an object that passed: lists hold many of one class.
     class: usize,
+    /// Is something in a sequence another object than what was given?
+    nested: bool,
+    /// Is the result to hold the very objects?
+    objects: bool,
 }
 
 impl<'py> Lent<'py> {
     /// Nothing lent yet.
     pub fn new(terms: Terms) -> Lent<'py> {
-        Lent { terms, loans: SmallVec::new(), outs: SmallVec::new(), class: 0 }
+        Lent { terms, loans: SmallVec::new(), outs: SmallVec::new(), class: 0, nested: false, objects: false }
     }
 
     /// The argument as NumPy sees it; `None` when only the package can tell.
     fn plain(&mut self, value: &Bound<'py, PyAny>, depth: usize) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let plain = self.seen(value, depth)?;
+        self.nested |= depth > 0 && plain.as_ref().is_some_and(|plain| !plain.is(value));
+        self.objects |= plain.is_some() && value.is(value.py().get_type::<PyAny>());
+        Ok(plain.filter(|_| !(self.nested && self.objects)))
+    }
+
+    fn seen(&mut self, value: &Bound<'py, PyAny>, depth: usize) -> PyResult<Option<Bound<'py, PyAny>>> {
         if let Ok(array) = value.cast_exact::<NdArray>() {
+            if let Some(loan) = self.loans.iter().find(|loan| loan.array().is(array)) {
+                return Ok(Some(loan.view().clone()));
+            }
             if !self.terms.allow(array.get()) {
                 return Ok(None);
             }
@@ -107,6 +121,10 @@ impl<'py> Lent<'py> {
         }
         if let Some(scalar) = DeferredScalar::of(value) {
             return DeferredScalar::realize(scalar).map(Some);
+        }
+        if passes(value) {
+            self.class = class;
+            return Ok(Some(value.clone()));
         }
         let py = value.py();
         if let Ok(list) = value.cast_exact::<PyList>() {
@@ -144,10 +162,6 @@ impl<'py> Lent<'py> {
         }
         if let Some(function) = numpys_function(value) {
             return Ok(Some(function));
-        }
-        if is_librarys(value) {
-            self.class = class;
-            return Ok(Some(value.clone()));
         }
         let bytes = value.is_exact_instance_of::<PyBytes>() || value.is(value.py().Ellipsis());
         Ok((bytes || is_numpys(value)?).then(|| value.clone()))
@@ -290,6 +304,11 @@ pub fn has_foreign(args: &Bound<'_, PyTuple>) -> bool {
     })
 }
 
+/// Is this an array of ours, or what NumPy takes as it is and no class can say otherwise?
+pub fn is_known(obj: &Bound<'_, PyAny>) -> bool {
+    obj.is_exact_instance_of::<NdArray>() || is_plain(obj) || (DeferredScalar::of(obj).is_none() && passes(obj))
+}
+
 /// Is this an array of ours whose dtype is never native?
 pub fn is_foreign(obj: &Bound<'_, PyAny>) -> bool {
     obj.cast_exact::<NdArray>().is_ok_and(|array| array.get().view().is_none())
@@ -329,17 +348,41 @@ fn numpys_function<'py>(value: &Bound<'py, PyAny>) -> Option<Bound<'py, PyAny>> 
     }
 }
 
-/// Is it a number or a date of the standard library's, which NumPy takes as an object?
-fn is_librarys(value: &Bound<'_, PyAny>) -> bool {
+/// Is it a scalar of NumPy's, or a number or a date of the standard library's, which NumPy takes as it is?
+pub fn passes(value: &Bound<'_, PyAny>) -> bool {
+    let class = value.get_type_ptr().cast();
+    let met = || CLASSES.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some((_, passes)) = met().iter().find(|(one, _)| one.as_ptr() == class) {
+        return *passes;
+    }
     let class = value.get_type();
-    let (Ok(module), Ok(name)) = (class.module(), class.name()) else { return false };
-    let (Ok(module), Ok(name)) = (module.to_str(), name.to_str()) else { return false };
-    match module {
+    let known = is_librarys(&class).unwrap_or(false) || is_scalar_class(&class).unwrap_or(false);
+    let mut met = met();
+    let oldest = if met.len() < MOST_CLASSES { None } else { Some(met.remove(0)) };
+    met.push((class.unbind(), known));
+    drop(met);
+    drop(oldest);
+    known
+}
+
+/// Classes that were met last, and whether their objects pass as they are.
+static CLASSES: Mutex<Vec<(Py<PyType>, bool)>> = Mutex::new(Vec::new());
+const MOST_CLASSES: usize = 16;
+
+fn is_librarys(class: &Bound<'_, PyType>) -> PyResult<bool> {
+    let (module, name) = (class.module()?, class.name()?);
+    Ok(match module.to_str()? {
         "decimal" => name == "Decimal",
         "fractions" => name == "Fraction",
-        "datetime" => matches!(name, "date" | "datetime" | "timedelta"),
+        "datetime" => matches!(name.to_str()?, "date" | "datetime" | "timedelta"),
         _ => false,
-    }
+    })
+}
+
+/// Is it one of NumPy's own classes of scalars?
+fn is_scalar_class(class: &Bound<'_, PyType>) -> PyResult<bool> {
+    let generic = Numpy::get(class.py())?.generic.bind(class.py());
+    Ok(class.module()? == "numpy" && class.is_subclass(generic)?)
 }
 
 static DTYPE: PyOnceLock<Py<PyType>> = PyOnceLock::new();
@@ -353,9 +396,11 @@ fn is_numpys(value: &Bound<'_, PyAny>) -> PyResult<bool> {
         return Ok(true);
     }
     if value.is_instance_of::<PyType>() {
-        return Ok(
-            numpy.dtype_of_type(value.as_ptr().cast()).is_some() || convert::dtype_of_python_type(value).is_some()
-        );
+        return Ok(numpy.dtype_of_type(value.as_ptr().cast()).is_some()
+            || convert::dtype_of_python_type(value).is_some()
+            || [py.get_type::<PyAny>(), py.get_type::<PyString>(), py.get_type::<PyBytes>()]
+                .iter()
+                .any(|c| c.is(value)));
     }
     if value.is_instance(numpy.generic.bind(py))? {
         return Ok(true);

@@ -25,14 +25,12 @@ type Kwargs<'a, 'py> = Option<&'a Bound<'py, PyDict>>;
 /// `numpy.ndarray.<name>(array, *args, **kwargs)`, counted by its `label`, which is `ndarray.<name>`.
 fn numpy_call<'py>(
     slf: &Bound<'py, NdArray>,
-    label: &str,
+    label: &'static str,
     args: &Bound<'py, PyTuple>,
     kwargs: Kwargs<'_, 'py>,
 ) -> Out<'py> {
     let py = slf.py();
-    if let Payload::Foreign(real) = slf.get().payload()
-        && let Some(made) = foreign::method(slf, real.bind(py), label, args, kwargs)?
-    {
+    if let Some(made) = foreign::method(slf, label, args, kwargs)? {
         return Ok(made);
     }
     let mut all = vec![slf.clone().into_any()];
@@ -422,10 +420,9 @@ impl NdArray {
     ) -> Out<'py> {
         let py = slf.py();
         let plain = casting == "unsafe" && order.is_none() && subok.is_none() && copy.is_none();
-        if let Payload::Foreign(real) = slf.get().payload()
+        if slf.get().view().is_none()
             && plain
-            && let Some(made) =
-                foreign::method(slf, real.bind(py), "ndarray.astype", &PyTuple::new(py, [dtype])?, None)?
+            && let Some(made) = foreign::method(slf, "ndarray.astype", &PyTuple::new(py, [dtype])?, None)?
         {
             return Ok(made);
         }

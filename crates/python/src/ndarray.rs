@@ -129,6 +129,21 @@ impl NdArray {
         Some((base, self.parent.take()))
     }
 
+    /// The real array and the parent of an array that is not native, as [`NdArray::take_base`] does it.
+    ///
+    /// # Safety
+    /// The array is never looked at again where there is a real one, nor dropped.
+    #[inline(always)]
+    pub unsafe fn take_foreign(&mut self) -> Option<(Py<PyAny>, Option<Py<PyAny>>)> {
+        let (Some(Payload::Foreign(real)), None) = (self.payload.only(), self.pinned.get()) else { return None };
+        if !self.spare.is_none() {
+            return None;
+        }
+        // SAFETY: the caller's contract: it is moved out.
+        let real = unsafe { std::ptr::read(real) };
+        Some((real, self.parent.take()))
+    }
+
     /// Where a pinned export is kept; see the field.
     pub fn pinned(&self) -> &OnceLock<Box<Export>> {
         &self.pinned

@@ -151,6 +151,27 @@ pub fn outer<'py>(op: Op, lhs: &Bound<'py, PyAny>, rhs: &Bound<'py, PyAny>) -> O
     }
 }
 
+/// The quick path of an operation on the first two of a list of arrays of one shape and dtype, then on that and the third,
+/// and so on: what NumPy's reduction of such a list does.
+pub fn chained<'py>(op: Op, list: &Bound<'py, PyList>) -> Option<PyResult<Bound<'py, PyAny>>> {
+    let first = list.get_item(0).ok()?;
+    let whole = native_view(&first).filter(|view| !view.shape.is_empty() && view.size() > 0)?;
+    let same = |item: &Bound<'py, PyAny>| {
+        native_view(item).is_some_and(|view| view.shape == whole.shape && view.dtype == whole.dtype)
+    };
+    if list.len() < 2 || !keeps_dtype(op, whole.dtype) || !list.iter().all(|item| same(&item)) {
+        return None;
+    }
+    let mut made = first.clone();
+    for item in list.iter().skip(1) {
+        made = match quick(op, &made, &item)? {
+            Ok(made) => made,
+            error => return Some(error),
+        };
+    }
+    Some(Ok(made))
+}
+
 /// The quick path of an operation on one array.
 #[inline]
 pub fn quick_unary<'py>(op: Op, operand: &Bound<'py, PyAny>) -> Option<PyResult<Bound<'py, PyAny>>> {
@@ -199,6 +220,9 @@ fn general<'py>(
     reflected: bool,
 ) -> PyResult<Bound<'py, PyAny>> {
     let py = lhs.py();
+    if (lend::is_foreign(lhs) && lend::is_known(rhs)) || (lend::is_foreign(rhs) && lend::is_known(lhs)) {
+        return fall_back(operator, operator.name, lhs, rhs);
+    }
     if operator.op == Op::Power
         && let Some(result) = fast_power(lhs, rhs)?
     {
@@ -417,21 +441,25 @@ pub fn unary<'py>(operand: &Bound<'py, PyAny>, op: Op, name: &str) -> PyResult<B
     {
         return Ok(result);
     }
-    let callable = hooks::operator(py, name)?;
-    let args = PyTuple::new(py, [operand])?;
-    if operand.is_instance_of::<NdArray>() {
-        let label = match op {
-            Op::Negative => "ndarray.__neg__",
-            Op::Positive => "ndarray.__pos__",
-            Op::Absolute => "ndarray.__abs__",
-            _ => "ndarray.__invert__",
-        };
-        match foreign::call(label, &callable, &args, None, false)? {
-            Some(made) => Ok(made),
-            None => hooks::fallback(label, &callable, &args, None),
-        }
-    } else {
-        hooks::call_numpy(&callable, &args, None)
+    let args = || PyTuple::new(py, [operand]);
+    if !operand.is_instance_of::<NdArray>() {
+        return hooks::call_numpy(&hooks::operator(py, name)?, &args()?, None);
+    }
+    let label = match op {
+        Op::Negative => "ndarray.__neg__",
+        Op::Positive => "ndarray.__pos__",
+        Op::Absolute => "ndarray.__abs__",
+        _ => "ndarray.__invert__",
+    };
+    let act = |operand: &Bound<'py, PyAny>| match op {
+        Op::Negative => operand.neg(),
+        Op::Positive => operand.pos(),
+        Op::Absolute => operand.abs(),
+        _ => operand.bitnot(),
+    };
+    match foreign::operate_one(label, operand, act)? {
+        Some(made) => Ok(made),
+        None => hooks::fallback(label, &hooks::operator(py, name)?, &args()?, None),
     }
 }
 

@@ -1,20 +1,26 @@
 //! What Python and other libraries ask of an array: length, truth, iteration, conversion, the
 //! buffer and array protocols, pickling, text.
 
-use crate::attributes::{extents, kwarg, numpy_method};
+use crate::attributes::{self, extents, kwarg, numpy_method};
 use crate::convert::Numpy;
+use crate::export::RealArray;
 use crate::fresh::Simple;
 use crate::ndarray::{NdArray, Payload};
 use crate::scalar::DeferredScalar;
 use crate::ufunc;
 use crate::{export, foreign, hooks, index, run, scalar};
-use numelt_ir::Scalar;
-use pyo3::exceptions::{PyBufferError, PyTypeError, PyValueError};
+use numelt_ir::{DType, Dims, Scalar};
+use numelt_runtime::Export;
+use numpy::npyffi::flags::{NPY_ARRAY_OWNDATA, NPY_ARRAY_WRITEBACKIFCOPY};
+use numpy::npyffi::{NPY_TYPES, PyArrayInterface};
+use pyo3::exceptions::{PyAttributeError, PyBufferError, PyTypeError, PyValueError};
 use pyo3::ffi;
+use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PySequence, PyString, PyTuple};
-use std::ffi::c_int;
+use std::ffi::{CStr, c_int, c_long};
 use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 type Out<'py> = PyResult<Bound<'py, PyAny>>;
 
@@ -73,7 +79,7 @@ impl NdArray {
     fn __len__(slf: &Bound<'_, Self>) -> PyResult<usize> {
         let first = match slf.get().payload() {
             Payload::Native(view) => view.shape.first().copied(),
-            Payload::Foreign(_) => extents(slf)?.first().copied(),
+            Payload::Foreign(real) => return real.bind(slf.py()).len(),
         };
         first.map(|n| n as usize).ok_or_else(|| PyTypeError::new_err("len() of unsized object"))
     }
@@ -142,11 +148,15 @@ impl NdArray {
         Err(PyValueError::new_err("cannot delete array elements"))
     }
 
-    /// The buffer is that of a zero-copy NumPy view, which the buffer keeps until it is released; its owner is this array.
+    /// The buffer is that of a zero-copy NumPy view, or says what that would say; its owner is this array.
     ///
     /// # Safety
     /// Called by the interpreter with a valid `view`.
     unsafe fn __getbuffer__(slf: Bound<'_, Self>, view: *mut ffi::Py_buffer, flags: c_int) -> PyResult<()> {
+        // SAFETY: the caller's contract.
+        if flags == ffi::PyBUF_FULL_RO && unsafe { fill_plain(&slf, view)? } {
+            return Ok(());
+        }
         let array = export::to_numpy(&slf)?;
         if flags & ffi::PyBUF_FORMAT == ffi::PyBUF_FORMAT && slf.get().view().is_none() {
             refuse_lossy_format(&array)?;
@@ -157,22 +167,54 @@ impl NdArray {
             if ffi::PyObject_GetBuffer(array.as_ptr(), view, flags) < 0 {
                 return Err(PyErr::fetch(slf.py()));
             }
-            (*view).internal = (*view).obj.cast();
+            let kept = Kept::Numpys(Bound::from_owned_ptr(slf.py(), (*view).obj).unbind());
+            (*view).internal = Box::into_raw(Box::new(kept)).cast();
             (*view).obj = slf.into_any().into_ptr();
         }
         Ok(())
     }
 
-    /// Lets the view go that a buffer has kept.
+    /// Lets go of what a buffer has kept.
     ///
     /// # Safety
     /// Called by the interpreter, once for each buffer that [`NdArray::__getbuffer__`] filled.
     unsafe fn __releasebuffer__(&self, view: *mut ffi::Py_buffer) {
-        // SAFETY: `internal` is the reference that `__getbuffer__` left there; the GIL is held.
+        // SAFETY: `internal` is the box that `__getbuffer__` left there.
         unsafe {
-            ffi::Py_XDECREF((*view).internal.cast());
+            drop(Box::from_raw((*view).internal.cast::<Kept>()));
             (*view).internal = std::ptr::null_mut();
         }
+        export::drain_after_drop();
+    }
+
+    /// NumPy's structure with the very dtype in it: a letter and a size do not tell the unit of a date, or what records are.
+    #[getter(__array_struct__)]
+    fn array_struct<'py>(slf: &Bound<'py, Self>) -> Out<'py> {
+        let py = slf.py();
+        if slf.get().view().is_some() {
+            attributes::pin(slf)?;
+            return export::to_numpy(slf)?.getattr("__array_struct__");
+        }
+        let array = export::to_numpy(slf)?;
+        let dtype = array.getattr(intern!(py, "dtype"))?;
+        // texts of any length are found by their dtype, which must be the array's own
+        if export::type_number(&array) >= NPY_TYPES::NPY_NTYPES_LEGACY as c_int {
+            return Err(PyAttributeError::new_err("__array_struct__"));
+        }
+        let capsule = array.getattr(intern!(py, "__array_struct__"))?;
+        // SAFETY: NumPy's capsule has no name, and holds a structure of this form with an owned `descr` or none.
+        unsafe {
+            let found = ffi::PyCapsule_GetPointer(capsule.as_ptr(), std::ptr::null()).cast::<PyArrayInterface>();
+            if found.is_null() {
+                return Err(PyErr::fetch(py));
+            }
+            let before = std::mem::replace(&mut (*found).descr, dtype.into_ptr());
+            // NumPy clears the flags of records, by a slip
+            let own = RealArray::of(&array).flags & !(NPY_ARRAY_OWNDATA | NPY_ARRAY_WRITEBACKIFCOPY);
+            (*found).flags |= own | HAS_DESCR;
+            ffi::Py_XDECREF(before);
+        }
+        Ok(capsule)
     }
 
     #[pyo3(signature = (dtype = None, *, copy = None))]
@@ -271,6 +313,73 @@ impl NdArray {
     }
 }
 
+/// In the flags of an array's structure: it has a `descr`.
+const HAS_DESCR: c_int = 0x800;
+
+/// What a buffer points to, as long as it has not been released.
+enum Kept {
+    /// NumPy's array.
+    Numpys(#[allow(dead_code)] Py<PyAny>), // dropped with the buffer
+    /// Extents and strides of a native array, whose memory stays in place.
+    Native { shape: Dims, strides: Dims, _export: Export },
+}
+
+/// Fills in all that there is to say of a native array whose extents are two at least, as NumPy would; false for others.
+///
+/// # Safety
+/// `view` is a structure to fill.
+unsafe fn fill_plain(array: &Bound<'_, NdArray>, view: *mut ffi::Py_buffer) -> PyResult<bool> {
+    let Some(own) = array.get().view().filter(|v| !v.shape.is_empty() && v.shape.iter().all(|&n| n > 1)) else {
+        return Ok(false);
+    };
+    let export = run::export(array.py(), &own.base)?;
+    let start = export.ptr().wrapping_offset(own.offset as isize);
+    let kept = Kept::Native { shape: own.shape.clone(), strides: own.strides.clone(), _export: export };
+    let kept = Box::into_raw(Box::new(kept));
+    // SAFETY: the structure is the caller's to fill. Extents and strides lie in the box, which lives until the buffer is
+    // released; the numbers are of one size where pointers have 64 bits, which is all that NumPy's arrays are made for here.
+    unsafe {
+        let Kept::Native { shape, strides, .. } = &mut *kept else { return Ok(false) };
+        (*view).buf = start.cast();
+        (*view).obj = array.clone().into_any().into_ptr();
+        (*view).itemsize = own.dtype.size() as isize;
+        (*view).len = (own.size() * own.dtype.size() as i64) as isize;
+        (*view).readonly = c_int::from(!array.get().writeable());
+        (*view).ndim = shape.len() as c_int;
+        (*view).format = format_of(own.dtype).as_ptr().cast_mut();
+        (*view).shape = shape.as_mut_ptr().cast();
+        (*view).strides = strides.as_mut_ptr().cast();
+        (*view).suboffsets = std::ptr::null_mut();
+        (*view).internal = kept.cast();
+    }
+    Ok(true)
+}
+
+const _: () = assert!(size_of::<i64>() == size_of::<ffi::Py_ssize_t>());
+
+/// NumPy's name of a native dtype in a buffer.
+fn format_of(dtype: DType) -> &'static CStr {
+    let long = size_of::<c_long>() == 8;
+    match dtype {
+        DType::Bool => c"?",
+        DType::I8 => c"b",
+        DType::U8 => c"B",
+        DType::I16 => c"h",
+        DType::U16 => c"H",
+        DType::I32 if long => c"i",
+        DType::U32 if long => c"I",
+        DType::I64 if !long => c"q",
+        DType::U64 if !long => c"Q",
+        DType::I32 | DType::I64 => c"l",
+        DType::U32 | DType::U64 => c"L",
+        DType::F16 => c"e",
+        DType::F32 => c"f",
+        DType::F64 => c"d",
+        DType::C64 => c"Zf",
+        DType::C128 => c"Zd",
+    }
+}
+
 #[pymethods]
 impl DeferredScalar {
     /// The buffer of the NumPy scalar that it is.
@@ -288,16 +397,32 @@ impl DeferredScalar {
 /// The buffer format of some records (with texts or objects), and of bytes without a dtype, does not tell their layout, and NumPy, which asks for
 /// a buffer first, would fail to read it back instead of trying the next protocol.
 fn refuse_lossy_format(array: &Bound<'_, PyAny>) -> PyResult<()> {
-    let py = array.py();
-    let dtype = array.getattr("dtype")?;
+    /// dtypes that were met last, and whether a format describes them.
+    static MET: Mutex<Vec<(Py<PyAny>, bool)>> = Mutex::new(Vec::new());
+    let met = || MET.lock().unwrap_or_else(PoisonError::into_inner);
     // bytes without a dtype are padding in a format, and become a record
-    if dtype.getattr("names")?.is_none() && dtype.getattr("kind")?.extract::<char>()? != 'V' {
+    if export::type_number(array) != NPY_TYPES::NPY_VOID as c_int {
         return Ok(());
     }
-    let format = array.getattr("data")?.getattr("format")?;
-    let parse = py.import("numpy._core._internal")?.getattr("_dtype_from_pep3118")?;
-    match parse.call1((format,)).and_then(|read| read.eq(&dtype)) {
-        Ok(true) => Ok(()),
-        Ok(false) | Err(_) => Err(PyBufferError::new_err(format!("no buffer format describes {dtype}"))),
-    }
+    let py = array.py();
+    let dtype = array.getattr(intern!(py, "dtype"))?;
+    let known = met().iter().find(|(one, _)| one.is(&dtype)).map(|&(_, described)| described);
+    let described = match known {
+        Some(described) => described,
+        None => {
+            let format = array.getattr("data")?.getattr("format")?;
+            let parse = py.import("numpy._core._internal")?.getattr("_dtype_from_pep3118")?;
+            let described = parse.call1((format,)).and_then(|read| read.eq(&dtype)).unwrap_or(false);
+            let mut met = met();
+            let oldest = if met.len() < MOST_MET { None } else { Some(met.remove(0)) };
+            met.push((dtype.unbind(), described));
+            drop(met);
+            drop(oldest);
+            described
+        }
+    };
+    if described { Ok(()) } else { Err(PyBufferError::new_err("no buffer format describes the dtype")) }
 }
+
+/// dtypes of records that are remembered.
+const MOST_MET: usize = 8;

@@ -10,10 +10,10 @@ use crate::ndarray::NdArray;
 use crate::shortcuts::{self, Shortcut};
 use crate::{coverage, escape, foreign};
 use numelt_runtime::Runtime;
-use pyo3::exceptions::PyValueError;
+use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyString, PyTuple};
+use pyo3::types::{PyCFunction, PyDict, PyString, PyTuple};
 
 /// When NumPy's function is called at once.
 enum Way {
@@ -47,8 +47,12 @@ pub struct Routine {
     /// What may answer calls without keywords.
     short: Option<Shortcut>,
     /// What `original` comes to where the first argument is an array: the method of NumPy's array that does the same and
-    /// takes the same arguments, or the function behind the dispatch to other classes (a sixth of a microsecond).
+    /// takes the same arguments.
     method: Option<Py<PyAny>>,
+    /// What `original` comes to where no other class takes part: the function behind the dispatch (a sixth of a microsecond).
+    behind: Option<Py<PyAny>>,
+    /// Is either a compiled function, whose complaints of arguments have other words?
+    compiled: bool,
 }
 
 #[pymethods]
@@ -82,11 +86,9 @@ impl Routine {
             }
         };
         let short = shortcuts::of(name.bind(py).to_str()?);
-        let method = match method {
-            Some(method) => Some(method),
-            None => implementation(original.bind(py))?,
-        };
-        Ok(Routine { name, original, general, way, binds, short, method })
+        let behind = implementation(original.bind(py))?;
+        let compiled = method.is_some() || behind.as_ref().is_some_and(|f| f.bind(py).is_instance_of::<PyCFunction>());
+        Ok(Routine { name, original, general, way, binds, short, method, behind, compiled })
     }
 
     #[pyo3(signature = (*args, **kwargs))]
@@ -125,11 +127,6 @@ impl Routine {
         args: &Bound<'py, PyTuple>,
         kwargs: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Option<Bound<'py, PyAny>>> {
-        let py = args.py();
-        let original = match &self.method {
-            Some(method) if is_ours(args) => method.bind(py),
-            _ => self.original.bind(py),
-        };
         if let Some(short) = self.short
             && kwargs.is_none()
             && let Some(made) = short(args)?
@@ -139,13 +136,33 @@ impl Routine {
             }
             return Ok(Some(made));
         }
+        match self.lent(args, kwargs) {
+            // the public function finds the same wrong, in its own words
+            Err(error) if self.compiled && error.is_instance_of::<PyTypeError>(args.py()) => Ok(None),
+            made => made,
+        }
+    }
+
+    /// The call by NumPy's function on what is lent to it, where nobody wants to know more of it.
+    fn lent<'py>(
+        &self,
+        args: &Bound<'py, PyTuple>,
+        kwargs: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let py = args.py();
+        let callable = match (&self.method, &self.behind) {
+            (Some(method), _) if is_ours(args) => method.bind(py),
+            (_, Some(behind)) => behind.bind(py),
+            _ => self.original.bind(py),
+        };
+        let fall_back = |method| foreign::call(self.name.bind(py).to_str()?, callable, args, kwargs, method);
         match &self.way {
-            Way::Small(_) | Way::Foreign if lend::has_foreign(args) => self.fall_back(args, kwargs, false),
+            Way::Small(_) | Way::Foreign if lend::has_foreign(args) => fall_back(false),
             Way::Small(most) => {
                 if !Runtime::global().is_unobserved() {
                     return Ok(None);
                 }
-                lend::call(original, args, kwargs, false, Terms { most: *most, native: true }, || Ok(()))
+                lend::call(callable, args, kwargs, false, Terms { most: *most, native: true }, || Ok(()))
             }
             Way::Library(..) if library::is_watched() => Ok(None),
             Way::Library(library, most) => {
@@ -154,38 +171,30 @@ impl Routine {
                     library.get().count();
                     Ok(())
                 };
-                lend::call(original, args, kwargs, false, terms, count)
+                lend::call(callable, args, kwargs, false, terms, count)
             }
             Way::General | Way::Foreign => Ok(None),
-            Way::Fallback => self.fall_back(args, kwargs, false),
-            Way::Method => self.fall_back(args, kwargs, true),
+            Way::Fallback => fall_back(false),
+            Way::Method => fall_back(true),
             Way::Uncounted => {
                 if !coverage::in_users_frame(py) {
                     return Ok(None);
                 }
-                lend::call(original, args, kwargs, false, Terms::ANY, || Ok(()))
+                lend::call(callable, args, kwargs, false, Terms::ANY, || Ok(()))
             }
         }
     }
-
-    /// The call as one that NumPy does for want of a native way.
-    fn fall_back<'py>(
-        &self,
-        args: &Bound<'py, PyTuple>,
-        kwargs: Option<&Bound<'py, PyDict>>,
-        method: bool,
-    ) -> PyResult<Option<Bound<'py, PyAny>>> {
-        let py = args.py();
-        foreign::call(self.name.bind(py).to_str()?, self.original.bind(py), args, kwargs, method)
-    }
 }
 
-/// The function of Python's to which one of NumPy's leads if no other class claims the call: its errors have the same words.
+/// The function to which one of NumPy's leads if no other class claims the call: its errors have the same words, but for
+/// those of compiled functions about arguments.
 fn implementation(original: &Bound<'_, PyAny>) -> PyResult<Option<Py<PyAny>>> {
     let py = original.py();
     let function = py.import(intern!(py, "types"))?.getattr(intern!(py, "FunctionType"))?;
     match original.getattr_opt(intern!(py, "_implementation"))? {
-        Some(found) if found.is_exact_instance(&function) => Ok(Some(found.unbind())),
+        Some(found) if found.is_exact_instance(&function) || found.is_instance_of::<PyCFunction>() => {
+            Ok(Some(found.unbind()))
+        }
         _ => Ok(None),
     }
 }

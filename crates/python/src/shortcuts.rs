@@ -7,7 +7,10 @@ use crate::convert::{self, Numpy, Weak};
 use crate::methods::{Order, copied};
 use crate::ndarray::{NdArray, exact_native, wrap_new, wrap_view};
 use crate::scalar::DeferredScalar;
-use crate::{advanced, assign, elementwise, errstate, fresh, front, library, loan, operators, run, shape, transforms};
+use crate::{
+    advanced, assign, elementwise, errstate, foreign, fresh, front, lend, library, loan, operators, run, shape,
+    transforms,
+};
 use numelt_ir::{DType, Op, Scalar};
 use numelt_runtime::{ArrayView, Runtime};
 use pyo3::intern;
@@ -37,6 +40,8 @@ pub fn of(name: &str) -> Option<Shortcut> {
         "take" | "ndarray.take" => take,
         "copy" => copy,
         "full_like" => full_like,
+        "append" => front::append,
+        "r_" => front::row,
         "clip" | "ndarray.clip" => clip,
         "ascontiguousarray" => in_c_order,
         "flip" => flip,
@@ -123,6 +128,9 @@ fn flatnonzero<'py>(args: &Bound<'py, PyTuple>) -> Quick<'py> {
 /// `diff`, of neighbours along the last axis.
 fn diff<'py>(args: &Bound<'py, PyTuple>) -> Quick<'py> {
     let py = args.py();
+    if args.len() == 1 && lend::has_foreign(args) {
+        return foreign::differences(&args.get_item(0)?);
+    }
     let Some(array) = only(args).filter(|_| !errstate::is_strict(py).unwrap_or(true)) else { return Ok(None) };
     let Some(view) = array.get().view().filter(|view| view.dtype != DType::Bool) else { return Ok(None) };
     let last = view.shape.len() - 1;

@@ -14,14 +14,15 @@ use crate::reduce;
 use crate::scalar::DeferredScalar;
 use crate::ufunc_call::{Call, Casting, MemoryOrder};
 use crate::ufunc_direct::{are_plain_numbers, quick_call, vectorcall};
-use crate::{coverage, foreign, hooks};
-use numelt_ir::{DType, Op};
+use crate::{coverage, foreign, hooks, ufunc_at};
+use numelt_ir::Op;
 use numelt_runtime::Runtime;
 use pyo3::exceptions::{PyDeprecationWarning, PyUserWarning, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyEllipsis, PyInt, PyList, PyString, PyTuple};
 use smallvec::SmallVec;
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
@@ -31,6 +32,7 @@ type Out<'py> = PyResult<Bound<'py, PyAny>>;
 #[pyclass(name = "ufunc", module = "numpy", frozen, weakref, dict)]
 pub struct Ufunc {
     numpy: Py<PyAny>,
+    name: String,
     op: Option<Op>,
     /// Is it one that the package composes of native operations?
     composed: bool,
@@ -40,8 +42,8 @@ pub struct Ufunc {
 
 impl Ufunc {
     /// Of NumPy's ufunc, for a native operation perhaps.
-    pub fn new(numpy: Py<PyAny>, op: Option<Op>, composed: bool) -> Ufunc {
-        Ufunc { numpy, op, composed, vectorcall }
+    pub fn new(numpy: Py<PyAny>, name: String, op: Option<Op>, composed: bool) -> Ufunc {
+        Ufunc { numpy, name, op, composed, vectorcall }
     }
 
     /// The native operation, if there is one.
@@ -61,9 +63,8 @@ impl Ufunc {
 }
 
 /// Is the ufunc of this name one that the package composes of native operations?
-fn is_composed(name: &Bound<'_, PyAny>) -> bool {
-    let name = name.cast::<PyString>().ok().and_then(|n| n.to_str().ok());
-    name.is_some_and(|n| matches!(n, "divmod" | "modf" | "frexp" | "clip" | "matvec" | "vecmat" | "vecdot"))
+fn is_composed(name: &str) -> bool {
+    matches!(name, "divmod" | "modf" | "frexp" | "clip" | "matvec" | "vecmat" | "vecdot")
 }
 
 /// The operation that a ufunc of NumPy's name is, if it is native.
@@ -290,8 +291,9 @@ impl Ufunc {
             ),
             None => None,
         };
-        let composed = is_composed(&numpy_ufunc.getattr("__name__")?);
-        Ok(Ufunc::new(numpy_ufunc.unbind(), op, composed))
+        let name: String = numpy_ufunc.getattr("__name__")?.extract()?;
+        let composed = is_composed(&name);
+        Ok(Ufunc::new(numpy_ufunc.unbind(), name, op, composed))
     }
 
     #[pyo3(signature = (*args, **kwargs))]
@@ -413,23 +415,24 @@ const FEW: i64 = 1024;
 /// The same where NumPy has one loop over positions.
 const IN_ONE_LOOP: i64 = 1 << 17;
 
-/// Segments that the package reduces one by one (`_ufuncs._MANY_SEGMENTS`).
-const SEGMENTS: i64 = 64;
-
 /// A call or method on few elements by NumPy's own ufunc, where the package would have recorded something.
 fn few<'py>(
     ours: &Bound<'py, PyAny>,
     numpy: &Bound<'py, PyAny>,
-    name: &str,
+    name: &'static str,
     args: &Bound<'py, PyTuple>,
     kwargs: Option<&Bound<'py, PyDict>>,
 ) -> PyResult<Option<Bound<'py, PyAny>>> {
     let py = numpy.py();
-    let known = ours.cast_exact::<Ufunc>().is_ok_and(|u| u.get().op.is_some() || u.get().composed);
-    let bound = || if name == "__call__" { Ok(numpy.clone()) } else { numpy.getattr(PyString::intern(py, name)) };
+    let ufunc = ours.cast_exact::<Ufunc>().ok().map(Bound::get);
+    let known = ufunc.is_some_and(|u| u.op.is_some() || u.composed);
+    let bound = || if name == "__call__" { Ok(numpy.clone()) } else { numpy.getattr(hooks::word(py, name)) };
     if coverage::is_silent() && lend::has_foreign(args) {
-        let label: String = numpy.getattr(intern!(py, "__name__"))?.extract()?;
-        let label = if name == "__call__" { label } else { format!("{label}.{name}") };
+        let label = match ufunc {
+            Some(ufunc) => Cow::Borrowed(ufunc.name.as_str()),
+            None => Cow::Owned(numpy.getattr(intern!(py, "__name__"))?.extract()?),
+        };
+        let label = if name == "__call__" { label } else { Cow::Owned(format!("{label}.{name}")) };
         return foreign::call(&label, &bound()?, args, kwargs, false);
     }
     let has_array = || args.iter_borrowed().any(|arg| native(&arg));
@@ -438,30 +441,11 @@ fn few<'py>(
     }
     let bound = bound()?;
     let most = match name {
-        "at" if is_one_loop(args) => IN_ONE_LOOP,
-        "reduceat" if has_many_segments(args) => i64::MAX,
+        "at" if ufunc_at::is_one_loop(args) => IN_ONE_LOOP,
+        "reduceat" if ufunc_at::has_many_segments(args) => i64::MAX,
         _ => FEW,
     };
     lend::call(&bound, args, kwargs, false, Terms { most, native: true }, || Ok(()))
-}
-
-/// Does NumPy's `at` have one loop for these operands? It does for vectors of one dtype and positions in a vector.
-fn is_one_loop(args: &Bound<'_, PyTuple>) -> bool {
-    let view = |n| args.get_borrowed_item(n).ok().and_then(|arg| exact_native(&arg).and_then(NdArray::view).cloned());
-    let (Some(target), Some(positions)) = (view(0), view(1)) else { return false };
-    let vectors = target.shape.len() == 1 && positions.shape.len() == 1 && positions.dtype == DType::I64;
-    let value = args.get_borrowed_item(2).is_ok_and(|value| match exact_native(&value).and_then(NdArray::view) {
-        Some(values) => values.dtype == target.dtype && values.shape == positions.shape,
-        None => elementwise::literal(target.dtype, &value).is_some(),
-    });
-    vectors && value && (target.dtype.is_integer() || matches!(target.dtype, DType::F32 | DType::F64))
-}
-
-/// Are there more segments than the package reduces one by one?
-fn has_many_segments(args: &Bound<'_, PyTuple>) -> bool {
-    args.get_borrowed_item(1).is_ok_and(|starts| {
-        exact_native(&starts).and_then(NdArray::view).is_some_and(|v| v.shape.len() == 1 && v.size() > SEGMENTS)
-    })
 }
 
 /// Is this a native array of ours, or a short sequence with one?
@@ -489,6 +473,13 @@ fn reduced<'py>(ufunc: &Ufunc, args: &Bound<'py, PyTuple>) -> PyResult<Option<Bo
         _ => return Ok(None),
     };
     let first = args.get_item(0)?;
+    if args.len() == 1
+        && let Some(op @ (Op::Maximum | Op::Minimum)) = ufunc.op
+        && let Ok(list) = first.cast_exact::<PyList>()
+        && let Some(made) = operators::chained(op, list).transpose()?
+    {
+        return Ok(Some(made));
+    }
     let array = if first.is_exact_instance_of::<PyList>() { front::stacked(&first)? } else { Some(first) };
     let Some(array) = array else { return Ok(None) };
     let plain = exact_native(&array).and_then(NdArray::view).is_some_and(|v| !v.shape.is_empty() && v.size() > 0);
@@ -516,7 +507,7 @@ fn accumulated<'py>(ufunc: &Bound<'py, Ufunc>, args: &Bound<'py, PyTuple>) -> Py
 fn method<'py>(
     ours: &Bound<'py, PyAny>,
     numpy: &Bound<'py, PyAny>,
-    name: &str,
+    name: &'static str,
     args: &Bound<'py, PyTuple>,
     kwargs: Option<&Bound<'py, PyDict>>,
 ) -> Out<'py> {
@@ -540,6 +531,9 @@ fn method<'py>(
     };
     hooks::fallback(&qualified, &callable, args, kwargs)
 }
+
+/// What NumPy calls the ways to call a ufunc.
+const METHODS: [&str; 6] = ["__call__", "reduce", "accumulate", "outer", "reduceat", "at"];
 
 /// A ufunc of NumPy's that met one of our arrays: NumPy's scalars call it with us on their right side.
 pub fn dispatched<'py>(
@@ -574,7 +568,10 @@ pub fn dispatched<'py>(
             let args: Vec<_> = first.into_iter().chain(inputs.iter()).collect();
             hook.call(PyTuple::new(py, args)?, kwargs)
         }
-        None => method(function, function, name, inputs, kwargs),
+        None => match METHODS.into_iter().find(|&method| method == name) {
+            Some(name) => method(function, function, name, inputs, kwargs),
+            None => Ok(py.NotImplemented().into_bound(py)),
+        },
     }
 }
 

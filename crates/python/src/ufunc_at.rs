@@ -1,12 +1,13 @@
 //! `ufunc.at` by one array of positions on the first axis: values combined with what is there, in order.
 
-use crate::elementwise::Native;
-use crate::ndarray::NdArray;
+use crate::elementwise::{self, Native};
+use crate::ndarray::{NdArray, exact_native};
 use crate::operand::Operand;
 use crate::{errstate, run};
 use numelt_ir::{Axes, DType, Op};
 use numelt_runtime::Input;
 use pyo3::prelude::*;
+use pyo3::types::PyTuple;
 
 /// The scatter that combines values by an elementwise operation.
 fn scatter_of(step: Op) -> Option<Op> {
@@ -64,6 +65,28 @@ fn scatter<'py>(
         _ => None,
     };
     Ok(result.unwrap_or_else(|| py.NotImplemented().into_bound(py)))
+}
+
+/// Does NumPy's `at` have one loop for these operands? It does for vectors of one dtype and positions in a vector.
+pub fn is_one_loop(args: &Bound<'_, PyTuple>) -> bool {
+    let view = |n| args.get_borrowed_item(n).ok().and_then(|arg| exact_native(&arg).and_then(NdArray::view).cloned());
+    let (Some(target), Some(positions)) = (view(0), view(1)) else { return false };
+    let vectors = target.shape.len() == 1 && positions.shape.len() == 1 && positions.dtype == DType::I64;
+    let value = args.get_borrowed_item(2).is_ok_and(|value| match exact_native(&value).and_then(NdArray::view) {
+        Some(values) => values.dtype == target.dtype && values.shape == positions.shape,
+        None => elementwise::literal(target.dtype, &value).is_some(),
+    });
+    vectors && value && (target.dtype.is_integer() || matches!(target.dtype, DType::F32 | DType::F64))
+}
+
+/// Segments that the package reduces one by one (`_ufuncs._MANY_SEGMENTS`).
+const SEGMENTS: i64 = 64;
+
+/// Are there more segments than the package reduces one by one?
+pub fn has_many_segments(args: &Bound<'_, PyTuple>) -> bool {
+    args.get_borrowed_item(1).is_ok_and(|starts| {
+        exact_native(&starts).and_then(NdArray::view).is_some_and(|v| v.shape.len() == 1 && v.size() > SEGMENTS)
+    })
 }
 
 /// Adds the function to the module.

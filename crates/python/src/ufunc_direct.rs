@@ -70,7 +70,7 @@ pub unsafe extern "C" fn vectorcall(
 
 /// Has the interpreter call ufuncs without packing their arguments.
 pub fn prepare(py: Python<'_>) -> PyResult<()> {
-    let sample = Bound::new(py, Ufunc::new(py.None(), None, false))?;
+    let sample = Bound::new(py, Ufunc::new(py.None(), String::new(), None, false))?;
     let offset = sample.get().place_of_call() - sample.as_ptr().addr();
     // SAFETY: it lies there in each of the class's objects, which are all of one size.
     unsafe { direct::call_by(&Ufunc::type_object(py), offset) }.map(drop)

@@ -116,10 +116,13 @@ impl Habit {
         }
         self.reads = self.reads.saturating_add(1);
         let elements = (work / instructions.max(1) as u64) as i64;
-        if let Some(at) = band(elements)
+        // what waits though it has few elements on the whole waited for the largest of its operations
+        let largest = band(elements).or_else(|| band(work as i64).map(|_| 0));
+        if let Some(at) = largest
             && self.bands[at].left == 0
         {
-            self.bands[at].note(instructions < long(elements), IN_A_ROW[at], STRETCHES[at]);
+            let is_short = elements <= SURE || instructions < long(elements);
+            self.bands[at].note(is_short, IN_A_ROW[at], STRETCHES[at]);
         }
     }
 

@@ -12,7 +12,7 @@ use crate::{assign, errors, registry, run, shape};
 use numelt_ir::{DType, Dims, c_strides};
 use numelt_runtime::{ArrayView, Runtime};
 use pyo3::prelude::*;
-use pyo3::types::{PyInt, PyList};
+use pyo3::types::{PyInt, PyList, PyTuple};
 use smallvec::SmallVec;
 
 /// Most elements of a result that is read at once.
@@ -32,6 +32,14 @@ const MASKED: i64 = 1 << 15;
 pub fn quick(py: Python<'_>, view: &ArrayView, key: &ArrayView) -> PyResult<Option<ArrayView>> {
     if let Some((view, key)) = flat(view, key) {
         return quick(py, &view, &key);
+    }
+    if key.shape.len() > 1 && key.dtype == DType::I64 && shape::is_c_contiguous(&key.shape, &key.strides, 8) {
+        let line = shape::window(key, key.offset, Dims::from_slice(&[key.size()]), Dims::from_slice(&[8]));
+        let picked = quick(py, view, &line)?;
+        return Ok(picked.map(|picked| {
+            let dims: Dims = key.shape.iter().chain(&view.shape[1..]).copied().collect();
+            shape::whole(picked.base, view.dtype, &dims)
+        }));
     }
     let (Some((&n, rest)), &[length]) = (view.shape.split_first(), &key.shape[..]) else { return Ok(None) };
     let itemsize = view.dtype.size() as i64;
@@ -90,12 +98,34 @@ fn flat(view: &ArrayView, key: &ArrayView) -> Option<(ArrayView, ArrayView)> {
 
 /// The elements of a vector at positions, or under a mask, that are in memory; `None` for positions outside.
 fn elements(py: Python<'_>, view: &ArrayView, key: &ArrayView) -> PyResult<Option<ArrayView>> {
-    let Some(picks) = Picked::of(view, key) else { return Ok(None) };
+    match Picked::of(view, key) {
+        Some(picks) => gathered(py, view, &picks).map(Some),
+        None => Ok(None),
+    }
+}
+
+/// Two vectors of positions that are the key of a matrix, all in memory.
+fn pairs(view: &ArrayView, key: &Bound<'_, PyAny>) -> Option<Picked> {
+    let key = key.cast_exact::<PyTuple>().ok().filter(|key| key.len() == 2 && view.shape.len() == 2)?;
+    let (rows, columns) = (key.get_borrowed_item(0).ok()?, key.get_borrowed_item(1).ok()?);
+    Picked::of_pairs(view, exact_native(&rows)?.view()?, exact_native(&columns)?.view()?)
+}
+
+/// The elements of a matrix at pairs of positions, where all is in memory; `None` for any other key.
+pub fn paired(py: Python<'_>, view: &ArrayView, key: &Bound<'_, PyAny>) -> PyResult<Option<ArrayView>> {
+    if view.base.is_awaited() || view.base.address().is_none() {
+        return Ok(None);
+    }
+    pairs(view, key).map(|picks| gathered(py, view, &picks)).transpose()
+}
+
+/// The picked elements, of an array in memory, as a vector.
+fn gathered(py: Python<'_>, view: &ArrayView, picks: &Picked) -> PyResult<ArrayView> {
     let itemsize = view.dtype.size() as i64;
     let count = picks.count;
     let out = shape::fresh(view.dtype, &[count], Dims::from_slice(&[itemsize]));
     if count == 0 {
-        return Ok(Some(out));
+        return Ok(out);
     }
     let from = run::look(py, &view.base)?.wrapping_offset(view.offset as isize);
     let to = run::read(py, &out.base)?;
@@ -117,11 +147,13 @@ fn elements(py: Python<'_>, view: &ArrayView, key: &ArrayView) -> PyResult<Optio
         8 => copy!(u64),
         _ => copy!([u64; 2]),
     }
-    Ok(Some(out))
+    Ok(out)
 }
 
-/// Checked positions along a vector.
+/// Checked positions along a vector, or of elements of a matrix.
 struct Picked {
+    /// The byte distances of elements of a matrix.
+    listed: Option<SmallVec<[isize; 64]>>,
     keys: *const u8,
     step: isize,
     length: i64,
@@ -139,7 +171,7 @@ impl Picked {
         let (length, step) = (key.shape[0], key.strides[0] as isize);
         let keys = key.base.settled()?.cast_const().wrapping_offset(key.offset as isize);
         let mask = key.dtype == DType::Bool;
-        let mut picked = Picked { keys, step, length, mask, n, stride, count: length };
+        let mut picked = Picked { listed: None, keys, step, length, mask, n, stride, count: length };
         if mask {
             picked.count = picked.truths();
             return Some(picked);
@@ -148,6 +180,31 @@ impl Picked {
         // SAFETY: as above, and it is aligned.
         picked.places(|place| inside &= (-n..n).contains(&unsafe { place.cast::<i64>().read() }));
         inside.then_some(picked)
+    }
+
+    /// What two vectors of positions pick of a matrix; `None` where something lies outside, or is not in memory.
+    fn of_pairs(view: &ArrayView, rows: &ArrayView, columns: &ArrayView) -> Option<Picked> {
+        let length = rows.size();
+        let vector = |key: &ArrayView| key.shape.len() == 1 && key.dtype == DType::I64;
+        if !vector(rows) || !vector(columns) || columns.size() != length || !(1..=INDICES).contains(&length) {
+            return None;
+        }
+        let mut listed: SmallVec<[isize; 64]> = SmallVec::from_elem(0, length as usize);
+        for (axis, key) in [rows, columns].into_iter().enumerate() {
+            let (n, stride) = (view.shape[axis], view.strides[axis] as isize);
+            let mut place = key.base.settled()?.cast_const().wrapping_offset(key.offset as isize);
+            for pick in &mut listed {
+                // SAFETY: the element is one of the key's, which lies inside its base, and it is aligned.
+                let given = unsafe { place.cast::<i64>().read() };
+                if !(-n..n).contains(&given) {
+                    return None;
+                }
+                *pick += (if given < 0 { given + n } else { given }) as isize * stride;
+                place = place.wrapping_offset(key.strides[0] as isize);
+            }
+        }
+        let none = std::ptr::null();
+        Some(Picked { listed: Some(listed), keys: none, step: 0, length, mask: false, n: 0, stride: 0, count: length })
     }
 
     /// Calls `f` with the address of each element of the key.
@@ -182,7 +239,9 @@ impl Picked {
 
     /// Calls `f` with the byte distance of each picked element.
     fn each(&self, mut f: impl FnMut(isize)) {
-        if let Some(truths) = self.dense() {
+        if let Some(listed) = &self.listed {
+            listed.iter().copied().for_each(f);
+        } else if let Some(truths) = self.dense() {
             let mut words = truths.chunks_exact(8);
             let mut pick = 0;
             for word in &mut words {
@@ -238,14 +297,36 @@ pub fn set(py: Python<'_>, view: &ArrayView, key: &ArrayView, value: &Bound<'_, 
     }
     let (&[n], &[length]) = (view.shape.as_slice(), key.shape.as_slice()) else { return Ok(false) };
     let fits = if key.dtype == DType::Bool { length == n } else { key.dtype == DType::I64 };
-    let ready = view.base.settled().is_some() && !view.base.is_pending() && !key.base.ptr_eq(&view.base);
-    if !fits || !ready || !(1..=most(key, 1)).contains(&length) || n == 0 || !Runtime::global().is_unobserved() {
+    if !fits || !is_open(view) || key.base.ptr_eq(&view.base) || !(1..=most(key, 1)).contains(&length) || n == 0 {
         return Ok(false);
     }
-    if registry::is_tangled() {
-        return Ok(false);
+    match Picked::of(view, key) {
+        Some(picks) => store(py, view, &picks, value),
+        None => Ok(false),
     }
-    let Some(picks) = Picked::of(view, key) else { return Ok(false) };
+}
+
+/// May elements be stored now, without anybody waiting for what was there?
+fn is_open(view: &ArrayView) -> bool {
+    let ready = view.base.settled().is_some() && !view.base.is_pending();
+    ready && Runtime::global().is_unobserved() && !registry::is_tangled()
+}
+
+/// [`set`] for pairs of positions in a matrix.
+pub fn set_paired(
+    py: Python<'_>,
+    view: &ArrayView,
+    key: &Bound<'_, PyAny>,
+    value: &Bound<'_, PyAny>,
+) -> PyResult<bool> {
+    match pairs(view, key).filter(|_| is_open(view)) {
+        Some(picks) => store(py, view, &picks, value),
+        None => Ok(false),
+    }
+}
+
+/// Stores a number, or the elements of a vector, at checked positions; false where that is not what there is to do.
+fn store(py: Python<'_>, view: &ArrayView, picks: &Picked, value: &Bound<'_, PyAny>) -> PyResult<bool> {
     let size = view.dtype.size();
     let literal;
     let (mut from, step) = match exact_native(value).and_then(NdArray::view) {

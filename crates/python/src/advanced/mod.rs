@@ -46,6 +46,9 @@ pub fn get<'py>(
     {
         return wrap_new(py, result).map(Some);
     }
+    if let Some(result) = few::paired(py, view, key)? {
+        return wrap_new(py, result).map(Some);
+    }
     let Some(key) = Key::parse(key)? else { return Ok(None) };
     if key.is_basic() {
         let selection = index::select(view, &key.parts())?;

@@ -33,6 +33,9 @@ pub fn set<'py>(
     {
         return Ok(true);
     }
+    if few::set_paired(py, view, key, value)? {
+        return Ok(true);
+    }
     let Some(key) = Key::parse(key)? else { return Ok(false) };
     if key.is_basic() {
         let target = index::select(view, &key.parts())?;

@@ -1,15 +1,15 @@
 //! Arrays filled with one value, ranges, copies of arrays and short sequences.
 
 use super::{Any, Arg, Out, Quick, joining, native, sequence, slow};
-use crate::convert::Weak;
+use crate::convert::{self, Numpy, Weak};
 use crate::methods::{Order, copied};
 use crate::ndarray::wrap_new;
 use crate::temporary::{self, Inside};
-use crate::{assign, inspect, operand::Operand, run, shape};
+use crate::{assign, foreign, inspect, lend, operand::Operand, run, shape};
 use numelt_ir::{Axes, DType, Dims, Op, Scalar, c_strides};
 use numelt_runtime::{ArrayView, Input, Runtime};
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyDict, PyInt, PyTuple};
+use pyo3::types::{PyBool, PyDict, PyInt, PyString, PyTuple};
 use smallvec::SmallVec;
 
 /// Largest number of elements of a quick array; what is beyond may be more than there is memory.
@@ -316,7 +316,17 @@ fn arange<'py>(py: Python<'py>, args: &Bound<'py, PyTuple>, kwargs: Option<&Boun
     {
         return Ok(made);
     }
+    if args.iter_borrowed().any(|end| is_no_number(&end))
+        && let Some(made) = foreign::call("arange", &Numpy::get(py)?.attr(py, "arange")?, args, kwargs, false)?
+    {
+        return Ok(made);
+    }
     super::function(py, "arange")?.call(args, kwargs)
+}
+
+/// Is it a text or a date, the end of a range that is not native?
+fn is_no_number(end: &Bound<'_, PyAny>) -> bool {
+    end.is_exact_instance_of::<PyString>() || lend::passes(end) && convert::numpy_scalar_value(end).is_none()
 }
 
 /// Ranges of small ints, as int64 or float64, where nothing rounds or overflows.

@@ -2,32 +2,43 @@
 
 use super::{Any, Arg, Out, Quick, native, sequence, slow};
 use crate::ndarray::{NdArray, wrap_new};
-use crate::{convert, errors, inspect, run, shape};
-use numelt_ir::{Axes, DType, Dims, Op};
+use crate::{convert, elementwise, errors, inspect, run, shape};
+use numelt_ir::{Axes, DType, Dims, Op, Scalar};
 use numelt_runtime::{ArrayView, BaseRef, Input, Runtime};
 use pyo3::prelude::*;
-use pyo3::types::{PyInt, PyList, PyTuple};
+use pyo3::types::{PyBool, PyFloat, PyInt, PyList, PyTuple};
 use smallvec::SmallVec;
 
 type Pieces = SmallVec<[ArrayView; 8]>;
 
-/// Native pieces of one dtype and rank, and short sequences that make such.
-fn pieces(arrays: Any<'_, '_>) -> Option<Pieces> {
-    let mut out = Pieces::new();
-    let mut push = |item: &Bound<'_, PyAny>| {
-        let view = match native(item) {
-            Some(view) => view.clone(),
-            None => native(&sequence::array(item.py(), item, Some).ok()??)?.clone(),
-        };
-        let same = out.first().is_none_or(|first| first.dtype == view.dtype && first.shape.len() == view.shape.len());
-        same.then(|| out.push(view))
+/// Native pieces of one rank, and short sequences that make such, with their common dtype. What is made here has it.
+fn pieces(arrays: Any<'_, '_>) -> Option<(Pieces, DType)> {
+    let (pieces, dtype) = match arrays.cast_exact::<PyList>() {
+        Ok(list) => pieces_of(list.iter())?,
+        Err(_) => pieces_of(arrays.cast_exact::<PyTuple>().ok()?.iter())?,
     };
-    if let Ok(list) = arrays.cast_exact::<PyList>() {
-        list.iter().try_for_each(|item| push(&item))?;
-    } else {
-        arrays.cast_exact::<PyTuple>().ok()?.iter_borrowed().try_for_each(|item| push(&item))?;
+    let rank = pieces[0].shape.len();
+    pieces.iter().all(|piece| piece.shape.len() == rank).then_some((pieces, dtype))
+}
+
+/// [`pieces`] of any ranks; numbers are some of rank zero.
+fn pieces_of<'py>(items: impl IntoIterator<Item = Bound<'py, PyAny>>) -> Option<(Pieces, DType)> {
+    let items: SmallVec<[Bound<'py, PyAny>; 8]> = items.into_iter().collect();
+    let py = items.first()?.py();
+    let made = |item: Any<'_, '_>, dtype: Option<DType>| {
+        native(&sequence::array(py, item, |default| Some(dtype.unwrap_or(default))).ok()??).cloned()
+    };
+    let mut out = Pieces::new();
+    for item in &items {
+        out.push(native(item).cloned().or_else(|| made(item, None))?);
     }
-    (!out.is_empty()).then_some(out)
+    let dtype = out.iter().map(|view| view.dtype).reduce(DType::promote)?;
+    for (view, item) in out.iter_mut().zip(&items).filter(|(view, _)| view.dtype != dtype) {
+        if native(item).is_none() {
+            *view = made(item, Some(dtype))?;
+        }
+    }
+    Some((out, dtype))
 }
 
 /// A given axis, within `rank`.
@@ -130,6 +141,54 @@ fn py_join<'py>(py: Python<'py>, arrays: Vec<Bound<'py, NdArray>>, axis: usize, 
     Ok(made.unwrap_or_else(|| py.NotImplemented().into_bound(py)))
 }
 
+/// `append` to a vector: an element, or another vector.
+pub fn append<'py>(args: &Bound<'py, PyTuple>) -> Quick<'py> {
+    if args.len() != 2 {
+        return Ok(None);
+    }
+    let Some((mut pieces, dtype)) = pieces_of([args.get_item(0)?, args.get_item(1)?]) else { return Ok(None) };
+    if pieces[0].shape.len() != 1 || pieces[1].shape.len() > 1 {
+        return Ok(None);
+    }
+    if pieces[1].shape.is_empty() {
+        pieces[1] = shape::window(&pieces[1], pieces[1].offset, Dims::from_slice(&[1]), Dims::from_slice(&[0]));
+    }
+    join(args.py(), &pieces, 0, dtype)
+}
+
+/// `r_` of vectors of one dtype and of numbers that it holds, which convert to it.
+pub fn row<'py>(args: &Bound<'py, PyTuple>) -> Quick<'py> {
+    let key = args.get_item(0)?;
+    let Ok(items) = key.cast_exact::<PyTuple>() else { return Ok(None) };
+    let Some(dtype) = items.iter_borrowed().find_map(|item| native(&item).map(|view| view.dtype)) else {
+        return Ok(None);
+    };
+    let mut pieces = Pieces::new();
+    for item in items.iter_borrowed() {
+        let piece = match native(&item) {
+            Some(view) => (view.dtype == dtype && view.shape.len() == 1).then(|| view.clone()),
+            None => element(&item, dtype)?,
+        };
+        let Some(piece) = piece else { return Ok(None) };
+        pieces.push(piece);
+    }
+    join(args.py(), &pieces, 0, dtype)
+}
+
+/// A vector of one number of Python's, whose kind is not above the dtype's.
+fn element(number: Any<'_, '_>, dtype: DType) -> PyResult<Option<ArrayView>> {
+    let value = if let Ok(truth) = number.cast_exact::<PyBool>() {
+        (dtype == DType::Bool).then(|| Scalar::Bool(truth.is_true()))
+    } else {
+        let int = number.is_exact_instance_of::<PyInt>();
+        let fits = int && dtype != DType::Bool || number.is_exact_instance_of::<PyFloat>() && dtype.is_float();
+        elementwise::literal(dtype, number).filter(|_| fits)
+    };
+    let Some(value) = value else { return Ok(None) };
+    let base = Runtime::global().filled(&value.to_bytes()[..dtype.size()]).map_err(errors::to_py)?;
+    Ok(Some(shape::whole(base, dtype, &[1])))
+}
+
 /// Join arrays along an axis.
 ///
 /// Examples
@@ -153,9 +212,9 @@ fn concatenate<'py>(
     if out.is_none()
         && dtype.is_none()
         && matches!(casting, Arg::Absent)
-        && let Some(pieces) = pieces(arrays)
+        && let Some((pieces, dtype)) = pieces(arrays)
         && let Some(axis) = axis_of(&axis, pieces[0].shape.len())
-        && let Some(made) = join(py, &pieces, axis, pieces[0].dtype)?
+        && let Some(made) = join(py, &pieces, axis, dtype)?
     {
         return Ok(made);
     }
@@ -187,7 +246,7 @@ fn stack<'py>(
     if out.is_none()
         && dtype.is_none()
         && matches!(casting, Arg::Absent)
-        && let Some(mut pieces) = pieces(arrays)
+        && let Some((mut pieces, dtype)) = pieces(arrays)
         && let Some(axis) = axis_of(&axis, pieces[0].shape.len() + 1)
         && pieces.iter().all(|p| p.shape == pieces[0].shape)
     {
@@ -195,7 +254,7 @@ fn stack<'py>(
             piece.shape.insert(axis, 1);
             piece.strides.insert(axis, 0);
         }
-        if let Some(made) = join(py, &pieces, axis, pieces[0].dtype)? {
+        if let Some(made) = join(py, &pieces, axis, dtype)? {
             return Ok(made);
         }
     }

@@ -12,6 +12,8 @@ pub mod reductions;
 mod sequence;
 pub mod short;
 
+pub use joining::{append, row};
+
 use crate::convert::{self, Numpy};
 use crate::ndarray::NdArray;
 use numelt_ir::DType;

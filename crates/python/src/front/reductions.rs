@@ -1,6 +1,6 @@
 //! Reductions of native arrays with `axis=` and `keepdims=` alone, as functions and as methods.
 
-use super::{Any, Out, Quick, function, native};
+use super::{Any, Out, Quick, function, native, sequence};
 use crate::convert::{self, Numpy};
 use crate::lend::{self, Terms};
 use crate::ndarray::NdArray;
@@ -179,8 +179,8 @@ fn computed<'a, 'py>(made: &'a Bound<'py, PyAny>) -> Option<&'a Bound<'py, Defer
 
 /// A call of the function or method `name`.
 fn call<'py>(
-    array: Any<'_, 'py>,
-    name: &str,
+    array: &Bound<'py, NdArray>,
+    name: &'static str,
     kind: Kind,
     args: &Bound<'py, PyTuple>,
     kwargs: Kwargs<'_, 'py>,
@@ -188,13 +188,13 @@ fn call<'py>(
     if let Some(made) = quick(array, kind, args, kwargs)? {
         return Ok(made);
     }
-    let all = PyTuple::new(array.py(), std::iter::once(array.clone()).chain(args.iter()).collect::<Vec<_>>())?;
-    let method = |py| Numpy::get(py)?.ndarray.bind(py).getattr(name);
-    if lend::is_foreign(array)
-        && let Some(made) = foreign::call(name, &method(array.py())?, &all, kwargs, false)?
+    if array.get().view().is_none()
+        && let Some(made) = foreign::method(array, name, args, kwargs)?
     {
         return Ok(made);
     }
+    let all = PyTuple::new(array.py(), std::iter::once(array.as_any().clone()).chain(args.iter()).collect::<Vec<_>>())?;
+    let method = |py| Numpy::get(py)?.ndarray.bind(py).getattr(name);
     match of_few(&all, kwargs, method)? {
         Some(made) => Ok(made),
         None => function(array.py(), name)?.call(all, kwargs),
@@ -228,11 +228,14 @@ fn dispatch<'py>(
     args: &Bound<'py, PyTuple>,
     kwargs: Kwargs<'_, 'py>,
 ) -> Out<'py> {
-    if let Ok(array) = args.get_borrowed_item(0)
-        && native(&array).is_some()
-        && let Some(made) = quick(&array, kind, &args.get_slice(1, args.len()), kwargs)?
-    {
-        return Ok(made);
+    if let Ok(array) = args.get_item(0) {
+        // a list of numbers has its numbers' dtype
+        let array = if native(&array).is_some() { Some(array) } else { sequence::array(py, &array, Some)? };
+        if let Some(array) = array
+            && let Some(made) = quick(&array, kind, &args.get_slice(1, args.len()), kwargs)?
+        {
+            return Ok(made);
+        }
     }
     match of_few(args, kwargs, |py| Numpy::get(py)?.attr(py, name))? {
         Some(made) => Ok(made),
@@ -372,7 +375,7 @@ macro_rules! methods {
                     args: &Bound<'py, PyTuple>,
                     kwargs: Option<&Bound<'py, PyDict>>,
                 ) -> Out<'py> {
-                    call(slf.as_any(), stringify!($name), $kind, args, kwargs)
+                    call(slf, stringify!($name), $kind, args, kwargs)
                 }
             )*
         }
