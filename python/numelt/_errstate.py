@@ -1,8 +1,9 @@
 """Floating-point errors: NumPy's error state reaches the core, and the core's warnings reach the user.
 
 In: changes of NumPy's error state by anybody, warnings of finished work. Out: a note to the core, and
-`RuntimeWarning` at the user's line. Operations report what held when they were written; the warning
-appears when their values are needed, and no later than at the next `warnings.catch_warnings`.
+`RuntimeWarning` at the line where the operation stands. Operations report what held when they were written; the
+warning appears when their values are needed, and no later than somebody looks: at the next change of filters, or
+at the list that `warnings.catch_warnings` records. Where warnings are errors, operations run one at a time.
 Where a statement overwrote its own input, the operation named is the likeliest one of the fused kernel.
 """
 
@@ -12,6 +13,8 @@ import contextvars
 import functools
 import sys
 import warnings
+from collections.abc import Callable
+from types import CodeType
 from typing import Any
 
 import numpy
@@ -46,8 +49,17 @@ class _State:
         return getattr(self._variable, name)
 
 
-def warn(texts: list[str]) -> None:
-    """Give warnings at the innermost line that is neither numelt's nor NumPy's."""
+def _warn_at(text: str, code: CodeType, offset: int, module: str) -> None:
+    """Give a warning at the line of an instruction."""
+    lines = (line for start, end, line in code.co_lines() if start <= offset < end and line)
+    found = sys.modules.get(module)
+    registry = None if found is None else vars(found).setdefault("__warningregistry__", {})
+    line = next(lines, code.co_firstlineno)
+    warnings.warn_explicit(text, RuntimeWarning, code.co_filename, line, module, registry)
+
+
+def warn(told: list[tuple[str, tuple[CodeType, int, str] | None]]) -> None:
+    """Give warnings at the lines where the operations stand, or at the innermost that is neither numelt's nor NumPy's."""
     level = 2
     frame = sys._getframe(1)
     while frame.f_globals.get("__name__", "").partition(".")[0] in ("numelt", "numpy"):
@@ -55,12 +67,55 @@ def warn(texts: list[str]) -> None:
             break
         frame = frame.f_back
         level += 1
-    for text in texts:
-        warnings.warn(text, RuntimeWarning, stacklevel=level)
+    for text, place in told:
+        if place is None:
+            warnings.warn(text, RuntimeWarning, stacklevel=level)
+        else:
+            _warn_at(text, *place)
+
+
+def _settled(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Have pending warnings given before a function is called."""
+
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        _core.settle_warnings()
+        return function(*args, **kwargs)
+
+    return call
+
+
+class _Caught(list[Any]):
+    """The warnings that were caught so far: those of pending work, too."""
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+for _name in (
+    "__len__ __getitem__ __iter__ __reversed__ __contains__ __repr__ __eq__ __ne__ __add__ __iadd__ __mul__ "
+    "__setitem__ __delitem__ clear copy count index insert pop remove reverse sort"
+).split():
+    setattr(_Caught, _name, _settled(getattr(list, _name)))
+
+
+def _are_errors() -> bool:
+    """Do the filters turn some `RuntimeWarning` into an exception?"""
+    for action, message, category, module, line in warnings.filters:
+        if issubclass(RuntimeWarning, category):
+            if action == "error":
+                return True
+            if message is None and module is None and not line:
+                return False
+    return warnings.defaultaction == "error"  # type: ignore[attr-defined]
+
+
+def _filters_changed() -> None:
+    """Tell the core whether warnings are errors."""
+    _core.warnings_are_errors(_are_errors())
 
 
 def settling(manager: Any) -> None:
-    """Have a class of context managers give pending warnings before they are entered and left."""
+    """Have a class of context managers give pending warnings before they are entered, looked at and left."""
     enter, leave = manager.__enter__, manager.__exit__
     if hasattr(enter, "__wrapped__"):
         return
@@ -68,7 +123,14 @@ def settling(manager: Any) -> None:
     @functools.wraps(enter)
     def __enter__(self: Any) -> Any:
         _core.settle_warnings()
-        return enter(self)
+        caught = enter(self)
+        _filters_changed()
+        module = sys.modules["warnings"]
+        show = getattr(module, "_showwarnmsg_impl", None)
+        if type(caught) is list and getattr(show, "__self__", None) is caught:
+            caught = _Caught(caught)
+            module._showwarnmsg_impl = super(_Caught, caught).append  # type: ignore[attr-defined]
+        return caught
 
     @functools.wraps(leave)
     def __exit__(self: Any, *exception: Any) -> Any:
@@ -76,8 +138,25 @@ def settling(manager: Any) -> None:
             _core.settle_warnings()
         finally:
             leave(self, *exception)
+            _filters_changed()
 
     manager.__enter__, manager.__exit__ = __enter__, __exit__
+
+
+def _watch_filters() -> None:
+    """Have filters changed only after pending warnings have been given, and the core told."""
+    for name in ("simplefilter", "filterwarnings", "resetwarnings"):
+        change = getattr(warnings, name)
+        if hasattr(change, "__wrapped__"):
+            continue
+
+        @functools.wraps(change)
+        def changed(*args: Any, _change: Callable[..., Any] = _settled(change), **kwargs: Any) -> None:
+            _change(*args, **kwargs)
+            _filters_changed()
+
+        setattr(warnings, name, changed)
+    _filters_changed()
 
 
 def install() -> None:
@@ -90,3 +169,4 @@ def install() -> None:
     if numpy.geterr() != _DEFAULT:
         _core.errstate_changed()
     settling(warnings.catch_warnings)
+    _watch_filters()

@@ -38,6 +38,7 @@ mod module;
 mod ndarray;
 mod operand;
 mod operators;
+mod origin;
 mod places;
 mod products;
 mod protocols;
