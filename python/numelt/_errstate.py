@@ -1,9 +1,10 @@
 """Floating-point errors: NumPy's error state reaches the core, and the core's warnings reach the user.
 
 In: changes of NumPy's error state by anybody, warnings of finished work. Out: a note to the core, and
-`RuntimeWarning` at the line where the operation stands. Operations report what held when they were written; the
-warning appears when their values are needed, and no later than somebody looks: at the next change of filters, or
-at the list that `warnings.catch_warnings` records. Where warnings are errors, operations run one at a time.
+`RuntimeWarning` at the line where the operation stands. Operations report what held when they were written;
+the warning appears when their values are needed, and no later than somebody looks: at the next change of
+filters, or at the list that `warnings.catch_warnings` records. Where warnings are errors, operations run
+one at a time.
 Where a statement overwrote its own input, the operation named is the likeliest one of the fused kernel.
 """
 
@@ -59,7 +60,7 @@ def _warn_at(text: str, code: CodeType, offset: int, module: str) -> None:
 
 
 def warn(told: list[tuple[str, tuple[CodeType, int, str] | None]]) -> None:
-    """Give warnings at the lines where the operations stand, or at the innermost that is neither numelt's nor NumPy's."""
+    """Give warnings where the operations stand, or at the innermost line neither numelt's nor NumPy's."""
     level = 2
     frame = sys._getframe(1)
     while frame.f_globals.get("__name__", "").partition(".")[0] in ("numelt", "numpy"):
@@ -91,11 +92,14 @@ class _Caught(list[Any]):
     __hash__ = None  # type: ignore[assignment]
 
 
+# fmt: off
 for _name in (
-    "__len__ __getitem__ __iter__ __reversed__ __contains__ __repr__ __eq__ __ne__ __add__ __iadd__ __mul__ "
-    "__setitem__ __delitem__ clear copy count index insert pop remove reverse sort"
-).split():
+    "__len__", "__getitem__", "__iter__", "__reversed__", "__contains__", "__repr__", "__eq__", "__ne__",
+    "__add__", "__iadd__", "__mul__", "__setitem__", "__delitem__", "clear", "copy", "count", "index",
+    "insert", "pop", "remove", "reverse", "sort",
+):
     setattr(_Caught, _name, _settled(getattr(list, _name)))
+# fmt: on
 
 
 def _are_errors() -> bool:
@@ -143,19 +147,24 @@ def settling(manager: Any) -> None:
     manager.__enter__, manager.__exit__ = __enter__, __exit__
 
 
+def _watched(change: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function that changes filters after pending warnings have been given, and tells the core."""
+    settled = _settled(change)
+
+    @functools.wraps(change)
+    def changed(*args: Any, **kwargs: Any) -> None:
+        settled(*args, **kwargs)
+        _filters_changed()
+
+    return changed
+
+
 def _watch_filters() -> None:
-    """Have filters changed only after pending warnings have been given, and the core told."""
+    """Watch the functions that change filters."""
     for name in ("simplefilter", "filterwarnings", "resetwarnings"):
         change = getattr(warnings, name)
-        if hasattr(change, "__wrapped__"):
-            continue
-
-        @functools.wraps(change)
-        def changed(*args: Any, _change: Callable[..., Any] = _settled(change), **kwargs: Any) -> None:
-            _change(*args, **kwargs)
-            _filters_changed()
-
-        setattr(warnings, name, changed)
+        if not hasattr(change, "__wrapped__"):
+            setattr(warnings, name, _watched(change))
     _filters_changed()
 
 

@@ -179,7 +179,8 @@ impl Drop for As {
 #[cold]
 pub fn literal_overflow(py: Python<'_>) -> PyResult<()> {
     let meaning = if is_touched() { current(py)? } else { warn::DEFAULT };
-    let warnings = [Warning { condition: warn::OVER, op: Op::Copy, watch: meaning & warn::ALL, place: Warning::NOWHERE }];
+    let warnings =
+        [Warning { condition: warn::OVER, op: Op::Copy, watch: meaning & warn::ALL, place: Warning::NOWHERE }];
     if meaning & warn::OVER == 0 {
         Ok(())
     } else if meaning & ONE_AT_A_TIME != 0 {

@@ -57,7 +57,8 @@ fn number_of(frame: &Bound<'_, PyAny>) -> PyResult<Option<u32>> {
     let code = escape::code(frame)?;
     let offset = escape::instruction(frame)?;
     let key = (code.as_ptr() as usize, offset);
-    if let Some(known) = KNOWN.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert_default().numbers.get(&key) {
+    if let Some(known) = KNOWN.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert_default().numbers.get(&key)
+    {
         return Ok(*known);
     }
     let module = frame.getattr("f_globals")?.call_method1("get", ("__name__", "<string>"))?;

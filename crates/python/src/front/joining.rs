@@ -2,9 +2,9 @@
 
 use super::{Any, Arg, Out, Quick, native, sequence, slow};
 use crate::ndarray::{NdArray, wrap_new};
-use crate::{convert, errors, inspect, run, shape};
-use numelt_ir::{Axes, DType, Dims, Op};
-use numelt_runtime::{ArrayView, BaseRef, Input, Runtime};
+use crate::{assign, convert, errors, inspect, run, shape};
+use numelt_ir::{DType, Dims, Op};
+use numelt_runtime::{ArrayView, BaseRef, Runtime};
 use pyo3::prelude::*;
 use pyo3::types::{PyInt, PyList, PyTuple};
 use smallvec::SmallVec;
@@ -109,7 +109,7 @@ fn join<'py>(py: Python<'py>, pieces: &[ArrayView], axis: usize, dtype: DType) -
     let mut offset = 0;
     for piece in pieces.iter().filter(|p| p.size() > 0) {
         let target = shape::window(&out, offset, piece.shape.clone(), out.strides.clone());
-        run::record(py, Op::Copy, dtype, &target, &[Input::Array(piece)], Axes::default())?;
+        assign::record(py, &target, piece)?;
         offset += piece.shape[axis] * out.strides[axis];
     }
     wrap_new(py, out).map(Some)

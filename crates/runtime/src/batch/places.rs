@@ -50,8 +50,8 @@ impl Batch {
     #[inline]
     pub(super) fn ask(&self, recorded: &Recorded<'_>) {
         // what a conversion may report is not looked into
-        let could = recorded.watch != 0
-            && (recorded.op == Op::Copy || recorded.watch & recorded.op.raises(recorded.ty) != 0);
+        let could =
+            recorded.watch != 0 && (recorded.op == Op::Copy || recorded.watch & recorded.op.raises(recorded.ty) != 0);
         ASKED.store(if could && self.asks() { self.len() as u32 } else { 0 }, Ordering::Relaxed);
     }
 
