@@ -14,7 +14,7 @@ from bisect import bisect_right
 from types import CodeType
 from typing import Any
 
-__all__ = ["Expr", "Uses", "instruction", "uses_of"]
+__all__ = ["Expr", "Uses", "instruction", "is_in_place", "uses_of"]
 
 Expr = tuple[Any, ...] | None
 """How a callable is found: ("name", n), ("local", n), ("attribute", expr, n), ("self", expr), or unknown."""
@@ -264,6 +264,18 @@ def uses_of(code: CodeType) -> Uses:
             _READ.clear()
         found = _READ[code] = _Reader(code).read()
     return found
+
+
+# operators of BINARY_OP that work in place
+_IN_PLACE = range(13, 26)
+
+
+def is_in_place(code: CodeType, at: int) -> bool:
+    """Say whether the instruction at an offset is an operator in place."""
+    if not 0 <= at < len(code.co_code) - 1:
+        return False
+    name = dis.opname[code.co_code[at]]
+    return name.startswith("INPLACE_") or (name == "BINARY_OP" and code.co_code[at + 1] in _IN_PLACE)
 
 
 def instruction(code: CodeType, at: int) -> int:

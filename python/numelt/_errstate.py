@@ -1,8 +1,10 @@
 """Floating-point errors: NumPy's error state reaches the core, and the core's warnings reach the user.
 
 In: changes of NumPy's error state by anybody, warnings of finished work. Out: a note to the core, and
-`RuntimeWarning` at the user's line. Operations report what held when they were written; the warning
-appears when their values are needed, and no later than at the next `warnings.catch_warnings`.
+`RuntimeWarning` at the line where the operation stands. Operations report what held when they were written;
+the warning appears when their values are needed, and no later than somebody looks: at the next change of
+filters, or at the list that `warnings.catch_warnings` records. Where warnings are errors, operations run
+one at a time.
 Where a statement overwrote its own input, the operation named is the likeliest one of the fused kernel.
 """
 
@@ -12,6 +14,8 @@ import contextvars
 import functools
 import sys
 import warnings
+from collections.abc import Callable
+from types import CodeType
 from typing import Any
 
 import numpy
@@ -55,8 +59,17 @@ def _changed(variable: contextvars.ContextVar[Any]) -> None:
     _config._extobj_contextvar = variable
 
 
-def warn(texts: list[str]) -> None:
-    """Give warnings at the innermost line that is neither numelt's nor NumPy's."""
+def _warn_at(text: str, code: CodeType, offset: int, module: str) -> None:
+    """Give a warning at the line of an instruction."""
+    lines = (line for start, end, line in code.co_lines() if start <= offset < end and line)
+    found = sys.modules.get(module)
+    registry = None if found is None else vars(found).setdefault("__warningregistry__", {})
+    line = next(lines, code.co_firstlineno)
+    warnings.warn_explicit(text, RuntimeWarning, code.co_filename, line, module, registry)
+
+
+def warn(told: list[tuple[str, tuple[CodeType, int, str] | None]]) -> None:
+    """Give warnings where the operations stand, or at the innermost line neither numelt's nor NumPy's."""
     level = 2
     frame = sys._getframe(1)
     while frame.f_globals.get("__name__", "").partition(".")[0] in ("numelt", "numpy"):
@@ -64,12 +77,59 @@ def warn(texts: list[str]) -> None:
             break
         frame = frame.f_back
         level += 1
-    for text in texts:
-        warnings.warn(text, RuntimeWarning, stacklevel=level)
+    for text, place in told:
+        if place is None:
+            warnings.warn(text, RuntimeWarning, stacklevel=level)
+        else:
+            _warn_at(text, *place)
+
+
+def _settled(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Have pending warnings given before a function is called."""
+
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        _core.settle_warnings()
+        return function(*args, **kwargs)
+
+    return call
+
+
+class _Caught(list[Any]):
+    """The warnings that were caught so far: those of pending work, too."""
+
+    __hash__ = None
+
+
+# fmt: off
+for _name in (
+    "__len__", "__getitem__", "__iter__", "__reversed__", "__contains__", "__repr__", "__eq__", "__ne__",
+    "__add__", "__iadd__", "__mul__", "__setitem__", "__delitem__", "clear", "copy", "count", "index",
+    "insert", "pop", "remove", "reverse", "sort",
+):
+    setattr(_Caught, _name, _settled(getattr(list, _name)))
+# fmt: on
+
+
+def _are_errors() -> bool:
+    """Do the filters turn some `RuntimeWarning` into an exception?"""
+    for action, message, category, module, line in warnings.filters:
+        if issubclass(RuntimeWarning, category):
+            if action == "error":
+                return True
+            if message is None and module is None and not line:
+                return False
+    default: str = warnings.defaultaction  # type: ignore[attr-defined]
+    return default == "error"
+
+
+def _filters_changed() -> None:
+    """Tell the core whether warnings are errors."""
+    _core.warnings_are_errors(_are_errors())
 
 
 def settling(manager: Any) -> None:
-    """Have a class of context managers give pending warnings before they are entered and left."""
+    """Have a class of context managers give pending warnings before they are entered, looked at and left."""
     enter, leave = manager.__enter__, manager.__exit__
     if hasattr(enter, "__wrapped__"):
         return
@@ -77,7 +137,14 @@ def settling(manager: Any) -> None:
     @functools.wraps(enter)
     def __enter__(self: Any) -> Any:
         _core.settle_warnings()
-        return enter(self)
+        caught: Any = enter(self)
+        _filters_changed()
+        module = sys.modules["warnings"]
+        show = getattr(module, "_showwarnmsg_impl", None)
+        if type(caught) is list and getattr(show, "__self__", None) is caught:
+            caught = _Caught(caught)
+            module._showwarnmsg_impl = super(_Caught, caught).append  # type: ignore[attr-defined]
+        return caught
 
     @functools.wraps(leave)
     def __exit__(self: Any, *exception: Any) -> Any:
@@ -85,8 +152,30 @@ def settling(manager: Any) -> None:
             _core.settle_warnings()
         finally:
             leave(self, *exception)
+            _filters_changed()
 
     manager.__enter__, manager.__exit__ = __enter__, __exit__
+
+
+def _watched(change: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function that changes filters after pending warnings have been given, and tells the core."""
+    settled = _settled(change)
+
+    @functools.wraps(change)
+    def changed(*args: Any, **kwargs: Any) -> None:
+        settled(*args, **kwargs)
+        _filters_changed()
+
+    return changed
+
+
+def _watch_filters() -> None:
+    """Watch the functions that change filters."""
+    for name in ("simplefilter", "filterwarnings", "resetwarnings"):
+        change = getattr(warnings, name)
+        if not hasattr(change, "__wrapped__"):
+            setattr(warnings, name, _watched(change))
+    _filters_changed()
 
 
 def install() -> None:
@@ -99,3 +188,4 @@ def install() -> None:
     else:
         _config._extobj_contextvar = _State(variable)
     settling(warnings.catch_warnings)
+    _watch_filters()

@@ -296,7 +296,13 @@ def at_user_line(function: Callable[..., Any], args: tuple[Any, ...], kwargs: di
             _lines.clear()
         code = _call_code.replace(co_filename=place[0], co_firstlineno=place[1], co_name=frame.f_code.co_name)
         _lines[place] = code
-    return types.FunctionType(code, frame.f_globals)(function, args, kwargs)
+    try:
+        return types.FunctionType(code, frame.f_globals)(function, args, kwargs)
+    except Exception as error:
+        # the frame made here is nothing that the user wrote
+        trace = error.__traceback__
+        made = trace and trace.tb_next
+        raise error.with_traceback(made and made.tb_next)  # noqa: B904 (it is the same exception)
 
 
 def note(name: str, reason: str) -> None:
@@ -386,7 +392,12 @@ def converted(value: Any) -> Any:
     convert = getattr(kind, "__array__", None)
     if convert is None or isinstance(value, (numpy.ndarray, numpy.generic, type)):
         return value
-    return _Converting(value) if hasattr(kind, "__array_wrap__") else unwrap(convert(value))
+    if hasattr(kind, "__array_wrap__"):
+        return _Converting(value)
+    made = unwrap(convert(value))
+    if not isinstance(made, numpy.ndarray):
+        raise ValueError(f"object {_NOT_AN_ARRAY}")
+    return made
 
 
 class _Converting:

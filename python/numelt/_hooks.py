@@ -50,6 +50,13 @@ def hands_over(frame: FrameType, at: int) -> bool:
     return _temporary.hands_over(frame, at)
 
 
+def in_place(frame: FrameType, at: int) -> bool:
+    """Say whether the frame's instruction is an operator in place."""
+    from numelt import _bytecode  # few programs need it
+
+    return _bytecode.is_in_place(frame.f_code, at)
+
+
 _HALF = 2.0**31
 
 
@@ -82,6 +89,7 @@ def install() -> None:
         "ufunc_method": ufunc_method,
         "escape": escape,
         "hands_over": hands_over,
+        "in_place": in_place,
         "to_u32": _dispatch.small_call(operator.methodcaller("astype", "u4"), to_u32, "astype"),
     }
     for name, function in hooks.items():

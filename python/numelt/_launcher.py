@@ -20,6 +20,7 @@ from typing import Any, NoReturn
 
 __all__ = ["main"]
 
+_PACKAGE = os.path.dirname(__file__) + os.sep
 _USAGE = "python -m numelt [options] (script.py | -m module | -c code) [args ...]"
 
 
@@ -236,7 +237,7 @@ def _replace_first_path(folder: str) -> None:
 
 
 def _execute(module: types.ModuleType, code: Any, filename: str) -> None:
-    """Run the program; an exception is reported without the launcher's own frames."""
+    """Run the program; an exception is reported without the package's own frames."""
     try:
         if isinstance(code, bytes):
             code = compile(code, filename, "exec", dont_inherit=True)
@@ -247,14 +248,12 @@ def _execute(module: types.ModuleType, code: Any, filename: str) -> None:
         _report(error)
 
 
-def _without_launcher(traceback: types.TracebackType | None) -> types.TracebackType | None:
-    """Return a traceback without the frames of the launcher and of the import hook."""
-    from numelt import _import
-
+def _without_package(traceback: types.TracebackType | None) -> types.TracebackType | None:
+    """Return a traceback without the frames of the package: what calls NumPy here stands in C there."""
     if traceback is None:
         return None
-    rest = _without_launcher(traceback.tb_next)
-    if traceback.tb_frame.f_code.co_filename in (__file__, _import.__file__):
+    rest = _without_package(traceback.tb_next)
+    if traceback.tb_frame.f_code.co_filename.startswith(_PACKAGE):
         return rest
     return types.TracebackType(rest, traceback.tb_frame, traceback.tb_lasti, traceback.tb_lineno)
 
@@ -265,7 +264,7 @@ def _clean(error: BaseException | None, seen: set[int]) -> None:
         return
     seen.add(id(error))
     try:
-        error.__traceback__ = _without_launcher(error.__traceback__)
+        error.__traceback__ = _without_package(error.__traceback__)
     except RecursionError:
         return  # thousands of frames: shown as they are
     _clean(error.__cause__, seen)

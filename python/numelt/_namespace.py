@@ -45,6 +45,7 @@ _CALLERS = frozenset(
 
 # modules of NumPy's that it loads when they are used, and what is native of them
 _LATE = {
+    "ctypeslib": "numelt._routines.pointers",
     "fft": "numelt._routines.transforms",
     "polynomial": "numelt._routines.series",
     "testing": "numelt._routines.assertions",

@@ -148,5 +148,5 @@ def as_called(
 
 def _is_default(value: Any, default: Any) -> bool:
     return value is default or (
-        type(value) is type(default) and type(value) in (str, int) and value == default
+        type(value) is type(default) and type(value) in (str, int, float) and value == default
     )

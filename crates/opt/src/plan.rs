@@ -57,6 +57,8 @@ pub struct Watch {
     pub op: Op,
     /// Conditions.
     pub bits: u8,
+    /// The base that it writes.
+    pub out: BaseId,
 }
 
 /// A kernel with its numbers and operands.

@@ -66,7 +66,8 @@ fn assign_view(py: Python<'_>, target: &ArrayView, source: &ArrayView) -> PyResu
     record(py, target, &source)
 }
 
-fn record(py: Python<'_>, target: &ArrayView, source: &ArrayView) -> PyResult<bool> {
+/// Records `target[...] = source`, whose shapes fit.
+pub fn record(py: Python<'_>, target: &ArrayView, source: &ArrayView) -> PyResult<bool> {
     if target.dtype == DType::U32
         && matches!(source.dtype, DType::F32 | DType::F64)
         && target.size() >= 4

@@ -14,7 +14,7 @@ use std::ffi::{c_int, c_long};
 /// NumPy's objects that are needed often.
 pub struct Numpy {
     descrs: Vec<Py<PyAny>>,
-    /// Scalar types with their dtypes; `longlong` beside `long`.
+    /// Scalar types with their dtypes; `intc` beside `int32`, where they differ.
     types: Vec<(Py<PyType>, DType)>,
     /// `numpy.ndarray`.
     pub ndarray: Py<PyType>,
@@ -116,16 +116,11 @@ impl Numpy {
             types.push((descr.getattr("type")?.cast_into::<PyType>()?.unbind(), dtype));
             descrs.push(descr.unbind());
         }
-        // On some platforms `long` and `longlong` have the same size; both are then the same dtype here.
-        for (name, bits_signed) in [("intc", true), ("uintc", false), ("longlong", true), ("ulonglong", false)] {
-            let size: usize = module.call_method1("dtype", (name,))?.getattr("itemsize")?.extract()?;
-            let dtype = match (size, bits_signed) {
-                (4, true) => DType::I32,
-                (4, false) => DType::U32,
-                (8, true) => DType::I64,
-                _ => DType::U64,
-            };
-            types.push((class(name)?, dtype));
+        for name in ["intc", "uintc", "longlong", "ulonglong"] {
+            let num: c_int = module.call_method1("dtype", (name,))?.getattr("num")?.extract()?;
+            if let Some(dtype) = from_type_num(num) {
+                types.push((class(name)?, dtype));
+            }
         }
         let float64 = Float64::of(types[DType::F64 as usize].0.bind(py));
         let plain_int64 = lies_plainly(types[DType::I64 as usize].0.bind(py), 0x0123_4567_89ab_cdef_i64);
@@ -167,10 +162,11 @@ impl Numpy {
     }
 }
 
-/// Native dtype of NumPy's type number.
+/// Native dtype of NumPy's type number. Where `longlong` is as long as `long`, it is none: results tell the two apart by
+/// their type, and only NumPy knows which one comes of what.
 pub fn from_type_num(num: c_int) -> Option<DType> {
-    const LONG: (DType, DType) =
-        if size_of::<c_long>() == 8 { (DType::I64, DType::U64) } else { (DType::I32, DType::U32) };
+    const LONG_IS_64: bool = size_of::<c_long>() == 8;
+    const LONG: (DType, DType) = if LONG_IS_64 { (DType::I64, DType::U64) } else { (DType::I32, DType::U32) };
     Some(match num {
         0 => DType::Bool,
         1 => DType::I8,
@@ -181,8 +177,8 @@ pub fn from_type_num(num: c_int) -> Option<DType> {
         6 => DType::U32,
         7 => LONG.0,
         8 => LONG.1,
-        9 => DType::I64,
-        10 => DType::U64,
+        9 if !LONG_IS_64 => DType::I64,
+        10 if !LONG_IS_64 => DType::U64,
         11 => DType::F32,
         12 => DType::F64,
         14 => DType::C64,

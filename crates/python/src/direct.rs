@@ -15,7 +15,7 @@
 use crate::convert::Numpy;
 use crate::index;
 use crate::ndarray::NdArray;
-use crate::operators::{self as o, Binary, from_scalar, quick, quick_in_place};
+use crate::operators::{self as o, Binary, from_scalar, quick, quick_in_place, slow_in_place};
 use numelt_ir::{DType, Op};
 use pyo3::PyTypeInfo;
 use pyo3::exceptions::PyRuntimeError;
@@ -138,14 +138,22 @@ unsafe fn binary(a: *mut ffi::PyObject, b: *mut ffi::PyObject, op: &Binary, form
 /// # Safety
 /// As [`binary`].
 #[inline(always)]
-unsafe fn in_place(a: *mut ffi::PyObject, b: *mut ffi::PyObject, op: &Binary, former: &Former) -> *mut ffi::PyObject {
+unsafe fn in_place(
+    a: *mut ffi::PyObject,
+    b: *mut ffi::PyObject,
+    op: &'static Binary,
+    former: &Former,
+) -> *mut ffi::PyObject {
     // SAFETY: as in `binary`.
     unsafe {
         let py = Python::assume_attached();
         let (target, other) = (Borrowed::from_ptr(py, a), Borrowed::from_ptr(py, b));
         let run = || {
             let array = target.cast_exact::<NdArray>().ok()?;
-            Some(quick_in_place(op.op, array.get(), &other)?.map(|()| (*target).clone()))
+            Some(match quick_in_place(op.op, array.get(), &other) {
+                Some(done) => done.map(|()| (*target).clone()),
+                None => slow_in_place(&array, &other, op),
+            })
         };
         match give(py, run) {
             Some(result) => result,
@@ -282,6 +290,14 @@ slots! {
     in_place subtract_from SUBTRACT => Py_nb_inplace_subtract;
     in_place multiply_by MULTIPLY => Py_nb_inplace_multiply;
     in_place divide_by DIVIDE => Py_nb_inplace_true_divide;
+    in_place floor_divide_by FLOOR_DIVIDE => Py_nb_inplace_floor_divide;
+    in_place remainder_by REMAINDER => Py_nb_inplace_remainder;
+    in_place and_with AND => Py_nb_inplace_and;
+    in_place or_with OR => Py_nb_inplace_or;
+    in_place xor_with XOR => Py_nb_inplace_xor;
+    in_place shift_left LEFT_SHIFT => Py_nb_inplace_lshift;
+    in_place shift_right RIGHT_SHIFT => Py_nb_inplace_rshift;
+    in_place matmul_by MATMUL => Py_nb_inplace_matrix_multiply;
     subscript get => Py_mp_subscript;
 }
 

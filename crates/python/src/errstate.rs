@@ -10,6 +10,7 @@ use crate::elementwise::Native;
 use crate::hooks;
 use crate::ndarray::NdArray;
 use crate::operand::Operand;
+use crate::origin;
 use crate::run;
 use numelt_ir::{DType, Op, warn};
 use numelt_runtime::{Reason, Runtime, WATCH, Warning};
@@ -26,6 +27,8 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 static TOUCHED: AtomicBool = AtomicBool::new(false);
 /// The states met last: most changes are a `with` around a few operations, which ends in the state that it began in.
 static KNOWN: [Known; 2] = [Known::none(), Known::none()];
+/// Are warnings exceptions? Then operations run one at a time, whatever the state.
+static WARNINGS_ARE_ERRORS: AtomicBool = AtomicBool::new(false);
 /// Which of them was met last.
 static LAST: AtomicUsize = AtomicUsize::new(0);
 /// NumPy's context variable.
@@ -63,6 +66,12 @@ impl Known {
 
 /// The meaning of the state in force here.
 fn current(py: Python<'_>) -> PyResult<u8> {
+    let meaning = meaning(py)?;
+    let alone = meaning & warn::ALL != 0 && WARNINGS_ARE_ERRORS.load(Ordering::Relaxed);
+    Ok(if alone { meaning | ONE_AT_A_TIME } else { meaning })
+}
+
+fn meaning(py: Python<'_>) -> PyResult<u8> {
     let Some(variable) = VARIABLE.get(py) else { return Ok(warn::DEFAULT) };
     let state = value(variable.bind(py))?;
     let last = LAST.load(Ordering::Relaxed);
@@ -170,7 +179,8 @@ impl Drop for As {
 #[cold]
 pub fn literal_overflow(py: Python<'_>) -> PyResult<()> {
     let meaning = if is_touched() { current(py)? } else { warn::DEFAULT };
-    let warnings = [Warning { condition: warn::OVER, op: Op::Copy, watch: meaning & warn::ALL }];
+    let warnings =
+        [Warning { condition: warn::OVER, op: Op::Copy, watch: meaning & warn::ALL, place: Warning::NOWHERE }];
     if meaning & warn::OVER == 0 {
         Ok(())
     } else if meaning & ONE_AT_A_TIME != 0 {
@@ -189,12 +199,13 @@ pub fn deliver(py: Python<'_>) -> PyResult<()> {
 
 #[cold]
 fn deliver_some(py: Python<'_>, warnings: &[Warning]) -> PyResult<()> {
-    let texts: Vec<String> = warnings.iter().map(Warning::to_string).collect();
     if let Some(hook) = hooks::hook(py, "warn")? {
-        return hook.call1((texts,)).map(drop);
+        let told: Vec<_> = warnings.iter().map(|w| (w.to_string(), origin::of(py, w.place))).collect();
+        return hook.call1((told,)).map(drop);
     }
-    for text in texts {
-        PyErr::warn(py, &py.get_type::<PyRuntimeWarning>(), &std::ffi::CString::new(text)?, 1)?;
+    for warning in warnings {
+        let text = std::ffi::CString::new(warning.to_string())?;
+        PyErr::warn(py, &py.get_type::<PyRuntimeWarning>(), &text, 1)?;
     }
     Ok(())
 }
@@ -295,6 +306,13 @@ fn errstate_changed(py: Python<'_>) -> PyResult<()> {
     Ok(())
 }
 
+/// The package has seen Python's filters change: are warnings exceptions now?
+#[pyfunction]
+fn warnings_are_errors(py: Python<'_>, on: bool) -> PyResult<()> {
+    WARNINGS_ARE_ERRORS.store(on, Ordering::Relaxed);
+    if on { errstate_changed(py) } else { Ok(()) }
+}
+
 /// Runs what is pending if it could warn, so that the warnings go where they would have gone.
 #[pyfunction]
 fn settle_warnings(py: Python<'_>) -> PyResult<()> {
@@ -315,5 +333,6 @@ fn elementwise_part<'py>(py: Python<'py>, op: &str, ins: &Bound<'py, PyTuple>) -
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(errstate_changed, module)?)?;
     module.add_function(wrap_pyfunction!(elementwise_part, module)?)?;
-    module.add_function(wrap_pyfunction!(settle_warnings, module)?)
+    module.add_function(wrap_pyfunction!(settle_warnings, module)?)?;
+    module.add_function(wrap_pyfunction!(warnings_are_errors, module)?)
 }

@@ -118,8 +118,8 @@ pub fn instruction(frame: &Bound<'_, PyAny>) -> PyResult<c_int> {
     }
 }
 
-/// The frame that called a frame.
-fn caller<'py>(frame: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyAny>>> {
+/// The frame that called a frame, if any did.
+pub fn caller<'py>(frame: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyAny>>> {
     match found().caller {
         // SAFETY: the object is a frame; the result is a new reference or null.
         Some(get) => Ok(unsafe { Bound::from_owned_ptr_or_opt(frame.py(), get(frame.as_ptr().cast()).cast()) }),
@@ -136,7 +136,7 @@ pub fn running(py: Python<'_>) -> PyResult<Option<(Bound<'_, PyAny>, Bound<'_, P
     }
 }
 
-fn code<'py>(frame: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+pub fn code<'py>(frame: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
     // SAFETY: the object is a frame: the interpreter gave it; the code object is a new reference.
     unsafe { Bound::from_owned_ptr_or_err(frame.py(), ffi::PyFrame_GetCode(frame.as_ptr().cast()).cast()) }
 }

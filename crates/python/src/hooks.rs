@@ -17,7 +17,7 @@ static OPERATOR: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
 static INIT: Mutex<()> = Mutex::new(());
 
 /// Names that `set_hooks` knows.
-pub const NAMES: [&str; 12] = [
+pub const NAMES: [&str; 13] = [
     "warn",
     "note",
     "fallback",
@@ -30,6 +30,7 @@ pub const NAMES: [&str; 12] = [
     "hands_over",
     "to_u32",
     "is_installed",
+    "in_place",
 ];
 
 /// The dictionary of hooks.

@@ -42,6 +42,7 @@ mod module;
 mod ndarray;
 mod operand;
 mod operators;
+mod origin;
 mod places;
 mod products;
 mod protocols;

@@ -168,6 +168,12 @@ pub fn defers_to(other: &Bound<'_, PyAny>, in_place: bool) -> PyResult<bool> {
     }
 }
 
+/// Has the operand's class an `__array_ufunc__`?
+pub fn carries_out_ufuncs(other: &Bound<'_, PyAny>) -> PyResult<bool> {
+    let method = other.get_type().getattr_opt(intern!(other.py(), "__array_ufunc__"))?;
+    Ok(method.is_some_and(|method| !method.is_none()))
+}
+
 /// Extents from a Python int or sequence of ints, with NumPy's exceptions for anything else.
 pub fn dimensions(obj: &Bound<'_, PyAny>) -> PyResult<Dims> {
     let not_integer = || PyTypeError::new_err("an integer is required");

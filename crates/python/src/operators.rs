@@ -4,10 +4,10 @@
 use crate::convert::Weak;
 use crate::elementwise;
 use crate::ndarray::{NdArray, exact_native};
-use crate::operand::{Operand, defers_to};
+use crate::operand::{Operand, carries_out_ufuncs, defers_to};
 use crate::products;
 use crate::scalar::DeferredScalar;
-use crate::{errstate, foreign, hooks, lend, shape};
+use crate::{errstate, escape, foreign, hooks, lend, shape};
 use numelt_ir::{DType, Dims, Op};
 use numelt_runtime::{ArrayView, Input};
 use pyo3::basic::CompareOp;
@@ -291,6 +291,13 @@ fn slow<'py>(
     if lend::is_foreign(own) {
         return fall_back(operator, operator.name, lhs, rhs);
     }
+    if reflected
+        && let Some(scalar) = DeferredScalar::of(own)
+        && is_in_place(other, operator)?
+    {
+        // its method in place has refused a scalar of ours; it may know NumPy's
+        return hooks::operator(py, operator.in_place)?.call1((other, DeferredScalar::realize(scalar)?));
+    }
     if operator.op == Op::Multiply
         && let Some(scalar) = DeferredScalar::of(own)
         && is_plain_sequence(other)
@@ -308,6 +315,19 @@ fn slow<'py>(
         return Ok(result);
     }
     fall_back(operator, operator.name, lhs, rhs)
+}
+
+/// Is the operator being carried out in place, on an object whose class has a method for it?
+fn is_in_place(target: &Bound<'_, PyAny>, operator: &Binary) -> PyResult<bool> {
+    let py = target.py();
+    // comparisons have no such form
+    if !operator.in_place.starts_with('i') || !target.get_type().hasattr(format!("__{}__", operator.in_place))? {
+        return Ok(false);
+    }
+    match (hooks::hook(py, "in_place")?, escape::running(py)?) {
+        (Some(hook), Some((frame, _))) => hook.call1((&frame, escape::instruction(&frame)?))?.extract(),
+        _ => Ok(false),
+    }
 }
 
 fn is_plain_sequence(obj: &Bound<'_, PyAny>) -> bool {
@@ -405,12 +425,23 @@ pub fn quick_in_place(op: Op, target: &NdArray, other: &Bound<'_, PyAny>) -> Opt
     if plain { elementwise::update(other.py(), op, view, other) } else { None }
 }
 
-/// `lhs (op)= rhs` on an array.
+/// `lhs (op)= rhs` on an array, whatever an operand's class gives for it.
 pub fn in_place<'py>(lhs: &Bound<'py, NdArray>, rhs: &Bound<'py, PyAny>, operator: &'static Binary) -> PyResult<()> {
-    let py = lhs.py();
-    if let Some(done) = quick_in_place(operator.op, lhs.get(), rhs) {
-        return done;
+    match quick_in_place(operator.op, lhs.get(), rhs) {
+        Some(done) => done,
+        None => slow_in_place(lhs, rhs, operator).map(drop),
     }
+}
+
+/// What the name on the left of `lhs (op)= rhs` stands for after it: the array, but where the right operand's class carries
+/// ufuncs out and gives something else.
+#[cold]
+pub fn slow_in_place<'py>(
+    lhs: &Bound<'py, NdArray>,
+    rhs: &Bound<'py, PyAny>,
+    operator: &'static Binary,
+) -> PyResult<Bound<'py, PyAny>> {
+    let py = lhs.py();
     let target = lhs.as_any();
     if operator.op != Op::Matmul
         && lhs.get().view().is_some()
@@ -423,11 +454,13 @@ pub fn in_place<'py>(lhs: &Bound<'py, NdArray>, rhs: &Bound<'py, PyAny>, operato
             None => elementwise::apply(py, operator.op, &[a, b], Some(lhs), None)?,
         };
         if done.is_some() {
-            return Ok(());
+            return Ok(target.clone());
         }
     }
     // NumPy writes into our memory through the zero-copy view, or into the foreign array.
-    fall_back(operator, operator.in_place, target, rhs).map(|_| ())
+    let made = fall_back(operator, operator.in_place, target, rhs)?;
+    let other = !made.is_instance_of::<NdArray>() && !is_ours(rhs) && carries_out_ufuncs(rhs)?;
+    Ok(if other { made } else { target.clone() })
 }
 
 /// A unary operator or method with one operand.

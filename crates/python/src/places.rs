@@ -131,6 +131,19 @@ fn part(view: &ArrayView, imaginary: bool) -> ArrayView {
 /// Numbers that one vector of NumPy's conversion to uint32 takes.
 const VECTOR: i64 = 4;
 
+/// Floats as uint32, as NumPy's loop over elements that lie densely gives them; `None` where it goes by single numbers.
+pub fn to_u32(py: Python<'_>, view: &ArrayView) -> PyResult<Option<ArrayView>> {
+    let size = view.dtype.size() as i64;
+    let dense = shape::is_c_contiguous(&view.shape, &view.strides, size)
+        || shape::is_f_contiguous(&view.shape, &view.strides, size);
+    if !matches!(view.dtype, DType::F32 | DType::F64) || !dense || view.size() < VECTOR {
+        return Ok(None);
+    }
+    let Some(hook) = hooks::hook(py, "to_u32")? else { return Ok(None) };
+    let floats = fresh::object(py, || NdArray::new(view.clone(), None, false))?;
+    Ok(hook.call1((floats,))?.cast::<NdArray>()?.get().view().cloned())
+}
+
 /// Records the assignment of floats to uint32 where NumPy converts whole vectors; false where it goes by single numbers.
 #[cold]
 pub fn assign_u32(py: Python<'_>, target: &ArrayView, source: &ArrayView) -> PyResult<bool> {

@@ -22,6 +22,9 @@ use std::ffi::{CStr, c_int, c_long};
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
+/// Bytes of NumPy's array object, its shape and strides aside.
+const NUMPYS_HEADER: usize = 12 * size_of::<usize>();
+
 type Out<'py> = PyResult<Bound<'py, PyAny>>;
 
 /// Iterator over the first axis.
@@ -298,11 +301,17 @@ impl NdArray {
         export::to_numpy(slf)?.call_method1("__format__", (spec,))
     }
 
-    /// `numpy.ndarray.__sizeof__` without the structure: the bytes it owns.
-    fn __sizeof__(slf: &Bound<'_, Self>) -> usize {
-        let own = slf.get().parent().is_none();
-        let bytes = slf.get().view().map_or(0, |v| v.size() as usize * v.dtype.size());
-        size_of::<NdArray>() + if own { bytes } else { 0 }
+    /// What makes `sys.getsizeof`, which adds the collector's two words, say what it says of NumPy's array.
+    fn __sizeof__(slf: &Bound<'_, Self>) -> PyResult<usize> {
+        let array = slf.get();
+        let size: usize = match array.payload() {
+            Payload::Native(view) => {
+                let own = if array.parent().is_none() { view.size() as usize * view.dtype.size() } else { 0 };
+                NUMPYS_HEADER + 2 * size_of::<usize>() * view.shape.len() + own
+            }
+            Payload::Foreign(real) => real.bind(slf.py()).call_method0("__sizeof__")?.extract()?,
+        };
+        Ok(size - 2 * size_of::<usize>())
     }
 
     #[classmethod]

@@ -1,6 +1,6 @@
 //! The way to the runtime: recording, flushing with the GIL released, reading.
 
-use crate::{errors, errstate, export, inspect, registry, shape};
+use crate::{errors, errstate, export, inspect, origin, registry, shape};
 use numelt_ir::{Axes, DType, Op, Scalar};
 use numelt_runtime::{ArrayView, BaseRef, Export, Input, Reason, Repeated, Runtime};
 use pyo3::prelude::*;
@@ -46,7 +46,9 @@ unsafe fn record_as(
         return record_alone(py, what, out, ins);
     }
     // SAFETY: the GIL is held, by everybody who calls the runtime but in `run_pending`, which announces it.
-    match unsafe { Runtime::global().record_past(what, out, ins, new) } {
+    let recorded = unsafe { Runtime::global().record_past(what, out, ins, new) };
+    origin::tell(py);
+    match recorded {
         Ok(None) => Ok(()),
         Ok(Some(reason)) => flush_attached(reason),
         Err(error) => Err(errors::to_py(error)),

@@ -139,11 +139,17 @@ impl<'py> Call<'_, 'py> {
             None => resolve::resolve(self.op, &kinds)?,
         };
         let castable = kinds.iter().enumerate().all(|(position, kind)| match kind {
-            Kind::Strong(dtype) => self.casting.allows(*dtype, resolved.op.input_dtype(resolved.ty, position)),
+            Kind::Strong(dtype) => {
+                let to = resolved.op.input_dtype(resolved.ty, position);
+                self.casting.allows(*dtype, to) && !is_converted_in_vectors(*dtype, to)
+            }
             Kind::Weak(_) => true,
         });
         let fits = match self.out.and_then(|out| out.get().view()) {
-            Some(view) => self.casting.allows(resolved.output(), view.dtype),
+            Some(view) => {
+                let from = resolved.output();
+                self.casting.allows(from, view.dtype) && !is_converted_in_vectors(from, view.dtype)
+            }
             None => self.out.is_none(),
         };
         (castable && fits).then_some(resolved)
@@ -217,6 +223,11 @@ impl<'py> Call<'_, 'py> {
             MemoryOrder::Any | MemoryOrder::C => shape::fresh(dtype, domain, numelt_ir::c_strides(domain, itemsize)),
         }
     }
+}
+
+/// Does NumPy convert numbers that do not fit differently in vectors and one by one? Which it does depends on its buffers.
+fn is_converted_in_vectors(from: DType, to: DType) -> bool {
+    to == DType::U32 && matches!(from, DType::F32 | DType::F64)
 }
 
 /// A mask as the runtime takes it; only truth values are masks.

@@ -6,10 +6,14 @@
 //! copied, and from there on instructions are appended and hashed.
 
 mod packed;
+mod places;
 mod repeat;
 
 pub(crate) use self::packed::Packed;
 use self::packed::{Line, Packing, Window};
+pub use self::places::ASKED;
+pub(crate) use self::places::Places;
+use self::places::Trust;
 pub(crate) use self::repeat::Track;
 pub use self::repeat::{Repeated, in_c_order};
 use crate::base::{ArrayView, BaseCell, BaseRef, Input, MAX_SLOTS, recycle};
@@ -37,6 +41,8 @@ pub(crate) struct Batch {
     followed: Option<Followed>,
     /// Instructions that reduce memory to one number, which others like them may follow.
     asked: Asked,
+    /// Where its instructions were recorded, but those of a plan whose places are trusted.
+    places: Places,
 }
 
 /// The first few full reductions of a batch.
@@ -58,6 +64,7 @@ struct Followed {
     done: usize,
     /// Programs to look at where the batch leaves this one.
     others: Candidates,
+    trust: Trust,
 }
 
 /// What is recorded.
@@ -75,7 +82,8 @@ struct Recorded<'a> {
 impl Batch {
     pub fn new(epoch: u64) -> Batch {
         let (program, slots, hash) = (Program::default(), Vec::new(), Words::default());
-        Batch { epoch, program, slots, work: 0, hash, followed: None, asked: Asked::new() }
+        let (asked, places) = (Asked::new(), Places::new());
+        Batch { epoch, program, slots, work: 0, hash, followed: None, asked, places }
     }
 
     /// A batch by itself, of a program whose first bases are `slots`; the others get cells here.
@@ -100,6 +108,7 @@ impl Batch {
         self.hash = Words::default();
         self.followed = None;
         self.asked.clear();
+        self.places.clear();
     }
 
     /// What an empty batch is likely to become, likeliest first.
@@ -107,7 +116,7 @@ impl Batch {
         debug_assert!(self.is_empty());
         self.followed = match plans.is_empty() {
             true => None,
-            false => Some(Followed { plan: plans.remove(0), done: 0, others: plans }),
+            false => Some(Followed { plan: plans.remove(0), done: 0, others: plans, trust: Trust::Open }),
         };
     }
 
@@ -162,6 +171,7 @@ impl Batch {
             Some(work) => self.work += work,
             None => self.write_down(recorded)?,
         }
+        self.ask(recorded);
         recorded.out.base.0.set_written(self.epoch);
         Ok(())
     }
@@ -209,7 +219,11 @@ impl Batch {
                 return Some(plan.track.work(followed.done - 1));
             }
             let at = followed.others.iter().position(|o| o.recorded.starts_as(&plan.recorded, followed.done))?;
-            followed.plan = followed.others.remove(at);
+            let other = followed.others.remove(at);
+            if followed.trust == Trust::Yes {
+                followed.trust = followed.trusted_in(&other, &mut self.places);
+            }
+            followed.plan = other;
         }
     }
 
@@ -228,6 +242,9 @@ impl Batch {
     /// Writes down what has been followed so far.
     fn leave(&mut self) {
         if let Some(followed) = self.followed.take() {
+            if followed.trust == Trust::Yes {
+                self.keep_places(&followed.plan, followed.done);
+            }
             self.program.instrs.extend(followed.plan.recorded.lines(followed.done).map(Line::instr));
             self.program.instrs.iter().for_each(|instr| self.hash.instr(instr));
         }
@@ -300,6 +317,9 @@ impl Batch {
     /// Takes the instructions from number `at` on out, into an empty batch.
     pub fn split(&mut self, at: usize, tail: &mut Batch) {
         self.leave();
+        let cut = at as u32;
+        tail.places.extend(self.places.iter().filter(|p| p.0 >= cut).map(|(at, place)| (at - cut, *place)));
+        self.places.retain(|p| p.0 < cut);
         for mut instr in self.program.instrs.drain(at..) {
             for operand in &mut instr.ins {
                 match operand {
@@ -386,7 +406,8 @@ impl Batch {
     /// From now on the batch is one that has repeated all of a plan's program.
     pub fn became(&mut self, plan: &Arc<ReadyPlan>) {
         let done = plan.recorded.len();
-        self.followed = Some(Followed { plan: Arc::clone(plan), done, others: Candidates::new() });
+        let (plan, others) = (Arc::clone(plan), Candidates::new());
+        self.followed = Some(Followed { plan, done, others, trust: Trust::No });
     }
 
     /// Literals.

@@ -1,7 +1,7 @@
 //! Running a finished plan: allocate at first use, launch, free at last use.
 
 use crate::base::{BaseCell, POOL};
-use crate::batch::{Candidates, Packed, Track};
+use crate::batch::{Candidates, Packed, Places, Track};
 use crate::cache::Executables;
 use crate::engine::{Engine, Launch, LibraryCall, NestLaunch, Operand, StageLaunch};
 use crate::lost;
@@ -31,6 +31,8 @@ pub(crate) struct ReadyPlan {
     pub used: AtomicU64,
     /// Has it been the first piece of a batch that was too long? Then the next such batch is cut here, too.
     pub cut: AtomicBool,
+    /// Where the instructions were recorded, as far as they could warn.
+    pub places: Mutex<Places>,
     /// Values that its runs leave to be computed when they are asked for.
     pub recipes: Vec<Recipe>,
     /// Was one of them asked for? Then the next plan for the program leaves none.
@@ -131,6 +133,7 @@ impl ReadyPlan {
             kernels,
             used,
             cut,
+            places: Mutex::default(),
             recipes,
             regretted,
             next,

@@ -26,7 +26,7 @@ mod siblings;
 mod stats;
 
 pub use base::{ArrayView, BaseRef, Export, Input, WeakBase};
-pub use batch::{Repeated, WATCH, in_c_order};
+pub use batch::{ASKED, Repeated, WATCH, in_c_order};
 pub use config::{Config, Jit, KEYS, Variants};
 pub use engine::{Engine, Executable, Few, FewInput, Launch, LibraryCall, NestLaunch, Operand, SmallCall, StageLaunch};
 pub use null::NullEngine;

@@ -82,10 +82,12 @@ impl Piecemeal<'_> {
         let last = last_uses(self.program, self.slots.len());
         let mut failure: Option<Error> = None;
         for (at, instr) in self.program.instrs.iter().enumerate() {
+            let told = self.warnings.len();
             let outcome = match Some(instr).filter(|_| lost::ever()).and_then(|instr| self.lost(instr)) {
                 Some(cell) => Err(failure.clone().unwrap_or_else(|| lost::error(cell))),
                 None => self.one(instr),
             };
+            self.warnings[told..].iter_mut().for_each(|warning| warning.place = instr.out.base);
             if let Err(error) = outcome {
                 failure.get_or_insert(error);
                 let out = &self.slots[instr.out.base as usize];

@@ -19,6 +19,14 @@ pub struct Warning {
     pub op: Op,
     /// The instruction's byte.
     pub watch: u8,
+    /// The base that it wrote, as the plan numbers them; in the end the front end's number of the place that it was
+    /// recorded at, or [`Warning::NOWHERE`].
+    pub place: u32,
+}
+
+impl Warning {
+    /// It is not known where the operation was recorded.
+    pub const NOWHERE: u32 = u32::MAX;
 }
 
 impl fmt::Display for Warning {
@@ -31,8 +39,8 @@ impl fmt::Display for Warning {
 /// Warnings kept until somebody takes them: a program that never looks must not grow.
 const MOST: usize = 1000;
 
-/// Appends the conditions of one operation, in NumPy's order.
-fn push(warnings: &mut Vec<Warning>, op: Op, watch: u8, met: u8) {
+/// Appends the conditions of one operation that wrote base `out`, in NumPy's order.
+fn push(warnings: &mut Vec<Warning>, (op, out): (Op, BaseId), watch: u8, met: u8) {
     for condition in [warn::DIVIDE, warn::OVER, warn::UNDER, warn::INVALID] {
         if met & watch & condition == 0 || warnings.len() >= MOST {
             continue;
@@ -40,7 +48,7 @@ fn push(warnings: &mut Vec<Warning>, op: Op, watch: u8, met: u8) {
         // the parts of one operation say the same thing once
         let told = |w: &Warning| w.condition == condition && w.watch & warn::PART != 0 && w.op != op;
         if watch & warn::PART == 0 || !warnings.iter().any(told) {
-            warnings.push(Warning { condition, op, watch });
+            warnings.push(Warning { condition, op, watch, place: out });
         }
     }
 }
@@ -52,7 +60,7 @@ pub(crate) fn watched_call(instr: &Instr) -> u8 {
 
 /// The report of a library call or scan.
 pub(crate) fn call(instr: &Instr, met: u8, warnings: &mut Vec<Warning>) {
-    push(warnings, instr.op, instr.watch, met & watched_call(instr));
+    push(warnings, (instr.op, instr.out.base), instr.watch, met & watched_call(instr));
 }
 
 /// The report of a kernel whose launch may have met the conditions `met`.
@@ -84,7 +92,7 @@ fn tell(step: &KernelStep, found: &[u8], warnings: &mut Vec<Warning>) {
             }
             _ => 0,
         };
-        push(warnings, watch.op, watch.bits, *found & !told);
+        push(warnings, (watch.op, watch.out), watch.bits, *found & !told);
     }
 }
 

@@ -315,6 +315,15 @@ impl Runtime {
         std::mem::take(&mut self.lock().warnings)
     }
 
+    /// Says where the front end's program recorded the instruction that [`ASKED`](crate::ASKED) asks for, by a number
+    /// that warnings get back.
+    pub fn came_from(&self, asked: u32, place: u32) {
+        let mut state = self.lock();
+        if asked as usize <= state.batch.len() {
+            state.batch.came_from(asked, place);
+        }
+    }
+
     /// Could running what is pending give a warning?
     pub fn may_warn(&self) -> bool {
         self.pending_work() > 0 && self.lock().batch.program().instrs.iter().any(Instr::may_warn)
@@ -473,6 +482,7 @@ impl State {
             companions = Some(Companions::add(&mut batch, &mut self.habits));
         }
         batch.settle();
+        let before = self.warnings.len();
         let result = match self.ready(&mut batch) {
             Ok(None) => {
                 let result = self.run_piecemeal(&mut batch);
@@ -495,6 +505,7 @@ impl State {
                 if cut {
                     plan.cut.store(true, Ordering::Relaxed);
                 }
+                batch.tell_places(&plan);
                 self.succeed(plan);
                 if let (Ok(()), Some(companions)) = (&result, companions) {
                     companions.keep(&batch);
@@ -507,6 +518,9 @@ impl State {
                 Err(error)
             }
         };
+        if self.warnings.len() > before {
+            batch.place(&mut self.warnings[before..]);
+        }
         // Dead bases give their memory back here.
         batch.restart(0, &mut self.cells);
         HELD.store(self.batch.held(), Ordering::Relaxed);

@@ -69,7 +69,7 @@ def setitem(a: Any, key: Any, value: Any) -> None:
 
 @native
 @small_first
-def copyto(dst: Any, src: Any, casting: str = "same_kind", where: Any = True) -> None:
+def copyto(dst: Any, src: Any, casting: str = "same_kind", where: Any = True) -> Any:
     """Copy values into an array, optionally only where a mask is true.
 
     Examples
@@ -83,8 +83,8 @@ def copyto(dst: Any, src: Any, casting: str = "same_kind", where: Any = True) ->
     if type(dst) is ndarray and dst.flags.writeable:
         source = src if type(src) in _plain else operand(src)
         if source is not None and _copy_where(dst, source, casting, where):
-            return
-    fall_back("copyto", dst, src, casting=casting, where=where)
+            return None
+    return fall_back("copyto", dst, src, casting=casting, where=where)
 
 
 def _copy_where(dst: Any, source: Any, casting: Any, where: Any) -> bool:

@@ -76,7 +76,7 @@ def allclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: bo
     with numpy.errstate(invalid="ignore"):
         result = _close(a, b, rtol, atol, equal_nan)
         if result is NotImplemented:
-            return bool(fall_back("allclose", a, b, rtol, atol, equal_nan))
+            return cast(bool, fall_back("allclose", a, b, rtol, atol, equal_nan))
         return bool(_core.reduce("all", result))
 
 
@@ -106,7 +106,7 @@ def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> bool:
             same = _core.elementwise("logical_or", (same, both))
         if same is not NotImplemented:
             return bool(_core.reduce("all", same))
-    return bool(fall_back("array_equal", a1, a2, equal_nan))
+    return cast(bool, fall_back("array_equal", a1, a2, equal_nan))
 
 
 @native
@@ -148,7 +148,7 @@ def iscomplexobj(x: Any) -> bool:
     False
     """
     dtype = _dtype_of(x)
-    return bool(numpy.iscomplexobj(x)) if dtype is None else dtype.kind == "c"
+    return cast(bool, fall_back("iscomplexobj", x)) if dtype is None else dtype.kind == "c"
 
 
 @native
@@ -161,7 +161,8 @@ def isrealobj(x: Any) -> bool:
     >>> np.isrealobj(np.zeros(2))
     True
     """
-    return not iscomplexobj(x)
+    dtype = _dtype_of(x)
+    return cast(bool, fall_back("isrealobj", x)) if dtype is None else dtype.kind != "c"
 
 
 @native

@@ -42,7 +42,7 @@ def shape(a: Any) -> Any:
 
 
 @native
-def ndim(a: Any) -> int:
+def ndim(a: Any) -> Any:
     """Return the number of axes.
 
     Examples
@@ -51,7 +51,7 @@ def ndim(a: Any) -> int:
     >>> np.ndim(np.zeros((2, 2)))
     2
     """
-    return int(a.ndim) if type(a) is ndarray else int(numpy.ndim(a))
+    return a.ndim if type(a) is ndarray else numpy.ndim(a)
 
 
 @native

@@ -57,7 +57,7 @@ impl Body {
             stored: Vec::new(),
             folds: Vec::new(),
             watch: Vec::new(),
-            watching: Watch { op: Op::Copy, bits: 0 },
+            watching: Watch { op: Op::Copy, bits: 0, out: 0 },
             dtypes: Vec::new(),
             known: FxHashMap::default(),
             current: FxHashMap::default(),
@@ -73,7 +73,8 @@ impl Body {
         let generates = instr.op.kind() == OpKind::Generator;
         // the quotient of a divmod has said it
         let told = if instr.op == Op::Remainder && instr.watch & warn::PART != 0 { warn::DIVIDE } else { 0 };
-        self.watching = Watch { op: instr.op, bits: if generates { 0 } else { instr.watch & !told } };
+        let bits = if generates { 0 } else { instr.watch & !told };
+        self.watching = Watch { op: instr.op, bits, out: instr.out.base };
         if info.gathers {
             let value = self.gather(program, info, instr);
             return self.write(info.write, instr, value);
@@ -198,7 +199,7 @@ impl Body {
             return value;
         }
         let value = self.nodes.len() as ValueId;
-        self.watch.push(Watch { op: self.watching.op, bits });
+        self.watch.push(Watch { bits, ..self.watching });
         self.nodes.push(node.clone());
         self.dtypes.push(dtype);
         self.known.insert(node, value);

@@ -22,7 +22,7 @@ use crate::{
 };
 pub(crate) use moved::{bytes_moved, nest_bytes_moved};
 
-use body::{Body, Slot};
+use body::{Body, Fold, Slot};
 use loops::{Nest, memory_order};
 use numelt_ir::{BaseId, Dims, Op, OpKind, Pieces, Program};
 use rustc_hash::FxHashSet;
@@ -125,7 +125,8 @@ fn build(
 
 /// Conditions to report, per value of the body and then per fold.
 fn watches(body: &Body) -> Vec<Watch> {
-    let folds = body.folds.iter().map(|f| Watch { op: f.op, bits: f.watch & f.op.raises(f.ty) });
+    let fold = |f: &Fold| Watch { op: f.op, bits: f.watch & f.op.raises(f.ty), out: f.out.base };
+    let folds = body.folds.iter().map(fold);
     body.watch.iter().copied().chain(folds).collect()
 }
 

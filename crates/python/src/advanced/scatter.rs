@@ -10,7 +10,7 @@ use super::positions::{Picks, Positions, Walk, compute};
 use crate::methods::{self, Order};
 use crate::ndarray::{NdArray, exact_native};
 use crate::operand::Operand;
-use crate::{assign, errors, index, run, shape};
+use crate::{assign, errors, index, places, run, shape};
 use numelt_ir::{Axes, DType, Dims, MAX_RANK, Op, Scalar};
 use numelt_runtime::{ArrayView, Input};
 use pyo3::exceptions::{PyTypeError, PyValueError};
@@ -42,7 +42,8 @@ pub fn set<'py>(
         let fits = !target.scalar || Operand::extract_quick(value).is_some_and(|v| v.shape().is_empty());
         return Ok(fits && assign::assign(py, &target.view, value)?);
     }
-    let Some(values) = given(py, value, view)? else { return Ok(false) };
+    let by_mask = matches!(&key.items[..], [Item::Mask(mask)] if mask.shape.len() == view.shape.len());
+    let Some(values) = given(py, value, view, !by_mask)? else { return Ok(false) };
     if let [Item::Mask(mask)] = &key.items[..]
         && select(py, view, mask, &values)?
     {
@@ -90,8 +91,9 @@ impl Given {
     }
 }
 
-/// The value, if an array one of the target's dtype that shares no memory with it; `None` where NumPy raises or warns.
-fn given<'py>(py: Python<'py>, value: &Bound<'py, PyAny>, target: &ArrayView) -> PyResult<Option<Given>> {
+/// The value, if an array one of the target's dtype that shares no memory with it; `None` where NumPy raises or warns. With
+/// `whole`, NumPy converts all of it in one loop, before it looks where it goes.
+fn given<'py>(py: Python<'py>, value: &Bound<'py, PyAny>, target: &ArrayView, whole: bool) -> PyResult<Option<Given>> {
     let Some(operand) = Operand::extract(value)? else { return Ok(None) };
     let dtype = target.dtype;
     let Some(view) = operand.view() else {
@@ -105,6 +107,12 @@ fn given<'py>(py: Python<'py>, value: &Bound<'py, PyAny>, target: &ArrayView) ->
     }
     if view.dtype == dtype && !view.base.ptr_eq(&target.base) {
         return Ok(Some(Given::View(view.clone())));
+    }
+    if whole
+        && dtype == DType::U32
+        && let Some(numbers) = places::to_u32(py, view)?
+    {
+        return Ok(Some(Given::View(numbers)));
     }
     methods::copied(py, view, dtype, Order::K).map(|copy| Some(Given::View(copy)))
 }

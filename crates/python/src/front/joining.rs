@@ -2,9 +2,9 @@
 
 use super::{Any, Arg, Out, Quick, native, sequence, slow};
 use crate::ndarray::{NdArray, wrap_new};
-use crate::{convert, elementwise, errors, inspect, run, shape};
-use numelt_ir::{Axes, DType, Dims, Op, Scalar};
-use numelt_runtime::{ArrayView, BaseRef, Input, Runtime};
+use crate::{assign, convert, elementwise, errors, inspect, run, shape};
+use numelt_ir::{DType, Dims, Op, Scalar};
+use numelt_runtime::{ArrayView, BaseRef, Runtime};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyFloat, PyInt, PyList, PyTuple};
 use smallvec::SmallVec;
@@ -120,7 +120,7 @@ fn join<'py>(py: Python<'py>, pieces: &[ArrayView], axis: usize, dtype: DType) -
     let mut offset = 0;
     for piece in pieces.iter().filter(|p| p.size() > 0) {
         let target = shape::window(&out, offset, piece.shape.clone(), out.strides.clone());
-        run::record(py, Op::Copy, dtype, &target, &[Input::Array(piece)], Axes::default())?;
+        assign::record(py, &target, piece)?;
         offset += piece.shape[axis] * out.strides[axis];
     }
     wrap_new(py, out).map(Some)

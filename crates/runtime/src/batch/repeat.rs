@@ -5,6 +5,7 @@
 //! batch's stay in the first cache. Everything else takes the way that [`Batch::push`] knows, which decides the same.
 
 use super::packed::Packed;
+use super::places::Trust;
 use super::{Batch, WATCH, enter, is_stretched, lies_as, slot};
 use crate::base::{BaseCell, BaseRef, Input, MAX_SLOTS};
 use crate::shared::Shared;
@@ -26,6 +27,8 @@ struct Step {
     nbytes: usize,
     slot: u32,
     dtype: DType,
+    /// Could it warn?
+    warns: bool,
 }
 
 /// What is read of a base.
@@ -107,7 +110,8 @@ fn step(
         }
     }
     let head = if quick { head(instr.op, instr.ty, instr.watch, literals) } else { NEVER };
-    Step { head, work, ins, nbytes, slot, dtype }
+    let warns = instr.watch & instr.op.raises(instr.ty) != 0;
+    Step { head, work, ins, nbytes, slot, dtype, warns }
 }
 
 /// The number of the window at a place, base aside.
@@ -151,7 +155,9 @@ impl Batch {
         let step = track.steps.get(followed.done)?;
         let literals = [matches!(ins[0], Input::Const(_)), matches!(ins[1], Input::Const(_))];
         let known = step.head == head(op, ty, WATCH.load(Ordering::Relaxed), literals);
-        if !known || step.work <= least || followed.done + 1 >= longest || self.slots.len() + 4 > MAX_SLOTS {
+        // the first that could warn says where the batch is recorded
+        let placed = !step.warns || followed.trust == Trust::Yes;
+        if !known || !placed || step.work <= least || followed.done + 1 >= longest || self.slots.len() + 4 > MAX_SLOTS {
             return None;
         }
         let mut shape_of = None;

@@ -6,6 +6,7 @@ use crate::batch::Batch;
 use crate::exec::{Kept, ReadyPlan};
 use crate::footprint;
 use crate::lost;
+use crate::report::Warning;
 use crate::shared::Shared;
 use crate::stats::Reason;
 use numelt_ir::{Program, Result};
@@ -112,6 +113,7 @@ impl State {
         let (program, slots) = put.program(cell);
         let mut batch = Batch::of(program, slots);
         batch.settle();
+        let before = self.warnings.len();
         let result = match self.ready(&mut batch) {
             Ok(None) => self.run_piecemeal(&mut batch),
             Ok(Some((plan, hit))) => {
@@ -122,6 +124,8 @@ impl State {
             }
             Err(error) => Err(error),
         };
+        // nobody knows any more where it was recorded
+        self.warnings[before..].iter_mut().for_each(|warning| warning.place = Warning::NOWHERE);
         match &result {
             Ok(()) => {
                 self.stats.made += 1;
