@@ -17,6 +17,8 @@ const BLOCK: usize = 512;
 
 /// Elements whose places are found at a time, a power of two.
 const GROUP: usize = 64;
+/// Elements of which it is asked whether any is true.
+const STRETCH: usize = 512;
 
 /// The operand and the result as the threads see them.
 struct Task {
@@ -26,7 +28,7 @@ struct Task {
     outer: SmallVec<[(usize, isize); 4]>,
     /// The last axis; one element where there is none.
     inner: (usize, isize),
-    /// From an element to a truth value; `None` for bool, whose bytes say it.
+    /// From an element to a truth value, zero or one; `None` for bool, whose bytes say it.
     truth: Option<Func>,
     output: *mut u8,
     rows: usize,
@@ -71,11 +73,11 @@ impl Task {
             self.blocks(piece, size, &mut |at, truths| row += self.write(at, truths, row));
             row
         };
-        let total = if pieces == 1 {
-            write(0, 0)
+        let work = size as u64 / 4;
+        let total = if pieces == 1 || threads.shares(work) == 1 {
+            (0..pieces).fold(0, |row, piece| write(piece, row))
         } else {
             let mut starts = vec![0usize; pieces];
-            let work = size as u64 / 4;
             let slots = Slots(starts.as_mut_ptr());
             threads.parallel(pieces, work, &|range| {
                 for piece in range {
@@ -102,24 +104,31 @@ impl Task {
         }
     }
 
-    /// Calls `f` with the flat position and the truth values (zero or one) of stretches of a piece, each within
-    /// one run of the last axis.
+    /// Calls `f` with the flat position and the truth values (bytes; not zero is true) of stretches of a piece, each
+    /// within one run of the last axis.
     fn blocks(&self, piece: usize, size: usize, f: &mut dyn FnMut(usize, &[u8])) {
         let mut raw = Aligned([0u8; BLOCK * 16]);
         let mut truths = Aligned([0u8; BLOCK]);
         let (mut at, end) = (piece * PIECE, ((piece + 1) * PIECE).min(size));
+        let in_place = self.truth.is_none() && (self.inner.1 == 1 || self.inner.0 == 1);
+        let most = if in_place { PIECE } else { BLOCK };
         while at < end {
             let (row, column) = (at / self.inner.0, at % self.inner.0);
             let row = self.row(row);
             let stop = (at - column + self.inner.0).min(end);
             let mut column = column;
             while at < stop {
-                let n = (stop - at).min(BLOCK);
+                let n = (stop - at).min(most);
                 let base = row.wrapping_offset(column as isize * self.inner.1).cast_mut();
-                let rect = Rect { base, inner_stride: self.inner.1, outer_stride: 0, inner: n, rows: 1 };
-                // SAFETY: the stretch lies in the operand; the buffers have room for a block.
-                unsafe { self.truths(rect, &mut raw, &mut truths.0) };
-                f(at, &truths.0[..n]);
+                if in_place {
+                    // SAFETY: the stretch lies in the operand, one byte after the other.
+                    f(at, unsafe { std::slice::from_raw_parts(base, n) });
+                } else {
+                    let rect = Rect { base, inner_stride: self.inner.1, outer_stride: 0, inner: n, rows: 1 };
+                    // SAFETY: the stretch lies in the operand; the buffers have room for a block.
+                    unsafe { self.truths(rect, &mut raw, &mut truths.0) };
+                    f(at, &truths.0[..n]);
+                }
                 at += n;
                 column += n;
             }
@@ -140,10 +149,7 @@ impl Task {
             };
             match self.truth {
                 Some(cast) => cast.call([source; 3], truths.as_mut_ptr(), rect.inner),
-                None => {
-                    let bytes = std::slice::from_raw_parts(source, rect.inner);
-                    truths.iter_mut().zip(bytes).for_each(|(t, b)| *t = u8::from(*b != 0));
-                }
+                None => std::ptr::copy_nonoverlapping(source, truths.as_mut_ptr(), rect.inner),
             }
         }
     }
@@ -164,8 +170,8 @@ impl Task {
         let first = row;
         if self.rank == 1 && self.row_stride == 8 {
             let mut found = [0i64; GROUP];
-            for (group, truths) in truths.chunks(GROUP).enumerate() {
-                let k = places(truths, (at + group * GROUP) as i64, &mut found);
+            for (skipped, truths) in groups(truths) {
+                let k = places(truths, (at + skipped) as i64, &mut found);
                 let keep = k.min(self.rows.saturating_sub(row));
                 // SAFETY: rows `row..row + keep` of the result, which belong to this stretch.
                 unsafe {
@@ -178,8 +184,8 @@ impl Task {
         }
         let (outer, last) = self.index(at);
         let mut found = [0i64; GROUP];
-        for (group, truths) in truths.chunks(GROUP).enumerate() {
-            let k = places(truths, last + (group * GROUP) as i64, &mut found);
+        for (skipped, truths) in groups(truths) {
+            let k = places(truths, last + skipped as i64, &mut found);
             let keep = k.min(self.rows.saturating_sub(row));
             found[..keep].iter().zip(row..).for_each(|(&last, row)| self.put(row, &outer, last));
             row += k;
@@ -210,24 +216,38 @@ impl Task {
     }
 }
 
-/// How many truth values, zero or one each, are one.
+/// How many truth values are true.
 fn count_of(truths: &[u8]) -> usize {
-    truths.chunks(128).map(|some| usize::from(some.iter().sum::<u8>())).sum()
+    truths.chunks(128).map(|some| usize::from(some.iter().map(|&t| u8::from(t != 0)).sum::<u8>())).sum()
+}
+
+/// Is a truth value true?
+fn any(truths: &[u8]) -> bool {
+    truths.iter().fold(0, |any, t| any | t) != 0
+}
+
+/// The groups of a stretch that may have true elements, each after the number of elements before it.
+///
+/// Masks are often false for long stretches.
+fn groups(truths: &[u8]) -> impl Iterator<Item = (usize, &[u8])> {
+    let some = truths.chunks(STRETCH).zip((0..).step_by(STRETCH)).filter(|(stretch, _)| any(stretch));
+    some.flat_map(|(stretch, at)| (at..).step_by(GROUP).zip(stretch.chunks(GROUP)))
 }
 
 /// The places of the true ones of a group that begins at `first`, in front of `found`; how many there are.
-///
-/// Masks are often all one value for long stretches.
 fn places(truths: &[u8], first: i64, found: &mut [i64; GROUP]) -> usize {
-    if truths.iter().fold(0, |any, t| any | t) == 0 {
+    if !any(truths) {
         return 0;
     }
-    let count = count_of(truths);
-    if count == truths.len() {
+    let mut ones = [0; GROUP];
+    ones.iter_mut().zip(truths).for_each(|(one, &t)| *one = u8::from(t != 0));
+    let ones = &ones[..truths.len()];
+    let count = count_of(ones);
+    if count == ones.len() {
         found.iter_mut().zip(first..).for_each(|(place, at)| *place = at);
         return count;
     }
-    let mut left = bits_of(truths);
+    let mut left = bits_of(ones);
     for place in &mut found[..count] {
         *place = first + i64::from(left.trailing_zeros());
         left &= left.wrapping_sub(1);
@@ -235,7 +255,7 @@ fn places(truths: &[u8], first: i64, found: &mut [i64; GROUP]) -> usize {
     count
 }
 
-/// The truth values of a group, a bit each.
+/// The truth values of a group, zero or one each, a bit each.
 fn bits_of(truths: &[u8]) -> u64 {
     let (eights, rest) = truths.as_chunks::<8>();
     // the product brings the last bits of all bytes next to each other, at the top

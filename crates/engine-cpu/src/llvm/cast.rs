@@ -68,6 +68,9 @@ impl Lower<'_> {
 
     /// Truncation; NaN and what does not fit give the least integer.
     fn float_to_signed(&self, from: DType, to: DType, v: Val) -> Val {
+        if let (DType::I32, Some(instruction)) = (to, self.truncates(from)) {
+            return self.by_registers(instruction, v);
+        }
         let limit = if to == DType::I32 { 2147483648.0 } else { 9223372036854775808.0 };
         // The greatest value below the range; where the type has none between, the range's own end.
         let (how, low) = match (from, to) {
@@ -81,6 +84,24 @@ impl Lower<'_> {
         let safe = self.b.select(fits, v, self.number(from, 0.0));
         let least = self.b.const_int(self.reg(to), 1 << (8 * to.size() - 1));
         self.b.select(fits, self.b.fptosi(safe, self.reg(to)), least)
+    }
+
+    /// The instruction that gives a register of i32 what this conversion is, flags included, and the floats it takes.
+    fn truncates(&self, from: DType) -> Option<(&'static str, u32)> {
+        let instruction = match from {
+            DType::F32 => ("llvm.x86.avx.cvtt.ps2dq.256", 8),
+            DType::F64 => ("llvm.x86.avx.cvtt.pd2dq.256", 4),
+            _ => return None,
+        };
+        let fits = self.lanes.is_multiple_of(instruction.1);
+        (cfg!(target_arch = "x86_64") && self.math.has_fma() && fits).then_some(instruction)
+    }
+
+    /// An instruction on so many lanes at a time.
+    fn by_registers(&self, (instruction, lanes): (&str, u32), v: Val) -> Val {
+        let part = |first: u32| self.b.shuffle(v, v, &(first..first + lanes).collect::<Vec<_>>());
+        let starts = (0..self.lanes).step_by(lanes as usize);
+        self.b.join(starts.map(|first| self.b.intrinsic(instruction, &[], &[part(first)])).collect(), lanes)
     }
 
     /// The signed conversion, of the value less 2^63 where that is not negative.

@@ -5,7 +5,7 @@
 //! looked at directly, large ones by a recorded minimum and maximum, which share a pass with what makes the index.
 
 use super::lookup::{Fancy, Lookup, Pick};
-use crate::{convert, errors, methods, run, shape};
+use crate::{convert, errors, inspect, methods, run, shape, truths};
 use numelt_ir::{Axes, DType, Dims, Op, Scalar};
 use numelt_runtime::{ArrayView, Input};
 use pyo3::prelude::*;
@@ -294,6 +294,10 @@ pub fn count_true(py: Python<'_>, mask: &ArrayView) -> PyResult<i64> {
         })?;
         return Ok(count);
     }
+    if let Some(Scalar::I64(count)) = truths::folded(Op::Sum, DType::I64, mask, Axes::all(mask.shape.len())) {
+        inspect::count(Op::Sum);
+        return Ok(count);
+    }
     let ones = Dims::from_elem(1, mask.shape.len());
     let total = shape::like_inputs(DType::I64, &ones, &[]);
     let truth = if mask.dtype == DType::Bool { mask.clone() } else { as_truth(py, mask)? };
@@ -310,7 +314,11 @@ pub fn true_positions(py: Python<'_>, mask: &ArrayView) -> PyResult<ArrayView> {
     let mask = if mask.dtype == DType::Bool { mask.clone() } else { as_truth(py, mask)? };
     let count = count_true(py, &mask)?;
     let out = shape::like_inputs(DType::I64, &[count, mask.shape.len() as i64], &[]);
-    if out.size() > 0 {
+    if out.size() > 0 && out.size() == mask.size() {
+        // all of a vector: positions that kernels compute instead of loading them
+        let numbers = [Input::Const(Scalar::I64(0)), Input::Const(Scalar::I64(1))];
+        run::record(py, Op::Range, DType::I64, &column(&out, 0), &numbers, Axes::default())?;
+    } else if out.size() > 0 {
         run::record(py, Op::Nonzero, DType::Bool, &out, &[Input::Array(&mask)], Axes::default())?;
     }
     Ok(out)
