@@ -124,7 +124,8 @@ fn among<T: Bounds, const N: usize>(x: &[T; N], value: T) -> bool {
 /// The first place of a number among at most [`PLACES`].
 #[inline(always)]
 fn first<T: Bounds>(x: &[T], value: T) -> Option<usize> {
-    let (few, _) = x.as_chunks::<FEW>();
+    // what fills a register is compared one by one
+    let few = if size_of::<T>() > 8 { &[] } else { x.as_chunks::<FEW>().0 };
     let skipped = few.iter().position(|few| among(few, value)).unwrap_or(few.len()) * FEW;
     x[skipped..].iter().position(|x| x.eq(value)).map(|at| skipped + at)
 }

@@ -3,7 +3,7 @@
 //! In: an operand of any dtype and strides. Out: one row of indices per true element, in C order. Two passes: pieces
 //! of the operand are counted, then each piece writes where the counts before it say. Both run on all threads.
 
-use crate::isa::Isa;
+use crate::isa::{Isa, versions};
 use crate::threads::Threads;
 use crate::tier0::{Func, Rect, pack, select_cast};
 use numelt_ir::{DType, Error, Result};
@@ -20,6 +20,9 @@ const GROUP: usize = 64;
 /// Elements of which it is asked whether any is true.
 const STRETCH: usize = 512;
 
+/// See [`places`].
+type Places = unsafe fn(*const u8, usize, i64, *mut i64, usize, *mut usize);
+
 /// The operand and the result as the threads see them.
 struct Task {
     input: *const u8,
@@ -30,6 +33,8 @@ struct Task {
     inner: (usize, isize),
     /// From an element to a truth value, zero or one; `None` for bool, whose bytes say it.
     truth: Option<Func>,
+    /// Finds the places of a stretch.
+    places: Places,
     output: *mut u8,
     rows: usize,
     row_stride: isize,
@@ -56,6 +61,7 @@ pub fn run(call: &LibraryCall<'_>, threads: &Threads, isa: Isa) -> Result<()> {
         outer: SmallVec::from_slice(outer),
         inner,
         truth: if dtype == DType::Bool { None } else { Some(select_cast(dtype, DType::Bool, isa)?) },
+        places: pick_places(isa),
         output: out.pointer,
         rows: out.view.shape[0] as usize,
         row_stride: out.view.strides[0] as isize,
@@ -168,27 +174,23 @@ impl Task {
     /// Writes the rows of a stretch's true elements; how many there are.
     fn write(&self, at: usize, truths: &[u8], mut row: usize) -> usize {
         let first = row;
+        let room = self.rows.saturating_sub(row);
         if self.rank == 1 && self.row_stride == 8 {
-            let mut found = [0i64; GROUP];
-            for (skipped, truths) in groups(truths) {
-                let k = places(truths, (at + skipped) as i64, &mut found);
-                let keep = k.min(self.rows.saturating_sub(row));
-                // SAFETY: rows `row..row + keep` of the result, which belong to this stretch.
-                unsafe {
-                    let to = self.output.wrapping_add(row * 8).cast::<i64>();
-                    std::ptr::copy_nonoverlapping(found.as_ptr(), to, keep);
-                }
-                row += k;
-            }
-            return row - first;
+            let to = self.output.wrapping_add(row * 8).cast::<i64>();
+            let mut found = 0;
+            // SAFETY: as many rows of the result as are left of this stretch's.
+            unsafe { (self.places)(truths.as_ptr(), truths.len(), at as i64, to, room, &raw mut found) };
+            return found;
         }
         let (outer, last) = self.index(at);
-        let mut found = [0i64; GROUP];
-        for (skipped, truths) in groups(truths) {
-            let k = places(truths, last + skipped as i64, &mut found);
-            let keep = k.min(self.rows.saturating_sub(row));
-            found[..keep].iter().zip(row..).for_each(|(&last, row)| self.put(row, &outer, last));
-            row += k;
+        let mut places = [0i64; BLOCK];
+        for (block, at) in truths.chunks(BLOCK).zip((last..).step_by(BLOCK)) {
+            let mut found = 0;
+            // SAFETY: there is a place for each element of the block.
+            unsafe { (self.places)(block.as_ptr(), block.len(), at, places.as_mut_ptr(), BLOCK, &raw mut found) };
+            let keep = found.min(self.rows.saturating_sub(row));
+            places[..keep].iter().zip(row..).for_each(|(&last, row)| self.put(row, &outer, last));
+            row += found;
         }
         row - first
     }
@@ -222,48 +224,75 @@ fn count_of(truths: &[u8]) -> usize {
 }
 
 /// Is a truth value true?
+#[inline(always)]
 fn any(truths: &[u8]) -> bool {
     truths.iter().fold(0, |any, t| any | t) != 0
 }
 
-/// The groups of a stretch that may have true elements, each after the number of elements before it.
+/// Writes the places of the true ones of `n` elements, the first of which is at `first`, one after the other, at most `room` of
+/// them, and how many there are.
 ///
-/// Masks are often false for long stretches.
-fn groups(truths: &[u8]) -> impl Iterator<Item = (usize, &[u8])> {
-    let some = truths.chunks(STRETCH).zip((0..).step_by(STRETCH)).filter(|(stretch, _)| any(stretch));
-    some.flat_map(|(stretch, at)| (at..).step_by(GROUP).zip(stretch.chunks(GROUP)))
+/// Masks are often all one value for long stretches.
+///
+/// # Safety
+/// `n` bytes are readable, `room` places writable, and so is the number.
+#[inline(always)]
+unsafe fn places(truths: *const u8, n: usize, first: i64, to: *mut i64, room: usize, found: *mut usize) {
+    // SAFETY: the caller's bytes.
+    let truths = unsafe { std::slice::from_raw_parts(truths, n) };
+    let mut count = 0;
+    for (stretch, skipped) in truths.chunks(STRETCH).zip((0..).step_by(STRETCH)) {
+        if !any(stretch) {
+            continue;
+        }
+        for (group, at) in stretch.chunks(GROUP).zip((first + skipped..).step_by(GROUP)) {
+            if !any(group) {
+                continue;
+            }
+            let mut left = bits_of(group);
+            let here = left.count_ones() as usize;
+            let keep = here.min(room.saturating_sub(count));
+            let to = to.wrapping_add(count);
+            count += here;
+            // SAFETY: as many places as there is room for.
+            unsafe {
+                if keep == GROUP {
+                    (0..GROUP).for_each(|k| to.add(k).write(at + k as i64));
+                    continue;
+                }
+                for k in 0..keep {
+                    to.add(k).write(at + i64::from(left.trailing_zeros()));
+                    left &= left.wrapping_sub(1);
+                }
+            }
+        }
+    }
+    // SAFETY: the caller's number.
+    unsafe { found.write(count) };
 }
 
-/// The places of the true ones of a group that begins at `first`, in front of `found`; how many there are.
-fn places(truths: &[u8], first: i64, found: &mut [i64; GROUP]) -> usize {
-    if !any(truths) {
-        return 0;
-    }
-    let mut ones = [0; GROUP];
-    ones.iter_mut().zip(truths).for_each(|(one, &t)| *one = u8::from(t != 0));
-    let ones = &ones[..truths.len()];
-    let count = count_of(ones);
-    if count == ones.len() {
-        found.iter_mut().zip(first..).for_each(|(place, at)| *place = at);
-        return count;
-    }
-    let mut left = bits_of(ones);
-    for place in &mut found[..count] {
-        *place = first + i64::from(left.trailing_zeros());
-        left &= left.wrapping_sub(1);
-    }
-    count
-}
+versions!(
+    two pick_places, places, [],
+    (truths: *const u8, n: usize, first: i64, to: *mut i64, room: usize, found: *mut usize));
 
-/// The truth values of a group, zero or one each, a bit each.
+/// The truth values of a group, a bit each.
+#[inline(always)]
 fn bits_of(truths: &[u8]) -> u64 {
-    let (eights, rest) = truths.as_chunks::<8>();
+    let mut ones = [0; GROUP];
+    match <&[u8; GROUP]>::try_from(truths) {
+        // of a known length: no call
+        Ok(all) => ones = *all,
+        Err(_) => ones[..truths.len()].copy_from_slice(truths),
+    }
+    for one in &mut ones {
+        *one = u8::from(*one != 0);
+    }
     // the product brings the last bits of all bytes next to each other, at the top
-    let bits = |eight: [u8; 8]| u64::from_le_bytes(eight).wrapping_mul(0x0102_0408_1020_4080) >> 56;
-    let mut last = [0; 8];
-    last[..rest.len()].copy_from_slice(rest);
-    let all = eights.iter().zip((0..).step_by(8)).fold(0, |all, (eight, at)| all | bits(*eight) << at);
-    if rest.is_empty() { all } else { all | bits(last) << (truths.len() - rest.len()) }
+    let mut all = 0;
+    for (eight, at) in ones.as_chunks::<8>().0.iter().zip((0..).step_by(8)) {
+        all |= (u64::from_le_bytes(*eight).wrapping_mul(0x0102_0408_1020_4080) >> 56) << at;
+    }
+    all
 }
 
 #[repr(align(64))]

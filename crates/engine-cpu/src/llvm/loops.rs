@@ -446,7 +446,7 @@ impl Gen<'_> {
     /// All nodes at the points from each of these numbers on; a node is evaluated in all sets before the next one.
     fn evaluate(&self, memory: Memory<'_>, starts: &[Val]) -> Result<Vec<Vec<Option<Value>>>> {
         let mut values = self.fixed.clone();
-        if memory.lanes == 1 {
+        if memory.lanes == 1 && self.shape.lanes > 1 {
             for value in values.iter_mut().flatten() {
                 *value = value.map(|v| self.b.extract(v, 0));
             }
