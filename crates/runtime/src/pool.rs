@@ -22,6 +22,9 @@ const LARGER: usize = 4;
 const SLACK: usize = 512 << 10;
 /// The same where much is in use.
 const MOST_SLACK: usize = 8 << 20;
+/// How many times the most that was in use has to make room before more is kept: sizes that take turns, and of which
+/// together never as much is in use, would each be fresh every time.
+const CHURN: usize = 16;
 
 /// Byte counts of a pool.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -45,6 +48,8 @@ struct Shelves {
     free: BTreeMap<usize, Vec<(usize, usize)>>,
     /// Buffers that serve as smaller ones, with their own capacities.
     lent: BTreeMap<usize, usize>,
+    /// Bytes that were given back to make room for fresh buffers.
+    churn: usize,
     stats: PoolStats,
     limit: Option<usize>,
     cache_cap: usize,
@@ -60,6 +65,7 @@ impl Pool {
             small: [const { Vec::new() }; CLASSES],
             free: BTreeMap::new(),
             lent: BTreeMap::new(),
+            churn: 0,
             stats: PoolStats { live: 0, cached: 0, peak: 0, fresh_buffers: 0, reused_buffers: 0 },
             limit: None,
             cache_cap,
@@ -98,8 +104,10 @@ impl Pool {
         }
         if capacity >= NOTABLE {
             // Kept buffers of other sizes are memory too: all together stay near what was in use at most.
-            let most = shelves.stats.peak.max(live);
-            shelves.trim(most + (most / 16).clamp(SLACK, MOST_SLACK) - live);
+            let (most, kept) = (shelves.stats.peak.max(live), shelves.stats.cached);
+            let part = if shelves.churn > CHURN.saturating_mul(most) { 2 } else { 16 };
+            shelves.trim(most + (most / part).clamp(SLACK, MOST_SLACK) - live);
+            shelves.churn = shelves.churn.saturating_add(kept - shelves.stats.cached);
         }
         let address = match map(capacity, nbytes) {
             Some(address) => address,
@@ -402,7 +410,7 @@ mod tests {
             assert_eq!((pool.stats().cached, pool.stats().live), (before.cached, 0));
             pool.trim(0);
         }
-        let less = [(1 << 20, 500 << 10), (20 << 10, 16 << 10)];
+        let less = [(1 << 20, 400 << 10), (20 << 10, 16 << 10)];
         for (nbytes, much_smaller) in less {
             let a = pool.alloc(nbytes).unwrap();
             // SAFETY: as above.
@@ -412,6 +420,23 @@ mod tests {
             // SAFETY: as above.
             unsafe { pool.free(b, much_smaller) };
         }
+    }
+
+    #[test]
+    fn sizes_that_take_turns_are_kept() {
+        let pool = Pool::new(1 << 30);
+        let round = || {
+            for nbytes in [1 << 20, 8 << 20] {
+                let a = pool.alloc(nbytes).unwrap();
+                // SAFETY: allocated above with this size, freed once.
+                unsafe { pool.free(a, nbytes) };
+            }
+        };
+        (0..100).for_each(|_| round());
+        let fresh = pool.stats().fresh_buffers;
+        (0..100).for_each(|_| round());
+        assert_eq!(pool.stats().fresh_buffers, fresh);
+        assert!(pool.stats().cached <= 9 << 20);
     }
 
     #[test]
