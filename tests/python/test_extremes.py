@@ -151,6 +151,23 @@ def test_a_mask_of_one_value(shape, fill):
         assert bits(got) == bits(want)
 
 
+@pytest.mark.parametrize("shape", [(6, 4), (60, 80), (300, 400), (4, 6, 8), (16, 12, 50)])
+def test_as_many_positions_as_elements(shape):
+    """Masks of which one element in as many as there are axes is true: as many indices as elements."""
+    values = numpy.arange(numpy.prod(shape)).reshape(shape).astype("i4")
+
+    def results(xp):
+        a = xp.array(values)
+        mask = a % len(shape) == 0
+        found = [*mask.nonzero(), xp.argwhere(mask), a[mask], a.T[mask.T], xp.argwhere(mask.T)]
+        b = a.T
+        b[mask.T] = b[mask.T] * 3
+        return [*found, b, a]
+
+    for got, want in zip(results(np), results(numpy), strict=True):
+        assert bits(got) == bits(want)
+
+
 @pytest.mark.parametrize("density", [0.0, 0.01, 0.3, 0.5, 0.97, 1.0])
 def test_places_in_masks(density):
     """`nonzero` of masks of any length and layout, and of truth values that are bytes of any value."""

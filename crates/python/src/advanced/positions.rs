@@ -336,7 +336,7 @@ pub fn true_positions(py: Python<'_>, mask: &ArrayView) -> PyResult<ArrayView> {
     let mask = if mask.dtype == DType::Bool { mask.clone() } else { as_truth(py, mask)? };
     let count = count_true(py, &mask)?;
     let out = shape::like_inputs(DType::I64, &[count, mask.shape.len() as i64], &[]);
-    if out.size() > 0 && out.size() == mask.size() {
+    if mask.shape.len() == 1 && count > 0 && count == mask.size() {
         // all of a vector: positions that kernels compute instead of loading them
         let numbers = [Input::Const(Scalar::I64(0)), Input::Const(Scalar::I64(1))];
         run::record(py, Op::Range, DType::I64, &column(&out, 0), &numbers, Axes::default())?;
