@@ -54,6 +54,120 @@ def test_rows(dtype):
             assert bits(((ours - 1) ** 2).sum(axis=1)) == bits(((wide - 1) ** 2).sum(axis=1))
 
 
+@pytest.mark.parametrize("dtype", ["?", "i1", "u2", "i4", "i8", "f2", "f4", "f8", "c16"])
+def test_places_in_columns_and_rows(dtype):
+    """Extremes that come early, late, several times or never change; NaN; columns beside registers."""
+    rng = numpy.random.default_rng(2)
+    for shape in (
+        (1, 40),
+        (2, 15),
+        (3, 16),
+        (40, 17),
+        (100, 33),
+        (300, 5),
+        (5, 3, 50),
+        (1000, 64),
+        (2, 5000),
+    ):
+        for high in (2, 5, 100):
+            a = rng.integers(0, high, shape).astype(dtype)
+            if dtype[0] in "fc" and high == 5:
+                a[rng.random(shape) < 0.01] = numpy.nan
+            cuts = (..., slice(None, None, -1), (..., slice(None, None, -1)), (..., slice(1, None, 2)))
+            layouts = [(np.array(a)[cut], a[cut]) for cut in cuts] + [(np.array(a).T, a.T)]
+            layouts += [(np.array(b), b) for b in (numpy.full_like(a, 1), numpy.sort(a, axis=0))]
+            for ours, b in layouts:
+                for call in CALLS:
+                    for axis in range(a.ndim):
+                        got, want = getattr(ours, call)(axis=axis), getattr(b, call)(axis=axis)
+                        assert bits(got) == bits(want), (call, shape, axis, high)
+                    assert bits(getattr(ours, call)()) == bits(getattr(b, call)()), (call, shape, high)
+
+
+@pytest.mark.parametrize("np_call", ["max", "min"])
+def test_extremes_of_truth_values(np_call):
+    rng = numpy.random.default_rng(4)
+    for a in (
+        rng.random((30, 70)) < 0.02,
+        rng.random((30, 70)) < 0.98,
+        numpy.ones((4, 9), bool),
+        numpy.zeros(80, bool),
+    ):
+        for axis in (None, 0, -1, ()):
+            for cut in ((), (slice(None, None, -1),), (slice(None, None, 2),)):
+                for keep in (False, True):
+                    got = getattr(np.array(a)[cut], np_call)(axis=axis, keepdims=keep)
+                    assert bits(got) == bits(getattr(a[cut], np_call)(axis=axis, keepdims=keep))
+        out, expected = np.zeros(a.shape[-1], "i4"), numpy.zeros(a.shape[-1], "i4")
+        if a.ndim == 2:
+            getattr(np.array(a), np_call)(axis=0, out=out)
+            getattr(a, np_call)(axis=0, out=expected)
+            assert bits(out) == bits(expected)
+    for empty in (numpy.zeros((0, 3), bool), numpy.zeros(0, bool)):
+        with pytest.raises(ValueError, match="zero-size array"):
+            getattr(np.array(empty), np_call)(axis=0)
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+def test_extremes_that_leave_out_nan(dtype):
+    """Numbers, infinities and NaN in runs around the lanes; of zeros, either sign."""
+    rng = numpy.random.default_rng(5)
+    for n in (1, 63, 64, 65, 130, 1000, 5001):
+        for fill in (None, numpy.nan, numpy.inf, -numpy.inf, 0.0):
+            for share in (0.0, 0.1, 0.95, 1.0):
+                a = rng.standard_normal(n).astype(dtype)
+                if fill is not None:
+                    a[rng.random(n) < share] = fill
+                ours = np.array(a)
+                for call in ("fmax", "fmin"):
+                    assert bits(getattr(np, call).reduce(ours)) == bits(getattr(numpy, call).reduce(a)), (
+                        n,
+                        fill,
+                    )
+                    folded, want = (
+                        getattr(np, call).reduce(ours.reshape(1, n), axis=1),
+                        getattr(numpy, call).reduce(a),
+                    )
+                    assert bits(folded[0]) == bits(want)
+
+
+@pytest.mark.parametrize("shape", [(5000,), (70_001,), (100, 100), (3, 50, 40)])
+@pytest.mark.parametrize("fill", [True, False])
+def test_a_mask_of_one_value(shape, fill):
+    """All positions or none: read, written, counted, as indices of other axes."""
+    values, mask = numpy.arange(numpy.prod(shape)).reshape(shape).astype("f4"), numpy.full(shape, fill)
+
+    def results(xp):
+        a, m = xp.array(values), xp.array(mask)
+        found = [a[m], a[m].sum(), *m.nonzero(), xp.flatnonzero(m), xp.argwhere(m)]
+        a[m] = a[m] * 2 + 1
+        found += [a.copy(), a.ravel()[xp.flatnonzero(m)[::-1]]]
+        a[m] = 7
+        rows = xp.array(values.reshape(shape[0], -1))
+        keep = xp.array(numpy.full(shape[0], fill))
+        return [*found, a, rows[keep], rows[keep, 0], rows[::-1][keep]]
+
+    for got, want in zip(results(np), results(numpy), strict=True):
+        assert bits(got) == bits(want)
+
+
+@pytest.mark.parametrize("shape", [(6, 4), (60, 80), (300, 400), (4, 6, 8), (16, 12, 50)])
+def test_as_many_positions_as_elements(shape):
+    """Masks of which one element in as many as there are axes is true: as many indices as elements."""
+    values = numpy.arange(numpy.prod(shape)).reshape(shape).astype("i4")
+
+    def results(xp):
+        a = xp.array(values)
+        mask = a % len(shape) == 0
+        found = [*mask.nonzero(), xp.argwhere(mask), a[mask], a.T[mask.T], xp.argwhere(mask.T)]
+        b = a.T
+        b[mask.T] = b[mask.T] * 3
+        return [*found, b, a]
+
+    for got, want in zip(results(np), results(numpy), strict=True):
+        assert bits(got) == bits(want)
+
+
 @pytest.mark.parametrize("density", [0.0, 0.01, 0.3, 0.5, 0.97, 1.0])
 def test_places_in_masks(density):
     """`nonzero` of masks of any length and layout, and of truth values that are bytes of any value."""

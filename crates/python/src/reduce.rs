@@ -86,6 +86,12 @@ pub fn reduce<'py>(py: Python<'py>, op: Op, source: &Operand<'py>, request: &Req
     let axes = parse_axes(request.axis, rank)?;
     let Some(ty) = loop_dtype(op, view.dtype, request.dtype) else { return Ok(None) };
     check_not_empty(op, view, axes)?;
+    // the extremes of truth values are settled by one element
+    let op = match op {
+        Op::Max if ty == DType::Bool => Op::Any,
+        Op::Min if ty == DType::Bool => Op::All,
+        _ => op,
+    };
     if positional && rank > 1 && axes.len() == rank {
         // The position counts the elements in C order, whatever their order in memory.
         let flat = flatten(py, view)?;

@@ -1,7 +1,7 @@
 //! The memory pool: 64-byte aligned buffers, reused by size class, huge pages for large ones.
 //!
 //! Fresh pages cost 55 to 340 ms/GB, a reused buffer nothing: freed buffers are kept, up to a cap,
-//! and handed out again. A buffer of some size that has to be fresh takes the place of kept ones of other sizes, so that
+//! and handed out again, below two MiB also where only half of one is wanted. A buffer of some size that has to be fresh takes the place of kept ones of other sizes, so that
 //! all memory together stays near the most that was in use at a time. Buffers of two MiB and more are mapped on their own, aligned for huge
 //! pages; smaller ones come from the global allocator.
 
@@ -15,11 +15,16 @@ const ALIGN: usize = 64;
 const HUGE: usize = 2 << 20;
 /// Fresh buffers from this size on make room for themselves, and are the system's again as soon as they are given back.
 const NOTABLE: usize = 32 << 10;
+/// A kept buffer below two MiB serves for one so many classes below its own: at least half its size.
+const LARGER: usize = 4;
 /// What may be kept beside the most that was in use at a time: buffers of little size of many classes are not worth
 /// giving back.
 const SLACK: usize = 512 << 10;
 /// The same where much is in use.
 const MOST_SLACK: usize = 8 << 20;
+/// How many times the most that was in use has to make room before more is kept: sizes that take turns, and of which
+/// together never as much is in use, would each be fresh every time.
+const CHURN: usize = 16;
 
 /// Byte counts of a pool.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -41,6 +46,10 @@ struct Shelves {
     small: [Vec<usize>; CLASSES],
     /// The larger ones by capacity, with the memory that each takes; no list is empty.
     free: BTreeMap<usize, Vec<(usize, usize)>>,
+    /// Buffers that serve as smaller ones, with their own capacities.
+    lent: BTreeMap<usize, usize>,
+    /// Bytes that were given back to make room for fresh buffers.
+    churn: usize,
     stats: PoolStats,
     limit: Option<usize>,
     cache_cap: usize,
@@ -55,6 +64,8 @@ impl Pool {
         Pool(Mutex::new(Shelves {
             small: [const { Vec::new() }; CLASSES],
             free: BTreeMap::new(),
+            lent: BTreeMap::new(),
+            churn: 0,
             stats: PoolStats { live: 0, cached: 0, peak: 0, fresh_buffers: 0, reused_buffers: 0 },
             limit: None,
             cache_cap,
@@ -77,7 +88,7 @@ impl Pool {
         let capacity = capacity_of(nbytes).ok_or(Error::OutOfMemory(nbytes))?;
         let taken = taken(capacity, nbytes);
         let mut shelves = self.lock();
-        if let Some(address) = shelves.take(capacity) {
+        if let Some((address, taken)) = shelves.take(capacity, taken) {
             shelves.note_live(taken);
             return Ok(address as *mut u8);
         }
@@ -93,8 +104,10 @@ impl Pool {
         }
         if capacity >= NOTABLE {
             // Kept buffers of other sizes are memory too: all together stay near what was in use at most.
-            let most = shelves.stats.peak.max(live);
-            shelves.trim(most + (most / 16).clamp(SLACK, MOST_SLACK) - live);
+            let (most, kept) = (shelves.stats.peak.max(live), shelves.stats.cached);
+            let part = if shelves.churn > CHURN.saturating_mul(most) { 2 } else { 16 };
+            shelves.trim(most + (most / part).clamp(SLACK, MOST_SLACK) - live);
+            shelves.churn = shelves.churn.saturating_add(kept - shelves.stats.cached);
         }
         let address = match map(capacity, nbytes) {
             Some(address) => address,
@@ -117,6 +130,10 @@ impl Pool {
         let capacity = capacity_of(nbytes).expect("was allocated with this size");
         let taken = taken(capacity, nbytes);
         let mut shelves = self.lock();
+        let (capacity, taken) = match shelves.lent.remove(&(address as usize)) {
+            Some(own) => (own, own),
+            None => (capacity, taken),
+        };
         shelves.stats.live -= taken;
         shelves.stats.cached += taken;
         match class_of(capacity) {
@@ -150,24 +167,32 @@ impl Shelves {
         self.stats.peak = self.stats.peak.max(self.stats.live);
     }
 
-    /// A free buffer of this capacity.
-    fn take(&mut self, capacity: usize) -> Option<usize> {
-        let (address, taken) = match class_of(capacity) {
-            Some(class) => (self.small[class].pop()?, capacity),
+    /// A free buffer of this capacity, which is to take so much memory, and what it does take.
+    fn take(&mut self, capacity: usize, wanted: usize) -> Option<(usize, usize)> {
+        let (address, kept, taken) = match class_of(capacity) {
+            Some(class) => {
+                let last = if capacity < NOTABLE { class } else { (class + LARGER).min(CLASSES - 1) };
+                let found = (class..=last).find(|&class| !self.small[class].is_empty())?;
+                let (address, own) = (self.small[found].pop()?, capacity_in(found));
+                if found != class {
+                    self.lent.insert(address, own);
+                }
+                (address, own, own)
+            }
             None => {
-                let size = *self.free.range(capacity..=capacity + capacity / 4).next()?.0;
+                let size = *self.free.range(capacity..=2 * capacity).next()?.0;
                 let list = self.free.get_mut(&size)?;
                 let (address, taken) = list.pop()?;
                 if list.is_empty() {
                     self.free.remove(&size);
                 }
                 // A larger buffer serves as one of the capacity asked for; its tail is given back.
-                (if size == capacity { address } else { shrink(address, size, capacity) }, taken)
+                (if size == capacity { address } else { shrink(address, size, capacity) }, taken, wanted)
             }
         };
-        self.stats.cached -= taken;
+        self.stats.cached -= kept;
         self.stats.reused_buffers += 1;
-        Some(address)
+        Some((address, taken))
     }
 
     fn trim(&mut self, keep: usize) {
@@ -362,6 +387,56 @@ mod tests {
             unsafe { pool.free(buffer, nbytes) };
         }
         assert!(pool.stats().cached <= HUGE + SLACK, "{} bytes kept", pool.stats().cached);
+    }
+
+    #[test]
+    fn a_buffer_serves_as_a_smaller_one_and_is_itself_again() {
+        let pool = Pool::new(1 << 30);
+        for (nbytes, smaller) in [(1 << 20, 700 << 10), (100 << 10, 50 << 10), (3 << 19, 800 << 10)] {
+            let a = pool.alloc(nbytes).unwrap();
+            // SAFETY: allocated above with this size, freed once.
+            unsafe { pool.free(a, nbytes) };
+            let before = pool.stats();
+            for _ in 0..3 {
+                let b = pool.alloc(smaller).unwrap();
+                assert_eq!(a, b, "{nbytes} bytes as {smaller}");
+                // SAFETY: as above.
+                unsafe { pool.free(b, smaller) };
+                let again = pool.alloc(nbytes).unwrap();
+                assert_eq!(a, again);
+                // SAFETY: as above.
+                unsafe { pool.free(again, nbytes) };
+            }
+            assert_eq!((pool.stats().cached, pool.stats().live), (before.cached, 0));
+            pool.trim(0);
+        }
+        let less = [(1 << 20, 400 << 10), (20 << 10, 16 << 10)];
+        for (nbytes, much_smaller) in less {
+            let a = pool.alloc(nbytes).unwrap();
+            // SAFETY: as above.
+            unsafe { pool.free(a, nbytes) };
+            let b = pool.alloc(much_smaller).unwrap();
+            assert_ne!(a, b, "{nbytes} bytes as {much_smaller}");
+            // SAFETY: as above.
+            unsafe { pool.free(b, much_smaller) };
+        }
+    }
+
+    #[test]
+    fn sizes_that_take_turns_are_kept() {
+        let pool = Pool::new(1 << 30);
+        let round = || {
+            for nbytes in [1 << 20, 8 << 20] {
+                let a = pool.alloc(nbytes).unwrap();
+                // SAFETY: allocated above with this size, freed once.
+                unsafe { pool.free(a, nbytes) };
+            }
+        };
+        (0..100).for_each(|_| round());
+        let fresh = pool.stats().fresh_buffers;
+        (0..100).for_each(|_| round());
+        assert_eq!(pool.stats().fresh_buffers, fresh);
+        assert!(pool.stats().cached <= 9 << 20);
     }
 
     #[test]

@@ -34,6 +34,9 @@ __all__ = [
 
 
 _WEAK = (int, float, complex)
+# Repetitions that are stores of one pass over many elements, side by side: rows so short fill no registers.
+_FEW_REPEATS = 5
+_LITTLE = 4096
 _CASTINGS = ("no", "equiv", "safe", "same_kind", "unsafe")
 
 
@@ -371,7 +374,11 @@ def repeat(a: Any, repeats: Any, axis: Any = None) -> Any:
         )
         if result is not NotImplemented:
             parts = result.reshape((*extents[: axis + 1], repeats, *extents[axis + 1 :]))
-            _core.copy_into(parts, array[(slice(None),) * (axis + 1) + (None,)], "no")
+            if axis + 1 == array.ndim and repeats <= _FEW_REPEATS and array.size > _LITTLE:
+                for k in range(repeats):
+                    _core.copy_into(parts[..., k], array, "no")
+            else:
+                _core.copy_into(parts, array[(slice(None),) * (axis + 1) + (None,)], "no")
             return result
     if array is None or recordable(repeats) is None:
         return fall_back("repeat", a, repeats, axis)

@@ -55,8 +55,11 @@ fn wins<T: Bounds, E: Extreme>(x: T, best: T, position: i64) -> bool {
 const LANES: usize = 16;
 /// Elements whose extreme is found with lanes before its place is looked up.
 const CHUNK: usize = 1024;
-/// Elements among which a place is looked for at a time.
+/// Elements among which a place is looked for at a time, and then so many of those.
 const PLACES: usize = 64;
+const FEW: usize = 8;
+/// Neighbouring columns of which it is asked whether any has a new extreme.
+const BESIDE: usize = 16;
 
 #[inline(always)]
 fn extreme<T: Bounds, E: Extreme>(x: &[T]) -> T {
@@ -87,9 +90,10 @@ fn extreme<T: Bounds, E: Extreme>(x: &[T]) -> T {
 /// The extreme of numbers, unless there is a NaN. `M` is as wide as an element.
 #[inline(always)]
 fn quick_extreme<T: Bounds, E: Extreme, M: MaskBits>(x: &[T]) -> Option<T> {
+    let step = |a: T, x: T| if E::beats(a, x) { a } else { x };
     let mut lanes = Lanes::<T, M, true>::new(x[0]);
-    lanes.absorb(x, |a, x| if E::beats(a, x) { a } else { x });
-    if lanes.odd() { None } else { Some(lanes.join(x[0], E::pick)) }
+    lanes.absorb(x, step);
+    if lanes.odd() { None } else { Some(lanes.join(x[0], step)) }
 }
 
 /// The first place of a value, or of a NaN if it is one.
@@ -100,15 +104,30 @@ fn place<T: Bounds>(x: &[T], value: T) -> Option<usize> {
     }
     let (blocks, rest) = x.as_chunks::<PLACES>();
     for (k, block) in blocks.iter().enumerate() {
-        let mut found = false;
-        for x in block {
-            found |= x.eq(value);
-        }
-        if found {
-            return block.iter().position(|x| x.eq(value)).map(|at| k * PLACES + at);
+        if among(block, value) {
+            return first(block, value).map(|at| k * PLACES + at);
         }
     }
-    rest.iter().position(|x| x.eq(value)).map(|at| x.len() - rest.len() + at)
+    first(rest, value).map(|at| x.len() - rest.len() + at)
+}
+
+/// Is the value among some?
+#[inline(always)]
+fn among<T: Bounds, const N: usize>(x: &[T; N], value: T) -> bool {
+    let mut found = false;
+    for x in x {
+        found |= x.eq(value);
+    }
+    found
+}
+
+/// The first place of a number among at most [`PLACES`].
+#[inline(always)]
+fn first<T: Bounds>(x: &[T], value: T) -> Option<usize> {
+    // what fills a register is compared one by one
+    let few = if size_of::<T>() > 8 { &[] } else { x.as_chunks::<FEW>().0 };
+    let skipped = few.iter().position(|few| among(few, value)).unwrap_or(few.len()) * FEW;
+    x[skipped..].iter().position(|x| x.eq(value)).map(|at| skipped + at)
 }
 
 /// [`Rows`](super::Rows) of the place of an extreme.
@@ -148,6 +167,20 @@ unsafe fn arg_rows<T: Bounds, E: Extreme>(
                 positions.add(r),
             )
         };
+        if T::DTYPE == DType::Bool {
+            // SAFETY: as above.
+            let (best, at) = unsafe { (&mut *value, &mut *position) };
+            let limit = E::pick(T::LEAST, T::GREATEST);
+            if *at < 0 || !best.eq(limit) {
+                let found = place(row, limit);
+                if let Some(first) = found {
+                    (*best, *at) = (limit, pos + first as i64);
+                } else if *at < 0 {
+                    (*best, *at) = (row[0], pos);
+                }
+            }
+            continue;
+        }
         if n <= LANES {
             // SAFETY: as above.
             let (mut best, mut at) = unsafe { (*value, *position) };
@@ -222,16 +255,41 @@ unsafe fn arg_columns<T: Bounds, E: Extreme>(
     width: usize,
     pos: i64,
 ) {
+    // SAFETY: the contract of `Columns`.
+    let (values, positions) =
+        unsafe { (from_raw_parts_mut(values.cast::<T>(), width), from_raw_parts_mut(positions, width)) };
+    let fresh = positions.iter().any(|&at| at < 0);
     for r in 0..rows {
-        for j in 0..width {
-            // SAFETY: the contract of `Columns`.
-            unsafe {
-                let x = *src.offset(r as isize * stride).cast::<T>().add(j);
-                let (value, position) = (values.cast::<T>().add(j), positions.add(j));
-                let replace = wins::<T, E>(x, *value, *position);
-                *value = if replace { x } else { *value };
-                *position = if replace { pos + r as i64 } else { *position };
+        // SAFETY: the contract of `Columns`.
+        let row = unsafe { from_raw_parts(src.offset(r as isize * stride).cast::<T>(), width) };
+        let at = pos + r as i64;
+        // until every column has seen an element, each is asked
+        let asked = if fresh && r == 0 { 0 } else { width / BESIDE * BESIDE };
+        let blocks = values.as_chunks_mut::<BESIDE>().0.iter_mut().zip(positions.as_chunks_mut::<BESIDE>().0);
+        for ((values, positions), x) in blocks.zip(row[..asked].as_chunks::<BESIDE>().0) {
+            replace::<T, E>(values, positions, x, at);
+        }
+        let rest = values[asked..].iter_mut().zip(&mut positions[asked..]);
+        for ((value, position), &x) in rest.zip(&row[asked..]) {
+            if wins::<T, E>(x, *value, *position) {
+                (*value, *position) = (x, at);
             }
+        }
+    }
+}
+
+/// Columns that have seen an element each meet another row; few have a new extreme there.
+#[inline(always)]
+fn replace<T: Bounds, E: Extreme>(values: &mut [T; BESIDE], positions: &mut [i64; BESIDE], x: &[T; BESIDE], at: i64) {
+    let mut any = false;
+    for (value, &x) in values.iter().zip(x) {
+        any |= !value.nan() & (x.nan() | E::beats(x, *value));
+    }
+    if any {
+        for ((value, position), &x) in values.iter_mut().zip(positions).zip(x) {
+            let better = !value.nan() & (x.nan() | E::beats(x, *value));
+            *value = if better { x } else { *value };
+            *position = if better { at } else { *position };
         }
     }
 }

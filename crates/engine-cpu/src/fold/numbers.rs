@@ -122,9 +122,34 @@ impl<T: Bounds, M: MaskBits, const WATCH: bool> Lanes<T, M, WATCH> {
     }
 }
 
+/// Folds a run to an extreme by a step that is right for numbers alone; `None` if NaN is among them, and for other types.
+#[inline(always)]
+pub fn extreme_run<T: Bounds, S: Step<T, Acc = T>>(acc: T, x: &[T], step: impl Fn(T, T) -> T + Copy) -> Option<T> {
+    match T::DTYPE {
+        DType::F64 => numbers_run::<T, S, u64>(acc, x, step),
+        DType::F32 => numbers_run::<T, S, u32>(acc, x, step),
+        _ => integers_extreme(x, step).map(|found| step(acc, found)),
+    }
+}
+
+/// Folds a run of floats to the extreme of those that are numbers; `None` where there is none, or where it is a zero, whose
+/// sign depends on the order, and for other types.
+#[inline(always)]
+pub fn among_run<T: Bounds, S: Step<T, Acc = T>>(acc: T, x: &[T]) -> Option<T> {
+    let found = match T::DTYPE {
+        DType::F64 | DType::F32 if x.len() >= SIDE * DEEP => {
+            let mut lanes = Lanes::<T, u8, false>::new(S::INIT);
+            lanes.absorb(x, S::step);
+            lanes.join(S::INIT, S::step)
+        }
+        _ => return None,
+    };
+    if found.nan() | found.has_zero() { None } else { Some(S::join(acc, found)) }
+}
+
 /// Folds a run by a step that is right for numbers alone; `None` if NaN is among them. `M` is as wide as an element.
 #[inline(always)]
-pub fn numbers_run<T: Bounds, S: Step<T, Acc = T>, M: MaskBits>(
+fn numbers_run<T: Bounds, S: Step<T, Acc = T>, M: MaskBits>(
     acc: T,
     x: &[T],
     step: impl Fn(T, T) -> T + Copy,

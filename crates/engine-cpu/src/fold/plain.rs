@@ -3,13 +3,13 @@
 //! In: runs and rows of values. Out: accumulators. Each function is written once and compiled for each
 //! instruction set.
 
-use super::numbers::{count_run, integers_extreme, numbers_run, truths_run};
+use super::numbers::{among_run, count_run, extreme_run, truths_run};
 use super::trees::{Summed, tree_run};
 use super::{Fold, Order};
 use crate::driver::pairwise::Unit;
 use crate::isa::{Isa, versions};
 use crate::tier0::{self, B8, Elem};
-use numelt_ir::{C32, C64, DType, F16};
+use numelt_ir::{C32, C64, F16};
 use std::slice::{from_raw_parts, from_raw_parts_mut};
 
 /// A fold whose steps are independent of positions.
@@ -155,7 +155,7 @@ steps! { of AllBits;
 }
 
 macro_rules! extremes {
-    ($($name:ident = $init:ident $step:ident $(, if |$a:ident, $x:ident| $keeps:expr)?;)*) => {$(
+    ($($name:ident = $init:ident $step:ident, |$acc:ident, $x:ident| $quick:expr;)*) => {$(
         pub struct $name;
         impl<T: Bounds> Step<T> for $name {
             type Acc = T;
@@ -172,26 +172,19 @@ macro_rules! extremes {
             fn choose(acc: T, x: &[T], result: T) -> T {
                 T::first(acc, x, result)
             }
-            $(
             #[inline(always)]
-            fn quick_run(acc: T, x: &[T]) -> Option<T> {
-                // one comparison less, and one instruction on most machines
-                let step = |$a: T, $x: T| if $keeps { $a } else { $x };
-                match T::DTYPE {
-                    DType::F64 => numbers_run::<T, Self, u64>(acc, x, step),
-                    DType::F32 => numbers_run::<T, Self, u32>(acc, x, step),
-                    _ => integers_extreme(x, step).map(|found| step(acc, found)),
-                }
+            fn quick_run($acc: T, $x: &[T]) -> Option<T> {
+                $quick
             }
-            )?
         }
     )*};
 }
+// one comparison less than the step, and one instruction on most machines
 extremes! {
-    Min = GREATEST min, if |a, x| a.lt(x);
-    Max = LEAST max, if |a, x| x.lt(a);
-    Fmax = NO_MAXIMUM fmax;
-    Fmin = NO_MINIMUM fmin;
+    Min = GREATEST min, |acc, x| extreme_run::<T, Self>(acc, x, |a, x| if a.lt(x) { a } else { x });
+    Max = LEAST max, |acc, x| extreme_run::<T, Self>(acc, x, |a, x| if x.lt(a) { a } else { x });
+    Fmax = NO_MAXIMUM fmax, |acc, x| among_run::<T, Self>(acc, x);
+    Fmin = NO_MINIMUM fmin, |acc, x| among_run::<T, Self>(acc, x);
 }
 
 /// Counts what is true.

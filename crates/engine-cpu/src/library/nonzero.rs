@@ -3,7 +3,7 @@
 //! In: an operand of any dtype and strides. Out: one row of indices per true element, in C order. Two passes: pieces
 //! of the operand are counted, then each piece writes where the counts before it say. Both run on all threads.
 
-use crate::isa::Isa;
+use crate::isa::{Isa, versions};
 use crate::threads::Threads;
 use crate::tier0::{Func, Rect, pack, select_cast};
 use numelt_ir::{DType, Error, Result};
@@ -17,6 +17,11 @@ const BLOCK: usize = 512;
 
 /// Elements whose places are found at a time, a power of two.
 const GROUP: usize = 64;
+/// Elements of which it is asked whether any is true.
+const STRETCH: usize = 512;
+
+/// See [`places`].
+type Places = unsafe fn(*const u8, usize, i64, *mut i64, usize, *mut usize);
 
 /// The operand and the result as the threads see them.
 struct Task {
@@ -26,8 +31,10 @@ struct Task {
     outer: SmallVec<[(usize, isize); 4]>,
     /// The last axis; one element where there is none.
     inner: (usize, isize),
-    /// From an element to a truth value; `None` for bool, whose bytes say it.
+    /// From an element to a truth value, zero or one; `None` for bool, whose bytes say it.
     truth: Option<Func>,
+    /// Finds the places of a stretch.
+    places: Places,
     output: *mut u8,
     rows: usize,
     row_stride: isize,
@@ -54,6 +61,7 @@ pub fn run(call: &LibraryCall<'_>, threads: &Threads, isa: Isa) -> Result<()> {
         outer: SmallVec::from_slice(outer),
         inner,
         truth: if dtype == DType::Bool { None } else { Some(select_cast(dtype, DType::Bool, isa)?) },
+        places: pick_places(isa),
         output: out.pointer,
         rows: out.view.shape[0] as usize,
         row_stride: out.view.strides[0] as isize,
@@ -71,11 +79,11 @@ impl Task {
             self.blocks(piece, size, &mut |at, truths| row += self.write(at, truths, row));
             row
         };
-        let total = if pieces == 1 {
-            write(0, 0)
+        let work = size as u64 / 4;
+        let total = if pieces == 1 || threads.shares(work) == 1 {
+            (0..pieces).fold(0, |row, piece| write(piece, row))
         } else {
             let mut starts = vec![0usize; pieces];
-            let work = size as u64 / 4;
             let slots = Slots(starts.as_mut_ptr());
             threads.parallel(pieces, work, &|range| {
                 for piece in range {
@@ -102,24 +110,31 @@ impl Task {
         }
     }
 
-    /// Calls `f` with the flat position and the truth values (zero or one) of stretches of a piece, each within
-    /// one run of the last axis.
+    /// Calls `f` with the flat position and the truth values (bytes; not zero is true) of stretches of a piece, each
+    /// within one run of the last axis.
     fn blocks(&self, piece: usize, size: usize, f: &mut dyn FnMut(usize, &[u8])) {
         let mut raw = Aligned([0u8; BLOCK * 16]);
         let mut truths = Aligned([0u8; BLOCK]);
         let (mut at, end) = (piece * PIECE, ((piece + 1) * PIECE).min(size));
+        let in_place = self.truth.is_none() && (self.inner.1 == 1 || self.inner.0 == 1);
+        let most = if in_place { PIECE } else { BLOCK };
         while at < end {
             let (row, column) = (at / self.inner.0, at % self.inner.0);
             let row = self.row(row);
             let stop = (at - column + self.inner.0).min(end);
             let mut column = column;
             while at < stop {
-                let n = (stop - at).min(BLOCK);
+                let n = (stop - at).min(most);
                 let base = row.wrapping_offset(column as isize * self.inner.1).cast_mut();
-                let rect = Rect { base, inner_stride: self.inner.1, outer_stride: 0, inner: n, rows: 1 };
-                // SAFETY: the stretch lies in the operand; the buffers have room for a block.
-                unsafe { self.truths(rect, &mut raw, &mut truths.0) };
-                f(at, &truths.0[..n]);
+                if in_place {
+                    // SAFETY: the stretch lies in the operand, one byte after the other.
+                    f(at, unsafe { std::slice::from_raw_parts(base, n) });
+                } else {
+                    let rect = Rect { base, inner_stride: self.inner.1, outer_stride: 0, inner: n, rows: 1 };
+                    // SAFETY: the stretch lies in the operand; the buffers have room for a block.
+                    unsafe { self.truths(rect, &mut raw, &mut truths.0) };
+                    f(at, &truths.0[..n]);
+                }
                 at += n;
                 column += n;
             }
@@ -140,10 +155,7 @@ impl Task {
             };
             match self.truth {
                 Some(cast) => cast.call([source; 3], truths.as_mut_ptr(), rect.inner),
-                None => {
-                    let bytes = std::slice::from_raw_parts(source, rect.inner);
-                    truths.iter_mut().zip(bytes).for_each(|(t, b)| *t = u8::from(*b != 0));
-                }
+                None => std::ptr::copy_nonoverlapping(source, truths.as_mut_ptr(), rect.inner),
             }
         }
     }
@@ -162,27 +174,23 @@ impl Task {
     /// Writes the rows of a stretch's true elements; how many there are.
     fn write(&self, at: usize, truths: &[u8], mut row: usize) -> usize {
         let first = row;
+        let room = self.rows.saturating_sub(row);
         if self.rank == 1 && self.row_stride == 8 {
-            let mut found = [0i64; GROUP];
-            for (group, truths) in truths.chunks(GROUP).enumerate() {
-                let k = places(truths, (at + group * GROUP) as i64, &mut found);
-                let keep = k.min(self.rows.saturating_sub(row));
-                // SAFETY: rows `row..row + keep` of the result, which belong to this stretch.
-                unsafe {
-                    let to = self.output.wrapping_add(row * 8).cast::<i64>();
-                    std::ptr::copy_nonoverlapping(found.as_ptr(), to, keep);
-                }
-                row += k;
-            }
-            return row - first;
+            let to = self.output.wrapping_add(row * 8).cast::<i64>();
+            let mut found = 0;
+            // SAFETY: as many rows of the result as are left of this stretch's.
+            unsafe { (self.places)(truths.as_ptr(), truths.len(), at as i64, to, room, &raw mut found) };
+            return found;
         }
         let (outer, last) = self.index(at);
-        let mut found = [0i64; GROUP];
-        for (group, truths) in truths.chunks(GROUP).enumerate() {
-            let k = places(truths, last + (group * GROUP) as i64, &mut found);
-            let keep = k.min(self.rows.saturating_sub(row));
-            found[..keep].iter().zip(row..).for_each(|(&last, row)| self.put(row, &outer, last));
-            row += k;
+        let mut places = [0i64; BLOCK];
+        for (block, at) in truths.chunks(BLOCK).zip((last..).step_by(BLOCK)) {
+            let mut found = 0;
+            // SAFETY: there is a place for each element of the block.
+            unsafe { (self.places)(block.as_ptr(), block.len(), at, places.as_mut_ptr(), BLOCK, &raw mut found) };
+            let keep = found.min(self.rows.saturating_sub(row));
+            places[..keep].iter().zip(row..).for_each(|(&last, row)| self.put(row, &outer, last));
+            row += found;
         }
         row - first
     }
@@ -210,40 +218,99 @@ impl Task {
     }
 }
 
-/// How many truth values, zero or one each, are one.
+/// How many truth values are true.
 fn count_of(truths: &[u8]) -> usize {
-    truths.chunks(128).map(|some| usize::from(some.iter().sum::<u8>())).sum()
+    truths.chunks(128).map(|some| usize::from(some.iter().map(|&t| u8::from(t != 0)).sum::<u8>())).sum()
 }
 
-/// The places of the true ones of a group that begins at `first`, in front of `found`; how many there are.
+/// Is a truth value true?
+#[inline(always)]
+fn any(truths: &[u8]) -> bool {
+    truths.iter().fold(0, |any, t| any | t) != 0
+}
+
+/// Writes the places of the true ones of `n` elements, the first of which is at `first`, one after the other, at most `room` of
+/// them, and how many there are.
 ///
 /// Masks are often all one value for long stretches.
-fn places(truths: &[u8], first: i64, found: &mut [i64; GROUP]) -> usize {
-    if truths.iter().fold(0, |any, t| any | t) == 0 {
-        return 0;
+///
+/// # Safety
+/// `n` bytes are readable, `room` places writable, and so is the number.
+#[inline(always)]
+unsafe fn places(truths: *const u8, n: usize, first: i64, to: *mut i64, room: usize, found: *mut usize) {
+    // SAFETY: the caller's bytes.
+    let truths = unsafe { std::slice::from_raw_parts(truths, n) };
+    let mut count = 0;
+    for (stretch, skipped) in truths.chunks(STRETCH).zip((0..).step_by(STRETCH)) {
+        if !any(stretch) {
+            continue;
+        }
+        for (group, at) in stretch.chunks(GROUP).zip((first + skipped..).step_by(GROUP)) {
+            if !any(group) {
+                continue;
+            }
+            let mut left = bits_of(group);
+            let here = left.count_ones() as usize;
+            let keep = here.min(room.saturating_sub(count));
+            let to = to.wrapping_add(count);
+            count += here;
+            // SAFETY: as many places as there is room for.
+            unsafe {
+                if keep == GROUP {
+                    (0..GROUP).for_each(|k| to.add(k).write(at + k as i64));
+                    continue;
+                }
+                for k in 0..keep {
+                    to.add(k).write(at + i64::from(left.trailing_zeros()));
+                    left &= left.wrapping_sub(1);
+                }
+            }
+        }
     }
-    let count = count_of(truths);
-    if count == truths.len() {
-        found.iter_mut().zip(first..).for_each(|(place, at)| *place = at);
-        return count;
-    }
-    let mut left = bits_of(truths);
-    for place in &mut found[..count] {
-        *place = first + i64::from(left.trailing_zeros());
-        left &= left.wrapping_sub(1);
-    }
-    count
+    // SAFETY: the caller's number.
+    unsafe { found.write(count) };
 }
 
-/// The truth values of a group, a bit each.
+versions!(
+    two pick_places, places, [],
+    (truths: *const u8, n: usize, first: i64, to: *mut i64, room: usize, found: *mut usize));
+
+/// The truth values of at most a group, a bit each.
+#[inline(always)]
 fn bits_of(truths: &[u8]) -> u64 {
-    let (eights, rest) = truths.as_chunks::<8>();
-    // the product brings the last bits of all bytes next to each other, at the top
-    let bits = |eight: [u8; 8]| u64::from_le_bytes(eight).wrapping_mul(0x0102_0408_1020_4080) >> 56;
-    let mut last = [0; 8];
-    last[..rest.len()].copy_from_slice(rest);
-    let all = eights.iter().zip((0..).step_by(8)).fold(0, |all, (eight, at)| all | bits(*eight) << at);
-    if rest.is_empty() { all } else { all | bits(last) << (truths.len() - rest.len()) }
+    match <&[u8; GROUP]>::try_from(truths) {
+        Ok(all) => bits_of_all(all),
+        Err(_) => {
+            let mut all = [0; GROUP];
+            all[..truths.len()].copy_from_slice(truths);
+            bits_of_all(&all)
+        }
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+fn bits_of_all(truths: &[u8; GROUP]) -> u64 {
+    use std::arch::x86_64::{_mm_cmpeq_epi8, _mm_loadu_si128, _mm_movemask_epi8, _mm_setzero_si128};
+    let mut zeros = 0;
+    for (part, at) in truths.as_chunks::<16>().0.iter().zip((0..).step_by(16)) {
+        // SAFETY: sixteen readable bytes; every x86-64 processor has the instructions.
+        let mask =
+            unsafe { _mm_movemask_epi8(_mm_cmpeq_epi8(_mm_loadu_si128(part.as_ptr().cast()), _mm_setzero_si128())) };
+        zeros |= (mask as u64) << at;
+    }
+    !zeros
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn bits_of_all(truths: &[u8; GROUP]) -> u64 {
+    let mut all = 0;
+    for (eight, at) in truths.as_chunks::<8>().0.iter().zip((0..).step_by(8)) {
+        let ones = eight.map(|t| u8::from(t != 0));
+        // the product brings the last bits of all bytes next to each other, at the top
+        all |= (u64::from_le_bytes(ones).wrapping_mul(0x0102_0408_1020_4080) >> 56) << at;
+    }
+    all
 }
 
 #[repr(align(64))]

@@ -58,6 +58,8 @@ const MASKED_NODES: usize = 16;
 
 /// Strided operands are moved point by point; more lanes would only grow the code.
 const STRIDED_LANES: u32 = 8;
+/// Elements that are picked side by side, one by one.
+const PICKS: u32 = 4;
 
 impl Shape {
     /// Analyzes `kernel`.
@@ -75,6 +77,10 @@ impl Shape {
         if strided || targets.iter().any(|t| !t.unit) {
             lanes = lanes.min(STRIDED_LANES);
         }
+        let picks = picks(kernel, &depth, &targets);
+        if picks {
+            lanes = 1;
+        }
         let points = depth.iter().filter(|d| **d == Some(Depth::Point)).count();
         let calls = live().any(|node| matches!(node, Node::Op(op, ..) if is_call(*op)));
         // the code of exponentials is in the kernel
@@ -86,13 +92,14 @@ impl Shape {
         let small = unroll::is_small(points) && pairs && !strided;
         let unroll = match small {
             true => 2,
+            false if picks => PICKS,
             false if calls || strided => 1,
             false => unroll::chains(kernel, &depth),
         };
         let masked_tail = match isa {
-            Isa::Avx512 => true,
+            Isa::Avx512 => lanes > 1,
             // Masked moves of 32 and 64 bits only, and slow ones.
-            Isa::Avx2 => narrowest(kernel, &depth, &targets) >= 4 && (calls || points >= MASKED_NODES),
+            Isa::Avx2 => lanes > 1 && narrowest(kernel, &depth, &targets) >= 4 && (calls || points >= MASKED_NODES),
             Isa::Portable => false,
         };
         let fills = |arg: usize| lanes * kernel.args[arg].dtype.size() as u32 == super::register_bytes(isa);
@@ -107,6 +114,19 @@ impl Shape {
         let wide = (small && truths && !complex && bytes > lanes).then_some(bytes);
         Ok(Shape { lanes, unroll, wide, masked_tail, bypass, depth, targets })
     }
+}
+
+/// Does a kernel only pick short elements? Their addresses are had with fewer instructions one by one than in registers. Long
+/// ones may go past the caches, a register at a time.
+fn picks(kernel: &Kernel, depth: &[Option<Depth>], targets: &[Target]) -> bool {
+    let at_point = |id: ValueId| depth[id as usize] == Some(Depth::Point);
+    let picked = |node: &Node| matches!(node, Node::Gather { index, .. } if at_point(*index));
+    let moves = (0..).zip(&kernel.body).filter(|(id, _)| at_point(*id)).all(|(id, node)| match node {
+        Node::Load(_) | Node::Gather { .. } => true,
+        Node::Cast(_, from) => kernel.dtype_of(id).is_integer() && kernel.dtype_of(*from).is_integer(),
+        Node::Param(_) | Node::Index(_) | Node::Op(..) => false,
+    });
+    moves && kernel.body.iter().any(picked) && targets.iter().all(|t| t.dtype.size() < 8)
 }
 
 /// Class of an argument on the innermost loop.
@@ -240,8 +260,6 @@ fn is_call(op: Op) -> bool {
             | Nextafter
             | Spacing
             | Ldexp
-            | FrexpMantissa
-            | FrexpExponent
             | Gcd
             | Lcm
     )

@@ -146,6 +146,34 @@ impl Lower<'_> {
             Kind::Float => self.float_fmod(ty, a, b),
         }))
     }
+
+    /// Mantissa and exponent as `frexp` has them, by `numelt_ir`'s steps.
+    pub(super) fn split_exponent(&self, ty: DType, x: Val) -> (Val, Val) {
+        let b = self.b;
+        let (bits, digits, least) = match ty {
+            DType::F32 => (DType::I32, f32::MANTISSA_DIGITS, f64::from(f32::MIN_POSITIVE)),
+            _ => (DType::I64, f64::MANTISSA_DIGITS, f64::MIN_POSITIVE),
+        };
+        let (width, digits) = (8 * ty.size() as u32, u64::from(digits));
+        let int = |value: u64| b.const_int(self.reg(bits), value);
+        let (ones, sign) = (u64::MAX >> (64 - width), 1u64 << (width - 1));
+        let (bias, fraction) = ((1u64 << (u64::from(width) - digits - 1)) - 1, (1u64 << (digits - 1)) - 1);
+        let size = |v: Val| b.and(b.bitcast(v, self.reg(bits)), int(ones ^ sign));
+        let least = size(self.number(ty, least));
+        let subnormal = b.icmp(Int::LLVMIntULT, size(x), least);
+        let small = b.select(subnormal, x, self.number(ty, 0.0));
+        let scaled = b.select(subnormal, b.fmul(small, self.number(ty, 2f64.powi(digits as i32))), x);
+        let kept = b.and(b.bitcast(scaled, self.reg(bits)), int(sign | fraction));
+        let mantissa = b.bitcast(b.or(kept, int((bias - 1) << (digits - 1))), self.reg(ty));
+        let exponent = b.sub(b.lshr(size(scaled), int(digits - 1)), int(bias - 1));
+        let exponent = b.sub(exponent, b.select(subnormal, int(digits), int(0)));
+        let zero = b.icmp(Int::LLVMIntEQ, size(x), int(0));
+        let wild = b.icmp(Int::LLVMIntUGE, size(x), size(self.number(ty, f64::INFINITY)));
+        let itself = b.or(zero, wild);
+        let exponent = b.select(itself, int(0), exponent);
+        let exponent = if bits == DType::I32 { exponent } else { b.trunc(exponent, self.reg(DType::I32)) };
+        (b.select(itself, x, mantissa), exponent)
+    }
 }
 
 /// What the C conversion of an infinity gives on x86, truncated to the type.

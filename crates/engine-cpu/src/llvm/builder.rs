@@ -293,6 +293,16 @@ impl Builder {
         Val(unsafe { LLVMBuildExtractElement(self.builder, vector.0, lane.0, EMPTY) })
     }
 
+    /// Vectors of so many lanes one after the other, a power of two of them.
+    pub(super) fn join(&self, mut parts: Vec<Val>, mut lanes: u32) -> Val {
+        while parts.len() > 1 {
+            let both: Vec<u32> = (0..2 * lanes).collect();
+            parts = parts.chunks(2).map(|two| self.shuffle(two[0], two[1], &both)).collect();
+            lanes *= 2;
+        }
+        parts[0]
+    }
+
     /// Lanes of the concatenation of `a` and `b`, by number.
     pub(super) fn shuffle(&self, a: Val, b: Val, lanes: &[u32]) -> Val {
         let i32t = self.int(32);

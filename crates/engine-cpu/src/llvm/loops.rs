@@ -32,6 +32,9 @@ use numelt_opt::{ArgKind, Kernel, Node, StrideClass};
 use smallvec::SmallVec;
 use std::mem::offset_of;
 
+/// Strided operands of a kernel that has code for frequent strides, at most.
+const STEPPED: usize = 4;
+
 /// An argument while a function is built.
 #[derive(Clone, Copy)]
 struct Operand {
@@ -433,15 +436,9 @@ impl Gen<'_> {
         for target in &self.shape.targets {
             let value =
                 |values: &Vec<Option<Value>>| values[target.value as usize].expect("stored values are evaluated");
-            let mut parts: Vec<Val> = sets.iter().map(|values| value(values).plain()).collect();
-            let mut width = lanes;
-            while parts.len() > 1 {
-                let both: Vec<u32> = (0..2 * width).collect();
-                parts = parts.chunks(2).map(|pair| self.b.shuffle(pair[0], pair[1], &both)).collect();
-                width *= 2;
-            }
+            let all = self.b.join(sets.iter().map(|values| value(values).plain()).collect(), lanes);
             let place = self.place(target.arg as u32, target.dtype, target.unit, i);
-            Memory { lanes: wide, ..memory }.store(place, Value::Plain(parts[0]));
+            Memory { lanes: wide, ..memory }.store(place, Value::Plain(all));
         }
         Ok(())
     }
@@ -449,7 +446,7 @@ impl Gen<'_> {
     /// All nodes at the points from each of these numbers on; a node is evaluated in all sets before the next one.
     fn evaluate(&self, memory: Memory<'_>, starts: &[Val]) -> Result<Vec<Vec<Option<Value>>>> {
         let mut values = self.fixed.clone();
-        if memory.lanes == 1 {
+        if memory.lanes == 1 && self.shape.lanes > 1 {
             for value in values.iter_mut().flatten() {
                 *value = value.map(|v| self.b.extract(v, 0));
             }
@@ -504,13 +501,23 @@ impl Gen<'_> {
         match node {
             Node::Load(arg) => {
                 let unit = inner(self.kernel, *arg) == StrideClass::Unit;
-                Ok(memory.load(self.place(*arg, self.kernel.args[*arg as usize].dtype, unit, start)))
+                let place = self.place(*arg, self.kernel.args[*arg as usize].dtype, unit, start);
+                Ok(if self.few_strided() { memory.load_stepped(place) } else { memory.load(place) })
             }
             Node::Index(arg) => Ok(self.index(*arg, memory, start)),
             Node::Gather { .. } => self.gather(node, memory, start, values),
             Node::Param(_) => Err(Error::Invalid("a parameter at a point".into())),
             Node::Cast(..) | Node::Op(..) => self.compute(node, memory.lanes, values),
         }
+    }
+
+    /// Are the strided operands so few that the code for frequent strides does not grow a lot?
+    fn few_strided(&self) -> bool {
+        let strided = |(node, depth): &(&Node, &Option<Depth>)| match node {
+            Node::Load(arg) => **depth == Some(Depth::Point) && inner(self.kernel, *arg) == StrideClass::Any,
+            Node::Index(_) | Node::Gather { .. } | Node::Param(_) | Node::Cast(..) | Node::Op(..) => false,
+        };
+        self.kernel.body.iter().zip(&self.shape.depth).filter(strided).count() <= STEPPED
     }
 
     /// Where an operand lies at point number `i` of the row.

@@ -185,7 +185,9 @@ impl Lower<'_> {
                 plain(if ty.size() == 1 { count } else { self.b.trunc(count, self.reg(DType::U8)) })
             }
             Op::Logaddexp | Op::Logaddexp2 | Op::Nextafter | Op::Spacing | Op::Ldexp => self.by_loop(op, ty, args),
-            Op::FrexpMantissa | Op::FrexpExponent | Op::Gcd | Op::Lcm => self.by_loop(op, ty, args),
+            Op::FrexpMantissa => plain(self.split_exponent(ty, args[0].plain()).0),
+            Op::FrexpExponent => plain(self.split_exponent(ty, args[0].plain()).1),
+            Op::Gcd | Op::Lcm => self.by_loop(op, ty, args),
             Op::LogicalAnd => plain(self.b.and(self.truth(ty, args[0]), self.truth(ty, args[1]))),
             Op::LogicalOr => plain(self.b.or(self.truth(ty, args[0]), self.truth(ty, args[1]))),
             Op::LogicalXor => plain(self.b.xor(self.truth(ty, args[0]), self.truth(ty, args[1]))),

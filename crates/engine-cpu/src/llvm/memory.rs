@@ -110,7 +110,11 @@ impl Memory<'_> {
     }
 
     fn load_pairs(&self, place: Place) -> Value {
-        let both = self.load_cells(place, 2 * self.lanes, 2);
+        self.apart(self.load_cells(place, 2 * self.lanes, 2))
+    }
+
+    /// Pairs of parts, the first parts apart from the second.
+    fn apart(&self, both: Val) -> Value {
         if self.lanes == 1 {
             return Value::Complex(self.b.extract(both, 0), self.b.extract(both, 1));
         }
@@ -139,6 +143,46 @@ impl Memory<'_> {
         self.load_each(place.dtype, &self.addresses(place, stride))
     }
 
+    /// The same as `load`, with code for the strides that are frequent: every second element, and elements backwards, are
+    /// neighbours in another order.
+    pub(super) fn load_stepped(&self, place: Place) -> Value {
+        let (Some(stride), Span::Full) = (place.stride, self.span) else { return self.load(place) };
+        if self.lanes == 1 || place.dtype.is_complex() {
+            return self.load(place);
+        }
+        let (b, n, size) = (self.b, self.lanes, place.dtype.size() as u64);
+        let number = |value: u64| b.const_int(b.int(64), value);
+        let last = u64::from(n - 1) * size;
+        let neighbours = |from: u64| {
+            let address = b.offset(place.address, number(from));
+            self.load_cells(Place { address, stride: None, ..place }, n, 1)
+        };
+        let is = |bytes: u64| b.icmp(Int::LLVMIntEQ, stride, number(bytes));
+        let [second, no_second, back, other, done] =
+            [c"second", c"other", c"back", c"strided", c"loaded"].map(|name| b.block(name));
+        b.branch(is(2 * size), second, no_second);
+        b.enter(second);
+        // the second load ends at the last point: there may be nothing after it
+        let order: Vec<u32> = (0..n).map(|k| if 2 * k < n { 2 * k } else { 2 * k + 1 }).collect();
+        let seconds = b.shuffle(neighbours(0), neighbours(last), &order);
+        b.jump(done);
+        b.enter(no_second);
+        b.branch(is(size.wrapping_neg()), back, other);
+        b.enter(back);
+        let before = neighbours(last.wrapping_neg());
+        let backwards = b.shuffle(before, before, &(0..n).rev().collect::<Vec<_>>());
+        b.jump(done);
+        b.enter(other);
+        let each = self.collect(place.dtype, &self.addresses(place, stride));
+        b.jump(done);
+        b.enter(done);
+        let found = b.phi(b.type_of(each));
+        for (value, from) in [(seconds, second), (backwards, back), (each, other)] {
+            b.incoming(found, value, from);
+        }
+        Value::Plain(self.decode(place.dtype, found))
+    }
+
     /// Elements that lie so many bytes from their points.
     pub(super) fn load_picked(&self, place: Place, bytes: Val) -> Value {
         let stride = place.stride.expect("picked elements have a stride, be it zero");
@@ -149,20 +193,21 @@ impl Memory<'_> {
 
     /// The element at each address.
     pub(super) fn load_each(&self, dtype: DType, addresses: &[Val]) -> Value {
-        let cell = self.cell(dtype);
-        let align = self.align(dtype);
-        let collect = |byte: u64| {
-            let mut vector = self.b.poison(self.b.vector(cell, self.lanes));
-            for (lane, address) in addresses.iter().enumerate() {
-                let address = self.b.offset(*address, self.b.const_int(self.b.int(64), byte));
-                vector = self.b.insert(vector, lane as u32, self.b.load(cell, address, align));
-            }
-            vector
-        };
-        if dtype.is_complex() {
-            return Value::Complex(collect(0), collect(dtype.real().size() as u64));
+        if !dtype.is_complex() {
+            return Value::Plain(self.decode(dtype, self.collect(dtype, addresses)));
         }
-        Value::Plain(self.decode(dtype, collect(0)))
+        let (pair, align) = (self.b.vector(self.cell(dtype), 2), self.align(dtype));
+        self.apart(self.b.join(addresses.iter().map(|&address| self.b.load(pair, address, align)).collect(), 2))
+    }
+
+    /// The cell at each address, in a vector.
+    fn collect(&self, dtype: DType, addresses: &[Val]) -> Val {
+        let (cell, align) = (self.cell(dtype), self.align(dtype));
+        let empty = self.b.poison(self.b.vector(cell, self.lanes));
+        addresses
+            .iter()
+            .zip(0..)
+            .fold(empty, |vector, (&address, lane)| self.b.insert(vector, lane, self.b.load(cell, address, align)))
     }
 
     /// Writes the points.

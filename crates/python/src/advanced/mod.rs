@@ -116,9 +116,10 @@ fn gather(py: Python<'_>, lookup: &Lookup, positions: &Positions, strides: Dims)
     if out.size() == 0 {
         return Ok(out);
     }
-    let still = Dims::from_elem(0, positions.shape.len());
+    let step = if positions.all { positions.axis.1 } else { 0 };
+    let still = Dims::from_elem(step, positions.shape.len());
     let mut source = shape::window(&lookup.array, positions.offset, extents, lookup.arrange(&still, &lookup.rest.1));
-    let Some(index) = &positions.index else {
+    let Some(index) = positions.index.as_ref().filter(|_| !positions.all) else {
         run::record(py, Op::Copy, dtype, &out, &[Input::Array(&source)], Axes::default())?;
         return Ok(out);
     };

@@ -5,7 +5,7 @@
 //! looked at directly, large ones by a recorded minimum and maximum, which share a pass with what makes the index.
 
 use super::lookup::{Fancy, Lookup, Pick};
-use crate::{convert, errors, methods, run, shape};
+use crate::{convert, errors, inspect, methods, run, shape, truths};
 use numelt_ir::{Axes, DType, Dims, Op, Scalar};
 use numelt_runtime::{ArrayView, Input};
 use pyo3::prelude::*;
@@ -24,6 +24,8 @@ pub struct Positions {
     pub axis: (i64, i64),
     /// Byte offset of position zero.
     pub offset: i64,
+    /// Are they 0, 1, 2, … to the end of the axis?
+    pub all: bool,
     /// The indices as given: they decide about the memory order of a result without other axes.
     pub inputs: SmallVec<[ArrayView; 2]>,
 }
@@ -58,6 +60,8 @@ struct Component {
     index: ArrayView,
     /// The axis whose bounds the index must keep; `None` for positions that come from a mask.
     axis: Option<usize>,
+    /// Are they known to be all positions, in order?
+    all: bool,
 }
 
 /// The indices of a lookup before anybody looked at their elements.
@@ -80,7 +84,7 @@ impl Picks {
             match &fancy.pick {
                 Pick::Index(index) => {
                     let (n, stride) = fancy.axes[0];
-                    components.push(Component { n, stride, index: index.clone(), axis: Some(fancy.axis) });
+                    components.push(Component { n, stride, index: index.clone(), axis: Some(fancy.axis), all: false });
                 }
                 Pick::Mask(mask) => masked(py, fancy, mask, &mut components)?,
             }
@@ -105,7 +109,8 @@ impl Picks {
     pub fn settle(self, py: Python<'_>, lookup: &Lookup, walk: Walk) -> PyResult<Positions> {
         let Picks { shape, mut components } = self;
         let inputs = components.iter().map(|c| c.index.clone()).collect();
-        let mut positions = Positions { shape, index: None, axis: (1, 0), offset: lookup.array.offset, inputs };
+        let offset = lookup.array.offset;
+        let mut positions = Positions { shape, index: None, axis: (1, 0), offset, all: false, inputs };
         // Where indices broadcast to nothing, NumPy does not look at them.
         if shape::size(&positions.shape) > 0 {
             for component in &mut components {
@@ -131,6 +136,7 @@ impl Positions {
         let moving: SmallVec<[&Component; 2]> = components.iter().filter(|c| c.n > 1 && c.stride != 0).collect();
         if let [one] = moving[..] {
             (self.index, self.axis) = (Some(one.index.clone()), (one.n, one.stride));
+            self.all = one.all && self.shape[..] == [one.n];
             return Ok(());
         }
         let step = moving.iter().fold(0, |g, c| gcd(g, c.stride));
@@ -203,6 +209,9 @@ impl Component {
     /// Checks the bounds; makes negative indices count from the end.
     fn settle(&mut self, py: Python<'_>, walk: Walk) -> PyResult<()> {
         let Some(axis) = self.axis else { return Ok(()) };
+        if within(py, &self.index, self.n)? {
+            return Ok(());
+        }
         let Some((low, high)) = bounds(py, &self.index)? else { return Ok(()) };
         if low < -self.n || high >= self.n {
             let outside = first_outside(py, &self.index, self.n, walk)?;
@@ -243,6 +252,19 @@ pub fn bounds(py: Python<'_>, index: &ArrayView) -> PyResult<Option<(i64, i64)>>
     run::record(py, Op::Min, ty, &low, &[Input::Array(index)], all)?;
     run::record(py, Op::Max, ty, &high, &[Input::Array(index)], all)?;
     Ok(Some((integer(py, &low)?, integer(py, &high)?)))
+}
+
+/// Is it known with one look at wide indices that they count from the front and lie in an axis of `n`?
+fn within(py: Python<'_>, index: &ArrayView, n: i64) -> PyResult<bool> {
+    if index.size() <= FEW || index.dtype != DType::I64 {
+        return Ok(false);
+    }
+    // negative ones are the largest of all
+    let unsigned = ArrayView { dtype: DType::U64, ..index.clone() };
+    let ones = Dims::from_elem(1, index.shape.len());
+    let high = shape::like_inputs(DType::U64, &ones, &[]);
+    run::record(py, Op::Max, DType::U64, &high, &[Input::Array(&unsigned)], Axes::all(index.shape.len()))?;
+    Ok((0..n).contains(&integer(py, &high)?))
 }
 
 /// An index array as NumPy walks through it to check bounds.
@@ -294,6 +316,10 @@ pub fn count_true(py: Python<'_>, mask: &ArrayView) -> PyResult<i64> {
         })?;
         return Ok(count);
     }
+    if let Some(Scalar::I64(count)) = truths::folded(Op::Sum, DType::I64, mask, Axes::all(mask.shape.len())) {
+        inspect::count(Op::Sum);
+        return Ok(count);
+    }
     let ones = Dims::from_elem(1, mask.shape.len());
     let total = shape::like_inputs(DType::I64, &ones, &[]);
     let truth = if mask.dtype == DType::Bool { mask.clone() } else { as_truth(py, mask)? };
@@ -310,7 +336,11 @@ pub fn true_positions(py: Python<'_>, mask: &ArrayView) -> PyResult<ArrayView> {
     let mask = if mask.dtype == DType::Bool { mask.clone() } else { as_truth(py, mask)? };
     let count = count_true(py, &mask)?;
     let out = shape::like_inputs(DType::I64, &[count, mask.shape.len() as i64], &[]);
-    if out.size() > 0 {
+    if mask.shape.len() == 1 && count > 0 && count == mask.size() {
+        // all of a vector: positions that kernels compute instead of loading them
+        let numbers = [Input::Const(Scalar::I64(0)), Input::Const(Scalar::I64(1))];
+        run::record(py, Op::Range, DType::I64, &column(&out, 0), &numbers, Axes::default())?;
+    } else if out.size() > 0 {
         run::record(py, Op::Nonzero, DType::Bool, &out, &[Input::Array(&mask)], Axes::default())?;
     }
     Ok(out)
@@ -336,6 +366,7 @@ fn masked(py: Python<'_>, fancy: &Fancy, mask: &ArrayView, components: &mut Smal
             stride,
             index: column(&positions, k),
             axis: None,
+            all: false,
         }));
         return Ok(());
     }
@@ -348,6 +379,7 @@ fn masked(py: Python<'_>, fancy: &Fancy, mask: &ArrayView, components: &mut Smal
     };
     let positions = true_positions(py, &flat)?;
     let stride = fancy.axes.last().map_or(0, |a| a.1);
-    components.push(Component { n: total, stride, index: column(&positions, 0), axis: None });
+    let all = positions.shape[0] == total;
+    components.push(Component { n: total, stride, index: column(&positions, 0), axis: None, all });
     Ok(())
 }
