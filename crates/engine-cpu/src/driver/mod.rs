@@ -13,6 +13,7 @@ mod nest;
 pub(crate) mod pairwise;
 mod price;
 mod rows;
+pub(crate) mod scattered;
 pub(crate) mod stages;
 pub(crate) mod values;
 
@@ -33,6 +34,7 @@ use nest::{MAX_LOOPS, Nest};
 use numelt_ir::{DType, Error, Op, OpKind, Pieces, Result};
 use numelt_opt::{ArgKind, Kernel, Near, Node, StrideClass};
 use numelt_runtime::Launch;
+use scattered::Scattered;
 use smallvec::SmallVec;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
@@ -231,6 +233,8 @@ struct Task<'a> {
     pieces: Pieces,
     /// A store whose old values other points load.
     delayed: Option<&'a Delayed>,
+    /// Stores whose values go where positions say.
+    scattered: Option<&'a Scattered>,
 }
 
 // SAFETY: the addresses are only used for elements that no other thread of the launch touches in conflict
@@ -323,6 +327,28 @@ pub unsafe fn launch(
         None
     };
     Ok(Launched { points, nanoseconds, numbers })
+}
+
+/// Runs a kernel whose results go where positions say; `None` where nothing was done, because they are better stored first.
+///
+/// # Safety
+/// As for [`launch`]; the puts' operands are as the runtime promises.
+pub unsafe fn launch_puts(
+    kernel: &Kernel,
+    recipe: &Recipe,
+    tier: (&dyn Body, &Price),
+    launch: &Launch<'_>,
+    scattered: &Scattered,
+    threads: &Threads,
+) -> Result<Option<Launched>> {
+    let nest = Nest::new(kernel, launch.geometry)?;
+    let inputs = Inputs::new(kernel, launch)?;
+    let mut task = inputs.task(recipe, tier, &nest, threads);
+    task.scattered = Some(scattered);
+    let points = nest.points() as u64;
+    // SAFETY: the caller's contract.
+    let done = points == 0 || unsafe { scattered.run(&task) };
+    Ok(done.then_some(Launched { points, nanoseconds: 0, numbers: None }))
 }
 
 /// Evaluates every point of a kernel once on a body that stores nothing.
@@ -418,8 +444,23 @@ impl Inputs {
     ) -> Task<'a> {
         let (pointers, params, sizes) = (&self.pointers[..], self.params(), self.sizes.clone());
         let (spent, bypass, pieces, loops) = (AtomicU64::new(0), false, self.pieces, &self.loops);
-        let delayed = None;
-        Task { recipe, body, price, spent, bypass, nest, pointers, params, threads, loops, sizes, pieces, delayed }
+        let (delayed, scattered) = (None, None);
+        Task {
+            recipe,
+            body,
+            price,
+            spent,
+            bypass,
+            nest,
+            pointers,
+            params,
+            threads,
+            loops,
+            sizes,
+            pieces,
+            delayed,
+            scattered,
+        }
     }
 
     /// The literals, 16 bytes each.
@@ -474,7 +515,7 @@ impl Task<'_> {
     /// along loop `o`.
     ///
     /// # Safety
-    /// The tile lies inside the iteration space; `Reduced` arguments and what is delayed point at scratch with room for it.
+    /// The tile lies inside the iteration space; `Reduced` arguments, what is delayed and what is put point at scratch with room for it.
     unsafe fn tile(&self, pointers: &[*mut u8], l: usize, inner: usize, o: usize, outer: usize) {
         self.loops.set(l, o);
         let mut inner_strides: SmallVec<[i64; 8]> = SmallVec::from_slice(self.nest.strides(l));
@@ -487,6 +528,10 @@ impl Task<'_> {
         if let Some(delayed) = self.delayed {
             inner_strides[delayed.arg] = delayed.size as i64;
             outer_strides[delayed.arg] = (delayed.size * inner) as i64;
+        }
+        for &(arg, size) in self.scattered.iter().flat_map(|scattered| &scattered.rooms) {
+            inner_strides[arg] = size as i64;
+            outer_strides[arg] = (size * inner) as i64;
         }
         if !self.recipe.streams.is_empty() {
             let (inner_strides, outer_strides) = (&inner_strides, &outer_strides);
