@@ -6,7 +6,7 @@
 use crate::body::{Body, Tile};
 use crate::counts;
 use crate::driver::delayed::Delayed;
-use crate::driver::scattered::Scattered;
+use crate::driver::scattered::{self, Scattered};
 use crate::driver::stages::{Loop, Stage};
 use crate::driver::{self, Launched, Price, Recipe};
 use crate::isa::Isa;
@@ -238,16 +238,16 @@ impl Engine for CpuEngine {
         puts: &[PutCall<'_>],
     ) -> Result<Option<[u8; 2]>> {
         let compiled = own(executable)?;
-        let scattered = Scattered::new(&compiled.kernel, puts, self.options.block)?;
+        let scatters = Scattered::new(&compiled.kernel, puts, self.options.block)?;
         flags::clear();
         // SAFETY: the runtime promises the launch's and the puts' addresses; both bodies evaluate this kernel.
         let launched = unsafe {
             let tier = compiled.current();
-            driver::launch_puts(&compiled.kernel, &compiled.recipe, tier, launch, &scattered, &self.threads)?
+            scattered::launch(&compiled.kernel, &compiled.recipe, tier, launch, &scatters, &self.threads)?
         };
         Ok(launched.map(|launched| {
             self.worked(compiled, &launched);
-            scattered.met()
+            scatters.met()
         }))
     }
 

@@ -88,6 +88,17 @@ impl KernelStep {
     }
 }
 
+/// Where a kernel gathers from a target of its puts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Gathers {
+    /// Nowhere.
+    Not,
+    /// At each point where that point puts to: no put reaches another point's gather, if positions are distinct.
+    There,
+    /// Anywhere in the target.
+    Anywhere,
+}
+
 /// A scatter of what a kernel makes, as it makes it: element `n` of the values, in C order, is put when point `n` has been
 /// evaluated, and those before it have been put.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -95,15 +106,14 @@ pub struct Put {
     /// The scatter, an instruction of `Plan::program`. Operands that no argument stands for lie in memory when a point
     /// has been evaluated.
     pub instr: usize,
-    /// The base that it writes. The kernel touches none of those elements, but for `updates`.
+    /// The base that it writes. The kernel touches none of those elements, but for `gathers`.
     pub target: BaseId,
     /// The `Store` argument of the values, if they are needed nowhere else; its base has no memory then.
     pub values: Option<u32>,
     /// The same of the positions, of which there is one for each value.
     pub positions: Option<u32>,
-    /// Does the kernel gather elements of the target at the positions that it puts to? All that is gathered is what the target
-    /// held before: where positions are equal, no put may come before the last gather.
-    pub updates: bool,
+    /// Does the kernel gather from the target, and where? All that is gathered is what the target held before.
+    pub gathers: Gathers,
     /// Bytes that the scatter moves, without what it takes from the kernel.
     pub bytes: u64,
 }

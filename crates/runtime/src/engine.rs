@@ -1,7 +1,7 @@
 //! What an engine is: compile, launch, call, sync. Policy (when, where, caches, pools) is the runtime's.
 
 use numelt_ir::{Axes, DType, Op, Result, Scalar, View};
-use numelt_opt::{Delay, Geometry, Kernel};
+use numelt_opt::{Delay, Gathers, Geometry, Kernel};
 use std::any::Any;
 use std::sync::Arc;
 
@@ -112,8 +112,8 @@ pub struct PutCall<'a> {
     pub values: Option<usize>,
     /// The same of the positions.
     pub positions: Option<usize>,
-    /// Must all points be evaluated before the first of two equal positions is put to?
-    pub updates: bool,
+    /// What the kernel gathers from the target.
+    pub gathers: Gathers,
 }
 
 /// A view whose elements are in memory.

@@ -444,7 +444,7 @@ fn launch_puts<'v>(
             let Instr { op, ty, axes, out, .. } = instr(put);
             let call = LibraryCall { op: *op, ty: *ty, axes: *axes, out: memory.operand(out), ins };
             let argument = |arg: Option<u32>| arg.map(|arg| arg as usize);
-            PutCall { call, values: argument(put.values), positions: argument(put.positions), updates: put.updates }
+            PutCall { call, values: argument(put.values), positions: argument(put.positions), gathers: put.gathers }
         })
         .collect();
     engine.launch_puts(executable, launch, &puts)

@@ -146,7 +146,7 @@ fn launch_puts(
     let puts = step.puts.iter().zip(&instrs).zip(&operands).map(|((put, instr), ins)| {
         let call = LibraryCall { op: instr.op, ty: instr.ty, axes: instr.axes, out: operand(&instr.out), ins };
         let argument = |arg: Option<u32>| arg.map(|arg| arg as usize);
-        PutCall { call, values: argument(put.values), positions: argument(put.positions), updates: put.updates }
+        PutCall { call, values: argument(put.values), positions: argument(put.positions), gathers: put.gathers }
     });
     if engine.launch_puts(executable, launch, &puts.collect::<Vec<_>>())?.is_none() {
         engine.launch(executable, launch)?;

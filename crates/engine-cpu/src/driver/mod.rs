@@ -19,6 +19,8 @@ pub(crate) mod values;
 
 pub(crate) use accs::Lines;
 pub use price::Price;
+use price::cost;
+pub(crate) use price::cost_of;
 
 use crate::body::{Body, Tile};
 use crate::fold::{self, Order};
@@ -173,45 +175,6 @@ fn check(kernel: &Kernel) -> Result<()> {
     Ok(())
 }
 
-/// A rough price per point: memory traffic and arithmetic, in picoseconds.
-fn cost(kernel: &Kernel) -> u64 {
-    let memory: u64 = kernel
-        .args
-        .iter()
-        .filter(|a| matches!(a.kind, ArgKind::Load | ArgKind::Store))
-        .filter(|a| a.strides.last() != Some(&numelt_opt::StrideClass::Zero))
-        .map(|a| 25 * a.dtype.size() as u64)
-        .sum();
-    let work: u64 = kernel.body.iter().map(node_cost).sum();
-    memory + work + 100 * kernel.reductions.len() as u64 + 20
-}
-
-fn node_cost(node: &Node) -> u64 {
-    match node {
-        Node::Load(_) | Node::Param(_) => 0,
-        Node::Index(_) | Node::Cast(..) => 150,
-        // cache misses are the rule
-        Node::Gather { .. } => 1000,
-        Node::Op(op, ty, _) => cost_of(*op, *ty),
-    }
-}
-
-/// A rough price of one element of an operation, in picoseconds.
-pub(crate) fn cost_of(op: Op, ty: DType) -> u64 {
-    use numelt_ir::Op::*;
-    match op {
-        FloorDivide | Remainder | Fmod if ty.is_integer() => 80 * (ty.size() * ty.size()) as u64,
-        FloorDivide | Remainder | Fmod => 5000,
-        Power | Arctan2 | Hypot | Cbrt => 4000,
-        Exp | Exp2 | Expm1 | Log | Log2 | Log10 | Log1p | Sin | Cos | Tan | Arcsin | Arccos | Arctan | Sinh | Cosh
-        | Tanh | Arcsinh | Arccosh | Arctanh | Erf => 1500,
-        Divide | Reciprocal | Sqrt => 700,
-        Pcg64 | Pcg64Dxsm => 600,
-        Philox => 1500,
-        _ => 20 * ty.size() as u64,
-    }
-}
-
 /// A launch in progress, shared by its threads.
 struct Task<'a> {
     recipe: &'a Recipe,
@@ -327,28 +290,6 @@ pub unsafe fn launch(
         None
     };
     Ok(Launched { points, nanoseconds, numbers })
-}
-
-/// Runs a kernel whose results go where positions say; `None` where nothing was done, because they are better stored first.
-///
-/// # Safety
-/// As for [`launch`]; the puts' operands are as the runtime promises.
-pub unsafe fn launch_puts(
-    kernel: &Kernel,
-    recipe: &Recipe,
-    tier: (&dyn Body, &Price),
-    launch: &Launch<'_>,
-    scattered: &Scattered,
-    threads: &Threads,
-) -> Result<Option<Launched>> {
-    let nest = Nest::new(kernel, launch.geometry)?;
-    let inputs = Inputs::new(kernel, launch)?;
-    let mut task = inputs.task(recipe, tier, &nest, threads);
-    task.scattered = Some(scattered);
-    let points = nest.points() as u64;
-    // SAFETY: the caller's contract.
-    let done = points == 0 || unsafe { scattered.run(&task) };
-    Ok(done.then_some(Launched { points, nanoseconds: 0, numbers: None }))
 }
 
 /// Evaluates every point of a kernel once on a body that stores nothing.

@@ -5,11 +5,14 @@
 //! unless positions ascend, they put them in turn.
 
 use super::elementwise::{self, Cut};
-use super::{Lines, Task};
+use super::nest::Nest;
+use super::{Inputs, Launched, Lines, Price, Recipe, Task};
+use crate::body::Body;
 use crate::library::scatter::Scatter;
+use crate::threads::Threads;
 use numelt_ir::{DType, Error, Result};
-use numelt_opt::{ArgKind, Kernel};
-use numelt_runtime::PutCall;
+use numelt_opt::{ArgKind, Gathers, Kernel};
+use numelt_runtime::{Launch, PutCall};
 use numelt_vecmath::flags;
 use smallvec::SmallVec;
 use std::ops::Range;
@@ -18,8 +21,8 @@ use std::sync::{Mutex, PoisonError};
 
 /// Points of a tile.
 const TILE: usize = 4096;
-/// So many threads take no longer to put in turn than each to look at all positions and put its own, also where the target is
-/// larger than a cache.
+/// With more threads, storing all that is made takes less time than one that does everything. To evaluate side by side and put in
+/// turn pays where evaluating takes longer than putting, because results move from one core's cache to another's.
 const FEW: usize = 2;
 /// Most tiles that wait to be put, so that they stay in cache.
 const MOST_WAITING: usize = 8;
@@ -45,7 +48,7 @@ struct Put {
     scatter: Scatter,
     values: Option<usize>,
     positions: Option<usize>,
-    updates: bool,
+    gathers: Gathers,
 }
 
 /// Tiles that have been evaluated, but not put.
@@ -66,6 +69,28 @@ struct Made {
     rooms: SmallVec<[Lines; 2]>,
 }
 
+/// Runs a kernel whose results go where positions say; `None` where nothing was done, because they are better stored first.
+///
+/// # Safety
+/// As for [`super::launch`]; the puts' operands are as the runtime promises.
+pub unsafe fn launch(
+    kernel: &Kernel,
+    recipe: &Recipe,
+    tier: (&dyn Body, &Price),
+    launch: &Launch<'_>,
+    scattered: &Scattered,
+    threads: &Threads,
+) -> Result<Option<Launched>> {
+    let nest = Nest::new(kernel, launch.geometry)?;
+    let inputs = Inputs::new(kernel, launch)?;
+    let mut task = inputs.task(recipe, tier, &nest, threads);
+    task.scattered = Some(scattered);
+    let points = nest.points() as u64;
+    // SAFETY: the caller's contract.
+    let done = points == 0 || unsafe { scattered.run(&task) };
+    Ok(done.then_some(Launched { points, nanoseconds: 0, numbers: None }))
+}
+
 impl Scattered {
     /// The puts of what a kernel makes. A test may ask for tiles of `block` points.
     ///
@@ -82,11 +107,11 @@ impl Scattered {
                 rooms.len() - 1
             })))
         };
-        let mut put = |PutCall { call, values, positions, updates }: &PutCall<'_>| {
+        let mut put = |PutCall { call, values, positions, gathers }: &PutCall<'_>| {
             let scatter = Scatter::new(call, values.is_some(), positions.is_some())?;
             let at = call.ins.get(2).map_or(DType::I64, |operand| operand.view.dtype);
             let (values, positions) = (room(*values, call.ty)?, room(*positions, at)?);
-            Ok(Put { scatter, values, positions, updates: *updates })
+            Ok(Put { scatter, values, positions, gathers: *gathers })
         };
         let puts = puts.iter().map(&mut put).collect::<Result<_>>()?;
         let gathers = (0..kernel.args.len()).filter(|&arg| kernel.args[arg].kind == ArgKind::Gather).collect();
@@ -112,31 +137,28 @@ impl Scattered {
         let work = task.work() + puts;
         let cut = elementwise::cut(task, task.nest.points() as usize, work);
         let (units, shares) = (cut.units(task), task.threads.shares(work));
-        let updates = units > 1 && self.puts.iter().any(|put| put.updates);
+        let gathers = units > 1 && self.puts.iter().any(|put| put.gathers != Gathers::Not);
         // SAFETY: the caller's contract.
-        let ascend = (updates || shares > 1) && unsafe { self.ascend() };
+        let ascend = (gathers || shares > 1) && unsafe { self.ascend() };
+        let (heavy, small) = (task.work() > puts, self.puts.iter().all(|put| put.scatter.is_small()));
+        let in_turn = shares > 1 && !ascend && heavy && (shares <= FEW || small);
+        if shares > FEW && !ascend && !in_turn {
+            return false;
+        }
         // what is gathered is what was there before
-        let before = if updates && !ascend {
+        let before = if gathers {
             // SAFETY: the caller's contract.
-            let Some(copies) = (unsafe { self.copies(task) }) else { return false };
+            let Some(copies) = (unsafe { self.copies(task, ascend) }) else { return false };
             copies
         } else {
             Vec::new()
         };
-        let ha = std::env::var("HA").unwrap_or_default();
-        if ha == "none" && !ascend {
-            return false;
-        }
-        let shares = if ha == "one" && !ascend { 1 } else { shares };
         if shares > 1 && ascend {
             task.parallel(units, work, &|range| {
                 // SAFETY: the caller's contract; positions are distinct, and each tile has its own.
                 unsafe { self.put_all(&Worker::new(self, task, &cut, &before), range) };
             });
-        } else if shares > 1 {
-            if shares > FEW && !self.puts.iter().all(|put| put.scatter.is_small()) {
-                return false;
-            }
+        } else if in_turn {
             let (next, queue) = (AtomicUsize::new(0), Mutex::new(Queue::default()));
             task.parallel(shares, work, &|range| {
                 let worker = Worker::new(self, task, &cut, &before);
@@ -216,13 +238,18 @@ impl Scattered {
         note(&self.put);
     }
 
-    /// Copies of the targets that the kernel gathers from; `None` where they are too large for that.
+    /// Copies of the targets that the kernel gathers from while it puts there; `None` where they are too large for that.
     ///
     /// # Safety
     /// The launch's contract, and the runtime's for the puts' operands.
-    unsafe fn copies(&self, task: &Task<'_>) -> Option<Vec<Copied>> {
+    unsafe fn copies(&self, task: &Task<'_>, ascend: bool) -> Option<Vec<Copied>> {
         let mut copies = Vec::new();
-        for put in self.puts.iter().filter(|put| put.updates) {
+        let meets = |put: &&Put| match put.gathers {
+            Gathers::Not => false,
+            Gathers::There => !ascend,
+            Gathers::Anywhere => true,
+        };
+        for put in self.puts.iter().filter(meets) {
             let (target, low, bytes) = put.scatter.target();
             if (bytes * SMALLER) as u64 > task.nest.points() as u64 * put.scatter.size() as u64 {
                 return None;

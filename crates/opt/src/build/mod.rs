@@ -87,8 +87,8 @@ pub(crate) fn scattered(
         let taken = [values.map(|_| 1), positions.map(|_| 2)].into_iter().flatten();
         let taken: u64 = taken.map(|place: usize| table.views[info.reads[place] as usize].bytes).sum();
         let bytes = program.instrs[call.instr as usize].bytes_touched().saturating_sub(taken);
-        let (instr, target, updates) = (call.instr as usize, table.base(info.write), call.updates);
-        Put { instr, target, values, positions, updates, bytes }
+        let (instr, target, gathers) = (call.instr as usize, table.base(info.write), call.gathers);
+        Put { instr, target, values, positions, gathers, bytes }
     };
     step.puts = calls.iter().map(put).collect();
     step.instrs.extend(calls.iter().map(|call| call.instr as usize));

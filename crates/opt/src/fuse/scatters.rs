@@ -6,12 +6,13 @@
 //! A scatter may join a block when
 //! - it works in its target, and what the block makes of its operands is what the block's points store;
 //! - positions that the block makes are one for each value;
-//! - the block touches no element of the target, but for gathers from the same positions (`a[i] += …`);
+//! - the block touches no element of the target, but for gathers from all of it (`a[i] += …`);
 //! - no scatter there touches what this one does.
 
 use super::legality::{Block, BlockAccess, fuse, fused_cost, on_same_bytes};
 use super::nests::{LOOK_BACK, Unit, depend};
-use crate::access::{AccessTable, InstrInfo, ViewId};
+use crate::access::{AccessTable, ViewId};
+use crate::plan::Gathers;
 use numelt_ir::{Instr, Operand, Program, View};
 
 /// A block, and the scatters of what it makes, in order.
@@ -24,8 +25,8 @@ pub(crate) struct Scattered {
 pub(crate) struct Call {
     pub instr: u32,
     pub block: Block,
-    /// Does the block gather from the places that the scatter writes?
-    pub updates: bool,
+    /// Does the block gather from what the scatter writes?
+    pub gathers: Gathers,
 }
 
 /// Lets a scatter join what makes its values or positions; false where it cannot.
@@ -47,9 +48,9 @@ pub(super) fn join(program: &Program, table: &AccessTable, units: &mut Vec<Unit>
         Unit::Scattered(scattered) => (&scattered.block, &scattered.calls[..]),
         Unit::Pair(_) | Unit::Group(_) => return false,
     };
-    let Some(updates) = fits(program, table, block, calls, call) else { return false };
+    let Some(gathers) = fits(program, table, block, calls, call) else { return false };
     let Some(at) = bring_together(table, units, at, call) else { return false };
-    let call = Call { instr: index, block: call.clone(), updates };
+    let call = Call { instr: index, block: call.clone(), gathers };
     match &mut units[at] {
         Unit::One(block) => {
             units[at] = Unit::Scattered(Scattered { block: block.clone(), calls: vec![call] });
@@ -101,8 +102,8 @@ fn bring_together(table: &AccessTable, units: &mut Vec<Unit>, at: usize, call: &
     Some(units.len() - 1)
 }
 
-/// May the call join the block and its calls? Says whether the block gathers where the call writes.
-fn fits(program: &Program, table: &AccessTable, block: &Block, calls: &[Call], call: &Block) -> Option<bool> {
+/// May the call join the block and its calls? Says how the block gathers from what the call writes.
+fn fits(program: &Program, table: &AccessTable, block: &Block, calls: &[Call], call: &Block) -> Option<Gathers> {
     let index = call.instrs[0] as usize;
     let (instr, info) = (&program.instrs[index], &table.instrs[index]);
     let (values, positions) = (info.reads[1], info.reads[2]);
@@ -124,19 +125,20 @@ fn fits(program: &Program, table: &AccessTable, block: &Block, calls: &[Call], c
     if same_bytes(table, block, call, info.write).any(|a| a.written) {
         return None;
     }
-    let mut updates = false;
+    let mut gathers = Gathers::Not;
     for &at in &block.instrs {
         let (theirs, reader) = (&table.instrs[at as usize], &program.instrs[at as usize]);
         for (place, &view) in theirs.reads.iter().enumerate() {
             if table.base(view) == table.base(info.write) && (view == info.write || table.overlap(view, info.write)) {
-                if place != 0 || !gathers_from(reader, theirs, instr, positions) {
+                if place != 0 || !theirs.gathers || !gathers_from(reader, instr) {
                     return None;
                 }
-                updates = true;
+                let there = theirs.reads.get(1) == Some(&positions) && gathers != Gathers::Anywhere;
+                gathers = if there { Gathers::There } else { Gathers::Anywhere };
             }
         }
     }
-    Some(updates)
+    Some(gathers)
 }
 
 /// What a block does to the bytes of one of the call's views.
@@ -151,8 +153,8 @@ fn same_bytes<'a>(
     own.into_iter().flat_map(move |own| on_same_bytes(table, own, block.accesses_to(base)))
 }
 
-/// Does an instruction gather, at the same positions, the elements that a scatter writes?
-fn gathers_from(reader: &Instr, info: &InstrInfo, scatter: &Instr, positions: ViewId) -> bool {
+/// Does a gather read the very elements that a scatter writes?
+fn gathers_from(reader: &Instr, scatter: &Instr) -> bool {
     let Some(Operand::View(source)) = reader.ins.first() else { return false };
     // the source repeats along the axes of the positions
     let moving = |view: &View| -> Vec<(i64, i64)> {
@@ -160,9 +162,7 @@ fn gathers_from(reader: &Instr, info: &InstrInfo, scatter: &Instr, positions: Vi
         axes.filter(|&(&n, &s)| n != 1 && s != 0).map(|(&n, &s)| (n, s)).collect()
     };
     let out = &scatter.out;
-    info.gathers
-        && info.reads.get(1) == Some(&positions)
-        && (source.offset, source.dtype) == (out.offset, out.dtype)
+    (source.offset, source.dtype) == (out.offset, out.dtype)
         && (source.shape[0], source.strides[0]) == (out.shape[0], out.strides[0])
         && moving(source) == moving(out)
 }
