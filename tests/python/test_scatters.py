@@ -114,6 +114,11 @@ def its_own_values(np, a, x, i, m):
     return a
 
 
+def moved(np, a, x, i, m):
+    a[i] = a[-abs(i)] + x
+    return a
+
+
 PROGRAMS = [
     assign,
     assign_masked,
@@ -127,6 +132,7 @@ PROGRAMS = [
     kept_values,
     twice,
     its_own_values,
+    moved,
 ]
 
 
@@ -173,7 +179,7 @@ def test_large(ascending, few):
     if ascending and not few:
         places = numpy.flatnonzero(numpy.arange(n) % 3)
     values, mask = special("float64", len(places)), numpy.zeros(n, bool)
-    for program in (assign, add_once, add_all, largest, kept_values, twice, its_own_values):
+    for program in (assign, add_once, add_all, largest, kept_values, twice, its_own_values, moved):
         results = []
         for np in (numpy, numelt):
             with np.errstate(all="ignore"):
@@ -273,6 +279,7 @@ def test_earlier_values_are_gathered():
             for _ in range(3):
                 a[i] += x * 2
                 a[i] = a[i] * 0.5 + x
+                a[i] = a[i * 7 % 50] + x
             results.append(a)
         same(*results)
 
