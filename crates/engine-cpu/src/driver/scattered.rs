@@ -317,7 +317,10 @@ impl<'a> Worker<'a> {
         for (&(arg, _), room) in self.scattered.rooms.iter().zip(&mut rooms) {
             spot.pointers[arg] = room.as_ptr();
         }
-        self.gathers.iter().for_each(|&(arg, copy)| spot.pointers[arg] = copy);
+        for &(arg, copy) in &self.gathers {
+            let moved = spot.pointers[arg].addr().wrapping_sub(self.task.pointers[arg].addr());
+            spot.pointers[arg] = copy.wrapping_offset(moved as isize);
+        }
         // SAFETY: the caller's contract; the rooms have space for the tile.
         unsafe { self.cut.evaluate(self.task, &spot) };
         note(&self.scattered.kernel);
