@@ -16,7 +16,7 @@ import sys
 import warnings
 from collections.abc import Callable
 from types import CodeType
-from typing import Any
+from typing import Any, cast
 
 import numpy
 from numpy._core import _ufunc_config
@@ -137,13 +137,14 @@ def settling(manager: Any) -> None:
     @functools.wraps(enter)
     def __enter__(self: Any) -> Any:
         _core.settle_warnings()
-        caught: Any = enter(self)
+        caught = enter(self)
         _filters_changed()
         module = sys.modules["warnings"]
         show = getattr(module, "_showwarnmsg_impl", None)
         if type(caught) is list and getattr(show, "__self__", None) is caught:
-            caught = _Caught(caught)
-            module._showwarnmsg_impl = super(_Caught, caught).append  # type: ignore[attr-defined]
+            settled = _Caught(cast("list[Any]", caught))
+            caught = settled
+            module._showwarnmsg_impl = super(_Caught, settled).append  # type: ignore[attr-defined]
         return caught
 
     @functools.wraps(leave)

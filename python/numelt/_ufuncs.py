@@ -483,7 +483,10 @@ def _positions(indices: Any, extent: int) -> Any:
         return None
     if positions.size == 0:
         return None
-    positions = positions.astype(numpy.int64)
+    inside = _core.within(positions, extent)
+    positions = positions if positions.dtype == numpy.int64 else positions.astype(numpy.int64)
+    if inside:
+        return positions
     lowest, highest = _core.reduce("min", positions), _core.reduce("max", positions)
     if int(lowest) < -extent or int(highest) >= extent:
         return None  # NumPy words the IndexError

@@ -6,6 +6,7 @@
 use crate::body::{Body, Tile};
 use crate::counts;
 use crate::driver::delayed::Delayed;
+use crate::driver::scattered::{self, Scattered};
 use crate::driver::stages::{Loop, Stage};
 use crate::driver::{self, Launched, Price, Recipe};
 use crate::isa::Isa;
@@ -18,7 +19,7 @@ use numelt_ir::warn::OVER;
 use numelt_ir::{DType, Error, Op, Result};
 use numelt_opt::{Delay, Kernel};
 use numelt_runtime::{
-    Engine, Executable, Jit, Launch, LibraryCall, NestLaunch, Operand, SmallCall, StageLaunch, Variants,
+    Engine, Executable, Jit, Launch, LibraryCall, NestLaunch, Operand, PutCall, SmallCall, StageLaunch, Variants,
 };
 use numelt_vecmath::flags;
 use smallvec::SmallVec;
@@ -228,6 +229,26 @@ impl Engine for CpuEngine {
     fn launch_delayed(&self, executable: &dyn Executable, launch: &Launch<'_>, delay: &Delay) -> Result<u8> {
         let compiled = own(executable)?;
         self.run(compiled, launch, Some(&Delayed::new(&compiled.kernel, delay, self.options.block)))
+    }
+
+    fn launch_puts(
+        &self,
+        executable: &dyn Executable,
+        launch: &Launch<'_>,
+        puts: &[PutCall<'_>],
+    ) -> Result<Option<[u8; 2]>> {
+        let compiled = own(executable)?;
+        let scatters = Scattered::new(&compiled.kernel, puts, self.options.block)?;
+        flags::clear();
+        // SAFETY: the runtime promises the launch's and the puts' addresses; both bodies evaluate this kernel.
+        let launched = unsafe {
+            let tier = compiled.current();
+            scattered::launch(&compiled.kernel, &compiled.recipe, tier, launch, &scatters, &self.threads)?
+        };
+        Ok(launched.map(|launched| {
+            self.worked(compiled, &launched);
+            scatters.met()
+        }))
     }
 
     fn launch_nest(&self, nest: &NestLaunch<'_>) -> Result<u8> {

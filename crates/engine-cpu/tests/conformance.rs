@@ -113,6 +113,51 @@ fn in_place_stencils() {
     assert!(delayed > 75, "{delayed} programs with a delay");
 }
 
+/// A scatter of what a kernel makes, and of positions that it makes, too, or that are in memory: `target[i] = x + x`, or, with
+/// `update`, `target[i] = target[i] + x`; with `rows` of rows, and with `step` in the name of an accumulating one.
+fn scatter((n, k, row): (i64, i64, i64), (made, update): (bool, bool), op: &str, (dtype, size): (&str, i64)) -> String {
+    let tail = if row > 1 { format!(", {row}") } else { String::new() };
+    let (xs, bytes) = (format!("{dtype} ({k}{tail})"), k * row * size);
+    let mut text = format!("base %0 {} in out\nbase %1 {} in\nbase %2 {bytes} in\n", n * row * size, k * 8);
+    writeln!(text, "base %3 {}\nbase %4 {bytes}\nbase %5 {bytes}\nconst $0 = i64 {n}", k * 8).unwrap();
+    let positions = if made { format!("%3[i64 ({k})]") } else { format!("%1[i64 ({k})]") };
+    if made {
+        writeln!(text, "{positions} = remainder.i64 %1[i64 ({k})], $0").unwrap();
+    }
+    let old = if update {
+        let source = format!("%0[{dtype} ({n}, {k}):({size}, 0)]");
+        writeln!(text, "%4[{xs}] = gather.{dtype} {source}, {positions}").unwrap();
+        format!("%4[{xs}]")
+    } else {
+        format!("%2[{xs}]")
+    };
+    writeln!(text, "%5[{xs}] = add.{dtype} {old}, %2[{xs}]").unwrap();
+    let target = format!("%0[{dtype} ({n}{tail})]");
+    writeln!(text, "{target} = {op}.{dtype} {target}, %5[{xs}], {positions}").unwrap();
+    text
+}
+
+#[test]
+fn puts() {
+    let compiled = CpuEngine::new(Options { threads: 3, jit: Jit::Sync, serial_below: 0, ..Options::default() });
+    let engines = [&compiled, &engine(1, 0), &engine(3, 0), &engine(1, 1), &engine(3, 1), &engine(2, 13)];
+    let ops = ["scatter", "scatter_add", "scatter_multiply", "scatter_max", "scatter_min"];
+    let (mut fused, dtypes) = (0, [("f64", 8), ("i16", 2), ("f32", 4), ("c128", 16), ("u8", 1), ("bool", 1)]);
+    for number in 0..240 {
+        let (made, update) = (number % 2 == 0, number % 3 == 0);
+        let row = if update { 1 } else { [1, 1, 3, 40][number / 6 % 4] };
+        let k = [1, 5, 60, 700, 9000][number % 5] / if row == 40 { 4 } else { 1 } + 1;
+        let sizes = ([1, 40, k + 3][number / 2 % 3], k, row);
+        let text = scatter(sizes, (made, update), ops[number / 3 % 5], dtypes[number / 5 % 6]);
+        let program = text.parse().unwrap();
+        let plan = numelt_opt::plan(&program, &numelt_opt::Options::default()).unwrap();
+        fused += usize::from(plan.steps.iter().any(|step| matches!(step, Step::Kernel(k) if !k.puts.is_empty())));
+        let engine = engines[number % engines.len()];
+        check_engine(engine, &program, number as u64, Fuse::Greedy).unwrap_or_else(|why| panic!("{why}\n{text}"));
+    }
+    assert!(fused > 200, "{fused} programs that put what they make");
+}
+
 #[test]
 fn stencils() {
     let compiled = CpuEngine::new(Options { threads: 2, jit: Jit::Sync, serial_below: 0, ..Options::default() });

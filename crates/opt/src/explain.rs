@@ -135,6 +135,9 @@ impl Display for Explanation {
                 Step::Kernel(step) => {
                     let extents: Vec<String> = step.geometry.extents.iter().map(i64::to_string).collect();
                     write!(f, "step {at}, extents ({}):\n{}", extents.join(", "), indented(&step.kernel.to_string()))?;
+                    for put in &step.puts {
+                        writeln!(f, "  put {}", self.plan.program.instrs[put.instr])?;
+                    }
                 }
                 Step::Nest(nest) => write!(f, "step {at}: {nest}")?,
                 Step::Call(i) => writeln!(f, "step {at}: call {}", self.plan.program.instrs[*i])?,

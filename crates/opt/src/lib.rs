@@ -25,6 +25,6 @@ pub use explain::{BlockSummary, Explanation, explain};
 pub use kernel::{Arg, ArgGeometry, ArgKind, Geometry, Kernel, Near, Node, Reduction, Store, StrideClass, ValueId};
 pub use options::{Fuse, Options, Pass, Passes};
 pub use pipeline::{plan, plan_owned};
-pub use plan::{Delay, EqualLiterals, KernelStep, NestStep, Plan, Scratch, Stage, Step, Watch};
+pub use plan::{Delay, EqualLiterals, Gathers, KernelStep, NestStep, Plan, Put, Scratch, Stage, Step, Watch};
 pub use recipe::{Recipe, recipes};
 pub use verify::{verify_kernel, verify_nest};

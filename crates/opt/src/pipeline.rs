@@ -5,6 +5,7 @@ use crate::build::{self, KernelSet};
 use crate::fuse::graph::Graph;
 use crate::fuse::legality::Block;
 use crate::fuse::nests::{Group, Unit};
+use crate::fuse::scatters::Scattered;
 use crate::options::{Fuse, Options, Pass, Passes};
 use crate::plan::EqualLiterals;
 use crate::{KernelStep, Plan, Step, fuse, passes};
@@ -150,6 +151,7 @@ pub(crate) fn finish(parts: Partitioned, fuse: Fuse) -> Plan {
                 }
             }
             Unit::Group(group) => steps.nest(&group),
+            Unit::Scattered(scattered) => steps.scattered(&scattered),
         }
     }
     let Steps { contracted, steps, bytes_moved, .. } = steps;
@@ -185,6 +187,16 @@ impl Steps<'_> {
         self.contract(block);
         self.push(step);
         true
+    }
+
+    fn scattered(&mut self, scattered: &Scattered) {
+        self.contract(&scattered.block);
+        if let Some(step) = build::scattered(self.program, self.table, scattered, &mut self.kernels) {
+            for (base, contracted) in (0..).zip(&mut self.contracted) {
+                *contracted |= step.streams(base);
+            }
+            self.push(step);
+        }
     }
 
     fn push(&mut self, step: KernelStep) {

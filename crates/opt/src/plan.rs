@@ -78,6 +78,46 @@ pub struct KernelStep {
     pub instrs: Vec<usize>,
     /// A store whose memory other points still read.
     pub delay: Option<Delay>,
+    /// Results that go where positions say. The kernel's loops then run in C order of the instructions' shape.
+    pub puts: Vec<Put>,
+}
+
+impl KernelStep {
+    /// Is the base one of those that a put takes from the kernel as they are made, so that it needs no memory?
+    pub fn streams(&self, base: BaseId) -> bool {
+        let made = self.puts.iter().flat_map(|put| [put.values, put.positions]).flatten();
+        made.into_iter().any(|arg| self.bases[arg as usize] == base)
+    }
+}
+
+/// Where a kernel gathers from a target of its puts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Gathers {
+    /// Nowhere.
+    Not,
+    /// At each point where that point puts to: no put reaches another point's gather, if positions are distinct.
+    There,
+    /// Anywhere in the target.
+    Anywhere,
+}
+
+/// A scatter of what a kernel makes, as it makes it: element `n` of the values, in C order, is put when point `n` has been
+/// evaluated, and those before it have been put.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Put {
+    /// The scatter, an instruction of `Plan::program`. Operands that no argument stands for lie in memory when a point
+    /// has been evaluated.
+    pub instr: usize,
+    /// The base that it writes. The kernel touches none of those elements, but for `gathers`.
+    pub target: BaseId,
+    /// The `Store` argument of the values, if they are needed nowhere else; its base has no memory then.
+    pub values: Option<u32>,
+    /// The same of the positions, of which there is one for each value.
+    pub positions: Option<u32>,
+    /// Does the kernel gather from the target, and where? All that is gathered is what the target held before.
+    pub gathers: Gathers,
+    /// Bytes that the scatter moves, without what it takes from the kernel.
+    pub bytes: u64,
 }
 
 /// A kernel that overwrites what it reads: an element that one point stores is loaded by other points, and all of them

@@ -174,6 +174,7 @@ impl Plan {
             write!(f, "  a{i} is {source}{:+} by{}", place.offset, List("", &place.strides))?;
             match step.delay.filter(|delay| delay.arg as usize == i) {
                 Some(delay) => writeln!(f, ", written with {} points behind and {} ahead", delay.behind, delay.ahead)?,
+                None if arg.kind == ArgKind::Store && step.streams(*base) => writeln!(f, ", put where it is made")?,
                 None => writeln!(f)?,
             }
         }

@@ -4,6 +4,7 @@ use crate::{errors, errstate, export, inspect, origin, registry, shape};
 use numelt_ir::{Axes, DType, Op, Scalar};
 use numelt_runtime::{ArrayView, BaseRef, Export, Input, Reason, Repeated, Runtime};
 use pyo3::prelude::*;
+use smallvec::SmallVec;
 
 /// Pending element-operations above which a flush lets other Python threads run.
 const DETACH_WORK: u64 = 100_000;
@@ -162,6 +163,20 @@ pub fn read_scalar(py: Python<'_>, base: &BaseRef, dtype: DType, offset: i64) ->
     // SAFETY: the offset is that of an element of a view of this base, and views lie inside their base.
     let bytes = unsafe { std::slice::from_raw_parts(address.offset(offset as isize), dtype.size()) };
     Ok(Scalar::from_bytes(dtype, bytes))
+}
+
+/// Full reductions of an array whose values are in memory, whatever else is pending; `None` where they have to be
+/// recorded.
+pub fn fold_now(view: &ArrayView, folds: &[(Op, DType)]) -> PyResult<Option<SmallVec<[Scalar; 2]>>> {
+    // memory of our own that others reach by another base may be written by pending work
+    if view.base.is_foreign() && registry::is_tangled() {
+        return Ok(None);
+    }
+    let found = Runtime::global().fold_now(folds, view).map_err(errors::to_py)?;
+    if found.is_some() {
+        folds.iter().for_each(|fold| inspect::count(fold.0));
+    }
+    Ok(found)
 }
 
 /// What `with` makes of the bytes of a dense view in C order, which it must not change; `None` for any other view.

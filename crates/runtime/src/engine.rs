@@ -1,7 +1,7 @@
 //! What an engine is: compile, launch, call, sync. Policy (when, where, caches, pools) is the runtime's.
 
 use numelt_ir::{Axes, DType, Op, Result, Scalar, View};
-use numelt_opt::{Delay, Geometry, Kernel};
+use numelt_opt::{Delay, Gathers, Geometry, Kernel};
 use std::any::Any;
 use std::sync::Arc;
 
@@ -104,6 +104,18 @@ pub struct LibraryCall<'a> {
     pub ins: &'a [Operand<'a>],
 }
 
+/// A scatter of what a kernel makes, as it makes it (see [`numelt_opt::Put`]).
+pub struct PutCall<'a> {
+    /// The scatter. Operands that an argument stands for have no address.
+    pub call: LibraryCall<'a>,
+    /// The `Store` argument that makes the values, if they have no memory.
+    pub values: Option<usize>,
+    /// The same of the positions.
+    pub positions: Option<usize>,
+    /// What the kernel gathers from the target.
+    pub gathers: Gathers,
+}
+
 /// A view whose elements are in memory.
 #[derive(Clone, Copy)]
 pub struct Few<'a> {
@@ -166,6 +178,19 @@ pub trait Engine: Send + Sync {
     /// Runs a kernel that overwrites what it reads: one of its stores has to wait, as [`Delay`] says. The result is that
     /// of `launch`.
     fn launch_delayed(&self, executable: &dyn Executable, launch: &Launch<'_>, delay: &Delay) -> Result<u8>;
+
+    /// Runs a kernel and puts what it makes to places in memory, in the order of its points. The results are those of
+    /// `launch` and of `call`. `None` where nothing was done, because the engine takes less time if all that the kernel makes gets
+    /// memory, and the scatters are calls.
+    fn launch_puts(
+        &self,
+        executable: &dyn Executable,
+        launch: &Launch<'_>,
+        puts: &[PutCall<'_>],
+    ) -> Result<Option<[u8; 2]>> {
+        let _ = (executable, launch, puts);
+        Ok(None)
+    }
 
     /// Runs a nest; the result is that of `launch`. Engines without scratch memory of their own get one stretch of
     /// all steps.

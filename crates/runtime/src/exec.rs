@@ -3,12 +3,12 @@
 use crate::base::{BaseCell, POOL};
 use crate::batch::{Candidates, Packed, Places, Track};
 use crate::cache::Executables;
-use crate::engine::{Engine, Launch, LibraryCall, NestLaunch, Operand, StageLaunch};
+use crate::engine::{Engine, Executable, Launch, LibraryCall, NestLaunch, Operand, PutCall, StageLaunch};
 use crate::lost;
 use crate::report::{self, Warning};
 use crate::shared::Shared;
 use numelt_ir::{Base, Error, Instr, Operand as IrOperand, Program, Result, Scalar, View, warn};
-use numelt_opt::{Arg, ArgGeometry, ArgKind, KernelStep, NestStep, Plan, Recipe, Step};
+use numelt_opt::{Arg, ArgGeometry, ArgKind, KernelStep, NestStep, Plan, Put, Recipe, Step};
 use smallvec::SmallVec;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -229,6 +229,9 @@ impl ReadyPlan {
             memory.alloc(base).map_err(|error| lost::named(error, &self.recorded.instrs(), base))?;
         }
         match step {
+            Step::Kernel(kernel) if !kernel.puts.is_empty() => {
+                self.puts(engine, kernel, ready, consts, memory, warnings)?;
+            }
             Step::Kernel(kernel) => {
                 let params = self.literals(kernel, consts);
                 let pointers = memory.pointers(kernel);
@@ -250,6 +253,45 @@ impl ReadyPlan {
                 report::call(instr, met, warnings);
             }
         }
+        Ok(())
+    }
+
+    /// A kernel whose results are put where positions say.
+    fn puts(
+        &self,
+        engine: &dyn Engine,
+        kernel: &KernelStep,
+        ready: &ReadyStep,
+        consts: &[Scalar],
+        memory: &mut Memory<'_>,
+        warnings: &mut Vec<Warning>,
+    ) -> Result<()> {
+        let executable = &*ready.executables[0];
+        let params = self.literals(kernel, consts);
+        let mut pointers = memory.pointers(kernel);
+        let instr = |put: &Put| &self.plan.program.instrs[put.instr];
+        let launch = Launch { geometry: &kernel.geometry, pointers: &pointers, params: &params };
+        let mut met = launch_puts(engine, executable, &launch, kernel, instr, memory)?;
+        let mut made: SmallVec<[u32; 2]> = SmallVec::new();
+        if met.is_none() {
+            made.extend(streamed(kernel));
+            for &base in &made {
+                memory.alloc(base).map_err(|error| lost::named(error, &self.recorded.instrs(), base))?;
+            }
+            pointers = memory.pointers(kernel);
+            let launch = Launch { geometry: &kernel.geometry, pointers: &pointers, params: &params };
+            let own = engine.launch(executable, &launch)?;
+            let calls = kernel.puts.iter().map(|put| call(engine, instr(put), |view| memory.operand(view)));
+            met = Some([own, calls.collect::<Result<SmallVec<[u8; 2]>>>()?.iter().fold(0, |all, met| all | met)]);
+        }
+        let [own, puts] = met.unwrap_or_default();
+        let watched = kernel.watch.iter().fold(0, |all, w| all | w.bits);
+        if own & watched & warn::ALL != 0 {
+            let launch = Launch { geometry: &kernel.geometry, pointers: &pointers, params: &params };
+            report::kernel(engine, executable, &launch, kernel, own & watched, &ready.memory, warnings);
+        }
+        kernel.puts.iter().for_each(|put| report::call(instr(put), puts, warnings));
+        made.into_iter().for_each(|base| memory.free(base));
         Ok(())
     }
 
@@ -315,7 +357,13 @@ fn keep_calls(plan: &mut Plan) {
     let mut kept = Vec::new();
     for step in &mut plan.steps {
         match step {
-            Step::Kernel(kernel) => kernel.instrs = Vec::new(),
+            Step::Kernel(kernel) => {
+                kernel.instrs = Vec::new();
+                for put in &mut kernel.puts {
+                    kept.push(instrs[put.instr].clone());
+                    put.instr = kept.len() - 1;
+                }
+            }
             Step::Nest(nest) => nest.stages.iter_mut().for_each(|stage| stage.step.instrs = Vec::new()),
             Step::Call(at) => {
                 kept.push(instrs[*at].clone());
@@ -346,14 +394,25 @@ struct Failure {
 fn step_outputs(plan: &Plan, step: &Step) -> SmallVec<[u32; 4]> {
     let writes = |kind| matches!(kind, ArgKind::Store | ArgKind::Reduced);
     match step {
-        Step::Kernel(_) | Step::Nest(_) => kernel_bases(step, writes),
+        Step::Kernel(_) | Step::Nest(_) => {
+            let mut bases = kernel_bases(step, writes);
+            bases.extend(step.kernels().flat_map(|kernel| &kernel.puts).map(|put| put.target));
+            bases
+        }
         Step::Call(at) => SmallVec::from_slice(&[plan.program.instrs[*at].out.base]),
     }
 }
 
 fn step_bases(plan: &Plan, step: &Step) -> SmallVec<[u32; 16]> {
     match step {
-        Step::Kernel(_) | Step::Nest(_) => kernel_bases(step, |kind| kind != ArgKind::Index),
+        Step::Kernel(_) | Step::Nest(_) => {
+            let mut bases = kernel_bases(step, |kind| kind != ArgKind::Index);
+            for kernel in step.kernels() {
+                let operands = kernel.puts.iter().flat_map(|put| plan.program.instrs[put.instr].reads());
+                bases.extend(operands.map(|view| view.base).filter(|&base| !kernel.streams(base)));
+            }
+            bases
+        }
         Step::Call(at) => {
             let instr = &plan.program.instrs[*at];
             instr.reads().map(|v| v.base).chain([instr.out.base]).collect()
@@ -361,14 +420,48 @@ fn step_bases(plan: &Plan, step: &Step) -> SmallVec<[u32; 16]> {
     }
 }
 
-/// Bases of some arguments of a step's kernels; those that lie in scratch are nobody's business.
+/// Bases of what a kernel's puts take from it.
+fn streamed(kernel: &KernelStep) -> SmallVec<[u32; 2]> {
+    let mut bases: SmallVec<[u32; 2]> = kernel.bases.iter().copied().filter(|&base| kernel.streams(base)).collect();
+    bases.sort_unstable();
+    bases.dedup();
+    bases
+}
+
+/// Asks the engine to put what a kernel makes as it makes it.
+fn launch_puts<'v>(
+    engine: &dyn Engine,
+    executable: &dyn Executable,
+    launch: &Launch<'_>,
+    kernel: &KernelStep,
+    instr: impl Fn(&Put) -> &'v Instr,
+    memory: &Memory<'_>,
+) -> Result<Option<[u8; 2]>> {
+    let operands: SmallVec<[SmallVec<[Operand<'_>; 3]>; 1]> =
+        kernel.puts.iter().map(|put| instr(put).reads().map(|view| memory.operand(view)).collect()).collect();
+    let puts: SmallVec<[PutCall<'_>; 1]> = kernel
+        .puts
+        .iter()
+        .zip(&operands)
+        .map(|(put, ins)| {
+            let Instr { op, ty, axes, out, .. } = instr(put);
+            let call = LibraryCall { op: *op, ty: *ty, axes: *axes, out: memory.operand(out), ins };
+            let argument = |arg: Option<u32>| arg.map(|arg| arg as usize);
+            PutCall { call, values: argument(put.values), positions: argument(put.positions), gathers: put.gathers }
+        })
+        .collect();
+    engine.launch_puts(executable, launch, &puts)
+}
+
+/// Bases of some arguments of a step's kernels; those that lie in scratch, or have no memory, are nobody's business.
 fn kernel_bases<const N: usize>(step: &Step, wanted: impl Fn(ArgKind) -> bool) -> SmallVec<[u32; N]>
 where
     [u32; N]: smallvec::Array<Item = u32>,
 {
     let scratch = |base: &u32| matches!(step, Step::Nest(nest) if nest.scratch.iter().any(|s| s.base == *base));
+    let streams = |base: &u32| step.kernels().any(|kernel| kernel.streams(*base));
     let args = step.kernels().flat_map(|k| k.bases.iter().zip(&k.kernel.args));
-    args.filter(|(base, arg)| wanted(arg.kind) && !scratch(base)).map(|(&base, _)| base).collect()
+    args.filter(|(base, arg)| wanted(arg.kind) && !scratch(base) && !streams(base)).map(|(&base, _)| base).collect()
 }
 
 /// Runs an instruction that is a library call or a scan.

@@ -28,7 +28,9 @@ mod stats;
 pub use base::{ArrayView, BaseRef, Export, Input, WeakBase};
 pub use batch::{ASKED, Repeated, WATCH, in_c_order};
 pub use config::{Config, Jit, KEYS, Variants};
-pub use engine::{Engine, Executable, Few, FewInput, Launch, LibraryCall, NestLaunch, Operand, SmallCall, StageLaunch};
+pub use engine::{
+    Engine, Executable, Few, FewInput, Launch, LibraryCall, NestLaunch, Operand, PutCall, SmallCall, StageLaunch,
+};
 pub use null::NullEngine;
 pub use pool::{Pool, PoolStats};
 pub use report::Warning;

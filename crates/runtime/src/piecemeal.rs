@@ -264,6 +264,7 @@ impl Piecemeal<'_> {
                 watch: one.kernel.watch.clone(),
                 instrs: Vec::new(),
                 delay: None,
+                puts: Vec::new(),
             };
             report::kernel(self.engine, &*one.executable, &launch, &step, met, &Mutex::default(), self.warnings);
         }

@@ -139,7 +139,8 @@ fn repeats(nest: &NestStep) -> bool {
 fn written_bases(step: &KernelStep) -> Vec<BaseId> {
     let writes = |kind| matches!(kind, ArgKind::Store | ArgKind::Reduced);
     let args = step.kernel.args.iter().zip(&step.bases);
-    args.filter(|(arg, _)| writes(arg.kind)).map(|(_, &base)| base).collect()
+    let own = args.filter(|(arg, _)| writes(arg.kind)).map(|(_, &base)| base);
+    own.chain(step.puts.iter().map(|put| put.target)).collect()
 }
 
 /// What the values of a kernel meet; what the bases in `gone` held at its launch is lost.

@@ -4,6 +4,7 @@
 //! plan, and runs it, still under the lock: other threads that record meanwhile wait, so every
 //! thread sees the results of one serial order. Nothing here calls back into a front end.
 
+mod aside;
 mod gate;
 mod inspection;
 mod planning;

@@ -10,9 +10,9 @@
 use crate::compare::Tolerance;
 use crate::conformance::{CheckOptions, check_program};
 use crate::generator::{Limits, generate};
-use numelt_ir::{Error, Instr, OpKind, Operand as IrOperand, Program, Result, Scalar};
+use numelt_ir::{Error, Instr, OpKind, Operand as IrOperand, Program, Result, Scalar, View};
 use numelt_opt::{ArgKind, Fuse, Kernel, KernelStep, NestStep, Node, Options, Plan, Stage, Step};
-use numelt_runtime::{Engine, Executable, Launch, LibraryCall, NestLaunch, Operand, StageLaunch};
+use numelt_runtime::{Engine, Executable, Launch, LibraryCall, NestLaunch, Operand, PutCall, StageLaunch};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -121,11 +121,42 @@ fn launch(
     let executable = executable(engine, step, compiled)?;
     let (pointers, params) = operands(plan, step, starts);
     let launch = Launch { geometry: &step.geometry, pointers: &pointers, params: &params };
+    if !step.puts.is_empty() {
+        return launch_puts(engine, plan, step, &*executable, &launch, starts);
+    }
     match &step.delay {
         Some(delay) => engine.launch_delayed(&*executable, &launch, delay),
         None => engine.launch(&*executable, &launch),
     }
     .map(drop)
+}
+
+/// A kernel whose results are put where positions say.
+fn launch_puts(
+    engine: &dyn Engine,
+    plan: &Plan,
+    step: &KernelStep,
+    executable: &dyn Executable,
+    launch: &Launch<'_>,
+    starts: &[*mut u8],
+) -> Result<()> {
+    let operand = |view| Operand { view, pointer: address(view, starts) };
+    let instrs: Vec<&Instr> = step.puts.iter().map(|put| &plan.program.instrs[put.instr]).collect();
+    let operands: Vec<Vec<Operand<'_>>> = instrs.iter().map(|instr| instr.reads().map(operand).collect()).collect();
+    let puts = step.puts.iter().zip(&instrs).zip(&operands).map(|((put, instr), ins)| {
+        let call = LibraryCall { op: instr.op, ty: instr.ty, axes: instr.axes, out: operand(&instr.out), ins };
+        let argument = |arg: Option<u32>| arg.map(|arg| arg as usize);
+        PutCall { call, values: argument(put.values), positions: argument(put.positions), gathers: put.gathers }
+    });
+    if engine.launch_puts(executable, launch, &puts.collect::<Vec<_>>())?.is_none() {
+        engine.launch(executable, launch)?;
+        instrs.iter().try_for_each(|instr| call(engine, plan, instr, starts))?;
+    }
+    Ok(())
+}
+
+fn address(view: &View, starts: &[*mut u8]) -> *mut u8 {
+    starts[view.base as usize].wrapping_offset(view.offset as isize)
 }
 
 fn executable(engine: &dyn Engine, step: &KernelStep, compiled: &mut Compiled) -> Result<Arc<dyn Executable>> {
@@ -184,16 +215,15 @@ fn launch_nest(
 
 fn call(engine: &dyn Engine, plan: &Plan, instr: &Instr, starts: &[*mut u8]) -> Result<()> {
     debug_assert!(matches!(instr.op.kind(), OpKind::Scan | OpKind::Library));
-    let pointer = |view: &numelt_ir::View| starts[view.base as usize].wrapping_offset(view.offset as isize);
     let ins: Result<Vec<Operand<'_>>> = instr
         .ins
         .iter()
         .map(|operand| match operand {
-            IrOperand::View(view) => Ok(Operand { view, pointer: pointer(view) }),
+            IrOperand::View(view) => Ok(Operand { view, pointer: address(view, starts) }),
             IrOperand::Const(_) => Err(Error::Invalid(format!("`{instr}` has a literal operand in {plan}"))),
         })
         .collect();
-    let out = Operand { view: &instr.out, pointer: pointer(&instr.out) };
+    let out = Operand { view: &instr.out, pointer: address(&instr.out, starts) };
     engine.call(&LibraryCall { op: instr.op, ty: instr.ty, axes: instr.axes, out, ins: &ins? }).map(drop)
 }
 

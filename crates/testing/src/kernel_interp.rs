@@ -59,7 +59,15 @@ fn run_step(plan: &Plan, step: &Step, memory: &mut [Vec<u8>], order: PointOrder)
         }
         Step::Kernel(step) => {
             let params: Vec<Scalar> = step.params.iter().map(|&id| plan.program.consts[id as usize]).collect();
-            run_kernel(step, &params, memory, order)
+            for base in (0..plan.program.bases.len()).filter(|&base| step.streams(base as u32)) {
+                memory[base] = vec![0xA5; plan.program.bases[base].nbytes];
+            }
+            run_kernel(step, &params, memory, order)?;
+            for put in &step.puts {
+                execute(&plan.program.instrs[put.instr], &plan.program.consts, memory)?;
+            }
+            (0..memory.len()).filter(|&base| step.streams(base as u32)).for_each(|base| memory[base] = Vec::new());
+            Ok(())
         }
         Step::Nest(nest) => {
             verify_nest(nest)?;

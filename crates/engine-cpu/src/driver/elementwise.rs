@@ -5,12 +5,14 @@
 
 use super::delayed::Writer;
 use super::{Task, advance};
+use smallvec::SmallVec;
+use std::ops::Range;
 
 /// Points of the largest tile.
 const TILE: usize = 1 << 16;
 
 /// How the two innermost loops are cut.
-struct Cut {
+pub(super) struct Cut {
     /// The loops: innermost and the one outside it (the same when there is only one).
     inner_loop: usize,
     outer_loop: usize,
@@ -30,8 +32,7 @@ pub unsafe fn run(task: &Task<'_>) {
     let points = task.nest.points() as usize;
     let work = task.work();
     let cut = cut(task, points, work);
-    let rest: usize = task.nest.extents[..cut.outer_loop.min(cut.inner_loop)].iter().product::<i64>() as usize;
-    let units = rest * cut.outer_tiles * cut.inner_tiles;
+    let units = cut.units(task);
     let least = task.delayed.map_or(1, |delayed| delayed.chunk() / (cut.inner * cut.outer) + 1);
     task.parallel_chunks(units, least, work, &|range| {
         let mut writer = Writer::new(task, cut.first(task, range.start)..cut.first(task, range.end));
@@ -42,7 +43,57 @@ pub unsafe fn run(task: &Task<'_>) {
     });
 }
 
+/// Where a tile lies.
+pub(super) struct Spot {
+    /// Address of each argument at its first point.
+    pub pointers: SmallVec<[*mut u8; 8]>,
+    /// Points along the two loops.
+    inner: usize,
+    outer: usize,
+    /// The numbers of its points, where tiles are whole rows or parts of one row.
+    pub points: Range<usize>,
+}
+
 impl Cut {
+    /// Number of tiles.
+    pub fn units(&self, task: &Task<'_>) -> usize {
+        let rest = task.nest.extents[..self.outer_loop.min(self.inner_loop)].iter().product::<i64>() as usize;
+        rest * self.outer_tiles * self.inner_tiles
+    }
+
+    /// Points of the largest tile.
+    pub fn points(&self) -> usize {
+        self.inner * self.outer
+    }
+
+    /// Where a unit's tile lies.
+    pub fn spot(&self, task: &Task<'_>, unit: usize) -> Spot {
+        let (rest, row, column) = self.place(unit);
+        let mut pointers = SmallVec::<[*mut u8; 8]>::from_slice(task.pointers);
+        let mut left = rest as i64;
+        for l in (0..self.outer_loop).rev() {
+            let extent = task.nest.extents[l];
+            advance(&mut pointers, task.nest.strides(l), left % extent);
+            left /= extent;
+        }
+        let outer_extent = if self.inner_loop == 0 { 1 } else { task.nest.extents[self.outer_loop] as usize };
+        advance(&mut pointers, task.nest.strides(self.outer_loop), row as i64);
+        advance(&mut pointers, task.nest.strides(self.inner_loop), column as i64);
+        let inner = self.inner.min(task.nest.extents[self.inner_loop] as usize - column);
+        let outer = self.outer.min(outer_extent - row);
+        let first = self.first(task, unit);
+        Spot { pointers, inner, outer, points: first..first + inner * outer }
+    }
+
+    /// Evaluates a tile.
+    ///
+    /// # Safety
+    /// The launch's contract; no other thread touches the results meanwhile.
+    pub unsafe fn evaluate(&self, task: &Task<'_>, spot: &Spot) {
+        // SAFETY: the tile lies inside the iteration space; there are no reductions.
+        unsafe { task.tile(&spot.pointers, self.inner_loop, spot.inner, self.outer_loop, spot.outer) };
+    }
+
     /// The number of a unit's first point, where tiles are whole rows or parts of one row.
     fn first(&self, task: &Task<'_>, unit: usize) -> usize {
         let (rest, row, column) = self.place(unit);
@@ -59,7 +110,7 @@ impl Cut {
     }
 }
 
-fn cut(task: &Task<'_>, points: usize, work: u64) -> Cut {
+pub(super) fn cut(task: &Task<'_>, points: usize, work: u64) -> Cut {
     let nest = task.nest;
     let inner_loop = nest.rank() - 1;
     let outer_loop = inner_loop.saturating_sub(1);
@@ -69,8 +120,9 @@ fn cut(task: &Task<'_>, points: usize, work: u64) -> Cut {
     let target = (points / (shares * 8).max(1)).clamp(4096, TILE);
     let target = if shares <= 1 { TILE } else { target };
     let target = task.delayed.map_or(target, |delayed| delayed.tile(points, target));
+    let target = task.scattered.map_or(target, |scattered| scattered.tile());
     let (mut inner, mut outer);
-    if task.recipe.strided && task.delayed.is_none() && transposed(task) {
+    if task.recipe.strided && task.delayed.is_none() && task.scattered.is_none() && transposed(task) {
         // an argument whose neighbours lie along the outer loop: square tiles reuse its cache lines
         inner = inner_extent.min(256);
         outer = outer_extent.min(64);
@@ -110,31 +162,18 @@ fn transposed(task: &Task<'_>) -> bool {
 /// # Safety
 /// The launch keeps the promises of [`numelt_runtime::Launch`], and no other thread touches the results meanwhile.
 unsafe fn tile(task: &Task<'_>, cut: &Cut, unit: usize, writer: Option<&mut Writer<'_>>) {
-    let (rest, row, column) = cut.place(unit);
-    let mut pointers = smallvec::SmallVec::<[*mut u8; 8]>::from_slice(task.pointers);
-    let mut left = rest as i64;
-    for l in (0..cut.outer_loop).rev() {
-        let extent = task.nest.extents[l];
-        advance(&mut pointers, task.nest.strides(l), left % extent);
-        left /= extent;
-    }
-    let outer_extent = if cut.inner_loop == 0 { 1 } else { task.nest.extents[cut.outer_loop] as usize };
-    advance(&mut pointers, task.nest.strides(cut.outer_loop), row as i64);
-    advance(&mut pointers, task.nest.strides(cut.inner_loop), column as i64);
-    let inner = cut.inner.min(task.nest.extents[cut.inner_loop] as usize - column);
-    let outer = cut.outer.min(outer_extent - row);
-    let first = cut.first(task, unit);
-    let end = first + inner * outer;
+    let mut spot = cut.spot(task, unit);
+    let end = spot.points.end;
     if let Some(writer) = writer {
-        let (arg, room) = writer.room(first..end);
-        pointers[arg] = room;
+        let (arg, room) = writer.room(spot.points.clone());
+        spot.pointers[arg] = room;
         // SAFETY: the tile lies inside the iteration space, and its results in their room; units come in order.
         unsafe {
-            task.tile(&pointers, cut.inner_loop, inner, cut.outer_loop, outer);
+            cut.evaluate(task, &spot);
             writer.evaluated(end);
         }
         return;
     }
-    // SAFETY: the tile lies inside the iteration space; there are no reductions.
-    unsafe { task.tile(&pointers, cut.inner_loop, inner, cut.outer_loop, outer) };
+    // SAFETY: the caller's contract.
+    unsafe { cut.evaluate(task, &spot) };
 }

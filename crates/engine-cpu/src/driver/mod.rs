@@ -13,11 +13,14 @@ mod nest;
 pub(crate) mod pairwise;
 mod price;
 mod rows;
+pub(crate) mod scattered;
 pub(crate) mod stages;
 pub(crate) mod values;
 
 pub(crate) use accs::Lines;
 pub use price::Price;
+use price::cost;
+pub(crate) use price::cost_of;
 
 use crate::body::{Body, Tile};
 use crate::fold::{self, Order};
@@ -33,6 +36,7 @@ use nest::{MAX_LOOPS, Nest};
 use numelt_ir::{DType, Error, Op, OpKind, Pieces, Result};
 use numelt_opt::{ArgKind, Kernel, Near, Node, StrideClass};
 use numelt_runtime::Launch;
+use scattered::Scattered;
 use smallvec::SmallVec;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
@@ -171,45 +175,6 @@ fn check(kernel: &Kernel) -> Result<()> {
     Ok(())
 }
 
-/// A rough price per point: memory traffic and arithmetic, in picoseconds.
-fn cost(kernel: &Kernel) -> u64 {
-    let memory: u64 = kernel
-        .args
-        .iter()
-        .filter(|a| matches!(a.kind, ArgKind::Load | ArgKind::Store))
-        .filter(|a| a.strides.last() != Some(&numelt_opt::StrideClass::Zero))
-        .map(|a| 25 * a.dtype.size() as u64)
-        .sum();
-    let work: u64 = kernel.body.iter().map(node_cost).sum();
-    memory + work + 100 * kernel.reductions.len() as u64 + 20
-}
-
-fn node_cost(node: &Node) -> u64 {
-    match node {
-        Node::Load(_) | Node::Param(_) => 0,
-        Node::Index(_) | Node::Cast(..) => 150,
-        // cache misses are the rule
-        Node::Gather { .. } => 1000,
-        Node::Op(op, ty, _) => cost_of(*op, *ty),
-    }
-}
-
-/// A rough price of one element of an operation, in picoseconds.
-pub(crate) fn cost_of(op: Op, ty: DType) -> u64 {
-    use numelt_ir::Op::*;
-    match op {
-        FloorDivide | Remainder | Fmod if ty.is_integer() => 80 * (ty.size() * ty.size()) as u64,
-        FloorDivide | Remainder | Fmod => 5000,
-        Power | Arctan2 | Hypot | Cbrt => 4000,
-        Exp | Exp2 | Expm1 | Log | Log2 | Log10 | Log1p | Sin | Cos | Tan | Arcsin | Arccos | Arctan | Sinh | Cosh
-        | Tanh | Arcsinh | Arccosh | Arctanh | Erf => 1500,
-        Divide | Reciprocal | Sqrt => 700,
-        Pcg64 | Pcg64Dxsm => 600,
-        Philox => 1500,
-        _ => 20 * ty.size() as u64,
-    }
-}
-
 /// A launch in progress, shared by its threads.
 struct Task<'a> {
     recipe: &'a Recipe,
@@ -231,6 +196,8 @@ struct Task<'a> {
     pieces: Pieces,
     /// A store whose old values other points load.
     delayed: Option<&'a Delayed>,
+    /// Stores whose values go where positions say.
+    scattered: Option<&'a Scattered>,
 }
 
 // SAFETY: the addresses are only used for elements that no other thread of the launch touches in conflict
@@ -418,8 +385,23 @@ impl Inputs {
     ) -> Task<'a> {
         let (pointers, params, sizes) = (&self.pointers[..], self.params(), self.sizes.clone());
         let (spent, bypass, pieces, loops) = (AtomicU64::new(0), false, self.pieces, &self.loops);
-        let delayed = None;
-        Task { recipe, body, price, spent, bypass, nest, pointers, params, threads, loops, sizes, pieces, delayed }
+        let (delayed, scattered) = (None, None);
+        Task {
+            recipe,
+            body,
+            price,
+            spent,
+            bypass,
+            nest,
+            pointers,
+            params,
+            threads,
+            loops,
+            sizes,
+            pieces,
+            delayed,
+            scattered,
+        }
     }
 
     /// The literals, 16 bytes each.
@@ -474,7 +456,7 @@ impl Task<'_> {
     /// along loop `o`.
     ///
     /// # Safety
-    /// The tile lies inside the iteration space; `Reduced` arguments and what is delayed point at scratch with room for it.
+    /// The tile lies inside the iteration space; `Reduced` arguments, what is delayed and what is put point at scratch with room for it.
     unsafe fn tile(&self, pointers: &[*mut u8], l: usize, inner: usize, o: usize, outer: usize) {
         self.loops.set(l, o);
         let mut inner_strides: SmallVec<[i64; 8]> = SmallVec::from_slice(self.nest.strides(l));
@@ -487,6 +469,10 @@ impl Task<'_> {
         if let Some(delayed) = self.delayed {
             inner_strides[delayed.arg] = delayed.size as i64;
             outer_strides[delayed.arg] = (delayed.size * inner) as i64;
+        }
+        for &(arg, size) in self.scattered.iter().flat_map(|scattered| &scattered.rooms) {
+            inner_strides[arg] = size as i64;
+            outer_strides[arg] = (size * inner) as i64;
         }
         if !self.recipe.streams.is_empty() {
             let (inner_strides, outer_strides) = (&inner_strides, &outer_strides);

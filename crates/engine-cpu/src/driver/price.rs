@@ -3,6 +3,8 @@
 //! In: points and the time they took on one thread. Out: picoseconds per point, for deciding how many threads share
 //! a launch. Results never depend on it.
 
+use numelt_ir::{DType, Op};
+use numelt_opt::{ArgKind, Kernel, Node, StrideClass};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Picoseconds per point.
@@ -49,5 +51,44 @@ mod tests {
             price.learn(1000, 3000);
         }
         assert!(price.of(1000) > 2500);
+    }
+}
+
+/// A rough price per point: memory traffic and arithmetic, in picoseconds.
+pub(super) fn cost(kernel: &Kernel) -> u64 {
+    let memory: u64 = kernel
+        .args
+        .iter()
+        .filter(|a| matches!(a.kind, ArgKind::Load | ArgKind::Store))
+        .filter(|a| a.strides.last() != Some(&StrideClass::Zero))
+        .map(|a| 25 * a.dtype.size() as u64)
+        .sum();
+    let work: u64 = kernel.body.iter().map(node_cost).sum();
+    memory + work + 100 * kernel.reductions.len() as u64 + 20
+}
+
+fn node_cost(node: &Node) -> u64 {
+    match node {
+        Node::Load(_) | Node::Param(_) => 0,
+        Node::Index(_) | Node::Cast(..) => 150,
+        // cache misses are the rule
+        Node::Gather { .. } => 1000,
+        Node::Op(op, ty, _) => cost_of(*op, *ty),
+    }
+}
+
+/// A rough price of one element of an operation, in picoseconds.
+pub(crate) fn cost_of(op: Op, ty: DType) -> u64 {
+    use numelt_ir::Op::*;
+    match op {
+        FloorDivide | Remainder | Fmod if ty.is_integer() => 80 * (ty.size() * ty.size()) as u64,
+        FloorDivide | Remainder | Fmod => 5000,
+        Power | Arctan2 | Hypot | Cbrt => 4000,
+        Exp | Exp2 | Expm1 | Log | Log2 | Log10 | Log1p | Sin | Cos | Tan | Arcsin | Arccos | Arctan | Sinh | Cosh
+        | Tanh | Arcsinh | Arccosh | Arctanh | Erf => 1500,
+        Divide | Reciprocal | Sqrt => 700,
+        Pcg64 | Pcg64Dxsm => 600,
+        Philox => 1500,
+        _ => 20 * ty.size() as u64,
     }
 }

@@ -162,6 +162,7 @@ impl<'a> Ready<'a> {
             pieces: self.inputs.pieces,
             loops: &self.inputs.loops,
             delayed: None,
+            scattered: None,
         };
         // SAFETY: the caller's contract.
         unsafe { task.run() };

@@ -7,7 +7,7 @@ mod matmul;
 mod nonzero;
 mod rules;
 mod scan;
-mod scatter;
+pub(crate) mod scatter;
 
 pub use blas::{BlasTable, register_blas};
 

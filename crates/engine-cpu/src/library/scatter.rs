@@ -1,14 +1,15 @@
 //! Writing elements by position.
 //!
-//! In: a target, values, positions. Out: the target with the values at their positions, or combined with what is
+//! In: a target, values, positions, in memory or made by a kernel a part at a time. Out: the target with the values at their positions, or combined with what is
 //! there. Equal positions take their values in order, on any number of threads: ascending positions are shared as
 //! they come, others by where they lead.
 
 use crate::threads::Threads;
 use crate::tier0::{self, Elem, Rect, pack, unpack, with};
-use numelt_ir::{DType, Error, Op, Result, View};
+use numelt_ir::{DType, Error, Op, Result, View, c_strides};
 use numelt_runtime::{LibraryCall, Operand};
 use smallvec::SmallVec;
+use std::ops::Range;
 
 /// Extent, and strides of two operands that are walked together.
 type Axis = (usize, isize, isize);
@@ -17,9 +18,11 @@ type Axis = (usize, isize, isize);
 ///
 /// # Safety
 /// The task's operands are valid, and no other thread writes positions in `low..high` meanwhile.
-type Put = unsafe fn(&Task, from: usize, to: usize, low: u64, high: u64);
+type Put = unsafe fn(&Scatter, from: usize, to: usize, low: u64, high: u64);
 
-struct Task {
+/// A scatter ready to run.
+#[derive(Clone)]
+pub struct Scatter {
     put: Put,
     /// Largest position, and bytes from one to the next.
     last: u64,
@@ -32,44 +35,223 @@ struct Task {
     count: usize,
     /// The other axes: strides of target and values.
     rest: SmallVec<[Axis; 4]>,
+    /// Elements at each position.
+    each: usize,
+    /// Bytes of an element.
+    size: usize,
 }
 
 // SAFETY: threads write disjoint elements: see `run`.
-unsafe impl Sync for Task {}
+unsafe impl Sync for Scatter {}
 
 /// Runs the call.
 pub fn run(call: &LibraryCall<'_>, threads: &Threads) -> Result<()> {
-    let [target, values, positions] = call.ins else { return Err(Error::Invalid("scatter of three operands".into())) };
-    let (out, size) = (call.out, call.ty.size());
-    let typed = [target.view, values.view, out.view].iter().all(|v| v.dtype == call.ty);
-    let rank = positions.view.rank();
-    if !typed || !matches!(positions.view.dtype, DType::I64 | DType::U64) || values.view.rank() < rank {
-        return Err(Error::Invalid("scatter: operands of another form".into()));
-    }
+    let scatter = Scatter::new(call, false, false)?;
+    let (target, out) = (call.ins[0], call.out);
     if target.pointer != out.pointer || target.view.strides != out.view.strides {
-        copy(*target, out, size);
+        copy(target, out, scatter.size);
     }
-    if values.view.size() == 0 {
-        return Ok(());
-    }
-    let lead = joined(axes(positions.view, &values.view.strides[..rank], 0));
-    let rest = joined(axes(out.view, &values.view.strides[rank..], 1));
-    let put =
-        put_of(call.op, call.ty).ok_or_else(|| Error::Unsupported(format!("{} of {}", call.op.name(), call.ty)))?;
-    let task = Task {
-        put,
-        last: out.view.shape[0] as u64 - 1,
-        step: out.view.strides[0] as isize,
-        output: out.pointer,
-        values: values.pointer,
-        positions: positions.pointer,
-        count: positions.view.size() as usize,
-        lead,
-        rest,
-    };
-    // SAFETY: the runtime promises the operands' memory; the shapes fit each other.
-    unsafe { task.run(threads) };
+    // SAFETY: the runtime promises the operands' memory.
+    unsafe { scatter.run(threads) };
     Ok(())
+}
+
+impl Scatter {
+    /// The scatter of a call. Values and positions that are made a part at a time lie in C order, whatever the operand's
+    /// strides say.
+    pub fn new(call: &LibraryCall<'_>, made_values: bool, made_positions: bool) -> Result<Scatter> {
+        let [target, values, positions] = call.ins else {
+            return Err(Error::Invalid("scatter of three operands".into()));
+        };
+        let (out, size) = (call.out, call.ty.size());
+        let rank = positions.view.rank();
+        let typed = [target.view, values.view, out.view].iter().all(|v| v.dtype == call.ty);
+        if !typed || !matches!(positions.view.dtype, DType::I64 | DType::U64) || values.view.rank() < rank {
+            return Err(Error::Invalid("scatter: operands of another form".into()));
+        }
+        let dense;
+        let (mut value_strides, mut positions_view) = (values.view.strides.clone(), positions.view);
+        if made_values {
+            value_strides = c_strides(&values.view.shape, size as i64);
+        }
+        if made_positions {
+            dense = View::contiguous(0, DType::I64, &positions.view.shape);
+            positions_view = &dense;
+        }
+        let put =
+            put_of(call.op, call.ty).ok_or_else(|| Error::Unsupported(format!("{} of {}", call.op.name(), call.ty)))?;
+        let rest = joined(axes(out.view, &value_strides[rank..], 1));
+        Ok(Scatter {
+            put,
+            last: (out.view.shape[0] as u64).saturating_sub(1),
+            step: out.view.strides[0] as isize,
+            output: out.pointer,
+            values: values.pointer,
+            positions: positions.pointer,
+            count: if values.view.size() == 0 { 0 } else { positions.view.size() as usize },
+            lead: joined(axes(positions_view, &value_strides[..rank], 0)),
+            each: rest.iter().map(|a| a.0).product(),
+            rest,
+            size,
+        })
+    }
+
+    /// # Safety
+    /// Every position up to the last leads to writable elements; values and positions are readable.
+    unsafe fn run(&self, threads: &Threads) {
+        if self.count == 0 {
+            return;
+        }
+        let work = self.work();
+        let shares = threads.shares(work);
+        // Picking out one's own of positions in no order costs a mispredicted branch each, more than writing one
+        // element in cache does.
+        let alone = self.is_small();
+        // SAFETY: the caller's contract. Ascending positions are distinct, so that any split writes disjoint
+        // elements; otherwise each thread writes only positions of its own part of the target.
+        unsafe {
+            if shares <= 1 {
+                (self.put)(self, 0, self.count, 0, u64::MAX);
+            } else if self.ascends() {
+                threads.parallel(self.count.div_ceil(CHUNK), work, &|range| {
+                    (self.put)(self, range.start * CHUNK, (range.end * CHUNK).min(self.count), 0, u64::MAX);
+                });
+            } else if alone {
+                (self.put)(self, 0, self.count, 0, u64::MAX);
+            } else {
+                let parts = (shares as u64).min(self.last + 1);
+                let edge = |part: u64| if part == parts { u64::MAX } else { (self.last + 1) / parts * part };
+                threads.parallel(parts as usize, work, &|range| {
+                    (self.put)(self, 0, self.count, edge(range.start as u64), edge(range.end as u64));
+                });
+            }
+        }
+    }
+
+    /// Estimated nanoseconds on one thread.
+    pub fn work(&self) -> u64 {
+        self.count as u64 * (2 + self.each as u64 / 2)
+    }
+
+    /// Where position number `q` lies, and the values for it.
+    fn place(&self, q: usize) -> (*const u8, *const u8) {
+        let (mut rest, mut a, mut b) = (q, self.positions, self.values);
+        for &(n, s, t) in self.lead.iter().rev() {
+            let i = (rest % n) as isize;
+            a = a.wrapping_offset(i * s);
+            b = b.wrapping_offset(i * t);
+            rest /= n;
+        }
+        (a, b)
+    }
+
+    /// Calls `f` with each position from `from` to `to` and the address of its values, in order.
+    ///
+    /// # Safety
+    /// Positions and values are readable.
+    unsafe fn each(&self, from: usize, to: usize, mut f: impl FnMut(u64, *const u8) -> bool) {
+        let (n, s, t) = self.lead[self.lead.len() - 1];
+        let mut q = from;
+        while q < to {
+            let (mut position, mut value) = self.place(q);
+            for _ in 0..(n - q % n).min(to - q) {
+                // SAFETY: a position of the operand; it may lie unaligned.
+                let at = unsafe { position.cast::<u64>().read_unaligned() };
+                if !f(at.min(self.last), value) {
+                    return;
+                }
+                position = position.wrapping_offset(s);
+                value = value.wrapping_offset(t);
+                q += 1;
+            }
+        }
+    }
+
+    /// Is every position larger than the one before it?
+    ///
+    /// # Safety
+    /// The positions are readable.
+    pub unsafe fn ascends(&self) -> bool {
+        let mut next = 0;
+        let mut sound = true;
+        // SAFETY: all positions.
+        unsafe {
+            self.each(0, self.count, |at, _| {
+                sound = at >= next;
+                next = at + 1;
+                sound
+            });
+        }
+        sound
+    }
+
+    /// Puts some of the elements, counted in C order. Those that a kernel has made lie one after the other from the address
+    /// given on: values, and positions.
+    ///
+    /// # Safety
+    /// As for [`Scatter::run`]; what is made holds as many elements.
+    pub unsafe fn part(&self, elements: Range<usize>, values: Option<*const u8>, positions: Option<*const u8>) {
+        let mut part = self.clone();
+        if let Some(made) = values {
+            part.values = made.wrapping_sub(elements.start * self.size);
+        }
+        if let Some(made) = positions {
+            part.positions = made.wrapping_sub(elements.start * 8);
+        }
+        let Range { mut start, end } = elements;
+        let next = start.next_multiple_of(self.each).min(end);
+        // SAFETY: the caller's contract.
+        unsafe {
+            if next > start {
+                part.row(start / self.each, start % self.each..start % self.each + (next - start));
+                start = next;
+            }
+            (self.put)(&part, start / self.each, end / self.each, 0, u64::MAX);
+            if start < end && end % self.each > 0 {
+                part.row(end / self.each, 0..end % self.each);
+            }
+        }
+    }
+
+    /// Puts some of the elements at position number `q`.
+    ///
+    /// # Safety
+    /// As for [`Scatter::run`].
+    unsafe fn row(&self, q: usize, Range { mut start, end }: Range<usize>) {
+        let (n, s, t) = self.rest[self.rest.len() - 1];
+        while start < end {
+            let len = (n - start % n).min(end - start);
+            let column = (start % n) as isize;
+            runs(&self.rest, start / n, start / n + 1, |a, b| {
+                let mut run = Scatter { rest: SmallVec::from_slice(&[(len, s, t)]), each: len, ..self.clone() };
+                run.output = run.output.wrapping_offset(a + column * s);
+                run.values = run.values.wrapping_offset(b + column * t);
+                // SAFETY: the caller's contract.
+                unsafe { (self.put)(&run, q, q + 1, 0, u64::MAX) };
+            });
+            start += len;
+        }
+    }
+
+    /// Bytes of an element.
+    pub fn size(&self) -> usize {
+        self.size
+    }
+
+    /// The target's element with all indices zero, how many bytes lie before it, and how many from the first to the last.
+    pub fn target(&self) -> (*const u8, usize, usize) {
+        let own = (self.last as usize + 1, self.step, 0);
+        let axes = || std::iter::once(&own).chain(&self.rest);
+        let reach = |&(n, s, _): &Axis| (n as isize - 1) * s;
+        let low: isize = axes().map(reach).filter(|r| *r < 0).sum();
+        let high: isize = axes().map(reach).filter(|r| *r > 0).sum();
+        (self.output, low.unsigned_abs(), (high - low) as usize + self.size)
+    }
+
+    /// Are the elements so few that they stay in a core's own cache, and each one put alone?
+    pub fn is_small(&self) -> bool {
+        self.each < 8 && (self.last + 1).saturating_mul(self.step.unsigned_abs() as u64) < IN_CACHE
+    }
 }
 
 /// The function that writes values of a dtype.
@@ -174,95 +356,11 @@ fn copy(from: Operand<'_>, to: Operand<'_>, size: usize) {
     });
 }
 
-impl Task {
-    /// # Safety
-    /// Every position up to the last leads to writable elements; values and positions are readable.
-    unsafe fn run(&self, threads: &Threads) {
-        let each: usize = self.rest.iter().map(|a| a.0).product();
-        let work = self.count as u64 * (2 + each as u64 / 2);
-        let shares = threads.shares(work);
-        // Picking out one's own of positions in no order costs a mispredicted branch each, more than writing one
-        // element in cache does.
-        let alone = each < 8 && (self.last + 1).saturating_mul(self.step.unsigned_abs() as u64) < IN_CACHE;
-        // SAFETY: the caller's contract. Ascending positions are distinct, so that any split writes disjoint
-        // elements; otherwise each thread writes only positions of its own part of the target.
-        unsafe {
-            if shares <= 1 {
-                (self.put)(self, 0, self.count, 0, u64::MAX);
-            } else if self.ascends() {
-                threads.parallel(self.count.div_ceil(CHUNK), work, &|range| {
-                    (self.put)(self, range.start * CHUNK, (range.end * CHUNK).min(self.count), 0, u64::MAX);
-                });
-            } else if alone {
-                (self.put)(self, 0, self.count, 0, u64::MAX);
-            } else {
-                let parts = (shares as u64).min(self.last + 1);
-                let edge = |part: u64| if part == parts { u64::MAX } else { (self.last + 1) / parts * part };
-                threads.parallel(parts as usize, work, &|range| {
-                    (self.put)(self, 0, self.count, edge(range.start as u64), edge(range.end as u64));
-                });
-            }
-        }
-    }
-
-    /// Where position number `q` lies, and the values for it.
-    fn place(&self, q: usize) -> (*const u8, *const u8) {
-        let (mut rest, mut a, mut b) = (q, self.positions, self.values);
-        for &(n, s, t) in self.lead.iter().rev() {
-            let i = (rest % n) as isize;
-            a = a.wrapping_offset(i * s);
-            b = b.wrapping_offset(i * t);
-            rest /= n;
-        }
-        (a, b)
-    }
-
-    /// Calls `f` with each position from `from` to `to` and the address of its values, in order.
-    ///
-    /// # Safety
-    /// Positions and values are readable.
-    unsafe fn each(&self, from: usize, to: usize, mut f: impl FnMut(u64, *const u8) -> bool) {
-        let (n, s, t) = self.lead[self.lead.len() - 1];
-        let mut q = from;
-        while q < to {
-            let (mut position, mut value) = self.place(q);
-            for _ in 0..(n - q % n).min(to - q) {
-                // SAFETY: a position of the operand; it may lie unaligned.
-                let at = unsafe { position.cast::<u64>().read_unaligned() };
-                if !f(at.min(self.last), value) {
-                    return;
-                }
-                position = position.wrapping_offset(s);
-                value = value.wrapping_offset(t);
-                q += 1;
-            }
-        }
-    }
-
-    /// Is every position larger than the one before it?
-    ///
-    /// # Safety
-    /// The positions are readable.
-    unsafe fn ascends(&self) -> bool {
-        let mut next = 0;
-        let mut sound = true;
-        // SAFETY: all positions.
-        unsafe {
-            self.each(0, self.count, |at, _| {
-                sound = at >= next;
-                next = at + 1;
-                sound
-            });
-        }
-        sound
-    }
-}
-
 /// See [`Put`].
 ///
 /// # Safety
 /// The contract of [`Put`].
-unsafe fn put_with<T: Copy, M: Meet<T>>(task: &Task, from: usize, to: usize, low: u64, high: u64) {
+unsafe fn put_with<T: Copy, M: Meet<T>>(task: &Scatter, from: usize, to: usize, low: u64, high: u64) {
     let (inner, s, t) = task.rest[task.rest.len() - 1];
     let count = task.rest[..task.rest.len() - 1].iter().map(|a| a.0).product();
     let put = |target: *mut u8, value: *const u8| {

@@ -16,8 +16,9 @@ use crate::access::AccessTable;
 use crate::fuse::cost;
 use crate::fuse::legality::Block;
 use crate::fuse::nests::Group;
+use crate::fuse::scatters::{self, Call, Scattered};
 use crate::{
-    Arg, ArgGeometry, ArgKind, Geometry, Kernel, KernelStep, Near, NestStep, Reduction, Stage, Store, StrideClass,
+    Arg, ArgGeometry, ArgKind, Geometry, Kernel, KernelStep, Near, NestStep, Put, Reduction, Stage, Store, StrideClass,
     Watch,
 };
 pub(crate) use moved::{bytes_moved, nest_bytes_moved};
@@ -61,7 +62,37 @@ pub(crate) fn kernel(
     block: &Block,
     kernels: &mut KernelSet,
 ) -> Option<KernelStep> {
-    build(program, table, block, None, kernels).map(|(step, _)| step)
+    build(program, table, block, Loops::Any, kernels).map(|(step, _)| step)
+}
+
+/// The kernel of a block and the scatters that take what it makes; `None` where nothing is left to store.
+pub(crate) fn scattered(
+    program: &Program,
+    table: &AccessTable,
+    Scattered { block, calls }: &Scattered,
+    kernels: &mut KernelSet,
+) -> Option<KernelStep> {
+    let (mut step, _) = build(program, table, block, Loops::InOrder, kernels)?;
+    let store = |base: BaseId| {
+        let stores = step.kernel.stores.iter().map(|s| s.arg);
+        stores.into_iter().find(|&arg| step.bases[arg as usize] == base)
+    };
+    let put = |call: &Call| {
+        let info = &table.instrs[call.instr as usize];
+        let streamed = |place: usize| {
+            let view = info.reads[place];
+            scatters::is_streamed(table, block, calls, view).then(|| store(table.base(view))).flatten()
+        };
+        let (values, positions) = (streamed(1), streamed(2));
+        let taken = [values.map(|_| 1), positions.map(|_| 2)].into_iter().flatten();
+        let taken: u64 = taken.map(|place: usize| table.views[info.reads[place] as usize].bytes).sum();
+        let bytes = program.instrs[call.instr as usize].bytes_touched().saturating_sub(taken);
+        let (instr, target, gathers) = (call.instr as usize, table.base(info.write), call.gathers);
+        Put { instr, target, values, positions, gathers, bytes }
+    };
+    step.puts = calls.iter().map(put).collect();
+    step.instrs.extend(calls.iter().map(|call| call.instr as usize));
+    Some(step)
 }
 
 /// The kernel of a block that overwrites what it reads; `None` where that reaches too far, or nobody knows how far.
@@ -71,7 +102,7 @@ pub(crate) fn in_place(
     block: &Block,
     kernels: &mut KernelSet,
 ) -> Option<KernelStep> {
-    let (step, _) = build(program, table, block, None, kernels)?;
+    let (step, _) = build(program, table, block, Loops::Any, kernels)?;
     let delay = delay::of(&step)?;
     Some(KernelStep { delay: Some(delay), ..step })
 }
@@ -79,7 +110,7 @@ pub(crate) fn in_place(
 /// The kernels of a group of blocks; `None` where nothing is left to store or fold.
 pub(crate) fn nest(program: &Program, table: &AccessTable, group: &Group, kernels: &mut KernelSet) -> Option<NestStep> {
     let stages = group.stages.iter().filter_map(|(block, axis)| {
-        let (step, shared) = build(program, table, block, Some(*axis), kernels)?;
+        let (step, shared) = build(program, table, block, Loops::Shared(*axis), kernels)?;
         let scratch = |(base, arg): (&BaseId, &Arg)| {
             let place = group.scratch.iter().position(|s| arg.kind != ArgKind::Index && s.base == *base);
             place.map(|p| p as u32)
@@ -92,12 +123,23 @@ pub(crate) fn nest(program: &Program, table: &AccessTable, group: &Group, kernel
     some.then(|| NestStep { stages, extent: group.extent, grain: group.grain, scratch: group.scratch.clone() })
 }
 
-/// A kernel, and where its loop over `shared` ended up, which keeps its direction and is joined with no other.
+/// How a kernel's loops may lie.
+#[derive(Clone, Copy)]
+enum Loops {
+    /// Any way that gives the same bits.
+    Any,
+    /// This axis keeps its direction and is joined with no other.
+    Shared(u8),
+    /// Points run in C order.
+    InOrder,
+}
+
+/// A kernel, and where the loop that it shares ended up.
 fn build(
     program: &Program,
     table: &AccessTable,
     block: &Block,
-    shared: Option<u8>,
+    wanted: Loops,
     kernels: &mut KernelSet,
 ) -> Option<(KernelStep, usize)> {
     let contracted = contracted_bases(table, block);
@@ -108,10 +150,14 @@ fn build(
     }
     let slots = slots(&body);
     let mut nest = loops(program, block, &slots);
-    nest.shared = shared.map(usize::from);
-    let order = block.order.clone().unwrap_or_else(|| preferred_order(&nest, &slots));
-    nest.permute(&order);
-    nest.flip();
+    if let Loops::Shared(axis) = wanted {
+        nest.shared = Some(usize::from(axis));
+    }
+    if !matches!(wanted, Loops::InOrder) {
+        let order = block.order.clone().unwrap_or_else(|| preferred_order(&nest, &slots));
+        nest.permute(&order);
+        nest.flip();
+    }
     nest.collapse();
     nest.ensure_loop(!body.folds.is_empty());
     let shared = nest.shared.unwrap_or(0);
@@ -120,7 +166,8 @@ fn build(
     let watch = watches(&body);
     let (kernel, geometry) = finish(program, body, &slots, nest, block.pieces.unwrap_or(Pieces::WHOLE));
     let instrs = block.instrs.iter().map(|&i| i as usize).collect();
-    Some((KernelStep { kernel: kernels.share(kernel), geometry, bases, params, watch, instrs, delay: None }, shared))
+    let (kernel, puts) = (kernels.share(kernel), Vec::new());
+    Some((KernelStep { kernel, geometry, bases, params, watch, instrs, delay: None, puts }, shared))
 }
 
 /// Conditions to report, per value of the body and then per fold.

@@ -11,7 +11,8 @@ type Spans = FxHashMap<BaseId, SmallVec<[Span; 4]>>;
 
 /// Bytes that a kernel reads, and those that it writes: each once, however many operands they lie in.
 pub(crate) fn bytes_moved(step: &KernelStep) -> u64 {
-    by_base(step).into_iter().flat_map(Spans::into_values).map(|mut spans| touched(&mut spans)).sum()
+    let own: u64 = by_base(step).into_iter().flat_map(Spans::into_values).map(|mut spans| touched(&mut spans)).sum();
+    own + step.puts.iter().map(|put| put.bytes).sum::<u64>()
 }
 
 /// What a kernel reads and what it writes.
@@ -20,6 +21,7 @@ fn by_base(step: &KernelStep) -> [Spans; 2] {
     for ((arg, place), &base) in step.kernel.args.iter().zip(&step.geometry.args).zip(&step.bases) {
         let stores = match arg.kind {
             ArgKind::Index => continue,
+            ArgKind::Store if step.streams(base) => continue,
             ArgKind::Load | ArgKind::Gather => 0,
             ArgKind::Store | ArgKind::Reduced => 1,
         };

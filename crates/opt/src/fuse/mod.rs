@@ -19,6 +19,7 @@ pub(crate) mod nests;
 mod optimal;
 mod order;
 pub(crate) mod reuse;
+pub(crate) mod scatters;
 mod schedule;
 mod singleton;
 mod sweep;

@@ -1,7 +1,7 @@
 //! Blocks that share a kept loop run stage after stage for each stretch of it, while the data are in cache.
 //!
-//! In: the blocks of a partition in execution order. Out: [`Unit`]s: blocks on their own, [`Group`]s, and pairs that may
-//! overwrite in place what they read.
+//! In: the blocks of a partition in execution order. Out: [`Unit`]s: blocks on their own, [`Group`]s, pairs that may
+//! overwrite in place what they read, and blocks with the scatters of what they make (`scatters`).
 //! Row softmax is the model: the maximum of a row, the exponentials and their sum, and the quotients are
 //! three loop nests that cannot be one, because each needs the whole row before it; but they can take turns row by row.
 //!
@@ -15,6 +15,7 @@
 
 use super::cost;
 use super::legality::{Block, BlockAccess, on_same_bytes, overwriting};
+use super::scatters::{self, Scattered};
 use crate::access::{AccessTable, ViewId};
 use crate::options::Fuse;
 use crate::overlap::is_injective;
@@ -32,7 +33,7 @@ const MANY: i64 = 32;
 /// Most blocks in a group.
 const MOST_STAGES: usize = 24;
 /// How many units back a block may move to join a group.
-const LOOK_BACK: usize = 4;
+pub(super) const LOOK_BACK: usize = 4;
 /// A group has to save this part of the bytes that its blocks move one by one.
 const WORTH: u64 = 16;
 
@@ -41,6 +42,7 @@ pub(crate) enum Unit {
     One(Block),
     Pair(Box<Pair>),
     Group(Group),
+    Scattered(Scattered),
 }
 
 /// Two blocks, and what they are as one kernel that overwrites what it reads; whether it may is only known when its loops are.
@@ -75,6 +77,9 @@ pub(crate) fn units(program: &Program, table: &AccessTable, blocks: Vec<Block>, 
 fn group(program: &Program, table: &AccessTable, blocks: Vec<Block>) -> Vec<Unit> {
     let mut units: Vec<Unit> = Vec::with_capacity(blocks.len());
     for block in blocks {
+        if block.alone && scatters::join(program, table, &mut units, &block) {
+            continue;
+        }
         if let Some(at) = (!block.alone).then(|| overwritten(table, &units, &block)).flatten() {
             pair_up(table, &mut units[at], block);
             continue;
@@ -92,7 +97,7 @@ fn group(program: &Program, table: &AccessTable, blocks: Vec<Block>) -> Vec<Unit
                 group.scratch = scratch(table, &group.stages);
                 out.push(Unit::Group(group));
             }
-            other @ (Unit::One(_) | Unit::Pair(_)) => out.push(other),
+            other @ (Unit::One(_) | Unit::Pair(_) | Unit::Scattered(_)) => out.push(other),
         }
     }
     out
@@ -105,13 +110,14 @@ impl Group {
 }
 
 impl Unit {
-    fn blocks(&self) -> impl Iterator<Item = &Block> {
-        let (one, many) = match self {
-            Unit::One(block) => (Some(block), &[][..]),
-            Unit::Pair(pair) => (Some(&pair.both), &[][..]),
-            Unit::Group(group) => (None, &group.stages[..]),
+    pub(super) fn blocks(&self) -> impl Iterator<Item = &Block> {
+        let (one, many, calls) = match self {
+            Unit::One(block) => (Some(block), &[][..], &[][..]),
+            Unit::Pair(pair) => (Some(&pair.both), &[][..], &[][..]),
+            Unit::Group(group) => (None, &group.stages[..], &[][..]),
+            Unit::Scattered(scattered) => (Some(&scattered.block), &[][..], &scattered.calls[..]),
         };
-        one.into_iter().chain(many.iter().map(|(block, _)| block))
+        one.into_iter().chain(many.iter().map(|(block, _)| block)).chain(calls.iter().map(|call| &call.block))
     }
 }
 
@@ -128,7 +134,7 @@ fn home(program: &Program, table: &AccessTable, units: &[Unit], block: &Block) -
     for (at, unit) in units.iter().enumerate().rev().take(LOOK_BACK) {
         let join = match unit {
             Unit::One(first) if !first.alone => pair(program, table, first, block),
-            Unit::One(_) | Unit::Pair(_) => None,
+            Unit::One(_) | Unit::Pair(_) | Unit::Scattered(_) => None,
             Unit::Group(group) => member(program, table, group, block),
         };
         if let Some(join) = join {
@@ -165,7 +171,7 @@ fn pair_up(table: &AccessTable, unit: &mut Unit, second: Block) {
 }
 
 /// Does one of two blocks need the other's accesses to stay before or behind its own?
-fn depend(table: &AccessTable, a: &Block, b: &Block) -> bool {
+pub(super) fn depend(table: &AccessTable, a: &Block, b: &Block) -> bool {
     !each_meeting(table, a, b, |_, _| false)
 }
 

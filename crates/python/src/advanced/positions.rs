@@ -246,6 +246,9 @@ pub fn bounds(py: Python<'_>, index: &ArrayView) -> PyResult<Option<(i64, i64)>>
     }
     // Indices wrap around into 64 bits, as NumPy casts them.
     let ty = if index.dtype == DType::U64 { DType::I64 } else { index.dtype };
+    if let Some(found) = run::fold_now(index, &[(Op::Min, ty), (Op::Max, ty)])? {
+        return Ok(Some((wide(found[0]), wide(found[1]))));
+    }
     let ones = Dims::from_elem(1, index.shape.len());
     let all = Axes::all(index.shape.len());
     let (low, high) = (shape::like_inputs(DType::I64, &ones, &[]), shape::like_inputs(DType::I64, &ones, &[]));
@@ -300,8 +303,12 @@ pub fn first_outside(py: Python<'_>, index: &ArrayView, n: i64, walk: Walk) -> P
 
 /// The only element of a view.
 fn integer(py: Python<'_>, view: &ArrayView) -> PyResult<i64> {
-    match convert::cast(run::read_scalar(py, &view.base, view.dtype, view.offset)?, DType::I64) {
-        Scalar::I64(value) => Ok(value),
+    run::read_scalar(py, &view.base, view.dtype, view.offset).map(wide)
+}
+
+fn wide(number: Scalar) -> i64 {
+    match convert::cast(number, DType::I64) {
+        Scalar::I64(value) => value,
         other => unreachable!("a cast to i64 gave {}", other.dtype()),
     }
 }
@@ -319,6 +326,11 @@ pub fn count_true(py: Python<'_>, mask: &ArrayView) -> PyResult<i64> {
     if let Some(Scalar::I64(count)) = truths::folded(Op::Sum, DType::I64, mask, Axes::all(mask.shape.len())) {
         inspect::count(Op::Sum);
         return Ok(count);
+    }
+    if mask.dtype == DType::Bool
+        && let Some(found) = run::fold_now(mask, &[(Op::Sum, DType::I64)])?
+    {
+        return Ok(wide(found[0]));
     }
     let ones = Dims::from_elem(1, mask.shape.len());
     let total = shape::like_inputs(DType::I64, &ones, &[]);

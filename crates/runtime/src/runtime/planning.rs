@@ -109,21 +109,9 @@ impl State {
     /// Those of a flush; the value is put off then as it was.
     pub(super) fn make(&mut self, cell: &Shared<BaseCell>) -> Result<()> {
         let Some(put) = cell.bonds.take() else { return Ok(()) };
-        let start = Instant::now();
         let (program, slots) = put.program(cell);
-        let mut batch = Batch::of(program, slots);
-        batch.settle();
         let before = self.warnings.len();
-        let result = match self.ready(&mut batch) {
-            Ok(None) => self.run_piecemeal(&mut batch),
-            Ok(Some((plan, hit))) => {
-                let result = self.run(&plan, &batch);
-                self.account(Reason::Read, &plan, hit, start);
-                self.caches.used(&plan);
-                result
-            }
-            Err(error) => Err(error),
-        };
+        let result = self.run_aside(program, slots);
         // nobody knows any more where it was recorded
         self.warnings[before..].iter_mut().for_each(|warning| warning.place = Warning::NOWHERE);
         match &result {
@@ -138,6 +126,25 @@ impl State {
             }
         }
         result
+    }
+
+    /// Runs a program over these first bases beside the batch, which stays as it is.
+    ///
+    /// # Errors
+    /// Those of a flush.
+    pub(super) fn run_aside(&mut self, program: Program, slots: Vec<Shared<BaseCell>>) -> Result<()> {
+        let start = Instant::now();
+        let mut batch = Batch::of(program, slots);
+        batch.settle();
+        match self.ready(&mut batch)? {
+            None => self.run_piecemeal(&mut batch),
+            Some((plan, hit)) => {
+                let result = self.run(&plan, &batch);
+                self.account(Reason::Read, &plan, hit, start);
+                self.caches.used(&plan);
+                result
+            }
+        }
     }
 
     /// Is a batch without a plan so little work, and new or rare, that it is to run operation by operation?

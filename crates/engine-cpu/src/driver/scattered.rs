@@ -1,0 +1,338 @@
+//! Kernels whose results go where positions say.
+//!
+//! In: a launch and the scatters of what it makes. Out: each result in its place, in the order of the points. A tile's results, and
+//! its positions if the kernel makes them, stay in cache until they have been put. Threads evaluate tiles side by side;
+//! unless positions ascend, they put them in turn.
+
+use super::elementwise::{self, Cut};
+use super::nest::Nest;
+use super::{Inputs, Launched, Lines, Price, Recipe, Task};
+use crate::body::Body;
+use crate::library::scatter::Scatter;
+use crate::threads::Threads;
+use numelt_ir::{DType, Error, Result};
+use numelt_opt::{ArgKind, Gathers, Kernel};
+use numelt_runtime::{Launch, PutCall};
+use numelt_vecmath::flags;
+use smallvec::SmallVec;
+use std::ops::Range;
+use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+/// Points of a tile.
+const TILE: usize = 4096;
+/// With more threads, storing all that is made takes less time than one that does everything. To evaluate side by side and put in
+/// turn pays where evaluating takes longer than putting, because results move from one core's cache to another's.
+const FEW: usize = 2;
+/// Most tiles that wait to be put, so that they stay in cache.
+const MOST_WAITING: usize = 8;
+/// How many times smaller than the values a target is that is copied, so that it can be gathered from while it changes.
+const SMALLER: usize = 2;
+
+/// The puts of a launch.
+pub struct Scattered {
+    puts: SmallVec<[Put; 1]>,
+    /// Arguments whose elements nobody stores, and the bytes of one.
+    pub(super) rooms: SmallVec<[(usize, usize); 2]>,
+    /// Arguments that the kernel gathers from.
+    gathers: SmallVec<[usize; 2]>,
+    /// Points of a tile where a test says so, else zero.
+    block: usize,
+    /// Conditions that the kernel and the puts have met.
+    kernel: AtomicU8,
+    put: AtomicU8,
+}
+
+/// A scatter, and the rooms that its operands are made in.
+struct Put {
+    scatter: Scatter,
+    values: Option<usize>,
+    positions: Option<usize>,
+    gathers: Gathers,
+}
+
+/// Tiles that have been evaluated, but not put.
+#[derive(Default)]
+struct Queue {
+    /// The first tile that has not been put.
+    next: usize,
+    /// Is somebody putting?
+    busy: bool,
+    /// The tiles that wait for others.
+    waiting: Vec<Made>,
+}
+
+/// What the points of a tile have made.
+struct Made {
+    tile: usize,
+    points: Range<usize>,
+    rooms: SmallVec<[Lines; 2]>,
+}
+
+/// Runs a kernel whose results go where positions say; `None` where nothing was done, because they are better stored first.
+///
+/// # Safety
+/// As for [`super::launch`]; the puts' operands are as the runtime promises.
+pub unsafe fn launch(
+    kernel: &Kernel,
+    recipe: &Recipe,
+    tier: (&dyn Body, &Price),
+    launch: &Launch<'_>,
+    scattered: &Scattered,
+    threads: &Threads,
+) -> Result<Option<Launched>> {
+    let nest = Nest::new(kernel, launch.geometry)?;
+    let inputs = Inputs::new(kernel, launch)?;
+    let mut task = inputs.task(recipe, tier, &nest, threads);
+    task.scattered = Some(scattered);
+    let points = nest.points() as u64;
+    // SAFETY: the caller's contract.
+    let done = points == 0 || unsafe { scattered.run(&task) };
+    Ok(done.then_some(Launched { points, nanoseconds: 0, numbers: None }))
+}
+
+impl Scattered {
+    /// The puts of what a kernel makes. A test may ask for tiles of `block` points.
+    ///
+    /// # Errors
+    /// For operands of another form than a scatter's.
+    pub fn new(kernel: &Kernel, puts: &[PutCall<'_>], block: usize) -> Result<Scattered> {
+        let mut rooms: SmallVec<[(usize, usize); 2]> = SmallVec::new();
+        let mut room = |arg: Option<usize>, dtype: DType| {
+            let Some(at) = arg else { return Ok(None) };
+            let arg = kernel.args.get(at).filter(|arg| arg.kind == ArgKind::Store && arg.dtype == dtype);
+            let size = arg.ok_or_else(|| Error::Invalid("a put of something else".into()))?.dtype.size();
+            Ok::<_, Error>(Some(rooms.iter().position(|room| room.0 == at).unwrap_or_else(|| {
+                rooms.push((at, size));
+                rooms.len() - 1
+            })))
+        };
+        let mut put = |PutCall { call, values, positions, gathers }: &PutCall<'_>| {
+            let scatter = Scatter::new(call, values.is_some(), positions.is_some())?;
+            let at = call.ins.get(2).map_or(DType::I64, |operand| operand.view.dtype);
+            let (values, positions) = (room(*values, call.ty)?, room(*positions, at)?);
+            Ok(Put { scatter, values, positions, gathers: *gathers })
+        };
+        let puts = puts.iter().map(&mut put).collect::<Result<_>>()?;
+        let gathers = (0..kernel.args.len()).filter(|&arg| kernel.args[arg].kind == ArgKind::Gather).collect();
+        Ok(Scattered { puts, rooms, gathers, block, kernel: AtomicU8::new(0), put: AtomicU8::new(0) })
+    }
+
+    /// Conditions that the kernel and the puts have met.
+    pub fn met(&self) -> [u8; 2] {
+        [self.kernel.load(Ordering::Relaxed), self.put.load(Ordering::Relaxed)]
+    }
+
+    /// Points of a tile.
+    pub(super) fn tile(&self) -> usize {
+        if self.block > 0 { self.block } else { TILE }
+    }
+
+    /// Evaluates and puts every point; false where that would take longer than to store the results before.
+    ///
+    /// # Safety
+    /// The launch's contract, and the runtime's for the puts' operands.
+    pub(super) unsafe fn run(&self, task: &Task<'_>) -> bool {
+        let puts: u64 = self.puts.iter().map(|put| put.scatter.work()).sum();
+        let work = task.work() + puts;
+        let cut = elementwise::cut(task, task.nest.points() as usize, work);
+        let (units, shares) = (cut.units(task), task.threads.shares(work));
+        let gathers = units > 1 && self.puts.iter().any(|put| put.gathers != Gathers::Not);
+        // SAFETY: the caller's contract.
+        let ascend = (gathers || shares > 1) && unsafe { self.ascend() };
+        let (heavy, small) = (task.work() > puts, self.puts.iter().all(|put| put.scatter.is_small()));
+        let in_turn = shares > 1 && !ascend && heavy && (shares <= FEW || small);
+        if shares > FEW && !ascend && !in_turn {
+            return false;
+        }
+        // what is gathered is what was there before
+        let before = if gathers {
+            // SAFETY: the caller's contract.
+            let Some(copies) = (unsafe { self.copies(task, ascend) }) else { return false };
+            copies
+        } else {
+            Vec::new()
+        };
+        if shares > 1 && ascend {
+            task.parallel(units, work, &|range| {
+                // SAFETY: the caller's contract; positions are distinct, and each tile has its own.
+                unsafe { self.put_all(&Worker::new(self, task, &cut, &before), range) };
+            });
+        } else if in_turn {
+            let (next, queue) = (AtomicUsize::new(0), Mutex::new(Queue::default()));
+            task.parallel(shares, work, &|range| {
+                let worker = Worker::new(self, task, &cut, &before);
+                for _ in range {
+                    loop {
+                        let tile = next.fetch_add(1, Ordering::Relaxed);
+                        if tile >= units {
+                            break;
+                        }
+                        // SAFETY: the caller's contract; tiles are put one after the other.
+                        unsafe { self.put_in_order(worker.evaluate(tile, worker.rooms()), &queue) };
+                    }
+                }
+            });
+        } else {
+            // SAFETY: the caller's contract.
+            unsafe { self.put_all(&Worker::new(self, task, &cut, &before), 0..units) };
+        }
+        true
+    }
+
+    /// Evaluates and puts tiles one after the other.
+    ///
+    /// # Safety
+    /// The launch's contract; nobody else puts to the same places meanwhile.
+    unsafe fn put_all(&self, worker: &Worker<'_>, tiles: Range<usize>) {
+        let mut rooms = worker.rooms();
+        for tile in tiles {
+            // SAFETY: the caller's contract.
+            unsafe {
+                let made = worker.evaluate(tile, rooms);
+                self.put(&made);
+                rooms = made.rooms;
+            }
+        }
+    }
+
+    /// Puts a tile, and those that wait for it, or leaves it to whoever puts the tiles before.
+    ///
+    /// # Safety
+    /// The launch's contract; tiles are put through this queue only.
+    unsafe fn put_in_order(&self, made: Made, queue: &Mutex<Queue>) {
+        let lock = || queue.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = lock();
+        // whoever puts may have lost its processor
+        while state.waiting.len() >= MOST_WAITING && state.busy {
+            drop(state);
+            std::thread::yield_now();
+            state = lock();
+        }
+        state.waiting.push(made);
+        if state.busy {
+            return;
+        }
+        while let Some(at) = state.waiting.iter().position(|made| made.tile == state.next) {
+            let made = state.waiting.swap_remove(at);
+            state.busy = true;
+            drop(state);
+            // SAFETY: the caller's contract; nobody else puts while `busy` is set.
+            unsafe { self.put(&made) };
+            state = lock();
+            state.busy = false;
+            state.next += 1;
+        }
+    }
+
+    /// Puts a tile.
+    ///
+    /// # Safety
+    /// The launch's contract; nobody else puts to the same places meanwhile.
+    unsafe fn put(&self, made: &Made) {
+        for put in &self.puts {
+            let room = |room: Option<usize>| room.map(|at| made.rooms[at].start());
+            // SAFETY: the caller's contract; the rooms hold the tile's results.
+            unsafe { put.scatter.part(made.points.clone(), room(put.values), room(put.positions)) };
+        }
+        note(&self.put);
+    }
+
+    /// Copies of the targets that the kernel gathers from while it puts there; `None` where they are too large for that.
+    ///
+    /// # Safety
+    /// The launch's contract, and the runtime's for the puts' operands.
+    unsafe fn copies(&self, task: &Task<'_>, ascend: bool) -> Option<Vec<Copied>> {
+        let mut copies = Vec::new();
+        let meets = |put: &&Put| match put.gathers {
+            Gathers::Not => false,
+            Gathers::There => !ascend,
+            Gathers::Anywhere => true,
+        };
+        for put in self.puts.iter().filter(meets) {
+            let (target, low, bytes) = put.scatter.target();
+            if (bytes * SMALLER) as u64 > task.nest.points() as u64 * put.scatter.size() as u64 {
+                return None;
+            }
+            let mut room = Lines::new(bytes);
+            // SAFETY: all bytes between the target's elements are its base's; the room is as large.
+            unsafe { std::ptr::copy_nonoverlapping(target.wrapping_sub(low), room.as_ptr(), bytes) };
+            copies.push(Copied { target, low, room });
+        }
+        Some(copies)
+    }
+
+    /// Are all positions in memory, and each larger than the one before?
+    ///
+    /// # Safety
+    /// The runtime's contract for the puts' operands.
+    unsafe fn ascend(&self) -> bool {
+        // SAFETY: positions that are not made are readable.
+        self.puts.iter().all(|put| put.positions.is_none() && unsafe { put.scatter.ascends() })
+    }
+}
+
+/// What a target held before the launch.
+struct Copied {
+    /// The element with all indices zero: nothing else starts there.
+    target: *const u8,
+    /// How many bytes of the target lie before it.
+    low: usize,
+    room: Lines,
+}
+
+// SAFETY: the address is only compared, and the room is read.
+unsafe impl Sync for Copied {}
+
+/// One thread's way to evaluate tiles.
+struct Worker<'a> {
+    scattered: &'a Scattered,
+    task: &'a Task<'a>,
+    cut: &'a Cut,
+    /// Arguments that gather from copies, and where those lie.
+    gathers: SmallVec<[(usize, *mut u8); 1]>,
+}
+
+impl<'a> Worker<'a> {
+    fn new(scattered: &'a Scattered, task: &'a Task<'a>, cut: &'a Cut, before: &[Copied]) -> Worker<'a> {
+        let copied = |arg: usize| {
+            let copy = before.iter().find(|copy| copy.target == task.pointers[arg].cast_const())?;
+            Some((arg, copy.room.start().wrapping_add(copy.low).cast_mut()))
+        };
+        let gathers = scattered.gathers.iter().filter_map(|&arg| copied(arg));
+        Worker { scattered, task, cut, gathers: gathers.collect() }
+    }
+
+    /// Rooms for a tile.
+    fn rooms(&self) -> SmallVec<[Lines; 2]> {
+        self.scattered.rooms.iter().map(|room| Lines::new(self.cut.points() * room.1)).collect()
+    }
+
+    /// Evaluates a tile, in rooms for its results.
+    ///
+    /// # Safety
+    /// The launch's contract.
+    unsafe fn evaluate(&self, tile: usize, mut rooms: SmallVec<[Lines; 2]>) -> Made {
+        let mut spot = self.cut.spot(self.task, tile);
+        for (&(arg, _), room) in self.scattered.rooms.iter().zip(&mut rooms) {
+            spot.pointers[arg] = room.as_ptr();
+        }
+        for &(arg, copy) in &self.gathers {
+            let moved = spot.pointers[arg].addr().wrapping_sub(self.task.pointers[arg].addr());
+            spot.pointers[arg] = copy.wrapping_offset(moved as isize);
+        }
+        // SAFETY: the caller's contract; the rooms have space for the tile.
+        unsafe { self.cut.evaluate(self.task, &spot) };
+        note(&self.scattered.kernel);
+        Made { tile, points: spot.points, rooms }
+    }
+}
+
+/// Adds the conditions met since the last time.
+fn note(met: &AtomicU8) {
+    let now = flags::get();
+    if now != 0 {
+        met.fetch_or(now, Ordering::Relaxed);
+        flags::clear();
+    }
+}

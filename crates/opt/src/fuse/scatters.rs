@@ -1,0 +1,180 @@
+//! Scatters that join the block that makes what they write, or where to.
+//!
+//! In: the units so far and a scatter. Out: the unit that makes its values or positions, which then puts each element when it
+//! has been computed. Values that nobody else needs are never stored.
+//!
+//! A scatter may join a block when
+//! - it works in its target, and what the block makes of its operands is what the block's points store;
+//! - positions that the block makes are one for each value;
+//! - the block touches no element of the target, but for gathers from all of it (`a[i] += …`);
+//! - no scatter there touches what this one does.
+
+use super::legality::{Block, BlockAccess, fuse, fused_cost, on_same_bytes};
+use super::nests::{LOOK_BACK, Unit, depend};
+use crate::access::{AccessTable, ViewId};
+use crate::plan::Gathers;
+use numelt_ir::{Instr, Operand, Program, View};
+
+/// A block, and the scatters of what it makes, in order.
+pub(crate) struct Scattered {
+    pub block: Block,
+    pub calls: Vec<Call>,
+}
+
+/// A scatter in a block.
+pub(crate) struct Call {
+    pub instr: u32,
+    pub block: Block,
+    /// Does the block gather from what the scatter writes?
+    pub gathers: Gathers,
+}
+
+/// Lets a scatter join what makes its values or positions; false where it cannot.
+pub(super) fn join(program: &Program, table: &AccessTable, units: &mut Vec<Unit>, call: &Block) -> bool {
+    let index = call.instrs[0];
+    let (instr, info) = (&program.instrs[index as usize], &table.instrs[index as usize]);
+    if instr.op.scatter_step().is_none() || info.reads.len() != 3 || info.reads[0] != info.write {
+        return false;
+    }
+    let values = maker(table, units, info.reads[1]);
+    let positions = maker(table, units, info.reads[2]);
+    let at = match (values, positions) {
+        (Some(v), Some(p)) if v != p => merged(table, units, v, p).unwrap_or(v),
+        (Some(at), _) | (None, Some(at)) => at,
+        (None, None) => return false,
+    };
+    let (block, calls) = match &units[at] {
+        Unit::One(block) => (block, &[][..]),
+        Unit::Scattered(scattered) => (&scattered.block, &scattered.calls[..]),
+        Unit::Pair(_) | Unit::Group(_) => return false,
+    };
+    let Some(gathers) = fits(program, table, block, calls, call) else { return false };
+    let Some(at) = bring_together(table, units, at, call) else { return false };
+    let call = Call { instr: index, block: call.clone(), gathers };
+    match &mut units[at] {
+        Unit::One(block) => {
+            units[at] = Unit::Scattered(Scattered { block: block.clone(), calls: vec![call] });
+        }
+        Unit::Scattered(scattered) => scattered.calls.push(call),
+        Unit::Pair(_) | Unit::Group(_) => {}
+    }
+    true
+}
+
+/// The elementwise unit that writes a view.
+fn maker(table: &AccessTable, units: &[Unit], view: ViewId) -> Option<usize> {
+    let writes = |block: &Block| block.accesses_to(table.base(view)).iter().any(|a| a.written && a.view == view);
+    let from = units.len().saturating_sub(LOOK_BACK);
+    let at = units[from..].iter().rposition(|unit| match unit {
+        Unit::One(block) => !block.alone && block.reduced.is_none() && writes(block),
+        Unit::Scattered(scattered) => writes(&scattered.block),
+        Unit::Pair(_) | Unit::Group(_) => false,
+    })?;
+    Some(from + at)
+}
+
+/// Makes two blocks one, at the place of the later; `None` where they must stay two.
+fn merged(table: &AccessTable, units: &mut Vec<Unit>, one: usize, other: usize) -> Option<usize> {
+    let (first, second) = (one.min(other), one.max(other));
+    let (Unit::One(a), Unit::One(b)) = (&units[first], &units[second]) else { return None };
+    let cost = fused_cost(table, a, b)?;
+    if units[first + 1..second].iter().flat_map(Unit::blocks).any(|between| depend(table, a, between)) {
+        return None;
+    }
+    let mut both = fuse(a.clone(), b.clone(), cost);
+    both.instrs.sort_unstable();
+    units[second] = Unit::One(both);
+    units.remove(first);
+    Some(second - 1)
+}
+
+/// Where the unit is when nothing lies between it and the call any more; `None` where something has to.
+fn bring_together(table: &AccessTable, units: &mut Vec<Unit>, at: usize, call: &Block) -> Option<usize> {
+    let later = || units[at + 1..].iter().flat_map(Unit::blocks);
+    if later().all(|other| !depend(table, other, call)) {
+        return Some(at);
+    }
+    if later().any(|other| units[at].blocks().any(|own| depend(table, own, other))) {
+        return None;
+    }
+    let unit = units.remove(at);
+    units.push(unit);
+    Some(units.len() - 1)
+}
+
+/// May the call join the block and its calls? Says how the block gathers from what the call writes.
+fn fits(program: &Program, table: &AccessTable, block: &Block, calls: &[Call], call: &Block) -> Option<Gathers> {
+    let index = call.instrs[0] as usize;
+    let (instr, info) = (&program.instrs[index], &table.instrs[index]);
+    let (values, positions) = (info.reads[1], info.reads[2]);
+    let written = |view: ViewId| {
+        let mut met = same_bytes(table, block, call, view).filter(|a| a.written).peekable();
+        let some = met.peek().is_some();
+        met.all(|a| a.view == view && !a.folded).then_some(some)
+    };
+    let (_, made) = (written(values)?, written(positions)?);
+    let shape = |view: ViewId| &table.views[view as usize].view.shape;
+    if made && shape(values) != shape(positions) || calls.iter().any(|other| depend(table, &other.block, call)) {
+        return None;
+    }
+    // the engine tells what calls meet from what the kernel meets, but not from each other
+    let watched = |instr: &Instr| instr.watch & instr.op.raises(instr.ty) != 0;
+    if watched(instr) && calls.iter().any(|other| watched(&program.instrs[other.instr as usize])) {
+        return None;
+    }
+    if same_bytes(table, block, call, info.write).any(|a| a.written) {
+        return None;
+    }
+    let mut gathers = Gathers::Not;
+    for &at in &block.instrs {
+        let (theirs, reader) = (&table.instrs[at as usize], &program.instrs[at as usize]);
+        for (place, &view) in theirs.reads.iter().enumerate() {
+            if table.base(view) == table.base(info.write) && (view == info.write || table.overlap(view, info.write)) {
+                if place != 0 || !theirs.gathers || !gathers_from(reader, instr) {
+                    return None;
+                }
+                let there = theirs.reads.get(1) == Some(&positions) && gathers != Gathers::Anywhere;
+                gathers = if there { Gathers::There } else { Gathers::Anywhere };
+            }
+        }
+    }
+    Some(gathers)
+}
+
+/// What a block does to the bytes of one of the call's views.
+fn same_bytes<'a>(
+    table: &'a AccessTable,
+    block: &'a Block,
+    call: &'a Block,
+    view: ViewId,
+) -> impl Iterator<Item = &'a BlockAccess> {
+    let base = table.base(view);
+    let own = call.accesses_to(base).iter().find(|a| a.view == view);
+    own.into_iter().flat_map(move |own| on_same_bytes(table, own, block.accesses_to(base)))
+}
+
+/// Does a gather read the very elements that a scatter writes?
+fn gathers_from(reader: &Instr, scatter: &Instr) -> bool {
+    let Some(Operand::View(source)) = reader.ins.first() else { return false };
+    // the source repeats along the axes of the positions
+    let moving = |view: &View| -> Vec<(i64, i64)> {
+        let axes = view.shape.iter().zip(&view.strides).skip(1);
+        axes.filter(|&(&n, &s)| n != 1 && s != 0).map(|(&n, &s)| (n, s)).collect()
+    };
+    let out = &scatter.out;
+    (source.offset, source.dtype) == (out.offset, out.dtype)
+        && (source.shape[0], source.strides[0]) == (out.shape[0], out.strides[0])
+        && moving(source) == moving(out)
+}
+
+/// Is a view made in the block for nobody but the calls, so that it needs no memory?
+pub(crate) fn is_streamed(table: &AccessTable, block: &Block, calls: &[Call], view: ViewId) -> bool {
+    let base = table.base(view);
+    let [one] = block.accesses_to(base) else { return false };
+    let reads = |call: &Call| table.instrs[call.instr as usize].reads.iter().filter(|&&v| v == view).count() as u32;
+    one.view == view
+        && one.made
+        && !one.folded
+        && table.is_inner(base)
+        && table.uses[base as usize] == one.uses + calls.iter().map(reads).sum::<u32>()
+}
