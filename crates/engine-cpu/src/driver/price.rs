@@ -34,26 +34,6 @@ impl Price {
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn measurements_win_and_interruptions_do_not() {
-        let price = Price::new(4000);
-        for _ in 0..20 {
-            price.learn(1000, 1000);
-        }
-        assert!((1000..1100).contains(&price.of(1000)));
-        price.learn(1000, 50_000_000);
-        assert!(price.of(1000) < 1300);
-        for _ in 0..50 {
-            price.learn(1000, 3000);
-        }
-        assert!(price.of(1000) > 2500);
-    }
-}
-
 /// A rough price per point: memory traffic and arithmetic, in picoseconds.
 pub(super) fn cost(kernel: &Kernel) -> u64 {
     let memory: u64 = kernel
@@ -90,5 +70,25 @@ pub(crate) fn cost_of(op: Op, ty: DType) -> u64 {
         Pcg64 | Pcg64Dxsm => 600,
         Philox => 1500,
         _ => 20 * ty.size() as u64,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn measurements_win_and_interruptions_do_not() {
+        let price = Price::new(4000);
+        for _ in 0..20 {
+            price.learn(1000, 1000);
+        }
+        assert!((1000..1100).contains(&price.of(1000)));
+        price.learn(1000, 50_000_000);
+        assert!(price.of(1000) < 1300);
+        for _ in 0..50 {
+            price.learn(1000, 3000);
+        }
+        assert!(price.of(1000) > 2500);
     }
 }

@@ -319,7 +319,7 @@ impl<'a> Worker<'a> {
         }
         for &(arg, copy) in &self.gathers {
             let moved = spot.pointers[arg].addr().wrapping_sub(self.task.pointers[arg].addr());
-            spot.pointers[arg] = copy.wrapping_offset(moved as isize);
+            spot.pointers[arg] = copy.wrapping_add(moved);
         }
         // SAFETY: the caller's contract; the rooms have space for the tile.
         unsafe { self.cut.evaluate(self.task, &spot) };
