@@ -260,57 +260,44 @@ def _by_lines(position: int, original: Any) -> Callable[..., Any]:
     return run
 
 
-def _in_place(name: str) -> Callable[..., Any]:
-    """Return what reorders each line of a dense array as its method of that name does."""
+def _axis(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Return the axis that a call of the array's method of that name gives."""
+    position = {"sort": 0, "argsort": 0, "partition": 1, "argpartition": 1}[name]
+    return args[position] if len(args) > position else kwargs.get("axis", -1)
+
+
+def _in_place(name: str, array: Any, *args: Any, **kwargs: Any) -> Any:
+    """Reorder each line of a dense array as its method of that name does."""
+    share = lines(array, _axis(name, args, kwargs)) if array.flags.forc else None
+    if share is None:
+        return NotImplemented
     method = getattr(numpy.ndarray, name)
-    position = _POSITIONS[name]
-
-    def run(array: Any, *args: Any, **kwargs: Any) -> Any:
-        axis = args[position] if len(args) > position else kwargs.get("axis", -1)
-        share = lines(array, axis) if array.flags.forc else None
-        if share is None:
-            return NotImplemented
-        share(lambda at: method(array[at], *args, **kwargs))
-        return None
-
-    return run
+    share(lambda at: method(array[at], *args, **kwargs))
+    return None
 
 
-def _copied(name: str) -> Callable[..., Any]:
-    """Return what reorders each line of a copy."""
-    method = getattr(numpy.ndarray, name)
-    position = _POSITIONS[name]
-
-    def run(array: Any, *args: Any, **kwargs: Any) -> Any:
-        share = lines(array, args[position] if len(args) > position else kwargs.get("axis", -1))
-        if share is None:
-            return NotImplemented
-        copy = array.copy(order="K")
-        share(lambda at: method(copy[at], *args, **kwargs))
-        return copy
-
-    return run
+def _copied(name: str, array: Any, *args: Any, **kwargs: Any) -> Any:
+    """Return a copy with each line reordered as the array's method of that name does."""
+    share = lines(array, _axis(name, args, kwargs))
+    if share is None:
+        return NotImplemented
+    method, copy = getattr(numpy.ndarray, name), array.copy(order="K")
+    share(lambda at: method(copy[at], *args, **kwargs))
+    return copy
 
 
-def _positions(name: str) -> Callable[..., Any]:
-    """Return what finds an order of each line as the array's method of that name does."""
-    method = getattr(numpy.ndarray, name)
-    position = _POSITIONS[name]
+def _positions(name: str, array: Any, *args: Any, **kwargs: Any) -> Any:
+    """Return an order of each line, as the array's method of that name finds it."""
+    share = lines(array, _axis(name, args, kwargs))
+    if share is None:
+        return NotImplemented
+    method, order = getattr(numpy.ndarray, name), numpy.empty(array.shape, numpy.intp)
 
-    def run(array: Any, *args: Any, **kwargs: Any) -> Any:
-        axis = args[position] if len(args) > position else kwargs.get("axis", -1)
-        share = lines(array, axis)
-        if share is None:
-            return NotImplemented
-        order = numpy.empty(array.shape, numpy.intp)
+    def work(at: Any) -> None:
+        order[at] = method(array[at], *args, **kwargs)
 
-        def work(at: Any) -> None:
-            order[at] = method(array[at], *args, **kwargs)
-
-        share(work)
-        return order
-
-    return run
+    share(work)
+    return order
 
 
 def _sliding(mode: str, original: Any) -> Callable[..., Any]:
@@ -357,23 +344,20 @@ def _one_of(*ways: Callable[..., Any]) -> Callable[..., Any]:
     return run
 
 
-# where the methods have their axis
-_POSITIONS = {"sort": 0, "argsort": 0, "partition": 1, "argpartition": 1}
-
 _SHARED: dict[str, Callable[[Any], Callable[..., Any]]] = {
     "convolve": functools.partial(_sliding, "full"),
     "correlate": functools.partial(_sliding, "valid"),
     "median": functools.partial(_by_lines, 1),
     "percentile": functools.partial(_by_lines, 2),
     "quantile": functools.partial(_by_lines, 2),
-    "sort": lambda _: _one_of(_copied("sort"), _counting.sort),
-    "partition": lambda _: _copied("partition"),
-    "argsort": lambda _: _positions("argsort"),
-    "argpartition": lambda _: _positions("argpartition"),
-    "ndarray.sort": lambda _: _one_of(_in_place("sort"), _counting.sort_in_place),
-    "ndarray.partition": lambda _: _in_place("partition"),
-    "ndarray.argsort": lambda _: _positions("argsort"),
-    "ndarray.argpartition": lambda _: _positions("argpartition"),
+    "sort": lambda _: _one_of(functools.partial(_copied, "sort"), _counting.sort),
+    "partition": lambda _: functools.partial(_copied, "partition"),
+    "argsort": lambda _: functools.partial(_positions, "argsort"),
+    "argpartition": lambda _: functools.partial(_positions, "argpartition"),
+    "ndarray.sort": lambda _: _one_of(functools.partial(_in_place, "sort"), _counting.sort_in_place),
+    "ndarray.partition": lambda _: functools.partial(_in_place, "partition"),
+    "ndarray.argsort": lambda _: functools.partial(_positions, "argsort"),
+    "ndarray.argpartition": lambda _: functools.partial(_positions, "argpartition"),
     "unique": lambda _: _counting.unique,
 }
 
