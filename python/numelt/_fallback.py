@@ -299,10 +299,17 @@ def at_user_line(function: Callable[..., Any], args: tuple[Any, ...], kwargs: di
     try:
         return types.FunctionType(code, frame.f_globals)(function, args, kwargs)
     except Exception as error:
-        # the frame made here is nothing that the user wrote
-        trace = error.__traceback__
-        made = trace and trace.tb_next
-        raise error.with_traceback(made and made.tb_next)  # noqa: B904 (it is the same exception)
+        raise error.with_traceback(_below(error))  # noqa: B904 (it is the same exception)
+
+
+def _below(error: Exception) -> types.TracebackType | None:
+    """Return the traceback without the frame that was made for a call: nobody wrote it.
+
+    No variable of the caller holds it: such a cycle would keep the arrays of all its frames.
+    """
+    trace = error.__traceback__
+    made = trace and trace.tb_next
+    return made and made.tb_next
 
 
 def note(name: str, reason: str) -> None:

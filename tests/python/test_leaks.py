@@ -1,5 +1,6 @@
 """Thousands of small programs of all kinds leave nothing behind."""
 
+import subprocess
 import sys
 from pathlib import Path
 
@@ -38,3 +39,36 @@ def test_the_pool_keeps_little_more_than_was_in_use():
     peak, cached = int(figures["peak"]), int(figures["cached"])
     # and a mebibyte, and what is too small to be worth counting
     assert cached <= peak + max(peak // 16, 1 << 20) + (2 << 20)
+
+
+def test_functions_leave_no_cycles_behind():
+    """What calls leave for the garbage collector keeps arrays of the program's frames, maybe for long."""
+    program = """
+import gc
+import numelt as np
+gc.collect()
+gc.disable()
+def work():
+    kept = np.linspace(0.0, 1.0, 300_000)
+    total = float(np.sum(np.abs(kept)))
+    for bad in (
+        lambda: np.no_such_name, lambda: np.sort(kept, axis=3), lambda: np.linalg.inv(kept),
+        lambda: kept[kept.size],
+    ):
+        try:
+            bad()
+        except (AttributeError, ValueError, IndexError):
+            pass
+    for call in (np.sort, np.unique, np.fft.fft, np.median, np.cumsum, np.argmax):
+        call(kept)
+    with np.errstate(all="ignore"):
+        kept / 0.0
+    return total
+work()
+gc.set_debug(gc.DEBUG_SAVEALL)
+gc.collect()
+found = [thing for thing in gc.garbage if isinstance(thing, np.ndarray) or type(thing).__name__ == "frame"]
+assert not found, found
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
