@@ -19,6 +19,7 @@ CALLS = [
     "f(x, 1.5)",
     "f('no', x)",
     "f(None, None)",
+    "f(a=x, mask=x, values=x)",
 ]
 
 

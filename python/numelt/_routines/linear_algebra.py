@@ -66,7 +66,7 @@ def _takes_dot(out: Any, x: Any, y: Any) -> bool:
 
 @native
 @small_first
-def inner(*args: Any) -> Any:
+def inner(*args: Any, **named: Any) -> Any:
     """Inner product over the last axes.
 
     Examples
@@ -75,18 +75,18 @@ def inner(*args: Any) -> Any:
     >>> float(np.inner(np.array([1.0, 2.0]), np.array([3.0, 4.0])))
     11.0
     """
-    if len(args) == 2:
+    if len(args) == 2 and not named:
         x, y = operand(args[0]), operand(args[1])
         if _numeric(x, y) and x.ndim and y.ndim:
             result = _core.product("dot", x, y if y.ndim == 1 else y.swapaxes(-1, -2))
             if result is not NotImplemented:
                 return result
-    return fall_back("inner", *args)
+    return fall_back("inner", *args, **named)
 
 
 @native
 @small_first
-def vdot(*args: Any) -> Any:
+def vdot(*args: Any, **named: Any) -> Any:
     """Dot product of the flattened operands, the first conjugated.
 
     Examples
@@ -95,13 +95,13 @@ def vdot(*args: Any) -> Any:
     >>> complex(np.vdot(np.array([1j]), np.array([1j])))
     (1+0j)
     """
-    if len(args) == 2:
+    if len(args) == 2 and not named:
         x, y = operand(args[0]), operand(args[1])
         if _numeric(x, y) and x.size == y.size and x.ndim and y.ndim:
             result = _core.product("vdot", x.reshape(-1), y.reshape(-1))
             if result is not NotImplemented:
                 return result
-    return fall_back("vdot", *args)
+    return fall_back("vdot", *args, **named)
 
 
 @native

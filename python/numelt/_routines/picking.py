@@ -351,7 +351,7 @@ def place(arr: Any, mask: Any, vals: Any) -> None:
 
 @native
 @small_first
-def putmask(a: Any, mask: Any, values: Any) -> None:
+def putmask(a: Any, /, mask: Any, values: Any) -> None:
     """Write values where a mask is true, each from its own position among the values.
 
     Examples
