@@ -7,6 +7,7 @@ too far apart. Years, labels, categories and codes are such integers.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy
@@ -17,6 +18,8 @@ __all__ = ["sort", "sort_in_place", "unique"]
 _SAMPLE = 256
 # elements up to which NumPy's vector instructions sort those of four and eight bytes as fast
 _FAST = 65536
+# elements whose distances are in memory at a time
+_PIECE = 1 << 18
 
 
 def _lowest(flat: Any) -> tuple[int, int] | None:
@@ -39,6 +42,24 @@ def _distances(flat: Any, low: int) -> Any:
     if flat.dtype.itemsize == 8:
         return (flat - flat.dtype.type(low)).astype(numpy.intp, copy=False)
     return numpy.subtract(flat, low, dtype=numpy.intp)
+
+
+def _pieces(flat: Any, low: int, span: int) -> Iterator[tuple[int, Any]]:
+    """Yield the distances of pieces, the last one first, with their starts.
+
+    A piece takes little memory, and more time to count than the table of counts does.
+    """
+    piece = max(_PIECE, 4 * span)
+    for start in reversed(range(0, flat.size, piece)):
+        yield start, _distances(flat[start : start + piece], low)
+
+
+def _counted(flat: Any, low: int, span: int) -> Any:
+    """Return how often each distance occurs."""
+    counts = numpy.zeros(span, numpy.intp)
+    for _, distances in _pieces(flat, low, span):
+        counts += numpy.bincount(distances, minlength=span)
+    return counts
 
 
 def _values(distances: Any, low: int, dtype: Any) -> Any:
@@ -64,18 +85,21 @@ def unique(
     if found is None:
         return NotImplemented
     low, span = found
-    distances = _distances(flat, low)
-    counts = numpy.bincount(distances, minlength=span)
+    counts = _counted(flat, low, span)
     present = counts.nonzero()[0]
     results = [_values(present, low, ar.dtype)]
     if return_index:
         first = numpy.empty(span, numpy.intp)
-        first[distances[::-1]] = numpy.arange(flat.size - 1, -1, -1)  # the last one stays
+        for start, distances in _pieces(flat, low, span):
+            places = numpy.arange(start, start + distances.size)
+            first[distances[::-1]] = places[::-1]  # the last one stays
         results.append(first[present])
     if return_inverse:
-        place = numpy.empty(span, numpy.intp)
+        place, inverse = numpy.empty(span, numpy.intp), numpy.empty(flat.size, numpy.intp)
         place[present] = numpy.arange(present.size)
-        results.append(place[distances].reshape(ar.shape))
+        for start, distances in _pieces(flat, low, span):
+            place.take(distances, out=inverse[start : start + distances.size], mode="clip")
+        results.append(inverse.reshape(ar.shape))
     if return_counts:
         results.append(counts[present])
     return results[0] if len(results) == 1 else tuple(results)
@@ -91,8 +115,8 @@ def sort(array: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, sta
     if found is None:
         return NotImplemented
     low, span = found
-    counts = numpy.bincount(_distances(array, low), minlength=span)
-    return _values(numpy.repeat(numpy.arange(span), counts), low, array.dtype)
+    counts = _counted(array, low, span)
+    return numpy.repeat(_values(numpy.arange(span), low, array.dtype), counts)
 
 
 def sort_in_place(array: Any, *args: Any, **kwargs: Any) -> Any:

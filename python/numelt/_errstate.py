@@ -119,8 +119,8 @@ def _are_errors() -> bool:
                 return True
             if message is None and module is None and not line:
                 return False
-    default: str = warnings.defaultaction  # type: ignore[attr-defined]
-    return default == "error"
+    # the action where no filter matches; the stubs do not have it
+    return bool(vars(warnings)["defaultaction"] == "error")
 
 
 def _filters_changed() -> None:
@@ -144,7 +144,7 @@ def settling(manager: Any) -> None:
         if type(caught) is list and getattr(show, "__self__", None) is caught:
             settled = _Caught(cast("list[Any]", caught))
             caught = settled
-            module._showwarnmsg_impl = super(_Caught, settled).append  # type: ignore[attr-defined]
+            vars(module)["_showwarnmsg_impl"] = super(_Caught, settled).append
         return caught
 
     @functools.wraps(leave)

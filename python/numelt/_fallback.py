@@ -299,7 +299,8 @@ def at_user_line(function: Callable[..., Any], args: tuple[Any, ...], kwargs: di
     try:
         return types.FunctionType(code, frame.f_globals)(function, args, kwargs)
     except Exception as error:
-        raise error.with_traceback(_below(error))  # noqa: B904 (it is the same exception)
+        error.__traceback__ = _below(error)
+        raise
 
 
 def _below(error: Exception) -> types.TracebackType | None:

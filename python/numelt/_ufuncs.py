@@ -70,7 +70,7 @@ _LOGICAL = frozenset({"logical_and", "logical_or", "logical_xor"})
 _by_numpy: dict[numpy.ufunc, Any] = {}
 
 # the class's own text would hide that of each ufunc
-setattr(_core.ufunc, "__doc__", property(lambda ufunc: ufunc.numpy.__doc__))  # noqa: B010
+type.__setattr__(_core.ufunc, "__doc__", property(lambda ufunc: ufunc.numpy.__doc__))
 
 
 def ufunc_for(original: numpy.ufunc) -> Any:

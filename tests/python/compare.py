@@ -84,3 +84,13 @@ def outcome(function, *args):
         return "value", function(*args)
     except Exception as error:
         return "error", error
+
+
+def some(dtype, shape, seed):
+    """Return values that do not overflow, of which a few are special."""
+    rng = numpy.random.default_rng(seed)
+    values = rng.integers(-9, 9, shape) if numpy.dtype(dtype).kind in "iub" else rng.normal(size=shape)
+    values = values.astype(dtype)
+    if values.dtype.kind in "fc":
+        values.flat[::7] = -0.0
+    return values

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import numelt
 
-from .compare import as_numpy, in_threads
+from .compare import as_numpy, in_threads, some
 from .layouts import COMPLEX, FLOATS, LAYOUTS, NATIVE, pair
 
 TINY = [name for name, (shape, _) in LAYOUTS.items() if 0 < numpy.prod(shape) <= 64]
@@ -254,16 +254,6 @@ def test_warnings_of_functions_of_few_elements_are_at_the_users_line():
 
 # around what a room, a block of sums and an operation at once may hold
 SIZES = [63, 64, 65, 127, 128, 129, 255, 256, 257, 511, 513, 1000, 2047, 2048, 2049, 5000, 65536]
-
-
-def some(dtype, shape, seed):
-    """Return values that do not overflow, of which a few are special."""
-    rng = numpy.random.default_rng(seed)
-    values = rng.integers(-9, 9, shape) if numpy.dtype(dtype).kind in "iub" else rng.normal(size=shape)
-    values = values.astype(dtype)
-    if values.dtype.kind in "fc":
-        values.flat[::7] = -0.0
-    return values
 
 
 def arranged(np, values):

@@ -71,6 +71,17 @@ def test_truth_values(start, stop):
     same(numelt.sort(numelt.asarray(truths)), numpy.sort(truths))
 
 
+@given(integers(), WHICH)
+@settings(max_examples=60, deadline=None)
+def test_pieces(array, which):
+    """Integers counted a piece at a time, as large arrays are."""
+    whole, _counting._PIECE = _counting._PIECE, 700
+    try:
+        same(numelt.unique(numelt.asarray(array), **which), numpy.unique(array, **which))
+    finally:
+        _counting._PIECE = whole
+
+
 def test_counting_is_what_runs(monkeypatch):
     calls = []
     original = _counting._distances

@@ -146,3 +146,8 @@ fn is_unsafe_float(value: Scalar, dtype: DType) -> bool {
         _ => false,
     }
 }
+
+/// Checks that an array may be written to by an assignment.
+pub fn check_assignable(array: &NdArray) -> PyResult<()> {
+    if array.writeable() { Ok(()) } else { Err(errors::read_only_assignment()) }
+}

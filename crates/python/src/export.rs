@@ -594,8 +594,3 @@ fn owner_of(py: Python<'_>, first: *mut ffi::PyObject) -> Option<OurMemory> {
         };
     }
 }
-
-/// Checks that an array may be written to by an assignment.
-pub fn check_assignable(array: &NdArray) -> PyResult<()> {
-    if array.writeable() { Ok(()) } else { Err(errors::read_only_assignment()) }
-}

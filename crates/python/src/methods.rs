@@ -249,7 +249,7 @@ impl NdArray {
     }
 
     fn fill<'py>(slf: &Bound<'py, Self>, value: &Bound<'py, PyAny>) -> PyResult<()> {
-        export::check_assignable(slf.get())?;
+        assign::check_assignable(slf.get())?;
         if let Some(view) = slf.get().view()
             && let Some(operand) = Operand::extract(value)?
             && operand.shape().is_empty()

@@ -300,7 +300,7 @@ fn broadcast_to<'py>(py: Python<'py>, a: &Bound<'py, NdArray>, shape: Any<'_, 'p
 #[pyo3(signature = (dst, src, casting = "same_kind"))]
 fn copy_into<'py>(py: Python<'py>, dst: &Bound<'py, NdArray>, src: Any<'_, 'py>, casting: &str) -> Out<'py> {
     let Some(target) = dst.get().view() else { return Ok(not_implemented(py)) };
-    export::check_assignable(dst.get())?;
+    assign::check_assignable(dst.get())?;
     let Some(source) = Operand::extract(src)? else { return Ok(not_implemented(py)) };
     if let Some(from) = source.dtype() {
         let allowed = match casting {

@@ -170,7 +170,7 @@ impl NdArray {
             if ffi::PyObject_GetBuffer(array.as_ptr(), view, flags) < 0 {
                 return Err(PyErr::fetch(slf.py()));
             }
-            let kept = Kept::Numpys(Bound::from_owned_ptr(slf.py(), (*view).obj).unbind());
+            let kept = Kept::Numpys { _array: Bound::from_owned_ptr(slf.py(), (*view).obj).unbind() };
             (*view).internal = Box::into_raw(Box::new(kept)).cast();
             (*view).obj = slf.into_any().into_ptr();
         }
@@ -328,7 +328,7 @@ const HAS_DESCR: c_int = 0x800;
 /// What a buffer points to, as long as it has not been released.
 enum Kept {
     /// NumPy's array.
-    Numpys(#[allow(dead_code)] Py<PyAny>), // dropped with the buffer
+    Numpys { _array: Py<PyAny> },
     /// Extents and strides of a native array, whose memory stays in place.
     Native { shape: Dims, strides: Dims, _export: Export },
 }
