@@ -304,7 +304,7 @@ def complete() -> None:
         "clip": few("clip", clip), "round": few("round", round_), "dot": few("dot", dot),
         "repeat": few("repeat", repeat),
         "put": few("put", picking.put_method), "compress": few("compress", picking.compress_method),
-        "resize": _resize.resize, **{name: few(name, method) for name, method in _fields.METHODS.items()},
+        **{name: few(name, method) for name, method in _fields.METHODS.items()},
         "sort": counted_first(searching.sort_in_place, "ndarray.sort", numpy.ndarray.sort),
         "argsort": counted_first(searching.argsort_method, "ndarray.argsort", numpy.ndarray.argsort),
         "searchsorted": counted_first(
@@ -317,7 +317,7 @@ def complete() -> None:
     own["__array_interface__"] = _array_interface()
     for name, value in own.items():
         setattr(ndarray, name, value)
-    _core.set_hooks(array_ufunc=array_ufunc, is_installed=means_numpys)
+    _core.set_hooks(array_ufunc=array_ufunc, is_installed=means_numpys, resize=_resize.resize)
     _take_over()
     _fallback.stands_for(ndarray, numpy.ndarray)
     _fallback.stands_for(_core.ufunc, numpy.ufunc)

@@ -35,7 +35,7 @@ from typing import Any
 import numpy
 
 from numelt import _core
-from numelt._bytecode import Expr, instruction, uses_of
+from numelt._bytecode import READABLE, Expr, instruction, uses_of
 
 __all__ = ["CALLER", "DEFER", "OURS", "REAL", "verdict"]
 
@@ -149,6 +149,8 @@ class _Search:
             return CALLER
         if kind == "call":
             return self.argument(*what)
+        if kind == "collected":
+            return self.gathered(what[0])
         return REAL if kind == "key" and not self.contained else DEFER
 
     def kept(self, container: Expr) -> int:
@@ -164,6 +166,13 @@ class _Search:
             found = self.elsewhere(container[2], container[1])
         self.contained = before
         return found if found == REAL else DEFER
+
+    def gathered(self, at: int) -> int:
+        """Judge what a comprehension puts into the container that this function makes for it."""
+        before, self.contained = self.contained, True
+        found = self.elements(at)
+        self.contained = before
+        return REAL if found == REAL else DEFER
 
     def elements(self, at: int) -> int:
         """Follow the elements of the container that is the result of an instruction."""
@@ -325,12 +334,15 @@ def verdict(frame: FrameType, at: int) -> int:
     >>> datetime.timedelta(seconds=seconds)
     datetime.timedelta(seconds=49999, microseconds=500000)
     """
-    if sys.version_info >= (3, 13):
-        return DEFER
     try:
-        return _judge(frame, at)
+        return _judge(frame, at) if READABLE else _unread(frame)
     except Exception:  # a callable of the program's that does not like to be looked at
         return DEFER
+
+
+def _unread(frame: FrameType) -> int:
+    """Judge where bytecode cannot be read: no result that a program's function makes stays deferred."""
+    return OURS | CALLER if frame.f_code.co_filename.startswith(_PACKAGES) else REAL
 
 
 def _judge(frame: FrameType, at: int) -> int:
@@ -348,7 +360,8 @@ def _judge(frame: FrameType, at: int) -> int:
     found = search.result(start)
     del search  # it holds `local`
     if found == DEFER and frame.f_code.co_name in _COMPREHENSIONS and frame.f_back is not None:
-        found = _collected(frame.f_back) if ("collected",) in uses.of.get(start, ()) else DEFER
+        collected = any(kind == "collected" for kind, *_ in uses.of.get(start, ()))
+        found = _collected(frame.f_back) if collected else DEFER
     if _is_copy(frame) and sys.getrefcount(local) <= _OWN_REFERENCES:
         local.clear()  # it would keep the frame's arrays alive
     return found
@@ -356,7 +369,7 @@ def _judge(frame: FrameType, at: int) -> int:
 
 def _is_copy(frame: FrameType) -> bool:
     """Is what `f_locals` gives a copy of the frame's variables?"""
-    return bool(frame.f_code.co_flags & CO_OPTIMIZED)
+    return sys.version_info < (3, 13) and bool(frame.f_code.co_flags & CO_OPTIMIZED)
 
 
 def _is_interactive(frame: FrameType) -> bool:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import operator
 import sys
+import weakref
 from typing import Any
 
 from numelt import _core
@@ -15,15 +16,19 @@ from numelt import _core
 __all__ = ["resize"]
 
 
-def resize(self: Any, *new_shape: Any, refcheck: Any = True) -> None:
+def resize(self: Any, new_shape: tuple[Any, ...], is_held: bool, **options: Any) -> None:
     """Change shape and size of the array itself.
 
     Parameters
     ----------
-    new_shape : int or tuple of ints
-        The new extents.
-    refcheck : bool, optional
-        Refuse while something else refers to the array.
+    self : ndarray
+        The array.
+    new_shape : tuple
+        The method's arguments: the new extents, one by one or as a tuple.
+    is_held : bool
+        Does something else refer to the array?
+    options
+        ``refcheck``: refuse then? Yes where it is not given.
 
     Raises
     ------
@@ -34,45 +39,63 @@ def resize(self: Any, *new_shape: Any, refcheck: Any = True) -> None:
     --------
     >>> import numelt as np
     >>> x = np.array([1, 2, 3])
-    >>> x.resize(2, 2)
+    >>> x.resize(2, 2, refcheck=False)
     >>> x
     array([[1, 2],
            [3, 0]])
     """
-    refcheck = operator.index(refcheck)
+    refcheck = operator.index(options.pop("refcheck", True))
+    for name in options:
+        raise TypeError(f"{name!r} is an invalid keyword argument for this function")
     shape = _extents(new_shape)
-    if shape is None or (_size(shape) == self.size and _same_memory(self, shape)):
-        return
-    if not _core.is_native(self):
-        _owned(self)
-        plain = _core.to_numpy(self)
-        if refcheck and sys.getrefcount(self) > _REFERENCES:
-            raise ValueError(_REFERRED)
-        plain.resize(shape, refcheck=False)
+    if shape is None:
         return
     if not (self.flags.c_contiguous or self.flags.f_contiguous):
         raise ValueError("resize only works on single-segment arrays")
-    _owned(self)
-    if refcheck and sys.getrefcount(self) > _REFERENCES:
+    if _size(shape) != self.size:
+        _check(self, is_held and bool(refcheck))
+    if not _core.is_native(self):
+        _core.to_numpy(self).resize(shape, refcheck=False)
+    elif _size(shape) == self.size:
+        _give(self, shape)
+    else:
+        _core.become_like(self, _resized(self, shape))
+
+
+def _check(array: Any, is_held: bool) -> None:
+    if not array.flags.owndata:
+        raise ValueError("cannot resize this array: it does not own its data")
+    if is_held:
+        raise ValueError(_MAY_BE_REFERRED if sys.version_info >= (3, 14) else _REFERRED)
+    if weakref.getweakrefcount(array):
         raise ValueError(_REFERRED)
-    _core.become_like(self, _resized(self, shape))
 
 
 _REFERRED = (
     "cannot resize an array that references or is referenced\n"
-    "by another array in this way.\n"
-    "Use the np.resize function or refcheck=False"
+    "by another object in this way.\n"
+    "Use the np.resize function to get a new resized copy or\n"
+    " set refcheck=False to disable this check"
+)
+_MAY_BE_REFERRED = (
+    "cannot resize an array that may be referenced by another object.\n"
+    "It is possible that this is a false positive.\n"
+    "If you are sure that the array is uniquely referenced, set refcheck=False."
 )
 
 
 def _extents(given: tuple[Any, ...]) -> tuple[int, ...] | None:
     """Return the new extents, None where the call says nothing."""
-    if len(given) == 1:
-        if given[0] is None:
-            return None
-        given = tuple(given[0]) if hasattr(given[0], "__iter__") and type(given[0]) is not str else given
-    elif not given:
+    if not given:
         return None
+    if len(given) == 1:
+        (only,) = given
+        if only is None:
+            return None
+        if hasattr(only, "__iter__"):
+            given = tuple(only)
+        elif type(only) is bool or not hasattr(only, "__index__"):
+            raise TypeError(f"expected a sequence of integers or a single integer, got '{only}'")
     shape = tuple(operator.index(n) for n in given)
     if any(n < 0 for n in shape):
         raise ValueError("negative dimensions not allowed")
@@ -86,19 +109,12 @@ def _size(shape: tuple[int, ...]) -> int:
     return size
 
 
-def _same_memory(array: Any, shape: tuple[int, ...]) -> bool:
-    """Give an array new extents for the same elements, if its memory allows."""
-    if not (array.flags.c_contiguous or array.flags.f_contiguous):
-        raise ValueError("resize only works on single-segment arrays")
-    if not array.flags.c_contiguous:
-        return False
-    array.shape = shape
-    return True
-
-
-def _owned(array: Any) -> None:
-    if not array.flags.owndata:
-        raise ValueError("cannot resize this array: it does not own its data")
+def _give(array: Any, shape: tuple[int, ...]) -> None:
+    """Give an array new extents for the same elements, which keep their places in memory."""
+    if array.flags.c_contiguous:
+        array.shape = shape
+    else:
+        _core.become_like(array, array.T.reshape(shape[::-1]).T)
 
 
 def _resized(array: Any, shape: tuple[int, ...]) -> Any:
@@ -110,17 +126,3 @@ def _resized(array: Any, shape: tuple[int, ...]) -> Any:
     kept = min(flat.size, elements.size)
     flat[:kept] = elements[:kept]
     return made.T if fortran else made
-
-
-def _count_references() -> int:
-    """Count the references to an array that one variable holds, as `resize` sees them."""
-
-    class Probe:
-        def resize(self, *new_shape: Any, refcheck: Any = True) -> int:
-            return sys.getrefcount(self)
-
-    probe = Probe()
-    return probe.resize(1)
-
-
-_REFERENCES = _count_references()

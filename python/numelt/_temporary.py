@@ -18,13 +18,13 @@ from types import CodeType, FrameType
 from typing import Any
 
 from numelt import _core
-from numelt._bytecode import Expr, instruction, uses_of
+from numelt._bytecode import READABLE, Expr, instruction, uses_of
 from numelt._escape import _OWN_REFERENCES, _is_copy, _Search
 
 __all__ = ["hands_over"]
 
 # instructions that leave a new reference on the stack, which is the only one of theirs
-_MAKERS = frozenset(["CALL", "BINARY_OP"])
+_MAKERS = frozenset(["CALL", "CALL_KW", "BINARY_OP"])
 
 
 def hands_over(frame: FrameType, at: int) -> bool:
@@ -39,7 +39,7 @@ def hands_over(frame: FrameType, at: int) -> bool:
     >>> y[0]
     np.float64(2.0)
     """
-    if sys.version_info >= (3, 13):
+    if not READABLE:
         return False
     try:
         callee = _callee(frame.f_code, at)

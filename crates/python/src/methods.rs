@@ -248,6 +248,21 @@ impl NdArray {
         read_call(slf, "tobytes", args, kwargs)
     }
 
+    /// `_resize.py` does it, told whether something else holds the array than a name and this call; calls borrow
+    /// from 3.14 on.
+    #[pyo3(signature = (*new_shape, **kwargs))]
+    fn resize<'py>(
+        slf: &Bound<'py, Self>,
+        new_shape: &Bound<'py, PyTuple>,
+        kwargs: Option<&Bound<'py, PyDict>>,
+    ) -> Out<'py> {
+        let py = slf.py();
+        let own = if py.version_info() >= (3, 14) { 1 } else { 2 };
+        let is_held = export::references(slf) > own;
+        let hook = hooks::hook(py, "resize")?.expect("the package sets it when it is imported");
+        hook.call((slf, new_shape, is_held), kwargs)
+    }
+
     fn fill<'py>(slf: &Bound<'py, Self>, value: &Bound<'py, PyAny>) -> PyResult<()> {
         assign::check_assignable(slf.get())?;
         if let Some(view) = slf.get().view()
