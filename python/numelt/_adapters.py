@@ -56,7 +56,9 @@ _NAMES = {
         )
     ),
     "pandas.core.arrays.boolean": ("BooleanArray.__init__",),
+    "pandas.core.arrays.categorical": ("Categorical.__init__",),
     "pandas.core.arrays.numeric": ("NumericArray.__init__",),
+    "pandas.core.common": ("convert_to_list_like",),
     "pandas.core.construction": ("array",),
     "pandas.core.frame": tuple(
         f"DataFrame.{name}"

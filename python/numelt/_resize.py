@@ -112,9 +112,10 @@ def _size(shape: tuple[int, ...]) -> int:
 def _give(array: Any, shape: tuple[int, ...]) -> None:
     """Give an array new extents for the same elements, which keep their places in memory."""
     if array.flags.c_contiguous:
-        array.shape = shape
+        moved = array.reshape(-1).reshape(shape)
     else:
-        _core.become_like(array, array.T.reshape(shape[::-1]).T)
+        moved = array.T.reshape(shape[::-1]).T
+    _core.become_like(array, moved)
 
 
 def _resized(array: Any, shape: tuple[int, ...]) -> Any:

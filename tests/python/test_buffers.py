@@ -151,7 +151,7 @@ def test_array_of_buffer_is_the_same_memory():
 def test_resize_while_exported(np):
     a = np.arange(4.0)
     view = memoryview(a)
-    with pytest.raises(ValueError, match="cannot resize an array that references or is referenced"):
+    with pytest.raises(ValueError, match="cannot resize an array that"):
         a.resize(8)
     view.release()
     a.resize(8)

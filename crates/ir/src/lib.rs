@@ -28,4 +28,4 @@ pub use op::{Op, OpInfo, OpKind, Signature};
 pub use program::{Axes, Base, BaseId, ConstId, Instr, Operand, Program};
 pub use scalar::{C32, C64, Scalar};
 pub use verify::{MAX_RANK, verify};
-pub use view::{Dims, Offsets, View, c_strides};
+pub use view::{Dims, Offsets, View, c_strides, new_strides};

@@ -166,3 +166,8 @@ pub fn c_strides(shape: &[i64], itemsize: i64) -> Dims {
     }
     strides
 }
+
+/// Strides in bytes of a new array in C order; all zero where it has no elements, as NumPy's are.
+pub fn new_strides(shape: &[i64], itemsize: i64) -> Dims {
+    c_strides(shape, if shape.contains(&0) { 0 } else { itemsize })
+}

@@ -250,10 +250,10 @@ pub fn object<'py>(py: Python<'py>, contents: impl FnOnce() -> NdArray) -> PyRes
     }
 }
 
-/// A new array in C order, with a base of its own.
+/// A new array in C order, with a base of its own; its strides are [`numelt_ir::new_strides`].
 #[inline(always)]
 pub fn c_ordered<'py>(py: Python<'py>, base: BaseRef, dtype: DType, shape: &[i64]) -> PyResult<Bound<'py, NdArray>> {
-    let size = dtype.size() as i64;
+    let size = if shape.contains(&0) { 0 } else { dtype.size() as i64 };
     // built from numbers at hand: copies of what has only just been stored would have to wait for it
     let of = |dims: [i64; 4], rank: usize| Dims::from_buf_and_len(dims, rank);
     let array = |base, shape, strides| NdArray::new(ArrayView { base, dtype, offset: 0, shape, strides }, None, true);

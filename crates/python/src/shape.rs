@@ -2,7 +2,7 @@
 
 use crate::methods::Order;
 use numelt_ir::DType;
-use numelt_ir::{Dims, c_strides};
+use numelt_ir::{Dims, c_strides, new_strides};
 use numelt_runtime::{ArrayView, BaseRef, Runtime};
 use smallvec::SmallVec;
 
@@ -358,6 +358,6 @@ pub fn byte_range(shape: &[i64], strides: &[i64], itemsize: i64) -> Option<(i64,
 
 /// A C-contiguous view of the front of a base.
 pub fn whole(base: BaseRef, dtype: DType, shape: &[i64]) -> ArrayView {
-    let strides = c_strides(shape, dtype.size() as i64);
+    let strides = new_strides(shape, dtype.size() as i64);
     ArrayView { base, dtype, offset: 0, shape: Dims::from_slice(shape), strides }
 }

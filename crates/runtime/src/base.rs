@@ -8,7 +8,7 @@ use crate::put_off::Bonds;
 use crate::runtime::Runtime;
 use crate::shared::{self, Shared};
 use crate::siblings::Kept;
-use numelt_ir::{DType, Dims, Scalar, View, c_strides};
+use numelt_ir::{DType, Dims, Scalar, View, new_strides};
 use std::any::Any;
 use std::cell::RefCell;
 use std::fmt;
@@ -462,7 +462,7 @@ impl ArrayView {
             dtype,
             offset: 0,
             shape: Dims::from_slice(shape),
-            strides: c_strides(shape, dtype.size() as i64),
+            strides: new_strides(shape, dtype.size() as i64),
         }
     }
 
