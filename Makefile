@@ -20,7 +20,7 @@ PYTEST_ARGS ?= -q -n auto
 # what runs again under each hostile setting
 CORE := $(PY) -m pytest $(PYTEST_ARGS) -m core
 
-.PHONY: help setup build wheel demo bench fusion-report test lint test-rust test-python test-hostile test-wheel clean
+.PHONY: help setup build wheel demo bench fusion-report test lint test-rust test-python test-with test-hostile test-wheel clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s%s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -61,6 +61,13 @@ test-rust: setup ## the Rust tests, the file tests among them
 
 test-python: setup ## pytest against the numelt in .venv (make build)
 	$(PY) -m pytest $(PYTEST_ARGS)
+
+OTHER := $(CURDIR)/target/venv-$(notdir $(PYTHON))
+
+test-with: build ## the Python tests under another interpreter, in an environment of its own: PYTHON=python3.14
+	$(PYTHON) -m venv $(OTHER)
+	$(OTHER)/bin/python -m pip install -q -r requirements-dev.txt
+	PYTHONPATH=$(CURDIR)/python PATH=$(OTHER)/bin:$$PATH $(OTHER)/bin/python -m pytest $(PYTEST_ARGS)
 
 test-hostile: setup ## the core tests again: no compiler, compiled at once, one thread, nothing fused, nothing at once, all or nothing planned, odd blocks
 	NUMELT_JIT=off $(CORE)
