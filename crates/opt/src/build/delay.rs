@@ -48,7 +48,10 @@ fn reach(step: &KernelStep, store: usize) -> Option<Option<(i64, i64)>> {
             continue;
         }
         let place = &geometry.args[at];
-        let alike = arg.kind == ArgKind::Load && arg.dtype.size() == dtype.size() && place.strides == own.strides;
+        let alike = arg.kind == ArgKind::Load
+            && arg.dtype.size() == dtype.size()
+            && place.strides == own.strides
+            && place.wraps.is_empty();
         if !alike {
             let view = |at: usize| View {
                 base: 0,

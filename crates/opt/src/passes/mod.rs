@@ -8,6 +8,7 @@ pub(crate) mod dead;
 pub(crate) mod empty;
 pub(crate) mod overlap;
 pub(crate) mod rename;
+pub(crate) mod rolls;
 pub(crate) mod single;
 #[cfg(test)]
 mod tests;
