@@ -69,12 +69,22 @@ pub enum Pass {
     Common,
     /// A reduction of a reduction is one.
     Collapse,
+    /// Sweeps that overwrite what they read take turns between two arrays.
+    Alternate,
 }
 
 impl Pass {
     /// Every optional pass, in the order they run.
-    pub const ALL: [Pass; 7] =
-        [Pass::Dead, Pass::Rename, Pass::Copies, Pass::Rolls, Pass::Algebra, Pass::Common, Pass::Collapse];
+    pub const ALL: [Pass; 8] = [
+        Pass::Dead,
+        Pass::Rename,
+        Pass::Copies,
+        Pass::Rolls,
+        Pass::Algebra,
+        Pass::Common,
+        Pass::Collapse,
+        Pass::Alternate,
+    ];
 
     /// Name in configuration and explanations.
     pub const fn name(self) -> &'static str {
@@ -86,6 +96,7 @@ impl Pass {
             Pass::Algebra => "algebra",
             Pass::Common => "common",
             Pass::Collapse => "collapse",
+            Pass::Alternate => "alternate",
         }
     }
 }

@@ -57,9 +57,10 @@ fn dead(program: &mut Program, _: &mut EqualLiterals) -> Result<bool> {
 /// 4. `copies`, `rolls` and `algebra` before `common`: values that were written differently become equal; `rolls` after `copies`,
 ///    which may put an array together where it is copied to; `collapse` takes what is left of reductions.
 /// 5. `dead` again, for what the four left without readers.
-/// 6. `overlap` last: it brings the program into the form that fusion expects (every instruction is
+/// 6. `alternate` when all is read that is read at all.
+/// 7. `overlap` last: it brings the program into the form that fusion expects (every instruction is
 ///    data-parallel), and a later pass could break that form again.
-const STAGES: [Stage; 11] = [
+const STAGES: [Stage; 12] = [
     Stage::Form("empty", |p, _| passes::empty::run(p).map(|()| false)),
     Stage::Form("unread", |p, _| {
         passes::unread::run(p);
@@ -76,6 +77,7 @@ const STAGES: [Stage; 11] = [
     Stage::Choice(Pass::Common, |p, equal| Ok(passes::common::run(p, equal))),
     Stage::Choice(Pass::Collapse, |p, _| Ok(passes::collapse::run(p))),
     Stage::Again(Pass::Dead, dead),
+    Stage::Choice(Pass::Alternate, |p, _| Ok(passes::alternate::run(p))),
     Stage::Form("overlap", |p, _| {
         passes::overlap::run(p);
         Ok(false)

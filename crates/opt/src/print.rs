@@ -176,7 +176,10 @@ impl Plan {
                 write!(f, ", wrapping at{}", List("", &place.wraps))?;
             }
             match step.delay.filter(|delay| delay.arg as usize == i) {
-                Some(delay) => writeln!(f, ", written with {} points behind and {} ahead", delay.behind, delay.ahead)?,
+                Some(delay) => {
+                    let around = if delay.cyclic { ", all around" } else { "" };
+                    writeln!(f, ", written with {} points behind and {} ahead{around}", delay.behind, delay.ahead)?;
+                }
                 None if arg.kind == ArgKind::Store && step.streams(*base) => writeln!(f, ", put where it is made")?,
                 None => writeln!(f)?,
             }

@@ -318,8 +318,12 @@ impl Run<'_> {
         }
         for (point, byte) in &self.loaded {
             let Some(own) = writer.get(byte) else { continue };
-            let near = point - own <= delay.behind as i64 && own - point <= delay.ahead as i64;
-            require(near, || format!("point {point} loads byte {byte}, which {own} stores: {delay:?}"))?;
+            let total = self.step.geometry.extents.iter().product::<i64>();
+            let near = |later: i64| later <= delay.behind as i64 && -later <= delay.ahead as i64;
+            let around = if delay.cyclic { [0, total, -total] } else { [0; 3] };
+            require(around.iter().any(|turn| near(point - own + turn)), || {
+                format!("point {point} loads byte {byte}, which {own} stores: {delay:?}")
+            })?;
         }
         Ok(())
     }

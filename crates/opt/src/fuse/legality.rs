@@ -192,10 +192,12 @@ fn overwritten(table: &AccessTable, first: &Block, second: &Block) -> Option<Vie
     for x in first.accesses.chunk_by(|p, q| p.base == q.base) {
         let theirs = second.accesses_to(x[0].base);
         for (a, b) in x.iter().flat_map(|a| on_same_bytes(table, a, theirs).map(move |b| (a, b))) {
-            if a.folded || b.folded || a.gathered || b.gathered {
+            if a.folded || b.folded {
                 return None;
             }
-            if a.view != b.view && (a.written || b.written) && (a.written || *target.get_or_insert(b.view) != b.view) {
+            // whether what is gathered lies near, the kernel will tell
+            let apart = a.view != b.view || a.gathered || b.gathered;
+            if apart && (a.written || b.written) && (a.written || *target.get_or_insert(b.view) != b.view) {
                 return None;
             }
         }

@@ -1,6 +1,7 @@
 //! Rewrites of a program that keep every observable bit; one file per pass.
 
 pub(crate) mod algebra;
+pub(crate) mod alternate;
 pub(crate) mod collapse;
 pub(crate) mod common;
 pub(crate) mod copies;

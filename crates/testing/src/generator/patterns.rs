@@ -56,7 +56,7 @@ impl Draft {
         grid.strides.iter_mut().for_each(|s| *s *= step);
         (0..rank).filter(|_| self.rng.one_in(6)).for_each(|axis| reversed(&mut grid, axis));
         let centre = window(&grid, &reach, &inner);
-        for _ in 0..1 + self.rng.below(3) {
+        for _ in 0..1 + self.rng.below(6) {
             if !self.sweep(&grid, &centre, &reach) {
                 return false;
             }
