@@ -51,14 +51,10 @@ fn candidates(program: &Program) -> Vec<BaseId> {
 /// Most sweeps over one part without another write to the base in between.
 fn longest(program: &Program, base: BaseId) -> Option<Sweeps> {
     let (mut best, mut now) = (None::<Sweeps>, None::<Sweeps>);
-    // what has been read since the last sweep
+    // what has been read since the last write
     let mut read: SmallVec<[&View; 8]> = SmallVec::new();
     for (at, instr) in program.instrs.iter().enumerate() {
-        for view in instr.reads().filter(|view| view.base == base) {
-            if !read.contains(&view) {
-                read.push(view);
-            }
-        }
+        read.extend(instr.reads().filter(|view| view.base == base));
         if instr.out.base != base {
             continue;
         }
@@ -68,11 +64,11 @@ fn longest(program: &Program, base: BaseId) -> Option<Sweeps> {
             let suits = instr.op.kind() == OpKind::Elementwise && is_injective(part);
             now = suits.then(|| Sweeps { part: part.clone(), at: Vec::new() });
         }
-        let elsewhere = read.iter().any(|view| *view != part && meet(view, part));
+        let elsewhere = read.iter().any(|view| *view != part && view.shape == part.shape && meet(view, part));
         if let Some(now) = now.as_mut().filter(|_| elsewhere) {
             now.at.push(at);
-            read.clear();
         }
+        read.clear();
     }
     [best, now].into_iter().flatten().max_by_key(|sweeps| sweeps.at.len())
 }
@@ -111,7 +107,7 @@ fn alternate(program: &mut Program, base: BaseId, mut sweeps: Sweeps) -> bool {
         if sweeps.at.first() == Some(&at) {
             program.instrs.extend(rest.iter().map(|view| copy(view, here, there)));
         }
-        if sweeps.at.contains(&at) {
+        if sweeps.at.binary_search(&at).is_ok() {
             std::mem::swap(&mut here, &mut there);
         }
         if instr.out.base == base {
