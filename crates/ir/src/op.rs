@@ -14,6 +14,8 @@ pub enum OpKind {
     Reduction,
     /// Elements picked by position: the first input is the source, the second says which.
     Gather,
+    /// Elements of the first input, moved along its axes; what leaves one end enters at the other.
+    Roll,
     /// Running fold along one axis.
     Scan,
     /// A library routine on materialized operands.
@@ -270,6 +272,8 @@ op_table! {
         Vecmat       "vecmat"        Library     2 Same      D::ALL;
         // `gather(source, position)`: out[p] = source[position[p], p]; a position beyond the end is the last.
         Gather       "gather"        Gather      2 Pick      D::ALL;
+        // `roll(source, corner)`: the source, beginning with what the corner is: as many of its last elements along each axis.
+        Roll         "roll"          Roll        2 Same      D::ALL;
         // `scatter(target, values, position)`: the target with target[position[q], p] = values[q, p], in order of q.
         Scatter      "scatter"       Library     3 Put       D::ALL;
         // The same, each value combined with what is there: equal positions take part one after the other.
@@ -345,7 +349,7 @@ impl Op {
         let computes = match self.kind() {
             OpKind::Elementwise | OpKind::Generator => !moves,
             OpKind::Library => self.is_product(),
-            OpKind::Reduction | OpKind::Gather | OpKind::Scan => false,
+            OpKind::Reduction | OpKind::Gather | OpKind::Roll | OpKind::Scan => false,
         };
         if computes && matches!(ty, DType::F16) { DType::F32 } else { ty }
     }

@@ -75,7 +75,8 @@ impl Axes {
 /// Shapes: elementwise and generator operations have all views of the output's shape (the
 /// recorder broadcasts). A reduction's output has its input's rank, with extent one on each
 /// reduced axis. A scan has one axis and equal shapes. `matmul` is `(…, m, k) x (…, k, n)`.
-/// `gather` has positions of the output's shape `s` and a source of shape `(n, s…)`. `scatter` has a
+/// `gather` has positions of the output's shape `s` and a source of shape `(n, s…)`. `roll` has a source of the output's
+/// shape, and its last elements along each axis, at least one and at most all. `scatter` has a
 /// target and an output of shape `(n, s…)`, positions of any shape `q` and values of shape `(q…, s…)`.
 /// `nonzero` of rank `r` gives `(count, r)`: the first `count` positions, zeros if there are fewer.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -108,7 +109,11 @@ impl Instr {
     pub fn bytes_touched(&self) -> u64 {
         let picked = self.op.kind() == crate::OpKind::Gather;
         let elements = |(place, view): (usize, &View)| {
-            let count = if picked && place == 0 { self.out.size() } else { view.unique_size() };
+            let count = match self.op {
+                crate::Op::Roll if place == 1 => 0,
+                _ if picked && place == 0 => self.out.size(),
+                _ => view.unique_size(),
+            };
             count as u64 * view.dtype.size() as u64
         };
         // a gather's source is never a literal

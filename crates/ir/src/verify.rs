@@ -26,6 +26,8 @@
 //!     and `n` is not zero where there are values; target, values and output are of the loop dtype, positions are
 //!     64-bit integers; no axes.
 //! 15. nonzero: one view of rank `r` is read, the output is `(count, r)` of i64; no axes.
+//! 16. roll: two views are read, the source of the output's shape and its last elements, at least one, along each axis;
+//!     all are of the loop dtype; no axes.
 //!
 //! Reading a base that is not an input and was never written is allowed: its values are arbitrary.
 
@@ -80,6 +82,7 @@ fn verify_instr(program: &Program, instr: &Instr) -> Check {
         OpKind::Reduction => verify_reduction(instr),
         OpKind::Scan => verify_scan(instr),
         OpKind::Gather => indexing::gather(instr),
+        OpKind::Roll => indexing::roll(instr),
         OpKind::Library => match instr.op {
             op if op.scatter_step().is_some() => indexing::scatter(instr),
             Op::Nonzero => indexing::nonzero(instr),

@@ -115,7 +115,7 @@ impl Op {
         match self.kind() {
             OpKind::Reduction => "reduce",
             OpKind::Scan => "accumulate",
-            OpKind::Elementwise | OpKind::Generator | OpKind::Library | OpKind::Gather => match self {
+            OpKind::Elementwise | OpKind::Generator | OpKind::Library | OpKind::Gather | OpKind::Roll => match self {
                 Op::Copy => "cast",
                 // the power of an array by two is a square, that of a scalar is not
                 Op::Square if watch & SCALAR != 0 => "power",

@@ -6,7 +6,7 @@
 
 use crate::build::loops::{demanded_order, demanded_pieces};
 use crate::overlap::{overlaps, pitch};
-use numelt_ir::{Axes, Base, BaseId, Dims, Instr, OpKind, Operand, Pieces, Program, View};
+use numelt_ir::{Axes, Base, BaseId, Dims, Instr, Op, OpKind, Operand, Pieces, Program, View};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 use std::cell::RefCell;
@@ -39,7 +39,7 @@ pub(crate) struct InstrInfo {
     pub domain: u32,
     pub write: ViewId,
     pub reads: SmallVec<[ViewId; 3]>,
-    /// The first of the reads is a gather's source: any of its elements may be read at any point.
+    /// The first of the reads is what is gathered from or rolled: any of its elements may be read at any point.
     pub gathers: bool,
     /// The order its loops must have for its bits to be right, if it matters.
     pub order: Option<LoopOrder>,
@@ -125,12 +125,14 @@ impl AccessTable {
     fn summarize(&mut self, instr: &Instr, interner: &mut Interner) -> InstrInfo {
         let domain = instr.domain();
         let role = match instr.op.kind() {
-            OpKind::Elementwise | OpKind::Generator | OpKind::Gather => Role::Elementwise,
+            OpKind::Elementwise | OpKind::Generator | OpKind::Gather | OpKind::Roll => Role::Elementwise,
             OpKind::Reduction => Role::Reduction(canonical_axes(instr.axes, domain)),
             OpKind::Scan | OpKind::Library => Role::Alone,
         };
         let mut reads = SmallVec::new();
-        for view in instr.reads() {
+        // the corner of what is rolled is a part of it
+        let count = if instr.op == Op::Roll { 1 } else { instr.ins.len() };
+        for view in instr.reads().take(count) {
             self.uses[view.base as usize] += 1;
             reads.push(interner.view(view, &mut self.views));
         }
@@ -140,7 +142,7 @@ impl AccessTable {
             domain: interner.domain(domain),
             write: interner.view(&instr.out, &mut self.views),
             reads,
-            gathers: instr.op.kind() == OpKind::Gather,
+            gathers: matches!(instr.op.kind(), OpKind::Gather | OpKind::Roll),
             order: demanded_order(instr),
             pieces: demanded_pieces(instr),
             nodes: node_bound(instr),
@@ -297,6 +299,7 @@ fn node_bound(instr: &Instr) -> u32 {
         // The index, its cast, a product and a sum.
         OpKind::Generator => 4,
         OpKind::Gather => 1 + u32::from(instr.ty != instr.out.dtype),
+        OpKind::Roll => 1,
         OpKind::Elementwise => 1 + u32::from(instr.op.output_dtype(instr.ty) != instr.out.dtype),
         OpKind::Reduction | OpKind::Scan | OpKind::Library => 1,
     };

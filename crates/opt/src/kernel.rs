@@ -183,4 +183,43 @@ pub struct ArgGeometry {
     pub offset: i64,
     /// Bytes per step of each loop (for `Index`: the value's increment).
     pub strides: Dims,
+    /// Only of a `Load` of what is rolled, else empty: per loop the index from which on addresses are those of as many
+    /// steps before as the loop has, zero for no such index.
+    pub wraps: Dims,
+}
+
+impl ArgGeometry {
+    /// Without an index at which the loops wrap.
+    pub fn new(offset: i64, strides: Dims) -> ArgGeometry {
+        ArgGeometry { offset, strides, wraps: Dims::new() }
+    }
+
+    /// The index at which a loop wraps, or zero.
+    pub fn wrap(&self, axis: usize) -> i64 {
+        self.wraps.get(axis).copied().unwrap_or(0)
+    }
+
+    /// The lowest and highest address of the loops' points, as bytes from the base.
+    pub fn reach(&self, extents: &[i64]) -> (i64, i64) {
+        let (mut low, mut high) = (self.offset, self.offset);
+        for (axis, (&n, &stride)) in extents.iter().zip(&self.strides).enumerate() {
+            let first = match self.wrap(axis) {
+                0 => 0,
+                wrap => (wrap - n) * stride,
+            };
+            let last = first + (n - 1) * stride;
+            (low, high) = (low + first.min(last), high + first.max(last));
+        }
+        (low, high)
+    }
+
+    /// The byte offset, or value, at a point.
+    pub fn at(&self, extents: &[i64], index: &[i64]) -> i64 {
+        let step = |(axis, &i): (usize, &i64)| {
+            let wrap = self.wrap(axis);
+            let back = if wrap > 0 && i >= wrap { extents[axis] } else { 0 };
+            (i - back) * self.strides[axis]
+        };
+        self.offset + index.iter().enumerate().map(step).sum::<i64>()
+    }
 }

@@ -61,17 +61,30 @@ pub enum Pass {
     Rename,
     /// Copies that nobody needs are not made.
     Copies,
+    /// Arrays that are put together from another one's parts, moved, are read where they come from.
+    Rolls,
     /// Rules that keep every bit.
     Algebra,
     /// What was computed before is not computed again.
     Common,
     /// A reduction of a reduction is one.
     Collapse,
+    /// Sweeps that overwrite what they read take turns between two arrays.
+    Alternate,
 }
 
 impl Pass {
     /// Every optional pass, in the order they run.
-    pub const ALL: [Pass; 6] = [Pass::Dead, Pass::Rename, Pass::Copies, Pass::Algebra, Pass::Common, Pass::Collapse];
+    pub const ALL: [Pass; 8] = [
+        Pass::Dead,
+        Pass::Rename,
+        Pass::Copies,
+        Pass::Rolls,
+        Pass::Algebra,
+        Pass::Common,
+        Pass::Collapse,
+        Pass::Alternate,
+    ];
 
     /// Name in configuration and explanations.
     pub const fn name(self) -> &'static str {
@@ -79,9 +92,11 @@ impl Pass {
             Pass::Dead => "dead",
             Pass::Rename => "rename",
             Pass::Copies => "copies",
+            Pass::Rolls => "rolls",
             Pass::Algebra => "algebra",
             Pass::Common => "common",
             Pass::Collapse => "collapse",
+            Pass::Alternate => "alternate",
         }
     }
 }

@@ -54,12 +54,13 @@ fn dead(program: &mut Program, _: &mut EqualLiterals) -> Result<bool> {
 ///    nobody sees.
 /// 3. `rename` after `dead`, so that no dead write looks like the start of a life; before the passes that look for
 ///    bases of one value, because it makes such bases; and before `overlap`, because it can remove an overlap.
-/// 4. `copies` and `algebra` before `common`: values that were written differently become equal; `collapse` takes what
-///    is left of reductions.
+/// 4. `copies`, `rolls` and `algebra` before `common`: values that were written differently become equal; `rolls` after `copies`,
+///    which may put an array together where it is copied to; `collapse` takes what is left of reductions.
 /// 5. `dead` again, for what the four left without readers.
-/// 6. `overlap` last: it brings the program into the form that fusion expects (every instruction is
+/// 6. `alternate` when all is read that is read at all.
+/// 7. `overlap` last: it brings the program into the form that fusion expects (every instruction is
 ///    data-parallel), and a later pass could break that form again.
-const STAGES: [Stage; 10] = [
+const STAGES: [Stage; 12] = [
     Stage::Form("empty", |p, _| passes::empty::run(p).map(|()| false)),
     Stage::Form("unread", |p, _| {
         passes::unread::run(p);
@@ -71,10 +72,12 @@ const STAGES: [Stage; 10] = [
         Ok(false)
     }),
     Stage::Choice(Pass::Copies, |p, _| Ok(passes::copies::run(p))),
+    Stage::Choice(Pass::Rolls, |p, _| Ok(passes::rolls::run(p))),
     Stage::Choice(Pass::Algebra, |p, _| Ok(passes::algebra::run(p))),
     Stage::Choice(Pass::Common, |p, equal| Ok(passes::common::run(p, equal))),
     Stage::Choice(Pass::Collapse, |p, _| Ok(passes::collapse::run(p))),
     Stage::Again(Pass::Dead, dead),
+    Stage::Choice(Pass::Alternate, |p, _| Ok(passes::alternate::run(p))),
     Stage::Form("overlap", |p, _| {
         passes::overlap::run(p);
         Ok(false)

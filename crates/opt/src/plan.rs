@@ -133,6 +133,8 @@ pub struct Delay {
     pub behind: u64,
     /// How many points earlier it may be loaded.
     pub ahead: u64,
+    /// Does the first point follow on the last? So it is where the outermost loop wraps.
+    pub cyclic: bool,
 }
 
 /// Kernels that share a kept loop. They run stage after stage for one stretch of the loop's steps, then for

@@ -172,8 +172,14 @@ impl Plan {
         {
             let source = if arg.kind == ArgKind::Index { String::new() } else { format!("%{base} ") };
             write!(f, "  a{i} is {source}{:+} by{}", place.offset, List("", &place.strides))?;
+            if !place.wraps.is_empty() {
+                write!(f, ", wrapping at{}", List("", &place.wraps))?;
+            }
             match step.delay.filter(|delay| delay.arg as usize == i) {
-                Some(delay) => writeln!(f, ", written with {} points behind and {} ahead", delay.behind, delay.ahead)?,
+                Some(delay) => {
+                    let around = if delay.cyclic { ", all around" } else { "" };
+                    writeln!(f, ", written with {} points behind and {} ahead{around}", delay.behind, delay.ahead)?;
+                }
                 None if arg.kind == ArgKind::Store && step.streams(*base) => writeln!(f, ", put where it is made")?,
                 None => writeln!(f)?,
             }

@@ -104,7 +104,7 @@ fn from_literals(program: &Program, single: &Single, at: usize) -> Option<Recipe
         let cheap = match instr.op.kind() {
             OpKind::Elementwise => !is_expensive(instr.op),
             OpKind::Generator => instr.op == Op::Range,
-            OpKind::Reduction | OpKind::Scan | OpKind::Library | OpKind::Gather => false,
+            OpKind::Reduction | OpKind::Scan | OpKind::Library | OpKind::Gather | OpKind::Roll => false,
         };
         if !cheap || instr.out.size() > most || parts.len() > LONGEST {
             return None;

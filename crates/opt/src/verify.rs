@@ -14,14 +14,15 @@
 //! 8. `Reduced` arguments have stride zero on reduced loops, stores none on loops longer than one;
 //! 9. a gather's bound and step are `Index` arguments that do not move, its index is a u64;
 //! 10. no point of a memory argument has a negative address;
-//! 11. a neighbour names an earlier load that has none itself, of the same dtype and strides, at that distance.
+//! 11. a loop wraps only where it has more steps, and only what a `Load` without a neighbour reads;
+//! 12. a neighbour names an earlier load that has none itself, of the same dtype and strides, at that distance.
 //!
 //! A nest is well-formed when each of its kernels is, and
 //!
-//! 12. its loop has at least one step and is a kept loop of each kernel, with that extent;
-//! 13. an argument in scratch belongs to the base that lies there, moves from step to step by the pitch, and
+//! 13. its loop has at least one step and is a kept loop of each kernel, with that extent, which does not wrap;
+//! 14. an argument in scratch belongs to the base that lies there, moves from step to step by the pitch, and
 //!     touches at each step only what the step has to itself; arguments elsewhere belong to other bases;
-//! 14. the first stage that touches a scratch base writes it and loads nothing of it.
+//! 15. the first stage that touches a scratch base writes it and loads nothing of it.
 
 use crate::{Arg, ArgKind, Geometry, Kernel, NestStep, Node, Stage, StrideClass};
 use numelt_ir::{DType, Error, Op, OpKind, Result};
@@ -61,6 +62,7 @@ fn stage(nest: &NestStep, stage: &Stage) -> Result<()> {
     verify_kernel(kernel, geometry)?;
     ensure(geometry.extents.get(stage.shared) == Some(&nest.extent), "the shared loop's extent")?;
     ensure(!kernel.reduced[stage.shared], "the shared loop is kept")?;
+    ensure(geometry.args.iter().all(|arg| arg.wrap(stage.shared) == 0), "the shared loop does not wrap")?;
     let same = |n: usize| n == kernel.args.len();
     ensure(same(stage.places.len()) && same(stage.step.bases.len()), "a base and a place per argument")?;
     for (at, arg) in kernel.args.iter().enumerate() {
@@ -104,7 +106,9 @@ fn strides(kernel: &Kernel, geometry: &Geometry, index: usize, arg: &Arg) -> Res
     ensure(arg.strides.len() == rank && place.strides.len() == rank, "one stride and one class per loop")?;
     neighbour(kernel, geometry, index, arg)?;
     let unit = if arg.kind == ArgKind::Index { 1 } else { arg.dtype.size() as i64 };
-    let mut low = place.offset;
+    let wraps = place.wraps.iter().zip(&geometry.extents).all(|(&wrap, &n)| (0..n).contains(&wrap));
+    let rolled = place.wraps.len() == rank && wraps && arg.kind == ArgKind::Load && arg.near.is_none();
+    ensure(place.wraps.is_empty() || rolled, "a loop that cannot wrap")?;
     for axis in 0..rank {
         let (stride, extent) = (place.strides[axis], geometry.extents[axis]);
         let inner = axis + 1 == rank;
@@ -119,9 +123,9 @@ fn strides(kernel: &Kernel, geometry: &Geometry, index: usize, arg: &Arg) -> Res
             "a reduction's result does not move along reduced loops",
         )?;
         ensure(arg.kind != ArgKind::Store || stride != 0 || extent == 1, "a store moves along every loop")?;
-        low += (stride * (extent - 1)).min(0);
     }
     ensure(arg.kind != ArgKind::Index || arg.dtype == DType::I64, "an index is an i64")?;
+    let (low, _) = place.reach(&geometry.extents);
     ensure(low >= 0 || arg.kind == ArgKind::Index, "a negative address")
 }
 

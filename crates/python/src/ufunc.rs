@@ -84,6 +84,7 @@ pub fn op_of_ufunc(name: &str) -> Option<Op> {
         numelt_ir::OpKind::Library => op.is_product() && !matches!(op, Op::Dot | Op::Vdot),
         numelt_ir::OpKind::Generator
         | numelt_ir::OpKind::Gather
+        | numelt_ir::OpKind::Roll
         | numelt_ir::OpKind::Reduction
         | numelt_ir::OpKind::Scan => false,
     };

@@ -455,7 +455,7 @@ fn broadcasts(op: Op, place: usize) -> bool {
     match op.kind() {
         OpKind::Elementwise | OpKind::Generator => true,
         OpKind::Gather => place == 1,
-        OpKind::Reduction | OpKind::Scan | OpKind::Library => false,
+        OpKind::Reduction | OpKind::Roll | OpKind::Scan | OpKind::Library => false,
     }
 }
 

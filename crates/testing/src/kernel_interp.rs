@@ -129,11 +129,9 @@ fn check_stretch(step: &KernelStep, stage: &Stage, from: i64, stored: &mut HashM
         let still = |(&n, &s): (&i64, &i64)| if s == 0 { 1 } else { n };
         let shape: Vec<i64> = step.geometry.extents.iter().zip(&place.strides).map(still).collect();
         for mut rest in 0..shape.iter().product::<i64>() {
-            let mut byte = place.offset;
-            for (n, s) in shape.iter().zip(&place.strides).rev() {
-                byte += rest % n * s;
-                rest /= n;
-            }
+            let mut index: Vec<i64> = shape.iter().rev().map(|&n| (rest % n, rest /= n).0).collect();
+            index.reverse();
+            let byte = place.at(&step.geometry.extents, &index);
             for byte in byte as usize..byte as usize + arg.dtype.size() {
                 let owner = stored.get(&(base, byte)).copied().unwrap_or(from);
                 require(owner == from, || format!("stretches {owner} and {from} share byte {byte} of %{base}"))?;
@@ -218,8 +216,8 @@ impl Run<'_> {
 
     /// Where an argument's element lies at an index, or the value of an index argument.
     fn place(&self, arg: u32, index: &[i64]) -> i64 {
-        let place = &self.step.geometry.args[arg as usize];
-        place.offset + place.strides.iter().zip(index).map(|(s, i)| s * i).sum::<i64>()
+        let geometry = &self.step.geometry;
+        geometry.args[arg as usize].at(&geometry.extents, index)
     }
 
     /// The bytes of an argument's element: a base and a position, inside it and aligned.
@@ -320,8 +318,12 @@ impl Run<'_> {
         }
         for (point, byte) in &self.loaded {
             let Some(own) = writer.get(byte) else { continue };
-            let near = point - own <= delay.behind as i64 && own - point <= delay.ahead as i64;
-            require(near, || format!("point {point} loads byte {byte}, which {own} stores: {delay:?}"))?;
+            let total = self.step.geometry.extents.iter().product::<i64>();
+            let near = |later: i64| later <= delay.behind as i64 && -later <= delay.ahead as i64;
+            let around = if delay.cyclic { [0, total, -total] } else { [0; 3] };
+            require(around.iter().any(|turn| near(point - own + turn)), || {
+                format!("point {point} loads byte {byte}, which {own} stores: {delay:?}")
+            })?;
         }
         Ok(())
     }

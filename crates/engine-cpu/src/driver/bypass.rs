@@ -23,7 +23,7 @@ const LAST_CACHE: i64 = 32 << 20;
 
 /// Should the stores of a launch bypass the caches? `pointers` holds every argument's first address.
 pub fn pays(kernel: &Kernel, nest: &Nest, pointers: &[*mut u8]) -> bool {
-    let of = |kind: ArgKind| (0..nest.args).filter(move |&a| kernel.args[a].kind == kind);
+    let of = |kind: ArgKind| (0..kernel.args.len()).filter(move |&a| kernel.args[a].kind == kind);
     let last = nest.rank() - 1;
     let bytes = |a: usize| nest.points().saturating_mul(kernel.args[a].dtype.size() as i64);
     let results = of(ArgKind::Store).map(bytes).fold(0i64, i64::saturating_add);
@@ -34,7 +34,9 @@ pub fn pays(kernel: &Kernel, nest: &Nest, pointers: &[*mut u8]) -> bool {
     let (Some(store), None) = (stores.next(), stores.next()) else { return false };
     let (stride, row) = (nest.strides(last)[store], kernel.args[store].dtype.size() as i64 * nest.extents[last]);
     let starts = (0..last).map(|l| nest.strides(l)[store]).chain([pointers[store].addr() as i64, row]);
-    let shortest = if starts.into_iter().all(|at| at % LINE == 0) { WHOLE_ROW } else { ROW };
+    // rows that wrap are cut
+    let whole = nest.wraps.is_empty() && starts.into_iter().all(|at| at % LINE == 0);
+    let shortest = if whole { WHOLE_ROW } else { ROW };
     // a line that was loaded is in the cache
     let own = range(kernel, nest, pointers, store);
     let apart = |b: usize| {
@@ -49,9 +51,16 @@ fn range(kernel: &Kernel, nest: &Nest, pointers: &[*mut u8], a: usize) -> Range<
     let start = pointers[a].addr() as i64;
     let mut range = start..start + kernel.args[a].dtype.size() as i64;
     for l in 0..nest.rank() {
-        let reach = nest.strides(l)[a].saturating_mul(nest.extents[l] - 1);
-        range.start = range.start.saturating_add(reach.min(0));
-        range.end = range.end.saturating_add(reach.max(0));
+        let stride = nest.strides(l)[a];
+        let reach = match nest.wraps_along(l).find(|wrap| wrap.arg == a) {
+            Some(wrap) => wrap.reach(stride),
+            None => {
+                let reach = stride.saturating_mul(nest.extents[l] - 1);
+                reach.min(0)..reach.max(0)
+            }
+        };
+        range.start = range.start.saturating_add(reach.start);
+        range.end = range.end.saturating_add(reach.end);
     }
     range
 }
@@ -89,7 +98,7 @@ mod tests {
             stores: vec![Store { arg: 1, value: 0 }],
             reductions: vec![],
         };
-        let place = |pitch: i64| ArgGeometry { offset: 0, strides: [pitch, 8].into_iter().collect() };
+        let place = |pitch: i64| ArgGeometry::new(0, [pitch, 8].into_iter().collect());
         let geometry = Geometry {
             extents: [rows, columns].into_iter().collect(),
             args: vec![place(8 * columns), place(pitch)],

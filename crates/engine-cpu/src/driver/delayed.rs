@@ -3,7 +3,8 @@
 //! In: a launch whose results other points still need the old values of, and how far away those points are. Out: the
 //! results in memory, each written when nobody reads its place any more. Points are taken in loop order. What a tile stores
 //! stays in a room of its own, in cache, until the points behind it have been evaluated. A thread's chunk of points has
-//! neighbours at both ends that other threads evaluate meanwhile: the tiles there wait until all have come back.
+//! neighbours at both ends that other threads evaluate meanwhile: the tiles there wait until all have come back. So do the first
+//! and last tiles of all where the outermost loop wraps.
 
 use super::{Lines, Task, advance};
 use crate::tier0::{Rect, unpack};
@@ -31,6 +32,8 @@ pub struct Delayed {
     pub(super) size: usize,
     behind: usize,
     ahead: usize,
+    /// Do the first points load what the last ones store, or the other way round?
+    cyclic: bool,
     /// Points of a tile where a test says so, else zero.
     block: usize,
     /// What waits until all threads have come back.
@@ -48,7 +51,8 @@ impl Delayed {
     /// The delay of a kernel's launch. A test may ask for tiles of `block` points, and then gets short chunks, too.
     pub fn new(kernel: &Kernel, delay: &Delay, block: usize) -> Delayed {
         let (arg, behind, ahead) = (delay.arg as usize, delay.behind as usize, delay.ahead as usize);
-        Delayed { arg, size: kernel.args[arg].dtype.size(), behind, ahead, block, ends: Mutex::default() }
+        let (size, cyclic) = (kernel.args[arg].dtype.size(), delay.cyclic);
+        Delayed { arg, size, behind, ahead, cyclic, block, ends: Mutex::default() }
     }
 
     /// Points of a tile of a launch of so many, where others would have `target`.
@@ -149,8 +153,9 @@ impl<'a> Writer<'a> {
     pub unsafe fn evaluated(&mut self, end: usize) {
         let (first, total) = (self.chunk.start, self.task.nest.points() as usize);
         while let Some(part) = self.waiting.front() {
-            let read_before = first > 0 && part.first < first + self.delayed.ahead;
-            if !read_before && end < total && part.first + part.len + self.delayed.behind > end {
+            let read_before = (first > 0 || self.delayed.cyclic) && part.first < first + self.delayed.ahead;
+            let read_after = end < total || self.delayed.cyclic;
+            if !read_before && read_after && part.first + part.len + self.delayed.behind > end {
                 return;
             }
             let Some(part) = self.waiting.pop_front() else { return };

@@ -272,7 +272,7 @@ pub unsafe fn launch(
     watch: bool,
 ) -> Result<Launched> {
     let nest = Nest::new(kernel, launch.geometry)?;
-    let inputs = Inputs::new(kernel, launch)?;
+    let inputs = Inputs::new(kernel, launch, &nest)?;
     let mut task = inputs.task(recipe, (body, price), &nest, threads);
     task.delayed = delayed;
     task.bypass = delayed.is_none() && bypass::pays(kernel, &nest, task.pointers);
@@ -284,7 +284,7 @@ pub unsafe fn launch(
     }
     let (points, nanoseconds) = (nest.points() as u64, task.spent.into_inner());
     price.learn(points, nanoseconds);
-    let numbers = if watch && delayed.is_none() && price.of(points) >= WATCHED {
+    let numbers = if watch && delayed.is_none() && nest.wraps.is_empty() && price.of(points) >= WATCHED {
         recipe.numbers(&nest, &inputs.loops)
     } else {
         None
@@ -304,7 +304,7 @@ pub unsafe fn visit(
     threads: &Threads,
 ) -> Result<()> {
     let nest = Nest::new(kernel, launch.geometry)?;
-    let inputs = Inputs::new(kernel, launch)?;
+    let inputs = Inputs::new(kernel, launch, &nest)?;
     if nest.points() > 0 {
         // SAFETY: the caller's contract; an elementwise run reaches every point, and scratch is not used.
         unsafe { elementwise::run(&inputs.task(recipe, tier, &nest, threads)) };
@@ -314,7 +314,7 @@ pub unsafe fn visit(
 
 /// Operands of a launch as tasks take them.
 struct Inputs {
-    /// Address per argument; of an index its first value.
+    /// Address per argument, counters included; of an index its first value.
     pointers: SmallVec<[*mut u8; 8]>,
     sizes: SmallVec<[usize; 8]>,
     few: Aligned<8>,
@@ -328,7 +328,7 @@ struct Inputs {
 unsafe impl Sync for Inputs {}
 
 impl Inputs {
-    fn new(kernel: &Kernel, launch: &Launch<'_>) -> Result<Inputs> {
+    fn new(kernel: &Kernel, launch: &Launch<'_>, nest: &Nest) -> Result<Inputs> {
         if launch.pointers.len() != kernel.args.len()
             || launch.geometry.args.len() != kernel.args.len()
             || launch.params.len() != kernel.params.len()
@@ -355,6 +355,7 @@ impl Inputs {
                 return Err(Error::Invalid("a launch with a neighbour that lies elsewhere".into()));
             }
         }
+        pointers.resize(nest.args, std::ptr::null_mut());
         let sizes = kernel.args.iter().map(|a| a.dtype.size()).collect();
         let mut inputs = Inputs {
             pointers,
@@ -474,8 +475,38 @@ impl Task<'_> {
             inner_strides[arg] = size as i64;
             outer_strides[arg] = (size * inner) as i64;
         }
+        let strides = (&inner_strides[..], &outer_strides[..]);
+        if self.nest.wraps.is_empty() {
+            // SAFETY: the caller's contract.
+            return unsafe { self.rectangle(pointers, strides, inner, outer) };
+        }
+        let rows = if o == l { SmallVec::from_elem(outer, 1) } else { self.nest.stretches(pointers, o, outer) };
+        let columns = self.nest.stretches(pointers, l, inner);
+        let mut row = 0;
+        for &bottom in &rows {
+            let mut column = 0;
+            for &right in &columns {
+                let mut own: SmallVec<[*mut u8; 8]> = SmallVec::from_slice(pointers);
+                advance(&mut own, strides.1, row as i64);
+                advance(&mut own, strides.0, column as i64);
+                self.nest.wraps.iter().for_each(|wrap| wrap.apply(&mut own));
+                // SAFETY: a part of the tile, in which the addresses of all arguments move by their strides.
+                unsafe { self.rectangle(&own, strides, right - column, bottom - row) };
+                column = right;
+            }
+            row = bottom;
+        }
+    }
+
+    /// Evaluates a rectangle of points that lie as the strides say.
+    ///
+    /// # Safety
+    /// As for [`Task::tile`]; at none of the points an argument wraps.
+    unsafe fn rectangle(&self, pointers: &[*mut u8], strides: (&[i64], &[i64]), inner: usize, outer: usize) {
+        let args = self.sizes.len();
+        let (inner_strides, outer_strides) = (&strides.0[..args], &strides.1[..args]);
+        let pointers = &pointers[..args];
         if !self.recipe.streams.is_empty() {
-            let (inner_strides, outer_strides) = (&inner_strides, &outer_strides);
             let operands = streams::Operands { pointers, inner_strides, outer_strides, params: self.params };
             // SAFETY: the caller's contract.
             unsafe { streams::run(&self.recipe.streams, self.body, &operands, inner, outer) };
@@ -515,7 +546,7 @@ impl Task<'_> {
     /// The arguments to fold straight from memory, where the innermost loop's strides allow it.
     fn direct(&self) -> Option<&[usize]> {
         let last = self.nest.rank() - 1;
-        let direct = self.recipe.direct.as_deref()?;
+        let direct = self.recipe.direct.as_deref().filter(|_| self.nest.wraps.is_empty())?;
         direct.iter().all(|&a| self.nest.strides(last)[a] == self.sizes[a] as i64).then_some(direct)
     }
 

@@ -7,6 +7,7 @@
 use numelt_ir::{Error, Result};
 use numelt_opt::{ArgKind, Geometry, Kernel, StrideClass};
 use smallvec::SmallVec;
+use std::ops::Range;
 
 /// Most loops that a nest may have.
 pub const MAX_LOOPS: usize = 64;
@@ -16,7 +17,7 @@ fn check(kernel: &Kernel, geometry: &Geometry) -> Result<()> {
     let (rank, args) = (kernel.rank(), kernel.args.len());
     let fits = geometry.extents.len() == rank
         && geometry.args.len() == args
-        && geometry.args.iter().all(|a| a.strides.len() == rank)
+        && geometry.args.iter().all(|a| a.strides.len() == rank && [0, rank].contains(&a.wraps.len()))
         && (1..=MAX_LOOPS).contains(&rank);
     if !fits {
         return Err(Error::Invalid("a launch whose geometry does not fit its kernel".into()));
@@ -36,8 +37,37 @@ pub struct Nest {
     pub reduced: SmallVec<[bool; 8]>,
     /// Byte strides: `args` per loop, loop after loop.
     strides: SmallVec<[i64; 32]>,
-    /// Number of arguments.
+    /// Number of arguments, with a counter behind them for each loop that wraps: its address is the loop's index.
     pub args: usize,
+    /// Where arguments go back to their loops' first addresses.
+    pub wraps: Vec<Wrap>,
+}
+
+/// An argument that goes on with elements before those that a loop begins with.
+#[derive(Debug, Clone, Copy)]
+pub struct Wrap {
+    pub arg: usize,
+    /// The argument that counts the loop's steps.
+    counter: usize,
+    /// The index from which on that is so.
+    at: i64,
+    /// How far it goes back, in bytes.
+    back: i64,
+}
+
+impl Wrap {
+    /// Moves addresses on, from those without it.
+    pub fn apply(&self, pointers: &mut [*mut u8]) {
+        if pointers[self.counter].addr() as i64 >= self.at {
+            pointers[self.arg] = pointers[self.arg].wrapping_offset(-self.back as isize);
+        }
+    }
+
+    /// The byte offsets of its argument's first and last element along the loop, from the loop's first.
+    pub fn reach(&self, stride: i64) -> Range<i64> {
+        let [first, last] = [self.at * stride - self.back, (self.at - 1) * stride];
+        first.min(last)..first.max(last)
+    }
 }
 
 impl Nest {
@@ -50,13 +80,23 @@ impl Nest {
 
     /// The merged loops of a checked geometry.
     fn merged(kernel: &Kernel, geometry: &Geometry) -> Nest {
-        let args = kernel.args.len();
-        let mut nest = Nest { extents: SmallVec::new(), reduced: SmallVec::new(), strides: SmallVec::new(), args };
+        let wrapping = |l: &usize| geometry.args.iter().any(|arg| arg.wrap(*l) != 0);
+        let counted: SmallVec<[usize; 4]> = (0..kernel.rank()).filter(wrapping).collect();
+        let args = kernel.args.len() + counted.len();
+        let (extents, reduced, strides) = (SmallVec::new(), SmallVec::new(), SmallVec::new());
+        let mut nest = Nest { extents, reduced, strides, args, wraps: Vec::new() };
         nest.extents.extend_from_slice(&geometry.extents);
         nest.reduced.extend_from_slice(&kernel.reduced);
         for l in 0..kernel.rank() {
             for arg in &geometry.args {
                 nest.strides.push(arg.strides[l]);
+            }
+            nest.strides.extend(counted.iter().map(|&counted| i64::from(counted == l)));
+        }
+        for (counter, &l) in (kernel.args.len()..).zip(&counted) {
+            for (arg, place) in geometry.args.iter().enumerate().filter(|(_, place)| place.wrap(l) != 0) {
+                let back = place.strides[l].wrapping_mul(geometry.extents[l]);
+                nest.wraps.push(Wrap { arg, counter, at: place.wrap(l), back });
             }
         }
         nest.simplify(kernel);
@@ -71,6 +111,22 @@ impl Nest {
     /// Strides of all arguments along a loop.
     pub fn strides(&self, l: usize) -> &[i64] {
         &self.strides[l * self.args..(l + 1) * self.args]
+    }
+
+    /// The wraps along a loop.
+    pub fn wraps_along(&self, l: usize) -> impl Iterator<Item = &Wrap> {
+        self.wraps.iter().filter(move |wrap| self.strides(l)[wrap.counter] == 1)
+    }
+
+    /// Steps `0..len` of a loop, from where the counters stand: the ends of the stretches in which nothing wraps.
+    pub fn stretches(&self, pointers: &[*mut u8], l: usize, len: usize) -> SmallVec<[usize; 4]> {
+        let end = |wrap: &Wrap| usize::try_from(wrap.at - pointers[wrap.counter].addr() as i64).ok();
+        let mut ends: SmallVec<[usize; 4]> =
+            self.wraps_along(l).filter_map(end).filter(|end| (1..len).contains(end)).collect();
+        ends.push(len);
+        ends.sort_unstable();
+        ends.dedup();
+        ends
     }
 
     /// Number of points.
@@ -138,6 +194,7 @@ impl Nest {
 
     fn mergeable(&self, outer: usize, inner: usize) -> bool {
         self.reduced[outer] == self.reduced[inner]
+            && self.wraps.is_empty()
             && self
                 .strides(outer)
                 .iter()

@@ -82,7 +82,7 @@ pub unsafe fn launch(
     threads: &Threads,
 ) -> Result<Option<Launched>> {
     let nest = Nest::new(kernel, launch.geometry)?;
-    let inputs = Inputs::new(kernel, launch)?;
+    let inputs = Inputs::new(kernel, launch, &nest)?;
     let mut task = inputs.task(recipe, tier, &nest, threads);
     task.scattered = Some(scattered);
     let points = nest.points() as u64;

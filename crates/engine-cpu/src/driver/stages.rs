@@ -109,7 +109,11 @@ impl<'a> Ready<'a> {
         if places.len() != kernel.args.len() || places.iter().flatten().any(|&p| p as usize >= shared.pitches.len()) {
             return bad("arguments and scratch buffers disagree");
         }
-        let inputs = Inputs::new(kernel, launch)?;
+        let nest = super::Nest::new(kernel, launch.geometry)?;
+        if launch.geometry.args.iter().any(|arg| arg.wrap(stage.shared) != 0) {
+            return bad("the shared loop wraps");
+        }
+        let inputs = Inputs::new(kernel, launch, &nest)?;
         let steps = launch.geometry.args.iter().map(|a| a.strides[stage.shared]);
         let moves = steps.zip(*places).map(|(step, place)| if place.is_some() { 0 } else { step }).collect();
         let of = |steps: usize| {
@@ -119,8 +123,8 @@ impl<'a> Ready<'a> {
         };
         let rest = shared.extent as usize % block;
         let outside = |(arg, place): (&Arg, &Option<u32>)| arg.kind != ArgKind::Store || place.is_none();
-        let bypass = kernel.args.iter().zip(*places).all(outside)
-            && super::bypass::pays(kernel, &super::Nest::new(kernel, launch.geometry)?, launch.pointers);
+        let bypass =
+            kernel.args.iter().zip(*places).all(outside) && super::bypass::pays(kernel, &nest, launch.pointers);
         Ok(Ready {
             stage,
             inputs,

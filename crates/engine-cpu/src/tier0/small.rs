@@ -53,7 +53,7 @@ pub unsafe fn run(call: &SmallCall<'_>, watch: u8, isa: Isa) -> bool {
         match call.op.kind() {
             OpKind::Elementwise => elementwise(call, watch, isa),
             OpKind::Reduction => small_fold::run(call, watch, isa),
-            OpKind::Scan | OpKind::Generator | OpKind::Gather | OpKind::Library => false,
+            OpKind::Scan | OpKind::Generator | OpKind::Gather | OpKind::Roll | OpKind::Library => false,
         }
     }
 }

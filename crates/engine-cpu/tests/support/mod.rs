@@ -59,7 +59,7 @@ impl Build {
             _ => StrideClass::Any,
         };
         self.kernel.args.push(Arg { kind, dtype, strides: strides.iter().map(class).collect(), near: None });
-        self.geometry.args.push(ArgGeometry { offset, strides: SmallVec::from_slice(strides) });
+        self.geometry.args.push(ArgGeometry::new(offset, SmallVec::from_slice(strides)));
         self.pointers.push(pointer);
         self.kernel.args.len() as u32 - 1
     }

@@ -1,4 +1,4 @@
-//! Gather, scatter, nonzero: elements by position.
+//! Gather, roll, scatter, nonzero: elements by position.
 
 use super::scalar::{apply, truth};
 use crate::{Instr, Result, Scalar};
@@ -16,6 +16,20 @@ pub(super) fn gather(instr: &Instr, source: &[Scalar], positions: &[Scalar]) -> 
     let size = instr.out.size() as usize;
     let n = instr.reads().next().map_or(1, |v| v.shape[0]);
     (0..size).map(|p| source[clamp(positions[p], n) * size + p]).collect()
+}
+
+/// The source, beginning with its last elements: as many along each axis as the corner has.
+pub(super) fn roll(instr: &Instr, source: &[Scalar]) -> Vec<Scalar> {
+    let corner = instr.reads().nth(1).map(|v| v.shape.clone()).unwrap_or_default();
+    let from = |p: usize| {
+        let (mut rest, mut at, mut step) = (p as i64, 0, 1);
+        for (n, s) in instr.out.shape.iter().zip(&corner).rev() {
+            at += (rest % n + n - s) % n * step;
+            (rest, step) = (rest / n, step * n);
+        }
+        source[at as usize]
+    };
+    (0..source.len()).map(from).collect()
 }
 
 /// `target[position[q], p] = values[q, p]`, in order of `q`: of equal positions the last wins. Or, with a step,

@@ -65,6 +65,7 @@ pub fn execute(instr: &Instr, consts: &[Scalar], memory: &mut [Vec<u8>]) -> Resu
         OpKind::Gather => {
             indexing::gather(instr, &operand(instr, 0, consts, memory), &operand(instr, 1, consts, memory))
         }
+        OpKind::Roll => indexing::roll(instr, &operand(instr, 0, consts, memory)),
         OpKind::Library if instr.op == Op::Nonzero => indexing::nonzero(instr, &operand(instr, 0, consts, memory)),
         OpKind::Library if instr.op.scatter_step().is_some() => {
             let (target, values) = (operand(instr, 0, consts, memory), operand(instr, 1, consts, memory));

@@ -1,4 +1,4 @@
-//! Invariants 13 to 15: gather, scatter, nonzero.
+//! Invariants 13 to 16: gather, scatter, nonzero, roll.
 
 use super::{Check, check, only_view};
 use crate::{DType, Instr, Operand, View};
@@ -27,6 +27,22 @@ pub(super) fn gather(instr: &Instr) -> Check {
         format!("the source {source} has not the output's shape after its first axis")
     })?;
     check(source.shape[0] > 0 || instr.out.size() == 0, || "gather from no elements".to_string())
+}
+
+pub(super) fn roll(instr: &Instr) -> Check {
+    no_axes(instr)?;
+    let views = views(instr)?;
+    let [source, corner] = views[..] else { return Err("roll reads two views".to_string()) };
+    check(source.shape == instr.out.shape && corner.rank() == source.rank(), || {
+        format!("{source} and {corner} do not have the output's axes")
+    })?;
+    let typed = [source, corner, &instr.out].iter().all(|v| v.dtype == instr.ty);
+    check(typed, || "roll converts nothing".to_string())?;
+    let axes = source.shape.iter().zip(&corner.shape);
+    check(axes.clone().all(|(n, s)| (1..=*n).contains(s)), || format!("no corner of the source: {corner}"))?;
+    let offset = axes.zip(&source.strides).map(|((n, s), stride)| (n - s) * stride).sum::<i64>() + source.offset;
+    let lies = (corner.base, corner.offset, &corner.strides) == (source.base, offset, &source.strides);
+    check(lies, || format!("{corner} are not the last elements of {source}"))
 }
 
 pub(super) fn scatter(instr: &Instr) -> Check {

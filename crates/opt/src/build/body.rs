@@ -5,19 +5,27 @@
 //! A view stored in the block and read later is a value, not a load; equal nodes exist once, which is
 //! safe because every operation is pure.
 
-mod gather;
+mod moving;
 
 use crate::access::{AccessTable, ViewId};
 use crate::{ArgKind, Node, ValueId, Watch};
-use numelt_ir::{BaseId, ConstId, DType, Instr, Op, OpKind, Operand, Program, View, c_strides, warn};
+use numelt_ir::{BaseId, ConstId, DType, Dims, Instr, Op, OpKind, Operand, Program, View, c_strides, warn};
 use rustc_hash::FxHashMap;
 use smallvec::{SmallVec, smallvec};
 
 /// An operand of the kernel before its loops are settled; `view` gives base, offset, shape and strides.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub(super) struct Slot {
     pub kind: ArgKind,
     pub view: View,
+    /// As [`crate::ArgGeometry::wraps`], along the view's axes.
+    pub wraps: Dims,
+}
+
+impl Slot {
+    pub fn new(kind: ArgKind, view: View) -> Slot {
+        Slot { kind, view, wraps: Dims::new() }
+    }
 }
 
 /// A fold before its operand is numbered.
@@ -76,7 +84,8 @@ impl Body {
         let bits = if generates { 0 } else { instr.watch & !told };
         self.watching = Watch { op: instr.op, bits, out: instr.out.base };
         if info.gathers {
-            let value = self.gather(program, info, instr);
+            let rolls = instr.op == Op::Roll;
+            let value = if rolls { self.rolled(instr) } else { self.gather(program, info, instr) };
             return self.write(info.write, instr, value);
         }
         let mut reads = info.reads.iter();
@@ -104,7 +113,7 @@ impl Body {
                 let value = if instr.op.is_stream() { self.stream(instr, inputs) } else { self.range(instr, &inputs) };
                 self.write(info.write, instr, value);
             }
-            OpKind::Gather => unreachable!("gathers are evaluated above"),
+            OpKind::Gather | OpKind::Roll => unreachable!("they are evaluated above"),
             OpKind::Scan | OpKind::Library => unreachable!("calls have no body"),
         }
     }
@@ -129,7 +138,7 @@ impl Body {
             return value;
         }
         let arg = self.loads.len() as u32;
-        self.loads.push(Slot { kind: ArgKind::Load, view: view.clone() });
+        self.loads.push(Slot::new(ArgKind::Load, view.clone()));
         let value = self.node(Node::Load(arg), view.dtype);
         self.current.insert(id, value);
         value
@@ -148,7 +157,7 @@ impl Body {
     fn index(&mut self, instr: &Instr) -> ValueId {
         let mut view = View::contiguous(0, DType::I64, &instr.out.shape);
         view.strides = c_strides(&instr.out.shape, 1);
-        let arg = self.slot(ArgKind::Index, view);
+        let arg = self.slot(Slot::new(ArgKind::Index, view));
         self.node(Node::Index(arg), DType::I64)
     }
 
@@ -172,10 +181,10 @@ impl Body {
     }
 
     /// The operand of a kind with a view, one for all that ask for it.
-    fn slot(&mut self, kind: ArgKind, view: View) -> u32 {
-        let seen = self.loads.iter().position(|a| a.kind == kind && a.view == view);
+    fn slot(&mut self, slot: Slot) -> u32 {
+        let seen = self.loads.iter().position(|known| *known == slot);
         seen.unwrap_or_else(|| {
-            self.loads.push(Slot { kind, view });
+            self.loads.push(slot);
             self.loads.len() - 1
         }) as u32
     }

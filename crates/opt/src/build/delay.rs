@@ -5,10 +5,11 @@
 //!
 //! Load and store have the same strides, so that an element stored at index `q` is loaded at index `p` where `q - p` is one
 //! of few vectors: those whose distance in memory is that of the two views. With nested strides there are at most two
-//! candidates a loop. Counted in points, `q - p` is the same number everywhere.
+//! candidates a loop. Counted in points, `q - p` is the same number everywhere. What is loaded rolled has two candidates for each
+//! loop that wraps.
 
 use crate::overlap::overlaps;
-use crate::{ArgKind, Delay, KernelStep};
+use crate::{ArgGeometry, ArgKind, Delay, KernelStep};
 use numelt_ir::View;
 use smallvec::SmallVec;
 
@@ -26,8 +27,8 @@ pub(super) fn of(step: &KernelStep) -> Option<Delay> {
     }
     let mut found: Option<Delay> = None;
     for store in &kernel.stores {
-        let Some((behind, ahead)) = reach(step, store.arg as usize)? else { continue };
-        let delay = Delay { arg: store.arg, behind: behind as u64, ahead: ahead as u64 };
+        let Some(Reach { behind, ahead, cyclic }) = reach(step, store.arg as usize)? else { continue };
+        let delay = Delay { arg: store.arg, behind: behind as u64, ahead: ahead as u64, cyclic };
         let points = step.geometry.extents.iter().product::<i64>();
         if found.replace(delay).is_some() || (points > FEW && (behind + ahead) * TIMES > points) {
             return None;
@@ -36,20 +37,32 @@ pub(super) fn of(step: &KernelStep) -> Option<Delay> {
     found
 }
 
-/// How many points behind and ahead of the one that stores an element others load it: `Some(None)` where none does,
-/// `None` where that is not known.
-fn reach(step: &KernelStep, store: usize) -> Option<Option<(i64, i64)>> {
+/// How many points behind and ahead of the one that stores an element others load it.
+struct Reach {
+    behind: i64,
+    ahead: i64,
+    cyclic: bool,
+}
+
+/// From where an element that is stored is loaded: `Some(None)` from nowhere else, `None` where that is not known.
+fn reach(step: &KernelStep, store: usize) -> Option<Option<Reach>> {
     let (kernel, geometry) = (&*step.kernel, &step.geometry);
     let dtype = kernel.args[store].dtype;
     let own = &geometry.args[store];
     let mut distances = Distances::new(&geometry.extents, &own.strides, dtype.size() as i64);
+    let mut cyclic = false;
     for (at, arg) in kernel.args.iter().enumerate() {
         if at == store || arg.kind == ArgKind::Index || step.bases[at] != step.bases[store] {
             continue;
         }
         let place = &geometry.args[at];
         let alike = arg.kind == ArgKind::Load && arg.dtype.size() == dtype.size() && place.strides == own.strides;
-        if !alike {
+        if !place.wraps.is_empty() {
+            let (low, high) = if alike { rolled(&geometry.extents, own, place)? } else { return None };
+            distances.low = distances.low.min(low);
+            distances.high = distances.high.max(high);
+            cyclic |= place.wrap(0) != 0;
+        } else if !alike {
             let view = |at: usize| View {
                 base: 0,
                 dtype: kernel.args[at].dtype,
@@ -65,7 +78,24 @@ fn reach(step: &KernelStep, store: usize) -> Option<Option<(i64, i64)>> {
         }
     }
     let (low, high) = (distances.low, distances.high);
-    Some((low <= high).then_some(((-low).max(0), high.max(0))))
+    Some((low <= high).then_some(Reach { behind: (-low).max(0), ahead: high.max(0), cyclic }))
+}
+
+/// The lowest and highest distance in points from the one that loads an element to the one that stores it, where what is
+/// stored is loaded rolled. Along the outermost loop the shorter way round counts. `None` where other elements are loaded.
+fn rolled(extents: &[i64], own: &ArgGeometry, place: &ArgGeometry) -> Option<(i64, i64)> {
+    let (mut low, mut high, mut points, mut offset) = (0, 0, 1, own.offset);
+    for axis in (0..extents.len()).rev() {
+        let (n, wrap) = (extents[axis], place.wrap(axis));
+        if wrap != 0 {
+            let (back, on) = (-wrap * points, (n - wrap) * points);
+            let [first, last] = if axis > 0 { [back, on] } else { [if wrap * 2 <= n { back } else { on }; 2] };
+            (low, high) = (low + first, high + last);
+            offset += (n - wrap) * own.strides[axis];
+        }
+        points *= n;
+    }
+    (offset == place.offset).then_some((low, high))
 }
 
 /// The distances in points between the points that load and store one element.

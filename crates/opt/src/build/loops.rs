@@ -101,6 +101,9 @@ impl Nest {
         self.shared = self.shared.and_then(|s| order.iter().position(|&a| a as usize == s));
         for walk in &mut self.operands {
             walk.strides = pick(&walk.strides);
+            if !walk.wraps.is_empty() {
+                walk.wraps = pick(&walk.wraps);
+            }
         }
     }
 
@@ -113,9 +116,15 @@ impl Nest {
             }
             let balance: i64 = self.operands.iter().map(|w| w.strides[axis].signum()).sum();
             if balance < 0 {
+                let n = self.extents[axis];
                 for walk in &mut self.operands {
-                    walk.offset += walk.strides[axis] * (self.extents[axis] - 1);
+                    let wrap = walk.wrap(axis);
+                    let last = if wrap == 0 { n - 1 } else { -1 };
+                    walk.offset += walk.strides[axis] * last;
                     walk.strides[axis] = -walk.strides[axis];
+                    if wrap != 0 {
+                        walk.wraps[axis] = n - wrap;
+                    }
                 }
             }
         }
@@ -128,7 +137,7 @@ impl Nest {
             let inner = self.extents[axis];
             let joined = self.shared.is_none_or(|s| s != axis && s + 1 != axis)
                 && self.reduced[axis - 1] == self.reduced[axis]
-                && self.operands.iter().all(|w| w.strides[axis - 1] == w.strides[axis] * inner);
+                && self.operands.iter().all(|w| w.strides[axis - 1] == w.strides[axis] * inner && w.wrap(axis) == 0);
             if joined {
                 self.extents[axis] *= self.extents[axis - 1];
                 self.extents.remove(axis - 1);
@@ -136,6 +145,10 @@ impl Nest {
                 self.shared = self.shared.map(|s| if s > axis { s - 1 } else { s });
                 for walk in &mut self.operands {
                     walk.strides.remove(axis - 1);
+                    if !walk.wraps.is_empty() {
+                        walk.wraps[axis] = walk.wraps[axis - 1] * inner;
+                        walk.wraps.remove(axis - 1);
+                    }
                 }
             } else {
                 axis += 1;
@@ -153,6 +166,9 @@ impl Nest {
             self.shared = self.shared.map(|s| s + 1);
             for walk in &mut self.operands {
                 walk.strides.insert(0, 0);
+                if !walk.wraps.is_empty() {
+                    walk.wraps.insert(0, 0);
+                }
             }
         }
     }
@@ -180,7 +196,7 @@ mod tests {
         Nest {
             extents: Dims::from_slice(extents),
             reduced: extents.iter().map(|_| false).collect(),
-            operands: rows.iter().map(|&(offset, s)| ArgGeometry { offset, strides: Dims::from_slice(s) }).collect(),
+            operands: rows.iter().map(|&(offset, s)| ArgGeometry::new(offset, Dims::from_slice(s))).collect(),
             shared: None,
         }
     }

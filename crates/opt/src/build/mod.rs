@@ -179,8 +179,8 @@ fn watches(body: &Body) -> Vec<Watch> {
 
 /// Operands: loads and indices by first use, then stores, then folds.
 fn slots(body: &Body) -> Vec<Slot> {
-    let stores = body.stored.iter().map(|(_, view, _)| Slot { kind: ArgKind::Store, view: view.clone() });
-    let folds = body.folds.iter().map(|f| Slot { kind: ArgKind::Reduced, view: f.out.clone() });
+    let stores = body.stored.iter().map(|(_, view, _)| Slot::new(ArgKind::Store, view.clone()));
+    let folds = body.folds.iter().map(|f| Slot::new(ArgKind::Reduced, f.out.clone()));
     body.loads.iter().cloned().chain(stores).chain(folds).collect()
 }
 
@@ -204,7 +204,8 @@ fn loops(program: &Program, block: &Block, slots: &[Slot]) -> Nest {
                         if folded && slot.kind == ArgKind::Reduced { 0 } else { own.next().expect("the domain's axes") }
                     })
                     .collect();
-            ArgGeometry { offset: slot.view.offset, strides }
+            let wraps = slot.wraps.iter().zip(&slot.view.shape).filter(|&(_, &n)| n != 1).map(|(&w, _)| w).collect();
+            ArgGeometry { offset: slot.view.offset, strides, wraps }
         })
         .collect();
     Nest { extents, reduced, operands, shared: None }
@@ -265,6 +266,8 @@ fn find_neighbours(slots: &[Slot], nest: &Nest, args: &mut [Arg]) {
         let elements = |first: usize| {
             let (other, there) = (&slots[first], &nest.operands[first]);
             let same = own.kind == ArgKind::Load
+                && walk.wraps.is_empty()
+                && there.wraps.is_empty()
                 && other.kind == ArgKind::Load
                 && args[first].near.is_none()
                 && own.view.base == other.view.base

@@ -33,13 +33,9 @@ fn by_base(step: &KernelStep) -> [Spans; 2] {
 fn span(step: &KernelStep, arg: &Arg, place: &ArgGeometry) -> Span {
     let any = arg.kind == ArgKind::Gather;
     let size = arg.dtype.size() as i64;
-    let mut span = Span { low: place.offset, high: place.offset + size, bytes: size as u64 };
-    for (&n, &s) in step.geometry.extents.iter().zip(&place.strides).filter(|&(_, &s)| any || s != 0) {
-        span.bytes *= n as u64;
-        span.low += (s * (n - 1)).min(0);
-        span.high += (s * (n - 1)).max(0);
-    }
-    span
+    let (low, high) = place.reach(&step.geometry.extents);
+    let moving = step.geometry.extents.iter().zip(&place.strides).filter(|&(_, &s)| any || s != 0);
+    Span { low, high: high + size, bytes: moving.map(|(&n, _)| n as u64).product::<u64>() * size as u64 }
 }
 
 /// Bytes that a nest moves between memory and cache. What stages read of a base is read once, unless an earlier one

@@ -96,10 +96,10 @@ struct Lane {
 }
 
 impl Outline {
-    /// The outline of an instruction that has elements to read and to write; `None` for calls and scans, and for
+    /// The outline of an instruction that has elements to read and to write; `None` for calls, scans and rolls, and for
     /// what is too large for a key.
     pub fn new(instr: &Instr, dtype_of: impl Fn(u32) -> DType) -> Option<Outline> {
-        if matches!(instr.op.kind(), OpKind::Scan | OpKind::Library) || instr.ins.len() > MOST_INS {
+        if matches!(instr.op.kind(), OpKind::Roll | OpKind::Scan | OpKind::Library) || instr.ins.len() > MOST_INS {
             return None;
         }
         let mut head = Head::new(instr);
@@ -207,7 +207,7 @@ fn lanes(instr: &Instr, head: &mut Head) -> Option<SmallVec<[Lane; MOST_LANES]>>
             lanes.push(Lane::of(Source::Index, ArgKind::Index, &view, &c_strides(domain, 1), domain));
         }
         OpKind::Elementwise | OpKind::Reduction => {}
-        OpKind::Scan | OpKind::Library => return None,
+        OpKind::Roll | OpKind::Scan | OpKind::Library => return None,
     }
     let kind = if instr.op.kind() == OpKind::Reduction { ArgKind::Reduced } else { ArgKind::Store };
     let mut out = Lane::of(Source::Out, kind, &instr.out, &instr.out.strides, domain);
@@ -226,13 +226,13 @@ fn lanes(instr: &Instr, head: &mut Head) -> Option<SmallVec<[Lane; MOST_LANES]>>
 impl Lane {
     fn of(source: Source, kind: ArgKind, view: &View, strides: &[i64], domain: &[i64]) -> Lane {
         let strides = strides.iter().zip(domain).filter(|(_, n)| **n != 1).map(|(&s, _)| s).collect();
-        Lane { source, kind, dtype: view.dtype, walk: ArgGeometry { offset: view.offset, strides } }
+        Lane { source, kind, dtype: view.dtype, walk: ArgGeometry::new(view.offset, strides) }
     }
 
     /// A number that is the same at every point.
     fn fixed(value: i64, domain: &[i64]) -> Lane {
         let strides = Dims::from_elem(0, domain.iter().filter(|n| **n != 1).count());
-        let walk = ArgGeometry { offset: value, strides };
+        let walk = ArgGeometry::new(value, strides);
         Lane { source: Source::Index, kind: ArgKind::Index, dtype: DType::I64, walk }
     }
 }

@@ -5,7 +5,7 @@
 //! - their iteration spaces are the same;
 //! - views of one base that overlap are identical, if one of them is written (Corollary 1);
 //! - a reduction's result is touched by nothing else: it is complete only after the loops;
-//! - what a gather reads is written by nothing else: it may read any element at any point;
+//! - what a gather reads, or a roll, is written by nothing else: it may read any element at any point;
 //! - all reductions fold the same axes, and those whose bits depend on the order of the loops
 //!   ask for the same order and cut their runs alike;
 //! - the kernel keeps within the budgets.
@@ -40,7 +40,7 @@ pub(crate) struct BlockAccess {
     pub made: bool,
     /// A reduction's result.
     pub folded: bool,
-    /// Read by a gather, anywhere.
+    /// Read by a gather or rolled: anywhere.
     pub gathered: bool,
 }
 
@@ -192,10 +192,12 @@ fn overwritten(table: &AccessTable, first: &Block, second: &Block) -> Option<Vie
     for x in first.accesses.chunk_by(|p, q| p.base == q.base) {
         let theirs = second.accesses_to(x[0].base);
         for (a, b) in x.iter().flat_map(|a| on_same_bytes(table, a, theirs).map(move |b| (a, b))) {
-            if a.folded || b.folded || a.gathered || b.gathered {
+            if a.folded || b.folded {
                 return None;
             }
-            if a.view != b.view && (a.written || b.written) && (a.written || *target.get_or_insert(b.view) != b.view) {
+            // whether what is gathered lies near, the kernel will tell
+            let apart = a.view != b.view || a.gathered || b.gathered;
+            if apart && (a.written || b.written) && (a.written || *target.get_or_insert(b.view) != b.view) {
                 return None;
             }
         }

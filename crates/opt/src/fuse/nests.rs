@@ -20,7 +20,7 @@ use crate::access::{AccessTable, ViewId};
 use crate::options::Fuse;
 use crate::overlap::is_injective;
 use crate::plan::Scratch;
-use numelt_ir::{BaseId, Program, View};
+use numelt_ir::{BaseId, Instr, Op, Operand, Program, View};
 use smallvec::SmallVec;
 use std::cmp::Ordering;
 
@@ -191,11 +191,21 @@ fn each_meeting(table: &AccessTable, a: &Block, b: &Block, test: impl Fn(&BlockA
     })
 }
 
-/// The kept axes of a block's domain and their extents.
+/// The kept axes of a block's domain along which nothing is rolled, and their extents.
 fn kept_axes(program: &Program, block: &Block) -> SmallVec<[(u8, i64); 4]> {
     let domain = program.instrs[block.instrs[0] as usize].domain();
     let axes = (0u8..).zip(domain.iter().copied().filter(|&n| n != 1));
-    axes.filter(|&(axis, _)| block.reduced.is_none_or(|r| !r.contains(axis as usize))).collect()
+    let rolls: SmallVec<[&Instr; 8]> =
+        block.instrs.iter().map(|&i| &program.instrs[i as usize]).filter(|instr| instr.op == Op::Roll).collect();
+    let stays = |axis: usize| !rolls.iter().any(|roll| moves(roll, axis));
+    axes.filter(|&(axis, _)| block.reduced.is_none_or(|r| !r.contains(axis as usize)) && stays(axis as usize)).collect()
+}
+
+/// Does a roll move its source along an axis, those of extent one not counted?
+fn moves(roll: &Instr, axis: usize) -> bool {
+    let [Operand::View(source), Operand::View(corner)] = &roll.ins[..] else { return true };
+    let mut axes = source.shape.iter().zip(&corner.shape).filter(|&(&n, _)| n != 1);
+    axes.nth(axis).is_none_or(|(n, first)| first < n)
 }
 
 /// The axes along which two blocks share most bytes; of several, one that runs through memory in long pieces

@@ -13,7 +13,7 @@ use super::legality::{Block, BlockAccess, fuse, fused_cost, on_same_bytes};
 use super::nests::{LOOK_BACK, Unit, depend};
 use crate::access::{AccessTable, ViewId};
 use crate::plan::Gathers;
-use numelt_ir::{Instr, Operand, Program, View};
+use numelt_ir::{Instr, Op, Operand, Program, View};
 
 /// A block, and the scatters of what it makes, in order.
 pub(crate) struct Scattered {
@@ -155,7 +155,7 @@ fn same_bytes<'a>(
 
 /// Does a gather read the very elements that a scatter writes?
 fn gathers_from(reader: &Instr, scatter: &Instr) -> bool {
-    let Some(Operand::View(source)) = reader.ins.first() else { return false };
+    let Some(Operand::View(source)) = reader.ins.first().filter(|_| reader.op == Op::Gather) else { return false };
     // the source repeats along the axes of the positions
     let moving = |view: &View| -> Vec<(i64, i64)> {
         let axes = view.shape.iter().zip(&view.strides).skip(1);

@@ -150,7 +150,7 @@ impl Numbering {
         match instr.op.kind() {
             OpKind::Reduction | OpKind::Scan | OpKind::Library => true,
             OpKind::Elementwise => loads >= made && (is_expensive(instr.op) || loads / 3 >= made),
-            OpKind::Generator | OpKind::Gather => false,
+            OpKind::Generator | OpKind::Gather | OpKind::Roll => false,
         }
     }
 }

@@ -50,7 +50,7 @@ fn identity(op: Op, ty: DType) -> Option<Scalar> {
         (Op::Sum | Op::Any | Op::Nonzero, _) => Some(small(ty, false)),
         (op, OpKind::Library) if op.is_product() => Some(small(ty, false)),
         (Op::Prod | Op::All, _) => Some(small(ty, true)),
-        (_, OpKind::Elementwise | OpKind::Generator | OpKind::Gather) => None,
+        (_, OpKind::Elementwise | OpKind::Generator | OpKind::Gather | OpKind::Roll) => None,
         (_, OpKind::Reduction | OpKind::Scan | OpKind::Library) => None,
     }
 }

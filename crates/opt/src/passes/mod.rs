@@ -1,6 +1,7 @@
 //! Rewrites of a program that keep every observable bit; one file per pass.
 
 pub(crate) mod algebra;
+pub(crate) mod alternate;
 pub(crate) mod collapse;
 pub(crate) mod common;
 pub(crate) mod copies;
@@ -8,6 +9,7 @@ pub(crate) mod dead;
 pub(crate) mod empty;
 pub(crate) mod overlap;
 pub(crate) mod rename;
+pub(crate) mod rolls;
 pub(crate) mod single;
 #[cfg(test)]
 mod tests;

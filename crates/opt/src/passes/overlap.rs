@@ -56,7 +56,7 @@ fn overlaps_at(instr: &Instr, place: usize) -> bool {
         OpKind::Gather => place == 1,
         // a scatter works in its target
         OpKind::Library => instr.op.scatter_step().is_some() && place == 0,
-        OpKind::Reduction => false,
+        OpKind::Reduction | OpKind::Roll => false,
     };
     let identical = identical_is_fine && (*view == instr.out || canonical(view) == canonical(&instr.out));
     !identical && overlaps(view, &instr.out)

@@ -21,6 +21,7 @@ pub(super) enum Recipe {
     Nonzero,
     Stencil,
     Assembly,
+    Torus,
 }
 
 impl Recipe {
@@ -29,7 +30,8 @@ impl Recipe {
             0..=40 => Recipe::Elementwise,
             41..=43 => Recipe::Stencil,
             44..=46 => Recipe::Assembly,
-            47..=58 => Recipe::Copy,
+            47..=48 => Recipe::Torus,
+            49..=58 => Recipe::Copy,
             59..=71 => Recipe::Reduction,
             72..=74 => Recipe::Rows,
             75..=79 => Recipe::Scan,
@@ -60,6 +62,7 @@ impl Draft {
             Recipe::Nonzero => self.nonzero(),
             Recipe::Stencil => self.stencil(),
             Recipe::Assembly => self.assembly(),
+            Recipe::Torus => self.torus(),
         };
     }
 

@@ -5,7 +5,8 @@
 //! overlapping windows, negative and zero strides, transposes, steps, mixed dtypes, parts of
 //! complex values, in-place and self-overlapping instructions, reductions over axis sets, scans, ranges,
 //! matmul, gathers, scatters, rank zero, empty axes and axes of extent one, temporaries that are never read,
-//! stencils that overwrite what they read, masks, arrays put together from pieces and copied to where they belong.
+//! stencils that overwrite what they read, masks, arrays put together from pieces and copied to where they belong, steps
+//! of rolled arrays.
 
 mod indexing;
 mod instrs;

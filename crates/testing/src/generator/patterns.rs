@@ -56,7 +56,7 @@ impl Draft {
         grid.strides.iter_mut().for_each(|s| *s *= step);
         (0..rank).filter(|_| self.rng.one_in(6)).for_each(|axis| reversed(&mut grid, axis));
         let centre = window(&grid, &reach, &inner);
-        for _ in 0..1 + self.rng.below(3) {
+        for _ in 0..1 + self.rng.below(6) {
             if !self.sweep(&grid, &centre, &reach) {
                 return false;
             }
@@ -191,6 +191,66 @@ impl Draft {
         }
         let through = if self.rng.one_in(4) { self.fresh(&shape, ty) } else { place.clone() };
         self.copy_to(&through, whole) && (through == place || self.copy_to(&place, through))
+    }
+
+    /// Steps on a torus: an array combined with itself, rolled; the result copied over the array, combined with it in place,
+    /// summed or stored.
+    pub(super) fn torus(&mut self) -> bool {
+        let shape = self.shape();
+        let ty = *self.rng.pick(&TYPES);
+        if shape.is_empty() || shape.contains(&0) {
+            return false;
+        }
+        let base = self.new_base(ty, shape.iter().product::<i64>() as usize, true);
+        let mut grid = View::contiguous(base, ty, &shape);
+        if self.rng.one_in(4) {
+            grid.strides = dense_permuted(&mut self.rng, &shape, ty.size() as i64);
+        }
+        (0..shape.len()).filter(|_| self.rng.one_in(5)).for_each(|axis| reversed(&mut grid, axis));
+        for _ in 0..1 + self.rng.below(3) {
+            let mut sum = grid.clone();
+            for _ in 0..1 + self.rng.below(3) {
+                let rolled = self.fresh(&shape, ty);
+                let out = self.fresh(&shape, ty);
+                let op = self.work(ty);
+                let ins = [sum, rolled.clone()].map(Operand::View).to_vec();
+                if !self.roll(&grid, &rolled) || !self.simple(op, ty, &out, ins) {
+                    return false;
+                }
+                sum = out;
+            }
+            let op = self.work(ty);
+            let done = match self.rng.below(4) {
+                0 => self.copy_to(&grid, sum),
+                1 => self.simple(op, ty, &grid, [grid.clone(), sum].map(Operand::View).to_vec()),
+                2 => self.summed(&grid, sum),
+                _ => {
+                    let out = self.fresh(&shape, ty);
+                    self.simple(op, ty, &out, [sum, grid.clone()].map(Operand::View).to_vec())
+                }
+            };
+            if !done {
+                return false;
+            }
+        }
+        true
+    }
+
+    /// Rolls an array along some axes, part by part.
+    fn roll(&mut self, from: &View, to: &View) -> bool {
+        let moved = |n: &i64| if self.rng.one_in(2) { self.rng.range(0, n - 1) } else { 0 };
+        let shifts: Vec<i64> = from.shape.iter().map(moved).collect();
+        let axes: Vec<usize> = (0..shifts.len()).filter(|&axis| shifts[axis] > 0).collect();
+        (0..1usize << axes.len()).all(|corner| {
+            let (mut starts, mut sources, mut shape) =
+                (vec![0; shifts.len()], vec![0; shifts.len()], to.shape.to_vec());
+            for (bit, &axis) in axes.iter().enumerate() {
+                let (shift, rest) = (shifts[axis], to.shape[axis] - shifts[axis]);
+                let first = corner >> bit & 1 == 0;
+                (starts[axis], sources[axis], shape[axis]) = if first { (shift, 0, rest) } else { (0, rest, shift) };
+            }
+            self.copy_to(&window(to, &starts, &shape), window(from, &sources, &shape))
+        })
     }
 
     /// A view that lies as another does, in an array that is there or in a new one.

@@ -1,6 +1,7 @@
-//! Gathers in a body: the source as an operand that the index moves, with its bound and step.
+//! What is picked or moved in a body: a gather's source as an operand that the index moves, with its bound and step; what is
+//! rolled as an operand that begins in its middle and goes on with its first elements.
 
-use super::Body;
+use super::{Body, Slot};
 use crate::access::InstrInfo;
 use crate::{ArgKind, Node, ValueId};
 use numelt_ir::{DType, Dims, Instr, Operand, Program, View};
@@ -15,17 +16,29 @@ impl Body {
         };
         let index = self.cast(index, DType::U64);
         let axes: Vec<usize> = (1..source.rank()).collect();
-        let arg = self.slot(ArgKind::Gather, source.of_axes(&axes, source.offset));
+        let arg = self.slot(Slot::new(ArgKind::Gather, source.of_axes(&axes, source.offset)));
         let last = self.fixed(&instr.out.shape, source.shape[0] - 1);
         let step = self.fixed(&instr.out.shape, source.strides[0]);
         let value = self.node(Node::Gather { arg, last, step, index }, source.dtype);
         self.cast(value, instr.ty)
     }
 
+    /// The element of what is rolled.
+    pub(super) fn rolled(&mut self, instr: &Instr) -> ValueId {
+        let [Operand::View(source), Operand::View(corner)] = &instr.ins[..] else {
+            unreachable!("a roll reads two views")
+        };
+        let axes = corner.shape.iter().zip(&source.shape);
+        let wraps = axes.map(|(&wrap, &n)| if wrap == n { 0 } else { wrap }).collect();
+        let view = View { offset: corner.offset, ..source.clone() };
+        let arg = self.slot(Slot { kind: ArgKind::Load, view, wraps });
+        self.node(Node::Load(arg), source.dtype)
+    }
+
     /// An `Index` operand that is the same number at every point.
     fn fixed(&mut self, shape: &[i64], value: i64) -> u32 {
         let strides = Dims::from_elem(0, shape.len());
         let view = View { base: 0, dtype: DType::I64, offset: value, shape: Dims::from_slice(shape), strides };
-        self.slot(ArgKind::Index, view)
+        self.slot(Slot::new(ArgKind::Index, view))
     }
 }

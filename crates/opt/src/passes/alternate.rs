@@ -1,0 +1,172 @@
+//! Sweeps that overwrite what they read take turns between two arrays.
+//!
+//! In `for _ in range(m): u[1:-1, 1:-1] = f(u[:-2, 1:-1], u[2:, 1:-1], …)` a kernel must not store an element before its
+//! neighbours have been computed: each result waits in a room of its own and is moved from there. A person would have two
+//! arrays. If a batch holds several such sweeps over one part of an array of which the rest stays as it is, the rest is copied to a
+//! second array once, and the sweeps go to and fro; the last one ends in the first array. Where arrays fit the caches
+//! that takes two thirds of the time, or less. From main memory it gains nothing, because the second array is memory to be moved.
+//!
+//! Of an odd number of sweeps the first stays in place, or what the array holds before is made in the second one, if the
+//! batch makes all of it.
+
+use super::covers;
+use crate::overlap::is_injective;
+use numelt_ir::{Axes, Base, BaseId, Dims, Instr, Op, OpKind, Operand, Program, View};
+use smallvec::{SmallVec, smallvec};
+
+/// Bytes of the largest array: a second one should be in the last cache, too.
+const LARGEST: usize = 16 << 20;
+/// Sweeps that are worth it whatever the size, as copying the rest takes some launches; and bytes from which on two are.
+const SWEEPS: usize = 4;
+const LARGE: usize = 128 << 10;
+
+/// Sweeps over one part of a base.
+struct Sweeps {
+    part: View,
+    /// Instructions that overwrite the part after others have read it elsewhere.
+    at: Vec<usize>,
+}
+
+pub(crate) fn run(program: &mut Program) -> bool {
+    let bases = candidates(program);
+    let mut changed = false;
+    for base in bases {
+        let Some(sweeps) = longest(program, base) else { continue };
+        changed |= alternate(program, base, sweeps);
+    }
+    changed
+}
+
+/// Bases of which a part is written several times.
+fn candidates(program: &Program) -> Vec<BaseId> {
+    let mut writes = vec![0; program.bases.len()];
+    for instr in &program.instrs {
+        let nbytes = program.bases[instr.out.base as usize].nbytes;
+        let part = nbytes <= LARGEST && instr.out.nbytes() < nbytes as i64;
+        writes[instr.out.base as usize] += usize::from(part && instr.op.kind() == OpKind::Elementwise);
+    }
+    (0..).zip(writes).filter(|&(_, count)| count >= 2).map(|(base, _)| base).collect()
+}
+
+/// Most sweeps over one part without another write to the base in between.
+fn longest(program: &Program, base: BaseId) -> Option<Sweeps> {
+    let (mut best, mut now) = (None::<Sweeps>, None::<Sweeps>);
+    // what has been read since the last write
+    let mut read: SmallVec<[&View; 8]> = SmallVec::new();
+    for (at, instr) in program.instrs.iter().enumerate() {
+        read.extend(instr.reads().filter(|view| view.base == base));
+        if instr.out.base != base {
+            continue;
+        }
+        let part = &instr.out;
+        if now.as_ref().is_none_or(|now| now.part != *part) || instr.op.kind() != OpKind::Elementwise {
+            best = [best, now.take()].into_iter().flatten().max_by_key(|sweeps| sweeps.at.len());
+            let suits = instr.op.kind() == OpKind::Elementwise && is_injective(part);
+            now = suits.then(|| Sweeps { part: part.clone(), at: Vec::new() });
+        }
+        let elsewhere = read.iter().any(|view| *view != part && view.shape == part.shape && meet(view, part));
+        if let Some(now) = now.as_mut().filter(|_| elsewhere) {
+            now.at.push(at);
+        }
+        read.clear();
+    }
+    [best, now].into_iter().flatten().max_by_key(|sweeps| sweeps.at.len())
+}
+
+fn meet(a: &View, b: &View) -> bool {
+    matches!((a.byte_range(), b.byte_range()), (Some(a), Some(b)) if a.0 < b.1 && b.0 < a.1)
+}
+
+/// Lets the sweeps take turns; true if that is worth it.
+fn alternate(program: &mut Program, base: BaseId, mut sweeps: Sweeps) -> bool {
+    let Base { nbytes, .. } = program.bases[base as usize];
+    let Some(rest) = rest(&sweeps.part, nbytes as i64) else { return false };
+    let start = if sweeps.at.len() % 2 == 1 { made(program, base, sweeps.at[0]) } else { None };
+    if sweeps.at.len() % 2 == 1 && start.is_none() {
+        sweeps.at.remove(0);
+    }
+    let least = if nbytes >= LARGE { 2 } else { SWEEPS };
+    if sweeps.at.len() < least || rest.iter().map(View::nbytes).sum::<i64>() > sweeps.part.nbytes() / 2 {
+        return false;
+    }
+    let second = program.bases.len() as BaseId;
+    program.bases.push(Base { nbytes, input: false, output: false });
+    let (mut here, mut there) = (base, second);
+    let instrs = std::mem::take(&mut program.instrs);
+    for (at, mut instr) in instrs.into_iter().enumerate() {
+        if start == Some(at) {
+            std::mem::swap(&mut here, &mut there);
+        }
+        for operand in &mut instr.ins {
+            if let Operand::View(view) = operand
+                && view.base == base
+            {
+                view.base = here;
+            }
+        }
+        if sweeps.at.first() == Some(&at) {
+            program.instrs.extend(rest.iter().map(|view| copy(view, here, there)));
+        }
+        if sweeps.at.binary_search(&at).is_ok() {
+            std::mem::swap(&mut here, &mut there);
+        }
+        if instr.out.base == base {
+            instr.out.base = here;
+        }
+        program.instrs.push(instr);
+    }
+    true
+}
+
+/// The last instruction before another that makes all of a base, and reads nothing of it.
+fn made(program: &Program, base: BaseId, before: usize) -> Option<usize> {
+    let nbytes = program.bases[base as usize].nbytes as i64;
+    let makes = |instr: &Instr| {
+        instr.out.base == base
+            && instr.op.kind() == OpKind::Elementwise
+            && covers(&instr.out, nbytes)
+            && instr.reads().all(|view| view.base != base)
+    };
+    program.instrs[..before].iter().rposition(makes)
+}
+
+fn copy(view: &View, from: BaseId, to: BaseId) -> Instr {
+    let [source, out] = [from, to].map(|base| View { base, ..view.clone() });
+    Instr { op: Op::Copy, ty: view.dtype, out, ins: smallvec![Operand::View(source)], axes: Axes::default(), watch: 0 }
+}
+
+/// What a box in a dense array in C order leaves of it, in boxes; `None` where it is no such box.
+fn rest(part: &View, nbytes: i64) -> Option<SmallVec<[View; 6]>> {
+    let rank = part.rank();
+    if part.strides.iter().any(|&stride| stride <= 0) || part.strides.last() != Some(&(part.dtype.size() as i64)) {
+        return None;
+    }
+    let (mut extents, mut low, mut left, mut outer) = (Dims::new(), Dims::new(), part.offset, nbytes);
+    for &stride in &part.strides {
+        if outer % stride != 0 {
+            return None;
+        }
+        extents.push(outer / stride);
+        low.push(left / stride);
+        (left, outer) = (left % stride, stride);
+    }
+    let fits = |axis: usize| low[axis] + part.shape[axis] <= extents[axis];
+    if left != 0 || !(0..rank).all(fits) {
+        return None;
+    }
+    let mut boxes = SmallVec::new();
+    for axis in 0..rank {
+        let end = low[axis] + part.shape[axis];
+        for (first, length) in [(0, low[axis]), (end, extents[axis] - end)] {
+            let mut slab = part.clone();
+            slab.offset -= (axis..rank).map(|inner| low[inner] * part.strides[inner]).sum::<i64>();
+            slab.offset += first * part.strides[axis];
+            slab.shape[axis] = length;
+            slab.shape[axis + 1..].copy_from_slice(&extents[axis + 1..]);
+            if length > 0 {
+                boxes.push(slab);
+            }
+        }
+    }
+    Some(boxes)
+}
