@@ -37,6 +37,18 @@ KEYS = {
     "pair of masks": lambda np: (np.array([True, False, True, True]), np.array([True, True, True])),
     "pair of nothing": lambda np: (np.array([], int), np.array([], int)),
     "repeated": lambda np: (np.array([1, 1, 1]), np.array([2, 2, 2])),
+    "list": lambda np: [0, 2],
+    "list below": lambda np: [-1, 0, -2],
+    "list repeated": lambda np: [1, 2, 1],
+    "list outside": lambda np: [0, 9],
+    "list of NumPy's": lambda np: [numpy.int64(1), 2, numpy.int64(-1)],
+    "list of short ones": lambda np: [numpy.int8(1), 2],
+    "list of computed": lambda np: [np.arange(3).sum(), 0, np.arange(2).max() - 1],
+    "list of truths": lambda np: [True, False, True, True],
+    "list of floats": lambda np: [1.0, 2.0],
+    "list of nothing": lambda np: [],
+    "bytes": lambda np: np.array([[0, 1], [3, 2]], "u1"),
+    "wide": lambda np: (np.arange(40) % 4).astype("i2").reshape(4, 10),
 }
 ARRAYS = {
     "vector": lambda np, dtype: np.array(numpy.arange(4).astype(dtype)),
@@ -91,6 +103,42 @@ def test_storing(key, dtype):
 
     for array, value in itertools.product(ARRAYS, values):
         both(lambda np, a=array, v=value: stored(np, a, v), (array, value))
+
+
+ROWS = {
+    "fresh": lambda np, x, keys: (
+        np.array(numpy.arange(len(keys) * x[0].size)).reshape(-1, *x.shape[1:]).astype(x.dtype)
+    ),
+    "backwards": lambda np, x, keys: ROWS["fresh"](np, x, keys)[::-1],
+    "swapped": lambda np, x, keys: x[keys[::-1]],
+    "own": lambda np, x, keys: x[: len(keys)],
+    "waiting": lambda np, x, keys: x[keys[::-1]] * x[keys],
+    "one": lambda np, x, keys: x[1:2],
+    "flat": lambda np, x, keys: x[1].copy(),
+}
+
+
+@pytest.mark.core
+@pytest.mark.parametrize("rows", ROWS)
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_storing_rows_at_a_list(rows, dtype):
+    def stored(np, array, keys, frozen):
+        x = ARRAYS[array](np, dtype)
+        waiting = x + x
+        value = ROWS[rows](np, x, keys)
+        x.flags.writeable = not frozen
+        x[keys] = value
+        return x, waiting
+
+    for array, keys in itertools.product(
+        ["vector", "backwards", "matrix", "F", "part", "deep"], ([0, 2], [-1, 1, 1])
+    ):
+        for frozen in (False, True):
+            for at in (0, 1):
+                both(
+                    lambda np, a=array, k=keys, f=frozen, at=at: stored(np, a, k, f)[at],
+                    (array, keys, frozen),
+                )
 
 
 def test_storing_at_pairs_waits_for_readers():

@@ -39,7 +39,7 @@ STEPS = {
 }
 
 
-@pytest.mark.parametrize("n", [2049, 4096, 6144, 6145])
+@pytest.mark.parametrize("n", [2049, 4096, 6144, 6145, 8192, 8300])
 @pytest.mark.parametrize("name", STEPS)
 def test_views_see_what_is_written(name, n):
     results = []
@@ -64,6 +64,16 @@ def test_it_happens():
     x *= 2.0
     assert at_once() == before + 2
     assert x[3999] == 8000.0
+
+
+def test_it_happens_to_parts():
+    x = numelt.arange(4000.0)
+    x[0]
+    before = at_once()
+    x[1:] += x[:-1]
+    x[10:] *= 2.0
+    assert at_once() == before + 2
+    assert x[3999] == 2.0 * (3999 + 3998)
 
 
 @pytest.mark.parametrize("dtype", ["float32", "int16", "complex128", "bool"])

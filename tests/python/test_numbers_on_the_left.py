@@ -100,6 +100,28 @@ def test_layouts(act):
             agree(act, number, view(real), view(made))
 
 
+@pytest.fixture
+def recorded():
+    """Record all operations, so that sums are deferred."""
+    before = np.config.at_once
+    np.config.at_once = 0
+    yield
+    np.config.at_once = before
+
+
+@pytest.mark.parametrize("act", OPERATORS, ids=lambda act: act.__name__)
+@pytest.mark.parametrize("left", DTYPES, ids=str)
+def test_deferred_scalars_on_the_right(recorded, act, left):
+    for right in DTYPES:
+        for element in values(right)[:5]:
+            if act in (operator.pow, operator.lshift) and not 0 <= abs(element) < 8:
+                continue
+            real = numpy.full(3, element, right).max()
+            for number in values(left)[::2]:
+                made = np.full(3, element, right).max()
+                agree(act, number, real, made)
+
+
 def test_the_class_of_the_result():
     result = numpy.float64(2) * np.arange(3.0)
     assert type(result) is np.ndarray

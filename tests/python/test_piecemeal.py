@@ -152,3 +152,44 @@ def test_warnings_name_the_operation(piecemeal):
         assert float(quotient[3]) == numpy.inf
     assert [str(w.message) for w in caught] == ["divide by zero encountered in divide"]
     assert caught[0].filename == __file__
+
+
+def levinson(np):
+    n, first = 3300, 2300
+    r = np.arange(n + 1, 1, -1) / (2.0 * n)
+    y, alpha, beta = np.zeros(n), -r[0], 1.0
+    y[0] = -r[0]
+    for k in range(first, n):
+        beta *= 1.0 - alpha * alpha
+        alpha = -(r[k] + np.dot(np.flip(r[:k]), y[:k])) / beta
+        y[:k] += alpha * np.flip(y[:k])
+        y[k] = alpha
+    return [y]
+
+
+def test_long_batches_that_never_repeat_come_to_run_at_once():
+    before = numelt._core.stats()["at_once"]
+    same(levinson)
+    assert numelt._core.stats()["at_once"] > before + 500
+    same(stencil)
+
+
+def stencil(np):
+    x = np.linspace(0.0, 1.0, 4000)
+    for _ in range(400):
+        x[1:-1] = (x[2:] + x[:-2]) * 0.5 - x[1:-1] * 0.01
+        x[0] = x[-2]
+    return [x]
+
+
+def test_scatters_to_few_places_are_little_work():
+    def diagonals(np):
+        d = np.zeros((300, 300))
+        for s in range(200):
+            i = np.arange(s + 1)
+            d[i, s - i] = d[i - 1, s - i] + np.sqrt(d[i, s - i - 1] + s)
+        return [d]
+
+    before = numelt._core.stats()["plan_misses"]
+    same(diagonals)
+    assert numelt._core.stats()["plan_misses"] < before + 20

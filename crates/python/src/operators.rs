@@ -124,7 +124,11 @@ fn is_watched(py: Python<'_>) -> bool {
 
 /// The quick path of an operation on two scalars, of which one is deferred and the other may be a number.
 #[inline]
-fn quick_scalars<'py>(op: Op, lhs: &Bound<'py, PyAny>, rhs: &Bound<'py, PyAny>) -> Option<PyResult<Bound<'py, PyAny>>> {
+pub fn quick_scalars<'py>(
+    op: Op,
+    lhs: &Bound<'py, PyAny>,
+    rhs: &Bound<'py, PyAny>,
+) -> Option<PyResult<Bound<'py, PyAny>>> {
     let (a, b) = (DeferredScalar::of(lhs), DeferredScalar::of(rhs));
     let dtype = a.or(b)?.get().view().dtype;
     if !dtype.is_float() || !keeps_dtype(op, dtype) || is_watched(lhs.py()) {

@@ -190,6 +190,22 @@ pub fn on_dense<T>(py: Python<'_>, view: &ArrayView, with: impl FnOnce(&[u8]) ->
     Ok(Some(with(unsafe { std::slice::from_raw_parts(start, size) })))
 }
 
+/// A new base of `total` bytes that holds the elements of dense views one after the other.
+pub fn gathered(py: Python<'_>, views: &[ArrayView], total: usize) -> PyResult<BaseRef> {
+    let base = Runtime::global().new_base(total);
+    let start = read(py, &base)?;
+    let mut at = 0;
+    for view in views {
+        on_dense(py, view, |bytes| {
+            assert!(bytes.len() <= total - at);
+            // SAFETY: so many bytes are left of the new base, which nobody else knows.
+            unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), start.add(at), bytes.len()) };
+            at += bytes.len();
+        })?;
+    }
+    Ok(base)
+}
+
 /// Stores the element at a byte offset of a base at once; false when work on the base is pending, which comes first.
 pub fn write_scalar(py: Python<'_>, base: &BaseRef, offset: i64, value: Scalar) -> PyResult<bool> {
     if base.is_pending() {

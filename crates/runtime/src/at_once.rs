@@ -7,7 +7,8 @@
 //! [`SURE`] elements on, chains of operations gain by fusion, the shorter ones the larger they are: now and then such
 //! operations are recorded until the next read, and go on being recorded if it turns out to be far away. Those of more than
 //! [`MIDDLE`] elements are recorded until reads have come close upon each other; if they are in place, their array
-//! gets new memory. What the engine does not do this way, or what meets a
+//! gets new memory. Long batches of which none is like one before are better run this way, too: nothing would be gained by
+//! recording them. What the engine does not do this way, or what meets a
 //! condition to be reported, is recorded like everything else. Whoever inspects or traces sees all operations
 //! recorded, and whoever asks for an explanation those of the next batches.
 
@@ -42,6 +43,12 @@ const IN_A_ROW: [u32; 2] = [1, 2];
 /// Batches after a question in which everything is recorded.
 const WATCHED: u32 = 256;
 
+/// Long batches in a row, like none before, after which their operations run at once: recording them saves nothing.
+const STRANGE: u32 = 4;
+
+/// How many times as many operations as the last of them has run at once before the next look.
+const UNSEEN: u32 = 12;
+
 /// Elements up to which an operation in place gives its array new memory instead of waiting: with more, another array in the
 /// caches costs more than recording does.
 const MOVED: i64 = 3 * MIDDLE;
@@ -62,6 +69,8 @@ pub(crate) struct Habit {
     watched: u32,
     /// Operations of up to [`MIDDLE`] elements, and larger ones.
     bands: [Band; 2],
+    /// Long batches since the last one that was known.
+    strange: u32,
 }
 
 /// Whether operations of more than [`SURE`] elements run at once.
@@ -105,7 +114,7 @@ impl Habit {
     /// Nothing has been read yet.
     pub fn new() -> Habit {
         let middle = Band { left: STRETCH, stretch: STRETCH, in_a_row: 0 };
-        Habit { reads: 0, watched: 0, bands: [middle, Band::default()] }
+        Habit { reads: 0, watched: 0, bands: [middle, Band::default()], strange: 0 }
     }
 
     /// Notes a batch that was run because it was read.
@@ -140,6 +149,26 @@ impl Habit {
             }
         }
         found
+    }
+
+    /// Notes a long batch of operations on few elements, and whether one like it came before.
+    pub fn note_long(&mut self, instructions: usize, known: bool) {
+        self.strange = match self.strange {
+            _ if known => 0,
+            // two that start at the same place of a loop are what three in a row show
+            STRANGE => STRANGE - 2,
+            strange => strange + 1,
+        };
+        if self.is_strange() && self.watched == 0 {
+            self.reads = self.reads.max(READS);
+            let left = (instructions as u32).saturating_mul(UNSEEN);
+            self.bands.iter_mut().for_each(|band| band.left = band.left.max(left));
+        }
+    }
+
+    /// Has what came last been like nothing before, so that what follows had better run at once?
+    pub fn is_strange(&self) -> bool {
+        self.strange == STRANGE
     }
 
     /// For some time everything is recorded, or until settings change.

@@ -428,7 +428,16 @@ impl Batch {
 
 /// Element-operations of an instruction.
 pub(crate) fn work(instr: &Instr) -> u64 {
-    instr.domain().iter().product::<i64>() as u64
+    let size = |shape: &[i64]| shape.iter().product::<i64>() as u64;
+    match instr.ins.as_slice() {
+        // what no position leads to is left alone
+        [Operand::View(target), _, Operand::View(positions)]
+            if instr.op.scatter_step().is_some() && target.base == instr.out.base =>
+        {
+            size(&positions.shape) * size(&instr.out.shape[1..])
+        }
+        _ => size(instr.domain()),
+    }
 }
 
 /// The slot of a base in batch `epoch`; its next one if it has none yet.

@@ -31,24 +31,30 @@ const ELEMENTS: u64 = 4;
 /// Batches that are remembered.
 const REMEMBERED: usize = 100_000;
 
-/// What plans would have saved the batches seen so far.
+/// What plans would have saved the batches seen so far, since one was made, and how many were.
 #[derive(Default)]
-pub(crate) struct Sightings(FxHashMap<u64, u64>);
+pub(crate) struct Sightings(FxHashMap<u64, (u64, u32)>);
 
 impl Sightings {
-    /// Is a plan for the batch with this key worth making, if it comes as often again as it has come before?
+    /// Is a plan for the batch with this key worth making, if it comes as often again as it has come before? One that has
+    /// been made and forgotten has to promise twice as much.
     pub fn deserves_plan(&mut self, key: u64, instructions: usize, work: u64) -> bool {
         if self.0.len() >= REMEMBERED {
             self.0.clear();
         }
         let instructions = instructions as u64;
-        let saved = self.0.entry(key).or_default();
-        if *saved >= PLAN.0 + PLAN.1 * instructions {
-            self.0.remove(&key);
+        let (saved, plans) = self.0.entry(key).or_default();
+        if *saved >= (PLAN.0 + PLAN.1 * instructions) << *plans {
+            (*saved, *plans) = (0, (*plans + 1).min(16));
             return true;
         }
         *saved += SAVED * (instructions - 1) + work / ELEMENTS;
         false
+    }
+
+    /// Has a batch with this key been seen?
+    pub fn knows(&self, key: u64) -> bool {
+        self.0.contains_key(&key)
     }
 
     /// Forgets all.

@@ -526,7 +526,12 @@ impl State {
         batch.restart(0, &mut self.cells);
         HELD.store(self.batch.held(), Ordering::Relaxed);
         self.spare = Some(batch);
-        result
+        // what is to run at once must not wait for what the cut has left over
+        if cut && self.habit.is_strange() && !self.batch.is_empty() {
+            result.and_then(|()| self.flush(reason))
+        } else {
+            result
+        }
     }
 
     fn run_piecemeal(&mut self, batch: &mut Batch) -> Result<()> {

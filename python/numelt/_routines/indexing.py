@@ -107,11 +107,9 @@ def _copy_where(dst: Any, source: Any, casting: Any, where: Any) -> bool:
 
 
 def _broadcasts(shape: tuple[int, ...], *arrays: Any) -> bool:
+    shapes = {array.shape for array in arrays if hasattr(array, "shape")} - {shape, ()}
     try:
-        return bool(
-            numpy.broadcast_shapes(shape, *[array.shape for array in arrays if hasattr(array, "shape")])
-            == shape
-        )
+        return not shapes or bool(numpy.broadcast_shapes(shape, *shapes) == shape)
     except ValueError:
         return False
 

@@ -20,7 +20,7 @@ use std::mem::MaybeUninit;
 /// Bytes of a room, which holds one operand of a piece.
 const ROOM: usize = 4096;
 
-/// Elements of which the whole output may be put together beside its place, and a whole operand be converted.
+/// Elements of which a whole operand may be converted, and always few enough for one thread.
 pub(super) const FEW: usize = 2048;
 
 /// Picoseconds that an operation on more elements may be expected to take: larger ones are for several threads.
@@ -40,8 +40,11 @@ impl<const N: usize> Room<N> {
     }
 }
 
-/// Bytes of the largest output that is put together beside its place.
+/// Bytes of so many elements of any dtype.
 pub(super) const WHOLE: usize = 16 * FEW;
+
+/// Bytes of the largest output that is put together beside its place because an input shares its memory.
+const BESIDE: usize = 1 << 16;
 
 /// Runs the call; false when it did not. The output then is as it was where an input shares its memory, elsewhere anything.
 ///
@@ -221,12 +224,14 @@ unsafe fn elementwise(call: &SmallCall<'_>, watch: u8, isa: Isa) -> bool {
     let (mut ins, mut sizes) = ([std::ptr::null::<u8>(); 3], [0; 3]);
     let size = call.out.dtype.size();
     let shared = !call.fresh && overlaps(call);
-    if shared && n > FEW {
+    if shared && n * size > BESIDE {
         return false;
     }
     if shared && (n > ROOM / 16 || loops.rank > 2) {
         // SAFETY: the caller's contract.
-        return unsafe { aside(call, watch, isa) };
+        return unsafe {
+            if n * size > WHOLE { aside::<BESIDE>(call, watch, isa) } else { aside::<WHOLE>(call, watch, isa) }
+        };
     }
     let mut plain = !shared && op.output_dtype(ty) == call.out.dtype && loops.is_dense(OUT, size);
     let mut most = n;
@@ -381,13 +386,13 @@ unsafe fn pieces(
     done && (asked == 0 || flags::get() & asked == 0)
 }
 
-/// Runs a call whose output shares memory with an input: beside it, and then to its place.
+/// Runs a call whose output of at most `BYTES` shares memory with an input: beside it, and then to its place.
 ///
 /// # Safety
 /// As for [`run`].
 #[inline(never)]
-unsafe fn aside(call: &SmallCall<'_>, watch: u8, isa: Isa) -> bool {
-    let mut room = Room::<WHOLE>::new();
+unsafe fn aside<const BYTES: usize>(call: &SmallCall<'_>, watch: u8, isa: Isa) -> bool {
+    let mut room = Room::<BYTES>::new();
     let strides = numelt_ir::c_strides(call.out.shape, call.out.dtype.size() as i64);
     let beside = Few { pointer: room.start(), strides: &strides, ..call.out };
     let copy = [FewInput::View(beside)];

@@ -1,22 +1,21 @@
 //! Reading and writing a few elements at once, without recording.
 //!
-//! In: a lookup of an array and indices that nothing pending writes. Out: a new array with memory, or `None` where
+//! In: an array and a key that nothing pending writes. Out: a new array with memory, or `None` where
 //! recording is the better way. A record, a plan and a launch cost more than a few dozen loads.
 
-use super::lookup::{Fancy, Lookup, Pick};
-use super::memory::{each_integer, walk};
-use super::positions::{Walk, first_outside};
+use crate::convert::{self, Weak};
 use crate::ndarray::{NdArray, exact_native};
 use crate::operand::Operand;
-use crate::{assign, errors, registry, run, shape};
-use numelt_ir::{DType, Dims, c_strides};
+use crate::scalar::DeferredScalar;
+use crate::{assign, registry, run, shape};
+use numelt_ir::{DType, Dims, Scalar, c_strides};
 use numelt_runtime::{ArrayView, Runtime};
 use pyo3::prelude::*;
-use pyo3::types::{PyInt, PyList, PyTuple};
+use pyo3::types::{PyList, PyTuple};
 use smallvec::SmallVec;
 
 /// Most elements of a result that is read at once.
-const FEW: i64 = 4096;
+pub(super) const FEW: i64 = 4096;
 
 /// Longest list of ints that is read here.
 const LISTED: usize = 32;
@@ -129,29 +128,13 @@ fn gathered(py: Python<'_>, view: &ArrayView, picks: &Picked) -> PyResult<ArrayV
     }
     let from = run::look(py, &view.base)?.wrapping_offset(view.offset as isize);
     let to = run::read(py, &out.base)?;
-    macro_rules! copy {
-        ($t:ty) => {{
-            let mut to = to.cast::<$t>();
-            // SAFETY: the positions were checked, so that the elements are the array's; the targets are those of
-            // the new array, one for each. They are different bases, and aligned.
-            picks.each(|pick| unsafe {
-                to.write(from.wrapping_offset(pick).cast::<$t>().read());
-                to = to.add(1);
-            });
-        }};
-    }
-    match itemsize {
-        1 => copy!(u8),
-        2 => copy!(u16),
-        4 => copy!(u32),
-        8 => copy!(u64),
-        _ => copy!([u64; 2]),
-    }
+    // SAFETY: the positions were checked, so that the elements are the array's; the new array has a place for each.
+    unsafe { picks.copied(from, to, itemsize) };
     Ok(out)
 }
 
 /// Checked positions along a vector, or of elements of a matrix.
-struct Picked {
+pub(super) struct Picked {
     /// The byte distances of elements of a matrix.
     listed: Option<SmallVec<[isize; 64]>>,
     keys: *const u8,
@@ -203,8 +186,38 @@ impl Picked {
                 place = place.wrapping_offset(key.strides[0] as isize);
             }
         }
-        let none = std::ptr::null();
-        Some(Picked { listed: Some(listed), keys: none, step: 0, length, mask: false, n: 0, stride: 0, count: length })
+        Some(Picked::listed(listed))
+    }
+
+    /// Elements at these byte distances, which have been checked.
+    pub(super) fn listed(listed: SmallVec<[isize; 64]>) -> Picked {
+        let (keys, length) = (std::ptr::null(), listed.len() as i64);
+        Picked { listed: Some(listed), keys, step: 0, length, mask: false, n: 0, stride: 0, count: length }
+    }
+
+    /// Copies the elements one after the other.
+    ///
+    /// # Safety
+    /// The positions are those of elements of so many bytes from `from` on; there is room for all of them at `to`, which lies
+    /// apart. Both are aligned.
+    pub(super) unsafe fn copied(&self, from: *const u8, to: *mut u8, itemsize: i64) {
+        macro_rules! copy {
+            ($t:ty) => {{
+                let mut to = to.cast::<$t>();
+                // SAFETY: the caller's contract.
+                self.each(|pick| unsafe {
+                    to.write(from.wrapping_offset(pick).cast::<$t>().read());
+                    to = to.add(1);
+                });
+            }};
+        }
+        match itemsize {
+            1 => copy!(u8),
+            2 => copy!(u16),
+            4 => copy!(u32),
+            8 => copy!(u64),
+            _ => copy!([u64; 2]),
+        }
     }
 
     /// Calls `f` with the address of each element of the key.
@@ -374,19 +387,76 @@ pub fn listed(py: Python<'_>, view: &ArrayView, key: &Bound<'_, PyList>) -> PyRe
     if !ready || !shape::is_c_contiguous(rest, &view.strides[1..], view.dtype.size() as i64) || shape::size(rest) == 0 {
         return Ok(None);
     }
-    let mut picks: SmallVec<[isize; 64]> = SmallVec::new();
-    for item in key.iter() {
-        if !item.is_exact_instance_of::<PyInt>() {
-            return Ok(None);
-        }
-        let Ok(given) = item.extract::<i64>() else { return Ok(None) };
-        let position = if given < 0 { given + n } else { given };
-        if !(0..n).contains(&position) {
-            return Ok(None);
-        }
-        picks.push((position * view.strides[0]) as isize);
-    }
+    let Some(picks) = distances(key, (n, view.strides[0])) else { return Ok(None) };
     rows(py, view, &picks)
+}
+
+/// Byte distances along an axis of so many elements and such a stride, for a list of ints; `None` for any other, and where
+/// one lies outside.
+fn distances(key: &Bound<'_, PyList>, (n, stride): (i64, i64)) -> Option<SmallVec<[isize; 64]>> {
+    let mut picks = SmallVec::new();
+    for item in key.iter() {
+        let given = match Weak::exact(&item) {
+            Some(Weak::Int(given)) => given,
+            Some(_) => return None,
+            None => convert::numpy_int64(&item).or_else(|| deferred_int(&item))?,
+        };
+        let position = if given < 0 { given.wrapping_add(n) } else { given };
+        if !(0..n).contains(&position) {
+            return None;
+        }
+        picks.push((position * stride) as isize);
+    }
+    Some(picks)
+}
+
+/// The value of a deferred int64.
+fn deferred_int(item: &Bound<'_, PyAny>) -> Option<i64> {
+    let scalar = DeferredScalar::of(item)?.get();
+    let int = scalar.view().dtype == DType::I64;
+    match int.then(|| scalar.value(item.py())) {
+        Some(Ok(Scalar::I64(value))) => Some(value),
+        _ => None,
+    }
+}
+
+/// Stores a number or elements at a short list of ints along a vector, or rows along an array whose rows are dense; false where
+/// that is not what there is to do.
+pub fn set_listed(
+    py: Python<'_>,
+    view: &ArrayView,
+    key: &Bound<'_, PyList>,
+    value: &Bound<'_, PyAny>,
+) -> PyResult<bool> {
+    let Some((&n, rest)) = view.shape.split_first() else { return Ok(false) };
+    let count = key.len() as i64;
+    if !(1..=LISTED).contains(&key.len()) || shape::size(rest) * count > FEW || !is_open(view) {
+        return Ok(false);
+    }
+    let Some(listed) = distances(key, (n, view.strides[0])) else { return Ok(false) };
+    if rest.is_empty() {
+        return store(py, view, &Picked::listed(listed), value);
+    }
+    let Some(values) = exact_native(value).and_then(NdArray::view) else { return Ok(false) };
+    let dense = |v: &ArrayView| shape::is_c_contiguous(rest, &v.strides[1..], v.dtype.size() as i64);
+    let fits = values.dtype == view.dtype && values.shape.first() == Some(&count) && values.shape[1..] == *rest;
+    let Some(from) = values.base.settled().filter(|_| fits && !values.base.ptr_eq(&view.base)) else {
+        return Ok(false);
+    };
+    if !dense(view) || !dense(values) {
+        return Ok(false);
+    }
+    let (from, to) = (from.wrapping_offset(values.offset as isize), run::read(py, &view.base)?);
+    view.base.touch();
+    let bytes = shape::size(rest) as usize * view.dtype.size();
+    for (at, pick) in (0..).zip(listed) {
+        let row = from.wrapping_offset(at * values.strides[0] as isize);
+        let place = to.wrapping_offset(view.offset as isize + pick);
+        // SAFETY: the position was checked against the axis, and the other axes are dense, so that both are rows of their
+        // arrays, of as many bytes. They are different bases; nothing pending touches the one that is written.
+        unsafe { std::ptr::copy_nonoverlapping(row, place, bytes) };
+    }
+    Ok(true)
 }
 
 /// The rows at these byte distances, each of which is one of the array's, as a new array.
@@ -420,123 +490,4 @@ fn rows(py: Python<'_>, view: &ArrayView, picks: &[isize]) -> PyResult<Option<Ar
         }
     }
     Ok(Some(out))
-}
-
-/// The picked elements of a lookup with one array of integers or one mask.
-pub fn get(py: Python<'_>, lookup: &Lookup) -> PyResult<Option<ArrayView>> {
-    let [fancy] = &lookup.fancy[..] else { return Ok(None) };
-    let rest = shape::size(&lookup.rest.0);
-    let (Pick::Index(index) | Pick::Mask(index)) = &fancy.pick;
-    let ready = |view: &ArrayView| !view.base.is_awaited() && view.base.address().is_some();
-    if !lookup.truths.is_empty()
-        || rest == 0
-        || index.size() == 0
-        || index.size() * rest > FEW
-        || !ready(index)
-        || !ready(&lookup.array)
-    {
-        return Ok(None);
-    }
-    let Some((bytes, extents)) = displacements(py, fancy, index, Walk::of_reading(lookup))? else { return Ok(None) };
-    let dtype = lookup.array.dtype;
-    let itemsize = dtype.size() as i64;
-    let moves = index.strides.iter().copied().take(extents.len()).collect();
-    let picked = shape::window(index, 0, extents, moves);
-    let strides = super::strides_of(lookup, &picked.shape, std::slice::from_ref(&picked));
-    let out = shape::fresh(dtype, &lookup.arrange(&picked.shape, &lookup.rest.0), strides);
-    if out.size() == 0 {
-        return Ok(Some(out));
-    }
-    let (before, after) = (lookup.before, lookup.before + picked.shape.len());
-    let across = shape::window(&out, 0, picked.shape.clone(), out.strides[before..after].iter().copied().collect());
-    let along = |d: &[i64]| d[..before].iter().chain(&d[after..]).copied().collect();
-    let along = shape::window(&out, 0, lookup.rest.0.clone(), along(&out.strides));
-    let source = shape::window(&lookup.array, 0, lookup.rest.0.clone(), lookup.rest.1.clone());
-    let from = run::look(py, &lookup.array.base)?.wrapping_offset(lookup.array.offset as isize);
-    let to = run::read(py, &out.base)?;
-    // Byte distances of the elements of one pick, in C order.
-    let steps: SmallVec<[(isize, isize); 16]> = {
-        let (mut reads, mut writes) = (SmallVec::<[isize; 16]>::new(), SmallVec::<[isize; 16]>::new());
-        walk(&source, std::ptr::null(), |at| (reads.push(at as isize), true).1);
-        walk(&along, std::ptr::null(), |at| (writes.push(at as isize), true).1);
-        reads.into_iter().zip(writes).collect()
-    };
-    let mut picks = bytes.iter();
-    walk(&across, to.cast_const(), |target| {
-        let Some(&pick) = picks.next() else { return false };
-        for &(read, write) in &steps {
-            let (from, to) = (from.wrapping_offset(pick + read), target.cast_mut().wrapping_offset(write));
-            // SAFETY: the index was checked against its axis, so that the element is one of the array's; the target
-            // is one of the new array's. They are different bases.
-            unsafe { std::ptr::copy_nonoverlapping(from, to, itemsize as usize) };
-        }
-        true
-    });
-    Ok(Some(out))
-}
-
-/// Bytes from position zero to each picked element in C order, and the extents of the picks.
-fn displacements(
-    py: Python<'_>,
-    fancy: &Fancy,
-    index: &ArrayView,
-    walk: Walk,
-) -> PyResult<Option<(SmallVec<[isize; 32]>, Dims)>> {
-    let mut bytes = SmallVec::new();
-    let (n, stride) = fancy.axes[0];
-    if let Pick::Mask(_) = fancy.pick {
-        if index.dtype != DType::Bool {
-            return Ok(None);
-        }
-        if fancy.axes.len() > 1 {
-            return under_mask(py, fancy, index);
-        }
-        let mut at = 0;
-        each_integer(py, index, |truth| {
-            if truth != 0 {
-                bytes.push(at);
-            }
-            at += stride as isize;
-            true
-        })?;
-        let count = bytes.len() as i64;
-        return Ok(Some((bytes, Dims::from_slice(&[count]))));
-    }
-    let mut inside = true;
-    each_integer(py, index, |i| {
-        let at = if i < 0 { i.wrapping_add(n) } else { i };
-        if !(0..n).contains(&at) {
-            inside = false;
-            return false;
-        }
-        bytes.push((at * stride) as isize);
-        true
-    })?;
-    if !inside {
-        return Err(errors::index_out_of_bounds(first_outside(py, index, n, walk)?, fancy.axis, n));
-    }
-    Ok(Some((bytes, index.shape.clone())))
-}
-
-/// The same for a mask of several axes.
-fn under_mask(py: Python<'_>, fancy: &Fancy, mask: &ArrayView) -> PyResult<Option<(SmallVec<[isize; 32]>, Dims)>> {
-    if !fancy.axes.iter().map(|axis| axis.0).eq(mask.shape.iter().copied()) {
-        return Ok(None);
-    }
-    let mut truths = SmallVec::<[bool; 64]>::new();
-    each_integer(py, mask, |truth| {
-        truths.push(truth != 0);
-        true
-    })?;
-    let mut bytes = SmallVec::new();
-    let places = shape::window(mask, 0, mask.shape.clone(), fancy.axes.iter().map(|axis| axis.1).collect());
-    let mut truths = truths.into_iter();
-    walk(&places, std::ptr::null(), |at| {
-        if truths.next() == Some(true) {
-            bytes.push(at as isize);
-        }
-        true
-    });
-    let count = bytes.len() as i64;
-    Ok(Some((bytes, Dims::from_slice(&[count]))))
 }

@@ -5,6 +5,7 @@
 //! elements lie, `scatter` writes. What this module declines (`None`, `false`) is NumPy's, to do or to refuse.
 
 mod few;
+mod few_by_lookup;
 mod functions;
 mod key;
 mod lookup;
@@ -58,7 +59,7 @@ pub fn get<'py>(
         return wrap_new(py, methods::copied(py, &selection.view, view.dtype, Order::K)?).map(Some);
     }
     let lookup = Lookup::new(view, &key)?;
-    if let Some(result) = few::get(py, &lookup)? {
+    if let Some(result) = few_by_lookup::get(py, &lookup)? {
         return wrap(py, &lookup, result).map(Some);
     }
     let positions = Positions::of(py, &lookup)?;

@@ -33,6 +33,11 @@ pub fn set<'py>(
     {
         return Ok(true);
     }
+    if let Ok(list) = key.cast_exact::<PyList>()
+        && few::set_listed(py, view, list, value)?
+    {
+        return Ok(true);
+    }
     if few::set_paired(py, view, key, value)? {
         return Ok(true);
     }

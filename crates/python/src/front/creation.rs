@@ -437,7 +437,8 @@ fn array<'py>(
     ndmax: Arg<'py>,
     like: Arg<'py>,
 ) -> Out<'py> {
-    let others = [&order, &subok, &ndmin, &ndmax];
+    // our own class is none of the subclasses that `subok` is about
+    let others = [&order, if native(object).is_some() { &Arg::Absent } else { &subok }, &ndmin, &ndmax];
     let copies = copy.given().is_none_or(|c| c.cast_exact::<PyBool>().is_ok_and(|c| c.is_true()));
     if copies && others.iter().all(|a| matches!(a, Arg::Absent)) && like.is_none() {
         if let Some(taken) = temporary::taken_over(object, |own| dtype.dtype(own))? {
@@ -471,7 +472,7 @@ fn copy_of<'py>(py: Python<'py>, object: Any<'_, 'py>, dtype: &Arg<'py>) -> Quic
     }
     match sequence::array(py, object, |default| dtype.dtype(default))? {
         Some(made) => Ok(Some(made)),
-        None => joining::stacked(py, object, dtype),
+        None => joining::stacked(py, object, |own| dtype.dtype(own)),
     }
 }
 
@@ -503,7 +504,11 @@ fn asarray<'py>(
             Some(view) if dtype.dtype(view.dtype) == Some(view.dtype) => return Ok(a.clone()),
             Some(_) => {}
             None => {
-                if let Some(made) = sequence::array(py, a, |default| dtype.dtype(default))? {
+                let made = match sequence::array(py, a, |default| dtype.dtype(default))? {
+                    Some(made) => Some(made),
+                    None => joining::stacked(py, a, |own| dtype.dtype(own))?,
+                };
+                if let Some(made) = made {
                     return Ok(made);
                 }
             }

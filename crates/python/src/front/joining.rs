@@ -3,7 +3,7 @@
 use super::{Any, Arg, Out, Quick, native, sequence, slow};
 use crate::ndarray::{NdArray, wrap_new};
 use crate::{assign, convert, elementwise, errors, inspect, run, shape};
-use numelt_ir::{DType, Dims, Op, Scalar};
+use numelt_ir::{DType, Dims, Op, Scalar, c_strides};
 use numelt_runtime::{ArrayView, BaseRef, Runtime};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyFloat, PyInt, PyList, PyTuple};
@@ -52,33 +52,32 @@ fn axis_of(axis: &Arg<'_>, rank: usize) -> Option<usize> {
     (-rank..rank).contains(&axis).then(|| axis.rem_euclid(rank) as usize)
 }
 
-/// Bytes of pieces that are joined at once, while small operations run at once.
+/// Bytes of a piece, on the average, up to which copying pieces at once costs less than recording the copies.
 const FEW: usize = 4096;
+
+/// Pieces from which on those are copied at once that are more bytes together.
+const MANY: usize = 8;
 
 /// The elements of dense pieces one after the other, where that is to be done at once.
 fn appended(py: Python<'_>, pieces: &[ArrayView]) -> PyResult<Option<BaseRef>> {
-    let few = pieces.iter().map(|p| p.size() as usize * p.dtype.size()).sum::<usize>() <= FEW;
-    let ready = pieces.iter().all(|p| p.size() > 0 && p.base.settled().is_some());
-    if !few || !ready || !Runtime::global().runs_at_once() {
+    let total = pieces.iter().map(|p| p.size() as usize * p.dtype.size()).sum::<usize>();
+    let few = total <= FEW || (pieces.len() >= MANY && total <= FEW * pieces.len());
+    let dense = |p: &ArrayView| shape::is_c_contiguous(&p.shape, &p.strides, p.dtype.size() as i64);
+    let ready = few && pieces.iter().all(|p| p.size() > 0 && p.base.settled().is_some() && dense(p));
+    if !ready || !Runtime::global().runs_at_once() {
         return Ok(None);
     }
-    let mut bytes: SmallVec<[u8; 1024]> = SmallVec::new();
-    for piece in pieces {
-        if run::on_dense(py, piece, |elements| bytes.extend_from_slice(elements))?.is_none() {
-            return Ok(None);
-        }
-        inspect::count(Op::Copy);
-    }
-    Runtime::global().filled(&bytes).map(Some).map_err(errors::to_py)
+    inspect::count(Op::Copy);
+    run::gathered(py, pieces, total).map(Some)
 }
 
-/// The array of a sequence of dense arrays of one dtype and shape, where that is to be made at once.
-pub fn stacked<'py>(py: Python<'py>, object: Any<'_, 'py>, dtype: &Arg<'py>) -> Quick<'py> {
+/// The array of a sequence of arrays of one dtype and shape.
+pub fn stacked<'py>(py: Python<'py>, object: Any<'_, 'py>, dtype: impl FnOnce(DType) -> Option<DType>) -> Quick<'py> {
     let mut views: SmallVec<[ArrayView; 8]> = SmallVec::new();
     let mut push = |item: &Bound<'_, PyAny>| {
         let view = native(item)?;
         let fits = views.first().is_none_or(|first| first.dtype == view.dtype && first.shape == view.shape);
-        (fits && view.size() as usize * view.dtype.size() <= FEW).then(|| views.push(view.clone()))
+        fits.then(|| views.push(view.clone()))
     };
     let all = if let Ok(list) = object.cast_exact::<PyList>() {
         list.iter().try_for_each(|item| push(&item))
@@ -86,14 +85,22 @@ pub fn stacked<'py>(py: Python<'py>, object: Any<'_, 'py>, dtype: &Arg<'py>) -> 
         let Ok(tuple) = object.cast_exact::<PyTuple>() else { return Ok(None) };
         tuple.iter_borrowed().try_for_each(|item| push(&item))
     };
-    let Some(first) = views.first().filter(|_| all.is_some()) else { return Ok(None) };
-    if first.shape.is_empty() || first.shape.len() > 8 || dtype.dtype(first.dtype) != Some(first.dtype) {
+    let Some(first) = views.first().filter(|first| all.is_some() && first.size() > 0) else { return Ok(None) };
+    if first.shape.is_empty() || first.shape.len() > 8 || dtype(first.dtype) != Some(first.dtype) {
         return Ok(None);
     }
-    let Some(base) = appended(py, &views)? else { return Ok(None) };
     let mut dims = Dims::from_slice(&[views.len() as i64]);
     dims.extend_from_slice(&first.shape);
-    wrap_new(py, shape::whole(base, first.dtype, &dims)).map(Some)
+    if let Some(base) = appended(py, &views)? {
+        return wrap_new(py, shape::whole(base, first.dtype, &dims)).map(Some);
+    }
+    crate::module::check_bytes(py, &dims, first.dtype)?;
+    let out = shape::fresh(first.dtype, &dims, c_strides(&dims, first.dtype.size() as i64));
+    for (at, view) in (0..).zip(&views) {
+        let target = shape::window(&out, at * out.strides[0], view.shape.clone(), Dims::from_slice(&out.strides[1..]));
+        assign::record(py, &target, view)?;
+    }
+    wrap_new(py, out).map(Some)
 }
 
 /// Joins pieces of one rank that fit; `None` where they do not.

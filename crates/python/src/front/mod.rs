@@ -126,7 +126,7 @@ fn native<'a>(obj: &'a Bound<'_, PyAny>) -> Option<&'a ArrayView> {
 
 /// A sequence of native arrays of one dtype and shape as one array.
 pub fn stacked<'py>(sequence: Any<'_, 'py>) -> Quick<'py> {
-    joining::stacked(sequence.py(), sequence, &Arg::Absent)
+    joining::stacked(sequence.py(), sequence, Some)
 }
 
 // ---- the way on -------------------------------------------------------------------------------

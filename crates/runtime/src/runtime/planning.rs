@@ -32,6 +32,9 @@ impl State {
         });
         if let Some(plan) = found {
             self.stats.plan_hits += 1;
+            if batch.len() >= LONG {
+                self.habit.note_long(batch.len(), true);
+            }
             return Ok(Some((plan, true)));
         }
         if self.goes_piecemeal(batch) {
@@ -160,7 +163,14 @@ impl State {
         if work > most.saturating_mul(len as u64) {
             return false;
         }
-        most == u64::MAX || !self.sightings.deserves_plan(batch.key(), len, work)
+        if most == u64::MAX {
+            return true;
+        }
+        let key = batch.key();
+        if len >= LONG {
+            self.habit.note_long(len, self.sightings.knows(key));
+        }
+        !self.sightings.deserves_plan(key, len, work)
     }
 }
 

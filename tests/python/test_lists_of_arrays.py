@@ -1,0 +1,110 @@
+"""Arrays made of lists of arrays: `array` and `asarray` against NumPy, at once and recorded."""
+
+import numpy
+import pytest
+
+import numelt
+
+from .compare import assert_same, outcome
+from .layouts import data
+
+DTYPES = ["bool", "int8", "uint16", "int64", "float16", "float32", "float64", "complex64", "complex128"]
+SHAPES = [(), (1,), (5,), (0,), (3, 4), (0, 3), (2, 3, 4), (700,)]
+VIEWS = {
+    "whole": lambda x: x,
+    "reversed": lambda x: x[::-1],
+    "every second": lambda x: x[..., ::2],
+    "transposed": lambda x: x.T,
+}
+MAKERS = {
+    "array": lambda np, rows: np.array(rows),
+    "asarray": lambda np, rows: np.asarray(rows),
+    "tuple": lambda np, rows: np.array(tuple(rows)),
+    "own dtype": lambda np, rows: np.array(rows, dtype=rows[0].dtype),
+    "other dtype": lambda np, rows: np.array(rows, dtype="complex128"),
+    "fortran": lambda np, rows: np.array(rows, order="F"),
+    "rank": lambda np, rows: np.array(rows, ndmin=3),
+}
+
+
+@pytest.fixture(autouse=True, params=[0, 1 << 16], ids=["recorded", "at once"])
+def habit(request):
+    """Record all operations, or read small results until they run at once."""
+    before = numelt.config.at_once
+    numelt.config.at_once = request.param
+    for a in [numelt.arange(3.0)] * 8:
+        float((a + 1)[0])
+    yield
+    numelt.config.at_once = before
+
+
+def assert_alike(make, context=""):
+    """Assert that `make(np)` gives or raises the same, with the same strides."""
+    kind, want = outcome(make, numpy)
+    ours, got = outcome(make, numelt)
+    assert ours == kind, f"{context}: {got!r} for {want!r}"
+    if kind == "error":
+        assert (type(got), str(got)) == (type(want), str(want)), context
+    else:
+        assert_same(got, want, context=context)
+        assert got.strides == want.strides or not want.size, context
+        assert got.flags.writeable == want.flags.writeable, context
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+def test_dtypes_shapes_and_counts(dtype, shape):
+    for count in (1, 2, 8, 9, 40):
+        for name, view in VIEWS.items():
+            if name in ("reversed", "every second") and not shape:
+                continue
+            for how, maker in MAKERS.items():
+
+                def make(np, count=count, view=view, maker=maker):
+                    return maker(np, [view(np.array(data(dtype, shape, i % 5))) for i in range(count)])
+
+                assert_alike(make, f"{count} {name} {how}")
+
+
+def test_rows_that_wait_and_rows_that_change():
+    def make(np):
+        big = np.arange(12000.0).reshape(30, 400)
+        rows = [row * 1.5 for row in big]
+        first = np.array(rows)
+        for row in rows:
+            row += 1.0
+        big[:] = np.array(list(big[::-1]))
+        second = np.asarray(rows)
+        return np.array([first, second, big])
+
+    assert_alike(make)
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        lambda np: [np.zeros(3), np.zeros(4)],
+        lambda np: [np.zeros(3), np.zeros((3, 1))],
+        lambda np: [np.zeros(3), [1.0, 2.0, 3.0]],
+        lambda np: [np.zeros(3), numpy.ones(3)],
+        lambda np: [np.zeros(3), np.zeros(3, "int64")],
+        lambda np: [np.zeros(2), 1.0],
+        lambda np: [np.zeros(2), None],
+        lambda np: [],
+        lambda np: [np.zeros(2)] * 9 + [np.zeros(3)],
+        lambda np: [np.zeros((1,) * 9)] * 9,
+    ],
+)
+def test_what_does_not_fit(rows):
+    assert_alike(lambda np: np.array(rows(np)))
+    assert_alike(lambda np: np.asarray(rows(np)))
+
+
+def test_subok_and_copies_of_our_arrays():
+    for subok in (True, False):
+        x = numelt.arange(6.0)[::2]
+        y = numelt.array(x, subok=subok, copy=True)
+        y[0] = 9.0
+        assert type(y) is numelt.ndarray
+        assert x.tolist() == [0.0, 2.0, 4.0]
+        assert y.tolist() == [9.0, 2.0, 4.0]
