@@ -18,7 +18,7 @@ import numpy
 from numpy._core import umath as _umath
 
 from numelt import _classes, _core, _fallback, _fields, _flat, _library, _resize, _ufuncs
-from numelt._dispatch import NATIVE, counted_first, ndarray, small_call
+from numelt._dispatch import FEW, NATIVE, counted_first, ndarray, small_call
 from numelt._import import means_numpys
 from numelt._routines import linear_algebra, math, picking, searching, statistics
 from numelt._scalars import SCALARS
@@ -31,8 +31,8 @@ _SHARED: tuple[Callable[..., Any], ...] = (
     picking.nonzero,
 )  # fmt: skip
 
-# those of them that are several operations
-_STEPS = frozenset({"trace", "take", "nonzero"})
+# those of them whose calls may be NumPy's: several operations on few elements, and what the core leaves of scans
+_MOST: dict[str, Any] = {"trace": FEW, "take": FEW, "nonzero": FEW, "cumsum": "foreign", "cumprod": "foreign"}
 
 # methods and attributes that NumPy's array has and that must not be taken over blindly
 _NOT_TAKEN = frozenset(
@@ -57,7 +57,7 @@ def _method(name: str, original: Any) -> Callable[..., Any]:
             return _fallback.uncounted(original, (self, *args), kwargs)
         return _fallback.call(label, original, (self, *args), kwargs)
 
-    run = _core.routine(label, original, general, "uncounted" if name in _READS else "fallback", True)
+    run = _core.method(label, original, general, "uncounted" if name in _READS else "fallback")
     functools.update_wrapper(run, original, assigned=("__doc__", "__name__"), updated=())
     run.__qualname__ = label
     run.__module__ = "numelt"
@@ -293,9 +293,8 @@ def complete() -> None:
     for function in _SHARED:
         name = function.__name__
         original = getattr(numpy.ndarray, name)
-        setattr(
-            ndarray, name, small_call(original, function, f"ndarray.{name}") if name in _STEPS else function
-        )
+        most = _MOST.get(name)
+        setattr(ndarray, name, small_call(original, function, f"ndarray.{name}", most) if most else function)
 
     def few(name: str, function: Any) -> Any:
         return small_call(getattr(numpy.ndarray, name), function, f"ndarray.{name}")

@@ -152,9 +152,6 @@ class ArrayType(_core.ArrayMeta):
         plain = tuple(stand_in if base is ndarray else base for base in bases)
         return types.new_class(name, plain, kwargs, lambda body: body.update(namespace))
 
-    def __instancecheck__(cls, instance: Any) -> bool:
-        return type.__instancecheck__(cls, instance) or isinstance(instance, numpy.ndarray)
-
     def __subclasscheck__(cls, subclass: type) -> bool:
         return type.__subclasscheck__(cls, subclass) or issubclass(subclass, numpy.ndarray)
 

@@ -20,6 +20,7 @@ from numelt._scalars import ScalarType
 
 __all__ = [
     "NATIVE",
+    "FEW",
     "NO_VALUE",
     "counted_first",
     "fall_back",
@@ -31,6 +32,7 @@ __all__ = [
     "plain_first",
     "recordable",
     "reject",
+    "routine",
     "short_first",
     "small_call",
     "small_first",
@@ -99,10 +101,16 @@ def counted_first(function: F, name: str | None = None, original: Any = None, mo
 
     name = name or function.__name__
     original = original or getattr(numpy, name)
-    binds = not isinstance(original, types.BuiltinFunctionType)
-    way = _library.handle(name, original)
-    made = _core.routine(name, original, function, way, binds, most, method_of(name, original))
+    made = routine(name, original, function, _library.handle(name, original), most)
     return cast(F, functools.update_wrapper(made, function))
+
+
+def routine(name: str, original: Any, function: Any, way: Any, most: int | None = None) -> Any:
+    """Return the object that gives what calls of NumPy's `original` are short to it, and all others to `function`."""
+    if name.startswith("ndarray."):
+        return _core.method(name, original, function, way, most)
+    binds = not isinstance(original, types.BuiltinFunctionType)
+    return _core.routine(name, original, function, way, binds, most, method_of(name, original))
 
 
 # functions that only call the array's method of the same name, with the same arguments
@@ -125,9 +133,7 @@ def small_call(original: Any, function: F, label: str | None = None, most: int |
     That holds while nobody looks at what is recorded. With ``"foreign"`` only calls with arrays that are
     not native do.
     """
-    binds = not isinstance(original, types.BuiltinFunctionType)
-    name = label or function.__name__
-    made = _core.routine(name, original, function, most, binds, None, method_of(name, original))
+    made = routine(label or function.__name__, original, function, most)
     return cast(F, functools.update_wrapper(made, function))
 
 
@@ -189,6 +195,7 @@ def _by_name(function: Any) -> Any:
 
 copyreg.pickle(staticmethod, _by_name)
 copyreg.pickle(_core.routine, _by_name)
+copyreg.pickle(_core.method, _by_name)
 
 
 def operand(value: Any, dtype: Any = None) -> Any:

@@ -41,6 +41,7 @@ _containers: frozenset[type] = frozenset(
         dict,
         _core.ufunc,
         _core.routine,
+        _core.method,
         types.FunctionType,
         types.BuiltinFunctionType,
         type,
@@ -50,7 +51,7 @@ _containers: frozenset[type] = frozenset(
     }
 )
 _substituted_kinds = (
-    _core.routine, staticmethod, types.FunctionType, types.BuiltinFunctionType, _core.ufunc, type,
+    _core.routine, _core.method, staticmethod, types.FunctionType, types.BuiltinFunctionType, _core.ufunc, type,
 )  # fmt: skip
 
 Views = dict[int, tuple[Any, Any]]

@@ -62,10 +62,10 @@ def most(name: str) -> int | None:
 
 def function(name: str, original: Callable[..., Any]) -> Callable[..., Any]:
     """Return a function that runs `original` as the library call `name`."""
-    from numelt._dispatch import method_of  # it needs the names
+    from numelt._dispatch import routine  # it needs the names
 
     made = handle(name, original)
-    run = _core.routine(name, original, made, made, True, most(name), method_of(name, original))
+    run = routine(name, original, made, made, most(name))
     return functools.wraps(original, updated=())(run)
 
 

@@ -76,7 +76,7 @@ class Vectorize(numpy.vectorize):
     def _general(self, *args: Any, **kwargs: Any) -> Any:
         return _fallback.call("vectorize", super().__call__, args, kwargs)
 
-    __call__ = _core.routine("vectorize", numpy.vectorize.__call__, _general, "method", True)
+    __call__ = _core.method("vectorize", numpy.vectorize.__call__, _general, "method")
 
 
 class _Maker(type):

@@ -278,6 +278,9 @@ def shuffle(x: Any) -> None:
 _shuffle_call = _library.handle("random.shuffle", _original.shuffle)
 
 
+# what no argument of a draw that NumPy's function makes at once is more than
+_FEW = 64
+
 # the state that the functions of numpy.random share
 _global = Legacy(_original.random_sample.__self__)
 
@@ -299,10 +302,11 @@ def _global_draw(name: str, original: Callable[..., Any]) -> Callable[..., Any]:
                 return result
         return handle(*args, **kwargs)
 
-    functools.update_wrapper(draw, original, updated=())
-    draw.__module__ = "numelt.random"
-    _namespace.replace(original, draw)
-    return draw
+    made: Any = _core.routine(f"random.{name}", original, draw, handle, False, _FEW)
+    functools.update_wrapper(made, original, updated=())
+    made.__module__ = "numelt.random"
+    _namespace.replace(original, made)
+    return made
 
 
 def __getattr__(name: str) -> Any:

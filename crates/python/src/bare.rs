@@ -8,8 +8,9 @@ use crate::convert::Numpy;
 use crate::convert::Weak;
 use crate::direct::give;
 use crate::flags::Flags;
+use crate::foreign;
 use crate::fresh;
-use crate::front::short;
+use crate::front::{known_dtype, short};
 use crate::given::Given;
 use crate::index;
 use crate::members::{integer, integers, listed, permuted, reshaped, turned, vector};
@@ -23,6 +24,7 @@ use pyo3::ffi;
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
+use pyo3::types::PyString;
 use std::ffi::{CString, c_int, c_void};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicPtr, Ordering};
@@ -165,7 +167,7 @@ unsafe fn call_method(
     object: *mut ffi::PyObject,
     (values, count, names): (*const *mut ffi::PyObject, ffi::Py_ssize_t, *mut ffi::PyObject),
     quick: Method,
-    former: &Callable,
+    (counted, former): (Option<&Counted>, &Callable),
 ) -> *mut ffi::PyObject {
     // SAFETY: the caller's contract.
     unsafe {
@@ -175,7 +177,48 @@ unsafe fn call_method(
             let (array, view) = native(py, &object)?;
             quick(&array, view, &given)
         };
-        give(py, run).unwrap_or_else(|| former.call(object, (values, count, names)))
+        let made = give(py, run).or_else(|| of_foreign(object, counted?, (values, count, names)));
+        made.unwrap_or_else(|| former.call(object, (values, count, names)))
+    }
+}
+
+/// A method of NumPy's where the array, which is of exactly the class, is not native.
+///
+/// # Safety
+/// As the interpreter calls it.
+unsafe fn of_foreign(
+    object: *mut ffi::PyObject,
+    counted: &Counted,
+    (values, count, names): (*const *mut ffi::PyObject, ffi::Py_ssize_t, *mut ffi::PyObject),
+) -> Option<*mut ffi::PyObject> {
+    // SAFETY: the caller's contract; NumPy's method may call Python.
+    unsafe {
+        if ffi::Py_TYPE(object) != CLASS.load(Ordering::Relaxed) {
+            return None;
+        }
+        Python::attach(|py| {
+            let array = Borrowed::from_ptr(py, object).cast_unchecked::<NdArray>();
+            let given = Given::of(py, values, count as usize, names);
+            let name = || PyString::intern(py, counted.label.trim_start_matches("ndarray.")).unbind();
+            let name = counted.name.get_or_init(py, name).bind(py);
+            let foreign = array.get().view().is_none();
+            give(py, || foreign.then(|| foreign::method_of(&array, counted.label, name, &given).transpose())?)
+        })
+    }
+}
+
+/// A method of NumPy's that calls on arrays which are not native go to.
+struct Counted {
+    label: &'static str,
+    name: PyOnceLock<Py<PyString>>,
+}
+
+impl Counted {
+    /// None if it only reads, or is done here for all arrays.
+    #[inline(always)]
+    fn counted(&self) -> Option<&Counted> {
+        let counted = ["astype", "ravel", "reshape", "squeeze", "transpose", "view"];
+        counted.iter().any(|name| self.label.ends_with(name)).then_some(self)
     }
 }
 
@@ -254,6 +297,8 @@ macro_rules! members {
                 use super::*;
 
                 static FORMER: Callable = Callable::new();
+                static METHOD: Counted =
+                    Counted { label: concat!("ndarray.", stringify!($method)), name: PyOnceLock::new() };
 
                 unsafe extern "C" fn run(
                     object: *mut ffi::PyObject,
@@ -262,7 +307,7 @@ macro_rules! members {
                     names: *mut ffi::PyObject,
                 ) -> *mut ffi::PyObject {
                     // SAFETY: the interpreter calls it.
-                    unsafe { call_method(object, (values, count, names), $method_quick, &FORMER) }
+                    unsafe { call_method(object, (values, count, names), $method_quick, (METHOD.counted(), &FORMER)) }
                 }
 
                 pub fn replace(sample: &Bound<'_, NdArray>) -> PyResult<()> {
@@ -360,7 +405,14 @@ members! {
             let whole = given.plain()?.is_empty() && !view.shape.contains(&1);
             whole.then(|| Ok((**array).clone().into_any()))
         };
-        view |array, view, given| given.plain()?.is_empty().then(|| wrap_view(array, view.clone()));
+        view |array, view, given| match *given.plain()? {
+            [] => Some(wrap_view(array, view.clone())),
+            [dtype] => {
+                let dtype = known_dtype(&given.value(dtype))?;
+                methods::retyped(view, dtype).map(|other| wrap_view(array, other))
+            }
+            _ => None,
+        };
         item |array, view, given| {
             let py = array.py();
             let &[at] = given.plain()? else { return None };

@@ -10,7 +10,7 @@ use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyList, PyString, PyTuple};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
 
 /// The package's table: `(name, file, line)` to `[count, reason]`.
@@ -84,8 +84,12 @@ pub fn globals(py: Python<'_>) -> Option<Bound<'_, PyDict>> {
 pub fn in_users_frame(py: Python<'_>) -> bool {
     let Some(globals) = globals(py) else { return false };
     let Ok(Some(name)) = globals.get_item(pyo3::intern!(py, "__name__")) else { return true };
+    if std::ptr::eq(LAST.load(Ordering::Relaxed), name.as_ptr()) {
+        return true;
+    }
     let mut users = USERS.lock().unwrap_or_else(PoisonError::into_inner);
     if users.iter().any(|user| user.is(&name)) {
+        LAST.store(name.as_ptr(), Ordering::Relaxed);
         return true;
     }
     let Ok(name) = name.cast::<PyString>() else { return true };
@@ -99,28 +103,59 @@ pub fn in_users_frame(py: Python<'_>) -> bool {
 /// Names of modules that are the user's, found before: the very objects, so that they need no look at their text.
 static USERS: Mutex<Vec<Py<PyAny>>> = Mutex::new(Vec::new());
 const MOST_USERS: usize = 8;
+/// The one of them that was met last.
+static LAST: AtomicPtr<ffi::PyObject> = AtomicPtr::new(std::ptr::null_mut());
 
-/// Is a call that runs in NumPy to be counted here, by [`note`]?
-pub fn is_simple(py: Python<'_>) -> bool {
-    SILENT.load(Ordering::Relaxed) && COUNTS.get(py).is_some() && in_users_frame(py)
+/// The place of a call that needs nothing but counting.
+pub struct Place<'py> {
+    counts: &'py Bound<'py, PyDict>,
+    frame: Bound<'py, PyAny>,
+    code: Bound<'py, PyAny>,
+    /// The offset of the instruction.
+    at: i32,
 }
 
-/// Counts a call under the user's line, where [`is_simple`] has just been found true.
-pub fn note(py: Python<'_>, name: &str, reason: &str) -> PyResult<()> {
-    match COUNTS.get(py) {
-        Some(counts) => count(counts.bind(py), name, reason),
-        None => Ok(()),
+/// Where a call that runs in NumPy is to be counted, if that is to be done here: in the user's frame.
+pub fn simple(py: Python<'_>) -> PyResult<Option<Place<'_>>> {
+    let Some(counts) = COUNTS.get(py).filter(|_| is_silent()) else { return Ok(None) };
+    let Some((frame, code)) = escape::running(py)? else { return Ok(None) };
+    let at = escape::instruction(&frame)?;
+    Ok(in_users_frame(py).then(|| Place { counts: counts.bind(py), frame, code, at }))
+}
+
+/// Counts a call that is the user's and needs nothing else; false for all others.
+pub fn noted(py: Python<'_>, name: &str, reason: &str) -> PyResult<bool> {
+    if !is_silent() {
+        return Ok(false);
+    }
+    let Some((frame, code)) = escape::running(py)? else { return Ok(false) };
+    let at = escape::instruction(&frame)?;
+    if counted((code.as_ptr() as usize, at), name) {
+        return Ok(true);
+    }
+    match COUNTS.get(py).filter(|_| in_users_frame(py)) {
+        Some(counts) => note(Place { counts: counts.bind(py), frame, code, at }, name, reason).map(|()| true),
+        None => Ok(false),
     }
 }
 
-/// Counts a call under the line that runs, which is the user's.
-fn count(counts: &Bound<'_, PyDict>, name: &str, reason: &str) -> PyResult<()> {
+/// Counts a call under an entry that was found before, if there is one.
+fn counted(place: (usize, i32), name: &str) -> bool {
+    match places().get_mut(&place).and_then(|known| known.iter_mut().find(|k| &*k.name == name)) {
+        Some(known) => {
+            known.calls += 1;
+            true
+        }
+        None => false,
+    }
+}
+
+/// Counts a call.
+pub fn note(place: Place<'_>, name: &str, reason: &str) -> PyResult<()> {
+    let Place { counts, frame, code, at } = place;
     let py = counts.py();
-    let Some((frame, code)) = escape::running(py)? else { return Ok(()) };
-    let at = escape::instruction(&frame)?;
     let place = (code.as_ptr() as usize, at);
-    if let Some(known) = places().get_mut(&place).and_then(|known| known.iter_mut().find(|k| &*k.name == name)) {
-        known.calls += 1;
+    if counted(place, name) {
         return Ok(());
     }
     // SAFETY: the frame is alive.

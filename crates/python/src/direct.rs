@@ -13,17 +13,20 @@
 //! or the interpreter does not see the change, the class stays as it was.
 
 use crate::convert::Numpy;
+use crate::foreign;
+use crate::given::Given;
 use crate::index;
-use crate::ndarray::NdArray;
+use crate::ndarray::{NdArray, Payload};
 use crate::operators::{self as o, Binary, from_scalar, quick, quick_in_place, quick_scalars, slow_in_place};
 use crate::scalar::DeferredScalar;
 use numelt_ir::{DType, Op};
-use pyo3::PyTypeInfo;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyModule, PyType};
+use pyo3::{PyClass, PyTypeInfo};
 use std::ffi::{c_int, c_void};
+use std::marker::PhantomData;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicPtr, Ordering};
 
@@ -175,7 +178,11 @@ unsafe fn subscript(a: *mut ffi::PyObject, key: *mut ffi::PyObject, former: &For
         let (target, key) = (Borrowed::from_ptr(py, a), Borrowed::from_ptr(py, key));
         let run = || {
             let array = target.cast_exact::<NdArray>().ok()?;
-            index::quick_get(&array, &key)
+            match array.get().payload() {
+                Payload::Native(view) => index::quick_get(&array, view, &key),
+                // NumPy's items may run Python code
+                Payload::Foreign(real) => Python::attach(|_| foreign::get(&array, real.bind(py), &key).transpose()),
+            }
         };
         match give(py, run) {
             Some(result) => result,
@@ -509,4 +516,74 @@ pub unsafe fn call_by(class: &Bound<'_, PyType>, offset: usize) -> PyResult<bool
         words.add(end + 1).write(0);
         Ok(false)
     }
+}
+
+/// What the interpreter calls of the objects of a class; a field of each of them.
+pub struct Entry<T>(Vectorcall, PhantomData<fn(T)>);
+
+/// A class whose objects are called without packing the arguments.
+pub trait Callee: PyClass<Frozen = pyo3::pyclass::boolean_struct::True> + Sync {
+    /// The field.
+    fn entry(&self) -> &Entry<Self>;
+
+    /// A call.
+    fn called<'py>(&self, given: &Given<'_, 'py>) -> PyResult<Bound<'py, PyAny>>;
+}
+
+impl<T: Callee> Entry<T> {
+    /// That of the class.
+    pub const fn new() -> Entry<T> {
+        Entry(called::<T>, PhantomData)
+    }
+}
+
+/// A call as the interpreter makes it.
+///
+/// # Safety
+/// The object is one of the class or of one that is derived from it; the values and names are those of a call.
+unsafe extern "C" fn called<T: Callee>(
+    object: *mut ffi::PyObject,
+    values: *const *mut ffi::PyObject,
+    count: usize,
+    names: *mut ffi::PyObject,
+) -> *mut ffi::PyObject {
+    // what runs now may call Python
+    Python::attach(|py| {
+        // SAFETY: the caller's contract.
+        let (own, given) = unsafe {
+            (Borrowed::from_ptr(py, object).cast_unchecked::<T>(), Given::of(py, values, count & !SCRATCH, names))
+        };
+        give(py, || Some(own.get().called(&given))).unwrap_or(std::ptr::null_mut())
+    })
+}
+
+/// Has the interpreter call the objects of a class, that of `sample` or one derived from it, by their [`Entry`].
+pub fn call_by_entry<T: Callee>(class: &Bound<'_, PyType>, sample: &Bound<'_, T>) -> PyResult<()> {
+    let place = std::ptr::from_ref(&sample.get().entry().0);
+    let offset = place.addr().wrapping_sub(sample.as_ptr().addr());
+    let size: usize = sample.as_any().get_type().getattr("__basicsize__")?.extract()?;
+    if offset < size && class.is_subclass_of::<T>()? {
+        // SAFETY: it lies there in each of the class's objects, which begin as those of the class that they are derived from do.
+        unsafe { call_by(class, offset)? };
+    }
+    Ok(())
+}
+
+/// Has the interpreter call objects of a class that another class holds with the instance as the first argument, without
+/// making bound methods: what their `__get__` makes are those.
+pub fn call_as_methods(class: &Bound<'_, PyType>) -> PyResult<()> {
+    const METHOD_DESCRIPTOR: std::ffi::c_ulong = 1 << 17;
+    let (words, count) = (class.as_type_ptr().cast::<usize>(), words_of_type(class)?);
+    // SAFETY: the words are the type object's, which is complete; one that is not the flags is put back.
+    unsafe {
+        let flags = ffi::PyType_GetFlags(class.as_type_ptr());
+        let mut places = (0..count).filter(|&at| words.add(at).read() == flags as usize);
+        if let (Some(place), None) = (places.next(), places.next()) {
+            words.add(place).write((flags | METHOD_DESCRIPTOR) as usize);
+            if ffi::PyType_GetFlags(class.as_type_ptr()) & METHOD_DESCRIPTOR == 0 {
+                words.add(place).write(flags as usize);
+            }
+        }
+    }
+    Ok(())
 }

@@ -3,16 +3,19 @@
 //! In: a call of a method of the package's generators. Out: NumPy's draw, made on the plain generator beside, or a native
 //! one; arguments that are ours are lent.
 
+use crate::direct::{self, Callee, Entry};
 use crate::escape;
+use crate::given::{self, Given};
 use crate::library::Library;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyList, PyTuple};
+use pyo3::types::{PyDict, PyInt, PyList, PyTuple};
 
 /// A method that draws.
 #[pyclass(name = "drawing", module = "numelt._core", dict, weakref, frozen)]
 pub struct Drawing {
+    entry: Entry<Drawing>,
     /// NumPy's method.
     original: Py<PyAny>,
     /// The same as a library call.
@@ -28,7 +31,7 @@ impl Drawing {
     #[new]
     #[pyo3(signature = (original, library, native = None, shuffles = false))]
     fn new(original: Py<PyAny>, library: Py<Library>, native: Option<Py<PyAny>>, shuffles: bool) -> Drawing {
-        Drawing { original, library, native, shuffles }
+        Drawing { entry: Entry::new(), original, library, native, shuffles }
     }
 
     fn __get__<'py>(
@@ -48,31 +51,7 @@ impl Drawing {
         args: &Bound<'py, PyTuple>,
         kwargs: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let py = args.py();
-        let Ok(instance) = args.get_borrowed_item(0) else {
-            return Err(PyTypeError::new_err("a method of a generator needs the generator"));
-        };
-        // NumPy's methods call each other, so they run on an object whose methods are NumPy's
-        let plain = instance.getattr(intern!(py, "_plain"))?;
-        let whole = |first: Bound<'py, PyAny>| {
-            let rest = args.iter_borrowed().skip(1).map(|arg| arg.to_owned());
-            PyTuple::new(py, std::iter::once(first).chain(rest).collect::<smallvec::SmallVec<[_; 6]>>())
-        };
-        let lists = self.shuffles && args.get_borrowed_item(1).is_ok_and(|x| x.is_exact_instance_of::<PyList>());
-        if lists || (args.len() == 1 && kwargs.is_none_or(|k| k.is_empty())) {
-            // the items of a list change places, whatever they are; for one number there is nothing to convert
-            return self.original.bind(py).call(whole(plain)?, kwargs);
-        }
-        if let Some(native) = &self.native {
-            let legacy = instance.getattr(intern!(py, "_legacy"))?;
-            match native.bind(py).call(whole(legacy)?, kwargs) {
-                Ok(made) if !made.is(py.NotImplemented()) => return Ok(made),
-                // NumPy's to word
-                Err(error) if !error.is_instance_of::<PyTypeError>(py) => return Err(error),
-                Ok(_) | Err(_) => {}
-            }
-        }
-        self.library.get().call(&whole(plain)?, kwargs)
+        given::unpacked(args, kwargs, |given| self.called(given))
     }
 
     fn __repr__(slf: &Bound<'_, Self>) -> PyResult<String> {
@@ -81,7 +60,64 @@ impl Drawing {
     }
 }
 
+impl Callee for Drawing {
+    fn entry(&self) -> &Entry<Drawing> {
+        &self.entry
+    }
+
+    fn called<'py>(&self, given: &Given<'_, 'py>) -> PyResult<Bound<'py, PyAny>> {
+        let py = given.py();
+        let Some(instance) = given.first() else {
+            return Err(PyTypeError::new_err("a method of a generator needs the generator"));
+        };
+        // NumPy's methods call each other, so they run on an object whose methods are NumPy's
+        let plain = instance.getattr(intern!(py, "_plain"))?;
+        let lists = self.shuffles && given.positional().nth(1).is_some_and(|x| x.is_exact_instance_of::<PyList>());
+        if lists || (given.positional().len() == 1 && given.names().is_none()) {
+            // the items of a list change places, whatever they are; for one number there is nothing to convert
+            return given.with_first(&plain, |given| given.pass_to(self.original.bind(py)));
+        }
+        if let Some(native) = &self.native
+            && !is_small(given)
+        {
+            let legacy = instance.getattr(intern!(py, "_legacy"))?;
+            match given.with_first(&legacy, |given| given.pass_to(native.bind(py))) {
+                Ok(made) if !made.is(py.NotImplemented()) => return Ok(made),
+                // NumPy's to word
+                Err(error) if !error.is_instance_of::<PyTypeError>(py) => return Err(error),
+                Ok(_) | Err(_) => {}
+            }
+        }
+        given.with_first(&plain, |given| self.library.get().run(given))
+    }
+}
+
+/// Numbers of a draw up to which NumPy has made them before the core knew what to make.
+const FEW: i64 = 64;
+
+/// Is the draw one of few numbers? No argument that may be an extent is large: all that are ints or tuples of ints.
+fn is_small(given: &Given<'_, '_>) -> bool {
+    let mut most = 1i64;
+    let mut at_most = |value: &Bound<'_, PyAny>| {
+        if value.is_exact_instance_of::<PyInt>() {
+            most = most.saturating_mul(value.extract::<i64>().map_or(i64::MAX, |n| n.saturating_abs().max(1)));
+        }
+    };
+    for value in given.positional().skip(1).chain(given.named()) {
+        match value.cast_exact::<PyTuple>() {
+            Ok(extents) => extents.iter_borrowed().for_each(|extent| at_most(&extent)),
+            Err(_) => at_most(&value),
+        }
+    }
+    most <= FEW
+}
+
 /// Adds the class to the module.
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add_class::<Drawing>()
+    let py = module.py();
+    module.add_class::<Drawing>()?;
+    let library = Bound::new(py, Library::new(String::new(), py.None(), py.None(), true))?;
+    let sample = Bound::new(py, Drawing::new(py.None(), library.unbind(), None, false))?;
+    direct::call_by_entry(&py.get_type::<Drawing>(), &sample)?;
+    direct::call_as_methods(&py.get_type::<Drawing>())
 }

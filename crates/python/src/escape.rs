@@ -2,10 +2,13 @@
 //!
 //! The package's `_escape` follows the bytecode of a place once; the answer is remembered here.
 
+use crate::direct::Vectorcall;
+use crate::given::{self, Given};
 use crate::hooks;
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
+use pyo3::types::PyTuple;
 use rustc_hash::FxHashMap;
 use std::ffi::c_int;
 use std::sync::{Mutex, OnceLock, PoisonError};
@@ -67,6 +70,7 @@ struct Found {
     method: Option<unsafe extern "C" fn(*mut ffi::PyObject, *mut ffi::PyObject) -> *mut ffi::PyObject>,
     instruction: Option<unsafe extern "C" fn(*mut ffi::PyFrameObject) -> c_int>,
     caller: Option<unsafe extern "C" fn(*mut ffi::PyFrameObject) -> *mut ffi::PyFrameObject>,
+    call: Option<Vectorcall>,
 }
 
 fn found() -> &'static Found {
@@ -75,7 +79,7 @@ fn found() -> &'static Found {
         #[cfg(unix)]
         {
             // SAFETY: looks names up among the process's symbols. The functions have had these signatures since they
-            // came (3.11, 3.9, and long before); a null address becomes `None`.
+            // came (3.11, 3.9 and before); a null address becomes `None`.
             unsafe {
                 Found {
                     method: std::mem::transmute::<
@@ -90,11 +94,15 @@ fn found() -> &'static Found {
                         *mut libc::c_void,
                         Option<unsafe extern "C" fn(*mut ffi::PyFrameObject) -> *mut ffi::PyFrameObject>,
                     >(libc::dlsym(libc::RTLD_DEFAULT, c"PyFrame_GetBack".as_ptr())),
+                    call: std::mem::transmute::<*mut libc::c_void, Option<Vectorcall>>(libc::dlsym(
+                        libc::RTLD_DEFAULT,
+                        c"PyObject_Vectorcall".as_ptr(),
+                    )),
                 }
             }
         }
         #[cfg(not(unix))]
-        Found { method: None, instruction: None, caller: None }
+        Found { method: None, instruction: None, caller: None, call: None }
     })
 }
 
@@ -108,6 +116,29 @@ pub fn bound_method<'py>(callable: &Bound<'py, PyAny>, instance: &Bound<'py, PyA
         None => METHOD_TYPE.import(py, "types", "MethodType")?.call1((callable, instance)),
     }
 }
+
+/// Calls an object; the last of the values are those of the names.
+pub fn call<'py>(
+    callable: &Bound<'py, PyAny>,
+    values: &[Bound<'py, PyAny>],
+    names: Option<Borrowed<'_, 'py, PyTuple>>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let py = callable.py();
+    let count = values.len() - names.as_ref().map_or(0, |names| names.len());
+    let names = names.as_ref().map_or(std::ptr::null_mut(), |names| names.as_ptr());
+    let values = values.as_ptr().cast::<*mut ffi::PyObject>();
+    // SAFETY: so many values, each of which is an address and nothing else, and names, all of which live; the result is a new
+    // reference, or null with an exception set.
+    unsafe {
+        if let Some(call) = found().call {
+            return Bound::from_owned_ptr_or_err(py, call(callable.as_ptr(), values, count, names));
+        }
+        let (args, kwargs) = given::pack(&Given::of(py, values, count, names))?;
+        callable.call(args, kwargs.as_ref())
+    }
+}
+
+const _: () = assert!(size_of::<Bound<'static, PyAny>>() == size_of::<*mut ffi::PyObject>());
 
 /// The offset of the instruction that a frame is at.
 pub fn instruction(frame: &Bound<'_, PyAny>) -> PyResult<c_int> {

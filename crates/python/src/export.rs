@@ -210,9 +210,17 @@ impl RealArray {
                 (0..nd).map(|axis| *p.add(axis) as i64).collect()
             };
             let (shape, strides) = (dims(fields.dimensions), dims(fields.strides));
-            let aligned = fields.flags & NPY_ARRAY_ALIGNED != 0;
-            let dtype = if aligned { convert::from_descr(fields.descr) } else { None };
+            let dtype = RealArray::dtype(obj);
             RealArray { data: fields.data.cast(), dtype, shape, strides, flags: fields.flags, base: fields.base }
+        }
+    }
+
+    /// The native dtype of such an array whose address and strides are aligned to it.
+    fn dtype(obj: &Bound<'_, PyAny>) -> Option<DType> {
+        // SAFETY: as in `of`.
+        unsafe {
+            let fields = &(*obj.as_ptr().cast::<PyArrayObject>()).fields;
+            if fields.flags & NPY_ARRAY_ALIGNED != 0 { convert::from_descr(fields.descr) } else { None }
         }
     }
 
@@ -259,19 +267,16 @@ pub fn from_numpy<'py>(obj: &Bound<'py, PyAny>, fresh: bool) -> PyResult<Bound<'
     if !obj.is_exact_instance(Numpy::get(py)?.ndarray.bind(py)) {
         return Ok(obj.clone());
     }
+    let Some(dtype) = RealArray::dtype(obj) else { return fresh::foreign(obj) };
     let real = RealArray::of(obj);
-    let Some(dtype) = real.dtype else {
-        let real = obj.clone().unbind();
-        return Ok(fresh::object(py, || NdArray::foreign(real))?.into_any());
-    };
     if let Some(back) = back_to_ours(obj, &real, dtype)? {
         return Ok(back);
     }
     let writeable = real.writeable();
     let fresh = fresh && is_sole_owner(&real);
-    if fresh && let Some(base) = copy_of_few(&real, dtype)? {
+    if fresh && let Some((base, offset)) = copy_of_few(&real, dtype)? {
         let RealArray { shape, strides, base: below, .. } = real;
-        let view = ArrayView { base, dtype, offset: 0, shape, strides };
+        let view = ArrayView { base, dtype, offset, shape, strides };
         if !below.is_null() {
             return Ok(Bound::new(py, window(py, view, writeable)?)?.into_any());
         }
@@ -302,8 +307,9 @@ pub fn field<'py>(array: &Bound<'py, NdArray>, field: &Bound<'py, PyAny>) -> PyR
     if !field.is_exact_instance(Numpy::get(py)?.ndarray.bind(py)) {
         return Ok(field.clone());
     }
+    let Some(dtype) = RealArray::dtype(field) else { return fresh::foreign(field) };
     let (real, pin) = (RealArray::of(field), array.get().pinned());
-    if let (Some(dtype), Some(pin)) = (real.dtype, pin.get()) {
+    if let Some(pin) = pin.get() {
         let offset = real.data as i64 - pin.ptr() as i64;
         let range = shape::byte_range(&real.shape, &real.strides, dtype.size() as i64);
         if range.is_some_and(|(low, high)| offset + low >= 0 && offset + high <= pin.base().nbytes() as i64) {
@@ -324,20 +330,16 @@ pub fn field<'py>(array: &Bound<'py, NdArray>, field: &Bound<'py, PyAny>) -> PyR
     Ok(made)
 }
 
-/// A few elements that lie densely, in memory of our own: that is cheaper than to keep the array that has them.
-fn copy_of_few(real: &RealArray, dtype: DType) -> PyResult<Option<BaseRef>> {
-    let nbytes = real.nbytes();
-    if nbytes > COPIED_BYTES {
-        return Ok(None);
-    }
-    let Some((0, high)) = shape::byte_range(&real.shape, &real.strides, dtype.size() as i64) else { return Ok(None) };
-    if high != nbytes {
-        return Ok(None);
-    }
-    // SAFETY: the array's elements fill this range.
-    let bytes = unsafe { std::slice::from_raw_parts(real.data, nbytes as usize) };
+/// A few elements that lie closely, and what lies between them, in memory of our own, and where the first is: that is
+/// cheaper than to keep the array that has them.
+fn copy_of_few(real: &RealArray, dtype: DType) -> PyResult<Option<(BaseRef, i64)>> {
+    let range = shape::byte_range(&real.shape, &real.strides, dtype.size() as i64);
+    let Some((low, high)) = range.filter(|(low, high)| high - low <= COPIED_BYTES) else { return Ok(None) };
+    // SAFETY: the array's elements lie in this range, all of which is memory of the one that owns it.
+    let bytes = unsafe { std::slice::from_raw_parts(real.data.offset(low as isize), (high - low) as usize) };
     // SAFETY: the GIL is held; see `run::record`.
-    unsafe { Runtime::global().filled_past(bytes) }.map(Some).map_err(errors::to_py)
+    let base = unsafe { Runtime::global().filled_past(bytes) };
+    base.map(|base| Some((base, -low))).map_err(errors::to_py)
 }
 
 /// The object that is no array and holds the memory of an array: bytes, a memory map, another library's buffer.

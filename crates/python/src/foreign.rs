@@ -6,8 +6,9 @@
 
 use crate::coverage;
 use crate::export;
+use crate::given::{self, Given};
 use crate::hooks;
-use crate::lend::{self, Lent, Terms};
+use crate::lend::{self, Lent, Terms, Values};
 use crate::ndarray::{NdArray, Payload};
 use crate::scalar::DeferredScalar;
 use numpy::npyffi::NPY_TYPES;
@@ -23,8 +24,8 @@ type Quick<'py> = PyResult<Option<Bound<'py, PyAny>>>;
 
 /// Counts a call, here or by the package.
 fn note(py: Python<'_>, name: &str, reason: &str) -> PyResult<()> {
-    if coverage::is_simple(py) {
-        return coverage::note(py, name, reason);
+    if coverage::noted(py, name, reason)? {
+        return Ok(());
     }
     match hooks::hook(py, "note")? {
         Some(note) => note.call1((name, reason)).map(drop),
@@ -124,7 +125,7 @@ pub fn operate_one<'py>(
 /// `diff` of an array of one axis.
 pub fn differences<'py>(array: &Bound<'py, PyAny>) -> Quick<'py> {
     let py = array.py();
-    let Some(ours) = array.cast_exact::<NdArray>().ok().filter(|_| coverage::is_simple(py)) else { return Ok(None) };
+    let Some(ours) = array.cast_exact::<NdArray>().ok().filter(|_| coverage::is_silent()) else { return Ok(None) };
     let Payload::Foreign(real) = ours.get().payload() else { return Ok(None) };
     if export::rank(real.bind(py)) != 1 {
         return Ok(None);
@@ -142,37 +143,34 @@ pub fn method<'py>(
     args: &Bound<'py, PyTuple>,
     kwargs: Option<&Bound<'py, PyDict>>,
 ) -> Quick<'py> {
-    let py = args.py();
-    if !coverage::is_simple(py) {
+    let name = hooks::word(args.py(), label.rsplit_once('.').map_or(label, |(_, name)| name));
+    given::unpacked(args, kwargs, |given| method_of(array, label, &name, given))
+}
+
+/// The same, by its name and that as it is counted.
+pub fn method_of<'py>(
+    array: &Bound<'py, NdArray>,
+    label: &str,
+    name: &Bound<'py, PyString>,
+    given: &Given<'_, 'py>,
+) -> Quick<'py> {
+    let Some(place) = coverage::simple(given.py())? else { return Ok(None) };
+    let (mut lent, mut values) = (Lent::new(Terms::ANY), Values::new());
+    let Some(real) = lent.argument(array)? else { return Ok(None) };
+    if !lent.arguments(given, false, &mut values)? {
         return Ok(None);
     }
-    let mut lent = Lent::new(Terms::ANY);
-    let Some(real) = lent.argument(array)? else { return Ok(None) };
-    let Some(args) = lent.arguments(args, false)? else { return Ok(None) };
-    let kwargs = match kwargs.map(|kwargs| lent.keywords(kwargs)).transpose()? {
-        Some(None) => return Ok(None),
-        Some(kwargs) => kwargs,
-        None => None,
-    };
-    coverage::note(py, label, "not native")?;
-    let name = label.rsplit('.').next().unwrap_or(label);
-    let made = real.call_method(hooks::word(py, name), &args, kwargs.as_ref());
-    drop((real, args, kwargs));
-    lent.take_back(made).map(Some)
+    coverage::note(place, label, "not native")?;
+    let bound = real.getattr(name)?;
+    drop(real);
+    let made = lent.call(&bound, &mut values, given.names());
+    made.map(Some)
 }
 
 /// A call that is counted under the user's line, where it is the user's and passes in silence; the first argument of a `method`
 /// is passed as it is.
-pub fn call<'py>(
-    name: &str,
-    callable: &Bound<'py, PyAny>,
-    args: &Bound<'py, PyTuple>,
-    kwargs: Option<&Bound<'py, PyDict>>,
-    method: bool,
-) -> Quick<'py> {
-    let py = args.py();
-    if !coverage::is_simple(py) {
-        return Ok(None);
-    }
-    lend::call(callable, args, kwargs, method, Terms::ANY, || coverage::note(py, name, "not native"))
+pub fn call<'py>(name: &str, callable: &Bound<'py, PyAny>, given: &Given<'_, 'py>, method: bool) -> Quick<'py> {
+    let py = given.py();
+    let Some(place) = coverage::simple(py)? else { return Ok(None) };
+    lend::call(callable, given, method, Terms::ANY, || coverage::note(place, name, "not native"))
 }

@@ -235,6 +235,11 @@ unsafe extern "C" fn end(object: *mut ffi::PyObject) {
 
 const _: () = assert!(HEAD.is_multiple_of(align_of::<NdArray>()) && TAIL.is_multiple_of(align_of::<*mut ()>()));
 
+/// An array of NumPy's as one of ours that is never native.
+pub fn foreign<'py>(real: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    Ok(object(real.py(), || NdArray::foreign(real.clone().unbind()))?.into_any())
+}
+
 /// Notes how arrays are made, once the class is complete.
 pub fn prepare(py: Python<'_>) -> PyResult<()> {
     let view = ArrayView::fresh(Runtime::global(), DType::Bool, &[1]);

@@ -1,5 +1,6 @@
 //! The arguments of a call as the interpreter hands them over: values by position, then those of the names.
 
+use crate::escape;
 use pyo3::ffi;
 use pyo3::intern;
 use pyo3::prelude::*;
@@ -10,6 +11,8 @@ use smallvec::SmallVec;
 pub struct Given<'a, 'py> {
     py: Python<'py>,
     values: &'a [*mut ffi::PyObject],
+    /// How many of them are given by position.
+    count: usize,
     names: *mut ffi::PyObject,
 }
 
@@ -27,13 +30,56 @@ impl<'py> Given<'_, 'py> {
         unsafe {
             let named = if names.is_null() { 0 } else { ffi::PyTuple_Size(names) as usize };
             let values = if values.is_null() { &[] } else { std::slice::from_raw_parts(values, count + named) };
-            Given { py, values, names }
+            Given { py, values, count, names }
         }
     }
 
     /// The interpreter.
     pub fn py(&self) -> Python<'py> {
         self.py
+    }
+
+    /// The arguments by position.
+    pub fn positional(&self) -> impl ExactSizeIterator<Item = Borrowed<'_, 'py, PyAny>> {
+        self.values[..self.count].iter().map(|&value| self.value(value))
+    }
+
+    /// The first argument by position.
+    pub fn first(&self) -> Option<Borrowed<'_, 'py, PyAny>> {
+        self.positional().next()
+    }
+
+    /// The names of the others, in their order.
+    pub fn names(&self) -> Option<Borrowed<'_, 'py, PyTuple>> {
+        // SAFETY: what is not null is a tuple, which the interpreter keeps alive during the call.
+        unsafe { (!self.names.is_null()).then(|| Borrowed::from_ptr(self.py, self.names).cast_unchecked()) }
+    }
+
+    /// The arguments that have names.
+    pub fn named(&self) -> impl Iterator<Item = Borrowed<'_, 'py, PyAny>> {
+        self.values[self.count..].iter().map(|&value| self.value(value))
+    }
+
+    /// What `run` makes of them with another first argument.
+    pub fn with_first<T>(
+        &self,
+        first: &Bound<'py, PyAny>,
+        run: impl FnOnce(&Given<'_, 'py>) -> PyResult<T>,
+    ) -> PyResult<T> {
+        let mut values: SmallVec<[_; 8]> = self.values.into();
+        if let (Some(place), true) = (values.first_mut(), self.count > 0) {
+            *place = first.as_ptr();
+        }
+        run(&Given { py: self.py, values: &values, count: self.count, names: self.names })
+    }
+
+    /// What another callable makes of the same arguments.
+    pub fn pass_to(&self, callable: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        let mut values: SmallVec<[_; 8]> = SmallVec::new();
+        for &value in self.values {
+            values.push(self.value(value).to_owned());
+        }
+        escape::call(callable, &values, self.names())
     }
 
     /// The arguments, if all are given by position.
@@ -97,25 +143,54 @@ impl<'py> Given<'_, 'py> {
 pub type Packed<'py> = (Bound<'py, PyTuple>, Option<Bound<'py, PyDict>>);
 
 /// The arguments packed.
-///
-/// # Safety
-/// The objects live, and the GIL is held.
-pub unsafe fn pack<'py>(py: Python<'py>, given: &Given<'_, '_>) -> PyResult<Packed<'py>> {
-    // SAFETY: the caller's contract.
-    let object = |value: *mut ffi::PyObject| unsafe { Bound::from_borrowed_ptr(py, value) };
-    let names = if given.names.is_null() { None } else { Some(object(given.names).cast_into::<PyTuple>()?) };
-    let named = names.as_ref().map_or(0, |names| names.len());
-    let (values, others) = given.values.split_at(given.values.len() - named);
-    let args: SmallVec<[_; 4]> = values.iter().map(|&value| object(value)).collect();
-    let kwargs = match names {
+pub fn pack<'py>(given: &Given<'_, 'py>) -> PyResult<Packed<'py>> {
+    let py = given.py;
+    let args: SmallVec<[_; 4]> = given.positional().map(|value| value.to_owned()).collect();
+    let kwargs = match given.names() {
         None => None,
         Some(names) => {
             let kwargs = PyDict::new(py);
-            for (name, &value) in names.iter().zip(others) {
-                kwargs.set_item(name, object(value))?;
+            for (name, value) in names.iter_borrowed().zip(given.named()) {
+                kwargs.set_item(name, value)?;
             }
             Some(kwargs)
         }
     };
     Ok((PyTuple::new(py, args)?, kwargs))
+}
+
+/// What `run` makes of packed arguments as the interpreter would hand them over.
+pub fn unpacked<'py, T>(
+    args: &Bound<'py, PyTuple>,
+    kwargs: Option<&Bound<'py, PyDict>>,
+    run: impl FnOnce(&Given<'_, 'py>) -> PyResult<T>,
+) -> PyResult<T> {
+    unpacked_after(None, args, kwargs, run)
+}
+
+/// [`unpacked`] with another argument before them.
+pub fn unpacked_after<'py, T>(
+    first: Option<&Bound<'py, PyAny>>,
+    args: &Bound<'py, PyTuple>,
+    kwargs: Option<&Bound<'py, PyDict>>,
+    run: impl FnOnce(&Given<'_, 'py>) -> PyResult<T>,
+) -> PyResult<T> {
+    let py = args.py();
+    let mut values: SmallVec<[_; 8]> = SmallVec::new();
+    if let Some(first) = first {
+        values.push(first.as_ptr());
+    }
+    for value in args.iter_borrowed() {
+        values.push(value.as_ptr());
+    }
+    let count = values.len();
+    let Some(kwargs) = kwargs.filter(|kwargs| !kwargs.is_empty()) else {
+        // SAFETY: so many values, which live until this returns.
+        return run(&unsafe { Given::of(py, values.as_ptr(), count, std::ptr::null_mut()) });
+    };
+    let named: SmallVec<[_; 4]> = kwargs.iter().collect();
+    values.extend(named.iter().map(|(_, value)| value.as_ptr()));
+    let names = PyTuple::new(py, named.iter().map(|(name, _)| name))?;
+    // SAFETY: so many values and names, which live until this returns.
+    run(&unsafe { Given::of(py, values.as_ptr(), count, names.as_ptr()) })
 }

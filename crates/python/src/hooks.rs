@@ -2,7 +2,7 @@
 //! sets, or, before it has, straight to NumPy.
 
 use crate::convert::Numpy;
-use crate::{export, foreign};
+use crate::{export, foreign, given};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -76,7 +76,8 @@ pub fn fallback<'py>(
 ) -> PyResult<Bound<'py, PyAny>> {
     let py = callable.py();
     let composed = callable.is_instance(Numpy::get(py)?.ufunc.bind(py))?;
-    if !composed && let Some(made) = foreign::call(name, callable, args, kwargs, false)? {
+    if !composed && let Some(made) = given::unpacked(args, kwargs, |given| foreign::call(name, callable, given, false))?
+    {
         return Ok(made);
     }
     match hook(py, "fallback")? {

@@ -387,8 +387,11 @@ pub fn get<'py>(array: &Bound<'py, NdArray>, key: &Bound<'py, PyAny>) -> PyResul
 
 /// [`get`] for the most frequent keys, without running anything and without calling Python; `None` for all others.
 #[inline(always)]
-pub fn quick_get<'py>(array: &Bound<'py, NdArray>, key: &Bound<'py, PyAny>) -> Option<PyResult<Bound<'py, PyAny>>> {
-    let view = array.get().view()?;
+pub fn quick_get<'py>(
+    array: &Bound<'py, NdArray>,
+    view: &ArrayView,
+    key: &Bound<'py, PyAny>,
+) -> Option<PyResult<Bound<'py, PyAny>>> {
     if let Some(offset) = element(view, key) {
         let address = view.base.settled()?;
         // SAFETY: the offset was checked against the shape; views lie inside their base.

@@ -5,16 +5,15 @@
 //! ordinary export; of all others nobody will know.
 
 use crate::convert::{self, Numpy, Weak};
+use crate::given::Given;
 use crate::loan::{self, Loan};
 use crate::ndarray::NdArray;
 use crate::scalar::DeferredScalar;
-use crate::{export, hooks};
+use crate::{escape, export, hooks};
 use numelt_runtime::Runtime;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::{
-    PyBool, PyBytes, PyComplex, PyDict, PyFloat, PyInt, PyList, PyRange, PySlice, PyString, PyTuple, PyType,
-};
+use pyo3::types::{PyBool, PyBytes, PyComplex, PyFloat, PyInt, PyList, PyRange, PySlice, PyString, PyTuple, PyType};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 use std::sync::{LazyLock, Mutex, PoisonError};
@@ -71,6 +70,9 @@ enum Items<'py> {
     Changed(Vec<Bound<'py, PyAny>>),
 }
 
+/// Arguments, those with names last.
+pub type Values<'py> = SmallVec<[Bound<'py, PyAny>; 6]>;
+
 /// Our arrays with the views that NumPy sees of them during a call.
 pub struct Lent<'py> {
     terms: Terms,
@@ -93,6 +95,9 @@ impl<'py> Lent<'py> {
 
     /// The argument as NumPy sees it; `None` when only the package can tell.
     fn plain(&mut self, value: &Bound<'py, PyAny>, depth: usize) -> PyResult<Option<Bound<'py, PyAny>>> {
+        if depth == 0 && value.is_exact_instance_of::<NdArray>() {
+            return self.seen(value, depth);
+        }
         let plain = self.seen(value, depth)?;
         self.nested |= depth > 0 && plain.as_ref().is_some_and(|plain| !plain.is(value));
         self.objects |= plain.is_some() && value.is(value.py().get_type::<PyAny>());
@@ -112,10 +117,13 @@ impl<'py> Lent<'py> {
             self.loans.push(loan);
             return Ok(Some(view));
         }
+        let class = value.get_type_ptr() as usize;
         if is_plain(value) {
+            if self.terms.most == i64::MAX {
+                self.class = class;
+            }
             return Ok(self.terms.fits(value).then(|| value.clone()));
         }
-        let class = value.get_type_ptr() as usize;
         if class == self.class {
             return Ok(Some(value.clone()));
         }
@@ -128,7 +136,7 @@ impl<'py> Lent<'py> {
         }
         let py = value.py();
         if let Ok(list) = value.cast_exact::<PyList>() {
-            return Ok(match self.items(&mut list.iter(), list.len(), depth)? {
+            return Ok(match self.items(value, &mut list.iter(), depth)? {
                 Items::Unknown => None,
                 Items::Same => {
                     self.outs.push(value.clone());
@@ -138,7 +146,7 @@ impl<'py> Lent<'py> {
             });
         }
         if let Ok(tuple) = value.cast_exact::<PyTuple>() {
-            return Ok(match self.items(&mut tuple.iter(), tuple.len(), depth)? {
+            return Ok(match self.items(value, &mut tuple.iter(), depth)? {
                 Items::Unknown => None,
                 Items::Same => Some(value.clone()),
                 Items::Changed(items) => Some(PyTuple::new(py, items)?.into_any()),
@@ -175,78 +183,83 @@ impl<'py> Lent<'py> {
     /// The items of a sequence as NumPy sees them.
     fn items(
         &mut self,
-        items: &mut dyn Iterator<Item = Bound<'py, PyAny>>,
-        length: usize,
+        sequence: &Bound<'py, PyAny>,
+        items: &mut dyn ExactSizeIterator<Item = Bound<'py, PyAny>>,
         depth: usize,
     ) -> PyResult<Items<'py>> {
+        let length = items.len();
         if depth == DEEPEST || length as i64 > self.terms.most {
             return Ok(Items::Unknown);
         }
-        let mut changed = false;
-        let mut made: Vec<Bound<'py, PyAny>> = Vec::with_capacity(length);
-        for item in items {
-            let Some(plain) = self.plain(&item, depth + 1)? else { return Ok(Items::Unknown) };
-            changed |= !plain.is(&item);
-            made.push(plain);
+        let mut changed: Option<Vec<Bound<'py, PyAny>>> = None;
+        for (at, item) in items.enumerate() {
+            let plain = match item.get_type_ptr() as usize == self.class {
+                true => item.clone(),
+                false => match self.plain(&item, depth + 1)? {
+                    Some(plain) => plain,
+                    None => return Ok(Items::Unknown),
+                },
+            };
+            if changed.is_none() && !plain.is(&item) {
+                let before = sequence.try_iter()?.take(at).collect::<PyResult<_>>()?;
+                changed = Some(before);
+            }
+            if let Some(changed) = &mut changed {
+                changed.push(plain);
+            }
         }
         // the same object where nothing changed: the call may be to write into it
-        Ok(if changed { Items::Changed(made) } else { Items::Same })
+        Ok(changed.map_or(Items::Same, Items::Changed))
     }
 
-    /// Positional arguments; the first of a `method` is passed as it is.
-    pub fn arguments(&mut self, args: &Bound<'py, PyTuple>, method: bool) -> PyResult<Option<Bound<'py, PyTuple>>> {
-        let mut plain: SmallVec<[Bound<'py, PyAny>; 6]> = SmallVec::new();
-        for (place, value) in args.iter_borrowed().enumerate() {
+    /// The arguments of a call; the first of a `method` is passed as it is.
+    /// False when only the package can tell.
+    pub fn arguments(&mut self, given: &Given<'_, 'py>, method: bool, plain: &mut Values<'py>) -> PyResult<bool> {
+        for (place, value) in given.positional().enumerate() {
             if method && place == 0 {
                 plain.push(value.to_owned());
                 continue;
             }
-            let Some(value) = self.plain(&value, 0)? else { return Ok(None) };
+            let Some(value) = self.plain(&value, 0)? else { return Ok(false) };
             plain.push(value);
         }
-        PyTuple::new(args.py(), plain).map(Some)
-    }
-
-    /// Arguments by keyword.
-    pub fn keywords(&mut self, kwargs: &Bound<'py, PyDict>) -> PyResult<Option<Bound<'py, PyDict>>> {
-        let mut words = kwargs.iter();
-        if words.all(|(key, value)| is_plain(&value) && self.terms.fits(&value) && !is_like(&key)) {
-            return Ok(Some(kwargs.clone()));
-        }
-        let plain = PyDict::new(kwargs.py());
-        for (key, value) in kwargs {
-            let name = key.cast::<PyString>()?;
+        let Some(names) = given.names() else { return Ok(true) };
+        for (name, value) in names.iter_borrowed().zip(given.named()) {
+            let name = name.cast::<PyString>()?;
             // a real array given as `out` is returned as it is
-            if name == "out" && value.cast_exact::<NdArray>().is_err() {
-                self.outs.push(value.clone());
-            } else if name == "like" && !value.is_none() {
-                return Ok(None);
+            if *name == "out" && value.cast_exact::<NdArray>().is_err() {
+                self.outs.push(value.to_owned());
+            } else if *name == "like" && !value.is_none() {
+                return Ok(false);
             }
-            let Some(value) = self.plain(&value, 0)? else { return Ok(None) };
-            plain.set_item(key, value)?;
+            let Some(value) = self.plain(&value, 0)? else { return Ok(false) };
+            plain.push(value);
         }
-        Ok(Some(plain))
+        Ok(true)
     }
 
     /// Calls a function of NumPy's with what was lent, and takes it back.
     pub fn call(
-        self,
+        &mut self,
         callable: &Bound<'py, PyAny>,
-        args: Bound<'py, PyTuple>,
-        kwargs: Option<Bound<'py, PyDict>>,
+        values: &mut Values<'py>,
+        names: Option<Borrowed<'_, 'py, PyTuple>>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let made = callable.call(&args, kwargs.as_ref());
-        drop((args, kwargs));
+        let made = escape::call(callable, values, names);
+        values.clear();
         self.take_back(made)
     }
 
     /// Takes back what was lent.
-    pub fn end(self) -> PyResult<()> {
-        self.loans.into_iter().try_for_each(Loan::end)
+    pub fn end(&mut self) -> PyResult<()> {
+        while let Some(loan) = self.loans.pop() {
+            loan.end()?;
+        }
+        Ok(())
     }
 
     /// The result as ours: an argument that NumPy returned is the very object that was given.
-    pub fn take_back(self, made: PyResult<Bound<'py, PyAny>>) -> PyResult<Bound<'py, PyAny>> {
+    pub fn take_back(&mut self, made: PyResult<Bound<'py, PyAny>>) -> PyResult<Bound<'py, PyAny>> {
         let mut own = None;
         if let Ok(result) = &made {
             if let Some(loan) = self.loans.iter().find(|loan| loan.view().is(result)) {
@@ -259,9 +272,7 @@ impl<'py> Lent<'py> {
             Some(_) => made.map(drop).map(|()| None),
             None => made.map(Some),
         };
-        for loan in self.loans {
-            loan.end()?;
-        }
+        self.end()?;
         match (own, made?) {
             (Some(own), _) => Ok(own),
             (None, Some(result)) => hooks::wrap(&result, 1),
@@ -274,31 +285,25 @@ impl<'py> Lent<'py> {
 /// call, `first` is.
 pub fn call<'py>(
     callable: &Bound<'py, PyAny>,
-    args: &Bound<'py, PyTuple>,
-    kwargs: Option<&Bound<'py, PyDict>>,
+    given: &Given<'_, 'py>,
     method: bool,
     terms: Terms,
     first: impl FnOnce() -> PyResult<()>,
 ) -> PyResult<Option<Bound<'py, PyAny>>> {
-    let mut lent = Lent::new(terms);
-    let Some(plain) = lent.arguments(args, method)? else { return Ok(None) };
-    let named = match kwargs.filter(|k| !k.is_empty()) {
-        None => None,
-        Some(kwargs) => match lent.keywords(kwargs)? {
-            Some(named) => Some(named),
-            None => return Ok(None),
-        },
-    };
+    let (mut lent, mut values) = (Lent::new(terms), Values::new());
+    if !lent.arguments(given, method, &mut values)? {
+        return Ok(None);
+    }
     first()?;
-    lent.call(callable, plain, named).map(Some)
+    lent.call(callable, &mut values, given.names()).map(Some)
 }
 
 /// Longest list that is searched for arrays that are not native.
 const ITEMS: usize = 16;
 
-/// Is there an array among the arguments, or in a short list of them, whose dtype is never native?
-pub fn has_foreign(args: &Bound<'_, PyTuple>) -> bool {
-    args.iter_borrowed().any(|arg| match arg.cast_exact::<PyList>() {
+/// Is there an array among the arguments by position, or in a short list of them, whose dtype is never native?
+pub fn has_foreign<'a, 'py: 'a>(mut args: impl Iterator<Item = Borrowed<'a, 'py, PyAny>>) -> bool {
+    args.any(|arg| match arg.cast_exact::<PyList>() {
         Ok(list) => list.len() <= ITEMS && list.iter().any(|item| is_foreign(&item)),
         Err(_) => is_foreign(&arg),
     })
@@ -312,11 +317,6 @@ pub fn is_known(obj: &Bound<'_, PyAny>) -> bool {
 /// Is this an array of ours whose dtype is never native?
 pub fn is_foreign(obj: &Bound<'_, PyAny>) -> bool {
     obj.cast_exact::<NdArray>().is_ok_and(|array| array.get().view().is_none())
-}
-
-/// Is this the keyword that asks for an array like another?
-fn is_like(key: &Bound<'_, PyAny>) -> bool {
-    key.cast::<PyString>().is_ok_and(|name| name == "like")
 }
 
 /// None, a Python number or a string.
@@ -398,6 +398,7 @@ fn is_numpys(value: &Bound<'_, PyAny>) -> PyResult<bool> {
     if value.is_instance_of::<PyType>() {
         return Ok(numpy.dtype_of_type(value.as_ptr().cast()).is_some()
             || convert::dtype_of_python_type(value).is_some()
+            || value.cast::<PyType>().is_ok_and(|class| is_scalar_class(class).unwrap_or(false))
             || [py.get_type::<PyAny>(), py.get_type::<PyString>(), py.get_type::<PyBytes>()]
                 .iter()
                 .any(|c| c.is(value)));

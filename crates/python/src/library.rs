@@ -4,6 +4,7 @@
 //! without a copy, and its results are adopted without one. Such a call is counted here, apart from
 //! fallbacks: it is the intended implementation, no gap.
 
+use crate::given::{self, Given};
 use crate::lend::{self, Terms};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
@@ -53,7 +54,7 @@ pub struct Library {
 impl Library {
     #[new]
     #[pyo3(signature = (name, callable, general, method = false))]
-    fn new(name: String, callable: Py<PyAny>, general: Py<PyAny>, method: bool) -> Library {
+    pub fn new(name: String, callable: Py<PyAny>, general: Py<PyAny>, method: bool) -> Library {
         Library { name, callable, general, method, calls: AtomicU64::new(0) }
     }
 
@@ -70,22 +71,7 @@ impl Library {
         args: &Bound<'py, PyTuple>,
         kwargs: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let py = args.py();
-        self.count();
-        if !is_watched() {
-            return self.run(py, args, kwargs);
-        }
-        let start = Instant::now();
-        let result = self.run(py, args, kwargs);
-        let seconds = start.elapsed().as_secs_f64();
-        if TRACED.load(Ordering::Relaxed) {
-            eprintln!("numelt: library {}, {:.3} ms", self.name, seconds * 1e3);
-        }
-        let callable = listener().as_ref().map(|c| c.clone_ref(py));
-        if let Some(callable) = callable {
-            callable.call1(py, (&self.name, seconds))?;
-        }
-        result
+        given::unpacked(args, kwargs, |given| self.run(given))
     }
 }
 
@@ -101,26 +87,32 @@ impl Library {
         self.calls.store(self.calls.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
     }
 
-    fn run<'py>(
-        &self,
-        py: Python<'py>,
-        args: &Bound<'py, PyTuple>,
-        kwargs: Option<&Bound<'py, PyDict>>,
-    ) -> PyResult<Bound<'py, PyAny>> {
-        match lend::call(self.callable.bind(py), args, kwargs, self.method, Terms::ANY, || Ok(()))? {
-            Some(made) => Ok(made),
-            None => self.general(py, args, kwargs),
+    /// A call: counted, and told to who is interested.
+    pub fn run<'py>(&self, given: &Given<'_, 'py>) -> PyResult<Bound<'py, PyAny>> {
+        self.count();
+        if !is_watched() {
+            return self.lent(given);
         }
+        let start = Instant::now();
+        let result = self.lent(given);
+        let seconds = start.elapsed().as_secs_f64();
+        if TRACED.load(Ordering::Relaxed) {
+            eprintln!("numelt: library {}, {:.3} ms", self.name, seconds * 1e3);
+        }
+        let callable = listener().as_ref().map(|c| c.clone_ref(given.py()));
+        if let Some(callable) = callable {
+            callable.call1(given.py(), (&self.name, seconds))?;
+        }
+        result
     }
 
-    fn general<'py>(
-        &self,
-        py: Python<'py>,
-        args: &Bound<'py, PyTuple>,
-        kwargs: Option<&Bound<'py, PyDict>>,
-    ) -> PyResult<Bound<'py, PyAny>> {
-        let kwargs = kwargs.cloned().unwrap_or_else(|| PyDict::new(py));
-        self.general.bind(py).call1((&self.callable, args, kwargs))
+    fn lent<'py>(&self, given: &Given<'_, 'py>) -> PyResult<Bound<'py, PyAny>> {
+        let py = given.py();
+        if let Some(made) = lend::call(self.callable.bind(py), given, self.method, Terms::ANY, || Ok(()))? {
+            return Ok(made);
+        }
+        let (args, kwargs) = given::pack(given)?;
+        self.general.bind(py).call1((&self.callable, args, kwargs.unwrap_or_else(|| PyDict::new(py))))
     }
 }
 

@@ -53,7 +53,7 @@ fn read_call<'py>(
 }
 
 /// The same memory as elements of another dtype; `None` where NumPy has to look at it.
-fn retyped(view: &ArrayView, dtype: DType) -> Option<ArrayView> {
+pub fn retyped(view: &ArrayView, dtype: DType) -> Option<ArrayView> {
     let (old, new) = (view.dtype.size() as i64, dtype.size() as i64);
     let mut other = view.clone();
     other.dtype = dtype;

@@ -4,6 +4,8 @@
 //! calls, small arrays, what is not native), or what the Python function gives. NumPy's function is called from the
 //! user's own frame, so that its warnings are attributed as always.
 
+use crate::direct::{self, Callee, Entry};
+use crate::given::{self, Given};
 use crate::lend::{self, Terms};
 use crate::library::{self, Library};
 use crate::ndarray::NdArray;
@@ -34,8 +36,9 @@ enum Way {
 }
 
 /// A public function.
-#[pyclass(name = "routine", module = "numelt._core", dict, weakref, frozen)]
+#[pyclass(name = "routine", module = "numelt._core", dict, weakref, frozen, subclass)]
 pub struct Routine {
+    entry: Entry<Routine>,
     name: Py<PyString>,
     /// NumPy's function.
     original: Py<PyAny>,
@@ -88,7 +91,7 @@ impl Routine {
         let short = shortcuts::of(name.bind(py).to_str()?);
         let behind = implementation(original.bind(py))?;
         let compiled = method.is_some() || behind.as_ref().is_some_and(|f| f.bind(py).is_instance_of::<PyCFunction>());
-        Ok(Routine { name, original, general, way, binds, short, method, behind, compiled })
+        Ok(Routine { entry: Entry::new(), name, original, general, way, binds, short, method, behind, compiled })
     }
 
     #[pyo3(signature = (*args, **kwargs))]
@@ -97,10 +100,7 @@ impl Routine {
         args: &Bound<'py, PyTuple>,
         kwargs: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        match self.quick(args, kwargs)? {
-            Some(made) => Ok(made),
-            None => self.general.bind(args.py()).call(args, kwargs),
-        }
+        given::unpacked(args, kwargs, |given| self.called(given))
     }
 
     fn __get__<'py>(
@@ -120,69 +120,87 @@ impl Routine {
     }
 }
 
+impl Callee for Routine {
+    fn entry(&self) -> &Entry<Routine> {
+        &self.entry
+    }
+
+    fn called<'py>(&self, given: &Given<'_, 'py>) -> PyResult<Bound<'py, PyAny>> {
+        match self.quick(given)? {
+            Some(made) => Ok(made),
+            None => given.pass_to(self.general.bind(given.py())),
+        }
+    }
+}
+
 impl Routine {
     /// The call where it is NumPy's to do.
-    fn quick<'py>(
-        &self,
-        args: &Bound<'py, PyTuple>,
-        kwargs: Option<&Bound<'py, PyDict>>,
-    ) -> PyResult<Option<Bound<'py, PyAny>>> {
+    fn quick<'py>(&self, given: &Given<'_, 'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
         if let Some(short) = self.short
-            && kwargs.is_none()
-            && let Some(made) = short(args)?
+            && given.names().is_none()
+            && let Some(made) = short(&given::pack(given)?.0)?
         {
             if let Way::Library(library, _) = &self.way {
                 library.get().count();
             }
             return Ok(Some(made));
         }
-        match self.lent(args, kwargs) {
+        match self.lent(given) {
             // the public function finds the same wrong, in its own words
-            Err(error) if self.compiled && error.is_instance_of::<PyTypeError>(args.py()) => Ok(None),
+            Err(error) if self.compiled && error.is_instance_of::<PyTypeError>(given.py()) => Ok(None),
             made => made,
         }
     }
 
     /// The call by NumPy's function on what is lent to it, where nobody wants to know more of it.
-    fn lent<'py>(
-        &self,
-        args: &Bound<'py, PyTuple>,
-        kwargs: Option<&Bound<'py, PyDict>>,
-    ) -> PyResult<Option<Bound<'py, PyAny>>> {
-        let py = args.py();
+    fn lent<'py>(&self, given: &Given<'_, 'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let py = given.py();
         let callable = match (&self.method, &self.behind) {
-            (Some(method), _) if is_ours(args) => method.bind(py),
+            (Some(method), _) if given.first().is_some_and(|a| a.is_exact_instance_of::<NdArray>()) => method.bind(py),
             (_, Some(behind)) => behind.bind(py),
             _ => self.original.bind(py),
         };
-        let fall_back = |method| foreign::call(self.name.bind(py).to_str()?, callable, args, kwargs, method);
+        let fall_back = |method| foreign::call(self.name.bind(py).to_str()?, callable, given, method);
+        let native = |most| Terms { most, native: true };
+        let lend = |terms| lend::call(callable, given, false, terms, || Ok(()));
         match &self.way {
-            Way::Small(_) | Way::Foreign if lend::has_foreign(args) => fall_back(false),
-            Way::Small(most) => {
-                if !Runtime::global().is_unobserved() {
-                    return Ok(None);
-                }
-                lend::call(callable, args, kwargs, false, Terms { most: *most, native: true }, || Ok(()))
-            }
-            Way::Library(..) if library::is_watched() => Ok(None),
-            Way::Library(library, most) => {
-                let terms = if lend::has_foreign(args) { Terms::ANY } else { Terms { most: *most, native: true } };
-                let count = || {
+            Way::Small(_) | Way::Foreign if lend::has_foreign(given.positional()) => fall_back(false),
+            Way::Small(most) if Runtime::global().is_unobserved() => lend(native(*most)),
+            Way::Library(library, most) if !library::is_watched() => {
+                let terms = if lend::has_foreign(given.positional()) { Terms::ANY } else { native(*most) };
+                lend::call(callable, given, false, terms, || {
                     library.get().count();
                     Ok(())
-                };
-                lend::call(callable, args, kwargs, false, terms, count)
+                })
             }
-            Way::General | Way::Foreign => Ok(None),
+            Way::Small(_) | Way::Library(..) | Way::General | Way::Foreign => Ok(None),
             Way::Fallback => fall_back(false),
             Way::Method => fall_back(true),
-            Way::Uncounted => {
-                if !coverage::in_users_frame(py) {
-                    return Ok(None);
-                }
-                lend::call(callable, args, kwargs, false, Terms::ANY, || Ok(()))
-            }
+            Way::Uncounted if coverage::in_users_frame(py) => lend(Terms::ANY),
+            Way::Uncounted => Ok(None),
         }
+    }
+}
+
+/// The same as a member of a class, whose instance is the first argument: the interpreter makes no bound method to call it.
+#[pyclass(name = "method", module = "numelt._core", extends = Routine, frozen)]
+pub struct Method;
+
+#[pymethods]
+impl Method {
+    /// As [`Routine`]'s.
+    #[new]
+    #[pyo3(signature = (name, original, general, way, most = None, method = None))]
+    fn new(
+        name: Py<PyString>,
+        original: Py<PyAny>,
+        general: Py<PyAny>,
+        way: &Bound<'_, PyAny>,
+        most: Option<i64>,
+        method: Option<Py<PyAny>>,
+    ) -> PyResult<PyClassInitializer<Method>> {
+        let routine = Routine::new(name, original, general, way, true, most, method)?;
+        Ok(PyClassInitializer::from(routine).add_subclass(Method))
     }
 }
 
@@ -199,12 +217,16 @@ fn implementation(original: &Bound<'_, PyAny>) -> PyResult<Option<Py<PyAny>>> {
     }
 }
 
-/// Is the first argument an array of ours?
-fn is_ours(args: &Bound<'_, PyTuple>) -> bool {
-    args.get_borrowed_item(0).is_ok_and(|first| first.is_exact_instance_of::<NdArray>())
-}
-
-/// Adds the class to the module.
+/// Adds the classes to the module.
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add_class::<Routine>()
+    let py = module.py();
+    module.add_class::<Routine>()?;
+    module.add_class::<Method>()?;
+    let name = || PyString::new(py, "").unbind();
+    let general = PyString::new(py, "general").into_any();
+    let sample = Bound::new(py, Routine::new(name(), py.None(), py.None(), &general, false, None, None)?)?;
+    // what is derived goes first: it has what the other has not got yet
+    direct::call_by_entry(&py.get_type::<Method>(), &sample)?;
+    direct::call_by_entry(&py.get_type::<Routine>(), &sample)?;
+    direct::call_as_methods(&py.get_type::<Method>())
 }

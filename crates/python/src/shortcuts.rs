@@ -6,9 +6,10 @@
 use crate::convert::{self, Numpy, Weak};
 use crate::methods::{Order, copied};
 use crate::ndarray::{NdArray, exact_native, wrap_new, wrap_view};
+use crate::operand::Operand;
 use crate::scalar::DeferredScalar;
 use crate::{
-    advanced, assign, elementwise, errstate, foreign, fresh, front, lend, library, loan, operators, run, shape,
+    advanced, assign, elementwise, errstate, foreign, fresh, front, lend, library, loan, operators, reduce, run, shape,
     transforms,
 };
 use numelt_ir::{DType, Op, Scalar};
@@ -36,8 +37,11 @@ pub fn of(name: &str) -> Option<Shortcut> {
         "nonzero" | "ndarray.nonzero" => nonzero,
         "flatnonzero" => flatnonzero,
         "diff" => diff,
+        "cumsum" | "ndarray.cumsum" => |args| scanned(args, Op::Cumsum),
+        "cumprod" | "ndarray.cumprod" => |args| scanned(args, Op::Cumprod),
         "fill_diagonal" => fill_diagonal,
         "take" | "ndarray.take" => take,
+        "trace" | "ndarray.trace" => trace,
         "copy" => copy,
         "full_like" => full_like,
         "append" => front::append,
@@ -125,10 +129,34 @@ fn flatnonzero<'py>(args: &Bound<'py, PyTuple>) -> Quick<'py> {
     nonzero(args)?.map(|columns| columns.get_item(0)).transpose()
 }
 
+/// `cumsum` or `cumprod` of a vector whose dtype is the result's.
+fn scanned<'py>(args: &Bound<'py, PyTuple>, scan: Op) -> Quick<'py> {
+    let py = args.py();
+    let Some(array) = only(args).filter(|_| !errstate::is_strict(py).unwrap_or(true)) else { return Ok(None) };
+    let kept = |view: &ArrayView| matches!(view.dtype, DType::F64 | DType::I64) && view.shape.len() == 1;
+    if !array.get().view().is_some_and(kept) {
+        return Ok(None);
+    }
+    reduce::scan(py, scan, &Operand::Array(array), None, None, None)
+}
+
+/// `trace` of a matrix.
+fn trace<'py>(args: &Bound<'py, PyTuple>) -> Quick<'py> {
+    let Some(matrix) = only(args) else { return Ok(None) };
+    let Some(view) = matrix.get().view() else { return Ok(None) };
+    let (&[rows, columns], &[down, across]) = (view.shape.as_slice(), view.strides.as_slice()) else {
+        return Ok(None);
+    };
+    let one = |n: i64| SmallVec::from_slice(&[n]);
+    let diagonal = shape::window(view, view.offset, one(rows.min(columns)), one(down + across));
+    let axis = PyInt::new(args.py(), 0).into_any();
+    front::reductions::along(&wrap_view(&matrix, diagonal)?, Op::Sum, axis)
+}
+
 /// `diff`, of neighbours along the last axis.
 fn diff<'py>(args: &Bound<'py, PyTuple>) -> Quick<'py> {
     let py = args.py();
-    if args.len() == 1 && lend::has_foreign(args) {
+    if args.len() == 1 && lend::has_foreign(args.iter_borrowed()) {
         return foreign::differences(&args.get_item(0)?);
     }
     let Some(array) = only(args).filter(|_| !errstate::is_strict(py).unwrap_or(true)) else { return Ok(None) };

@@ -14,7 +14,7 @@ use crate::reduce;
 use crate::scalar::DeferredScalar;
 use crate::ufunc_call::{Call, Casting, MemoryOrder};
 use crate::ufunc_direct::{are_plain_numbers, quick_call, vectorcall};
-use crate::{coverage, foreign, hooks, ufunc_at};
+use crate::{coverage, foreign, given, hooks, ufunc_at};
 use numelt_ir::Op;
 use numelt_runtime::Runtime;
 use pyo3::exceptions::{PyDeprecationWarning, PyUserWarning, PyValueError};
@@ -427,26 +427,30 @@ fn few<'py>(
     let py = numpy.py();
     let ufunc = ours.cast_exact::<Ufunc>().ok().map(Bound::get);
     let known = ufunc.is_some_and(|u| u.op.is_some() || u.composed);
-    let bound = || if name == "__call__" { Ok(numpy.clone()) } else { numpy.getattr(hooks::word(py, name)) };
-    if coverage::is_silent() && lend::has_foreign(args) {
+    let is_method = name != "__call__";
+    let first = is_method.then_some(numpy);
+    let callable = || if is_method { ufunc_at::unbound(py, name) } else { Ok(numpy.clone()) };
+    if coverage::is_silent() && lend::has_foreign(args.iter_borrowed()) {
         let label = match ufunc {
             Some(ufunc) => Cow::Borrowed(ufunc.name.as_str()),
             None => Cow::Owned(numpy.getattr(intern!(py, "__name__"))?.extract()?),
         };
         let label = if name == "__call__" { label } else { Cow::Owned(format!("{label}.{name}")) };
-        return foreign::call(&label, &bound()?, args, kwargs, false);
+        let callable = callable()?;
+        return given::unpacked_after(first, args, kwargs, |given| foreign::call(&label, &callable, given, is_method));
     }
     let has_array = || args.iter_borrowed().any(|arg| native(&arg));
     if !known || !coverage::is_silent() || !has_array() || !Runtime::global().is_unobserved() {
         return Ok(None);
     }
-    let bound = bound()?;
+    let callable = callable()?;
     let most = match name {
         "at" if ufunc_at::is_one_loop(args) => IN_ONE_LOOP,
         "reduceat" if ufunc_at::has_many_segments(args) => i64::MAX,
         _ => FEW,
     };
-    lend::call(&bound, args, kwargs, false, Terms { most, native: true }, || Ok(()))
+    let terms = Terms { most, native: true };
+    given::unpacked_after(first, args, kwargs, |given| lend::call(&callable, given, is_method, terms, || Ok(())))
 }
 
 /// Is this a native array of ours, or a short sequence with one?

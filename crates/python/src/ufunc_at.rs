@@ -1,5 +1,7 @@
-//! `ufunc.at` by one array of positions on the first axis: values combined with what is there, in order.
+//! `ufunc.at` by one array of positions on the first axis: values combined with what is there, in order. Also NumPy's methods
+//! of ufuncs, as their class has them.
 
+use crate::convert::Numpy;
 use crate::elementwise::{self, Native};
 use crate::ndarray::{NdArray, exact_native};
 use crate::operand::Operand;
@@ -7,6 +9,7 @@ use crate::{errstate, run};
 use numelt_ir::{Axes, DType, Op};
 use numelt_runtime::Input;
 use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
 use pyo3::types::PyTuple;
 
 /// The scatter that combines values by an elementwise operation.
@@ -87,6 +90,17 @@ pub fn has_many_segments(args: &Bound<'_, PyTuple>) -> bool {
     args.get_borrowed_item(1).is_ok_and(|starts| {
         exact_native(&starts).and_then(NdArray::view).is_some_and(|v| v.shape.len() == 1 && v.size() > SEGMENTS)
     })
+}
+
+/// A method of NumPy's ufuncs, as their class has it.
+pub fn unbound<'py>(py: Python<'py>, name: &'static str) -> PyResult<Bound<'py, PyAny>> {
+    static METHODS: [PyOnceLock<Py<PyAny>>; 5] = [const { PyOnceLock::new() }; 5];
+    let get = || Numpy::get(py)?.ufunc.bind(py).getattr(name).map(Bound::unbind);
+    let at = ["reduce", "accumulate", "reduceat", "outer", "at"].iter().position(|known| *known == name);
+    match at {
+        Some(at) => Ok(METHODS[at].get_or_try_init(py, get)?.bind(py).clone()),
+        None => get().map(|method| method.into_bound(py)),
+    }
 }
 
 /// Adds the function to the module.

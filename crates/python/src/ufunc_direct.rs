@@ -2,6 +2,7 @@
 
 use crate::convert::{self, Numpy};
 use crate::direct;
+use crate::escape;
 use crate::given::{self, Given};
 use crate::operators;
 use crate::ufunc::{Ufunc, called};
@@ -9,7 +10,8 @@ use numelt_ir::Op;
 use pyo3::PyTypeInfo;
 use pyo3::ffi;
 use pyo3::prelude::*;
-use pyo3::types::{PyFloat, PyInt, PyTuple};
+use pyo3::types::{PyFloat, PyInt};
+use smallvec::SmallVec;
 
 /// A call with operands alone that need no look at their dtypes.
 #[inline]
@@ -52,14 +54,20 @@ pub unsafe extern "C" fn vectorcall(
         let quick = || {
             call.with_values(|args| {
                 let native = own.get().native().and_then(|op| quick_call(op, args));
-                native.or_else(|| are_plain_numbers(args).then(|| own.get().numpy(py).call1(PyTuple::new(py, args)?)))
+                native.or_else(|| {
+                    let numbers: SmallVec<[_; 2]> = match are_plain_numbers(args) {
+                        true => args.iter().map(|&arg| arg.to_owned()).collect(),
+                        false => return None,
+                    };
+                    Some(escape::call(&own.get().numpy(py), &numbers, None))
+                })
             })
         };
         direct::give(py, quick).unwrap_or_else(|| {
             // what runs now may call Python
             Python::attach(|attached| {
                 let packed = || {
-                    let (args, kwargs) = given::pack(attached, &call)?;
+                    let (args, kwargs) = given::pack(&Given::of(attached, values, count & !direct::SCRATCH, names))?;
                     called(&Borrowed::from_ptr(attached, ufunc).cast_unchecked(), &args, kwargs.as_ref())
                 };
                 direct::give(attached, || Some(packed())).unwrap_or(std::ptr::null_mut())

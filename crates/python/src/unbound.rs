@@ -1,7 +1,7 @@
 //! Methods looked up on the array class, as in `ndarray.sum(x)`, without a Python frame.
 //!
 //! In: the package's table of such methods. Out: the base of the array's metaclass, which looks there first, and the
-//! base of the methods themselves, which tell our arrays from NumPy's subclasses. NumPy looks `__array_ufunc__` up on
+//! base of the methods themselves, which tell our arrays from NumPy's subclasses. The metaclass also says what an instance is. NumPy looks `__array_ufunc__` up on
 //! the class several times in every call of one of its ufuncs with one of our arrays. Not here: which methods
 //! there are and what they are called (the package).
 
@@ -67,7 +67,16 @@ fn set_unbound(py: Python<'_>, methods: Bound<'_, PyDict>) -> PyResult<()> {
 /// # Errors
 /// Python's, where the type cannot be made.
 fn array_meta(py: Python<'_>) -> PyResult<Bound<'_, PyType>> {
+    let check = ffi::PyMethodDef {
+        ml_name: c"__instancecheck__".as_ptr(),
+        ml_meth: ffi::PyMethodDefPointer { PyCFunction: is_instance },
+        ml_flags: ffi::METH_O,
+        ml_doc: c"Is it an array, ours or one of NumPy's?".as_ptr(),
+    };
+    // the type looks at them as long as it lives
+    let methods = Box::leak(Box::new([check, ffi::PyMethodDef::zeroed()])).as_mut_ptr();
     let mut slots = [
+        ffi::PyType_Slot { slot: ffi::Py_tp_methods, pfunc: methods.cast() },
         ffi::PyType_Slot { slot: ffi::Py_tp_getattro, pfunc: getattro as *mut _ },
         ffi::PyType_Slot { slot: 0, pfunc: std::ptr::null_mut() },
     ];
@@ -106,5 +115,34 @@ unsafe extern "C" fn getattro(cls: *mut ffi::PyObject, name: *mut ffi::PyObject)
         let inherited = ffi::PyType_GetSlot(&raw mut ffi::PyType_Type, ffi::Py_tp_getattro as c_int);
         let inherited: ffi::getattrofunc = std::mem::transmute(inherited);
         inherited(cls, name)
+    }
+}
+
+/// `isinstance(object, cls)`: of the class, or any array of NumPy's.
+unsafe extern "C" fn is_instance(cls: *mut ffi::PyObject, object: *mut ffi::PyObject) -> *mut ffi::PyObject {
+    // SAFETY: Python calls it with the interpreter held, a class of this kind and any object.
+    unsafe {
+        let py = Python::assume_attached();
+        let answer = |found: bool| ffi::PyBool_FromLong(found.into());
+        let class = ffi::Py_TYPE(object);
+        if ffi::PyType_IsSubtype(class, cls.cast()) != 0 {
+            return answer(true);
+        }
+        let Ok(numpys) = ARRAY.import(py, "numpy", "ndarray") else { return answer(false) };
+        // what it says that it is counts, too
+        let said = ffi::PyObject_GetAttr(object, pyo3::intern!(py, "__class__").as_ptr());
+        if said.is_null() {
+            if ffi::PyErr_ExceptionMatches(ffi::PyExc_AttributeError) == 0 {
+                return said;
+            }
+            ffi::PyErr_Clear();
+        }
+        let is_class = !said.is_null() && ffi::PyType_Check(said) != 0;
+        let found = [class, if is_class { said.cast() } else { class }].into_iter().any(|class| {
+            let is = |wanted: *mut ffi::PyObject| ffi::PyType_IsSubtype(class, wanted.cast()) != 0;
+            is(cls) || is(numpys.as_ptr())
+        });
+        ffi::Py_XDECREF(said);
+        answer(found)
     }
 }

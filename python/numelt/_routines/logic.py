@@ -44,6 +44,14 @@ def _close(a: Any, b: Any, rtol: Any, atol: Any, equal_nan: bool) -> Any:
     return result
 
 
+# numbers whose comparison NumPy has done before it could be recorded
+_NUMBERS = frozenset({bool, int, float, complex, numpy.float64, numpy.float32, numpy.int64, numpy.complex128})
+
+
+def _are_numbers(*values: Any) -> bool:
+    return all(type(value) in _NUMBERS for value in values)
+
+
 @native
 @foreign_first
 def isclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: bool = False) -> Any:
@@ -55,6 +63,8 @@ def isclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: boo
     >>> np.isclose(np.array([1.0, 2.0]), np.array([1.0, 2.1]))
     array([ True, False])
     """
+    if _are_numbers(a, b, rtol, atol):
+        return numpy.isclose(a, b, rtol, atol, equal_nan)
     with numpy.errstate(invalid="ignore"):
         result = _close(a, b, rtol, atol, equal_nan)
     if result is NotImplemented:
@@ -73,6 +83,8 @@ def allclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: bo
     >>> np.allclose(np.ones(3), 1.0 + 1e-9)
     True
     """
+    if _are_numbers(a, b, rtol, atol):
+        return numpy.allclose(a, b, rtol, atol, equal_nan)
     with numpy.errstate(invalid="ignore"):
         result = _close(a, b, rtol, atol, equal_nan)
         if result is NotImplemented:

@@ -53,10 +53,14 @@ pub(super) unsafe fn run(call: &SmallCall<'_>, watch: u8, isa: Isa) -> bool {
     let [FewInput::View(source)] = call.ins else { return false };
     let n: i64 = source.shape.iter().product();
     let sized = (1..=SmallCall::MOST as i64).contains(&n);
-    if !call.fresh || !sized || ty == DType::F16 || !is_dense(source) || !is_dense(&call.out) {
+    if !call.fresh || !sized || ty == DType::F16 || step_of(&call.out) != Some(call.out.dtype.size() as i64) {
         return false;
     }
-    let Some(extents) = Extents::new(call, source) else { return false };
+    let (Some(extents), Some(step)) = (Extents::new(call, source), step_of(source)) else { return false };
+    if step != source.dtype.size() as i64 {
+        // SAFETY: the caller's contract; the elements of the operand lie so many bytes apart.
+        return unsafe { spread(call, source, &extents, (n as usize, step), watch, isa) };
+    }
     // SAFETY: the caller's contract; the operand is dense.
     unsafe {
         if source.dtype == ty {
@@ -66,6 +70,40 @@ pub(super) unsafe fn run(call: &SmallCall<'_>, watch: u8, isa: Isa) -> bool {
             return finish(call, Ok(fold::count(isa)), source.pointer, &extents, watch);
         }
         converted(call, source, &extents, n as usize, isa)
+    }
+}
+
+/// Folds elements that lie apart, as one part of complex numbers or one column of a matrix do: NumPy goes through them in the
+/// same order. What it finds of equal extremes may differ, so floats are only added and multiplied.
+///
+/// # Safety
+/// As for [`run`](super::small::run); the source has `n` elements, each so many bytes after the one before.
+#[inline(never)]
+unsafe fn spread(
+    call: &SmallCall<'_>,
+    source: &Few<'_>,
+    extents: &Extents,
+    (n, step): (usize, i64),
+    watch: u8,
+    isa: Isa,
+) -> bool {
+    let (op, ty) = (call.op, call.ty);
+    let floats = ty.is_float() || ty.is_complex();
+    if n > FEW || source.dtype != ty || step <= 0 || floats && !matches!(op, Op::Sum | Op::Prod) {
+        return false;
+    }
+    let mut room = Room::<WHOLE>::new();
+    // SAFETY: the caller's contract; the room holds every operand.
+    unsafe {
+        for at in 0..n {
+            let from = source.pointer.cast_const().offset(at as isize * step as isize);
+            let to = room.start().add(at * ty.size());
+            match ty.size() {
+                8 => to.cast::<u64>().write(from.cast::<u64>().read()),
+                size => std::ptr::copy_nonoverlapping(from, to, size),
+            }
+        }
+        finish(call, fold::select(op, ty, isa), room.start(), extents, watch)
     }
 }
 
@@ -144,12 +182,16 @@ unsafe fn absorb(fold: &Fold, values: *const u8, extents: &Extents, out: *mut u8
     true
 }
 
-/// Do the elements lie one after the other, in C order?
-fn is_dense(view: &Few<'_>) -> bool {
-    let mut expected = view.dtype.size() as i64;
-    view.shape.iter().zip(view.strides).rev().all(|(&n, &stride)| {
-        let lies = n == 1 || stride == expected;
-        expected *= n;
-        lies
-    })
+/// Bytes from each element to the next in C order, where that is the same for all.
+fn step_of(view: &Few<'_>) -> Option<i64> {
+    let mut expected = None;
+    for (&n, &stride) in view.shape.iter().zip(view.strides).rev() {
+        if n != 1 && *expected.get_or_insert(stride) != stride {
+            return None;
+        }
+        expected = expected.map(|step| step * n);
+    }
+    let size = view.dtype.size() as i64;
+    let inner = view.shape.iter().zip(view.strides).rev().find(|(n, _)| **n != 1);
+    Some(inner.map_or(size, |(_, &stride)| stride))
 }

@@ -3,11 +3,13 @@
 //! In: an array and a key that nothing pending writes. Out: a new array with memory, or `None` where
 //! recording is the better way. A record, a plan and a launch cost more than a few dozen loads.
 
+use super::columns::{AXES, Column};
+use super::memory::each_integer;
 use crate::convert::{self, Weak};
 use crate::ndarray::{NdArray, exact_native};
 use crate::operand::Operand;
 use crate::scalar::DeferredScalar;
-use crate::{assign, registry, run, shape};
+use crate::{assign, index, registry, run, shape};
 use numelt_ir::{DType, Dims, Scalar, c_strides};
 use numelt_runtime::{ArrayView, Runtime};
 use pyo3::prelude::*;
@@ -31,6 +33,9 @@ const MASKED: i64 = 1 << 15;
 pub fn quick(py: Python<'_>, view: &ArrayView, key: &ArrayView) -> PyResult<Option<ArrayView>> {
     if let Some((view, key)) = flat(view, key) {
         return quick(py, &view, &key);
+    }
+    if let Some(key) = widened(py, key)? {
+        return quick(py, view, &key);
     }
     if key.shape.len() > 1 && key.dtype == DType::I64 && shape::is_c_contiguous(&key.shape, &key.strides, 8) {
         let line = shape::window(key, key.offset, Dims::from_slice(&[key.size()]), Dims::from_slice(&[8]));
@@ -78,6 +83,23 @@ pub fn quick(py: Python<'_>, view: &ArrayView, key: &ArrayView) -> PyResult<Opti
     rows(py, view, &picks)
 }
 
+/// Positions in memory of another integer dtype, as the usual one's.
+fn widened(py: Python<'_>, key: &ArrayView) -> PyResult<Option<ArrayView>> {
+    if !key.dtype.is_integer() || key.dtype == DType::I64 || !(1..=INDICES).contains(&key.size()) {
+        return Ok(None);
+    }
+    if key.base.settled().is_none() {
+        return Ok(None);
+    }
+    let mut positions: SmallVec<[i64; 64]> = SmallVec::new();
+    each_integer(py, key, |at| (positions.push(at), true).1)?;
+    // unsigned numbers that do not fit have wrapped around
+    if key.dtype == DType::U64 && positions.iter().any(|&at| at < 0) {
+        return Ok(None);
+    }
+    Ok(Some(shape::whole(run::integers(&positions)?, DType::I64, &key.shape)))
+}
+
 /// Most elements of a key for rows of so many elements.
 fn most(key: &ArrayView, row: i64) -> i64 {
     if key.dtype == DType::Bool && row == 1 && key.strides[0] == 1 { MASKED } else { INDICES }
@@ -103,19 +125,26 @@ fn elements(py: Python<'_>, view: &ArrayView, key: &ArrayView) -> PyResult<Optio
     }
 }
 
-/// Two vectors of positions that are the key of a matrix, all in memory.
-fn pairs(view: &ArrayView, key: &Bound<'_, PyAny>) -> Option<Picked> {
-    let key = key.cast_exact::<PyTuple>().ok().filter(|key| key.len() == 2 && view.shape.len() == 2)?;
-    let (rows, columns) = (key.get_borrowed_item(0).ok()?, key.get_borrowed_item(1).ok()?);
-    Picked::of_pairs(view, exact_native(&rows)?.view()?, exact_native(&columns)?.view()?)
+/// What a key of a position for each axis picks, all of which are in memory: vectors, short lists or single ints.
+fn pairs(py: Python<'_>, view: &ArrayView, key: &Bound<'_, PyAny>) -> PyResult<Option<Picked>> {
+    let Ok(key) = key.cast_exact::<PyTuple>() else { return Ok(None) };
+    if key.len() != view.shape.len() || !(2..=AXES).contains(&key.len()) {
+        return Ok(None);
+    }
+    let mut all: SmallVec<[Column; AXES]> = SmallVec::new();
+    for part in key.iter_borrowed() {
+        let Some(column) = Column::of(py, &part)? else { return Ok(None) };
+        all.push(column);
+    }
+    Ok(Picked::of_columns(view, &all))
 }
 
-/// The elements of a matrix at pairs of positions, where all is in memory; `None` for any other key.
+/// The elements at positions for each axis, where all is in memory; `None` for any other key.
 pub fn paired(py: Python<'_>, view: &ArrayView, key: &Bound<'_, PyAny>) -> PyResult<Option<ArrayView>> {
     if view.base.is_awaited() || view.base.address().is_none() {
         return Ok(None);
     }
-    pairs(view, key).map(|picks| gathered(py, view, &picks)).transpose()
+    pairs(py, view, key)?.map(|picks| gathered(py, view, &picks)).transpose()
 }
 
 /// The picked elements, of an array in memory, as a vector.
@@ -165,25 +194,23 @@ impl Picked {
         inside.then_some(picked)
     }
 
-    /// What two vectors of positions pick of a matrix; `None` where something lies outside, or is not in memory.
-    fn of_pairs(view: &ArrayView, rows: &ArrayView, columns: &ArrayView) -> Option<Picked> {
-        let length = rows.size();
-        let vector = |key: &ArrayView| key.shape.len() == 1 && key.dtype == DType::I64;
-        if !vector(rows) || !vector(columns) || columns.size() != length || !(1..=INDICES).contains(&length) {
-            return None;
-        }
-        let mut listed: SmallVec<[isize; 64]> = SmallVec::from_elem(0, length as usize);
-        for (axis, key) in [rows, columns].into_iter().enumerate() {
-            let (n, stride) = (view.shape[axis], view.strides[axis] as isize);
-            let mut place = key.base.settled()?.cast_const().wrapping_offset(key.offset as isize);
-            for pick in &mut listed {
-                // SAFETY: the element is one of the key's, which lies inside its base, and it is aligned.
-                let given = unsafe { place.cast::<i64>().read() };
-                if !(-n..n).contains(&given) {
-                    return None;
+    /// What positions for each axis pick; `None` where they are not as many, none is a vector, or something lies outside.
+    fn of_columns(view: &ArrayView, columns: &[Column]) -> Option<Picked> {
+        let length = columns.iter().find_map(Column::len)?;
+        let mut listed: SmallVec<[isize; 64]> = SmallVec::from_elem(0, length);
+        for (column, (&n, &stride)) in columns.iter().zip(view.shape.iter().zip(&view.strides)) {
+            let distance = |at: i64| index::within(at, n).map(|at| (at * stride) as isize);
+            match column {
+                Column::One(at) => {
+                    let distance = distance(*at)?;
+                    listed.iter_mut().for_each(|pick| *pick += distance);
                 }
-                *pick += (if given < 0 { given + n } else { given }) as isize * stride;
-                place = place.wrapping_offset(key.strides[0] as isize);
+                Column::Each(places) if places.len() == length => {
+                    for (pick, &at) in listed.iter_mut().zip(places) {
+                        *pick += distance(at)?;
+                    }
+                }
+                Column::Each(_) => return None,
             }
         }
         Some(Picked::listed(listed))
@@ -308,6 +335,9 @@ pub fn set(py: Python<'_>, view: &ArrayView, key: &ArrayView, value: &Bound<'_, 
     if let Some((view, key)) = flat(view, key) {
         return set(py, &view, &key, value);
     }
+    if let Some(key) = widened(py, key)? {
+        return set(py, view, &key, value);
+    }
     let (&[n], &[length]) = (view.shape.as_slice(), key.shape.as_slice()) else { return Ok(false) };
     let fits = if key.dtype == DType::Bool { length == n } else { key.dtype == DType::I64 };
     if !fits || !is_open(view) || key.base.ptr_eq(&view.base) || !(1..=most(key, 1)).contains(&length) || n == 0 {
@@ -332,7 +362,10 @@ pub fn set_paired(
     key: &Bound<'_, PyAny>,
     value: &Bound<'_, PyAny>,
 ) -> PyResult<bool> {
-    match pairs(view, key).filter(|_| is_open(view)) {
+    if !is_open(view) {
+        return Ok(false);
+    }
+    match pairs(py, view, key)? {
         Some(picks) => store(py, view, &picks, value),
         None => Ok(false),
     }

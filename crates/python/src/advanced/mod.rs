@@ -4,6 +4,7 @@
 //! key apart, `lookup` applies it to the array's axes, `positions` checks bounds and finds where the
 //! elements lie, `scatter` writes. What this module declines (`None`, `false`) is NumPy's, to do or to refuse.
 
+mod columns;
 mod few;
 mod few_by_lookup;
 mod functions;

@@ -5,7 +5,7 @@ use crate::convert::{self, Numpy, Weak};
 use crate::methods::{Order, copied};
 use crate::ndarray::wrap_new;
 use crate::temporary::{self, Inside};
-use crate::{assign, foreign, inspect, lend, operand::Operand, run, shape};
+use crate::{assign, foreign, given, inspect, lend, operand::Operand, run, shape};
 use numelt_ir::{Axes, DType, Dims, Op, Scalar, c_strides};
 use numelt_runtime::{ArrayView, Input, Runtime};
 use pyo3::prelude::*;
@@ -317,7 +317,9 @@ fn arange<'py>(py: Python<'py>, args: &Bound<'py, PyTuple>, kwargs: Option<&Boun
         return Ok(made);
     }
     if args.iter_borrowed().any(|end| is_no_number(&end))
-        && let Some(made) = foreign::call("arange", &Numpy::get(py)?.attr(py, "arange")?, args, kwargs, false)?
+        && let Some(made) = given::unpacked(args, kwargs, |given| {
+            foreign::call("arange", &Numpy::get(py)?.attr(py, "arange")?, given, false)
+        })?
     {
         return Ok(made);
     }

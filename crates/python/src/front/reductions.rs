@@ -8,7 +8,7 @@ use crate::operand::Operand;
 use crate::operators::{self, DIVIDE};
 use crate::reduce::{self, Request};
 use crate::scalar::{self, DeferredScalar};
-use crate::{foreign, inspect, run};
+use crate::{foreign, given, inspect, run};
 use numelt_ir::{DType, Op, Scalar};
 use numelt_runtime::{ArrayView, Runtime};
 use pyo3::prelude::*;
@@ -217,7 +217,8 @@ fn of_few<'py>(
         return Ok(None);
     }
     let original = original(args.py())?;
-    lend::call(&original, args, kwargs, false, Terms { most: STEPS, native: true }, || Ok(()))
+    let terms = Terms { most: STEPS, native: true };
+    given::unpacked(args, kwargs, |given| lend::call(&original, given, false, terms, || Ok(())))
 }
 
 /// A call of the function `name` with all its arguments.
