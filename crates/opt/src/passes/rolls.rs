@@ -207,7 +207,7 @@ impl Parts {
 }
 
 /// A part as it lies in what is put together and in what it comes from.
-fn pair<'a>(program: &'a Program, copy: usize) -> (&'a View, &'a View) {
+fn pair(program: &Program, copy: usize) -> (&View, &View) {
     let instr = &program.instrs[copy];
     (&instr.out, view_at(instr, 0).expect("a copy of a view"))
 }
