@@ -31,7 +31,7 @@ _SHARED: tuple[Callable[..., Any], ...] = (
     picking.nonzero,
 )  # fmt: skip
 
-# those of them whose calls may be NumPy's: several operations on few elements, and what the core leaves of scans
+# those of them whose calls may be NumPy's, on few elements or on arrays that are not native
 _MOST: dict[str, Any] = {"trace": FEW, "take": FEW, "nonzero": FEW, "cumsum": "foreign", "cumprod": "foreign"}
 
 # methods and attributes that NumPy's array has and that must not be taken over blindly

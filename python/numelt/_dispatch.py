@@ -19,8 +19,8 @@ from numelt import _core, _fallback
 from numelt._scalars import ScalarType
 
 __all__ = [
-    "NATIVE",
     "FEW",
+    "NATIVE",
     "NO_VALUE",
     "counted_first",
     "fall_back",
@@ -106,7 +106,7 @@ def counted_first(function: F, name: str | None = None, original: Any = None, mo
 
 
 def routine(name: str, original: Any, function: Any, way: Any, most: int | None = None) -> Any:
-    """Return the object that gives what calls of NumPy's `original` are short to it, and all others to `function`."""
+    """Return the object that gives short calls to NumPy's `original`, and all others to `function`."""
     if name.startswith("ndarray."):
         return _core.method(name, original, function, way, most)
     binds = not isinstance(original, types.BuiltinFunctionType)

@@ -51,7 +51,8 @@ _containers: frozenset[type] = frozenset(
     }
 )
 _substituted_kinds = (
-    _core.routine, _core.method, staticmethod, types.FunctionType, types.BuiltinFunctionType, _core.ufunc, type,
+    _core.routine, _core.method, _core.ufunc, staticmethod, types.FunctionType, types.BuiltinFunctionType,
+    type,
 )  # fmt: skip
 
 Views = dict[int, tuple[Any, Any]]

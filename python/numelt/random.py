@@ -281,6 +281,8 @@ _shuffle_call = _library.handle("random.shuffle", _original.shuffle)
 # what no argument of a draw that NumPy's function makes at once is more than
 _FEW = 64
 
+_NORMAL = frozenset({"normal", "randn", "standard_normal"})
+
 # the state that the functions of numpy.random share
 _global = Legacy(_original.random_sample.__self__)
 
@@ -302,7 +304,10 @@ def _global_draw(name: str, original: Callable[..., Any]) -> Callable[..., Any]:
                 return result
         return handle(*args, **kwargs)
 
-    made: Any = _core.routine(f"random.{name}", original, draw, handle, False, _FEW)
+    made: Any = draw
+    # few normal numbers are NumPy's to make; other native draws are quicker than a call of NumPy's
+    if native is None or name in _NORMAL:
+        made = _core.routine(f"random.{name}", original, draw, handle, False, _FEW)
     functools.update_wrapper(made, original, updated=())
     made.__module__ = "numelt.random"
     _namespace.replace(original, made)

@@ -10,7 +10,7 @@ use crate::library::Library;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyInt, PyList, PyTuple};
+use pyo3::types::{PyDict, PyList, PyTuple};
 
 /// A method that draws.
 #[pyclass(name = "drawing", module = "numelt._core", dict, weakref, frozen)]
@@ -77,9 +77,7 @@ impl Callee for Drawing {
             // the items of a list change places, whatever they are; for one number there is nothing to convert
             return given.with_first(&plain, |given| given.pass_to(self.original.bind(py)));
         }
-        if let Some(native) = &self.native
-            && !is_small(given)
-        {
+        if let Some(native) = &self.native {
             let legacy = instance.getattr(intern!(py, "_legacy"))?;
             match given.with_first(&legacy, |given| given.pass_to(native.bind(py))) {
                 Ok(made) if !made.is(py.NotImplemented()) => return Ok(made),
@@ -90,26 +88,6 @@ impl Callee for Drawing {
         }
         given.with_first(&plain, |given| self.library.get().run(given))
     }
-}
-
-/// Numbers of a draw up to which NumPy has made them before the core knew what to make.
-const FEW: i64 = 64;
-
-/// Is the draw one of few numbers? No argument that may be an extent is large: all that are ints or tuples of ints.
-fn is_small(given: &Given<'_, '_>) -> bool {
-    let mut most = 1i64;
-    let mut at_most = |value: &Bound<'_, PyAny>| {
-        if value.is_exact_instance_of::<PyInt>() {
-            most = most.saturating_mul(value.extract::<i64>().map_or(i64::MAX, |n| n.saturating_abs().max(1)));
-        }
-    };
-    for value in given.positional().skip(1).chain(given.named()) {
-        match value.cast_exact::<PyTuple>() {
-            Ok(extents) => extents.iter_borrowed().for_each(|extent| at_most(&extent)),
-            Err(_) => at_most(&value),
-        }
-    }
-    most <= FEW
 }
 
 /// Adds the class to the module.

@@ -22,7 +22,7 @@ pub enum Column {
     /// The same for all.
     One(i64),
     /// One for each.
-    Each(SmallVec<[i64; 32]>),
+    Each(SmallVec<[i64; 16]>),
 }
 
 impl Column {
