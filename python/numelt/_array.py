@@ -7,7 +7,6 @@ completed once, at import.
 
 from __future__ import annotations
 
-import copyreg
 import functools
 import importlib
 import types
@@ -17,18 +16,17 @@ from typing import Any
 import numpy
 from numpy._core import umath as _umath
 
-from numelt import _classes, _core, _fallback, _fields, _flat, _library, _resize, _ufuncs
+from numelt import _classes, _core, _fallback, _fields, _flat, _library, _pickling, _resize, _ufuncs
 from numelt._dispatch import NATIVE, counted_first, ndarray, small_call
 from numelt._import import means_numpys
 from numelt._routines import linear_algebra, math, picking, searching, statistics
 from numelt._scalars import SCALARS
 
-__all__ = ["complete", "rebuild"]
+__all__ = ["complete"]
 
 # methods that take what the function takes after the array
 _SHARED: tuple[Callable[..., Any], ...] = (
-    statistics.var, statistics.std, statistics.cumsum, statistics.cumprod, linear_algebra.trace, picking.take,
-    picking.nonzero,
+    statistics.cumsum, statistics.cumprod, linear_algebra.trace, picking.take, picking.nonzero,
 )  # fmt: skip
 
 # those of them that are several operations
@@ -60,7 +58,6 @@ def _method(name: str, original: Any) -> Callable[..., Any]:
     run = _core.routine(label, original, general, "uncounted" if name in _READS else "fallback", True)
     functools.update_wrapper(run, original, assigned=("__doc__", "__name__"), updated=())
     run.__qualname__ = label
-    run.__module__ = "numelt"
     return run
 
 
@@ -138,19 +135,6 @@ def setflags(self: Any, write: Any = None, align: Any = None, uic: Any = None) -
         raise ValueError("cannot set aligned flag of mis-aligned array to True")
     if write is not None:
         self.flags.writeable = bool(write)
-
-
-def rebuild(array: Any) -> Any:
-    """Make an array of one that was pickled as NumPy's."""
-    return _core.from_numpy(array, False) if type(array) is numpy.ndarray else array
-
-
-def _reduce(self: Any) -> Any:
-    return rebuild, (_core.to_numpy(self),)
-
-
-def _reduce_ex(self: Any, protocol: Any) -> Any:
-    return rebuild, (_core.to_numpy(self),)
 
 
 def array_function(self: Any, func: Any, types: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -234,18 +218,9 @@ def _new(
     return _fallback.uncounted(numpy.ndarray, args, {})
 
 
-def _named(name: str, cls: type) -> Any:
-    """Pickle a class by its name in numelt; its own module attribute says numpy."""
-    return _class, (name,)
-
-
 def _set_scalar(self: Any, key: Any, value: Any) -> None:
     """Refuse, as the NumPy scalar does."""
     _core.realize(self)[key] = value
-
-
-def _class(name: str) -> Any:
-    return getattr(_core, name)
 
 
 def _take_over() -> None:
@@ -311,7 +286,9 @@ def complete() -> None:
             searching.searchsorted, "ndarray.searchsorted", numpy.ndarray.searchsorted
         ), "setflags": setflags, "flat": _flat.flat,
         "choose": few("choose", picking.choose_method), "any": any_, "all": all_,
-        "__reduce__": _reduce, "__reduce_ex__": _reduce_ex, "__array_function__": array_function,
+        "var": statistics.as_method(statistics.var), "std": statistics.as_method(statistics.std),
+        "__reduce__": _pickling.reduce, "__reduce_ex__": _pickling.reduce_ex,
+        "__setstate__": _pickling.setstate, "__array_function__": array_function,
         "__array_namespace__": array_namespace, "__array_wrap__": array_wrap,
     }  # fmt: skip
     own["__array_interface__"] = _array_interface()
@@ -321,12 +298,10 @@ def complete() -> None:
     _take_over()
     _fallback.stands_for(ndarray, numpy.ndarray)
     _fallback.stands_for(_core.ufunc, numpy.ufunc)
-    _classes.collect_methods()
+    _classes.collect_members()
     _classes.teach(numpy)
     _set_metaclass(ndarray, _classes.ArrayType)
     _set_metaclass(_core.ufunc, _classes.UfuncType)
-    copyreg.pickle(_core.ufunc, lambda ufunc: (_ufuncs.ufunc_for, (ufunc.numpy,)))
+    _pickling.install()
     setattr(_core.scalar, "__setitem__", _set_scalar)  # noqa: B010
-    for cls, name in ((_classes.ArrayType, "ndarray"), (_classes.UfuncType, "ufunc")):
-        copyreg.pickle(cls, functools.partial(_named, name))
     ndarray.__new__ = staticmethod(_new)  # type: ignore[assignment]

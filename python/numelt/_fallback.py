@@ -41,16 +41,16 @@ _containers: frozenset[type] = frozenset(
         dict,
         _core.ufunc,
         _core.routine,
+        _core.function,
         types.FunctionType,
         types.BuiltinFunctionType,
         type,
         type(ndarray),
         type(_core.ufunc),
-        staticmethod,
     }
 )
 _substituted_kinds = (
-    _core.routine, staticmethod, types.FunctionType, types.BuiltinFunctionType, _core.ufunc, type,
+    _core.routine, _core.function, types.FunctionType, types.BuiltinFunctionType, _core.ufunc, type,
 )  # fmt: skip
 
 Views = dict[int, tuple[Any, Any]]

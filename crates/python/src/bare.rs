@@ -23,6 +23,7 @@ use pyo3::ffi;
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
+use pyo3::types::PyDict;
 use std::ffi::{CString, c_int, c_void};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicPtr, Ordering};
@@ -195,6 +196,36 @@ fn documented(name: &str, former: &Bound<'_, PyAny>) -> PyResult<*const std::ffi
     })
 }
 
+/// Gives the methods of the array's class the texts and signatures of NumPy's of the same names.
+fn document(sample: &Bound<'_, NdArray>) -> PyResult<()> {
+    let (py, class) = (sample.py(), sample.get_type());
+    let numpys = Numpy::get(py)?.ndarray.bind(py);
+    let kind = py.import("types")?.getattr("MethodDescriptorType")?;
+    let own = class.getattr(intern!(py, "__dict__"))?.call_method0("copy")?.cast_into::<PyDict>()?;
+    for (name, value) in own {
+        let name = name.extract::<String>()?;
+        let Some(theirs) = numpys.getattr_opt(&*name)?.filter(|_| value.is_exact_instance(&kind)) else { continue };
+        let method = sample.getattr(&*name)?;
+        // SAFETY: what has been found to be a function in C says how it is called, and is called so as before; the
+        // definition lives as long as the process.
+        unsafe {
+            if ffi::PyCFunction_Check(method.as_ptr()) == 0 {
+                continue;
+            }
+            let Some(function) = ffi::PyCFunction_GetFunction(method.as_ptr()) else { continue };
+            let made = ffi::PyMethodDef {
+                ml_name: kept(name.clone()),
+                ml_meth: ffi::PyMethodDefPointer { PyCFunction: function },
+                ml_flags: ffi::PyCFunction_GetFlags(method.as_ptr()),
+                ml_doc: documented(&name, &theirs)?,
+            };
+            let made = ffi::PyDescr_NewMethod(class.as_type_ptr(), Box::leak(Box::new(made)));
+            class.setattr(name, Bound::from_owned_ptr_or_err(py, made)?)?;
+        }
+    }
+    Ok(())
+}
+
 type Fast = unsafe extern "C" fn(
     *mut ffi::PyObject,
     *const *mut ffi::PyObject,
@@ -322,6 +353,7 @@ macro_rules! members {
             CLASS.store(NdArray::type_object_raw(py), Ordering::Relaxed);
             let sample = ArrayView::fresh(Runtime::global(), DType::Bool, &[1]);
             let sample = fresh::object(py, || NdArray::new(sample, None, true))?;
+            document(&sample)?;
             $($attribute::replace(py)?;)*
             $($method::replace(&sample)?;)*
             Ok(())

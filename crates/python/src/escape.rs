@@ -67,6 +67,20 @@ struct Found {
     method: Option<unsafe extern "C" fn(*mut ffi::PyObject, *mut ffi::PyObject) -> *mut ffi::PyObject>,
     instruction: Option<unsafe extern "C" fn(*mut ffi::PyFrameObject) -> c_int>,
     caller: Option<unsafe extern "C" fn(*mut ffi::PyFrameObject) -> *mut ffi::PyFrameObject>,
+    call: Option<Called>,
+}
+
+/// A call with arguments as the interpreter has them: their addresses, how many go by position, and the others' names.
+pub type Called = unsafe extern "C" fn(
+    *mut ffi::PyObject,
+    *const *mut ffi::PyObject,
+    usize,
+    *mut ffi::PyObject,
+) -> *mut ffi::PyObject;
+
+/// How an object is called with such arguments.
+pub fn how_to_call() -> Option<Called> {
+    found().call
 }
 
 fn found() -> &'static Found {
@@ -75,7 +89,7 @@ fn found() -> &'static Found {
         #[cfg(unix)]
         {
             // SAFETY: looks names up among the process's symbols. The functions have had these signatures since they
-            // came (3.11, 3.9, and long before); a null address becomes `None`.
+            // came (3.11, 3.9, and before); a null address becomes `None`.
             unsafe {
                 Found {
                     method: std::mem::transmute::<
@@ -90,11 +104,15 @@ fn found() -> &'static Found {
                         *mut libc::c_void,
                         Option<unsafe extern "C" fn(*mut ffi::PyFrameObject) -> *mut ffi::PyFrameObject>,
                     >(libc::dlsym(libc::RTLD_DEFAULT, c"PyFrame_GetBack".as_ptr())),
+                    call: std::mem::transmute::<*mut libc::c_void, Option<Called>>(libc::dlsym(
+                        libc::RTLD_DEFAULT,
+                        c"PyObject_Vectorcall".as_ptr(),
+                    )),
                 }
             }
         }
         #[cfg(not(unix))]
-        Found { method: None, instruction: None, caller: None }
+        Found { method: None, instruction: None, caller: None, call: None }
     })
 }
 

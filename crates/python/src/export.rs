@@ -6,7 +6,7 @@
 //! view of our base again.
 
 use crate::convert::{self, Numpy};
-use crate::ndarray::{NdArray, Payload};
+use crate::ndarray::{NdArray, Payload, standing_for};
 use crate::scalar::DeferredScalar;
 use crate::ufunc::Ufunc;
 use crate::{errors, fresh, registry, run, shape};
@@ -261,8 +261,7 @@ pub fn from_numpy<'py>(obj: &Bound<'py, PyAny>, fresh: bool) -> PyResult<Bound<'
     }
     let real = RealArray::of(obj);
     let Some(dtype) = real.dtype else {
-        let real = obj.clone().unbind();
-        return Ok(fresh::object(py, || NdArray::foreign(real))?.into_any());
+        return standing_for(obj, || foreign_below(py, &real));
     };
     if let Some(back) = back_to_ours(obj, &real, dtype)? {
         return Ok(back);
@@ -309,7 +308,7 @@ pub fn field<'py>(array: &Bound<'py, NdArray>, field: &Bound<'py, PyAny>) -> PyR
         if range.is_some_and(|(low, high)| offset + low >= 0 && offset + high <= pin.base().nbytes() as i64) {
             let (base, shape, strides) = (pin.base().clone(), real.shape.clone(), real.strides.clone());
             let view = ArrayView { base, dtype, offset, shape, strides };
-            let below = buffer_below(py, &real);
+            let below = below(py, &real, false)?;
             return Ok(fresh::object(py, || NdArray::new(view, below, real.writeable()))?.into_any());
         }
     }
@@ -364,19 +363,14 @@ fn below(py: Python<'_>, real: &RealArray, fresh: bool) -> PyResult<Option<Py<Py
     }
 }
 
-/// Would this object let its memory be written to?
-pub fn is_writable_buffer(obj: &Bound<'_, PyAny>) -> bool {
-    // SAFETY: an all-zero structure is what the call fills; it is released when it was.
-    unsafe {
-        let mut buffer: ffi::Py_buffer = std::mem::zeroed();
-        let failed = ffi::PyObject_GetBuffer(obj.as_ptr(), &mut buffer, ffi::PyBUF_WRITABLE | ffi::PyBUF_SIMPLE);
-        if failed < 0 {
-            ffi::PyErr_Clear();
-            return false;
-        }
-        ffi::PyBuffer_Release(&mut buffer);
-        true
+/// What `.base` of an array that is not native shows, if that is another such array.
+fn foreign_below(py: Python<'_>, real: &RealArray) -> PyResult<Option<Py<PyAny>>> {
+    // SAFETY: a base is a living object or null.
+    let Some(base) = (unsafe { Bound::from_borrowed_ptr_or_opt(py, real.base) }) else { return Ok(None) };
+    if !base.is_exact_instance(Numpy::get(py)?.ndarray.bind(py)) || RealArray::of(&base).dtype.is_some() {
+        return Ok(None);
     }
+    from_numpy(&base, false).map(|array| Some(array.unbind()))
 }
 
 /// An operand that is only read, and only now: small ones are copied, so that the operation can wait.

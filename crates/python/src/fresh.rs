@@ -7,7 +7,7 @@
 
 use crate::direct::{self, Former};
 use crate::export;
-use crate::ndarray::NdArray;
+use crate::ndarray::{NdArray, forget};
 use numelt_ir::{DType, Dims};
 use numelt_runtime::{ArrayView, BaseRef, Runtime};
 use pyo3::PyClass;
@@ -209,6 +209,7 @@ unsafe extern "C" fn end(object: *mut ffi::PyObject) {
                 return;
             }
             if let Some((real, parent)) = (*contents).take_foreign() {
+                forget(&real);
                 ffi::PyObject_GC_UnTrack(object.cast());
                 maker.keep(object);
                 // what ends with the array may run any code

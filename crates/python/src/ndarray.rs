@@ -7,6 +7,7 @@ use crate::loan::Spare;
 use crate::versioned::Versioned;
 use crate::{convert, coverage, export, fresh, hooks};
 use numelt_runtime::{ArrayView, BaseRef, Export};
+use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple, PyType};
 use rustc_hash::FxHashMap;
@@ -58,12 +59,12 @@ impl NdArray {
         }
     }
 
-    /// An array of a dtype that is never native.
-    pub fn foreign(array: Py<PyAny>) -> NdArray {
+    /// An array of a dtype that is never native; `parent` is what `.base` shows, if that is an array of ours.
+    pub fn foreign(array: Py<PyAny>, parent: Option<Py<PyAny>>) -> NdArray {
         NdArray {
             payload: Versioned::new(Payload::Foreign(array)),
             writeable: AtomicBool::new(true),
-            parent: None,
+            parent,
             pinned: OnceLock::new(),
             spare: Spare::none(),
             _drain: DrainLast,
@@ -85,12 +86,20 @@ impl NdArray {
 
     /// Replaces the window (`a.shape = …`).
     pub fn set_view(&self, view: ArrayView) {
+        self.ends_standing();
         self.payload.set(Payload::Native(view));
     }
 
     /// Replaces the foreign array.
     pub fn set_foreign(&self, array: Py<PyAny>) {
+        self.ends_standing();
         self.payload.set(Payload::Foreign(array));
+    }
+
+    fn ends_standing(&self) {
+        if let Payload::Foreign(real) = self.payload.get() {
+            forget(real);
+        }
     }
 
     /// May it be written to?
@@ -150,6 +159,46 @@ impl NdArray {
     }
 }
 
+impl Drop for NdArray {
+    fn drop(&mut self) {
+        self.ends_standing();
+    }
+}
+
+/// The arrays that stand for real ones of dtypes that are never native, by the addresses of those.
+static STANDING: Mutex<Option<FxHashMap<usize, usize>>> = Mutex::new(None);
+
+fn standing<T>(act: impl FnOnce(&mut FxHashMap<usize, usize>) -> T) -> T {
+    act(STANDING.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert_default())
+}
+
+/// The array that stands for a real one of a dtype that is never native: one object as long as it lives. `parent` makes what
+/// the `.base` of a new one shows.
+pub fn standing_for<'py>(
+    real: &Bound<'py, PyAny>,
+    parent: impl FnOnce() -> PyResult<Option<Py<PyAny>>>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let (py, key) = (real.py(), real.as_ptr() as usize);
+    if let Some(known) = standing(|table| table.get(&key).copied()) {
+        // SAFETY: an array leaves the table before its memory goes; one that is about to end has no reference left.
+        unsafe {
+            let known = known as *mut ffi::PyObject;
+            if ffi::Py_REFCNT(known) > 0 {
+                return Ok(Bound::from_borrowed_ptr(py, known));
+            }
+        }
+    }
+    let (array, parent) = (real.clone().unbind(), parent()?);
+    let made = fresh::object(py, || NdArray::foreign(array, parent))?.into_any();
+    standing(|table| table.insert(key, made.as_ptr() as usize));
+    Ok(made)
+}
+
+/// Nothing stands for a real array any more.
+pub fn forget(real: &Py<PyAny>) {
+    standing(|table| table.remove(&(real.as_ptr() as usize)));
+}
+
 impl NdArray {
     /// Where the real array is kept that NumPy was lent last.
     pub fn spare(&self) -> &Spare {
@@ -205,7 +254,7 @@ impl NdArray {
             Payload::Native(view) => {
                 NdArray::new(view.clone(), array.parent().map(|p| p.clone_ref(py)), array.writeable())
             }
-            Payload::Foreign(real) => NdArray::foreign(real.clone_ref(py)),
+            Payload::Foreign(real) => NdArray::foreign(real.clone_ref(py), array.parent().map(|p| p.clone_ref(py))),
         })
     }
 

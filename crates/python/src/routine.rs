@@ -8,7 +8,7 @@ use crate::lend::{self, Terms};
 use crate::library::{self, Library};
 use crate::ndarray::NdArray;
 use crate::shortcuts::{self, Shortcut};
-use crate::{coverage, escape, foreign};
+use crate::{coverage, escape, foreign, unbound};
 use numelt_runtime::Runtime;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::intern;
@@ -93,13 +93,17 @@ impl Routine {
 
     #[pyo3(signature = (*args, **kwargs))]
     fn __call__<'py>(
-        &self,
+        slf: &Bound<'py, Self>,
         args: &Bound<'py, PyTuple>,
         kwargs: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        match self.quick(args, kwargs)? {
+        let py = args.py();
+        match slf.get().quick(args, kwargs)? {
             Some(made) => Ok(made),
-            None => self.general.bind(args.py()).call(args, kwargs),
+            None => slf.get().general.bind(py).call(args, kwargs).map_err(|error| {
+                let wrong = error.is_instance_of::<PyTypeError>(py);
+                if wrong { unbound::reworded(slf.as_any(), args, kwargs, error) } else { error }
+            }),
         }
     }
 
@@ -115,8 +119,7 @@ impl Routine {
     }
 
     fn __repr__(slf: &Bound<'_, Self>) -> PyResult<String> {
-        let name = slf.getattr("__qualname__").map_or_else(|_| Ok(slf.get().name.to_string()), |n| n.extract())?;
-        Ok(format!("<function {name} at {:#x}>", slf.as_ptr() as usize))
+        unbound::shown(slf.as_any(), slf.get().binds)
     }
 }
 
