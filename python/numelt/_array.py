@@ -17,7 +17,7 @@ import numpy
 from numpy._core import umath as _umath
 
 from numelt import _classes, _core, _fallback, _fields, _flat, _library, _pickling, _resize, _ufuncs
-from numelt._dispatch import NATIVE, counted_first, ndarray, small_call
+from numelt._dispatch import FEW, NATIVE, counted_first, ndarray, small_call
 from numelt._import import means_numpys
 from numelt._routines import linear_algebra, math, picking, searching, statistics
 from numelt._scalars import SCALARS
@@ -268,9 +268,10 @@ def complete() -> None:
     for function in _SHARED:
         name = function.__name__
         original = getattr(numpy.ndarray, name)
-        setattr(
-            ndarray, name, small_call(original, function, f"ndarray.{name}") if name in _STEPS else function
-        )
+        most = FEW if name in _STEPS else "foreign"
+        method = small_call(original, function._implementation, f"ndarray.{name}", most)
+        method.__doc__ = original.__doc__
+        setattr(ndarray, name, method)
 
     def few(name: str, function: Any) -> Any:
         return small_call(getattr(numpy.ndarray, name), function, f"ndarray.{name}")
@@ -294,6 +295,11 @@ def complete() -> None:
     own["__array_interface__"] = _array_interface()
     for name, value in own.items():
         setattr(ndarray, name, value)
+        if isinstance(value, (types.FunctionType, _core.routine)):
+            original = getattr(numpy.ndarray, name)
+            value.__doc__, value.__name__ = original.__doc__, original.__name__
+    for ours, theirs in ((ndarray, numpy.ndarray), (_core.ufunc, numpy.ufunc)):
+        ours.__doc__ = theirs.__doc__
     _core.set_hooks(array_ufunc=array_ufunc, is_installed=means_numpys)
     _take_over()
     _fallback.stands_for(ndarray, numpy.ndarray)

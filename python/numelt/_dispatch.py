@@ -147,7 +147,7 @@ def present(function: F, original: Any) -> F:
         if isinstance(told, str) or (name == "__signature__" and told is not None):
             setattr(function, name, told)
     inner = getattr(original, "__wrapped__", original)
-    if type(inner) is types.FunctionType:
+    if inner is not original or type(inner) is types.FunctionType:
         function.__wrapped__ = inner  # type: ignore[attr-defined]
     else:
         vars(function).pop("__wrapped__", None)

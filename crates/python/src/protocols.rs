@@ -115,6 +115,14 @@ impl NdArray {
         MAKER.make(slf.py(), made).map(Bound::into_any)
     }
 
+    /// What `+` comes to where neither operand knows the other.
+    fn __concat__(&self, _other: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+        Err(PyTypeError::new_err(
+            "Concatenation operation is not implemented for NumPy arrays, use np.concatenate() instead. \
+             Please do not rely on this error; it may not be given on all Python implementations.",
+        ))
+    }
+
     fn __contains__(slf: &Bound<'_, Self>, value: &Bound<'_, PyAny>) -> PyResult<bool> {
         let equal = slf.as_any().rich_compare(value, pyo3::basic::CompareOp::Eq)?;
         if equal.is_instance_of::<NdArray>() { equal.call_method0("any")?.is_truthy() } else { equal.is_truthy() }

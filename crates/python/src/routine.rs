@@ -118,6 +118,16 @@ impl Routine {
         escape::bound_method(slf.as_any(), instance)
     }
 
+    /// The package's function, for calls that are not short.
+    #[getter]
+    fn _implementation(&self, py: Python<'_>) -> Py<PyAny> {
+        self.general.clone_ref(py)
+    }
+
+    fn __str__(slf: &Bound<'_, Self>) -> PyResult<String> {
+        unbound::text_of(slf.as_any())
+    }
+
     fn __repr__(slf: &Bound<'_, Self>) -> PyResult<String> {
         unbound::shown(slf.as_any(), slf.get().binds)
     }

@@ -15,7 +15,7 @@ use pyo3::exceptions::PyRuntimeError;
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::{PyDict, PyTuple, PyType};
+use pyo3::types::{PyCFunction, PyDict, PyTuple, PyType};
 use std::ffi::{CStr, c_int, c_ulong, c_void};
 use std::mem::offset_of;
 
@@ -182,10 +182,8 @@ fn function_type(py: Python<'_>) -> PyResult<Py<PyType>> {
         flags: ffi::Py_READONLY,
         doc: std::ptr::null(),
     };
-    let target = ffi::PyMemberDef {
-        type_code: ffi::Py_T_OBJECT_EX,
-        ..member(c"_implementation", offset_of!(Function, target))
-    };
+    let target =
+        ffi::PyMemberDef { type_code: ffi::Py_T_OBJECT_EX, ..member(c"_implementation", offset_of!(Function, target)) };
     let members = [
         target,
         member(c"__vectorcalloffset__", offset_of!(Function, entry)),
@@ -209,6 +207,7 @@ fn function_type(py: Python<'_>) -> PyResult<Py<PyType>> {
         slot(ffi::Py_tp_call, call as *mut _),
         slot(ffi::Py_tp_descr_get, bind as *mut _),
         slot(ffi::Py_tp_repr, written as *mut _),
+        slot(ffi::Py_tp_str, text as *mut _),
         slot(ffi::Py_tp_dealloc, end as *mut _),
         slot(0, std::ptr::null_mut()),
     ];
@@ -268,7 +267,8 @@ pub fn reworded(
     error: PyErr,
 ) -> PyErr {
     let py = function.py();
-    match hooks::hook(py, "reworded").map(|hook| hook.map(|hook| hook.call1((function, args, kwargs, error.value(py))))) {
+    match hooks::hook(py, "reworded").map(|hook| hook.map(|hook| hook.call1((function, args, kwargs, error.value(py)))))
+    {
         Ok(Some(Ok(found))) => PyErr::from_value(found),
         _ => error,
     }
@@ -336,6 +336,23 @@ unsafe extern "C" fn written(function: *mut ffi::PyObject) -> *mut ffi::PyObject
         let run = || shown(&own, (*function.cast::<Function>()).binds)?.into_bound_py_any(py);
         direct::give(py, || Some(run())).unwrap_or(std::ptr::null_mut())
     }
+}
+
+/// `str(function)`.
+unsafe extern "C" fn text(function: *mut ffi::PyObject) -> *mut ffi::PyObject {
+    // SAFETY: as in `written`.
+    unsafe {
+        let py = Python::assume_attached();
+        let own = Bound::from_borrowed_ptr(py, function);
+        let run = || text_of(&own)?.into_bound_py_any(py);
+        direct::give(py, || Some(run())).unwrap_or(std::ptr::null_mut())
+    }
+}
+
+/// How a public function reads: as a compiled one where what NumPy's stands for is compiled.
+pub fn text_of(function: &Bound<'_, PyAny>) -> PyResult<String> {
+    let inner = function.getattr_opt("__wrapped__")?;
+    shown(function, inner.is_some_and(|inner| !inner.is_instance_of::<PyCFunction>()))
 }
 
 /// How a public function is written: those that bind are no compiled functions in NumPy.
