@@ -276,6 +276,9 @@ def complete() -> None:
     def few(name: str, function: Any) -> Any:
         return small_call(getattr(numpy.ndarray, name), function, f"ndarray.{name}")
 
+    def general(name: str, function: Any) -> Any:
+        return _core.routine(name, getattr(numpy.ndarray, name), function, "general", True)
+
     own: dict[str, Any] = {
         "clip": few("clip", clip), "round": few("round", round_), "dot": few("dot", dot),
         "repeat": few("repeat", repeat),
@@ -285,9 +288,10 @@ def complete() -> None:
         "argsort": counted_first(searching.argsort_method, "ndarray.argsort", numpy.ndarray.argsort),
         "searchsorted": counted_first(
             searching.searchsorted, "ndarray.searchsorted", numpy.ndarray.searchsorted
-        ), "setflags": setflags, "flat": _flat.flat,
+        ), "setflags": general("setflags", setflags), "flat": _flat.flat,
         "choose": few("choose", picking.choose_method), "any": any_, "all": all_,
-        "var": statistics.as_method(statistics.var), "std": statistics.as_method(statistics.std),
+        "var": general("var", statistics.as_method(statistics.var)),
+        "std": general("std", statistics.as_method(statistics.std)),
         "__reduce__": _pickling.reduce, "__reduce_ex__": _pickling.reduce_ex,
         "__setstate__": _pickling.setstate, "__array_function__": array_function,
         "__array_namespace__": array_namespace, "__array_wrap__": array_wrap,
@@ -298,8 +302,7 @@ def complete() -> None:
         if isinstance(value, (types.FunctionType, _core.routine)):
             original = getattr(numpy.ndarray, name)
             value.__doc__, value.__name__ = original.__doc__, original.__name__
-    for ours, theirs in ((ndarray, numpy.ndarray), (_core.ufunc, numpy.ufunc)):
-        ours.__doc__ = theirs.__doc__
+    ndarray.__doc__ = numpy.ndarray.__doc__
     _core.set_hooks(array_ufunc=array_ufunc, is_installed=means_numpys)
     _take_over()
     _fallback.stands_for(ndarray, numpy.ndarray)

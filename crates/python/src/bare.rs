@@ -4,6 +4,7 @@
 //! In: the class and the modules as PyO3 has made them. Out: the same, with some members replaced by ones of the same name and
 //! documentation whose plain calls are answered here; all other calls go to the member that was there.
 
+use crate::attributes::numpy_method;
 use crate::convert::Numpy;
 use crate::convert::Weak;
 use crate::direct::give;
@@ -15,7 +16,7 @@ use crate::index;
 use crate::members::{integer, integers, listed, permuted, reshaped, turned, vector};
 use crate::methods;
 use crate::ndarray::{NdArray, wrap_view};
-use crate::{run, scalar, shape};
+use crate::{run, scalar, shape, unbound};
 use numelt_ir::DType;
 use numelt_runtime::{ArrayView, Runtime};
 use pyo3::PyTypeInfo;
@@ -165,7 +166,7 @@ unsafe fn set(object: *mut ffi::PyObject, value: *mut ffi::PyObject, former: &At
 unsafe fn call_method(
     object: *mut ffi::PyObject,
     (values, count, names): (*const *mut ffi::PyObject, ffi::Py_ssize_t, *mut ffi::PyObject),
-    quick: Method,
+    (name, quick): (&'static str, Method),
     former: &Callable,
 ) -> *mut ffi::PyObject {
     // SAFETY: the caller's contract.
@@ -176,7 +177,29 @@ unsafe fn call_method(
             let (array, view) = native(py, &object)?;
             quick(&array, view, &given)
         };
-        give(py, run).unwrap_or_else(|| former.call(object, (values, count, names)))
+        give(py, run).unwrap_or_else(|| former_method(object, (values, count, names), name, former))
+    }
+}
+
+/// What a method did before, with what NumPy says of wrong arguments.
+///
+/// # Safety
+/// As the interpreter calls it.
+unsafe fn former_method(
+    object: *mut ffi::PyObject,
+    (values, count, names): (*const *mut ffi::PyObject, ffi::Py_ssize_t, *mut ffi::PyObject),
+    name: &'static str,
+    former: &Callable,
+) -> *mut ffi::PyObject {
+    // SAFETY: the caller's contract.
+    unsafe {
+        let made = former.call(object, (values, count, names));
+        if made.is_null() {
+            let py = Python::assume_attached();
+            let first = Some(Bound::from_borrowed_ptr(py, object));
+            unbound::reword(py, || numpy_method(py, name), first, (values, count as usize, names));
+        }
+        made
     }
 }
 
@@ -250,6 +273,7 @@ macro_rules! members {
     (
         attributes { $($attribute:ident $name:literal $quick:expr $(, $settable:ident)?;)* }
         methods { $($method:ident $method_quick:expr;)* }
+        worded { $($worded:ident)* }
         functions { $($function:ident $function_quick:expr;)* }
     ) => {
         $(
@@ -293,20 +317,32 @@ macro_rules! members {
                     names: *mut ffi::PyObject,
                 ) -> *mut ffi::PyObject {
                     // SAFETY: the interpreter calls it.
-                    unsafe { call_method(object, (values, count, names), $method_quick, &FORMER) }
+                    unsafe { call_method(object, (values, count, names), (stringify!($method), $method_quick), &FORMER) }
                 }
 
                 pub fn replace(sample: &Bound<'_, NdArray>) -> PyResult<()> {
-                    let (py, class, name) = (sample.py(), sample.get_type(), stringify!($method));
-                    if !FORMER.learn(&sample.getattr(name)?) {
-                        return Ok(());
-                    }
-                    let definition = definition(name, &class.getattr(name)?, run)?;
-                    // SAFETY: the class is complete; the definition lives as long as the process.
-                    let made = unsafe {
-                        Bound::from_owned_ptr_or_err(py, ffi::PyDescr_NewMethod(class.as_type_ptr(), definition))?
-                    };
-                    class.setattr(name, made)
+                    replace_method(sample, stringify!($method), run, &FORMER)
+                }
+            }
+        )*
+        $(
+            mod $worded {
+                use super::*;
+
+                static FORMER: Callable = Callable::new();
+
+                unsafe extern "C" fn run(
+                    object: *mut ffi::PyObject,
+                    values: *const *mut ffi::PyObject,
+                    count: ffi::Py_ssize_t,
+                    names: *mut ffi::PyObject,
+                ) -> *mut ffi::PyObject {
+                    // SAFETY: the interpreter calls it.
+                    unsafe { former_method(object, (values, count, names), stringify!($worded), &FORMER) }
+                }
+
+                pub fn replace(sample: &Bound<'_, NdArray>) -> PyResult<()> {
+                    replace_method(sample, stringify!($worded), run, &FORMER)
                 }
             }
         )*
@@ -356,6 +392,7 @@ macro_rules! members {
             document(&sample)?;
             $($attribute::replace(py)?;)*
             $($method::replace(&sample)?;)*
+            $($worded::replace(&sample)?;)*
             Ok(())
         }
 
@@ -416,6 +453,7 @@ members! {
             methods::quick_astype(array.py(), view, &given.value(dtype))
         };
     }
+    worded { swapaxes flatten copy diagonal conjugate conj to_device }
     functions {
         zeros |given| short::filled(given, Some(0));
         ones |given| short::filled(given, Some(1));
@@ -423,6 +461,17 @@ members! {
         array |given| short::array(given);
         asarray |given| short::asarray(given);
     }
+}
+
+fn replace_method(sample: &Bound<'_, NdArray>, name: &'static str, run: Fast, former: &Callable) -> PyResult<()> {
+    let (py, class) = (sample.py(), sample.get_type());
+    if !former.learn(&sample.getattr(name)?) {
+        return Ok(());
+    }
+    let definition = definition(name, &class.getattr(name)?, run)?;
+    // SAFETY: the class is complete; the definition lives as long as the process.
+    let made = unsafe { Bound::from_owned_ptr_or_err(py, ffi::PyDescr_NewMethod(class.as_type_ptr(), definition))? };
+    class.setattr(name, made)
 }
 
 fn replace_attribute(

@@ -6,7 +6,7 @@
 //! view of our base again.
 
 use crate::convert::{self, Numpy};
-use crate::ndarray::{NdArray, Payload, standing_for};
+use crate::ndarray::{NdArray, Payload, stand, standing_for};
 use crate::scalar::DeferredScalar;
 use crate::ufunc::Ufunc;
 use crate::{errors, fresh, registry, run, shape};
@@ -261,7 +261,10 @@ pub fn from_numpy<'py>(obj: &Bound<'py, PyAny>, fresh: bool) -> PyResult<Bound<'
     }
     let real = RealArray::of(obj);
     let Some(dtype) = real.dtype else {
-        return standing_for(obj, || foreign_below(py, &real));
+        return match foreign_below(py, &real)? {
+            None if let Some(known) = standing_for(obj) => Ok(known),
+            parent => stand(obj, parent),
+        };
     };
     if let Some(back) = back_to_ours(obj, &real, dtype)? {
         return Ok(back);
@@ -367,7 +370,13 @@ fn below(py: Python<'_>, real: &RealArray, fresh: bool) -> PyResult<Option<Py<Py
 fn foreign_below(py: Python<'_>, real: &RealArray) -> PyResult<Option<Py<PyAny>>> {
     // SAFETY: a base is a living object or null.
     let Some(base) = (unsafe { Bound::from_borrowed_ptr_or_opt(py, real.base) }) else { return Ok(None) };
-    if !base.is_exact_instance(Numpy::get(py)?.ndarray.bind(py)) || RealArray::of(&base).dtype.is_some() {
+    if !base.is_exact_instance(Numpy::get(py)?.ndarray.bind(py)) {
+        return Ok(None);
+    }
+    if let Some(known) = standing_for(&base) {
+        return Ok(Some(known.unbind()));
+    }
+    if RealArray::of(&base).dtype.is_some() {
         return Ok(None);
     }
     from_numpy(&base, false).map(|array| Some(array.unbind()))

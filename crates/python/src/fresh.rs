@@ -209,7 +209,7 @@ unsafe extern "C" fn end(object: *mut ffi::PyObject) {
                 return;
             }
             if let Some((real, parent)) = (*contents).take_foreign() {
-                forget(&real);
+                forget(&real, parent.as_ref());
                 ffi::PyObject_GC_UnTrack(object.cast());
                 maker.keep(object);
                 // what ends with the array may run any code

@@ -17,7 +17,7 @@ static OPERATOR: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
 static INIT: Mutex<()> = Mutex::new(());
 
 /// Names that `set_hooks` knows.
-pub const NAMES: [&str; 13] = [
+pub const NAMES: [&str; 14] = [
     "warn",
     "note",
     "fallback",
@@ -31,6 +31,7 @@ pub const NAMES: [&str; 13] = [
     "to_u32",
     "is_installed",
     "in_place",
+    "reworded",
 ];
 
 /// The dictionary of hooks.

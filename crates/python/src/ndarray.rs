@@ -98,7 +98,7 @@ impl NdArray {
 
     fn ends_standing(&self) {
         if let Payload::Foreign(real) = self.payload.get() {
-            forget(real);
+            forget(real, self.parent.as_ref());
         }
     }
 
@@ -172,31 +172,32 @@ fn standing<T>(act: impl FnOnce(&mut FxHashMap<usize, usize>) -> T) -> T {
     act(STANDING.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert_default())
 }
 
-/// The array that stands for a real one of a dtype that is never native: one object as long as it lives. `parent` makes what
-/// the `.base` of a new one shows.
-pub fn standing_for<'py>(
-    real: &Bound<'py, PyAny>,
-    parent: impl FnOnce() -> PyResult<Option<Py<PyAny>>>,
-) -> PyResult<Bound<'py, PyAny>> {
-    let (py, key) = (real.py(), real.as_ptr() as usize);
-    if let Some(known) = standing(|table| table.get(&key).copied()) {
-        // SAFETY: an array leaves the table before its memory goes; one that is about to end has no reference left.
-        unsafe {
-            let known = known as *mut ffi::PyObject;
-            if ffi::Py_REFCNT(known) > 0 {
-                return Ok(Bound::from_borrowed_ptr(py, known));
-            }
-        }
+/// The array that stands for a real one of a dtype that is never native, if it has been asked for before.
+pub fn standing_for<'py>(real: &Bound<'py, PyAny>) -> Option<Bound<'py, PyAny>> {
+    let known = standing(|table| table.get(&(real.as_ptr() as usize)).copied())?;
+    // SAFETY: an array leaves the table before its memory goes; one that is about to end has no reference left.
+    unsafe {
+        let known = known as *mut ffi::PyObject;
+        (ffi::Py_REFCNT(known) > 0).then(|| Bound::from_borrowed_ptr(real.py(), known))
     }
-    let (array, parent) = (real.clone().unbind(), parent()?);
-    let made = fresh::object(py, || NdArray::foreign(array, parent))?.into_any();
-    standing(|table| table.insert(key, made.as_ptr() as usize));
+}
+
+/// An array for a real one of a dtype that is never native, whose `.base` is `parent`. One without is the base of its views, and
+/// stands for the real one as long as it lives.
+pub fn stand<'py>(real: &Bound<'py, PyAny>, parent: Option<Py<PyAny>>) -> PyResult<Bound<'py, PyAny>> {
+    let (array, is_view) = (real.clone().unbind(), parent.is_some());
+    let made = fresh::object(real.py(), || NdArray::foreign(array, parent))?.into_any();
+    if !is_view {
+        standing(|table| table.insert(real.as_ptr() as usize, made.as_ptr() as usize));
+    }
     Ok(made)
 }
 
-/// Nothing stands for a real array any more.
-pub fn forget(real: &Py<PyAny>) {
-    standing(|table| table.remove(&(real.as_ptr() as usize)));
+/// No array stands for a real one any more, if one did that is a view of `parent`.
+pub fn forget(real: &Py<PyAny>, parent: Option<&Py<PyAny>>) {
+    if parent.is_none() {
+        standing(|table| table.remove(&(real.as_ptr() as usize)));
+    }
 }
 
 impl NdArray {

@@ -102,7 +102,7 @@ impl Routine {
             Some(made) => Ok(made),
             None => slf.get().general.bind(py).call(args, kwargs).map_err(|error| {
                 let wrong = error.is_instance_of::<PyTypeError>(py);
-                if wrong { unbound::reworded(slf.as_any(), args, kwargs, error) } else { error }
+                if wrong { unbound::reworded(slf.get().original.bind(py), args, kwargs, error) } else { error }
             }),
         }
     }

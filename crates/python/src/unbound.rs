@@ -233,32 +233,55 @@ unsafe extern "C" fn enter(
     unsafe {
         let fields = &*function.cast::<Function>();
         let given = count & !MAY_PREPEND;
-        let made = match (fields.fast, escape::how_to_call()) {
-            (Some(fast), _) => fast(fields.first, values, given, names),
-            (None, Some(call)) => call(fields.target, values, count, names),
-            (None, None) => {
-                let py = Python::assume_attached();
-                let run = || {
-                    let (args, kwargs) = collected(py, values, given, names)?;
-                    Bound::from_borrowed_ptr(py, fields.target).call(args, Some(&kwargs))
-                };
-                direct::give(py, || Some(run())).unwrap_or(std::ptr::null_mut())
-            }
-        };
-        if made.is_null() && ffi::PyErr_ExceptionMatches(ffi::PyExc_TypeError) != 0 {
+        let made = if let Some(fast) = fields.fast {
+            fast(fields.first, values, given, names)
+        } else if let Some(call) = escape::how_to_call() {
+            call(fields.target, values, count, names)
+        } else {
             let py = Python::assume_attached();
-            let error = PyErr::fetch(py);
-            let error = match collected(py, values, given, names) {
-                Ok((args, kwargs)) => reworded(&Bound::from_borrowed_ptr(py, function), &args, Some(&kwargs), error),
-                Err(_) => error,
+            let run = || {
+                let (args, kwargs) = collected(py, values, given, names)?;
+                Bound::from_borrowed_ptr(py, fields.target).call(args, Some(&kwargs))
             };
-            error.restore(py);
+            direct::give(py, || Some(run())).unwrap_or(std::ptr::null_mut())
+        };
+        if made.is_null() {
+            let py = Python::assume_attached();
+            reword(py, || Ok(Bound::from_borrowed_ptr(py, function)), None, (values, given, names));
         }
         made
     }
 }
 
-/// A `TypeError` of a public function, in NumPy's words where it finds the same arguments wrong.
+/// Puts the exception of a call, if it is a `TypeError`, in NumPy's words: `first` stood before the arguments.
+///
+/// # Safety
+/// As [`enter`]'s, with the exception set.
+#[cold]
+pub unsafe fn reword<'py>(
+    py: Python<'py>,
+    function: impl FnOnce() -> PyResult<Bound<'py, PyAny>>,
+    first: Option<Bound<'py, PyAny>>,
+    (values, count, names): (*const *mut ffi::PyObject, usize, *mut ffi::PyObject),
+) {
+    // SAFETY: the caller's contract.
+    unsafe {
+        if ffi::PyErr_ExceptionMatches(ffi::PyExc_TypeError) == 0 {
+            return;
+        }
+        let error = PyErr::fetch(py);
+        let given = collected(py, values, count, names).and_then(|(args, kwargs)| {
+            let all = first.into_iter().chain(args.iter()).collect::<Vec<_>>();
+            Ok((function()?, PyTuple::new(py, all)?, kwargs))
+        });
+        match given {
+            Ok((function, args, kwargs)) => reworded(&function, &args, Some(&kwargs), error).restore(py),
+            Err(_) => error.restore(py),
+        }
+    }
+}
+
+/// A `TypeError` of a public function, ours or NumPy's own, in NumPy's words where it finds the same arguments wrong.
 #[cold]
 pub fn reworded(
     function: &Bound<'_, PyAny>,
