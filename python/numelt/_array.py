@@ -98,21 +98,21 @@ def _truth(name: str, function: Callable[..., Any], doc: str) -> Callable[..., A
     """Return the method `any` or `all`, which has a dtype that the function lacks."""
 
     def method(
-        self: Any,
+        a: Any,
         axis: Any = None,
+        dtype: Any = None,
         out: Any = None,
         keepdims: Any = False,
         *,
-        dtype: Any = None,
         where: Any = True,
     ) -> Any:
         if dtype is None:
             if out is None and where is True and type(keepdims) is bool:
-                return function(self, axis, keepdims=keepdims)
-            return function(self, axis, out, keepdims, where=where)
-        return _with_dtype(name, self, axis, dtype, out, keepdims, where)
+                return function(a, axis, keepdims=keepdims)
+            return function(a, axis, out, keepdims, where=where)
+        return _with_dtype(name, a, axis, dtype, out, keepdims, where)
 
-    method.__name__ = method.__qualname__ = name
+    method.__name__, method.__qualname__ = name, f"_{name}"  # which exceptions name
     method.__doc__ = doc
     return method
 

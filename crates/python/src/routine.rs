@@ -87,7 +87,9 @@ impl Routine {
         };
         let short = shortcuts::of(name.bind(py).to_str()?);
         let behind = implementation(original.bind(py))?;
-        let compiled = method.is_some() || behind.as_ref().is_some_and(|f| f.bind(py).is_instance_of::<PyCFunction>());
+        let compiled = method.is_some()
+            || original.bind(py).get_type().name()? == "method_descriptor"
+            || behind.as_ref().is_some_and(|f| f.bind(py).is_instance_of::<PyCFunction>());
         Ok(Routine { name, original, general, way, binds, short, method, behind, compiled })
     }
 
