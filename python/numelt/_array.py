@@ -25,7 +25,7 @@ from numelt._scalars import SCALARS
 __all__ = ["complete"]
 
 # methods that take what the function takes after the array
-_SHARED: tuple[Callable[..., Any], ...] = (
+_SHARED: tuple[Any, ...] = (
     statistics.cumsum, statistics.cumprod, linear_algebra.trace, picking.take, picking.nonzero,
 )  # fmt: skip
 

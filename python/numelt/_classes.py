@@ -187,9 +187,7 @@ class ArrayType(_core.ArrayMeta):
 class UfuncType(type):
     """Metaclass under which NumPy's ufuncs, also those of installed libraries, are instances of ours."""
 
-    @property
-    def __doc__(cls) -> str | None:  # type: ignore[override]
-        return numpy.ufunc.__doc__
+    __doc__ = property(lambda cls: numpy.ufunc.__doc__)
 
     def __getattr__(cls, name: str) -> Any:
         return getattr(numpy.ufunc, name)

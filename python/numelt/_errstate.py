@@ -17,7 +17,7 @@ import types
 import warnings
 from collections.abc import Callable
 from types import CodeType
-from typing import Any
+from typing import Any, cast
 
 import numpy
 from numpy._core import _ufunc_config
@@ -151,14 +151,14 @@ def settling(manager: Any) -> None:
     def __enter__(self: Any) -> Any:
         global _looking
         _core.settle_warnings()
-        caught = enter(self)
+        caught: Any = enter(self)
         module = sys.modules["warnings"]
         show = getattr(module, "_showwarnmsg_impl", None)
         if type(caught) is list and getattr(show, "__self__", None) is caught:
             frame = sys._getframe(1)
             looks = None if is_installed(frame.f_code.co_filename) else _looks(frame)
             if looks is None:
-                caught = _Caught(caught)
+                caught = _Caught(cast(list[Any], caught))
                 vars(module)["_showwarnmsg_impl"] = super(_Caught, caught).append
             elif looks:
                 self.numelt_looks = True

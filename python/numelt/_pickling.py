@@ -11,6 +11,7 @@ In: what `pickle` asks for. Out: constructors in NumPy's modules under their own
 from __future__ import annotations
 
 import copyreg
+import importlib
 import operator
 import sys
 import types
@@ -18,7 +19,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy
-from numpy._core import _multiarray_umath, multiarray, numeric
+from numpy._core import multiarray, numeric
 
 from numelt import _core
 from numelt._import import MARK
@@ -36,12 +37,13 @@ __all__ = [
     "setstate",
 ]
 
-ndarray = _core.ndarray
+ndarray: Any = _core.ndarray
 
 # modules that unpickle for those who call them
 _READERS = frozenset({"numpy", "numelt", "pickle", "shelve", "copyreg", "cloudpickle", "dill", "functools"})
 
-_reconstruct: Callable[..., Any] = multiarray._reconstruct  # type: ignore[attr-defined]
+_compiled: Any = importlib.import_module("numpy._core._multiarray_umath")
+_reconstruct: Callable[..., Any] = multiarray._reconstruct
 
 
 def reads_for_program() -> bool:
@@ -57,7 +59,7 @@ def reads_for_program() -> bool:
 
 def reduce(self: Any) -> Any:
     """Pickle an array as NumPy does; the typecode is a ``str``, where NumPy's own is ``bytes``."""
-    return multiarray._reconstruct, (numpy.ndarray, (0,), "b"), _core.to_numpy(self).__reduce__()[2]  # type: ignore[attr-defined]
+    return multiarray._reconstruct, (numpy.ndarray, (0,), "b"), _core.to_numpy(self).__reduce__()[2]
 
 
 def reduce_ex(self: Any, protocol: Any) -> Any:
@@ -134,9 +136,9 @@ copyreg.pickle(Named, _class)
 
 def _ufunc(ufunc: Any) -> Any:
     """Pickle a ufunc: by its name, or around one that NumPy's namespace does not have."""
-    original = ufunc.numpy
-    if getattr(numpy, original.__name__, None) is original:
-        return by_name("numpy", original.__name__)
+    original, name = ufunc.numpy, ufunc.numpy.__name__
+    if getattr(numpy, name, None) is original:
+        return by_name("numpy", name)
     from numelt import _ufuncs  # it needs what needs this module
 
     return _ufuncs.ufunc_for, (original,)
@@ -156,7 +158,7 @@ def install() -> None:
     """Teach NumPy's constructors where pickles come from."""
     put(multiarray, "_reconstruct", _empty)
     # NumPy looks its own up here when it pickles
-    vars(_multiarray_umath)["_reconstruct"] = _empty
+    vars(_compiled)["_reconstruct"] = _empty
     # NumPy may have remembered this one
     _numeric._frombuffer.__code__ = _call_frombuffer.__code__
     copyreg.pickle(_core.ufunc, _ufunc)
