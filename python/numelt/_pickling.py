@@ -123,12 +123,24 @@ def by_name(module: str, name: str) -> Any:
 
 
 class Named(type):
-    """Metaclass of classes that stand for NumPy's of the same names."""
+    """Metaclass of classes that stand for NumPy's of the same names, whose instances are theirs, too."""
+
+    def __instancecheck__(cls, instance: Any) -> bool:
+        own = type.__instancecheck__(cls, instance)
+        return own or (_stands(cls) and isinstance(instance, cls.__bases__[0]))
+
+    def __subclasscheck__(cls, subclass: type) -> bool:
+        own = type.__subclasscheck__(cls, subclass)
+        return own or (_stands(cls) and issubclass(subclass, cls.__bases__[0]))
+
+
+def _stands(cls: type) -> bool:
+    """Is a class no class of the program's, derived from one of these?"""
+    return cls.__module__.startswith("numpy")
 
 
 def _class(cls: type) -> Any:
-    # a class of the program's, derived from one of these, is found by its own name
-    return by_name(cls.__module__, cls.__name__) if cls.__module__.startswith("numpy") else cls.__qualname__
+    return by_name(cls.__module__, cls.__name__) if _stands(cls) else cls.__qualname__
 
 
 copyreg.pickle(Named, _class)

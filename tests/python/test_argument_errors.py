@@ -79,7 +79,7 @@ APART = {
     "busday_count", "is_busday", "histogramdd", "meshgrid", "poly", "roots", "unique_all", "unique_counts",
     "unique_inverse", "unique_values", "unstack", "select", "test", "show_config", "show_runtime", "info",
     "save", "savez", "savez_compressed", "savetxt", "seterr", "seterrcall", "setbufsize", "set_printoptions",
-    "matrix_transpose", "printoptions", "fromfile", "load", "loadtxt", "genfromtxt", "fromregex",
+    "matrix_transpose", "svdvals", "printoptions", "fromfile", "load", "loadtxt", "genfromtxt", "fromregex",
     "get_include",
 }  # fmt: skip
 
