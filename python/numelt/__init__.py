@@ -12,7 +12,7 @@ import os as _os
 
 import numpy as _numpy
 
-from numelt import _array, _core, _hooks, _namespace, _objects, _watch
+from numelt import _array, _core, _dispatch, _hooks, _namespace, _objects, _watch
 from numelt import _fallback as _fallback
 from numelt._coverage import Coverage, coverage
 from numelt._fallback import FallbackError, FallbackWarning
@@ -54,7 +54,7 @@ _array.complete()
 _objects.install()
 _hooks.install()
 _watch.install()
-_namespace.replace(_numpy.show_config, show_config)
+_namespace.replace(_numpy.show_config, _dispatch.present(show_config, _numpy.show_config))
 _namespace.fill(globals())
 
 _fallback.set_policy(_os.environ.get("NUMELT_FALLBACK", "silent"))

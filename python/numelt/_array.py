@@ -7,7 +7,6 @@ completed once, at import.
 
 from __future__ import annotations
 
-import copyreg
 import functools
 import importlib
 import types
@@ -17,18 +16,17 @@ from typing import Any
 import numpy
 from numpy._core import umath as _umath
 
-from numelt import _classes, _core, _fallback, _fields, _flat, _library, _resize, _ufuncs
+from numelt import _classes, _core, _fallback, _fields, _flat, _library, _pickling, _resize, _ufuncs
 from numelt._dispatch import FEW, NATIVE, counted_first, ndarray, small_call
 from numelt._import import means_numpys
 from numelt._routines import linear_algebra, math, picking, searching, statistics
 from numelt._scalars import SCALARS
 
-__all__ = ["complete", "rebuild"]
+__all__ = ["complete"]
 
 # methods that take what the function takes after the array
-_SHARED: tuple[Callable[..., Any], ...] = (
-    statistics.var, statistics.std, statistics.cumsum, statistics.cumprod, linear_algebra.trace, picking.take,
-    picking.nonzero,
+_SHARED: tuple[Any, ...] = (
+    statistics.cumsum, statistics.cumprod, linear_algebra.trace, picking.take, picking.nonzero,
 )  # fmt: skip
 
 # those of them whose calls may be NumPy's, on few elements or on arrays that are not native
@@ -60,7 +58,6 @@ def _method(name: str, original: Any) -> Callable[..., Any]:
     run = _core.method(label, original, general, "uncounted" if name in _READS else "fallback")
     functools.update_wrapper(run, original, assigned=("__doc__", "__name__"), updated=())
     run.__qualname__ = label
-    run.__module__ = "numelt"
     return run
 
 
@@ -101,21 +98,21 @@ def _truth(name: str, function: Callable[..., Any], doc: str) -> Callable[..., A
     """Return the method `any` or `all`, which has a dtype that the function lacks."""
 
     def method(
-        self: Any,
+        a: Any,
         axis: Any = None,
+        dtype: Any = None,
         out: Any = None,
         keepdims: Any = False,
         *,
-        dtype: Any = None,
         where: Any = True,
     ) -> Any:
         if dtype is None:
             if out is None and where is True and type(keepdims) is bool:
-                return function(self, axis, keepdims=keepdims)
-            return function(self, axis, out, keepdims, where=where)
-        return _with_dtype(name, self, axis, dtype, out, keepdims, where)
+                return function(a, axis, keepdims=keepdims)
+            return function(a, axis, out, keepdims, where=where)
+        return _with_dtype(name, a, axis, dtype, out, keepdims, where)
 
-    method.__name__ = method.__qualname__ = name
+    method.__name__, method.__qualname__ = name, f"_{name}"  # which exceptions name
     method.__doc__ = doc
     return method
 
@@ -138,19 +135,6 @@ def setflags(self: Any, write: Any = None, align: Any = None, uic: Any = None) -
         raise ValueError("cannot set aligned flag of mis-aligned array to True")
     if write is not None:
         self.flags.writeable = bool(write)
-
-
-def rebuild(array: Any) -> Any:
-    """Make an array of one that was pickled as NumPy's."""
-    return _core.from_numpy(array, False) if type(array) is numpy.ndarray else array
-
-
-def _reduce(self: Any) -> Any:
-    return rebuild, (_core.to_numpy(self),)
-
-
-def _reduce_ex(self: Any, protocol: Any) -> Any:
-    return rebuild, (_core.to_numpy(self),)
 
 
 def array_function(self: Any, func: Any, types: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -234,18 +218,9 @@ def _new(
     return _fallback.uncounted(numpy.ndarray, args, {})
 
 
-def _named(name: str, cls: type) -> Any:
-    """Pickle a class by its name in numelt; its own module attribute says numpy."""
-    return _class, (name,)
-
-
 def _set_scalar(self: Any, key: Any, value: Any) -> None:
     """Refuse, as the NumPy scalar does."""
     _core.realize(self)[key] = value
-
-
-def _class(name: str) -> Any:
-    return getattr(_core, name)
 
 
 def _take_over() -> None:
@@ -293,11 +268,15 @@ def complete() -> None:
     for function in _SHARED:
         name = function.__name__
         original = getattr(numpy.ndarray, name)
-        most = _MOST.get(name)
-        setattr(ndarray, name, small_call(original, function, f"ndarray.{name}", most) if most else function)
+        method = small_call(original, function._implementation, f"ndarray.{name}", _MOST[name])
+        method.__doc__ = original.__doc__
+        setattr(ndarray, name, method)
 
     def few(name: str, function: Any) -> Any:
         return small_call(getattr(numpy.ndarray, name), function, f"ndarray.{name}")
+
+    def general(name: str, function: Any) -> Any:
+        return _core.routine(name, getattr(numpy.ndarray, name), function, "general", True)
 
     own: dict[str, Any] = {
         "clip": few("clip", clip), "round": few("round", round_), "dot": few("dot", dot),
@@ -308,24 +287,29 @@ def complete() -> None:
         "argsort": counted_first(searching.argsort_method, "ndarray.argsort", numpy.ndarray.argsort),
         "searchsorted": counted_first(
             searching.searchsorted, "ndarray.searchsorted", numpy.ndarray.searchsorted
-        ), "setflags": setflags, "flat": _flat.flat,
+        ), "setflags": general("setflags", setflags), "flat": _flat.flat,
         "choose": few("choose", picking.choose_method), "any": any_, "all": all_,
-        "__reduce__": _reduce, "__reduce_ex__": _reduce_ex, "__array_function__": array_function,
+        "var": general("var", statistics.as_method(statistics.var)),
+        "std": general("std", statistics.as_method(statistics.std)),
+        "__reduce__": _pickling.reduce, "__reduce_ex__": _pickling.reduce_ex,
+        "__setstate__": _pickling.setstate, "__array_function__": array_function,
         "__array_namespace__": array_namespace, "__array_wrap__": array_wrap,
     }  # fmt: skip
     own["__array_interface__"] = _array_interface()
     for name, value in own.items():
         setattr(ndarray, name, value)
+        if isinstance(value, (types.FunctionType, _core.routine)):
+            original = getattr(numpy.ndarray, name)
+            value.__doc__, value.__name__ = original.__doc__, original.__name__
+    ndarray.__doc__ = numpy.ndarray.__doc__
     _core.set_hooks(array_ufunc=array_ufunc, is_installed=means_numpys, resize=_resize.resize)
     _take_over()
     _fallback.stands_for(ndarray, numpy.ndarray)
     _fallback.stands_for(_core.ufunc, numpy.ufunc)
-    _classes.collect_methods()
+    _classes.collect_members()
     _classes.teach(numpy)
     _set_metaclass(ndarray, _classes.ArrayType)
     _set_metaclass(_core.ufunc, _classes.UfuncType)
-    copyreg.pickle(_core.ufunc, lambda ufunc: (_ufuncs.ufunc_for, (ufunc.numpy,)))
+    _pickling.install()
     setattr(_core.scalar, "__setitem__", _set_scalar)  # noqa: B010
-    for cls, name in ((_classes.ArrayType, "ndarray"), (_classes.UfuncType, "ufunc")):
-        copyreg.pickle(cls, functools.partial(_named, name))
     ndarray.__new__ = staticmethod(_new)  # type: ignore[assignment]

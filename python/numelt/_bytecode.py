@@ -9,12 +9,21 @@ In: a code object. Out: for each instruction that pushes a result, the uses of i
 from __future__ import annotations
 
 import dis
+import functools
 import sys
 from bisect import bisect_right
 from types import CodeType
 from typing import Any
 
-__all__ = ["READABLE", "Expr", "Uses", "instruction", "is_in_place", "uses_of"]
+__all__ = [
+    "READABLE",
+    "Expr",
+    "Uses",
+    "block_reads_its_target",
+    "instruction",
+    "is_in_place",
+    "uses_of",
+]
 
 Expr = tuple[Any, ...] | None
 """How a callable is found: ("name", n), ("local", n), ("attribute", expr, n), ("self", expr), or unknown."""
@@ -428,6 +437,43 @@ def is_in_place(code: CodeType, at: int) -> bool:
         return False
     name = dis.opname[code.co_code[at]]
     return name.startswith("INPLACE_") or (name == "BINARY_OP" and code.co_code[at + 1] in _IN_PLACE)
+
+
+@functools.lru_cache(maxsize=256)
+def block_reads_its_target(code: CodeType, at: int) -> bool | None:
+    """Say whether a ``with`` statement's block may read the variable that its ``as`` binds.
+
+    None where the instruction at the offset does not enter such a block.
+    """
+    read = dis.Bytecode(code)
+    steps = [step for step in read if step.offset >= at]
+    # from 3.14 on, a call of what the instruction before has looked up
+    special = [step.opname for step in read if step.offset < at][-1:] == ["LOAD_SPECIAL"]
+    if not steps or not (steps[0].opname == "BEFORE_WITH" or special):
+        return None
+    store = steps[1]
+    if store.opname == "POP_TOP":
+        return False
+    if store.opname not in ("STORE_FAST", "STORE_NAME"):
+        return True
+    handled: Any = getattr(read, "exception_entries", ())
+    targets = [entry.target for entry in handled if entry.start <= store.offset < entry.end]
+    end = max((entry.end for entry in handled if entry.target in targets), default=sys.maxsize)
+    inside = [step for step in steps if store.offset < step.offset < end and "LOAD_" in step.opname]
+    if any(step.argval == store.argval or store.argval in _pair(step.argval) for step in inside):
+        return True
+    return store.opname == "STORE_NAME" and _names_it(code, store.argval)
+
+
+def _pair(names: Any) -> tuple[Any, ...]:
+    """Return the variables of an instruction for two."""
+    return names if isinstance(names, tuple) else ()
+
+
+def _names_it(code: CodeType, name: str) -> bool:
+    """Does a function that is defined in a code object read a global name?"""
+    inner = [part for part in code.co_consts if isinstance(part, CodeType)]
+    return any(name in part.co_names or _names_it(part, name) for part in inner)
 
 
 def instruction(code: CodeType, at: int) -> int:

@@ -17,7 +17,7 @@ import numpy
 
 from numelt import _core, _fallback, _overrides
 
-__all__ = ["ArrayType", "SubclassBase", "UfuncType", "collect_methods", "teach"]
+__all__ = ["ArrayType", "SubclassBase", "UfuncType", "collect_members", "teach"]
 
 ndarray = _core.ndarray
 
@@ -29,7 +29,7 @@ _OF_THE_CLASS = frozenset(
     }
 )  # fmt: skip
 
-_methods: dict[str, UnboundMethod] = {}
+_members: dict[str, UnboundMethod | UnboundAttribute] = {}
 
 
 class UnboundMethod(_core.UnboundCall):
@@ -61,15 +61,40 @@ class UnboundMethod(_core.UnboundCall):
         return getattr, (ndarray, self.__name__)
 
 
-def collect_methods() -> None:
-    """Note the methods that the completed class has in common with NumPy's."""
+class UnboundAttribute:
+    """An attribute looked up on the class, as in ``ndarray.shape``, of our arrays and NumPy's subclasses."""
+
+    def __init__(self, name: str, ours: Any, numpys: Any) -> None:
+        self._ours, self._numpys = ours, numpys
+        self.__name__ = name
+        self.__qualname__ = f"ndarray.{name}"
+        self.__doc__ = numpys.__doc__
+        self.__objclass__ = ndarray
+
+    def _of(self, instance: Any) -> Any:
+        return self._numpys if isinstance(instance, numpy.ndarray) else self._ours
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        return self if instance is None else self._of(instance).__get__(instance, owner)
+
+    def __set__(self, instance: Any, value: Any) -> None:
+        self._of(instance).__set__(instance, value)
+
+    def __repr__(self) -> str:
+        return f"<attribute {self.__name__!r} of 'numpy.ndarray' objects>"
+
+
+def collect_members() -> None:
+    """Note the methods and attributes that the completed class has in common with NumPy's."""
     for name in dir(numpy.ndarray):
         numpys = getattr(numpy.ndarray, name)
+        if isinstance(numpys, types.GetSetDescriptorType) and name in vars(ndarray):
+            _members[name] = UnboundAttribute(name, vars(ndarray)[name], numpys)
         if name in _OF_THE_CLASS or not callable(numpys):
             continue
         ours = type.__getattribute__(ndarray, name) if hasattr(ndarray, name) else numpys
-        _methods[name] = UnboundMethod(name, ours, numpys)
-    _core.set_unbound(_methods)
+        _members[name] = UnboundMethod(name, ours, numpys)
+    _core.set_unbound(_members)
 
 
 class SubclassBase(numpy.ndarray):
@@ -158,6 +183,8 @@ class ArrayType(_core.ArrayMeta):
 
 class UfuncType(type):
     """Metaclass under which NumPy's ufuncs, also those of installed libraries, are instances of ours."""
+
+    __doc__ = property(lambda cls: numpy.ufunc.__doc__)
 
     def __getattr__(cls, name: str) -> Any:
         return getattr(numpy.ufunc, name)

@@ -15,13 +15,14 @@ from typing import Any, TypeVar, cast
 
 import numpy
 
-from numelt import _core, _fallback
+from numelt import _core, _fallback, _pickling
 from numelt._scalars import ScalarType
 
 __all__ = [
     "FEW",
     "NATIVE",
     "NO_VALUE",
+    "binds",
     "counted_first",
     "fall_back",
     "foreign_first",
@@ -30,6 +31,7 @@ __all__ = [
     "native",
     "operand",
     "plain_first",
+    "present",
     "recordable",
     "reject",
     "routine",
@@ -60,10 +62,9 @@ def native(function: F, space: types.ModuleType = numpy) -> F:
     original = getattr(space, function.__name__, None)
     if original is None:
         return function  # this NumPy release does not have it
-    function.__module__ = "numelt" + space.__name__.removeprefix("numpy")
-    function.__qualname__ = function.__name__
-    _bare_signature(function)
-    function = like_original(function, original)
+    if type(function) is not _core.routine:
+        function = _core.public(function, binds(original))
+    present(function, original)
     if NATIVE.setdefault(original, function) is not function:
         raise ValueError(f"two native forms of {function.__name__}")
     _fallback.stands_for(function, original)
@@ -109,8 +110,7 @@ def routine(name: str, original: Any, function: Any, way: Any, most: int | None 
     """Return the object that gives short calls to NumPy's `original`, and all others to `function`."""
     if name.startswith("ndarray."):
         return _core.method(name, original, function, way, most)
-    binds = not isinstance(original, types.BuiltinFunctionType)
-    return _core.routine(name, original, function, way, binds, most, method_of(name, original))
+    return _core.routine(name, original, function, way, binds(original), most, method_of(name, original))
 
 
 # functions that only call the array's method of the same name, with the same arguments
@@ -137,11 +137,28 @@ def small_call(original: Any, function: F, label: str | None = None, most: int |
     return cast(F, functools.update_wrapper(made, function))
 
 
-def _bare_signature(function: Any) -> None:
-    """Take the annotations off a function and what it wraps: NumPy's signatures have none."""
-    while isinstance(function, (types.FunctionType, _core.routine)):
-        function.__annotations__ = {}
-        function = getattr(function, "__wrapped__", None)
+# what tells of a function, as far as it has that
+_TOLD = ("__name__", "__qualname__", "__module__", "__doc__", "__signature__", "__text_signature__")
+
+
+def binds(original: Any) -> bool:
+    """Does NumPy's function become a method of a class that holds it, as in ``array = np.array`` there?"""
+    return not isinstance(original, types.BuiltinFunctionType)
+
+
+def present(function: F, original: Any) -> F:
+    """Let a public function tell of itself what NumPy's tells: name, module, documentation, signature."""
+    for name in _TOLD:
+        # a class has texts that are not its instances'
+        told = getattr(original, name, None)
+        if isinstance(told, str) or (name == "__signature__" and told is not None):
+            setattr(function, name, told)
+    inner = getattr(original, "__wrapped__", original)
+    if inner is not original or type(inner) is types.FunctionType:
+        function.__wrapped__ = inner  # type: ignore[attr-defined]
+    else:
+        vars(function).pop("__wrapped__", None)
+    return function
 
 
 # compiled functions whose other calls are several operations
@@ -154,46 +171,21 @@ _MANY_STEPS = frozenset(
 
 
 def fronted(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Register the compiled function of the same name as native; it hands other calls on to `function`.
-
-    The compiled function holds the documentation.
-    """
+    """Register the compiled function of the same name as native; it hands other calls on to `function`."""
     name = function.__name__
-    front = getattr(_core.front, name)
     original = getattr(numpy, name)
     _core.set_slow(name, small_call(original, function) if name in _MANY_STEPS else function)
-    front.__module__ = "numelt"
+    front = present(_core.public(getattr(_core.front, name), binds(original)), original)
     NATIVE[original] = front
     _fallback.stands_for(front, original)
     return cast(Callable[..., Any], front)
 
 
-def like_original(function: F, original: Any) -> F:
-    """Return `function` so that it does not bind to instances where NumPy's builtin does not.
-
-    Programs write ``array = np.array`` in class bodies.
-    """
-    for name in ("__signature__", "__text_signature__"):
-        # what introspection tells of it is what it tells of NumPy's
-        text = vars(original).get(name) if hasattr(original, "__dict__") else getattr(original, name, None)
-        if text is not None and name not in vars(function):
-            function.__wrapped__ = original  # type: ignore[attr-defined]
-            setattr(function, name, text)
-    if isinstance(original, types.BuiltinFunctionType) and type(function) is not _core.routine:
-        method = staticmethod(function)
-        text = getattr(original, "__text_signature__", None)
-        if text is not None:
-            method.__text_signature__ = text  # type: ignore[attr-defined]
-        return cast(F, method)
-    return function
-
-
-# found by name, like the functions they hold
 def _by_name(function: Any) -> Any:
-    return function.__qualname__
+    return _pickling.by_name(function.__module__, function.__qualname__)
 
 
-copyreg.pickle(staticmethod, _by_name)
+copyreg.pickle(_core.function, _by_name)
 copyreg.pickle(_core.routine, _by_name)
 copyreg.pickle(_core.method, _by_name)
 

@@ -42,16 +42,16 @@ _containers: frozenset[type] = frozenset(
         _core.ufunc,
         _core.routine,
         _core.method,
+        _core.function,
         types.FunctionType,
         types.BuiltinFunctionType,
         type,
         type(ndarray),
         type(_core.ufunc),
-        staticmethod,
     }
 )
 _substituted_kinds = (
-    _core.routine, _core.method, _core.ufunc, staticmethod, types.FunctionType, types.BuiltinFunctionType,
+    _core.routine, _core.method, _core.function, _core.ufunc, types.FunctionType, types.BuiltinFunctionType,
     type,
 )  # fmt: skip
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import operator
+import types
 from collections.abc import Callable
 from types import FrameType
 from typing import Any
@@ -34,6 +36,35 @@ def ufunc_call(ufunc: Any, args: tuple[Any, ...], kwargs: dict[str, Any] | None 
 def ufunc_method(ufunc: Any, name: str, args: tuple[Any, ...], kwargs: dict[str, Any] | None = None) -> Any:
     """Call a method of a ufunc."""
     return _ufuncs.method(ufunc, name, args, kwargs or {})
+
+
+def _is_harmless(value: Any) -> bool:
+    """Does NumPy run none of the program's code when it looks at an argument?"""
+    return not (
+        hasattr(value, "__next__")
+        or hasattr(type(value), "__array_function__") > isinstance(value, numpy.ndarray | _core.ndarray)
+        or isinstance(value, types.FunctionType | types.MethodType | functools.partial)
+    )
+
+
+def reworded(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any] | None, error: TypeError) -> Any:
+    """Return what NumPy raises for arguments that one of our functions finds wrong."""
+    original = _fallback.numpys_own(function)
+    kwargs = kwargs or {}
+    if not all(map(_is_harmless, (*args, *kwargs.values()))):
+        return error
+    if type(original) is types.MethodDescriptorType:  # words of a method that is bound
+        original, args = getattr(_fallback.unwrap(args[0]), original.__name__), args[1:]
+    try:
+        _fallback.uncounted(original, args, kwargs)
+    except TypeError as theirs:
+        found = theirs
+    except Exception:
+        return error
+    else:
+        return error
+    found.__context__ = error.__context__
+    return found.with_traceback(error.__traceback__)
 
 
 def escape(frame: FrameType, at: int) -> int:
@@ -87,6 +118,7 @@ def install() -> None:
         "setitem": indexing.setitem,
         "ufunc_call": ufunc_call,
         "ufunc_method": ufunc_method,
+        "reworded": reworded,
         "escape": escape,
         "hands_over": hands_over,
         "in_place": in_place,

@@ -22,10 +22,20 @@ import types
 from collections.abc import Sequence
 from typing import Any, cast
 
-__all__ = ["CARED_FOR", "Delegating", "install", "is_installed", "is_users", "means_numpys", "user_builtins"]
+__all__ = [
+    "CARED_FOR",
+    "MARK",
+    "Delegating",
+    "install",
+    "is_installed",
+    "is_users",
+    "means_numpys",
+    "user_builtins",
+]
 
 _real_import = builtins.__import__
-_MARK = "__numelt__"
+# what the builtins of the user's modules hold
+MARK = "__numelt__"
 _library_folders: tuple[str, ...] = ()
 
 
@@ -150,7 +160,7 @@ def _build_class(function: Any, name: str, /, *bases: Any, **keywords: Any) -> A
 
 def user_builtins() -> dict[str, Any]:
     """Return builtins under which ``import numpy`` gives numelt."""
-    return {**vars(builtins), "__import__": _import, "__build_class__": _build_class, _MARK: True}
+    return {**vars(builtins), "__import__": _import, "__build_class__": _build_class, MARK: True}
 
 
 class Delegating:
@@ -206,6 +216,41 @@ class _Runner(Delegating):
         vars(module)["exec"] = _exec
 
 
+def install_in_child() -> None:
+    """Prepare a new process of the program's: its arguments are unpickled, and its files run, as here."""
+    importlib.import_module("numelt")
+    install()
+
+
+class _InChild:
+    """What calls `install_in_child` where it is unpickled."""
+
+    def __reduce__(self) -> Any:
+        return install_in_child, ()
+
+
+class _Spawning(Delegating):
+    """Lets what new processes are told first begin with `install_in_child`."""
+
+    def exec_module(self, module: types.ModuleType) -> None:
+        super().exec_module(module)
+        _tell_children(module)
+
+
+def _tell_children(module: types.ModuleType) -> None:
+    original = vars(module)["get_preparation_data"]
+
+    @functools.wraps(original)
+    def get_preparation_data(*args: Any, **kwargs: Any) -> dict[str, Any]:
+        return {"numelt": _InChild(), **original(*args, **kwargs)}
+
+    vars(module)["get_preparation_data"] = get_preparation_data
+
+
+# modules that start processes, which run what they are told in the end
+_SPAWNERS = frozenset({"multiprocessing.spawn", "joblib.externals.loky.backend.spawn", "loky.backend.spawn"})
+
+
 class _Finder(importlib.machinery.PathFinder):
     """Finds the modules that Python would find, and marks the user's."""
 
@@ -219,6 +264,8 @@ class _Finder(importlib.machinery.PathFinder):
             return None
         if fullname in _RUNNERS:
             spec.loader = cast(Any, _Runner(spec.loader))
+        elif fullname in _SPAWNERS:
+            spec.loader = cast(Any, _Spawning(spec.loader))
         elif is_users(spec.origin):
             spec.loader = cast(Any, _Loader(spec.loader))
         else:
@@ -233,7 +280,7 @@ def _redirect_import_module() -> None:
     @functools.wraps(original)
     def import_module(name: str, package: str | None = None) -> types.ModuleType:
         caller = sys._getframe(1)
-        if isinstance(name, str) and _is_numpy(name) and not _is_private(name) and _MARK in caller.f_builtins:
+        if isinstance(name, str) and _is_numpy(name) and not _is_private(name) and MARK in caller.f_builtins:
             return _ours(name)
         return original(name, package)
 
@@ -251,3 +298,5 @@ def install() -> None:
         _redirect_import_module()
         for name in _RUNNERS.intersection(sys.modules):
             vars(sys.modules[name])["exec"] = _exec
+        for name in _SPAWNERS.intersection(sys.modules):
+            _tell_children(sys.modules[name])

@@ -19,7 +19,7 @@ from typing import Any
 import numpy
 
 from numelt import _classes, _core, _fallback, _library, _ufuncs
-from numelt._dispatch import NATIVE, like_original
+from numelt._dispatch import NATIVE, binds, present
 
 __all__ = ["Finder", "MirrorModule", "fill", "mirror", "replace"]
 
@@ -86,17 +86,13 @@ def _wrapper(original: Any, name: str) -> Callable[..., Any]:
                 return _fallback.uncounted(original, args, kwargs)
             return _fallback.call(name, original, args, kwargs)
 
-        binds = not isinstance(original, types.BuiltinFunctionType)
         way = "uncounted" if uncounted else "fallback"
-        run: Any = _core.routine(name, original, general, way, binds)
+        run: Any = _core.routine(name, original, general, way, binds(original))
     else:
         run = _library.function(name, original)
 
-    functools.update_wrapper(run, original, updated=())
-    run.__module__ = ".".join(["numelt", *name.split(".")[:-1]])
     run.__qualname__ = run.__name__ = short
-    run.__wrapped__ = original
-    function: Callable[..., Any] = like_original(run, original)
+    function: Callable[..., Any] = present(run, original)
     _fallback.stands_for(function, original)
     return function
 

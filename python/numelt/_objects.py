@@ -13,7 +13,8 @@ from typing import Any
 import numpy
 
 from numelt import _core, _errstate, _fallback, _flat, _namespace
-from numelt._dispatch import FEW, SIDE
+from numelt._dispatch import FEW, SIDE, present
+from numelt._pickling import Named
 
 __all__ = ["install", "maker"]
 
@@ -68,7 +69,7 @@ def _unwrap_slice(item: Any) -> Any:
     return item
 
 
-class Vectorize(numpy.vectorize):
+class Vectorize(numpy.vectorize, metaclass=Named):
     """A Python function applied element by element; results are numelt arrays."""
 
     __doc__ = numpy.vectorize.__doc__
@@ -107,7 +108,7 @@ def maker(original: type, shown: bool = False) -> type:
     return _Maker(original.__name__, (), public | own)
 
 
-class Ndenumerate(numpy.ndenumerate):
+class Ndenumerate(numpy.ndenumerate, metaclass=Named):
     """Iterator over (index, value) pairs of an array."""
 
     def __init__(self, arr: Any) -> None:
@@ -148,7 +149,7 @@ def install() -> None:
         _namespace.replace(original, ours)
     for original in (numpy.nditer, numpy.broadcast):
         _namespace.replace(original, maker(original, shown=True))
-    _namespace.replace(numpy.frompyfunc, frompyfunc)
+    _namespace.replace(numpy.frompyfunc, present(_core.public(frompyfunc, False), numpy.frompyfunc))
     for setting in (numpy.errstate, numpy.seterr, numpy.geterr, numpy.seterrcall, numpy.geterrcall):
         _namespace.replace(setting, setting)
     _errstate.install()

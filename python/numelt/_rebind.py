@@ -20,7 +20,7 @@ from typing import Any, TypeVar, cast
 import numpy
 
 from numelt import _core, _fallback, _library, _namespace
-from numelt._dispatch import FEW, NATIVE, NO_VALUE, native, small_call
+from numelt._dispatch import FEW, NATIVE, NO_VALUE, binds, native, small_call
 from numelt._scalars import SCALARS
 
 __all__ = ["applying", "composed", "composed_in", "library", "rebound", "understood"]
@@ -289,6 +289,6 @@ def library(stub: F) -> F:
             return _library.call(name, original, *args, **kwargs)
         return _fallback.call(name, original, args, kwargs)
 
-    binds = not isinstance(original, types.BuiltinFunctionType)
-    made = _core.routine(name, original, run, _library.handle(name, original), binds, _library.most(name))
+    way = _library.handle(name, original)
+    made = _core.routine(name, original, run, way, binds(original), _library.most(name))
     return native(cast(F, functools.update_wrapper(made, run)))

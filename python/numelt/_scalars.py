@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copyreg
 from typing import Any
 
 import numpy
@@ -46,8 +45,5 @@ def _numpys(cls: type) -> Any:
 for _scalar in _core.scalars:
     _core.set_metaclass(_scalar, ScalarType)
     _scalar.__doc__ = _numpys(_scalar).__doc__
-
-# a class is pickled as NumPy's
-copyreg.pickle(ScalarType, lambda cls: (_named, (cls.__name__,)))
 
 SCALARS: frozenset[type] = frozenset(_core.scalars)

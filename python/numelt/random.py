@@ -11,6 +11,7 @@ Every other draw is a library call: NumPy's code, whose results are adopted with
 from __future__ import annotations
 
 import functools
+import importlib
 import sys
 import types
 from collections.abc import Callable
@@ -19,7 +20,8 @@ from typing import Any
 import numpy
 import numpy.random as _original
 
-from numelt import _core, _fallback, _legacy_random, _library, _namespace, _objects
+from numelt import _core, _fallback, _legacy_random, _library, _namespace, _objects, _pickling
+from numelt._dispatch import present
 from numelt._legacy_random import Legacy, span
 
 __all__ = list(_original.__all__)
@@ -81,13 +83,11 @@ def _with_drawing_methods(cls: type) -> type:
     return cls
 
 
-def _restore_generator(bit_generator: Any) -> Generator:
-    return Generator(bit_generator)
-
-
 @_with_drawing_methods
-class Generator(_original.Generator):
+class Generator(_original.Generator, metaclass=_pickling.Named):
     """NumPy's `numpy.random.Generator`, drawing numelt arrays."""
+
+    __module__ = "numpy.random"
 
     # where native draws come from: None until the first one, False where there are none
     _stream: Any = None
@@ -97,7 +97,8 @@ class Generator(_original.Generator):
         return _original.Generator(self.bit_generator)
 
     def __reduce__(self) -> Any:
-        return _restore_generator, (self.bit_generator,)
+        # NumPy ignores the second argument, and has none itself
+        return _make_generator, (self.bit_generator, True)
 
     def _native(self) -> Any:
         self._stream = _core.bit_stream(self.bit_generator) or False
@@ -203,15 +204,11 @@ _uniform_call = _library.handle("random.Generator.uniform", _uniform, method=Tru
 _integers_call = _library.handle("random.Generator.integers", _integers, method=True)
 
 
-def _restore_state(state: Any) -> RandomState:
-    made = RandomState()
-    made.set_state(state)
-    return made
-
-
 @_with_drawing_methods
-class RandomState(_original.RandomState):
+class RandomState(_original.RandomState, metaclass=_pickling.Named):
     """NumPy's legacy `numpy.random.RandomState`, drawing numelt arrays."""
+
+    __module__ = "numpy.random"
 
     def __init__(self, seed: Any = None) -> None:
         seed = _fallback.unwrap(seed)
@@ -221,7 +218,7 @@ class RandomState(_original.RandomState):
         self._legacy = Legacy(self._plain)
 
     def __reduce__(self) -> Any:
-        return _restore_state, (self.get_state(legacy=False),)
+        return _make_state, (self._bit_generator, True), self.get_state(legacy=False)
 
     def __getstate__(self) -> Any:
         return self.get_state(legacy=False)
@@ -240,6 +237,24 @@ class RandomState(_original.RandomState):
     def set_state(self, state: Any) -> None:
         """Set the state from one that `get_state` returned."""
         self._plain.set_state(_fallback.unwrap(state))
+
+
+def _ctor(original: Callable[..., Any], ours: type) -> Callable[..., Any]:
+    """Return what stands for NumPy's function that makes a generator for a pickle."""
+
+    def ctor(bit_generator_name: Any = "MT19937", bit_generator_ctor: Any = None) -> Any:
+        args = () if bit_generator_ctor in (None, True) else (bit_generator_ctor,)
+        made: Any = original(bit_generator_name, *args)
+        if bit_generator_ctor is True or _pickling.reads_for_program():
+            return ours(made._bit_generator if ours is RandomState else made.bit_generator)
+        return made
+
+    return ctor
+
+
+_ctors: Any = importlib.import_module("numpy.random._pickle")
+_make_generator = _pickling.put(_ctors, "__generator_ctor", _ctor(_ctors.__generator_ctor, Generator))
+_make_state = _pickling.put(_ctors, "__randomstate_ctor", _ctor(_ctors.__randomstate_ctor, RandomState))
 
 
 def default_rng(seed: Any = None) -> Generator:
@@ -334,6 +349,7 @@ def __dir__() -> list[str]:
 _library.extend(f"random.{name}" for name in dir(_original) if not name.startswith("_"))
 _namespace.replace(_original.Generator, Generator)
 _namespace.replace(_original.RandomState, RandomState)
+default_rng = present(_core.public(default_rng, False), _original.default_rng)
 _namespace.replace(_original.default_rng, default_rng)
 _namespace.replace(_original.shuffle, shuffle)
 # their seeds may be our arrays

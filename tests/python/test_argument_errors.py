@@ -1,5 +1,9 @@
 """What NumPy's functions say of the number and the names of arguments, as with NumPy."""
 
+import inspect
+import re
+import warnings
+
 import numpy
 import pytest
 
@@ -52,3 +56,72 @@ def test_other_classes_are_asked(np):
     assert np.lexsort((x, Claiming())) == "lexsort"
     assert np.where(x, x, Claiming()) == "where"
     assert np.packbits(Claiming()) == "packbits"
+
+
+# calls that are wrong for nearly every function; `f` takes them
+WRONG = {
+    "nothing": lambda f, np: f(),
+    "too many": lambda f, np: f(*[np.arange(4.0)] * 14),
+    "an unknown name": lambda f, np: f(bogus=1),
+    "a value and an unknown name": lambda f, np: f(np.arange(4.0), bogus=1),
+    "two values and an unknown name": lambda f, np: f(np.arange(4.0), np.arange(4.0), bogus=1),
+    "twice": lambda f, np: f(np.arange(4.0), a=np.arange(4.0)),
+    "twice by another name": lambda f, np: f(np.arange(4.0), x=np.arange(4.0)),
+    "a float as axis": lambda f, np: f(np.arange(4.0), axis=1.5),
+    "a word as axis": lambda f, np: f(np.arange(4.0), axis="x"),
+    "no dtype": lambda f, np: f(np.arange(4.0), dtype="bogus"),
+    "a number as out": lambda f, np: f(np.arange(4.0), out=3),
+    "a word": lambda f, np: f(np.arange(4.0), "abc"),
+    "a fraction": lambda f, np: f(np.arange(4.0), 1.5),
+}
+# what is looked at first differs, or NumPy's own dispatch has words of its own; printing and global state
+APART = {
+    "busday_count", "is_busday", "histogramdd", "meshgrid", "poly", "roots", "unique_all", "unique_counts",
+    "unique_inverse", "unique_values", "unstack", "select", "test", "show_config", "show_runtime", "info",
+    "save", "savez", "savez_compressed", "savetxt", "seterr", "seterrcall", "setbufsize", "set_printoptions",
+    "matrix_transpose", "svdvals", "printoptions", "fromfile", "load", "loadtxt", "genfromtxt", "fromregex",
+    "get_include",
+}  # fmt: skip
+
+
+def complaint(call):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            call()
+        except Exception as error:
+            return type(error), re.sub("0x[0-9a-f]+", "", str(error))
+    return None
+
+
+@pytest.mark.parametrize("wrong", WRONG)
+@pytest.mark.parametrize("space", ["", "linalg", "fft"])
+def test_functions_say_what_numpys_say(space, wrong):
+    theirs = getattr(numpy, space) if space else numpy
+    ours = getattr(numelt, space) if space else numelt
+    act, different = WRONG[wrong], []
+    for name in sorted({*theirs.__all__} - APART):
+        function = getattr(theirs, name)
+        if not inspect.isroutine(function) or isinstance(function, numpy.ufunc):
+            continue
+        expected = complaint(lambda function=function: act(function, numpy))
+        got = complaint(lambda name=name: act(getattr(ours, name), numelt))
+        if got != expected:
+            different.append((name, got, expected))
+    assert different == []
+
+
+@pytest.mark.parametrize("wrong", WRONG)
+def test_methods_say_what_numpys_say(wrong):
+    act, different = WRONG[wrong], []
+    for name in dir(numpy.ndarray):
+        if name.startswith("_") or name in ("dump", "tofile", "resize"):
+            continue
+        if not callable(getattr(numpy.ndarray, name)):
+            continue
+        for shape in ((4,), (2, 2)):
+            expected = complaint(lambda: act(getattr(numpy.arange(4.0).reshape(shape), name), numpy))  # noqa: B023
+            got = complaint(lambda: act(getattr(numelt.arange(4.0).reshape(shape), name), numelt))  # noqa: B023
+            if got != expected:
+                different.append((name, got, expected))
+    assert different == []

@@ -8,7 +8,7 @@ import pytest
 
 import numelt
 
-IN_PLACE = ["+", "-", "*", "/", "//", "%", "@", "&", "|", "^", "<<", ">>"]
+IN_PLACE = ["+", "-", "*", "/", "//", "%", "**", "@", "&", "|", "^", "<<", ">>"]
 
 
 class Answering:
@@ -38,6 +38,43 @@ def test_an_operator_in_place_gives_what_the_class_gives(symbol):
         names = {"a": np.arange(1, 4), "b": Answering()}
         exec(f"a {symbol}= b", names)
         results.append(names["a"])
+    assert results[0] == results[1]
+
+
+class Prior:
+    """Comes first, and knows arrays on its left."""
+
+    __array_priority__ = 1000
+
+    def __radd__(self, other):
+        return "sum"
+
+    def __rpow__(self, other):
+        return other
+
+
+class Refusing:
+    __array_ufunc__ = None
+
+    def __rmul__(self, other):
+        return other.tolist()
+
+
+@pytest.mark.parametrize("dtype", ["f8", "i8", "O", "q"])
+@pytest.mark.parametrize("kind", [Answering, Prior, Refusing])
+@pytest.mark.parametrize(
+    "statement",
+    ["a **= b", "a += b", "a *= b", "a = a + b", "a = b ** a", "a = divmod(a, b)", "a = pow(a, b)"],
+)
+def test_operators_with_classes_that_know_arrays(statement, kind, dtype):
+    results = []
+    for np in (numelt, numpy):
+        names = {"a": np.arange(1, 4).astype(dtype), "b": kind()}
+        try:
+            exec(statement, names)
+            results.append(getattr(names["a"], "tolist", lambda names=names: names["a"])())
+        except TypeError as error:
+            results.append(str(error))
     assert results[0] == results[1]
 
 

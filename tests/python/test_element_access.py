@@ -335,3 +335,45 @@ def test_buffer_of_an_array_is_an_array_over_its_memory():
     assert y is not x
     assert numelt.shares_memory(x, y)
     assert not numelt.shares_memory(x, numelt.array(memoryview(x)))
+
+
+SETS = [
+    "np.arange(5)[np.array(2)] = [1, 2, 3]",
+    "np.arange(5.0)[np.array(2)] = [1, 2, 3]",
+    "np.arange(5)[2] = (1, 2)",
+    "np.arange(5)[np.array(2)] = np.arange(3)",
+    "np.arange(5)[np.int64(2)] = [1]",
+    "np.zeros((5, 2))[np.array(2)] = [1, 2]",
+    "np.zeros((5, 2))[np.array(2)] = [1, 2, 3]",
+    "np.zeros((5, 2))[np.array(2), 1] = [1, 2]",
+    "np.zeros((5, 2))[np.array(2), np.array(1)] = [1]",
+    "np.zeros(())[()] = [1, 2]",
+    "np.zeros(())[...] = [1, 2]",
+    "np.zeros(())[...] = [1]",
+    "np.zeros(3)[:] = [[1, 2, 3]]",
+    "np.zeros(3)[...] = [[[1]]]",
+    "np.zeros(3)[:1] = [[1]]",
+    "np.zeros((3, 3))[0] = [[1, 2, 3]]",
+    "np.zeros((3, 3))[:, 0] = ([1, 2, 3],)",
+    "np.zeros((3, 3))[0] = np.array([[1, 2, 3]])",
+    "np.zeros((3, 3))[:] = [[1, 2, 3]]",
+    "np.zeros((3, 3))[None] = [[[1, 2, 3]]]",
+    "np.zeros((3, 3))[1:, None] = [[[1, 2, 3]]]",
+    "np.zeros(3)[[0, 1, 2]] = [[1, 2, 3]]",
+    "np.zeros(3)[np.ones(3) > 0] = [[1, 2, 3]]",
+    "np.zeros(3)[np.array(True)] = [1, 2, 3, 4]",
+]
+
+
+@pytest.mark.parametrize("statement", SETS)
+def test_sequences_are_stored_or_refused(statement):
+    results = []
+    for np in (numelt, numpy):
+        made, _, rest = statement.partition("[")
+        array = eval(made, {"np": np})
+        try:
+            exec("array[" + rest, {"np": np, "array": array})
+            results.append(array.tolist())
+        except (TypeError, ValueError) as error:
+            results.append((type(error), str(error)))
+    assert results[0] == results[1]

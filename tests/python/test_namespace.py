@@ -144,7 +144,7 @@ def test_functions_have_numpys_names():
     for name in ("sum", "sort", "einsum", "linspace"):
         function = getattr(numelt, name)
         assert function.__name__ == name
-        assert function.__module__ == "numelt"
+        assert function.__module__ == "numpy"
 
 
 def test_versions():

@@ -113,3 +113,63 @@ def test_base_is_one_object():
     rows, columns = numelt.nonzero(numelt.ones((2, 3)))
     assert rows.base is columns.base
     assert rows.base.shape == (6, 2)
+
+
+FOREIGN = ["O", "U3", "M8[s]", "q", "g", ">f8", [("a", "i4"), ("b", "f8")]]
+VIEWS = {
+    "slice": lambda np, a: a[1:],
+    "slice of a slice": lambda np, a: a[1:][1:],
+    "transposed": lambda np, a: a.T,
+    "diagonal": lambda np, a: a.diagonal(),
+    "ravel": lambda np, a: a.ravel(),
+    "reshape": lambda np, a: a.reshape(-1),
+    "new axis": lambda np, a: a[..., None],
+    "expand_dims": lambda np, a: np.expand_dims(a, 0),
+    "swapaxes": lambda np, a: a.swapaxes(0, 1),
+    "view": lambda np, a: a.view(),
+    "split": lambda np, a: np.split(a, 3)[1],
+    "atleast": lambda np, a: np.atleast_3d(a),
+    "itself": lambda np, a: np.asarray(a),
+    "broadcast": lambda np, a: np.broadcast_to(a, (2, 3, 4)),
+    "copy": lambda np, a: a.copy(),
+    "same dtype": lambda np, a: a.astype(a.dtype, copy=False),
+    "bytes": lambda np, a: a.view("V1") if a.dtype != object else a,
+    "ravelled twice": lambda np, a: np.ravel(a).reshape(4, 3)[1:, ::2],
+}
+
+
+@pytest.mark.parametrize("dtype", [*FOREIGN, "f8"], ids=str)
+@pytest.mark.parametrize("way", VIEWS)
+def test_views_of_arrays_that_are_not_native(way, dtype):
+    told = []
+    for np in (numelt, numpy):
+        a = np.zeros((3, 4), dtype)
+        v = VIEWS[way](np, a)
+        told.append((v is a, v.base is a, v.base is v.base, v[:1].base is a, str(v.flags), a.base is None))
+    assert told[0] == told[1]
+
+
+def test_fields_have_their_records_as_base():
+    told = []
+    for np in (numelt, numpy):
+        a = np.zeros(3, [("a", "i4"), ("b", "f8"), ("c", "U2")])
+        views = [a["a"], a["b"][1:], a[["a", "b"]], a["c"], a["c"][::2]]
+        told.append([(v.base is a, v.flags.owndata) for v in views])
+        del a
+        told[-1] += [v.base.shape for v in views]
+    assert told[0] == told[1]
+
+
+def test_a_base_lives_as_long_as_its_views():
+    import gc
+    import weakref
+
+    a = numelt.zeros((3, 4), "U3")
+    gone = weakref.ref(a)
+    v = a[1:]
+    del a
+    assert v.base is gone()
+    assert v.base.shape == (3, 4)
+    del v
+    gc.collect()
+    assert gone() is None

@@ -591,3 +591,20 @@ def test_size_may_be_an_array():
         want = getattr(numpy.random.RandomState(3), draw)(numpy.arange(1, 4))
         got = getattr(numelt.random.RandomState(3), draw)(numelt.arange(1, 4))
         assert numpy.array_equal(numpy.asarray(got), want)
+
+
+@pytest.mark.parametrize("name", ["Generator", "RandomState"])
+def test_numpys_generators_are_instances(name):
+    ours, theirs = getattr(numelt.random, name), getattr(numpy.random, name)
+    made = theirs(numpy.random.PCG64(1))
+    assert isinstance(made, ours)
+    assert issubclass(theirs, ours)
+    assert isinstance(ours(numelt.random.PCG64(1)), theirs)
+
+    class Own(ours):
+        pass
+
+    assert not isinstance(made, Own)
+    assert not isinstance(ours(numelt.random.PCG64(1)), Own)
+    assert isinstance(Own(numelt.random.PCG64(1)), ours)
+    assert not isinstance(3, ours)

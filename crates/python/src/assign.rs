@@ -7,6 +7,7 @@ use crate::{errors, errstate, places, resolve, run, shape};
 use numelt_ir::{Axes, DType, DTypeKind, Op, Scalar};
 use numelt_runtime::{ArrayView, Input};
 use pyo3::prelude::*;
+use pyo3::types::{PyList, PyTuple};
 
 /// Records `target[...] = value`; false when NumPy has to do it or to raise.
 pub fn assign<'py>(py: Python<'py>, target: &ArrayView, value: &Bound<'py, PyAny>) -> PyResult<bool> {
@@ -14,9 +15,15 @@ pub fn assign<'py>(py: Python<'py>, target: &ArrayView, value: &Bound<'py, PyAny
         return if shape::self_overlaps(target) { Ok(false) } else { assign_view(py, target, source) };
     }
     match Operand::stored(value, target.dtype)? {
+        // NumPy refuses a sequence that is nested deeper
+        Some(items) if is_sequence(value) && items.shape().len() > target.shape.len() => Ok(false),
         Some(value) => assign_operand(py, target, &value),
         None => Ok(false),
     }
+}
+
+fn is_sequence(value: &Bound<'_, PyAny>) -> bool {
+    value.is_instance_of::<PyList>() || value.is_instance_of::<PyTuple>()
 }
 
 /// [`assign`] of a native operand.

@@ -236,9 +236,10 @@ impl NdArray {
     #[getter]
     fn base(slf: &Bound<'_, Self>) -> PyResult<Option<Py<PyAny>>> {
         let py = slf.py();
-        match slf.get().payload() {
-            Payload::Native(_) => Ok(slf.get().parent().map(|p| p.clone_ref(py))),
-            Payload::Foreign(real) => {
+        match (slf.get().parent(), slf.get().payload()) {
+            (Some(parent), _) => Ok(Some(parent.clone_ref(py))),
+            (None, Payload::Native(_)) => Ok(None),
+            (None, Payload::Foreign(real)) => {
                 let base = real.bind(py).getattr("base")?;
                 if base.is_none() { Ok(None) } else { Ok(Some(crate::hooks::wrap(&base, 0)?.unbind())) }
             }

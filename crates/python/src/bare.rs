@@ -4,6 +4,7 @@
 //! In: the class and the modules as PyO3 has made them. Out: the same, with some members replaced by ones of the same name and
 //! documentation whose plain calls are answered here; all other calls go to the member that was there.
 
+use crate::attributes::numpy_method;
 use crate::convert::Numpy;
 use crate::convert::Weak;
 use crate::direct::give;
@@ -16,7 +17,7 @@ use crate::index;
 use crate::members::{integer, integers, listed, permuted, reshaped, turned, vector};
 use crate::methods;
 use crate::ndarray::{NdArray, wrap_view};
-use crate::{run, scalar, shape};
+use crate::{run, scalar, shape, unbound};
 use numelt_ir::DType;
 use numelt_runtime::{ArrayView, Runtime};
 use pyo3::PyTypeInfo;
@@ -24,7 +25,7 @@ use pyo3::ffi;
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::PyString;
+use pyo3::types::{PyDict, PyString};
 use std::ffi::{CString, c_int, c_void};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicPtr, Ordering};
@@ -166,7 +167,7 @@ unsafe fn set(object: *mut ffi::PyObject, value: *mut ffi::PyObject, former: &At
 unsafe fn call_method(
     object: *mut ffi::PyObject,
     (values, count, names): (*const *mut ffi::PyObject, ffi::Py_ssize_t, *mut ffi::PyObject),
-    quick: Method,
+    (name, quick): (&'static str, Method),
     (counted, former): (Option<&Counted>, &Callable),
 ) -> *mut ffi::PyObject {
     // SAFETY: the caller's contract.
@@ -178,7 +179,7 @@ unsafe fn call_method(
             quick(&array, view, &given)
         };
         let made = give(py, run).or_else(|| of_foreign(object, counted?, (values, count, names)));
-        made.unwrap_or_else(|| former.call(object, (values, count, names)))
+        made.unwrap_or_else(|| former_method(object, (values, count, names), name, former))
     }
 }
 
@@ -222,6 +223,28 @@ impl Counted {
     }
 }
 
+/// What a method did before, with what NumPy says of wrong arguments.
+///
+/// # Safety
+/// As the interpreter calls it.
+unsafe fn former_method(
+    object: *mut ffi::PyObject,
+    (values, count, names): (*const *mut ffi::PyObject, ffi::Py_ssize_t, *mut ffi::PyObject),
+    name: &'static str,
+    former: &Callable,
+) -> *mut ffi::PyObject {
+    // SAFETY: the caller's contract.
+    unsafe {
+        let made = former.call(object, (values, count, names));
+        if made.is_null() {
+            let py = Python::assume_attached();
+            let first = Some(Bound::from_borrowed_ptr(py, object));
+            unbound::reword(py, || numpy_method(py, name), first, (values, count as usize, names));
+        }
+        made
+    }
+}
+
 /// A text that lives as long as the process.
 fn kept(text: String) -> *const std::ffi::c_char {
     CString::new(text).map_or(std::ptr::null(), |text| text.into_raw())
@@ -236,6 +259,36 @@ fn documented(name: &str, former: &Bound<'_, PyAny>) -> PyResult<*const std::ffi
         (None, Some(doc)) => kept(doc),
         (None, None) => std::ptr::null(),
     })
+}
+
+/// Gives the methods of the array's class the texts and signatures of NumPy's of the same names.
+fn document(sample: &Bound<'_, NdArray>) -> PyResult<()> {
+    let (py, class) = (sample.py(), sample.get_type());
+    let numpys = Numpy::get(py)?.ndarray.bind(py);
+    let kind = py.import("types")?.getattr("MethodDescriptorType")?;
+    let own = class.getattr(intern!(py, "__dict__"))?.call_method0("copy")?.cast_into::<PyDict>()?;
+    for (name, value) in own {
+        let name = name.extract::<String>()?;
+        let Some(theirs) = numpys.getattr_opt(&*name)?.filter(|_| value.is_exact_instance(&kind)) else { continue };
+        let method = sample.getattr(&*name)?;
+        // SAFETY: what has been found to be a function in C says how it is called, and is called so as before; the
+        // definition lives as long as the process.
+        unsafe {
+            if ffi::PyCFunction_Check(method.as_ptr()) == 0 {
+                continue;
+            }
+            let Some(function) = ffi::PyCFunction_GetFunction(method.as_ptr()) else { continue };
+            let made = ffi::PyMethodDef {
+                ml_name: kept(name.clone()),
+                ml_meth: ffi::PyMethodDefPointer { PyCFunction: function },
+                ml_flags: ffi::PyCFunction_GetFlags(method.as_ptr()),
+                ml_doc: documented(&name, &theirs)?,
+            };
+            let made = ffi::PyDescr_NewMethod(class.as_type_ptr(), Box::leak(Box::new(made)));
+            class.setattr(name, Bound::from_owned_ptr_or_err(py, made)?)?;
+        }
+    }
+    Ok(())
 }
 
 type Fast = unsafe extern "C" fn(
@@ -262,6 +315,7 @@ macro_rules! members {
     (
         attributes { $($attribute:ident $name:literal $quick:expr $(, $settable:ident)?;)* }
         methods { $($method:ident $method_quick:expr;)* }
+        worded { $($worded:ident)* }
         functions { $($function:ident $function_quick:expr;)* }
     ) => {
         $(
@@ -306,21 +360,34 @@ macro_rules! members {
                     count: ffi::Py_ssize_t,
                     names: *mut ffi::PyObject,
                 ) -> *mut ffi::PyObject {
+                    let quick = (stringify!($method), $method_quick as Method);
                     // SAFETY: the interpreter calls it.
-                    unsafe { call_method(object, (values, count, names), $method_quick, (METHOD.counted(), &FORMER)) }
+                    unsafe { call_method(object, (values, count, names), quick, (METHOD.counted(), &FORMER)) }
                 }
 
                 pub fn replace(sample: &Bound<'_, NdArray>) -> PyResult<()> {
-                    let (py, class, name) = (sample.py(), sample.get_type(), stringify!($method));
-                    if !FORMER.learn(&sample.getattr(name)?) {
-                        return Ok(());
-                    }
-                    let definition = definition(name, &class.getattr(name)?, run)?;
-                    // SAFETY: the class is complete; the definition lives as long as the process.
-                    let made = unsafe {
-                        Bound::from_owned_ptr_or_err(py, ffi::PyDescr_NewMethod(class.as_type_ptr(), definition))?
-                    };
-                    class.setattr(name, made)
+                    replace_method(sample, stringify!($method), run, &FORMER)
+                }
+            }
+        )*
+        $(
+            mod $worded {
+                use super::*;
+
+                static FORMER: Callable = Callable::new();
+
+                unsafe extern "C" fn run(
+                    object: *mut ffi::PyObject,
+                    values: *const *mut ffi::PyObject,
+                    count: ffi::Py_ssize_t,
+                    names: *mut ffi::PyObject,
+                ) -> *mut ffi::PyObject {
+                    // SAFETY: the interpreter calls it.
+                    unsafe { former_method(object, (values, count, names), stringify!($worded), &FORMER) }
+                }
+
+                pub fn replace(sample: &Bound<'_, NdArray>) -> PyResult<()> {
+                    replace_method(sample, stringify!($worded), run, &FORMER)
                 }
             }
         )*
@@ -367,8 +434,10 @@ macro_rules! members {
             CLASS.store(NdArray::type_object_raw(py), Ordering::Relaxed);
             let sample = ArrayView::fresh(Runtime::global(), DType::Bool, &[1]);
             let sample = fresh::object(py, || NdArray::new(sample, None, true))?;
+            document(&sample)?;
             $($attribute::replace(py)?;)*
             $($method::replace(&sample)?;)*
+            $($worded::replace(&sample)?;)*
             Ok(())
         }
 
@@ -436,6 +505,7 @@ members! {
             methods::quick_astype(array.py(), view, &given.value(dtype))
         };
     }
+    worded { swapaxes flatten copy diagonal conjugate conj to_device }
     functions {
         zeros |given| short::filled(given, Some(0));
         ones |given| short::filled(given, Some(1));
@@ -443,6 +513,17 @@ members! {
         array |given| short::array(given);
         asarray |given| short::asarray(given);
     }
+}
+
+fn replace_method(sample: &Bound<'_, NdArray>, name: &'static str, run: Fast, former: &Callable) -> PyResult<()> {
+    let (py, class) = (sample.py(), sample.get_type());
+    if !former.learn(&sample.getattr(name)?) {
+        return Ok(());
+    }
+    let definition = definition(name, &class.getattr(name)?, run)?;
+    // SAFETY: the class is complete; the definition lives as long as the process.
+    let made = unsafe { Bound::from_owned_ptr_or_err(py, ffi::PyDescr_NewMethod(class.as_type_ptr(), definition))? };
+    class.setattr(name, made)
 }
 
 fn replace_attribute(

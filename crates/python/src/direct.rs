@@ -152,18 +152,25 @@ unsafe fn in_place(
     unsafe {
         let py = Python::assume_attached();
         let (target, other) = (Borrowed::from_ptr(py, a), Borrowed::from_ptr(py, b));
-        let run = || {
-            let array = target.cast_exact::<NdArray>().ok()?;
-            Some(match quick_in_place(op.op, array.get(), &other) {
-                Some(done) => done.map(|()| (*target).clone()),
-                None => slow_in_place(&array, &other, op),
-            })
-        };
-        match give(py, run) {
+        match give(py, || changed(&target, &other, op)) {
             Some(result) => result,
             None => std::mem::transmute::<*mut c_void, ffi::binaryfunc>(former.get())(a, b),
         }
     }
+}
+
+/// What an operator in place makes of one of our arrays; `None` for other classes.
+#[inline(always)]
+fn changed<'py>(
+    target: &Borrowed<'_, 'py, PyAny>,
+    other: &Bound<'py, PyAny>,
+    op: &'static Binary,
+) -> Option<PyResult<Bound<'py, PyAny>>> {
+    let array = target.cast_exact::<NdArray>().ok()?;
+    Some(match quick_in_place(op.op, array.get(), other) {
+        Some(done) => done.map(|()| (**target).clone()),
+        None => slow_in_place(&array, other, op),
+    })
 }
 
 /// `array[key]`.
@@ -249,6 +256,24 @@ unsafe extern "C" fn absolute(a: *mut ffi::PyObject) -> *mut ffi::PyObject {
     unsafe { unary(a, Op::Absolute, &FORMER_ABSOLUTE) }
 }
 
+/// `a **= b`.
+unsafe extern "C" fn power_by(
+    a: *mut ffi::PyObject,
+    b: *mut ffi::PyObject,
+    modulo: *mut ffi::PyObject,
+) -> *mut ffi::PyObject {
+    // SAFETY: the interpreter calls it as it calls the slot; the former function is one of this kind.
+    unsafe {
+        let py = Python::assume_attached();
+        let (target, other) = (Borrowed::from_ptr(py, a), Borrowed::from_ptr(py, b));
+        match give(py, || changed(&target, &other, &o::POWER)) {
+            Some(result) => result,
+            None => std::mem::transmute::<*mut c_void, ffi::ternaryfunc>(FORMER_POWER_BY.get())(a, b, modulo),
+        }
+    }
+}
+
+static FORMER_POWER_BY: Former = Former::new();
 static FORMER_NEGATIVE: Former = Former::new();
 static FORMER_ABSOLUTE: Former = Former::new();
 
@@ -277,6 +302,7 @@ macro_rules! slots {
             $($name::set(class)?;)*
             let others = [
                 (ffi::Py_mp_ass_subscript, assign_item as ffi::objobjargproc as *mut c_void, &FORMER_ASSIGN_ITEM),
+                (ffi::Py_nb_inplace_power, power_by as ffi::ternaryfunc as *mut c_void, &FORMER_POWER_BY),
                 (ffi::Py_nb_negative, negative as ffi::unaryfunc as *mut c_void, &FORMER_NEGATIVE),
                 (ffi::Py_nb_absolute, absolute as ffi::unaryfunc as *mut c_void, &FORMER_ABSOLUTE),
             ];

@@ -73,6 +73,11 @@ struct Found {
     call: Option<Vectorcall>,
 }
 
+/// How an object is called with arguments as the interpreter has them.
+pub fn how_to_call() -> Option<Vectorcall> {
+    found().call
+}
+
 fn found() -> &'static Found {
     static FOUND: OnceLock<Found> = OnceLock::new();
     FOUND.get_or_init(|| {

@@ -6,7 +6,7 @@
 //! view of our base again.
 
 use crate::convert::{self, Numpy};
-use crate::ndarray::{NdArray, Payload};
+use crate::ndarray::{NdArray, Payload, stand, standing_for};
 use crate::scalar::DeferredScalar;
 use crate::ufunc::Ufunc;
 use crate::{errors, fresh, registry, run, shape};
@@ -224,6 +224,12 @@ impl RealArray {
         }
     }
 
+    /// What an array's memory belongs to; null where it is the array's own.
+    fn base(obj: &Bound<'_, PyAny>) -> *mut ffi::PyObject {
+        // SAFETY: as in `of`.
+        unsafe { (*obj.as_ptr().cast::<PyArrayObject>()).fields.base }
+    }
+
     fn nbytes(&self) -> i64 {
         self.dtype.map_or(0, |d| shape::size(&self.shape) * d.size() as i64)
     }
@@ -267,7 +273,7 @@ pub fn from_numpy<'py>(obj: &Bound<'py, PyAny>, fresh: bool) -> PyResult<Bound<'
     if !obj.is_exact_instance(Numpy::get(py)?.ndarray.bind(py)) {
         return Ok(obj.clone());
     }
-    let Some(dtype) = RealArray::dtype(obj) else { return fresh::foreign(obj) };
+    let Some(dtype) = RealArray::dtype(obj) else { return not_native(obj) };
     let real = RealArray::of(obj);
     if let Some(back) = back_to_ours(obj, &real, dtype)? {
         return Ok(back);
@@ -307,7 +313,7 @@ pub fn field<'py>(array: &Bound<'py, NdArray>, field: &Bound<'py, PyAny>) -> PyR
     if !field.is_exact_instance(Numpy::get(py)?.ndarray.bind(py)) {
         return Ok(field.clone());
     }
-    let Some(dtype) = RealArray::dtype(field) else { return fresh::foreign(field) };
+    let Some(dtype) = RealArray::dtype(field) else { return not_native(field) };
     let (real, pin) = (RealArray::of(field), array.get().pinned());
     if let Some(pin) = pin.get() {
         let offset = real.data as i64 - pin.ptr() as i64;
@@ -315,7 +321,7 @@ pub fn field<'py>(array: &Bound<'py, NdArray>, field: &Bound<'py, PyAny>) -> PyR
         if range.is_some_and(|(low, high)| offset + low >= 0 && offset + high <= pin.base().nbytes() as i64) {
             let (base, shape, strides) = (pin.base().clone(), real.shape.clone(), real.strides.clone());
             let view = ArrayView { base, dtype, offset, shape, strides };
-            let below = buffer_below(py, &real);
+            let below = below(py, &real, false)?;
             return Ok(fresh::object(py, || NdArray::new(view, below, real.writeable()))?.into_any());
         }
     }
@@ -366,19 +372,29 @@ fn below(py: Python<'_>, real: &RealArray, fresh: bool) -> PyResult<Option<Py<Py
     }
 }
 
-/// Would this object let its memory be written to?
-pub fn is_writable_buffer(obj: &Bound<'_, PyAny>) -> bool {
-    // SAFETY: an all-zero structure is what the call fills; it is released when it was.
-    unsafe {
-        let mut buffer: ffi::Py_buffer = std::mem::zeroed();
-        let failed = ffi::PyObject_GetBuffer(obj.as_ptr(), &mut buffer, ffi::PyBUF_WRITABLE | ffi::PyBUF_SIMPLE);
-        if failed < 0 {
-            ffi::PyErr_Clear();
-            return false;
-        }
-        ffi::PyBuffer_Release(&mut buffer);
-        true
+/// An array of NumPy's as one of ours that is never native.
+fn not_native<'py>(real: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    match foreign_below(real)? {
+        None if let Some(known) = standing_for(real) => Ok(known),
+        parent => stand(real, parent),
     }
+}
+
+/// What `.base` of an array that is not native shows, if that is another such array.
+fn foreign_below(real: &Bound<'_, PyAny>) -> PyResult<Option<Py<PyAny>>> {
+    let py = real.py();
+    // SAFETY: a base is a living object or null.
+    let Some(base) = (unsafe { Bound::from_borrowed_ptr_or_opt(py, RealArray::base(real)) }) else { return Ok(None) };
+    if !base.is_exact_instance(Numpy::get(py)?.ndarray.bind(py)) {
+        return Ok(None);
+    }
+    if let Some(known) = standing_for(&base) {
+        return Ok(Some(known.unbind()));
+    }
+    if RealArray::of(&base).dtype.is_some() {
+        return Ok(None);
+    }
+    from_numpy(&base, false).map(|array| Some(array.unbind()))
 }
 
 /// An operand that is only read, and only now: small ones are copied, so that the operation can wait.

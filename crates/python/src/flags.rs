@@ -2,7 +2,7 @@
 
 use crate::fresh::Simple;
 use crate::ndarray::NdArray;
-use crate::{export, shape};
+use crate::{protocols, shape};
 use pyo3::exceptions::{PyKeyError, PyValueError};
 use pyo3::prelude::*;
 
@@ -42,7 +42,7 @@ impl Flags {
         Python::attach(|py| {
             self.array.get().parent().is_some_and(|p| match p.bind(py).cast::<NdArray>() {
                 Ok(parent) => !parent.get().writeable(),
-                Err(_) => !export::is_writable_buffer(p.bind(py)),
+                Err(_) => !protocols::is_writable_buffer(p.bind(py)),
             })
         })
     }

@@ -7,7 +7,7 @@
 
 use crate::direct::{self, Former};
 use crate::export;
-use crate::ndarray::NdArray;
+use crate::ndarray::{NdArray, forget};
 use numelt_ir::{DType, Dims};
 use numelt_runtime::{ArrayView, BaseRef, Runtime};
 use pyo3::PyClass;
@@ -209,6 +209,7 @@ unsafe extern "C" fn end(object: *mut ffi::PyObject) {
                 return;
             }
             if let Some((real, parent)) = (*contents).take_foreign() {
+                forget(&real, parent.as_ref());
                 ffi::PyObject_GC_UnTrack(object.cast());
                 maker.keep(object);
                 // what ends with the array may run any code
@@ -234,11 +235,6 @@ unsafe extern "C" fn end(object: *mut ffi::PyObject) {
 }
 
 const _: () = assert!(HEAD.is_multiple_of(align_of::<NdArray>()) && TAIL.is_multiple_of(align_of::<*mut ()>()));
-
-/// An array of NumPy's as one of ours that is never native.
-pub fn foreign<'py>(real: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-    Ok(object(real.py(), || NdArray::foreign(real.clone().unbind()))?.into_any())
-}
 
 /// Notes how arrays are made, once the class is complete.
 pub fn prepare(py: Python<'_>) -> PyResult<()> {

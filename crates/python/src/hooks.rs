@@ -17,7 +17,7 @@ static OPERATOR: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
 static INIT: Mutex<()> = Mutex::new(());
 
 /// Names that `set_hooks` knows.
-pub const NAMES: [&str; 14] = [
+pub const NAMES: [&str; 15] = [
     "warn",
     "note",
     "fallback",
@@ -32,6 +32,7 @@ pub const NAMES: [&str; 14] = [
     "is_installed",
     "in_place",
     "resize",
+    "reworded",
 ];
 
 /// The dictionary of hooks.

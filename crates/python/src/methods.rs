@@ -338,6 +338,9 @@ impl NdArray {
             }
             return numpy_call(slf, "ndarray.reshape", shape, Some(&kwargs));
         };
+        if shape.is_empty() {
+            return Err(PyTypeError::new_err("reshape() takes exactly 1 argument (0 given)"));
+        }
         let single = if shape.len() == 1 { shape.get_item(0)? } else { shape.clone().into_any() };
         let order = parse_reshape_order(order)?;
         let dims = if single.is_none() { view.shape.clone() } else { parse_shape(&single, view.size())? };

@@ -7,6 +7,7 @@ use crate::loan::Spare;
 use crate::versioned::Versioned;
 use crate::{convert, coverage, export, fresh, hooks};
 use numelt_runtime::{ArrayView, BaseRef, Export};
+use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple, PyType};
 use rustc_hash::FxHashMap;
@@ -58,12 +59,12 @@ impl NdArray {
         }
     }
 
-    /// An array of a dtype that is never native.
-    pub fn foreign(array: Py<PyAny>) -> NdArray {
+    /// An array of a dtype that is never native; `parent` is what `.base` shows, if that is an array of ours.
+    pub fn foreign(array: Py<PyAny>, parent: Option<Py<PyAny>>) -> NdArray {
         NdArray {
             payload: Versioned::new(Payload::Foreign(array)),
             writeable: AtomicBool::new(true),
-            parent: None,
+            parent,
             pinned: OnceLock::new(),
             spare: Spare::none(),
             _drain: DrainLast,
@@ -85,12 +86,20 @@ impl NdArray {
 
     /// Replaces the window (`a.shape = …`).
     pub fn set_view(&self, view: ArrayView) {
+        self.ends_standing();
         self.payload.set(Payload::Native(view));
     }
 
     /// Replaces the foreign array.
     pub fn set_foreign(&self, array: Py<PyAny>) {
+        self.ends_standing();
         self.payload.set(Payload::Foreign(array));
+    }
+
+    fn ends_standing(&self) {
+        if let Payload::Foreign(real) = self.payload.get() {
+            forget(real, self.parent.as_ref());
+        }
     }
 
     /// May it be written to?
@@ -150,6 +159,47 @@ impl NdArray {
     }
 }
 
+impl Drop for NdArray {
+    fn drop(&mut self) {
+        self.ends_standing();
+    }
+}
+
+/// The arrays that stand for real ones of dtypes that are never native, by the addresses of those.
+static STANDING: Mutex<Option<FxHashMap<usize, usize>>> = Mutex::new(None);
+
+fn standing<T>(act: impl FnOnce(&mut FxHashMap<usize, usize>) -> T) -> T {
+    act(STANDING.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert_default())
+}
+
+/// The array that stands for a real one of a dtype that is never native, if it has been asked for before.
+pub fn standing_for<'py>(real: &Bound<'py, PyAny>) -> Option<Bound<'py, PyAny>> {
+    let known = standing(|table| table.get(&(real.as_ptr() as usize)).copied())?;
+    // SAFETY: an array leaves the table before its memory goes; one that is about to end has no reference left.
+    unsafe {
+        let known = known as *mut ffi::PyObject;
+        (ffi::Py_REFCNT(known) > 0).then(|| Bound::from_borrowed_ptr(real.py(), known))
+    }
+}
+
+/// An array for a real one of a dtype that is never native, whose `.base` is `parent`. One without is the base of its views, and
+/// stands for the real one as long as it lives.
+pub fn stand<'py>(real: &Bound<'py, PyAny>, parent: Option<Py<PyAny>>) -> PyResult<Bound<'py, PyAny>> {
+    let (array, is_view) = (real.clone().unbind(), parent.is_some());
+    let made = fresh::object(real.py(), || NdArray::foreign(array, parent))?.into_any();
+    if !is_view {
+        standing(|table| table.insert(real.as_ptr() as usize, made.as_ptr() as usize));
+    }
+    Ok(made)
+}
+
+/// No array stands for a real one any more, if one did that is a view of `parent`.
+pub fn forget(real: &Py<PyAny>, parent: Option<&Py<PyAny>>) {
+    if parent.is_none() {
+        standing(|table| table.remove(&(real.as_ptr() as usize)));
+    }
+}
+
 impl NdArray {
     /// Where the real array is kept that NumPy was lent last.
     pub fn spare(&self) -> &Spare {
@@ -205,7 +255,7 @@ impl NdArray {
             Payload::Native(view) => {
                 NdArray::new(view.clone(), array.parent().map(|p| p.clone_ref(py)), array.writeable())
             }
-            Payload::Foreign(real) => NdArray::foreign(real.clone_ref(py)),
+            Payload::Foreign(real) => NdArray::foreign(real.clone_ref(py), array.parent().map(|p| p.clone_ref(py))),
         })
     }
 

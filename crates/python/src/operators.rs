@@ -1,7 +1,7 @@
 //! Operators of arrays and deferred scalars: NumPy's rules of who handles an operation, the quick
 //! path, and the way to the general path or the fallback.
 
-use crate::convert::Weak;
+use crate::convert::{Numpy, Weak};
 use crate::elementwise;
 use crate::ndarray::{NdArray, exact_native};
 use crate::operand::{Operand, carries_out_ufuncs, defers_to};
@@ -437,8 +437,8 @@ pub fn in_place<'py>(lhs: &Bound<'py, NdArray>, rhs: &Bound<'py, PyAny>, operato
     }
 }
 
-/// What the name on the left of `lhs (op)= rhs` stands for after it: the array, but where the right operand's class carries
-/// ufuncs out and gives something else.
+/// What the name on the left of `lhs (op)= rhs` stands for after it: the array, but where the right operand's class gives
+/// something else.
 #[cold]
 pub fn slow_in_place<'py>(
     lhs: &Bound<'py, NdArray>,
@@ -463,8 +463,11 @@ pub fn slow_in_place<'py>(
     }
     // NumPy writes into our memory through the zero-copy view, or into the foreign array.
     let made = fall_back(operator, operator.in_place, target, rhs)?;
-    let other = !made.is_instance_of::<NdArray>() && !is_ours(rhs) && carries_out_ufuncs(rhs)?;
-    Ok(if other { made } else { target.clone() })
+    let same = match (exact_native(&made).and_then(NdArray::view), lhs.get().view()) {
+        (Some(made), Some(view)) => shape::same_window(made, view),
+        _ => made.is(target),
+    };
+    Ok(if same { target.clone() } else { made })
 }
 
 /// A unary operator or method with one operand.
@@ -506,6 +509,11 @@ pub fn divmod<'py>(lhs: &Bound<'py, PyAny>, rhs: &Bound<'py, PyAny>, reflected: 
     if errstate::is_strict(py)? {
         let divmod = py.import("builtins")?.getattr("divmod")?;
         return hooks::call_numpy(&divmod, &PyTuple::new(py, [lhs, rhs])?, None);
+    }
+    let other = if reflected { lhs } else { rhs };
+    if !is_ours(other) && carries_out_ufuncs(other)? {
+        let divmod = Numpy::get(py)?.attr(py, "divmod")?;
+        return hooks::fallback("ndarray.__divmod__", &divmod, &PyTuple::new(py, [lhs, rhs])?, None);
     }
     let _part = errstate::As::parts();
     let quotient = binary(lhs, rhs, &FLOOR_DIVIDE, reflected)?;

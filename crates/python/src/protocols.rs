@@ -77,6 +77,21 @@ fn sole_value(array: &Bound<'_, NdArray>) -> PyResult<Option<Scalar>> {
     }
 }
 
+/// Would this object let its memory be written to?
+pub fn is_writable_buffer(obj: &Bound<'_, PyAny>) -> bool {
+    // SAFETY: an all-zero structure is what the call fills; it is released when it was.
+    unsafe {
+        let mut buffer: ffi::Py_buffer = std::mem::zeroed();
+        let failed = ffi::PyObject_GetBuffer(obj.as_ptr(), &mut buffer, ffi::PyBUF_WRITABLE | ffi::PyBUF_SIMPLE);
+        if failed < 0 {
+            ffi::PyErr_Clear();
+            return false;
+        }
+        ffi::PyBuffer_Release(&mut buffer);
+        true
+    }
+}
+
 #[pymethods]
 impl NdArray {
     fn __len__(slf: &Bound<'_, Self>) -> PyResult<usize> {
@@ -98,6 +113,14 @@ impl NdArray {
         }
         let made = ArrayIterator { array: slf.clone().unbind(), next: AtomicI64::new(0) };
         MAKER.make(slf.py(), made).map(Bound::into_any)
+    }
+
+    /// What `+` comes to where neither operand knows the other.
+    fn __concat__(&self, _other: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+        Err(PyTypeError::new_err(
+            "Concatenation operation is not implemented for NumPy arrays, use np.concatenate() instead. \
+             Please do not rely on this error; it may not be given on all Python implementations.",
+        ))
     }
 
     fn __contains__(slf: &Bound<'_, Self>, value: &Bound<'_, PyAny>) -> PyResult<bool> {

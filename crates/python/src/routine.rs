@@ -10,7 +10,7 @@ use crate::lend::{self, Terms};
 use crate::library::{self, Library};
 use crate::ndarray::NdArray;
 use crate::shortcuts::{self, Shortcut};
-use crate::{coverage, escape, foreign};
+use crate::{coverage, escape, foreign, unbound};
 use numelt_runtime::Runtime;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::intern;
@@ -90,17 +90,19 @@ impl Routine {
         };
         let short = shortcuts::of(name.bind(py).to_str()?);
         let behind = implementation(original.bind(py))?;
-        let compiled = method.is_some() || behind.as_ref().is_some_and(|f| f.bind(py).is_instance_of::<PyCFunction>());
+        let compiled = method.is_some()
+            || original.bind(py).get_type().name()? == "method_descriptor"
+            || behind.as_ref().is_some_and(|f| f.bind(py).is_instance_of::<PyCFunction>());
         Ok(Routine { entry: Entry::new(), name, original, general, way, binds, short, method, behind, compiled })
     }
 
     #[pyo3(signature = (*args, **kwargs))]
     fn __call__<'py>(
-        &self,
+        slf: &Bound<'py, Self>,
         args: &Bound<'py, PyTuple>,
         kwargs: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        given::unpacked(args, kwargs, |given| self.called(given))
+        given::unpacked(args, kwargs, |given| slf.get().called(given))
     }
 
     fn __get__<'py>(
@@ -114,9 +116,18 @@ impl Routine {
         escape::bound_method(slf.as_any(), instance)
     }
 
+    /// The package's function, for calls that are not short.
+    #[getter]
+    fn _implementation(&self, py: Python<'_>) -> Py<PyAny> {
+        self.general.clone_ref(py)
+    }
+
+    fn __str__(slf: &Bound<'_, Self>) -> PyResult<String> {
+        unbound::text_of(slf.as_any())
+    }
+
     fn __repr__(slf: &Bound<'_, Self>) -> PyResult<String> {
-        let name = slf.getattr("__qualname__").map_or_else(|_| Ok(slf.get().name.to_string()), |n| n.extract())?;
-        Ok(format!("<function {name} at {:#x}>", slf.as_ptr() as usize))
+        unbound::shown(slf.as_any(), slf.get().binds)
     }
 }
 
@@ -128,12 +139,24 @@ impl Callee for Routine {
     fn called<'py>(&self, given: &Given<'_, 'py>) -> PyResult<Bound<'py, PyAny>> {
         match self.quick(given)? {
             Some(made) => Ok(made),
-            None => given.pass_to(self.general.bind(given.py())),
+            None => given.pass_to(self.general.bind(given.py())).map_err(|error| self.reworded(given, error)),
         }
     }
 }
 
 impl Routine {
+    /// A `TypeError` in NumPy's words.
+    #[cold]
+    fn reworded(&self, given: &Given<'_, '_>, error: PyErr) -> PyErr {
+        let py = given.py();
+        match given::pack(given) {
+            Ok((args, kwargs)) if error.is_instance_of::<PyTypeError>(py) => {
+                unbound::reworded(self.original.bind(py), &args, kwargs.as_ref(), error)
+            }
+            _ => error,
+        }
+    }
+
     /// The call where it is NumPy's to do.
     fn quick<'py>(&self, given: &Given<'_, 'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
         if let Some(short) = self.short

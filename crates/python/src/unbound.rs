@@ -2,16 +2,22 @@
 //!
 //! In: the package's table of such methods. Out: the base of the array's metaclass, which looks there first, and the
 //! base of the methods themselves, which tell our arrays from NumPy's subclasses. The metaclass also says what an instance is. NumPy looks `__array_ufunc__` up on
-//! the class several times in every call of one of its ufuncs with one of our arrays. Not here: which methods
-//! there are and what they are called (the package).
+//! the class several times in every call of one of its ufuncs with one of our arrays. Also the class of public functions:
+//! objects that, as NumPy's, have attributes of their own and become methods of instances. Not here: which methods and
+//! functions there are and what they are called (the package).
 
+use crate::direct::{self, Vectorcall};
+use crate::escape;
+use crate::hooks;
 use crate::ndarray::NdArray;
+use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::{PyDict, PyTuple, PyType};
-use std::ffi::c_int;
+use pyo3::types::{PyCFunction, PyDict, PyTuple, PyType};
+use std::ffi::{CStr, c_int, c_ulong, c_void};
+use std::mem::offset_of;
 
 /// The methods by name.
 static METHODS: PyOnceLock<Py<PyDict>> = PyOnceLock::new();
@@ -53,6 +59,8 @@ impl UnboundCall {
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<UnboundCall>()?;
     module.add("ArrayMeta", array_meta(module.py())?)?;
+    module.add("function", FUNCTION.get_or_try_init(module.py(), || function_type(module.py()))?)?;
+    module.add_function(wrap_pyfunction!(public, module)?)?;
     module.add_function(wrap_pyfunction!(set_unbound, module)?)
 }
 
@@ -144,5 +152,291 @@ unsafe extern "C" fn is_instance(cls: *mut ffi::PyObject, object: *mut ffi::PyOb
         });
         ffi::Py_XDECREF(said);
         answer(found)
+    }
+}
+
+// ---- public functions -----------------------------------------------------------------------
+
+/// The class of public functions.
+static FUNCTION: PyOnceLock<Py<PyType>> = PyOnceLock::new();
+
+/// A public function: what calls of it do, and attributes that are set on it.
+#[repr(C)]
+struct Function {
+    head: ffi::PyObject,
+    /// What the interpreter calls.
+    entry: Vectorcall,
+    /// A function in C that takes its arguments as the interpreter has them, and what it gets first; null for another.
+    fast: Option<Vectorcall>,
+    first: *mut ffi::PyObject,
+    /// What is called.
+    target: *mut ffi::PyObject,
+    dict: *mut ffi::PyObject,
+    weak: *mut ffi::PyObject,
+    /// Does it become a method of instances of a class that holds it?
+    binds: bool,
+}
+
+/// That the entry before the arguments may be overwritten, beside the number of those.
+const MAY_PREPEND: usize = 1 << (usize::BITS - 1);
+
+/// That instances say themselves how they are called (Python's `Py_TPFLAGS_HAVE_VECTORCALL`).
+const SAY_HOW: c_ulong = 1 << 11;
+
+/// A public function that calls `target`, and becomes a method where it `binds`.
+#[pyfunction]
+fn public<'py>(target: Bound<'py, PyAny>, binds: bool) -> PyResult<Bound<'py, PyAny>> {
+    let py = target.py();
+    let class = FUNCTION.get_or_try_init(py, || function_type(py))?.bind(py).as_type_ptr();
+    // SAFETY: the allocator gives an object of the class, zeroed but for its head; each field is then set. A function in C
+    // with these flags takes its arguments in this way.
+    unsafe {
+        let object = ffi::PyType_GenericAlloc(class, 0);
+        let made = Bound::from_owned_ptr_or_err(py, object)?;
+        let fields = object.cast::<Function>();
+        (*fields).entry = enter;
+        (*fields).binds = binds;
+        if ffi::PyCFunction_Check(target.as_ptr()) != 0
+            && ffi::PyCFunction_GetFlags(target.as_ptr()) == ffi::METH_FASTCALL | ffi::METH_KEYWORDS
+        {
+            let own = ffi::PyCFunction_GetFunction(target.as_ptr());
+            (*fields).fast = std::mem::transmute::<Option<ffi::PyCFunction>, Option<Vectorcall>>(own);
+            (*fields).first = ffi::PyCFunction_GetSelf(target.as_ptr());
+        }
+        (*fields).target = target.into_ptr();
+        Ok(made)
+    }
+}
+
+/// The class of public functions.
+///
+/// # Errors
+/// Python's, where the type cannot be made.
+fn function_type(py: Python<'_>) -> PyResult<Py<PyType>> {
+    let member = |name: &'static CStr, offset: usize| ffi::PyMemberDef {
+        name: name.as_ptr(),
+        type_code: ffi::Py_T_PYSSIZET,
+        offset: offset as ffi::Py_ssize_t,
+        flags: ffi::Py_READONLY,
+        doc: std::ptr::null(),
+    };
+    let target =
+        ffi::PyMemberDef { type_code: ffi::Py_T_OBJECT_EX, ..member(c"_implementation", offset_of!(Function, target)) };
+    let members = [
+        target,
+        member(c"__vectorcalloffset__", offset_of!(Function, entry)),
+        member(c"__dictoffset__", offset_of!(Function, dict)),
+        member(c"__weaklistoffset__", offset_of!(Function, weak)),
+        ffi::PyMemberDef::default(),
+    ];
+    let dict = ffi::PyGetSetDef {
+        name: c"__dict__".as_ptr(),
+        get: Some(ffi::PyObject_GenericGetDict),
+        set: Some(ffi::PyObject_GenericSetDict),
+        ..Default::default()
+    };
+    // both lists are kept by the type
+    let members = Box::leak(Box::new(members)).as_mut_ptr();
+    let attributes = Box::leak(Box::new([dict, ffi::PyGetSetDef::default()])).as_mut_ptr();
+    let slot = |slot: c_int, pfunc: *mut c_void| ffi::PyType_Slot { slot, pfunc };
+    let mut slots = [
+        slot(ffi::Py_tp_members, members.cast()),
+        slot(ffi::Py_tp_getset, attributes.cast()),
+        slot(ffi::Py_tp_call, call as *mut _),
+        slot(ffi::Py_tp_descr_get, bind as *mut _),
+        slot(ffi::Py_tp_repr, written as *mut _),
+        slot(ffi::Py_tp_str, text as *mut _),
+        slot(ffi::Py_tp_dealloc, end as *mut _),
+        slot(0, std::ptr::null_mut()),
+    ];
+    let mut spec = ffi::PyType_Spec {
+        name: c"numelt._core.function".as_ptr(),
+        basicsize: size_of::<Function>() as c_int,
+        itemsize: 0,
+        flags: (ffi::Py_TPFLAGS_DEFAULT | SAY_HOW | ffi::Py_TPFLAGS_DISALLOW_INSTANTIATION) as _,
+        slots: slots.as_mut_ptr(),
+    };
+    // SAFETY: as in `array_meta`.
+    unsafe { Ok(Bound::from_owned_ptr_or_err(py, ffi::PyType_FromSpec(&raw mut spec))?.cast_into_unchecked().unbind()) }
+}
+
+/// A call with arguments as the interpreter has them.
+unsafe extern "C" fn enter(
+    function: *mut ffi::PyObject,
+    values: *const *mut ffi::PyObject,
+    count: usize,
+    names: *mut ffi::PyObject,
+) -> *mut ffi::PyObject {
+    // SAFETY: the interpreter calls it with an instance and the arguments of a call.
+    unsafe {
+        let fields = &*function.cast::<Function>();
+        let given = count & !MAY_PREPEND;
+        let made = if let Some(fast) = fields.fast {
+            fast(fields.first, values, given, names)
+        } else if let Some(call) = escape::how_to_call() {
+            call(fields.target, values, count, names)
+        } else {
+            let py = Python::assume_attached();
+            let run = || {
+                let (args, kwargs) = collected(py, values, given, names)?;
+                Bound::from_borrowed_ptr(py, fields.target).call(args, Some(&kwargs))
+            };
+            direct::give(py, || Some(run())).unwrap_or(std::ptr::null_mut())
+        };
+        if made.is_null() {
+            let py = Python::assume_attached();
+            reword(py, || Ok(Bound::from_borrowed_ptr(py, function)), None, (values, given, names));
+        }
+        made
+    }
+}
+
+/// Puts the exception of a call, if it is a `TypeError`, in NumPy's words: `first` stood before the arguments.
+///
+/// # Safety
+/// As [`enter`]'s, with the exception set.
+#[cold]
+pub unsafe fn reword<'py>(
+    py: Python<'py>,
+    function: impl FnOnce() -> PyResult<Bound<'py, PyAny>>,
+    first: Option<Bound<'py, PyAny>>,
+    (values, count, names): (*const *mut ffi::PyObject, usize, *mut ffi::PyObject),
+) {
+    // SAFETY: the caller's contract.
+    unsafe {
+        if ffi::PyErr_ExceptionMatches(ffi::PyExc_TypeError) == 0 {
+            return;
+        }
+        let error = PyErr::fetch(py);
+        let given = collected(py, values, count, names).and_then(|(args, kwargs)| {
+            let all = first.into_iter().chain(args.iter()).collect::<Vec<_>>();
+            Ok((function()?, PyTuple::new(py, all)?, kwargs))
+        });
+        match given {
+            Ok((function, args, kwargs)) => reworded(&function, &args, Some(&kwargs), error).restore(py),
+            Err(_) => error.restore(py),
+        }
+    }
+}
+
+/// A `TypeError` of a public function, ours or NumPy's own, in NumPy's words where it finds the same arguments wrong.
+#[cold]
+pub fn reworded(
+    function: &Bound<'_, PyAny>,
+    args: &Bound<'_, PyTuple>,
+    kwargs: Option<&Bound<'_, PyDict>>,
+    error: PyErr,
+) -> PyErr {
+    let py = function.py();
+    match hooks::hook(py, "reworded").map(|hook| hook.map(|hook| hook.call1((function, args, kwargs, error.value(py)))))
+    {
+        Ok(Some(Ok(found))) => PyErr::from_value(found),
+        _ => error,
+    }
+}
+
+/// The arguments of a call as a tuple and a dictionary.
+///
+/// # Safety
+/// As [`enter`]'s.
+#[cold]
+unsafe fn collected<'py>(
+    py: Python<'py>,
+    values: *const *mut ffi::PyObject,
+    count: usize,
+    names: *mut ffi::PyObject,
+) -> PyResult<(Bound<'py, PyTuple>, Bound<'py, PyDict>)> {
+    // SAFETY: the caller's contract: the named arguments follow those by position.
+    unsafe {
+        let value = |at: usize| Bound::from_borrowed_ptr(py, *values.add(at));
+        let kwargs = PyDict::new(py);
+        if let Some(names) = Bound::from_borrowed_ptr_or_opt(py, names) {
+            for (at, name) in names.cast_into::<PyTuple>()?.iter().enumerate() {
+                kwargs.set_item(name, value(count + at))?;
+            }
+        }
+        Ok((PyTuple::new(py, (0..count).map(value))?, kwargs))
+    }
+}
+
+/// A call with a tuple and a dictionary.
+unsafe extern "C" fn call(
+    function: *mut ffi::PyObject,
+    args: *mut ffi::PyObject,
+    kwargs: *mut ffi::PyObject,
+) -> *mut ffi::PyObject {
+    // SAFETY: the interpreter calls it with an instance, a tuple, and a dictionary or null.
+    unsafe { ffi::PyObject_Call((*function.cast::<Function>()).target, args, kwargs) }
+}
+
+/// The method of an instance of a class that holds it.
+unsafe extern "C" fn bind(
+    function: *mut ffi::PyObject,
+    instance: *mut ffi::PyObject,
+    _owner: *mut ffi::PyObject,
+) -> *mut ffi::PyObject {
+    // SAFETY: the interpreter calls it with an instance of the class, and with an object or null.
+    unsafe {
+        let py = Python::assume_attached();
+        let own = Bound::from_borrowed_ptr(py, function);
+        match Bound::from_borrowed_ptr_or_opt(py, instance).filter(|i| !i.is_none()) {
+            Some(instance) if (*function.cast::<Function>()).binds => {
+                direct::give(py, || Some(escape::bound_method(&own, &instance))).unwrap_or(std::ptr::null_mut())
+            }
+            _ => own.into_ptr(),
+        }
+    }
+}
+
+/// `repr(function)`: that of a function, or of a compiled one where NumPy's is compiled.
+unsafe extern "C" fn written(function: *mut ffi::PyObject) -> *mut ffi::PyObject {
+    // SAFETY: the interpreter calls it with an instance.
+    unsafe {
+        let py = Python::assume_attached();
+        let own = Bound::from_borrowed_ptr(py, function);
+        let run = || shown(&own, (*function.cast::<Function>()).binds)?.into_bound_py_any(py);
+        direct::give(py, || Some(run())).unwrap_or(std::ptr::null_mut())
+    }
+}
+
+/// `str(function)`.
+unsafe extern "C" fn text(function: *mut ffi::PyObject) -> *mut ffi::PyObject {
+    // SAFETY: as in `written`.
+    unsafe {
+        let py = Python::assume_attached();
+        let own = Bound::from_borrowed_ptr(py, function);
+        let run = || text_of(&own)?.into_bound_py_any(py);
+        direct::give(py, || Some(run())).unwrap_or(std::ptr::null_mut())
+    }
+}
+
+/// How a public function reads: as a compiled one where what NumPy's stands for is compiled.
+pub fn text_of(function: &Bound<'_, PyAny>) -> PyResult<String> {
+    let inner = function.getattr_opt("__wrapped__")?;
+    shown(function, inner.is_some_and(|inner| !inner.is_instance_of::<PyCFunction>()))
+}
+
+/// How a public function is written: those that bind are no compiled functions in NumPy.
+pub fn shown(function: &Bound<'_, PyAny>, binds: bool) -> PyResult<String> {
+    let name = function.getattr(if binds { "__qualname__" } else { "__name__" })?;
+    Ok(match binds {
+        true => format!("<function {name} at {:#x}>", function.as_ptr() as usize),
+        false => format!("<built-in function {name}>"),
+    })
+}
+
+/// The end of a function.
+unsafe extern "C" fn end(function: *mut ffi::PyObject) {
+    // SAFETY: the interpreter calls it for an instance that nobody refers to any more; its fields are owned.
+    unsafe {
+        let fields = function.cast::<Function>();
+        if !(*fields).weak.is_null() {
+            ffi::PyObject_ClearWeakRefs(function);
+        }
+        ffi::Py_XDECREF((*fields).dict);
+        ffi::Py_XDECREF((*fields).target);
+        let class = ffi::Py_TYPE(function);
+        ffi::PyObject_Free(function.cast());
+        ffi::Py_DECREF(class.cast());
     }
 }

@@ -46,7 +46,20 @@ def _positions(places: range) -> Any:
 def _is_element(a: Any, key: Any) -> bool:
     """Is there an integer for each axis? A sequence for one element is NumPy's to convert, or to refuse."""
     parts = key if type(key) is tuple else (key,)
-    return len(parts) == a.ndim and all(isinstance(part, (int, numpy.integer)) for part in parts)
+    return len(parts) == a.ndim and all(map(_is_integer, parts))
+
+
+def _is_integer(part: Any) -> bool:
+    if isinstance(part, (ndarray, numpy.ndarray)):
+        return part.ndim == 0 and part.dtype.kind in "iu"
+    return isinstance(part, (int, numpy.integer))
+
+
+def _is_too_deep(items: Any, a: Any, key: Any) -> bool:
+    """Is a sequence nested deeper than the window of an array that it is for?"""
+    parts = key if type(key) is tuple else (key,)
+    plain = all(part is None or part is ... or type(part) in (int, slice) for part in parts)
+    return plain and bool(items.ndim > numpy.ndim(a[key]))
 
 
 def setitem(a: Any, key: Any, value: Any) -> None:
@@ -58,7 +71,7 @@ def setitem(a: Any, key: Any, value: Any) -> None:
             return
         several = type(value) in (list, tuple) and not _is_element(a, key)
         items = operand(value, a.dtype) if several else None
-        if items is not None and _core.is_native(items):
+        if items is not None and _core.is_native(items) and not _is_too_deep(items, a, key):
             a[key] = items
         else:
             _fallback.raising("ndarray.__setitem__", operator.setitem, (a, key, value), {})

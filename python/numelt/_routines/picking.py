@@ -261,6 +261,11 @@ def _choices(choices: Any) -> Any:
 
 def choose_method(self: Any, *choices: Any, out: Any = None, mode: Any = "raise") -> Any:
     """Build an array by choosing from several arrays, given as one sequence or one by one."""
+    if not choices or self.dtype.kind not in "biu":  # wrong, which NumPy words
+        args = (self, *choices)
+        return _fallback.raising(
+            "ndarray.choose", numpy.ndarray.choose, args, {"out": out, "mode": mode} if choices else {}
+        )
     return choose(self, choices[0] if len(choices) == 1 else choices, out, mode)
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import importlib
 import operator
+import types
 from typing import Any
 
 import numpy
@@ -17,6 +18,7 @@ from numelt._dispatch import (
     fall_back,
     foreign_first,
     fronted,
+    given,
     native,
     ndarray,
     normalize_axes,
@@ -293,6 +295,25 @@ def _variance(array: Any, axis: Any, ddof: Any, keepdims: bool) -> Any:
     return total if total is NotImplemented else _divide_by_count(total, count - ddof, kind)
 
 
+def _is_enough(array: Any, axis: Any, ddof: Any) -> bool:
+    """Are there elements enough for a variance? If not, NumPy warns of a line that depends on its calls."""
+    return type(ddof) not in (int, float) or bool(ddof < _count(array, axis))
+
+
+def as_method(function: Any) -> Any:
+    """Return a method that does what a function here does, and leaves to NumPy's method what that leaves."""
+
+    def fall_back(name: str, *args: Any, **kwargs: Any) -> Any:
+        return _fallback.call(name, getattr(numpy.ndarray, name), args, given(**kwargs))
+
+    inner = function._implementation
+    space = {**globals(), "fall_back": fall_back}
+    method = types.FunctionType(inner.__code__, space, inner.__name__, inner.__defaults__)
+    method.__kwdefaults__ = inner.__kwdefaults__
+    method.__doc__ = getattr(numpy.ndarray, inner.__name__).__doc__
+    return method
+
+
 def _freedom(ddof: Any, correction: Any) -> Any:
     """Return what is taken from the count, by either of its names."""
     if correction is NO_VALUE:
@@ -332,7 +353,7 @@ def var(
     if result is not NotImplemented:
         return result
     array = _recordable(a, out, where, mean)
-    if array is None:
+    if array is None or not _is_enough(array, axis, ddof):
         return fall_back("var", a, axis, dtype, out, ddof, keepdims=keepdims, where=where, mean=mean)
     mask, center = where is NO_VALUE or where, None if mean is NO_VALUE else mean
     return rebound(_methods._var)(array, axis, dtype, out, ddof, _keep(keepdims), where=mask, mean=center)
@@ -370,7 +391,7 @@ def std(
     if result is not NotImplemented:
         return result
     array = _recordable(a, out, where, mean)
-    if array is None:
+    if array is None or not _is_enough(array, axis, ddof):
         return fall_back("std", a, axis, dtype, out, ddof, keepdims=keepdims, where=where, mean=mean)
     mask, center = where is NO_VALUE or where, None if mean is NO_VALUE else mean
     return rebound(_methods._std)(array, axis, dtype, out, ddof, _keep(keepdims), where=mask, mean=center)

@@ -8,7 +8,7 @@ use crate::operand::Operand;
 use crate::operators::{self, DIVIDE};
 use crate::reduce::{self, Request};
 use crate::scalar::{self, DeferredScalar};
-use crate::{foreign, given, inspect, run};
+use crate::{foreign, given, hooks, inspect, run};
 use numelt_ir::{DType, Op, Scalar};
 use numelt_runtime::{ArrayView, Runtime};
 use pyo3::prelude::*;
@@ -195,6 +195,10 @@ fn call<'py>(
     }
     let all = PyTuple::new(array.py(), std::iter::once(array.as_any().clone()).chain(args.iter()).collect::<Vec<_>>())?;
     let method = |py| Numpy::get(py)?.ndarray.bind(py).getattr(name);
+    if matches!(kind, Kind::Mean) && array.get().view().is_some_and(|view| view.size() == 0) {
+        // NumPy's method warns of another line than its function
+        return hooks::call_numpy(&method(array.py())?, &all, kwargs);
+    }
     match of_few(&all, kwargs, method)? {
         Some(made) => Ok(made),
         None => function(array.py(), name)?.call(all, kwargs),
