@@ -98,7 +98,7 @@ def to_u32(a: Any) -> Any:
     goes through int64, as every number of an array with gaps does.
     """
     high = _core.elementwise("greater_equal", (a, _HALF))
-    near = _core.elementwise("where", (high, _core.elementwise("subtract", (a, _HALF)), a))
+    near = _core.elementwise("subtract", (a, _core.elementwise("multiply", (high.astype(a.dtype), _HALF))))
     low = near.astype("i4").astype("u4")
     top = _core.elementwise("left_shift", (high.astype("u4"), 31))
     result = _core.elementwise("bitwise_xor", (low, top))

@@ -74,4 +74,4 @@ def _is_array_function(frame: FrameType, callee: Expr) -> bool:
     del search, spaces
     if local is not None and _is_copy(frame) and sys.getrefcount(local) <= _OWN_REFERENCES:
         local.clear()  # it would keep the frame's arrays alive
-    return value is _core.front.array
+    return getattr(value, "_implementation", None) is _core.front.array

@@ -37,7 +37,9 @@ def signature(function):
 def test_functions(space):
     for name, theirs, ours in functions(space):
         for told in ("__name__", "__qualname__", "__module__", "__doc__"):
-            assert getattr(ours, told, None) == getattr(theirs, told, None), (name, told)
+            # libraries shift the documentation of NumPy's functions to take it over
+            told_by = [inspect.cleandoc(getattr(function, told, None) or "") for function in (ours, theirs)]
+            assert told_by[0] == told_by[1], (name, told)
         assert signature(ours) == signature(theirs), name
         assert inspect.isroutine(ours), name
         if theirs is not ours:

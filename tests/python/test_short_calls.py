@@ -242,7 +242,8 @@ def test_methods_of_the_class_and_of_instances():
         unique = numelt.unique
         dot = numelt.dot
 
-    assert_same(Holder().dot([1, 2], [3, 4]), numpy.dot([1, 2], [3, 4]))
+    with pytest.raises(TypeError, match="'out' must be an array"):  # as NumPy's, it becomes a method
+        Holder().dot([1, 2], [3, 4])
     with pytest.raises(TypeError):
         Holder().unique(1, 2, 3, 4, 5, 6, 7, 8)
 
