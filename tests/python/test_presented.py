@@ -15,6 +15,8 @@ SPACES = ["", "linalg", "fft", "char", "strings", "ma", "polynomial.polynomial"]
 
 # of numpy.ma: names of other objects there
 _OWN_OBJECTS = {"isMA", "isarray", "round_", "row_stack", "alltrue", "sometrue"}
+# SciPy takes it over and writes into NumPy's documentation of it when it is imported
+_REWRITTEN = {"sinc"}
 
 
 def functions(space):
@@ -36,13 +38,12 @@ def signature(function):
 @pytest.mark.parametrize("space", SPACES)
 def test_functions(space):
     for name, theirs, ours in functions(space):
-        for told in ("__name__", "__qualname__", "__module__", "__doc__"):
-            # libraries shift the documentation of NumPy's functions to take it over
-            told_by = [inspect.cleandoc(getattr(function, told, None) or "") for function in (ours, theirs)]
-            assert told_by[0] == told_by[1], (name, told)
+        for told in ("__name__", "__qualname__", "__module__"):
+            assert getattr(ours, told, None) == getattr(theirs, told, None), (name, told)
         assert signature(ours) == signature(theirs), name
         assert inspect.isroutine(ours), name
-        if theirs is not ours:
+        if theirs is not ours and name not in _REWRITTEN:
+            assert ours.__doc__ == theirs.__doc__, name
             assert inspect.getdoc(ours) == inspect.getdoc(theirs)
 
 
