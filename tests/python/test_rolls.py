@@ -300,3 +300,39 @@ def test_warnings_are_numpys():
     want, got = told(numpy, x), told(numelt, numelt.asarray(x))
     assert got[0] == want[0]
     same(got[1:], want[1:])
+
+
+READS = {
+    "without end": lambda b: b[:-2],
+    "without start": lambda b: b[2:],
+    "inside": lambda b: b[1:-1, 1:-1],
+    "columns": lambda b: b[:, :-2],
+    "every other": lambda b: b[::2],
+    "backwards": lambda b: b[::-1],
+    "a row": lambda b: b[3],
+    "transposed": lambda b: b.T,
+}
+
+
+@pytest.mark.parametrize("read", READS.values(), ids=READS)
+@pytest.mark.parametrize("axis", [0, 1, -1, (0, 1), None], ids=str)
+@pytest.mark.parametrize("into", ["new", "assigned"])
+@pytest.mark.parametrize("shape", [(7, 8), (301, 298)], ids=str)
+def test_what_is_read_in_part(read, axis, into, shape):
+    def program(np):
+        a, c = np.arange(shape[0] * shape[1]).reshape(shape) ** 2, np.ones(shape, int)
+        shift = (-1, 2) if isinstance(axis, tuple) else -1
+        b = c + 1
+        if into == "new":
+            b = np.roll(a, shift, axis)
+        else:
+            b[...] = np.roll(a, shift, axis)
+        part = read(b)
+        result = part + 1
+        part = result + np.where(part > 9, part, 0)
+        a[:3, :4] = read(b).ravel()[:4]
+        b = c + 2
+        return [numpy.asarray(x) for x in (result, part, a, b)]
+
+    for ours, theirs in zip(program(numelt), program(numpy), strict=True):
+        assert numpy.array_equal(ours, theirs)

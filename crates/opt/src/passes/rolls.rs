@@ -220,6 +220,10 @@ fn rolled(program: &Program, parts: &Parts) -> Option<Instr> {
     if to.rank() != whole.rank() || to.dtype != whole.dtype || to.strides != whole.strides {
         return None;
     }
+    // read without its end, along an axis that does not move
+    if to.shape.iter().zip(&whole.shape).any(|(part, all)| part > all) {
+        return None;
+    }
     let moved: SmallVec<[usize; 4]> = (0..whole.rank()).filter(|&axis| to.shape[axis] < whole.shape[axis]).collect();
     if parts.copies.len() != 1 << moved.len() {
         return None;
