@@ -14,7 +14,7 @@ import types
 from collections.abc import Sequence
 from typing import Any
 
-__all__ = ["PACKAGES", "install", "is_foreign"]
+__all__ = ["NUMPYS", "PACKAGES", "install", "is_foreign"]
 
 # the first parts of the names that `_adapters` lists
 PACKAGES = frozenset(
@@ -22,6 +22,9 @@ PACKAGES = frozenset(
     "numexpr", "pandas", "scipy", "skimage", "sklearn", "torch", }
 )  # fmt: skip
 
+
+# and the one module of NumPy's that is
+NUMPYS = "numpy.testing._private.utils"
 
 _OTHERS = sys.stdlib_module_names | {"numpy", "numelt"}
 
@@ -33,6 +36,10 @@ def is_foreign(module: types.ModuleType) -> bool:
         isinstance(loader, importlib.machinery.ExtensionFileLoader)
         and module.__name__.partition(".")[0] not in _OTHERS
     )
+
+
+def _is_listed(name: str) -> bool:
+    return name.partition(".")[0] in PACKAGES or name == NUMPYS
 
 
 @functools.cache
@@ -54,7 +61,7 @@ class _Watcher(importlib.machinery.PathFinder):
         cls, fullname: str, path: Sequence[str] | None = None, target: types.ModuleType | None = None
     ) -> importlib.machinery.ModuleSpec | None:
         """Return what the finder that takes over returns for a module of one of the packages."""
-        if fullname.partition(".")[0] not in PACKAGES:
+        if not _is_listed(fullname):
             return None
         spec: importlib.machinery.ModuleSpec | None = _adapters().Finder.find_spec(fullname, path, target)
         return spec
@@ -79,7 +86,7 @@ def install() -> None:
     """Have libraries adapted from now on."""
     _watch_extensions()
     modules = [module for module in sys.modules.values() if isinstance(module, types.ModuleType)]
-    if any(name.partition(".")[0] in PACKAGES for name in sys.modules) or any(map(is_foreign, modules)):
+    if any(map(_is_listed, sys.modules)) or any(map(is_foreign, modules)):
         _adapters()
     else:
         sys.meta_path.insert(0, _Watcher)

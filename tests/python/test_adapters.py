@@ -1,5 +1,6 @@
 """Functions of libraries that want NumPy's own arrays get them: the same results as with NumPy's."""
 
+import importlib
 import inspect
 import pickle
 import subprocess
@@ -223,7 +224,7 @@ def test_einops() -> None:
 
 
 def test_what_adapts_is_loaded_with_the_first_library() -> None:
-    listed = {name.partition(".")[0] for name in _adapters._ADAPTED}
+    listed = {name.partition(".")[0] for name in _adapters._ADAPTED if name != _watch.NUMPYS}
     assert listed == _watch.PACKAGES
     code = """
 import sys
@@ -473,3 +474,13 @@ def test_scalars_meet_operators_of_others_as_numpys():
         outcomes.append([*compared, strict * x.sum(), x.sum() * strict, x.max() - strict])
     assert outcomes[0] == outcomes[1]
     assert outcomes[0][0] == ("gt", 1.5)
+
+
+def test_assertions_of_numpys_own() -> None:
+    theirs = importlib.import_module("numpy.testing")
+    a = numelt.arange(6.0).reshape(2, 3)
+    theirs.assert_equal(a, a.copy())
+    theirs.assert_almost_equal(a, a + 1e-9)
+    theirs.assert_equal([a, {"x": a}], [a.copy(), {"x": a}])
+    with pytest.raises(AssertionError, match="Arrays are not equal"):
+        theirs.assert_equal(a, a + 1)
