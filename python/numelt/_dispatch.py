@@ -155,7 +155,7 @@ def present(function: F, original: Any) -> F:
             setattr(function, name, told)
     inner = getattr(original, "__wrapped__", original)
     if inner is not original or type(inner) is types.FunctionType:
-        function.__wrapped__ = inner  # type: ignore[attr-defined]
+        vars(function)["__wrapped__"] = inner
     else:
         vars(function).pop("__wrapped__", None)
     return function

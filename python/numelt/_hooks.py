@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import operator
 import types
 from collections.abc import Callable
@@ -38,13 +37,19 @@ def ufunc_method(ufunc: Any, name: str, args: tuple[Any, ...], kwargs: dict[str,
     return _ufuncs.method(ufunc, name, args, kwargs or {})
 
 
-def _is_harmless(value: Any) -> bool:
-    """Does NumPy run none of the program's code when it looks at an argument?"""
-    return not (
-        hasattr(value, "__next__")
-        or hasattr(type(value), "__array_function__") > isinstance(value, numpy.ndarray | _core.ndarray)
-        or isinstance(value, types.FunctionType | types.MethodType | functools.partial)
-    )
+def _is_harmless(value: Any, depth: int = 0) -> bool:
+    """Does NumPy run none of the program's code, and use nothing up, when it looks at an argument again?"""
+    if isinstance(value, numpy.ndarray | _core.ndarray):
+        return type(value) in (numpy.ndarray, _core.ndarray) and not value.dtype.hasobject
+    if type(value) in (list, tuple):
+        return depth < _DEEPEST and all(_is_harmless(item, depth + 1) for item in value)
+    if isinstance(value, type | numpy.generic | numpy.dtype | _core.scalar):
+        return True
+    return type(value).__module__ == "builtins" and not callable(value) and not hasattr(value, "__next__")
+
+
+# nested lists that are looked into
+_DEEPEST = 4
 
 
 def reworded(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any] | None, error: TypeError) -> Any:

@@ -49,7 +49,7 @@ _reconstruct: Callable[..., Any] = multiarray._reconstruct
 def reads_for_program() -> bool:
     """Is what is being unpickled for one of the program's files under the launcher?"""
     frame: types.FrameType | None = sys._getframe(1)
-    while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] in _READERS:
+    while frame is not None and str(frame.f_globals.get("__name__")).partition(".")[0] in _READERS:
         frame = frame.f_back
     return frame is not None and MARK in frame.f_builtins
 

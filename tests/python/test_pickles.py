@@ -202,8 +202,6 @@ READERS = {
 
 @pytest.mark.parametrize("way", READERS)
 def test_ways_to_keep_an_array(tmp_path, way):
-    if way in ("joblib", "cloudpickle", "dill"):
-        pytest.importorskip(way)
     source = "import pickle, sys\nimport numpy as np\nname = sys.argv[1]\nvalue = np.arange(5.0) * 2\n"
     source += (
         READERS[way]
