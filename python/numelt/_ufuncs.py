@@ -347,6 +347,9 @@ def _reduceat(
         return NotImplemented
     if source is None or not _core.is_native(source) or source.ndim == 0:
         return NotImplemented
+    # NumPy rounds to half precision once a segment, after its first element is added
+    if source.dtype.char == "e":
+        return NotImplemented
     axis = normalize_axis(axis, source.ndim)
     starts = operand(indices)
     if starts is None or starts.ndim != 1 or starts.dtype.kind not in "iu":

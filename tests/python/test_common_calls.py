@@ -159,7 +159,7 @@ def test_at_after_what_is_pending():
 
 
 @pytest.mark.parametrize("segments", [1, 63, 64, 65, 900])
-@pytest.mark.parametrize("dtype", ["f8", "i4"])
+@pytest.mark.parametrize("dtype", ["f8", "i4", "f2"])
 def test_reduceat(segments, dtype):
     x = numpy.nan_to_num(values(dtype, 3000), posinf=1, neginf=1)
     starts = numpy.sort(numpy.random.default_rng(segments).integers(0, 3000, segments))

@@ -167,3 +167,19 @@ def test_errstate_warn():
 def test_errstate_ignore():
     with numelt.errstate(all="ignore"):
         assert numpy.isinf(numpy.asarray(numelt.ones(2) / numelt.zeros(2))).all()
+
+
+@pytest.mark.parametrize("name", ["max", "min", "argmax", "argmin", "fmax.reduce", "sum", "ptp"])
+@pytest.mark.parametrize("shape", [(0,), (0, 0), (0, 3), (3, 0), (2, 0, 0), (0, 2, 1)], ids=str)
+def test_reductions_of_no_elements(name, shape):
+    def call(np, axis):
+        function = np
+        for part in name.split("."):
+            function = getattr(function, part)
+        return numpy.asarray(function(np.zeros(shape), axis=axis))
+
+    for axis in (None, *range(len(shape))):
+        want, theirs = outcome(lambda np, axis=axis: call(np, axis), numpy)
+        got, ours = outcome(lambda np, axis=axis: call(np, axis), numelt)
+        assert got == want
+        assert str(ours) == str(theirs)

@@ -32,6 +32,13 @@ STATEMENTS = [
     "np.nonzero(np.zeros((3, 4)))[0]",
     "np.nonzero(np.eye(3))[1]",
     "np.where(np.zeros(3))[0]",
+    *(
+        f"np.{name}(np.arange(12, dtype='{dtype}').reshape({shape}).T, axis={axis}, keepdims=True)"
+        for name in ("sum", "mean", "var", "std", "max", "any", "ptp")
+        for dtype in ("f8", "f4", "i4")
+        for shape in ("4, 3", "1, 12", "2, 3, 2")
+        for axis in (0, -1, (0, 1), None)
+    ),
 ]
 
 

@@ -222,6 +222,9 @@ def _count(array: Any, axis: Any) -> int:
 def _divide_by_count(total: Any, count: Any, dtype: numpy.dtype[Any]) -> Any:
     """Divide a sum by a count as NumPy does: in double precision, then rounded to the sum's dtype."""
     if dtype == numpy.float64 or dtype == numpy.complex128 or (type(count) is int and count <= _EXACT_IN_F32):
+        if type(total) is ndarray and total.ndim:
+            total /= count  # axes of length one lie in the mean as they lie in the sum
+            return total
         return total / count
     return NotImplemented
 
@@ -387,7 +390,8 @@ def std(
         if array is not None:
             result = _variance(array, axis, ddof, _keep(keepdims))
             if result is not NotImplemented:
-                result = _core.elementwise("sqrt", (result,))
+                out = result if type(result) is ndarray else None
+                result = _core.elementwise("sqrt", (result,), out)
     if result is not NotImplemented:
         return result
     array = _recordable(a, out, where, mean)

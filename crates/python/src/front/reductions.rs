@@ -88,6 +88,11 @@ impl<'py> Plain<'py> {
             }
         }
         let count = count.into_pyobject(array.py())?.into_any();
+        // axes of length one lie in the mean as they lie in the sum
+        if let (true, Ok(total)) = (self.keepdims, total.cast_exact::<NdArray>()) {
+            operators::in_place(total, &count, &DIVIDE)?;
+            return Ok(Some(total.clone().into_any()));
+        }
         operators::binary(&total, &count, &DIVIDE, false).map(Some)
     }
 }
