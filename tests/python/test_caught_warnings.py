@@ -1,4 +1,4 @@
-"""The list that `catch_warnings(record=True)` gives: a plain list, with what pending work warns of whenever it is looked at."""
+"""The list that `catch_warnings(record=True)` gives: a plain one, with what pending work warns of."""
 
 import warnings
 
