@@ -58,8 +58,6 @@ def reworded(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any] | None
     kwargs = kwargs or {}
     if not all(map(_is_harmless, (*args, *kwargs.values()))):
         return error
-    if type(original) is types.MethodDescriptorType:  # words of a method that is bound
-        original, args = getattr(_fallback.unwrap(args[0]), original.__name__), args[1:]
     try:
         _fallback.uncounted(original, args, kwargs)
     except TypeError as theirs:

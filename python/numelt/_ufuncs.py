@@ -347,8 +347,8 @@ def _reduceat(
         return NotImplemented
     if source is None or not _core.is_native(source) or source.ndim == 0:
         return NotImplemented
-    # NumPy rounds to half precision once a segment, after its first element is added
-    if source.dtype.char == "e":
+    # NumPy rounds to half precision once a segment, after its first element is added; where other results lie is its choice
+    if source.dtype.char == "e" or not source.flags.c_contiguous:
         return NotImplemented
     axis = normalize_axis(axis, source.ndim)
     starts = operand(indices)

@@ -39,6 +39,12 @@ STATEMENTS = [
         for shape in ("4, 3", "1, 12", "2, 3, 2")
         for axis in (0, -1, (0, 1), None)
     ),
+    *(
+        f"np.add.reduceat(np.arange(24, dtype='{dtype}').reshape({shape}).T, [0, 1, 0], axis={axis})"
+        for dtype in ("f8", "c8", "u8", "f2")
+        for shape in ("4, 6", "2, 3, 4")
+        for axis in (0, 1, -1)
+    ),
 ]
 
 

@@ -168,6 +168,11 @@ def test_masked_calls_are_recorded():
         lambda np: np.exp(np.arange(3), out=np.zeros(3, int)),
         lambda np: np.add(np.float64(1), 2, out=...),
         lambda np: np.add(np.array(1.0), 2, out=...),
+        lambda np: np.greater(-1, np.arange(3, dtype="u2"), dtype="u8"),
+        lambda np: np.equal(np.arange(3, dtype="i1"), 300, dtype=bool),
+        lambda np: np.sqrt(np.arange(3.0), ...),
+        lambda np: np.add(np.arange(3.0), 1, ...),
+        lambda np: np.sqrt(np.arange(3.0), out=(...,)),
     ],
 )
 def test_exceptions_and_edges(build):

@@ -35,7 +35,9 @@ pub fn apply<'py>(
         Some(()) => (&args[..1], &kinds[..1]),
         None => (args, &kinds[..]),
     };
-    if let Some(answer) = out_of_range_comparison(op, args, kinds) {
+    if dtype.is_none_or(|dtype| dtype == DType::Bool)
+        && let Some(answer) = out_of_range_comparison(op, args, kinds)
+    {
         return constant_bool(py, args, out, answer);
     }
     let resolved = match dtype {

@@ -132,6 +132,7 @@ fn options<'py>(
         match key {
             "out" if !options.out_given => {
                 options.out_given = true;
+                options.array = value.is_instance_of::<PyEllipsis>();
                 out = Some(match value.cast::<PyTuple>() {
                     Ok(tuple) if tuple.len() == 1 => tuple.get_item(0)?,
                     Ok(_) => return Ok(None),
@@ -162,9 +163,7 @@ fn options<'py>(
             _ => return Ok(None),
         }
     }
-    if out.as_ref().is_some_and(|o| o.is_instance_of::<PyEllipsis>()) {
-        options.array = true;
-    } else if let Some(out) = out.filter(|o| !o.is_none()) {
+    if let Some(out) = out.filter(|o| !options.array && !o.is_none()) {
         match out.cast_exact::<NdArray>() {
             Ok(ours) => options.out = Some(ours.clone()),
             Err(_) => return Ok(None),
