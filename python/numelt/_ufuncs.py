@@ -347,7 +347,7 @@ def _reduceat(
         return NotImplemented
     if source is None or not _core.is_native(source) or source.ndim == 0:
         return NotImplemented
-    # NumPy rounds to half precision once a segment, after its first element is added; where other results lie is its choice
+    # NumPy adds a segment's first element before it rounds to half precision, and chooses where results lie
     if source.dtype.char == "e" or not source.flags.c_contiguous:
         return NotImplemented
     axis = normalize_axis(axis, source.ndim)
