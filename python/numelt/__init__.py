@@ -12,7 +12,7 @@ import os as _os
 
 import numpy as _numpy
 
-from numelt import _array, _core, _dispatch, _hooks, _namespace, _objects, _watch
+from numelt import _array, _classes, _core, _dispatch, _hooks, _namespace, _objects, _watch
 from numelt import _fallback as _fallback
 from numelt._coverage import Coverage, coverage
 from numelt._fallback import FallbackError, FallbackWarning
@@ -51,6 +51,7 @@ ndarray = _core.ndarray
 ufunc = _core.ufunc
 
 _array.complete()
+_classes.seal()
 _objects.install()
 _hooks.install()
 _watch.install()

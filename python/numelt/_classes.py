@@ -181,6 +181,17 @@ class ArrayType(_core.ArrayMeta):
         return type.__subclasscheck__(cls, subclass) or issubclass(subclass, numpy.ndarray)
 
 
+def seal() -> None:
+    """Make the class of arrays, once it is complete, as immutable as NumPy's."""
+
+    def refuse(cls: type, name: str, value: object = None) -> None:
+        numpys: Any = numpy.ndarray
+        setattr(numpys, name, value)  # raises
+
+    ArrayType.__setattr__ = refuse  # type: ignore[method-assign,assignment]
+    ArrayType.__delattr__ = refuse  # type: ignore[method-assign,assignment]
+
+
 class UfuncType(type):
     """Metaclass under which NumPy's ufuncs, also those of installed libraries, are instances of ours."""
 

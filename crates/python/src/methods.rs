@@ -16,7 +16,7 @@ use numelt_runtime::{ArrayView, Input};
 use pyo3::PyTypeInfo;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict, PyFloat, PyList, PyString, PyTuple, PyType};
+use pyo3::types::{PyBool, PyBytes, PyDict, PyFloat, PyList, PyString, PyTuple, PyType};
 use smallvec::SmallVec;
 
 type Out<'py> = PyResult<Bound<'py, PyAny>>;
@@ -414,6 +414,10 @@ impl NdArray {
         };
         let rank = view.shape.len();
         let axes = match axis.filter(|a| !a.is_none()) {
+            // NumPy lets these pass where there are no axes
+            Some(axis) if rank == 0 && !axis.is_instance_of::<PyBool>() && matches!(axis.extract(), Ok(0 | -1)) => {
+                Axes::default()
+            }
             Some(_) => reduce::parse_axes(axis, rank)?,
             None => (0..rank).filter(|&a| view.shape[a] == 1).fold(Axes::default(), Axes::with),
         };

@@ -363,7 +363,7 @@ def repeat(a: Any, repeats: Any, axis: Any = None) -> Any:
     >>> np.repeat([1, 2], 2)
     array([1, 1, 2, 2])
     """
-    array = recordable(a)
+    array = recordable(a) if type(axis) is not bool else None
     if array is not None and (axis is None or (array.ndim == 0 and axis in (0, -1))):
         array, axis = array.ravel(), 0
     if array is not None and type(repeats) is int and repeats >= 0:

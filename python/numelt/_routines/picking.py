@@ -48,7 +48,7 @@ def take(a: Any, indices: Any, axis: Any = None, out: Any = None, mode: Any = "r
     array([4, 5, 5])
     """
     array, index = recordable(a), _index(indices)
-    if array is None or index is None or mode not in _MODES:
+    if array is None or index is None or mode not in _MODES or type(axis) is bool:
         return fall_back("take", a, indices, axis, out, mode)
     if axis is None or array.ndim == 0:
         array = array.reshape(-1)

@@ -214,7 +214,7 @@ def _count(array: Any, axis: Any) -> int:
     if axis is None:
         return int(array.size)
     count = 1
-    for position in normalize_axes(axis, array.ndim):
+    for position in normalize_axes(axis, array.ndim, allow_duplicate=True):
         count *= array.shape[position]
     return count
 
