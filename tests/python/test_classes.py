@@ -1,5 +1,8 @@
 """Subclasses, classes with NumPy's protocols, and arrays whose elements share bytes."""
 
+import functools
+import operator
+
 import numpy
 import pytest
 
@@ -111,3 +114,45 @@ def test_means_of_half_precision_are_of_our_class(recorded, options):
     result, expected = numelt.array(values).mean(**options), values.mean(**options)
     assert_same(result, expected)
     assert type(result) is (numelt.ndarray if expected.ndim else numpy.float16)
+
+
+def test_classes_of_libraries_arrays_are_equal():
+    """A library's result is NumPy's own; programs compare its class, and libraries that of ours."""
+    x, theirs = numelt.arange(3.0), numpy.arange(3.0)
+    for kind in (type(x), type(theirs)):
+        assert kind == numelt.ndarray
+        assert kind == numpy.ndarray
+        assert operator.ne(kind, numelt.ndarray) is False
+        assert kind in (int, numelt.ndarray)
+        assert kind in [numpy.ndarray]
+        assert {numelt.ndarray: "array"}[kind] == "array"
+        assert {numpy.ndarray: "array"}[kind] == "array"
+        assert kind not in {list, Named}
+    for other in (list, Named, numpy.ma.MaskedArray, 3):
+        assert operator.eq(numelt.ndarray, other) is operator.eq(other, numelt.ndarray) is False
+    assert numelt.ndarray in Named.__mro__
+    assert numelt.ufunc == numpy.ufunc
+    assert {numpy.ufunc: 1}[numelt.ufunc] == 1
+
+
+def test_functions_that_choose_by_class():
+    @functools.singledispatch
+    def kind(value):
+        return "anything"
+
+    @kind.register(numelt.ndarray)
+    def _(value):
+        return "array"
+
+    @functools.singledispatch
+    def theirs(value):
+        return "anything"
+
+    @theirs.register(numpy.ndarray)
+    def _(value):
+        return "array"
+
+    for choose in (kind, theirs):
+        for value in (numelt.ones(2), numpy.ones(2), numelt.ones(2).view(Named)):
+            assert choose(value) == "array"
+        assert choose(3) == "anything"

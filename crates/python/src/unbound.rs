@@ -86,6 +86,8 @@ fn array_meta(py: Python<'_>) -> PyResult<Bound<'_, PyType>> {
     let mut slots = [
         ffi::PyType_Slot { slot: ffi::Py_tp_methods, pfunc: methods.cast() },
         ffi::PyType_Slot { slot: ffi::Py_tp_getattro, pfunc: getattro as *mut _ },
+        ffi::PyType_Slot { slot: ffi::Py_tp_richcompare, pfunc: compare as *mut _ },
+        ffi::PyType_Slot { slot: ffi::Py_tp_hash, pfunc: hash as *mut _ },
         ffi::PyType_Slot { slot: 0, pfunc: std::ptr::null_mut() },
     ];
     let mut spec = ffi::PyType_Spec {
@@ -123,6 +125,32 @@ unsafe extern "C" fn getattro(cls: *mut ffi::PyObject, name: *mut ffi::PyObject)
         let inherited = ffi::PyType_GetSlot(&raw mut ffi::PyType_Type, ffi::Py_tp_getattro as c_int);
         let inherited: ffi::getattrofunc = std::mem::transmute(inherited);
         inherited(cls, name)
+    }
+}
+
+/// `cls == other`: NumPy's class of arrays counts as ours, as programs and libraries compare `type(x)` with theirs.
+unsafe extern "C" fn compare(cls: *mut ffi::PyObject, other: *mut ffi::PyObject, op: c_int) -> *mut ffi::PyObject {
+    // SAFETY: Python calls a slot with the interpreter held, an instance of the slot's class and any object.
+    unsafe {
+        let py = Python::assume_attached();
+        let equal = cls == other || ARRAY.import(py, "numpy", "ndarray").is_ok_and(|numpys| numpys.as_ptr() == other);
+        match op {
+            ffi::Py_EQ if equal => ffi::PyBool_FromLong(1),
+            ffi::Py_NE if equal => ffi::PyBool_FromLong(0),
+            _ => ffi::Py_NewRef(ffi::Py_NotImplemented()),
+        }
+    }
+}
+
+/// `hash(cls)`: as what is equal to it.
+unsafe extern "C" fn hash(cls: *mut ffi::PyObject) -> ffi::Py_hash_t {
+    // SAFETY: Python calls a slot with the interpreter held and an instance of the slot's class.
+    unsafe {
+        let py = Python::assume_attached();
+        match ARRAY.import(py, "numpy", "ndarray") {
+            Ok(numpys) => ffi::PyObject_Hash(numpys.as_ptr()),
+            Err(_) => cls as ffi::Py_hash_t,
+        }
     }
 }
 
