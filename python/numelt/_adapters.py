@@ -108,6 +108,7 @@ _NAMES = {
     "awkward._nplikes.dispatch": ("nplike_of_obj",),
     "dask.utils": ("Dispatch.__call__",),
     "torch": ("as_tensor", "asarray", "from_numpy", "tensor"),
+    "bottleneck.slow.nonreduce": ("replace",),
     "einops._backends": ("NumpyBackend.is_appropriate_type",),
     "autograd.tracer": ("new_box",),
     "autograd.core": ("vspace",),
@@ -158,8 +159,15 @@ _MAKING = {
 }
 # what the user's functions return has to be of NumPy's class
 _CALLING = {"scipy.optimize._lsq.least_squares": ("least_squares",)}
-# what is given may be the module `random`
-_NAMED = {"sklearn.utils.validation": ("check_random_state",), "scipy._lib._util": ("check_random_state",)}
+# what is given may be the module `random`, the array's class or the namespace
+_NAMED = {
+    "sklearn.utils.validation": ("check_random_state",),
+    "scipy._lib._util": ("check_random_state",),
+    **{
+        f"{place}array_api_compat.common._helpers": ("_issubclass_fast", "is_numpy_namespace")
+        for place in ("", "scipy._lib.", "sklearn.externals.")
+    },
+}
 _JSON = "json"
 _ADAPTED = frozenset({_JSON, *_NAMES, *_MAKING, *_LOOKING_UP, *_CALLING, *_NAMED})
 _FUNCTIONS = (types.FunctionType, types.MethodType, types.BuiltinFunctionType, functools.partial)
@@ -300,11 +308,11 @@ def _looking_up(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _naming(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a function that gets NumPy's modules where another gets ours."""
+    """Return a function that gets NumPy's modules and classes where another gets ours."""
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
-        return function(*map(_numpys_module, args), **kwargs)
+        return function(*(_fallback.numpys_own(_numpys_module(arg)) for arg in args), **kwargs)
 
     return call
 

@@ -17,7 +17,7 @@ import numpy
 
 from numelt import _core, _fallback, _overrides
 
-__all__ = ["ArrayType", "SubclassBase", "UfuncType", "collect_members", "teach"]
+__all__ = ["ArrayType", "SubclassBase", "UfuncType", "collect_members", "teach", "teach_others"]
 
 ndarray = _core.ndarray
 
@@ -123,7 +123,7 @@ for _base in (SubclassBase, OverridingBase):
 
 
 def _view(original: Callable[..., Any], array: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    if ndarray in args or ndarray in kwargs.values():
+    if any(arg is ndarray for arg in (*args, *kwargs.values())):
         args = tuple(numpy.ndarray if arg is ndarray else arg for arg in args)
         kwargs = {key: numpy.ndarray if arg is ndarray else arg for key, arg in kwargs.items()}
         return _fallback.wrap(original(array, *args, **kwargs))
@@ -145,6 +145,33 @@ def teach(module: types.ModuleType) -> None:
             setattr(cls, "__new__", _of_plain(cls.__new__))  # noqa: B010
         if "view" in vars(cls) or not any(base in _taught for base in cls.__mro__[1:]):
             setattr(cls, "view", _knowing(cls.view))  # noqa: B010
+
+
+def teach_others() -> None:
+    """Let the subclasses of NumPy's array that libraries declare, now or later, learn the same."""
+    import ctypes
+    import gc
+
+    def __init_subclass__(cls: Any, **kwargs: Any) -> None:
+        super(numpy.ndarray, cls).__init_subclass__(**kwargs)
+        _teach_other(cls)
+
+    (namespace,) = gc.get_referents(vars(numpy.ndarray))
+    namespace["__init_subclass__"] = classmethod(__init_subclass__)
+    ctypes.pythonapi.PyType_Modified(ctypes.py_object(numpy.ndarray))
+    known = [numpy.ndarray]
+    for cls in known:
+        known += type.__subclasses__(cls)
+        _teach_other(cls)
+
+
+def _teach_other(cls: type) -> None:
+    """Let a class know ours in `view`, unless it inherits that."""
+    if cls is numpy.ndarray or cls.__module__.partition(".")[0] == "numpy" or issubclass(cls, SubclassBase):
+        return
+    if "view" in vars(cls) or _taught.isdisjoint(cls.__mro__):
+        setattr(cls, "view", _knowing(cls.view))  # noqa: B010
+        _taught.add(cls)
 
 
 def _of_plain(original: Callable[..., Any]) -> Callable[..., Any]:

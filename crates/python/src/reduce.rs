@@ -136,7 +136,7 @@ fn check_not_empty(op: Op, view: &ArrayView, axes: Axes) -> PyResult<()> {
             };
             Err(PyValueError::new_err(format!("zero-size array to reduction operation {name} which has no identity")))
         }
-        Op::Argmin | Op::Argmax if !kept_empty => {
+        Op::Argmin | Op::Argmax => {
             Err(PyValueError::new_err(format!("attempt to get {} of an empty sequence", op.name())))
         }
         _ => Ok(()),

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy
 
-from numelt import _core, _fallback
+from numelt import _core, _fallback, _overrides
 from numelt._dispatch import (
     NO_VALUE,
     fall_back,
@@ -315,6 +315,8 @@ def copy(a: Any, order: str = "K", subok: bool = False) -> Any:
     >>> x
     array([0., 0.])
     """
+    if type(a) is not ndarray and _overrides.asked((a,), {}):
+        return fall_back("copy", a, order=order, subok=subok)
     return array(a, order=order, subok=subok, copy=True)
 
 
