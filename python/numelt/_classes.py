@@ -102,7 +102,7 @@ class SubclassBase(numpy.ndarray):
 
     def view(self, *args: Any, **kwargs: Any) -> Any:
         """Return a view of the same memory as another dtype or class."""
-        return _view(numpy.ndarray.view, self, args, kwargs)
+        return _view(super().view, args, kwargs)
 
     @_overrides.default
     def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
@@ -122,12 +122,13 @@ for _base in (SubclassBase, OverridingBase):
     _base.__module__ = "numpy"
 
 
-def _view(original: Callable[..., Any], array: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def _view(view: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Call an array's `view`, to which our class means NumPy's."""
     if any(arg is ndarray for arg in (*args, *kwargs.values())):
         args = tuple(numpy.ndarray if arg is ndarray else arg for arg in args)
         kwargs = {key: numpy.ndarray if arg is ndarray else arg for key, arg in kwargs.items()}
-        return _fallback.wrap(original(array, *args, **kwargs))
-    return original(array, *args, **kwargs)
+        return _fallback.wrap(view(*args, **kwargs))
+    return view(*args, **kwargs)
 
 
 _taught: set[type] = set()
@@ -170,8 +171,27 @@ def _teach_other(cls: type) -> None:
     if cls is numpy.ndarray or cls.__module__.partition(".")[0] == "numpy" or issubclass(cls, SubclassBase):
         return
     if "view" in vars(cls) or _taught.isdisjoint(cls.__mro__):
-        setattr(cls, "view", _knowing(cls.view))  # noqa: B010
+        own = vars(cls).get("view")
+        setattr(cls, "view", _next_view(cls) if own is None else _knowing(own))  # noqa: B010
         _taught.add(cls)
+
+
+_LEFT_OUT: Any = object()
+
+
+def _next_view(cls: type) -> Callable[..., Any]:
+    """Return what a class inherits as `view`; of an instance of a derived class, that may be another base's."""
+
+    @functools.wraps(numpy.ndarray.view)
+    def view(self: Any, dtype: Any = _LEFT_OUT, type: Any = _LEFT_OUT) -> Any:
+        inherited = super(cls, self).view
+        if type is not _LEFT_OUT:
+            return _view(inherited, () if dtype is _LEFT_OUT else (dtype,), {"type": type})
+        if dtype is _LEFT_OUT:
+            return inherited()
+        return _fallback.wrap(inherited(numpy.ndarray)) if dtype is ndarray else inherited(dtype)
+
+    return view
 
 
 def _of_plain(original: Callable[..., Any]) -> Callable[..., Any]:
@@ -187,7 +207,9 @@ def _of_plain(original: Callable[..., Any]) -> Callable[..., Any]:
 def _knowing(original: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(original)
     def view(self: Any, *args: Any, **kwargs: Any) -> Any:
-        return _view(original, self, args, kwargs)
+        if not kwargs and (not args or (len(args) == 1 and args[0] is not ndarray)):
+            return original(self, *args)
+        return _view(functools.partial(original, self), args, kwargs)
 
     return view
 

@@ -484,3 +484,27 @@ def test_assertions_of_numpys_own() -> None:
     theirs.assert_equal([a, {"x": a}], [a.copy(), {"x": a}])
     with pytest.raises(AssertionError, match="Arrays are not equal"):
         theirs.assert_equal(a, a + 1)
+
+
+def test_low_level_h5py_takes_ours() -> None:
+    h5py = pytest.importorskip("h5py")
+    whole = h5py.h5s.ALL
+    with h5py.File("some", "w", driver="core", backing_store=False) as file:
+        dataset = file.create_dataset("x", (4,), dtype="f8")
+        dataset.id.write(whole, whole, numelt.arange(4.0))
+        into = numelt.zeros(4)
+        later = into + 1
+        dataset.id.read(whole, whole, into)
+        assert_same(into, numpy.arange(4.0))
+        assert float(later.sum()) == 4.0
+        plan = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+        plan.set_fill_value(numelt.array([-1]))
+        value = numelt.array([0])
+        plan.get_fill_value(value)
+        assert value.tolist() == [-1]
+        space = h5py.h5s.create_simple((3,))
+        attribute = h5py.h5a.create(dataset.id, b"n", h5py.h5t.py_create(numelt.dtype("i8")), space)
+        attribute.write(numelt.arange(3))
+        into = numelt.zeros(3, dtype=int)
+        attribute.read(into)
+        assert into.tolist() == [0, 1, 2]

@@ -108,6 +108,25 @@ def test_classes_of_libraries_know_our_class() -> None:
     assert list(inspect.signature(Viewing.view).parameters) == ["self", "dtype", "type"]
 
 
+def test_classes_inherit_view_in_their_order() -> None:
+    class Unit(numpy.ndarray):
+        pass
+
+    class Masked(numpy.ndarray):
+        def view(self, *args: Any, **kwargs: Any) -> Any:
+            seen.append(args)
+            return super().view(*args, **kwargs)
+
+    class Both(Unit, Masked):
+        pass
+
+    seen: list[Any] = []
+    x = numpy.arange(2.0).view(Both)
+    assert type(x.view(numelt.ndarray)) is numelt.ndarray
+    assert type(x.view(Unit)) is Unit
+    assert seen == [(numpy.ndarray,), (Unit,)]
+
+
 def test_the_class_is_made_with_its_arguments() -> None:
     class Base(numpy.ndarray):
         def __init_subclass__(cls, tag: str = "", **kwargs: Any) -> None:
