@@ -180,7 +180,7 @@ _LEFT_OUT: Any = object()
 
 
 def _next_view(cls: type) -> Callable[..., Any]:
-    """Return what a class inherits as `view`; of an instance of a derived class, that may be another base's."""
+    """Return what a class inherits as `view`; for an instance of a derived class, perhaps of another base."""
 
     @functools.wraps(numpy.ndarray.view)
     def view(self: Any, dtype: Any = _LEFT_OUT, type: Any = _LEFT_OUT) -> Any:
