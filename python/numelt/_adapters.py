@@ -10,6 +10,7 @@ In: the names below. Out: `install`, which `_watch` calls when the first of the 
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import importlib.machinery
 import sys
@@ -146,6 +147,7 @@ _NAMES = {
         for name in ("add", "sub", "mul", "truediv")
     ),
     "scipy.stats._mgc": ("multiscale_graphcorr",),
+    "skimage.feature.haar": ("haar_like_feature",),
     "skimage.measure._marching_cubes_lewiner": ("marching_cubes",),
     "skimage.transform.hough_transform": ("hough_line", "hough_ellipse", "probabilistic_hough_line"),
 }
@@ -169,7 +171,8 @@ _NAMED = {
     },
 }
 _JSON = "json"
-_ADAPTED = frozenset({_JSON, *_NAMES, *_MAKING, *_LOOKING_UP, *_CALLING, *_NAMED})
+_JAX = "jax._src.interpreters.pxla"
+_ADAPTED = frozenset({_JSON, _JAX, *_NAMES, *_MAKING, *_LOOKING_UP, *_CALLING, *_NAMED})
 _FUNCTIONS = (types.FunctionType, types.MethodType, types.BuiltinFunctionType, functools.partial)
 _HELD = frozenset({_core.ndarray, list, tuple, dict, *SCALARS})
 
@@ -348,6 +351,19 @@ def _encode_scalars() -> None:
     setattr(json.encoder, "float", Float)  # noqa: B010
 
 
+def _register_with_jax(pxla: types.ModuleType) -> None:
+    """Let JAX take our arrays where it takes NumPy's: it looks up what to do by the very class."""
+    core, dtypes = sys.modules["jax._src.core"], sys.modules["jax._src.dtypes"]
+    ours, numpys = _core.ndarray, numpy.ndarray
+    with contextlib.suppress(AttributeError, KeyError):  # another release
+        shard = pxla.shard_arg_handlers[numpys]
+        pxla.shard_arg_handlers[ours] = lambda xs, *rest: shard(list(map(_core.to_numpy, xs)), *rest)
+        core.pytype_aval_mappings[ours] = core.pytype_aval_mappings[numpys]
+        dtypes.register_canonicalize_value_handler(
+            ours, lambda x: dtypes.canonicalize_value(_core.to_numpy(x))
+        )
+
+
 def _tables() -> list[tuple[Mapping[str, tuple[str, ...]], Callable[..., Any]]]:
     """Return what is adapted, and how."""
     return [
@@ -364,6 +380,9 @@ def _adapt(module: types.ModuleType) -> None:
     key = module.__name__
     if key == _JSON:
         _encode_scalars()
+        return
+    if key == _JAX:
+        _register_with_jax(module)
         return
     wrap = next(wrap for table, wrap in _tables() if key in table)
     for name in _names(module):
