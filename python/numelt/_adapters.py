@@ -111,6 +111,7 @@ _NAMES = {
     "torch": ("as_tensor", "asarray", "from_numpy", "tensor"),
     "bottleneck.slow.nonreduce": ("replace",),
     "einops._backends": ("NumpyBackend.is_appropriate_type",),
+    "hypothesis.extra.numpy": ("ArrayStrategy.set_element",),
     "autograd.tracer": ("new_box",),
     "autograd.core": ("vspace",),
     # an output that is not of NumPy's class is left alone

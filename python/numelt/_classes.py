@@ -141,11 +141,9 @@ def teach(module: types.ModuleType) -> None:
             continue
         if cls in _taught or not cls.__module__.startswith("numpy"):
             continue
-        _taught.add(cls)
         if cls is numpy.matrix:
             setattr(cls, "__new__", _of_plain(cls.__new__))  # noqa: B010
-        if "view" in vars(cls) or not any(base in _taught for base in cls.__mro__[1:]):
-            setattr(cls, "view", _knowing(cls.view))  # noqa: B010
+        _teach(cls)
 
 
 def teach_others() -> None:
@@ -167,13 +165,17 @@ def teach_others() -> None:
 
 
 def _teach_other(cls: type) -> None:
+    foreign = cls is not numpy.ndarray and cls.__module__.partition(".")[0] != "numpy"
+    if foreign and not issubclass(cls, SubclassBase):
+        _teach(cls)
+
+
+def _teach(cls: type) -> None:
     """Let a class know ours in `view`, unless it inherits that."""
-    if cls is numpy.ndarray or cls.__module__.partition(".")[0] == "numpy" or issubclass(cls, SubclassBase):
-        return
-    if "view" in vars(cls) or _taught.isdisjoint(cls.__mro__):
-        own = vars(cls).get("view")
+    own = vars(cls).get("view")
+    if own is not None or _taught.isdisjoint(cls.__mro__):
         setattr(cls, "view", _next_view(cls) if own is None else _knowing(own))  # noqa: B010
-        _taught.add(cls)
+    _taught.add(cls)
 
 
 _LEFT_OUT: Any = object()

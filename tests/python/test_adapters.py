@@ -557,3 +557,17 @@ def test_bottleneck_replaces() -> None:
     x = numelt.array([1.0, numelt.nan])
     slow.replace(x, numelt.nan, 0.0)
     assert x.tolist() == [1.0, 0.0]
+
+
+def test_hypothesis_fills_arrays_with_ours() -> None:
+    hypothesis = pytest.importorskip("hypothesis")
+    strategies, arrays = hypothesis.strategies, pytest.importorskip("hypothesis.extra.numpy").arrays
+    pairs = numelt.dtype([("a", float), ("b", float)])
+    elements = strategies.just((1.0, 2.0)).map(lambda pair: numelt.array(pair, dtype=pairs))
+
+    @hypothesis.settings(max_examples=5, database=None)
+    @hypothesis.given(arrays(pairs, (2,), elements=elements))
+    def check(x: Any) -> None:
+        assert x.tolist() == [(1.0, 2.0)] * 2
+
+    check()

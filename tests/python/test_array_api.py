@@ -41,3 +41,33 @@ def test_places_of_extremes_of_nothing(name: str, keepdims: bool, shape: tuple[i
             except ValueError as error:
                 found.append(str(error))
         assert found[0] == found[1]
+
+
+@pytest.mark.parametrize("name", ["max", "min", "ptp", "sum", "any", "fmax", "fmin"])
+@pytest.mark.parametrize("shape", [(0, 0), (0, 3), (3, 0), (0,), (2, 0, 3), (2, 0, 0)])
+def test_extremes_of_nothing(name: str, shape: tuple[int, ...]) -> None:
+    for axis in (*range(-len(shape) - 1, len(shape)), None, (0, len(shape) - 1), (0, -1)):
+        found = []
+        for np in (numpy, numelt):
+            function = getattr(np, name)
+            function = getattr(function, "reduce", function)
+            try:
+                result = function(np.zeros(shape, "f4"), axis=axis, keepdims=True)
+                found.append((result.shape, result.dtype))
+            except ValueError as error:
+                found.append((repr(error), None))
+        assert found[0] == found[1]
+
+
+@pytest.mark.parametrize("axis", [0, -1, 1, (), (0,), (0, 0), None])
+@pytest.mark.parametrize("shape", [(), (1,), (1, 2)])
+def test_squeeze(shape: tuple[int, ...], axis: Any) -> None:
+    found = []
+    for np in (numpy, numelt):
+        x = np.ones(shape)
+        for function in (np.squeeze, np.ndarray.squeeze):
+            try:
+                found.append(function(x, axis).shape)
+            except ValueError as error:
+                found.append(repr(error))
+    assert found[:2] == found[2:]

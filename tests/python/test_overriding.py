@@ -126,6 +126,14 @@ def test_classes_inherit_view_in_their_order() -> None:
     assert type(x.view(Unit)) is Unit
     assert seen == [(numpy.ndarray,), (Unit,)]
 
+    class Records(numpy.recarray, Masked):
+        pass
+
+    records = numpy.zeros(2, "i4,f8").view(Records)
+    seen.clear()
+    assert type(records.view(numelt.ndarray)) is numelt.ndarray
+    assert seen == [(numpy.ndarray,)]
+
 
 def test_the_class_is_made_with_its_arguments() -> None:
     class Base(numpy.ndarray):
@@ -159,6 +167,13 @@ def test_units_of_astropy() -> None:
     for theirs, ours in zip(*found, strict=True):
         assert isinstance(ours, units.Quantity) == isinstance(theirs, units.Quantity)
         assert repr(theirs) == repr(ours)
+
+
+def test_like_of_a_class_of_a_library() -> None:
+    units = pytest.importorskip("astropy.units")
+    like = numpy.arange(2.0) * units.m
+    for name in ("array", "asarray", "asanyarray", "ascontiguousarray"):
+        assert isinstance(getattr(numelt, name)(numelt.arange(3), like=like), units.Quantity)
 
 
 def test_scalars_that_hold_objects_are_read() -> None:

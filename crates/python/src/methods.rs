@@ -414,6 +414,8 @@ impl NdArray {
         };
         let rank = view.shape.len();
         let axes = match axis.filter(|a| !a.is_none()) {
+            // NumPy lets these pass, as in reductions
+            Some(axis) if rank == 0 && matches!(axis.extract(), Ok(0 | -1)) => Axes::default(),
             Some(_) => reduce::parse_axes(axis, rank)?,
             None => (0..rank).filter(|&a| view.shape[a] == 1).fold(Axes::default(), Axes::with),
         };

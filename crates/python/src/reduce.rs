@@ -125,9 +125,8 @@ fn check_not_empty(op: Op, view: &ArrayView, axes: Axes) -> PyResult<()> {
     if axes.iter().all(|a| view.shape[a] != 0) || (view.shape.is_empty()) {
         return Ok(());
     }
-    let kept_empty = (0..view.shape.len()).any(|a| !axes.contains(a) && view.shape[a] == 0);
     match op {
-        Op::Min | Op::Max | Op::ReduceFmax | Op::ReduceFmin if !kept_empty => {
+        Op::Min | Op::Max | Op::ReduceFmax | Op::ReduceFmin => {
             let name = match op {
                 Op::Min => "minimum",
                 Op::Max => "maximum",

@@ -244,9 +244,9 @@ def _is_subclass(value: Any) -> bool:
 def asarray(
     a: Any, dtype: Any = None, order: Any = None, *, device: Any = None, copy: Any = None, like: Any = None
 ) -> Any:
-    if dtype is None and order is None and copy is None and device is None and type(a) is ndarray:
-        return a
     if like is None and device in (None, "cpu"):
+        if dtype is None and order is None and copy is None and type(a) is ndarray:
+            return a
         result = _convert(a, dtype, copy if copy is None else bool(copy), order, 0)
         if result is not NotImplemented:
             return result
