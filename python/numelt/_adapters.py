@@ -10,6 +10,7 @@ In: the names below. Out: `install`, which `_watch` calls when the first of the 
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import importlib.machinery
 import sys
@@ -108,7 +109,9 @@ _NAMES = {
     "awkward._nplikes.dispatch": ("nplike_of_obj",),
     "dask.utils": ("Dispatch.__call__",),
     "torch": ("as_tensor", "asarray", "from_numpy", "tensor"),
+    "bottleneck.slow.nonreduce": ("replace",),
     "einops._backends": ("NumpyBackend.is_appropriate_type",),
+    "hypothesis.extra.numpy": ("ArrayStrategy.set_element",),
     "autograd.tracer": ("new_box",),
     "autograd.core": ("vspace",),
     # an output that is not of NumPy's class is left alone
@@ -145,6 +148,7 @@ _NAMES = {
         for name in ("add", "sub", "mul", "truediv")
     ),
     "scipy.stats._mgc": ("multiscale_graphcorr",),
+    "skimage.feature.haar": ("haar_like_feature",),
     "skimage.measure._marching_cubes_lewiner": ("marching_cubes",),
     "skimage.transform.hough_transform": ("hough_line", "hough_ellipse", "probabilistic_hough_line"),
 }
@@ -158,10 +162,18 @@ _MAKING = {
 }
 # what the user's functions return has to be of NumPy's class
 _CALLING = {"scipy.optimize._lsq.least_squares": ("least_squares",)}
-# what is given may be the module `random`
-_NAMED = {"sklearn.utils.validation": ("check_random_state",), "scipy._lib._util": ("check_random_state",)}
+# what is given may be the module `random`, the array's class or the namespace
+_NAMED = {
+    "sklearn.utils.validation": ("check_random_state",),
+    "scipy._lib._util": ("check_random_state",),
+    **{
+        f"{place}array_api_compat.common._helpers": ("_issubclass_fast", "is_numpy_namespace")
+        for place in ("", "scipy._lib.", "sklearn.externals.")
+    },
+}
 _JSON = "json"
-_ADAPTED = frozenset({_JSON, *_NAMES, *_MAKING, *_LOOKING_UP, *_CALLING, *_NAMED})
+_JAX = "jax._src.interpreters.pxla"
+_ADAPTED = frozenset({_JSON, _JAX, *_NAMES, *_MAKING, *_LOOKING_UP, *_CALLING, *_NAMED})
 _FUNCTIONS = (types.FunctionType, types.MethodType, types.BuiltinFunctionType, functools.partial)
 _HELD = frozenset({_core.ndarray, list, tuple, dict, *SCALARS})
 
@@ -300,11 +312,11 @@ def _looking_up(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _naming(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a function that gets NumPy's modules where another gets ours."""
+    """Return a function that gets NumPy's modules and classes where another gets ours."""
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
-        return function(*map(_numpys_module, args), **kwargs)
+        return function(*(_fallback.numpys_own(_numpys_module(arg)) for arg in args), **kwargs)
 
     return call
 
@@ -340,6 +352,19 @@ def _encode_scalars() -> None:
     setattr(json.encoder, "float", Float)  # noqa: B010
 
 
+def _register_with_jax(pxla: types.ModuleType) -> None:
+    """Let JAX take our arrays where it takes NumPy's: it looks up what to do by the very class."""
+    core, dtypes = sys.modules["jax._src.core"], sys.modules["jax._src.dtypes"]
+    ours, numpys = _core.ndarray, numpy.ndarray
+    with contextlib.suppress(AttributeError, KeyError):  # another release
+        shard = pxla.shard_arg_handlers[numpys]
+        pxla.shard_arg_handlers[ours] = lambda xs, *rest: shard(list(map(_core.to_numpy, xs)), *rest)
+        core.pytype_aval_mappings[ours] = core.pytype_aval_mappings[numpys]
+        dtypes.register_canonicalize_value_handler(
+            ours, lambda x: dtypes.canonicalize_value(_core.to_numpy(x))
+        )
+
+
 def _tables() -> list[tuple[Mapping[str, tuple[str, ...]], Callable[..., Any]]]:
     """Return what is adapted, and how."""
     return [
@@ -356,6 +381,9 @@ def _adapt(module: types.ModuleType) -> None:
     key = module.__name__
     if key == _JSON:
         _encode_scalars()
+        return
+    if key == _JAX:
+        _register_with_jax(module)
         return
     wrap = next(wrap for table, wrap in _tables() if key in table)
     for name in _names(module):

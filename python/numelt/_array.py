@@ -308,6 +308,7 @@ def complete() -> None:
     _fallback.stands_for(_core.ufunc, numpy.ufunc)
     _classes.collect_members()
     _classes.teach(numpy)
+    _classes.teach_others()
     _set_metaclass(ndarray, _classes.ArrayType)
     _set_metaclass(_core.ufunc, _classes.UfuncType)
     _pickling.install()

@@ -17,7 +17,7 @@ import numpy
 
 from numelt import _core, _fallback, _overrides
 
-__all__ = ["ArrayType", "SubclassBase", "UfuncType", "collect_members", "teach"]
+__all__ = ["ArrayType", "SubclassBase", "UfuncType", "collect_members", "teach", "teach_others"]
 
 ndarray = _core.ndarray
 
@@ -102,7 +102,7 @@ class SubclassBase(numpy.ndarray):
 
     def view(self, *args: Any, **kwargs: Any) -> Any:
         """Return a view of the same memory as another dtype or class."""
-        return _view(numpy.ndarray.view, self, args, kwargs)
+        return _view(super().view, args, kwargs)
 
     @_overrides.default
     def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
@@ -122,12 +122,13 @@ for _base in (SubclassBase, OverridingBase):
     _base.__module__ = "numpy"
 
 
-def _view(original: Callable[..., Any], array: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    if ndarray in args or ndarray in kwargs.values():
+def _view(view: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Call an array's `view`, to which our class means NumPy's."""
+    if any(arg is ndarray for arg in (*args, *kwargs.values())):
         args = tuple(numpy.ndarray if arg is ndarray else arg for arg in args)
         kwargs = {key: numpy.ndarray if arg is ndarray else arg for key, arg in kwargs.items()}
-        return _fallback.wrap(original(array, *args, **kwargs))
-    return original(array, *args, **kwargs)
+        return _fallback.wrap(view(*args, **kwargs))
+    return view(*args, **kwargs)
 
 
 _taught: set[type] = set()
@@ -140,11 +141,59 @@ def teach(module: types.ModuleType) -> None:
             continue
         if cls in _taught or not cls.__module__.startswith("numpy"):
             continue
-        _taught.add(cls)
         if cls is numpy.matrix:
             setattr(cls, "__new__", _of_plain(cls.__new__))  # noqa: B010
-        if "view" in vars(cls) or not any(base in _taught for base in cls.__mro__[1:]):
-            setattr(cls, "view", _knowing(cls.view))  # noqa: B010
+        _teach(cls)
+
+
+def teach_others() -> None:
+    """Let the subclasses of NumPy's array that libraries declare, now or later, learn the same."""
+    import ctypes
+    import gc
+
+    def __init_subclass__(cls: Any, **kwargs: Any) -> None:
+        super(numpy.ndarray, cls).__init_subclass__(**kwargs)
+        _teach_other(cls)
+
+    (namespace,) = gc.get_referents(vars(numpy.ndarray))
+    namespace["__init_subclass__"] = classmethod(__init_subclass__)
+    ctypes.pythonapi.PyType_Modified(ctypes.py_object(numpy.ndarray))
+    known = [numpy.ndarray]
+    for cls in known:
+        known += type.__subclasses__(cls)
+        _teach_other(cls)
+
+
+def _teach_other(cls: type) -> None:
+    foreign = cls is not numpy.ndarray and cls.__module__.partition(".")[0] != "numpy"
+    if foreign and not issubclass(cls, SubclassBase):
+        _teach(cls)
+
+
+def _teach(cls: type) -> None:
+    """Let a class know ours in `view`, unless it inherits that."""
+    own = vars(cls).get("view")
+    if own is not None or _taught.isdisjoint(cls.__mro__):
+        setattr(cls, "view", _next_view(cls) if own is None else _knowing(own))  # noqa: B010
+    _taught.add(cls)
+
+
+_LEFT_OUT: Any = object()
+
+
+def _next_view(cls: type) -> Callable[..., Any]:
+    """Return what a class inherits as `view`; for an instance of a derived class, perhaps of another base."""
+
+    @functools.wraps(numpy.ndarray.view)
+    def view(self: Any, dtype: Any = _LEFT_OUT, type: Any = _LEFT_OUT) -> Any:
+        inherited = super(cls, self).view
+        if type is not _LEFT_OUT:
+            return _view(inherited, () if dtype is _LEFT_OUT else (dtype,), {"type": type})
+        if dtype is _LEFT_OUT:
+            return inherited()
+        return _fallback.wrap(inherited(numpy.ndarray)) if dtype is ndarray else inherited(dtype)
+
+    return view
 
 
 def _of_plain(original: Callable[..., Any]) -> Callable[..., Any]:
@@ -160,7 +209,9 @@ def _of_plain(original: Callable[..., Any]) -> Callable[..., Any]:
 def _knowing(original: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(original)
     def view(self: Any, *args: Any, **kwargs: Any) -> Any:
-        return _view(original, self, args, kwargs)
+        if not kwargs and (not args or (len(args) == 1 and args[0] is not ndarray)):
+            return original(self, *args)
+        return _view(functools.partial(original, self), args, kwargs)
 
     return view
 

@@ -35,6 +35,8 @@ _ASKED = (
     "scipy.interpolate.",
     "scipy.sparse.linalg.",
 )
+# compiled modules of such packages that programs call themselves
+_CALLED = frozenset({"h5py.h5a", "h5py.h5d", "h5py.h5p"})
 # modules that reach the C interface through another library
 _THROUGH_OTHERS = frozenset({"pyarrow.lib", "pyarrow._compute"})
 # functions and methods of C's, Cython's, Boost's and pybind11's
@@ -53,7 +55,7 @@ def _uses_c_interface(path: str) -> bool:
 
 def _is_adapted(module: types.ModuleType) -> bool:
     name = module.__name__
-    if name.startswith(_ASKED) or name in _THROUGH_OTHERS:
+    if name.startswith(_ASKED) or name in _CALLED or name in _THROUGH_OTHERS:
         return True
     spec = module.__spec__
     if name.partition(".")[0] in CARED_FOR or spec is None or not isinstance(spec.origin, str):

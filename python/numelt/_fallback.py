@@ -28,7 +28,9 @@ ndarray = _core.ndarray
 POLICIES = ("silent", "warn", "error")
 
 # numelt callables and classes that NumPy must see as its own, by id; filled by `stands_for`
-_numpy_of: dict[int, tuple[object, object]] = {}
+_numpy_of: dict[int, tuple[object, object]] = {
+    id(cls): (cls, getattr(numpy, cls.__name__)) for cls in SCALARS
+}
 # the other way round: what stands for one of NumPy's objects
 _ours_of: dict[int, tuple[object, Any]] = {}
 # types of list elements that have to be looked into; everything else passes as it is
@@ -357,7 +359,7 @@ def uncounted(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[
         if result is not NotImplemented:
             return result
         function = getattr(function, "_implementation", function)
-    elif asked:
+    elif asked and type(function) is not numpy.ufunc:
         args, kwargs = _overrides.as_called(function, args, kwargs)
     views: Views = {}
     if args:

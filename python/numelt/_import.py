@@ -65,7 +65,7 @@ def is_users(filename: str | None) -> bool:
 # packages whose Python code turns what is not of NumPy's class into NumPy's arrays where their compiled code
 # wants these, by itself or by `_adapters`
 CARED_FOR = frozenset(
-    {"pandas", "scipy", "sklearn", "matplotlib", "contourpy", "PIL", "h5py", "numba", "jax", "jaxlib"}
+    {"pandas", "scipy", "sklearn", "matplotlib", "contourpy", "PIL", "h5py", "numba", "jaxlib"}
 )
 
 

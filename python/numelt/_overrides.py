@@ -84,7 +84,8 @@ def _in_order(args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
 
 
 def _derives(kind: type, other: type) -> bool:
-    return kind is not other and other in kind.__mro__
+    base = numpy.ndarray if other is _core.ndarray else other
+    return kind is not base and base in kind.__mro__
 
 
 def dispatch(

@@ -44,6 +44,7 @@ _READERS = frozenset({"numpy", "numelt", "pickle", "shelve", "copyreg", "cloudpi
 
 _compiled: Any = importlib.import_module("numpy._core._multiarray_umath")
 _reconstruct: Callable[..., Any] = multiarray._reconstruct
+_make_scalar: Callable[..., Any] = multiarray.scalar
 
 
 def reads_for_program() -> bool:
@@ -101,6 +102,11 @@ def _call_frombuffer(buf: Any, dtype: Any, shape: Any, order: Any, axis_order: A
     from numelt import _pickling
 
     return _pickling.frombuffer(buf, dtype, shape, order, axis_order)
+
+
+def _scalar(dtype: Any, obj: Any = None) -> Any:
+    """Stand for NumPy's function that makes a scalar; one that holds objects comes as an array."""
+    return _make_scalar(dtype, _core.to_numpy(obj) if type(obj) is ndarray else obj)
 
 
 # ---- what has a name ----------------------------------------------------------------------------
@@ -168,9 +174,9 @@ def put(module: Any, name: str, ours: Callable[..., Any]) -> Callable[..., Any]:
 
 def install() -> None:
     """Teach NumPy's constructors where pickles come from."""
-    put(multiarray, "_reconstruct", _empty)
-    # NumPy looks its own up here when it pickles
-    vars(_compiled)["_reconstruct"] = _empty
+    for name, ours in (("_reconstruct", _empty), ("scalar", _scalar)):
+        # NumPy looks its own up in the compiled module when it pickles
+        vars(_compiled)[name] = put(multiarray, name, ours)
     # NumPy may have remembered this one
     _numeric._frombuffer.__code__ = _call_frombuffer.__code__
     copyreg.pickle(_core.ufunc, _ufunc)

@@ -19,7 +19,7 @@ from typing import Any, TypeVar, cast
 
 import numpy
 
-from numelt import _core, _fallback, _library, _namespace
+from numelt import _core, _fallback, _library, _namespace, _overrides
 from numelt._dispatch import FEW, NATIVE, NO_VALUE, binds, native, small_call
 from numelt._scalars import SCALARS
 
@@ -217,6 +217,8 @@ def understood(value: Any) -> bool:
     kind = type(value)
     if kind is _core.ndarray:
         return bool(_core.is_native(value))
+    if kind is list or kind is tuple:
+        return not _overrides.asked((value,), {})
     return kind in _PLAIN or isinstance(value, (numpy.generic, numpy.dtype, type))
 
 

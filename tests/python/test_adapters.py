@@ -484,3 +484,90 @@ def test_assertions_of_numpys_own() -> None:
     theirs.assert_equal([a, {"x": a}], [a.copy(), {"x": a}])
     with pytest.raises(AssertionError, match="Arrays are not equal"):
         theirs.assert_equal(a, a + 1)
+
+
+def test_low_level_h5py_takes_ours() -> None:
+    h5py = pytest.importorskip("h5py")
+    whole = h5py.h5s.ALL
+    with h5py.File("some", "w", driver="core", backing_store=False) as file:
+        dataset = file.create_dataset("x", (4,), dtype="f8")
+        dataset.id.write(whole, whole, numelt.arange(4.0))
+        into = numelt.zeros(4)
+        later = into + 1
+        dataset.id.read(whole, whole, into)
+        assert_same(into, numpy.arange(4.0))
+        assert float(later.sum()) == 4.0
+        plan = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+        plan.set_fill_value(numelt.array([-1]))
+        value = numelt.array([0])
+        plan.get_fill_value(value)
+        assert value.tolist() == [-1]
+        space = h5py.h5s.create_simple((3,))
+        attribute = h5py.h5a.create(dataset.id, b"n", h5py.h5t.py_create(numelt.dtype("i8")), space)
+        attribute.write(numelt.arange(3))
+        into = numelt.zeros(3, dtype=int)
+        attribute.read(into)
+        assert into.tolist() == [0, 1, 2]
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "jnp.sin(x)",
+        "jax.jit(lambda x: x * 2)(x)",
+        "jax.jit(lambda d: d['a'] + d['b'])({'a': x, 'b': x.sum()})",
+        "jax.jit(lambda y: y + x)(jnp.ones(3))",
+        "jax.grad(lambda x: (x**2).sum())(x)",
+        "jax.vmap(lambda a, b: a @ b)(x[:, None], x[:, None])",
+        "jax.lax.scan(lambda c, y: (c + y, c), np.float32(0), x.astype('f4'))[1]",
+        "jax.pure_callback(np.sin, jax.ShapeDtypeStruct((3,), 'f4'), x.astype('f4'))",
+        "x * jnp.ones(3)",
+        "jnp.ones(3) - x",
+        "x.sum() * jnp.ones(3)",
+        "x @ jnp.ones(3)",
+        "jnp.ones(3) == x",
+        "jnp.arange(5)[np.array([1, 2])]",
+        "jnp.arange(3)[x > 0]",
+        "jnp.zeros(3).at[np.array([0, 2])].set(x[1:])",
+        "jnp.concatenate([x, jnp.ones(1)])",
+        "jnp.where(x > 1, x, 0.0)",
+        "jax.device_put(x)",
+        "np.asarray(jnp.asarray(x))",
+        "np.add(jnp.ones(3), x)",
+    ],
+)
+def test_jax(statement: str) -> None:
+    jax = pytest.importorskip("jax")
+    found = []
+    for np in (numpy, numelt):
+        result = eval(statement, {"jax": jax, "jnp": jax.numpy, "np": np, "x": np.arange(3.0)})
+        found.append((isinstance(result, jax.Array), numpy.asarray(result)))
+    assert found[0][0] == found[1][0]
+    assert_same(found[1][1], found[0][1])
+
+
+def test_haar_features() -> None:
+    feature = pytest.importorskip("skimage.feature")
+    found = [feature.haar_like_feature(np.eye(8), 0, 0, 5, 5, "type-2-x") for np in (numpy, numelt)]
+    assert_same(found[1], found[0])
+
+
+def test_bottleneck_replaces() -> None:
+    slow = pytest.importorskip("bottleneck").slow
+    x = numelt.array([1.0, numelt.nan])
+    slow.replace(x, numelt.nan, 0.0)
+    assert x.tolist() == [1.0, 0.0]
+
+
+def test_hypothesis_fills_arrays_with_ours() -> None:
+    hypothesis = pytest.importorskip("hypothesis")
+    strategies, arrays = hypothesis.strategies, pytest.importorskip("hypothesis.extra.numpy").arrays
+    pairs = numelt.dtype([("a", float), ("b", float)])
+    elements = strategies.just((1.0, 2.0)).map(lambda pair: numelt.array(pair, dtype=pairs))
+
+    @hypothesis.settings(max_examples=5, database=None)
+    @hypothesis.given(arrays(pairs, (2,), elements=elements))
+    def check(x: Any) -> None:
+        assert x.tolist() == [(1.0, 2.0)] * 2
+
+    check()

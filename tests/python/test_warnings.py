@@ -120,6 +120,12 @@ def test_casts(source, to):
 CASES = {
     "sum": lambda np: np.full(3, 1e308).sum(),
     "sum of infinities": lambda np: np.array([np.inf, -np.inf]).sum(),
+    "sum of infinities and nan": lambda np: np.array([np.inf, -np.inf, np.nan]).sum(),
+    "sum of nan and infinities": lambda np: np.array([np.nan, np.inf, -np.inf]).sum(),
+    "mean of infinities and nan": lambda np: np.tile([np.inf, 1, -np.inf, np.nan, 2, 3, 4], 50).mean(),
+    "std of infinities and nan": lambda np: np.tile([np.inf, 1, -np.inf, np.nan, 2, 3, 4], 50).std(),
+    "sums of infinities and nan": lambda np: np.tile([[np.inf], [-np.inf], [np.nan]], 9).sum(axis=0),
+    "sum of complex infinities": lambda np: np.array([np.inf, -np.inf, np.nan, 1j]).sum(),
     "sum of nan": lambda np: np.array([np.nan, 1.0]).sum(),
     "sum along an axis": lambda np: np.full((40, 3), 1e308).sum(axis=0),
     "sum of products": lambda np: (np.full(3, 1e300) * np.full(3, 1e300)).sum(),

@@ -3,7 +3,7 @@
 
 use crate::ndarray::NdArray;
 use numelt_ir::{C64, DType, DTypeKind, Scalar};
-use numpy::npyffi::{NPY_TYPES, PY_ARRAY_API, PyArray_Descr};
+use numpy::npyffi::{NPY_TYPES, PY_ARRAY_API, PyArray_Descr, PyDataType_METADATA};
 use pyo3::exceptions::{PyOverflowError, PyTypeError};
 use pyo3::ffi;
 use pyo3::prelude::*;
@@ -188,15 +188,17 @@ pub fn from_type_num(num: c_int) -> Option<DType> {
     })
 }
 
-/// Native dtype of a `numpy.dtype` structure; `None` for other types and foreign byte order.
+/// Native dtype of a `numpy.dtype` structure; `None` for other types, foreign byte order, and one that carries
+/// metadata, which arrays hand on.
 ///
 /// # Safety
 /// `descr` points to a living `numpy.dtype`.
-pub unsafe fn from_descr(descr: *const PyArray_Descr) -> Option<DType> {
+pub unsafe fn from_descr(py: Python<'_>, descr: *const PyArray_Descr) -> Option<DType> {
     // SAFETY: the caller vouches for the pointer; these fields have the same place in NumPy 1 and 2.
     let (num, order) = unsafe { ((*descr).fields.type_num, (*descr).fields.byteorder as u8) };
     let swapped = if cfg!(target_endian = "little") { b'>' } else { b'<' };
-    if order == swapped { None } else { from_type_num(num) }
+    // SAFETY: as above.
+    from_type_num(num).filter(|_| order != swapped && unsafe { PyDataType_METADATA(py, descr) }.is_null())
 }
 
 /// What a `dtype=` argument means: `Ok(None)` when it is a valid dtype that is not native.
@@ -222,7 +224,7 @@ pub fn parse_dtype(obj: &Bound<'_, PyAny>) -> PyResult<Option<DType>> {
         return Err(PyErr::fetch(py));
     }
     // SAFETY: success gives an owned reference to a dtype.
-    let (owned, dtype) = unsafe { (Bound::from_owned_ptr(py, descr.cast()), from_descr(descr)) };
+    let (owned, dtype) = unsafe { (Bound::from_owned_ptr(py, descr.cast()), from_descr(py, descr)) };
     drop(owned);
     Ok(dtype)
 }

@@ -106,7 +106,7 @@ pub fn axis_of(py: Python<'_>, axis: i64, rank: usize, argument: &str) -> PyErr 
 
 /// `numpy.exceptions.AxisError`.
 pub fn axis(py: Python<'_>, axis: i64, rank: usize) -> PyErr {
-    let make = || py.import("numpy.exceptions")?.getattr("AxisError")?.call1((axis, rank));
+    let make = || py.import("numpy.exceptions")?.getattr("AxisError")?.call1((axis, rank, py.None()));
     match make() {
         Ok(error) => PyErr::from_value(error),
         Err(error) => error,

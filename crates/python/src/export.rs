@@ -220,7 +220,7 @@ impl RealArray {
         // SAFETY: as in `of`.
         unsafe {
             let fields = &(*obj.as_ptr().cast::<PyArrayObject>()).fields;
-            if fields.flags & NPY_ARRAY_ALIGNED != 0 { convert::from_descr(fields.descr) } else { None }
+            if fields.flags & NPY_ARRAY_ALIGNED != 0 { convert::from_descr(obj.py(), fields.descr) } else { None }
         }
     }
 

@@ -426,25 +426,27 @@ impl DeferredScalar {
     }
 }
 
-/// The buffer format of some records (with texts or objects), and of bytes without a dtype, does not tell their layout, and NumPy, which asks for
-/// a buffer first, would fail to read it back instead of trying the next protocol.
+/// The buffer format of some records (with texts or objects), and of bytes without a dtype, does not tell their layout, nor
+/// what metadata a dtype carries, and NumPy, which asks for a buffer first, would fail to read it back instead of trying
+/// the next protocol.
 fn refuse_lossy_format(array: &Bound<'_, PyAny>) -> PyResult<()> {
     /// dtypes that were met last, and whether a format describes them.
     static MET: Mutex<Vec<(Py<PyAny>, bool)>> = Mutex::new(Vec::new());
     let met = || MET.lock().unwrap_or_else(PoisonError::into_inner);
-    // bytes without a dtype are padding in a format, and become a record
-    if export::type_number(array) != NPY_TYPES::NPY_VOID as c_int {
-        return Ok(());
-    }
     let py = array.py();
     let dtype = array.getattr(intern!(py, "dtype"))?;
+    // bytes without a dtype are padding in a format, and become a record
+    if export::type_number(array) != NPY_TYPES::NPY_VOID as c_int {
+        return if has_metadata(&dtype)? { Err(no_format()) } else { Ok(()) };
+    }
     let known = met().iter().find(|(one, _)| one.is(&dtype)).map(|&(_, described)| described);
     let described = match known {
         Some(described) => described,
         None => {
             let format = array.getattr("data")?.getattr("format")?;
             let parse = py.import("numpy._core._internal")?.getattr("_dtype_from_pep3118")?;
-            let described = parse.call1((format,)).and_then(|read| read.eq(&dtype)).unwrap_or(false);
+            let described =
+                !has_metadata(&dtype)? && parse.call1((format,)).and_then(|read| read.eq(&dtype)).unwrap_or(false);
             let mut met = met();
             let oldest = if met.len() < MOST_MET { None } else { Some(met.remove(0)) };
             met.push((dtype.unbind(), described));
@@ -453,7 +455,27 @@ fn refuse_lossy_format(array: &Bound<'_, PyAny>) -> PyResult<()> {
             described
         }
     };
-    if described { Ok(()) } else { Err(PyBufferError::new_err("no buffer format describes the dtype")) }
+    if described { Ok(()) } else { Err(no_format()) }
+}
+
+fn no_format() -> PyErr {
+    PyBufferError::new_err("no buffer format describes the dtype")
+}
+
+/// Does a dtype, or that of a field or element of its, carry metadata?
+fn has_metadata(dtype: &Bound<'_, PyAny>) -> PyResult<bool> {
+    let (fields, inner) = (dtype.getattr("fields")?, dtype.getattr("subdtype")?);
+    if !dtype.getattr("metadata")?.is_none() || !inner.is_none() && has_metadata(&inner.get_item(0)?)? {
+        return Ok(true);
+    }
+    if !fields.is_none() {
+        for field in fields.call_method0("values")?.try_iter()? {
+            if has_metadata(&field?.get_item(0)?)? {
+                return Ok(true);
+            }
+        }
+    }
+    Ok(false)
 }
 
 /// dtypes of records that are remembered.

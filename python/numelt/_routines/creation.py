@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy
 
-from numelt import _core, _fallback
+from numelt import _core, _fallback, _overrides
 from numelt._dispatch import (
     NO_VALUE,
     fall_back,
@@ -244,9 +244,9 @@ def _is_subclass(value: Any) -> bool:
 def asarray(
     a: Any, dtype: Any = None, order: Any = None, *, device: Any = None, copy: Any = None, like: Any = None
 ) -> Any:
-    if dtype is None and order is None and copy is None and device is None and type(a) is ndarray:
-        return a
     if like is None and device in (None, "cpu"):
+        if dtype is None and order is None and copy is None and type(a) is ndarray:
+            return a
         result = _convert(a, dtype, copy if copy is None else bool(copy), order, 0)
         if result is not NotImplemented:
             return result
@@ -315,6 +315,8 @@ def copy(a: Any, order: str = "K", subok: bool = False) -> Any:
     >>> x
     array([0., 0.])
     """
+    if type(a) is not ndarray and _overrides.asked((a,), {}):
+        return fall_back("copy", a, order=order, subok=subok)
     return array(a, order=order, subok=subok, copy=True)
 
 

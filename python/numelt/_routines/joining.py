@@ -399,7 +399,9 @@ def tile(A: Any, reps: Any) -> Any:
     array = recordable(A)
     counts = (reps,) if type(reps) is int else tuple(reps) if isinstance(reps, (tuple, list)) else None
     if array is None or counts is None or not all(type(n) is int and n >= 0 for n in counts):
-        return fall_back("tile", A, reps) if array is None else rebound(numpy.tile)(array, reps)
+        if array is None or not understood(reps):
+            return fall_back("tile", A, reps)
+        return rebound(numpy.tile)(array, reps)
     if array.ndim and all(n == 1 for n in counts):
         return rebound(numpy.tile)(array, reps)  # a copy in the array's own order
     rank = max(array.ndim, len(counts))

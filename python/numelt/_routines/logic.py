@@ -123,7 +123,7 @@ def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> bool:
 
 @native
 @small_first
-def array_equiv(a1: Any, a2: Any) -> bool:
+def array_equiv(a1: Any, a2: Any) -> Any:
     """Tell whether two arrays are equal after broadcasting.
 
     Examples
@@ -141,7 +141,7 @@ def array_equiv(a1: Any, a2: Any) -> bool:
         same = _core.elementwise("equal", (x, y))
         if same is not NotImplemented:
             return bool(_core.reduce("all", same))
-    return bool(fall_back("array_equiv", a1, a2))
+    return fall_back("array_equiv", a1, a2)
 
 
 def _dtype_of(value: Any) -> Any:

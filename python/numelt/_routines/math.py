@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy
 
-from numelt import _core
+from numelt import _core, _overrides
 from numelt._dispatch import (
     NO_VALUE,
     fall_back,
@@ -18,7 +18,7 @@ from numelt._dispatch import (
     reject,
     small_first,
 )
-from numelt._rebind import rebound
+from numelt._rebind import rebound, understood
 from numelt._routines.creation import asanyarray, empty_like
 
 __all__ = ["angle", "around", "clip", "diff", "fix", "imag", "real", "round"]
@@ -188,6 +188,8 @@ def around(a: Any, decimals: Any = 0, out: Any = None) -> Any:
     >>> np.around(np.array([2.5, 3.5]))
     array([2., 4.])
     """
+    if _overrides.asked((a, out), {}):
+        return fall_back("around", a, decimals, out)
     return round(a, decimals, out)
 
 
@@ -219,6 +221,8 @@ def real(val: Any) -> Any:
     >>> np.real(np.array([1 + 2j]))
     array([1.])
     """
+    if type(val) is not ndarray and _overrides.asked((val,), {}):
+        return fall_back("real", val)
     try:
         return val.real
     except AttributeError:
@@ -235,6 +239,8 @@ def imag(val: Any) -> Any:
     >>> np.imag(np.array([1 + 2j]))
     array([2.])
     """
+    if type(val) is not ndarray and _overrides.asked((val,), {}):
+        return fall_back("imag", val)
     try:
         return val.imag
     except AttributeError:
@@ -275,7 +281,7 @@ def diff(a: Any, n: Any = 1, axis: Any = -1, prepend: Any = NO_VALUE, append: An
     """
     array = recordable(a)
     simple = prepend is NO_VALUE and append is NO_VALUE and type(n) is int and n >= 0
-    if array is not None and array.ndim and not simple:
+    if array is not None and array.ndim and not simple and understood(prepend) and understood(append):
         return rebound(numpy.diff)(array, n, axis, prepend, append)
     if array is None or not simple:
         return fall_back("diff", a, n, axis, prepend=prepend, append=append)

@@ -8,7 +8,7 @@ import numpy
 
 from numelt import _core, _fallback
 from numelt._dispatch import fall_back, native, ndarray, normalize_axis, recordable, reject, small_first
-from numelt._rebind import composed
+from numelt._rebind import composed, understood
 
 __all__ = [
     "argwhere", "choose", "compress", "extract", "flatnonzero", "nonzero", "place", "put", "put_along_axis",
@@ -79,7 +79,7 @@ def compress(condition: Any, a: Any, axis: Any = None, out: Any = None) -> Any:
            [4, 5]])
     """
     truth = recordable(condition)
-    if truth is None or truth.ndim != 1 or recordable(a) is None:
+    if truth is None or truth.ndim != 1 or recordable(a) is None or not understood(out):
         return fall_back("compress", condition, a, axis, out)
     return take(a, _core.nonzero(truth)[0], axis, out)
 
@@ -296,7 +296,7 @@ def _writable(a: Any) -> bool:
 
 @native
 @small_first
-def put(a: Any, ind: Any, v: Any, mode: Any = "raise") -> None:
+def put(a: Any, ind: Any, v: Any, mode: Any = "raise") -> Any:
     """Write values to positions of the flattened array.
 
     Examples
@@ -310,10 +310,9 @@ def put(a: Any, ind: Any, v: Any, mode: Any = "raise") -> None:
     index = _index(ind)
     values = _values(v, a.dtype, "unsafe") if _writable(a) else None
     if index is None or values is None or mode not in _MODES or (a.size == 0 and index.size):
-        reject("put", a, ind, v, mode)
-        return
+        return reject("put", a, ind, v, mode)
     if index.size == 0 or values.size == 0:
-        return
+        return None
     index = index.reshape(-1).astype(numpy.intp)
     if mode != "raise":
         index = _within(index, a.size, mode)
@@ -322,9 +321,10 @@ def put(a: Any, ind: Any, v: Any, mode: Any = "raise") -> None:
         flat[index] = _repeated(values, index.shape[0])
     except IndexError:  # NumPy has written what stands before the position that is outside
         reject("put", a, ind, v, mode)
-        return
+        return None
     if not _is_view(a):
         a[...] = flat.reshape(a.shape)
+    return None
 
 
 def _is_view(a: Any) -> bool:
