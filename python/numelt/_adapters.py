@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import functools
 import importlib.machinery
+import opcode
 import sys
 import types
 from collections.abc import Callable, Mapping, Sequence
@@ -200,7 +201,11 @@ def _within(function: types.FunctionType, wrap: Callable[..., Any]) -> None:
         setattr(inner, name, getattr(function, name))
     call: Any = wrap(inner)
     call.__code__ = _placed(call.__code__, function.__code__)
-    code = _placed(_forward.__code__, function.__code__)
+    free = len(function.__code__.co_freevars)
+    # without this first instruction, looking at a frame's locals (debuggers, test runners) would crash
+    prefix = bytes([opcode.opmap["COPY_FREE_VARS"], free]) if free else b""
+    forward = _forward.__code__.replace(co_code=prefix + _forward.__code__.co_code)
+    code = _placed(forward, function.__code__)
     function.__code__ = code.replace(
         co_consts=tuple(call if constant == "function" else constant for constant in code.co_consts),
         co_freevars=function.__code__.co_freevars,
