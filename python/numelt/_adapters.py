@@ -20,7 +20,7 @@ from typing import Any, cast
 
 import numpy
 
-from numelt import _core, _extensions, _fallback
+from numelt import _beginning, _core, _extensions, _fallback
 from numelt._import import Delegating
 from numelt._scalars import SCALARS
 
@@ -46,53 +46,57 @@ _NAMES = {
     "mpl_toolkits.mplot3d.axes3d": ("Axes3D.*",),
     # reached through libraries that hand them on
     "numpy.testing._private.utils": ("assert_almost_equal", "assert_equal"),
+    "pandas._testing.asserters": (
+        "assert_almost_equal", "assert_class_equal", "assert_numpy_array_equal",
+    ),
     "pandas.core.algorithms": (
-        "diff", "duplicated", "factorize", "isin", "mode", "rank", "searchsorted", "take", "unique",
-        "value_counts_internal",
+        "diff", "duplicated", "factorize", "isin", "map_array", "mode", "rank", "searchsorted", "take",
+        "unique", "value_counts_internal",
     ),
-    "pandas.core.arraylike": tuple(
-        f"OpsMixin.__{name}__"
-        for name in (
-            "eq", "ne", "lt", "le", "gt", "ge", "and", "rand", "or", "ror", "xor", "rxor", "add", "radd",
-            "sub", "rsub", "mul", "rmul", "truediv", "rtruediv", "floordiv", "rfloordiv", "mod", "rmod",
-            "divmod", "rdivmod", "pow", "rpow",
-        )
+    "pandas.core.arraylike": ("OpsMixin.*",),
+    "pandas.core.arrays._mixins": ("NDArrayBackedExtensionArray.*",),
+    "pandas.core.arrays.arrow.array": ("ArrowExtensionArray.*",),
+    "pandas.core.arrays.base": ("ExtensionArray.*",),
+    "pandas.core.arrays.boolean": ("BooleanArray.*",),
+    "pandas.core.arrays.categorical": ("Categorical.*", "factorize_from_iterable"),
+    "pandas.core.arrays.datetimelike": ("DatetimeLikeArrayMixin.*", "TimelikeOps.*"),
+    "pandas.core.arrays.datetimes": ("DatetimeArray.*", "DatetimeArray._simple_new"),
+    "pandas.core.arrays.interval": ("IntervalArray.*",),
+    "pandas.core.arrays.masked": ("BaseMaskedArray.*",),
+    "pandas.core.arrays.numeric": ("NumericArray.*",),
+    "pandas.core.arrays.numpy_": ("NumpyExtensionArray.*",),
+    "pandas.core.arrays.period": (
+        "PeriodArray.*", "PeriodArray._from_datetime64", "PeriodArray._from_fields",
     ),
-    "pandas.core.arrays.boolean": ("BooleanArray.__init__",),
-    "pandas.core.arrays.categorical": ("Categorical.__init__",),
-    "pandas.core.arrays.numeric": ("NumericArray.__init__",),
+    "pandas.core.arrays.sparse.array": ("SparseArray.*",),
+    "pandas.core.arrays.string_": ("StringArray.*",),
+    "pandas.core.arrays.timedeltas": ("TimedeltaArray.*", "TimedeltaArray._simple_new"),
     "pandas.core.common": ("convert_to_list_like",),
     "pandas.core.construction": ("array",),
-    "pandas.core.frame": tuple(
-        f"DataFrame.{name}"
-        for name in (
-            "__init__", "__getitem__", "__setitem__", "__matmul__", "__rmatmul__", "add", "assign",
-            "corrwith", "div", "dot", "drop", "eq", "from_dict", "from_records", "ge", "groupby", "gt",
-            "insert", "isin", "le", "lt", "merge", "mul", "ne", "pow", "reindex", "set_index", "sub",
-            "truediv",
-        )
-    ),
-    "pandas.core.generic": tuple(
-        f"NDFrame.{name}" for name in ("clip", "fillna", "mask", "replace", "sample", "take", "where")
-    ),
-    "pandas.core.indexes.base": tuple(
-        f"Index.{name}"
-        for name in (
-            "__new__", "__getitem__", "difference", "drop", "get_indexer", "insert", "intersection", "isin",
-            "reindex", "take", "union", "where",
-        )
-    ),
+    "pandas.core.frame": ("DataFrame.*",),
+    "pandas.core.generic": ("NDFrame.*",),
+    "pandas.core.groupby.generic": ("DataFrameGroupBy.*", "SeriesGroupBy.*"),
+    "pandas.core.groupby.groupby": ("GroupBy.*",),
+    "pandas.core.indexers.utils": ("check_array_indexer",),
+    "pandas.core.indexes.base": ("Index.*", "_new_Index"),
+    "pandas.core.indexes.category": ("CategoricalIndex.*",),
+    "pandas.core.indexes.datetimelike": ("DatetimeIndexOpsMixin.*", "DatetimeTimedeltaMixin.*"),
+    "pandas.core.indexes.datetimes": ("DatetimeIndex.*",),
+    "pandas.core.indexes.interval": ("IntervalIndex.*",),
+    "pandas.core.indexes.multi": ("MultiIndex.*",),
+    "pandas.core.indexes.period": ("PeriodIndex.*",),
+    "pandas.core.indexes.range": ("RangeIndex.*",),
+    "pandas.core.indexes.timedeltas": ("TimedeltaIndex.*",),
+    "pandas.core.indexing": ("_LocationIndexer.*", "_iAtIndexer.*", "_AtIndexer.*", "_ScalarAccessIndexer.*"),
+    "pandas.core.reshape.encoding": ("from_dummies", "get_dummies"),
+    "pandas.core.reshape.merge": ("merge", "merge_asof", "merge_ordered"),
+    "pandas.core.reshape.pivot": ("crosstab", "pivot", "pivot_table"),
     "pandas.core.reshape.tile": ("cut", "qcut"),
-    "pandas.core.series": tuple(
-        f"Series.{name}"
-        for name in (
-            "__init__", "__getitem__", "__setitem__", "__matmul__", "__rmatmul__", "add", "div", "dot",
-            "drop", "eq", "ge", "groupby", "gt", "isin", "le", "lt", "map", "mul", "ne", "pow", "reindex",
-            "repeat", "searchsorted", "sub", "truediv",
-        )
-    ),
-    "pandas.core.indexing": ("_LocationIndexer.__getitem__", "_LocationIndexer.__setitem__"),
+    "pandas.core.series": ("Series.*",),
+    "pandas.core.strings.accessor": ("StringMethods.*",),
     "pandas.core.tools.datetimes": ("to_datetime",),
+    "pandas.core.tools.numeric": ("to_numeric",),
+    "pandas.core.tools.timedeltas": ("to_timedelta",),
     "pandas.core.util.hashing": ("hash_array",),
     "sklearn.manifold._t_sne": ("TSNE.__init__",),
     "sklearn.neighbors._nca": ("NeighborhoodComponentsAnalysis.__init__",),
@@ -161,6 +165,10 @@ _MAKING = {
 _CALLING = {"scipy.optimize._lsq.least_squares": ("least_squares",)}
 # what is given may be the module `random`
 _NAMED = {"sklearn.utils.validation": ("check_random_state",), "scipy._lib._util": ("check_random_state",)}
+# what is Python's of this package converts its arguments itself: it warns of callers, and counts references
+_CONVERTING = "pandas."
+# they get names, very often
+_OF_ATTRIBUTES = frozenset({"__finalize__", "__getattr__", "__getattribute__", "__setattr__"})
 _JSON = "json"
 _ADAPTED = frozenset({_JSON, *_NAMES, *_MAKING, *_LOOKING_UP, *_CALLING, *_NAMED})
 _FUNCTIONS = (types.FunctionType, types.MethodType, types.BuiltinFunctionType, functools.partial)
@@ -374,7 +382,8 @@ def _adapt(module: types.ModuleType) -> None:
         if function is getattr(object, attribute, None):
             continue  # what every class has
         if isinstance(function, types.FunctionType):
-            _within(function, wrap)
+            if not (key.startswith(_CONVERTING) and _beginning.convert(function)):
+                _within(function, wrap)
             vars(function)["__numelt__"] = True
             continue
         adapted = wrap(function)
@@ -391,15 +400,26 @@ def _names(module: types.ModuleType) -> Sequence[str]:
         return [
             name for name in module.__all__ if isinstance(getattr(module, name, None), types.FunctionType)
         ]
-    if not names[0].endswith(".*"):
-        return names
-    owner = names[0].removesuffix(".*")
-    methods = vars(getattr(module, owner)).items()
-    return [f"{owner}.{name}" for name, method in methods if _is_public(name, method)]
+    return [found for name in names for found in _named(module, name)]
 
 
-def _is_public(name: str, function: Any) -> bool:
-    return isinstance(function, types.FunctionType) and not name.startswith("_")
+def _named(module: types.ModuleType, name: str) -> Sequence[str]:
+    """Return what a name, or a class with a star, stands for."""
+    owner, star, _ = name.partition(".*")
+    if not star:
+        return [name]
+    special = module.__name__.startswith(_CONVERTING)
+    methods = vars(getattr(module, owner, object)).items()
+    return [f"{owner}.{name}" for name, method in methods if _is_public(name, method, special)]
+
+
+def _is_public(name: str, function: Any, special: bool) -> bool:
+    """Is this a public function of a class, or, where these count, one that the interpreter calls?"""
+    if isinstance(function, classmethod | staticmethod):
+        function = function.__func__
+    if not isinstance(function, types.FunctionType) or name in _OF_ATTRIBUTES:
+        return False
+    return not name.startswith("_") or (special and name.startswith("__") and name.endswith("__"))
 
 
 class _Loader(Delegating):

@@ -144,18 +144,27 @@ def _import_item(name: str, item: str) -> None:
 
 
 def _build_class(function: Any, name: str, /, *bases: Any, **keywords: Any) -> Any:
-    """Stand for ``__build_class__`` in the user's modules: NumPy wants its own array from ``__array__``."""
+    """Stand for ``__build_class__`` in the user's modules: from some methods, C wants NumPy's arrays."""
     cls: Any = builtins.__build_class__(function, name, *bases, **keywords)
-    method = vars(cls).get("__array__") if isinstance(cls, type) else None
-    if isinstance(method, types.FunctionType):
-        from numelt import _fallback
-
-        @functools.wraps(method)
-        def array(*args: Any, **kwargs: Any) -> Any:
-            return _fallback.unwrap(method(*args, **kwargs))
-
-        cls.__array__ = array
+    for wanted in _WANTED if isinstance(cls, type) else ():
+        method = vars(cls).get(wanted)
+        if isinstance(method, types.FunctionType):
+            setattr(cls, wanted, _giving_numpys(method))
     return cls
+
+
+# NumPy's protocol, and that of pandas' windows
+_WANTED = ("__array__", "get_window_bounds")
+
+
+def _giving_numpys(method: types.FunctionType) -> Any:
+    from numelt import _fallback
+
+    @functools.wraps(method)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        return _fallback.unwrap(method(*args, **kwargs))
+
+    return call
 
 
 def user_builtins() -> dict[str, Any]:
@@ -251,6 +260,16 @@ def _tell_children(module: types.ModuleType) -> None:
 _SPAWNERS = frozenset({"multiprocessing.spawn", "joblib.externals.loky.backend.spawn", "loky.backend.spawn"})
 
 
+class _Reading(Delegating):
+    """Lets the module `pickle` tell whose objects it reads."""
+
+    def exec_module(self, module: types.ModuleType) -> None:
+        from numelt import _unpickling
+
+        super().exec_module(module)
+        _unpickling.adapt(module)
+
+
 class _Finder(importlib.machinery.PathFinder):
     """Finds the modules that Python would find, and marks the user's."""
 
@@ -266,6 +285,8 @@ class _Finder(importlib.machinery.PathFinder):
             spec.loader = cast(Any, _Runner(spec.loader))
         elif fullname in _SPAWNERS:
             spec.loader = cast(Any, _Spawning(spec.loader))
+        elif fullname == "pickle":
+            spec.loader = cast(Any, _Reading(spec.loader))
         elif is_users(spec.origin):
             spec.loader = cast(Any, _Loader(spec.loader))
         else:
@@ -300,3 +321,7 @@ def install() -> None:
             vars(sys.modules[name])["exec"] = _exec
         for name in _SPAWNERS.intersection(sys.modules):
             _tell_children(sys.modules[name])
+        if "pickle" in sys.modules:
+            from numelt import _unpickling
+
+            _unpickling.adapt(sys.modules["pickle"])
