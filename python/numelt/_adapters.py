@@ -162,7 +162,10 @@ _MAKING = {
     "numexpr.necompiler": ("NumExpr",),
 }
 # what the user's functions return has to be of NumPy's class
-_CALLING = {"scipy.optimize._lsq.least_squares": ("least_squares",)}
+_CALLING = {
+    "pandas.core.common": ("apply_if_callable",),
+    "scipy.optimize._lsq.least_squares": ("least_squares",),
+}
 # what is given may be the module `random`
 _NAMED = {"sklearn.utils.validation": ("check_random_state",), "scipy._lib._util": ("check_random_state",)}
 # what is Python's of this package converts its arguments itself: it warns of callers, and counts references
@@ -370,32 +373,38 @@ def _adapt(module: types.ModuleType) -> None:
     if key == _JSON:
         _encode_scalars()
         return
-    wrap = next(wrap for table, wrap in _tables() if key in table)
-    for name in _names(module):
-        owner_name, _, attribute = name.rpartition(".")
-        owner = getattr(module, owner_name, None) if owner_name else module
-        function = getattr(owner, attribute, None)
-        if isinstance(function, types.MethodType):
-            function = function.__func__  # a class's
-        if owner is None or function is None or hasattr(function, "__numelt__"):
-            continue  # another release of the library, or inherited
-        if function is getattr(object, attribute, None):
-            continue  # what every class has
-        if isinstance(function, types.FunctionType):
-            if not (key.startswith(_CONVERTING) and _beginning.convert(function)):
-                _within(function, wrap)
-            vars(function)["__numelt__"] = True
-            continue
-        adapted = wrap(function)
-        vars(adapted)["__numelt__"] = True
-        setattr(owner, attribute, adapted)
-        if owner is module:
-            _extensions.replace(key.partition(".")[0], {id(function): (function, adapted)})
+    for table, wrap in _tables():
+        for name in _names(module, table.get(key, ())):
+            _adapt_name(module, name, wrap)
 
 
-def _names(module: types.ModuleType) -> Sequence[str]:
+def _adapt_name(module: types.ModuleType, name: str, wrap: Callable[..., Any]) -> None:
+    """Wrap one function, or method of a class, of a module."""
+    key = module.__name__
+    owner_name, _, attribute = name.rpartition(".")
+    owner = getattr(module, owner_name, None) if owner_name else module
+    function = getattr(owner, attribute, None)
+    if isinstance(function, types.MethodType):
+        function = function.__func__  # a class's
+    if owner is None or function is None or hasattr(function, "__numelt__"):
+        return  # another release of the library, or inherited
+    if function is getattr(object, attribute, None):
+        return  # what every class has
+    if isinstance(function, types.FunctionType):
+        converts = wrap is _adapted and key.startswith(_CONVERTING)
+        if not (converts and _beginning.convert(function)):
+            _within(function, wrap)
+        vars(function)["__numelt__"] = True
+        return
+    adapted = wrap(function)
+    vars(adapted)["__numelt__"] = True
+    setattr(owner, attribute, adapted)
+    if owner is module:
+        _extensions.replace(key.partition(".")[0], {id(function): (function, adapted)})
+
+
+def _names(module: types.ModuleType, names: Sequence[str]) -> Sequence[str]:
     """Return what is adapted of a module; a star stands for its, or a class's, public functions."""
-    names = next(table[module.__name__] for table, _ in _tables() if module.__name__ in table)
     if names == ("*",):
         return [
             name for name in module.__all__ if isinstance(getattr(module, name, None), types.FunctionType)

@@ -315,6 +315,9 @@ def test_pickles_of_objects_that_hold_numpys_arrays(tmp_path: Any) -> None:
         lambda np, pd: pd.DataFrame({"v": [1, 2, 3]}).pivot_table("v", index=np.array([0, 0, 1])),
         lambda np, pd: pd.crosstab(np.array([0, 1, 1]), np.array([1, 1, 0])),
         lambda np, pd: pd.get_dummies(np.array(["a", "b"])),
+        lambda np, pd: pd.Series([1, 2, 3])[lambda s: np.array([True, False, True])],
+        lambda np, pd: pd.DataFrame({"a": [1, 2]}).loc[lambda d: np.array([True, False])],
+        lambda np, pd: pd.DataFrame({"a": [1, 2]}).assign(b=lambda d: np.arange(2)),
         lambda np, pd: pd.Series(["a", "b"]).str.cat(np.array(["c", "d"])),
     ],
 )  # fmt: skip
