@@ -187,7 +187,7 @@ ARRAYS = [
 ]
 OPERATORS = [
     *(operator.add, operator.sub, operator.mul, operator.truediv, operator.floordiv, operator.mod, divmod),
-    *(operator.eq, operator.ne, operator.lt, operator.le, operator.gt, operator.ge, operator.and_),
+    *(operator.eq, operator.ne, operator.lt, operator.le, operator.gt, operator.ge, operator.or_),
     *(operator.iadd, operator.isub, operator.imul),
 ]
 

@@ -342,9 +342,10 @@ fn right_method(operator: &Binary) -> Cow<'static, str> {
 
 /// Is a method compiled? Such tell arrays by NumPy's class.
 fn is_compiled(object: &Bound<'_, PyAny>, method: &str) -> PyResult<bool> {
+    // the class's own class may have one of the same name, as `type.__ror__`
     match object.get_type().getattr_opt(method)? {
-        Some(method) => Ok(method.get_type().name()? != "function"),
-        None => Ok(false),
+        Some(found) if object.hasattr(method)? => Ok(found.get_type().name()? != "function"),
+        _ => Ok(false),
     }
 }
 
