@@ -60,7 +60,7 @@ _NAMES = {
     "pandas.core.arrays.boolean": ("BooleanArray.*",),
     "pandas.core.arrays.categorical": ("Categorical.*", "factorize_from_iterable"),
     "pandas.core.arrays.datetimelike": ("DatetimeLikeArrayMixin.*", "TimelikeOps.*"),
-    "pandas.core.arrays.datetimes": ("DatetimeArray.*", "DatetimeArray._simple_new"),
+    "pandas.core.arrays.datetimes": ("DatetimeArray.*",),
     "pandas.core.arrays.interval": ("IntervalArray.*",),
     "pandas.core.arrays.masked": ("BaseMaskedArray.*",),
     "pandas.core.arrays.numeric": ("NumericArray.*",),
@@ -70,7 +70,7 @@ _NAMES = {
     ),
     "pandas.core.arrays.sparse.array": ("SparseArray.*",),
     "pandas.core.arrays.string_": ("StringArray.*",),
-    "pandas.core.arrays.timedeltas": ("TimedeltaArray.*", "TimedeltaArray._simple_new"),
+    "pandas.core.arrays.timedeltas": ("TimedeltaArray.*",),
     "pandas.core.common": ("convert_to_list_like",),
     "pandas.core.construction": ("array",),
     "pandas.core.frame": ("DataFrame.*",),
@@ -170,6 +170,8 @@ _CALLING = {
 _NAMED = {"sklearn.utils.validation": ("check_random_state",), "scipy._lib._util": ("check_random_state",)}
 # what is Python's of this package converts its arguments itself: it warns of callers, and counts references
 _CONVERTING = "pandas."
+# what classes of pandas' arrays define to be made
+_MAKING_ARRAYS = frozenset({"_from_sequence", "_simple_new"})
 # they get names, very often
 _OF_ATTRIBUTES = frozenset({"__finalize__", "__getattr__", "__getattribute__", "__setattr__"})
 _JSON = "json"
@@ -428,7 +430,8 @@ def _is_public(name: str, function: Any, special: bool) -> bool:
         function = function.__func__
     if not isinstance(function, types.FunctionType) or name in _OF_ATTRIBUTES:
         return False
-    return not name.startswith("_") or (special and name.startswith("__") and name.endswith("__"))
+    also = name in _MAKING_ARRAYS or (name.startswith("__") and name.endswith("__"))
+    return not name.startswith("_") or (special and also)
 
 
 class _Loader(Delegating):
