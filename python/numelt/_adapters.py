@@ -50,7 +50,7 @@ _NAMES = {
         "assert_almost_equal", "assert_class_equal", "assert_numpy_array_equal",
     ),
     "pandas.core.algorithms": (
-        "diff", "duplicated", "factorize", "isin", "map_array", "mode", "rank", "searchsorted", "take",
+        "diff", "duplicated", "factorize", "isin", "mode", "rank", "searchsorted", "take",
         "unique", "value_counts_internal",
     ),
     "pandas.core.arraylike": ("OpsMixin.*",),
@@ -81,12 +81,12 @@ _NAMES = {
     "pandas.core.indexes.base": ("Index.*", "_new_Index"),
     "pandas.core.indexes.category": ("CategoricalIndex.*",),
     "pandas.core.indexes.datetimelike": ("DatetimeIndexOpsMixin.*", "DatetimeTimedeltaMixin.*"),
-    "pandas.core.indexes.datetimes": ("DatetimeIndex.*",),
-    "pandas.core.indexes.interval": ("IntervalIndex.*",),
+    "pandas.core.indexes.datetimes": ("DatetimeIndex.*", "bdate_range", "date_range"),
+    "pandas.core.indexes.interval": ("IntervalIndex.*", "interval_range"),
     "pandas.core.indexes.multi": ("MultiIndex.*",),
-    "pandas.core.indexes.period": ("PeriodIndex.*",),
+    "pandas.core.indexes.period": ("PeriodIndex.*", "period_range"),
     "pandas.core.indexes.range": ("RangeIndex.*",),
-    "pandas.core.indexes.timedeltas": ("TimedeltaIndex.*",),
+    "pandas.core.indexes.timedeltas": ("TimedeltaIndex.*", "timedelta_range"),
     "pandas.core.indexing": ("_LocationIndexer.*", "_iAtIndexer.*", "_AtIndexer.*", "_ScalarAccessIndexer.*"),
     "pandas.core.reshape.encoding": ("from_dummies", "get_dummies"),
     "pandas.core.reshape.merge": ("merge", "merge_asof", "merge_ordered"),
@@ -98,6 +98,9 @@ _NAMES = {
     "pandas.core.tools.numeric": ("to_numeric",),
     "pandas.core.tools.timedeltas": ("to_timedelta",),
     "pandas.core.util.hashing": ("hash_array",),
+    "pandas.plotting._matplotlib.converter": (
+        "DatetimeConverter.*", "PeriodConverter.*", "TimeConverter.*",
+    ),
     "sklearn.manifold._t_sne": ("TSNE.__init__",),
     "sklearn.neighbors._nca": ("NeighborhoodComponentsAnalysis.__init__",),
     "sklearn.utils._param_validation": ("validate_parameter_constraints",),
@@ -166,6 +169,8 @@ _CALLING = {
     "pandas.core.common": ("apply_if_callable",),
     "scipy.optimize._lsq.least_squares": ("least_squares",),
 }
+# an array of what the user's function returns, one by one
+_MAPPING = {"pandas.core.algorithms": ("map_array",)}
 # what is given may be the module `random`
 _NAMED = {"sklearn.utils.validation": ("check_random_state",), "scipy._lib._util": ("check_random_state",)}
 # what is Python's of this package converts its arguments itself: it warns of callers, and counts references
@@ -175,7 +180,7 @@ _MAKING_ARRAYS = frozenset({"_from_sequence", "_simple_new"})
 # they get names, very often
 _OF_ATTRIBUTES = frozenset({"__finalize__", "__getattr__", "__getattribute__", "__setattr__"})
 _JSON = "json"
-_ADAPTED = frozenset({_JSON, *_NAMES, *_MAKING, *_LOOKING_UP, *_CALLING, *_NAMED})
+_ADAPTED = frozenset({_JSON, *_NAMES, *_MAKING, *_LOOKING_UP, *_CALLING, *_MAPPING, *_NAMED})
 _FUNCTIONS = (types.FunctionType, types.MethodType, types.BuiltinFunctionType, functools.partial)
 _HELD = frozenset({_core.ndarray, list, tuple, dict, *SCALARS})
 
@@ -307,6 +312,29 @@ def _returning(value: Any) -> Any:
     return call
 
 
+def _mapping(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function whose results hold NumPy's arrays and numbers; ones of no dimension are numbers."""
+    inner = _adapted(function)
+
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        made = inner(*args, **kwargs)
+        if (
+            type(made) is not numpy.ndarray
+            or made.dtype != object
+            or _HELD.isdisjoint(map(type, made.tolist()))
+        ):
+            return made
+        from pandas._libs import lib
+
+        for at, value in enumerate(made.flat):
+            held = _fallback.unwrap(value)
+            made.flat[at] = held.item() if type(held) is numpy.ndarray and not held.ndim else held
+        return lib.maybe_convert_objects(made)
+
+    return call
+
+
 def _looking_up(function: Callable[..., Any]) -> Callable[..., Any]:
     """Return a function that finds NumPy's modules, functions and arrays where another finds ours."""
 
@@ -365,6 +393,7 @@ def _tables() -> list[tuple[Mapping[str, tuple[str, ...]], Callable[..., Any]]]:
         (_MAKING, _making),
         (_CALLING, _calling),
         (_LOOKING_UP, _looking_up),
+        (_MAPPING, _mapping),
         (_NAMED, _naming),
     ]
 
