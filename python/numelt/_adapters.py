@@ -319,17 +319,14 @@ def _mapping(function: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
         made = inner(*args, **kwargs)
-        if (
-            type(made) is not numpy.ndarray
-            or made.dtype != object
-            or _HELD.isdisjoint(map(type, made.tolist()))
-        ):
+        objects = made.tolist() if type(made) is numpy.ndarray and made.dtype == object else []
+        if _HELD.isdisjoint(map(type, objects)):
             return made
         from pandas._libs import lib
 
-        for at, value in enumerate(made.flat):
+        for at, value in enumerate(objects):
             held = _fallback.unwrap(value)
-            made.flat[at] = held.item() if type(held) is numpy.ndarray and not held.ndim else held
+            made[at] = held.item() if type(held) is numpy.ndarray and not held.ndim else held
         return lib.maybe_convert_objects(made)
 
     return call
