@@ -129,6 +129,10 @@ _NAMES = {
     "scipy.optimize._nonlin": ("asjacobian",),
     "scipy.signal._peak_finding": ("_unpack_condition_args",),
     "scipy.special._basic": ("comb", "factorial", "factorial2", "factorialk", "perm"),
+    # data of any other class than NumPy's are kept as they are: of times, in units that are none of its own
+    "xarray.core.duck_array_ops": ("where", "where_method"),
+    "xarray.core.variable": ("as_compatible_data",),
+    "xarray.namedarray.core": ("from_array",),
     **{
         f"scipy.sparse.{module}": tuple(f"{owner}.{name}" for owner in owners.split() for name in _OF_SPARSE)
         for module, owners in {
@@ -173,8 +177,8 @@ _CALLING = {
 _MAPPING = {"pandas.core.algorithms": ("map_array",)}
 # what is given may be the module `random`
 _NAMED = {"sklearn.utils.validation": ("check_random_state",), "scipy._lib._util": ("check_random_state",)}
-# what is Python's of this package converts its arguments itself: it warns of callers, and counts references
-_CONVERTING = "pandas."
+# what is Python's of these packages converts its arguments itself: it warns of callers, and counts references
+_CONVERTING = ("pandas.", "xarray.")
 # what classes of pandas' arrays define to be made
 _MAKING_ARRAYS = frozenset({"_from_sequence", "_simple_new"})
 # they get names, very often

@@ -144,20 +144,17 @@ def _import_item(name: str, item: str) -> None:
 
 
 def _build_class(function: Any, name: str, /, *bases: Any, **keywords: Any) -> Any:
-    """Stand for ``__build_class__`` in the user's modules: from some methods, C wants NumPy's arrays."""
+    """Stand for ``__build_class__`` in the user's modules: protocols lead from NumPy's side to ours."""
     cls: Any = builtins.__build_class__(function, name, *bases, **keywords)
-    for wanted in _WANTED if isinstance(cls, type) else ():
-        method = vars(cls).get(wanted)
+    for protocol, wrap in _PROTOCOLS.items() if isinstance(cls, type) else ():
+        method = vars(cls).get(protocol)
         if isinstance(method, types.FunctionType):
-            setattr(cls, wanted, _giving_numpys(method))
+            setattr(cls, protocol, wrap(cls, method))
     return cls
 
 
-# NumPy's protocol, and that of pandas' windows
-_WANTED = ("__array__", "get_window_bounds")
-
-
-def _giving_numpys(method: types.FunctionType) -> Any:
+def _giving_numpys(_: type, method: types.FunctionType) -> Any:
+    """Let a method return NumPy's arrays: C wants them."""
     from numelt import _fallback
 
     @functools.wraps(method)
@@ -165,6 +162,30 @@ def _giving_numpys(method: types.FunctionType) -> Any:
         return _fallback.unwrap(method(*args, **kwargs))
 
     return call
+
+
+def _knowing_ours(cls: type, method: types.FunctionType) -> Any:
+    """Let a method be asked with our function where a library's call of NumPy's asks it."""
+    import numpy
+
+    if issubclass(cls, numpy.ndarray):
+        return method  # its base knows NumPy's
+    from numelt import _fallback
+
+    @functools.wraps(method)
+    def call(self: Any, function: Any, *args: Any, **kwargs: Any) -> Any:
+        return method(self, _fallback.ours_for(function), *args, **kwargs)
+
+    return call
+
+
+# NumPy's protocols, and that of pandas' windows
+_PROTOCOLS = {
+    "__array__": _giving_numpys,
+    "__array_function__": _knowing_ours,
+    "__array_ufunc__": _knowing_ours,
+    "get_window_bounds": _giving_numpys,
+}
 
 
 def user_builtins() -> dict[str, Any]:

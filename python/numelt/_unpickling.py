@@ -78,4 +78,6 @@ def adapt(pickle: types.ModuleType) -> None:
     def loads(data: Any, /, **options: Any) -> Any:
         return reader(io.BytesIO(data), **options).load()
 
+    for made in (reader, load, loads):
+        made.__module__ = pickle.__name__  # by which they are pickled
     space.update(load=load, loads=loads)

@@ -358,3 +358,67 @@ print(windows.sum().tolist(), windows.apply(np.mean, raw=True).tolist())
 def test_windows_of_the_programs_own(tmp_path: Any) -> None:
     pytest.importorskip("pandas")
     assert_prints_the_same(tmp_path, INDEXERS)
+
+
+# ---- xarray, dask, and classes with protocols -------------------------------------------------------
+
+LABELS = """
+import numpy as np, xarray as xr, dask.array as da
+x = xr.Dataset({"d": ("x", np.array([1, 2, 3, 4], "m8[D]"))}, coords={"x": np.arange(4)})
+print(x.d.dtype, x.interp(x=[0.5, 1.5]).d.values)
+a = np.arange(10)
+lazy = da.from_array(a, 5)
+for data, mask in [(a, lazy > 3), (lazy, a > 3), (lazy, lazy > 3), (a, a > 3)]:
+    kept = xr.DataArray(data).where(mask)
+    print(type(kept.data), kept.values)
+print(type(xr.DataArray(a).variable._data), xr.Variable("x", np.array(["2020"], "M8[D]")).dtype)
+small = xr.DataArray(np.arange(400).reshape(100, 4).astype("i1"), dims=("t", "a"))
+print(small.chunk({"t": 40}).rolling(t=72, min_periods=72).argmin().values.sum(where=True))
+for clipped in (np.clip(lazy, 2, 5), np.clip(a, lazy.min(), 5)):
+    print(type(clipped), clipped.compute())
+"""
+
+PROTOCOLS = """
+import sys
+import numpy as np
+
+class Mine:
+    def __array_function__(self, function, types, args, kwargs):
+        return "function", function is np.concatenate, function is np.result_type
+
+    def __array_ufunc__(self, ufunc, method, *inputs, **kwargs):
+        return "ufunc", ufunc is np.add, ufunc is np.multiply, method
+
+# a library calls NumPy itself
+numpy = sys.modules["numpy"]
+print(np.concatenate, np.result_type is not None)
+for module in (np, numpy):
+    mine = Mine()
+    print(module.concatenate([mine]), module.result_type(mine, 1.0), module.sum(mine))
+    print(module.add(mine, 1), module.multiply.reduce(mine), module.arange(3) + mine)
+"""
+
+READERS = """
+import pickle
+for name in ("load", "loads", "Unpickler"):
+    one = getattr(pickle, name)
+    print(name, pickle.loads(pickle.dumps(one)) is one, one.__name__)
+for wrong in ("x", b"", b"cos\\nsystem_of_none\\n."):
+    try:
+        pickle.loads(wrong)
+    except Exception as error:
+        print(type(error), error)
+"""
+
+
+@pytest.mark.parametrize("text", [PROTOCOLS, READERS], ids=["protocols", "readers"])
+def test_programs_print_the_same(tmp_path: Any, text: str) -> None:
+    assert_prints_the_same(tmp_path, text)
+
+
+def test_labelled_arrays(tmp_path: Any) -> None:
+    pytest.importorskip("xarray")
+    pytest.importorskip("dask")
+    pytest.importorskip("scipy")
+    pytest.importorskip("bottleneck")
+    assert_prints_the_same(tmp_path, LABELS)
