@@ -114,6 +114,8 @@ _NAMES = {
     "h5py._hl.dataset": ("Dataset.__setitem__", "Dataset.read_direct", "Dataset.write_direct"),
     "numba.core.dispatcher": ("Dispatcher.__call__",),
     "awkward._nplikes.dispatch": ("nplike_of_obj",),
+    # what is of NumPy's class is copied
+    "dask.array.core": ("from_array",),
     "dask.utils": ("Dispatch.__call__",),
     "torch": ("as_tensor", "asarray", "from_numpy", "tensor"),
     "einops._backends": ("NumpyBackend.is_appropriate_type",),
@@ -129,6 +131,10 @@ _NAMES = {
     "scipy.optimize._nonlin": ("asjacobian",),
     "scipy.signal._peak_finding": ("_unpack_condition_args",),
     "scipy.special._basic": ("comb", "factorial", "factorial2", "factorialk", "perm"),
+    "skimage.segmentation._chan_vese": ("chan_vese",),
+    # arrays of one dimension become columns
+    "statsmodels.multivariate.factor": ("Factor.loglike", "Factor.score"),
+    "statsmodels.tools.data": ("_is_using_ndarray_type",),
     # data of any other class than NumPy's are kept as they are: of times, in units that are none of its own
     "xarray.core.duck_array_ops": ("where", "where_method"),
     "xarray.core.variable": ("as_compatible_data",),

@@ -422,3 +422,23 @@ def test_labelled_arrays(tmp_path: Any) -> None:
     pytest.importorskip("scipy")
     pytest.importorskip("bottleneck")
     assert_prints_the_same(tmp_path, LABELS)
+
+
+BY_CLASS = """
+import numpy as np, dask.array as da
+from statsmodels.multivariate.factor import Factor
+from statsmodels.tools.data import _is_using_ndarray_type
+x = np.arange(6.0)
+lazy = da.from_array(x), da.from_array(x, 3), da.asarray(x)
+x[0] = 99
+print([d.compute()[0] for d in lazy])
+print(_is_using_ndarray_type(x, None), _is_using_ndarray_type(x, x), _is_using_ndarray_type([1], x))
+factor = Factor(np.random.RandomState(0).normal(size=(50, 4)), n_factor=1, method="ml")
+print(np.round(factor.loglike(np.ones(8) * 0.3), 4), np.round(factor.score(np.ones(8) * 0.3), 3))
+"""
+
+
+def test_libraries_that_ask_for_the_type_itself(tmp_path: Any) -> None:
+    pytest.importorskip("dask")
+    pytest.importorskip("statsmodels")
+    assert_prints_the_same(tmp_path, BY_CLASS)
