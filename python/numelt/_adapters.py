@@ -112,6 +112,7 @@ _NAMES = {
     "h5py._hl.base": ("find_item_type", "guess_dtype"),
     "h5py._hl.selections": ("select",),
     "h5py._hl.dataset": ("Dataset.__setitem__", "Dataset.read_direct", "Dataset.write_direct"),
+    "netCDF4.utils": ("_StartCountStride",),
     "numba.core.dispatcher": ("Dispatcher.__call__",),
     "awkward._nplikes.dispatch": ("nplike_of_obj",),
     # what is of NumPy's class is copied
@@ -134,6 +135,7 @@ _NAMES = {
     "skimage.segmentation._chan_vese": ("chan_vese",),
     # arrays of one dimension become columns
     "statsmodels.multivariate.factor": ("Factor.loglike", "Factor.score"),
+    "statsmodels.stats.correlation_tools": ("corr_nearest_factor",),
     "statsmodels.tools.data": ("_is_using_ndarray_type",),
     # data of any other class than NumPy's are kept as they are: of times, in units that are none of its own
     "xarray.core.duck_array_ops": ("where", "where_method"),

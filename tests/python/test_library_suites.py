@@ -416,6 +416,23 @@ def test_programs_print_the_same(tmp_path: Any, text: str) -> None:
     assert_prints_the_same(tmp_path, text)
 
 
+NETCDF = """
+import sys, netCDF4, numpy as np
+with netCDF4.Dataset("in memory", "w", diskless=True) as data:
+    data.createDimension("x", 6)
+    v = data.createVariable("v", "f8", ("x",))
+    v[:] = np.arange(6.0)
+    print(v[np.array([0, 3, 5])], v[np.arange(6) > 3], v[np.array(2)])
+    v[np.array([1, 4])] = np.array([-1.0, -4.0])
+    print(v[:])
+"""
+
+
+def test_netcdf_variables_by_positions(tmp_path: Any) -> None:
+    pytest.importorskip("netCDF4")
+    assert_prints_the_same(tmp_path, NETCDF)
+
+
 def test_labelled_arrays(tmp_path: Any) -> None:
     pytest.importorskip("xarray")
     pytest.importorskip("dask")
@@ -432,6 +449,9 @@ x = np.arange(6.0)
 lazy = da.from_array(x), da.from_array(x, 3), da.asarray(x)
 x[0] = 99
 print([d.compute()[0] for d in lazy])
+from statsmodels.stats.correlation_tools import corr_nearest_factor
+low = corr_nearest_factor(np.array([[1, 0.5, 0.2], [0.5, 1, 0.1], [0.2, 0.1, 1.0]]), 1, maxiter=50, rng=0)
+print(low.corr.to_matrix().round(4))
 print(_is_using_ndarray_type(x, None), _is_using_ndarray_type(x, x), _is_using_ndarray_type([1], x))
 factor = Factor(np.random.RandomState(0).normal(size=(50, 4)), n_factor=1, method="ml")
 print(np.round(factor.loglike(np.ones(8) * 0.3), 4), np.round(factor.score(np.ones(8) * 0.3), 3))
