@@ -117,6 +117,7 @@ _NAMES = {
     "awkward._nplikes.dispatch": ("nplike_of_obj",),
     # what is of NumPy's class is copied
     "dask.array.core": ("from_array",),
+    "dask.array.utils": ("assert_eq",),
     "dask.utils": ("Dispatch.__call__",),
     "torch": ("as_tensor", "asarray", "from_numpy", "tensor"),
     "einops._backends": ("NumpyBackend.is_appropriate_type",),

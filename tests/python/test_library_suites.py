@@ -411,7 +411,39 @@ for wrong in ("x", b"", b"cos\\nsystem_of_none\\n."):
 """
 
 
-@pytest.mark.parametrize("text", [PROTOCOLS, READERS], ids=["protocols", "readers"])
+HIDDEN = """
+import numpy as np
+
+class Pair(tuple):
+    pass
+
+class Many(list):
+    pass
+
+class Around:
+    def __init__(self, held):
+        self.held = held
+
+    def __array_function__(self, function, types, args, kwargs):
+        held = tuple(item.held if type(item) is Around else item for item in args[0])
+        return Around(self.held.__array_function__(function, (np.ndarray,), (held, *args[1:]), kwargs))
+
+a = np.arange(3.0)
+for kind in (Pair, Many):
+    for held in ([a, a], [a, 1], [a, [1.5, 2.5, 3.5]], [np.float32(1), a.sum()], [a.reshape(1, 3), a]):
+        for function in (np.hstack, np.vstack, np.concatenate, np.stack, np.column_stack, np.array, np.sum):
+            try:
+                print(function.__name__, function(kind(held)))
+            except Exception as error:
+                print(function.__name__, type(error), error)
+print(np.concatenate([Around(a), Around(a)]).held, np.stack([Around(a), a], 1).held)
+print(a.reshape(1, 3)[Pair((0, 1))], a[Many([0, 2])], a[Pair((np.array([0, 1]),))])
+"""
+
+
+@pytest.mark.parametrize(
+    "text", [PROTOCOLS, READERS, HIDDEN], ids=["protocols", "readers", "sequences of other classes"]
+)
 def test_programs_print_the_same(tmp_path: Any, text: str) -> None:
     assert_prints_the_same(tmp_path, text)
 
