@@ -13,6 +13,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import importlib.machinery
+import opcode
 import sys
 import types
 from collections.abc import Callable, Mapping, Sequence
@@ -20,7 +21,7 @@ from typing import Any, cast
 
 import numpy
 
-from numelt import _core, _extensions, _fallback
+from numelt import _beginning, _core, _extensions, _fallback
 from numelt._import import Delegating
 from numelt._scalars import SCALARS
 
@@ -46,54 +47,61 @@ _NAMES = {
     "mpl_toolkits.mplot3d.axes3d": ("Axes3D.*",),
     # reached through libraries that hand them on
     "numpy.testing._private.utils": ("assert_almost_equal", "assert_equal"),
+    "pandas._testing.asserters": (
+        "assert_almost_equal", "assert_class_equal", "assert_numpy_array_equal",
+    ),
     "pandas.core.algorithms": (
-        "diff", "duplicated", "factorize", "isin", "mode", "rank", "searchsorted", "take", "unique",
-        "value_counts_internal",
+        "diff", "duplicated", "factorize", "isin", "mode", "rank", "searchsorted", "take",
+        "unique", "value_counts_internal",
     ),
-    "pandas.core.arraylike": tuple(
-        f"OpsMixin.__{name}__"
-        for name in (
-            "eq", "ne", "lt", "le", "gt", "ge", "and", "rand", "or", "ror", "xor", "rxor", "add", "radd",
-            "sub", "rsub", "mul", "rmul", "truediv", "rtruediv", "floordiv", "rfloordiv", "mod", "rmod",
-            "divmod", "rdivmod", "pow", "rpow",
-        )
+    "pandas.core.arraylike": ("OpsMixin.*",),
+    "pandas.core.arrays._mixins": ("NDArrayBackedExtensionArray.*",),
+    "pandas.core.arrays.arrow.array": ("ArrowExtensionArray.*",),
+    "pandas.core.arrays.base": ("ExtensionArray.*",),
+    "pandas.core.arrays.boolean": ("BooleanArray.*",),
+    "pandas.core.arrays.categorical": ("Categorical.*", "factorize_from_iterable"),
+    "pandas.core.arrays.datetimelike": ("DatetimeLikeArrayMixin.*", "TimelikeOps.*"),
+    "pandas.core.arrays.datetimes": ("DatetimeArray.*",),
+    "pandas.core.arrays.interval": ("IntervalArray.*",),
+    "pandas.core.arrays.masked": ("BaseMaskedArray.*",),
+    "pandas.core.arrays.numeric": ("NumericArray.*",),
+    "pandas.core.arrays.numpy_": ("NumpyExtensionArray.*",),
+    "pandas.core.arrays.period": (
+        "PeriodArray.*", "PeriodArray._from_datetime64", "PeriodArray._from_fields",
     ),
-    "pandas.core.arrays.boolean": ("BooleanArray.__init__",),
-    "pandas.core.arrays.categorical": ("Categorical.__init__",),
-    "pandas.core.arrays.numeric": ("NumericArray.__init__",),
+    "pandas.core.arrays.sparse.array": ("SparseArray.*",),
+    "pandas.core.arrays.string_": ("StringArray.*",),
+    "pandas.core.arrays.timedeltas": ("TimedeltaArray.*",),
     "pandas.core.common": ("convert_to_list_like",),
     "pandas.core.construction": ("array",),
-    "pandas.core.frame": tuple(
-        f"DataFrame.{name}"
-        for name in (
-            "__init__", "__getitem__", "__setitem__", "__matmul__", "__rmatmul__", "add", "assign",
-            "corrwith", "div", "dot", "drop", "eq", "from_dict", "from_records", "ge", "groupby", "gt",
-            "insert", "isin", "le", "lt", "merge", "mul", "ne", "pow", "reindex", "set_index", "sub",
-            "truediv",
-        )
-    ),
-    "pandas.core.generic": tuple(
-        f"NDFrame.{name}" for name in ("clip", "fillna", "mask", "replace", "sample", "take", "where")
-    ),
-    "pandas.core.indexes.base": tuple(
-        f"Index.{name}"
-        for name in (
-            "__new__", "__getitem__", "difference", "drop", "get_indexer", "insert", "intersection", "isin",
-            "reindex", "take", "union", "where",
-        )
-    ),
+    "pandas.core.frame": ("DataFrame.*",),
+    "pandas.core.generic": ("NDFrame.*",),
+    "pandas.core.groupby.generic": ("DataFrameGroupBy.*", "SeriesGroupBy.*"),
+    "pandas.core.groupby.groupby": ("GroupBy.*",),
+    "pandas.core.indexers.utils": ("check_array_indexer",),
+    "pandas.core.indexes.base": ("Index.*", "_new_Index"),
+    "pandas.core.indexes.category": ("CategoricalIndex.*",),
+    "pandas.core.indexes.datetimelike": ("DatetimeIndexOpsMixin.*", "DatetimeTimedeltaMixin.*"),
+    "pandas.core.indexes.datetimes": ("DatetimeIndex.*", "bdate_range", "date_range"),
+    "pandas.core.indexes.interval": ("IntervalIndex.*", "interval_range"),
+    "pandas.core.indexes.multi": ("MultiIndex.*",),
+    "pandas.core.indexes.period": ("PeriodIndex.*", "period_range"),
+    "pandas.core.indexes.range": ("RangeIndex.*",),
+    "pandas.core.indexes.timedeltas": ("TimedeltaIndex.*", "timedelta_range"),
+    "pandas.core.indexing": ("_LocationIndexer.*", "_iAtIndexer.*", "_AtIndexer.*", "_ScalarAccessIndexer.*"),
+    "pandas.core.reshape.encoding": ("from_dummies", "get_dummies"),
+    "pandas.core.reshape.merge": ("merge", "merge_asof", "merge_ordered"),
+    "pandas.core.reshape.pivot": ("crosstab", "pivot", "pivot_table"),
     "pandas.core.reshape.tile": ("cut", "qcut"),
-    "pandas.core.series": tuple(
-        f"Series.{name}"
-        for name in (
-            "__init__", "__getitem__", "__setitem__", "__matmul__", "__rmatmul__", "add", "div", "dot",
-            "drop", "eq", "ge", "groupby", "gt", "isin", "le", "lt", "map", "mul", "ne", "pow", "reindex",
-            "repeat", "searchsorted", "sub", "truediv",
-        )
-    ),
-    "pandas.core.indexing": ("_LocationIndexer.__getitem__", "_LocationIndexer.__setitem__"),
+    "pandas.core.series": ("Series.*",),
+    "pandas.core.strings.accessor": ("StringMethods.*",),
     "pandas.core.tools.datetimes": ("to_datetime",),
+    "pandas.core.tools.numeric": ("to_numeric",),
+    "pandas.core.tools.timedeltas": ("to_timedelta",),
     "pandas.core.util.hashing": ("hash_array",),
+    "pandas.plotting._matplotlib.converter": (
+        "DatetimeConverter.*", "PeriodConverter.*", "TimeConverter.*",
+    ),
     "sklearn.manifold._t_sne": ("TSNE.__init__",),
     "sklearn.neighbors._nca": ("NeighborhoodComponentsAnalysis.__init__",),
     "sklearn.utils._param_validation": ("validate_parameter_constraints",),
@@ -105,8 +113,12 @@ _NAMES = {
     "h5py._hl.base": ("find_item_type", "guess_dtype"),
     "h5py._hl.selections": ("select",),
     "h5py._hl.dataset": ("Dataset.__setitem__", "Dataset.read_direct", "Dataset.write_direct"),
+    "netCDF4.utils": ("_StartCountStride",),
     "numba.core.dispatcher": ("Dispatcher.__call__",),
     "awkward._nplikes.dispatch": ("nplike_of_obj",),
+    # what is of NumPy's class is copied
+    "dask.array.core": ("from_array",),
+    "dask.array.utils": ("assert_eq",),
     "dask.utils": ("Dispatch.__call__",),
     "torch": ("as_tensor", "asarray", "from_numpy", "tensor"),
     "bottleneck.slow.nonreduce": ("replace",),
@@ -124,6 +136,15 @@ _NAMES = {
     "scipy.optimize._nonlin": ("asjacobian",),
     "scipy.signal._peak_finding": ("_unpack_condition_args",),
     "scipy.special._basic": ("comb", "factorial", "factorial2", "factorialk", "perm"),
+    "skimage.segmentation._chan_vese": ("chan_vese",),
+    # arrays of one dimension become columns
+    "statsmodels.multivariate.factor": ("Factor.loglike", "Factor.score"),
+    "statsmodels.stats.correlation_tools": ("corr_nearest_factor",),
+    "statsmodels.tools.data": ("_is_using_ndarray_type",),
+    # data of any other class than NumPy's are kept as they are: of times, in units that are none of its own
+    "xarray.core.duck_array_ops": ("where", "where_method"),
+    "xarray.core.variable": ("as_compatible_data",),
+    "xarray.namedarray.core": ("from_array",),
     **{
         f"scipy.sparse.{module}": tuple(f"{owner}.{name}" for owner in owners.split() for name in _OF_SPARSE)
         for module, owners in {
@@ -161,7 +182,12 @@ _MAKING = {
     "numexpr.necompiler": ("NumExpr",),
 }
 # what the user's functions return has to be of NumPy's class
-_CALLING = {"scipy.optimize._lsq.least_squares": ("least_squares",)}
+_CALLING = {
+    "pandas.core.common": ("apply_if_callable",),
+    "scipy.optimize._lsq.least_squares": ("least_squares",),
+}
+# an array of what the user's function returns, one by one
+_MAPPING = {"pandas.core.algorithms": ("map_array",)}
 # what is given may be the module `random`, the array's class or the namespace
 _NAMED = {
     "sklearn.utils.validation": ("check_random_state",),
@@ -171,9 +197,15 @@ _NAMED = {
         for place in ("", "scipy._lib.", "sklearn.externals.")
     },
 }
+# what is Python's of these packages converts its arguments itself: it warns of callers, and counts references
+_CONVERTING = ("pandas.", "xarray.")
+# what classes of pandas' arrays define to be made
+_MAKING_ARRAYS = frozenset({"_from_sequence", "_simple_new"})
+# they get names, very often
+_OF_ATTRIBUTES = frozenset({"__finalize__", "__getattr__", "__getattribute__", "__setattr__"})
 _JSON = "json"
 _JAX = "jax._src.interpreters.pxla"
-_ADAPTED = frozenset({_JSON, _JAX, *_NAMES, *_MAKING, *_LOOKING_UP, *_CALLING, *_NAMED})
+_ADAPTED = frozenset({_JSON, _JAX, *_NAMES, *_MAKING, *_LOOKING_UP, *_CALLING, *_MAPPING, *_NAMED})
 _FUNCTIONS = (types.FunctionType, types.MethodType, types.BuiltinFunctionType, functools.partial)
 _HELD = frozenset({_core.ndarray, list, tuple, dict, *SCALARS})
 
@@ -212,7 +244,11 @@ def _within(function: types.FunctionType, wrap: Callable[..., Any]) -> None:
         setattr(inner, name, getattr(function, name))
     call: Any = wrap(inner)
     call.__code__ = _placed(call.__code__, function.__code__)
-    code = _placed(_forward.__code__, function.__code__)
+    free = len(function.__code__.co_freevars)
+    # without this first instruction, looking at a frame's locals (debuggers, test runners) would crash
+    prefix = bytes([opcode.opmap["COPY_FREE_VARS"], free]) if free else b""
+    forward = _forward.__code__.replace(co_code=prefix + _forward.__code__.co_code)
+    code = _placed(forward, function.__code__)
     function.__code__ = code.replace(
         co_consts=tuple(call if constant == "function" else constant for constant in code.co_consts),
         co_freevars=function.__code__.co_freevars,
@@ -301,6 +337,26 @@ def _returning(value: Any) -> Any:
     return call
 
 
+def _mapping(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function whose results hold NumPy's arrays and numbers; ones of no dimension are numbers."""
+    inner = _adapted(function)
+
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        made = inner(*args, **kwargs)
+        objects = made.tolist() if type(made) is numpy.ndarray and made.dtype == object else []
+        if _HELD.isdisjoint(map(type, objects)):
+            return made
+        from pandas._libs import lib
+
+        for at, value in enumerate(objects):
+            held = _fallback.unwrap(value)
+            made[at] = held.item() if type(held) is numpy.ndarray and not held.ndim else held
+        return lib.maybe_convert_objects(made)
+
+    return call
+
+
 def _looking_up(function: Callable[..., Any]) -> Callable[..., Any]:
     """Return a function that finds NumPy's modules, functions and arrays where another finds ours."""
 
@@ -372,6 +428,7 @@ def _tables() -> list[tuple[Mapping[str, tuple[str, ...]], Callable[..., Any]]]:
         (_MAKING, _making),
         (_CALLING, _calling),
         (_LOOKING_UP, _looking_up),
+        (_MAPPING, _mapping),
         (_NAMED, _naming),
     ]
 
@@ -385,44 +442,63 @@ def _adapt(module: types.ModuleType) -> None:
     if key == _JAX:
         _register_with_jax(module)
         return
-    wrap = next(wrap for table, wrap in _tables() if key in table)
-    for name in _names(module):
-        owner_name, _, attribute = name.rpartition(".")
-        owner = getattr(module, owner_name, None) if owner_name else module
-        function = getattr(owner, attribute, None)
-        if isinstance(function, types.MethodType):
-            function = function.__func__  # a class's
-        if owner is None or function is None or hasattr(function, "__numelt__"):
-            continue  # another release of the library, or inherited
-        if function is getattr(object, attribute, None):
-            continue  # what every class has
-        if isinstance(function, types.FunctionType):
+    for table, wrap in _tables():
+        for name in _names(module, table.get(key, ())):
+            _adapt_name(module, name, wrap)
+
+
+def _adapt_name(module: types.ModuleType, name: str, wrap: Callable[..., Any]) -> None:
+    """Wrap one function, or method of a class, of a module."""
+    key = module.__name__
+    owner_name, _, attribute = name.rpartition(".")
+    owner = getattr(module, owner_name, None) if owner_name else module
+    function = getattr(owner, attribute, None)
+    if isinstance(function, types.MethodType):
+        function = function.__func__  # a class's
+    if owner is None or function is None or hasattr(function, "__numelt__"):
+        return  # another release of the library, or inherited
+    if function is getattr(object, attribute, None):
+        return  # what every class has
+    if isinstance(function, types.FunctionType):
+        converts = wrap is _adapted and key.startswith(_CONVERTING)
+        if not (converts and _beginning.convert(function)):
             _within(function, wrap)
-            vars(function)["__numelt__"] = True
-            continue
-        adapted = wrap(function)
-        vars(adapted)["__numelt__"] = True
-        setattr(owner, attribute, adapted)
-        if owner is module:
-            _extensions.replace(key.partition(".")[0], {id(function): (function, adapted)})
+        vars(function)["__numelt__"] = True
+        return
+    adapted = wrap(function)
+    vars(adapted)["__numelt__"] = True
+    setattr(owner, attribute, adapted)
+    if owner is module:
+        _extensions.replace(key.partition(".")[0], {id(function): (function, adapted)})
 
 
-def _names(module: types.ModuleType) -> Sequence[str]:
+def _names(module: types.ModuleType, names: Sequence[str]) -> Sequence[str]:
     """Return what is adapted of a module; a star stands for its, or a class's, public functions."""
-    names = next(table[module.__name__] for table, _ in _tables() if module.__name__ in table)
     if names == ("*",):
         return [
             name for name in module.__all__ if isinstance(getattr(module, name, None), types.FunctionType)
         ]
-    if not names[0].endswith(".*"):
-        return names
-    owner = names[0].removesuffix(".*")
-    methods = vars(getattr(module, owner)).items()
-    return [f"{owner}.{name}" for name, method in methods if _is_public(name, method)]
+    return [found for name in names for found in _named(module, name)]
 
 
-def _is_public(name: str, function: Any) -> bool:
-    return isinstance(function, types.FunctionType) and not name.startswith("_")
+def _named(module: types.ModuleType, name: str) -> Sequence[str]:
+    """Return what a name, or a class with a star, stands for."""
+    owner, star, _ = name.partition(".*")
+    if not star:
+        return [name]
+    special = module.__name__.startswith(_CONVERTING)
+    methods = vars(getattr(module, owner, object)).items()
+    return [f"{owner}.{name}" for name, method in methods if _is_public(name, method, special)]
+
+
+def _is_public(name: str, function: Any, special: bool) -> bool:
+    """Is this a public function of a class, or, where these count, one that the interpreter calls?"""
+    if isinstance(function, classmethod | staticmethod):
+        function = function.__func__
+    if not isinstance(function, types.FunctionType) or name in _OF_ATTRIBUTES:
+        return False
+    also = name in _MAKING_ARRAYS or (name.startswith("__") and name.endswith("__"))
+    return not name.startswith("_") or (special and also)
 
 
 class _Loader(Delegating):

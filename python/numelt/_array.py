@@ -139,16 +139,25 @@ def setflags(self: Any, write: Any = None, align: Any = None, uic: Any = None) -
 
 def array_function(self: Any, func: Any, types: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Run a function of NumPy's that was called with our arrays: ours if there is one."""
+    func = _fallback.unwrap(func)  # a class that hands on what it was asked with
     ours = NATIVE.get(func)
     if ours is None and getattr(func, "__module__", None) == "numpy.fft":
         importlib.import_module("numelt.fft")  # late, as NumPy loads its own
 
         ours = NATIVE.get(func)
     if ours is not None and not _foreign(types):
-        return ours(*args, **kwargs)
+        # classes derived from Python's sequences would come back from NumPy for ever
+        return ours(*map(_plain, args), **kwargs)
     return _fallback.call(
         getattr(func, "__name__", repr(func)), func, args, kwargs, "called as NumPy's function"
     )
+
+
+def _plain(value: Any) -> Any:
+    for kind in (tuple, list):
+        if isinstance(value, kind) and type(value) is not kind:
+            return kind(value)
+    return value
 
 
 _own_kinds = frozenset({ndarray, numpy.ndarray, *SCALARS})

@@ -251,12 +251,6 @@ class UfuncType(type):
     def __getattr__(cls, name: str) -> Any:
         return getattr(numpy.ufunc, name)
 
-    def __eq__(cls, other: object) -> bool:
-        return cls is other or other is numpy.ufunc
-
-    def __hash__(cls) -> int:
-        return hash(numpy.ufunc)
-
     def __instancecheck__(cls, instance: Any) -> bool:
         return type.__instancecheck__(cls, instance) or isinstance(instance, numpy.ufunc)
 

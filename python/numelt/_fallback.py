@@ -282,6 +282,16 @@ _MOST_LINES = 4096
 _call_code = compile("(lambda function, args, kwargs: function(*args, **kwargs))", "", "eval").co_consts[0]
 
 
+def ours_for(function: Any) -> Any:
+    """Return our function or ufunc for one of NumPy's; what has none is returned itself."""
+    if isinstance(function, numpy.ufunc):
+        from numelt import _ufuncs  # it needs this module
+
+        return _ufuncs.ufunc_for(function)
+    pair = _ours_of.get(id(function))
+    return function if pair is None else pair[1]
+
+
 def at_user_line(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Call ``function(*args, **kwargs)`` so that its warnings are attributed to the user's line.
 

@@ -144,18 +144,48 @@ def _import_item(name: str, item: str) -> None:
 
 
 def _build_class(function: Any, name: str, /, *bases: Any, **keywords: Any) -> Any:
-    """Stand for ``__build_class__`` in the user's modules: NumPy wants its own array from ``__array__``."""
+    """Stand for ``__build_class__`` in the user's modules: protocols lead from NumPy's side to ours."""
     cls: Any = builtins.__build_class__(function, name, *bases, **keywords)
-    method = vars(cls).get("__array__") if isinstance(cls, type) else None
-    if isinstance(method, types.FunctionType):
-        from numelt import _fallback
-
-        @functools.wraps(method)
-        def array(*args: Any, **kwargs: Any) -> Any:
-            return _fallback.unwrap(method(*args, **kwargs))
-
-        cls.__array__ = array
+    for protocol, wrap in _PROTOCOLS.items() if isinstance(cls, type) else ():
+        method = vars(cls).get(protocol)
+        if isinstance(method, types.FunctionType):
+            setattr(cls, protocol, wrap(cls, method))
     return cls
+
+
+def _giving_numpys(_: type, method: types.FunctionType) -> Any:
+    """Let a method return NumPy's arrays: C wants them."""
+    from numelt import _fallback
+
+    @functools.wraps(method)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        return _fallback.unwrap(method(*args, **kwargs))
+
+    return call
+
+
+def _knowing_ours(cls: type, method: types.FunctionType) -> Any:
+    """Let a method be asked with our function where a library's call of NumPy's asks it."""
+    import numpy
+
+    if issubclass(cls, numpy.ndarray):
+        return method  # its base knows NumPy's
+    from numelt import _fallback
+
+    @functools.wraps(method)
+    def call(self: Any, function: Any, *args: Any, **kwargs: Any) -> Any:
+        return method(self, _fallback.ours_for(function), *args, **kwargs)
+
+    return call
+
+
+# NumPy's protocols, and that of pandas' windows
+_PROTOCOLS = {
+    "__array__": _giving_numpys,
+    "__array_function__": _knowing_ours,
+    "__array_ufunc__": _knowing_ours,
+    "get_window_bounds": _giving_numpys,
+}
 
 
 def user_builtins() -> dict[str, Any]:
@@ -251,6 +281,16 @@ def _tell_children(module: types.ModuleType) -> None:
 _SPAWNERS = frozenset({"multiprocessing.spawn", "joblib.externals.loky.backend.spawn", "loky.backend.spawn"})
 
 
+class _Reading(Delegating):
+    """Lets the module `pickle` tell whose objects it reads."""
+
+    def exec_module(self, module: types.ModuleType) -> None:
+        from numelt import _unpickling
+
+        super().exec_module(module)
+        _unpickling.adapt(module)
+
+
 class _Finder(importlib.machinery.PathFinder):
     """Finds the modules that Python would find, and marks the user's."""
 
@@ -266,6 +306,8 @@ class _Finder(importlib.machinery.PathFinder):
             spec.loader = cast(Any, _Runner(spec.loader))
         elif fullname in _SPAWNERS:
             spec.loader = cast(Any, _Spawning(spec.loader))
+        elif fullname == "pickle":
+            spec.loader = cast(Any, _Reading(spec.loader))
         elif is_users(spec.origin):
             spec.loader = cast(Any, _Loader(spec.loader))
         else:
@@ -300,3 +342,7 @@ def install() -> None:
             vars(sys.modules[name])["exec"] = _exec
         for name in _SPAWNERS.intersection(sys.modules):
             _tell_children(sys.modules[name])
+        if "pickle" in sys.modules:
+            from numelt import _unpickling
+
+            _unpickling.adapt(sys.modules["pickle"])

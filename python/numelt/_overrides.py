@@ -137,11 +137,12 @@ def as_called(
         if _is_default(kept.get(parameter.name, inspect.Parameter.empty), parameter.default):
             kept.pop(parameter.name, None)
     leading: list[Any] = []
-    for parameter in parameters[: len(args)]:
-        optional = (
-            parameter.default is not parameter.empty and parameter.kind is not parameter.POSITIONAL_ONLY
-        )
-        if optional or parameter.name not in kept:
+    for at, parameter in enumerate(parameters):
+        # what has no value by default, such as a bound to clip by, is given by position
+        valueless = parameter.default is numpy._NoValue
+        given = at < len(args) and parameter.default is parameter.empty
+        leads = given or valueless or parameter.kind is parameter.POSITIONAL_ONLY
+        if not leads or parameter.name not in kept:
             break
         leading.append(kept.pop(parameter.name))
     return tuple(leading), kept

@@ -21,7 +21,7 @@ from typing import Any
 import numpy
 from numpy._core import multiarray, numeric
 
-from numelt import _core
+from numelt import _core, _unpickling
 from numelt._import import MARK
 from numelt._scalars import ScalarType
 
@@ -48,7 +48,9 @@ _make_scalar: Callable[..., Any] = multiarray.scalar
 
 
 def reads_for_program() -> bool:
-    """Is what is being unpickled for one of the program's files under the launcher?"""
+    """Is what is being unpickled for one of the program's files under the launcher, and no library's?"""
+    if _unpickling.has_met_library():
+        return False
     frame: types.FrameType | None = sys._getframe(1)
     while frame is not None and str(frame.f_globals.get("__name__")).partition(".")[0] in _READERS:
         frame = frame.f_back

@@ -441,7 +441,7 @@ fn reshape<'py>(py: Python<'py>, a: &Bound<'py, NdArray>, shape: Any<'_, 'py>, o
 
 /// Makes `meta` the metaclass of one of the module's classes.
 #[pyfunction]
-fn set_metaclass(class: &Bound<'_, PyType>, meta: &Bound<'_, PyType>) -> PyResult<()> {
+pub fn set_metaclass(class: &Bound<'_, PyType>, meta: &Bound<'_, PyType>) -> PyResult<()> {
     let scalar = class.is_subclass_of::<DeferredScalar>()?;
     let ours = scalar || class.is_subclass_of::<NdArray>()? || class.is(class.py().get_type::<crate::ufunc::Ufunc>());
     if !ours || !meta.is_subclass_of::<PyType>()? {

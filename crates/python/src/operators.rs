@@ -13,6 +13,7 @@ use numelt_runtime::{ArrayView, Input};
 use pyo3::basic::CompareOp;
 use pyo3::prelude::*;
 use pyo3::types::{PyByteArray, PyBytes, PyFloat, PyInt, PyList, PyString, PyTuple};
+use std::borrow::Cow;
 
 /// A binary operator.
 pub struct Binary {
@@ -290,6 +291,11 @@ fn slow<'py>(
     // The other operand's method has been asked already where ours is the reflected one. What it would do with a
     // scalar it has to be asked with NumPy's.
     if !reflected && DeferredScalar::of(own).is_none() && !is_ours(other) && defers_to(other, false)? {
+        let method = right_method(operator);
+        if is_compiled(other, &method)? {
+            let args = PyTuple::new(py, [own])?;
+            return hooks::fallback(operator.method, &other.getattr(&*method)?, &args, None);
+        }
         return Ok(py.NotImplemented().into_bound(py));
     }
     if lend::is_foreign(own) {
@@ -319,6 +325,28 @@ fn slow<'py>(
         return Ok(result);
     }
     fall_back(operator, operator.name, lhs, rhs)
+}
+
+/// The method of an operator's right operand.
+fn right_method(operator: &Binary) -> Cow<'static, str> {
+    match operator.op {
+        Op::Equal => "__eq__".into(),
+        Op::NotEqual => "__ne__".into(),
+        Op::Less => "__gt__".into(),
+        Op::LessEqual => "__ge__".into(),
+        Op::Greater => "__lt__".into(),
+        Op::GreaterEqual => "__le__".into(),
+        _ => operator.method.replace("ndarray.__", "__r").into(),
+    }
+}
+
+/// Is a method compiled? Such tell arrays by NumPy's class.
+fn is_compiled(object: &Bound<'_, PyAny>, method: &str) -> PyResult<bool> {
+    // the class's own class may have one of the same name, as `type.__ror__`
+    match object.get_type().getattr_opt(method)? {
+        Some(found) if object.hasattr(method)? => Ok(found.get_type().name()? != "function"),
+        _ => Ok(false),
+    }
 }
 
 /// Is the operator being carried out in place, on an object whose class has a method for it?
@@ -510,10 +538,21 @@ pub fn divmod<'py>(lhs: &Bound<'py, PyAny>, rhs: &Bound<'py, PyAny>, reflected: 
         let divmod = py.import("builtins")?.getattr("divmod")?;
         return hooks::call_numpy(&divmod, &PyTuple::new(py, [lhs, rhs])?, None);
     }
-    let other = if reflected { lhs } else { rhs };
+    let (own, other) = if reflected { (rhs, lhs) } else { (lhs, rhs) };
+    let fall_back = |divmod: &Bound<'py, PyAny>| {
+        hooks::fallback("ndarray.__divmod__", divmod, &PyTuple::new(py, [lhs, rhs])?, None)
+    };
     if !is_ours(other) && carries_out_ufuncs(other)? {
-        let divmod = Numpy::get(py)?.attr(py, "divmod")?;
-        return hooks::fallback("ndarray.__divmod__", &divmod, &PyTuple::new(py, [lhs, rhs])?, None);
+        return fall_back(&Numpy::get(py)?.attr(py, "divmod")?);
+    }
+    // what two operations would take one by one, NumPy's one operation may refuse
+    let refusing = if !reflected && !is_ours(other) && defers_to(other, false)? {
+        is_compiled(other, "__rdivmod__")?
+    } else {
+        lend::is_foreign(own) || lend::is_foreign(other) || Operand::extract(other)?.is_none()
+    };
+    if refusing {
+        return fall_back(&py.import("builtins")?.getattr("divmod")?);
     }
     let _part = errstate::As::parts();
     let quotient = binary(lhs, rhs, &FLOOR_DIVIDE, reflected)?;

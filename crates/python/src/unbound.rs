@@ -58,7 +58,10 @@ impl UnboundCall {
 
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<UnboundCall>()?;
-    module.add("ArrayMeta", array_meta(module.py())?)?;
+    // before anybody asks for the class's hash
+    let meta = array_meta(module.py())?;
+    crate::module::set_metaclass(&module.py().get_type::<NdArray>(), &meta)?;
+    module.add("ArrayMeta", meta)?;
     module.add("function", FUNCTION.get_or_try_init(module.py(), || function_type(module.py()))?)?;
     module.add_function(wrap_pyfunction!(public, module)?)?;
     module.add_function(wrap_pyfunction!(set_unbound, module)?)
