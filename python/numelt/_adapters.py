@@ -14,13 +14,13 @@ import functools
 import importlib.machinery
 import sys
 import types
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from typing import Any, cast
 
 import numpy
 
 from numelt import _core, _extensions, _fallback
-from numelt._import import Delegating
+from numelt._import import Delegating, is_installed
 from numelt._scalars import SCALARS
 
 __all__ = ["Finder", "adapt_extension", "install"]
@@ -32,6 +32,7 @@ _OF_SPARSE = (
     "__ne__", "__pow__", "__radd__", "__rmatmul__", "__rmul__", "__rsub__", "__rtruediv__", "__setitem__",
     "__sub__", "__truediv__", "dot", "maximum", "minimum", "multiply", "power",
 )
+_OF_CLASSES = ("_issubclass_fast",)
 _NAMES = {
     # data sets are columns of arrays and items of lists
     "matplotlib.axes._axes": ("Axes.*",),
@@ -111,6 +112,10 @@ _NAMES = {
     "einops._backends": ("NumpyBackend.is_appropriate_type",),
     "autograd.tracer": ("new_box",),
     "autograd.core": ("vspace",),
+    # what tells arrays of different libraries from each other by class
+    "array_api_compat.common._helpers": _OF_CLASSES,
+    "scipy._lib.array_api_compat.common._helpers": _OF_CLASSES,
+    "sklearn.externals.array_api_compat.common._helpers": _OF_CLASSES,
     # an output that is not of NumPy's class is left alone
     "scipy.ndimage": ("*",),
     "scipy.linalg.interpolative": ("estimate_rank", "interp_decomp", "svd"),
@@ -158,18 +163,49 @@ _MAKING = {
 }
 # what the user's functions return has to be of NumPy's class
 _CALLING = {"scipy.optimize._lsq.least_squares": ("least_squares",)}
+# what they were given is what NumPy's `asarray` makes of it, and may be what they return
+_GIVING_BACK = {
+    "sklearn.cluster._mean_shift": ("get_bin_seeds",),
+    "sklearn.preprocessing._data": (
+        "binarize", "maxabs_scale", "minmax_scale", "normalize", "power_transform", "quantile_transform",
+        "robust_scale", "scale", "MaxAbsScaler.inverse_transform", "MinMaxScaler.inverse_transform",
+        "PowerTransformer.inverse_transform", "QuantileTransformer.inverse_transform",
+        "RobustScaler.inverse_transform", "StandardScaler.inverse_transform",
+    ),
+    "sklearn.utils._set_output": ("_wrap_data_with_container",),
+    "sklearn.utils._unique": ("attach_unique", "cached_unique"),
+    "sklearn.utils.validation": ("as_float_array", "check_array", "check_X_y", "column_or_1d"),
+}  # fmt: skip
 # what is given may be the module `random`
 _NAMED = {"sklearn.utils.validation": ("check_random_state",), "scipy._lib._util": ("check_random_state",)}
 _JSON = "json"
-_ADAPTED = frozenset({_JSON, *_NAMES, *_MAKING, *_LOOKING_UP, *_CALLING, *_NAMED})
+_ADAPTED = frozenset({_JSON, *_NAMES, *_MAKING, *_LOOKING_UP, *_CALLING, *_GIVING_BACK, *_NAMED})
 _FUNCTIONS = (types.FunctionType, types.MethodType, types.BuiltinFunctionType, functools.partial)
-_HELD = frozenset({_core.ndarray, list, tuple, dict, *SCALARS})
+_HELD = frozenset({_core.ndarray, type(_core.ndarray), list, tuple, dict, *SCALARS})
 
 
-def _forward(*args: Any, **kwargs: Any) -> Any:
-    """Call the function that `_within` puts in the place of the text."""
-    function: Any = "function"
-    return function(*args, **kwargs)
+@functools.cache
+def _forward(cells: int) -> types.CodeType:
+    """Return code that calls the function that `_within` puts in the place of the text.
+
+    Parameters
+    ----------
+    cells : int
+        How many variables of an enclosing function it holds: a frame that lacks them cannot be looked at.
+    """
+    names = "".join(f"_{i}, " for i in range(cells))
+    made: dict[str, Any] = {}
+    exec(
+        f"def enclosing({names}):\n"
+        "    def forward(*args, **kwargs):\n"
+        "        function = 'function'\n"
+        "        return function(*args, **kwargs)\n"
+        f"        {names}\n"
+        "    return forward.__code__\n",
+        made,
+    )
+    code: types.CodeType = made["enclosing"](*range(cells))
+    return code
 
 
 def _placed(code: types.CodeType, function: types.CodeType) -> types.CodeType:
@@ -200,20 +236,26 @@ def _within(function: types.FunctionType, wrap: Callable[..., Any]) -> None:
         setattr(inner, name, getattr(function, name))
     call: Any = wrap(inner)
     call.__code__ = _placed(call.__code__, function.__code__)
-    code = _placed(_forward.__code__, function.__code__)
+    names = function.__code__.co_freevars
+    code = _placed(_forward(len(names)), function.__code__)
     function.__code__ = code.replace(
         co_consts=tuple(call if constant == "function" else constant for constant in code.co_consts),
-        co_freevars=function.__code__.co_freevars,
+        co_freevars=names,
         co_name=function.__name__,
     )
     # what tells signatures and shows sources follows this
     vars(function).setdefault("__wrapped__", inner)
 
 
-def _adapted(function: Callable[..., Any]) -> Callable[..., Any]:
+def _adapted(function: Callable[..., Any], generators: Set[type] = frozenset()) -> Callable[..., Any]:
     """Return a function that calls another with NumPy's arrays in place of ours.
 
     Where the other returns an argument, that is the array that was given.
+
+    Parameters
+    ----------
+    generators : set of types
+        Classes of generators in whose place NumPy's are handed on.
     """
 
     @functools.wraps(function)
@@ -223,12 +265,20 @@ def _adapted(function: Callable[..., Any]) -> Callable[..., Any]:
             args = tuple(_fallback.unwrap(arg, views) if type(arg) in _HELD else arg for arg in args)
         if kwargs:
             kwargs = {key: _fallback.unwrap(value, views) for key, value in kwargs.items()}
+        if generators and not generators.isdisjoint(map(type, (*args, *kwargs.values()))):
+            args = tuple(arg._plain if type(arg) in generators else arg for arg in args)
+            kwargs = {key: arg._plain if type(arg) in generators else arg for key, arg in kwargs.items()}
         result = function(*args, **kwargs)
         if type(result) is tuple and views:
             return tuple(_given(item, views) for item in result)
         return _given(result, views)
 
     return call
+
+
+def _compiled(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function that calls a compiled one, for which generators draw NumPy's arrays, too."""
+    return _adapted(function, _fallback.GENERATORS)
 
 
 def _given(value: Any, views: _fallback.Views) -> Any:
@@ -289,6 +339,43 @@ def _returning(value: Any) -> Any:
     return call
 
 
+def _giving_back(function: types.FunctionType) -> Callable[..., Any]:
+    """Return a function that gives the array that it was given, where another returns all of its memory.
+
+    So it is for a program's files. Libraries go on with NumPy's array.
+    """
+    own_file = function.__code__.co_filename
+
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        result = function(*args, **kwargs)
+        ours = [value for value in (*args, *kwargs.values()) if type(value) is _core.ndarray]
+        if not ours:
+            return result
+        # `_within` stands between
+        caller = sys._getframe(2)
+        while caller.f_code.co_filename == own_file and caller.f_back is not None:
+            caller = caller.f_back
+        if is_installed(caller.f_code.co_filename):
+            return result
+        if type(result) is tuple:
+            return tuple(_given_back(item, ours) for item in result)
+        return _given_back(result, ours)
+
+    return call
+
+
+def _given_back(result: Any, ours: list[Any]) -> Any:
+    """Return the array of ours whose memory a result of NumPy's is, all of it in the same order."""
+    if type(result) is not numpy.ndarray:
+        return result
+    for array in ours:
+        same = array.shape == result.shape and array.dtype == result.dtype
+        if same and array.__array_interface__ == result.__array_interface__:
+            return array
+    return result
+
+
 def _looking_up(function: Callable[..., Any]) -> Callable[..., Any]:
     """Return a function that finds NumPy's modules, functions and arrays where another finds ours."""
 
@@ -346,6 +433,7 @@ def _tables() -> list[tuple[Mapping[str, tuple[str, ...]], Callable[..., Any]]]:
         (_NAMES, _adapted),
         (_MAKING, _making),
         (_CALLING, _calling),
+        (_GIVING_BACK, _giving_back),
         (_LOOKING_UP, _looking_up),
         (_NAMED, _naming),
     ]
@@ -357,8 +445,13 @@ def _adapt(module: types.ModuleType) -> None:
     if key == _JSON:
         _encode_scalars()
         return
-    wrap = next(wrap for table, wrap in _tables() if key in table)
-    for name in _names(module):
+    for table, wrap in _tables():
+        _adapt_names(module, _names(module, table.get(key, ())), wrap)
+
+
+def _adapt_names(module: types.ModuleType, names: Sequence[str], wrap: Callable[..., Any]) -> None:
+    """Wrap functions of a module."""
+    for name in names:
         owner_name, _, attribute = name.rpartition(".")
         owner = getattr(module, owner_name, None) if owner_name else module
         function = getattr(owner, attribute, None)
@@ -376,17 +469,17 @@ def _adapt(module: types.ModuleType) -> None:
         vars(adapted)["__numelt__"] = True
         setattr(owner, attribute, adapted)
         if owner is module:
-            _extensions.replace(key.partition(".")[0], {id(function): (function, adapted)})
+            package = module.__name__.partition(".")[0]
+            _extensions.replace(package, {id(function): (function, adapted)})
 
 
-def _names(module: types.ModuleType) -> Sequence[str]:
+def _names(module: types.ModuleType, names: Sequence[str]) -> Sequence[str]:
     """Return what is adapted of a module; a star stands for its, or a class's, public functions."""
-    names = next(table[module.__name__] for table, _ in _tables() if module.__name__ in table)
     if names == ("*",):
         return [
             name for name in module.__all__ if isinstance(getattr(module, name, None), types.FunctionType)
         ]
-    if not names[0].endswith(".*"):
+    if not names or not names[0].endswith(".*"):
         return names
     owner = names[0].removesuffix(".*")
     methods = vars(getattr(module, owner)).items()
@@ -423,7 +516,7 @@ class Finder(importlib.machinery.PathFinder):
 
 def adapt_extension(module: types.ModuleType) -> None:
     """Wrap what is compiled of a module that has just been loaded, where that is needed."""
-    _extensions.adapt(module, _adapted)
+    _extensions.adapt(module, _compiled)
 
 
 def install() -> None:
@@ -437,7 +530,7 @@ def install() -> None:
     >>> frame[np.array([True, False, True])].a.tolist()
     [1, 3]
     """
-    _extensions.adapt_loaded(_adapted)
+    _extensions.adapt_loaded(_compiled)
     for name in _ADAPTED:
         module = sys.modules.get(name)
         if isinstance(module, types.ModuleType):

@@ -27,12 +27,13 @@ Changed = dict[int, tuple[Any, Any]]
 
 # under this name NumPy keeps its C interface: whoever uses it looks it up
 _C_INTERFACE = b"_ARRAY_API"
-# compiled modules that get what functions of the user's return, and want NumPy's class
+# compiled modules that take arrays as they are, or what functions of the user's return, for NumPy's
 _ASKED = (
     "scipy.optimize.",
     "scipy.integrate.",
     "scipy.linalg.",
     "scipy.interpolate.",
+    "scipy.spatial._qhull",
     "scipy.sparse.linalg.",
 )
 # modules that reach the C interface through another library

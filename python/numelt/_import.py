@@ -11,6 +11,7 @@ In: which files are the user's. Out: `install`, `user_builtins`, what files are 
 
 from __future__ import annotations
 
+import _thread
 import builtins
 import functools
 import importlib
@@ -30,6 +31,7 @@ __all__ = [
     "is_installed",
     "is_users",
     "means_numpys",
+    "names_libraries",
     "user_builtins",
 ]
 
@@ -109,6 +111,24 @@ def _ours(name: str) -> types.ModuleType:
         raise ModuleNotFoundError(f"No module named {missing!r}", name=missing) from None
 
 
+class _Last(_thread._local):
+    """Where the user's files last had C code import a library, as `pickle` does for its classes."""
+
+    place: Any = None
+
+
+_last = _Last()
+
+
+def _place(frame: types.FrameType) -> Any:
+    return id(frame), frame.f_code, frame.f_lasti
+
+
+def names_libraries(frame: types.FrameType) -> bool:
+    """Has what this frame of the user's is unpickling named a library's function or class?"""
+    return bool(_last.place == _place(frame))
+
+
 def _import(
     name: str,
     globals: Any = None,
@@ -118,7 +138,12 @@ def _import(
 ) -> Any:
     """Stand for ``__import__`` in the user's modules."""
     # C code that imports passes a list; it expects NumPy itself
-    if level or not _is_numpy(name) or type(fromlist) is list:
+    if type(fromlist) is list:
+        module = _real_import(name, globals, locals, fromlist, level)
+        if is_installed(str(getattr(module, "__file__", None))):
+            _last.place = _place(sys._getframe(1))
+        return module
+    if level or not _is_numpy(name):
         return _real_import(name, globals, locals, fromlist, level)
     if _is_private(name):
         _real_import(name, globals, locals, fromlist, level)

@@ -3,7 +3,8 @@
 Arrays are pickled by names of NumPy's, with arguments that NumPy takes as it takes its own and that tell
 where they come from: what was ours is ours again in a process with numelt, what a library pickled of NumPy's
 stays NumPy's. Pickles of NumPy's that the program's own files read, by themselves or by the modules in
-`_READERS`, give our arrays as well. Functions, ufuncs and classes are looked up where an array says they are.
+`_READERS`, give our arrays as well, up to the first class or function of a library's: what that holds is its
+own. Functions, ufuncs and classes are looked up where an array says they are.
 
 In: what `pickle` asks for. Out: constructors in NumPy's modules under their own names.
 """
@@ -22,7 +23,7 @@ import numpy
 from numpy._core import multiarray, numeric
 
 from numelt import _core
-from numelt._import import MARK
+from numelt._import import MARK, names_libraries
 from numelt._scalars import ScalarType
 
 __all__ = [
@@ -47,11 +48,11 @@ _reconstruct: Callable[..., Any] = multiarray._reconstruct
 
 
 def reads_for_program() -> bool:
-    """Is what is being unpickled for one of the program's files under the launcher?"""
+    """Is what is being unpickled for one of the program's files under the launcher, and no library's?"""
     frame: types.FrameType | None = sys._getframe(1)
     while frame is not None and str(frame.f_globals.get("__name__")).partition(".")[0] in _READERS:
         frame = frame.f_back
-    return frame is not None and MARK in frame.f_builtins
+    return frame is not None and MARK in frame.f_builtins and not names_libraries(frame)
 
 
 # ---- arrays -------------------------------------------------------------------------------------

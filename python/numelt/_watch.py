@@ -18,8 +18,8 @@ __all__ = ["NUMPYS", "PACKAGES", "install", "is_foreign"]
 
 # the first parts of the names that `_adapters` lists
 PACKAGES = frozenset(
-    { "autograd", "awkward", "dask", "einops", "h5py", "json", "matplotlib", "mpl_toolkits", "numba",
-    "numexpr", "pandas", "scipy", "skimage", "sklearn", "torch", }
+    { "array_api_compat", "autograd", "awkward", "dask", "einops", "h5py", "json", "matplotlib",
+    "mpl_toolkits", "numba", "numexpr", "pandas", "scipy", "skimage", "sklearn", "torch", }
 )  # fmt: skip
 
 

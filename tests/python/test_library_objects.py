@@ -1,0 +1,155 @@
+"""Objects of installed libraries that hold our arrays, read them from pickles, or give them back."""
+
+import pickle
+import subprocess
+import sys
+
+import numpy
+import pytest
+
+import numelt
+from numelt import _adapters
+
+MODELS = """
+import pickle, sys
+import numpy as np
+from scipy.interpolate import LinearNDInterpolator
+from scipy.spatial import cKDTree
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.svm import SVC
+x = np.random.default_rng(0).random((30, 3))
+y = (x[:, 0] > 0.5).astype(int)
+classifiers = [RandomForestClassifier(3, random_state=0), SVC(), KNeighborsClassifier(algorithm="kd_tree")]
+models = [model.fit(x, y) for model in classifiers]
+values = [*models, LinearNDInterpolator(x[:, :2], y), cKDTree(x)]
+"""
+WRITER = MODELS + "pickle.dump(values, sys.stdout.buffer)\n"
+READER = (
+    MODELS
+    + """
+values = pickle.load(sys.stdin.buffer)
+results = [model.predict(x).tolist() for model in values[:3]]
+results += [values[3](x[:4, :2]).tolist(), values[4].query(x[:4])[1].tolist(), values[2]._fit_X.tolist()]
+# what is read at another place is the program's
+plain = pickle.loads(pickle.dumps(np.arange(3)))
+pickle.dump((results, type(plain) is np.ndarray), sys.stdout.buffer)
+"""
+)
+
+
+def run(tmp_path, source, on_numelt, given=b""):
+    path = tmp_path / "program.py"
+    path.write_text(source)
+    command = [sys.executable, *(["-m", "numelt"] if on_numelt else []), str(path)]
+    done = subprocess.run(command, input=given, capture_output=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stderr.decode()
+    return done.stdout
+
+
+def test_models_are_read_from_pickles(tmp_path):
+    """What a model holds is NumPy's, whoever wrote it: its compiled code takes nothing else."""
+    pytest.importorskip("sklearn")
+    written = [run(tmp_path, WRITER, on_numelt) for on_numelt in (False, True)]
+    expected = pickle.loads(run(tmp_path, READER, False, written[0]))
+    assert expected[1]
+    for data in written:
+        assert pickle.loads(run(tmp_path, READER, True, data)) == expected
+
+
+def test_frames_of_adapted_functions_can_be_looked_at():
+    """Debuggers read the variables of every frame, those of an enclosing function among them."""
+
+    def enclosing(first, second):
+        def function(array):
+            frames = [sys._getframe(depth).f_locals for depth in range(1, 4)]
+            return type(array) is numpy.ndarray, array.sum() + first + second, frames
+
+        return function
+
+    class Derived(dict):
+        def __init__(self, array):
+            super().__init__(kind=type(array), names=set(sys._getframe(1).f_locals))
+
+    function = enclosing(3, 4)
+    names = function.__code__.co_freevars
+    for adapted in (function, Derived.__init__):
+        _adapters._within(adapted, _adapters._adapted)
+    is_numpys, total, frames = function(numelt.ones(3))
+    assert is_numpys
+    assert total == 10
+    assert frames[0]["first"] == 3
+    assert function.__code__.co_freevars == names
+    assert Derived(numelt.ones(3))["kind"] is numpy.ndarray
+
+
+@pytest.mark.parametrize("library", ["scipy._lib.array_api_compat", "sklearn.externals.array_api_compat"])
+@pytest.mark.parametrize(
+    "text", ["np.ones(3)", "np.ones(3).sum()", "np.zeros((0, 2))", "np.array(['a', 'b'])", "[1]"]
+)
+def test_arrays_are_numpys_to_the_array_api(library, text):
+    compat = pytest.importorskip(library)
+    ours, theirs = eval(text, {"np": numelt}), eval(text, {"np": numpy})
+    for name in ("is_numpy_array", "is_lazy_array", "is_writeable_array", "is_array_api_obj", "is_jax_array"):
+        assert getattr(compat, name)(ours) == getattr(compat, name)(theirs)
+    frozen = numelt.ones(2)
+    frozen.flags.writeable = False
+    assert not compat.is_writeable_array(frozen)
+
+
+def test_compiled_code_draws_numpys_arrays():
+    interpolative = pytest.importorskip("scipy.linalg.interpolative")
+    results = []
+    for np in (numpy, numelt):
+        rng = np.random.default_rng(3)
+        matrix = np.vander(np.linspace(0, 1, 20), 8)
+        rank, order, _ = interpolative.interp_decomp(matrix, 1e-3, rng=rng)
+        norm = interpolative.estimate_spectral_norm(matrix, rng=rng)
+        results.append((rank, order.tolist(), norm, rng.random()))
+    assert results[0] == results[1]
+
+
+def test_points_added_to_hulls():
+    spatial = pytest.importorskip("scipy.spatial")
+    results = []
+    for np in (numpy, numelt):
+        points = np.random.default_rng(3).random((20, 2))
+        hull = spatial.ConvexHull(points[:8], incremental=True)
+        hull.add_points(points[8:])
+        results.append((hull.vertices.tolist(), hull.area))
+        hull.close()
+    assert results[0] == results[1]
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "preprocessing.scale(x, copy=False)",
+        "preprocessing.scale(x)",
+        "preprocessing.normalize(x, copy=False)",
+        "preprocessing.binarize(x, copy=False)",
+        "preprocessing.StandardScaler(copy=False).fit_transform(x)",
+        "preprocessing.StandardScaler().fit(x).transform(x, copy=False)",
+        "preprocessing.StandardScaler().fit(x).transform(x)",
+        "preprocessing.StandardScaler().fit(x).inverse_transform(x, copy=False)",
+        "preprocessing.PowerTransformer(copy=False).fit_transform(x)",
+        "utils.check_array(x)",
+        "utils.check_array(x[:, ::2])",
+        "utils.check_array(x.T)",
+        "utils.check_array(x, copy=True)",
+        "utils.check_array(x, dtype='f4')",
+        "utils.check_X_y(x, x[:, 0])[0]",
+        "utils.as_float_array(x, copy=False)",
+        "utils.column_or_1d(x[:, 0])",
+    ],
+)
+def test_scikit_learn_gives_the_given_array_back(statement):
+    """Where NumPy's array is the very object that was given, ours is; and the numbers are the same."""
+    parts = ("preprocessing", "utils")
+    names = {part: pytest.importorskip(f"sklearn.{part}") for part in parts}
+    results = []
+    for np in (numpy, numelt):
+        x = np.arange(1, 41.0).reshape(10, 4) ** 2 % 7
+        given = eval(statement, {**names, "x": x, "np": np})
+        results.append((given is x, given.tolist(), x.tolist(), type(given) is type(x) or given is not x))
+    assert results[0] == results[1]
