@@ -94,9 +94,11 @@ _NAMES = {
     "pandas.core.indexing": ("_LocationIndexer.__getitem__", "_LocationIndexer.__setitem__"),
     "pandas.core.tools.datetimes": ("to_datetime",),
     "pandas.core.util.hashing": ("hash_array",),
+    "sklearn.feature_extraction.image": ("grid_to_graph", "img_to_graph"),
     "sklearn.manifold._t_sne": ("TSNE.__init__",),
     "sklearn.neighbors._nca": ("NeighborhoodComponentsAnalysis.__init__",),
     "sklearn.utils._param_validation": ("validate_parameter_constraints",),
+    "sklearn.utils.murmurhash": ("murmurhash3_32",),
     "sklearn.utils.class_weight": ("compute_class_weight",),
     # C methods of NumPy's arrays that tell truth values from numbers by class
     "sklearn.preprocessing._label": ("MultiLabelBinarizer.inverse_transform",),
@@ -173,7 +175,6 @@ _GIVING_BACK = {
         "RobustScaler.inverse_transform", "StandardScaler.inverse_transform",
     ),
     "sklearn.utils._set_output": ("_wrap_data_with_container",),
-    "sklearn.utils._unique": ("attach_unique", "cached_unique"),
     "sklearn.utils.validation": ("as_float_array", "check_array", "check_X_y", "column_or_1d"),
 }  # fmt: skip
 # what is given may be the module `random`

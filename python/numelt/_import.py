@@ -69,6 +69,8 @@ def is_users(filename: str | None) -> bool:
 CARED_FOR = frozenset(
     {"pandas", "scipy", "sklearn", "matplotlib", "contourpy", "PIL", "h5py", "numba", "jax", "jaxlib"}
 )
+# those among them that turn arrays of NumPy's class into NumPy's as well, and treat others worse
+_VALIDATING = frozenset({"sklearn"})
 
 
 @functools.lru_cache(4096)
@@ -89,7 +91,7 @@ def is_installed(filename: str) -> bool:
 def means_numpys(filename: object) -> bool:
     """Does code in this file mean NumPy's class when it asks an array for its class?"""
     name = str(filename)
-    return is_installed(name) and _package(name) not in CARED_FOR
+    return is_installed(name) and _package(name) not in CARED_FOR - _VALIDATING
 
 
 def _is_numpy(name: str) -> bool:
