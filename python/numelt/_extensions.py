@@ -35,6 +35,7 @@ _ASKED = (
     "scipy.interpolate.",
     "scipy.spatial._qhull",
     "scipy.sparse.linalg.",
+    "sklearn.tree.",
 )
 # modules that reach the C interface through another library
 _THROUGH_OTHERS = frozenset({"pyarrow.lib", "pyarrow._compute"})

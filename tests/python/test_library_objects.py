@@ -124,6 +124,31 @@ def test_points_added_to_hulls():
 @pytest.mark.parametrize(
     "statement",
     [
+        "utils.as_float_array(x.astype('f4')).dtype == 'f4'",
+        "utils.murmurhash3_32(np.arange(4, dtype='i4'))",
+        "linear_model.Lasso(0.01, precompute=x.T @ x, fit_intercept=False).fit(x, y).coef_",
+        "feature_extraction.image.grid_to_graph(2, 3, return_as=np.ndarray)",
+        "tree.DecisionTreeClassifier(max_depth=2).fit(x, y > 9).tree_.apply(x.astype(np.float32))",
+        "preprocessing.FunctionTransformer(feature_names_out=lambda *_: np.array(['a', 'b', 'c', 'd']))"
+        ".set_output(transform='pandas').fit_transform(x).columns",
+    ],
+)
+def test_scikit_learn_takes_ours_for_arrays(statement):
+    parts = ("feature_extraction.image", "linear_model", "preprocessing", "tree", "utils")
+    for part in parts:
+        pytest.importorskip(f"sklearn.{part}")
+    names = vars(sys.modules["sklearn"])
+    results = []
+    for np in (numpy, numelt):
+        x = np.arange(1, 41.0).reshape(10, 4) ** 2 % 7
+        results.append(numpy.asarray(eval(statement, {**names, "np": np, "x": x, "y": x @ np.arange(4.0)})))
+    assert results[0].dtype == results[1].dtype
+    numpy.testing.assert_array_equal(*results)
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
         "preprocessing.scale(x, copy=False)",
         "preprocessing.scale(x)",
         "preprocessing.normalize(x, copy=False)",
