@@ -168,6 +168,7 @@ _CALLING = {"scipy.optimize._lsq.least_squares": ("least_squares",)}
 # what they were given is what NumPy's `asarray` makes of it, and may be what they return
 _GIVING_BACK = {
     "sklearn.cluster._mean_shift": ("get_bin_seeds",),
+    "sklearn.metrics.pairwise": ("check_pairwise_arrays", "pairwise_distances", "pairwise_kernels"),
     "sklearn.preprocessing._data": (
         "binarize", "maxabs_scale", "minmax_scale", "normalize", "power_transform", "quantile_transform",
         "robust_scale", "scale", "MaxAbsScaler.inverse_transform", "MinMaxScaler.inverse_transform",

@@ -1,6 +1,5 @@
 """Objects of installed libraries that hold our arrays, read them from pickles, or give them back."""
 
-import pickle
 import subprocess
 import sys
 
@@ -10,51 +9,70 @@ import pytest
 import numelt
 from numelt import _adapters
 
-MODELS = """
-import pickle, sys
+START = """
+import pickle, shelve, sys
+import dill, joblib
 import numpy as np
 from scipy.interpolate import LinearNDInterpolator
-from scipy.spatial import cKDTree
-from sklearn.ensemble import RandomForestClassifier
-from sklearn.neighbors import KNeighborsClassifier
-from sklearn.svm import SVC
-x = np.random.default_rng(0).random((30, 3))
-y = (x[:, 0] > 0.5).astype(int)
-classifiers = [RandomForestClassifier(3, random_state=0), SVC(), KNeighborsClassifier(algorithm="kd_tree")]
-models = [model.fit(x, y) for model in classifiers]
-values = [*models, LinearNDInterpolator(x[:, :2], y), cKDTree(x)]
+from sklearn.tree import DecisionTreeClassifier
+folder = sys.argv[1] + "/"
+x = np.random.default_rng(0).random((30, 2))
 """
-WRITER = MODELS + "pickle.dump(values, sys.stdout.buffer)\n"
-READER = (
-    MODELS
+WRITER = (
+    START
     + """
-values = pickle.load(sys.stdin.buffer)
-results = [model.predict(x).tolist() for model in values[:3]]
-results += [values[3](x[:4, :2]).tolist(), values[4].query(x[:4])[1].tolist(), values[2]._fit_X.tolist()]
-# what is read at another place is the program's
-plain = pickle.loads(pickle.dumps(np.arange(3)))
-pickle.dump((results, type(plain) is np.ndarray), sys.stdout.buffer)
+models = [DecisionTreeClassifier(max_depth=2).fit(x, x[:, 0] > 0.5), LinearNDInterpolator(x, x[:, 0])]
+with open(folder + "pickle", "wb") as file:
+    pickle.dump(models, file)
+with open(folder + "dill", "wb") as file:
+    dill.dump(models, file)
+with shelve.open(folder + "shelve") as kept:
+    kept["models"] = models
+joblib.dump(models, folder + "joblib")
+np.save(folder + "load.npy", np.array([models, None], dtype=object), allow_pickle=True)
+with open(folder + "plain", "wb") as file:
+    pickle.dump(np.arange(3), file)
+"""
+)
+READER = (
+    START
+    + """
+read = []
+with open(folder + "pickle", "rb") as file:
+    read.append(pickle.load(file))
+with open(folder + "dill", "rb") as file:
+    read.append(dill.load(file))
+with shelve.open(folder + "shelve") as kept:
+    read.append(kept["models"])
+read.append(joblib.load(folder + "joblib"))
+read.append(np.load(folder + "load.npy", allow_pickle=True)[0])
+for tree, interpolator in read:
+    print(tree.predict(x).tolist(), interpolator(x[:3]).tolist())
+with open(folder + "plain", "rb") as file:
+    print(type(pickle.load(file)) is np.ndarray)
 """
 )
 
 
-def run(tmp_path, source, on_numelt, given=b""):
-    path = tmp_path / "program.py"
+def run(folder, source, on_numelt):
+    path = folder / "program.py"
     path.write_text(source)
-    command = [sys.executable, *(["-m", "numelt"] if on_numelt else []), str(path)]
-    done = subprocess.run(command, input=given, capture_output=True, timeout=120, check=False)
-    assert done.returncode == 0, done.stderr.decode()
+    command = [sys.executable, *(["-m", "numelt"] if on_numelt else []), str(path), str(folder)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 0, done.stderr
     return done.stdout
 
 
 def test_models_are_read_from_pickles(tmp_path):
     """What a model holds is NumPy's, whoever wrote it: its compiled code takes nothing else."""
-    pytest.importorskip("sklearn")
-    written = [run(tmp_path, WRITER, on_numelt) for on_numelt in (False, True)]
-    expected = pickle.loads(run(tmp_path, READER, False, written[0]))
-    assert expected[1]
-    for data in written:
-        assert pickle.loads(run(tmp_path, READER, True, data)) == expected
+    for needed in ("dill", "joblib", "scipy", "sklearn"):
+        pytest.importorskip(needed)
+    outputs = []
+    for writes, reads in ((False, False), (False, True), (True, True)):
+        run(tmp_path, WRITER, writes)
+        outputs.append(run(tmp_path, READER, reads))
+    assert outputs == outputs[:1] * 3
+    assert "False" not in outputs[0].splitlines()[-1]
 
 
 def test_frames_of_adapted_functions_can_be_looked_at():
@@ -158,6 +176,8 @@ def test_scikit_learn_takes_ours_for_arrays(statement):
         "preprocessing.StandardScaler().fit(x).transform(x)",
         "preprocessing.StandardScaler().fit(x).inverse_transform(x, copy=False)",
         "preprocessing.PowerTransformer(copy=False).fit_transform(x)",
+        "metrics.pairwise_distances(x[:, 0] - x[:, :1], metric='precomputed')",
+        "metrics.pairwise_kernels(x[:4], metric='precomputed')",
         "utils.check_array(x)",
         "utils.check_array(x[:, ::2])",
         "utils.check_array(x.T)",
@@ -170,7 +190,7 @@ def test_scikit_learn_takes_ours_for_arrays(statement):
 )
 def test_scikit_learn_gives_the_given_array_back(statement):
     """Where NumPy's array is the very object that was given, ours is; and the numbers are the same."""
-    parts = ("preprocessing", "utils")
+    parts = ("metrics", "preprocessing", "utils")
     names = {part: pytest.importorskip(f"sklearn.{part}") for part in parts}
     results = []
     for np in (numpy, numelt):
