@@ -21,7 +21,7 @@ x = np.random.default_rng(0).random((30, 2))
 WRITER = (
     START
     + """
-models = [DecisionTreeClassifier(max_depth=2, random_state=0).fit(x, x[:, 0] > 0.5), LinearNDInterpolator(x, x[:, 0])]
+models = [DecisionTreeClassifier(random_state=0).fit(x, x[:, 0] > 0.5), LinearNDInterpolator(x, x[:, 0])]
 with open(folder + "pickle", "wb") as file:
     pickle.dump(models, file)
 with open(folder + "dill", "wb") as file:
@@ -146,7 +146,7 @@ def test_points_added_to_hulls():
         "utils.murmurhash3_32(np.arange(4, dtype='i4'))",
         "linear_model.Lasso(0.01, precompute=x.T @ x, fit_intercept=False).fit(x, y).coef_",
         "feature_extraction.image.grid_to_graph(2, 3, return_as=np.ndarray)",
-        "tree.DecisionTreeClassifier(max_depth=2, random_state=0).fit(x, y > 9).tree_.apply(x.astype(np.float32))",
+        "tree.DecisionTreeClassifier(random_state=0).fit(x, y > 9).tree_.apply(x.astype(np.float32))",
         "preprocessing.FunctionTransformer(feature_names_out=lambda *_: np.array(['a', 'b', 'c', 'd']))"
         ".set_output(transform='pandas').fit_transform(x).columns",
     ],
