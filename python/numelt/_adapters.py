@@ -126,6 +126,11 @@ _NAMES = {
     "scipy.optimize._lsq.lsq_linear": ("lsq_linear",),
     "scipy.optimize._minpack_py": ("curve_fit",),
     "scipy.optimize._nonlin": ("asjacobian",),
+    "scipy.optimize._root_scalar": ("root_scalar",),
+    "scipy.sparse._sputils": ("get_index_dtype", "isdense", "ismatrix", "issequence"),
+    "scipy.spatial.distance": ("cdist", "pdist"),
+    "scipy.spatial.transform._rigid_transform": ("RigidTransform.__pow__",),
+    "scipy.spatial.transform._rotation": ("Rotation.__pow__",),
     "scipy.signal._peak_finding": ("_unpack_condition_args",),
     "scipy.special._basic": ("comb", "factorial", "factorial2", "factorialk", "perm"),
     **{

@@ -127,6 +127,54 @@ def test_compiled_code_draws_numpys_arrays():
     assert results[0] == results[1]
 
 
+def _out(function, shape):
+    """Call a function that writes into an array; return it, and whether it is what was returned."""
+
+    def call(np):
+        out = np.zeros(shape)
+        return function(out) is out, out.tolist()
+
+    return call
+
+
+def _failing(function):
+    with pytest.raises(ValueError, match="exponent") as caught:
+        function()
+    return str(caught.value)
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "braycurtis", "cosine", "chebyshev", "hamming"])
+@pytest.mark.parametrize("name", ["cdist", "pdist"])
+def test_distances_are_written_into_ours(name, metric):
+    distance = pytest.importorskip("scipy.spatial.distance")
+    results = []
+    for np in (numpy, numelt):
+        x = np.arange(1, 13.0).reshape(4, 3) ** 2 % 7
+        given, shape = ([x, x], (4, 4)) if name == "cdist" else ([x], 6)
+        write = _out(lambda out, given=given: getattr(distance, name)(*given, metric, out=out), shape)
+        results.append(write(np))
+    assert results[0] == results[1]
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "optimize.root_scalar(lambda v: v * v - 2, bracket=np.array([0, 2.0])).root",
+        "_failing(lambda: spatial.transform.Rotation.from_rotvec([1, 0, 0]) ** np.array([1.0, 2.0]))",
+        "(spatial.transform.Rotation.from_rotvec([1, 0, 0]) ** np.array([2.0])).as_rotvec().tolist()",
+        "[sparse._sputils.isdense(x), sparse._sputils.ismatrix(x), sparse._sputils.issequence(x[0])]",
+        "sparse._sputils.get_index_dtype(np.arange(3)), sparse._sputils.get_index_dtype([np.arange(3)] * 2)",
+    ],
+)
+def test_scipy_takes_ours_for_arrays(statement):
+    names = {part: pytest.importorskip(f"scipy.{part}") for part in ("optimize", "sparse", "spatial")}
+    names["_failing"] = _failing
+    results = []
+    for np in (numpy, numelt):
+        results.append(eval(statement, {**names, "np": np, "x": np.ones((2, 3))}))
+    assert results[0] == results[1]
+
+
 def test_points_added_to_hulls():
     spatial = pytest.importorskip("scipy.spatial")
     results = []
