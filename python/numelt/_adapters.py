@@ -13,16 +13,15 @@ from __future__ import annotations
 import contextlib
 import functools
 import importlib.machinery
-import opcode
 import sys
 import types
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from typing import Any, cast
 
 import numpy
 
 from numelt import _beginning, _core, _extensions, _fallback
-from numelt._import import Delegating
+from numelt._import import Delegating, is_installed
 from numelt._scalars import SCALARS
 
 __all__ = ["Finder", "adapt_extension", "install"]
@@ -34,6 +33,7 @@ _OF_SPARSE = (
     "__ne__", "__pow__", "__radd__", "__rmatmul__", "__rmul__", "__rsub__", "__rtruediv__", "__setitem__",
     "__sub__", "__truediv__", "dot", "maximum", "minimum", "multiply", "power",
 )
+_OF_CLASSES = ("_issubclass_fast",)
 _NAMES = {
     # data sets are columns of arrays and items of lists
     "matplotlib.axes._axes": ("Axes.*",),
@@ -102,9 +102,11 @@ _NAMES = {
     "pandas.plotting._matplotlib.converter": (
         "DatetimeConverter.*", "PeriodConverter.*", "TimeConverter.*",
     ),
+    "sklearn.feature_extraction.image": ("grid_to_graph", "img_to_graph"),
     "sklearn.manifold._t_sne": ("TSNE.__init__",),
     "sklearn.neighbors._nca": ("NeighborhoodComponentsAnalysis.__init__",),
     "sklearn.utils._param_validation": ("validate_parameter_constraints",),
+    "sklearn.utils.murmurhash": ("murmurhash3_32",),
     "sklearn.utils.class_weight": ("compute_class_weight",),
     # C methods of NumPy's arrays that tell truth values from numbers by class
     "sklearn.preprocessing._label": ("MultiLabelBinarizer.inverse_transform",),
@@ -126,6 +128,10 @@ _NAMES = {
     "hypothesis.extra.numpy": ("ArrayStrategy.set_element",),
     "autograd.tracer": ("new_box",),
     "autograd.core": ("vspace",),
+    # what tells arrays of different libraries from each other by class
+    "array_api_compat.common._helpers": _OF_CLASSES,
+    "scipy._lib.array_api_compat.common._helpers": _OF_CLASSES,
+    "sklearn.externals.array_api_compat.common._helpers": _OF_CLASSES,
     # an output that is not of NumPy's class is left alone
     "scipy.ndimage": ("*",),
     "scipy.linalg.interpolative": ("estimate_rank", "interp_decomp", "svd"),
@@ -134,6 +140,11 @@ _NAMES = {
     "scipy.optimize._lsq.lsq_linear": ("lsq_linear",),
     "scipy.optimize._minpack_py": ("curve_fit",),
     "scipy.optimize._nonlin": ("asjacobian",),
+    "scipy.optimize._root_scalar": ("root_scalar",),
+    "scipy.sparse._sputils": ("get_index_dtype", "isdense", "ismatrix", "issequence"),
+    "scipy.spatial.distance": ("cdist", "pdist"),
+    "scipy.spatial.transform._rigid_transform": ("RigidTransform.__pow__",),
+    "scipy.spatial.transform._rotation": ("Rotation.__pow__",),
     "scipy.signal._peak_finding": ("_unpack_condition_args",),
     "scipy.special._basic": ("comb", "factorial", "factorial2", "factorialk", "perm"),
     "skimage.segmentation._chan_vese": ("chan_vese",),
@@ -188,6 +199,19 @@ _CALLING = {
 }
 # an array of what the user's function returns, one by one
 _MAPPING = {"pandas.core.algorithms": ("map_array",)}
+# what they were given is what NumPy's `asarray` makes of it, and may be what they return
+_GIVING_BACK = {
+    "sklearn.cluster._mean_shift": ("get_bin_seeds",),
+    "sklearn.metrics.pairwise": ("check_pairwise_arrays", "pairwise_distances", "pairwise_kernels"),
+    "sklearn.preprocessing._data": (
+        "binarize", "maxabs_scale", "minmax_scale", "normalize", "power_transform", "quantile_transform",
+        "robust_scale", "scale", "MaxAbsScaler.inverse_transform", "MinMaxScaler.inverse_transform",
+        "PowerTransformer.inverse_transform", "QuantileTransformer.inverse_transform",
+        "RobustScaler.inverse_transform", "StandardScaler.inverse_transform",
+    ),
+    "sklearn.utils._set_output": ("_wrap_data_with_container",),
+    "sklearn.utils.validation": ("as_float_array", "check_array", "check_X_y", "column_or_1d"),
+}  # fmt: skip
 # what is given may be the module `random`, the array's class or the namespace
 _NAMED = {
     "sklearn.utils.validation": ("check_random_state",),
@@ -205,15 +229,35 @@ _MAKING_ARRAYS = frozenset({"_from_sequence", "_simple_new"})
 _OF_ATTRIBUTES = frozenset({"__finalize__", "__getattr__", "__getattribute__", "__setattr__"})
 _JSON = "json"
 _JAX = "jax._src.interpreters.pxla"
-_ADAPTED = frozenset({_JSON, _JAX, *_NAMES, *_MAKING, *_LOOKING_UP, *_CALLING, *_MAPPING, *_NAMED})
+_ADAPTED = frozenset(
+    {_JSON, _JAX, *_NAMES, *_MAKING, *_LOOKING_UP, *_CALLING, *_GIVING_BACK, *_MAPPING, *_NAMED}
+)
 _FUNCTIONS = (types.FunctionType, types.MethodType, types.BuiltinFunctionType, functools.partial)
-_HELD = frozenset({_core.ndarray, list, tuple, dict, *SCALARS})
+_HELD = frozenset({_core.ndarray, type(_core.ndarray), list, tuple, dict, *SCALARS})
 
 
-def _forward(*args: Any, **kwargs: Any) -> Any:
-    """Call the function that `_within` puts in the place of the text."""
-    function: Any = "function"
-    return function(*args, **kwargs)
+@functools.cache
+def _forward(cells: int) -> types.CodeType:
+    """Return code that calls the function that `_within` puts in the place of the text.
+
+    Parameters
+    ----------
+    cells : int
+        How many variables of an enclosing function it holds: a frame that lacks them cannot be looked at.
+    """
+    names = "".join(f"_{i}, " for i in range(cells))
+    made: dict[str, Any] = {}
+    exec(
+        f"def enclosing({names}):\n"
+        "    def forward(*args, **kwargs):\n"
+        "        function = 'function'\n"
+        "        return function(*args, **kwargs)\n"
+        f"        {names}\n"
+        "    return forward.__code__\n",
+        made,
+    )
+    code: types.CodeType = made["enclosing"](*range(cells))
+    return code
 
 
 def _placed(code: types.CodeType, function: types.CodeType) -> types.CodeType:
@@ -244,24 +288,26 @@ def _within(function: types.FunctionType, wrap: Callable[..., Any]) -> None:
         setattr(inner, name, getattr(function, name))
     call: Any = wrap(inner)
     call.__code__ = _placed(call.__code__, function.__code__)
-    free = len(function.__code__.co_freevars)
-    # without this first instruction, looking at a frame's locals (debuggers, test runners) would crash
-    prefix = bytes([opcode.opmap["COPY_FREE_VARS"], free]) if free else b""
-    forward = _forward.__code__.replace(co_code=prefix + _forward.__code__.co_code)
-    code = _placed(forward, function.__code__)
+    names = function.__code__.co_freevars
+    code = _placed(_forward(len(names)), function.__code__)
     function.__code__ = code.replace(
         co_consts=tuple(call if constant == "function" else constant for constant in code.co_consts),
-        co_freevars=function.__code__.co_freevars,
+        co_freevars=names,
         co_name=function.__name__,
     )
     # what tells signatures and shows sources follows this
     vars(function).setdefault("__wrapped__", inner)
 
 
-def _adapted(function: Callable[..., Any]) -> Callable[..., Any]:
+def _adapted(function: Callable[..., Any], generators: Set[type] = frozenset()) -> Callable[..., Any]:
     """Return a function that calls another with NumPy's arrays in place of ours.
 
     Where the other returns an argument, that is the array that was given.
+
+    Parameters
+    ----------
+    generators : set of types
+        Classes of generators in whose place NumPy's are handed on.
     """
 
     @functools.wraps(function)
@@ -271,12 +317,20 @@ def _adapted(function: Callable[..., Any]) -> Callable[..., Any]:
             args = tuple(_fallback.unwrap(arg, views) if type(arg) in _HELD else arg for arg in args)
         if kwargs:
             kwargs = {key: _fallback.unwrap(value, views) for key, value in kwargs.items()}
+        if generators and not generators.isdisjoint(map(type, (*args, *kwargs.values()))):
+            args = tuple(arg._plain if type(arg) in generators else arg for arg in args)
+            kwargs = {key: arg._plain if type(arg) in generators else arg for key, arg in kwargs.items()}
         result = function(*args, **kwargs)
         if type(result) is tuple and views:
             return tuple(_given(item, views) for item in result)
         return _given(result, views)
 
     return call
+
+
+def _compiled(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function that calls a compiled one, for which generators draw NumPy's arrays, too."""
+    return _adapted(function, _fallback.GENERATORS)
 
 
 def _given(value: Any, views: _fallback.Views) -> Any:
@@ -357,6 +411,43 @@ def _mapping(function: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
+def _giving_back(function: types.FunctionType) -> Callable[..., Any]:
+    """Return a function that gives the array that it was given, where another returns all of its memory.
+
+    So it is for a program's files. Libraries go on with NumPy's array.
+    """
+    own_file = function.__code__.co_filename
+
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        result = function(*args, **kwargs)
+        ours = [value for value in (*args, *kwargs.values()) if type(value) is _core.ndarray]
+        if not ours:
+            return result
+        # `_within` stands between
+        caller = sys._getframe(2)
+        while caller.f_code.co_filename == own_file and caller.f_back is not None:
+            caller = caller.f_back
+        if is_installed(caller.f_code.co_filename):
+            return result
+        if type(result) is tuple:
+            return tuple(_given_back(item, ours) for item in result)
+        return _given_back(result, ours)
+
+    return call
+
+
+def _given_back(result: Any, ours: list[Any]) -> Any:
+    """Return the array of ours whose memory a result of NumPy's is, all of it in the same order."""
+    if type(result) is not numpy.ndarray:
+        return result
+    for array in ours:
+        same = array.shape == result.shape and array.dtype == result.dtype
+        if same and array.__array_interface__ == result.__array_interface__:
+            return array
+    return result
+
+
 def _looking_up(function: Callable[..., Any]) -> Callable[..., Any]:
     """Return a function that finds NumPy's modules, functions and arrays where another finds ours."""
 
@@ -427,6 +518,7 @@ def _tables() -> list[tuple[Mapping[str, tuple[str, ...]], Callable[..., Any]]]:
         (_NAMES, _adapted),
         (_MAKING, _making),
         (_CALLING, _calling),
+        (_GIVING_BACK, _giving_back),
         (_LOOKING_UP, _looking_up),
         (_MAPPING, _mapping),
         (_NAMED, _naming),
@@ -527,7 +619,7 @@ class Finder(importlib.machinery.PathFinder):
 
 def adapt_extension(module: types.ModuleType) -> None:
     """Wrap what is compiled of a module that has just been loaded, where that is needed."""
-    _extensions.adapt(module, _adapted)
+    _extensions.adapt(module, _compiled)
 
 
 def install() -> None:
@@ -541,7 +633,7 @@ def install() -> None:
     >>> frame[np.array([True, False, True])].a.tolist()
     [1, 3]
     """
-    _extensions.adapt_loaded(_adapted)
+    _extensions.adapt_loaded(_compiled)
     for name in _ADAPTED:
         module = sys.modules.get(name)
         if isinstance(module, types.ModuleType):

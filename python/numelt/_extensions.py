@@ -27,13 +27,15 @@ Changed = dict[int, tuple[Any, Any]]
 
 # under this name NumPy keeps its C interface: whoever uses it looks it up
 _C_INTERFACE = b"_ARRAY_API"
-# compiled modules that get what functions of the user's return, and want NumPy's class
+# compiled modules that take arrays as they are, or what functions of the user's return, for NumPy's
 _ASKED = (
     "scipy.optimize.",
     "scipy.integrate.",
     "scipy.linalg.",
     "scipy.interpolate.",
+    "scipy.spatial._qhull",
     "scipy.sparse.linalg.",
+    "sklearn.tree.",
 )
 # compiled modules of such packages that programs call themselves
 _CALLED = frozenset({"h5py.h5a", "h5py.h5d", "h5py.h5p"})

@@ -11,6 +11,7 @@ In: which files are the user's. Out: `install`, `user_builtins`, what files are 
 
 from __future__ import annotations
 
+import _thread
 import builtins
 import functools
 import importlib
@@ -30,6 +31,7 @@ __all__ = [
     "is_installed",
     "is_users",
     "means_numpys",
+    "names_libraries",
     "user_builtins",
 ]
 
@@ -67,6 +69,8 @@ def is_users(filename: str | None) -> bool:
 CARED_FOR = frozenset(
     {"pandas", "scipy", "sklearn", "matplotlib", "contourpy", "PIL", "h5py", "numba", "jaxlib"}
 )
+# those among them that turn arrays of NumPy's class into NumPy's as well, and treat others worse
+_VALIDATING = frozenset({"sklearn"})
 
 
 @functools.lru_cache(4096)
@@ -87,7 +91,7 @@ def is_installed(filename: str) -> bool:
 def means_numpys(filename: object) -> bool:
     """Does code in this file mean NumPy's class when it asks an array for its class?"""
     name = str(filename)
-    return is_installed(name) and _package(name) not in CARED_FOR
+    return is_installed(name) and _package(name) not in CARED_FOR - _VALIDATING
 
 
 def _is_numpy(name: str) -> bool:
@@ -109,6 +113,24 @@ def _ours(name: str) -> types.ModuleType:
         raise ModuleNotFoundError(f"No module named {missing!r}", name=missing) from None
 
 
+class _Last(_thread._local):
+    """Where the user's files last had C code import a library, as `pickle` does for its classes."""
+
+    place: Any = None
+
+
+_last = _Last()
+
+
+def _place(frame: types.FrameType) -> Any:
+    return id(frame), frame.f_code, frame.f_lasti
+
+
+def names_libraries(frame: types.FrameType) -> bool:
+    """Has what this frame of the user's is unpickling named a library's function or class?"""
+    return bool(_last.place == _place(frame))
+
+
 def _import(
     name: str,
     globals: Any = None,
@@ -118,7 +140,12 @@ def _import(
 ) -> Any:
     """Stand for ``__import__`` in the user's modules."""
     # C code that imports passes a list; it expects NumPy itself
-    if level or not _is_numpy(name) or type(fromlist) is list:
+    if type(fromlist) is list:
+        module = _real_import(name, globals, locals, fromlist, level)
+        if is_installed(str(getattr(module, "__file__", None))):
+            _last.place = _place(sys._getframe(1))
+        return module
+    if level or not _is_numpy(name):
         return _real_import(name, globals, locals, fromlist, level)
     if _is_private(name):
         _real_import(name, globals, locals, fromlist, level)
@@ -281,16 +308,6 @@ def _tell_children(module: types.ModuleType) -> None:
 _SPAWNERS = frozenset({"multiprocessing.spawn", "joblib.externals.loky.backend.spawn", "loky.backend.spawn"})
 
 
-class _Reading(Delegating):
-    """Lets the module `pickle` tell whose objects it reads."""
-
-    def exec_module(self, module: types.ModuleType) -> None:
-        from numelt import _unpickling
-
-        super().exec_module(module)
-        _unpickling.adapt(module)
-
-
 class _Finder(importlib.machinery.PathFinder):
     """Finds the modules that Python would find, and marks the user's."""
 
@@ -306,8 +323,6 @@ class _Finder(importlib.machinery.PathFinder):
             spec.loader = cast(Any, _Runner(spec.loader))
         elif fullname in _SPAWNERS:
             spec.loader = cast(Any, _Spawning(spec.loader))
-        elif fullname == "pickle":
-            spec.loader = cast(Any, _Reading(spec.loader))
         elif is_users(spec.origin):
             spec.loader = cast(Any, _Loader(spec.loader))
         else:
@@ -342,7 +357,3 @@ def install() -> None:
             vars(sys.modules[name])["exec"] = _exec
         for name in _SPAWNERS.intersection(sys.modules):
             _tell_children(sys.modules[name])
-        if "pickle" in sys.modules:
-            from numelt import _unpickling
-
-            _unpickling.adapt(sys.modules["pickle"])

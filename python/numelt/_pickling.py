@@ -2,8 +2,9 @@
 
 Arrays are pickled by names of NumPy's, with arguments that NumPy takes as it takes its own and that tell
 where they come from: what was ours is ours again in a process with numelt, what a library pickled of NumPy's
-stays NumPy's. Pickles of NumPy's that the program's own files read, by themselves or by the modules in
-`_READERS`, give our arrays as well. Functions, ufuncs and classes are looked up where an array says they are.
+stays NumPy's. Pickles of NumPy's that the program's own files read give our arrays as well, up to the first
+class or function of a library's: what that holds is its own. Functions, ufuncs and classes are looked up
+where an array says they are.
 
 In: what `pickle` asks for. Out: constructors in NumPy's modules under their own names.
 """
@@ -21,8 +22,8 @@ from typing import Any
 import numpy
 from numpy._core import multiarray, numeric
 
-from numelt import _core, _unpickling
-from numelt._import import MARK
+from numelt import _core
+from numelt._import import MARK, names_libraries
 from numelt._scalars import ScalarType
 
 __all__ = [
@@ -39,8 +40,8 @@ __all__ = [
 
 ndarray: Any = _core.ndarray
 
-# modules that unpickle for those who call them
-_READERS = frozenset({"numpy", "numelt", "pickle", "shelve", "copyreg", "cloudpickle", "dill", "functools"})
+# modules of what stands here, between C code that unpickles and who called it
+_OWN = frozenset({__name__, "numelt.random", "numpy._core.numeric"})
 
 _compiled: Any = importlib.import_module("numpy._core._multiarray_umath")
 _reconstruct: Callable[..., Any] = multiarray._reconstruct
@@ -49,12 +50,10 @@ _make_scalar: Callable[..., Any] = multiarray.scalar
 
 def reads_for_program() -> bool:
     """Is what is being unpickled for one of the program's files under the launcher, and no library's?"""
-    if _unpickling.has_met_library():
-        return False
     frame: types.FrameType | None = sys._getframe(1)
-    while frame is not None and str(frame.f_globals.get("__name__")).partition(".")[0] in _READERS:
+    while frame is not None and frame.f_globals.get("__name__") in _OWN:
         frame = frame.f_back
-    return frame is not None and MARK in frame.f_builtins
+    return frame is not None and MARK in frame.f_builtins and not names_libraries(frame)
 
 
 # ---- arrays -------------------------------------------------------------------------------------

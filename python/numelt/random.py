@@ -347,6 +347,7 @@ def __dir__() -> list[str]:
 
 
 _library.extend(f"random.{name}" for name in dir(_original) if not name.startswith("_"))
+_fallback.GENERATORS.update((Generator, RandomState))
 _namespace.replace(_original.Generator, Generator)
 _namespace.replace(_original.RandomState, RandomState)
 default_rng = present(_core.public(default_rng, False), _original.default_rng)
