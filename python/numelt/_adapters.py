@@ -151,6 +151,7 @@ _NAMES = {
         }.items()
     },
     "scipy.sparse.linalg._interface": ("aslinearoperator",),
+    "scipy.sparse.linalg._matfuncs": ("_expm", "matrix_power"),
     "scipy.signal._ltisys": tuple(
         f"StateSpace.__{reflected}{name}__"
         for reflected in ("", "r")
@@ -409,6 +410,25 @@ def _numpys_module(value: Any) -> Any:
     return value
 
 
+@functools.cache
+def _adapt_shuffles() -> None:
+    """Let NumPy's own generators, which libraries hand out, shuffle our arrays.
+
+    They take what is not of NumPy's class for a list, and its rows for what stays as it is.
+    """
+    from numpy import random  # it takes milliseconds, and the libraries that come here have loaded it
+
+    def adapted(original: Any) -> Any:
+        @functools.wraps(original)
+        def shuffle(self: Any, x: Any, *args: Any, **kwargs: Any) -> None:
+            original(self, _core.to_numpy(x) if type(x) is _core.ndarray else x, *args, **kwargs)
+
+        return shuffle
+
+    for owner in (random.RandomState, random.Generator):
+        _extensions.put_methods(owner, {"shuffle": adapted(vars(owner)["shuffle"])})
+
+
 def _encode_scalars() -> None:
     """Let the standard library's JSON encoder write deferred float64 scalars, as it writes NumPy's.
 
@@ -452,6 +472,8 @@ def _adapt(module: types.ModuleType) -> None:
     if key == _JSON:
         _encode_scalars()
         return
+    if key in _NAMED:
+        _adapt_shuffles()
     for table, wrap in _tables():
         _adapt_names(module, _names(module, table.get(key, ())), wrap)
 
