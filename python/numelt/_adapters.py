@@ -170,7 +170,10 @@ _MAKING = {
     "numexpr.necompiler": ("NumExpr",),
 }
 # what the user's functions return has to be of NumPy's class
-_CALLING = {"scipy.optimize._lsq.least_squares": ("least_squares",)}
+_CALLING = {
+    "scipy.optimize._lsq.least_squares": ("least_squares",),
+    "scipy.optimize._nonlin": ("nonlin_solve",),
+}
 # what they were given is what NumPy's `asarray` makes of it, and may be what they return
 _GIVING_BACK = {
     "sklearn.cluster._mean_shift": ("get_bin_seeds",),
@@ -336,15 +339,23 @@ def _calling(function: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
+class _Returning:
+    """A function of the user's that returns NumPy's arrays; processes get it by what it stands for."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self._function = function
+        functools.update_wrapper(self, function)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return _fallback.unwrap(self._function(*args, **kwargs))
+
+    def __reduce__(self) -> Any:
+        return _returning, (self._function,)
+
+
 def _returning(value: Any) -> Any:
-    if not isinstance(value, types.FunctionType | types.MethodType | functools.partial):
-        return value
-
-    @functools.wraps(value)
-    def call(*args: Any, **kwargs: Any) -> Any:
-        return _fallback.unwrap(value(*args, **kwargs))
-
-    return call
+    is_users = isinstance(value, types.FunctionType | types.MethodType | functools.partial)
+    return _Returning(value) if is_users else value
 
 
 def _giving_back(function: types.FunctionType) -> Callable[..., Any]:
