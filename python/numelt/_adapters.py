@@ -174,6 +174,7 @@ _NAMES = {
         }.items()
     },
     "scipy.sparse.linalg._interface": ("aslinearoperator",),
+    "scipy.sparse.linalg._matfuncs": ("_expm", "matrix_power"),
     "scipy.signal._ltisys": tuple(
         f"StateSpace.__{reflected}{name}__"
         for reflected in ("", "r")
@@ -194,11 +195,17 @@ _MAKING = {
 }
 # what the user's functions return has to be of NumPy's class
 _CALLING = {
+<<<<<<< HEAD
     "pandas.core.common": ("apply_if_callable",),
     "scipy.optimize._lsq.least_squares": ("least_squares",),
 }
 # an array of what the user's function returns, one by one
 _MAPPING = {"pandas.core.algorithms": ("map_array",)}
+=======
+    "scipy.optimize._lsq.least_squares": ("least_squares",),
+    "scipy.optimize._nonlin": ("nonlin_solve",),
+}
+>>>>>>> ja
 # what they were given is what NumPy's `asarray` makes of it, and may be what they return
 _GIVING_BACK = {
     "sklearn.cluster._mean_shift": ("get_bin_seeds",),
@@ -380,15 +387,23 @@ def _calling(function: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
+class _Returning:
+    """A function of the user's that returns NumPy's arrays; processes get it by what it stands for."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self._function = function
+        functools.update_wrapper(self, function)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return _fallback.unwrap(self._function(*args, **kwargs))
+
+    def __reduce__(self) -> Any:
+        return _returning, (self._function,)
+
+
 def _returning(value: Any) -> Any:
-    if not isinstance(value, types.FunctionType | types.MethodType | functools.partial):
-        return value
-
-    @functools.wraps(value)
-    def call(*args: Any, **kwargs: Any) -> Any:
-        return _fallback.unwrap(value(*args, **kwargs))
-
-    return call
+    is_users = isinstance(value, types.FunctionType | types.MethodType | functools.partial)
+    return _Returning(value) if is_users else value
 
 
 def _mapping(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -474,6 +489,25 @@ def _numpys_module(value: Any) -> Any:
     return value
 
 
+@functools.cache
+def _adapt_shuffles() -> None:
+    """Let NumPy's own generators, which libraries hand out, shuffle our arrays.
+
+    They take what is not of NumPy's class for a list, and its rows for what stays as it is.
+    """
+    from numpy import random  # it takes milliseconds, and the libraries that come here have loaded it
+
+    def adapted(original: Any) -> Any:
+        @functools.wraps(original)
+        def shuffle(self: Any, x: Any, *args: Any, **kwargs: Any) -> None:
+            original(self, _core.to_numpy(x) if type(x) is _core.ndarray else x, *args, **kwargs)
+
+        return shuffle
+
+    for owner in (random.RandomState, random.Generator):
+        _extensions.put_methods(owner, {"shuffle": adapted(vars(owner)["shuffle"])})
+
+
 def _encode_scalars() -> None:
     """Let the standard library's JSON encoder write deferred float64 scalars, as it writes NumPy's.
 
@@ -531,9 +565,14 @@ def _adapt(module: types.ModuleType) -> None:
     if key == _JSON:
         _encode_scalars()
         return
+<<<<<<< HEAD
     if key == _JAX:
         _register_with_jax(module)
         return
+=======
+    if key in _NAMED:
+        _adapt_shuffles()
+>>>>>>> ja
     for table, wrap in _tables():
         for name in _names(module, table.get(key, ())):
             _adapt_name(module, name, wrap)

@@ -4,7 +4,7 @@ Such code tells arrays by NumPy's class itself and reads their memory without as
 taken for sequences of numbers. When a module has been loaded that uses NumPy's C interface, its functions are
 wrapped, and the methods of its classes. The memory is shared, nothing is copied.
 
-In: an extension module. Out: `adapt`, `adapt_loaded`, `replace`.
+In: an extension module. Out: `adapt`, `adapt_loaded`, `put_methods`, `replace`.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from numelt import _fortran
 from numelt._import import CARED_FOR
 from numelt._watch import is_foreign
 
-__all__ = ["adapt", "adapt_loaded", "replace"]
+__all__ = ["adapt", "adapt_loaded", "put_methods", "replace"]
 
 Wrap = Callable[[Callable[..., Any]], Callable[..., Any]]
 Changed = dict[int, tuple[Any, Any]]
@@ -92,14 +92,17 @@ def _method(method: Any, wrap: Wrap) -> Any:
 
 def _adapt_class(cls: type, wrap: Wrap) -> None:
     """Wrap the methods of a class."""
+    adapted = {name: _method(method, wrap) for name, method in vars(cls).items()}
+    put_methods(cls, {name: method for name, method in adapted.items() if method is not None})
+
+
+def put_methods(cls: type, methods: dict[str, Any]) -> None:
+    """Give a class other methods; those that C code declares refuse to be changed by name."""
     import ctypes
 
-    # classes that C code declares refuse to be changed by name; the collector knows their dictionary
+    # the collector knows their dictionary
     (namespace,) = gc.get_referents(vars(cls))
-    for name, method in list(namespace.items()):
-        adapted = _method(method, wrap)
-        if adapted is not None:
-            namespace[name] = adapted
+    namespace |= methods
     ctypes.pythonapi.PyType_Modified(ctypes.py_object(cls))
 
 

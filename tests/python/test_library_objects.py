@@ -1,5 +1,6 @@
 """Objects of installed libraries that hold our arrays, read them from pickles, or give them back."""
 
+import pickle
 import subprocess
 import sys
 
@@ -162,16 +163,55 @@ def test_distances_are_written_into_ours(name, metric):
         "optimize.root_scalar(lambda v: v * v - 2, bracket=np.array([0, 2.0])).root",
         "_failing(lambda: spatial.transform.Rotation.from_rotvec([1, 0, 0]) ** np.array([1.0, 2.0]))",
         "(spatial.transform.Rotation.from_rotvec([1, 0, 0]) ** np.array([2.0])).as_rotvec().tolist()",
+        "optimize._nonlin.nonlin_solve(lambda v: v - 2, np.ones(2), lambda v: np.eye(2)).tolist()",
         "[sparse._sputils.isdense(x), sparse._sputils.ismatrix(x), sparse._sputils.issequence(x[0])]",
+        "sparse.linalg.expm(np.array([[-500, 500], [360, -360]], dtype=np.int16)).tolist()",
+        "sparse.linalg.matrix_power(np.array([[3, 1], [0, 2]]), 5).tolist()",
         "sparse._sputils.get_index_dtype(np.arange(3)), sparse._sputils.get_index_dtype([np.arange(3)] * 2)",
     ],
 )
 def test_scipy_takes_ours_for_arrays(statement):
-    names = {part: pytest.importorskip(f"scipy.{part}") for part in ("optimize", "sparse", "spatial")}
+    names = {
+        part: pytest.importorskip(f"scipy.{part}")
+        for part in ("optimize", "sparse", "sparse.linalg", "spatial")
+    }
     names["_failing"] = _failing
     results = []
     for np in (numpy, numelt):
         results.append(eval(statement, {**names, "np": np, "x": np.ones((2, 3))}))
+    assert results[0] == results[1]
+
+
+def _of_the_programs(value):
+    return numelt.ones(2) * value
+
+
+def test_functions_of_the_programs_go_to_other_processes():
+    """SciPy's solvers, whose `workers` may be processes, get what returns NumPy's arrays."""
+    function = pickle.loads(pickle.dumps(_adapters._returning(_of_the_programs)))
+    assert type(function(3)) is numpy.ndarray
+    assert function(3).tolist() == [3.0, 3.0]
+    assert function.__name__ == "_of_the_programs"
+
+
+@pytest.mark.parametrize("shape", [(8,), (8, 1), (6, 3), (4, 0), (5, 2, 2)])
+@pytest.mark.parametrize("axis", [None, 0, -1])
+def test_numpys_generators_shuffle_ours(shape, axis):
+    """Libraries hand them out; rows that are swapped are views."""
+    pytest.importorskip("sklearn.utils.validation")
+    results = []
+    for np in (numpy, numelt):
+        x = np.arange(numpy.prod(shape)).reshape(shape)
+        parts = [x, x[::-1], x[::2], x.astype(float)]
+        for part in parts:
+            if axis is None:
+                numpy.random.RandomState(3).shuffle(part)
+            else:
+                numpy.random.default_rng(3).shuffle(part, axis=axis)
+        results.append([part.tolist() for part in parts])
+        rows = [np.arange(2), np.arange(3), np.arange(4)]
+        numpy.random.RandomState(3).shuffle(rows)
+        results[-1].append([row.tolist() for row in rows])
     assert results[0] == results[1]
 
 
