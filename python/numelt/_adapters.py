@@ -195,17 +195,12 @@ _MAKING = {
 }
 # what the user's functions return has to be of NumPy's class
 _CALLING = {
-<<<<<<< HEAD
     "pandas.core.common": ("apply_if_callable",),
-    "scipy.optimize._lsq.least_squares": ("least_squares",),
-}
-# an array of what the user's function returns, one by one
-_MAPPING = {"pandas.core.algorithms": ("map_array",)}
-=======
     "scipy.optimize._lsq.least_squares": ("least_squares",),
     "scipy.optimize._nonlin": ("nonlin_solve",),
 }
->>>>>>> ja
+# an array of what the user's function returns, one by one
+_MAPPING = {"pandas.core.algorithms": ("map_array",)}
 # what they were given is what NumPy's `asarray` makes of it, and may be what they return
 _GIVING_BACK = {
     "sklearn.cluster._mean_shift": ("get_bin_seeds",),
@@ -565,14 +560,11 @@ def _adapt(module: types.ModuleType) -> None:
     if key == _JSON:
         _encode_scalars()
         return
-<<<<<<< HEAD
     if key == _JAX:
         _register_with_jax(module)
         return
-=======
     if key in _NAMED:
         _adapt_shuffles()
->>>>>>> ja
     for table, wrap in _tables():
         for name in _names(module, table.get(key, ())):
             _adapt_name(module, name, wrap)
