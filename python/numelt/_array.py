@@ -159,7 +159,7 @@ def array_function(self: Any, func: Any, types: Any, args: tuple[Any, ...], kwar
     )
 
 
-# functions of ours that NumPy has called, and their first arguments: sequences that only NumPy looks into lead back
+# functions that NumPy has called us with, and their first arguments: what only NumPy sees into leads back
 _entered: set[tuple[Any, int]] = set()
 _own_kinds = frozenset({ndarray, numpy.ndarray, *SCALARS})
 
