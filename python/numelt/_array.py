@@ -146,20 +146,21 @@ def array_function(self: Any, func: Any, types: Any, args: tuple[Any, ...], kwar
 
         ours = NATIVE.get(func)
     if ours is not None and not _foreign(types):
-        # classes derived from Python's sequences would come back from NumPy for ever
-        return ours(*map(_plain, args), **kwargs)
+        key = func, id(args[0] if args else None)
+        if key in _entered:
+            return _fallback.wrap(_fallback.at_user_line(func._implementation, args, kwargs))
+        _entered.add(key)
+        try:
+            return ours(*args, **kwargs)
+        finally:
+            _entered.discard(key)
     return _fallback.call(
         getattr(func, "__name__", repr(func)), func, args, kwargs, "called as NumPy's function"
     )
 
 
-def _plain(value: Any) -> Any:
-    for kind in (tuple, list):
-        if isinstance(value, kind) and type(value) is not kind:
-            return kind(value)
-    return value
-
-
+# functions that NumPy has called us with, and their first arguments: what only NumPy sees into leads back
+_entered: set[tuple[Any, int]] = set()
 _own_kinds = frozenset({ndarray, numpy.ndarray, *SCALARS})
 
 

@@ -21,8 +21,9 @@ from numelt import _fallback
 
 __all__ = ["convert"]
 
-# what is most frequent, and never ours
-_PLAIN = frozenset({bool, float, int, numpy.ndarray, slice, str, types.NoneType})
+# what is most frequent, never ours, and not looked into; classes of libraries are added when met
+_PLAIN = {bool, float, int, numpy.ndarray, slice, str, types.NoneType}
+_LIBRARIES = frozenset({"numpy", "pandas", "xarray"})
 _MOST_CONSTANTS = 256
 
 
@@ -30,7 +31,15 @@ class _Numpys:
     """What code that converts has on the left of ``@``."""
 
     def __matmul__(self, value: Any) -> Any:
-        return value if type(value) in _PLAIN else _fallback.unwrap(value)
+        kind = type(value)
+        if kind in _PLAIN:
+            return value
+        if kind.__module__.partition(".")[0] in _LIBRARIES and not isinstance(value, list | tuple | dict):
+            found = _fallback.unwrap(value)
+            if found is value and not callable(value):
+                _PLAIN.add(kind)
+            return found
+        return _fallback.unwrap(value)
 
 
 _NUMPYS = _Numpys()

@@ -436,6 +436,24 @@ for kind in (Pair, Many):
                 print(function.__name__, function(kind(held)))
             except Exception as error:
                 print(function.__name__, type(error), error)
+
+class Sequence:
+    def __init__(self, *held):
+        self.held = held
+
+    def __getitem__(self, at):
+        return self.held[at]
+
+    def __len__(self):
+        return len(self.held)
+
+for held in ((a, a), (a, 3), (a, np.eye(3)), (1, 2)):
+    for function in (np.hstack, np.concatenate, np.stack):
+        for given in (Sequence(*held), (np.array([1.0, 2.0]), Sequence(*held))):
+            try:
+                print(function.__name__, function(given))
+            except Exception as error:
+                print(function.__name__, type(error), error)
 print(np.concatenate([Around(a), Around(a)]).held, np.stack([Around(a), a], 1).held)
 print(a.reshape(1, 3)[Pair((0, 1))], a[Many([0, 2])], a[Pair((np.array([0, 1]),))])
 """
