@@ -286,3 +286,10 @@ def test_ranges_take_the_dtype_by_position(start, step, dtype):
         except (TypeError, ValueError) as error:
             found.append(repr(error))
     assert found[0] == found[1]
+
+
+@pytest.mark.parametrize("size", [5, 3000])
+@pytest.mark.parametrize("rest", [(), (None,), (None, "raise"), (None, "wrap"), (None, "clip")])
+def test_choose_takes_its_output_by_position(size, rest):
+    found = [np.choose(np.arange(size) % 5, np.arange(5) * 2, *rest) for np in (numpy, numelt)]
+    assert_same(found[1], found[0])
