@@ -113,9 +113,9 @@ def routine(name: str, original: Any, function: Any, way: Any, most: int | None 
     return _core.routine(name, original, function, way, binds(original), most, method_of(name, original))
 
 
-# functions that only call the array's method of the same name, with the same arguments
+# functions that only call the array's method of the same name, with the same arguments, also by position
 _METHODS = frozenset(
-    { "argpartition", "argsort", "choose", "nonzero", "put", "repeat", "round", "searchsorted",
+    { "argpartition", "argsort", "nonzero", "put", "repeat", "round", "searchsorted",
     "take", "trace", }
 )  # fmt: skip
 

@@ -272,3 +272,24 @@ def test_compiled_complex_arithmetic_raises_no_flags_of_its_own():
     env = {**os.environ, "NUMELT_JIT": "sync"}
     done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("start", [0, 0.5, 5])
+@pytest.mark.parametrize("step", [1, 2, 0.5, None, -1])
+@pytest.mark.parametrize("dtype", ["i4", "f8", "F", "D", "?", "u1", "O", "M8[D]", float, int, None])
+def test_ranges_take_the_dtype_by_position(start, step, dtype):
+    found = []
+    for np in (numpy, numelt):
+        try:
+            result = np.arange(start, 4, step, dtype if dtype is None else np.dtype(dtype))
+            found.append((result.dtype, result.tolist()))
+        except (TypeError, ValueError) as error:
+            found.append(repr(error))
+    assert found[0] == found[1]
+
+
+@pytest.mark.parametrize("size", [5, 3000])
+@pytest.mark.parametrize("rest", [(), (None,), (None, "raise"), (None, "wrap"), (None, "clip")])
+def test_choose_takes_its_output_by_position(size, rest):
+    found = [np.choose(np.arange(size) % 5, np.arange(5) * 2, *rest) for np in (numpy, numelt)]
+    assert_same(found[1], found[0])
