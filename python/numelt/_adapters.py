@@ -5,7 +5,7 @@ functions tell arrays from other sequences by `isinstance`, or hand them to C co
 mask as a key of a data frame would be taken for a list of labels. Those are wrapped here when their module is
 imported, in place where they are Python's, because libraries keep tables of functions; the memory is shared.
 
-In: the names below. Out: `install`, which `_watch` calls when the first of the libraries is imported.
+In: the names in `_adapted`. Out: `install`, which `_watch` calls when the first of the libraries is imported.
 """
 
 from __future__ import annotations
@@ -21,219 +21,26 @@ from typing import Any, cast
 import numpy
 
 from numelt import _beginning, _core, _extensions, _fallback
+from numelt._adapted import (
+    ADAPTED,
+    CALLING,
+    CONVERTING,
+    GIVING_BACK,
+    JAX,
+    JSON,
+    LOOKING_UP,
+    MAKING,
+    MAKING_ARRAYS,
+    MAPPING,
+    NAMED,
+    NAMES,
+    OF_ATTRIBUTES,
+)
 from numelt._import import Delegating, is_installed
 from numelt._scalars import SCALARS
 
 __all__ = ["Finder", "adapt_extension", "install"]
 
-# fmt: off
-# operators and methods of sparse matrices that tell arrays from numbers and sequences
-_OF_SPARSE = (
-    "__add__", "__eq__", "__ge__", "__getitem__", "__gt__", "__le__", "__lt__", "__matmul__", "__mul__",
-    "__ne__", "__pow__", "__radd__", "__rmatmul__", "__rmul__", "__rsub__", "__rtruediv__", "__setitem__",
-    "__sub__", "__truediv__", "dot", "maximum", "minimum", "multiply", "power",
-)
-_OF_CLASSES = ("_issubclass_fast",)
-_NAMES = {
-    # data sets are columns of arrays and items of lists
-    "matplotlib.axes._axes": ("Axes.*",),
-    "matplotlib.cbook": ("_combine_masks", "_reshape_2D", "boxplot_stats", "violin_stats"),
-    "matplotlib.collections": ("PolyCollection.set_verts",),
-    "matplotlib.colorizer": ("Colorizer.to_rgba",),
-    "matplotlib.colors": ("is_color_like", "same_color", "to_rgba", "to_rgba_array"),
-    "matplotlib.markers": ("MarkerStyle.__init__",),
-    "matplotlib.streamplot": ("streamplot",),
-    "matplotlib.units": ("Registry.get_converter",),
-    "mpl_toolkits.mplot3d.axes3d": ("Axes3D.*",),
-    # reached through libraries that hand them on
-    "numpy.testing._private.utils": ("assert_almost_equal", "assert_equal"),
-    "pandas._testing.asserters": (
-        "assert_almost_equal", "assert_class_equal", "assert_numpy_array_equal",
-    ),
-    "pandas.core.algorithms": (
-        "diff", "duplicated", "factorize", "isin", "mode", "rank", "searchsorted", "take",
-        "unique", "value_counts_internal",
-    ),
-    "pandas.core.arraylike": ("OpsMixin.*",),
-    "pandas.core.arrays._mixins": ("NDArrayBackedExtensionArray.*",),
-    "pandas.core.arrays.arrow.array": ("ArrowExtensionArray.*",),
-    "pandas.core.arrays.base": ("ExtensionArray.*",),
-    "pandas.core.arrays.boolean": ("BooleanArray.*",),
-    "pandas.core.arrays.categorical": ("Categorical.*", "factorize_from_iterable"),
-    "pandas.core.arrays.datetimelike": ("DatetimeLikeArrayMixin.*", "TimelikeOps.*"),
-    "pandas.core.arrays.datetimes": ("DatetimeArray.*",),
-    "pandas.core.arrays.interval": ("IntervalArray.*",),
-    "pandas.core.arrays.masked": ("BaseMaskedArray.*",),
-    "pandas.core.arrays.numeric": ("NumericArray.*",),
-    "pandas.core.arrays.numpy_": ("NumpyExtensionArray.*",),
-    "pandas.core.arrays.period": (
-        "PeriodArray.*", "PeriodArray._from_datetime64", "PeriodArray._from_fields",
-    ),
-    "pandas.core.arrays.sparse.array": ("SparseArray.*",),
-    "pandas.core.arrays.string_": ("StringArray.*",),
-    "pandas.core.arrays.timedeltas": ("TimedeltaArray.*",),
-    "pandas.core.common": ("convert_to_list_like",),
-    "pandas.core.construction": ("array",),
-    "pandas.core.frame": ("DataFrame.*",),
-    "pandas.core.generic": ("NDFrame.*",),
-    "pandas.core.groupby.generic": ("DataFrameGroupBy.*", "SeriesGroupBy.*"),
-    "pandas.core.groupby.groupby": ("GroupBy.*",),
-    "pandas.core.indexers.utils": ("check_array_indexer",),
-    "pandas.core.indexes.base": ("Index.*", "_new_Index"),
-    "pandas.core.indexes.category": ("CategoricalIndex.*",),
-    "pandas.core.indexes.datetimelike": ("DatetimeIndexOpsMixin.*", "DatetimeTimedeltaMixin.*"),
-    "pandas.core.indexes.datetimes": ("DatetimeIndex.*", "bdate_range", "date_range"),
-    "pandas.core.indexes.interval": ("IntervalIndex.*", "interval_range"),
-    "pandas.core.indexes.multi": ("MultiIndex.*",),
-    "pandas.core.indexes.period": ("PeriodIndex.*", "period_range"),
-    "pandas.core.indexes.range": ("RangeIndex.*",),
-    "pandas.core.indexes.timedeltas": ("TimedeltaIndex.*", "timedelta_range"),
-    "pandas.core.indexing": ("_LocationIndexer.*", "_iAtIndexer.*", "_AtIndexer.*", "_ScalarAccessIndexer.*"),
-    "pandas.core.reshape.encoding": ("from_dummies", "get_dummies"),
-    "pandas.core.reshape.merge": ("merge", "merge_asof", "merge_ordered"),
-    "pandas.core.reshape.pivot": ("crosstab", "pivot", "pivot_table"),
-    "pandas.core.reshape.tile": ("cut", "qcut"),
-    "pandas.core.series": ("Series.*",),
-    "pandas.core.strings.accessor": ("StringMethods.*",),
-    "pandas.core.tools.datetimes": ("to_datetime",),
-    "pandas.core.tools.numeric": ("to_numeric",),
-    "pandas.core.tools.timedeltas": ("to_timedelta",),
-    "pandas.core.util.hashing": ("hash_array",),
-    "pandas.plotting._matplotlib.converter": (
-        "DatetimeConverter.*", "PeriodConverter.*", "TimeConverter.*",
-    ),
-    "sklearn.feature_extraction.image": ("grid_to_graph", "img_to_graph"),
-    "sklearn.manifold._t_sne": ("TSNE.__init__",),
-    "sklearn.neighbors._nca": ("NeighborhoodComponentsAnalysis.__init__",),
-    "sklearn.utils._param_validation": ("validate_parameter_constraints",),
-    "sklearn.utils.murmurhash": ("murmurhash3_32",),
-    "sklearn.utils.class_weight": ("compute_class_weight",),
-    # C methods of NumPy's arrays that tell truth values from numbers by class
-    "sklearn.preprocessing._label": ("MultiLabelBinarizer.inverse_transform",),
-    "sklearn.model_selection._search": ("ParameterGrid.__init__", "ParameterSampler.__init__"),
-    "h5py._hl.attrs": ("AttributeManager.create", "AttributeManager.modify"),
-    "h5py._hl.base": ("find_item_type", "guess_dtype"),
-    "h5py._hl.selections": ("select",),
-    "h5py._hl.dataset": ("Dataset.__setitem__", "Dataset.read_direct", "Dataset.write_direct"),
-    "netCDF4.utils": ("_StartCountStride",),
-    "numba.core.dispatcher": ("Dispatcher.__call__",),
-    "awkward._nplikes.dispatch": ("nplike_of_obj",),
-    # what is of NumPy's class is copied
-    "dask.array.core": ("from_array",),
-    "dask.array.utils": ("assert_eq",),
-    "dask.utils": ("Dispatch.__call__",),
-    "torch": ("as_tensor", "asarray", "from_numpy", "tensor"),
-    "bottleneck.slow.nonreduce": ("replace",),
-    "einops._backends": ("NumpyBackend.is_appropriate_type",),
-    "hypothesis.extra.numpy": ("ArrayStrategy.set_element",),
-    "autograd.tracer": ("new_box",),
-    "autograd.core": ("vspace",),
-    # what tells arrays of different libraries from each other by class
-    "array_api_compat.common._helpers": _OF_CLASSES,
-    "scipy._lib.array_api_compat.common._helpers": _OF_CLASSES,
-    "sklearn.externals.array_api_compat.common._helpers": _OF_CLASSES,
-    # an output that is not of NumPy's class is left alone
-    "scipy.ndimage": ("*",),
-    "scipy.linalg.interpolative": ("estimate_rank", "interp_decomp", "svd"),
-    "scipy.odr._odrpack": ("Data.__init__", "RealData.__init__", "ODR.__init__"),
-    "scipy.optimize._constraints": ("old_bound_to_new",),
-    "scipy.optimize._lsq.lsq_linear": ("lsq_linear",),
-    "scipy.optimize._minpack_py": ("curve_fit",),
-    "scipy.optimize._nonlin": ("asjacobian",),
-    "scipy.optimize._root_scalar": ("root_scalar",),
-    "scipy.sparse._sputils": ("get_index_dtype", "isdense", "ismatrix", "issequence"),
-    "scipy.spatial.distance": ("cdist", "pdist"),
-    "scipy.spatial.transform._rigid_transform": ("RigidTransform.__pow__",),
-    "scipy.spatial.transform._rotation": ("Rotation.__pow__",),
-    "scipy.signal._peak_finding": ("_unpack_condition_args",),
-    "scipy.special._basic": ("comb", "factorial", "factorial2", "factorialk", "perm"),
-    "skimage.segmentation._chan_vese": ("chan_vese",),
-    # arrays of one dimension become columns
-    "statsmodels.multivariate.factor": ("Factor.loglike", "Factor.score"),
-    "statsmodels.stats.correlation_tools": ("corr_nearest_factor",),
-    "statsmodels.tools.data": ("_is_using_ndarray_type",),
-    # data of any other class than NumPy's are kept as they are: of times, in units that are none of its own
-    "xarray.core.duck_array_ops": ("where", "where_method"),
-    "xarray.core.variable": ("as_compatible_data",),
-    "xarray.namedarray.core": ("from_array",),
-    **{
-        f"scipy.sparse.{module}": tuple(f"{owner}.{name}" for owner in owners.split() for name in _OF_SPARSE)
-        for module, owners in {
-            "_base": "_spbase",
-            "_bsr": "_bsr_base",
-            "_compressed": "_cs_matrix",
-            "_coo": "_coo_base",
-            "_csc": "_csc_base",
-            "_csr": "_csr_base",
-            "_data": "_data_matrix _minmax_mixin",
-            "_dia": "_dia_base",
-            "_dok": "_dok_base",
-            "_index": "IndexMixin",
-            "_lil": "_lil_base",
-            "_matrix": "spmatrix",
-        }.items()
-    },
-    "scipy.sparse.linalg._interface": ("aslinearoperator",),
-    "scipy.sparse.linalg._matfuncs": ("_expm", "matrix_power"),
-    "scipy.signal._ltisys": tuple(
-        f"StateSpace.__{reflected}{name}__"
-        for reflected in ("", "r")
-        for name in ("add", "sub", "mul", "truediv")
-    ),
-    "scipy.stats._mgc": ("multiscale_graphcorr",),
-    "skimage.feature.haar": ("haar_like_feature",),
-    "skimage.measure._marching_cubes_lewiner": ("marching_cubes",),
-    "skimage.transform.hough_transform": ("hough_line", "hough_ellipse", "probabilistic_hough_line"),
-}
-# fmt: on
-# compilers that look a function's globals up: `np` in it means NumPy
-_LOOKING_UP = {"numba.core.interpreter": ("Interpreter.get_global_value", "Interpreter.get_closure_value")}
-# what they return is compiled code that wants NumPy's class
-_MAKING = {
-    "scipy.sparse.linalg._dsolve.linsolve": ("splu", "spilu", "factorized"),
-    "numexpr.necompiler": ("NumExpr",),
-}
-# what the user's functions return has to be of NumPy's class
-_CALLING = {
-    "pandas.core.common": ("apply_if_callable",),
-    "scipy.optimize._lsq.least_squares": ("least_squares",),
-    "scipy.optimize._nonlin": ("nonlin_solve",),
-}
-# an array of what the user's function returns, one by one
-_MAPPING = {"pandas.core.algorithms": ("map_array",)}
-# what they were given is what NumPy's `asarray` makes of it, and may be what they return
-_GIVING_BACK = {
-    "sklearn.cluster._mean_shift": ("get_bin_seeds",),
-    "sklearn.metrics.pairwise": ("check_pairwise_arrays", "pairwise_distances", "pairwise_kernels"),
-    "sklearn.preprocessing._data": (
-        "binarize", "maxabs_scale", "minmax_scale", "normalize", "power_transform", "quantile_transform",
-        "robust_scale", "scale", "MaxAbsScaler.inverse_transform", "MinMaxScaler.inverse_transform",
-        "PowerTransformer.inverse_transform", "QuantileTransformer.inverse_transform",
-        "RobustScaler.inverse_transform", "StandardScaler.inverse_transform",
-    ),
-    "sklearn.utils._set_output": ("_wrap_data_with_container",),
-    "sklearn.utils.validation": ("as_float_array", "check_array", "check_X_y", "column_or_1d"),
-}  # fmt: skip
-# what is given may be the module `random`, the array's class or the namespace
-_NAMED = {
-    "sklearn.utils.validation": ("check_random_state",),
-    "scipy._lib._util": ("check_random_state",),
-    **{
-        f"{place}array_api_compat.common._helpers": ("_issubclass_fast", "is_numpy_namespace")
-        for place in ("", "scipy._lib.", "sklearn.externals.")
-    },
-}
-# what is Python's of these packages converts its arguments itself: it warns of callers, and counts references
-_CONVERTING = ("pandas.", "xarray.")
-# what classes of pandas' arrays define to be made
-_MAKING_ARRAYS = frozenset({"_from_sequence", "_simple_new"})
-# they get names, very often
-_OF_ATTRIBUTES = frozenset({"__finalize__", "__getattr__", "__getattribute__", "__setattr__"})
-_JSON = "json"
-_JAX = "jax._src.interpreters.pxla"
-_ADAPTED = frozenset(
-    {_JSON, _JAX, *_NAMES, *_MAKING, *_LOOKING_UP, *_CALLING, *_GIVING_BACK, *_MAPPING, *_NAMED}
-)
 _FUNCTIONS = (types.FunctionType, types.MethodType, types.BuiltinFunctionType, functools.partial)
 _HELD = frozenset({_core.ndarray, type(_core.ndarray), list, tuple, dict, *SCALARS})
 
@@ -411,12 +218,10 @@ def _mapping(function: Callable[..., Any]) -> Callable[..., Any]:
         objects = made.tolist() if type(made) is numpy.ndarray and made.dtype == object else []
         if _HELD.isdisjoint(map(type, objects)):
             return made
-        from pandas._libs import lib
-
         for at, value in enumerate(objects):
             held = _fallback.unwrap(value)
             made[at] = held.item() if type(held) is numpy.ndarray and not held.ndim else held
-        return lib.maybe_convert_objects(made)
+        return sys.modules["pandas._libs.lib"].maybe_convert_objects(made)
 
     return call
 
@@ -544,26 +349,26 @@ def _register_with_jax(pxla: types.ModuleType) -> None:
 def _tables() -> list[tuple[Mapping[str, tuple[str, ...]], Callable[..., Any]]]:
     """Return what is adapted, and how."""
     return [
-        (_NAMES, _adapted),
-        (_MAKING, _making),
-        (_CALLING, _calling),
-        (_GIVING_BACK, _giving_back),
-        (_LOOKING_UP, _looking_up),
-        (_MAPPING, _mapping),
-        (_NAMED, _naming),
+        (NAMES, _adapted),
+        (MAKING, _making),
+        (CALLING, _calling),
+        (GIVING_BACK, _giving_back),
+        (LOOKING_UP, _looking_up),
+        (MAPPING, _mapping),
+        (NAMED, _naming),
     ]
 
 
 def _adapt(module: types.ModuleType) -> None:
     """Wrap what is listed of a module."""
     key = module.__name__
-    if key == _JSON:
+    if key == JSON:
         _encode_scalars()
         return
-    if key == _JAX:
+    if key == JAX:
         _register_with_jax(module)
         return
-    if key in _NAMED:
+    if key in NAMED:
         _adapt_shuffles()
     for table, wrap in _tables():
         for name in _names(module, table.get(key, ())):
@@ -583,7 +388,7 @@ def _adapt_name(module: types.ModuleType, name: str, wrap: Callable[..., Any]) -
     if function is getattr(object, attribute, None):
         return  # what every class has
     if isinstance(function, types.FunctionType):
-        converts = wrap is _adapted and key.startswith(_CONVERTING)
+        converts = wrap is _adapted and key.startswith(CONVERTING)
         if not (converts and _beginning.convert(function)):
             _within(function, wrap)
         vars(function)["__numelt__"] = True
@@ -609,7 +414,7 @@ def _named(module: types.ModuleType, name: str) -> Sequence[str]:
     owner, star, _ = name.partition(".*")
     if not star:
         return [name]
-    special = module.__name__.startswith(_CONVERTING)
+    special = module.__name__.startswith(CONVERTING)
     methods = vars(getattr(module, owner, object)).items()
     return [f"{owner}.{name}" for name, method in methods if _is_public(name, method, special)]
 
@@ -618,9 +423,9 @@ def _is_public(name: str, function: Any, special: bool) -> bool:
     """Is this a public function of a class, or, where these count, one that the interpreter calls?"""
     if isinstance(function, classmethod | staticmethod):
         function = function.__func__
-    if not isinstance(function, types.FunctionType) or name in _OF_ATTRIBUTES:
+    if not isinstance(function, types.FunctionType) or name in OF_ATTRIBUTES:
         return False
-    also = name in _MAKING_ARRAYS or (name.startswith("__") and name.endswith("__"))
+    also = name in MAKING_ARRAYS or (name.startswith("__") and name.endswith("__"))
     return not name.startswith("_") or (special and also)
 
 
@@ -640,7 +445,7 @@ class Finder(importlib.machinery.PathFinder):
         cls, fullname: str, path: Sequence[str] | None = None, target: types.ModuleType | None = None
     ) -> importlib.machinery.ModuleSpec | None:
         """Return a spec for a listed module; leave the rest to the next finder."""
-        if fullname not in _ADAPTED:
+        if fullname not in ADAPTED:
             return None
         spec = super().find_spec(fullname, path, target)
         if spec is not None and spec.loader is not None:
@@ -665,7 +470,7 @@ def install() -> None:
     [1, 3]
     """
     _extensions.adapt_loaded(_compiled)
-    for name in _ADAPTED:
+    for name in ADAPTED:
         module = sys.modules.get(name)
         if isinstance(module, types.ModuleType):
             _adapt(module)

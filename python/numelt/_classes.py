@@ -151,7 +151,7 @@ def teach_others() -> None:
     import ctypes
     import gc
 
-    def __init_subclass__(cls: Any, **kwargs: Any) -> None:
+    def __init_subclass__(cls: Any, /, **kwargs: Any) -> None:
         super(numpy.ndarray, cls).__init_subclass__(**kwargs)
         _teach_other(cls)
 
@@ -181,7 +181,7 @@ def _teach(cls: type) -> None:
 _LEFT_OUT: Any = object()
 
 
-def _next_view(cls: type) -> Callable[..., Any]:
+def _next_view(cls: Any) -> Callable[..., Any]:
     """Return what a class inherits as `view`; for an instance of a derived class, perhaps of another base."""
 
     @functools.wraps(numpy.ndarray.view)

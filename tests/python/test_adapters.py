@@ -224,7 +224,7 @@ def test_einops() -> None:
 
 
 def test_what_adapts_is_loaded_with_the_first_library() -> None:
-    listed = {name.partition(".")[0] for name in _adapters._ADAPTED if name != _watch.NUMPYS}
+    listed = {name.partition(".")[0] for name in _adapters.ADAPTED if name != _watch.NUMPYS}
     assert listed == _watch.PACKAGES
     code = """
 import sys

@@ -342,7 +342,7 @@ def _plain_real(value: Any) -> Any:
 def arange(*args: Any, dtype: Any = None, device: Any = None, like: Any = None, **named: Any) -> Any:
     result: Any = NotImplemented
     if len(args) == 4 and dtype is None:
-        args, dtype = args[:3], args[3]
+        dtype, args = args[3], args[:3]
     if like is None and device in (None, "cpu") and not named and 1 <= len(args) <= 3:
         result = _arange(args, dtype)
     if result is NotImplemented:
