@@ -22,6 +22,7 @@ __all__ = [
     "NAMED",
     "NAMES",
     "OF_ATTRIBUTES",
+    "READING",
 ]
 
 # fmt: off
@@ -227,6 +228,10 @@ CONVERTING = ("pandas.", "xarray.")
 MAKING_ARRAYS = frozenset({"_from_sequence", "_simple_new"})
 # they get names, very often
 OF_ATTRIBUTES = frozenset({"__finalize__", "__getattr__", "__getattribute__", "__setattr__"})
+# arrays that were ours when they were written
+READING = {"joblib.numpy_pickle": ("NumpyArrayWrapper.read",)}
 JSON = "json"
 JAX = "jax._src.interpreters.pxla"
-ADAPTED = frozenset({JSON, JAX, *NAMES, *MAKING, *LOOKING_UP, *CALLING, *GIVING_BACK, *MAPPING, *NAMED})
+ADAPTED = frozenset(
+    {JSON, JAX, *NAMES, *MAKING, *LOOKING_UP, *CALLING, *GIVING_BACK, *MAPPING, *NAMED, *READING}
+)

@@ -35,6 +35,7 @@ from numelt._adapted import (
     NAMED,
     NAMES,
     OF_ATTRIBUTES,
+    READING,
 )
 from numelt._import import Delegating, is_installed
 from numelt._scalars import SCALARS
@@ -283,6 +284,17 @@ def _naming(function: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
+def _reading(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a method of what says of which class a written array was; ours is ours again."""
+
+    @functools.wraps(function)
+    def read(self: Any, *args: Any, **kwargs: Any) -> Any:
+        made = function(self, *args, **kwargs)
+        return _fallback.wrap(made) if self.subclass is _core.ndarray else made
+
+    return read
+
+
 def _numpys_module(value: Any) -> Any:
     if isinstance(value, types.ModuleType) and value.__name__.partition(".")[0] == "numelt":
         return sys.modules.get("numpy" + value.__name__.removeprefix("numelt"), value)
@@ -356,6 +368,7 @@ def _tables() -> list[tuple[Mapping[str, tuple[str, ...]], Callable[..., Any]]]:
         (LOOKING_UP, _looking_up),
         (MAPPING, _mapping),
         (NAMED, _naming),
+        (READING, _reading),
     ]
 
 

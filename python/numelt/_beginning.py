@@ -22,7 +22,7 @@ from numelt import _fallback
 __all__ = ["convert"]
 
 # what is most frequent, never ours, and not looked into; classes of libraries are added when met
-_PLAIN = {bool, float, int, numpy.ndarray, slice, str, types.NoneType}
+_PLAIN = {bool, float, int, slice, str, types.NoneType}
 _LIBRARIES = frozenset({"numpy", "pandas", "xarray"})
 _MOST_CONSTANTS = 256
 
@@ -32,7 +32,8 @@ class _Numpys:
 
     def __matmul__(self, value: Any) -> Any:
         kind = type(value)
-        if kind in _PLAIN:
+        # our class is equal to NumPy's
+        if kind is numpy.ndarray or kind in _PLAIN:
             return value
         if kind.__module__.partition(".")[0] in _LIBRARIES and not isinstance(value, list | tuple | dict):
             found = _fallback.unwrap(value)

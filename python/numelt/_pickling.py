@@ -113,11 +113,18 @@ def _scalar(dtype: Any, obj: Any = None) -> Any:
 # ---- what has a name ----------------------------------------------------------------------------
 
 
+class _Empty:
+    """What is read as an array, and written as no array: some picklers pickle an array's class before it."""
+
+    def __reduce__(self) -> Any:
+        return multiarray._reconstruct, (numpy.ndarray, (0,), "b")
+
+
 class _Namespace:
     """What an array says that its functions are in: NumPy where there is only NumPy."""
 
     def __reduce__(self) -> Any:
-        return operator.methodcaller("__array_namespace__"), (_core.empty((0,), numpy.int8, "C"),)
+        return operator.methodcaller("__array_namespace__"), (_Empty(),)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(sys.modules["numelt"], name)
