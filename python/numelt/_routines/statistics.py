@@ -219,25 +219,36 @@ def _count(array: Any, axis: Any) -> int:
     return count
 
 
-def _divide_by_count(total: Any, count: Any, dtype: numpy.dtype[Any]) -> Any:
+def _divided(total: Any, count: Any, dtype: numpy.dtype[Any]) -> Any:
     """Divide a sum by a count as NumPy does: in double precision, then rounded to the sum's dtype."""
     if dtype == numpy.float64 or dtype == numpy.complex128 or (type(count) is int and count <= _EXACT_IN_F32):
-        if type(total) is ndarray and total.ndim:
-            total /= count  # axes of length one lie in the mean as they lie in the sum
-            return total
         return total / count
     return NotImplemented
+
+
+def _divided_in_place(total: Any, count: Any, dtype: numpy.dtype[Any]) -> Any:
+    """Do the same where the sum lies: axes of length one may lie otherwise in a new array."""
+    result = _divided(total, count, dtype)
+    if type(result) is not ndarray or result.strides == total.strides:
+        return result
+    total /= count
+    return total
+
+
+def _has_mean(array: Any, kind: numpy.dtype[Any]) -> bool:
+    """Is a sum of this dtype, divided by the count, NumPy's mean?"""
+    # complex64 divides by the count in complex128, which a float32 divide does not reproduce
+    return kind.kind in "fc" and kind.itemsize >= 4 and kind != numpy.complex64 and array.size > 0
 
 
 def _mean(array: Any, axis: Any, keepdims: bool, dtype: Any) -> Any:
     kind = array.dtype if dtype is None else numpy.dtype(dtype)
     if dtype is None and kind.kind in "biu":
         kind = numpy.dtype(numpy.float64)
-    # complex64 divides by the count in complex128, which a float32 divide does not reproduce
-    if kind.kind not in "fc" or kind.itemsize < 4 or kind == numpy.complex64 or array.size == 0:
+    if not _has_mean(array, kind):
         return NotImplemented
     total = _core.reduce("sum", array, axis, keepdims, kind)
-    return total if total is NotImplemented else _divide_by_count(total, _count(array, axis), kind)
+    return total if total is NotImplemented else _divided_in_place(total, _count(array, axis), kind)
 
 
 def _recordable(a: Any, out: Any, where: Any, mean: Any = NO_VALUE) -> Any:
@@ -282,9 +293,10 @@ def _variance(array: Any, axis: Any, ddof: Any, keepdims: bool) -> Any:
     if kind.kind in "biu":
         kind = numpy.dtype(numpy.float64)
     count = _count(array, axis)
-    if type(ddof) not in (int, float) or ddof >= count:
+    if type(ddof) not in (int, float) or ddof >= count or not _has_mean(array, kind):
         return NotImplemented
-    center = _mean(array, axis, True, None)
+    total = _core.reduce("sum", array, axis, True, kind)
+    center = total if total is NotImplemented else _divided(total, count, kind)
     if center is NotImplemented:
         return NotImplemented
     deviation = array - center
@@ -295,7 +307,7 @@ def _variance(array: Any, axis: Any, ddof: Any, keepdims: bool) -> Any:
     else:
         square = _core.elementwise("square", (deviation,))
     total = _core.reduce("sum", square, axis, keepdims, kind)
-    return total if total is NotImplemented else _divide_by_count(total, count - ddof, kind)
+    return total if total is NotImplemented else _divided_in_place(total, count - ddof, kind)
 
 
 def _is_enough(array: Any, axis: Any, ddof: Any) -> bool:
