@@ -298,8 +298,12 @@ def _tell_children(module: types.ModuleType) -> None:
     original = vars(module)["get_preparation_data"]
 
     @functools.wraps(original)
-    def get_preparation_data(*args: Any, **kwargs: Any) -> dict[str, Any]:
-        return {"numelt": _InChild(), **original(*args, **kwargs)}
+    def get_preparation_data(name: str, *args: Any, **kwargs: Any) -> dict[str, Any]:
+        told: dict[str, Any] = original(name, *args, **kwargs)
+        if name == "ignore":  # for a fork server: its children are prepared before they load the program
+            told.pop("init_main_from_path", None)
+            return told
+        return {"numelt": _InChild(), **told}
 
     vars(module)["get_preparation_data"] = get_preparation_data
 

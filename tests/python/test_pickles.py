@@ -195,8 +195,9 @@ READERS = {
     "deepcopy": "import copy\nagain = copy.deepcopy({'a': [value]})['a'][0]",
     "pathlib": "from pathlib import Path\nPath(name).write_bytes(pickle.dumps(value))\n"
     "again = pickle.loads(Path(name).read_bytes())",
-    "futures": "from concurrent.futures import ProcessPoolExecutor\n"
-    "with ProcessPoolExecutor(1) as pool: again = pool.submit(np.multiply, value, 1).result()",
+    "futures": "from concurrent.futures import ProcessPoolExecutor\nimport multiprocessing\n"
+    "context = multiprocessing.get_context('fork')\n"
+    "with ProcessPoolExecutor(1, context) as pool: again = pool.submit(np.multiply, value, 1).result()",
 }
 
 
