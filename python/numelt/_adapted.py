@@ -32,7 +32,6 @@ _OF_SPARSE = (
     "__ne__", "__pow__", "__radd__", "__rmatmul__", "__rmul__", "__rsub__", "__rtruediv__", "__setitem__",
     "__sub__", "__truediv__", "dot", "maximum", "minimum", "multiply", "power",
 )
-_OF_CLASSES = ("_issubclass_fast",)
 NAMES = {
     # data sets are columns of arrays and items of lists
     "matplotlib.axes._axes": ("Axes.*",),
@@ -128,9 +127,6 @@ NAMES = {
     "autograd.tracer": ("new_box",),
     "autograd.core": ("vspace",),
     # what tells arrays of different libraries from each other by class
-    "array_api_compat.common._helpers": _OF_CLASSES,
-    "scipy._lib.array_api_compat.common._helpers": _OF_CLASSES,
-    "sklearn.externals.array_api_compat.common._helpers": _OF_CLASSES,
     # an output that is not of NumPy's class is left alone
     "scipy.ndimage": ("*",),
     "scipy.linalg.interpolative": ("estimate_rank", "interp_decomp", "svd"),
