@@ -198,7 +198,6 @@ def _within(index: Any, n: int, mode: str) -> Any:
 
 
 @native
-@small_first
 def choose(a: Any, choices: Any, out: Any = None, mode: Any = "raise") -> Any:
     """Build an array by choosing, for each element, from one of several arrays.
 
