@@ -15,35 +15,31 @@ import types
 from collections.abc import Iterator
 from typing import Any
 
-import numpy
-
-from numelt import _fallback
+from numelt import _core, _fallback
 
 __all__ = ["convert"]
 
 # what is most frequent, never ours, and not looked into; classes of libraries are added when met
-_PLAIN = {bool, float, int, slice, str, types.NoneType}
+_PLAIN: set[type] = {bool, float, int, slice, str, types.NoneType}
 _LIBRARIES = frozenset({"numpy", "pandas", "xarray"})
 _MOST_CONSTANTS = 256
 
 
-class _Numpys:
-    """What code that converts has on the left of ``@``."""
-
-    def __matmul__(self, value: Any) -> Any:
-        kind = type(value)
-        # our class is equal to NumPy's
-        if kind is numpy.ndarray or kind in _PLAIN:
-            return value
-        if kind.__module__.partition(".")[0] in _LIBRARIES and not isinstance(value, list | tuple | dict):
-            found = _fallback.unwrap(value)
-            if found is value and not callable(value):
-                _PLAIN.add(kind)
-            return found
-        return _fallback.unwrap(value)
+def _numpys(value: Any) -> Any:
+    """Return NumPy's array for one of ours, and what holds some of ours with NumPy's in their place."""
+    found = _fallback.unwrap(value)
+    kind = type(value)
+    if (
+        found is value
+        and kind.__module__.partition(".")[0] in _LIBRARIES
+        and not isinstance(value, list | tuple | dict)
+        and not callable(value)
+    ):
+        _PLAIN.add(kind)
+    return found
 
 
-_NUMPYS = _Numpys()
+_NUMPYS = _core.Handed(_numpys, _PLAIN)
 
 
 def convert(function: types.FunctionType) -> bool:

@@ -30,6 +30,7 @@ mod foreign;
 mod fresh;
 mod front;
 mod given;
+mod handed;
 mod hooks;
 mod index;
 mod inspect;
@@ -82,6 +83,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     direct::scalars(py)?;
     scalar::register(module)?;
     module.add_class::<ufunc::Ufunc>()?;
+    module.add_class::<handed::Handed>()?;
     ufunc_direct::prepare(py)?;
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module::register(module)?;
