@@ -353,9 +353,9 @@ def _register_with_jax(pxla: types.ModuleType) -> None:
         shard = pxla.shard_arg_handlers[numpys]
         pxla.shard_arg_handlers[ours] = lambda xs, *rest: shard(list(map(_core.to_numpy, xs)), *rest)
         core.pytype_aval_mappings[ours] = core.pytype_aval_mappings[numpys]
-        dtypes.register_canonicalize_value_handler(
-            ours, lambda x: dtypes.canonicalize_value(_core.to_numpy(x))
-        )
+        # in some releases a dict, in which our class is NumPy's
+        former = dtypes.canonicalize_value_handlers[numpys]
+        dtypes.register_canonicalize_value_handler(ours, lambda x: former(_core.to_numpy(x)))
 
 
 def _tables() -> list[tuple[Mapping[str, tuple[str, ...]], Callable[..., Any]]]:

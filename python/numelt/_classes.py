@@ -17,7 +17,7 @@ import numpy
 
 from numelt import _core, _fallback, _overrides
 
-__all__ = ["ArrayType", "SubclassBase", "UfuncType", "collect_members", "teach", "teach_others"]
+__all__ = ["ArrayType", "SubclassBase", "UfuncType", "collect_members", "seal", "teach", "teach_others"]
 
 ndarray = _core.ndarray
 
@@ -174,7 +174,7 @@ def _teach(cls: type) -> None:
     """Let a class know ours in `view`, unless it inherits that."""
     own = vars(cls).get("view")
     if own is not None or _taught.isdisjoint(cls.__mro__):
-        setattr(cls, "view", _next_view(cls) if own is None else _knowing(own))  # noqa: B010
+        type.__setattr__(cls, "view", _next_view(cls) if own is None else _knowing(own))
     _taught.add(cls)
 
 
@@ -239,8 +239,8 @@ def seal() -> None:
         numpys: Any = numpy.ndarray
         setattr(numpys, name, value)  # raises
 
-    ArrayType.__setattr__ = refuse  # type: ignore[method-assign,assignment]
-    ArrayType.__delattr__ = refuse  # type: ignore[method-assign,assignment]
+    for changes in ("__setattr__", "__delattr__"):
+        setattr(ArrayType, changes, refuse)
 
 
 class UfuncType(type):
