@@ -6,6 +6,7 @@
 //! view of our base again.
 
 use crate::convert::{self, Numpy};
+use crate::graveyard::{self, Owner};
 use crate::ndarray::{NdArray, Payload, stand, standing_for};
 use crate::scalar::DeferredScalar;
 use crate::ufunc::Ufunc;
@@ -19,8 +20,6 @@ use pyo3::prelude::*;
 use pyo3::types::PyMemoryView;
 use std::ffi::c_int;
 use std::ops::Range;
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Real arrays of at most this many bytes are copied when an operation reads them: then the
 /// operation can stay in the queue, which costs more than the copy.
@@ -39,7 +38,7 @@ pub struct Exporter {
 
 impl Drop for Exporter {
     fn drop(&mut self) {
-        drain_after_drop();
+        graveyard::drain_after_drop();
     }
 }
 
@@ -58,42 +57,6 @@ impl Exporter {
         let failed =
             unsafe { ffi::PyBuffer_FillInfo(view, slf.as_ptr(), start.cast(), length, c_int::from(!writeable), flags) };
         if failed < 0 { Err(PyErr::fetch(slf.py())) } else { Ok(()) }
-    }
-}
-
-// ---- Python objects that own adopted memory -------------------------------------------------
-
-/// Objects whose last use was inside the runtime; they are let go when no lock is held.
-static GRAVEYARD: Mutex<Vec<Py<PyAny>>> = Mutex::new(Vec::new());
-static BURIED: AtomicUsize = AtomicUsize::new(0);
-
-/// A Python object as the owner of memory. Dropping it runs no Python code: that may happen on
-/// any thread and under the runtime's lock.
-struct Owner(Option<Py<PyAny>>);
-
-impl Drop for Owner {
-    fn drop(&mut self) {
-        if let Some(object) = self.0.take() {
-            GRAVEYARD.lock().unwrap_or_else(|p| p.into_inner()).push(object);
-            BURIED.fetch_add(1, Ordering::Release);
-        }
-    }
-}
-
-/// Lets go of objects that [`Owner`]s left behind; with the GIL held and no lock of the runtime's.
-pub fn drain(_py: Python<'_>) {
-    if BURIED.load(Ordering::Acquire) == 0 {
-        return;
-    }
-    let dead = std::mem::take(&mut *GRAVEYARD.lock().unwrap_or_else(|p| p.into_inner()));
-    BURIED.fetch_sub(dead.len(), Ordering::AcqRel);
-    drop(dead);
-}
-
-/// [`drain`] for destructors, where the interpreter may be on its way out.
-pub fn drain_after_drop() {
-    if BURIED.load(Ordering::Acquire) != 0 {
-        Python::try_attach(drain);
     }
 }
 
@@ -429,7 +392,7 @@ fn adopt(obj: &Bound<'_, PyAny>, real: &RealArray, dtype: DType, fresh: bool) ->
     if !fresh && let Some((base, start)) = shared(obj, &range) {
         return Ok(window(base, start));
     }
-    let owner = Box::new(Owner(Some(obj.clone().unbind())));
+    let owner = Box::new(Owner::of(obj.clone().unbind()));
     // SAFETY: the owner keeps the array, which keeps `start..start + (high - low)` valid; nothing is recorded
     // that writes to it unless the array is writeable.
     let base = unsafe { Runtime::global().adopt(start, (high - low) as usize, owner, !fresh) };
@@ -466,7 +429,7 @@ fn shared(obj: &Bound<'_, PyAny>, range: &Range<usize>) -> Option<(BaseRef, *mut
     }
     let all = below.and_then(|b| buffer_range(&b)).filter(inside).or_else(|| Some(memory_of(&root)).filter(inside))?;
     let start = all.start as *mut u8;
-    let owner = Box::new(Owner(Some(root.unbind())));
+    let owner = Box::new(Owner::of(root.unbind()));
     // SAFETY: the owner keeps the root array, which keeps the memory that it looks into; see `adopt` on writes.
     let base = unsafe { Runtime::global().adopt(start, all.len(), owner, true) };
     registry::enter_adopted(&base, key);

@@ -6,7 +6,7 @@
 //! that there is nothing else in it. Objects that have ended are kept for the next ones.
 
 use crate::direct::{self, Former};
-use crate::export;
+use crate::graveyard;
 use crate::ndarray::{NdArray, forget};
 use numelt_ir::{DType, Dims};
 use numelt_runtime::{ArrayView, BaseRef, Runtime};
@@ -202,7 +202,7 @@ unsafe extern "C" fn end(object: *mut ffi::PyObject) {
                 // the GIL is held by all who make and drop references to bases, but those who have said that they do not
                 Runtime::global().drop_past(base);
                 maker.keep(object);
-                export::drain_after_drop();
+                graveyard::drain_after_drop();
                 if let Some(parent) = parent {
                     drop(parent.into_bound(py));
                 }

@@ -1,7 +1,7 @@
 //! Looking inside from Python: flushes, statistics, reports, explanations, settings.
 
 use crate::operand::Operand;
-use crate::{errors, export, library, run};
+use crate::{errors, graveyard, library, run};
 use numelt_engine_cpu::{CpuEngine, Options, llvm};
 use numelt_ir::Op;
 use numelt_runtime::{ArrayView, Config, Engine, FlushReport, KEYS, NullEngine, Reason, Runtime};
@@ -234,7 +234,7 @@ fn config_set(py: Python<'_>, key: &str, value: &Bound<'_, PyAny>) -> PyResult<(
     let engine = if concerns_engine { Some(engine_for(&config)?) } else { None };
     library::set_trace(config.trace);
     Runtime::global().reconfigure(engine, config).map_err(errors::to_py)?;
-    export::drain(py);
+    graveyard::drain(py);
     Ok(())
 }
 

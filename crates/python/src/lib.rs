@@ -30,6 +30,7 @@ mod foreign;
 mod fresh;
 mod front;
 mod given;
+mod graveyard;
 mod handed;
 mod hooks;
 mod index;

@@ -41,7 +41,7 @@ struct DrainLast;
 
 impl Drop for DrainLast {
     fn drop(&mut self) {
-        export::drain_after_drop();
+        crate::graveyard::drain_after_drop();
     }
 }
 

@@ -210,7 +210,7 @@ impl NdArray {
             drop(Box::from_raw((*view).internal.cast::<Kept>()));
             (*view).internal = std::ptr::null_mut();
         }
-        export::drain_after_drop();
+        crate::graveyard::drain_after_drop();
     }
 
     /// NumPy's structure with the very dtype in it: a letter and a size do not tell the unit of a date, or what records are.

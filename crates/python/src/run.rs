@@ -1,6 +1,6 @@
 //! The way to the runtime: recording, flushing with the GIL released, reading.
 
-use crate::{errors, errstate, export, inspect, origin, registry, shape};
+use crate::{errors, errstate, graveyard, inspect, origin, registry, shape};
 use numelt_ir::{Axes, DType, Op, Scalar};
 use numelt_runtime::{ArrayView, BaseRef, Export, Input, Reason, Repeated, Runtime};
 use pyo3::prelude::*;
@@ -110,7 +110,7 @@ pub fn run_pending(py: Python<'_>, reason: Reason) -> PyResult<()> {
     } else {
         runtime.flush(reason)
     };
-    export::drain(py);
+    graveyard::drain(py);
     result.map_err(errors::to_py)
 }
 
