@@ -10,6 +10,7 @@ use crate::{errors, errstate, fresh, places, run, shape};
 use numelt_ir::{Axes, DType, DTypeKind, Dims, Op, OpKind, Scalar};
 use numelt_runtime::{ArrayView, Input, Runtime};
 use pyo3::prelude::*;
+use pyo3::types::PyTuple;
 use smallvec::SmallVec;
 
 /// Result of a native operation, or `None` when NumPy has to do it (or to raise).
@@ -48,6 +49,13 @@ pub fn apply<'py>(
     if !integer_power_is_defined(py, op, resolved.ty, args)? {
         return Ok(None);
     }
+    if out.is_none()
+        && dtype.is_none()
+        && resolved.op.is_approximate(resolved.ty)
+        && args.iter().all(Operand::is_scalar)
+    {
+        return function_of_scalars(py, resolved.op, args).map(Some);
+    }
     // NumPy looks at dtypes before shapes, so its cast error comes first.
     if let Some(view) = out.and_then(|o| o.get().view())
         && (!resolve::same_kind(resolved.output(), view.dtype) || shape::self_overlaps(view))
@@ -70,6 +78,20 @@ pub fn apply<'py>(
         Some(out) => into(py, resolved, &inputs, &domain, out),
         None => fresh(py, resolved, &inputs, &domain, args).map(Some),
     }
+}
+
+/// Is the last place of this operation's result open, for these operands?
+pub fn is_approximate(op: Op, args: &[&Operand<'_>; 2]) -> bool {
+    let kinds = args.map(kind);
+    let two = op == Op::Power && is_float_square(args[0], args[1]);
+    !two && resolve::resolve(op, &kinds).is_some_and(|found| found.op.is_approximate(found.ty))
+}
+
+/// A transcendental function of scalars, computed now by NumPy's ufunc. Its last place may differ from that of numelt's own
+/// function, and must not depend on whether a scalar has been computed already: those that have are NumPy's own.
+fn function_of_scalars<'py>(py: Python<'py>, op: Op, args: &[Operand<'py>]) -> PyResult<Bound<'py, PyAny>> {
+    let numbers: Vec<_> = args.iter().map(|arg| arg.to_number(py)).collect::<PyResult<_>>()?;
+    convert::Numpy::get(py)?.attr(py, op.name())?.call1(PyTuple::new(py, numbers)?)
 }
 
 /// What the dtype rules need to know of an operand.
@@ -101,13 +123,19 @@ pub fn forced(op: Op, ty: DType, kinds: &[Kind], casting: Casting) -> Option<Loo
 
 /// Powers that NumPy's loops compute without `pow`: a float exponent of exactly two.
 fn power_shortcut(op: Op, args: &[Operand<'_>]) -> (Op, Option<()>) {
-    if op != Op::Power {
-        return (op, None);
+    match (op, args) {
+        (Op::Power, [base, exponent]) if is_float_square(base, exponent) => (Op::Square, Some(())),
+        _ => (op, None),
     }
-    let float_base = args[0].dtype().is_some_and(DType::is_float);
-    let two = matches!(&args[1], Operand::Weak(Weak::Int(2), _))
-        || matches!(&args[1], Operand::Weak(Weak::Float(v), _) if *v == 2.0);
-    if float_base && two { (Op::Square, Some(())) } else { (op, None) }
+}
+
+fn is_float_square(base: &Operand<'_>, exponent: &Operand<'_>) -> bool {
+    let two = match exponent {
+        Operand::Weak(Weak::Int(2), _) => true,
+        Operand::Weak(Weak::Float(value), _) => *value == 2.0,
+        _ => false,
+    };
+    two && base.dtype().is_some_and(DType::is_float)
 }
 
 /// Integer powers are native when no exponent is negative; NumPy raises otherwise. Exponents in arrays of a

@@ -120,6 +120,14 @@ impl<'py> Operand<'py> {
         })
     }
 
+    /// The operand as a Python object; a deferred scalar is computed and is then NumPy's.
+    pub fn to_number(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        match self {
+            Operand::Deferred(scalar) => DeferredScalar::realize(scalar),
+            other => other.to_object(py),
+        }
+    }
+
     /// Extents; none for scalars.
     pub fn shape(&self) -> &[i64] {
         self.view().map_or(&[], |v| &v.shape)

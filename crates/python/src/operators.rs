@@ -239,6 +239,10 @@ fn general<'py>(
             products::product(py, Op::Matmul, lhs, rhs, None)?
         } else {
             let scalars = is_scalar_arithmetic(&a, &b);
+            if scalars && operator.op == Op::Power && elementwise::is_approximate(Op::Power, &[&a, &b]) {
+                // NumPy's scalars compute it as the C library does, the ufunc by a loop whose last place may differ
+                return a.to_number(py)?.pow(b.to_number(py)?, py.None());
+            }
             if scalars && overflows_loudly(operator.op, &a, &b) {
                 return fall_back(operator, operator.name, lhs, rhs);
             }

@@ -7,6 +7,11 @@ use super::builder::{Real, Val};
 use super::lower::{Lower, Value};
 use numelt_ir::{DType, warn};
 
+/// The divisor of lanes whose quotient is not used. It is not one: for AVX-512, LLVM turns `a / select(c, 1, b)` into
+/// `select(c, a, a / b)`, because a division by one changes nothing. That division has the operands that the selection
+/// was there to exclude, and raises their flags.
+const IDLE_DIVISOR: f64 = 2.0;
+
 impl Lower<'_> {
     /// (ar br - ai bi, ar bi + ai br), the products with ar not rounded before they are added.
     pub(super) fn complex_multiply(&self, a: Value, b: Value) -> Value {
@@ -28,7 +33,7 @@ impl Lower<'_> {
         let equals = |v: Val, other: Val| l.fcmp(Real::LLVMRealOEQ, v, other);
         // no quotient of zeros or of infinities: it would raise a flag that nobody called for
         let odd = l.or(equals(large, zero), equals(large, infinity));
-        let ratio = l.fdiv(l.select(odd, zero, small), l.select(odd, one, large));
+        let ratio = self.quotient_unless(real, odd, small, large);
         let square = self.float_intrinsic("llvm.fma", real, &[ratio, ratio, one]);
         let size = l.fmul(large, self.float_intrinsic("llvm.sqrt", real, &[square]));
         let not_a_number = l.fcmp(Real::LLVMRealUNO, re, im);
@@ -49,7 +54,7 @@ impl Lower<'_> {
         let (zero, one) = (self.number(ty, 0.0), self.number(ty, 1.0));
         let none = l.and(l.fcmp(Real::LLVMRealOEQ, br, zero), l.fcmp(Real::LLVMRealOEQ, bi, zero));
         // where one of the two ways is not taken, its quotients raise nothing
-        let large = l.select(none, one, large);
+        let large = l.select(none, self.number(ty, IDLE_DIVISOR), large);
         let ratio = l.fdiv(small, large);
         let scale = l.fdiv(one, l.fadd(large, l.fmul(small, ratio)));
         let re = l.fmul(l.fadd(p, l.fmul(q, ratio)), scale);
@@ -57,10 +62,17 @@ impl Lower<'_> {
         let im = l.select(real_larger, l.fsub(q, turned), l.fsub(turned, q));
         let im = l.fmul(im, scale);
         // A divisor of zero divides each part by it: infinities and NaN.
-        let divisor = l.select(none, br_abs, one);
-        let re = l.select(none, l.fdiv(ar, divisor), re);
-        let im = l.select(none, l.fdiv(ai, divisor), im);
+        let some = l.xor(none, l.const_int(l.type_of(none), 1));
+        let re = l.select(none, self.quotient_unless(ty, some, ar, br_abs), re);
+        let im = l.select(none, self.quotient_unless(ty, some, ai, br_abs), im);
         Value::Complex(re, im)
+    }
+
+    /// The quotient, and zero in lanes where `excluded` holds, in which nothing is raised whatever the operands are.
+    fn quotient_unless(&self, ty: DType, excluded: Val, a: Val, b: Val) -> Val {
+        let l = self.b;
+        let dividend = l.select(excluded, self.number(ty, 0.0), a);
+        l.fdiv(dividend, l.select(excluded, self.number(ty, IDLE_DIVISOR), b))
     }
 
     /// 1 / a by the same method.
