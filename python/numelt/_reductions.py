@@ -7,6 +7,7 @@ selection of what changes nothing, an initial value one more element.
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import numpy
@@ -117,7 +118,7 @@ def _general(
         result = _masked_sum(array, axes, where, start, out, keepdims)
         if result is not None:
             return result
-    if start is None or not _exact(op, array, axes, loop, where is not True, start):
+    if start is None or not _exact(op, array, axes, loop, where, start, out):
         return NotImplemented
     if where is not True:
         if op in _EXTREMES and start is NO_VALUE:
@@ -162,22 +163,59 @@ def _initial(op: str, loop: numpy.dtype[Any], initial: Any) -> Any:
     return loop.type(value) if numpy.can_cast(given.dtype, loop, "same_kind") else None
 
 
-def _exact(op: str, array: Any, axes: Any, loop: numpy.dtype[Any], masked: bool, start: Any) -> bool:
-    """Does selecting, and combining at the end, give the bits of NumPy's order?
+def _exact(op: str, array: Any, axes: Any, loop: numpy.dtype[Any], where: Any, start: Any, out: Any) -> bool:
+    """Return whether selecting, and combining at the end, gives the bits of NumPy's order.
 
-    Integers and extremes do not mind. NumPy starts rounded folds from the initial value, which is the same
-    only where all elements make one run; and it sums each unmasked stretch of a run pairwise by itself.
+    The order does not matter to integers and extremes. For the others, NumPy starts each result from the
+    initial value, which is the same only where all elements make one run and nothing is rounded within it:
+    half precision is rounded at the end of each run. Under a mask, NumPy takes each unmasked stretch of a run
+    by itself, and the strides of the mask take part in choosing the order of the loops.
     """
     if loop.kind not in "fc" or op in _EXTREMES:
         return True
     if start is not NO_VALUE:
         negative_zero = loop.kind != "c" and start == 0 and numpy.signbit(start)
-        plain = op == "sum" and loop.kind == "f" and array.dtype == loop and not masked
+        plain = (
+            op == "sum" and where is True and loop.kind == "f" and loop.itemsize > 2 and array.dtype == loop
+        )
         return plain and not negative_zero and _one_run(array, axes)
-    if op == "prod":
+    if where is True:
         return True
+    if not _walked_alike(array, operand(where), out, axes):
+        return False
+    if op == "prod" and loop.itemsize > 2:
+        # one times a complex number can differ from the number in infinities and signs of zeros
+        return loop.kind == "f"
     strides = [(abs(array.strides[i]), -i, i) for i in range(array.ndim) if array.shape[i] != 1]
     return bool(strides) and min(strides)[2] not in axes and array.dtype == loop
+
+
+def _walked_alike(array: Any, mask: Any, out: Any, axes: Any) -> bool:
+    """Return whether mask and output order the axes in memory as the array does.
+
+    NumPy's iterator leaves two axes in C order where its operands disagree about which one is the outer one.
+    """
+    long = [i for i in range(array.ndim) if array.shape[i] != 1]
+    if mask is None or mask.ndim > array.ndim or any(array.strides[i] == 0 for i in long):
+        return False
+    missing = array.ndim - mask.ndim
+    own = [0 if extent == 1 else stride for extent, stride in zip(mask.shape, mask.strides, strict=True)]
+    operands = [[0] * missing + own]
+    if out is not None:
+        kept = iter(out.strides)
+        full = out.ndim == array.ndim
+        operands.append([0 if i in axes and not full else next(kept, 0) for i in range(array.ndim)])
+
+    def order(strides: Any, i: int, j: int) -> int:
+        outer, inner = abs(strides[i]), abs(strides[j])
+        return int(outer > inner) - int(outer < inner)
+
+    return all(
+        order(strides, i, j) == order(array.strides, i, j)
+        for strides in operands
+        for i, j in itertools.combinations(long, 2)
+        if strides[i] and strides[j]
+    )
 
 
 def _masked_sum(array: Any, axes: Any, where: Any, start: Any, out: Any, keepdims: bool) -> Any:

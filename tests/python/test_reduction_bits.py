@@ -103,6 +103,92 @@ def test_bits(name, case, dtype, seed):
     assert_bits(got, want, (name, dtype, shape, how, axis))
 
 
+def masks(rng, shape, how):
+    """Return a mask that selects from arrays of this shape."""
+    if how == "row":
+        shape = shape[1:]
+    elif how == "column":
+        shape = (*shape[:1], *(1 for _ in shape[1:]))
+    mask = rng.random(shape) < 0.7
+    return numpy.array(mask, order="F") if how == "F" else mask[::-1] if how == "reversed" and shape else mask
+
+
+FLOATS = ["float16", "float32", "float64", "complex64", "complex128"]
+WIDER = {"float16": "float32", "float32": "float64", "complex64": "complex128"}
+INITIAL = [None, 3, -60000, 2.5, -0.0, 0, 1, numpy.float32(1.1), numpy.inf, True]
+
+
+@st.composite
+def general_cases(draw):
+    """Return what a reduction with `initial`, `where`, `dtype`, `out` and `keepdims` is made of."""
+    shape, how, axes = draw(cases())
+    return {
+        "shape": shape,
+        "layout": how,
+        "axis": axes or None,
+        "keepdims": draw(st.booleans()),
+        "dtype": draw(st.sampled_from(["float16", *FLOATS])),
+        "converted": draw(st.sampled_from([False, False, False, True])),
+        "initial": draw(st.sampled_from(INITIAL)),
+        "mask": draw(st.sampled_from([None, "C", "F", "reversed", "row", "column"])),
+        "out": draw(st.sampled_from([None, None, "C", "F"])),
+    }
+
+
+@pytest.mark.core
+@pytest.mark.parametrize("name", ["sum", "prod"])
+@settings(max_examples=60, deadline=None)
+@given(case=general_cases(), seed=st.integers(0, 100))
+def test_bits_with_initial_and_where(name, case, seed):
+    rng = numpy.random.default_rng(seed)
+    x = layout(rng, case["dtype"], case["shape"], case["layout"])
+    kwargs = {"keepdims": case["keepdims"]}
+    if case["initial"] is not None:
+        kwargs["initial"] = case["initial"]
+    if case["converted"]:
+        kwargs["dtype"] = WIDER.get(case["dtype"])
+    theirs, ours = dict(kwargs), dict(kwargs)
+    if case["mask"] is not None:
+        mask = masks(rng, case["shape"], case["mask"])
+        theirs["where"], ours["where"] = mask, numelt.asarray(mask)
+    if case["out"] is not None:
+        result = call(numpy, name, x, case["axis"], **kwargs)
+        theirs["out"] = numpy.empty(result.shape, result.dtype, case["out"])
+        ours["out"] = numelt.empty(result.shape, result.dtype, case["out"])
+    want = call(numpy, name, x, case["axis"], **theirs)
+    assert_bits(call(numelt, name, numelt.asarray(x), case["axis"], **ours), want, (name, case))
+
+
+@pytest.mark.core
+def test_half_precision_starts_from_the_initial_value():
+    for np in (numpy, numelt):
+        assert float(np.array([60000.0, 60000.0], "f2").sum(initial=-60000)) == 6e4
+        assert float(np.array([300.0, 300.0, 0.01], "f2").prod(initial=0.01)) == float(numpy.float16(9.0))
+
+
+@pytest.mark.core
+@pytest.mark.parametrize("dtype", ["float16", "float32", "complex64"])
+def test_a_mask_takes_part_in_the_order_of_the_loops(dtype):
+    rng = numpy.random.default_rng(8)
+    x = values(rng, dtype, (110, 116)).T
+    mask = rng.random(x.shape) < 0.9
+    for axis in (0, 1, (0, 1)):
+        for where in (mask, numpy.asfortranarray(mask)):
+            for name in ("sum", "prod"):
+                want = call(numpy, name, x, axis, where=where)
+                got = call(numelt, name, numelt.asarray(x), axis, where=numelt.asarray(where))
+                assert_bits(got, want, (name, dtype, axis, where.strides))
+
+
+@pytest.mark.core
+def test_elements_that_are_not_selected_do_not_change_complex_products():
+    x = numpy.array([[numpy.inf + 1j, 2 - 0j], [complex(-0.0, -0.0), 1j]])
+    mask = numpy.array([[True, False], [True, False]])
+    for axis in (0, 1, None):
+        want = call(numpy, "prod", x, axis, where=mask)
+        assert_bits(call(numelt, "prod", numelt.asarray(x), axis, where=numelt.asarray(mask)), want, axis)
+
+
 @pytest.mark.parametrize("source", ["float32", "int64", "uint8", "bool", "float64"])
 @pytest.mark.parametrize("target", ["float32", "float64", "complex128"])
 @pytest.mark.parametrize("how", ["C", "window", "rows", "F", "backwards"])
