@@ -20,7 +20,7 @@ from typing import Any
 import numpy
 import numpy.random as _original
 
-from numelt import _core, _fallback, _legacy_random, _library, _namespace, _objects, _pickling
+from numelt import _core, _fallback, _legacy_random, _library, _namespace, _pickling
 from numelt._dispatch import present
 from numelt._legacy_random import Legacy, span
 
@@ -334,6 +334,33 @@ def _global_draw(name: str, original: Callable[..., Any]) -> Any:
     return made
 
 
+class _Maker(type):
+    """Metaclass of classes that make NumPy's objects of one class from our arrays."""
+
+    _original: type
+
+    def __instancecheck__(cls, instance: Any) -> bool:
+        return isinstance(instance, cls._original)
+
+    def __call__(cls, *args: Any, **kwargs: Any) -> Any:
+        return cls._original(*_fallback.unwrap(args), **_fallback.unwrap(kwargs))
+
+    def __getattr__(cls, name: str) -> Any:
+        return getattr(cls._original, name)
+
+    @property
+    def __signature__(cls) -> Any:
+        import inspect  # no program needs it to run
+
+        return inspect.signature(cls._original)
+
+
+def _maker(original: type) -> type:
+    """Return a class that makes NumPy's seeds or bit generators from our arrays, which NumPy refuses."""
+    own = {"_original": original, "__doc__": original.__doc__, "__module__": "numpy"}
+    return _Maker(original.__name__, (), own)
+
+
 def mirror(value: Any, name: str) -> Any:
     """Return what stands for NumPy's `value`: a function of its global state, or what `_namespace` says."""
     short = name.rpartition(".")[2]
@@ -354,5 +381,5 @@ _namespace.replace(_original.shuffle, shuffle)
 # their seeds may be our arrays
 for _name in ("SeedSequence", "MT19937", "PCG64", "PCG64DXSM", "Philox", "SFC64"):
     if hasattr(_original, _name):
-        _namespace.replace(getattr(_original, _name), _objects.maker(getattr(_original, _name)))
+        _namespace.replace(getattr(_original, _name), _maker(getattr(_original, _name)))
 del _name
