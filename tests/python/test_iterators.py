@@ -1,4 +1,4 @@
-"""NumPy's iterators (`nditer`, `broadcast`, `ndenumerate`, `flatiter`) read and write the memory of our arrays."""
+"""NumPy's `nditer`, `broadcast`, `ndenumerate` and `flatiter` read and write the memory of our arrays."""
 
 import numpy
 import pytest
