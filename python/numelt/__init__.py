@@ -9,6 +9,7 @@ Here: the public namespace and nothing else. What each name does is in the modul
 # ruff: noqa: F401, F403 - importing names is what this file does
 
 import os as _os
+import sys as _sys
 
 import numpy as _numpy
 
@@ -56,33 +57,14 @@ _objects.install()
 _hooks.install()
 _watch.install()
 _namespace.replace(_numpy.show_config, _dispatch.present(show_config, _numpy.show_config))
-_namespace.fill(globals())
 
 _fallback.set_policy(_os.environ.get("NUMELT_FALLBACK", "silent"))
 
 # `from numelt import *` gives what `from numpy import *` gives
 __all__ = [name for name in _numpy.__all__ if name != "__version__"]
 
+_namespace.fill(_sys.modules[__name__])
 _core.settle()
-
-
-def _late(name):
-    """Look up submodules and names that NumPy resolves late, with NumPy's message for removed ones."""
-    try:
-        # what NumPy makes up when it is asked may warn
-        own = name in vars(_numpy)
-        value = getattr(_numpy, name) if own else _fallback.at_user_line(getattr, (_numpy, name), {})
-    except AttributeError as error:
-        raise AttributeError(str(error).replace("module 'numpy'", "module 'numelt'"), name=name) from None
-    if name.startswith("_"):
-        return value  # private to NumPy: as it is
-    ours = _namespace.mirror(value, name)
-    if name in vars(_numpy):
-        globals()[name] = ours
-    return ours
-
-
-globals()[_core.LATE] = _late
 
 
 def __dir__():

@@ -57,7 +57,7 @@ _substituted_kinds = (
     type,
 )  # fmt: skip
 
-# classes of generators that draw our arrays from one of NumPy's, `_plain`; `numelt.random` names them
+# classes of generators that draw our arrays from one of NumPy's, `_plain`; `_random` names them
 GENERATORS: set[type] = set()
 
 Views = dict[int, tuple[Any, Any]]

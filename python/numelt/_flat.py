@@ -14,21 +14,17 @@ import numpy
 
 from numelt import _core, _fallback
 
-__all__ = ["flat", "flatiter"]
+__all__ = ["flat"]
 
 
-class _FlatType(type):
-    """Metaclass under which NumPy's own flat iterators are instances too."""
-
-    def __instancecheck__(cls, instance: Any) -> bool:
-        return type.__instancecheck__(cls, instance) or isinstance(instance, numpy.flatiter)
-
-
-class flatiter(_core.elements, metaclass=_FlatType):
-    """Iterator over the elements of an array in C order; see `numpy.flatiter`."""
+class flatiter(_core.elements):
+    """Iterator over the elements of one of our arrays in C order; see `numpy.flatiter`."""
 
     __module__ = "numpy"
     __hash__ = None  # type: ignore[assignment]
+
+    # makes it an instance of `np.flatiter`, which is NumPy's class
+    __class__ = property(lambda _: numpy.flatiter)
 
     index = property(_core.elements.index.__get__, doc=numpy.flatiter.index.__doc__)
 

@@ -48,6 +48,7 @@ _LATE = {
     "ctypeslib": "numelt._routines.pointers",
     "fft": "numelt._routines.transforms",
     "polynomial": "numelt._routines.series",
+    "random": "numelt._random",
     "testing": "numelt._routines.assertions",
 }
 
@@ -136,35 +137,45 @@ def _module(module: types.ModuleType) -> types.ModuleType:
     return importlib.import_module(f"numelt.{rest}")
 
 
+def find(original: types.ModuleType, name: str, ours: types.ModuleType) -> Any:
+    """Return what one of NumPy's modules has by a name; the error for none names our module."""
+    try:
+        if name in vars(original):
+            return vars(original)[name]
+        # what the module makes when it is asked may warn
+        return _fallback.at_user_line(getattr, (original, name), {})
+    except AttributeError as error:
+        message = str(error).replace(f"'{original.__name__}'", f"'{ours.__name__}'")
+        raise AttributeError(message, name=name, obj=ours) from None
+
+
 class MirrorModule(types.ModuleType):
     """A module whose names are looked up in one of NumPy's and mirrored when first used."""
 
-    __slots__ = ("_original",)
+    __slots__ = ("_mirror", "_original")
+    _mirror: Callable[[Any, str], Any]
     _original: types.ModuleType
+
+    # with the lookup of `ModuleType`, CPython would call a Python-level method for each name of this class
+    __getattribute__ = object.__getattribute__
 
     def __init__(self, name: str, original: types.ModuleType) -> None:
         super().__init__(name, original.__doc__)
         self._original = original
+        self._mirror = mirror
         public = getattr(original, "__all__", None)
         if public is not None:
             self.__all__ = list(public)
-        _names(self)["__getattr__"] = self._late
 
-    def _late(self, name: str) -> Any:
+    # on the class: NumPy's modules hold no such function, which would be copied with their other names
+    def __getattr__(self, name: str) -> Any:
         if name in _IMPORT_SYSTEM:
             raise AttributeError(name)
-        original = self._original
-        try:
-            # what the module makes up when it is asked may warn
-            own = name in vars(original)
-            value = getattr(original, name) if own else _fallback.at_user_line(getattr, (original, name), {})
-        except AttributeError as error:
-            message = str(error).replace(f"'{original.__name__}'", f"'{self.__name__}'")
-            raise AttributeError(message, name=name, obj=self) from None
+        value = find(self._original, name, self)
         if name.startswith("__"):
             return value
-        ours = mirror(value, f"{self.__name__.partition('.')[2]}.{name}")
-        if name in vars(original):
+        ours = self._mirror(value, f"{self.__name__.partition('.')[2]}.{name}")
+        if name in vars(self._original):
             setattr(self, name, ours)
         return ours
 
@@ -221,14 +232,26 @@ class _Loader:
         _classes.teach(self.original)
         late = _LATE.get(module.__name__.partition(".")[2])
         if late is not None:
-            importlib.import_module(late)
+            setattr(module, "_mirror", getattr(importlib.import_module(late), "mirror", mirror))  # noqa: B010
 
 
-def fill(namespace: dict[str, Any]) -> None:
-    """Add every public name of NumPy that `namespace` does not define itself."""
-    # submodules, and what NumPy itself loads late, are looked up when used: see numelt.__getattr__
-    for name, value in list(vars(numpy).items()):
-        if not (name.startswith("_") or name in namespace or isinstance(value, types.ModuleType)):
-            namespace[name] = mirror(value, name)
+def fill(package: types.ModuleType) -> None:
+    """Add every name that NumPy's namespace holds and our package's lacks; find others when they are used."""
     if Finder not in sys.meta_path:
         sys.meta_path.append(Finder)
+    namespace = vars(package)
+    for name, value in vars(numpy).items():
+        if name not in namespace and name != "__getattr__":
+            namespace[name] = value if name.startswith("_") else mirror(value, name)
+    _core.find_missing(package, functools.partial(_missing, package))
+
+
+def _missing(package: types.ModuleType, name: str) -> Any:
+    """Return a submodule or another name that NumPy makes when it is asked, or raise NumPy's error."""
+    value = find(numpy, name, package)
+    if name.startswith("_"):
+        return value  # private to NumPy: as it is
+    ours = mirror(value, name)
+    if name in vars(numpy):
+        setattr(package, name, ours)
+    return ours

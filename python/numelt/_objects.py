@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy
 
-from numelt import _core, _errstate, _fallback, _flat, _namespace
+from numelt import _core, _errstate, _fallback, _namespace
 from numelt._dispatch import FEW, SIDE, present
 from numelt._pickling import Named
 
-__all__ = ["install", "maker"]
+__all__ = ["install"]
 
 
 class Indexer:
@@ -80,41 +80,6 @@ class Vectorize(numpy.vectorize, metaclass=Named):
     __call__ = _core.method("vectorize", numpy.vectorize.__call__, _general, "method")
 
 
-class _Maker(type):
-    """Metaclass of classes that stand for one of NumPy's that can't be derived from."""
-
-    _original: type
-
-    def __instancecheck__(cls, instance: Any) -> bool:
-        return isinstance(instance, cls._original)
-
-    def __call__(cls, *args: Any, **kwargs: Any) -> Any:
-        return cls._original(*_fallback.unwrap(args), **_fallback.unwrap(kwargs))
-
-    def __getattr__(cls, name: str) -> Any:
-        return getattr(cls._original, name)
-
-    @property
-    def __signature__(cls) -> Any:
-        import inspect  # no program needs it to run
-
-        return inspect.signature(cls._original)
-
-
-def maker(original: type, shown: bool = False) -> type:
-    """Return a class that makes NumPy's objects of a class from our arrays; `vars` may show the methods."""
-    public = {name: value for name, value in vars(original).items() if shown and not name.startswith("_")}
-    own = {"_original": original, "__doc__": original.__doc__, "__module__": "numpy"}
-    return _Maker(original.__name__, (), public | own)
-
-
-class Ndenumerate(numpy.ndenumerate, metaclass=Named):
-    """Iterator over (index, value) pairs of an array."""
-
-    def __init__(self, arr: Any) -> None:
-        super().__init__(_fallback.unwrap(arr))
-
-
 def frompyfunc(func: Any, /, nin: int, nout: int, **kwargs: Any) -> Any:
     """Make a ufunc of a Python function; it runs in NumPy on object arrays.
 
@@ -142,17 +107,12 @@ def install() -> None:
     setattr(_core, "__getattr__", functools.partial(getattr, sys.modules["numpy._core"]))  # noqa: B010
     for name in ("r_", "c_", "mgrid", "ogrid"):
         _namespace.replace(getattr(numpy, name), Indexer(name))
-    for ours in (Vectorize, Ndenumerate):
-        original = ours.__bases__[0]
-        ours.__name__ = ours.__qualname__ = original.__name__
-        ours.__module__ = "numpy"
-        _namespace.replace(original, ours)
-    for original in (numpy.nditer, numpy.broadcast):
-        _namespace.replace(original, maker(original, shown=True))
+    Vectorize.__name__ = Vectorize.__qualname__ = "vectorize"
+    Vectorize.__module__ = "numpy"
+    _namespace.replace(numpy.vectorize, Vectorize)
     _namespace.replace(numpy.frompyfunc, present(_core.public(frompyfunc, False), numpy.frompyfunc))
     for setting in (numpy.errstate, numpy.seterr, numpy.geterr, numpy.seterrcall, numpy.geterrcall):
         _namespace.replace(setting, setting)
     _errstate.install()
-    _namespace.replace(numpy.flatiter, _flat.flatiter)
     _namespace.replace(numpy.ndarray, _core.ndarray)
     _namespace.replace(numpy.ufunc, _core.ufunc)

@@ -41,7 +41,7 @@ __all__ = [
 ndarray: Any = _core.ndarray
 
 # modules of what stands here, between C code that unpickles and who called it
-_OWN = frozenset({__name__, "numelt.random", "numpy._core.numeric"})
+_OWN = frozenset({__name__, "numelt._random", "numpy._core.numeric"})
 
 _compiled: Any = importlib.import_module("numpy._core._multiarray_umath")
 _reconstruct: Callable[..., Any] = multiarray._reconstruct

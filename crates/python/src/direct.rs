@@ -23,7 +23,8 @@ use numelt_ir::{DType, Op};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::ffi;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyModule, PyType};
+use pyo3::sync::PyOnceLock;
+use pyo3::types::{PyModule, PyType};
 use pyo3::{PyClass, PyTypeInfo};
 use std::ffi::{c_int, c_void};
 use std::marker::PhantomData;
@@ -450,55 +451,57 @@ fn numerical(class: &Bound<'_, PyType>) -> PyResult<Option<*mut *mut c_void>> {
     }
 }
 
-/// What a module finds names by that are not in it, under this name among them: called with the name. Under its usual name,
-/// `__getattr__`, the interpreter would look every other name of the module up the long way, too, which takes as long as
-/// a small function does.
-const LATE: &str = "__late__";
-
 static FORMER_ATTRIBUTE: Former = Former::new();
 
-/// A name of a module.
+/// The package's module, and the function that looks up the names which are not in its namespace.
+static PACKAGE: PyOnceLock<(Py<PyModule>, Py<PyAny>)> = PyOnceLock::new();
+
+/// An attribute of a module.
 unsafe extern "C" fn attribute(module: *mut ffi::PyObject, name: *mut ffi::PyObject) -> *mut ffi::PyObject {
     // SAFETY: the interpreter calls it as it calls the slot, for a module; the former function is one of this kind.
     unsafe {
         let found = std::mem::transmute::<*mut c_void, ffi::getattrofunc>(FORMER_ATTRIBUTE.get())(module, name);
-        if found.is_null() { late(module, name) } else { found }
+        if found.is_null() { missing(module, name) } else { found }
     }
 }
 
-/// What a module that has not a name finds under it; an exception is set.
+/// An attribute that is not in a module's namespace; an `AttributeError` or another exception is set.
 ///
 /// # Safety
 /// As [`attribute`].
 #[cold]
-unsafe fn late(module: *mut ffi::PyObject, name: *mut ffi::PyObject) -> *mut ffi::PyObject {
-    // SAFETY: the GIL is held; a module's names are lent.
+unsafe fn missing(module: *mut ffi::PyObject, name: *mut ffi::PyObject) -> *mut ffi::PyObject {
+    // SAFETY: the GIL is held.
     unsafe {
         let py = Python::assume_attached();
-        let names = ffi::PyModule_GetDict(module);
-        if names.is_null() || ffi::PyErr_ExceptionMatches(ffi::PyExc_AttributeError) == 0 {
-            return std::ptr::null_mut();
-        }
-        let error = PyErr::fetch(py);
-        let names = Borrowed::from_ptr(py, names).cast_unchecked::<PyDict>();
-        match names.get_item(pyo3::intern!(py, LATE)) {
-            Ok(Some(find)) => {
+        match PACKAGE.get(py) {
+            Some((package, find))
+                if package.as_ptr() == module && ffi::PyErr_ExceptionMatches(ffi::PyExc_AttributeError) != 0 =>
+            {
+                ffi::PyErr_Clear();
                 ffi::PyObject_CallFunctionObjArgs(find.as_ptr(), name, std::ptr::null_mut::<ffi::PyObject>())
             }
-            Ok(None) => raise(py, error),
-            Err(error) => raise(py, error),
+            _ => std::ptr::null_mut(),
         }
     }
 }
 
-/// Makes modules look for names under [`LATE`]; the name under which a module is to say how it finds others.
-pub fn modules(py: Python<'_>) -> PyResult<&'static str> {
+/// Has the interpreter look up the attributes that are not in the package's own namespace by calling `find(name)`.
+///
+/// This is what a function `__getattr__` in the module does, but CPython caches no lookup in a module that has one: each
+/// `np.name` would take 52 instead of 7 ns. Where the slot cannot be replaced, `__getattr__` is set.
+#[pyfunction]
+pub fn find_missing(py: Python<'_>, package: Bound<'_, PyModule>, find: Bound<'_, PyAny>) -> PyResult<()> {
     let class = PyModule::type_object(py);
-    // SAFETY: the function is one for that slot, and does what the former one does for all names that this finds.
+    // SAFETY: the function is one for that slot, and does what the former one does for all other modules.
     let replaced = unsafe {
         replace(&class, ffi::Py_tp_getattro, attribute as ffi::getattrofunc as *mut c_void, &FORMER_ATTRIBUTE)?
     };
-    Ok(if replaced { LATE } else { "__getattr__" })
+    if !replaced {
+        return package.setattr("__getattr__", find);
+    }
+    let set = PACKAGE.set(py, (package.unbind(), find.unbind()));
+    set.map_err(|_| PyRuntimeError::new_err("the package looks up its names already"))
 }
 
 /// What calls an object: itself, its arguments, how many of them are by position, the names of the others.

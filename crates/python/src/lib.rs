@@ -90,7 +90,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module::register(module)?;
     front::register(module)?;
     bare::replace_functions(&module.getattr("front")?.cast_into::<PyModule>()?)?;
-    module.add("LATE", direct::modules(py)?)?;
+    module.add_function(wrap_pyfunction!(direct::find_missing, module)?)?;
     advanced::register(module)?;
     inspect::register(module)?;
     errstate::register(module)?;

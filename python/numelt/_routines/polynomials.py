@@ -17,7 +17,7 @@ from numelt._rebind import composed, library, rebound, understood
 
 __all__ = [
     "poly", "polyadd", "polyder", "polydiv", "polyfit", "polyint", "polymul", "polysub", "polyval", "roots",
-    "teach_series", "vander",
+    "vander",
 ]  # fmt: skip
 
 

@@ -6,25 +6,25 @@ PCG64DXSM and Philox are recorded and made in the kernels that consume them, oth
 The streams of MT19937 (the legacy generator's, see `_legacy_random`) and SFC64 cannot be entered in the
 middle: uniform numbers, legacy integers and legacy normal numbers are made at once, in vector registers.
 Every other draw is a library call: NumPy's code, whose results are adopted without a copy.
+
+The module `numelt.random` is a mirror of NumPy's (`_namespace`), which loads this one.
 """
 
 from __future__ import annotations
 
 import functools
 import importlib
-import sys
-import types
 from collections.abc import Callable
 from typing import Any
 
 import numpy
 import numpy.random as _original
 
-from numelt import _core, _fallback, _legacy_random, _library, _namespace, _objects, _pickling
+from numelt import _core, _fallback, _legacy_random, _library, _namespace, _pickling
 from numelt._dispatch import present
 from numelt._legacy_random import Legacy, span
 
-__all__ = list(_original.__all__)
+__all__ = ["Generator", "RandomState", "default_rng", "mirror", "shuffle"]
 
 _ndarray = _core.ndarray
 _float64, _float32 = numpy.float64, numpy.float32
@@ -43,13 +43,13 @@ _INTEGERS: dict[Any, tuple[int, int]] = {
 _INTEGERS[int] = _INTEGERS[numpy.int64]
 
 
-def _drawing(owner: str, name: str, original: Callable[..., Any]) -> Callable[..., Any]:
+def _drawing(owner: str, name: str, original: Callable[..., Any]) -> Any:
     """Return a method that draws with NumPy's generator and wraps the result."""
     label = f"random.{owner}.{name}"
     handle = _library.handle(label, original, method=True)
 
     native = _legacy_random.DRAWS.get(name) if owner == "RandomState" else None
-    draw = _core.drawing(original, handle, native, name == "shuffle")
+    draw: Any = _core.drawing(original, handle, native, name == "shuffle")
     functools.update_wrapper(draw, original, assigned=("__doc__", "__name__"), updated=())
     draw.__qualname__ = f"{owner}.{name}"
     return draw
@@ -230,7 +230,7 @@ class RandomState(_original.RandomState, metaclass=_pickling.Named):
         """Start the stream anew."""
         self._plain.seed(_fallback.unwrap(seed))
 
-    def get_state(self, legacy: bool = True) -> Any:
+    def get_state(self, legacy: Any = True) -> Any:
         """Return the state, in NumPy's form."""
         return self._plain.get_state(legacy)
 
@@ -286,8 +286,9 @@ def shuffle(x: Any) -> None:
     array([2, 0, 1, 3, 4])
     """
     if type(x) is list:
-        return _original.shuffle(x)
-    return _shuffle_call(x)
+        _original.shuffle(x)
+    else:
+        _shuffle_call(x)
 
 
 _shuffle_call = _library.handle("random.shuffle", _original.shuffle)
@@ -296,13 +297,17 @@ _shuffle_call = _library.handle("random.shuffle", _original.shuffle)
 # what no argument of a draw that NumPy's function makes at once is more than
 _FEW = 64
 
+# functions that take and return no arrays but those of the state
+_STATE = frozenset({"get_bit_generator", "get_state", "set_bit_generator", "set_state"})
+
 _NORMAL = frozenset({"normal", "randn", "standard_normal"})
 
 # the state that the functions of numpy.random share
-_global = Legacy(_original.random_sample.__self__)
+_random_sample: Any = _original.random_sample
+_global = Legacy(_random_sample.__self__)
 
 
-def _global_draw(name: str, original: Callable[..., Any]) -> Callable[..., Any]:
+def _global_draw(name: str, original: Callable[..., Any]) -> Any:
     """Return a function that draws from the global legacy state."""
     handle = _library.handle(f"random.{name}", original)
     native = _legacy_random.DRAWS.get(name)
@@ -329,21 +334,41 @@ def _global_draw(name: str, original: Callable[..., Any]) -> Callable[..., Any]:
     return made
 
 
-def __getattr__(name: str) -> Any:
-    """Mirror everything else: module functions share NumPy's global state."""
-    value = getattr(_original, name)
-    if name.startswith("__"):
+class _Maker(type):
+    """Metaclass of classes that make NumPy's objects of one class from our arrays."""
+
+    _original: type
+
+    def __instancecheck__(cls, instance: Any) -> bool:
+        return isinstance(instance, cls._original)
+
+    def __call__(cls, *args: Any, **kwargs: Any) -> Any:
+        return cls._original(*_fallback.unwrap(args), **_fallback.unwrap(kwargs))
+
+    def __getattr__(cls, name: str) -> Any:
+        return getattr(cls._original, name)
+
+    @property
+    def __signature__(cls) -> Any:
+        import inspect  # no program needs it to run
+
+        return inspect.signature(cls._original)
+
+
+def _maker(original: type) -> type:
+    """Return a class that makes NumPy's seeds or bit generators from our arrays, which NumPy refuses."""
+    own = {"_original": original, "__doc__": original.__doc__, "__module__": "numpy"}
+    return _Maker(original.__name__, (), own)
+
+
+def mirror(value: Any, name: str) -> Any:
+    """Return what stands for NumPy's `value`: a function of its global state, or what `_namespace` says."""
+    short = name.rpartition(".")[2]
+    if short in _STATE:
         return value
-    if isinstance(getattr(value, "__self__", None), _original.RandomState) and name in _original.__all__:
-        globals()[name] = ours = _global_draw(name, value)
-        return ours
-    ours = _namespace.mirror(value, f"random.{name}")
-    globals()[name] = ours
-    return ours
-
-
-def __dir__() -> list[str]:
-    return sorted(set(dir(_original)))
+    if isinstance(getattr(value, "__self__", None), _original.RandomState) and short in _original.__all__:
+        return _global_draw(short, value)
+    return _namespace.mirror(value, name)
 
 
 _library.extend(f"random.{name}" for name in dir(_original) if not name.startswith("_"))
@@ -356,27 +381,5 @@ _namespace.replace(_original.shuffle, shuffle)
 # their seeds may be our arrays
 for _name in ("SeedSequence", "MT19937", "PCG64", "PCG64DXSM", "Philox", "SFC64"):
     if hasattr(_original, _name):
-        _namespace.replace(getattr(_original, _name), _objects.maker(getattr(_original, _name)))
-for _name in ("get_state", "set_state", "get_bit_generator", "set_bit_generator"):
-    if hasattr(_original, _name):
-        globals()[_name] = getattr(_original, _name)
-
-
-def _all_names() -> dict[str, Any]:
-    names: dict[str, Any] = globals()
-    for name in set(vars(_original)) - set(names):
-        if not name.startswith("_"):
-            __getattr__(name)
-    return names
-
-
-class _Module(types.ModuleType):
-    """The module itself, whose names are all here for those who walk through them: ``vars(np.random)``."""
-
-    __slots__ = ()
-
-    __dict__: Any = property(lambda _: _all_names())
-
-
-sys.modules[__name__].__class__ = _Module
+        _namespace.replace(getattr(_original, _name), _maker(getattr(_original, _name)))
 del _name
