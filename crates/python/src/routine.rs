@@ -188,7 +188,7 @@ impl Routine {
         let lend = |terms| lend::call(callable, given, false, terms, || Ok(()));
         match &self.way {
             Way::Small(_) | Way::Foreign if lend::has_foreign(given.positional()) => fall_back(false),
-            Way::Small(most) if Runtime::global().is_unobserved() => lend(native(*most)),
+            Way::Small(most) if Runtime::global().runs_at_once() => lend(native(*most)),
             Way::Library(library, most) if !library::is_watched() => {
                 let terms = if lend::has_foreign(given.positional()) { Terms::ANY } else { native(*most) };
                 lend::call(callable, given, false, terms, || {

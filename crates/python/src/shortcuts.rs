@@ -65,7 +65,7 @@ fn only<'py>(args: &Bound<'py, PyTuple>) -> Option<Bound<'py, NdArray>> {
     let array = args.get_item(0).ok()?.cast_into_exact::<NdArray>().ok()?;
     let view = array.get().view()?;
     let few = args.len() == 1 && view.size() <= FEW && !view.shape.is_empty() && !view.base.is_awaited();
-    (few && Runtime::global().is_unobserved()).then_some(array)
+    (few && Runtime::global().runs_at_once()).then_some(array)
 }
 
 /// `result_type` of native arrays.
@@ -196,7 +196,7 @@ fn triangle<'py>(args: &Bound<'py, PyTuple>, keeps: impl Fn(i64, i64) -> bool) -
     let (py, Ok(matrix)) = (args.py(), args.get_borrowed_item(0)) else { return Ok(None) };
     let Some(view) = exact_native(&matrix).and_then(NdArray::view) else { return Ok(None) };
     let (&[rows, columns], size) = (view.shape.as_slice(), view.dtype.size()) else { return Ok(None) };
-    if !(1..=FEW).contains(&view.size()) || view.base.is_awaited() || !Runtime::global().is_unobserved() {
+    if !(1..=FEW).contains(&view.size()) || view.base.is_awaited() || !Runtime::global().runs_at_once() {
         return Ok(None);
     }
     let Some(mut bytes) = run::on_dense(py, view, SmallVec::<[u8; 512]>::from_slice)? else { return Ok(None) };
@@ -217,7 +217,7 @@ fn unravel_index<'py>(args: &Bound<'py, PyTuple>) -> Quick<'py> {
         return Ok(None);
     };
     let Ok(extents) = extents.cast_exact::<PyTuple>() else { return Ok(None) };
-    if args.len() != 2 || extents.is_empty() || !Runtime::global().is_unobserved() {
+    if args.len() != 2 || extents.is_empty() || !Runtime::global().runs_at_once() {
         return Ok(None);
     }
     let given = DeferredScalar::of(&given).map(DeferredScalar::realize).transpose()?.unwrap_or(given);
@@ -249,7 +249,7 @@ fn take<'py>(args: &Bound<'py, PyTuple>) -> Quick<'py> {
     let (Ok(array), Some(index)) = (array.cast_exact::<NdArray>(), exact_native(&key)) else { return Ok(None) };
     let (Some(view), Some(index)) = (array.get().view(), index.view()) else { return Ok(None) };
     let plain = view.shape.len() == 1 && index.dtype.is_integer() && index.shape.len() == 1 && index.size() <= FEW;
-    if !plain || !Runtime::global().is_unobserved() {
+    if !plain || !Runtime::global().runs_at_once() {
         return Ok(None);
     }
     Ok(advanced::get(&array, view, &key).unwrap_or(None))

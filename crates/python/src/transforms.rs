@@ -56,7 +56,7 @@ impl Transform {
             view.shape.len() == 1 || shape::is_c_contiguous(&view.shape, &view.strides, view.dtype.size() as i64);
         // many rows are shared by threads
         let many = view.shape.len() > 1 && view.size() > MANY;
-        if !plain || many || view.size() == 0 || library::is_watched() || !Runtime::global().is_unobserved() {
+        if !plain || many || view.size() == 0 || library::is_watched() || !Runtime::global().runs_at_once() {
             return Ok(None);
         }
         let Some(function) = self.function(py, n) else { return Ok(None) };

@@ -439,7 +439,7 @@ fn few<'py>(
         return given::unpacked_after(first, args, kwargs, |given| foreign::call(&label, &callable, given, is_method));
     }
     let has_array = || args.iter_borrowed().any(|arg| native(&arg));
-    if !known || !coverage::is_silent() || !has_array() || !Runtime::global().is_unobserved() {
+    if !known || !coverage::is_silent() || !has_array() || !Runtime::global().runs_at_once() {
         return Ok(None);
     }
     let callable = callable()?;

@@ -227,12 +227,6 @@ impl Batch {
         }
     }
 
-    /// Has it repeated the start of a known program up to here?
-    #[inline]
-    pub fn is_following(&self) -> bool {
-        self.followed.is_some()
-    }
-
     /// Has it repeated all of a plan's program, after which a longer batch was cut before?
     pub fn is_at_cut(&self) -> bool {
         let whole = |f: &Followed| f.done == f.plan.recorded.len() && f.plan.cut.load(Ordering::Relaxed);
@@ -258,8 +252,7 @@ impl Batch {
             operands.push(match input {
                 Input::Array(array) => {
                     let slot = slot(&mut self.slots, self.epoch, &array.base.0);
-                    let whole = broadcasts(op, place);
-                    Operand::View(if whole { stretch(array, slot, &out.shape)? } else { array.to_ir(slot) })
+                    Operand::View(operand_view(op, place, array, slot, &out.shape)?)
                 }
                 Input::Const(value) => {
                     self.program.consts.push(*value);
@@ -583,6 +576,11 @@ impl Words {
         self.word(view.offset as u64);
         view.strides.iter().for_each(|&n| self.word(n as u64));
     }
+}
+
+/// The view that operand number `place` is in an instruction whose result has the shape `domain`.
+pub(crate) fn operand_view(op: Op, place: usize, array: &ArrayView, slot: BaseId, domain: &Dims) -> Result<View> {
+    if broadcasts(op, place) { stretch(array, slot, domain) } else { Ok(array.to_ir(slot)) }
 }
 
 /// NumPy's broadcasting of an input to the domain.

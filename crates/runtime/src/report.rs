@@ -27,6 +27,8 @@ pub struct Warning {
 impl Warning {
     /// It is not known where the operation was recorded.
     pub const NOWHERE: u32 = u32::MAX;
+    /// The front end is going to be asked for the place.
+    pub(crate) const AWAITED: u32 = u32::MAX - 1;
 }
 
 impl fmt::Display for Warning {

@@ -11,8 +11,9 @@ mod planning;
 mod repeat;
 
 pub use self::gate::Away;
+use self::aside::ALONE;
 use self::gate::{Gate, Inside};
-use crate::at_once::{self, Habit};
+use crate::at_once::{self, Outcome};
 use crate::base::{ArrayView, BaseCell, BaseRef, EPOCH, Export, HELD, IDLE, Input, POOL, RUNNING, Running};
 use crate::batch::{Batch, Candidates, WATCH};
 use crate::cache::Caches;
@@ -63,7 +64,8 @@ struct State {
     variants: [u64; 2],
     inspector: Option<Vec<FlushReport>>,
     warnings: Vec<Warning>,
-    habit: Habit,
+    /// Batches that are still recorded as a whole, because somebody has asked for an explanation.
+    explained: u32,
     /// Bytes that only pending work keeps alive, above which it runs.
     held_budget: u64,
 }
@@ -71,6 +73,9 @@ struct State {
 /// Element-operations below which a batch is cut where it was cut before. Longer ones may let other threads run
 /// meanwhile, which recording cannot; for them the cost of cutting does not matter.
 const CUT_AT_ONCE: u64 = 1 << 22;
+
+/// Batches after an explanation in which everything is recorded: the next one is likely to be asked for.
+const WATCHED: u32 = 256;
 
 static GLOBAL: OnceLock<Runtime> = OnceLock::new();
 
@@ -94,7 +99,7 @@ impl Runtime {
             variants: [0; 2],
             inspector: None,
             warnings: Vec::new(),
-            habit: Habit::new(),
+            explained: 0,
             held_budget: (physical_memory() / 16) as u64,
             config,
         };
@@ -206,8 +211,15 @@ impl Runtime {
         alone: bool,
     ) -> Result<Option<Reason>> {
         state.stats.instructions += 1;
-        if state.habit.is_on() && state.run_at_once(what, out, ins)? {
-            return Ok(None);
+        if state.runs_at_once() {
+            match at_once::run(&*state.engine, state.config.at_once as i64, state.batch.epoch, what, out, ins)? {
+                Outcome::Done => {
+                    state.stats.at_once += 1;
+                    return Ok(None);
+                }
+                Outcome::Few => return self.run_alone(state, what, out, ins),
+                Outcome::Large => {}
+            }
         }
         if state.batch.is_at_cut() && state.batch.work < CUT_AT_ONCE {
             // Now, not when its last instruction came: the statement that this was part of has dropped its values.
@@ -218,7 +230,7 @@ impl Runtime {
         self.work.store(state.batch.work, Ordering::Relaxed);
         Ok(if visible {
             Some(Reason::Visible)
-        } else if state.is_long_and_small() || state.is_too_long(&state.batch) {
+        } else if state.is_too_long(&state.batch) {
             Some(Reason::Instructions)
         } else if HELD.load(Ordering::Relaxed) > state.held_budget {
             Some(Reason::Bytes)
@@ -233,16 +245,9 @@ impl Runtime {
         self.state.away()
     }
 
-    /// Do tiny operations run at once, with nobody looking at what is recorded?
+    /// Do operations on few elements run at once, with nobody looking at what is recorded?
     pub fn runs_at_once(&self) -> bool {
-        let state = self.lock();
-        state.habit.is_on() && state.config.at_once > 0 && !state.is_watched()
-    }
-
-    /// May small calls be made in other ways than by recording, with nobody looking at what is recorded?
-    pub fn is_unobserved(&self) -> bool {
-        let state = self.lock();
-        state.config.at_once > 0 && !state.habit.is_watched() && !state.is_watched()
+        self.lock().runs_at_once()
     }
 
     /// Element-operations pending.
@@ -298,7 +303,7 @@ impl Runtime {
     /// trying again; arrays that could not be computed then say so when they are read.
     pub fn flush(&self, reason: Reason) -> Result<()> {
         let mut state = self.lock();
-        if state.batch.is_empty() {
+        if state.batch.is_empty() || reason == Reason::Warned {
             return Ok(());
         }
         let result = state.flush(reason);
@@ -320,7 +325,10 @@ impl Runtime {
     /// that warnings get back.
     pub fn came_from(&self, asked: u32, place: u32) {
         let mut state = self.lock();
-        if asked as usize <= state.batch.len() {
+        if asked == ALONE {
+            let awaited = state.warnings.iter_mut().filter(|warning| warning.place == Warning::AWAITED);
+            awaited.for_each(|warning| warning.place = place);
+        } else if asked as usize <= state.batch.len() {
             state.batch.came_from(asked, place);
         }
     }
@@ -400,7 +408,7 @@ impl Runtime {
         let mut state = self.lock();
         configure_pool(&config);
         state.config = config;
-        state.habit.unwatch();
+        state.explained = 0;
         if let Some(engine) = engine {
             state.variants = engine.variants();
             state.engine = engine;
@@ -429,9 +437,15 @@ impl State {
         Options { fuse: self.config.fuse, passes: self.config.passes, ..Options::default() }
     }
 
-    /// Does somebody look at what is recorded?
+    /// Does somebody look at what is recorded, or is likely to?
     fn is_watched(&self) -> bool {
-        self.inspector.is_some() || self.config.trace
+        self.inspector.is_some() || self.config.trace || self.explained > 0
+    }
+
+    /// Do operations on few elements run at once?
+    #[inline]
+    fn runs_at_once(&self) -> bool {
+        self.config.at_once > 0 && !self.is_watched()
     }
 
     /// Has a batch as many instructions as it may have?
@@ -439,32 +453,10 @@ impl State {
         batch.len() >= self.config.max_pending || batch.is_full()
     }
 
-    /// Is the batch one of many small operations, better run at once from now on?
-    #[inline]
-    fn is_long_and_small(&mut self) -> bool {
-        !self.batch.is_following()
-            && self.config.at_once > 0
-            && !self.is_watched()
-            && self.habit.is_long_and_small(self.batch.len(), self.batch.work)
-    }
-
-    /// Runs a tiny operation instead of recording it, unless somebody looks at what is recorded.
-    #[inline]
-    fn run_at_once(&mut self, what: (Op, DType, Axes), out: &ArrayView, ins: &[Input<'_>]) -> Result<bool> {
-        if self.is_watched() {
-            return Ok(false);
-        }
-        let limits = (&self.habit, self.config.at_once as i64);
-        let elements = at_once::run(&*self.engine, limits, self.batch.epoch, what, out, ins)?;
-        self.habit.ran(elements);
-        self.stats.at_once += u64::from(elements > 0);
-        Ok(elements > 0)
-    }
-
     fn flush(&mut self, reason: Reason) -> Result<()> {
         let start = Instant::now();
         if reason == Reason::Read {
-            self.habit.note_read(self.batch.len(), self.batch.work, self.config.at_once);
+            self.explained = self.explained.saturating_sub(1);
         }
         for cell in self.put_off.due(self.batch.epoch) {
             self.make(&cell)?;
@@ -526,12 +518,7 @@ impl State {
         batch.restart(0, &mut self.cells);
         HELD.store(self.batch.held(), Ordering::Relaxed);
         self.spare = Some(batch);
-        // what is to run at once must not wait for what the cut has left over
-        if cut && self.habit.is_strange() && !self.batch.is_empty() {
-            result.and_then(|()| self.flush(reason))
-        } else {
-            result
-        }
+        result
     }
 
     fn run_piecemeal(&mut self, batch: &mut Batch) -> Result<()> {

@@ -24,11 +24,13 @@ pub enum Reason {
     Explicit,
     /// The process ends.
     Exit,
+    /// An operation that ran at once met a condition: nothing is to be run, but there are warnings to give.
+    Warned,
 }
 
 impl Reason {
     /// Every reason, in the order of [`Stats::flushes`].
-    pub const ALL: [Reason; 7] = [
+    pub const ALL: [Reason; 8] = [
         Reason::Read,
         Reason::Visible,
         Reason::Fallback,
@@ -36,6 +38,7 @@ impl Reason {
         Reason::Bytes,
         Reason::Explicit,
         Reason::Exit,
+        Reason::Warned,
     ];
 
     /// Short lower-case name.
@@ -48,6 +51,7 @@ impl Reason {
             Reason::Bytes => "bytes",
             Reason::Explicit => "explicit",
             Reason::Exit => "exit",
+            Reason::Warned => "warned",
         }
     }
 }
@@ -62,7 +66,7 @@ impl fmt::Display for Reason {
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Stats {
     /// Flushes that had work, per reason, in the order of [`Reason::ALL`].
-    pub flushes: [u64; 7],
+    pub flushes: [u64; 8],
     /// Instructions recorded, those run at once among them.
     pub instructions: u64,
     /// Tiny operations that were run instead of recorded.

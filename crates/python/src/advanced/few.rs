@@ -352,7 +352,7 @@ pub fn set(py: Python<'_>, view: &ArrayView, key: &ArrayView, value: &Bound<'_, 
 /// May elements be stored now, without anybody waiting for what was there?
 fn is_open(view: &ArrayView) -> bool {
     let ready = view.base.settled().is_some() && !view.base.is_pending();
-    ready && Runtime::global().is_unobserved() && !registry::is_tangled()
+    ready && Runtime::global().runs_at_once() && !registry::is_tangled()
 }
 
 /// [`set`] for pairs of positions in a matrix.

@@ -58,7 +58,7 @@ pub fn length<'py>(args: &Bound<'py, PyTuple>) -> Quick<'py> {
     if !plain || view.shape.is_empty() || !shape::is_c_contiguous(&view.shape, &view.strides, 8) {
         return Ok(None);
     }
-    if !Runtime::global().is_unobserved() {
+    if !Runtime::global().runs_at_once() {
         return Ok(None);
     }
     let flat = match view.shape.len() {

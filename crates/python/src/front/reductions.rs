@@ -222,7 +222,7 @@ fn of_few<'py>(
         Ok(list) => list.len() <= ITEMS && list.iter().all(|item| few(&item)),
         Err(_) => few(&first),
     };
-    if !fits || !Runtime::global().is_unobserved() {
+    if !fits || !Runtime::global().runs_at_once() {
         return Ok(None);
     }
     let original = original(args.py())?;

@@ -1,9 +1,18 @@
-//! Reductions of what is in memory, made while everything pending stays so.
+//! Operations on what is in memory, run while everything pending stays so.
 
-use super::Runtime;
-use crate::base::ArrayView;
+use super::{Runtime, State};
+use crate::base::{ArrayView, BaseCell, BaseRef, Input};
+use crate::batch::{ASKED, WATCH, operand_view};
+use crate::piecemeal::Piecemeal;
+use crate::report::Warning;
+use crate::shared::Shared;
+use crate::stats::Reason;
 use numelt_ir::{Axes, Base, DType, Dims, Instr, Op, Operand, Program, Result, Scalar, View};
 use smallvec::{SmallVec, smallvec};
+use std::sync::atomic::Ordering;
+
+/// What [`ASKED`] holds for an operation that ran by itself and met a condition: the place is that of all warnings that have none.
+pub(super) const ALONE: u32 = u32::MAX;
 
 impl Runtime {
     /// Full reductions of an array, each with its loop dtype, in one pass; `None` where pending work writes the array.
@@ -32,5 +41,60 @@ impl Runtime {
         self.lock().run_aside(Program { bases, consts: Vec::new(), instrs }, slots)?;
         let values = results.iter().map(|(result, dtype)| result.0.number(*dtype, 0));
         Ok(values.collect())
+    }
+}
+
+impl Runtime {
+    /// Runs an operation whose operands are in memory and whose result nothing pending touches by itself, as a batch of one
+    /// instruction runs without a plan. [`Reason::Warned`] asks the caller to give the warnings.
+    ///
+    /// # Errors
+    /// Those of [`Runtime::record`], and [`numelt_ir::Error::OutOfMemory`].
+    pub(super) fn run_alone(
+        &self,
+        state: &mut State,
+        what: (Op, DType, Axes),
+        out: &ArrayView,
+        ins: &[Input<'_>],
+    ) -> Result<Option<Reason>> {
+        let before = state.warnings.len();
+        state.run_one(what, out, ins)?;
+        state.stats.at_once += 1;
+        let warnings = &mut state.warnings[before..];
+        if warnings.is_empty() {
+            return Ok(None);
+        }
+        warnings.iter_mut().for_each(|warning| warning.place = Warning::AWAITED);
+        ASKED.store(ALONE, Ordering::Relaxed);
+        self.warned.store(true, Ordering::Release);
+        Ok(Some(Reason::Warned))
+    }
+}
+
+impl State {
+    fn run_one(&mut self, (op, ty, axes): (Op, DType, Axes), out: &ArrayView, ins: &[Input<'_>]) -> Result<()> {
+        let mut slots: SmallVec<[Shared<BaseCell>; 4]> = SmallVec::new();
+        let mut slot = |base: &BaseRef| {
+            let known = slots.iter().position(|cell| cell.is(&base.0));
+            known.unwrap_or_else(|| {
+                slots.push(base.0.clone());
+                slots.len() - 1
+            }) as u32
+        };
+        let (mut operands, mut consts) = (SmallVec::new(), Vec::new());
+        for (place, input) in ins.iter().enumerate() {
+            operands.push(match input {
+                Input::Array(array) => Operand::View(operand_view(op, place, array, slot(&array.base), &out.shape)?),
+                Input::Const(value) => {
+                    consts.push(*value);
+                    Operand::Const(consts.len() as u32 - 1)
+                }
+            });
+        }
+        let watch = WATCH.load(Ordering::Relaxed);
+        let instr = Instr { op, ty, out: out.to_ir(slot(&out.base)), ins: operands, axes, watch };
+        let program = Program { bases: Vec::new(), consts, instrs: vec![instr] };
+        let (engine, caches, stats, warnings) = (&*self.engine, &mut self.caches, &mut self.stats, &mut self.warnings);
+        Piecemeal { engine, caches, stats, warnings, program: &program, slots: &slots, temporary: None }.run()
     }
 }

@@ -1,6 +1,6 @@
 //! What can be seen of a runtime: explanations, totals, reports of flushes.
 
-use super::Runtime;
+use super::{Runtime, WATCHED};
 use crate::base::{ArrayView, POOL};
 use crate::stats::{FlushReport, Stats};
 use numelt_ir::{Program, Result, View};
@@ -13,7 +13,7 @@ impl Runtime {
     /// The planner's.
     pub fn explain(&self, of: Option<&[&ArrayView]>) -> Result<Explanation> {
         let mut state = self.lock();
-        state.habit.watch();
+        state.explained = WATCHED;
         state.batch.settle();
         let options = state.options();
         let epoch = state.batch.epoch;
@@ -30,7 +30,7 @@ impl Runtime {
     /// The pending program, with its bases as they are now.
     pub fn pending_program(&self) -> Program {
         let mut state = self.lock();
-        state.habit.watch();
+        state.explained = WATCHED;
         state.batch.settle();
         state.batch.program().clone()
     }

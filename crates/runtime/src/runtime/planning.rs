@@ -32,9 +32,6 @@ impl State {
         });
         if let Some(plan) = found {
             self.stats.plan_hits += 1;
-            if batch.len() >= LONG {
-                self.habit.note_long(batch.len(), true);
-            }
             return Ok(Some((plan, true)));
         }
         if self.goes_piecemeal(batch) {
@@ -156,7 +153,7 @@ impl State {
         let most = config.piecemeal as u64;
         // settings that choose how to plan, and people who look, are served with plans
         let free = config.plan_cache && config.fuse == Fuse::Greedy && config.passes == Passes::ALL;
-        if most == 0 || !free || self.is_watched() || self.habit.is_watched() {
+        if most == 0 || !free || self.is_watched() {
             return false;
         }
         let (len, work) = (batch.len(), batch.work);
@@ -167,9 +164,6 @@ impl State {
             return true;
         }
         let key = batch.key();
-        if len >= LONG {
-            self.habit.note_long(len, self.sightings.knows(key));
-        }
         !self.sightings.deserves_plan(key, len, work)
     }
 }

@@ -23,7 +23,7 @@ impl Runtime {
             return None;
         }
         // what is small may be better run at once
-        let least = if state.habit.is_on() { state.config.at_once as u64 } else { 0 };
+        let least = if state.runs_at_once() { state.config.at_once as u64 } else { 0 };
         let limits = (least, state.config.max_pending);
         // SAFETY: the cells come from `recycle`.
         let repeated = unsafe { state.batch.repeat(what, ins, limits, &mut state.cells)? };
@@ -41,7 +41,7 @@ impl Runtime {
     pub unsafe fn prepared_past(&self, nbytes: usize) -> Option<(BaseRef, *mut u8)> {
         // SAFETY: the caller's contract.
         let state = unsafe { self.state.past_alone()? };
-        if !state.habit.is_on() || state.config.at_once == 0 || state.is_watched() {
+        if !state.runs_at_once() {
             return None;
         }
         let address = POOL.alloc(nbytes).ok()?;
