@@ -45,9 +45,9 @@ PREFERRED = ("float64", "int64", "int32", "complex128")
 # rows of the parity table whose results have the square of the operand's elements
 SQUARED = ("outer", "diag")
 
-# Common calls by their source. `a` and `b` are vectors of n elements, `m`, `c` and `q` square matrices of about
-# as many, `v` is a row of these, `i` holds n positions, `p` is a mask, `k` are whole numbers, `s` is sorted,
-# `items` a list of floats and `z` a complex matrix.
+# Common calls by their source. `a` and `b` are vectors of n elements, `m`, `c` and `q` square matrices of
+# about as many, `v` is a row of these, `i` holds n positions, `p` is a mask, `k` are whole numbers, `s` is
+# sorted, `items` a list of floats and `z` a complex matrix.
 SINGLE = """
 np.trace(m); np.diag(m); a.dot(b); a @ b; m @ v; m @ c; m.dot(c); m.dot(v); np.dot(a, b); np.outer(v, v)
 np.einsum('ij,j->i', m, v); np.einsum('ij,ij->i', m, c); np.linalg.norm(a); a + b; a * 2.0; a += b

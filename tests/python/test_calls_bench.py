@@ -1,5 +1,7 @@
 """The bench of single calls measures what it says, and names what lacks a reason or has one too many."""
 
+import os
+import subprocess
 import sys
 from pathlib import Path
 
@@ -40,13 +42,19 @@ def test_common_calls_run_and_assignments_return_their_target(np):
     assert calls.compiled("a[i] = b", calls.single_operands(np, 3))().shape == (3,)
 
 
-def test_reading_computes_all_arrays_of_a_result(monkeypatch):
-    monkeypatch.setattr(numelt.config, "at_once", 0)
-    x = numelt.arange(100_000) * 1.5
-    results = [x + 1, (x - 1, (x * 2).sum())]
-    assert numelt._core.pending() > 0
-    calls.reader([numpy.ones(3), (numpy.ones(3), numpy.float64(1))])(results)
-    assert numelt._core.pending() == 0
+def test_reading_computes_all_arrays_of_a_result():
+    program = (
+        "import sys, numpy, numelt; sys.path.insert(0, 'benches'); import calls\n"
+        "x = numelt.arange(100_000) * 1.5\n"
+        "results = [x + 1, (x - 1, (x * 2).sum())]\n"
+        "assert numelt._core.pending() > 0\n"
+        "one = numpy.ones(1)\n"
+        "calls.reader([one, (one, one[0])])(results)\n"
+        "assert numelt._core.pending() == 0\n"
+    )
+    settings = {"NUMELT_AT_ONCE": "0", "NUMELT_MAX_PENDING": "1000"}
+    root = Path(__file__).parents[2]
+    subprocess.run([sys.executable, "-c", program], env=os.environ | settings, cwd=root, check=True)
 
 
 def test_slow_calls_want_a_reason_and_quick_ones_none(monkeypatch):
