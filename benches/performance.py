@@ -1,8 +1,9 @@
 """Measures what docs/performance.md says, and writes it there and into benches/results/.
 
 Parts: `workloads` (the papers' programs against NumPy and against the machine's limit), `field` (programs
-of many fields), `sweep` (all array sizes), `cold` (first calls), `memory` (the most that is resident) and
-`variants` (kernels with and without constants for their geometry). A part that is measured alone leaves the
+of many fields), `calls` (every recorded call by itself, also written into docs/calls.md), `sweep` (all array
+sizes), `cold` (first calls), `memory` (the most that is resident) and `variants` (kernels with and without
+constants for their geometry). A part that is measured alone leaves the
 others' text as it is. The machine should be quiet.
 """
 
@@ -10,6 +11,7 @@ import argparse
 import sys
 import time
 
+import calls
 import cold
 import field
 import memory
@@ -20,7 +22,7 @@ import variants
 import workloads
 
 DOCUMENT = timing.ROOT / "docs" / "performance.md"
-PARTS = ("workloads", "field", "sweep", "cold", "memory", "variants")
+PARTS = ("workloads", "field", "calls", "sweep", "cold", "memory", "variants")
 
 
 def measure(part, options):
@@ -41,6 +43,11 @@ def measure(part, options):
         if not all(row["correct"] for row in rows):
             raise SystemExit("a result differs from NumPy's")
         return rows, field.text(rows)
+    if part == "calls":
+        rows = calls.measure(numelt, 3 if quick else 2 * options.rounds, options.only)
+        if not options.dry:
+            timing.replace(calls.DOCUMENT, "calls", calls.page(rows))
+        return rows, calls.text(rows)
     if part == "cold":
         rows = cold.measure(1 if quick else 3, options.only)
         return rows, cold.text(rows)

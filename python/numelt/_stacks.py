@@ -26,6 +26,10 @@ __all__ = ["in_parts", "most", "shared"]
 _MOST, _FEW = 16384, 4096
 # how much longer than a copy of it the work on an element takes
 _WEIGHT = 16
+# Nanoseconds that work on an element takes on one thread, and the least that a thread is started for: starting
+# one takes 30 to 100 microseconds, and each of several is started after the one before it.
+_ORDERED, _TRANSFORMED, _SELECTED, _SOLVED = 1.5, 5.0, 10.0, 20.0
+_SHARE = 250_000
 # elements of a problem that LAPACK shares among threads by itself, or computes faster than it gets at memory
 _LARGE, _SMALL = 1024, 64
 # those of its routines that do little but get at memory where problems are smaller
@@ -58,9 +62,10 @@ def in_parts(n: int, parts: int, work: Callable[[int, int], None]) -> None:
         raise failures[0]
 
 
-def shares(elements: int, problems: int) -> int:
-    """Return how many threads share so many problems."""
-    return min(int(_core.threads_for(elements * _WEIGHT)), problems)
+def shares(elements: int, problems: int, cost: float) -> int:
+    """Return how many threads share so many problems, whose elements take `cost` nanoseconds each."""
+    worth = max(1, int(elements * cost) // _SHARE)
+    return min(int(_core.threads_for(elements * _WEIGHT)), problems, worth)
 
 
 def _strict() -> numpy.errstate:
@@ -122,7 +127,7 @@ class _Loops:
         if not plain:
             return None
         cut = _Cut(views, self._inner)
-        parts = shares(elements, cut.problems)
+        parts = shares(elements, cut.problems, _SOLVED if axes is None else _TRANSFORMED)
         if parts < 2 or (axes is None and not self._pays(elements // math.prod(cut.stack))):
             return None
         if results is None:
@@ -209,9 +214,10 @@ def _of_stacks(implementation: types.FunctionType) -> Callable[..., Any]:
     return run
 
 
-def lines(array: Any, axis: Any) -> Callable[[Callable[[Any], None]], int] | None:
+def lines(array: Any, axis: Any, cost: float) -> Callable[[Callable[[Any], None]], int] | None:
     """Return what shares the lines along an axis among threads; None where one thread does it as well.
 
+    `cost` is what an element takes, in nanoseconds.
     It calls its argument with indices, each of which selects a share of the array and of all that has its
     shape, and returns the axis that was cut. Exceptions of the work are raised, as are conditions that would
     warn.
@@ -220,7 +226,7 @@ def lines(array: Any, axis: Any) -> Callable[[Callable[[Any], None]], int] | Non
         return None
     others = [other for other in range(array.ndim) if other != axis % array.ndim]
     cut = max(others, key=array.shape.__getitem__)
-    parts = shares(array.size, array.shape[cut])
+    parts = shares(array.size, array.shape[cut], cost)
     if parts < 2:
         return None
 
@@ -245,7 +251,7 @@ def _by_lines(position: int, original: Any) -> Callable[..., Any]:
         if not position <= len(args) <= position + 1 or not kwargs.keys() <= {"axis", "method"}:
             return NotImplemented
         array, axis = args[0], args[position] if len(args) > position else kwargs.get("axis")
-        share = lines(array, axis)
+        share = lines(array, axis, _SELECTED)
         if share is None:
             return NotImplemented
         pieces: dict[int, Any] = {}
@@ -266,9 +272,14 @@ def _axis(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     return args[position] if len(args) > position else kwargs.get("axis", -1)
 
 
+def _cost(name: str) -> float:
+    """Return the nanoseconds that an element takes in the method of that name."""
+    return _ORDERED if name in ("sort", "partition") else _TRANSFORMED
+
+
 def _in_place(name: str, array: Any, *args: Any, **kwargs: Any) -> Any:
     """Reorder each line of a dense array as its method of that name does."""
-    share = lines(array, _axis(name, args, kwargs)) if array.flags.forc else None
+    share = lines(array, _axis(name, args, kwargs), _cost(name)) if array.flags.forc else None
     if share is None:
         return NotImplemented
     method = getattr(numpy.ndarray, name)
@@ -278,7 +289,7 @@ def _in_place(name: str, array: Any, *args: Any, **kwargs: Any) -> Any:
 
 def _copied(name: str, array: Any, *args: Any, **kwargs: Any) -> Any:
     """Return a copy with each line reordered as the array's method of that name does."""
-    share = lines(array, _axis(name, args, kwargs))
+    share = lines(array, _axis(name, args, kwargs), _cost(name))
     if share is None:
         return NotImplemented
     method, copy = getattr(numpy.ndarray, name), array.copy(order="K")
@@ -288,7 +299,7 @@ def _copied(name: str, array: Any, *args: Any, **kwargs: Any) -> Any:
 
 def _positions(name: str, array: Any, *args: Any, **kwargs: Any) -> Any:
     """Return an order of each line, as the array's method of that name finds it."""
-    share = lines(array, _axis(name, args, kwargs))
+    share = lines(array, _axis(name, args, kwargs), _cost(name))
     if share is None:
         return NotImplemented
     method, order = getattr(numpy.ndarray, name), numpy.empty(array.shape, numpy.intp)
@@ -312,7 +323,7 @@ def _sliding(mode: str, original: Any) -> Callable[..., Any]:
         ):
             return NotImplemented
         n, m = a.size, v.size
-        parts = shares(n * m // 64, n // max(4 * m, 1))
+        parts = shares(n * m // 64, n // max(4 * m, 1), _SELECTED)
         if m > _SHORT or parts < 2:
             return NotImplemented
         before = {"valid": 0, "same": m // 2, "full": m - 1}[mode]

@@ -377,3 +377,56 @@ def test_sequences_are_stored_or_refused(statement):
         except (TypeError, ValueError) as error:
             results.append((type(error), str(error)))
     assert results[0] == results[1]
+
+
+ITEM_KEYS = [
+    (), (0,), (3,), (-1,), (-13,), (100,), (True,), ((0,),), (0, 1), (0, 1, 1), ((0, 1, 1),), (1.0,), ([1],),
+    (numpy.int64(2),), ("a",), (1 << 70,), (-1, -1, -1), (0, 3, 0),
+]  # fmt: skip
+CUBES = {
+    "cube": lambda a: a,
+    "reversed": lambda a: a[::-1, :, ::-1],
+    "transposed": lambda a: a.T,
+    "strided": lambda a: a[:, ::2, 1::2],
+    "one": lambda a: a[:1, :1, :1],
+    "vector": lambda a: a[0, 0],
+    "0-d": lambda a: a[0, 0, 0, ...],
+    "empty": lambda a: a[:0, 0],
+}
+
+
+@pytest.mark.core
+@pytest.mark.parametrize("layout", CUBES)
+def test_item_counts_elements_in_c_order(layout):
+    cube = numpy.arange(24.0).reshape(2, 3, 4)
+    for key in ITEM_KEYS:
+        found = []
+        for array in map(CUBES[layout], (numelt.array(cube), cube)):
+            try:
+                value = array.item(*key)
+                found.append((type(value), value))
+            except Exception as error:
+                found.append((type(error), str(error)))
+        assert found[0] == found[1], key
+
+
+@pytest.mark.core
+@pytest.mark.parametrize("dtype", NATIVE)
+@pytest.mark.parametrize("n", [0, 1, 3, 1000, 2048, 2049])
+def test_new_arrays_of_every_size_of_element(dtype, n):
+    for _ in range(20):
+        assert_same(numelt.full(n, 1, dtype), numpy.full(n, 1, dtype))
+        assert_same(numelt.zeros((n, 2), dtype), numpy.zeros((n, 2), dtype))
+    assert_same(numelt.full(n, 2.5), numpy.full(n, 2.5))
+    assert_same(numelt.full(n, 1 + 2j), numpy.full(n, 1 + 2j))
+
+
+@pytest.mark.core
+@pytest.mark.parametrize("n", [0, 1, 3, 64, 65, 1000, 2048, 2049])
+def test_ranges_of_every_length(n):
+    for _ in range(20):
+        assert_same(numelt.arange(n), numpy.arange(n))
+        assert_same(numelt.arange(float(n)), numpy.arange(float(n)))
+    assert_same(numelt.arange(5, 5 - n, -1), numpy.arange(5, 5 - n, -1))
+    assert_same(numelt.arange(n, dtype=float), numpy.arange(n, dtype=float))
+    assert_same(numelt.arange(0.5, n, 0.25), numpy.arange(0.5, n, 0.25))

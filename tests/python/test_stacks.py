@@ -23,6 +23,7 @@ def cuts(monkeypatch):
     seen = []
     share = _stacks.in_parts
     monkeypatch.setattr(numelt._core, "threads_for", lambda n: 3 if n >= 1 << 18 else 1)
+    monkeypatch.setattr(_stacks, "_SHARE", 1)
     monkeypatch.setattr(_stacks, "in_parts", lambda *args: (seen.append(args[:2]), share(*args))[1])
     return seen
 
@@ -209,3 +210,12 @@ def test_output(cuts):
             assert np.fft.fft(x, out=out) is out
             results.append(out)
         same_bits(*results)
+
+
+def test_threads_are_started_for_work_that_is_worth_them(monkeypatch):
+    monkeypatch.setattr(numelt._core, "threads_for", lambda n: 16)
+    monkeypatch.setattr(_stacks, "_SHARE", 250_000)
+    assert _stacks.shares(256 * 256, 256, _stacks._TRANSFORMED) == 1
+    assert 2 <= _stacks.shares(512 * 512, 512, _stacks._TRANSFORMED) <= 8
+    assert _stacks.shares(1 << 24, 4096, _stacks._TRANSFORMED) == 16
+    assert _stacks.shares(1 << 24, 3, _stacks._TRANSFORMED) == 3

@@ -484,8 +484,7 @@ members! {
         };
         item |array, view, given| {
             let py = array.py();
-            let &[at] = given.plain()? else { return None };
-            let offset = index::element(view, &given.value(at))?;
+            let offset = index::element_by(view, given.plain()?.iter().map(|&at| given.value(at)))?;
             view.base.settled()?;
             Some(run::read_scalar(py, &view.base, view.dtype, offset).and_then(|value| scalar::python_number(py, value)))
         };

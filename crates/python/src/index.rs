@@ -188,17 +188,43 @@ pub fn element(view: &ArrayView, key: &Bound<'_, PyAny>) -> Option<i64> {
     {
         return Some(view.offset + distance);
     }
-    element_of(view, key.cast_exact::<PyTuple>().ok()?)
+    element_of(view, key.cast_exact::<PyTuple>().ok()?.iter_borrowed())
+}
+
+/// Byte offset of the element that `item` is asked for: by as many indices as the array has axes, or by its place among all
+/// elements in C order. `None` for any other key and beyond the bounds.
+#[inline(always)]
+pub fn element_by<'a, 'py: 'a>(
+    view: &ArrayView,
+    mut key: impl ExactSizeIterator<Item = Borrowed<'a, 'py, PyAny>>,
+) -> Option<i64> {
+    if key.len() != 1 {
+        return element_of(view, key);
+    }
+    let item = key.next()?;
+    if view.shape.len() == 1 || !item.is_exact_instance_of::<PyInt>() {
+        return element(view, &item);
+    }
+    let mut at = within(integer(&item)?, view.size())?;
+    let mut offset = view.offset;
+    for (&extent, &stride) in view.shape.iter().zip(&view.strides).rev() {
+        offset += at % extent * stride;
+        at /= extent;
+    }
+    Some(offset)
 }
 
 /// [`element`] of as many indices as the array has axes.
 #[inline(always)]
-pub fn element_of(view: &ArrayView, key: &Bound<'_, PyTuple>) -> Option<i64> {
+pub fn element_of<'a, 'py: 'a>(
+    view: &ArrayView,
+    key: impl ExactSizeIterator<Item = Borrowed<'a, 'py, PyAny>>,
+) -> Option<i64> {
     if key.len() != view.shape.len() {
         return None;
     }
     let mut offset = view.offset;
-    for ((item, &extent), &stride) in key.iter_borrowed().zip(&view.shape).zip(&view.strides) {
+    for ((item, &extent), &stride) in key.zip(&view.shape).zip(&view.strides) {
         offset += along(&item, extent, stride)?;
     }
     Some(offset)

@@ -213,7 +213,7 @@ impl NdArray {
             return scalar::python_number(py, run::read_scalar(py, &view.base, view.dtype, view.offset)?);
         }
         if let Some(view) = slf.get().view()
-            && let Some(offset) = index::element_of(view, args)
+            && let Some(offset) = index::element_by(view, args.iter_borrowed())
         {
             return scalar::python_number(py, run::read_scalar(py, &view.base, view.dtype, offset)?);
         }

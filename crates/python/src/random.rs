@@ -20,6 +20,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyCapsuleMethods};
 use smallvec::SmallVec;
 use std::ffi::{c_int, c_void};
+use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU8, Ordering};
 
 /// Draws of fewer elements are made at once: recording would cost more.
@@ -428,8 +429,10 @@ pub fn threads(n: i64) -> usize {
     if n < 1 << 18 {
         return 1;
     }
+    // the standard library reads the files of the control group each time, which takes longer than drawing 10,000 numbers
+    static AVAILABLE: LazyLock<usize> = LazyLock::new(|| std::thread::available_parallelism().map_or(1, |n| n.get()));
     match Runtime::global().config().threads {
-        0 => std::thread::available_parallelism().map_or(1, |n| n.get()),
+        0 => *AVAILABLE,
         set => set,
     }
 }

@@ -320,15 +320,45 @@ unsafe fn step_copy<T: Copy>((to, step): (*mut u8, i64), (from, from_step): (*co
 /// # Safety
 /// There is room for so many elements.
 unsafe fn write_all(address: *mut u8, n: usize, value: Scalar) {
-    let (bytes, size) = (value.to_bytes(), value.dtype().size());
+    let bytes = value.to_bytes();
     // SAFETY: the caller's contract.
     unsafe {
-        if bytes[..size].iter().all(|&b| b == bytes[0]) {
-            address.write_bytes(bytes[0], n * size);
-        } else {
-            (0..n).for_each(|i| std::ptr::copy_nonoverlapping(bytes.as_ptr(), address.add(i * size), size));
+        match value.dtype().size() {
+            1 => address.write_bytes(bytes[0], n),
+            2 => write_each(address, n, bytes.as_ptr().cast::<u16>()),
+            4 => write_each(address, n, bytes.as_ptr().cast::<u32>()),
+            8 => write_each(address, n, bytes.as_ptr().cast::<u64>()),
+            _ => write_each(address, n, bytes.as_ptr().cast::<[u64; 2]>()),
         }
     }
+}
+
+/// Writes an element `n` times, as a type of its size.
+///
+/// # Safety
+/// The element can be read, and there is room for so many.
+unsafe fn write_each<T: Copy>(address: *mut u8, n: usize, element: *const T) {
+    // SAFETY: the caller's contract.
+    unsafe {
+        let value = element.read_unaligned();
+        (0..n).for_each(|i| address.cast::<T>().add(i).write_unaligned(value));
+    }
+}
+
+/// Elements from a function of their position, each as a type of its size, in a new base; `None` where that is to be
+/// recorded.
+pub fn new_written<T: Copy>(op: Op, n: i64, element: impl Fn(i64) -> T) -> Option<BaseRef> {
+    if !(1..=FILLED).contains(&n) {
+        return None;
+    }
+    // SAFETY: the GIL is held; see `record_as`.
+    let (base, address) = unsafe { Runtime::global().prepared_past(n as usize * size_of::<T>())? };
+    for i in 0..n {
+        // SAFETY: the base is new and has room for so many elements.
+        unsafe { address.cast::<T>().add(i as usize).write_unaligned(element(i)) };
+    }
+    inspect::count(op);
+    Some(base)
 }
 
 /// Gives all elements of a new array one value at once; false where that is to be recorded.

@@ -5,9 +5,9 @@ use crate::convert::{self, Numpy, Weak};
 use crate::methods::{Order, copied};
 use crate::ndarray::wrap_new;
 use crate::temporary::{self, Inside};
-use crate::{assign, foreign, given, inspect, lend, operand::Operand, run, shape};
+use crate::{assign, foreign, fresh, given, lend, operand::Operand, run, shape};
 use numelt_ir::{Axes, DType, Dims, Op, Scalar, c_strides};
-use numelt_runtime::{ArrayView, Input, Runtime};
+use numelt_runtime::{ArrayView, Input};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyInt, PyString, PyTuple};
 use smallvec::SmallVec;
@@ -33,23 +33,23 @@ pub fn unset(dtype: DType, dims: &[i64]) -> ArrayView {
     shape::fresh(dtype, dims, c_strides(dims, dtype.size() as i64))
 }
 
-/// Elements up to which a new array is written at once, while tiny operations are.
-const FEW: usize = 64;
-
-/// Writes the elements of a new array, each of eight bytes at most, if that is to be done at once.
-fn written(py: Python<'_>, op: Op, view: &ArrayView, element: impl Fn(i64) -> Scalar) -> PyResult<bool> {
-    let (n, size) = (view.size(), view.dtype.size());
-    if n > FEW as i64 || size > 8 || !Runtime::global().runs_at_once() {
-        return Ok(false);
+/// A new array of as many elements as `count` says, each a step further than the one before: written at once where there
+/// are few, or recorded.
+fn range<'py, T: Copy>(
+    py: Python<'py>,
+    dtype: DType,
+    count: i64,
+    ends: [Scalar; 2],
+    element: impl Fn(i64) -> T,
+) -> Out<'py> {
+    if let Some(base) = run::new_written(Op::Range, count, element) {
+        return fresh::c_ordered(py, base, dtype, &[count]).map(Bound::into_any);
     }
-    let mut bytes = [0; 8 * FEW];
-    for i in 0..n {
-        let at = i as usize * size;
-        bytes[at..at + size].copy_from_slice(&element(i).to_bytes()[..size]);
+    let view = unset(dtype, &[count]);
+    if count > 0 {
+        run::record(py, Op::Range, dtype, &view, &ends.map(Input::Const), Axes::default())?;
     }
-    run::write(py, &view.base, &bytes[..n as usize * size])?;
-    inspect::count(op);
-    Ok(true)
+    wrap_new(py, view)
 }
 
 pub fn fill<'py>(py: Python<'py>, view: ArrayView, value: Scalar) -> Quick<'py> {
@@ -366,13 +366,11 @@ fn whole_range<'py>(py: Python<'py>, args: &Bound<'py, PyTuple>, kwargs: Option<
     if count > MOST {
         return Ok(None);
     }
-    let view = unset(dtype, &[count]);
-    let literal = |v: i64| if dtype == DType::I64 { Scalar::I64(v) } else { Scalar::F64(v as f64) };
-    if count > 0 && !written(py, Op::Range, &view, |i| literal(start + i * step))? {
-        let inputs = [Input::Const(literal(start)), Input::Const(literal(step))];
-        run::record(py, Op::Range, dtype, &view, &inputs, Axes::default())?;
+    if dtype == DType::I64 {
+        return range(py, dtype, count, [start, step].map(Scalar::I64), |i| start + i * step).map(Some);
     }
-    wrap_new(py, view).map(Some)
+    let ends = [start, step].map(|end| Scalar::F64(end as f64));
+    range(py, dtype, count, ends, |i| (start + i * step) as f64).map(Some)
 }
 
 /// Ranges of floats and small ints whose steps round as NumPy's do.
@@ -405,12 +403,8 @@ fn float_range<'py>(py: Python<'py>, args: &Bound<'py, PyTuple>) -> Quick<'py> {
         return Ok(None);
     }
     let count = count.ceil().max(0.0) as i64;
-    let view = unset(DType::F64, &[count]);
-    if count > 0 && !written(py, Op::Range, &view, |i| Scalar::F64(start + i as f64 * delta))? {
-        let inputs = [Input::Const(Scalar::F64(start)), Input::Const(Scalar::F64(delta))];
-        run::record(py, Op::Range, DType::F64, &view, &inputs, Axes::default())?;
-    }
-    wrap_new(py, view).map(Some)
+    let ends = [start, delta].map(Scalar::F64);
+    range(py, DType::F64, count, ends, |i| start + i as f64 * delta).map(Some)
 }
 
 /// Make an array from nested sequences, numbers, or anything array-like.
