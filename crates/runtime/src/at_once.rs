@@ -254,7 +254,7 @@ pub(crate) fn run(
     let cell = &out.base.0;
     let known = cell.address();
     // what overwrites its operands goes to new memory if it is too much to be put together beside them
-    let moves = !known.is_null() && (MIDDLE + 1..=MOVED).contains(&elements) && is_whole(out, elements);
+    let moves = !known.is_null() && (MIDDLE + 1..=MOVED).contains(&elements) && is_whole(out);
     let fresh = known.is_null() || moves;
     if cell.slot_in(epoch).is_some() || cell.bonds.any() || fresh && cell.nbytes > LARGEST || !sound(cell) {
         return Ok(0);
@@ -283,7 +283,7 @@ pub(crate) fn run(
 }
 
 /// Is a view all of its base, in C order, and may the base move?
-fn is_whole(view: &ArrayView, elements: i64) -> bool {
+fn is_whole(view: &ArrayView) -> bool {
     let size = view.dtype.size() as i64;
     let mut inner = size;
     let dense = view.shape.iter().zip(&view.strides).rev().all(|(&n, &stride)| {
@@ -291,7 +291,8 @@ fn is_whole(view: &ArrayView, elements: i64) -> bool {
         inner *= n;
         fits
     });
-    dense && view.offset == 0 && elements * size == view.base.nbytes() as i64 && view.base.0.may_move()
+    // a reduction has fewer elements in its result than in its domain
+    dense && view.offset == 0 && inner == view.base.nbytes() as i64 && view.base.0.may_move()
 }
 
 #[inline]
