@@ -53,3 +53,28 @@ def pair(np, dtype, layout, seed, domain="any"):
     shape, view = LAYOUTS[layout]
     base = data(dtype, shape, seed, domain)
     return view(base), view(np.array(base))
+
+
+# name -> (first row, extents and strides, in rows, of the two axes that take the place of the first one) for n rows
+OVERLAPPING = {
+    "windows": lambda n: (0, (n - 1, 2), (1, 1)),
+    "wide windows": lambda n: (0, (n // 2, n // 2), (1, 1)),
+    "every other": lambda n: (0, ((n - 1) // 2, 3), (2, 1)),
+    "repeated": lambda n: (0, (3, n), (0, 1)),
+    "repeats": lambda n: (0, (n, 2), (1, 0)),
+    "one": lambda n: (1, (4, 3), (0, 0)),
+    "turned": lambda n: (1, (n - 1, 2), (1, -1)),
+    "backwards": lambda n: (n - 1, (n - 1, 2), (-1, -1)),
+    # distinct elements, although no axis steps over all that the other reaches
+    "interleaved": lambda n: (0, (2, 3), (3, 2)),
+}
+
+
+def overlapping(np, array, way):
+    """Return a view of an array in which several indices share an element; `None` where the array has too few rows."""
+    if array.ndim == 0 or len(array) < (8 if way == "interleaved" else 3):
+        return None
+    first, lengths, rows = OVERLAPPING[way](len(array))
+    steps = (rows[0] * array.strides[0], rows[1] * array.strides[0])
+    shape, strides = (*lengths, *array.shape[1:]), (*steps, *array.strides[1:])
+    return np.lib.stride_tricks.as_strided(array[first:], shape, strides)

@@ -157,3 +157,17 @@ def test_threads():
 
     in_threads(lambda n: count(n) if n else change(), range(5))
     assert shared[7] == 100.0
+
+
+@pytest.mark.parametrize("name", ["add", "maximum", "multiply"])
+@pytest.mark.parametrize("rows", [33, 40, 90])
+def test_reductions_into_the_first_row_of_their_operand_keep_the_rest(name, rows):
+    """The result has as many elements as a row, and only those are written."""
+    results = []
+    for np in (numelt, numpy):
+        for dtype in ("i1", "f8"):
+            x = np.array((numpy.arange(rows * 65).reshape(rows, 65) % 3).astype(dtype))
+            getattr(np, name).reduce(x, axis=0, out=x[0])
+            results.append(as_numpy(x))
+    for ours, theirs in zip(results[:2], results[2:], strict=True):
+        numpy.testing.assert_array_equal(ours, theirs)

@@ -13,6 +13,7 @@ import pytest
 import numelt
 
 from .compare import in_threads
+from .layouts import OVERLAPPING, overlapping
 
 SHAPES = [
     (1,),
@@ -137,6 +138,28 @@ STATEMENTS = [
     "{A}.real[...] = {W}.real.max()",
     "{A}.flat[::3] = {A}.flat[1]",
     "np.einsum('...i->...i', {A})[...] = {c}",
+    # views that overlap themselves
+    "V = over({A}, '{way}')",
+    "V = over({A}, '{way}')",
+    "O = over({A}, '{way}'); log.append(O.sum(axis={axis})); {A} += {c}; log.append(O.max(axis={axis}))",
+    "O = over({A}, '{way}'); w = O.sum(axis=1); O[O > {c}] = 0",
+    "O = over({A}, '{way}'); w = O.max(axis=1); {A} -= {c}; O[O < {c}] = 1",
+    "O = over({A}, '{way}'); w = O + {c}; O += 1; w = O.mean(axis=0)",
+    "O = over({A}, '{way}'); w = O * 2; O[...] = {c}",
+    "O = over({A}, '{way}'); w = O.any(axis=1); np.copyto(O, {c}, where=O > {c}, casting='unsafe')",
+    "O = over({A}, '{way}'); w = O - 1; np.add(O, {c}, out=O, where=O > {c}, casting='unsafe')",
+    "O = over({A}, '{way}'); np.multiply(O, 3, out=O, casting='unsafe'); w = O.T + 0",
+    "O = over({A}, '{way}'); O[:, 0] = O[:, 1] + {c}; w = O.sum(axis=1)",
+    "O = over({A}, '{way}'); O[1:] *= 2; O[::-1, 0] -= O[:, 1]",
+    "O = over({A}, '{way}'); w = np.cumsum(O, axis=1); np.cumsum(O, axis=0, out=O)",
+    "O = over({A}, '{way}'); m = O > {c}; O[m] = (O + 1)[m]; w = O + 0",
+    "O = over({A}, '{way}'); O[[0, -1, 0]] = {c}; np.add.at(O, [0, 0, 1], 1)",
+    "O = over({A}, '{way}'); w = O.min(axis=0, keepdims=True); np.clip(O, 1, 3, out=O)",
+    "O = over({A}, '{way}'); np.add.reduce({A}, axis=0, out=O[0, 0]); O[0].sort(axis=0)",
+    "O = over({A}, '{way}'); np.matmul(O[..., 0], O[..., 0].T, out=None) if O.ndim == 3 else O @ O.T; O[1] = {c}",
+    "O = over({A}, '{way}'); np.maximum.reduce(O, axis=1, out=O[:, 0]); np.put(O, [0, 1, 2], 4)",
+    "V *= 2; w = V + {c}",
+    "V[V > {c}] = {c}",
     "{A}.swapaxes(0, -1)[0] = 2",
     "u = {A}[::-1]; u += 1; log.append({A}.tolist())",
     "t = {A}.view(); t[0] = {A}[-1]",
@@ -192,6 +215,8 @@ class Writer:
                     part = str(self.random.randrange(len(self.shape)))
                 case "dtype":
                     part = choose(self.dtypes)
+                case "way":
+                    part = choose(sorted(OVERLAPPING))
                 case "middle":
                     part = self.windows((n - w) // 2 for n, w in zip(self.shape, self.width, strict=True))
                 case _:
@@ -223,9 +248,10 @@ def run(np, text):
         )
 
     names = {"np": np, "numpy": numpy, "make": make, "log": []}
+    names["over"] = lambda array, way: overlapping(np, array, way)
     with numpy.errstate(all="ignore"):
         exec(compile(text, "program", "exec"), names)
-    return names["log"] + [names[name] for name in "ABVtu" if name in names]
+    return names["log"] + [names[name] for name in "ABOVtuw" if name in names]
 
 
 def agree(text, ours, theirs):

@@ -1,7 +1,8 @@
 """Random programs on views of shared arrays: numelt and NumPy run the same statements and must agree.
 
 A program is a list of statements over a few named arrays: new values, views of views, writes through
-overlapping views, in-place operators, mixed dtypes, reductions that feed later statements.
+overlapping views and through views that overlap themselves, in-place operators, mixed dtypes, reductions that feed
+later statements.
 """
 
 import operator
@@ -15,6 +16,7 @@ from hypothesis import HealthCheck, given, settings
 import numelt
 
 from .compare import as_numpy, assert_same
+from .layouts import OVERLAPPING, overlapping
 
 DTYPES = ["float64", "float64", "float32", "int64", "int32", "uint8", "bool", "complex128"]
 MORE_DTYPES = [*DTYPES, "float16", "complex64", "int8", "int16", "uint16", "uint32", "uint64"]
@@ -62,6 +64,7 @@ statement = st.one_of(
     ),
     st.tuples(st.just("view"), index, keys),
     st.tuples(st.just("view"), index, keys),
+    st.tuples(st.just("overlapping"), index, st.sampled_from(sorted(OVERLAPPING))),
     st.tuples(st.just("transpose"), index),
     st.tuples(st.just("reshape"), index),
     st.tuples(st.just("unary"), st.sampled_from(UNARY), index),
@@ -75,6 +78,7 @@ statement = st.one_of(
     st.tuples(st.just("assign number"), index, keys, number),
     st.tuples(st.just("out"), st.sampled_from(BINARY[:5]), index, index, index),
     st.tuples(st.just("mask"), index, index, number),
+    st.tuples(st.just("own mask"), index, number),
     st.tuples(st.just("reduce"), st.sampled_from(REDUCE), index, st.sampled_from([None, 0, -1])),
     st.tuples(st.just("cumsum"), index),
     st.tuples(st.just("where"), index, index, index),
@@ -99,6 +103,7 @@ more_statements = st.one_of(
     st.tuples(st.just("select"), index, index),
     st.tuples(st.just("masked"), index, index, index),
     st.tuples(st.just("out where"), st.sampled_from(BINARY[:7]), index, index, index, index),
+    st.tuples(st.just("copy where"), index, index, index),
     st.tuples(st.just("reduce more"), st.sampled_from(REDUCE[:6]), index, st.booleans(), index),
     st.tuples(st.just("accumulate"), st.sampled_from(["add", "maximum", "multiply"]), index),
     st.tuples(st.just("reduce out"), st.sampled_from(["sum", "max"]), index, index),
@@ -163,6 +168,8 @@ def execute(np, step, arrays, rng, scale):
             return np.array(rng.integers(0, 9, extents).astype(dtype))
         case "view", [a, key]:
             return get(a)[key]
+        case "overlapping", [a, way]:
+            return overlapping(np, get(a), way)
         case "transpose", [a]:
             return get(a).T
         case "reshape", [a]:
@@ -186,6 +193,8 @@ def execute(np, step, arrays, rng, scale):
             getattr(np, name)(get(a), get(b), out=get(c))
         case "mask", [a, b, value]:
             get(a)[get(b) > value] = 1
+        case "own mask", [a, value]:
+            get(a)[get(a) > value] = 0
         case "reduce", [name, a, axis]:
             return getattr(np, name)(get(a), axis=axis)
         case "cumsum", [a]:
@@ -214,6 +223,8 @@ def execute(np, step, arrays, rng, scale):
         case "reduce more", [name, a, keepdims, b]:
             initial = {} if name in ("any", "all") else {"initial": 2}
             return getattr(np, name)(get(a), keepdims=keepdims, where=get(b) > 0, **initial)
+        case "copy where", [a, b, c]:
+            np.copyto(get(a), get(b).copy(), where=get(c) > 1, casting="unsafe")
         case "accumulate", [name, a]:
             return getattr(np, name).accumulate(get(a))
         case "reduce out", [name, a, b]:

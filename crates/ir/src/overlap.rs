@@ -1,10 +1,15 @@
 //! Does a view touch one byte through two different indices?
 //!
-//! In: extents, strides and an element size. Out: an exact answer, or none when the search
-//! would take too long. Views that front ends write through (slices, transposes, reversals)
-//! are settled by the first, linear test.
+//! In: extents, strides and an element size. Out: [`is_nested`] gives a quick answer that covers all views that slicing,
+//! transposing and reversing make; [`View::overlaps_itself`] gives the exact one, or none when the search would take too long.
+//!
+//! Everything that takes two equal views for the same elements, point by point, relies on this when one of them is
+//! written: where two indices share a byte, what is stored at one point is seen at another. No instruction's output
+//! overlaps itself: the verifier checks it, and the runtime refuses to record one. Other views may, and then they are
+//! never equal to an output.
 
 use crate::View;
+use smallvec::SmallVec;
 
 /// Steps the exact search may take; far more than any view of an ordinary array needs.
 const BUDGET: u32 = 1_000_000;
@@ -15,6 +20,9 @@ impl View {
         if self.shape.contains(&0) {
             return Some(false);
         }
+        if self.is_injective() {
+            return Some(false);
+        }
         let mut axes: Vec<Axis> = self
             .shape
             .iter()
@@ -23,12 +31,43 @@ impl View {
             .map(|(&n, &s)| Axis { last: n as i128 - 1, stride: i128::from(s).abs() })
             .collect();
         axes.sort_by_key(|axis| axis.stride);
-        let slack = self.dtype.size() as i128 - 1;
-        if nested(&axes, slack) {
-            return Some(false);
-        }
-        Search::new(axes, slack).run()
+        Search::new(axes, self.dtype.size() as i128 - 1).run()
     }
+
+    /// Does every index address bytes of its own? `false` may mean "not known"; see [`is_nested`].
+    pub fn is_injective(&self) -> bool {
+        is_nested(&self.shape, &self.strides, self.dtype.size() as i64)
+    }
+}
+
+/// Does each axis step over all that the axes of smaller stride reach? Then every index addresses bytes of its own.
+/// `false` may mean "not known", but not for views that slicing, transposing and reversing make of dense arrays.
+#[inline]
+pub fn is_nested(shape: &[i64], strides: &[i64], itemsize: i64) -> bool {
+    // strides mostly fall from the first axis to the last, and then need no sorting
+    let axes = shape.iter().zip(strides).rev().map(|(&n, &s)| (s, n));
+    steps_over(axes, itemsize) || is_nested_in_any_order(shape, strides, itemsize)
+}
+
+fn is_nested_in_any_order(shape: &[i64], strides: &[i64], itemsize: i64) -> bool {
+    if shape.contains(&0) {
+        return true;
+    }
+    let mut axes: SmallVec<[(i64, i64); 8]> =
+        shape.iter().zip(strides).filter(|(n, _)| **n > 1).map(|(&n, &s)| (s.saturating_abs(), n)).collect();
+    axes.sort_unstable();
+    steps_over(axes.into_iter(), itemsize)
+}
+
+/// Is each of these strides at least as long as all that the ones before it reach?
+#[inline]
+fn steps_over(mut axes: impl Iterator<Item = (i64, i64)>, itemsize: i64) -> bool {
+    let mut reach = itemsize;
+    axes.all(|(stride, extent)| {
+        let over = extent == 1 || stride.saturating_abs() >= reach;
+        reach = reach.saturating_add(stride.saturating_abs().saturating_mul(extent - 1));
+        over
+    })
 }
 
 /// An axis with more than one index: its last index and the size of its stride.
@@ -36,18 +75,6 @@ impl View {
 struct Axis {
     last: i128,
     stride: i128,
-}
-
-/// Does each axis step over everything that the axes of smaller stride reach?
-fn nested(axes: &[Axis], slack: i128) -> bool {
-    let mut reach = slack;
-    for axis in axes {
-        if axis.stride <= reach {
-            return false;
-        }
-        reach += axis.last * axis.stride;
-    }
-    true
 }
 
 /// Looks for index differences `d`, not all zero, with `|sum d_i * s_i| <= slack`; the signs of

@@ -48,21 +48,6 @@ pub(crate) fn pitch(view: &View) -> i64 {
     view.strides.iter().fold(0, |gcd, &s| greatest_common_divisor(gcd, s.abs()))
 }
 
-/// Does every index of the view address an element of its own? `false` may mean "not known".
-pub(crate) fn is_injective(view: &View) -> bool {
-    let mut axes: SmallVec<[(i64, i64); 4]> =
-        view.shape.iter().zip(&view.strides).filter(|&(&n, _)| n > 1).map(|(&n, &s)| (s.abs(), n)).collect();
-    axes.sort_unstable();
-    let mut reach = view.dtype.size() as i64;
-    for (stride, extent) in axes {
-        if stride < reach {
-            return false;
-        }
-        reach += stride * (extent - 1);
-    }
-    true
-}
-
 /// The variables of a distance, by step; `shift` holds what normalizing ranges to `0..=count` moved.
 #[derive(Default)]
 struct Terms {
@@ -207,7 +192,7 @@ mod tests {
             };
             let (a, b) = (random(), random());
             assert_eq!(overlaps(&a, &b), brute(&a, &b), "{a:?} {b:?}");
-            if is_injective(&a) {
+            if a.is_injective() {
                 assert!(
                     a.shape.iter().product::<i64>() <= 1
                         || a.strides.iter().zip(&a.shape).all(|(&s, &n)| n <= 1 || s != 0)

@@ -10,7 +10,6 @@
 //! Other values would have to be read again with all that they are made of. The caller keeps the inputs as they are until
 //! the value is asked for, and leaves out nothing that the plan would not contract.
 
-use crate::overlap::is_injective;
 use crate::passes::common::is_expensive;
 use crate::passes::single::{Single, reads};
 use numelt_ir::{Axes, Base, BaseId, ConstId, Instr, Op, OpKind, Operand, Program, View};
@@ -74,7 +73,7 @@ fn copied_back(program: &Program, at: usize) -> Option<Recipe> {
     let copy = later.iter().position(copies)?;
     let place = &later[copy].out;
     let changed = later[copy + 1..].iter().any(|instr| instr.out.base == place.base);
-    if changed || !is_injective(place) {
+    if changed || !place.is_injective() {
         return None;
     }
     let (mut to, mut from) = (value.clone(), place.clone());

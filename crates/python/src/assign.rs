@@ -12,7 +12,7 @@ use pyo3::types::{PyList, PyTuple};
 /// Records `target[...] = value`; false when NumPy has to do it or to raise.
 pub fn assign<'py>(py: Python<'py>, target: &ArrayView, value: &Bound<'py, PyAny>) -> PyResult<bool> {
     if let Some(source) = exact_native(value).and_then(NdArray::view) {
-        return if shape::self_overlaps(target) { Ok(false) } else { assign_view(py, target, source) };
+        return if target.is_injective() { assign_view(py, target, source) } else { Ok(false) };
     }
     match Operand::stored(value, target.dtype)? {
         // NumPy refuses a sequence that is nested deeper
@@ -29,7 +29,7 @@ fn is_sequence(value: &Bound<'_, PyAny>) -> bool {
 /// [`assign`] of a native operand.
 pub fn assign_operand(py: Python<'_>, target: &ArrayView, value: &Operand<'_>) -> PyResult<bool> {
     let none = Axes::default();
-    if shape::self_overlaps(target) {
+    if !target.is_injective() {
         return Ok(false);
     }
     if let Operand::Deferred(scalar) = value

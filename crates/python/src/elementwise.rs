@@ -58,7 +58,7 @@ pub fn apply<'py>(
     }
     // NumPy looks at dtypes before shapes, so its cast error comes first.
     if let Some(view) = out.and_then(|o| o.get().view())
-        && (!resolve::same_kind(resolved.output(), view.dtype) || shape::self_overlaps(view))
+        && (!resolve::same_kind(resolved.output(), view.dtype) || !view.is_injective())
     {
         return Ok(None);
     }
@@ -488,7 +488,7 @@ pub fn update<'py>(py: Python<'py>, op: Op, target: &ArrayView, other: &Bound<'p
             None => Input::Const(literal(target.dtype, other)?),
         },
     };
-    if op.output_dtype(target.dtype) != target.dtype || shape::size(&target.shape) == 0 || shape::self_overlaps(target)
+    if op.output_dtype(target.dtype) != target.dtype || shape::size(&target.shape) == 0 || !target.is_injective()
     {
         return None;
     }

@@ -412,6 +412,13 @@ fn is_native(obj: Any<'_, '_>) -> bool {
     obj.cast_exact::<NdArray>().is_ok_and(|array| array.get().view().is_some())
 }
 
+/// Is this one of our arrays that recorded operations may write to: native, writeable, and with memory of its own for each index?
+#[pyfunction]
+fn is_recordable_target(obj: Any<'_, '_>) -> bool {
+    let array = obj.cast_exact::<NdArray>();
+    array.is_ok_and(|array| array.get().writeable() && array.get().view().is_some_and(ArrayView::is_injective))
+}
+
 #[pyfunction]
 fn realize<'py>(obj: Any<'_, 'py>) -> Out<'py> {
     match DeferredScalar::of(obj) {
@@ -522,7 +529,7 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     }
     add!(py_elementwise py_reduce py_scan py_product empty full arange as_strided permuted broadcast_to copy_into asarray);
     add!(to_numpy from_numpy realize call_numpy reshape set_metaclass _restore set_hooks op_names broadcast_shape);
-    add!(is_native become_like settle);
+    add!(is_native is_recordable_target become_like settle);
     module.add_function(wrap_pyfunction!(crate::truths::count_true, module)?)?;
     Ok(())
 }

@@ -314,34 +314,6 @@ pub fn same_window(a: &ArrayView, b: &ArrayView) -> bool {
     a.base.ptr_eq(&b.base) && a.offset == b.offset && a.dtype == b.dtype && a.shape == b.shape && a.strides == b.strides
 }
 
-/// May two elements of a view lie on the same bytes? Writes to such a view have an order, which kernels do not keep.
-#[inline]
-pub fn self_overlaps(view: &ArrayView) -> bool {
-    let itemsize = view.dtype.size() as i64;
-    let mut span = itemsize;
-    let nested = view.shape.iter().zip(&view.strides).rev().all(|(&n, &s)| {
-        let apart = n == 1 || s.abs() >= span;
-        span += s.abs() * (n - 1);
-        apart
-    });
-    !nested && overlaps_in_any_order(view, itemsize)
-}
-
-fn overlaps_in_any_order(view: &ArrayView, itemsize: i64) -> bool {
-    let mut steps: smallvec::SmallVec<[(i64, i64); 8]> =
-        view.shape.iter().zip(&view.strides).filter(|(n, _)| **n != 1).map(|(&n, &s)| (s.abs(), n)).collect();
-    if steps.iter().any(|&(_, n)| n == 0) {
-        return false;
-    }
-    steps.sort_unstable();
-    let mut span = itemsize;
-    steps.iter().any(|&(step, n)| {
-        let overlaps = step < span;
-        span += step * (n - 1);
-        overlaps
-    })
-}
-
 /// Half-open byte range in the base; `None` when empty.
 pub fn byte_range(shape: &[i64], strides: &[i64], itemsize: i64) -> Option<(i64, i64)> {
     let (mut low, mut high) = (0, 0);

@@ -38,7 +38,7 @@ pub fn at<'py>(
         && values.shape.len() == lead + view.shape.len() - 1
         && values.shape[..lead] == positions.shape[..]
         && values.shape[lead..] == view.shape[1..];
-    if !fits || !target.get().writeable() {
+    if !fits || !target.get().writeable() || !view.is_injective() {
         return Ok(None);
     }
     if values.size() > 0 {

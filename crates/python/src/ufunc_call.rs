@@ -162,7 +162,10 @@ impl<'py> Call<'_, 'py> {
         match self.out {
             Some(out) => {
                 let view = out.get().view()?;
-                let fits = out.get().writeable() && shape::broadcast(&[&domain, &view.shape])? == view.shape;
+                // NumPy writes to a view that overlaps itself in an order of its own
+                let fits = out.get().writeable()
+                    && view.is_injective()
+                    && shape::broadcast(&[&domain, &view.shape])? == view.shape;
                 fits.then_some(domain)
             }
             None => Some(domain),

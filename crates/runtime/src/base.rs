@@ -8,7 +8,7 @@ use crate::put_off::Bonds;
 use crate::runtime::Runtime;
 use crate::shared::{self, Shared};
 use crate::siblings::Kept;
-use numelt_ir::{DType, Dims, Scalar, View, new_strides};
+use numelt_ir::{DType, Dims, Scalar, View, is_nested, new_strides};
 use std::any::Any;
 use std::cell::RefCell;
 use std::fmt;
@@ -471,6 +471,12 @@ impl ArrayView {
     /// Number of elements.
     pub fn size(&self) -> i64 {
         self.shape.iter().product()
+    }
+
+    /// Does every index address bytes of its own? `false` may mean "not known"; see [`is_nested`].
+    #[inline]
+    pub fn is_injective(&self) -> bool {
+        is_nested(&self.shape, &self.strides, self.dtype.size() as i64)
     }
 }
 

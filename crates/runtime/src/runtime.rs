@@ -27,7 +27,7 @@ use crate::report::Warning;
 use crate::shared::Shared;
 use crate::siblings::{Companions, Habits};
 use crate::stats::{FlushReport, Reason, Stats};
-use numelt_ir::{Axes, DType, Instr, Op, Result, Scalar, View};
+use numelt_ir::{Axes, DType, Error, Instr, Op, Result, Scalar, View};
 use numelt_opt::Options;
 use smallvec::SmallVec;
 use std::any::Any;
@@ -172,7 +172,8 @@ impl Runtime {
     /// Appends an instruction, or runs it at once if it is tiny. `Some(reason)` asks the caller to flush now.
     ///
     /// # Errors
-    /// [`numelt_ir::Error::Invalid`] when an input does not broadcast; nothing is recorded then.
+    /// [`numelt_ir::Error::Invalid`] when an input does not broadcast, or two indices of the output share a byte; nothing is
+    /// recorded then.
     pub fn record(&self, op: Op, ty: DType, out: &ArrayView, ins: &[Input<'_>], axes: Axes) -> Result<Option<Reason>> {
         // SAFETY: nothing is said of the output's base.
         unsafe { self.record_in(&mut self.lock(), (op, ty, axes), out, ins, false) }
@@ -210,6 +211,10 @@ impl Runtime {
         ins: &[Input<'_>],
         alone: bool,
     ) -> Result<Option<Reason>> {
+        // a new base is seen as front ends lay out new arrays
+        if !alone && !out.is_injective() {
+            refuse_overlap(out)?;
+        }
         state.stats.instructions += 1;
         if state.runs_at_once() {
             match at_once::run(&*state.engine, state.config.at_once as i64, state.batch.epoch, what, out, ins)? {
@@ -566,6 +571,18 @@ impl State {
         }
         if let Some(reports) = &mut self.inspector {
             reports.push(report);
+        }
+    }
+}
+
+/// Refuses outputs of which two indices share a byte: the order of their stores would matter, and kernels have none. Front ends
+/// let NumPy write to such views.
+#[cold]
+fn refuse_overlap(out: &ArrayView) -> Result<()> {
+    match out.to_ir(0).overlaps_itself() {
+        Some(false) => Ok(()),
+        Some(true) | None => {
+            Err(Error::Invalid(format!("two indices of the output {} may share a byte", out.to_ir(0))))
         }
     }
 }

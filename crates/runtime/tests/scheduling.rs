@@ -327,3 +327,29 @@ fn without_a_plan_only_what_needs_the_missing_memory_fails() {
     let a = array(&rt, 1000);
     only_what_needs_it_fails(&rt, &a);
 }
+
+#[test]
+fn outputs_that_overlap_themselves_are_refused() {
+    let (rt, _one) = runtime(|_| ());
+    let a = array(&rt, 20);
+    let view = |shape: &[i64], strides: &[i64]| ArrayView {
+        shape: shape.iter().copied().collect(),
+        strides: strides.iter().copied().collect(),
+        ..a.clone()
+    };
+    let one = [Input::Const(Scalar::F64(1.0))];
+    for (shape, strides, fits) in [
+        ([10, 2], [8, 8], false),
+        ([3, 4], [0, 8], false),
+        ([3, 4], [32, 8], true),
+        ([4, 3], [8, 32], true),
+        ([2, 3], [24, 16], true),
+        ([3, 4], [24, 16], false),
+        ([0, 3], [0, 0], true),
+        ([3, 1], [8, 0], true),
+    ] {
+        let recorded = rt.record(Op::Copy, DType::F64, &view(&shape, &strides), &one, Axes::default());
+        assert_eq!(recorded.is_ok(), fits, "{shape:?} {strides:?}");
+    }
+    rt.flush(Reason::Explicit).unwrap();
+}

@@ -289,10 +289,6 @@ def _repeated(values: Any, n: int) -> Any:
     return values[_core.arange(0, 1, n, numpy.dtype(numpy.intp)) % values.shape[0]]
 
 
-def _writable(a: Any) -> bool:
-    return type(a) is ndarray and bool(_core.is_native(a)) and bool(a.flags.writeable)
-
-
 @native
 @small_first
 def put(a: Any, ind: Any, v: Any, mode: Any = "raise") -> Any:
@@ -307,7 +303,7 @@ def put(a: Any, ind: Any, v: Any, mode: Any = "raise") -> Any:
     array([-44,   1, -55,   3,   4])
     """
     index = _index(ind)
-    values = _values(v, a.dtype, "unsafe") if _writable(a) else None
+    values = _values(v, a.dtype, "unsafe") if _core.is_recordable_target(a) else None
     if index is None or values is None or mode not in _MODES or (a.size == 0 and index.size):
         return reject("put", a, ind, v, mode)
     if index.size == 0 or values.size == 0:
@@ -345,7 +341,7 @@ def place(arr: Any, mask: Any, vals: Any) -> None:
     array([ 0,  1,  2, 44, 55, 44])
     """
     truth = recordable(mask)
-    values = _values(vals, arr.dtype, "safe") if _writable(arr) else None
+    values = _values(vals, arr.dtype, "safe") if _core.is_recordable_target(arr) else None
     if truth is None or values is None or truth.size != arr.size or values.size == 0:
         return reject("place", arr, mask, vals)  # type: ignore[no-any-return]
     index = _core.nonzero(truth.reshape(-1))[0]
@@ -367,7 +363,7 @@ def putmask(a: Any, /, mask: Any, values: Any) -> None:
     array([0, 1, 7, 6])
     """
     truth = recordable(mask)
-    given = _values(values, a.dtype, "safe") if _writable(a) else None
+    given = _values(values, a.dtype, "safe") if _core.is_recordable_target(a) else None
     if truth is None or given is None or truth.size != a.size or given.size == 0:
         return reject("putmask", a, mask, values)  # type: ignore[no-any-return]
     whole = given[0] if given.shape[0] == 1 else _repeated(given, a.size).reshape(a.shape)

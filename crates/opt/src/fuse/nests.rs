@@ -18,7 +18,6 @@ use super::legality::{Block, BlockAccess, on_same_bytes, overwriting};
 use super::scatters::{self, Scattered};
 use crate::access::{AccessTable, ViewId};
 use crate::options::Fuse;
-use crate::overlap::is_injective;
 use crate::plan::Scratch;
 use numelt_ir::{BaseId, Instr, Op, Operand, Program, View};
 use smallvec::SmallVec;
@@ -328,7 +327,7 @@ fn same_elements(v: &View, p: Along, w: &View, q: Along) -> bool {
         && v.dtype == w.dtype
         && moving(v).eq(moving(w))
         && moved_before(v, p.axis) == moved_before(w, q.axis)
-        && is_injective(&View { shape, strides, ..v.clone() })
+        && View { shape, strides, ..v.clone() }.is_injective()
 }
 
 /// Bytes that two blocks both touch and that move along the shared loop by the same stride: those that come from

@@ -10,7 +10,6 @@
 //! batch makes all of it.
 
 use super::covers;
-use crate::overlap::is_injective;
 use numelt_ir::{Axes, Base, BaseId, Dims, Instr, Op, OpKind, Operand, Program, View};
 use smallvec::{SmallVec, smallvec};
 
@@ -61,7 +60,7 @@ fn longest(program: &Program, base: BaseId) -> Option<Sweeps> {
         let part = &instr.out;
         if now.as_ref().is_none_or(|now| now.part != *part) || instr.op.kind() != OpKind::Elementwise {
             best = [best, now.take()].into_iter().flatten().max_by_key(|sweeps| sweeps.at.len());
-            let suits = instr.op.kind() == OpKind::Elementwise && is_injective(part);
+            let suits = instr.op.kind() == OpKind::Elementwise && part.is_injective();
             now = suits.then(|| Sweeps { part: part.clone(), at: Vec::new() });
         }
         let elsewhere = read.iter().any(|view| *view != part && view.shape == part.shape && meet(view, part));

@@ -15,7 +15,6 @@ pub(crate) mod single;
 mod tests;
 pub(crate) mod unread;
 
-use crate::overlap::is_injective;
 use numelt_ir::{Base, BaseId, Dims, Program, View};
 use smallvec::SmallVec;
 
@@ -45,5 +44,5 @@ pub(crate) fn dense_like(view: &View, base: BaseId) -> (View, usize) {
 
 /// Does the view hold every byte of its base?
 pub(crate) fn covers(view: &View, nbytes: i64) -> bool {
-    view.nbytes() == nbytes && view.byte_range() == Some((0, nbytes)) && is_injective(view)
+    view.nbytes() == nbytes && view.byte_range() == Some((0, nbytes)) && view.is_injective()
 }

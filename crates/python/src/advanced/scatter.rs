@@ -128,7 +128,8 @@ fn select(py: Python<'_>, array: &ArrayView, mask: &ArrayView, values: &Given) -
     let fits = mask.shape[..] == array.shape[..mask.shape.len()];
     // One axis more than the rest, of extent one, is the axis of the picked elements.
     let own = values.shape().strip_prefix(&[1]).filter(|own| own.len() == rest).unwrap_or(values.shape());
-    if !fits || own.len() > rest || array.size() == 0 {
+    // What is not picked is written back, which must not undo what another index with the same memory has got.
+    if !fits || own.len() > rest || array.size() == 0 || !array.is_injective() {
         return Ok(false);
     }
     let others = &array.shape[mask.shape.len()..];

@@ -22,6 +22,7 @@ pub(super) enum Recipe {
     Stencil,
     Assembly,
     Torus,
+    Windows,
 }
 
 impl Recipe {
@@ -31,7 +32,8 @@ impl Recipe {
             41..=43 => Recipe::Stencil,
             44..=46 => Recipe::Assembly,
             47..=48 => Recipe::Torus,
-            49..=58 => Recipe::Copy,
+            49..=50 => Recipe::Windows,
+            51..=58 => Recipe::Copy,
             59..=71 => Recipe::Reduction,
             72..=74 => Recipe::Rows,
             75..=79 => Recipe::Scan,
@@ -63,6 +65,7 @@ impl Draft {
             Recipe::Stencil => self.stencil(),
             Recipe::Assembly => self.assembly(),
             Recipe::Torus => self.torus(),
+            Recipe::Windows => self.windows(),
         };
     }
 

@@ -6,7 +6,7 @@
 //! complex values, in-place and self-overlapping instructions, reductions over axis sets, scans, ranges,
 //! matmul, gathers, scatters, rank zero, empty axes and axes of extent one, temporaries that are never read,
 //! stencils that overwrite what they read, masks, arrays put together from pieces and copied to where they belong, steps
-//! of rolled arrays.
+//! of rolled arrays, windows whose elements share memory between writes to it.
 
 mod indexing;
 mod instrs;

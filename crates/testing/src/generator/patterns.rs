@@ -236,6 +236,50 @@ impl Draft {
         true
     }
 
+    /// Windows of a vector that share its elements, folded and computed with, between writes to parts of the vector.
+    pub(super) fn windows(&mut self) -> bool {
+        let ty = *self.rng.pick(&TYPES);
+        let size = ty.size() as i64;
+        let width = self.rng.range(2, 3);
+        let (down, across): (i64, i64) =
+            (*self.rng.pick(&[0, 1, 1, 1, 2, -1]), *self.rng.pick(&[0, 1, 1, 1, -1]));
+        let rows = self.rng.range(2, (self.most / width).max(3));
+        let elements = down.abs() * (rows - 1) + across.abs() * (width - 1) + 1;
+        let base = self.new_base(ty, elements as usize, true);
+        let vector = View::contiguous(base, ty, &[elements]);
+        let mut seen = View::contiguous(base, ty, &[rows, width]);
+        seen.strides = [down * size, across * size].into_iter().collect();
+        seen.offset = (0.min(down * (rows - 1)) + 0.min(across * (width - 1))).abs() * size;
+        for _ in 0..2 + self.rng.below(4) {
+            let done = match self.rng.below(4) {
+                0 => {
+                    let out = self.fresh(&[rows, width], ty);
+                    let op = self.work(ty);
+                    self.simple(op, ty, &out, vec![Operand::View(seen.clone()), Operand::View(seen.clone())])
+                }
+                1 | 2 => {
+                    let (op, axis) = (*self.rng.pick(&[Op::Sum, Op::Max, Op::Any]), self.rng.below(2));
+                    let ty = if op == Op::Max && ty == DType::C128 { DType::F64 } else { ty };
+                    let out = self.fresh(&if axis == 0 { [1, width] } else { [rows, 1] }, op.output_dtype(ty));
+                    let ins = [Operand::View(seen.clone())].into_iter().collect();
+                    self.push(Instr { op, ty, out, ins, axes: Axes::default().with(axis), watch: 0 })
+                }
+                _ => {
+                    let first = self.rng.range(0, elements - 1);
+                    let part = window(&vector, &[first], &[self.rng.range(1, elements - first)]);
+                    let op = self.work(ty);
+                    let value = crate::fill::literal(ty, &mut self.rng);
+                    let value = self.constant(value);
+                    self.simple(op, ty, &part, vec![Operand::View(part.clone()), value])
+                }
+            };
+            if !done {
+                return false;
+            }
+        }
+        true
+    }
+
     /// Rolls an array along some axes, part by part.
     fn roll(&mut self, from: &View, to: &View) -> bool {
         let moved = |n: &i64| if self.rng.one_in(2) { self.rng.range(0, n - 1) } else { 0 };
