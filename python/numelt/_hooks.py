@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import importlib
 import operator
+import os
+import sys
 from collections.abc import Callable
 from types import FrameType
 from typing import Any
@@ -90,6 +93,17 @@ def in_place(frame: FrameType, at: int) -> bool:
     return _bytecode.is_in_place(frame.f_code, at)
 
 
+def load_before_fork() -> None:
+    """Load what computing loads at its first use, if there are other threads.
+
+    A child that needs a module which another thread was loading at the fork waits for that thread, which it does
+    not have.
+    """
+    if len(sys._current_frames()) > 1:
+        for name in ("_bytecode", "_escape", "_temporary"):
+            importlib.import_module(f"numelt.{name}")
+
+
 _HALF = 2.0**31
 
 
@@ -131,3 +145,5 @@ def install() -> None:
             _core.set_hooks(**{name: function})
         except (TypeError, ValueError, KeyError):
             continue  # a core that sends this case through another hook
+    if hasattr(os, "register_at_fork"):
+        os.register_at_fork(before=load_before_fork)

@@ -3,6 +3,7 @@
 //! In: kernels, launches and calls from the runtime. Out: memory written. A kernel starts on the blocked
 //! interpreter; by [`Jit`] it moves to compiled code when that is ready and the work is worth it.
 
+use crate::background;
 use crate::body::{Body, Tile};
 use crate::counts;
 use crate::driver::delayed::Delayed;
@@ -13,11 +14,12 @@ use crate::isa::Isa;
 use crate::library;
 use crate::promote::{Promoter, Slot};
 use crate::streams;
-use crate::threads::{GATE, Threads};
+use crate::threads::{self, GATE, Threads};
 use crate::tier0::{Audit, Interpreter, met_by_half_folds, met_by_results, run_small};
 use numelt_ir::warn::OVER;
 use numelt_ir::{DType, Error, Op, Result};
 use numelt_opt::{Delay, Kernel};
+use numelt_runtime::fork::Handlers;
 use numelt_runtime::{
     Engine, Executable, Jit, Launch, LibraryCall, NestLaunch, Operand, PutCall, SmallCall, StageLaunch, Variants,
 };
@@ -57,9 +59,20 @@ pub struct CpuEngine {
     promoter: Promoter,
 }
 
+/// Around a fork, the compiler's thread waits; a child has neither that nor workers.
+const FORK: Handlers = Handlers {
+    prepare: background::fork::prepare,
+    parent: background::fork::parent,
+    child: || {
+        background::fork::child();
+        threads::forked();
+    },
+};
+
 impl CpuEngine {
     /// An engine with its own threads, which start when first needed.
     pub fn new(options: Options) -> CpuEngine {
+        numelt_runtime::fork::set_engine(FORK);
         let isa = options.isa.map_or_else(crate::isa::detect, crate::isa::clamp);
         let threads = Threads::new(options.threads, options.serial_below);
         let promoter = Promoter::new(options.jit, options.variants, isa);

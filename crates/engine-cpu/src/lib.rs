@@ -8,6 +8,7 @@
 //! Unsafe code is where addresses are: `driver`, `fold`, `tier0`, `library` (elements), `threads` (the job on the
 //! caller's stack), `streams` (scratch), `sorting` (elements), `llvm` (the C API and compiled code). `variants` (a tile's numbers). `engine` and `promote` only pass promises on.
 
+mod background;
 pub mod body;
 mod counts;
 mod crowd;

@@ -1,9 +1,10 @@
 //! When a kernel moves from the interpreter to compiled code.
 //!
-//! In: kernels and how much work each has done. Out: compiled bodies in [`Slot`]s. With [`Jit::On`] a
-//! background thread compiles kernels whose work has paid for it, and variants of them for geometries that
+//! In: kernels and how much work each has done. Out: compiled bodies in [`Slot`]s. With [`Jit::On`] the
+//! background thread (`background`) compiles kernels whose work has paid for it, and variants of them for geometries that
 //! recur; the next launch uses the result. A kernel that does not compile stays where it is.
 
+use crate::background::{self, Task};
 use crate::body::{Body, Tile};
 use crate::isa::Isa;
 use crate::llvm::Constants;
@@ -11,9 +12,7 @@ use crate::variants::{Family, Seen};
 use numelt_opt::Kernel;
 use numelt_runtime::{Jit, Variants};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Arc, Mutex, OnceLock, Weak};
-use std::time::Duration;
+use std::sync::{Arc, OnceLock, Weak};
 
 /// Estimated nanoseconds of interpreted work after which compiling (about 2 ms) pays.
 const WORTH: u64 = 4_000_000;
@@ -63,27 +62,40 @@ impl Slot {
     }
 }
 
-/// What the compiler thread is asked for: a kernel, or a variant of it.
-/// How long nothing is asked for before LLVM's memory goes back.
-const IDLE: Duration = Duration::from_millis(100);
+/// A kernel that is to be compiled, or a variant of it for one geometry.
+struct Request {
+    kernel: Arc<Kernel>,
+    slot: Weak<Slot>,
+    numbers: Option<Constants>,
+    isa: Isa,
+    /// Where variants are counted.
+    variants: Arc<AtomicU64>,
+}
 
-type Request = (Arc<Kernel>, Weak<Slot>, Option<Constants>);
+impl Task for Request {
+    fn run(self: Box<Request>) {
+        // a kernel that nobody holds any more is not worth compiling
+        match (self.slot.upgrade(), self.numbers) {
+            (Some(slot), None) => slot.compile(&self.kernel, self.isa),
+            (Some(slot), Some(numbers)) => slot.family.add(&self.kernel, numbers, self.isa, &self.variants),
+            (None, _) => {}
+        }
+    }
+}
 
-/// The engine's policy and its compiler thread.
+/// The engine's policy.
 pub struct Promoter {
     jit: Jit,
     variants: Variants,
     isa: Isa,
-    queue: Mutex<Option<(u32, Sender<Request>)>>,
     compiled: Arc<AtomicU64>,
     launched: AtomicU64,
 }
 
 impl Promoter {
-    /// A policy; its thread starts with the first kernel.
+    /// A policy without any kernels.
     pub fn new(jit: Jit, variants: Variants, isa: Isa) -> Promoter {
-        let compiled = Arc::default();
-        Promoter { jit, variants, isa, queue: Mutex::new(None), compiled, launched: AtomicU64::new(0) }
+        Promoter { jit, variants, isa, compiled: Arc::default(), launched: AtomicU64::new(0) }
     }
 
     /// Variants made so far, and launches of geometries that they are for.
@@ -107,7 +119,7 @@ impl Promoter {
             Seen::Worth if self.jit == Jit::Sync => {
                 slot.family.add(kernel, numbers.clone(), self.isa, &self.compiled);
             }
-            Seen::Worth => self.submit((kernel.clone(), Arc::downgrade(slot), Some(numbers.clone()))),
+            Seen::Worth => self.submit(kernel, slot, Some(numbers.clone())),
         }
     }
 
@@ -127,58 +139,18 @@ impl Promoter {
 
     /// Counts work done by a kernel, and queues it for compilation when that pays.
     pub fn worked(&self, kernel: &Arc<Kernel>, slot: &Arc<Slot>, nanoseconds: u64) {
+        background::resume();
         if self.jit != Jit::On || slot.submitted.load(Ordering::Relaxed) {
             return;
         }
         let before = slot.work.fetch_add(nanoseconds, Ordering::Relaxed);
         if before.saturating_add(nanoseconds) >= WORTH && !slot.submitted.swap(true, Ordering::Relaxed) {
-            self.submit((kernel.clone(), Arc::downgrade(slot), None));
+            self.submit(kernel, slot, None);
         }
     }
 
-    /// Hands a kernel to the compiler thread. When the queue is taken (by another thread, perhaps one that
-    /// a fork left behind) the kernel tries again at its next launch.
-    fn submit(&self, request: Request) {
-        let Ok(mut queue) = self.queue.try_lock() else {
-            if let (Some(slot), None) = (request.1.upgrade(), &request.2) {
-                slot.submitted.store(false, Ordering::Relaxed);
-            }
-            return;
-        };
-        let process = std::process::id();
-        // a forked child has no compiler thread yet
-        if queue.as_ref().is_none_or(|(owner, _)| *owner != process) {
-            let (sender, requests) = channel::<Request>();
-            let (isa, compiled) = (self.isa, self.compiled.clone());
-            let compile = move |(kernel, slot, numbers): Request| {
-                // a kernel that nobody holds any more is not worth compiling
-                match (slot.upgrade(), numbers) {
-                    (Some(slot), None) => slot.compile(&kernel, isa),
-                    (Some(slot), Some(numbers)) => slot.family.add(&kernel, numbers, isa, &compiled),
-                    (None, _) => {}
-                }
-            };
-            let started =
-                std::thread::Builder::new().name("numelt-jit".into()).spawn(move || serve(&requests, compile));
-            if started.is_err() {
-                return;
-            }
-            *queue = Some((process, sender));
-        }
-        if let Some((_, sender)) = &*queue {
-            let _ = sender.send(request);
-        }
-    }
-}
-
-/// The compiler thread: compiles until nobody can ask any more. When nothing was asked for a while, LLVM's
-/// memory goes back to the system.
-fn serve(requests: &Receiver<Request>, compile: impl Fn(Request)) {
-    while let Ok(first) = requests.recv() {
-        compile(first);
-        while let Ok(next) = requests.recv_timeout(IDLE) {
-            compile(next);
-        }
-        crate::llvm::rest();
+    fn submit(&self, kernel: &Arc<Kernel>, slot: &Arc<Slot>, numbers: Option<Constants>) {
+        let (kernel, slot, variants) = (kernel.clone(), Arc::downgrade(slot), self.compiled.clone());
+        background::submit(Box::new(Request { kernel, slot, numbers, isa: self.isa, variants }));
     }
 }

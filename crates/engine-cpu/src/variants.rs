@@ -189,7 +189,7 @@ impl Family {
         if self.iter().count() >= MOST {
             return Seen::Known;
         }
-        // a fork while another thread held this lock would leave it locked in the child
+        // another thread may be noting a launch of its own, which will do
         let Ok(mut guard) = self.candidates.try_lock() else { return Seen::Known };
         let (now, candidates) = &mut *guard;
         *now += 1;

@@ -7,48 +7,26 @@ use std::ffi::{CStr, CString, c_void};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 
 /// The library's file name.
 pub const FILE_NAME: &str = "libnumelt_llvm.so";
 
-/// What [`STATE`] holds besides the process that is loading.
-const UNTRIED: u64 = 0;
-const LOADED: u64 = u64::MAX;
-const FAILED: u64 = u64::MAX - 1;
-
-static STATE: AtomicU64 = AtomicU64::new(UNTRIED);
-static WHY: OnceLock<String> = OnceLock::new();
+/// Why the library cannot be used, if it has been loaded or that has been tried.
+static OUTCOME: OnceLock<Result<(), String>> = OnceLock::new();
 
 /// Makes LLVM's functions callable: at the first call by loading the library, which lies beside the
 /// file that this code is in or, for programs that cargo runs, on the dynamic loader's path.
 ///
 /// # Errors
-/// The same at every call: why the library cannot be used. A process forked while another thread was loading
-/// does without.
+/// The same at every call: why the library cannot be used.
 pub fn load() -> Result<(), &'static str> {
-    let process = u64::from(std::process::id());
-    loop {
-        match STATE.compare_exchange(UNTRIED, process, Ordering::Acquire, Ordering::Acquire) {
-            Ok(_) => {
-                let outcome = open(beside().as_deref());
-                let state = if outcome.is_ok() { LOADED } else { FAILED };
-                if let Err(why) = outcome {
-                    let _ = WHY.set(why);
-                }
-                STATE.store(state, Ordering::Release);
-            }
-            Err(LOADED) => return Ok(()),
-            Err(FAILED) => return Err(WHY.get().map_or("loading LLVM failed", String::as_str)),
-            Err(other) if other == process => std::thread::sleep(std::time::Duration::from_micros(50)),
-            Err(_) => return Err("the process was forked while it loaded LLVM"),
-        }
-    }
+    OUTCOME.get_or_init(|| open(beside().as_deref())).as_ref().copied().map_err(String::as_str)
 }
 
 /// An address inside the library, if it is loaded.
 pub fn address() -> Option<usize> {
-    (STATE.load(Ordering::Acquire) == LOADED).then(|| crate::FUNCTIONS[0].1.load(Ordering::Relaxed) as usize)
+    matches!(OUTCOME.get(), Some(Ok(()))).then(|| crate::FUNCTIONS[0].1.load(Ordering::Relaxed) as usize)
 }
 
 /// Where the library would be if it lay beside the executable or shared object that this function is in.

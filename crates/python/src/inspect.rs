@@ -1,7 +1,7 @@
 //! Looking inside from Python: flushes, statistics, reports, explanations, settings.
 
 use crate::operand::Operand;
-use crate::{errors, graveyard, library, run};
+use crate::{errors, errstate, graveyard, library, run};
 use numelt_engine_cpu::{CpuEngine, Options, llvm};
 use numelt_ir::Op;
 use numelt_runtime::{ArrayView, Config, Engine, FlushReport, KEYS, NullEngine, Reason, Runtime};
@@ -97,13 +97,16 @@ fn flush(py: Python<'_>) -> PyResult<()> {
 fn _flush_at_exit(py: Python<'_>) {
     WATCHED.store(false, Ordering::Release);
     // A failure here has no reader: the values it concerns are going away.
-    let _ = run::run_pending(py, Reason::Exit);
+    let _ = run::execute(py, Reason::Exit);
 }
 
-/// Before a fork: errors stay for whoever reads the values.
+/// Before a fork: what is pending runs once, in the parent, and not in both processes. Errors of it stay with the values, for
+/// whoever reads them; those of Python code that is told of the flush are the caller's.
 #[pyfunction]
-fn _flush_before_fork(py: Python<'_>) {
-    let _ = run::flush(py, Reason::Explicit);
+fn _flush_before_fork(py: Python<'_>) -> PyResult<()> {
+    let _ = run::execute(py, Reason::Explicit);
+    after_flush(py)?;
+    errstate::deliver(py)
 }
 
 /// Element-operations waiting.

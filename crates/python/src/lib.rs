@@ -105,7 +105,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     dense::register(module)?;
     ufunc_at::register(module)?;
     unbound::register(module)?;
-    // A flush in another thread is over before a fork, so that the child finds no lock held.
+    // Locks are seen to by the runtime's own handlers (`numelt_runtime::fork`).
     let at_fork = PyDict::new(py);
     at_fork.set_item("before", module.getattr("_flush_before_fork")?)?;
     py.import("os")?.call_method("register_at_fork", (), Some(&at_fork))?;

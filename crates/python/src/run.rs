@@ -1,7 +1,7 @@
 //! The way to the runtime: recording, flushing with the GIL released, reading.
 
 use crate::{errors, errstate, graveyard, inspect, origin, registry, shape};
-use numelt_ir::{Axes, DType, Op, Scalar};
+use numelt_ir::{Axes, DType, Op, Result, Scalar};
 use numelt_runtime::{ArrayView, BaseRef, Export, Input, Reason, Repeated, Runtime};
 use pyo3::prelude::*;
 use smallvec::SmallVec;
@@ -102,6 +102,11 @@ pub fn flush(py: Python<'_>, reason: Reason) -> PyResult<()> {
 
 /// Runs everything pending; warnings wait for the next flush.
 pub fn run_pending(py: Python<'_>, reason: Reason) -> PyResult<()> {
+    execute(py, reason).map_err(errors::to_py)
+}
+
+/// The same, with an error that no exception has been made of.
+pub fn execute(py: Python<'_>, reason: Reason) -> Result<()> {
     let runtime = Runtime::global();
     let long = runtime.pending_work() > DETACH_WORK || runtime.is_running();
     let result = if long {
@@ -111,7 +116,7 @@ pub fn run_pending(py: Python<'_>, reason: Reason) -> PyResult<()> {
         runtime.flush(reason)
     };
     graveyard::drain(py);
-    result.map_err(errors::to_py)
+    result
 }
 
 /// Address of a base's memory, with everything pending on it done.

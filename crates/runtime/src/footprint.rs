@@ -18,8 +18,7 @@ const SHARE: u32 = 10;
 /// When memory was given back last, and how long it took.
 static LAST: Mutex<Option<(Instant, Duration)>> = Mutex::new(None);
 
-/// Gives back what can be, unless that has been done just before, or is being done: a process that was forked
-/// meanwhile does without.
+/// Gives back what can be, unless that has been done just before, or is being done by another thread.
 pub fn settle() {
     let start = Instant::now();
     let Ok(mut last) = LAST.try_lock() else { return };

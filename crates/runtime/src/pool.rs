@@ -156,10 +156,18 @@ impl Pool {
         self.lock().stats
     }
 
+    /// Keeps all other threads out until the result is dropped (around fork).
+    pub(crate) fn hold(&self) -> PoolHeld<'_> {
+        PoolHeld(self.lock())
+    }
+
     fn lock(&self) -> MutexGuard<'_, Shelves> {
         self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 }
+
+/// Keeps all other threads out of a pool.
+pub(crate) struct PoolHeld<'a>(#[expect(dead_code, reason = "held until it is dropped")] MutexGuard<'a, Shelves>);
 
 impl Shelves {
     fn note_live(&mut self, taken: usize) {

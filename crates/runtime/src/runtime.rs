@@ -20,6 +20,7 @@ use crate::cache::Caches;
 use crate::config::Config;
 use crate::engine::{Engine, LibraryCall, Operand};
 use crate::exec::ReadyPlan;
+use crate::fork;
 use crate::lost;
 use crate::piecemeal::{Piecemeal, Sightings};
 use crate::put_off::PutOff;
@@ -113,6 +114,7 @@ impl Runtime {
             made = true;
             Runtime::new(engine, config)
         });
+        fork::watch();
         made
     }
 
@@ -430,10 +432,27 @@ impl Runtime {
         POOL.trim(0);
     }
 
-    /// Waits for a flush in another thread and keeps new ones out while `f` runs (around fork).
-    pub fn quiesced<T>(&self, f: impl FnOnce() -> T) -> T {
-        let _state = self.lock();
-        f()
+    /// The process's runtime, if it has been made.
+    pub(crate) fn existing() -> Option<&'static Runtime> {
+        GLOBAL.get()
+    }
+
+    /// Waits for a flush in another thread and keeps new ones out until the result is dropped (around fork).
+    pub(crate) fn hold(&self) -> Held<'_> {
+        Held { gate: &self.state, _inside: self.lock() }
+    }
+}
+
+/// Keeps all other threads out of a runtime.
+pub(crate) struct Held<'a> {
+    gate: &'a Gate<State>,
+    _inside: Inside<'a, State>,
+}
+
+impl Held<'_> {
+    /// In a forked child: the threads that were announced do not exist here.
+    pub fn forget_threads(&mut self) {
+        self.gate.forget_away();
     }
 }
 

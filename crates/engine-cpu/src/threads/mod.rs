@@ -56,7 +56,6 @@ impl Threads {
     /// `wanted` threads, the caller included; zero for all that this process may use. Work of less than
     /// `gate` nanoseconds stays on the caller; with zero everything is shared.
     pub fn new(wanted: usize, gate: u64) -> Threads {
-        watch_forks();
         let wanted = if wanted == 0 { available() } else { wanted }.max(1);
         let (crowd, stream, awake) = (Crowd::new(), Stream::new(), Arc::default());
         Threads { wanted, gate, crowd, stream, awake, pool: Mutex::new(None) }
@@ -124,7 +123,7 @@ impl Threads {
     }
 
     fn pool(&self) -> Option<Arc<Pool>> {
-        // a fork while another thread held this lock would leave it locked in the child
+        // another thread may be starting it: its own work is enough for now
         let mut slot = self.pool.try_lock().ok()?;
         let forks = FORKS.load(Ordering::Relaxed);
         match &*slot {
@@ -200,20 +199,10 @@ impl Stream {
     }
 }
 
-/// Registers the counter of forks once per process.
-fn watch_forks() {
-    #[cfg(unix)]
-    {
-        extern "C" fn child() {
-            FORKS.fetch_add(1, Ordering::Relaxed);
-            BUSY.set(false);
-        }
-        static ONCE: std::sync::Once = std::sync::Once::new();
-        // SAFETY: the handler only changes an atomic and a thread-local flag.
-        ONCE.call_once(|| unsafe {
-            libc::pthread_atfork(None, None, Some(child));
-        });
-    }
+/// In a forked child: the workers do not exist here, and the thread that forked is in no launch.
+pub fn forked() {
+    FORKS.fetch_add(1, Ordering::Relaxed);
+    BUSY.set(false);
 }
 
 /// Threads that this process may use: its affinity and its control group's quota.

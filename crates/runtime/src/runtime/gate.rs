@@ -73,6 +73,11 @@ impl<T> Gate<T> {
         Some(unsafe { &mut *self.value.get() })
     }
 
+    /// In a forked child: no thread is away, since only the one that forked is left. It holds the lock.
+    pub fn forget_away(&self) {
+        self.away.store(0, Ordering::Relaxed);
+    }
+
     /// Announces that this thread lets go of the front end's lock and may be inside all the same.
     pub fn away(&self) -> Away<'_> {
         self.away.fetch_add(1, Ordering::Relaxed);

@@ -1,0 +1,103 @@
+//! What lets a forked child go on working.
+//!
+//! A child has its parent's memory, but only the thread that called `fork`. A lock that another thread held at that
+//! moment would stay locked in the child for ever, and what that lock protects would be half changed. The handlers here
+//! run around every `fork` of the process (`pthread_atfork`): before it they take the locks that other threads may
+//! hold, so that no other thread is inside; after it parent and child release them, and the child forgets the threads
+//! that it does not have.
+//!
+//! The locks are taken in the order in which a flush takes them:
+//! 1. the front end's lock (Python's GIL), if the forking thread has one;
+//! 2. the runtime's (`runtime/gate.rs`), so that no flush is running;
+//! 3. the engine's ([`Handlers`]): its background threads are between two pieces of work;
+//! 4. the memory pool's.
+//!
+//! No thread waits for an earlier lock while it holds a later one. In particular, nobody waits for the GIL with the
+//! runtime's lock: a flush calls nothing of the front end's, and objects of the front end's that it lets go of
+//! are put aside until the GIL is held. A thread that forks may therefore wait for the runtime's lock while it holds
+//! the GIL. It waits as long as the flush takes that another thread is running.
+//!
+//! All other locks of the runtime and of the engine are taken only inside these, or with the GIL held: locks of caches, of
+//! single arrays, and of values that are made once. Worker threads have nothing to do outside a flush; a child starts its own.
+
+use crate::base::{IDLE, POOL, RUNNING};
+use crate::pool::PoolHeld;
+use crate::runtime::{Held, Runtime};
+use std::cell::RefCell;
+use std::sync::atomic::Ordering;
+use std::sync::{Once, OnceLock};
+
+/// What an engine does around a fork. All three are called on the thread that forks, which holds the runtime's lock.
+#[derive(Debug, Clone, Copy)]
+pub struct Handlers {
+    /// Before the fork: waits until the engine's background threads are between two pieces of work, and keeps them there.
+    pub prepare: fn(),
+    /// After it, in the parent: lets them go on.
+    pub parent: fn(),
+    /// After it, in the child: the threads are gone.
+    pub child: fn(),
+}
+
+static ENGINE: OnceLock<Handlers> = OnceLock::new();
+
+thread_local! {
+    /// What this thread holds while it forks.
+    static LOCKS: RefCell<Option<Locks>> = const { RefCell::new(None) };
+}
+
+struct Locks {
+    // fields are dropped in this order
+    _pool: PoolHeld<'static>,
+    runtime: Option<Held<'static>>,
+}
+
+/// Sets what the engine does around forks; the first call wins.
+pub fn set_engine(handlers: Handlers) {
+    let _ = ENGINE.set(handlers);
+    watch();
+}
+
+/// Registers the handlers, once in a process.
+pub(crate) fn watch() {
+    #[cfg(unix)]
+    {
+        static ONCE: Once = Once::new();
+        // SAFETY: the handlers may be called around any fork, on the thread that forks.
+        ONCE.call_once(|| unsafe {
+            libc::pthread_atfork(Some(prepare), Some(parent), Some(child));
+        });
+    }
+}
+
+extern "C" fn prepare() {
+    let runtime = Runtime::existing().map(Runtime::hold);
+    if let Some(engine) = ENGINE.get() {
+        (engine.prepare)();
+    }
+    let locks = Locks { _pool: POOL.hold(), runtime };
+    // a thread that is ending has no place to keep them: then they are released, and the fork takes its chance
+    let _ = LOCKS.try_with(|place| *place.borrow_mut() = Some(locks));
+}
+
+extern "C" fn parent() {
+    drop(take());
+    if let Some(engine) = ENGINE.get() {
+        (engine.parent)();
+    }
+}
+
+extern "C" fn child() {
+    RUNNING.store(IDLE, Ordering::Relaxed);
+    let mut locks = take();
+    if let Some(runtime) = locks.as_mut().and_then(|locks| locks.runtime.as_mut()) {
+        runtime.forget_threads();
+    }
+    if let Some(engine) = ENGINE.get() {
+        (engine.child)();
+    }
+    drop(locks);
+}
+
+fn take() -> Option<Locks> {
+    LOCKS.try_with(|place| place.borrow_mut().take()).ok().flatten()
+}
