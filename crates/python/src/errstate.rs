@@ -149,18 +149,13 @@ pub fn note(py: Python<'_>) -> PyResult<bool> {
     Ok(meaning & ONE_AT_A_TIME != 0)
 }
 
-/// While it lives, operations are recorded as operations of scalars, or as parts of another operation.
+/// While it lives, operations are recorded as operations of scalars, or as parts of another operation (see [`as_parts`]).
 pub struct As(u8);
 
 impl As {
     /// Operations of scalars.
     pub fn scalars() -> As {
         As::begin(warn::SCALAR)
-    }
-
-    /// Parts of another operation.
-    pub fn parts() -> As {
-        As::begin(warn::PART)
     }
 
     fn begin(bit: u8) -> As {
@@ -173,6 +168,20 @@ impl Drop for As {
     fn drop(&mut self) {
         WATCH.fetch_and(!self.0, Ordering::Relaxed);
     }
+}
+
+/// What `record` returns, which records parts of one operation. Those that ran at once have reported what they met in the
+/// name of the whole operation, and each condition once; it is told when all have run.
+pub fn as_parts<T>(py: Python<'_>, record: impl FnOnce() -> PyResult<T>) -> PyResult<T> {
+    let part = As::begin(warn::PART);
+    let recorded = record()?;
+    drop(part);
+    deliver(py).map(|()| recorded)
+}
+
+/// Are parts of another operation being recorded?
+pub fn is_part() -> bool {
+    WATCH.load(Ordering::Relaxed) & warn::PART != 0
 }
 
 /// A number that overflowed as it became a literal: NumPy warns of that at once.
@@ -325,8 +334,7 @@ fn elementwise_part<'py>(py: Python<'py>, op: &str, ins: &Bound<'py, PyTuple>) -
     if is_strict(py)? {
         return Ok(py.NotImplemented().into_bound(py));
     }
-    let _part = As::parts();
-    py.import("numelt._core")?.call_method1("elementwise", (op, ins))
+    as_parts(py, || py.import("numelt._core")?.call_method1("elementwise", (op, ins)))
 }
 
 /// Adds the functions to the module.

@@ -2,6 +2,7 @@
 
 use crate::convert::{self, Numpy, Weak};
 use crate::export;
+use crate::front;
 use crate::ndarray::NdArray;
 use crate::scalar::DeferredScalar;
 use numelt_ir::{DType, Dims, Scalar};
@@ -92,9 +93,14 @@ impl<'py> Operand<'py> {
         Operand::extract(obj)
     }
 
-    /// A list or tuple: NumPy makes the array, with its own rules and errors.
+    /// A list or tuple: NumPy makes the array, with its own rules and errors, unless it holds plain numbers.
     fn sequence(obj: &Bound<'py, PyAny>, dtype: Option<DType>) -> PyResult<Option<Operand<'py>>> {
         let py = obj.py();
+        if dtype.is_none()
+            && let Some(made) = front::numbers(obj)?
+        {
+            return Operand::array(&made);
+        }
         let plain = crate::hooks::plain(obj)?;
         let dtype = dtype.map(crate::convert::numpy_name);
         let Ok(made) = Numpy::get(py)?.attr(py, "asarray")?.call1((plain, dtype)) else { return Ok(None) };

@@ -558,13 +558,14 @@ pub fn divmod<'py>(lhs: &Bound<'py, PyAny>, rhs: &Bound<'py, PyAny>, reflected: 
     if refusing {
         return fall_back(&py.import("builtins")?.getattr("divmod")?);
     }
-    let _part = errstate::As::parts();
-    let quotient = binary(lhs, rhs, &FLOOR_DIVIDE, reflected)?;
-    if quotient.is(py.NotImplemented()) {
-        return Ok(quotient);
-    }
-    let remainder = binary(lhs, rhs, &REMAINDER, reflected)?;
-    Ok(PyTuple::new(py, [quotient, remainder])?.into_any())
+    errstate::as_parts(py, || {
+        let quotient = binary(lhs, rhs, &FLOOR_DIVIDE, reflected)?;
+        if quotient.is(py.NotImplemented()) {
+            return Ok(quotient);
+        }
+        let remainder = binary(lhs, rhs, &REMAINDER, reflected)?;
+        Ok(PyTuple::new(py, [quotient, remainder])?.into_any())
+    })
 }
 
 /// `__pow__` with a modulus is not defined for arrays.

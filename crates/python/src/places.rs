@@ -82,18 +82,19 @@ pub fn record_rounded(py: Python<'_>, op: Op, out: &ArrayView, inputs: &[Input<'
     let a = parts(&inputs[0]);
     let b = if op == Op::Square { parts(&inputs[0]) } else { parts(&inputs[1]) };
     let (a, b) = ([a.0.input(), a.1.input()], [b.0.input(), b.1.input()]);
-    let _part = errstate::As::parts();
     let product = |x: Input<'_>, y: Input<'_>| {
         let made = shape::fresh(DType::F32, &out.shape, numelt_ir::c_strides(&out.shape, 4));
         run::record(py, Op::Multiply, DType::F32, &made, &[x, y], Axes::default()).map(|()| made)
     };
-    let real = [product(a[0], b[0])?, product(a[1], b[1])?];
-    let imaginary = [product(a[0], b[1])?, product(a[1], b[0])?];
     let join = |op, out: &ArrayView, [x, y]: &[ArrayView; 2]| {
         run::record(py, op, DType::F32, out, &[Input::Array(x), Input::Array(y)], Axes::default())
     };
-    join(Op::Subtract, &part(out, false), &real)?;
-    join(Op::Add, &part(out, true), &imaginary)
+    errstate::as_parts(py, || {
+        let real = [product(a[0], b[0])?, product(a[1], b[1])?];
+        let imaginary = [product(a[0], b[1])?, product(a[1], b[0])?];
+        join(Op::Subtract, &part(out, false), &real)?;
+        join(Op::Add, &part(out, true), &imaginary)
+    })
 }
 
 /// Real or imaginary part of an operand.

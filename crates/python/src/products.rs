@@ -28,7 +28,7 @@ pub fn matrices<'py>(py: Python<'py>, op: Op, a: &ArrayView, b: &ArrayView) -> N
 }
 
 /// The quick path of a product of two vectors of one dtype, by the rules of `matmul` and `dot`.
-fn vectors<'py>(py: Python<'py>, op: Op, a: &ArrayView, b: &ArrayView) -> Native<'py> {
+pub fn vectors<'py>(py: Python<'py>, op: Op, a: &ArrayView, b: &ArrayView) -> Native<'py> {
     let (&[k], &[k2]) = (a.shape.as_slice(), b.shape.as_slice()) else { return Ok(None) };
     let ty = a.dtype;
     if k != k2 || b.dtype != ty || !inexact(ty) || k == 0 || !matches!(op, Op::Matmul | Op::Dot) {

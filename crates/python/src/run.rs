@@ -51,6 +51,8 @@ unsafe fn record_as(
     origin::tell(py);
     match recorded {
         Ok(None) => Ok(()),
+        // a part of an operation has run: what it met is told when the others have, too
+        Ok(Some(Reason::Warned)) if errstate::is_part() => Ok(()),
         Ok(Some(reason)) => flush_attached(reason),
         Err(error) => Err(errors::to_py(error)),
     }
@@ -232,10 +234,9 @@ const AT_ONCE: i64 = 1 << 18;
 pub fn product(py: Python<'_>, op: Op, ty: DType, out: &ArrayView, ins: [&ArrayView; 2]) -> PyResult<()> {
     let work = out.size() * ins[0].shape.last().copied().unwrap_or(1);
     let plain = work <= AT_ONCE && out.dtype == ty && ins.iter().all(|v| v.dtype == ty);
-    if plain
-        && !alone(py)?
-        && Runtime::global().call_now((op, ty, Axes::default()), out, &ins).map_err(errors::to_py)?
-    {
+    // SAFETY: the GIL is held; see `record_as`.
+    let now = || unsafe { Runtime::global().call_now((op, ty, Axes::default()), out, &ins) };
+    if plain && !alone(py)? && now().map_err(errors::to_py)? {
         inspect::count(op);
         return Ok(());
     }
@@ -384,7 +385,9 @@ pub fn fill(py: Python<'_>, view: &ArrayView, value: Scalar) -> PyResult<bool> {
 pub fn scan(py: Python<'_>, what: (Op, DType, Axes), out: &ArrayView, source: &ArrayView) -> PyResult<()> {
     let runtime = Runtime::global();
     let few = out.size() <= FILLED && out.base.address().is_none() && runtime.runs_at_once();
-    if few && !alone(py)? && !registry::is_tangled() && runtime.call_now(what, out, &[source]).map_err(errors::to_py)? {
+    // SAFETY: the GIL is held; see `record_as`.
+    let now = || unsafe { runtime.call_now(what, out, &[source]) };
+    if few && !alone(py)? && !registry::is_tangled() && now().map_err(errors::to_py)? {
         inspect::count(what.0);
         return Ok(());
     }

@@ -61,8 +61,7 @@ fn scatter<'py>(
     let result = match (Op::from_name(op), positions, values) {
         // the values have changed their signs; the operation keeps its name
         (Some(Op::Subtract), Some(positions), Some(values)) => {
-            let _part = errstate::As::parts();
-            at(py, Op::Add, target, &positions, &values)?
+            errstate::as_parts(py, || at(py, Op::Add, target, &positions, &values))?
         }
         (Some(op), Some(positions), Some(values)) => at(py, op, target, &positions, &values)?,
         _ => None,

@@ -94,7 +94,8 @@ pub(crate) fn run(
 #[inline]
 fn is_few(op: Op, out: &ArrayView, ins: &[Input<'_>], most: i64) -> bool {
     let few = |view: &ArrayView| view.size() <= most;
-    let all = |ins: &[Input<'_>]| ins.iter().all(|input| if let Input::Array(array) = input { few(array) } else { true });
+    let all =
+        |ins: &[Input<'_>]| ins.iter().all(|input| if let Input::Array(array) = input { few(array) } else { true });
     match op.kind() {
         // operands of an elementwise operation are broadcast to its result
         OpKind::Elementwise | OpKind::Generator | OpKind::Roll => few(out),

@@ -10,8 +10,8 @@ mod inspection;
 mod planning;
 mod repeat;
 
-pub use self::gate::Away;
 use self::aside::ALONE;
+pub use self::gate::Away;
 use self::gate::{Gate, Inside};
 use crate::at_once::{self, Outcome};
 use crate::base::{ArrayView, BaseCell, BaseRef, EPOCH, Export, HELD, IDLE, Input, POOL, RUNNING, Running};
@@ -43,6 +43,8 @@ pub struct Runtime {
     work: AtomicU64,
     /// Are there warnings to take? Readable without the lock.
     warned: AtomicBool,
+    /// Do operations on few elements run at once? Readable without the lock.
+    at_once: AtomicBool,
 }
 
 struct State {
@@ -104,7 +106,8 @@ impl Runtime {
             held_budget: (physical_memory() / 16) as u64,
             config,
         };
-        Runtime { state: Gate::new(state), work: AtomicU64::new(0), warned: AtomicBool::new(false) }
+        let (warned, at_once) = (AtomicBool::new(false), AtomicBool::new(state.runs_at_once()));
+        Runtime { state: Gate::new(state), work: AtomicU64::new(0), warned, at_once }
     }
 
     /// Makes the process's runtime; false when there is one already.
@@ -253,8 +256,14 @@ impl Runtime {
     }
 
     /// Do operations on few elements run at once, with nobody looking at what is recorded?
+    #[inline]
     pub fn runs_at_once(&self) -> bool {
-        self.lock().runs_at_once()
+        self.at_once.load(Ordering::Relaxed)
+    }
+
+    /// To be called when that may have changed.
+    fn note_at_once(&self, state: &State) {
+        self.at_once.store(state.runs_at_once(), Ordering::Relaxed);
     }
 
     /// Element-operations pending.
@@ -273,7 +282,15 @@ impl Runtime {
     ///
     /// # Errors
     /// The engine's, and [`numelt_ir::Error::OutOfMemory`] for the output.
-    pub fn call_now(&self, (op, ty, axes): (Op, DType, Axes), out: &ArrayView, ins: &[&ArrayView]) -> Result<bool> {
+    ///
+    /// # Safety
+    /// That of [`Runtime::record_past`].
+    pub unsafe fn call_now(
+        &self,
+        (op, ty, axes): (Op, DType, Axes),
+        out: &ArrayView,
+        ins: &[&ArrayView],
+    ) -> Result<bool> {
         // the output has no memory yet, the operands have
         let idle = |view: &ArrayView| {
             let (base, cell) = (&view.base, &view.base.0);
@@ -284,7 +301,8 @@ impl Runtime {
         if !idle(out) || !ins.iter().copied().all(idle) || out.base.is_visible() {
             return Ok(false);
         }
-        let mut state = self.lock();
+        // SAFETY: the caller's contract.
+        let mut state = unsafe { self.state.past() };
         let target = &out.base.0;
         target.set_address(POOL.alloc(target.nbytes)?);
         let target = out.to_ir(0);
@@ -314,6 +332,7 @@ impl Runtime {
             return Ok(());
         }
         let result = state.flush(reason);
+        self.note_at_once(&state);
         self.work.store(state.batch.work, Ordering::Relaxed);
         self.warned.store(!state.warnings.is_empty(), Ordering::Release);
         result
@@ -424,6 +443,7 @@ impl Runtime {
         state.sightings.clear();
         state.last = None;
         state.batch.expect(Candidates::new());
+        self.note_at_once(&state);
         Ok(())
     }
 

@@ -1,15 +1,15 @@
 //! A reduction of few elements, without a kernel.
 //!
-//! In: a [`SmallCall`] of a reduction. Out: the output's elements, or word that it was not done. Only operands in C order
-//! whose reduced axes lie side by side, which are most: there NumPy's order is that of the folds. Outputs are fresh
-//! memory, in which the folds accumulate.
+//! In: a [`SmallCall`] of a reduction. Out: the output's elements, or word that it was not done. Only operands
+//! whose reduced axes lie side by side, and which NumPy goes through in C order where the order matters: there NumPy's
+//! order is that of the folds. Outputs are fresh memory, in which the folds accumulate.
 
 use crate::fold::{self, Fold, Order};
 use crate::isa::Isa;
-use crate::tier0::pack::splat;
+use crate::tier0::pack::{Rect, pack, splat};
 use crate::tier0::select::select_cast;
 use crate::tier0::small::{FEW, Room, WHOLE};
-use numelt_ir::{DType, Op, Result, warn};
+use numelt_ir::{DType, Dims, Op, Result, warn};
 use numelt_runtime::{Few, FewInput, SmallCall};
 use numelt_vecmath::flags;
 
@@ -56,10 +56,10 @@ pub(super) unsafe fn run(call: &SmallCall<'_>, watch: u8, isa: Isa) -> bool {
     if !call.fresh || !sized || ty == DType::F16 || step_of(&call.out) != Some(call.out.dtype.size() as i64) {
         return false;
     }
-    let (Some(extents), Some(step)) = (Extents::new(call, source), step_of(source)) else { return false };
-    if step != source.dtype.size() as i64 {
-        // SAFETY: the caller's contract; the elements of the operand lie so many bytes apart.
-        return unsafe { spread(call, source, &extents, (n as usize, step), watch, isa) };
+    let Some(extents) = Extents::new(call, source) else { return false };
+    if step_of(source) != Some(source.dtype.size() as i64) {
+        // SAFETY: the caller's contract.
+        return unsafe { packed(call, source, &extents, n as usize, watch, isa) };
     }
     // SAFETY: the caller's contract; the operand is dense.
     unsafe {
@@ -69,41 +69,89 @@ pub(super) unsafe fn run(call: &SmallCall<'_>, watch: u8, isa: Isa) -> bool {
         if op == Op::Sum && source.dtype == DType::Bool && ty == DType::I64 {
             return finish(call, Ok(fold::count(isa)), source.pointer, &extents, watch);
         }
-        converted(call, source, &extents, n as usize, isa)
+        converted(call, source, &extents, n as usize, watch, isa)
     }
 }
 
-/// Folds elements that lie apart, as one part of complex numbers or one column of a matrix do: NumPy goes through them in the
-/// same order. What it finds of equal extremes may differ, so floats are only added and multiplied.
+/// Folds elements that do not lie one after the other: rows of a larger matrix, one column, every other element. They are
+/// packed first, which keeps NumPy's order of additions where NumPy goes through them in C order, one run after the other.
 ///
 /// # Safety
-/// As for [`run`](super::small::run); the source has `n` elements, each so many bytes after the one before.
+/// As for [`run`](super::small::run); the source has `n` elements.
 #[inline(never)]
-unsafe fn spread(
-    call: &SmallCall<'_>,
-    source: &Few<'_>,
-    extents: &Extents,
-    (n, step): (usize, i64),
-    watch: u8,
-    isa: Isa,
-) -> bool {
+unsafe fn packed(call: &SmallCall<'_>, source: &Few<'_>, extents: &Extents, n: usize, watch: u8, isa: Isa) -> bool {
     let (op, ty) = (call.op, call.ty);
-    let floats = ty.is_float() || ty.is_complex();
-    if n > FEW || source.dtype != ty || step <= 0 || floats && !matches!(op, Op::Sum | Op::Prod) {
+    let counts = op == Op::Sum && source.dtype == DType::Bool && ty == DType::I64;
+    if n > FEW || source.dtype != ty && !counts || !keeps_order(call, source, extents) {
         return false;
     }
     let mut room = Room::<WHOLE>::new();
+    let fold = if counts { Ok(fold::count(isa)) } else { fold::select(op, ty, isa) };
     // SAFETY: the caller's contract; the room holds every operand.
     unsafe {
-        for at in 0..n {
-            let from = source.pointer.cast_const().offset(at as isize * step as isize);
-            let to = room.start().add(at * ty.size());
-            match ty.size() {
-                8 => to.cast::<u64>().write(from.cast::<u64>().read()),
-                size => std::ptr::copy_nonoverlapping(from, to, size),
-            }
+        pack_all(source, room.start());
+        finish(call, fold, room.start(), extents, watch)
+    }
+}
+
+/// Does a fold of the packed elements, in C order, give NumPy's bits?
+fn keeps_order(call: &SmallCall<'_>, source: &Few<'_>, extents: &Extents) -> bool {
+    let (op, ty) = (call.op, call.ty);
+    // the order does not matter, or is that of the positions
+    if !ty.is_float() && !ty.is_complex() || matches!(op, Op::Any | Op::All | Op::Argmin | Op::Argmax) {
+        return true;
+    }
+    let loops = || source.shape.iter().zip(source.strides).enumerate().filter(|(_, (n, _))| **n != 1);
+    // NumPy goes through the axis of the smallest stride first, and through one of negative strides from its end
+    let falls =
+        loops().try_fold(i64::MAX, |outer, (_, (_, &stride))| (0 < stride && stride <= outer).then_some(stride));
+    if falls.is_none() {
+        return false;
+    }
+    if extents.width > 1 {
+        return true;
+    }
+    // the reduced axes are one run of equal steps; of equal extremes NumPy finds another one where elements lie apart
+    let mut reduced = loops().filter(|(axis, _)| call.axes.contains(*axis)).map(|(_, (&n, &stride))| (n, stride));
+    let Some(first) = reduced.next() else { return false };
+    let run = reduced.try_fold(first.1, |outer, (n, stride)| (outer == n * stride).then_some(stride));
+    run.is_some_and(|step| matches!(op, Op::Sum | Op::Prod) || step == ty.size() as i64)
+}
+
+/// Copies the elements of a view to `to`, in C order.
+///
+/// # Safety
+/// The view is valid for reads, and `to` has room for its elements.
+unsafe fn pack_all(view: &Few<'_>, to: *mut u8) {
+    let size = view.dtype.size();
+    let rank = view.shape.len();
+    let axis = |from_inside: usize| match rank.checked_sub(from_inside + 1) {
+        Some(at) => (view.shape[at] as usize, view.strides[at] as isize),
+        None => (1, 0),
+    };
+    let ((inner, inner_stride), (rows, outer_stride)) = (axis(0), axis(1));
+    let outer = &view.shape[..rank.saturating_sub(2)];
+    let mut index: Dims = Dims::from_elem(0, outer.len());
+    let (mut base, mut to) = (view.pointer, to);
+    loop {
+        let rect = Rect { base, inner_stride, outer_stride, inner, rows };
+        // SAFETY: the rectangle is part of the view, and there is room for all of them.
+        unsafe {
+            pack(rect, size, to);
+            to = to.add(inner * rows * size);
         }
-        finish(call, fold::select(op, ty, isa), room.start(), extents, watch)
+        let mut at = outer.len();
+        loop {
+            let Some(axis) = at.checked_sub(1) else { return };
+            index[axis] += 1;
+            if index[axis] < outer[axis] {
+                base = base.wrapping_offset(view.strides[axis] as isize);
+                break;
+            }
+            base = base.wrapping_offset((view.strides[axis] * (1 - outer[axis])) as isize);
+            index[axis] = 0;
+            at = axis;
+        }
     }
 }
 
@@ -112,18 +160,19 @@ unsafe fn spread(
 /// # Safety
 /// As for [`run`](super::small::run); the source is dense and has `n` elements.
 #[inline(never)]
-unsafe fn converted(call: &SmallCall<'_>, source: &Few<'_>, extents: &Extents, n: usize, isa: Isa) -> bool {
+unsafe fn converted(call: &SmallCall<'_>, source: &Few<'_>, extents: &Extents, n: usize, watch: u8, isa: Isa) -> bool {
     let (op, ty) = (call.op, call.ty);
     let (Ok(fold), Ok(cast)) = (fold::select(op, ty, isa), select_cast(source.dtype, ty, isa)) else { return false };
-    // NumPy's buffer cuts sums of converted floats
-    if n > FEW || fold.order != Order::Free || warn::cast_raises(source.dtype, ty) != 0 || op.raises(ty) != 0 {
+    // NumPy converts them in a buffer, which cuts the runs of sums of floats: all of so few elements are one run
+    let whole = extents.groups == 1 && extents.width == 1;
+    if n > FEW || fold.order != Order::Free && !whole || warn::cast_raises(source.dtype, ty) != 0 {
         return false;
     }
     let mut room = Room::<WHOLE>::new();
     // SAFETY: the caller's contract; the room holds every operand.
     unsafe {
         cast.call([source.pointer.cast_const(); 3], room.start(), n);
-        finish(call, Ok(fold), room.start(), extents, 0)
+        finish(call, Ok(fold), room.start(), extents, watch)
     }
 }
 

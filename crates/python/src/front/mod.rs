@@ -124,6 +124,11 @@ fn native<'a>(obj: &'a Bound<'_, PyAny>) -> Option<&'a ArrayView> {
     obj.cast_exact::<NdArray>().ok()?.get().view()
 }
 
+/// A list or tuple of numbers as an array; `None` for what only NumPy understands.
+pub fn numbers<'py>(sequence: Any<'_, 'py>) -> Quick<'py> {
+    sequence::array(sequence.py(), sequence, Some)
+}
+
 /// A sequence of native arrays of one dtype and shape as one array.
 pub fn stacked<'py>(sequence: Any<'_, 'py>) -> Quick<'py> {
     joining::stacked(sequence.py(), sequence, Some)

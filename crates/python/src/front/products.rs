@@ -1,11 +1,12 @@
 //! Products of vectors and matrices.
 
 use super::{Out, Quick, native};
+use crate::given::Given;
 use crate::ndarray::{NdArray, wrap_view};
 use crate::scalar::DeferredScalar;
 use crate::{convert, products, shape};
 use numelt_ir::{DType, Dims, Op, Scalar};
-use numelt_runtime::Runtime;
+use numelt_runtime::{ArrayView, Runtime};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 
@@ -40,6 +41,22 @@ fn matrices<'py>(py: Python<'py>, args: &Bound<'py, PyTuple>) -> Quick<'py> {
         return Ok(None);
     }
     products::product(py, Op::Dot, &a, &b, None)
+}
+
+/// `dot` of two arrays of one dtype that are both vectors or both matrices, as the interpreter calls it.
+pub fn quick_dot<'py>(py: Python<'py>, a: &ArrayView, b: &ArrayView) -> Option<PyResult<Bound<'py, PyAny>>> {
+    match a.shape.len() {
+        1 => products::vectors(py, Op::Dot, a, b).transpose(),
+        2 => products::matrices(py, Op::Dot, a, b).transpose(),
+        _ => None,
+    }
+}
+
+/// The same for the arguments of the function.
+pub fn quick_call<'py>(given: &Given<'_, 'py>) -> Option<PyResult<Bound<'py, PyAny>>> {
+    let &[a, b] = given.plain()? else { return None };
+    let (a, b) = (given.value(a), given.value(b));
+    quick_dot(given.py(), native(&a)?, native(&b)?)
 }
 
 /// Elements up to which the length of a vector is computed where it is asked for.

@@ -14,6 +14,7 @@ impl Runtime {
     pub fn explain(&self, of: Option<&[&ArrayView]>) -> Result<Explanation> {
         let mut state = self.lock();
         state.explained = WATCHED;
+        self.note_at_once(&state);
         state.batch.settle();
         let options = state.options();
         let epoch = state.batch.epoch;
@@ -31,6 +32,7 @@ impl Runtime {
     pub fn pending_program(&self) -> Program {
         let mut state = self.lock();
         state.explained = WATCHED;
+        self.note_at_once(&state);
         state.batch.settle();
         state.batch.program().clone()
     }
@@ -57,11 +59,16 @@ impl Runtime {
 
     /// Starts collecting a report per flush.
     pub fn inspect_start(&self) {
-        self.lock().inspector = Some(Vec::new());
+        let mut state = self.lock();
+        state.inspector = Some(Vec::new());
+        self.note_at_once(&state);
     }
 
     /// Stops collecting; the reports.
     pub fn inspect_stop(&self) -> Vec<FlushReport> {
-        self.lock().inspector.take().unwrap_or_default()
+        let mut state = self.lock();
+        let reports = state.inspector.take().unwrap_or_default();
+        self.note_at_once(&state);
+        reports
     }
 }
