@@ -511,6 +511,7 @@ members! {
         empty |given| short::filled(given, None);
         array |given| short::array(given);
         asarray |given| short::asarray(given);
+        asanyarray |given| short::asarray(given);
     }
 }
 
