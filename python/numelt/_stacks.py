@@ -26,8 +26,8 @@ __all__ = ["in_parts", "most", "shared"]
 _MOST, _FEW = 16384, 4096
 # how much longer than a copy of it the work on an element takes
 _WEIGHT = 16
-# Nanoseconds that work on an element takes on one thread, and the least that a thread is started for: starting
-# one takes 30 to 100 microseconds, and each of several is started after the one before it.
+# Nanoseconds that work on an element takes on one thread, and the least that a thread is started for:
+# starting one takes 30 to 100 microseconds, and each of several is started after the one before it.
 _ORDERED, _TRANSFORMED, _SELECTED, _SOLVED = 1.5, 5.0, 10.0, 20.0
 _SHARE = 250_000
 # elements of a problem that LAPACK shares among threads by itself, or computes faster than it gets at memory

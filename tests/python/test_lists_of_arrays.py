@@ -1,5 +1,7 @@
 """Arrays made of lists of arrays: `array` and `asarray` against NumPy, at once and recorded."""
 
+import warnings
+
 import numpy
 import pytest
 
@@ -108,3 +110,84 @@ def test_subok_and_copies_of_our_arrays():
         assert type(y) is numelt.ndarray
         assert x.tolist() == [0.0, 2.0, 4.0]
         assert y.tolist() == [9.0, 2.0, 4.0]
+
+
+SEQUENCES = {
+    "floats": [0.5, -0.0, float("nan")], "ints": [1, -2, 3], "ints, then floats": [1, 2, 2.5, 3], "one": [7],
+    "floats, then ints": [2.5, 1], "largest exact": [2**53, 0.5], "too large": [2**53 + 1, 0.5],
+    "too large alone": [2**53 + 1, 1], "rows": [[1, 2], [3, 4]], "rows of both": [[1, 2], [3, 4.5]],
+    "rows of tuples": ([1.5, 2], (3, 4)), "empty": [], "empty rows": [[], []],
+    "ragged": [[1, 2], [3]],
+    "number and row": [1, [2]], "row and number": [[2], 1], "bools": [True, False],
+    "bool and int": [True, 2],
+    "of NumPy": [numpy.float64(2), 1], "of NumPy's ints": [numpy.int64(2), 1], "short": [numpy.float32(2), 1],
+    "complex": [1, 2j], "text": [1.0] * 20 + ["a"], "many": [0.5] * 5000,
+    "many ints": list(range(5000)),
+    "many rows": [[1, 2.5]] * 3000, "huge": [10**30, 1], "none": [1.0, None], "300": [300, 1],
+    "1e300": [1e300, 1],
+}  # fmt: skip
+
+
+@pytest.mark.core
+@pytest.mark.parametrize("dtype", [None, "f8", "i8", "f4", "i1", "f2", "c16", "?"])
+@pytest.mark.parametrize("name", SEQUENCES)
+def test_sequences_of_numbers(name, dtype):
+    values = SEQUENCES[name]
+    for sequence in (values, tuple(values)):
+        found = []
+        for np in (numelt, numpy):
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                try:
+                    found.append(("value", np.array(sequence, dtype)))
+                except Exception as error:
+                    found.append((type(error), str(error)))
+        assert found[0][0] == found[1][0], name
+        if found[1][0] == "value":
+            assert_same(found[0][1], found[1][1])
+        else:
+            assert found[0] == found[1]
+
+
+CONVERSIONS = {
+    "asanyarray": ({}, {"dtype": "f4"}, {"order": "F"}, {"copy": True}, {"dtype": "f8", "copy": False}),
+    "ascontiguousarray": ({}, {"dtype": "f4"}, {"dtype": "f8"}),
+    "asfortranarray": ({}, {"dtype": "f4"}, {"dtype": "f8"}),
+    "copy": ({}, {"order": "F"}, {"order": "C"}, {"order": "A"}, {"subok": True}),
+    "array": (
+        {},
+        {"ndmin": 3},
+        {"order": "F"},
+        {"copy": None, "order": "C"},
+        {"copy": False},
+        {"dtype": "f4"},
+    ),
+    "asarray": ({}, {"order": "A"}, {"copy": True}, {"dtype": "i4"}, {"order": "x"}, {"copy": 1}),
+}
+
+
+@pytest.mark.core
+@pytest.mark.parametrize(
+    "source", ["matrix", "turned", "strided", "vector", "0-d", "empty", "number", "rows", "row"]
+)
+@pytest.mark.parametrize("name", CONVERSIONS)
+def test_conversions_keep_or_change_the_layout_as_numpys(name, source):
+    for options in CONVERSIONS[name]:
+        found = []
+        for np in (numelt, numpy):
+            matrix = np.array(numpy.arange(12.0).reshape(3, 4))
+            value = {
+                "matrix": matrix, "turned": matrix.T, "strided": matrix[::2, ::-1], "vector": matrix[0],
+                "rows": [[1, 2]],
+                "0-d": matrix[0, 0, ...], "empty": matrix[:0], "number": 3, "row": [1.5, 2],
+            }[source]  # fmt: skip
+            try:
+                made = getattr(np, name)(value, **options)
+                found.append(("value", made, made.strides, made is value, np.shares_memory(made, matrix)))
+            except Exception as error:
+                found.append((type(error), str(error)))
+        if found[1][0] == "value":
+            assert_same(found[0][1], found[1][1], context=str(options))
+            assert found[0][2:] == found[1][2:], options
+        else:
+            assert found[0] == found[1], options

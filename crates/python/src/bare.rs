@@ -522,6 +522,7 @@ members! {
         array |given| short::array(given);
         asarray |given| short::asarray(given);
         dot |given| products::quick_call(given);
+        asanyarray |given| short::asarray(given);
     }
 }
 

@@ -2,7 +2,7 @@
 //! sets, or, before it has, straight to NumPy.
 
 use crate::convert::Numpy;
-use crate::{export, foreign, given};
+use crate::{export, foreign, given, lend};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -128,6 +128,9 @@ pub fn plain<'py>(obj: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
 /// `None` when the nesting is too deep; nothing more is searched then.
 fn plain_at<'py>(obj: &Bound<'py, PyAny>, depth: usize) -> PyResult<Option<Bound<'py, PyAny>>> {
     let py = obj.py();
+    if lend::is_plain(obj) {
+        return Ok(Some(obj.clone()));
+    }
     if let Some(array) = export::as_numpy(obj)? {
         return Ok(Some(array));
     }

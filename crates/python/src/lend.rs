@@ -320,7 +320,7 @@ pub fn is_foreign(obj: &Bound<'_, PyAny>) -> bool {
 }
 
 /// None, a Python number or a string.
-fn is_plain(value: &Bound<'_, PyAny>) -> bool {
+pub fn is_plain(value: &Bound<'_, PyAny>) -> bool {
     value.is_none()
         || value.is_exact_instance_of::<PyInt>()
         || value.is_exact_instance_of::<PyFloat>()

@@ -365,7 +365,8 @@ fn ours_as_view(obj: Any<'_, '_>) -> Option<ArrayView> {
     }
 }
 
-fn native_asarray<'py>(
+/// `asarray` of a native array or deferred scalar of this view.
+pub fn native_asarray<'py>(
     py: Python<'py>,
     obj: Any<'_, 'py>,
     view: &ArrayView,

@@ -42,12 +42,10 @@ pub fn of(name: &str) -> Option<Shortcut> {
         "fill_diagonal" => fill_diagonal,
         "take" | "ndarray.take" => take,
         "trace" | "ndarray.trace" => trace,
-        "copy" => copy,
         "full_like" => full_like,
         "append" => front::append,
         "r_" => front::row,
         "clip" | "ndarray.clip" => clip,
-        "ascontiguousarray" => in_c_order,
         "flip" => flip,
         "tril" => tril,
         "triu" => triu,
@@ -261,13 +259,6 @@ fn only_array<'py>(args: &Bound<'py, PyTuple>) -> Option<Bound<'py, NdArray>> {
     array.get().view().is_some_and(|view| !view.shape.is_empty()).then_some(array)
 }
 
-/// `copy` of a native array.
-fn copy<'py>(args: &Bound<'py, PyTuple>) -> Quick<'py> {
-    let (py, Some(array)) = (args.py(), only_array(args)) else { return Ok(None) };
-    let Some(view) = array.get().view() else { return Ok(None) };
-    wrap_new(py, copied(py, view, view.dtype, Order::K)?).map(Some)
-}
-
 /// `full_like` of a dense array, with a Python number that its dtype holds.
 fn full_like<'py>(args: &Bound<'py, PyTuple>) -> Quick<'py> {
     let (py, Ok(prototype), Ok(value)) = (args.py(), args.get_borrowed_item(0), args.get_borrowed_item(1)) else {
@@ -283,16 +274,6 @@ fn full_like<'py>(args: &Bound<'py, PyTuple>) -> Quick<'py> {
         },
         None => Ok(None),
     }
-}
-
-/// `ascontiguousarray` of a native array.
-fn in_c_order<'py>(args: &Bound<'py, PyTuple>) -> Quick<'py> {
-    let (py, Some(array)) = (args.py(), only_array(args)) else { return Ok(None) };
-    let Some(view) = array.get().view() else { return Ok(None) };
-    if shape::is_c_contiguous(&view.shape, &view.strides, view.dtype.size() as i64) {
-        return Ok(Some(array.clone().into_any()));
-    }
-    wrap_new(py, copied(py, view, view.dtype, Order::C)?).map(Some)
 }
 
 /// `flip` of a native array along all its axes.

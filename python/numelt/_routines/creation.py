@@ -253,68 +253,31 @@ def asarray(
     return fall_back("asarray", a, dtype=dtype, order=order, device=device, copy=copy, like=like)
 
 
-@native
+@fronted
 def asanyarray(
     a: Any, dtype: Any = None, order: Any = None, *, device: Any = None, copy: Any = None, like: Any = None
 ) -> Any:
-    """Return the argument as an array; subclasses of NumPy's array pass through.
-
-    Examples
-    --------
-    >>> import numelt as np
-    >>> np.asanyarray([1, 2])
-    array([1, 2])
-    """
     if _is_subclass(a) or like is not None:
         return fall_back("asanyarray", a, dtype=dtype, order=order, device=device, copy=copy, like=like)
     return asarray(a, dtype, order, device=device, copy=copy)
 
 
-@native
-@small_first
+@fronted
 def ascontiguousarray(a: Any, dtype: Any = None, *, like: Any = None) -> Any:
-    """Return a C-contiguous array of at least one dimension.
-
-    Examples
-    --------
-    >>> import numelt as np
-    >>> np.ascontiguousarray(np.ones((2, 3)).T).flags.c_contiguous
-    True
-    """
     if like is not None:
         return fall_back("ascontiguousarray", a, dtype, like=like)
     return array(a, dtype, copy=None, order="C", ndmin=1)
 
 
-@native
+@fronted
 def asfortranarray(a: Any, dtype: Any = None, *, like: Any = None) -> Any:
-    """Return an array in Fortran order.
-
-    Examples
-    --------
-    >>> import numelt as np
-    >>> np.asfortranarray(np.ones((2, 3))).flags.f_contiguous
-    True
-    """
     if like is not None:
         return fall_back("asfortranarray", a, dtype, like=like)
     return array(a, dtype, copy=None, order="F", ndmin=1)
 
 
-@native
-@small_first
+@fronted
 def copy(a: Any, order: str = "K", subok: bool = False) -> Any:
-    """Return a copy of an array.
-
-    Examples
-    --------
-    >>> import numelt as np
-    >>> x = np.zeros(2)
-    >>> y = np.copy(x)
-    >>> y[0] = 1
-    >>> x
-    array([0., 0.])
-    """
     if type(a) is not ndarray and _overrides.asked((a,), {}):
         return fall_back("copy", a, order=order, subok=subok)
     return array(a, order=order, subok=subok, copy=True)

@@ -4,83 +4,109 @@ use super::{Any, Quick};
 use crate::convert::{self, Weak};
 use crate::scalar::DeferredScalar;
 use crate::{errors, fresh};
-use numelt_ir::{DType, DTypeKind, Dims, Scalar};
+use numelt_ir::{DType, Dims, Scalar};
 use numelt_runtime::Runtime;
 use pyo3::prelude::*;
 use pyo3::types::{PyFloat, PyList, PyTuple};
 use smallvec::SmallVec;
 
-/// Elements up to which the quick way is the quicker one.
-const MOST: usize = 4096;
+/// Most elements, so that what does not fit is found out soon.
+const MOST: usize = 1 << 22;
 
-type Numbers = SmallVec<[Weak; 16]>;
+/// Numbers as they are stored: ints until a float comes, which makes floats of all.
+enum Numbers {
+    Ints(SmallVec<[i64; 16]>),
+    Floats(SmallVec<[f64; 16]>),
+}
+
+impl Numbers {
+    fn of_length(count: usize) -> Numbers {
+        Numbers::Ints(SmallVec::with_capacity(count))
+    }
+
+    /// Adds a number; `None` for what is neither a float nor an int that 53 bits hold.
+    #[inline(always)]
+    fn push(&mut self, number: Weak) -> Option<()> {
+        match (&mut *self, number) {
+            (Numbers::Floats(floats), Weak::Float(value)) => floats.push(value),
+            (Numbers::Ints(ints), Weak::Int(value)) if is_held(&number) => ints.push(value),
+            (Numbers::Floats(floats), Weak::Int(value)) if is_held(&number) => floats.push(value as f64),
+            (Numbers::Ints(ints), Weak::Float(value)) => {
+                let mut floats = SmallVec::with_capacity(ints.capacity());
+                floats.extend(ints.iter().map(|&value| value as f64));
+                floats.push(value);
+                *self = Numbers::Floats(floats);
+            }
+            _ => return None,
+        }
+        Some(())
+    }
+
+    fn len(&self) -> usize {
+        match self {
+            Numbers::Ints(ints) => ints.len(),
+            Numbers::Floats(floats) => floats.len(),
+        }
+    }
+
+    /// The dtype that NumPy gives them.
+    fn dtype(&self) -> DType {
+        match self {
+            Numbers::Ints(_) => DType::I64,
+            Numbers::Floats(_) => DType::F64,
+        }
+    }
+}
 
 /// The array of a sequence of numbers, with the dtype that NumPy would give it; `dtype` says which one it is to have instead.
 pub fn array<'py>(py: Python<'py>, object: Any<'_, 'py>, dtype: impl FnOnce(DType) -> Option<DType>) -> Quick<'py> {
-    if let Some(values) = floats(object) {
-        return match dtype(DType::F64) {
-            Some(DType::F64) => vector(py, &values).map(Some),
-            Some(dtype) => {
-                converted(py, &values.iter().map(|&v| Weak::Float(v)).collect(), dtype, &[values.len() as i64])
-            }
-            None => Ok(None),
-        };
-    }
-    let mut numbers = Numbers::new();
-    let dims = match collect(object, &mut numbers) {
-        Some(dims) => dims,
-        None => {
-            let Some(number) = real(object).filter(is_held) else { return Ok(None) };
-            numbers = Numbers::from_slice(&[number]);
-            Dims::new()
-        }
+    let collected = match length(object) {
+        Some(count) => collect(object, count),
+        None => real(object).and_then(|number| {
+            let mut numbers = Numbers::of_length(1);
+            numbers.push(number).map(|()| (numbers, Dims::new()))
+        }),
     };
-    if numbers.is_empty() {
-        return Ok(None);
-    }
-    let floats = numbers.iter().any(|n| n.kind() == DTypeKind::Float);
-    let Some(dtype) = dtype(if floats { DType::F64 } else { DType::I64 }) else { return Ok(None) };
-    converted(py, &numbers, dtype, &dims)
-}
-
-/// The floats of a list or tuple that holds nothing else.
-fn floats(object: Any<'_, '_>) -> Option<SmallVec<[f64; 16]>> {
-    let count = length(object).filter(|n| (1..=MOST).contains(n))?;
-    let mut values = SmallVec::with_capacity(count);
-    for at in 0..count {
-        values.push(item(object, at)?.cast_exact::<PyFloat>().ok()?.value());
-    }
-    Some(values)
-}
-
-fn vector<'py>(py: Python<'py>, values: &[f64]) -> PyResult<Bound<'py, PyAny>> {
-    // SAFETY: floats are bytes without gaps.
-    let bytes = unsafe { std::slice::from_raw_parts(values.as_ptr().cast::<u8>(), size_of_val(values)) };
-    // SAFETY: the GIL is held; see `run::record`.
-    let base = unsafe { Runtime::global().filled_past(bytes) }.map_err(errors::to_py)?;
-    fresh::c_ordered(py, base, DType::F64, &[values.len() as i64]).map(Bound::into_any)
+    let Some((numbers, dims)) = collected.filter(|(numbers, _)| numbers.len() > 0) else { return Ok(None) };
+    let Some(dtype) = dtype(numbers.dtype()) else { return Ok(None) };
+    stored(py, &numbers, dtype, &dims)
 }
 
 /// The array of numbers as a dtype, where NumPy has no special rules for that.
-fn converted<'py>(py: Python<'py>, numbers: &Numbers, dtype: DType, dims: &[i64]) -> Quick<'py> {
-    let floats = numbers.iter().any(|n| n.kind() == DTypeKind::Float);
-    // Floats in an integer array, or ints in a bool one, have rules of their own.
-    if dtype == DType::Bool || dtype.is_complex() || (floats && dtype.is_integer()) {
-        return Ok(None);
+fn stored<'py>(py: Python<'py>, numbers: &Numbers, dtype: DType, dims: &[i64]) -> Quick<'py> {
+    match (numbers, dtype) {
+        (Numbers::Floats(floats), DType::F64) => held(py, floats, dtype, dims),
+        (Numbers::Ints(ints), DType::I64) => held(py, ints, dtype, dims),
+        (Numbers::Ints(ints), DType::F64) => {
+            held(py, &ints.iter().map(|&n| n as f64).collect::<SmallVec<[f64; 16]>>(), dtype, dims)
+        }
+        // Floats in an integer array, or ints in a bool one, have rules of their own.
+        (_, DType::Bool) => Ok(None),
+        (Numbers::Floats(_), _) if dtype.is_integer() => Ok(None),
+        _ if dtype.is_complex() => Ok(None),
+        (Numbers::Floats(floats), _) => converted(py, floats.iter().map(|&n| Weak::Float(n)), dtype, dims),
+        (Numbers::Ints(ints), _) => converted(py, ints.iter().map(|&n| Weak::Int(n)), dtype, dims),
     }
+}
+
+/// The array that has these elements of eight bytes.
+fn held<'py, T: Copy>(py: Python<'py>, values: &[T], dtype: DType, dims: &[i64]) -> Quick<'py> {
+    // SAFETY: they are floats or ints, which are bytes without gaps.
+    let bytes = unsafe { std::slice::from_raw_parts(values.as_ptr().cast::<u8>(), size_of_val(values)) };
+    // SAFETY: the GIL is held; see `run::record`.
+    let base = unsafe { Runtime::global().filled_past(bytes) }.map_err(errors::to_py)?;
+    fresh::c_ordered(py, base, dtype, dims).map(|made| Some(made.into_any()))
+}
+
+/// The array of numbers as another dtype; `None` where one does not fit: NumPy warns or raises.
+fn converted<'py>(
+    py: Python<'py>,
+    numbers: impl ExactSizeIterator<Item = Weak>,
+    dtype: DType,
+    dims: &[i64],
+) -> Quick<'py> {
     let mut bytes: SmallVec<[u8; 128]> = SmallVec::with_capacity(numbers.len() * dtype.size());
     for number in numbers {
-        let plain = match (dtype, number) {
-            (DType::F64, &Weak::Float(value)) => Some(value.to_ne_bytes()),
-            (DType::F64, &Weak::Int(value)) => Some((value as f64).to_ne_bytes()),
-            (DType::I64, &Weak::Int(value)) => Some(value.to_ne_bytes()),
-            _ => None,
-        };
-        if let Some(plain) = plain {
-            bytes.extend_from_slice(&plain);
-            continue;
-        }
-        // NumPy warns of what a short dtype cannot hold
         let Some(value) = number.to_scalar(dtype).filter(|v| !number.overflowed(*v)) else { return Ok(None) };
         bytes.extend_from_slice(&value.to_bytes()[..dtype.size()]);
     }
@@ -88,31 +114,46 @@ fn converted<'py>(py: Python<'py>, numbers: &Numbers, dtype: DType, dims: &[i64]
     fresh::c_ordered(py, base, dtype, dims).map(|made| Some(made.into_any()))
 }
 
-/// Extents of the sequence; its numbers in order. `None` unless all are floats and ints that 53 bits hold.
-fn collect(object: Any<'_, '_>, numbers: &mut Numbers) -> Option<Dims> {
-    let rows = length(object)?;
+/// The numbers of a sequence in order, and its extents. `None` unless all are floats and ints that 53 bits hold.
+fn collect(object: Any<'_, '_>, rows: usize) -> Option<(Numbers, Dims)> {
     if rows == 0 || rows > MOST {
         return None;
     }
-    let mut columns = None;
-    for at in 0..rows {
-        let item = item(object, at)?;
-        match length(&item) {
-            Some(n) if (at == 0 || columns == Some(n)) && rows * n <= MOST => {
-                columns = Some(n);
-                for inner in 0..n {
-                    numbers.push(number(&self::item(&item, inner)?)?);
+    let first = length(&item(object, 0)?);
+    let count = rows.checked_mul(first.unwrap_or(1)).filter(|&count| count <= MOST)?;
+    let mut numbers = Numbers::of_length(count);
+    match first {
+        None => add(object, rows, &mut numbers)?,
+        Some(columns) => {
+            for at in 0..rows {
+                let row = item(object, at)?;
+                if length(&row) != Some(columns) {
+                    return None;
                 }
+                add(&row, columns, &mut numbers)?;
             }
-            Some(_) => return None,
-            None if columns.is_none() => numbers.push(number(&item)?),
-            None => return None,
         }
     }
-    match columns {
-        Some(columns) => (numbers.len() == rows * columns).then(|| Dims::from_slice(&[rows as i64, columns as i64])),
-        None => Some(Dims::from_slice(&[rows as i64])),
+    let dims = [rows as i64, first.unwrap_or(1) as i64];
+    Some((numbers, Dims::from_slice(&dims[..1 + usize::from(first.is_some())])))
+}
+
+/// Adds the numbers of a list or tuple of this length.
+fn add(object: Any<'_, '_>, count: usize, numbers: &mut Numbers) -> Option<()> {
+    match object.cast_exact::<PyList>() {
+        Ok(list) => (0..count).try_for_each(|at| add_one(&list.get_item(at).ok()?, numbers)),
+        Err(_) => object.cast_exact::<PyTuple>().ok()?.iter_borrowed().try_for_each(|item| add_one(&item, numbers)),
     }
+}
+
+#[inline(always)]
+fn add_one(item: Any<'_, '_>, numbers: &mut Numbers) -> Option<()> {
+    match (item.cast_exact::<PyFloat>(), &mut *numbers) {
+        (Ok(value), Numbers::Floats(floats)) => floats.push(value.value()),
+        (Ok(value), Numbers::Ints(_)) => numbers.push(Weak::Float(value.value()))?,
+        (Err(_), _) => numbers.push(number(item)?)?,
+    }
+    Some(())
 }
 
 fn length(object: Any<'_, '_>) -> Option<usize> {
@@ -129,7 +170,7 @@ fn item<'py>(object: Any<'_, 'py>, at: usize) -> Option<Bound<'py, PyAny>> {
     }
 }
 
-/// A float or int; those of NumPy's scalars count that have the dtype which Python's numbers get.
+/// The value of a number; those of NumPy's scalars count that have the dtype which Python's numbers get.
 fn number(item: Any<'_, '_>) -> Option<Weak> {
     let number = match real(item) {
         Some(number) => number,
@@ -148,7 +189,7 @@ fn number(item: Any<'_, '_>) -> Option<Weak> {
             }
         }
     };
-    Some(number).filter(is_held)
+    Some(number)
 }
 
 /// A float, or an int that 53 bits hold?
