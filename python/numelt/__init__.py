@@ -58,7 +58,7 @@ _hooks.install()
 _watch.install()
 _namespace.replace(_numpy.show_config, _dispatch.present(show_config, _numpy.show_config))
 
-_fallback.set_policy(_os.environ.get("NUMELT_FALLBACK", "silent"))
+_fallback.set_policy(_core.config_get()["fallback"])
 
 # `from numelt import *` gives what `from numpy import *` gives
 __all__ = [name for name in _numpy.__all__ if name != "__version__"]

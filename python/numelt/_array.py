@@ -208,7 +208,23 @@ def array_namespace(self: Any, /, *, api_version: Any = None) -> Any:
     return numelt
 
 
-def _new(
+def _new(cls: Any, *args: Any, **kwargs: Any) -> Any:
+    """Make an array the low-level way: ``ndarray(shape, dtype, buffer, offset, strides, order)``."""
+    given = {*_MAKING[: len(args)]} & kwargs.keys()
+    if (
+        given
+        or len(args) > len(_MAKING)
+        or not kwargs.keys() <= {*_MAKING}
+        or not (args or "shape" in kwargs)
+    ):
+        return _fallback.raising("ndarray", numpy.ndarray, args, kwargs)  # NumPy words what is wrong
+    return _made(cls, *args, **kwargs)
+
+
+_MAKING = ("shape", "dtype", "buffer", "offset", "strides", "order")
+
+
+def _made(
     cls: Any,
     shape: Any,
     dtype: Any = float,
@@ -217,7 +233,6 @@ def _new(
     strides: Any = None,
     order: Any = None,
 ) -> Any:
-    """Make an array the low-level way: ``ndarray(shape, dtype, buffer, offset, strides, order)``."""
     if cls is not ndarray and issubclass(cls, numpy.ndarray):
         return numpy.ndarray.__new__(cls, shape, dtype, _fallback.unwrap(buffer), offset, strides, order)
     if buffer is None and strides is None and offset == 0:
@@ -323,4 +338,4 @@ def complete() -> None:
     _set_metaclass(_core.ufunc, _classes.UfuncType)
     _pickling.install()
     setattr(_core.scalar, "__setitem__", _set_scalar)  # noqa: B010
-    ndarray.__new__ = staticmethod(_new)  # type: ignore[assignment]
+    ndarray.__new__ = staticmethod(_new)  # type: ignore[method-assign]

@@ -92,11 +92,11 @@ def _extents(given: tuple[Any, ...]) -> tuple[int, ...] | None:
         (only,) = given
         if only is None:
             return None
-        if hasattr(only, "__iter__"):
-            given = tuple(only)
-        elif type(only) is bool or not hasattr(only, "__index__"):
+        if type(only) is bool:
             raise TypeError(f"expected a sequence of integers or a single integer, got '{only}'")
-    shape = tuple(operator.index(n) for n in given)
+        shape = tuple(_core.dimensions(only))
+    else:
+        shape = tuple(_core.dimensions(given))
     if any(n < 0 for n in shape):
         raise ValueError("negative dimensions not allowed")
     return shape

@@ -199,7 +199,11 @@ fn main() {
     }
     // From here on, objects are kept on disk: the first compile saves, the others load.
     let directory = std::env::temp_dir().join(format!("numelt-speed-{}", std::process::id()));
-    llvm::set_options(llvm::Options { cache_dir: Some(directory.clone()), ..Default::default() });
+    llvm::set_options(llvm::Options {
+        cache_dir: Some(directory.clone()),
+        secret_file: Some(directory.join("key")),
+        ..Default::default()
+    });
     for (name, kernel, stride, body, compile) in &bodies {
         let mut load = f64::INFINITY;
         for _ in 0..30 {

@@ -36,6 +36,7 @@ fn objects_are_kept_and_damaged_ones_replaced() {
     let _ = std::fs::remove_dir_all(&directory);
     llvm::set_options(Options {
         cache_dir: Some(directory.clone()),
+        secret_file: Some(directory.join("key")),
         cache_bytes: 1 << 20,
         warn: |text| WARNINGS.lock().unwrap().push(text.to_owned()),
     });

@@ -22,6 +22,7 @@ fn mapped() -> bool {
 /// A process that cannot find the library.
 fn child(directory: PathBuf) {
     llvm::set_options(Options {
+        secret_file: Some(directory.join("key")),
         cache_dir: Some(directory),
         warn: |text| WARNINGS.lock().unwrap().push(text.to_owned()),
         ..Options::default()
@@ -43,7 +44,8 @@ fn what_is_on_disk_needs_no_llvm() {
     }
     let directory = std::env::temp_dir().join(format!("numelt-missing-{}", std::process::id()));
     let _ = std::fs::remove_dir_all(&directory);
-    llvm::set_options(Options { cache_dir: Some(directory.clone()), ..Options::default() });
+    let secret_file = Some(directory.join("key"));
+    llvm::set_options(Options { cache_dir: Some(directory.clone()), secret_file, ..Options::default() });
     assert!(!mapped());
     llvm::compile(&unary(Op::Exp), Isa::detect()).unwrap();
     assert!(mapped());

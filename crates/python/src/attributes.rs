@@ -53,6 +53,9 @@ pub fn plain_extents<'a, 'py: 'a>(items: impl Iterator<Item = Borrowed<'a, 'py, 
         }
         dims.push(n);
     }
+    if dims.len() > shape::MAX_RANK {
+        return None;
+    }
     match unknown {
         Some(_) if known == 0 || size % known != 0 => None,
         Some(axis) => {

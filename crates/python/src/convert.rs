@@ -3,7 +3,7 @@
 
 use crate::ndarray::NdArray;
 use numelt_ir::{C64, DType, DTypeKind, Scalar};
-use numpy::npyffi::{NPY_TYPES, PY_ARRAY_API, PyArray_Descr, PyDataType_METADATA};
+use numpy::npyffi::{NPY_TYPES, PY_ARRAY_API, PyArray_Descr, PyDataType_METADATA, PyDataType_NAMES};
 use pyo3::exceptions::{PyOverflowError, PyTypeError};
 use pyo3::ffi;
 use pyo3::prelude::*;
@@ -189,7 +189,7 @@ pub fn from_type_num(num: c_int) -> Option<DType> {
 }
 
 /// Native dtype of a `numpy.dtype` structure; `None` for other types, foreign byte order, and one that carries
-/// metadata, which arrays hand on.
+/// metadata or names parts of a number as fields (`('i4', [('low', 'i2'), ('high', 'i2')])`), which arrays hand on.
 ///
 /// # Safety
 /// `descr` points to a living `numpy.dtype`.
@@ -197,8 +197,11 @@ pub unsafe fn from_descr(py: Python<'_>, descr: *const PyArray_Descr) -> Option<
     // SAFETY: the caller vouches for the pointer; these fields have the same place in NumPy 1 and 2.
     let (num, order) = unsafe { ((*descr).fields.type_num, (*descr).fields.byteorder as u8) };
     let swapped = if cfg!(target_endian = "little") { b'>' } else { b'<' };
-    // SAFETY: as above.
-    from_type_num(num).filter(|_| order != swapped && unsafe { PyDataType_METADATA(py, descr) }.is_null())
+    // SAFETY: as above; all types with such a number have both.
+    let (metadata, names) = unsafe { (PyDataType_METADATA(py, descr), PyDataType_NAMES(py, descr)) };
+    // SAFETY: the constant lives as long as the interpreter.
+    let nameless = || names.is_null() || names == unsafe { pyo3::ffi::Py_None() };
+    from_type_num(num).filter(|_| order != swapped && metadata.is_null() && nameless())
 }
 
 /// What a `dtype=` argument means: `Ok(None)` when it is a valid dtype that is not native.

@@ -3,7 +3,7 @@
 use crate::operand::Operand;
 use crate::{errors, errstate, graveyard, library, run};
 use numelt_engine_cpu::{CpuEngine, Options, llvm};
-use numelt_ir::Op;
+use numelt_ir::{Error, Op};
 use numelt_runtime::{ArrayView, Config, Engine, FlushReport, KEYS, NullEngine, Reason, Runtime};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -231,7 +231,7 @@ fn config_set(py: Python<'_>, key: &str, value: &Bound<'_, PyAny>) -> PyResult<(
         "False" => "0",
         other => other,
     };
-    config.set(key, text).map_err(errors::to_py)?;
+    config.set(key, text).map_err(|error| errors::to_py(about_setting(key, error)))?;
     run::flush(py, Reason::Explicit)?;
     let concerns_engine = matches!(key, "threads" | "engine" | "jit" | "variants" | "block" | "cache_dir");
     let engine = if concerns_engine { Some(engine_for(&config)?) } else { None };
@@ -239,6 +239,14 @@ fn config_set(py: Python<'_>, key: &str, value: &Bound<'_, PyAny>) -> PyResult<(
     Runtime::global().reconfigure(engine, config).map_err(errors::to_py)?;
     graveyard::drain(py);
     Ok(())
+}
+
+/// The error of a value that does not fit, with the name of the setting in front.
+fn about_setting(key: &str, error: Error) -> Error {
+    match error {
+        Error::Config(text) => Error::Config(format!("numelt.config.{key}: {text}")),
+        other => other,
+    }
 }
 
 /// The engine that the settings name.
@@ -250,13 +258,16 @@ fn engine_for(config: &Config) -> PyResult<Arc<dyn Engine>> {
             Ok(Arc::new(CpuEngine::new(options)))
         }
         "null" => Ok(Arc::new(NullEngine)),
-        other => Err(PyValueError::new_err(format!("there is no engine {other:?}: cpu, null"))),
+        other => Err(PyValueError::new_err(format!("engine: {other:?} is not cpu or null"))),
     }
 }
 
 /// Makes the process's runtime from the settings of environment and file.
 pub fn start_runtime() -> PyResult<()> {
-    let config = Config::load().map_err(errors::to_py)?;
+    let (config, refused) = Config::load().map_err(errors::to_py)?;
+    for line in refused {
+        eprintln!("numelt: {line}");
+    }
     llvm::set_options(llvm_options(&config));
     let engine = engine_for(&config)?;
     library::set_trace(config.trace);

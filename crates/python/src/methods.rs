@@ -163,10 +163,7 @@ fn parse_permutation(py: Python<'_>, args: &Bound<'_, PyTuple>, rank: usize) -> 
     if args.is_empty() || single.as_ref().is_some_and(|s| s.is_none()) {
         return Ok((0..rank).rev().collect());
     }
-    let given: Vec<i64> = match single.as_ref().and_then(|s| s.try_iter().ok()) {
-        Some(items) => items.map(|item| operand::index(&item?)).collect::<PyResult<_>>()?,
-        None => args.iter().map(|item| operand::index(&item)).collect::<PyResult<_>>()?,
-    };
+    let given = operand::dimensions(single.as_ref().unwrap_or(args.as_any()))?;
     if given.len() != rank {
         return Err(PyValueError::new_err("axes don't match array"));
     }

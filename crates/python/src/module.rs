@@ -114,6 +114,12 @@ fn py_product<'py>(py: Python<'py>, op: &str, a: Any<'_, 'py>, b: Any<'_, 'py>, 
     Ok(or_not_implemented(py, products::product(py, op, a, b, out)?))
 }
 
+/// Extents from an int or a sequence of ints, with NumPy's exceptions for anything else.
+#[pyfunction]
+fn dimensions(shape: Any<'_, '_>) -> PyResult<Vec<i64>> {
+    operand::dimensions(shape).map(Dims::into_vec)
+}
+
 /// Extents of a new array from an int or a sequence of ints.
 pub fn new_shape(shape: Any<'_, '_>) -> PyResult<Dims> {
     if shape.is_instance_of::<PyBool>() {
@@ -122,13 +128,6 @@ pub fn new_shape(shape: Any<'_, '_>) -> PyResult<Dims> {
     let dims = operand::dimensions(shape)?;
     if dims.iter().any(|&n| n < 0) {
         return Err(PyValueError::new_err("negative dimensions are not allowed"));
-    }
-    if dims.len() > shape::MAX_RANK {
-        return Err(PyValueError::new_err(format!(
-            "maximum supported dimension for an ndarray is currently {}, found {}",
-            shape::MAX_RANK,
-            dims.len()
-        )));
     }
     Ok(dims)
 }
@@ -264,6 +263,10 @@ fn as_strided<'py>(
     let Some(view) = a.get().view() else { return Ok(not_implemented(py)) };
     if shape.len() != strides.len() {
         return Err(PyValueError::new_err("strides must have one entry per axis"));
+    }
+    if shape.len() > shape::MAX_RANK {
+        let text = format!("number of dimensions must be within [0, {}], got {}", shape::MAX_RANK, shape.len());
+        return Err(PyValueError::new_err(text));
     }
     let offset = view.offset + offset;
     let inside = shape::byte_range(&shape, &strides, view.dtype.size() as i64)
@@ -528,7 +531,7 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     macro_rules! add {
         ($($name:ident)*) => { $(module.add_function(wrap_pyfunction!($name, module)?)?;)* };
     }
-    add!(py_elementwise py_reduce py_scan py_product empty full arange as_strided permuted broadcast_to copy_into asarray);
+    add!(py_elementwise py_reduce py_scan py_product dimensions empty full arange as_strided permuted broadcast_to copy_into asarray);
     add!(to_numpy from_numpy realize call_numpy reshape set_metaclass _restore set_hooks op_names broadcast_shape);
     add!(is_native is_recordable_target become_like settle);
     module.add_function(wrap_pyfunction!(crate::truths::count_true, module)?)?;

@@ -5,6 +5,7 @@ use crate::export;
 use crate::front;
 use crate::ndarray::NdArray;
 use crate::scalar::DeferredScalar;
+use crate::shape::MAX_RANK;
 use numelt_ir::{DType, Dims, Scalar};
 use numelt_runtime::ArrayView;
 use pyo3::exceptions::{PyIndexError, PyTypeError, PyValueError};
@@ -188,7 +189,17 @@ pub fn carries_out_ufuncs(other: &Bound<'_, PyAny>) -> PyResult<bool> {
     Ok(method.is_some_and(|method| !method.is_none()))
 }
 
-/// Extents from a Python int or sequence of ints, with NumPy's exceptions for anything else.
+/// An error for more dimensions than an array may have.
+pub fn check_rank(rank: usize) -> PyResult<()> {
+    if rank <= MAX_RANK {
+        return Ok(());
+    }
+    let text = format!("maximum supported dimension for an ndarray is currently {MAX_RANK}, found {rank}");
+    Err(PyValueError::new_err(text))
+}
+
+/// Extents from a Python int or sequence of ints, with NumPy's exceptions for anything else. Iterators are no sequences:
+/// they may never end.
 pub fn dimensions(obj: &Bound<'_, PyAny>) -> PyResult<Dims> {
     let not_integer = || PyTypeError::new_err("an integer is required");
     let dimension = |item: &Bound<'_, PyAny>| {
@@ -204,14 +215,37 @@ pub fn dimensions(obj: &Bound<'_, PyAny>) -> PyResult<Dims> {
         })
     };
     if let Ok(tuple) = obj.cast_exact::<PyTuple>() {
+        check_rank(tuple.len())?;
         return tuple.iter().map(|item| dimension(&item)).collect();
     }
     if obj.is_exact_instance_of::<PyInt>() {
         return Ok(Dims::from_slice(&[dimension(obj)?]));
     }
-    match obj.try_iter() {
-        Ok(items) => items.map(|item| dimension(&item?)).collect(),
-        Err(_) => Ok(Dims::from_slice(&[index(obj)?])),
+    // SAFETY: the object lives; the check cannot fail.
+    let sequence = unsafe { pyo3::ffi::PySequence_Check(obj.as_ptr()) } != 0 || obj.is_instance_of::<NdArray>();
+    if sequence && let Ok(items) = obj.try_iter() {
+        if let Ok(rank) = obj.len() {
+            check_rank(rank)?;
+        }
+        let items = items.take(MAX_RANK + 1).map(|item| dimension(&item?)).collect::<PyResult<Dims>>()?;
+        check_rank(items.len())?;
+        return Ok(items);
+    }
+    index(obj).map(|n| Dims::from_slice(&[n])).map_err(|error| no_extents(obj, error))
+}
+
+/// NumPy's error for what is neither an integer nor a sequence; other errors stay as they are.
+fn no_extents(obj: &Bound<'_, PyAny>, error: PyErr) -> PyErr {
+    let py = obj.py();
+    if !error.is_instance_of::<PyTypeError>(py) {
+        return error;
+    }
+    match obj.repr() {
+        Ok(text) => {
+            let text: String = text.to_string_lossy().chars().take(100).collect();
+            PyTypeError::new_err(format!("expected a sequence of integers or a single integer, got '{text}'"))
+        }
+        Err(error) => error,
     }
 }
 

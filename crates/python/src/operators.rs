@@ -11,8 +11,9 @@ use crate::{errstate, escape, foreign, hooks, lend, shape};
 use numelt_ir::{DType, Dims, Op};
 use numelt_runtime::{ArrayView, Input};
 use pyo3::basic::CompareOp;
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::types::{PyByteArray, PyBytes, PyFloat, PyInt, PyList, PyString, PyTuple};
+use pyo3::types::{PyByteArray, PyBytes, PyComplex, PyFloat, PyInt, PyList, PyString, PyTuple};
 use std::borrow::Cow;
 
 /// A binary operator.
@@ -73,6 +74,27 @@ pub fn binary<'py>(
         Some(Err(error)) => Err(error),
         None => general(lhs, rhs, operator, reflected),
     }
+}
+
+/// `lhs (op) scalar`, where the deferred scalar is asked because what stands on its left has no answer. NumPy's `float64` is a
+/// Python float, so that Python's own complex numbers do have one, and it is a Python complex number.
+pub fn reflected<'py>(
+    scalar: &Bound<'py, DeferredScalar>,
+    lhs: &Bound<'py, PyAny>,
+    operator: &'static Binary,
+) -> PyResult<Bound<'py, PyAny>> {
+    if scalar.get().view().dtype == DType::F64 && lhs.is_exact_instance_of::<PyComplex>() {
+        let number = PyFloat::new(lhs.py(), scalar.extract()?);
+        match operator.op {
+            Op::Add => return lhs.add(number),
+            Op::Subtract => return lhs.sub(number),
+            Op::Multiply => return lhs.mul(number),
+            Op::Divide => return lhs.div(number),
+            Op::Power => return lhs.pow(number, lhs.py().None()),
+            _ => {}
+        }
+    }
+    binary(lhs, scalar.as_any(), operator, true)
 }
 
 /// The quick path of an operation on two operands, arrays and Python numbers.
@@ -559,7 +581,13 @@ pub fn divmod<'py>(lhs: &Bound<'py, PyAny>, rhs: &Bound<'py, PyAny>, reflected: 
         return fall_back(&py.import("builtins")?.getattr("divmod")?);
     }
     errstate::as_parts(py, || {
-        let quotient = binary(lhs, rhs, &FLOOR_DIVIDE, reflected)?;
+        let quotient = match binary(lhs, rhs, &FLOOR_DIVIDE, reflected) {
+            // NumPy names the one operation that it refuses
+            Err(error) if error.is_instance_of::<PyTypeError>(py) => {
+                return fall_back(&py.import("builtins")?.getattr("divmod")?);
+            }
+            quotient => quotient?,
+        };
         if quotient.is(py.NotImplemented()) {
             return Ok(quotient);
         }

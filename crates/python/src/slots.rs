@@ -1,7 +1,7 @@
 //! Number slots of the two classes: one line each into `operators.rs`.
 
 use crate::ndarray::NdArray;
-use crate::operators::{self as o, binary, divmod, in_place, power, unary};
+use crate::operators::{self as o, binary, divmod, in_place, power, reflected, unary};
 use crate::scalar::DeferredScalar;
 use numelt_ir::Op;
 use pyo3::basic::CompareOp;
@@ -77,13 +77,13 @@ impl NdArray {
 #[rustfmt::skip]
 impl DeferredScalar {
     fn __add__<'py>(slf: &Bound<'py, Self>, other: Any<'_, 'py>) -> Out<'py> { binary(slf.as_any(), other, &o::ADD, false) }
-    fn __radd__<'py>(slf: &Bound<'py, Self>, other: Any<'_, 'py>) -> Out<'py> { binary(other, slf.as_any(), &o::ADD, true) }
+    fn __radd__<'py>(slf: &Bound<'py, Self>, other: Any<'_, 'py>) -> Out<'py> { reflected(slf, other, &o::ADD) }
     fn __sub__<'py>(slf: &Bound<'py, Self>, other: Any<'_, 'py>) -> Out<'py> { binary(slf.as_any(), other, &o::SUBTRACT, false) }
-    fn __rsub__<'py>(slf: &Bound<'py, Self>, other: Any<'_, 'py>) -> Out<'py> { binary(other, slf.as_any(), &o::SUBTRACT, true) }
+    fn __rsub__<'py>(slf: &Bound<'py, Self>, other: Any<'_, 'py>) -> Out<'py> { reflected(slf, other, &o::SUBTRACT) }
     fn __mul__<'py>(slf: &Bound<'py, Self>, other: Any<'_, 'py>) -> Out<'py> { binary(slf.as_any(), other, &o::MULTIPLY, false) }
-    fn __rmul__<'py>(slf: &Bound<'py, Self>, other: Any<'_, 'py>) -> Out<'py> { binary(other, slf.as_any(), &o::MULTIPLY, true) }
+    fn __rmul__<'py>(slf: &Bound<'py, Self>, other: Any<'_, 'py>) -> Out<'py> { reflected(slf, other, &o::MULTIPLY) }
     fn __truediv__<'py>(slf: &Bound<'py, Self>, other: Any<'_, 'py>) -> Out<'py> { binary(slf.as_any(), other, &o::DIVIDE, false) }
-    fn __rtruediv__<'py>(slf: &Bound<'py, Self>, other: Any<'_, 'py>) -> Out<'py> { binary(other, slf.as_any(), &o::DIVIDE, true) }
+    fn __rtruediv__<'py>(slf: &Bound<'py, Self>, other: Any<'_, 'py>) -> Out<'py> { reflected(slf, other, &o::DIVIDE) }
     fn __floordiv__<'py>(slf: &Bound<'py, Self>, other: Any<'_, 'py>) -> Out<'py> { binary(slf.as_any(), other, &o::FLOOR_DIVIDE, false) }
     fn __rfloordiv__<'py>(slf: &Bound<'py, Self>, other: Any<'_, 'py>) -> Out<'py> { binary(other, slf.as_any(), &o::FLOOR_DIVIDE, true) }
     fn __mod__<'py>(slf: &Bound<'py, Self>, other: Any<'_, 'py>) -> Out<'py> { binary(slf.as_any(), other, &o::REMAINDER, false) }
@@ -101,7 +101,9 @@ impl DeferredScalar {
     fn __matmul__<'py>(slf: &Bound<'py, Self>, other: Any<'_, 'py>) -> Out<'py> { binary(slf.as_any(), other, &o::MATMUL, false) }
     fn __rmatmul__<'py>(slf: &Bound<'py, Self>, other: Any<'_, 'py>) -> Out<'py> { binary(other, slf.as_any(), &o::MATMUL, true) }
     fn __pow__<'py>(slf: &Bound<'py, Self>, other: Any<'_, 'py>, modulo: Any<'_, 'py>) -> Out<'py> { power(slf.as_any(), other, modulo, false) }
-    fn __rpow__<'py>(slf: &Bound<'py, Self>, other: Any<'_, 'py>, modulo: Any<'_, 'py>) -> Out<'py> { power(other, slf.as_any(), modulo, true) }
+    fn __rpow__<'py>(slf: &Bound<'py, Self>, other: Any<'_, 'py>, modulo: Any<'_, 'py>) -> Out<'py> {
+        if modulo.is_none() { reflected(slf, other, &o::POWER) } else { power(other, slf.as_any(), modulo, true) }
+    }
     fn __divmod__<'py>(slf: &Bound<'py, Self>, other: Any<'_, 'py>) -> Out<'py> { divmod(slf.as_any(), other, false) }
     fn __rdivmod__<'py>(slf: &Bound<'py, Self>, other: Any<'_, 'py>) -> Out<'py> { divmod(other, slf.as_any(), true) }
     fn __neg__<'py>(slf: &Bound<'py, Self>) -> Out<'py> { unary(slf.as_any(), Op::Negative, "neg") }

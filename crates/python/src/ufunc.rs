@@ -17,7 +17,7 @@ use crate::ufunc_direct::{are_plain_numbers, quick_call, vectorcall};
 use crate::{coverage, foreign, given, hooks, ufunc_at};
 use numelt_ir::Op;
 use numelt_runtime::Runtime;
-use pyo3::exceptions::{PyDeprecationWarning, PyUserWarning, PyValueError};
+use pyo3::exceptions::{PyDeprecationWarning, PyTypeError, PyUserWarning, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyEllipsis, PyInt, PyList, PyString, PyTuple};
@@ -283,11 +283,21 @@ fn only_scalars(args: &Bound<'_, PyTuple>) -> bool {
 #[pymethods]
 impl Ufunc {
     #[new]
-    #[pyo3(signature = (numpy_ufunc, op_name = None))]
-    fn py_new(numpy_ufunc: Bound<'_, PyAny>, op_name: Option<&str>) -> PyResult<Ufunc> {
+    #[pyo3(signature = (*args, **kwargs))]
+    fn py_new(args: &Bound<'_, PyTuple>, kwargs: Option<&Bound<'_, PyDict>>) -> PyResult<Ufunc> {
+        // programs cannot make ufuncs this way, only the package can
+        let py = args.py();
+        let own = || match (args.len(), kwargs) {
+            (2, None) => Some((args.get_item(0).ok()?, args.get_item(1).ok()?.extract::<Option<String>>().ok()?)),
+            _ => None,
+        };
+        let class = Numpy::get(py)?.attr(py, "ufunc")?;
+        let Some((numpy_ufunc, op_name)) = own().filter(|(given, _)| given.is_instance(&class).unwrap_or(false)) else {
+            return Err(PyTypeError::new_err("cannot create 'numpy.ufunc' instances"));
+        };
         let op = match op_name {
             Some(name) => Some(
-                op_of_ufunc(name).ok_or_else(|| PyValueError::new_err(format!("no operation is called {name:?}")))?,
+                op_of_ufunc(&name).ok_or_else(|| PyValueError::new_err(format!("no operation is called {name:?}")))?,
             ),
             None => None,
         };

@@ -3,9 +3,15 @@
 //! The file is `$NUMELT_CONFIG`, else `numelt.toml` in the working directory, else
 //! `numelt/numelt.toml` in the user's configuration directory. Its keys are the lower-case names
 //! without the prefix: `threads = 4` is `NUMELT_THREADS=4`.
+//!
+//! Whoever unpacks an archive and works in it has not agreed to what the archive's `numelt.toml` says. So
+//! settings that name files ([`NAMING_FILES`]) are never taken from the working directory, and elsewhere only from
+//! files that nobody but the user and root can write. Files of other users are not read at all.
 
+use crate::trusted;
 use numelt_ir::{Error, Result};
 use numelt_opt::{Fuse, Passes};
+use std::io;
 use std::path::{Path, PathBuf};
 
 /// When kernels are compiled by LLVM.
@@ -94,6 +100,15 @@ impl Default for Config {
     }
 }
 
+/// Names of all engines.
+const ENGINES: [&str; 2] = ["cpu", "null"];
+
+/// Settings that name files.
+const NAMING_FILES: [&str; 1] = ["cache_dir"];
+
+/// Bytes of the longest settings file that is read.
+const LONGEST: u64 = 1 << 20;
+
 /// Names of all settings, as in the file.
 pub const KEYS: [&str; 16] = [
     "threads",
@@ -114,39 +129,78 @@ pub const KEYS: [&str; 16] = [
     "put_off",
 ];
 
+/// Where a settings file lies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Place {
+    /// `NUMELT_CONFIG` names it.
+    Named,
+    WorkingDirectory,
+    /// The user's configuration directory.
+    User,
+}
+
+/// A settings file that was read.
+struct Source {
+    path: PathBuf,
+    text: String,
+    /// Why settings that name files are not taken from it, if they are not.
+    restricted: Option<String>,
+}
+
 impl Config {
-    /// Settings from the file and the environment.
+    /// Settings from the file and the environment, and a line about everything in files that was not obeyed.
     ///
     /// # Errors
-    /// [`Error::Config`] names the key and what it may be.
-    pub fn load() -> Result<Config> {
-        let mut config = Config::default();
-        if let Some(path) = config_file() {
-            config.apply_file(&path)?;
+    /// [`Error::Config`] names the variable, or the file and the key, its value and what it may be.
+    pub fn load() -> Result<(Config, Vec<String>)> {
+        let (mut config, mut refused) = (Config::default(), Vec::new());
+        for (path, place) in candidates() {
+            match Source::read(&path, place, trusted::user()) {
+                Ok(source) => {
+                    config.apply(&source, &mut refused)?;
+                    break;
+                }
+                Err(error) if error.kind() == io::ErrorKind::NotFound && place != Place::Named => {}
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                    return Err(Error::Config(format!("NUMELT_CONFIG: {}: {error}", path.display())));
+                }
+                Err(error) => refused.push(format!("{} is not obeyed: {error}", path.display())),
+            }
         }
         for key in KEYS {
             let name = format!("NUMELT_{}", key.to_uppercase());
-            if let Ok(value) = std::env::var(&name) {
-                config.set(key, &value).map_err(|e| Error::Config(format!("{name}: {}", plain(&e))))?;
+            if let Some(value) = std::env::var_os(&name) {
+                let value = value.to_str().ok_or_else(|| Error::Config(format!("{name}: {value:?} is not UTF-8")))?;
+                config.set(key, value).map_err(|e| Error::Config(format!("{name}: {}", plain(&e))))?;
             }
         }
-        Ok(config)
+        Ok((config, refused))
     }
 
-    fn apply_file(&mut self, path: &Path) -> Result<()> {
-        let text = std::fs::read_to_string(path).map_err(|e| Error::Config(format!("{}: {e}", path.display())))?;
-        let table: toml::Table =
-            text.parse().map_err(|e: toml::de::Error| Error::Config(format!("{}: {e}", path.display())))?;
+    fn apply(&mut self, source: &Source, refused: &mut Vec<String>) -> Result<()> {
+        let path = source.path.display();
+        let table: toml::Table = source
+            .text
+            .parse()
+            .map_err(|e: toml::de::Error| Error::Config(format!("{path}: {}", e.to_string().trim_end())))?;
         for (key, value) in &table {
+            if let Some(why) = &source.restricted
+                && NAMING_FILES.contains(&key.as_str())
+            {
+                refused.push(format!("{path}: {key} is not obeyed: {why}"));
+                continue;
+            }
             let value = match value {
                 toml::Value::String(s) => s.clone(),
                 toml::Value::Integer(n) => n.to_string(),
                 toml::Value::Boolean(b) => u8::from(*b).to_string(),
+                toml::Value::Float(number) => number.to_string(),
                 other => {
-                    return Err(Error::Config(format!("{}: {key}: unexpected {}", path.display(), other.type_str())));
+                    let kind = other.type_str();
+                    return Err(Error::Config(format!("{path}: {key}: it may not be of type {kind}")));
                 }
             };
-            self.set(key, &value).map_err(|e| Error::Config(format!("{}: {key}: {}", path.display(), plain(&e))))?;
+            self.set(key, &value).map_err(|e| Error::Config(format!("{path}: {key}: {}", plain(&e))))?;
         }
         Ok(())
     }
@@ -160,7 +214,12 @@ impl Config {
         let bad = |want: &str| Error::Config(format!("{value:?} is not {want}"));
         match key {
             "threads" => self.threads = value.parse().map_err(|_| bad("a number of threads"))?,
-            "engine" => self.engine = value.to_string(),
+            "engine" => {
+                if !ENGINES.contains(&value) {
+                    return Err(bad("cpu or null"));
+                }
+                self.engine = value.to_string();
+            }
             "jit" => self.jit = parse_jit(value).ok_or_else(|| bad("off, on or sync"))?,
             "variants" => self.variants = parse_variants(value).ok_or_else(|| bad("dynamic, fixed or selected"))?,
             "fuse" => self.fuse = value.parse().map_err(|_| bad("singleton, naive, greedy, unintrusive or optimal"))?,
@@ -228,15 +287,37 @@ fn plain(error: &Error) -> String {
     }
 }
 
-fn config_file() -> Option<PathBuf> {
-    if let Some(path) = std::env::var_os("NUMELT_CONFIG") {
-        return Some(path.into());
+impl Source {
+    /// Reads a settings file for the user of this number.
+    fn read(path: &Path, place: Place, user: u32) -> io::Result<Source> {
+        let real = path.canonicalize()?;
+        let (mut file, data) = trusted::open(&real)?;
+        let standing = trusted::standing(&data);
+        standing.check_owner(user)?;
+        let bytes = trusted::read(&mut file, &data, LONGEST)?;
+        let text = String::from_utf8(bytes).map_err(|_| io::Error::other("it is not UTF-8"))?;
+        let exclusive = || {
+            standing.check_file(user)?;
+            real.parent().map_or(Ok(()), |folder| trusted::check_folders(folder, user))
+        };
+        let restricted = match place {
+            Place::WorkingDirectory => Some("settings that name files are not taken from the working directory".into()),
+            Place::Named | Place::User => exclusive().err().map(|error| error.to_string()),
+        };
+        Ok(Source { path: path.to_path_buf(), text, restricted })
     }
-    let home = std::env::var_os("XDG_CONFIG_HOME")
-        .map(PathBuf::from)
-        .or_else(|| std::env::var_os("HOME").map(|h| PathBuf::from(h).join(".config")));
-    let candidates = [Some(PathBuf::from("numelt.toml")), home.map(|h| h.join("numelt/numelt.toml"))];
-    candidates.into_iter().flatten().find(|p| p.is_file())
+}
+
+/// The files that may hold settings; the first that exists does.
+fn candidates() -> Vec<(PathBuf, Place)> {
+    if let Some(path) = std::env::var_os("NUMELT_CONFIG") {
+        return vec![(path.into(), Place::Named)];
+    }
+    // a relative path would be one in the working directory
+    let folder = |name| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let own = folder("XDG_CONFIG_HOME").or_else(|| Some(folder("HOME")?.join(".config")));
+    let own = own.map(|folder| (folder.join("numelt/numelt.toml"), Place::User));
+    [(PathBuf::from("numelt.toml"), Place::WorkingDirectory)].into_iter().chain(own).collect()
 }
 
 fn parse_jit(value: &str) -> Option<Jit> {
@@ -313,6 +394,8 @@ mod tests {
         let mut config = Config::default();
         let text = config.set("jit", "maybe").unwrap_err().to_string();
         assert!(text.contains("off, on or sync"), "{text}");
+        let text = config.set("engine", "gpu").unwrap_err().to_string();
+        assert!(text.contains("\"gpu\" is not cpu or null"), "{text}");
         assert!(config.set("thread", "1").is_err());
         assert!(config.set("memory_limit", "5X").is_err());
         assert_eq!(config, Config::default());
@@ -324,5 +407,99 @@ mod tests {
         assert_eq!(parse_bytes("512m"), Some(Some(512 << 20)));
         assert_eq!(parse_bytes("0"), Some(None));
         assert_eq!(parse_bytes("99999999999999T"), None);
+    }
+
+    /// A settings file in a folder of its own.
+    struct Sample(PathBuf);
+
+    impl Sample {
+        fn new(name: &str, text: &str) -> Sample {
+            let folder = std::env::temp_dir().join(format!("numelt-config-{name}-{}", std::process::id()));
+            let _ = std::fs::remove_dir_all(&folder);
+            let folder = trusted::private_folder(&folder, trusted::user()).unwrap();
+            std::fs::write(folder.join("numelt.toml"), text).unwrap();
+            Sample(folder.join("numelt.toml"))
+        }
+
+        fn read(&self, place: Place) -> io::Result<Source> {
+            Source::read(&self.0, place, trusted::user())
+        }
+
+        /// The settings, and what was not obeyed.
+        fn applied(&self, place: Place) -> (Config, Vec<String>) {
+            let (mut config, mut refused) = (Config::default(), Vec::new());
+            config.apply(&self.read(place).unwrap(), &mut refused).unwrap();
+            (config, refused)
+        }
+    }
+
+    impl Drop for Sample {
+        fn drop(&mut self) {
+            let _ = std::fs::remove_dir_all(self.0.parent().unwrap());
+        }
+    }
+
+    #[test]
+    fn the_working_directory_names_no_files() {
+        let sample = Sample::new("working", "threads = 3\ncache_dir = '/tmp/forged'\n");
+        let (config, refused) = sample.applied(Place::WorkingDirectory);
+        assert_eq!((config.threads, config.cache_dir), (3, None));
+        assert!(refused.len() == 1 && refused[0].contains("numelt.toml: cache_dir is not obeyed"), "{refused:?}");
+        for place in [Place::User, Place::Named] {
+            let (config, refused) = sample.applied(place);
+            assert_eq!((config.cache_dir, refused), (Some("/tmp/forged".into()), vec![]));
+        }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn files_that_others_can_write_name_no_files() {
+        use std::os::unix::fs::PermissionsExt;
+        let sample = Sample::new("group", "jit = 'off'\ncache_dir = 'x'\n");
+        let set_mode = |path: &Path, mode| std::fs::set_permissions(path, PermissionsExt::from_mode(mode)).unwrap();
+        set_mode(&sample.0, 0o664);
+        let (config, refused) = sample.applied(Place::User);
+        assert_eq!((config.jit, config.cache_dir, refused.len()), (Jit::Off, None, 1));
+        set_mode(&sample.0, 0o644);
+        set_mode(sample.0.parent().unwrap(), 0o770);
+        let (config, refused) = sample.applied(Place::Named);
+        assert_eq!((config.jit, config.cache_dir), (Jit::Off, None));
+        assert!(refused[0].contains("its group may write"), "{refused:?}");
+        set_mode(&sample.0, 0o646);
+        assert!(sample.read(Place::WorkingDirectory).is_err(), "everybody may write it");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn files_of_other_users_are_not_obeyed() {
+        let sample = Sample::new("others", "threads = 3\n");
+        // Only root may give a file away; for everybody else, it is another user who asks.
+        let mut asking = trusted::user();
+        if asking == 0 {
+            std::os::unix::fs::chown(&sample.0, Some(12345), None).unwrap();
+        } else {
+            asking += 1;
+        }
+        for place in [Place::WorkingDirectory, Place::User, Place::Named] {
+            let error = Source::read(&sample.0, place, asking).err().map(|error| error.to_string());
+            assert_eq!(error.as_deref(), Some("it belongs to another user"));
+        }
+    }
+
+    #[test]
+    fn mistakes_in_files_name_file_and_key() {
+        for (text, want) in [
+            ("engine = 'gpu'", "numelt.toml: engine: \"gpu\" is not cpu or null"),
+            ("passes = 'all-of-them'", "numelt.toml: passes: "),
+            ("threads = 1.5", "numelt.toml: threads: \"1.5\" is not a number"),
+            ("threads = [1]", "numelt.toml: threads: it may not be of type array"),
+            ("thread = 1", "numelt.toml: thread: unknown setting"),
+            ("threads = ", "numelt.toml: "),
+        ] {
+            let sample = Sample::new("mistakes", text);
+            let source = sample.read(Place::User).unwrap();
+            let error = Config::default().apply(&source, &mut Vec::new()).unwrap_err().to_string();
+            assert!(error.contains(want), "{error}");
+        }
     }
 }

@@ -2,8 +2,9 @@
 //!
 //! In: operations on views, from front ends. Out: memory with values in it.
 //! Not here: how a kernel is computed (engines), Python. Unsafe code is in `pool.rs` (memory from
-//! the system), `footprint.rs` (giving it back), `fork.rs` (registering handlers), `base.rs` (returning it, reading a number), `exec.rs` and `at_once.rs`
-//! (temporaries), `shared.rs`, `batch.rs` and `batch/repeat.rs` (counting references), `runtime.rs`, `runtime/gate.rs` and
+//! the system), `footprint.rs` (giving it back), `fork.rs` (registering handlers), `base.rs` (returning it, reading a
+//! number), `exec.rs` and `at_once.rs` (temporaries), `trusted.rs` (the user's number), `shared.rs`, `batch.rs` and
+//! `batch/repeat.rs` (counting references), `runtime.rs`, `runtime/gate.rs` and
 //! `runtime/repeat.rs` (one thread at a time).
 
 mod at_once;
@@ -25,6 +26,7 @@ mod runtime;
 mod shared;
 mod siblings;
 mod stats;
+pub mod trusted;
 
 pub use base::{ArrayView, BaseRef, Export, Input, WeakBase};
 pub use batch::{ASKED, Repeated, WATCH, in_c_order};

@@ -123,6 +123,8 @@ def kron(a: Any, b: Any) -> Any:
     if x is None or y is None or x.ndim == 0 or y.ndim == 0:
         return fall_back("kron", a, b)
     rank = max(x.ndim, y.ndim)
+    if 2 * rank > 64:  # NumPy's way of doing it has twice the dimensions, and is refused
+        return fall_back("kron", a, b)
     left = (1,) * (rank - x.ndim) + x.shape
     right = (1,) * (rank - y.ndim) + y.shape
     first = x.reshape([n for extent in left for n in (extent, 1)])

@@ -209,7 +209,8 @@ def choose(a: Any, choices: Any, out: Any = None, mode: Any = "raise") -> Any:
     """
     index = recordable(a)
     arrays, dtype = _choices(choices)
-    if index is None or arrays is None or index.dtype.kind not in "iu" or mode not in _MODES:
+    wrong = index is None or index.dtype.kind not in "iu" or not numpy.can_cast(index.dtype, numpy.intp)
+    if wrong or arrays is None or mode not in _MODES:
         return fall_back("choose", a, choices, out, mode)
     index = _within(index.astype(numpy.intp), len(arrays), mode)
     if index is None:
@@ -304,6 +305,8 @@ def put(a: Any, ind: Any, v: Any, mode: Any = "raise") -> Any:
     """
     index = _index(ind)
     values = _values(v, a.dtype, "unsafe") if _core.is_recordable_target(a) else None
+    if index is not None and not numpy.can_cast(index.dtype, numpy.intp):
+        index = None  # positions of type uint64, which NumPy refuses
     if index is None or values is None or mode not in _MODES or (a.size == 0 and index.size):
         return reject("put", a, ind, v, mode)
     if index.size == 0 or values.size == 0:

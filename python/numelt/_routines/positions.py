@@ -121,7 +121,7 @@ def _extents(shape: Any) -> Any:
     extents = (shape,) if isinstance(shape, (int, numpy.integer)) else shape
     if type(extents) not in (tuple, list) or not all(isinstance(n, (int, numpy.integer)) for n in extents):
         return None
-    return tuple(int(n) for n in extents)
+    return tuple(int(n) for n in extents) if len(extents) <= 64 else None
 
 
 @native

@@ -2,24 +2,37 @@
 //!
 //! In: a key (everything the code depends on) and an object. Out: the object again in a later process.
 //! Not here: what is in an object. A cache must never cost correctness or an error: what cannot be
-//! read, is not ours, or does not match its key and checksum is ignored and compiled again.
+//! read, or was not written by this user's numelt for this key, is ignored and compiled again.
 //!
-//! The directory is private (mode 0700) and, like every file in it, must belong to the user who runs: its
-//! files become machine code of this process. Files appear by rename, so that readers never see half of one.
+//! An object becomes machine code of this process. So each carries a keyed hash, which only somebody can compute
+//! who can read the user's secret ([`Secret`]): a file that an archive or another user brought here does not
+//! have it, whatever its owner and mode. The directory is private (mode 0700), and nobody else may write to a folder
+//! on the way to it. Files appear by rename, so that readers never see half of one.
 //!
-//! A file is: magic, key length, object length, checksum (u64 each, little-endian), key, object.
+//! A file is: magic, key length, object length (u64 each, little-endian), the keyed hash of all the rest
+//! (32 bytes), key, object.
+
+mod secret;
+
+pub(super) use secret::{Secret, default_file};
 
 use super::Constants;
 use numelt_ir::{DType, Op};
 use numelt_opt::Kernel;
-use std::fs::{self, File};
+use numelt_runtime::trusted;
+use std::fs;
 use std::hash::{Hash, Hasher};
-use std::io::{self, Read, Write};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-const MAGIC: u64 = u64::from_le_bytes(*b"numeltK1");
-const HEADER: usize = 32;
+const MAGIC: u64 = u64::from_le_bytes(*b"numeltK2");
+/// Bytes of the magic and the two lengths.
+const LENGTHS: usize = 24;
+/// Bytes before the key.
+const HEADER: usize = LENGTHS + blake3::OUT_LEN;
+/// Bytes of the longest file that is read; objects take some ten thousand.
+const LONGEST: u64 = 64 << 20;
 
 /// Changes whenever a file that decides about generated code does.
 const SOURCES: u64 = fingerprint(&[
@@ -112,17 +125,16 @@ pub(super) struct Store {
     folders: u64,
     /// Bytes that a folder's files may take; the oldest go first.
     share: u64,
+    secret: Secret,
 }
 
 impl Store {
     /// Opens, and creates where needed, the private directory `kernels` under `parent`.
-    pub(super) fn open(parent: &Path, limit: u64) -> io::Result<Store> {
-        let directory = parent.join("kernels");
-        create_private(&directory)?;
-        owned_by_us(&fs::symlink_metadata(&directory)?)?;
+    pub(super) fn open(parent: &Path, secret: Secret, limit: u64) -> io::Result<Store> {
+        let directory = trusted::private_folder(&parent.join("kernels"), trusted::user())?;
         // A megabyte is the room of a hundred objects: enough for the shares to be like each other.
         let folders = 1 << (limit >> 20).clamp(1, 256).ilog2();
-        Ok(Store { directory, folders, share: limit / folders })
+        Ok(Store { directory, folders, share: limit / folders, secret })
     }
 
     fn path(&self, key: &[u8]) -> PathBuf {
@@ -131,14 +143,14 @@ impl Store {
         self.directory.join(folder).join(format!("{a:016x}{b:016x}.o"))
     }
 
-    /// The object that was saved for `key`, if it is whole and ours.
+    /// The object that was saved for `key`, if it is whole and this user's numelt saved it.
     pub(super) fn load(&self, key: &[u8]) -> Option<Vec<u8>> {
-        let mut file = File::open(self.path(key)).ok()?;
-        owned_by_us(&file.metadata().ok()?).ok()?;
-        let mut bytes = Vec::new();
-        file.read_to_end(&mut bytes).ok()?;
-        let object = decode(&bytes, key)?;
-        Some(object.to_vec())
+        let (mut file, data) = trusted::open(&self.path(key)).ok()?;
+        trusted::standing(&data).check_file(trusted::user()).ok()?;
+        let mut bytes = trusted::read(&mut file, &data, LONGEST).ok()?;
+        let start = decode(&bytes, key, &self.secret)?;
+        bytes.drain(..start);
+        Some(bytes)
     }
 
     /// Saves an object; an older one for the same key is replaced.
@@ -151,10 +163,13 @@ impl Store {
         let folder = path.parent().unwrap_or(&self.directory);
         match create_folder(folder) {
             Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
+            // a link would lead to files that are not ours to remove
+            Err(_) if !fs::symlink_metadata(folder)?.is_dir() => return Err(io::Error::other("it is no folder")),
             _ => {}
         }
         let temporary = folder.join(format!(".{}-{serial}-{now}", std::process::id()));
-        let written = write_private(&temporary, &encode(key, object)).and_then(|()| fs::rename(&temporary, &path));
+        let bytes = encode(key, object, &self.secret);
+        let written = write_private(&temporary, &bytes).and_then(|()| fs::rename(&temporary, &path));
         if written.is_err() {
             let _ = fs::remove_file(&temporary);
         }
@@ -197,32 +212,36 @@ fn files(folder: &Path) -> io::Result<Vec<(std::time::SystemTime, u64, PathBuf)>
     Ok(files)
 }
 
-fn encode(key: &[u8], object: &[u8]) -> Vec<u8> {
-    let checksum = fnv(object, fnv(key, FNV_OFFSET));
+/// The keyed hash of everything in a file but itself.
+fn mac(lengths: &[u8], key: &[u8], object: &[u8], secret: &Secret) -> blake3::Hash {
+    blake3::Hasher::new_keyed(secret.bytes()).update(lengths).update(key).update(object).finalize()
+}
+
+fn encode(key: &[u8], object: &[u8], secret: &Secret) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(HEADER + key.len() + object.len());
-    for word in [MAGIC, key.len() as u64, object.len() as u64, checksum] {
+    for word in [MAGIC, key.len() as u64, object.len() as u64] {
         bytes.extend_from_slice(&word.to_le_bytes());
     }
+    let mac = mac(&bytes, key, object, secret);
+    bytes.extend_from_slice(mac.as_bytes());
     bytes.extend_from_slice(key);
     bytes.extend_from_slice(object);
     bytes
 }
 
-fn decode<'a>(bytes: &'a [u8], key: &[u8]) -> Option<&'a [u8]> {
+/// Where the object begins in a file that was encoded for this key with this secret.
+fn decode(bytes: &[u8], key: &[u8], secret: &Secret) -> Option<usize> {
     let word = |i: usize| Some(u64::from_le_bytes(bytes.get(8 * i..8 * i + 8)?.try_into().ok()?));
-    let (magic, key_length, length, checksum) = (word(0)?, word(1)?, word(2)?, word(3)?);
+    let (magic, key_length, length) = (word(0)?, word(1)?, word(2)?);
+    let own_mac: [u8; blake3::OUT_LEN] = bytes.get(LENGTHS..HEADER)?.try_into().ok()?;
     let rest = &bytes[HEADER..];
     if magic != MAGIC || key_length != key.len() as u64 || rest.len() as u64 != key_length.checked_add(length)? {
         return None;
     }
     let (own_key, object) = rest.split_at(key.len());
-    (own_key == key && fnv(object, fnv(key, FNV_OFFSET)) == checksum).then_some(object)
-}
-
-#[cfg(unix)]
-fn create_private(directory: &Path) -> io::Result<()> {
-    use std::os::unix::fs::DirBuilderExt;
-    fs::DirBuilder::new().recursive(true).mode(0o700).create(directory)
+    // hashes are compared in constant time
+    let ours = own_key == key && mac(&bytes[..LENGTHS], key, object, secret) == own_mac;
+    ours.then_some(HEADER + key.len())
 }
 
 /// A private folder in an existing one.
@@ -238,27 +257,6 @@ fn write_private(path: &Path, bytes: &[u8]) -> io::Result<()> {
     fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?.write_all(bytes)
 }
 
-/// Fails unless this user owns the file and nobody else may write it.
-#[cfg(unix)]
-fn owned_by_us(data: &fs::Metadata) -> io::Result<()> {
-    use std::os::unix::fs::MetadataExt;
-    let refuse = |why| Err(io::Error::new(io::ErrorKind::PermissionDenied, why));
-    // SAFETY: takes nothing, cannot fail.
-    let user = unsafe { libc::geteuid() };
-    if data.uid() != user {
-        return refuse("it belongs to another user");
-    }
-    if data.mode() & 0o022 != 0 {
-        return refuse("other users may write it");
-    }
-    Ok(())
-}
-
-#[cfg(not(unix))]
-fn create_private(directory: &Path) -> io::Result<()> {
-    fs::create_dir_all(directory)
-}
-
 #[cfg(not(unix))]
 fn create_folder(folder: &Path) -> io::Result<()> {
     fs::create_dir(folder)
@@ -267,11 +265,6 @@ fn create_folder(folder: &Path) -> io::Result<()> {
 #[cfg(not(unix))]
 fn write_private(path: &Path, bytes: &[u8]) -> io::Result<()> {
     fs::OpenOptions::new().write(true).create_new(true).open(path)?.write_all(bytes)
-}
-
-#[cfg(not(unix))]
-fn owned_by_us(_: &fs::Metadata) -> io::Result<()> {
-    Ok(())
 }
 
 /// Where objects go by default: `NUMELT_CACHE_DIR` (empty: nowhere), the user's cache directory otherwise.
@@ -294,10 +287,14 @@ mod tests {
         path
     }
 
+    fn open(parent: &Path, limit: u64) -> io::Result<Store> {
+        Store::open(parent, Secret::of_test(1), limit)
+    }
+
     #[test]
     fn objects_come_back_until_they_are_damaged() {
         let parent = scratch("damage");
-        let store = Store::open(&parent, 1 << 20).unwrap();
+        let store = open(&parent, 1 << 20).unwrap();
         assert_eq!(store.load(b"key"), None);
         store.save(b"key", b"object").unwrap();
         assert_eq!(store.load(b"key").as_deref(), Some(&b"object"[..]));
@@ -324,7 +321,7 @@ mod tests {
     #[test]
     fn the_oldest_objects_go_first() {
         let parent = scratch("limit");
-        let store = Store::open(&parent, 4000).unwrap();
+        let store = open(&parent, 4000).unwrap();
         for k in 0..20u8 {
             store.save(&[k], &[k; 500]).unwrap();
             std::thread::sleep(std::time::Duration::from_millis(2));
@@ -349,7 +346,7 @@ mod tests {
                 let (parent, object) = (&parent, &object);
                 scope.spawn(move || {
                     for k in 0..150u32 {
-                        let store = Store::open(parent, limit).unwrap();
+                        let store = open(parent, limit).unwrap();
                         let key = [thread.to_le_bytes(), k.to_le_bytes()].concat();
                         store.save(&key, object).unwrap();
                     }
@@ -360,9 +357,7 @@ mod tests {
         // 12 MB were saved; a folder keeps at least what shrinking leaves, unless it was never full
         let kept = total(&parent);
         assert!(kept <= limit && kept >= limit / 4, "{kept}");
-        assert!(
-            Store::open(&parent, limit).unwrap().load(&[3u32.to_le_bytes(), 149u32.to_le_bytes()].concat()).is_some()
-        );
+        assert!(open(&parent, limit).unwrap().load(&[3u32.to_le_bytes(), 149u32.to_le_bytes()].concat()).is_some());
         fs::remove_dir_all(parent).unwrap();
     }
 
@@ -371,14 +366,60 @@ mod tests {
     fn what_others_may_write_is_refused() {
         use std::os::unix::fs::PermissionsExt;
         let parent = scratch("foreign");
-        let store = Store::open(&parent, 1 << 20).unwrap();
+        let store = open(&parent, 1 << 20).unwrap();
         let mode = fs::metadata(parent.join("kernels")).unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o700);
         store.save(b"key", b"object").unwrap();
         fs::set_permissions(store.path(b"key"), fs::Permissions::from_mode(0o666)).unwrap();
         assert_eq!(store.load(b"key"), None);
         fs::set_permissions(parent.join("kernels"), fs::Permissions::from_mode(0o777)).unwrap();
-        assert!(Store::open(&parent, 1 << 20).is_err());
+        assert!(open(&parent, 1 << 20).is_err());
+        fs::remove_dir_all(parent).unwrap();
+    }
+
+    #[test]
+    fn an_object_with_the_right_checksum_and_no_key_is_refused() {
+        let parent = scratch("forged");
+        let store = open(&parent, 1 << 20).unwrap();
+        store.save(b"key", b"object").unwrap();
+        let path = store.path(b"key");
+        // everything but the secret is as it should be: owner, mode, magic, lengths, and a hash that fits
+        let forged = encode(b"key", b"forged", &Secret::of_test(2));
+        fs::write(&path, &forged).unwrap();
+        assert_eq!(store.load(b"key"), None);
+        fs::write(&path, encode(b"key", b"forged", &Secret::of_test(1))).unwrap();
+        assert_eq!(store.load(b"key").as_deref(), Some(&b"forged"[..]), "only the secret made the difference");
+        // an object of ours in the place of another one's
+        store.save(b"other", b"other object").unwrap();
+        fs::copy(store.path(b"other"), &path).unwrap();
+        assert_eq!(store.load(b"key"), None);
+        fs::remove_dir_all(parent).unwrap();
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn links_and_pipes_are_neither_read_nor_followed() {
+        let parent = scratch("pipes");
+        let store = open(&parent, 1 << 20).unwrap();
+        store.save(b"key", b"object").unwrap();
+        let path = store.path(b"key");
+        fs::rename(&path, parent.join("moved")).unwrap();
+        std::os::unix::fs::symlink(parent.join("moved"), &path).unwrap();
+        assert_eq!(store.load(b"key"), None);
+        fs::remove_file(&path).unwrap();
+        let pipe = std::ffi::CString::new(path.to_str().unwrap()).unwrap();
+        // SAFETY: a C string and a mode.
+        assert_eq!(unsafe { libc::mkfifo(pipe.as_ptr(), 0o600) }, 0);
+        assert_eq!(store.load(b"key"), None);
+        store.save(b"key", b"object").unwrap();
+        assert!(store.load(b"key").is_some(), "the pipe is replaced");
+        // a folder that is a link elsewhere: nothing there is removed
+        let (folder, elsewhere) = (path.parent().unwrap(), parent.join("elsewhere"));
+        fs::create_dir(&elsewhere).unwrap();
+        fs::write(elsewhere.join("precious"), vec![0; 2 << 20]).unwrap();
+        fs::remove_dir_all(folder).unwrap();
+        std::os::unix::fs::symlink(&elsewhere, folder).unwrap();
+        assert!(store.save(b"key", b"object").is_err() && elsewhere.join("precious").exists());
         fs::remove_dir_all(parent).unwrap();
     }
 }

@@ -60,6 +60,8 @@ fn register_bytes(isa: Isa) -> u32 {
 pub struct Options {
     /// Where compiled objects are kept between processes; `None` keeps none.
     pub cache_dir: Option<PathBuf>,
+    /// The file with the secret that tells our objects from others'; without one, no objects are kept.
+    pub secret_file: Option<PathBuf>,
     /// Bytes that they may take.
     pub cache_bytes: u64,
     /// Told, once each, why the cache is not used and why nothing is compiled.
@@ -71,6 +73,7 @@ impl Default for Options {
     fn default() -> Options {
         Options {
             cache_dir: cache::default_directory(),
+            secret_file: cache::default_file(),
             cache_bytes: 256 << 20,
             warn: |text| eprintln!("numelt: {text}"),
         }
@@ -88,17 +91,17 @@ pub fn set_options(options: Options) {
 fn store() -> Option<&'static cache::Store> {
     static STORE: OnceLock<Option<cache::Store>> = OnceLock::new();
     let options = OPTIONS.get()?;
-    let open = || {
-        let directory = options.cache_dir.as_ref()?;
-        match cache::Store::open(directory, options.cache_bytes) {
-            Ok(store) => Some(store),
-            Err(error) => {
-                cache_warning(&format!("cannot use {}: {error}", directory.display()));
-                None
-            }
-        }
-    };
-    STORE.get_or_init(open).as_ref()
+    STORE.get_or_init(|| open_store(options).inspect_err(|why| cache_warning(why)).ok().flatten()).as_ref()
+}
+
+/// The store of these options, if any; the error is in words.
+fn open_store(options: &Options) -> std::result::Result<Option<cache::Store>, String> {
+    let Some(directory) = &options.cache_dir else { return Ok(None) };
+    let no_home = "there is no home folder for the key that they are signed with (HOME, XDG_STATE_HOME)";
+    let file = options.secret_file.as_ref().ok_or(no_home)?;
+    let secret = cache::Secret::open(file).map_err(|error| format!("cannot use {}: {error}", file.display()))?;
+    let store = cache::Store::open(directory, secret, options.cache_bytes);
+    store.map(Some).map_err(|error| format!("cannot use {}: {error}", directory.display()))
 }
 
 fn cache_warning(why: &str) {

@@ -60,8 +60,14 @@ fn take<'py>(
     };
     let (Some(view), Some(index)) = (array.get().view(), index.get().view()) else { return nothing() };
     let integral = index.dtype.is_integer() || index.dtype == DType::Bool;
-    if !integral || axis >= view.shape.len() || view.shape.len() + index.shape.len() > MAX_RANK {
+    if !integral || axis >= view.shape.len() {
         return nothing();
+    }
+    let rank = view.shape.len() - 1 + index.shape.len();
+    if rank > MAX_RANK {
+        // NumPy writes beyond the end of an array of its own here, instead of refusing
+        let text = format!("number of dimensions must be within [0, {MAX_RANK}], got {rank}");
+        return Err(PyValueError::new_err(text));
     }
     if view.shape[axis] == 0 && index.size() > 0 {
         return nothing();

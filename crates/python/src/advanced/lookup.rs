@@ -4,7 +4,7 @@ use super::key::{Item, Key};
 use crate::errors;
 use crate::index::Part;
 use crate::shape;
-use numelt_ir::Dims;
+use numelt_ir::{Dims, MAX_RANK};
 use numelt_runtime::ArrayView;
 use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
@@ -182,12 +182,19 @@ impl Lookup {
             all.extend(std::iter::repeat_n(shapes[at], fancy.axes.len()));
         }
         all.extend(truths.map(|(_, n)| std::slice::from_ref(n)));
-        shape::broadcast(&all).ok_or_else(|| {
+        let picked = shape::broadcast(&all).ok_or_else(|| {
             let list: String = all.iter().map(|s| errors::shape_text(s) + " ").collect();
             PyIndexError::new_err(format!(
                 "shape mismatch: indexing arrays could not be broadcast together with shapes {list}"
             ))
-        })
+        })?;
+        let rank = picked.len() + self.rest.0.len();
+        if rank > MAX_RANK {
+            let text =
+                format!("number of dimensions must be within [0, {MAX_RANK}], indexing result would have {rank}");
+            return Err(PyIndexError::new_err(text));
+        }
+        Ok(picked)
     }
 
     /// `picked` among the other axes: what is given per picked and per other axis, in the result's order.

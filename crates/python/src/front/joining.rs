@@ -254,6 +254,7 @@ fn stack<'py>(
         && dtype.is_none()
         && matches!(casting, Arg::Absent)
         && let Some((mut pieces, dtype)) = pieces(arrays)
+        && pieces[0].shape.len() < shape::MAX_RANK
         && let Some(axis) = axis_of(&axis, pieces[0].shape.len() + 1)
         && pieces.iter().all(|p| p.shape == pieces[0].shape)
     {
