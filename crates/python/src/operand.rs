@@ -1,6 +1,7 @@
 //! What takes part in an operation: arrays, deferred scalars, NumPy's scalars, Python's numbers.
 
 use crate::convert::{self, Numpy, Weak};
+use crate::errors;
 use crate::export;
 use crate::ndarray::NdArray;
 use crate::scalar::DeferredScalar;
@@ -97,7 +98,10 @@ impl<'py> Operand<'py> {
         let py = obj.py();
         let plain = crate::hooks::plain(obj)?;
         let dtype = dtype.map(crate::convert::numpy_name);
-        let Ok(made) = Numpy::get(py)?.attr(py, "asarray")?.call1((plain, dtype)) else { return Ok(None) };
+        let made = Numpy::get(py)?.attr(py, "asarray")?.call1((plain, dtype));
+        // what NumPy cannot make an array of, which it says itself
+        let refused = [errors::TYPE, errors::VALUE, errors::OVERFLOW];
+        let Some(made) = errors::unless(py, made, &refused)? else { return Ok(None) };
         Operand::array(&export::from_numpy(&made, true)?)
     }
 
@@ -163,7 +167,11 @@ pub fn defers_to(other: &Bound<'_, PyAny>, in_place: bool) -> PyResult<bool> {
         return Ok(false);
     }
     match class.getattr_opt(intern!(py, "__array_priority__"))? {
-        Some(priority) => Ok(priority.extract::<f64>().is_ok_and(|p| p > 0.0)),
+        Some(priority) => {
+            let number = priority.extract::<f64>();
+            let refused = [errors::TYPE, errors::VALUE, errors::OVERFLOW];
+            Ok(errors::unless(py, number, &refused)?.is_some_and(|priority| priority > 0.0))
+        }
         None => Ok(false),
     }
 }
@@ -195,9 +203,9 @@ pub fn dimensions(obj: &Bound<'_, PyAny>) -> PyResult<Dims> {
     if obj.is_exact_instance_of::<PyInt>() {
         return Ok(Dims::from_slice(&[dimension(obj)?]));
     }
-    match obj.try_iter() {
-        Ok(items) => items.map(|item| dimension(&item?)).collect(),
-        Err(_) => Ok(Dims::from_slice(&[index(obj)?])),
+    match errors::unless(obj.py(), obj.try_iter(), &[errors::TYPE])? {
+        Some(items) => items.map(|item| dimension(&item?)).collect(),
+        None => Ok(Dims::from_slice(&[index(obj)?])),
     }
 }
 

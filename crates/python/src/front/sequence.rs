@@ -27,7 +27,7 @@ pub fn array<'py>(py: Python<'py>, object: Any<'_, 'py>, dtype: impl FnOnce(DTyp
         };
     }
     let mut numbers = Numbers::new();
-    let dims = match collect(object, &mut numbers) {
+    let dims = match collect(object, &mut numbers)? {
         Some(dims) => dims,
         None => {
             let Some(number) = real(object).filter(is_held) else { return Ok(None) };
@@ -89,30 +89,33 @@ fn converted<'py>(py: Python<'py>, numbers: &Numbers, dtype: DType, dims: &[i64]
 }
 
 /// Extents of the sequence; its numbers in order. `None` unless all are floats and ints that 53 bits hold.
-fn collect(object: Any<'_, '_>, numbers: &mut Numbers) -> Option<Dims> {
-    let rows = length(object)?;
-    if rows == 0 || rows > MOST {
-        return None;
-    }
+fn collect(object: Any<'_, '_>, numbers: &mut Numbers) -> PyResult<Option<Dims>> {
+    let Some(rows) = length(object).filter(|rows| (1..=MOST).contains(rows)) else { return Ok(None) };
+    let mut push = |at: Option<Bound<'_, PyAny>>| -> PyResult<bool> {
+        let Some(number) = at.map(|item| number(&item)).transpose()?.flatten() else { return Ok(false) };
+        numbers.push(number);
+        Ok(true)
+    };
     let mut columns = None;
     for at in 0..rows {
-        let item = item(object, at)?;
+        let Some(item) = item(object, at) else { return Ok(None) };
         match length(&item) {
             Some(n) if (at == 0 || columns == Some(n)) && rows * n <= MOST => {
                 columns = Some(n);
                 for inner in 0..n {
-                    numbers.push(number(&self::item(&item, inner)?)?);
+                    if !push(self::item(&item, inner))? {
+                        return Ok(None);
+                    }
                 }
             }
-            Some(_) => return None,
-            None if columns.is_none() => numbers.push(number(&item)?),
-            None => return None,
+            None if columns.is_none() && push(Some(item))? => {}
+            Some(_) | None => return Ok(None),
         }
     }
-    match columns {
+    Ok(match columns {
         Some(columns) => (numbers.len() == rows * columns).then(|| Dims::from_slice(&[rows as i64, columns as i64])),
         None => Some(Dims::from_slice(&[rows as i64])),
-    }
+    })
 }
 
 fn length(object: Any<'_, '_>) -> Option<usize> {
@@ -130,25 +133,23 @@ fn item<'py>(object: Any<'_, 'py>, at: usize) -> Option<Bound<'py, PyAny>> {
 }
 
 /// A float or int; those of NumPy's scalars count that have the dtype which Python's numbers get.
-fn number(item: Any<'_, '_>) -> Option<Weak> {
-    let number = match real(item) {
-        Some(number) => number,
-        None => {
-            let value = match DeferredScalar::of(item) {
-                Some(scalar) if matches!(scalar.get().view().dtype, DType::F64 | DType::I64) => {
-                    scalar.get().value(item.py()).ok()?
-                }
-                Some(_) => return None,
-                None => convert::numpy_scalar_value(item)?,
-            };
-            match value {
-                Scalar::F64(value) => Weak::Float(value),
-                Scalar::I64(value) => Weak::Int(value),
-                _ => return None,
-            }
+fn number(item: Any<'_, '_>) -> PyResult<Option<Weak>> {
+    if let Some(number) = real(item) {
+        return Ok(Some(number).filter(is_held));
+    }
+    let value = match DeferredScalar::of(item) {
+        Some(scalar) if matches!(scalar.get().view().dtype, DType::F64 | DType::I64) => {
+            Some(scalar.get().value(item.py())?)
         }
+        Some(_) => None,
+        None => convert::numpy_scalar_value(item),
     };
-    Some(number).filter(is_held)
+    let number = match value {
+        Some(Scalar::F64(value)) => Some(Weak::Float(value)),
+        Some(Scalar::I64(value)) => Some(Weak::Int(value)),
+        _ => None,
+    };
+    Ok(number.filter(is_held))
 }
 
 /// A float, or an int that 53 bits hold?
