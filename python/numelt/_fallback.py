@@ -296,7 +296,7 @@ def ours_for(function: Any) -> Any:
 
 
 # What code raises that does not take to its arguments. Python code may raise anything else at any place: the
-# handler of a signal does (`KeyboardInterrupt`, `TimeoutError`, the program's own), and the program has to see it.
+# handler of a signal does (`KeyboardInterrupt`, `TimeoutError`), and the program has to see it.
 REFUSALS = (
     ArithmeticError, AttributeError, LookupError, MemoryError, NameError, RuntimeError, TypeError, ValueError,
 )  # fmt: skip

@@ -95,7 +95,7 @@ def in_place(frame: FrameType, at: int) -> bool:
 def load_before_fork() -> None:
     """Load the modules that computing loads at their first use, if there are other threads.
 
-    If another thread were loading one of them at the fork, the child would wait for that thread, which it lacks.
+    If another thread were loading one of them at the fork, the child would wait for that thread for ever.
     """
     if len(sys._current_frames()) > 1:
         for name in ("_bytecode", "_escape", "_temporary"):

@@ -54,7 +54,7 @@ def run(work):
     return thread
 """
 
-# Work that lets go of the GIL inside a flush (many elements), work that runs at once (few), and library calls.
+# Work that lets go of the GIL inside a flush (many elements), work that runs at once (few), library calls.
 BUSY = r"""
 a = np.arange(200_000.0)
 m = np.ones((150, 150))
