@@ -34,7 +34,7 @@ from typing import Any
 
 import numpy
 
-from numelt import _core
+from numelt import _core, _fallback
 from numelt._bytecode import READABLE, Expr, instruction, uses_of
 
 __all__ = ["CALLER", "DEFER", "OURS", "REAL", "verdict"]
@@ -336,7 +336,7 @@ def verdict(frame: FrameType, at: int) -> int:
     """
     try:
         return _judge(frame, at) if READABLE else _unread(frame)
-    except Exception:  # a callable of the program's that does not like to be looked at
+    except _fallback.REFUSALS:  # a callable of the program's that does not like to be looked at
         return DEFER
 
 

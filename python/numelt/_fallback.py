@@ -295,6 +295,13 @@ def ours_for(function: Any) -> Any:
     return function if pair is None else pair[1]
 
 
+# What code raises that does not take to its arguments. Python code may raise anything else at any place: the
+# handler of a signal does (`KeyboardInterrupt`, `TimeoutError`), and the program has to see it.
+REFUSALS = (
+    ArithmeticError, AttributeError, LookupError, MemoryError, NameError, RuntimeError, TypeError, ValueError,
+)  # fmt: skip
+
+
 def at_user_line(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Call ``function(*args, **kwargs)`` so that its warnings are attributed to the user's line.
 

@@ -60,12 +60,11 @@ def reworded(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any] | None
     kwargs = kwargs or {}
     if not all(map(_is_harmless, (*args, *kwargs.values()))):
         return error
+    found: Exception
     try:
         _fallback.uncounted(original, args, kwargs)
-    except TypeError as theirs:
+    except Exception as theirs:
         found = theirs
-    except Exception:
-        return error
     else:
         return error
     found.__context__ = error.__context__
@@ -94,10 +93,9 @@ def in_place(frame: FrameType, at: int) -> bool:
 
 
 def load_before_fork() -> None:
-    """Load what computing loads at its first use, if there are other threads.
+    """Load the modules that computing loads at their first use, if there are other threads.
 
-    A child that needs a module which another thread was loading at the fork waits for that thread, which it does
-    not have.
+    If another thread were loading one of them at the fork, the child would wait for that thread for ever.
     """
     if len(sys._current_frames()) > 1:
         for name in ("_bytecode", "_escape", "_temporary"):

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy
 
-from numelt import _core, _counting
+from numelt import _core, _counting, _fallback
 
 __all__ = ["in_parts", "most", "shared"]
 
@@ -53,11 +53,15 @@ def in_parts(n: int, parts: int, work: Callable[[int, int], None]) -> None:
 
     context = contextvars.copy_context()
     threads = [threading.Thread(target=context.copy().run, args=(run, k)) for k in range(1, parts)]
-    for thread in threads:
-        thread.start()
-    run(0)
-    for thread in threads:
-        thread.join()
+    try:
+        for thread in threads:
+            thread.start()
+        # what a signal's handler raises here goes on by itself
+        work(cuts[0], cuts[1])
+    finally:
+        for thread in threads:
+            if thread.ident is not None:
+                thread.join()
     if failures:
         raise failures[0]
 
@@ -396,7 +400,7 @@ def shared(name: str, original: Any) -> Any:
         if any(type(arg) is numpy.ndarray and arg.size > least and arg.dtype.kind in "biufc" for arg in args):
             try:
                 made = run(*args, **kwargs)
-            except Exception:
+            except _fallback.REFUSALS:
                 made = NotImplemented  # NumPy's own function says what it is
             if made is not NotImplemented:
                 return made

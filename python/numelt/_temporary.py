@@ -17,7 +17,7 @@ import sys
 from types import CodeType, FrameType
 from typing import Any
 
-from numelt import _core
+from numelt import _core, _fallback
 from numelt._bytecode import READABLE, Expr, instruction, uses_of
 from numelt._escape import _OWN_REFERENCES, _is_copy, _Search
 
@@ -44,7 +44,7 @@ def hands_over(frame: FrameType, at: int) -> bool:
     try:
         callee = _callee(frame.f_code, at)
         return callee is not None and _is_array_function(frame, callee)
-    except Exception:  # a callable of the program's that does not like to be looked at
+    except _fallback.REFUSALS:  # a callable of the program's that does not like to be looked at
         return False
 
 

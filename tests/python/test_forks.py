@@ -1,7 +1,7 @@
 """A child made by `os.fork` computes, whatever the parent's other threads were doing at the fork.
 
-Each program runs in a process of its own and ends children that have not answered after a minute: a hang is an
-error, how long a child takes is not looked at.
+Each program runs in a process of its own and ends children that have not answered after a minute: a hang is
+an error, how long a child takes is not looked at.
 """
 
 import os
@@ -54,7 +54,7 @@ def run(work):
     return thread
 """
 
-# Work that lets go of the GIL inside a flush (many elements), work that records and runs at once (few), and library calls.
+# Work that lets go of the GIL inside a flush (many elements), work that runs at once (few), library calls.
 BUSY = r"""
 a = np.arange(200_000.0)
 m = np.ones((150, 150))
@@ -71,7 +71,7 @@ stop = True
 assert total(300_000, 1)
 """
 
-# Each turn needs a kernel of a structure that has not been seen, so that the compiler's thread is always at work.
+# Each turn needs a kernel that has not been seen, so that the compiler's thread is always at work.
 COMPILING = r"""
 b = np.arange(40_000.0)
 names = ["sqrt", "abs", "floor", "ceil", "square", "negative"]
@@ -129,7 +129,7 @@ stop = True
 [thread.join() for thread in threads]
 """
 
-# Values that are pending at the fork are there in both processes, and so is what the parent's threads made before.
+# Values that are pending at the fork are there in both processes.
 PENDING = r"""
 for k in range(30):
     x = np.arange(150_000.0) + k

@@ -348,7 +348,9 @@ impl Weak {
         if let Ok(value) = obj.cast_exact::<PyBool>() {
             return Some(Weak::Bool(value.is_true()));
         }
-        if obj.is_instance(Numpy::get(py).ok()?.generic.bind(py)).ok()? {
+        let generic = Numpy::get(py).ok()?.generic.as_ptr();
+        // SAFETY: looks at the class of a living object, and runs no code of it.
+        if unsafe { ffi::PyObject_TypeCheck(obj.as_ptr(), generic.cast()) } != 0 {
             return None;
         }
         if let Ok(value) = obj.cast::<PyInt>() {

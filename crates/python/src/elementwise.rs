@@ -351,7 +351,10 @@ fn repeated_number<'py>(
     swapped: bool,
 ) -> Option<PyResult<Bound<'py, PyAny>>> {
     let (array, literal) = (Input::Array(a), Input::Const(literal));
-    let known = run::repeat(py, op, a.dtype, if swapped { [literal, array] } else { [array, literal] })?;
+    let known = match run::repeat(py, op, a.dtype, if swapped { [literal, array] } else { [array, literal] }) {
+        Ok(known) => known?,
+        Err(error) => return Some(Err(error)),
+    };
     Some(fresh::c_ordered(py, known.base, known.dtype, &a.shape).map(Bound::into_any))
 }
 
@@ -411,9 +414,13 @@ pub fn pair<'py>(py: Python<'py>, op: Op, a: &ArrayView, b: &ArrayView) -> Optio
     if a.dtype != b.dtype {
         return None;
     }
-    if let Some(known) = run::repeat(py, op, a.dtype, [Input::Array(a), Input::Array(b)]) {
-        let shape = if known.shape_of == 0 { &a.shape } else { &b.shape };
-        return Some(fresh::c_ordered(py, known.base, known.dtype, shape).map(Bound::into_any));
+    match run::repeat(py, op, a.dtype, [Input::Array(a), Input::Array(b)]) {
+        Ok(Some(known)) => {
+            let shape = if known.shape_of == 0 { &a.shape } else { &b.shape };
+            return Some(fresh::c_ordered(py, known.base, known.dtype, shape).map(Bound::into_any));
+        }
+        Ok(None) => {}
+        Err(error) => return Some(Err(error)),
     }
     let (resolved, inputs) = (Loop { op, ty: a.dtype }, [Input::Array(a), Input::Array(b)]);
     if same(&a.shape, &b.shape) {

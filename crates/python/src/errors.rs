@@ -2,7 +2,11 @@
 
 use crate::convert::Numpy;
 use numelt_ir::{DType, Error};
-use pyo3::exceptions::{PyIndexError, PyOSError, PyRuntimeError, PyTypeError, PyValueError};
+use pyo3::PyTypeInfo;
+use pyo3::exceptions::{
+    PyAttributeError, PyBufferError, PyImportError, PyIndexError, PyOSError, PyOverflowError, PyRuntimeError,
+    PyTypeError, PyValueError,
+};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
@@ -19,6 +23,36 @@ pub fn to_py(error: Error) -> PyErr {
         }
     }
 }
+
+/// What Python code gave; nothing where it failed in one of the ways that are expected of it. Any other exception goes on:
+/// Python code may raise at any place what the handler of a signal raises, which is nobody's to drop. So no call of Python code
+/// ends in `.ok()` or `unwrap_or`.
+///
+/// # Errors
+/// Exceptions of other classes than these.
+pub fn unless<T>(py: Python<'_>, result: PyResult<T>, expected: &[Kind]) -> PyResult<Option<T>> {
+    match result {
+        Ok(value) => Ok(Some(value)),
+        Err(error) if expected.iter().any(|is_of_kind| is_of_kind(&error, py)) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// A class of exceptions, for [`unless`].
+pub type Kind = fn(&PyErr, Python<'_>) -> bool;
+
+fn is<E: PyTypeInfo>(error: &PyErr, py: Python<'_>) -> bool {
+    error.is_instance_of::<E>(py)
+}
+
+pub const ATTRIBUTE: Kind = is::<PyAttributeError>;
+pub const BUFFER: Kind = is::<PyBufferError>;
+pub const IMPORT: Kind = is::<PyImportError>;
+pub const INDEX: Kind = is::<PyIndexError>;
+pub const OVERFLOW: Kind = is::<PyOverflowError>;
+pub const RUNTIME: Kind = is::<PyRuntimeError>;
+pub const TYPE: Kind = is::<PyTypeError>;
+pub const VALUE: Kind = is::<PyValueError>;
 
 /// NumPy's `MemoryError` for an array that cannot be had.
 pub fn memory(py: Python<'_>, shape: &[i64], dtype: DType) -> PyErr {

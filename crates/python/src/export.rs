@@ -389,7 +389,7 @@ fn adopt(obj: &Bound<'_, PyAny>, real: &RealArray, dtype: DType, fresh: bool) ->
     };
     let start = real.data.wrapping_offset(low as isize);
     let range = start as usize..start as usize + (high - low) as usize;
-    if !fresh && let Some((base, start)) = shared(obj, &range) {
+    if !fresh && let Some((base, start)) = shared(obj, &range)? {
         return Ok(window(base, start));
     }
     let owner = Box::new(Owner::of(obj.clone().unbind()));
@@ -405,7 +405,7 @@ fn adopt(obj: &Bound<'_, PyAny>, real: &RealArray, dtype: DType, fresh: bool) ->
 /// The base of the memory that an array shares with others, and its first address: one that is known, or a new
 /// one of all that the owner of the memory has, so that everything that looks into it is a view of one base.
 /// `None` when `range` is not inside what the owner seems to have.
-fn shared(obj: &Bound<'_, PyAny>, range: &Range<usize>) -> Option<(BaseRef, *mut u8)> {
+fn shared(obj: &Bound<'_, PyAny>, range: &Range<usize>) -> PyResult<Option<(BaseRef, *mut u8)>> {
     let py = obj.py();
     let mut root = obj.clone();
     let below = loop {
@@ -425,46 +425,57 @@ fn shared(obj: &Bound<'_, PyAny>, range: &Range<usize>) -> Option<(BaseRef, *mut
     let own = RealArray::of(&root).flags & NPY_ARRAY_OWNDATA != 0;
     let key = own.then_some(root.as_ptr() as usize);
     if let Some(found) = registry::find(range, key) {
-        return Some(found);
+        return Ok(Some(found));
     }
-    let all = below.and_then(|b| buffer_range(&b)).filter(inside).or_else(|| Some(memory_of(&root)).filter(inside))?;
+    let offered = below.map(|below| buffer_range(&below)).transpose()?.flatten();
+    let all = match offered.filter(inside) {
+        Some(all) => all,
+        None => memory_of(&root)?,
+    };
+    if !inside(&all) {
+        return Ok(None);
+    }
     let start = all.start as *mut u8;
     let owner = Box::new(Owner::of(root.unbind()));
     // SAFETY: the owner keeps the root array, which keeps the memory that it looks into; see `adopt` on writes.
     let base = unsafe { Runtime::global().adopt(start, all.len(), owner, true) };
     registry::enter_adopted(&base, key);
-    Some((base, start))
+    Ok(Some((base, start)))
 }
 
 /// All of the buffer that an object which is no array offers, if it is in one piece.
-fn buffer_range(obj: &Bound<'_, PyAny>) -> Option<Range<usize>> {
+fn buffer_range(obj: &Bound<'_, PyAny>) -> PyResult<Option<Range<usize>>> {
     let mut obj = obj.clone();
     while let Ok(memory) = obj.cast::<PyMemoryView>() {
-        obj = memory.getattr("obj").ok()?;
+        // one that has been released does not tell
+        let below = errors::unless(obj.py(), memory.getattr("obj"), &[errors::VALUE])?;
+        let Some(below) = below else { return Ok(None) };
+        obj = below;
     }
     // SAFETY: an all-zero structure is what the call fills; it is released when it was.
-    unsafe {
+    let range = unsafe {
         if ffi::PyObject_CheckBuffer(obj.as_ptr()) == 0 {
-            return None;
+            return Ok(None);
         }
         let mut buffer: ffi::Py_buffer = std::mem::zeroed();
         if ffi::PyObject_GetBuffer(obj.as_ptr(), &mut buffer, ffi::PyBUF_SIMPLE) < 0 {
-            ffi::PyErr_Clear();
-            return None;
+            Err(PyErr::fetch(obj.py()))
+        } else {
+            let range = buffer.buf as usize..buffer.buf as usize + buffer.len as usize;
+            ffi::PyBuffer_Release(&mut buffer);
+            Ok(range)
         }
-        let range = buffer.buf as usize..buffer.buf as usize + buffer.len as usize;
-        ffi::PyBuffer_Release(&mut buffer);
-        Some(range)
-    }
+    };
+    errors::unless(obj.py(), range, &[errors::BUFFER, errors::VALUE])
 }
 
 /// Addresses of an array's memory, whatever its dtype.
-fn memory_of(array: &Bound<'_, PyAny>) -> Range<usize> {
+fn memory_of(array: &Bound<'_, PyAny>) -> PyResult<Range<usize>> {
     let real = RealArray::of(array);
-    let itemsize = array.getattr("itemsize").and_then(|n| n.extract::<i64>()).unwrap_or(1);
+    let itemsize = array.getattr("itemsize")?.extract::<i64>()?;
     let (low, high) = shape::byte_range(&real.shape, &real.strides, itemsize).unwrap_or((0, 0));
     let at = |offset: i64| real.data.wrapping_offset(offset as isize) as usize;
-    at(low)..at(high)
+    Ok(at(low)..at(high))
 }
 
 /// Number of references to an object.

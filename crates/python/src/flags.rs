@@ -1,5 +1,6 @@
 //! The object behind `array.flags`, with NumPy's names.
 
+use crate::errors;
 use crate::fresh::Simple;
 use crate::ndarray::NdArray;
 use crate::{protocols, shape};
@@ -30,7 +31,7 @@ impl Flags {
 
     fn set(&self, writeable: bool) -> PyResult<()> {
         let array = self.array.get();
-        if writeable && !array.writeable() && self.read_only_below() {
+        if writeable && !array.writeable() && self.read_only_below()? {
             return Err(PyValueError::new_err("cannot set WRITEABLE flag to True of this array"));
         }
         array.set_writeable(writeable);
@@ -38,12 +39,11 @@ impl Flags {
     }
 
     /// Is the array a view of one that is itself read-only?
-    fn read_only_below(&self) -> bool {
-        Python::attach(|py| {
-            self.array.get().parent().is_some_and(|p| match p.bind(py).cast::<NdArray>() {
-                Ok(parent) => !parent.get().writeable(),
-                Err(_) => !protocols::is_writable_buffer(p.bind(py)),
-            })
+    fn read_only_below(&self) -> PyResult<bool> {
+        Python::attach(|py| match self.array.get().parent().map(|parent| (parent, parent.bind(py).cast::<NdArray>())) {
+            None => Ok(false),
+            Some((_, Ok(parent))) => Ok(!parent.get().writeable()),
+            Some((parent, Err(_))) => protocols::is_writable_buffer(parent.bind(py)).map(|writable| !writable),
         })
     }
 
@@ -156,11 +156,13 @@ impl Flags {
         }
     }
 
-    fn __eq__(&self, other: &Bound<'_, PyAny>) -> bool {
-        match other.cast::<Flags>() {
-            Ok(other) => other.get().num() == self.num(),
-            Err(_) => other.getattr("num").and_then(|n| n.extract::<u32>()).is_ok_and(|n| n == self.num()),
+    fn __eq__(&self, other: &Bound<'_, PyAny>) -> PyResult<bool> {
+        if let Ok(other) = other.cast::<Flags>() {
+            return Ok(other.get().num() == self.num());
         }
+        let num = other.getattr("num").and_then(|n| n.extract::<u32>());
+        let lacking = [errors::ATTRIBUTE, errors::TYPE, errors::OVERFLOW];
+        Ok(errors::unless(other.py(), num, &lacking)? == Some(self.num()))
     }
 
     fn __repr__(&self) -> String {

@@ -7,8 +7,9 @@ use crate::errors;
 use crate::hooks;
 use crate::ndarray::{NdArray, Payload, exact_native, wrap_view};
 use crate::operand::{self, Operand};
+use crate::operators;
 use crate::scalar::DeferredScalar;
-use crate::{advanced, assign, errstate, foreign, run, shape};
+use crate::{advanced, assign, foreign, run, shape};
 use numelt_ir::{DType, DTypeKind, Dims};
 use numelt_runtime::ArrayView;
 use pyo3::exceptions::PyIndexError;
@@ -97,11 +98,9 @@ fn unpacked(item: &Bound<'_, PyAny>) -> PyResult<Option<Unpacked>> {
     let (mut start, mut stop, mut step) = (0, 0, 0);
     // SAFETY: the object is a slice, the out-parameters are locals.
     let failed = unsafe { ffi::PySlice_Unpack(item.as_ptr(), &mut start, &mut stop, &mut step) };
-    if failed < 0 {
-        drop(PyErr::take(item.py()));
-        return Ok(None);
-    }
-    Ok(Some((start, stop, step)))
+    let read = if failed < 0 { Err(PyErr::fetch(item.py())) } else { Ok((start, stop, step)) };
+    // no integers, or a step of zero
+    errors::unless(item.py(), read, &[errors::TYPE, errors::VALUE])
 }
 
 /// First position, number of positions and step of an unpacked slice on an axis; without positions it starts at
@@ -425,7 +424,8 @@ pub fn quick_get<'py>(
     }
     match quick(view, key) {
         Ok(Some(Quick::Window(window))) => Some(wrap_view(array, window)),
-        _ => None,
+        Ok(_) => None,
+        Err(error) => Some(Err(error)),
     }
 }
 
@@ -436,12 +436,24 @@ pub fn quick_set<'py>(
     key: &Bound<'py, PyAny>,
     value: &Bound<'py, PyAny>,
 ) -> Option<PyResult<()>> {
-    let view =
-        array.get().view().filter(|_| array.get().writeable() && !errstate::is_strict(array.py()).unwrap_or(true))?;
+    operators::unless_strict(array.py(), || set_quickly(array, key, value))
+}
+
+#[inline(always)]
+fn set_quickly<'py>(
+    array: &Bound<'py, NdArray>,
+    key: &Bound<'py, PyAny>,
+    value: &Bound<'py, PyAny>,
+) -> Option<PyResult<()>> {
+    let view = array.get().view().filter(|_| array.get().writeable())?;
     if let Some(offset) = element(view, key) {
         return write_plain(view, offset, value).then_some(Ok(()));
     }
-    let Ok(Some(Quick::Window(target))) = quick(view, key) else { return None };
+    let target = match quick(view, key) {
+        Ok(Some(Quick::Window(target))) => target,
+        Ok(_) => return None,
+        Err(error) => return Some(Err(error)),
+    };
     if exact_native(value).is_none() && Weak::exact(value).is_none() {
         return None;
     }

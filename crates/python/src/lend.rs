@@ -5,6 +5,7 @@
 //! ordinary export; of all others nobody will know.
 
 use crate::convert::{self, Numpy, Weak};
+use crate::errors;
 use crate::given::Given;
 use crate::loan::{self, Loan};
 use crate::ndarray::NdArray;
@@ -130,7 +131,7 @@ impl<'py> Lent<'py> {
         if let Some(scalar) = DeferredScalar::of(value) {
             return DeferredScalar::realize(scalar).map(Some);
         }
-        if passes(value) {
+        if passes(value)? {
             self.class = class;
             return Ok(Some(value.clone()));
         }
@@ -310,8 +311,9 @@ pub fn has_foreign<'a, 'py: 'a>(mut args: impl Iterator<Item = Borrowed<'a, 'py,
 }
 
 /// Is this an array of ours, or what NumPy takes as it is and no class can say otherwise?
-pub fn is_known(obj: &Bound<'_, PyAny>) -> bool {
-    obj.is_exact_instance_of::<NdArray>() || is_plain(obj) || (DeferredScalar::of(obj).is_none() && passes(obj))
+pub fn is_known(obj: &Bound<'_, PyAny>) -> PyResult<bool> {
+    let known = obj.is_exact_instance_of::<NdArray>() || is_plain(obj);
+    Ok(known || (DeferredScalar::of(obj).is_none() && passes(obj)?))
 }
 
 /// Is this an array of ours whose dtype is never native?
@@ -349,20 +351,20 @@ fn numpys_function<'py>(value: &Bound<'py, PyAny>) -> Option<Bound<'py, PyAny>> 
 }
 
 /// Is it a scalar of NumPy's, or a number or a date of the standard library's, which NumPy takes as it is?
-pub fn passes(value: &Bound<'_, PyAny>) -> bool {
+pub fn passes(value: &Bound<'_, PyAny>) -> PyResult<bool> {
     let class = value.get_type_ptr().cast();
     let met = || CLASSES.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some((_, passes)) = met().iter().find(|(one, _)| one.as_ptr() == class) {
-        return *passes;
+        return Ok(*passes);
     }
     let class = value.get_type();
-    let known = is_librarys(&class).unwrap_or(false) || is_scalar_class(&class).unwrap_or(false);
+    let known = is_librarys(&class)? || is_scalar_class(&class)?;
     let mut met = met();
     let oldest = if met.len() < MOST_CLASSES { None } else { Some(met.remove(0)) };
     met.push((class.unbind(), known));
     drop(met);
     drop(oldest);
-    known
+    Ok(known)
 }
 
 /// Classes that were met last, and whether their objects pass as they are.
@@ -370,7 +372,7 @@ static CLASSES: Mutex<Vec<(Py<PyType>, bool)>> = Mutex::new(Vec::new());
 const MOST_CLASSES: usize = 16;
 
 fn is_librarys(class: &Bound<'_, PyType>) -> PyResult<bool> {
-    let (module, name) = (class.module()?, class.name()?);
+    let Some((module, name)) = module_and_name(class)? else { return Ok(false) };
     Ok(match module.to_str()? {
         "decimal" => name == "Decimal",
         "fractions" => name == "Fraction",
@@ -382,7 +384,14 @@ fn is_librarys(class: &Bound<'_, PyType>) -> PyResult<bool> {
 /// Is it one of NumPy's own classes of scalars?
 fn is_scalar_class(class: &Bound<'_, PyType>) -> PyResult<bool> {
     let generic = Numpy::get(class.py())?.generic.bind(class.py());
-    Ok(class.module()? == "numpy" && class.is_subclass(generic)?)
+    let Some((module, _)) = module_and_name(class)? else { return Ok(false) };
+    Ok(module == "numpy" && class.is_subclass(generic)?)
+}
+
+/// The module and name of a class; a class may have another object, or nothing, where they should be.
+fn module_and_name<'py>(class: &Bound<'py, PyType>) -> PyResult<Option<(Bound<'py, PyString>, Bound<'py, PyString>)>> {
+    let both = class.module().and_then(|module| Ok((module, class.name()?)));
+    errors::unless(class.py(), both, &[errors::ATTRIBUTE, errors::TYPE])
 }
 
 static DTYPE: PyOnceLock<Py<PyType>> = PyOnceLock::new();
@@ -398,7 +407,7 @@ fn is_numpys(value: &Bound<'_, PyAny>) -> PyResult<bool> {
     if value.is_instance_of::<PyType>() {
         return Ok(numpy.dtype_of_type(value.as_ptr().cast()).is_some()
             || convert::dtype_of_python_type(value).is_some()
-            || value.cast::<PyType>().is_ok_and(|class| is_scalar_class(class).unwrap_or(false))
+            || is_scalar_class(value.cast::<PyType>()?)?
             || [py.get_type::<PyAny>(), py.get_type::<PyString>(), py.get_type::<PyBytes>()]
                 .iter()
                 .any(|c| c.is(value)));

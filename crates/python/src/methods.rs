@@ -157,6 +157,14 @@ fn flattened<'py>(py: Python<'py>, view: &ArrayView) -> Out<'py> {
     wrap_new(py, shape::whole(copy.base, view.dtype, &[shape::size(&copy.shape)]))
 }
 
+/// Is it NumPy's class of arrays, or one derived from it?
+fn is_array_class(obj: &Bound<'_, PyAny>) -> PyResult<bool> {
+    match obj.cast::<PyType>() {
+        Ok(class) => class.is_subclass(convert::Numpy::get(obj.py())?.ndarray.bind(obj.py())),
+        Err(_) => Ok(false),
+    }
+}
+
 /// An axis order from the arguments of `transpose`.
 fn parse_permutation(py: Python<'_>, args: &Bound<'_, PyTuple>, rank: usize) -> PyResult<Vec<usize>> {
     let single = if args.len() == 1 { Some(args.get_item(0)?) } else { None };
@@ -305,7 +313,11 @@ impl NdArray {
             {
                 return wrap_view(slf, view.clone());
             }
-            if let (Some(view), Ok(Some(dtype))) = (slf.get().view(), convert::parse_dtype(&arg))
+            // NumPy's own classes of arrays are no dtypes, and asking it whether they are runs code of the class
+            let is_class = is_array_class(&arg)?;
+            let asked = if is_class { Ok(None) } else { convert::parse_dtype(&arg) };
+            let refused = [errors::TYPE, errors::VALUE];
+            if let (Some(view), Some(Some(dtype))) = (slf.get().view(), errors::unless(slf.py(), asked, &refused)?)
                 && let Some(other) = retyped(view, dtype)
             {
                 return wrap_view(slf, other);

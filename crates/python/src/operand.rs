@@ -1,6 +1,7 @@
 //! What takes part in an operation: arrays, deferred scalars, NumPy's scalars, Python's numbers.
 
 use crate::convert::{self, Numpy, Weak};
+use crate::errors;
 use crate::export;
 use crate::front;
 use crate::ndarray::NdArray;
@@ -104,7 +105,10 @@ impl<'py> Operand<'py> {
         }
         let plain = crate::hooks::plain(obj)?;
         let dtype = dtype.map(crate::convert::numpy_name);
-        let Ok(made) = Numpy::get(py)?.attr(py, "asarray")?.call1((plain, dtype)) else { return Ok(None) };
+        let made = Numpy::get(py)?.attr(py, "asarray")?.call1((plain, dtype));
+        // what NumPy cannot make an array of, which it says itself
+        let refused = [errors::TYPE, errors::VALUE, errors::OVERFLOW];
+        let Some(made) = errors::unless(py, made, &refused)? else { return Ok(None) };
         Operand::array(&export::from_numpy(&made, true)?)
     }
 
@@ -178,7 +182,11 @@ pub fn defers_to(other: &Bound<'_, PyAny>, in_place: bool) -> PyResult<bool> {
         return Ok(false);
     }
     match class.getattr_opt(intern!(py, "__array_priority__"))? {
-        Some(priority) => Ok(priority.extract::<f64>().is_ok_and(|p| p > 0.0)),
+        Some(priority) => {
+            let number = priority.extract::<f64>();
+            let refused = [errors::TYPE, errors::VALUE, errors::OVERFLOW];
+            Ok(errors::unless(py, number, &refused)?.is_some_and(|priority| priority > 0.0))
+        }
         None => Ok(false),
     }
 }
@@ -223,8 +231,9 @@ pub fn dimensions(obj: &Bound<'_, PyAny>) -> PyResult<Dims> {
     }
     // SAFETY: the object lives; the check cannot fail.
     let sequence = unsafe { pyo3::ffi::PySequence_Check(obj.as_ptr()) } != 0 || obj.is_instance_of::<NdArray>();
-    if sequence && let Ok(items) = obj.try_iter() {
-        if let Ok(rank) = obj.len() {
+    if sequence && let Some(items) = errors::unless(obj.py(), obj.try_iter(), &[errors::TYPE])? {
+        // sequences of the old protocol have no length
+        if let Some(rank) = errors::unless(obj.py(), obj.len(), &[errors::TYPE])? {
             check_rank(rank)?;
         }
         let items = items.take(MAX_RANK + 1).map(|item| dimension(&item?)).collect::<PyResult<Dims>>()?;

@@ -103,11 +103,8 @@ pub fn quick<'py>(op: Op, lhs: &Bound<'py, PyAny>, rhs: &Bound<'py, PyAny>) -> O
     let (a, b) = (native_view(lhs), native_view(rhs));
     let Some(view) = a.or(b) else { return quick_scalars(op, lhs, rhs) };
     let py = lhs.py();
-    if is_watched(py) {
-        return None;
-    }
     let keeps = keeps_dtype(op, view.dtype);
-    match (a, b) {
+    unless_strict(py, || match (a, b) {
         (Some(a), Some(b)) if keeps && a.dtype == b.dtype => elementwise::pair(py, op, a, b),
         (Some(a), Some(b)) => elementwise::mixed(py, op, a, b),
         (Some(a), None) => match DeferredScalar::of(rhs) {
@@ -123,7 +120,7 @@ pub fn quick<'py>(op: Op, lhs: &Bound<'py, PyAny>, rhs: &Bound<'py, PyAny>) -> O
             None => elementwise::mixed_number(py, op, b, lhs, true),
         },
         (None, None) => None,
-    }
+    })
 }
 
 /// An operation on a number of NumPy's and an array of ours, or `None`: NumPy's ufunc has to find out what is to be done.
@@ -139,10 +136,15 @@ pub fn from_scalar<'py>(
     elementwise::apply(number.py(), op, &operands, None, None).transpose()
 }
 
-/// Is a mode in force that acts inside an operation, or can only the general path tell?
+/// What a quick path gives where a mode is in force that acts inside an operation: nothing, which leaves it to the general
+/// path.
 #[inline]
-fn is_watched(py: Python<'_>) -> bool {
-    errstate::is_strict(py).unwrap_or(true)
+pub fn unless_strict<T>(py: Python<'_>, run: impl FnOnce() -> Option<PyResult<T>>) -> Option<PyResult<T>> {
+    match errstate::is_strict(py) {
+        Ok(false) => run(),
+        Ok(true) => None,
+        Err(error) => Some(Err(error)),
+    }
 }
 
 /// The quick path of an operation on two scalars, of which one is deferred and the other may be a number.
@@ -154,28 +156,25 @@ pub fn quick_scalars<'py>(
 ) -> Option<PyResult<Bound<'py, PyAny>>> {
     let (a, b) = (DeferredScalar::of(lhs), DeferredScalar::of(rhs));
     let dtype = a.or(b)?.get().view().dtype;
-    if !dtype.is_float() || !keeps_dtype(op, dtype) || is_watched(lhs.py()) {
+    if !dtype.is_float() || !keeps_dtype(op, dtype) {
         return None;
     }
-    let inputs = [scalar_input(a, dtype, lhs)?, scalar_input(b, dtype, rhs)?];
-    let _scalars = errstate::As::scalars();
-    Some(elementwise::scalar(lhs.py(), op, dtype, &inputs))
+    unless_strict(lhs.py(), || {
+        let inputs = [scalar_input(a, dtype, lhs)?, scalar_input(b, dtype, rhs)?];
+        let _scalars = errstate::As::scalars();
+        Some(elementwise::scalar(lhs.py(), op, dtype, &inputs))
+    })
 }
 
 /// The quick path of an operation on all pairs of elements of two vectors.
 pub fn outer<'py>(op: Op, lhs: &Bound<'py, PyAny>, rhs: &Bound<'py, PyAny>) -> Option<PyResult<Bound<'py, PyAny>>> {
     let vector = |obj| native_view(obj).filter(|view| view.shape.len() == 1);
     let (a, b) = (vector(lhs)?, vector(rhs)?);
-    if is_watched(lhs.py()) {
-        return None;
-    }
     let (extents, strides) = (Dims::from_slice(&[a.shape[0], 1]), Dims::from_slice(&[a.strides[0], 0]));
     let column = shape::window(a, a.offset, extents, strides);
-    if keeps_dtype(op, a.dtype) && a.dtype == b.dtype {
-        elementwise::pair(lhs.py(), op, &column, b)
-    } else {
-        elementwise::mixed(lhs.py(), op, &column, b)
-    }
+    let like = keeps_dtype(op, a.dtype) && a.dtype == b.dtype;
+    let way = if like { elementwise::pair } else { elementwise::mixed };
+    unless_strict(lhs.py(), || way(lhs.py(), op, &column, b))
 }
 
 /// The quick path of an operation on the first two of a list of arrays of one shape and dtype, then on that and the third,
@@ -203,7 +202,7 @@ pub fn chained<'py>(op: Op, list: &Bound<'py, PyList>) -> Option<PyResult<Bound<
 #[inline]
 pub fn quick_unary<'py>(op: Op, operand: &Bound<'py, PyAny>) -> Option<PyResult<Bound<'py, PyAny>>> {
     let view = native_view(operand)?;
-    if is_watched(operand.py()) { None } else { elementwise::single(operand.py(), op, view) }
+    unless_strict(operand.py(), || elementwise::single(operand.py(), op, view))
 }
 
 /// A deferred scalar of this dtype, or a number that converts to it.
@@ -247,7 +246,7 @@ fn general<'py>(
     reflected: bool,
 ) -> PyResult<Bound<'py, PyAny>> {
     let py = lhs.py();
-    if (lend::is_foreign(lhs) && lend::is_known(rhs)) || (lend::is_foreign(rhs) && lend::is_known(lhs)) {
+    if (lend::is_foreign(lhs) && lend::is_known(rhs)?) || (lend::is_foreign(rhs) && lend::is_known(lhs)?) {
         return fall_back(operator, operator.name, lhs, rhs);
     }
     if operator.op == Op::Power
@@ -479,8 +478,10 @@ fn power_op(dtype: DType, exponent: &Bound<'_, PyAny>) -> Option<Op> {
 #[inline]
 pub fn quick_in_place(op: Op, target: &NdArray, other: &Bound<'_, PyAny>) -> Option<PyResult<()>> {
     let view = target.view()?;
-    let plain = target.writeable() && keeps_dtype(op, view.dtype) && !is_watched(other.py());
-    if plain { elementwise::update(other.py(), op, view, other) } else { None }
+    if !target.writeable() || !keeps_dtype(op, view.dtype) {
+        return None;
+    }
+    unless_strict(other.py(), || elementwise::update(other.py(), op, view, other))
 }
 
 /// `lhs (op)= rhs` on an array, whatever an operand's class gives for it.

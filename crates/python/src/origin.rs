@@ -35,8 +35,12 @@ pub fn tell(py: Python<'_>) {
     let asked = ASKED.load(Ordering::Relaxed);
     if asked != 0 {
         ASKED.store(0, Ordering::Relaxed);
-        // a place that is not found is not worth an exception
-        Runtime::global().came_from(asked, number(py).unwrap_or(Warning::NOWHERE));
+        let number = number(py).unwrap_or_else(|error| {
+            // a place that is not found is not worth failing for, but it is told
+            error.write_unraisable(py, None);
+            Warning::NOWHERE
+        });
+        Runtime::global().came_from(asked, number);
     }
 }
 

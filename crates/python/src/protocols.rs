@@ -3,6 +3,7 @@
 
 use crate::attributes::{self, extents, kwarg, numpy_method};
 use crate::convert::Numpy;
+use crate::errors;
 use crate::export::RealArray;
 use crate::fresh::Simple;
 use crate::ndarray::{NdArray, Payload};
@@ -78,18 +79,21 @@ fn sole_value(array: &Bound<'_, NdArray>) -> PyResult<Option<Scalar>> {
 }
 
 /// Would this object let its memory be written to?
-pub fn is_writable_buffer(obj: &Bound<'_, PyAny>) -> bool {
+///
+/// # Errors
+/// What a `__buffer__` method of the program's raises, but for `BufferError`.
+pub fn is_writable_buffer(obj: &Bound<'_, PyAny>) -> PyResult<bool> {
     // SAFETY: an all-zero structure is what the call fills; it is released when it was.
-    unsafe {
+    let asked = unsafe {
         let mut buffer: ffi::Py_buffer = std::mem::zeroed();
-        let failed = ffi::PyObject_GetBuffer(obj.as_ptr(), &mut buffer, ffi::PyBUF_WRITABLE | ffi::PyBUF_SIMPLE);
-        if failed < 0 {
-            ffi::PyErr_Clear();
-            return false;
+        if ffi::PyObject_GetBuffer(obj.as_ptr(), &mut buffer, ffi::PyBUF_WRITABLE | ffi::PyBUF_SIMPLE) < 0 {
+            Err(PyErr::fetch(obj.py()))
+        } else {
+            ffi::PyBuffer_Release(&mut buffer);
+            Ok(())
         }
-        ffi::PyBuffer_Release(&mut buffer);
-        true
-    }
+    };
+    Ok(errors::unless(obj.py(), asked, &[errors::BUFFER])?.is_some())
 }
 
 #[pymethods]
@@ -445,8 +449,10 @@ fn refuse_lossy_format(array: &Bound<'_, PyAny>) -> PyResult<()> {
         None => {
             let format = array.getattr("data")?.getattr("format")?;
             let parse = py.import("numpy._core._internal")?.getattr("_dtype_from_pep3118")?;
-            let described =
-                !has_metadata(&dtype)? && parse.call1((format,)).and_then(|read| read.eq(&dtype)).unwrap_or(false);
+            let read = parse.call1((format,)).and_then(|read| read.eq(&dtype));
+            // what NumPy's parser of formats raises of those that it does not know
+            let unknown = [errors::VALUE, errors::TYPE, errors::RUNTIME];
+            let described = !has_metadata(&dtype)? && errors::unless(py, read, &unknown)? == Some(true);
             let mut met = met();
             let oldest = if met.len() < MOST_MET { None } else { Some(met.remove(0)) };
             met.push((dtype.unbind(), described));

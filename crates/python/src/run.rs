@@ -62,14 +62,16 @@ unsafe fn record_as(
 /// if it comes next in a program that is being repeated and gives a new array in C order; see
 /// [`Runtime::repeat_past`]. The index is that of the operand whose shape is the result's.
 #[inline(always)]
-pub fn repeat(py: Python<'_>, op: Op, ty: DType, ins: [Input<'_>; 2]) -> Option<Repeated> {
-    if registry::is_tangled() || alone(py).unwrap_or(true) {
-        return None;
+pub fn repeat(py: Python<'_>, op: Op, ty: DType, ins: [Input<'_>; 2]) -> PyResult<Option<Repeated>> {
+    if registry::is_tangled() || alone(py)? {
+        return Ok(None);
     }
     // SAFETY: as in `record_as`.
-    let repeated = unsafe { Runtime::global().repeat_past((op, ty), ins)? };
-    inspect::count(op);
-    Some(repeated)
+    let repeated = unsafe { Runtime::global().repeat_past((op, ty), ins) };
+    if repeated.is_some() {
+        inspect::count(op);
+    }
+    Ok(repeated)
 }
 
 /// [`flush`], from a place that PyO3 may not know to be called with the GIL held.

@@ -4,6 +4,7 @@
 //! where somebody looks at what is recorded.
 
 use crate::convert::{self, Numpy, Weak};
+use crate::errors;
 use crate::methods::{Order, copied};
 use crate::ndarray::{NdArray, exact_native, wrap_new, wrap_view};
 use crate::operand::Operand;
@@ -130,7 +131,10 @@ fn flatnonzero<'py>(args: &Bound<'py, PyTuple>) -> Quick<'py> {
 /// `cumsum` or `cumprod` of a vector whose dtype is the result's.
 fn scanned<'py>(args: &Bound<'py, PyTuple>, scan: Op) -> Quick<'py> {
     let py = args.py();
-    let Some(array) = only(args).filter(|_| !errstate::is_strict(py).unwrap_or(true)) else { return Ok(None) };
+    let Some(array) = only(args) else { return Ok(None) };
+    if errstate::is_strict(py)? {
+        return Ok(None);
+    }
     let kept = |view: &ArrayView| matches!(view.dtype, DType::F64 | DType::I64) && view.shape.len() == 1;
     if !array.get().view().is_some_and(kept) {
         return Ok(None);
@@ -157,7 +161,10 @@ fn diff<'py>(args: &Bound<'py, PyTuple>) -> Quick<'py> {
     if args.len() == 1 && lend::has_foreign(args.iter_borrowed()) {
         return foreign::differences(&args.get_item(0)?);
     }
-    let Some(array) = only(args).filter(|_| !errstate::is_strict(py).unwrap_or(true)) else { return Ok(None) };
+    let Some(array) = only(args) else { return Ok(None) };
+    if errstate::is_strict(py)? {
+        return Ok(None);
+    }
     let Some(view) = array.get().view().filter(|view| view.dtype != DType::Bool) else { return Ok(None) };
     let last = view.shape.len() - 1;
     let from = |first: i64| {
@@ -250,7 +257,9 @@ fn take<'py>(args: &Bound<'py, PyTuple>) -> Quick<'py> {
     if !plain || !Runtime::global().runs_at_once() {
         return Ok(None);
     }
-    Ok(advanced::get(&array, view, &key).unwrap_or(None))
+    let found = advanced::get(&array, view, &key);
+    let wrong = [errors::INDEX, errors::TYPE, errors::VALUE];
+    errors::unless(args.py(), found, &wrong).map(Option::flatten)
 }
 
 /// The only argument, if it is a native array of at least one dimension.

@@ -59,7 +59,7 @@ impl Transform {
         if !plain || many || view.size() == 0 || library::is_watched() || !Runtime::global().runs_at_once() {
             return Ok(None);
         }
-        let Some(function) = self.function(py, n) else { return Ok(None) };
+        let Some(function) = self.function(py, n)? else { return Ok(None) };
         let mut dims = Dims::from_slice(&view.shape);
         if let Some(last) = dims.last_mut() {
             *last = if self.real && self.forward { n / 2 + 1 } else { n };
@@ -109,20 +109,24 @@ impl Transform {
     }
 
     /// NumPy's compiled function.
-    fn function<'py>(self, py: Python<'py>, n: i64) -> Option<&'py Bound<'py, PyAny>> {
+    fn function<'py>(self, py: Python<'py>, n: i64) -> PyResult<Option<&'py Bound<'py, PyAny>>> {
         static FUNCTIONS: PyOnceLock<Option<[Py<PyAny>; 5]>> = PyOnceLock::new();
-        let found = FUNCTIONS.get_or_init(py, || {
-            let module = py.import("numpy.fft._pocketfft_umath").ok()?;
-            let get = |name: &str| module.getattr(name).ok().map(Bound::unbind);
-            Some([get("fft")?, get("ifft")?, get("rfft_n_even")?, get("rfft_n_odd")?, get("irfft")?])
-        });
+        let found = FUNCTIONS.get_or_try_init(py, || {
+            let find = || {
+                let module = py.import("numpy.fft._pocketfft_umath")?;
+                let get = |name: &str| module.getattr(name).map(Bound::unbind);
+                Ok([get("fft")?, get("ifft")?, get("rfft_n_even")?, get("rfft_n_odd")?, get("irfft")?])
+            };
+            // another release of NumPy may not have them
+            errors::unless(py, find(), &[errors::IMPORT, errors::ATTRIBUTE])
+        })?;
         let at = match self {
             Transform { real: false, forward: true } => 0,
             Transform { real: false, forward: false } => 1,
             Transform { real: true, forward: true } => 2 + usize::from(n % 2 == 1),
             Transform { real: true, forward: false } => 4,
         };
-        found.as_ref().map(|functions| functions[at].bind(py))
+        Ok(found.as_ref().map(|functions| functions[at].bind(py)))
     }
 }
 

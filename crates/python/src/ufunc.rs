@@ -3,6 +3,7 @@
 use crate::convert::{self, Numpy};
 use crate::direct::Vectorcall;
 use crate::elementwise::{self, Native};
+use crate::errors;
 use crate::export;
 use crate::front::{self, reductions};
 use crate::lend::{self, Terms};
@@ -603,7 +604,8 @@ fn op_of(function: &Bound<'_, PyAny>) -> PyResult<Option<Op>> {
     let py = function.py();
     let name: String = function.getattr(intern!(py, "__name__"))?.extract()?;
     // somebody else's ufunc may have the name of one of NumPy's
-    let numpys = Numpy::get(py)?.attr(py, &name).is_ok_and(|own| own.is(function));
+    let own = errors::unless(py, Numpy::get(py)?.attr(py, &name), &[errors::ATTRIBUTE])?;
+    let numpys = own.is_some_and(|own| own.is(function));
     let op = if numpys { op_of_ufunc(&name) } else { None };
     known().insert(key, (function.clone().unbind(), op));
     Ok(op)

@@ -136,7 +136,13 @@ unsafe extern "C" fn compare(cls: *mut ffi::PyObject, other: *mut ffi::PyObject,
     // SAFETY: Python calls a slot with the interpreter held, an instance of the slot's class and any object.
     unsafe {
         let py = Python::assume_attached();
-        let equal = cls == other || ARRAY.import(py, "numpy", "ndarray").is_ok_and(|numpys| numpys.as_ptr() == other);
+        let equal = match ARRAY.import(py, "numpy", "ndarray") {
+            Ok(numpys) => cls == other || numpys.as_ptr() == other,
+            Err(error) => {
+                error.restore(py);
+                return std::ptr::null_mut();
+            }
+        };
         match op {
             ffi::Py_EQ if equal => ffi::PyBool_FromLong(1),
             ffi::Py_NE if equal => ffi::PyBool_FromLong(0),
@@ -146,13 +152,16 @@ unsafe extern "C" fn compare(cls: *mut ffi::PyObject, other: *mut ffi::PyObject,
 }
 
 /// `hash(cls)`: as what is equal to it.
-unsafe extern "C" fn hash(cls: *mut ffi::PyObject) -> ffi::Py_hash_t {
+unsafe extern "C" fn hash(_: *mut ffi::PyObject) -> ffi::Py_hash_t {
     // SAFETY: Python calls a slot with the interpreter held and an instance of the slot's class.
     unsafe {
         let py = Python::assume_attached();
         match ARRAY.import(py, "numpy", "ndarray") {
             Ok(numpys) => ffi::PyObject_Hash(numpys.as_ptr()),
-            Err(_) => cls as ffi::Py_hash_t,
+            Err(error) => {
+                error.restore(py);
+                -1
+            }
         }
     }
 }
@@ -167,7 +176,13 @@ unsafe extern "C" fn is_instance(cls: *mut ffi::PyObject, object: *mut ffi::PyOb
         if ffi::PyType_IsSubtype(class, cls.cast()) != 0 {
             return answer(true);
         }
-        let Ok(numpys) = ARRAY.import(py, "numpy", "ndarray") else { return answer(false) };
+        let numpys = match ARRAY.import(py, "numpy", "ndarray") {
+            Ok(numpys) => numpys,
+            Err(error) => {
+                error.restore(py);
+                return std::ptr::null_mut();
+            }
+        };
         // what it says that it is counts, too
         let said = ffi::PyObject_GetAttr(object, pyo3::intern!(py, "__class__").as_ptr());
         if said.is_null() {
@@ -345,7 +360,7 @@ pub unsafe fn reword<'py>(
         });
         match given {
             Ok((function, args, kwargs)) => reworded(&function, &args, Some(&kwargs), error).restore(py),
-            Err(_) => error.restore(py),
+            Err(error) => error.restore(py),
         }
     }
 }
@@ -359,10 +374,14 @@ pub fn reworded(
     error: PyErr,
 ) -> PyErr {
     let py = function.py();
-    match hooks::hook(py, "reworded").map(|hook| hook.map(|hook| hook.call1((function, args, kwargs, error.value(py)))))
-    {
-        Ok(Some(Ok(found))) => PyErr::from_value(found),
-        _ => error,
+    let hook = match hooks::hook(py, "reworded") {
+        Ok(Some(hook)) => hook,
+        Ok(None) => return error,
+        Err(error) => return error,
+    };
+    match hook.call1((function, args, kwargs, error.value(py))) {
+        Ok(found) => PyErr::from_value(found),
+        Err(error) => error,
     }
 }
 

@@ -316,7 +316,8 @@ fn arange<'py>(py: Python<'py>, args: &Bound<'py, PyTuple>, kwargs: Option<&Boun
     {
         return Ok(made);
     }
-    if args.iter_borrowed().any(|end| is_no_number(&end))
+    let mut others = args.iter_borrowed().map(|end| is_no_number(&end)).filter(|other| !matches!(other, Ok(false)));
+    if others.next().transpose()?.is_some()
         && let Some(made) = given::unpacked(args, kwargs, |given| {
             foreign::call("arange", &Numpy::get(py)?.attr(py, "arange")?, given, false)
         })?
@@ -327,8 +328,9 @@ fn arange<'py>(py: Python<'py>, args: &Bound<'py, PyTuple>, kwargs: Option<&Boun
 }
 
 /// Is it a text or a date, the end of a range that is not native?
-fn is_no_number(end: &Bound<'_, PyAny>) -> bool {
-    end.is_exact_instance_of::<PyString>() || lend::passes(end) && convert::numpy_scalar_value(end).is_none()
+fn is_no_number(end: &Bound<'_, PyAny>) -> PyResult<bool> {
+    let text = end.is_exact_instance_of::<PyString>();
+    Ok(text || lend::passes(end)? && convert::numpy_scalar_value(end).is_none())
 }
 
 /// Ranges of small ints, as int64 or float64, where nothing rounds or overflows.

@@ -12,33 +12,44 @@ use smallvec::SmallVec;
 type Pieces = SmallVec<[ArrayView; 8]>;
 
 /// Native pieces of one rank, and short sequences that make such, with their common dtype. What is made here has it.
-fn pieces(arrays: Any<'_, '_>) -> Option<(Pieces, DType)> {
-    let (pieces, dtype) = match arrays.cast_exact::<PyList>() {
-        Ok(list) => pieces_of(list.iter())?,
-        Err(_) => pieces_of(arrays.cast_exact::<PyTuple>().ok()?.iter())?,
+fn pieces(arrays: Any<'_, '_>) -> PyResult<Option<(Pieces, DType)>> {
+    let found = match (arrays.cast_exact::<PyList>(), arrays.cast_exact::<PyTuple>()) {
+        (Ok(list), _) => pieces_of(list.iter())?,
+        (_, Ok(tuple)) => pieces_of(tuple.iter())?,
+        (Err(_), Err(_)) => None,
     };
-    let rank = pieces[0].shape.len();
-    pieces.iter().all(|piece| piece.shape.len() == rank).then_some((pieces, dtype))
+    let of_one_rank = |pieces: &Pieces| pieces.iter().all(|piece| piece.shape.len() == pieces[0].shape.len());
+    Ok(found.filter(|(pieces, _)| of_one_rank(pieces)))
 }
 
 /// [`pieces`] of any ranks; numbers are some of rank zero.
-fn pieces_of<'py>(items: impl IntoIterator<Item = Bound<'py, PyAny>>) -> Option<(Pieces, DType)> {
+fn pieces_of<'py>(items: impl IntoIterator<Item = Bound<'py, PyAny>>) -> PyResult<Option<(Pieces, DType)>> {
     let items: SmallVec<[Bound<'py, PyAny>; 8]> = items.into_iter().collect();
-    let py = items.first()?.py();
-    let made = |item: Any<'_, '_>, dtype: Option<DType>| {
-        native(&sequence::array(py, item, |default| Some(dtype.unwrap_or(default))).ok()??).cloned()
+    let made = |item: Any<'_, '_>, dtype: Option<DType>| -> PyResult<Option<ArrayView>> {
+        let made = sequence::array(item.py(), item, |default| Some(dtype.unwrap_or(default)))?;
+        Ok(made.and_then(|made| native(&made).cloned()))
     };
     let mut out = Pieces::new();
     for item in &items {
-        out.push(native(item).cloned().or_else(|| made(item, None))?);
-    }
-    let dtype = out.iter().map(|view| view.dtype).reduce(DType::promote)?;
-    for (view, item) in out.iter_mut().zip(&items).filter(|(view, _)| view.dtype != dtype) {
-        if native(item).is_none() {
-            *view = made(item, Some(dtype))?;
+        let piece = match native(item) {
+            Some(view) => Some(view.clone()),
+            None => made(item, None)?,
+        };
+        match piece {
+            Some(piece) => out.push(piece),
+            None => return Ok(None),
         }
     }
-    Some((out, dtype))
+    let Some(dtype) = out.iter().map(|view| view.dtype).reduce(DType::promote) else { return Ok(None) };
+    for (view, item) in out.iter_mut().zip(&items).filter(|(view, _)| view.dtype != dtype) {
+        if native(item).is_none() {
+            match made(item, Some(dtype))? {
+                Some(made) => *view = made,
+                None => return Ok(None),
+            }
+        }
+    }
+    Ok(Some((out, dtype)))
 }
 
 /// A given axis, within `rank`.
@@ -153,7 +164,7 @@ pub fn append<'py>(args: &Bound<'py, PyTuple>) -> Quick<'py> {
     if args.len() != 2 {
         return Ok(None);
     }
-    let Some((mut pieces, dtype)) = pieces_of([args.get_item(0)?, args.get_item(1)?]) else { return Ok(None) };
+    let Some((mut pieces, dtype)) = pieces_of([args.get_item(0)?, args.get_item(1)?])? else { return Ok(None) };
     if pieces[0].shape.len() != 1 || pieces[1].shape.len() > 1 {
         return Ok(None);
     }
@@ -219,7 +230,7 @@ fn concatenate<'py>(
     if out.is_none()
         && dtype.is_none()
         && matches!(casting, Arg::Absent)
-        && let Some((pieces, dtype)) = pieces(arrays)
+        && let Some((pieces, dtype)) = pieces(arrays)?
         && let Some(axis) = axis_of(&axis, pieces[0].shape.len())
         && let Some(made) = join(py, &pieces, axis, dtype)?
     {
@@ -253,7 +264,7 @@ fn stack<'py>(
     if out.is_none()
         && dtype.is_none()
         && matches!(casting, Arg::Absent)
-        && let Some((mut pieces, dtype)) = pieces(arrays)
+        && let Some((mut pieces, dtype)) = pieces(arrays)?
         && pieces[0].shape.len() < shape::MAX_RANK
         && let Some(axis) = axis_of(&axis, pieces[0].shape.len() + 1)
         && pieces.iter().all(|p| p.shape == pieces[0].shape)

@@ -13,6 +13,14 @@ use smallvec::SmallVec;
 /// Most elements, so that what does not fit is found out soon.
 const MOST: usize = 1 << 22;
 
+/// Why a sequence was not collected.
+enum Stop {
+    /// It holds something that is not a plain number, or too many numbers.
+    NotPlain,
+    /// Computing a scalar in it raised.
+    Raised(PyErr),
+}
+
 /// Numbers as they are stored: ints until a float comes, which makes floats of all.
 enum Numbers {
     Ints(SmallVec<[i64; 16]>),
@@ -62,12 +70,13 @@ impl Numbers {
 pub fn array<'py>(py: Python<'py>, object: Any<'_, 'py>, dtype: impl FnOnce(DType) -> Option<DType>) -> Quick<'py> {
     let collected = match length(object) {
         Some(count) => collect(object, count),
-        None => real(object).and_then(|number| {
-            let mut numbers = Numbers::of_length(1);
-            numbers.push(number).map(|()| (numbers, Dims::new()))
-        }),
+        None => one(object).ok_or(Stop::NotPlain),
     };
-    let Some((numbers, dims)) = collected.filter(|(numbers, _)| numbers.len() > 0) else { return Ok(None) };
+    let (numbers, dims) = match collected {
+        Ok(collected) if collected.0.len() > 0 => collected,
+        Ok(_) | Err(Stop::NotPlain) => return Ok(None),
+        Err(Stop::Raised(error)) => return Err(error),
+    };
     let Some(dtype) = dtype(numbers.dtype()) else { return Ok(None) };
     stored(py, &numbers, dtype, &dims)
 }
@@ -114,46 +123,57 @@ fn converted<'py>(
     fresh::c_ordered(py, base, dtype, dims).map(|made| Some(made.into_any()))
 }
 
-/// The numbers of a sequence in order, and its extents. `None` unless all are floats and ints that 53 bits hold.
-fn collect(object: Any<'_, '_>, rows: usize) -> Option<(Numbers, Dims)> {
+/// A number by itself, with no extents.
+fn one(object: Any<'_, '_>) -> Option<(Numbers, Dims)> {
+    let mut numbers = Numbers::of_length(1);
+    numbers.push(real(object)?)?;
+    Some((numbers, Dims::new()))
+}
+
+/// The numbers of a sequence in order, and its extents, if all are floats and ints that 53 bits hold.
+fn collect(object: Any<'_, '_>, rows: usize) -> Result<(Numbers, Dims), Stop> {
     if rows == 0 || rows > MOST {
-        return None;
+        return Err(Stop::NotPlain);
     }
-    let first = length(&item(object, 0)?);
-    let count = rows.checked_mul(first.unwrap_or(1)).filter(|&count| count <= MOST)?;
+    let first = length(&item(object, 0).ok_or(Stop::NotPlain)?);
+    let count = rows.checked_mul(first.unwrap_or(1)).filter(|&count| count <= MOST).ok_or(Stop::NotPlain)?;
     let mut numbers = Numbers::of_length(count);
     match first {
         None => add(object, rows, &mut numbers)?,
         Some(columns) => {
             for at in 0..rows {
-                let row = item(object, at)?;
-                if length(&row) != Some(columns) {
-                    return None;
-                }
+                let row = item(object, at).filter(|row| length(row) == Some(columns)).ok_or(Stop::NotPlain)?;
                 add(&row, columns, &mut numbers)?;
             }
         }
     }
     let dims = [rows as i64, first.unwrap_or(1) as i64];
-    Some((numbers, Dims::from_slice(&dims[..1 + usize::from(first.is_some())])))
+    Ok((numbers, Dims::from_slice(&dims[..1 + usize::from(first.is_some())])))
 }
 
 /// Adds the numbers of a list or tuple of this length.
-fn add(object: Any<'_, '_>, count: usize, numbers: &mut Numbers) -> Option<()> {
-    match object.cast_exact::<PyList>() {
-        Ok(list) => (0..count).try_for_each(|at| add_one(&list.get_item(at).ok()?, numbers)),
-        Err(_) => object.cast_exact::<PyTuple>().ok()?.iter_borrowed().try_for_each(|item| add_one(&item, numbers)),
+fn add(object: Any<'_, '_>, count: usize, numbers: &mut Numbers) -> Result<(), Stop> {
+    match (object.cast_exact::<PyList>(), object.cast_exact::<PyTuple>()) {
+        // the list may become shorter while scalars in it are computed
+        (Ok(list), _) => {
+            (0..count).try_for_each(|at| add_one(&list.get_item(at).or(Err(Stop::NotPlain))?, numbers))
+        }
+        (_, Ok(tuple)) => tuple.iter_borrowed().try_for_each(|item| add_one(&item, numbers)),
+        _ => Err(Stop::NotPlain),
     }
 }
 
 #[inline(always)]
-fn add_one(item: Any<'_, '_>, numbers: &mut Numbers) -> Option<()> {
-    match (item.cast_exact::<PyFloat>(), &mut *numbers) {
-        (Ok(value), Numbers::Floats(floats)) => floats.push(value.value()),
-        (Ok(value), Numbers::Ints(_)) => numbers.push(Weak::Float(value.value()))?,
-        (Err(_), _) => numbers.push(number(item)?)?,
-    }
-    Some(())
+fn add_one(item: Any<'_, '_>, numbers: &mut Numbers) -> Result<(), Stop> {
+    let value = match (item.cast_exact::<PyFloat>(), &mut *numbers) {
+        (Ok(value), Numbers::Floats(floats)) => {
+            floats.push(value.value());
+            return Ok(());
+        }
+        (Ok(value), Numbers::Ints(_)) => Some(Weak::Float(value.value())),
+        (Err(_), _) => number(item).map_err(Stop::Raised)?,
+    };
+    value.and_then(|value| numbers.push(value)).ok_or(Stop::NotPlain)
 }
 
 fn length(object: Any<'_, '_>) -> Option<usize> {
@@ -171,25 +191,22 @@ fn item<'py>(object: Any<'_, 'py>, at: usize) -> Option<Bound<'py, PyAny>> {
 }
 
 /// The value of a number; those of NumPy's scalars count that have the dtype which Python's numbers get.
-fn number(item: Any<'_, '_>) -> Option<Weak> {
-    let number = match real(item) {
-        Some(number) => number,
-        None => {
-            let value = match DeferredScalar::of(item) {
-                Some(scalar) if matches!(scalar.get().view().dtype, DType::F64 | DType::I64) => {
-                    scalar.get().value(item.py()).ok()?
-                }
-                Some(_) => return None,
-                None => convert::numpy_scalar_value(item)?,
-            };
-            match value {
-                Scalar::F64(value) => Weak::Float(value),
-                Scalar::I64(value) => Weak::Int(value),
-                _ => return None,
-            }
+fn number(item: Any<'_, '_>) -> PyResult<Option<Weak>> {
+    if let Some(number) = real(item) {
+        return Ok(Some(number));
+    }
+    let value = match DeferredScalar::of(item) {
+        Some(scalar) if matches!(scalar.get().view().dtype, DType::F64 | DType::I64) => {
+            Some(scalar.get().value(item.py())?)
         }
+        Some(_) => None,
+        None => convert::numpy_scalar_value(item),
     };
-    Some(number)
+    Ok(match value {
+        Some(Scalar::F64(value)) => Some(Weak::Float(value)),
+        Some(Scalar::I64(value)) => Some(Weak::Int(value)),
+        _ => None,
+    })
 }
 
 /// A float, or an int that 53 bits hold?
