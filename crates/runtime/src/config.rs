@@ -4,6 +4,7 @@
 //! `numelt/numelt.toml` in the user's configuration directory. Its keys are the lower-case names
 //! without the prefix: `threads = 4` is `NUMELT_THREADS=4`.
 
+use crate::engine::SmallCall;
 use numelt_ir::{Error, Result};
 use numelt_opt::{Fuse, Passes};
 use std::path::{Path, PathBuf};
@@ -61,7 +62,7 @@ pub struct Config {
     pub block: usize,
     /// Instructions that may be pending.
     pub max_pending: usize,
-    /// Elements up to which operations run when they are called instead of being recorded; 0 is never.
+    /// Elements up to which operations may run when they are called instead of being recorded; 0 is never.
     pub at_once: usize,
     /// Element-operations per instruction up to which a batch may run without a plan until it has come a few times;
     /// 0 is never, the largest number always.
@@ -87,7 +88,7 @@ impl Default for Config {
             trace: false,
             block: 0,
             max_pending: 1000,
-            at_once: 1 << 10,
+            at_once: SmallCall::MOST,
             piecemeal: 1 << 14,
             put_off: 1 << 18,
         }
