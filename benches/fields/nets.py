@@ -166,7 +166,13 @@ def traced_recurrent_net(n):
         draw = np.random.default_rng(2)
         parameters = [
             0.1 * draw.normal(size=shape)
-            for shape in ((1, states), (letters + states + 1, states), (states,), (states, letters), (letters,))
+            for shape in (
+                (1, states),
+                (letters + states + 1, states),
+                (states,),
+                (states, letters),
+                (letters,),
+            )
         ]
         m, v = [np.zeros_like(p) for p in parameters], [np.zeros_like(p) for p in parameters]
         losses = []

@@ -1,4 +1,4 @@
-"""Programs that take many steps on arrays of few elements: estimation, sampling, control, learning from rewards.
+"""Programs of many steps on arrays of few elements: estimation, sampling, control, learning.
 
 The second size of each is a number of steps as well: arrays never get larger.
 """
@@ -294,7 +294,9 @@ def nested_loops(n):
         u, v = start.copy(), start.copy()
         for i in range(1, n - 1):
             for j in range(1, 11):
-                v[i, j] = u[i, j] + 0.2 * (u[i + 1, j] + u[i - 1, j] + u[i, j + 1] + u[i, j - 1] - 4 * u[i, j])
+                v[i, j] = u[i, j] + 0.2 * (
+                    u[i + 1, j] + u[i - 1, j] + u[i, j + 1] + u[i, j - 1] - 4 * u[i, j]
+                )
         return [best, v]
 
     return run

@@ -1,4 +1,4 @@
-"""Tiny operations that run while they are recorded: NumPy's bits and warnings, and the truth about them."""
+"""Operations on few elements, which run when they are called: NumPy's bits, NumPy's warnings."""
 
 import functools
 import itertools
@@ -26,12 +26,9 @@ UNARY = ["negative", "absolute", "sqrt", "exp", "log", "sin", "square", "sign", 
 
 
 @pytest.fixture(autouse=True)
-def habit():
-    """Read small results until operations run at once, also where something was explained before."""
+def unobserved():
+    """Have operations run at once also where something was explained before."""
     numelt.config.at_once = numelt.config.at_once
-    large = numelt.arange(5000.0)
-    for a in [numelt.arange(3.0)] * 8 + [large] * 4:
-        float((a + 1)[0])
 
 
 def runs_at_once(call):
@@ -402,6 +399,139 @@ def test_a_condition_met_late_leaves_what_was_read(n):
     c[0]
     with pytest.warns(RuntimeWarning, match="overflow"):
         assert float((c * 1e300).sum()) == numpy.inf
+
+
+# one of each kind, on at most 512 elements: nothing that ran before matters
+KINDS = {
+    "elementwise": lambda np, x, i, m: np.sqrt(x * 2.0) + x[::-1],
+    "broadcast": lambda np, x, i, m: (x[:16, None] * x[:32]).reshape(32, 16).T,
+    "conversion": lambda np, x, i, m: x.astype("float32") + x.astype("int16"),
+    "half": lambda np, x, i, m: x.astype("float16") * x.astype("float16"),
+    "reduction": lambda np, x, i, m: x.reshape(32, 16).sum(axis=0) + x.reshape(16, 32).max(axis=1)[:16],
+    "reduction of a part": lambda np, x, i, m: x.reshape(32, 16)[3:9, 2:7].sum(axis=0),
+    "reduction of two axes": lambda np, x, i, m: x.reshape(8, 8, 8)[:, ::2].min(axis=(0, 2)),
+    "reduction of a half": lambda np, x, i, m: x.astype("float16").sum(),
+    "mean of integers": lambda np, x, i, m: i.reshape(8, -1).mean(axis=0) + i.mean(),
+    "gather": lambda np, x, i, m: x[i] + np.take(x, i[:7]).sum(),
+    "gather of rows": lambda np, x, i, m: x.reshape(64, 8)[i % 64],
+    "scatter": lambda np, x, i, m: put(np, x, i, x[: len(i)]),
+    "scatter of rows": lambda np, x, i, m: put(np, x.reshape(64, 8).copy(), i[:20] % 64, x[:8]),
+    "repeated places": lambda np, x, i, m: np.add.at(x.copy(), i % 5, 1.5),
+    "mask": lambda np, x, i, m: x[m].sum() + x[~m][:3],
+    "mask that is written": lambda np, x, i, m: put(np, x, m, 7.5),
+    "choice": lambda np, x, i, m: np.where(m, x, -x),
+    "product": lambda np, x, i, m: x.reshape(16, 32) @ x.reshape(32, 16),
+    "product of vectors": lambda np, x, i, m: np.dot(x, x[::-1]),
+    "product of a vector": lambda np, x, i, m: x.reshape(16, 32) @ x[:32],
+    "scan": lambda np, x, i, m: np.cumsum(x) + np.maximum.accumulate(x),
+    "scan of rows": lambda np, x, i, m: np.cumsum(x.reshape(16, 32), axis=0),
+    "roll": lambda np, x, i, m: np.roll(x, 7) + np.roll(x.reshape(16, 32), 3, axis=1).ravel(),
+    "copy": lambda np, x, i, m: x.reshape(16, 32).T.copy(),
+    "range": lambda np, x, i, m: np.arange(512) * np.linspace(0.0, 1.0, 512),
+    "creation": lambda np, x, i, m: np.zeros(512) + np.ones((8, 1))[2] * np.full(512, 2.5) - np.eye(8).min(),
+    "joining": lambda np, x, i, m: np.concatenate([x[:5], x[::50]]) + np.stack([x[:15], x[1:16]]).sum(),
+    "inverse": lambda np, x, i, m: np.linalg.inv(x[:16].reshape(4, 4) + 3 * np.eye(4)),
+    "solution": lambda np, x, i, m: np.linalg.solve(x[:9].reshape(3, 3).T + np.eye(3), x[:6].reshape(3, 2)),
+    "lists": lambda np, x, i, m: np.maximum([1.0, 2.0, *x[:2]], [3, 4, 5, 6]) + np.dot([1.0, 2], [x[0], 3]),
+    "in place": lambda np, x, i, m: np.add(x[1:], x[:-1], out=x.copy()[1:]),
+}  # fmt: skip
+
+
+def put(np, x, key, value):
+    """Return a copy with something stored."""
+    y = np.array(x)
+    y[key] = value
+    y[key] *= 2.0
+    return y
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_every_kind_runs_at_once_and_leaves_nothing_pending(name):
+    rng = numpy.random.default_rng(3)
+    given = rng.random(512), rng.integers(0, 512, 40), rng.random(512) > 0.6
+    want = KINDS[name](numpy, *given)
+    ours = [numelt.array(value) for value in given]
+    numelt.flush()
+    large = numelt.arange(100000.0) * 3.0
+    before = numelt._core.pending()
+    got = KINDS[name](numelt, *ours)
+    assert numelt._core.pending() == before > 0
+    assert_same(got, want)
+    with numelt.inspect():
+        assert_same(KINDS[name](numelt, *ours), want)
+    assert large[1] == 3.0
+
+
+def assert_same(got, want):
+    """Assert that a result has NumPy's bits."""
+    if want is None:
+        assert got is None
+        return
+    got, want = numpy.asarray(as_numpy(got)), numpy.asarray(want)
+    assert (got.dtype, got.shape) == (want.dtype, want.shape)
+    assert got.tobytes() == want.tobytes()
+
+
+def test_draws_of_few_elements_leave_nothing_pending():
+    ours, theirs = numelt.random.default_rng(5), numpy.random.default_rng(5)
+    for draw in (
+        lambda rng: rng.random(300), lambda rng: rng.normal(size=(12, 5)), lambda rng: rng.integers(0, 9, 40),
+        lambda rng: rng.uniform(-1, 1, 10), lambda rng: rng.exponential(2.0, 7), lambda rng: rng.choice(9, 3),
+    ):  # fmt: skip
+        got = draw(ours)
+        assert numelt._core.pending() == 0
+        assert numpy.array_equal(as_numpy(got), draw(theirs))
+
+
+def test_nothing_that_ran_before_matters():
+    code = (
+        "import numelt as np\n"
+        "x = np.arange(512.0)\n"
+        "z = x\n"
+        "for _ in range(200): z = z + x\n"
+        "assert np._core.pending() == 0\n"
+        "assert np._core.stats()['at_once'] >= 200\n"
+        "assert np._core.stats()['kernels'] == 0\n"
+        "y = np.arange(100000.0) + 1\n"
+        "before = np._core.pending()\n"
+        "total = y.sum() + x.sum()\n"
+        "assert np._core.pending() > before\n"
+        "assert total == 100000 * 100001 / 2 + 511 * 256\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_small_operations_wait_for_what_is_pending():
+    large = numelt.arange(100000.0)
+    x = numelt.arange(10.0)
+    numelt.flush()
+    later = large + x[3]
+    sums = later.reshape(10, -1).sum(axis=1)
+    twice = sums * 2.0
+    x[3] = 100.0
+    reads = (large[:10] + x).sum() + (large * x[0]).sum()
+    x += sums
+    later[:10] = x
+    assert twice[0] == 2.0 * (10000 * 3 + 9999 * 5000)
+    assert x[1] == 1.0 + 10000 * 3 + 10000 * 10000 + 9999 * 5000
+    assert reads == 45.0 + 45.0 - 3.0 + 100.0
+    assert later[1] == x[1]
+
+
+def test_a_warning_comes_with_the_call():
+    zeros = numelt.zeros(4)
+    half = numelt.array([60000.0], "float16")
+    with pytest.warns(RuntimeWarning, match="invalid value encountered in divide") as caught:
+        zeros / zeros
+    assert caught[0].filename == __file__
+    with pytest.warns(RuntimeWarning, match="overflow encountered in multiply") as caught:
+        half * half
+    assert [warning.filename for warning in caught] == [__file__]
+    with pytest.warns(RuntimeWarning) as caught:
+        divmod(zeros, 0.0)
+    assert len(caught) == 1
+    with numelt.errstate(all="raise"), pytest.raises(FloatingPointError):
+        zeros / zeros
 
 
 def test_long_chains_are_fused_again():

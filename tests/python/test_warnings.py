@@ -370,7 +370,7 @@ def test_print(capfd):
 
 
 def test_unread_work_is_silent_at_exit():
-    code = "import numelt as np; x = np.ones(3) / np.zeros(3)"
+    code = "import numelt as np; x = np.ones(30000) / np.zeros(30000)"
     done = subprocess.run(
         [sys.executable, "-W", "always", "-c", code], capture_output=True, text=True, check=True
     )

@@ -11,12 +11,12 @@ use crate::direct::give;
 use crate::flags::Flags;
 use crate::foreign;
 use crate::fresh;
-use crate::front::{known_dtype, products, short};
+use crate::front::{known_dtype, short};
 use crate::given::Given;
 use crate::index;
 use crate::members::{integer, integers, listed, permuted, reshaped, turned, vector};
 use crate::methods;
-use crate::ndarray::{NdArray, exact_native, wrap_view};
+use crate::ndarray::{NdArray, wrap_view};
 use crate::{run, scalar, shape, unbound};
 use numelt_ir::DType;
 use numelt_runtime::{ArrayView, Runtime};
@@ -391,48 +391,43 @@ macro_rules! members {
                 }
             }
         )*
-        /// Functions may have the names of methods.
-        mod functions {
-            use super::*;
+        $(
+            mod $function {
+                use super::*;
 
-            $(
-                pub mod $function {
-                    use super::*;
+                static FORMER: Callable = Callable::new();
 
-                    static FORMER: Callable = Callable::new();
-
-                    unsafe extern "C" fn run(
-                        module: *mut ffi::PyObject,
-                        values: *const *mut ffi::PyObject,
-                        count: ffi::Py_ssize_t,
-                        names: *mut ffi::PyObject,
-                    ) -> *mut ffi::PyObject {
-                        // SAFETY: the interpreter calls it.
-                        unsafe {
-                            let py = Python::assume_attached();
-                            let given = Given::of(py, values, count as usize, names);
-                            let quick: Function = $function_quick;
-                            give(py, || quick(&given)).unwrap_or_else(|| FORMER.call(module, (values, count, names)))
-                        }
-                    }
-
-                    pub fn replace(module: &Bound<'_, PyModule>) -> PyResult<()> {
-                        let (py, name) = (module.py(), stringify!($function));
-                        let former = module.getattr(name)?;
-                        if !FORMER.learn(&former) {
-                            return Ok(());
-                        }
-                        let definition = definition(name, &former, run)?;
-                        // SAFETY: the definition lives as long as the process.
-                        let made = unsafe {
-                            let made = ffi::PyCFunction_NewEx(definition, module.as_ptr(), module.name()?.as_ptr());
-                            Bound::from_owned_ptr_or_err(py, made)?
-                        };
-                        module.setattr(name, made)
+                unsafe extern "C" fn run(
+                    module: *mut ffi::PyObject,
+                    values: *const *mut ffi::PyObject,
+                    count: ffi::Py_ssize_t,
+                    names: *mut ffi::PyObject,
+                ) -> *mut ffi::PyObject {
+                    // SAFETY: the interpreter calls it.
+                    unsafe {
+                        let py = Python::assume_attached();
+                        let given = Given::of(py, values, count as usize, names);
+                        let quick: Function = $function_quick;
+                        give(py, || quick(&given)).unwrap_or_else(|| FORMER.call(module, (values, count, names)))
                     }
                 }
-            )*
-        }
+
+                pub fn replace(module: &Bound<'_, PyModule>) -> PyResult<()> {
+                    let (py, name) = (module.py(), stringify!($function));
+                    let former = module.getattr(name)?;
+                    if !FORMER.learn(&former) {
+                        return Ok(());
+                    }
+                    let definition = definition(name, &former, run)?;
+                    // SAFETY: the definition lives as long as the process.
+                    let made = unsafe {
+                        let made = ffi::PyCFunction_NewEx(definition, module.as_ptr(), module.name()?.as_ptr());
+                        Bound::from_owned_ptr_or_err(py, made)?
+                    };
+                    module.setattr(name, made)
+                }
+            }
+        )*
 
         /// Replaces attributes and methods of the array class, which is complete.
         pub fn replace_members(py: Python<'_>) -> PyResult<()> {
@@ -448,7 +443,7 @@ macro_rules! members {
 
         /// Replaces functions of the module that has them.
         pub fn replace_functions(module: &Bound<'_, PyModule>) -> PyResult<()> {
-            $(functions::$function::replace(module)?;)*
+            $($function::replace(module)?;)*
             Ok(())
         }
     };
@@ -508,11 +503,6 @@ members! {
             let &[dtype] = given.plain()? else { return None };
             methods::quick_astype(array.py(), view, &given.value(dtype))
         };
-        dot |array, view, given| {
-            let &[other] = given.plain()? else { return None };
-            let other = given.value(other);
-            products::quick_dot(array.py(), view, exact_native(&other)?.view()?)
-        };
     }
     worded { swapaxes flatten copy diagonal conjugate conj to_device }
     functions {
@@ -521,7 +511,6 @@ members! {
         empty |given| short::filled(given, None);
         array |given| short::array(given);
         asarray |given| short::asarray(given);
-        dot |given| products::quick_call(given);
         asanyarray |given| short::asarray(given);
     }
 }

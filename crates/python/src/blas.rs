@@ -1,6 +1,7 @@
 //! NumPy's own BLAS: found among the libraries that the process has loaded already, and handed to the
 //! engine, so that matrix products have NumPy's speed and numbers. Without one nothing happens.
 
+use crate::solving;
 use numelt_engine_cpu::{BlasTable, register_blas};
 use std::ffi::{CString, c_void};
 
@@ -30,6 +31,10 @@ pub fn register_numpys() {
                 sgemm dgemm cgemm zgemm sgemv dgemv cgemv zgemv ssyrk dsyrk csyrk zsyrk saxpy daxpy caxpy zaxpy
                 sdot ddot cdotu_sub zdotu_sub cdotc_sub zdotc_sub
             ));
+            // LAPACK's names have an underscore of their own
+            if let Some(gesv) = symbol(library, &format!("{}dgesv_{suffix}", prefix.trim_end_matches("cblas_"))) {
+                solving::register(std::mem::transmute::<*mut c_void, solving::Gesv>(gesv));
+            }
             return;
         }
     }

@@ -59,6 +59,7 @@ mod scalar;
 mod shape;
 mod shortcuts;
 mod slots;
+mod solving;
 mod temporary;
 mod transforms;
 mod truths;

@@ -11,7 +11,7 @@ use crate::operand::Operand;
 use crate::scalar::DeferredScalar;
 use crate::{
     advanced, assign, elementwise, errstate, foreign, fresh, front, lend, library, loan, operators, reduce, run, shape,
-    transforms,
+    solving, transforms,
 };
 use numelt_ir::{DType, Op, Scalar};
 use numelt_runtime::{ArrayView, Runtime};
@@ -33,6 +33,9 @@ const FEW: i64 = 1024;
 pub fn of(name: &str) -> Option<Shortcut> {
     Some(match name {
         "linalg.norm" => front::products::length,
+        "linalg.inv" => solving::inv,
+        "linalg.solve" => solving::solve,
+        "ndarray.dot" => front::products::dotted,
         "result_type" => common_dtype,
         "sort" => sorted,
         "nonzero" | "ndarray.nonzero" => nonzero,

@@ -1,14 +1,21 @@
-//! Operations on few elements run when they are called, not when they are read.
+//! Operations that run when they are called, not when they are read.
 //!
 //! Recording an operation, finding its plan and launching a kernel costs more than computing a few hundred elements. So an
-//! operation whose operands and result have at most [`Config::at_once`](crate::Config) elements each, and whose operands
-//! are in memory, runs at once. The rule asks for nothing else: what ran before does not matter. Larger operations are
-//! recorded, as is a small operation that reads the result of one that is pending, or that writes what pending work
-//! reads or writes.
+//! operation whose operands and result have at most [`FEW`] elements each, and whose operands are in memory, runs at
+//! once. That rule asks for nothing else: what ran before does not matter. A small operation is recorded only if it
+//! reads the result of one that is pending, or writes what pending work reads or writes.
 //!
-//! Most operations go straight to the engine ([`Engine::small`]), without an instruction. What the engine does not do that
-//! way, or what meets a floating-point condition that is to be reported, is recorded and then run by itself
-//! ([`Reason::Few`](crate::Reason::Few)), if nothing else is pending.
+//! Most of these operations go straight to the engine ([`Engine::small`]), without an instruction. What the engine does not
+//! do that way, or what meets a floating-point condition that is to be reported, runs by itself as a batch of one
+//! instruction does (`runtime/aside.rs`).
+//!
+//! From [`FEW`] elements on, chains of operations gain by fusion, the shorter ones the larger they are: with a thousand
+//! elements, the 45 operations of an option's price take half the time if they are fused, while eliminating a row of a
+//! matrix and looking at the result takes half the time if nothing is recorded. Which of the two a program does, its reads
+//! tell ([`Habit`]): now and then such elementwise operations and reductions are recorded until the next read, and go on
+//! being recorded if it turns out to be far away. Those of more than [`MIDDLE`] elements are recorded until reads have come
+//! close upon each other; if they are in place, their array gets new memory. Long batches of which none is like one before
+//! run this way, too: nothing would be gained by recording them.
 //!
 //! Whoever inspects or traces sees all operations recorded, and whoever asks for an explanation sees those of the next
 //! batches.
@@ -16,39 +23,180 @@
 use crate::base::{ArrayView, BaseCell, Input, POOL};
 use crate::batch::WATCH;
 use crate::engine::{Engine, Few, FewInput, SmallCall};
+use crate::siblings;
 use numelt_ir::{Axes, DType, Op, OpKind, Result};
 use smallvec::SmallVec;
 use std::sync::atomic::Ordering;
 
-/// Bytes of the largest base that gets its memory here, for each element that an operation may have.
-const LARGEST: i64 = 16;
+/// Elements up to which an operation runs at once, whatever came before and comes after. An ensemble sampler of 64 walkers in
+/// five dimensions reaches 0.74 of NumPy's speed with 256 and 0.96 with 512; with 1024, 26 sums over neighbours
+/// take twice as long as with 512.
+const FEW: i64 = 512;
+
+/// Elements up to which operations run at once until a long chain has been seen.
+const MIDDLE: i64 = 2048;
+
+/// Operations of more than [`FEW`] elements run at once before it is looked at whether chains are long, at first; and
+/// at most, for those of up to [`MIDDLE`] and of more elements.
+const STRETCH: u32 = 64;
+const STRETCHES: [u32; 2] = [1 << 10, 1 << 8];
+
+/// Short chains in a row after which operations of up to [`MIDDLE`] and of more elements run at once again.
+const IN_A_ROW: [u32; 2] = [1, 2];
+
+/// Long batches in a row, like none before, after which their operations run at once: recording them saves nothing.
+const STRANGE: u32 = 4;
+
+/// How many times as many operations as the last of them has run at once before the next look.
+const UNSEEN: u32 = 12;
+
+/// Elements up to which an operation in place gives its array new memory instead of waiting: with more, another array in the
+/// caches costs more than recording does.
+const MOVED: i64 = 3 * MIDDLE;
+
+/// Bytes of the largest base that gets its memory here.
+const LARGEST: usize = 16 * SmallCall::MOST;
+
+/// Instructions in a batch, on so many elements each, from which on fusing them is better than running each at once.
+fn long(elements: i64) -> usize {
+    (1 + 6000 / elements.max(1) as usize).clamp(2, 12)
+}
+
+/// Whether operations of more than [`FEW`] elements run at once.
+#[derive(Debug)]
+pub(crate) struct Habit {
+    /// Operations of up to [`MIDDLE`] elements, and larger ones.
+    bands: [Band; 2],
+    /// Long batches since the last one that was known.
+    strange: u32,
+}
+
+/// Whether operations of more than [`FEW`] elements run at once.
+#[derive(Debug)]
+struct Band {
+    /// Operations that still run at once before the next look, and how many it was.
+    left: u32,
+    stretch: u32,
+    /// Short chains since the last long one.
+    in_a_row: u32,
+}
+
+impl Default for Band {
+    fn default() -> Band {
+        Band { left: 0, stretch: STRETCH / 4, in_a_row: 0 }
+    }
+}
+
+impl Band {
+    /// Notes a chain that was recorded as a whole.
+    fn note(&mut self, is_short: bool, enough: u32, most: u32) {
+        if !is_short {
+            *self = Band::default();
+            return;
+        }
+        self.in_a_row = self.in_a_row.saturating_add(1);
+        if self.in_a_row >= enough {
+            self.stretch = (self.stretch * 4).min(most);
+            (self.left, self.in_a_row) = (self.stretch, 0);
+        }
+    }
+}
+
+/// The band of operations on so many elements; none for those that always run at once.
+#[inline]
+fn band(elements: i64) -> Option<usize> {
+    if elements <= FEW { None } else { Some(usize::from(elements > MIDDLE)) }
+}
+
+impl Habit {
+    /// Nothing has been read yet.
+    pub fn new() -> Habit {
+        let middle = Band { left: STRETCH, stretch: STRETCH, in_a_row: 0 };
+        Habit { bands: [middle, Band::default()], strange: 0 }
+    }
+
+    /// Notes a batch that was run because it was read.
+    pub fn note_read(&mut self, instructions: usize, work: u64, most: usize) {
+        if work > instructions as u64 * most as u64 {
+            return;
+        }
+        let elements = (work / instructions.max(1) as u64) as i64;
+        // what waits though it has few elements on the whole waited for the largest of its operations
+        let largest = band(elements).or_else(|| band(work as i64).map(|_| 0));
+        if let Some(at) = largest
+            && self.bands[at].left == 0
+        {
+            let is_short = elements <= FEW || instructions < long(elements);
+            self.bands[at].note(is_short, IN_A_ROW[at], STRETCHES[at]);
+        }
+    }
+
+    /// Notes a long batch of operations on few elements, and whether one like it came before.
+    pub fn note_long(&mut self, instructions: usize, known: bool) {
+        self.strange = match self.strange {
+            _ if known => 0,
+            // two that start at the same place of a loop are what three in a row show
+            STRANGE => STRANGE - 2,
+            strange => strange + 1,
+        };
+        if self.is_strange() {
+            let left = (instructions as u32).saturating_mul(UNSEEN);
+            self.bands.iter_mut().for_each(|band| band.left = band.left.max(left));
+        }
+    }
+
+    /// Has what came last been like nothing before, so that what follows had better run at once?
+    pub fn is_strange(&self) -> bool {
+        self.strange == STRANGE
+    }
+
+    /// May an operation on so many elements run at once?
+    #[inline]
+    fn allows(&self, elements: i64) -> bool {
+        band(elements).is_none_or(|at| self.bands[at].left > 0)
+    }
+
+    /// Notes that an operation on so many elements has run at once.
+    #[inline]
+    pub fn ran(&mut self, elements: i64) {
+        if let Some(at) = band(elements) {
+            self.bands[at].left = self.bands[at].left.saturating_sub(1);
+        }
+    }
+}
 
 /// What became of an operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Outcome {
-    /// It has run.
-    Done,
+    /// It has run; so many elements.
+    Done(i64),
     /// It has few elements and its operands are in memory, but the engine has no short way for it.
     Few,
     /// It is to be recorded.
     Large,
 }
 
-/// Runs an operation now if it has few elements, at most `most` in each operand that it goes through and in its result, and
-/// its operands are in memory; `epoch` is the batch being recorded, and no other is running.
+/// Runs an operation now if it has few elements, or not too many (`most`) and the habit is so, and its operands are in
+/// memory; `epoch` is the batch being recorded, and no other is running.
 ///
 /// # Errors
 /// [`numelt_ir::Error::OutOfMemory`] for the output.
 #[inline]
 pub(crate) fn run(
     engine: &dyn Engine,
-    most: i64,
+    (habit, most): (&Habit, i64),
     epoch: u64,
     (op, ty, axes): (Op, DType, Axes),
     out: &ArrayView,
     ins: &[Input<'_>],
 ) -> Result<Outcome> {
-    if !is_few(op, out, ins, most) {
+    let short = matches!(op.kind(), OpKind::Elementwise | OpKind::Reduction) && ins.len() <= 3;
+    let is_few = is_few(op, out, ins, most.min(FEW));
+    let elements = match (op.kind(), ins) {
+        (OpKind::Reduction, [Input::Array(source)]) => source.size(),
+        _ => out.size(),
+    };
+    if !is_few && (!short || elements > most || !habit.allows(elements) || has_siblings(op, ty, ins)) {
         return Ok(Outcome::Large);
     }
     let sound = |cell: &BaseCell| !cell.failed.load(Ordering::Relaxed);
@@ -66,28 +214,43 @@ pub(crate) fn run(
         });
     }
     let cell = &out.base.0;
-    if cell.slot_in(epoch).is_some() || cell.bonds.any() || !sound(cell) {
-        return Ok(Outcome::Large);
-    }
     let known = cell.address();
-    let fresh = known.is_null();
-    if fresh && cell.nbytes as i64 > LARGEST * most {
+    // what overwrites its operands goes to new memory if it is too much to be put together beside them
+    let moves = !known.is_null() && (MIDDLE + 1..=MOVED).contains(&elements) && is_whole(out, elements);
+    let fresh = known.is_null() || moves;
+    if cell.slot_in(epoch).is_some() || cell.bonds.any() || fresh && cell.nbytes > LARGEST || !sound(cell) {
         return Ok(Outcome::Large);
     }
+    let otherwise = if is_few { Outcome::Few } else { Outcome::Large };
     out.base.touch();
-    if !matches!(op.kind(), OpKind::Elementwise | OpKind::Reduction) || ins.len() > 3 {
-        return Ok(Outcome::Few);
+    if !short {
+        return Ok(otherwise);
     }
-    let address = if fresh { POOL.alloc(cell.nbytes)? } else { known };
+    let address = match fresh.then(|| POOL.alloc(cell.nbytes)) {
+        None => known,
+        Some(Ok(address)) => address,
+        Some(Err(_)) if moves => return Ok(otherwise),
+        Some(Err(error)) => return Err(error),
+    };
     let call = SmallCall { op, ty, axes, out: few(out, address), fresh, ins: &operands };
     let done = engine.small(&call, WATCH.load(Ordering::Relaxed));
-    if done && fresh {
-        cell.set_address(address);
-    } else if fresh {
-        // SAFETY: the address came from `POOL.alloc` with this size, and nobody has got to know it.
-        unsafe { POOL.free(address, cell.nbytes) };
+    if fresh {
+        let unused = if done { known } else { address };
+        if done {
+            cell.set_address(address);
+        }
+        if !unused.is_null() {
+            // SAFETY: the address came from `POOL.alloc` with this size. Nobody has got to know it, or nobody knows it any
+            // more: what looks into memory that may move holds the base, and asks it for the address each time.
+            unsafe { POOL.free(unused, cell.nbytes) };
+        }
     }
-    Ok(if done { Outcome::Done } else { Outcome::Few })
+    Ok(if done { Outcome::Done(elements) } else { otherwise })
+}
+
+/// May others like a reduction share its pass over memory?
+fn has_siblings(op: Op, ty: DType, ins: &[Input<'_>]) -> bool {
+    matches!(ins, [Input::Array(source)] if source.base.nbytes() >= siblings::SMALLEST && siblings::concerns(op, ty))
 }
 
 /// Has an operation at most so many elements in its result and in each operand that it goes through?
@@ -110,6 +273,18 @@ fn is_few(op: Op, out: &ArrayView, ins: &[Input<'_>], most: i64) -> bool {
             _ => few(out) && all(ins),
         },
     }
+}
+
+/// Is a view all of its base, in C order, and may the base move?
+fn is_whole(view: &ArrayView, elements: i64) -> bool {
+    let size = view.dtype.size() as i64;
+    let mut inner = size;
+    let dense = view.shape.iter().zip(&view.strides).rev().all(|(&n, &stride)| {
+        let fits = n == 1 || stride == inner;
+        inner *= n;
+        fits
+    });
+    dense && view.offset == 0 && elements * size == view.base.nbytes() as i64 && view.base.0.may_move()
 }
 
 #[inline]

@@ -188,6 +188,11 @@ impl BaseCell {
         self.foreign.is_some() || self.is_visible()
     }
 
+    /// May its values move to other memory? Nobody has been told where they are, and the memory is our own.
+    pub fn may_move(&self) -> bool {
+        self.foreign.is_none() && self.exports.load(Ordering::Acquire) == 0 && !self.known.load(Ordering::Relaxed)
+    }
+
     /// The element at a byte offset, where the base has memory.
     ///
     /// Only for an element that the batch which has just run wrote, with the runtime's lock held.

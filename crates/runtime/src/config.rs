@@ -8,6 +8,7 @@
 //! settings that name files ([`NAMING_FILES`]) are never taken from the working directory, and elsewhere only from
 //! files that nobody but the user and root can write. Files of other users are not read at all.
 
+use crate::engine::SmallCall;
 use crate::trusted;
 use numelt_ir::{Error, Result};
 use numelt_opt::{Fuse, Passes};
@@ -67,7 +68,7 @@ pub struct Config {
     pub block: usize,
     /// Instructions that may be pending.
     pub max_pending: usize,
-    /// Elements up to which operations run when they are called instead of being recorded; 0 is never.
+    /// Elements up to which operations may run when they are called instead of being recorded; 0 is never.
     pub at_once: usize,
     /// Element-operations per instruction up to which a batch may run without a plan until it has come a few times;
     /// 0 is never, the largest number always.
@@ -93,7 +94,7 @@ impl Default for Config {
             trace: false,
             block: 0,
             max_pending: 1000,
-            at_once: 1 << 10,
+            at_once: SmallCall::MOST,
             piecemeal: 1 << 14,
             put_off: 1 << 18,
         }

@@ -52,6 +52,11 @@ impl Sightings {
         false
     }
 
+    /// Has a batch with this key been seen?
+    pub fn knows(&self, key: u64) -> bool {
+        self.0.contains_key(&key)
+    }
+
     /// Forgets all.
     pub fn clear(&mut self) {
         self.0.clear();

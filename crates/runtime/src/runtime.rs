@@ -13,7 +13,7 @@ mod repeat;
 use self::aside::ALONE;
 pub use self::gate::Away;
 use self::gate::{Gate, Inside};
-use crate::at_once::{self, Outcome};
+use crate::at_once::{self, Habit, Outcome};
 use crate::base::{ArrayView, BaseCell, BaseRef, EPOCH, Export, HELD, IDLE, Input, POOL, RUNNING, Running};
 use crate::batch::{Batch, Candidates, WATCH};
 use crate::cache::Caches;
@@ -67,6 +67,7 @@ struct State {
     variants: [u64; 2],
     inspector: Option<Vec<FlushReport>>,
     warnings: Vec<Warning>,
+    habit: Habit,
     /// Batches that are still recorded as a whole, because somebody has asked for an explanation.
     explained: u32,
     /// Bytes that only pending work keeps alive, above which it runs.
@@ -102,6 +103,7 @@ impl Runtime {
             variants: [0; 2],
             inspector: None,
             warnings: Vec::new(),
+            habit: Habit::new(),
             explained: 0,
             held_budget: (physical_memory() / 16) as u64,
             config,
@@ -222,8 +224,10 @@ impl Runtime {
         }
         state.stats.instructions += 1;
         if state.runs_at_once() {
-            match at_once::run(&*state.engine, state.config.at_once as i64, state.batch.epoch, what, out, ins)? {
-                Outcome::Done => {
+            let limits = (&state.habit, state.config.at_once as i64);
+            match at_once::run(&*state.engine, limits, state.batch.epoch, what, out, ins)? {
+                Outcome::Done(elements) => {
+                    state.habit.ran(elements);
                     state.stats.at_once += 1;
                     return Ok(None);
                 }
@@ -435,6 +439,7 @@ impl Runtime {
         configure_pool(&config);
         state.config = config;
         state.explained = 0;
+        state.habit = Habit::new();
         if let Some(engine) = engine {
             state.variants = engine.variants();
             state.engine = engine;
@@ -501,6 +506,7 @@ impl State {
         let start = Instant::now();
         if reason == Reason::Read {
             self.explained = self.explained.saturating_sub(1);
+            self.habit.note_read(self.batch.len(), self.batch.work, self.config.at_once);
         }
         for cell in self.put_off.due(self.batch.epoch) {
             self.make(&cell)?;
@@ -562,7 +568,12 @@ impl State {
         batch.restart(0, &mut self.cells);
         HELD.store(self.batch.held(), Ordering::Relaxed);
         self.spare = Some(batch);
-        result
+        // what is to run at once must not wait for what the cut has left over
+        if cut && self.habit.is_strange() && !self.batch.is_empty() {
+            result.and_then(|()| self.flush(reason))
+        } else {
+            result
+        }
     }
 
     fn run_piecemeal(&mut self, batch: &mut Batch) -> Result<()> {

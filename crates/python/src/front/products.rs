@@ -1,12 +1,11 @@
 //! Products of vectors and matrices.
 
 use super::{Out, Quick, native};
-use crate::given::Given;
 use crate::ndarray::{NdArray, wrap_view};
 use crate::scalar::DeferredScalar;
 use crate::{convert, products, shape};
 use numelt_ir::{DType, Dims, Op, Scalar};
-use numelt_runtime::{ArrayView, Runtime};
+use numelt_runtime::Runtime;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 
@@ -31,11 +30,11 @@ fn dot<'py>(py: Python<'py>, args: &Bound<'py, PyTuple>, kwargs: Option<&Bound<'
 
 /// Vectors and matrices that fit.
 fn matrices<'py>(py: Python<'py>, args: &Bound<'py, PyTuple>) -> Quick<'py> {
-    let (a, b) = (args.get_item(0)?, args.get_item(1)?);
-    let (Some(x), Some(y)) = (native(&a), native(&b)) else { return Ok(None) };
-    if let Some(made) = products::matrices(py, Op::Dot, x, y)? {
+    if let Some(made) = dotted(args)? {
         return Ok(Some(made));
     }
+    let (a, b) = (args.get_item(0)?, args.get_item(1)?);
+    let (Some(x), Some(y)) = (native(&a), native(&b)) else { return Ok(None) };
     let small = (1..=2).contains(&x.shape.len()) && (1..=2).contains(&y.shape.len());
     if !small || x.shape.last() != y.shape.get(y.shape.len().saturating_sub(2)) {
         return Ok(None);
@@ -43,20 +42,18 @@ fn matrices<'py>(py: Python<'py>, args: &Bound<'py, PyTuple>) -> Quick<'py> {
     products::product(py, Op::Dot, &a, &b, None)
 }
 
-/// `dot` of two arrays of one dtype that are both vectors or both matrices, as the interpreter calls it.
-pub fn quick_dot<'py>(py: Python<'py>, a: &ArrayView, b: &ArrayView) -> Option<PyResult<Bound<'py, PyAny>>> {
-    match a.shape.len() {
-        1 => products::vectors(py, Op::Dot, a, b).transpose(),
-        2 => products::matrices(py, Op::Dot, a, b).transpose(),
-        _ => None,
+/// `dot` of two arrays of one dtype that are both vectors or both matrices; `None` for all others.
+pub fn dotted<'py>(args: &Bound<'py, PyTuple>) -> Quick<'py> {
+    if args.len() != 2 {
+        return Ok(None);
     }
-}
-
-/// The same for the arguments of the function.
-pub fn quick_call<'py>(given: &Given<'_, 'py>) -> Option<PyResult<Bound<'py, PyAny>>> {
-    let &[a, b] = given.plain()? else { return None };
-    let (a, b) = (given.value(a), given.value(b));
-    quick_dot(given.py(), native(&a)?, native(&b)?)
+    let (a, b) = (args.get_borrowed_item(0)?, args.get_borrowed_item(1)?);
+    let (Some(x), Some(y)) = (native(&a), native(&b)) else { return Ok(None) };
+    match x.shape.len() {
+        1 => products::vectors(args.py(), Op::Dot, x, y),
+        2 => products::matrices(args.py(), Op::Dot, x, y),
+        _ => Ok(None),
+    }
 }
 
 /// Elements up to which the length of a vector is computed where it is asked for.
