@@ -121,7 +121,8 @@ pub fn integer_power_is_defined(py: Python<'_>, op: Op, ty: DType, args: &[Opera
         Operand::Weak(weak, _) => !weak.is_negative_int(),
         Operand::Value(value) => !signed(value.dtype()) || !is_negative(*value),
         other => match other.view() {
-            Some(view) if signed(view.dtype) => match run::on_dense(py, view, |bytes| any_negative(view.dtype, bytes))? {
+            Some(view) if signed(view.dtype) => match run::on_dense(py, view, |bytes| any_negative(view.dtype, bytes))?
+            {
                 Some(found) => !found,
                 None => view.size() == 0 || !is_negative(least(py, view)?),
             },

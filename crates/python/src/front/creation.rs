@@ -183,7 +183,7 @@ fn full<'py>(
 ) -> Out<'py> {
     let plain = order.is_word(&["C"]) && device.is_word(&["cpu"]) && like.is_none();
     if plain
-        && let Some(value) = Weak::exact(fill_value)
+        && let Some(value) = Weak::extract(fill_value)
         && let Some(natural) = value.default_dtype()
         && let (Some(dtype), Some(dims)) = (dtype.dtype(natural), extents(shape))
         && let Some(value) = value.to_scalar(dtype)
@@ -331,7 +331,6 @@ fn is_no_number(end: &Bound<'_, PyAny>) -> bool {
 
 /// Ranges of small ints, as int64 or float64, where nothing rounds or overflows.
 fn whole_range<'py>(py: Python<'py>, args: &Bound<'py, PyTuple>, kwargs: Option<&Bound<'py, PyDict>>) -> Quick<'py> {
-    const SMALL: i64 = 1 << 40;
     let dtype = match kwargs {
         None => DType::I64,
         Some(kwargs) if kwargs.len() == 1 => match kwargs.get_item(pyo3::intern!(py, "dtype"))? {
@@ -343,10 +342,12 @@ fn whole_range<'py>(py: Python<'py>, args: &Bound<'py, PyTuple>, kwargs: Option<
         },
         Some(_) => return Ok(None),
     };
+    // within these bounds no sum overflows, and every float is exact
+    let most = if dtype == DType::I64 { 1i64 << 61 } else { 1 << 40 };
     let (mut start, mut stop, mut step) = (0, 0, 1);
     for (at, item) in args.iter_borrowed().enumerate() {
         let value = match sequence::real(&item) {
-            Some(Weak::Int(value)) if (-SMALL..SMALL).contains(&value) => value,
+            Some(Weak::Int(value)) if (-most..most).contains(&value) => value,
             _ => return Ok(None),
         };
         match (at, args.len()) {
