@@ -10,6 +10,7 @@ round of each counts.
 `calls_explained.toml` says in one line why a call is slower than it should be; docs/calls.md repeats it.
 """
 
+import functools
 import gc
 import sys
 import time
@@ -106,7 +107,7 @@ def parity_rows(modules):
                 shape = parity_shape(record, size) if record.arity else ()
                 data = [layouts.data(dtype, shape, i, record.domain) for i in range(record.arity)]
                 arguments = [np.array(values) for values in data]
-                runs[name] = lambda call=record.call, np=np, arguments=arguments: call(np, *arguments)
+                runs[name] = functools.partial(record.call, np, *arguments)
             yield Row("parity", record.name + kind, size, runs)
 
 

@@ -430,3 +430,70 @@ def test_ranges_of_every_length(n):
     assert_same(numelt.arange(5, 5 - n, -1), numpy.arange(5, 5 - n, -1))
     assert_same(numelt.arange(n, dtype=float), numpy.arange(n, dtype=float))
     assert_same(numelt.arange(0.5, n, 0.25), numpy.arange(0.5, n, 0.25))
+
+
+@pytest.mark.core
+@pytest.mark.parametrize(
+    "ends", [(2**53, 2**53 + 5), (2**60, 2**60 + 9, 3), (-(2**60), 2**60, 2**59), (2**62, 2**62 + 3)]
+)
+def test_ranges_of_large_ints(ends):
+    assert_same(numelt.arange(*ends), numpy.arange(*ends))
+    assert_same(numelt.arange(*ends, dtype=float), numpy.arange(*ends, dtype=float))
+
+
+@pytest.mark.core
+@pytest.mark.parametrize(
+    "value",
+    [[1, 2, 3], [[1.5], [2]], (True, False, True), [1, 2], "x", ["a", "b", "c"], 1j, True, None, 2**70, 7.9],
+)
+@pytest.mark.parametrize("dtype", [None, int, "f4", bool, complex, object])
+def test_full_of_values_and_sequences(value, dtype):
+    found = []
+    for np in (numelt, numpy):
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                found.append(("value", np.full((2, 3), value, dtype)))
+        except Exception as error:
+            found.append((type(error), str(error)))
+    assert found[0][0] == found[1][0], found
+    if found[1][0] == "value":
+        assert_same(found[0][1], found[1][1])
+    else:
+        assert found[0] == found[1]
+
+
+AXES_OF = {
+    "diag": [(), (1,), (-1,), (7,), (-7,), ("a",), (1.0,), (numpy.int64(1),)],
+    "atleast_1d": [()], "atleast_2d": [()], "atleast_3d": [()], "trace": [(), (1,), (-2,)], "take": [([0, 0],), ([-1],)],
+}  # fmt: skip
+
+
+@pytest.mark.core
+@pytest.mark.parametrize("dtype", ["f8", "i4", "c16", "?"])
+@pytest.mark.parametrize("name", AXES_OF)
+def test_diagonals_and_new_axes(name, dtype):
+    cube = (numpy.arange(60).reshape(3, 4, 5) % 7).astype(dtype)
+    views = {
+        "matrix": lambda a: a[0], "turned": lambda a: a[0].T, "reversed": lambda a: a[1, ::-1, ::2],
+        "row": lambda a: a[0, 1], "step": lambda a: a[0, ::-2, 3], "cube": lambda a: a,
+        "0-d": lambda a: a[0, 0, 0, ...], "none": lambda a: a[0, :0], "empty row": lambda a: a[0, 0, :0],
+    }  # fmt: skip
+    for label, view in views.items():
+        for rest in AXES_OF[name]:
+            found = []
+            for np in (numelt, numpy):
+                array = view(np.array(cube))
+                try:
+                    made = getattr(np, name)(array, *rest)
+                    flags = made.flags.writeable if name in ("diag", "atleast_2d") else None
+                    found.append(
+                        ("value", made, getattr(made, "strides", None), flags, np.shares_memory(made, array))
+                    )
+                except Exception as error:
+                    found.append((type(error), str(error)))
+            if found[1][0] == "value":
+                assert_same(found[0][1], found[1][1], context=f"{label} {rest}")
+                assert found[0][2:] == found[1][2:], (label, rest, found)
+            else:
+                assert found[0] == found[1], (label, rest)

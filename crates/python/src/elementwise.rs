@@ -149,7 +149,11 @@ pub fn integer_power_is_defined(py: Python<'_>, op: Op, ty: DType, args: &[Opera
         Operand::Weak(weak, _) => !weak.is_negative_int(),
         Operand::Value(value) => !signed(value.dtype()) || !is_negative(*value),
         other => match other.view() {
-            Some(view) if signed(view.dtype) => view.size() == 0 || !is_negative(least(py, view)?),
+            Some(view) if signed(view.dtype) => match run::on_dense(py, view, |bytes| any_negative(view.dtype, bytes))?
+            {
+                Some(found) => !found,
+                None => view.size() == 0 || !is_negative(least(py, view)?),
+            },
             Some(_) => true,
             None => false,
         },
@@ -158,6 +162,16 @@ pub fn integer_power_is_defined(py: Python<'_>, op: Op, ty: DType, args: &[Opera
 
 fn is_negative(value: Scalar) -> bool {
     matches!(convert::cast(value, DType::I64), Scalar::I64(v) if v < 0)
+}
+
+/// Is one of these elements of a signed integer dtype negative?
+fn any_negative(dtype: DType, bytes: &[u8]) -> bool {
+    match dtype.size() {
+        1 => bytes.iter().any(|&byte| i8::from_ne_bytes([byte]) < 0),
+        2 => bytes.as_chunks().0.iter().any(|&element| i16::from_ne_bytes(element) < 0),
+        4 => bytes.as_chunks().0.iter().any(|&element| i32::from_ne_bytes(element) < 0),
+        _ => bytes.as_chunks().0.iter().any(|&element| i64::from_ne_bytes(element) < 0),
+    }
 }
 
 /// The least element, computed now.
@@ -467,7 +481,10 @@ pub fn mixed_number<'py>(
 /// The loop of an elementwise operation on two operands of which nothing but the dtypes matters.
 #[inline]
 fn ordinary(op: Op, kinds: &[Kind; 2]) -> Option<Loop> {
-    if op.kind() != OpKind::Elementwise || op.arity() != 2 || op == Op::Power {
+    let inexact = |kind: &Kind| matches!(kind, Kind::Strong(dtype) if dtype.is_float() || dtype.is_complex());
+    // powers of integers may be errors, and a number as the exponent may stand for another operation
+    let plain = op != Op::Power || kinds.iter().all(inexact);
+    if op.kind() != OpKind::Elementwise || op.arity() != 2 || !plain {
         return None;
     }
     resolve::resolve(op, kinds)

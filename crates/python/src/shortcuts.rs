@@ -17,7 +17,7 @@ use numelt_ir::{DType, Op, Scalar};
 use numelt_runtime::{ArrayView, Runtime};
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyInt, PyTuple};
+use pyo3::types::{PyInt, PyList, PyTuple};
 use smallvec::SmallVec;
 
 /// The result of such a call.
@@ -147,7 +147,7 @@ fn scanned<'py>(args: &Bound<'py, PyTuple>, scan: Op) -> Quick<'py> {
 
 /// `trace` of a matrix.
 fn trace<'py>(args: &Bound<'py, PyTuple>) -> Quick<'py> {
-    let Some(matrix) = only(args) else { return Ok(None) };
+    let Some(matrix) = only_array(args) else { return Ok(None) };
     let Some(view) = matrix.get().view() else { return Ok(None) };
     let (&[rows, columns], &[down, across]) = (view.shape.as_slice(), view.strides.as_slice()) else {
         return Ok(None);
@@ -248,15 +248,22 @@ fn unravel_index<'py>(args: &Bound<'py, PyTuple>) -> Quick<'py> {
     Ok(Some(PyTuple::new(py, index.collect::<PyResult<SmallVec<[_; 4]>>>()?)?.into_any()))
 }
 
-/// `take` from a vector, which is what indexing with an array does; all that is wrong is the general way's to say.
+/// `take` from a vector, which is what indexing with an array or a list of ints does; all that is wrong is the general way's
+/// to say.
 fn take<'py>(args: &Bound<'py, PyTuple>) -> Quick<'py> {
     if args.len() != 2 {
         return Ok(None);
     }
     let (array, key) = (args.get_borrowed_item(0)?, args.get_borrowed_item(1)?);
-    let (Ok(array), Some(index)) = (array.cast_exact::<NdArray>(), exact_native(&key)) else { return Ok(None) };
-    let (Some(view), Some(index)) = (array.get().view(), index.view()) else { return Ok(None) };
-    let plain = view.shape.len() == 1 && index.dtype.is_integer() && index.shape.len() == 1 && index.size() <= FEW;
+    let Ok(array) = array.cast_exact::<NdArray>() else { return Ok(None) };
+    let Some(view) = array.get().view().filter(|view| view.shape.len() == 1) else { return Ok(None) };
+    let plain = match (key.cast_exact::<PyList>(), exact_native(&key).and_then(NdArray::view)) {
+        (Ok(list), _) => {
+            (1..=LISTED).contains(&list.len()) && list.iter().all(|item| item.is_exact_instance_of::<PyInt>())
+        }
+        (_, Some(index)) => index.dtype.is_integer() && index.shape.len() == 1 && index.size() <= FEW,
+        _ => false,
+    };
     if !plain || !Runtime::global().runs_at_once() {
         return Ok(None);
     }
@@ -264,6 +271,9 @@ fn take<'py>(args: &Bound<'py, PyTuple>) -> Quick<'py> {
     let wrong = [errors::INDEX, errors::TYPE, errors::VALUE];
     errors::unless(args.py(), found, &wrong).map(Option::flatten)
 }
+
+/// Longest list of positions that is looked at.
+const LISTED: usize = 32;
 
 /// The only argument, if it is a native array of at least one dimension.
 fn only_array<'py>(args: &Bound<'py, PyTuple>) -> Option<Bound<'py, NdArray>> {

@@ -6,6 +6,7 @@ use crate::elementwise::{self, Native};
 use crate::errors;
 use crate::export;
 use crate::front::{self, reductions};
+use crate::given::{self, Given};
 use crate::lend::{self, Terms};
 use crate::ndarray::{NdArray, exact_native, wrap_new};
 use crate::operand::Operand;
@@ -15,7 +16,7 @@ use crate::reduce;
 use crate::scalar::DeferredScalar;
 use crate::ufunc_call::{Call, Casting, MemoryOrder};
 use crate::ufunc_direct::{are_plain_numbers, quick_call, vectorcall};
-use crate::{coverage, foreign, given, hooks, ufunc_at};
+use crate::{coverage, foreign, hooks, ufunc_at};
 use numelt_ir::Op;
 use numelt_runtime::Runtime;
 use pyo3::exceptions::{PyDeprecationWarning, PyTypeError, PyUserWarning, PyValueError};
@@ -112,11 +113,8 @@ impl Options<'_> {
     }
 }
 
-fn options<'py>(
-    args: &Bound<'py, PyTuple>,
-    nin: usize,
-    kwargs: Option<&Bound<'py, PyDict>>,
-) -> PyResult<Option<Options<'py>>> {
+fn options<'py>(given: &Given<'_, 'py>, nin: usize) -> PyResult<Option<Options<'py>>> {
+    let mut args = given.positional();
     let mut options = Options {
         out: None,
         dtype: None,
@@ -126,18 +124,18 @@ fn options<'py>(
         array: false,
         out_given: args.len() > nin,
     };
-    let mut out = if args.len() == nin + 1 { Some(args.get_item(nin)?) } else { None };
-    for (key, value) in kwargs.into_iter().flatten() {
+    let mut out = if args.len() == nin + 1 { args.nth(nin).map(|out| out.to_owned()) } else { None };
+    let names = given.names();
+    for (key, value) in names.iter().flat_map(|names| names.iter_borrowed()).zip(given.named()) {
         let key = key.cast::<PyString>()?;
-        let key = key.to_str()?;
-        match key {
+        match key.to_str()? {
             "out" if !options.out_given => {
                 options.out_given = true;
                 options.array = value.is_instance_of::<PyEllipsis>();
                 out = Some(match value.cast::<PyTuple>() {
                     Ok(tuple) if tuple.len() == 1 => tuple.get_item(0)?,
                     Ok(_) => return Ok(None),
-                    Err(_) => value,
+                    Err(_) => value.to_owned(),
                 });
             }
             "dtype" => {
@@ -186,35 +184,33 @@ const UNSET_ELEMENTS: &std::ffi::CStr = c"'where' used without 'out', expect uni
     intentional, use out=None.";
 
 /// A call of the operation on these arguments, if everything about it is native.
-fn native_call<'py>(
-    py: Python<'py>,
-    op: Op,
-    args: &Bound<'py, PyTuple>,
-    kwargs: Option<&Bound<'py, PyDict>>,
-) -> Native<'py> {
-    let nin = op.arity();
-    if args.len() < nin || args.len() > nin + 1 {
+fn native_call<'py>(py: Python<'py>, op: Op, given: &Given<'_, 'py>) -> Native<'py> {
+    let (nin, count) = (op.arity(), given.positional().len());
+    if count < nin || count > nin + 1 {
         return Ok(None);
     }
     let mut operands: SmallVec<[Operand<'py>; 3]> = SmallVec::new();
     let mut any_ours = false;
-    for position in 0..nin {
-        let arg = args.get_item(position)?;
+    for arg in given.positional().take(nin) {
         let Some(operand) = Operand::extract(&arg)? else { return Ok(None) };
         any_ours |= operand.view().is_some();
         operands.push(operand);
     }
-    let Some(options) = options(args, nin, kwargs)? else { return Ok(None) };
+    let Some(options) = options(given, nin)? else { return Ok(None) };
     if op.is_product() {
         if options.dtype.is_some() || !options.is_usual() {
             return Ok(None);
         }
-        return products::product(py, op, &args.get_item(0)?, &args.get_item(1)?, options.out.as_ref());
+        let mut factors = given.positional();
+        return match (factors.next(), factors.next()) {
+            (Some(a), Some(b)) => products::product(py, op, &a, &b, options.out.as_ref()),
+            _ => Ok(None),
+        };
     }
     if !any_ours && options.out.is_none() {
         return Ok(None);
     }
-    if args.len() > nin && matches!(op, Op::Maximum | Op::Minimum) {
+    if count > nin && matches!(op, Op::Maximum | Op::Minimum) {
         PyErr::warn(py, &py.get_type::<PyDeprecationWarning>(), THIRD_ARGUMENT, 1)?;
     }
     if options.is_usual() {
@@ -245,37 +241,34 @@ fn native_call<'py>(
     }
 }
 
-/// A call with its arguments packed.
-pub fn called<'py>(
-    slf: &Bound<'py, Ufunc>,
-    args: &Bound<'py, PyTuple>,
-    kwargs: Option<&Bound<'py, PyDict>>,
-) -> Out<'py> {
+/// A call.
+pub fn called<'py>(slf: &Bound<'py, Ufunc>, given: &Given<'_, 'py>) -> Out<'py> {
     let py = slf.py();
-    if kwargs.is_none() {
-        let operands: SmallVec<[_; 3]> = args.iter_borrowed().collect();
+    if given.names().is_none() {
+        let operands: SmallVec<[_; 3]> = given.positional().collect();
         if let Some(result) = slf.get().op.and_then(|op| quick_call(op, &operands)) {
             return result;
         }
         if are_plain_numbers(&operands) {
-            return slf.get().numpy.bind(py).call1(args);
+            return given.pass_to(slf.get().numpy.bind(py));
         }
     }
     if let Some(op) = slf.get().op
-        && let Some(result) = native_call(py, op, args, kwargs)?
+        && let Some(result) = native_call(py, op, given)?
     {
         return Ok(result);
     }
     let numpy = slf.get().numpy.bind(py);
-    if kwargs.is_none_or(|k| k.is_empty()) && only_scalars(args) {
-        return numpy.call1(args);
+    if given.names().is_none() && only_scalars(given) {
+        return given.pass_to(numpy);
     }
-    method(slf.as_any(), numpy, "__call__", args, kwargs)
+    let (args, kwargs) = given::pack(given)?;
+    method(slf.as_any(), numpy, "__call__", &args, kwargs.as_ref())
 }
 
 /// Are all arguments scalars, so that NumPy's answer is a scalar of its own?
-fn only_scalars(args: &Bound<'_, PyTuple>) -> bool {
-    args.iter().all(|a| match Operand::extract_quick(&a) {
+fn only_scalars(given: &Given<'_, '_>) -> bool {
+    given.positional().all(|a| match Operand::extract_quick(&a) {
         Some(operand) => operand.view().is_none(),
         None => false,
     })
@@ -313,7 +306,7 @@ impl Ufunc {
         args: &Bound<'py, PyTuple>,
         kwargs: Option<&Bound<'py, PyDict>>,
     ) -> Out<'py> {
-        called(slf, args, kwargs)
+        given::unpacked(args, kwargs, |given| called(slf, given))
     }
 
     /// NumPy's ufunc.

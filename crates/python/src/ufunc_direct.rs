@@ -3,7 +3,7 @@
 use crate::convert::{self, Numpy};
 use crate::direct;
 use crate::escape;
-use crate::given::{self, Given};
+use crate::given::Given;
 use crate::operators;
 use crate::ufunc::{Ufunc, called};
 use numelt_ir::Op;
@@ -66,11 +66,9 @@ pub unsafe extern "C" fn vectorcall(
         direct::give(py, quick).unwrap_or_else(|| {
             // what runs now may call Python
             Python::attach(|attached| {
-                let packed = || {
-                    let (args, kwargs) = given::pack(&Given::of(attached, values, count & !direct::SCRATCH, names))?;
-                    called(&Borrowed::from_ptr(attached, ufunc).cast_unchecked(), &args, kwargs.as_ref())
-                };
-                direct::give(attached, || Some(packed())).unwrap_or(std::ptr::null_mut())
+                let given = Given::of(attached, values, count & !direct::SCRATCH, names);
+                let general = || Some(called(&Borrowed::from_ptr(attached, ufunc).cast_unchecked(), &given));
+                direct::give(attached, general).unwrap_or(std::ptr::null_mut())
             })
         })
     }

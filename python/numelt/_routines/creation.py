@@ -88,11 +88,11 @@ def full(
                 result = _core.full(shape, _number(value, kind), kind, order)
                 if result is not NotImplemented:
                     return result
-        elif type(value) is ndarray:
-            result = _core.empty(shape, value.dtype if dtype is None else dtype, order)
+        elif (array := recordable(value)) is not None:
+            result = _core.empty(shape, array.dtype if dtype is None else dtype, order)
             if (
                 result is not NotImplemented
-                and _core.copy_into(result, value, "unsafe") is not NotImplemented
+                and _core.copy_into(result, array, "unsafe") is not NotImplemented
             ):
                 return result
     return fall_back("full", shape, fill_value, dtype=dtype, order=order, device=device, like=like)

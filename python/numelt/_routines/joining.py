@@ -21,7 +21,6 @@ from numelt._dispatch import (  # fmt: skip
     operand,
     recordable,
     reject,
-    short_first,
     small_call,
     small_first,
 )
@@ -527,18 +526,8 @@ def _padded(array: Any, pad_width: Any, mode: Any, **kwargs: Any) -> Any:
 _pad_by_steps = small_call(numpy.pad, _padded, "pad")
 
 
-@native
-@short_first
+@fronted
 def diag(v: Any, k: int = 0) -> Any:
-    """Return a diagonal of a matrix, or a matrix with a given diagonal.
-
-    Examples
-    --------
-    >>> import numelt as np
-    >>> np.diag([1, 2])
-    array([[1, 0],
-           [0, 2]])
-    """
     array = recordable(v)
     if array is None or type(k) is not int:
         return fall_back("diag", v, k)

@@ -13,6 +13,7 @@ from numelt import _core
 from numelt._dispatch import (
     fall_back,
     foreign_first,
+    fronted,
     native,
     ndarray,
     normalize_axes,
@@ -234,9 +235,6 @@ def expand_dims(a: Any, axis: Any) -> Any:
 
 
 def _at_least(name: str, arrays: tuple[Any, ...], keys: dict[int, Any]) -> Any:
-    first = arrays[0] if arrays else None
-    if len(arrays) == 1 and type(first) is ndarray and first.ndim not in keys:
-        return first
     results = []
     for value in arrays:
         array = operand(value)
@@ -249,42 +247,18 @@ def _at_least(name: str, arrays: tuple[Any, ...], keys: dict[int, Any]) -> Any:
     return results[0] if len(results) == 1 else tuple(results)
 
 
-@native
+@fronted
 def atleast_1d(*arys: Any) -> Any:
-    """Return arrays of at least one dimension.
-
-    Examples
-    --------
-    >>> import numelt as np
-    >>> np.atleast_1d(3.0)
-    array([3.])
-    """
     return _at_least("atleast_1d", arys, {0: (None,)})
 
 
-@native
+@fronted
 def atleast_2d(*arys: Any) -> Any:
-    """Return arrays of at least two dimensions.
-
-    Examples
-    --------
-    >>> import numelt as np
-    >>> np.atleast_2d([1, 2]).shape
-    (1, 2)
-    """
     return _at_least("atleast_2d", arys, {0: (None, None), 1: (None, slice(None))})
 
 
-@native
+@fronted
 def atleast_3d(*arys: Any) -> Any:
-    """Return arrays of at least three dimensions.
-
-    Examples
-    --------
-    >>> import numelt as np
-    >>> np.atleast_3d([1, 2]).shape
-    (1, 2, 1)
-    """
     keys = {0: (None, None, None), 1: (None, slice(None), None), 2: (slice(None), slice(None), None)}
     return _at_least("atleast_3d", arys, keys)
 

@@ -4,6 +4,7 @@
 //! programs use; every other call goes on, unchanged, to the package's Python function of the same name,
 //! which knows all of NumPy's rules. A quick path never raises and never falls back.
 
+mod conversion;
 mod creation;
 mod joining;
 mod moving;
@@ -170,6 +171,7 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     joining::register_join(module)?;
     reductions::register_equal(module)?;
     let front = PyModule::new(module.py(), "front")?;
+    conversion::register(&front)?;
     creation::register(&front)?;
     joining::register(&front)?;
     moving::register(&front)?;

@@ -1,10 +1,10 @@
 //! Elements in other places: rolled, on a diagonal, chosen by a condition.
 
-use super::{Any, Arg, Out, Quick, function, native, slow};
+use super::{Any, Arg, Out, Quick, creation, function, native, slow};
 use crate::ndarray::{NdArray, wrap_new, wrap_view};
 use crate::operand::Operand;
-use crate::{elementwise, reduce, run, shape, shortcuts};
-use numelt_ir::{Axes, Dims, Op};
+use crate::{assign, elementwise, reduce, run, shape, shortcuts};
+use numelt_ir::{Axes, Dims, Op, Scalar};
 use numelt_runtime::{ArrayView, Input};
 use pyo3::prelude::*;
 use pyo3::types::{PyInt, PyTuple};
@@ -102,15 +102,27 @@ fn rolled(py: Python<'_>, view: &ArrayView, shifts: &[i64]) -> PyResult<ArrayVie
     text_signature = "(a, offset=0, axis1=0, axis2=1)"
 )]
 fn diagonal<'py>(py: Python<'py>, a: Any<'_, 'py>, offset: Arg<'py>, axis1: Arg<'py>, axis2: Arg<'py>) -> Out<'py> {
-    if let Ok(array) = a.cast_exact::<NdArray>()
-        && let Some(view) = array.get().view()
-        && let Some(window) = on_diagonal(view, &offset, &axis1, &axis2)
-    {
-        let made = wrap_view(array, window)?;
-        made.cast::<NdArray>()?.get().set_writeable(false);
-        return Ok(made);
+    match read_diagonal(a, [&offset, &axis1, &axis2])? {
+        Some(made) => Ok(made),
+        None => slow_diagonal(py, a, [&offset, &axis1, &axis2]),
     }
-    slow(py, "diagonal", &[a], &[("offset", &offset), ("axis1", &axis1), ("axis2", &axis2)])
+}
+
+/// The diagonal as a view that nobody may write.
+fn read_diagonal<'py>(a: Any<'_, 'py>, [offset, axis1, axis2]: [&Arg<'py>; 3]) -> Quick<'py> {
+    let Ok(array) = a.cast_exact::<NdArray>() else { return Ok(None) };
+    match array.get().view().and_then(|view| on_diagonal(view, offset, axis1, axis2)) {
+        Some(window) => {
+            let made = wrap_view(array, window)?;
+            made.cast::<NdArray>()?.get().set_writeable(false);
+            Ok(Some(made))
+        }
+        None => Ok(None),
+    }
+}
+
+fn slow_diagonal<'py>(py: Python<'py>, a: Any<'_, 'py>, [offset, axis1, axis2]: [&Arg<'py>; 3]) -> Out<'py> {
+    slow(py, "diagonal", &[a], &[("offset", offset), ("axis1", axis1), ("axis2", axis2)])
 }
 
 /// The window on a diagonal; `None` where NumPy has to word an error.
@@ -137,6 +149,111 @@ fn on_diagonal(view: &ArrayView, offset: &Arg<'_>, axis1: &Arg<'_>, axis2: &Arg<
     strides.push(down + right);
     Some(shape::window(view, view.offset + start, dims, strides))
 }
+
+/// Return a diagonal of a matrix, or a matrix with a given diagonal.
+///
+/// Examples
+/// --------
+/// >>> import numelt as np
+/// >>> np.diag([1, 2])
+/// array([[1, 0],
+///        [0, 2]])
+#[pyfunction]
+#[pyo3(signature = (v, k = Arg::Absent), text_signature = "(v, k=0)")]
+fn diag<'py>(py: Python<'py>, v: Any<'_, 'py>, k: Arg<'py>) -> Out<'py> {
+    let made = match native(v).map(|view| view.shape.len()) {
+        Some(2) => read_diagonal(v, [&k, &Arg::Absent, &Arg::Absent])?,
+        Some(1) => diagonal_matrix(py, v, &k)?,
+        _ => None,
+    };
+    match made {
+        Some(made) => Ok(made),
+        None => slow(py, "diag", &[v], &[("k", &k)]),
+    }
+}
+
+/// A matrix of zeros with a vector on a diagonal.
+fn diagonal_matrix<'py>(py: Python<'py>, vector: Any<'_, 'py>, k: &Arg<'py>) -> Quick<'py> {
+    let Some(view) = native(vector) else { return Ok(None) };
+    let Some(k) = k.given().map_or(Some(0), int).filter(|k| k.unsigned_abs() <= 1 << 14) else { return Ok(None) };
+    let side = view.shape[0] + k.abs();
+    if side > 1 << 14 {
+        return Ok(None);
+    }
+    let zero = Scalar::from_bytes(view.dtype, &[0; 16]);
+    let Some(made) = creation::fill(py, creation::unset(view.dtype, &[side, side]), zero)? else { return Ok(None) };
+    if let Some(matrix) = native(&made)
+        && let Some(diagonal) =
+            on_diagonal(matrix, &Arg::Given(PyInt::new(py, k).into_any()), &Arg::Absent, &Arg::Absent)
+        && let Some(values) = Operand::extract_quick(vector)
+        && view.size() > 0
+    {
+        assign::assign_operand(py, &diagonal, &values)?;
+    }
+    Ok(Some(made))
+}
+
+/// A native array with at least so many axes: itself, or a view; `None` for all other calls.
+fn with_axes<'py>(arrays: &Bound<'py, PyTuple>, least: usize) -> Quick<'py> {
+    let Ok(array) = arrays.get_item(0) else { return Ok(None) };
+    let (Ok(array), 1) = (array.cast_into_exact::<NdArray>(), arrays.len()) else { return Ok(None) };
+    let Some(view) = array.get().view() else { return Ok(None) };
+    let (mut dims, mut strides) = (view.shape.clone(), view.strides.clone());
+    // new axes stand before a vector, and behind it and a matrix where there are to be three
+    let places: &[usize] = match (least, view.shape.len()) {
+        (_, 0) => return Ok(None),
+        (2, 1) => &[0],
+        (3, 1) => &[0, 2],
+        (3, 2) => &[2],
+        _ => return Ok(Some(array.into_any())),
+    };
+    for &place in places {
+        dims.insert(place, 1);
+        strides.insert(place, 0);
+    }
+    wrap_view(&array, shape::window(view, view.offset, dims, strides)).map(Some)
+}
+
+macro_rules! at_least {
+    ($name:ident, $key:literal, $axes:literal, $summary:literal, $example:literal) => {
+        #[doc = $summary]
+        ///
+        /// Examples
+        /// --------
+        /// >>> import numelt as np
+        #[doc = $example]
+        #[pyfunction]
+        #[pyo3(signature = (*arys), text_signature = "(*arys)")]
+        fn $name<'py>(py: Python<'py>, arys: &Bound<'py, PyTuple>) -> Out<'py> {
+            match with_axes(arys, $axes)? {
+                Some(made) => Ok(made),
+                None => function(py, $key)?.call1(arys),
+            }
+        }
+    };
+}
+
+at_least!(
+    atleast_1d,
+    "atleast_1d",
+    1,
+    "Return arrays of at least one dimension.",
+    ">>> np.atleast_1d(3.0)\narray([3.])"
+);
+at_least!(
+    atleast_2d,
+    "atleast_2d",
+    2,
+    "Return arrays of at least two dimensions.",
+    ">>> np.atleast_2d([1, 2]).shape\n(1, 2)"
+);
+at_least!(
+    atleast_3d,
+    "atleast_3d",
+    3,
+    "Return arrays of at least three dimensions.",
+    ">>> np.atleast_3d([1, 2]).shape\n(1, 2, 1)"
+);
 
 /// Choose elements of one array or another by a condition; with the condition alone, find where it holds.
 ///
@@ -178,5 +295,9 @@ impl NdArray {
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(roll, module)?)?;
     module.add_function(wrap_pyfunction!(diagonal, module)?)?;
+    module.add_function(wrap_pyfunction!(diag, module)?)?;
+    module.add_function(wrap_pyfunction!(atleast_1d, module)?)?;
+    module.add_function(wrap_pyfunction!(atleast_2d, module)?)?;
+    module.add_function(wrap_pyfunction!(atleast_3d, module)?)?;
     module.add_function(wrap_pyfunction!(choose, module)?)
 }
