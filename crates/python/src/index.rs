@@ -8,7 +8,7 @@ use crate::hooks;
 use crate::ndarray::{NdArray, Payload, exact_native, wrap_view};
 use crate::operand::{self, Operand};
 use crate::scalar::DeferredScalar;
-use crate::{advanced, assign, errstate, foreign, run, shape};
+use crate::{advanced, assign, errstate, foreign, run, shape, subclass};
 use numelt_ir::{DType, DTypeKind, Dims};
 use numelt_runtime::ArrayView;
 use pyo3::exceptions::PyIndexError;
@@ -433,6 +433,9 @@ fn get_fallback<'py>(array: &Bound<'py, NdArray>, key: &Bound<'py, PyAny>) -> Py
     {
         return Ok(item);
     }
+    if subclass::is_instance(key) {
+        return get(array, &subclass::plain(key)?);
+    }
     match hooks::hook(py, "getitem")? {
         Some(hook) => hook.call1((array, key)),
         None => {
@@ -532,6 +535,12 @@ fn set_fallback<'py>(array: &Bound<'py, NdArray>, key: &Bound<'py, PyAny>, value
         && foreign::set(real.bind(py), key, value)?
     {
         return Ok(());
+    }
+    if subclass::is_instance(key) {
+        return set(array, &subclass::plain(key)?, value);
+    }
+    if subclass::is_instance(value) && array.get().view().is_some() {
+        return set(array, key, &subclass::plain(value)?);
     }
     match hooks::hook(py, "setitem")? {
         Some(hook) => hook.call1((array, key, value)).map(|_| ()),

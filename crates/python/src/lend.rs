@@ -9,7 +9,7 @@ use crate::given::Given;
 use crate::loan::{self, Loan};
 use crate::ndarray::NdArray;
 use crate::scalar::DeferredScalar;
-use crate::{escape, export, hooks};
+use crate::{escape, export, hooks, subclass};
 use numelt_runtime::Runtime;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -116,6 +116,9 @@ impl<'py> Lent<'py> {
             let view = loan.view().clone();
             self.loans.push(loan);
             return Ok(Some(view));
+        }
+        if subclass::is_plain_array(value) || subclass::is_instance(value) {
+            return Ok(Some(value.clone()));
         }
         let class = value.get_type_ptr() as usize;
         if is_plain(value) {
@@ -340,7 +343,7 @@ fn stands_for(ours: Bound<'_, PyAny>, numpys: Bound<'_, PyAny>) {
 }
 
 /// NumPy's function for one of ours.
-fn numpys_function<'py>(value: &Bound<'py, PyAny>) -> Option<Bound<'py, PyAny>> {
+pub fn numpys_function<'py>(value: &Bound<'py, PyAny>) -> Option<Bound<'py, PyAny>> {
     let known = FUNCTIONS.lock().unwrap_or_else(PoisonError::into_inner);
     match known.get(&(value.as_ptr() as usize)) {
         Some([_, numpys]) => Some(numpys.bind(value.py()).clone()),
@@ -387,18 +390,23 @@ fn is_scalar_class(class: &Bound<'_, PyType>) -> PyResult<bool> {
 
 static DTYPE: PyOnceLock<Py<PyType>> = PyOnceLock::new();
 
-/// A plain array, a scalar, a dtype or a scalar type of NumPy's, or one of Python's number types.
+/// A plain array, a ufunc, a scalar, a dtype or a scalar type of NumPy's, or one of Python's number types.
 fn is_numpys(value: &Bound<'_, PyAny>) -> PyResult<bool> {
     let py = value.py();
     let numpy = Numpy::get(py)?;
     let class = value.get_type();
-    if class.is(numpy.ndarray.bind(py)) || numpy.dtype_of_type(class.as_ptr().cast()).is_some() {
+    if class.is(numpy.ndarray.bind(py))
+        || class.is(numpy.ufunc.bind(py))
+        || numpy.dtype_of_type(class.as_ptr().cast()).is_some()
+    {
         return Ok(true);
     }
     if value.is_instance_of::<PyType>() {
         return Ok(numpy.dtype_of_type(value.as_ptr().cast()).is_some()
             || convert::dtype_of_python_type(value).is_some()
-            || value.cast::<PyType>().is_ok_and(|class| is_scalar_class(class).unwrap_or(false))
+            || value
+                .cast::<PyType>()
+                .is_ok_and(|class| subclass::is_class(class) || is_scalar_class(class).unwrap_or(false))
             || [py.get_type::<PyAny>(), py.get_type::<PyString>(), py.get_type::<PyBytes>()]
                 .iter()
                 .any(|c| c.is(value)));

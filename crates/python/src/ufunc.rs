@@ -14,7 +14,7 @@ use crate::reduce;
 use crate::scalar::DeferredScalar;
 use crate::ufunc_call::{Call, Casting, MemoryOrder};
 use crate::ufunc_direct::{are_plain_numbers, quick_call, vectorcall};
-use crate::{coverage, foreign, given, hooks, ufunc_at};
+use crate::{coverage, foreign, given, hooks, subclass, ufunc_at};
 use numelt_ir::Op;
 use numelt_runtime::Runtime;
 use pyo3::exceptions::{PyDeprecationWarning, PyUserWarning, PyValueError};
@@ -44,6 +44,11 @@ impl Ufunc {
     /// Of NumPy's ufunc, for a native operation perhaps.
     pub fn new(numpy: Py<PyAny>, name: String, op: Option<Op>, composed: bool) -> Ufunc {
         Ufunc { numpy, name, op, composed, vectorcall }
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &str {
+        &self.name
     }
 
     /// The native operation, if there is one.
@@ -260,13 +265,15 @@ pub fn called<'py>(
             return slf.get().numpy.bind(py).call1(args);
         }
     }
-    if let Some(op) = slf.get().op
+    let derived = subclass::among_packed(args, kwargs);
+    if !derived
+        && let Some(op) = slf.get().op
         && let Some(result) = native_call(py, op, args, kwargs)?
     {
         return Ok(result);
     }
     let numpy = slf.get().numpy.bind(py);
-    if kwargs.is_none_or(|k| k.is_empty()) && only_scalars(args) {
+    if !derived && kwargs.is_none_or(|k| k.is_empty()) && only_scalars(args) {
         return numpy.call1(args);
     }
     method(slf.as_any(), numpy, "__call__", args, kwargs)
@@ -429,7 +436,8 @@ fn few<'py>(
     let is_method = name != "__call__";
     let first = is_method.then_some(numpy);
     let callable = || if is_method { ufunc_at::unbound(py, name) } else { Ok(numpy.clone()) };
-    if coverage::is_silent() && lend::has_foreign(args.iter_borrowed()) {
+    let numpys = || lend::has_foreign(args.iter_borrowed()) || subclass::among_packed(args, kwargs);
+    if coverage::is_silent() && numpys() {
         let label = match ufunc {
             Some(ufunc) => Cow::Borrowed(ufunc.name.as_str()),
             None => Cow::Owned(numpy.getattr(intern!(py, "__name__"))?.extract()?),
@@ -565,6 +573,12 @@ pub fn dispatched<'py>(
         {
             return Ok(result);
         }
+    }
+    if subclass::among_packed(inputs, kwargs)
+        && let Some(name) = METHODS.into_iter().find(|&method| method == name)
+        && let Some(made) = few(function, function, name, inputs, kwargs)?
+    {
+        return Ok(made);
     }
     match hooks::hook(py, "array_ufunc")? {
         Some(hook) => {

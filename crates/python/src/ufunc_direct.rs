@@ -6,6 +6,7 @@ use crate::escape;
 use crate::given::{self, Given};
 use crate::operators;
 use crate::ufunc::{Ufunc, called};
+use crate::{foreign, subclass};
 use numelt_ir::Op;
 use pyo3::PyTypeInfo;
 use pyo3::ffi;
@@ -67,8 +68,15 @@ pub unsafe extern "C" fn vectorcall(
             // what runs now may call Python
             Python::attach(|attached| {
                 let packed = || {
-                    let (args, kwargs) = given::pack(&Given::of(attached, values, count & !direct::SCRATCH, names))?;
-                    called(&Borrowed::from_ptr(attached, ufunc).cast_unchecked(), &args, kwargs.as_ref())
+                    let call = Given::of(attached, values, count & !direct::SCRATCH, names);
+                    let own = Borrowed::from_ptr(attached, ufunc).cast_unchecked::<Ufunc>();
+                    if subclass::among(&call)
+                        && let Some(made) = foreign::call(own.get().name(), &own.get().numpy(attached), &call, false)?
+                    {
+                        return Ok(made);
+                    }
+                    let (args, kwargs) = given::pack(&call)?;
+                    called(&own, &args, kwargs.as_ref())
                 };
                 direct::give(attached, || Some(packed())).unwrap_or(std::ptr::null_mut())
             })

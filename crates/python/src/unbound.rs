@@ -8,8 +8,10 @@
 
 use crate::direct::{self, Vectorcall};
 use crate::escape;
+use crate::given::{self, Given};
 use crate::hooks;
 use crate::ndarray::NdArray;
+use crate::subclass;
 use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::ffi;
@@ -24,19 +26,21 @@ static METHODS: PyOnceLock<Py<PyDict>> = PyOnceLock::new();
 /// NumPy's array class.
 static ARRAY: PyOnceLock<Py<PyType>> = PyOnceLock::new();
 
-/// What a method of the class does with its first argument: `ours(...)`, or `others(...)` for an array of NumPy's.
+/// What a method of the class does with its first argument: `ours(...)`, or for an array of NumPy's
+/// `numpys(...)`, its own method, or `others(...)` where only the package can tell how.
 #[pyclass(subclass, dict, frozen, module = "numelt._core")]
 pub struct UnboundCall {
     ours: Py<PyAny>,
     others: Py<PyAny>,
+    numpys: Py<PyAny>,
 }
 
 #[pymethods]
 impl UnboundCall {
     #[new]
-    #[pyo3(signature = (ours, others, *_args))]
-    fn new(ours: Py<PyAny>, others: Py<PyAny>, _args: &Bound<'_, PyTuple>) -> UnboundCall {
-        UnboundCall { ours, others }
+    #[pyo3(signature = (ours, others, numpys))]
+    fn new(ours: Py<PyAny>, others: Py<PyAny>, numpys: Py<PyAny>) -> UnboundCall {
+        UnboundCall { ours, others, numpys }
     }
 
     #[pyo3(signature = (*args, **kwargs))]
@@ -51,6 +55,12 @@ impl UnboundCall {
             Ok(first) => first.is_instance(ARRAY.import(py, "numpy", "ndarray")?)?,
             Err(_) => false,
         };
+        if numpys {
+            let quick = given::unpacked(args, kwargs, |given| subclass::method(self.numpys.bind(py), given))?;
+            if let Some(made) = quick {
+                return Ok(made);
+            }
+        }
         let callable = if numpys { &self.others } else { &self.ours };
         callable.bind(py).call(args, kwargs)
     }
@@ -304,6 +314,8 @@ unsafe extern "C" fn enter(
         let given = count & !MAY_PREPEND;
         let made = if let Some(fast) = fields.fast {
             fast(fields.first, values, given, names)
+        } else if let Some(made) = derived(function, values, given, names) {
+            made
         } else if let Some(call) = escape::how_to_call() {
             call(fields.target, values, count, names)
         } else {
@@ -319,6 +331,24 @@ unsafe extern "C" fn enter(
             reword(py, || Ok(Bound::from_borrowed_ptr(py, function)), None, (values, given, names));
         }
         made
+    }
+}
+
+/// A call with an array of a class derived from NumPy's among the arguments, which is NumPy's to do.
+///
+/// # Safety
+/// As [`enter`]'s.
+unsafe fn derived(
+    function: *mut ffi::PyObject,
+    values: *const *mut ffi::PyObject,
+    count: usize,
+    names: *mut ffi::PyObject,
+) -> Option<*mut ffi::PyObject> {
+    // SAFETY: the caller's contract.
+    unsafe {
+        let py = Python::assume_attached();
+        let (own, given) = (Bound::from_borrowed_ptr(py, function), Given::of(py, values, count, names));
+        direct::give(py, || subclass::call_for(&own, &given).transpose())
     }
 }
 

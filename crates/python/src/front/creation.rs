@@ -5,7 +5,7 @@ use crate::convert::{self, Numpy, Weak};
 use crate::methods::{Order, copied};
 use crate::ndarray::wrap_new;
 use crate::temporary::{self, Inside};
-use crate::{assign, foreign, given, inspect, lend, operand::Operand, run, shape};
+use crate::{assign, foreign, given, inspect, lend, operand::Operand, run, shape, subclass};
 use numelt_ir::{Axes, DType, Dims, Op, Scalar, c_strides};
 use numelt_runtime::{ArrayView, Input, Runtime};
 use pyo3::prelude::*;
@@ -505,6 +505,7 @@ fn asarray<'py>(
         match native(a) {
             Some(view) if dtype.dtype(view.dtype) == Some(view.dtype) => return Ok(a.clone()),
             Some(_) => {}
+            None if dtype.is_none() && subclass::is_instance(a) => return subclass::plain(a),
             None => {
                 let made = match sequence::array(py, a, |default| dtype.dtype(default))? {
                     Some(made) => Some(made),
