@@ -31,11 +31,15 @@ pub struct Terms {
     pub most: i64,
     /// Only those of dtypes that are native?
     pub native: bool,
+    /// May a class among the arguments claim the call by `__array_function__`? Ufuncs and methods do not ask.
+    pub claimable: bool,
 }
 
 impl Terms {
     /// All arrays.
-    pub const ANY: Terms = Terms { most: i64::MAX, native: false };
+    pub const ANY: Terms = Terms { most: i64::MAX, native: false, claimable: true };
+    /// All arrays, for calls of ufuncs and methods.
+    pub const UNCLAIMED: Terms = Terms { claimable: false, ..Terms::ANY };
 
     fn allow(self, array: &NdArray) -> bool {
         match array.view() {
@@ -117,7 +121,7 @@ impl<'py> Lent<'py> {
             self.loans.push(loan);
             return Ok(Some(view));
         }
-        if subclass::is_plain_array(value) || subclass::is_instance(value) {
+        if is_numpys_own(value) || subclass::passes(value, self.terms.claimable) {
             return Ok(Some(value.clone()));
         }
         let class = value.get_type_ptr() as usize;
@@ -128,13 +132,6 @@ impl<'py> Lent<'py> {
             return Ok(self.terms.fits(value).then(|| value.clone()));
         }
         if class == self.class {
-            return Ok(Some(value.clone()));
-        }
-        if let Some(scalar) = DeferredScalar::of(value) {
-            return DeferredScalar::realize(scalar).map(Some);
-        }
-        if passes(value) {
-            self.class = class;
             return Ok(Some(value.clone()));
         }
         let py = value.py();
@@ -154,6 +151,13 @@ impl<'py> Lent<'py> {
                 Items::Same => Some(value.clone()),
                 Items::Changed(items) => Some(PyTuple::new(py, items)?.into_any()),
             });
+        }
+        if let Some(scalar) = DeferredScalar::of(value) {
+            return DeferredScalar::realize(scalar).map(Some);
+        }
+        if passes(value) {
+            self.class = class;
+            return Ok(Some(value.clone()));
         }
         if let Ok(slice) = value.cast_exact::<PySlice>() {
             if self.terms.most == i64::MAX {
@@ -388,9 +392,16 @@ fn is_scalar_class(class: &Bound<'_, PyType>) -> PyResult<bool> {
     Ok(class.module()? == "numpy" && class.is_subclass(generic)?)
 }
 
+/// A plain array or a ufunc of NumPy's?
+#[inline]
+fn is_numpys_own(value: &Bound<'_, PyAny>) -> bool {
+    let class = value.get_type_ptr().cast();
+    Numpy::get(value.py()).is_ok_and(|numpy| class == numpy.ndarray.as_ptr() || class == numpy.ufunc.as_ptr())
+}
+
 static DTYPE: PyOnceLock<Py<PyType>> = PyOnceLock::new();
 
-/// A plain array, a ufunc, a scalar, a dtype or a scalar type of NumPy's, or one of Python's number types.
+/// A scalar, a dtype or a scalar type of NumPy's, or one of Python's number types.
 fn is_numpys(value: &Bound<'_, PyAny>) -> PyResult<bool> {
     let py = value.py();
     let numpy = Numpy::get(py)?;

@@ -183,8 +183,8 @@ impl Routine {
             (_, Some(behind)) => behind.bind(py),
             _ => self.original.bind(py),
         };
-        let fall_back = |method| foreign::call(self.name.bind(py).to_str()?, callable, given, method);
-        let native = |most| Terms { most, native: true };
+        let fall_back = |method| foreign::call(self.name.bind(py).to_str()?, callable, given, method, Terms::ANY);
+        let native = |most| Terms { most, native: true, ..Terms::ANY };
         let lend = |terms| lend::call(callable, given, false, terms, || Ok(()));
         let made = match &self.way {
             Way::Small(_) | Way::Foreign if lend::has_foreign(given.positional()) => fall_back(false),

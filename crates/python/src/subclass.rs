@@ -44,16 +44,16 @@ fn is_derived(py: Python<'_>, class: *mut ffi::PyTypeObject) -> bool {
     class != array && unsafe { ffi::PyType_IsSubtype(class, array) != 0 }
 }
 
-/// Is this an array of exactly NumPy's class?
+/// Is this an array of a class derived from NumPy's? Where classes may claim the call, one that leaves it to NumPy.
 #[inline]
-pub fn is_plain_array(value: &Bound<'_, PyAny>) -> bool {
-    Numpy::get(value.py()).is_ok_and(|numpy| value.get_type_ptr() == numpy.ndarray.as_ptr().cast())
+pub fn passes(value: &Bound<'_, PyAny>, claimable: bool) -> bool {
+    is_derived(value.py(), value.get_type_ptr()) && (!claimable || leaves_functions_to_numpy(value))
 }
 
 /// Is this an array of a class derived from NumPy's that leaves the choice of functions to NumPy?
 #[inline]
 pub fn is_instance(value: &Bound<'_, PyAny>) -> bool {
-    is_derived(value.py(), value.get_type_ptr()) && leaves_functions_to_numpy(value)
+    passes(value, true)
 }
 
 fn leaves_functions_to_numpy(value: &Bound<'_, PyAny>) -> bool {
@@ -72,6 +72,15 @@ fn holds(value: &Bound<'_, PyAny>) -> bool {
     is_instance(value)
 }
 
+/// Is there an array of a derived class among the operands of a ufunc?
+pub fn among_operands(given: &Given<'_, '_>) -> bool {
+    let derived = |value: &Bound<'_, PyAny>| is_derived(value.py(), value.get_type_ptr());
+    given.positional().chain(given.named()).any(|value| match value.cast_exact::<PyTuple>() {
+        Ok(outs) => outs.iter_borrowed().any(|out| derived(&out)),
+        Err(_) => derived(&value),
+    })
+}
+
 /// Is there such an array among the arguments?
 pub fn among(given: &Given<'_, '_>) -> bool {
     given.positional().chain(given.named()).any(|value| holds(&value))
@@ -83,12 +92,17 @@ pub fn among_packed(args: &Bound<'_, PyTuple>, kwargs: Option<&Bound<'_, PyDict>
         || kwargs.is_some_and(|kwargs| kwargs.iter().any(|(_, value)| holds(&value)))
 }
 
+/// [`among_operands`] of packed arguments.
+pub fn among_packed_operands(args: &Bound<'_, PyTuple>, kwargs: Option<&Bound<'_, PyDict>>) -> bool {
+    given::unpacked(args, kwargs, |given| Ok(among_operands(given))).unwrap_or(false)
+}
+
 /// What a public function of NumPy's makes of arguments with such an array; counted as a fallback by its `name`.
 pub fn call<'py>(name: &str, function: &Bound<'py, PyAny>, given: &Given<'_, 'py>) -> Quick<'py> {
     // NumPy's dispatch would ask the class, which leaves it to NumPy
     match function.getattr_opt(intern!(function.py(), "_implementation"))? {
-        Some(behind) => foreign::call(name, &behind, given, false),
-        None => foreign::call(name, function, given, false),
+        Some(behind) => foreign::call(name, &behind, given, false, Terms::ANY),
+        None => foreign::call(name, function, given, false, Terms::ANY),
     }
 }
 
@@ -114,7 +128,7 @@ pub fn call_named<'py>(name: &str, args: &Bound<'py, PyTuple>, kwargs: &Bound<'p
 
 /// A method of NumPy's array, called with such an array as the first argument; not counted.
 pub fn method<'py>(method: &Bound<'py, PyAny>, given: &Given<'_, 'py>) -> Quick<'py> {
-    lend::call(method, given, false, Terms::ANY, || Ok(()))
+    lend::call(method, given, false, Terms::UNCLAIMED, || Ok(()))
 }
 
 /// A view of an array of ours as such a class.
@@ -152,8 +166,8 @@ pub fn viewed<'py>(args: &Bound<'py, PyTuple>) -> Quick<'py> {
     if is_class(&class) { view(&array, &class).map(Some) } else { Ok(None) }
 }
 
-/// `subclass.__array_function__(function, types, args, kwargs)` without an array of ours among the arguments: what NumPy's
-/// array answers. Other calls are the package's.
+/// `subclass.__array_function__(function, types, args, kwargs)` with a function of NumPy's and without an array of ours among
+/// the arguments: what NumPy's array answers. Other calls are the package's.
 pub fn asked<'py>(args: &Bound<'py, PyTuple>) -> Quick<'py> {
     static ANSWER: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
     if args.len() != 5 {
@@ -162,7 +176,9 @@ pub fn asked<'py>(args: &Bound<'py, PyTuple>) -> Quick<'py> {
     let (py, types) = (args.py(), args.get_item(2)?);
     let Ok(types) = types.cast_exact::<PyTuple>() else { return Ok(None) };
     let ours = py.get_type::<NdArray>();
-    if types.iter_borrowed().any(|class| class.is(&ours)) {
+    // a class that hands on what it was asked with has our function
+    let own = lend::numpys_function(&args.get_item(1)?).is_some();
+    if own || types.iter_borrowed().any(|class| class.is(&ours)) {
         return Ok(None);
     }
     let find = || Numpy::get(py)?.ndarray.bind(py).getattr("__array_function__").map(Bound::unbind);

@@ -265,7 +265,7 @@ pub fn called<'py>(
             return slf.get().numpy.bind(py).call1(args);
         }
     }
-    let derived = subclass::among_packed(args, kwargs);
+    let derived = subclass::among_packed_operands(args, kwargs);
     if !derived
         && let Some(op) = slf.get().op
         && let Some(result) = native_call(py, op, args, kwargs)?
@@ -436,7 +436,7 @@ fn few<'py>(
     let is_method = name != "__call__";
     let first = is_method.then_some(numpy);
     let callable = || if is_method { ufunc_at::unbound(py, name) } else { Ok(numpy.clone()) };
-    let numpys = || lend::has_foreign(args.iter_borrowed()) || subclass::among_packed(args, kwargs);
+    let numpys = || lend::has_foreign(args.iter_borrowed()) || subclass::among_packed_operands(args, kwargs);
     if coverage::is_silent() && numpys() {
         let label = match ufunc {
             Some(ufunc) => Cow::Borrowed(ufunc.name.as_str()),
@@ -444,7 +444,9 @@ fn few<'py>(
         };
         let label = if name == "__call__" { label } else { Cow::Owned(format!("{label}.{name}")) };
         let callable = callable()?;
-        return given::unpacked_after(first, args, kwargs, |given| foreign::call(&label, &callable, given, is_method));
+        return given::unpacked_after(first, args, kwargs, |given| {
+            foreign::call(&label, &callable, given, is_method, Terms::UNCLAIMED)
+        });
     }
     let has_array = || args.iter_borrowed().any(|arg| native(&arg));
     if !known || !coverage::is_silent() || !has_array() || !Runtime::global().is_unobserved() {
@@ -456,7 +458,7 @@ fn few<'py>(
         "reduceat" if ufunc_at::has_many_segments(args) => i64::MAX,
         _ => FEW,
     };
-    let terms = Terms { most, native: true };
+    let terms = Terms { most, native: true, claimable: false };
     given::unpacked_after(first, args, kwargs, |given| lend::call(&callable, given, is_method, terms, || Ok(())))
 }
 
@@ -574,7 +576,7 @@ pub fn dispatched<'py>(
             return Ok(result);
         }
     }
-    if subclass::among_packed(inputs, kwargs)
+    if subclass::among_packed_operands(inputs, kwargs)
         && let Some(name) = METHODS.into_iter().find(|&method| method == name)
         && let Some(made) = few(function, function, name, inputs, kwargs)?
     {

@@ -4,6 +4,7 @@ use crate::convert::{self, Numpy};
 use crate::direct;
 use crate::escape;
 use crate::given::{self, Given};
+use crate::lend::Terms;
 use crate::operators;
 use crate::ufunc::{Ufunc, called};
 use crate::{foreign, subclass};
@@ -70,8 +71,9 @@ pub unsafe extern "C" fn vectorcall(
                 let packed = || {
                     let call = Given::of(attached, values, count & !direct::SCRATCH, names);
                     let own = Borrowed::from_ptr(attached, ufunc).cast_unchecked::<Ufunc>();
-                    if subclass::among(&call)
-                        && let Some(made) = foreign::call(own.get().name(), &own.get().numpy(attached), &call, false)?
+                    if subclass::among_operands(&call)
+                        && let Some(made) =
+                            foreign::call(own.get().name(), &own.get().numpy(attached), &call, false, Terms::UNCLAIMED)?
                     {
                         return Ok(made);
                     }

@@ -6,7 +6,7 @@
 //! objects that, as NumPy's, have attributes of their own and become methods of instances. Not here: which methods and
 //! functions there are and what they are called (the package).
 
-use crate::direct::{self, Vectorcall};
+use crate::direct::{self, Callee, Entry, Vectorcall};
 use crate::escape;
 use crate::given::{self, Given};
 use crate::hooks;
@@ -30,6 +30,7 @@ static ARRAY: PyOnceLock<Py<PyType>> = PyOnceLock::new();
 /// `numpys(...)`, its own method, or `others(...)` where only the package can tell how.
 #[pyclass(subclass, dict, frozen, module = "numelt._core")]
 pub struct UnboundCall {
+    entry: Entry<UnboundCall>,
     ours: Py<PyAny>,
     others: Py<PyAny>,
     numpys: Py<PyAny>,
@@ -40,29 +41,38 @@ impl UnboundCall {
     #[new]
     #[pyo3(signature = (ours, others, numpys))]
     fn new(ours: Py<PyAny>, others: Py<PyAny>, numpys: Py<PyAny>) -> UnboundCall {
-        UnboundCall { ours, others, numpys }
+        UnboundCall { entry: Entry::new(), ours, others, numpys }
     }
 
     #[pyo3(signature = (*args, **kwargs))]
     fn __call__<'py>(
-        &self,
-        py: Python<'py>,
+        slf: &Bound<'py, Self>,
         args: &Bound<'py, PyTuple>,
         kwargs: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let numpys = match args.get_item(0) {
-            Ok(first) if first.is_exact_instance_of::<NdArray>() => false,
-            Ok(first) => first.is_instance(ARRAY.import(py, "numpy", "ndarray")?)?,
-            Err(_) => false,
+        given::unpacked(args, kwargs, |given| slf.get().called(given))
+    }
+}
+
+impl Callee for UnboundCall {
+    fn entry(&self) -> &Entry<UnboundCall> {
+        &self.entry
+    }
+
+    fn called<'py>(&self, given: &Given<'_, 'py>) -> PyResult<Bound<'py, PyAny>> {
+        let py = given.py();
+        let numpys = match given.first() {
+            Some(first) if first.is_exact_instance_of::<NdArray>() => false,
+            Some(first) => first.is_instance(ARRAY.import(py, "numpy", "ndarray")?)?,
+            None => false,
         };
-        if numpys {
-            let quick = given::unpacked(args, kwargs, |given| subclass::method(self.numpys.bind(py), given))?;
-            if let Some(made) = quick {
-                return Ok(made);
-            }
+        if !numpys {
+            return given.pass_to(self.ours.bind(py));
         }
-        let callable = if numpys { &self.others } else { &self.ours };
-        callable.bind(py).call(args, kwargs)
+        match subclass::method(self.numpys.bind(py), given)? {
+            Some(made) => Ok(made),
+            None => given.pass_to(self.others.bind(py)),
+        }
     }
 }
 
@@ -80,6 +90,10 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
 /// Sets the methods that the class has when it is asked for them itself.
 #[pyfunction]
 fn set_unbound(py: Python<'_>, methods: Bound<'_, PyDict>) -> PyResult<()> {
+    let sample = Bound::new(py, UnboundCall::new(py.None(), py.None(), py.None()))?;
+    if let Some(method) = methods.values().iter().find(|method| method.is_instance_of::<UnboundCall>()) {
+        direct::call_by_entry(&method.get_type(), &sample)?;
+    }
     METHODS.set(py, methods.unbind()).map_err(|_| PyRuntimeError::new_err("the methods have been set"))
 }
 

@@ -318,7 +318,7 @@ fn arange<'py>(py: Python<'py>, args: &Bound<'py, PyTuple>, kwargs: Option<&Boun
     }
     if args.iter_borrowed().any(|end| is_no_number(&end))
         && let Some(made) = given::unpacked(args, kwargs, |given| {
-            foreign::call("arange", &Numpy::get(py)?.attr(py, "arange")?, given, false)
+            foreign::call("arange", &Numpy::get(py)?.attr(py, "arange")?, given, false, lend::Terms::ANY)
         })?
     {
         return Ok(made);
