@@ -39,7 +39,7 @@ class UnboundMethod(_core.UnboundCall):
         def others(*args: Any, **kwargs: Any) -> Any:
             return _fallback.uncounted(numpys, args, kwargs)
 
-        return super().__new__(cls, ours, others)
+        return super().__new__(cls, ours, others, numpys)
 
     def __init__(self, name: str, ours: Any, numpys: Any) -> None:
         self.__wrapped__ = numpys
@@ -100,22 +100,39 @@ def collect_members() -> None:
 class SubclassBase(numpy.ndarray):
     """What stands between a class derived from our ``ndarray`` and NumPy's: it knows our class."""
 
-    def view(self, *args: Any, **kwargs: Any) -> Any:
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        own = vars(cls).get("__array_ufunc__")
+        if isinstance(own, types.FunctionType):
+            type.__setattr__(cls, "__array_ufunc__", _with_our_ufunc(own))
+
+    def _view(self, *args: Any, **kwargs: Any) -> Any:
         """Return a view of the same memory as another dtype or class."""
         return _view(super().view, args, kwargs)
 
-    @_overrides.default
-    def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
+    view = _core.method("ndarray.view", numpy.ndarray.view, _view, "uncounted")
+
+    def _asked(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
         return _fallback.uncounted(super().__array_function__, (func, types, args, kwargs), {})
+
+    __array_function__ = _overrides.default(
+        _core.method("ndarray.__array_function__", numpy.ndarray.__array_function__, _asked, "general")
+    )
+    del _asked, _view
 
 
 class OverridingBase(SubclassBase):
     """The same for a class with an ``__array_ufunc__`` of its own, which ends with this one."""
 
-    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
-        # our arrays among the operands would make NumPy look for another class to decide
-        return _fallback.uncounted(super().__array_ufunc__, (ufunc, method, *inputs), kwargs)
 
+def _overridden(self: Any, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
+    # our arrays among the operands would make NumPy look for another class to decide
+    inherited = super(OverridingBase, self).__array_ufunc__
+    return _fallback.uncounted(inherited, (ufunc, method, *inputs), kwargs)
+
+
+# set when the class is made: it is asked with NumPy's ufunc, as the classes that are derived from it are not
+OverridingBase.__array_ufunc__ = _overridden  # type: ignore[method-assign]
 
 for _base in (SubclassBase, OverridingBase):
     _base.__name__ = _base.__qualname__ = "ndarray"
@@ -129,6 +146,17 @@ def _view(view: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any
         kwargs = {key: numpy.ndarray if arg is ndarray else arg for key, arg in kwargs.items()}
         return _fallback.wrap(view(*args, **kwargs))
     return view(*args, **kwargs)
+
+
+def _with_our_ufunc(own: Callable[..., Any]) -> Callable[..., Any]:
+    """Let a class's ``__array_ufunc__`` be asked with our ufunc, which programs compare with ``np.add``."""
+    from numelt import _ufuncs  # it needs what needs this module
+
+    @functools.wraps(own)
+    def __array_ufunc__(self: Any, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        return own(self, _ufuncs.ufunc_for(ufunc), method, *inputs, **kwargs)
+
+    return __array_ufunc__
 
 
 _taught: set[type] = set()

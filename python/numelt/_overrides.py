@@ -27,13 +27,17 @@ _PLAIN: frozenset[type] = frozenset(
 )  # fmt: skip
 
 # methods that stand for "as an array": NumPy's own, and what our classes put around it
-_defaults: list[Any] = [numpy.ndarray.__array_function__]
+_defaults: list[Any] = []
 
 
 def default(method: Any) -> Any:
     """Mark a class's ``__array_function__`` as doing what NumPy's array does."""
     _defaults.append(method)
+    _core.default_protocol(method)
     return method
+
+
+default(numpy.ndarray.__array_function__)
 
 
 def _participates(value: Any) -> bool:

@@ -49,7 +49,7 @@ pub fn get<'py>(array: &Bound<'py, NdArray>, real: &Bound<'py, PyAny>, key: &Bou
         }
         return given(item).map(Some);
     }
-    let mut lent = Lent::new(Terms::ANY);
+    let mut lent = Lent::new(Terms::UNCLAIMED);
     let Some(plain) = lent.argument(key)? else { return Ok(None) };
     note(py, "ndarray.__getitem__", INDEXED)?;
     let made = real.get_item(plain);
@@ -59,7 +59,7 @@ pub fn get<'py>(array: &Bound<'py, NdArray>, real: &Bound<'py, PyAny>, key: &Bou
 
 /// `array[key] = value`, where `real` is the array as NumPy has it; false where the package has to do it.
 pub fn set<'py>(real: &Bound<'py, PyAny>, key: &Bound<'py, PyAny>, value: &Bound<'py, PyAny>) -> PyResult<bool> {
-    let mut lent = Lent::new(Terms::ANY);
+    let mut lent = Lent::new(Terms::UNCLAIMED);
     let Some(place) = lent.argument(key)? else { return Ok(false) };
     let ours = value.is_exact_instance_of::<NdArray>() || DeferredScalar::of(value).is_some();
     let stored = if !ours && holds_objects(real) && is_element(key, export::rank(real)) {
@@ -99,7 +99,7 @@ pub fn operate<'py>(
     operands: [&Bound<'py, PyAny>; 2],
     act: impl FnOnce(&Bound<'py, PyAny>, &Bound<'py, PyAny>) -> Out<'py>,
 ) -> Quick<'py> {
-    let mut lent = Lent::new(Terms::ANY);
+    let mut lent = Lent::new(Terms::UNCLAIMED);
     let Some(a) = lent.argument(operands[0])? else { return Ok(None) };
     let Some(b) = lent.argument(operands[1])? else { return Ok(None) };
     note(a.py(), name, "not native")?;
@@ -114,7 +114,7 @@ pub fn operate_one<'py>(
     operand: &Bound<'py, PyAny>,
     act: impl FnOnce(&Bound<'py, PyAny>) -> Out<'py>,
 ) -> Quick<'py> {
-    let mut lent = Lent::new(Terms::ANY);
+    let mut lent = Lent::new(Terms::UNCLAIMED);
     let Some(plain) = lent.argument(operand)? else { return Ok(None) };
     note(operand.py(), name, "not native")?;
     let made = act(&plain);
@@ -155,7 +155,7 @@ pub fn method_of<'py>(
     given: &Given<'_, 'py>,
 ) -> Quick<'py> {
     let Some(place) = coverage::simple(given.py())? else { return Ok(None) };
-    let (mut lent, mut values) = (Lent::new(Terms::ANY), Values::new());
+    let (mut lent, mut values) = (Lent::new(Terms::UNCLAIMED), Values::new());
     let Some(real) = lent.argument(array)? else { return Ok(None) };
     if !lent.arguments(given, false, &mut values)? {
         return Ok(None);
@@ -169,8 +169,14 @@ pub fn method_of<'py>(
 
 /// A call that is counted under the user's line, where it is the user's and passes in silence; the first argument of a `method`
 /// is passed as it is.
-pub fn call<'py>(name: &str, callable: &Bound<'py, PyAny>, given: &Given<'_, 'py>, method: bool) -> Quick<'py> {
+pub fn call<'py>(
+    name: &str,
+    callable: &Bound<'py, PyAny>,
+    given: &Given<'_, 'py>,
+    method: bool,
+    terms: Terms,
+) -> Quick<'py> {
     let py = given.py();
     let Some(place) = coverage::simple(py)? else { return Ok(None) };
-    lend::call(callable, given, method, Terms::ANY, || coverage::note(place, name, "not native"))
+    lend::call(callable, given, method, terms, || coverage::note(place, name, "not native"))
 }

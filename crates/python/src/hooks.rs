@@ -2,6 +2,7 @@
 //! sets, or, before it has, straight to NumPy.
 
 use crate::convert::Numpy;
+use crate::lend::Terms;
 use crate::{export, foreign, given, lend};
 use pyo3::intern;
 use pyo3::prelude::*;
@@ -77,7 +78,9 @@ pub fn fallback<'py>(
 ) -> PyResult<Bound<'py, PyAny>> {
     let py = callable.py();
     let composed = callable.is_instance(Numpy::get(py)?.ufunc.bind(py))?;
-    if !composed && let Some(made) = given::unpacked(args, kwargs, |given| foreign::call(name, callable, given, false))?
+    if !composed
+        && let Some(made) =
+            given::unpacked(args, kwargs, |given| foreign::call(name, callable, given, false, Terms::ANY))?
     {
         return Ok(made);
     }

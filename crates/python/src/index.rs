@@ -9,7 +9,7 @@ use crate::ndarray::{NdArray, Payload, exact_native, wrap_view};
 use crate::operand::{self, Operand};
 use crate::operators;
 use crate::scalar::DeferredScalar;
-use crate::{advanced, assign, foreign, run, shape};
+use crate::{advanced, assign, foreign, run, shape, subclass};
 use numelt_ir::{DType, DTypeKind, Dims};
 use numelt_runtime::ArrayView;
 use pyo3::exceptions::PyIndexError;
@@ -471,6 +471,9 @@ fn get_fallback<'py>(array: &Bound<'py, NdArray>, key: &Bound<'py, PyAny>) -> Py
     {
         return Ok(item);
     }
+    if subclass::is_instance(key)? {
+        return get(array, &subclass::plain(key)?);
+    }
     match hooks::hook(py, "getitem")? {
         Some(hook) => hook.call1((array, key)),
         None => {
@@ -570,6 +573,12 @@ fn set_fallback<'py>(array: &Bound<'py, NdArray>, key: &Bound<'py, PyAny>, value
         && foreign::set(real.bind(py), key, value)?
     {
         return Ok(());
+    }
+    if subclass::is_instance(key)? {
+        return set(array, &subclass::plain(key)?, value);
+    }
+    if array.get().view().is_some() && subclass::is_instance(value)? {
+        return set(array, key, &subclass::plain(value)?);
     }
     match hooks::hook(py, "setitem")? {
         Some(hook) => hook.call1((array, key, value)).map(|_| ()),

@@ -10,7 +10,7 @@ use crate::given::Given;
 use crate::loan::{self, Loan};
 use crate::ndarray::NdArray;
 use crate::scalar::DeferredScalar;
-use crate::{escape, export, hooks};
+use crate::{escape, export, hooks, subclass};
 use numelt_runtime::Runtime;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -32,11 +32,15 @@ pub struct Terms {
     pub most: i64,
     /// Only those of dtypes that are native?
     pub native: bool,
+    /// May a class among the arguments claim the call by `__array_function__`? Ufuncs and methods do not ask.
+    pub claimable: bool,
 }
 
 impl Terms {
     /// All arrays.
-    pub const ANY: Terms = Terms { most: i64::MAX, native: false };
+    pub const ANY: Terms = Terms { most: i64::MAX, native: false, claimable: true };
+    /// All arrays, for calls of ufuncs and methods.
+    pub const UNCLAIMED: Terms = Terms { claimable: false, ..Terms::ANY };
 
     fn allow(self, array: &NdArray) -> bool {
         match array.view() {
@@ -118,6 +122,9 @@ impl<'py> Lent<'py> {
             self.loans.push(loan);
             return Ok(Some(view));
         }
+        if is_numpys_own(value) || subclass::passes(value, self.terms.claimable)? {
+            return Ok(Some(value.clone()));
+        }
         let class = value.get_type_ptr() as usize;
         if is_plain(value) {
             if self.terms.most == i64::MAX {
@@ -126,13 +133,6 @@ impl<'py> Lent<'py> {
             return Ok(self.terms.fits(value).then(|| value.clone()));
         }
         if class == self.class {
-            return Ok(Some(value.clone()));
-        }
-        if let Some(scalar) = DeferredScalar::of(value) {
-            return DeferredScalar::realize(scalar).map(Some);
-        }
-        if passes(value)? {
-            self.class = class;
             return Ok(Some(value.clone()));
         }
         let py = value.py();
@@ -152,6 +152,13 @@ impl<'py> Lent<'py> {
                 Items::Same => Some(value.clone()),
                 Items::Changed(items) => Some(PyTuple::new(py, items)?.into_any()),
             });
+        }
+        if let Some(scalar) = DeferredScalar::of(value) {
+            return DeferredScalar::realize(scalar).map(Some);
+        }
+        if passes(value)? {
+            self.class = class;
+            return Ok(Some(value.clone()));
         }
         if let Ok(slice) = value.cast_exact::<PySlice>() {
             if self.terms.most == i64::MAX {
@@ -342,7 +349,7 @@ fn stands_for(ours: Bound<'_, PyAny>, numpys: Bound<'_, PyAny>) {
 }
 
 /// NumPy's function for one of ours.
-fn numpys_function<'py>(value: &Bound<'py, PyAny>) -> Option<Bound<'py, PyAny>> {
+pub fn numpys_function<'py>(value: &Bound<'py, PyAny>) -> Option<Bound<'py, PyAny>> {
     let known = FUNCTIONS.lock().unwrap_or_else(PoisonError::into_inner);
     match known.get(&(value.as_ptr() as usize)) {
         Some([_, numpys]) => Some(numpys.bind(value.py()).clone()),
@@ -394,19 +401,30 @@ fn module_and_name<'py>(class: &Bound<'py, PyType>) -> PyResult<Option<(Bound<'p
     errors::unless(class.py(), both, &[errors::ATTRIBUTE, errors::TYPE])
 }
 
+/// A plain array or a ufunc of NumPy's?
+#[inline]
+fn is_numpys_own(value: &Bound<'_, PyAny>) -> bool {
+    let class = value.get_type_ptr().cast();
+    Numpy::get(value.py()).is_ok_and(|numpy| class == numpy.ndarray.as_ptr() || class == numpy.ufunc.as_ptr())
+}
+
 static DTYPE: PyOnceLock<Py<PyType>> = PyOnceLock::new();
 
-/// A plain array, a scalar, a dtype or a scalar type of NumPy's, or one of Python's number types.
+/// A scalar, a dtype or a scalar type of NumPy's, or one of Python's number types.
 fn is_numpys(value: &Bound<'_, PyAny>) -> PyResult<bool> {
     let py = value.py();
     let numpy = Numpy::get(py)?;
     let class = value.get_type();
-    if class.is(numpy.ndarray.bind(py)) || numpy.dtype_of_type(class.as_ptr().cast()).is_some() {
+    if class.is(numpy.ndarray.bind(py))
+        || class.is(numpy.ufunc.bind(py))
+        || numpy.dtype_of_type(class.as_ptr().cast()).is_some()
+    {
         return Ok(true);
     }
     if value.is_instance_of::<PyType>() {
         return Ok(numpy.dtype_of_type(value.as_ptr().cast()).is_some()
             || convert::dtype_of_python_type(value).is_some()
+            || subclass::is_class(value.cast::<PyType>()?)
             || is_scalar_class(value.cast::<PyType>()?)?
             || [py.get_type::<PyAny>(), py.get_type::<PyString>(), py.get_type::<PyBytes>()]
                 .iter()

@@ -6,7 +6,7 @@
 //! Not here: argument handling of public functions, docstrings, counting of fallbacks (the Python package);
 //! planning and running (the runtime). Unsafe code is in `advanced`, `bare`, `blas`, `convert`, `coverage`, `dense`,
 //! `direct`, `elementwise`, `escape`, `export`, `fresh`, `given`, `index`, `loan`, `members`, `module`, `ndarray`, `operand`,
-//! `protocols`, `random`, `random_sequence`, `run`, `sequence`, `temporary`, `truths`, `ufunc_direct`, `unbound` and
+//! `protocols`, `random`, `random_sequence`, `run`, `sequence`, `subclass`, `temporary`, `truths`, `ufunc_direct`, `unbound` and
 //! `versioned`.
 
 mod advanced;
@@ -60,6 +60,7 @@ mod shape;
 mod shortcuts;
 mod slots;
 mod solving;
+mod subclass;
 mod temporary;
 mod transforms;
 mod truths;
@@ -99,6 +100,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     coverage::register(module)?;
     routine::register(module)?;
     lend::register(module)?;
+    subclass::register(module)?;
     drawing::register(module)?;
     flat::register(module)?;
     random::register(module)?;

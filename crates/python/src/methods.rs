@@ -9,7 +9,7 @@ use crate::operand::Operand;
 use crate::products;
 use crate::reduce::{self, normalize_axis};
 use crate::{
-    assign, convert, errors, export, foreign, front, hooks, index, loan, operand, resolve, run, scalar, shape,
+    assign, convert, errors, export, foreign, front, hooks, index, loan, operand, resolve, run, scalar, shape, subclass,
 };
 use numelt_ir::{Axes, DType, Dims, Op, Scalar};
 use numelt_runtime::{ArrayView, Input};
@@ -312,6 +312,11 @@ impl NdArray {
                 && let Some(view) = slf.get().view()
             {
                 return wrap_view(slf, view.clone());
+            }
+            if let Ok(class) = arg.cast::<PyType>()
+                && subclass::is_class(class)
+            {
+                return subclass::view_as(slf, class);
             }
             // NumPy's own classes of arrays are no dtypes, and asking it whether they are runs code of the class
             let is_class = is_array_class(&arg)?;

@@ -10,7 +10,7 @@ use crate::lend::{self, Terms};
 use crate::library::{self, Library};
 use crate::ndarray::NdArray;
 use crate::shortcuts::{self, Shortcut};
-use crate::{coverage, escape, foreign, unbound};
+use crate::{coverage, escape, foreign, subclass, unbound};
 use numelt_runtime::Runtime;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::intern;
@@ -183,14 +183,15 @@ impl Routine {
             (_, Some(behind)) => behind.bind(py),
             _ => self.original.bind(py),
         };
-        let fall_back = |method| foreign::call(self.name.bind(py).to_str()?, callable, given, method);
-        let native = |most| Terms { most, native: true };
+        let fall_back = |method| foreign::call(self.name.bind(py).to_str()?, callable, given, method, Terms::ANY);
+        let native = |most| Terms { most, native: true, ..Terms::ANY };
         let lend = |terms| lend::call(callable, given, false, terms, || Ok(()));
-        match &self.way {
+        let made = match &self.way {
             Way::Small(_) | Way::Foreign if lend::has_foreign(given.positional()) => fall_back(false),
             Way::Small(most) if Runtime::global().runs_at_once() => lend(native(*most)),
             Way::Library(library, most) if !library::is_watched() => {
-                let terms = if lend::has_foreign(given.positional()) { Terms::ANY } else { native(*most) };
+                let any = lend::has_foreign(given.positional()) || subclass::among(given)?;
+                let terms = if any { Terms::ANY } else { native(*most) };
                 lend::call(callable, given, false, terms, || {
                     library.get().count();
                     Ok(())
@@ -201,6 +202,10 @@ impl Routine {
             Way::Method => fall_back(true),
             Way::Uncounted if coverage::in_users_frame(py) => lend(Terms::ANY),
             Way::Uncounted => Ok(None),
+        }?;
+        match (made, &self.way) {
+            (None, Way::Small(_) | Way::Foreign | Way::General) if subclass::among(given)? => fall_back(false),
+            (made, _) => Ok(made),
         }
     }
 }

@@ -11,7 +11,7 @@ use crate::operand::Operand;
 use crate::scalar::DeferredScalar;
 use crate::{
     advanced, assign, elementwise, errstate, foreign, fresh, front, lend, library, loan, operators, reduce, run, shape,
-    solving, transforms,
+    solving, subclass, transforms,
 };
 use numelt_ir::{DType, Op, Scalar};
 use numelt_runtime::{ArrayView, Runtime};
@@ -54,6 +54,8 @@ pub fn of(name: &str) -> Option<Shortcut> {
         "tril" => tril,
         "triu" => triu,
         "unravel_index" => unravel_index,
+        "ndarray.view" => subclass::viewed,
+        "ndarray.__array_function__" => subclass::asked,
         "fft.fft" => transforms::fft,
         "fft.ifft" => transforms::ifft,
         "fft.rfft" => transforms::rfft,

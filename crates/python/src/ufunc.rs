@@ -16,7 +16,7 @@ use crate::reduce;
 use crate::scalar::DeferredScalar;
 use crate::ufunc_call::{Call, Casting, MemoryOrder};
 use crate::ufunc_direct::{are_plain_numbers, quick_call, vectorcall};
-use crate::{coverage, foreign, hooks, ufunc_at};
+use crate::{coverage, foreign, hooks, subclass, ufunc_at};
 use numelt_ir::Op;
 use numelt_runtime::Runtime;
 use pyo3::exceptions::{PyDeprecationWarning, PyTypeError, PyUserWarning, PyValueError};
@@ -46,6 +46,11 @@ impl Ufunc {
     /// Of NumPy's ufunc, for a native operation perhaps.
     pub fn new(numpy: Py<PyAny>, name: String, op: Option<Op>, composed: bool) -> Ufunc {
         Ufunc { numpy, name, op, composed, vectorcall }
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &str {
+        &self.name
     }
 
     /// The native operation, if there is one.
@@ -253,13 +258,15 @@ pub fn called<'py>(slf: &Bound<'py, Ufunc>, given: &Given<'_, 'py>) -> Out<'py> 
             return given.pass_to(slf.get().numpy.bind(py));
         }
     }
-    if let Some(op) = slf.get().op
+    let derived = subclass::among_operands(given);
+    if !derived
+        && let Some(op) = slf.get().op
         && let Some(result) = native_call(py, op, given)?
     {
         return Ok(result);
     }
     let numpy = slf.get().numpy.bind(py);
-    if given.names().is_none() && only_scalars(given) {
+    if !derived && given.names().is_none() && only_scalars(given) {
         return given.pass_to(numpy);
     }
     let (args, kwargs) = given::pack(given)?;
@@ -433,14 +440,18 @@ fn few<'py>(
     let is_method = name != "__call__";
     let first = is_method.then_some(numpy);
     let callable = || if is_method { ufunc_at::unbound(py, name) } else { Ok(numpy.clone()) };
-    if coverage::is_silent() && lend::has_foreign(args.iter_borrowed()) {
+    if coverage::is_silent()
+        && (lend::has_foreign(args.iter_borrowed()) || subclass::among_packed_operands(args, kwargs)?)
+    {
         let label = match ufunc {
             Some(ufunc) => Cow::Borrowed(ufunc.name.as_str()),
             None => Cow::Owned(numpy.getattr(intern!(py, "__name__"))?.extract()?),
         };
         let label = if name == "__call__" { label } else { Cow::Owned(format!("{label}.{name}")) };
         let callable = callable()?;
-        return given::unpacked_after(first, args, kwargs, |given| foreign::call(&label, &callable, given, is_method));
+        return given::unpacked_after(first, args, kwargs, |given| {
+            foreign::call(&label, &callable, given, is_method, Terms::UNCLAIMED)
+        });
     }
     let has_array = || args.iter_borrowed().any(|arg| native(&arg));
     if !known || !coverage::is_silent() || !has_array() || !Runtime::global().runs_at_once() {
@@ -452,7 +463,7 @@ fn few<'py>(
         "reduceat" if ufunc_at::has_many_segments(args) => i64::MAX,
         _ => FEW,
     };
-    let terms = Terms { most, native: true };
+    let terms = Terms { most, native: true, claimable: false };
     given::unpacked_after(first, args, kwargs, |given| lend::call(&callable, given, is_method, terms, || Ok(())))
 }
 
@@ -569,6 +580,12 @@ pub fn dispatched<'py>(
         {
             return Ok(result);
         }
+    }
+    if subclass::among_packed_operands(inputs, kwargs)?
+        && let Some(name) = METHODS.into_iter().find(|&method| method == name)
+        && let Some(made) = few(function, function, name, inputs, kwargs)?
+    {
+        return Ok(made);
     }
     match hooks::hook(py, "array_ufunc")? {
         Some(hook) => {

@@ -4,8 +4,10 @@ use crate::convert::{self, Numpy};
 use crate::direct;
 use crate::escape;
 use crate::given::Given;
+use crate::lend::Terms;
 use crate::operators;
 use crate::ufunc::{Ufunc, called};
+use crate::{foreign, subclass};
 use numelt_ir::Op;
 use pyo3::PyTypeInfo;
 use pyo3::ffi;
@@ -67,8 +69,22 @@ pub unsafe extern "C" fn vectorcall(
             // what runs now may call Python
             Python::attach(|attached| {
                 let given = Given::of(attached, values, count & !direct::SCRATCH, names);
-                let general = || Some(called(&Borrowed::from_ptr(attached, ufunc).cast_unchecked(), &given));
-                direct::give(attached, general).unwrap_or(std::ptr::null_mut())
+                let own = Borrowed::from_ptr(attached, ufunc).cast_unchecked::<Ufunc>();
+                let general = || {
+                    if subclass::among_operands(&given)
+                        && let Some(made) = foreign::call(
+                            own.get().name(),
+                            &own.get().numpy(attached),
+                            &given,
+                            false,
+                            Terms::UNCLAIMED,
+                        )?
+                    {
+                        return Ok(made);
+                    }
+                    called(&own, &given)
+                };
+                direct::give(attached, || Some(general())).unwrap_or(std::ptr::null_mut())
             })
         })
     }

@@ -6,10 +6,12 @@
 //! objects that, as NumPy's, have attributes of their own and become methods of instances. Not here: which methods and
 //! functions there are and what they are called (the package).
 
-use crate::direct::{self, Vectorcall};
+use crate::direct::{self, Callee, Entry, Vectorcall};
 use crate::escape;
+use crate::given::{self, Given};
 use crate::hooks;
 use crate::ndarray::NdArray;
+use crate::subclass;
 use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::ffi;
@@ -24,35 +26,53 @@ static METHODS: PyOnceLock<Py<PyDict>> = PyOnceLock::new();
 /// NumPy's array class.
 static ARRAY: PyOnceLock<Py<PyType>> = PyOnceLock::new();
 
-/// What a method of the class does with its first argument: `ours(...)`, or `others(...)` for an array of NumPy's.
+/// What a method of the class does with its first argument: `ours(...)`, or for an array of NumPy's
+/// `numpys(...)`, its own method, or `others(...)` where only the package can tell how.
 #[pyclass(subclass, dict, frozen, module = "numelt._core")]
 pub struct UnboundCall {
+    entry: Entry<UnboundCall>,
     ours: Py<PyAny>,
     others: Py<PyAny>,
+    numpys: Py<PyAny>,
 }
 
 #[pymethods]
 impl UnboundCall {
     #[new]
-    #[pyo3(signature = (ours, others, *_args))]
-    fn new(ours: Py<PyAny>, others: Py<PyAny>, _args: &Bound<'_, PyTuple>) -> UnboundCall {
-        UnboundCall { ours, others }
+    #[pyo3(signature = (ours, others, numpys))]
+    fn new(ours: Py<PyAny>, others: Py<PyAny>, numpys: Py<PyAny>) -> UnboundCall {
+        UnboundCall { entry: Entry::new(), ours, others, numpys }
     }
 
     #[pyo3(signature = (*args, **kwargs))]
     fn __call__<'py>(
-        &self,
-        py: Python<'py>,
+        slf: &Bound<'py, Self>,
         args: &Bound<'py, PyTuple>,
         kwargs: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let numpys = match args.get_item(0) {
-            Ok(first) if first.is_exact_instance_of::<NdArray>() => false,
-            Ok(first) => first.is_instance(ARRAY.import(py, "numpy", "ndarray")?)?,
-            Err(_) => false,
+        given::unpacked(args, kwargs, |given| slf.get().called(given))
+    }
+}
+
+impl Callee for UnboundCall {
+    fn entry(&self) -> &Entry<UnboundCall> {
+        &self.entry
+    }
+
+    fn called<'py>(&self, given: &Given<'_, 'py>) -> PyResult<Bound<'py, PyAny>> {
+        let py = given.py();
+        let numpys = match given.first() {
+            Some(first) if first.is_exact_instance_of::<NdArray>() => false,
+            Some(first) => first.is_instance(ARRAY.import(py, "numpy", "ndarray")?)?,
+            None => false,
         };
-        let callable = if numpys { &self.others } else { &self.ours };
-        callable.bind(py).call(args, kwargs)
+        if !numpys {
+            return given.pass_to(self.ours.bind(py));
+        }
+        match subclass::method(self.numpys.bind(py), given)? {
+            Some(made) => Ok(made),
+            None => given.pass_to(self.others.bind(py)),
+        }
     }
 }
 
@@ -70,6 +90,10 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
 /// Sets the methods that the class has when it is asked for them itself.
 #[pyfunction]
 fn set_unbound(py: Python<'_>, methods: Bound<'_, PyDict>) -> PyResult<()> {
+    let sample = Bound::new(py, UnboundCall::new(py.None(), py.None(), py.None()))?;
+    if let Some(method) = methods.values().iter().find(|method| method.is_instance_of::<UnboundCall>()) {
+        direct::call_by_entry(&method.get_type(), &sample)?;
+    }
     METHODS.set(py, methods.unbind()).map_err(|_| PyRuntimeError::new_err("the methods have been set"))
 }
 
@@ -319,6 +343,8 @@ unsafe extern "C" fn enter(
         let given = count & !MAY_PREPEND;
         let made = if let Some(fast) = fields.fast {
             fast(fields.first, values, given, names)
+        } else if let Some(made) = derived(function, values, given, names) {
+            made
         } else if let Some(call) = escape::how_to_call() {
             call(fields.target, values, count, names)
         } else {
@@ -334,6 +360,24 @@ unsafe extern "C" fn enter(
             reword(py, || Ok(Bound::from_borrowed_ptr(py, function)), None, (values, given, names));
         }
         made
+    }
+}
+
+/// A call with an array of a class derived from NumPy's among the arguments, which is NumPy's to do.
+///
+/// # Safety
+/// As [`enter`]'s.
+unsafe fn derived(
+    function: *mut ffi::PyObject,
+    values: *const *mut ffi::PyObject,
+    count: usize,
+    names: *mut ffi::PyObject,
+) -> Option<*mut ffi::PyObject> {
+    // SAFETY: the caller's contract.
+    unsafe {
+        let py = Python::assume_attached();
+        let (own, given) = (Bound::from_borrowed_ptr(py, function), Given::of(py, values, count, names));
+        direct::give(py, || subclass::call_for(&own, &given).transpose())
     }
 }
 

@@ -4,6 +4,7 @@ use super::{Any, Arg, Out, Quick, joining, native, sequence, slow};
 use crate::methods::{Order, copied};
 use crate::module;
 use crate::ndarray::wrap_new;
+use crate::subclass;
 use crate::temporary::{self, Inside};
 use numelt_ir::DType;
 use pyo3::prelude::*;
@@ -156,6 +157,11 @@ fn asarray<'py>(
 /// `asarray` and `asanyarray`, which differ in classes that are not ours.
 fn as_array<'py>(py: Python<'py>, name: &str, a: Any<'_, 'py>, arguments: [&Arg<'py>; 5]) -> Out<'py> {
     let [dtype, order, device, copy, like] = arguments;
+    let plain =
+        name == "asarray" && device.is_word(&["cpu"]) && [dtype, order, copy, like].iter().all(|arg| arg.is_none());
+    if plain && native(a).is_none() && subclass::is_instance(a)? {
+        return subclass::plain(a);
+    }
     if device.is_word(&["cpu"]) && like.is_none() {
         let if_needed = Arg::Given(py.None().into_bound(py));
         let copy = if copy.is_none() { &if_needed } else { copy };

@@ -317,7 +317,7 @@ fn arange<'py>(py: Python<'py>, args: &Bound<'py, PyTuple>, kwargs: Option<&Boun
     let mut others = args.iter_borrowed().map(|end| is_no_number(&end)).filter(|other| !matches!(other, Ok(false)));
     if others.next().transpose()?.is_some()
         && let Some(made) = given::unpacked(args, kwargs, |given| {
-            foreign::call("arange", &Numpy::get(py)?.attr(py, "arange")?, given, false)
+            foreign::call("arange", &Numpy::get(py)?.attr(py, "arange")?, given, false, lend::Terms::ANY)
         })?
     {
         return Ok(made);

@@ -17,6 +17,7 @@ pub use joining::{append, row};
 
 use crate::convert::{self, Numpy};
 use crate::ndarray::NdArray;
+use crate::subclass;
 use numelt_ir::DType;
 use numelt_runtime::ArrayView;
 use pyo3::exceptions::PyRuntimeError;
@@ -154,7 +155,11 @@ fn slow<'py>(py: Python<'py>, name: &str, positional: &[Any<'_, 'py>], named: &[
             kwargs.set_item(key, value)?;
         }
     }
-    function(py, name)?.call(PyTuple::new(py, positional)?, Some(&kwargs))
+    let args = PyTuple::new(py, positional)?;
+    match subclass::call_named(name, &args, &kwargs)? {
+        Some(made) => Ok(made),
+        None => function(py, name)?.call(args, Some(&kwargs)),
+    }
 }
 
 fn function<'py>(py: Python<'py>, name: &str) -> Out<'py> {

@@ -226,7 +226,7 @@ fn of_few<'py>(
         return Ok(None);
     }
     let original = original(args.py())?;
-    let terms = Terms { most: STEPS, native: true };
+    let terms = Terms { most: STEPS, native: true, ..Terms::ANY };
     given::unpacked(args, kwargs, |given| lend::call(&original, given, false, terms, || Ok(())))
 }
 

@@ -155,9 +155,7 @@ fn collect(object: Any<'_, '_>, rows: usize) -> Result<(Numbers, Dims), Stop> {
 fn add(object: Any<'_, '_>, count: usize, numbers: &mut Numbers) -> Result<(), Stop> {
     match (object.cast_exact::<PyList>(), object.cast_exact::<PyTuple>()) {
         // the list may become shorter while scalars in it are computed
-        (Ok(list), _) => {
-            (0..count).try_for_each(|at| add_one(&list.get_item(at).or(Err(Stop::NotPlain))?, numbers))
-        }
+        (Ok(list), _) => (0..count).try_for_each(|at| add_one(&list.get_item(at).or(Err(Stop::NotPlain))?, numbers)),
         (_, Ok(tuple)) => tuple.iter_borrowed().try_for_each(|item| add_one(&item, numbers)),
         _ => Err(Stop::NotPlain),
     }
