@@ -5,6 +5,7 @@
 //! next, nothing is written down but literals and bases. Where it first differs, what it has repeated so far is
 //! copied, and from there on instructions are appended and hashed.
 
+mod left;
 mod packed;
 mod places;
 mod repeat;
@@ -43,6 +44,8 @@ pub(crate) struct Batch {
     asked: Asked,
     /// Where its instructions were recorded, but those of a plan whose places are trusted.
     places: Places,
+    /// See [`Batch::left`].
+    left: usize,
 }
 
 /// The first few full reductions of a batch.
@@ -83,7 +86,7 @@ impl Batch {
     pub fn new(epoch: u64) -> Batch {
         let (program, slots, hash) = (Program::default(), Vec::new(), Words::default());
         let (asked, places) = (Asked::new(), Places::new());
-        Batch { epoch, program, slots, work: 0, hash, followed: None, asked, places }
+        Batch { epoch, program, slots, work: 0, hash, followed: None, asked, places, left: 0 }
     }
 
     /// A batch by itself, of a program whose first bases are `slots`; the others get cells here.
@@ -109,6 +112,7 @@ impl Batch {
         self.followed = None;
         self.asked.clear();
         self.places.clear();
+        self.left = 0;
     }
 
     /// What an empty batch is likely to become, likeliest first.

@@ -18,7 +18,7 @@ use crate::batch::{Batch, Candidates, WATCH};
 use crate::cache::Caches;
 use crate::config::Config;
 use crate::engine::{Engine, LibraryCall, Operand};
-use crate::exec::ReadyPlan;
+use crate::exec::{ReadyPlan, Stopped};
 use crate::lost;
 use crate::piecemeal::{Piecemeal, Sightings};
 use crate::put_off::PutOff;
@@ -216,7 +216,8 @@ impl Runtime {
         }
         if state.batch.is_at_cut() && state.batch.work < CUT_AT_ONCE {
             // Now, not when its last instruction came: the statement that this was part of has dropped its values.
-            state.flush(Reason::Instructions)?;
+            // what gets no memory stays pending, and is no error of this instruction
+            let _ = state.flush(Reason::Instructions);
         }
         // SAFETY: the caller's contract.
         let visible = unsafe { state.batch.push(what, out, ins, alone)? };
@@ -341,7 +342,10 @@ impl Runtime {
     /// Those of [`Runtime::flush`]; [`numelt_ir::Error::OutOfMemory`] for a base that could not be computed.
     pub fn read(&self, base: &BaseRef) -> Result<*mut u8> {
         if base.is_queued() {
-            self.flush(Reason::Read)?;
+            self.settle(base)?;
+            if base.is_queued() {
+                self.lock().batch.give_up_readers(&base.0);
+            }
         }
         if base.0.bonds.any() {
             let mut state = self.lock();
@@ -360,12 +364,21 @@ impl Runtime {
     /// Those of [`Runtime::read`].
     pub fn look(&self, base: &BaseRef) -> Result<*const u8> {
         if base.is_awaited() && !base.0.bonds.is_put_off() {
-            self.flush(Reason::Read)?;
+            self.settle(base)?;
         }
         if base.0.bonds.is_put_off() {
             self.lock().make(&base.0)?;
         }
         self.memory(base).map(<*mut u8>::cast_const)
+    }
+
+    /// Runs everything pending for somebody who needs a base. What got no memory elsewhere stays pending, and is an error only to
+    /// those who need it.
+    fn settle(&self, base: &BaseRef) -> Result<()> {
+        match self.flush(Reason::Read) {
+            Err(error) if base.is_awaited() && !base.0.bonds.is_put_off() => Err(error),
+            Ok(()) | Err(_) => Ok(()),
+        }
     }
 
     fn memory(&self, base: &BaseRef) -> Result<*mut u8> {
@@ -397,11 +410,9 @@ impl Runtime {
     }
 
     /// Replaces settings and engine; pending work runs first, under the old ones.
-    ///
-    /// # Errors
-    /// Those of the flush.
-    pub fn reconfigure(&self, engine: Option<Arc<dyn Engine>>, config: Config) -> Result<()> {
-        self.flush(Reason::Explicit)?;
+    pub fn reconfigure(&self, engine: Option<Arc<dyn Engine>>, config: Config) {
+        // what gets no memory now may get some under the new settings
+        let _ = self.flush(Reason::Explicit);
         let mut state = self.lock();
         configure_pool(&config);
         state.config = config;
@@ -413,8 +424,9 @@ impl Runtime {
         state.caches.clear();
         state.sightings.clear();
         state.last = None;
-        state.batch.expect(Candidates::new());
-        Ok(())
+        if state.batch.is_empty() {
+            state.batch.expect(Candidates::new());
+        }
     }
 
     /// Gives cached buffers back to the system.
@@ -441,7 +453,7 @@ impl State {
 
     /// Has a batch as many instructions as it may have?
     fn is_too_long(&self, batch: &Batch) -> bool {
-        batch.len() >= self.config.max_pending || batch.is_full()
+        batch.len() - batch.left() >= self.config.max_pending || batch.is_full()
     }
 
     /// Is the batch one of many small operations, better run at once from now on?
@@ -472,7 +484,7 @@ impl State {
             self.habit.note_read(self.batch.len(), self.batch.work, self.config.at_once);
         }
         for cell in self.put_off.due(self.batch.epoch) {
-            self.make(&cell)?;
+            self.make_or_record(&cell);
         }
         let _running = Running::start(self.batch.epoch);
         let epoch = EPOCH.fetch_add(1, Ordering::Release) + 1;
@@ -504,8 +516,13 @@ impl State {
                 // asking the clock takes as long as finding a plan: only making one is timed by itself
                 let planned = if hit { start } else { Instant::now() };
                 self.stats.plan_ns += (planned - start).as_nanos() as u64;
-                let result = self.run(&plan, &batch);
-                let result = result.and(self.leave(&plan, &batch));
+                let result = match self.run(&plan, &batch) {
+                    Ok(()) => {
+                        self.leave(&plan, &batch);
+                        Ok(())
+                    }
+                    Err(stopped) => self.finish(&plan, &mut batch, stopped),
+                };
                 self.stats.run_ns += planned.elapsed().as_nanos() as u64;
                 self.account(reason, &plan, hit, start);
                 if cut {
@@ -539,11 +556,25 @@ impl State {
         }
     }
 
+    /// Runs a batch operation by operation; what gets no memory is put before what is in the queue.
     fn run_piecemeal(&mut self, batch: &mut Batch) -> Result<()> {
+        let (result, left) = self.piecemeal(batch);
+        if !left.is_empty() {
+            let (program, slots) = batch.program_and_slots();
+            let instrs = left.iter().map(|&at| program.instrs[at as usize].clone()).collect();
+            self.batch.put_first(instrs, &program.consts, slots);
+        }
+        result
+    }
+
+    /// Runs a batch operation by operation; gives the numbers of those that got no memory, too.
+    fn piecemeal(&mut self, batch: &mut Batch) -> (Result<()>, Vec<u32>) {
         self.stats.piecemeal += 1;
         let (program, slots) = batch.program_and_slots();
         let (engine, caches, stats) = (&*self.engine, &mut self.caches, &mut self.stats);
-        Piecemeal { engine, caches, stats, warnings: &mut self.warnings, program, slots, temporary: None }.run()
+        let (warnings, temporary, left) = (&mut self.warnings, None, Vec::new());
+        let mut piecemeal = Piecemeal { engine, caches, stats, warnings, program, slots, temporary, left };
+        (piecemeal.run(), piecemeal.left)
     }
 
     /// Prepares for the batch that is likely to come after this plan's.
@@ -562,7 +593,7 @@ impl State {
         self.last = Some(plan);
     }
 
-    fn run(&mut self, plan: &ReadyPlan, batch: &Batch) -> Result<()> {
+    fn run(&mut self, plan: &ReadyPlan, batch: &Batch) -> std::result::Result<(), Stopped> {
         plan.run(&*self.engine, batch.consts(), &batch.slots, &mut self.warnings)
     }
 
