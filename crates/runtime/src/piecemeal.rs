@@ -8,6 +8,7 @@
 //! or explains sees plans; settings that choose passes or a partition do, too.
 
 use crate::base::{BaseCell, BaseRef, POOL};
+use crate::batch::{Left, wanted_by_holders};
 use crate::cache::Caches;
 use crate::engine::{Engine, Few, FewInput, Launch, Operand, SmallCall};
 use crate::exec::{self, Kept, ReadyPlan};
@@ -17,7 +18,7 @@ use crate::shared::Shared;
 use crate::stats::Stats;
 use numelt_ir::{Axes, Base, Instr, Op, OpKind, Operand as IrOperand, Program, Result, Scalar, View, warn};
 use numelt_opt::{KernelStep, Options, Outline, Source, copied_before, dense_like, overlaps_itself};
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 use smallvec::{SmallVec, smallvec};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
@@ -80,79 +81,34 @@ pub(crate) struct Piecemeal<'a> {
     pub left: Vec<u32>,
 }
 
-/// What has not been run of a program, for want of memory.
-#[derive(Default)]
-struct Left {
-    instrs: Vec<u32>,
-    /// Bases that it reads, and that it writes.
-    reads: FxHashSet<u32>,
-    writes: FxHashSet<u32>,
-    /// Per instruction of the program: does anybody need its result? Looked at when memory has run out.
-    wanted: Vec<bool>,
-}
-
-impl Left {
-    /// Is the result of an instruction needed?
-    fn is_wanted(&self, at: usize) -> bool {
-        self.wanted.get(at).is_none_or(|&wanted| wanted)
-    }
-
-    /// Must an instruction wait because of what has not been run?
-    fn keeps_back(&self, instr: &Instr) -> bool {
-        self.touches(instr.out.base) || instr.reads().any(|view| self.writes.contains(&view.base))
-    }
-
-    fn touches(&self, base: u32) -> bool {
-        self.writes.contains(&base) || self.reads.contains(&base)
-    }
-
-    /// Notes an instruction that has not been run; false where nobody needs it.
-    fn add(&mut self, program: &Program, slots: &[Shared<BaseCell>], at: usize) -> bool {
-        if self.wanted.is_empty() {
-            self.wanted = wanted(program, slots);
-        }
-        if self.wanted[at] {
-            let instr = &program.instrs[at];
-            self.instrs.push(at as u32);
-            self.reads.extend(instr.reads().map(|view| view.base));
-            self.writes.insert(instr.out.base);
-        }
-        self.wanted[at]
-    }
-}
-
-/// Per instruction of a program: does somebody hold its base, or does a later instruction need what it writes?
-fn wanted(program: &Program, slots: &[Shared<BaseCell>]) -> Vec<bool> {
-    let mut needed: Vec<bool> = slots.iter().map(|cell| cell.count() > 1 || cell.is_visible()).collect();
-    let mut wanted = vec![false; program.instrs.len()];
-    for (at, instr) in program.instrs.iter().enumerate().rev() {
-        let out = instr.out.base as usize;
-        wanted[at] = needed[out];
-        if wanted[at] {
-            if lost::restores(&slots[out], instr) {
-                needed[out] = false;
-            }
-            instr.reads().for_each(|view| needed[view.base as usize] = true);
-        }
-    }
-    wanted
-}
-
 impl Piecemeal<'_> {
-    /// Runs every instruction that gets memory. The others are noted in `left`, as is what needs their results, or would
-    /// overwrite what they read; but for results that nobody needs.
+    /// Runs every instruction that gets memory. The others are noted in `left`, as is what needs their results; but for results
+    /// that nobody needs.
     ///
     /// # Errors
     /// The first failure.
     pub fn run(&mut self) -> Result<()> {
         let last = last_uses(self.program, self.slots.len());
         let (mut failure, mut left) = (None, Left::default());
+        // looked at when memory has run out
+        let mut wanted = Vec::new();
         for (at, instr) in self.program.instrs.iter().enumerate() {
-            if left.is_wanted(at) {
-                let told = self.warnings.len();
-                let outcome = if left.keeps_back(instr) { Ok(false) } else { self.attempt(instr) };
-                self.warnings[told..].iter_mut().for_each(|warning| warning.place = instr.out.base);
-                if outcome != Ok(true) && left.add(self.program, self.slots, at) {
+            let told = self.warnings.len();
+            let outcome = match wanted.get(at) {
+                Some(false) => Ok(true),
+                _ if left.keeps_back(instr) => Ok(false),
+                _ => {
+                    left.give_up_readers(self.program, self.slots, instr.out.base);
+                    self.attempt(instr)
+                }
+            };
+            self.warnings[told..].iter_mut().for_each(|warning| warning.place = instr.out.base);
+            if outcome != Ok(true) {
+                if wanted.is_empty() {
+                    wanted = wanted_by_holders(self.program, self.slots);
+                }
+                if wanted[at] {
+                    left.add(self.program, at);
                     failure = failure.or(outcome.err());
                 }
             }

@@ -14,7 +14,7 @@ pub use self::gate::Away;
 use self::gate::{Gate, Inside};
 use crate::at_once::{self, Habit};
 use crate::base::{ArrayView, BaseCell, BaseRef, EPOCH, Export, HELD, IDLE, Input, POOL, RUNNING, Running};
-use crate::batch::{Batch, Candidates, WATCH};
+use crate::batch::{Again, Batch, Candidates, WATCH};
 use crate::cache::Caches;
 use crate::config::Config;
 use crate::engine::{Engine, LibraryCall, Operand};
@@ -217,7 +217,7 @@ impl Runtime {
         if state.batch.is_at_cut() && state.batch.work < CUT_AT_ONCE {
             // Now, not when its last instruction came: the statement that this was part of has dropped its values.
             // what gets no memory stays pending, and is no error of this instruction
-            let _ = state.flush(Reason::Instructions);
+            let _ = state.flush(Reason::Instructions, Again::No);
         }
         // SAFETY: the caller's contract.
         let visible = unsafe { state.batch.push(what, out, ins, alone)? };
@@ -303,11 +303,16 @@ impl Runtime {
     /// [`numelt_ir::Error::OutOfMemory`] when a buffer could not be had, after giving cached ones back and
     /// trying again; arrays that could not be computed then say so when they are read.
     pub fn flush(&self, reason: Reason) -> Result<()> {
+        let again = match reason {
+            Reason::Explicit | Reason::Exit => Again::All,
+            _ => Again::No,
+        };
+        self.flush_again(reason, again)
+    }
+
+    fn flush_again(&self, reason: Reason, again: Again<'_>) -> Result<()> {
         let mut state = self.lock();
-        if state.batch.is_empty() {
-            return Ok(());
-        }
-        let result = state.flush(reason);
+        let result = state.flush(reason, again);
         self.work.store(state.batch.work, Ordering::Relaxed);
         self.warned.store(!state.warnings.is_empty(), Ordering::Release);
         result
@@ -375,8 +380,13 @@ impl Runtime {
     /// Runs everything pending for somebody who needs a base. What got no memory elsewhere stays pending, and is an error only to
     /// those who need it.
     fn settle(&self, base: &BaseRef) -> Result<()> {
-        match self.flush(Reason::Read) {
-            Err(error) if base.is_awaited() && !base.0.bonds.is_put_off() => Err(error),
+        let waits = || base.is_awaited() && !base.0.bonds.is_put_off();
+        // what has not been tried before is not to be kept from memory by what has
+        if self.flush(Reason::Read).is_ok() && !waits() {
+            return Ok(());
+        }
+        match if waits() { self.flush_again(Reason::Read, Again::For(&base.0)) } else { Ok(()) } {
+            Err(error) if waits() => Err(error),
             Ok(()) | Err(_) => Ok(()),
         }
     }
@@ -478,7 +488,10 @@ impl State {
         Ok(elements > 0)
     }
 
-    fn flush(&mut self, reason: Reason) -> Result<()> {
+    fn flush(&mut self, reason: Reason, again: Again<'_>) -> Result<()> {
+        if self.batch.is_empty() || matches!(again, Again::No) && !self.batch.has_new() {
+            return Ok(());
+        }
         let start = Instant::now();
         if reason == Reason::Read {
             self.habit.note_read(self.batch.len(), self.batch.work, self.config.at_once);
@@ -491,12 +504,14 @@ impl State {
         let mut next = self.spare.take().unwrap_or_else(|| Box::new(Batch::new(0)));
         next.restart(epoch, &mut self.cells);
         let mut batch = std::mem::replace(&mut self.batch, next);
+        let before_this = batch.left() > 0;
+        batch.set_aside(again, &mut self.batch);
         let mut companions = None;
         let cut = reason == Reason::Instructions && (batch.is_at_cut() || self.is_too_long(&batch));
         if cut && !batch.is_at_cut() {
             let at = batch.best_cut();
             batch.split(at, &mut self.batch);
-        } else if !cut && batch.has_asked() {
+        } else if !cut && !before_this && batch.has_asked() {
             companions = Some(Companions::add(&mut batch, &mut self.habits));
         }
         batch.settle();
@@ -550,7 +565,7 @@ impl State {
         self.spare = Some(batch);
         // what is to run at once must not wait for what the cut has left over
         if cut && self.habit.is_strange() && !self.batch.is_empty() {
-            result.and_then(|()| self.flush(reason))
+            result.and_then(|()| self.flush(reason, again))
         } else {
             result
         }
@@ -562,7 +577,7 @@ impl State {
         if !left.is_empty() {
             let (program, slots) = batch.program_and_slots();
             let instrs = left.iter().map(|&at| program.instrs[at as usize].clone()).collect();
-            self.batch.put_first(instrs, &program.consts, slots);
+            self.batch.put_first(instrs, &program.consts, slots, true);
         }
         result
     }

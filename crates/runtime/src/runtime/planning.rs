@@ -120,7 +120,7 @@ impl State {
     /// Puts a program over these first bases before what is in the queue.
     fn put_first(&mut self, program: Program, mut slots: Vec<Shared<BaseCell>>) {
         slots.extend(program.bases[slots.len()..].iter().map(|base| BaseRef::new(base.nbytes).into_shared()));
-        self.batch.put_first(program.instrs, &program.consts, &slots);
+        self.batch.put_first(program.instrs, &program.consts, &slots, false);
     }
 
     /// Does what is left of a batch whose plan was stopped, operation by operation; what gets no memory is put before what is
