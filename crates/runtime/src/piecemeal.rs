@@ -96,11 +96,8 @@ impl Piecemeal<'_> {
             let told = self.warnings.len();
             let outcome = match wanted.get(at) {
                 Some(false) => Ok(true),
-                _ if left.keeps_back(instr) => Ok(false),
-                _ => {
-                    left.give_up_readers(self.program, self.slots, instr.out.base);
-                    self.attempt(instr)
-                }
+                _ if left.lets_pass(self.program, self.slots, instr) => self.attempt(instr),
+                _ => Ok(false),
             };
             self.warnings[told..].iter_mut().for_each(|warning| warning.place = instr.out.base);
             if outcome != Ok(true) {

@@ -382,11 +382,13 @@ impl Runtime {
     fn settle(&self, base: &BaseRef) -> Result<()> {
         let waits = || base.is_awaited() && !base.0.bonds.is_put_off();
         // what has not been tried before is not to be kept from memory by what has
-        if self.flush(Reason::Read).is_ok() && !waits() {
+        let first = self.flush(Reason::Read);
+        if !waits() {
             return Ok(());
         }
-        match if waits() { self.flush_again(Reason::Read, Again::For(&base.0)) } else { Ok(()) } {
+        match self.flush_again(Reason::Read, Again::For(&base.0)).and(first) {
             Err(error) if waits() => Err(error),
+            Ok(()) if waits() => Err(lost::error(&base.0)),
             Ok(()) | Err(_) => Ok(()),
         }
     }
@@ -536,7 +538,10 @@ impl State {
                         self.leave(&plan, &batch);
                         Ok(())
                     }
-                    Err(stopped) => self.finish(&plan, &mut batch, stopped),
+                    Err(stopped) => {
+                        companions = None;
+                        self.finish(&plan, &mut batch, stopped)
+                    }
                 };
                 self.stats.run_ns += planned.elapsed().as_nanos() as u64;
                 self.account(reason, &plan, hit, start);

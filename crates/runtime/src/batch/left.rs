@@ -37,9 +37,16 @@ pub(crate) struct Left {
 }
 
 impl Left {
-    /// Does an instruction need the result of one of them?
-    pub fn keeps_back(&self, instr: &Instr) -> bool {
-        self.writes.contains(&instr.out.base) || instr.reads().any(|view| self.writes.contains(&view.base))
+    /// May an instruction run before these? Not if it needs a result of theirs. What it overwrites is not kept for them: those
+    /// that touch that are given up.
+    pub fn lets_pass(&mut self, program: &Program, slots: &[Shared<BaseCell>], instr: &Instr) -> bool {
+        let out = instr.out.base;
+        let waits = instr.reads().any(|view| self.writes.contains(&view.base))
+            || self.writes.contains(&out) && !lost::restores(&slots[out as usize], instr);
+        if !waits {
+            self.give_up(program, slots, out);
+        }
+        !waits
     }
 
     /// Does one of them touch a base?
@@ -55,10 +62,10 @@ impl Left {
         self.writes.insert(instr.out.base);
     }
 
-    /// Gives up those that read a base, which is about to be written, and all that touches their results: no other value may
-    /// come to stand there.
-    pub fn give_up_readers(&mut self, program: &Program, slots: &[Shared<BaseCell>], base: u32) {
-        if !self.reads.contains(&base) {
+    /// Gives up those that touch a base, which is about to be overwritten, and all that touches their results: no other value
+    /// may come to stand there.
+    pub fn give_up(&mut self, program: &Program, slots: &[Shared<BaseCell>], base: u32) {
+        if !self.touches(base) {
             return;
         }
         let mut given_up = FxHashSet::default();
@@ -67,8 +74,8 @@ impl Left {
             let before = kept.len();
             kept.retain(|&at| {
                 let instr = &program.instrs[at as usize];
-                let is_lost = given_up.contains(&instr.out.base)
-                    || instr.reads().any(|view| view.base == base || given_up.contains(&view.base));
+                let is_lost = |id: u32| id == base || given_up.contains(&id);
+                let is_lost = is_lost(instr.out.base) || instr.reads().any(|view| is_lost(view.base));
                 if is_lost {
                     given_up.insert(instr.out.base);
                 }
@@ -127,10 +134,9 @@ impl Batch {
             if at < self.left && !wanted_at_all[at] {
                 continue;
             }
-            if at < self.left && !tried[at] || left.keeps_back(instr) {
+            if at < self.left && !tried[at] || !left.lets_pass(&program, &slots, instr) {
                 left.add(&program, at);
             } else {
-                left.give_up_readers(&program, &slots, instr.out.base);
                 kept.push(at);
             }
         }
@@ -170,7 +176,7 @@ impl Batch {
         let program = Program { bases: Vec::new(), consts, instrs };
         let mut left = Left::default();
         (0..self.left).for_each(|at| left.add(&program, at));
-        left.give_up_readers(&program, &slots, slot);
+        left.give_up(&program, &slots, slot);
         let count = left.instrs.len();
         let kept: Vec<usize> =
             left.instrs.iter().map(|&at| at as usize).chain(self.left..program.instrs.len()).collect();
