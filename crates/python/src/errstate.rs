@@ -325,7 +325,7 @@ fn warnings_are_errors(py: Python<'_>, on: bool) -> PyResult<()> {
 /// Runs what is pending if it could warn, so that the warnings go where they would have gone.
 #[pyfunction]
 fn settle_warnings(py: Python<'_>) -> PyResult<()> {
-    if Runtime::global().may_warn() { run::flush(py, Reason::Explicit) } else { Ok(()) }
+    if Runtime::global().may_warn() { run::run_what_fits(py, Reason::Explicit) } else { Ok(()) }
 }
 
 /// Records an elementwise operation as a part of another one, in whose name it reports.

@@ -42,7 +42,7 @@ pub fn set_on_flush(py: Python<'_>, callable: &Bound<'_, PyAny>) -> PyResult<()>
         Runtime::global().inspect_stop();
     }
     drop(old);
-    run::flush(py, Reason::Explicit)
+    run::run_what_fits(py, Reason::Explicit)
 }
 
 /// Hands reports of finished flushes to the callable, if there is one.
@@ -192,7 +192,7 @@ fn reset_stats() {
 
 #[pyfunction]
 fn inspect_start(py: Python<'_>) -> PyResult<()> {
-    run::flush(py, Reason::Explicit)?;
+    run::run_what_fits(py, Reason::Explicit)?;
     *locked(&KEPT) = Some(Vec::new());
     Runtime::global().inspect_start();
     Ok(())
@@ -232,11 +232,11 @@ fn config_set(py: Python<'_>, key: &str, value: &Bound<'_, PyAny>) -> PyResult<(
         other => other,
     };
     config.set(key, text).map_err(|error| errors::to_py(about_setting(key, error)))?;
-    run::flush(py, Reason::Explicit)?;
+    run::run_what_fits(py, Reason::Explicit)?;
     let concerns_engine = matches!(key, "threads" | "engine" | "jit" | "variants" | "block" | "cache_dir");
     let engine = if concerns_engine { Some(engine_for(&config)?) } else { None };
     library::set_trace(config.trace);
-    Runtime::global().reconfigure(engine, config).map_err(errors::to_py)?;
+    Runtime::global().reconfigure(engine, config);
     graveyard::drain(py);
     Ok(())
 }

@@ -151,7 +151,10 @@ pub fn apart(py: Python<'_>, out: &ArrayView, ins: &[Input<'_>]) -> PyResult<Opt
         Input::Array(_) | Input::Const(_) => Ok(None),
     };
     let copies = ins.iter().map(copy).collect::<PyResult<Vec<_>>>()?;
-    run::flush(py, Reason::Visible)?;
+    run::run_what_fits(py, Reason::Visible)?;
+    for copy in copies.iter().flatten() {
+        run::look(py, &copy.base)?;
+    }
     Ok(Some(copies))
 }
 

@@ -53,7 +53,7 @@ unsafe fn record_as(
         Ok(None) => Ok(()),
         // a part of an operation has run: what it met is told when the others have, too
         Ok(Some(Reason::Warned)) if errstate::is_part() => Ok(()),
-        Ok(Some(reason)) => flush_attached(reason),
+        Ok(Some(reason)) => flush_attached(reason, &out.base),
         Err(error) => Err(errors::to_py(error)),
     }
 }
@@ -74,10 +74,21 @@ pub fn repeat(py: Python<'_>, op: Op, ty: DType, ins: [Input<'_>; 2]) -> PyResul
     Ok(repeated)
 }
 
-/// [`flush`], from a place that PyO3 may not know to be called with the GIL held.
+/// Runs everything pending after an instruction was recorded, from a place that PyO3 may not know to be called with the GIL
+/// held. What gets no memory stays pending, which is an error only where the instruction's own result can be seen outside.
 #[cold]
-fn flush_attached(reason: Reason) -> PyResult<()> {
-    Python::attach(|py| flush(py, reason))
+fn flush_attached(reason: Reason, out: &BaseRef) -> PyResult<()> {
+    Python::attach(|py| {
+        run_recorded(py, reason, out)?;
+        after_run(py)
+    })
+}
+
+/// Runs everything pending; an error where an output that somebody sees gets no memory.
+fn run_recorded(py: Python<'_>, reason: Reason, out: &BaseRef) -> PyResult<()> {
+    let ran = run_pending(py, reason);
+    let needed = matches!(reason, Reason::Visible | Reason::Explicit);
+    if needed && out.settled().is_none() { ran } else { Ok(()) }
 }
 
 /// Notes the error state for what is recorded next; must that run by itself?
@@ -90,9 +101,9 @@ fn alone(py: Python<'_>) -> PyResult<bool> {
 #[cold]
 fn record_alone(py: Python<'_>, (op, ty, axes): (Op, DType, Axes), out: &ArrayView, ins: &[Input<'_>]) -> PyResult<()> {
     // what was recorded before has its own say in what becomes of it
-    flush(py, Reason::Explicit)?;
+    run_what_fits(py, Reason::Explicit)?;
     Runtime::global().record(op, ty, out, ins, axes).map_err(errors::to_py)?;
-    run_pending(py, Reason::Explicit)?;
+    run_recorded(py, Reason::Explicit, &out.base)?;
     errstate::act(py)?;
     inspect::after_flush(py)
 }
@@ -100,6 +111,16 @@ fn record_alone(py: Python<'_>, (op, ty, axes): (Op, DType, Axes), out: &ArrayVi
 /// Runs everything pending, and gives the warnings that come of it.
 pub fn flush(py: Python<'_>, reason: Reason) -> PyResult<()> {
     run_pending(py, reason)?;
+    after_run(py)
+}
+
+/// Runs everything pending that gets memory. The rest stays pending; whoever reads it is told.
+pub fn run_what_fits(py: Python<'_>, reason: Reason) -> PyResult<()> {
+    let _ = run_pending(py, reason);
+    after_run(py)
+}
+
+fn after_run(py: Python<'_>) -> PyResult<()> {
     inspect::after_flush(py)?;
     errstate::deliver(py)
 }
@@ -126,7 +147,7 @@ pub fn execute(py: Python<'_>, reason: Reason) -> Result<()> {
 /// Address of a base's memory, with everything pending on it done.
 pub fn read(py: Python<'_>, base: &BaseRef) -> PyResult<*mut u8> {
     if base.is_pending() {
-        flush(py, Reason::Read)?;
+        run_what_fits(py, Reason::Read)?;
     }
     Runtime::global().read(base).map_err(errors::to_py)
 }
@@ -143,7 +164,7 @@ pub fn look(py: Python<'_>, base: &BaseRef) -> PyResult<*const u8> {
 #[cold]
 fn look_pending(py: Python<'_>, base: &BaseRef) -> PyResult<*const u8> {
     if base.is_awaited() {
-        flush(py, Reason::Read)?;
+        run_what_fits(py, Reason::Read)?;
     }
     Runtime::global().look(base).map_err(errors::to_py)
 }
@@ -161,7 +182,7 @@ pub fn share(py: Python<'_>, base: &BaseRef) -> PyResult<Export> {
         return Ok(export);
     }
     if base.is_pending() {
-        flush(py, Reason::Read)?;
+        run_what_fits(py, Reason::Read)?;
     }
     Runtime::global().export(base).map_err(errors::to_py)
 }

@@ -5,10 +5,12 @@
 //! next, nothing is written down but literals and bases. Where it first differs, what it has repeated so far is
 //! copied, and from there on instructions are appended and hashed.
 
+mod left;
 mod packed;
 mod places;
 mod repeat;
 
+pub(crate) use self::left::{Again, Left, wanted_by_holders};
 pub(crate) use self::packed::Packed;
 use self::packed::{Line, Packing, Window};
 pub use self::places::ASKED;
@@ -43,6 +45,8 @@ pub(crate) struct Batch {
     asked: Asked,
     /// Where its instructions were recorded, but those of a plan whose places are trusted.
     places: Places,
+    /// See [`Batch::left`].
+    left: usize,
 }
 
 /// The first few full reductions of a batch.
@@ -83,7 +87,7 @@ impl Batch {
     pub fn new(epoch: u64) -> Batch {
         let (program, slots, hash) = (Program::default(), Vec::new(), Words::default());
         let (asked, places) = (Asked::new(), Places::new());
-        Batch { epoch, program, slots, work: 0, hash, followed: None, asked, places }
+        Batch { epoch, program, slots, work: 0, hash, followed: None, asked, places, left: 0 }
     }
 
     /// A batch by itself, of a program whose first bases are `slots`; the others get cells here.
@@ -109,6 +113,7 @@ impl Batch {
         self.followed = None;
         self.asked.clear();
         self.places.clear();
+        self.left = 0;
     }
 
     /// What an empty batch is likely to become, likeliest first.

@@ -1,6 +1,6 @@
 //! Running a finished plan: allocate at first use, launch, free at last use.
 
-use crate::base::{BaseCell, POOL};
+use crate::base::{BaseCell, BaseRef, POOL};
 use crate::batch::{Candidates, Packed, Places, Track};
 use crate::cache::Executables;
 use crate::engine::{Engine, Executable, Launch, LibraryCall, NestLaunch, Operand, PutCall, StageLaunch};
@@ -180,40 +180,50 @@ impl ReadyPlan {
     /// Runs every step. `slots` are the recorded bases; bases that passes added are temporary.
     ///
     /// # Errors
-    /// The first failure. What needs the failed step's results is left out and its bases are marked
-    /// as failed; all other steps run.
+    /// The first failure, mostly for want of memory; what has not been done then is the steps from there on.
     pub fn run(
         &self,
         engine: &dyn Engine,
         consts: &[Scalar],
         slots: &[Shared<BaseCell>],
         warnings: &mut Vec<Warning>,
-    ) -> Result<()> {
+    ) -> std::result::Result<(), Stopped> {
         let mut memory = Memory::new(self, slots);
-        let mut failure: Option<Failure> = None;
-        for (step, ready) in self.plan.steps.iter().zip(&self.steps) {
-            let bases = if failure.is_some() { step_bases(&self.plan, step) } else { SmallVec::new() };
-            let outcome = match &failure {
-                Some(failed) if bases.iter().any(|b| failed.bases.contains(b)) => Err(failed.error.clone()),
-                Some(_) | None => self.step(engine, step, ready, consts, &mut memory, warnings),
-            };
-            if let Err(error) = outcome {
-                let failed = failure.get_or_insert_with(|| Failure { error, bases: Vec::new() });
-                failed.bases.extend(step_outputs(&self.plan, step));
-                // without memory although nothing wrote to them: no later step may touch them
-                failed.bases.extend(&ready.alloc);
+        for (at, (step, ready)) in self.plan.steps.iter().zip(&self.steps).enumerate() {
+            if let Err(error) = self.step(engine, step, ready, consts, &mut memory, warnings) {
+                return Err(Stopped { error, at, temporaries: memory.into_cells() });
             }
             for &base in &ready.free {
                 memory.free(base);
             }
         }
-        if let Some(failed) = failure {
-            let cells = failed.bases.iter().filter_map(|&base| Some((slots.get(base as usize)?, base)));
-            let instrs = self.recorded.instrs();
-            cells.for_each(|(cell, base)| lost::mark(cell, &instrs, base));
-            return Err(failed.error);
+        let at = self.steps.len();
+        engine.sync().map_err(|error| Stopped { error, at, temporaries: memory.into_cells() })
+    }
+
+    /// What is left to do of the program that this plan was made for, once more planned as `again`, from step `at` on:
+    /// instructions of the plan's program. `None` where `again` is another plan.
+    pub fn left_of(&self, mut again: Plan, at: usize) -> Option<Program> {
+        let alike = |(a, b): (&Step, &Step)| step_bases(&again, a) == step_bases(&self.plan, b);
+        let same = again.steps.len() == self.plan.steps.len()
+            && again.program.bases == self.plan.program.bases
+            && again.steps.iter().zip(&self.plan.steps).all(alike);
+        if !same {
+            return None;
         }
-        engine.sync()
+        let mut wanted = vec![false; again.program.instrs.len()];
+        for step in &again.steps[at..] {
+            if let Step::Call(instr) = step {
+                wanted[*instr] = true;
+            }
+            for kernel in step.kernels() {
+                kernel.instrs.iter().for_each(|&instr| wanted[instr] = true);
+                kernel.puts.iter().for_each(|put| wanted[put.instr] = true);
+            }
+        }
+        let mut wanted = wanted.into_iter();
+        again.program.instrs.retain(|_| wanted.next() == Some(true));
+        Some(again.program)
     }
 
     fn step(
@@ -225,8 +235,16 @@ impl ReadyPlan {
         memory: &mut Memory<'_>,
         warnings: &mut Vec<Warning>,
     ) -> Result<()> {
+        let mut fresh: SmallVec<[u32; 2]> = SmallVec::new();
         for &base in &ready.alloc {
-            memory.alloc(base).map_err(|error| lost::named(error, &self.recorded.instrs(), base))?;
+            match memory.alloc(base) {
+                Ok(true) => fresh.push(base),
+                Ok(false) => {}
+                Err(error) => {
+                    fresh.iter().for_each(|&base| memory.release(base));
+                    return Err(lost::named(error, &self.recorded.instrs(), base));
+                }
+            }
         }
         match step {
             Step::Kernel(kernel) if !kernel.puts.is_empty() => {
@@ -384,23 +402,13 @@ fn watched(plan: &Plan, step: &Step) -> u8 {
     }
 }
 
-/// The first error of a run, and the bases that do not hold what they should because of it.
-struct Failure {
-    error: Error,
-    bases: Vec<u32>,
-}
-
-/// Bases that a step writes.
-fn step_outputs(plan: &Plan, step: &Step) -> SmallVec<[u32; 4]> {
-    let writes = |kind| matches!(kind, ArgKind::Store | ArgKind::Reduced);
-    match step {
-        Step::Kernel(_) | Step::Nest(_) => {
-            let mut bases = kernel_bases(step, writes);
-            bases.extend(step.kernels().flat_map(|kernel| &kernel.puts).map(|put| put.target));
-            bases
-        }
-        Step::Call(at) => SmallVec::from_slice(&[plan.program.instrs[*at].out.base]),
-    }
+/// A plan that could not be run to its end.
+pub(crate) struct Stopped {
+    pub error: Error,
+    /// The step that failed; it has written nothing.
+    pub at: usize,
+    /// The bases that passes added, with what they hold.
+    pub temporaries: Vec<Shared<BaseCell>>,
 }
 
 fn step_bases(plan: &Plan, step: &Step) -> SmallVec<[u32; 16]> {
@@ -491,19 +499,35 @@ impl<'a> Memory<'a> {
         Memory { slots, temps: added.iter().map(|b| (std::ptr::null_mut(), b.nbytes)).collect() }
     }
 
-    fn alloc(&mut self, base: u32) -> Result<()> {
+    /// Gives a base memory; false where it has some.
+    fn alloc(&mut self, base: u32) -> Result<bool> {
         match self.slots.get(base as usize) {
-            Some(cell) => {
-                if cell.address().is_null() {
-                    cell.set_address(POOL.alloc(cell.nbytes)?);
-                }
-            }
+            Some(cell) if !cell.address().is_null() => return Ok(false),
+            Some(cell) => cell.set_address(POOL.alloc(cell.nbytes)?),
             None => {
                 let temp = &mut self.temps[base as usize - self.slots.len()];
                 temp.0 = POOL.alloc(temp.1)?;
             }
         }
-        Ok(())
+        Ok(true)
+    }
+
+    /// Takes back what [`Memory::alloc`] gave a base that nothing has been written to.
+    fn release(&mut self, base: u32) {
+        match self.slots.get(base as usize) {
+            Some(cell) => cell.release(),
+            None => release_temp(&mut self.temps[base as usize - self.slots.len()]),
+        }
+    }
+
+    /// The temporaries as bases of their own.
+    fn into_cells(mut self) -> Vec<Shared<BaseCell>> {
+        let cell = |(address, nbytes)| {
+            let base = BaseRef::new(nbytes);
+            base.0.set_address(address);
+            base.into_shared()
+        };
+        std::mem::take(&mut self.temps).into_iter().map(cell).collect()
     }
 
     fn free(&mut self, base: u32) {

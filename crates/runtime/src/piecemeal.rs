@@ -8,6 +8,7 @@
 //! or explains sees plans; settings that choose passes or a partition do, too.
 
 use crate::base::{BaseCell, BaseRef, POOL};
+use crate::batch::{Left, wanted_by_holders};
 use crate::cache::Caches;
 use crate::engine::{Engine, Few, FewInput, Launch, Operand, SmallCall};
 use crate::exec::{self, Kept, ReadyPlan};
@@ -15,7 +16,7 @@ use crate::lost;
 use crate::report::{self, Warning};
 use crate::shared::Shared;
 use crate::stats::Stats;
-use numelt_ir::{Axes, Base, Error, Instr, Op, OpKind, Operand as IrOperand, Program, Result, Scalar, View, warn};
+use numelt_ir::{Axes, Base, Instr, Op, OpKind, Operand as IrOperand, Program, Result, Scalar, View, warn};
 use numelt_opt::{KernelStep, Options, Outline, Source, copied_before, dense_like, overlaps_itself};
 use rustc_hash::FxHashMap;
 use smallvec::{SmallVec, smallvec};
@@ -76,59 +77,76 @@ pub(crate) struct Piecemeal<'a> {
     pub slots: &'a [Shared<BaseCell>],
     /// Where the result of an instruction that overlaps itself goes.
     pub temporary: Option<BaseRef>,
+    /// Instructions that have not been run, for want of memory.
+    pub left: Vec<u32>,
 }
 
 impl Piecemeal<'_> {
-    /// Runs every instruction.
+    /// Runs every instruction that gets memory. The others are noted in `left`, as is what needs their results; but for results
+    /// that nobody needs.
     ///
     /// # Errors
-    /// The first failure. What needs the failed instruction's result is left out and marked as failed; all other
-    /// instructions run.
+    /// The first failure.
     pub fn run(&mut self) -> Result<()> {
         let last = last_uses(self.program, self.slots.len());
-        let mut failure: Option<Error> = None;
+        let (mut failure, mut left) = (None, Left::default());
+        // looked at when memory has run out
+        let mut wanted = Vec::new();
         for (at, instr) in self.program.instrs.iter().enumerate() {
             let told = self.warnings.len();
-            let outcome = match Some(instr).filter(|_| lost::ever()).and_then(|instr| self.lost(instr)) {
-                Some(cell) => Err(failure.clone().unwrap_or_else(|| lost::error(cell))),
-                None => self.one(instr),
+            let outcome = match wanted.get(at) {
+                Some(false) => Ok(true),
+                _ if left.lets_pass(self.program, self.slots, instr) => self.attempt(instr),
+                _ => Ok(false),
             };
             self.warnings[told..].iter_mut().for_each(|warning| warning.place = instr.out.base);
-            if let Err(error) = outcome {
-                failure.get_or_insert(error);
-                let out = &self.slots[instr.out.base as usize];
-                // what got no memory although nothing wrote to it must not be touched later, either
-                let bases = instr.reads().chain([&instr.out]).map(|view| view.base);
-                for base in bases {
-                    let cell = &self.slots[base as usize];
-                    if cell.address().is_null() || cell.is(out) {
-                        lost::mark(cell, &self.program.instrs, base);
-                    }
+            if outcome != Ok(true) {
+                if wanted.is_empty() {
+                    wanted = wanted_by_holders(self.program, self.slots);
+                }
+                if wanted[at] {
+                    left.add(self.program, at);
+                    failure = failure.or(outcome.err());
                 }
             }
             each_base(instr, |base| {
                 let cell = &self.slots[base as usize];
                 // nobody but the batch holds it
-                if last[base as usize] == at as u32 && cell.count() == 1 {
+                if last[base as usize] == at as u32 && cell.count() == 1 && !left.touches(base) {
                     cell.release();
                 }
             });
         }
+        self.left = left.instrs;
         failure.map_or_else(|| self.engine.sync(), Err)
     }
 
-    /// A base that has failed, without which the instruction cannot run; one that it makes good is none.
-    fn lost(&self, instr: &Instr) -> Option<&Shared<BaseCell>> {
-        let failed = |base: u32| Some(&self.slots[base as usize]).filter(|cell| lost::is_lost(cell));
-        if let Some(cell) = instr.reads().find_map(|view| failed(view.base)) {
-            return Some(cell);
+    /// Runs an instruction, unless what it reads is lost: so is its result then.
+    fn attempt(&mut self, instr: &Instr) -> Result<bool> {
+        if lost::ever() && self.is_lost(instr) {
+            lost::mark(&self.slots[instr.out.base as usize], &self.program.instrs, instr.out.base);
+            return Ok(true);
         }
-        let out = failed(instr.out.base)?;
-        if lost::restores(out, instr) {
+        let out = &self.slots[instr.out.base as usize];
+        let fresh = out.address().is_null();
+        let done = self.one(instr);
+        if done.is_err() && fresh {
+            out.release();
+        }
+        done.map(|()| true)
+    }
+
+    /// Does the instruction need a base that is lost? One that it makes good is not lost any more.
+    fn is_lost(&self, instr: &Instr) -> bool {
+        let failed = |base: u32| lost::is_lost(&self.slots[base as usize]);
+        if instr.reads().any(|view| failed(view.base)) {
+            return true;
+        }
+        let out = &self.slots[instr.out.base as usize];
+        if lost::is_lost(out) && lost::restores(out, instr) {
             out.failed.store(false, Ordering::Release);
-            return None;
         }
-        Some(out)
+        lost::is_lost(out)
     }
 
     fn one(&mut self, instr: &Instr) -> Result<()> {
@@ -309,7 +327,7 @@ impl Piecemeal<'_> {
         self.stats.kernels_compiled += prepared;
         let ready = ReadyPlan::new(kept, plan, Vec::new(), executables);
         self.stats.kernels += ready.kernels as u64;
-        ready.run(self.engine, &self.program.consts, &cells, self.warnings)
+        ready.run(self.engine, &self.program.consts, &cells, self.warnings).map_err(|stopped| stopped.error)
     }
 }
 

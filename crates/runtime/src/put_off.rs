@@ -10,7 +10,6 @@
 
 use crate::base::BaseCell;
 use crate::exec::ReadyPlan;
-use crate::lost;
 use crate::shared::{Shared, Weak};
 use numelt_ir::{Program, Scalar};
 use numelt_opt::Recipe;
@@ -123,10 +122,6 @@ impl PutOff {
             }
             let inputs: SmallVec<[Shared<BaseCell>; 1]> =
                 recipe.inputs.iter().map(|&base| slots[base as usize].clone()).collect();
-            if inputs.iter().any(|input| input.failed.load(Ordering::Acquire)) {
-                lost::mark(cell, &plan.recorded.instrs(), recipe.base);
-                continue;
-            }
             let seen = inputs.iter().any(|input| input.is_seen_outside());
             inputs.iter().for_each(|input| _ = input.bonds.state.fetch_add(1, Ordering::AcqRel));
             let consts = recipe.consts.iter().map(|&id| consts[id as usize]).collect();

@@ -15,11 +15,11 @@ pub use self::gate::Away;
 use self::gate::{Gate, Inside};
 use crate::at_once::{self, Habit, Outcome};
 use crate::base::{ArrayView, BaseCell, BaseRef, EPOCH, Export, HELD, IDLE, Input, POOL, RUNNING, Running};
-use crate::batch::{Batch, Candidates, WATCH};
+use crate::batch::{Again, Batch, Candidates, WATCH};
 use crate::cache::Caches;
 use crate::config::Config;
 use crate::engine::{Engine, LibraryCall, Operand};
-use crate::exec::ReadyPlan;
+use crate::exec::{ReadyPlan, Stopped};
 use crate::fork;
 use crate::lost;
 use crate::piecemeal::{Piecemeal, Sightings};
@@ -237,7 +237,8 @@ impl Runtime {
         }
         if state.batch.is_at_cut() && state.batch.work < CUT_AT_ONCE {
             // Now, not when its last instruction came: the statement that this was part of has dropped its values.
-            state.flush(Reason::Instructions)?;
+            // what gets no memory stays pending, and is no error of this instruction
+            let _ = state.flush(Reason::Instructions, Again::No);
         }
         // SAFETY: the caller's contract.
         let visible = unsafe { state.batch.push(what, out, ins, alone)? };
@@ -331,11 +332,19 @@ impl Runtime {
     /// [`numelt_ir::Error::OutOfMemory`] when a buffer could not be had, after giving cached ones back and
     /// trying again; arrays that could not be computed then say so when they are read.
     pub fn flush(&self, reason: Reason) -> Result<()> {
+        let again = match reason {
+            Reason::Explicit | Reason::Exit => Again::All,
+            _ => Again::No,
+        };
+        self.flush_again(reason, again)
+    }
+
+    fn flush_again(&self, reason: Reason, again: Again<'_>) -> Result<()> {
         let mut state = self.lock();
-        if state.batch.is_empty() || reason == Reason::Warned {
+        if reason == Reason::Warned {
             return Ok(());
         }
-        let result = state.flush(reason);
+        let result = state.flush(reason, again);
         self.note_at_once(&state);
         self.work.store(state.batch.work, Ordering::Relaxed);
         self.warned.store(!state.warnings.is_empty(), Ordering::Release);
@@ -374,7 +383,10 @@ impl Runtime {
     /// Those of [`Runtime::flush`]; [`numelt_ir::Error::OutOfMemory`] for a base that could not be computed.
     pub fn read(&self, base: &BaseRef) -> Result<*mut u8> {
         if base.is_queued() {
-            self.flush(Reason::Read)?;
+            self.settle(base)?;
+            if base.is_queued() {
+                self.lock().batch.give_up_readers(&base.0);
+            }
         }
         if base.0.bonds.any() {
             let mut state = self.lock();
@@ -393,12 +405,28 @@ impl Runtime {
     /// Those of [`Runtime::read`].
     pub fn look(&self, base: &BaseRef) -> Result<*const u8> {
         if base.is_awaited() && !base.0.bonds.is_put_off() {
-            self.flush(Reason::Read)?;
+            self.settle(base)?;
         }
         if base.0.bonds.is_put_off() {
             self.lock().make(&base.0)?;
         }
         self.memory(base).map(<*mut u8>::cast_const)
+    }
+
+    /// Runs everything pending for somebody who needs a base. What got no memory elsewhere stays pending, and is an error only to
+    /// those who need it.
+    fn settle(&self, base: &BaseRef) -> Result<()> {
+        let waits = || base.is_awaited() && !base.0.bonds.is_put_off();
+        // what has not been tried before is not to be kept from memory by what has
+        let first = self.flush(Reason::Read);
+        if !waits() {
+            return Ok(());
+        }
+        match self.flush_again(Reason::Read, Again::For(&base.0)).and(first) {
+            Err(error) if waits() => Err(error),
+            Ok(()) if waits() => Err(lost::error(&base.0)),
+            Ok(()) | Err(_) => Ok(()),
+        }
     }
 
     fn memory(&self, base: &BaseRef) -> Result<*mut u8> {
@@ -430,11 +458,9 @@ impl Runtime {
     }
 
     /// Replaces settings and engine; pending work runs first, under the old ones.
-    ///
-    /// # Errors
-    /// Those of the flush.
-    pub fn reconfigure(&self, engine: Option<Arc<dyn Engine>>, config: Config) -> Result<()> {
-        self.flush(Reason::Explicit)?;
+    pub fn reconfigure(&self, engine: Option<Arc<dyn Engine>>, config: Config) {
+        // what gets no memory now may get some under the new settings
+        let _ = self.flush(Reason::Explicit);
         let mut state = self.lock();
         configure_pool(&config);
         state.config = config;
@@ -447,9 +473,10 @@ impl Runtime {
         state.caches.clear();
         state.sightings.clear();
         state.last = None;
-        state.batch.expect(Candidates::new());
+        if state.batch.is_empty() {
+            state.batch.expect(Candidates::new());
+        }
         self.note_at_once(&state);
-        Ok(())
     }
 
     /// Gives cached buffers back to the system.
@@ -499,29 +526,34 @@ impl State {
 
     /// Has a batch as many instructions as it may have?
     fn is_too_long(&self, batch: &Batch) -> bool {
-        batch.len() >= self.config.max_pending || batch.is_full()
+        batch.len() - batch.left() >= self.config.max_pending || batch.is_full()
     }
 
-    fn flush(&mut self, reason: Reason) -> Result<()> {
+    fn flush(&mut self, reason: Reason, again: Again<'_>) -> Result<()> {
+        if self.batch.is_empty() || matches!(again, Again::No) && !self.batch.has_new() {
+            return Ok(());
+        }
         let start = Instant::now();
         if reason == Reason::Read {
             self.explained = self.explained.saturating_sub(1);
             self.habit.note_read(self.batch.len(), self.batch.work, self.config.at_once);
         }
         for cell in self.put_off.due(self.batch.epoch) {
-            self.make(&cell)?;
+            self.make_or_record(&cell);
         }
         let _running = Running::start(self.batch.epoch);
         let epoch = EPOCH.fetch_add(1, Ordering::Release) + 1;
         let mut next = self.spare.take().unwrap_or_else(|| Box::new(Batch::new(0)));
         next.restart(epoch, &mut self.cells);
         let mut batch = std::mem::replace(&mut self.batch, next);
+        let before_this = batch.left() > 0;
+        batch.set_aside(again, &mut self.batch);
         let mut companions = None;
         let cut = reason == Reason::Instructions && (batch.is_at_cut() || self.is_too_long(&batch));
         if cut && !batch.is_at_cut() {
             let at = batch.best_cut();
             batch.split(at, &mut self.batch);
-        } else if !cut && batch.has_asked() {
+        } else if !cut && !before_this && batch.has_asked() {
             companions = Some(Companions::add(&mut batch, &mut self.habits));
         }
         batch.settle();
@@ -541,8 +573,16 @@ impl State {
                 // asking the clock takes as long as finding a plan: only making one is timed by itself
                 let planned = if hit { start } else { Instant::now() };
                 self.stats.plan_ns += (planned - start).as_nanos() as u64;
-                let result = self.run(&plan, &batch);
-                let result = result.and(self.leave(&plan, &batch));
+                let result = match self.run(&plan, &batch) {
+                    Ok(()) => {
+                        self.leave(&plan, &batch);
+                        Ok(())
+                    }
+                    Err(stopped) => {
+                        companions = None;
+                        self.finish(&plan, &mut batch, stopped)
+                    }
+                };
                 self.stats.run_ns += planned.elapsed().as_nanos() as u64;
                 self.account(reason, &plan, hit, start);
                 if cut {
@@ -570,17 +610,31 @@ impl State {
         self.spare = Some(batch);
         // what is to run at once must not wait for what the cut has left over
         if cut && self.habit.is_strange() && !self.batch.is_empty() {
-            result.and_then(|()| self.flush(reason))
+            result.and_then(|()| self.flush(reason, again))
         } else {
             result
         }
     }
 
+    /// Runs a batch operation by operation; what gets no memory is put before what is in the queue.
     fn run_piecemeal(&mut self, batch: &mut Batch) -> Result<()> {
+        let (result, left) = self.piecemeal(batch);
+        if !left.is_empty() {
+            let (program, slots) = batch.program_and_slots();
+            let instrs = left.iter().map(|&at| program.instrs[at as usize].clone()).collect();
+            self.batch.put_first(instrs, &program.consts, slots, true);
+        }
+        result
+    }
+
+    /// Runs a batch operation by operation; gives the numbers of those that got no memory, too.
+    fn piecemeal(&mut self, batch: &mut Batch) -> (Result<()>, Vec<u32>) {
         self.stats.piecemeal += 1;
         let (program, slots) = batch.program_and_slots();
         let (engine, caches, stats) = (&*self.engine, &mut self.caches, &mut self.stats);
-        Piecemeal { engine, caches, stats, warnings: &mut self.warnings, program, slots, temporary: None }.run()
+        let (warnings, temporary, left) = (&mut self.warnings, None, Vec::new());
+        let mut piecemeal = Piecemeal { engine, caches, stats, warnings, program, slots, temporary, left };
+        (piecemeal.run(), piecemeal.left)
     }
 
     /// Prepares for the batch that is likely to come after this plan's.
@@ -599,7 +653,7 @@ impl State {
         self.last = Some(plan);
     }
 
-    fn run(&mut self, plan: &ReadyPlan, batch: &Batch) -> Result<()> {
+    fn run(&mut self, plan: &ReadyPlan, batch: &Batch) -> std::result::Result<(), Stopped> {
         plan.run(&*self.engine, batch.consts(), &batch.slots, &mut self.warnings)
     }
 

@@ -95,6 +95,7 @@ impl State {
         let instr = Instr { op, ty, out: out.to_ir(slot(&out.base)), ins: operands, axes, watch };
         let program = Program { bases: Vec::new(), consts, instrs: vec![instr] };
         let (engine, caches, stats, warnings) = (&*self.engine, &mut self.caches, &mut self.stats, &mut self.warnings);
-        Piecemeal { engine, caches, stats, warnings, program: &program, slots: &slots, temporary: None }.run()
+        let (program, slots, temporary, left) = (&program, &slots[..], None, Vec::new());
+        Piecemeal { engine, caches, stats, warnings, program, slots, temporary, left }.run()
     }
 }

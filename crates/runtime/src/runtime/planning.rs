@@ -1,18 +1,17 @@
 //! From a batch to its plan, and what the plan leaves to be computed later.
 
-use super::State;
-use crate::base::{BaseCell, POOL};
+use super::{State, mark_failed};
+use crate::base::{BaseCell, BaseRef, POOL};
 use crate::batch::Batch;
-use crate::exec::{Kept, ReadyPlan};
+use crate::exec::{Kept, ReadyPlan, Stopped};
 use crate::footprint;
 use crate::lost;
 use crate::report::Warning;
 use crate::shared::Shared;
 use crate::stats::Reason;
-use numelt_ir::{Program, Result};
+use numelt_ir::{Operand, Program, Result};
 use numelt_opt::{Fuse, Options, Passes, Plan, Recipe};
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 /// Instructions from which on planning takes so much memory that it is worth giving back at once.
@@ -97,13 +96,49 @@ impl State {
     }
 
     /// Notes which values of a batch that has run are left to be computed later.
-    pub(super) fn leave(&mut self, plan: &Arc<ReadyPlan>, batch: &Batch) -> Result<()> {
+    pub(super) fn leave(&mut self, plan: &Arc<ReadyPlan>, batch: &Batch) {
         if plan.recipes.is_empty() {
-            return Ok(());
+            return;
         }
         self.stats.put_off += plan.recipes.len() as u64;
         let now = self.put_off.add(plan, batch.consts(), &batch.slots);
-        now.iter().try_for_each(|cell| self.make(cell))
+        now.iter().for_each(|cell| self.make_or_record(cell));
+    }
+
+    /// Computes a value that has been put off before what it is made of changes; where there is no memory, what makes it is
+    /// the first that the queue runs.
+    pub(super) fn make_or_record(&mut self, cell: &Shared<BaseCell>) {
+        if self.make(cell).is_err()
+            && let Some(put) = cell.bonds.take()
+        {
+            let (program, slots) = put.program(cell);
+            self.put_first(program, slots);
+            cell.bonds.settle();
+        }
+    }
+
+    /// Puts a program over these first bases before what is in the queue.
+    fn put_first(&mut self, program: Program, mut slots: Vec<Shared<BaseCell>>) {
+        slots.extend(program.bases[slots.len()..].iter().map(|base| BaseRef::new(base.nbytes).into_shared()));
+        self.batch.put_first(program.instrs, &program.consts, &slots, false);
+    }
+
+    /// Does what is left of a batch whose plan was stopped, operation by operation; what gets no memory is put before what is
+    /// in the queue.
+    ///
+    /// # Errors
+    /// Those of a flush.
+    pub(super) fn finish(&mut self, plan: &Arc<ReadyPlan>, batch: &mut Batch, stopped: Stopped) -> Result<()> {
+        let program = batch.program().clone();
+        let again = numelt_opt::plan_owned(without(&program, &plan.recipes), &self.options())?;
+        let Some(mut left) = plan.left_of(again, stopped.at) else {
+            mark_failed(batch);
+            return Err(stopped.error);
+        };
+        plan.recipes.iter().for_each(|recipe| append(recipe, &mut left));
+        let mut slots = std::mem::take(&mut batch.slots);
+        slots.extend(stopped.temporaries);
+        self.run_piecemeal(&mut Batch::of(left, slots))
     }
 
     /// Computes a value that has been put off; nothing where it has not.
@@ -123,10 +158,7 @@ impl State {
                 cell.bonds.settle();
             }
             // as before: it may be asked for again
-            Err(_) => {
-                cell.failed.store(false, Ordering::Release);
-                cell.bonds.put_back(put);
-            }
+            Err(_) => cell.bonds.put_back(put),
         }
         result
     }
@@ -140,12 +172,12 @@ impl State {
         let mut batch = Batch::of(program, slots);
         batch.settle();
         match self.ready(&mut batch)? {
-            None => self.run_piecemeal(&mut batch),
+            None => self.piecemeal(&mut batch).0,
             Some((plan, hit)) => {
                 let result = self.run(&plan, &batch);
                 self.account(Reason::Read, &plan, hit, start);
                 self.caches.used(&plan);
-                result
+                result.map_err(|stopped| stopped.error)
             }
         }
     }
@@ -201,4 +233,23 @@ fn without(program: &Program, recipes: &[Recipe]) -> Program {
     let mut program = program.clone();
     recipes.iter().for_each(|recipe| program.bases[recipe.base as usize].output = false);
     program
+}
+
+/// Appends what makes a value that was to be left out to the program that it was to be left out of.
+fn append(recipe: &Recipe, program: &mut Program) {
+    let mut numbers: Vec<u32> = std::iter::once(recipe.base).chain(recipe.inputs.iter().copied()).collect();
+    for base in &recipe.program.bases[numbers.len()..] {
+        numbers.push(program.bases.len() as u32);
+        program.bases.push(*base);
+    }
+    for mut instr in recipe.program.instrs.iter().cloned() {
+        for operand in &mut instr.ins {
+            match operand {
+                Operand::View(view) => view.base = numbers[view.base as usize],
+                Operand::Const(id) => *id = recipe.consts[*id as usize],
+            }
+        }
+        instr.out.base = numbers[instr.out.base as usize];
+        program.instrs.push(instr);
+    }
 }

@@ -1,0 +1,251 @@
+//! Instructions that got no memory stay in the queue, before all that is recorded later.
+//!
+//! In: a batch that has run as far as memory went, and what is left of it. Out: the next batch, which begins with that.
+//! What is left is tried again when somebody asks for its results (NumPy would not have made them, so they must not take
+//! memory from what comes later), and is dropped where nobody holds them any more. It is given up, and its results are lost for
+//! good (`lost.rs`), when what it reads is overwritten or can be seen outside: keeping the old values would take yet more
+//! memory.
+
+use super::{Batch, Words};
+use crate::base::BaseCell;
+use crate::lost;
+use crate::shared::Shared;
+use numelt_ir::{Instr, Operand, Program, Scalar};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+/// The numbers that bases have got in a batch, by their identity.
+type Numbers = FxHashMap<usize, u32>;
+
+/// What of that is left is to be tried again?
+#[derive(Clone, Copy)]
+pub(crate) enum Again<'a> {
+    /// Nothing.
+    No,
+    /// What this base needs.
+    For(&'a Shared<BaseCell>),
+    /// All.
+    All,
+}
+
+/// Instructions of a program that are not run for want of memory.
+#[derive(Default)]
+pub(crate) struct Left {
+    pub instrs: Vec<u32>,
+    /// Bases that they read, and that they write.
+    reads: FxHashSet<u32>,
+    writes: FxHashSet<u32>,
+}
+
+impl Left {
+    /// May an instruction run before these? Not if it needs a result of theirs. What it overwrites is not kept for them: those
+    /// that touch that are given up.
+    pub fn lets_pass(&mut self, program: &Program, slots: &[Shared<BaseCell>], instr: &Instr) -> bool {
+        let out = instr.out.base;
+        let waits = instr.reads().any(|view| self.writes.contains(&view.base))
+            || self.writes.contains(&out) && !lost::restores(&slots[out as usize], instr);
+        if !waits {
+            self.give_up(program, slots, out);
+        }
+        !waits
+    }
+
+    /// Does one of them touch a base?
+    pub fn touches(&self, base: u32) -> bool {
+        self.writes.contains(&base) || self.reads.contains(&base)
+    }
+
+    /// Adds an instruction.
+    pub fn add(&mut self, program: &Program, at: usize) {
+        let instr = &program.instrs[at];
+        self.instrs.push(at as u32);
+        self.reads.extend(instr.reads().map(|view| view.base));
+        self.writes.insert(instr.out.base);
+    }
+
+    /// Gives up those that touch a base, which is about to be overwritten, and all that touches their results: no other value
+    /// may come to stand there.
+    pub fn give_up(&mut self, program: &Program, slots: &[Shared<BaseCell>], base: u32) {
+        if !self.touches(base) {
+            return;
+        }
+        let mut given_up = FxHashSet::default();
+        let mut kept = std::mem::take(self).instrs;
+        loop {
+            let before = kept.len();
+            kept.retain(|&at| {
+                let instr = &program.instrs[at as usize];
+                let is_lost = |id: u32| id == base || given_up.contains(&id);
+                let is_lost = is_lost(instr.out.base) || instr.reads().any(|view| is_lost(view.base));
+                if is_lost {
+                    given_up.insert(instr.out.base);
+                }
+                !is_lost
+            });
+            if kept.len() == before {
+                break;
+            }
+        }
+        given_up.iter().for_each(|&lost| lost::mark(&slots[lost as usize], &program.instrs, lost));
+        kept.into_iter().for_each(|at| self.add(program, at as usize));
+    }
+}
+
+/// Per instruction of a program: does somebody hold its base, or does a later instruction need what it writes?
+pub(crate) fn wanted_by_holders(program: &Program, slots: &[Shared<BaseCell>]) -> Vec<bool> {
+    wanted(program, slots, slots.iter().map(|cell| cell.count() > 1 || cell.is_visible()).collect())
+}
+
+/// Per instruction of a program: do these bases, at its end, need what it writes?
+fn wanted(program: &Program, slots: &[Shared<BaseCell>], mut needed: Vec<bool>) -> Vec<bool> {
+    let mut wanted = vec![false; program.instrs.len()];
+    for (at, instr) in program.instrs.iter().enumerate().rev() {
+        let out = instr.out.base as usize;
+        wanted[at] = needed[out];
+        if wanted[at] {
+            if lost::restores(&slots[out], instr) {
+                needed[out] = false;
+            }
+            instr.reads().for_each(|view| needed[view.base as usize] = true);
+        }
+    }
+    wanted
+}
+
+impl Batch {
+    /// Is there anything to run but what is left of batches before?
+    pub fn has_new(&self) -> bool {
+        self.len() > self.left
+    }
+
+    /// Takes out what is left of batches before and is not to be tried again, and what needs that, for the next batch.
+    pub fn set_aside(&mut self, again: Again<'_>, next: &mut Batch) {
+        if self.left == 0 || matches!(again, Again::All) {
+            return;
+        }
+        let (instrs, consts, slots) = self.take_all();
+        let program = Program { bases: Vec::new(), consts, instrs };
+        let wanted_at_all = wanted_by_holders(&program, &slots);
+        let tried = match again {
+            Again::For(base) => wanted(&program, &slots, slots.iter().map(|cell| cell.is(base)).collect()),
+            Again::No | Again::All => vec![false; program.instrs.len()],
+        };
+        let (mut left, mut kept) = (Left::default(), Vec::new());
+        for (at, instr) in program.instrs.iter().enumerate() {
+            if at < self.left && !wanted_at_all[at] {
+                continue;
+            }
+            if at < self.left && !tried[at] || !left.lets_pass(&program, &slots, instr) {
+                left.add(&program, at);
+            } else {
+                kept.push(at);
+            }
+        }
+        self.keep(&program, &slots, &kept);
+        let aside = left.instrs.iter().map(|&at| program.instrs[at as usize].clone()).collect();
+        next.put_first(aside, &program.consts, &slots, true);
+        self.let_go(&slots, Some(next));
+    }
+
+    /// How many of the instructions, the first ones, have been tried and got no memory.
+    pub fn left(&self) -> usize {
+        self.left
+    }
+
+    /// Puts instructions over these bases and literals before those that are here; `left` says that they have been tried.
+    pub fn put_first(&mut self, instrs: Vec<Instr>, consts: &[Scalar], slots: &[Shared<BaseCell>], left: bool) {
+        let touches = |instr: &Instr, test: fn(&BaseCell) -> bool| {
+            instr.reads().chain([&instr.out]).any(|view| test(&slots[view.base as usize]))
+        };
+        let (seen, kept): (Vec<Instr>, Vec<Instr>) =
+            instrs.into_iter().partition(|instr| touches(instr, BaseCell::is_visible));
+        for instr in &seen {
+            lost::mark(&slots[instr.out.base as usize], &seen, instr.out.base);
+        }
+        let (own, own_consts, own_slots) = self.take_all();
+        let (mut numbers, count) = (Numbers::default(), kept.len());
+        kept.into_iter().for_each(|instr| self.take_over(instr, consts, slots, &mut numbers));
+        own.into_iter().for_each(|instr| self.take_over(instr, &own_consts, &own_slots, &mut numbers));
+        self.places.iter_mut().for_each(|place| place.0 += count as u32);
+        self.left += if left { count } else { 0 };
+    }
+
+    /// Gives up what is left of batches before and reads a base that is about to be written by other means than recorded work.
+    pub fn give_up_readers(&mut self, base: &BaseCell) {
+        let Some(slot) = base.slot_in(self.epoch) else { return };
+        let (instrs, consts, slots) = self.take_all();
+        let program = Program { bases: Vec::new(), consts, instrs };
+        let mut left = Left::default();
+        (0..self.left).for_each(|at| left.add(&program, at));
+        left.give_up(&program, &slots, slot);
+        let count = left.instrs.len();
+        let kept: Vec<usize> =
+            left.instrs.iter().map(|&at| at as usize).chain(self.left..program.instrs.len()).collect();
+        self.keep(&program, &slots, &kept);
+        self.left = count;
+        self.let_go(&slots, None);
+    }
+
+    /// Makes the batch of some of the instructions that were taken out of it.
+    fn keep(&mut self, program: &Program, slots: &[Shared<BaseCell>], kept: &[usize]) {
+        let mut numbers = Numbers::default();
+        let places = std::mem::take(&mut self.places);
+        for (number, &at) in (0..).zip(kept) {
+            let place = places.iter().find(|place| place.0 == at as u32);
+            self.places.extend(place.map(|place| (number, place.1)));
+            self.take_over(program.instrs[at].clone(), &program.consts, slots, &mut numbers);
+        }
+        self.left = 0;
+    }
+
+    /// Lets go of bases that were taken out and that no instruction touches, or writes, any more.
+    fn let_go(&self, slots: &[Shared<BaseCell>], next: Option<&Batch>) {
+        let (mut touched, mut written) = (FxHashSet::default(), FxHashSet::default());
+        for batch in [Some(self), next].into_iter().flatten() {
+            touched.extend(batch.slots.iter().map(|cell| cell.id()));
+            written.extend(batch.program.instrs.iter().map(|instr| batch.slots[instr.out.base as usize].id()));
+        }
+        slots.iter().filter(|cell| !written.contains(&cell.id())).for_each(|cell| cell.set_written(0));
+        slots.iter().filter(|cell| !touched.contains(&cell.id())).for_each(|cell| cell.set_slot(0, 0));
+    }
+
+    /// Takes everything out; the bases stay pending, so that no other thread sees them otherwise meanwhile.
+    fn take_all(&mut self) -> (Vec<Instr>, Vec<Scalar>, Vec<Shared<BaseCell>>) {
+        self.leave();
+        (self.work, self.hash) = (0, Words::default());
+        self.asked.clear();
+        let program = std::mem::take(&mut self.program);
+        (program.instrs, program.consts, std::mem::take(&mut self.slots))
+    }
+
+    /// Appends an instruction over other bases and literals.
+    fn take_over(
+        &mut self,
+        mut instr: Instr,
+        consts: &[Scalar],
+        slots: &[Shared<BaseCell>],
+        numbers: &mut Numbers,
+    ) {
+        for operand in &mut instr.ins {
+            match operand {
+                Operand::View(view) => view.base = self.number(&slots[view.base as usize], numbers),
+                Operand::Const(id) => {
+                    self.program.consts.push(consts[*id as usize]);
+                    *id = self.program.consts.len() as u32 - 1;
+                }
+            }
+        }
+        let target = &slots[instr.out.base as usize];
+        instr.out.base = self.number(target, numbers);
+        target.set_written(self.epoch);
+        self.append(instr);
+    }
+
+    fn number(&mut self, cell: &Shared<BaseCell>, numbers: &mut Numbers) -> u32 {
+        *numbers.entry(cell.id()).or_insert_with(|| {
+            let slot = self.slots.len() as u32;
+            cell.set_slot(self.epoch, slot);
+            self.slots.push(cell.clone());
+            slot
+        })
+    }
+}
