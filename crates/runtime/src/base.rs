@@ -3,6 +3,7 @@
 //! A base is counted: front ends hold [`BaseRef`]s, the queue holds the cell while work on it is
 //! pending. What only the queue holds at a flush is dead: it need not be stored.
 
+use crate::idle;
 use crate::pool::Pool;
 use crate::put_off::Bonds;
 use crate::runtime::Runtime;
@@ -16,7 +17,7 @@ use std::mem::ManuallyDrop;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering};
 
 /// All memory of bases that numelt owns.
-pub(crate) static POOL: Pool = Pool::new(1 << 30);
+pub(crate) static POOL: Pool = Pool::watched(1 << 30, idle::watch);
 
 /// Number of the batch being recorded; a base's ticket says in which batch it was last used.
 pub(crate) static EPOCH: AtomicU64 = AtomicU64::new(1);
@@ -205,6 +206,13 @@ impl BaseCell {
         // is given back.
         let bytes = unsafe { std::slice::from_raw_parts(address.offset(offset as isize), dtype.size()) };
         Some(Scalar::from_bytes(dtype, bytes))
+    }
+
+    /// Gives a base without memory some. Is all of it zero already?
+    pub fn provide_zeroed(&self) -> numelt_ir::Result<bool> {
+        let (address, is_zero) = POOL.alloc_zeroed(self.nbytes)?;
+        self.set_address(address);
+        Ok(is_zero)
     }
 
     /// Memory of our own goes back to the pool now; only for cells nobody else can read any more.

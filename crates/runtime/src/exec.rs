@@ -5,10 +5,11 @@ use crate::batch::{Candidates, Packed, Places, Track};
 use crate::cache::Executables;
 use crate::engine::{Engine, Executable, Launch, LibraryCall, NestLaunch, Operand, PutCall, StageLaunch};
 use crate::lost;
+use crate::pool::HUGE;
 use crate::report::{self, Warning};
 use crate::shared::Shared;
-use numelt_ir::{Base, Error, Instr, Operand as IrOperand, Program, Result, Scalar, View, warn};
-use numelt_opt::{Arg, ArgGeometry, ArgKind, KernelStep, NestStep, Plan, Put, Recipe, Step};
+use numelt_ir::{Base, Error, Instr, Op, Operand as IrOperand, Program, Result, Scalar, View, warn};
+use numelt_opt::{Arg, ArgGeometry, ArgKind, KernelStep, NestStep, Plan, Put, Recipe, Step, covers};
 use smallvec::SmallVec;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -68,6 +69,8 @@ struct ReadyStep {
     executables: Executables,
     /// Conditions that some instruction of the step wants reported.
     watch: u8,
+    /// Is it nothing but one number for all of a large base?
+    fill: Option<Fill>,
     /// What earlier reports of the step have found.
     memory: Mutex<report::Memory>,
     /// Bases that get memory before the step.
@@ -97,6 +100,7 @@ impl ReadyPlan {
             .map(|(executables, step)| ReadyStep {
                 executables,
                 watch: watched(&plan, step),
+                fill: Fill::of(&plan, step),
                 memory: Mutex::default(),
                 alloc: SmallVec::new(),
                 free: SmallVec::new(),
@@ -235,6 +239,14 @@ impl ReadyPlan {
         memory: &mut Memory<'_>,
         warnings: &mut Vec<Warning>,
     ) -> Result<()> {
+        if let Some(fill) = ready.fill
+            && is_zero(self.literal(fill.literal, consts))
+            && memory
+                .provide_zeroed(fill.base)
+                .map_err(|error| lost::named(error, &self.recorded.instrs(), fill.base))?
+        {
+            return Ok(());
+        }
         let mut fresh: SmallVec<[u32; 2]> = SmallVec::new();
         for &base in &ready.alloc {
             match memory.alloc(base) {
@@ -402,6 +414,44 @@ fn watched(plan: &Plan, step: &Step) -> u8 {
     }
 }
 
+/// A step that gives all of a base one number, in a plan that does not depend on which: where it is zero, new memory need not
+/// be touched.
+#[derive(Debug, Clone, Copy)]
+struct Fill {
+    base: u32,
+    literal: u32,
+}
+
+impl Fill {
+    fn of(plan: &Plan, step: &Step) -> Option<Fill> {
+        let Step::Kernel(kernel) = step else { return None };
+        let [at] = kernel.instrs.as_slice() else { return None };
+        fill(&plan.program.instrs[*at], &plan.program)
+    }
+}
+
+/// What an instruction fills, if it fills all of a large base with a literal.
+fn fill(instr: &Instr, program: &Program) -> Option<Fill> {
+    let base = instr.out.base;
+    let nbytes = program.bases[base as usize].nbytes;
+    match instr.ins.as_slice() {
+        &[IrOperand::Const(literal)] if instr.op == Op::Copy && nbytes >= HUGE && covers(&instr.out, nbytes as i64) => {
+            Some(Fill { base, literal })
+        }
+        _ => None,
+    }
+}
+
+/// Is an instruction nothing but zeros for all of a large base?
+pub(crate) fn fills_with_zeros(instr: &Instr, program: &Program) -> bool {
+    fill(instr, program).is_some_and(|fill| is_zero(program.consts[fill.literal as usize]))
+}
+
+/// Is it zero in every bit, and so in every dtype?
+fn is_zero(value: Scalar) -> bool {
+    value.to_bytes()[..value.dtype().size()].iter().all(|&byte| byte == 0)
+}
+
 /// A plan that could not be run to its end.
 pub(crate) struct Stopped {
     pub error: Error,
@@ -528,6 +578,14 @@ impl<'a> Memory<'a> {
             base.into_shared()
         };
         std::mem::take(&mut self.temps).into_iter().map(cell).collect()
+    }
+
+    /// Gives a recorded base without memory some. Is all of it zero already?
+    fn provide_zeroed(&mut self, base: u32) -> Result<bool> {
+        match self.slots.get(base as usize) {
+            Some(cell) if cell.address().is_null() => cell.provide_zeroed(),
+            Some(_) | None => Ok(false),
+        }
     }
 
     fn free(&mut self, base: u32) {

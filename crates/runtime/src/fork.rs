@@ -47,7 +47,7 @@ thread_local! {
 
 struct Locks {
     // fields are dropped in this order
-    _pool: PoolHeld<'static>,
+    pool: PoolHeld<'static>,
     runtime: Option<Held<'static>>,
 }
 
@@ -74,7 +74,7 @@ extern "C" fn prepare() {
     if let Some(engine) = ENGINE.get() {
         (engine.prepare)();
     }
-    let locks = Locks { _pool: POOL.hold(), runtime };
+    let locks = Locks { pool: POOL.hold(), runtime };
     // a thread that is ending has no place to keep them: then they are released, and the fork takes its chance
     let _ = LOCKS.try_with(|place| *place.borrow_mut() = Some(locks));
 }
@@ -89,8 +89,9 @@ extern "C" fn parent() {
 extern "C" fn child() {
     RUNNING.store(IDLE, Ordering::Relaxed);
     let mut locks = take();
-    if let Some(runtime) = locks.as_mut().and_then(|locks| locks.runtime.as_mut()) {
-        runtime.forget_threads();
+    if let Some(Locks { pool, runtime }) = &mut locks {
+        pool.forget_threads();
+        runtime.iter_mut().for_each(Held::forget_threads);
     }
     if let Some(engine) = ENGINE.get() {
         (engine.child)();

@@ -2,8 +2,8 @@
 //!
 //! In: operations on views, from front ends. Out: memory with values in it.
 //! Not here: how a kernel is computed (engines), Python. Unsafe code is in `pool.rs` (memory from
-//! the system), `footprint.rs` (giving it back), `fork.rs` (registering handlers), `base.rs` (returning it, reading a
-//! number), `exec.rs` and `at_once.rs` (temporaries), `trusted.rs` (the user's number), `shared.rs`, `batch.rs` and
+//! the system), `footprint.rs` (giving it back), `fork.rs` (registering handlers), `idle.rs` (asking for
+//! limits), `base.rs` (returning it, reading a number), `exec.rs` and `at_once.rs` (temporaries), `trusted.rs` (the user's number), `shared.rs`, `batch.rs` and
 //! `batch/repeat.rs` (counting references), `runtime.rs`, `runtime/gate.rs` and
 //! `runtime/repeat.rs` (one thread at a time).
 
@@ -16,6 +16,7 @@ mod engine;
 mod exec;
 pub mod footprint;
 pub mod fork;
+mod idle;
 mod lost;
 mod null;
 mod piecemeal;

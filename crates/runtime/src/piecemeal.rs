@@ -163,6 +163,14 @@ impl Piecemeal<'_> {
                 self.provide(view.base)?;
             }
         }
+        let out = &self.slots[instr.out.base as usize];
+        if out.address().is_null() && exec::fills_with_zeros(instr, self.program) {
+            self.stats.buffers += 1;
+            let is_zero = out.provide_zeroed();
+            if is_zero.map_err(|error| lost::named(error, &self.program.instrs, instr.out.base))? {
+                return Ok(());
+            }
+        }
         let fresh = self.provide(instr.out.base)?;
         if matches!(kind, OpKind::Elementwise | OpKind::Reduction) && self.small(instr, fresh) {
             self.stats.kernels += 1;

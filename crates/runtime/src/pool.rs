@@ -4,15 +4,22 @@
 //! and handed out again, below two MiB also where only half of one is wanted. A buffer of some size that has to be fresh takes the place of kept ones of other sizes, so that
 //! all memory together stays near the most that was in use at a time. Buffers of two MiB and more are mapped on their own, aligned for huge
 //! pages; smaller ones come from the global allocator.
+//!
+//! What is kept goes back to the system when it has not been used for a while ([`Pool::tick`], which the thread of `idle`
+//! calls), and at once where little memory is left.
+//!
+//! Memory that has just been mapped is zero without being touched: [`Pool::alloc_zeroed`] says whether a buffer is.
 
 use crate::footprint;
+use crate::idle;
 use numelt_ir::{Error, Result};
 use std::alloc::Layout;
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard};
 
 const ALIGN: usize = 64;
-const HUGE: usize = 2 << 20;
+/// Buffers from this size on are mapped on their own.
+pub(crate) const HUGE: usize = 2 << 20;
 /// Fresh buffers from this size on make room for themselves, and are the system's again as soon as they are given back.
 const NOTABLE: usize = 32 << 10;
 /// A kept buffer below two MiB serves for one so many classes below its own: at least half its size.
@@ -25,6 +32,16 @@ const MOST_SLACK: usize = 8 << 20;
 /// How many times the most that was in use has to make room before more is kept: sizes that take turns, and of which
 /// together never as much is in use, would each be fresh every time.
 const CHURN: usize = 16;
+
+/// A kept buffer from this size on becomes zero by giving its pages back; below, writing the zeros costs no more than having the
+/// pages again.
+const ANEW: usize = 64 << 20;
+/// Kept bytes from which on it is seen to that they go back some time.
+const WORTH: usize = 1 << 20;
+/// Ticks without use after which a buffer goes back.
+const UNUSED: u32 = 8;
+/// What is kept is at most this part of the memory that could be had if nothing were kept.
+const PART: usize = 4;
 
 /// Byte counts of a pool.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -39,13 +56,33 @@ pub struct PoolStats {
     pub fresh_buffers: u64,
     /// Buffers served from the cache.
     pub reused_buffers: u64,
+    /// Bytes that went back to the system because nobody had used them for a while.
+    pub unused_bytes: usize,
+}
+
+/// A free buffer of two MiB or more.
+#[derive(Clone, Copy)]
+struct Large {
+    address: usize,
+    /// The memory that it takes.
+    taken: usize,
+    /// The tick in which it was given back.
+    tick: u32,
+}
+
+/// Free buffers of a class below two MiB.
+struct Small {
+    /// Most recently used last (still warm in cache).
+    addresses: Vec<usize>,
+    /// The fewest that there were since these were last looked through: so many, the first ones, nobody has used since.
+    unused: usize,
 }
 
 struct Shelves {
-    /// Free buffers below two MiB by class, most recently used last (still warm in cache).
-    small: [Vec<usize>; CLASSES],
-    /// The larger ones by capacity, with the memory that each takes; no list is empty.
-    free: BTreeMap<usize, Vec<(usize, usize)>>,
+    /// Free buffers below two MiB by class.
+    small: [Small; CLASSES],
+    /// The larger ones by capacity, the oldest first; no list is empty.
+    free: BTreeMap<usize, Vec<Large>>,
     /// Buffers that serve as smaller ones, with their own capacities.
     lent: BTreeMap<usize, usize>,
     /// Bytes that were given back to make room for fresh buffers.
@@ -53,23 +90,43 @@ struct Shelves {
     stats: PoolStats,
     limit: Option<usize>,
     cache_cap: usize,
+    /// How often was `tick` called?
+    clock: u32,
+    /// Is there somebody who calls it?
+    is_watched: bool,
 }
 
 /// A pool of buffers; addresses in, addresses out.
-pub struct Pool(Mutex<Shelves>);
+pub struct Pool {
+    shelves: Mutex<Shelves>,
+    /// Called when there is something to be seen to: starts to call [`Pool::tick`] again and again.
+    watch: Option<fn()>,
+}
 
 impl Pool {
     /// An empty pool that keeps at most `cache_cap` bytes of free buffers.
     pub const fn new(cache_cap: usize) -> Pool {
-        Pool(Mutex::new(Shelves {
-            small: [const { Vec::new() }; CLASSES],
+        Pool::made(cache_cap, None)
+    }
+
+    const fn made(cache_cap: usize, watch: Option<fn()>) -> Pool {
+        let shelves = Shelves {
+            small: [const { Small { addresses: Vec::new(), unused: 0 } }; CLASSES],
             free: BTreeMap::new(),
             lent: BTreeMap::new(),
             churn: 0,
-            stats: PoolStats { live: 0, cached: 0, peak: 0, fresh_buffers: 0, reused_buffers: 0 },
+            stats: PoolStats { live: 0, cached: 0, peak: 0, fresh_buffers: 0, reused_buffers: 0, unused_bytes: 0 },
             limit: None,
             cache_cap,
-        }))
+            clock: 0,
+            is_watched: false,
+        };
+        Pool { shelves: Mutex::new(shelves), watch }
+    }
+
+    /// The same, of which `watch` sees to it that buffers nobody uses go back.
+    pub(crate) const fn watched(cache_cap: usize, watch: fn()) -> Pool {
+        Pool::made(cache_cap, Some(watch))
     }
 
     /// Sets the cap on live bytes (`None`: the machine's) and on cached bytes.
@@ -85,12 +142,30 @@ impl Pool {
     /// # Errors
     /// [`Error::OutOfMemory`] above the limit or when the system has no more.
     pub fn alloc(&self, nbytes: usize) -> Result<*mut u8> {
+        self.fresh_or_kept(nbytes).map(|(address, _)| address)
+    }
+
+    /// The same, and whether it is all zero, in pages that nobody has touched. Below two MiB it never is.
+    ///
+    /// # Errors
+    /// Those of [`Pool::alloc`].
+    pub fn alloc_zeroed(&self, nbytes: usize) -> Result<(*mut u8, bool)> {
+        let (address, is_fresh) = self.fresh_or_kept(nbytes)?;
+        if nbytes < HUGE || is_fresh {
+            return Ok((address, nbytes >= HUGE));
+        }
+        let is_anew = nbytes >= ANEW && clear(address, nbytes.next_multiple_of(HUGE));
+        Ok((address, is_anew))
+    }
+
+    /// A buffer, and whether it has just come from the system.
+    fn fresh_or_kept(&self, nbytes: usize) -> Result<(*mut u8, bool)> {
         let capacity = capacity_of(nbytes).ok_or(Error::OutOfMemory(nbytes))?;
         let taken = taken(capacity, nbytes);
         let mut shelves = self.lock();
         if let Some((address, taken)) = shelves.take(capacity, taken) {
             shelves.note_live(taken);
-            return Ok(address as *mut u8);
+            return Ok((address as *mut u8, false));
         }
         if capacity >= HUGE {
             footprint::begin();
@@ -118,7 +193,7 @@ impl Pool {
         };
         shelves.stats.fresh_buffers += 1;
         shelves.note_live(taken);
-        Ok(address as *mut u8)
+        Ok((address as *mut u8, true))
     }
 
     /// Takes a buffer back.
@@ -137,13 +212,50 @@ impl Pool {
         shelves.stats.live -= taken;
         shelves.stats.cached += taken;
         match class_of(capacity) {
-            Some(class) => shelves.small[class].push(address as usize),
-            None => shelves.free.entry(capacity).or_default().push((address as usize, taken)),
+            Some(class) => shelves.small[class].addresses.push(address as usize),
+            None => {
+                let large = Large { address: address as usize, taken, tick: shelves.clock };
+                shelves.free.entry(capacity).or_default().push(large);
+                if let Some(room) = idle::address_space() {
+                    shelves.leave(room);
+                }
+            }
         }
         if shelves.stats.cached > shelves.cache_cap {
             let cap = shelves.cache_cap;
             shelves.trim(cap);
         }
+        if shelves.stats.cached >= WORTH
+            && !shelves.is_watched
+            && let Some(watch) = self.watch
+        {
+            shelves.is_watched = true;
+            drop(shelves);
+            watch();
+        }
+    }
+
+    /// Time has passed: gives back what nobody has used for some ticks, and more where the system could give only `room` bytes
+    /// more. False when hardly anything is kept: nobody need call this until `watch` is called again.
+    pub(crate) fn tick(&self, room: usize) -> bool {
+        let mut shelves = self.lock();
+        shelves.leave(room);
+        let unused = shelves.unused();
+        shelves.is_watched = shelves.stats.cached >= WORTH;
+        let goes_on = shelves.is_watched;
+        drop(shelves);
+        // others need not wait for this
+        let small = unused.iter().filter(|(_, capacity)| *capacity < HUGE).count();
+        unused.into_iter().for_each(|(address, capacity)| unmap(address, capacity));
+        if small > 0 {
+            footprint::trim();
+        }
+        goes_on
+    }
+
+    /// There is nobody who calls [`Pool::tick`]: the thread could not be started.
+    pub(crate) fn is_alone(&self) {
+        self.lock().is_watched = false;
     }
 
     /// Gives free buffers back to the system until at most `keep` bytes are cached.
@@ -162,12 +274,19 @@ impl Pool {
     }
 
     fn lock(&self) -> MutexGuard<'_, Shelves> {
-        self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+        self.shelves.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 }
 
 /// Keeps all other threads out of a pool.
-pub(crate) struct PoolHeld<'a>(#[expect(dead_code, reason = "held until it is dropped")] MutexGuard<'a, Shelves>);
+pub(crate) struct PoolHeld<'a>(MutexGuard<'a, Shelves>);
+
+impl PoolHeld<'_> {
+    /// In a forked child: who watched the pool does not exist here.
+    pub fn forget_threads(&mut self) {
+        self.0.is_watched = false;
+    }
+}
 
 impl Shelves {
     fn note_live(&mut self, taken: usize) {
@@ -180,8 +299,10 @@ impl Shelves {
         let (address, kept, taken) = match class_of(capacity) {
             Some(class) => {
                 let last = if capacity < NOTABLE { class } else { (class + LARGER).min(CLASSES - 1) };
-                let found = (class..=last).find(|&class| !self.small[class].is_empty())?;
-                let (address, own) = (self.small[found].pop()?, capacity_in(found));
+                let found = (class..=last).find(|&class| !self.small[class].addresses.is_empty())?;
+                let shelf = &mut self.small[found];
+                let (address, own) = (shelf.addresses.pop()?, capacity_in(found));
+                shelf.unused = shelf.unused.min(shelf.addresses.len());
                 if found != class {
                     self.lent.insert(address, own);
                 }
@@ -190,7 +311,7 @@ impl Shelves {
             None => {
                 let size = *self.free.range(capacity..=2 * capacity).next()?.0;
                 let list = self.free.get_mut(&size)?;
-                let (address, taken) = list.pop()?;
+                let Large { address, taken, .. } = list.pop()?;
                 if list.is_empty() {
                     self.free.remove(&size);
                 }
@@ -207,7 +328,7 @@ impl Shelves {
         // the oldest of the largest capacity goes first
         while self.stats.cached > keep {
             let Some((&size, list)) = self.free.iter_mut().next_back() else { break };
-            let (address, taken) = list.remove(0);
+            let Large { address, taken, .. } = list.remove(0);
             if list.is_empty() {
                 self.free.remove(&size);
             }
@@ -216,13 +337,51 @@ impl Shelves {
         }
         for class in (0..CLASSES).rev() {
             let size = capacity_in(class);
-            let most = self.small[class].len();
-            let excess = self.stats.cached.saturating_sub(keep).div_ceil(size).min(most);
-            for address in self.small[class].drain(..excess) {
+            let shelf = &mut self.small[class];
+            let excess = self.stats.cached.saturating_sub(keep).div_ceil(size).min(shelf.addresses.len());
+            for address in shelf.addresses.drain(..excess) {
                 unmap(address, size);
             }
+            shelf.unused = shelf.unused.saturating_sub(excess);
             self.stats.cached -= excess * size;
         }
+    }
+
+    /// Keeps no more than a part of what could be had if nothing were kept; `room` is what could be had now.
+    fn leave(&mut self, room: usize) {
+        let keep = room.saturating_add(self.stats.cached) / PART;
+        if self.stats.cached > keep {
+            self.trim(keep);
+        }
+    }
+
+    /// Takes the buffers that nobody has used for some ticks off the lists, with their capacities.
+    fn unused(&mut self) -> Vec<(usize, usize)> {
+        self.clock = self.clock.wrapping_add(1);
+        let before = self.stats.cached;
+        let (now, cached) = (self.clock, &mut self.stats.cached);
+        let mut unused = Vec::new();
+        self.free.retain(|&capacity, list| {
+            list.retain(|large| {
+                let is_unused = now.wrapping_sub(large.tick) >= UNUSED;
+                if is_unused {
+                    *cached -= large.taken;
+                    unused.push((large.address, capacity));
+                }
+                !is_unused
+            });
+            !list.is_empty()
+        });
+        if now.is_multiple_of(UNUSED) {
+            for (class, shelf) in self.small.iter_mut().enumerate() {
+                let size = capacity_in(class);
+                *cached -= shelf.unused * size;
+                unused.extend(shelf.addresses.drain(..shelf.unused).map(|address| (address, size)));
+                shelf.unused = shelf.addresses.len();
+            }
+        }
+        self.stats.unused_bytes += before - self.stats.cached;
+        unused
     }
 }
 
@@ -338,6 +497,12 @@ fn unmap(address: usize, capacity: usize) {
             libc::munmap(address as *mut libc::c_void, capacity);
         }
     }
+}
+
+/// Makes a mapped buffer zero by giving its pages back; false where that cannot be done.
+fn clear(address: *mut u8, capacity: usize) -> bool {
+    // SAFETY: `address` came from `map` with this capacity, and its contents are nobody's any more.
+    cfg!(target_os = "linux") && unsafe { libc::madvise(address.cast(), capacity, libc::MADV_DONTNEED) } == 0
 }
 
 /// Cuts a mapped buffer down to `capacity` (both are multiples of two MiB).
@@ -477,6 +642,87 @@ mod tests {
             assert!((2 * large + small..2 * large + small + HUGE / 8).contains(&sum(pool.stats())));
         }
         assert_eq!(pool.stats().live, 0);
+    }
+
+    /// Buffers of these sizes, all of them allocated before they are given back.
+    fn fill_and_free(pool: &Pool, sizes: &[usize]) {
+        let buffers: Vec<_> = sizes.iter().map(|&nbytes| (pool.alloc(nbytes).unwrap(), nbytes)).collect();
+        for (buffer, nbytes) in buffers {
+            // SAFETY: allocated above with this size, freed once.
+            unsafe {
+                buffer.write_bytes(7, nbytes);
+                pool.free(buffer, nbytes);
+            }
+        }
+    }
+
+    #[test]
+    fn what_nobody_uses_goes_back() {
+        let pool = Pool::new(1 << 30);
+        fill_and_free(&pool, &[3 << 20, 3 << 20, 8 << 20, 1 << 20, 1 << 20, 5000, 5000]);
+        for _ in 0..3 * UNUSED {
+            fill_and_free(&pool, &[3 << 20, 1 << 20, 5000]);
+            assert!(pool.tick(usize::MAX));
+        }
+        // one of each size is in use all the time
+        let kept = capacity_of(3 << 20).unwrap().min(taken(4 << 20, 3 << 20)) + (1 << 20) + capacity_of(5000).unwrap();
+        assert_eq!(pool.stats().cached, kept);
+        let fresh = pool.stats().fresh_buffers;
+        fill_and_free(&pool, &[3 << 20, 1 << 20, 5000]);
+        assert_eq!(pool.stats().fresh_buffers, fresh);
+        while pool.tick(usize::MAX) {}
+        (0..2 * UNUSED).for_each(|_| drop(pool.tick(usize::MAX)));
+        assert_eq!((pool.stats().cached, pool.stats().live), (0, 0));
+    }
+
+    #[test]
+    fn little_is_kept_where_little_is_left() {
+        let pool = Pool::new(1 << 30);
+        fill_and_free(&pool, &[4 << 20; 16]);
+        assert_eq!(pool.stats().cached, 64 << 20);
+        pool.tick(960 << 20);
+        assert_eq!(pool.stats().cached, 64 << 20);
+        pool.tick(0);
+        assert_eq!(pool.stats().cached, 16 << 20);
+    }
+
+    #[test]
+    fn whoever_watches_is_called_when_there_is_something_to_watch() {
+        use std::sync::atomic::{AtomicUsize, Ordering};
+        static CALLS: AtomicUsize = AtomicUsize::new(0);
+        let pool = Pool::watched(1 << 30, || {
+            CALLS.fetch_add(1, Ordering::Relaxed);
+        });
+        fill_and_free(&pool, &[1000, 2000]);
+        assert_eq!(CALLS.load(Ordering::Relaxed), 0);
+        fill_and_free(&pool, &[4 << 20, 4 << 20]);
+        assert_eq!(CALLS.load(Ordering::Relaxed), 1);
+        while pool.tick(usize::MAX) {}
+        fill_and_free(&pool, &[4 << 20]);
+        assert_eq!(CALLS.load(Ordering::Relaxed), 2);
+        pool.hold().forget_threads();
+        fill_and_free(&pool, &[4 << 20]);
+        assert_eq!(CALLS.load(Ordering::Relaxed), 3);
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn what_is_said_to_be_zero_is() {
+        let pool = Pool::new(1 << 30);
+        for nbytes in [1000, HUGE - 1, HUGE, 3 * HUGE + 5, ANEW - 1, ANEW, ANEW + HUGE / 3] {
+            for turn in 0..3 {
+                let (buffer, is_zero) = pool.alloc_zeroed(nbytes).unwrap();
+                assert_eq!(is_zero, nbytes >= HUGE && (turn == 0 || nbytes >= ANEW), "{nbytes} bytes, turn {turn}");
+                // SAFETY: the buffer has so many bytes, and is freed once.
+                unsafe {
+                    let bytes = std::slice::from_raw_parts_mut(buffer, nbytes);
+                    assert!(!is_zero || bytes.iter().all(|&byte| byte == 0));
+                    bytes.fill(9);
+                    pool.free(buffer, nbytes);
+                }
+            }
+            pool.trim(0);
+        }
     }
 
     #[test]
