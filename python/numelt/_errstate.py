@@ -136,7 +136,10 @@ def _filters_changed() -> None:
 
 def _looks(frame: types.FrameType) -> bool | None:
     """Does the block that a frame enters look at what it binds? None if no ``with`` statement is entered."""
-    from numelt import _bytecode  # few programs need it
+    try:
+        from numelt import _bytecode  # few programs need it
+    except OSError:  # no file descriptor is left; with the answer yes, warnings come in time everywhere
+        return True
 
     return _bytecode.block_reads_its_target(frame.f_code, frame.f_lasti)
 

@@ -71,16 +71,26 @@ def reworded(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any] | None
     return found.with_traceback(error.__traceback__)
 
 
+# what `_escape.REAL` says, without the module
+_COMPUTE = 2
+
+
 def escape(frame: FrameType, at: int) -> int:
     """Say what becomes of the scalar that the frame's instruction makes."""
-    from numelt import _escape  # many programs never need it
+    try:
+        from numelt import _escape  # many programs never need it
+    except OSError:  # no file descriptor is left; NumPy's own scalar is right everywhere
+        return _COMPUTE
 
     return _escape.verdict(frame, at)
 
 
 def hands_over(frame: FrameType, at: int) -> bool:
     """Say whether the frame's instruction gives the core an array that nobody else holds."""
-    from numelt import _temporary  # many programs never need it
+    try:
+        from numelt import _temporary  # many programs never need it
+    except OSError:  # no file descriptor is left; a copy is right everywhere
+        return False
 
     return _temporary.hands_over(frame, at)
 

@@ -167,3 +167,55 @@ def test_programs_code_runs_as_often(call):
         counts.append((complaint(functools.partial(call, np)), Picky.asked))
     assert counts[0][0] == counts[1][0]
     assert counts[1][1] == counts[0][1]
+
+
+MAKING = [
+    "()",
+    "(dtype=float)",
+    "('x')",
+    "(3, bad=1)",
+    "(1, 2, 3, 4, 5, 6, 7)",
+    "(3, float, dtype=int)",
+    "(3, shape=3)",
+    "(1)",
+    "(numpy.sin, 'sin', 3)",
+    "(numpy.sin, op_name='sin')",
+]
+
+
+@pytest.mark.parametrize("arguments", MAKING)
+@pytest.mark.parametrize("name", ["ndarray", "ufunc"])
+def test_making_arrays_and_ufuncs(name, arguments):
+    def made(np):
+        try:
+            return type(eval(f"np.{name}{arguments}", {"np": np, "numpy": numpy})).__name__
+        except Exception as error:
+            return type(error), str(error)
+
+    assert made(numelt) == made(numpy)
+
+
+def done(call):
+    """Return what a call returns, as a list, or what it raises."""
+    try:
+        result = call()
+    except Exception as error:
+        return type(error), str(error)
+    return None if result is None else result.tolist()
+
+
+@pytest.mark.parametrize("kind", "?bBhHiIqQfO")
+@pytest.mark.parametrize("size", [3, 2000])
+def test_dtypes_of_positions(kind, size):
+    positions = (numpy.arange(size) % 2).astype(kind)
+    for call in (
+        lambda np, x, at: np.put(x, at, 7),
+        lambda np, x, at: np.put(x, at, 7, mode="clip"),
+        lambda np, x, at: x.put(at, 7),
+        lambda np, x, at: np.choose(at, [x, x + 1]),
+        lambda np, x, at: np.take(x, at),
+    ):
+        real, mine = numpy.arange(float(size)), numelt.arange(float(size))
+        want = done(lambda c=call, x=real: c(numpy, x, positions))
+        assert done(lambda c=call, x=mine: c(numelt, x, numelt.asarray(positions))) == want
+        assert numpy.array_equal(numpy.asarray(mine), real)

@@ -108,3 +108,37 @@ def test_kinds_of_h5py_are_stored() -> None:
         assert file["pairs"][0][0].tolist() == [0, 1]
         assert h5py.check_enum_dtype(file["kinds"].dtype) == {"RED": 1, "BLUE": 2}
         assert h5py.check_enum_dtype(file.attrs["kinds"].dtype) == {"RED": 1, "BLUE": 2}
+
+
+PARTS = [
+    numpy.dtype(("i4", [("low", "i2"), ("high", "i2")])),
+    numpy.dtype(("i4", {"low": ("i2", 0), "high": ("i2", 2)})),
+    numpy.dtype(("u8", [("low", "u4"), ("high", "u4")])),
+    numpy.dtype(("f8", [("low", "u4"), ("high", "u4")])),
+]
+MAKERS: dict[str, Callable[[Any, Any], Any]] = {
+    "zeros": lambda np, dtype: np.zeros(3, dtype),
+    "empty_like": lambda np, dtype: np.empty_like(np.zeros(3, dtype)) * 0,
+    "full": lambda np, dtype: np.full(3, 70000, dtype),
+    "array": lambda np, dtype: np.array([1, 2, 70000], dtype),
+    "asarray": lambda np, dtype: np.asarray([1, 2, 70000], dtype),
+    "astype": lambda np, dtype: np.arange(70000, 70004).astype(dtype),
+    "view": lambda np, dtype: (np.arange(70000, 70004).astype(dtype.str)).view(dtype),
+    "copy": lambda np, dtype: np.ones(3, dtype).copy(),
+    "window": lambda np, dtype: np.ones(6, dtype)[::2],
+    "reshaped": lambda np, dtype: np.ones(6, dtype).reshape(2, 3),
+}
+
+
+@pytest.mark.parametrize("maker", MAKERS)
+@pytest.mark.parametrize("dtype", PARTS, ids=str)
+def test_parts_of_numbers_keep_their_names(dtype: Any, maker: str) -> None:
+    theirs, ours = MAKERS[maker](numpy, dtype), MAKERS[maker](numelt, dtype)
+    assert (ours.dtype, ours.dtype.fields) == (theirs.dtype, theirs.dtype.fields)
+    for name in ("low", "high"):
+        if theirs.dtype.names:
+            assert numpy.array_equal(numpy.asarray(ours[name]), theirs[name])
+            ours[name] = theirs[name] = 3
+    assert ours.tolist() == theirs.tolist()
+    assert (ours + 1).dtype == (theirs + 1).dtype
+    assert ours.sum() == theirs.sum()

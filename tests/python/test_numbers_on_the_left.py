@@ -201,3 +201,48 @@ def test_numpys_integers_index(kind):
             changed, ours = real.copy(), np.array(real)
             changed[key] = ours[key] = 7
             assert numpy.array_equal(ours, changed)
+
+
+ARITHMETIC = [
+    operator.add,
+    operator.sub,
+    operator.mul,
+    operator.truediv,
+    operator.floordiv,
+    operator.mod,
+    operator.pow,
+    divmod,
+]
+
+
+def made_of(act, left, right):
+    """Return the class and value of a result, or the error."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            result = act(left, right)
+        except Exception as error:
+            return type(error), str(error)
+    parts = result if type(result) is tuple else (result,)
+    return [
+        (part.dtype if isinstance(part, numpy.generic) or hasattr(part, "dtype") else type(part), str(part))
+        for part in parts
+    ]
+
+
+@pytest.mark.core
+@pytest.mark.parametrize("number", [True, 3, 2.5, 1j, 1 + 0j, 0j])
+@pytest.mark.parametrize("kind", "?bBiqQefdFD")
+@pytest.mark.parametrize("name", ["sum", "mean", "max", "prod"])
+def test_pythons_numbers_and_results_of_reductions(number, kind, name):
+    real = numpy.array([1, 2, 3]).astype(kind)
+    made = np.array(real)
+    for act in ARITHMETIC:
+        theirs, ours = getattr(real, name)(), getattr(made, name)()
+        assert made_of(act, number, ours) == made_of(act, number, theirs), act
+        assert made_of(act, ours, number) == made_of(act, theirs, number), act
+
+
+def test_division_of_pythons_complex_number_by_zero_raises():
+    with pytest.raises(ZeroDivisionError):
+        1j / np.zeros(3).sum()

@@ -6,8 +6,8 @@
 use std::ffi::{CStr, CString, c_void};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
 use std::sync::atomic::Ordering;
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 /// The library's file name.
 pub const FILE_NAME: &str = "libnumelt_llvm.so";
@@ -19,9 +19,27 @@ static OUTCOME: OnceLock<Result<(), String>> = OnceLock::new();
 /// file that this code is in or, for programs that cargo runs, on the dynamic loader's path.
 ///
 /// # Errors
-/// The same at every call: why the library cannot be used.
+/// Why the library cannot be used: the same at every call, unless the reason was that the process had no file
+/// descriptor left.
 pub fn load() -> Result<(), &'static str> {
-    OUTCOME.get_or_init(|| open(beside().as_deref())).as_ref().copied().map_err(String::as_str)
+    static TRYING: Mutex<()> = Mutex::new(());
+    if OUTCOME.get().is_none() {
+        let _one = TRYING.lock().unwrap_or_else(PoisonError::into_inner);
+        if OUTCOME.get().is_none() {
+            let outcome = open(beside().as_deref());
+            if outcome.is_err() && no_descriptor_is_left() {
+                return Err("no file descriptor is left");
+            }
+            let _ = OUTCOME.set(outcome);
+        }
+    }
+    OUTCOME.get().map_or(Ok(()), |outcome| outcome.as_ref().copied().map_err(String::as_str))
+}
+
+/// Can no file be opened now? That may change, unlike other reasons why the library cannot be used.
+fn no_descriptor_is_left() -> bool {
+    let limits = [Some(libc::EMFILE), Some(libc::ENFILE)];
+    std::fs::File::open("/dev/null").is_err_and(|error| limits.contains(&error.raw_os_error()))
 }
 
 /// An address inside the library, if it is loaded.

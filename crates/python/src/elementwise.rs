@@ -299,8 +299,8 @@ fn into<'py>(
     if !resolve::same_kind(resolved.output(), view.dtype) {
         return Ok(None);
     }
-    if places::is_rounded(resolved.op, resolved.ty, inputs, &view.shape, Some(view)) {
-        places::record_rounded(py, resolved.op, view, inputs)?;
+    if places::is_one_by_one(resolved.op, resolved.ty, inputs, &view.shape, Some(view)) {
+        places::record_one_by_one(py, resolved.op, resolved.ty, view, inputs)?;
     } else if view.size() > 0 {
         run::record(py, resolved.op, resolved.ty, view, inputs, Axes::default())?;
     }
@@ -328,8 +328,8 @@ fn fresh<'py>(
     let views: SmallVec<[&ArrayView; 3]> = args.iter().filter_map(Operand::view).collect();
     crate::module::check_bytes(py, domain, resolved.output())?;
     let out = shape::result_like(resolved.output(), resolved.ty, domain, &views);
-    if places::is_rounded(resolved.op, resolved.ty, inputs, domain, None) {
-        places::record_rounded(py, resolved.op, &out, inputs)?;
+    if places::is_one_by_one(resolved.op, resolved.ty, inputs, domain, None) {
+        places::record_one_by_one(py, resolved.op, resolved.ty, &out, inputs)?;
     } else if out.size() > 0 {
         run::record(py, resolved.op, resolved.ty, &out, inputs, Axes::default())?;
     }
@@ -516,8 +516,8 @@ pub fn update<'py>(py: Python<'py>, op: Op, target: &ArrayView, other: &Bound<'p
         return None;
     }
     let inputs = [Input::Array(target), other];
-    if places::is_rounded(op, target.dtype, &inputs, &target.shape, Some(target)) {
-        return Some(places::record_rounded(py, op, target, &inputs));
+    if places::is_one_by_one(op, target.dtype, &inputs, &target.shape, Some(target)) {
+        return Some(places::record_one_by_one(py, op, target.dtype, target, &inputs));
     }
     Some(run::record(py, op, target.dtype, target, &inputs, Axes::default()))
 }

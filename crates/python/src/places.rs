@@ -1,8 +1,10 @@
 //! Operations whose numbers depend on how NumPy's loops walk their operands.
 //!
-//! In: operands of a product of complex64, or floats to be stored as uint32. Out: the operation recorded in the parts that
-//! give NumPy's bits. Its vectors fuse a multiplication with the sum in a complex product, but walk forwards only; they
-//! convert floats that no uint32 is by another rule than its loop for single numbers does.
+//! In: operands of a complex product, square or absolute value, or floats to be stored as uint32. Out: the operation recorded
+//! in the parts that give NumPy's bits. NumPy's vectors fuse a multiplication with the sum in a complex product, and have a
+//! formula of their own for absolute values, but those of complex64 walk forwards only, and those of both types
+//! need the input or the output of a square without gaps. Its loop for single numbers rounds every product, and calls
+//! the C library's `hypot`. Floats that no uint32 is are converted by another rule in vectors than one by one.
 
 use crate::ndarray::NdArray;
 use crate::{errstate, fresh, hooks, run, shape};
@@ -11,55 +13,99 @@ use numelt_runtime::{ArrayView, Input};
 use pyo3::prelude::*;
 use smallvec::SmallVec;
 
-/// Is each product of these operands rounded by itself, because NumPy walks one of them backwards?
+/// Does NumPy take the elements of these operands one by one, by another formula than its vectors'?
 #[inline]
-pub fn is_rounded(op: Op, ty: DType, inputs: &[Input<'_>], domain: &[i64], out: Option<&ArrayView>) -> bool {
-    ty == DType::C64
-        && matches!(op, Op::Multiply | Op::Square)
-        && inputs.iter().any(|i| matches!(i, Input::Array(view) if view.strides.iter().any(|&s| s < 0)))
-        && walks_backwards(inputs, domain, out)
+pub fn is_one_by_one(op: Op, ty: DType, inputs: &[Input<'_>], domain: &[i64], out: Option<&ArrayView>) -> bool {
+    ty.is_complex() && matches!(op, Op::Multiply | Op::Square | Op::Absolute) && complex(op, ty, inputs, domain, out)
+}
+
+fn complex(op: Op, ty: DType, inputs: &[Input<'_>], domain: &[i64], out: Option<&ArrayView>) -> bool {
+    let backwards = |input: &Input<'_>| matches!(input, Input::Array(view) if view.strides.iter().any(|&s| s < 0));
+    let forwards_only = ty == DType::C64 && inputs.iter().any(backwards);
+    let square_in_place = op == Op::Square && out.is_some_and(|out| out.dtype == ty);
+    if !forwards_only && !square_in_place || shape::size(domain) == 0 {
+        return false;
+    }
+    let mut steps: SmallVec<[Dims; 3]> = SmallVec::new();
+    for input in inputs {
+        match input {
+            Input::Const(_) => {}
+            Input::Array(view) if view.dtype != ty => return false,
+            Input::Array(view) => steps.push(shape::stretched_strides(view, domain)),
+        }
+    }
+    let count = steps.len();
+    if let Some(out) = out {
+        steps.push(shape::stretched_strides(out, domain));
+        turn_round(&mut steps);
+    }
+    (forwards_only && walks_backwards(&steps, count, domain))
+        || (square_in_place && has_gaps(&steps, domain, ty.size() as i64))
+}
+
+/// Turns the axes round along which everything is walked backwards, as NumPy's iterator does where the result has its place
+/// already.
+fn turn_round(steps: &mut [Dims]) {
+    for axis in 0..steps[0].len() {
+        if steps.iter().all(|of| of[axis] <= 0) {
+            steps.iter_mut().for_each(|of| of[axis] = -of[axis]);
+        }
+    }
+}
+
+/// Are the axes walked in the order of Fortran? An operand that stays where it is along an axis has no say.
+fn is_fortran(steps: &[Dims], rank: usize) -> bool {
+    let ends = |steps: &Dims| [steps[0].abs(), steps[rank - 1].abs()];
+    let mut said = steps.iter().map(ends).filter(|[first, last]| rank > 1 && *first != 0 && *last != 0);
+    said.clone().next().is_some() && said.all(|[first, last]| first < last)
+}
+
+/// How NumPy's inner loop gets the operands of these steps.
+enum Inner {
+    /// With these steps.
+    Steps(SmallVec<[i64; 2]>),
+    /// Rows are gathered in the buffer where that makes longer ones than it has copies: what is one run stays in place
+    /// then, with its step, and all else is copied.
+    Gathered(SmallVec<[Option<i64>; 2]>),
+}
+
+fn inner(steps: &[Dims], domain: &[i64]) -> Option<Inner> {
+    let fortran = is_fortran(steps, domain.len());
+    let together = joined(domain, &steps.iter().collect::<SmallVec<[&Dims; 2]>>(), fortran);
+    let (n, inner) = together.last()?;
+    let alone = |of: &Dims| match &joined(domain, &[of], fortran)[..] {
+        [(_, steps)] => Some(steps[0]),
+        _ => None,
+    };
+    let alone: SmallVec<[Option<i64>; 2]> = steps.iter().map(alone).collect();
+    let copies = alone.iter().filter(|run| run.is_none()).count() as i64;
+    let rows = (shape::size(domain) / n).min(BUFFER / n);
+    let gathered = together.len() > 1 && rows > copies;
+    Some(if gathered { Inner::Gathered(alone) } else { Inner::Steps(inner.clone()) })
 }
 
 /// Elements that NumPy's buffer takes.
 const BUFFER: i64 = 8192;
 
-fn walks_backwards(inputs: &[Input<'_>], domain: &[i64], out: Option<&ArrayView>) -> bool {
-    let mut views: SmallVec<[&ArrayView; 2]> = SmallVec::new();
-    for input in inputs {
-        match input {
-            Input::Const(_) => {}
-            Input::Array(view) if view.dtype != DType::C64 => return false,
-            Input::Array(view) => views.push(view),
-        }
-    }
-    if shape::size(domain) == 0 {
-        return false;
-    }
+/// Is one of the first `count` operands walked backwards?
+fn walks_backwards(steps: &[Dims], count: usize, domain: &[i64]) -> bool {
     if domain.len() == 1 && domain[0] == 1 {
-        return views.iter().any(|view| view.strides.iter().any(|&s| s < 0));
+        return steps[..count].iter().any(|of| of[0] < 0);
     }
-    if domain.is_empty() {
-        return false;
+    match if domain.is_empty() { None } else { inner(steps, domain) } {
+        Some(Inner::Steps(steps)) => steps[..count].iter().any(|&step| step < 0),
+        Some(Inner::Gathered(runs)) => runs[..count].iter().any(|run| run.is_some_and(|step| step < 0)),
+        None => false,
     }
-    let steps: SmallVec<[Dims; 2]> = views.iter().map(|view| shape::stretched_strides(view, domain)).collect();
-    // an operand that stays where it is along an axis has no say in the order of axes
-    let ends = |steps: &Dims| [steps[0].abs(), steps[domain.len() - 1].abs()];
-    let mut said = steps.iter().map(ends).filter(|[first, last]| domain.len() > 1 && *first != 0 && *last != 0);
-    let fortran = said.clone().next().is_some() && said.all(|[first, last]| first < last);
-    let runs = |of: &[&Dims]| joined(domain, of, fortran);
-    let together = runs(&steps.iter().collect::<SmallVec<[&Dims; 2]>>());
-    let Some((n, inner)) = together.last() else { return false };
-    // Rows are gathered in the buffer where that makes longer ones than it has copies: what is one run stays in place
-    // then, and all else is copied.
-    let copies = steps.iter().filter(|of| runs(&[of]).len() > 1).count() as i64;
-    let rows = (shape::size(domain) / n).min(BUFFER / n);
-    if together.len() > 1 && rows > copies {
-        return steps.iter().any(|of| matches!(&runs(&[of])[..], [(_, steps)] if steps[0] < 0));
+}
+
+/// Are there gaps between the elements of all operands, of this size, in NumPy's inner loop?
+fn has_gaps(steps: &[Dims], domain: &[i64], item: i64) -> bool {
+    match if shape::size(domain) < 2 { None } else { inner(steps, domain) } {
+        Some(Inner::Steps(steps)) => steps.iter().all(|&step| step != item),
+        Some(Inner::Gathered(runs)) => runs.iter().all(|run| run.is_some_and(|step| step != item)),
+        None => false,
     }
-    // an axis along which everything is walked backwards is turned round where the result has its place already
-    let place = out.map(|out| shape::stretched_strides(out, domain));
-    let back = place.is_some_and(|place| matches!(&runs(&[&place])[..], [(_, steps)] if steps[0] < 0));
-    inner.iter().any(|&s| s < 0) && !(back && inner.iter().all(|&s| s <= 0))
 }
 
 /// The axes of a loop over a domain, without those of extent one, those joined that follow upon each other for all
@@ -77,23 +123,29 @@ fn joined(domain: &[i64], operands: &[&Dims], fortran: bool) -> SmallVec<[(i64, 
     runs
 }
 
-/// Records a product or square of complex64 with every product rounded.
-pub fn record_rounded(py: Python<'_>, op: Op, out: &ArrayView, inputs: &[Input<'_>]) -> PyResult<()> {
+/// Records a product or square of complex numbers with every product rounded, or an absolute value as `hypot`.
+pub fn record_one_by_one(py: Python<'_>, op: Op, ty: DType, out: &ArrayView, inputs: &[Input<'_>]) -> PyResult<()> {
+    let real = if ty == DType::C64 { DType::F32 } else { DType::F64 };
+    let parts = |input| parts(input, real);
     let a = parts(&inputs[0]);
+    if op == Op::Absolute {
+        let operands = [a.0.input(), a.1.input()];
+        return errstate::as_parts(py, || run::record(py, Op::Hypot, real, out, &operands, Axes::default()));
+    }
     let b = if op == Op::Square { parts(&inputs[0]) } else { parts(&inputs[1]) };
     let (a, b) = ([a.0.input(), a.1.input()], [b.0.input(), b.1.input()]);
     let product = |x: Input<'_>, y: Input<'_>| {
-        let made = shape::fresh(DType::F32, &out.shape, numelt_ir::c_strides(&out.shape, 4));
-        run::record(py, Op::Multiply, DType::F32, &made, &[x, y], Axes::default()).map(|()| made)
+        let made = shape::fresh(real, &out.shape, numelt_ir::c_strides(&out.shape, real.size() as i64));
+        run::record(py, Op::Multiply, real, &made, &[x, y], Axes::default()).map(|()| made)
     };
     let join = |op, out: &ArrayView, [x, y]: &[ArrayView; 2]| {
-        run::record(py, op, DType::F32, out, &[Input::Array(x), Input::Array(y)], Axes::default())
+        run::record(py, op, real, out, &[Input::Array(x), Input::Array(y)], Axes::default())
     };
     errstate::as_parts(py, || {
-        let real = [product(a[0], b[0])?, product(a[1], b[1])?];
-        let imaginary = [product(a[0], b[1])?, product(a[1], b[0])?];
-        join(Op::Subtract, &part(out, false), &real)?;
-        join(Op::Add, &part(out, true), &imaginary)
+        let reals = [product(a[0], b[0])?, product(a[1], b[1])?];
+        let imaginaries = [product(a[0], b[1])?, product(a[1], b[0])?];
+        join(Op::Subtract, &part(out, real, false), &reals)?;
+        join(Op::Add, &part(out, real, true), &imaginaries)
     })
 }
 
@@ -112,21 +164,21 @@ impl Part {
     }
 }
 
-fn parts(input: &Input<'_>) -> (Part, Part) {
+fn parts(input: &Input<'_>, real: DType) -> (Part, Part) {
     match input {
-        Input::Array(view) => (Part::View(part(view, false)), Part::View(part(view, true))),
+        Input::Array(view) => (Part::View(part(view, real, false)), Part::View(part(view, real, true))),
         Input::Const(value) => {
             let bytes = value.to_bytes();
-            let number = |at| Part::Number(numelt_ir::Scalar::from_bytes(DType::F32, &bytes[at..at + 4]));
-            (number(0), number(4))
+            let number = |at| Part::Number(numelt_ir::Scalar::from_bytes(real, &bytes[at..at + real.size()]));
+            (number(0), number(real.size()))
         }
     }
 }
 
-/// The view of the real or imaginary parts of complex64.
-fn part(view: &ArrayView, imaginary: bool) -> ArrayView {
-    let offset = view.offset + if imaginary { 4 } else { 0 };
-    ArrayView { dtype: DType::F32, ..shape::window(view, offset, view.shape.clone(), view.strides.clone()) }
+/// The view of the real or imaginary parts of complex numbers, which are of the dtype `real`.
+fn part(view: &ArrayView, real: DType, imaginary: bool) -> ArrayView {
+    let offset = view.offset + if imaginary { real.size() as i64 } else { 0 };
+    ArrayView { dtype: real, ..shape::window(view, offset, view.shape.clone(), view.strides.clone()) }
 }
 
 /// Numbers that one vector of NumPy's conversion to uint32 takes.

@@ -227,7 +227,7 @@ fn unravel_index<'py>(args: &Bound<'py, PyTuple>) -> Quick<'py> {
         return Ok(None);
     };
     let Ok(extents) = extents.cast_exact::<PyTuple>() else { return Ok(None) };
-    if args.len() != 2 || extents.is_empty() || !Runtime::global().runs_at_once() {
+    if args.len() != 2 || !(1..=shape::MAX_RANK).contains(&extents.len()) || !Runtime::global().runs_at_once() {
         return Ok(None);
     }
     let given = DeferredScalar::of(&given).map(DeferredScalar::realize).transpose()?.unwrap_or(given);

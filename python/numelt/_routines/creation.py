@@ -119,7 +119,7 @@ def _like(
     if array is not None and device in (None, "cpu"):
         dtype = array.dtype if dtype is None else dtype
         if shape is not None and not isinstance(shape, (tuple, list)):
-            shape = (shape,)
+            shape = tuple(_core.dimensions(shape))
         layout, axes = _layout_of(array, order, shape)
         extents = array.shape if shape is None else shape
         if axes is not None:

@@ -156,6 +156,8 @@ def indices(dimensions: Any, dtype: Any = int, sparse: bool = False) -> Any:
     if kind.kind not in "iuf" or not all(type(extent) is int and extent >= 0 for extent in extents):
         return fall_back("indices", dimensions, dtype, sparse)
     rank = len(extents)
+    if rank >= 64:  # the result has an axis more, which NumPy refuses
+        return fall_back("indices", dimensions, dtype, sparse)
     grids = []
     for axis, extent in enumerate(extents):
         ramp = _core.arange(0, 1, extent, kind)

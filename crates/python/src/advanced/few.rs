@@ -37,7 +37,9 @@ pub fn quick(py: Python<'_>, view: &ArrayView, key: &ArrayView) -> PyResult<Opti
     if let Some(key) = widened(py, key)? {
         return quick(py, view, &key);
     }
-    if key.shape.len() > 1 && key.dtype == DType::I64 && shape::is_c_contiguous(&key.shape, &key.strides, 8) {
+    let allowed = view.shape.len() + key.shape.len() <= shape::MAX_RANK + 1;
+    let dense = key.dtype == DType::I64 && shape::is_c_contiguous(&key.shape, &key.strides, 8);
+    if key.shape.len() > 1 && dense && allowed {
         let line = shape::window(key, key.offset, Dims::from_slice(&[key.size()]), Dims::from_slice(&[8]));
         let picked = quick(py, view, &line)?;
         return Ok(picked.map(|picked| {

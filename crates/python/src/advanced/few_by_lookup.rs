@@ -8,7 +8,7 @@ use super::lookup::{Fancy, Lookup, Pick};
 use super::memory::{each_integer, walk};
 use super::positions::{Walk, first_outside};
 use crate::{errors, run, shape};
-use numelt_ir::{DType, Dims};
+use numelt_ir::{DType, Dims, MAX_RANK};
 use numelt_runtime::ArrayView;
 use pyo3::prelude::*;
 use smallvec::SmallVec;
@@ -23,6 +23,7 @@ pub fn get(py: Python<'_>, lookup: &Lookup) -> PyResult<Option<ArrayView>> {
         || rest == 0
         || index.size() == 0
         || index.size() * rest > FEW
+        || lookup.rest.0.len() + index.shape.len() > MAX_RANK
         || !ready(index)
         || !ready(&lookup.array)
     {
