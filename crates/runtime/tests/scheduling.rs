@@ -9,7 +9,7 @@ static ONE: Mutex<()> = Mutex::new(());
 
 fn runtime(change: impl FnOnce(&mut Config)) -> (Runtime, MutexGuard<'static, ()>) {
     let guard = ONE.lock().unwrap_or_else(|p| p.into_inner());
-    let mut config = Config { piecemeal: 0, ..Config::default() };
+    let mut config = Config { piecemeal: 0, at_once: 0, ..Config::default() };
     change(&mut config);
     (Runtime::new(Arc::new(NullEngine), config), guard)
 }
@@ -169,7 +169,7 @@ fn only_what_needs_it_fails(rt: &Runtime, a: &ArrayView) {
     assert_eq!(rt.flush(Reason::Explicit), Err(no_room()));
     assert!(rt.read(&needs.base).is_err() && rt.read(&huge.base).is_err());
     assert!(rt.read(&free.base).is_ok() && rt.read(&a.base).is_ok());
-    rt.reconfigure(None, Config::default());
+    rt.reconfigure(None, Config { at_once: 0, ..Config::default() });
 }
 
 #[test]

@@ -1,0 +1,124 @@
+//! What runs when it is recorded and what waits, on an engine that computes nothing and has no short way for anything.
+
+use numelt_ir::{Axes, DType, Dims, Op};
+use numelt_runtime::{ArrayView, Config, Input, NullEngine, Runtime};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// Bases and the pool belong to the process: one runtime at a time.
+static ONE: Mutex<()> = Mutex::new(());
+
+/// Elements up to which operations run at once.
+const FEW: i64 = 512;
+
+fn runtime(change: impl FnOnce(&mut Config)) -> (Runtime, MutexGuard<'static, ()>) {
+    let guard = ONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut config = Config::default();
+    change(&mut config);
+    (Runtime::new(Arc::new(NullEngine), config), guard)
+}
+
+fn array(rt: &Runtime, n: i64) -> ArrayView {
+    let a = ArrayView::fresh(rt, DType::F64, &[n]);
+    rt.read(&a.base).unwrap();
+    a
+}
+
+fn sum(rt: &Runtime, a: &ArrayView, b: &ArrayView) -> ArrayView {
+    let out = ArrayView::fresh(rt, DType::F64, &a.shape);
+    rt.record(Op::Add, DType::F64, &out, &[Input::Array(a), Input::Array(b)], Axes::default()).unwrap();
+    out
+}
+
+fn total(rt: &Runtime, a: &ArrayView) -> ArrayView {
+    let out = ArrayView::fresh(rt, DType::F64, &[1]);
+    rt.record(Op::Sum, DType::F64, &out, &[Input::Array(a)], Axes::all(1)).unwrap();
+    out
+}
+
+#[test]
+fn few_elements_never_wait() {
+    let (rt, _one) = runtime(|_| ());
+    let a = array(&rt, FEW);
+    for turn in 1..50 {
+        let b = sum(&rt, &a, &a);
+        let c = total(&rt, &b);
+        assert!(!b.base.is_pending() && !c.base.is_pending());
+        assert_eq!(rt.stats().at_once, 2 * turn);
+    }
+    assert_eq!(rt.pending_work(), 0);
+    assert_eq!(rt.stats().flushes.iter().sum::<u64>(), 0);
+}
+
+#[test]
+fn more_elements_wait_where_the_engine_has_no_short_way() {
+    let (rt, _one) = runtime(|_| ());
+    let a = array(&rt, FEW + 1);
+    assert!(sum(&rt, &a, &a).base.is_pending());
+    assert!(total(&rt, &a).base.is_pending());
+    assert_eq!(rt.stats().at_once, 0);
+}
+
+#[test]
+fn every_kind_of_operation_is_run() {
+    let (rt, _one) = runtime(|_| ());
+    let (a, positions) = (array(&rt, 64), ArrayView::fresh(&rt, DType::I64, &[9]));
+    rt.read(&positions.base).unwrap();
+    let run = |op, dtype, shape: &[i64], ins: &[&ArrayView], axes| {
+        let out = ArrayView::fresh(&rt, DType::F64, shape);
+        let ins: Vec<Input<'_>> = ins.iter().map(|&view| Input::Array(view)).collect();
+        rt.record(op, dtype, &out, &ins, axes).unwrap();
+        assert!(!out.base.is_pending(), "{op:?}");
+    };
+    let matrix = |n: i64| ArrayView {
+        shape: Dims::from_slice(&[n, 64 / n]),
+        strides: Dims::from_slice(&[8 * (64 / n), 8]),
+        ..a.clone()
+    };
+    run(Op::Gather, DType::F64, &[9], &[&a, &positions], Axes::default());
+    run(Op::Cumsum, DType::F64, &[64], &[&a], Axes::default().with(0));
+    run(Op::Matmul, DType::F64, &[4, 4], &[&matrix(4), &matrix(16)], Axes::default());
+    run(Op::Copy, DType::F64, &[64], &[&a], Axes::default());
+    assert_eq!(rt.stats().at_once, 4);
+}
+
+#[test]
+fn a_large_operation_that_waits_does_not_keep_others() {
+    let (rt, _one) = runtime(|_| ());
+    let (large, few) = (array(&rt, 100_000), array(&rt, 8));
+    let waits = sum(&rt, &large, &large);
+    let (pending, reduced) = (rt.pending_work(), total(&rt, &waits));
+    assert!(reduced.base.is_pending());
+    assert!(!sum(&rt, &few, &few).base.is_pending());
+    // what reads the pending result waits with it
+    let later = sum(&rt, &reduced, &reduced);
+    assert!(later.base.is_pending() && rt.pending_work() > pending);
+    rt.read(&later.base).unwrap();
+    assert!(!waits.base.is_pending());
+}
+
+#[test]
+fn what_pending_work_reads_is_not_overwritten() {
+    let (rt, _one) = runtime(|_| ());
+    let (large, few) = (array(&rt, 100_000), array(&rt, 1));
+    let waits = sum(&rt, &large, &few);
+    rt.record(Op::Add, DType::F64, &few, &[Input::Array(&few), Input::Array(&few)], Axes::default()).unwrap();
+    assert!(waits.base.is_pending() && few.base.is_pending());
+    assert_eq!(rt.stats().at_once, 0);
+}
+
+#[test]
+fn whoever_looks_sees_all_of_it() {
+    let (rt, _one) = runtime(|_| ());
+    let a = array(&rt, 8);
+    rt.inspect_start();
+    assert!(sum(&rt, &a, &a).base.is_pending());
+    rt.inspect_stop();
+    rt.flush(numelt_runtime::Reason::Explicit).unwrap();
+    assert!(!sum(&rt, &a, &a).base.is_pending());
+    rt.explain(None).unwrap();
+    assert!(sum(&rt, &a, &a).base.is_pending());
+    rt.reconfigure(None, Config { at_once: 4, ..Config::default() }).unwrap();
+    assert!(sum(&rt, &a, &a).base.is_pending());
+    rt.reconfigure(None, Config { at_once: 0, ..Config::default() }).unwrap();
+    assert!(total(&rt, &a).base.is_pending());
+}
