@@ -91,9 +91,6 @@ pub(crate) const ERF_LARGE: [f64; 19] = [
 /// (e^r - 1 - r) / r^2 for |r| < 0.348. Weighted error 2^-28.24.
 pub(crate) const EXP_F32: [f32; 5] = [4.9999994e-01, 1.6666518e-01, 4.1668415e-02, 8.369001e-03, 1.3814041e-03];
 
-/// (2 atanh(s)/s - 2) / z, z = s^2 < 0.0296. Weighted error 2^-30.17.
-pub(crate) const LOG_F32: [f32; 3] = [6.6666776e-01, 3.9977288e-01, 2.9879153e-01];
-
 /// (sin(r)/r - 1) / z, z = r^2 < 0.62. Weighted error 2^-28.02.
 pub(crate) const SIN_F32: [f32; 3] = [-1.6666655e-01, 8.332167e-03, -1.9515652e-04];
 
@@ -210,6 +207,68 @@ pub(crate) const RCBRT: [f64; 8] = [
     -8.431504525367667e-06,
 ];
 
+/// (2^f - 1 - f ln 2) / f^2 for |f| <= 1/2. Weighted error 2^-28.29.
+pub(crate) const EXP2_F32: [f32; 5] = [2.4022648e-01, 5.550362e-02, 9.618526e-03, 1.3390161e-03, 1.5321186e-04];
+
+/// (log(1 + f) - f + f^2/2) / f^3, -1/4 <= f <= 1/2. Weighted error 2^-27.64.
+pub(crate) const LOG_F32: [f32; 8] = [
+    3.3333448e-01,
+    -2.5000194e-01,
+    1.9991094e-01,
+    -1.6643733e-01,
+    1.4467634e-01,
+    -1.3186939e-01,
+    1.0583273e-01,
+    -4.6172448e-02,
+];
+
+/// (tan(r)/r - 1) / z, z = r^2 < 0.62. Weighted error 2^-29.3.
+pub(crate) const TAN_F32: [f32; 7] =
+    [3.3333352e-01, 1.3332583e-01, 5.406865e-02, 2.1238599e-02, 1.0945617e-02, -4.6354475e-05, 4.441954e-03];
+
+/// (tanh(r)/r - 1) / z, z = r^2 < 1.001. Weighted error 2^-27.85.
+pub(crate) const TANH_F32: [f32; 7] =
+    [-3.33333e-01, 1.3332404e-01, -5.388361e-02, 2.1497848e-02, -7.962754e-03, 2.313549e-03, -3.6193893e-04];
+
+/// (sinh(r)/r - 1) / z, z = r^2 < 0.1215. Weighted error 2^-34.31.
+pub(crate) const SINH_F32: [f32; 3] = [1.6666667e-01, 8.333176e-03, 1.9972795e-04];
+
+/// (arcsin(r)/r - 1) / z, z = r^2 < 0.2501. Weighted error 2^-27.58.
+pub(crate) const ASIN_F32: [f32; 5] = [1.6666754e-01, 7.495249e-02, 4.547664e-02, 2.414831e-02, 4.2219363e-02];
+
+/// (arctan(r)/r - 1) / z, z = r^2 < 1.001. Weighted error 2^-28.65.
+pub(crate) const ATAN_F32: [f32; 9] = [
+    -3.3333302e-01,
+    1.9998626e-01,
+    -1.4265092e-01,
+    1.0956657e-01,
+    -8.416451e-02,
+    5.8177724e-02,
+    -3.1393886e-02,
+    1.1028507e-02,
+    -1.8185718e-03,
+];
+
+/// (arcsinh(r)/r - 1) / z, z = r^2 < 0.2501. Weighted error 2^-29.58.
+pub(crate) const ASINH_F32: [f32; 5] = [-1.6666643e-01, 7.498638e-02, -4.4382397e-02, 2.815688e-02, -1.321391e-02];
+
+/// (arctanh(r)/r - 1) / z, z = r^2 < 0.2501. Weighted error 2^-29.35.
+pub(crate) const ATANH_F32: [f32; 6] =
+    [3.33333e-01, 2.0002605e-01, 1.4221162e-01, 1.1836607e-01, 5.0887257e-02, 1.7733327e-01];
+
+/// (cosh(r) - 1) / z, z = r^2 < 0.1215. Weighted error 2^-33.18.
+pub(crate) const COSH_F32: [f32; 3] = [5.0e-01, 4.1666456e-02, 1.3935934e-03];
+
+/// (arccosh(1 + t)/sqrt(2 t) - 1) / t, t <= 1/2. Weighted error 2^-29.58.
+pub(crate) const ACOSH_F32: [f32; 5] = [-8.333322e-02, 1.8746596e-02, -5.5477996e-03, 1.759805e-03, -4.129345e-04];
+
+/// m^(-1/3), 0.75 <= m < 1.5. Weighted error 2^-17.4.
+pub(crate) const RCBRT_F32: [f32; 6] =
+    [1.960322e+00, -2.2982202e+00, 2.4337227e+00, -1.5597667e+00, 5.428651e-01, -7.892478e-02];
+
+/// 2^(-n/3) - 1 for n of -1, 0, 1 in powers of n.
+pub(crate) const CBRT2_F32: [f32; 2] = [-2.3311026e-01, 2.6810788e-02];
+
 /// ln 2 with 11 trailing zero bits, so that k LN2_HI is exact.
 pub(crate) const LN2_HI: f64 = 0.6931471805598903;
 
@@ -279,11 +338,26 @@ pub(crate) const LN2_F32: f32 = 6.931472e-01;
 /// ln 2 - LN2_F32.
 pub(crate) const LN2_ERR_F32: f32 = -1.9046542e-09;
 
-/// 1/ln 2.
-pub(crate) const INV_LN2_F32: f32 = 1.442695e+00;
-
 /// 2/pi.
 pub(crate) const TWO_OVER_PI_F32: f32 = 6.3661975e-01;
+
+/// INV_LN2_F32, rounded.
+pub(crate) const INV_LN2_F32: f32 = 1.442695e+00;
+
+/// What INV_LN2_F32 lacks.
+pub(crate) const INV_LN2_LO_F32: f32 = 1.925963e-08;
+
+/// INV_LN10_F32, rounded.
+pub(crate) const INV_LN10_F32: f32 = 4.342945e-01;
+
+/// What INV_LN10_F32 lacks.
+pub(crate) const INV_LN10_LO_F32: f32 = -1.010305e-08;
+
+/// log10 2 with 9 trailing zero bits.
+pub(crate) const LOG10_2_HI_F32: f32 = 3.010254e-01;
+
+/// log10 2 - LOG10_2_HI_F32.
+pub(crate) const LOG10_2_LO_F32: f32 = 4.605039e-06;
 
 /// pi/2.
 pub(crate) const PIO2_1_F32: f32 = 1.5707964e+00;
