@@ -6,7 +6,7 @@
 
 use super::exp::{exp_inside_to_single, exp_pair};
 use super::log::{log_pair, log_positive_to_single, split_any};
-use crate::coeffs::{RCBRT, THIRD};
+use crate::coeffs::{CBRT2, RCBRT, THIRD};
 use crate::vector::{F64s, fast_two_sum, poly, two_prod};
 
 /// Exponents beyond this give the same result as this: 0, 1 or inf.
@@ -215,31 +215,46 @@ fn pow_special<V: F64s>(x: V, y: V, r: V) -> V {
     V::select(V::either(V::eq(x, one), V::eq(y, zero)), one, r)
 }
 
+/// Cube root of 2^k m.
+#[inline(always)]
+fn cbrt_of<V: F64s>(k: V, m: V) -> V {
+    let (one, third) = (V::of(1.0), V::of(THIRD));
+    let q = (k * third).round();
+    let left = q.fma(V::of(-3.0), k);
+    // 2^left and 2^(-left/3) for -1, 0, 1
+    let a = m * left.fma(left.fma(V::of(0.25), V::of(0.75)), one);
+    let [odd, even] = CBRT2;
+    let factor = left.fma(left.fma(V::of(even), V::of(odd)), one);
+    let r = poly(m, RCBRT) * factor;
+    // a step for r = a^(-1/3), then Newton on y = a r^2 with its residual exact
+    let h = (-(a * r)).fma(r * r, one);
+    let r = (r * h).fma(third, r);
+    let r2 = r * r;
+    let y = a * r2;
+    let s = y * y;
+    let sl = y.fma(y, -s);
+    let rest = (-sl).fma(y, (-s).fma(y, a));
+    rest.fma(r2 * third, y).scale(q)
+}
+
+/// Cube root where all lanes are finite normal numbers.
+#[inline(always)]
+pub(crate) fn cbrt_quick<V: F64s>(x: V) -> Option<V> {
+    let ax = x.abs();
+    let good = V::both(V::le(V::of(f64::MIN_POSITIVE), ax), V::lt(ax, V::of(f64::INFINITY)));
+    if V::any(V::not(good)) {
+        return None;
+    }
+    let (k, m) = ax.split();
+    Some(cbrt_of(k, m).copysign(x))
+}
+
 /// Cube root.
 #[inline(always)]
 pub(crate) fn cbrt<V: F64s>(x: V) -> V {
-    let (one, third) = (V::of(1.0), V::of(THIRD));
     let ax = x.abs();
-    // |x| = m 2^(3 q), 0.7 < m < 5.7, then 1 <= m < 8
-    let (e, m) = split_any(ax);
-    let low = V::lt(m, one);
-    let m = V::select(low, m + m, m);
-    let e = V::select(low, e - one, e);
-    let q = ((e - one) * third).round();
-    let rem = (-q).fma(V::of(3.0), e);
-    let scale = V::select(V::lt(rem, V::of(0.5)), one, V::of(2.0));
-    let m = m * V::select(V::lt(V::of(1.5), rem), V::of(4.0), scale);
-    // fourth-order step for r = m^(-1/3), then Newton on y = m r^2
-    let r = poly(m, RCBRT);
-    let h = (-(m * r)).fma(r * r, one);
-    let g = h.fma(V::of(14.0 / 81.0), V::of(2.0 / 9.0));
-    let r = (r * h).fma(g.fma(h, third), r);
-    let r2 = r * r;
-    let y = m * r2;
-    let (s, sl) = two_prod(y, y);
-    let (c, cl) = two_prod(y, s);
-    let rest = (m - c) - y.fma(sl, cl);
-    let y = rest.fma(r2 * third, y).ldexp(q).copysign(x);
+    let (k, m) = split_any(ax);
+    let y = cbrt_of(k, m).copysign(x);
     let good = V::both(V::lt(V::of(0.0), ax), V::lt(ax, V::of(f64::INFINITY)));
     V::select(good, y, x)
 }

@@ -2,7 +2,7 @@
 
 use super::single_log::{half_inverse, sqrt_sum};
 use crate::coeffs::{ASIN_F32, ATAN_F32, CBRT2_F32, PIO2_1_F32, PIO2_2_F32, RCBRT_F32};
-use crate::vector::{F32s, fast_two_sum, horner};
+use crate::vector::{F32s, fast_two_sum, horner, two_prod};
 
 /// For |x| <= 1/2: (x, arcsin x - x); above: (s, rest) with arcsin sqrt((1 - |x|)/2) = s + rest.
 #[inline(always)]
@@ -44,8 +44,10 @@ pub(crate) fn arccos<V: F32s>(x: V) -> V {
 #[inline(always)]
 fn arctan_rest<V: F32s>(t: V, tl: V) -> V {
     let z = t * t;
+    let (cube, rest) = two_prod(t, z);
+    let p = horner(z, ATAN_F32);
     // d arctan = dt / (1 + t^2), and dt is small
-    (t * z).fma(horner(z, ATAN_F32), V::of(-0.5).fma(z * tl, tl))
+    cube.fma(p, rest.fma(p, V::of(-0.5).fma(z * tl, tl)))
 }
 
 /// Inverse tangent; above 1 that of 1/x, taken from pi/2.

@@ -71,24 +71,29 @@ fn log_of<V: F32s>(k: V, m: V) -> V {
     hi + log_rest(f, k.fma(V::of(LN2_LO_F32), lo))
 }
 
-/// log2(2^k m): the product of f and 1 / ln 2 is kept exact.
+/// c log(1 + f) + whole + low, for c as two parts. The product of f and c is kept exact, and so is its sum with `whole`.
+#[inline(always)]
+fn log_times<V: F32s>(f: V, c: f32, c_low: f32, whole: V, low: V) -> V {
+    let c = V::of(c);
+    let (p, pe) = two_prod(f, c);
+    let (hi, lo) = fast_two_sum(whole, p);
+    let half = V::of(-0.5) * f;
+    let rest = f * f * f * horner(f, LOG_F32);
+    let low = half.fma(pe, f.fma(V::of(c_low), lo + pe) + low);
+    hi + half.fma(p, rest.fma(c, low))
+}
+
+/// log2(2^k m).
 #[inline(always)]
 fn log2_of<V: F32s>(k: V, m: V) -> V {
-    let (f, c) = (m - V::of(1.0), V::of(INV_LN2_F32));
-    let (p, pe) = two_prod(f, c);
-    let (hi, lo) = fast_two_sum(k, p);
-    let lo = f.fma(V::of(INV_LN2_LO_F32), lo + pe);
-    hi + log_rest(f, V::of(0.0)).fma(c, lo)
+    log_times(m - V::of(1.0), INV_LN2_F32, INV_LN2_LO_F32, k, V::of(0.0))
 }
 
 /// log10(2^k m).
 #[inline(always)]
 fn log10_of<V: F32s>(k: V, m: V) -> V {
-    let (f, c) = (m - V::of(1.0), V::of(INV_LN10_F32));
-    let (p, pe) = two_prod(f, c);
-    let (hi, lo) = fast_two_sum(k * V::of(LOG10_2_HI_F32), p);
-    let lo = f.fma(V::of(INV_LN10_LO_F32), k.fma(V::of(LOG10_2_LO_F32), lo + pe));
-    hi + log_rest(f, V::of(0.0)).fma(c, lo)
+    let whole = k * V::of(LOG10_2_HI_F32);
+    log_times(m - V::of(1.0), INV_LN10_F32, INV_LN10_LO_F32, whole, k * V::of(LOG10_2_LO_F32))
 }
 
 /// Natural logarithm where all lanes are inside its domain.

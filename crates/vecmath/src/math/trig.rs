@@ -5,8 +5,8 @@
 //! reduction of [`super::reduce`]. Each lane's path depends on that lane alone.
 
 use super::reduce;
-use crate::coeffs::{COS, FRAC_PI_2, FRAC_PI_2_LO, SIN, TWO_OVER_PI};
-use crate::vector::{F64s, divide, fast_two_sum, poly};
+use crate::coeffs::{COS, FRAC_PI_2, FRAC_PI_2_LO, SIN, TAN, TWO_OVER_PI};
+use crate::vector::{F64s, fast_two_sum, poly, two_prod};
 
 /// Largest argument of the fast reduction.
 const FAST_LIMIT: f64 = 33554432.0;
@@ -95,17 +95,20 @@ pub(crate) fn sincos<V: F64s>(x: V) -> (V, V) {
 pub(super) fn tan_quadrant<V: F64s>(r: V, rl: V, q: V::Int) -> V {
     let one = V::of(1.0);
     let z = r * r;
-    let h = V::of(0.5) * z;
-    let h_err = V::of(0.5) * r.fma(r, -z);
-    let c1 = one - h;
-    let c_low = (z * z).fma(poly(z, COS), (-r).fma(rl, ((one - c1) - h) - h_err));
-    let (ch, cl) = fast_two_sum(c1, c_low);
-    let (sh, sl) = fast_two_sum(r, (r * z).fma(poly(z, SIN), rl * c1));
-    let odd = is_odd::<V>(q);
-    let (nh, nl) = (V::select(odd, -ch, sh), V::select(odd, -cl, sl));
-    let (dh, dl) = (V::select(odd, sh, ch), V::select(odd, sl, cl));
-    let (t, tl) = divide(nh, nl, dh, dl, one);
-    t + tl
+    let (w, we) = two_prod(r * z, horner_of_two(z, TAN));
+    let (t, tl) = fast_two_sum(r, w);
+    // d tan = (1 + tan^2) dr
+    let tl = rl.fma(t.fma(t, one), tl + we);
+    let c = -one / t;
+    let rest = c.fma(tl, c.fma(t, one));
+    V::select(is_odd::<V>(q), c.fma(rest, c), t + tl)
+}
+
+/// A polynomial whose first coefficient is added last: its part is the largest.
+#[inline(always)]
+fn horner_of_two<V: F64s>(z: V, c: [f64; 15]) -> V {
+    let [first, rest @ ..] = c;
+    z.fma(poly::<V, 14>(z, rest), V::of(first))
 }
 
 /// Tangent.
