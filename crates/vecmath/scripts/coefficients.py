@@ -233,7 +233,7 @@ def f64_only():
     )
     odd = (
         ("TAN", "tan(r)", mp.tan, one / 3, "0.62", 14),
-        ("TANH", "tanh(r)", mp.tanh, -one / 3, "1.001", 14),
+        ("TANH", "tanh(r)", mp.tanh, -one / 3, "1.001", 15),
         ("SINH", "sinh(r)", mp.sinh, one / 6, "0.1215", 4),
         ("ASINH", "arcsinh(r)", mp.asinh, -one / 6, "0.2501", 11),
         ("ATANH", "arctanh(r)", mp.atanh, one / 3, "0.2501", 13),
@@ -254,6 +254,14 @@ def f64_only():
     print(f"pub(crate) const CBRT2: [f64; 2] = [{float((down - up) / 2)!r}, {float((up + down) / 2 - 1)!r}];\n")
 
 
+def power_to_single():
+    """Fits of the logarithm and the exponential of an f32 power, which f64 lanes compute."""
+    one, ln2 = mp.mpf(1), mp.log(2)
+    emit("LOG2_TO_SINGLE", "log2(1 + f)/f, -1/4 <= f <= 1/2.", "f64",
+        series(lambda f: mp.log1p(f) / ln2 / f, 1 / ln2, 0), lambda f: one, "-0.25", "0.5", 12)
+    emit("EXP2_TO_SINGLE", "2^f for |f| <= 1/2.", "f64", lambda f: mp.mpf(2) ** f, lambda f: one, "-0.501", "0.501", 6)
+
+
 def single():
     """Fits of the f32 functions that have algorithms of their own."""
     one, ln2 = mp.mpf(1), mp.log(2)
@@ -265,13 +273,13 @@ def single():
     fit("EXP2_F32", "(2^f - 1 - f ln 2) / f^2 for |f| <= 1/2.", lambda f: (mp.expm1(f * ln2) - f * ln2) / f**2,
         ln2**2 / 2, lambda f: f**2 / mp.mpf(2) ** f + tiny, "-0.5", "0.5", 4)
     fit("LOG_F32", "(log(1 + f) - f + f^2/2) / f^3, -1/4 <= f <= 1/2.",
-        lambda f: (mp.log1p(f) - f + f**2 / 2) / f**3, one / 3, lambda f: f**2 + tiny, "-0.25", "0.5", 7)
+        lambda f: (mp.log1p(f) - f + f**2 / 2) / f**3, one / 3, lambda f: f**2 + tiny, "-0.25", "0.5", 8)
     odd = (
         ("TAN_F32", "tan(r)", mp.tan, one / 3, "0.62", 6),
         ("TANH_F32", "tanh(r)", mp.tanh, -one / 3, "1.001", 6),
         ("SINH_F32", "sinh(r)", mp.sinh, one / 6, "0.1215", 2),
         ("ASIN_F32", "arcsin(r)", mp.asin, one / 6, "0.2501", 4),
-        ("ATAN_F32", "arctan(r)", mp.atan, -one / 3, "1.001", 8),
+        ("ATAN_F32", "arctan(r)", mp.atan, -one / 3, "1.001", 9),
         ("ASINH_F32", "arcsinh(r)", mp.asinh, -one / 6, "0.2501", 4),
         ("ATANH_F32", "arctanh(r)", mp.atanh, one / 3, "0.2501", 5),
     )
@@ -347,7 +355,7 @@ print("//! Written by `scripts/coefficients.py`; change that, not this. Only con
 print("#![allow(clippy::unreadable_literal, clippy::approx_constant)]\n")
 fits("f64", "", dict(exp=10, log=7, sin=5, cos=5, erf_small=11, erf_large=18, erf_end=mp.mpf(6)))
 fits("f32", "_F32", dict(exp=4, sin=2, cos=2, erf_small=6, erf_large=6, erf_end=mp.mpf(4)))
-exp_and_log("f64", "_TO_SINGLE", dict(exp=8, log=5))
 f64_only()
+power_to_single()
 single()
 constants()

@@ -4,7 +4,7 @@
 //! `hi + lo` with hi = 1 + r rounded, so that the last addition is the only rounding
 //! that counts.
 
-use crate::coeffs::{COSH, EXP, EXP_TO_SINGLE, INV_LN2, LN2, LN2_ERR, LN2_HI, LN2_LO, SINH, TANH};
+use crate::coeffs::{COSH, EXP, INV_LN2, LN2, LN2_ERR, LN2_HI, LN2_LO, SINH, TANH};
 use crate::vector::{F64s, fast_two_sum, poly, two_prod};
 
 // `expm1_pair` takes the r^2 term apart as exactly r^2 / 2
@@ -33,6 +33,16 @@ fn exp_reduced<V: F64s>(r: V, rl: V) -> (V, V) {
 #[inline(always)]
 pub(crate) fn exp<V: F64s>(x: V) -> V {
     exp_within(V::of(-760.0).max(V::of(720.0).min(x)))
+}
+
+/// e^(h + l) as [`exp_pair`], for |h| < 700.
+#[inline(always)]
+pub(crate) fn exp_pair_inside<V: F64s>(h: V, l: V) -> V {
+    let k = (h * V::of(INV_LN2)).round();
+    let r1 = (-k).fma(V::of(LN2_HI), h);
+    let (r, rl) = fast_two_sum(r1, (-k).fma(V::of(LN2_LO), l));
+    let (hi, lo) = exp_reduced(r, rl);
+    (hi + lo).scale(k)
 }
 
 /// e^(h + l), for |l| at most about an ULP of h.
@@ -88,7 +98,7 @@ fn exp_middle<V: F64s>(x: V) -> V {
 }
 
 /// Sums with this number have units of one.
-const UNIT: f64 = 6_755_399_441_055_744.0;
+pub(super) const UNIT: f64 = 6_755_399_441_055_744.0;
 
 /// What e^x is made of where its argument and result are far from the ends of the range, for who puts the steps in place.
 #[derive(Debug)]
@@ -150,31 +160,16 @@ pub(crate) fn expm1<V: F64s>(x: V) -> V {
     V::select(V::eq(x, V::of(0.0)), x, h * V::select(top, V::of(2.0), one))
 }
 
-/// e^x = scale p + scale for |x| < 700, as scale and p: good to f32.
-#[inline(always)]
-fn exp_parts_to_single<V: F64s>(x: V) -> (V, V) {
-    let k = (x * V::of(INV_LN2)).round();
-    let r = (-k).fma(V::of(LN2), x);
-    (V::from_bits(V::iadd(V::of(1.0).bits(), added(k))), (r * r).fma(poly(r, EXP_TO_SINGLE), r))
-}
-
 /// What is added to the bits of a number to multiply it by 2^k: the last bits of a sum whose unit is one.
 #[inline(always)]
 fn added<V: F64s>(k: V) -> V::Int {
     V::shl::<52>((k + V::of(UNIT)).bits())
 }
 
-/// e^x for |x| < 700, good to f32.
-#[inline(always)]
-pub(crate) fn exp_inside_to_single<V: F64s>(x: V) -> V {
-    let (scale, p) = exp_parts_to_single(x);
-    scale.fma(p, scale)
-}
-
 /// The parts of sinh and cosh of |x| = k ln 2 + r: r, sinh r - r, cosh r - 1, and 2^(k-2) and 2^(-k-2).
 #[inline(always)]
 fn hyperbolic<V: F64s>(x: V) -> [V; 5] {
-    let (k, r, rl) = reduce(V::of(711.0).min(x.abs()));
+    let (k, r, rl) = reduce(V::of(710.48).min(x.abs()));
     let z = r * r;
     let odd = (r * z).fma(poly(z, SINH), rl);
     let even = z * poly(z, COSH);
@@ -212,7 +207,8 @@ pub(crate) fn cosh<V: F64s>(x: V) -> V {
 pub(crate) fn tanh<V: F64s>(x: V) -> V {
     let (ax, one) = (V::of(22.0).min(x.abs()), V::of(1.0));
     let z = ax * ax;
-    let small = (ax * z).fma(poly(z, TANH), ax);
+    let [first, rest @ ..] = TANH;
+    let small = (ax * z).fma(z.fma(poly(z, rest), V::of(first)), ax);
     let x2 = ax + ax;
     let k = x2.fma(V::of(INV_LN2), V::of(UNIT)) - V::of(UNIT);
     let r = (-k).fma(V::of(LN2_LO), (-k).fma(V::of(LN2_HI), x2));

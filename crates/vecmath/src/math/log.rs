@@ -4,8 +4,8 @@
 //! comes from the odd series of atanh(f / (2 + f)). f is exact, so t carries all error.
 
 use crate::coeffs::{
-    ACOSH, ASINH, ATANH, INV_LN2, INV_LN2_LO, INV_LN10, INV_LN10_LO, LN2, LN2_HI, LN2_LO, LOG, LOG_TO_SINGLE,
-    LOG10_2_HI, LOG10_2_LO, POW_LOG, THIRD, THIRD_LO,
+    ACOSH, ASINH, ATANH, INV_LN2, INV_LN2_LO, INV_LN10, INV_LN10_LO, LN2_HI, LN2_LO, LOG, LOG10_2_HI, LOG10_2_LO,
+    POW_LOG, THIRD, THIRD_LO,
 };
 use crate::vector::{F64s, divide, fast_two_sum, poly, two_prod};
 
@@ -190,21 +190,6 @@ pub(crate) fn log1p<V: F64s>(x: V) -> V {
     V::select(V::lt(x, bottom), V::of(f64::NAN), r)
 }
 
-/// log(1 + f) of a split, good to f32.
-#[inline(always)]
-fn log_to_single<V: F64s>(f: V) -> V {
-    let s = f / (V::of(2.0) + f);
-    let z = s * s;
-    s * z.fma(poly(z, LOG_TO_SINGLE), V::of(2.0))
-}
-
-/// log of a positive finite f32, good to f32.
-#[inline(always)]
-pub(crate) fn log_positive_to_single<V: F64s>(x: V) -> V {
-    let (k, m) = x.split();
-    k.fma(V::of(LN2), log_to_single(m - V::of(1.0)))
-}
-
 /// 2^60. From here on 1 + x and sqrt(x^2 + 1) are x.
 const LARGE: f64 = 1152921504606846976.0;
 /// Below this the inverse hyperbolics are polynomials.
@@ -316,10 +301,9 @@ pub(crate) fn arctanh<V: F64s>(x: V) -> V {
     V::select(V::eq(ax, one), V::of(f64::INFINITY), r).copysign(x)
 }
 
-/// log of a positive finite x as a pair, relative error about 2^-66.
+/// log(2^k m) as a pair, relative error about 2^-66.
 #[inline(always)]
-pub(crate) fn log_pair<V: F64s>(x: V) -> (V, V) {
-    let (k, m) = split_any(x);
+pub(crate) fn log_pair<V: F64s>(k: V, m: V) -> (V, V) {
     let (one, two) = (V::of(1.0), V::of(2.0));
     let f = m - one;
     let dh = two + f;

@@ -56,7 +56,7 @@ fn reduce<V: F32s>(x: V) -> (V, V, V) {
 pub(crate) fn expm1<V: F32s>(x: V) -> V {
     let (k, r, rl) = reduce(V::of(-20.0).max(V::of(89.0).min(x)));
     let half = V::of(0.5);
-    let scale = half.scale(k);
+    let scale = V::of(1.0).scale(k - V::of(1.0));
     let less = scale - half;
     // above 2^24 the half is rounded away
     let lost = (scale - less) - half;
@@ -205,9 +205,10 @@ pub(crate) fn tan<V: F32s>(x: V) -> V {
     // d tan = (1 + tan^2) dr
     let tl = rl.fma(t.fma(t, one), tl + we);
     // -1 / (t + tl) where k is odd
-    let c = -one / t;
+    let odd = is_odd::<V>(q);
+    let c = -one / V::select(odd, t, one);
     let rest = c.fma(tl, c.fma(t, one));
-    let y = V::select(is_odd::<V>(q), c.fma(rest, c), t + tl).flip(x.sign());
+    let y = V::select(odd, c.fma(rest, c), t + tl).flip(x.sign());
     if V::any(bad) {
         return V::select(bad, x.via64::<unary::Tan>(), y);
     }

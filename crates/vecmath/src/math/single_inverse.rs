@@ -40,14 +40,14 @@ pub(crate) fn arccos<V: F32s>(x: V) -> V {
     hi + (lo + (-factor).fma(rest, base_lo))
 }
 
-/// arctan(t + tl) - t for |t| <= 1.
+/// arctan(t + tl) - t + more for |t| <= 1, tl and `more` tiny.
 #[inline(always)]
-fn arctan_rest<V: F32s>(t: V, tl: V) -> V {
+fn arctan_rest<V: F32s>(t: V, tl: V, more: V) -> V {
     let z = t * t;
     let (cube, rest) = two_prod(t, z);
     let p = horner(z, ATAN_F32);
     // d arctan = dt / (1 + t^2), and dt is small
-    cube.fma(p, rest.fma(p, V::of(-0.5).fma(z * tl, tl)))
+    cube.fma(p, rest.fma(p, V::of(-0.5).fma(z * tl, tl) + more))
 }
 
 /// Inverse tangent; above 1 that of 1/x, taken from pi/2.
@@ -56,14 +56,14 @@ pub(crate) fn arctan<V: F32s>(x: V) -> V {
     let (one, zero) = (V::of(1.0), V::of(0.0));
     let ax = V::of(LARGEST).min(x.abs());
     let high = V::lt(one, ax);
-    let inverse = one / ax;
+    let inverse = one / ax.max(one);
     let low = (-inverse).fma(ax, one) * inverse;
     let t = V::select(high, -inverse, ax);
     let tl = V::select(high, -low, zero);
     let base = V::select(high, V::of(PIO2_1_F32), zero);
     let base_lo = V::select(high, V::of(PIO2_2_F32), zero);
     let (hi, lo) = fast_two_sum(base, t);
-    (hi + (lo + (base_lo + arctan_rest(t, tl)))).copysign(x)
+    (hi + arctan_rest(t, tl, lo + base_lo)).copysign(x)
 }
 
 /// 2^100. Larger arguments have its arctan.
@@ -109,7 +109,7 @@ pub(crate) fn arctan2<V: F32s>(y: V, x: V) -> V {
     let base = turns * V::of(PIO2_1_F32);
     let base_lo = turns * V::of(PIO2_2_F32);
     let (hi, lo) = fast_two_sum(base, t.flip(sense));
-    let angle = hi + (lo + (base_lo + arctan_rest(t, tl).flip(sense)));
+    let angle = hi + arctan_rest(t, tl, (lo + base_lo).flip(sense)).flip(sense);
     let nan = V::not(V::both(V::eq(x, x), V::eq(y, y)));
     V::select(nan, x + y, angle.copysign(y))
 }

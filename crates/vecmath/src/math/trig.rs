@@ -95,20 +95,16 @@ pub(crate) fn sincos<V: F64s>(x: V) -> (V, V) {
 pub(super) fn tan_quadrant<V: F64s>(r: V, rl: V, q: V::Int) -> V {
     let one = V::of(1.0);
     let z = r * r;
-    let (w, we) = two_prod(r * z, horner_of_two(z, TAN));
+    // the first term, which is the largest, is added last
+    let [first, rest @ ..] = TAN;
+    let (w, we) = two_prod(r * z, z.fma(poly(z, rest), V::of(first)));
     let (t, tl) = fast_two_sum(r, w);
     // d tan = (1 + tan^2) dr
     let tl = rl.fma(t.fma(t, one), tl + we);
-    let c = -one / t;
+    let odd = is_odd::<V>(q);
+    let c = -one / V::select(odd, t, one);
     let rest = c.fma(tl, c.fma(t, one));
-    V::select(is_odd::<V>(q), c.fma(rest, c), t + tl)
-}
-
-/// A polynomial whose first coefficient is added last: its part is the largest.
-#[inline(always)]
-fn horner_of_two<V: F64s>(z: V, c: [f64; 15]) -> V {
-    let [first, rest @ ..] = c;
-    z.fma(poly::<V, 14>(z, rest), V::of(first))
+    V::select(odd, c.fma(rest, c), t + tl)
 }
 
 /// Tangent.

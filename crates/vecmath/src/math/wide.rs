@@ -7,13 +7,13 @@ use super::power;
 use crate::func::{Binary, binary};
 use crate::vector::{F32s, F64s};
 
-/// pow in f64 lanes with a result good to f32.
-struct PowToSingle;
+/// pow in f64 lanes with a result good to f32; with `PLAIN` for positive finite bases and finite exponents.
+struct PowToSingle<const PLAIN: bool>;
 
-impl Binary for PowToSingle {
+impl<const PLAIN: bool> Binary for PowToSingle<PLAIN> {
     #[inline(always)]
     fn f64<V: F64s>(x: V, y: V) -> V {
-        power::pow_to_single(x, y)
+        power::pow_to_single::<V, PLAIN>(x, y)
     }
     #[inline(always)]
     fn f32<V: F32s>(x: V, y: V) -> V {
@@ -24,7 +24,12 @@ impl Binary for PowToSingle {
 /// pow through f64 lanes, with a plain f64 log.
 #[inline(always)]
 pub(crate) fn pow<V: F32s>(x: V, y: V) -> V {
-    x.via64x2::<PowToSingle>(y)
+    let inf = V::of(f32::INFINITY);
+    let plain = V::both(V::both(V::lt(V::of(0.0), x), V::lt(x, inf)), V::lt(y.abs(), inf));
+    if V::any(V::not(plain)) {
+        return x.via64x2::<PowToSingle<false>>(y);
+    }
+    x.via64x2::<PowToSingle<true>>(y)
 }
 
 /// hypot through f64 lanes.
