@@ -272,6 +272,8 @@ def single():
 
     fit("EXP2_F32", "(2^f - 1 - f ln 2) / f^2 for |f| <= 1/2.", lambda f: (mp.expm1(f * ln2) - f * ln2) / f**2,
         ln2**2 / 2, lambda f: f**2 / mp.mpf(2) ** f + tiny, "-0.5", "0.5", 4)
+    fit("EXPM1_F32", "(e^r - 1 - r - r^2/2) / r^3 for |r| < 0.348.",
+        lambda r: (mp.expm1(r) - r - r**2 / 2) / r**3, one / 6, lambda r: r**2 + tiny, "-0.348", "0.348", 4)
     fit("LOG_F32", "(log(1 + f) - f + f^2/2) / f^3, -1/4 <= f <= 1/2.",
         lambda f: (mp.log1p(f) - f + f**2 / 2) / f**3, one / 3, lambda f: f**2 + tiny, "-0.25", "0.5", 8)
     odd = (

@@ -291,6 +291,9 @@ pub(crate) const EXP2_TO_SINGLE: [f64; 7] = [
 /// (2^f - 1 - f ln 2) / f^2 for |f| <= 1/2. Weighted error 2^-28.29.
 pub(crate) const EXP2_F32: [f32; 5] = [2.4022648e-01, 5.550362e-02, 9.618526e-03, 1.3390161e-03, 1.5321186e-04];
 
+/// (e^r - 1 - r - r^2/2) / r^3 for |r| < 0.348. Weighted error 2^-31.21.
+pub(crate) const EXPM1_F32: [f32; 5] = [1.6666667e-01, 4.1666478e-02, 8.333281e-03, 1.3933675e-03, 1.9910374e-04];
+
 /// (log(1 + f) - f + f^2/2) / f^3, -1/4 <= f <= 1/2. Weighted error 2^-30.05.
 pub(crate) const LOG_F32: [f32; 9] = [
     3.3333337e-01,

@@ -212,8 +212,10 @@ fn half_inverse<V: F64s>(x: V) -> V {
 #[inline(always)]
 fn arcsinh_inside<V: F64s>(ax: V) -> V {
     let one = V::of(1.0);
-    let z = ax * ax;
-    let small = (ax * z).fma(poly(z, ASINH), ax);
+    // powers of large numbers would overflow
+    let near = one.min(ax);
+    let z = near * near;
+    let small = (near * z).fma(poly(z, ASINH), near);
     let w = ax.fma(ax, one);
     let (s, sl) = sqrt_pair(w, ax.fma(ax, one - w));
     let (h, l) = fast_two_sum(s, ax);

@@ -5,8 +5,8 @@
 
 use super::erf::SPLIT;
 use crate::coeffs::{
-    COS_F32, COSH_F32, ERF_LARGE_F32, ERF_SMALL_F32, EXP_F32, EXP2_F32, INV_LN2_F32, LN2_F32, LN2_HI_F32, LN2_LO_F32,
-    PIO2_1_F32, PIO2_2_F32, SIN_F32, SINH_F32, TAN_F32, TANH_F32, TWO_OVER_PI_F32,
+    COS_F32, COSH_F32, ERF_LARGE_F32, ERF_SMALL_F32, EXP_F32, EXP2_F32, EXPM1_F32, INV_LN2_F32, LN2_F32, LN2_HI_F32,
+    LN2_LO_F32, PIO2_1_F32, PIO2_2_F32, SIN_F32, SINH_F32, TAN_F32, TANH_F32, TWO_OVER_PI_F32,
 };
 use crate::func::unary;
 use crate::vector::{F32s, fast_two_sum, horner, poly, two_prod};
@@ -61,7 +61,9 @@ pub(crate) fn expm1<V: F32s>(x: V) -> V {
     // above 2^24 the half is rounded away
     let lost = (scale - less) - half;
     let (a, b) = fast_two_sum(less, r.fma(scale, lost));
-    let low = (r * r).fma(horner(r, EXP_F32), rl);
+    // r^2 / 2 is kept exact
+    let cube = r * r * r;
+    let low = (half * r).fma(r, cube.fma(horner(r, EXPM1_F32), rl));
     let y = a + scale.fma(low, b);
     V::select(V::lt(x.abs(), V::of(TINY)), x, y + y)
 }
@@ -206,9 +208,14 @@ pub(crate) fn tan<V: F32s>(x: V) -> V {
     let tl = rl.fma(t.fma(t, one), tl + we);
     // -1 / (t + tl) where k is odd
     let odd = is_odd::<V>(q);
-    let c = -one / V::select(odd, t, one);
-    let rest = c.fma(tl, c.fma(t, one));
-    let y = V::select(odd, c.fma(rest, c), t + tl).flip(x.sign());
+    let mut y = t + tl;
+    if V::any(odd) {
+        // as in f64, without the flags of tiny lanes' inverses
+        let c = -one / V::of(TINY).max(t.abs()).copysign(t);
+        let rest = c.fma(tl, c.fma(t, one));
+        y = V::select(odd, c.fma(rest, c), y);
+    }
+    let y = y.flip(x.sign());
     if V::any(bad) {
         return V::select(bad, x.via64::<unary::Tan>(), y);
     }

@@ -56,8 +56,13 @@ pub(crate) fn arctan<V: F32s>(x: V) -> V {
     let (one, zero) = (V::of(1.0), V::of(0.0));
     let ax = V::of(LARGEST).min(x.abs());
     let high = V::lt(one, ax);
-    let inverse = one / ax.max(one);
-    let low = (-inverse).fma(ax, one) * inverse;
+    if !V::any(high) {
+        return (ax + arctan_rest(ax, zero, zero)).copysign(x);
+    }
+    // the other lanes' inverses would raise flags
+    let d = ax.max(one);
+    let inverse = one / d;
+    let low = (-inverse).fma(d, one) * inverse;
     let t = V::select(high, -inverse, ax);
     let tl = V::select(high, -low, zero);
     let base = V::select(high, V::of(PIO2_1_F32), zero);

@@ -197,8 +197,10 @@ pub(super) fn half_inverse<V: F32s>(x: V) -> V {
 #[inline(always)]
 fn arcsinh_inside<V: F32s>(ax: V) -> V {
     let one = V::of(1.0);
-    let z = ax * ax;
-    let small = (ax * z).fma(horner(z, ASINH_F32), ax);
+    // powers of large numbers would overflow
+    let near = one.min(ax);
+    let z = near * near;
+    let small = (near * z).fma(horner(z, ASINH_F32), near);
     let w = ax.fma(ax, one);
     let (s, sl) = sqrt_sum(w, ax.fma(ax, one - w));
     let (h, l) = fast_two_sum(s, ax);

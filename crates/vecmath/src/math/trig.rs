@@ -90,6 +90,9 @@ pub(crate) fn sincos<V: F64s>(x: V) -> (V, V) {
     (sine, cosine)
 }
 
+/// 2^-200: no tangent that is inverted is smaller.
+const TINY: f64 = f64::from_bits(0x3370_0000_0000_0000);
+
 /// tan(r + rl), or -1/tan where `q` is odd.
 #[inline(always)]
 pub(super) fn tan_quadrant<V: F64s>(r: V, rl: V, q: V::Int) -> V {
@@ -102,7 +105,11 @@ pub(super) fn tan_quadrant<V: F64s>(r: V, rl: V, q: V::Int) -> V {
     // d tan = (1 + tan^2) dr
     let tl = rl.fma(t.fma(t, one), tl + we);
     let odd = is_odd::<V>(q);
-    let c = -one / V::select(odd, t, one);
+    if !V::any(odd) {
+        return t + tl;
+    }
+    // other lanes may be tiny, and their inverse would raise flags; a selected divisor would be divided by before the selection
+    let c = -one / V::of(TINY).max(t.abs()).copysign(t);
     let rest = c.fma(tl, c.fma(t, one));
     V::select(odd, c.fma(rest, c), t + tl)
 }
