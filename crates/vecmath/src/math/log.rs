@@ -249,7 +249,7 @@ fn arccosh_inside<V: F64s>(x: V) -> V {
     let one = V::of(1.0);
     let near = V::lt(x, V::of(1.0 + SMALL));
     // sqrt(2 t) (1 + t P(t)), t = x - 1; else log(x + sqrt(x^2 - 1))
-    let t = x - one;
+    let t = one.min(x - one);
     let square = x * x;
     let (w, we) = fast_two_sum(square, -one);
     let wl = we + x.fma(x, -square);

@@ -226,8 +226,9 @@ pub(crate) fn tan<V: F32s>(x: V) -> V {
 #[inline(always)]
 pub(crate) fn erf<V: F32s>(x: V) -> V {
     let ax = x.abs();
-    let z = ax * ax;
-    let small = ax.fma(poly(z, ERF_SMALL_F32), ax);
+    // powers of large numbers would overflow
+    let near = V::of(1.0).min(ax);
+    let small = near.fma(poly(near * near, ERF_SMALL_F32), near);
     let u = V::of(4.0 - SPLIT as f32).min(ax - V::of(SPLIT as f32));
     let [first, rest @ ..] = ERF_LARGE_F32;
     let (g, gl) = fast_two_sum(V::of(first), u * poly(u, rest));
