@@ -2,9 +2,9 @@
 
 Parts: `workloads` (the papers' programs against NumPy and against the machine's limit), `field` (programs
 of many fields), `calls` (every recorded call by itself, also written into docs/calls.md), `sweep` (all array
-sizes), `cold` (first calls), `memory` (the most that is resident) and `variants` (kernels with and without
-constants for their geometry). A part that is measured alone leaves the
-others' text as it is. The machine should be quiet.
+sizes), `cold` (first calls), `memory` (the most that is resident), `variants` (kernels with and without
+constants for their geometry) and `functions` (every elementwise function; its table stands in
+docs/accuracy.md). A part that is measured alone leaves the others' text as it is. The machine should be quiet.
 """
 
 import argparse
@@ -14,6 +14,7 @@ import time
 import calls
 import cold
 import field
+import functions
 import memory
 import numelt
 import sweep
@@ -22,7 +23,9 @@ import variants
 import workloads
 
 DOCUMENT = timing.ROOT / "docs" / "performance.md"
-PARTS = ("workloads", "field", "calls", "sweep", "cold", "memory", "variants")
+PARTS = ("workloads", "field", "calls", "sweep", "cold", "memory", "variants", "functions")
+# parts whose text stands elsewhere
+DOCUMENTS = {"functions": timing.ROOT / "docs" / "accuracy.md"}
 
 
 def measure(part, options):
@@ -54,6 +57,9 @@ def measure(part, options):
     if part == "memory":
         rows = memory.measure(quick, options.only)
         return rows, memory.text(rows)
+    if part == "functions":
+        rows = functions.measure(1 if quick else options.rounds, options.only)
+        return rows, functions.text(rows)
     rows = variants.measure(1 if quick else options.rounds)
     return rows, variants.text(rows)
 
@@ -76,7 +82,9 @@ def main():
             print(text)
             continue
         where = f"{about['cpu']}, {about['cores']} cores, {about['date'][:10]}"
-        timing.replace(DOCUMENT, part, f"{where}, commit {about['versions']['commit']}.\n\n{text}")
+        timing.replace(
+            DOCUMENTS.get(part, DOCUMENT), part, f"{where}, commit {about['versions']['commit']}.\n\n{text}"
+        )
         print(f"written to {timing.keep(part, about | {'part': part, 'figures': figures})}")
 
 

@@ -2,9 +2,9 @@
 
 use crate::operand::Operand;
 use crate::{errors, errstate, graveyard, library, run};
-use numelt_engine_cpu::{CpuEngine, Options, llvm};
+use numelt_engine_cpu::{CpuEngine, Isa, Options, llvm};
 use numelt_ir::{Error, Op};
-use numelt_runtime::{ArrayView, Config, Engine, FlushReport, KEYS, NullEngine, Reason, Runtime};
+use numelt_runtime::{ArrayView, Config, Engine, FlushReport, InstructionSet, KEYS, NullEngine, Reason, Runtime};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
@@ -233,7 +233,7 @@ fn config_set(py: Python<'_>, key: &str, value: &Bound<'_, PyAny>) -> PyResult<(
     };
     config.set(key, text).map_err(|error| errors::to_py(about_setting(key, error)))?;
     run::run_what_fits(py, Reason::Explicit)?;
-    let concerns_engine = matches!(key, "threads" | "engine" | "jit" | "variants" | "block" | "cache_dir");
+    let concerns_engine = matches!(key, "threads" | "engine" | "jit" | "variants" | "isa" | "block" | "cache_dir");
     let engine = if concerns_engine { Some(engine_for(&config)?) } else { None };
     library::set_trace(config.trace);
     Runtime::global().reconfigure(engine, config);
@@ -254,7 +254,13 @@ fn engine_for(config: &Config) -> PyResult<Arc<dyn Engine>> {
     match config.engine.as_str() {
         "cpu" => {
             let Config { threads, jit, variants, block, .. } = *config;
-            let options = Options { threads, jit, variants, block, ..Options::default() };
+            let isa = match config.isa {
+                InstructionSet::Best => None,
+                InstructionSet::Avx512 => Some(Isa::Avx512),
+                InstructionSet::Avx2 => Some(Isa::Avx2),
+                InstructionSet::Portable => Some(Isa::Portable),
+            };
+            let options = Options { threads, jit, variants, block, isa, ..Options::default() };
             Ok(Arc::new(CpuEngine::new(options)))
         }
         "null" => Ok(Arc::new(NullEngine)),

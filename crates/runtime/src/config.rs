@@ -39,6 +39,20 @@ pub enum Variants {
     Selected,
 }
 
+/// The best instruction set that kernels may use.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum InstructionSet {
+    /// The best that the machine has.
+    #[default]
+    Best,
+    /// At most AVX-512.
+    Avx512,
+    /// At most AVX2 with FMA.
+    Avx2,
+    /// What every processor of the architecture has.
+    Portable,
+}
+
 /// All settings.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Config {
@@ -50,6 +64,8 @@ pub struct Config {
     pub jit: Jit,
     /// Which compiled code runs.
     pub variants: Variants,
+    /// The best instruction set that kernels may use.
+    pub isa: InstructionSet,
     /// Partition algorithm.
     pub fuse: Fuse,
     /// Optional passes of the optimizer.
@@ -85,6 +101,7 @@ impl Default for Config {
             engine: "cpu".into(),
             jit: Jit::On,
             variants: Variants::Selected,
+            isa: InstructionSet::Best,
             fuse: Fuse::Greedy,
             passes: Passes::ALL,
             plan_cache: true,
@@ -111,11 +128,12 @@ const NAMING_FILES: [&str; 1] = ["cache_dir"];
 const LONGEST: u64 = 1 << 20;
 
 /// Names of all settings, as in the file.
-pub const KEYS: [&str; 16] = [
+pub const KEYS: [&str; 17] = [
     "threads",
     "engine",
     "jit",
     "variants",
+    "isa",
     "fuse",
     "passes",
     "plan_cache",
@@ -223,6 +241,7 @@ impl Config {
             }
             "jit" => self.jit = parse_jit(value).ok_or_else(|| bad("off, on or sync"))?,
             "variants" => self.variants = parse_variants(value).ok_or_else(|| bad("dynamic, fixed or selected"))?,
+            "isa" => self.isa = parse_isa(value).ok_or_else(|| bad("best, avx512, avx2 or portable"))?,
             "fuse" => self.fuse = value.parse().map_err(|_| bad("singleton, naive, greedy, unintrusive or optimal"))?,
             "plan_cache" => self.plan_cache = parse_bool(value).ok_or_else(|| bad("0 or 1"))?,
             "passes" => self.passes = value.parse().map_err(|e| Error::Config(plain(&e)))?,
@@ -262,6 +281,13 @@ impl Config {
                 Variants::Dynamic => "dynamic",
                 Variants::Fixed => "fixed",
                 Variants::Selected => "selected",
+            }
+            .to_string(),
+            "isa" => match self.isa {
+                InstructionSet::Best => "best",
+                InstructionSet::Avx512 => "avx512",
+                InstructionSet::Avx2 => "avx2",
+                InstructionSet::Portable => "portable",
             }
             .to_string(),
             "fuse" => self.fuse.to_string(),
@@ -339,6 +365,16 @@ fn parse_variants(value: &str) -> Option<Variants> {
     }
 }
 
+fn parse_isa(value: &str) -> Option<InstructionSet> {
+    match value {
+        "best" => Some(InstructionSet::Best),
+        "avx512" => Some(InstructionSet::Avx512),
+        "avx2" => Some(InstructionSet::Avx2),
+        "portable" => Some(InstructionSet::Portable),
+        _ => None,
+    }
+}
+
 fn parse_bool(value: &str) -> Option<bool> {
     match value {
         "" | "0" | "off" | "false" => Some(false),
@@ -373,6 +409,7 @@ mod tests {
             ("threads", "3"),
             ("engine", "null"),
             ("jit", "sync"),
+            ("isa", "avx2"),
             ("fuse", "naive"),
             ("fallback", "error"),
             ("cache_dir", "somewhere"),

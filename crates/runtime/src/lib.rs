@@ -31,7 +31,7 @@ pub mod trusted;
 
 pub use base::{ArrayView, BaseRef, Export, Input, WeakBase};
 pub use batch::{ASKED, Repeated, WATCH, in_c_order};
-pub use config::{Config, Jit, KEYS, Variants};
+pub use config::{Config, InstructionSet, Jit, KEYS, Variants};
 pub use engine::{
     Engine, Executable, Few, FewInput, Launch, LibraryCall, NestLaunch, Operand, PutCall, SmallCall, StageLaunch,
 };

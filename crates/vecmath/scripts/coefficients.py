@@ -66,8 +66,19 @@ def f32_text(c):
     raise AssertionError(c)
 
 
-def emit(name, doc, ty, f, w, lo, hi, degree, first=None):
+def emit(name, doc, ty, f, w, lo, hi, degree, refit=False):
     coeffs, err = remez(f, w, lo, hi, degree)
+    if refit and lo == 0:
+        # later coefficients make up for the rounding of the first ones
+        head, start = [], mp.mpf(hi) / 10**6
+        while len(head) < min(3, degree - 1):
+            head.append(single_of(coeffs[0]))
+            n = len(head)
+            known = lambda x, head=tuple(head): mp.polyval(head[::-1], x)
+            coeffs, err = remez(
+                lambda x: (f(x) - known(x)) / x**n, lambda x: w(x) * x**n, start, hi, degree - n
+            )
+        coeffs = [*head, *coeffs]
     text = [f32_text(c) if ty == "f32" else repr(float(c)) for c in coeffs]
     bits = "exact" if err == 0 else f"2^{mp.nstr(mp.log(err, 2), 4)}"
     print(f"/// {doc} Weighted error {bits}.")
@@ -106,18 +117,21 @@ def exp_and_log(ty, suffix, deg):
         deg["exp"],
     )
 
+    if ty == "f32":
+        return
+
     def log_ratio(z):
         s = mp.sqrt(z)
         return (2 * mp.atanh(s) / s - 2) / z
 
     emit(
         "LOG" + suffix,
-        "(2 atanh(s)/s - 2) / z, z = s^2 < 0.0296.",
+        "(2 atanh(s)/s - 2) / z, z = s^2 < 0.0401.",
         ty,
         series(log_ratio, one * 2 / 3, 0),
         lambda z: z / 2 + mp.mpf(2) ** -60,
         0,
-        "0.0296",
+        "0.0401",
         deg["log"],
     )
 
@@ -125,6 +139,11 @@ def exp_and_log(ty, suffix, deg):
 def fits(ty, suffix, deg):
     one = mp.mpf(1)
     exp_and_log(ty, suffix, deg)
+    trig_and_erf(ty, suffix, deg)
+
+
+def trig_and_erf(ty, suffix, deg):
+    one = mp.mpf(1)
 
     def sin_ratio(z):
         r = mp.sqrt(z)
@@ -186,13 +205,13 @@ def f64_only():
 
     emit(
         "POW_LOG",
-        "(atanh(s)/s - 1 - z/3) / z^2, z = s^2 < 0.0296.",
+        "(atanh(s)/s - 1 - z/3) / z^2, z = s^2 < 0.0401.",
         "f64",
         series(pow_ratio, one / 5, 0),
         lambda z: z**2 + mp.mpf(2) ** -70,
         0,
-        "0.0296",
-        6,
+        "0.0401",
+        7,
     )
     emit(
         "ATAN",
@@ -205,16 +224,6 @@ def f64_only():
         10,
     )
     emit(
-        "ATAN_TO_SINGLE",
-        "The same, good to f32.",
-        "f64",
-        series(atan_ratio, -one / 3, 0),
-        lambda z: z + mp.mpf(2) ** -60,
-        0,
-        "0.1718",
-        8,
-    )
-    emit(
         "ASIN",
         "(asin(x)/x - 1) / z, z = x^2 <= 0.25.",
         "f64",
@@ -224,19 +233,184 @@ def f64_only():
         "0.2501",
         12,
     )
+    odd = (
+        ("TAN", "tan(r)", mp.tan, one / 3, "0.62", 14),
+        ("TANH", "tanh(r)", mp.tanh, -one / 3, "1.001", 15),
+        ("SINH", "sinh(r)", mp.sinh, one / 6, "0.1215", 4),
+        ("ASINH", "arcsinh(r)", mp.asinh, -one / 6, "0.2501", 11),
+        ("ATANH", "arctanh(r)", mp.atanh, one / 3, "0.2501", 13),
+    )
+    for name, text, f, at_zero, end, degree in odd:
+        emit(
+            name,
+            f"({text}/r - 1) / z, z = r^2 < {end}.",
+            "f64",
+            series(lambda z, f=f: (f(mp.sqrt(z)) / mp.sqrt(z) - 1) / z, at_zero, 0),
+            lambda z: z + mp.mpf(2) ** -60,
+            0,
+            end,
+            degree,
+        )
     emit(
-        "SINH",
-        "(sinh(x)/x - 1) / z, z = x^2 <= 1.",
+        "COSH",
+        "(cosh(r) - 1) / z, z = r^2 < 0.1215.",
         "f64",
-        series(lambda z: (mp.sinh(mp.sqrt(z)) / mp.sqrt(z) - 1) / z, one / 6, 0),
+        series(lambda z: (mp.cosh(mp.sqrt(z)) - 1) / z, one / 2, 0),
         lambda z: z + mp.mpf(2) ** -60,
         0,
-        "1.001",
-        6,
+        "0.1215",
+        4,
     )
     emit(
-        "RCBRT", "m^(-1/3), 1 <= m <= 8.", "f64", lambda m: m ** (-one / 3), lambda m: m ** (one / 3), 1, 8, 7
+        "ACOSH",
+        "(arccosh(1 + t)/sqrt(2 t) - 1) / t, t <= 1/2.",
+        "f64",
+        series(lambda t: (mp.acosh(1 + t) / mp.sqrt(2 * t) - 1) / t, -one / 12, 0),
+        lambda t: t + mp.mpf(2) ** -60,
+        0,
+        "0.5",
+        11,
     )
+    emit(
+        "RCBRT",
+        "m^(-1/3), 0.75 <= m < 1.5.",
+        "f64",
+        lambda m: m ** (-one / 3),
+        lambda m: m ** (one / 3),
+        "0.75",
+        "1.5",
+        5,
+    )
+    up, down = mp.mpf(2) ** (one / 3), mp.mpf(2) ** (-one / 3)
+    print("/// 2^(-n/3) - 1 for n of -1, 0, 1 in powers of n.")
+    print(
+        f"pub(crate) const CBRT2: [f64; 2] = [{float((down - up) / 2)!r}, {float((up + down) / 2 - 1)!r}];\n"
+    )
+
+
+def power_to_single():
+    """Fits of the logarithm and the exponential of an f32 power, which f64 lanes compute."""
+    one, ln2 = mp.mpf(1), mp.log(2)
+    emit(
+        "LOG2_TO_SINGLE",
+        "log2(1 + f)/f, -1/4 <= f <= 1/2.",
+        "f64",
+        series(lambda f: mp.log1p(f) / ln2 / f, 1 / ln2, 0),
+        lambda f: one,
+        "-0.25",
+        "0.5",
+        12,
+    )
+    emit(
+        "EXP2_TO_SINGLE",
+        "2^f for |f| <= 1/2.",
+        "f64",
+        lambda f: mp.mpf(2) ** f,
+        lambda f: one,
+        "-0.501",
+        "0.501",
+        6,
+    )
+
+
+def single():
+    """Fits of the f32 functions that have algorithms of their own."""
+    one, ln2 = mp.mpf(1), mp.log(2)
+    tiny = mp.mpf(2) ** -60
+
+    def fit(name, doc, f, at_zero, w, lo, hi, degree):
+        emit(name, doc, "f32", series(f, at_zero, 0), w, lo, hi, degree, refit=True)
+
+    fit(
+        "EXP2_F32",
+        "(2^f - 1 - f ln 2) / f^2 for |f| <= 1/2.",
+        lambda f: (mp.expm1(f * ln2) - f * ln2) / f**2,
+        ln2**2 / 2,
+        lambda f: f**2 / mp.mpf(2) ** f + tiny,
+        "-0.5",
+        "0.5",
+        4,
+    )
+    fit(
+        "EXPM1_F32",
+        "(e^r - 1 - r - r^2/2) / r^3 for |r| < 0.348.",
+        lambda r: (mp.expm1(r) - r - r**2 / 2) / r**3,
+        one / 6,
+        lambda r: r**2 + tiny,
+        "-0.348",
+        "0.348",
+        4,
+    )
+    fit(
+        "LOG_F32",
+        "(log(1 + f) - f + f^2/2) / f^3, -1/4 <= f <= 1/2.",
+        lambda f: (mp.log1p(f) - f + f**2 / 2) / f**3,
+        one / 3,
+        lambda f: f**2 + tiny,
+        "-0.25",
+        "0.5",
+        8,
+    )
+    odd = (
+        ("TAN_F32", "tan(r)", mp.tan, one / 3, "0.62", 6),
+        ("TANH_F32", "tanh(r)", mp.tanh, -one / 3, "1.001", 6),
+        ("SINH_F32", "sinh(r)", mp.sinh, one / 6, "0.1215", 2),
+        ("ASIN_F32", "arcsin(r)", mp.asin, one / 6, "0.2501", 4),
+        ("ATAN_F32", "arctan(r)", mp.atan, -one / 3, "1.001", 9),
+        ("ASINH_F32", "arcsinh(r)", mp.asinh, -one / 6, "0.2501", 4),
+        ("ATANH_F32", "arctanh(r)", mp.atanh, one / 3, "0.2501", 5),
+    )
+    for name, text, f, at_zero, end, degree in odd:
+        fit(
+            name,
+            f"({text}/r - 1) / z, z = r^2 < {end}.",
+            lambda z, f=f: (f(mp.sqrt(z)) / mp.sqrt(z) - 1) / z,
+            at_zero,
+            lambda z: z + tiny,
+            0,
+            end,
+            degree,
+        )
+    fit(
+        "COSH_F32",
+        "(cosh(r) - 1) / z, z = r^2 < 0.1215.",
+        lambda z: (mp.cosh(mp.sqrt(z)) - 1) / z,
+        one / 2,
+        lambda z: z + tiny,
+        0,
+        "0.1215",
+        2,
+    )
+    fit(
+        "ACOSH_F32",
+        "(arccosh(1 + t)/sqrt(2 t) - 1) / t, t <= 1/2.",
+        lambda t: (mp.acosh(1 + t) / mp.sqrt(2 * t) - 1) / t,
+        -one / 12,
+        lambda t: t + tiny,
+        0,
+        "0.5",
+        4,
+    )
+    fit(
+        "RCBRT_F32",
+        "m^(-1/3), 0.75 <= m < 1.5.",
+        lambda m: m ** (-one / 3),
+        one,
+        lambda m: m ** (one / 3),
+        "0.75",
+        "1.5",
+        5,
+    )
+    up, down = mp.mpf(2) ** (one / 3), mp.mpf(2) ** (-one / 3)
+    print("/// 2^(-n/3) - 1 for n of -1, 0, 1 in powers of n.")
+    print(
+        f"pub(crate) const CBRT2_F32: [f32; 2] = [{f32_text((down - up) / 2)}, {f32_text((up + down) / 2 - 1)}];\n"
+    )
+
+
+def single_of(value):
+    """The nearest f32."""
+    return mp.mpf(struct.unpack("f", struct.pack("f", float(value)))[0])
 
 
 def constants():
@@ -261,14 +435,18 @@ def constants():
         scalar(name, f"{name}, rounded.", "f64", v)
         scalar(name + "_LO", f"What {name} lacks.", "f64", v - mp.mpf(float(v)))
     scalar("TWO_OVER_PI", "2/pi.", "f64", 2 / mp.pi)
-    f32 = lambda v: mp.mpf(struct.unpack("f", struct.pack("f", float(v)))[0])
+    f32 = single_of
     hi = rounded(ln2, 15)
     scalar("LN2_HI_F32", "ln 2 with 9 trailing zero bits.", "f32", hi)
     scalar("LN2_LO_F32", "ln 2 - LN2_HI_F32.", "f32", ln2 - hi)
     scalar("LN2_F32", "ln 2.", "f32", ln2)
-    scalar("LN2_ERR_F32", "ln 2 - LN2_F32.", "f32", ln2 - f32(ln2))
-    scalar("INV_LN2_F32", "1/ln 2.", "f32", 1 / ln2)
     scalar("TWO_OVER_PI_F32", "2/pi.", "f32", 2 / mp.pi)
+    for name, v in (("INV_LN2_F32", 1 / ln2), ("INV_LN10_F32", 1 / mp.log(10))):
+        scalar(name, f"{name}, rounded.", "f32", v)
+        scalar(name.replace("F32", "LO_F32"), f"What {name} lacks.", "f32", v - f32(v))
+    hi = rounded(mp.log10(2), 15)
+    scalar("LOG10_2_HI_F32", "log10 2 with 9 trailing zero bits.", "f32", hi)
+    scalar("LOG10_2_LO_F32", "log10 2 - LOG10_2_HI_F32.", "f32", mp.log10(2) - hi)
     scalar("PIO2_1_F32", "pi/2.", "f32", mp.pi / 2)
     scalar("PIO2_2_F32", "pi/2 - PIO2_1_F32.", "f32", mp.pi / 2 - f32(mp.pi / 2))
     mp.mp.prec = 1500
@@ -286,8 +464,9 @@ print("//! Polynomial coefficients and split constants.")
 print("//!")
 print("//! Written by `scripts/coefficients.py`; change that, not this. Only constants live here.")
 print("#![allow(clippy::unreadable_literal, clippy::approx_constant)]\n")
-fits("f64", "", dict(exp=10, log=6, sin=5, cos=5, erf_small=11, erf_large=18, erf_end=mp.mpf(6)))
-fits("f32", "_F32", dict(exp=4, log=2, sin=2, cos=2, erf_small=6, erf_large=6, erf_end=mp.mpf(4)))
-exp_and_log("f64", "_TO_SINGLE", dict(exp=8, log=5))
+fits("f64", "", dict(exp=10, log=7, sin=5, cos=5, erf_small=11, erf_large=18, erf_end=mp.mpf(6)))
+fits("f32", "_F32", dict(exp=4, sin=2, cos=2, erf_small=6, erf_large=6, erf_end=mp.mpf(4)))
 f64_only()
+power_to_single()
+single()
 constants()

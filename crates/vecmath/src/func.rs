@@ -22,10 +22,18 @@ pub type Slice2<T> = unsafe fn(*const T, *const T, *mut T, usize);
 pub(crate) trait Unary {
     /// Are infinite results of finite arguments poles (divide by zero) rather than overflow?
     const POLE: bool = false;
-    /// Is this the exponential function, which has a shorter algorithm inside its range?
-    const EXP: bool = false;
     fn f64<V: F64s>(x: V) -> V;
     fn f32<V: F32s>(x: V) -> V;
+    /// The same bits by a shorter algorithm, where all lanes are far from the ends of the domain and all results finite.
+    #[inline(always)]
+    fn quick_f64<V: F64s>(_: V) -> Option<V> {
+        None
+    }
+    /// The same for f32.
+    #[inline(always)]
+    fn quick_f32<V: F32s>(_: V) -> Option<V> {
+        None
+    }
 }
 
 /// The algorithms of a function of two arguments.
@@ -34,11 +42,6 @@ pub(crate) trait Binary {
     const POLE: bool = false;
     fn f64<V: F64s>(x: V, y: V) -> V;
     fn f32<V: F32s>(x: V, y: V) -> V;
-}
-
-/// Is this the name of the exponential function?
-const fn is_exp(name: &str) -> bool {
-    matches!(name.as_bytes(), b"exp")
 }
 
 /// Does the function of this name have a pole at a finite argument?
@@ -55,7 +58,6 @@ macro_rules! unary_markers {
                 pub(crate) struct $variant;
                 impl Unary for $variant {
                     const POLE: bool = super::has_pole(stringify!($name));
-                    const EXP: bool = super::is_exp(stringify!($name));
                     #[inline(always)]
                     fn f64<V: F64s>(x: V) -> V {
                         f64s::$name(x)
@@ -63,6 +65,14 @@ macro_rules! unary_markers {
                     #[inline(always)]
                     fn f32<V: F32s>(x: V) -> V {
                         f32s::$name(x)
+                    }
+                    #[inline(always)]
+                    fn quick_f64<V: F64s>(x: V) -> Option<V> {
+                        f64s::quick(super::Func1::$variant, x)
+                    }
+                    #[inline(always)]
+                    fn quick_f32<V: F32s>(x: V) -> Option<V> {
+                        f32s::quick(super::Func1::$variant, x)
                     }
                 }
             )*

@@ -31,18 +31,6 @@ const MAX_LANES: usize = 16;
 /// Elements of an operand that are put aside where the result goes on top of it.
 const ASIDE: usize = 128;
 
-/// The values where they are finite numbers that a shorter algorithm gives, with the same bits.
-#[inline(always)]
-fn quick_f64<O: Unary, V: F64s>(x: V) -> Option<V> {
-    if O::EXP { crate::math::f64s::exp_inside(x) } else { None }
-}
-
-/// There is none in f32.
-#[inline(always)]
-fn quick_f32<O: Unary, V: F32s>(_: V) -> Option<V> {
-    None
-}
-
 /// Writes one loop over contiguous memory per argument count and element type. Whether some result is not
 /// finite is one more multiply-add per register; only then are the block's results looked at one by one, for
 /// the flags that they call for. Flags that the algorithms raise on their way are forgotten.
@@ -61,7 +49,7 @@ macro_rules! loops {
             unsafe {
                 while i + V::LANES <= n {
                     let x = V::load(src.add(i));
-                    let y = $quick::<O, V>(x).unwrap_or_else(|| O::$f(x));
+                    let y = O::$quick(x).unwrap_or_else(|| O::$f(x));
                     odd = y.fma(zero, odd);
                     y.store(dst.add(i));
                     i += V::LANES;
@@ -181,7 +169,7 @@ macro_rules! reports {
         /// The function, with the flags that its results call for.
         #[inline(always)]
         fn $with1<O: Unary, V: $bound>(x: V) -> V {
-            if let Some(y) = $quick::<O, V>(x) {
+            if let Some(y) = O::$quick(x) {
                 return y;
             }
             let y = O::$f(x);

@@ -53,6 +53,10 @@ pub(crate) trait Vector:
     /// `self * 2^k` for whole `k`, for |self| of 2^-60 to 2^60 or zero and |k| < 2000;
     /// one rounding, also where the result is subnormal.
     fn ldexp(self, k: Self) -> Self;
+    /// `self * 2^k` for whole `k`, where 2^k is a normal number.
+    fn scale(self, k: Self) -> Self;
+    /// `(k, m)` with `self = 2^k m` and 0.75 <= m < 1.5, for normal positive numbers.
+    fn split(self) -> (Self, Self);
 
     /// Ordered, quiet `<`.
     fn lt(self, b: Self) -> Self::Mask;
@@ -81,6 +85,8 @@ pub(crate) trait Vector:
     fn int(x: Self::Bits) -> Self::Int;
     /// Wrapping sum.
     fn iadd(a: Self::Int, b: Self::Int) -> Self::Int;
+    /// Wrapping difference.
+    fn isub(a: Self::Int, b: Self::Int) -> Self::Int;
     /// Bitwise and.
     fn iand(a: Self::Int, b: Self::Int) -> Self::Int;
     /// Bitwise or.
@@ -153,6 +159,19 @@ pub(crate) fn poly<V: Vector, const N: usize>(x: V, c: [V::Elem; N]) -> V {
     // one coefficient is left: `high` holds the even terms above it
     let even = high.fma(x2, V::of(c[0]));
     low.fma(x, even)
+}
+
+/// `c[0] + c[1] x + ...` by Horner's rule: a longer chain than that of [`poly`], but only the last steps' rounding errors
+/// count where terms cancel.
+#[inline(always)]
+pub(crate) fn horner<V: Vector, const N: usize>(x: V, c: [V::Elem; N]) -> V {
+    let mut sum = V::of(c[N - 1]);
+    let mut i = N - 1;
+    while i > 0 {
+        i -= 1;
+        sum = sum.fma(x, V::of(c[i]));
+    }
+    sum
 }
 
 /// `a + b` as a rounded sum and its exact error.

@@ -4,8 +4,8 @@
 //! `hi + lo` with hi = 1 + r rounded, so that the last addition is the only rounding
 //! that counts.
 
-use crate::coeffs::{EXP, EXP_TO_SINGLE, INV_LN2, LN2, LN2_ERR, LN2_HI, LN2_LO, SINH};
-use crate::vector::{F64s, divide, fast_two_sum, poly, two_prod, two_sum};
+use crate::coeffs::{COSH, EXP, INV_LN2, LN2, LN2_ERR, LN2_HI, LN2_LO, SINH, TANH};
+use crate::vector::{F64s, fast_two_sum, poly, two_prod};
 
 // `expm1_pair` takes the r^2 term apart as exactly r^2 / 2
 const _: () = assert!(EXP[0] == 0.5);
@@ -13,7 +13,7 @@ const _: () = assert!(EXP[0] == 0.5);
 /// x = k ln 2 + r + rl.
 #[inline(always)]
 fn reduce<V: F64s>(x: V) -> (V, V, V) {
-    let k = (x * V::of(INV_LN2)).round();
+    let k = x.fma(V::of(INV_LN2), V::of(UNIT)) - V::of(UNIT);
     let r1 = (-k).fma(V::of(LN2_HI), x);
     let w = k * V::of(LN2_LO);
     let r = r1 - w;
@@ -33,6 +33,16 @@ fn exp_reduced<V: F64s>(r: V, rl: V) -> (V, V) {
 #[inline(always)]
 pub(crate) fn exp<V: F64s>(x: V) -> V {
     exp_within(V::of(-760.0).max(V::of(720.0).min(x)))
+}
+
+/// e^(h + l) as [`exp_pair`], for |h| < 700.
+#[inline(always)]
+pub(crate) fn exp_pair_inside<V: F64s>(h: V, l: V) -> V {
+    let k = (h * V::of(INV_LN2)).round();
+    let r1 = (-k).fma(V::of(LN2_HI), h);
+    let (r, rl) = fast_two_sum(r1, (-k).fma(V::of(LN2_LO), l));
+    let (hi, lo) = exp_reduced(r, rl);
+    (hi + lo).scale(k)
 }
 
 /// e^(h + l), for |l| at most about an ULP of h.
@@ -88,7 +98,7 @@ fn exp_middle<V: F64s>(x: V) -> V {
 }
 
 /// Sums with this number have units of one.
-const UNIT: f64 = 6_755_399_441_055_744.0;
+pub(super) const UNIT: f64 = 6_755_399_441_055_744.0;
 
 /// What e^x is made of where its argument and result are far from the ends of the range, for who puts the steps in place.
 #[derive(Debug)]
@@ -150,69 +160,60 @@ pub(crate) fn expm1<V: F64s>(x: V) -> V {
     V::select(V::eq(x, V::of(0.0)), x, h * V::select(top, V::of(2.0), one))
 }
 
-/// e^x - 1 = scale p + (scale - 1) for |x| < 700, as scale and p: good to f32.
-#[inline(always)]
-fn exp_parts_to_single<V: F64s>(x: V) -> (V, V) {
-    let k = (x * V::of(INV_LN2)).round();
-    let r = (-k).fma(V::of(LN2), x);
-    (V::from_bits(V::iadd(V::of(1.0).bits(), added(k))), (r * r).fma(poly(r, EXP_TO_SINGLE), r))
-}
-
 /// What is added to the bits of a number to multiply it by 2^k: the last bits of a sum whose unit is one.
 #[inline(always)]
 fn added<V: F64s>(k: V) -> V::Int {
     V::shl::<52>((k + V::of(UNIT)).bits())
 }
 
-/// e^x for |x| < 700, good to f32.
+/// The parts of sinh and cosh of |x| = k ln 2 + r: r, sinh r - r, cosh r - 1, and 2^(k-2) and 2^(-k-2).
 #[inline(always)]
-pub(crate) fn exp_inside_to_single<V: F64s>(x: V) -> V {
-    let (scale, p) = exp_parts_to_single(x);
-    scale.fma(p, scale)
+fn hyperbolic<V: F64s>(x: V) -> [V; 5] {
+    let (k, r, rl) = reduce(V::of(710.48).min(x.abs()));
+    let z = r * r;
+    let odd = (r * z).fma(poly(z, SINH), rl);
+    let even = z * poly(z, COSH);
+    // beyond, the smaller power is of no account
+    [r, odd, even, V::of(1.0).scale(k - V::of(2.0)), V::of(0.25).scale(-V::of(120.0).min(k))]
 }
 
-/// e^x - 1 of an f32, good to f32.
-#[inline(always)]
-pub(crate) fn expm1_to_single<V: F64s>(x: V) -> V {
-    let (scale, p) = exp_parts_to_single(V::of(-60.0).max(V::of(100.0).min(x)));
-    V::select(V::eq(x, V::of(0.0)), x, scale.fma(p, scale - V::of(1.0)))
-}
+/// Odd functions of numbers below this are their arguments.
+const TINY: f64 = 1.0 / 36028797018963968.0;
 
-/// (e^|x| 2^-1) as hi + lo, and e^-|x| / 2.
-#[inline(always)]
-fn half_exp<V: F64s>(ax: V) -> (V, V, V) {
-    let (k, r, rl) = reduce(V::of(720.0).min(ax));
-    let (hi, lo) = exp_reduced(r, rl);
-    let k = k - V::of(1.0);
-    let (h, l) = (hi.ldexp(k), lo.ldexp(k));
-    (h, l, V::of(0.25) / (h + l))
-}
-
-/// Hyperbolic sine.
+/// Hyperbolic sine: sinh r cosh(k ln 2) + cosh r sinh(k ln 2), at half size so that 2^k does not overflow.
 #[inline(always)]
 pub(crate) fn sinh<V: F64s>(x: V) -> V {
-    let ax = x.abs();
-    let z = ax * ax;
-    let small = (ax * z).fma(poly(z, SINH), ax);
-    let (h, l, inv) = half_exp(ax);
-    V::select(V::lt(ax, V::of(1.0)), small, h + (l - inv)).copysign(x)
+    let [r, odd, even, up, down] = hyperbolic(x);
+    let ((a, ae), b) = (fast_two_sum(up, -down), up + down);
+    let hi = b.fma(r, a);
+    let lo = b.fma(r, a - hi) + ae;
+    let y = hi + a.fma(even, b.fma(odd, lo));
+    V::select(V::lt(x.abs(), V::of(TINY)), x.abs(), y + y).copysign(x)
 }
 
-/// Hyperbolic cosine.
+/// Hyperbolic cosine: cosh r cosh(k ln 2) + sinh r sinh(k ln 2), at half size.
 #[inline(always)]
 pub(crate) fn cosh<V: F64s>(x: V) -> V {
-    let (h, l, inv) = half_exp(x.abs());
-    h + (l + inv)
+    let [r, odd, even, up, down] = hyperbolic(x);
+    let ((a, ae), b) = (fast_two_sum(up, down), up - down);
+    let hi = b.fma(r, a);
+    let lo = b.fma(r, a - hi) + ae;
+    let y = hi + a.fma(even, b.fma(odd, lo));
+    y + y
 }
 
-/// Hyperbolic tangent: (e^2x - 1) / (e^2x + 1), numerator and denominator as pairs.
+/// Hyperbolic tangent: a polynomial below 1, then 1 - 2 / (e^2x + 1).
 #[inline(always)]
 pub(crate) fn tanh<V: F64s>(x: V) -> V {
-    let ax = V::of(22.0).min(x.abs());
-    let one = V::of(1.0);
-    let (k, r, rl) = reduce(ax + ax);
-    let (nh, nl) = expm1_pair(r, rl, one.ldexp(k), one);
-    let (dh, dl) = two_sum(nh, V::of(2.0));
-    let (q, ql) = divide(nh, nl, dh, dl + nl, one);
-    (q + ql).copysign(x)
+    let (ax, one) = (V::of(22.0).min(x.abs()), V::of(1.0));
+    let z = ax * ax;
+    let [first, rest @ ..] = TANH;
+    let small = (ax * z).fma(z.fma(poly(z, rest), V::of(first)), ax);
+    let x2 = ax + ax;
+    let k = x2.fma(V::of(INV_LN2), V::of(UNIT)) - V::of(UNIT);
+    let r = (-k).fma(V::of(LN2_LO), (-k).fma(V::of(LN2_HI), x2));
+    let e = (r * r).fma(poly(r, EXP), r);
+    let scale = one.scale(k);
+    let large = one - V::of(2.0) / (scale.fma(e, scale) + one);
+    V::select(V::lt(ax, one), small, large).copysign(x)
 }

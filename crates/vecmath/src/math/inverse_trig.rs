@@ -4,7 +4,7 @@
 //! arcsin x = pi/2 - 2 arcsin sqrt((1 - x) / 2), the root kept as a pair.
 
 use super::log::sqrt_pair;
-use crate::coeffs::{ASIN, ATAN, ATAN_TO_SINGLE, FRAC_PI_2, FRAC_PI_2_LO, FRAC_PI_4, FRAC_PI_4_LO, PI, PI_LO};
+use crate::coeffs::{ASIN, ATAN, FRAC_PI_2, FRAC_PI_2_LO, FRAC_PI_4, FRAC_PI_4_LO, PI, PI_LO};
 use crate::vector::{F64s, divide, fast_two_sum, poly, two_sum};
 
 const TAN_PI_8: f64 = 0.414213562373095;
@@ -40,20 +40,6 @@ pub(crate) fn arctan<V: F64s>(x: V) -> V {
     let base_lo = V::select(low, zero, V::select(high, V::of(FRAC_PI_2_LO), V::of(FRAC_PI_4_LO)));
     let (hi, lo) = fast_two_sum(base, t);
     (hi + (lo + (base_lo + arctan_rest(t, tl)))).copysign(x)
-}
-
-/// Inverse tangent of an f32, good to f32.
-#[inline(always)]
-pub(crate) fn arctan_to_single<V: F64s>(x: V) -> V {
-    let (ax, one, zero) = (x.abs(), V::of(1.0), V::of(0.0));
-    let low = V::le(ax, V::of(TAN_PI_8));
-    let high = V::lt(V::of(TAN_3PI_8), ax);
-    let n = V::select(low, ax, V::select(high, -one, ax - one));
-    let d = V::select(low, one, V::select(high, ax, ax + one));
-    let base = V::select(low, zero, V::select(high, V::of(FRAC_PI_2), V::of(FRAC_PI_4)));
-    let t = n / d;
-    let z = t * t;
-    (base + (t * z).fma(poly(z, ATAN_TO_SINGLE), t)).copysign(x)
 }
 
 /// Larger and smaller of two magnitudes, brought to where products and quotients of

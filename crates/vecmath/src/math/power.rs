@@ -4,9 +4,9 @@
 //! is taken only when a lane needs it. cbrt and hypot end with one Newton step on an
 //! exactly computed residual.
 
-use super::exp::{exp_inside_to_single, exp_pair};
-use super::log::{log_pair, log_positive_to_single, split_any};
-use crate::coeffs::{RCBRT, THIRD};
+use super::exp::{UNIT, exp_pair, exp_pair_inside};
+use super::log::{log_pair, split_any};
+use crate::coeffs::{CBRT2, EXP2_TO_SINGLE, LOG2_TO_SINGLE, RCBRT, THIRD};
 use crate::vector::{F64s, fast_two_sum, poly, two_prod};
 
 /// Exponents beyond this give the same result as this: 0, 1 or inf.
@@ -22,6 +22,9 @@ pub(crate) fn pow<V: F64s>(x: V, y: V) -> V {
     if let Some(power) = pow_common::<V, true>(x, y) {
         return power;
     }
+    if !V::any(is_half(y)) {
+        return pow_long(x, y);
+    }
     let short = is_short(x, y);
     if !V::any(V::not(short)) {
         return pow_short::<V, true>(x, y);
@@ -30,12 +33,19 @@ pub(crate) fn pow<V: F64s>(x: V, y: V) -> V {
     if V::any(short) { V::select(short, pow_short::<V, true>(x, y), long) } else { long }
 }
 
+/// Lanes that are multiples of a half.
+#[inline(always)]
+fn is_half<V: F64s>(y: V) -> V::Mask {
+    let twice = y + y;
+    V::eq(twice.round(), twice)
+}
+
 /// Lanes whose power comes by multiplication without overflow or underflow on the way.
 #[inline(always)]
 fn is_short<V: F64s>(x: V, y: V) -> V::Mask {
-    let (ax, twice) = (x.abs(), y + y);
+    let ax = x.abs();
     let range = V::both(V::lt(V::of(2.0f64.powi(-100)), ax), V::lt(ax, V::of(2.0f64.powi(100))));
-    let steps = V::both(V::eq(twice.round(), twice), V::le(y.abs(), V::of(SHORT)));
+    let steps = V::both(is_half(y), V::le(y.abs(), V::of(SHORT)));
     // a negative base has no half powers
     let defined = V::either(V::lt(V::of(0.0), x), V::eq(y.round(), y));
     V::both(V::both(range, steps), defined)
@@ -146,7 +156,17 @@ fn pow_short<V: F64s, const PAIR: bool>(x: V, y: V) -> V {
 /// x^y by exp and log.
 #[inline(always)]
 fn pow_long<V: F64s>(x: V, y: V) -> V {
-    let (h, l) = log_pair(x.abs());
+    let plain = V::both(V::le(V::of(f64::MIN_POSITIVE), x), V::lt(x, V::of(f64::INFINITY)));
+    if !V::any(V::not(V::both(plain, V::lt(y.abs(), V::of(Y_LIMIT))))) {
+        let (k, m) = x.split();
+        let (h, l) = log_pair(k, m);
+        let (p, pe) = two_prod(y, h);
+        if !V::any(V::not_lt(p.abs(), V::of(700.0))) {
+            return exp_pair_inside(p, y.fma(l, pe));
+        }
+    }
+    let (k, m) = split_any(x.abs());
+    let (h, l) = log_pair(k, m);
     let yc = V::of(-Y_LIMIT).max(V::of(Y_LIMIT).min(y));
     let (p, pe) = two_prod(yc, h);
     let pl = yc.fma(l, pe);
@@ -155,25 +175,33 @@ fn pow_long<V: F64s>(x: V, y: V) -> V {
     pow_checked(x, y, exp_pair(p, V::select(far, V::of(0.0), pl)))
 }
 
-/// x^y good to f32: the log is a single f64.
+/// x^y for f32 in f64 lanes, good to f32; with `PLAIN` where all bases are positive and finite.
 #[inline(always)]
-pub(crate) fn pow_to_single<V: F64s>(x: V, y: V) -> V {
+pub(crate) fn pow_to_single<V: F64s, const PLAIN: bool>(x: V, y: V) -> V {
     if let Some(power) = pow_common::<V, false>(x, y) {
         return power;
+    }
+    if !V::any(is_half(y)) {
+        return pow_to_single_long::<V, PLAIN>(x, y);
     }
     let short = is_short(x, y);
     if !V::any(V::not(short)) {
         return pow_short::<V, false>(x, y);
     }
-    let long = pow_to_single_long(x, y);
+    let long = pow_to_single_long::<V, PLAIN>(x, y);
     if V::any(short) { V::select(short, pow_short::<V, false>(x, y), long) } else { long }
 }
 
+/// 2^(y log2 x).
 #[inline(always)]
-fn pow_to_single_long<V: F64s>(x: V, y: V) -> V {
-    let p = y * log_positive_to_single(x.abs());
-    let p = V::of(-690.0).max(V::of(690.0).min(p));
-    pow_checked(x, y, exp_inside_to_single(p))
+fn pow_to_single_long<V: F64s, const PLAIN: bool>(x: V, y: V) -> V {
+    let (k, m) = if PLAIN { x } else { x.abs() }.split();
+    let f = m - V::of(1.0);
+    let p = y * f.fma(poly(f, LOG2_TO_SINGLE), k);
+    let p = V::of(-200.0).max(V::of(200.0).min(p));
+    let n = (p + V::of(UNIT)) - V::of(UNIT);
+    let r = poly(p - n, EXP2_TO_SINGLE).scale(n);
+    if PLAIN { r } else { pow_checked(x, y, r) }
 }
 
 /// `r`, which is |x|^y for finite nonzero x and finite y, with the special values put in.
@@ -215,31 +243,46 @@ fn pow_special<V: F64s>(x: V, y: V, r: V) -> V {
     V::select(V::either(V::eq(x, one), V::eq(y, zero)), one, r)
 }
 
+/// Cube root of 2^k m.
+#[inline(always)]
+fn cbrt_of<V: F64s>(k: V, m: V) -> V {
+    let (one, third) = (V::of(1.0), V::of(THIRD));
+    let q = (k * third).round();
+    let left = q.fma(V::of(-3.0), k);
+    // 2^left and 2^(-left/3) for -1, 0, 1
+    let a = m * left.fma(left.fma(V::of(0.25), V::of(0.75)), one);
+    let [odd, even] = CBRT2;
+    let factor = left.fma(left.fma(V::of(even), V::of(odd)), one);
+    let r = poly(m, RCBRT) * factor;
+    // a step for r = a^(-1/3), then Newton on y = a r^2 with its residual exact
+    let h = (-(a * r)).fma(r * r, one);
+    let r = (r * h).fma(third, r);
+    let r2 = r * r;
+    let y = a * r2;
+    let s = y * y;
+    let sl = y.fma(y, -s);
+    let rest = (-sl).fma(y, (-s).fma(y, a));
+    rest.fma(r2 * third, y).scale(q)
+}
+
+/// Cube root where all lanes are finite normal numbers.
+#[inline(always)]
+pub(crate) fn cbrt_quick<V: F64s>(x: V) -> Option<V> {
+    let ax = x.abs();
+    let good = V::both(V::le(V::of(f64::MIN_POSITIVE), ax), V::lt(ax, V::of(f64::INFINITY)));
+    if V::any(V::not(good)) {
+        return None;
+    }
+    let (k, m) = ax.split();
+    Some(cbrt_of(k, m).copysign(x))
+}
+
 /// Cube root.
 #[inline(always)]
 pub(crate) fn cbrt<V: F64s>(x: V) -> V {
-    let (one, third) = (V::of(1.0), V::of(THIRD));
     let ax = x.abs();
-    // |x| = m 2^(3 q), 0.7 < m < 5.7, then 1 <= m < 8
-    let (e, m) = split_any(ax);
-    let low = V::lt(m, one);
-    let m = V::select(low, m + m, m);
-    let e = V::select(low, e - one, e);
-    let q = ((e - one) * third).round();
-    let rem = (-q).fma(V::of(3.0), e);
-    let scale = V::select(V::lt(rem, V::of(0.5)), one, V::of(2.0));
-    let m = m * V::select(V::lt(V::of(1.5), rem), V::of(4.0), scale);
-    // fourth-order step for r = m^(-1/3), then Newton on y = m r^2
-    let r = poly(m, RCBRT);
-    let h = (-(m * r)).fma(r * r, one);
-    let g = h.fma(V::of(14.0 / 81.0), V::of(2.0 / 9.0));
-    let r = (r * h).fma(g.fma(h, third), r);
-    let r2 = r * r;
-    let y = m * r2;
-    let (s, sl) = two_prod(y, y);
-    let (c, cl) = two_prod(y, s);
-    let rest = (m - c) - y.fma(sl, cl);
-    let y = rest.fma(r2 * third, y).ldexp(q).copysign(x);
+    let (k, m) = split_any(ax);
+    let y = cbrt_of(k, m).copysign(x);
     let good = V::both(V::lt(V::of(0.0), ax), V::lt(ax, V::of(f64::INFINITY)));
     V::select(good, y, x)
 }

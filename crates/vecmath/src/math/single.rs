@@ -1,15 +1,15 @@
-//! The hot functions in native f32 lanes: exp, exp2, log, sin, cos, tanh, erf.
+//! Exponentials, circular functions and erf in native f32 lanes.
 //!
-//! The same schemes as in f64 with shorter polynomials. All other f32 functions are the
-//! f64 ones rounded to f32.
+//! The schemes are those of f64 or simpler ones, with shorter polynomials. What is not in the files `single*` goes
+//! through f64 lanes.
 
 use super::erf::SPLIT;
 use crate::coeffs::{
-    COS_F32, ERF_LARGE_F32, ERF_SMALL_F32, EXP_F32, INV_LN2_F32, LN2_ERR_F32, LN2_F32, LN2_HI_F32, LN2_LO_F32, LOG_F32,
-    PIO2_1_F32, PIO2_2_F32, SIN_F32, TWO_OVER_PI_F32,
+    COS_F32, COSH_F32, ERF_LARGE_F32, ERF_SMALL_F32, EXP_F32, EXP2_F32, EXPM1_F32, INV_LN2_F32, LN2_F32, LN2_HI_F32,
+    LN2_LO_F32, PIO2_1_F32, PIO2_2_F32, SIN_F32, SINH_F32, TAN_F32, TANH_F32, TWO_OVER_PI_F32,
 };
 use crate::func::unary;
-use crate::vector::{F32s, divide, fast_two_sum, poly, two_sum};
+use crate::vector::{F32s, fast_two_sum, horner, poly, two_prod};
 
 /// e^(r + rl) = hi + lo for |r| < 0.348.
 #[inline(always)]
@@ -36,70 +36,87 @@ pub(crate) fn exp<V: F32s>(x: V) -> V {
 #[inline(always)]
 pub(crate) fn exp2<V: F32s>(x: V) -> V {
     let x = V::of(-160.0).max(V::of(140.0).min(x));
-    let k = x.round();
+    let k = (x + V::of(MAGIC)) - V::of(MAGIC);
     let f = x - k;
-    let r = f * V::of(LN2_F32);
-    let rl = f.fma(V::of(LN2_ERR_F32), f.fma(V::of(LN2_F32), -r));
-    let (hi, lo) = exp_reduced(r, rl);
-    (hi + lo).ldexp(k)
+    f.fma(f.fma(horner(f, EXP2_F32), V::of(LN2_F32)), V::of(1.0)).ldexp(k)
 }
 
-/// Hyperbolic tangent, as in f64.
+/// x = k ln 2 + r + rl.
 #[inline(always)]
-pub(crate) fn tanh<V: F32s>(x: V) -> V {
-    let ax = V::of(10.0).min(x.abs());
-    let one = V::of(1.0);
-    let x2 = ax + ax;
-    let k = (x2 * V::of(INV_LN2_F32)).round();
-    let r1 = (-k).fma(V::of(LN2_HI_F32), x2);
+fn reduce<V: F32s>(x: V) -> (V, V, V) {
+    let k = x.fma(V::of(INV_LN2_F32), V::of(MAGIC)) - V::of(MAGIC);
+    let r1 = (-k).fma(V::of(LN2_HI_F32), x);
     let w = k * V::of(LN2_LO_F32);
     let r = r1 - w;
-    let scale = one.ldexp(k);
-    let (a, b) = fast_two_sum(scale - one, r * scale);
-    let low = (r * r).fma(poly(r, EXP_F32), (r1 - r) - w);
-    let (nh, nl) = fast_two_sum(a, scale.fma(low, b));
-    let (dh, dl) = two_sum(nh, V::of(2.0));
-    let (q, ql) = divide(nh, nl, dh, dl + nl, one);
-    (q + ql).copysign(x)
+    (k, r, (r1 - r) - w)
 }
 
-const SQRT_HALF_BITS: u32 = 0x3f35_04f3;
-const ONE_BITS: u32 = 0x3f80_0000;
-const MANTISSA: u32 = 0x007f_ffff;
-/// 2^23, whose low bits hold an integer added to it.
-const TWO23_BITS: u32 = 0x4b00_0000;
-const TWO23_BIAS: f32 = 8388608.0 + 127.0;
-
-/// Positive finite x = 2^k m with m in [sqrt(1/2), sqrt 2).
+/// e^x - 1, computed at half size so that 2^k does not overflow.
 #[inline(always)]
-fn split<V: F32s>(x: V) -> (V, V) {
-    let tiny = V::lt(x, V::of(f32::MIN_POSITIVE));
-    let x = V::select(tiny, x * V::of(33554432.0), x);
-    let t = V::iadd(x.bits(), V::int(ONE_BITS - SQRT_HALF_BITS));
-    let e = V::from_bits(V::ior(V::shr::<23>(t), V::int(TWO23_BITS))) - V::of(TWO23_BIAS);
-    let m = V::iadd(V::iand(t, V::int(MANTISSA)), V::int(SQRT_HALF_BITS));
-    (V::select(tiny, e - V::of(25.0), e), V::from_bits(m))
+pub(crate) fn expm1<V: F32s>(x: V) -> V {
+    let (k, r, rl) = reduce(V::of(-20.0).max(V::of(89.0).min(x)));
+    let half = V::of(0.5);
+    let scale = V::of(1.0).scale(k - V::of(1.0));
+    let less = scale - half;
+    // above 2^24 the half is rounded away
+    let lost = (scale - less) - half;
+    let (a, b) = fast_two_sum(less, r.fma(scale, lost));
+    // r^2 / 2 is kept exact
+    let cube = r * r * r;
+    let low = (half * r).fma(r, cube.fma(horner(r, EXPM1_F32), rl));
+    let y = a + scale.fma(low, b);
+    V::select(V::lt(x.abs(), V::of(TINY)), x, y + y)
 }
 
-/// Natural logarithm.
+/// Odd functions of numbers below this are their arguments.
+const TINY: f32 = 1.0 / 67108864.0;
+
+/// The parts of sinh and cosh of |x| = k ln 2 + r: r, its rest, (sinh r - r), (cosh r - 1), and 2^(k-2) and 2^(-k-2).
 #[inline(always)]
-pub(crate) fn log<V: F32s>(x: V) -> V {
-    let (k, m) = split(x);
-    let f = m - V::of(1.0);
-    let s = f / (V::of(2.0) + f);
-    let z = s * s;
-    let half_square = V::of(0.5) * f * f;
-    let t = s.fma(z.fma(poly(z, LOG_F32), half_square), -half_square);
-    let (hi, lo) = fast_two_sum(k * V::of(LN2_HI_F32), f);
-    let r = hi + (lo + k.fma(V::of(LN2_LO_F32), t));
-    let (zero, inf) = (V::of(0.0), V::of(f32::INFINITY));
-    let good = V::both(V::lt(zero, x), V::lt(x, inf));
-    if !V::any(V::not(good)) {
-        return r;
-    }
-    let r = V::select(good, r, x + x);
-    let r = V::select(V::eq(x, zero), -inf, r);
-    V::select(V::lt(x, zero), V::of(f32::NAN), r)
+fn hyperbolic<V: F32s>(x: V) -> [V; 5] {
+    let (k, r, rl) = reduce(V::of(89.5).min(x.abs()));
+    let z = r * r;
+    let odd = (r * z).fma(horner(z, SINH_F32), rl);
+    let even = z * horner(z, COSH_F32);
+    // beyond, the smaller power is of no account
+    [r, odd, even, V::of(1.0).scale(k - V::of(2.0)), V::of(0.25).scale(-V::of(60.0).min(k))]
+}
+
+/// Hyperbolic sine: sinh r cosh(k ln 2) + cosh r sinh(k ln 2).
+#[inline(always)]
+pub(crate) fn sinh<V: F32s>(x: V) -> V {
+    let [r, odd, even, up, down] = hyperbolic(x);
+    let ((a, ae), b) = (fast_two_sum(up, -down), up + down);
+    let hi = b.fma(r, a);
+    let lo = b.fma(r, a - hi) + ae;
+    let y = hi + a.fma(even, b.fma(odd, lo));
+    V::select(V::lt(x.abs(), V::of(TINY)), x.abs(), y + y).copysign(x)
+}
+
+/// Hyperbolic cosine: cosh r cosh(k ln 2) + sinh r sinh(k ln 2).
+#[inline(always)]
+pub(crate) fn cosh<V: F32s>(x: V) -> V {
+    let [r, odd, even, up, down] = hyperbolic(x);
+    let ((a, ae), b) = (fast_two_sum(up, down), up - down);
+    let hi = b.fma(r, a);
+    let lo = b.fma(r, a - hi) + ae;
+    let y = hi + a.fma(even, b.fma(odd, lo));
+    y + y
+}
+
+/// Hyperbolic tangent: a polynomial below 1, then 1 - 2 / (e^2x + 1).
+#[inline(always)]
+pub(crate) fn tanh<V: F32s>(x: V) -> V {
+    let (ax, one) = (V::of(10.0).min(x.abs()), V::of(1.0));
+    let z = ax * ax;
+    let small = (ax * z).fma(horner(z, TANH_F32), ax);
+    let x2 = ax + ax;
+    let k = x2.fma(V::of(INV_LN2_F32), V::of(MAGIC)) - V::of(MAGIC);
+    let r = (-k).fma(V::of(LN2_LO_F32), (-k).fma(V::of(LN2_HI_F32), x2));
+    let e = (r * r).fma(horner(r, EXP_F32), r);
+    let scale = one.scale(k);
+    let large = one - V::of(2.0) / (scale.fma(e, scale) + one);
+    V::select(V::lt(ax, one), small, large).copysign(x)
 }
 
 /// Largest argument of the f32 reduction, and its closest approach to k pi/2.
@@ -108,30 +125,42 @@ const CLOSE: f32 = 1.0 / 1048576.0;
 /// 1.5 * 2^23.
 const MAGIC: f32 = 12582912.0;
 
-/// |x| = k pi/2 + r with k as integer, sin and cos of r, and the lanes where that is not good.
+/// |x| = k pi/2 + r + rl with k as integer, and the lanes where that is not good.
 #[inline(always)]
-fn both<V: F32s>(ax: V) -> (V::Int, V, V, V::Mask) {
+fn reduce_trig<V: F32s>(ax: V) -> (V::Int, V, V, V::Mask) {
     let kf = ax.fma(V::of(TWO_OVER_PI_F32), V::of(MAGIC));
     let k = kf - V::of(MAGIC);
     let r1 = (-k).fma(V::of(PIO2_1_F32), ax);
     let r = (-k).fma(V::of(PIO2_2_F32), r1);
     let rl = (-k).fma(V::of(PIO2_2_F32), r1 - r);
     let good = V::le(ax * V::of(CLOSE), V::of(FAST_LIMIT * CLOSE).min(r.abs()));
+    (kf.bits(), r, rl, V::not(good))
+}
+
+/// The integer k of |x| = k pi/2 + r, sin and cos of r, and the lanes where that is not good.
+#[inline(always)]
+fn both<V: F32s>(ax: V) -> (V::Int, V, V, V::Mask) {
+    let (q, r, rl, bad) = reduce_trig(ax);
     let one = V::of(1.0);
     let z = r * r;
     let s = r + (r * z).fma(poly(z, SIN_F32), rl);
     let h = V::of(0.5) * z;
     let c1 = one - h;
     let c = c1 + (z * z).fma(poly(z, COS_F32), (-r).fma(rl, (one - c1) - h));
-    (kf.bits(), s, c, V::not(good))
+    (q, s, c, bad)
+}
+
+/// Lanes whose lowest bit is set: that bit made the sign of a one.
+#[inline(always)]
+fn is_odd<V: F32s>(q: V::Int) -> V::Mask {
+    V::lt(V::from_bits(V::ior(V::shl::<31>(q), V::of(1.0).bits())), V::of(0.0))
 }
 
 /// The sine or, where `q` is odd, the cosine; negated where q & 2.
 #[inline(always)]
 fn pick<V: F32s>(s: V, c: V, q: V::Int) -> V {
-    let odd = V::from_bits(V::ior(V::shl::<31>(q), V::of(1.0).bits()));
     let flip = V::iand(V::shl::<30>(q), V::sign_bit());
-    V::select(V::lt(odd, V::of(0.0)), c, s).flip(flip)
+    V::select(is_odd::<V>(q), c, s).flip(flip)
 }
 
 /// Sine and cosine, the same bits as one after the other.
@@ -167,12 +196,39 @@ pub(crate) fn cos<V: F32s>(x: V) -> V {
     y
 }
 
+/// Tangent; lanes that are large or near a multiple of pi/2 take the f64 path.
+#[inline(always)]
+pub(crate) fn tan<V: F32s>(x: V) -> V {
+    let (q, r, rl, bad) = reduce_trig(x.abs());
+    let one = V::of(1.0);
+    let z = r * r;
+    let (w, we) = two_prod(r * z, horner(z, TAN_F32));
+    let (t, tl) = fast_two_sum(r, w);
+    // d tan = (1 + tan^2) dr
+    let tl = rl.fma(t.fma(t, one), tl + we);
+    // -1 / (t + tl) where k is odd
+    let odd = is_odd::<V>(q);
+    let mut y = t + tl;
+    if V::any(odd) {
+        // as in f64, without the flags of tiny lanes' inverses
+        let c = -one / V::of(TINY).max(t.abs()).copysign(t);
+        let rest = c.fma(tl, c.fma(t, one));
+        y = V::select(odd, c.fma(rest, c), y);
+    }
+    let y = y.flip(x.sign());
+    if V::any(bad) {
+        return V::select(bad, x.via64::<unary::Tan>(), y);
+    }
+    y
+}
+
 /// Error function, as in f64.
 #[inline(always)]
 pub(crate) fn erf<V: F32s>(x: V) -> V {
     let ax = x.abs();
-    let z = ax * ax;
-    let small = ax.fma(poly(z, ERF_SMALL_F32), ax);
+    // powers of large numbers would overflow
+    let near = V::of(1.0).min(ax);
+    let small = near.fma(poly(near * near, ERF_SMALL_F32), near);
     let u = V::of(4.0 - SPLIT as f32).min(ax - V::of(SPLIT as f32));
     let [first, rest @ ..] = ERF_LARGE_F32;
     let (g, gl) = fast_two_sum(V::of(first), u * poly(u, rest));

@@ -5,8 +5,8 @@
 //! reduction of [`super::reduce`]. Each lane's path depends on that lane alone.
 
 use super::reduce;
-use crate::coeffs::{COS, FRAC_PI_2, FRAC_PI_2_LO, SIN, TWO_OVER_PI};
-use crate::vector::{F64s, divide, fast_two_sum, poly};
+use crate::coeffs::{COS, FRAC_PI_2, FRAC_PI_2_LO, SIN, TAN, TWO_OVER_PI};
+use crate::vector::{F64s, fast_two_sum, poly, two_prod};
 
 /// Largest argument of the fast reduction.
 const FAST_LIMIT: f64 = 33554432.0;
@@ -90,22 +90,28 @@ pub(crate) fn sincos<V: F64s>(x: V) -> (V, V) {
     (sine, cosine)
 }
 
+/// 2^-200: no tangent that is inverted is smaller.
+const TINY: f64 = f64::from_bits(0x3370_0000_0000_0000);
+
 /// tan(r + rl), or -1/tan where `q` is odd.
 #[inline(always)]
 pub(super) fn tan_quadrant<V: F64s>(r: V, rl: V, q: V::Int) -> V {
     let one = V::of(1.0);
     let z = r * r;
-    let h = V::of(0.5) * z;
-    let h_err = V::of(0.5) * r.fma(r, -z);
-    let c1 = one - h;
-    let c_low = (z * z).fma(poly(z, COS), (-r).fma(rl, ((one - c1) - h) - h_err));
-    let (ch, cl) = fast_two_sum(c1, c_low);
-    let (sh, sl) = fast_two_sum(r, (r * z).fma(poly(z, SIN), rl * c1));
+    // the first term, which is the largest, is added last
+    let [first, rest @ ..] = TAN;
+    let (w, we) = two_prod(r * z, z.fma(poly(z, rest), V::of(first)));
+    let (t, tl) = fast_two_sum(r, w);
+    // d tan = (1 + tan^2) dr
+    let tl = rl.fma(t.fma(t, one), tl + we);
     let odd = is_odd::<V>(q);
-    let (nh, nl) = (V::select(odd, -ch, sh), V::select(odd, -cl, sl));
-    let (dh, dl) = (V::select(odd, sh, ch), V::select(odd, sl, cl));
-    let (t, tl) = divide(nh, nl, dh, dl, one);
-    t + tl
+    if !V::any(odd) {
+        return t + tl;
+    }
+    // other lanes may be tiny, and their inverse would raise flags; a selected divisor would be divided by before the selection
+    let c = -one / V::of(TINY).max(t.abs()).copysign(t);
+    let rest = c.fma(tl, c.fma(t, one));
+    V::select(odd, c.fma(rest, c), t + tl)
 }
 
 /// Tangent.
