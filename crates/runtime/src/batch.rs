@@ -10,7 +10,7 @@ mod packed;
 mod places;
 mod repeat;
 
-pub(crate) use self::left::{Again, Left, wanted_by_holders};
+pub(crate) use self::left::{Again, Left, Turn, wanted_by_holders};
 pub(crate) use self::packed::Packed;
 use self::packed::{Line, Packing, Window};
 pub use self::places::ASKED;

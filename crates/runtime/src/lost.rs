@@ -6,7 +6,7 @@
 
 use crate::base::BaseCell;
 use crate::shared::Shared;
-use numelt_ir::{DType, Dims, Error, Instr};
+use numelt_ir::{DType, Dims, Error, Instr, View};
 use numelt_opt::covers;
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -27,7 +27,20 @@ pub(crate) fn mark(cell: &Shared<BaseCell>, instrs: &[Instr], base: u32) {
     if cell.failed.swap(true, Ordering::AcqRel) {
         return; // it has its label
     }
-    let Some((dtype, shape)) = label(instrs, base, cell.nbytes) else { return };
+    if let Some((dtype, shape)) = label(instrs, base, cell.nbytes) {
+        keep_label(cell, dtype, shape);
+    }
+}
+
+/// The same of a base that one view is known of.
+pub(crate) fn mark_view(cell: &Shared<BaseCell>, view: &View) {
+    EVER.store(true, Ordering::Release);
+    if !cell.failed.swap(true, Ordering::AcqRel) {
+        keep_label(cell, view.dtype, view.shape.clone());
+    }
+}
+
+fn keep_label(cell: &Shared<BaseCell>, dtype: DType, shape: Dims) {
     let mut labels = LABELS.lock().unwrap_or_else(PoisonError::into_inner);
     if labels.len() == MOST {
         labels.pop_back();
@@ -49,6 +62,11 @@ pub(crate) fn among(cells: &[Shared<BaseCell>]) -> bool {
 /// Has this one?
 pub(crate) fn is_lost(cell: &BaseCell) -> bool {
     cell.failed.load(Ordering::Acquire)
+}
+
+/// Notes that a base holds again what the program says.
+pub(crate) fn restored(cell: &BaseCell) {
+    cell.failed.store(false, Ordering::Release);
 }
 
 /// Is what failed made good by this instruction, which reads nothing of it?

@@ -8,7 +8,7 @@
 //! or explains sees plans; settings that choose passes or a partition do, too.
 
 use crate::base::{BaseCell, BaseRef, POOL};
-use crate::batch::{Left, wanted_by_holders};
+use crate::batch::{Left, Turn, wanted_by_holders};
 use crate::cache::Caches;
 use crate::engine::{Engine, Few, FewInput, Launch, Operand, SmallCall};
 use crate::exec::{self, Kept, ReadyPlan};
@@ -20,7 +20,6 @@ use numelt_ir::{Axes, Base, Instr, Op, OpKind, Operand as IrOperand, Program, Re
 use numelt_opt::{KernelStep, Options, Outline, Source, copied_before, dense_like, overlaps_itself};
 use rustc_hash::FxHashMap;
 use smallvec::{SmallVec, smallvec};
-use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 
 /// Nanoseconds that making a plan takes, for a batch and for each of its instructions.
@@ -89,15 +88,18 @@ impl Piecemeal<'_> {
     /// The first failure.
     pub fn run(&mut self) -> Result<()> {
         let last = last_uses(self.program, self.slots.len());
-        let (mut failure, mut left) = (None, Left::default());
+        let (mut failure, mut left) = (None, Left::new(self.slots));
         // looked at when memory has run out
         let mut wanted = Vec::new();
         for (at, instr) in self.program.instrs.iter().enumerate() {
             let told = self.warnings.len();
             let outcome = match wanted.get(at) {
                 Some(false) => Ok(true),
-                _ if left.lets_pass(self.program, self.slots, instr) => self.attempt(instr),
-                _ => Ok(false),
+                _ => match left.turn(self.program, self.slots, instr) {
+                    Turn::Run => self.attempt(instr).map(|()| true),
+                    Turn::Wait => Ok(false),
+                    Turn::Lost => Ok(true),
+                },
             };
             self.warnings[told..].iter_mut().for_each(|warning| warning.place = instr.out.base);
             if outcome != Ok(true) {
@@ -117,36 +119,20 @@ impl Piecemeal<'_> {
                 }
             });
         }
+        left.tell(&self.program.instrs, self.slots);
         self.left = left.instrs;
         failure.map_or_else(|| self.engine.sync(), Err)
     }
 
-    /// Runs an instruction, unless what it reads is lost: so is its result then.
-    fn attempt(&mut self, instr: &Instr) -> Result<bool> {
-        if lost::ever() && self.is_lost(instr) {
-            lost::mark(&self.slots[instr.out.base as usize], &self.program.instrs, instr.out.base);
-            return Ok(true);
-        }
+    /// Runs an instruction; a base that was to get memory for it gives that back if something else got none.
+    fn attempt(&mut self, instr: &Instr) -> Result<()> {
         let out = &self.slots[instr.out.base as usize];
         let fresh = out.address().is_null();
         let done = self.one(instr);
         if done.is_err() && fresh {
             out.release();
         }
-        done.map(|()| true)
-    }
-
-    /// Does the instruction need a base that is lost? One that it makes good is not lost any more.
-    fn is_lost(&self, instr: &Instr) -> bool {
-        let failed = |base: u32| lost::is_lost(&self.slots[base as usize]);
-        if instr.reads().any(|view| failed(view.base)) {
-            return true;
-        }
-        let out = &self.slots[instr.out.base as usize];
-        if lost::is_lost(out) && lost::restores(out, instr) {
-            out.failed.store(false, Ordering::Release);
-        }
-        lost::is_lost(out)
+        done
     }
 
     fn one(&mut self, instr: &Instr) -> Result<()> {

@@ -385,7 +385,7 @@ impl Runtime {
         if base.is_queued() {
             self.settle(base)?;
             if base.is_queued() {
-                self.lock().batch.give_up_readers(&base.0);
+                self.lock().batch.give_up(&base.0);
             }
         }
         if base.0.bonds.any() {
@@ -547,7 +547,7 @@ impl State {
         next.restart(epoch, &mut self.cells);
         let mut batch = std::mem::replace(&mut self.batch, next);
         let before_this = batch.left() > 0;
-        batch.set_aside(again, &mut self.batch);
+        let given_up = batch.set_aside(again, &mut self.batch);
         let mut companions = None;
         let cut = reason == Reason::Instructions && (batch.is_at_cut() || self.is_too_long(&batch));
         if cut && !batch.is_at_cut() {
@@ -604,6 +604,7 @@ impl State {
         if self.warnings.len() > before {
             batch.place(&mut self.warnings[before..]);
         }
+        self.batch.lose(&given_up);
         // Dead bases give their memory back here.
         batch.restart(0, &mut self.cells);
         HELD.store(self.batch.held(), Ordering::Relaxed);

@@ -10,7 +10,7 @@ use super::{Batch, Words};
 use crate::base::BaseCell;
 use crate::lost;
 use crate::shared::Shared;
-use numelt_ir::{Instr, Operand, Program, Scalar};
+use numelt_ir::{Instr, Operand, Program, Scalar, View};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// The numbers that bases have got in a batch, by their identity.
@@ -27,26 +27,58 @@ pub(crate) enum Again<'a> {
     All,
 }
 
-/// Instructions of a program that are not run for want of memory.
-#[derive(Default)]
+/// What becomes of an instruction, whose turn it is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Turn {
+    /// It may run.
+    Run,
+    /// It needs what is left, and is left, too.
+    Wait,
+    /// It needs what is lost, and is lost, too.
+    Lost,
+}
+
+/// The instructions of a program that are not run for want of memory, while one after the other has its turn.
 pub(crate) struct Left {
     pub instrs: Vec<u32>,
     /// Bases that they read, and that they write.
     reads: FxHashSet<u32>,
     writes: FxHashSet<u32>,
+    /// Bases that do not hold what the program says so far, and never will.
+    lost: FxHashSet<u32>,
 }
 
 impl Left {
-    /// May an instruction run before these? Not if it needs a result of theirs. What it overwrites is not kept for them: those
-    /// that touch that are given up.
-    pub fn lets_pass(&mut self, program: &Program, slots: &[Shared<BaseCell>], instr: &Instr) -> bool {
+    pub fn new(slots: &[Shared<BaseCell>]) -> Left {
+        let known = if lost::ever() { slots } else { &[] };
+        let lost = (0..).zip(known).filter(|(_, cell)| lost::is_lost(cell)).map(|(base, _)| base).collect();
+        Left { instrs: Vec::new(), reads: FxHashSet::default(), writes: FxHashSet::default(), lost }
+    }
+
+    /// What becomes of an instruction. What it overwrites, if it runs, is not kept for those that are left.
+    #[inline]
+    pub fn turn(&mut self, program: &Program, slots: &[Shared<BaseCell>], instr: &Instr) -> Turn {
+        if self.instrs.is_empty() && self.lost.is_empty() { Turn::Run } else { self.turn_after(program, slots, instr) }
+    }
+
+    fn turn_after(&mut self, program: &Program, slots: &[Shared<BaseCell>], instr: &Instr) -> Turn {
         let out = instr.out.base;
-        let waits = instr.reads().any(|view| self.writes.contains(&view.base))
-            || self.writes.contains(&out) && !lost::restores(&slots[out as usize], instr);
-        if !waits {
-            self.give_up(program, slots, out);
+        let whole = lost::restores(&slots[out as usize], instr);
+        let needs = |bases: &FxHashSet<u32>| {
+            instr.reads().any(|view| bases.contains(&view.base)) || bases.contains(&out) && !whole
+        };
+        if needs(&self.lost) {
+            self.lost.insert(out);
+            return Turn::Lost;
         }
-        !waits
+        if needs(&self.writes) {
+            return Turn::Wait;
+        }
+        self.give_up(program, out);
+        if whole {
+            self.lost.remove(&out);
+        }
+        Turn::Run
     }
 
     /// Does one of them touch a base?
@@ -64,12 +96,11 @@ impl Left {
 
     /// Gives up those that touch a base, which is about to be overwritten, and all that touches their results: no other value
     /// may come to stand there.
-    pub fn give_up(&mut self, program: &Program, slots: &[Shared<BaseCell>], base: u32) {
+    fn give_up(&mut self, program: &Program, base: u32) {
         if !self.touches(base) {
             return;
         }
-        let mut given_up = FxHashSet::default();
-        let mut kept = std::mem::take(self).instrs;
+        let (mut given_up, mut kept) = (FxHashSet::default(), std::mem::take(&mut self.instrs));
         loop {
             let before = kept.len();
             kept.retain(|&at| {
@@ -85,8 +116,24 @@ impl Left {
                 break;
             }
         }
-        given_up.iter().for_each(|&lost| lost::mark(&slots[lost as usize], &program.instrs, lost));
+        self.lost.extend(given_up);
+        self.reads.clear();
+        self.writes.clear();
         kept.into_iter().for_each(|at| self.add(program, at as usize));
+    }
+
+    /// Notes with the bases which of them are lost after the program, and which are not any more.
+    pub fn tell(&self, instrs: &[Instr], slots: &[Shared<BaseCell>]) {
+        if self.lost.is_empty() && !lost::ever() {
+            return;
+        }
+        for (base, cell) in (0..).zip(slots) {
+            if self.lost.contains(&base) {
+                lost::mark(cell, instrs, base);
+            } else if lost::is_lost(cell) {
+                lost::restored(cell);
+            }
+        }
     }
 }
 
@@ -117,10 +164,11 @@ impl Batch {
         self.len() > self.left
     }
 
-    /// Takes out what is left of batches before and is not to be tried again, and what needs that, for the next batch.
-    pub fn set_aside(&mut self, again: Again<'_>, next: &mut Batch) {
+    /// Takes out what is left of batches before and is not to be tried again, and what needs that, for the next batch. What is
+    /// given up on the way is to be told the next batch, when this one has run.
+    pub fn set_aside(&mut self, again: Again<'_>, next: &mut Batch) -> Vec<(Shared<BaseCell>, View)> {
         if self.left == 0 || matches!(again, Again::All) {
-            return;
+            return Vec::new();
         }
         let (instrs, consts, slots) = self.take_all();
         let program = Program { bases: Vec::new(), consts, instrs };
@@ -129,21 +177,28 @@ impl Batch {
             Again::For(base) => wanted(&program, &slots, slots.iter().map(|cell| cell.is(base)).collect()),
             Again::No | Again::All => vec![false; program.instrs.len()],
         };
-        let (mut left, mut kept) = (Left::default(), Vec::new());
+        let (mut left, mut kept) = (Left::new(&slots), Vec::new());
         for (at, instr) in program.instrs.iter().enumerate() {
-            if at < self.left && !wanted_at_all[at] {
+            let old = at < self.left;
+            if old && !wanted_at_all[at] {
                 continue;
             }
-            if at < self.left && !tried[at] || !left.lets_pass(&program, &slots, instr) {
-                left.add(&program, at);
-            } else {
-                kept.push(at);
+            let stays = old && !tried[at];
+            match if stays { Turn::Wait } else { left.turn(&program, &slots, instr) } {
+                Turn::Run => kept.push(at),
+                Turn::Wait => left.add(&program, at),
+                Turn::Lost => {}
             }
         }
         self.keep(&program, &slots, &kept);
         let aside = left.instrs.iter().map(|&at| program.instrs[at as usize].clone()).collect();
         next.put_first(aside, &program.consts, &slots, true);
         self.let_go(&slots, Some(next));
+        let place = |base: &u32| {
+            let instr = program.instrs.iter().find(|instr| instr.out.base == *base)?;
+            Some((slots[*base as usize].clone(), instr.out.clone()))
+        };
+        left.lost.iter().filter_map(place).collect()
     }
 
     /// How many of the instructions, the first ones, have been tried and got no memory.
@@ -169,14 +224,25 @@ impl Batch {
         self.left += if left { count } else { 0 };
     }
 
-    /// Gives up what is left of batches before and reads a base that is about to be written by other means than recorded work.
-    pub fn give_up_readers(&mut self, base: &BaseCell) {
-        let Some(slot) = base.slot_in(self.epoch) else { return };
+    /// Loses bases, whose last values were given up, each with a view of it; and what is left that touches them: no earlier value
+    /// may come to stand there.
+    pub fn lose(&mut self, bases: &[(Shared<BaseCell>, View)]) {
+        for (cell, view) in bases {
+            lost::mark_view(cell, view);
+            self.give_up(cell);
+        }
+    }
+
+    /// Gives up what is left of batches before and touches a base: one that is about to be written by other means than recorded
+    /// work, or that is lost.
+    pub fn give_up(&mut self, base: &BaseCell) {
+        let Some(slot) = base.slot_in(self.epoch).filter(|_| self.left > 0) else { return };
         let (instrs, consts, slots) = self.take_all();
         let program = Program { bases: Vec::new(), consts, instrs };
-        let mut left = Left::default();
+        let mut left = Left::new(&slots);
         (0..self.left).for_each(|at| left.add(&program, at));
-        left.give_up(&program, &slots, slot);
+        left.give_up(&program, slot);
+        left.lost.iter().for_each(|&lost| lost::mark(&slots[lost as usize], &program.instrs, lost));
         let count = left.instrs.len();
         let kept: Vec<usize> =
             left.instrs.iter().map(|&at| at as usize).chain(self.left..program.instrs.len()).collect();
