@@ -33,9 +33,10 @@ const MOST_SLACK: usize = 8 << 20;
 /// together never as much is in use, would each be fresh every time.
 const CHURN: usize = 16;
 
-/// A kept buffer from this size on becomes zero by giving its pages back; below, writing the zeros costs no more than having the
-/// pages again.
-const ANEW: usize = 64 << 20;
+/// A kept buffer from this size on becomes zero by giving its pages back, because so large an array of zeros is likely to stay
+/// mostly zero. A smaller one is filled by whoever asked: where all of it is written, that takes a quarter of the time of
+/// having the pages again (35 against 140 ms for 128 MiB).
+const ANEW: usize = 1 << 30;
 /// Kept bytes from which on it is seen to that they go back some time.
 const WORTH: usize = 1 << 20;
 /// Ticks without use after which a buffer goes back.
@@ -708,18 +709,20 @@ mod tests {
     #[test]
     #[cfg(target_os = "linux")]
     fn what_is_said_to_be_zero_is() {
-        let pool = Pool::new(1 << 30);
-        for nbytes in [1000, HUGE - 1, HUGE, 3 * HUGE + 5, ANEW - 1, ANEW, ANEW + HUGE / 3] {
+        let pool = Pool::new(4 << 30);
+        for nbytes in [1000, HUGE - 1, HUGE, 3 * HUGE + 5, ANEW, ANEW + HUGE / 3] {
             for turn in 0..3 {
                 let (buffer, is_zero) = pool.alloc_zeroed(nbytes).unwrap();
                 assert_eq!(is_zero, nbytes >= HUGE && (turn == 0 || nbytes >= ANEW), "{nbytes} bytes, turn {turn}");
-                // SAFETY: the buffer has so many bytes, and is freed once.
-                unsafe {
-                    let bytes = std::slice::from_raw_parts_mut(buffer, nbytes);
-                    assert!(!is_zero || bytes.iter().all(|&byte| byte == 0));
-                    bytes.fill(9);
-                    pool.free(buffer, nbytes);
+                for at in [0, nbytes / 2, nbytes - 1] {
+                    // SAFETY: the buffer has so many bytes.
+                    unsafe {
+                        assert!(!is_zero || *buffer.add(at) == 0);
+                        buffer.add(at).write(9);
+                    }
                 }
+                // SAFETY: allocated above with this size, freed once.
+                unsafe { pool.free(buffer, nbytes) };
             }
             pool.trim(0);
         }
