@@ -28,9 +28,10 @@ use numelt_ir::{Axes, DType, Op, OpKind, Result};
 use smallvec::SmallVec;
 use std::sync::atomic::Ordering;
 
-/// Elements up to which an operation runs at once, whatever came before and comes after. An ensemble sampler of 64 walkers in
-/// five dimensions reaches 0.74 of NumPy's speed with 256 and 0.96 with 512; with 1024, 26 sums over neighbours
-/// take twice as long as with 512.
+/// Elements up to which an operation runs at once, whatever came before and comes after. With 256, an ensemble sampler of 64
+/// walkers in five dimensions reaches 1.15 times NumPy's speed and a Boltzmann machine with 480 weights 0.9, with 512 they reach 1.35
+/// and 1.75. With 1024, the sum of 27 neighbours in a block of 8 x 8 x 8 and the price of 1,000 options take twice
+/// as long.
 const FEW: i64 = 512;
 
 /// Elements up to which operations run at once until a long chain has been seen.

@@ -106,37 +106,6 @@ fn budgets_ask_for_a_flush() {
 }
 
 #[test]
-fn many_small_operations_that_nobody_reads_ask_for_a_flush() {
-    let (rt, _one) = runtime(|_| ());
-    let mut last = [10, 1000].map(|n| array(&rt, n));
-    let mut asked = Vec::new();
-    for at in 0..100 {
-        for a in &mut last {
-            let (next, flush) = binary(&rt, Op::Add, a, Input::Const(Scalar::F64(1.0)));
-            *a = next;
-            if let Some(reason) = flush {
-                asked.push((at, a.shape[0], reason));
-                rt.flush(reason).unwrap();
-                assert_eq!(rt.pending_work(), 0);
-            }
-        }
-    }
-    // half of them are too large
-    assert_eq!(asked, []);
-    rt.flush(Reason::Explicit).unwrap();
-    for at in 0..100 {
-        let (next, flush) = binary(&rt, Op::Multiply, &last[0], Input::Const(Scalar::F64(1.0)));
-        last[0] = next;
-        if let Some(reason) = flush {
-            asked.push((at, 10, reason));
-            rt.flush(reason).unwrap();
-            assert_eq!(rt.pending_work(), 0);
-        }
-    }
-    assert_eq!(asked, [(63, 10, Reason::Instructions)]);
-}
-
-#[test]
 fn long_loops_are_cut_between_turns() {
     let (rt, _one) = runtime(|c| c.max_pending = 32);
     let mut x = array(&rt, 1000);
