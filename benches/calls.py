@@ -251,7 +251,8 @@ def measure(candidate, rounds=15, only=""):
 
 def explanations():
     """Return why some calls are slow, by their names."""
-    return tomllib.loads(EXPLAINED.read_text())["calls"]
+    reasons = tomllib.loads(EXPLAINED.read_text())["reasons"]
+    return {name: reason["why"] for reason in reasons for name in reason["calls"]}
 
 
 def lowest(rows):

@@ -42,6 +42,10 @@ _INTEGERS: dict[Any, tuple[int, int]] = {
 }
 _INTEGERS[int] = _INTEGERS[numpy.int64]
 
+# few normal numbers of the legacy generator are NumPy's to make: what no argument of such a draw is more than
+_FEW = 64
+_NORMAL = frozenset({"normal", "randn", "standard_normal"})
+
 
 def _drawing(owner: str, name: str, original: Callable[..., Any]) -> Any:
     """Return a method that draws with NumPy's generator and wraps the result."""
@@ -49,7 +53,8 @@ def _drawing(owner: str, name: str, original: Callable[..., Any]) -> Any:
     handle = _library.handle(label, original, method=True)
 
     native = _legacy_random.DRAWS.get(name) if owner == "RandomState" else None
-    draw: Any = _core.drawing(original, handle, native, name == "shuffle")
+    few = _FEW if native is not None and name in _NORMAL else 0
+    draw: Any = _core.drawing(original, handle, native, name == "shuffle", few)
     functools.update_wrapper(draw, original, assigned=("__doc__", "__name__"), updated=())
     draw.__qualname__ = f"{owner}.{name}"
     return draw
@@ -294,13 +299,8 @@ def shuffle(x: Any) -> None:
 _shuffle_call = _library.handle("random.shuffle", _original.shuffle)
 
 
-# what no argument of a draw that NumPy's function makes at once is more than
-_FEW = 64
-
 # functions that take and return no arrays but those of the state
 _STATE = frozenset({"get_bit_generator", "get_state", "set_bit_generator", "set_state"})
-
-_NORMAL = frozenset({"normal", "randn", "standard_normal"})
 
 # the state that the functions of numpy.random share
 _random_sample: Any = _original.random_sample

@@ -24,14 +24,16 @@ pub struct Drawing {
     native: Option<Py<PyAny>>,
     /// Does a list as the first argument change in place?
     shuffles: bool,
+    /// What no argument of a draw is more than that is NumPy's to make although there is a native one.
+    few: i64,
 }
 
 #[pymethods]
 impl Drawing {
     #[new]
-    #[pyo3(signature = (original, library, native = None, shuffles = false))]
-    fn new(original: Py<PyAny>, library: Py<Library>, native: Option<Py<PyAny>>, shuffles: bool) -> Drawing {
-        Drawing { entry: Entry::new(), original, library, native, shuffles }
+    #[pyo3(signature = (original, library, native = None, shuffles = false, few = 0))]
+    fn new(original: Py<PyAny>, library: Py<Library>, native: Option<Py<PyAny>>, shuffles: bool, few: i64) -> Drawing {
+        Drawing { entry: Entry::new(), original, library, native, shuffles, few }
     }
 
     fn __get__<'py>(
@@ -77,6 +79,11 @@ impl Callee for Drawing {
             // the items of a list change places, whatever they are; for one number there is nothing to convert
             return given.with_first(&plain, |given| given.pass_to(self.original.bind(py)));
         }
+        if self.few > 0
+            && let Some(made) = given.with_first(&plain, |given| self.library.get().of_few(given, self.few))?
+        {
+            return Ok(made);
+        }
         if let Some(native) = &self.native {
             let legacy = instance.getattr(intern!(py, "_legacy"))?;
             match given.with_first(&legacy, |given| given.pass_to(native.bind(py))) {
@@ -95,7 +102,7 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     let py = module.py();
     module.add_class::<Drawing>()?;
     let library = Bound::new(py, Library::new(String::new(), py.None(), py.None(), true))?;
-    let sample = Bound::new(py, Drawing::new(py.None(), library.unbind(), None, false))?;
+    let sample = Bound::new(py, Drawing::new(py.None(), library.unbind(), None, false, 0))?;
     direct::call_by_entry(&py.get_type::<Drawing>(), &sample)?;
     direct::call_as_methods(&py.get_type::<Drawing>())
 }

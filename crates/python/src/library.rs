@@ -106,6 +106,17 @@ impl Library {
         result
     }
 
+    /// A call where no argument is more than `most`; `None` for others, and where somebody is interested in single calls.
+    pub fn of_few<'py>(&self, given: &Given<'_, 'py>, most: i64) -> PyResult<Option<Bound<'py, PyAny>>> {
+        if is_watched() {
+            return Ok(None);
+        }
+        lend::call(self.callable.bind(given.py()), given, self.method, Terms { most, native: true }, || {
+            self.count();
+            Ok(())
+        })
+    }
+
     fn lent<'py>(&self, given: &Given<'_, 'py>) -> PyResult<Bound<'py, PyAny>> {
         let py = given.py();
         if let Some(made) = lend::call(self.callable.bind(py), given, self.method, Terms::ANY, || Ok(()))? {

@@ -34,7 +34,6 @@ const LISTED: i64 = 1024;
 
 /// A short dense vector of floats or ints that are computed as a list of Python's numbers.
 pub fn listed<'py>(py: Python<'py>, view: &ArrayView) -> Quick<'py> {
-    let (&[n], &[step]) = (view.shape.as_slice(), view.strides.as_slice()) else { return None };
     let number: unsafe fn(*const u8) -> *mut ffi::PyObject = match view.dtype {
         // SAFETY: the address is that of a float.
         DType::F64 => |at| unsafe { ffi::PyFloat_FromDouble(at.cast::<f64>().read()) },
@@ -42,24 +41,34 @@ pub fn listed<'py>(py: Python<'py>, view: &ArrayView) -> Quick<'py> {
         DType::I64 => |at| unsafe { ffi::PyLong_FromLongLong(at.cast::<i64>().read()) },
         _ => return None,
     };
-    let start = view.base.settled().filter(|_| n <= LISTED)?;
-    // SAFETY: views lie inside their base, and elements are aligned. The list is new, has as many places, and takes over what
-    // is put there.
-    let list = unsafe {
-        let list = match Bound::from_owned_ptr_or_err(py, ffi::PyList_New(n as ffi::Py_ssize_t)) {
-            Ok(list) => list,
-            Err(error) => return Some(Err(error)),
-        };
-        for at in 0..n {
-            let made = number(start.offset((view.offset + at * step) as isize));
-            if made.is_null() {
-                return Some(Err(PyErr::fetch(py)));
-            }
-            ffi::PyList_SetItem(list.as_ptr(), at as ffi::Py_ssize_t, made);
+    let start = view.base.settled().filter(|_| !view.shape.is_empty() && view.size() <= LISTED)?;
+    // SAFETY: views lie inside their base, and elements are aligned.
+    unsafe { Some(list_of(py, start.offset(view.offset as isize), (&view.shape, &view.strides), number)) }
+}
+
+/// A list of the elements along the first axis: numbers, or lists.
+///
+/// # Safety
+/// The elements of these extents and strides lie there, and `number` makes an object of one.
+unsafe fn list_of<'py>(
+    py: Python<'py>,
+    start: *const u8,
+    (shape, strides): (&[i64], &[i64]),
+    number: unsafe fn(*const u8) -> *mut ffi::PyObject,
+) -> PyResult<Bound<'py, PyAny>> {
+    // SAFETY: the caller's contract. The list is new, has as many places, and takes over what is put there.
+    unsafe {
+        let list = Bound::from_owned_ptr_or_err(py, ffi::PyList_New(shape[0] as ffi::Py_ssize_t))?;
+        for at in 0..shape[0] {
+            let place = start.offset((at * strides[0]) as isize);
+            let made = match shape.len() {
+                1 => Bound::from_owned_ptr_or_err(py, number(place))?,
+                _ => list_of(py, place, (&shape[1..], &strides[1..]), number)?,
+            };
+            ffi::PyList_SetItem(list.as_ptr(), at as ffi::Py_ssize_t, made.into_ptr());
         }
-        list
-    };
-    Some(Ok(list))
+        Ok(list)
+    }
 }
 
 /// The array with its axes reversed.

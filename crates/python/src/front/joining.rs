@@ -52,6 +52,31 @@ fn pieces_of<'py>(items: impl IntoIterator<Item = Bound<'py, PyAny>>) -> PyResul
     Ok(Some((out, dtype)))
 }
 
+/// Pieces to be joined, and along which axis; without one they are vectors of what dense arrays hold.
+fn along(arrays: Any<'_, '_>, axis: &Arg<'_>) -> PyResult<Option<(Pieces, usize, DType)>> {
+    if axis.given().is_none_or(|axis| !axis.is_none()) {
+        let Some((pieces, dtype)) = pieces(arrays)? else { return Ok(None) };
+        return Ok(axis_of(axis, pieces[0].shape.len()).map(|axis| (pieces, axis, dtype)));
+    }
+    Ok(flattened(arrays).map(|(pieces, dtype)| (pieces, 0, dtype)))
+}
+
+/// The elements of dense arrays of ours in a list, each as a vector, and their common dtype.
+fn flattened(arrays: Any<'_, '_>) -> Option<(Pieces, DType)> {
+    let list = arrays.cast_exact::<PyList>().ok()?;
+    let flat = |item: Bound<'_, PyAny>| {
+        let view = native(&item)?;
+        // numbers, and what stands for them, do not widen what they are joined to
+        let dense = shape::is_c_contiguous(&view.shape, &view.strides, view.dtype.size() as i64);
+        let (n, step) = (view.size(), view.dtype.size() as i64);
+        let one = |n: i64| Dims::from_slice(&[n]);
+        (dense && !view.shape.is_empty()).then(|| shape::window(view, view.offset, one(n), one(step)))
+    };
+    let pieces = list.iter().map(flat).collect::<Option<Pieces>>()?;
+    let dtype = pieces.iter().map(|view| view.dtype).reduce(DType::promote)?;
+    Some((pieces, dtype))
+}
+
 /// A given axis, within `rank`.
 fn axis_of(axis: &Arg<'_>, rank: usize) -> Option<usize> {
     let axis = match axis.given() {
@@ -63,7 +88,9 @@ fn axis_of(axis: &Arg<'_>, rank: usize) -> Option<usize> {
     (-rank..rank).contains(&axis).then(|| axis.rem_euclid(rank) as usize)
 }
 
-/// Bytes of a piece, on the average, up to which copying pieces at once costs less than recording the copies.
+/// Bytes of pieces together up to which copying them at once costs less than recording the copies (2 microseconds), and
+/// bytes of a piece, on the average, up to which that holds of many pieces.
+const LITTLE: usize = 1 << 18;
 const FEW: usize = 4096;
 
 /// Pieces from which on those are copied at once that are more bytes together.
@@ -72,7 +99,7 @@ const MANY: usize = 8;
 /// The elements of dense pieces one after the other, where that is to be done at once.
 fn appended(py: Python<'_>, pieces: &[ArrayView]) -> PyResult<Option<BaseRef>> {
     let total = pieces.iter().map(|p| p.size() as usize * p.dtype.size()).sum::<usize>();
-    let few = total <= FEW || (pieces.len() >= MANY && total <= FEW * pieces.len());
+    let few = total <= LITTLE || (pieces.len() >= MANY && total <= FEW * pieces.len());
     let dense = |p: &ArrayView| shape::is_c_contiguous(&p.shape, &p.strides, p.dtype.size() as i64);
     let ready = few && pieces.iter().all(|p| p.size() > 0 && p.base.settled().is_some() && dense(p));
     if !ready || !Runtime::global().runs_at_once() {
@@ -230,8 +257,7 @@ fn concatenate<'py>(
     if out.is_none()
         && dtype.is_none()
         && matches!(casting, Arg::Absent)
-        && let Some((pieces, dtype)) = pieces(arrays)?
-        && let Some(axis) = axis_of(&axis, pieces[0].shape.len())
+        && let Some((pieces, axis, dtype)) = along(arrays, &axis)?
         && let Some(made) = join(py, &pieces, axis, dtype)?
     {
         return Ok(made);
