@@ -44,7 +44,7 @@ demo: build ## the example programs under NumPy and numelt: compared, timed, in 
 fusion-report: build ## partitions compared on the papers' programs; rewrites docs/fusion.md
 	$(PY) benches/fusion_report.py $(REPORT_ARGS)
 
-bench: build ## all figures of docs/performance.md; keeps them in benches/results/ (8 minutes)
+bench: build ## all figures of docs/performance.md; keeps them in benches/results/ (10 minutes)
 	$(PY) benches/performance.py $(BENCH_ARGS)
 
 test: setup lint test-rust build test-python test-hostile test-wheel ## everything; what CI runs

@@ -465,7 +465,8 @@ def test_full_of_values_and_sequences(value, dtype):
 
 AXES_OF = {
     "diag": [(), (1,), (-1,), (7,), (-7,), ("a",), (1.0,), (numpy.int64(1),)],
-    "atleast_1d": [()], "atleast_2d": [()], "atleast_3d": [()], "trace": [(), (1,), (-2,)], "take": [([0, 0],), ([-1],)],
+    "atleast_1d": [()], "atleast_2d": [()], "atleast_3d": [()], "trace": [(), (1,), (-2,)],
+    "take": [([0, 0],), ([-1],), ([True, 0],), ([0.0],), ([99],), ([],)], "tolist": [()],
 }  # fmt: skip
 
 
@@ -485,7 +486,7 @@ def test_diagonals_and_new_axes(name, dtype):
             for np in (numelt, numpy):
                 array = view(np.array(cube))
                 try:
-                    made = getattr(np, name)(array, *rest)
+                    made = array.tolist() if name == "tolist" else getattr(np, name)(array, *rest)
                     flags = made.flags.writeable if name in ("diag", "atleast_2d") else None
                     found.append(
                         ("value", made, getattr(made, "strides", None), flags, np.shares_memory(made, array))

@@ -191,3 +191,36 @@ def test_conversions_keep_or_change_the_layout_as_numpys(name, source):
             assert found[0][2:] == found[1][2:], options
         else:
             assert found[0] == found[1], options
+
+
+@pytest.mark.core
+@pytest.mark.parametrize(
+    "pieces",
+    [
+        lambda m, row: [m, row],
+        lambda m, row: [row],
+        lambda m, row: (m, row),
+        lambda m, row: [m.T, row],
+        lambda m, row: [m, 2],
+        lambda m, row: [m, row[0, ...]],
+        lambda m, row: [m[:0], row],
+        lambda m, row: [m, [1.5]],
+        lambda m, row: [m.astype("f4"), row.astype("i2")],
+        lambda m, row: [m.astype("U4"), row],
+        lambda m, row: [],
+    ],
+)
+def test_joins_of_flattened_arrays(pieces):
+    def make(np):
+        m = np.array(numpy.arange(12.0).reshape(3, 4))
+        return np.concatenate(pieces(m, np.array(numpy.arange(3))), axis=None)
+
+    assert_alike(make)
+
+
+@pytest.mark.core
+@pytest.mark.parametrize("n", [100, 2047, 16_384, 40_000])
+def test_joins_of_every_length(n):
+    for dtype in ("f8", "i1", "c16"):
+        assert_alike(lambda np, dtype=dtype: np.concatenate([np.ones(n, dtype), np.zeros(n, dtype)]))
+        assert_alike(lambda np, dtype=dtype: np.hstack([np.ones((2, n), dtype), np.zeros((2, 3), dtype)]))
