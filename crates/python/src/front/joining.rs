@@ -55,20 +55,18 @@ fn pieces_of<'py>(items: impl IntoIterator<Item = Bound<'py, PyAny>>) -> PyResul
 /// Pieces to be joined, and along which axis; without one they are vectors of what dense arrays hold.
 fn along(arrays: Any<'_, '_>, axis: &Arg<'_>) -> PyResult<Option<(Pieces, usize, DType)>> {
     if axis.given().is_none_or(|axis| !axis.is_none()) {
-        let found = pieces(arrays)?;
-        return Ok(found.and_then(|(pieces, dtype)| {
-            let axis = axis_of(axis, pieces[0].shape.len())?;
-            Some((pieces, axis, dtype))
-        }));
+        let Some((pieces, dtype)) = pieces(arrays)? else { return Ok(None) };
+        return Ok(axis_of(axis, pieces[0].shape.len()).map(|axis| (pieces, axis, dtype)));
     }
     Ok(flattened(arrays).map(|(pieces, dtype)| (pieces, 0, dtype)))
 }
 
-/// The vectors of what a list of dense arrays holds. Numbers, and what stands for them, do not widen what they are joined to.
+/// The elements of dense arrays of ours in a list, each as a vector, and their common dtype.
 fn flattened(arrays: Any<'_, '_>) -> Option<(Pieces, DType)> {
     let list = arrays.cast_exact::<PyList>().ok()?;
     let flat = |item: Bound<'_, PyAny>| {
         let view = native(&item)?;
+        // numbers, and what stands for them, do not widen what they are joined to
         let dense = shape::is_c_contiguous(&view.shape, &view.strides, view.dtype.size() as i64);
         let (n, step) = (view.size(), view.dtype.size() as i64);
         let one = |n: i64| Dims::from_slice(&[n]);
