@@ -270,7 +270,7 @@ def modules_after(tmp_path, program, *launcher):
 
 @pytest.mark.parametrize("library", ["numpy", "scipy.sparse"])
 def test_nothing_is_loaded_that_a_program_does_without(tmp_path, library):
-    """Command lines without options need no parser, and adapting a library loads no other of NumPy's modules."""
+    """Command lines without options need no parser, and adapting a library loads no other module of NumPy."""
     if library != "numpy":
         pytest.importorskip(library)
     program = f"import numpy\nimport {library}"
