@@ -111,10 +111,16 @@ impl Library {
         if is_watched() {
             return Ok(None);
         }
-        lend::call(self.callable.bind(given.py()), given, self.method, Terms { most, native: true, ..Terms::ANY }, || {
-            self.count();
-            Ok(())
-        })
+        lend::call(
+            self.callable.bind(given.py()),
+            given,
+            self.method,
+            Terms { most, native: true, ..Terms::ANY },
+            || {
+                self.count();
+                Ok(())
+            },
+        )
     }
 
     fn lent<'py>(&self, given: &Given<'_, 'py>) -> PyResult<Bound<'py, PyAny>> {
