@@ -2,9 +2,10 @@
 
 Parts: `workloads` (the papers' programs against NumPy and against the machine's limit), `field` (programs
 of many fields), `calls` (every recorded call by itself, also written into docs/calls.md), `sweep` (all array
-sizes), `cold` (first calls), `memory` (the most that is resident), `variants` (kernels with and without
-constants for their geometry) and `functions` (every elementwise function; its table stands in
-docs/accuracy.md). A part that is measured alone leaves the others' text as it is. The machine should be quiet.
+sizes), `cold` (first calls), `startup` (how much later programs begin), `memory` (the most that is resident),
+`variants` (kernels with and without constants for their geometry) and `functions` (every elementwise function;
+its table stands in docs/accuracy.md). A part that is measured alone leaves the others' text as it is. The
+machine should be quiet.
 """
 
 import argparse
@@ -17,13 +18,14 @@ import field
 import functions
 import memory
 import numelt
+import startup
 import sweep
 import timing
 import variants
 import workloads
 
 DOCUMENT = timing.ROOT / "docs" / "performance.md"
-PARTS = ("workloads", "field", "calls", "sweep", "cold", "memory", "variants", "functions")
+PARTS = ("workloads", "field", "calls", "sweep", "cold", "startup", "memory", "variants", "functions")
 # parts whose text stands elsewhere
 DOCUMENTS = {"functions": timing.ROOT / "docs" / "accuracy.md"}
 
@@ -54,6 +56,9 @@ def measure(part, options):
     if part == "cold":
         rows = cold.measure(1 if quick else 3, options.only)
         return rows, cold.text(rows)
+    if part == "startup":
+        rows = startup.measure(3 if quick else 15, options.only)
+        return rows, startup.text(rows)
     if part == "memory":
         rows = memory.measure(quick, options.only)
         return rows, memory.text(rows)

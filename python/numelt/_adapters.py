@@ -42,6 +42,8 @@ from numelt._scalars import SCALARS
 
 __all__ = ["Finder", "adapt_extension", "install"]
 
+# NumPy's own generators, which libraries hand out
+RANDOM = "numpy.random"
 _FUNCTIONS = (types.FunctionType, types.MethodType, types.BuiltinFunctionType, functools.partial)
 _HELD = frozenset({_core.ndarray, type(_core.ndarray), list, tuple, dict, *SCALARS})
 
@@ -307,7 +309,7 @@ def _adapt_shuffles() -> None:
 
     They take what is not of NumPy's class for a list, and its rows for what stays as it is.
     """
-    from numpy import random  # it takes milliseconds, and the libraries that come here have loaded it
+    random = sys.modules[RANDOM]
 
     def adapted(original: Any) -> Any:
         @functools.wraps(original)
@@ -381,7 +383,8 @@ def _adapt(module: types.ModuleType) -> None:
     if key == JAX:
         _register_with_jax(module)
         return
-    if key in NAMED:
+    # either may be loaded first; loading NumPy's takes tens of milliseconds
+    if (key == RANDOM or key in NAMED) and RANDOM in sys.modules and not NAMED.keys().isdisjoint(sys.modules):
         _adapt_shuffles()
     for table, wrap in _tables():
         for name in _names(module, table.get(key, ())):
@@ -458,7 +461,7 @@ class Finder(importlib.machinery.PathFinder):
         cls, fullname: str, path: Sequence[str] | None = None, target: types.ModuleType | None = None
     ) -> importlib.machinery.ModuleSpec | None:
         """Return a spec for a listed module; leave the rest to the next finder."""
-        if fullname not in ADAPTED:
+        if fullname not in ADAPTED and fullname != RANDOM:
             return None
         spec = super().find_spec(fullname, path, target)
         if spec is not None and spec.loader is not None:
@@ -483,7 +486,7 @@ def install() -> None:
     [1, 3]
     """
     _extensions.adapt_loaded(_compiled)
-    for name in ADAPTED:
+    for name in (*ADAPTED, RANDOM):
         module = sys.modules.get(name)
         if isinstance(module, types.ModuleType):
             _adapt(module)

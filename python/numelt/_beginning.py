@@ -56,7 +56,7 @@ def convert(function: types.FunctionType) -> bool:
     if not chosen or place is None or len(code.co_consts) >= _MOST_CONSTANTS:
         return not chosen
     captured = tuple(at for at, name in enumerate(names) if name in code.co_cellvars)
-    inserted = _loading(_conversion(len(names), chosen, captured), len(code.co_consts))
+    inserted = _loading(len(names), chosen, captured, len(code.co_consts))
     lines = _lines_with(code.co_linetable, place // 2, len(inserted) // 2)
     if lines is None:
         return False
@@ -65,7 +65,9 @@ def convert(function: types.FunctionType) -> bool:
         co_consts=(*code.co_consts, _NUMPYS),
         co_stacksize=max(code.co_stacksize, 2),
         co_linetable=lines,
-        co_exceptiontable=_moved(code.co_exceptiontable, len(inserted) // 2),
+        co_exceptiontable=_moved(code.co_exceptiontable, len(inserted) // 2)
+        if code.co_exceptiontable
+        else b"",
     )
     return True
 
@@ -108,8 +110,10 @@ def _conversion(count: int, chosen: tuple[int, ...], captured: tuple[int, ...]) 
     return instructions[: max(at for at in range(0, len(instructions), 2) if instructions[at] in stores) + 2]
 
 
-def _loading(instructions: bytes, constant: int) -> bytes:
-    """Return instructions that load another constant."""
+@functools.cache
+def _loading(count: int, chosen: tuple[int, ...], captured: tuple[int, ...], constant: int) -> bytes:
+    """Return the instructions of `_conversion` for another number of the constant that they load."""
+    instructions = _conversion(count, chosen, captured)
     load = opcode.opmap["LOAD_CONST"]
     changed = bytearray(instructions)
     for at in range(0, len(changed), 2):
@@ -126,13 +130,20 @@ def _lines_with(table: bytes, place: int, count: int) -> bytes | None:
         at = next((i for i in range(at + 1, len(table)) if table[i] & 0x80), len(table))
     if units != place:
         return None
-    # a stretch of up to eight units, without columns, whose line is the one before
-    stretches = [8] * (count // 8) + [count % 8] * (count % 8 > 0)
-    return table[:at] + b"".join(bytes([0x80 | 13 << 3 | length - 1, 0]) for length in stretches) + table[at:]
+    return table[:at] + _stretches(count) + table[at:]
+
+
+@functools.cache
+def _stretches(count: int) -> bytes:
+    """Return a table of lines for `count` units of code: stretches of up to eight, without columns."""
+    lengths = [8] * (count // 8) + [count % 8] * (count % 8 > 0)
+    return b"".join(bytes([0x80 | 13 << 3 | length - 1, 0]) for length in lengths)
 
 
 def _moved(table: bytes, by: int) -> bytes:
     """Return a table of exceptions for code that begins `by` units later."""
+    if not table:
+        return table
     numbers = list(_numbers(table))
     moved = bytearray()
     for at, number in enumerate(numbers):

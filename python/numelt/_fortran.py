@@ -36,9 +36,12 @@ class Fortran:
     def __init__(self, fortran: Any, adapted: Adapted) -> None:
         object.__setattr__(self, "_fortran", fortran)
         object.__setattr__(self, "_adapted", adapted)
-        object.__setattr__(self, "_call", adapted(fortran))
+        object.__setattr__(self, "_call", None)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        # made late: it asks f2py to write the documentation, and most routines are never called
+        if self._call is None:
+            object.__setattr__(self, "_call", self._adapted(self._fortran))
         return self._call(*args, **kwargs)
 
     # what tells classes and shows documents sees the routine

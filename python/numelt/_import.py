@@ -43,9 +43,10 @@ _library_folders: tuple[str, ...] = ()
 
 def _libraries() -> tuple[str, ...]:
     """Return the folders of the standard library and of installed packages."""
-    import sysconfig  # takes milliseconds, and only the launcher asks
+    # where a module of each lies: `sysconfig` knows more, but takes milliseconds
+    import numpy
 
-    folders = [sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")]
+    folders = [os.path.dirname(os.__file__), os.path.dirname(os.path.dirname(numpy.__file__))]
     folders += site.getsitepackages() if hasattr(site, "getsitepackages") else []
     if hasattr(site, "getusersitepackages"):
         folders.append(site.getusersitepackages())
@@ -57,7 +58,15 @@ def is_users(filename: str | None) -> bool:
     """Is this source file the program's own, neither installed nor the standard library's?"""
     if not filename or filename.startswith("<"):
         return False
-    path = os.path.realpath(filename)
+    if os.path.islink(filename):
+        filename = os.path.realpath(filename)
+    return _is_users_folder(os.path.dirname(os.path.abspath(filename)))
+
+
+@functools.lru_cache(4096)
+def _is_users_folder(folder: str) -> bool:
+    """Do source files in this folder belong to the program?"""
+    path = os.path.join(os.path.realpath(folder), "")
     parts = path.split(os.sep)
     if "site-packages" in parts or "dist-packages" in parts:
         return False
@@ -319,18 +328,16 @@ class _Finder(importlib.machinery.PathFinder):
     def find_spec(
         cls, fullname: str, path: Sequence[str] | None = None, target: types.ModuleType | None = None
     ) -> importlib.machinery.ModuleSpec | None:
-        """Return a spec for a source file of the user's; leave the rest to the next finder."""
+        """Return Python's spec, with another loader for a source file of the user's."""
         spec = super().find_spec(fullname, path, target)
         if spec is None or not isinstance(spec.loader, importlib.machinery.SourceFileLoader):
-            return None
+            return spec  # the next finder would look again
         if fullname in _RUNNERS:
             spec.loader = cast(Any, _Runner(spec.loader))
         elif fullname in _SPAWNERS:
             spec.loader = cast(Any, _Spawning(spec.loader))
         elif is_users(spec.origin):
             spec.loader = cast(Any, _Loader(spec.loader))
-        else:
-            return None
         return spec
 
 
@@ -352,6 +359,7 @@ def install() -> None:
     """From now on, modules of the user's see numelt for numpy."""
     global _library_folders
     _library_folders = _libraries()
+    _is_users_folder.cache_clear()
     if _Finder not in sys.meta_path:
         # before Python's own path finder, after the finders of built-in and frozen modules
         position = next((i for i, f in enumerate(sys.meta_path) if f is importlib.machinery.PathFinder), 0)

@@ -7,16 +7,17 @@ numpy; then the reports that the options ask for.
 
 from __future__ import annotations
 
-import argparse
 import atexit
 import importlib.util
 import io
-import json
 import os
 import sys
 import time
 import types
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
+
+if TYPE_CHECKING:
+    import argparse
 
 __all__ = ["main"]
 
@@ -25,6 +26,8 @@ _USAGE = "python -m numelt [options] (script.py | -m module | -c code) [args ...
 
 
 def _parser() -> argparse.ArgumentParser:
+    import argparse  # takes milliseconds, and most command lines have no options
+
     parser = argparse.ArgumentParser(
         prog="python -m numelt",
         usage=_USAGE,
@@ -46,6 +49,12 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
+# what `_parser` makes of no options
+_NO_OPTIONS = types.SimpleNamespace(
+    version=False, fallback=None, coverage=False, profile=False, stats_json=None
+)
+
+
 def _split(arguments: list[str]) -> tuple[list[str], list[str]]:
     """Split the command line into our options and the program with its arguments."""
     takes_value = {"--fallback", "--stats-json"}
@@ -61,17 +70,16 @@ def _split(arguments: list[str]) -> tuple[list[str], list[str]]:
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line."""
     own, program = _split(sys.argv[1:] if arguments is None else arguments)
-    parser = _parser()
-    options = parser.parse_args(own)
+    options: Any = _NO_OPTIONS if program and not own else _parser().parse_args(own)
     if options.version:
         _print_version()
         return
     if not program:
-        parser.error("nothing to run: give a script, or -m module")
+        _parser().error("nothing to run: give a script, or -m module")
     _prepare(options)
     if program[0] in ("-m", "-c"):
         if len(program) < 2:
-            parser.error(f"argument expected for the {program[0]} option")
+            _parser().error(f"argument expected for the {program[0]} option")
         (_run_module if program[0] == "-m" else _run_code)(program[1], program[2:])
     else:
         _run_script(program[0], program[1:])
@@ -85,7 +93,7 @@ def _print_version() -> None:
     print(f"numelt {numelt.__numelt_version__} (NumPy {numpy.__version__}, Python {sys.version.split()[0]})")
 
 
-def _prepare(options: argparse.Namespace) -> None:
+def _prepare(options: Any) -> None:
     """Import numelt, install the import hook, and arrange for the reports at exit."""
     import numelt
     from numelt import _import
@@ -115,6 +123,8 @@ def _prepare(options: argparse.Namespace) -> None:
 
 
 def _write_stats(filename: str, seconds: float) -> None:
+    import json  # takes milliseconds
+
     import numelt
     from numelt import _core
 

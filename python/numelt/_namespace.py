@@ -134,7 +134,7 @@ def _module(module: types.ModuleType) -> types.ModuleType:
     root, _, rest = module.__name__.partition(".")
     if root != "numpy" or not rest or rest == "_core" or rest.startswith("_core."):
         return module
-    return importlib.import_module(f"numelt.{rest}")
+    return sys.modules.get(f"numelt.{rest}") or importlib.import_module(f"numelt.{rest}")
 
 
 def find(original: types.ModuleType, name: str, ours: types.ModuleType) -> Any:

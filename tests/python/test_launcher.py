@@ -256,3 +256,67 @@ def test_classes_that_turn_into_arrays_reach_libraries(program):
     want, got = program("main.py", numelt=False), program("main.py")
     assert want.returncode == 0, want.stderr
     assert got.stdout == want.stdout, got.stderr
+
+
+def modules_after(tmp_path, program, *launcher):
+    """Return the names of the modules that a program has loaded."""
+    path = tmp_path / "program.py"
+    path.write_text(f"{program}\nimport sys\nprint(*sys.modules)\n")
+    run = subprocess.run(
+        [sys.executable, *launcher, path], capture_output=True, text=True, check=True, cwd=tmp_path
+    )
+    return set(run.stdout.split())
+
+
+@pytest.mark.parametrize("library", ["numpy", "scipy.sparse"])
+def test_nothing_is_loaded_that_a_program_does_without(tmp_path, library):
+    """Command lines without options need no parser, and adapting a library loads no other module of NumPy."""
+    if library != "numpy":
+        pytest.importorskip(library)
+    program = f"import numpy\nimport {library}"
+    alone = modules_after(tmp_path, program)
+    under = modules_after(tmp_path, program, "-m", "numelt")
+    more = {name for name in under - alone if name.partition(".")[0] != "numelt"}
+    assert more.isdisjoint({"argparse", "json", "numpy.random", "sysconfig", "gettext", "locale"})
+    if library == "numpy":
+        assert "numelt._adapters" not in under
+
+
+def test_modules_are_looked_for_once(tmp_path):
+    """Python's own finder is not asked for what ours has found."""
+    (tmp_path / "own.py").write_text("import numpy as np\nname = np.__name__\n")
+    program = """
+import sys, importlib.machinery
+looked = []
+class Last:
+    @staticmethod
+    def find_spec(name, path=None, target=None):
+        looked.append(name)
+finders = sys.meta_path
+finders.insert(finders.index(importlib.machinery.PathFinder), Last)
+import own, wave, xml.dom, nothing_of_that_name
+"""
+    program = program.replace(
+        "import own, wave, xml.dom, nothing_of_that_name",
+        "import own, wave, xml.dom\nassert own.name == 'numelt', own.name\n"
+        "try:\n    import nothing_of_that_name\nexcept ImportError:\n    pass\n"
+        "assert looked == ['nothing_of_that_name'], looked",
+    )
+    modules_after(tmp_path, program, "-m", "numelt")
+
+
+def test_files_that_are_links_belong_to_what_they_point_at(tmp_path):
+    """A link to an installed module is no file of the program's; one from there to the program's is."""
+    (tmp_path / "site-packages").mkdir()
+    (tmp_path / "site-packages" / "installed.py").write_text("import numpy\nname = numpy.__name__\n")
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "elsewhere" / "owned.py").write_text("import numpy\nname = numpy.__name__\n")
+    (tmp_path / "linked.py").symlink_to(tmp_path / "site-packages" / "installed.py")
+    (tmp_path / "site-packages" / "developed.py").symlink_to(tmp_path / "elsewhere" / "owned.py")
+    program = """
+import sys
+sys.path.insert(0, "site-packages")
+import installed, linked, developed
+assert (installed.name, linked.name, developed.name) == ("numpy", "numpy", "numelt")
+"""
+    modules_after(tmp_path, program, "-m", "numelt")
