@@ -426,14 +426,14 @@ impl Fill {
     fn of(plan: &Plan, step: &Step) -> Option<Fill> {
         let Step::Kernel(kernel) = step else { return None };
         let [at] = kernel.instrs.as_slice() else { return None };
-        fill(&plan.program.instrs[*at], &plan.program)
+        let instr = &plan.program.instrs[*at];
+        fill(instr, plan.program.bases[instr.out.base as usize].nbytes)
     }
 }
 
-/// What an instruction fills, if it fills all of a large base with a literal.
-fn fill(instr: &Instr, program: &Program) -> Option<Fill> {
+/// What an instruction fills, if it fills all of a large base, of `nbytes`, with a literal.
+fn fill(instr: &Instr, nbytes: usize) -> Option<Fill> {
     let base = instr.out.base;
-    let nbytes = program.bases[base as usize].nbytes;
     match instr.ins.as_slice() {
         &[IrOperand::Const(literal)] if instr.op == Op::Copy && nbytes >= HUGE && covers(&instr.out, nbytes as i64) => {
             Some(Fill { base, literal })
@@ -442,9 +442,9 @@ fn fill(instr: &Instr, program: &Program) -> Option<Fill> {
     }
 }
 
-/// Is an instruction nothing but zeros for all of a large base?
-pub(crate) fn fills_with_zeros(instr: &Instr, program: &Program) -> bool {
-    fill(instr, program).is_some_and(|fill| is_zero(program.consts[fill.literal as usize]))
+/// Is an instruction nothing but zeros for all of a large base, of `nbytes`?
+pub(crate) fn fills_with_zeros(instr: &Instr, nbytes: usize, program: &Program) -> bool {
+    fill(instr, nbytes).is_some_and(|fill| is_zero(program.consts[fill.literal as usize]))
 }
 
 /// Is it zero in every bit, and so in every dtype?

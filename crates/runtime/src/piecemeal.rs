@@ -150,7 +150,7 @@ impl Piecemeal<'_> {
             }
         }
         let out = &self.slots[instr.out.base as usize];
-        if out.address().is_null() && exec::fills_with_zeros(instr, self.program) {
+        if out.address().is_null() && exec::fills_with_zeros(instr, out.nbytes, self.program) {
             self.stats.buffers += 1;
             let is_zero = out.provide_zeroed();
             if is_zero.map_err(|error| lost::named(error, &self.program.instrs, instr.out.base))? {
