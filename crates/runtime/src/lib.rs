@@ -26,6 +26,7 @@ mod runtime;
 mod shared;
 mod siblings;
 mod stats;
+mod zeros;
 
 pub use base::{ArrayView, BaseRef, Export, Input, WeakBase};
 pub use batch::{ASKED, Repeated, WATCH, in_c_order};
