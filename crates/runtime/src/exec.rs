@@ -5,11 +5,11 @@ use crate::batch::{Candidates, Packed, Places, Track};
 use crate::cache::Executables;
 use crate::engine::{Engine, Executable, Launch, LibraryCall, NestLaunch, Operand, PutCall, StageLaunch};
 use crate::lost;
-use crate::pool::HUGE;
 use crate::report::{self, Warning};
 use crate::shared::Shared;
-use numelt_ir::{Base, Error, Instr, Op, Operand as IrOperand, Program, Result, Scalar, View, warn};
-use numelt_opt::{Arg, ArgGeometry, ArgKind, KernelStep, NestStep, Plan, Put, Recipe, Step, covers};
+use crate::zeros::{Fill, is_zero};
+use numelt_ir::{Base, Error, Instr, Operand as IrOperand, Program, Result, Scalar, View, warn};
+use numelt_opt::{Arg, ArgGeometry, ArgKind, KernelStep, NestStep, Plan, Put, Recipe, Step};
 use smallvec::SmallVec;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -412,44 +412,6 @@ fn watched(plan: &Plan, step: &Step) -> u8 {
         }
         Step::Call(at) => report::watched_call(&plan.program.instrs[*at]),
     }
-}
-
-/// A step that gives all of a base one number, in a plan that does not depend on which: where it is zero, new memory need not
-/// be touched.
-#[derive(Debug, Clone, Copy)]
-struct Fill {
-    base: u32,
-    literal: u32,
-}
-
-impl Fill {
-    fn of(plan: &Plan, step: &Step) -> Option<Fill> {
-        let Step::Kernel(kernel) = step else { return None };
-        let [at] = kernel.instrs.as_slice() else { return None };
-        let instr = &plan.program.instrs[*at];
-        fill(instr, plan.program.bases[instr.out.base as usize].nbytes)
-    }
-}
-
-/// What an instruction fills, if it fills all of a large base, of `nbytes`, with a literal.
-fn fill(instr: &Instr, nbytes: usize) -> Option<Fill> {
-    let base = instr.out.base;
-    match instr.ins.as_slice() {
-        &[IrOperand::Const(literal)] if instr.op == Op::Copy && nbytes >= HUGE && covers(&instr.out, nbytes as i64) => {
-            Some(Fill { base, literal })
-        }
-        _ => None,
-    }
-}
-
-/// Is an instruction nothing but zeros for all of a large base, of `nbytes`?
-pub(crate) fn fills_with_zeros(instr: &Instr, nbytes: usize, program: &Program) -> bool {
-    fill(instr, nbytes).is_some_and(|fill| is_zero(program.consts[fill.literal as usize]))
-}
-
-/// Is it zero in every bit, and so in every dtype?
-fn is_zero(value: Scalar) -> bool {
-    value.to_bytes()[..value.dtype().size()].iter().all(|&byte| byte == 0)
 }
 
 /// A plan that could not be run to its end.

@@ -28,6 +28,7 @@ mod shared;
 mod siblings;
 mod stats;
 pub mod trusted;
+mod zeros;
 
 pub use base::{ArrayView, BaseRef, Export, Input, WeakBase};
 pub use batch::{ASKED, Repeated, WATCH, in_c_order};

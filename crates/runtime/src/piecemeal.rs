@@ -16,6 +16,7 @@ use crate::lost;
 use crate::report::{self, Warning};
 use crate::shared::Shared;
 use crate::stats::Stats;
+use crate::zeros;
 use numelt_ir::{Axes, Base, Instr, Op, OpKind, Operand as IrOperand, Program, Result, Scalar, View, warn};
 use numelt_opt::{KernelStep, Options, Outline, Source, copied_before, dense_like, overlaps_itself};
 use rustc_hash::FxHashMap;
@@ -150,7 +151,7 @@ impl Piecemeal<'_> {
             }
         }
         let out = &self.slots[instr.out.base as usize];
-        if out.address().is_null() && exec::fills_with_zeros(instr, out.nbytes, self.program) {
+        if out.address().is_null() && zeros::fills_with_zeros(instr, out.nbytes, self.program) {
             self.stats.buffers += 1;
             let is_zero = out.provide_zeroed();
             if is_zero.map_err(|error| lost::named(error, &self.program.instrs, instr.out.base))? {
