@@ -66,17 +66,26 @@ def f32_text(c):
     raise AssertionError(c)
 
 
+def rounded_fit(f, w, hi, degree, coeffs):
+    """Fit again, so that later coefficients make up for the rounding of the first ones to f32."""
+    head, err = [], None
+
+    def rest(x):
+        return (f(x) - mp.polyval(head[::-1], x)) / x ** len(head)
+
+    def weight(x):
+        return w(x) * x ** len(head)
+
+    while len(head) < min(3, degree - 1):
+        head.append(single_of(coeffs[0]))
+        coeffs, err = remez(rest, weight, mp.mpf(hi) / 10**6, hi, degree - len(head))
+    return [*head, *coeffs], err
+
+
 def emit(name, doc, ty, f, w, lo, hi, degree, refit=False):
     coeffs, err = remez(f, w, lo, hi, degree)
     if refit and lo == 0:
-        # later coefficients make up for the rounding of the first ones
-        head, start = [], mp.mpf(hi) / 10**6
-        while len(head) < min(3, degree - 1):
-            head.append(single_of(coeffs[0]))
-            n = len(head)
-            known = lambda x, head=tuple(head): mp.polyval(head[::-1], x)
-            coeffs, err = remez(lambda x: (f(x) - known(x)) / x**n, lambda x: w(x) * x**n, start, hi, degree - n)
-        coeffs = [*head, *coeffs]
+        coeffs, err = rounded_fit(f, w, hi, degree, coeffs)
     text = [f32_text(c) if ty == "f32" else repr(float(c)) for c in coeffs]
     bits = "exact" if err == 0 else f"2^{mp.nstr(mp.log(err, 2), 4)}"
     print(f"/// {doc} Weighted error {bits}.")
@@ -135,7 +144,6 @@ def exp_and_log(ty, suffix, deg):
 
 
 def fits(ty, suffix, deg):
-    one = mp.mpf(1)
     exp_and_log(ty, suffix, deg)
     trig_and_erf(ty, suffix, deg)
 
@@ -239,27 +247,75 @@ def f64_only():
         ("ATANH", "arctanh(r)", mp.atanh, one / 3, "0.2501", 13),
     )
     for name, text, f, at_zero, end, degree in odd:
-        emit(name, f"({text}/r - 1) / z, z = r^2 < {end}.", "f64",
+        emit(
+            name,
+            f"({text}/r - 1) / z, z = r^2 < {end}.",
+            "f64",
             series(lambda z, f=f: (f(mp.sqrt(z)) / mp.sqrt(z) - 1) / z, at_zero, 0),
-            lambda z: z + mp.mpf(2) ** -60, 0, end, degree)
-    emit("COSH", "(cosh(r) - 1) / z, z = r^2 < 0.1215.", "f64",
+            lambda z: z + mp.mpf(2) ** -60,
+            0,
+            end,
+            degree,
+        )
+    emit(
+        "COSH",
+        "(cosh(r) - 1) / z, z = r^2 < 0.1215.",
+        "f64",
         series(lambda z: (mp.cosh(mp.sqrt(z)) - 1) / z, one / 2, 0),
-        lambda z: z + mp.mpf(2) ** -60, 0, "0.1215", 4)
-    emit("ACOSH", "(arccosh(1 + t)/sqrt(2 t) - 1) / t, t <= 1/2.", "f64",
+        lambda z: z + mp.mpf(2) ** -60,
+        0,
+        "0.1215",
+        4,
+    )
+    emit(
+        "ACOSH",
+        "(arccosh(1 + t)/sqrt(2 t) - 1) / t, t <= 1/2.",
+        "f64",
         series(lambda t: (mp.acosh(1 + t) / mp.sqrt(2 * t) - 1) / t, -one / 12, 0),
-        lambda t: t + mp.mpf(2) ** -60, 0, "0.5", 11)
-    emit("RCBRT", "m^(-1/3), 0.75 <= m < 1.5.", "f64", lambda m: m ** (-one / 3), lambda m: m ** (one / 3), "0.75", "1.5", 5)
+        lambda t: t + mp.mpf(2) ** -60,
+        0,
+        "0.5",
+        11,
+    )
+    emit(
+        "RCBRT",
+        "m^(-1/3), 0.75 <= m < 1.5.",
+        "f64",
+        lambda m: m ** (-one / 3),
+        lambda m: m ** (one / 3),
+        "0.75",
+        "1.5",
+        5,
+    )
     up, down = mp.mpf(2) ** (one / 3), mp.mpf(2) ** (-one / 3)
     print("/// 2^(-n/3) - 1 for n of -1, 0, 1 in powers of n.")
-    print(f"pub(crate) const CBRT2: [f64; 2] = [{float((down - up) / 2)!r}, {float((up + down) / 2 - 1)!r}];\n")
+    odd, even = float((down - up) / 2), float((up + down) / 2 - 1)
+    print(f"pub(crate) const CBRT2: [f64; 2] = [{odd!r}, {even!r}];\n")
 
 
 def power_to_single():
     """Fits of the logarithm and the exponential of an f32 power, which f64 lanes compute."""
     one, ln2 = mp.mpf(1), mp.log(2)
-    emit("LOG2_TO_SINGLE", "log2(1 + f)/f, -1/4 <= f <= 1/2.", "f64",
-        series(lambda f: mp.log1p(f) / ln2 / f, 1 / ln2, 0), lambda f: one, "-0.25", "0.5", 12)
-    emit("EXP2_TO_SINGLE", "2^f for |f| <= 1/2.", "f64", lambda f: mp.mpf(2) ** f, lambda f: one, "-0.501", "0.501", 6)
+    emit(
+        "LOG2_TO_SINGLE",
+        "log2(1 + f)/f, -1/4 <= f <= 1/2.",
+        "f64",
+        series(lambda f: mp.log1p(f) / ln2 / f, 1 / ln2, 0),
+        lambda f: one,
+        "-0.25",
+        "0.5",
+        12,
+    )
+    emit(
+        "EXP2_TO_SINGLE",
+        "2^f for |f| <= 1/2.",
+        "f64",
+        lambda f: mp.mpf(2) ** f,
+        lambda f: one,
+        "-0.501",
+        "0.501",
+        6,
+    )
 
 
 def single():
@@ -270,12 +326,36 @@ def single():
     def fit(name, doc, f, at_zero, w, lo, hi, degree):
         emit(name, doc, "f32", series(f, at_zero, 0), w, lo, hi, degree, refit=True)
 
-    fit("EXP2_F32", "(2^f - 1 - f ln 2) / f^2 for |f| <= 1/2.", lambda f: (mp.expm1(f * ln2) - f * ln2) / f**2,
-        ln2**2 / 2, lambda f: f**2 / mp.mpf(2) ** f + tiny, "-0.5", "0.5", 4)
-    fit("EXPM1_F32", "(e^r - 1 - r - r^2/2) / r^3 for |r| < 0.348.",
-        lambda r: (mp.expm1(r) - r - r**2 / 2) / r**3, one / 6, lambda r: r**2 + tiny, "-0.348", "0.348", 4)
-    fit("LOG_F32", "(log(1 + f) - f + f^2/2) / f^3, -1/4 <= f <= 1/2.",
-        lambda f: (mp.log1p(f) - f + f**2 / 2) / f**3, one / 3, lambda f: f**2 + tiny, "-0.25", "0.5", 8)
+    fit(
+        "EXP2_F32",
+        "(2^f - 1 - f ln 2) / f^2 for |f| <= 1/2.",
+        lambda f: (mp.expm1(f * ln2) - f * ln2) / f**2,
+        ln2**2 / 2,
+        lambda f: f**2 / mp.mpf(2) ** f + tiny,
+        "-0.5",
+        "0.5",
+        4,
+    )
+    fit(
+        "EXPM1_F32",
+        "(e^r - 1 - r - r^2/2) / r^3 for |r| < 0.348.",
+        lambda r: (mp.expm1(r) - r - r**2 / 2) / r**3,
+        one / 6,
+        lambda r: r**2 + tiny,
+        "-0.348",
+        "0.348",
+        4,
+    )
+    fit(
+        "LOG_F32",
+        "(log(1 + f) - f + f^2/2) / f^3, -1/4 <= f <= 1/2.",
+        lambda f: (mp.log1p(f) - f + f**2 / 2) / f**3,
+        one / 3,
+        lambda f: f**2 + tiny,
+        "-0.25",
+        "0.5",
+        8,
+    )
     odd = (
         ("TAN_F32", "tan(r)", mp.tan, one / 3, "0.62", 6),
         ("TANH_F32", "tanh(r)", mp.tanh, -one / 3, "1.001", 6),
@@ -286,17 +366,50 @@ def single():
         ("ATANH_F32", "arctanh(r)", mp.atanh, one / 3, "0.2501", 5),
     )
     for name, text, f, at_zero, end, degree in odd:
-        fit(name, f"({text}/r - 1) / z, z = r^2 < {end}.",
-            lambda z, f=f: (f(mp.sqrt(z)) / mp.sqrt(z) - 1) / z, at_zero, lambda z: z + tiny, 0, end, degree)
-    fit("COSH_F32", "(cosh(r) - 1) / z, z = r^2 < 0.1215.", lambda z: (mp.cosh(mp.sqrt(z)) - 1) / z, one / 2,
-        lambda z: z + tiny, 0, "0.1215", 2)
-    fit("ACOSH_F32", "(arccosh(1 + t)/sqrt(2 t) - 1) / t, t <= 1/2.",
-        lambda t: (mp.acosh(1 + t) / mp.sqrt(2 * t) - 1) / t, -one / 12, lambda t: t + tiny, 0, "0.5", 4)
-    fit("RCBRT_F32", "m^(-1/3), 0.75 <= m < 1.5.", lambda m: m ** (-one / 3), one, lambda m: m ** (one / 3),
-        "0.75", "1.5", 5)
+        fit(
+            name,
+            f"({text}/r - 1) / z, z = r^2 < {end}.",
+            lambda z, f=f: (f(mp.sqrt(z)) / mp.sqrt(z) - 1) / z,
+            at_zero,
+            lambda z: z + tiny,
+            0,
+            end,
+            degree,
+        )
+    fit(
+        "COSH_F32",
+        "(cosh(r) - 1) / z, z = r^2 < 0.1215.",
+        lambda z: (mp.cosh(mp.sqrt(z)) - 1) / z,
+        one / 2,
+        lambda z: z + tiny,
+        0,
+        "0.1215",
+        2,
+    )
+    fit(
+        "ACOSH_F32",
+        "(arccosh(1 + t)/sqrt(2 t) - 1) / t, t <= 1/2.",
+        lambda t: (mp.acosh(1 + t) / mp.sqrt(2 * t) - 1) / t,
+        -one / 12,
+        lambda t: t + tiny,
+        0,
+        "0.5",
+        4,
+    )
+    fit(
+        "RCBRT_F32",
+        "m^(-1/3), 0.75 <= m < 1.5.",
+        lambda m: m ** (-one / 3),
+        one,
+        lambda m: m ** (one / 3),
+        "0.75",
+        "1.5",
+        5,
+    )
     up, down = mp.mpf(2) ** (one / 3), mp.mpf(2) ** (-one / 3)
     print("/// 2^(-n/3) - 1 for n of -1, 0, 1 in powers of n.")
-    print(f"pub(crate) const CBRT2_F32: [f32; 2] = [{f32_text((down - up) / 2)}, {f32_text((up + down) / 2 - 1)}];\n")
+    first, second = f32_text((down - up) / 2), f32_text((up + down) / 2 - 1)
+    print(f"pub(crate) const CBRT2_F32: [f32; 2] = [{first}, {second}];\n")
 
 
 def single_of(value):
