@@ -66,19 +66,26 @@ def f32_text(c):
     raise AssertionError(c)
 
 
+def rounded_fit(f, w, hi, degree, coeffs):
+    """Fit again, so that later coefficients make up for the rounding of the first ones to f32."""
+    head, err = [], None
+
+    def rest(x):
+        return (f(x) - mp.polyval(head[::-1], x)) / x ** len(head)
+
+    def weight(x):
+        return w(x) * x ** len(head)
+
+    while len(head) < min(3, degree - 1):
+        head.append(single_of(coeffs[0]))
+        coeffs, err = remez(rest, weight, mp.mpf(hi) / 10**6, hi, degree - len(head))
+    return [*head, *coeffs], err
+
+
 def emit(name, doc, ty, f, w, lo, hi, degree, refit=False):
     coeffs, err = remez(f, w, lo, hi, degree)
     if refit and lo == 0:
-        # later coefficients make up for the rounding of the first ones
-        head, start = [], mp.mpf(hi) / 10**6
-        while len(head) < min(3, degree - 1):
-            head.append(single_of(coeffs[0]))
-            n = len(head)
-            known = lambda x, head=tuple(head): mp.polyval(head[::-1], x)
-            coeffs, err = remez(
-                lambda x: (f(x) - known(x)) / x**n, lambda x: w(x) * x**n, start, hi, degree - n
-            )
-        coeffs = [*head, *coeffs]
+        coeffs, err = rounded_fit(f, w, hi, degree, coeffs)
     text = [f32_text(c) if ty == "f32" else repr(float(c)) for c in coeffs]
     bits = "exact" if err == 0 else f"2^{mp.nstr(mp.log(err, 2), 4)}"
     print(f"/// {doc} Weighted error {bits}.")
@@ -137,7 +144,6 @@ def exp_and_log(ty, suffix, deg):
 
 
 def fits(ty, suffix, deg):
-    one = mp.mpf(1)
     exp_and_log(ty, suffix, deg)
     trig_and_erf(ty, suffix, deg)
 
@@ -283,9 +289,8 @@ def f64_only():
     )
     up, down = mp.mpf(2) ** (one / 3), mp.mpf(2) ** (-one / 3)
     print("/// 2^(-n/3) - 1 for n of -1, 0, 1 in powers of n.")
-    print(
-        f"pub(crate) const CBRT2: [f64; 2] = [{float((down - up) / 2)!r}, {float((up + down) / 2 - 1)!r}];\n"
-    )
+    odd, even = float((down - up) / 2), float((up + down) / 2 - 1)
+    print(f"pub(crate) const CBRT2: [f64; 2] = [{odd!r}, {even!r}];\n")
 
 
 def power_to_single():
@@ -403,9 +408,8 @@ def single():
     )
     up, down = mp.mpf(2) ** (one / 3), mp.mpf(2) ** (-one / 3)
     print("/// 2^(-n/3) - 1 for n of -1, 0, 1 in powers of n.")
-    print(
-        f"pub(crate) const CBRT2_F32: [f32; 2] = [{f32_text((down - up) / 2)}, {f32_text((up + down) / 2 - 1)}];\n"
-    )
+    first, second = f32_text((down - up) / 2), f32_text((up + down) / 2 - 1)
+    print(f"pub(crate) const CBRT2_F32: [f32; 2] = [{first}, {second}];\n")
 
 
 def single_of(value):
