@@ -2,10 +2,10 @@
 
 Parts: `workloads` (the papers' programs against NumPy and against the machine's limit), `field` (programs
 of many fields), `calls` (every recorded call by itself, also written into docs/calls.md), `sweep` (all array
-sizes), `cold` (first calls), `startup` (how much later programs begin), `memory` (the most that is resident),
-`variants` (kernels with and without constants for their geometry) and `functions` (every elementwise function;
-its table stands in docs/accuracy.md). A part that is measured alone leaves the others' text as it is. The
-machine should be quiet.
+sizes), `cold` (first calls), `startup` (how much later programs begin), `memory` (the most that is
+resident), `variants` (kernels with and without constants for their geometry) and `functions` (every
+elementwise function; its table stands in docs/accuracy.md). A part that is measured alone leaves the others'
+text as it is. The machine should be quiet.
 """
 
 import argparse
