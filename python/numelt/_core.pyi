@@ -57,7 +57,7 @@ class elements:
 
 class drawing:
     def __init__(
-        self, original: Any, library: library, native: Any = None, shuffles: bool = False
+        self, original: Any, library: library, native: Any = None, shuffles: bool = False, few: int = 0
     ) -> None: ...
     def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
 
