@@ -1,6 +1,7 @@
 """Random programs with too little memory: what is computed has NumPy's values, whatever else got no memory.
 
-Each statement runs under numelt and NumPy; where numelt raises MemoryError, NumPy does not run it. At the end every array is either what NumPy has, or says that it got no memory.
+Each statement runs under numelt and NumPy; where numelt raises MemoryError, NumPy does not run it. At the end
+every array is either what NumPy has, or says that it got no memory.
 """
 
 import gc
@@ -11,8 +12,6 @@ import numpy
 import pytest
 
 import numelt
-
-from .compare import in_threads
 
 N = 20_000
 EXPRESSIONS = [

@@ -460,8 +460,7 @@ pub fn update<'py>(py: Python<'py>, op: Op, target: &ArrayView, other: &Bound<'p
             None => Input::Const(literal(target.dtype, other)?),
         },
     };
-    if op.output_dtype(target.dtype) != target.dtype || shape::size(&target.shape) == 0 || !target.is_injective()
-    {
+    if op.output_dtype(target.dtype) != target.dtype || shape::size(&target.shape) == 0 || !target.is_injective() {
         return None;
     }
     let inputs = [Input::Array(target), other];

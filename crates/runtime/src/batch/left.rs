@@ -284,13 +284,7 @@ impl Batch {
     }
 
     /// Appends an instruction over other bases and literals.
-    fn take_over(
-        &mut self,
-        mut instr: Instr,
-        consts: &[Scalar],
-        slots: &[Shared<BaseCell>],
-        numbers: &mut Numbers,
-    ) {
+    fn take_over(&mut self, mut instr: Instr, consts: &[Scalar], slots: &[Shared<BaseCell>], numbers: &mut Numbers) {
         for operand in &mut instr.ins {
             match operand {
                 Operand::View(view) => view.base = self.number(&slots[view.base as usize], numbers),

@@ -241,8 +241,7 @@ impl Draft {
         let ty = *self.rng.pick(&TYPES);
         let size = ty.size() as i64;
         let width = self.rng.range(2, 3);
-        let (down, across): (i64, i64) =
-            (*self.rng.pick(&[0, 1, 1, 1, 2, -1]), *self.rng.pick(&[0, 1, 1, 1, -1]));
+        let (down, across): (i64, i64) = (*self.rng.pick(&[0, 1, 1, 1, 2, -1]), *self.rng.pick(&[0, 1, 1, 1, -1]));
         let rows = self.rng.range(2, (self.most / width).max(3));
         let elements = down.abs() * (rows - 1) + across.abs() * (width - 1) + 1;
         let base = self.new_base(ty, elements as usize, true);
