@@ -55,8 +55,7 @@ def pair(np, dtype, layout, seed, domain="any"):
     return view(base), view(np.array(base))
 
 
-# name -> (first row, extents and strides, in rows, of the two axes that take the place of the first one) for
-# n rows
+# name -> for n rows: the first row, and the extents and strides, in rows, of the two axes that replace them
 OVERLAPPING = {
     "windows": lambda n: (0, (n - 1, 2), (1, 1)),
     "wide windows": lambda n: (0, (n // 2, n // 2), (1, 1)),
@@ -72,10 +71,7 @@ OVERLAPPING = {
 
 
 def overlapping(np, array, way):
-    """Return a view of an array in which several indices share an element.
-
-    `None` where the array has too few rows.
-    """
+    """Return a view in which several indices share an element; `None` where the array has too few rows."""
     if array.ndim == 0 or len(array) < (8 if way == "interleaved" else 3):
         return None
     first, lengths, rows = OVERLAPPING[way](len(array))

@@ -1,4 +1,4 @@
-"""Views of which several indices share an element: a read before a write sees what was there before it."""
+"""Views of which several indices share an element: a read before a write gives what was there before it."""
 
 import numpy
 import pytest

@@ -156,7 +156,7 @@ STATEMENTS = [
     "O = over({A}, '{way}'); O[[0, -1, 0]] = {c}; np.add.at(O, [0, 0, 1], 1)",
     "O = over({A}, '{way}'); w = O.min(axis=0, keepdims=True); np.clip(O, 1, 3, out=O)",
     "O = over({A}, '{way}'); np.add.reduce({A}, axis=0, out=O[0, 0]); O[0].sort(axis=0)",
-    "O = over({A}, '{way}'); O[..., 0] @ O[..., 0].T if O.ndim == 3 else O @ O.T; O[1] = {c}",
+    "O = over({A}, '{way}'); w = O.T @ O if O.ndim == 2 else O[0] @ O[1].T; O[1] = {c}",
     "O = over({A}, '{way}'); np.maximum.reduce(O, axis=1, out=O[:, 0]); np.put(O, [0, 1, 2], 4)",
     "V *= 2; w = V + {c}",
     "V[V > {c}] = {c}",

@@ -1,8 +1,8 @@
 """Random programs on views of shared arrays: numelt and NumPy run the same statements and must agree.
 
 A program is a list of statements over a few named arrays: new values, views of views, writes through
-overlapping views and through views that overlap themselves, in-place operators, mixed dtypes, reductions
-that feed later statements.
+overlapping views and through views that overlap themselves, in-place operators, mixed dtypes, reductions that
+feed later statements.
 """
 
 import operator

@@ -1,6 +1,6 @@
-//! Bases that do not hold what the program says, for want of memory.
+//! Bases that will not hold what the program says: they got no memory, and what they are made of is not there any more.
 //!
-//! In: bases whose computation failed. Out: the error that reading one gives, which names the array as NumPy does, and the
+//! In: bases that were given up (`batch/left.rs`). Out: the error that reading one gives, which names the array as NumPy does, and the
 //! answer whether a batch touches one: such a batch runs operation by operation, so that nothing is computed from
 //! what is not there, and an assignment to all of it makes it whole again.
 
