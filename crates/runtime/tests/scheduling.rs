@@ -153,9 +153,10 @@ fn out_of_memory_is_an_error_and_the_runtime_goes_on() {
     assert!(rt.read(&sum.base).is_ok());
     // in one batch: only what needs the memory fails
     only_what_needs_it_fails(&rt, &a);
-    // with memory again, nothing is made of what is not there, until all of it has been written
+    // with memory again, what did not fit is computed, and what is made of it
     let (more, _) = binary(&rt, Op::Add, &big, Input::Const(Scalar::F64(1.0)));
-    assert_eq!(rt.read(&more.base), Err(no_room()));
+    assert!(rt.read(&more.base).is_ok());
+    assert!(rt.read(&big.base).is_ok());
     rt.record(Op::Copy, DType::F64, &big, &[Input::Const(Scalar::F64(1.0))], Axes::default()).unwrap();
     assert!(rt.read(&big.base).is_ok());
 }

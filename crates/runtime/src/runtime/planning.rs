@@ -22,7 +22,7 @@ const PLANNING: usize = 3000;
 impl State {
     /// The batch's plan, from the cache or made now; `None` where it is to run without one.
     pub(super) fn ready(&mut self, batch: &mut Batch) -> Result<Option<(Arc<ReadyPlan>, bool)>> {
-        if lost::among(&batch.slots) {
+        if batch.is_empty() || lost::among(&batch.slots) {
             return Ok(None);
         }
         let found = batch.expected().or_else(|| {
