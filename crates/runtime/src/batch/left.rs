@@ -69,6 +69,7 @@ impl Left {
         };
         if needs(&self.lost) {
             self.lost.insert(out);
+            self.give_up(program, out);
             return Turn::Lost;
         }
         if needs(&self.writes) {
@@ -94,7 +95,7 @@ impl Left {
         self.writes.insert(instr.out.base);
     }
 
-    /// Gives up those that touch a base, which is about to be overwritten, and all that touches their results: no other value
+    /// Gives up those that touch a base, which is lost or about to be overwritten, and all that touches their results: no other value
     /// may come to stand there.
     fn give_up(&mut self, program: &Program, base: u32) {
         if !self.touches(base) {
