@@ -187,3 +187,15 @@ def test_arrays_that_numpy_sees_are_computed_each_time():
         plain[9] = value
         assert (float(ours.max()), float(ours.min())) == (value, plain.min())
         assert float(ours.sum()) == plain.sum()
+
+
+@pytest.mark.parametrize("dtype", ["f8", "f4"])
+@pytest.mark.parametrize("names", [("sum", "max"), ("max", "sum"), ("min", "sum", "max")])
+def test_a_sum_of_nan_beside_extremes_is_silent(dtype, names):
+    """The comparisons that find extremes raise the processor's flag for NaN; additions do not."""
+    x = numelt.array(numpy.where(numpy.arange(SIZE) % 1000 == 5, numpy.nan, data(dtype)))
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        values = [getattr(x, name)() for name in names]
+        assert all(numpy.isnan(float(value)) for value in values)
+    assert [str(w.message) for w in caught] == []

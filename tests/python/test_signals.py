@@ -173,6 +173,13 @@ class Items(Once):
     def __iter__(self):
         return iter(self.run())
 
+    # NumPy takes only sequences for extents and axes
+    def __len__(self):
+        return len(self.value)
+
+    def __getitem__(self, at):
+        return self.run()[at]
+
 
 a = np.arange(12.0).reshape(3, 4)
 

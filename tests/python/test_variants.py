@@ -9,15 +9,16 @@ import numelt as np
 @pytest.fixture
 def mode():
     """Set which code runs, compiled before it does; what was set before comes back."""
-    before = np.config.variants, np.config.jit
-    np.config.jit = "sync"
+    before = np.config.variants, np.config.jit, np.config.at_once
+    # operations on few elements would run at once, without a kernel
+    np.config.jit, np.config.at_once = "sync", 0
 
     def choose(name):
         np.config.variants = name
         np._core.reset_stats()
 
     yield choose
-    np.config.variants, np.config.jit = before
+    np.config.variants, np.config.jit, np.config.at_once = before
 
 
 def rows(xp, dtype, inner):

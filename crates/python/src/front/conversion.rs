@@ -103,9 +103,10 @@ fn converted<'py>(
     let Some(copy) = copies(copy) else { return Ok(None) };
     if let Some(view) = native(object) {
         let Some(to) = dtype.dtype(view.dtype) else { return Ok(None) };
-        // NumPy warns of imaginary parts that get lost
+        // NumPy warns of imaginary parts that get lost, and floats beyond uint32 become what its loops make of them
         let warns = view.dtype.is_complex() && !to.is_complex() && to != DType::Bool;
-        let as_it_is = view.shape.len() >= least && !warns;
+        let wraps = view.dtype.is_float() && to == DType::U32;
+        let as_it_is = view.shape.len() >= least && !warns && !wraps;
         return if as_it_is { module::native_asarray(py, object, view, to, copy, order).map(Some) } else { Ok(None) };
     }
     if copy == Some(false) {
