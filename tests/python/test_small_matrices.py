@@ -83,3 +83,40 @@ def test_the_position_of_an_extreme():
         got = np.unravel_index(np.argmax(made), made.shape)
         assert got == want
         assert made[got] == real[want]
+
+
+LAYOUTS = {
+    "as it is": lambda m: m,
+    "transposed": lambda m: m.T,
+    "reversed": lambda m: m[::-1, ::-1],
+    "backwards rows": lambda m: m[::-1],
+    "every second": lambda m: m.repeat(2, 0).repeat(2, 1)[::2, ::2],
+}
+
+
+@pytest.mark.parametrize("special", [None, 0.0, numpy.nan, numpy.inf])
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_inverses_and_solutions_have_numpys_bits(layout, special):
+    """Singular matrices raise NumPy's error; so do those with a row of zeros here."""
+    rng = numpy.random.default_rng(7)
+    for n in (1, 2, 3, 8, 31, 32, 33):
+        matrix, right = rng.normal(size=(n, n)), rng.normal(size=(n, 3))
+        if special is not None:
+            matrix[0] = special
+        results = []
+        for xp in (np, numpy):
+            m, r = LAYOUTS[layout](xp.array(matrix)), xp.array(right)
+            calls = [
+                lambda xp=xp, m=m: xp.linalg.inv(m),
+                lambda xp=xp, m=m, r=r: xp.linalg.solve(m, r),
+                lambda xp=xp, m=m, r=r: xp.linalg.solve(m, r[:, 1]),
+                lambda xp=xp, m=m, r=r: xp.linalg.solve(m, r[:, ::-1]),
+            ]
+            made = []
+            for call in calls:
+                try:
+                    made.append(numpy.asarray(call()).tobytes())
+                except numpy.linalg.LinAlgError as error:
+                    made.append(str(error))
+            results.append(made)
+        assert results[0] == results[1], n
