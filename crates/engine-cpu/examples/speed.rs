@@ -8,7 +8,7 @@ mod support;
 
 use numelt_engine_cpu::{CpuEngine, Jit, Options};
 use numelt_ir::{DType, Op, Scalar};
-use numelt_runtime::{Engine, Launch};
+use numelt_runtime::{Engine, Launch, Work, run};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use support::{Build, noise};
@@ -32,13 +32,14 @@ fn now(threads: usize) -> Duration {
 /// Best time of several launches, in nanoseconds.
 fn best(engine: &CpuEngine, b: &Build) -> f64 {
     let executable = engine.compile(&Arc::new(b.kernel.clone())).expect("compiles");
-    let launch = Launch { geometry: &b.geometry, pointers: &b.pointers, params: &b.params };
+    let buffers = b.buffers();
+    let launch = Launch { geometry: &b.geometry, buffers: &buffers, params: &b.params };
     let mut least = f64::INFINITY;
     let begin = Instant::now();
     let mut runs = 0;
     while runs < 5 || (begin.elapsed().as_millis() < 300 && runs < 2000) {
         let start = now(engine.threads());
-        engine.launch(&*executable, &launch).expect("runs");
+        run(engine, &Work::Kernel(&*executable, &launch, None)).expect("runs");
         least = least.min((now(engine.threads()) - start).as_nanos() as f64);
         runs += 1;
     }

@@ -7,7 +7,7 @@
 use numelt_engine_cpu::{CpuEngine, Jit, Options as EngineOptions, Variants};
 use numelt_ir::{Program, Scalar};
 use numelt_opt::{KernelStep, Options, Step, plan};
-use numelt_runtime::{Engine, Executable, Launch};
+use numelt_runtime::{Buffer, Engine, Executable, Launch, Work, run};
 use std::fmt::Write;
 use std::sync::Arc;
 use std::time::Instant;
@@ -75,7 +75,7 @@ fn rows(n: i64, inner: i64, sums: bool) -> String {
 /// A kernel with memory for its arguments.
 struct Case {
     step: KernelStep,
-    pointers: Vec<*mut u8>,
+    buffers: Vec<Buffer>,
     params: Vec<Scalar>,
     _memory: Vec<Vec<f64>>,
 }
@@ -93,11 +93,10 @@ impl Case {
         let [Step::Kernel(step)] = &plan.steps[..] else { panic!("more than one kernel:\n{program}") };
         let mut memory: Vec<Vec<f64>> = program.bases.iter().map(|b| vec![0.5; b.nbytes.div_ceil(8) + 8]).collect();
         let bases: Vec<*mut u8> = memory.iter_mut().map(|m| m.as_mut_ptr().cast()).collect();
-        let place =
-            |(base, arg): (&u32, &numelt_opt::ArgGeometry)| bases[*base as usize].wrapping_offset(arg.offset as isize);
-        let pointers = step.bases.iter().zip(&step.geometry.args).map(place).collect();
+        let place = |(base, arg): (&u32, &numelt_opt::ArgGeometry)| Buffer::at(bases[*base as usize]).moved(arg.offset);
+        let buffers = step.bases.iter().zip(&step.geometry.args).map(place).collect();
         let params = step.params.iter().map(|&p| plan.program.consts[p as usize]).collect();
-        Case { step: step.clone(), pointers, params, _memory: memory }
+        Case { step: step.clone(), buffers, params, _memory: memory }
     }
 
     fn prepare(&self, variants: Variants) -> Prepared {
@@ -109,8 +108,8 @@ impl Case {
     }
 
     fn run(&self, on: &Prepared) {
-        let launch = Launch { geometry: &self.step.geometry, pointers: &self.pointers, params: &self.params };
-        on.engine.launch(&*on.executable, &launch).expect("runs");
+        let launch = Launch { geometry: &self.step.geometry, buffers: &self.buffers, params: &self.params };
+        run(&on.engine, &Work::Kernel(&*on.executable, &launch, None)).expect("runs");
     }
 
     /// Seconds of one launch, on average over a batch.

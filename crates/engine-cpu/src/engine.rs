@@ -18,10 +18,11 @@ use crate::threads::{self, GATE, Threads};
 use crate::tier0::{Audit, Interpreter, met_by_half_folds, met_by_results, run_small};
 use numelt_ir::warn::OVER;
 use numelt_ir::{DType, Error, Op, Result};
-use numelt_opt::{Delay, Kernel};
+use numelt_opt::Kernel;
 use numelt_runtime::fork::Handlers;
 use numelt_runtime::{
-    Engine, Executable, Jit, Launch, LibraryCall, NestLaunch, Operand, PutCall, SmallCall, StageLaunch, Variants,
+    Buffer, Engine, Executable, Host, HostMemory, Jit, Launch, LibraryCall, NestLaunch, Operand, PutCall, SmallCall,
+    StageLaunch, Storage, Task, Ticket, Variants, Work,
 };
 use numelt_vecmath::flags;
 use smallvec::SmallVec;
@@ -199,7 +200,7 @@ fn met_by_folds(kernel: &Kernel, launch: &Launch<'_>) -> u8 {
             return met;
         }
         // SAFETY: the launch has written the result there.
-        met | unsafe { met_by_half_folds(launch.pointers[arg], &launch.geometry.extents, strides) }
+        met | unsafe { met_by_half_folds(launch.buffers[arg].address(), &launch.geometry.extents, strides) }
     })
 }
 
@@ -211,60 +212,14 @@ fn met_by_scan(call: &LibraryCall<'_>) -> u8 {
     let infinite = |operand: &Operand<'_>| {
         let view = operand.view;
         // SAFETY: the call has written its result, and its operand is as readable as before.
-        view.dtype == DType::F16 && unsafe { met_by_half_folds(operand.pointer, &view.shape, &view.strides) } != 0
+        view.dtype == DType::F16 && unsafe { met_by_half_folds(operand.pointer(), &view.shape, &view.strides) } != 0
     };
     if infinite(&call.out) && !call.ins.iter().any(infinite) { OVER } else { 0 }
 }
 
-impl Engine for CpuEngine {
-    fn name(&self) -> &'static str {
-        "cpu"
-    }
-
-    fn supports(&self, op: Op, ty: DType) -> bool {
-        op.info().dtypes.contains(ty)
-    }
-
-    fn compile(&self, kernel: &Arc<Kernel>) -> Result<Arc<dyn Executable>> {
-        let (lowered, streams) = streams::split(kernel, self.isa)?;
-        let lowered = counts::of_truths(lowered);
-        let recipe = Recipe::new(kernel, &lowered, streams, self.isa)?;
-        let interpreter = Interpreter::new(&lowered, self.isa, self.options.block)?;
-        let slot = self.promoter.slot(&lowered);
-        let prices = [Price::new(recipe.cost), Price::new(recipe.cost)];
-        Ok(Arc::new(Compiled { kernel: kernel.clone(), lowered, recipe, interpreter, slot, prices }))
-    }
-
-    fn launch(&self, executable: &dyn Executable, launch: &Launch<'_>) -> Result<u8> {
-        self.run(own(executable)?, launch, None)
-    }
-
-    fn launch_delayed(&self, executable: &dyn Executable, launch: &Launch<'_>, delay: &Delay) -> Result<u8> {
-        let compiled = own(executable)?;
-        self.run(compiled, launch, Some(&Delayed::new(&compiled.kernel, delay, self.options.block)))
-    }
-
-    fn launch_puts(
-        &self,
-        executable: &dyn Executable,
-        launch: &Launch<'_>,
-        puts: &[PutCall<'_>],
-    ) -> Result<Option<[u8; 2]>> {
-        let compiled = own(executable)?;
-        let scatters = Scattered::new(&compiled.kernel, puts, self.options.block)?;
-        flags::clear();
-        // SAFETY: the runtime promises the launch's and the puts' addresses; both bodies evaluate this kernel.
-        let launched = unsafe {
-            let tier = compiled.current();
-            scattered::launch(&compiled.kernel, &compiled.recipe, tier, launch, &scatters, &self.threads)?
-        };
-        Ok(launched.map(|launched| {
-            self.worked(compiled, &launched);
-            scatters.met()
-        }))
-    }
-
-    fn launch_nest(&self, nest: &NestLaunch<'_>) -> Result<u8> {
+impl CpuEngine {
+    /// Runs kernels that take turns along a loop; the conditions that they may have met.
+    fn nest(&self, nest: &NestLaunch<'_>) -> Result<u8> {
         let all = nest.stages.iter().map(|s| own(s.executable)).collect::<Result<SmallVec<[&Compiled; 8]>>>()?;
         let stages: SmallVec<[Stage<'_>; 8]> =
             nest.stages.iter().zip(&all).map(|(s, c)| c.stage(s, &self.promoter)).collect();
@@ -282,6 +237,82 @@ impl Engine for CpuEngine {
         flags::clear();
         library::call(call, &self.threads, self.isa)?;
         Ok(flags::get() | met_by_scan(call))
+    }
+}
+
+/// Memory of the host, handed out one piece at a time. (The runtime's own pool serves arrays.)
+impl Storage for CpuEngine {
+    fn alloc(&self, nbytes: usize) -> Result<u64> {
+        HostMemory.alloc(nbytes)
+    }
+
+    fn free(&self, handle: u64, nbytes: usize, after: Ticket) {
+        HostMemory.free(handle, nbytes, after);
+    }
+
+    fn upload(&self, from: &[u8], to: Buffer) -> Result<()> {
+        HostMemory.upload(from, to);
+        Ok(())
+    }
+
+    fn download(&self, from: Buffer, to: &mut [u8]) -> Result<()> {
+        HostMemory.download(from, to);
+        Ok(())
+    }
+}
+
+/// All work is done when it is submitted: a ticket holds the conditions that it met.
+impl Engine for CpuEngine {
+    fn name(&self) -> &'static str {
+        "cpu"
+    }
+
+    fn supports(&self, task: &Task<'_>) -> bool {
+        task.all(|op, ty| op.info().dtypes.contains(ty))
+    }
+
+    fn compile(&self, kernel: &Arc<Kernel>) -> Result<Arc<dyn Executable>> {
+        let (lowered, streams) = streams::split(kernel, self.isa)?;
+        let lowered = counts::of_truths(lowered);
+        let recipe = Recipe::new(kernel, &lowered, streams, self.isa)?;
+        let interpreter = Interpreter::new(&lowered, self.isa, self.options.block)?;
+        let slot = self.promoter.slot(&lowered);
+        let prices = [Price::new(recipe.cost), Price::new(recipe.cost)];
+        Ok(Arc::new(Compiled { kernel: kernel.clone(), lowered, recipe, interpreter, slot, prices }))
+    }
+
+    fn submit(&self, work: &Work<'_>) -> Result<Ticket> {
+        let met = match *work {
+            Work::Kernel(executable, launch, None) => self.run(own(executable)?, launch, None)?,
+            Work::Kernel(executable, launch, Some(delay)) => {
+                let compiled = own(executable)?;
+                self.run(compiled, launch, Some(&Delayed::new(&compiled.kernel, delay, self.options.block)))?
+            }
+            Work::Nest(nest) => self.nest(nest)?,
+            Work::Call(call) => self.call(call)?,
+        };
+        Ok(Ticket(u64::from(met)))
+    }
+
+    fn wait(&self, ticket: Ticket) -> Result<u8> {
+        Ok(ticket.0 as u8)
+    }
+}
+
+impl Host for CpuEngine {
+    fn puts(&self, executable: &dyn Executable, launch: &Launch<'_>, puts: &[PutCall<'_>]) -> Result<Option<[u8; 2]>> {
+        let compiled = own(executable)?;
+        let scatters = Scattered::new(&compiled.kernel, puts, self.options.block)?;
+        flags::clear();
+        // SAFETY: the runtime promises the launch's and the puts' addresses; both bodies evaluate this kernel.
+        let launched = unsafe {
+            let tier = compiled.current();
+            scattered::launch(&compiled.kernel, &compiled.recipe, tier, launch, &scatters, &self.threads)?
+        };
+        Ok(launched.map(|launched| {
+            self.worked(compiled, &launched);
+            scatters.met()
+        }))
     }
 
     fn small(&self, call: &SmallCall<'_>, watch: u8) -> bool {
@@ -301,16 +332,14 @@ impl Engine for CpuEngine {
             let (arg, place) = (reduction.arg as usize, &launch.geometry.args[reduction.arg as usize]);
             let dtype = compiled.kernel.args[arg].dtype;
             // SAFETY: the launch has written the result there.
-            *met &= unsafe { met_by_results(dtype, launch.pointers[arg], &launch.geometry.extents, &place.strides) };
+            *met &= unsafe {
+                met_by_results(dtype, launch.buffers[arg].address(), &launch.geometry.extents, &place.strides)
+            };
         }
         Ok(found)
     }
 
     fn variants(&self) -> [u64; 2] {
         self.promoter.variants()
-    }
-
-    fn sync(&self) -> Result<()> {
-        Ok(())
     }
 }

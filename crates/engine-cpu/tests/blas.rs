@@ -4,7 +4,7 @@ mod support;
 
 use numelt_engine_cpu::{BlasTable, register_blas};
 use numelt_ir::{Axes, DType, Dims, Op, View};
-use numelt_runtime::{Engine, LibraryCall, Operand};
+use numelt_runtime::{Buffer, LibraryCall, Operand, Work, run};
 use std::sync::Mutex;
 use support::{engine, noise};
 
@@ -205,11 +205,12 @@ fn one(op: Op, (m, k, n): (i64, i64, i64), pool: &[f64], a: Layout, b: Layout, c
     let (va, vb) = (view(DType::F64, &[m, k], &[a.1 * 8, a.2 * 8]), view(DType::F64, &[k, n], &[b.1 * 8, b.2 * 8]));
     let vc = view(DType::F64, &[m, n], &[c.1 * 8, c.2 * 8]);
     let start = |offset: i64| pool.as_ptr().wrapping_offset(offset.max(0) as isize).cast_mut().cast::<u8>();
-    let ins = [Operand { view: &va, pointer: start(a.0) }, Operand { view: &vb, pointer: start(b.0) }];
+    let ins =
+        [Operand { view: &va, buffer: Buffer::at(start(a.0)) }, Operand { view: &vb, buffer: Buffer::at(start(b.0)) }];
     let target = out.as_mut_ptr().wrapping_offset(c.0.max(0) as isize).cast::<u8>();
-    let out_operand = Operand { view: &vc, pointer: target };
+    let out_operand = Operand { view: &vc, buffer: Buffer::at(target) };
     let call = LibraryCall { op, ty: DType::F64, axes: Axes::default(), out: out_operand, ins: &ins };
-    engine(2, 0).call(&call).unwrap();
+    run(&engine(2, 0), &Work::Call(&call)).unwrap();
     let at = |l: Layout, i: i64, j: i64| (l.0.max(0) + i * l.1 + j * l.2) as usize;
     for i in 0..m {
         for j in 0..n {

@@ -4,34 +4,34 @@ mod support;
 
 use numelt_engine_cpu::{CpuEngine, Jit, Options};
 use numelt_opt::{Fuse, Step};
-use numelt_testing::engine::{check_engine, conforms};
+use numelt_testing::engine::{Tested, check_engine, conforms};
 use std::fmt::Write;
 use support::engine;
 
 #[test]
 fn default_blocks() {
-    conforms(&engine(1, 0), 10_000);
+    conforms(Tested::host(&engine(1, 0)), 10_000);
 }
 
 #[test]
 fn blocks_of_one() {
-    conforms(&engine(1, 1), 1000);
+    conforms(Tested::host(&engine(1, 1)), 1000);
 }
 
 #[test]
 fn blocks_of_two() {
-    conforms(&engine(2, 2), 1000);
+    conforms(Tested::host(&engine(2, 2)), 1000);
 }
 
 #[test]
 fn odd_blocks() {
-    conforms(&engine(3, 13), 1000);
+    conforms(Tested::host(&engine(3, 13)), 1000);
 }
 
 #[test]
 fn compiled_at_once() {
     let options = Options { threads: 2, jit: Jit::Sync, serial_below: 0, ..Options::default() };
-    conforms(&CpuEngine::new(options), 150);
+    conforms(Tested::host(&CpuEngine::new(options)), 150);
 }
 
 /// The sum of all neighbours of the inner points of a cube of `n`, 27 loads of which nine have addresses.
@@ -108,7 +108,8 @@ fn in_place_stencils() {
         let waits = |step: &Step| matches!(step, Step::Kernel(kernel) if kernel.delay.is_some());
         delayed += usize::from(plan.steps.iter().any(waits));
         let engine = engines[number % engines.len()];
-        check_engine(engine, &program, number as u64, Fuse::Greedy).unwrap_or_else(|why| panic!("{why}\n{text}"));
+        check_engine(Tested::host(engine), &program, number as u64, Fuse::Greedy)
+            .unwrap_or_else(|why| panic!("{why}\n{text}"));
     }
     assert!(delayed > 75, "{delayed} programs with a delay");
 }
@@ -153,7 +154,8 @@ fn puts() {
         let plan = numelt_opt::plan(&program, &numelt_opt::Options::default()).unwrap();
         fused += usize::from(plan.steps.iter().any(|step| matches!(step, Step::Kernel(k) if !k.puts.is_empty())));
         let engine = engines[number % engines.len()];
-        check_engine(engine, &program, number as u64, Fuse::Greedy).unwrap_or_else(|why| panic!("{why}\n{text}"));
+        check_engine(Tested::host(engine), &program, number as u64, Fuse::Greedy)
+            .unwrap_or_else(|why| panic!("{why}\n{text}"));
     }
     assert!(fused > 200, "{fused} programs that put what they make");
 }
@@ -164,7 +166,7 @@ fn stencils() {
     for engine in [&compiled, &engine(1, 0), &engine(2, 3)] {
         for (n, dtype, size) in [(1, "f64", 8), (7, "f64", 8), (8, "f32", 4), (9, "i16", 2), (19, "c128", 16)] {
             let program = stencil(n, dtype, size).parse().unwrap();
-            check_engine(engine, &program, n as u64, Fuse::Greedy).unwrap();
+            check_engine(Tested::host(engine), &program, n as u64, Fuse::Greedy).unwrap();
         }
     }
 }

@@ -4,7 +4,7 @@ mod support;
 
 use numelt_engine_cpu::{CpuEngine, Jit, Options};
 use numelt_ir::{Axes, DType, Dims, Op, Scalar, View};
-use numelt_runtime::{Engine, LibraryCall, Operand};
+use numelt_runtime::{Buffer, Engine, LibraryCall, Operand, Work, run};
 use support::{Build, engine, engines, noise};
 
 const F: DType = DType::F64;
@@ -80,10 +80,10 @@ fn scan(op: Op, input: (*const f64, &View), out: (*mut f64, &View), axis: usize,
         op,
         ty: F,
         axes: Axes::default().with(axis),
-        out: Operand { view: out.1, pointer: out.0.cast() },
-        ins: &[Operand { view: input.1, pointer: input.0.cast_mut().cast() }],
+        out: Operand { view: out.1, buffer: Buffer::at(out.0.cast()) },
+        ins: &[Operand { view: input.1, buffer: Buffer::at(input.0.cast_mut().cast()) }],
     };
-    engine.call(&call).unwrap();
+    run(engine, &Work::Call(&call)).unwrap();
 }
 
 #[test]
@@ -128,13 +128,14 @@ fn kernels_move_to_compiled_code() {
     k.store(s, out.as_mut_ptr().cast(), &[8]);
     let executable = engine.compile(&std::sync::Arc::new(k.kernel.clone())).unwrap();
     assert_eq!(executable.tier(), "interp");
-    let launch = numelt_runtime::Launch { geometry: &k.geometry, pointers: &k.pointers, params: &k.params };
+    let buffers = k.buffers();
+    let launch = numelt_runtime::Launch { geometry: &k.geometry, buffers: &buffers, params: &k.params };
     let begin = std::time::Instant::now();
     while executable.tier() == "interp" && begin.elapsed().as_secs() < 20 {
-        engine.launch(&*executable, &launch).unwrap();
+        run(&engine, &Work::Kernel(&*executable, &launch, None)).unwrap();
     }
     assert_eq!(executable.tier(), "llvm");
     out.fill(0.0);
-    engine.launch(&*executable, &launch).unwrap();
+    run(&engine, &Work::Kernel(&*executable, &launch, None)).unwrap();
     assert!(out.iter().zip(&x).all(|(o, x)| *o == x * x));
 }

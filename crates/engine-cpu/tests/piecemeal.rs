@@ -5,19 +5,15 @@ mod support;
 
 use numelt_engine_cpu::{CpuEngine, Jit, Options};
 use numelt_ir::{Operand, Program, Result, View};
-use numelt_runtime::{ArrayView, BaseRef, Config, Engine, Input, Reason, Runtime};
+use numelt_runtime::{ArrayView, BaseRef, Config, Host, Input, Reason, Runtime};
 use numelt_testing::compare::Tolerance;
 use numelt_testing::conformance::{CheckOptions, check_program};
 use numelt_testing::generator::{Limits, generate};
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::Arc;
 use support::engine;
 
-/// Bases and the pool belong to the process: one runtime at a time.
-static ONE: Mutex<()> = Mutex::new(());
-
-fn runtime(engine: impl Engine + 'static, piecemeal: usize) -> (Runtime, MutexGuard<'static, ()>) {
-    let guard = ONE.lock().unwrap_or_else(|p| p.into_inner());
-    (Runtime::new(Arc::new(engine), Config { piecemeal, at_once: 0, ..Config::default() }), guard)
+fn runtime(engine: impl Host + 'static, piecemeal: usize) -> Runtime {
+    Runtime::new(Arc::new(engine), Config { piecemeal, at_once: 0, ..Config::default() })
 }
 
 fn array(bases: &[Option<BaseRef>], view: &View) -> ArrayView {
@@ -31,7 +27,7 @@ fn record(rt: &Runtime, program: &Program, memory: &mut [Vec<u8>]) -> Result<()>
     for (base, bytes) in program.bases.iter().zip(&*memory) {
         let own = rt.new_base(base.nbytes);
         if base.input {
-            let address = rt.read(&own)?;
+            let address = rt.write(&own)?;
             // SAFETY: the base has as many bytes, and nobody else knows it.
             unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), address, base.nbytes) };
         }
@@ -82,7 +78,7 @@ fn check(rt: &Runtime, seeds: impl Iterator<Item = u64>) {
 
 #[test]
 fn random_programs() {
-    let (rt, _one) = runtime(engine(1, 0), usize::MAX);
+    let rt = runtime(engine(1, 0), usize::MAX);
     check(&rt, 0..6000);
     let stats = rt.stats();
     assert!(stats.piecemeal > 5000 && stats.plan_misses == 0, "{stats:?}");
@@ -92,20 +88,20 @@ fn random_programs() {
 
 #[test]
 fn random_programs_on_threads_in_odd_blocks() {
-    let (rt, _one) = runtime(engine(3, 13), usize::MAX);
+    let rt = runtime(engine(3, 13), usize::MAX);
     check(&rt, 6000..7500);
 }
 
 #[test]
 fn random_programs_compiled() {
     let options = Options { threads: 2, jit: Jit::Sync, serial_below: 0, ..Options::default() };
-    let (rt, _one) = runtime(CpuEngine::new(options), usize::MAX);
+    let rt = runtime(CpuEngine::new(options), usize::MAX);
     check(&rt, 7500..7600);
 }
 
 #[test]
 fn random_programs_that_come_again_are_planned() {
-    let (rt, _one) = runtime(engine(1, 0), 1 << 14);
+    let rt = runtime(engine(1, 0), 1 << 14);
     for seed in 8000..8100u64 {
         check(&rt, std::iter::repeat_n(seed, 4));
     }

@@ -5,8 +5,8 @@ mod support;
 use numelt_engine_cpu::{CpuEngine, Jit, Options, Variants};
 use numelt_ir::{DType, Op, Scalar};
 use numelt_opt::Fuse;
-use numelt_runtime::{Engine, Launch};
-use numelt_testing::engine::{check_engine, conforms};
+use numelt_runtime::{Engine, Host, Launch, Work, run};
+use numelt_testing::engine::{Tested, check_engine, conforms};
 use std::fmt::Write;
 use std::sync::Arc;
 use support::{Build, noise};
@@ -18,7 +18,7 @@ fn engine(variants: Variants) -> CpuEngine {
 #[test]
 fn the_suite_on_variants() {
     let engine = engine(Variants::Fixed);
-    conforms(&engine, 15);
+    conforms(Tested::host(&engine), 15);
     assert!(engine.variants()[0] > 0);
 }
 
@@ -80,7 +80,7 @@ fn short_rows_have_the_bits_of_the_interpreter() {
             Ok(program) => program,
             Err(error) => panic!("{error}\n{text}"),
         };
-        check_engine(&engine, &program, choice, Fuse::Greedy).unwrap_or_else(|e| panic!("{e:?}\n{text}"));
+        check_engine(Tested::host(&engine), &program, choice, Fuse::Greedy).unwrap_or_else(|e| panic!("{e:?}\n{text}"));
     }
     assert!(engine.variants()[0] > 15);
 }
@@ -107,13 +107,14 @@ fn a_geometry_that_recurs_gets_a_variant() {
     let mut out = vec![0.0; a.len()];
     let build = kernel(rows, &a, &mut out);
     let executable = engine.compile(&Arc::new(build.kernel.clone())).unwrap();
-    let launch = Launch { geometry: &build.geometry, pointers: &build.pointers, params: &build.params };
+    let buffers = build.buffers();
+    let launch = Launch { geometry: &build.geometry, buffers: &buffers, params: &build.params };
     for _ in 0..15 {
-        engine.launch(&*executable, &launch).unwrap();
+        run(&engine, &Work::Kernel(&*executable, &launch, None)).unwrap();
     }
     assert_eq!(engine.variants(), [0, 0]);
     for _ in 0..2000 {
-        engine.launch(&*executable, &launch).unwrap();
+        run(&engine, &Work::Kernel(&*executable, &launch, None)).unwrap();
     }
     assert_eq!(engine.variants()[0], 1);
     assert!(engine.variants()[1] > 0);
@@ -135,8 +136,9 @@ fn geometries_that_shrink_get_none() {
     for _ in 0..200 {
         for n in (2..=64).rev() {
             build.geometry.extents = [n, n].into_iter().collect();
-            let launch = Launch { geometry: &build.geometry, pointers: &build.pointers, params: &build.params };
-            engine.launch(&*executable, &launch).unwrap();
+            let buffers = build.buffers();
+            let launch = Launch { geometry: &build.geometry, buffers: &buffers, params: &build.params };
+            run(&engine, &Work::Kernel(&*executable, &launch, None)).unwrap();
         }
     }
     assert_eq!(engine.variants(), [0, 0]);

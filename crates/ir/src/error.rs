@@ -45,6 +45,9 @@ pub enum Error {
     /// Reading or writing a file failed.
     #[error("{0}")]
     Io(String),
+    /// A device does not answer any more, and what it held is gone.
+    #[error("device lost: {0}")]
+    Lost(String),
 }
 
 /// Result with the workspace's [`Error`].

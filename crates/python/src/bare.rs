@@ -485,7 +485,7 @@ members! {
         item |array, view, given| {
             let py = array.py();
             let offset = index::element_by(view, given.plain()?.iter().map(|&at| given.value(at)))?;
-            view.base.settled()?;
+            view.base.peek()?;
             Some(run::read_scalar(py, &view.base, view.dtype, offset).and_then(|value| scalar::python_number(py, value)))
         };
         tolist |array, view, given| {

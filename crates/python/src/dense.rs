@@ -27,7 +27,7 @@ fn stable_order<'py>(py: Python<'py>, a: &Bound<'py, NdArray>) -> PyResult<Bound
     let order = contiguous(DType::I64, &Dims::from_elem(n, 1));
     let held = run::share(py, &view.base)?;
     let from = held.ptr() as usize + view.offset as usize;
-    let to = run::read(py, &order.base)? as usize;
+    let to = run::write(py, &order.base)? as usize;
     let (dtype, threads) = (view.dtype, threads(n));
     let distinct = py.detach(move || {
         // SAFETY: the order's base was made for exactly these positions, and nobody else knows it yet.
@@ -72,7 +72,7 @@ fn masked_sum<'py>(
     let held = [run::share(py, &view.base)?, run::share(py, &chosen.base)?];
     let values = held[0].ptr() as usize + view.offset as usize;
     let bytes = held[1].ptr() as usize + chosen.offset as usize;
-    let to = run::read(py, &out.base)? as usize;
+    let to = run::write(py, &out.base)? as usize;
     let rows = (count as usize, (view.size() / count) as usize);
     let (dtype, threads) = (view.dtype, threads(view.size()));
     py.detach(move || {

@@ -13,7 +13,7 @@ use crate::operand::Operand;
 use crate::origin;
 use crate::run;
 use numelt_ir::{DType, Op, warn};
-use numelt_runtime::{Reason, Runtime, WATCH, Warning};
+use numelt_runtime::{Reason, Runtime, Warning};
 use pyo3::exceptions::{PyFloatingPointError, PyNameError, PyRuntimeWarning};
 use pyo3::ffi;
 use pyo3::prelude::*;
@@ -144,8 +144,8 @@ const NAMES: [(&str, u8); 4] =
 /// Notes the state for the operation that is about to be recorded; true if it has to run alone.
 pub fn note(py: Python<'_>) -> PyResult<bool> {
     let meaning = current(py)?;
-    let kept = WATCH.load(Ordering::Relaxed) & (warn::SCALAR | warn::PART);
-    WATCH.store(meaning & warn::ALL | kept, Ordering::Relaxed);
+    let kept = Runtime::global().watch().load(Ordering::Relaxed) & (warn::SCALAR | warn::PART);
+    Runtime::global().watch().store(meaning & warn::ALL | kept, Ordering::Relaxed);
     Ok(meaning & ONE_AT_A_TIME != 0)
 }
 
@@ -159,14 +159,14 @@ impl As {
     }
 
     fn begin(bit: u8) -> As {
-        WATCH.fetch_or(bit, Ordering::Relaxed);
+        Runtime::global().watch().fetch_or(bit, Ordering::Relaxed);
         As(bit)
     }
 }
 
 impl Drop for As {
     fn drop(&mut self) {
-        WATCH.fetch_and(!self.0, Ordering::Relaxed);
+        Runtime::global().watch().fetch_and(!self.0, Ordering::Relaxed);
     }
 }
 
@@ -181,7 +181,7 @@ pub fn as_parts<T>(py: Python<'_>, record: impl FnOnce() -> PyResult<T>) -> PyRe
 
 /// Are parts of another operation being recorded?
 pub fn is_part() -> bool {
-    WATCH.load(Ordering::Relaxed) & warn::PART != 0
+    Runtime::global().watch().load(Ordering::Relaxed) & warn::PART != 0
 }
 
 /// A number that overflowed as it became a literal: NumPy warns of that at once.
@@ -272,7 +272,7 @@ pub fn run<'py>(
     let numpy = Numpy::get(py)?;
     let function = match op {
         Op::Where | Op::Copy | Op::RealPart | Op::ImagPart | Op::Erf => return Ok(None),
-        _ if WATCH.load(Ordering::Relaxed) & warn::SCALAR != 0 => match operator(op) {
+        _ if Runtime::global().watch().load(Ordering::Relaxed) & warn::SCALAR != 0 => match operator(op) {
             Some(name) => hooks::operator(py, name)?,
             None => numpy.attr(py, op.name())?,
         },

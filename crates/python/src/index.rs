@@ -418,7 +418,7 @@ pub fn quick_get<'py>(
     key: &Bound<'py, PyAny>,
 ) -> Option<PyResult<Bound<'py, PyAny>>> {
     if let Some(offset) = element(view, key) {
-        let address = view.base.settled()?;
+        let address = view.base.peek()?;
         // SAFETY: the offset was checked against the shape; views lie inside their base.
         return Some(unsafe { convert::numpy_scalar_at(array.py(), view.dtype, address.offset(offset as isize)) });
     }
@@ -536,15 +536,14 @@ fn write_plain(view: &ArrayView, offset: i64, value: &Bound<'_, PyAny>) -> bool 
 /// Stores an element of the view's dtype at a byte offset of its base; false where the memory is still to be computed.
 #[inline(always)]
 fn write<T>(view: &ArrayView, offset: i64, value: T) -> bool {
-    match view.base.settled() {
-        Some(address) if !view.base.is_pending() => {
-            view.base.touch();
+    match view.base.poke() {
+        Some(address) => {
             // SAFETY: the offset was checked against the shape; views lie inside their base, elements are aligned and
             // of this type. Nothing pending reads them, and other threads wait for the GIL.
             unsafe { address.offset(offset as isize).cast::<T>().write(value) };
             true
         }
-        Some(_) | None => false,
+        None => false,
     }
 }
 

@@ -4,7 +4,7 @@ use crate::operand::Operand;
 use crate::{errors, errstate, graveyard, library, run};
 use numelt_engine_cpu::{CpuEngine, Isa, Options, llvm};
 use numelt_ir::{Error, Op};
-use numelt_runtime::{ArrayView, Config, Engine, FlushReport, InstructionSet, KEYS, NullEngine, Reason, Runtime};
+use numelt_runtime::{ArrayView, Config, FlushReport, Host, InstructionSet, KEYS, NullEngine, Reason, Runtime};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
@@ -250,7 +250,7 @@ fn about_setting(key: &str, error: Error) -> Error {
 }
 
 /// The engine that the settings name.
-fn engine_for(config: &Config) -> PyResult<Arc<dyn Engine>> {
+fn engine_for(config: &Config) -> PyResult<Arc<dyn Host>> {
     match config.engine.as_str() {
         "cpu" => {
             let Config { threads, jit, variants, block, .. } = *config;

@@ -41,7 +41,7 @@ pub fn listed<'py>(py: Python<'py>, view: &ArrayView) -> Quick<'py> {
         DType::I64 => |at| unsafe { ffi::PyLong_FromLongLong(at.cast::<i64>().read()) },
         _ => return None,
     };
-    let start = view.base.settled().filter(|_| !view.shape.is_empty() && view.size() <= LISTED)?;
+    let start = view.base.peek().filter(|_| !view.shape.is_empty() && view.size() <= LISTED)?;
     // SAFETY: views lie inside their base, and elements are aligned.
     unsafe { Some(list_of(py, start.offset(view.offset as isize), (&view.shape, &view.strides), number)) }
 }

@@ -3,7 +3,7 @@
 //! In: the frames that run when the runtime asks. Out: numbers of places, and for a number what a warning needs.
 
 use crate::escape;
-use numelt_runtime::{ASKED, Runtime, Warning};
+use numelt_runtime::{Runtime, Warning};
 use pyo3::prelude::*;
 use rustc_hash::FxHashMap;
 use std::ffi::c_int;
@@ -32,15 +32,16 @@ static KNOWN: Mutex<Option<Known>> = Mutex::new(None);
 /// Tells the runtime where the operation was recorded, if it asks.
 #[inline]
 pub fn tell(py: Python<'_>) {
-    let asked = ASKED.load(Ordering::Relaxed);
+    let runtime = Runtime::global();
+    let asked = runtime.asked().load(Ordering::Relaxed);
     if asked != 0 {
-        ASKED.store(0, Ordering::Relaxed);
+        runtime.asked().store(0, Ordering::Relaxed);
         let number = number(py).unwrap_or_else(|error| {
             // a place that is not found is not worth failing for, but it is told
             error.write_unraisable(py, None);
             Warning::NOWHERE
         });
-        Runtime::global().came_from(asked, number);
+        runtime.came_from(asked, number);
     }
 }
 

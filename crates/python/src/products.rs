@@ -290,9 +290,9 @@ impl Product {
         }
         if self.left.size() == 0 {
             // a new scalar is zero at once: what it goes into need not wait
-            let (base, fresh) = (&out.base, out.base.address().is_none() && !out.base.is_pending());
+            let (base, fresh) = (&out.base, out.base.is_blank() && !out.base.is_pending());
             if self.result.is_empty() && fresh && base.nbytes() == out.dtype.size() {
-                return run::write(py, base, &[0; 16][..out.dtype.size()]);
+                return run::set_bytes(py, base, &[0; 16][..out.dtype.size()]);
             }
             let zero = convert::cast(Scalar::Bool(false), out.dtype);
             return run::record(py, Op::Copy, out.dtype, out, &[Input::Const(zero)], Axes::default());

@@ -390,7 +390,7 @@ impl BitStream {
         if n == 0 {
             return wrap_new(py, view);
         }
-        let address = run::read(py, &view.base)? as usize;
+        let address = run::write(py, &view.base)? as usize;
         let bounded = Bounded { low, count, halves, wide: dtype.size() == 8 };
         self.acquire.call0(py)?;
         // SAFETY: the lock and the GIL are held, the owner is alive.
@@ -457,9 +457,9 @@ impl BitStream {
 impl Stretch {
     /// Makes the elements of a dense new or recorded-to array: now if they are few, else when they are needed.
     fn draw(&self, py: Python<'_>, ty: DType, view: &ArrayView) -> PyResult<()> {
-        let fresh = !view.base.is_pending() && view.base.address().is_none();
+        let fresh = !view.base.is_pending() && view.base.is_blank();
         if view.size() < LAZY && fresh {
-            let address = run::read(py, &view.base)?;
+            let address = run::write(py, &view.base)?;
             // SAFETY: the base was made for exactly these elements, and nobody else knows it yet.
             return unsafe { fill_stream(self.op, ty, self.first, &self.state, view.size() as usize, address) }
                 .map_err(crate::errors::to_py);

@@ -117,7 +117,7 @@ struct Room(usize, usize);
 
 impl Room {
     fn of(py: Python<'_>, view: &ArrayView) -> PyResult<Room> {
-        Ok(Room(run::read(py, &view.base)? as usize + view.offset as usize, view.size() as usize))
+        Ok(Room(run::write(py, &view.base)? as usize + view.offset as usize, view.size() as usize))
     }
 
     /// # Safety
@@ -167,7 +167,6 @@ impl SequentialStream {
         let Some(view) = destination(size, out, dtype)? else { return Ok(py.NotImplemented().into_bound(py)) };
         if view.size() > 0 {
             let room = Room::of(py, &view)?;
-            view.base.touch();
             let placed: Placed = low.map(|low| (low, range));
             self.with(py, view.size(), |sequence| {
                 // SAFETY: dense memory of this dtype, which nothing pending touches.

@@ -186,7 +186,7 @@ fn finish<'py>(
     match known(op, ty, view, axes, !final_shape.is_empty()).or_else(|| truths::folded(op, ty, view, axes)) {
         Some(value) => {
             inspect::count(op);
-            run::write(py, &target.base, &value.to_bytes()[..out_dtype.size()])?;
+            run::set_bytes(py, &target.base, &value.to_bytes()[..out_dtype.size()])?;
         }
         None => write(py, op, ty, &target, view, axes)?,
     }

@@ -88,7 +88,7 @@ fn flush_attached(reason: Reason, out: &BaseRef) -> PyResult<()> {
 fn run_recorded(py: Python<'_>, reason: Reason, out: &BaseRef) -> PyResult<()> {
     let ran = run_pending(py, reason);
     let needed = matches!(reason, Reason::Visible | Reason::Explicit);
-    if needed && out.settled().is_none() { ran } else { Ok(()) }
+    if needed && out.peek().is_none() { ran } else { Ok(()) }
 }
 
 /// Notes the error state for what is recorded next; must that run by itself?
@@ -144,18 +144,18 @@ pub fn execute(py: Python<'_>, reason: Reason) -> Result<()> {
     result
 }
 
-/// Address of a base's memory, with everything pending on it done.
-pub fn read(py: Python<'_>, base: &BaseRef) -> PyResult<*mut u8> {
+/// Address of a base's memory on the host, to be written: everything pending on it is done.
+pub fn write(py: Python<'_>, base: &BaseRef) -> PyResult<*mut u8> {
     if base.is_pending() {
         run_what_fits(py, Reason::Read)?;
     }
-    Runtime::global().read(base).map_err(errors::to_py)
+    Runtime::global().write(base).map_err(errors::to_py)
 }
 
 /// Address of a base's memory, to look at its values: only pending work that writes it is done.
 #[inline]
 pub fn look(py: Python<'_>, base: &BaseRef) -> PyResult<*const u8> {
-    match base.settled() {
+    match base.peek() {
         Some(address) => Ok(address),
         None => look_pending(py, base),
     }
@@ -166,7 +166,7 @@ fn look_pending(py: Python<'_>, base: &BaseRef) -> PyResult<*const u8> {
     if base.is_awaited() {
         run_what_fits(py, Reason::Read)?;
     }
-    Runtime::global().look(base).map_err(errors::to_py)
+    Runtime::global().read(base).map_err(errors::to_py)
 }
 
 /// Makes a base visible outside until the export is dropped.
@@ -223,7 +223,7 @@ pub fn on_dense<T>(py: Python<'_>, view: &ArrayView, with: impl FnOnce(&[u8]) ->
 /// A new base of `total` bytes that holds the elements of dense views one after the other.
 pub fn gathered(py: Python<'_>, views: &[ArrayView], total: usize) -> PyResult<BaseRef> {
     let base = Runtime::global().new_base(total);
-    let start = read(py, &base)?;
+    let start = write(py, &base)?;
     let mut at = 0;
     for view in views {
         on_dense(py, view, |bytes| {
@@ -241,8 +241,7 @@ pub fn write_scalar(py: Python<'_>, base: &BaseRef, offset: i64, value: Scalar) 
     if base.is_pending() {
         return Ok(false);
     }
-    let address = read(py, base)?;
-    base.touch();
+    let address = write(py, base)?;
     let bytes = &value.to_bytes()[..value.dtype().size()];
     // SAFETY: the offset is that of an element of a view of this base, of the value's dtype; views lie inside
     // their base. Nothing pending reads it, and other threads wait for the GIL.
@@ -286,14 +285,13 @@ pub fn new_filled(dims: &[i64], value: Scalar) -> Option<BaseRef> {
 /// Gives all elements of a dense view one value at once; false where that is to be recorded.
 pub fn overwrite(view: &ArrayView, value: Scalar) -> bool {
     let (n, size) = (view.size(), view.dtype.size());
-    let Some(address) = view.base.settled().filter(|_| n <= FILLED && !view.base.is_pending()) else { return false };
-    if view.dtype != value.dtype() || !shape::is_c_contiguous(&view.shape, &view.strides, size as i64) {
+    if n > FILLED || view.dtype != value.dtype() || !shape::is_c_contiguous(&view.shape, &view.strides, size as i64) {
         return false;
     }
     if !Runtime::global().runs_at_once() {
         return false;
     }
-    view.base.touch();
+    let Some(address) = view.base.poke() else { return false };
     // SAFETY: views lie inside their base, and this one is dense. Nothing pending reads it, and other threads wait for the GIL.
     unsafe { write_all(address.offset(view.offset as isize), n as usize, value) };
     inspect::count(Op::Copy);
@@ -311,9 +309,8 @@ pub fn copy_few(target: &ArrayView, source: &ArrayView) -> bool {
     if !plain || registry::is_tangled() || !Runtime::global().runs_at_once() {
         return false;
     }
-    let Some(to) = target.base.settled().filter(|_| !target.base.is_pending()) else { return false };
-    let Some(from) = source.base.settled() else { return false };
-    target.base.touch();
+    let Some(from) = source.base.peek() else { return false };
+    let Some(to) = target.base.poke() else { return false };
     // SAFETY: views lie inside their bases, and elements are aligned. Nothing pending reads what is written, other bases are
     // other memory while none are tangled, and other threads wait for the GIL.
     unsafe {
@@ -397,7 +394,7 @@ pub fn fill(py: Python<'_>, view: &ArrayView, value: Scalar) -> PyResult<bool> {
     if n > FILLED || !own || !Runtime::global().runs_at_once() {
         return Ok(false);
     }
-    let address = read(py, &view.base)?;
+    let address = write(py, &view.base)?;
     // SAFETY: the base is new and its own, so that nobody else knows it, and has as many bytes.
     unsafe { write_all(address, n as usize, value) };
     inspect::count(Op::Copy);
@@ -407,7 +404,7 @@ pub fn fill(py: Python<'_>, view: &ArrayView, value: Scalar) -> PyResult<bool> {
 /// Runs a scan of few elements into a new array at once, or records it.
 pub fn scan(py: Python<'_>, what: (Op, DType, Axes), out: &ArrayView, source: &ArrayView) -> PyResult<()> {
     let runtime = Runtime::global();
-    let few = out.size() <= FILLED && out.base.address().is_none() && runtime.runs_at_once();
+    let few = out.size() <= FILLED && out.base.is_blank() && runtime.runs_at_once();
     // SAFETY: the GIL is held; see `record_as`.
     let now = || unsafe { runtime.call_now(what, out, &[source]) };
     if few && !alone(py)? && !registry::is_tangled() && now().map_err(errors::to_py)? {
@@ -425,9 +422,9 @@ pub fn integers(values: &[i64]) -> PyResult<BaseRef> {
 }
 
 /// Fills a new base of our own, which nothing has been recorded on yet, with these bytes.
-pub fn write(py: Python<'_>, base: &BaseRef, bytes: &[u8]) -> PyResult<()> {
+pub fn set_bytes(py: Python<'_>, base: &BaseRef, bytes: &[u8]) -> PyResult<()> {
     assert!(bytes.len() <= base.nbytes() && !base.is_foreign() && !base.is_pending());
-    let address = read(py, base)?;
+    let address = write(py, base)?;
     // SAFETY: the base has at least that many bytes, of its own, and nobody else knows it yet.
     unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), address, bytes.len()) };
     Ok(())

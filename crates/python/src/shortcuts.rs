@@ -217,7 +217,7 @@ fn triangle<'py>(args: &Bound<'py, PyTuple>, keeps: impl Fn(i64, i64) -> bool) -
         }
     }
     let out = shape::whole(Runtime::global().new_base(bytes.len()), view.dtype, &view.shape);
-    run::write(py, &out.base, &bytes)?;
+    run::set_bytes(py, &out.base, &bytes)?;
     wrap_new(py, out).map(Some)
 }
 

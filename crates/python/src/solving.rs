@@ -62,7 +62,7 @@ pub fn solve<'py>(args: &Bound<'py, PyTuple>) -> Quick<'py> {
     if !(1..=MOST).contains(&right.size()) || right.dtype != DType::F64 {
         return Ok(None);
     }
-    let Some(address) = right.base.settled() else { return Ok(None) };
+    let Some(address) = right.base.peek() else { return Ok(None) };
     let element = |row: usize, column: usize| {
         let offset = right.offset + row as i64 * steps[0] + column as i64 * steps[1];
         // SAFETY: views lie inside their base, and the values are in memory. Other threads wait for the GIL.
@@ -75,7 +75,7 @@ pub fn solve<'py>(args: &Bound<'py, PyTuple>) -> Quick<'py> {
 fn square(view: &ArrayView) -> Option<(&ArrayView, usize)> {
     let &[rows, columns] = view.shape.as_slice() else { return None };
     let few = rows == columns && (1..=MOST).contains(&view.size()) && view.dtype == DType::F64;
-    (few && view.base.settled().is_some()).then_some((view, rows as usize))
+    (few && view.base.peek().is_some()).then_some((view, rows as usize))
 }
 
 /// The solutions for right sides whose elements `right` gives, as a new array of this shape.
@@ -87,7 +87,7 @@ fn solved<'py>(
     right: impl Fn(usize, usize) -> f64,
     dims: &[i64],
 ) -> Quick<'py> {
-    let (Some(gesv), Some(address)) = (GESV.get(), matrix.base.settled()) else { return Ok(None) };
+    let (Some(gesv), Some(address)) = (GESV.get(), matrix.base.peek()) else { return Ok(None) };
     if library::is_watched() || !Runtime::global().runs_at_once() {
         return Ok(None);
     }
@@ -125,6 +125,6 @@ fn solved<'py>(
     // SAFETY: floats are bytes without gaps.
     let bytes = unsafe { std::slice::from_raw_parts(by_rows.as_ptr().cast::<u8>(), size_of_val(&by_rows[..])) };
     let out = shape::whole(Runtime::global().new_base(bytes.len()), DType::F64, dims);
-    run::write(py, &out.base, bytes)?;
+    run::set_bytes(py, &out.base, bytes)?;
     wrap_new(py, out).map(Some)
 }

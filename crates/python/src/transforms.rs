@@ -66,7 +66,7 @@ impl Transform {
         }
         module::check_bytes(py, &dims, dtype)?;
         let out = shape::whole(Runtime::global().new_base(shape::size(&dims) as usize * dtype.size()), dtype, &dims);
-        Runtime::global().read(&out.base).map_err(|error| match error {
+        Runtime::global().write(&out.base).map_err(|error| match error {
             Error::OutOfMemory(_) => errors::memory(py, &dims, dtype),
             other => errors::to_py(other),
         })?;

@@ -5,7 +5,7 @@
 //! once. That rule asks for nothing else: what ran before does not matter. A small operation is recorded only if it
 //! reads the result of one that is pending, or writes what pending work reads or writes.
 //!
-//! Most of these operations go straight to the engine ([`Engine::small`]), without an instruction. What the engine does not
+//! Most of these operations go straight to the engine ([`Host::small`]), without an instruction. What the engine does not
 //! do that way, or what meets a floating-point condition that is to be reported, runs by itself as a batch of one
 //! instruction does (`runtime/aside.rs`).
 //!
@@ -20,13 +20,12 @@
 //! Whoever inspects or traces sees all operations recorded, and whoever asks for an explanation sees those of the next
 //! batches.
 
-use crate::base::{ArrayView, BaseCell, Input, POOL};
-use crate::batch::WATCH;
-use crate::engine::{Engine, Few, FewInput, SmallCall};
+use crate::engine::{Few, FewInput, Host, SmallCall};
+use crate::heap::base::{ArrayView, Input};
+use crate::heap::cell::{BaseCell, note};
 use crate::siblings;
 use numelt_ir::{Axes, DType, Op, OpKind, Result};
 use smallvec::SmallVec;
-use std::sync::atomic::Ordering;
 
 /// Elements up to which an operation runs at once, whatever came before and comes after. With 256, an ensemble sampler of 64
 /// walkers in five dimensions reaches 1.15 times NumPy's speed and a Boltzmann machine with 480 weights 0.9, with 512 they reach 1.35
@@ -184,7 +183,7 @@ pub(crate) enum Outcome {
 /// [`numelt_ir::Error::OutOfMemory`] for the output.
 #[inline]
 pub(crate) fn run(
-    engine: &dyn Engine,
+    engine: &dyn Host,
     (habit, most): (&Habit, i64),
     epoch: u64,
     (op, ty, axes): (Op, DType, Axes),
@@ -200,12 +199,12 @@ pub(crate) fn run(
     if !is_few && (!short || elements > most || !habit.allows(elements) || has_siblings(op, ty, ins)) {
         return Ok(Outcome::Large);
     }
-    let sound = |cell: &BaseCell| !cell.failed.load(Ordering::Relaxed);
+    let sound = |cell: &BaseCell| !cell.has(note::FAILED);
     let mut operands: SmallVec<[FewInput<'_>; 3]> = SmallVec::new();
     for input in ins {
         operands.push(match input {
             Input::Array(array) => {
-                let (cell, address) = (&array.base.0, array.base.0.address());
+                let (cell, address) = (&array.base.0, array.base.0.here());
                 if cell.is_written_in(epoch) || address.is_null() || !sound(cell) {
                     return Ok(Outcome::Large);
                 }
@@ -215,35 +214,40 @@ pub(crate) fn run(
         });
     }
     let cell = &out.base.0;
-    let known = cell.address();
+    let known = cell.here();
     // what overwrites its operands goes to new memory if it is too much to be put together beside them
     let moves = !known.is_null() && (MIDDLE + 1..=MOVED).contains(&elements) && is_whole(out, elements);
     let fresh = known.is_null() || moves;
-    if cell.slot_in(epoch).is_some() || cell.bonds.any() || fresh && cell.nbytes > LARGEST || !sound(cell) {
+    if cell.slot_in(epoch).is_some()
+        || cell.bonds.any()
+        || fresh && cell.nbytes > LARGEST
+        || !sound(cell)
+        || cell.has(note::AWAY)
+    {
         return Ok(Outcome::Large);
     }
     let otherwise = if is_few { Outcome::Few } else { Outcome::Large };
-    out.base.touch();
+    cell.touch();
     if !short {
         return Ok(otherwise);
     }
-    let address = match fresh.then(|| POOL.alloc(cell.nbytes)) {
+    let address = match fresh.then(|| cell.heap.pool.alloc(cell.nbytes)) {
         None => known,
         Some(Ok(address)) => address,
         Some(Err(_)) if moves => return Ok(otherwise),
         Some(Err(error)) => return Err(error),
     };
     let call = SmallCall { op, ty, axes, out: few(out, address), fresh, ins: &operands };
-    let done = engine.small(&call, WATCH.load(Ordering::Relaxed));
+    let done = engine.small(&call, cell.heap.watched());
     if fresh {
         let unused = if done { known } else { address };
         if done {
-            cell.set_address(address);
+            cell.set_here(address);
         }
         if !unused.is_null() {
-            // SAFETY: the address came from `POOL.alloc` with this size. Nobody has got to know it, or nobody knows it any
+            // SAFETY: the address came from `pool.alloc` with this size. Nobody has got to know it, or nobody knows it any
             // more: what looks into memory that may move holds the base, and asks it for the address each time.
-            unsafe { POOL.free(unused, cell.nbytes) };
+            unsafe { cell.heap.pool.free(unused, cell.nbytes) };
         }
     }
     Ok(if done { Outcome::Done(elements) } else { otherwise })

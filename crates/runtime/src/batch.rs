@@ -13,25 +13,24 @@ mod repeat;
 pub(crate) use self::left::{Again, Left, Turn, wanted_by_holders};
 pub(crate) use self::packed::Packed;
 use self::packed::{Line, Packing, Window};
-pub use self::places::ASKED;
 pub(crate) use self::places::Places;
 use self::places::Trust;
 pub(crate) use self::repeat::Track;
 pub use self::repeat::{Repeated, in_c_order};
-use crate::base::{ArrayView, BaseCell, BaseRef, Input, MAX_SLOTS, recycle};
 use crate::exec::ReadyPlan;
-use crate::shared::Shared;
+use crate::heap::Heap;
+use crate::heap::base::{ArrayView, BaseRef, Input};
+use crate::heap::cell::{BaseCell, MAX_SLOTS, recycle};
+use crate::heap::shared::Shared;
 use crate::siblings;
-use numelt_ir::{Axes, Base, BaseId, DType, Dims, Error, Instr, Op, OpKind, Operand, Program, Result, View, warn};
+use numelt_ir::{Axes, Base, BaseId, DType, Dims, Error, Instr, Op, OpKind, Operand, Program, Result, View};
 use smallvec::SmallVec;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, Ordering};
-
-/// Conditions that operations recorded from now on report (see [`numelt_ir::warn`]). A front end whose
-/// settings differ between threads sets it before it records.
-pub static WATCH: AtomicU8 = AtomicU8::new(warn::DEFAULT);
+use std::sync::atomic::Ordering;
 
 pub(crate) struct Batch {
+    /// What its bases belong to.
+    pub heap: Arc<Heap>,
     pub epoch: u64,
     /// All of the batch but, while it follows a plan, its instructions.
     program: Program,
@@ -84,17 +83,18 @@ struct Recorded<'a> {
 }
 
 impl Batch {
-    pub fn new(epoch: u64) -> Batch {
+    pub fn new(heap: &Arc<Heap>, epoch: u64) -> Batch {
+        let heap = Arc::clone(heap);
         let (program, slots, hash) = (Program::default(), Vec::new(), Words::default());
         let (asked, places) = (Asked::new(), Places::new());
-        Batch { epoch, program, slots, work: 0, hash, followed: None, asked, places, left: 0 }
+        Batch { heap, epoch, program, slots, work: 0, hash, followed: None, asked, places, left: 0 }
     }
 
     /// A batch by itself, of a program whose first bases are `slots`; the others get cells here.
-    pub fn of(program: Program, mut slots: Vec<Shared<BaseCell>>) -> Batch {
-        let added = program.bases[slots.len()..].iter().map(|base| BaseRef::new(base.nbytes).0.clone());
+    pub fn of(heap: &Arc<Heap>, program: Program, mut slots: Vec<Shared<BaseCell>>) -> Batch {
+        let added = program.bases[slots.len()..].iter().map(|base| BaseRef::new(heap, base.nbytes).into_shared());
         slots.extend(added);
-        let mut batch = Batch { slots, ..Batch::new(0) };
+        let mut batch = Batch { slots, ..Batch::new(heap, 0) };
         batch.program.consts = program.consts;
         program.instrs.into_iter().for_each(|instr| batch.append(instr));
         batch
@@ -151,8 +151,9 @@ impl Batch {
         ins: &[Input<'_>],
         alone: bool,
     ) -> Result<bool> {
-        out.base.touch();
-        self.append_recorded(&Recorded { op, ty, out, ins, axes, watch: WATCH.load(Ordering::Relaxed), alone })?;
+        out.base.0.forget_kept();
+        let watch = self.heap.watched();
+        self.append_recorded(&Recorded { op, ty, out, ins, axes, watch, alone })?;
         if let Some(Input::Array(array)) = ins.first()
             && siblings::concerns(op, ty)
             && array.base.nbytes() >= siblings::SMALLEST
@@ -295,7 +296,7 @@ impl Batch {
         }
         let mut change = vec![0i64; len + 2];
         for (cell, life) in self.slots.iter().zip(&life) {
-            let Some((first, last)) = life.filter(|_| cell.address().is_null()) else { continue };
+            let Some((first, last)) = life.filter(|_| !cell.has_value()) else { continue };
             change[first + 1] += cell.nbytes as i64;
             // what somebody holds stays
             if cell.count() == 1 {
@@ -347,7 +348,7 @@ impl Batch {
 
     /// Bytes with memory that only this batch keeps.
     pub fn held(&self) -> u64 {
-        let alone = |cell: &&Shared<BaseCell>| cell.count() == 1 && !cell.address().is_null();
+        let alone = |cell: &&Shared<BaseCell>| cell.count() == 1 && cell.has_value();
         self.slots.iter().filter(alone).map(|cell| cell.nbytes as u64).sum()
     }
 
@@ -355,7 +356,7 @@ impl Batch {
     pub fn settle(&mut self) {
         let base = |cell: &Shared<BaseCell>| Base {
             nbytes: cell.nbytes,
-            input: !cell.address().is_null(),
+            input: cell.has_value(),
             output: cell.count() > 1 || cell.is_visible(),
         };
         self.program.bases.clear();

@@ -1,9 +1,50 @@
-//! What an engine is: compile, launch, call, sync. Policy (when, where, caches, pools) is the runtime's.
+//! What an engine is: memory of its own, and kernels and library calls that run on it. Policy (when, where, caches) is the
+//! runtime's.
+//!
+//! A new engine implements [`Storage`] and [`Engine`], nine methods. What only an engine that computes in host memory can
+//! offer is a third trait, [`Host`]; a runtime has exactly one of those, and any number of others.
 
 use numelt_ir::{Axes, DType, Op, Result, Scalar, View};
-use numelt_opt::{Delay, Gathers, Geometry, Kernel};
+use numelt_opt::{Delay, Gathers, Geometry, Kernel, NestStep, Node};
 use std::any::Any;
 use std::sync::Arc;
+
+/// A place in an engine's memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Buffer {
+    /// Which piece of memory: what [`Storage::alloc`] gave. In host memory it is an address.
+    pub handle: u64,
+    /// Bytes from its start.
+    pub offset: i64,
+}
+
+impl Buffer {
+    /// No place.
+    pub const NONE: Buffer = Buffer { handle: 0, offset: 0 };
+
+    /// A place in host memory.
+    #[inline]
+    pub fn at(address: *mut u8) -> Buffer {
+        Buffer { handle: address.expose_provenance() as u64, offset: 0 }
+    }
+
+    /// So many bytes further on.
+    #[inline]
+    #[must_use]
+    pub fn moved(self, bytes: i64) -> Buffer {
+        Buffer { offset: self.offset + bytes, ..self }
+    }
+
+    /// The address, for engines whose memory is the host's; null for no place.
+    #[inline]
+    pub fn address(self) -> *mut u8 {
+        std::ptr::with_exposed_provenance_mut::<u8>(self.handle as usize).wrapping_offset(self.offset as isize)
+    }
+}
+
+/// A number for work that an engine was given. Those of one engine are waited for in any order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub struct Ticket(pub u64);
 
 /// A compiled kernel, opaque to the runtime. One kernel may change tiers inside its executable.
 pub trait Executable: Any + Send + Sync {
@@ -23,10 +64,10 @@ struct ScratchLine(#[allow(dead_code)] [u8; 64]);
 pub struct Launch<'a> {
     /// The numbers.
     pub geometry: &'a Geometry,
-    /// Per argument, the address of the point with all indices zero (offset applied); null for
-    /// `Index` arguments. The runtime guarantees that each address the kernel touches is
-    /// inside an allocation, aligned to the element, and not touched by anybody else meanwhile.
-    pub pointers: &'a [*mut u8],
+    /// Per argument, the place of the point with all indices zero; [`Buffer::NONE`] for
+    /// `Index` arguments. The runtime guarantees that each byte the kernel touches is
+    /// inside an allocation of the engine's, aligned to the element, and not touched by anybody else meanwhile.
+    pub buffers: &'a [Buffer],
     /// Values of the parameters, of the dtypes in `Kernel::params`.
     pub params: &'a [Scalar],
 }
@@ -49,8 +90,8 @@ pub struct NestLaunch<'a> {
 pub struct StageLaunch<'a> {
     /// The kernel, compiled.
     pub executable: &'a dyn Executable,
-    /// Its numbers for all steps of the shared loop. For arguments in scratch the address is the number of
-    /// bytes from the start of a step.
+    /// Its numbers for all steps of the shared loop. For arguments in scratch the buffer's offset is the number of
+    /// bytes from the start of a step, and its handle says nothing.
     pub launch: Launch<'a>,
     /// Which of its loops is the shared one; that loop is kept.
     pub shared: usize,
@@ -59,23 +100,24 @@ pub struct StageLaunch<'a> {
     pub places: &'a [Option<u32>],
 }
 
-/// Scratch memory of a nest for all steps at once.
-pub(crate) struct WholeScratch(Vec<Vec<ScratchLine>>);
+/// Scratch memory of a nest for all steps at once, on the host.
+pub struct WholeScratch(Vec<Vec<ScratchLine>>);
 
 impl WholeScratch {
+    /// As much as a nest needs.
     pub fn new(nest: &NestLaunch<'_>) -> WholeScratch {
         let lines = |pitch: &usize| vec![ScratchLine([0; 64]); (pitch * nest.extent as usize).div_ceil(64)];
         WholeScratch(nest.pitches.iter().map(lines).collect())
     }
 
-    /// The addresses of a stage's arguments.
-    pub fn pointers(&mut self, stage: &StageLaunch<'_>) -> Vec<*mut u8> {
-        let places = stage.launch.pointers.iter().zip(stage.places);
-        let address = |(&pointer, place): (&*mut u8, &Option<u32>)| match place {
-            Some(at) => self.0[*at as usize].as_mut_ptr().cast::<u8>().wrapping_add(pointer.addr()),
-            None => pointer,
+    /// The places of a stage's arguments.
+    pub fn buffers(&mut self, stage: &StageLaunch<'_>) -> Vec<Buffer> {
+        let places = stage.launch.buffers.iter().zip(stage.places);
+        let place = |(&buffer, place): (&Buffer, &Option<u32>)| match place {
+            Some(at) => Buffer::at(self.0[*at as usize].as_mut_ptr().cast::<u8>()).moved(buffer.offset),
+            None => buffer,
         };
-        places.map(address).collect()
+        places.map(place).collect()
     }
 }
 
@@ -84,8 +126,16 @@ impl WholeScratch {
 pub struct Operand<'a> {
     /// dtype, shape and strides; `base` and `offset` are not to be used.
     pub view: &'a View,
-    /// Address of the element with all indices zero.
-    pub pointer: *mut u8,
+    /// Place of the element with all indices zero.
+    pub buffer: Buffer,
+}
+
+impl Operand<'_> {
+    /// Address of the element with all indices zero, for engines that compute in host memory.
+    #[inline]
+    pub fn pointer(&self) -> *mut u8 {
+        self.buffer.address()
+    }
 }
 
 /// A library call (`matmul`) or scan on materialized operands. Operands may overlap the output only
@@ -159,54 +209,110 @@ impl SmallCall<'_> {
     pub const MOST: usize = 1 << 16;
 }
 
-/// A compute engine.
-pub trait Engine: Send + Sync {
+/// Work for an engine.
+#[derive(Clone, Copy)]
+pub enum Work<'a> {
+    /// A prepared kernel. With a [`Delay`] it overwrites what it reads: one of its stores has to wait.
+    Kernel(&'a dyn Executable, &'a Launch<'a>, Option<&'a Delay>),
+    /// Kernels that take turns along a loop that they share.
+    Nest(&'a NestLaunch<'a>),
+    /// A library call or a scan.
+    Call(&'a LibraryCall<'a>),
+}
+
+/// What an engine is asked whether it can do it.
+#[derive(Clone, Copy)]
+pub enum Task<'a> {
+    /// A kernel that overwrites nothing that it reads elsewhere, or one that does.
+    Kernel(&'a Kernel, Option<&'a Delay>),
+    /// Kernels that take turns along a loop that they share.
+    Nest(&'a NestStep),
+    /// A library call or a scan, by operation and loop dtype.
+    Call(Op, DType),
+}
+
+impl Task<'_> {
+    /// Are all of its operations, with their loop dtypes, of a kind?
+    pub fn all(&self, test: impl Fn(Op, DType) -> bool) -> bool {
+        let kernel = |kernel: &Kernel| {
+            kernel.reductions.iter().all(|fold| test(fold.op, fold.ty))
+                && kernel.body.iter().all(|node| match node {
+                    Node::Op(op, ty, _) => test(*op, *ty),
+                    Node::Load(_) | Node::Param(_) | Node::Index(_) | Node::Gather { .. } | Node::Cast(..) => true,
+                })
+        };
+        match self {
+            Task::Kernel(own, _) => kernel(own),
+            Task::Nest(nest) => nest.stages.iter().all(|stage| kernel(&stage.step.kernel)),
+            Task::Call(op, ty) => test(*op, *ty),
+        }
+    }
+}
+
+/// Memory of an engine. What is done to it happens in the order in which it was asked for, work among it.
+pub trait Storage: Send + Sync {
+    /// A piece of memory of at least `nbytes` bytes, aligned to 64, contents undefined; never zero.
+    ///
+    /// # Errors
+    /// [`numelt_ir::Error::OutOfMemory`] when there is none left: the runtime moves something to the host and asks again.
+    fn alloc(&self, nbytes: usize) -> Result<u64>;
+
+    /// Takes a piece of `nbytes` bytes back when the work with this ticket, and all before it, is done. Nothing given later uses it.
+    fn free(&self, handle: u64, nbytes: usize, after: Ticket);
+
+    /// Copies bytes of the host's there. They may change as soon as this has returned.
+    ///
+    /// # Errors
+    /// [`numelt_ir::Error::Lost`] when the device does not answer any more.
+    fn upload(&self, from: &[u8], to: Buffer) -> Result<()>;
+
+    /// Copies bytes to the host, when all work given before is done, and returns when they are there.
+    ///
+    /// # Errors
+    /// Those of [`Storage::upload`].
+    fn download(&self, from: Buffer, to: &mut [u8]) -> Result<()>;
+}
+
+/// What computes.
+pub trait Engine: Storage {
     /// Short name, as in `NUMELT_ENGINE`.
     fn name(&self) -> &'static str;
 
-    /// Can the engine do `op` in loop dtype `ty`? What it cannot do is never sent to it.
-    fn supports(&self, op: Op, ty: DType) -> bool;
+    /// Can the engine do this? What it cannot do is never sent to it.
+    fn supports(&self, task: &Task<'_>) -> bool;
 
     /// Prepares a kernel; cheap enough to be called on the path of a first launch.
+    ///
+    /// # Errors
+    /// Whatever keeps the kernel from being prepared: it runs elsewhere then.
     fn compile(&self, kernel: &Arc<Kernel>) -> Result<Arc<dyn Executable>>;
 
-    /// Runs a prepared kernel; returns when it is queued (host engines: done). The result says which
-    /// floating-point conditions (see [`numelt_ir::warn`]) its arithmetic may have met: at least those that it did
-    /// meet. An engine that cannot tell says none.
-    fn launch(&self, executable: &dyn Executable, launch: &Launch<'_>) -> Result<u8>;
+    /// Queues work, or does it. Work runs as if in the order in which it was given.
+    ///
+    /// # Errors
+    /// Whatever keeps it from being done; nothing has been written then.
+    fn submit(&self, work: &Work<'_>) -> Result<Ticket>;
 
-    /// Runs a kernel that overwrites what it reads: one of its stores has to wait, as [`Delay`] says. The result is that
-    /// of `launch`.
-    fn launch_delayed(&self, executable: &dyn Executable, launch: &Launch<'_>, delay: &Delay) -> Result<u8>;
+    /// Waits until work has been done. The result says which floating-point conditions (see [`numelt_ir::warn`]) its
+    /// arithmetic may have met: at least those that it did meet. An engine that cannot tell says none.
+    ///
+    /// # Errors
+    /// What went wrong in it, or [`numelt_ir::Error::Lost`].
+    fn wait(&self, ticket: Ticket) -> Result<u8>;
+}
 
-    /// Runs a kernel and puts what it makes to places in memory, in the order of its points. The results are those of
-    /// `launch` and of `call`. `None` where nothing was done, because the engine takes less time if all that the kernel makes gets
+/// What an engine can offer beside that if its memory is the host's, so that buffers are addresses. It does all work at once.
+pub trait Host: Engine {
+    /// Runs a kernel and puts what it makes to places in memory, in the order of its points. The results are the conditions
+    /// that the kernel met, and those of the scatters. `None` where nothing was done, because the engine takes less time if all that the kernel makes gets
     /// memory, and the scatters are calls.
-    fn launch_puts(
-        &self,
-        executable: &dyn Executable,
-        launch: &Launch<'_>,
-        puts: &[PutCall<'_>],
-    ) -> Result<Option<[u8; 2]>> {
+    ///
+    /// # Errors
+    /// Those of [`Engine::submit`].
+    fn puts(&self, executable: &dyn Executable, launch: &Launch<'_>, puts: &[PutCall<'_>]) -> Result<Option<[u8; 2]>> {
         let _ = (executable, launch, puts);
         Ok(None)
     }
-
-    /// Runs a nest; the result is that of `launch`. Engines without scratch memory of their own get one stretch of
-    /// all steps.
-    fn launch_nest(&self, nest: &NestLaunch<'_>) -> Result<u8> {
-        let mut scratch = WholeScratch::new(nest);
-        let mut met = 0;
-        for stage in nest.stages {
-            let pointers = scratch.pointers(stage);
-            met |= self.launch(stage.executable, &Launch { pointers: &pointers, ..stage.launch })?;
-        }
-        self.sync()?;
-        Ok(met)
-    }
-
-    /// Runs a library call or scan; the result is that of `launch`.
-    fn call(&self, call: &LibraryCall<'_>) -> Result<u8>;
 
     /// Runs an operation on few elements now. False when it was not done, and has to be recorded: the engine has no
     /// short way for it, or it meets one of the conditions `watch`. Inputs are as they were then, the output anything.
@@ -217,6 +323,9 @@ pub trait Engine: Send + Sync {
 
     /// Finds which values of a kernel's body meet which of the conditions wanted of each (`wanted` has one entry
     /// per value, the result too), by evaluating it once more on what its operands hold now. Nothing is stored.
+    ///
+    /// # Errors
+    /// Those of [`Engine::submit`].
     fn audit(&self, executable: &dyn Executable, launch: &Launch<'_>, wanted: &[u8]) -> Result<Vec<u8>> {
         let _ = (executable, launch);
         Ok(vec![0; wanted.len()])
@@ -226,7 +335,13 @@ pub trait Engine: Send + Sync {
     fn variants(&self) -> [u64; 2] {
         [0; 2]
     }
+}
 
-    /// Waits until everything launched has finished.
-    fn sync(&self) -> Result<()>;
+/// Does work of an engine, and waits for it: the conditions that it may have met.
+///
+/// # Errors
+/// Those of [`Engine::submit`] and [`Engine::wait`].
+#[inline]
+pub fn run(engine: &(impl Engine + ?Sized), work: &Work<'_>) -> Result<u8> {
+    engine.wait(engine.submit(work)?)
 }

@@ -17,15 +17,18 @@
 //! are put aside until the GIL is held. A thread that forks may therefore wait for the runtime's lock while it holds
 //! the GIL. It waits as long as the flush takes that another thread is running.
 //!
+//! A child has no devices: their work and their memory belong to the parent. So before a fork all values that only a device has
+//! come home, and the child goes on on the host alone.
+//!
 //! All other locks of the runtime and of the engine are taken only inside these, or with the GIL held: locks of caches, of
 //! single arrays, and of values that are made once. Worker threads have nothing to do outside a flush; a child starts its own.
 
-use crate::base::{IDLE, POOL, RUNNING};
-use crate::pool::PoolHeld;
-use crate::runtime::{Held, Runtime};
+use crate::heap::pool::PoolHeld;
+use crate::heap::{Heap, IDLE};
+use crate::runtime::{Held, Inner};
 use std::cell::RefCell;
 use std::sync::atomic::Ordering;
-use std::sync::{Once, OnceLock};
+use std::sync::{Arc, Mutex, MutexGuard, Once, OnceLock, PoisonError, Weak};
 
 /// What an engine does around a fork. All three are called on the thread that forks, which holds the runtime's lock.
 #[derive(Debug, Clone, Copy)]
@@ -40,15 +43,49 @@ pub struct Handlers {
 
 static ENGINE: OnceLock<Handlers> = OnceLock::new();
 
+/// The runtimes of the process, oldest first: a fork copies all of them.
+static RUNTIMES: Mutex<List> = Mutex::new(Vec::new());
+
+type List = Vec<(Weak<Inner>, Weak<Heap>)>;
+
 thread_local! {
     /// What this thread holds while it forks.
-    static LOCKS: RefCell<Option<Locks>> = const { RefCell::new(None) };
+    static LOCKS: RefCell<Option<All>> = const { RefCell::new(None) };
 }
 
+/// The locks of all runtimes, and that of their list.
+struct All {
+    locks: Vec<Locks>,
+    _list: MutexGuard<'static, List>,
+}
+
+/// What is held of one runtime.
 struct Locks {
     // fields are dropped in this order
     pool: PoolHeld<'static>,
-    runtime: Option<Held<'static>>,
+    held: Held<'static>,
+    heap: Arc<Heap>,
+    _inner: Arc<Inner>,
+}
+
+impl Locks {
+    fn take(inner: &Weak<Inner>, heap: &Weak<Heap>) -> Option<Locks> {
+        let (inner, heap) = (inner.upgrade()?, heap.upgrade()?);
+        // SAFETY: what the references point to lives as long as the two shares beside them, which are dropped after them.
+        let (at, pool_at) = unsafe { (&*Arc::as_ptr(&inner), &(*Arc::as_ptr(&heap)).pool) };
+        let mut held = Held::new(at);
+        held.bring_home();
+        Some(Locks { pool: pool_at.hold(), held, heap, _inner: inner })
+    }
+}
+
+/// Sees to a runtime around forks, as long as it exists.
+pub(crate) fn enter(inner: &Arc<Inner>, heap: &Arc<Heap>) {
+    let mut runtimes = RUNTIMES.lock().unwrap_or_else(PoisonError::into_inner);
+    runtimes.retain(|(inner, _)| inner.strong_count() > 0);
+    runtimes.push((Arc::downgrade(inner), Arc::downgrade(heap)));
+    drop(runtimes);
+    watch();
 }
 
 /// Sets what the engine does around forks; the first call wins.
@@ -58,7 +95,7 @@ pub fn set_engine(handlers: Handlers) {
 }
 
 /// Registers the handlers, once in a process.
-pub(crate) fn watch() {
+fn watch() {
     #[cfg(unix)]
     {
         static ONCE: Once = Once::new();
@@ -70,13 +107,13 @@ pub(crate) fn watch() {
 }
 
 extern "C" fn prepare() {
-    let runtime = Runtime::existing().map(Runtime::hold);
+    let list = RUNTIMES.lock().unwrap_or_else(PoisonError::into_inner);
+    let locks: Vec<Locks> = list.iter().filter_map(|(inner, heap)| Locks::take(inner, heap)).collect();
     if let Some(engine) = ENGINE.get() {
         (engine.prepare)();
     }
-    let locks = Locks { pool: POOL.hold(), runtime };
     // a thread that is ending has no place to keep them: then they are released, and the fork takes its chance
-    let _ = LOCKS.try_with(|place| *place.borrow_mut() = Some(locks));
+    let _ = LOCKS.try_with(|place| *place.borrow_mut() = Some(All { locks, _list: list }));
 }
 
 extern "C" fn parent() {
@@ -87,18 +124,18 @@ extern "C" fn parent() {
 }
 
 extern "C" fn child() {
-    RUNNING.store(IDLE, Ordering::Relaxed);
-    let mut locks = take();
-    if let Some(Locks { pool, runtime }) = &mut locks {
+    let mut all = take();
+    for Locks { pool, held, heap, .. } in all.iter_mut().flat_map(|all| &mut all.locks) {
+        heap.running.store(IDLE, Ordering::Relaxed);
         pool.forget_threads();
-        runtime.iter_mut().for_each(Held::forget_threads);
+        held.forget_threads();
     }
     if let Some(engine) = ENGINE.get() {
         (engine.child)();
     }
-    drop(locks);
+    drop(all);
 }
 
-fn take() -> Option<Locks> {
+fn take() -> Option<All> {
     LOCKS.try_with(|place| place.borrow_mut().take()).ok().flatten()
 }

@@ -8,7 +8,6 @@
 //! `runtime/repeat.rs` (one thread at a time).
 
 mod at_once;
-mod base;
 mod batch;
 mod cache;
 mod config;
@@ -16,28 +15,27 @@ mod engine;
 mod exec;
 pub mod footprint;
 pub mod fork;
-mod idle;
-mod lost;
+mod heap;
 mod null;
 mod piecemeal;
-mod pool;
+mod placement;
 mod put_off;
 mod report;
 mod runtime;
-mod shared;
 mod siblings;
 mod stats;
 pub mod trusted;
-mod zeros;
 
-pub use base::{ArrayView, BaseRef, Export, Input, WeakBase};
-pub use batch::{ASKED, Repeated, WATCH, in_c_order};
+pub use batch::{Repeated, in_c_order};
 pub use config::{Config, InstructionSet, Jit, KEYS, Variants};
 pub use engine::{
-    Engine, Executable, Few, FewInput, Launch, LibraryCall, NestLaunch, Operand, PutCall, SmallCall, StageLaunch,
+    Buffer, Engine, Executable, Few, FewInput, Host, Launch, LibraryCall, NestLaunch, Operand, PutCall, SmallCall,
+    StageLaunch, Storage, Task, Ticket, WholeScratch, Work, run,
 };
+pub use heap::base::{ArrayView, BaseRef, Export, Input, WeakBase};
+pub use heap::memory::HostMemory;
+pub use heap::pool::{Pool, PoolStats};
 pub use null::NullEngine;
-pub use pool::{Pool, PoolStats};
 pub use report::Warning;
 pub use runtime::{Away, Runtime};
 pub use stats::{FlushReport, Reason, Stats};

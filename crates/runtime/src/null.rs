@@ -1,8 +1,9 @@
 //! An engine that computes nothing: for testing scheduling, fusion and memory on their own.
 
-use crate::engine::{Engine, Executable, Launch, LibraryCall};
-use numelt_ir::{DType, Op, Result};
-use numelt_opt::{Delay, Kernel};
+use crate::engine::{Buffer, Engine, Executable, Host, Storage, Task, Ticket, Work};
+use crate::heap::memory::HostMemory;
+use numelt_ir::Result;
+use numelt_opt::Kernel;
 use std::any::Any;
 use std::sync::Arc;
 
@@ -22,32 +23,46 @@ impl Executable for Nothing {
     }
 }
 
+impl Storage for NullEngine {
+    fn alloc(&self, nbytes: usize) -> Result<u64> {
+        HostMemory.alloc(nbytes)
+    }
+
+    fn free(&self, handle: u64, nbytes: usize, after: Ticket) {
+        HostMemory.free(handle, nbytes, after);
+    }
+
+    fn upload(&self, from: &[u8], to: Buffer) -> Result<()> {
+        HostMemory.upload(from, to);
+        Ok(())
+    }
+
+    fn download(&self, from: Buffer, to: &mut [u8]) -> Result<()> {
+        HostMemory.download(from, to);
+        Ok(())
+    }
+}
+
 impl Engine for NullEngine {
     fn name(&self) -> &'static str {
         "null"
     }
 
-    fn supports(&self, op: Op, ty: DType) -> bool {
-        op.info().dtypes.contains(ty)
+    fn supports(&self, task: &Task<'_>) -> bool {
+        task.all(|op, ty| op.info().dtypes.contains(ty))
     }
 
     fn compile(&self, _kernel: &Arc<Kernel>) -> Result<Arc<dyn Executable>> {
         Ok(Arc::new(Nothing))
     }
 
-    fn launch(&self, _executable: &dyn Executable, _launch: &Launch<'_>) -> Result<u8> {
-        Ok(0)
+    fn submit(&self, _work: &Work<'_>) -> Result<Ticket> {
+        Ok(Ticket(0))
     }
 
-    fn launch_delayed(&self, _executable: &dyn Executable, _launch: &Launch<'_>, _delay: &Delay) -> Result<u8> {
+    fn wait(&self, _ticket: Ticket) -> Result<u8> {
         Ok(0)
-    }
-
-    fn call(&self, _call: &LibraryCall<'_>) -> Result<u8> {
-        Ok(0)
-    }
-
-    fn sync(&self) -> Result<()> {
-        Ok(())
     }
 }
+
+impl Host for NullEngine {}

@@ -7,16 +7,17 @@
 //! In: a settled batch. Out: memory with values, freed after its last use as a plan would. Whoever inspects, traces
 //! or explains sees plans; settings that choose passes or a partition do, too.
 
-use crate::base::{BaseCell, BaseRef, POOL};
 use crate::batch::{Left, Turn, wanted_by_holders};
 use crate::cache::Caches;
-use crate::engine::{Engine, Few, FewInput, Launch, Operand, SmallCall};
-use crate::exec::{self, Kept, ReadyPlan};
-use crate::lost;
+use crate::engine::{Buffer, Few, FewInput, Host, Launch, Operand, SmallCall, Work, run};
+use crate::exec::{self, Made, ReadyPlan, Site};
+use crate::heap::base::BaseRef;
+use crate::heap::cell::BaseCell;
+use crate::heap::shared::Shared;
+use crate::heap::{lost, zeros};
+use crate::placement::Placement;
 use crate::report::{self, Warning};
-use crate::shared::Shared;
 use crate::stats::Stats;
-use crate::zeros;
 use numelt_ir::{Axes, Base, Instr, Op, OpKind, Operand as IrOperand, Program, Result, Scalar, View, warn};
 use numelt_opt::{KernelStep, Options, Outline, Source, copied_before, dense_like, overlaps_itself};
 use rustc_hash::FxHashMap;
@@ -69,7 +70,7 @@ const TEMPORARY: u32 = u32::MAX;
 
 /// A batch in the course of running.
 pub(crate) struct Piecemeal<'a> {
-    pub engine: &'a dyn Engine,
+    pub engine: &'a dyn Host,
     pub caches: &'a mut Caches,
     pub stats: &'a mut Stats,
     pub warnings: &'a mut Vec<Warning>,
@@ -122,13 +123,13 @@ impl Piecemeal<'_> {
         }
         left.tell(&self.program.instrs, self.slots);
         self.left = left.instrs;
-        failure.map_or_else(|| self.engine.sync(), Err)
+        failure.map_or(Ok(()), Err)
     }
 
     /// Runs an instruction; a base that was to get memory for it gives that back if something else got none.
     fn attempt(&mut self, instr: &Instr) -> Result<()> {
         let out = &self.slots[instr.out.base as usize];
-        let fresh = out.address().is_null();
+        let fresh = !out.has_value();
         let done = self.one(instr);
         if done.is_err() && fresh {
             out.release();
@@ -151,7 +152,7 @@ impl Piecemeal<'_> {
             }
         }
         let out = &self.slots[instr.out.base as usize];
-        if out.address().is_null() && zeros::fills_with_zeros(instr, out.nbytes, self.program) {
+        if !out.has_value() && zeros::fills_with_zeros(instr, out.nbytes, self.program) {
             self.stats.buffers += 1;
             let is_zero = out.provide_zeroed();
             if is_zero.map_err(|error| lost::named(error, &self.program.instrs, instr.out.base))? {
@@ -159,6 +160,7 @@ impl Piecemeal<'_> {
             }
         }
         let fresh = self.provide(instr.out.base)?;
+        self.slots[instr.out.base as usize].touch();
         if matches!(kind, OpKind::Elementwise | OpKind::Reduction) && self.small(instr, fresh) {
             self.stats.kernels += 1;
             return Ok(());
@@ -166,16 +168,14 @@ impl Piecemeal<'_> {
         if overlaps_itself(instr) { self.by_temporary(instr) } else { self.launch_or_call(instr) }
     }
 
-    /// Gives a base memory if it has none; had it none?
+    /// Has a base's values on the host, and gives it memory if it has no value; had it none?
     #[inline]
     fn provide(&mut self, base: u32) -> Result<bool> {
         let cell = &self.slots[base as usize];
-        let fresh = cell.address().is_null();
-        if fresh {
-            let memory = POOL.alloc(cell.nbytes);
-            cell.set_address(memory.map_err(|error| lost::named(error, &self.program.instrs, base))?);
-            self.stats.buffers += 1;
-        }
+        let fresh = !cell.has_value();
+        let there = if fresh { cell.provide() } else { cell.come_home() };
+        there.map_err(|error| lost::named(error, &self.program.instrs, base))?;
+        self.stats.buffers += u64::from(fresh);
         Ok(fresh)
     }
 
@@ -198,18 +198,18 @@ impl Piecemeal<'_> {
     }
 
     fn few<'v>(&self, view: &'v View) -> Few<'v> {
-        Few { pointer: self.pointer(view), dtype: view.dtype, shape: &view.shape, strides: &view.strides }
+        Few { pointer: self.buffer(view).address(), dtype: view.dtype, shape: &view.shape, strides: &view.strides }
     }
 
-    fn address(&self, base: u32) -> *mut u8 {
-        match &self.temporary {
-            Some(temporary) if base == TEMPORARY => temporary.0.address(),
-            Some(_) | None => self.slots[base as usize].address(),
-        }
+    fn place(&self, base: u32) -> Buffer {
+        Buffer::at(match &self.temporary {
+            Some(temporary) if base == TEMPORARY => temporary.0.here(),
+            Some(_) | None => self.slots[base as usize].here(),
+        })
     }
 
-    fn pointer(&self, view: &View) -> *mut u8 {
-        self.address(view.base).wrapping_offset(view.offset as isize)
+    fn buffer(&self, view: &View) -> Buffer {
+        self.place(view.base).moved(view.offset)
     }
 
     /// Runs an instruction that overlaps itself: its result goes elsewhere first, or few elements that it reads do.
@@ -237,8 +237,8 @@ impl Piecemeal<'_> {
 
     /// Runs two instructions that pass something on by a temporary.
     fn both(&mut self, nbytes: usize, first: &Instr, second: &Instr) -> Result<()> {
-        let base = BaseRef::new(nbytes);
-        base.0.set_address(POOL.alloc(nbytes)?);
+        let base = BaseRef::new(&self.slots[0].heap, nbytes);
+        base.0.provide()?;
         self.temporary = Some(base);
         let outcome = self.launch_or_call(first).and_then(|()| self.launch_or_call(second));
         self.temporary = None;
@@ -249,7 +249,7 @@ impl Piecemeal<'_> {
         self.stats.bytes_moved += instr.bytes_touched();
         if matches!(instr.op.kind(), OpKind::Scan | OpKind::Library) {
             self.stats.calls += 1;
-            let met = exec::call(self.engine, instr, |view| Operand { view, pointer: self.pointer(view) })?;
+            let met = exec::call(self.engine, instr, |view| Operand { view, buffer: self.buffer(view) })?;
             report::call(instr, met & report::watched_call(instr), self.warnings);
             return Ok(());
         }
@@ -261,19 +261,19 @@ impl Piecemeal<'_> {
         };
         self.stats.kernels_compiled += u64::from(prepared);
         self.stats.kernels += 1;
-        let pointers: SmallVec<[*mut u8; 6]> = outline
+        let buffers: SmallVec<[Buffer; 6]> = outline
             .sources
             .iter()
             .zip(&outline.geometry.args)
             .map(|(source, place)| match base_of(*source, instr) {
-                Some(base) => self.address(base).wrapping_offset(place.offset as isize),
-                None => std::ptr::null_mut(),
+                Some(base) => self.place(base).moved(place.offset),
+                None => Buffer::NONE,
             })
             .collect();
         let params: SmallVec<[Scalar; 3]> =
             one.kernel.params.iter().filter_map(|&at| literal(&instr.ins[at as usize], consts)).collect();
-        let launch = Launch { geometry: &outline.geometry, pointers: &pointers, params: &params };
-        let met = self.engine.launch(&*one.executable, &launch)? & one.watch;
+        let launch = Launch { geometry: &outline.geometry, buffers: &buffers, params: &params };
+        let met = run(self.engine, &Work::Kernel(&*one.executable, &launch, None))? & one.watch;
         if met != 0 {
             let step = KernelStep {
                 kernel: Arc::clone(&one.kernel.kernel),
@@ -309,20 +309,20 @@ impl Piecemeal<'_> {
             }
         }
         number(&mut instr.out);
-        let base =
-            |cell: &Shared<BaseCell>| Base { nbytes: cell.nbytes, input: !cell.address().is_null(), output: true };
+        let base = |cell: &Shared<BaseCell>| Base { nbytes: cell.nbytes, input: cell.has_value(), output: true };
         let program = Program {
             bases: cells.iter().map(base).collect(),
             consts: self.program.consts.clone(),
             instrs: vec![instr],
         };
-        let kept = Kept::of(&program);
+        let made = Made::of(&program);
         let mut plan = numelt_opt::plan_owned(program, &Options::default())?;
         let (executables, prepared) = self.caches.executables(self.engine, &mut plan.steps)?;
         self.stats.kernels_compiled += prepared;
-        let ready = ReadyPlan::new(kept, plan, Vec::new(), executables);
+        let ready = ReadyPlan::new(made, plan, Vec::new(), executables);
         self.stats.kernels += ready.kernels as u64;
-        ready.run(self.engine, &self.program.consts, &cells, self.warnings).map_err(|stopped| stopped.error)
+        let site = Site { host: self.engine, devices: &[], placement: &Placement::Host };
+        ready.run(&site, &self.program.consts, &cells, self.warnings).map_err(|stopped| stopped.error)
     }
 }
 

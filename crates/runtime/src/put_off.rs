@@ -8,9 +8,9 @@
 //! Conditions to be reported have been, when the batch ran. A plan whose values were asked for is regretted: its
 //! program is planned anew, and its values are stored from then on.
 
-use crate::base::BaseCell;
 use crate::exec::ReadyPlan;
-use crate::shared::{Shared, Weak};
+use crate::heap::cell::BaseCell;
+use crate::heap::shared::{Shared, Weak};
 use numelt_ir::{Program, Scalar};
 use numelt_opt::Recipe;
 use smallvec::SmallVec;

@@ -4,7 +4,7 @@
 //! [`Warning`]s with NumPy's words. The engine evaluates the kernel once more, value by value; operands
 //! that the launch itself has overwritten are lost to that, and then the likeliest operation is named.
 
-use crate::engine::{Engine, Executable, Launch, NestLaunch, WholeScratch};
+use crate::engine::{Executable, Host, Launch, NestLaunch, WholeScratch, Work, run};
 use numelt_ir::{BaseId, DType, Instr, Op, warn};
 use numelt_opt::{ArgKind, KernelStep, NestStep, Node, Stage};
 use std::fmt;
@@ -67,7 +67,7 @@ pub(crate) fn call(instr: &Instr, met: u8, warnings: &mut Vec<Warning>) {
 
 /// The report of a kernel whose launch may have met the conditions `met`.
 pub(crate) fn kernel(
-    engine: &dyn Engine,
+    engine: &dyn Host,
     executable: &dyn Executable,
     launch: &Launch<'_>,
     step: &KernelStep,
@@ -100,23 +100,17 @@ fn tell(step: &KernelStep, found: &[u8], warnings: &mut Vec<Warning>) {
 
 /// The report of a nest. Its scratch memory is gone, so the stages run again, each audited after it ran; where
 /// that would change results, because the nest overwrites what it reads, what scratch held is lost.
-pub(crate) fn nest(
-    engine: &dyn Engine,
-    launch: &NestLaunch<'_>,
-    nest: &NestStep,
-    met: u8,
-    warnings: &mut Vec<Warning>,
-) {
+pub(crate) fn nest(engine: &dyn Host, launch: &NestLaunch<'_>, nest: &NestStep, met: u8, warnings: &mut Vec<Warning>) {
     let mut scratch = WholeScratch::new(launch);
     let again = repeats(nest);
     let everywhere: Vec<BaseId> = nest.stages.iter().flat_map(|s| written_bases(&s.step)).collect();
-    for (stage, run) in nest.stages.iter().zip(launch.stages) {
-        let pointers = scratch.pointers(run);
-        let part = Launch { pointers: &pointers, ..run.launch };
+    for (stage, part) in nest.stages.iter().zip(launch.stages) {
+        let buffers = scratch.buffers(part);
+        let (executable, part) = (part.executable, Launch { buffers: &buffers, ..part.launch });
         let lost = if again { written_bases(&stage.step) } else { everywhere.clone() };
-        let own = if again { engine.launch(run.executable, &part) } else { Ok(met) };
+        let own = if again { run(engine, &Work::Kernel(executable, &part, None)) } else { Ok(met) };
         let Ok(own) = own else { return };
-        if let Some(found) = audited(engine, run.executable, &part, &stage.step, met & own, &lost) {
+        if let Some(found) = audited(engine, executable, &part, &stage.step, met & own, &lost) {
             tell(&stage.step, &found, warnings);
         }
     }
@@ -147,7 +141,7 @@ fn written_bases(step: &KernelStep) -> Vec<BaseId> {
 
 /// What the values of a kernel meet; what the bases in `gone` held at its launch is lost.
 fn audited(
-    engine: &dyn Engine,
+    engine: &dyn Host,
     executable: &dyn Executable,
     launch: &Launch<'_>,
     step: &KernelStep,

@@ -15,31 +15,35 @@ use self::aside::ALONE;
 pub use self::gate::Away;
 use self::gate::{Gate, Inside};
 use crate::at_once::{self, Habit, Outcome};
-use crate::base::{ArrayView, BaseCell, BaseRef, EPOCH, HELD, IDLE, Input, POOL, RUNNING, Running};
-use crate::batch::{Again, Batch, Candidates, WATCH};
+use crate::batch::{Again, Batch, Candidates};
 use crate::cache::Caches;
 use crate::config::Config;
-use crate::engine::{Engine, LibraryCall, Operand};
-use crate::exec::{ReadyPlan, Stopped};
+use crate::engine::{Buffer, Host, LibraryCall, Operand, Task, Work, run};
+use crate::exec::{ReadyPlan, Site, Stopped};
 use crate::fork;
-use crate::lost;
+use crate::heap::base::{ArrayView, BaseRef, Input};
+use crate::heap::cell::{BaseCell, note};
+use crate::heap::copies::Device;
+use crate::heap::shared::Shared;
+use crate::heap::{Heap, IDLE, lost};
 use crate::piecemeal::{Piecemeal, Sightings};
+use crate::placement::Placement;
 use crate::put_off::PutOff;
 use crate::report::Warning;
-use crate::shared::Shared;
-use crate::siblings::{Companions, Habits};
+use crate::siblings::{self, Companions, Habits};
 use crate::stats::{FlushReport, Reason, Stats};
 use numelt_ir::{Axes, DType, Error, Instr, Op, Result, Scalar, View};
 use numelt_opt::Options;
 use smallvec::SmallVec;
 use std::any::Any;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
 /// Records, plans and runs; see the module's text.
 pub struct Runtime {
-    state: Gate<State>,
+    heap: Arc<Heap>,
+    state: Arc<Inner>,
     /// Work in the batch, readable without the lock.
     work: AtomicU64,
     /// Are there warnings to take? Readable without the lock.
@@ -48,8 +52,16 @@ pub struct Runtime {
     at_once: AtomicBool,
 }
 
-struct State {
-    engine: Arc<dyn Engine>,
+/// What of a runtime is used by one thread at a time.
+pub(crate) type Inner = Gate<State>;
+
+pub(crate) struct State {
+    heap: Arc<Heap>,
+    /// The engine that computes in host memory.
+    engine: Arc<dyn Host>,
+    /// Engines with memory of their own.
+    devices: Vec<Arc<Device>>,
+    placement: Placement,
     config: Config,
     /// Boxed, like the next one, so that changing places moves no more than pointers.
     batch: Box<Batch>,
@@ -85,14 +97,17 @@ const WATCHED: u32 = 256;
 static GLOBAL: OnceLock<Runtime> = OnceLock::new();
 
 impl Runtime {
-    /// A runtime with its own queue. Bases belong to the process, not to a runtime; a process has
-    /// one runtime in use at a time (tests may make several, one after the other).
-    pub fn new(engine: Arc<dyn Engine>, config: Config) -> Runtime {
-        configure_pool(&config);
-        let epoch = EPOCH.fetch_add(1, Ordering::Relaxed) + 1;
+    /// A runtime with its own queue, memory and engines. Bases belong to the runtime that made them.
+    pub fn new(engine: Arc<dyn Host>, config: Config) -> Runtime {
+        let heap = Heap::new();
+        configure_pool(&heap, &config);
+        let epoch = heap.epoch.fetch_add(1, Ordering::Relaxed) + 1;
         let state = State {
+            heap: Arc::clone(&heap),
             engine,
-            batch: Box::new(Batch::new(epoch)),
+            devices: Vec::new(),
+            placement: Placement::Host,
+            batch: Box::new(Batch::new(&heap, epoch)),
             spare: None,
             cells: Vec::new(),
             caches: Caches::default(),
@@ -110,17 +125,18 @@ impl Runtime {
             config,
         };
         let (warned, at_once) = (AtomicBool::new(false), AtomicBool::new(state.runs_at_once()));
-        Runtime { state: Gate::new(state), work: AtomicU64::new(0), warned, at_once }
+        let state = Arc::new(Gate::new(state));
+        fork::enter(&state, &heap);
+        Runtime { heap, state, work: AtomicU64::new(0), warned, at_once }
     }
 
     /// Makes the process's runtime; false when there is one already.
-    pub fn init(engine: Arc<dyn Engine>, config: Config) -> bool {
+    pub fn init(engine: Arc<dyn Host>, config: Config) -> bool {
         let mut made = false;
         GLOBAL.get_or_init(|| {
             made = true;
             Runtime::new(engine, config)
         });
-        fork::watch();
         made
     }
 
@@ -138,7 +154,7 @@ impl Runtime {
 
     /// A base of `nbytes` bytes; it gets memory when something is written to it or read from it.
     pub fn new_base(&self, nbytes: usize) -> BaseRef {
-        BaseRef::new(nbytes)
+        BaseRef::new(&self.heap, nbytes)
     }
 
     /// Memory of somebody else as a base. With `shared`, somebody else can still see it, and
@@ -154,7 +170,7 @@ impl Runtime {
         owner: Box<dyn Any + Send + Sync>,
         shared: bool,
     ) -> BaseRef {
-        BaseRef::foreign(ptr, nbytes, owner, shared)
+        BaseRef::foreign(&self.heap, ptr, nbytes, owner, shared)
     }
 
     /// A base that holds these bytes already.
@@ -162,19 +178,19 @@ impl Runtime {
     /// # Errors
     /// [`numelt_ir::Error::OutOfMemory`].
     pub fn filled(&self, bytes: &[u8]) -> Result<BaseRef> {
-        BaseRef::filled(bytes)
+        BaseRef::filled(&self.heap, bytes)
     }
 
     /// Can the engine do this operation?
     pub fn supports(&self, op: Op, ty: DType) -> bool {
-        self.lock().engine.supports(op, ty)
+        self.lock().engine.supports(&Task::Call(op, ty))
     }
 
     /// The value of a full reduction of a view as it is now, where one in a batch before has given it as well: to
     /// be asked before the reduction is recorded. A value answers once where a scalar is asked for, and once where
     /// an array is; there is never one whose computation could warn.
     pub fn kept(&self, op: Op, view: &ArrayView, array: bool) -> Option<Scalar> {
-        view.base.0.kept.take(op, view, array)
+        siblings::take(op, view, array)
     }
 
     /// Appends an instruction, or runs it at once if it is tiny. `Some(reason)` asks the caller to flush now.
@@ -248,7 +264,7 @@ impl Runtime {
             Some(Reason::Visible)
         } else if state.is_too_long(&state.batch) {
             Some(Reason::Instructions)
-        } else if HELD.load(Ordering::Relaxed) > state.held_budget {
+        } else if self.heap.held.load(Ordering::Relaxed) > state.held_budget {
             Some(Reason::Bytes)
         } else {
             None
@@ -279,7 +295,7 @@ impl Runtime {
 
     /// Is a flush running in another thread?
     pub fn is_running(&self) -> bool {
-        RUNNING.load(Ordering::Relaxed) != IDLE
+        self.heap.running.load(Ordering::Relaxed) != IDLE
     }
 
     /// Runs a library call on operands that nothing pending writes, to a new base, without the queue: for operands so small that
@@ -300,9 +316,8 @@ impl Runtime {
         // the output has no memory yet, the operands have
         let idle = |view: &ArrayView| {
             let (base, cell) = (&view.base, &view.base.0);
-            !base.is_awaited()
-                && !cell.failed.load(Ordering::Acquire)
-                && cell.address().is_null() == base.ptr_eq(&out.base)
+            let is_there = if base.ptr_eq(&out.base) { !cell.has_value() } else { !cell.here().is_null() };
+            !base.is_awaited() && !cell.has(note::FAILED) && is_there
         };
         if !idle(out) || !ins.iter().copied().all(idle) || out.base.is_visible() {
             return Ok(false);
@@ -310,21 +325,18 @@ impl Runtime {
         // SAFETY: the caller's contract.
         let mut state = unsafe { self.state.past() };
         let target = &out.base.0;
-        target.set_address(POOL.alloc(target.nbytes)?);
+        target.provide()?;
         let target = out.to_ir(0);
         let views: SmallVec<[View; 2]> = (1..).zip(ins).map(|(slot, view)| view.to_ir(slot)).collect();
-        let operand = |view, base: &BaseRef, offset: i64| Operand {
-            view,
-            pointer: base.0.address().wrapping_offset(offset as isize),
-        };
+        let operand =
+            |view, base: &BaseRef, offset: i64| Operand { view, buffer: Buffer::at(base.0.here()).moved(offset) };
         let operands: SmallVec<[Operand<'_>; 2]> =
             views.iter().zip(ins).map(|(view, own)| operand(view, &own.base, own.offset)).collect();
         let call = LibraryCall { op, ty, axes, out: operand(&target, &out.base, out.offset), ins: &operands };
-        let met = state.engine.call(&call)?;
-        state.engine.sync()?;
+        let met = run(&*state.engine, &Work::Call(&call))?;
         state.stats.instructions += 1;
         state.stats.calls += 1;
-        Ok(met & WATCH.load(Ordering::Relaxed) & op.raises(ty) == 0)
+        Ok(met & self.heap.watched() & op.raises(ty) == 0)
     }
 
     /// Runs everything pending.
@@ -361,7 +373,7 @@ impl Runtime {
         std::mem::take(&mut self.lock().warnings)
     }
 
-    /// Says where the front end's program recorded the instruction that [`ASKED`](crate::ASKED) asks for, by a number
+    /// Says where the front end's program recorded the instruction that [`Runtime::asked`] asks for, by a number
     /// that warnings get back.
     pub fn came_from(&self, asked: u32, place: u32) {
         let mut state = self.lock();
@@ -371,6 +383,20 @@ impl Runtime {
         } else if asked as usize <= state.batch.len() {
             state.batch.came_from(asked, place);
         }
+    }
+
+    /// The conditions that operations recorded from now on report (see [`numelt_ir::warn`]). A front end whose
+    /// settings differ between threads sets them before it records.
+    #[inline]
+    pub fn watch(&self) -> &AtomicU8 {
+        &self.heap.watch
+    }
+
+    /// One more than the number in the batch of the instruction recorded last, if its place is asked for: the front end then
+    /// calls [`Runtime::came_from`]. Zero otherwise.
+    #[inline]
+    pub fn asked(&self) -> &AtomicU32 {
+        &self.heap.asked
     }
 
     /// Could running what is pending give a warning?
@@ -384,11 +410,11 @@ impl Runtime {
     }
 
     /// Replaces settings and engine; pending work runs first, under the old ones.
-    pub fn reconfigure(&self, engine: Option<Arc<dyn Engine>>, config: Config) {
+    pub fn reconfigure(&self, engine: Option<Arc<dyn Host>>, config: Config) {
         // what gets no memory now may get some under the new settings
         let _ = self.flush(Reason::Explicit);
         let mut state = self.lock();
-        configure_pool(&config);
+        configure_pool(&self.heap, &config);
         state.config = config;
         state.explained = 0;
         state.habit = Habit::new();
@@ -407,30 +433,36 @@ impl Runtime {
 
     /// Gives cached buffers back to the system.
     pub fn trim(&self) {
-        POOL.trim(0);
-    }
-
-    /// The process's runtime, if it has been made.
-    pub(crate) fn existing() -> Option<&'static Runtime> {
-        GLOBAL.get()
-    }
-
-    /// Waits for a flush in another thread and keeps new ones out until the result is dropped (around fork).
-    pub(crate) fn hold(&self) -> Held<'_> {
-        Held { gate: &self.state, _inside: self.lock() }
+        self.heap.pool.trim(0);
     }
 }
 
 /// Keeps all other threads out of a runtime.
 pub(crate) struct Held<'a> {
-    gate: &'a Gate<State>,
-    _inside: Inside<'a, State>,
+    gate: &'a Inner,
+    inside: Inside<'a, State>,
 }
 
 impl Held<'_> {
-    /// In a forked child: the threads that were announced do not exist here.
+    /// Waits for a flush in another thread and keeps new ones out until the result is dropped (around fork).
+    pub fn new(gate: &Inner) -> Held<'_> {
+        Held { gate, inside: gate.lock() }
+    }
+
+    /// Has all values on the host. Those that cannot come stay with the parent.
+    pub fn bring_home(&mut self) {
+        // whoever reads what could not come home is told
+        self.inside.devices.iter().for_each(|device| _ = device.empty());
+    }
+
+    /// In a forked child: the threads that were announced do not exist here, and no device knows this process.
     pub fn forget_threads(&mut self) {
         self.gate.forget_away();
+        let devices = std::mem::take(&mut self.inside.devices);
+        devices.iter().for_each(|device| device.forget());
+        // their threads do not exist here, so that nothing of them can be ended
+        std::mem::forget(devices);
+        self.inside.placement = Placement::Host;
     }
 }
 
@@ -467,9 +499,9 @@ impl State {
         for cell in self.put_off.due(self.batch.epoch) {
             self.make_or_record(&cell);
         }
-        let _running = Running::start(self.batch.epoch);
-        let epoch = EPOCH.fetch_add(1, Ordering::Release) + 1;
-        let mut next = self.spare.take().unwrap_or_else(|| Box::new(Batch::new(0)));
+        let _running = self.heap.runs(self.batch.epoch);
+        let epoch = self.heap.epoch.fetch_add(1, Ordering::Release) + 1;
+        let mut next = self.spare.take().unwrap_or_else(|| Box::new(Batch::new(&self.heap, 0)));
         next.restart(epoch, &mut self.cells);
         let mut batch = std::mem::replace(&mut self.batch, next);
         let before_this = batch.left() > 0;
@@ -533,7 +565,7 @@ impl State {
         self.batch.lose(&given_up);
         // Dead bases give their memory back here.
         batch.restart(0, &mut self.cells);
-        HELD.store(self.batch.held(), Ordering::Relaxed);
+        self.heap.held.store(self.batch.held(), Ordering::Relaxed);
         self.spare = Some(batch);
         // what is to run at once must not wait for what the cut has left over
         if cut && self.habit.is_strange() && !self.batch.is_empty() {
@@ -581,7 +613,8 @@ impl State {
     }
 
     fn run(&mut self, plan: &ReadyPlan, batch: &Batch) -> std::result::Result<(), Stopped> {
-        plan.run(&*self.engine, batch.consts(), &batch.slots, &mut self.warnings)
+        let site = Site { host: &*self.engine, devices: &self.devices, placement: &self.placement };
+        plan.run(&site, batch.consts(), &batch.slots, &mut self.warnings)
     }
 
     fn account(&mut self, reason: Reason, plan: &ReadyPlan, cache_hit: bool, start: Instant) {
@@ -627,9 +660,9 @@ fn mark_failed(batch: &mut Batch) {
     }
 }
 
-fn configure_pool(config: &Config) {
+fn configure_pool(heap: &Heap, config: &Config) {
     let cache_cap = config.memory_limit.unwrap_or_else(physical_memory) / 4;
-    POOL.configure(config.memory_limit, cache_cap);
+    heap.pool.configure(config.memory_limit, cache_cap);
 }
 
 fn physical_memory() -> usize {

@@ -8,13 +8,14 @@
 //! A kept value answers one request of each form: asked for the same again, the runtime does the work again. Only
 //! finite values are kept, since others may have to warn.
 
-use crate::base::{ArrayView, BaseRef, Input};
 use crate::batch::Batch;
+use crate::heap::base::{ArrayView, BaseRef, Input};
+use crate::heap::cell::note;
 use numelt_ir::{Axes, DType, Dims, Instr, Op, Operand, Result, Scalar, View};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
-use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, AtomicU32, Ordering};
 
 /// The operations that share a pass.
 const OPS: [Op; 3] = [Op::Sum, Op::Min, Op::Max];
@@ -80,15 +81,8 @@ impl Habits {
     }
 }
 
-/// What is kept with a base.
-#[derive(Default)]
-pub(crate) struct Kept {
-    any: AtomicBool,
-    memo: Mutex<Option<Box<Memo>>>,
-}
-
-/// Values of one view.
-struct Memo {
+/// Results of reductions that are kept with a base: those of one view.
+pub(crate) struct Memo {
     dtype: DType,
     offset: i64,
     shape: Dims,
@@ -116,46 +110,26 @@ fn is_finite(value: &Scalar) -> bool {
     }
 }
 
-impl Kept {
-    fn lock(&self) -> MutexGuard<'_, Option<Box<Memo>>> {
-        self.memo.lock().unwrap_or_else(PoisonError::into_inner)
+/// The value of a full reduction of a view, as a scalar or for an array, if it is kept with the view's base.
+pub(crate) fn take(op: Op, view: &ArrayView, array: bool) -> Option<Scalar> {
+    let cell = &view.base.0;
+    if !cell.has(note::KEPT) {
+        return None;
     }
-
-    /// Is there anything?
-    #[inline]
-    pub fn any(&self) -> bool {
-        self.any.load(Ordering::Acquire)
+    let mut memo = cell.kept();
+    let memo = memo.as_deref_mut().filter(|memo| {
+        (memo.dtype, memo.offset) == (view.dtype, view.offset)
+            && memo.shape == view.shape
+            && memo.strides == view.strides
+    })?;
+    let kept = memo.values.iter_mut().find(|v| v.op == op)?;
+    let left = if array { &mut kept.array } else { &mut kept.spare };
+    if !std::mem::take(left) {
+        return None;
     }
-
-    /// Forgets all: the memory changes.
-    #[inline]
-    pub fn clear(&self) {
-        if self.any() {
-            self.any.store(false, Ordering::Release);
-            *self.lock() = None;
-        }
-    }
-
-    /// The value of a full reduction of a view, as a scalar or for an array, if it is kept.
-    pub fn take(&self, op: Op, view: &ArrayView, array: bool) -> Option<Scalar> {
-        if !self.any() {
-            return None;
-        }
-        let mut memo = self.lock();
-        let memo = memo.as_deref_mut().filter(|memo| {
-            (memo.dtype, memo.offset) == (view.dtype, view.offset)
-                && memo.shape == view.shape
-                && memo.strides == view.strides
-        })?;
-        let kept = memo.values.iter_mut().find(|v| v.op == op)?;
-        let left = if array { &mut kept.array } else { &mut kept.spare };
-        if !std::mem::take(left) {
-            return None;
-        }
-        memo.habit.follows(op);
-        memo.habit.takes();
-        Some(kept.value)
-    }
+    memo.habit.follows(op);
+    memo.habit.takes();
+    Some(kept.value)
 }
 
 impl Memo {
@@ -218,7 +192,7 @@ impl Companions {
         let full = concerns(instr.op, instr.ty) && instr.out.size() == 1 && instr.axes.len() == view.rank();
         let plain = view.dtype == instr.ty && instr.out.dtype == instr.ty && view.is_c_contiguous();
         // with memory that stays as it is, and somebody who could ask again
-        let stays = !cell.address().is_null() && cell.count() > 1 && !cell.is_visible();
+        let stays = cell.has_value() && cell.count() > 1 && !cell.is_visible();
         if !(full && plain && stays) || batch.writes(view.base) {
             return;
         }
@@ -230,7 +204,7 @@ impl Companions {
                 group.asked.push(asked);
             }
             None => {
-                let last = cell.kept.lock();
+                let last = cell.kept();
                 let chain = last.as_ref().filter(|memo| memo.is_of(view) && memo.ops & bit(instr.op) == 0);
                 let habit = chain.map_or_else(|| habits.of(&instr), |memo| Arc::clone(&memo.habit));
                 let later = chain.is_some();
@@ -250,12 +224,12 @@ impl Companions {
         if !group.later {
             return group.habit.followers.load(Ordering::Relaxed) & !present;
         }
-        let kept = batch.slots[group.source as usize].kept.lock().as_ref().map_or(0, |memo| memo.ops);
+        let kept = batch.slots[group.source as usize].kept().as_ref().map_or(0, |memo| memo.ops);
         OPS.iter().fold(0, |ops, &op| ops | bit(op)) & !present & !kept
     }
 
     fn compute(&mut self, batch: &mut Batch, at: usize, op: Op) -> Result<()> {
-        let (group, base) = (&self.groups[at], BaseRef::new(16));
+        let (group, base) = (&self.groups[at], BaseRef::new(&batch.heap, 16));
         let (view, rank) = (&group.view, group.view.rank());
         let window = |base: BaseRef, view: &View| {
             let (shape, strides) = (view.shape.clone(), view.strides.clone());
@@ -279,7 +253,7 @@ impl Companions {
             let own = group.asked.iter().map(|(op, base, offset)| (*op, base, *offset, false));
             let spare = self.spare.iter().filter(|spare| spare.0 == at);
             let spare = spare.map(|(_, op, base)| (*op, base, 0, true));
-            let mut last = cell.kept.lock();
+            let mut last = cell.kept();
             let mut memo = match last.take().filter(|memo| group.later && memo.is_of(&group.view)) {
                 Some(memo) => memo,
                 None => Box::new(Memo::new(&group.view, Arc::clone(&group.habit))),
@@ -296,8 +270,9 @@ impl Companions {
             if computed > 0 {
                 group.habit.computes(computed);
             }
-            cell.kept.any.store(true, Ordering::Release);
             *last = Some(memo);
+            drop(last);
+            cell.set(note::KEPT);
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Counters and reports: whatever the runtime does can be seen here.
 
 use crate::exec::ReadyPlan;
-use crate::pool::PoolStats;
+use crate::heap::pool::PoolStats;
 use numelt_ir::{Instr, Operand};
 use numelt_opt::Step;
 use std::collections::BTreeMap;

@@ -2,19 +2,15 @@
 
 use numelt_ir::{Axes, DType, Dims, Op};
 use numelt_runtime::{ArrayView, Config, Input, NullEngine, Runtime};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-
-/// Bases and the pool belong to the process: one runtime at a time.
-static ONE: Mutex<()> = Mutex::new(());
+use std::sync::Arc;
 
 /// Elements up to which operations run at once.
 const FEW: i64 = 512;
 
-fn runtime(change: impl FnOnce(&mut Config)) -> (Runtime, MutexGuard<'static, ()>) {
-    let guard = ONE.lock().unwrap_or_else(PoisonError::into_inner);
+fn runtime(change: impl FnOnce(&mut Config)) -> Runtime {
     let mut config = Config::default();
     change(&mut config);
-    (Runtime::new(Arc::new(NullEngine), config), guard)
+    Runtime::new(Arc::new(NullEngine), config)
 }
 
 fn array(rt: &Runtime, n: i64) -> ArrayView {
@@ -37,7 +33,7 @@ fn total(rt: &Runtime, a: &ArrayView) -> ArrayView {
 
 #[test]
 fn few_elements_never_wait() {
-    let (rt, _one) = runtime(|_| ());
+    let rt = runtime(|_| ());
     let a = array(&rt, FEW);
     for turn in 1..50 {
         let b = sum(&rt, &a, &a);
@@ -51,7 +47,7 @@ fn few_elements_never_wait() {
 
 #[test]
 fn more_elements_wait_where_the_engine_has_no_short_way() {
-    let (rt, _one) = runtime(|_| ());
+    let rt = runtime(|_| ());
     let a = array(&rt, FEW + 1);
     assert!(sum(&rt, &a, &a).base.is_pending());
     assert!(total(&rt, &a).base.is_pending());
@@ -60,7 +56,7 @@ fn more_elements_wait_where_the_engine_has_no_short_way() {
 
 #[test]
 fn every_kind_of_operation_is_run() {
-    let (rt, _one) = runtime(|_| ());
+    let rt = runtime(|_| ());
     let (a, positions) = (array(&rt, 64), ArrayView::fresh(&rt, DType::I64, &[9]));
     rt.read(&positions.base).unwrap();
     let run = |op, dtype, shape: &[i64], ins: &[&ArrayView], axes| {
@@ -85,7 +81,7 @@ fn every_kind_of_operation_is_run() {
 
 #[test]
 fn a_large_operation_that_waits_does_not_keep_others() {
-    let (rt, _one) = runtime(|_| ());
+    let rt = runtime(|_| ());
     let (large, few) = (array(&rt, 100_000), array(&rt, 8));
     let waits = sum(&rt, &large, &large);
     let (pending, reduced) = (rt.pending_work(), total(&rt, &waits));
@@ -100,7 +96,7 @@ fn a_large_operation_that_waits_does_not_keep_others() {
 
 #[test]
 fn what_pending_work_reads_is_not_overwritten() {
-    let (rt, _one) = runtime(|_| ());
+    let rt = runtime(|_| ());
     let (large, few) = (array(&rt, 100_000), array(&rt, 1));
     let waits = sum(&rt, &large, &few);
     rt.record(Op::Add, DType::F64, &few, &[Input::Array(&few), Input::Array(&few)], Axes::default()).unwrap();
@@ -110,7 +106,7 @@ fn what_pending_work_reads_is_not_overwritten() {
 
 #[test]
 fn whoever_looks_sees_all_of_it() {
-    let (rt, _one) = runtime(|_| ());
+    let rt = runtime(|_| ());
     let a = array(&rt, 8);
     rt.inspect_start();
     assert!(sum(&rt, &a, &a).base.is_pending());

@@ -2,16 +2,12 @@
 
 use numelt_ir::{Axes, DType, Error, Op, Scalar};
 use numelt_runtime::{ArrayView, Config, Input, NullEngine, Reason, Runtime};
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::Arc;
 
-/// Bases and the pool belong to the process: one runtime at a time.
-static ONE: Mutex<()> = Mutex::new(());
-
-fn runtime(change: impl FnOnce(&mut Config)) -> (Runtime, MutexGuard<'static, ()>) {
-    let guard = ONE.lock().unwrap_or_else(|p| p.into_inner());
+fn runtime(change: impl FnOnce(&mut Config)) -> Runtime {
     let mut config = Config { piecemeal: 0, at_once: 0, ..Config::default() };
     change(&mut config);
-    (Runtime::new(Arc::new(NullEngine), config), guard)
+    Runtime::new(Arc::new(NullEngine), config)
 }
 
 fn array(rt: &Runtime, n: i64) -> ArrayView {
@@ -28,7 +24,7 @@ fn binary(rt: &Runtime, op: Op, a: &ArrayView, b: Input<'_>) -> (ArrayView, Opti
 
 #[test]
 fn temporaries_are_contracted_and_loops_hit_the_plan_cache() {
-    let (rt, _one) = runtime(|_| ());
+    let rt = runtime(|_| ());
     let a = array(&rt, 1000);
     for round in 0..5 {
         let x = binary(&rt, Op::Add, &a, Input::Array(&a)).0;
@@ -49,7 +45,7 @@ fn temporaries_are_contracted_and_loops_hit_the_plan_cache() {
 
 #[test]
 fn shrinking_views_share_one_executable() {
-    let (rt, _one) = runtime(|_| ());
+    let rt = runtime(|_| ());
     let a = array(&rt, 100);
     for n in (10..100).rev() {
         let view = ArrayView { shape: [n].into_iter().collect(), offset: (100 - n) * 8, ..a.clone() };
@@ -62,7 +58,7 @@ fn shrinking_views_share_one_executable() {
 
 #[test]
 fn dead_inputs_give_their_memory_back_at_last_use() {
-    let (rt, _one) = runtime(|_| ());
+    let rt = runtime(|_| ());
     let before = rt.stats().pool.live;
     let mut a = array(&rt, 1 << 16);
     for _ in 0..50 {
@@ -77,7 +73,7 @@ fn dead_inputs_give_their_memory_back_at_last_use() {
 
 #[test]
 fn visible_memory_runs_at_once_and_is_lazy_again_afterwards() {
-    let (rt, _one) = runtime(|_| ());
+    let rt = runtime(|_| ());
     let a = array(&rt, 10);
     let export = rt.export(&a.base).unwrap();
     assert_eq!(binary(&rt, Op::Add, &a, Input::Array(&a)).1, Some(Reason::Visible));
@@ -89,7 +85,7 @@ fn visible_memory_runs_at_once_and_is_lazy_again_afterwards() {
     let base = unsafe { rt.adopt(foreign.as_mut_ptr().cast(), 80, Box::new(()), true) };
     let b = ArrayView { base, ..ArrayView::fresh(&rt, DType::F64, &[10]) };
     assert_eq!(binary(&rt, Op::Add, &b, Input::Array(&a)).1, Some(Reason::Visible));
-    b.base.set_shared(false);
+    b.base.set_shared(false).unwrap();
     rt.flush(Reason::Visible).unwrap();
     assert_eq!(binary(&rt, Op::Add, &b, Input::Array(&a)).1, None);
     rt.flush(Reason::Explicit).unwrap();
@@ -97,7 +93,7 @@ fn visible_memory_runs_at_once_and_is_lazy_again_afterwards() {
 
 #[test]
 fn budgets_ask_for_a_flush() {
-    let (rt, _one) = runtime(|c| c.max_pending = 3);
+    let rt = runtime(|c| c.max_pending = 3);
     let a = array(&rt, 10);
     let asked: Vec<_> = (0..3).map(|_| binary(&rt, Op::Add, &a, Input::Array(&a)).1).collect();
     assert_eq!(asked, [None, None, Some(Reason::Instructions)]);
@@ -107,7 +103,7 @@ fn budgets_ask_for_a_flush() {
 
 #[test]
 fn long_loops_are_cut_between_turns() {
-    let (rt, _one) = runtime(|c| c.max_pending = 32);
+    let rt = runtime(|c| c.max_pending = 32);
     let mut x = array(&rt, 1000);
     for _ in 0..200 {
         let (t, u) = (binary(&rt, Op::Multiply, &x, Input::Array(&x)).0, binary(&rt, Op::Add, &x, Input::Array(&x)).0);
@@ -143,7 +139,7 @@ fn only_what_needs_it_fails(rt: &Runtime, a: &ArrayView) {
 
 #[test]
 fn out_of_memory_is_an_error_and_the_runtime_goes_on() {
-    let (rt, _one) = runtime(|c| c.memory_limit = Some(64 << 20));
+    let rt = runtime(|c| c.memory_limit = Some(64 << 20));
     let a = array(&rt, 1000);
     let big = ArrayView::fresh(&rt, DType::F64, &[100, 100_000]);
     rt.record(Op::Copy, DType::F64, &big, &[Input::Const(Scalar::F64(1.0))], Axes::default()).unwrap();
@@ -163,7 +159,7 @@ fn out_of_memory_is_an_error_and_the_runtime_goes_on() {
 
 #[test]
 fn inspectors_see_each_flush() {
-    let (rt, _one) = runtime(|_| ());
+    let rt = runtime(|_| ());
     let a = array(&rt, 10);
     rt.inspect_start();
     let b = binary(&rt, Op::Add, &a, Input::Array(&a)).0;
@@ -177,7 +173,7 @@ fn inspectors_see_each_flush() {
 
 #[test]
 fn looking_at_values_leaves_their_readers_pending() {
-    let (rt, _one) = runtime(|_| ());
+    let rt = runtime(|_| ());
     let a = array(&rt, 8);
     let x = binary(&rt, Op::Add, &a, Input::Array(&a)).0;
     assert!(a.base.is_pending() && !a.base.is_awaited());
@@ -190,7 +186,7 @@ fn looking_at_values_leaves_their_readers_pending() {
 
 #[test]
 fn what_a_cut_left_over_is_awaited() {
-    let (rt, _one) = runtime(|c| c.max_pending = 8);
+    let rt = runtime(|c| c.max_pending = 8);
     let mut x = array(&rt, 8);
     for _ in 0..7 {
         x = binary(&rt, Op::Add, &x, Input::Const(Scalar::F64(1.0))).0;
@@ -205,7 +201,7 @@ fn what_a_cut_left_over_is_awaited() {
 
 #[test]
 fn long_loops_are_cut_where_they_were_cut_before() {
-    let (rt, _one) = runtime(|c| c.max_pending = 10);
+    let rt = runtime(|c| c.max_pending = 10);
     let a = array(&rt, 8);
     let mut flushes = Vec::new();
     for _ in 0..3 {
@@ -228,7 +224,7 @@ fn long_loops_are_cut_where_they_were_cut_before() {
 
 #[test]
 fn values_that_a_statement_drops_do_not_change_a_cut() {
-    let (rt, _one) = runtime(|c| c.max_pending = 10);
+    let rt = runtime(|c| c.max_pending = 10);
     let (u, v) = (array(&rt, 8), array(&rt, 8));
     let mut misses = Vec::new();
     for _ in 0..4 {
@@ -252,7 +248,7 @@ fn values_that_a_statement_drops_do_not_change_a_cut() {
 
 #[test]
 fn batches_without_a_plan_free_values_after_their_last_use() {
-    let (rt, _one) = runtime(|c| c.piecemeal = usize::MAX);
+    let rt = runtime(|c| c.piecemeal = usize::MAX);
     let a = array(&rt, 1 << 14);
     let before = rt.stats().pool;
     let mut x = binary(&rt, Op::Add, &a, Input::Array(&a)).0;
@@ -270,7 +266,7 @@ fn batches_without_a_plan_free_values_after_their_last_use() {
 
 #[test]
 fn batches_are_planned_when_they_keep_coming() {
-    let (rt, _one) = runtime(|c| c.piecemeal = Config::default().piecemeal);
+    let rt = runtime(|c| c.piecemeal = Config::default().piecemeal);
     let a = array(&rt, 1000);
     let turn = || {
         let x = binary(&rt, Op::Add, &a, Input::Array(&a)).0;
@@ -293,14 +289,14 @@ fn batches_are_planned_when_they_keep_coming() {
 
 #[test]
 fn without_a_plan_only_what_needs_the_missing_memory_fails() {
-    let (rt, _one) = runtime(|c| (c.piecemeal, c.memory_limit) = (usize::MAX, Some(64 << 20)));
+    let rt = runtime(|c| (c.piecemeal, c.memory_limit) = (usize::MAX, Some(64 << 20)));
     let a = array(&rt, 1000);
     only_what_needs_it_fails(&rt, &a);
 }
 
 #[test]
 fn outputs_that_overlap_themselves_are_refused() {
-    let (rt, _one) = runtime(|_| ());
+    let rt = runtime(|_| ());
     let a = array(&rt, 20);
     let view = |shape: &[i64], strides: &[i64]| ArrayView {
         shape: shape.iter().copied().collect(),

@@ -1,9 +1,12 @@
 //! The conformance suite for engines: random programs, every partition, against the reference interpreter.
 //!
+//! The programs run on the engine's own memory: values are uploaded, every base lies between guards, and what comes of it is
+//! downloaded again. So the same suite serves engines in host memory and on devices:
+//!
 //! ```text
 //! #[test]
 //! fn conforms() {
-//!     numelt_testing::engine::conforms(&CpuEngine::new(…), 2000);
+//!     numelt_testing::engine::conforms(&MyEngine::new(…), 2000);
 //! }
 //! ```
 
@@ -11,8 +14,11 @@ use crate::compare::Tolerance;
 use crate::conformance::{CheckOptions, check_program};
 use crate::generator::{Limits, generate};
 use numelt_ir::{Error, Instr, OpKind, Operand as IrOperand, Program, Result, Scalar, View};
-use numelt_opt::{ArgKind, Fuse, Kernel, KernelStep, NestStep, Node, Options, Plan, Stage, Step};
-use numelt_runtime::{Engine, Executable, Launch, LibraryCall, NestLaunch, Operand, PutCall, StageLaunch};
+use numelt_opt::{ArgKind, Fuse, Kernel, KernelStep, NestStep, Options, Plan, Stage, Step};
+use numelt_runtime::{
+    Buffer, Engine, Executable, Host, Launch, LibraryCall, NestLaunch, Operand, PutCall, StageLaunch, Task, Ticket,
+    Work, run,
+};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -21,18 +27,38 @@ const GUARD: usize = 64;
 /// What guards and fresh memory hold.
 const FILL: u8 = 0xA5;
 
+/// An engine under test.
+#[derive(Clone, Copy)]
+pub struct Tested<'a> {
+    engine: &'a dyn Engine,
+    /// The same as a host engine, if it is one.
+    host: Option<&'a dyn Host>,
+}
+
+impl<'a> Tested<'a> {
+    /// An engine with memory of its own.
+    pub fn device(engine: &'a dyn Engine) -> Tested<'a> {
+        Tested { engine, host: None }
+    }
+
+    /// An engine that computes in host memory.
+    pub fn host(host: &'a dyn Host) -> Tested<'a> {
+        Tested { engine: host, host: Some(host) }
+    }
+}
+
 /// Runs the random programs of seeds `0..programs` through the optimizer and the engine, with every
-/// partition. Programs with an operation that the engine does not support are left out.
+/// partition. Programs with a step that the engine does not support are left out.
 ///
 /// # Panics
 /// With the first failing program, cut down and in text form.
-pub fn conforms(engine: &dyn Engine, programs: u64) {
+pub fn conforms(tested: Tested<'_>, programs: u64) {
     let limits = Limits::default();
     let mut compiled = Compiled::default();
     for seed in 0..programs {
         let program = generate(seed, &limits);
         let fuse = Fuse::ALL[seed as usize % Fuse::ALL.len()];
-        check_on(engine, &program, seed, fuse, &mut compiled)
+        check_on(tested, &program, seed, fuse, &mut compiled)
             .unwrap_or_else(|message| panic!("seed {seed}: {message}"));
     }
 }
@@ -41,12 +67,12 @@ pub fn conforms(engine: &dyn Engine, programs: u64) {
 ///
 /// # Errors
 /// The failing program, cut down, and what differs.
-pub fn check_engine(engine: &dyn Engine, program: &Program, seed: u64, fuse: Fuse) -> std::result::Result<(), String> {
-    check_on(engine, program, seed, fuse, &mut Compiled::default())
+pub fn check_engine(tested: Tested<'_>, program: &Program, seed: u64, fuse: Fuse) -> std::result::Result<(), String> {
+    check_on(tested, program, seed, fuse, &mut Compiled::default())
 }
 
 fn check_on(
-    engine: &dyn Engine,
+    tested: Tested<'_>,
     program: &Program,
     seed: u64,
     fuse: Fuse,
@@ -55,14 +81,14 @@ fn check_on(
     let options = CheckOptions { seed, tolerance: Tolerance::ENGINE };
     let mut executor = |program: &Program, memory: &mut [Vec<u8>]| {
         let plan = numelt_opt::plan(program, &Options { fuse, ..Options::default() })?;
-        if supports(engine, &plan) {
-            run_on(engine, &plan, memory, compiled)
+        if supports(tested.engine, &plan) {
+            run_on(tested, &plan, memory, compiled)
         } else {
             numelt_ir::interpret(program, memory)
         }
     };
     check_program(program, &options, &mut executor)
-        .map_err(|failure| format!("engine {}, {fuse}\n{failure}", engine.name()))
+        .map_err(|failure| format!("engine {}, {fuse}\n{failure}", tested.engine.name()))
 }
 
 /// Kernels that were compiled, by structure.
@@ -70,40 +96,34 @@ type Compiled = HashMap<Arc<Kernel>, Arc<dyn Executable>>;
 
 /// Does the engine support everything that a plan asks for?
 pub fn supports(engine: &dyn Engine, plan: &Plan) -> bool {
+    let call = |instr: &Instr| engine.supports(&Task::Call(instr.op, instr.ty));
     plan.steps.iter().all(|step| match step {
-        Step::Call(index) => {
-            let instr = &plan.program.instrs[*index];
-            engine.supports(instr.op, instr.ty)
+        Step::Call(at) => call(&plan.program.instrs[*at]),
+        Step::Nest(nest) => engine.supports(&Task::Nest(nest)),
+        Step::Kernel(step) => {
+            engine.supports(&Task::Kernel(&step.kernel, step.delay.as_ref()))
+                && step.puts.iter().all(|put| call(&plan.program.instrs[put.instr]))
         }
-        Step::Kernel(_) | Step::Nest(_) => step.kernels().all(|step| {
-            step.kernel.body.iter().all(|node| match node {
-                Node::Op(op, ty, _) => engine.supports(*op, *ty),
-                Node::Load(_) | Node::Param(_) | Node::Index(_) | Node::Gather { .. } | Node::Cast(..) => true,
-            }) && step.kernel.reductions.iter().all(|fold| engine.supports(fold.op, fold.ty))
-        }),
     })
 }
 
 /// Runs a plan on an engine, every base between guards.
-fn run_on(engine: &dyn Engine, plan: &Plan, memory: &mut [Vec<u8>], compiled: &mut Compiled) -> Result<()> {
-    let mut buffers: Vec<Guarded> = plan
-        .program
-        .bases
-        .iter()
-        .enumerate()
-        .map(|(id, base)| Guarded::new(id, base.nbytes, memory.get(id).map(Vec::as_slice)))
-        .collect();
-    let starts: Vec<*mut u8> = buffers.iter_mut().map(Guarded::start).collect();
+fn run_on(tested: Tested<'_>, plan: &Plan, memory: &mut [Vec<u8>], compiled: &mut Compiled) -> Result<()> {
+    let engine = tested.engine;
+    let bases = plan.program.bases.iter().enumerate();
+    let buffers = bases.map(|(id, base)| Guarded::new(engine, id, base.nbytes, memory.get(id).map(Vec::as_slice)));
+    let buffers: Vec<Guarded<'_>> = buffers.collect::<Result<_>>()?;
+    let starts: Vec<Buffer> = buffers.iter().map(Guarded::start).collect();
+    let mut on = On { tested, plan, starts: &starts, compiled };
     for step in &plan.steps {
         match step {
-            Step::Kernel(step) => launch(engine, plan, step, &starts, compiled)?,
-            Step::Nest(nest) => launch_nest(engine, plan, nest, &starts, compiled)?,
-            Step::Call(index) => call(engine, plan, &plan.program.instrs[*index], &starts)?,
+            Step::Kernel(step) => on.launch(step)?,
+            Step::Nest(nest) => on.nest(nest)?,
+            Step::Call(index) => on.call(&plan.program.instrs[*index])?,
         }
     }
-    engine.sync()?;
     for (id, buffer) in buffers.iter().enumerate() {
-        let bytes = buffer.bytes().ok_or_else(|| Error::Invalid(format!("memory around %{id} was overwritten")))?;
+        let bytes = buffer.bytes()?.ok_or_else(|| Error::Invalid(format!("memory around %{id} was overwritten")))?;
         if let Some(slot) = memory.get_mut(id) {
             *slot = bytes;
         }
@@ -111,155 +131,156 @@ fn run_on(engine: &dyn Engine, plan: &Plan, memory: &mut [Vec<u8>], compiled: &m
     Ok(())
 }
 
-fn launch(
-    engine: &dyn Engine,
-    plan: &Plan,
-    step: &KernelStep,
-    starts: &[*mut u8],
-    compiled: &mut Compiled,
-) -> Result<()> {
-    let executable = executable(engine, step, compiled)?;
-    let (pointers, params) = operands(plan, step, starts);
-    let launch = Launch { geometry: &step.geometry, pointers: &pointers, params: &params };
-    if !step.puts.is_empty() {
-        return launch_puts(engine, plan, step, &*executable, &launch, starts);
-    }
-    match &step.delay {
-        Some(delay) => engine.launch_delayed(&*executable, &launch, delay),
-        None => engine.launch(&*executable, &launch),
-    }
-    .map(drop)
+/// A plan that runs on an engine.
+struct On<'a> {
+    tested: Tested<'a>,
+    plan: &'a Plan,
+    /// Where each base lies.
+    starts: &'a [Buffer],
+    compiled: &'a mut Compiled,
 }
 
-/// A kernel whose results are put where positions say.
-fn launch_puts(
-    engine: &dyn Engine,
-    plan: &Plan,
-    step: &KernelStep,
-    executable: &dyn Executable,
-    launch: &Launch<'_>,
-    starts: &[*mut u8],
-) -> Result<()> {
-    let operand = |view| Operand { view, pointer: address(view, starts) };
-    let instrs: Vec<&Instr> = step.puts.iter().map(|put| &plan.program.instrs[put.instr]).collect();
-    let operands: Vec<Vec<Operand<'_>>> = instrs.iter().map(|instr| instr.reads().map(operand).collect()).collect();
-    let puts = step.puts.iter().zip(&instrs).zip(&operands).map(|((put, instr), ins)| {
-        let call = LibraryCall { op: instr.op, ty: instr.ty, axes: instr.axes, out: operand(&instr.out), ins };
-        let argument = |arg: Option<u32>| arg.map(|arg| arg as usize);
-        PutCall { call, values: argument(put.values), positions: argument(put.positions), gathers: put.gathers }
-    });
-    if engine.launch_puts(executable, launch, &puts.collect::<Vec<_>>())?.is_none() {
-        engine.launch(executable, launch)?;
-        instrs.iter().try_for_each(|instr| call(engine, plan, instr, starts))?;
-    }
-    Ok(())
-}
-
-fn address(view: &View, starts: &[*mut u8]) -> *mut u8 {
-    starts[view.base as usize].wrapping_offset(view.offset as isize)
-}
-
-fn executable(engine: &dyn Engine, step: &KernelStep, compiled: &mut Compiled) -> Result<Arc<dyn Executable>> {
-    if let Some(known) = compiled.get(&step.kernel) {
-        return Ok(known.clone());
-    }
-    let fresh = engine.compile(&step.kernel)?;
-    compiled.insert(step.kernel.clone(), fresh.clone());
-    Ok(fresh)
-}
-
-/// Addresses and literals of a kernel.
-fn operands(plan: &Plan, step: &KernelStep, starts: &[*mut u8]) -> (Vec<*mut u8>, Vec<Scalar>) {
-    let places = step.kernel.args.iter().zip(&step.geometry.args).zip(&step.bases);
-    let pointers = places.map(|((arg, place), base)| match arg.kind {
-        ArgKind::Index => std::ptr::null_mut(),
-        ArgKind::Load | ArgKind::Gather | ArgKind::Store | ArgKind::Reduced => {
-            starts[*base as usize].wrapping_offset(place.offset as isize)
+impl On<'_> {
+    fn launch(&mut self, step: &KernelStep) -> Result<()> {
+        let executable = self.executable(step)?;
+        let (buffers, params) = self.operands(step);
+        let launch = Launch { geometry: &step.geometry, buffers: &buffers, params: &params };
+        if !step.puts.is_empty() {
+            return self.puts(step, &*executable, &launch);
         }
-    });
-    (pointers.collect(), step.params.iter().map(|&id| plan.program.consts[id as usize]).collect())
-}
+        run(self.tested.engine, &Work::Kernel(&*executable, &launch, step.delay.as_ref())).map(drop)
+    }
 
-fn launch_nest(
-    engine: &dyn Engine,
-    plan: &Plan,
-    nest: &NestStep,
-    starts: &[*mut u8],
-    compiled: &mut Compiled,
-) -> Result<()> {
-    let mut all = Vec::new();
-    for Stage { step, places, .. } in &nest.stages {
-        let (mut pointers, params) = operands(plan, step, starts);
-        for ((pointer, place), at) in pointers.iter_mut().zip(places).zip(&step.geometry.args) {
-            if let Some(scratch) = place.map(|p| nest.scratch[p as usize]) {
-                *pointer = std::ptr::without_provenance_mut((at.offset - scratch.low) as usize);
+    /// A kernel whose results are put where positions say.
+    fn puts(&self, step: &KernelStep, executable: &dyn Executable, launch: &Launch<'_>) -> Result<()> {
+        let operand = |view| self.operand(view);
+        let instrs: Vec<&Instr> = step.puts.iter().map(|put| &self.plan.program.instrs[put.instr]).collect();
+        let operands: Vec<Vec<Operand<'_>>> = instrs.iter().map(|instr| instr.reads().map(operand).collect()).collect();
+        let puts = step.puts.iter().zip(&instrs).zip(&operands).map(|((put, instr), ins)| {
+            let call = LibraryCall { op: instr.op, ty: instr.ty, axes: instr.axes, out: operand(&instr.out), ins };
+            let argument = |arg: Option<u32>| arg.map(|arg| arg as usize);
+            PutCall { call, values: argument(put.values), positions: argument(put.positions), gathers: put.gathers }
+        });
+        let done = match self.tested.host {
+            Some(host) => host.puts(executable, launch, &puts.collect::<Vec<_>>())?,
+            None => None,
+        };
+        if done.is_none() {
+            run(self.tested.engine, &Work::Kernel(executable, launch, None))?;
+            instrs.iter().try_for_each(|instr| self.call(instr))?;
+        }
+        Ok(())
+    }
+
+    fn operand<'v>(&self, view: &'v View) -> Operand<'v> {
+        Operand { view, buffer: self.starts[view.base as usize].moved(view.offset) }
+    }
+
+    fn executable(&mut self, step: &KernelStep) -> Result<Arc<dyn Executable>> {
+        if let Some(known) = self.compiled.get(&step.kernel) {
+            return Ok(known.clone());
+        }
+        let fresh = self.tested.engine.compile(&step.kernel)?;
+        self.compiled.insert(step.kernel.clone(), fresh.clone());
+        Ok(fresh)
+    }
+
+    /// Places and literals of a kernel.
+    fn operands(&self, step: &KernelStep) -> (Vec<Buffer>, Vec<Scalar>) {
+        let places = step.kernel.args.iter().zip(&step.geometry.args).zip(&step.bases);
+        let buffers = places.map(|((arg, place), base)| match arg.kind {
+            ArgKind::Index => Buffer::NONE,
+            ArgKind::Load | ArgKind::Gather | ArgKind::Store | ArgKind::Reduced => {
+                self.starts[*base as usize].moved(place.offset)
             }
-        }
-        all.push((executable(engine, step, compiled)?, pointers, params));
+        });
+        (buffers.collect(), step.params.iter().map(|&id| self.plan.program.consts[id as usize]).collect())
     }
-    let stages: Vec<StageLaunch<'_>> = nest
-        .stages
-        .iter()
-        .zip(&all)
-        .map(|(stage, (executable, pointers, params))| StageLaunch {
-            executable: &**executable,
-            launch: Launch { geometry: &stage.step.geometry, pointers, params },
-            shared: stage.shared,
-            places: &stage.places,
-        })
-        .collect();
-    let pitches: Vec<usize> = nest.scratch.iter().map(|s| s.pitch as usize).collect();
-    let launch = NestLaunch { stages: &stages, extent: nest.extent, grain: nest.grain, pitches: &pitches };
-    engine.launch_nest(&launch).map(drop)
+
+    fn nest(&mut self, nest: &NestStep) -> Result<()> {
+        let mut all = Vec::new();
+        for Stage { step, places, .. } in &nest.stages {
+            let (mut buffers, params) = self.operands(step);
+            for ((buffer, place), at) in buffers.iter_mut().zip(places).zip(&step.geometry.args) {
+                if let Some(scratch) = place.map(|p| nest.scratch[p as usize]) {
+                    *buffer = Buffer::NONE.moved(at.offset - scratch.low);
+                }
+            }
+            all.push((self.executable(step)?, buffers, params));
+        }
+        let stages: Vec<StageLaunch<'_>> = nest
+            .stages
+            .iter()
+            .zip(&all)
+            .map(|(stage, (executable, buffers, params))| StageLaunch {
+                executable: &**executable,
+                launch: Launch { geometry: &stage.step.geometry, buffers, params },
+                shared: stage.shared,
+                places: &stage.places,
+            })
+            .collect();
+        let pitches: Vec<usize> = nest.scratch.iter().map(|s| s.pitch as usize).collect();
+        let launch = NestLaunch { stages: &stages, extent: nest.extent, grain: nest.grain, pitches: &pitches };
+        run(self.tested.engine, &Work::Nest(&launch)).map(drop)
+    }
+
+    fn call(&self, instr: &Instr) -> Result<()> {
+        debug_assert!(matches!(instr.op.kind(), OpKind::Scan | OpKind::Library));
+        let ins: Result<Vec<Operand<'_>>> = instr
+            .ins
+            .iter()
+            .map(|operand| match operand {
+                IrOperand::View(view) => Ok(self.operand(view)),
+                IrOperand::Const(_) => Err(Error::Invalid(format!("`{instr}` has a literal operand in {}", self.plan))),
+            })
+            .collect();
+        let (op, ty, axes) = (instr.op, instr.ty, instr.axes);
+        let call = LibraryCall { op, ty, axes, out: self.operand(&instr.out), ins: &ins? };
+        run(self.tested.engine, &Work::Call(&call)).map(drop)
+    }
 }
 
-fn call(engine: &dyn Engine, plan: &Plan, instr: &Instr, starts: &[*mut u8]) -> Result<()> {
-    debug_assert!(matches!(instr.op.kind(), OpKind::Scan | OpKind::Library));
-    let ins: Result<Vec<Operand<'_>>> = instr
-        .ins
-        .iter()
-        .map(|operand| match operand {
-            IrOperand::View(view) => Ok(Operand { view, pointer: address(view, starts) }),
-            IrOperand::Const(_) => Err(Error::Invalid(format!("`{instr}` has a literal operand in {plan}"))),
-        })
-        .collect();
-    let out = Operand { view: &instr.out, pointer: address(&instr.out, starts) };
-    engine.call(&LibraryCall { op: instr.op, ty: instr.ty, axes: instr.axes, out, ins: &ins? }).map(drop)
-}
-
-/// Memory at a cache line's start.
-#[derive(Clone, Copy)]
-#[repr(C, align(64))]
-struct Line([u8; 64]);
-
-/// The bytes of a base between guards.
-struct Guarded {
-    lines: Vec<Line>,
+/// The bytes of a base between guards, in the engine's memory.
+struct Guarded<'a> {
+    engine: &'a dyn Engine,
+    handle: u64,
+    /// Bytes with the guards.
+    whole: usize,
     /// Where the base starts: NumPy aligns memory to 16 bytes only, so do we.
     at: usize,
     nbytes: usize,
 }
 
-impl Guarded {
-    fn new(id: usize, nbytes: usize, values: Option<&[u8]>) -> Guarded {
+impl<'a> Guarded<'a> {
+    fn new(engine: &'a dyn Engine, id: usize, nbytes: usize, values: Option<&[u8]>) -> Result<Guarded<'a>> {
         let at = GUARD + id % 4 * 16;
-        let lines = vec![Line([FILL; 64]); (at + nbytes + GUARD).div_ceil(64)];
-        let mut buffer = Guarded { lines, at, nbytes };
-        for (i, byte) in values.unwrap_or_default().iter().take(nbytes).enumerate() {
-            buffer.lines[(at + i) / 64].0[(at + i) % 64] = *byte;
-        }
-        buffer
+        let whole = (at + nbytes + GUARD).next_multiple_of(64);
+        let mut bytes = vec![FILL; whole];
+        let values = values.unwrap_or_default();
+        let given = values.len().min(nbytes);
+        bytes[at..at + given].copy_from_slice(&values[..given]);
+        let handle = engine.alloc(whole)?;
+        let guarded = Guarded { engine, handle, whole, at, nbytes };
+        engine.upload(&bytes, Buffer { handle, offset: 0 })?;
+        Ok(guarded)
     }
 
-    fn start(&mut self) -> *mut u8 {
-        self.lines.as_mut_ptr().cast::<u8>().wrapping_add(self.at)
+    fn start(&self) -> Buffer {
+        Buffer { handle: self.handle, offset: self.at as i64 }
     }
 
     /// The base's bytes; none if a guard was touched.
-    fn bytes(&self) -> Option<Vec<u8>> {
-        let all: Vec<u8> = self.lines.iter().flat_map(|line| line.0).collect();
+    fn bytes(&self) -> Result<Option<Vec<u8>>> {
+        let mut all = vec![0; self.whole];
+        self.engine.download(Buffer { handle: self.handle, offset: 0 }, &mut all)?;
         let (before, rest) = all.split_at(self.at);
         let (bytes, after) = rest.split_at(self.nbytes);
-        before.iter().chain(after).all(|b| *b == FILL).then(|| bytes.to_vec())
+        Ok(before.iter().chain(after).all(|b| *b == FILL).then(|| bytes.to_vec()))
+    }
+}
+
+impl Drop for Guarded<'_> {
+    fn drop(&mut self) {
+        self.engine.free(self.handle, self.whole, Ticket(u64::MAX));
     }
 }

@@ -5,7 +5,7 @@ use numelt_opt::{Fuse, Options, Plan, plan};
 use numelt_testing::closeness::Closeness;
 use numelt_testing::compare::{Tolerance, agree};
 use numelt_testing::conformance::{CheckOptions, Failure, check_program};
-use numelt_testing::engine::check_engine;
+use numelt_testing::engine::{Tested, check_engine};
 use numelt_testing::fill::fill;
 use numelt_testing::generator::{Limits, generate};
 use numelt_testing::kernel_interp::{PointOrder, run_plan};
@@ -95,8 +95,9 @@ fn shrinking_keeps_what_matters() {
 #[test]
 fn the_null_engine_does_not_conform() {
     let engine = numelt_runtime::NullEngine;
-    let failed =
-        (0..30).filter(|&seed| check_engine(&engine, &generate(seed, &Limits::default()), seed, Fuse::Greedy).is_err());
+    let failed = (0..30).filter(|&seed| {
+        check_engine(Tested::host(&engine), &generate(seed, &Limits::default()), seed, Fuse::Greedy).is_err()
+    });
     assert!(failed.count() > 20);
 }
 

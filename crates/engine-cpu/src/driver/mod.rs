@@ -329,7 +329,7 @@ unsafe impl Sync for Inputs {}
 
 impl Inputs {
     fn new(kernel: &Kernel, launch: &Launch<'_>, nest: &Nest) -> Result<Inputs> {
-        if launch.pointers.len() != kernel.args.len()
+        if launch.buffers.len() != kernel.args.len()
             || launch.geometry.args.len() != kernel.args.len()
             || launch.params.len() != kernel.params.len()
         {
@@ -338,7 +338,7 @@ impl Inputs {
         if launch.params.iter().zip(&kernel.params).any(|(p, d)| p.dtype() != *d) {
             return Err(Error::Invalid("a launch with a parameter of a wrong dtype".into()));
         }
-        let mut pointers: SmallVec<[*mut u8; 8]> = SmallVec::from_slice(launch.pointers);
+        let mut pointers: SmallVec<[*mut u8; 8]> = launch.buffers.iter().map(|buffer| buffer.address()).collect();
         for (i, arg) in kernel.args.iter().enumerate() {
             if arg.kind == ArgKind::Index {
                 pointers[i] = launch.geometry.args[i].offset as usize as *mut u8;

@@ -124,7 +124,7 @@ impl<'a> Ready<'a> {
         let rest = shared.extent as usize % block;
         let outside = |(arg, place): (&Arg, &Option<u32>)| arg.kind != ArgKind::Store || place.is_none();
         let bypass =
-            kernel.args.iter().zip(*places).all(outside) && super::bypass::pays(kernel, &nest, launch.pointers);
+            kernel.args.iter().zip(*places).all(outside) && super::bypass::pays(kernel, &nest, &inputs.pointers);
         Ok(Ready {
             stage,
             inputs,
@@ -199,7 +199,7 @@ fn step_bytes(stages: &[Stage<'_>], shared: &Loop<'_>) -> usize {
             let moving = geometry.extents.iter().zip(strides).enumerate();
             let others = moving.filter(|&(l, (_, &s))| l != stage.shared && s != 0).map(|(_, (&n, _))| n);
             let bytes = others.product::<i64>() as usize * arg.dtype.size();
-            let address = stage.launch.pointers[at].addr();
+            let address = stage.launch.buffers[at].address().addr();
             match seen.iter_mut().find(|s| s.0 == address) {
                 Some(known) => known.1 = known.1.max(bytes),
                 None => seen.push((address, bytes)),

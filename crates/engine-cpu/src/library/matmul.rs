@@ -73,7 +73,7 @@ fn shape<'a>(call: &LibraryCall<'a>) -> Result<Shape<'a>> {
 fn matrix(operand: &Operand<'_>) -> Matrix {
     let rank = operand.view.rank();
     Matrix {
-        base: operand.pointer,
+        base: operand.pointer(),
         row: operand.view.strides[rank - 2] as isize,
         column: operand.view.strides[rank - 1] as isize,
     }

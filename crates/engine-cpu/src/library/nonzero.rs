@@ -56,13 +56,13 @@ pub fn run(call: &LibraryCall<'_>, threads: &Threads, isa: Isa) -> Result<()> {
     let (inner, outer) = axes.split_last().map_or(((1, 0), &[][..]), |(last, rest)| (*last, rest));
     let dtype = input.view.dtype;
     let task = Task {
-        input: input.pointer,
+        input: input.pointer(),
         dtype,
         outer: SmallVec::from_slice(outer),
         inner,
         truth: if dtype == DType::Bool { None } else { Some(select_cast(dtype, DType::Bool, isa)?) },
         places: pick_places(isa),
-        output: out.pointer,
+        output: out.pointer(),
         rows: out.view.shape[0] as usize,
         row_stride: out.view.strides[0] as isize,
         column_stride: out.view.strides[1] as isize,

@@ -154,13 +154,13 @@ pub fn run(call: &LibraryCall<'_>, threads: &Threads, isa: Isa) -> Result<()> {
     let scan = Scan {
         ty: call.ty,
         input: Side {
-            base: input.pointer,
+            base: input.pointer(),
             dtype: input.view.dtype,
             stride: input.view.strides[axis] as isize,
             cast: cast(input.view.dtype, call.ty)?,
         },
         output: Side {
-            base: output.pointer,
+            base: output.pointer(),
             dtype: output.view.dtype,
             stride: output.view.strides[axis] as isize,
             cast: cast(call.ty, output.view.dtype)?,

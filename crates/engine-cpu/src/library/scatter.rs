@@ -48,7 +48,7 @@ unsafe impl Sync for Scatter {}
 pub fn run(call: &LibraryCall<'_>, threads: &Threads) -> Result<()> {
     let scatter = Scatter::new(call, false, false)?;
     let (target, out) = (call.ins[0], call.out);
-    if target.pointer != out.pointer || target.view.strides != out.view.strides {
+    if target.pointer() != out.pointer() || target.view.strides != out.view.strides {
         copy(target, out, scatter.size);
     }
     // SAFETY: the runtime promises the operands' memory.
@@ -85,9 +85,9 @@ impl Scatter {
             put,
             last: (out.view.shape[0] as u64).saturating_sub(1),
             step: out.view.strides[0] as isize,
-            output: out.pointer,
-            values: values.pointer,
-            positions: positions.pointer,
+            output: out.pointer(),
+            values: values.pointer(),
+            positions: positions.pointer(),
             count: if values.view.size() == 0 { 0 } else { positions.view.size() as usize },
             lead: joined(axes(positions_view, &value_strides[..rank], 0)),
             each: rest.iter().map(|a| a.0).product(),
@@ -350,8 +350,8 @@ fn copy(from: Operand<'_>, to: Operand<'_>, size: usize) {
         let rect = |base: *mut u8, stride| Rect { base, inner_stride: stride, outer_stride: 0, inner: n, rows: 1 };
         // SAFETY: the run lies in both operands; the buffer has room for it.
         unsafe {
-            pack(rect(from.pointer.wrapping_offset(b), t), size, buffer.as_mut_ptr().cast());
-            unpack(rect(to.pointer.wrapping_offset(a), s), size, buffer.as_ptr().cast());
+            pack(rect(from.pointer().wrapping_offset(b), t), size, buffer.as_mut_ptr().cast());
+            unpack(rect(to.pointer().wrapping_offset(a), s), size, buffer.as_ptr().cast());
         }
     });
 }

@@ -4,7 +4,7 @@
 use numelt_engine_cpu::{CpuEngine, Isa, Jit, Options};
 use numelt_ir::{DType, Op, Scalar};
 use numelt_opt::{Arg, ArgGeometry, ArgKind, Geometry, Kernel, Node, Reduction, Store, StrideClass};
-use numelt_runtime::{Engine, Launch};
+use numelt_runtime::{Buffer, Engine, Launch, Work, run};
 use smallvec::{SmallVec, smallvec};
 use std::sync::Arc;
 
@@ -118,10 +118,16 @@ impl Build {
         self.kernel.reductions.push(Reduction { op, ty, value, arg });
     }
 
+    /// Where the arguments lie.
+    pub fn buffers(&self) -> Vec<Buffer> {
+        self.pointers.iter().map(|&pointer| Buffer::at(pointer)).collect()
+    }
+
     pub fn run(&self, engine: &CpuEngine) {
         let executable = engine.compile(&Arc::new(self.kernel.clone())).unwrap();
-        let launch = Launch { geometry: &self.geometry, pointers: &self.pointers, params: &self.params };
-        engine.launch(&*executable, &launch).unwrap();
+        let buffers = self.buffers();
+        let launch = Launch { geometry: &self.geometry, buffers: &buffers, params: &self.params };
+        run(engine, &Work::Kernel(&*executable, &launch, None)).unwrap();
     }
 }
 

@@ -57,7 +57,7 @@ pub fn quick(py: Python<'_>, view: &ArrayView, key: &ArrayView) -> PyResult<Opti
         return Ok(None);
     }
     let keys = run::look(py, &key.base)?.wrapping_offset(key.offset as isize);
-    if view.base.is_awaited() || view.base.address().is_none() {
+    if view.base.peek().is_none() {
         return Ok(None);
     }
     if rest.is_empty() {
@@ -90,7 +90,7 @@ fn widened(py: Python<'_>, key: &ArrayView) -> PyResult<Option<ArrayView>> {
     if !key.dtype.is_integer() || key.dtype == DType::I64 || !(1..=INDICES).contains(&key.size()) {
         return Ok(None);
     }
-    if key.base.settled().is_none() {
+    if key.base.peek().is_none() {
         return Ok(None);
     }
     let mut positions: SmallVec<[i64; 64]> = SmallVec::new();
@@ -143,7 +143,7 @@ fn pairs(py: Python<'_>, view: &ArrayView, key: &Bound<'_, PyAny>) -> PyResult<O
 
 /// The elements at positions for each axis, where all is in memory; `None` for any other key.
 pub fn paired(py: Python<'_>, view: &ArrayView, key: &Bound<'_, PyAny>) -> PyResult<Option<ArrayView>> {
-    if view.base.is_awaited() || view.base.address().is_none() {
+    if view.base.peek().is_none() {
         return Ok(None);
     }
     pairs(py, view, key)?.map(|picks| gathered(py, view, &picks)).transpose()
@@ -158,7 +158,7 @@ fn gathered(py: Python<'_>, view: &ArrayView, picks: &Picked) -> PyResult<ArrayV
         return Ok(out);
     }
     let from = run::look(py, &view.base)?.wrapping_offset(view.offset as isize);
-    let to = run::read(py, &out.base)?;
+    let to = run::write(py, &out.base)?;
     // SAFETY: the positions were checked, so that the elements are the array's; the new array has a place for each.
     unsafe { picks.copied(from, to, itemsize) };
     Ok(out)
@@ -183,7 +183,7 @@ impl Picked {
     fn of(view: &ArrayView, key: &ArrayView) -> Option<Picked> {
         let (n, stride) = (view.shape[0], view.strides[0] as isize);
         let (length, step) = (key.shape[0], key.strides[0] as isize);
-        let keys = key.base.settled()?.cast_const().wrapping_offset(key.offset as isize);
+        let keys = key.base.peek()?.cast_const().wrapping_offset(key.offset as isize);
         let mask = key.dtype == DType::Bool;
         let mut picked = Picked { listed: None, keys, step, length, mask, n, stride, count: length };
         if mask {
@@ -353,7 +353,7 @@ pub fn set(py: Python<'_>, view: &ArrayView, key: &ArrayView, value: &Bound<'_, 
 
 /// May elements be stored now, without anybody waiting for what was there?
 fn is_open(view: &ArrayView) -> bool {
-    let ready = view.base.settled().is_some() && !view.base.is_pending();
+    let ready = view.base.peek().is_some() && !view.base.is_pending();
     ready && Runtime::global().runs_at_once() && !registry::is_tangled()
 }
 
@@ -381,7 +381,7 @@ fn store(py: Python<'_>, view: &ArrayView, picks: &Picked, value: &Bound<'_, PyA
         Some(values) => {
             let same =
                 values.dtype == view.dtype && values.shape[..] == [picks.count] && !values.base.ptr_eq(&view.base);
-            let Some(address) = values.base.settled().filter(|_| same) else { return Ok(false) };
+            let Some(address) = values.base.peek().filter(|_| same) else { return Ok(false) };
             (address.cast_const().wrapping_offset(values.offset as isize), values.strides[0] as isize)
         }
         None => {
@@ -393,8 +393,7 @@ fn store(py: Python<'_>, view: &ArrayView, picks: &Picked, value: &Bound<'_, PyA
             (literal.as_ptr(), 0)
         }
     };
-    let to = run::read(py, &view.base)?.wrapping_offset(view.offset as isize);
-    view.base.touch();
+    let to = run::write(py, &view.base)?.wrapping_offset(view.offset as isize);
     macro_rules! store {
         ($t:ty) => {
             // SAFETY: the positions were checked, so that the elements are the array's, which nothing pending
@@ -418,7 +417,7 @@ fn store(py: Python<'_>, view: &ArrayView, picks: &Picked, value: &Bound<'_, PyA
 /// The picked elements for a short list of Python ints along the first axis of an array whose other axes are dense.
 pub fn listed(py: Python<'_>, view: &ArrayView, key: &Bound<'_, PyList>) -> PyResult<Option<ArrayView>> {
     let Some((&n, rest)) = view.shape.split_first() else { return Ok(None) };
-    let ready = view.base.settled().is_some() && !view.base.is_pending() && (1..=LISTED).contains(&key.len());
+    let ready = view.base.peek().is_some() && !view.base.is_pending() && (1..=LISTED).contains(&key.len());
     if !ready || !shape::is_c_contiguous(rest, &view.strides[1..], view.dtype.size() as i64) || shape::size(rest) == 0 {
         return Ok(None);
     }
@@ -475,14 +474,13 @@ pub fn set_listed(
     let Some(values) = exact_native(value).and_then(NdArray::view) else { return Ok(false) };
     let dense = |v: &ArrayView| shape::is_c_contiguous(rest, &v.strides[1..], v.dtype.size() as i64);
     let fits = values.dtype == view.dtype && values.shape.first() == Some(&count) && values.shape[1..] == *rest;
-    let Some(from) = values.base.settled().filter(|_| fits && !values.base.ptr_eq(&view.base)) else {
+    let Some(from) = values.base.peek().filter(|_| fits && !values.base.ptr_eq(&view.base)) else {
         return Ok(false);
     };
     if !dense(view) || !dense(values) {
         return Ok(false);
     }
-    let (from, to) = (from.wrapping_offset(values.offset as isize), run::read(py, &view.base)?);
-    view.base.touch();
+    let (from, to) = (from.wrapping_offset(values.offset as isize), run::write(py, &view.base)?);
     let bytes = shape::size(rest) as usize * view.dtype.size();
     for (at, pick) in (0..).zip(listed) {
         let row = from.wrapping_offset(at * values.strides[0] as isize);
@@ -510,7 +508,7 @@ fn rows(py: Python<'_>, view: &ArrayView, picks: &[isize]) -> PyResult<Option<Ar
         return Ok(Some(out));
     }
     let from = run::look(py, &view.base)?.wrapping_offset(view.offset as isize);
-    let to = run::read(py, &out.base)?;
+    let to = run::write(py, &out.base)?;
     let bytes = (row * itemsize) as usize;
     for (at, &pick) in picks.iter().enumerate() {
         let (from, to) = (from.wrapping_offset(pick), to.wrapping_add(at * bytes));

@@ -18,7 +18,7 @@ pub fn get(py: Python<'_>, lookup: &Lookup) -> PyResult<Option<ArrayView>> {
     let [fancy] = &lookup.fancy[..] else { return Ok(None) };
     let rest = shape::size(&lookup.rest.0);
     let (Pick::Index(index) | Pick::Mask(index)) = &fancy.pick;
-    let ready = |view: &ArrayView| !view.base.is_awaited() && view.base.address().is_some();
+    let ready = |view: &ArrayView| view.base.peek().is_some();
     if !lookup.truths.is_empty()
         || rest == 0
         || index.size() == 0
@@ -45,7 +45,7 @@ pub fn get(py: Python<'_>, lookup: &Lookup) -> PyResult<Option<ArrayView>> {
     let along = shape::window(&out, 0, lookup.rest.0.clone(), along(&out.strides));
     let source = shape::window(&lookup.array, 0, lookup.rest.0.clone(), lookup.rest.1.clone());
     let from = run::look(py, &lookup.array.base)?.wrapping_offset(lookup.array.offset as isize);
-    let to = run::read(py, &out.base)?;
+    let to = run::write(py, &out.base)?;
     // Byte distances of the elements of one pick, in C order.
     let steps: SmallVec<[(isize, isize); 16]> = {
         let (mut reads, mut writes) = (SmallVec::<[isize; 16]>::new(), SmallVec::<[isize; 16]>::new());

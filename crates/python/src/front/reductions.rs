@@ -107,7 +107,7 @@ enum Kind {
 /// Position of the least or largest element of a few dense numbers: the first of equal ones, and the first NaN before
 /// all others.
 fn extreme(py: Python<'_>, view: &ArrayView, least: bool) -> PyResult<Option<i64>> {
-    if view.size() == 0 || view.shape.len() != 1 || view.base.settled().is_none() {
+    if view.size() == 0 || view.shape.len() != 1 || view.base.peek().is_none() {
         return Ok(None);
     }
     let place = |bytes: &[u8]| {
@@ -179,7 +179,7 @@ impl<'py> Plain<'py> {
 /// A scalar whose operation has run at once.
 fn computed<'a, 'py>(made: &'a Bound<'py, PyAny>) -> Option<&'a Bound<'py, DeferredScalar>> {
     let scalar = DeferredScalar::of(made)?;
-    (scalar.get().view().base.settled().is_some() && Runtime::global().runs_at_once()).then_some(scalar)
+    (scalar.get().view().base.peek().is_some() && Runtime::global().runs_at_once()).then_some(scalar)
 }
 
 /// A call of the function or method `name`.

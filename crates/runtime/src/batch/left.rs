@@ -7,9 +7,9 @@
 //! memory.
 
 use super::{Batch, Words};
-use crate::base::BaseCell;
-use crate::lost;
-use crate::shared::Shared;
+use crate::heap::cell::BaseCell;
+use crate::heap::lost;
+use crate::heap::shared::Shared;
 use numelt_ir::{Instr, Operand, Program, Scalar, View};
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -50,7 +50,7 @@ pub(crate) struct Left {
 
 impl Left {
     pub fn new(slots: &[Shared<BaseCell>]) -> Left {
-        let known = if lost::ever() { slots } else { &[] };
+        let known = if lost::ever(slots) { slots } else { &[] };
         let lost = (0..).zip(known).filter(|(_, cell)| lost::is_lost(cell)).map(|(base, _)| base).collect();
         Left { instrs: Vec::new(), reads: FxHashSet::default(), writes: FxHashSet::default(), lost }
     }
@@ -125,7 +125,7 @@ impl Left {
 
     /// Notes with the bases which of them are lost after the program, and which are not any more.
     pub fn tell(&self, instrs: &[Instr], slots: &[Shared<BaseCell>]) {
-        if self.lost.is_empty() && !lost::ever() {
+        if self.lost.is_empty() && !lost::ever(slots) {
             return;
         }
         for (base, cell) in (0..).zip(slots) {

@@ -7,12 +7,8 @@ use super::{Batch, Followed, Recorded};
 use crate::exec::ReadyPlan;
 use crate::report::Warning;
 use numelt_ir::{Instr, Op};
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};
-
-/// One more than the number in the batch of the instruction recorded last, if its place is asked for: the front end then
-/// calls [`Runtime::came_from`](crate::Runtime::came_from). Zero otherwise.
-pub static ASKED: AtomicU32 = AtomicU32::new(0);
 
 /// Instructions by number, and the front end's number of the place of each.
 pub(crate) type Places = Vec<(u32, u32)>;
@@ -52,10 +48,10 @@ impl Batch {
         // what a conversion may report is not looked into
         let could =
             recorded.watch != 0 && (recorded.op == Op::Copy || recorded.watch & recorded.op.raises(recorded.ty) != 0);
-        ASKED.store(if could && self.asks() { self.len() as u32 } else { 0 }, Ordering::Relaxed);
+        self.heap.asked.store(if could && self.asks() { self.len() as u32 } else { 0 }, Ordering::Relaxed);
     }
 
-    /// Takes the place that [`ASKED`] asked for.
+    /// Takes the place that the heap's `asked` asked for.
     pub fn came_from(&mut self, asked: u32, place: u32) {
         let came = (asked - 1, place);
         if let Some(followed) = self.followed.as_mut().filter(|followed| followed.trust == Trust::Open) {

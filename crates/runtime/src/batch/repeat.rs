@@ -6,11 +6,11 @@
 
 use super::packed::Packed;
 use super::places::Trust;
-use super::{Batch, WATCH, enter, is_stretched, lies_as, slot};
-use crate::base::{BaseCell, BaseRef, Input, MAX_SLOTS};
-use crate::shared::Shared;
+use super::{Batch, enter, is_stretched, lies_as, slot};
+use crate::heap::base::{BaseRef, Input};
+use crate::heap::cell::{BaseCell, MAX_SLOTS};
+use crate::heap::shared::Shared;
 use numelt_ir::{Axes, Base, DType, Instr, Op, OpKind, Operand};
-use std::sync::atomic::Ordering;
 
 /// What the instructions of a plan must meet to be repeated quickly.
 pub(crate) struct Track {
@@ -154,7 +154,7 @@ impl Batch {
         let track = &followed.plan.track;
         let step = track.steps.get(followed.done)?;
         let literals = [matches!(ins[0], Input::Const(_)), matches!(ins[1], Input::Const(_))];
-        let known = step.head == head(op, ty, WATCH.load(Ordering::Relaxed), literals);
+        let known = step.head == head(op, ty, self.heap.watched(), literals);
         // the first that could warn says where the batch is recorded
         let placed = !step.warns || followed.trust == Trust::Yes;
         if !known || !placed || step.work <= least || followed.done + 1 >= longest || self.slots.len() + 4 > MAX_SLOTS {
@@ -192,7 +192,7 @@ impl Batch {
         if self.slots.len() != step.slot as usize {
             return None;
         }
-        let base = BaseRef::of(cells, step.nbytes);
+        let base = BaseRef::of(cells, &self.heap, step.nbytes);
         // SAFETY: nobody else knows the base.
         enter(&mut self.slots, self.epoch, unsafe { base.0.clone_alone() });
         base.0.set_written(self.epoch);

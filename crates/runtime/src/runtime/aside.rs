@@ -1,17 +1,18 @@
 //! Operations on what is in memory, run while everything pending stays so.
 
 use super::{Runtime, State};
-use crate::base::{ArrayView, BaseCell, BaseRef, Input};
-use crate::batch::{ASKED, WATCH, operand_view};
+use crate::batch::operand_view;
+use crate::heap::base::{ArrayView, BaseRef, Input};
+use crate::heap::cell::BaseCell;
+use crate::heap::shared::Shared;
 use crate::piecemeal::Piecemeal;
 use crate::report::Warning;
-use crate::shared::Shared;
 use crate::stats::Reason;
 use numelt_ir::{Axes, Base, DType, Dims, Instr, Op, Operand, Program, Result, Scalar, View};
 use smallvec::{SmallVec, smallvec};
 use std::sync::atomic::Ordering;
 
-/// What [`ASKED`] holds for an operation that ran by itself and met a condition: the place is that of all warnings that have none.
+/// What the heap's `asked` holds for an operation that ran by itself and met a condition: the place is that of all warnings that have none.
 pub(super) const ALONE: u32 = u32::MAX;
 
 impl Runtime {
@@ -20,7 +21,7 @@ impl Runtime {
     /// # Errors
     /// Those of [`Runtime::flush`].
     pub fn fold_now(&self, folds: &[(Op, DType)], source: &ArrayView) -> Result<Option<SmallVec<[Scalar; 2]>>> {
-        if source.base.settled().is_none() {
+        if source.base.peek().is_none() {
             return Ok(None);
         }
         let operand = source.to_ir(0);
@@ -65,7 +66,7 @@ impl Runtime {
             return Ok(None);
         }
         warnings.iter_mut().for_each(|warning| warning.place = Warning::AWAITED);
-        ASKED.store(ALONE, Ordering::Relaxed);
+        self.heap.asked.store(ALONE, Ordering::Relaxed);
         self.warned.store(true, Ordering::Release);
         Ok(Some(Reason::Warned))
     }
@@ -91,7 +92,7 @@ impl State {
                 }
             });
         }
-        let watch = WATCH.load(Ordering::Relaxed);
+        let watch = self.heap.watched();
         let instr = Instr { op, ty, out: out.to_ir(slot(&out.base)), ins: operands, axes, watch };
         let program = Program { bases: Vec::new(), consts, instrs: vec![instr] };
         let (engine, caches, stats, warnings) = (&*self.engine, &mut self.caches, &mut self.stats, &mut self.warnings);

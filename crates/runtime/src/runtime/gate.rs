@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 
 /// A value that is used by one thread at a time.
-pub(super) struct Gate<T> {
+pub(crate) struct Gate<T> {
     lock: Mutex<()>,
     /// Threads that may be inside, or wait, without the front end's lock.
     away: AtomicUsize,
@@ -22,7 +22,7 @@ pub(super) struct Gate<T> {
 unsafe impl<T: Send> Sync for Gate<T> {}
 
 /// The right to use the value.
-pub(super) struct Inside<'a, T> {
+pub(crate) struct Inside<'a, T> {
     value: &'a mut T,
     _lock: Option<MutexGuard<'a, ()>>,
 }

@@ -1,7 +1,7 @@
 //! What can be seen of a runtime: explanations, totals, reports of flushes.
 
 use super::{Runtime, WATCHED};
-use crate::base::{ArrayView, POOL};
+use crate::heap::base::ArrayView;
 use crate::stats::{FlushReport, Stats};
 use numelt_ir::{Program, Result, View};
 use numelt_opt::Explanation;
@@ -43,7 +43,7 @@ impl Runtime {
         let [compiled, launched] = state.engine.variants();
         let before = state.variants;
         Stats {
-            pool: POOL.stats(),
+            pool: self.heap.pool.stats(),
             variants_compiled: compiled - before[0],
             variants_launched: launched - before[1],
             ..state.stats

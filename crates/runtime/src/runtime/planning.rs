@@ -1,13 +1,15 @@
 //! From a batch to its plan, and what the plan leaves to be computed later.
 
 use super::{State, mark_failed};
-use crate::base::{BaseCell, BaseRef, POOL};
 use crate::batch::Batch;
-use crate::exec::{Kept, ReadyPlan, Stopped};
+use crate::exec::{Made, ReadyPlan, Stopped};
 use crate::footprint;
-use crate::lost;
+use crate::heap::base::BaseRef;
+use crate::heap::cell::BaseCell;
+use crate::heap::lost;
+use crate::heap::pool::Pool;
+use crate::heap::shared::Shared;
 use crate::report::Warning;
-use crate::shared::Shared;
 use crate::stats::Reason;
 use numelt_ir::{Operand, Program, Result};
 use numelt_opt::{Fuse, Options, Passes, Plan, Recipe};
@@ -65,17 +67,17 @@ impl State {
     fn planned(&mut self, batch: &mut Batch, mut recipes: Vec<Recipe>) -> Result<ReadyPlan> {
         let long = batch.len() >= LONG;
         if long {
-            make_room(batch.len() * PLANNING);
+            make_room(&self.heap.pool, batch.len() * PLANNING);
         }
-        let kept = Kept::of(batch.program());
+        let made = Made::of(batch.program());
         let program = batch.take_program();
         let planned = match plan_without(program, &mut recipes, &self.options()) {
-            Ok(mut plan) => self.caches.executables(&*self.engine, &mut plan.steps).map(|made| (plan, made)),
+            Ok(mut plan) => self.caches.executables(&*self.engine, &mut plan.steps).map(|prepared| (plan, prepared)),
             Err(error) => Err(error),
         };
-        let (plan, (executables, prepared)) = planned.inspect_err(|_| batch.put_back(kept.instrs()))?;
+        let (plan, (executables, prepared)) = planned.inspect_err(|_| batch.put_back(made.instrs()))?;
         self.stats.kernels_compiled += prepared;
-        let ready = ReadyPlan::new(kept, plan, recipes, executables);
+        let ready = ReadyPlan::new(made, plan, recipes, executables);
         if long {
             footprint::settle();
         }
@@ -84,7 +86,7 @@ impl State {
 
     /// The settled batch as it is planned, without the values that are left to be computed later.
     pub(super) fn stored(&mut self) -> Result<Program> {
-        let mut batch = std::mem::replace(&mut self.batch, Box::new(Batch::new(0)));
+        let mut batch = std::mem::replace(&mut self.batch, Box::new(Batch::new(&self.heap, 0)));
         let mut recipes = self.recipes(&mut batch);
         let planned = match recipes.is_empty() {
             true => Ok(()),
@@ -119,7 +121,9 @@ impl State {
 
     /// Puts a program over these first bases before what is in the queue.
     fn put_first(&mut self, program: Program, mut slots: Vec<Shared<BaseCell>>) {
-        slots.extend(program.bases[slots.len()..].iter().map(|base| BaseRef::new(base.nbytes).into_shared()));
+        slots.extend(
+            program.bases[slots.len()..].iter().map(|base| BaseRef::new(&self.heap, base.nbytes).into_shared()),
+        );
         self.batch.put_first(program.instrs, &program.consts, &slots, false);
     }
 
@@ -138,7 +142,7 @@ impl State {
         plan.recipes.iter().for_each(|recipe| append(recipe, &mut left));
         let mut slots = std::mem::take(&mut batch.slots);
         slots.extend(stopped.temporaries);
-        self.run_piecemeal(&mut Batch::of(left, slots))
+        self.run_piecemeal(&mut Batch::of(&self.heap.clone(), left, slots))
     }
 
     /// Computes a value that has been put off; nothing where it has not.
@@ -169,7 +173,7 @@ impl State {
     /// Those of a flush.
     pub(super) fn run_aside(&mut self, program: Program, slots: Vec<Shared<BaseCell>>) -> Result<()> {
         let start = Instant::now();
-        let mut batch = Batch::of(program, slots);
+        let mut batch = Batch::of(&self.heap, program, slots);
         batch.settle();
         match self.ready(&mut batch)? {
             None => self.piecemeal(&mut batch).0,
@@ -208,10 +212,10 @@ impl State {
 
 /// Lets the pool give back as much as planning is going to take, if that is not little beside what it keeps: large buffers
 /// cost more to have again.
-fn make_room(nbytes: usize) {
-    let cached = POOL.stats().cached;
+fn make_room(pool: &Pool, nbytes: usize) {
+    let cached = pool.stats().cached;
     if cached <= 2 * nbytes {
-        POOL.trim(cached.saturating_sub(nbytes));
+        pool.trim(cached.saturating_sub(nbytes));
     }
 }
 

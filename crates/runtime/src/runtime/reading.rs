@@ -3,19 +3,20 @@
 //! In: a base. Out: its address. What got no memory stays pending, and is an error only to those who read it.
 
 use super::Runtime;
-use crate::base::{BaseRef, Export, POOL};
 use crate::batch::Again;
-use crate::lost;
+use crate::heap::base::{BaseRef, Export};
+use crate::heap::cell::note;
+use crate::heap::lost;
 use crate::stats::Reason;
 use numelt_ir::Result;
-use std::sync::atomic::Ordering;
 
 impl Runtime {
-    /// Address of a base's memory, with everything pending on it done.
+    /// Address of a base's memory on the host, to be written: everything pending on it is done, its values are there, and what was
+    /// made from them is forgotten.
     ///
     /// # Errors
     /// Those of [`Runtime::flush`]; [`numelt_ir::Error::OutOfMemory`] for a base that could not be computed.
-    pub fn read(&self, base: &BaseRef) -> Result<*mut u8> {
+    pub fn write(&self, base: &BaseRef) -> Result<*mut u8> {
         if base.is_queued() {
             self.settle(base)?;
             if base.is_queued() {
@@ -25,19 +26,21 @@ impl Runtime {
         if base.0.bonds.any() {
             let mut state = self.lock();
             state.make(&base.0)?;
-            // whoever reads may write
+            // values that are made of these are made before they change
             for cell in state.put_off.made_of(&base.0) {
                 state.make(&cell)?;
             }
         }
-        self.memory(base)
+        let address = self.memory(base)?;
+        base.0.touch();
+        Ok(address)
     }
 
-    /// Address of a base's memory, to look at its values: work that only reads it may stay pending.
+    /// Address of a base's memory on the host, to look at its values: work that only reads it may stay pending.
     ///
     /// # Errors
-    /// Those of [`Runtime::read`].
-    pub fn look(&self, base: &BaseRef) -> Result<*const u8> {
+    /// Those of [`Runtime::write`].
+    pub fn read(&self, base: &BaseRef) -> Result<*const u8> {
         if base.is_awaited() && !base.0.bonds.is_put_off() {
             self.settle(base)?;
         }
@@ -64,25 +67,27 @@ impl Runtime {
     }
 
     fn memory(&self, base: &BaseRef) -> Result<*mut u8> {
-        if base.0.failed.load(Ordering::Acquire) {
+        if base.0.has(note::FAILED) {
             return Err(lost::error(&base.0));
         }
-        let address = base.0.address();
+        let address = base.0.here();
         if !address.is_null() {
             return Ok(address);
         }
         let _one_at_a_time = self.lock();
-        if base.0.address().is_null() {
-            base.0.set_address(POOL.alloc(base.nbytes())?);
+        if base.0.has_value() {
+            base.0.come_home()?
+        } else {
+            base.0.provide()?
         }
-        Ok(base.0.address())
+        Ok(base.0.here())
     }
 
-    /// Like [`Runtime::read`], and keeps the base visible until the export is dropped.
+    /// Like [`Runtime::write`], and keeps the base visible until the export is dropped.
     ///
     /// # Errors
-    /// Those of [`Runtime::read`].
+    /// Those of [`Runtime::write`].
     pub fn export(&self, base: &BaseRef) -> Result<Export> {
-        Ok(Export::new(base.clone(), self.read(base)?))
+        Ok(Export::new(base.clone(), self.write(base)?))
     }
 }

@@ -2,8 +2,9 @@
 //! other cases need.
 
 use super::Runtime;
-use crate::base::{BaseRef, CELLS, Export, HELD, Input, POOL};
 use crate::batch::Repeated;
+use crate::heap::base::{BaseRef, Export, Input};
+use crate::heap::cell::CELLS;
 use numelt_ir::{DType, Op, Result};
 use std::sync::atomic::Ordering;
 
@@ -19,7 +20,7 @@ impl Runtime {
     pub unsafe fn repeat_past(&self, what: (Op, DType), ins: [Input<'_>; 2]) -> Option<Repeated> {
         // SAFETY: the caller's contract.
         let state = unsafe { self.state.past_alone()? };
-        if HELD.load(Ordering::Relaxed) > state.held_budget {
+        if self.heap.held.load(Ordering::Relaxed) > state.held_budget {
             return None;
         }
         // what is small may be better run at once
@@ -44,9 +45,9 @@ impl Runtime {
         if !state.runs_at_once() {
             return None;
         }
-        let address = POOL.alloc(nbytes).ok()?;
-        let base = BaseRef::of(&mut state.cells, nbytes);
-        base.0.set_address(address);
+        let base = BaseRef::of(&mut state.cells, &self.heap, nbytes);
+        base.0.provide().ok()?;
+        let address = base.0.here();
         Some((base, address))
     }
 
@@ -66,7 +67,7 @@ impl Runtime {
     /// [`Runtime::export`] of a base that has memory which nothing pending touches.
     #[inline]
     pub fn export_settled(&self, base: &BaseRef) -> Option<Export> {
-        let address = base.settled()?;
+        let address = base.peek()?;
         (!base.is_pending()).then(|| Export::new(base.clone(), address))
     }
 
@@ -78,8 +79,8 @@ impl Runtime {
     pub unsafe fn new_base_past(&self, nbytes: usize) -> BaseRef {
         // SAFETY: the caller's contract.
         match unsafe { self.state.past_alone() } {
-            Some(state) => BaseRef::of(&mut state.cells, nbytes),
-            None => BaseRef::new(nbytes),
+            Some(state) => BaseRef::of(&mut state.cells, &self.heap, nbytes),
+            None => BaseRef::new(&self.heap, nbytes),
         }
     }
 
@@ -91,7 +92,7 @@ impl Runtime {
     pub unsafe fn drop_past(&self, base: BaseRef) {
         let (cell, count) = (&base.0, base.0.count());
         // of two, the other share may be the queue's, which then alone keeps the memory
-        let counts = count == 2 && !cell.address().is_null();
+        let counts = count == 2 && cell.has_value();
         // SAFETY: the caller's contract.
         match unsafe { self.state.past_alone() } {
             Some(_) if count > 1 && !counts => {

@@ -3,7 +3,7 @@
 //! In: instructions and steps. Out: whether one is nothing but a fill of a large base, and whether with zeros. New pages of the system's
 //! are zero, so that such a fill of a base that gets new ones need not run (`exec.rs`, `piecemeal.rs`).
 
-use crate::pool::HUGE;
+use super::pool::HUGE;
 use numelt_ir::{Instr, Op, Operand, Program, Scalar};
 use numelt_opt::{Plan, Step, covers};
 

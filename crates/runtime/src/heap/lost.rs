@@ -4,27 +4,30 @@
 //! answer whether a batch touches one: such a batch runs operation by operation, so that nothing is computed from
 //! what is not there, and an assignment to all of it makes it whole again.
 
-use crate::base::BaseCell;
-use crate::shared::Shared;
+use super::cell::{BaseCell, note};
+use super::shared::Shared;
 use numelt_ir::{DType, Dims, Error, Instr, View};
 use numelt_opt::covers;
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-/// Has any base ever failed in this process?
-static EVER: AtomicBool = AtomicBool::new(false);
-
-/// dtype and shape of the arrays that failed last, by their base's address.
-static LABELS: Mutex<VecDeque<(usize, DType, Dims)>> = Mutex::new(VecDeque::new());
+/// What a heap knows of them.
+#[derive(Default)]
+pub(crate) struct Lost {
+    /// Has any base ever failed?
+    ever: AtomicBool,
+    /// dtype and shape of the arrays that failed last, by their base.
+    labels: Mutex<VecDeque<(usize, DType, Dims)>>,
+}
 
 /// Labels kept; an array beyond them is called by its bytes.
 const MOST: usize = 256;
 
 /// Notes that a base of a program of these instructions has not been computed.
 pub(crate) fn mark(cell: &Shared<BaseCell>, instrs: &[Instr], base: u32) {
-    EVER.store(true, Ordering::Release);
-    if cell.failed.swap(true, Ordering::AcqRel) {
+    cell.heap.lost.ever.store(true, Ordering::Release);
+    if cell.set(note::FAILED) {
         return; // it has its label
     }
     if let Some((dtype, shape)) = label(instrs, base, cell.nbytes) {
@@ -34,39 +37,39 @@ pub(crate) fn mark(cell: &Shared<BaseCell>, instrs: &[Instr], base: u32) {
 
 /// The same of a base that one view is known of.
 pub(crate) fn mark_view(cell: &Shared<BaseCell>, view: &View) {
-    EVER.store(true, Ordering::Release);
-    if !cell.failed.swap(true, Ordering::AcqRel) {
+    cell.heap.lost.ever.store(true, Ordering::Release);
+    if !cell.set(note::FAILED) {
         keep_label(cell, view.dtype, view.shape.clone());
     }
 }
 
 fn keep_label(cell: &Shared<BaseCell>, dtype: DType, shape: Dims) {
-    let mut labels = LABELS.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut labels = cell.heap.lost.labels.lock().unwrap_or_else(PoisonError::into_inner);
     if labels.len() == MOST {
         labels.pop_back();
     }
     labels.push_front((cell.id(), dtype, shape));
 }
 
-/// Has any base ever failed?
+/// Has any base ever failed of the heap that these are of?
 #[inline]
-pub(crate) fn ever() -> bool {
-    EVER.load(Ordering::Acquire)
+pub(crate) fn ever(cells: &[Shared<BaseCell>]) -> bool {
+    cells.first().is_some_and(|cell| cell.heap.lost.ever.load(Ordering::Acquire))
 }
 
 /// Has one of these bases failed?
 pub(crate) fn among(cells: &[Shared<BaseCell>]) -> bool {
-    ever() && cells.iter().any(|cell| is_lost(cell))
+    ever(cells) && cells.iter().any(|cell| is_lost(cell))
 }
 
 /// Has this one?
 pub(crate) fn is_lost(cell: &BaseCell) -> bool {
-    cell.failed.load(Ordering::Acquire)
+    cell.has(note::FAILED)
 }
 
 /// Notes that a base holds again what the program says.
 pub(crate) fn restored(cell: &BaseCell) {
-    cell.failed.store(false, Ordering::Release);
+    cell.unset(note::FAILED);
 }
 
 /// Is what failed made good by this instruction, which reads nothing of it?
@@ -77,7 +80,7 @@ pub(crate) fn restores(cell: &BaseCell, instr: &Instr) -> bool {
 /// What reading a failed base gives.
 pub(crate) fn error(cell: &Shared<BaseCell>) -> Error {
     let address = cell.id();
-    let labels = LABELS.lock().unwrap_or_else(PoisonError::into_inner);
+    let labels = cell.heap.lost.labels.lock().unwrap_or_else(PoisonError::into_inner);
     let bytes = |dtype: DType, shape: &[i64]| shape.iter().product::<i64>() as usize * dtype.size();
     let found = labels.iter().find(|(at, dtype, shape)| *at == address && bytes(*dtype, shape) == cell.nbytes);
     match found {

@@ -10,8 +10,8 @@
 //!
 //! Memory that has just been mapped is zero without being touched: [`Pool::alloc_zeroed`] says whether a buffer is.
 
+use super::idle;
 use crate::footprint;
-use crate::idle;
 use numelt_ir::{Error, Result};
 use std::alloc::Layout;
 use std::collections::BTreeMap;
@@ -101,16 +101,15 @@ struct Shelves {
 pub struct Pool {
     shelves: Mutex<Shelves>,
     /// Called when there is something to be seen to: starts to call [`Pool::tick`] again and again.
-    watch: Option<fn()>,
+    watch: Option<Watch>,
 }
+
+/// Sees to it that [`Pool::tick`] is called again and again.
+type Watch = Box<dyn Fn() + Send + Sync>;
 
 impl Pool {
     /// An empty pool that keeps at most `cache_cap` bytes of free buffers.
     pub const fn new(cache_cap: usize) -> Pool {
-        Pool::made(cache_cap, None)
-    }
-
-    const fn made(cache_cap: usize, watch: Option<fn()>) -> Pool {
         let shelves = Shelves {
             small: [const { Small { addresses: Vec::new(), unused: 0 } }; CLASSES],
             free: BTreeMap::new(),
@@ -122,12 +121,12 @@ impl Pool {
             clock: 0,
             is_watched: false,
         };
-        Pool { shelves: Mutex::new(shelves), watch }
+        Pool { shelves: Mutex::new(shelves), watch: None }
     }
 
     /// The same, of which `watch` sees to it that buffers nobody uses go back.
-    pub(crate) const fn watched(cache_cap: usize, watch: fn()) -> Pool {
-        Pool::made(cache_cap, Some(watch))
+    pub(crate) fn watched(cache_cap: usize, watch: impl Fn() + Send + Sync + 'static) -> Pool {
+        Pool { watch: Some(Box::new(watch)), ..Pool::new(cache_cap) }
     }
 
     /// Sets the cap on live bytes (`None`: the machine's) and on cached bytes.
@@ -228,7 +227,7 @@ impl Pool {
         }
         if shelves.stats.cached >= WORTH
             && !shelves.is_watched
-            && let Some(watch) = self.watch
+            && let Some(watch) = &self.watch
         {
             shelves.is_watched = true;
             drop(shelves);

@@ -3,24 +3,29 @@
 //! A program that has computed with large arrays may go on with other libraries, which cannot use what the pool keeps. A
 //! thread looks at the pool a few times a second as long as it keeps anything worth it, and ends when it does not.
 
-use crate::base::POOL;
-use std::sync::OnceLock;
+use super::Heap;
+use std::sync::{OnceLock, Weak};
 use std::time::Duration;
 
 /// How often the pool is looked at.
 const TICK: Duration = Duration::from_millis(250);
 
-/// Starts the thread.
-pub(crate) fn watch() {
-    let body = || loop {
-        std::thread::sleep(TICK);
-        if !POOL.tick(room()) {
-            break;
+/// Starts the thread that looks at a heap's pool.
+pub(crate) fn watch(heap: Weak<Heap>) {
+    let unwatched = heap.clone();
+    let body = move || {
+        loop {
+            std::thread::sleep(TICK);
+            if !heap.upgrade().is_some_and(|heap| heap.pool.tick(room())) {
+                break;
+            }
         }
     };
     let builder = std::thread::Builder::new().name("numelt-idle".into()).stack_size(128 << 10);
-    if builder.spawn(body).is_err() {
-        POOL.is_alone();
+    if builder.spawn(body).is_err()
+        && let Some(heap) = unwatched.upgrade()
+    {
+        heap.pool.is_alone();
     }
 }
 

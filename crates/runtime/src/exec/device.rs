@@ -1,0 +1,161 @@
+//! Steps that run on a device.
+
+use super::host::library_call;
+use super::memory::{Memory, placed};
+use super::{Run, step_bases, written_bases};
+use crate::cache::Executables;
+use crate::engine::{Buffer, Host, Launch, Operand, Task, Ticket, Work};
+use crate::heap::copies::Device;
+use crate::report::{self, Warning};
+use numelt_ir::{Error, Result};
+use numelt_opt::{KernelStep, Step};
+use smallvec::SmallVec;
+use std::sync::{Arc, PoisonError};
+
+/// Where the bases of a step lie on a device.
+struct Places {
+    /// Base, handle, and whether the memory is new.
+    bases: SmallVec<[(u32, u64, bool); 16]>,
+}
+
+impl Places {
+    fn of(&self, base: u32) -> Buffer {
+        let known = self.bases.iter().find(|(other, ..)| *other == base);
+        known.map_or(Buffer::NONE, |&(_, handle, _)| Buffer { handle, offset: 0 })
+    }
+}
+
+impl Run<'_> {
+    /// Runs the step on a device; false where it has to run on the host, because the device cannot do it, has no room for it, or
+    /// does not answer.
+    ///
+    /// # Errors
+    /// What went wrong in a step that has begun; those of the host, if values have to move there.
+    pub(super) fn on_device(
+        self,
+        host: &dyn Host,
+        device: &Arc<Device>,
+        memory: &mut Memory<'_>,
+        warnings: &mut Vec<Warning>,
+    ) -> Result<bool> {
+        let Some(executables) = self.prepared(device) else { return Ok(false) };
+        device.begin_step();
+        let places = match self.places(device, memory) {
+            Ok(places) => places,
+            // values that are lost are missed where they are needed
+            Err(Error::OutOfMemory(_) | Error::Lost(_) | Error::Engine(_)) => return Ok(false),
+            Err(error) => return Err(error),
+        };
+        let submitted = self.submit(device, &executables, &places);
+        let written = written_bases(&self.plan.plan, self.step);
+        for &(base, handle, is_new) in &places.bases {
+            if submitted.is_ok() && written.contains(&base) {
+                memory.cell(base).written_on(device, handle);
+            } else if is_new {
+                device.free(handle, memory.cell(base).nbytes);
+            }
+        }
+        let Ok(ticket) = submitted else { return Ok(false) };
+        if self.ready.watch != 0 {
+            let met = device.wait(ticket)? & self.ready.watch;
+            if met != 0 {
+                self.report(host, met, memory, warnings)?;
+            }
+        }
+        Ok(true)
+    }
+
+    /// The step's kernels as the device prepared them; nothing where it cannot do the step.
+    fn prepared(self, device: &Arc<Device>) -> Option<Executables> {
+        let mut known = self.ready.elsewhere.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, executables)) = known.iter().find(|(number, _)| *number == device.number) {
+            return executables.clone();
+        }
+        let executables = self.is_supported(device).then(|| {
+            let kernels = self.step.kernels().map(|step| device.compile(&step.kernel));
+            kernels.collect::<Result<Executables>>().ok()
+        });
+        let executables = executables.flatten();
+        known.push((device.number, executables.clone()));
+        executables
+    }
+
+    fn is_supported(self, device: &Device) -> bool {
+        match self.step {
+            Step::Kernel(kernel) => {
+                kernel.puts.is_empty() && device.engine.supports(&Task::Kernel(&kernel.kernel, kernel.delay.as_ref()))
+            }
+            Step::Nest(nest) => device.engine.supports(&Task::Nest(nest)),
+            Step::Call(at) => {
+                let instr = &self.plan.plan.program.instrs[*at];
+                device.engine.supports(&Task::Call(instr.op, instr.ty))
+            }
+        }
+    }
+
+    /// Has everything that the step uses on the device.
+    fn places(self, device: &Arc<Device>, memory: &Memory<'_>) -> Result<Places> {
+        let mut places = Places { bases: SmallVec::new() };
+        for base in step_bases(&self.plan.plan, self.step) {
+            if places.bases.iter().any(|(other, ..)| *other == base) {
+                continue;
+            }
+            let cell = memory.cell(base);
+            let is_new = !cell.has_value();
+            let handle = if is_new { device.alloc(cell.nbytes) } else { cell.on(device) };
+            match handle {
+                Ok(handle) => places.bases.push((base, handle, is_new)),
+                Err(error) => {
+                    let new = places.bases.iter().filter(|(.., is_new)| *is_new);
+                    new.for_each(|&(base, handle, _)| device.free(handle, memory.cell(base).nbytes));
+                    return Err(error);
+                }
+            }
+        }
+        Ok(places)
+    }
+
+    fn submit(self, device: &Device, executables: &Executables, places: &Places) -> Result<Ticket> {
+        let buffers = |kernel: &KernelStep| placed(kernel, |base| places.of(base));
+        match self.step {
+            Step::Kernel(kernel) => {
+                let (params, buffers) = (self.literals(kernel), buffers(kernel));
+                let launch = Launch { geometry: &kernel.geometry, buffers: &buffers, params: &params };
+                device.submit(&Work::Kernel(&*executables[0], &launch, kernel.delay.as_ref()))
+            }
+            Step::Nest(nest) => self.nest(executables, nest, buffers, |launch| device.submit(&Work::Nest(launch))),
+            Step::Call(at) => {
+                let operand = |view| operand(places, view);
+                library_call(&self.plan.plan.program.instrs[*at], operand, |call| device.submit(&Work::Call(call)))
+            }
+        }
+    }
+
+    /// Finds out on the host which operation met a condition: what the step used comes home for that.
+    fn report(self, host: &dyn Host, met: u8, memory: &Memory<'_>, warnings: &mut Vec<Warning>) -> Result<()> {
+        for base in step_bases(&self.plan.plan, self.step) {
+            memory.cell(base).come_home()?;
+        }
+        match self.step {
+            Step::Kernel(kernel) => {
+                let (params, buffers) = (self.literals(kernel), memory.buffers(kernel));
+                let launch = Launch { geometry: &kernel.geometry, buffers: &buffers, params: &params };
+                let executable = &*self.ready.executables[0];
+                report::kernel(host, executable, &launch, kernel, met, &self.ready.memory, warnings);
+            }
+            Step::Nest(nest) => {
+                let buffers = |kernel: &KernelStep| memory.buffers(kernel);
+                self.nest(&self.ready.executables, nest, buffers, |launch| {
+                    report::nest(host, launch, nest, met, warnings);
+                    Ok(())
+                })?;
+            }
+            Step::Call(at) => report::call(&self.plan.plan.program.instrs[*at], met, warnings),
+        }
+        Ok(())
+    }
+}
+
+fn operand<'v>(places: &Places, view: &'v numelt_ir::View) -> Operand<'v> {
+    Operand { view, buffer: places.of(view.base).moved(view.offset) }
+}

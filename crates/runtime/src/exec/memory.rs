@@ -1,0 +1,103 @@
+//! The bases of one run: those that were recorded, and those that passes added.
+
+use super::{ReadyPlan, step_bases, written_bases};
+use crate::engine::{Buffer, Operand};
+use crate::heap::base::BaseRef;
+use crate::heap::cell::{BaseCell, note};
+use crate::heap::shared::Shared;
+use numelt_ir::{Result, View};
+use numelt_opt::{Arg, ArgGeometry, ArgKind, KernelStep, Plan, Step};
+use smallvec::SmallVec;
+
+/// Bases during one run; what passes added is freed with it, also on errors.
+pub(crate) struct Memory<'a> {
+    slots: &'a [Shared<BaseCell>],
+    /// The bases that passes added, after the slots.
+    added: Vec<Shared<BaseCell>>,
+}
+
+impl<'a> Memory<'a> {
+    pub fn new(plan: &ReadyPlan, slots: &'a [Shared<BaseCell>]) -> Memory<'a> {
+        let new = |nbytes| BaseRef::new(&slots[0].heap, nbytes).into_shared();
+        let added = plan.plan.program.bases[slots.len()..].iter().map(|base| new(base.nbytes)).collect();
+        Memory { slots, added }
+    }
+
+    /// A base by its number in the plan.
+    #[inline]
+    pub fn cell(&self, base: u32) -> &Shared<BaseCell> {
+        self.slots.get(base as usize).unwrap_or_else(|| &self.added[base as usize - self.slots.len()])
+    }
+
+    /// Gives a base memory on the host; false where it has a value.
+    pub fn alloc(&self, base: u32) -> Result<bool> {
+        let cell = self.cell(base);
+        if cell.has_value() {
+            return Ok(false);
+        }
+        cell.provide().map(|()| true)
+    }
+
+    /// Takes back what [`Memory::alloc`] gave a base that nothing has been written to.
+    pub fn release(&self, base: u32) {
+        self.cell(base).release();
+    }
+
+    /// The bases that passes added.
+    pub fn into_cells(self) -> Vec<Shared<BaseCell>> {
+        self.added
+    }
+
+    /// Gives a recorded base without a value memory. Is all of it zero already?
+    pub fn provide_zeroed(&self, base: u32) -> Result<bool> {
+        match self.slots.get(base as usize) {
+            Some(cell) if !cell.has_value() => cell.provide_zeroed(),
+            Some(_) | None => Ok(false),
+        }
+    }
+
+    /// Lets go of a base's value if nobody but this run holds it.
+    pub fn free(&self, base: u32) {
+        let cell = self.cell(base);
+        // the count can't rise again, since shares are only cloned from shares
+        if cell.count() == 1 {
+            cell.release();
+        }
+    }
+
+    /// Has everything that a step uses on the host, and gives up the other copies of what it writes.
+    pub fn bring_home(&self, plan: &Plan, step: &Step) -> Result<()> {
+        step_bases(plan, step).into_iter().try_for_each(|base| self.cell(base).come_home())?;
+        written_bases(plan, step).into_iter().for_each(|base| self.cell(base).touch());
+        Ok(())
+    }
+
+    /// Has everything that somebody outside can see on the host.
+    pub fn bring_visible_home(&self) -> Result<()> {
+        let seen = self.slots.iter().filter(|cell| cell.has(note::AWAY) && cell.is_seen_outside());
+        seen.fold(Ok(()), |result, cell| result.and(cell.come_home()))
+    }
+
+    fn place(&self, base: u32) -> Buffer {
+        Buffer::at(self.cell(base).here())
+    }
+
+    /// Where a kernel's arguments lie on the host.
+    pub fn buffers(&self, step: &KernelStep) -> SmallVec<[Buffer; 16]> {
+        placed(step, |base| self.place(base))
+    }
+
+    /// A view on the host.
+    pub fn operand<'v>(&self, view: &'v View) -> Operand<'v> {
+        Operand { view, buffer: self.place(view.base).moved(view.offset) }
+    }
+}
+
+/// Where a kernel's arguments lie, if bases lie where `place` says.
+pub(super) fn placed(step: &KernelStep, place: impl Fn(u32) -> Buffer) -> SmallVec<[Buffer; 16]> {
+    let argument = |((arg, &base), geometry): ((&Arg, &u32), &ArgGeometry)| match arg.kind {
+        ArgKind::Index => Buffer::NONE,
+        ArgKind::Load | ArgKind::Gather | ArgKind::Store | ArgKind::Reduced => place(base).moved(geometry.offset),
+    };
+    step.kernel.args.iter().zip(&step.bases).zip(&step.geometry.args).map(argument).collect()
+}

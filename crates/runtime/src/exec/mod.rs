@@ -1,0 +1,387 @@
+//! Running a finished plan: allocate at first use, launch, free at last use.
+//!
+//! In: a plan with its kernels prepared, and the recorded bases. Out: values, on the host or on devices. Each step runs where
+//! the placement says (`placement.rs`): on the host (`host.rs`), or on a device (`device.rs`). What a device cannot do,
+//! or has no memory for, runs on the host.
+
+mod device;
+mod host;
+mod memory;
+
+pub(crate) use self::host::call;
+pub(crate) use self::memory::Memory;
+
+use crate::batch::{Candidates, Packed, Places, Track};
+use crate::cache::Executables;
+use crate::engine::Host;
+use crate::heap::cell::BaseCell;
+use crate::heap::copies::Device;
+use crate::heap::shared::Shared;
+use crate::heap::zeros::Fill;
+use crate::placement::Placement;
+use crate::report::{self, Warning};
+use numelt_ir::{Base, Error, Instr, Program, Result, Scalar, warn};
+use numelt_opt::{ArgKind, KernelStep, Plan, Recipe, Step};
+use smallvec::SmallVec;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+
+/// A plan with its kernels prepared, ready to be run any number of times.
+pub(crate) struct ReadyPlan {
+    /// The instructions as recorded, to tell real hits from hash collisions, and their bases.
+    pub recorded: Packed,
+    pub bases: Box<[Base]>,
+    /// What its instructions must meet to be repeated quickly.
+    pub track: Track,
+    pub plan: Plan,
+    steps: Vec<ReadyStep>,
+    /// Bytes of each buffer that a run asks for.
+    pub buffer_bytes: Vec<usize>,
+    pub contracted: usize,
+    /// Steps that are no library calls.
+    pub kernels: usize,
+    /// When it was used last, on the cache's clock.
+    pub used: AtomicU64,
+    /// Has it been the first piece of a batch that was too long? Then the next such batch is cut here, too.
+    pub cut: AtomicBool,
+    /// Where the instructions were recorded, as far as they could warn.
+    pub places: Mutex<Places>,
+    /// Values that its runs leave to be computed when they are asked for.
+    pub recipes: Vec<Recipe>,
+    /// Was one of them asked for? Then the next plan for the program leaves none.
+    pub regretted: AtomicBool,
+    /// Plans that ran right after this one, the latest first.
+    next: Mutex<SmallVec<[Weak<ReadyPlan>; NEXT]>>,
+}
+
+/// What a plan keeps of the program that it was made for.
+pub(crate) struct Made {
+    recorded: Packed,
+    bases: Box<[Base]>,
+    track: Track,
+}
+
+impl Made {
+    pub fn of(program: &Program) -> Made {
+        let recorded = Packed::new(&program.instrs);
+        let track = Track::new(&program.instrs, &program.bases, &recorded);
+        Made { recorded, bases: program.bases.as_slice().into(), track }
+    }
+
+    /// The instructions.
+    pub fn instrs(&self) -> Vec<Instr> {
+        self.recorded.instrs()
+    }
+}
+
+/// Successors of a plan that are remembered.
+const NEXT: usize = 3;
+
+struct ReadyStep {
+    /// Its kernels as the host engine prepared them.
+    executables: Executables,
+    /// The same of devices, by number; nothing where the device cannot do the step.
+    elsewhere: Mutex<SmallVec<[(usize, Option<Executables>); 1]>>,
+    /// Conditions that some instruction of the step wants reported.
+    watch: u8,
+    /// Is it nothing but one number for all of a large base?
+    fill: Option<Fill>,
+    /// What earlier reports of the step have found.
+    memory: Mutex<report::Memory>,
+    /// Bases that get memory before the step.
+    alloc: SmallVec<[u32; 2]>,
+    /// Bases that nobody needs after the step.
+    free: SmallVec<[u32; 4]>,
+}
+
+impl ReadyPlan {
+    /// Orders allocation and release around the steps.
+    pub fn new(made: Made, mut plan: Plan, recipes: Vec<Recipe>, executables: Vec<Executables>) -> ReadyPlan {
+        let count = plan.program.bases.len();
+        let mut first = vec![usize::MAX; count];
+        let mut last = vec![usize::MAX; count];
+        for (at, step) in plan.steps.iter().enumerate() {
+            for base in step_bases(&plan, step) {
+                let base = base as usize;
+                if first[base] == usize::MAX {
+                    first[base] = at;
+                }
+                last[base] = at;
+            }
+        }
+        let mut steps: Vec<ReadyStep> = executables
+            .into_iter()
+            .zip(&plan.steps)
+            .map(|(executables, step)| ReadyStep {
+                executables,
+                elsewhere: Mutex::default(),
+                watch: watched(&plan, step),
+                fill: Fill::of(&plan, step),
+                memory: Mutex::default(),
+                alloc: SmallVec::new(),
+                free: SmallVec::new(),
+            })
+            .collect();
+        let mut buffer_bytes = Vec::new();
+        for (id, base) in plan.program.bases.iter().enumerate() {
+            if first[id] == usize::MAX {
+                continue;
+            }
+            if !base.input {
+                steps[first[id]].alloc.push(id as u32);
+                buffer_bytes.push(base.nbytes);
+            }
+            if !base.output {
+                steps[last[id]].free.push(id as u32);
+            }
+        }
+        let contracted = plan.contracted.iter().filter(|&&c| c).count();
+        let (used, cut, next) = (AtomicU64::new(0), AtomicBool::new(false), Mutex::default());
+        let kernels = plan.steps.iter().filter(|step| !matches!(step, Step::Call(_))).count();
+        let Made { recorded, bases, track } = made;
+        keep_calls(&mut plan);
+        plan.steps.shrink_to_fit();
+        let regretted = AtomicBool::new(false);
+        ReadyPlan {
+            recorded,
+            bases,
+            track,
+            plan,
+            steps,
+            buffer_bytes,
+            contracted,
+            kernels,
+            used,
+            cut,
+            places: Mutex::default(),
+            recipes,
+            regretted,
+            next,
+        }
+    }
+
+    /// Notes that `plan` ran right after this one.
+    pub fn followed_by(&self, plan: &Arc<ReadyPlan>) {
+        let mut next = self.next.lock().unwrap_or_else(PoisonError::into_inner);
+        if next.first().is_some_and(|first| std::ptr::eq(first.as_ptr(), Arc::as_ptr(plan))) {
+            return;
+        }
+        next.retain(|other| !std::ptr::eq(other.as_ptr(), Arc::as_ptr(plan)));
+        next.truncate(NEXT - 1);
+        next.insert(0, Arc::downgrade(plan));
+    }
+
+    /// The plans that are likely to run next, the likeliest first.
+    pub fn successors(&self) -> Candidates {
+        let next = self.next.lock().unwrap_or_else(PoisonError::into_inner);
+        next.iter().filter_map(Weak::upgrade).collect()
+    }
+
+    /// Is this the plan of `program`, or of one that differs in literals that the plan does not depend on?
+    pub fn matches(&self, program: &Program) -> bool {
+        self.is_of(program) && !self.is_regretted()
+    }
+
+    /// The same, be the plan still in use or not.
+    pub fn is_of(&self, program: &Program) -> bool {
+        *self.bases == *program.bases && self.recorded.is_of(&program.instrs) && self.plan.accepts(&program.consts)
+    }
+
+    /// Has it put off what was asked for?
+    pub fn is_regretted(&self) -> bool {
+        self.regretted.load(Ordering::Relaxed)
+    }
+
+    /// The tier of each kernel step's next launch.
+    pub fn tiers(&self) -> Vec<&'static str> {
+        self.steps.iter().flat_map(|s| s.executables.iter().map(|e| e.tier())).collect()
+    }
+
+    /// Runs every step. `slots` are the recorded bases; bases that passes added are temporary.
+    ///
+    /// # Errors
+    /// The first failure, mostly for want of memory; what has not been done then is the steps from there on.
+    pub fn run(
+        &self,
+        site: &Site<'_>,
+        consts: &[Scalar],
+        slots: &[Shared<BaseCell>],
+        warnings: &mut Vec<Warning>,
+    ) -> std::result::Result<(), Stopped> {
+        let mut memory = Memory::new(self, slots);
+        for (at, (step, ready)) in self.plan.steps.iter().zip(&self.steps).enumerate() {
+            let run = Run { plan: self, at, step, ready, consts };
+            if let Err(error) = run.done(site, &mut memory, warnings) {
+                return Err(Stopped { error, at, temporaries: memory.into_cells() });
+            }
+            for &base in &ready.free {
+                memory.free(base);
+            }
+        }
+        if !site.devices.is_empty()
+            && let Err(error) = memory.bring_visible_home()
+        {
+            return Err(Stopped { error, at: self.steps.len(), temporaries: memory.into_cells() });
+        }
+        Ok(())
+    }
+
+    /// What is left to do of the program that this plan was made for, once more planned as `again`, from step `at` on:
+    /// instructions of the plan's program. `None` where `again` is another plan.
+    pub fn left_of(&self, mut again: Plan, at: usize) -> Option<Program> {
+        let alike = |(a, b): (&Step, &Step)| step_bases(&again, a) == step_bases(&self.plan, b);
+        let same = again.steps.len() == self.plan.steps.len()
+            && again.program.bases == self.plan.program.bases
+            && again.steps.iter().zip(&self.plan.steps).all(alike);
+        if !same {
+            return None;
+        }
+        let mut wanted = vec![false; again.program.instrs.len()];
+        for step in &again.steps[at..] {
+            if let Step::Call(instr) = step {
+                wanted[*instr] = true;
+            }
+            for kernel in step.kernels() {
+                kernel.instrs.iter().for_each(|&instr| wanted[instr] = true);
+                kernel.puts.iter().for_each(|put| wanted[put.instr] = true);
+            }
+        }
+        let mut wanted = wanted.into_iter();
+        again.program.instrs.retain(|_| wanted.next() == Some(true));
+        Some(again.program)
+    }
+}
+
+/// What plans run on.
+pub(crate) struct Site<'a> {
+    pub host: &'a dyn Host,
+    pub devices: &'a [Arc<Device>],
+    pub placement: &'a Placement,
+}
+
+/// One step of a plan in the course of running.
+#[derive(Clone, Copy)]
+pub(crate) struct Run<'a> {
+    plan: &'a ReadyPlan,
+    /// Its number.
+    at: usize,
+    step: &'a Step,
+    ready: &'a ReadyStep,
+    consts: &'a [Scalar],
+}
+
+impl Run<'_> {
+    /// Runs the step where it is placed.
+    fn done(self, site: &Site<'_>, memory: &mut Memory<'_>, warnings: &mut Vec<Warning>) -> Result<()> {
+        if site.devices.is_empty() {
+            return self.on_host(site.host, memory, warnings);
+        }
+        if let Some(device) = site.placement.device_for(self, site.devices, memory) {
+            if self.on_device(site.host, device, memory, warnings)? {
+                site.placement.note(self.at, Some(device));
+                return Ok(());
+            }
+        }
+        site.placement.note(self.at, None);
+        memory.bring_home(&self.plan.plan, self.step)?;
+        self.on_host(site.host, memory, warnings)
+    }
+
+    fn literals(self, step: &KernelStep) -> SmallVec<[Scalar; 8]> {
+        step.params.iter().map(|&c| self.literal(c)).collect()
+    }
+
+    /// Literals of the recorded program come with the run; passes may have appended their own.
+    fn literal(self, id: u32) -> Scalar {
+        self.consts.get(id as usize).copied().unwrap_or_else(|| self.plan.plan.program.consts[id as usize])
+    }
+}
+
+/// Drops the planned program's instructions but for those that are steps: plans are kept, and half of what they take is
+/// that.
+fn keep_calls(plan: &mut Plan) {
+    let instrs = std::mem::take(&mut plan.program.instrs);
+    let mut kept = Vec::new();
+    for step in &mut plan.steps {
+        match step {
+            Step::Kernel(kernel) => {
+                kernel.instrs = Vec::new();
+                for put in &mut kernel.puts {
+                    kept.push(instrs[put.instr].clone());
+                    put.instr = kept.len() - 1;
+                }
+            }
+            Step::Nest(nest) => nest.stages.iter_mut().for_each(|stage| stage.step.instrs = Vec::new()),
+            Step::Call(at) => {
+                kept.push(instrs[*at].clone());
+                *at = kept.len() - 1;
+            }
+        }
+    }
+    plan.program.instrs = kept;
+}
+
+/// Conditions that some instruction of a step wants reported.
+fn watched(plan: &Plan, step: &Step) -> u8 {
+    match step {
+        Step::Kernel(_) | Step::Nest(_) => {
+            step.kernels().flat_map(|kernel| &kernel.watch).fold(0, |all, w| all | w.bits) & warn::ALL
+        }
+        Step::Call(at) => report::watched_call(&plan.program.instrs[*at]),
+    }
+}
+
+/// A plan that could not be run to its end.
+pub(crate) struct Stopped {
+    pub error: Error,
+    /// The step that failed; it has written nothing.
+    pub at: usize,
+    /// The bases that passes added, with what they hold.
+    pub temporaries: Vec<Shared<BaseCell>>,
+}
+
+fn step_bases(plan: &Plan, step: &Step) -> SmallVec<[u32; 16]> {
+    match step {
+        Step::Kernel(_) | Step::Nest(_) => {
+            let mut bases = kernel_bases(step, |kind| kind != ArgKind::Index);
+            for kernel in step.kernels() {
+                let operands = kernel.puts.iter().flat_map(|put| plan.program.instrs[put.instr].reads());
+                bases.extend(operands.map(|view| view.base).filter(|&base| !kernel.streams(base)));
+            }
+            bases
+        }
+        Step::Call(at) => {
+            let instr = &plan.program.instrs[*at];
+            instr.reads().map(|v| v.base).chain([instr.out.base]).collect()
+        }
+    }
+}
+
+/// The bases that a step writes.
+fn written_bases(plan: &Plan, step: &Step) -> SmallVec<[u32; 8]> {
+    if let Step::Call(at) = step {
+        return SmallVec::from_iter([plan.program.instrs[*at].out.base]);
+    }
+    let mut written: SmallVec<[u32; 8]> = kernel_bases(step, |kind| matches!(kind, ArgKind::Store | ArgKind::Reduced));
+    written.extend(step.kernels().flat_map(|kernel| kernel.puts.iter().map(|put| put.target)));
+    written
+}
+
+/// Bases of what a kernel's puts take from it.
+fn streamed(kernel: &KernelStep) -> SmallVec<[u32; 2]> {
+    let mut bases: SmallVec<[u32; 2]> = kernel.bases.iter().copied().filter(|&base| kernel.streams(base)).collect();
+    bases.sort_unstable();
+    bases.dedup();
+    bases
+}
+
+/// Bases of some arguments of a step's kernels; those that lie in scratch, or have no memory, are nobody's business.
+fn kernel_bases<const N: usize>(step: &Step, wanted: impl Fn(ArgKind) -> bool) -> SmallVec<[u32; N]>
+where
+    [u32; N]: smallvec::Array<Item = u32>,
+{
+    let scratch = |base: &u32| matches!(step, Step::Nest(nest) if nest.scratch.iter().any(|s| s.base == *base));
+    let streams = |base: &u32| step.kernels().any(|kernel| kernel.streams(*base));
+    let args = step.kernels().flat_map(|k| k.bases.iter().zip(&k.kernel.args));
+    args.filter(|(base, arg)| wanted(arg.kind) && !scratch(base) && !streams(base)).map(|(&base, _)| base).collect()
+}

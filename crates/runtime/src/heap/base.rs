@@ -1,0 +1,310 @@
+//! Bases and views as front ends hold them.
+
+use super::Heap;
+use super::cell::{BaseCell, Whereabouts, note};
+use super::shared::{self, Shared};
+use crate::runtime::Runtime;
+use numelt_ir::{DType, Dims, Result, Scalar, View, is_nested, new_strides};
+use std::any::Any;
+use std::fmt;
+use std::mem::ManuallyDrop;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+/// A front end's share of a base.
+pub struct BaseRef(pub(crate) Shared<BaseCell>);
+
+impl BaseRef {
+    #[inline]
+    pub(crate) fn new(heap: &Arc<Heap>, nbytes: usize) -> BaseRef {
+        BaseRef(Shared::new(BaseCell::new(Arc::clone(heap), nbytes)))
+    }
+
+    /// One of the cells, which nobody else knows and which are as good as new, or a new one.
+    #[inline]
+    pub(crate) fn of(cells: &mut Vec<Shared<BaseCell>>, heap: &Arc<Heap>, nbytes: usize) -> BaseRef {
+        if let Some(mut cell) = cells.pop()
+            && let Some(own) = cell.get_mut()
+        {
+            own.nbytes = nbytes;
+            return BaseRef(cell);
+        }
+        BaseRef::new(heap, nbytes)
+    }
+
+    pub(crate) fn filled(heap: &Arc<Heap>, bytes: &[u8]) -> Result<BaseRef> {
+        let base = BaseRef::new(heap, bytes.len());
+        base.fill(bytes).map(|()| base)
+    }
+
+    /// Gives a new base of that many bytes its memory.
+    pub(crate) fn fill(&self, bytes: &[u8]) -> Result<()> {
+        self.0.provide()?;
+        // SAFETY: the buffer has that many bytes, and nobody else knows it.
+        unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), self.0.here(), bytes.len()) };
+        Ok(())
+    }
+
+    pub(crate) fn foreign(
+        heap: &Arc<Heap>,
+        address: *mut u8,
+        nbytes: usize,
+        owner: Box<dyn Any + Send + Sync>,
+        shared: bool,
+    ) -> BaseRef {
+        BaseRef(Shared::new(BaseCell::foreign(Arc::clone(heap), nbytes, address, owner, shared)))
+    }
+
+    /// The share as it is counted.
+    #[inline(always)]
+    pub(crate) fn into_shared(self) -> Shared<BaseCell> {
+        let base = ManuallyDrop::new(self);
+        // SAFETY: the share is moved out of what is not dropped.
+        unsafe { std::ptr::read(&base.0) }
+    }
+
+    /// Size in bytes.
+    pub fn nbytes(&self) -> usize {
+        self.0.nbytes
+    }
+
+    /// Does work touch it that is queued or put off, or that another thread is running?
+    #[inline]
+    pub fn is_pending(&self) -> bool {
+        self.0.is_queued() || self.0.bonds.any()
+    }
+
+    /// Does work touch it that is queued, or that another thread is running?
+    #[inline]
+    pub(crate) fn is_queued(&self) -> bool {
+        self.0.is_queued()
+    }
+
+    /// Does work write it that is queued or put off, or that another thread is running? Otherwise its values may be looked at.
+    #[inline]
+    pub fn is_awaited(&self) -> bool {
+        self.0.is_being_written() || self.0.bonds.is_put_off()
+    }
+
+    /// Has nothing been written to it, here or on a device? Work that would is perhaps pending.
+    #[inline]
+    pub fn is_blank(&self) -> bool {
+        !self.0.has_value()
+    }
+
+    /// Address of the host's copy if the values are in it, to be looked at: it is valid, no pending work writes it, nothing has
+    /// failed.
+    #[inline]
+    pub fn peek(&self) -> Option<*mut u8> {
+        let address = self.0.here();
+        let settled = !address.is_null() && !self.is_awaited() && !self.0.has(note::FAILED);
+        settled.then_some(address)
+    }
+
+    /// Address of the host's copy, to be written by other means than recorded work: as [`BaseRef::peek`], and no work that reads it
+    /// is pending. Whatever was made from the values is forgotten.
+    #[inline]
+    pub fn poke(&self) -> Option<*mut u8> {
+        let address = self.peek().filter(|_| !self.is_pending())?;
+        self.0.touch();
+        Some(address)
+    }
+
+    /// Can somebody outside see its memory, so that work on it must run at once?
+    pub fn is_visible(&self) -> bool {
+        self.0.is_visible()
+    }
+
+    /// The same base?
+    pub fn ptr_eq(&self, other: &BaseRef) -> bool {
+        self.0.is(&other.0)
+    }
+
+    /// A number that no other living base has.
+    pub fn id(&self) -> usize {
+        self.0.id()
+    }
+
+    /// A reference that does not keep the base.
+    pub fn downgrade(&self) -> WeakBase {
+        WeakBase(self.0.downgrade())
+    }
+
+    /// Is the result of a full reduction of the memory as it is kept? See [`Runtime::kept`].
+    #[inline]
+    pub fn has_kept(&self) -> bool {
+        self.0.has(note::KEPT)
+    }
+
+    /// Memory that was adopted, not allocated here?
+    pub fn is_foreign(&self) -> bool {
+        self.0.has(note::FOREIGN)
+    }
+
+    /// For adopted memory: is its other owner still there? The front end that watches the owner
+    /// says so; without an owner the base is lazy like our own.
+    ///
+    /// # Errors
+    /// Those of bringing the values home, where a device has them.
+    pub fn set_shared(&self, shared: bool) -> Result<()> {
+        if !self.is_foreign() {
+            return Ok(());
+        }
+        self.0.come_home()?;
+        if shared {
+            self.0.set(note::SHARED);
+        } else {
+            self.0.unset(note::SHARED);
+        }
+        self.0.touch();
+        Ok(())
+    }
+
+    /// A mark for the front end, that it has told somebody the address; was it set before?
+    pub fn mark_known(&self) -> bool {
+        self.0.has(note::KNOWN) || self.0.set(note::KNOWN)
+    }
+
+    /// Address of host memory whose place is known to others: that of a base whose values are there.
+    pub fn address(&self) -> Option<*mut u8> {
+        match self.0.whereabouts() {
+            Whereabouts::Here(address) => Some(address.as_ptr()),
+            Whereabouts::Nowhere | Whereabouts::Away => None,
+        }
+    }
+}
+
+/// A reference to a base that does not keep it; see [`BaseRef::downgrade`].
+#[derive(Clone)]
+pub struct WeakBase(shared::Weak<BaseCell>);
+
+impl WeakBase {
+    /// The base, if it still exists.
+    pub fn upgrade(&self) -> Option<BaseRef> {
+        self.0.upgrade().map(BaseRef)
+    }
+
+    /// Does it still exist?
+    pub fn is_alive(&self) -> bool {
+        self.0.is_alive()
+    }
+}
+
+impl Clone for BaseRef {
+    fn clone(&self) -> BaseRef {
+        BaseRef(self.0.clone())
+    }
+}
+
+impl Drop for BaseRef {
+    fn drop(&mut self) {
+        // The other share of two is the queue's: from now on only pending work keeps this memory.
+        if self.0.count() == 2 && self.0.has_value() && self.is_pending() {
+            self.0.heap.held.fetch_add(self.0.nbytes as u64, Ordering::Relaxed);
+        }
+    }
+}
+
+impl fmt::Debug for BaseRef {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "base {:#x} ({} bytes)", self.id(), self.nbytes())
+    }
+}
+
+/// A view with its base: what a front end's array is. Offset and strides in bytes.
+#[derive(Debug)]
+pub struct ArrayView {
+    /// The base.
+    pub base: BaseRef,
+    /// Element type.
+    pub dtype: DType,
+    /// Byte position of the element with all indices zero.
+    pub offset: i64,
+    /// Extents.
+    pub shape: Dims,
+    /// Byte strides.
+    pub strides: Dims,
+}
+
+impl Clone for ArrayView {
+    fn clone(&self) -> ArrayView {
+        let (shape, strides) = (Dims::from_slice(&self.shape), Dims::from_slice(&self.strides));
+        ArrayView { base: self.base.clone(), dtype: self.dtype, offset: self.offset, shape, strides }
+    }
+}
+
+impl ArrayView {
+    /// A C-contiguous array on a new base without memory.
+    pub fn fresh(runtime: &Runtime, dtype: DType, shape: &[i64]) -> ArrayView {
+        let size: i64 = shape.iter().product();
+        ArrayView {
+            base: runtime.new_base(size as usize * dtype.size()),
+            dtype,
+            offset: 0,
+            shape: Dims::from_slice(shape),
+            strides: new_strides(shape, dtype.size() as i64),
+        }
+    }
+
+    /// The same window in the bytecode's form, on base number `base`.
+    #[inline]
+    pub fn to_ir(&self, base: u32) -> View {
+        let (shape, strides) = (Dims::from_slice(&self.shape), Dims::from_slice(&self.strides));
+        View { base, dtype: self.dtype, offset: self.offset, shape, strides }
+    }
+
+    /// Number of elements.
+    pub fn size(&self) -> i64 {
+        self.shape.iter().product()
+    }
+
+    /// Does every index address bytes of its own? `false` may mean "not known"; see [`is_nested`].
+    #[inline]
+    pub fn is_injective(&self) -> bool {
+        is_nested(&self.shape, &self.strides, self.dtype.size() as i64)
+    }
+}
+
+/// What [`Runtime::record`] reads.
+#[derive(Debug, Clone, Copy)]
+pub enum Input<'a> {
+    /// An array; it is broadcast to the instruction's domain.
+    Array(&'a ArrayView),
+    /// A literal of the dtype that the operation asks for.
+    Const(Scalar),
+}
+
+/// A visible window on a base for somebody outside; the base is lazy again when the last one is dropped.
+pub struct Export {
+    base: BaseRef,
+    address: *mut u8,
+}
+
+// SAFETY: the address is only carried; the base behind it is shared and counted.
+unsafe impl Send for Export {}
+// SAFETY: as above.
+unsafe impl Sync for Export {}
+
+impl Export {
+    pub(crate) fn new(base: BaseRef, address: *mut u8) -> Export {
+        base.0.exports.fetch_add(1, Ordering::AcqRel);
+        base.0.touch();
+        Export { base, address }
+    }
+
+    /// Address of the base's first byte.
+    pub fn ptr(&self) -> *mut u8 {
+        self.address
+    }
+
+    /// The exported base.
+    pub fn base(&self) -> &BaseRef {
+        &self.base
+    }
+}
+
+impl Drop for Export {
+    fn drop(&mut self) {
+        self.base.0.exports.fetch_sub(1, Ordering::AcqRel);
+    }
+}

@@ -1,0 +1,354 @@
+//! Copies of bases in the memory of devices.
+//!
+//! In: a base and a device. Out: the place of a valid copy there, or the values at home again. What a device has no room
+//! for makes room: the bases used longest ago move to the host.
+//!
+//! Only valid copies are kept. A base whose values have moved to a device has no host memory of its own any more; adopted memory,
+//! which cannot be given back, is remembered, and gets the values again when they come home.
+
+use super::cell::{BaseCell, Whereabouts, note};
+use super::shared::{Shared, Weak};
+use crate::engine::{Buffer, Engine, Executable, Ticket, Work};
+use numelt_ir::{Error, Result};
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// What a stale host copy is filled with where an engine asks for that.
+const GARBAGE: u8 = 0xA7;
+
+/// An engine with memory of its own, and the bases that have copies there.
+pub(crate) struct Device {
+    pub engine: Arc<dyn Engine>,
+    /// Its place in the runtime's list of devices.
+    pub number: usize,
+    /// Are stale host copies to be filled with garbage, so that a test notices who reads one?
+    spoils: bool,
+    /// The ticket given last.
+    last: AtomicU64,
+    /// Steps begun: bases of the current one stay where they are.
+    step: AtomicU64,
+    residents: Mutex<FxHashMap<usize, Resident>>,
+    /// Has it stopped to answer?
+    lost: AtomicBool,
+    /// Bytes moved there and back, and bases that had to make room.
+    pub moved: Moved,
+}
+
+/// Totals of what was moved to and from a device.
+#[derive(Default)]
+pub(crate) struct Moved {
+    pub there: AtomicU64,
+    pub back: AtomicU64,
+    pub evicted: AtomicU64,
+}
+
+struct Resident {
+    cell: Weak<BaseCell>,
+    /// The step that used it last.
+    used: u64,
+}
+
+/// The copies of one base.
+#[derive(Default)]
+pub(crate) struct Copies {
+    valid: SmallVec<[DeviceCopy; 1]>,
+    /// Adopted memory on the host whose contents are stale.
+    home: Option<Buffer>,
+}
+
+struct DeviceCopy {
+    device: Arc<Device>,
+    handle: u64,
+}
+
+impl Device {
+    pub fn new(engine: Arc<dyn Engine>, number: usize) -> Arc<Device> {
+        let spoils = false;
+        Arc::new(Device {
+            engine,
+            number,
+            spoils,
+            last: AtomicU64::new(0),
+            step: AtomicU64::new(0),
+            residents: Mutex::default(),
+            lost: AtomicBool::new(false),
+            moved: Moved::default(),
+        })
+    }
+
+    /// In a forked child: the device belongs to the parent.
+    pub fn forget(&self) {
+        self.lost.store(true, Ordering::Relaxed);
+    }
+
+    /// Does it not answer any more?
+    pub fn is_lost(&self) -> bool {
+        self.lost.load(Ordering::Relaxed)
+    }
+
+    /// Notes whether an error says that the device is lost.
+    pub fn noted<T>(&self, result: Result<T>) -> Result<T> {
+        if let Err(Error::Lost(_)) = &result {
+            self.lost.store(true, Ordering::Relaxed);
+        }
+        result
+    }
+
+    /// The bases that are used from now on stay until the next step begins.
+    pub fn begin_step(&self) {
+        self.step.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Gives it work.
+    ///
+    /// # Errors
+    /// Those of [`Engine::submit`].
+    pub fn submit(&self, work: &Work<'_>) -> Result<Ticket> {
+        let ticket = self.noted(self.engine.submit(work))?;
+        self.last.store(ticket.0, Ordering::Relaxed);
+        Ok(ticket)
+    }
+
+    /// Waits for work: the conditions that it met.
+    ///
+    /// # Errors
+    /// Those of [`Engine::wait`].
+    pub fn wait(&self, ticket: Ticket) -> Result<u8> {
+        self.noted(self.engine.wait(ticket))
+    }
+
+    /// Prepares a kernel.
+    ///
+    /// # Errors
+    /// Those of [`Engine::compile`].
+    pub fn compile(&self, kernel: &Arc<numelt_opt::Kernel>) -> Result<Arc<dyn Executable>> {
+        self.noted(self.engine.compile(kernel))
+    }
+
+    fn residents(&self) -> MutexGuard<'_, FxHashMap<usize, Resident>> {
+        self.residents.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Memory for a base; others make room where there is not enough.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`] when nothing more can be moved away.
+    pub fn alloc(&self, nbytes: usize) -> Result<u64> {
+        loop {
+            match self.noted(self.engine.alloc(nbytes)) {
+                Err(Error::OutOfMemory(_)) if self.evict()? => {}
+                result => return result,
+            }
+        }
+    }
+
+    /// Takes memory back that no base has any more.
+    pub fn free(&self, handle: u64, nbytes: usize) {
+        if !self.is_lost() {
+            self.engine.free(handle, nbytes, Ticket(self.last.load(Ordering::Relaxed)));
+        }
+    }
+
+    /// Moves the base that was used longest ago to the host; false if there is none that may move.
+    fn evict(&self) -> Result<bool> {
+        let step = self.step.load(Ordering::Relaxed);
+        let (cell, id) = {
+            let residents = self.residents();
+            let movable = residents.iter().filter(|(_, resident)| resident.used < step);
+            match movable.min_by_key(|(_, resident)| resident.used) {
+                Some((&id, resident)) => (resident.cell.upgrade(), id),
+                None => return Ok(false),
+            }
+        };
+        match cell {
+            Some(cell) => {
+                cell.come_home()?;
+                cell.drop_copy(self);
+                self.moved.evicted.fetch_add(1, Ordering::Relaxed);
+            }
+            // nobody holds it any more: whoever is dropping it gives its memory back
+            None => _ = self.residents().remove(&id),
+        }
+        Ok(true)
+    }
+
+    /// Notes that the current step uses a base.
+    fn enter(&self, cell: &Shared<BaseCell>) {
+        let used = self.step.load(Ordering::Relaxed);
+        let mut residents = self.residents();
+        let resident = residents.entry(key(cell)).or_insert_with(|| Resident { cell: cell.downgrade(), used });
+        resident.used = used;
+    }
+
+    /// Brings everything home that lives here only, and gives up the copies.
+    ///
+    /// # Errors
+    /// The first failure; all other bases have come home.
+    pub fn empty(&self) -> Result<()> {
+        let all: Vec<Shared<BaseCell>> = self.residents().values().filter_map(|r| r.cell.upgrade()).collect();
+        let mut result = Ok(());
+        for cell in all {
+            match cell.come_home() {
+                Ok(()) => cell.drop_copy(self),
+                Err(error) => result = result.and(Err(error)),
+            }
+        }
+        result
+    }
+}
+
+/// What a device calls a base by.
+fn key(cell: &BaseCell) -> usize {
+    std::ptr::from_ref(cell).addr()
+}
+
+impl BaseCell {
+    fn copies(&self) -> MutexGuard<'_, Copies> {
+        self.copies.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Is there a copy on a device?
+    pub fn is_on(&self, device: &Device) -> bool {
+        self.has(note::COPIES) && self.copies().find(device).is_some()
+    }
+
+    /// Brings the values to the host, where they live elsewhere. Copies on devices stay valid.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`], or [`Error::Lost`] when the device does not answer.
+    pub fn come_home(&self) -> Result<()> {
+        if !self.has(note::AWAY) {
+            return Ok(());
+        }
+        let mut copies = self.copies();
+        if self.whereabouts() != Whereabouts::Away {
+            return Ok(()); // another thread was faster
+        }
+        let copy = copies.valid.iter().find(|copy| !copy.device.is_lost()).or(copies.valid.first());
+        let Some(DeviceCopy { device, handle }) = copy else {
+            return Err(Error::Lost("no copy of an array's values is left".into()));
+        };
+        let (address, own) = match copies.home {
+            Some(home) => (home.address(), false),
+            None => (self.heap.pool.alloc(self.nbytes)?, true),
+        };
+        // SAFETY: the memory is the base's own, or adopted; nobody reads it while there is no valid copy in it.
+        let to = unsafe { std::slice::from_raw_parts_mut(address, self.nbytes) };
+        let fetched = device.noted(device.engine.download(Buffer { handle: *handle, offset: 0 }, to));
+        if let Err(error) = fetched {
+            if own {
+                self.free_host(address);
+            }
+            return Err(error);
+        }
+        device.moved.back.fetch_add(self.nbytes as u64, Ordering::Relaxed);
+        copies.home = None;
+        self.set_here(address);
+        self.unset(note::AWAY);
+        Ok(())
+    }
+
+    /// Gives up the copies on devices. If that was all there is, the base has no value any more.
+    pub fn drop_copies(&self) {
+        let mut copies = self.copies();
+        for copy in std::mem::take(&mut copies.valid) {
+            self.give_back(&copy);
+        }
+        if let Some(home) = copies.home.take() {
+            self.set_here(home.address());
+        }
+        self.unset(note::COPIES | note::AWAY);
+    }
+
+    /// Gives up the copy on one device, if the values are elsewhere, too.
+    fn drop_copy(&self, device: &Device) {
+        let mut copies = self.copies();
+        if let Some(at) = copies.find(device)
+            && (copies.valid.len() > 1 || !self.has(note::AWAY))
+        {
+            let copy = copies.valid.remove(at);
+            self.give_back(&copy);
+            if copies.valid.is_empty() {
+                self.unset(note::COPIES);
+            }
+        }
+    }
+
+    fn give_back(&self, copy: &DeviceCopy) {
+        copy.device.residents().remove(&key(self));
+        copy.device.free(copy.handle, self.nbytes);
+    }
+}
+
+impl Copies {
+    fn find(&self, device: &Device) -> Option<usize> {
+        self.valid.iter().position(|copy| std::ptr::eq(&raw const *copy.device, device))
+    }
+}
+
+impl Shared<BaseCell> {
+    /// The place of a valid copy on a device; it is made if there is none.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`] of the device or the host, [`Error::Lost`].
+    pub fn on(&self, device: &Arc<Device>) -> Result<u64> {
+        if self.has(note::COPIES) {
+            let copies = self.copies();
+            if let Some(at) = copies.find(device) {
+                device.enter(self);
+                return Ok(copies.valid[at].handle);
+            }
+        }
+        // from one device to another by way of the host
+        self.come_home()?;
+        let handle = device.alloc(self.nbytes)?;
+        // SAFETY: the values are on the host, and the runtime's lock keeps out those who would change them.
+        let from = unsafe { std::slice::from_raw_parts(self.here(), self.nbytes) };
+        if let Err(error) = device.noted(device.engine.upload(from, Buffer { handle, offset: 0 })) {
+            device.free(handle, self.nbytes);
+            return Err(error);
+        }
+        device.moved.there.fetch_add(self.nbytes as u64, Ordering::Relaxed);
+        self.enter_copy(device, handle);
+        Ok(handle)
+    }
+
+    fn enter_copy(&self, device: &Arc<Device>, handle: u64) {
+        self.copies().valid.push(DeviceCopy { device: Arc::clone(device), handle });
+        self.set(note::COPIES);
+        device.enter(self);
+    }
+
+    /// Notes that work on a device has written the base there: all other copies are stale.
+    pub fn written_on(&self, device: &Arc<Device>, handle: u64) {
+        let mut copies = self.copies();
+        let known = copies.find(device);
+        let others: SmallVec<[DeviceCopy; 1]> = std::mem::take(&mut copies.valid);
+        for (at, copy) in others.into_iter().enumerate() {
+            if Some(at) == known {
+                copies.valid.push(copy);
+            } else {
+                self.give_back(&copy);
+            }
+        }
+        let here = self.take_here();
+        self.set(note::AWAY | note::COPIES);
+        if !here.is_null() {
+            if device.spoils {
+                // SAFETY: the memory is the base's, and from now on nobody needs what is in it.
+                unsafe { std::ptr::write_bytes(here, GARBAGE, self.nbytes) };
+            }
+            if self.has(note::FOREIGN) {
+                copies.home = Some(Buffer::at(here));
+            } else {
+                self.free_host(here);
+            }
+        }
+        drop(copies);
+        if known.is_none() {
+            self.enter_copy(device, handle);
+        }
+    }
+}

@@ -1,0 +1,89 @@
+//! The heap: the values of all arrays of a runtime, and where they are.
+//!
+//! In: bases, which are blocks of bytes that arrays look at through views. Out: their values, on the host or on a device.
+//! Not here: when something runs (`runtime.rs`), what is recorded (`batch.rs`).
+//!
+//! Invariants:
+//! - **Whether a base has a value, and where, are two questions** ([`cell::Whereabouts`]). The address of host memory says that
+//!   the host's copy is valid and that nobody else is going to change it. A base that lives on a device only has no such address.
+//! - **Every copy that is kept is valid.** Who writes one gives up all others (`copies.rs`), and the kept reductions with them.
+//! - **Memory that the outside can see lives on the host**: a flush brings it home before it returns.
+//! - A base belongs to one heap, and a heap to one runtime. Nothing here is shared by the whole process.
+
+pub(crate) mod base;
+pub(crate) mod cell;
+pub(crate) mod copies;
+pub(crate) mod idle;
+pub(crate) mod lost;
+pub(crate) mod memory;
+pub(crate) mod pool;
+pub(crate) mod shared;
+pub(crate) mod zeros;
+
+use self::lost::Lost;
+use self::pool::Pool;
+use numelt_ir::warn;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
+
+/// No batch has this number.
+pub(crate) const IDLE: u64 = u64::MAX;
+
+/// Bytes of free buffers that a pool keeps until it is told how many it may.
+const CACHED: usize = 1 << 30;
+
+/// What all bases of one runtime have in common.
+pub(crate) struct Heap {
+    /// All host memory of bases that numelt owns.
+    pub pool: Pool,
+    /// Number of the batch being recorded; a base's ticket says in which batch it was last used.
+    pub epoch: AtomicU64,
+    /// Number of the batch that is running, [`IDLE`] when none is: its bases are pending until it has run.
+    pub running: AtomicU64,
+    /// Bytes of bases with memory that only pending work still needs.
+    pub held: AtomicU64,
+    /// Conditions that operations recorded from now on report (see [`numelt_ir::warn`]).
+    pub watch: AtomicU8,
+    /// One more than the number in the batch of the instruction recorded last, if its place is asked for; zero otherwise.
+    pub asked: AtomicU32,
+    /// Bases that will not hold what the program says.
+    pub lost: Lost,
+}
+
+impl Heap {
+    pub fn new() -> Arc<Heap> {
+        Arc::new_cyclic(|heap| {
+            let heap = heap.clone();
+            Heap {
+                pool: Pool::watched(CACHED, move || idle::watch(heap.clone())),
+                epoch: AtomicU64::new(1),
+                running: AtomicU64::new(IDLE),
+                held: AtomicU64::new(0),
+                watch: AtomicU8::new(warn::DEFAULT),
+                asked: AtomicU32::new(0),
+                lost: Lost::default(),
+            }
+        })
+    }
+
+    /// Says that a batch is running, until the result is dropped.
+    pub fn runs(self: &Arc<Heap>, epoch: u64) -> Running {
+        self.running.store(epoch, Ordering::Release);
+        Running(Arc::clone(self))
+    }
+
+    /// The conditions that operations recorded now report.
+    #[inline]
+    pub fn watched(&self) -> u8 {
+        self.watch.load(Ordering::Relaxed)
+    }
+}
+
+/// A batch is running as long as this lives.
+pub(crate) struct Running(Arc<Heap>);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.0.running.store(IDLE, Ordering::Release);
+    }
+}
