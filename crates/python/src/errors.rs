@@ -18,9 +18,11 @@ pub fn to_py(error: Error) -> PyErr {
         Error::OutOfMemory(bytes) => Python::attach(|py| memory(py, &[bytes as i64], DType::U8)),
         Error::NoRoom { dtype, shape } => Python::attach(|py| memory(py, &shape, dtype)),
         Error::Io(text) => PyOSError::new_err(text),
-        error @ (Error::Invalid(_) | Error::Parse { .. } | Error::Unsupported(_) | Error::Engine(_)) => {
-            PyRuntimeError::new_err(error.to_string())
-        }
+        error @ (Error::Invalid(_)
+        | Error::Parse { .. }
+        | Error::Decode { .. }
+        | Error::Unsupported(_)
+        | Error::Engine(_)) => PyRuntimeError::new_err(error.to_string()),
     }
 }
 
