@@ -204,7 +204,7 @@ impl Code<'_> {
         if count != op.arity() {
             return Err(self.reader.error(format!("{} of {} operands has {count}", op.name(), op.arity())));
         }
-        let mut ins = SmallVec::new();
+        let mut ins = SmallVec::with_capacity(count);
         for _ in 0..count {
             ins.push(self.operand()?);
         }

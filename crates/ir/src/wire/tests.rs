@@ -99,7 +99,9 @@ fn literals_keep_their_bits() {
         Scalar::F64(f64::from_bits(0x7ff4_0000_0000_0001)),
         Scalar::F64(5e-324),
         Scalar::C64(C32 { re: f32::from_bits(0xffc0_0003), im: -0.0 }),
+        Scalar::C64(C32 { re: -0.0, im: f32::from_bits(0x7fa0_0001) }),
         Scalar::C128(C64 { re: -0.0, im: f64::from_bits(0xfff8_0000_0000_0001) }),
+        Scalar::C128(C64 { re: f64::from_bits(0x7ff4_0000_0000_0002), im: -0.0 }),
         Scalar::C128(C64 { re: f64::NEG_INFINITY, im: f64::MIN_POSITIVE }),
     ];
     for value in [0, 1, -1, 127, -128, i64::MAX, i64::MIN] {
@@ -246,6 +248,7 @@ fn bodies_that_are_not_written_so_are_refused() {
     for (body, word) in [
         (vec![0x80, 0, 0, 0, 0, 0], "more bytes than it needs"),
         (vec![0xff; 11], "does not fit 64 bits"),
+        (body(&[0xff; 9], &[2, 0, 0, 0, 0]), "does not fit 64 bits"),
         (vec![1, 3, b'f', b'6', b'5', 0, 0, 0, 0], "\"f65\" is not the name of a dtype"),
         (vec![1, 2, 0xff, 0xfe, 0, 0, 0, 0], "not text"),
         (vec![2, 2, b'i', b'8', 2, b'i', b'8', 0, 0, 0, 0], "listed twice"),
