@@ -16,6 +16,14 @@ pub enum Error {
         /// What was expected or found.
         message: String,
     },
+    /// Bytes that are not a program in binary form.
+    #[error("byte {at}: {message}")]
+    Decode {
+        /// Position of the byte, counted from zero.
+        at: usize,
+        /// What was expected or found.
+        message: String,
+    },
     /// Shapes that do not fit; the wording is the front end's own.
     #[error("{0}")]
     Shape(String),

@@ -1,7 +1,7 @@
 //! The vector bytecode: what front ends record, passes rewrite and engines run.
 //!
-//! In: nothing but values. Out: [`Program`]s, their text form, a verifier and a slow
-//! reference interpreter that defines what each operation means.
+//! In: nothing but values. Out: [`Program`]s, their text form and their binary form, a verifier and
+//! a slow reference interpreter that defines what each operation means.
 //! Not here: I/O, threads, unsafe code, any knowledge of engines or Python.
 #![forbid(unsafe_code)]
 
@@ -19,6 +19,7 @@ mod text;
 mod verify;
 mod view;
 pub mod warn;
+pub mod wire;
 
 pub use dtype::{DType, DTypeSet, Kind as DTypeKind};
 pub use error::{Error, Result};

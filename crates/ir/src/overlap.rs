@@ -11,12 +11,17 @@
 use crate::View;
 use smallvec::SmallVec;
 
-/// Steps the exact search may take; far more than any view of an ordinary array needs.
-const BUDGET: u32 = 1_000_000;
+/// Steps the exact search may take for one view; far more than any view of an ordinary array needs.
+pub(crate) const STEPS_OF_A_VIEW: u32 = 1_000_000;
 
 impl View {
     /// Do two different indices share a byte? `None` when the exact search is given up.
     pub fn overlaps_itself(&self) -> Option<bool> {
+        self.overlaps_itself_within(&mut { STEPS_OF_A_VIEW })
+    }
+
+    /// The same with at most `steps` steps of the exact search; those it takes are subtracted.
+    pub(crate) fn overlaps_itself_within(&self, steps: &mut u32) -> Option<bool> {
         if self.shape.contains(&0) {
             return Some(false);
         }
@@ -31,7 +36,10 @@ impl View {
             .map(|(&n, &s)| Axis { last: n as i128 - 1, stride: i128::from(s).abs() })
             .collect();
         axes.sort_by_key(|axis| axis.stride);
-        Search::new(axes, self.dtype.size() as i128 - 1).run()
+        let mut search = Search::new(axes, self.dtype.size() as i128 - 1, *steps);
+        let answer = search.run();
+        *steps = search.left;
+        answer
     }
 
     /// Does every index address bytes of its own? `false` may mean "not known"; see [`is_nested`].
@@ -90,17 +98,17 @@ struct Search {
 }
 
 impl Search {
-    fn new(axes: Vec<Axis>, slack: i128) -> Search {
+    fn new(axes: Vec<Axis>, slack: i128, left: u32) -> Search {
         let (mut reach, mut step) = (vec![slack], vec![0]);
         for (i, axis) in axes.iter().enumerate() {
             reach.push(reach[i] + axis.last * axis.stride);
             step.push(gcd(step[i], axis.stride));
         }
-        Search { axes, reach, step, slack, left: BUDGET }
+        Search { axes, reach, step, slack, left }
     }
 
     /// The axis of largest stride with a difference other than zero has a positive one, by symmetry.
-    fn run(mut self) -> Option<bool> {
+    fn run(&mut self) -> Option<bool> {
         for top in (0..self.axes.len()).rev() {
             let Axis { last, stride } = self.axes[top];
             let most = if stride == 0 { last } else { last.min(self.reach[top] / stride) };

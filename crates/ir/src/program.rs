@@ -91,7 +91,7 @@ pub struct Instr {
     pub ins: SmallVec<[Operand; 3]>,
     /// Reduced axes of a reduction, the axis of a scan; empty otherwise.
     pub axes: Axes,
-    /// Conditions to report (see [`crate::warn`]); no value depends on it, and the text form leaves it out.
+    /// Conditions to report (see [`crate::warn`]); no value depends on it, and the text form leaves it out (the binary form does not).
     pub watch: u8,
 }
 

@@ -167,6 +167,13 @@ pub fn c_strides(shape: &[i64], itemsize: i64) -> Dims {
     strides
 }
 
+/// C-contiguous strides, unless they do not fit an i64.
+pub(crate) fn dense_strides(shape: &[i64], dtype: DType) -> Option<Dims> {
+    let itemsize = dtype.size() as i64;
+    shape.iter().try_fold(itemsize, |step, &n| step.checked_mul(n.max(1)))?;
+    Some(c_strides(shape, itemsize))
+}
+
 /// Strides in bytes of a new array in C order; all zero where it has no elements, as NumPy's are.
 pub fn new_strides(shape: &[i64], itemsize: i64) -> Dims {
     c_strides(shape, if shape.contains(&0) { 0 } else { itemsize })

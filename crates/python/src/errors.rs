@@ -20,6 +20,9 @@ pub fn to_py(error: Error) -> PyErr {
         Error::Io(text) => PyOSError::new_err(text),
         error @ (Error::Invalid(_)
         | Error::Parse { .. }
+        error @ (Error::Invalid(_)
+        | Error::Parse { .. }
+        | Error::Decode { .. }
         | Error::Unsupported(_)
         | Error::Engine(_)
         | Error::Lost(_)) => PyRuntimeError::new_err(error.to_string()),

@@ -22,12 +22,3 @@ mod parse;
 mod print;
 #[cfg(test)]
 mod tests;
-
-use crate::{DType, Dims, c_strides};
-
-/// C-contiguous strides, unless they do not fit an i64.
-fn dense_strides(shape: &[i64], dtype: DType) -> Option<Dims> {
-    let itemsize = dtype.size() as i64;
-    shape.iter().try_fold(itemsize, |step, &n| step.checked_mul(n.max(1)))?;
-    Some(c_strides(shape, itemsize))
-}

@@ -1,7 +1,7 @@
 //! Programs from text: `FromStr` of [`Program`].
 
-use super::dense_strides;
 use super::lexer::Line;
+use crate::view::dense_strides;
 use crate::{Axes, Base, C32, C64, DType, Dims, Error, F16, Instr, Op, Operand, Program, Result, Scalar, View};
 use std::str::FromStr;
 

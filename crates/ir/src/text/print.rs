@@ -1,5 +1,6 @@
 //! Programs as text: `Display` of programs, instructions, views, operands, literals.
 
+use crate::view::dense_strides;
 use crate::{Axes, Base, C32, C64, Instr, Operand, Program, Scalar, View};
 use std::fmt::{self, Display, Formatter};
 
@@ -75,7 +76,7 @@ impl Display for View {
         }
         f.write_str(" ")?;
         tuple(f, &self.shape)?;
-        if super::dense_strides(&self.shape, self.dtype).as_ref() != Some(&self.strides) {
+        if dense_strides(&self.shape, self.dtype).as_ref() != Some(&self.strides) {
             f.write_str(":")?;
             tuple(f, &self.strides)?;
         }

@@ -1,0 +1,56 @@
+//! The binary form of programs, for other processes, other machines and files.
+//!
+//! `docs/wire.md` describes the format byte by byte. A message is a header (magic, version, total length), a body
+//! (the names of dtypes and operations, bases, literals, instructions, contents of bases) and a checksum. Operations and
+//! dtypes are identified by their names, which each message lists once, so a new row of the op table changes nothing.
+//! The form is canonical: a program with its contents has exactly one message, so equal bytes are equal programs.
+//!
+//! In: a [`Program`] and, on request, the contents of its inputs; or a message. Out: the other. A message may come from
+//! anywhere: [`decode`] gives an error for whatever is not exactly what [`encode`] makes, allocates memory in proportion
+//! to the message's length, and verifies the program before it hands it out.
+//!
+//! Not here: files, sockets, and where the contents of bases live.
+
+mod bytes;
+mod decode;
+mod encode;
+#[cfg(test)]
+mod tests;
+
+pub use decode::{decode, is_message, message_length};
+pub use encode::encode;
+
+use crate::Program;
+
+/// The newest version of the format that this crate reads, and the one that it writes. It goes up when the layout changes
+/// or an operation gets another meaning, not when an operation is added.
+pub const VERSION: u32 = 1;
+
+/// Bytes of a message's header: what [`message_length`] needs.
+pub const HEADER: usize = 16;
+
+const MAGIC: [u8; 4] = *b"NMLT";
+const CHECKSUM: usize = 4;
+
+/// Steps that the verifier may take for all outputs of a message together (see [`crate::View::overlaps_itself`]), which is
+/// about a third of a second. Outputs that slicing, transposing and reversing make take none.
+const SEARCH_STEPS: u32 = 10_000_000;
+
+/// What a base is, in the byte before its size.
+mod role {
+    pub(super) const INPUT: u8 = 1;
+    pub(super) const OUTPUT: u8 = 2;
+    pub(super) const CONTENTS: u8 = 4;
+}
+
+/// The bit of a view's layout byte that says that strides follow; the others are the number of axes.
+const STRIDED: u8 = 0x80;
+
+/// What a message holds.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Message<'a> {
+    /// The program, verified.
+    pub program: Program,
+    /// The contents of each base, where the message has them: bytes of the message, not aligned to anything.
+    pub contents: Vec<Option<&'a [u8]>>,
+}
