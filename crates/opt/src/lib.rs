@@ -18,6 +18,7 @@ mod pipeline;
 mod plan;
 mod print;
 mod recipe;
+mod target;
 mod verify;
 
 pub use build::one::{OneKernel, OneKey, Outline, Source, copied_before, covers, dense_like, overlaps_itself};
@@ -27,4 +28,5 @@ pub use options::{Fuse, Options, Pass, Passes};
 pub use pipeline::{plan, plan_owned};
 pub use plan::{Delay, EqualLiterals, Gathers, KernelStep, NestStep, Plan, Put, Scratch, Stage, Step, Watch};
 pub use recipe::{Recipe, recipes};
+pub use target::{AlternationLimits, AtOnceLimits, DelayLimits, NearLoads, NestLimits, PlanningCosts, Target};
 pub use verify::{verify_kernel, verify_nest};

@@ -8,12 +8,12 @@ use crate::fuse::nests::{Group, Unit};
 use crate::fuse::scatters::Scattered;
 use crate::options::{Fuse, Options, Pass, Passes};
 use crate::plan::EqualLiterals;
-use crate::{KernelStep, Plan, Step, fuse, passes};
+use crate::{KernelStep, Plan, Step, Target, fuse, passes};
 use numelt_ir::{Program, Result};
 
-/// What a pass does to a program; true if that may have left dead code behind. Common sub-expressions note
+/// What a pass does to a program for a target; true if that may have left dead code behind. Common sub-expressions note
 /// what they take literals to be.
-type Run = fn(&mut Program, &mut EqualLiterals) -> Result<bool>;
+type Run = fn(&mut Program, &mut EqualLiterals, &Target) -> Result<bool>;
 
 /// A pass in the order of things.
 enum Stage {
@@ -42,7 +42,7 @@ impl Stage {
     }
 }
 
-fn dead(program: &mut Program, _: &mut EqualLiterals) -> Result<bool> {
+fn dead(program: &mut Program, _: &mut EqualLiterals, _: &Target) -> Result<bool> {
     passes::dead::run(program);
     Ok(false)
 }
@@ -61,24 +61,24 @@ fn dead(program: &mut Program, _: &mut EqualLiterals) -> Result<bool> {
 /// 7. `overlap` last: it brings the program into the form that fusion expects (every instruction is
 ///    data-parallel), and a later pass could break that form again.
 const STAGES: [Stage; 12] = [
-    Stage::Form("empty", |p, _| passes::empty::run(p).map(|()| false)),
-    Stage::Form("unread", |p, _| {
+    Stage::Form("empty", |p, _, _| passes::empty::run(p).map(|()| false)),
+    Stage::Form("unread", |p, _, _| {
         passes::unread::run(p);
         Ok(false)
     }),
     Stage::Choice(Pass::Dead, dead),
-    Stage::Choice(Pass::Rename, |p, _| {
+    Stage::Choice(Pass::Rename, |p, _, _| {
         passes::rename::run(p);
         Ok(false)
     }),
-    Stage::Choice(Pass::Copies, |p, _| Ok(passes::copies::run(p))),
-    Stage::Choice(Pass::Rolls, |p, _| Ok(passes::rolls::run(p))),
-    Stage::Choice(Pass::Algebra, |p, _| Ok(passes::algebra::run(p))),
-    Stage::Choice(Pass::Common, |p, equal| Ok(passes::common::run(p, equal))),
-    Stage::Choice(Pass::Collapse, |p, _| Ok(passes::collapse::run(p))),
+    Stage::Choice(Pass::Copies, |p, _, _| Ok(passes::copies::run(p))),
+    Stage::Choice(Pass::Rolls, |p, _, _| Ok(passes::rolls::run(p))),
+    Stage::Choice(Pass::Algebra, |p, _, _| Ok(passes::algebra::run(p))),
+    Stage::Choice(Pass::Common, |p, equal, _| Ok(passes::common::run(p, equal))),
+    Stage::Choice(Pass::Collapse, |p, _, _| Ok(passes::collapse::run(p))),
     Stage::Again(Pass::Dead, dead),
-    Stage::Choice(Pass::Alternate, |p, _| Ok(passes::alternate::run(p))),
-    Stage::Form("overlap", |p, _| {
+    Stage::Choice(Pass::Alternate, |p, _, target| Ok(passes::alternate::run(p, target))),
+    Stage::Form("overlap", |p, _, _| {
         passes::overlap::run(p);
         Ok(false)
     }),
@@ -103,11 +103,11 @@ pub(crate) fn partition(
         let Some(pass) = stage.chosen(options.passes, changed) else { continue };
         let name = stage.name();
         let valid = cfg!(debug_assertions) && numelt_ir::verify(&program).is_ok();
-        changed |= pass(&mut program, &mut equal)?;
+        changed |= pass(&mut program, &mut equal, &options.target)?;
         debug_assert!(!valid || numelt_ir::verify(&program).is_ok(), "{name} broke the program:\n{program}");
         observe(name, &program);
     }
-    let mut table = AccessTable::new(&program);
+    let mut table = AccessTable::new(&program, &options.target);
     let mut blocks = fuse::partition(&table, options);
     if options.fuse == Fuse::Greedy && fuse::reuse::run(&mut program, &mut table, &mut blocks, options.reuse) {
         observe("reuse", &program);
