@@ -8,6 +8,7 @@
 
 mod access;
 mod build;
+mod cost;
 mod explain;
 mod fuse;
 mod kernel;
@@ -22,6 +23,7 @@ mod target;
 mod verify;
 
 pub use build::one::{OneKernel, OneKey, Outline, Source, copied_before, covers, dense_like, overlaps_itself};
+pub use cost::Cost;
 pub use explain::{BlockSummary, Explanation, explain};
 pub use kernel::{Arg, ArgGeometry, ArgKind, Geometry, Kernel, Near, Node, Reduction, Store, StrideClass, ValueId};
 pub use options::{Fuse, Options, Pass, Passes};

@@ -8,8 +8,8 @@ use crate::fuse::nests::{Group, Unit};
 use crate::fuse::scatters::Scattered;
 use crate::options::{Fuse, Options, Pass, Passes};
 use crate::plan::EqualLiterals;
-use crate::{KernelStep, Plan, Step, Target, fuse, passes};
-use numelt_ir::{Program, Result};
+use crate::{Cost, KernelStep, Plan, Step, Target, fuse, passes};
+use numelt_ir::{OpKind, Program, Result};
 
 /// What a pass does to a program for a target; true if that may have left dead code behind. Common sub-expressions note
 /// what they take literals to be.
@@ -141,8 +141,9 @@ pub(crate) fn finish(parts: Partitioned, fuse: Fuse) -> Plan {
     let Partitioned { program, table, blocks, equal, .. } = parts;
     let contracted = (0..).zip(&table.uses).map(|(base, &uses)| table.is_inner(base) && uses == 0).collect();
     let units = fuse::nests::units(&program, &table, blocks, fuse);
-    let (kernels, steps, bytes_moved) = (KernelSet::default(), Vec::with_capacity(units.len()), 0);
-    let mut steps = Steps { program: &program, table: &table, contracted, kernels, steps, bytes_moved };
+    let (kernels, steps, costs) =
+        (KernelSet::default(), Vec::with_capacity(units.len()), Vec::with_capacity(units.len()));
+    let mut steps = Steps { program: &program, table: &table, contracted, kernels, steps, costs };
     for unit in units {
         match unit {
             Unit::One(block) if block.alone => steps.call(block.instrs[0] as usize),
@@ -157,8 +158,9 @@ pub(crate) fn finish(parts: Partitioned, fuse: Fuse) -> Plan {
             Unit::Scattered(scattered) => steps.scattered(&scattered),
         }
     }
-    let Steps { contracted, steps, bytes_moved, .. } = steps;
-    Plan { program, steps, contracted, equal, bytes_moved }
+    let Steps { contracted, steps, costs, .. } = steps;
+    let bytes_moved = costs.iter().map(Cost::bytes).sum();
+    Plan { program, steps, costs, contracted, equal, bytes_moved }
 }
 
 /// A plan's steps in the making.
@@ -168,12 +170,14 @@ struct Steps<'a> {
     contracted: Vec<bool>,
     kernels: KernelSet,
     steps: Vec<Step>,
-    bytes_moved: u64,
+    costs: Vec<Cost>,
 }
 
 impl Steps<'_> {
     fn call(&mut self, index: usize) {
-        self.bytes_moved += build::call_bytes(self.program, index);
+        let instr = &self.program.instrs[index];
+        debug_assert!(matches!(instr.op.kind(), OpKind::Scan | OpKind::Library), "{}", instr.op.name());
+        self.costs.push(Cost::of_call(instr));
         self.steps.push(Step::Call(index));
     }
 
@@ -204,7 +208,7 @@ impl Steps<'_> {
 
     fn push(&mut self, step: KernelStep) {
         debug_assert_eq!(crate::verify_kernel(&step.kernel, &step.geometry), Ok(()));
-        self.bytes_moved += build::bytes_moved(&step);
+        self.costs.push(Cost::of_kernel(self.program, &step));
         self.steps.push(Step::Kernel(step));
     }
 
@@ -213,7 +217,7 @@ impl Steps<'_> {
         group.scratch.iter().for_each(|s| self.contracted[s.base as usize] = true);
         if let Some(nest) = build::nest(self.program, self.table, group, &mut self.kernels) {
             debug_assert_eq!(crate::verify_nest(&nest), Ok(()));
-            self.bytes_moved += build::nest_bytes_moved(&nest);
+            self.costs.push(Cost::of_nest(&nest));
             self.steps.push(Step::Nest(nest));
         }
     }

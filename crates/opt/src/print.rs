@@ -143,7 +143,7 @@ impl Display for Plan {
         let saved = singleton.saturating_sub(self.bytes_moved);
         writeln!(f, "plan of {} steps: {} bytes moved, {saved} saved by fusion", self.steps.len(), self.bytes_moved)?;
         writeln!(f, "contracted:{}", List("%", &contracted(self)))?;
-        for (at, step) in self.steps.iter().enumerate() {
+        for ((at, step), cost) in self.steps.iter().enumerate().zip(&self.costs) {
             match step {
                 Step::Kernel(kernel) => {
                     writeln!(f, "step {at}: kernel over{}", List("", &kernel.geometry.extents))?;
@@ -158,6 +158,7 @@ impl Display for Plan {
                 }
                 Step::Call(i) => writeln!(f, "step {at}: call\n  {}", self.program.instrs[*i])?,
             }
+            writeln!(f, "  cost: {cost}")?;
         }
         Ok(())
     }

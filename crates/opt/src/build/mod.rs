@@ -7,7 +7,7 @@
 mod body;
 mod delay;
 pub(crate) mod loops;
-mod moved;
+pub(crate) mod moved;
 pub(crate) mod one;
 #[cfg(test)]
 mod tests;
@@ -21,11 +21,10 @@ use crate::{
     Arg, ArgGeometry, ArgKind, Geometry, Kernel, KernelStep, Near, NearLoads, NestStep, Put, Reduction, Stage, Store,
     StrideClass, Watch,
 };
-pub(crate) use moved::{bytes_moved, nest_bytes_moved};
 
 use body::{Body, Fold, Slot};
 use loops::{Nest, memory_order};
-use numelt_ir::{BaseId, Dims, Op, OpKind, Pieces, Program};
+use numelt_ir::{BaseId, Dims, Pieces, Program};
 use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
 use std::sync::Arc;
@@ -298,11 +297,4 @@ fn stride_class(stride: i64, unit: i64, innermost: bool) -> StrideClass {
         s if innermost && s == unit => StrideClass::Unit,
         _ => StrideClass::Any,
     }
-}
-
-/// Bytes that a call reads and writes.
-pub(crate) fn call_bytes(program: &Program, index: usize) -> u64 {
-    let instr = &program.instrs[index];
-    debug_assert!(matches!(instr.op.kind(), OpKind::Scan | OpKind::Library), "{}", Op::name(instr.op));
-    instr.bytes_touched()
 }
