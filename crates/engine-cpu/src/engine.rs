@@ -18,7 +18,7 @@ use crate::threads::{self, GATE, Threads};
 use crate::tier0::{Audit, Interpreter, met_by_half_folds, met_by_results, run_small};
 use numelt_ir::warn::OVER;
 use numelt_ir::{DType, Error, Op, Result};
-use numelt_opt::{Delay, Kernel};
+use numelt_opt::{Delay, Kernel, Target};
 use numelt_runtime::fork::Handlers;
 use numelt_runtime::{
     Engine, Executable, Jit, Launch, LibraryCall, NestLaunch, Operand, PutCall, SmallCall, StageLaunch, Variants,
@@ -54,6 +54,7 @@ impl Default for Options {
 /// The CPU engine.
 pub struct CpuEngine {
     options: Options,
+    target: Target,
     isa: Isa,
     threads: Threads,
     promoter: Promoter,
@@ -76,7 +77,7 @@ impl CpuEngine {
         let isa = options.isa.map_or_else(crate::isa::detect, crate::isa::clamp);
         let threads = Threads::new(options.threads, options.serial_below);
         let promoter = Promoter::new(options.jit, options.variants, isa);
-        CpuEngine { options, isa, threads, promoter }
+        CpuEngine { options, target: Target::cpu(), isa, threads, promoter }
     }
 
     /// Number of threads, the caller included.
@@ -219,6 +220,10 @@ fn met_by_scan(call: &LibraryCall<'_>) -> u8 {
 impl Engine for CpuEngine {
     fn name(&self) -> &'static str {
         "cpu"
+    }
+
+    fn target(&self) -> &Target {
+        &self.target
     }
 
     fn supports(&self, op: Op, ty: DType) -> bool {

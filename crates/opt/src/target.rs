@@ -103,7 +103,7 @@ pub struct PlanningCosts {
     pub instruction_ns: u64,
     /// Nanoseconds that a plan saves for each instruction after the first: a launch.
     pub launch_ns: u64,
-    /// Element-operations for which it saves a nanosecond.
+    /// Element-operations for which it saves a nanosecond, at least one.
     pub elements_per_ns: u64,
 }
 

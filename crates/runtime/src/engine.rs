@@ -1,7 +1,7 @@
 //! What an engine is: compile, launch, call, sync. Policy (when, where, caches, pools) is the runtime's.
 
 use numelt_ir::{Axes, DType, Op, Result, Scalar, View};
-use numelt_opt::{Delay, Gathers, Geometry, Kernel};
+use numelt_opt::{Delay, Gathers, Geometry, Kernel, Target};
 use std::any::Any;
 use std::sync::Arc;
 
@@ -163,6 +163,10 @@ impl SmallCall<'_> {
 pub trait Engine: Send + Sync {
     /// Short name, as in `NUMELT_ENGINE`.
     fn name(&self) -> &'static str;
+
+    /// Limits and thresholds of the machine that the engine runs on. Plans are made for them, and they decide which operations
+    /// run when they are recorded. They are the same at every call.
+    fn target(&self) -> &Target;
 
     /// Can the engine do `op` in loop dtype `ty`? What it cannot do is never sent to it.
     fn supports(&self, op: Op, ty: DType) -> bool;

@@ -2,7 +2,7 @@
 
 use crate::engine::{Engine, Executable, Launch, LibraryCall};
 use numelt_ir::{DType, Op, Result};
-use numelt_opt::{Delay, Kernel};
+use numelt_opt::{Delay, Kernel, Target};
 use std::any::Any;
 use std::sync::Arc;
 
@@ -25,6 +25,11 @@ impl Executable for Nothing {
 impl Engine for NullEngine {
     fn name(&self) -> &'static str {
         "null"
+    }
+
+    fn target(&self) -> &Target {
+        const CPU: &Target = &Target::cpu();
+        CPU
     }
 
     fn supports(&self, op: Op, ty: DType) -> bool {

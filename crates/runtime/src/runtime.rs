@@ -30,7 +30,7 @@ use crate::shared::Shared;
 use crate::siblings::{Companions, Habits};
 use crate::stats::{FlushReport, Reason, Stats};
 use numelt_ir::{Axes, DType, Error, Instr, Op, Result, Scalar, View};
-use numelt_opt::Options;
+use numelt_opt::{Options, Target};
 use smallvec::SmallVec;
 use std::any::Any;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -90,6 +90,7 @@ impl Runtime {
     pub fn new(engine: Arc<dyn Engine>, config: Config) -> Runtime {
         configure_pool(&config);
         let epoch = EPOCH.fetch_add(1, Ordering::Relaxed) + 1;
+        let Target { at_once, planning, .. } = *engine.target();
         let state = State {
             engine,
             batch: Box::new(Batch::new(epoch)),
@@ -97,14 +98,14 @@ impl Runtime {
             cells: Vec::new(),
             caches: Caches::default(),
             habits: Habits::default(),
-            sightings: Sightings::default(),
+            sightings: Sightings::new(planning),
             put_off: PutOff::default(),
             last: None,
             stats: Stats::default(),
             variants: [0; 2],
             inspector: None,
             warnings: Vec::new(),
-            habit: Habit::new(),
+            habit: Habit::new(at_once),
             explained: 0,
             held_budget: (physical_memory() / 16) as u64,
             config,
@@ -391,13 +392,13 @@ impl Runtime {
         configure_pool(&config);
         state.config = config;
         state.explained = 0;
-        state.habit = Habit::new();
         if let Some(engine) = engine {
             state.variants = engine.variants();
             state.engine = engine;
         }
         state.caches.clear();
-        state.sightings.clear();
+        let Target { at_once, planning, .. } = *state.engine.target();
+        (state.habit, state.sightings) = (Habit::new(at_once), Sightings::new(planning));
         state.last = None;
         if state.batch.is_empty() {
             state.batch.expect(Candidates::new());
@@ -436,7 +437,8 @@ impl Held<'_> {
 
 impl State {
     fn options(&self) -> Options {
-        Options { fuse: self.config.fuse, passes: self.config.passes, ..Options::default() }
+        let Config { fuse, passes, .. } = self.config;
+        Options { fuse, passes, target: *self.engine.target(), ..Options::default() }
     }
 
     /// Does somebody look at what is recorded, or is likely to?

@@ -10,8 +10,9 @@
 use crate::compare::Tolerance;
 use crate::conformance::{CheckOptions, check_program};
 use crate::generator::{Limits, generate};
+use crate::targets::keeps_to;
 use numelt_ir::{Error, Instr, OpKind, Operand as IrOperand, Program, Result, Scalar, View};
-use numelt_opt::{ArgKind, Fuse, Kernel, KernelStep, NestStep, Node, Options, Plan, Stage, Step};
+use numelt_opt::{ArgKind, Fuse, Kernel, KernelStep, NestStep, Node, Options, Plan, Stage, Step, Target};
 use numelt_runtime::{Engine, Executable, Launch, LibraryCall, NestLaunch, Operand, PutCall, StageLaunch};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -27,12 +28,21 @@ const FILL: u8 = 0xA5;
 /// # Panics
 /// With the first failing program, cut down and in text form.
 pub fn conforms(engine: &dyn Engine, programs: u64) {
+    conforms_for(engine, engine.target(), programs);
+}
+
+/// The same with plans for another target than the engine's: an engine runs any plan.
+///
+/// # Panics
+/// With the first failing program, cut down and in text form.
+pub fn conforms_for(engine: &dyn Engine, target: &Target, programs: u64) {
     let limits = Limits::default();
     let mut compiled = Compiled::default();
     for seed in 0..programs {
         let program = generate(seed, &limits);
         let fuse = Fuse::ALL[seed as usize % Fuse::ALL.len()];
-        check_on(engine, &program, seed, fuse, &mut compiled)
+        let options = Options { fuse, target: *target, ..Options::default() };
+        check_on(engine, &program, seed, &options, &mut compiled)
             .unwrap_or_else(|message| panic!("seed {seed}: {message}"));
     }
 }
@@ -42,27 +52,29 @@ pub fn conforms(engine: &dyn Engine, programs: u64) {
 /// # Errors
 /// The failing program, cut down, and what differs.
 pub fn check_engine(engine: &dyn Engine, program: &Program, seed: u64, fuse: Fuse) -> std::result::Result<(), String> {
-    check_on(engine, program, seed, fuse, &mut Compiled::default())
+    let options = Options { fuse, target: *engine.target(), ..Options::default() };
+    check_on(engine, program, seed, &options, &mut Compiled::default())
 }
 
 fn check_on(
     engine: &dyn Engine,
     program: &Program,
     seed: u64,
-    fuse: Fuse,
+    options: &Options,
     compiled: &mut Compiled,
 ) -> std::result::Result<(), String> {
-    let options = CheckOptions { seed, tolerance: Tolerance::ENGINE };
+    let check = CheckOptions { seed, tolerance: Tolerance::ENGINE };
     let mut executor = |program: &Program, memory: &mut [Vec<u8>]| {
-        let plan = numelt_opt::plan(program, &Options { fuse, ..Options::default() })?;
+        let plan = numelt_opt::plan(program, options)?;
+        keeps_to(&options.target, &plan).map_err(Error::Invalid)?;
         if supports(engine, &plan) {
             run_on(engine, &plan, memory, compiled)
         } else {
             numelt_ir::interpret(program, memory)
         }
     };
-    check_program(program, &options, &mut executor)
-        .map_err(|failure| format!("engine {}, {fuse}\n{failure}", engine.name()))
+    check_program(program, &check, &mut executor)
+        .map_err(|failure| format!("engine {}, {options:?}\n{failure}", engine.name()))
 }
 
 /// Kernels that were compiled, by structure.
