@@ -2,8 +2,9 @@
 //!
 //! Recording an operation, finding its plan and launching a kernel costs more than computing a few hundred elements. So an
 //! operation whose operands and result have at most `few` elements each, and whose operands are in memory, runs at
-//! once. `few`, `middle` and `moved` are the engine's [`AtOnceLimits`]. The rule asks for nothing else: what ran before does not matter. A small operation is recorded only if it
-//! reads the result of one that is pending, or writes what pending work reads or writes.
+//! once. `few`, `middle` and `moved` are the engine's [`AtOnceLimits`]. The rule asks for nothing else: what ran before does
+//! not matter. A small operation is recorded only if it reads the result of one that is pending, or writes what pending work
+//! reads or writes.
 //!
 //! Most of these operations go straight to the engine ([`Engine::small`]), without an instruction. What the engine does not
 //! do that way, or what meets a floating-point condition that is to be reported, runs by itself as a batch of one
