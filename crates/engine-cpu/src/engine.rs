@@ -18,7 +18,7 @@ use crate::threads::{self, GATE, Threads};
 use crate::tier0::{Audit, Interpreter, met_by_half_folds, met_by_results, run_small};
 use numelt_ir::warn::OVER;
 use numelt_ir::{DType, Error, Op, Result};
-use numelt_opt::Kernel;
+use numelt_opt::{Kernel, Target};
 use numelt_runtime::fork::Handlers;
 use numelt_runtime::{
     Buffer, Engine, Executable, Host, HostMemory, Jit, Launch, LibraryCall, NestLaunch, Operand, PutCall, SmallCall,
@@ -55,6 +55,7 @@ impl Default for Options {
 /// The CPU engine.
 pub struct CpuEngine {
     options: Options,
+    target: Target,
     isa: Isa,
     threads: Threads,
     promoter: Promoter,
@@ -77,7 +78,7 @@ impl CpuEngine {
         let isa = options.isa.map_or_else(crate::isa::detect, crate::isa::clamp);
         let threads = Threads::new(options.threads, options.serial_below);
         let promoter = Promoter::new(options.jit, options.variants, isa);
-        CpuEngine { options, isa, threads, promoter }
+        CpuEngine { options, target: Target::cpu(), isa, threads, promoter }
     }
 
     /// Number of threads, the caller included.
@@ -265,6 +266,10 @@ impl Storage for CpuEngine {
 impl Engine for CpuEngine {
     fn name(&self) -> &'static str {
         "cpu"
+    }
+
+    fn target(&self) -> &Target {
+        &self.target
     }
 
     fn supports(&self, task: &Task<'_>) -> bool {

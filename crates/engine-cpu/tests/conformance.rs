@@ -4,7 +4,8 @@ mod support;
 
 use numelt_engine_cpu::{CpuEngine, Jit, Options};
 use numelt_opt::{Fuse, Step};
-use numelt_testing::engine::{Tested, check_engine, conforms};
+use numelt_testing::engine::{Tested, check_engine, conforms, conforms_for};
+use numelt_testing::targets;
 use std::fmt::Write;
 use support::engine;
 
@@ -32,6 +33,19 @@ fn odd_blocks() {
 fn compiled_at_once() {
     let options = Options { threads: 2, jit: Jit::Sync, serial_below: 0, ..Options::default() };
     conforms(Tested::host(&CpuEngine::new(options)), 150);
+}
+
+/// Plans for other machines.
+#[test]
+fn other_targets() {
+    for (_, target) in targets::all() {
+        conforms_for(Tested::host(&engine(2, 0)), &target, 1500);
+    }
+    let options = Options { threads: 2, jit: Jit::Sync, serial_below: 0, ..Options::default() };
+    let compiled = CpuEngine::new(options);
+    for (_, target) in targets::all() {
+        conforms_for(Tested::host(&compiled), &target, 25);
+    }
 }
 
 /// The sum of all neighbours of the inner points of a cube of `n`, 27 loads of which nine have addresses.

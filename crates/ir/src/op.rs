@@ -62,18 +62,23 @@ pub struct OpInfo {
     pub arity: usize,
     /// Input and output dtypes.
     pub signature: Signature,
+    /// How many additions take as long as one element, roughly; see [`Op::work`].
+    pub work: u64,
     /// Loop dtypes that the operation exists for.
     pub dtypes: DTypeSet,
 }
 
 macro_rules! op_table {
     (
-        elementwise { $($element:ident $element_name:literal $element_arity:literal $element_sig:ident $element_set:expr;)* }
-        others { $($other:ident $name:literal $kind:ident $arity:literal $sig:ident $set:expr;)* }
+        elementwise {
+            $($element:ident $element_name:literal $element_arity:literal $element_sig:ident $element_work:literal
+                $element_set:expr;)*
+        }
+        others { $($other:ident $name:literal $kind:ident $arity:literal $sig:ident $work:literal $set:expr;)* }
     ) => {
         op_table! {
-            $($element $element_name Elementwise $element_arity $element_sig $element_set;)*
-            $($other $name $kind $arity $sig $set;)*
+            $($element $element_name Elementwise $element_arity $element_sig $element_work $element_set;)*
+            $($other $name $kind $arity $sig $work $set;)*
         }
 
         /// The pattern of every operation that is not elementwise.
@@ -82,7 +87,7 @@ macro_rules! op_table {
             () => { $($crate::Op::$other)|* };
         }
     };
-    ($($variant:ident $name:literal $kind:ident $arity:literal $sig:ident $set:expr;)*) => {
+    ($($variant:ident $name:literal $kind:ident $arity:literal $sig:ident $work:literal $set:expr;)*) => {
         /// An operation of the bytecode; [`Op::info`] gives its row of the table.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
         #[repr(u8)]
@@ -99,6 +104,7 @@ macro_rules! op_table {
                     kind: OpKind::$kind,
                     arity: $arity,
                     signature: Signature::$sig,
+                    work: $work,
                     dtypes: $set,
                 },)*
             ];
@@ -112,177 +118,212 @@ macro_rules! op_table {
     };
 }
 
+/// The pattern of the transcendental functions, and of powers, which are computed as such.
+#[macro_export]
+macro_rules! transcendental {
+    () => {
+        $crate::Op::Power
+            | $crate::Op::FloatPower
+            | $crate::Op::Cbrt
+            | $crate::Op::Exp
+            | $crate::Op::Exp2
+            | $crate::Op::Expm1
+            | $crate::Op::Log
+            | $crate::Op::Log2
+            | $crate::Op::Log10
+            | $crate::Op::Log1p
+            | $crate::Op::Sin
+            | $crate::Op::Cos
+            | $crate::Op::Tan
+            | $crate::Op::Arcsin
+            | $crate::Op::Arccos
+            | $crate::Op::Arctan
+            | $crate::Op::Arctan2
+            | $crate::Op::Sinh
+            | $crate::Op::Cosh
+            | $crate::Op::Tanh
+            | $crate::Op::Arcsinh
+            | $crate::Op::Arccosh
+            | $crate::Op::Arctanh
+            | $crate::Op::Hypot
+            | $crate::Op::Erf
+            | $crate::Op::Logaddexp
+            | $crate::Op::Logaddexp2
+    };
+}
+
 use DTypeSet as D;
 
 op_table! {
+    // variant, name, (kind,) number of inputs, signature, work, loop dtypes
     elementwise {
         // Copies and casts: the loop dtype is the output's.
-        Copy         "copy"          1 Same      D::ALL;
+        Copy         "copy"          1 Same       1 D::ALL;
         // Arithmetic. add and multiply of bool are or and and.
-        Add          "add"           2 Same      D::ALL;
-        Subtract     "subtract"      2 Same      D::NUMBER;
-        Multiply     "multiply"      2 Same      D::ALL;
-        Divide       "divide"        2 Same      D::INEXACT;
-        FloorDivide  "floor_divide"  2 Same      D::REAL;
-        Remainder    "remainder"     2 Same      D::REAL;
-        Fmod         "fmod"          2 Same      D::REAL;
-        Power        "power"         2 Same      D::NUMBER;
-        Negative     "negative"      1 Same      D::NUMBER;
-        Positive     "positive"      1 Same      D::NUMBER;
-        Absolute     "absolute"      1 Real      D::ALL;
-        Sign         "sign"          1 Same      D::NUMBER;
-        Square       "square"        1 Same      D::NUMBER;
-        Reciprocal   "reciprocal"    1 Same      D::NUMBER;
-        Maximum      "maximum"       2 Same      D::ALL;
-        Minimum      "minimum"       2 Same      D::ALL;
-        Fmax         "fmax"          2 Same      D::ALL;
-        Fmin         "fmin"          2 Same      D::ALL;
-        Copysign     "copysign"      2 Same      D::FLOAT;
+        Add          "add"           2 Same       1 D::ALL;
+        Subtract     "subtract"      2 Same       1 D::NUMBER;
+        Multiply     "multiply"      2 Same       1 D::ALL;
+        Divide       "divide"        2 Same       4 D::INEXACT;
+        FloorDivide  "floor_divide"  2 Same      30 D::REAL;
+        Remainder    "remainder"     2 Same      30 D::REAL;
+        Fmod         "fmod"          2 Same      30 D::REAL;
+        Power        "power"         2 Same      25 D::NUMBER;
+        Negative     "negative"      1 Same       1 D::NUMBER;
+        Positive     "positive"      1 Same       1 D::NUMBER;
+        Absolute     "absolute"      1 Real       1 D::ALL;
+        Sign         "sign"          1 Same       1 D::NUMBER;
+        Square       "square"        1 Same       1 D::NUMBER;
+        Reciprocal   "reciprocal"    1 Same       4 D::NUMBER;
+        Maximum      "maximum"       2 Same       1 D::ALL;
+        Minimum      "minimum"       2 Same       1 D::ALL;
+        Fmax         "fmax"          2 Same       1 D::ALL;
+        Fmin         "fmin"          2 Same       1 D::ALL;
+        Copysign     "copysign"      2 Same       1 D::FLOAT;
         // Roots, exponentials and logarithms.
-        Sqrt         "sqrt"          1 Same      D::INEXACT;
-        Cbrt         "cbrt"          1 Same      D::FLOAT;
-        Exp          "exp"           1 Same      D::INEXACT;
-        Exp2         "exp2"          1 Same      D::INEXACT;
-        Expm1        "expm1"         1 Same      D::INEXACT;
-        Log          "log"           1 Same      D::INEXACT;
-        Log2         "log2"          1 Same      D::INEXACT;
-        Log10        "log10"         1 Same      D::INEXACT;
-        Log1p        "log1p"         1 Same      D::INEXACT;
+        Sqrt         "sqrt"          1 Same       4 D::INEXACT;
+        Cbrt         "cbrt"          1 Same      25 D::FLOAT;
+        Exp          "exp"           1 Same      10 D::INEXACT;
+        Exp2         "exp2"          1 Same      10 D::INEXACT;
+        Expm1        "expm1"         1 Same      10 D::INEXACT;
+        Log          "log"           1 Same      10 D::INEXACT;
+        Log2         "log2"          1 Same      10 D::INEXACT;
+        Log10        "log10"         1 Same      10 D::INEXACT;
+        Log1p        "log1p"         1 Same      10 D::INEXACT;
         // Trigonometry and relatives.
-        Sin          "sin"           1 Same      D::INEXACT;
-        Cos          "cos"           1 Same      D::INEXACT;
-        Tan          "tan"           1 Same      D::INEXACT;
-        Arcsin       "arcsin"        1 Same      D::INEXACT;
-        Arccos       "arccos"        1 Same      D::INEXACT;
-        Arctan       "arctan"        1 Same      D::INEXACT;
-        Arctan2      "arctan2"       2 Same      D::FLOAT;
-        Sinh         "sinh"          1 Same      D::INEXACT;
-        Cosh         "cosh"          1 Same      D::INEXACT;
-        Tanh         "tanh"          1 Same      D::INEXACT;
-        Arcsinh      "arcsinh"       1 Same      D::INEXACT;
-        Arccosh      "arccosh"       1 Same      D::INEXACT;
-        Arctanh      "arctanh"       1 Same      D::INEXACT;
-        Hypot        "hypot"         2 Same      D::FLOAT;
-        Erf          "erf"           1 Same      D::FLOAT;
-        Logaddexp    "logaddexp"     2 Same      D::FLOAT;
-        Logaddexp2   "logaddexp2"    2 Same      D::FLOAT;
-        FloatPower   "float_power"   2 Same      D::DOUBLE;
-        Deg2rad      "deg2rad"       1 Same      D::FLOAT;
-        Rad2deg      "rad2deg"       1 Same      D::FLOAT;
+        Sin          "sin"           1 Same      10 D::INEXACT;
+        Cos          "cos"           1 Same      10 D::INEXACT;
+        Tan          "tan"           1 Same      10 D::INEXACT;
+        Arcsin       "arcsin"        1 Same      10 D::INEXACT;
+        Arccos       "arccos"        1 Same      10 D::INEXACT;
+        Arctan       "arctan"        1 Same      10 D::INEXACT;
+        Arctan2      "arctan2"       2 Same      25 D::FLOAT;
+        Sinh         "sinh"          1 Same      10 D::INEXACT;
+        Cosh         "cosh"          1 Same      10 D::INEXACT;
+        Tanh         "tanh"          1 Same      10 D::INEXACT;
+        Arcsinh      "arcsinh"       1 Same      10 D::INEXACT;
+        Arccosh      "arccosh"       1 Same      10 D::INEXACT;
+        Arctanh      "arctanh"       1 Same      10 D::INEXACT;
+        Hypot        "hypot"         2 Same      25 D::FLOAT;
+        Erf          "erf"           1 Same      10 D::FLOAT;
+        Logaddexp    "logaddexp"     2 Same      25 D::FLOAT;
+        Logaddexp2   "logaddexp2"    2 Same      25 D::FLOAT;
+        FloatPower   "float_power"   2 Same      25 D::DOUBLE;
+        Deg2rad      "deg2rad"       1 Same       1 D::FLOAT;
+        Rad2deg      "rad2deg"       1 Same       1 D::FLOAT;
         // Parts of floats. `ldexp(x, n)` is x times two to the n; the two halves of frexp and modf are operations.
-        Fabs         "fabs"          1 Same      D::FLOAT;
-        Heaviside    "heaviside"     2 Same      D::FLOAT;
-        Nextafter    "nextafter"     2 Same      D::FLOAT;
-        Spacing      "spacing"       1 Same      D::FLOAT;
-        Ldexp        "ldexp"         2 Scale     D::FLOAT;
-        FrexpMantissa "frexp_mantissa" 1 Same    D::FLOAT;
-        FrexpExponent "frexp_exponent" 1 Exponent D::FLOAT;
-        ModfFraction "modf_fraction" 1 Same      D::FLOAT;
-        ModfIntegral "modf_integral" 1 Same      D::FLOAT;
+        Fabs         "fabs"          1 Same       1 D::FLOAT;
+        Heaviside    "heaviside"     2 Same       1 D::FLOAT;
+        Nextafter    "nextafter"     2 Same       1 D::FLOAT;
+        Spacing      "spacing"       1 Same       1 D::FLOAT;
+        Ldexp        "ldexp"         2 Scale      1 D::FLOAT;
+        FrexpMantissa "frexp_mantissa" 1 Same     1 D::FLOAT;
+        FrexpExponent "frexp_exponent" 1 Exponent  1 D::FLOAT;
+        ModfFraction "modf_fraction" 1 Same       1 D::FLOAT;
+        ModfIntegral "modf_integral" 1 Same       1 D::FLOAT;
         // Rounding.
-        Floor        "floor"         1 Same      D::FLOAT;
-        Ceil         "ceil"          1 Same      D::FLOAT;
-        Trunc        "trunc"         1 Same      D::FLOAT;
-        Rint         "rint"          1 Same      D::INEXACT;
+        Floor        "floor"         1 Same       1 D::FLOAT;
+        Ceil         "ceil"          1 Same       1 D::FLOAT;
+        Trunc        "trunc"         1 Same       1 D::FLOAT;
+        Rint         "rint"          1 Same       1 D::INEXACT;
         // Comparisons. Complex values order by real part, then imaginary part.
-        Equal        "equal"         2 Predicate D::ALL;
-        NotEqual     "not_equal"     2 Predicate D::ALL;
-        Less         "less"          2 Predicate D::ALL;
-        LessEqual    "less_equal"    2 Predicate D::ALL;
-        Greater      "greater"       2 Predicate D::ALL;
-        GreaterEqual "greater_equal" 2 Predicate D::ALL;
+        Equal        "equal"         2 Predicate  1 D::ALL;
+        NotEqual     "not_equal"     2 Predicate  1 D::ALL;
+        Less         "less"          2 Predicate  1 D::ALL;
+        LessEqual    "less_equal"    2 Predicate  1 D::ALL;
+        Greater      "greater"       2 Predicate  1 D::ALL;
+        GreaterEqual "greater_equal" 2 Predicate  1 D::ALL;
         // An i64 (the loop dtype) against a u64, or a u64 against an i64, by value.
-        EqualMixed        "equal_mixed"         2 Mixed D::WIDE;
-        NotEqualMixed     "not_equal_mixed"     2 Mixed D::WIDE;
-        LessMixed         "less_mixed"          2 Mixed D::WIDE;
-        LessEqualMixed    "less_equal_mixed"    2 Mixed D::WIDE;
-        GreaterMixed      "greater_mixed"       2 Mixed D::WIDE;
-        GreaterEqualMixed "greater_equal_mixed" 2 Mixed D::WIDE;
+        EqualMixed        "equal_mixed"         2 Mixed  1 D::WIDE;
+        NotEqualMixed     "not_equal_mixed"     2 Mixed  1 D::WIDE;
+        LessMixed         "less_mixed"          2 Mixed  1 D::WIDE;
+        LessEqualMixed    "less_equal_mixed"    2 Mixed  1 D::WIDE;
+        GreaterMixed      "greater_mixed"       2 Mixed  1 D::WIDE;
+        GreaterEqualMixed "greater_equal_mixed" 2 Mixed  1 D::WIDE;
         // Logic on truth values.
-        LogicalAnd   "logical_and"   2 Predicate D::ALL;
-        LogicalOr    "logical_or"    2 Predicate D::ALL;
-        LogicalXor   "logical_xor"   2 Predicate D::ALL;
-        LogicalNot   "logical_not"   1 Predicate D::ALL;
+        LogicalAnd   "logical_and"   2 Predicate  1 D::ALL;
+        LogicalOr    "logical_or"    2 Predicate  1 D::ALL;
+        LogicalXor   "logical_xor"   2 Predicate  1 D::ALL;
+        LogicalNot   "logical_not"   1 Predicate  1 D::ALL;
         // Bits; on bool they are logic.
-        BitwiseAnd   "bitwise_and"   2 Same      D::BITS;
-        BitwiseOr    "bitwise_or"    2 Same      D::BITS;
-        BitwiseXor   "bitwise_xor"   2 Same      D::BITS;
-        Invert       "invert"        1 Same      D::BITS;
-        LeftShift    "left_shift"    2 Same      D::INTEGER;
-        RightShift   "right_shift"   2 Same      D::INTEGER;
-        BitwiseCount "bitwise_count" 1 Count     D::INTEGER;
-        Gcd          "gcd"           2 Same      D::INTEGER;
-        Lcm          "lcm"           2 Same      D::INTEGER;
+        BitwiseAnd   "bitwise_and"   2 Same       1 D::BITS;
+        BitwiseOr    "bitwise_or"    2 Same       1 D::BITS;
+        BitwiseXor   "bitwise_xor"   2 Same       1 D::BITS;
+        Invert       "invert"        1 Same       1 D::BITS;
+        LeftShift    "left_shift"    2 Same       1 D::INTEGER;
+        RightShift   "right_shift"   2 Same       1 D::INTEGER;
+        BitwiseCount "bitwise_count" 1 Count      1 D::INTEGER;
+        Gcd          "gcd"           2 Same      30 D::INTEGER;
+        Lcm          "lcm"           2 Same      30 D::INTEGER;
         // Float classes.
-        Isnan        "isnan"         1 Predicate D::ALL;
-        Isinf        "isinf"         1 Predicate D::ALL;
-        Isfinite     "isfinite"      1 Predicate D::ALL;
-        Signbit      "signbit"       1 Predicate D::FLOAT;
+        Isnan        "isnan"         1 Predicate  1 D::ALL;
+        Isinf        "isinf"         1 Predicate  1 D::ALL;
+        Isfinite     "isfinite"      1 Predicate  1 D::ALL;
+        Signbit      "signbit"       1 Predicate  1 D::FLOAT;
         // Complex parts.
-        Conjugate    "conjugate"     1 Same      D::NUMBER;
-        RealPart     "real"          1 Real      D::COMPLEX;
-        ImagPart     "imag"          1 Real      D::COMPLEX;
+        Conjugate    "conjugate"     1 Same       1 D::NUMBER;
+        RealPart     "real"          1 Real       1 D::COMPLEX;
+        ImagPart     "imag"          1 Real       1 D::COMPLEX;
         // Selection: `where(condition, a, b)`.
-        Where        "where"         3 Select    D::ALL;
+        Where        "where"         3 Select     1 D::ALL;
     }
     others {
         // `range(start, step)`: start + i * step, i the index in C order of the output view.
-        Range        "range"         Generator   2 Same      D::NUMBER;
+        Range        "range"         Generator   2 Same       3 D::NUMBER;
         // Random streams: `pcg64(position, state high, low, increment high, low)` and
         // `philox(position, counter of four words, key of two)`. An element is that of the stream at `position` plus its
         // index in C order; see `interp/random.rs`. All operands are literals.
-        Pcg64        "pcg64"         Generator   5 Stream    D::STREAM;
-        Pcg64Dxsm    "pcg64dxsm"     Generator   5 Stream    D::STREAM;
-        Philox       "philox"        Generator   7 Stream    D::STREAM;
+        Pcg64        "pcg64"         Generator   5 Stream     4 D::STREAM;
+        Pcg64Dxsm    "pcg64dxsm"     Generator   5 Stream     4 D::STREAM;
+        Philox       "philox"        Generator   7 Stream    10 D::STREAM;
         // Reductions. sum and prod of bool are any and all; min, max propagate NaN;
         // arg-reductions take the first position, of a NaN if there is one.
-        Sum          "sum"           Reduction   1 Same      D::ALL;
-        Prod         "prod"          Reduction   1 Same      D::ALL;
-        Min          "min"           Reduction   1 Same      D::ALL;
-        Max          "max"           Reduction   1 Same      D::ALL;
-        Any          "any"           Reduction   1 Predicate D::ALL;
-        All          "all"           Reduction   1 Predicate D::ALL;
-        Argmin       "argmin"        Reduction   1 Position  D::ALL;
-        Argmax       "argmax"        Reduction   1 Position  D::ALL;
+        Sum          "sum"           Reduction   1 Same       1 D::ALL;
+        Prod         "prod"          Reduction   1 Same       1 D::ALL;
+        Min          "min"           Reduction   1 Same       1 D::ALL;
+        Max          "max"           Reduction   1 Same       1 D::ALL;
+        Any          "any"           Reduction   1 Predicate  1 D::ALL;
+        All          "all"           Reduction   1 Predicate  1 D::ALL;
+        Argmin       "argmin"        Reduction   1 Position   1 D::ALL;
+        Argmax       "argmax"        Reduction   1 Position   1 D::ALL;
         // fmax and fmin leave NaN out, unless there is nothing else.
-        ReduceFmax   "reduce_fmax"   Reduction   1 Same      D::ORDERED;
-        ReduceFmin   "reduce_fmin"   Reduction   1 Same      D::ORDERED;
-        ReduceAnd    "reduce_and"    Reduction   1 Same      D::BITS;
-        ReduceOr     "reduce_or"     Reduction   1 Same      D::BITS;
-        ReduceXor    "reduce_xor"    Reduction   1 Same      D::BITS;
+        ReduceFmax   "reduce_fmax"   Reduction   1 Same       1 D::ORDERED;
+        ReduceFmin   "reduce_fmin"   Reduction   1 Same       1 D::ORDERED;
+        ReduceAnd    "reduce_and"    Reduction   1 Same       1 D::BITS;
+        ReduceOr     "reduce_or"     Reduction   1 Same       1 D::BITS;
+        ReduceXor    "reduce_xor"    Reduction   1 Same       1 D::BITS;
         // Scans: the first element as it is, then one operation per element.
-        Cumsum       "cumsum"        Scan        1 Same      D::NUMBER;
-        Cumprod      "cumprod"       Scan        1 Same      D::NUMBER;
-        Cumsubtract  "cumsubtract"   Scan        1 Same      D::NUMBER;
-        Cumdivide    "cumdivide"     Scan        1 Same      D::INEXACT;
-        Cummax       "cummax"        Scan        1 Same      D::ALL;
-        Cummin       "cummin"        Scan        1 Same      D::ALL;
-        Cumfmax      "cumfmax"       Scan        1 Same      D::ALL;
-        Cumfmin      "cumfmin"       Scan        1 Same      D::ALL;
-        Cumand       "cumand"        Scan        1 Same      D::BITS;
-        Cumor        "cumor"         Scan        1 Same      D::BITS;
-        Cumxor       "cumxor"        Scan        1 Same      D::BITS;
+        Cumsum       "cumsum"        Scan        1 Same       1 D::NUMBER;
+        Cumprod      "cumprod"       Scan        1 Same       1 D::NUMBER;
+        Cumsubtract  "cumsubtract"   Scan        1 Same       1 D::NUMBER;
+        Cumdivide    "cumdivide"     Scan        1 Same       4 D::INEXACT;
+        Cummax       "cummax"        Scan        1 Same       1 D::ALL;
+        Cummin       "cummin"        Scan        1 Same       1 D::ALL;
+        Cumfmax      "cumfmax"       Scan        1 Same       1 D::ALL;
+        Cumfmin      "cumfmin"       Scan        1 Same       1 D::ALL;
+        Cumand       "cumand"        Scan        1 Same       1 D::BITS;
+        Cumor        "cumor"         Scan        1 Same       1 D::BITS;
+        Cumxor       "cumxor"        Scan        1 Same       1 D::BITS;
         // Products of stacks of matrices, `(…, m, k) x (…, k, n)`. They round differently, each as NumPy's function of that
         // name; vdot and vecdot (m and n are one) and vecmat (m is one) conjugate the first operand, matvec has n = 1.
-        Matmul       "matmul"        Library     2 Same      D::ALL;
-        Dot          "dot"           Library     2 Same      D::ALL;
-        Vdot         "vdot"          Library     2 Same      D::ALL;
-        Matvec       "matvec"        Library     2 Same      D::ALL;
-        Vecdot       "vecdot"        Library     2 Same      D::ALL;
-        Vecmat       "vecmat"        Library     2 Same      D::ALL;
+        Matmul       "matmul"        Library     2 Same       2 D::ALL;
+        Dot          "dot"           Library     2 Same       2 D::ALL;
+        Vdot         "vdot"          Library     2 Same       2 D::ALL;
+        Matvec       "matvec"        Library     2 Same       2 D::ALL;
+        Vecdot       "vecdot"        Library     2 Same       2 D::ALL;
+        Vecmat       "vecmat"        Library     2 Same       2 D::ALL;
         // `gather(source, position)`: out[p] = source[position[p], p]; a position beyond the end is the last.
-        Gather       "gather"        Gather      2 Pick      D::ALL;
+        Gather       "gather"        Gather      2 Pick       1 D::ALL;
         // `roll(source, corner)`: the source, beginning with what the corner is: as many of its last elements along each axis.
-        Roll         "roll"          Roll        2 Same      D::ALL;
+        Roll         "roll"          Roll        2 Same       1 D::ALL;
         // `scatter(target, values, position)`: the target with target[position[q], p] = values[q, p], in order of q.
-        Scatter      "scatter"       Library     3 Put       D::ALL;
+        Scatter      "scatter"       Library     3 Put        1 D::ALL;
         // The same, each value combined with what is there: equal positions take part one after the other.
-        ScatterAdd   "scatter_add"   Library     3 Put       D::ALL;
-        ScatterMultiply "scatter_multiply" Library 3 Put     D::ALL;
-        ScatterMax   "scatter_max"   Library     3 Put       D::ALL;
-        ScatterMin   "scatter_min"   Library     3 Put       D::ALL;
+        ScatterAdd   "scatter_add"   Library     3 Put        1 D::ALL;
+        ScatterMultiply "scatter_multiply" Library 3 Put      1 D::ALL;
+        ScatterMax   "scatter_max"   Library     3 Put        1 D::ALL;
+        ScatterMin   "scatter_min"   Library     3 Put        1 D::ALL;
         // Multi-indices of the elements that are not zero, one per row, in C order.
-        Nonzero      "nonzero"       Library     1 Position  D::ALL;
+        Nonzero      "nonzero"       Library     1 Position   1 D::ALL;
     }
 }
 
@@ -360,38 +401,22 @@ impl Op {
         matches!(ty, DType::F16) && matches!(self, Op::Maximum | Op::Minimum | Op::Fmax | Op::Fmin)
     }
 
+    /// Is it a transcendental function? An element then takes longer to compute than to bring from memory.
+    pub const fn is_transcendental(self) -> bool {
+        matches!(self, transcendental!())
+    }
+
+    /// How many additions of real numbers take as long as one element in loop dtype `ty`: an estimate that says which of two
+    /// programs is more work, not how long it takes. For matrix products, one step of the sum that makes an element.
+    pub const fn work(self, ty: DType) -> u64 {
+        // a complex product is four real ones and two additions
+        if ty.is_complex() { 4 * self.info().work } else { self.info().work }
+    }
+
     /// Is its last place open, because IEEE 754 does not fix the result: a transcendental function of floats or complex
     /// numbers? numelt's own loops and NumPy's may then differ by one unit in the last place.
     pub const fn is_approximate(self, ty: DType) -> bool {
-        let function = matches!(
-            self,
-            Op::Power
-                | Op::FloatPower
-                | Op::Cbrt
-                | Op::Exp
-                | Op::Exp2
-                | Op::Expm1
-                | Op::Log
-                | Op::Log2
-                | Op::Log10
-                | Op::Log1p
-                | Op::Sin
-                | Op::Cos
-                | Op::Tan
-                | Op::Arcsin
-                | Op::Arccos
-                | Op::Arctan
-                | Op::Arctan2
-                | Op::Sinh
-                | Op::Cosh
-                | Op::Tanh
-                | Op::Arcsinh
-                | Op::Arccosh
-                | Op::Arctanh
-                | Op::Hypot
-                | Op::Logaddexp
-                | Op::Logaddexp2
-        );
+        let function = matches!(self, transcendental!()) && !matches!(self, Op::Erf);
         function && (ty.is_float() || ty.is_complex())
     }
 

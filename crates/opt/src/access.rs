@@ -1,9 +1,10 @@
 //! Who touches what: every view of a program interned, every instruction summarized for fusion.
 //!
-//! In: a program after the passes. Out: an [`AccessTable`].
+//! In: a program after the passes, and the target. Out: an [`AccessTable`].
 //! Axes of extent one say nothing about where elements lie, so views and domains are compared in
 //! canonical form, without them: `(n, 1)` and `(n,)` are the same iteration space.
 
+use crate::Target;
 use crate::build::loops::{demanded_order, demanded_pieces};
 use crate::overlap::{overlaps, pitch};
 use numelt_ir::{Axes, Base, BaseId, Dims, Instr, Op, OpKind, Operand, Pieces, Program, View};
@@ -75,17 +76,20 @@ pub(crate) struct AccessTable {
     pub uses: Vec<u32>,
     /// The program's bases.
     pub bases: Vec<Base>,
+    /// What the partition and the kernels are for.
+    pub target: Target,
     /// Answers of overlap tests that were not settled by byte ranges or pitch.
     tested: RefCell<FxHashMap<(ViewId, ViewId), bool>>,
 }
 
 impl AccessTable {
-    pub fn new(program: &Program) -> AccessTable {
+    pub fn new(program: &Program, target: &Target) -> AccessTable {
         let mut table = AccessTable {
             views: Vec::with_capacity(program.instrs.len() * 2),
             instrs: Vec::with_capacity(program.instrs.len()),
             uses: vec![0; program.bases.len()],
             bases: program.bases.clone(),
+            target: *target,
             tested: RefCell::default(),
         };
         let mut interner = Interner::default();

@@ -130,7 +130,7 @@ impl Display for Explanation {
                 writeln!(f, "  {}", self.plan.program.instrs[i])?;
             }
         }
-        for (at, step) in self.plan.steps.iter().enumerate() {
+        for ((at, step), cost) in self.plan.steps.iter().enumerate().zip(&self.plan.costs) {
             match step {
                 Step::Kernel(step) => {
                     let extents: Vec<String> = step.geometry.extents.iter().map(i64::to_string).collect();
@@ -142,6 +142,7 @@ impl Display for Explanation {
                 Step::Nest(nest) => write!(f, "step {at}: {nest}")?,
                 Step::Call(i) => writeln!(f, "step {at}: call {}", self.plan.program.instrs[*i])?,
             }
+            writeln!(f, "  cost: {cost}")?;
         }
         Ok(())
     }

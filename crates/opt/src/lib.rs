@@ -8,6 +8,7 @@
 
 mod access;
 mod build;
+mod cost;
 mod explain;
 mod fuse;
 mod kernel;
@@ -18,13 +19,16 @@ mod pipeline;
 mod plan;
 mod print;
 mod recipe;
+mod target;
 mod verify;
 
 pub use build::one::{OneKernel, OneKey, Outline, Source, copied_before, covers, dense_like, overlaps_itself};
+pub use cost::Cost;
 pub use explain::{BlockSummary, Explanation, explain};
 pub use kernel::{Arg, ArgGeometry, ArgKind, Geometry, Kernel, Near, Node, Reduction, Store, StrideClass, ValueId};
 pub use options::{Fuse, Options, Pass, Passes};
 pub use pipeline::{plan, plan_owned};
 pub use plan::{Delay, EqualLiterals, Gathers, KernelStep, NestStep, Plan, Put, Scratch, Stage, Step, Watch};
 pub use recipe::{Recipe, recipes};
+pub use target::{AlternationLimits, AtOnceLimits, DelayLimits, NearLoads, NestLimits, PlanningCosts, Target};
 pub use verify::{verify_kernel, verify_nest};

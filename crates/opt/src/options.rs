@@ -1,5 +1,6 @@
 //! What a caller may choose about the optimizer.
 
+use crate::Target;
 use numelt_ir::{Error, Result};
 use std::fmt;
 use std::str::FromStr;
@@ -176,10 +177,12 @@ pub struct Options {
     pub budget: u32,
     /// Values of at least so many bytes may take the place of others, in programs that need 32 times as much.
     pub reuse: u64,
+    /// The machine that is planned for.
+    pub target: Target,
 }
 
 impl Default for Options {
     fn default() -> Options {
-        Options { fuse: Fuse::default(), passes: Passes::ALL, budget: 4000, reuse: 1 << 20 }
+        Options { fuse: Fuse::default(), passes: Passes::ALL, budget: 4000, reuse: 1 << 20, target: Target::cpu() }
     }
 }

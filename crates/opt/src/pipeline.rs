@@ -8,12 +8,12 @@ use crate::fuse::nests::{Group, Unit};
 use crate::fuse::scatters::Scattered;
 use crate::options::{Fuse, Options, Pass, Passes};
 use crate::plan::EqualLiterals;
-use crate::{KernelStep, Plan, Step, fuse, passes};
-use numelt_ir::{Program, Result};
+use crate::{Cost, KernelStep, Plan, Step, Target, fuse, passes};
+use numelt_ir::{OpKind, Program, Result};
 
-/// What a pass does to a program; true if that may have left dead code behind. Common sub-expressions note
+/// What a pass does to a program for a target; true if that may have left dead code behind. Common sub-expressions note
 /// what they take literals to be.
-type Run = fn(&mut Program, &mut EqualLiterals) -> Result<bool>;
+type Run = fn(&mut Program, &mut EqualLiterals, &Target) -> Result<bool>;
 
 /// A pass in the order of things.
 enum Stage {
@@ -42,7 +42,7 @@ impl Stage {
     }
 }
 
-fn dead(program: &mut Program, _: &mut EqualLiterals) -> Result<bool> {
+fn dead(program: &mut Program, _: &mut EqualLiterals, _: &Target) -> Result<bool> {
     passes::dead::run(program);
     Ok(false)
 }
@@ -61,24 +61,24 @@ fn dead(program: &mut Program, _: &mut EqualLiterals) -> Result<bool> {
 /// 7. `overlap` last: it brings the program into the form that fusion expects (every instruction is
 ///    data-parallel), and a later pass could break that form again.
 const STAGES: [Stage; 12] = [
-    Stage::Form("empty", |p, _| passes::empty::run(p).map(|()| false)),
-    Stage::Form("unread", |p, _| {
+    Stage::Form("empty", |p, _, _| passes::empty::run(p).map(|()| false)),
+    Stage::Form("unread", |p, _, _| {
         passes::unread::run(p);
         Ok(false)
     }),
     Stage::Choice(Pass::Dead, dead),
-    Stage::Choice(Pass::Rename, |p, _| {
+    Stage::Choice(Pass::Rename, |p, _, _| {
         passes::rename::run(p);
         Ok(false)
     }),
-    Stage::Choice(Pass::Copies, |p, _| Ok(passes::copies::run(p))),
-    Stage::Choice(Pass::Rolls, |p, _| Ok(passes::rolls::run(p))),
-    Stage::Choice(Pass::Algebra, |p, _| Ok(passes::algebra::run(p))),
-    Stage::Choice(Pass::Common, |p, equal| Ok(passes::common::run(p, equal))),
-    Stage::Choice(Pass::Collapse, |p, _| Ok(passes::collapse::run(p))),
+    Stage::Choice(Pass::Copies, |p, _, _| Ok(passes::copies::run(p))),
+    Stage::Choice(Pass::Rolls, |p, _, _| Ok(passes::rolls::run(p))),
+    Stage::Choice(Pass::Algebra, |p, _, _| Ok(passes::algebra::run(p))),
+    Stage::Choice(Pass::Common, |p, equal, _| Ok(passes::common::run(p, equal))),
+    Stage::Choice(Pass::Collapse, |p, _, _| Ok(passes::collapse::run(p))),
     Stage::Again(Pass::Dead, dead),
-    Stage::Choice(Pass::Alternate, |p, _| Ok(passes::alternate::run(p))),
-    Stage::Form("overlap", |p, _| {
+    Stage::Choice(Pass::Alternate, |p, _, target| Ok(passes::alternate::run(p, target))),
+    Stage::Form("overlap", |p, _, _| {
         passes::overlap::run(p);
         Ok(false)
     }),
@@ -103,11 +103,11 @@ pub(crate) fn partition(
         let Some(pass) = stage.chosen(options.passes, changed) else { continue };
         let name = stage.name();
         let valid = cfg!(debug_assertions) && numelt_ir::verify(&program).is_ok();
-        changed |= pass(&mut program, &mut equal)?;
+        changed |= pass(&mut program, &mut equal, &options.target)?;
         debug_assert!(!valid || numelt_ir::verify(&program).is_ok(), "{name} broke the program:\n{program}");
         observe(name, &program);
     }
-    let mut table = AccessTable::new(&program);
+    let mut table = AccessTable::new(&program, &options.target);
     let mut blocks = fuse::partition(&table, options);
     if options.fuse == Fuse::Greedy && fuse::reuse::run(&mut program, &mut table, &mut blocks, options.reuse) {
         observe("reuse", &program);
@@ -141,8 +141,9 @@ pub(crate) fn finish(parts: Partitioned, fuse: Fuse) -> Plan {
     let Partitioned { program, table, blocks, equal, .. } = parts;
     let contracted = (0..).zip(&table.uses).map(|(base, &uses)| table.is_inner(base) && uses == 0).collect();
     let units = fuse::nests::units(&program, &table, blocks, fuse);
-    let (kernels, steps, bytes_moved) = (KernelSet::default(), Vec::with_capacity(units.len()), 0);
-    let mut steps = Steps { program: &program, table: &table, contracted, kernels, steps, bytes_moved };
+    let (kernels, steps, costs) =
+        (KernelSet::default(), Vec::with_capacity(units.len()), Vec::with_capacity(units.len()));
+    let mut steps = Steps { program: &program, table: &table, contracted, kernels, steps, costs };
     for unit in units {
         match unit {
             Unit::One(block) if block.alone => steps.call(block.instrs[0] as usize),
@@ -157,8 +158,9 @@ pub(crate) fn finish(parts: Partitioned, fuse: Fuse) -> Plan {
             Unit::Scattered(scattered) => steps.scattered(&scattered),
         }
     }
-    let Steps { contracted, steps, bytes_moved, .. } = steps;
-    Plan { program, steps, contracted, equal, bytes_moved }
+    let Steps { contracted, steps, costs, .. } = steps;
+    let bytes_moved = costs.iter().map(Cost::bytes).sum();
+    Plan { program, steps, costs, contracted, equal, bytes_moved }
 }
 
 /// A plan's steps in the making.
@@ -168,12 +170,14 @@ struct Steps<'a> {
     contracted: Vec<bool>,
     kernels: KernelSet,
     steps: Vec<Step>,
-    bytes_moved: u64,
+    costs: Vec<Cost>,
 }
 
 impl Steps<'_> {
     fn call(&mut self, index: usize) {
-        self.bytes_moved += build::call_bytes(self.program, index);
+        let instr = &self.program.instrs[index];
+        debug_assert!(matches!(instr.op.kind(), OpKind::Scan | OpKind::Library), "{}", instr.op.name());
+        self.costs.push(Cost::of_call(instr));
         self.steps.push(Step::Call(index));
     }
 
@@ -204,7 +208,7 @@ impl Steps<'_> {
 
     fn push(&mut self, step: KernelStep) {
         debug_assert_eq!(crate::verify_kernel(&step.kernel, &step.geometry), Ok(()));
-        self.bytes_moved += build::bytes_moved(&step);
+        self.costs.push(Cost::of_kernel(self.program, &step));
         self.steps.push(Step::Kernel(step));
     }
 
@@ -213,7 +217,7 @@ impl Steps<'_> {
         group.scratch.iter().for_each(|s| self.contracted[s.base as usize] = true);
         if let Some(nest) = build::nest(self.program, self.table, group, &mut self.kernels) {
             debug_assert_eq!(crate::verify_nest(&nest), Ok(()));
-            self.bytes_moved += build::nest_bytes_moved(&nest);
+            self.costs.push(Cost::of_nest(&nest));
             self.steps.push(Step::Nest(nest));
         }
     }

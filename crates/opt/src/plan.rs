@@ -1,6 +1,6 @@
 //! What the optimizer hands to the runtime: kernels and library calls in order.
 
-use crate::{Geometry, Kernel, Recipe};
+use crate::{Cost, Geometry, Kernel, Recipe};
 use numelt_ir::{BaseId, ConstId, Op, Program, Scalar};
 use std::sync::Arc;
 
@@ -13,12 +13,15 @@ pub struct Plan {
     pub program: Program,
     /// What to run, in order.
     pub steps: Vec<Step>,
+    /// What each of them takes.
+    pub costs: Vec<Cost>,
     /// Per base of `program`: true where no memory is needed (contracted or unused).
     pub contracted: Vec<bool>,
     /// Pairs of literals that have the same bits in the program that was planned, and must have in any other that
     /// the plan is used for.
     pub equal: EqualLiterals,
-    /// Bytes that the steps read and write: each element once per kernel, whichever operands it lies in.
+    /// Bytes that the steps read and write: each element once per kernel, whichever operands it lies in. The sum of
+    /// what `costs` say.
     pub bytes_moved: u64,
 }
 

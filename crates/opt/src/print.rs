@@ -14,7 +14,7 @@
 
 use crate::access::AccessTable;
 use crate::fuse::{cost, legality::Block};
-use crate::{Arg, ArgKind, Kernel, KernelStep, NestStep, Node, Plan, Stage, Step, StrideClass};
+use crate::{Arg, ArgKind, Kernel, KernelStep, NestStep, Node, Plan, Stage, Step, StrideClass, Target};
 use std::fmt::{self, Display, Formatter, Write};
 
 impl Display for ArgKind {
@@ -138,11 +138,12 @@ impl Display for NestStep {
 
 impl Display for Plan {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        let singleton = unfused_bytes(&AccessTable::new(&self.program));
+        // bytes do not depend on the target
+        let singleton = unfused_bytes(&AccessTable::new(&self.program, &Target::cpu()));
         let saved = singleton.saturating_sub(self.bytes_moved);
         writeln!(f, "plan of {} steps: {} bytes moved, {saved} saved by fusion", self.steps.len(), self.bytes_moved)?;
         writeln!(f, "contracted:{}", List("%", &contracted(self)))?;
-        for (at, step) in self.steps.iter().enumerate() {
+        for ((at, step), cost) in self.steps.iter().enumerate().zip(&self.costs) {
             match step {
                 Step::Kernel(kernel) => {
                     writeln!(f, "step {at}: kernel over{}", List("", &kernel.geometry.extents))?;
@@ -157,6 +158,7 @@ impl Display for Plan {
                 }
                 Step::Call(i) => writeln!(f, "step {at}: call\n  {}", self.program.instrs[*i])?,
             }
+            writeln!(f, "  cost: {cost}")?;
         }
         Ok(())
     }

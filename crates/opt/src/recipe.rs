@@ -10,7 +10,6 @@
 //! Other values would have to be read again with all that they are made of. The caller keeps the inputs as they are until
 //! the value is asked for, and leaves out nothing that the plan would not contract.
 
-use crate::passes::common::is_expensive;
 use crate::passes::single::{Single, reads};
 use numelt_ir::{Axes, Base, BaseId, ConstId, Instr, Op, OpKind, Operand, Program, View};
 use smallvec::smallvec;
@@ -101,7 +100,7 @@ fn from_literals(program: &Program, single: &Single, at: usize) -> Option<Recipe
     while let Some(&part) = parts.get(next) {
         let instr = &program.instrs[part];
         let cheap = match instr.op.kind() {
-            OpKind::Elementwise => !is_expensive(instr.op),
+            OpKind::Elementwise => !instr.op.is_transcendental(),
             OpKind::Generator => instr.op == Op::Range,
             OpKind::Reduction | OpKind::Scan | OpKind::Library | OpKind::Gather | OpKind::Roll => false,
         };

@@ -20,8 +20,6 @@ pub fn to_py(error: Error) -> PyErr {
         Error::Io(text) => PyOSError::new_err(text),
         error @ (Error::Invalid(_)
         | Error::Parse { .. }
-        error @ (Error::Invalid(_)
-        | Error::Parse { .. }
         | Error::Decode { .. }
         | Error::Unsupported(_)
         | Error::Engine(_)

@@ -1,19 +1,20 @@
 //! Operations that run when they are called, not when they are read.
 //!
 //! Recording an operation, finding its plan and launching a kernel costs more than computing a few hundred elements. So an
-//! operation whose operands and result have at most [`FEW`] elements each, and whose operands are in memory, runs at
-//! once. That rule asks for nothing else: what ran before does not matter. A small operation is recorded only if it
-//! reads the result of one that is pending, or writes what pending work reads or writes.
+//! operation whose operands and result have at most `few` elements each, and whose operands are in memory, runs at
+//! once. `few`, `middle` and `moved` are the engine's [`AtOnceLimits`]. The rule asks for nothing else: what ran before does
+//! not matter. A small operation is recorded only if it reads the result of one that is pending, or writes what pending work
+//! reads or writes.
 //!
 //! Most of these operations go straight to the engine ([`Host::small`]), without an instruction. What the engine does not
 //! do that way, or what meets a floating-point condition that is to be reported, runs by itself as a batch of one
 //! instruction does (`runtime/aside.rs`).
 //!
-//! From [`FEW`] elements on, chains of operations gain by fusion, the shorter ones the larger they are: with a thousand
+//! From `few` elements on, chains of operations gain by fusion, the shorter ones the larger they are: with a thousand
 //! elements, the 45 operations of an option's price take half the time if they are fused, while eliminating a row of a
 //! matrix and looking at the result takes half the time if nothing is recorded. Which of the two a program does, its reads
 //! tell ([`Habit`]): now and then such elementwise operations and reductions are recorded until the next read, and go on
-//! being recorded if it turns out to be far away. Those of more than [`MIDDLE`] elements are recorded until reads have come
+//! being recorded if it turns out to be far away. Those of more than `middle` elements are recorded until reads have come
 //! close upon each other; if they are in place, their array gets new memory. Long batches of which none is like one before
 //! run this way, too: nothing would be gained by recording them.
 //!
@@ -25,23 +26,15 @@ use crate::heap::base::{ArrayView, Input};
 use crate::heap::cell::{BaseCell, note};
 use crate::siblings;
 use numelt_ir::{Axes, DType, Op, OpKind, Result};
+use numelt_opt::AtOnceLimits;
 use smallvec::SmallVec;
 
-/// Elements up to which an operation runs at once, whatever came before and comes after. With 256, an ensemble sampler of 64
-/// walkers in five dimensions reaches 1.15 times NumPy's speed and a Boltzmann machine with 480 weights 0.9, with 512 they reach 1.35
-/// and 1.75. With 1024, the sum of 27 neighbours in a block of 8 x 8 x 8 and the price of 1,000 options take twice
-/// as long.
-const FEW: i64 = 512;
-
-/// Elements up to which operations run at once until a long chain has been seen.
-const MIDDLE: i64 = 2048;
-
-/// Operations of more than [`FEW`] elements run at once before it is looked at whether chains are long, at first; and
-/// at most, for those of up to [`MIDDLE`] and of more elements.
+/// Operations of more than `few` elements run at once before it is looked at whether chains are long, at first; and
+/// at most, for those of up to `middle` and of more elements.
 const STRETCH: u32 = 64;
 const STRETCHES: [u32; 2] = [1 << 10, 1 << 8];
 
-/// Short chains in a row after which operations of up to [`MIDDLE`] and of more elements run at once again.
+/// Short chains in a row after which operations of up to `middle` and of more elements run at once again.
 const IN_A_ROW: [u32; 2] = [1, 2];
 
 /// Long batches in a row, like none before, after which their operations run at once: recording them saves nothing.
@@ -49,10 +42,6 @@ const STRANGE: u32 = 4;
 
 /// How many times as many operations as the last of them has run at once before the next look.
 const UNSEEN: u32 = 12;
-
-/// Elements up to which an operation in place gives its array new memory instead of waiting: with more, another array in the
-/// caches costs more than recording does.
-const MOVED: i64 = 3 * MIDDLE;
 
 /// Bytes of the largest base that gets its memory here.
 const LARGEST: usize = 16 * SmallCall::MOST;
@@ -62,16 +51,17 @@ fn long(elements: i64) -> usize {
     (1 + 6000 / elements.max(1) as usize).clamp(2, 12)
 }
 
-/// Whether operations of more than [`FEW`] elements run at once.
+/// Whether operations of more than `few` elements run at once.
 #[derive(Debug)]
 pub(crate) struct Habit {
-    /// Operations of up to [`MIDDLE`] elements, and larger ones.
+    limits: AtOnceLimits,
+    /// Operations of up to `middle` elements, and larger ones.
     bands: [Band; 2],
     /// Long batches since the last one that was known.
     strange: u32,
 }
 
-/// Whether operations of more than [`FEW`] elements run at once.
+/// Whether operations of more than `few` elements run at once.
 #[derive(Debug)]
 struct Band {
     /// Operations that still run at once before the next look, and how many it was.
@@ -104,15 +94,15 @@ impl Band {
 
 /// The band of operations on so many elements; none for those that always run at once.
 #[inline]
-fn band(elements: i64) -> Option<usize> {
-    if elements <= FEW { None } else { Some(usize::from(elements > MIDDLE)) }
+fn band(limits: &AtOnceLimits, elements: i64) -> Option<usize> {
+    if elements <= limits.few { None } else { Some(usize::from(elements > limits.middle)) }
 }
 
 impl Habit {
     /// Nothing has been read yet.
-    pub fn new() -> Habit {
+    pub fn new(limits: AtOnceLimits) -> Habit {
         let middle = Band { left: STRETCH, stretch: STRETCH, in_a_row: 0 };
-        Habit { bands: [middle, Band::default()], strange: 0 }
+        Habit { limits, bands: [middle, Band::default()], strange: 0 }
     }
 
     /// Notes a batch that was run because it was read.
@@ -122,11 +112,11 @@ impl Habit {
         }
         let elements = (work / instructions.max(1) as u64) as i64;
         // what waits though it has few elements on the whole waited for the largest of its operations
-        let largest = band(elements).or_else(|| band(work as i64).map(|_| 0));
+        let largest = band(&self.limits, elements).or_else(|| band(&self.limits, work as i64).map(|_| 0));
         if let Some(at) = largest
             && self.bands[at].left == 0
         {
-            let is_short = elements <= FEW || instructions < long(elements);
+            let is_short = elements <= self.limits.few || instructions < long(elements);
             self.bands[at].note(is_short, IN_A_ROW[at], STRETCHES[at]);
         }
     }
@@ -153,13 +143,13 @@ impl Habit {
     /// May an operation on so many elements run at once?
     #[inline]
     fn allows(&self, elements: i64) -> bool {
-        band(elements).is_none_or(|at| self.bands[at].left > 0)
+        band(&self.limits, elements).is_none_or(|at| self.bands[at].left > 0)
     }
 
     /// Notes that an operation on so many elements has run at once.
     #[inline]
     pub fn ran(&mut self, elements: i64) {
-        if let Some(at) = band(elements) {
+        if let Some(at) = band(&self.limits, elements) {
             self.bands[at].left = self.bands[at].left.saturating_sub(1);
         }
     }
@@ -191,7 +181,7 @@ pub(crate) fn run(
     ins: &[Input<'_>],
 ) -> Result<Outcome> {
     let short = matches!(op.kind(), OpKind::Elementwise | OpKind::Reduction) && ins.len() <= 3;
-    let is_few = is_few(op, out, ins, most.min(FEW));
+    let is_few = is_few(op, out, ins, most.min(habit.limits.few));
     let elements = match (op.kind(), ins) {
         (OpKind::Reduction, [Input::Array(source)]) => source.size(),
         _ => out.size(),
@@ -216,7 +206,9 @@ pub(crate) fn run(
     let cell = &out.base.0;
     let known = cell.here();
     // what overwrites its operands goes to new memory if it is too much to be put together beside them
-    let moves = !known.is_null() && (MIDDLE + 1..=MOVED).contains(&elements) && is_whole(out, elements);
+    let moves = !known.is_null()
+        && (habit.limits.middle + 1..=habit.limits.moved).contains(&elements)
+        && is_whole(out, elements);
     let fresh = known.is_null() || moves;
     if cell.slot_in(epoch).is_some()
         || cell.bonds.any()

@@ -5,7 +5,7 @@
 //! offer is a third trait, [`Host`]; a runtime has exactly one of those, and any number of others.
 
 use numelt_ir::{Axes, DType, Op, Result, Scalar, View};
-use numelt_opt::{Delay, Gathers, Geometry, Kernel, NestStep, Node};
+use numelt_opt::{Delay, Gathers, Geometry, Kernel, NestStep, Node, Target};
 use std::any::Any;
 use std::sync::Arc;
 
@@ -277,6 +277,10 @@ pub trait Storage: Send + Sync {
 pub trait Engine: Storage {
     /// Short name, as in `NUMELT_ENGINE`.
     fn name(&self) -> &'static str;
+
+    /// Limits and thresholds of the machine that the engine runs on. Plans are made for them, and they decide which operations
+    /// run when they are recorded. They are the same at every call.
+    fn target(&self) -> &Target;
 
     /// Can the engine do this? What it cannot do is never sent to it.
     fn supports(&self, task: &Task<'_>) -> bool;

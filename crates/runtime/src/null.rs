@@ -3,7 +3,7 @@
 use crate::engine::{Buffer, Engine, Executable, Host, Storage, Task, Ticket, Work};
 use crate::heap::memory::HostMemory;
 use numelt_ir::Result;
-use numelt_opt::Kernel;
+use numelt_opt::{Kernel, Target};
 use std::any::Any;
 use std::sync::Arc;
 
@@ -46,6 +46,11 @@ impl Storage for NullEngine {
 impl Engine for NullEngine {
     fn name(&self) -> &'static str {
         "null"
+    }
+
+    fn target(&self) -> &Target {
+        const CPU: &Target = &Target::cpu();
+        CPU
     }
 
     fn supports(&self, task: &Task<'_>) -> bool {

@@ -19,49 +19,46 @@ use crate::placement::Placement;
 use crate::report::{self, Warning};
 use crate::stats::Stats;
 use numelt_ir::{Axes, Base, Instr, Op, OpKind, Operand as IrOperand, Program, Result, Scalar, View, warn};
-use numelt_opt::{KernelStep, Options, Outline, Source, copied_before, dense_like, overlaps_itself};
+use numelt_opt::{KernelStep, Options, Outline, PlanningCosts, Source, copied_before, dense_like, overlaps_itself};
 use rustc_hash::FxHashMap;
 use smallvec::{SmallVec, smallvec};
 use std::sync::{Arc, Mutex};
 
-/// Nanoseconds that making a plan takes, for a batch and for each of its instructions.
-const PLAN: (u64, u64) = (20_000, 4_000);
-/// Nanoseconds that a plan saves per instruction after the first.
-const SAVED: u64 = 1_000;
-/// Element-operations for which it saves a nanosecond.
-const ELEMENTS: u64 = 4;
 /// Batches that are remembered.
 const REMEMBERED: usize = 100_000;
 
 /// What plans would have saved the batches seen so far, since one was made, and how many were.
-#[derive(Default)]
-pub(crate) struct Sightings(FxHashMap<u64, (u64, u32)>);
+pub(crate) struct Sightings {
+    seen: FxHashMap<u64, (u64, u32)>,
+    costs: PlanningCosts,
+}
 
 impl Sightings {
+    /// Nothing has been seen yet.
+    pub fn new(costs: PlanningCosts) -> Sightings {
+        Sightings { seen: FxHashMap::default(), costs }
+    }
+
     /// Is a plan for the batch with this key worth making, if it comes as often again as it has come before? One that has
     /// been made and forgotten has to promise twice as much.
     pub fn deserves_plan(&mut self, key: u64, instructions: usize, work: u64) -> bool {
-        if self.0.len() >= REMEMBERED {
-            self.0.clear();
+        if self.seen.len() >= REMEMBERED {
+            self.seen.clear();
         }
+        let PlanningCosts { plan_ns, instruction_ns, launch_ns, elements_per_ns } = self.costs;
         let instructions = instructions as u64;
-        let (saved, plans) = self.0.entry(key).or_default();
-        if *saved >= (PLAN.0 + PLAN.1 * instructions) << *plans {
+        let (saved, plans) = self.seen.entry(key).or_default();
+        if *saved >= (plan_ns + instruction_ns * instructions) << *plans {
             (*saved, *plans) = (0, (*plans + 1).min(16));
             return true;
         }
-        *saved += SAVED * (instructions - 1) + work / ELEMENTS;
+        *saved += launch_ns * (instructions - 1) + work / elements_per_ns;
         false
     }
 
     /// Has a batch with this key been seen?
     pub fn knows(&self, key: u64) -> bool {
-        self.0.contains_key(&key)
-    }
-
-    /// Forgets all.
-    pub fn clear(&mut self) {
-        self.0.clear();
+        self.seen.contains_key(&key)
     }
 }
 
@@ -316,7 +313,8 @@ impl Piecemeal<'_> {
             instrs: vec![instr],
         };
         let made = Made::of(&program);
-        let mut plan = numelt_opt::plan_owned(program, &Options::default())?;
+        let options = Options { target: *self.engine.target(), ..Options::default() };
+        let mut plan = numelt_opt::plan_owned(program, &options)?;
         let (executables, prepared) = self.caches.executables(self.engine, &mut plan.steps)?;
         self.stats.kernels_compiled += prepared;
         let ready = ReadyPlan::new(made, plan, Vec::new(), executables);

@@ -33,7 +33,7 @@ use crate::report::Warning;
 use crate::siblings::{self, Companions, Habits};
 use crate::stats::{FlushReport, Reason, Stats};
 use numelt_ir::{Axes, DType, Error, Instr, Op, Result, Scalar, View};
-use numelt_opt::Options;
+use numelt_opt::{Options, Target};
 use smallvec::SmallVec;
 use std::any::Any;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering};
@@ -102,6 +102,7 @@ impl Runtime {
         let heap = Heap::new();
         configure_pool(&heap, &config);
         let epoch = heap.epoch.fetch_add(1, Ordering::Relaxed) + 1;
+        let Target { at_once, planning, .. } = *engine.target();
         let state = State {
             heap: Arc::clone(&heap),
             engine,
@@ -112,14 +113,14 @@ impl Runtime {
             cells: Vec::new(),
             caches: Caches::default(),
             habits: Habits::default(),
-            sightings: Sightings::default(),
+            sightings: Sightings::new(planning),
             put_off: PutOff::default(),
             last: None,
             stats: Stats::default(),
             variants: [0; 2],
             inspector: None,
             warnings: Vec::new(),
-            habit: Habit::new(),
+            habit: Habit::new(at_once),
             explained: 0,
             held_budget: (physical_memory() / 16) as u64,
             config,
@@ -417,13 +418,13 @@ impl Runtime {
         configure_pool(&self.heap, &config);
         state.config = config;
         state.explained = 0;
-        state.habit = Habit::new();
         if let Some(engine) = engine {
             state.variants = engine.variants();
             state.engine = engine;
         }
         state.caches.clear();
-        state.sightings.clear();
+        let Target { at_once, planning, .. } = *state.engine.target();
+        (state.habit, state.sightings) = (Habit::new(at_once), Sightings::new(planning));
         state.last = None;
         if state.batch.is_empty() {
             state.batch.expect(Candidates::new());
@@ -468,7 +469,8 @@ impl Held<'_> {
 
 impl State {
     fn options(&self) -> Options {
-        Options { fuse: self.config.fuse, passes: self.config.passes, ..Options::default() }
+        let Config { fuse, passes, .. } = self.config;
+        Options { fuse, passes, target: *self.engine.target(), ..Options::default() }
     }
 
     /// Does somebody look at what is recorded, or is likely to?

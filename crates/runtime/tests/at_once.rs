@@ -15,7 +15,7 @@ fn runtime(change: impl FnOnce(&mut Config)) -> Runtime {
 
 fn array(rt: &Runtime, n: i64) -> ArrayView {
     let a = ArrayView::fresh(rt, DType::F64, &[n]);
-    rt.read(&a.base).unwrap();
+    rt.write(&a.base).unwrap();
     a
 }
 
@@ -58,7 +58,7 @@ fn more_elements_wait_where_the_engine_has_no_short_way() {
 fn every_kind_of_operation_is_run() {
     let rt = runtime(|_| ());
     let (a, positions) = (array(&rt, 64), ArrayView::fresh(&rt, DType::I64, &[9]));
-    rt.read(&positions.base).unwrap();
+    rt.write(&positions.base).unwrap();
     let run = |op, dtype, shape: &[i64], ins: &[&ArrayView], axes| {
         let out = ArrayView::fresh(&rt, DType::F64, shape);
         let ins: Vec<Input<'_>> = ins.iter().map(|&view| Input::Array(view)).collect();
@@ -90,7 +90,7 @@ fn a_large_operation_that_waits_does_not_keep_others() {
     // what reads the pending result waits with it
     let later = sum(&rt, &reduced, &reduced);
     assert!(later.base.is_pending() && rt.pending_work() > pending);
-    rt.read(&later.base).unwrap();
+    rt.write(&later.base).unwrap();
     assert!(!waits.base.is_pending());
 }
 

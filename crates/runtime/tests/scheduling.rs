@@ -12,7 +12,7 @@ fn runtime(change: impl FnOnce(&mut Config)) -> Runtime {
 
 fn array(rt: &Runtime, n: i64) -> ArrayView {
     let a = ArrayView::fresh(rt, DType::F64, &[n]);
-    rt.read(&a.base).unwrap();
+    rt.write(&a.base).unwrap();
     a
 }
 
@@ -32,7 +32,7 @@ fn temporaries_are_contracted_and_loops_hit_the_plan_cache() {
         let z = binary(&rt, Op::Subtract, &y, Input::Array(&a)).0;
         drop((x, y));
         assert!(z.base.is_pending());
-        rt.read(&z.base).unwrap();
+        rt.write(&z.base).unwrap();
         assert!(!z.base.is_pending());
     }
     let stats = rt.stats();
@@ -50,7 +50,7 @@ fn shrinking_views_share_one_executable() {
     for n in (10..100).rev() {
         let view = ArrayView { shape: [n].into_iter().collect(), offset: (100 - n) * 8, ..a.clone() };
         let out = binary(&rt, Op::Add, &view, Input::Array(&view)).0;
-        rt.read(&out.base).unwrap();
+        rt.write(&out.base).unwrap();
     }
     let stats = rt.stats();
     assert_eq!((stats.plan_misses, stats.kernels_compiled), (90, 1));
@@ -113,7 +113,7 @@ fn long_loops_are_cut_between_turns() {
             rt.flush(Reason::Instructions).unwrap();
         }
     }
-    rt.read(&x.base).unwrap();
+    rt.write(&x.base).unwrap();
     let stats = rt.stats();
     // the first piece, those like it, the rest
     assert!(stats.plan_misses <= 3 && stats.plan_hits >= 15, "{stats:?}");
@@ -132,8 +132,8 @@ fn only_what_needs_it_fails(rt: &Runtime, a: &ArrayView) {
     let (needs, _) = binary(rt, Op::Add, &huge, Input::Const(Scalar::F64(1.0)));
     let (free, _) = binary(rt, Op::Multiply, a, Input::Array(a));
     assert_eq!(rt.flush(Reason::Explicit), Err(no_room()));
-    assert!(rt.read(&needs.base).is_err() && rt.read(&huge.base).is_err());
-    assert!(rt.read(&free.base).is_ok() && rt.read(&a.base).is_ok());
+    assert!(rt.write(&needs.base).is_err() && rt.write(&huge.base).is_err());
+    assert!(rt.write(&free.base).is_ok() && rt.write(&a.base).is_ok());
     rt.reconfigure(None, Config { at_once: 0, ..Config::default() });
 }
 
@@ -143,18 +143,18 @@ fn out_of_memory_is_an_error_and_the_runtime_goes_on() {
     let a = array(&rt, 1000);
     let big = ArrayView::fresh(&rt, DType::F64, &[100, 100_000]);
     rt.record(Op::Copy, DType::F64, &big, &[Input::Const(Scalar::F64(1.0))], Axes::default()).unwrap();
-    assert_eq!(rt.read(&big.base), Err(no_room()));
-    assert_eq!(rt.read(&big.base), Err(no_room()));
+    assert_eq!(rt.write(&big.base), Err(no_room()));
+    assert_eq!(rt.write(&big.base), Err(no_room()));
     let sum = binary(&rt, Op::Add, &a, Input::Array(&a)).0;
-    assert!(rt.read(&sum.base).is_ok());
+    assert!(rt.write(&sum.base).is_ok());
     // in one batch: only what needs the memory fails
     only_what_needs_it_fails(&rt, &a);
     // with memory again, what did not fit is computed, and what is made of it
     let (more, _) = binary(&rt, Op::Add, &big, Input::Const(Scalar::F64(1.0)));
-    assert!(rt.read(&more.base).is_ok());
-    assert!(rt.read(&big.base).is_ok());
+    assert!(rt.write(&more.base).is_ok());
+    assert!(rt.write(&big.base).is_ok());
     rt.record(Op::Copy, DType::F64, &big, &[Input::Const(Scalar::F64(1.0))], Axes::default()).unwrap();
-    assert!(rt.read(&big.base).is_ok());
+    assert!(rt.write(&big.base).is_ok());
 }
 
 #[test]
@@ -163,7 +163,7 @@ fn inspectors_see_each_flush() {
     let a = array(&rt, 10);
     rt.inspect_start();
     let b = binary(&rt, Op::Add, &a, Input::Array(&a)).0;
-    rt.read(&b.base).unwrap();
+    rt.write(&b.base).unwrap();
     let reports = rt.inspect_stop();
     assert_eq!(reports.len(), 1);
     assert_eq!((reports[0].instructions, reports[0].kernels.len(), reports[0].tiers[0]), (1, 1, "null"));
@@ -178,9 +178,9 @@ fn looking_at_values_leaves_their_readers_pending() {
     let x = binary(&rt, Op::Add, &a, Input::Array(&a)).0;
     assert!(a.base.is_pending() && !a.base.is_awaited());
     assert!(x.base.is_pending() && x.base.is_awaited());
-    assert!(!rt.look(&a.base).unwrap().is_null());
+    assert!(!rt.read(&a.base).unwrap().is_null());
     assert!(x.base.is_awaited());
-    rt.look(&x.base).unwrap();
+    rt.read(&x.base).unwrap();
     assert!(!x.base.is_awaited() && !a.base.is_pending());
 }
 
@@ -195,7 +195,7 @@ fn what_a_cut_left_over_is_awaited() {
     let y = binary(&rt, Op::Multiply, &x, Input::Array(&x)).0;
     rt.flush(Reason::Instructions).unwrap();
     assert_eq!(y.base.is_pending(), y.base.is_awaited());
-    rt.read(&y.base).unwrap();
+    rt.write(&y.base).unwrap();
     assert!(!y.base.is_awaited());
 }
 
@@ -213,7 +213,7 @@ fn long_loops_are_cut_where_they_were_cut_before() {
                 rt.flush(reason).unwrap();
             }
         }
-        rt.read(&x.base).unwrap();
+        rt.write(&x.base).unwrap();
         let stats = rt.stats();
         flushes.push((stats.plan_misses, stats.flushes[Reason::Instructions as usize]));
     }
@@ -240,7 +240,7 @@ fn values_that_a_statement_drops_do_not_change_a_cut() {
                 }
             }
         }
-        rt.read(&u.base).unwrap();
+        rt.write(&u.base).unwrap();
         misses.push(rt.stats().plan_misses);
     }
     assert_eq!(misses[3], misses[1], "{misses:?}");
@@ -255,7 +255,7 @@ fn batches_without_a_plan_free_values_after_their_last_use() {
     for _ in 0..100 {
         x = binary(&rt, Op::Add, &x, Input::Const(Scalar::F64(1.0))).0;
     }
-    rt.read(&x.base).unwrap();
+    rt.write(&x.base).unwrap();
     let stats = rt.stats();
     assert_eq!((stats.piecemeal, stats.kernels, stats.plan_misses, stats.kernels_compiled), (1, 101, 0, 2));
     // what is kept, cached or in use, is two buffers
@@ -272,7 +272,7 @@ fn batches_are_planned_when_they_keep_coming() {
         let x = binary(&rt, Op::Add, &a, Input::Array(&a)).0;
         let y = binary(&rt, Op::Multiply, &x, Input::Const(Scalar::F64(2.0))).0;
         drop(x);
-        rt.read(&y.base).unwrap();
+        rt.write(&y.base).unwrap();
     };
     turn();
     assert_eq!((rt.stats().piecemeal, rt.stats().plan_misses), (1, 0));
@@ -283,7 +283,7 @@ fn batches_are_planned_when_they_keep_coming() {
     // large work is planned at once
     let big = array(&rt, 1 << 20);
     let x = binary(&rt, Op::Add, &big, Input::Array(&big)).0;
-    rt.read(&x.base).unwrap();
+    rt.write(&x.base).unwrap();
     assert_eq!(rt.stats().plan_misses, 2);
 }
 

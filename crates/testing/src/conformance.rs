@@ -5,7 +5,8 @@ use crate::compare::{Tolerance, first_difference};
 use crate::fill;
 use crate::kernel_interp::{PointOrder, run_plan};
 use crate::shrink::shrink;
-use numelt_ir::{DType, Program, Result, Scalar, interpret};
+use crate::targets;
+use numelt_ir::{DType, Error, Program, Result, Scalar, interpret};
 use numelt_opt::Options;
 use std::fmt::{self, Display, Formatter};
 
@@ -124,10 +125,11 @@ fn comparison_type(program: &Program, base: u32, dtype: DType, closeness: Closen
     }
 }
 
-/// The optimizer with options, its plan run by the reference interpreter for plans.
+/// The optimizer with options, its plan, which has to keep to the target, run by the reference interpreter for plans.
 pub fn plan_executor(options: Options, order: PointOrder) -> impl FnMut(&Program, &mut [Vec<u8>]) -> Result<()> {
     move |program, memory| {
         let plan = numelt_opt::plan(program, &options)?;
+        targets::keeps_to(&options.target, &plan).map_err(Error::Invalid)?;
         run_plan(&plan, memory, order)
     }
 }

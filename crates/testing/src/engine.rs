@@ -13,8 +13,9 @@
 use crate::compare::Tolerance;
 use crate::conformance::{CheckOptions, check_program};
 use crate::generator::{Limits, generate};
+use crate::targets::keeps_to;
 use numelt_ir::{Error, Instr, OpKind, Operand as IrOperand, Program, Result, Scalar, View};
-use numelt_opt::{ArgKind, Fuse, Kernel, KernelStep, NestStep, Options, Plan, Stage, Step};
+use numelt_opt::{ArgKind, Fuse, Kernel, KernelStep, NestStep, Options, Plan, Stage, Step, Target};
 use numelt_runtime::{
     Buffer, Engine, Executable, Host, Launch, LibraryCall, NestLaunch, Operand, PutCall, StageLaunch, Task, Ticket,
     Work, run,
@@ -53,12 +54,21 @@ impl<'a> Tested<'a> {
 /// # Panics
 /// With the first failing program, cut down and in text form.
 pub fn conforms(tested: Tested<'_>, programs: u64) {
+    conforms_for(tested, tested.engine.target(), programs);
+}
+
+/// The same with plans for another target than the engine's: an engine runs any plan.
+///
+/// # Panics
+/// With the first failing program, cut down and in text form.
+pub fn conforms_for(tested: Tested<'_>, target: &Target, programs: u64) {
     let limits = Limits::default();
     let mut compiled = Compiled::default();
     for seed in 0..programs {
         let program = generate(seed, &limits);
         let fuse = Fuse::ALL[seed as usize % Fuse::ALL.len()];
-        check_on(tested, &program, seed, fuse, &mut compiled)
+        let options = Options { fuse, target: *target, ..Options::default() };
+        check_on(tested, &program, seed, &options, &mut compiled)
             .unwrap_or_else(|message| panic!("seed {seed}: {message}"));
     }
 }
@@ -68,27 +78,29 @@ pub fn conforms(tested: Tested<'_>, programs: u64) {
 /// # Errors
 /// The failing program, cut down, and what differs.
 pub fn check_engine(tested: Tested<'_>, program: &Program, seed: u64, fuse: Fuse) -> std::result::Result<(), String> {
-    check_on(tested, program, seed, fuse, &mut Compiled::default())
+    let options = Options { fuse, target: *tested.engine.target(), ..Options::default() };
+    check_on(tested, program, seed, &options, &mut Compiled::default())
 }
 
 fn check_on(
     tested: Tested<'_>,
     program: &Program,
     seed: u64,
-    fuse: Fuse,
+    options: &Options,
     compiled: &mut Compiled,
 ) -> std::result::Result<(), String> {
-    let options = CheckOptions { seed, tolerance: Tolerance::ENGINE };
+    let check = CheckOptions { seed, tolerance: Tolerance::ENGINE };
     let mut executor = |program: &Program, memory: &mut [Vec<u8>]| {
-        let plan = numelt_opt::plan(program, &Options { fuse, ..Options::default() })?;
+        let plan = numelt_opt::plan(program, options)?;
+        keeps_to(&options.target, &plan).map_err(Error::Invalid)?;
         if supports(tested.engine, &plan) {
             run_on(tested, &plan, memory, compiled)
         } else {
             numelt_ir::interpret(program, memory)
         }
     };
-    check_program(program, &options, &mut executor)
-        .map_err(|failure| format!("engine {}, {fuse}\n{failure}", tested.engine.name()))
+    check_program(program, &check, &mut executor)
+        .map_err(|failure| format!("engine {}, {options:?}\n{failure}", tested.engine.name()))
 }
 
 /// Kernels that were compiled, by structure.

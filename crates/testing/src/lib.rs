@@ -2,7 +2,7 @@
 //!
 //! [`generator`] makes random programs, [`fill`] their data, [`kernel_interp`] runs plans slowly
 //! and strictly, [`conformance`] holds an execution (an engine, a partition) against the
-//! reference interpreter, [`shrink`] cuts down what fails, [`filetest`] runs the text files under
+//! reference interpreter, [`targets`] are machines unlike the CPU, [`shrink`] cuts down what fails, [`filetest`] runs the text files under
 //! `tests/filetests`. The command line is in `src/bin`.
 //!
 //! Not here: anything that a user's program needs.
@@ -18,3 +18,4 @@ pub mod generator;
 pub mod kernel_interp;
 pub mod rng;
 pub mod shrink;
+pub mod targets;

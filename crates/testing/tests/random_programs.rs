@@ -1,13 +1,15 @@
 //! Random programs through the optimizer, with every partition and pass, against the reference interpreter.
 //!
-//! `NUMELT_RANDOM_PROGRAMS=100000` runs that many, each with every partition, with every pass alone, all and none.
+//! `NUMELT_RANDOM_PROGRAMS=100000` runs that many, each with every partition, with every pass alone, all and none, and for
+//! every target.
 
-use numelt_opt::{Fuse, Options, Pass, Passes};
+use numelt_opt::{Fuse, Options, Pass, Passes, Target};
 use numelt_testing::compare::Tolerance;
 use numelt_testing::conformance::{CheckOptions, check_program, plan_executor};
 use numelt_testing::generator::{Limits, generate};
 use numelt_testing::kernel_interp::PointOrder;
 use numelt_testing::shrink::is_sound;
+use numelt_testing::targets;
 
 /// How many programs: `NUMELT_RANDOM_PROGRAMS`, or a number that runs in a few seconds.
 fn count() -> u64 {
@@ -23,19 +25,25 @@ fn is_thorough() -> bool {
     asked().is_some()
 }
 
-/// Every partition with all passes and with none, and every pass alone; with few programs, a different one of the
-/// latter for each seed.
+/// Every partition with all passes and with none, every pass alone, and every target that is not the CPU; with few
+/// programs, a different one of all but the first for each seed.
 fn choices(seed: u64) -> Vec<Options> {
     // a small budget: the tests are of what the search gives, and it gives something at any time
     let reuse = if seed % 4 < 2 { 1 } else { Options::default().reuse };
-    let with = |fuse, passes| Options { fuse, passes, budget: 30, reuse };
+    let with = |fuse, passes| Options { fuse, passes, budget: 30, reuse, target: Target::cpu() };
     let mut all: Vec<Options> = Fuse::ALL.map(|fuse| with(fuse, Passes::ALL)).to_vec();
     let mut more: Vec<Options> = Fuse::ALL.map(|fuse| with(fuse, Passes::NONE)).to_vec();
     more.extend(Pass::ALL.map(|pass| with(Fuse::Greedy, Passes::only(pass))));
+    let greedy = with(Fuse::Greedy, Passes::ALL);
+    let others = targets::all().map(|(_, target)| Options { target, ..greedy });
+    more.extend(others);
     if is_thorough() {
         all.extend(more);
     } else {
         all.push(more[seed as usize / 2 % more.len()]);
+        // which partition is left to vary
+        let target = others[seed as usize % others.len()].target;
+        all.push(Options { target, ..all[seed as usize / 4 % Fuse::ALL.len()] });
     }
     all
 }
@@ -52,8 +60,8 @@ fn check_share(share: u64, shares: u64) {
         for choice in choices(seed) {
             let order = if seed % 2 == 0 { PointOrder::Forward } else { PointOrder::Backward };
             if let Err(failure) = check_program(&program, &options, &mut plan_executor(choice, order)) {
-                let Options { fuse, passes, .. } = choice;
-                failures.push(format!("seed {seed}, {fuse}, passes {passes}, {order:?}:\n{failure}\n"));
+                let Options { fuse, passes, target, .. } = choice;
+                failures.push(format!("seed {seed}, {fuse}, passes {passes}, {order:?}, {target:?}:\n{failure}\n"));
             }
         }
         if failures.len() >= 5 {

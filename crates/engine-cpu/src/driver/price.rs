@@ -3,7 +3,7 @@
 //! In: points and the time they took on one thread. Out: picoseconds per point, for deciding how many threads share
 //! a launch. Results never depend on it.
 
-use numelt_ir::{DType, Op};
+use numelt_ir::{DType, Op, transcendental};
 use numelt_opt::{ArgKind, Kernel, Node, StrideClass};
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -63,9 +63,8 @@ pub(crate) fn cost_of(op: Op, ty: DType) -> u64 {
     match op {
         FloorDivide | Remainder | Fmod if ty.is_integer() => 80 * (ty.size() * ty.size()) as u64,
         FloorDivide | Remainder | Fmod => 5000,
-        Power | Arctan2 | Hypot | Cbrt => 4000,
-        Exp | Exp2 | Expm1 | Log | Log2 | Log10 | Log1p | Sin | Cos | Tan | Arcsin | Arccos | Arctan | Sinh | Cosh
-        | Tanh | Arcsinh | Arccosh | Arctanh | Erf => 1500,
+        Power | FloatPower | Arctan2 | Hypot | Cbrt | Logaddexp | Logaddexp2 => 4000,
+        transcendental!() => 1500,
         Divide | Reciprocal | Sqrt => 700,
         Pcg64 | Pcg64Dxsm => 600,
         Philox => 1500,

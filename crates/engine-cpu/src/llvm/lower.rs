@@ -8,7 +8,7 @@ use super::builder::{Builder, Int, Real, Ty, Val};
 use super::math::MathTable;
 use super::quotient::Divisor;
 use numelt_ir::parts::Exponents;
-use numelt_ir::{DType, DTypeKind as Kind, Error, Op, Result, not_elementwise, warn};
+use numelt_ir::{DType, DTypeKind as Kind, Error, Op, Result, not_elementwise, transcendental, warn};
 
 /// A value of a node for `lanes` points.
 #[derive(Clone, Copy, Debug)]
@@ -119,32 +119,9 @@ impl Lower<'_> {
             Op::Trunc | Op::ModfIntegral => plain(self.float_intrinsic("llvm.trunc", ty, &[args[0].plain()])),
             Op::Rint => Ok(args[0].map(|v| self.float_intrinsic("llvm.rint", ty.real(), &[v]))),
             Op::Power if ty.is_integer() => plain(self.integer_power(ty, args[0].plain(), args[1].plain())),
-            Op::Power
-            | Op::FloatPower
-            | Op::Sqrt
-            | Op::Cbrt
-            | Op::Exp
-            | Op::Exp2
-            | Op::Expm1
-            | Op::Log
-            | Op::Log2
-            | Op::Log10
-            | Op::Log1p
-            | Op::Sin
-            | Op::Cos
-            | Op::Tan
-            | Op::Arcsin
-            | Op::Arccos
-            | Op::Arctan
-            | Op::Arctan2
-            | Op::Sinh
-            | Op::Cosh
-            | Op::Tanh
-            | Op::Arcsinh
-            | Op::Arccosh
-            | Op::Arctanh
-            | Op::Hypot
-            | Op::Erf => {
+            Op::Logaddexp | Op::Logaddexp2 => self.by_loop(op, ty, args),
+            // after those of them that have no compiled function
+            transcendental!() | Op::Sqrt => {
                 if !ty.is_float() {
                     return self.by_loop(op, ty, args);
                 }
@@ -184,7 +161,7 @@ impl Lower<'_> {
                 let count = self.b.intrinsic("llvm.ctpop", &[self.reg(ty)], &[v]);
                 plain(if ty.size() == 1 { count } else { self.b.trunc(count, self.reg(DType::U8)) })
             }
-            Op::Logaddexp | Op::Logaddexp2 | Op::Nextafter | Op::Spacing | Op::Ldexp => self.by_loop(op, ty, args),
+            Op::Nextafter | Op::Spacing | Op::Ldexp => self.by_loop(op, ty, args),
             Op::FrexpMantissa => plain(self.split_exponent(ty, args[0].plain()).0),
             Op::FrexpExponent => plain(self.split_exponent(ty, args[0].plain()).1),
             Op::Gcd | Op::Lcm => self.by_loop(op, ty, args),

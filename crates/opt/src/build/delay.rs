@@ -9,17 +9,12 @@
 //! loop that wraps.
 
 use crate::overlap::overlaps;
-use crate::{ArgGeometry, ArgKind, Delay, KernelStep};
+use crate::{ArgGeometry, ArgKind, Delay, DelayLimits, KernelStep};
 use numelt_ir::View;
 use smallvec::SmallVec;
 
-/// Iteration spaces with fewer points may wait for all of them.
-const FEW: i64 = 1 << 16;
-/// Larger ones are so many times as long as what waits.
-const TIMES: i64 = 4;
-
 /// The delay of the one store that other points load.
-pub(super) fn of(step: &KernelStep) -> Option<Delay> {
+pub(super) fn of(step: &KernelStep, limits: &DelayLimits) -> Option<Delay> {
     let kernel = &*step.kernel;
     // the driver counts the points of whole runs only
     if !kernel.reductions.is_empty() && kernel.reduced.contains(&false) {
@@ -30,7 +25,7 @@ pub(super) fn of(step: &KernelStep) -> Option<Delay> {
         let Some(Reach { behind, ahead, cyclic }) = reach(step, store.arg as usize)? else { continue };
         let delay = Delay { arg: store.arg, behind: behind as u64, ahead: ahead as u64, cyclic };
         let points = step.geometry.extents.iter().product::<i64>();
-        if found.replace(delay).is_some() || (points > FEW && (behind + ahead) * TIMES > points) {
+        if found.replace(delay).is_some() || (points > limits.few_points && (behind + ahead) * limits.times > points) {
             return None;
         }
     }

@@ -7,7 +7,7 @@
 mod body;
 mod delay;
 pub(crate) mod loops;
-mod moved;
+pub(crate) mod moved;
 pub(crate) mod one;
 #[cfg(test)]
 mod tests;
@@ -18,14 +18,13 @@ use crate::fuse::legality::Block;
 use crate::fuse::nests::Group;
 use crate::fuse::scatters::{self, Call, Scattered};
 use crate::{
-    Arg, ArgGeometry, ArgKind, Geometry, Kernel, KernelStep, Near, NestStep, Put, Reduction, Stage, Store, StrideClass,
-    Watch,
+    Arg, ArgGeometry, ArgKind, Geometry, Kernel, KernelStep, Near, NearLoads, NestStep, Put, Reduction, Stage, Store,
+    StrideClass, Watch,
 };
-pub(crate) use moved::{bytes_moved, nest_bytes_moved};
 
 use body::{Body, Fold, Slot};
 use loops::{Nest, memory_order};
-use numelt_ir::{BaseId, Dims, Op, OpKind, Pieces, Program};
+use numelt_ir::{BaseId, Dims, Pieces, Program};
 use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
 use std::sync::Arc;
@@ -103,7 +102,7 @@ pub(crate) fn in_place(
     kernels: &mut KernelSet,
 ) -> Option<KernelStep> {
     let (step, _) = build(program, table, block, Loops::Any, kernels)?;
-    let delay = delay::of(&step)?;
+    let delay = delay::of(&step, table.target.delays.as_ref()?)?;
     Some(KernelStep { delay: Some(delay), ..step })
 }
 
@@ -164,7 +163,8 @@ fn build(
     let bases = slots.iter().map(|s| if s.kind == ArgKind::Index { 0 } else { s.view.base }).collect();
     let params = body.params.clone();
     let watch = watches(&body);
-    let (kernel, geometry) = finish(program, body, &slots, nest, block.pieces.unwrap_or(Pieces::WHOLE));
+    let pieces = block.pieces.unwrap_or(Pieces::WHOLE);
+    let (kernel, geometry) = finish(program, body, &slots, nest, pieces, table.target.near_loads);
     let instrs = block.instrs.iter().map(|&i| i as usize).collect();
     let (kernel, puts) = (kernels.share(kernel), Vec::new());
     Some((KernelStep { kernel, geometry, bases, params, watch, instrs, delay: None, puts }, shared))
@@ -230,7 +230,14 @@ fn preferred_order(nest: &Nest, slots: &[Slot]) -> SmallVec<[u8; 4]> {
     memory_order(rank, &operands)
 }
 
-fn finish(program: &Program, body: Body, slots: &[Slot], nest: Nest, pieces: Pieces) -> (Kernel, Geometry) {
+fn finish(
+    program: &Program,
+    body: Body,
+    slots: &[Slot],
+    nest: Nest,
+    pieces: Pieces,
+    near: Option<NearLoads>,
+) -> (Kernel, Geometry) {
     let innermost = nest.extents.len() - 1;
     let args = slots.iter().zip(&nest.operands).map(|(slot, walk)| {
         let unit = if slot.kind == ArgKind::Index { 1 } else { slot.view.dtype.size() as i64 };
@@ -238,7 +245,9 @@ fn finish(program: &Program, body: Body, slots: &[Slot], nest: Nest, pieces: Pie
         Arg { kind: slot.kind, dtype: slot.view.dtype, strides: strides.collect(), near: None }
     });
     let mut args: Vec<Arg> = args.collect();
-    find_neighbours(slots, &nest, &mut args);
+    if let Some(near) = near {
+        find_neighbours(slots, &nest, &mut args, near);
+    }
     let first_store = body.loads.len() as u32;
     let first_fold = first_store + body.stored.len() as u32;
     let kernel = Kernel {
@@ -257,8 +266,8 @@ fn finish(program: &Program, body: Body, slots: &[Slot], nest: Nest, pieces: Pie
 
 /// Finds operands that lie near an earlier one. Where operands are few each may have its own address, and the
 /// same compiled kernel serves all distances.
-fn find_neighbours(slots: &[Slot], nest: &Nest, args: &mut [Arg]) {
-    if slots.iter().filter(|s| s.kind == ArgKind::Load).count() < cost::CROWD {
+fn find_neighbours(slots: &[Slot], nest: &Nest, args: &mut [Arg], NearLoads { least_loads, reach }: NearLoads) {
+    if slots.iter().filter(|s| s.kind == ArgKind::Load).count() < least_loads {
         return;
     }
     for at in 0..slots.len() {
@@ -273,7 +282,7 @@ fn find_neighbours(slots: &[Slot], nest: &Nest, args: &mut [Arg]) {
                 && own.view.base == other.view.base
                 && own.view.dtype == other.view.dtype
                 && walk.strides == there.strides;
-            same.then(|| cost::elements_between(there.offset, walk.offset, own.view.dtype)).flatten()
+            same.then(|| cost::elements_between(there.offset, walk.offset, own.view.dtype, reach)).flatten()
         };
         let near = (0..at).find_map(|first| Some(Near { arg: first as u32, elements: elements(first)? }));
         args[at].near = near;
@@ -288,11 +297,4 @@ fn stride_class(stride: i64, unit: i64, innermost: bool) -> StrideClass {
         s if innermost && s == unit => StrideClass::Unit,
         _ => StrideClass::Any,
     }
-}
-
-/// Bytes that a call reads and writes.
-pub(crate) fn call_bytes(program: &Program, index: usize) -> u64 {
-    let instr = &program.instrs[index];
-    debug_assert!(matches!(instr.op.kind(), OpKind::Scan | OpKind::Library), "{}", Op::name(instr.op));
-    instr.bytes_touched()
 }

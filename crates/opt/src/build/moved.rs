@@ -9,10 +9,10 @@ use smallvec::SmallVec;
 /// What operands touch, per base.
 type Spans = FxHashMap<BaseId, SmallVec<[Span; 4]>>;
 
-/// Bytes that a kernel reads, and those that it writes: each once, however many operands they lie in.
-pub(crate) fn bytes_moved(step: &KernelStep) -> u64 {
-    let own: u64 = by_base(step).into_iter().flat_map(Spans::into_values).map(|mut spans| touched(&mut spans)).sum();
-    own + step.puts.iter().map(|put| put.bytes).sum::<u64>()
+/// Bytes that a kernel reads, and those that it writes: each once, however many operands they lie in. What its puts move
+/// comes on top.
+pub(crate) fn bytes_moved(step: &KernelStep) -> [u64; 2] {
+    by_base(step).map(|spans| spans.into_values().map(|mut spans| touched(&mut spans)).sum())
 }
 
 /// What a kernel reads and what it writes.
@@ -38,9 +38,9 @@ fn span(step: &KernelStep, arg: &Arg, place: &ArgGeometry) -> Span {
     Span { low, high: high + size, bytes: moving.map(|(&n, _)| n as u64).product::<u64>() * size as u64 }
 }
 
-/// Bytes that a nest moves between memory and cache. What stages read of a base is read once, unless an earlier one
+/// Bytes that a nest reads from memory, and those that it writes there. What stages read of a base is read once, unless an earlier one
 /// wrote it; what they write is written once; scratch stays in cache.
-pub(crate) fn nest_bytes_moved(nest: &NestStep) -> u64 {
+pub(crate) fn nest_bytes_moved(nest: &NestStep) -> [u64; 2] {
     let [mut read, mut written]: [Spans; 2] = Default::default();
     let merge = |all: &mut Spans, base, spans: SmallVec<[Span; 4]>| {
         let known = all.entry(base).or_default();
@@ -59,6 +59,9 @@ pub(crate) fn nest_bytes_moved(nest: &NestStep) -> u64 {
         stores.into_iter().for_each(|(base, spans)| merge(&mut written, base, spans));
     }
     let outside = |base: &BaseId| nest.scratch.iter().all(|s| s.base != *base);
-    let all = read.into_iter().chain(written).filter(|(base, _)| outside(base));
-    all.map(|(_, mut spans)| touched(&mut spans)).sum()
+    let total = |spans: Spans| {
+        let spans = spans.into_iter().filter(|(base, _)| outside(base));
+        spans.map(|(_, mut spans)| touched(&mut spans)).sum()
+    };
+    [read, written].map(total)
 }

@@ -10,7 +10,7 @@ use super::body::Body;
 use super::loops::{Nest, demanded_order, demanded_pieces, memory_order};
 use super::{finish, slots, stride_class};
 use crate::access::AccessTable;
-use crate::{ArgGeometry, ArgKind, Geometry, Kernel, StrideClass, Watch, passes};
+use crate::{ArgGeometry, ArgKind, Geometry, Kernel, StrideClass, Target, Watch, passes};
 use numelt_ir::{
     Axes, Base, BaseId, DType, Dims, Instr, OpKind, Operand, Pieces, Program, Scalar, View, c_strides, warn,
 };
@@ -121,7 +121,8 @@ impl Outline {
     /// The kernel; `None` where the outline does not describe what kernels are made of.
     pub fn kernel(&self, instr: &Instr, consts: &[Scalar]) -> Option<OneKernel> {
         let program = self.program(instr, consts)?;
-        let table = AccessTable::new(&program);
+        // the table of one instruction is the same for every target
+        let table = AccessTable::new(&program, &Target::cpu());
         let mut body = Body::new(&program, &table, &[0]);
         body.finish(|_| false);
         let slots = slots(&body);
@@ -141,7 +142,8 @@ impl Outline {
             operands: self.geometry.args.clone(),
             shared: None,
         };
-        let (kernel, geometry) = finish(&program, body, &slots, nest, self.geometry.pieces);
+        // no loads share an address: the key does not say how far apart they are
+        let (kernel, geometry) = finish(&program, body, &slots, nest, self.geometry.pieces, None);
         debug_assert_eq!(crate::verify_kernel(&kernel, &geometry), Ok(()));
         Some(OneKernel { kernel: Arc::new(kernel), params, watch })
     }

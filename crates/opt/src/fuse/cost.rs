@@ -12,7 +12,7 @@ use std::ops::{Add, Sub};
 
 /// Cost and memory operands of a run of accesses that all lie in one base.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Cost {
+pub(crate) struct Traffic {
     /// Bytes accessed.
     pub bytes: u64,
     /// Memory operands of the kernel: a view that is read and written counts twice, views that are read a few
@@ -20,33 +20,34 @@ pub(crate) struct Cost {
     pub args: u32,
 }
 
-impl Cost {
+impl Traffic {
     /// This, but no more bytes than `bound`: fusing never costs.
-    pub(super) fn at_most(self, bound: Cost) -> Cost {
-        Cost { bytes: self.bytes.min(bound.bytes), args: self.args }
+    pub(super) fn at_most(self, bound: Traffic) -> Traffic {
+        Traffic { bytes: self.bytes.min(bound.bytes), args: self.args }
     }
 }
 
-impl Add for Cost {
-    type Output = Cost;
-    fn add(self, other: Cost) -> Cost {
-        Cost { bytes: self.bytes + other.bytes, args: self.args + other.args }
+impl Add for Traffic {
+    type Output = Traffic;
+    fn add(self, other: Traffic) -> Traffic {
+        Traffic { bytes: self.bytes + other.bytes, args: self.args + other.args }
     }
 }
 
-impl Sub for Cost {
-    type Output = Cost;
-    fn sub(self, other: Cost) -> Cost {
-        Cost { bytes: self.bytes.saturating_sub(other.bytes), args: self.args.saturating_sub(other.args) }
+impl Sub for Traffic {
+    type Output = Traffic;
+    fn sub(self, other: Traffic) -> Traffic {
+        Traffic { bytes: self.bytes.saturating_sub(other.bytes), args: self.args.saturating_sub(other.args) }
     }
 }
 
 /// Cost of all accesses of one block to one base.
-pub(super) fn of_base(table: &AccessTable, accesses: impl Iterator<Item = BlockAccess> + Clone) -> Cost {
+pub(super) fn of_base(table: &AccessTable, accesses: impl Iterator<Item = BlockAccess> + Clone) -> Traffic {
     if is_contracted(table, accesses.clone()) {
-        return Cost::default();
+        return Traffic::default();
     }
     let (mut args, mut bytes) = (0, 0);
+    let near = |a: &View, b: &View| table.target.near_loads.is_some_and(|near| are_near(a, b, near.reach));
     let mut spans: SmallVec<[Span; 8]> = SmallVec::new();
     let mut loads: SmallVec<[&View; 8]> = SmallVec::new();
     for access in accesses {
@@ -57,39 +58,34 @@ pub(super) fn of_base(table: &AccessTable, accesses: impl Iterator<Item = BlockA
             spans.push(Span { low: view.low, high: view.high, bytes: view.bytes });
         }
         args += u32::from(access.written);
-        if access.loaded && !loads.iter().any(|first| are_near(first, &view.view)) {
+        if access.loaded && !loads.iter().any(|first| near(first, &view.view)) {
             loads.push(&view.view);
         }
     }
     args += loads.len() as u32;
-    Cost { bytes: bytes + touched(&mut spans), args }
+    Traffic { bytes: bytes + touched(&mut spans), args }
 }
 
 /// Cost of a block's accesses to a base of which it knows one view only.
-pub(super) fn of_one(table: &AccessTable, access: &BlockAccess) -> Cost {
+pub(super) fn of_one(table: &AccessTable, access: &BlockAccess) -> Traffic {
     if is_contracted(table, std::iter::once(*access)) {
-        return Cost::default();
+        return Traffic::default();
     }
     let bytes = table.views[access.view as usize].bytes;
-    Cost { bytes, args: u32::from(access.written) + u32::from(access.loaded) }
+    Traffic { bytes, args: u32::from(access.written) + u32::from(access.loaded) }
 }
 
-/// So many operands that near ones have to share an address.
-pub(crate) const CROWD: usize = 10;
-/// Elements on either side that are near.
-const REACH: i64 = 4;
-
-/// How many elements of `dtype` lie between two byte offsets, if they are a few.
-pub(crate) fn elements_between(first: i64, second: i64, dtype: DType) -> Option<i32> {
+/// How many elements of `dtype` lie between two byte offsets, if they are no more than `reach`.
+pub(crate) fn elements_between(first: i64, second: i64, dtype: DType, reach: i64) -> Option<i32> {
     let (bytes, size) = (second - first, dtype.size() as i64);
     // in this order: divisions are slow, and most views are far from each other
-    (bytes.abs() <= REACH * size && bytes % size == 0).then(|| (bytes / size) as i32)
+    (bytes.abs() <= reach * size && bytes % size == 0).then(|| (bytes / size) as i32)
 }
 
 /// Is one view the other, moved by a few elements? Such operands are one stream of memory and one address.
-fn are_near(a: &View, b: &View) -> bool {
+fn are_near(a: &View, b: &View, reach: i64) -> bool {
     a.dtype == b.dtype
-        && elements_between(a.offset, b.offset, a.dtype).is_some()
+        && elements_between(a.offset, b.offset, a.dtype, reach).is_some()
         && a.strides == b.strides
         && a.shape == b.shape
 }

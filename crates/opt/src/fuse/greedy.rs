@@ -8,7 +8,7 @@
 //! cycles are checked at that point too.
 //! Ties go to the earlier instruction, so that the result depends on the program alone.
 
-use super::cost::Cost;
+use super::cost::Traffic;
 use super::graph::{Graph, Indices};
 use super::legality::{self, Block};
 use super::order::{Order, Refusal};
@@ -82,7 +82,7 @@ struct State<'a> {
 struct Weighed {
     u: u32,
     v: u32,
-    cost: Cost,
+    cost: Traffic,
     saved: u64,
 }
 

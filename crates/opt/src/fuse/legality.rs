@@ -8,17 +8,14 @@
 //! - what a gather reads, or a roll, is written by nothing else: it may read any element at any point;
 //! - all reductions fold the same axes, and those whose bits depend on the order of the loops
 //!   ask for the same order and cut their runs alike;
-//! - the kernel keeps within the budgets.
+//! - the kernel keeps within the target's limits.
 
-use super::cost::{self, Cost};
+use super::cost::{self, Traffic};
+use crate::Target;
 use crate::access::{AccessTable, LoopOrder, Role, ViewId};
 use numelt_ir::{Axes, BaseId, Pieces};
 use smallvec::SmallVec;
 
-/// Memory operands of one kernel: more streams than this defeat prefetchers and registers.
-const MAX_ARGS: u32 = 24;
-/// Body nodes of one kernel, which bounds compile time and live values.
-const MAX_NODES: u32 = 120;
 /// Distinct views of one kernel, contracted ones included: bounds the cost of fusing.
 const MAX_VIEWS: usize = 160;
 
@@ -76,7 +73,7 @@ pub(crate) struct Block {
     pub order: Option<LoopOrder>,
     pub pieces: Option<Pieces>,
     pub nodes: u32,
-    pub cost: Cost,
+    pub cost: Traffic,
     /// Sorted by base, then view.
     pub accesses: SmallVec<[BlockAccess; 4]>,
 }
@@ -108,7 +105,7 @@ impl Block {
         touch(info.write, true, false);
         accesses.sort_unstable_by_key(|a| (a.base, a.view));
         let runs = accesses.chunk_by(|a, b| a.base == b.base);
-        let cost = runs.fold(Cost::default(), |sum, run| sum + cost::of_base(table, run.iter().copied()));
+        let cost = runs.fold(Traffic::default(), |sum, run| sum + cost::of_base(table, run.iter().copied()));
         Block {
             instrs: SmallVec::from_slice(&[index]),
             alone: info.role == Role::Alone,
@@ -147,7 +144,7 @@ impl Block {
     }
 
     /// The part of its cost that is due to the accesses to one base.
-    fn cost_of(&self, table: &AccessTable, run: &[BlockAccess]) -> Cost {
+    fn cost_of(&self, table: &AccessTable, run: &[BlockAccess]) -> Traffic {
         match run {
             _ if run.len() == self.accesses.len() => self.cost,
             [one] => cost::of_one(table, one),
@@ -157,8 +154,8 @@ impl Block {
 }
 
 /// Cost of the union of two blocks, `None` where they must not fuse. Only bases that both touch matter.
-pub(crate) fn fused_cost(table: &AccessTable, a: &Block, b: &Block) -> Option<Cost> {
-    if !same_nest(a, b) || a.accesses.len() + b.accesses.len() > MAX_VIEWS {
+pub(crate) fn fused_cost(table: &AccessTable, a: &Block, b: &Block) -> Option<Traffic> {
+    if !same_nest(&table.target, a, b) || a.accesses.len() + b.accesses.len() > MAX_VIEWS {
         return None;
     }
     let (small, large) = if a.accesses.len() < b.accesses.len() { (a, b) } else { (b, a) };
@@ -179,13 +176,13 @@ pub(crate) fn fused_cost(table: &AccessTable, a: &Block, b: &Block) -> Option<Co
         };
         total = total - apart + joint.at_most(apart);
     }
-    (total.args <= MAX_ARGS).then_some(total)
+    (total.args <= table.target.kernel_args).then_some(total)
 }
 
 /// The view that the second block writes and whose elements the first reads elsewhere, if that alone keeps the two from
 /// being one kernel: it then has to write the view with a delay.
 fn overwritten(table: &AccessTable, first: &Block, second: &Block) -> Option<ViewId> {
-    if !same_nest(first, second) || first.accesses.len() + second.accesses.len() > MAX_VIEWS {
+    if !same_nest(&table.target, first, second) || first.accesses.len() + second.accesses.len() > MAX_VIEWS {
         return None;
     }
     let mut target: Option<ViewId> = None;
@@ -210,7 +207,7 @@ fn overwritten(table: &AccessTable, first: &Block, second: &Block) -> Option<Vie
 pub(crate) fn overwriting(table: &AccessTable, first: &Block, second: &Block) -> Option<Block> {
     let target = overwritten(table, first, second)?;
     let cost = loose_cost(table, first, second);
-    if cost.args > MAX_ARGS {
+    if cost.args > table.target.kernel_args {
         return None;
     }
     let mut both = fuse(first.clone(), second.clone(), cost);
@@ -227,7 +224,7 @@ pub(crate) fn overwriting(table: &AccessTable, first: &Block, second: &Block) ->
 }
 
 /// Cost of the union of two blocks, legal or not: a bound on what fusing can reach.
-pub(crate) fn loose_cost(table: &AccessTable, a: &Block, b: &Block) -> Cost {
+pub(crate) fn loose_cost(table: &AccessTable, a: &Block, b: &Block) -> Traffic {
     let mut total = a.cost + b.cost;
     for x in a.accesses.chunk_by(|p, q| p.base == q.base) {
         let y = b.accesses_to(x[0].base);
@@ -240,7 +237,7 @@ pub(crate) fn loose_cost(table: &AccessTable, a: &Block, b: &Block) -> Cost {
 }
 
 /// The union of two blocks whose [`fused_cost`] is known.
-pub(crate) fn fuse(a: Block, b: Block, cost: Cost) -> Block {
+pub(crate) fn fuse(a: Block, b: Block, cost: Traffic) -> Block {
     let (mut block, small) = if a.accesses.len() < b.accesses.len() { (b, a) } else { (a, b) };
     block.instrs.extend_from_slice(&small.instrs);
     block.reduced = block.reduced.or(small.reduced);
@@ -258,7 +255,7 @@ pub(crate) fn fuse(a: Block, b: Block, cost: Cost) -> Block {
 }
 
 /// Could both be bodies of one loop nest?
-fn same_nest(a: &Block, b: &Block) -> bool {
+fn same_nest(target: &Target, a: &Block, b: &Block) -> bool {
     let agree = |x: Option<Axes>, y: Option<Axes>| x.is_none() || y.is_none() || x == y;
     !a.alone
         && !b.alone
@@ -266,7 +263,7 @@ fn same_nest(a: &Block, b: &Block) -> bool {
         && agree(a.reduced, b.reduced)
         && (a.order.is_none() || b.order.is_none() || a.order == b.order)
         && (a.pieces.is_none() || b.pieces.is_none() || a.pieces == b.pieces)
-        && a.nodes + b.nodes <= MAX_NODES
+        && a.nodes + b.nodes <= target.kernel_nodes
 }
 
 /// Do the accesses of two blocks to one base break Corollary 1 or touch a reduction's result?

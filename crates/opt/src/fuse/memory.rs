@@ -10,8 +10,6 @@ use crate::access::AccessTable;
 use numelt_ir::Base;
 use std::ops::Range;
 
-/// Peaks below this many bytes are nobody's concern.
-const SMALL: u64 = 32 << 20;
 /// A stretch is not cut below so many instructions.
 const SHORTEST: usize = 16;
 
@@ -35,10 +33,10 @@ fn peak_of_program(table: &AccessTable) -> u64 {
 
 /// The most that a partition of the program should need; `None` where the program is too small to matter.
 pub(super) fn limit(table: &AccessTable) -> Option<u64> {
-    if table.bases.iter().map(|b| b.nbytes as u64).sum::<u64>() < SMALL {
+    if table.bases.iter().map(|b| b.nbytes as u64).sum::<u64>() < table.target.free_bytes {
         return None;
     }
-    Some(peak_of_program(table).max(SMALL))
+    Some(peak_of_program(table).max(table.target.free_bytes))
 }
 
 /// Peak of the sum of living bases over `steps` steps; `accesses` names the bases of a step.

@@ -19,22 +19,13 @@ use super::scatters::{self, Scattered};
 use crate::access::{AccessTable, ViewId};
 use crate::options::Fuse;
 use crate::plan::Scratch;
+use crate::target::NestLimits;
 use numelt_ir::{BaseId, Instr, Op, Operand, Program, View};
 use smallvec::SmallVec;
 use std::cmp::Ordering;
 
-/// Most bytes that a stretch may touch at its shortest: it has to stay in a core's own cache.
-const MOST_BYTES: u64 = 512 << 10;
-/// Bytes that should lie side by side in memory: a stretch has as many steps.
-const CHUNK: i64 = 512;
-/// A loop of so many steps is long enough to be shared between threads.
-const MANY: i64 = 32;
-/// Most blocks in a group.
-const MOST_STAGES: usize = 24;
 /// How many units back a block may move to join a group.
 pub(super) const LOOK_BACK: usize = 4;
-/// A group has to save this part of the bytes that its blocks move one by one.
-const WORTH: u64 = 16;
 
 /// What runs as one step.
 pub(crate) enum Unit {
@@ -74,24 +65,29 @@ pub(crate) fn units(program: &Program, table: &AccessTable, blocks: Vec<Block>, 
 }
 
 fn group(program: &Program, table: &AccessTable, blocks: Vec<Block>) -> Vec<Unit> {
+    let target = &table.target;
     let mut units: Vec<Unit> = Vec::with_capacity(blocks.len());
     for block in blocks {
-        if block.alone && scatters::join(program, table, &mut units, &block) {
+        if block.alone && target.puts && scatters::join(program, table, &mut units, &block) {
             continue;
         }
-        if let Some(at) = (!block.alone).then(|| overwritten(table, &units, &block)).flatten() {
+        if let Some(at) =
+            (!block.alone && target.delays.is_some()).then(|| overwritten(table, &units, &block)).flatten()
+        {
             pair_up(table, &mut units[at], block);
             continue;
         }
-        match (!block.alone).then(|| home(program, table, &units, &block)).flatten() {
-            Some((at, join)) => add(program, table, &mut units[at], block, join),
+        let home = |limits| home(program, table, &units, &block, limits).map(|(at, join)| (at, join, limits));
+        match target.nests.as_ref().filter(|_| !block.alone).and_then(home) {
+            Some((at, join, limits)) => add(program, table, &mut units[at], block, join, limits),
             None => units.push(Unit::One(block)),
         }
     }
     let mut out = Vec::with_capacity(units.len());
+    let pays = |group: &Group| target.nests.is_some_and(|limits| group.pays(limits.worth));
     for unit in units {
         match unit {
-            Unit::Group(group) if !group.pays() => out.extend(group.stages.into_iter().map(|(b, _)| Unit::One(b))),
+            Unit::Group(group) if !pays(&group) => out.extend(group.stages.into_iter().map(|(b, _)| Unit::One(b))),
             Unit::Group(mut group) => {
                 group.scratch = scratch(table, &group.stages);
                 out.push(Unit::Group(group));
@@ -103,8 +99,9 @@ fn group(program: &Program, table: &AccessTable, blocks: Vec<Block>) -> Vec<Unit
 }
 
 impl Group {
-    fn pays(&self) -> bool {
-        self.saved * WORTH >= self.stages.iter().map(|(b, _)| b.cost.bytes).sum::<u64>()
+    /// Does it save one byte of `worth`?
+    fn pays(&self, worth: u64) -> bool {
+        self.saved * worth >= self.stages.iter().map(|(b, _)| b.cost.bytes).sum::<u64>()
     }
 }
 
@@ -129,12 +126,18 @@ struct Join {
 }
 
 /// The unit that a block joins: the latest that saves something, without passing a unit it depends on.
-fn home(program: &Program, table: &AccessTable, units: &[Unit], block: &Block) -> Option<(usize, Join)> {
+fn home(
+    program: &Program,
+    table: &AccessTable,
+    units: &[Unit],
+    block: &Block,
+    limits: &NestLimits,
+) -> Option<(usize, Join)> {
     for (at, unit) in units.iter().enumerate().rev().take(LOOK_BACK) {
         let join = match unit {
-            Unit::One(first) if !first.alone => pair(program, table, first, block),
+            Unit::One(first) if !first.alone => pair(program, table, first, block, limits),
             Unit::One(_) | Unit::Pair(_) | Unit::Scattered(_) => None,
-            Unit::Group(group) => member(program, table, group, block),
+            Unit::Group(group) => member(program, table, group, block, limits),
         };
         if let Some(join) = join {
             return Some((at, join));
@@ -209,7 +212,7 @@ fn moves(roll: &Instr, axis: usize) -> bool {
 
 /// The axes along which two blocks share most bytes; of several, one that runs through memory in long pieces
 /// and has steps for all threads.
-fn pair(program: &Program, table: &AccessTable, first: &Block, second: &Block) -> Option<Join> {
+fn pair(program: &Program, table: &AccessTable, first: &Block, second: &Block, limits: &NestLimits) -> Option<Join> {
     let seconds = kept_axes(program, second);
     if seconds.is_empty() || !have_common(first, second) {
         return None;
@@ -222,9 +225,9 @@ fn pair(program: &Program, table: &AccessTable, first: &Block, second: &Block) -
                 continue;
             }
             let saved = shared_bytes(table, a, b);
-            let step = Footprint::of(table, n, a).with(&Footprint::of(table, n, b));
-            let Some(grain) = step.grain(n).filter(|_| saved > 0) else { continue };
-            let rank = (saved, grain == 1, n.min(MANY));
+            let step = Footprint::of(table, n, a, limits).with(&Footprint::of(table, n, b, limits));
+            let Some(grain) = step.grain(n, limits).filter(|_| saved > 0) else { continue };
+            let rank = (saved, grain == 1, n.min(limits.enough_steps));
             if best.is_none_or(|(known, _)| rank > known) {
                 best = Some((rank, Join { theirs, own, saved }));
             }
@@ -233,15 +236,15 @@ fn pair(program: &Program, table: &AccessTable, first: &Block, second: &Block) -
     best.map(|(_, join)| join)
 }
 
-fn member(program: &Program, table: &AccessTable, group: &Group, block: &Block) -> Option<Join> {
-    if group.stages.len() >= MOST_STAGES {
+fn member(program: &Program, table: &AccessTable, group: &Group, block: &Block, limits: &NestLimits) -> Option<Join> {
+    if group.stages.len() >= limits.stages {
         return None;
     }
     let axes = kept_axes(program, block);
     let candidates = axes.iter().filter(|&&(_, n)| n == group.extent);
     let joins = candidates.filter_map(|&(axis, _)| {
         let own = (block, axis);
-        group.step.with(&Footprint::of(table, group.extent, own)).grain(group.extent)?;
+        group.step.with(&Footprint::of(table, group.extent, own, limits)).grain(group.extent, limits)?;
         let saved = group.stages.iter().map(|(b, a)| shared_bytes(table, (b, *a), own)).max()?;
         let legal = saved > 0 && group.stages.iter().all(|(b, a)| local(table, (b, *a), own));
         legal.then_some(Join { theirs: 0, own: axis, saved })
@@ -249,16 +252,16 @@ fn member(program: &Program, table: &AccessTable, group: &Group, block: &Block) 
     joins.max_by_key(|j| j.saved)
 }
 
-fn add(program: &Program, table: &AccessTable, unit: &mut Unit, block: Block, join: Join) {
+fn add(program: &Program, table: &AccessTable, unit: &mut Unit, block: Block, join: Join, limits: &NestLimits) {
     if let Unit::One(first) = unit {
         let extent = kept_axes(program, first).iter().find(|a| a.0 == join.theirs).map_or(1, |a| a.1);
-        let step = Footprint::of(table, extent, (first, join.theirs));
+        let step = Footprint::of(table, extent, (first, join.theirs), limits);
         let stages = vec![(first.clone(), join.theirs)];
         *unit = Unit::Group(Group { stages, extent, grain: 1, scratch: Vec::new(), saved: 0, step });
     }
     let Unit::Group(group) = unit else { return };
-    group.step = group.step.with(&Footprint::of(table, group.extent, (&block, join.own)));
-    group.grain = group.step.grain(group.extent).unwrap_or(1);
+    group.step = group.step.with(&Footprint::of(table, group.extent, (&block, join.own), limits));
+    group.grain = group.step.grain(group.extent, limits).unwrap_or(1);
     group.stages.push((block, join.own));
     group.saved += join.saved;
 }
@@ -375,7 +378,7 @@ struct Touch {
 
 impl Footprint {
     /// One block, whose axis is shared.
-    fn of(table: &AccessTable, extent: i64, (block, axis): (&Block, u8)) -> Footprint {
+    fn of(table: &AccessTable, extent: i64, (block, axis): (&Block, u8), limits: &NestLimits) -> Footprint {
         let mut bases: Vec<Touch> = Vec::new();
         for run in block.accesses.chunk_by(|p, q| p.base == q.base) {
             if cost::is_contracted(table, run.iter().copied()) {
@@ -385,7 +388,7 @@ impl Footprint {
                 let Some(Along { stride, .. }) = along(table, (block, axis), access) else { continue };
                 let bytes = table.views[access.view as usize].bytes / extent as u64;
                 let outer = moving(view(table, access.view)).any(|(_, s)| s.abs() > stride.abs());
-                let piece = if outer { (CHUNK / stride.abs()).max(1) } else { 1 };
+                let piece = if outer { (limits.chunk_bytes / stride.abs()).max(1) } else { 1 };
                 let touch = Touch { base: access.base, bytes, piece };
                 match bases.last_mut() {
                     Some(last) if last.base == touch.base => *last = last.and(touch),
@@ -412,11 +415,11 @@ impl Footprint {
     }
 
     /// The fewest steps of a stretch; `None` where even that would not stay in cache.
-    fn grain(&self, extent: i64) -> Option<i64> {
+    fn grain(&self, extent: i64, limits: &NestLimits) -> Option<i64> {
         let bytes = self.bases.iter().map(|t| t.bytes).sum::<u64>();
         // what is small beside the rest stays in cache anyway
         let grain = self.bases.iter().filter(|t| t.bytes * 8 >= bytes).map(|t| t.piece).max().unwrap_or(1).min(extent);
-        (bytes * grain as u64 <= MOST_BYTES).then_some(grain)
+        (bytes * grain as u64 <= limits.stretch_bytes).then_some(grain)
     }
 }
 

@@ -44,7 +44,8 @@ pub(crate) fn run(program: &mut Program, table: &mut AccessTable, blocks: &mut [
             }
         }
     }
-    *table = AccessTable::new(program);
+    let target = table.target;
+    *table = AccessTable::new(program, &target);
     blocks.iter_mut().for_each(|block| *block = Block::of(table, &block.instrs));
     true
 }
@@ -172,7 +173,7 @@ mod tests {
     /// The program with values moved, or nothing.
     fn moved(text: &str) -> Option<Program> {
         let mut program: Program = text.parse().unwrap();
-        let mut table = AccessTable::new(&program);
+        let mut table = AccessTable::new(&program, &Options::default().target);
         let mut blocks = partition(&table, &Options::default());
         let before = memory::peak(&table, &blocks);
         let changed = run(&mut program, &mut table, &mut blocks, 1);

@@ -6,14 +6,11 @@
 use super::legality::{Block, fuse, fused_cost};
 use crate::access::AccessTable;
 
-/// Bytes that the fused block may touch: about what a few microseconds of launch are worth.
-pub(super) const SMALL: u64 = 256 << 10;
-
 /// Blocks in execution order, small neighbours fused.
 pub(super) fn small(table: &AccessTable, blocks: Vec<Block>) -> Vec<Block> {
     let mut swept: Vec<Block> = Vec::with_capacity(blocks.len());
     for block in blocks {
-        let joint = swept.last().filter(|last| last.cost.bytes + block.cost.bytes <= SMALL);
+        let joint = swept.last().filter(|last| last.cost.bytes + block.cost.bytes <= table.target.launch_bytes);
         match joint.and_then(|last| fused_cost(table, last, &block)) {
             Some(cost) => {
                 let last = swept.pop().expect("it has a cost");

@@ -5,7 +5,7 @@ use super::legality::{Block, fuse, fused_cost};
 use super::order::Order;
 use super::{cost, partition};
 use crate::access::AccessTable;
-use crate::{Fuse, Options};
+use crate::{Fuse, Options, Target};
 use numelt_ir::Program;
 
 /// The synthetic program of paper 003's third figure, in f64 (costs are eight times its elements).
@@ -36,7 +36,7 @@ fn options(fuse: Fuse) -> Options {
 fn blocks(text: &str, fuse: Fuse) -> Vec<Block> {
     let program: Program = text.parse().unwrap();
     numelt_ir::verify(&program).unwrap();
-    let table = AccessTable::new(&program);
+    let table = AccessTable::new(&program, &Target::cpu());
     let graph = Graph::new(&table);
     let blocks = partition(&table, &options(fuse));
     assert_eq!(graph.check(&blocks), Ok(()));
@@ -59,7 +59,7 @@ fn costs_of_the_synthetic_program() {
     assert_eq!(elements(Fuse::Greedy), 42);
     let mut program: Program = SYNTHETIC.parse().unwrap();
     program.bases[4].output = true;
-    let table = AccessTable::new(&program);
+    let table = AccessTable::new(&program, &Target::cpu());
     let kept = |instrs: Vec<u32>| {
         let singles = instrs.into_iter().map(|i| Block::single(&table, i));
         singles.reduce(|a, b| fuse(a.clone(), b.clone(), fused_cost(&table, &a, &b).unwrap())).unwrap().cost.bytes
@@ -133,7 +133,7 @@ fn the_graph_has_every_hazard_and_no_more() {
     let mut random = Random(1);
     for _ in 0..100 {
         let program = random_program(&mut random, 60);
-        let graph = Graph::new(&AccessTable::new(&program));
+        let graph = Graph::new(&AccessTable::new(&program, &Target::cpu()));
         let reach = reachable(&graph);
         let hazards = hazards(&program);
         for &(i, j) in &hazards {
@@ -153,7 +153,7 @@ fn many_views_of_one_base_stay_ordered() {
     }
     let mut program: Program = text.parse().unwrap();
     crate::passes::overlap::run(&mut program);
-    let graph = Graph::new(&AccessTable::new(&program));
+    let graph = Graph::new(&AccessTable::new(&program, &Target::cpu()));
     let reach = reachable(&graph);
     assert!(hazards(&program).iter().all(|&(i, j)| reach[i][j]));
 }
@@ -163,7 +163,7 @@ fn random_partitions_are_legal() {
     let mut random = Random(2);
     for round in 0..40 {
         let program = random_program(&mut random, 20 + round);
-        let table = AccessTable::new(&program);
+        let table = AccessTable::new(&program, &Target::cpu());
         let graph = Graph::new(&table);
         let hazards = hazards(&program);
         let singleton = cost::of_partition(&partition(&table, &options(Fuse::Singleton)));
@@ -287,7 +287,7 @@ fn long_programs_are_cut_where_that_moves_less() {
     for count in [6, 11, 16, 30] {
         let text = turns(count);
         let program: Program = text.parse().unwrap();
-        let table = AccessTable::new(&program);
+        let table = AccessTable::new(&program, &Target::cpu());
         let plain = cost::of_partition(&super::greedy::partition(&table, &Graph::new(&table), None));
         let found = cost::of_partition(&blocks(&text, Fuse::Greedy));
         assert!(found <= plain);

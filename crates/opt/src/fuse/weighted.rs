@@ -6,7 +6,7 @@
 //! of the new one anew.
 //! The near-linear [`greedy`](super::greedy) needs none of this; `unintrusive` and `optimal` do.
 
-use super::cost::Cost;
+use super::cost::Traffic;
 use super::graph::Graph;
 use super::legality::{self, Block};
 use crate::access::AccessTable;
@@ -34,7 +34,7 @@ pub(super) struct Edge {
     pub u: usize,
     pub v: usize,
     pub saved: u64,
-    cost: Cost,
+    cost: Traffic,
 }
 
 /// The partition graph of a stretch of instructions.

@@ -1,7 +1,6 @@
 //! The whole program as one block, which is how most small batches end: found without a dependency graph.
 
 use super::legality::{Block, fuse, fused_cost};
-use super::sweep::SMALL;
 use crate::access::AccessTable;
 
 /// One block of everything, if that is legal and every instruction either saves bytes in it or is too small for a
@@ -15,7 +14,7 @@ pub(super) fn partition(table: &AccessTable) -> Option<Block> {
         let single = Block::single(table, i);
         let cost = fused_cost(table, &whole, &single)?;
         let apart = whole.cost.bytes + single.cost.bytes;
-        if cost.bytes >= apart && apart > SMALL {
+        if cost.bytes >= apart && apart > table.target.launch_bytes {
             return None;
         }
         whole = fuse(whole, single, cost);

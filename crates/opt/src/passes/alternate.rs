@@ -10,14 +10,9 @@
 //! batch makes all of it.
 
 use super::covers;
+use crate::{AlternationLimits, Target};
 use numelt_ir::{Axes, Base, BaseId, Dims, Instr, Op, OpKind, Operand, Program, View};
 use smallvec::{SmallVec, smallvec};
-
-/// Bytes of the largest array: a second one should be in the last cache, too.
-const LARGEST: usize = 16 << 20;
-/// Sweeps that are worth it whatever the size, as copying the rest takes some launches; and bytes from which on two are.
-const SWEEPS: usize = 4;
-const LARGE: usize = 128 << 10;
 
 /// Sweeps over one part of a base.
 struct Sweeps {
@@ -26,22 +21,23 @@ struct Sweeps {
     at: Vec<usize>,
 }
 
-pub(crate) fn run(program: &mut Program) -> bool {
-    let bases = candidates(program);
+pub(crate) fn run(program: &mut Program, target: &Target) -> bool {
+    let Some(limits) = &target.alternation else { return false };
+    let bases = candidates(program, limits);
     let mut changed = false;
     for base in bases {
         let Some(sweeps) = longest(program, base) else { continue };
-        changed |= alternate(program, base, sweeps);
+        changed |= alternate(program, base, sweeps, limits);
     }
     changed
 }
 
 /// Bases of which a part is written several times.
-fn candidates(program: &Program) -> Vec<BaseId> {
+fn candidates(program: &Program, limits: &AlternationLimits) -> Vec<BaseId> {
     let mut writes = vec![0; program.bases.len()];
     for instr in &program.instrs {
         let nbytes = program.bases[instr.out.base as usize].nbytes;
-        let part = nbytes <= LARGEST && instr.out.nbytes() < nbytes as i64;
+        let part = nbytes <= limits.largest_bytes && instr.out.nbytes() < nbytes as i64;
         writes[instr.out.base as usize] += usize::from(part && instr.op.kind() == OpKind::Elementwise);
     }
     (0..).zip(writes).filter(|&(_, count)| count >= 2).map(|(base, _)| base).collect()
@@ -77,14 +73,14 @@ fn meet(a: &View, b: &View) -> bool {
 }
 
 /// Lets the sweeps take turns; true if that is worth it.
-fn alternate(program: &mut Program, base: BaseId, mut sweeps: Sweeps) -> bool {
+fn alternate(program: &mut Program, base: BaseId, mut sweeps: Sweeps, limits: &AlternationLimits) -> bool {
     let Base { nbytes, .. } = program.bases[base as usize];
     let Some(rest) = rest(&sweeps.part, nbytes as i64) else { return false };
     let start = if sweeps.at.len() % 2 == 1 { made(program, base, sweeps.at[0]) } else { None };
     if sweeps.at.len() % 2 == 1 && start.is_none() {
         sweeps.at.remove(0);
     }
-    let least = if nbytes >= LARGE { 2 } else { SWEEPS };
+    let least = if nbytes >= limits.large_bytes { 2 } else { limits.sweeps };
     if sweeps.at.len() < least || rest.iter().map(View::nbytes).sum::<i64>() > sweeps.part.nbytes() / 2 {
         return false;
     }

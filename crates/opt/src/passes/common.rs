@@ -149,7 +149,7 @@ impl Numbering {
         let loads = self.leaves[instr.out.base as usize];
         match instr.op.kind() {
             OpKind::Reduction | OpKind::Scan | OpKind::Library => true,
-            OpKind::Elementwise => loads >= made && (is_expensive(instr.op) || loads / 3 >= made),
+            OpKind::Elementwise => loads >= made && (instr.op.is_transcendental() || loads / 3 >= made),
             OpKind::Generator | OpKind::Gather | OpKind::Roll => false,
         }
     }
@@ -193,35 +193,4 @@ fn are_equal(a: &Instr, b: &Instr, consts: &[Scalar], equal: &mut EqualLiterals)
         equal.extend(literals.into_iter().filter(|(x, y)| x != y));
     }
     same
-}
-
-/// Does computing an element take longer than bringing it from memory?
-pub(crate) fn is_expensive(op: Op) -> bool {
-    matches!(
-        op,
-        Op::Power
-            | Op::Cbrt
-            | Op::Exp
-            | Op::Exp2
-            | Op::Expm1
-            | Op::Log
-            | Op::Log2
-            | Op::Log10
-            | Op::Log1p
-            | Op::Sin
-            | Op::Cos
-            | Op::Tan
-            | Op::Arcsin
-            | Op::Arccos
-            | Op::Arctan
-            | Op::Arctan2
-            | Op::Sinh
-            | Op::Cosh
-            | Op::Tanh
-            | Op::Arcsinh
-            | Op::Arccosh
-            | Op::Arctanh
-            | Op::Hypot
-            | Op::Erf
-    )
 }

@@ -1,0 +1,119 @@
+//! The runtime plans for the target that its engine states, and runs at once what the target says.
+
+use numelt_ir::{Axes, DType, Op, Result};
+use numelt_opt::{AtOnceLimits, Delay, Kernel, PlanningCosts, Target};
+use numelt_runtime::{ArrayView, Config, Engine, Executable, Input, Launch, LibraryCall, NullEngine, Reason, Runtime};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// Bases and the pool belong to the process: one runtime at a time.
+static ONE: Mutex<()> = Mutex::new(());
+
+/// The engine that computes nothing, on another machine.
+struct Elsewhere(Target);
+
+impl Engine for Elsewhere {
+    fn name(&self) -> &'static str {
+        "elsewhere"
+    }
+
+    fn target(&self) -> &Target {
+        &self.0
+    }
+
+    fn supports(&self, op: Op, ty: DType) -> bool {
+        NullEngine.supports(op, ty)
+    }
+
+    fn compile(&self, kernel: &Arc<Kernel>) -> Result<Arc<dyn Executable>> {
+        NullEngine.compile(kernel)
+    }
+
+    fn launch(&self, executable: &dyn Executable, launch: &Launch<'_>) -> Result<u8> {
+        NullEngine.launch(executable, launch)
+    }
+
+    fn launch_delayed(&self, executable: &dyn Executable, launch: &Launch<'_>, delay: &Delay) -> Result<u8> {
+        NullEngine.launch_delayed(executable, launch, delay)
+    }
+
+    fn call(&self, call: &LibraryCall<'_>) -> Result<u8> {
+        NullEngine.call(call)
+    }
+
+    fn sync(&self) -> Result<()> {
+        NullEngine.sync()
+    }
+}
+
+fn runtime(target: Target) -> (Runtime, MutexGuard<'static, ()>) {
+    let guard = ONE.lock().unwrap_or_else(PoisonError::into_inner);
+    (Runtime::new(Arc::new(Elsewhere(target)), Config::default()), guard)
+}
+
+/// An array of zeros, perhaps, in memory.
+fn array(rt: &Runtime, n: i64) -> ArrayView {
+    let a = ArrayView::fresh(rt, DType::F64, &[n]);
+    rt.read(&a.base).unwrap();
+    a
+}
+
+fn sum(rt: &Runtime, a: &ArrayView, b: &ArrayView) -> ArrayView {
+    let out = ArrayView::fresh(rt, DType::F64, &a.shape);
+    rt.record(Op::Add, DType::F64, &out, &[Input::Array(a), Input::Array(b)], Axes::default()).unwrap();
+    out
+}
+
+/// Kernels of the sum of nine arrays.
+fn kernels(target: Target) -> u64 {
+    let (rt, _one) = runtime(target);
+    let arrays: Vec<ArrayView> = (0..9).map(|_| array(&rt, 100_000)).collect();
+    let before = rt.stats().kernels;
+    let total = arrays[1..].iter().fold(arrays[0].clone(), |total, next| sum(&rt, &total, next));
+    rt.flush(Reason::Explicit).unwrap();
+    drop(total);
+    rt.stats().kernels - before
+}
+
+#[test]
+fn kernels_have_the_operands_that_the_engine_wants() {
+    assert_eq!(kernels(Target::cpu()), 1);
+    // two operands and a result, eight times
+    assert_eq!(kernels(Target { kernel_args: 3, nests: None, ..Target::cpu() }), 8);
+}
+
+/// Does the sum of two arrays of so many elements wait?
+fn waits(target: Target, n: i64) -> bool {
+    let (rt, _one) = runtime(target);
+    let a = array(&rt, n);
+    let _total = sum(&rt, &a, &a);
+    rt.pending_work() > 0
+}
+
+#[test]
+fn operations_run_at_once_as_the_engine_says() {
+    assert!(!waits(Target::cpu(), 512));
+    assert!(waits(Target { at_once: AtOnceLimits { few: 8, middle: 16, moved: 32 }, ..Target::cpu() }, 512));
+    assert!(!waits(Target { at_once: AtOnceLimits { few: 8, middle: 16, moved: 32 }, ..Target::cpu() }, 8));
+}
+
+/// How often a batch of little work runs before it is planned.
+fn before_planned(target: Target) -> u64 {
+    let (rt, _one) = runtime(target);
+    let (a, b) = (array(&rt, 4096), array(&rt, 4096));
+    while rt.stats().plan_misses == 0 {
+        let out = sum(&rt, &a, &b);
+        let out = sum(&rt, &out, &b);
+        rt.flush(Reason::Explicit).unwrap();
+        drop(out);
+        assert!(rt.stats().piecemeal < 1000);
+    }
+    rt.stats().piecemeal
+}
+
+#[test]
+fn batches_are_planned_when_that_pays_on_the_engine() {
+    let cpu = Target::cpu();
+    let costly = Target { planning: PlanningCosts { plan_ns: 10 * cpu.planning.plan_ns, ..cpu.planning }, ..cpu };
+    assert!(before_planned(cpu) > 0);
+    assert!(before_planned(costly) > before_planned(cpu));
+}
