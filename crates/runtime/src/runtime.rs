@@ -6,6 +6,7 @@
 
 mod aside;
 mod gate;
+mod hosting;
 mod inspection;
 mod planning;
 mod reading;
@@ -14,6 +15,7 @@ mod repeat;
 use self::aside::ALONE;
 pub use self::gate::Away;
 use self::gate::{Gate, Inside};
+use self::hosting::Hosting;
 use crate::at_once::{self, Habit, Outcome};
 use crate::base::{ArrayView, BaseCell, BaseRef, EPOCH, HELD, IDLE, Input, POOL, RUNNING, Running};
 use crate::batch::{Again, Batch, Candidates, WATCH};
@@ -22,6 +24,7 @@ use crate::config::Config;
 use crate::engine::{Engine, LibraryCall, Operand};
 use crate::exec::{ReadyPlan, Stopped};
 use crate::fork;
+use crate::host::Host;
 use crate::lost;
 use crate::piecemeal::{Piecemeal, Sightings};
 use crate::put_off::PutOff;
@@ -40,6 +43,7 @@ use std::time::Instant;
 /// Records, plans and runs; see the module's text.
 pub struct Runtime {
     state: Gate<State>,
+    host: Hosting,
     /// Work in the batch, readable without the lock.
     work: AtomicU64,
     /// Are there warnings to take? Readable without the lock.
@@ -85,7 +89,7 @@ const WATCHED: u32 = 256;
 static GLOBAL: OnceLock<Runtime> = OnceLock::new();
 
 impl Runtime {
-    /// A runtime with its own queue. Bases belong to the process, not to a runtime; a process has
+    /// A runtime with its own queue, and without a host engine until [`Runtime::hosted`]. Bases belong to the process, not to a runtime; a process has
     /// one runtime in use at a time (tests may make several, one after the other).
     pub fn new(engine: Arc<dyn Engine>, config: Config) -> Runtime {
         configure_pool(&config);
@@ -110,15 +114,15 @@ impl Runtime {
             config,
         };
         let (warned, at_once) = (AtomicBool::new(false), AtomicBool::new(state.runs_at_once()));
-        Runtime { state: Gate::new(state), work: AtomicU64::new(0), warned, at_once }
+        Runtime { state: Gate::new(state), host: Hosting::none(), work: AtomicU64::new(0), warned, at_once }
     }
 
     /// Makes the process's runtime; false when there is one already.
-    pub fn init(engine: Arc<dyn Engine>, config: Config) -> bool {
+    pub fn init(engine: Arc<dyn Engine>, host: Arc<dyn Host>, config: Config) -> bool {
         let mut made = false;
         GLOBAL.get_or_init(|| {
             made = true;
-            Runtime::new(engine, config)
+            Runtime::new(engine, config).hosted(host)
         });
         fork::watch();
         made
@@ -383,8 +387,9 @@ impl Runtime {
         self.lock().config.clone()
     }
 
-    /// Replaces settings and engine; pending work runs first, under the old ones.
-    pub fn reconfigure(&self, engine: Option<Arc<dyn Engine>>, config: Config) {
+    /// Replaces settings, and the engine and the host engine if there are new ones; pending work runs first, under the old
+    /// ones.
+    pub fn reconfigure(&self, engines: Option<(Arc<dyn Engine>, Arc<dyn Host>)>, config: Config) {
         // what gets no memory now may get some under the new settings
         let _ = self.flush(Reason::Explicit);
         let mut state = self.lock();
@@ -392,7 +397,8 @@ impl Runtime {
         state.config = config;
         state.explained = 0;
         state.habit = Habit::new();
-        if let Some(engine) = engine {
+        if let Some((engine, host)) = engines {
+            self.host.replace(&mut state, host);
             state.variants = engine.variants();
             state.engine = engine;
         }
