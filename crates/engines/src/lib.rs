@@ -127,7 +127,8 @@ mod tests {
         let mut engines = Engines::default();
         engines.register("own", |config| Err(Error::Engine(format!("{} threads", config.threads)))).unwrap();
         assert_eq!(engines.names(), ["cpu", "null", "own"]);
-        assert_eq!(engines.make("own", &config()).err().unwrap().to_string(), "3 threads");
+        let error = engines.make("own", &config()).err().unwrap().to_string();
+        assert!(error.contains("3 threads"), "{error}");
         for taken in ["cpu", "null", "own"] {
             let error = engines.register(taken, |_| Ok(Arc::new(NullEngine))).unwrap_err().to_string();
             assert!(error.contains(&format!("{taken:?} already")), "{error}");
