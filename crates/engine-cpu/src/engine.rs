@@ -21,7 +21,7 @@ use numelt_ir::{DType, Error, Op, Result};
 use numelt_opt::{Kernel, Target};
 use numelt_runtime::fork::Handlers;
 use numelt_runtime::{
-    Buffer, Engine, Executable, Host, HostMemory, Jit, Launch, LibraryCall, NestLaunch, Operand, PutCall, SmallCall,
+    Buffer, Engine, Executable, HostMemory, Jit, Launch, LibraryCall, NestLaunch, Operand, PutCall, SmallCall,
     StageLaunch, Storage, Task, Ticket, Variants, Work,
 };
 use numelt_vecmath::flags;
@@ -304,8 +304,9 @@ impl Engine for CpuEngine {
     }
 }
 
-impl Host for CpuEngine {
-    fn puts(&self, executable: &dyn Executable, launch: &Launch<'_>, puts: &[PutCall<'_>]) -> Result<Option<[u8; 2]>> {
+/// What belongs to [`Host`](numelt_runtime::Host), of which `host.rs` has the rest.
+impl CpuEngine {
+    pub(crate) fn puts_now(&self, executable: &dyn Executable, launch: &Launch<'_>, puts: &[PutCall<'_>]) -> Result<Option<[u8; 2]>> {
         let compiled = own(executable)?;
         let scatters = Scattered::new(&compiled.kernel, puts, self.options.block)?;
         flags::clear();
@@ -320,12 +321,12 @@ impl Host for CpuEngine {
         }))
     }
 
-    fn small(&self, call: &SmallCall<'_>, watch: u8) -> bool {
+    pub(crate) fn small_now(&self, call: &SmallCall<'_>, watch: u8) -> bool {
         // SAFETY: the runtime promises the views.
         unsafe { run_small(call, watch, self.isa) }
     }
 
-    fn audit(&self, executable: &dyn Executable, launch: &Launch<'_>, wanted: &[u8]) -> Result<Vec<u8>> {
+    pub(crate) fn audited(&self, executable: &dyn Executable, launch: &Launch<'_>, wanted: &[u8]) -> Result<Vec<u8>> {
         let compiled = own(executable)?;
         let auditor = Auditor { interpreter: &compiled.interpreter, audit: Audit::new(&compiled.kernel, wanted) };
         // SAFETY: the runtime promises the launch's addresses; the auditor stores nothing.
@@ -344,7 +345,7 @@ impl Host for CpuEngine {
         Ok(found)
     }
 
-    fn variants(&self) -> [u64; 2] {
+    pub(crate) fn variant_counts(&self) -> [u64; 2] {
         self.promoter.variants()
     }
 }

@@ -35,6 +35,8 @@ pub struct Target {
     pub at_once: AtOnceLimits,
     /// What decides whether a batch of little work is planned or run operation by operation.
     pub planning: PlanningCosts,
+    /// Is host memory whose values have moved to the engine to be filled with garbage? So a test notices who looks there.
+    pub spoils: bool,
 }
 
 /// Loads that share an address.
@@ -135,6 +137,7 @@ impl Target {
             // more elements than `moved` had better be recorded than put another array into the caches.
             at_once: AtOnceLimits { few: 512, middle: 2048, moved: 3 * 2048 },
             planning: PlanningCosts { plan_ns: 20_000, instruction_ns: 4_000, launch_ns: 1_000, elements_per_ns: 4 },
+            spoils: false,
         }
     }
 }

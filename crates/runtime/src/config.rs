@@ -9,6 +9,7 @@
 //! files that nobody but the user and root can write. Files of other users are not read at all.
 
 use crate::engine::SmallCall;
+use crate::placement::Rule;
 use crate::trusted;
 use numelt_ir::{Error, Result};
 use numelt_opt::{Fuse, Passes};
@@ -60,6 +61,8 @@ pub struct Config {
     pub threads: usize,
     /// Engine name.
     pub engine: String,
+    /// The names that `engine` may be; no setting itself, but what the registry of engines says.
+    pub engines: Vec<String>,
     /// Compilation policy.
     pub jit: Jit,
     /// Which compiled code runs.
@@ -78,6 +81,12 @@ pub struct Config {
     pub cache_dir: Option<PathBuf>,
     /// Cap on live buffer bytes.
     pub memory_limit: Option<usize>,
+    /// Devices that `auto` chooses from; empty for all that there are.
+    pub devices: Vec<String>,
+    /// Cap on the bytes of arrays on a device.
+    pub device_memory: Option<usize>,
+    /// How work is placed where there are several engines: [`Rule::Cost`] or [`Rule::Random`].
+    pub placement: Rule,
     /// Print what each flush does to standard error.
     pub trace: bool,
     /// Points per block of the blocked interpreter; 0 is the engine's choice.
@@ -99,6 +108,7 @@ impl Default for Config {
         Config {
             threads: 0,
             engine: "cpu".into(),
+            engines: ["cpu", "null", "auto"].map(String::from).into(),
             jit: Jit::On,
             variants: Variants::Selected,
             isa: InstructionSet::Best,
@@ -108,6 +118,9 @@ impl Default for Config {
             fallback: "silent".into(),
             cache_dir: None,
             memory_limit: None,
+            devices: Vec::new(),
+            device_memory: None,
+            placement: Rule::Cost,
             trace: false,
             block: 0,
             max_pending: 1000,
@@ -118,9 +131,6 @@ impl Default for Config {
     }
 }
 
-/// Names of all engines.
-const ENGINES: [&str; 2] = ["cpu", "null"];
-
 /// Settings that name files.
 const NAMING_FILES: [&str; 1] = ["cache_dir"];
 
@@ -128,7 +138,7 @@ const NAMING_FILES: [&str; 1] = ["cache_dir"];
 const LONGEST: u64 = 1 << 20;
 
 /// Names of all settings, as in the file.
-pub const KEYS: [&str; 17] = [
+pub const KEYS: [&str; 20] = [
     "threads",
     "engine",
     "jit",
@@ -140,6 +150,9 @@ pub const KEYS: [&str; 17] = [
     "fallback",
     "cache_dir",
     "memory_limit",
+    "devices",
+    "device_memory",
+    "placement",
     "trace",
     "block",
     "max_pending",
@@ -167,12 +180,13 @@ struct Source {
 }
 
 impl Config {
-    /// Settings from the file and the environment, and a line about everything in files that was not obeyed.
+    /// Settings from the file and the environment, and a line about everything in files that was not obeyed. There are engines
+    /// of these names.
     ///
     /// # Errors
     /// [`Error::Config`] names the variable, or the file and the key, its value and what it may be.
-    pub fn load() -> Result<(Config, Vec<String>)> {
-        let (mut config, mut refused) = (Config::default(), Vec::new());
+    pub fn load(engines: Vec<String>) -> Result<(Config, Vec<String>)> {
+        let (mut config, mut refused) = (Config { engines, ..Config::default() }, Vec::new());
         for (path, place) in candidates() {
             match Source::read(&path, place, trusted::user()) {
                 Ok(source) => {
@@ -234,8 +248,8 @@ impl Config {
         match key {
             "threads" => self.threads = value.parse().map_err(|_| bad("a number of threads"))?,
             "engine" => {
-                if !ENGINES.contains(&value) {
-                    return Err(bad("cpu or null"));
+                if !self.engines.iter().any(|name| name == value) {
+                    return Err(bad(&listed(&self.engines)));
                 }
                 self.engine = value.to_string();
             }
@@ -253,6 +267,15 @@ impl Config {
             }
             "cache_dir" => self.cache_dir = Some(PathBuf::from(value)),
             "memory_limit" => self.memory_limit = parse_bytes(value).ok_or_else(|| bad("a size such as 512M or 8G"))?,
+            "devices" => {
+                self.devices = value.split(',').map(str::trim).filter(|name| !name.is_empty()).map(Into::into).collect();
+            }
+            "device_memory" => {
+                self.device_memory = parse_bytes(value).ok_or_else(|| bad("a size such as 512M or 8G"))?;
+            }
+            "placement" => {
+                self.placement = parse_placement(value).ok_or_else(|| bad("cost, random or random:SEED"))?;
+            }
             "trace" => self.trace = parse_bool(value).ok_or_else(|| bad("0 or 1"))?,
             "block" => self.block = value.parse().map_err(|_| bad("a number of points"))?,
             "max_pending" => {
@@ -296,6 +319,12 @@ impl Config {
             "fallback" => self.fallback.clone(),
             "cache_dir" => self.cache_dir.as_ref().map(|p| p.display().to_string()).unwrap_or_default(),
             "memory_limit" => self.memory_limit.unwrap_or(0).to_string(),
+            "devices" => self.devices.join(","),
+            "device_memory" => self.device_memory.unwrap_or(0).to_string(),
+            "placement" => match self.placement {
+                Rule::Random(seed) => format!("random:{seed}"),
+                Rule::Host | Rule::Always(_) | Rule::Cost => "cost".into(),
+            },
             "trace" => u8::from(self.trace).to_string(),
             "block" => self.block.to_string(),
             "max_pending" => self.max_pending.to_string(),
@@ -304,6 +333,15 @@ impl Config {
             "put_off" => self.put_off.to_string(),
             _ => return None,
         })
+    }
+}
+
+/// Alternatives in words: `a, b or c`.
+pub fn listed(names: &[String]) -> String {
+    match names {
+        [] => "nothing".into(),
+        [only] => only.clone(),
+        [first @ .., last] => format!("{} or {last}", first.join(", ")),
     }
 }
 
@@ -375,6 +413,15 @@ fn parse_isa(value: &str) -> Option<InstructionSet> {
     }
 }
 
+fn parse_placement(text: &str) -> Option<Rule> {
+    match text.split_once(':') {
+        Some(("random", seed)) => Some(Rule::Random(seed.parse().ok()?)),
+        Some(_) => None,
+        None if text == "random" => Some(Rule::Random(0)),
+        None => (text == "cost").then_some(Rule::Cost),
+    }
+}
+
 fn parse_bool(value: &str) -> Option<bool> {
     match value {
         "" | "0" | "off" | "false" => Some(false),
@@ -420,6 +467,9 @@ mod tests {
             ("at_once", "16"),
             ("piecemeal", "100"),
             ("put_off", "8"),
+            ("devices", "one,other"),
+            ("device_memory", "67108864"),
+            ("placement", "random:7"),
         ] {
             config.set(key, value).unwrap();
             assert_eq!(config.get(key).unwrap(), value);
@@ -437,6 +487,16 @@ mod tests {
         assert!(config.set("thread", "1").is_err());
         assert!(config.set("memory_limit", "5X").is_err());
         assert_eq!(config, Config::default());
+    }
+
+    #[test]
+    fn engines_are_those_of_the_registry() {
+        let mut config = Config { engines: ["cpu", "far", "null"].map(String::from).into(), ..Config::default() };
+        config.set("engine", "far").unwrap();
+        assert_eq!(config.engine, "far");
+        let text = config.set("engine", "gpu").unwrap_err().to_string();
+        assert!(text.contains("\"gpu\" is not cpu, far or null"), "{text}");
+        assert_eq!([listed(&[]), listed(&["cpu".into()])], ["nothing", "cpu"]);
     }
 
     #[test]

@@ -2,10 +2,12 @@
 //! runtime's.
 //!
 //! A new engine implements [`Storage`] and [`Engine`], nine methods. What only an engine that computes in host memory can
-//! offer is a third trait, [`Host`]; a runtime has exactly one of those, and any number of others.
+//! offer is a third trait, [`Host`](crate::Host); a runtime has exactly one of those, and any number of others.
 
 use numelt_ir::{Axes, DType, Op, Result, Scalar, View};
 use numelt_opt::{Delay, Gathers, Geometry, Kernel, NestStep, Node, Target};
+pub(crate) use crate::host::Host;
+use crate::placement::Rule;
 use std::any::Any;
 use std::sync::Arc;
 
@@ -305,42 +307,6 @@ pub trait Engine: Storage {
     fn wait(&self, ticket: Ticket) -> Result<u8>;
 }
 
-/// What an engine can offer beside that if its memory is the host's, so that buffers are addresses. It does all work at once.
-pub trait Host: Engine {
-    /// Runs a kernel and puts what it makes to places in memory, in the order of its points. The results are the conditions
-    /// that the kernel met, and those of the scatters. `None` where nothing was done, because the engine takes less time if all that the kernel makes gets
-    /// memory, and the scatters are calls.
-    ///
-    /// # Errors
-    /// Those of [`Engine::submit`].
-    fn puts(&self, executable: &dyn Executable, launch: &Launch<'_>, puts: &[PutCall<'_>]) -> Result<Option<[u8; 2]>> {
-        let _ = (executable, launch, puts);
-        Ok(None)
-    }
-
-    /// Runs an operation on few elements now. False when it was not done, and has to be recorded: the engine has no
-    /// short way for it, or it meets one of the conditions `watch`. Inputs are as they were then, the output anything.
-    fn small(&self, call: &SmallCall<'_>, watch: u8) -> bool {
-        let _ = (call, watch);
-        false
-    }
-
-    /// Finds which values of a kernel's body meet which of the conditions wanted of each (`wanted` has one entry
-    /// per value, the result too), by evaluating it once more on what its operands hold now. Nothing is stored.
-    ///
-    /// # Errors
-    /// Those of [`Engine::submit`].
-    fn audit(&self, executable: &dyn Executable, launch: &Launch<'_>, wanted: &[u8]) -> Result<Vec<u8>> {
-        let _ = (executable, launch);
-        Ok(vec![0; wanted.len()])
-    }
-
-    /// Kernels compiled for one geometry so far, and launches that such code ran.
-    fn variants(&self) -> [u64; 2] {
-        [0; 2]
-    }
-}
-
 /// Does work of an engine, and waits for it: the conditions that it may have met.
 ///
 /// # Errors
@@ -348,4 +314,28 @@ pub trait Host: Engine {
 #[inline]
 pub fn run(engine: &(impl Engine + ?Sized), work: &Work<'_>) -> Result<u8> {
     engine.wait(engine.submit(work)?)
+}
+
+/// The engines of a runtime, and the rule by which work is placed.
+#[derive(Clone)]
+pub struct EngineSet {
+    /// The engine that computes in host memory. What the others cannot do, it does.
+    pub host: Arc<dyn Host>,
+    /// Engines with memory of their own.
+    pub devices: Vec<Arc<dyn Engine>>,
+    /// Where work runs.
+    pub rule: Rule,
+}
+
+impl From<Arc<dyn Host>> for EngineSet {
+    fn from(host: Arc<dyn Host>) -> EngineSet {
+        EngineSet { host, devices: Vec::new(), rule: Rule::Host }
+    }
+}
+
+impl<H: Host + 'static> From<Arc<H>> for EngineSet {
+    fn from(host: Arc<H>) -> EngineSet {
+        let host: Arc<dyn Host> = host;
+        host.into()
+    }
 }

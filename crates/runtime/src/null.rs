@@ -1,6 +1,6 @@
 //! An engine that computes nothing: for testing scheduling, fusion and memory on their own.
 
-use crate::engine::{Buffer, Engine, Executable, Host, Storage, Task, Ticket, Work};
+use crate::engine::{Buffer, Engine, Executable, Storage, Task, Ticket, Work};
 use crate::heap::memory::HostMemory;
 use numelt_ir::Result;
 use numelt_opt::{Kernel, Target};
@@ -69,5 +69,3 @@ impl Engine for NullEngine {
         Ok(0)
     }
 }
-
-impl Host for NullEngine {}

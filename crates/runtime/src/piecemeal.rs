@@ -319,7 +319,7 @@ impl Piecemeal<'_> {
         self.stats.kernels_compiled += prepared;
         let ready = ReadyPlan::new(made, plan, Vec::new(), executables);
         self.stats.kernels += ready.kernels as u64;
-        let site = Site { host: self.engine, devices: &[], placement: &Placement::Host };
+        let site = Site { host: self.engine, devices: &[], placement: &Placement::HOST };
         ready.run(&site, &self.program.consts, &cells, self.warnings).map_err(|stopped| stopped.error)
     }
 }

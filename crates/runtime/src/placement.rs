@@ -5,18 +5,49 @@ use crate::heap::copies::Device;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Where steps run.
-#[derive(Debug)]
-pub(crate) enum Placement {
+/// How work is placed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Rule {
     /// On the host.
     Host,
-    /// On this device, as far as it can.
+    /// On this device, as far as it can do it.
     Always(usize),
-    /// Anywhere, by chance: a test of what moves between engines. Holds the state of the generator.
-    Random(AtomicU64),
+    /// Where it takes least time, what has to move included.
+    Cost,
+    /// Anywhere, by chance: a test of what moves between engines.
+    Random(u64),
+}
+
+/// Where the steps of a runtime's plans run.
+#[derive(Debug)]
+pub(crate) struct Placement {
+    pub rule: Rule,
+    /// Of the random numbers of [`Rule::Random`].
+    state: AtomicU64,
+    /// Steps that ran on devices, and those that were placed there and ran on the host.
+    done: AtomicU64,
+    declined: AtomicU64,
 }
 
 impl Placement {
+    pub const HOST: Placement = Placement::of(Rule::Host, 0);
+
+    pub fn new(rule: Rule) -> Placement {
+        let seed = if let Rule::Random(seed) = rule { seed } else { 0 };
+        Placement::of(rule, seed)
+    }
+
+    const fn of(rule: Rule, seed: u64) -> Placement {
+        let [state, done, declined] = [AtomicU64::new(seed), AtomicU64::new(0), AtomicU64::new(0)];
+        Placement { rule, state, done, declined }
+    }
+
+    /// May the runtime run operations on few elements without a plan, on the host? Not where somebody wants to see them
+    /// elsewhere.
+    pub fn allows_shortcuts(&self) -> bool {
+        matches!(self.rule, Rule::Host | Rule::Cost)
+    }
+
     /// The device that a step is to run on; none for the host.
     pub fn device_for<'d>(
         &self,
@@ -24,16 +55,24 @@ impl Placement {
         devices: &'d [Arc<Device>],
         _memory: &Memory<'_>,
     ) -> Option<&'d Arc<Device>> {
-        let device = match self {
-            Placement::Host => None,
-            Placement::Always(number) => devices.get(*number),
-            Placement::Random(state) => devices.get(random(state) as usize % (devices.len() + 1)),
+        let device = match self.rule {
+            Rule::Host | Rule::Cost => None,
+            Rule::Always(number) => devices.get(number),
+            Rule::Random(_) => devices.get(random(&self.state) as usize % (devices.len() + 1)),
         };
         device.filter(|device| !device.is_lost())
     }
 
-    /// Notes where a step ran.
-    pub fn note(&self, _step: usize, _device: Option<&Arc<Device>>) {}
+    /// Notes whether a step that was placed on a device ran there.
+    pub fn note(&self, there: bool) {
+        let count = if there { &self.done } else { &self.declined };
+        count.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Steps that ran on devices, and those that were placed there and ran on the host.
+    pub fn counts(&self) -> [u64; 2] {
+        [&self.done, &self.declined].map(|count| count.load(Ordering::Relaxed))
+    }
 }
 
 /// The next number of a simple generator (splitmix64).

@@ -6,6 +6,7 @@
 
 mod aside;
 mod gate;
+mod hosting;
 mod inspection;
 mod planning;
 mod reading;
@@ -14,11 +15,12 @@ mod repeat;
 use self::aside::ALONE;
 pub use self::gate::Away;
 use self::gate::{Gate, Inside};
+use self::hosting::Hosting;
 use crate::at_once::{self, Habit, Outcome};
 use crate::batch::{Again, Batch, Candidates};
 use crate::cache::Caches;
 use crate::config::Config;
-use crate::engine::{Buffer, Host, LibraryCall, Operand, Task, Work, run};
+use crate::engine::{Buffer, Engine, EngineSet, LibraryCall, Operand, Task, Work, run};
 use crate::exec::{ReadyPlan, Site, Stopped};
 use crate::fork;
 use crate::heap::base::{ArrayView, BaseRef, Input};
@@ -26,8 +28,9 @@ use crate::heap::cell::{BaseCell, note};
 use crate::heap::copies::Device;
 use crate::heap::shared::Shared;
 use crate::heap::{Heap, IDLE, lost};
+use crate::host::Host;
 use crate::piecemeal::{Piecemeal, Sightings};
-use crate::placement::Placement;
+use crate::placement::{Placement, Rule};
 use crate::put_off::PutOff;
 use crate::report::Warning;
 use crate::siblings::{self, Companions, Habits};
@@ -44,6 +47,7 @@ use std::time::Instant;
 pub struct Runtime {
     heap: Arc<Heap>,
     state: Arc<Inner>,
+    host: Hosting,
     /// Work in the batch, readable without the lock.
     work: AtomicU64,
     /// Are there warnings to take? Readable without the lock.
@@ -78,6 +82,8 @@ pub(crate) struct State {
     stats: Stats,
     /// The engine's counts of variants when the totals were zero.
     variants: [u64; 2],
+    /// Steps placed on devices when the totals were zero.
+    placed: [u64; 2],
     inspector: Option<Vec<FlushReport>>,
     warnings: Vec<Warning>,
     habit: Habit,
@@ -98,7 +104,9 @@ static GLOBAL: OnceLock<Runtime> = OnceLock::new();
 
 impl Runtime {
     /// A runtime with its own queue, memory and engines. Bases belong to the runtime that made them.
-    pub fn new(engine: Arc<dyn Host>, config: Config) -> Runtime {
+    pub fn new(engines: impl Into<EngineSet>, config: Config) -> Runtime {
+        let EngineSet { host: engine, devices, rule } = engines.into();
+        let host = Hosting::new(Arc::clone(&engine));
         let heap = Heap::new();
         configure_pool(&heap, &config);
         let epoch = heap.epoch.fetch_add(1, Ordering::Relaxed) + 1;
@@ -106,8 +114,8 @@ impl Runtime {
         let state = State {
             heap: Arc::clone(&heap),
             engine,
-            devices: Vec::new(),
-            placement: Placement::Host,
+            devices: numbered(devices),
+            placement: Placement::new(rule),
             batch: Box::new(Batch::new(&heap, epoch)),
             spare: None,
             cells: Vec::new(),
@@ -118,6 +126,7 @@ impl Runtime {
             last: None,
             stats: Stats::default(),
             variants: [0; 2],
+            placed: [0; 2],
             inspector: None,
             warnings: Vec::new(),
             habit: Habit::new(at_once),
@@ -128,15 +137,15 @@ impl Runtime {
         let (warned, at_once) = (AtomicBool::new(false), AtomicBool::new(state.runs_at_once()));
         let state = Arc::new(Gate::new(state));
         fork::enter(&state, &heap);
-        Runtime { heap, state, work: AtomicU64::new(0), warned, at_once }
+        Runtime { heap, state, host, work: AtomicU64::new(0), warned, at_once }
     }
 
     /// Makes the process's runtime; false when there is one already.
-    pub fn init(engine: Arc<dyn Host>, config: Config) -> bool {
+    pub fn init(engines: EngineSet, config: Config) -> bool {
         let mut made = false;
         GLOBAL.get_or_init(|| {
             made = true;
-            Runtime::new(engine, config)
+            Runtime::new(engines, config)
         });
         made
     }
@@ -410,15 +419,19 @@ impl Runtime {
         self.lock().config.clone()
     }
 
-    /// Replaces settings and engine; pending work runs first, under the old ones.
-    pub fn reconfigure(&self, engine: Option<Arc<dyn Host>>, config: Config) {
+    /// Replaces settings, and the engines if there are new ones; pending work runs first, under the old ones, and what devices
+    /// hold comes home.
+    pub fn reconfigure(&self, engines: Option<EngineSet>, config: Config) {
         // what gets no memory now may get some under the new settings
         let _ = self.flush(Reason::Explicit);
         let mut state = self.lock();
         configure_pool(&self.heap, &config);
         state.config = config;
         state.explained = 0;
-        if let Some(engine) = engine {
+        if let Some(EngineSet { host, devices, rule }) = engines {
+            self.host.replace(&mut state, Arc::clone(&host));
+            state.use_devices(devices, rule);
+            let engine = host;
             state.variants = engine.variants();
             state.engine = engine;
         }
@@ -463,14 +476,26 @@ impl Held<'_> {
         devices.iter().for_each(|device| device.forget());
         // their threads do not exist here, so that nothing of them can be ended
         std::mem::forget(devices);
-        self.inside.placement = Placement::Host;
+        self.inside.placement = Placement::HOST;
     }
 }
 
 impl State {
+    /// Replaces the devices; what the old ones hold comes home. Values that cannot come are missed by whoever reads them.
+    fn use_devices(&mut self, devices: Vec<Arc<dyn Engine>>, rule: Rule) {
+        self.devices.iter().for_each(|device| _ = device.empty());
+        self.devices = numbered(devices);
+        (self.placement, self.placed) = (Placement::new(rule), [0; 2]);
+    }
+
     fn options(&self) -> Options {
         let Config { fuse, passes, .. } = self.config;
-        Options { fuse, passes, target: *self.engine.target(), ..Options::default() }
+        let target = match self.placement.rule {
+            Rule::Always(_) | Rule::Random(_) => self.devices.first().map(|device| *device.engine.target()),
+            Rule::Host | Rule::Cost => None,
+        };
+        let target = target.unwrap_or_else(|| *self.engine.target());
+        Options { fuse, passes, target, ..Options::default() }
     }
 
     /// Does somebody look at what is recorded, or is likely to?
@@ -481,7 +506,7 @@ impl State {
     /// Do operations on few elements run at once?
     #[inline]
     fn runs_at_once(&self) -> bool {
-        self.config.at_once > 0 && !self.is_watched()
+        self.config.at_once > 0 && self.placement.allows_shortcuts() && !self.is_watched()
     }
 
     /// Has a batch as many instructions as it may have?
@@ -660,6 +685,10 @@ fn mark_failed(batch: &mut Batch) {
         let base = instr.out.base;
         lost::mark(&slots[base as usize], &program.instrs, base);
     }
+}
+
+fn numbered(engines: Vec<Arc<dyn Engine>>) -> Vec<Arc<Device>> {
+    engines.into_iter().enumerate().map(|(number, engine)| Device::new(engine, number)).collect()
 }
 
 fn configure_pool(heap: &Heap, config: &Config) {

@@ -97,6 +97,17 @@ pub struct Stats {
     pub buffers: u64,
     /// Bases that never got memory.
     pub contracted: u64,
+    /// Steps that ran on a device, and steps placed there that had to run on the host: the device could not do them, or had no
+    /// room.
+    pub on_devices: u64,
+    /// See `on_devices`.
+    pub declined: u64,
+    /// Bytes that were copied from the host to devices, and back.
+    pub bytes_there: u64,
+    /// See `bytes_there`.
+    pub bytes_back: u64,
+    /// Arrays that had to leave a device for others.
+    pub evicted: u64,
     /// Nanoseconds spent planning.
     pub plan_ns: u64,
     /// Nanoseconds spent in kernels and calls, allocation included.

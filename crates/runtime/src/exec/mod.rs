@@ -277,12 +277,12 @@ impl Run<'_> {
             return self.on_host(site.host, memory, warnings);
         }
         if let Some(device) = site.placement.device_for(self, site.devices, memory) {
-            if self.on_device(site.host, device, memory, warnings)? {
-                site.placement.note(self.at, Some(device));
+            let there = self.on_device(site.host, device, memory, warnings)?;
+            site.placement.note(there);
+            if there {
                 return Ok(());
             }
         }
-        site.placement.note(self.at, None);
         memory.bring_home(&self.plan.plan, self.step)?;
         self.on_host(site.host, memory, warnings)
     }

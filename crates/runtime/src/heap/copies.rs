@@ -44,6 +44,14 @@ pub(crate) struct Moved {
     pub evicted: AtomicU64,
 }
 
+impl Moved {
+    pub fn reset(&self) {
+        for total in [&self.there, &self.back, &self.evicted] {
+            total.store(0, Ordering::Relaxed);
+        }
+    }
+}
+
 struct Resident {
     cell: Weak<BaseCell>,
     /// The step that used it last.
@@ -65,7 +73,7 @@ struct DeviceCopy {
 
 impl Device {
     pub fn new(engine: Arc<dyn Engine>, number: usize) -> Arc<Device> {
-        let spoils = false;
+        let spoils = engine.target().spoils;
         Arc::new(Device {
             engine,
             number,
@@ -207,11 +215,6 @@ fn key(cell: &BaseCell) -> usize {
 impl BaseCell {
     fn copies(&self) -> MutexGuard<'_, Copies> {
         self.copies.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Is there a copy on a device?
-    pub fn is_on(&self, device: &Device) -> bool {
-        self.has(note::COPIES) && self.copies().find(device).is_some()
     }
 
     /// Brings the values to the host, where they live elsewhere. Copies on devices stay valid.

@@ -2,9 +2,11 @@
 
 use super::{Runtime, WATCHED};
 use crate::heap::base::ArrayView;
+use crate::heap::copies::Moved;
 use crate::stats::{FlushReport, Stats};
 use numelt_ir::{Program, Result, View};
 use numelt_opt::Explanation;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 impl Runtime {
     /// What would be run now, or what of it the elements of some arrays need: bytecode, passes, partition, kernels.
@@ -42,10 +44,19 @@ impl Runtime {
         let state = self.lock();
         let [compiled, launched] = state.engine.variants();
         let before = state.variants;
+        let [done, declined] = state.placement.counts();
+        let moved = |total: fn(&Moved) -> &AtomicU64| {
+            state.devices.iter().map(|device| total(&device.moved).load(Ordering::Relaxed)).sum()
+        };
         Stats {
             pool: self.heap.pool.stats(),
             variants_compiled: compiled - before[0],
             variants_launched: launched - before[1],
+            on_devices: done - state.placed[0],
+            declined: declined - state.placed[1],
+            bytes_there: moved(|moved| &moved.there),
+            bytes_back: moved(|moved| &moved.back),
+            evicted: moved(|moved| &moved.evicted),
             ..state.stats
         }
     }
@@ -55,6 +66,8 @@ impl Runtime {
         let mut state = self.lock();
         state.stats = Stats::default();
         state.variants = state.engine.variants();
+        state.placed = state.placement.counts();
+        state.devices.iter().for_each(|device| device.moved.reset());
     }
 
     /// Starts collecting a report per flush.

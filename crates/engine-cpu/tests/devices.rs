@@ -1,0 +1,190 @@
+//! Runtimes with devices whose memory the host cannot read give the reference interpreter's bits, wherever steps run.
+
+mod recording;
+mod support;
+
+use numelt_ir::{Axes, DType, Error, Op, Scalar};
+use numelt_runtime::{ArrayView, Config, Engine, EngineSet, Host, Input, Reason, Rule, Runtime};
+use numelt_testing::compare::Tolerance;
+use numelt_testing::conformance::{CheckOptions, check_program};
+use numelt_testing::engine::{Tested, conforms};
+use numelt_testing::far::{Far, FarOptions};
+use numelt_testing::generator::{Limits, generate};
+use recording::record;
+use std::sync::Arc;
+use support::engine;
+
+/// Random programs that each test runs; more by `NUMELT_PROGRAMS`.
+fn programs() -> u64 {
+    std::env::var("NUMELT_PROGRAMS").ok().and_then(|text| text.parse().ok()).unwrap_or(2000)
+}
+
+fn set(rule: Rule, devices: Vec<FarOptions>) -> EngineSet {
+    let host: Arc<dyn Host> = Arc::new(engine(2, 0));
+    let inner: Arc<dyn Engine> = Arc::new(engine(1, 0));
+    let far = |options| Arc::new(Far::new(Arc::clone(&inner), options)) as Arc<dyn Engine>;
+    EngineSet { host, devices: devices.into_iter().map(far).collect(), rule }
+}
+
+fn runtime(rule: Rule, devices: Vec<FarOptions>) -> Runtime {
+    Runtime::new(set(rule, devices), Config { at_once: 0, piecemeal: 0, ..Config::default() })
+}
+
+fn check(rt: &Runtime, seeds: impl Iterator<Item = u64>) {
+    for seed in seeds {
+        let program = generate(seed, &Limits::default());
+        let options = CheckOptions { seed, tolerance: Tolerance::ENGINE };
+        let outcome = check_program(&program, &options, &mut |program, memory| record(rt, program, memory));
+        outcome.unwrap_or_else(|failure| panic!("seed {seed}: {failure}"));
+    }
+}
+
+#[test]
+fn the_device_conforms() {
+    conforms(Tested::device(&Far::new(Arc::new(engine(1, 0)), FarOptions::default())), 1000);
+}
+
+#[test]
+fn random_programs_on_a_device() {
+    let rt = runtime(Rule::Always(0), vec![FarOptions::default()]);
+    check(&rt, 0..programs() / 2);
+    let stats = rt.stats();
+    assert!(stats.on_devices > stats.kernels / 2, "{stats:?}");
+}
+
+#[test]
+fn random_programs_over_two_devices_and_the_host() {
+    let second = FarOptions { name: "further", seed: 2, without: &[Op::Multiply, Op::Sum], ..FarOptions::default() };
+    let rt = runtime(Rule::Random(5), vec![FarOptions::default(), second]);
+    check(&rt, 0..programs());
+    let stats = rt.stats();
+    assert!(stats.on_devices > 0 && stats.on_devices < stats.kernels + stats.calls, "{stats:?}");
+}
+
+fn array(rt: &Runtime, values: &[f64]) -> ArrayView {
+    let bytes: Vec<u8> = values.iter().flat_map(|value| value.to_le_bytes()).collect();
+    let view = ArrayView::fresh(rt, DType::F64, &[values.len() as i64]);
+    ArrayView { base: rt.filled(&bytes).unwrap(), ..view }
+}
+
+fn values(rt: &Runtime, a: &ArrayView) -> numelt_ir::Result<Vec<f64>> {
+    let address = rt.read(&a.base)?.cast::<f64>();
+    // SAFETY: the base holds so many numbers, and nothing is recorded that writes them.
+    Ok(unsafe { std::slice::from_raw_parts(address, a.size() as usize) }.to_vec())
+}
+
+fn apply(rt: &Runtime, op: Op, a: &ArrayView, b: f64) -> ArrayView {
+    let out = ArrayView::fresh(rt, DType::F64, &a.shape);
+    rt.record(op, DType::F64, &out, &[Input::Array(a), Input::Const(Scalar::F64(b))], Axes::default()).unwrap();
+    out
+}
+
+#[test]
+fn two_runtimes_work_side_by_side() {
+    let (far, near) = (runtime(Rule::Always(0), vec![FarOptions::default()]), runtime(Rule::Host, vec![]));
+    std::thread::scope(|scope| {
+        for rt in [&far, &near] {
+            scope.spawn(move || {
+                let mut x = array(rt, &[1.0; 1000]);
+                for _ in 0..200 {
+                    x = apply(rt, Op::Add, &x, 1.0);
+                    rt.flush(Reason::Explicit).unwrap();
+                }
+                assert!(values(rt, &x).unwrap().iter().all(|&value| value == 201.0));
+            });
+        }
+    });
+    assert!(far.stats().on_devices >= 200 && near.stats().on_devices == 0);
+}
+
+#[test]
+fn what_a_device_has_no_room_for_moves_to_the_host() {
+    let small = FarOptions { memory: Some(40_000), ..FarOptions::default() };
+    let rt = runtime(Rule::Always(0), vec![small]);
+    let arrays: Vec<ArrayView> = (0..20).map(|n| apply(&rt, Op::Add, &array(&rt, &[f64::from(n); 1000]), 0.5)).collect();
+    rt.flush(Reason::Explicit).unwrap();
+    // one that fits nowhere there runs on the host
+    let large = apply(&rt, Op::Multiply, &array(&rt, &[2.0; 10_000]), 3.0);
+    assert!(values(&rt, &large).unwrap().iter().all(|&value| value == 6.0));
+    for (n, a) in arrays.iter().enumerate() {
+        assert!(values(&rt, a).unwrap().iter().all(|&value| value == n as f64 + 0.5));
+    }
+    let stats = rt.stats();
+    assert!(stats.evicted > 0 && stats.on_devices > 0 && stats.declined > 0, "{stats:?}");
+}
+
+#[test]
+fn a_lost_device_is_an_error_where_its_values_are_read_and_nowhere_else() {
+    let mortal = FarOptions { dies_after: Some(3), ..FarOptions::default() };
+    let rt = runtime(Rule::Always(0), vec![mortal]);
+    let start = array(&rt, &[1.0; 1000]);
+    let kept: Vec<ArrayView> = (0..3)
+        .map(|_| {
+            let out = apply(&rt, Op::Add, &start, 1.0);
+            rt.flush(Reason::Explicit).unwrap();
+            out
+        })
+        .collect();
+    // whatever is computed from now on runs on the host
+    let later = apply(&rt, Op::Add, &start, 2.0);
+    assert_eq!(values(&rt, &later).unwrap()[7], 3.0);
+    assert_eq!(values(&rt, &start).unwrap()[7], 1.0);
+    assert!(kept.iter().all(|a| matches!(values(&rt, a), Err(Error::Lost(_)))));
+    let of_lost = apply(&rt, Op::Add, &kept[0], 1.0);
+    assert!(matches!(values(&rt, &of_lost), Err(Error::Lost(_))));
+    assert_eq!(values(&rt, &apply(&rt, Op::Multiply, &later, 2.0)).unwrap()[7], 6.0);
+}
+
+#[test]
+fn a_failed_upload_has_the_work_done_on_the_host() {
+    let clumsy = FarOptions { upload_fails_every: Some(2), ..FarOptions::default() };
+    let rt = runtime(Rule::Always(0), vec![clumsy]);
+    for n in 0..20 {
+        let sum = apply(&rt, Op::Add, &array(&rt, &[f64::from(n); 500]), 1.0);
+        assert!(values(&rt, &sum).unwrap().iter().all(|&value| value == f64::from(n) + 1.0));
+    }
+    let stats = rt.stats();
+    assert!(stats.on_devices == 10 && stats.declined == 10, "{stats:?}");
+}
+
+#[test]
+fn memory_that_others_see_is_written_back_before_a_flush_returns() {
+    let rt = runtime(Rule::Always(0), vec![FarOptions::default()]);
+    let mut foreign = vec![1f64; 100];
+    // SAFETY: `foreign` outlives every use of the base below.
+    let base = unsafe { rt.adopt(foreign.as_mut_ptr().cast(), 800, Box::new(()), true) };
+    let a = ArrayView { base, ..ArrayView::fresh(&rt, DType::F64, &[100]) };
+    for round in 2..5 {
+        rt.record(Op::Add, DType::F64, &a, &[Input::Array(&a), Input::Const(Scalar::F64(1.0))], Axes::default()).unwrap();
+        rt.flush(Reason::Visible).unwrap();
+        // SAFETY: the memory is adopted, and nothing is pending on it.
+        let seen = unsafe { std::slice::from_raw_parts(foreign.as_ptr(), 100) };
+        assert!(seen.iter().all(|&value| value == f64::from(round)));
+    }
+    let b = apply(&rt, Op::Add, &array(&rt, &[1.0; 100]), 1.0);
+    let export = rt.export(&b.base).unwrap();
+    // SAFETY: the export keeps the memory in place.
+    let seen = || unsafe { std::slice::from_raw_parts(export.ptr().cast::<f64>(), 100) }.to_vec();
+    assert_eq!(seen(), [2.0; 100]);
+    rt.record(Op::Multiply, DType::F64, &b, &[Input::Array(&b), Input::Const(Scalar::F64(4.0))], Axes::default()).unwrap();
+    rt.flush(Reason::Visible).unwrap();
+    assert_eq!(seen(), [8.0; 100]);
+    // somebody writes there: the device's copy is stale
+    // SAFETY: the export keeps the memory in place, and nothing is pending on it.
+    unsafe { export.ptr().cast::<f64>().write(1.0) };
+    assert_eq!(values(&rt, &apply(&rt, Op::Add, &b, 0.0)).unwrap()[..2], [1.0, 8.0]);
+    assert!(rt.stats().on_devices >= 6);
+}
+
+#[test]
+fn conditions_are_reported_from_devices() {
+    let rt = runtime(Rule::Always(0), vec![FarOptions::default()]);
+    let zero = array(&rt, &[0.0; 1000]);
+    let out = ArrayView::fresh(&rt, DType::F64, &[1000]);
+    let ins = [Input::Const(Scalar::F64(1.0)), Input::Array(&zero)];
+    rt.record(Op::Divide, DType::F64, &out, &ins, Axes::default()).unwrap();
+    rt.flush(Reason::Explicit).unwrap();
+    let warnings: Vec<String> = rt.take_warnings().iter().map(ToString::to_string).collect();
+    assert_eq!(warnings, ["divide by zero encountered in divide"]);
+    assert!(values(&rt, &out).unwrap().iter().all(|value| value.is_infinite()) && rt.stats().on_devices == 1);
+}

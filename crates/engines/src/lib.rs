@@ -1,0 +1,164 @@
+//! The engines by name: what `NUMELT_ENGINE` and `numelt.config.engine` choose from.
+//!
+//! In: a name and the settings. Out: the engine of that name, and the host engine beside it, which does what only
+//! an engine on the host can (see [`Host`]). A new engine is one crate and one line in [`Engines::default`]; a Rust program
+//! with an engine of its own adds it to its list by [`Engines::register`]. Not here: what an engine does, and when it is used.
+
+mod cpu;
+#[cfg(feature = "far")]
+mod far;
+
+use numelt_ir::{Error, Result};
+use numelt_runtime::{Config, Engine, EngineSet, Host, NullEngine, Rule, listed};
+use std::fmt;
+use std::sync::Arc;
+
+/// The name of the host engine.
+const HOST: &str = "cpu";
+
+/// The name for all engines together, of which each piece of work gets the one that takes least time.
+const AUTO: &str = "auto";
+
+/// Makes an engine from the settings, and the host engine.
+#[derive(Clone)]
+enum Maker {
+    /// One that takes the host engine's place.
+    Host(fn(&Config) -> Result<Arc<dyn Host>>),
+    /// One with memory of its own.
+    Device(Arc<DeviceMaker>),
+}
+
+type DeviceMaker = dyn Fn(&Config, &Arc<dyn Host>) -> Result<Arc<dyn Engine>> + Send + Sync;
+
+/// A list of engines by name. It holds the ways to make them, and none of them itself.
+#[derive(Clone)]
+pub struct Engines {
+    all: Vec<(String, Maker)>,
+}
+
+impl Default for Engines {
+    /// The engines that come with numelt.
+    fn default() -> Engines {
+        let built_in = [
+            (HOST, Maker::Host(|config| Ok(Arc::new(cpu::engine(config))))),
+            ("null", Maker::Host(|_| Ok(Arc::new(NullEngine)))),
+            #[cfg(feature = "far")]
+            ("far", Maker::Device(Arc::new(|config, host| Ok(Arc::new(far::engine(config, host)))))),
+        ];
+        Engines { all: built_in.into_iter().map(|(name, maker)| (name.into(), maker)).collect() }
+    }
+}
+
+impl Engines {
+    /// All names, the host engine's first.
+    pub fn names(&self) -> Vec<String> {
+        let own = self.all.iter().map(|(name, _)| name.clone());
+        own.chain([AUTO.into()]).collect()
+    }
+
+    /// Adds an engine with memory of its own, which `maker` makes from the settings and the host engine.
+    ///
+    /// # Errors
+    /// [`Error::Config`] for a name that is taken.
+    pub fn register(
+        &mut self,
+        name: &str,
+        maker: impl Fn(&Config, &Arc<dyn Host>) -> Result<Arc<dyn Engine>> + Send + Sync + 'static,
+    ) -> Result<()> {
+        if self.names().iter().any(|taken| taken == name) {
+            return Err(Error::Config(format!("engine: there is an engine {name:?} already")));
+        }
+        self.all.push((name.into(), Maker::Device(Arc::new(maker))));
+        Ok(())
+    }
+
+    /// The engines for a name and these settings: the host engine and, if it is another one's name, that one; for `auto` all
+    /// devices that can be made, or those that the settings name.
+    ///
+    /// # Errors
+    /// [`Error::Config`] for a name that no engine has, and whatever making the engine gives.
+    pub fn make(&self, name: &str, config: &Config) -> Result<EngineSet> {
+        let host: Arc<dyn Host> = Arc::new(cpu::engine(config));
+        if name == AUTO {
+            return self.automatic(config, host);
+        }
+        match self.all.iter().find(|(other, _)| other == name) {
+            Some((_, Maker::Host(_))) if name == HOST => Ok(host.into()),
+            Some((_, Maker::Host(maker))) => Ok(maker(config)?.into()),
+            Some((_, Maker::Device(maker))) => {
+                let rule = if let Rule::Random(_) = config.placement { config.placement } else { Rule::Always(0) };
+                Ok(EngineSet { devices: vec![maker(config, &host)?], host, rule })
+            }
+            None => Err(Error::Config(format!("engine: {name:?} is not {}", listed(&self.names())))),
+        }
+    }
+
+    fn automatic(&self, config: &Config, host: Arc<dyn Host>) -> Result<EngineSet> {
+        let mut devices = Vec::new();
+        for (name, maker) in &self.all {
+            let Maker::Device(maker) = maker else { continue };
+            let asked = config.devices.iter().any(|device| device == name);
+            match maker(config, &host) {
+                Ok(device) if asked || config.devices.is_empty() => devices.push(device),
+                // one that nobody asked for by name may be missing
+                Err(error) if asked => return Err(error),
+                Ok(_) | Err(_) => {}
+            }
+        }
+        if let Some(missing) = config.devices.iter().find(|name| !self.names().contains(name)) {
+            return Err(Error::Config(format!("devices: {missing:?} is not {}", listed(&self.names()))));
+        }
+        Ok(EngineSet { host, devices, rule: config.placement })
+    }
+}
+
+impl fmt::Debug for Engines {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Engines").field(&self.names()).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use numelt_ir::{DType, Op};
+
+    fn config() -> Config {
+        Config { threads: 3, cache_dir: Some("".into()), ..Config::default() }
+    }
+
+    #[test]
+    fn the_engines_that_come_with_numelt_are_those_that_settings_allow() {
+        assert_eq!(Engines::default().names(), Config::default().engines);
+    }
+
+    #[test]
+    fn the_host_engine_is_made_from_the_settings() {
+        let EngineSet { host, devices, rule } = Engines::default().make("cpu", &config()).unwrap();
+        assert_eq!((host.name(), host.threads(), devices.len(), rule), ("cpu", 3, 0, Rule::Host));
+        assert!(host.sorts(DType::F64) && host.truths(Op::Any, &[0, 1]).is_some());
+        assert_eq!(Engines::default().make("null", &config()).unwrap().host.name(), "null");
+    }
+
+    #[test]
+    fn programs_add_engines_of_their_own() {
+        let mut engines = Engines::default();
+        engines.register("own", |_, _| Ok(Arc::new(NullEngine))).unwrap();
+        engines.register("missing", |config, _| Err(Error::Engine(format!("{} threads", config.threads)))).unwrap();
+        let EngineSet { host, devices, rule } = engines.make("own", &config()).unwrap();
+        assert_eq!((host.name(), devices[0].name(), rule), ("cpu", "null", Rule::Always(0)));
+        let error = engines.make("missing", &config()).err().unwrap().to_string();
+        assert!(error.contains("3 threads"), "{error}");
+        for taken in ["cpu", "null", "own", "auto"] {
+            let error = engines.register(taken, |_, _| Ok(Arc::new(NullEngine))).unwrap_err().to_string();
+            assert!(error.contains(&format!("{taken:?} already")), "{error}");
+        }
+        let error = engines.make("gpu", &config()).err().unwrap().to_string();
+        assert!(error.contains("engine: \"gpu\" is not cpu") && error.ends_with("or auto"), "{error}");
+        // what cannot be made is left out, unless somebody asks for it
+        let own = |devices: &[&str]| Config { devices: devices.iter().map(|d| d.to_string()).collect(), ..config() };
+        let only = engines.make("auto", &own(&["own"])).unwrap();
+        assert_eq!((only.devices.len(), only.rule), (1, Rule::Cost));
+        assert!(engines.make("auto", &own(&["missing"])).is_err() && engines.make("auto", &own(&["gpu"])).is_err());
+    }
+}
