@@ -56,11 +56,20 @@ impl Run<'_> {
             }
         }
         let Ok(ticket) = submitted else { return Ok(false) };
-        if self.ready.watch != 0 {
-            let met = device.wait(ticket)? & self.ready.watch;
-            if met != 0 {
-                self.report(host, met, memory, warnings)?;
+        if self.ready.watch == 0 {
+            return Ok(true);
+        }
+        let met = match device.wait(ticket) {
+            Ok(met) => met & self.ready.watch,
+            // where nothing was overwritten, the host can do it all the same
+            Err(_) if places.bases.iter().all(|(base, _, is_new)| *is_new || !written.contains(base)) => {
+                written.iter().for_each(|&base| memory.cell(base).release());
+                return Ok(false);
             }
+            Err(error) => return Err(error),
+        };
+        if met != 0 {
+            self.report(host, met, memory, warnings)?;
         }
         Ok(true)
     }

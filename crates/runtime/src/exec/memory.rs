@@ -72,10 +72,14 @@ impl<'a> Memory<'a> {
         Ok(())
     }
 
-    /// Has everything that somebody outside can see on the host.
+    /// Has everything that somebody outside can see, and may write, on the host only.
     pub fn bring_visible_home(&self) -> Result<()> {
-        let seen = self.slots.iter().filter(|cell| cell.has(note::AWAY) && cell.is_seen_outside());
-        seen.fold(Ok(()), |result, cell| result.and(cell.come_home()))
+        let seen = self.slots.iter().filter(|cell| cell.has(note::COPIES) && cell.is_seen_outside());
+        seen.fold(Ok(()), |result, cell| {
+            let home = cell.come_home();
+            cell.touch();
+            result.and(home)
+        })
     }
 
     fn place(&self, base: u32) -> Buffer {
