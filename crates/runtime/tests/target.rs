@@ -1,15 +1,33 @@
 //! The runtime plans for the target that its engine states, and runs at once what the target says.
 
 use numelt_ir::{Axes, DType, Op, Result};
-use numelt_opt::{AtOnceLimits, Delay, Kernel, PlanningCosts, Target};
-use numelt_runtime::{ArrayView, Config, Engine, Executable, Input, Launch, LibraryCall, NullEngine, Reason, Runtime};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-
-/// Bases and the pool belong to the process: one runtime at a time.
-static ONE: Mutex<()> = Mutex::new(());
+use numelt_opt::{AtOnceLimits, Kernel, PlanningCosts, Target};
+use numelt_runtime::{
+    ArrayView, Buffer, Config, Engine, Executable, Host, Input, NullEngine, Reason, Runtime, Storage, Task, Ticket,
+    Work,
+};
+use std::sync::Arc;
 
 /// The engine that computes nothing, on another machine.
 struct Elsewhere(Target);
+
+impl Storage for Elsewhere {
+    fn alloc(&self, nbytes: usize) -> Result<u64> {
+        NullEngine.alloc(nbytes)
+    }
+
+    fn free(&self, handle: u64, nbytes: usize, after: Ticket) {
+        NullEngine.free(handle, nbytes, after);
+    }
+
+    fn upload(&self, from: &[u8], to: Buffer) -> Result<()> {
+        NullEngine.upload(from, to)
+    }
+
+    fn download(&self, from: Buffer, to: &mut [u8]) -> Result<()> {
+        NullEngine.download(from, to)
+    }
+}
 
 impl Engine for Elsewhere {
     fn name(&self) -> &'static str {
@@ -20,40 +38,33 @@ impl Engine for Elsewhere {
         &self.0
     }
 
-    fn supports(&self, op: Op, ty: DType) -> bool {
-        NullEngine.supports(op, ty)
+    fn supports(&self, task: &Task<'_>) -> bool {
+        NullEngine.supports(task)
     }
 
     fn compile(&self, kernel: &Arc<Kernel>) -> Result<Arc<dyn Executable>> {
         NullEngine.compile(kernel)
     }
 
-    fn launch(&self, executable: &dyn Executable, launch: &Launch<'_>) -> Result<u8> {
-        NullEngine.launch(executable, launch)
+    fn submit(&self, work: &Work<'_>) -> Result<Ticket> {
+        NullEngine.submit(work)
     }
 
-    fn launch_delayed(&self, executable: &dyn Executable, launch: &Launch<'_>, delay: &Delay) -> Result<u8> {
-        NullEngine.launch_delayed(executable, launch, delay)
-    }
-
-    fn call(&self, call: &LibraryCall<'_>) -> Result<u8> {
-        NullEngine.call(call)
-    }
-
-    fn sync(&self) -> Result<()> {
-        NullEngine.sync()
+    fn wait(&self, ticket: Ticket) -> Result<u8> {
+        NullEngine.wait(ticket)
     }
 }
 
-fn runtime(target: Target) -> (Runtime, MutexGuard<'static, ()>) {
-    let guard = ONE.lock().unwrap_or_else(PoisonError::into_inner);
-    (Runtime::new(Arc::new(Elsewhere(target)), Config::default()), guard)
+impl Host for Elsewhere {}
+
+fn runtime(target: Target) -> Runtime {
+    Runtime::new(Arc::new(Elsewhere(target)), Config::default())
 }
 
 /// An array of zeros, perhaps, in memory.
 fn array(rt: &Runtime, n: i64) -> ArrayView {
     let a = ArrayView::fresh(rt, DType::F64, &[n]);
-    rt.read(&a.base).unwrap();
+    rt.write(&a.base).unwrap();
     a
 }
 
@@ -65,7 +76,7 @@ fn sum(rt: &Runtime, a: &ArrayView, b: &ArrayView) -> ArrayView {
 
 /// Kernels of the sum of nine arrays.
 fn kernels(target: Target) -> u64 {
-    let (rt, _one) = runtime(target);
+    let rt = runtime(target);
     let arrays: Vec<ArrayView> = (0..9).map(|_| array(&rt, 100_000)).collect();
     let before = rt.stats().kernels;
     let total = arrays[1..].iter().fold(arrays[0].clone(), |total, next| sum(&rt, &total, next));
@@ -83,7 +94,7 @@ fn kernels_have_the_operands_that_the_engine_wants() {
 
 /// Does the sum of two arrays of so many elements wait?
 fn waits(target: Target, n: i64) -> bool {
-    let (rt, _one) = runtime(target);
+    let rt = runtime(target);
     let a = array(&rt, n);
     let _total = sum(&rt, &a, &a);
     rt.pending_work() > 0
@@ -98,7 +109,7 @@ fn operations_run_at_once_as_the_engine_says() {
 
 /// How often a batch of little work runs before it is planned.
 fn before_planned(target: Target) -> u64 {
-    let (rt, _one) = runtime(target);
+    let rt = runtime(target);
     let (a, b) = (array(&rt, 4096), array(&rt, 4096));
     while rt.stats().plan_misses == 0 {
         let out = sum(&rt, &a, &b);
