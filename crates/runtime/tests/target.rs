@@ -3,32 +3,29 @@
 use numelt_ir::{Axes, DType, Op, Result};
 use numelt_opt::{AtOnceLimits, Kernel, PlanningCosts, Target};
 use numelt_runtime::{
-    ArrayView, Buffer, Config, Engine, Executable, Host, HostMemory, Input, NullEngine, Reason, Runtime, Storage, Task,
-    Ticket, Work,
+    ArrayView, Buffer, Config, Engine, Executable, Host, Input, NullEngine, Reason, Runtime, Storage, Task, Ticket,
+    Work,
 };
 use std::sync::Arc;
 
 /// The engine that computes nothing, on another machine.
 struct Elsewhere(Target);
 
-/// Memory of the host.
 impl Storage for Elsewhere {
     fn alloc(&self, nbytes: usize) -> Result<u64> {
-        HostMemory.alloc(nbytes)
+        NullEngine.alloc(nbytes)
     }
 
     fn free(&self, handle: u64, nbytes: usize, after: Ticket) {
-        HostMemory.free(handle, nbytes, after);
+        NullEngine.free(handle, nbytes, after);
     }
 
     fn upload(&self, from: &[u8], to: Buffer) -> Result<()> {
-        HostMemory.upload(from, to);
-        Ok(())
+        NullEngine.upload(from, to)
     }
 
     fn download(&self, from: Buffer, to: &mut [u8]) -> Result<()> {
-        HostMemory.download(from, to);
-        Ok(())
+        NullEngine.download(from, to)
     }
 }
 

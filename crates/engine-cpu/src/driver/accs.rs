@@ -70,7 +70,7 @@ impl Lines {
 }
 
 /// Scratch for so many points of each value that folds take.
-pub fn scratch(targets: &[Target], points: usize) -> Vec<Lines> {
+pub fn scratch(targets: &[FoldOutput], points: usize) -> Vec<Lines> {
     let mut scratch: Vec<Lines> = Vec::with_capacity(targets.len());
     for target in targets {
         if target.value == scratch.len() {
@@ -82,7 +82,7 @@ pub fn scratch(targets: &[Target], points: usize) -> Vec<Lines> {
 
 /// A fold and where its result goes.
 #[derive(Clone, Copy)]
-pub struct Target {
+pub struct FoldOutput {
     /// The fold.
     pub fold: Fold,
     /// Index of the kernel's `Reduced` argument.
@@ -97,7 +97,7 @@ pub struct Target {
 
 /// `count` accumulators for each fold.
 pub struct Accs<'a> {
-    targets: &'a [Target],
+    targets: &'a [FoldOutput],
     memory: Lines,
     count: usize,
 }
@@ -109,7 +109,7 @@ fn bytes(count: usize) -> usize {
 
 impl<'a> Accs<'a> {
     /// Accumulators of nothing.
-    pub fn new(targets: &'a [Target], count: usize) -> Accs<'a> {
+    pub fn new(targets: &'a [FoldOutput], count: usize) -> Accs<'a> {
         let mut accs = Accs { targets, memory: Lines::new(bytes(count) * targets.len()), count };
         accs.reset(count);
         accs
@@ -255,7 +255,7 @@ pub struct Room {
 unsafe impl Sync for Room {}
 
 impl Room {
-    fn at(&self, targets: &[Target], f: usize, i: usize) -> (*mut u8, *mut i64) {
+    fn at(&self, targets: &[FoldOutput], f: usize, i: usize) -> (*mut u8, *mut i64) {
         let base = self.base.wrapping_add(f * bytes(self.count));
         let positions = base.wrapping_add((self.count * 16).next_multiple_of(64));
         (base.wrapping_add(i * targets[f].fold.acc.size()), positions.cast::<i64>().wrapping_add(i))

@@ -30,7 +30,7 @@ use crate::streams::{self, Stream};
 use crate::threads::{Threads, Work};
 use crate::tier0::{Rect, select_cast};
 use crate::variants::LONGEST;
-use accs::{Accs, Target};
+use accs::{Accs, FoldOutput};
 use delayed::Delayed;
 use nest::{MAX_LOOPS, Nest};
 use numelt_ir::{DType, Error, Op, OpKind, Pieces, Result};
@@ -42,7 +42,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 /// What the driver knows about a kernel at compile time.
 pub struct Recipe {
-    targets: Vec<Target>,
+    targets: Vec<FoldOutput>,
     /// Random streams, whose values the body loads from arguments behind the kernel's own.
     streams: Vec<Stream>,
     /// For each reduction the argument whose elements are folded as they lie in memory, if all are so.
@@ -69,7 +69,7 @@ impl Recipe {
             let fold = if low.ty == r.ty { fold::select(r.op, r.ty, isa)? } else { fold::count(isa) };
             let dtype = kernel.args[r.arg as usize].dtype;
             let cast = if fold.out == dtype { None } else { Some(select_cast(fold.out, dtype, isa)?) };
-            targets.push(Target { fold, arg: r.arg as usize, value, dtype, cast });
+            targets.push(FoldOutput { fold, arg: r.arg as usize, value, dtype, cast });
         }
         let loads = lowered.reductions.iter().map(|r| match lowered.body[r.value as usize] {
             // the loads behind the kernel's own are of random streams

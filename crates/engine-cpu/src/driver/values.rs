@@ -3,7 +3,7 @@
 //! In: a kernel. Out: the values that its body leaves in scratch memory, each once, and the folds of each, together where
 //! there is a way. The tiers ask here which reductions are stored.
 
-use super::accs::Target;
+use super::accs::FoldOutput;
 use crate::fold::Order;
 use crate::fold::together::{self, Together};
 use crate::isa::Isa;
@@ -48,7 +48,7 @@ pub(super) fn number(kernel: &Kernel) -> SmallVec<[usize; 4]> {
 }
 
 /// The folds of all values. `alike` says which reductions have results of the type that they fold.
-pub(super) fn steps(kernel: &Kernel, targets: &[Target], alike: impl Fn(usize) -> bool, isa: Isa) -> Vec<Step> {
+pub(super) fn steps(kernel: &Kernel, targets: &[FoldOutput], alike: impl Fn(usize) -> bool, isa: Isa) -> Vec<Step> {
     let mut steps = Vec::with_capacity(targets.len());
     for reduction in (0..targets.len()).filter(|&r| !repeats(kernel, r)) {
         let value = targets[reduction].value;

@@ -22,7 +22,7 @@ pub(super) enum Depth {
 
 /// A value that goes to memory.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Target {
+pub(super) struct KernelOutput {
     pub(super) arg: usize,
     pub(super) value: ValueId,
     pub(super) dtype: DType,
@@ -47,7 +47,7 @@ pub(super) struct Shape {
     /// Per node; `None` for nodes that nothing needs.
     pub(super) depth: Vec<Option<Depth>>,
     /// Stores, then reduction values.
-    pub(super) targets: Vec<Target>,
+    pub(super) targets: Vec<KernelOutput>,
 }
 
 /// Larger bodies do not wait for memory.
@@ -118,7 +118,7 @@ impl Shape {
 
 /// Does a kernel only pick short elements? Their addresses are had with fewer instructions one by one than in registers. Long
 /// ones may go past the caches, a register at a time.
-fn picks(kernel: &Kernel, depth: &[Option<Depth>], targets: &[Target]) -> bool {
+fn picks(kernel: &Kernel, depth: &[Option<Depth>], targets: &[KernelOutput]) -> bool {
     let at_point = |id: ValueId| depth[id as usize] == Some(Depth::Point);
     let picked = |node: &Node| matches!(node, Node::Gather { index, .. } if at_point(*index));
     let moves = (0..).zip(&kernel.body).filter(|(id, _)| at_point(*id)).all(|(id, node)| match node {
@@ -134,8 +134,8 @@ pub(super) fn inner(kernel: &Kernel, arg: u32) -> StrideClass {
     kernel.args[arg as usize].strides.last().copied().unwrap_or(StrideClass::Zero)
 }
 
-fn targets(kernel: &Kernel) -> Result<Vec<Target>> {
-    let stores = kernel.stores.iter().map(|store| Target {
+fn targets(kernel: &Kernel) -> Result<Vec<KernelOutput>> {
+    let stores = kernel.stores.iter().map(|store| KernelOutput {
         arg: store.arg as usize,
         value: store.value,
         dtype: kernel.dtype_of(store.value),
@@ -143,8 +143,8 @@ fn targets(kernel: &Kernel) -> Result<Vec<Target>> {
     });
     // Scratch is packed, whatever the stride classes of the result are.
     let folds = (0..).zip(&kernel.reductions).filter(|(i, _)| !repeats(kernel, *i));
-    let folds = folds.map(|(_, r)| Target { arg: r.arg as usize, value: r.value, dtype: r.ty, unit: true });
-    let targets: Vec<Target> = stores.chain(folds).collect();
+    let folds = folds.map(|(_, r)| KernelOutput { arg: r.arg as usize, value: r.value, dtype: r.ty, unit: true });
+    let targets: Vec<KernelOutput> = stores.chain(folds).collect();
     for target in &targets {
         if kernel.args.get(target.arg).is_none() || target.value as usize >= kernel.body.len() {
             return Err(Error::Invalid("a kernel stores what it does not have".into()));
@@ -160,7 +160,7 @@ fn targets(kernel: &Kernel) -> Result<Vec<Target>> {
     Ok(targets)
 }
 
-fn depths(kernel: &Kernel, targets: &[Target]) -> Result<Vec<Option<Depth>>> {
+fn depths(kernel: &Kernel, targets: &[KernelOutput]) -> Result<Vec<Option<Depth>>> {
     let mut live = vec![false; kernel.body.len()];
     for target in targets {
         live[target.value as usize] = true;
@@ -204,7 +204,7 @@ pub(super) fn operands(node: &Node) -> &[ValueId] {
 }
 
 /// Bytes of the widest component among everything evaluated or stored.
-fn widest(kernel: &Kernel, depth: &[Option<Depth>], targets: &[Target]) -> usize {
+fn widest(kernel: &Kernel, depth: &[Option<Depth>], targets: &[KernelOutput]) -> usize {
     let nodes = (0..kernel.body.len() as ValueId)
         .filter(|id| depth[*id as usize].is_some())
         .map(|id| kernel.dtype_of(id).real().size());
@@ -212,7 +212,7 @@ fn widest(kernel: &Kernel, depth: &[Option<Depth>], targets: &[Target]) -> usize
 }
 
 /// Bytes of the narrowest component that is moved point after point.
-fn narrowest(kernel: &Kernel, depth: &[Option<Depth>], targets: &[Target]) -> usize {
+fn narrowest(kernel: &Kernel, depth: &[Option<Depth>], targets: &[KernelOutput]) -> usize {
     let loads = kernel.body.iter().zip(depth).filter_map(|(node, depth)| match (node, depth) {
         (Node::Load(arg) | Node::Gather { arg, .. }, Some(Depth::Point)) => {
             Some(kernel.args[*arg as usize].dtype.real().size())

@@ -18,7 +18,7 @@
 mod flat;
 mod gather;
 
-use super::analyze::{Depth, Shape, Target, inner};
+use super::analyze::{Depth, KernelOutput, Shape, inner};
 use super::builder::{Block, Builder, Int, Ty, Val};
 use super::lower::{Lower, Value};
 use super::math::MathTable;
@@ -410,7 +410,7 @@ impl Gen<'_> {
         lanes: u32,
         span: Span,
         copies: u32,
-        store: impl Fn(Memory<'_>, &Target, Place, Value),
+        store: impl Fn(Memory<'_>, &KernelOutput, Place, Value),
     ) -> Result<()> {
         let memory = Memory { b: self.b, lanes, span };
         let starts: Vec<Val> = (0..copies).map(|c| self.b.add(i, self.i64(i64::from(c * lanes)))).collect();

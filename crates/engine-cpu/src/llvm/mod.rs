@@ -245,7 +245,7 @@ fn module(
     constants: Option<&Constants>,
     shape: Isa,
     isa: Isa,
-    target: &target::Target,
+    target: &target::CodeGenerator,
 ) -> Result<builder::Builder> {
     let shape = Shape::of(kernel, shape)?;
     let b = target.builder();

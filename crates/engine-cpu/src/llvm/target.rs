@@ -12,13 +12,13 @@ use std::ffi::{CStr, CString};
 use std::sync::OnceLock;
 
 /// A code generator; not shared between threads.
-pub(super) struct Target {
+pub(super) struct CodeGenerator {
     machine: LLVMTargetMachineRef,
     triple: CString,
     layout: CString,
 }
 
-impl Drop for Target {
+impl Drop for CodeGenerator {
     fn drop(&mut self) {
         // SAFETY: created in `new`, disposed once.
         unsafe { LLVMDisposeTargetMachine(self.machine) }
@@ -95,9 +95,9 @@ fn beyond_avx2(feature: &str) -> bool {
     feature.starts_with("+avx512") || feature.starts_with("+avx10") || feature == "+evex512"
 }
 
-impl Target {
+impl CodeGenerator {
     /// A target machine for `isa`.
-    pub(super) fn new(isa: Isa) -> Result<Target> {
+    pub(super) fn new(isa: Isa) -> Result<CodeGenerator> {
         let processor = processor(isa);
         let c = |text: &str| CString::new(text).map_err(|_| Error::Engine("NUL in a processor name".into()));
         let (cpu, features) = (c(&processor.cpu)?, c(&processor.features)?);
@@ -123,7 +123,7 @@ impl Target {
             let data = LLVMCreateTargetDataLayout(machine);
             let layout = c(&take_message(LLVMCopyStringRepOfTargetData(data)))?;
             LLVMDisposeTargetData(data);
-            Ok(Target { machine, triple, layout })
+            Ok(CodeGenerator { machine, triple, layout })
         }
     }
 
@@ -162,15 +162,15 @@ impl Target {
 }
 
 /// Runs `f` with this thread's target machine for `isa`.
-pub(super) fn with_target<T>(isa: Isa, f: impl FnOnce(&Target) -> Result<T>) -> Result<T> {
+pub(super) fn with_target<T>(isa: Isa, f: impl FnOnce(&CodeGenerator) -> Result<T>) -> Result<T> {
     thread_local! {
-        static TARGETS: [std::cell::OnceCell<Target>; 3] = const { [const { std::cell::OnceCell::new() }; 3] };
+        static TARGETS: [std::cell::OnceCell<CodeGenerator>; 3] = const { [const { std::cell::OnceCell::new() }; 3] };
     }
     TARGETS.with(|targets| {
         let cell = &targets[isa as usize];
         if cell.get().is_none() {
             // Setting cannot fail: nothing else runs on this thread in between.
-            let _ = cell.set(Target::new(isa)?);
+            let _ = cell.set(CodeGenerator::new(isa)?);
         }
         f(cell.get().expect("just set"))
     })
