@@ -3,11 +3,12 @@
 //! In: kernels, launches and calls from the runtime. Out: memory written. A kernel starts on the blocked
 //! interpreter; by [`Jit`] it moves to compiled code when that is ready and the work is worth it.
 
+mod host;
+
 use crate::background;
-use crate::body::{Body, Tile};
+use crate::body::Body;
 use crate::counts;
 use crate::driver::delayed::Delayed;
-use crate::driver::scattered::{self, Scattered};
 use crate::driver::stages::{Loop, Stage};
 use crate::driver::{self, Launched, Price, Recipe};
 use crate::isa::Isa;
@@ -15,14 +16,14 @@ use crate::library;
 use crate::promote::{Promoter, Slot};
 use crate::streams;
 use crate::threads::{self, GATE, Threads};
-use crate::tier0::{Audit, Interpreter, met_by_half_folds, met_by_results, run_small};
+use crate::tier0::{Interpreter, met_by_half_folds};
 use numelt_ir::warn::OVER;
 use numelt_ir::{DType, Error, Op, Result};
 use numelt_opt::{Kernel, Target};
 use numelt_runtime::fork::Handlers;
 use numelt_runtime::{
-    Buffer, Engine, Executable, Host, HostMemory, Jit, Launch, LibraryCall, NestLaunch, Operand, PutCall, SmallCall,
-    StageLaunch, Storage, Task, Ticket, Variants, Work,
+    Buffer, Engine, Executable, HostMemory, Jit, Launch, LibraryCall, NestLaunch, Operand, StageLaunch, Storage, Task,
+    Ticket, Variants, Work,
 };
 use numelt_vecmath::flags;
 use smallvec::SmallVec;
@@ -169,22 +170,6 @@ impl Executable for Compiled {
     }
 }
 
-/// A body that looks for conditions instead of storing.
-struct Auditor<'a> {
-    interpreter: &'a Interpreter,
-    audit: Audit,
-}
-
-impl Body for Auditor<'_> {
-    // SAFETY: the contract is the trait's.
-    unsafe fn run(&self, tile: &Tile) {
-        if !self.audit.is_done() {
-            // SAFETY: the caller's contract.
-            unsafe { self.interpreter.audit(tile, &self.audit) }
-        }
-    }
-}
-
 /// The kernel behind an executable of this engine.
 fn own(executable: &dyn Executable) -> Result<&Compiled> {
     let compiled = executable.as_any().downcast_ref::<Compiled>();
@@ -301,50 +286,5 @@ impl Engine for CpuEngine {
 
     fn wait(&self, ticket: Ticket) -> Result<u8> {
         Ok(ticket.0 as u8)
-    }
-}
-
-impl Host for CpuEngine {
-    fn puts(&self, executable: &dyn Executable, launch: &Launch<'_>, puts: &[PutCall<'_>]) -> Result<Option<[u8; 2]>> {
-        let compiled = own(executable)?;
-        let scatters = Scattered::new(&compiled.kernel, puts, self.options.block)?;
-        flags::clear();
-        // SAFETY: the runtime promises the launch's and the puts' addresses; both bodies evaluate this kernel.
-        let launched = unsafe {
-            let tier = compiled.current();
-            scattered::launch(&compiled.kernel, &compiled.recipe, tier, launch, &scatters, &self.threads)?
-        };
-        Ok(launched.map(|launched| {
-            self.worked(compiled, &launched);
-            scatters.met()
-        }))
-    }
-
-    fn small(&self, call: &SmallCall<'_>, watch: u8) -> bool {
-        // SAFETY: the runtime promises the views.
-        unsafe { run_small(call, watch, self.isa) }
-    }
-
-    fn audit(&self, executable: &dyn Executable, launch: &Launch<'_>, wanted: &[u8]) -> Result<Vec<u8>> {
-        let compiled = own(executable)?;
-        let auditor = Auditor { interpreter: &compiled.interpreter, audit: Audit::new(&compiled.kernel, wanted) };
-        // SAFETY: the runtime promises the launch's addresses; the auditor stores nothing.
-        unsafe {
-            driver::visit(&compiled.kernel, &compiled.recipe, (&auditor, &compiled.prices[0]), launch, &self.threads)?
-        };
-        let mut found = auditor.audit.found();
-        for (reduction, met) in compiled.kernel.reductions.iter().zip(&mut found[compiled.kernel.body.len()..]) {
-            let (arg, place) = (reduction.arg as usize, &launch.geometry.args[reduction.arg as usize]);
-            let dtype = compiled.kernel.args[arg].dtype;
-            // SAFETY: the launch has written the result there.
-            *met &= unsafe {
-                met_by_results(dtype, launch.buffers[arg].address(), &launch.geometry.extents, &place.strides)
-            };
-        }
-        Ok(found)
-    }
-
-    fn variants(&self) -> [u64; 2] {
-        self.promoter.variants()
     }
 }

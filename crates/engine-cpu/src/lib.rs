@@ -2,11 +2,11 @@
 //!
 //! In: kernels and launches from the runtime. Out: memory written. Policy is not here.
 //!
-//! `engine` implements the runtime's trait; `driver` splits a launch into tiles and folds reductions with
+//! `engine` implements the runtime's trait for engines and `engine/host` that for host engines; `driver` splits a launch into tiles and folds reductions with
 //! `fold`; `streams` makes random numbers for a tile; a [`body::Body`] evaluates tiles: `tier0` at once, `llvm` when `promote` has had it compiled, for one geometry where `variants` says so.
 //!
 //! Unsafe code is where addresses are: `driver`, `fold`, `tier0`, `library` (elements), `threads` (the job on the
-//! caller's stack), `streams` (scratch), `sorting` (elements), `llvm` (the C API and compiled code). `variants` (a tile's numbers). `engine` and `promote` only pass promises on.
+//! caller's stack), `streams` (scratch), `sorting` (elements), `llvm` (the C API and compiled code). `variants` (a tile's numbers). `engine`, `engine/host` and `promote` only pass promises on.
 
 mod background;
 pub mod body;
@@ -26,9 +26,5 @@ mod tier0;
 mod variants;
 
 pub use engine::{CpuEngine, Options};
-pub use fold::{masked_sums, truths};
 pub use isa::Isa;
-pub use library::{BlasTable, register_blas};
 pub use numelt_runtime::{Jit, Variants};
-pub use sorting::{argsort, merge_runs, sorts};
-pub use streams::{Bounded, Placed, Sequence, TWISTER_WORDS, fill_bounded, fill_stream};

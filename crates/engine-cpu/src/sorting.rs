@@ -94,17 +94,18 @@ pub fn sorts(dtype: DType) -> bool {
     matches!(dtype, DType::I32 | DType::U32 | DType::I64 | DType::U64 | DType::F32 | DType::F64)
 }
 
-/// Writes the stable order of `n` values to `order`; true where no two of them are equal. False without an
-/// order for a dtype that it does not know.
+/// Writes the stable order of values to `order`; true where no two of them are equal. `None`, without an order, for a
+/// dtype that it does not know.
 ///
 /// # Safety
-/// `values` are `n` dense aligned elements of the dtype.
-pub unsafe fn argsort(dtype: DType, values: *const u8, n: usize, order: &mut [i64], threads: usize) -> bool {
+/// `values` are `order.len()` dense aligned elements of the dtype.
+pub unsafe fn argsort(dtype: DType, values: *const u8, order: &mut [i64], threads: usize) -> Option<bool> {
+    let n = order.len();
     macro_rules! of {
         ($t:ty, $item:ty) => {{
             // SAFETY: the caller's elements.
             let values = unsafe { std::slice::from_raw_parts(values.cast::<$t>(), n) };
-            argsort_of::<$t, $item>(values, order, threads)
+            Some(argsort_of::<$t, $item>(values, order, threads))
         }};
     }
     let short = n <= u32::MAX as usize;
@@ -118,7 +119,7 @@ pub unsafe fn argsort(dtype: DType, values: *const u8, n: usize, order: &mut [i6
         DType::I64 => of!(i64, u128),
         DType::U64 => of!(u64, u128),
         DType::F64 => of!(f64, u128),
-        DType::Bool | DType::I8 | DType::U8 | DType::I16 | DType::U16 | DType::F16 | DType::C64 | DType::C128 => false,
+        DType::Bool | DType::I8 | DType::U8 | DType::I16 | DType::U16 | DType::F16 | DType::C64 | DType::C128 => None,
     }
 }
 
@@ -283,9 +284,9 @@ mod tests {
             for threads in [1, 2, 5] {
                 let mut got = vec![0; n];
                 // SAFETY: the vector's elements.
-                let distinct = unsafe { argsort(DType::F64, x.as_ptr().cast(), n, &mut got, threads) };
+                let distinct = unsafe { argsort(DType::F64, x.as_ptr().cast(), &mut got, threads) };
                 assert!(got == want, "{n} {threads}");
-                assert_eq!(distinct, n < 3);
+                assert_eq!(distinct, Some(n < 3));
             }
         }
     }

@@ -2,9 +2,8 @@
 
 mod support;
 
-use numelt_engine_cpu::{BlasTable, register_blas};
 use numelt_ir::{Axes, DType, Dims, Op, View};
-use numelt_runtime::{Buffer, LibraryCall, Operand, Work, run};
+use numelt_runtime::{BlasTable, Buffer, Host, LibraryCall, Operand, Work, run};
 use std::sync::Mutex;
 use support::{engine, noise};
 
@@ -125,7 +124,7 @@ fn products_of_floats() {
                 ..BlasTable::default()
             };
             // SAFETY: the routines above keep CBLAS's contracts.
-            assert!(unsafe { register_blas(table) });
+            assert!(unsafe { engine(1, 1).register_blas(&table) });
         }
         for (m, k, n) in [(1, 1, 1), (3, 4, 5), (1, 7, 1), (6, 3, 1), (1, 3, 6), (40, 33, 50), (2, 0, 3)] {
             let pool = noise((4 * (m + 3).max(k + 3) * (n + 3).max(k + 3)) as usize);

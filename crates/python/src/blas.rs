@@ -1,16 +1,29 @@
 //! NumPy's own BLAS: found among the libraries that the process has loaded already, and handed to the
-//! engine, so that matrix products have NumPy's speed and numbers. Without one nothing happens.
+//! host engine, so that matrix products have NumPy's speed and numbers. Without one nothing happens.
 
 use crate::solving;
-use numelt_engine_cpu::{BlasTable, register_blas};
+use numelt_runtime::{BlasTable, Host};
 use std::ffi::{CString, c_void};
+use std::sync::LazyLock;
 
 /// Prefixes and suffixes of CBLAS names in builds with 64-bit integers.
 const DECORATIONS: [(&str, &str); 3] = [("scipy_cblas_", "64_"), ("cblas_", "64_"), ("cblas_", "_64")];
 
-/// Looks for NumPy's BLAS and registers it.
-pub fn register_numpys() {
-    let Some(library) = loaded_library() else { return };
+/// The routines of NumPy's BLAS, looked for once.
+static FOUND: LazyLock<Option<BlasTable>> = LazyLock::new(find);
+
+/// Hands NumPy's BLAS to a host engine.
+pub fn register_numpys(host: &dyn Host) {
+    if let Some(table) = &*FOUND {
+        // SAFETY: the table has CBLAS routines of a library that is never unloaded. Whether it is the first registration
+        // does not matter: it is the same library.
+        let _ = unsafe { host.register_blas(table) };
+    }
+}
+
+/// Looks for NumPy's BLAS; its LAPACK is registered with [`solving`].
+fn find() -> Option<BlasTable> {
+    let library = loaded_library()?;
     for (prefix, suffix) in DECORATIONS {
         // SAFETY: names with these decorations are CBLAS routines with 64-bit integers by the library's own
         // convention; the types are the same pointers to functions; the library is never unloaded.
@@ -26,18 +39,18 @@ pub fn register_numpys() {
                     }
                 };
             }
-            // Whether it is the first registration does not matter: it is the same library.
-            let _ = register_blas(table!(
+            let table = table!(
                 sgemm dgemm cgemm zgemm sgemv dgemv cgemv zgemv ssyrk dsyrk csyrk zsyrk saxpy daxpy caxpy zaxpy
                 sdot ddot cdotu_sub zdotu_sub cdotc_sub zdotc_sub
-            ));
+            );
             // LAPACK's names have an underscore of their own
             if let Some(gesv) = symbol(library, &format!("{}dgesv_{suffix}", prefix.trim_end_matches("cblas_"))) {
                 solving::register(std::mem::transmute::<*mut c_void, solving::Gesv>(gesv));
             }
-            return;
+            return Some(table);
         }
     }
+    None
 }
 
 /// # Safety

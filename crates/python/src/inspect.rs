@@ -1,11 +1,10 @@
 //! Looking inside from Python: flushes, statistics, reports, explanations, settings.
 
 use crate::operand::Operand;
-use crate::{errors, errstate, graveyard, library, run};
-use numelt_engine_cpu::{CpuEngine, Isa, Options, llvm};
+use crate::{blas, errors, errstate, graveyard, library, run};
+use numelt_engines::Engines;
 use numelt_ir::{Error, Op};
-use numelt_runtime::{ArrayView, Config, FlushReport, Host, InstructionSet, KEYS, NullEngine, Reason, Runtime};
-use pyo3::exceptions::PyValueError;
+use numelt_runtime::{ArrayView, Config, FlushReport, Host, KEYS, Reason, Runtime};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -234,9 +233,9 @@ fn config_set(py: Python<'_>, key: &str, value: &Bound<'_, PyAny>) -> PyResult<(
     config.set(key, text).map_err(|error| errors::to_py(about_setting(key, error)))?;
     run::run_what_fits(py, Reason::Explicit)?;
     let concerns_engine = matches!(key, "threads" | "engine" | "jit" | "variants" | "isa" | "block" | "cache_dir");
-    let engine = if concerns_engine { Some(engine_for(&config)?) } else { None };
+    let host = if concerns_engine { Some(host_for(&config)?) } else { None };
     library::set_trace(config.trace);
-    Runtime::global().reconfigure(engine, config);
+    Runtime::global().reconfigure(host, config);
     graveyard::drain(py);
     Ok(())
 }
@@ -249,46 +248,23 @@ fn about_setting(key: &str, error: Error) -> Error {
     }
 }
 
-/// The engine that the settings name.
-fn engine_for(config: &Config) -> PyResult<Arc<dyn Host>> {
-    match config.engine.as_str() {
-        "cpu" => {
-            let Config { threads, jit, variants, block, .. } = *config;
-            let isa = match config.isa {
-                InstructionSet::Best => None,
-                InstructionSet::Avx512 => Some(Isa::Avx512),
-                InstructionSet::Avx2 => Some(Isa::Avx2),
-                InstructionSet::Portable => Some(Isa::Portable),
-            };
-            let options = Options { threads, jit, variants, block, isa, ..Options::default() };
-            Ok(Arc::new(CpuEngine::new(options)))
-        }
-        "null" => Ok(Arc::new(NullEngine)),
-        other => Err(PyValueError::new_err(format!("engine: {other:?} is not cpu or null"))),
-    }
+/// The host engine that the settings name. NumPy's BLAS is handed to it.
+fn host_for(config: &Config) -> PyResult<Arc<dyn Host>> {
+    let host = Engines::default().make(&config.engine, config).map_err(errors::to_py)?.host;
+    blas::register_numpys(&*host);
+    Ok(host)
 }
 
 /// Makes the process's runtime from the settings of environment and file.
 pub fn start_runtime() -> PyResult<()> {
-    let (config, refused) = Config::load().map_err(errors::to_py)?;
+    let (config, refused) = Config::load(Engines::default().names()).map_err(errors::to_py)?;
     for line in refused {
         eprintln!("numelt: {line}");
     }
-    llvm::set_options(llvm_options(&config));
-    let engine = engine_for(&config)?;
+    let host = host_for(&config)?;
     library::set_trace(config.trace);
-    Runtime::init(engine, config);
+    Runtime::init(host, config);
     Ok(())
-}
-
-/// Where compiled kernels are kept: the set directory, none for an empty path, else the user's cache.
-fn llvm_options(config: &Config) -> llvm::Options {
-    let default = llvm::Options::default();
-    match &config.cache_dir {
-        Some(path) if path.as_os_str().is_empty() => llvm::Options { cache_dir: None, ..default },
-        Some(path) => llvm::Options { cache_dir: Some(path.clone()), ..default },
-        None => default,
-    }
 }
 
 /// Adds the functions to the module.

@@ -78,7 +78,6 @@ use pyo3::types::PyDict;
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     let py = module.py();
     convert::load_api(py)?;
-    blas::register_numpys();
     inspect::start_runtime()?;
     module.add_class::<ndarray::NdArray>()?;
     fresh::prepare(py)?;

@@ -10,17 +10,16 @@ use crate::convert;
 use crate::module::new_shape;
 use crate::ndarray::{NdArray, wrap_new};
 use crate::{random_sequence, run, shape};
-use numelt_engine_cpu::{Bounded, fill_bounded, fill_stream};
 use numelt_ir::interp::random::{
     Lcg, PCG64_CHEAP_MULTIPLIER, PCG64_MULTIPLIER, counter_after, pcg64_output, pcg64dxsm_output, philox4x64,
 };
 use numelt_ir::{Axes, DType, Dims, Op, Scalar};
-use numelt_runtime::{ArrayView, Input, Runtime};
+use numelt_runtime::{ArrayView, Bounded, Host, Input, RandomStream, Runtime};
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyCapsuleMethods};
 use smallvec::SmallVec;
 use std::ffi::{c_int, c_void};
-use std::sync::LazyLock;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 
 /// Draws of fewer elements are made at once: recording would cost more.
@@ -398,43 +397,36 @@ impl BitStream {
         // SAFETY: as above.
         let stretch = unsafe { self.state.take(n as u64, halves) };
         let drawn = stretch.map(|s| {
+            let (host, threads) = host_for(py, n);
             let made = || {
-                let threads = threads(n);
                 // SAFETY: the base was made for exactly these integers, and nobody else knows it yet.
-                unsafe { fill_bounded(s.op, s.first, &s.state, bounded, n as usize, address as *mut u8, threads) }
+                unsafe { host.fill_bounded(&s.stream(), bounded, n as usize, address as *mut u8, threads) }
             };
             // the bit generator's lock is held meanwhile, as NumPy holds it
             if n >= LAZY { py.detach(made) } else { made() }
         });
-        if let Some(Ok(drawn)) = drawn
-            && drawn != n as u64
-        {
+        match drawn {
+            Some(Some(drawn)) if drawn == n as u64 => {}
             // SAFETY: as above; the state was accepted before.
-            unsafe {
+            Some(drawn) => unsafe {
                 self.state.restore(&before);
-                self.state.take(drawn, halves);
-            }
+                if let Some(drawn) = drawn {
+                    self.state.take(drawn, halves);
+                }
+            },
+            None => {}
         }
         self.release.call0(py)?;
-        match drawn {
-            Some(Ok(_)) => wrap_new(py, view),
-            Some(Err(error)) => Err(crate::errors::to_py(error)),
-            None => declined(),
-        }
+        if drawn.flatten().is_some() { wrap_new(py, view) } else { declined() }
     }
 }
 
-/// Threads for a draw of `n` numbers made at once.
-pub fn threads(n: i64) -> usize {
-    if n < 1 << 18 {
-        return 1;
-    }
-    // the standard library reads the files of the control group each time, which takes longer than drawing 10,000 numbers
-    static AVAILABLE: LazyLock<usize> = LazyLock::new(|| std::thread::available_parallelism().map_or(1, |n| n.get()));
-    match Runtime::global().config().threads {
-        0 => *AVAILABLE,
-        set => set,
-    }
+/// The host engine, and how many of its threads share work on `n` elements that is done at once.
+pub fn host_for(_py: Python<'_>, n: i64) -> (Arc<dyn Host>, usize) {
+    // SAFETY: settings change with the GIL held, which is held here and not let go of.
+    let host = unsafe { Runtime::global().with_host(Arc::clone) };
+    let threads = if n < 1 << 18 { 1 } else { host.threads() };
+    (host, threads)
 }
 
 /// A copy of a bit generator's state.
@@ -455,14 +447,22 @@ impl BitStream {
 }
 
 impl Stretch {
+    /// What the host engine takes.
+    fn stream(&self) -> RandomStream<'_> {
+        RandomStream { op: self.op, position: self.first, state: &self.state }
+    }
+
     /// Makes the elements of a dense new or recorded-to array: now if they are few, else when they are needed.
     fn draw(&self, py: Python<'_>, ty: DType, view: &ArrayView) -> PyResult<()> {
         let fresh = !view.base.is_pending() && view.base.is_blank();
         if view.size() < LAZY && fresh {
             let address = run::write(py, &view.base)?;
-            // SAFETY: the base was made for exactly these elements, and nobody else knows it yet.
-            return unsafe { fill_stream(self.op, ty, self.first, &self.state, view.size() as usize, address) }
-                .map_err(crate::errors::to_py);
+            let (n, stream) = (view.size() as usize, self.stream());
+            // SAFETY: the base was made for exactly these elements, and nobody else knows it yet. Settings change with the GIL
+            // held, which is held here and not let go of.
+            if unsafe { Runtime::global().with_host(|host| host.fill_stream(&stream, ty, n, address)) } {
+                return Ok(());
+            }
         }
         let words = std::iter::once(self.first).chain(self.state.iter().copied());
         let ins: SmallVec<[Input<'_>; 7]> = words.map(|word| Input::Const(Scalar::U64(word))).collect();

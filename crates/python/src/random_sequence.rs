@@ -6,11 +6,10 @@
 
 use crate::convert;
 use crate::ndarray::{NdArray, wrap_new};
-use crate::random::{destination, sized, threads};
+use crate::random::{destination, host_for, sized};
 use crate::run;
-use numelt_engine_cpu::{Placed, Sequence, TWISTER_WORDS};
 use numelt_ir::{DType, Scalar};
-use numelt_runtime::ArrayView;
+use numelt_runtime::{ArrayView, Draw, Integers, Placed, Sequence, TWISTER_WORDS};
 use pyo3::prelude::*;
 use std::ffi::{c_int, c_void};
 
@@ -129,14 +128,15 @@ impl Room {
 }
 
 impl SequentialStream {
-    /// Runs `draw` on the state under the bit generator's lock, without the GIL where it is long.
-    fn with<R: Send>(&self, py: Python<'_>, n: i64, draw: impl FnOnce(&mut Sequence<'_>) -> R + Send) -> PyResult<R> {
+    /// Draws numbers under the bit generator's lock, without the GIL where there are many. False where the host engine cannot make them.
+    fn draw(&self, py: Python<'_>, n: i64, numbers: Draw<'_>) -> PyResult<bool> {
         self.acquire.call0(py)?;
         let state = Held(self.state);
+        let (host, threads) = host_for(py, n);
         let run = move || {
             let state = state;
             // SAFETY: the lock is held, and the owner alive.
-            draw(&mut unsafe { state.0.sequence() })
+            host.draw(&mut unsafe { state.0.sequence() }, numbers, threads)
         };
         let result = if n >= LONG { py.detach(run) } else { run() };
         self.release.call0(py)?;
@@ -168,12 +168,12 @@ impl SequentialStream {
         if view.size() > 0 {
             let room = Room::of(py, &view)?;
             let placed: Placed = low.map(|low| (low, range));
-            self.with(py, view.size(), |sequence| {
-                // SAFETY: dense memory of this dtype, which nothing pending touches.
-                unsafe {
-                    if single { sequence.uniform_single(room.slice()) } else { sequence.uniform(placed, room.slice()) }
-                }
-            })?;
+            // SAFETY: dense memory of this dtype, which nothing pending touches.
+            let numbers =
+                unsafe { if single { Draw::UniformSingle(room.slice()) } else { Draw::Uniform(placed, room.slice()) } };
+            if !self.draw(py, view.size(), numbers)? {
+                return Ok(py.NotImplemented().into_bound(py));
+            }
         }
         match out {
             Some(array) => Ok(array.clone().into_any()),
@@ -201,12 +201,14 @@ impl SequentialStream {
         };
         let view = sized(dtype, size)?;
         if view.size() > 0 {
-            let Room(address, n) = Room::of(py, &view)?;
-            let wide = dtype.size() == 8;
-            self.with(py, view.size(), |sequence| {
-                // SAFETY: the base was made for exactly these integers, and nobody else knows it yet.
-                unsafe { sequence.masked(low, last, wide, n, address as *mut u8) }
-            })?;
+            let room = Room::of(py, &view)?;
+            // SAFETY: the base was made for exactly these integers, and nobody else knows it yet.
+            let to = unsafe {
+                if dtype.size() == 8 { Integers::Wide(room.slice()) } else { Integers::Narrow(room.slice()) }
+            };
+            if !self.draw(py, view.size(), Draw::Masked { low, last, to })? {
+                return declined();
+            }
         }
         wrap_new(py, view)
     }
@@ -238,15 +240,14 @@ impl SequentialStream {
         // SAFETY: the base was made for exactly these numbers, and nobody else knows it yet.
         let numbers = unsafe { room.slice::<f64>() };
         let (first, pairs) = numbers.split_at_mut(usize::from(kept));
-        if let [first] = first {
-            *first = one()?;
-        }
         let even = pairs.len() / 2 * 2;
         let (pairs, last) = pairs.split_at_mut(even);
-        let threads = threads(n);
-        self.with(py, n, |sequence| sequence.normal(placed, pairs, threads))?;
-        if let [last] = last {
-            *last = one()?;
+        // before the number that NumPy keeps, which is no part of the state that moves here and cannot be put back
+        if !self.draw(py, n, Draw::Normal(placed, pairs))? {
+            return Ok(py.NotImplemented().into_bound(py));
+        }
+        for number in first.iter_mut().chain(last) {
+            *number = one()?;
         }
         wrap_new(py, view)
     }

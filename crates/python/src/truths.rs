@@ -4,7 +4,6 @@
 
 use crate::ndarray::NdArray;
 use crate::{inspect, registry, shape};
-use numelt_engine_cpu::truths;
 use numelt_ir::{Axes, DType, Op, Scalar};
 use numelt_runtime::{ArrayView, Runtime};
 use pyo3::prelude::*;
@@ -35,7 +34,8 @@ pub fn folded(op: Op, ty: DType, view: &ArrayView, axes: Axes) -> Option<Scalar>
     // SAFETY: the view is packed and lies inside its base, whose values are in memory; whoever else might write them
     // waits for the GIL.
     let bytes = unsafe { std::slice::from_raw_parts(address.offset(view.offset as isize), n as usize) };
-    truths(op, bytes)
+    // SAFETY: settings change with the GIL held, which the caller holds and counting does not let go of.
+    unsafe { Runtime::global().with_host(|host| host.truths(op, bytes)) }
 }
 
 /// The number of true elements of an array of bool; `None` where it has to be recorded.

@@ -21,9 +21,10 @@
 //! Whoever inspects or traces sees all operations recorded, and whoever asks for an explanation sees those of the next
 //! batches.
 
-use crate::engine::{Few, FewInput, Host, SmallCall};
+use crate::engine::{Few, FewInput, SmallCall};
 use crate::heap::base::{ArrayView, Input};
 use crate::heap::cell::{BaseCell, note};
+use crate::host::Host;
 use crate::siblings;
 use numelt_ir::{Axes, DType, Op, OpKind, Result};
 use numelt_opt::AtOnceLimits;

@@ -60,6 +60,8 @@ pub struct Config {
     pub threads: usize,
     /// Engine name.
     pub engine: String,
+    /// The names that `engine` may be; no setting itself, but what the registry of engines says.
+    pub engines: Vec<String>,
     /// Compilation policy.
     pub jit: Jit,
     /// Which compiled code runs.
@@ -99,6 +101,7 @@ impl Default for Config {
         Config {
             threads: 0,
             engine: "cpu".into(),
+            engines: ["cpu", "null"].map(String::from).into(),
             jit: Jit::On,
             variants: Variants::Selected,
             isa: InstructionSet::Best,
@@ -117,9 +120,6 @@ impl Default for Config {
         }
     }
 }
-
-/// Names of all engines.
-const ENGINES: [&str; 2] = ["cpu", "null"];
 
 /// Settings that name files.
 const NAMING_FILES: [&str; 1] = ["cache_dir"];
@@ -167,12 +167,13 @@ struct Source {
 }
 
 impl Config {
-    /// Settings from the file and the environment, and a line about everything in files that was not obeyed.
+    /// Settings from the file and the environment, and a line about everything in files that was not obeyed. There are engines
+    /// of these names.
     ///
     /// # Errors
     /// [`Error::Config`] names the variable, or the file and the key, its value and what it may be.
-    pub fn load() -> Result<(Config, Vec<String>)> {
-        let (mut config, mut refused) = (Config::default(), Vec::new());
+    pub fn load(engines: Vec<String>) -> Result<(Config, Vec<String>)> {
+        let (mut config, mut refused) = (Config { engines, ..Config::default() }, Vec::new());
         for (path, place) in candidates() {
             match Source::read(&path, place, trusted::user()) {
                 Ok(source) => {
@@ -234,8 +235,8 @@ impl Config {
         match key {
             "threads" => self.threads = value.parse().map_err(|_| bad("a number of threads"))?,
             "engine" => {
-                if !ENGINES.contains(&value) {
-                    return Err(bad("cpu or null"));
+                if !self.engines.iter().any(|name| name == value) {
+                    return Err(bad(&listed(&self.engines)));
                 }
                 self.engine = value.to_string();
             }
@@ -304,6 +305,15 @@ impl Config {
             "put_off" => self.put_off.to_string(),
             _ => return None,
         })
+    }
+}
+
+/// Alternatives in words: `a, b or c`.
+pub fn listed(names: &[String]) -> String {
+    match names {
+        [] => "nothing".into(),
+        [only] => only.clone(),
+        [first @ .., last] => format!("{} or {last}", first.join(", ")),
     }
 }
 
@@ -437,6 +447,16 @@ mod tests {
         assert!(config.set("thread", "1").is_err());
         assert!(config.set("memory_limit", "5X").is_err());
         assert_eq!(config, Config::default());
+    }
+
+    #[test]
+    fn engines_are_those_of_the_registry() {
+        let mut config = Config { engines: ["cpu", "far", "null"].map(String::from).into(), ..Config::default() };
+        config.set("engine", "far").unwrap();
+        assert_eq!(config.engine, "far");
+        let text = config.set("engine", "gpu").unwrap_err().to_string();
+        assert!(text.contains("\"gpu\" is not cpu, far or null"), "{text}");
+        assert_eq!([listed(&[]), listed(&["cpu".into()])], ["nothing", "cpu"]);
     }
 
     #[test]

@@ -305,42 +305,6 @@ pub trait Engine: Storage {
     fn wait(&self, ticket: Ticket) -> Result<u8>;
 }
 
-/// What an engine can offer beside that if its memory is the host's, so that buffers are addresses. It does all work at once.
-pub trait Host: Engine {
-    /// Runs a kernel and puts what it makes to places in memory, in the order of its points. The results are the conditions
-    /// that the kernel met, and those of the scatters. `None` where nothing was done, because the engine takes less time if all that the kernel makes gets
-    /// memory, and the scatters are calls.
-    ///
-    /// # Errors
-    /// Those of [`Engine::submit`].
-    fn puts(&self, executable: &dyn Executable, launch: &Launch<'_>, puts: &[PutCall<'_>]) -> Result<Option<[u8; 2]>> {
-        let _ = (executable, launch, puts);
-        Ok(None)
-    }
-
-    /// Runs an operation on few elements now. False when it was not done, and has to be recorded: the engine has no
-    /// short way for it, or it meets one of the conditions `watch`. Inputs are as they were then, the output anything.
-    fn small(&self, call: &SmallCall<'_>, watch: u8) -> bool {
-        let _ = (call, watch);
-        false
-    }
-
-    /// Finds which values of a kernel's body meet which of the conditions wanted of each (`wanted` has one entry
-    /// per value, the result too), by evaluating it once more on what its operands hold now. Nothing is stored.
-    ///
-    /// # Errors
-    /// Those of [`Engine::submit`].
-    fn audit(&self, executable: &dyn Executable, launch: &Launch<'_>, wanted: &[u8]) -> Result<Vec<u8>> {
-        let _ = (executable, launch);
-        Ok(vec![0; wanted.len()])
-    }
-
-    /// Kernels compiled for one geometry so far, and launches that such code ran.
-    fn variants(&self) -> [u64; 2] {
-        [0; 2]
-    }
-}
-
 /// Does work of an engine, and waits for it: the conditions that it may have met.
 ///
 /// # Errors

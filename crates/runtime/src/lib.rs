@@ -4,11 +4,12 @@
 //! Not here: how a kernel is computed (engines), Python. Unsafe code is in `pool.rs` (memory from
 //! the system), `footprint.rs` (giving it back), `fork.rs` (registering handlers), `idle.rs` (asking for
 //! limits), `base.rs` (returning it, reading a number), `exec.rs` and `at_once.rs` (temporaries), `trusted.rs` (the user's number), `shared.rs`, `batch.rs` and
-//! `batch/repeat.rs` (counting references), `runtime.rs`, `runtime/gate.rs` and
-//! `runtime/repeat.rs` (one thread at a time).
+//! `batch/repeat.rs` (counting references), `runtime.rs`, `runtime/gate.rs`,
+//! `runtime/hosting.rs` and `runtime/repeat.rs` (one thread at a time).
 
 mod at_once;
 mod batch;
+pub mod blas;
 mod cache;
 mod config;
 mod engine;
@@ -16,6 +17,7 @@ mod exec;
 pub mod footprint;
 pub mod fork;
 mod heap;
+mod host;
 mod null;
 mod piecemeal;
 mod placement;
@@ -27,14 +29,16 @@ mod stats;
 pub mod trusted;
 
 pub use batch::{Repeated, in_c_order};
-pub use config::{Config, InstructionSet, Jit, KEYS, Variants};
+pub use blas::BlasTable;
+pub use config::{Config, InstructionSet, Jit, KEYS, Variants, listed};
 pub use engine::{
-    Buffer, Engine, Executable, Few, FewInput, Host, Launch, LibraryCall, NestLaunch, Operand, PutCall, SmallCall,
+    Buffer, Engine, Executable, Few, FewInput, Launch, LibraryCall, NestLaunch, Operand, PutCall, SmallCall,
     StageLaunch, Storage, Task, Ticket, WholeScratch, Work, run,
 };
 pub use heap::base::{ArrayView, BaseRef, Export, Input, WeakBase};
 pub use heap::memory::HostMemory;
 pub use heap::pool::{Pool, PoolStats};
+pub use host::{Bounded, Draw, Host, Integers, MaskedRows, Placed, RandomStream, Sequence, TWISTER_WORDS};
 pub use null::NullEngine;
 pub use report::Warning;
 pub use runtime::{Away, Runtime};

@@ -1,7 +1,8 @@
 //! An engine that computes nothing: for testing scheduling, fusion and memory on their own.
 
-use crate::engine::{Buffer, Engine, Executable, Host, Storage, Task, Ticket, Work};
+use crate::engine::{Buffer, Engine, Executable, Storage, Task, Ticket, Work};
 use crate::heap::memory::HostMemory;
+use crate::host::Host;
 use numelt_ir::Result;
 use numelt_opt::{Kernel, Target};
 use std::any::Any;

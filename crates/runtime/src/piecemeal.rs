@@ -9,12 +9,13 @@
 
 use crate::batch::{Left, Turn, wanted_by_holders};
 use crate::cache::Caches;
-use crate::engine::{Buffer, Few, FewInput, Host, Launch, Operand, SmallCall, Work, run};
+use crate::engine::{Buffer, Few, FewInput, Launch, Operand, SmallCall, Work, run};
 use crate::exec::{self, Made, ReadyPlan, Site};
 use crate::heap::base::BaseRef;
 use crate::heap::cell::BaseCell;
 use crate::heap::shared::Shared;
 use crate::heap::{lost, zeros};
+use crate::host::Host;
 use crate::placement::Placement;
 use crate::report::{self, Warning};
 use crate::stats::Stats;

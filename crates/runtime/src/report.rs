@@ -4,7 +4,8 @@
 //! [`Warning`]s with NumPy's words. The engine evaluates the kernel once more, value by value; operands
 //! that the launch itself has overwritten are lost to that, and then the likeliest operation is named.
 
-use crate::engine::{Executable, Host, Launch, NestLaunch, WholeScratch, Work, run};
+use crate::engine::{Executable, Launch, NestLaunch, WholeScratch, Work, run};
+use crate::host::Host;
 use numelt_ir::{BaseId, DType, Instr, Op, warn};
 use numelt_opt::{ArgKind, KernelStep, NestStep, Node, Stage};
 use std::fmt;

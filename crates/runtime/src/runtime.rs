@@ -6,6 +6,7 @@
 
 mod aside;
 mod gate;
+mod hosting;
 mod inspection;
 mod planning;
 mod reading;
@@ -14,11 +15,12 @@ mod repeat;
 use self::aside::ALONE;
 pub use self::gate::Away;
 use self::gate::{Gate, Inside};
+use self::hosting::Hosting;
 use crate::at_once::{self, Habit, Outcome};
 use crate::batch::{Again, Batch, Candidates};
 use crate::cache::Caches;
 use crate::config::Config;
-use crate::engine::{Buffer, Host, LibraryCall, Operand, Task, Work, run};
+use crate::engine::{Buffer, LibraryCall, Operand, Task, Work, run};
 use crate::exec::{ReadyPlan, Site, Stopped};
 use crate::fork;
 use crate::heap::base::{ArrayView, BaseRef, Input};
@@ -26,6 +28,7 @@ use crate::heap::cell::{BaseCell, note};
 use crate::heap::copies::Device;
 use crate::heap::shared::Shared;
 use crate::heap::{Heap, IDLE, lost};
+use crate::host::Host;
 use crate::piecemeal::{Piecemeal, Sightings};
 use crate::placement::Placement;
 use crate::put_off::PutOff;
@@ -44,6 +47,7 @@ use std::time::Instant;
 pub struct Runtime {
     heap: Arc<Heap>,
     state: Arc<Inner>,
+    host: Hosting,
     /// Work in the batch, readable without the lock.
     work: AtomicU64,
     /// Are there warnings to take? Readable without the lock.
@@ -103,6 +107,7 @@ impl Runtime {
         configure_pool(&heap, &config);
         let epoch = heap.epoch.fetch_add(1, Ordering::Relaxed) + 1;
         let Target { at_once, planning, .. } = *engine.target();
+        let host = Hosting::new(engine.clone());
         let state = State {
             heap: Arc::clone(&heap),
             engine,
@@ -128,7 +133,7 @@ impl Runtime {
         let (warned, at_once) = (AtomicBool::new(false), AtomicBool::new(state.runs_at_once()));
         let state = Arc::new(Gate::new(state));
         fork::enter(&state, &heap);
-        Runtime { heap, state, work: AtomicU64::new(0), warned, at_once }
+        Runtime { heap, state, host, work: AtomicU64::new(0), warned, at_once }
     }
 
     /// Makes the process's runtime; false when there is one already.
@@ -419,6 +424,7 @@ impl Runtime {
         state.config = config;
         state.explained = 0;
         if let Some(engine) = engine {
+            self.host.replace(&mut state, engine.clone());
             state.variants = engine.variants();
             state.engine = engine;
         }

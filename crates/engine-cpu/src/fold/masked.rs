@@ -6,6 +6,7 @@
 
 use super::trees::{Pairwise, tree_run};
 use numelt_ir::DType;
+use numelt_runtime::MaskedRows;
 
 /// Fewest elements that are worth a thread.
 const SHARE: usize = 1 << 16;
@@ -22,7 +23,7 @@ fn row<T: Pairwise<Sum = T> + std::ops::Add<Output = T>>(start: T, values: &[T],
     sum
 }
 
-fn rows<T: Pairwise<Sum = T> + std::ops::Add<Output = T> + Send + Sync>(
+fn sums_of_rows<T: Pairwise<Sum = T> + std::ops::Add<Output = T> + Send + Sync>(
     start: T,
     values: &[T],
     mask: &[u8],
@@ -51,21 +52,12 @@ fn rows<T: Pairwise<Sum = T> + std::ops::Add<Output = T> + Send + Sync>(
     });
 }
 
-/// Writes the sums of `count` rows of `length` elements under a mask, each from `start` on; false for a dtype
-/// other than f32 and f64.
+/// Writes the sum of each row under the mask, from `start` on; false for a dtype other than f32 and f64.
 ///
 /// # Safety
-/// `values` are `count * length` dense aligned elements of the dtype, `mask` as many bytes, and `out` has room for
-/// `count` elements, which nobody else touches.
-pub unsafe fn masked_sums(
-    dtype: DType,
-    values: *const u8,
-    mask: *const u8,
-    (count, length): (usize, usize),
-    start: f64,
-    out: *mut u8,
-    threads: usize,
-) -> bool {
+/// That of [`numelt_runtime::Host::masked_sums`].
+pub unsafe fn masked_sums(rows: &MaskedRows, start: f64, out: *mut u8, threads: usize) -> bool {
+    let &MaskedRows { dtype, values, mask, count, length } = rows;
     // SAFETY: the caller's bytes.
     let mask = unsafe { std::slice::from_raw_parts(mask, count * length) };
     macro_rules! of {
@@ -75,7 +67,7 @@ pub unsafe fn masked_sums(
                 let values = std::slice::from_raw_parts(values.cast::<$t>(), count * length);
                 (values, std::slice::from_raw_parts_mut(out.cast::<$t>(), count))
             };
-            rows(start as $t, values, mask, length, out, threads);
+            sums_of_rows(start as $t, values, mask, length, out, threads);
         }};
     }
     match dtype {
@@ -99,7 +91,7 @@ pub unsafe fn masked_sums(
 
 #[cfg(test)]
 mod tests {
-    use super::masked_sums;
+    use super::{MaskedRows, masked_sums};
     use numelt_ir::DType;
 
     #[test]
@@ -108,18 +100,10 @@ mod tests {
         let mask: Vec<u8> = (0..3000).map(|i| u8::from(i % 500 > 3)).collect();
         for threads in [1, 3] {
             let mut out = [0.0f64; 3];
+            let (at, mask) = (values.as_ptr().cast(), mask.as_ptr());
+            let rows = MaskedRows { dtype: DType::F64, values: at, mask, count: 3, length: 1000 };
             // SAFETY: the vectors' elements.
-            unsafe {
-                masked_sums(
-                    DType::F64,
-                    values.as_ptr().cast(),
-                    mask.as_ptr(),
-                    (3, 1000),
-                    0.5,
-                    out.as_mut_ptr().cast(),
-                    threads,
-                );
-            }
+            assert!(unsafe { masked_sums(&rows, 0.5, out.as_mut_ptr().cast(), threads) });
             for (k, sum) in out.iter().enumerate() {
                 let part = |from: usize| super::tree_run(&values[k * 1000 + from..k * 1000 + from + 496]);
                 assert_eq!(*sum, 0.5 + part(4) + part(504));

@@ -85,8 +85,8 @@ pub fn count(isa: Isa) -> Fold {
 }
 
 /// `any`, `all` or the number of truth values among bytes, at once; `None` for other reductions.
-pub fn truths(op: Op, bytes: &[u8]) -> Option<Scalar> {
-    let fold = count(crate::isa::detect());
+pub fn truths(op: Op, bytes: &[u8], isa: Isa) -> Option<Scalar> {
+    let fold = count(isa);
     let among = |bytes: &[u8]| {
         let (mut found, mut position) = (0i64, -1);
         // SAFETY: the accumulator is an i64, and there are as many elements as bytes.

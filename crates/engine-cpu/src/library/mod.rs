@@ -9,7 +9,7 @@ mod rules;
 mod scan;
 pub(crate) mod scatter;
 
-pub use blas::{BlasTable, register_blas};
+pub use blas::register as register_blas;
 
 use crate::isa::Isa;
 use crate::threads::Threads;

@@ -8,25 +8,13 @@
 
 use super::fill::{self, Fill, Source};
 use crate::isa::{Isa, versions};
-use numelt_ir::{DType, Op, Result};
+use numelt_ir::{DType, Result};
+use numelt_runtime::{Bounded, RandomStream};
 
 /// Elements of the stream made at a time: 16 KB.
 const BLOCK: usize = 2048;
 /// Fewest integers that are worth a thread.
 const SHARE: usize = 1 << 18;
-
-/// What integers to make.
-#[derive(Clone, Copy)]
-pub struct Bounded {
-    /// The smallest integer, as the bits of its type.
-    pub low: u64,
-    /// How many integers there are.
-    pub count: u64,
-    /// Are the stream's elements 32-bit halves rather than words?
-    pub halves: bool,
-    /// Have the integers 64 bits, rather than 32?
-    pub wide: bool,
-}
 
 /// Elements of the stream and how they are multiplied.
 pub(crate) trait Part {
@@ -230,7 +218,7 @@ impl Task<'_> {
     }
 }
 
-/// Makes `n` integers from a stream that begins at `position`; how many of its elements that took.
+/// Makes `n` integers from a stream; how many of its elements that took.
 ///
 /// # Errors
 /// Those of an operation that is no random stream.
@@ -238,16 +226,15 @@ impl Task<'_> {
 /// # Safety
 /// `dst` has room for `n` integers, aligned to them.
 pub unsafe fn fill_bounded(
-    op: Op,
-    position: u64,
-    state: &[u64],
+    stream: &RandomStream<'_>,
     bounded: Bounded,
     n: usize,
     dst: *mut u8,
     threads: usize,
+    isa: Isa,
 ) -> Result<u64> {
-    let isa: Isa = crate::isa::detect();
-    let fill = fill::select(op, if bounded.halves { DType::U32 } else { DType::U64 }, isa)?;
+    let position = stream.position;
+    let fill = fill::select(stream.op, if bounded.halves { DType::U32 } else { DType::U64 }, isa)?;
     let map = match (bounded.halves, bounded.wide) {
         (true, true) => pick_map::<Half, u64>(isa),
         (true, false) => pick_map::<Half, u32>(isa),
@@ -256,7 +243,7 @@ pub unsafe fn fill_bounded(
     };
     let range = if bounded.halves { 1u128 << 32 } else { 1u128 << 64 };
     let threshold = (range % u128::from(bounded.count.max(1))) as u64;
-    let source = Source::new(op, state.iter().copied());
+    let source = Source::new(stream.op, stream.state.iter().copied());
     let task = Task { fill, map, source: &source, bounded, threshold };
     let threads = threads.min(n / SHARE).max(1);
     // SAFETY: the caller's room.
@@ -265,11 +252,17 @@ pub unsafe fn fill_bounded(
 
 #[cfg(test)]
 mod tests {
-    use super::{Bounded, SHARE, fill_bounded};
+    use super::{SHARE, fill_bounded};
+    use crate::isa::detect;
     use numelt_ir::interp::apply;
     use numelt_ir::{DType, Op, Scalar};
+    use numelt_runtime::{Bounded, RandomStream};
 
     const STATE: [u64; 4] = [1, 2, 3, 5];
+
+    fn stream(position: u64) -> RandomStream<'static> {
+        RandomStream { op: Op::Pcg64, position, state: &STATE }
+    }
 
     fn element(halves: bool, position: u64) -> u64 {
         let ins: Vec<Scalar> = std::iter::once(position).chain(STATE).map(Scalar::U64).collect();
@@ -303,7 +296,7 @@ mod tests {
             let mut got = vec![0u64; 5000];
             // SAFETY: there is room.
             let taken =
-                unsafe { fill_bounded(Op::Pcg64, 0, &STATE, bounded, 5000, got.as_mut_ptr().cast(), 1) }.unwrap();
+                unsafe { fill_bounded(&stream(0), bounded, 5000, got.as_mut_ptr().cast(), 1, detect()) }.unwrap();
             assert_eq!((got, taken), (want, drawn));
         }
     }
@@ -318,7 +311,7 @@ mod tests {
             let taken = [0, 1].map(|k| {
                 let threads = 1 + 2 * k;
                 // SAFETY: there is room.
-                unsafe { fill_bounded(Op::Pcg64, 9, &STATE, bounded, n, rooms[k].as_mut_ptr().cast(), threads) }
+                unsafe { fill_bounded(&stream(9), bounded, n, rooms[k].as_mut_ptr().cast(), threads, detect()) }
                     .unwrap()
             });
             assert_eq!(taken[0], taken[1]);

@@ -9,8 +9,8 @@ mod bounded;
 mod fill;
 mod sequence;
 
-pub use bounded::{Bounded, fill_bounded};
-pub use sequence::{Placed, Sequence, WORDS as TWISTER_WORDS};
+pub use bounded::fill_bounded;
+pub use sequence::draw;
 
 use crate::body::{Body, Tile};
 use crate::driver::Lines;
@@ -18,6 +18,7 @@ use crate::isa::Isa;
 use fill::{Fill, Source};
 use numelt_ir::{DType, Error, Op, Result};
 use numelt_opt::{Arg, ArgKind, Kernel, Node, StrideClass, ValueId};
+use numelt_runtime::RandomStream;
 use smallvec::SmallVec;
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -110,18 +111,18 @@ fn remove_dead(kernel: &mut Kernel) {
     kernel.reductions.iter_mut().for_each(|r| r.value = number[r.value as usize]);
 }
 
-/// Writes the first `n` elements of a random stream that begins at `position`, on the calling thread.
+/// Writes the first `n` elements of a random stream, on the calling thread.
 ///
 /// # Errors
 /// [`Error::Unsupported`] when the operation is no random stream of that type.
 ///
 /// # Safety
 /// `dst` has room for `n` elements of `ty`, aligned to them.
-pub unsafe fn fill_stream(op: Op, ty: DType, position: u64, state: &[u64], n: usize, dst: *mut u8) -> Result<()> {
-    let fill = fill::select(op, ty, crate::isa::detect())?;
-    let source = Source::new(op, state.iter().copied());
+pub unsafe fn fill_stream(stream: &RandomStream<'_>, ty: DType, n: usize, dst: *mut u8, isa: Isa) -> Result<()> {
+    let fill = fill::select(stream.op, ty, isa)?;
+    let source = Source::new(stream.op, stream.state.iter().copied());
     // SAFETY: the caller's room.
-    unsafe { fill(&source, position, 1, n, dst) };
+    unsafe { fill(&source, stream.position, 1, n, dst) };
     Ok(())
 }
 

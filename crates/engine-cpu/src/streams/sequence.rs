@@ -6,10 +6,9 @@
 //! method) is a loop over a block that lies in cache. The logarithms of normal numbers are shared by threads.
 
 use super::bounded::Integer;
-use crate::isa::{Isa, detect, versions};
+use crate::isa::{Isa, versions};
+use numelt_runtime::{Draw, Integers, Placed, Sequence, TWISTER_WORDS as WORDS};
 
-/// Words of the twister's state.
-pub const WORDS: usize = 624;
 /// Distance of the word that is mixed in.
 const MIDDLE: usize = 397;
 /// Words made at a time: 8 KB.
@@ -19,17 +18,6 @@ const SHARE: usize = 1 << 15;
 
 const TO_DOUBLE: f64 = 1.0 / 9_007_199_254_740_992.0;
 const TO_SINGLE: f32 = 1.0 / 16_777_216.0;
-
-/// A generator's state where its owner keeps it.
-pub enum Sequence<'a> {
-    /// MT19937: the words, and how many of them have been used.
-    Twister(&'a mut [u32; WORDS], &'a mut i32),
-    /// SFC64: three words and a counter; whether a half waits, and the half.
-    Sfc64(&'a mut [u64; 4], &'a mut i32, &'a mut u32),
-}
-
-/// A place and a scale for numbers: `low + range * number`; `None` for the numbers as they are.
-pub type Placed = Option<(f64, f64)>;
 
 #[inline(always)]
 fn twist(upper: u32, lower: u32, mixed: u32) -> u32 {
@@ -165,112 +153,122 @@ versions!(/// Integers by mask and rejection.
 versions!(/// Points of the unit circle.
     pick_points, points, [], (words: *const u32, n: usize, to: *mut f64, made: *mut usize));
 
-impl Sequence<'_> {
-    /// The next halves of words.
-    fn halves(&mut self, out: &mut [u32], isa: Isa) {
-        match self {
-            Sequence::Twister(key, position) => twister_words(key, position, out, isa),
-            Sequence::Sfc64(state, has, half) => {
-                for slot in out {
-                    *slot = if **has != 0 {
-                        **has = 0;
-                        **half
-                    } else {
-                        let word = sfc64(state);
-                        (**has, **half) = (1, (word >> 32) as u32);
-                        word as u32
-                    };
-                }
+/// Makes a generator's next numbers; false where it cannot make them, with its state as it was.
+pub fn draw(sequence: &mut Sequence<'_>, numbers: Draw<'_>, threads: usize, isa: Isa) -> bool {
+    match (numbers, sequence) {
+        (Draw::Uniform(placed, out), sequence) => uniform(sequence, placed, out, isa),
+        (Draw::UniformSingle(out), sequence) => uniform_single(sequence, out, isa),
+        (Draw::Masked { low, last, to: Integers::Narrow(out) }, sequence) => {
+            masked_integers::<u32>(sequence, low, last, out, isa);
+        }
+        (Draw::Masked { low, last, to: Integers::Wide(out) }, sequence) => {
+            masked_integers::<u64>(sequence, low, last, out, isa);
+        }
+        (Draw::Normal(placed, out), Sequence::Twister(key, position)) => {
+            normal((key, position), placed, out, threads, isa);
+        }
+        // NumPy's generators make them from SFC64 in another way
+        (Draw::Normal(..), Sequence::Sfc64(..)) => return false,
+    }
+    true
+}
+
+/// The next halves of words.
+fn halves(sequence: &mut Sequence<'_>, out: &mut [u32], isa: Isa) {
+    match sequence {
+        Sequence::Twister(key, position) => twister_words(key, position, out, isa),
+        Sequence::Sfc64(state, has, half) => {
+            for slot in out {
+                *slot = if **has != 0 {
+                    **has = 0;
+                    **half
+                } else {
+                    let word = sfc64(state);
+                    (**has, **half) = (1, (word >> 32) as u32);
+                    word as u32
+                };
             }
         }
     }
+}
 
-    /// Fills memory with uniform numbers in `[0, 1)`, placed.
-    pub fn uniform(&mut self, placed: Placed, out: &mut [f64]) {
-        let isa = detect();
-        let (low, range) = placed.unwrap_or((0.0, 1.0));
-        match self {
-            Sequence::Twister(key, position) => {
-                let mut words = [0; BLOCK];
-                for part in out.chunks_mut(BLOCK / 2) {
-                    twister_words(key, position, &mut words[..2 * part.len()], isa);
-                    // SAFETY: two words for each number of the part.
-                    unsafe {
-                        pick_doubles(isa)(words.as_ptr(), part.len(), low, range, placed.is_none(), part.as_mut_ptr());
-                    }
-                }
-            }
-            Sequence::Sfc64(state, ..) => {
-                for slot in out {
-                    let number = (sfc64(state) >> 11) as f64 * TO_DOUBLE;
-                    *slot = if placed.is_some() { low + range * number } else { number };
+/// Fills memory with uniform numbers in `[0, 1)`, placed.
+fn uniform(sequence: &mut Sequence<'_>, placed: Placed, out: &mut [f64], isa: Isa) {
+    let (low, range) = placed.unwrap_or((0.0, 1.0));
+    match sequence {
+        Sequence::Twister(key, position) => {
+            let mut words = [0; BLOCK];
+            for part in out.chunks_mut(BLOCK / 2) {
+                twister_words(key, position, &mut words[..2 * part.len()], isa);
+                // SAFETY: two words for each number of the part.
+                unsafe {
+                    pick_doubles(isa)(words.as_ptr(), part.len(), low, range, placed.is_none(), part.as_mut_ptr());
                 }
             }
         }
-    }
-
-    /// Fills memory with uniform numbers of single precision in `[0, 1)`.
-    pub fn uniform_single(&mut self, out: &mut [f32]) {
-        let isa = detect();
-        let mut words = [0; BLOCK];
-        for part in out.chunks_mut(BLOCK) {
-            self.halves(&mut words[..part.len()], isa);
-            for (slot, word) in part.iter_mut().zip(&words) {
-                *slot = (word >> 8) as f32 * TO_SINGLE;
+        Sequence::Sfc64(state, ..) => {
+            for slot in out {
+                let number = (sfc64(state) >> 11) as f64 * TO_DOUBLE;
+                *slot = if placed.is_some() { low + range * number } else { number };
             }
         }
     }
+}
 
-    /// Fills memory with integers from `low` to `low + last`: halves under the smallest mask that holds `last`,
-    /// those beyond it skipped (NumPy's legacy rule). `wide` integers have 64 bits, others 32.
-    ///
-    /// # Safety
-    /// `to` has room for `n` integers, aligned to them.
-    pub unsafe fn masked(&mut self, low: u64, last: u32, wide: bool, n: usize, to: *mut u8) {
-        let isa = detect();
-        let run = if wide { pick_masked::<u64>(isa) } else { pick_masked::<u32>(isa) };
-        let mask = u32::MAX.checked_shr(last.leading_zeros()).unwrap_or(0);
-        let (mut words, mut done) = ([0; BLOCK], 0);
-        while done < n {
-            // no word is taken that might not be needed
-            let tried = BLOCK.min(n - done);
-            self.halves(&mut words[..tried], isa);
-            let mut made = 0;
-            // SAFETY: the words, and room for what is left of the integers.
-            unsafe { run(words.as_ptr(), tried, mask, last, low, to.add(done * if wide { 8 } else { 4 }), &mut made) };
-            done += made;
+/// Fills memory with uniform numbers of single precision in `[0, 1)`.
+fn uniform_single(sequence: &mut Sequence<'_>, out: &mut [f32], isa: Isa) {
+    let mut words = [0; BLOCK];
+    for part in out.chunks_mut(BLOCK) {
+        halves(sequence, &mut words[..part.len()], isa);
+        for (slot, word) in part.iter_mut().zip(&words) {
+            *slot = (word >> 8) as f32 * TO_SINGLE;
         }
     }
+}
 
-    /// Fills memory with pairs of normal numbers by the polar method; an odd number at the end stays as it is.
-    /// Only for the twister.
-    pub fn normal(&mut self, placed: Placed, out: &mut [f64], threads: usize) {
-        let Sequence::Twister(key, position) = self else { return };
-        let isa = detect();
-        let count = out.len() / 2;
-        let threads = threads.min(count / SHARE).max(1);
-        let (mut words, mut done) = ([0; BLOCK], 0);
-        while done < count {
-            // no point is tried that might not be needed
-            let tried = (BLOCK / 4).min(count - done);
-            twister_words(key, position, &mut words[..4 * tried], isa);
-            let room = &mut out[2 * done..2 * (done + tried)];
-            let mut made = 0;
-            // SAFETY: four words for each point, and room for all of them.
-            unsafe { pick_points(isa)(words.as_ptr(), tried, room.as_mut_ptr(), &mut made) };
-            if threads == 1 {
-                normal_of_points(&mut room[..2 * made], placed);
+/// Fills memory with integers from `low` to `low + last`: see [`Draw::Masked`].
+fn masked_integers<T: Integer>(sequence: &mut Sequence<'_>, low: u64, last: u32, out: &mut [T], isa: Isa) {
+    let mask = u32::MAX.checked_shr(last.leading_zeros()).unwrap_or(0);
+    let (mut words, mut done) = ([0; BLOCK], 0);
+    while done < out.len() {
+        let rest = &mut out[done..];
+        // no word is taken that might not be needed
+        let tried = BLOCK.min(rest.len());
+        halves(sequence, &mut words[..tried], isa);
+        let mut made = 0;
+        // SAFETY: the words, and room for what is left of the integers.
+        unsafe {
+            pick_masked::<T>(isa)(words.as_ptr(), tried, mask, last, low, rest.as_mut_ptr().cast(), &mut made);
+        }
+        done += made;
+    }
+}
+
+/// Fills memory with pairs of normal numbers by the polar method; an odd number at the end stays as it is.
+fn normal((key, position): (&mut [u32; WORDS], &mut i32), placed: Placed, out: &mut [f64], threads: usize, isa: Isa) {
+    let count = out.len() / 2;
+    let threads = threads.min(count / SHARE).max(1);
+    let (mut words, mut done) = ([0; BLOCK], 0);
+    while done < count {
+        // no point is tried that might not be needed
+        let tried = (BLOCK / 4).min(count - done);
+        twister_words(key, position, &mut words[..4 * tried], isa);
+        let room = &mut out[2 * done..2 * (done + tried)];
+        let mut made = 0;
+        // SAFETY: four words for each point, and room for all of them.
+        unsafe { pick_points(isa)(words.as_ptr(), tried, room.as_mut_ptr(), &mut made) };
+        if threads == 1 {
+            normal_of_points(&mut room[..2 * made], placed);
+        }
+        done += made;
+    }
+    if threads > 1 {
+        let part = 2 * count.div_ceil(threads);
+        std::thread::scope(|scope| {
+            for pairs in out[..2 * count].chunks_mut(part) {
+                scope.spawn(move || normal_of_points(pairs, placed));
             }
-            done += made;
-        }
-        if threads > 1 {
-            let part = 2 * count.div_ceil(threads);
-            std::thread::scope(|scope| {
-                for pairs in out[..2 * count].chunks_mut(part) {
-                    scope.spawn(move || normal_of_points(pairs, placed));
-                }
-            });
-        }
+        });
     }
 }
 
@@ -303,7 +301,8 @@ fn sfc64(state: &mut [u64; 4]) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{SHARE, Sequence, WORDS, twist};
+    use super::{Draw, Integers, SHARE, Sequence, WORDS, draw, halves, twist};
+    use crate::isa::{Isa, detect};
 
     /// The reference's initialization by a small seed.
     fn seeded(seed: u32) -> [u32; WORDS] {
@@ -318,7 +317,7 @@ mod tests {
     fn first_words_are_those_of_the_reference() {
         let (mut key, mut position) = (seeded(5489), WORDS as i32);
         let mut words = vec![0; 10_000];
-        Sequence::Twister(&mut key, &mut position).halves(&mut words, crate::isa::detect());
+        halves(&mut Sequence::Twister(&mut key, &mut position), &mut words, detect());
         assert_eq!(words[0], 3_499_211_612);
         assert_eq!(words[9999], 4_123_659_995);
         assert_eq!(position, (10_000 % WORDS) as i32);
@@ -327,20 +326,47 @@ mod tests {
 
     #[test]
     fn pieces_and_threads_change_nothing() {
-        let draw = |cuts: &[usize], threads| {
+        let drawn = |cuts: &[usize], threads| {
             let (mut key, mut position) = (seeded(1), WORDS as i32);
             let mut out = vec![0.0; 4 * SHARE + 6];
             let mut rest = &mut out[..];
-            for &n in cuts {
+            for &n in cuts.iter().chain(&[4 * SHARE + 6 - cuts.iter().sum::<usize>()]) {
                 let (part, later) = rest.split_at_mut(n);
-                Sequence::Twister(&mut key, &mut position).normal(Some((1.0, 2.0)), part, threads);
+                let numbers = Draw::Normal(Some((1.0, 2.0)), part);
+                assert!(draw(&mut Sequence::Twister(&mut key, &mut position), numbers, threads, detect()));
                 rest = later;
             }
-            Sequence::Twister(&mut key, &mut position).normal(Some((1.0, 2.0)), rest, threads);
             (out, key, position)
         };
-        let whole = draw(&[], 1);
-        assert!(whole == draw(&[], 2));
-        assert!(whole == draw(&[2, 600, 10_000], 1));
+        let whole = drawn(&[], 1);
+        assert!(whole == drawn(&[], 2));
+        assert!(whole == drawn(&[2, 600, 10_000], 1));
+    }
+
+    #[test]
+    fn instruction_sets_change_nothing() {
+        let drawn = |isa| {
+            let (mut key, mut position) = (seeded(7), 11);
+            let (mut doubles, mut singles) = (vec![0.0; 999], vec![0.0; 999]);
+            let (mut narrow, mut wide) = (vec![0; 999], vec![0; 999]);
+            for numbers in [
+                Draw::Uniform(Some((-3.0, 0.7)), &mut doubles),
+                Draw::UniformSingle(&mut singles),
+                Draw::Masked { low: u64::MAX, last: 700, to: Integers::Narrow(&mut narrow) },
+                Draw::Masked { low: 5, last: 70_000, to: Integers::Wide(&mut wide) },
+            ] {
+                assert!(draw(&mut Sequence::Twister(&mut key, &mut position), numbers, 1, isa));
+            }
+            (doubles, singles, narrow, wide, key, position)
+        };
+        assert!(drawn(Isa::Portable) == drawn(detect()));
+    }
+
+    #[test]
+    fn normal_numbers_of_sfc64_are_declined() {
+        let (mut words, mut has, mut half, mut out) = ([1, 2, 3, 4], 1, 5, [0.0; 4]);
+        let mut sequence = Sequence::Sfc64(&mut words, &mut has, &mut half);
+        assert!(!draw(&mut sequence, Draw::Normal(None, &mut out), 1, detect()));
+        assert_eq!((words, has, half, out), ([1, 2, 3, 4], 1, 5, [0.0; 4]));
     }
 }

@@ -3,11 +3,10 @@
 use super::memory::Memory;
 use super::{Run, streamed};
 use crate::cache::Executables;
-use crate::engine::{
-    Buffer, Executable, Host, Launch, LibraryCall, NestLaunch, Operand, PutCall, StageLaunch, Work, run,
-};
+use crate::engine::{Buffer, Executable, Launch, LibraryCall, NestLaunch, Operand, PutCall, StageLaunch, Work, run};
 use crate::heap::lost;
 use crate::heap::zeros::is_zero;
+use crate::host::Host;
 use crate::report::{self, Warning};
 use numelt_ir::{Error, Instr, Operand as IrOperand, Result, Scalar, View, warn};
 use numelt_opt::{KernelStep, NestStep, Put, Step};

@@ -13,11 +13,11 @@ pub(crate) use self::memory::Memory;
 
 use crate::batch::{Candidates, Packed, Places, Track};
 use crate::cache::Executables;
-use crate::engine::Host;
 use crate::heap::cell::BaseCell;
 use crate::heap::copies::Device;
 use crate::heap::shared::Shared;
 use crate::heap::zeros::Fill;
+use crate::host::Host;
 use crate::placement::Placement;
 use crate::report::{self, Warning};
 use numelt_ir::{Base, Error, Instr, Program, Result, Scalar, warn};

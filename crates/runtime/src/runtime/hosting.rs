@@ -1,0 +1,52 @@
+//! The runtime's host engine, and how front ends reach it.
+//!
+//! In: the host engine that belongs to the settings. Out: the same, to call. A front end asks it for counts of a hundred
+//! truth values and for ten random numbers, which take about as long as a lock and a reference count together. So
+//! there is a way to it that takes neither, for front ends of which one thread runs at a time.
+
+use super::gate::Inside;
+use super::{Runtime, State};
+use crate::host::Host;
+use std::cell::UnsafeCell;
+use std::sync::Arc;
+
+/// The host engine. It is replaced with the runtime's lock held, and read with that lock or by the contract of
+/// [`Runtime::with_host`].
+pub(super) struct Hosting(UnsafeCell<Arc<dyn Host>>);
+
+// SAFETY: whoever uses the value holds the runtime's lock, or nobody replaces the value meanwhile, by the contract of
+// `Runtime::with_host`.
+unsafe impl Sync for Hosting {}
+
+impl Hosting {
+    /// The host engine that a runtime starts with.
+    pub fn new(host: Arc<dyn Host>) -> Hosting {
+        Hosting(UnsafeCell::new(host))
+    }
+
+    /// Replaces the host engine.
+    pub fn replace(&self, _inside: &mut Inside<'_, State>, host: Arc<dyn Host>) {
+        // SAFETY: the lock is held, and by the contract of `Runtime::with_host` nobody reads without it meanwhile.
+        drop(unsafe { std::mem::replace(&mut *self.0.get(), host) });
+    }
+}
+
+impl Runtime {
+    /// The host engine, for whoever does not have a lock of the front end's. Waits for a flush in another thread.
+    pub fn host(&self) -> Arc<dyn Host> {
+        let _inside = self.lock();
+        // SAFETY: the lock is held.
+        unsafe { (*self.host.0.get()).clone() }
+    }
+
+    /// Calls `f` with the host engine, without a lock.
+    ///
+    /// # Safety
+    /// Nobody calls [`Runtime::reconfigure`] before `f` returns. A front end with a lock of its own calls both with that lock
+    /// held, and `f` does not let go of it.
+    #[inline]
+    pub unsafe fn with_host<R>(&self, f: impl FnOnce(&Arc<dyn Host>) -> R) -> R {
+        // SAFETY: by the caller's contract the value is not replaced meanwhile.
+        f(unsafe { &*self.host.0.get() })
+    }
+}
