@@ -49,12 +49,13 @@ bench: build ## all figures of docs/performance.md; keeps them in benches/result
 
 test: setup lint test-rust build test-python test-hostile test-wheel ## everything; what CI runs
 
-lint: setup ## rustfmt, clippy, ruff, mypy
+lint: setup ## rustfmt, clippy, ruff, mypy, which crates and files may use what
 	cargo fmt --all --check
 	ruff check
 	ruff format --check
 	cargo clippy --workspace --all-targets -- -D warnings
 	mypy
+	$(PY) scripts/check_architecture.py
 
 test-rust: setup ## the Rust tests, the file tests among them
 	cargo nextest run --workspace

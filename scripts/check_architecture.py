@@ -1,0 +1,90 @@
+"""Check what ARCHITECTURE.md says of the crates: which may use which, and what may stand in which files.
+
+Goes in: the workspace, as ``cargo metadata`` and the files under ``crates`` describe it. Comes out: exit status 0, or
+a line for each place that breaks a rule. The rules are the two tables below.
+"""
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+ROOT = Path(__file__).resolve().parent.parent
+
+# Which of our crates each crate may use. Crates that are used only to test or to build are not counted.
+MAY_USE = {
+    "ir": [],
+    "vecmath": [],
+    "llvm": [],
+    "opt": ["ir"],
+    "runtime": ["ir", "opt"],
+    "engine-cpu": ["ir", "opt", "runtime", "vecmath", "llvm"],
+    "engines": ["ir", "runtime", "engine-cpu"],
+    # llvm only to put its library into the package
+    "python": ["ir", "runtime", "engines", "llvm"],
+    "testing": ["ir", "opt", "runtime"],
+}
+
+
+class Rule(NamedTuple):
+    """A pattern that may stand in certain files only."""
+
+    pattern: str
+    looked_for_in: str
+    """A glob, from the root of the repository."""
+    allowed_in: tuple[str, ...]
+    """Globs too, or names of files."""
+    reason: str
+
+
+RULES = [
+    Rule(
+        r"\bnumelt_engine_\w+",
+        "crates/**/*.rs",
+        ("crates/engine-*/**/*.rs", "crates/engines/**/*.rs"),
+        "engines are made by name (crates/engines) and used through the runtime's traits",
+    ),
+]
+
+
+def wrong_dependencies(metadata):
+    """Return a line for each crate that uses one of ours that it may not use."""
+    lines = []
+    ours = {package["name"] for package in metadata["packages"]}
+    for package in metadata["packages"]:
+        name = package["name"].removeprefix("numelt-")
+        used = {d["name"] for d in package["dependencies"] if d["kind"] is None} & ours
+        if name not in MAY_USE:
+            lines.append(f"crates/{name} is missing from the table of scripts/check_architecture.py")
+            continue
+        for other in sorted(used - {f"numelt-{crate}" for crate in MAY_USE[name]}):
+            lines.append(f"crates/{name}/Cargo.toml: it may not depend on {other}")
+    return lines
+
+
+def wrong_places(rules, root):
+    """Return a line for each place where a pattern stands in a file that is not allowed to have it."""
+    lines = []
+    for rule in rules:
+        pattern = re.compile(rule.pattern)
+        allowed = {path for glob in rule.allowed_in for path in root.glob(glob)}
+        for path in sorted(set(root.glob(rule.looked_for_in)) - allowed):
+            for number, line in enumerate(path.read_text().splitlines(), 1):
+                if found := pattern.search(line):
+                    lines.append(f"{path.relative_to(root)}:{number}: {found[0]}: {rule.reason}")
+    return lines
+
+
+def main():
+    """Print what is wrong and return the exit status."""
+    command = ["cargo", "metadata", "--no-deps", "--format-version", "1"]
+    metadata = json.loads(subprocess.run(command, cwd=ROOT, check=True, capture_output=True).stdout)
+    wrong = wrong_dependencies(metadata) + wrong_places(RULES, ROOT)
+    print("\n".join(wrong), end="\n" if wrong else "")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,58 @@
+"""The script that checks which crates and files may use what, on workspaces that break its rules."""
+
+import importlib.util
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture(scope="module")
+def check():
+    spec = importlib.util.spec_from_file_location("check", ROOT / "scripts" / "check_architecture.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def workspace(**crates):
+    def dependency(name, kind):
+        return {"name": name, "kind": kind}
+
+    return {
+        "packages": [
+            {"name": f"numelt-{crate}", "dependencies": [dependency(*used) for used in uses]}
+            for crate, uses in crates.items()
+        ]
+    }
+
+
+def test_a_crate_uses_only_what_the_table_says(check):
+    allowed = workspace(ir=[], python=[("numelt-ir", None), ("libc", None)])
+    assert check.wrong_dependencies(allowed) == []
+    crates = {"engine-cpu": [], "python": [("numelt-engine-cpu", None)]}
+    wrong = check.wrong_dependencies(workspace(**crates))
+    assert wrong == ["crates/python/Cargo.toml: it may not depend on numelt-engine-cpu"]
+
+
+def test_what_only_tests_use_is_not_counted(check):
+    assert check.wrong_dependencies(workspace(ir=[("numelt-testing", "dev")], testing=[])) == []
+
+
+def test_a_new_crate_has_to_be_in_the_table(check):
+    (line,) = check.wrong_dependencies(workspace(cluster=[]))
+    assert line.startswith("crates/cluster is missing")
+
+
+def test_patterns_stand_in_their_files_only(check, tmp_path):
+    for name in ["engine-cpu/src/lib.rs", "engines/src/lib.rs", "python/src/random.rs"]:
+        path = tmp_path / "crates" / name
+        path.parent.mkdir(parents=True)
+        path.write_text("//! Text.\nuse numelt_engine_cpu::truths;\n")
+    (line,) = check.wrong_places(check.RULES, tmp_path)
+    assert line.startswith("crates/python/src/random.rs:2: numelt_engine_cpu: ")
+
+
+def test_the_rules_hold_here(check):
+    assert check.wrong_places(check.RULES, ROOT) == []
