@@ -1,7 +1,7 @@
 """Check what ARCHITECTURE.md says of the crates: which may use which, and what may stand in which files.
 
-Goes in: the workspace, as ``cargo metadata`` and the files under ``crates`` describe it. Comes out: exit status 0, or
-a line for each place that breaks a rule. The rules are the two tables below.
+Goes in: the workspace, as ``cargo metadata`` and the files under ``crates`` describe it. Comes out: exit
+status 0, or a line for each place that breaks a rule. The rules are the two tables below.
 """
 
 import json
