@@ -17,8 +17,8 @@ def check():
 
 
 def workspace(**crates):
-    def dependency(name, kind):
-        return {"name": name, "kind": kind}
+    def dependency(name, kind, optional=False):
+        return {"name": name, "kind": kind, "optional": optional}
 
     return {
         "packages": [
@@ -38,6 +38,14 @@ def test_a_crate_uses_only_what_the_table_says(check):
 
 def test_what_only_tests_use_is_not_counted(check):
     assert check.wrong_dependencies(workspace(ir=[("numelt-testing", "dev")], testing=[])) == []
+
+
+def test_some_crates_are_used_only_if_a_feature_asks_for_them(check):
+    crates = {"engines": [("numelt-testing", None, True)], "testing": []}
+    assert check.wrong_dependencies(workspace(**crates)) == []
+    crates["engines"] = [("numelt-testing", None, False)]
+    (line,) = check.wrong_dependencies(workspace(**crates))
+    assert line == "crates/engines/Cargo.toml: it may not depend on numelt-testing"
 
 
 def test_a_new_crate_has_to_be_in_the_table(check):
