@@ -451,6 +451,12 @@ impl Runtime {
     }
 }
 
+impl Drop for Runtime {
+    fn drop(&mut self) {
+        self.heap.end();
+    }
+}
+
 /// Keeps all other threads out of a runtime.
 pub(crate) struct Held<'a> {
     gate: &'a Inner,
