@@ -109,8 +109,8 @@ impl BaseRef {
     #[inline]
     pub fn peek(&self) -> Option<*mut u8> {
         let address = self.0.here();
-        let settled = !address.is_null() && !self.is_awaited() && !self.0.has(note::FAILED);
-        settled.then_some(address)
+        let there = !address.is_null() && !self.is_awaited() && !self.0.has(note::FAILED);
+        there.then_some(address)
     }
 
     /// Address of the host's copy, to be written by other means than recorded work: as [`BaseRef::peek`], and no work that reads it

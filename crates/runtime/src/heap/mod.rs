@@ -25,8 +25,8 @@ use self::lost::Lost;
 use self::pool::Pool;
 use self::shared::Shared;
 use numelt_ir::warn;
-use std::sync::{Arc, Mutex, PoisonError};
 use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// No batch has this number.
 pub(crate) const IDLE: u64 = u64::MAX;
