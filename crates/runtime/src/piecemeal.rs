@@ -306,6 +306,11 @@ impl Piecemeal<'_> {
             }
         }
         number(&mut instr.out);
+        // the plan runs where there are no devices, also where it only says what an operation without elements gives
+        for cell in &cells {
+            cell.come_home()?;
+        }
+        cells[instr.out.base as usize].touch();
         let base = |cell: &Shared<BaseCell>| Base { nbytes: cell.nbytes, input: cell.has_value(), output: true };
         let program = Program {
             bases: cells.iter().map(base).collect(),
@@ -319,7 +324,7 @@ impl Piecemeal<'_> {
         self.stats.kernels_compiled += prepared;
         let ready = ReadyPlan::new(made, plan, Vec::new(), executables);
         self.stats.kernels += ready.kernels as u64;
-        let site = Site { host: self.engine, devices: &[], placement: &Placement::HOST };
+        let site = Site { host: self.engine, devices: &[], placement: &Placement::host() };
         ready.run(&site, &self.program.consts, &cells, self.warnings).map_err(|stopped| stopped.error)
     }
 }

@@ -30,7 +30,7 @@ use crate::heap::shared::Shared;
 use crate::heap::{Heap, IDLE, lost};
 use crate::host::Host;
 use crate::piecemeal::{Piecemeal, Sightings};
-use crate::placement::{Placement, Rule};
+use crate::placement::{Placement, Rates, Rule};
 use crate::put_off::PutOff;
 use crate::report::Warning;
 use crate::siblings::{self, Companions, Habits};
@@ -115,7 +115,7 @@ impl Runtime {
             heap: Arc::clone(&heap),
             engine,
             devices: numbered(devices),
-            placement: Placement::new(rule),
+            placement: Placement::new(rule, &config),
             batch: Box::new(Batch::new(&heap, epoch)),
             spare: None,
             cells: Vec::new(),
@@ -419,6 +419,11 @@ impl Runtime {
         self.lock().config.clone()
     }
 
+    /// Has [`Rule::Cost`] go by these rates, the host's first and then the devices', instead of measuring them.
+    pub fn use_rates(&self, rates: &[Rates]) {
+        self.lock().placement.use_rates(rates);
+    }
+
     /// Replaces settings, and the engines if there are new ones; pending work runs first, under the old ones, and what devices
     /// hold comes home.
     pub fn reconfigure(&self, engines: Option<EngineSet>, config: Config) {
@@ -476,7 +481,7 @@ impl Held<'_> {
         devices.iter().for_each(|device| device.forget());
         // their threads do not exist here, so that nothing of them can be ended
         std::mem::forget(devices);
-        self.inside.placement = Placement::HOST;
+        self.inside.placement = Placement::host();
     }
 }
 
@@ -485,7 +490,7 @@ impl State {
     fn use_devices(&mut self, devices: Vec<Arc<dyn Engine>>, rule: Rule) {
         self.devices.iter().for_each(|device| _ = device.empty());
         self.devices = numbered(devices);
-        (self.placement, self.placed) = (Placement::new(rule), [0; 2]);
+        (self.placement, self.placed) = (Placement::new(rule, &self.config), [0; 2]);
     }
 
     fn options(&self) -> Options {

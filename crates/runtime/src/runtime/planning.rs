@@ -191,7 +191,10 @@ impl State {
         let config = &self.config;
         let most = config.piecemeal as u64;
         // settings that choose how to plan, and people who look, are served with plans
-        let free = self.placement.allows_shortcuts() && config.plan_cache && config.fuse == Fuse::Greedy && config.passes == Passes::ALL;
+        let free = self.placement.allows_shortcuts()
+            && config.plan_cache
+            && config.fuse == Fuse::Greedy
+            && config.passes == Passes::ALL;
         if most == 0 || !free || self.is_watched() {
             return false;
         }
