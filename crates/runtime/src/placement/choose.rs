@@ -66,7 +66,7 @@ struct Path {
 
 /// The numbers of the engines in a set.
 fn members(mask: EngineMask) -> impl Iterator<Item = usize> {
-    successors(Some(mask), |rest| Some(rest & (rest - 1)))
+    successors(Some(mask), |rest| Some(rest & rest.wrapping_sub(1)))
         .take_while(|&rest| rest != 0)
         .map(|rest| rest.trailing_zeros() as usize)
 }

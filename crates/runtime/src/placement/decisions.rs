@@ -15,9 +15,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 /// Decisions that are kept for a plan; the oldest is forgotten first.
 const KEPT: usize = 4;
 
-/// Bytes and units of work of a whole plan below which nothing moves because of it: the host needs less time for that than any
-/// device for a launch and two copies.
-const WORTH_MOVING: u64 = 1 << 16;
+/// Bytes and units of work of a whole plan below which engines are not measured because of it: the host needs less time for
+/// that than any device for a launch and two copies.
+const WORTH_MEASURING: u64 = 1 << 16;
 
 /// How likely it is that a result is read on the host by whoever comes next, so that its way home counts. Nobody can know. Half is
 /// between those who go on computing with it and those who look at it, and costs neither more than twice what was best.
@@ -89,14 +89,29 @@ impl Decisions {
     }
 }
 
-/// Where the arrays of a plan are; nothing where all are on the host alone, and the plan is too small to move any.
-pub(super) fn key(plan: &ReadyPlan, memory: &Memory<'_>) -> Option<Key> {
+/// Where the arrays of a plan are, and whether some of them have copies on devices.
+pub(super) fn key(memory: &Memory<'_>) -> (Key, bool) {
     let seen = |is_seen| if is_seen { SEEN } else { 0 };
     let key: Key = memory.recorded().map(|cell| cell.located() | seen(cell.is_seen_outside())).collect();
     let is_away = key.iter().any(|at| at & !(SEEN | HOST) != 0);
-    let load =
-        || plan.plan.costs.iter().fold(0, |sum: u64, cost| sum.saturating_add(cost.bytes()).saturating_add(cost.work));
-    (is_away || load() >= WORTH_MOVING).then_some(key)
+    (key, is_away)
+}
+
+/// Could a device gain anything on a plan whose arrays are all on the host? Where the host takes less time than a launch, none
+/// can.
+pub(super) fn may_gain(plan: &ReadyPlan, rates: Option<&[Option<Rates>]>) -> bool {
+    let costs = &plan.plan.costs;
+    match rates {
+        Some([Some(host), devices @ ..]) => {
+            let launches = devices.iter().flatten().map(|rates| rates.launch);
+            costs.iter().map(|cost| host.step(cost)).sum::<f64>() > launches.fold(f64::INFINITY, f64::min)
+        }
+        Some(_) => false,
+        None => {
+            let load = |sum: u64, cost: &Cost| sum.saturating_add(cost.bytes()).saturating_add(cost.work);
+            costs.iter().fold(0, load) >= WORTH_MEASURING
+        }
+    }
 }
 
 /// The engines that can do a step.

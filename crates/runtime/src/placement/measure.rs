@@ -241,7 +241,7 @@ fn sines(dtype: DType, n: i64) -> Program {
 
 /// The same for an engine that has no such functions.
 fn products(dtype: DType, n: i64) -> Program {
-    elementwise(dtype, n, [Op::Multiply; 32])
+    elementwise(dtype, n, [Op::Multiply; 64])
 }
 
 /// Additions of which each needs the one before.

@@ -87,10 +87,20 @@ impl Placement {
         if self.rule != Rule::Cost {
             return Course::StepByStep;
         }
-        let key = if site.devices.is_empty() { None } else { decisions::key(plan, memory) };
-        let Some(key) = key else { return Course::Host };
+        if site.devices.is_empty() {
+            return Course::Host;
+        }
+        let (key, is_away) = decisions::key(memory);
+        if !is_away && !decisions::may_gain(plan, self.known().as_deref()) {
+            return Course::Host;
+        }
         let rates = self.rates(site.host, site.devices);
         Course::Decided(plan.decisions.find(plan, key, &rates, site.devices, memory))
+    }
+
+    /// The rates of all engines, if they are known.
+    fn known(&self) -> Option<EngineRates> {
+        self.rates.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// The rates of all engines.
