@@ -40,7 +40,7 @@ pub use heap::memory::HostMemory;
 pub use heap::pool::{Pool, PoolStats};
 pub use host::{Bounded, Draw, Host, Integers, MaskedRows, Placed, RandomStream, Sequence, TWISTER_WORDS};
 pub use null::NullEngine;
-pub use placement::Rule;
+pub use placement::{Rates, Rule};
 pub use report::Warning;
 pub use runtime::{Away, Runtime};
 pub use stats::{FlushReport, Reason, Stats};

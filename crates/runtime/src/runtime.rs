@@ -34,7 +34,7 @@ use crate::heap::shared::Shared;
 use crate::heap::{Heap, IDLE, lost};
 use crate::host::Host;
 use crate::piecemeal::{Piecemeal, Sightings};
-use crate::placement::{Placement, Rule};
+use crate::placement::{Placement, Rates, Rule};
 use crate::put_off::PutOff;
 use crate::report::Warning;
 use crate::siblings::{self, Companions, Sequels};
@@ -114,7 +114,7 @@ impl Runtime {
             heap: Arc::clone(&heap),
             engine,
             devices: numbered(devices),
-            placement: Placement::new(rule),
+            placement: Placement::new(rule, &config),
             batch: Box::new(Batch::new(&heap, epoch)),
             spare: None,
             cells: Vec::new(),
@@ -297,6 +297,11 @@ impl Runtime {
     /// The settings in force.
     pub fn config(&self) -> Config {
         self.lock().config.clone()
+    }
+
+    /// Has [`Rule::Cost`] go by these rates, the host's first and then the devices', instead of measuring them.
+    pub fn use_rates(&self, rates: &[Rates]) {
+        self.lock().placement.use_rates(rates);
     }
 
     /// Gives cached buffers back to the system.

@@ -2,13 +2,13 @@
 
 use super::host::library_call;
 use super::memory::{Memory, placed};
-use super::{Run, step_bases, written_bases};
+use super::{ReadyPlan, Run, step_bases, written_bases};
 use crate::cache::Executables;
 use crate::engine::{Buffer, Host, Launch, Operand, Task, Ticket, Work};
 use crate::heap::copies::Device;
 use crate::report::{self, Warning};
 use numelt_ir::{Error, Result};
-use numelt_opt::{KernelStep, Step};
+use numelt_opt::{KernelStep, Plan, Step};
 use smallvec::SmallVec;
 use std::sync::{Arc, PoisonError};
 
@@ -22,6 +22,17 @@ impl Places {
     fn of(&self, base: u32) -> Buffer {
         let known = self.bases.iter().find(|(other, ..)| *other == base);
         known.map_or(Buffer::NONE, |&(_, handle, _)| Buffer { handle, offset: 0 })
+    }
+}
+
+impl ReadyPlan {
+    /// Can a device do a step, as far as is known before it has tried?
+    pub fn may_run_on(&self, at: usize, device: &Device) -> bool {
+        let known = self.steps[at].elsewhere.lock().unwrap_or_else(PoisonError::into_inner);
+        match known.iter().find(|(number, _)| *number == device.number) {
+            Some((_, executables)) => executables.is_some(),
+            None => is_supported(&self.plan, &self.plan.steps[at], device),
+        }
     }
 }
 
@@ -80,26 +91,13 @@ impl Run<'_> {
         if let Some((_, executables)) = known.iter().find(|(number, _)| *number == device.number) {
             return executables.clone();
         }
-        let executables = self.is_supported(device).then(|| {
+        let executables = is_supported(&self.plan.plan, self.step, device).then(|| {
             let kernels = self.step.kernels().map(|step| device.compile(&step.kernel));
             kernels.collect::<Result<Executables>>().ok()
         });
         let executables = executables.flatten();
         known.push((device.number, executables.clone()));
         executables
-    }
-
-    fn is_supported(self, device: &Device) -> bool {
-        match self.step {
-            Step::Kernel(kernel) => {
-                kernel.puts.is_empty() && device.engine.supports(&Task::Kernel(&kernel.kernel, kernel.delay.as_ref()))
-            }
-            Step::Nest(nest) => device.engine.supports(&Task::Nest(nest)),
-            Step::Call(at) => {
-                let instr = &self.plan.plan.program.instrs[*at];
-                device.engine.supports(&Task::Call(instr.op, instr.ty))
-            }
-        }
     }
 
     /// Has everything that the step uses on the device.
@@ -162,6 +160,19 @@ impl Run<'_> {
             Step::Call(at) => report::call(&self.plan.plan.program.instrs[*at], met, warnings),
         }
         Ok(())
+    }
+}
+
+fn is_supported(plan: &Plan, step: &Step, device: &Device) -> bool {
+    match step {
+        Step::Kernel(kernel) => {
+            kernel.puts.is_empty() && device.engine.supports(&Task::Kernel(&kernel.kernel, kernel.delay.as_ref()))
+        }
+        Step::Nest(nest) => device.engine.supports(&Task::Nest(nest)),
+        Step::Call(at) => {
+            let instr = &plan.program.instrs[*at];
+            device.engine.supports(&Task::Call(instr.op, instr.ty))
+        }
     }
 }
 

@@ -67,7 +67,7 @@ impl Held<'_> {
         devices.iter().for_each(|device| device.forget());
         // their threads do not exist here, so that nothing of them can be ended
         std::mem::forget(devices);
-        self.inside.placement = Placement::new(Rule::Host);
+        self.inside.placement = Placement::host();
     }
 }
 
@@ -76,7 +76,7 @@ impl State {
     fn use_devices(&mut self, devices: Vec<Arc<dyn Engine>>, rule: Rule) {
         self.devices.iter().for_each(|device| _ = device.empty());
         self.devices = numbered(devices);
-        (self.placement, self.placed) = (Placement::new(rule), [0; 2]);
+        (self.placement, self.placed) = (Placement::new(rule, &self.config), [0; 2]);
     }
 }
 
