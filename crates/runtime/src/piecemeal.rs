@@ -15,6 +15,7 @@ use crate::heap::base::BaseRef;
 use crate::heap::cell::BaseCell;
 use crate::heap::shared::Shared;
 use crate::heap::{lost, zeros};
+use crate::journal::Journal;
 use crate::placement::Placement;
 use crate::report::{self, Warning};
 use crate::stats::Stats;
@@ -319,7 +320,7 @@ impl Piecemeal<'_> {
         self.stats.kernels_compiled += prepared;
         let ready = ReadyPlan::new(made, plan, Vec::new(), executables);
         self.stats.kernels += ready.kernels as u64;
-        let site = Site { host: self.engine, devices: &[], placement: &Placement::HOST };
+        let site = Site { host: self.engine, devices: &[], placement: &Placement::HOST, journal: &Journal::EMPTY };
         ready.run(&site, &self.program.consts, &cells, self.warnings).map_err(|stopped| stopped.error)
     }
 }

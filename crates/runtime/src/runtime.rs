@@ -29,6 +29,7 @@ use crate::heap::copies::Device;
 use crate::heap::shared::Shared;
 use crate::heap::{Heap, IDLE, lost};
 use crate::host::Host;
+use crate::journal::Journal;
 use crate::piecemeal::{Piecemeal, Sightings};
 use crate::placement::{Placement, Rule};
 use crate::put_off::PutOff;
@@ -84,6 +85,9 @@ pub(crate) struct State {
     variants: [u64; 2],
     /// Steps placed on devices when the totals were zero.
     placed: [u64; 2],
+    journal: Journal,
+    /// Bytes moved to devices and back when the latest plan began to run.
+    moved: [u64; 2],
     inspector: Option<Vec<FlushReport>>,
     warnings: Vec<Warning>,
     habit: Habit,
@@ -127,6 +131,8 @@ impl Runtime {
             stats: Stats::default(),
             variants: [0; 2],
             placed: [0; 2],
+            journal: Journal::EMPTY,
+            moved: [0; 2],
             inspector: None,
             warnings: Vec::new(),
             habit: Habit::new(at_once),
@@ -484,6 +490,7 @@ impl State {
     /// Replaces the devices; what the old ones hold comes home. Values that cannot come are missed by whoever reads them.
     fn use_devices(&mut self, devices: Vec<Arc<dyn Engine>>, rule: Rule) {
         self.devices.iter().for_each(|device| _ = device.empty());
+        self.stats = self.with_devices();
         self.devices = numbered(devices);
         (self.placement, self.placed) = (Placement::new(rule), [0; 2]);
     }
@@ -640,7 +647,12 @@ impl State {
     }
 
     fn run(&mut self, plan: &ReadyPlan, batch: &Batch) -> std::result::Result<(), Stopped> {
-        let site = Site { host: &*self.engine, devices: &self.devices, placement: &self.placement };
+        if !self.devices.is_empty() {
+            self.journal.begin();
+            self.moved = self.bytes_moved();
+        }
+        let Self { engine, devices, placement, journal, .. } = self;
+        let site = Site { host: &**engine, devices, placement, journal };
         plan.run(&site, batch.consts(), &batch.slots, &mut self.warnings)
     }
 
@@ -656,7 +668,12 @@ impl State {
         if self.inspector.is_none() && !self.config.trace {
             return;
         }
-        let report = FlushReport::of(reason, plan, cache_hit, start.elapsed().as_nanos() as u64);
+        let mut report = FlushReport::of(reason, plan, cache_hit, start.elapsed().as_nanos() as u64);
+        if !self.devices.is_empty() {
+            let [there, back] = self.bytes_moved();
+            report.engines = self.journal.engines();
+            (report.bytes_there, report.bytes_back) = (there - self.moved[0], back - self.moved[1]);
+        }
         if self.config.trace {
             report.trace();
         }

@@ -8,7 +8,7 @@ use crate::engine::{Buffer, Host, Launch, Operand, Task, Ticket, Work};
 use crate::heap::copies::Device;
 use crate::report::{self, Warning};
 use numelt_ir::{Error, Result};
-use numelt_opt::{KernelStep, Step};
+use numelt_opt::{KernelStep, Plan, Step};
 use smallvec::SmallVec;
 use std::sync::{Arc, PoisonError};
 
@@ -80,26 +80,13 @@ impl Run<'_> {
         if let Some((_, executables)) = known.iter().find(|(number, _)| *number == device.number) {
             return executables.clone();
         }
-        let executables = self.is_supported(device).then(|| {
+        let executables = supports(device, &self.plan.plan, self.step).then(|| {
             let kernels = self.step.kernels().map(|step| device.compile(&step.kernel));
             kernels.collect::<Result<Executables>>().ok()
         });
         let executables = executables.flatten();
         known.push((device.number, executables.clone()));
         executables
-    }
-
-    fn is_supported(self, device: &Device) -> bool {
-        match self.step {
-            Step::Kernel(kernel) => {
-                kernel.puts.is_empty() && device.engine.supports(&Task::Kernel(&kernel.kernel, kernel.delay.as_ref()))
-            }
-            Step::Nest(nest) => device.engine.supports(&Task::Nest(nest)),
-            Step::Call(at) => {
-                let instr = &self.plan.plan.program.instrs[*at];
-                device.engine.supports(&Task::Call(instr.op, instr.ty))
-            }
-        }
     }
 
     /// Has everything that the step uses on the device.
@@ -162,6 +149,20 @@ impl Run<'_> {
             Step::Call(at) => report::call(&self.plan.plan.program.instrs[*at], met, warnings),
         }
         Ok(())
+    }
+}
+
+/// Can the device do a step of a plan?
+pub(crate) fn supports(device: &Device, plan: &Plan, step: &Step) -> bool {
+    match step {
+        Step::Kernel(kernel) => {
+            kernel.puts.is_empty() && device.engine.supports(&Task::Kernel(&kernel.kernel, kernel.delay.as_ref()))
+        }
+        Step::Nest(nest) => device.engine.supports(&Task::Nest(nest)),
+        Step::Call(at) => {
+            let instr = &plan.program.instrs[*at];
+            device.engine.supports(&Task::Call(instr.op, instr.ty))
+        }
     }
 }
 
