@@ -55,8 +55,8 @@ class Coverage(NamedTuple):
     library : dict
         Calls of library functions (sorting, ...) by name: NumPy's compiled code by intention.
     on_host : dict
-        How many kernels and calls were to run on a device and ran on the host, because the device could not do
-        them or had no memory left, by their operations (``add+sqrt``).
+        How many kernels and calls were to run on a device and ran on the host, because the device could not
+        do them or had no memory left, by their operations (``add+sqrt``).
     """
 
     native: dict[str, int]

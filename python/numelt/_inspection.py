@@ -1,4 +1,4 @@
-"""Looking at what the runtime does: `explain`, `profile`, `inspect`, `show_config`; its settings: `config`, `use`, `engine`.
+"""What the runtime does (`explain`, `profile`, `inspect`, `show_config`), and its settings (`config`, `use`).
 
 In: the runtime's counters and reports. Out: text and plain data; nothing here changes a result.
 """

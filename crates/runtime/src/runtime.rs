@@ -478,11 +478,12 @@ impl Held<'_> {
     /// In a forked child: the threads that were announced do not exist here, and no device knows this process.
     pub fn forget_threads(&mut self) {
         self.gate.forget_away();
+        self.inside.stats = self.inside.with_devices();
         let devices = std::mem::take(&mut self.inside.devices);
         devices.iter().for_each(|device| device.forget());
         // their threads do not exist here, so that nothing of them can be ended
         std::mem::forget(devices);
-        self.inside.placement = Placement::HOST;
+        (self.inside.placement, self.inside.placed) = (Placement::HOST, [0; 2]);
     }
 }
 
