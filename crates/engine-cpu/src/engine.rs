@@ -9,7 +9,7 @@ use crate::counts;
 use crate::driver::delayed::Delayed;
 use crate::driver::scattered::{self, Scattered};
 use crate::driver::stages::{Loop, Stage};
-use crate::driver::{self, Launched, Price, Recipe};
+use crate::driver::{self, Launched, Price, Schedule};
 use crate::isa::Isa;
 use crate::library;
 use crate::promote::{Promoter, Slot};
@@ -97,7 +97,7 @@ struct Compiled {
     kernel: Arc<Kernel>,
     /// What the tiers evaluate: the kernel with its random streams as loads, and truth values where it counts them.
     lowered: Arc<Kernel>,
-    recipe: Recipe,
+    schedule: Schedule,
     interpreter: Interpreter,
     slot: Arc<Slot>,
     /// What a point costs on the interpreter, and as compiled code.
@@ -118,7 +118,7 @@ impl Compiled {
         let (body, price) = self.current();
         Stage {
             kernel: &self.kernel,
-            recipe: &self.recipe,
+            schedule: &self.schedule,
             body,
             price,
             launch: stage.launch,
@@ -135,8 +135,9 @@ impl CpuEngine {
         flags::clear();
         let (tier, watch) = (compiled.current(), self.promoter.watches(&compiled.slot));
         // SAFETY: the runtime promises the launch's addresses; both bodies evaluate this kernel.
-        let launched =
-            unsafe { driver::launch(&compiled.kernel, &compiled.recipe, tier, launch, delayed, &self.threads, watch)? };
+        let launched = unsafe {
+            driver::launch(&compiled.kernel, &compiled.schedule, tier, launch, delayed, &self.threads, watch)?
+        };
         self.worked(compiled, &launched);
         Ok(flags::get() | met_by_folds(&compiled.kernel, launch))
     }
@@ -150,7 +151,7 @@ impl CpuEngine {
         }
         // a launch of the interpreter takes its time also where there is hardly anything to do
         let start = 60 * compiled.lowered.body.len() as u64;
-        let nanoseconds = start + points.saturating_mul(compiled.recipe.cost) / 1000;
+        let nanoseconds = start + points.saturating_mul(compiled.schedule.cost) / 1000;
         self.promoter.worked(&compiled.lowered, &compiled.slot, nanoseconds);
     }
 }
@@ -279,11 +280,11 @@ impl Engine for CpuEngine {
     fn compile(&self, kernel: &Arc<Kernel>) -> Result<Arc<dyn Executable>> {
         let (lowered, streams) = streams::split(kernel, self.isa)?;
         let lowered = counts::of_truths(lowered);
-        let recipe = Recipe::new(kernel, &lowered, streams, self.isa)?;
+        let schedule = Schedule::new(kernel, &lowered, streams, self.isa)?;
         let interpreter = Interpreter::new(&lowered, self.isa, self.options.block)?;
         let slot = self.promoter.slot(&lowered);
-        let prices = [Price::new(recipe.cost), Price::new(recipe.cost)];
-        Ok(Arc::new(Compiled { kernel: kernel.clone(), lowered, recipe, interpreter, slot, prices }))
+        let prices = [Price::new(schedule.cost), Price::new(schedule.cost)];
+        Ok(Arc::new(Compiled { kernel: kernel.clone(), lowered, schedule, interpreter, slot, prices }))
     }
 
     fn submit(&self, work: &Work<'_>) -> Result<Ticket> {
@@ -306,14 +307,19 @@ impl Engine for CpuEngine {
 
 /// What belongs to [`Host`](numelt_runtime::Host), of which `host.rs` has the rest.
 impl CpuEngine {
-    pub(crate) fn puts_now(&self, executable: &dyn Executable, launch: &Launch<'_>, puts: &[PutCall<'_>]) -> Result<Option<[u8; 2]>> {
+    pub(crate) fn puts_now(
+        &self,
+        executable: &dyn Executable,
+        launch: &Launch<'_>,
+        puts: &[PutCall<'_>],
+    ) -> Result<Option<[u8; 2]>> {
         let compiled = own(executable)?;
         let scatters = Scattered::new(&compiled.kernel, puts, self.options.block)?;
         flags::clear();
         // SAFETY: the runtime promises the launch's and the puts' addresses; both bodies evaluate this kernel.
         let launched = unsafe {
             let tier = compiled.current();
-            scattered::launch(&compiled.kernel, &compiled.recipe, tier, launch, &scatters, &self.threads)?
+            scattered::launch(&compiled.kernel, &compiled.schedule, tier, launch, &scatters, &self.threads)?
         };
         Ok(launched.map(|launched| {
             self.worked(compiled, &launched);
@@ -331,7 +337,7 @@ impl CpuEngine {
         let auditor = Auditor { interpreter: &compiled.interpreter, audit: Audit::new(&compiled.kernel, wanted) };
         // SAFETY: the runtime promises the launch's addresses; the auditor stores nothing.
         unsafe {
-            driver::visit(&compiled.kernel, &compiled.recipe, (&auditor, &compiled.prices[0]), launch, &self.threads)?
+            driver::visit(&compiled.kernel, &compiled.schedule, (&auditor, &compiled.prices[0]), launch, &self.threads)?
         };
         let mut found = auditor.audit.found();
         for (reduction, met) in compiled.kernel.reductions.iter().zip(&mut found[compiled.kernel.body.len()..]) {

@@ -161,7 +161,8 @@ fn memory_that_others_see_is_written_back_before_a_flush_returns() {
     let base = unsafe { rt.adopt(foreign.as_mut_ptr().cast(), 800, Box::new(()), true) };
     let a = ArrayView { base, ..ArrayView::fresh(&rt, DType::F64, &[100]) };
     for round in 2..5 {
-        rt.record(Op::Add, DType::F64, &a, &[Input::Array(&a), Input::Const(Scalar::F64(1.0))], Axes::default()).unwrap();
+        rt.record(Op::Add, DType::F64, &a, &[Input::Array(&a), Input::Const(Scalar::F64(1.0))], Axes::default())
+            .unwrap();
         rt.flush(Reason::Visible).unwrap();
         // SAFETY: the memory is adopted, and nothing is pending on it.
         let seen = unsafe { std::slice::from_raw_parts(foreign.as_ptr(), 100) };
@@ -172,7 +173,8 @@ fn memory_that_others_see_is_written_back_before_a_flush_returns() {
     // SAFETY: the export keeps the memory in place.
     let seen = || unsafe { std::slice::from_raw_parts(export.ptr().cast::<f64>(), 100) }.to_vec();
     assert_eq!(seen(), [2.0; 100]);
-    rt.record(Op::Multiply, DType::F64, &b, &[Input::Array(&b), Input::Const(Scalar::F64(4.0))], Axes::default()).unwrap();
+    rt.record(Op::Multiply, DType::F64, &b, &[Input::Array(&b), Input::Const(Scalar::F64(4.0))], Axes::default())
+        .unwrap();
     rt.flush(Reason::Visible).unwrap();
     assert_eq!(seen(), [8.0; 100]);
     // somebody writes there: the device's copy is stale

@@ -9,8 +9,8 @@ use numelt_runtime::{Config, Host, Runtime};
 use numelt_testing::compare::Tolerance;
 use numelt_testing::conformance::{CheckOptions, check_program};
 use numelt_testing::generator::{Limits, generate};
-use std::sync::Arc;
 use recording::record;
+use std::sync::Arc;
 use support::engine;
 
 fn runtime(engine: impl Host + 'static, piecemeal: usize) -> Runtime {

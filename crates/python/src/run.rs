@@ -178,7 +178,7 @@ pub fn export(py: Python<'_>, base: &BaseRef) -> PyResult<Export> {
 
 /// Keeps a base's memory in place as [`export`] does, for somebody who does not tell where it is.
 pub fn share(py: Python<'_>, base: &BaseRef) -> PyResult<Export> {
-    if let Some(export) = Runtime::global().export_settled(base) {
+    if let Some(export) = Runtime::global().export_now(base) {
         return Ok(export);
     }
     if base.is_pending() {

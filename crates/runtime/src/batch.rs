@@ -353,7 +353,7 @@ impl Batch {
     }
 
     /// Fills in the bases as they are now: which hold values, which somebody still holds.
-    pub fn settle(&mut self) {
+    pub fn look_at_bases(&mut self) {
         let base = |cell: &Shared<BaseCell>| Base {
             nbytes: cell.nbytes,
             input: cell.has_value(),
@@ -363,7 +363,7 @@ impl Batch {
         self.program.bases.extend(self.slots.iter().map(base));
     }
 
-    /// The plan of the settled batch, if it is one that was expected.
+    /// The plan of the batch, whose bases have been looked at,, if it is one that was expected.
     pub fn expected(&self) -> Option<Arc<ReadyPlan>> {
         let followed = self.followed.as_ref()?;
         let (done, bases, consts) = (followed.done, &self.program.bases, &self.program.consts);
@@ -378,7 +378,7 @@ impl Batch {
         candidates.find(whole).map(Arc::clone)
     }
 
-    /// The batch as a program; bases are as they were at the last [`Batch::settle`].
+    /// The batch as a program; bases are as they were at the last [`Batch::look_at_bases`].
     pub fn program(&mut self) -> &Program {
         self.leave();
         &self.program
@@ -390,7 +390,7 @@ impl Batch {
         (&self.program, &self.slots)
     }
 
-    /// The settled program, which [`Batch::became`] or [`Batch::put_back`] has to follow; literals stay here, too.
+    /// The program, which [`Batch::became`] or [`Batch::put_back`] has to follow; literals stay here, too.
     pub fn take_program(&mut self) -> Program {
         self.leave();
         let instrs = std::mem::take(&mut self.program.instrs);
@@ -414,7 +414,7 @@ impl Batch {
         &self.program.consts
     }
 
-    /// Hash of the settled program without the values of literals.
+    /// Hash of the program without the values of literals.
     pub fn key(&mut self) -> u64 {
         self.leave();
         let mut hash = self.hash;

@@ -268,7 +268,8 @@ impl Config {
             "cache_dir" => self.cache_dir = Some(PathBuf::from(value)),
             "memory_limit" => self.memory_limit = parse_bytes(value).ok_or_else(|| bad("a size such as 512M or 8G"))?,
             "devices" => {
-                self.devices = value.split(',').map(str::trim).filter(|name| !name.is_empty()).map(Into::into).collect();
+                self.devices =
+                    value.split(',').map(str::trim).filter(|name| !name.is_empty()).map(Into::into).collect();
             }
             "device_memory" => {
                 self.device_memory = parse_bytes(value).ok_or_else(|| bad("a size such as 512M or 8G"))?;

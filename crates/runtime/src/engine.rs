@@ -4,10 +4,10 @@
 //! A new engine implements [`Storage`] and [`Engine`], nine methods. What only an engine that computes in host memory can
 //! offer is a third trait, [`Host`](crate::Host); a runtime has exactly one of those, and any number of others.
 
-use numelt_ir::{Axes, DType, Op, Result, Scalar, View};
-use numelt_opt::{Delay, Gathers, Geometry, Kernel, NestStep, Node, Target};
 pub(crate) use crate::host::Host;
 use crate::placement::Rule;
+use numelt_ir::{Axes, DType, Op, Result, Scalar, View};
+use numelt_opt::{Delay, Gathers, Geometry, Kernel, NestStep, Node, Target};
 use std::any::Any;
 use std::sync::Arc;
 

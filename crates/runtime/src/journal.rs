@@ -13,7 +13,7 @@ const MOST_KINDS: usize = 1000;
 const MOST_NAMED: usize = 8;
 
 /// Notes about the steps of a runtime's plans. The locks are never contended: the runtime's state is used by one thread at a time.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Journal {
     /// The engine of each step of the latest plan.
     engines: Mutex<Vec<&'static str>>,
@@ -22,9 +22,6 @@ pub(crate) struct Journal {
 }
 
 impl Journal {
-    /// Nothing is noted.
-    pub const EMPTY: Journal = Journal { engines: Mutex::new(Vec::new()), declined: Mutex::new(BTreeMap::new()) };
-
     /// A plan begins to run.
     pub fn begin(&self) {
         locked(&self.engines).clear();

@@ -4,7 +4,7 @@
 //! most of its time. Such a batch runs as it was recorded: a launch or call for each instruction, by kernels that
 //! are found by what one instruction's depends on (`numelt_opt::Outline`), whatever its extents. A batch that keeps
 //! coming back is planned once what a plan saves adds up to what making it costs ([`Sightings`]).
-//! In: a settled batch. Out: memory with values, freed after its last use as a plan would. Whoever inspects, traces
+//! In: a batch. Out: memory with values, freed after its last use as a plan would. Whoever inspects, traces
 //! or explains sees plans; settings that choose passes or a partition do, too.
 
 use crate::batch::{Left, Turn, wanted_by_holders};
@@ -16,7 +16,7 @@ use crate::heap::cell::BaseCell;
 use crate::heap::shared::Shared;
 use crate::heap::{lost, zeros};
 use crate::journal::Journal;
-use crate::placement::Placement;
+use crate::placement::{Placement, Rule};
 use crate::report::{self, Warning};
 use crate::stats::Stats;
 use numelt_ir::{Axes, Base, Instr, Op, OpKind, Operand as IrOperand, Program, Result, Scalar, View, warn};
@@ -320,7 +320,8 @@ impl Piecemeal<'_> {
         self.stats.kernels_compiled += prepared;
         let ready = ReadyPlan::new(made, plan, Vec::new(), executables);
         self.stats.kernels += ready.kernels as u64;
-        let site = Site { host: self.engine, devices: &[], placement: &Placement::HOST, journal: &Journal::EMPTY };
+        let (placement, journal) = (Placement::new(Rule::Host), Journal::default());
+        let site = Site { host: self.engine, devices: &[], placement: &placement, journal: &journal };
         ready.run(&site, &self.program.consts, &cells, self.warnings).map_err(|stopped| stopped.error)
     }
 }

@@ -30,14 +30,8 @@ pub(crate) struct Placement {
 }
 
 impl Placement {
-    pub const HOST: Placement = Placement::of(Rule::Host, 0);
-
     pub fn new(rule: Rule) -> Placement {
         let seed = if let Rule::Random(seed) = rule { seed } else { 0 };
-        Placement::of(rule, seed)
-    }
-
-    const fn of(rule: Rule, seed: u64) -> Placement {
         let [state, done, declined] = [AtomicU64::new(seed), AtomicU64::new(0), AtomicU64::new(0)];
         Placement { rule, state, done, declined }
     }

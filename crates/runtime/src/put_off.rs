@@ -1,7 +1,7 @@
 //! Values that are computed when somebody asks for them, if ever.
 //!
 //! A value that a front end still holds at a flush is stored, unless it can be had again for what the store costs (`numelt_opt::recipes`)
-//! and the batch's kernels need it nowhere in memory. Such a value gets no memory but a [`Put`] with its base: how to make
+//! and the batch's kernels need it nowhere in memory. Such a value gets no memory but a [`Postponed`] with its base: how to make
 //! it, and of what. It is made as soon as it is read or a batch touches it, before a batch overwrites what it is made of, and
 //! before anything is run once nobody else holds what it is made of; dropped before, it is never made.
 //!
@@ -29,7 +29,7 @@ const PUT_OFF: u32 = 1 << 31;
 pub(crate) struct Bonds {
     /// [`PUT_OFF`], and the number of values that are put off and made of this base.
     state: AtomicU32,
-    put: Mutex<Option<Box<Put>>>,
+    put: Mutex<Option<Box<Postponed>>>,
 }
 
 impl Bonds {
@@ -50,29 +50,29 @@ impl Bonds {
         (self.state.load(Ordering::Acquire) & !PUT_OFF) as usize
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, Option<Box<Put>>> {
+    fn lock(&self) -> std::sync::MutexGuard<'_, Option<Box<Postponed>>> {
         self.put.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Puts the base's value off, maybe again.
-    pub fn put_back(&self, put: Box<Put>) {
+    pub fn put_back(&self, put: Box<Postponed>) {
         *self.lock() = Some(put);
         self.state.fetch_or(PUT_OFF, Ordering::AcqRel);
     }
 
-    /// How to make the value, for somebody who does so now; the value stays awaited until [`Bonds::settle`].
-    pub fn take(&self) -> Option<Box<Put>> {
+    /// How to make the value, for somebody who does so now; the value stays awaited until [`Bonds::made`].
+    pub fn take(&self) -> Option<Box<Postponed>> {
         if self.is_put_off() { self.lock().take() } else { None }
     }
 
     /// The value is there.
-    pub fn settle(&self) {
+    pub fn made(&self) {
         self.state.fetch_and(!PUT_OFF, Ordering::AcqRel);
     }
 }
 
 /// How to make one value.
-pub(crate) struct Put {
+pub(crate) struct Postponed {
     plan: Arc<ReadyPlan>,
     /// Which of the plan's recipes.
     recipe: usize,
@@ -80,7 +80,7 @@ pub(crate) struct Put {
     inputs: SmallVec<[Shared<BaseCell>; 1]>,
 }
 
-impl Put {
+impl Postponed {
     fn recipe(&self) -> &Recipe {
         &self.plan.recipes[self.recipe]
     }
@@ -93,7 +93,7 @@ impl Put {
     }
 }
 
-impl Drop for Put {
+impl Drop for Postponed {
     fn drop(&mut self) {
         for input in &self.inputs {
             input.bonds.state.fetch_sub(1, Ordering::AcqRel);
@@ -125,7 +125,7 @@ impl PutOff {
             let seen = inputs.iter().any(|input| input.is_seen_outside());
             inputs.iter().for_each(|input| _ = input.bonds.state.fetch_add(1, Ordering::AcqRel));
             let consts = recipe.consts.iter().map(|&id| consts[id as usize]).collect();
-            cell.bonds.put_back(Box::new(Put { plan: Arc::clone(plan), recipe: at, consts, inputs }));
+            cell.bonds.put_back(Box::new(Postponed { plan: Arc::clone(plan), recipe: at, consts, inputs }));
             if seen || self.0.len() >= MOST {
                 now.push(cell.clone());
             }
@@ -142,7 +142,7 @@ impl PutOff {
         self.0.iter().filter_map(Weak::upgrade).filter(reads).collect()
     }
 
-    /// Those that must be made before batch `epoch` runs. Values that are settled or dropped are forgotten.
+    /// Those that must be made before batch `epoch` runs. Values that are there or dropped are forgotten.
     pub fn due(&mut self, epoch: u64) -> SmallVec<[Shared<BaseCell>; 2]> {
         let mut due = SmallVec::new();
         self.0.retain(|weak| {

@@ -5,26 +5,30 @@
 //! thread sees the results of one serial order. Nothing here calls back into a front end.
 
 mod aside;
+mod engines;
 mod gate;
 mod hosting;
 mod inspection;
 mod planning;
 mod reading;
+mod recording;
 mod repeat;
 
 use self::aside::ALONE;
+pub(crate) use self::engines::Held;
+use self::engines::{configure_pool, numbered, physical_memory};
 pub use self::gate::Away;
 use self::gate::{Gate, Inside};
 use self::hosting::Hosting;
-use crate::at_once::{self, Habit, Outcome};
-use crate::batch::{Again, Batch, Candidates};
+use crate::at_once::Habit;
+use crate::batch::{Again, Batch};
 use crate::cache::Caches;
 use crate::config::Config;
-use crate::engine::{Buffer, Engine, EngineSet, LibraryCall, Operand, Task, Work, run};
+use crate::engine::{EngineSet, Task};
 use crate::exec::{ReadyPlan, Site, Stopped};
 use crate::fork;
-use crate::heap::base::{ArrayView, BaseRef, Input};
-use crate::heap::cell::{BaseCell, note};
+use crate::heap::base::{ArrayView, BaseRef};
+use crate::heap::cell::BaseCell;
 use crate::heap::copies::Device;
 use crate::heap::shared::Shared;
 use crate::heap::{Heap, IDLE, lost};
@@ -34,11 +38,10 @@ use crate::piecemeal::{Piecemeal, Sightings};
 use crate::placement::{Placement, Rule};
 use crate::put_off::PutOff;
 use crate::report::Warning;
-use crate::siblings::{self, Companions, Habits};
+use crate::siblings::{self, Companions, Sequels};
 use crate::stats::{FlushReport, Reason, Stats};
-use numelt_ir::{Axes, DType, Error, Instr, Op, Result, Scalar, View};
+use numelt_ir::{DType, Instr, Op, Result, Scalar};
 use numelt_opt::{Options, Target};
-use smallvec::SmallVec;
 use std::any::Any;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -75,7 +78,7 @@ pub(crate) struct State {
     /// Bases without memory that nobody knows, for new arrays.
     cells: Vec<Shared<BaseCell>>,
     caches: Caches,
-    habits: Habits,
+    sequels: Sequels,
     sightings: Sightings,
     put_off: PutOff,
     /// The plan that ran last.
@@ -96,10 +99,6 @@ pub(crate) struct State {
     /// Bytes that only pending work keeps alive, above which it runs.
     held_budget: u64,
 }
-
-/// Element-operations below which a batch is cut where it was cut before. Longer ones may let other threads run
-/// meanwhile, which recording cannot; for them the cost of cutting does not matter.
-const CUT_AT_ONCE: u64 = 1 << 22;
 
 /// Batches after an explanation in which everything is recorded: the next one is likely to be asked for.
 const WATCHED: u32 = 256;
@@ -124,14 +123,14 @@ impl Runtime {
             spare: None,
             cells: Vec::new(),
             caches: Caches::default(),
-            habits: Habits::default(),
+            sequels: Sequels::default(),
             sightings: Sightings::new(planning),
             put_off: PutOff::default(),
             last: None,
             stats: Stats::default(),
             variants: [0; 2],
             placed: [0; 2],
-            journal: Journal::EMPTY,
+            journal: Journal::default(),
             moved: [0; 2],
             inspector: None,
             warnings: Vec::new(),
@@ -209,84 +208,6 @@ impl Runtime {
         siblings::take(op, view, array)
     }
 
-    /// Appends an instruction, or runs it at once if it is tiny. `Some(reason)` asks the caller to flush now.
-    ///
-    /// # Errors
-    /// [`numelt_ir::Error::Invalid`] when an input does not broadcast, or two indices of the output share a byte; nothing is
-    /// recorded then.
-    pub fn record(&self, op: Op, ty: DType, out: &ArrayView, ins: &[Input<'_>], axes: Axes) -> Result<Option<Reason>> {
-        // SAFETY: nothing is said of the output's base.
-        unsafe { self.record_in(&mut self.lock(), (op, ty, axes), out, ins, false) }
-    }
-
-    /// [`Runtime::record`] for front ends of which one thread runs at a time; it does not take the runtime's lock.
-    /// `alone` says that nobody but the caller knows the output's base.
-    ///
-    /// # Errors
-    /// Those of [`Runtime::record`].
-    ///
-    /// # Safety
-    /// The caller holds a lock of its own that every thread holds while it calls the runtime, except those that
-    /// have announced by [`Runtime::away`] that they do not. If it is said that nobody else knows the output's base, nobody does.
-    #[inline]
-    pub unsafe fn record_past(
-        &self,
-        what: (Op, DType, Axes),
-        out: &ArrayView,
-        ins: &[Input<'_>],
-        alone: bool,
-    ) -> Result<Option<Reason>> {
-        // SAFETY: the caller's contract.
-        unsafe { self.record_in(&mut self.state.past(), what, out, ins, alone) }
-    }
-
-    /// # Safety
-    /// With `alone`, no other thread knows the output's base.
-    #[inline(always)]
-    unsafe fn record_in(
-        &self,
-        state: &mut State,
-        what: (Op, DType, Axes),
-        out: &ArrayView,
-        ins: &[Input<'_>],
-        alone: bool,
-    ) -> Result<Option<Reason>> {
-        // a new base is seen as front ends lay out new arrays
-        if !alone && !out.is_injective() {
-            refuse_overlap(out)?;
-        }
-        state.stats.instructions += 1;
-        if state.runs_at_once() {
-            let limits = (&state.habit, state.config.at_once as i64);
-            match at_once::run(&*state.engine, limits, state.batch.epoch, what, out, ins)? {
-                Outcome::Done(elements) => {
-                    state.habit.ran(elements);
-                    state.stats.at_once += 1;
-                    return Ok(None);
-                }
-                Outcome::Few => return self.run_alone(state, what, out, ins),
-                Outcome::Large => {}
-            }
-        }
-        if state.batch.is_at_cut() && state.batch.work < CUT_AT_ONCE {
-            // Now, not when its last instruction came: the statement that this was part of has dropped its values.
-            // what gets no memory stays pending, and is no error of this instruction
-            let _ = state.flush(Reason::Instructions, Again::No);
-        }
-        // SAFETY: the caller's contract.
-        let visible = unsafe { state.batch.push(what, out, ins, alone)? };
-        self.work.store(state.batch.work, Ordering::Relaxed);
-        Ok(if visible {
-            Some(Reason::Visible)
-        } else if state.is_too_long(&state.batch) {
-            Some(Reason::Instructions)
-        } else if self.heap.held.load(Ordering::Relaxed) > state.held_budget {
-            Some(Reason::Bytes)
-        } else {
-            None
-        })
-    }
-
     /// Says, until it is dropped, that this thread is going to flush without the front end's lock; see
     /// [`Runtime::record_past`]. To be made and dropped with that lock held.
     pub fn away(&self) -> Away<'_> {
@@ -312,47 +233,6 @@ impl Runtime {
     /// Is a flush running in another thread?
     pub fn is_running(&self) -> bool {
         self.heap.running.load(Ordering::Relaxed) != IDLE
-    }
-
-    /// Runs a library call on operands that nothing pending writes, to a new base, without the queue: for operands so small that
-    /// queueing costs more than the call. False when it was not done, and has to be recorded: something is awaited,
-    /// visible outside or still without memory, or a condition was met that is to be reported.
-    ///
-    /// # Errors
-    /// The engine's, and [`numelt_ir::Error::OutOfMemory`] for the output.
-    ///
-    /// # Safety
-    /// That of [`Runtime::record_past`].
-    pub unsafe fn call_now(
-        &self,
-        (op, ty, axes): (Op, DType, Axes),
-        out: &ArrayView,
-        ins: &[&ArrayView],
-    ) -> Result<bool> {
-        // the output has no memory yet, the operands have
-        let idle = |view: &ArrayView| {
-            let (base, cell) = (&view.base, &view.base.0);
-            let is_there = if base.ptr_eq(&out.base) { !cell.has_value() } else { !cell.here().is_null() };
-            !base.is_awaited() && !cell.has(note::FAILED) && is_there
-        };
-        if !idle(out) || !ins.iter().copied().all(idle) || out.base.is_visible() {
-            return Ok(false);
-        }
-        // SAFETY: the caller's contract.
-        let mut state = unsafe { self.state.past() };
-        let target = &out.base.0;
-        target.provide()?;
-        let target = out.to_ir(0);
-        let views: SmallVec<[View; 2]> = (1..).zip(ins).map(|(slot, view)| view.to_ir(slot)).collect();
-        let operand =
-            |view, base: &BaseRef, offset: i64| Operand { view, buffer: Buffer::at(base.0.here()).moved(offset) };
-        let operands: SmallVec<[Operand<'_>; 2]> =
-            views.iter().zip(ins).map(|(view, own)| operand(view, &own.base, own.offset)).collect();
-        let call = LibraryCall { op, ty, axes, out: operand(&target, &out.base, out.offset), ins: &operands };
-        let met = run(&*state.engine, &Work::Call(&call))?;
-        state.stats.instructions += 1;
-        state.stats.calls += 1;
-        Ok(met & self.heap.watched() & op.raises(ty) == 0)
     }
 
     /// Runs everything pending.
@@ -425,77 +305,19 @@ impl Runtime {
         self.lock().config.clone()
     }
 
-    /// Replaces settings, and the engines if there are new ones; pending work runs first, under the old ones, and what devices
-    /// hold comes home.
-    pub fn reconfigure(&self, engines: Option<EngineSet>, config: Config) {
-        // what gets no memory now may get some under the new settings
-        let _ = self.flush(Reason::Explicit);
-        let mut state = self.lock();
-        configure_pool(&self.heap, &config);
-        state.config = config;
-        state.explained = 0;
-        if let Some(EngineSet { host, devices, rule }) = engines {
-            self.host.replace(&mut state, Arc::clone(&host));
-            state.use_devices(devices, rule);
-            let engine = host;
-            state.variants = engine.variants();
-            state.engine = engine;
-        }
-        state.caches.clear();
-        let Target { at_once, planning, .. } = *state.engine.target();
-        (state.habit, state.sightings) = (Habit::new(at_once), Sightings::new(planning));
-        state.last = None;
-        if state.batch.is_empty() {
-            state.batch.expect(Candidates::new());
-        }
-        self.note_at_once(&state);
-    }
-
     /// Gives cached buffers back to the system.
     pub fn trim(&self) {
         self.heap.pool.trim(0);
     }
 }
 
-/// Keeps all other threads out of a runtime.
-pub(crate) struct Held<'a> {
-    gate: &'a Inner,
-    inside: Inside<'a, State>,
-}
-
-impl Held<'_> {
-    /// Waits for a flush in another thread and keeps new ones out until the result is dropped (around fork).
-    pub fn new(gate: &Inner) -> Held<'_> {
-        Held { gate, inside: gate.lock() }
-    }
-
-    /// Has all values on the host. Those that cannot come stay with the parent.
-    pub fn bring_home(&mut self) {
-        // whoever reads what could not come home is told
-        self.inside.devices.iter().for_each(|device| _ = device.empty());
-    }
-
-    /// In a forked child: the threads that were announced do not exist here, and no device knows this process.
-    pub fn forget_threads(&mut self) {
-        self.gate.forget_away();
-        self.inside.stats = self.inside.with_devices();
-        let devices = std::mem::take(&mut self.inside.devices);
-        devices.iter().for_each(|device| device.forget());
-        // their threads do not exist here, so that nothing of them can be ended
-        std::mem::forget(devices);
-        (self.inside.placement, self.inside.placed) = (Placement::HOST, [0; 2]);
+impl Drop for Runtime {
+    fn drop(&mut self) {
+        self.heap.end();
     }
 }
 
 impl State {
-    /// Replaces the devices; what the old ones hold comes home. Values that cannot come are missed by whoever reads them.
-    fn use_devices(&mut self, devices: Vec<Arc<dyn Engine>>, rule: Rule) {
-        self.devices.iter().for_each(|device| _ = device.empty());
-        self.stats = self.with_devices();
-        self.devices = numbered(devices);
-        (self.placement, self.placed) = (Placement::new(rule), [0; 2]);
-    }
-
     fn options(&self) -> Options {
         let Config { fuse, passes, .. } = self.config;
         let target = match self.placement.rule {
@@ -547,9 +369,9 @@ impl State {
             let at = batch.best_cut();
             batch.split(at, &mut self.batch);
         } else if !cut && !before_this && batch.has_asked() {
-            companions = Some(Companions::add(&mut batch, &mut self.habits));
+            companions = Some(Companions::add(&mut batch, &mut self.sequels));
         }
-        batch.settle();
+        batch.look_at_bases();
         let before = self.warnings.len();
         let result = match self.ready(&mut batch) {
             Ok(None) => {
@@ -684,18 +506,6 @@ impl State {
     }
 }
 
-/// Refuses outputs of which two indices share a byte: the order of their stores would matter, and kernels have none. Front ends
-/// let NumPy write to such views.
-#[cold]
-fn refuse_overlap(out: &ArrayView) -> Result<()> {
-    match out.to_ir(0).overlaps_itself() {
-        Some(false) => Ok(()),
-        Some(true) | None => {
-            Err(Error::Invalid(format!("two indices of the output {} may share a byte", out.to_ir(0))))
-        }
-    }
-}
-
 /// A batch that could not be planned: its bases do not hold what the program says.
 fn mark_failed(batch: &mut Batch) {
     let (program, slots) = batch.program_and_slots();
@@ -703,19 +513,4 @@ fn mark_failed(batch: &mut Batch) {
         let base = instr.out.base;
         lost::mark(&slots[base as usize], &program.instrs, base);
     }
-}
-
-fn numbered(engines: Vec<Arc<dyn Engine>>) -> Vec<Arc<Device>> {
-    engines.into_iter().enumerate().map(|(number, engine)| Device::new(engine, number)).collect()
-}
-
-fn configure_pool(heap: &Heap, config: &Config) {
-    let cache_cap = config.memory_limit.unwrap_or_else(physical_memory) / 4;
-    heap.pool.configure(config.memory_limit, cache_cap);
-}
-
-fn physical_memory() -> usize {
-    // SAFETY: sysconf reads two system constants.
-    let (pages, size) = unsafe { (libc::sysconf(libc::_SC_PHYS_PAGES), libc::sysconf(libc::_SC_PAGESIZE)) };
-    if pages > 0 && size > 0 { pages as usize * size as usize } else { 8 << 30 }
 }

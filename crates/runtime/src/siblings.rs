@@ -23,8 +23,8 @@ const OPS: [Op; 3] = [Op::Sum, Op::Min, Op::Max];
 /// Bytes of the smallest bases whose reductions are looked at: for smaller ones a pass costs less than the memory of it.
 pub(crate) const SMALLEST: usize = 1 << 17;
 
-/// Habits remembered.
-const HABITS: usize = 1 << 12;
+/// Sequels remembered.
+const REMEMBERED: usize = 1 << 12;
 
 /// The bit of an operation in sets of them; zero for others.
 fn bit(op: Op) -> u8 {
@@ -39,7 +39,7 @@ pub(crate) fn concerns(op: Op, ty: DType) -> bool {
 
 /// What follows a reduction of arrays of one size.
 #[derive(Default)]
-pub(crate) struct Habit {
+pub(crate) struct Sequel {
     /// Which operations did.
     followers: AtomicU8,
     /// Values computed in advance, and those of them that were asked for.
@@ -47,7 +47,7 @@ pub(crate) struct Habit {
     taken: AtomicU32,
 }
 
-impl Habit {
+impl Sequel {
     fn follows(&self, op: Op) {
         self.followers.fetch_or(bit(op), Ordering::Relaxed);
     }
@@ -56,7 +56,7 @@ impl Habit {
         self.taken.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Notes that values were computed in advance; a habit that is given up is forgotten.
+    /// Notes that values were computed in advance; a sequel that is given up is forgotten.
     fn computes(&self, count: u32) {
         let computed = self.computed.fetch_add(count, Ordering::Relaxed) + count;
         if computed > 2 * self.taken.load(Ordering::Relaxed) + 8 {
@@ -67,13 +67,13 @@ impl Habit {
     }
 }
 
-/// Habits by the operation asked for first, its dtype, and the number of elements.
+/// Sequels by the operation asked for first, its dtype, and the number of elements.
 #[derive(Default)]
-pub(crate) struct Habits(FxHashMap<(Op, DType, i64), Arc<Habit>>);
+pub(crate) struct Sequels(FxHashMap<(Op, DType, i64), Arc<Sequel>>);
 
-impl Habits {
-    fn of(&mut self, instr: &Instr) -> Arc<Habit> {
-        if self.0.len() >= HABITS {
+impl Sequels {
+    fn of(&mut self, instr: &Instr) -> Arc<Sequel> {
+        if self.0.len() >= REMEMBERED {
             self.0.clear();
         }
         let size = instr.domain().iter().product();
@@ -90,7 +90,7 @@ pub(crate) struct Memo {
     /// What was computed, be the values kept or not.
     ops: u8,
     values: SmallVec<[Value; 3]>,
-    habit: Arc<Habit>,
+    sequel: Arc<Sequel>,
 }
 
 struct Value {
@@ -127,15 +127,15 @@ pub(crate) fn take(op: Op, view: &ArrayView, array: bool) -> Option<Scalar> {
     if !std::mem::take(left) {
         return None;
     }
-    memo.habit.follows(op);
-    memo.habit.takes();
+    memo.sequel.follows(op);
+    memo.sequel.takes();
     Some(kept.value)
 }
 
 impl Memo {
-    fn new(view: &View, habit: Arc<Habit>) -> Memo {
+    fn new(view: &View, sequel: Arc<Sequel>) -> Memo {
         let (shape, strides) = (view.shape.clone(), view.strides.clone());
-        Memo { dtype: view.dtype, offset: view.offset, shape, strides, ops: 0, values: SmallVec::new(), habit }
+        Memo { dtype: view.dtype, offset: view.offset, shape, strides, ops: 0, values: SmallVec::new(), sequel }
     }
 
     fn is_of(&self, view: &View) -> bool {
@@ -153,7 +153,7 @@ struct Group {
     /// Operation, base of the result and offset in it. The bases live until they are read here, also where only
     /// their quotient by a count was wanted.
     asked: SmallVec<[(Op, BaseRef, i64); 3]>,
-    habit: Arc<Habit>,
+    sequel: Arc<Sequel>,
     /// Do they follow others that are kept already?
     later: bool,
 }
@@ -168,10 +168,10 @@ pub(crate) struct Companions {
 
 impl Companions {
     /// Looks at the reductions of a batch that is to run, and adds those that are likely to be asked for next.
-    pub fn add(batch: &mut Batch, habits: &mut Habits) -> Companions {
+    pub fn add(batch: &mut Batch, sequels: &mut Sequels) -> Companions {
         let mut companions = Companions::default();
         for at in batch.take_asked() {
-            companions.note(batch, at as usize, habits);
+            companions.note(batch, at as usize, sequels);
         }
         for at in 0..companions.groups.len() {
             let wanted = companions.wanted(batch, at);
@@ -185,7 +185,7 @@ impl Companions {
         companions
     }
 
-    fn note(&mut self, batch: &Batch, at: usize, habits: &mut Habits) {
+    fn note(&mut self, batch: &Batch, at: usize, sequels: &mut Sequels) {
         let Some(instr) = batch.instr(at) else { return };
         let Some(Operand::View(view)) = instr.ins.first() else { return };
         let cell = &batch.slots[view.base as usize];
@@ -200,19 +200,19 @@ impl Companions {
         let asked = (instr.op, result, instr.out.offset);
         match self.groups.iter_mut().find(|group| group.view == *view) {
             Some(group) => {
-                group.habit.follows(instr.op);
+                group.sequel.follows(instr.op);
                 group.asked.push(asked);
             }
             None => {
                 let last = cell.kept();
                 let chain = last.as_ref().filter(|memo| memo.is_of(view) && memo.ops & bit(instr.op) == 0);
-                let habit = chain.map_or_else(|| habits.of(&instr), |memo| Arc::clone(&memo.habit));
+                let sequel = chain.map_or_else(|| sequels.of(&instr), |memo| Arc::clone(&memo.sequel));
                 let later = chain.is_some();
                 if later {
-                    habit.follows(instr.op);
+                    sequel.follows(instr.op);
                 }
                 let asked = SmallVec::from_iter([asked]);
-                self.groups.push(Group { source: view.base, view: view.clone(), asked, habit, later });
+                self.groups.push(Group { source: view.base, view: view.clone(), asked, sequel, later });
             }
         }
     }
@@ -222,7 +222,7 @@ impl Companions {
         let group = &self.groups[at];
         let present = group.asked.iter().fold(0, |ops, asked| ops | bit(asked.0));
         if !group.later {
-            return group.habit.followers.load(Ordering::Relaxed) & !present;
+            return group.sequel.followers.load(Ordering::Relaxed) & !present;
         }
         let kept = batch.slots[group.source as usize].kept().as_ref().map_or(0, |memo| memo.ops);
         OPS.iter().fold(0, |ops, &op| ops | bit(op)) & !present & !kept
@@ -256,7 +256,7 @@ impl Companions {
             let mut last = cell.kept();
             let mut memo = match last.take().filter(|memo| group.later && memo.is_of(&group.view)) {
                 Some(memo) => memo,
-                None => Box::new(Memo::new(&group.view, Arc::clone(&group.habit))),
+                None => Box::new(Memo::new(&group.view, Arc::clone(&group.sequel))),
             };
             let mut computed = 0;
             for (op, base, offset, spare) in own.chain(spare) {
@@ -268,7 +268,7 @@ impl Companions {
                 }
             }
             if computed > 0 {
-                group.habit.computes(computed);
+                group.sequel.computes(computed);
             }
             *last = Some(memo);
             drop(last);

@@ -52,7 +52,7 @@ pub unsafe fn run(task: &Task<'_>) {
     let groups = columns.kept.iter().map(|&l| task.nest.extents[l]).product::<i64>() as usize;
     let units = groups * columns.bands * columns.blocks;
     let steps = columns.steps();
-    let free = task.recipe.targets.iter().all(|t| t.fold.order == Order::Free);
+    let free = task.schedule.targets.iter().all(|t| t.fold.order == Order::Free);
     // SAFETY: the caller's contract.
     unsafe {
         if free && shares > 1 && units < shares * 2 && steps >= shares * 2 {
@@ -65,7 +65,7 @@ pub unsafe fn run(task: &Task<'_>) {
 
 /// Columns of a block, where threads share `groups` of `extent` columns.
 fn fair(task: &Task<'_>, extent: usize, shares: usize, groups: usize, steps_in_tile: bool) -> usize {
-    let targets = &task.recipe.targets;
+    let targets = &task.schedule.targets;
     let bound = steps_in_tile && targets.iter().any(|t| t.fold.order != Order::Free);
     let fair = extent.div_ceil(shares * 2).next_multiple_of(FAIR);
     if !bound || extent.div_ceil(fair) * groups >= shares {
@@ -134,7 +134,7 @@ impl<'a> Columns<'a> {
     /// The launch keeps the promises of [`numelt_runtime::Launch`], and no other thread touches the results meanwhile.
     unsafe fn split_results(&self, units: usize, steps: usize, work: u64) {
         self.task.parallel(units, work, &|range| {
-            let mut accs = Accs::new(&self.task.recipe.targets, self.width * self.height);
+            let mut accs = Accs::new(&self.task.schedule.targets, self.width * self.height);
             let mut worker = Worker::new(self);
             for unit in range {
                 let (index, width, height) = self.unit(unit);
@@ -158,7 +158,7 @@ impl<'a> Columns<'a> {
         for unit in 0..units {
             let (index, width, height) = self.unit(unit);
             let mut partials: Vec<Accs<'_>> =
-                (0..stretches).map(|_| Accs::new(&self.task.recipe.targets, size)).collect();
+                (0..stretches).map(|_| Accs::new(&self.task.schedule.targets, size)).collect();
             let rooms: Vec<_> = partials.iter_mut().map(Some).map(std::sync::Mutex::new).collect();
             self.task.parallel(stretches, work / units as u64, &|range| {
                 let mut worker = Worker::new(self);
@@ -186,7 +186,7 @@ impl<'a> Columns<'a> {
     unsafe fn finish(&self, index: &[i64], width: usize, height: usize, first: usize, accs: &mut Accs<'_>) {
         let nest = self.task.nest;
         let pointers = self.task.origin(index);
-        for (f, t) in self.task.recipe.targets.iter().enumerate() {
+        for (f, t) in self.task.schedule.targets.iter().enumerate() {
             let rect = Rect {
                 base: pointers[t.arg],
                 inner_stride: nest.strides(self.inner_loop)[t.arg] as isize,
@@ -211,7 +211,7 @@ impl<'a> Worker<'a> {
     fn new(columns: &'a Columns<'a>) -> Worker<'a> {
         let block = columns.width * columns.height;
         let rows = (TILE / block).max(1);
-        let targets = &columns.task.recipe.targets;
+        let targets = &columns.task.schedule.targets;
         let scratch = if columns.direct.is_some() { Vec::new() } else { scratch(targets, rows * block) };
         Worker { columns, scratch, rows }
     }
@@ -255,13 +255,13 @@ impl<'a> Worker<'a> {
         let task = c.task;
         let mut pointers = task.origin(at);
         if c.direct.is_none() {
-            for t in &task.recipe.targets {
+            for t in &task.schedule.targets {
                 pointers[t.arg] = self.scratch[t.value].as_ptr();
             }
             // SAFETY: the caller's points; scratch holds `rows` blocks.
             unsafe { task.tile(&pointers, c.inner_loop, width, c.outer_loop, count * height) };
         }
-        for (f, t) in task.recipe.targets.iter().enumerate() {
+        for (f, t) in task.schedule.targets.iter().enumerate() {
             let (src, stride) = match c.direct {
                 Some(args) => (pointers[args[f]], task.nest.strides(c.outer_loop)[args[f]] as isize),
                 None => (pointers[t.arg], (width * height * element(t.fold.ty)) as isize),

@@ -122,7 +122,7 @@ pub(super) fn cut(task: &Task<'_>, points: usize, work: u64) -> Cut {
     let target = task.delayed.map_or(target, |delayed| delayed.tile(points, target));
     let target = task.scattered.map_or(target, |scattered| scattered.tile());
     let (mut inner, mut outer);
-    if task.recipe.strided && task.delayed.is_none() && task.scattered.is_none() && transposed(task) {
+    if task.schedule.strided && task.delayed.is_none() && task.scattered.is_none() && transposed(task) {
         // an argument whose neighbours lie along the outer loop: square tiles reuse its cache lines
         inner = inner_extent.min(256);
         outer = outer_extent.min(64);

@@ -41,7 +41,7 @@ use smallvec::SmallVec;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 /// What the driver knows about a kernel at compile time.
-pub struct Recipe {
+pub struct Schedule {
     targets: Vec<FoldOutput>,
     /// Random streams, whose values the body loads from arguments behind the kernel's own.
     streams: Vec<Stream>,
@@ -58,9 +58,9 @@ pub struct Recipe {
     strided: bool,
 }
 
-impl Recipe {
+impl Schedule {
     /// Checks a kernel and prepares its folds of what the tiers evaluate.
-    pub fn new(kernel: &Kernel, lowered: &Kernel, streams: Vec<Stream>, isa: Isa) -> Result<Recipe> {
+    pub fn new(kernel: &Kernel, lowered: &Kernel, streams: Vec<Stream>, isa: Isa) -> Result<Schedule> {
         check(kernel)?;
         check(lowered)?;
         let mut targets = Vec::with_capacity(kernel.reductions.len());
@@ -81,7 +81,7 @@ impl Recipe {
         let (direct, settles) = (direct.filter(|d| !d.is_empty()), settles(lowered));
         let alike = |r: usize| kernel.reductions[r].ty == lowered.reductions[r].ty;
         let steps = values::steps(lowered, &targets, alike, isa);
-        Ok(Recipe { targets, streams, direct, steps, cost: cost(kernel), settles, strided })
+        Ok(Schedule { targets, streams, direct, steps, cost: cost(kernel), settles, strided })
     }
 }
 
@@ -177,7 +177,7 @@ fn check(kernel: &Kernel) -> Result<()> {
 
 /// A launch in progress, shared by its threads.
 struct Task<'a> {
-    recipe: &'a Recipe,
+    schedule: &'a Schedule,
     body: &'a dyn Body,
     price: &'a Price,
     /// Measured nanoseconds of one thread.
@@ -234,7 +234,7 @@ pub struct Launched {
     pub numbers: Option<Constants>,
 }
 
-impl Recipe {
+impl Schedule {
     /// The numbers of tiles along two loops of a nest, if their rows are short.
     fn numbers(&self, nest: &Nest, loops: &Loops) -> Option<Constants> {
         let (inner, outer) = loops.get()?;
@@ -264,7 +264,7 @@ struct Aligned<const N: usize>([[u8; 16]; N]);
 /// loads, but for the delayed one, within its delay.
 pub unsafe fn launch(
     kernel: &Kernel,
-    recipe: &Recipe,
+    schedule: &Schedule,
     (body, price): (&dyn Body, &Price),
     launch: &Launch<'_>,
     delayed: Option<&Delayed>,
@@ -273,7 +273,7 @@ pub unsafe fn launch(
 ) -> Result<Launched> {
     let nest = Nest::new(kernel, launch.geometry)?;
     let inputs = Inputs::new(kernel, launch, &nest)?;
-    let mut task = inputs.task(recipe, (body, price), &nest, threads);
+    let mut task = inputs.task(schedule, (body, price), &nest, threads);
     task.delayed = delayed;
     task.bypass = delayed.is_none() && bypass::pays(kernel, &nest, task.pointers);
     // SAFETY: the caller's contract.
@@ -285,7 +285,7 @@ pub unsafe fn launch(
     let (points, nanoseconds) = (nest.points() as u64, task.spent.into_inner());
     price.learn(points, nanoseconds);
     let numbers = if watch && delayed.is_none() && nest.wraps.is_empty() && price.of(points) >= WATCHED {
-        recipe.numbers(&nest, &inputs.loops)
+        schedule.numbers(&nest, &inputs.loops)
     } else {
         None
     };
@@ -298,7 +298,7 @@ pub unsafe fn launch(
 /// As for [`launch`], except that `Store` and `Reduced` arguments are not touched.
 pub unsafe fn visit(
     kernel: &Kernel,
-    recipe: &Recipe,
+    schedule: &Schedule,
     tier: (&dyn Body, &Price),
     launch: &Launch<'_>,
     threads: &Threads,
@@ -307,7 +307,7 @@ pub unsafe fn visit(
     let inputs = Inputs::new(kernel, launch, &nest)?;
     if nest.points() > 0 {
         // SAFETY: the caller's contract; an elementwise run reaches every point, and scratch is not used.
-        unsafe { elementwise::run(&inputs.task(recipe, tier, &nest, threads)) };
+        unsafe { elementwise::run(&inputs.task(schedule, tier, &nest, threads)) };
     }
     Ok(())
 }
@@ -379,7 +379,7 @@ impl Inputs {
     /// The task of evaluating `nest` from these operands.
     fn task<'a>(
         &'a self,
-        recipe: &'a Recipe,
+        schedule: &'a Schedule,
         (body, price): (&'a dyn Body, &'a Price),
         nest: &'a Nest,
         threads: &'a Threads,
@@ -388,7 +388,7 @@ impl Inputs {
         let (spent, bypass, pieces, loops) = (AtomicU64::new(0), false, self.pieces, &self.loops);
         let (delayed, scattered) = (None, None);
         Task {
-            recipe,
+            schedule,
             body,
             price,
             spent,
@@ -424,7 +424,7 @@ impl Task<'_> {
         let (nest, points) = (self.nest, self.nest.points());
         // SAFETY: the caller's contract.
         unsafe {
-            if self.recipe.targets.is_empty() {
+            if self.schedule.targets.is_empty() {
                 if points > 0 {
                     elementwise::run(self);
                 }
@@ -462,7 +462,7 @@ impl Task<'_> {
         self.loops.set(l, o);
         let mut inner_strides: SmallVec<[i64; 8]> = SmallVec::from_slice(self.nest.strides(l));
         let mut outer_strides: SmallVec<[i64; 8]> = SmallVec::from_slice(self.nest.strides(o));
-        for t in &self.recipe.targets {
+        for t in &self.schedule.targets {
             let size = t.fold.ty.size() as i64;
             inner_strides[t.arg] = size;
             outer_strides[t.arg] = size * inner as i64;
@@ -506,10 +506,10 @@ impl Task<'_> {
         let args = self.sizes.len();
         let (inner_strides, outer_strides) = (&strides.0[..args], &strides.1[..args]);
         let pointers = &pointers[..args];
-        if !self.recipe.streams.is_empty() {
+        if !self.schedule.streams.is_empty() {
             let operands = streams::Operands { pointers, inner_strides, outer_strides, params: self.params };
             // SAFETY: the caller's contract.
-            unsafe { streams::run(&self.recipe.streams, self.body, &operands, inner, outer) };
+            unsafe { streams::run(&self.schedule.streams, self.body, &operands, inner, outer) };
             return;
         }
         let tile = Tile {
@@ -546,7 +546,7 @@ impl Task<'_> {
     /// The arguments to fold straight from memory, where the innermost loop's strides allow it.
     fn direct(&self) -> Option<&[usize]> {
         let last = self.nest.rank() - 1;
-        let direct = self.recipe.direct.as_deref().filter(|_| self.nest.wraps.is_empty())?;
+        let direct = self.schedule.direct.as_deref().filter(|_| self.nest.wraps.is_empty())?;
         direct.iter().all(|&a| self.nest.strides(last)[a] == self.sizes[a] as i64).then_some(direct)
     }
 
@@ -556,10 +556,10 @@ impl Task<'_> {
     /// The launch's contract.
     unsafe fn store_identities(&self) {
         let kept: SmallVec<[usize; 8]> = (0..self.nest.rank()).filter(|&l| !self.nest.reduced[l]).collect();
-        let mut accs = Accs::new(&self.recipe.targets, 1);
+        let mut accs = Accs::new(&self.schedule.targets, 1);
         for unit in 0..self.nest.count(false) as usize {
             let pointers = self.origin(&self.decode(unit, &kept));
-            for (f, t) in self.recipe.targets.iter().enumerate() {
+            for (f, t) in self.schedule.targets.iter().enumerate() {
                 let rect = Rect { base: pointers[t.arg], inner_stride: 0, outer_stride: 0, inner: 1, rows: 1 };
                 // SAFETY: a kept element of the result.
                 unsafe { accs.finish(f, 0, rect) };
@@ -582,7 +582,7 @@ impl Task<'_> {
 
     /// Is some reduction bound to go element by element?
     fn sequential(&self) -> bool {
-        self.recipe.targets.iter().any(|t| matches!(t.fold.order, Order::Sequential | Order::Runs))
+        self.schedule.targets.iter().any(|t| matches!(t.fold.order, Order::Sequential | Order::Runs))
     }
 }
 

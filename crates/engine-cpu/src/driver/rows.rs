@@ -83,7 +83,7 @@ impl<'a> Rows<'a> {
         let (outer, kept): (SmallVec<_>, SmallVec<_>) = (0..first).partition(|&l| nest.reduced[l]);
         let repeats = outer.iter().map(|&l: &usize| nest.extents[l]).product::<i64>() as usize;
         let units: SmallVec<[Unit; 4]> = task
-            .recipe
+            .schedule
             .targets
             .iter()
             .filter_map(|t| if let Order::Tree(unit) = t.fold.order { Some(unit) } else { None })
@@ -92,21 +92,21 @@ impl<'a> Rows<'a> {
         // sums of real and of complex values cut a run differently: then the whole run is one leaf
         let mixed = units.iter().any(|&u| u != unit);
         let direct = if first + 1 == rank { task.direct() } else { None };
-        let whole = task.recipe.targets.iter().any(|t| t.fold.order == Order::Runs);
-        let leaf = if mixed || whole || (direct.is_some() && task.recipe.steps.len() == 1) {
+        let whole = task.schedule.targets.iter().any(|t| t.fold.order == Order::Runs);
+        let leaf = if mixed || whole || (direct.is_some() && task.schedule.steps.len() == 1) {
             len
         } else {
             let values = task
-                .recipe
+                .schedule
                 .targets
                 .iter()
                 .enumerate()
-                .filter(|(f, t)| task.recipe.targets[..*f].iter().all(|earlier| earlier.value != t.value));
+                .filter(|(f, t)| task.schedule.targets[..*f].iter().all(|earlier| earlier.value != t.value));
             let point: usize = values.map(|(_, t)| element(t.fold.ty)).sum();
             (SCRATCH / point).clamp(LEAF / 8, LEAF)
         };
-        let free = task.recipe.targets.iter().all(|t| t.fold.order == Order::Free);
-        let widest = task.recipe.targets.iter().map(|t| element(t.fold.ty)).max().unwrap_or(8);
+        let free = task.schedule.targets.iter().all(|t| t.fold.order == Order::Free);
+        let widest = task.schedule.targets.iter().map(|t| element(t.fold.ty)).max().unwrap_or(8);
         let leaf = if free { leaf.max(LEAF_BYTES / widest) } else { leaf };
         let pieces = task.pieces.cut(len).collect();
         Rows { task, first, len, pieces, kept, outer, repeats, direct, unit, mixed, leaf: leaf.max(1) }
@@ -124,7 +124,7 @@ impl<'a> Rows<'a> {
 
     /// Where `count` results of fold `f` lie, along loop `row_loop`.
     fn target(&self, f: usize, pointers: &[*mut u8], row_loop: usize, count: usize) -> Rect {
-        let arg = self.task.recipe.targets[f].arg;
+        let arg = self.task.schedule.targets[f].arg;
         let stride = if count > 1 { self.task.nest.strides(row_loop)[arg] as isize } else { 0 };
         Rect { base: pointers[arg], inner_stride: stride, outer_stride: 0, inner: count, rows: 1 }
     }
@@ -151,7 +151,7 @@ impl<'a> Rows<'a> {
         let cuts = row_extent.div_ceil(step);
         let others = &self.kept[..self.kept.len() - 1 - usize::from(few.is_some())];
         self.task.parallel(groups * cuts, work, &|range| {
-            let mut accs = Accs::new(&self.task.recipe.targets, step);
+            let mut accs = Accs::new(&self.task.schedule.targets, step);
             let mut worker = Worker::new(self, step * self.len);
             for unit in range {
                 let (group, row) = (unit / cuts, unit % cuts * step);
@@ -169,7 +169,7 @@ impl<'a> Rows<'a> {
                         unsafe { worker.rows(&at, row_loop, count, (repeat * self.len) as i64, &mut accs) };
                     }
                     let pointers = self.task.origin(&index);
-                    for f in 0..self.task.recipe.targets.len() {
+                    for f in 0..self.task.schedule.targets.len() {
                         // SAFETY: these results are this unit's own.
                         unsafe { accs.finish(f, 0, self.target(f, &pointers, row_loop, count)) };
                     }
@@ -193,7 +193,7 @@ impl<'a> Rows<'a> {
     /// As for `short`.
     unsafe fn whole(&self, results: usize, work: u64) {
         self.task.parallel(results, work, &|range| {
-            let mut accs = Accs::new(&self.task.recipe.targets, 64);
+            let mut accs = Accs::new(&self.task.schedule.targets, 64);
             let mut worker = Worker::new(self, self.leaf.min(self.len));
             worker.writer = Writer::new(self.task, 0..self.len);
             for unit in range {
@@ -209,7 +209,7 @@ impl<'a> Rows<'a> {
                     }
                 }
                 let pointers = self.task.origin(&index);
-                for f in 0..self.task.recipe.targets.len() {
+                for f in 0..self.task.schedule.targets.len() {
                     // SAFETY: this result is this unit's own.
                     unsafe { accs.finish(f, 0, self.target(f, &pointers, 0, 1)) };
                 }
@@ -224,13 +224,13 @@ impl<'a> Rows<'a> {
     unsafe fn shared(&self, results: usize, work: u64) {
         let nodes: Vec<(usize, usize)> = self.pieces.iter().flat_map(|&piece| self.nodes(piece)).collect();
         let runs = results * self.repeats;
-        let mut partials = Accs::new(&self.task.recipe.targets, runs * nodes.len());
+        let mut partials = Accs::new(&self.task.schedule.targets, runs * nodes.len());
         let room = partials.room();
         // whether a part of the only run has settled the results
         let settled = AtomicBool::new(false);
         let least = self.task.delayed.map_or(1, |delayed| delayed.chunk() / NODE + 1);
         self.task.parallel_chunks(runs * nodes.len(), least, work, &|range| {
-            let mut accs = Accs::new(&self.task.recipe.targets, 64);
+            let mut accs = Accs::new(&self.task.schedule.targets, 64);
             let mut worker = Worker::new(self, self.leaf.min(NODE));
             // where results are delayed, there is one run only
             let end = nodes.get(range.end).map_or(self.len, |node| node.0);
@@ -256,7 +256,7 @@ impl<'a> Rows<'a> {
                 unsafe { accs.copy_to(&room, unit) };
             }
         });
-        let mut accs = Accs::new(&self.task.recipe.targets, 64);
+        let mut accs = Accs::new(&self.task.schedule.targets, 64);
         for result in 0..results {
             accs.reset_levels(1);
             for repeat in 0..self.repeats {
@@ -268,7 +268,7 @@ impl<'a> Rows<'a> {
                 }
             }
             let pointers = self.task.origin(&self.task.decode(result, &self.kept));
-            for f in 0..self.task.recipe.targets.len() {
+            for f in 0..self.task.schedule.targets.len() {
                 // SAFETY: the results are the caller's.
                 unsafe { accs.finish(f, 0, self.target(f, &pointers, 0, 1)) };
             }
@@ -306,14 +306,14 @@ struct Worker<'a> {
 impl<'a> Worker<'a> {
     /// Scratch for `points` values of each reduction, unless they are folded from memory.
     fn new(rows: &'a Rows<'a>, points: usize) -> Worker<'a> {
-        let targets = &rows.task.recipe.targets;
+        let targets = &rows.task.schedule.targets;
         let scratch = if rows.direct.is_some() { Vec::new() } else { scratch(targets, points) };
         Worker { rows, scratch, writer: None }
     }
 
     /// Can no further point change the results?
     fn settled(&self, accs: &mut Accs<'_>) -> bool {
-        self.rows.task.recipe.settles.as_ref().is_some_and(|truths| accs.hold(truths))
+        self.rows.task.schedule.settles.as_ref().is_some_and(|truths| accs.hold(truths))
     }
 
     /// Evaluates `count` rows along loop `o` that start at `index` and absorbs each into its accumulator.
@@ -325,13 +325,13 @@ impl<'a> Worker<'a> {
         let mut pointers = task.origin(index);
         let l = rows.first;
         if rows.direct.is_none() {
-            for t in &task.recipe.targets {
+            for t in &task.schedule.targets {
                 pointers[t.arg] = self.scratch[t.value].as_ptr();
             }
             // SAFETY: the caller's rows; scratch has room for them.
             unsafe { task.tile(&pointers, l, rows.len, o, count) };
         }
-        for (f, t) in task.recipe.targets.iter().enumerate() {
+        for (f, t) in task.schedule.targets.iter().enumerate() {
             let (src, stride) = match rows.direct {
                 Some(args) => (pointers[args[f]], task.nest.strides(o)[args[f]] as isize),
                 None => (pointers[t.arg], (rows.len * element(t.fold.ty)) as isize),
@@ -392,10 +392,10 @@ impl<'a> Worker<'a> {
             // SAFETY: the caller's points; scratch holds a leaf.
             unsafe { self.evaluate(origin, start, n) };
         }
-        for step in &task.recipe.steps {
+        for step in &task.schedule.steps {
             match step {
                 Step::One(f) => {
-                    let t = &task.recipe.targets[*f];
+                    let t = &task.schedule.targets[*f];
                     let into = if matches!(t.fold.order, Order::Tree(_)) { level } else { 0 };
                     let (src, (value, at)) = (self.values(origin, *f, start), accs.at(*f, into));
                     // SAFETY: the accumulator exists and the values are there.
@@ -417,7 +417,7 @@ impl<'a> Worker<'a> {
 
     /// Where the values of fold `f` lie from point `start` of the run at `origin` on.
     fn values(&self, origin: &[*mut u8], f: usize, start: usize) -> *const u8 {
-        let t = &self.rows.task.recipe.targets[f];
+        let t = &self.rows.task.schedule.targets[f];
         match self.rows.direct {
             Some(args) => origin[args[f]].wrapping_add(start * element(t.fold.ty)),
             None => self.scratch[t.value].start(),
@@ -454,7 +454,7 @@ impl<'a> Worker<'a> {
                 width = width.min(n - done);
             }
             advance(&mut pointers, nest.strides(last), column as i64);
-            for t in &task.recipe.targets {
+            for t in &task.schedule.targets {
                 pointers[t.arg] = self.scratch[t.value].as_ptr().wrapping_add(done * element(t.fold.ty));
             }
             if let (Some(delayed), Some((arg, room))) = (task.delayed, room) {

@@ -6,7 +6,7 @@
 
 use super::elementwise::{self, Cut};
 use super::nest::Nest;
-use super::{Inputs, Launched, Lines, Price, Recipe, Task};
+use super::{Inputs, Launched, Lines, Price, Schedule, Task};
 use crate::body::Body;
 use crate::library::scatter::Scatter;
 use crate::threads::Threads;
@@ -75,7 +75,7 @@ struct Made {
 /// As for [`super::launch`]; the puts' operands are as the runtime promises.
 pub unsafe fn launch(
     kernel: &Kernel,
-    recipe: &Recipe,
+    schedule: &Schedule,
     tier: (&dyn Body, &Price),
     launch: &Launch<'_>,
     scattered: &Scattered,
@@ -83,7 +83,7 @@ pub unsafe fn launch(
 ) -> Result<Option<Launched>> {
     let nest = Nest::new(kernel, launch.geometry)?;
     let inputs = Inputs::new(kernel, launch, &nest)?;
-    let mut task = inputs.task(recipe, tier, &nest, threads);
+    let mut task = inputs.task(schedule, tier, &nest, threads);
     task.scattered = Some(scattered);
     let points = nest.points() as u64;
     // SAFETY: the caller's contract.

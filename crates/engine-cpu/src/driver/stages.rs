@@ -5,7 +5,7 @@
 //! every stage on it as a launch of its own; what only later stages read lies in the thread's scratch memory.
 //! Results cannot depend on the cut: stages fold along other loops than the shared one.
 
-use super::{Inputs, Launched, Lines, Price, Recipe, Task, advance};
+use super::{Inputs, Launched, Lines, Price, Schedule, Task, advance};
 use crate::body::Body;
 use crate::threads::Threads;
 use numelt_ir::{Error, Result};
@@ -23,7 +23,7 @@ pub struct Stage<'a> {
     /// Its structure.
     pub kernel: &'a Kernel,
     /// Its folds.
-    pub recipe: &'a Recipe,
+    pub schedule: &'a Schedule,
     /// What evaluates it.
     pub body: &'a dyn Body,
     /// What its points cost.
@@ -92,7 +92,7 @@ pub unsafe fn launch(stages: &[Stage<'_>], shared: &Loop<'_>, threads: &Threads)
     let done = ready.iter().zip(points).zip(prices).map(|((ready, points), price)| {
         let nanoseconds = (u128::from(price) * u128::from(spent) / u128::from(work.max(1))) as u64;
         ready.stage.price.learn(points, nanoseconds);
-        let watched = ready.stage.watch.then(|| ready.stage.recipe.numbers(&ready.whole, &ready.inputs.loops));
+        let watched = ready.stage.watch.then(|| ready.stage.schedule.numbers(&ready.whole, &ready.inputs.loops));
         // the time of one stage is not measured
         Launched { points, nanoseconds: 0, numbers: watched.flatten() }
     });
@@ -153,7 +153,7 @@ impl<'a> Ready<'a> {
             Some(_) | None => &self.whole,
         };
         let task = Task {
-            recipe: self.stage.recipe,
+            schedule: self.stage.schedule,
             body: self.stage.body,
             price: self.stage.price,
             spent: AtomicU64::new(0),

@@ -53,4 +53,3 @@ pub fn record(rt: &Runtime, program: &Program, memory: &mut [Vec<u8>]) -> Result
     rt.take_warnings();
     Ok(())
 }
-

@@ -75,11 +75,12 @@ impl<'a> Memory<'a> {
     /// Has everything that somebody outside can see, and may write, on the host only.
     pub fn bring_visible_home(&self) -> Result<()> {
         let seen = self.slots.iter().filter(|cell| cell.has(note::COPIES) && cell.is_seen_outside());
-        seen.fold(Ok(()), |result, cell| {
-            let home = cell.come_home();
+        let mut result = Ok(());
+        for cell in seen {
+            result = result.and(cell.come_home());
             cell.touch();
-            result.and(home)
-        })
+        }
+        result
     }
 
     fn place(&self, base: u32) -> Buffer {

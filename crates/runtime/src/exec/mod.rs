@@ -79,11 +79,14 @@ impl Made {
 /// Successors of a plan that are remembered.
 const NEXT: usize = 3;
 
+/// A device by its number, and the kernels of a step that it has prepared.
+type Elsewhere = (usize, Option<Executables>);
+
 struct ReadyStep {
     /// Its kernels as the host engine prepared them.
     executables: Executables,
     /// The same of devices, by number; nothing where the device cannot do the step.
-    elsewhere: Mutex<SmallVec<[(usize, Option<Executables>); 1]>>,
+    elsewhere: Mutex<SmallVec<[Elsewhere; 1]>>,
     /// Conditions that some instruction of the step wants reported.
     watch: u8,
     /// Is it nothing but one number for all of a large base?

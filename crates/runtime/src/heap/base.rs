@@ -17,19 +17,31 @@ pub struct BaseRef(pub(crate) Shared<BaseCell>);
 impl BaseRef {
     #[inline]
     pub(crate) fn new(heap: &Arc<Heap>, nbytes: usize) -> BaseRef {
-        BaseRef(Shared::new(BaseCell::new(Arc::clone(heap), nbytes)))
+        match heap.spare() {
+            Some(cell) => BaseRef::again(cell, heap, nbytes),
+            None => BaseRef(Shared::new(BaseCell::new(Arc::clone(heap), nbytes))),
+        }
     }
 
     /// One of the cells, which nobody else knows and which are as good as new, or a new one.
     #[inline]
     pub(crate) fn of(cells: &mut Vec<Shared<BaseCell>>, heap: &Arc<Heap>, nbytes: usize) -> BaseRef {
-        if let Some(mut cell) = cells.pop()
-            && let Some(own) = cell.get_mut()
-        {
-            own.nbytes = nbytes;
-            return BaseRef(cell);
+        match cells.pop() {
+            Some(cell) => BaseRef::again(cell, heap, nbytes),
+            None => BaseRef::new(heap, nbytes),
         }
-        BaseRef::new(heap, nbytes)
+    }
+
+    /// A cell that nobody else knows and that is as good as new, for a base.
+    #[inline]
+    fn again(mut cell: Shared<BaseCell>, heap: &Arc<Heap>, nbytes: usize) -> BaseRef {
+        match cell.get_mut() {
+            Some(own) => {
+                own.nbytes = nbytes;
+                BaseRef(cell)
+            }
+            None => BaseRef(Shared::new(BaseCell::new(Arc::clone(heap), nbytes))),
+        }
     }
 
     pub(crate) fn filled(heap: &Arc<Heap>, bytes: &[u8]) -> Result<BaseRef> {
@@ -97,8 +109,8 @@ impl BaseRef {
     #[inline]
     pub fn peek(&self) -> Option<*mut u8> {
         let address = self.0.here();
-        let settled = !address.is_null() && !self.is_awaited() && !self.0.has(note::FAILED);
-        settled.then_some(address)
+        let there = !address.is_null() && !self.is_awaited() && !self.0.has(note::FAILED);
+        there.then_some(address)
     }
 
     /// Address of the host's copy, to be written by other means than recorded work: as [`BaseRef::peek`], and no work that reads it
@@ -198,9 +210,13 @@ impl Clone for BaseRef {
 
 impl Drop for BaseRef {
     fn drop(&mut self) {
-        // The other share of two is the queue's: from now on only pending work keeps this memory.
-        if self.0.count() == 2 && self.0.has_value() && self.is_pending() {
-            self.0.heap.held.fetch_add(self.0.nbytes as u64, Ordering::Relaxed);
+        match self.0.count() {
+            1 => super::keep_spare(&mut self.0),
+            // the other share is the queue's: from now on only pending work keeps this memory
+            2 if self.0.has_value() && self.is_pending() => {
+                self.0.heap.held.fetch_add(self.0.nbytes as u64, Ordering::Relaxed);
+            }
+            _ => {}
         }
     }
 }

@@ -120,8 +120,12 @@ impl BaseCell {
         if notes & note::FOREIGN != 0 {
             return false;
         }
-        self.forget_kept();
-        self.release();
+        if notes & note::DERIVED != 0 {
+            self.forget_kept();
+            self.release();
+        }
+        let address = std::mem::replace(self.here.get_mut(), std::ptr::null_mut());
+        self.free_host(address);
         *self.ticket.get_mut() = 0;
         *self.written.get_mut() = 0;
         *self.notes.get_mut() = 0;

@@ -20,11 +20,13 @@ pub(crate) mod pool;
 pub(crate) mod shared;
 pub(crate) mod zeros;
 
+use self::cell::BaseCell;
 use self::lost::Lost;
 use self::pool::Pool;
+use self::shared::Shared;
 use numelt_ir::warn;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// No batch has this number.
 pub(crate) const IDLE: u64 = u64::MAX;
@@ -48,7 +50,13 @@ pub(crate) struct Heap {
     pub asked: AtomicU32,
     /// Bases that will not hold what the program says.
     pub lost: Lost,
+    /// Cells that nobody holds any more, as good as new: making one takes longer than looking here. None after the runtime's
+    /// end, since each of them keeps the heap.
+    spare: Mutex<Option<Vec<Shared<BaseCell>>>>,
 }
+
+/// Cells that are kept.
+const SPARES: usize = 256;
 
 impl Heap {
     pub fn new() -> Arc<Heap> {
@@ -62,8 +70,22 @@ impl Heap {
                 watch: AtomicU8::new(warn::DEFAULT),
                 asked: AtomicU32::new(0),
                 lost: Lost::default(),
+                spare: Mutex::new(Some(Vec::new())),
             }
         })
+    }
+
+    /// A cell that is as good as new, if there is one at hand.
+    #[inline]
+    fn spare(&self) -> Option<Shared<BaseCell>> {
+        self.spare.try_lock().ok()?.as_mut()?.pop()
+    }
+
+    /// The runtime ends: from now on nothing is kept.
+    pub fn end(&self) {
+        let spare = self.spare.lock().unwrap_or_else(PoisonError::into_inner).take();
+        // outside the lock, which cells that are dropped look for
+        drop(spare);
     }
 
     /// Says that a batch is running, until the result is dropped.
@@ -76,6 +98,21 @@ impl Heap {
     #[inline]
     pub fn watched(&self) -> u8 {
         self.watch.load(Ordering::Relaxed)
+    }
+}
+
+/// Keeps a cell whose last share is about to go, if it can be used again.
+fn keep_spare(cell: &mut Shared<BaseCell>) {
+    let Some(own) = cell.get_mut() else { return };
+    if !own.renew() {
+        return;
+    }
+    if let Ok(mut spare) = cell.heap.spare.try_lock()
+        && let Some(spare) = spare.as_mut()
+        && spare.len() < SPARES
+    {
+        // SAFETY: there was no other share of any kind, so that no other thread makes or drops one.
+        spare.push(unsafe { cell.clone_alone() });
     }
 }
 

@@ -20,7 +20,7 @@ impl Runtime {
         let mut state = self.lock();
         state.explained = WATCHED;
         self.note_at_once(&state);
-        state.batch.settle();
+        state.batch.look_at_bases();
         let options = state.options();
         let epoch = state.batch.epoch;
         let mut explanation = match of {
@@ -40,7 +40,7 @@ impl Runtime {
         let mut state = self.lock();
         state.explained = WATCHED;
         self.note_at_once(&state);
-        state.batch.settle();
+        state.batch.look_at_bases();
         state.batch.program().clone()
     }
 

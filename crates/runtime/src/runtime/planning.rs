@@ -52,7 +52,7 @@ impl State {
         Ok(Some((ready, false)))
     }
 
-    /// The values of a settled batch that need not be stored.
+    /// The values of a batch whose bases have been looked at that need not be stored.
     fn recipes(&self, batch: &mut Batch) -> Vec<Recipe> {
         if self.config.put_off == 0 {
             return Vec::new();
@@ -62,7 +62,7 @@ impl State {
         recipes
     }
 
-    /// A plan for a settled batch that leaves out the values of `recipes`, of which it has those that no step needs in
+    /// A plan for a batch whose bases have been looked at that leaves out the values of `recipes`, of which it has those that no step needs in
     /// memory.
     fn planned(&mut self, batch: &mut Batch, mut recipes: Vec<Recipe>) -> Result<ReadyPlan> {
         let long = batch.len() >= LONG;
@@ -84,7 +84,7 @@ impl State {
         Ok(ready)
     }
 
-    /// The settled batch as it is planned, without the values that are left to be computed later.
+    /// The batch as it is planned, without the values that are left to be computed later.
     pub(super) fn stored(&mut self) -> Result<Program> {
         let mut batch = std::mem::replace(&mut self.batch, Box::new(Batch::new(&self.heap, 0)));
         let mut recipes = self.recipes(&mut batch);
@@ -115,7 +115,7 @@ impl State {
         {
             let (program, slots) = put.program(cell);
             self.put_first(program, slots);
-            cell.bonds.settle();
+            cell.bonds.made();
         }
     }
 
@@ -159,7 +159,7 @@ impl State {
         match &result {
             Ok(()) => {
                 self.stats.made += 1;
-                cell.bonds.settle();
+                cell.bonds.made();
             }
             // as before: it may be asked for again
             Err(_) => cell.bonds.put_back(put),
@@ -174,7 +174,7 @@ impl State {
     pub(super) fn run_aside(&mut self, program: Program, slots: Vec<Shared<BaseCell>>) -> Result<()> {
         let start = Instant::now();
         let mut batch = Batch::of(&self.heap, program, slots);
-        batch.settle();
+        batch.look_at_bases();
         match self.ready(&mut batch)? {
             None => self.piecemeal(&mut batch).0,
             Some((plan, hit)) => {
@@ -191,7 +191,10 @@ impl State {
         let config = &self.config;
         let most = config.piecemeal as u64;
         // settings that choose how to plan, and people who look, are served with plans
-        let free = self.placement.allows_shortcuts() && config.plan_cache && config.fuse == Fuse::Greedy && config.passes == Passes::ALL;
+        let free = self.placement.allows_shortcuts()
+            && config.plan_cache
+            && config.fuse == Fuse::Greedy
+            && config.passes == Passes::ALL;
         if most == 0 || !free || self.is_watched() {
             return false;
         }

@@ -18,7 +18,7 @@ impl Runtime {
     /// Those of [`Runtime::flush`]; [`numelt_ir::Error::OutOfMemory`] for a base that could not be computed.
     pub fn write(&self, base: &BaseRef) -> Result<*mut u8> {
         if base.is_queued() {
-            self.settle(base)?;
+            self.run_for(base)?;
             if base.is_queued() {
                 self.lock().batch.give_up(&base.0);
             }
@@ -42,7 +42,7 @@ impl Runtime {
     /// Those of [`Runtime::write`].
     pub fn read(&self, base: &BaseRef) -> Result<*const u8> {
         if base.is_awaited() && !base.0.bonds.is_put_off() {
-            self.settle(base)?;
+            self.run_for(base)?;
         }
         if base.0.bonds.is_put_off() {
             self.lock().make(&base.0)?;
@@ -52,7 +52,7 @@ impl Runtime {
 
     /// Runs everything pending for somebody who needs a base. What got no memory elsewhere stays pending, and is an error only to
     /// those who need it.
-    fn settle(&self, base: &BaseRef) -> Result<()> {
+    fn run_for(&self, base: &BaseRef) -> Result<()> {
         let waits = || base.is_awaited() && !base.0.bonds.is_put_off();
         // what has not been tried before is not to be kept from memory by what has
         let first = self.flush(Reason::Read);

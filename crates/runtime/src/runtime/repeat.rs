@@ -66,7 +66,7 @@ impl Runtime {
 
     /// [`Runtime::export`] of a base that has memory which nothing pending touches.
     #[inline]
-    pub fn export_settled(&self, base: &BaseRef) -> Option<Export> {
+    pub fn export_now(&self, base: &BaseRef) -> Option<Export> {
         let address = base.peek()?;
         (!base.is_pending()).then(|| Export::new(base.clone(), address))
     }

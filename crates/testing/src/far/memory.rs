@@ -67,7 +67,8 @@ impl Pages {
     pub fn free(&self, handle: u64, nbytes: usize) -> Result<()> {
         let mut state = self.state();
         let piece = state.pieces.remove(&handle).filter(|piece| piece.nbytes == nbytes);
-        let piece = piece.ok_or_else(|| Error::Engine(format!("no piece {handle:#x} of {nbytes} bytes to give back")))?;
+        let piece =
+            piece.ok_or_else(|| Error::Engine(format!("no piece {handle:#x} of {nbytes} bytes to give back")))?;
         state.live -= nbytes;
         unmap(piece);
         Ok(())

@@ -114,7 +114,8 @@ impl Owned {
             Owned::Call { op, ty, axes, out, ins } => {
                 let operand = |(view, buffer): &(View, Buffer)| (view.clone(), place(buffer));
                 let (own, all): (_, Vec<_>) = (operand(out), ins.iter().map(operand).collect());
-                let ins: Vec<Operand<'_>> = all.iter().map(|(view, buffer)| Operand { view, buffer: *buffer }).collect();
+                let ins: Vec<Operand<'_>> =
+                    all.iter().map(|(view, buffer)| Operand { view, buffer: *buffer }).collect();
                 let out = Operand { view: &own.0, buffer: own.1 };
                 run(engine, &Work::Call(&LibraryCall { op: *op, ty: *ty, axes: *axes, out, ins: &ins }))
             }

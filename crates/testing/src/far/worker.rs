@@ -53,7 +53,8 @@ impl Worker {
         let shared = Arc::new(Shared { pages, queue: Mutex::default(), more: Condvar::new(), done: Condvar::new() });
         let own = Arc::clone(&shared);
         let work = move || work(&own, &*engine, delay, seed);
-        let thread = std::thread::Builder::new().name("numelt-far".into()).spawn(work).expect("a thread for the device");
+        let thread =
+            std::thread::Builder::new().name("numelt-far".into()).spawn(work).expect("a thread for the device");
         Worker { shared, thread: Some(thread) }
     }
 

@@ -1,0 +1,102 @@
+//! The engines and settings of a runtime, and what becomes of them: at its start, when they are replaced, and around a fork.
+
+use super::gate::Inside;
+use super::{Inner, Runtime, State};
+use crate::at_once::Habit;
+use crate::batch::Candidates;
+use crate::config::Config;
+use crate::engine::{Engine, EngineSet};
+use crate::heap::Heap;
+use crate::heap::copies::Device;
+use crate::piecemeal::Sightings;
+use crate::placement::{Placement, Rule};
+use crate::stats::Reason;
+use numelt_opt::Target;
+use std::sync::Arc;
+
+impl Runtime {
+    /// Replaces settings, and the engines if there are new ones; pending work runs first, under the old ones, and what devices
+    /// hold comes home.
+    pub fn reconfigure(&self, engines: Option<EngineSet>, config: Config) {
+        // what gets no memory now may get some under the new settings
+        let _ = self.flush(Reason::Explicit);
+        let mut state = self.lock();
+        configure_pool(&self.heap, &config);
+        state.config = config;
+        state.explained = 0;
+        if let Some(EngineSet { host, devices, rule }) = engines {
+            self.host.replace(&mut state, Arc::clone(&host));
+            state.use_devices(devices, rule);
+            let engine = host;
+            state.variants = engine.variants();
+            state.engine = engine;
+        }
+        state.caches.clear();
+        let Target { at_once, planning, .. } = *state.engine.target();
+        (state.habit, state.sightings) = (Habit::new(at_once), Sightings::new(planning));
+        state.last = None;
+        if state.batch.is_empty() {
+            state.batch.expect(Candidates::new());
+        }
+        self.note_at_once(&state);
+    }
+}
+
+/// Keeps all other threads out of a runtime.
+pub(crate) struct Held<'a> {
+    gate: &'a Inner,
+    inside: Inside<'a, State>,
+}
+
+impl Held<'_> {
+    /// Waits for a flush in another thread and keeps new ones out until the result is dropped (around fork).
+    pub fn new(gate: &Inner) -> Held<'_> {
+        Held { gate, inside: gate.lock() }
+    }
+
+    /// Has all values on the host. Those that cannot come stay with the parent.
+    pub fn bring_home(&mut self) {
+        // whoever reads what could not come home is told
+        self.inside.devices.iter().for_each(|device| _ = device.empty());
+    }
+
+    /// In a forked child: the threads that were announced do not exist here, and no device knows this process.
+    pub fn forget_threads(&mut self) {
+        self.gate.forget_away();
+        self.inside.stats = self.inside.with_devices();
+        let devices = std::mem::take(&mut self.inside.devices);
+        devices.iter().for_each(|device| device.forget());
+        // their threads do not exist here, so that nothing of them can be ended
+        std::mem::forget(devices);
+        (self.inside.placement, self.inside.placed) = (Placement::new(Rule::Host), [0; 2]);
+    }
+}
+
+impl State {
+    /// Replaces the devices; what the old ones hold comes home. Values that cannot come are missed by whoever reads them.
+    fn use_devices(&mut self, devices: Vec<Arc<dyn Engine>>, rule: Rule) {
+        self.devices.iter().for_each(|device| _ = device.empty());
+        // totals outlive the devices that they are of
+        self.stats = self.with_devices();
+        self.devices = numbered(devices);
+        (self.placement, self.placed) = (Placement::new(rule), [0; 2]);
+    }
+}
+
+/// Engines with memory of their own, as the runtime numbers them.
+pub(super) fn numbered(engines: Vec<Arc<dyn Engine>>) -> Vec<Arc<Device>> {
+    engines.into_iter().enumerate().map(|(number, engine)| Device::new(engine, number)).collect()
+}
+
+/// Tells the heap's pool how much memory it may have.
+pub(super) fn configure_pool(heap: &Heap, config: &Config) {
+    let cache_cap = config.memory_limit.unwrap_or_else(physical_memory) / 4;
+    heap.pool.configure(config.memory_limit, cache_cap);
+}
+
+/// Bytes of memory that the machine has.
+pub(super) fn physical_memory() -> usize {
+    // SAFETY: sysconf reads two system constants.
+    let (pages, size) = unsafe { (libc::sysconf(libc::_SC_PHYS_PAGES), libc::sysconf(libc::_SC_PAGESIZE)) };
+    if pages > 0 && size > 0 { pages as usize * size as usize } else { 8 << 30 }
+}

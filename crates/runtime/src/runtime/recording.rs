@@ -1,0 +1,152 @@
+//! Recording: an operation is appended to the batch, or runs at once.
+//!
+//! In: operations on views, from front ends. Out: an instruction in the batch, or values. What asks for a flush afterwards is told to
+//! the caller, who may have a lock of its own to let go of.
+
+use super::{Runtime, State};
+use crate::at_once::{self, Outcome};
+use crate::batch::Again;
+use crate::engine::{Buffer, LibraryCall, Operand, Work, run};
+use crate::heap::base::{ArrayView, BaseRef, Input};
+use crate::heap::cell::note;
+use crate::stats::Reason;
+use numelt_ir::{Axes, DType, Error, Op, Result, View};
+use smallvec::SmallVec;
+use std::sync::atomic::Ordering;
+
+/// Element-operations below which a batch is cut where it was cut before. Longer ones may let other threads run
+/// meanwhile, which recording cannot; for them the cost of cutting does not matter.
+const CUT_AT_ONCE: u64 = 1 << 22;
+
+impl Runtime {
+    /// Appends an instruction, or runs it at once if it is tiny. `Some(reason)` asks the caller to flush now.
+    ///
+    /// # Errors
+    /// [`numelt_ir::Error::Invalid`] when an input does not broadcast, or two indices of the output share a byte; nothing is
+    /// recorded then.
+    pub fn record(&self, op: Op, ty: DType, out: &ArrayView, ins: &[Input<'_>], axes: Axes) -> Result<Option<Reason>> {
+        // SAFETY: nothing is said of the output's base.
+        unsafe { self.record_in(&mut self.lock(), (op, ty, axes), out, ins, false) }
+    }
+
+    /// [`Runtime::record`] for front ends of which one thread runs at a time; it does not take the runtime's lock.
+    /// `alone` says that nobody but the caller knows the output's base.
+    ///
+    /// # Errors
+    /// Those of [`Runtime::record`].
+    ///
+    /// # Safety
+    /// The caller holds a lock of its own that every thread holds while it calls the runtime, except those that
+    /// have announced by [`Runtime::away`] that they do not. If it is said that nobody else knows the output's base, nobody does.
+    #[inline]
+    pub unsafe fn record_past(
+        &self,
+        what: (Op, DType, Axes),
+        out: &ArrayView,
+        ins: &[Input<'_>],
+        alone: bool,
+    ) -> Result<Option<Reason>> {
+        // SAFETY: the caller's contract.
+        unsafe { self.record_in(&mut self.state.past(), what, out, ins, alone) }
+    }
+
+    /// # Safety
+    /// With `alone`, no other thread knows the output's base.
+    #[inline(always)]
+    unsafe fn record_in(
+        &self,
+        state: &mut State,
+        what: (Op, DType, Axes),
+        out: &ArrayView,
+        ins: &[Input<'_>],
+        alone: bool,
+    ) -> Result<Option<Reason>> {
+        // a new base is seen as front ends lay out new arrays
+        if !alone && !out.is_injective() {
+            refuse_overlap(out)?;
+        }
+        state.stats.instructions += 1;
+        if state.runs_at_once() {
+            let limits = (&state.habit, state.config.at_once as i64);
+            match at_once::run(&*state.engine, limits, state.batch.epoch, what, out, ins)? {
+                Outcome::Done(elements) => {
+                    state.habit.ran(elements);
+                    state.stats.at_once += 1;
+                    return Ok(None);
+                }
+                Outcome::Few => return self.run_alone(state, what, out, ins),
+                Outcome::Large => {}
+            }
+        }
+        if state.batch.is_at_cut() && state.batch.work < CUT_AT_ONCE {
+            // Now, not when its last instruction came: the statement that this was part of has dropped its values.
+            // what gets no memory stays pending, and is no error of this instruction
+            let _ = state.flush(Reason::Instructions, Again::No);
+        }
+        // SAFETY: the caller's contract.
+        let visible = unsafe { state.batch.push(what, out, ins, alone)? };
+        self.work.store(state.batch.work, Ordering::Relaxed);
+        Ok(if visible {
+            Some(Reason::Visible)
+        } else if state.is_too_long(&state.batch) {
+            Some(Reason::Instructions)
+        } else if self.heap.held.load(Ordering::Relaxed) > state.held_budget {
+            Some(Reason::Bytes)
+        } else {
+            None
+        })
+    }
+
+    /// Runs a library call on operands that nothing pending writes, to a new base, without the queue: for operands so small that
+    /// queueing costs more than the call. False when it was not done, and has to be recorded: something is awaited,
+    /// visible outside or still without memory, or a condition was met that is to be reported.
+    ///
+    /// # Errors
+    /// The engine's, and [`numelt_ir::Error::OutOfMemory`] for the output.
+    ///
+    /// # Safety
+    /// That of [`Runtime::record_past`].
+    pub unsafe fn call_now(
+        &self,
+        (op, ty, axes): (Op, DType, Axes),
+        out: &ArrayView,
+        ins: &[&ArrayView],
+    ) -> Result<bool> {
+        // the output has no memory yet, the operands have
+        let idle = |view: &ArrayView| {
+            let (base, cell) = (&view.base, &view.base.0);
+            let is_there = if base.ptr_eq(&out.base) { !cell.has_value() } else { !cell.here().is_null() };
+            !base.is_awaited() && !cell.has(note::FAILED) && is_there
+        };
+        if !idle(out) || !ins.iter().copied().all(idle) || out.base.is_visible() {
+            return Ok(false);
+        }
+        // SAFETY: the caller's contract.
+        let mut state = unsafe { self.state.past() };
+        let target = &out.base.0;
+        target.provide()?;
+        let target = out.to_ir(0);
+        let views: SmallVec<[View; 2]> = (1..).zip(ins).map(|(slot, view)| view.to_ir(slot)).collect();
+        let operand =
+            |view, base: &BaseRef, offset: i64| Operand { view, buffer: Buffer::at(base.0.here()).moved(offset) };
+        let operands: SmallVec<[Operand<'_>; 2]> =
+            views.iter().zip(ins).map(|(view, own)| operand(view, &own.base, own.offset)).collect();
+        let call = LibraryCall { op, ty, axes, out: operand(&target, &out.base, out.offset), ins: &operands };
+        let met = run(&*state.engine, &Work::Call(&call))?;
+        state.stats.instructions += 1;
+        state.stats.calls += 1;
+        Ok(met & self.heap.watched() & op.raises(ty) == 0)
+    }
+}
+
+/// Refuses outputs of which two indices share a byte: the order of their stores would matter, and kernels have none. Front ends
+/// let NumPy write to such views.
+#[cold]
+fn refuse_overlap(out: &ArrayView) -> Result<()> {
+    match out.to_ir(0).overlaps_itself() {
+        Some(false) => Ok(()),
+        Some(true) | None => {
+            Err(Error::Invalid(format!("two indices of the output {} may share a byte", out.to_ir(0))))
+        }
+    }
+}
