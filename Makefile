@@ -20,7 +20,7 @@ PYTEST_ARGS ?= -q -n auto
 # what runs again under each hostile setting
 CORE := $(PY) -m pytest $(PYTEST_ARGS) -m core
 
-.PHONY: help setup build wheel demo bench fusion-report test lint test-rust test-python test-with test-hostile test-wheel clean
+.PHONY: help setup build wheel demo bench fusion-report test lint test-rust test-python test-with test-hostile test-far test-wheel clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s%s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -29,8 +29,9 @@ setup: ## install what building and testing need; make .venv
 	@scripts/setup.sh
 
 # pip compiles to bytecode what it installs, but not what it links to
-build: setup ## numelt in release mode, installed in .venv
-	maturin develop --release
+# the device of the tests is in it (crates/testing/src/far), but not in wheels
+build: setup ## numelt in release mode with the tests' device, installed in .venv
+	maturin develop --release --features far
 	$(PY) -m compileall -q python/numelt
 
 wheel: setup ## one abi3 wheel in dist/, with LLVM as a library of its own (WHEEL_ARGS=--no-default-features: without)
@@ -70,7 +71,7 @@ test-with: build ## the Python tests under another interpreter, in an environmen
 	$(OTHER)/bin/python -m pip install -q -r requirements-dev.txt
 	PYTHONPATH=$(CURDIR)/python PATH=$(OTHER)/bin:$$PATH $(OTHER)/bin/python -m pytest $(PYTEST_ARGS)
 
-test-hostile: setup ## the core tests again: no compiler, compiled at once, one thread, nothing fused, nothing at once, all or nothing planned, odd blocks
+test-hostile: setup ## the core tests again: no compiler, compiled at once, one thread, nothing fused, nothing at once, all or nothing planned, odd blocks, a device
 	NUMELT_JIT=off $(CORE)
 	NUMELT_JIT=sync $(CORE)
 	NUMELT_THREADS=1 $(CORE)
@@ -80,6 +81,13 @@ test-hostile: setup ## the core tests again: no compiler, compiled at once, one 
 	NUMELT_PIECEMEAL=18446744073709551615 $(CORE)
 	NUMELT_PUT_OFF=1 NUMELT_AT_ONCE=0 NUMELT_PIECEMEAL=0 $(CORE)
 	NUMELT_JIT=off NUMELT_BLOCK=7 NUMELT_THREADS=5 $(CORE)
+	NUMELT_ENGINE=far $(CORE)
+	NUMELT_ENGINE=far NUMELT_DEVICE_MEMORY=64M $(CORE)
+	NUMELT_ENGINE=auto NUMELT_DEVICES=far NUMELT_PLACEMENT=random:3 $(CORE)
+
+test-far: setup ## all Python tests on the tests' device, and with each kernel there or on the CPU by chance (make build)
+	NUMELT_ENGINE=far $(PY) -m pytest $(PYTEST_ARGS)
+	NUMELT_ENGINE=auto NUMELT_DEVICES=far NUMELT_PLACEMENT=random:3 $(PY) -m pytest $(PYTEST_ARGS)
 
 test-wheel: wheel ## the wheel in a clean environment, with LLVM out of sight
 	$(PY) scripts/check_wheel.py dist $(CHECK_ARGS)

@@ -25,6 +25,8 @@ MAY_USE = {
     # llvm only to put its library into the package
     "python": ["ir", "runtime", "engines", "llvm"],
     "testing": ["ir", "opt", "runtime"],
+    # examples/engine
+    "example-engine": ["ir", "opt", "runtime"],
 }
 
 # Which more it may use if a feature asks for them, which no package that is shipped has.

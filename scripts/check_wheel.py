@@ -6,6 +6,7 @@ of any Linux system, and that a program that compiles kernels runs in a virtual 
 nothing but NumPy and the wheel. Where the kernel allows it, that program runs in a mount namespace in
 which the machine's LLVM is hidden; in any case it must have mapped the wheel's own and no other, and only
 to compile. Then it runs without the wheel's LLVM (with `--without-llvm`, for wheels built so, only that).
+The device of the tests, which builds for development have, must not be in the wheel.
 """
 
 import argparse
@@ -56,6 +57,10 @@ assert abs(float(z.sum()) - float(expected.sum())) <= 1e-9
 assert mapped() == (["{OUR_LLVM}"] if sys.argv[1] == "compiles" else []), mapped()
 print("numelt", version("numelt"), "with NumPy", real.__version__, "on Python", sys.version.split()[0])
 """
+
+
+# An engine that only builds for development have.
+TESTS_ENGINE = "far"
 
 
 class WheelError(Exception):
@@ -150,6 +155,12 @@ def run_programs(python, folder, with_llvm):
         )
         print(done.stdout, end="")
         return done.stderr.count("not compiled")
+
+    command = [str(python), "-c", "import numelt"]
+    chosen = environment | {"NUMELT_ENGINE": TESTS_ENGINE}
+    done = subprocess.run(command, cwd=folder, env=chosen, timeout=120, capture_output=True, text=True)
+    if done.returncode == 0 or f'NUMELT_ENGINE: "{TESTS_ENGINE}" is not' not in done.stderr:
+        raise WheelError(f"the wheel does not refuse the tests' engine {TESTS_ENGINE!r}:\n{done.stderr}")
 
     if with_llvm:
         warned = run("-c", PROGRAM, "compiles") + run("-c", PROGRAM, "finds its kernels on disk")

@@ -17,7 +17,7 @@ from numelt import _array, _classes, _core, _dispatch, _hooks, _namespace, _obje
 from numelt import _fallback as _fallback
 from numelt._coverage import Coverage, coverage
 from numelt._fallback import FallbackError, FallbackWarning
-from numelt._inspection import config, explain, flush, inspect, profile, show_config
+from numelt._inspection import config, engine, explain, flush, inspect, profile, show_config, use
 from numelt._routines.applying import *
 from numelt._routines.calculus import *
 from numelt._routines.contraction import *

@@ -31,10 +31,12 @@ from numelt._inspection import Inspection as Inspection
 from numelt._inspection import Profile as Profile
 from numelt._inspection import explain as explain
 from numelt._inspection import flush as flush
+from numelt._inspection import use as use
 
 __numelt_version__: Final[str]
 __array_api_version__: Final[str]
 config: Config
 
+def engine(name: str) -> AbstractContextManager[None]: ...
 def inspect() -> AbstractContextManager[Inspection]: ...
 def profile() -> AbstractContextManager[Profile]: ...

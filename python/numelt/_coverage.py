@@ -1,6 +1,7 @@
 """Counters of what ran natively and what fell back to NumPy, and the report on them.
 
-In: one `record` per fallback; the native counters are the runtime's. Out: a `Coverage` report. No
+In: one `record` per fallback; the runtime counts native operations and what
+devices left to the host. Out: a `Coverage` report. No
 decisions are taken here.
 """
 
@@ -53,11 +54,15 @@ class Coverage(NamedTuple):
         Most frequent first.
     library : dict
         Calls of library functions (sorting, ...) by name: NumPy's compiled code by intention.
+    on_host : dict
+        How many kernels and calls were to run on a device and ran on the host, because the device could not
+        do them or had no memory left, by their operations (``add+sqrt``).
     """
 
     native: dict[str, int]
     fallbacks: list[Fallback]
     library: dict[str, int]
+    on_host: dict[str, int]
 
     @property
     def fallback_calls(self) -> int:
@@ -75,6 +80,7 @@ class Coverage(NamedTuple):
             "native": dict(self.native),
             "fallbacks": [entry._asdict() for entry in self.fallbacks],
             "library": dict(self.library),
+            "on_host": dict(self.on_host),
         }
 
     def __str__(self) -> str:
@@ -88,6 +94,10 @@ class Coverage(NamedTuple):
         for entry in self.fallbacks:
             where = f"{_shorten(entry.filename)}:{entry.lineno}"
             lines.append(f"  {entry.calls:>9}  {entry.function:<28} {where}  ({entry.reason})")
+        if self.on_host:
+            lines.append(f"on the host instead of a device: {sum(self.on_host.values())}")
+            for name, count in sorted(self.on_host.items(), key=lambda item: (-item[1], item[0])):
+                lines.append(f"  {count:>9}  {name}")
         return "\n".join(lines)
 
 
@@ -121,7 +131,7 @@ def coverage(reset: bool = False) -> Coverage:
     Parameters
     ----------
     reset : bool, optional
-        Start counting fallbacks anew after this report.
+        Start counting fallbacks anew after this report, and what ran on the host instead of a device.
 
     Returns
     -------
@@ -143,7 +153,7 @@ def coverage(reset: bool = False) -> Coverage:
     ]
     entries.sort(key=lambda entry: (-entry.calls, entry.function, entry.filename, entry.lineno))
     native = _core.stats().get("native", {})
-    report = Coverage(dict(native), entries, _library_calls())
+    report = Coverage(dict(native), entries, _library_calls(), _core.declined(reset))
     if reset:
         _forget()
         _reset_library()

@@ -1,4 +1,4 @@
-"""Looking at what the runtime does: `explain`, `profile`, `inspect`, `show_config`, `config`.
+"""What the runtime does (`explain`, `profile`, `inspect`, `show_config`), and its settings (`config`, `use`).
 
 In: the runtime's counters and reports. Out: text and plain data; nothing here changes a result.
 """
@@ -20,11 +20,13 @@ __all__ = [
     "Inspection",
     "Profile",
     "config",
+    "engine",
     "explain",
     "flush",
     "inspect",
     "profile",
     "show_config",
+    "use",
 ]
 
 
@@ -47,7 +49,7 @@ def explain(x: Any = None, graphviz: bool = False) -> Any:
     -------
     str
         The bytecode before and after the passes, the partition with the bytes it saves, and each
-        kernel. Nothing runs.
+        kernel; where there are devices, also the engine that each step would run on. Nothing runs.
 
     Examples
     --------
@@ -72,7 +74,9 @@ class Inspection:
     ----------
     flushes : list of dict
         One report per flush: reason, kernels (text), kernel_count, calls, allocated_buffers,
-        contracted, bytes_moved, cache_hit, elements (operation: how many it was applied to).
+        contracted, bytes_moved, cache_hit, elements (operation: how many it was applied to). Where there are
+        devices: engines (the name of the one that ran each step, kernels and calls in their order),
+        bytes_there and bytes_back (copied to devices and back during the flush).
     """
 
     def __init__(self) -> None:
@@ -127,6 +131,11 @@ class Profile:
         ``(filename, lineno, reason)`` to ``[flushes, kernels, bytes, seconds]``.
     library : dict
         ``(filename, lineno, function)`` to ``[calls, seconds]``: library calls, such as sorting.
+    engines : dict
+        ``(filename, lineno, reason)``, as in `lines`, to ``{engine: steps that ran on it}``; empty where
+        there are no devices.
+    bytes_there, bytes_back : int
+        Bytes copied to devices in the block, and back, results that were read among them.
     seconds : float
         Duration of the profiled block.
     """
@@ -134,16 +143,21 @@ class Profile:
     def __init__(self) -> None:
         self.lines: dict[tuple[str, int, str], list[float]] = {}
         self.library: dict[tuple[str, int, str], list[float]] = {}
+        self.engines: dict[tuple[str, int, str], dict[str, int]] = {}
+        self.bytes_there = self.bytes_back = 0
         self.seconds = 0.0
 
     def note(self, report: dict[str, Any]) -> None:
         """Count one flush under the user's line."""
-        filename, lineno = _fallback.user_location()
-        entry = self.lines.setdefault((filename, lineno, str(report.get("reason", ""))), [0, 0, 0, 0.0])
+        line = (*_fallback.user_location(), str(report.get("reason", "")))
+        entry = self.lines.setdefault(line, [0, 0, 0, 0.0])
         entry[0] += 1
         entry[1] += int(report.get("kernel_count", 0))
         entry[2] += int(report.get("bytes_moved", 0))
         entry[3] += float(report.get("seconds", 0.0))
+        for name in report.get("engines", ()):
+            steps = self.engines.setdefault(line, {})
+            steps[name] = steps.get(name, 0) + 1
 
     def note_library(self, name: str, seconds: float) -> None:
         """Count one library call under the user's line."""
@@ -167,12 +181,18 @@ class Profile:
             f"{self.seconds * 1e3:.2f} ms, {self.flushes} flushes, {self.kernels} kernels",
             f"{'flushes':>8} {'kernels':>8} {'MB moved':>10} {'ms':>9}  line (why)",
         ]
+        if self.engines:
+            there, back = self.bytes_there / 1e6, self.bytes_back / 1e6
+            lines.insert(1, f"{there:.2f} MB copied to devices, {back:.2f} MB back")
         for (filename, lineno, reason), entry in sorted(self.lines.items(), key=lambda item: -item[1][3]):
             flushes, kernels, moved, seconds = entry
             lines.append(
                 f"{flushes:>8.0f} {kernels:>8.0f} {moved / 1e6:>10.2f} {seconds * 1e3:>9.2f}"
                 f"  {filename}:{lineno} ({reason})"
             )
+            if steps := self.engines.get((filename, lineno, reason)):
+                ran = ", ".join(f"{count} on {name}" for name, count in sorted(steps.items()))
+                lines.append(f"{'':>40}steps: {ran}")
         for (filename, lineno, name), (calls, seconds) in sorted(
             self.library.items(), key=lambda item: -item[1][1]
         ):
@@ -182,7 +202,7 @@ class Profile:
 
 @contextmanager
 def profile() -> Iterator[Profile]:
-    """Measure kernels, bytes, time and synchronizations by source line.
+    """Measure kernels, bytes, time and synchronizations by source line, and which engines ran the kernels.
 
     Examples
     --------
@@ -193,6 +213,7 @@ def profile() -> Iterator[Profile]:
     1
     """
     report = Profile()
+    before = _core.stats()
     start = time.perf_counter()
     _core.set_hooks(on_flush=report.note, on_library=report.note_library)
     try:
@@ -200,6 +221,9 @@ def profile() -> Iterator[Profile]:
     finally:
         _core.set_hooks(on_flush=None, on_library=None)
         report.seconds = time.perf_counter() - start
+        after = _core.stats()
+        report.bytes_there = after["bytes_there"] - before["bytes_there"]
+        report.bytes_back = after["bytes_back"] - before["bytes_back"]
 
 
 class Config:
@@ -234,8 +258,66 @@ class Config:
 config = Config()
 
 
+def use(name: str) -> None:
+    """Run all work from now on by another engine; the same as ``numelt.config.engine = name``.
+
+    Recorded work runs first, where it was to run. Arrays keep their values: those in a device's memory
+    are copied back.
+
+    Parameters
+    ----------
+    name : str
+        ``cpu``, ``auto`` (each piece of work runs where it takes least time), or another that
+        ``show_config`` lists. The choice is the whole process's, not a thread's.
+
+    Raises
+    ------
+    ValueError
+        When there is no engine of that name.
+
+    Examples
+    --------
+    >>> import numelt as np
+    >>> former, x = np.config.engine, np.arange(4.0) * 2
+    >>> np.use("auto")
+    >>> float((x + 1).sum())
+    16.0
+    >>> np.use(former)
+    """
+    config.engine = name
+
+
+@contextmanager
+def engine(name: str) -> Iterator[None]:
+    """Run the work of a ``with`` block by another engine, and what is recorded after it by the engine before.
+
+    What the block has recorded and nobody has read runs at its end. Blocks may be nested. As with `use`,
+    the choice is the whole process's: work of other threads runs there meanwhile.
+
+    Parameters
+    ----------
+    name : str
+        As for `use`.
+
+    Examples
+    --------
+    >>> import numelt as np
+    >>> former = np.config.engine
+    >>> with np.engine("auto"):
+    ...     x = np.arange(4.0) * 2
+    >>> np.config.engine == former, float(x.sum())
+    (True, 12.0)
+    """
+    before = config.engine
+    config.engine = name
+    try:
+        yield
+    finally:
+        config.engine = before
+
+
 def show_config(mode: str = "stdout") -> Any:
-    """Print numelt's version and settings, then NumPy's build configuration.
+    """Print numelt's version, engines and settings, then NumPy's build configuration.
 
     Parameters
     ----------
@@ -246,13 +328,14 @@ def show_config(mode: str = "stdout") -> Any:
     --------
     >>> import numelt as np
     >>> sorted(np.show_config("dicts")["numelt"])[:2]
-    ['python', 'settings']
+    ['engines', 'python']
     """
     from numelt import __numelt_version__
 
     ours = {
         "version": __numelt_version__,
         "python": platform.python_version(),
+        "engines": _core.engines(),
         "settings": {key: getattr(config, key) for key in dir(config)},
     }
     if mode == "dicts":
@@ -260,6 +343,7 @@ def show_config(mode: str = "stdout") -> Any:
     if mode != "stdout":
         return cast(Any, numpy.show_config)(mode=mode)  # NumPy words the error
     print(f"numelt {ours['version']} on Python {ours['python']}")
+    print(f"engines: {', '.join(_core.engines())}")
     for key in dir(config):
         print(f"  {key}: {getattr(config, key)}")
     print(f"NumPy {numpy.__version__}")

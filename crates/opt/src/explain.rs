@@ -29,6 +29,8 @@ pub struct Explanation {
     pub partition_bytes: u64,
     /// The plan itself.
     pub plan: Plan,
+    /// Where each step of the plan runs, in words; empty where there is no choice.
+    pub engines: Vec<String>,
 }
 
 /// A block of the partition.
@@ -57,7 +59,17 @@ pub fn explain(program: &Program, options: &Options) -> Result<Explanation> {
     let edges = block_edges(&parts);
     let plan = finish(parts, options.fuse);
     let recorded = program.clone();
-    Ok(Explanation { recorded, passes, fuse: options.fuse, blocks, edges, singleton_bytes, partition_bytes, plan })
+    Ok(Explanation {
+        recorded,
+        passes,
+        fuse: options.fuse,
+        blocks,
+        edges,
+        singleton_bytes,
+        partition_bytes,
+        plan,
+        engines: Vec::new(),
+    })
 }
 
 fn summary(block: &Block) -> BlockSummary {
@@ -143,6 +155,9 @@ impl Display for Explanation {
                 Step::Call(i) => writeln!(f, "step {at}: call {}", self.plan.program.instrs[*i])?,
             }
             writeln!(f, "  cost: {cost}")?;
+            if let Some(engine) = self.engines.get(at) {
+                writeln!(f, "  runs on: {engine}")?;
+            }
         }
         Ok(())
     }

@@ -7,6 +7,7 @@ use numelt_ir::{Error, Op};
 use numelt_runtime::{ArrayView, Config, EngineSet, FlushReport, KEYS, Reason, Runtime};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
+use std::collections::BTreeMap;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
@@ -74,6 +75,9 @@ fn report_dict<'py>(py: Python<'py>, report: &FlushReport) -> PyResult<Bound<'py
     dict.set_item("contracted", report.contracted)?;
     dict.set_item("put_off", report.put_off)?;
     dict.set_item("bytes_moved", report.bytes_moved)?;
+    dict.set_item("engines", &report.engines)?;
+    dict.set_item("bytes_there", report.bytes_there)?;
+    dict.set_item("bytes_back", report.bytes_back)?;
     dict.set_item("cache_hit", report.cache_hit)?;
     dict.set_item("seconds", report.total_ns as f64 / 1e9)?;
     Ok(dict)
@@ -174,6 +178,11 @@ fn stats(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
         ("contracted", stats.contracted),
         ("put_off", stats.put_off),
         ("made", stats.made),
+        ("on_devices", stats.on_devices),
+        ("declined", stats.declined),
+        ("bytes_there", stats.bytes_there),
+        ("bytes_back", stats.bytes_back),
+        ("evicted", stats.evicted),
         ("plan_ns", stats.plan_ns),
         ("run_ns", stats.run_ns),
     ] {
@@ -181,6 +190,24 @@ fn stats(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
     }
     dict.set_item("pool", format!("{:?}", stats.pool))?;
     Ok(dict)
+}
+
+/// How often a device left work to the host, by operations; counts anew afterwards if asked to.
+#[pyfunction]
+fn declined(forget: bool) -> BTreeMap<String, u64> {
+    Runtime::global().declined(forget)
+}
+
+/// May operations on few elements run when they are called, as settings, engines and inspectors are?
+#[pyfunction]
+fn runs_at_once() -> bool {
+    Runtime::global().runs_at_once()
+}
+
+/// Names of the engines that there are.
+#[pyfunction]
+fn engines() -> Vec<String> {
+    Engines::default().names()
 }
 
 #[pyfunction]
@@ -221,6 +248,10 @@ fn config_get(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
     Ok(dict)
 }
 
+/// Settings that engines are made from.
+const ENGINE_KEYS: [&str; 10] =
+    ["threads", "engine", "jit", "variants", "isa", "block", "cache_dir", "devices", "device_memory", "placement"];
+
 #[pyfunction]
 fn config_set(py: Python<'_>, key: &str, value: &Bound<'_, PyAny>) -> PyResult<()> {
     let text = value.str()?.to_string();
@@ -232,7 +263,7 @@ fn config_set(py: Python<'_>, key: &str, value: &Bound<'_, PyAny>) -> PyResult<(
     };
     config.set(key, text).map_err(|error| errors::to_py(about_setting(key, error)))?;
     run::run_what_fits(py, Reason::Explicit)?;
-    let concerns_engine = matches!(key, "threads" | "engine" | "jit" | "variants" | "isa" | "block" | "cache_dir");
+    let concerns_engine = ENGINE_KEYS.contains(&key);
     let engines = if concerns_engine { Some(engines_for(&config)?) } else { None };
     library::set_trace(config.trace);
     Runtime::global().reconfigure(engines, config);
@@ -272,6 +303,6 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     macro_rules! add {
         ($($name:ident)*) => { $(module.add_function(wrap_pyfunction!($name, module)?)?;)* };
     }
-    add!(flush _flush_at_exit _flush_before_fork pending explain stats reset_stats inspect_start inspect_stop config_get config_set);
+    add!(flush _flush_at_exit _flush_before_fork pending explain stats declined runs_at_once engines reset_stats inspect_start inspect_stop config_get config_set);
     Ok(())
 }

@@ -18,6 +18,7 @@ pub mod footprint;
 pub mod fork;
 mod heap;
 mod host;
+mod journal;
 mod null;
 mod piecemeal;
 mod placement;

@@ -15,6 +15,7 @@ use crate::heap::base::BaseRef;
 use crate::heap::cell::BaseCell;
 use crate::heap::shared::Shared;
 use crate::heap::{lost, zeros};
+use crate::journal::Journal;
 use crate::placement::Placement;
 use crate::report::{self, Warning};
 use crate::stats::Stats;
@@ -324,7 +325,8 @@ impl Piecemeal<'_> {
         self.stats.kernels_compiled += prepared;
         let ready = ReadyPlan::new(made, plan, Vec::new(), executables);
         self.stats.kernels += ready.kernels as u64;
-        let site = Site { host: self.engine, devices: &[], placement: &Placement::host() };
+        let (placement, journal) = (Placement::host(), Journal::default());
+        let site = Site { host: self.engine, devices: &[], placement: &placement, journal: &journal };
         ready.run(&site, &self.program.consts, &cells, self.warnings).map_err(|stopped| stopped.error)
     }
 }

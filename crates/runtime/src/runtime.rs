@@ -33,6 +33,7 @@ use crate::heap::copies::Device;
 use crate::heap::shared::Shared;
 use crate::heap::{Heap, IDLE, lost};
 use crate::host::Host;
+use crate::journal::Journal;
 use crate::piecemeal::{Piecemeal, Sightings};
 use crate::placement::{Placement, Rates, Rule};
 use crate::put_off::PutOff;
@@ -87,6 +88,9 @@ pub(crate) struct State {
     variants: [u64; 2],
     /// Steps placed on devices when the totals were zero.
     placed: [u64; 2],
+    journal: Journal,
+    /// Bytes moved to devices and back when the latest plan began to run.
+    moved: [u64; 2],
     inspector: Option<Vec<FlushReport>>,
     warnings: Vec<Warning>,
     habit: Habit,
@@ -126,6 +130,8 @@ impl Runtime {
             stats: Stats::default(),
             variants: [0; 2],
             placed: [0; 2],
+            journal: Journal::default(),
+            moved: [0; 2],
             inspector: None,
             warnings: Vec::new(),
             habit: Habit::new(at_once),
@@ -469,7 +475,12 @@ impl State {
     }
 
     fn run(&mut self, plan: &ReadyPlan, batch: &Batch) -> std::result::Result<(), Stopped> {
-        let site = Site { host: &*self.engine, devices: &self.devices, placement: &self.placement };
+        if !self.devices.is_empty() {
+            self.journal.begin();
+            self.moved = self.bytes_moved();
+        }
+        let Self { engine, devices, placement, journal, .. } = self;
+        let site = Site { host: &**engine, devices, placement, journal };
         plan.run(&site, batch.consts(), &batch.slots, &mut self.warnings)
     }
 
@@ -485,7 +496,12 @@ impl State {
         if self.inspector.is_none() && !self.config.trace {
             return;
         }
-        let report = FlushReport::of(reason, plan, cache_hit, start.elapsed().as_nanos() as u64);
+        let mut report = FlushReport::of(reason, plan, cache_hit, start.elapsed().as_nanos() as u64);
+        if !self.devices.is_empty() {
+            let [there, back] = self.bytes_moved();
+            report.engines = self.journal.engines();
+            (report.bytes_there, report.bytes_back) = (there - self.moved[0], back - self.moved[1]);
+        }
         if self.config.trace {
             report.trace();
         }

@@ -139,6 +139,12 @@ pub struct FlushReport {
     pub put_off: usize,
     /// Bytes read and written.
     pub bytes_moved: u64,
+    /// Name of the engine that ran each step, kernels and calls in their order; empty in a runtime without devices.
+    pub engines: Vec<&'static str>,
+    /// Bytes that were copied from the host to devices for the flush, and back. What is read after it comes back later.
+    pub bytes_there: u64,
+    /// See `bytes_there`.
+    pub bytes_back: u64,
     /// Was the plan found in the cache?
     pub cache_hit: bool,
     /// Nanoseconds from trigger to finish.
@@ -172,15 +178,32 @@ impl FlushReport {
             contracted: plan.contracted,
             put_off: plan.recipes.len(),
             bytes_moved: plan.plan.bytes_moved,
+            engines: Vec::new(),
+            bytes_there: 0,
+            bytes_back: 0,
             cache_hit,
             total_ns,
         }
     }
 
+    /// Where the steps ran and what moved, `steps: 2 on far, 1 on cpu; 800 bytes there, 8 back`.
+    fn whereabouts(&self) -> String {
+        let mut counts: Vec<(&str, usize)> = Vec::new();
+        for &engine in &self.engines {
+            match counts.iter_mut().find(|(name, _)| *name == engine) {
+                Some((_, count)) => *count += 1,
+                None => counts.push((engine, 1)),
+            }
+        }
+        let counts: Vec<String> = counts.iter().map(|(name, count)| format!("{count} on {name}")).collect();
+        format!("steps: {}; {} bytes there, {} back", counts.join(", "), self.bytes_there, self.bytes_back)
+    }
+
     /// Prints a line.
     pub(crate) fn trace(&self) {
+        let devices = if self.engines.is_empty() { String::new() } else { format!("; {}", self.whereabouts()) };
         eprintln!(
-            "numelt: flush ({}): {} instructions, {} kernels {:?}, {} calls, {} buffers, {} contracted, {} bytes, plan {}, {:.3} ms",
+            "numelt: flush ({}): {} instructions, {} kernels {:?}, {} calls, {} buffers, {} contracted, {} bytes, plan {}, {:.3} ms{devices}",
             self.reason,
             self.instructions,
             self.kernels.len(),

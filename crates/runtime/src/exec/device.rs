@@ -31,7 +31,7 @@ impl ReadyPlan {
         let known = self.steps[at].elsewhere.lock().unwrap_or_else(PoisonError::into_inner);
         match known.iter().find(|(number, _)| *number == device.number) {
             Some((_, executables)) => executables.is_some(),
-            None => is_supported(&self.plan, &self.plan.steps[at], device),
+            None => supports(device, &self.plan, &self.plan.steps[at]),
         }
     }
 }
@@ -91,7 +91,7 @@ impl Run<'_> {
         if let Some((_, executables)) = known.iter().find(|(number, _)| *number == device.number) {
             return executables.clone();
         }
-        let executables = is_supported(&self.plan.plan, self.step, device).then(|| {
+        let executables = supports(device, &self.plan.plan, self.step).then(|| {
             let kernels = self.step.kernels().map(|step| device.compile(&step.kernel));
             kernels.collect::<Result<Executables>>().ok()
         });
@@ -163,7 +163,8 @@ impl Run<'_> {
     }
 }
 
-fn is_supported(plan: &Plan, step: &Step, device: &Device) -> bool {
+/// Can the device do a step of a plan?
+pub(crate) fn supports(device: &Device, plan: &Plan, step: &Step) -> bool {
     match step {
         Step::Kernel(kernel) => {
             kernel.puts.is_empty() && device.engine.supports(&Task::Kernel(&kernel.kernel, kernel.delay.as_ref()))

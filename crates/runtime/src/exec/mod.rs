@@ -8,6 +8,7 @@ mod device;
 mod host;
 mod memory;
 
+pub(crate) use self::device::supports;
 pub(crate) use self::host::{call, library_call};
 pub(crate) use self::memory::{Memory, placed};
 
@@ -18,6 +19,7 @@ use crate::heap::cell::BaseCell;
 use crate::heap::copies::Device;
 use crate::heap::shared::Shared;
 use crate::heap::zeros::Fill;
+use crate::journal::Journal;
 use crate::placement::{Course, Decisions, Placement};
 use crate::report::{self, Warning};
 use numelt_ir::{Base, Error, Instr, Program, Result, Scalar, warn};
@@ -274,6 +276,7 @@ pub(crate) struct Site<'a> {
     pub host: &'a dyn Host,
     pub devices: &'a [Arc<Device>],
     pub placement: &'a Placement,
+    pub journal: &'a Journal,
 }
 
 /// One step of a plan in the course of running.
@@ -303,12 +306,15 @@ impl Run<'_> {
             let there = self.on_device(site.host, device, memory, warnings)?;
             site.placement.note(there);
             if there {
+                site.journal.ran_on(device.engine.name());
                 return Ok(());
             }
             if let Course::Decided(_) = course {
                 self.plan.decisions.refuse(self.at, device.number);
             }
+            site.journal.declined(&self.plan.plan, self.step);
         }
+        site.journal.ran_on(site.host.name());
         memory.bring_home(&self.plan.plan, self.step)?;
         self.on_host(site.host, memory, warnings)
     }

@@ -63,11 +63,12 @@ impl Held<'_> {
     /// In a forked child: the threads that were announced do not exist here, and no device knows this process.
     pub fn forget_threads(&mut self) {
         self.gate.forget_away();
+        self.inside.stats = self.inside.with_devices();
         let devices = std::mem::take(&mut self.inside.devices);
         devices.iter().for_each(|device| device.forget());
         // their threads do not exist here, so that nothing of them can be ended
         std::mem::forget(devices);
-        self.inside.placement = Placement::host();
+        (self.inside.placement, self.inside.placed) = (Placement::host(), [0; 2]);
     }
 }
 
@@ -75,6 +76,8 @@ impl State {
     /// Replaces the devices; what the old ones hold comes home. Values that cannot come are missed by whoever reads them.
     fn use_devices(&mut self, devices: Vec<Arc<dyn Engine>>, rule: Rule) {
         self.devices.iter().for_each(|device| _ = device.empty());
+        // totals outlive the devices that they are of
+        self.stats = self.with_devices();
         self.devices = numbered(devices);
         (self.placement, self.placed) = (Placement::new(rule, &self.config), [0; 2]);
     }

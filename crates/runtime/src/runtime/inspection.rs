@@ -1,11 +1,14 @@
 //! What can be seen of a runtime: explanations, totals, reports of flushes.
 
-use super::{Runtime, WATCHED};
+use super::{Runtime, State, WATCHED};
+use crate::exec;
 use crate::heap::base::ArrayView;
 use crate::heap::copies::Moved;
+use crate::placement::Rule;
 use crate::stats::{FlushReport, Stats};
 use numelt_ir::{Program, Result, View};
-use numelt_opt::Explanation;
+use numelt_opt::{Explanation, Plan, Step};
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 impl Runtime {
@@ -20,14 +23,16 @@ impl Runtime {
         state.batch.look_at_bases();
         let options = state.options();
         let epoch = state.batch.epoch;
-        match of {
+        let mut explanation = match of {
             None => numelt_opt::explain(&state.stored()?, &options),
             Some(views) => {
                 let pending = |view: &&ArrayView| Some(view.to_ir(view.base.0.slot_in(epoch)?));
                 let views: Vec<View> = views.iter().filter_map(pending).collect();
                 numelt_opt::explain(&state.batch.program().needed_for(&views), &options)
             }
-        }
+        }?;
+        explanation.engines = state.expected_engines(&explanation.plan);
+        Ok(explanation)
     }
 
     /// The pending program, with its bases as they are now.
@@ -44,21 +49,17 @@ impl Runtime {
         let state = self.lock();
         let [compiled, launched] = state.engine.variants();
         let before = state.variants;
-        let [done, declined] = state.placement.counts();
-        let moved = |total: fn(&Moved) -> &AtomicU64| {
-            state.devices.iter().map(|device| total(&device.moved).load(Ordering::Relaxed)).sum()
-        };
         Stats {
             pool: self.heap.pool.stats(),
             variants_compiled: compiled - before[0],
             variants_launched: launched - before[1],
-            on_devices: done - state.placed[0],
-            declined: declined - state.placed[1],
-            bytes_there: moved(|moved| &moved.there),
-            bytes_back: moved(|moved| &moved.back),
-            evicted: moved(|moved| &moved.evicted),
-            ..state.stats
+            ..state.with_devices()
         }
+    }
+
+    /// How often steps that were placed on a device ran on the host, by their operations. Counts anew afterwards if asked to.
+    pub fn declined(&self, forget: bool) -> BTreeMap<String, u64> {
+        self.lock().journal.declines(forget)
     }
 
     /// Sets the totals to zero.
@@ -83,5 +84,57 @@ impl Runtime {
         let reports = state.inspector.take().unwrap_or_default();
         self.note_at_once(&state);
         reports
+    }
+}
+
+impl State {
+    fn moved(&self, total: fn(&Moved) -> &AtomicU64) -> u64 {
+        self.devices.iter().map(|device| total(&device.moved).load(Ordering::Relaxed)).sum()
+    }
+
+    /// Bytes that were moved to the devices in use, and back.
+    pub(super) fn bytes_moved(&self) -> [u64; 2] {
+        [self.moved(|moved| &moved.there), self.moved(|moved| &moved.back)]
+    }
+
+    /// Totals, with those of the devices in use.
+    pub(super) fn with_devices(&self) -> Stats {
+        let [done, declined] = self.placement.counts();
+        let [there, back] = self.bytes_moved();
+        Stats {
+            on_devices: self.stats.on_devices + done - self.placed[0],
+            declined: self.stats.declined + declined - self.placed[1],
+            bytes_there: self.stats.bytes_there + there,
+            bytes_back: self.stats.bytes_back + back,
+            evicted: self.stats.evicted + self.moved(|moved| &moved.evicted),
+            ..self.stats
+        }
+    }
+
+    /// Where each step of a plan would run, in words; nothing in a runtime without devices.
+    fn expected_engines(&self, plan: &Plan) -> Vec<String> {
+        if self.devices.is_empty() {
+            return Vec::new();
+        }
+        plan.steps.iter().map(|step| self.expected_engine(plan, step)).collect()
+    }
+
+    fn expected_engine(&self, plan: &Plan, step: &Step) -> String {
+        let host = self.engine.name();
+        let device = match self.placement.rule {
+            Rule::Host => return host.into(),
+            Rule::Always(number) => &self.devices[number..=number],
+            Rule::Cost | Rule::Random(_) => &self.devices[..],
+        };
+        let names = |able: bool| {
+            let found = device.iter().filter(|device| exec::supports(device, plan, step) == able);
+            found.map(|device| device.engine.name()).collect::<Vec<_>>().join(" or ")
+        };
+        match (self.placement.rule, names(true), names(false)) {
+            (_, able, unable) if able.is_empty() => format!("{host} ({unable} cannot do it)"),
+            (Rule::Random(_), able, _) => format!("{host} or {able}, by chance"),
+            (Rule::Cost, able, _) => format!("{host} or {able}, wherever it takes less time then"),
+            (Rule::Host | Rule::Always(_), able, _) => able,
+        }
     }
 }
