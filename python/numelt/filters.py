@@ -33,9 +33,9 @@ def register(f: _F) -> _F:
     Parameters
     ----------
     f : callable
-        Called with a `Program` before a batch is planned. It returns the program to run instead, which may be the same object,
-        changed, or None to leave the program as it is. Filters are called in the order in which they were registered, each
-        with what the one before has made.
+        Called with a `Program` before a batch is planned. It returns the program to run instead, which may
+        be the same object, changed, or None to leave the program as it is. Filters are called in the order
+        in which they were registered, each with what the one before has made.
 
     Returns
     -------
@@ -51,7 +51,7 @@ def register(f: _F) -> _F:
 
     Notes
     -----
-    If the function raises, returns anything else, or makes a program that breaks a rule of the bytecode, the batch runs
+    If the function raises, returns anything else, or makes a program that must not run, the batch runs
     without it, and the statement that made the batch run raises `FilterError`.
 
     Examples
@@ -62,7 +62,7 @@ def register(f: _F) -> _F:
     ...     print([instruction.op for instruction in program.instructions])
     >>> x = np.sqrt(np.arange(4.0)) + 1
     >>> float(x[0])
-    ['arange', 'sqrt', 'add']
+    ['range', 'sqrt', 'add']
     1.0
     >>> np.filters.remove(show)
     """

@@ -126,7 +126,8 @@ fn what_a_filter_makes_is_what_runs_and_nothing_passes_it_by() {
 fn a_plan_of_a_filtered_program_is_not_that_of_the_recorded_one() {
     let rt = runtime(Config { at_once: 0, piecemeal: 0, ..Config::default() });
     let a = array(&rt, 3);
-    let twice = |rt: &Runtime| (0..3).for_each(|_| assert_eq!(values(rt, &apply(rt, Op::Add, &a, 2.0)), [3.0, 4.0, 5.0]));
+    let twice =
+        |rt: &Runtime| (0..3).for_each(|_| assert_eq!(values(rt, &apply(rt, Op::Add, &a, 2.0)), [3.0, 4.0, 5.0]));
     twice(&rt);
     rt.add_filter(by("times", |program: &Program| edit(program, |new| new.instrs[0].op = Op::Multiply)));
     (0..3).for_each(|_| assert_eq!(values(&rt, &apply(&rt, Op::Add, &a, 2.0)), [2.0, 4.0, 6.0]));
@@ -140,12 +141,15 @@ fn bad_filters_are_named_and_left_out() {
     let rt = runtime(Config::default());
     let a = array(&rt, 4);
     type Change = fn(&mut Program);
-    let bad: [(&str, Change); 7] = [
+    let bad: [(&str, Change); 8] = [
         ("the recorded bases have changed", |new| new.bases[0].nbytes += 8),
         ("the recorded bases have changed", |new| new.bases.truncate(1)),
         ("is an input or an output", |new| new.bases.push(new.bases[1])),
         ("which the recorded program only reads", |new| new.instrs[0].out.base = 0),
         ("nothing writes the output", |new| new.instrs.clear()),
+        ("is read before anything is written", |new| {
+            new.instrs[0].ins[0] = numelt_ir::Operand::View(new.instrs[0].out.clone());
+        }),
         ("does not exist", |new| new.instrs[0].out.base = 9),
         ("reaches bytes", |new| new.instrs[0].out.offset = 8),
     ];
@@ -153,7 +157,10 @@ fn bad_filters_are_named_and_left_out() {
         rt.add_filter(by("bad", move |program: &Program| edit(program, change)));
         assert_eq!(values(&rt, &apply(&rt, Op::Add, &a, 1.0)), [2.0, 3.0, 4.0, 5.0]);
         let errors = rt.take_filter_errors();
-        assert!(matches!(&errors[..], [one] if one.name == "bad" && one.error.to_string().contains(text)), "{errors:?}");
+        assert!(
+            matches!(&errors[..], [one] if one.name == "bad" && one.error.to_string().contains(text)),
+            "{errors:?}"
+        );
         assert!(rt.remove_filter("bad"));
     }
     let failed = Error::Config("no".to_string());

@@ -347,7 +347,8 @@ fn parsed(text: &str) -> PyResult<Instr> {
 
 /// A Python number as a value of a dtype.
 fn scalar(value: &Bound<'_, PyAny>, dtype: DType) -> PyResult<Scalar> {
-    let pair = || -> PyResult<(f64, f64)> { Ok((value.getattr("real")?.extract()?, value.getattr("imag")?.extract()?)) };
+    let pair =
+        || -> PyResult<(f64, f64)> { Ok((value.getattr("real")?.extract()?, value.getattr("imag")?.extract()?)) };
     Ok(match dtype {
         DType::Bool => Scalar::Bool(value.is_truthy()?),
         DType::I8 => Scalar::I8(value.extract()?),

@@ -58,10 +58,28 @@ pub(crate) fn check(recorded: &Program, new: &Program, engine: &dyn Engine) -> R
             return refuse(format!("nothing writes the output %{id} any more"));
         }
     }
+    let (unset_before, unset) = (read_unset(recorded), read_unset(new));
+    if let Some(id) = (0..unset.len()).find(|&id| unset[id] && unset_before.get(id) != Some(&true)) {
+        return refuse(format!("base %{id} is read before anything is written to it"));
+    }
     match new.instrs.iter().find(|instr| !engine.supports(&Task::Call(instr.op, instr.ty))) {
         Some(instr) => Err(Error::Unsupported(format!("{} of {}", instr.op.name(), instr.ty))),
         None => Ok(()),
     }
+}
+
+/// Per base of a program: is it read while it holds nothing?
+fn read_unset(program: &Program) -> Vec<bool> {
+    let mut holds: Vec<bool> = program.bases.iter().map(|base| base.input).collect();
+    let mut read = vec![false; holds.len()];
+    for instr in &program.instrs {
+        instr
+            .reads()
+            .filter(|view| view.size() > 0)
+            .for_each(|view| read[view.base as usize] |= !holds[view.base as usize]);
+        holds[instr.out.base as usize] = true;
+    }
+    read
 }
 
 /// Per base of a program: does an instruction write it?
