@@ -3,6 +3,8 @@
 import doctest
 import os
 import signal
+import subprocess
+import sys
 import threading
 import warnings
 from contextlib import contextmanager
@@ -430,6 +432,21 @@ def test_forks():
         assert calls
         assert set(calls) == {os.getpid()}
         assert float(x[1]) == 2
+
+
+def test_a_bad_filter_at_exit_is_told():
+    program = """
+import numelt as np
+x = np.arange(4.0)
+np.flush()
+np.filters.register(lambda program: program.missing)
+x += 1
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=600, check=False
+    )
+    assert done.returncode == 0
+    assert "FilterError: filter <lambda>: AttributeError" in done.stderr
 
 
 def test_examples_of_the_document():

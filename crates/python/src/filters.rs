@@ -104,7 +104,8 @@ fn apply_one(filter: &Bound<'_, PyAny>, filtering: &mut Filtering) -> PyResult<(
             return Err(PyTypeError::new_err(format!("a filter returns a Program or None, not {class}")));
         }
     };
-    Runtime::global().replace(filtering, program).map_err(|error| PyValueError::new_err(error.to_string()))
+    run::past_gil(py, |runtime| runtime.replace(filtering, program))
+        .map_err(|error| PyValueError::new_err(error.to_string()))
 }
 
 /// An error with the name of the filter that it comes from.
