@@ -124,6 +124,40 @@ fn what_others_see_counts_its_way_home() {
 }
 
 #[test]
+fn a_loop_moves_when_staying_has_cost_as_much() {
+    let rt = by_rates(FarOptions::default());
+    let b = (0..40).fold(array(&rt, 0.0, MANY), |a, _| times(&rt, 1, plus_one, &a));
+    let stats = rt.stats();
+    // the third run moves, and those after it find their array there
+    assert_eq!((stats.on_devices, stats.bytes_there, stats.bytes_back), (38, 8 * MANY as u64, 0));
+    assert_eq!(first(&rt, &b), 40.0);
+}
+
+#[test]
+fn a_loop_over_new_arrays_of_the_host_seldom_tries_to_move() {
+    let rt = by_rates(FarOptions::default());
+    for n in 0..40 {
+        let b = times(&rt, 1, plus_one, &array(&rt, f64::from(n), MANY));
+        assert_eq!(first(&rt, &b), f64::from(n + 1));
+    }
+    assert!((1..=4).contains(&rt.stats().on_devices), "{:?}", rt.stats());
+}
+
+#[test]
+fn an_operation_without_elements_writes_what_is_on_a_device() {
+    let rt = runtime(FarOptions::default(), Config { at_once: 0, ..Config::default() });
+    rt.use_rates(&[HOST, DEVICE]);
+    let sine = |rt: &Runtime, a: &ArrayView| record(rt, Op::Sin, a, &[], Axes::default());
+    let a = times(&rt, 12, sine, &array(&rt, 0.0, MANY));
+    assert_eq!((rt.stats().on_devices, rt.stats().bytes_back), (1, 0));
+    let empty = ArrayView { base: array(&rt, 1.0, 1).base, ..ArrayView::fresh(&rt, DType::F64, &[0]) };
+    let element = ArrayView { base: a.base.clone(), ..ArrayView::fresh(&rt, DType::F64, &[1]) };
+    rt.record(Op::Prod, DType::F64, &element, &[Input::Array(&empty)], Axes::all(1)).unwrap();
+    rt.flush(Reason::Explicit).unwrap();
+    assert_eq!((rt.stats().piecemeal, first(&rt, &a)), (1, 1.0));
+}
+
+#[test]
 fn what_a_device_has_no_room_for_is_tried_once() {
     let rt = by_rates(FarOptions { memory: Some(MANY * 8), ..FarOptions::default() });
     let a = array(&rt, 0.0, MANY);

@@ -42,7 +42,7 @@ pub(super) struct StepNeeds {
 }
 
 /// One array.
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy)]
 pub(super) struct Array {
     pub nbytes: u64,
     /// Where it has valid copies before the first step.
@@ -96,6 +96,23 @@ impl Problem<'_> {
             trail.push(paths.iter().map(|path| (path.from, path.engine)).collect());
         }
         follow(&trail)
+    }
+
+    /// Nanoseconds of all steps on certain engines, everything that has to move included.
+    pub fn nanos(&self, engines: &[u8]) -> f64 {
+        let mut at: Vec<EngineMask> = self.arrays.iter().map(|array| array.at).collect();
+        let mut nanos = 0.0;
+        for (step, &engine) in self.steps.iter().zip(engines) {
+            nanos += self.rates[engine as usize].map_or(0.0, |rates| rates.step(&step.cost));
+            for &(array, written) in &step.uses {
+                let at = &mut at[array as usize];
+                nanos += self.transfer(array, at, engine as usize);
+                *at = if written { 1 << engine } else { *at };
+            }
+        }
+        let used = self.last_uses().into_iter().map(|last| last != usize::MAX);
+        let home = (0..).zip(at).zip(used).filter(|(_, used)| *used).map(|((array, at), _)| self.way_home(array, at));
+        nanos + home.sum::<f64>()
     }
 
     fn last_uses(&self) -> Vec<usize> {
@@ -326,23 +343,6 @@ mod tests {
         assert_eq!(choose(steps, arrays), [1; 500]);
     }
 
-    /// Nanoseconds of a plan whose steps run on certain engines.
-    fn nanos(problem: &Problem<'_>, engines: &[u8]) -> f64 {
-        let mut at: Vec<EngineMask> = problem.arrays.iter().map(|array| array.at).collect();
-        let mut total = 0.0;
-        for (step, &engine) in problem.steps.iter().zip(engines) {
-            total += problem.rates[engine as usize].unwrap().step(&step.cost);
-            for &(array, written) in &step.uses {
-                let at = &mut at[array as usize];
-                total += problem.transfer(array, at, engine as usize);
-                *at = if written { 1 << engine } else { *at };
-            }
-        }
-        let used = |array: u32| problem.steps.iter().any(|step| step.uses.iter().any(|(other, _)| *other == array));
-        let home = (0..).zip(at).filter(|(array, _)| used(*array)).map(|(array, at)| problem.way_home(array, at));
-        total + home.sum::<f64>()
-    }
-
     fn steps(most: usize) -> impl Strategy<Value = Vec<StepNeeds>> {
         let uses = prop::collection::btree_map(0..4u32, any::<bool>(), 1..4);
         let step = (uses, 0..1u64 << 24, 0..1u64 << 26, 0..1u64 << 20, 1..4u32).prop_map(
@@ -370,20 +370,20 @@ mod tests {
             let count = problem.steps.len();
             let able = |engines: &[u8]| problem.steps.iter().zip(engines).all(|(s, &e)| s.engines & (1 << e) != 0);
             let all = (0..1u32 << count).map(|bits| (0..count).map(|at| (bits >> at & 1) as u8).collect::<Vec<u8>>());
-            let best = all.filter(|engines| able(engines)).map(|engines| nanos(&problem, &engines)).fold(f64::MAX, f64::min);
+            let best = all.filter(|engines| able(engines)).map(|engines| problem.nanos(&engines)).fold(f64::MAX, f64::min);
             let chosen = problem.choose();
             prop_assert!(able(&chosen));
-            prop_assert!(nanos(&problem, &chosen) <= best * (1.0 + 1e-9), "{chosen:?}");
+            prop_assert!(problem.nanos(&chosen) <= best * (1.0 + 1e-9), "{chosen:?}");
         }
 
         #[test]
         fn no_single_engine_is_better(steps in steps(60), arrays in arrays()) {
             let problem = Problem { steps, arrays, rates: &RATES };
-            let chosen = nanos(&problem, &problem.choose());
+            let chosen = problem.nanos(&problem.choose());
             for engine in [0, 1] {
                 let able = |step: &StepNeeds| if step.engines & (1 << engine) != 0 { engine } else { 0 };
                 let alone: Vec<u8> = problem.steps.iter().map(able).collect();
-                prop_assert!(chosen <= nanos(&problem, &alone) * (1.0 + 1e-9));
+                prop_assert!(chosen <= problem.nanos(&alone) * (1.0 + 1e-9));
             }
         }
     }

@@ -2,6 +2,11 @@
 //!
 //! A decision holds for as long as the plan's arrays are at the same places before it runs, and the rates are the same: a plan that
 //! comes again pays for a comparison.
+//!
+//! A loop that runs a plan again and again may gain by moving where a single run does not. Nobody knows how often a plan is going to
+//! come, so it is done as whoever rents skis decides to buy some: what the runs so far would have gained adds up, and when it
+//! is as much as the way there and back, the arrays move. If they stay, the next run finds them there, which is another key. If
+//! they do not, because each run gets new arrays from the host, the next attempt has to wait for twice as much.
 
 use super::choose::{Array, EngineMask, HOST, Problem, StepNeeds};
 use super::rates::Rates;
@@ -42,9 +47,63 @@ pub(crate) struct Decisions(Mutex<Known>);
 struct Known {
     /// The rates that the decisions were made by.
     rates: Option<Arc<[Option<Rates>]>>,
-    made: Vec<(Key, Engines)>,
+    made: Vec<Decision>,
     /// Steps that a device did not take, because it had no room for them or could not do them: they are not sent there again.
     refused: Vec<(usize, usize)>,
+}
+
+struct Decision {
+    key: Key,
+    engines: Engines,
+    /// What would be better if the plan's arrays were there already.
+    later: Option<Later>,
+}
+
+struct Later {
+    engines: Engines,
+    /// Nanoseconds that each run would gain, and what all runs since the last attempt would have gained.
+    gain: f64,
+    missed: f64,
+    /// Nanoseconds above which an attempt is made: the way there and back, and twice as much after each attempt.
+    price: f64,
+}
+
+/// Part of a run's time that is worth moving for: less than that is within what rates are wrong by.
+const WORTH_GAINING: f64 = 0.1;
+
+impl Decision {
+    fn new(key: Key, mut problem: Problem<'_>) -> Decision {
+        let engines: Engines = problem.choose().into();
+        let arrays = std::mem::take(&mut problem.arrays);
+        let certain = |array: Array, else_home: f64| Array {
+            wanted_home: if array.wanted_home == READ_NEXT { else_home } else { array.wanted_home },
+            ..array
+        };
+        problem.arrays = arrays.iter().map(|&array| certain(array, 0.0)).collect();
+        let now = problem.nanos(&engines);
+        for array in problem.arrays.iter_mut().filter(|array| array.at != 0) {
+            array.at = EngineMask::MAX;
+        }
+        let then: Engines = problem.choose().into();
+        let gain = now - problem.nanos(&then);
+        problem.arrays = arrays.iter().map(|&array| certain(array, 1.0)).collect();
+        let price = problem.nanos(&then) - problem.nanos(&engines);
+        let is_better = then != engines && gain > now * WORTH_GAINING;
+        let later = is_better.then_some(Later { engines: then, gain, missed: 0.0, price });
+        Decision { key, engines, later }
+    }
+
+    /// The engines for the next run.
+    fn next(&mut self) -> Engines {
+        if let Some(later) = &mut self.later {
+            later.missed += later.gain;
+            if later.missed >= later.price {
+                (later.missed, later.price) = (0.0, later.price * 2.0);
+                return Arc::clone(&later.engines);
+            }
+        }
+        Arc::clone(&self.engines)
+    }
 }
 
 impl Decisions {
@@ -75,16 +134,17 @@ impl Decisions {
             known.made.clear();
             known.rates = Some(Arc::clone(rates));
         }
-        if let Some((_, engines)) = known.made.iter().find(|(other, _)| *other == key) {
-            return Arc::clone(engines);
+        if let Some(decision) = known.made.iter_mut().find(|decision| decision.key == key) {
+            return decision.next();
         }
         let able = |step| engines_for(plan, step, rates, devices, &known.refused);
         let problem = Problem { steps: needs(plan, able), arrays: arrays(plan, &key, memory), rates };
-        let engines: Engines = problem.choose().into();
+        let mut decision = Decision::new(key, problem);
+        let engines = decision.next();
         if known.made.len() >= KEPT {
             known.made.remove(0);
         }
-        known.made.push((key, Arc::clone(&engines)));
+        known.made.push(decision);
         engines
     }
 }

@@ -22,6 +22,8 @@ const MIDDLE: i64 = 1 << 16;
 const FEW: i64 = 16;
 /// Elements of the largest arrays: far more than caches hold, or as many as an engine has room for.
 const MANY: [i64; 3] = [1 << 21, 1 << 18, 1 << 15];
+/// Bytes of large copies.
+const COPIED: usize = 4 << 20;
 /// How often small copies are made.
 const COPIES: usize = 8;
 /// A unit of serial work takes so many units of work where an engine can do nothing serial that could be measured.
@@ -159,7 +161,7 @@ impl<'e> Trial<'e> {
 
     /// Nanoseconds for each byte there and back, and for each copy.
     fn copies(&self) -> Result<[f64; 3]> {
-        let nbytes = self.plan.program.bases[0].nbytes;
+        let nbytes = self.plan.program.bases[0].nbytes.min(COPIED);
         let (mut few, mut many) = ([0; 8], vec![0; nbytes]);
         let [mut there, mut back, mut latency] = [f64::MAX; 3];
         let place = self.place(0);
