@@ -53,6 +53,37 @@ RULES = [
         ("crates/engine-*/**/*.rs", "crates/engines/**/*.rs"),
         "engines are made by name (crates/engines) and used through the runtime's traits",
     ),
+    Rule(
+        r"^\s*(pub(\([a-z]+\))? )?static ",
+        "crates/runtime/**/*.rs",
+        (
+            # the default runtime
+            "crates/runtime/src/runtime.rs",
+            # a fork copies all runtimes of the process
+            "crates/runtime/src/fork.rs",
+            # what the process has loaded, and how much memory its group may have
+            "crates/runtime/src/footprint.rs",
+            "crates/runtime/src/heap/idle.rs",
+            "crates/runtime/src/heap/pool/tests.rs",
+        ),
+        "runtimes work side by side, so that nothing of one may be the process's",
+    ),
+    Rule(
+        r"\*(mut|const) u8",
+        "crates/{runtime,opt,ir}/src/**/*.rs",
+        (
+            "crates/runtime/src/heap/**/*.rs",
+            # what front ends are given at the doors
+            "crates/runtime/src/runtime.rs",
+            "crates/runtime/src/runtime/reading.rs",
+            "crates/runtime/src/runtime/repeat.rs",
+            # what engines are given
+            "crates/runtime/src/engine.rs",
+            "crates/runtime/src/host.rs",
+            "crates/runtime/src/at_once.rs",
+        ),
+        "an array may live on a device: addresses of values are the heap's and the engines' business",
+    ),
 ]
 
 
@@ -73,13 +104,23 @@ def wrong_dependencies(metadata):
     return lines
 
 
+def alternatives(glob):
+    """Return the globs that one with a list in braces stands for."""
+    if "{" not in glob:
+        return [glob]
+    before, rest = glob.split("{", 1)
+    names, after = rest.split("}", 1)
+    return [before + name + after for name in names.split(",")]
+
+
 def wrong_places(rules, root):
     """Return a line for each place where a pattern stands in a file that is not allowed to have it."""
     lines = []
     for rule in rules:
         pattern = re.compile(rule.pattern)
         allowed = {path for glob in rule.allowed_in for path in root.glob(glob)}
-        for path in sorted(set(root.glob(rule.looked_for_in)) - allowed):
+        looked_for = {path for glob in alternatives(rule.looked_for_in) for path in root.glob(glob)}
+        for path in sorted(looked_for - allowed):
             for number, line in enumerate(path.read_text().splitlines(), 1):
                 if found := pattern.search(line):
                     lines.append(f"{path.relative_to(root)}:{number}: {found[0]}: {rule.reason}")

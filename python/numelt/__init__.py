@@ -13,7 +13,7 @@ import sys as _sys
 
 import numpy as _numpy
 
-from numelt import _array, _classes, _core, _dispatch, _hooks, _namespace, _objects, _watch
+from numelt import _array, _classes, _core, _dispatch, _hooks, _namespace, _objects, _watch, filters
 from numelt import _fallback as _fallback
 from numelt._coverage import Coverage, coverage
 from numelt._fallback import FallbackError, FallbackWarning

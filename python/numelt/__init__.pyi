@@ -22,6 +22,7 @@ from numpy import strings as strings
 from numpy import testing as testing
 from numpy import typing as typing
 
+from numelt import filters as filters
 from numelt._coverage import Coverage as Coverage
 from numelt._coverage import coverage as coverage
 from numelt._fallback import FallbackError as FallbackError

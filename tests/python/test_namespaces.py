@@ -12,8 +12,8 @@ import numelt
 
 # what numelt's own namespace adds
 OWN = {
-    "Coverage", "FallbackError", "FallbackWarning", "config", "coverage", "explain", "flush", "inspect",
-    "profile",
+    "Coverage", "FallbackError", "FallbackWarning", "config", "coverage", "explain", "filters", "flush",
+    "inspect", "profile",
 }  # fmt: skip
 
 MODULES = [

@@ -552,3 +552,15 @@ def test_what_is_ignored_explains_a_flag_whose_operands_are_gone():
         return x, np.where(y > 0, 1, 0)
 
     same(heard)
+
+
+def test_conditions_beside_random_numbers():
+    """A kernel that draws random numbers tells which of its operations met a condition, and where."""
+    for m in (numpy, numelt):
+        rng, a = m.random.default_rng(1), m.full(100_000, -1.0)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            b = m.sqrt(a) + rng.random(100_000) * 2
+            total = float((b / 0.0).sum())
+        assert total != total
+        assert {str(w.message) for w in caught} >= {"invalid value encountered in sqrt"}

@@ -97,6 +97,8 @@ struct Compiled {
     kernel: Arc<Kernel>,
     /// What the tiers evaluate: the kernel with its random streams as loads, and truth values where it counts them.
     lowered: Arc<Kernel>,
+    /// Which of its values the kernel's are.
+    numbering: streams::Numbering,
     schedule: Schedule,
     interpreter: Interpreter,
     slot: Arc<Slot>,
@@ -278,13 +280,13 @@ impl Engine for CpuEngine {
     }
 
     fn compile(&self, kernel: &Arc<Kernel>) -> Result<Arc<dyn Executable>> {
-        let (lowered, streams) = streams::split(kernel, self.isa)?;
+        let streams::Split { kernel: lowered, streams, numbering } = streams::split(kernel, self.isa)?;
         let lowered = counts::of_truths(lowered);
         let schedule = Schedule::new(kernel, &lowered, streams, self.isa)?;
         let interpreter = Interpreter::new(&lowered, self.isa, self.options.block)?;
         let slot = self.promoter.slot(&lowered);
         let prices = [Price::new(schedule.cost), Price::new(schedule.cost)];
-        Ok(Arc::new(Compiled { kernel: kernel.clone(), lowered, schedule, interpreter, slot, prices }))
+        Ok(Arc::new(Compiled { kernel: kernel.clone(), lowered, numbering, schedule, interpreter, slot, prices }))
     }
 
     fn submit(&self, work: &Work<'_>) -> Result<Ticket> {
@@ -334,12 +336,14 @@ impl CpuEngine {
 
     pub(crate) fn audited(&self, executable: &dyn Executable, launch: &Launch<'_>, wanted: &[u8]) -> Result<Vec<u8>> {
         let compiled = own(executable)?;
-        let auditor = Auditor { interpreter: &compiled.interpreter, audit: Audit::new(&compiled.kernel, wanted) };
+        let (lowered, values) = (&compiled.lowered, compiled.lowered.body.len());
+        let wanted = compiled.numbering.inward(wanted, values);
+        let auditor = Auditor { interpreter: &compiled.interpreter, audit: Audit::new(lowered, &wanted) };
         // SAFETY: the runtime promises the launch's addresses; the auditor stores nothing.
         unsafe {
             driver::visit(&compiled.kernel, &compiled.schedule, (&auditor, &compiled.prices[0]), launch, &self.threads)?
         };
-        let mut found = auditor.audit.found();
+        let mut found = compiled.numbering.outward(&auditor.audit.found(), values);
         for (reduction, met) in compiled.kernel.reductions.iter().zip(&mut found[compiled.kernel.body.len()..]) {
             let (arg, place) = (reduction.arg as usize, &launch.geometry.args[reduction.arg as usize]);
             let dtype = compiled.kernel.args[arg].dtype;

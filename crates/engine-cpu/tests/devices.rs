@@ -4,7 +4,7 @@ mod recording;
 mod support;
 
 use numelt_ir::{Axes, DType, Error, Op, Scalar};
-use numelt_runtime::{ArrayView, Config, Engine, EngineSet, Host, Input, Reason, Rule, Runtime};
+use numelt_runtime::{ArrayView, Config, Engine, EngineSet, Host, Input, Rates, Reason, Rule, Runtime};
 use numelt_testing::compare::Tolerance;
 use numelt_testing::conformance::{CheckOptions, check_program};
 use numelt_testing::engine::{Tested, conforms};
@@ -59,6 +59,25 @@ fn random_programs_over_two_devices_and_the_host() {
     check(&rt, 0..programs());
     let stats = rt.stats();
     assert!(stats.on_devices > 0 && stats.on_devices < stats.kernels + stats.calls, "{stats:?}");
+}
+
+#[test]
+fn random_programs_over_two_devices_and_the_host_by_cost() {
+    let second = FarOptions { name: "further", seed: 2, without: &[Op::Multiply, Op::Sum], ..FarOptions::default() };
+    let sets = || set(Rule::Cost, vec![FarOptions::default(), second.clone()]);
+    let recorded = Config { at_once: 0, piecemeal: 0, ..Config::default() };
+    // with short cuts on the host in between
+    let mixed = Config { at_once: 8, piecemeal: 8, ..Config::default() };
+    for config in [recorded, mixed] {
+        let rt = Runtime::new(sets(), config);
+        let host = Rates { launch: 10.0, byte: 1.0, work: 1.0, serial: 1.0, upload: 0.0, download: 0.0, latency: 0.0 };
+        let far = Rates { byte: 0.2, work: 0.6, serial: 5.0, upload: 0.3, download: 0.3, latency: 10.0, ..host };
+        let further = Rates { byte: 0.4, work: 0.2, upload: 0.1, ..far };
+        rt.use_rates(&[host, far, further]);
+        check(&rt, 0..programs() / 2);
+        let stats = rt.stats();
+        assert!(stats.on_devices > 100 && stats.on_devices < stats.kernels + stats.calls, "{stats:?}");
+    }
 }
 
 fn array(rt: &Runtime, values: &[f64]) -> ArrayView {

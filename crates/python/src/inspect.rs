@@ -1,7 +1,7 @@
 //! Looking inside from Python: flushes, statistics, reports, explanations, settings.
 
 use crate::operand::Operand;
-use crate::{blas, errors, errstate, graveyard, library, run};
+use crate::{blas, errors, errstate, filters, graveyard, library, run};
 use numelt_engines::Engines;
 use numelt_ir::{Error, Op};
 use numelt_runtime::{ArrayView, Config, EngineSet, FlushReport, KEYS, Reason, Runtime};
@@ -101,6 +101,9 @@ fn _flush_at_exit(py: Python<'_>) {
     WATCHED.store(false, Ordering::Release);
     // A failure here has no reader: the values it concerns are going away.
     let _ = run::execute(py, Reason::Exit);
+    if let Err(error) = filters::deliver(py) {
+        error.write_unraisable(py, None);
+    }
 }
 
 /// Before a fork: what is pending runs once, in the parent, and not in both processes. Errors of it stay with the values, for
@@ -108,6 +111,7 @@ fn _flush_at_exit(py: Python<'_>) {
 #[pyfunction]
 fn _flush_before_fork(py: Python<'_>) -> PyResult<()> {
     let _ = run::execute(py, Reason::Explicit);
+    filters::deliver(py)?;
     after_flush(py)?;
     errstate::deliver(py)
 }

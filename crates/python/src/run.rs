@@ -1,6 +1,6 @@
 //! The way to the runtime: recording, flushing with the GIL released, reading.
 
-use crate::{errors, errstate, graveyard, inspect, origin, registry, shape};
+use crate::{errors, errstate, filters, graveyard, inspect, origin, registry, shape};
 use numelt_ir::{Axes, DType, Op, Result, Scalar};
 use numelt_runtime::{ArrayView, BaseRef, Export, Input, Reason, Repeated, Runtime};
 use pyo3::prelude::*;
@@ -103,14 +103,18 @@ fn record_alone(py: Python<'_>, (op, ty, axes): (Op, DType, Axes), out: &ArrayVi
     // what was recorded before has its own say in what becomes of it
     run_what_fits(py, Reason::Explicit)?;
     Runtime::global().record(op, ty, out, ins, axes).map_err(errors::to_py)?;
-    run_recorded(py, Reason::Explicit, &out.base)?;
+    let ran = run_recorded(py, Reason::Explicit, &out.base);
+    filters::deliver(py)?;
+    ran?;
     errstate::act(py)?;
     inspect::after_flush(py)
 }
 
 /// Runs everything pending, and gives the warnings that come of it.
 pub fn flush(py: Python<'_>, reason: Reason) -> PyResult<()> {
-    run_pending(py, reason)?;
+    let ran = run_pending(py, reason);
+    filters::deliver(py)?;
+    ran?;
     after_run(py)
 }
 
@@ -121,6 +125,7 @@ pub fn run_what_fits(py: Python<'_>, reason: Reason) -> PyResult<()> {
 }
 
 fn after_run(py: Python<'_>) -> PyResult<()> {
+    filters::deliver(py)?;
     inspect::after_flush(py)?;
     errstate::deliver(py)
 }
@@ -132,16 +137,23 @@ pub fn run_pending(py: Python<'_>, reason: Reason) -> PyResult<()> {
 
 /// The same, with an error that no exception has been made of.
 pub fn execute(py: Python<'_>, reason: Reason) -> Result<()> {
-    let runtime = Runtime::global();
-    let long = runtime.pending_work() > DETACH_WORK || runtime.is_running();
-    let result = if long {
-        let _away = runtime.away();
-        py.detach(|| runtime.flush(reason))
-    } else {
-        runtime.flush(reason)
+    let result = match filters::apply_here() {
+        true => filters::execute(py, reason),
+        false => past_gil(py, |runtime| runtime.flush(reason)),
     };
     graveyard::drain(py);
     result
+}
+
+/// Lets the runtime do something, without the GIL if that may take long.
+pub fn past_gil<T: Send>(py: Python<'_>, act: impl FnOnce(&Runtime) -> T + Send) -> T {
+    let runtime = Runtime::global();
+    if runtime.pending_work() > DETACH_WORK || runtime.is_running() {
+        let _away = runtime.away();
+        py.detach(|| act(runtime))
+    } else {
+        act(runtime)
+    }
 }
 
 /// Address of a base's memory on the host, to be written: everything pending on it is done.

@@ -46,6 +46,8 @@ pub(crate) struct Batch {
     places: Places,
     /// See [`Batch::left`].
     left: usize,
+    /// How often instructions of it have been taken out or put first.
+    pub edits: u64,
 }
 
 /// The first few full reductions of a batch.
@@ -87,7 +89,7 @@ impl Batch {
         let heap = Arc::clone(heap);
         let (program, slots, hash) = (Program::default(), Vec::new(), Words::default());
         let (asked, places) = (Asked::new(), Places::new());
-        Batch { heap, epoch, program, slots, work: 0, hash, followed: None, asked, places, left: 0 }
+        Batch { heap, epoch, program, slots, work: 0, hash, followed: None, asked, places, left: 0, edits: 0 }
     }
 
     /// A batch by itself, of a program whose first bases are `slots`; the others get cells here.
@@ -113,7 +115,7 @@ impl Batch {
         self.followed = None;
         self.asked.clear();
         self.places.clear();
-        self.left = 0;
+        (self.left, self.edits) = (0, 0);
     }
 
     /// What an empty batch is likely to become, likeliest first.
@@ -240,7 +242,7 @@ impl Batch {
     }
 
     /// Writes down what has been followed so far.
-    fn leave(&mut self) {
+    pub fn leave(&mut self) {
         if let Some(followed) = self.followed.take() {
             if followed.trust == Trust::Yes {
                 self.keep_places(&followed.plan, followed.done);

@@ -14,6 +14,7 @@ mod cache;
 mod config;
 mod engine;
 mod exec;
+mod filter;
 pub mod footprint;
 pub mod fork;
 mod heap;
@@ -36,12 +37,13 @@ pub use engine::{
     Buffer, Engine, EngineSet, Executable, Few, FewInput, Launch, LibraryCall, NestLaunch, Operand, PutCall, SmallCall,
     StageLaunch, Storage, Task, Ticket, WholeScratch, Work, run,
 };
+pub use filter::{Filter, FilterError};
 pub use heap::base::{ArrayView, BaseRef, Export, Input, WeakBase};
 pub use heap::memory::HostMemory;
 pub use heap::pool::{Pool, PoolStats};
 pub use host::{Bounded, Draw, Host, Integers, MaskedRows, Placed, RandomStream, Sequence, TWISTER_WORDS};
 pub use null::NullEngine;
-pub use placement::Rule;
+pub use placement::{Rates, Rule};
 pub use report::Warning;
-pub use runtime::{Away, Runtime};
+pub use runtime::{Away, Filtering, Runtime};
 pub use stats::{FlushReport, Reason, Stats};

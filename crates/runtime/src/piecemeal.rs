@@ -16,7 +16,7 @@ use crate::heap::cell::BaseCell;
 use crate::heap::shared::Shared;
 use crate::heap::{lost, zeros};
 use crate::journal::Journal;
-use crate::placement::{Placement, Rule};
+use crate::placement::Placement;
 use crate::report::{self, Warning};
 use crate::stats::Stats;
 use numelt_ir::{Axes, Base, Instr, Op, OpKind, Operand as IrOperand, Program, Result, Scalar, View, warn};
@@ -307,6 +307,11 @@ impl Piecemeal<'_> {
             }
         }
         number(&mut instr.out);
+        // the plan runs where there are no devices, also where it only says what an operation without elements gives
+        for cell in &cells {
+            cell.come_home()?;
+        }
+        cells[instr.out.base as usize].touch();
         let base = |cell: &Shared<BaseCell>| Base { nbytes: cell.nbytes, input: cell.has_value(), output: true };
         let program = Program {
             bases: cells.iter().map(base).collect(),
@@ -320,7 +325,7 @@ impl Piecemeal<'_> {
         self.stats.kernels_compiled += prepared;
         let ready = ReadyPlan::new(made, plan, Vec::new(), executables);
         self.stats.kernels += ready.kernels as u64;
-        let (placement, journal) = (Placement::new(Rule::Host), Journal::default());
+        let (placement, journal) = (Placement::host(), Journal::default());
         let site = Site { host: self.engine, devices: &[], placement: &placement, journal: &journal };
         ready.run(&site, &self.program.consts, &cells, self.warnings).map_err(|stopped| stopped.error)
     }

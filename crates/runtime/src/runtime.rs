@@ -6,6 +6,7 @@
 
 mod aside;
 mod engines;
+mod filtering;
 mod gate;
 mod hosting;
 mod inspection;
@@ -17,6 +18,8 @@ mod repeat;
 use self::aside::ALONE;
 pub(crate) use self::engines::Held;
 use self::engines::{configure_pool, numbered, physical_memory};
+use self::filtering::Filters;
+pub use self::filtering::Filtering;
 pub use self::gate::Away;
 use self::gate::{Gate, Inside};
 use self::hosting::Hosting;
@@ -35,7 +38,7 @@ use crate::heap::{Heap, IDLE, lost};
 use crate::host::Host;
 use crate::journal::Journal;
 use crate::piecemeal::{Piecemeal, Sightings};
-use crate::placement::{Placement, Rule};
+use crate::placement::{Placement, Rates, Rule};
 use crate::put_off::PutOff;
 use crate::report::Warning;
 use crate::siblings::{self, Companions, Sequels};
@@ -58,6 +61,8 @@ pub struct Runtime {
     warned: AtomicBool,
     /// Do operations on few elements run at once? Readable without the lock.
     at_once: AtomicBool,
+    /// Are there filters? Readable without the lock.
+    filtered: AtomicBool,
 }
 
 /// What of a runtime is used by one thread at a time.
@@ -93,6 +98,7 @@ pub(crate) struct State {
     moved: [u64; 2],
     inspector: Option<Vec<FlushReport>>,
     warnings: Vec<Warning>,
+    filters: Filters,
     habit: Habit,
     /// Batches that are still recorded as a whole, because somebody has asked for an explanation.
     explained: u32,
@@ -118,7 +124,7 @@ impl Runtime {
             heap: Arc::clone(&heap),
             engine,
             devices: numbered(devices),
-            placement: Placement::new(rule),
+            placement: Placement::new(rule, &config),
             batch: Box::new(Batch::new(&heap, epoch)),
             spare: None,
             cells: Vec::new(),
@@ -134,15 +140,17 @@ impl Runtime {
             moved: [0; 2],
             inspector: None,
             warnings: Vec::new(),
+            filters: Filters::default(),
             habit: Habit::new(at_once),
             explained: 0,
             held_budget: (physical_memory() / 16) as u64,
             config,
         };
-        let (warned, at_once) = (AtomicBool::new(false), AtomicBool::new(state.runs_at_once()));
+        let [warned, filtered] = [false, false].map(AtomicBool::new);
+        let at_once = AtomicBool::new(state.runs_at_once());
         let state = Arc::new(Gate::new(state));
         fork::enter(&state, &heap);
-        Runtime { heap, state, host, work: AtomicU64::new(0), warned, at_once }
+        Runtime { heap, state, host, work: AtomicU64::new(0), warned, at_once, filtered }
     }
 
     /// Makes the process's runtime; false when there is one already.
@@ -205,7 +213,7 @@ impl Runtime {
     /// be asked before the reduction is recorded. A value answers once where a scalar is asked for, and once where
     /// an array is; there is never one whose computation could warn.
     pub fn kept(&self, op: Op, view: &ArrayView, array: bool) -> Option<Scalar> {
-        siblings::take(op, view, array)
+        if self.has_filters() { None } else { siblings::take(op, view, array) }
     }
 
     /// Says, until it is dropped, that this thread is going to flush without the front end's lock; see
@@ -254,10 +262,15 @@ impl Runtime {
             return Ok(());
         }
         let result = state.flush(reason, again);
-        self.note_at_once(&state);
+        self.note_flush(&state);
+        result
+    }
+
+    /// To be called after a flush.
+    fn note_flush(&self, state: &State) {
+        self.note_at_once(state);
         self.work.store(state.batch.work, Ordering::Relaxed);
         self.warned.store(!state.warnings.is_empty(), Ordering::Release);
-        result
     }
 
     /// Takes the warnings of past flushes, oldest first.
@@ -305,6 +318,11 @@ impl Runtime {
         self.lock().config.clone()
     }
 
+    /// Has [`Rule::Cost`] go by these rates, the host's first and then the devices', instead of measuring them.
+    pub fn use_rates(&self, rates: &[Rates]) {
+        self.lock().placement.use_rates(rates);
+    }
+
     /// Gives cached buffers back to the system.
     pub fn trim(&self) {
         self.heap.pool.trim(0);
@@ -330,7 +348,7 @@ impl State {
 
     /// Does somebody look at what is recorded, or is likely to?
     fn is_watched(&self) -> bool {
-        self.inspector.is_some() || self.config.trace || self.explained > 0
+        self.inspector.is_some() || self.config.trace || self.explained > 0 || self.filters.any()
     }
 
     /// Do operations on few elements run at once?
@@ -345,6 +363,18 @@ impl State {
     }
 
     fn flush(&mut self, reason: Reason, again: Again<'_>) -> Result<()> {
+        self.flush_as(reason, again, None)
+    }
+
+    /// Computes the values that have been put off no longer than until this batch.
+    fn make_due(&mut self) {
+        for cell in self.put_off.due(self.batch.epoch) {
+            self.make_or_record(&cell);
+        }
+    }
+
+    /// Runs the batch, or what a front end's filters have made of it.
+    fn flush_as(&mut self, reason: Reason, again: Again<'_>, given: Option<Filtering>) -> Result<()> {
         if self.batch.is_empty() || matches!(again, Again::No) && !self.batch.has_new() {
             return Ok(());
         }
@@ -353,9 +383,7 @@ impl State {
             self.explained = self.explained.saturating_sub(1);
             self.habit.note_read(self.batch.len(), self.batch.work, self.config.at_once);
         }
-        for cell in self.put_off.due(self.batch.epoch) {
-            self.make_or_record(&cell);
-        }
+        self.make_due();
         let _running = self.heap.runs(self.batch.epoch);
         let epoch = self.heap.epoch.fetch_add(1, Ordering::Release) + 1;
         let mut next = self.spare.take().unwrap_or_else(|| Box::new(Batch::new(&self.heap, 0)));
@@ -364,14 +392,20 @@ impl State {
         let before_this = batch.left() > 0;
         let given_up = batch.set_aside(again, &mut self.batch);
         let mut companions = None;
-        let cut = reason == Reason::Instructions && (batch.is_at_cut() || self.is_too_long(&batch));
+        let has_filters = self.filters.any();
+        let cut = !has_filters && reason == Reason::Instructions && (batch.is_at_cut() || self.is_too_long(&batch));
         if cut && !batch.is_at_cut() {
             let at = batch.best_cut();
             batch.split(at, &mut self.batch);
-        } else if !cut && !before_this && batch.has_asked() {
+        } else if !cut && !has_filters && !before_this && batch.has_asked() {
             companions = Some(Companions::add(&mut batch, &mut self.sequels));
         }
         batch.look_at_bases();
+        // the batch as it was recorded, if another one runs in its place
+        let mut recorded = None;
+        if has_filters && let Some(filtered) = self.filtered(&mut batch, given) {
+            recorded = Some(std::mem::replace(&mut batch, filtered));
+        }
         let before = self.warnings.len();
         let result = match self.ready(&mut batch) {
             Ok(None) => {
@@ -403,8 +437,14 @@ impl State {
                 if cut {
                     plan.cut.store(true, Ordering::Relaxed);
                 }
-                batch.tell_places(&plan);
-                self.succeed(plan);
+                if has_filters {
+                    // a plan of what filters made is none of a batch that is recorded, nor are its places
+                    self.caches.used(&plan);
+                    self.expect_nothing();
+                } else {
+                    batch.tell_places(&plan);
+                    self.succeed(plan);
+                }
                 if let (Ok(()), Some(companions)) = (&result, companions) {
                     companions.keep(&batch);
                 }
@@ -417,7 +457,7 @@ impl State {
             }
         };
         if self.warnings.len() > before {
-            batch.place(&mut self.warnings[before..]);
+            recorded.as_deref().unwrap_or(&batch).place(&mut self.warnings[before..]);
         }
         self.batch.lose(&given_up);
         // Dead bases give their memory back here.

@@ -137,6 +137,16 @@ pub fn private_folder(path: &Path, user: u32) -> io::Result<PathBuf> {
     Ok(real)
 }
 
+/// Where caches go by default: `NUMELT_CACHE_DIR` (empty: nowhere), the user's cache directory otherwise.
+pub fn cache_folder() -> Option<PathBuf> {
+    if let Some(own) = std::env::var_os("NUMELT_CACHE_DIR") {
+        return (!own.is_empty()).then(|| own.into());
+    }
+    let absolute = |name| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let cache = absolute("XDG_CACHE_HOME").or_else(|| Some(absolute("HOME")?.join(".cache")))?;
+    Some(cache.join("numelt"))
+}
+
 /// Like [`check_folders`], for a folder that is not the last on the way.
 fn check_on_the_way(folder: &Path, user: u32) -> io::Result<()> {
     let data = fs::symlink_metadata(folder).map_err(|error| about(folder, &error))?;

@@ -97,6 +97,8 @@ fn complex(x: [f64; 2], y: [f64; 2], closeness: Closeness, tolerance: Tolerance,
     if part(0, Closeness::ZeroSign) && part(1, Closeness::ZeroSign) {
         return true;
     }
-    let distance = (x[0] - y[0]).hypot(x[1] - y[1]);
-    distance <= x[0].hypot(x[1]) * epsilon * tolerance.ulps as f64 * 4.0
+    // where one part is the same infinity, the other one says how close they are
+    let apart = |i: usize| if x[i] == y[i] { 0.0 } else { x[i] - y[i] };
+    let finite = |i: usize| if x[i].is_finite() { x[i] } else { 0.0 };
+    apart(0).hypot(apart(1)) <= finite(0).hypot(finite(1)) * epsilon * tolerance.ulps as f64 * 4.0
 }

@@ -267,16 +267,6 @@ fn write_private(path: &Path, bytes: &[u8]) -> io::Result<()> {
     fs::OpenOptions::new().write(true).create_new(true).open(path)?.write_all(bytes)
 }
 
-/// Where objects go by default: `NUMELT_CACHE_DIR` (empty: nowhere), the user's cache directory otherwise.
-pub(super) fn default_directory() -> Option<PathBuf> {
-    if let Some(own) = std::env::var_os("NUMELT_CACHE_DIR") {
-        return (!own.is_empty()).then(|| own.into());
-    }
-    let absolute = |name| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
-    let cache = absolute("XDG_CACHE_HOME").or_else(|| Some(absolute("HOME")?.join(".cache")))?;
-    Some(cache.join("numelt"))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -72,7 +72,7 @@ impl Default for Options {
     /// The directory of `NUMELT_CACHE_DIR`, `$XDG_CACHE_HOME/numelt` or `~/.cache/numelt`, 256 MiB.
     fn default() -> Options {
         Options {
-            cache_dir: cache::default_directory(),
+            cache_dir: numelt_runtime::trusted::cache_folder(),
             secret_file: cache::default_file(),
             cache_bytes: 256 << 20,
             warn: |text| eprintln!("numelt: {text}"),

@@ -37,10 +37,50 @@ pub struct Stream {
     params: SmallVec<[usize; 8]>,
 }
 
+/// The number that a value has in what is left of a kernel, if it is left.
+type Numbers = Vec<Option<ValueId>>;
+
+/// A kernel without its random streams.
+pub struct Split {
+    /// What the tiers evaluate.
+    pub kernel: Arc<Kernel>,
+    /// The streams, in the order of the arguments that they fill, which come last.
+    pub streams: Vec<Stream>,
+    /// Which of its values the original's are.
+    pub numbering: Numbering,
+}
+
+/// Which value of a kernel without streams each of the original's is; none where all are the same.
+pub struct Numbering(Option<Numbers>);
+
+impl Numbering {
+    /// What is known of each value of the original, and then of each reduction, as the `count` values that are left are
+    /// numbered.
+    pub fn inward(&self, original: &[u8], count: usize) -> Vec<u8> {
+        let Some(numbers) = &self.0 else { return original.to_vec() };
+        let (values, reductions) = original.split_at(numbers.len());
+        let mut inner = vec![0; count];
+        for (number, value) in numbers.iter().zip(values) {
+            if let Some(number) = number {
+                inner[*number as usize] = *value;
+            }
+        }
+        inner.extend(reductions);
+        inner
+    }
+
+    /// The other way round; nothing is known of values that are not left.
+    pub fn outward(&self, inner: &[u8], count: usize) -> Vec<u8> {
+        let Some(numbers) = &self.0 else { return inner.to_vec() };
+        let values = numbers.iter().map(|number| number.map_or(0, |number| inner[number as usize]));
+        values.chain(inner[count..].iter().copied()).collect()
+    }
+}
+
 /// The kernel with its streams as loads: of arguments behind its own, in order.
-pub fn split(kernel: &Arc<Kernel>, isa: Isa) -> Result<(Arc<Kernel>, Vec<Stream>)> {
+pub fn split(kernel: &Arc<Kernel>, isa: Isa) -> Result<Split> {
     if !kernel.body.iter().any(|node| matches!(node, Node::Op(op, ..) if op.is_stream())) {
-        return Ok((kernel.clone(), Vec::new()));
+        return Ok(Split { kernel: kernel.clone(), streams: Vec::new(), numbering: Numbering(None) });
     }
     let mut lowered = Kernel::clone(kernel);
     let mut streams = Vec::new();
@@ -55,8 +95,8 @@ pub fn split(kernel: &Arc<Kernel>, isa: Isa) -> Result<(Arc<Kernel>, Vec<Stream>
             lowered.args.push(Arg { kind: ArgKind::Load, dtype: *ty, strides, near: None });
         }
     }
-    remove_dead(&mut lowered);
-    Ok((Arc::new(lowered), streams))
+    let numbers = remove_dead(&mut lowered);
+    Ok(Split { kernel: Arc::new(lowered), streams, numbering: Numbering(Some(numbers)) })
 }
 
 fn stream(kernel: &Kernel, op: Op, ty: DType, operands: &[ValueId], isa: Isa) -> Result<Stream> {
@@ -80,8 +120,9 @@ fn stream(kernel: &Kernel, op: Op, ty: DType, operands: &[ValueId], isa: Isa) ->
     Ok(Stream { fill: fill::select(op, ty, isa)?, op, size: ty.size(), index, params })
 }
 
-/// Drops nodes that nothing needs; arguments and parameters keep their numbers.
-fn remove_dead(kernel: &mut Kernel) {
+/// Drops nodes that nothing needs; arguments and parameters keep their numbers. The result is the new number of each value
+/// that is left.
+fn remove_dead(kernel: &mut Kernel) -> Numbers {
     let mut live = vec![false; kernel.body.len()];
     let results = kernel.stores.iter().map(|s| s.value).chain(kernel.reductions.iter().map(|r| r.value));
     results.for_each(|v| live[v as usize] = true);
@@ -109,6 +150,7 @@ fn remove_dead(kernel: &mut Kernel) {
     kernel.body = body;
     kernel.stores.iter_mut().for_each(|s| s.value = number[s.value as usize]);
     kernel.reductions.iter_mut().for_each(|r| r.value = number[r.value as usize]);
+    live.into_iter().zip(number).map(|(live, number)| live.then_some(number)).collect()
 }
 
 /// Writes the first `n` elements of a random stream, on the calling thread.

@@ -278,6 +278,7 @@ impl Batch {
     /// Takes everything out; the bases stay pending, so that no other thread sees them otherwise meanwhile.
     fn take_all(&mut self) -> (Vec<Instr>, Vec<Scalar>, Vec<Shared<BaseCell>>) {
         self.leave();
+        self.edits += 1;
         (self.work, self.hash) = (0, Words::default());
         self.asked.clear();
         let program = std::mem::take(&mut self.program);

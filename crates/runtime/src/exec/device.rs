@@ -2,7 +2,7 @@
 
 use super::host::library_call;
 use super::memory::{Memory, placed};
-use super::{Run, step_bases, written_bases};
+use super::{ReadyPlan, Run, step_bases, written_bases};
 use crate::cache::Executables;
 use crate::engine::{Buffer, Host, Launch, Operand, Task, Ticket, Work};
 use crate::heap::copies::Device;
@@ -22,6 +22,17 @@ impl Places {
     fn of(&self, base: u32) -> Buffer {
         let known = self.bases.iter().find(|(other, ..)| *other == base);
         known.map_or(Buffer::NONE, |&(_, handle, _)| Buffer { handle, offset: 0 })
+    }
+}
+
+impl ReadyPlan {
+    /// Can a device do a step, as far as is known before it has tried?
+    pub fn may_run_on(&self, at: usize, device: &Device) -> bool {
+        let known = self.steps[at].elsewhere.lock().unwrap_or_else(PoisonError::into_inner);
+        match known.iter().find(|(number, _)| *number == device.number) {
+            Some((_, executables)) => executables.is_some(),
+            None => supports(device, &self.plan, &self.plan.steps[at]),
+        }
     }
 }
 

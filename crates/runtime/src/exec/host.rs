@@ -177,7 +177,7 @@ pub(crate) fn call<'v>(engine: &dyn Host, instr: &'v Instr, operand: impl Fn(&'v
 }
 
 /// What an engine is to do for an instruction that is a library call or a scan.
-pub(super) fn library_call<'v, R>(
+pub(crate) fn library_call<'v, R>(
     instr: &'v Instr,
     operand: impl Fn(&'v View) -> Operand<'v>,
     with: impl FnOnce(&LibraryCall<'_>) -> Result<R>,

@@ -29,6 +29,11 @@ impl<'a> Memory<'a> {
         self.slots.get(base as usize).unwrap_or_else(|| &self.added[base as usize - self.slots.len()])
     }
 
+    /// The recorded bases, by number.
+    pub fn recorded(&self) -> impl Iterator<Item = &Shared<BaseCell>> {
+        self.slots.iter()
+    }
+
     /// Gives a base memory on the host; false where it has a value.
     pub fn alloc(&self, base: u32) -> Result<bool> {
         let cell = self.cell(base);
@@ -99,7 +104,7 @@ impl<'a> Memory<'a> {
 }
 
 /// Where a kernel's arguments lie, if bases lie where `place` says.
-pub(super) fn placed(step: &KernelStep, place: impl Fn(u32) -> Buffer) -> SmallVec<[Buffer; 16]> {
+pub(crate) fn placed(step: &KernelStep, place: impl Fn(u32) -> Buffer) -> SmallVec<[Buffer; 16]> {
     let argument = |((arg, &base), geometry): ((&Arg, &u32), &ArgGeometry)| match arg.kind {
         ArgKind::Index => Buffer::NONE,
         ArgKind::Load | ArgKind::Gather | ArgKind::Store | ArgKind::Reduced => place(base).moved(geometry.offset),

@@ -1,7 +1,7 @@
 //! Running a finished plan: allocate at first use, launch, free at last use.
 //!
 //! In: a plan with its kernels prepared, and the recorded bases. Out: values, on the host or on devices. Each step runs where
-//! the placement says (`placement.rs`): on the host (`host.rs`), or on a device (`device.rs`). What a device cannot do,
+//! the placement says (`placement/`): on the host (`host.rs`), or on a device (`device.rs`). What a device cannot do,
 //! or has no memory for, runs on the host.
 
 mod device;
@@ -9,8 +9,8 @@ mod host;
 mod memory;
 
 pub(crate) use self::device::supports;
-pub(crate) use self::host::call;
-pub(crate) use self::memory::Memory;
+pub(crate) use self::host::{call, library_call};
+pub(crate) use self::memory::{Memory, placed};
 
 use crate::batch::{Candidates, Packed, Places, Track};
 use crate::cache::Executables;
@@ -20,7 +20,7 @@ use crate::heap::copies::Device;
 use crate::heap::shared::Shared;
 use crate::heap::zeros::Fill;
 use crate::journal::Journal;
-use crate::placement::Placement;
+use crate::placement::{Course, Decisions, Placement};
 use crate::report::{self, Warning};
 use numelt_ir::{Base, Error, Instr, Program, Result, Scalar, warn};
 use numelt_opt::{ArgKind, KernelStep, Plan, Recipe, Step};
@@ -54,6 +54,8 @@ pub(crate) struct ReadyPlan {
     pub regretted: AtomicBool,
     /// Plans that ran right after this one, the latest first.
     next: Mutex<SmallVec<[Weak<ReadyPlan>; NEXT]>>,
+    /// Where its steps were placed by cost.
+    pub decisions: Decisions,
 }
 
 /// What a plan keeps of the program that it was made for.
@@ -162,6 +164,7 @@ impl ReadyPlan {
             recipes,
             regretted,
             next,
+            decisions: Decisions::default(),
         }
     }
 
@@ -214,9 +217,10 @@ impl ReadyPlan {
         warnings: &mut Vec<Warning>,
     ) -> std::result::Result<(), Stopped> {
         let mut memory = Memory::new(self, slots);
+        let course = site.placement.course(self, site, &memory);
         for (at, (step, ready)) in self.plan.steps.iter().zip(&self.steps).enumerate() {
             let run = Run { plan: self, at, step, ready, consts };
-            if let Err(error) = run.done(site, &mut memory, warnings) {
+            if let Err(error) = run.done(site, &course, &mut memory, warnings) {
                 return Err(Stopped { error, at, temporaries: memory.into_cells() });
             }
             for &base in &ready.free {
@@ -229,6 +233,16 @@ impl ReadyPlan {
             return Err(Stopped { error, at: self.steps.len(), temporaries: memory.into_cells() });
         }
         Ok(())
+    }
+
+    /// The bases that a step uses, each once, and whether it writes them.
+    pub fn uses(&self, at: usize) -> SmallVec<[(u32, bool); 8]> {
+        let step = &self.plan.steps[at];
+        let written = written_bases(&self.plan, step);
+        let mut bases = step_bases(&self.plan, step);
+        bases.sort_unstable();
+        bases.dedup();
+        bases.into_iter().map(|base| (base, written.contains(&base))).collect()
     }
 
     /// What is left to do of the program that this plan was made for, once more planned as `again`, from step `at` on:
@@ -278,16 +292,25 @@ pub(crate) struct Run<'a> {
 
 impl Run<'_> {
     /// Runs the step where it is placed.
-    fn done(self, site: &Site<'_>, memory: &mut Memory<'_>, warnings: &mut Vec<Warning>) -> Result<()> {
+    fn done(
+        self,
+        site: &Site<'_>,
+        course: &Course,
+        memory: &mut Memory<'_>,
+        warnings: &mut Vec<Warning>,
+    ) -> Result<()> {
         if site.devices.is_empty() {
             return self.on_host(site.host, memory, warnings);
         }
-        if let Some(device) = site.placement.device_for(self, site.devices, memory) {
+        if let Some(device) = site.placement.device_for(course, self.at, site.devices) {
             let there = self.on_device(site.host, device, memory, warnings)?;
             site.placement.note(there);
             if there {
                 site.journal.ran_on(device.engine.name());
                 return Ok(());
+            }
+            if let Course::Decided(_) = course {
+                self.plan.decisions.refuse(self.at, device.number);
             }
             site.journal.declined(&self.plan.plan, self.step);
         }

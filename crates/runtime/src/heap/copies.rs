@@ -217,6 +217,16 @@ impl BaseCell {
         self.copies.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Where there are valid copies, a bit each: the lowest is the host's, device `n` has bit `n + 1`.
+    pub fn located(&self) -> u32 {
+        let here = u32::from(!self.here().is_null());
+        if !self.has(note::COPIES) {
+            return here;
+        }
+        let bit = |copy: &DeviceCopy| 2u32.checked_shl(copy.device.number as u32).unwrap_or(0);
+        self.copies().valid.iter().fold(here, |all, copy| all | bit(copy))
+    }
+
     /// Brings the values to the host, where they live elsewhere. Copies on devices stay valid.
     ///
     /// # Errors

@@ -21,7 +21,7 @@ impl Runtime {
     /// # Errors
     /// Those of [`Runtime::flush`].
     pub fn fold_now(&self, folds: &[(Op, DType)], source: &ArrayView) -> Result<Option<SmallVec<[Scalar; 2]>>> {
-        if source.base.peek().is_none() {
+        if self.has_filters() || source.base.peek().is_none() {
             return Ok(None);
         }
         let operand = source.to_ir(0);

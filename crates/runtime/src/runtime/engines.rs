@@ -68,7 +68,7 @@ impl Held<'_> {
         devices.iter().for_each(|device| device.forget());
         // their threads do not exist here, so that nothing of them can be ended
         std::mem::forget(devices);
-        (self.inside.placement, self.inside.placed) = (Placement::new(Rule::Host), [0; 2]);
+        (self.inside.placement, self.inside.placed) = (Placement::host(), [0; 2]);
     }
 }
 
@@ -79,7 +79,7 @@ impl State {
         // totals outlive the devices that they are of
         self.stats = self.with_devices();
         self.devices = numbered(devices);
-        (self.placement, self.placed) = (Placement::new(rule), [0; 2]);
+        (self.placement, self.placed) = (Placement::new(rule, &self.config), [0; 2]);
     }
 }
 

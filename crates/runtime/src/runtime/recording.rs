@@ -118,7 +118,7 @@ impl Runtime {
             let is_there = if base.ptr_eq(&out.base) { !cell.has_value() } else { !cell.here().is_null() };
             !base.is_awaited() && !cell.has(note::FAILED) && is_there
         };
-        if !idle(out) || !ins.iter().copied().all(idle) || out.base.is_visible() {
+        if self.has_filters() || !idle(out) || !ins.iter().copied().all(idle) || out.base.is_visible() {
             return Ok(false);
         }
         // SAFETY: the caller's contract.

@@ -1,0 +1,164 @@
+//! Which engine runs a step.
+//!
+//! In: a plan that is about to run, and where its arrays are. Out: an engine for each of its steps, by the rule in force.
+//! [`Rule::Cost`] decides for a plan as a whole (`choose.rs`) and remembers what it decided (`decisions.rs`). The rates that it needs are
+//! measured (`measure.rs`) when a plan is first worth moving, once per machine and engine (`rates.rs`).
+
+mod choose;
+mod decisions;
+mod measure;
+mod rates;
+
+pub(crate) use decisions::Decisions;
+pub use rates::Rates;
+
+use crate::config::Config;
+use crate::engine::{Engine, Host};
+use crate::exec::{Memory, ReadyPlan, Site};
+use crate::heap::copies::Device;
+use decisions::Engines;
+use rates::RatesStore;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// How work is placed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Rule {
+    /// On the host.
+    Host,
+    /// On this device, as far as it can do it.
+    Always(usize),
+    /// Where it takes least time, what has to move included.
+    Cost,
+    /// Anywhere, by chance: a test of what moves between engines.
+    Random(u64),
+}
+
+/// Where the steps of a runtime's plans run.
+#[derive(Debug)]
+pub(crate) struct Placement {
+    pub rule: Rule,
+    /// Of the random numbers of [`Rule::Random`].
+    state: AtomicU64,
+    /// Steps that ran on devices, and those that were placed there and ran on the host.
+    done: AtomicU64,
+    declined: AtomicU64,
+    /// Of each engine, the host first, once they are known; none for an engine that could not be measured.
+    rates: Mutex<Option<EngineRates>>,
+    store: RatesStore,
+}
+
+type EngineRates = Arc<[Option<Rates>]>;
+
+/// Where the steps of a plan are to run.
+pub(crate) enum Course {
+    /// Each as the rule says when its turn comes.
+    StepByStep,
+    /// All on the host.
+    Host,
+    /// Each on its own engine.
+    Decided(Engines),
+}
+
+impl Placement {
+    /// All on the host.
+    pub const fn host() -> Placement {
+        Placement::of(Rule::Host, 0, RatesStore::NONE)
+    }
+
+    pub fn new(rule: Rule, config: &Config) -> Placement {
+        let seed = if let Rule::Random(seed) = rule { seed } else { 0 };
+        Placement::of(rule, seed, RatesStore::new(config))
+    }
+
+    const fn of(rule: Rule, seed: u64, store: RatesStore) -> Placement {
+        let [state, done, declined] = [AtomicU64::new(seed), AtomicU64::new(0), AtomicU64::new(0)];
+        Placement { rule, state, done, declined, rates: Mutex::new(None), store }
+    }
+
+    /// Goes by these rates, the host's first, instead of measuring.
+    pub fn use_rates(&self, rates: &[Rates]) {
+        let rates = rates.iter().copied().map(Some).collect();
+        *self.rates.lock().unwrap_or_else(PoisonError::into_inner) = Some(rates);
+    }
+
+    /// Where the steps of a plan are to run that is about to.
+    pub fn course(&self, plan: &ReadyPlan, site: &Site<'_>, memory: &Memory<'_>) -> Course {
+        if self.rule != Rule::Cost {
+            return Course::StepByStep;
+        }
+        if site.devices.is_empty() {
+            return Course::Host;
+        }
+        let (key, is_away) = decisions::key(memory);
+        if !is_away && !decisions::may_gain(plan, self.known().as_deref()) {
+            return Course::Host;
+        }
+        let rates = self.rates(site.host, site.devices);
+        Course::Decided(plan.decisions.find(plan, key, &rates, site.devices, memory))
+    }
+
+    /// The rates of all engines, if they are known.
+    fn known(&self) -> Option<EngineRates> {
+        self.rates.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// The rates of all engines.
+    fn rates(&self, host: &dyn Host, devices: &[Arc<Device>]) -> EngineRates {
+        let mut known = self.rates.lock().unwrap_or_else(PoisonError::into_inner);
+        let measured = || {
+            let own = self.measured(host, host.threads(), false);
+            // nothing can be compared with a host that is not known
+            let device = |device: &Arc<Device>| own.and_then(|_| self.measured(&*device.engine, host.threads(), true));
+            std::iter::once(own).chain(devices.iter().map(device)).collect()
+        };
+        Arc::clone(known.get_or_insert_with(measured))
+    }
+
+    /// The rates of one engine, from the cache folder if they are there.
+    fn measured(&self, engine: &dyn Engine, threads: usize, is_far: bool) -> Option<Rates> {
+        let machine = self.store.machine(engine, threads);
+        if let Some(rates) = self.store.load(engine.name(), &machine) {
+            return Some(rates);
+        }
+        let rates = measure::measure(engine, is_far).ok()?;
+        self.store.save(engine.name(), &machine, rates);
+        Some(rates)
+    }
+
+    /// May the runtime run operations on few elements without a plan, on the host? Not where somebody wants to see them
+    /// elsewhere.
+    pub fn allows_shortcuts(&self) -> bool {
+        matches!(self.rule, Rule::Host | Rule::Cost)
+    }
+
+    /// The device that a step is to run on; none for the host.
+    pub fn device_for<'d>(&self, course: &Course, step: usize, devices: &'d [Arc<Device>]) -> Option<&'d Arc<Device>> {
+        let device = match (course, self.rule) {
+            (Course::Decided(engines), _) => usize::from(engines[step]).checked_sub(1).and_then(|at| devices.get(at)),
+            (Course::Host, _) | (Course::StepByStep, Rule::Host | Rule::Cost) => None,
+            (Course::StepByStep, Rule::Always(number)) => devices.get(number),
+            (Course::StepByStep, Rule::Random(_)) => devices.get(random(&self.state) as usize % (devices.len() + 1)),
+        };
+        device.filter(|device| !device.is_lost())
+    }
+
+    /// Notes whether a step that was placed on a device ran there.
+    pub fn note(&self, there: bool) {
+        let count = if there { &self.done } else { &self.declined };
+        count.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Steps that ran on devices, and those that were placed there and ran on the host.
+    pub fn counts(&self) -> [u64; 2] {
+        [&self.done, &self.declined].map(|count| count.load(Ordering::Relaxed))
+    }
+}
+
+/// The next number of a simple generator (splitmix64).
+fn random(state: &AtomicU64) -> u64 {
+    let mut z = state.fetch_add(0x9e37_79b9_7f4a_7c15, Ordering::Relaxed);
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}

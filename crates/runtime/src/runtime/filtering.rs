@@ -1,0 +1,199 @@
+//! Filters of a runtime ([`crate::Filter`]), and front ends that have filters of their own.
+//!
+//! The runtime's filters are applied inside a flush, after the batch has been taken and before its plan is looked up. A front
+//! end's filters cannot be: they may need a lock that nobody may wait for during a flush (Python's). So such a front end asks for the
+//! pending program ([`Runtime::filtering`]), applies its filters to it without any lock of the runtime's, and flushes with
+//! the result ([`Runtime::flush_filtered`]). If something else has run the batch meanwhile, it has to begin again. What has been
+//! recorded meanwhile stays pending.
+//!
+//! While there are filters, every operation is recorded and planned: nothing runs at once or operation by operation, no
+//! batch follows the plan of an earlier one, no reductions are added, and a full batch is not cut.
+
+use super::{Again, Batch, Runtime, State};
+use crate::batch::Candidates;
+use crate::filter::{Filter, FilterError, check};
+use crate::heap::Heap;
+use crate::stats::Reason;
+use numelt_ir::{Program, Result};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+/// The filters of a runtime.
+#[derive(Default)]
+pub(crate) struct Filters {
+    own: Vec<Arc<dyn Filter>>,
+    /// Does the front end apply filters of its own?
+    front: bool,
+    /// What went wrong and has not been taken.
+    errors: Vec<FilterError>,
+}
+
+/// A pending program and what a front end's filters make of it.
+pub struct Filtering {
+    /// That of the runtime whose program it is.
+    heap: Arc<Heap>,
+    epoch: u64,
+    edits: u64,
+    recorded: Program,
+    filtered: Option<Program>,
+}
+
+impl Filtering {
+    /// The program as it is so far.
+    pub fn program(&self) -> &Program {
+        self.filtered.as_ref().unwrap_or(&self.recorded)
+    }
+}
+
+impl Runtime {
+    /// Has a filter see the program of each batch that runs from now on, after those that are there already.
+    pub fn add_filter(&self, filter: Arc<dyn Filter>) {
+        self.change_filters(|filters| filters.own.push(filter));
+    }
+
+    /// Removes the filters of a name; were there any?
+    pub fn remove_filter(&self, name: &str) -> bool {
+        let mut removed = false;
+        self.change_filters(|filters| {
+            let before = filters.own.len();
+            filters.own.retain(|filter| filter.name() != name);
+            filters.errors.retain(|failed| failed.name != name);
+            removed = filters.own.len() < before;
+        });
+        removed
+    }
+
+    /// Says whether the front end flushes by [`Runtime::flush_filtered`] from now on.
+    pub fn filters_in_front(&self, on: bool) {
+        self.change_filters(|filters| filters.front = on);
+    }
+
+    fn change_filters(&self, change: impl FnOnce(&mut Filters)) {
+        let mut state = self.lock();
+        change(&mut state.filters);
+        // an empty batch expects a plan, one that is not may be following one
+        state.batch.leave();
+        self.filtered.store(state.filters.any(), Ordering::Relaxed);
+        self.note_at_once(&state);
+    }
+
+    /// Are there filters, so that every operation has to be recorded?
+    #[inline]
+    pub fn has_filters(&self) -> bool {
+        self.filtered.load(Ordering::Relaxed)
+    }
+
+    /// Takes the errors of filters in past flushes, oldest first. Those batches have run without the filters that failed.
+    pub fn take_filter_errors(&self) -> Vec<FilterError> {
+        std::mem::take(&mut self.lock().filters.errors)
+    }
+
+    /// The program that a flush would run now, for a front end to apply its filters to. `None` where there is nothing to filter:
+    /// nothing is pending, or the queue begins with what got no memory before.
+    pub fn filtering(&self) -> Option<Filtering> {
+        let mut state = self.lock();
+        state.make_due();
+        let batch = &mut state.batch;
+        if batch.is_empty() || batch.left() > 0 {
+            return None;
+        }
+        batch.look_at_bases();
+        let recorded = batch.program().clone();
+        let heap = Arc::clone(&self.heap);
+        Some(Filtering { heap, epoch: batch.epoch, edits: batch.edits, recorded, filtered: None })
+    }
+
+    /// Has a program run in place of the one that [`Filtering::program`] gives.
+    ///
+    /// # Errors
+    /// [`numelt_ir::Error::Invalid`] and [`numelt_ir::Error::Unsupported`] when it must not; nothing has changed then.
+    pub fn replace(&self, filtering: &mut Filtering, program: Program) -> Result<()> {
+        let engine = Arc::clone(&self.lock().engine);
+        check(&filtering.recorded, &program, &*engine)?;
+        filtering.filtered = Some(program);
+        Ok(())
+    }
+
+    /// Runs the pending program as filtered. What has been recorded since [`Runtime::filtering`] stays pending. False when
+    /// the batch is not the one that was filtered any more: nothing has run then.
+    ///
+    /// # Errors
+    /// Those of [`Runtime::flush`].
+    pub fn flush_filtered(&self, reason: Reason, filtering: Filtering) -> Result<bool> {
+        let mut state = self.lock();
+        state.make_due();
+        let batch = &state.batch;
+        let is_own = Arc::ptr_eq(&self.heap, &filtering.heap);
+        if !is_own || batch.is_empty() || (batch.epoch, batch.edits) != (filtering.epoch, filtering.edits) {
+            return Ok(false);
+        }
+        let result = state.flush_as(reason, Again::No, Some(filtering));
+        self.note_flush(&state);
+        result.map(|()| true)
+    }
+}
+
+impl Filters {
+    pub fn any(&self) -> bool {
+        self.front || !self.own.is_empty()
+    }
+}
+
+impl State {
+    /// A settled batch as its filters would have it; the bases go over to it. `None` where they leave it as it is. Instructions that
+    /// were recorded after the front end had asked for the program go to the queue.
+    pub(super) fn filtered(&mut self, batch: &mut Batch, given: Option<Filtering>) -> Option<Box<Batch>> {
+        if batch.is_empty() {
+            return None;
+        }
+        let mut changed = None;
+        if let Some(given) = given {
+            let len = given.recorded.instrs.len();
+            if len < batch.len() {
+                batch.split(len, &mut self.batch);
+                batch.look_at_bases();
+            }
+            changed = given.filtered;
+        }
+        if let Some(program) = &mut changed {
+            // the flags are those of now: somebody may have let go of an array meanwhile
+            let known = batch.slots.len();
+            program.bases[..known].copy_from_slice(&batch.program().bases);
+        }
+        for filter in &self.filters.own {
+            let now = changed.as_ref().unwrap_or_else(|| batch.program());
+            let error = match filter.apply(now) {
+                Ok(None) => continue,
+                Ok(Some(program)) => match check(batch.program(), &program, &*self.engine) {
+                    Ok(()) => {
+                        changed = Some(program);
+                        continue;
+                    }
+                    Err(error) => error,
+                },
+                Err(error) => error,
+            };
+            self.filters.errors.push(FilterError { name: filter.name().to_string(), error });
+        }
+        let slots = std::mem::take(&mut batch.slots);
+        match changed {
+            Some(program) => {
+                let mut filtered = Box::new(Batch::of(&self.heap, program, slots));
+                filtered.look_at_bases();
+                Some(filtered)
+            }
+            None => {
+                batch.slots = slots;
+                None
+            }
+        }
+    }
+
+    /// Ends the expectation of plans for the batch that is being recorded.
+    pub(super) fn expect_nothing(&mut self) {
+        self.last = None;
+        if self.batch.is_empty() {
+            self.batch.expect(Candidates::new());
+        }
+    }
+}
