@@ -94,3 +94,12 @@ def some(dtype, shape, seed):
     if values.dtype.kind in "fc":
         values.flat[::7] = -0.0
     return values
+
+
+def works_on_devices():
+    """Return whether work runs on devices: plans are made for them then, and each batch gets one."""
+    before, numelt.config.at_once = numelt.config.at_once, 1
+    try:
+        return not numelt._core.runs_at_once()
+    finally:
+        numelt.config.at_once = before

@@ -11,6 +11,7 @@ import sys
 import textwrap
 import threading
 import warnings
+from pathlib import Path
 
 import numpy
 import pytest
@@ -553,3 +554,12 @@ def test_settings_of_devices_take_effect_at_once(host):
             assert 0 < moved() - there < 20
     finally:
         numelt.config.devices, numelt.config.placement = before
+
+
+@PLACES
+def test_the_example_of_the_document(settings):
+    path = Path(__file__).resolve().parents[2] / "docs" / "engines.md"
+    code = path.read_text().split("```python\n")[1].split("```")[0]
+    x = numpy.linspace(0.0, 1.0, 1_000_000)
+    total = float(run(code, settings).splitlines()[-1])
+    assert total == pytest.approx(float((2 * (numpy.sqrt(x) + 1)).sum()), rel=1e-14)

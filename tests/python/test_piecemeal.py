@@ -7,6 +7,8 @@ import pytest
 
 import numelt
 
+from .compare import works_on_devices
+
 MANY = 2**64 - 1
 
 
@@ -98,6 +100,7 @@ def test_programs_of_changing_shapes(piecemeal, program):
         same(program)
 
 
+@pytest.mark.skipif(works_on_devices(), reason="the plans of the CPU are looked at")
 def test_new_batches_run_without_a_plan_and_old_ones_with_one(recorded):
     x = numelt.arange(200.0) + 0
     numelt.flush()
@@ -167,6 +170,7 @@ def levinson(np):
     return [y]
 
 
+@pytest.mark.skipif(works_on_devices(), reason="the plans of the CPU are looked at")
 def test_long_batches_that_never_repeat_come_to_run_at_once():
     before = numelt._core.stats()["at_once"]
     same(levinson)
@@ -182,6 +186,7 @@ def stencil(np):
     return [x]
 
 
+@pytest.mark.skipif(works_on_devices(), reason="the plans of the CPU are looked at")
 def test_scatters_to_few_places_are_little_work():
     def diagonals(np):
         d = np.zeros((300, 300))

@@ -1,7 +1,7 @@
 //! What an engine is: memory of its own, and kernels and library calls that run on it. Policy (when, where, caches) is the
 //! runtime's.
 //!
-//! A new engine implements [`Storage`] and [`Engine`], nine methods. What only an engine that computes in host memory can
+//! A new engine implements [`Storage`] and [`Engine`], ten methods. What only an engine that computes in host memory can
 //! offer is a third trait, [`Host`](crate::Host); a runtime has exactly one of those, and any number of others.
 
 pub(crate) use crate::host::Host;
