@@ -1,11 +1,16 @@
 //! The runtime: records instructions, decides when to run them, plans, allocates, launches.
 //!
 //! In: operations on views, from front ends. Out: memory with values in it.
-//! Not here: how a kernel is computed (engines), Python. Unsafe code is in `pool.rs` (memory from
-//! the system), `footprint.rs` (giving it back), `fork.rs` (registering handlers), `idle.rs` (asking for
-//! limits), `base.rs` (returning it, reading a number), `exec.rs` and `at_once.rs` (temporaries), `trusted.rs` (the user's number), `shared.rs`, `batch.rs` and
-//! `batch/repeat.rs` (counting references), `runtime.rs`, `runtime/gate.rs`,
-//! `runtime/hosting.rs` and `runtime/repeat.rs` (one thread at a time).
+//! Not here: how a kernel is computed (engines), Python.
+//!
+//! The parts, each with its own state and with its invariants on top of its file: the recorder (`batch`, `runtime/recording.rs`), the
+//! planner (`runtime/planning.rs`, `cache.rs`), the executor (`exec`, `placement`), the heap (`heap`), and what past batches say of the next
+//! (`at_once.rs`, `piecemeal.rs`, `siblings.rs`, `put_off.rs`). `fork.rs` sees to all runtimes around a fork.
+//!
+//! Unsafe code is in `heap` (memory from the system, values in it, counted references), `footprint.rs` (giving memory back), `fork.rs`
+//! (handlers, locks across a fork), `at_once.rs` (memory that is given back), `trusted.rs` (the user's number), `batch.rs` and
+//! `batch/repeat.rs` (counting references), `runtime.rs` and `runtime/` (one thread at a time), and in the contracts of `host.rs` and
+//! `blas.rs`.
 
 mod at_once;
 mod batch;
