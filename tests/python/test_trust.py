@@ -147,7 +147,7 @@ def failure(**variables):
 @pytest.mark.parametrize(
     ("key", "value", "allowed"),
     [
-        ("engine", "gpu", "cpu or null"),
+        ("engine", "gpu", "or auto"),
         ("threads", "many", "a number of threads"),
         ("jit", "maybe", "off, on or sync"),
         ("variants", "x", "dynamic, fixed or selected"),
