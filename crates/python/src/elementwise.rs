@@ -8,7 +8,7 @@ use crate::scalar::DeferredScalar;
 use crate::ufunc_call::Casting;
 use crate::{errors, errstate, fresh, places, run, shape};
 use numelt_ir::{Axes, DType, DTypeKind, Dims, Op, OpKind, Scalar};
-use numelt_runtime::{ArrayView, Input, Runtime};
+use numelt_runtime::{ArrayView, Input};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 use smallvec::SmallVec;
@@ -376,7 +376,7 @@ fn repeated_number<'py>(
 #[inline]
 pub fn scalar<'py>(py: Python<'py>, op: Op, ty: DType, inputs: &[Input<'_>]) -> PyResult<Bound<'py, PyAny>> {
     let dtype = op.output_dtype(ty);
-    let base = Runtime::global().new_base(dtype.size());
+    let base = crate::run::new_base(dtype.size());
     let out = ArrayView { base, dtype, offset: 0, shape: Dims::new(), strides: Dims::new() };
     // SAFETY: the base was made here.
     unsafe { run::record_new(py, op, ty, &out, inputs)? };
@@ -535,8 +535,7 @@ fn made<'py>(
     if size == 0 || size > 1 << 28 {
         return None;
     }
-    // SAFETY: the GIL is held; see `run::record`.
-    let base = unsafe { Runtime::global().new_base_past(size as usize * dtype.size()) };
+    let base = crate::run::new_base(size as usize * dtype.size());
     let out = match fresh::c_ordered(py, base, dtype, shape) {
         Ok(out) => out,
         Err(error) => return Some(Err(error)),

@@ -10,7 +10,7 @@ use crate::operand::Operand;
 use crate::scalar::DeferredScalar;
 use crate::{convert, resolve, run, shape};
 use numelt_ir::{Axes, DType, Dims, MAX_RANK, Op, Scalar};
-use numelt_runtime::{ArrayView, Input, Runtime};
+use numelt_runtime::{ArrayView, Input};
 use pyo3::prelude::*;
 
 /// The quick path of a product of two matrices of one dtype, by the rules of `matmul` and `dot`.
@@ -21,7 +21,7 @@ pub fn matrices<'py>(py: Python<'py>, op: Op, a: &ArrayView, b: &ArrayView) -> N
         return Ok(None);
     }
     crate::module::check_bytes(py, &Dims::from_slice(&[m, n]), ty)?;
-    let base = Runtime::global().new_base((m * n) as usize * ty.size());
+    let base = crate::run::new_base((m * n) as usize * ty.size());
     let target = shape::whole(base, ty, &[m, n]);
     run::product(py, op, ty, &target, [a, b])?;
     wrap_new(py, target).map(Some)
@@ -38,7 +38,7 @@ pub fn vectors<'py>(py: Python<'py>, op: Op, a: &ArrayView, b: &ArrayView) -> Na
         shape::window(v, v.offset, Dims::from_slice(&shape), Dims::from_slice(&strides))
     };
     let (row, column) = (line(a, [1, k], [0, a.strides[0]]), line(b, [k, 1], [b.strides[0], 0]));
-    let target = shape::whole(Runtime::global().new_base(ty.size()), ty, &[1, 1]);
+    let target = shape::whole(crate::run::new_base(ty.size()), ty, &[1, 1]);
     run::product(py, op, ty, &target, [&row, &column])?;
     number(py, shape::whole(target.base, ty, &[])).map(Some)
 }
@@ -242,7 +242,7 @@ impl Product {
         let rank = self.full.len();
         if op == Op::Dot || rank < 4 {
             let nbytes = shape::size(&self.full) as usize * ty.size();
-            let result = shape::whole(Runtime::global().new_base(nbytes), ty, &self.result);
+            let result = shape::whole(crate::run::new_base(nbytes), ty, &self.result);
             return (self.expand(&result), result);
         }
         // stacks lie in memory as those of the operands do, the matrices in them by rows

@@ -149,7 +149,7 @@ pub fn flatten(py: Python<'_>, view: &ArrayView) -> PyResult<ArrayView> {
         return Ok(flat);
     }
     let copy = shape::whole(
-        numelt_runtime::Runtime::global().new_base(n as usize * view.dtype.size()),
+        crate::run::new_base(n as usize * view.dtype.size()),
         view.dtype,
         &view.shape,
     );

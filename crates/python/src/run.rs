@@ -156,6 +156,13 @@ pub fn past_gil<T: Send>(py: Python<'_>, act: impl FnOnce(&Runtime) -> T + Send)
     }
 }
 
+/// A new base without memory.
+#[inline]
+pub fn new_base(nbytes: usize) -> BaseRef {
+    // SAFETY: the GIL is held, as wherever arrays are made; see `record_as`.
+    unsafe { Runtime::global().new_base_past(nbytes) }
+}
+
 /// Address of a base's memory on the host, to be written: everything pending on it is done.
 pub fn write(py: Python<'_>, base: &BaseRef) -> PyResult<*mut u8> {
     if base.is_pending() {
@@ -234,7 +241,7 @@ pub fn on_dense<T>(py: Python<'_>, view: &ArrayView, with: impl FnOnce(&[u8]) ->
 
 /// A new base of `total` bytes that holds the elements of dense views one after the other.
 pub fn gathered(py: Python<'_>, views: &[ArrayView], total: usize) -> PyResult<BaseRef> {
-    let base = Runtime::global().new_base(total);
+    let base = new_base(total);
     let start = write(py, &base)?;
     let mut at = 0;
     for view in views {

@@ -3,7 +3,7 @@
 use crate::methods::Order;
 use numelt_ir::DType;
 use numelt_ir::{Dims, c_strides, new_strides};
-use numelt_runtime::{ArrayView, BaseRef, Runtime};
+use numelt_runtime::{ArrayView, BaseRef};
 use smallvec::SmallVec;
 
 /// NumPy's limit on the number of axes.
@@ -251,7 +251,7 @@ pub fn fresh(dtype: DType, shape: &[i64], mut strides: Dims) -> ArrayView {
     if bytes == 0 {
         strides.fill(0);
     }
-    ArrayView { base: Runtime::global().new_base(bytes), dtype, offset: 0, shape: Dims::from_slice(shape), strides }
+    ArrayView { base: crate::run::new_base(bytes), dtype, offset: 0, shape: Dims::from_slice(shape), strides }
 }
 
 /// The same elements with another shape and without a copy, in C order; `None` where only a copy can do.

@@ -104,7 +104,7 @@ pub fn nonzero<'py>(args: &Bound<'py, PyTuple>) -> Quick<'py> {
     let rank = view.shape.len();
     let extents = [places.len() as i64, rank as i64];
     let base = if places.is_empty() {
-        Runtime::global().new_base(0)
+        crate::run::new_base(0)
     } else if rank == 1 {
         run::integers(&places)?
     } else {
@@ -216,7 +216,7 @@ fn triangle<'py>(args: &Bound<'py, PyTuple>, keeps: impl Fn(i64, i64) -> bool) -
             element.fill(0);
         }
     }
-    let out = shape::whole(Runtime::global().new_base(bytes.len()), view.dtype, &view.shape);
+    let out = shape::whole(crate::run::new_base(bytes.len()), view.dtype, &view.shape);
     run::set_bytes(py, &out.base, &bytes)?;
     wrap_new(py, out).map(Some)
 }

@@ -124,7 +124,7 @@ fn solved<'py>(
     let by_rows: SmallVec<[f64; 64]> = (0..n * sides).map(|at| solution[at % sides * n + at / sides]).collect();
     // SAFETY: floats are bytes without gaps.
     let bytes = unsafe { std::slice::from_raw_parts(by_rows.as_ptr().cast::<u8>(), size_of_val(&by_rows[..])) };
-    let out = shape::whole(Runtime::global().new_base(bytes.len()), DType::F64, dims);
+    let out = shape::whole(crate::run::new_base(bytes.len()), DType::F64, dims);
     run::set_bytes(py, &out.base, bytes)?;
     wrap_new(py, out).map(Some)
 }

@@ -65,7 +65,7 @@ impl Transform {
             *last = if self.real && self.forward { n / 2 + 1 } else { n };
         }
         module::check_bytes(py, &dims, dtype)?;
-        let out = shape::whole(Runtime::global().new_base(shape::size(&dims) as usize * dtype.size()), dtype, &dims);
+        let out = shape::whole(crate::run::new_base(shape::size(&dims) as usize * dtype.size()), dtype, &dims);
         Runtime::global().write(&out.base).map_err(|error| match error {
             Error::OutOfMemory(_) => errors::memory(py, &dims, dtype),
             other => errors::to_py(other),

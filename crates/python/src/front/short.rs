@@ -9,7 +9,6 @@ use crate::methods::{Order, copied};
 use crate::ndarray::wrap_new;
 use crate::{fresh, run, shape};
 use numelt_ir::{DType, Scalar};
-use numelt_runtime::Runtime;
 use pyo3::intern;
 use pyo3::prelude::*;
 
@@ -36,7 +35,7 @@ pub fn filled<'py>(given: &Given<'_, 'py>, value: Option<i64>) -> bare::Quick<'p
 
 /// An array whose elements are not set.
 fn made<'py>(py: Python<'py>, dtype: DType, dims: &[i64]) -> Out<'py> {
-    let base = Runtime::global().new_base(shape::size(dims) as usize * dtype.size());
+    let base = crate::run::new_base(shape::size(dims) as usize * dtype.size());
     fresh::c_ordered(py, base, dtype, dims).map(Bound::into_any)
 }
 

@@ -66,7 +66,7 @@ impl Runtime {
             refuse_overlap(out)?;
         }
         state.stats.instructions += 1;
-        if state.runs_at_once() {
+        if self.runs_at_once() {
             let limits = (&state.habit, state.config.at_once as i64);
             match at_once::run(&*state.engine, limits, state.batch.epoch, what, out, ins)? {
                 Outcome::Done(elements) => {
