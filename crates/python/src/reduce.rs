@@ -148,11 +148,7 @@ pub fn flatten(py: Python<'_>, view: &ArrayView) -> PyResult<ArrayView> {
     if let Some(flat) = shape::reshaped(view, &[n], false) {
         return Ok(flat);
     }
-    let copy = shape::whole(
-        crate::run::new_base(n as usize * view.dtype.size()),
-        view.dtype,
-        &view.shape,
-    );
+    let copy = shape::whole(crate::run::new_base(n as usize * view.dtype.size()), view.dtype, &view.shape);
     run::record(py, Op::Copy, view.dtype, &copy, &[Input::Array(view)], Axes::default())?;
     Ok(shape::whole(copy.base, view.dtype, &[n]))
 }
