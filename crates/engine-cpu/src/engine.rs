@@ -21,8 +21,8 @@ use numelt_ir::{DType, Error, Op, Result};
 use numelt_opt::{Kernel, Target};
 use numelt_runtime::fork::Handlers;
 use numelt_runtime::{
-    Buffer, Engine, Executable, HostMemory, Jit, Launch, LibraryCall, NestLaunch, Operand, PutCall, SmallCall,
-    StageLaunch, Storage, Task, Ticket, Variants, Work,
+    Engine, Executable, HostMemory, Jit, Launch, LibraryCall, NestLaunch, Operand, PutCall, SmallCall, StageLaunch,
+    Task, Ticket, Variants, Work,
 };
 use numelt_vecmath::flags;
 use smallvec::SmallVec;
@@ -244,26 +244,7 @@ impl CpuEngine {
     }
 }
 
-/// Memory of the host, handed out one piece at a time. (The runtime's own pool serves arrays.)
-impl Storage for CpuEngine {
-    fn alloc(&self, nbytes: usize) -> Result<u64> {
-        HostMemory.alloc(nbytes)
-    }
-
-    fn free(&self, handle: u64, nbytes: usize, after: Ticket) {
-        HostMemory.free(handle, nbytes, after);
-    }
-
-    fn upload(&self, from: &[u8], to: Buffer) -> Result<()> {
-        HostMemory.upload(from, to);
-        Ok(())
-    }
-
-    fn download(&self, from: Buffer, to: &mut [u8]) -> Result<()> {
-        HostMemory.download(from, to);
-        Ok(())
-    }
-}
+impl HostMemory for CpuEngine {}
 
 /// All work is done when it is submitted: a ticket holds the conditions that it met.
 impl Engine for CpuEngine {

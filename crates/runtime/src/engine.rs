@@ -271,7 +271,8 @@ pub trait Storage: Send + Sync {
     /// Copies bytes to the host, when all work given before is done, and returns when they are there.
     ///
     /// # Errors
-    /// Those of [`Storage::upload`].
+    /// Those of [`Storage::upload`], and what went wrong in work that nobody has waited for: the bytes may be what it should
+    /// have written.
     fn download(&self, from: Buffer, to: &mut [u8]) -> Result<()>;
 }
 

@@ -1,6 +1,6 @@
 //! An engine that computes nothing: for testing scheduling, fusion and memory on their own.
 
-use crate::engine::{Buffer, Engine, Executable, Storage, Task, Ticket, Work};
+use crate::engine::{Engine, Executable, Task, Ticket, Work};
 use crate::heap::memory::HostMemory;
 use numelt_ir::Result;
 use numelt_opt::{Kernel, Target};
@@ -23,25 +23,7 @@ impl Executable for Nothing {
     }
 }
 
-impl Storage for NullEngine {
-    fn alloc(&self, nbytes: usize) -> Result<u64> {
-        HostMemory.alloc(nbytes)
-    }
-
-    fn free(&self, handle: u64, nbytes: usize, after: Ticket) {
-        HostMemory.free(handle, nbytes, after);
-    }
-
-    fn upload(&self, from: &[u8], to: Buffer) -> Result<()> {
-        HostMemory.upload(from, to);
-        Ok(())
-    }
-
-    fn download(&self, from: Buffer, to: &mut [u8]) -> Result<()> {
-        HostMemory.download(from, to);
-        Ok(())
-    }
-}
+impl HostMemory for NullEngine {}
 
 impl Engine for NullEngine {
     fn name(&self) -> &'static str {

@@ -3,8 +3,8 @@
 use numelt_ir::{DType, Op, Result, Scalar};
 use numelt_opt::{Kernel, Target};
 use numelt_runtime::{
-    BlasTable, Bounded, Buffer, Config, Draw, Engine, EngineSet, Executable, Host, HostMemory, MaskedRows, NullEngine,
-    RandomStream, Runtime, Sequence, Storage, Task, Ticket, Work,
+    BlasTable, Bounded, Config, Draw, Engine, EngineSet, Executable, Host, HostMemory, MaskedRows, NullEngine,
+    RandomStream, Runtime, Sequence, Task, Ticket, Work,
 };
 use std::ptr;
 use std::sync::{Arc, Barrier};
@@ -12,26 +12,7 @@ use std::sync::{Arc, Barrier};
 /// A host that only counts its threads.
 struct Counting(usize);
 
-/// Memory of the host.
-impl Storage for Counting {
-    fn alloc(&self, nbytes: usize) -> Result<u64> {
-        HostMemory.alloc(nbytes)
-    }
-
-    fn free(&self, handle: u64, nbytes: usize, after: Ticket) {
-        HostMemory.free(handle, nbytes, after);
-    }
-
-    fn upload(&self, from: &[u8], to: Buffer) -> Result<()> {
-        HostMemory.upload(from, to);
-        Ok(())
-    }
-
-    fn download(&self, from: Buffer, to: &mut [u8]) -> Result<()> {
-        HostMemory.download(from, to);
-        Ok(())
-    }
-}
+impl HostMemory for Counting {}
 
 impl Engine for Counting {
     fn name(&self) -> &'static str {

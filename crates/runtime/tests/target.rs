@@ -3,31 +3,14 @@
 use numelt_ir::{Axes, DType, Op, Result};
 use numelt_opt::{AtOnceLimits, Kernel, PlanningCosts, Target};
 use numelt_runtime::{
-    ArrayView, Buffer, Config, Engine, Executable, Host, Input, NullEngine, Reason, Runtime, Storage, Task, Ticket,
-    Work,
+    ArrayView, Config, Engine, Executable, Host, HostMemory, Input, NullEngine, Reason, Runtime, Task, Ticket, Work,
 };
 use std::sync::Arc;
 
 /// The engine that computes nothing, on another machine.
 struct Elsewhere(Target);
 
-impl Storage for Elsewhere {
-    fn alloc(&self, nbytes: usize) -> Result<u64> {
-        NullEngine.alloc(nbytes)
-    }
-
-    fn free(&self, handle: u64, nbytes: usize, after: Ticket) {
-        NullEngine.free(handle, nbytes, after);
-    }
-
-    fn upload(&self, from: &[u8], to: Buffer) -> Result<()> {
-        NullEngine.upload(from, to)
-    }
-
-    fn download(&self, from: Buffer, to: &mut [u8]) -> Result<()> {
-        NullEngine.download(from, to)
-    }
-}
+impl HostMemory for Elsewhere {}
 
 impl Engine for Elsewhere {
     fn name(&self) -> &'static str {

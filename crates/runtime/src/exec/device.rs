@@ -6,6 +6,7 @@ use super::{ReadyPlan, Run, step_bases, written_bases};
 use crate::cache::Executables;
 use crate::engine::{Buffer, Host, Launch, Operand, Task, Ticket, Work};
 use crate::heap::copies::Device;
+use crate::heap::lost;
 use crate::report::{self, Warning};
 use numelt_ir::{Error, Result};
 use numelt_opt::{KernelStep, Plan, Step};
@@ -77,7 +78,14 @@ impl Run<'_> {
                 written.iter().for_each(|&base| memory.cell(base).release());
                 return Ok(false);
             }
-            Err(error) => return Err(error),
+            Err(error) => {
+                // nobody knows what the device has overwritten so far; what a lost one held says so itself
+                if !matches!(error, Error::Lost(_)) {
+                    let instrs = self.plan.recorded.instrs();
+                    written.iter().for_each(|&base| lost::mark(memory.cell(base), &instrs, base));
+                }
+                return Err(error);
+            }
         };
         if met != 0 {
             self.report(host, met, memory, warnings)?;

@@ -346,8 +346,9 @@ impl Shared<BaseCell> {
                 self.give_back(&copy);
             }
         }
-        let here = self.take_here();
+        // at no moment does it look as if there were no value
         self.set(note::AWAY | note::COPIES);
+        let here = self.take_here();
         if !here.is_null() {
             if device.spoils {
                 // SAFETY: the memory is the base's, and from now on nobody needs what is in it.

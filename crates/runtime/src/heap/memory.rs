@@ -1,49 +1,44 @@
 //! Host memory as an engine's own, for engines that compute in it.
 
-use crate::engine::{Buffer, Ticket};
+use crate::engine::{Buffer, Storage, Ticket};
 use numelt_ir::{Error, Result};
 use std::alloc::Layout;
 
 const ALIGN: usize = 64;
 
-/// The four methods of [`Storage`](crate::Storage) over host memory: handles are addresses, and all is done at once.
+/// An engine whose memory is the host's: it gets [`Storage`] by naming this trait. Handles are addresses, and all is done at
+/// once.
 ///
 /// A runtime takes the memory of arrays on the host from its own pool; this serves whoever uses such an engine by itself.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct HostMemory;
+pub trait HostMemory: Send + Sync {}
 
 fn layout(nbytes: usize) -> Result<Layout> {
     Layout::from_size_align(nbytes.max(1), ALIGN).map_err(|_| Error::OutOfMemory(nbytes))
 }
 
-impl HostMemory {
-    /// See [`Storage::alloc`](crate::Storage::alloc).
-    ///
-    /// # Errors
-    /// [`Error::OutOfMemory`].
-    pub fn alloc(self, nbytes: usize) -> Result<u64> {
+impl<T: HostMemory> Storage for T {
+    fn alloc(&self, nbytes: usize) -> Result<u64> {
         // SAFETY: the layout has a non-zero size.
         let address = unsafe { std::alloc::alloc(layout(nbytes)?) };
         if address.is_null() { Err(Error::OutOfMemory(nbytes)) } else { Ok(Buffer::at(address).handle) }
     }
 
-    /// See [`Storage::free`](crate::Storage::free).
-    pub fn free(self, handle: u64, nbytes: usize, _after: Ticket) {
+    fn free(&self, handle: u64, nbytes: usize, _after: Ticket) {
         if let Ok(layout) = layout(nbytes) {
             // SAFETY: by the trait's contract `alloc(nbytes)` gave the handle, and nobody uses it any more.
             unsafe { std::alloc::dealloc(Buffer { handle, offset: 0 }.address(), layout) }
         }
     }
 
-    /// See [`Storage::upload`](crate::Storage::upload).
-    pub fn upload(self, from: &[u8], to: Buffer) {
+    fn upload(&self, from: &[u8], to: Buffer) -> Result<()> {
         // SAFETY: by the trait's contract the bytes lie inside one piece of memory of this storage.
         unsafe { std::ptr::copy_nonoverlapping(from.as_ptr(), to.address(), from.len()) }
+        Ok(())
     }
 
-    /// See [`Storage::download`](crate::Storage::download).
-    pub fn download(self, from: Buffer, to: &mut [u8]) {
+    fn download(&self, from: Buffer, to: &mut [u8]) -> Result<()> {
         // SAFETY: as in `upload`.
         unsafe { std::ptr::copy_nonoverlapping(from.address(), to.as_mut_ptr(), to.len()) }
+        Ok(())
     }
 }

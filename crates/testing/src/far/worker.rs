@@ -89,9 +89,12 @@ impl Worker {
     /// Bytes of a piece, when all orders so far are done.
     pub fn download(&self, from: Buffer, nbytes: usize) -> Result<Vec<u8>> {
         let last = self.shared.queue().last;
-        if let Some(error) = &self.shared.finished(last).broken {
+        let queue = self.shared.finished(last);
+        let failed = queue.outcomes.values().find_map(|outcome| outcome.as_ref().err());
+        if let Some(error) = queue.broken.as_ref().or(failed) {
             return Err(error.clone());
         }
+        drop(queue);
         let unlocked = self.shared.pages.unlock(std::iter::once(from.handle))?;
         let (start, size) = unlocked.place(from.handle);
         let at = inside(from, nbytes, size)?;
