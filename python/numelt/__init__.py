@@ -18,6 +18,7 @@ from numelt import _fallback as _fallback
 from numelt._coverage import Coverage, coverage
 from numelt._fallback import FallbackError, FallbackWarning
 from numelt._inspection import config, engine, explain, flush, inspect, profile, show_config, use
+from numelt._lazy import lazy
 from numelt._routines.applying import *
 from numelt._routines.calculus import *
 from numelt._routines.contraction import *

@@ -14,7 +14,6 @@ __all__ = [
     "CONVERTING",
     "GIVING_BACK",
     "JAX",
-    "JSON",
     "LOOKING_UP",
     "MAKING",
     "MAKING_ARRAYS",
@@ -226,8 +225,7 @@ MAKING_ARRAYS = frozenset({"_from_sequence", "_simple_new"})
 OF_ATTRIBUTES = frozenset({"__finalize__", "__getattr__", "__getattribute__", "__setattr__"})
 # arrays that were ours when they were written
 READING = {"joblib.numpy_pickle": ("NumpyArrayWrapper.read",)}
-JSON = "json"
 JAX = "jax._src.interpreters.pxla"
 ADAPTED = frozenset(
-    {JSON, JAX, *NAMES, *MAKING, *LOOKING_UP, *CALLING, *GIVING_BACK, *MAPPING, *NAMED, *READING}
+    {JAX, *NAMES, *MAKING, *LOOKING_UP, *CALLING, *GIVING_BACK, *MAPPING, *NAMED, *READING}
 )

@@ -27,7 +27,6 @@ from numelt._adapted import (
     CONVERTING,
     GIVING_BACK,
     JAX,
-    JSON,
     LOOKING_UP,
     MAKING,
     MAKING_ARRAYS,
@@ -38,14 +37,13 @@ from numelt._adapted import (
     READING,
 )
 from numelt._import import Delegating, is_installed
-from numelt._scalars import SCALARS
 
 __all__ = ["Finder", "adapt_extension", "install"]
 
 # NumPy's own generators, which libraries hand out
 RANDOM = "numpy.random"
 _FUNCTIONS = (types.FunctionType, types.MethodType, types.BuiltinFunctionType, functools.partial)
-_HELD = frozenset({_core.ndarray, type(_core.ndarray), list, tuple, dict, *SCALARS})
+_HELD = frozenset({_core.ndarray, type(_core.ndarray), list, tuple, dict})
 
 
 @functools.cache
@@ -322,31 +320,6 @@ def _adapt_shuffles() -> None:
         _extensions.put_methods(owner, {"shuffle": adapted(vars(owner)["shuffle"])})
 
 
-def _encode_scalars() -> None:
-    """Let the standard library's JSON encoder write deferred float64 scalars, as it writes NumPy's.
-
-    The part in C asks for a float and gets one of our objects; its own hook for such objects is `default`.
-    The part in Python, which indents, calls ``float.__repr__`` with what says that it is a float.
-    """
-    import json
-
-    original = json.JSONEncoder.default
-
-    @functools.wraps(original)
-    def default(self: json.JSONEncoder, o: Any) -> Any:
-        if type(o) in SCALARS and o.dtype == numpy.float64:
-            return float(o)
-        return original(self, o)
-
-    class Float(float):
-        @staticmethod
-        def __repr__(o: Any) -> str:  # type: ignore[override]
-            return repr(float(o))
-
-    setattr(json.JSONEncoder, "default", default)  # noqa: B010
-    setattr(json.encoder, "float", Float)  # noqa: B010
-
-
 def _register_with_jax(pxla: types.ModuleType) -> None:
     """Let JAX take our arrays where it takes NumPy's: it looks up what to do by the very class."""
     core, dtypes = sys.modules["jax._src.core"], sys.modules["jax._src.dtypes"]
@@ -377,9 +350,6 @@ def _tables() -> list[tuple[Mapping[str, tuple[str, ...]], Callable[..., Any]]]:
 def _adapt(module: types.ModuleType) -> None:
     """Wrap what is listed of a module."""
     key = module.__name__
-    if key == JSON:
-        _encode_scalars()
-        return
     if key == JAX:
         _register_with_jax(module)
         return

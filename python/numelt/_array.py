@@ -20,7 +20,6 @@ from numelt import _classes, _core, _fallback, _fields, _flat, _library, _pickli
 from numelt._dispatch import FEW, NATIVE, counted_first, ndarray, small_call
 from numelt._import import means_numpys
 from numelt._routines import linear_algebra, math, picking, searching, statistics
-from numelt._scalars import SCALARS
 
 __all__ = ["complete"]
 
@@ -161,7 +160,7 @@ def array_function(self: Any, func: Any, types: Any, args: tuple[Any, ...], kwar
 
 # functions that NumPy has called us with, and their first arguments: what only NumPy sees into leads back
 _entered: set[tuple[Any, int]] = set()
-_own_kinds = frozenset({ndarray, numpy.ndarray, *SCALARS})
+_own_kinds = frozenset({ndarray, numpy.ndarray})
 
 
 def _foreign(kinds: Any) -> bool:
@@ -241,11 +240,6 @@ def _made(
             return result
     args = (shape, dtype, buffer, offset, strides, order)
     return _fallback.uncounted(numpy.ndarray, args, {})
-
-
-def _set_scalar(self: Any, key: Any, value: Any) -> None:
-    """Refuse, as the NumPy scalar does."""
-    _core.realize(self)[key] = value
 
 
 def _take_over() -> None:
@@ -337,5 +331,4 @@ def complete() -> None:
     _set_metaclass(ndarray, _classes.ArrayType)
     _set_metaclass(_core.ufunc, _classes.UfuncType)
     _pickling.install()
-    setattr(_core.scalar, "__setitem__", _set_scalar)  # noqa: B010
     ndarray.__new__ = staticmethod(_new)  # type: ignore[method-assign]

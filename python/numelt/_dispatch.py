@@ -16,7 +16,6 @@ from typing import Any, TypeVar, cast
 import numpy
 
 from numelt import _core, _fallback, _pickling
-from numelt._scalars import ScalarType
 
 __all__ = [
     "FEW",
@@ -195,8 +194,6 @@ def operand(value: Any, dtype: Any = None) -> Any:
     kind = type(value)
     if kind is ndarray:
         return value
-    if type(kind) is ScalarType:
-        return _core.asarray(value)
     if dtype is None and (kind is float or kind is int or kind is numpy.float64):
         return _core.front.asarray(value)
     if kind in _convertible or isinstance(value, numpy.generic):

@@ -3,8 +3,8 @@
 In: changes of NumPy's error state by anybody, warnings of finished work. Out: a note to the core, and
 `RuntimeWarning` at the line where the operation stands. Operations report what held when they were written;
 the warning appears when their values are needed, and no later than somebody looks: at the next change of
-filters, or at the list that `warnings.catch_warnings` records. Where warnings are errors, and in blocks that
-look at the list themselves, operations run one at a time.
+filters, or at the list that `warnings.catch_warnings` records. Where warnings are errors, operations run one at a
+time.
 Where a statement overwrote its own input, the operation named is the likeliest one of the fused kernel.
 """
 
@@ -13,7 +13,6 @@ from __future__ import annotations
 import contextvars
 import functools
 import sys
-import types
 import warnings
 from collections.abc import Callable
 from types import CodeType
@@ -23,7 +22,6 @@ import numpy
 from numpy._core import _ufunc_config
 
 from numelt import _core
-from numelt._import import is_installed
 
 # NumPy's state as it is when nobody has changed it
 _DEFAULT = {"divide": "warn", "over": "warn", "under": "ignore", "invalid": "warn"}
@@ -98,7 +96,7 @@ def _settled(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 class _Caught(list[Any]):
-    """The warnings that a library catches and looks at when it likes: those of pending work, too."""
+    """The warnings that `warnings.catch_warnings` records: whoever looks sees those of pending work, too."""
 
     __hash__ = None
 
@@ -125,23 +123,9 @@ def _are_errors() -> bool:
     return bool(vars(warnings)["defaultaction"] == "error")
 
 
-# blocks of the program's that have been entered and look at the warnings they record before they end
-_looking = 0
-
-
 def _filters_changed() -> None:
     """Tell the core whether operations have to warn when they are called."""
-    _core.warnings_are_errors(_looking > 0 or _are_errors())
-
-
-def _looks(frame: types.FrameType) -> bool | None:
-    """Does the block that a frame enters look at what it binds? None if no ``with`` statement is entered."""
-    try:
-        from numelt import _bytecode  # few programs need it
-    except OSError:  # no file descriptor is left; with the answer yes, warnings come in time everywhere
-        return True
-
-    return _bytecode.block_reads_its_target(frame.f_code, frame.f_lasti)
+    _core.warnings_are_errors(_are_errors())
 
 
 def settling(manager: Any) -> None:
@@ -152,31 +136,22 @@ def settling(manager: Any) -> None:
 
     @functools.wraps(enter)
     def __enter__(self: Any) -> Any:
-        global _looking
         _core.settle_warnings()
         caught: Any = enter(self)
         module = sys.modules["warnings"]
         show = getattr(module, "_showwarnmsg_impl", None)
         if type(caught) is list and getattr(show, "__self__", None) is caught:
-            frame = sys._getframe(1)
-            looks = None if is_installed(frame.f_code.co_filename) else _looks(frame)
-            if looks is None:
-                caught = _Caught(cast(list[Any], caught))
-                vars(module)["_showwarnmsg_impl"] = super(_Caught, caught).append
-            elif looks:
-                self.numelt_looks = True
-                _looking += 1
+            caught = _Caught(cast(list[Any], caught))
+            vars(module)["_showwarnmsg_impl"] = super(_Caught, caught).append
         _filters_changed()
         return caught
 
     @functools.wraps(leave)
     def __exit__(self: Any, *exception: Any) -> Any:
-        global _looking
         try:
             _core.settle_warnings()
         finally:
             leave(self, *exception)
-            _looking -= vars(self).pop("numelt_looks", False)
             _filters_changed()
 
     manager.__enter__, manager.__exit__ = __enter__, __exit__

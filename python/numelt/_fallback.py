@@ -19,7 +19,6 @@ from typing import Any
 import numpy
 
 from numelt import _core, _coverage, _overrides
-from numelt._scalars import SCALARS, ScalarType
 
 __all__ = ["FallbackError", "FallbackWarning", "call", "policy", "raising", "set_policy", "unwrap", "wrap"]
 
@@ -28,16 +27,13 @@ ndarray = _core.ndarray
 POLICIES = ("silent", "warn", "error")
 
 # numelt callables and classes that NumPy must see as its own, by id; filled by `stands_for`
-_numpy_of: dict[int, tuple[object, object]] = {
-    id(cls): (cls, getattr(numpy, cls.__name__)) for cls in SCALARS
-}
+_numpy_of: dict[int, tuple[object, object]] = {}
 # the other way round: what stands for one of NumPy's objects
 _ours_of: dict[int, tuple[object, Any]] = {}
 # types of list elements that have to be looked into; everything else passes as it is
 _containers: frozenset[type] = frozenset(
     {
         ndarray,
-        *SCALARS,
         list,
         tuple,
         dict,
@@ -137,8 +133,6 @@ def unwrap(value: Any, views: Views | None = None, depth: int = 0) -> Any:
         if views is not None:
             views[id(view)] = (view, value)
         return view
-    if type(kind) is ScalarType:
-        return _core.realize(value)
     if kind is list or kind is tuple:
         if _containers.isdisjoint(map(type, value)):
             return value

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import importlib
 import operator
-import os
-import sys
 from collections.abc import Callable
-from types import FrameType
 from typing import Any
 
 import numpy
@@ -45,7 +41,7 @@ def _is_harmless(value: Any, depth: int = 0) -> bool:
         return type(value) in (numpy.ndarray, _core.ndarray) and not value.dtype.hasobject
     if type(value) in (list, tuple):
         return depth < _DEEPEST and all(_is_harmless(item, depth + 1) for item in value)
-    if isinstance(value, type | numpy.generic | numpy.dtype | _core.scalar):
+    if isinstance(value, type | numpy.generic | numpy.dtype):
         return True
     return type(value).__module__ == "builtins" and not callable(value) and not hasattr(value, "__next__")
 
@@ -69,47 +65,6 @@ def reworded(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any] | None
         return error
     found.__context__ = error.__context__
     return found.with_traceback(error.__traceback__)
-
-
-# what `_escape.REAL` says, without the module
-_COMPUTE = 2
-
-
-def escape(frame: FrameType, at: int) -> int:
-    """Say what becomes of the scalar that the frame's instruction makes."""
-    try:
-        from numelt import _escape  # many programs never need it
-    except OSError:  # no file descriptor is left; NumPy's own scalar is right everywhere
-        return _COMPUTE
-
-    return _escape.verdict(frame, at)
-
-
-def hands_over(frame: FrameType, at: int) -> bool:
-    """Say whether the frame's instruction gives the core an array that nobody else holds."""
-    try:
-        from numelt import _temporary  # many programs never need it
-    except OSError:  # no file descriptor is left; a copy is right everywhere
-        return False
-
-    return _temporary.hands_over(frame, at)
-
-
-def in_place(frame: FrameType, at: int) -> bool:
-    """Say whether the frame's instruction is an operator in place."""
-    from numelt import _bytecode  # few programs need it
-
-    return _bytecode.is_in_place(frame.f_code, at)
-
-
-def load_before_fork() -> None:
-    """Load the modules that computing loads at their first use, if there are other threads.
-
-    If another thread were loading one of them at the fork, the child would wait for that thread for ever.
-    """
-    if len(sys._current_frames()) > 1:
-        for name in ("_bytecode", "_escape", "_temporary"):
-            importlib.import_module(f"numelt.{name}")
 
 
 _HALF = 2.0**31
@@ -143,9 +98,6 @@ def install() -> None:
         "ufunc_call": ufunc_call,
         "ufunc_method": ufunc_method,
         "reworded": reworded,
-        "escape": escape,
-        "hands_over": hands_over,
-        "in_place": in_place,
         "to_u32": _dispatch.small_call(operator.methodcaller("astype", "u4"), to_u32, "astype"),
     }
     for name, function in hooks.items():
@@ -153,5 +105,3 @@ def install() -> None:
             _core.set_hooks(**{name: function})
         except (TypeError, ValueError, KeyError):
             continue  # a core that sends this case through another hook
-    if hasattr(os, "register_at_fork"):
-        os.register_at_fork(before=load_before_fork)

@@ -15,13 +15,12 @@ import numpy
 
 from numelt import _core
 from numelt._import import is_installed
-from numelt._scalars import SCALARS
 
 __all__ = ["as_called", "asked", "default", "dispatch", "overriding"]
 
 _PLAIN: frozenset[type] = frozenset(
     {
-        _core.ndarray, *SCALARS, numpy.ndarray, int, float, complex, bool, str, bytes, type(None), slice,
+        _core.ndarray, numpy.ndarray, int, float, complex, bool, str, bytes, type(None), slice,
         numpy.float64, numpy.int64, numpy.bool, type, dict, set, type(numpy._NoValue),
     }
 )  # fmt: skip

@@ -24,7 +24,6 @@ from numpy._core import multiarray, numeric
 
 from numelt import _core
 from numelt._import import MARK, names_libraries
-from numelt._scalars import ScalarType
 
 __all__ = [
     "Named",
@@ -188,5 +187,5 @@ def install() -> None:
     # NumPy may have remembered this one
     _numeric._frombuffer.__code__ = _call_frombuffer.__code__
     copyreg.pickle(_core.ufunc, _ufunc)
-    for meta in (type(ndarray), type(_core.ufunc), ScalarType):
+    for meta in (type(ndarray), type(_core.ufunc)):
         copyreg.pickle(meta, lambda cls: by_name("numpy", cls.__name__))

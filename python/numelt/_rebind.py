@@ -21,7 +21,6 @@ import numpy
 
 from numelt import _core, _fallback, _library, _namespace, _overrides
 from numelt._dispatch import FEW, NATIVE, NO_VALUE, binds, native, small_call
-from numelt._scalars import SCALARS
 
 __all__ = ["applying", "composed", "composed_in", "library", "rebound", "understood"]
 
@@ -35,7 +34,7 @@ _MOST = {"nanmean": 12288, "nansum": 16384, "nanprod": 16384, "nanstd": 8192, "n
 _PLAIN = frozenset(
     {
         int, float, complex, bool, str, type(None), type(NO_VALUE), slice, list, tuple, type, range,
-        *SCALARS, numpy.ndarray,
+        numpy.ndarray,
     }
 )  # fmt: skip
 
@@ -103,7 +102,7 @@ _PYTHON_NUMBERS = (int, float, complex)
 
 
 def _is_number(value: Any) -> bool:
-    return isinstance(value, (int, float, complex, numpy.generic)) or type(value) in SCALARS
+    return isinstance(value, (int, float, complex, numpy.generic))
 
 
 class _Module(types.ModuleType):

@@ -14,7 +14,6 @@ import numpy
 
 from numelt import _core
 from numelt._dispatch import NO_VALUE, ndarray, normalize_axes, operand
-from numelt._scalars import SCALARS
 
 __all__ = ["dtype_with_out", "extreme_of", "is_first", "reduce"]
 
@@ -153,14 +152,13 @@ def _initial(op: str, loop: numpy.dtype[Any], initial: Any) -> Any:
         return initial
     if op not in _COMBINE or loop.kind == "b":
         return None
-    value = _core.realize(initial) if type(initial) in SCALARS else initial
-    if type(value) not in (bool, int, float) and not isinstance(value, (numpy.number, numpy.bool_)):
+    if type(initial) not in (bool, int, float) and not isinstance(initial, (numpy.number, numpy.bool_)):
         return None
-    given = numpy.asarray(value)
-    if (type(value) is int or isinstance(value, numpy.integer)) and loop.kind in "iu":
+    given = numpy.asarray(initial)
+    if (type(initial) is int or isinstance(initial, numpy.integer)) and loop.kind in "iu":
         limits = numpy.iinfo(loop)
-        return loop.type(value) if limits.min <= int(value) <= limits.max else None
-    return loop.type(value) if numpy.can_cast(given.dtype, loop, "same_kind") else None
+        return loop.type(initial) if limits.min <= int(initial) <= limits.max else None
+    return loop.type(initial) if numpy.can_cast(given.dtype, loop, "same_kind") else None
 
 
 def _exact(op: str, array: Any, axes: Any, loop: numpy.dtype[Any], where: Any, start: Any, out: Any) -> bool:

@@ -15,8 +15,6 @@ def as_numpy(value):
         )
     if type(value) is numelt.ndarray:
         return numpy.asarray(value)
-    if type(value) is numelt._core.scalar:
-        return numelt._core.realize(value)
     return value
 
 

@@ -18,7 +18,7 @@ from numelt._dispatch import NATIVE
 
 ROUTINES = ["numelt._routines." + m.name for m in pkgutil.iter_modules(numelt._routines.__path__)]
 MODULES = [*ROUTINES, "numelt._coverage", "numelt._inspection", "numelt._library", "numelt._objects"]
-MODULES += ["numelt._escape", "numelt._random", "numelt.filters"]
+MODULES += ["numelt._lazy", "numelt._random", "numelt.filters"]
 
 
 def written(name):

@@ -61,7 +61,7 @@ def test_counts_are_numpys(at_once, number):
     for g, w in zip(got, want, strict=True):
         assert numpy.asarray(g).dtype == numpy.asarray(w).dtype
         assert numpy.array_equal(numpy.asarray(g), numpy.asarray(w))
-    assert isinstance(np.count_nonzero(masks(np)[number]), (int, numpy.integer, np._core.scalar))
+    assert isinstance(np.count_nonzero(masks(np)[number]), (int, numpy.integer))
 
 
 def test_a_count_sees_what_was_written(at_once):

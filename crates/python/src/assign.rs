@@ -3,7 +3,7 @@
 use crate::convert::{self, Weak};
 use crate::ndarray::{NdArray, exact_native};
 use crate::operand::Operand;
-use crate::{errors, errstate, places, resolve, run, shape};
+use crate::{errors, errstate, places, run, shape};
 use numelt_ir::{Axes, DType, DTypeKind, Op, Scalar};
 use numelt_runtime::{ArrayView, Input};
 use pyo3::prelude::*;
@@ -31,13 +31,6 @@ pub fn assign_operand(py: Python<'_>, target: &ArrayView, value: &Operand<'_>) -
     let none = Axes::default();
     if !target.is_injective() {
         return Ok(false);
-    }
-    if let Operand::Deferred(scalar) = value
-        && target.dtype.is_integer()
-        && !resolve::safe(scalar.get().view().dtype, target.dtype)
-    {
-        // Whether the value fits decides between storing and NumPy's error.
-        return assign_operand(py, target, &Operand::Value(scalar.get().value(py)?));
     }
     if let Some(source) = value.view() {
         return assign_view(py, target, source);
@@ -104,7 +97,7 @@ pub fn literal(value: &Operand<'_>, dtype: DType) -> Option<Scalar> {
             (!risky && fits).then_some(cast)
         }
         Operand::Weak(weak, _) => python_literal(*weak, dtype),
-        Operand::Array(_) | Operand::Deferred(_) => None,
+        Operand::Array(_) => None,
     }
 }
 
@@ -114,7 +107,7 @@ pub fn stored_literal(py: Python<'_>, value: &Operand<'_>, dtype: DType) -> PyRe
     let overflowed = match value {
         Operand::Value(value) => convert::overflowed(*value, stored),
         Operand::Weak(weak, _) => weak.overflowed(stored),
-        Operand::Array(_) | Operand::Deferred(_) => false,
+        Operand::Array(_) => false,
     };
     if overflowed {
         errstate::literal_overflow(py)?;

@@ -17,8 +17,7 @@ use crate::foreign;
 use crate::given::Given;
 use crate::index;
 use crate::ndarray::{NdArray, Payload};
-use crate::operators::{self as o, Binary, from_scalar, quick, quick_in_place, quick_scalars, slow_in_place};
-use crate::scalar::DeferredScalar;
+use crate::operators::{self as o, Binary, from_scalar, quick, quick_in_place, slow_in_place};
 use numelt_ir::{DType, Op};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::ffi;
@@ -358,7 +357,7 @@ static FORMER_OPERATORS: [[Former; OPERATORS.len()]; TYPES] =
     [const { [const { Former::new() }; OPERATORS.len()] }; TYPES];
 static FORMER_COMPARISONS: [Former; TYPES] = [const { Former::new() }; TYPES];
 
-/// A number of NumPy's on the left of one of our arrays or deferred scalars; `None` for all else.
+/// A number of NumPy's on the left of one of our arrays; `None` for all else.
 ///
 /// # Safety
 /// As the interpreter calls an operator: with two objects and the GIL held.
@@ -371,8 +370,7 @@ unsafe fn number_and_array(a: *mut ffi::PyObject, b: *mut ffi::PyObject, op: &Bi
         if rhs.is_exact_instance_of::<NdArray>() {
             return give(py, || from_scalar(op.op, &lhs, &rhs));
         }
-        // NumPy would ask the scalar's class for what it has not, through its metaclass
-        DeferredScalar::of(&rhs).and_then(|_| give(py, || quick_scalars(op.op, &lhs, &rhs)))
+        None
     }
 }
 

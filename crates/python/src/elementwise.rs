@@ -4,7 +4,7 @@ use crate::convert::{self, Weak};
 use crate::ndarray::{NdArray, Payload, exact_native, wrap_new};
 use crate::operand::Operand;
 use crate::resolve::{self, Kind, Loop};
-use crate::scalar::DeferredScalar;
+use crate::scalar;
 use crate::ufunc_call::Casting;
 use crate::{errors, errstate, fresh, places, run, shape};
 use numelt_ir::{Axes, DType, DTypeKind, Dims, Op, OpKind, Scalar};
@@ -87,10 +87,9 @@ pub fn is_approximate(op: Op, args: &[&Operand<'_>; 2]) -> bool {
     !two && resolve::resolve(op, &kinds).is_some_and(|found| found.op.is_approximate(found.ty))
 }
 
-/// A transcendental function of scalars, computed now by NumPy's ufunc. Its last place may differ from that of numelt's own
-/// function, and must not depend on whether a scalar has been computed already: those that have are NumPy's own.
+/// A transcendental function of scalars, computed now by NumPy's ufunc, as if the program had called that.
 fn function_of_scalars<'py>(py: Python<'py>, op: Op, args: &[Operand<'py>]) -> PyResult<Bound<'py, PyAny>> {
-    let numbers: Vec<_> = args.iter().map(|arg| arg.to_number(py)).collect::<PyResult<_>>()?;
+    let numbers: Vec<_> = args.iter().map(|arg| arg.to_object(py)).collect::<PyResult<_>>()?;
     convert::Numpy::get(py)?.attr(py, op.name())?.call1(PyTuple::new(py, numbers)?)
 }
 
@@ -99,7 +98,7 @@ pub fn kind(operand: &Operand<'_>) -> Kind {
     match operand {
         Operand::Weak(weak, _) => Kind::Weak(*weak),
         Operand::Value(value) => Kind::Strong(value.dtype()),
-        Operand::Array(_) | Operand::Deferred(_) => Kind::Strong(operand.dtype().unwrap_or(DType::F64)),
+        Operand::Array(_) => Kind::Strong(operand.dtype().unwrap_or(DType::F64)),
     }
 }
 
@@ -233,7 +232,7 @@ fn constant_bool<'py>(
 pub fn input<'a>(arg: &'a Operand<'_>, resolved: Loop, position: usize) -> PyResult<Option<Input<'a>>> {
     let want = resolved.op.input_dtype(resolved.ty, position);
     match arg {
-        Operand::Array(_) | Operand::Deferred(_) => Ok(arg.view().map(Input::Array)),
+        Operand::Array(_) => Ok(arg.view().map(Input::Array)),
         Operand::Value(value) => {
             let literal = convert::cast(*value, want);
             if convert::overflowed(*value, literal) {
@@ -333,7 +332,7 @@ fn fresh<'py>(
     } else if out.size() > 0 {
         run::record(py, resolved.op, resolved.ty, &out, inputs, Axes::default())?;
     }
-    if domain.is_empty() { DeferredScalar::make(py, out) } else { wrap_new(py, out) }
+    if domain.is_empty() { scalar::make(py, out) } else { wrap_new(py, out) }
 }
 
 /// The quick path of operators: a float array in C order and a Python number.
@@ -370,17 +369,6 @@ fn repeated_number<'py>(
         Err(error) => return Some(Err(error)),
     };
     Some(fresh::c_ordered(py, known.base, known.dtype, &a.shape).map(Bound::into_any))
-}
-
-/// The quick path of operators: two scalars of one dtype, some of them deferred.
-#[inline]
-pub fn scalar<'py>(py: Python<'py>, op: Op, ty: DType, inputs: &[Input<'_>]) -> PyResult<Bound<'py, PyAny>> {
-    let dtype = op.output_dtype(ty);
-    let base = crate::run::new_base(dtype.size());
-    let out = ArrayView { base, dtype, offset: 0, shape: Dims::new(), strides: Dims::new() };
-    // SAFETY: the base was made here.
-    unsafe { run::record_new(py, op, ty, &out, inputs)? };
-    DeferredScalar::make(py, out)
 }
 
 /// A number as an element of a float dtype: Python's, where every int is one, or NumPy's of that dtype; or an int as one
@@ -506,11 +494,7 @@ pub fn update<'py>(py: Python<'py>, op: Op, target: &ArrayView, other: &Bound<'p
             let fits = view.dtype == target.dtype && same(&view.shape, &target.shape);
             fits.then_some(Input::Array(view))?
         }
-        None => match DeferredScalar::of(other) {
-            Some(scalar) if scalar.get().view().dtype == target.dtype => Input::Array(scalar.get().view()),
-            Some(_) => return None,
-            None => Input::Const(literal(target.dtype, other)?),
-        },
+        None => Input::Const(literal(target.dtype, other)?),
     };
     if op.output_dtype(target.dtype) != target.dtype || shape::size(&target.shape) == 0 || !target.is_injective() {
         return None;
@@ -590,6 +574,6 @@ pub fn weak_fits(operand: &Operand<'_>, dtype: DType) -> bool {
     match operand {
         Operand::Weak(weak, _) if dtype == DType::Bool => matches!(weak, Weak::Bool(_)),
         Operand::Weak(weak, _) => weak.to_scalar(dtype).is_some(),
-        Operand::Array(_) | Operand::Deferred(_) | Operand::Value(_) => true,
+        Operand::Array(_) | Operand::Value(_) => true,
     }
 }

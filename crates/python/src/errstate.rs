@@ -95,7 +95,7 @@ fn meaning(py: Python<'_>) -> PyResult<u8> {
 type ContextGet = unsafe extern "C" fn(*mut ffi::PyObject, *mut ffi::PyObject, *mut *mut ffi::PyObject) -> c_int;
 
 /// The variable's value, by the interpreter's own function where it can be found (a few nanoseconds).
-fn value<'py>(variable: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+pub fn value<'py>(variable: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
     static GET: OnceLock<Option<ContextGet>> = OnceLock::new();
     let get = GET.get_or_init(|| {
         #[cfg(unix)]
@@ -149,15 +149,10 @@ pub fn note(py: Python<'_>) -> PyResult<bool> {
     Ok(meaning & ONE_AT_A_TIME != 0)
 }
 
-/// While it lives, operations are recorded as operations of scalars, or as parts of another operation (see [`as_parts`]).
+/// While it lives, operations are recorded as parts of another operation (see [`as_parts`]).
 pub struct As(u8);
 
 impl As {
-    /// Operations of scalars.
-    pub fn scalars() -> As {
-        As::begin(warn::SCALAR)
-    }
-
     fn begin(bit: u8) -> As {
         Runtime::global().watch().fetch_or(bit, Ordering::Relaxed);
         As(bit)

@@ -8,7 +8,6 @@
 use crate::convert::{self, Numpy};
 use crate::graveyard::{self, Owner};
 use crate::ndarray::{NdArray, Payload, stand, standing_for};
-use crate::scalar::DeferredScalar;
 use crate::ufunc::Ufunc;
 use crate::{errors, fresh, registry, run, shape};
 use numelt_ir::{DType, Dims};
@@ -125,13 +124,10 @@ pub fn bare_view<'py>(
     }
 }
 
-/// One of our arrays or deferred scalars as NumPy's; `None` for other objects.
+/// One of our arrays as NumPy's; `None` for other objects.
 pub fn as_numpy<'py>(obj: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyAny>>> {
     if let Ok(array) = obj.cast::<NdArray>() {
         return to_numpy(array).map(Some);
-    }
-    if let Some(scalar) = DeferredScalar::of(obj) {
-        return DeferredScalar::realize(scalar).map(Some);
     }
     Ok(None)
 }

@@ -10,7 +10,6 @@ use crate::given::{self, Given};
 use crate::hooks;
 use crate::lend::{self, Lent, Terms, Values};
 use crate::ndarray::{NdArray, Payload};
-use crate::scalar::DeferredScalar;
 use numpy::npyffi::NPY_TYPES;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyInt, PySlice, PyString, PyTuple};
@@ -61,8 +60,7 @@ pub fn get<'py>(array: &Bound<'py, NdArray>, real: &Bound<'py, PyAny>, key: &Bou
 pub fn set<'py>(real: &Bound<'py, PyAny>, key: &Bound<'py, PyAny>, value: &Bound<'py, PyAny>) -> PyResult<bool> {
     let mut lent = Lent::new(Terms::UNCLAIMED);
     let Some(place) = lent.argument(key)? else { return Ok(false) };
-    let ours = value.is_exact_instance_of::<NdArray>() || DeferredScalar::of(value).is_some();
-    let stored = if !ours && holds_objects(real) && is_element(key, export::rank(real)) {
+    let stored = if !value.is_exact_instance_of::<NdArray>() && holds_objects(real) && is_element(key, export::rank(real)) {
         Some(value.clone())
     } else {
         lent.argument(value)?

@@ -18,7 +18,7 @@ static OPERATOR: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
 static INIT: Mutex<()> = Mutex::new(());
 
 /// Names that `set_hooks` knows.
-pub const NAMES: [&str; 15] = [
+pub const NAMES: [&str; 12] = [
     "warn",
     "note",
     "fallback",
@@ -27,11 +27,8 @@ pub const NAMES: [&str; 15] = [
     "ufunc_call",
     "ufunc_method",
     "array_ufunc",
-    "escape",
-    "hands_over",
     "to_u32",
     "is_installed",
-    "in_place",
     "resize",
     "reworded",
 ];

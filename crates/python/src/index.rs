@@ -8,7 +8,6 @@ use crate::hooks;
 use crate::ndarray::{NdArray, Payload, exact_native, wrap_view};
 use crate::operand::{self, Operand};
 use crate::operators;
-use crate::scalar::DeferredScalar;
 use crate::{advanced, assign, foreign, run, shape, subclass};
 use numelt_ir::{DType, DTypeKind, Dims};
 use numelt_runtime::ArrayView;
@@ -75,12 +74,9 @@ pub fn part(item: &Bound<'_, PyAny>) -> PyResult<Option<Part>> {
     if item.is_instance_of::<PyBool>() || item.is_instance_of::<NdArray>() {
         return Ok(None);
     }
-    let is_integer = match DeferredScalar::of(item) {
-        Some(scalar) => matches!(scalar.get().view().dtype.kind(), DTypeKind::Signed | DTypeKind::Unsigned),
-        None => match convert::numpy_scalar_value(item) {
-            Some(value) => matches!(value.dtype().kind(), DTypeKind::Signed | DTypeKind::Unsigned),
-            None => item.is_instance_of::<PyInt>(),
-        },
+    let is_integer = match convert::numpy_scalar_value(item) {
+        Some(value) => matches!(value.dtype().kind(), DTypeKind::Signed | DTypeKind::Unsigned),
+        None => item.is_instance_of::<PyInt>(),
     };
     if is_integer { operand::index(item).map(|i| Some(Part::Int(i))) } else { Ok(None) }
 }
@@ -553,10 +549,6 @@ pub fn write_element(py: Python<'_>, view: &ArrayView, offset: i64, value: &Boun
         return Ok(false);
     }
     let literal = match Operand::extract_quick(value) {
-        Some(Operand::Deferred(scalar)) if scalar.get().view().base.is_pending() => None,
-        Some(Operand::Deferred(scalar)) => {
-            assign::stored_literal(py, &Operand::Value(scalar.get().value(py)?), view.dtype)?
-        }
         Some(number) => assign::stored_literal(py, &number, view.dtype)?,
         None => None,
     };

@@ -9,7 +9,6 @@ use crate::errors;
 use crate::given::Given;
 use crate::loan::{self, Loan};
 use crate::ndarray::NdArray;
-use crate::scalar::DeferredScalar;
 use crate::{escape, export, hooks, subclass};
 use numelt_runtime::Runtime;
 use pyo3::prelude::*;
@@ -152,9 +151,6 @@ impl<'py> Lent<'py> {
                 Items::Same => Some(value.clone()),
                 Items::Changed(items) => Some(PyTuple::new(py, items)?.into_any()),
             });
-        }
-        if let Some(scalar) = DeferredScalar::of(value) {
-            return DeferredScalar::realize(scalar).map(Some);
         }
         if passes(value)? {
             self.class = class;
@@ -319,8 +315,7 @@ pub fn has_foreign<'a, 'py: 'a>(mut args: impl Iterator<Item = Borrowed<'a, 'py,
 
 /// Is this an array of ours, or what NumPy takes as it is and no class can say otherwise?
 pub fn is_known(obj: &Bound<'_, PyAny>) -> PyResult<bool> {
-    let known = obj.is_exact_instance_of::<NdArray>() || is_plain(obj);
-    Ok(known || (DeferredScalar::of(obj).is_none() && passes(obj)?))
+    Ok(obj.is_exact_instance_of::<NdArray>() || is_plain(obj) || passes(obj)?)
 }
 
 /// Is this an array of ours whose dtype is never native?

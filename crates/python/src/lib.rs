@@ -63,7 +63,6 @@ mod shortcuts;
 mod slots;
 mod solving;
 mod subclass;
-mod temporary;
 mod transforms;
 mod truths;
 mod ufunc;

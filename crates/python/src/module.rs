@@ -8,7 +8,6 @@ use crate::ndarray::{NdArray, Payload, wrap_new, wrap_view};
 use crate::operand::{self, Operand};
 use crate::products;
 use crate::reduce::{self, Request};
-use crate::scalar::DeferredScalar;
 use crate::{assign, elementwise, errors, export, hooks, resolve, run, shape};
 use numelt_ir::{Axes, DType, Dims, Op, OpKind};
 use numelt_runtime::{ArrayView, Input};
@@ -85,7 +84,7 @@ fn py_reduce<'py>(
     let op = parse_op(op)?;
     let (Ok(dtype), Ok(out)) = (dtype_argument(dtype)?, out_argument(out)) else { return Ok(not_implemented(py)) };
     let Some(source) = Operand::extract(a)? else { return Ok(not_implemented(py)) };
-    let request = Request { axis, keepdims, dtype, out, part: false };
+    let request = Request { axis, keepdims, dtype, out };
     Ok(or_not_implemented(py, reduce::reduce(py, op, &source, &request)?))
 }
 
@@ -363,7 +362,6 @@ fn asarray<'py>(
 fn ours_as_view(obj: Any<'_, '_>) -> Option<ArrayView> {
     match Operand::extract_quick(obj)? {
         Operand::Array(array) => array.get().view().cloned(),
-        Operand::Deferred(scalar) => Some(scalar.get().view().clone()),
         Operand::Value(_) | Operand::Weak(..) => None,
     }
 }
@@ -423,14 +421,6 @@ fn is_recordable_target(obj: Any<'_, '_>) -> bool {
     array.is_ok_and(|array| array.get().writeable() && array.get().view().is_some_and(ArrayView::is_injective))
 }
 
-#[pyfunction]
-fn realize<'py>(obj: Any<'_, 'py>) -> Out<'py> {
-    match DeferredScalar::of(obj) {
-        Some(scalar) => DeferredScalar::realize(scalar),
-        None => Ok(obj.clone()),
-    }
-}
-
 /// Runs a NumPy callable on zero-copy views and wraps its results; not counted.
 #[pyfunction]
 #[pyo3(signature = (callable, args, kwargs = None))]
@@ -453,8 +443,7 @@ fn reshape<'py>(py: Python<'py>, a: &Bound<'py, NdArray>, shape: Any<'_, 'py>, o
 /// Makes `meta` the metaclass of one of the module's classes.
 #[pyfunction]
 pub fn set_metaclass(class: &Bound<'_, PyType>, meta: &Bound<'_, PyType>) -> PyResult<()> {
-    let scalar = class.is_subclass_of::<DeferredScalar>()?;
-    let ours = scalar || class.is_subclass_of::<NdArray>()? || class.is(class.py().get_type::<crate::ufunc::Ufunc>());
+    let ours = class.is_subclass_of::<NdArray>()? || class.is(class.py().get_type::<crate::ufunc::Ufunc>());
     if !ours || !meta.is_subclass_of::<PyType>()? {
         return Err(PyTypeError::new_err("only numelt's own classes can be given a metaclass"));
     }
@@ -463,9 +452,6 @@ pub fn set_metaclass(class: &Bound<'_, PyType>, meta: &Bound<'_, PyType>) -> PyR
     unsafe {
         let object: *mut pyo3::ffi::PyObject = class.as_ptr();
         (*object).ob_type = meta.clone().into_ptr().cast();
-    }
-    if scalar {
-        crate::scalar::set_meta(meta);
     }
     Ok(())
 }
@@ -532,7 +518,7 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
         ($($name:ident)*) => { $(module.add_function(wrap_pyfunction!($name, module)?)?;)* };
     }
     add!(py_elementwise py_reduce py_scan py_product dimensions empty full arange as_strided permuted broadcast_to copy_into asarray);
-    add!(to_numpy from_numpy realize call_numpy reshape set_metaclass _restore set_hooks op_names broadcast_shape);
+    add!(to_numpy from_numpy call_numpy reshape set_metaclass _restore set_hooks op_names broadcast_shape);
     add!(is_native is_recordable_target become_like settle);
     module.add_function(wrap_pyfunction!(crate::truths::count_true, module)?)?;
     Ok(())

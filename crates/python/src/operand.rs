@@ -1,11 +1,10 @@
-//! What takes part in an operation: arrays, deferred scalars, NumPy's scalars, Python's numbers.
+//! What takes part in an operation: arrays, NumPy's scalars, Python's numbers.
 
 use crate::convert::{self, Numpy, Weak};
 use crate::errors;
 use crate::export;
 use crate::front;
 use crate::ndarray::NdArray;
-use crate::scalar::DeferredScalar;
 use crate::shape::MAX_RANK;
 use numelt_ir::{DType, Dims, Scalar};
 use numelt_runtime::ArrayView;
@@ -18,8 +17,6 @@ use pyo3::types::{PyBool, PyBytes, PyFloat, PyInt, PyList, PyString, PyTuple};
 pub enum Operand<'py> {
     /// A native array.
     Array(Bound<'py, NdArray>),
-    /// A deferred scalar.
-    Deferred(Bound<'py, DeferredScalar>),
     /// A NumPy scalar: its dtype counts.
     Value(Scalar),
     /// A Python number: its dtype adapts. The object is kept for error messages.
@@ -46,7 +43,7 @@ impl<'py> Operand<'py> {
     /// Is it a scalar of any kind?
     #[inline]
     pub fn is_scalar(&self) -> bool {
-        matches!(self, Operand::Deferred(_) | Operand::Value(_) | Operand::Weak(..))
+        matches!(self, Operand::Value(_) | Operand::Weak(..))
     }
 
     /// An operand that needs no conversion.
@@ -66,9 +63,6 @@ impl<'py> Operand<'py> {
         }
         if let Some(weak) = Weak::extract(obj) {
             return Some(Some(Operand::Weak(weak, obj.clone())));
-        }
-        if let Some(scalar) = DeferredScalar::of(obj) {
-            return Some(Some(Operand::Deferred(scalar.clone())));
         }
         if let Some(value) = convert::numpy_scalar_value(obj) {
             return Some(Some(Operand::Value(value)));
@@ -116,7 +110,6 @@ impl<'py> Operand<'py> {
     pub fn view(&self) -> Option<&ArrayView> {
         match self {
             Operand::Array(array) => array.get().view(),
-            Operand::Deferred(scalar) => Some(scalar.get().view()),
             Operand::Value(_) | Operand::Weak(..) => None,
         }
     }
@@ -125,18 +118,9 @@ impl<'py> Operand<'py> {
     pub fn to_object(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         Ok(match self {
             Operand::Array(array) => array.clone().into_any(),
-            Operand::Deferred(scalar) => scalar.clone().into_any(),
             Operand::Value(value) => convert::to_numpy_scalar(py, *value)?,
             Operand::Weak(_, object) => object.clone(),
         })
-    }
-
-    /// The operand as a Python object; a deferred scalar is computed and is then NumPy's.
-    pub fn to_number(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        match self {
-            Operand::Deferred(scalar) => DeferredScalar::realize(scalar),
-            other => other.to_object(py),
-        }
     }
 
     /// Extents; none for scalars.
@@ -147,7 +131,7 @@ impl<'py> Operand<'py> {
     /// The dtype that counts; `None` for Python numbers.
     pub fn dtype(&self) -> Option<DType> {
         match self {
-            Operand::Array(_) | Operand::Deferred(_) => self.view().map(|v| v.dtype),
+            Operand::Array(_) => self.view().map(|v| v.dtype),
             Operand::Value(value) => Some(value.dtype()),
             Operand::Weak(..) => None,
         }

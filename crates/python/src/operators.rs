@@ -6,14 +6,13 @@ use crate::elementwise;
 use crate::ndarray::{NdArray, exact_native};
 use crate::operand::{Operand, carries_out_ufuncs, defers_to};
 use crate::products;
-use crate::scalar::DeferredScalar;
-use crate::{errstate, escape, foreign, hooks, lend, shape};
+use crate::{errstate, foreign, hooks, lend, shape};
 use numelt_ir::{DType, Dims, Op};
-use numelt_runtime::{ArrayView, Input};
+use numelt_runtime::ArrayView;
 use pyo3::basic::CompareOp;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::types::{PyByteArray, PyBytes, PyComplex, PyFloat, PyInt, PyList, PyString, PyTuple};
+use pyo3::types::{PyFloat, PyInt, PyList, PyTuple};
 use std::borrow::Cow;
 
 /// A binary operator.
@@ -76,49 +75,20 @@ pub fn binary<'py>(
     }
 }
 
-/// `lhs (op) scalar`, where the deferred scalar is asked because what stands on its left has no answer. NumPy's `float64` is a
-/// Python float, so that Python's own complex numbers do have one, and it is a Python complex number.
-pub fn reflected<'py>(
-    scalar: &Bound<'py, DeferredScalar>,
-    lhs: &Bound<'py, PyAny>,
-    operator: &'static Binary,
-) -> PyResult<Bound<'py, PyAny>> {
-    if scalar.get().view().dtype == DType::F64 && lhs.is_exact_instance_of::<PyComplex>() {
-        let number = PyFloat::new(lhs.py(), scalar.extract()?);
-        match operator.op {
-            Op::Add => return lhs.add(number),
-            Op::Subtract => return lhs.sub(number),
-            Op::Multiply => return lhs.mul(number),
-            Op::Divide => return lhs.div(number),
-            Op::Power => return lhs.pow(number, lhs.py().None()),
-            _ => {}
-        }
-    }
-    binary(lhs, scalar.as_any(), operator, true)
-}
-
 /// The quick path of an operation on two operands, arrays and Python numbers.
 #[inline]
 pub fn quick<'py>(op: Op, lhs: &Bound<'py, PyAny>, rhs: &Bound<'py, PyAny>) -> Option<PyResult<Bound<'py, PyAny>>> {
     let (a, b) = (native_view(lhs), native_view(rhs));
-    let Some(view) = a.or(b) else { return quick_scalars(op, lhs, rhs) };
+    let view = a.or(b)?;
     let py = lhs.py();
     let keeps = keeps_dtype(op, view.dtype);
     unless_strict(py, || match (a, b) {
         (Some(a), Some(b)) if keeps && a.dtype == b.dtype => elementwise::pair(py, op, a, b),
         (Some(a), Some(b)) => elementwise::mixed(py, op, a, b),
-        (Some(a), None) => match DeferredScalar::of(rhs) {
-            Some(scalar) if keeps => elementwise::pair(py, op, a, scalar.get().view()),
-            Some(_) => None,
-            None if keeps => elementwise::with_number(py, op, a, rhs, false),
-            None => elementwise::mixed_number(py, op, a, rhs, false),
-        },
-        (None, Some(b)) => match DeferredScalar::of(lhs) {
-            Some(scalar) if keeps => elementwise::pair(py, op, scalar.get().view(), b),
-            Some(_) => None,
-            None if keeps => elementwise::with_number(py, op, b, lhs, true),
-            None => elementwise::mixed_number(py, op, b, lhs, true),
-        },
+        (Some(a), None) if keeps => elementwise::with_number(py, op, a, rhs, false),
+        (Some(a), None) => elementwise::mixed_number(py, op, a, rhs, false),
+        (None, Some(b)) if keeps => elementwise::with_number(py, op, b, lhs, true),
+        (None, Some(b)) => elementwise::mixed_number(py, op, b, lhs, true),
         (None, None) => None,
     })
 }
@@ -145,25 +115,6 @@ pub fn unless_strict<T>(py: Python<'_>, run: impl FnOnce() -> Option<PyResult<T>
         Ok(true) => None,
         Err(error) => Some(Err(error)),
     }
-}
-
-/// The quick path of an operation on two scalars, of which one is deferred and the other may be a number.
-#[inline]
-pub fn quick_scalars<'py>(
-    op: Op,
-    lhs: &Bound<'py, PyAny>,
-    rhs: &Bound<'py, PyAny>,
-) -> Option<PyResult<Bound<'py, PyAny>>> {
-    let (a, b) = (DeferredScalar::of(lhs), DeferredScalar::of(rhs));
-    let dtype = a.or(b)?.get().view().dtype;
-    if !dtype.is_float() || !keeps_dtype(op, dtype) {
-        return None;
-    }
-    unless_strict(lhs.py(), || {
-        let inputs = [scalar_input(a, dtype, lhs)?, scalar_input(b, dtype, rhs)?];
-        let _scalars = errstate::As::scalars();
-        Some(elementwise::scalar(lhs.py(), op, dtype, &inputs))
-    })
 }
 
 /// The quick path of an operation on all pairs of elements of two vectors.
@@ -203,19 +154,6 @@ pub fn chained<'py>(op: Op, list: &Bound<'py, PyList>) -> Option<PyResult<Bound<
 pub fn quick_unary<'py>(op: Op, operand: &Bound<'py, PyAny>) -> Option<PyResult<Bound<'py, PyAny>>> {
     let view = native_view(operand)?;
     unless_strict(operand.py(), || elementwise::single(operand.py(), op, view))
-}
-
-/// A deferred scalar of this dtype, or a number that converts to it.
-#[inline]
-fn scalar_input<'a>(
-    scalar: Option<&'a Bound<'_, DeferredScalar>>,
-    dtype: DType,
-    number: &Bound<'_, PyAny>,
-) -> Option<Input<'a>> {
-    match scalar.map(|scalar| scalar.get().view()) {
-        Some(view) => (view.dtype == dtype).then_some(Input::Array(view)),
-        None => elementwise::literal(dtype, number).map(Input::Const),
-    }
 }
 
 /// The view of a native array of exactly our class.
@@ -259,15 +197,6 @@ fn general<'py>(
         let result = if operator.op == Op::Matmul {
             products::product(py, Op::Matmul, lhs, rhs, None)?
         } else {
-            let scalars = is_scalar_arithmetic(&a, &b);
-            if scalars && operator.op == Op::Power && elementwise::is_approximate(Op::Power, &[&a, &b]) {
-                // NumPy's scalars compute it as the C library does, the ufunc by a loop whose last place may differ
-                return a.to_number(py)?.pow(b.to_number(py)?, py.None());
-            }
-            if scalars && overflows_loudly(operator.op, &a, &b) {
-                return fall_back(operator, operator.name, lhs, rhs);
-            }
-            let _scalars = scalars.then(errstate::As::scalars);
             elementwise::apply(py, operator.op, &[a, b], None, None)?
         };
         return match result {
@@ -276,31 +205,6 @@ fn general<'py>(
         };
     }
     slow(lhs, rhs, operator, reflected)
-}
-
-/// Is this an operation that NumPy's scalars compute themselves? Two whose dtypes meet in a third are left to
-/// the ufunc, whose warnings have other words.
-fn is_scalar_arithmetic(a: &Operand<'_>, b: &Operand<'_>) -> bool {
-    let deferred = matches!((a, b), (Operand::Deferred(_), o) | (o, Operand::Deferred(_)) if o.is_scalar());
-    deferred
-        && match (a.dtype(), b.dtype()) {
-            (Some(x), Some(y)) => x.promote(y) == x || x.promote(y) == y,
-            _ => true,
-        }
-}
-
-/// May NumPy's scalars say that this overflows? Those of 64 bits that are still to be computed are not waited for.
-fn overflows_loudly(op: Op, a: &Operand<'_>, b: &Operand<'_>) -> bool {
-    let limited = |operand: &Operand<'_>| match operand {
-        Operand::Deferred(scalar) => {
-            let view = scalar.get().view();
-            view.dtype.is_integer() && (view.dtype.size() < 8 || !view.base.is_pending())
-        }
-        Operand::Value(value) => value.dtype().is_integer(),
-        Operand::Weak(weak, _) => weak.default_dtype().is_none_or(|dtype| dtype.is_integer()),
-        Operand::Array(_) => false,
-    };
-    matches!(op, Op::Add | Op::Subtract | Op::Multiply) && limited(a) && limited(b)
 }
 
 /// One operand is neither ours nor a number: other classes first, then conversions.
@@ -313,9 +217,8 @@ fn slow<'py>(
 ) -> PyResult<Bound<'py, PyAny>> {
     let py = lhs.py();
     let (own, other) = if reflected { (rhs, lhs) } else { (lhs, rhs) };
-    // The other operand's method has been asked already where ours is the reflected one. What it would do with a
-    // scalar it has to be asked with NumPy's.
-    if !reflected && DeferredScalar::of(own).is_none() && !is_ours(other) && defers_to(other, false)? {
+    // The other operand's method has been asked already where ours is the reflected one.
+    if !reflected && !other.is_instance_of::<NdArray>() && defers_to(other, false)? {
         let method = right_method(operator);
         if is_compiled(other, &method)? {
             let args = PyTuple::new(py, [own])?;
@@ -325,20 +228,6 @@ fn slow<'py>(
     }
     if lend::is_foreign(own) {
         return fall_back(operator, operator.name, lhs, rhs);
-    }
-    if reflected
-        && let Some(scalar) = DeferredScalar::of(own)
-        && is_in_place(other, operator)?
-    {
-        // its method in place has refused a scalar of ours; it may know NumPy's
-        return hooks::operator(py, operator.in_place)?.call1((other, DeferredScalar::realize(scalar)?));
-    }
-    if operator.op == Op::Multiply
-        && let Some(scalar) = DeferredScalar::of(own)
-        && is_plain_sequence(other)
-    {
-        // a sequence of Python's is repeated
-        return DeferredScalar::realize(scalar)?.mul(other);
     }
     if operator.op == Op::Matmul {
         if let Some(result) = products::product(py, Op::Matmul, lhs, rhs, None)? {
@@ -372,29 +261,6 @@ fn is_compiled(object: &Bound<'_, PyAny>, method: &str) -> PyResult<bool> {
         Some(found) if object.hasattr(method)? => Ok(found.get_type().name()? != "function"),
         _ => Ok(false),
     }
-}
-
-/// Is the operator being carried out in place, on an object whose class has a method for it?
-fn is_in_place(target: &Bound<'_, PyAny>, operator: &Binary) -> PyResult<bool> {
-    let py = target.py();
-    // comparisons have no such form
-    if !operator.in_place.starts_with('i') || !target.get_type().hasattr(format!("__{}__", operator.in_place))? {
-        return Ok(false);
-    }
-    match (hooks::hook(py, "in_place")?, escape::running(py)?) {
-        (Some(hook), Some((frame, _))) => hook.call1((&frame, escape::instruction(&frame)?))?.extract(),
-        _ => Ok(false),
-    }
-}
-
-fn is_plain_sequence(obj: &Bound<'_, PyAny>) -> bool {
-    let text =
-        obj.is_instance_of::<PyString>() || obj.is_instance_of::<PyBytes>() || obj.is_instance_of::<PyByteArray>();
-    text || obj.is_instance_of::<PyList>() || obj.is_instance_of::<PyTuple>()
-}
-
-fn is_ours(obj: &Bound<'_, PyAny>) -> bool {
-    obj.is_instance_of::<NdArray>() || DeferredScalar::of(obj).is_some()
 }
 
 fn fall_back<'py>(
@@ -569,11 +435,11 @@ pub fn divmod<'py>(lhs: &Bound<'py, PyAny>, rhs: &Bound<'py, PyAny>, reflected: 
     let fall_back = |divmod: &Bound<'py, PyAny>| {
         hooks::fallback("ndarray.__divmod__", divmod, &PyTuple::new(py, [lhs, rhs])?, None)
     };
-    if !is_ours(other) && carries_out_ufuncs(other)? {
+    if !other.is_instance_of::<NdArray>() && carries_out_ufuncs(other)? {
         return fall_back(&Numpy::get(py)?.attr(py, "divmod")?);
     }
     // what two operations would take one by one, NumPy's one operation may refuse
-    let refusing = if !reflected && !is_ours(other) && defers_to(other, false)? {
+    let refusing = if !reflected && !other.is_instance_of::<NdArray>() && defers_to(other, false)? {
         is_compiled(other, "__rdivmod__")?
     } else {
         lend::is_foreign(own) || lend::is_foreign(other) || Operand::extract(other)?.is_none()

@@ -7,7 +7,7 @@ use crate::elementwise::Native;
 use crate::methods::{Order, copied};
 use crate::ndarray::{NdArray, wrap_new};
 use crate::operand::Operand;
-use crate::scalar::DeferredScalar;
+use crate::scalar;
 use crate::{convert, resolve, run, shape};
 use numelt_ir::{Axes, DType, Dims, MAX_RANK, Op, Scalar};
 use numelt_runtime::{ArrayView, Input};
@@ -40,15 +40,7 @@ pub fn vectors<'py>(py: Python<'py>, op: Op, a: &ArrayView, b: &ArrayView) -> Na
     let (row, column) = (line(a, [1, k], [0, a.strides[0]]), line(b, [k, 1], [b.strides[0], 0]));
     let target = shape::whole(crate::run::new_base(ty.size()), ty, &[1, 1]);
     run::product(py, op, ty, &target, [&row, &column])?;
-    number(py, shape::whole(target.base, ty, &[])).map(Some)
-}
-
-/// A product's result without axes: read where it has been computed.
-fn number<'py>(py: Python<'py>, result: ArrayView) -> PyResult<Bound<'py, PyAny>> {
-    if result.base.is_pending() {
-        return DeferredScalar::make(py, result);
-    }
-    convert::to_numpy_scalar(py, run::read_scalar(py, &result.base, result.dtype, 0)?)
+    scalar::make(py, shape::whole(target.base, ty, &[])).map(Some)
 }
 
 /// Records a product by the rules of the NumPy function that `op` is named after; `None` when NumPy has to do it or
@@ -87,7 +79,7 @@ pub fn product<'py>(
     if let Some(out) = out {
         return Ok(Some(out.clone().into_any()));
     }
-    if result.shape.is_empty() { number(py, result) } else { wrap_new(py, result) }.map(Some)
+    if result.shape.is_empty() { scalar::make(py, result) } else { wrap_new(py, result) }.map(Some)
 }
 
 /// A product with its operands as stacks of matrices.

@@ -7,7 +7,6 @@ use crate::errors;
 use crate::export::RealArray;
 use crate::fresh::Simple;
 use crate::ndarray::{NdArray, Payload};
-use crate::scalar::DeferredScalar;
 use crate::ufunc;
 use crate::{export, foreign, hooks, index, run, scalar};
 use numelt_ir::{DType, Dims, Scalar};
@@ -413,20 +412,6 @@ fn format_of(dtype: DType) -> &'static CStr {
         DType::F64 => c"d",
         DType::C64 => c"Zf",
         DType::C128 => c"Zd",
-    }
-}
-
-#[pymethods]
-impl DeferredScalar {
-    /// The buffer of the NumPy scalar that it is.
-    ///
-    /// # Safety
-    /// Called by the interpreter with a valid `view`.
-    unsafe fn __getbuffer__(slf: Bound<'_, Self>, view: *mut ffi::Py_buffer, flags: c_int) -> PyResult<()> {
-        let real = DeferredScalar::realize(&slf)?;
-        // SAFETY: `view` is the caller's structure to fill; NumPy's scalar makes itself its owner.
-        let failed = unsafe { ffi::PyObject_GetBuffer(real.as_ptr(), view, flags) };
-        if failed < 0 { Err(PyErr::fetch(slf.py())) } else { Ok(()) }
     }
 }
 

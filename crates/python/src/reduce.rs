@@ -3,8 +3,7 @@
 use crate::elementwise::Native;
 use crate::ndarray::{NdArray, wrap_new, wrap_view};
 use crate::operand::Operand;
-use crate::scalar::DeferredScalar;
-use crate::{convert, errors, inspect, operand, registry, resolve, run, shape, truths};
+use crate::{convert, errors, inspect, operand, registry, resolve, run, scalar, shape, truths};
 use numelt_ir::{Axes, DType, DTypeKind, Dims, Op, Scalar};
 use numelt_runtime::{ArrayView, Input, Runtime};
 use pyo3::exceptions::{PyTypeError, PyValueError};
@@ -68,8 +67,6 @@ pub struct Request<'a, 'py> {
     pub dtype: Option<DType>,
     /// `out=`
     pub out: Option<&'a Bound<'py, NdArray>>,
-    /// Is the result only a part of an operation? Then a scalar stays deferred.
-    pub part: bool,
 }
 
 /// Records a reduction; `None` when NumPy has to do it or to raise.
@@ -188,7 +185,7 @@ fn finish<'py>(
     }
     if final_shape.is_empty() {
         let view = drop_axes(target, axes, &final_shape);
-        return if request.part { DeferredScalar::defer(py, view) } else { DeferredScalar::make(py, view) }.map(Some);
+        return scalar::make(py, view).map(Some);
     }
     if flattened || !request.keepdims {
         target = drop_axes(target, axes, &final_shape);

@@ -8,7 +8,6 @@ use crate::errors;
 use crate::methods::{Order, copied};
 use crate::ndarray::{NdArray, exact_native, wrap_new, wrap_view};
 use crate::operand::Operand;
-use crate::scalar::DeferredScalar;
 use crate::{
     advanced, assign, elementwise, errstate, foreign, fresh, front, lend, library, loan, operators, reduce, run, shape,
     solving, subclass, transforms,
@@ -230,7 +229,6 @@ fn unravel_index<'py>(args: &Bound<'py, PyTuple>) -> Quick<'py> {
     if args.len() != 2 || !(1..=shape::MAX_RANK).contains(&extents.len()) || !Runtime::global().runs_at_once() {
         return Ok(None);
     }
-    let given = DeferredScalar::of(&given).map(DeferredScalar::realize).transpose()?.unwrap_or(given);
     let int = |value: &Bound<'_, PyAny>| value.cast_exact::<PyInt>().ok()?.extract::<i64>().ok();
     let Some(mut rest) = int(&given).or_else(|| convert::numpy_int64(&given)).filter(|&at| at >= 0) else {
         return Ok(None);

@@ -8,12 +8,12 @@ use crate::export;
 use crate::front::{self, reductions};
 use crate::given::{self, Given};
 use crate::lend::{self, Terms};
-use crate::ndarray::{NdArray, exact_native, wrap_new};
+use crate::ndarray::{NdArray, exact_native};
 use crate::operand::Operand;
 use crate::operators;
 use crate::products;
 use crate::reduce;
-use crate::scalar::DeferredScalar;
+use crate::scalar::Composing;
 use crate::ufunc_call::{Call, Casting, MemoryOrder};
 use crate::ufunc_direct::{are_plain_numbers, quick_call, vectorcall};
 use crate::{coverage, foreign, hooks, subclass, ufunc_at};
@@ -230,18 +230,18 @@ fn native_call<'py>(py: Python<'py>, op: Op, given: &Given<'_, 'py>) -> Native<'
         casting: options.casting,
         order: options.order,
     };
+    // `out=...` asks for an array even where the result has no axes
+    let composing = options.array.then(Composing::begin);
     let result = call.apply(py)?;
+    drop(composing);
     // a call that is left to NumPy is one that NumPy warns of
     if result.is_some() && options.mask.is_some() && !options.out_given {
         PyErr::warn(py, &py.get_type::<PyUserWarning>(), UNSET_ELEMENTS, 1)?;
     }
     match result {
-        Some(scalar) if options.array => match DeferredScalar::of(&scalar) {
-            // nobody else has seen the scalar, so its memory may become an array's
-            Some(fresh) => wrap_new(py, fresh.get().view().clone()).map(Some),
-            None if scalar.is_instance_of::<NdArray>() => Ok(Some(scalar)),
-            None => export::from_numpy(&Numpy::get(py)?.attr(py, "asarray")?.call1((scalar,))?, true).map(Some),
-        },
+        Some(scalar) if options.array && !scalar.is_instance_of::<NdArray>() => {
+            export::from_numpy(&Numpy::get(py)?.attr(py, "asarray")?.call1((scalar,))?, true).map(Some)
+        }
         result => Ok(result),
     }
 }

@@ -9,7 +9,7 @@ use crate::elementwise::{self, Native};
 use crate::ndarray::{NdArray, wrap_new};
 use crate::operand::Operand;
 use crate::resolve::{self, Kind, Loop};
-use crate::scalar::DeferredScalar;
+use crate::scalar;
 use crate::{errstate, run, shape};
 use numelt_ir::{Axes, DType, Dims, Op, Scalar};
 use numelt_runtime::{ArrayView, Input};
@@ -208,7 +208,7 @@ impl<'py> Call<'_, 'py> {
         if out.size() > 0 {
             run::record(py, resolved.op, resolved.ty, &out, inputs, Axes::default())?;
         }
-        if domain.is_empty() { DeferredScalar::make(py, out) } else { wrap_new(py, out) }
+        if domain.is_empty() { scalar::make(py, out) } else { wrap_new(py, out) }
     }
 
     /// A new array in the order that was asked for.
@@ -236,7 +236,7 @@ fn is_converted_in_vectors(from: DType, to: DType) -> bool {
 /// A mask as the runtime takes it; only truth values are masks.
 fn mask_input<'a>(mask: &'a Operand<'_>) -> Option<Input<'a>> {
     match mask {
-        Operand::Array(_) | Operand::Deferred(_) => {
+        Operand::Array(_) => {
             mask.view().filter(|view| view.dtype == DType::Bool).map(Input::Array)
         }
         Operand::Value(value @ Scalar::Bool(_)) => Some(Input::Const(*value)),

@@ -21,7 +21,6 @@ from numelt._dispatch import (
     small_first,
 )
 from numelt._rebind import rebound, understood
-from numelt._scalars import SCALARS, ScalarType
 
 __all__ = [
     "arange", "array", "asanyarray", "asarray", "ascontiguousarray", "asfortranarray", "copy", "empty",
@@ -81,14 +80,13 @@ def full(
     shape: Any, fill_value: Any, dtype: Any = None, order: str = "C", *, device: Any = None, like: Any = None
 ) -> Any:
     if like is None and device in (None, "cpu") and order in _orders:
-        value = fill_value if type(fill_value) not in SCALARS else _core.realize(fill_value)
-        if type(value) in _numbers or isinstance(value, numpy.generic):
-            kind = numpy.asarray(value).dtype if dtype is None else numpy.dtype(dtype)
+        if type(fill_value) in _numbers or isinstance(fill_value, numpy.generic):
+            kind = numpy.asarray(fill_value).dtype if dtype is None else numpy.dtype(dtype)
             if kind.kind in "biufc":
-                result = _core.full(shape, _number(value, kind), kind, order)
+                result = _core.full(shape, _number(fill_value, kind), kind, order)
                 if result is not NotImplemented:
                     return result
-        elif (array := recordable(value)) is not None:
+        elif (array := recordable(fill_value)) is not None:
             result = _core.empty(shape, array.dtype if dtype is None else dtype, order)
             if (
                 result is not NotImplemented
@@ -183,10 +181,9 @@ def full_like(
     """
     array = recordable(a) if order in ("K", "C", "A", "F") and type(subok) is bool else None
     kind = getattr(array, "dtype", None) if dtype is None else numpy.dtype(dtype)
-    value = fill_value if type(fill_value) not in SCALARS else _core.realize(fill_value)
-    plain = type(value) in _numbers or isinstance(value, numpy.generic)
+    plain = type(fill_value) in _numbers or isinstance(fill_value, numpy.generic)
     if array is not None and kind in _NATIVE and plain:
-        return _like("empty_like", array, _number(value, kind), kind, order, subok, shape, device)
+        return _like("empty_like", array, _number(fill_value, kind), kind, order, subok, shape, device)
     return fall_back(
         "full_like", a, fill_value, dtype=dtype, order=order, subok=subok, shape=shape, device=device
     )
@@ -293,9 +290,6 @@ def _plain_real(value: Any) -> Any:
     kind = type(value)
     if kind is int or kind is float:
         return value
-    if type(kind) is ScalarType:
-        value = _core.realize(value)
-        kind = type(value)
     if kind is numpy.float64 or kind is numpy.int64:
         return value.item()
     return None

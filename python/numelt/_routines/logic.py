@@ -9,7 +9,6 @@ import numpy
 from numelt import _core
 from numelt._dispatch import fall_back, foreign_first, native, ndarray, operand, recordable, small_first
 from numelt._rebind import composed
-from numelt._scalars import SCALARS
 
 __all__ = [
     "allclose", "array_equal", "array_equiv", "isclose", "iscomplex", "iscomplexobj", "isneginf", "isposinf",
@@ -187,7 +186,7 @@ def isscalar(element: Any) -> bool:
     >>> np.isscalar(np.sum([1.0, 2.0])), np.isscalar(np.ones(1))
     (True, False)
     """
-    return type(element) in SCALARS or bool(numpy.isscalar(element))
+    return bool(numpy.isscalar(element))
 
 
 @composed

@@ -60,7 +60,7 @@ def count_nonzero(a: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
 
 def _choice(value: Any) -> Any:
     """Python numbers stay themselves, so that they do not widen the other choice."""
-    if type(value) in (bool, int, float, complex) or isinstance(value, (_core.scalar, numpy.generic)):
+    if type(value) in (bool, int, float, complex) or isinstance(value, numpy.generic):
         return value
     return operand(value)
 

@@ -16,7 +16,7 @@ def ours(array):
 
 def real(value):
     """NumPy's form of a result."""
-    return _core.realize(_core.to_numpy(value))
+    return _core.to_numpy(value)
 
 
 def sample(dtype, shape, seed=0):

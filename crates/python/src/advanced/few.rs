@@ -8,9 +8,8 @@ use super::memory::each_integer;
 use crate::convert::{self, Weak};
 use crate::ndarray::{NdArray, exact_native};
 use crate::operand::Operand;
-use crate::scalar::DeferredScalar;
 use crate::{assign, index, registry, run, shape};
-use numelt_ir::{DType, Dims, Scalar, c_strides};
+use numelt_ir::{DType, Dims, c_strides};
 use numelt_runtime::{ArrayView, Runtime};
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
@@ -433,7 +432,7 @@ fn distances(key: &Bound<'_, PyList>, (n, stride): (i64, i64)) -> Option<SmallVe
         let given = match Weak::exact(&item) {
             Some(Weak::Int(given)) => given,
             Some(_) => return None,
-            None => convert::numpy_int64(&item).or_else(|| deferred_int(&item))?,
+            None => convert::numpy_int64(&item)?,
         };
         let position = if given < 0 { given.wrapping_add(n) } else { given };
         if !(0..n).contains(&position) {
@@ -442,16 +441,6 @@ fn distances(key: &Bound<'_, PyList>, (n, stride): (i64, i64)) -> Option<SmallVe
         picks.push((position * stride) as isize);
     }
     Some(picks)
-}
-
-/// The value of a deferred int64.
-fn deferred_int(item: &Bound<'_, PyAny>) -> Option<i64> {
-    let scalar = DeferredScalar::of(item)?.get();
-    let int = scalar.view().dtype == DType::I64;
-    match int.then(|| scalar.value(item.py())) {
-        Some(Ok(Scalar::I64(value))) => Some(value),
-        _ => None,
-    }
 }
 
 /// Stores a number or elements at a short list of ints along a vector, or rows along an array whose rows are dense; false where

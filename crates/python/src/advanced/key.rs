@@ -74,14 +74,13 @@ impl Key {
         let Some(operand) = Operand::extract(item)? else { return Ok(false) };
         let view = match &operand {
             Operand::Array(array) => array.get().view(),
-            Operand::Deferred(scalar) => Some(scalar.get().view()),
             Operand::Value(_) | Operand::Weak(..) => None,
         };
         let Some(view) = view else {
             let truth = match &operand {
                 Operand::Value(Scalar::Bool(truth)) => Some(*truth),
                 Operand::Weak(..) => item.extract::<bool>().ok(),
-                Operand::Value(_) | Operand::Array(_) | Operand::Deferred(_) => None,
+                Operand::Value(_) | Operand::Array(_) => None,
             };
             self.items.extend(truth.map(Item::Truth));
             return Ok(truth.is_some());

@@ -105,9 +105,8 @@ fn given<'py>(py: Python<'py>, value: &Bound<'py, PyAny>, target: &ArrayView, wh
         return Ok(assign::stored_literal(py, &operand, dtype)?.map(Given::Literal));
     };
     let sequence = value.is_exact_instance_of::<PyList>() || value.is_exact_instance_of::<PyTuple>();
-    let checked = sequence || matches!(operand, Operand::Deferred(_));
     // Elements of sequences are converted one by one: what does not fit raises.
-    if assign::drops_imaginary(view.dtype, dtype) || checked && view.dtype.promote(dtype) != dtype {
+    if assign::drops_imaginary(view.dtype, dtype) || sequence && view.dtype.promote(dtype) != dtype {
         return Ok(None);
     }
     if view.dtype == dtype && !view.base.ptr_eq(&target.base) {

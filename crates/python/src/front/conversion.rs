@@ -5,7 +5,6 @@ use crate::methods::{Order, copied};
 use crate::module;
 use crate::ndarray::wrap_new;
 use crate::subclass;
-use crate::temporary::{self, Inside};
 use numelt_ir::DType;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyInt, PyString};
@@ -38,16 +37,6 @@ fn array<'py>(
 ) -> Out<'py> {
     // our own class is none of the subclasses that `subok` is about
     let plain = native(object).is_some() || matches!(subok, Arg::Absent);
-    let others = [&order, &ndmin, &ndmax].iter().all(|a| matches!(a, Arg::Absent));
-    if plain
-        && others
-        && copies(&copy) == Some(Some(true))
-        && like.is_none()
-        && let Some(taken) = temporary::taken_over(object, |own| dtype.dtype(own))?
-    {
-        return Ok(taken);
-    }
-    let _inside = Inside::note();
     if plain
         && matches!(ndmax, Arg::Absent)
         && like.is_none()

@@ -2,7 +2,6 @@
 
 use super::{Out, Quick, native};
 use crate::ndarray::{NdArray, wrap_view};
-use crate::scalar::DeferredScalar;
 use crate::{convert, products, shape};
 use numelt_ir::{DType, Dims, Op, Scalar};
 use numelt_runtime::Runtime;
@@ -80,11 +79,7 @@ pub fn length<'py>(args: &Bound<'py, PyTuple>) -> Quick<'py> {
         _ => wrap_view(array, shape::window(view, view.offset, Dims::from_slice(&[n]), Dims::from_slice(&[8])))?,
     };
     let Some(square) = products::product(py, Op::Dot, &flat, &flat, None)? else { return Ok(None) };
-    let square = match DeferredScalar::of(&square) {
-        Some(scalar) => Some(scalar.get().value(py)?),
-        None => convert::numpy_scalar_value(&square),
-    };
-    match square {
+    match convert::numpy_scalar_value(&square) {
         Some(Scalar::F64(square)) => convert::to_numpy_scalar(py, Scalar::F64(square.sqrt())).map(Some),
         Some(_) | None => Ok(None),
     }

@@ -7,7 +7,7 @@ use crate::ndarray::NdArray;
 use crate::operand::Operand;
 use crate::operators::{self, DIVIDE};
 use crate::reduce::{self, Request};
-use crate::scalar::{self, DeferredScalar};
+use crate::scalar::{self, Composing};
 use crate::{foreign, given, hooks, inspect, run};
 use numelt_ir::{DType, Op, Scalar};
 use numelt_runtime::{ArrayView, Runtime};
@@ -55,7 +55,7 @@ impl<'py> Plain<'py> {
 
     fn reduce(&self, array: Any<'_, 'py>, op: Op, dtype: Option<DType>) -> Quick<'py> {
         let Ok(exact) = array.cast_exact::<NdArray>() else { return Ok(None) };
-        let request = Request { axis: self.axis.as_ref(), keepdims: self.keepdims, dtype, out: None, part: true };
+        let request = Request { axis: self.axis.as_ref(), keepdims: self.keepdims, dtype, out: None };
         reduce::reduce(array.py(), op, &Operand::Array(exact.clone()), &request)
     }
 
@@ -75,17 +75,21 @@ impl<'py> Plain<'py> {
             DType::F32 | DType::F16 | DType::C64 | DType::C128 => return Ok(None),
             _ => DType::F64,
         };
-        let Some(total) = self.reduce(array, Op::Sum, Some(ty))? else { return Ok(None) };
-        if let Some(scalar) = computed(&total) {
-            let mean = match scalar.get().value(array.py())? {
-                Scalar::F64(total) => Some(Scalar::F64(total / count as f64)),
-                Scalar::F32(total) => Some(Scalar::F32(total / count as f32)),
-                _ => None,
+        let composing = Composing::begin();
+        let total = self.reduce(array, Op::Sum, Some(ty));
+        drop(composing);
+        let Some(total) = total? else { return Ok(None) };
+        if let Ok(sum) = total.cast_exact::<NdArray>()
+            && let Some(view) = sum.get().view().filter(|view| view.shape.is_empty())
+            && !scalar::are_arrays(array.py())?
+        {
+            let mean = match run::read_scalar(array.py(), &view.base, view.dtype, view.offset)? {
+                Scalar::F32(total) => Scalar::F32(total / count as f32),
+                Scalar::F64(total) => Scalar::F64(total / count as f64),
+                other => unreachable!("a sum of {ty:?} is {other:?}"),
             };
-            if let Some(mean) = mean {
-                inspect::count(Op::Divide);
-                return convert::to_numpy_scalar(array.py(), mean).map(Some);
-            }
+            inspect::count(Op::Divide);
+            return convert::to_numpy_scalar(array.py(), mean).map(Some);
         }
         let count = count.into_pyobject(array.py())?.into_any();
         // axes of length one lie in the mean as they lie in the sum
@@ -159,27 +163,12 @@ pub fn along<'py>(array: Any<'_, 'py>, op: Op, axis: Bound<'py, PyAny>) -> Quick
 }
 
 impl<'py> Plain<'py> {
-    /// The reduction, NumPy's scalar where one is asked for that has been computed.
     fn fold(&self, array: Any<'_, 'py>, kind: Kind) -> Quick<'py> {
-        let made = match kind {
+        match kind {
             Kind::Fold(op) => self.reduce(array, op, None),
             Kind::Mean => self.mean(array),
-        }?;
-        match made.as_ref().and_then(computed) {
-            // what is computed with it then is NumPy's arithmetic of scalars, which is quicker than a record
-            Some(scalar) => DeferredScalar::realize(scalar).map(Some),
-            None => match (made.as_ref().and_then(|made| DeferredScalar::of(made)), kind) {
-                (Some(scalar), Kind::Fold(_)) => scalar::settled(scalar).map(Some),
-                (Some(_), Kind::Mean) | (None, _) => Ok(made),
-            },
         }
     }
-}
-
-/// A scalar whose operation has run at once.
-fn computed<'a, 'py>(made: &'a Bound<'py, PyAny>) -> Option<&'a Bound<'py, DeferredScalar>> {
-    let scalar = DeferredScalar::of(made)?;
-    (scalar.get().view().base.peek().is_some() && Runtime::global().runs_at_once()).then_some(scalar)
 }
 
 /// A call of the function or method `name`.
@@ -272,7 +261,7 @@ fn arrays_equal<'py>(a: Any<'_, 'py>, b: Any<'_, 'py>) -> Out<'py> {
 fn all_equal<'py>(a: Any<'_, 'py>, b: Any<'_, 'py>) -> PyResult<Option<bool>> {
     let Some(same) = operators::quick(Op::Equal, a, b).transpose()? else { return Ok(None) };
     let Ok(same) = same.cast_into_exact::<NdArray>() else { return Ok(None) };
-    let request = Request { axis: None, keepdims: false, dtype: None, out: None, part: true };
+    let request = Request { axis: None, keepdims: false, dtype: None, out: None };
     let all = reduce::reduce(a.py(), Op::All, &Operand::Array(same), &request)?;
     all.map(|all| all.is_truthy()).transpose()
 }

@@ -2,7 +2,6 @@
 
 use super::{Any, Quick};
 use crate::convert::{self, Weak};
-use crate::scalar::DeferredScalar;
 use crate::{errors, fresh};
 use numelt_ir::{DType, Dims, Scalar};
 use numelt_runtime::Runtime;
@@ -193,14 +192,7 @@ fn number(item: Any<'_, '_>) -> PyResult<Option<Weak>> {
     if let Some(number) = real(item) {
         return Ok(Some(number));
     }
-    let value = match DeferredScalar::of(item) {
-        Some(scalar) if matches!(scalar.get().view().dtype, DType::F64 | DType::I64) => {
-            Some(scalar.get().value(item.py())?)
-        }
-        Some(_) => None,
-        None => convert::numpy_scalar_value(item),
-    };
-    Ok(match value {
+    Ok(match convert::numpy_scalar_value(item) {
         Some(Scalar::F64(value)) => Some(Weak::Float(value)),
         Some(Scalar::I64(value)) => Some(Weak::Int(value)),
         _ => None,
