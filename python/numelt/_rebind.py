@@ -38,6 +38,9 @@ _PLAIN = frozenset(
     }
 )  # fmt: skip
 
+# functions that compute several numbers and return one; those that give arrays without axes are no such
+_OF_NUMBERS = frozenset({"nanmax", "nanmean", "nanmin", "nanprod", "nanstd", "nansum", "nanvar"})
+
 # modules of NumPy whose functions handle shapes and dtypes, not data
 _NO_DATA = ("numpy.lib.array_utils", "numpy._core.overrides", "numpy.lib._array_utils_impl")
 
@@ -259,6 +262,7 @@ def _composed(
         return stub  # this NumPy release does not have it
     label = f"{space.__name__}.{name}".partition(".")[2]
     implementation: Callable[..., Any] | None = None
+    together = name in _OF_NUMBERS
 
     @functools.wraps(stub)
     def run(*args: Any, **kwargs: Any) -> Any:
@@ -268,6 +272,8 @@ def _composed(
             return _fallback.call(label, original, args, kwargs)
         if implementation is None:
             implementation = rebound(original)
+        if together:
+            return _core.composing(implementation, args, kwargs)
         return implementation(*args, **kwargs)
 
     way = _MOST.get(label, FEW) if few else "foreign"

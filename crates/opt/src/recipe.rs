@@ -1,11 +1,13 @@
 //! Values that need not be stored, because they can be had again for what a store costs.
 //!
 //! In: a recorded program with what of it somebody still holds. Out: for each value that may be left out, the program that
-//! makes it once more. Two kinds of values are worth it, whatever becomes of them:
+//! makes it once more. Two kinds of values are worth it, whatever becomes of them, and one because nothing is likely to:
 //! - what is made of literals alone by cheap operations (a range, a constant, arithmetic on them): computing it later costs
 //!   what storing it now would;
 //! - what is copied, as a whole, to a place that somebody holds (`center[:] = new`): copying it back costs the store that is
-//!   saved, and reading it for the first copy is saved as well.
+//!   saved, and reading it for the first copy is saved as well;
+//! - what its holder is about to let go of (`passing`): the array that is made in the call `sum(a * b)` and summed there. It
+//!   is made once more, from the same memory, only if it is looked at nevertheless.
 //!
 //! Other values would have to be read again with all that they are made of. The caller keeps the inputs as they are until
 //! the value is asked for, and leaves out nothing that the plan would not contract.
@@ -14,8 +16,11 @@ use crate::passes::single::{Single, reads};
 use numelt_ir::{Axes, Base, BaseId, ConstId, Instr, Op, OpKind, Operand, Program, View};
 use smallvec::smallvec;
 
-/// Instructions of a recipe, at most.
+/// Instructions of a recipe for a value that is made of literals, at most.
 const LONGEST: usize = 8;
+
+/// The same for a value that is about to be let go of, whose recipe is hardly ever used.
+const LONGEST_PASSING: usize = 64;
 
 /// How to make a value once more.
 #[derive(Debug, Clone)]
@@ -32,8 +37,9 @@ pub struct Recipe {
     pub may_warn: bool,
 }
 
-/// The recipes of a program's values of at least `smallest` bytes that are held, and read by the program itself.
-pub fn recipes(program: &Program, smallest: usize) -> Vec<Recipe> {
+/// The recipes of a program's values of at least `smallest` bytes that are held, and read by the program itself. The holders of
+/// `passing` are about to let go of them.
+pub fn recipes(program: &Program, smallest: usize, passing: &[BaseId]) -> Vec<Recipe> {
     let wanted = |base: &Base| base.output && !base.input && base.nbytes >= smallest;
     if !program.bases.iter().any(wanted) {
         return Vec::new();
@@ -42,7 +48,8 @@ pub fn recipes(program: &Program, smallest: usize) -> Vec<Recipe> {
     let mut found: Vec<Recipe> = Vec::new();
     for (id, _) in (0..).zip(&program.bases).filter(|(id, base)| wanted(base) && count[*id as usize] > 0) {
         let Some(at) = single.definition(id) else { continue };
-        found.extend(copied_back(program, at).or_else(|| from_literals(program, &single, at)));
+        let source = if passing.contains(&id) { Source::Memory } else { Source::Literals };
+        found.extend(copied_back(program, at).or_else(|| made_again(program, &single, at, source)));
     }
     // what others are copied back from is stored
     let mut kept: Vec<Recipe> = Vec::with_capacity(found.len());
@@ -92,25 +99,41 @@ fn copied_back(program: &Program, at: usize) -> Option<Recipe> {
     })
 }
 
-/// The value of the instruction at `at`, made of literals alone.
-fn from_literals(program: &Program, single: &Single, at: usize) -> Option<Recipe> {
-    let most = program.instrs[at].out.size();
-    let mut parts = vec![at];
+/// What a value may be made of once more.
+#[derive(Clone, Copy, PartialEq)]
+enum Source {
+    /// Literals, by few cheap operations.
+    Literals,
+    /// Memory, too, that the program does not write, by any operations element by element.
+    Memory,
+}
+
+/// The value of the instruction at `at`, made of what `source` allows.
+fn made_again(program: &Program, single: &Single, at: usize, source: Source) -> Option<Recipe> {
+    let (most, memory) = (program.instrs[at].out.size(), source == Source::Memory);
+    let longest = if memory { LONGEST_PASSING } else { LONGEST };
+    let is_fixed = |base: BaseId| {
+        memory && program.bases[base as usize].input && program.instrs.iter().all(|instr| instr.out.base != base)
+    };
+    let (mut parts, mut inputs) = (vec![at], Vec::new());
     let mut next = 0;
     while let Some(&part) = parts.get(next) {
         let instr = &program.instrs[part];
-        let cheap = match instr.op.kind() {
-            OpKind::Elementwise => !instr.op.is_transcendental(),
+        let can_be = match instr.op.kind() {
+            OpKind::Elementwise => memory || !instr.op.is_transcendental(),
             OpKind::Generator => instr.op == Op::Range,
             OpKind::Reduction | OpKind::Scan | OpKind::Library | OpKind::Gather | OpKind::Roll => false,
         };
-        if !cheap || instr.out.size() > most || parts.len() > LONGEST {
+        if !can_be || instr.out.size() > most || parts.len() > longest {
             return None;
         }
         for view in instr.reads() {
-            let source = single.definition(view.base).filter(|&source| source < part)?;
-            if !parts.contains(&source) {
-                parts.push(source);
+            match single.definition(view.base).filter(|&source| source < part) {
+                Some(source) if parts.contains(&source) => {}
+                Some(source) => parts.push(source),
+                None if inputs.contains(&view.base) => {}
+                None if is_fixed(view.base) => inputs.push(view.base),
+                None => return None,
             }
         }
         next += 1;
@@ -120,11 +143,11 @@ fn from_literals(program: &Program, single: &Single, at: usize) -> Option<Recipe
     let mut recipe = Recipe {
         base: program.instrs[at].out.base,
         program: Program::default(),
-        inputs: Vec::new(),
+        inputs,
         consts: Vec::new(),
         may_warn,
     };
-    let mut bases: Vec<BaseId> = vec![recipe.base];
+    let mut bases: Vec<BaseId> = std::iter::once(recipe.base).chain(recipe.inputs.iter().copied()).collect();
     for part in parts {
         let mut instr = program.instrs[part].clone();
         instr.watch = 0;
@@ -140,7 +163,8 @@ fn from_literals(program: &Program, single: &Single, at: usize) -> Option<Recipe
         number(&mut bases, &mut instr.out);
         recipe.program.instrs.push(instr);
     }
-    let inner = |&id: &BaseId| Base { output: id == recipe.base, ..program.bases[id as usize] };
+    let is_held = |id: BaseId| id == recipe.base || recipe.inputs.contains(&id);
+    let inner = |&id: &BaseId| Base { output: is_held(id), ..program.bases[id as usize] };
     recipe.program.bases = bases.iter().map(inner).collect();
     recipe.program.consts = recipe.consts.iter().map(|&id| program.consts[id as usize]).collect();
     Some(recipe)
@@ -162,8 +186,13 @@ mod tests {
 
     /// Which values of a program have recipes, and what these read.
     fn found(text: &str) -> Vec<(BaseId, Vec<BaseId>)> {
+        found_with(text, &[])
+    }
+
+    /// The same where the holders of some are about to let go of them.
+    fn found_with(text: &str, passing: &[BaseId]) -> Vec<(BaseId, Vec<BaseId>)> {
         let program = text.parse::<Program>().unwrap();
-        let recipes = recipes(&program, 1);
+        let recipes = recipes(&program, 1, passing);
         for recipe in &recipes {
             numelt_ir::verify(&recipe.program).unwrap();
         }
@@ -198,5 +227,17 @@ mod tests {
         // of two copies one is stored
         let chain = text.replace("base %2 8 out", "base %2 8 out\nbase %3 64 out");
         assert_eq!(found(&format!("{chain}\n%3[f64 (8)] = copy.f64 %1[f64 (8)]")), [(1, vec![0])]);
+    }
+
+    #[test]
+    fn what_is_about_to_be_let_go_of_is_made_of_memory() {
+        let text = "base %0 80 in out\nbase %1 80 in out\nbase %2 80\nbase %3 80 out\nbase %4 8 out\nconst $0 = f64 2.0
+%2[f64 (10)] = exp.f64 %0[f64 (10)]
+%3[f64 (10)] = multiply.f64 %2[f64 (10)], %1[f64 (10)]
+%4[f64 (1)] = sum.f64 %3[f64 (10)] axes=(0)";
+        assert_eq!(found_with(text, &[3]), [(3, vec![1, 0])]);
+        assert_eq!(found(text), []);
+        // not of what the program writes
+        assert_eq!(found_with(&format!("{text}\n%1[f64 (10)] = copy.f64 $0"), &[3]), []);
     }
 }

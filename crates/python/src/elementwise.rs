@@ -80,13 +80,6 @@ pub fn apply<'py>(
     }
 }
 
-/// Is the last place of this operation's result open, for these operands?
-pub fn is_approximate(op: Op, args: &[&Operand<'_>; 2]) -> bool {
-    let kinds = args.map(kind);
-    let two = op == Op::Power && is_float_square(args[0], args[1]);
-    !two && resolve::resolve(op, &kinds).is_some_and(|found| found.op.is_approximate(found.ty))
-}
-
 /// A transcendental function of scalars, computed now by NumPy's ufunc, as if the program had called that.
 fn function_of_scalars<'py>(py: Python<'py>, op: Op, args: &[Operand<'py>]) -> PyResult<Bound<'py, PyAny>> {
     let numbers: Vec<_> = args.iter().map(|arg| arg.to_object(py)).collect::<PyResult<_>>()?;

@@ -12,7 +12,7 @@ use crate::ufunc::Ufunc;
 use crate::{errors, fresh, registry, run, shape};
 use numelt_ir::{DType, Dims};
 use numelt_runtime::{ArrayView, BaseRef, Export, Runtime};
-use numpy::npyffi::flags::{NPY_ARRAY_ALIGNED, NPY_ARRAY_C_CONTIGUOUS, NPY_ARRAY_OWNDATA, NPY_ARRAY_WRITEABLE};
+use numpy::npyffi::flags::{NPY_ARRAY_ALIGNED, NPY_ARRAY_OWNDATA, NPY_ARRAY_WRITEABLE};
 use numpy::npyffi::{NPY_ORDER, PY_ARRAY_API, PyArrayObject, npy_intp};
 use pyo3::ffi;
 use pyo3::prelude::*;
@@ -196,20 +196,6 @@ impl RealArray {
     fn writeable(&self) -> bool {
         self.flags & NPY_ARRAY_WRITEABLE != 0
     }
-}
-
-/// The dtype of an array of exactly NumPy's class with at least `least` bytes of its own, which lie dense in C order, may
-/// be written, and are native; nobody is told when it ends.
-pub fn owned(obj: &Bound<'_, PyAny>, least: i64) -> PyResult<Option<DType>> {
-    if !obj.is_exact_instance(Numpy::get(obj.py())?.ndarray.bind(obj.py())) {
-        return Ok(None);
-    }
-    let real = RealArray::of(obj);
-    let own = NPY_ARRAY_OWNDATA | NPY_ARRAY_C_CONTIGUOUS | NPY_ARRAY_WRITEABLE;
-    // SAFETY: the type has just been checked; see `RealArray::of`.
-    let watched = unsafe { !(*obj.as_ptr().cast::<PyArrayObject>()).fields.weakreflist.is_null() };
-    let free = real.flags & own == own && real.base.is_null() && !watched && real.nbytes() >= least;
-    Ok(real.dtype.filter(|_| free))
 }
 
 /// Number of axes of an object that is a `numpy.ndarray`.

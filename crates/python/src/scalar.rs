@@ -7,13 +7,13 @@
 
 use crate::convert;
 use crate::errstate;
-use crate::ndarray::wrap_new;
+use crate::ndarray::{NdArray, wrap_new};
 use crate::run;
 use numelt_ir::{DType, Scalar};
 use numelt_runtime::ArrayView;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::{PyBool, PyComplex, PyFloat};
+use pyo3::types::{PyBool, PyComplex, PyDict, PyFloat, PyTuple};
 use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -76,8 +76,29 @@ fn lazy_is_asked_for() {
     ASKED_FOR.store(true, Ordering::Relaxed);
 }
 
+/// The result of a composed function, whose reductions run together: until it has returned, its results without axes are arrays. One
+/// that it returns becomes NumPy's scalar, unless it is an argument, as `out=` is.
+#[pyfunction]
+#[pyo3(signature = (function, args, kwargs = None))]
+fn composing<'py>(
+    function: &Bound<'py, PyAny>,
+    args: &Bound<'py, PyTuple>,
+    kwargs: Option<&Bound<'py, PyDict>>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let composing = Composing::begin();
+    let made = function.call(args, kwargs);
+    drop(composing);
+    let made = made?;
+    let Ok(array) = made.cast_exact::<NdArray>() else { return Ok(made) };
+    let Some(view) = array.get().view().filter(|view| view.shape.is_empty()) else { return Ok(made) };
+    let given = args.iter_borrowed().any(|arg| arg.is(&made))
+        || kwargs.is_some_and(|kwargs| kwargs.values().iter().any(|arg| arg.is(&made)));
+    if given || are_arrays(made.py())? { Ok(made) } else { read(made.py(), view) }
+}
+
 /// Adds the functions to the module.
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_function(wrap_pyfunction!(composing, module)?)?;
     module.add_function(wrap_pyfunction!(set_lazy, module)?)?;
     module.add_function(wrap_pyfunction!(lazy_is_asked_for, module)?)
 }

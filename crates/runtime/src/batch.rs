@@ -20,7 +20,7 @@ pub use self::repeat::{Repeated, in_c_order};
 use crate::exec::ReadyPlan;
 use crate::heap::Heap;
 use crate::heap::base::{ArrayView, BaseRef, Input};
-use crate::heap::cell::{BaseCell, MAX_SLOTS, recycle};
+use crate::heap::cell::{BaseCell, MAX_SLOTS, note, recycle};
 use crate::heap::shared::Shared;
 use crate::siblings;
 use numelt_ir::{Axes, Base, BaseId, DType, Dims, Error, Instr, Op, OpKind, Operand, Program, Result, View};
@@ -48,7 +48,12 @@ pub(crate) struct Batch {
     left: usize,
     /// How often instructions of it have been taken out or put first.
     pub edits: u64,
+    /// Bases that their holders are about to let go of, as of the last [`Batch::look_at_bases`].
+    passing: Passing,
 }
+
+/// Bases that their holders are about to let go of.
+pub(crate) type Passing = SmallVec<[BaseId; 2]>;
 
 /// The first few full reductions of a batch.
 type Asked = SmallVec<[u32; 4]>;
@@ -89,7 +94,7 @@ impl Batch {
         let heap = Arc::clone(heap);
         let (program, slots, hash) = (Program::default(), Vec::new(), Words::default());
         let (asked, places) = (Asked::new(), Places::new());
-        Batch { heap, epoch, program, slots, work: 0, hash, followed: None, asked, places, left: 0, edits: 0 }
+        Batch { heap, epoch, program, slots, work: 0, hash, followed: None, asked, places, left: 0, edits: 0, passing: Passing::new() }
     }
 
     /// A batch by itself, of a program whose first bases are `slots`; the others get cells here.
@@ -363,6 +368,15 @@ impl Batch {
         };
         self.program.bases.clear();
         self.program.bases.extend(self.slots.iter().map(base));
+        // the batch's share and the holder's
+        let passes = |cell: &Shared<BaseCell>| cell.has(note::PASSING) && cell.count() == 2 && !cell.is_visible();
+        self.passing.clear();
+        self.passing.extend((0..).zip(&self.slots).filter(|(_, cell)| passes(cell)).map(|(id, _)| id));
+    }
+
+    /// Bases that their holders are about to let go of.
+    pub fn passing(&self) -> &Passing {
+        &self.passing
     }
 
     /// The plan of the batch, whose bases have been looked at,, if it is one that was expected.
@@ -373,6 +387,7 @@ impl Batch {
         let whole = |plan: &&Arc<ReadyPlan>| {
             plan.recorded.len() == done
                 && *plan.bases == **bases
+                && plan.passing == self.passing
                 && !plan.is_regretted()
                 && (Arc::ptr_eq(plan, &followed.plan) || plan.recorded.starts_as(&followed.plan.recorded, done))
                 && plan.plan.accepts(consts)

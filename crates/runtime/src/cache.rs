@@ -1,8 +1,9 @@
 //! The two caches: exact (a batch's finished plan) and parametric (a kernel structure's executable).
 
+use crate::batch::Batch;
 use crate::engine::{Engine, Executable};
 use crate::exec::ReadyPlan;
-use numelt_ir::{Instr, Program, Result, Scalar, warn};
+use numelt_ir::{Instr, Result, Scalar, warn};
 use numelt_opt::{Kernel, OneKernel, OneKey, Outline, Step};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
@@ -40,16 +41,20 @@ pub(crate) struct One {
 
 impl Caches {
     /// The finished plan of a batch seen before.
-    pub fn find(&mut self, key: u64, program: &Program) -> Option<Arc<ReadyPlan>> {
-        let plan = self.plans.get(&key)?.iter().find(|plan| plan.matches(program))?;
+    pub fn find(&mut self, key: u64, batch: &mut Batch) -> Option<Arc<ReadyPlan>> {
+        let passing = batch.passing().clone();
+        let program = batch.program();
+        let plan = self.plans.get(&key)?.iter().find(|plan| plan.matches(program, &passing))?;
         Some(Arc::clone(plan))
     }
 
     /// Forgets the plan of a batch that has put off values which were asked for; was there one?
-    pub fn forget_regretted(&mut self, key: u64, program: &Program) -> bool {
+    pub fn forget_regretted(&mut self, key: u64, batch: &mut Batch) -> bool {
+        let passing = batch.passing().clone();
+        let program = batch.program();
         let Some(list) = self.plans.get_mut(&key) else { return false };
         let before = list.len();
-        list.retain(|plan| !(plan.is_regretted() && plan.is_of(program)));
+        list.retain(|plan| !(plan.is_regretted() && plan.is_of(program, &passing)));
         self.held -= (before - list.len()) * program.instrs.len();
         list.len() < before
     }

@@ -7,7 +7,7 @@
 //! In: a batch. Out: memory with values, freed after its last use as a plan would. Whoever inspects, traces
 //! or explains sees plans; settings that choose passes or a partition do, too.
 
-use crate::batch::{Left, Turn, wanted_by_holders};
+use crate::batch::{Left, Passing, Turn, wanted_by_holders};
 use crate::cache::Caches;
 use crate::engine::{Buffer, Few, FewInput, Host, Launch, Operand, SmallCall, Work, run};
 use crate::exec::{self, Made, ReadyPlan, Site};
@@ -318,7 +318,7 @@ impl Piecemeal<'_> {
             consts: self.program.consts.clone(),
             instrs: vec![instr],
         };
-        let made = Made::of(&program);
+        let made = Made::of(&program, &Passing::new());
         let options = Options { target: *self.engine.target(), ..Options::default() };
         let mut plan = numelt_opt::plan_owned(program, &options)?;
         let (executables, prepared) = self.caches.executables(self.engine, &mut plan.steps)?;

@@ -122,7 +122,7 @@ impl PutOff {
             }
             let inputs: SmallVec<[Shared<BaseCell>; 1]> =
                 recipe.inputs.iter().map(|&base| slots[base as usize].clone()).collect();
-            let seen = inputs.iter().any(|input| input.is_seen_outside());
+            let seen = inputs.iter().any(|input| input.is_visible());
             inputs.iter().for_each(|input| _ = input.bonds.state.fetch_add(1, Ordering::AcqRel));
             let consts = recipe.consts.iter().map(|&id| consts[id as usize]).collect();
             cell.bonds.put_back(Box::new(Postponed { plan: Arc::clone(plan), recipe: at, consts, inputs }));

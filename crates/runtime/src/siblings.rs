@@ -192,7 +192,7 @@ impl Companions {
         let full = concerns(instr.op, instr.ty) && instr.out.size() == 1 && instr.axes.len() == view.rank();
         let plain = view.dtype == instr.ty && instr.out.dtype == instr.ty && view.is_c_contiguous();
         // with memory that stays as it is, and somebody who could ask again
-        let stays = cell.has_value() && cell.count() > 1 && !cell.is_visible();
+        let stays = cell.has_value() && cell.count() > 1 && !cell.is_visible() && !cell.has(note::PASSING);
         if !(full && plain && stays) || batch.writes(view.base) {
             return;
         }

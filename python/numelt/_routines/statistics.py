@@ -1,7 +1,4 @@
-"""Statistics and other reductions: sums, extremes, means, running sums.
-
-Full reductions give deferred scalars, so that several of them over one array can share a pass.
-"""
+"""Statistics and other reductions: sums, extremes, means, running sums."""
 
 from __future__ import annotations
 
@@ -168,6 +165,16 @@ def amin(
     return _extreme("min", "amin", a, axis, out, keepdims, initial, where)
 
 
+def _range(array: Any, axis: Any, keepdims: bool, out: Any) -> Any:
+    high = _core.reduce("max", array, axis, keepdims)
+    low = _core.reduce("min", array, axis, keepdims)
+    if high is NotImplemented or low is NotImplemented or (out is not None and out.shape != high.shape):
+        return NotImplemented
+    if out is not None and out.dtype != array.dtype:
+        high = high.astype(out.dtype)  # NumPy has the largest in the output
+    return _core.elementwise("subtract", (high, low), out)
+
+
 @native
 @foreign_first
 def ptp(a: Any, axis: Any = None, out: Any = None, keepdims: Any = NO_VALUE) -> Any:
@@ -181,15 +188,9 @@ def ptp(a: Any, axis: Any = None, out: Any = None, keepdims: Any = NO_VALUE) -> 
     """
     array = operand(a)
     if array is not None and array.dtype.kind in "iuf" and (out is None or type(out) is ndarray):
-        high = _core.reduce("max", array, axis, _keep(keepdims))
-        low = _core.reduce("min", array, axis, _keep(keepdims))
-        if high is not NotImplemented and low is not NotImplemented:
-            fits = out is None or out.shape == high.shape
-            if out is not None and out.dtype != array.dtype:
-                high = high.astype(out.dtype)  # NumPy has the largest in the output
-            result = _core.elementwise("subtract", (high, low), out) if fits else NotImplemented
-            if result is not NotImplemented:
-                return result
+        result = _core.composing(_range, (array, axis, _keep(keepdims), out))
+        if result is not NotImplemented:
+            return result
     return fall_back("ptp", a, axis, out, keepdims=keepdims)
 
 
@@ -364,7 +365,7 @@ def var(
     if dtype is None and out is None and (where is NO_VALUE or where is True) and mean is NO_VALUE:
         array = operand(a)
         if array is not None:
-            result = _variance(array, axis, ddof, _keep(keepdims))
+            result = _core.composing(_variance, (array, axis, ddof, _keep(keepdims)))
     if result is not NotImplemented:
         return result
     array = _recordable(a, out, where, mean)
@@ -400,7 +401,7 @@ def std(
     if dtype is None and out is None and (where is NO_VALUE or where is True) and mean is NO_VALUE:
         array = operand(a)
         if array is not None:
-            result = _variance(array, axis, ddof, _keep(keepdims))
+            result = _core.composing(_variance, (array, axis, ddof, _keep(keepdims)))
             if result is not NotImplemented:
                 out = result if type(result) is ndarray else None
                 result = _core.elementwise("sqrt", (result,), out)

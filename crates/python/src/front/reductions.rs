@@ -8,7 +8,7 @@ use crate::operand::Operand;
 use crate::operators::{self, DIVIDE};
 use crate::reduce::{self, Request};
 use crate::scalar::{self, Composing};
-use crate::{foreign, given, hooks, inspect, run};
+use crate::{export, foreign, given, hooks, inspect, run};
 use numelt_ir::{DType, Op, Scalar};
 use numelt_runtime::{ArrayView, Runtime};
 use pyo3::prelude::*;
@@ -141,8 +141,24 @@ fn first_extreme<T: Copy + PartialOrd>(numbers: impl Iterator<Item = T>, least: 
     found.map_or(0, |(at, _)| at)
 }
 
-fn quick<'py>(array: Any<'_, 'py>, kind: Kind, args: &Bound<'py, PyTuple>, kwargs: Kwargs<'_, 'py>) -> Quick<'py> {
+/// References to an argument that nobody but the call at hand keeps, where a function or a method begins. A named variable of the
+/// caller's makes one more.
+#[derive(Clone, Copy)]
+enum Shares {
+    Method = 1,
+    Function = 3,
+}
+
+fn quick<'py>(
+    array: Any<'_, 'py>,
+    kind: Kind,
+    args: &Bound<'py, PyTuple>,
+    kwargs: Kwargs<'_, 'py>,
+    shares: Shares,
+) -> Quick<'py> {
     let Some(view) = native(array) else { return Ok(None) };
+    // what only the call keeps, such as `a * b` in `sum(a * b)`, need not be stored
+    let _passing = (export::references(array) <= shares as isize).then(|| view.base.passing());
     let Some(plain) = Plain::parse(args, kwargs) else { return Ok(None) };
     if let Kind::Fold(op @ (Op::Argmin | Op::Argmax)) = kind
         && view.size() <= FEW
@@ -179,7 +195,7 @@ fn call<'py>(
     args: &Bound<'py, PyTuple>,
     kwargs: Kwargs<'_, 'py>,
 ) -> Out<'py> {
-    if let Some(made) = quick(array, kind, args, kwargs)? {
+    if let Some(made) = quick(array, kind, args, kwargs, Shares::Method)? {
         return Ok(made);
     }
     if array.get().view().is_none()
@@ -231,7 +247,7 @@ fn dispatch<'py>(
         // a list of numbers has its numbers' dtype
         let array = if native(&array).is_some() { Some(array) } else { sequence::array(py, &array, Some)? };
         if let Some(array) = array
-            && let Some(made) = quick(&array, kind, &args.get_slice(1, args.len()), kwargs)?
+            && let Some(made) = quick(&array, kind, &args.get_slice(1, args.len()), kwargs, Shares::Function)?
         {
             return Ok(made);
         }

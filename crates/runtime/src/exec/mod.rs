@@ -12,7 +12,7 @@ pub(crate) use self::device::supports;
 pub(crate) use self::host::{call, library_call};
 pub(crate) use self::memory::{Memory, placed};
 
-use crate::batch::{Candidates, Packed, Places, Track};
+use crate::batch::{Candidates, Packed, Passing, Places, Track};
 use crate::cache::Executables;
 use crate::engine::Host;
 use crate::heap::cell::BaseCell;
@@ -33,6 +33,8 @@ pub(crate) struct ReadyPlan {
     /// The instructions as recorded, to tell real hits from hash collisions, and their bases.
     pub recorded: Packed,
     pub bases: Box<[Base]>,
+    /// Bases that their holders were about to let go of.
+    pub passing: Passing,
     /// What its instructions must meet to be repeated quickly.
     pub track: Track,
     pub plan: Plan,
@@ -62,14 +64,16 @@ pub(crate) struct ReadyPlan {
 pub(crate) struct Made {
     recorded: Packed,
     bases: Box<[Base]>,
+    passing: Passing,
     track: Track,
 }
 
 impl Made {
-    pub fn of(program: &Program) -> Made {
+    /// What is kept of a program and of the bases whose holders are about to let go of them.
+    pub fn of(program: &Program, passing: &Passing) -> Made {
         let recorded = Packed::new(&program.instrs);
         let track = Track::new(&program.instrs, &program.bases, &recorded);
-        Made { recorded, bases: program.bases.as_slice().into(), track }
+        Made { recorded, bases: program.bases.as_slice().into(), passing: passing.clone(), track }
     }
 
     /// The instructions.
@@ -145,13 +149,14 @@ impl ReadyPlan {
         let contracted = plan.contracted.iter().filter(|&&c| c).count();
         let (used, cut, next) = (AtomicU64::new(0), AtomicBool::new(false), Mutex::default());
         let kernels = plan.steps.iter().filter(|step| !matches!(step, Step::Call(_))).count();
-        let Made { recorded, bases, track } = made;
+        let Made { recorded, bases, passing, track } = made;
         keep_calls(&mut plan);
         plan.steps.shrink_to_fit();
         let regretted = AtomicBool::new(false);
         ReadyPlan {
             recorded,
             bases,
+            passing,
             track,
             plan,
             steps,
@@ -186,13 +191,15 @@ impl ReadyPlan {
     }
 
     /// Is this the plan of `program`, or of one that differs in literals that the plan does not depend on?
-    pub fn matches(&self, program: &Program) -> bool {
-        self.is_of(program) && !self.is_regretted()
+    pub fn matches(&self, program: &Program, passing: &Passing) -> bool {
+        self.is_of(program, passing) && !self.is_regretted()
     }
 
     /// The same, be the plan still in use or not.
-    pub fn is_of(&self, program: &Program) -> bool {
-        *self.bases == *program.bases && self.recorded.is_of(&program.instrs) && self.plan.accepts(&program.consts)
+    pub fn is_of(&self, program: &Program, passing: &Passing) -> bool {
+        *self.bases == *program.bases
+            && self.passing == *passing
+            && self.recorded.is_of(&program.instrs) && self.plan.accepts(&program.consts)
     }
 
     /// Has it put off what was asked for?

@@ -14,7 +14,24 @@ use std::sync::atomic::Ordering;
 /// A front end's share of a base.
 pub struct BaseRef(pub(crate) Shared<BaseCell>);
 
+/// While it lives, a base is one that its only holder is about to let go of.
+pub struct Passing<'a>(&'a BaseRef);
+
+impl Drop for Passing<'_> {
+    fn drop(&mut self) {
+        self.0.0.unset(note::PASSING);
+    }
+}
+
 impl BaseRef {
+    /// Says that the holder of this share is about to drop it, as far as can be known, and that flushes until then need not store
+    /// the base's value if nobody else holds a share and the value can be made again. A hint: a value that is read
+    /// after all is made then.
+    pub fn passing(&self) -> Passing<'_> {
+        self.0.set(note::PASSING);
+        Passing(self)
+    }
+
     #[inline]
     pub(crate) fn new(heap: &Arc<Heap>, nbytes: usize) -> BaseRef {
         match heap.spare() {

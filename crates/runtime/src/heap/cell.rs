@@ -47,6 +47,8 @@ pub(crate) mod note {
     pub const COPIES: u32 = 1 << 5;
     /// All copies are on devices: there is no valid one on the host.
     pub const AWAY: u32 = 1 << 6;
+    /// Its only holder is about to let go of it.
+    pub const PASSING: u32 = 1 << 7;
     /// What is made from the values as they are, so that who writes them has to see to it.
     pub const DERIVED: u32 = KEPT | COPIES;
 }

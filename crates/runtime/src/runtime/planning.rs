@@ -29,7 +29,7 @@ impl State {
         }
         let found = batch.expected().or_else(|| {
             let key = self.config.plan_cache.then(|| batch.key())?;
-            self.caches.find(key, batch.program())
+            self.caches.find(key, batch)
         });
         if let Some(plan) = found {
             self.stats.plan_hits += 1;
@@ -43,7 +43,7 @@ impl State {
         }
         self.stats.plan_misses += 1;
         let key = batch.key();
-        let recipes = if self.caches.forget_regretted(key, batch.program()) { Vec::new() } else { self.recipes(batch) };
+        let recipes = if self.caches.forget_regretted(key, batch) { Vec::new() } else { self.recipes(batch) };
         let ready = Arc::new(self.planned(batch, recipes)?);
         batch.became(&ready);
         if self.config.plan_cache {
@@ -57,8 +57,9 @@ impl State {
         if self.config.put_off == 0 {
             return Vec::new();
         }
-        let mut recipes = numelt_opt::recipes(batch.program(), self.config.put_off);
-        recipes.retain(|r| !r.inputs.iter().any(|&base| batch.slots[base as usize].is_seen_outside()));
+        let passing = batch.passing().clone();
+        let mut recipes = numelt_opt::recipes(batch.program(), self.config.put_off, &passing);
+        recipes.retain(|r| !r.inputs.iter().any(|&base| batch.slots[base as usize].is_visible()));
         recipes
     }
 
@@ -69,7 +70,8 @@ impl State {
         if long {
             make_room(&self.heap.pool, batch.len() * PLANNING);
         }
-        let made = Made::of(batch.program());
+        let passing = batch.passing().clone();
+        let made = Made::of(batch.program(), &passing);
         let program = batch.take_program();
         let planned = match plan_without(program, &mut recipes, &self.options()) {
             Ok(mut plan) => self.caches.executables(&*self.engine, &mut plan.steps).map(|prepared| (plan, prepared)),
