@@ -19,7 +19,7 @@ __all__ = ["NUMPYS", "PACKAGES", "install", "is_foreign"]
 # the first parts of the names that `_adapted` lists
 PACKAGES = frozenset(
     { "array_api_compat", "autograd", "awkward", "bottleneck", "dask", "einops", "h5py", "hypothesis",
-    "jax", "joblib", "json", "matplotlib", "mpl_toolkits", "netCDF4", "numba", "numexpr", "pandas",
+    "jax", "joblib", "matplotlib", "mpl_toolkits", "netCDF4", "numba", "numexpr", "pandas",
     "scipy", "skimage", "sklearn", "statsmodels", "torch", "xarray", }
 )  # fmt: skip
 

@@ -233,6 +233,8 @@ assert "numelt._adapters" not in sys.modules
 import csv, fractions
 assert "numelt._adapters" not in sys.modules
 import json
+assert "numelt._adapters" not in sys.modules
+import joblib
 assert "numelt._adapters" in sys.modules
 assert [finder.__module__ for finder in sys.meta_path if finder.__module__.startswith("numelt.")] == [
     "numelt._adapters", "numelt._namespace",

@@ -99,5 +99,5 @@ def test_work_stays_deferred_where_the_list_is_looked_at_afterwards():
         before = numelt._core.stats()["flushes"]
         b = (a + 1) * 2
         assert numelt._core.stats()["flushes"] == before
-    assert type(caught) is list
+    assert isinstance(caught, list)
     assert float(b[0]) == 4

@@ -30,15 +30,20 @@ def step(center, north, south, east, west):
     return float(delta)
 
 
+def lazy_step(*views):
+    with numelt.lazy():
+        return step(*views)
+
+
 @pytest.mark.skipif(works_on_devices(), reason="the plans of the CPU are looked at")
 def test_heat_iteration_is_one_pass_without_a_buffer():
     n = 200
     grid, *views = heat(n)
     numelt.flush()
-    step(*views)
+    lazy_step(*views)
     numelt.flush()
     with numelt.inspect() as seen:
-        step(*views)
+        lazy_step(*views)
         numelt.flush()
     # the grid is read once and written once, and `tmp` lives in registers
     assert seen.kernels <= 2
@@ -71,20 +76,40 @@ def test_reductions_share_a_pass():
     x = numelt.linspace(-1, 1, 50_000)
     numelt.flush()
     with numelt.inspect() as seen:
-        low, high = numelt.min(x), numelt.max(x)
+        with numelt.lazy():
+            low, high = numelt.min(x), numelt.max(x)
         assert (float(low), float(high)) == (-1.0, 1.0)
     assert seen.kernels == 1
 
 
+@pytest.mark.parametrize("total", [lambda x: numelt.sum(x * 2 + 1), lambda x: (x * 2 + 1).sum()])
+def test_what_only_a_reduction_is_called_with_is_not_stored(total):
+    x = numelt.linspace(-1, 1, 100_000)
+    numelt.flush()
+    with numelt.inspect() as seen:
+        assert total(x) == pytest.approx(100_000)
+    assert (seen.kernels, seen.bytes_moved) == (1, x.nbytes + 8)
+    assert max(seen.allocated) <= 64
+
+
+def test_what_a_reduction_is_called_with_may_be_named_elsewhere():
+    x = numelt.linspace(-1, 1, 100_000)
+    expected = numpy.asarray(x) * 2 + 1
+    for _ in range(3):
+        views = []
+        assert numelt.sum((views.append(y := x * 2 + 1), y)[1]) == pytest.approx(100_000)
+        assert numelt.sum((views.append((x * 2 + 1)[::-1]), views[-1])[1]) == pytest.approx(100_000)
+        assert numpy.array_equal(views[0], expected)
+        assert numpy.array_equal(views[1], expected[::-1])
+
+
 def test_repeated_iterations_hit_the_cache():
     grid, *views = heat(50)
-    # a batch of little work is planned when it has come a few times
-    for _ in range(20):
-        step(*views)
     with numelt.inspect() as seen:
-        for _ in range(4):
+        for _ in range(8):
             step(*views)
-    assert all(flush["cache_hit"] for flush in seen.flushes)
+    assert len(seen.flushes) == 8
+    assert all(flush["cache_hit"] for flush in seen.flushes[4:])
     assert grid.shape == (52, 52)
 
 
@@ -109,7 +134,8 @@ def test_arithmetic_of_fills_moves_nothing_and_rounds_as_numpy(dtype):
 def test_explain_runs_nothing(recorded):
     x = numelt.linspace(0, 1, 1000)
     numelt.flush()
-    y = numelt.sum(x * 2 + 1)
+    with numelt.lazy():
+        y = numelt.sum(x * 2 + 1)
     before = numelt._core.stats()["kernels"]
     text = str(numelt.explain(y))
     dot = str(numelt.explain(y, graphviz=True))

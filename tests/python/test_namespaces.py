@@ -13,7 +13,7 @@ import numelt
 # what numelt's own namespace adds
 OWN = {
     "Coverage", "FallbackError", "FallbackWarning", "config", "coverage", "engine", "explain", "filters",
-    "flush", "inspect", "profile", "use",
+    "flush", "inspect", "lazy", "profile", "use",
 }  # fmt: skip
 
 MODULES = [

@@ -54,7 +54,8 @@ def test_a_range_that_nobody_reads_is_never_stored():
 def test_a_copied_value_is_stored_once():
     def turn(grid, center):
         tmp = 0.25 * (grid[:-2, 1:-1] + grid[2:, 1:-1] + grid[1:-1, :-2] + grid[1:-1, 2:])
-        delta = numelt.sum(numelt.abs(tmp - center))
+        with numelt.lazy():
+            delta = numelt.sum(numelt.abs(tmp - center))
         center[:] = tmp
         return float(delta), tmp
 
@@ -83,7 +84,8 @@ def test_what_was_asked_for_once_is_stored_from_then_on():
         value, k = leibnitz(3_001)
         return value, float(k[-1])
 
-    assert counts(run) == (1, 1)
+    # the range, and what is summed
+    assert counts(run) == (2, 1)
     assert counts(run) == (0, 0)
 
 

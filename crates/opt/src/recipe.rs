@@ -1,11 +1,14 @@
 //! Values that need not be stored, because they can be had again for what a store costs.
 //!
 //! In: a recorded program with what of it somebody still holds. Out: for each value that may be left out, the program that
-//! makes it once more. Two kinds of values are worth it, whatever becomes of them, and one because nothing is likely to:
+//! makes it once more. Two kinds of values are worth it, whatever becomes of them, and two on a guess:
 //! - what is made of literals alone by cheap operations (a range, a constant, arithmetic on them): computing it later costs
 //!   what storing it now would;
 //! - what is copied, as a whole, to a place that somebody holds (`center[:] = new`): copying it back costs the store that is
 //!   saved, and reading it for the first copy is saved as well;
+//! - what is made of as much memory as a store moves, by few cheap operations, where a batch ends because somebody reads another
+//!   value of it (`tries`): in `new = f(old); error = abs(new - old).sum(); old[:] = new`, what is stored for the sum's sake alone
+//!   would be copied once more. Should the value be needed in memory by itself, the caller plans the program anew;
 //! - what its holder is about to let go of (`passing`): the array that is made in the call `sum(a * b)` and summed there. It
 //!   is made once more, from the same memory, only if it is looked at nevertheless.
 //!
@@ -16,10 +19,14 @@ use crate::passes::single::{Single, reads};
 use numelt_ir::{Axes, Base, BaseId, ConstId, Instr, Op, OpKind, Operand, Program, View};
 use smallvec::smallvec;
 
-/// Instructions of a recipe for a value that is made of literals, at most.
+/// Instructions of a recipe for a value that may well be needed, at most.
 const LONGEST: usize = 8;
 
-/// The same for a value that is about to be let go of, whose recipe is hardly ever used.
+/// Memory that the recipe of a value which may be needed reads at most, in times the value's. Storing it moves twice its size where
+/// the lines of memory are fetched before they are written, reading it again once.
+const MOST_READ: usize = 3;
+
+/// Instructions of a recipe for a value that is about to be let go of, which is hardly ever used.
 const LONGEST_PASSING: usize = 64;
 
 /// How to make a value once more.
@@ -39,7 +46,7 @@ pub struct Recipe {
 
 /// The recipes of a program's values of at least `smallest` bytes that are held, and read by the program itself. The holders of
 /// `passing` are about to let go of them.
-pub fn recipes(program: &Program, smallest: usize, passing: &[BaseId]) -> Vec<Recipe> {
+pub fn recipes(program: &Program, smallest: usize, passing: &[BaseId], tries: bool) -> Vec<Recipe> {
     let wanted = |base: &Base| base.output && !base.input && base.nbytes >= smallest;
     if !program.bases.iter().any(wanted) {
         return Vec::new();
@@ -48,7 +55,11 @@ pub fn recipes(program: &Program, smallest: usize, passing: &[BaseId]) -> Vec<Re
     let mut found: Vec<Recipe> = Vec::new();
     for (id, _) in (0..).zip(&program.bases).filter(|(id, base)| wanted(base) && count[*id as usize] > 0) {
         let Some(at) = single.definition(id) else { continue };
-        let source = if passing.contains(&id) { Source::Memory } else { Source::Literals };
+        let source = match (passing.contains(&id), tries) {
+            (true, _) => Source::Memory,
+            (false, true) => Source::LittleMemory,
+            (false, false) => Source::Literals,
+        };
         found.extend(copied_back(program, at).or_else(|| made_again(program, &single, at, source)));
     }
     // what others are copied back from is stored
@@ -104,23 +115,28 @@ fn copied_back(program: &Program, at: usize) -> Option<Recipe> {
 enum Source {
     /// Literals, by few cheap operations.
     Literals,
-    /// Memory, too, that the program does not write, by any operations element by element.
+    /// Memory, too, that the program leaves as it was read, as much as a store and a read of the value move, by few cheap operations.
+    LittleMemory,
+    /// Memory, too, that the program leaves as it was read, by any operations element by element.
     Memory,
 }
 
 /// The value of the instruction at `at`, made of what `source` allows.
 fn made_again(program: &Program, single: &Single, at: usize, source: Source) -> Option<Recipe> {
-    let (most, memory) = (program.instrs[at].out.size(), source == Source::Memory);
-    let longest = if memory { LONGEST_PASSING } else { LONGEST };
-    let is_fixed = |base: BaseId| {
-        memory && program.bases[base as usize].input && program.instrs.iter().all(|instr| instr.out.base != base)
+    let (most, any) = (program.instrs[at].out.size(), source == Source::Memory);
+    let longest = if any { LONGEST_PASSING } else { LONGEST };
+    // what somebody holds is left as it is by the plan, and this program does not write it any more
+    let stays = |base: BaseId, part: usize| {
+        source != Source::Literals
+            && program.bases[base as usize].output
+            && program.instrs[part..].iter().all(|instr| instr.out.base != base)
     };
     let (mut parts, mut inputs) = (vec![at], Vec::new());
     let mut next = 0;
     while let Some(&part) = parts.get(next) {
         let instr = &program.instrs[part];
         let can_be = match instr.op.kind() {
-            OpKind::Elementwise => memory || !instr.op.is_transcendental(),
+            OpKind::Elementwise => any || !instr.op.is_transcendental(),
             OpKind::Generator => instr.op == Op::Range,
             OpKind::Reduction | OpKind::Scan | OpKind::Library | OpKind::Gather | OpKind::Roll => false,
         };
@@ -131,12 +147,17 @@ fn made_again(program: &Program, single: &Single, at: usize, source: Source) -> 
             match single.definition(view.base).filter(|&source| source < part) {
                 Some(source) if parts.contains(&source) => {}
                 Some(source) => parts.push(source),
+                None if !stays(view.base, part) => return None,
                 None if inputs.contains(&view.base) => {}
-                None if is_fixed(view.base) => inputs.push(view.base),
-                None => return None,
+                None => inputs.push(view.base),
             }
         }
         next += 1;
+    }
+    let nbytes = |base: &BaseId| program.bases[*base as usize].nbytes;
+    let read: usize = inputs.iter().map(nbytes).sum();
+    if !any && read > MOST_READ * nbytes(&program.instrs[at].out.base) {
+        return None;
     }
     parts.sort_unstable();
     let may_warn = parts.iter().any(|&part| program.instrs[part].may_warn());
@@ -192,7 +213,7 @@ mod tests {
     /// The same where the holders of some are about to let go of them.
     fn found_with(text: &str, passing: &[BaseId]) -> Vec<(BaseId, Vec<BaseId>)> {
         let program = text.parse::<Program>().unwrap();
-        let recipes = recipes(&program, 1, passing);
+        let recipes = recipes(&program, 1, passing, false);
         for recipe in &recipes {
             numelt_ir::verify(&recipe.program).unwrap();
         }
@@ -237,7 +258,27 @@ mod tests {
 %4[f64 (1)] = sum.f64 %3[f64 (10)] axes=(0)";
         assert_eq!(found_with(text, &[3]), [(3, vec![1, 0])]);
         assert_eq!(found(text), []);
-        // not of what the program writes
+        // not of what the program writes later, or of what nobody holds, whose memory the plan may use for something else
         assert_eq!(found_with(&format!("{text}\n%1[f64 (10)] = copy.f64 $0"), &[3]), []);
+        assert_eq!(found_with(&text.replace("base %1 80 in out", "base %1 80 in"), &[3]), []);
+        // of what it has written before
+        let before = text.replace("2.0\n", "2.0\n%1[f64 (10)] = copy.f64 $0\n%1[f64 (5)] = copy.f64 $0\n");
+        assert_eq!(found_with(&before, &[3]), [(3, vec![1, 0])]);
+    }
+
+    #[test]
+    fn what_is_stored_for_the_sake_of_a_sum_is_made_of_memory() {
+        let text = "base %0 800 in out\nbase %1 640 out\nbase %2 640\nbase %3 8 out\nconst $0 = f64 2.0
+%1[f64 (80)] = add.f64 %0[f64 (80)], %0[f64 +160 (80)]
+%2[f64 (80)] = subtract.f64 %1[f64 (80)], %0[f64 +80 (80)]
+%3[f64 (1)] = sum.f64 %2[f64 (80)] axes=(0)";
+        let found = |text: &str, tries| {
+            let program = text.parse::<Program>().unwrap();
+            recipes(&program, 1, &[], tries).into_iter().map(|recipe| (recipe.base, recipe.inputs)).collect::<Vec<_>>()
+        };
+        assert_eq!(found(text, true), [(1, vec![0])]);
+        assert_eq!(found(text, false), []);
+        // not of much memory
+        assert_eq!(found(&text.replace("base %0 800", "base %0 8000"), true), []);
     }
 }

@@ -50,6 +50,8 @@ pub(crate) struct Batch {
     pub edits: u64,
     /// Bases that their holders are about to let go of, as of the last [`Batch::look_at_bases`].
     passing: Passing,
+    /// Is it run for the sake of one value that is read, so that others may be tried to do without?
+    pub tries: bool,
 }
 
 /// Bases that their holders are about to let go of.
@@ -94,7 +96,7 @@ impl Batch {
         let heap = Arc::clone(heap);
         let (program, slots, hash) = (Program::default(), Vec::new(), Words::default());
         let (asked, places) = (Asked::new(), Places::new());
-        Batch { heap, epoch, program, slots, work: 0, hash, followed: None, asked, places, left: 0, edits: 0, passing: Passing::new() }
+        Batch { heap, epoch, program, slots, work: 0, hash, followed: None, asked, places, left: 0, edits: 0, passing: Passing::new(), tries: false }
     }
 
     /// A batch by itself, of a program whose first bases are `slots`; the others get cells here.

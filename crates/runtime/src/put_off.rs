@@ -5,6 +5,8 @@
 //! it, and of what. It is made as soon as it is read or a batch touches it, before a batch overwrites what it is made of, and
 //! before anything is run once nobody else holds what it is made of; dropped before, it is never made.
 //!
+//! A batch that uses such a value for the last time computes it itself, and need not store it then either.
+//!
 //! Conditions to be reported have been, when the batch ran. A plan whose values were asked for is regretted: its
 //! program is planned anew, and its values are stored from then on.
 
@@ -85,9 +87,13 @@ impl Postponed {
         &self.plan.recipes[self.recipe]
     }
 
-    /// The program that makes the value in `cell`, and its first bases. The plan that put it off is not used again.
-    pub fn program(&self, cell: &Shared<BaseCell>) -> (Program, Vec<Shared<BaseCell>>) {
+    /// Says that the value should have been stored: the plan that put it off is not used again.
+    pub fn regret(&self) {
         self.plan.regretted.store(true, Ordering::Relaxed);
+    }
+
+    /// The program that makes the value in `cell`, and its first bases.
+    pub fn program(&self, cell: &Shared<BaseCell>) -> (Program, Vec<Shared<BaseCell>>) {
         let slots = std::iter::once(cell).chain(&self.inputs).cloned().collect();
         (Program { consts: self.consts.clone(), ..self.recipe().program.clone() }, slots)
     }

@@ -369,7 +369,9 @@ impl State {
     /// Computes the values that have been put off no longer than until this batch.
     fn make_due(&mut self) {
         for cell in self.put_off.due(self.batch.epoch) {
-            self.make_or_record(&cell);
+            if !self.joins(&cell) {
+                self.make_or_record(&cell);
+            }
         }
     }
 
@@ -401,6 +403,7 @@ impl State {
             companions = Some(Companions::add(&mut batch, &mut self.sequels));
         }
         batch.look_at_bases();
+        batch.tries = reason == Reason::Read;
         // the batch as it was recorded, if another one runs in its place
         let mut recorded = None;
         if has_filters && let Some(filtered) = self.filtered(&mut batch, given) {

@@ -57,8 +57,8 @@ impl State {
         if self.config.put_off == 0 {
             return Vec::new();
         }
-        let passing = batch.passing().clone();
-        let mut recipes = numelt_opt::recipes(batch.program(), self.config.put_off, &passing);
+        let (passing, tries) = (batch.passing().clone(), batch.tries);
+        let mut recipes = numelt_opt::recipes(batch.program(), self.config.put_off, &passing, tries);
         recipes.retain(|r| !r.inputs.iter().any(|&base| batch.slots[base as usize].is_visible()));
         recipes
     }
@@ -121,6 +121,21 @@ impl State {
         }
     }
 
+    /// Has the batch itself compute a value that has been put off, if it uses the value and nobody else will: then the value need not be
+    /// stored at all. Is there no more to do?
+    pub(super) fn joins(&mut self, cell: &Shared<BaseCell>) -> bool {
+        // the batch's share, and the one here
+        let is_alone = cell.count() == 2 && cell.slot_in(self.batch.epoch).is_some();
+        if !is_alone || self.batch.left() > 0 || self.filters.any() {
+            return false;
+        }
+        let Some(put) = cell.bonds.take() else { return false };
+        let (program, slots) = put.program(cell);
+        self.put_first(program, slots);
+        cell.bonds.made();
+        true
+    }
+
     /// Puts a program over these first bases before what is in the queue.
     fn put_first(&mut self, program: Program, mut slots: Vec<Shared<BaseCell>>) {
         slots.extend(
@@ -153,6 +168,7 @@ impl State {
     /// Those of a flush; the value is put off then as it was.
     pub(super) fn make(&mut self, cell: &Shared<BaseCell>) -> Result<()> {
         let Some(put) = cell.bonds.take() else { return Ok(()) };
+        put.regret();
         let (program, slots) = put.program(cell);
         let before = self.warnings.len();
         let result = self.run_aside(program, slots);
