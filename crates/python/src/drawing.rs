@@ -3,8 +3,8 @@
 //! In: a call of a method of the package's generators. Out: NumPy's draw, made on the plain generator beside, or a native
 //! one; arguments that are ours are lent.
 
+use crate::calls;
 use crate::direct::{self, Callee, Entry};
-use crate::escape;
 use crate::given::{self, Given};
 use crate::library::Library;
 use pyo3::exceptions::{PyTypeError, PyValueError};
@@ -44,7 +44,7 @@ impl Drawing {
         if instance.is_none() {
             return Ok(slf.clone().into_any());
         }
-        escape::bound_method(slf.as_any(), instance)
+        calls::bound_method(slf.as_any(), instance)
     }
 
     #[pyo3(signature = (*args, **kwargs))]

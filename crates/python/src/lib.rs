@@ -4,8 +4,8 @@
 //! Python. `resolve` and `shape` hold NumPy's rules; `elementwise`, `reduce`, `assign`, `index` and `advanced` record;
 //! `export` shares memory with NumPy, `loan` for the time of a call; `hooks` hands over what is not native.
 //! Not here: argument handling of public functions, docstrings, counting of fallbacks (the Python package);
-//! planning and running (the runtime). Unsafe code is in `advanced`, `bare`, `blas`, `convert`, `coverage`, `dense`,
-//! `direct`, `elementwise`, `escape`, `export`, `fresh`, `given`, `index`, `loan`, `members`, `module`, `ndarray`, `operand`,
+//! planning and running (the runtime). Unsafe code is in `advanced`, `bare`, `blas`, `calls`, `convert`, `coverage`, `dense`,
+//! `direct`, `elementwise`, `export`, `frames`, `fresh`, `given`, `index`, `loan`, `members`, `module`, `ndarray`, `operand`,
 //! `protocols`, `random`, `random_sequence`, `run`, `sequence`, `subclass`, `temporary`, `truths`, `ufunc_direct`, `unbound` and
 //! `versioned`.
 
@@ -14,6 +14,7 @@ mod assign;
 mod attributes;
 mod bare;
 mod blas;
+mod calls;
 mod convert;
 mod coverage;
 mod dense;
@@ -28,6 +29,7 @@ mod filters;
 mod flags;
 mod flat;
 mod foreign;
+mod frames;
 mod fresh;
 mod front;
 mod given;

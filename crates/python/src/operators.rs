@@ -7,7 +7,7 @@ use crate::ndarray::{NdArray, exact_native};
 use crate::operand::{Operand, carries_out_ufuncs, defers_to};
 use crate::products;
 use crate::scalar::DeferredScalar;
-use crate::{errstate, escape, foreign, hooks, lend, shape};
+use crate::{errstate, foreign, frames, hooks, lend, shape};
 use numelt_ir::{DType, Dims, Op};
 use numelt_runtime::{ArrayView, Input};
 use pyo3::basic::CompareOp;
@@ -381,8 +381,8 @@ fn is_in_place(target: &Bound<'_, PyAny>, operator: &Binary) -> PyResult<bool> {
     if !operator.in_place.starts_with('i') || !target.get_type().hasattr(format!("__{}__", operator.in_place))? {
         return Ok(false);
     }
-    match (hooks::hook(py, "in_place")?, escape::running(py)?) {
-        (Some(hook), Some((frame, _))) => hook.call1((&frame, escape::instruction(&frame)?))?.extract(),
+    match (hooks::hook(py, "in_place")?, frames::running(py)) {
+        (Some(hook), Some(frame)) => hook.call1((&frame, frames::instruction(&frame)))?.extract(),
         _ => Ok(false),
     }
 }

@@ -10,7 +10,7 @@ use crate::lend::{self, Terms};
 use crate::library::{self, Library};
 use crate::ndarray::NdArray;
 use crate::shortcuts::{self, Shortcut};
-use crate::{coverage, escape, foreign, subclass, unbound};
+use crate::{calls, coverage, foreign, subclass, unbound};
 use numelt_runtime::Runtime;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::intern;
@@ -113,7 +113,7 @@ impl Routine {
         if instance.is_none() || !slf.get().binds {
             return Ok(slf.clone().into_any());
         }
-        escape::bound_method(slf.as_any(), instance)
+        calls::bound_method(slf.as_any(), instance)
     }
 
     /// The package's function, for calls that are not short.

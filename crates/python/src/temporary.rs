@@ -4,7 +4,7 @@
 //! again. What the bytecode of the place says decides (`_temporary.py`); code in C that calls `array` from inside another
 //! call of it, with an array of its own, is none of the place's business.
 
-use crate::{escape, export, hooks};
+use crate::{export, frames, hooks};
 use numelt_ir::DType;
 use pyo3::ffi;
 use pyo3::prelude::*;
@@ -47,12 +47,9 @@ pub fn taken_over<'py>(
     if wanted(dtype) != Some(dtype) {
         return Ok(None);
     }
-    // SAFETY: the GIL is held; the frame that runs is lent.
-    let Some(frame) = (unsafe { Bound::from_borrowed_ptr_or_opt(py, ffi::PyEval_GetFrame().cast()) }) else {
-        return Ok(None);
-    };
+    let Some(frame) = frames::running(py) else { return Ok(None) };
     let Some(hook) = hooks::hook(py, "hands_over")? else { return Ok(None) };
-    if !hook.call1((&frame, escape::instruction(&frame)?))?.extract::<bool>()? {
+    if !hook.call1((&frame, frames::instruction(&frame)))?.extract::<bool>()? {
         return Ok(None);
     }
     export::from_numpy(object, true).map(Some)

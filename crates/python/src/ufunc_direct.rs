@@ -1,8 +1,8 @@
 //! Calls of ufuncs that the interpreter makes without packing their arguments.
 
+use crate::calls;
 use crate::convert::{self, Numpy};
 use crate::direct;
-use crate::escape;
 use crate::given::Given;
 use crate::lend::Terms;
 use crate::operators;
@@ -61,7 +61,7 @@ pub unsafe extern "C" fn vectorcall(
                         true => args.iter().map(|&arg| arg.to_owned()).collect(),
                         false => return None,
                     };
-                    Some(escape::call(&own.get().numpy(py), &numbers, None))
+                    Some(calls::call(&own.get().numpy(py), &numbers, None))
                 })
             })
         };

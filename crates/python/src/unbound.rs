@@ -6,8 +6,8 @@
 //! objects that, as NumPy's, have attributes of their own and become methods of instances. Not here: which methods and
 //! functions there are and what they are called (the package).
 
+use crate::calls;
 use crate::direct::{self, Callee, Entry, Vectorcall};
-use crate::escape;
 use crate::given::{self, Given};
 use crate::hooks;
 use crate::ndarray::NdArray;
@@ -345,15 +345,8 @@ unsafe extern "C" fn enter(
             fast(fields.first, values, given, names)
         } else if let Some(made) = derived(function, values, given, names) {
             made
-        } else if let Some(call) = escape::how_to_call() {
-            call(fields.target, values, count, names)
         } else {
-            let py = Python::assume_attached();
-            let run = || {
-                let (args, kwargs) = collected(py, values, given, names)?;
-                Bound::from_borrowed_ptr(py, fields.target).call(args, Some(&kwargs))
-            };
-            direct::give(py, || Some(run())).unwrap_or(std::ptr::null_mut())
+            ffi::PyObject_Vectorcall(fields.target, values, count, names)
         };
         if made.is_null() {
             let py = Python::assume_attached();
@@ -475,7 +468,7 @@ unsafe extern "C" fn bind(
         let own = Bound::from_borrowed_ptr(py, function);
         match Bound::from_borrowed_ptr_or_opt(py, instance).filter(|i| !i.is_none()) {
             Some(instance) if (*function.cast::<Function>()).binds => {
-                direct::give(py, || Some(escape::bound_method(&own, &instance))).unwrap_or(std::ptr::null_mut())
+                direct::give(py, || Some(calls::bound_method(&own, &instance))).unwrap_or(std::ptr::null_mut())
             }
             _ => own.into_ptr(),
         }
