@@ -5,9 +5,11 @@
 //! documentation whose plain calls are answered here; all other calls go to the member that was there.
 
 use crate::attributes::numpy_method;
+use crate::calls;
 use crate::convert::Numpy;
 use crate::convert::Weak;
 use crate::direct::give;
+use crate::fast::{self, Path};
 use crate::flags::Flags;
 use crate::foreign;
 use crate::fresh;
@@ -50,7 +52,7 @@ impl Attribute {
 }
 
 /// What the method or function did that was there before.
-struct Callable(OnceLock<Fast>);
+struct Callable(OnceLock<ffi::PyCFunctionFastWithKeywords>);
 
 impl Callable {
     const fn new() -> Callable {
@@ -59,19 +61,7 @@ impl Callable {
 
     /// Notes a function in C, bound or not; false where it takes its arguments in another way.
     fn learn(&self, function: &Bound<'_, PyAny>) -> bool {
-        let object = function.as_ptr();
-        // SAFETY: these ask what has been found to be a function in C. One with these flags is of that kind.
-        unsafe {
-            if ffi::PyCFunction_Check(object) == 0
-                || ffi::PyCFunction_GetFlags(object) != ffi::METH_FASTCALL | ffi::METH_KEYWORDS
-            {
-                return false;
-            }
-            match ffi::PyCFunction_GetFunction(object) {
-                Some(own) => self.0.set(std::mem::transmute::<ffi::PyCFunction, Fast>(own)).is_ok(),
-                None => false,
-            }
-        }
+        calls::fast_function(function).is_some_and(|(own, _)| self.0.set(own).is_ok())
     }
 
     /// # Safety
@@ -291,20 +281,15 @@ fn document(sample: &Bound<'_, NdArray>) -> PyResult<()> {
     Ok(())
 }
 
-type Fast = unsafe extern "C" fn(
-    *mut ffi::PyObject,
-    *const *mut ffi::PyObject,
-    ffi::Py_ssize_t,
-    *mut ffi::PyObject,
-) -> *mut ffi::PyObject;
-
 /// What a method or function of this name is, for as long as the process lives.
-fn definition(name: &str, former: &Bound<'_, PyAny>, function: Fast) -> PyResult<*mut ffi::PyMethodDef> {
-    // SAFETY: what the interpreter calls for these flags is a function of that kind.
-    let function = unsafe { std::mem::transmute::<Fast, ffi::PyCFunction>(function) };
+fn definition(
+    name: &str,
+    former: &Bound<'_, PyAny>,
+    function: ffi::PyCFunctionFastWithKeywords,
+) -> PyResult<*mut ffi::PyMethodDef> {
     let made = ffi::PyMethodDef {
         ml_name: kept(name.to_owned()),
-        ml_meth: ffi::PyMethodDefPointer { PyCFunction: function },
+        ml_meth: ffi::PyMethodDefPointer { PyCFunctionFastWithKeywords: function },
         ml_flags: ffi::METH_FASTCALL | ffi::METH_KEYWORDS,
         ml_doc: documented(name, former)?,
     };
@@ -365,7 +350,19 @@ macro_rules! members {
                     unsafe { call_method(object, (values, count, names), quick, (METHOD.counted(), &FORMER)) }
                 }
 
+                unsafe extern "C" fn general(
+                    object: *mut ffi::PyObject,
+                    values: *const *mut ffi::PyObject,
+                    count: ffi::Py_ssize_t,
+                    names: *mut ffi::PyObject,
+                ) -> *mut ffi::PyObject {
+                    let none = (stringify!($method), (|_, _, _| None) as Method);
+                    // SAFETY: the interpreter calls it.
+                    unsafe { call_method(object, (values, count, names), none, (METHOD.counted(), &FORMER)) }
+                }
+
                 pub fn replace(sample: &Bound<'_, NdArray>) -> PyResult<()> {
+                    let run = if fast::has(Path::Members) { run } else { general };
                     replace_method(sample, stringify!($method), run, &FORMER)
                 }
             }
@@ -435,7 +432,9 @@ macro_rules! members {
             let sample = ArrayView::fresh(Runtime::global(), DType::Bool, &[1]);
             let sample = fresh::object(py, || NdArray::new(sample, None, true))?;
             document(&sample)?;
-            $($attribute::replace(py)?;)*
+            if fast::has(Path::Members) {
+                $($attribute::replace(py)?;)*
+            }
             $($method::replace(&sample)?;)*
             $($worded::replace(&sample)?;)*
             Ok(())
@@ -443,7 +442,9 @@ macro_rules! members {
 
         /// Replaces functions of the module that has them.
         pub fn replace_functions(module: &Bound<'_, PyModule>) -> PyResult<()> {
-            $($function::replace(module)?;)*
+            if fast::has(Path::Members) {
+                $($function::replace(module)?;)*
+            }
             Ok(())
         }
     };
@@ -515,7 +516,12 @@ members! {
     }
 }
 
-fn replace_method(sample: &Bound<'_, NdArray>, name: &'static str, run: Fast, former: &Callable) -> PyResult<()> {
+fn replace_method(
+    sample: &Bound<'_, NdArray>,
+    name: &'static str,
+    run: ffi::PyCFunctionFastWithKeywords,
+    former: &Callable,
+) -> PyResult<()> {
     let (py, class) = (sample.py(), sample.get_type());
     if !former.learn(&sample.getattr(name)?) {
         return Ok(());

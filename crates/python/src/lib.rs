@@ -6,8 +6,8 @@
 //! Not here: argument handling of public functions, docstrings, counting of fallbacks (the Python package);
 //! planning and running (the runtime). Unsafe code is in `advanced`, `bare`, `blas`, `calls`, `convert`, `coverage`, `dense`,
 //! `direct`, `elementwise`, `export`, `frames`, `fresh`, `given`, `index`, `loan`, `members`, `module`, `ndarray`, `operand`,
-//! `protocols`, `random`, `random_sequence`, `run`, `sequence`, `subclass`, `temporary`, `truths`, `ufunc_direct`, `unbound` and
-//! `versioned`.
+//! `protocols`, `random`, `random_sequence`, `run`, `sequence`, `subclass`, `temporary`, `truths`, `ufunc_direct`, `unbound`,
+//! `vectorcall` and `versioned`.
 
 mod advanced;
 mod assign;
@@ -25,6 +25,7 @@ mod errors;
 mod errstate;
 mod escape;
 mod export;
+mod fast;
 mod filters;
 mod flags;
 mod flat;
@@ -73,29 +74,34 @@ mod ufunc_at;
 mod ufunc_call;
 mod ufunc_direct;
 mod unbound;
+mod vectorcall;
 mod versioned;
 
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-#[pymodule]
+// The runtime's recorder, the memory kept for array objects and several tables rely on the GIL.
+#[pymodule(gil_used = true)]
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     let py = module.py();
+    fast::prepare()?;
     convert::load_api(py)?;
     inspect::start_runtime()?;
     module.add_class::<ndarray::NdArray>()?;
-    fresh::prepare(py)?;
+    fresh::prepare(py);
+    if fast::has(fast::Path::Slots) {
+        direct::set(&py.get_type::<ndarray::NdArray>());
+    }
     bare::replace_members(py)?;
-    direct::scalars(py)?;
     scalar::register(module)?;
     module.add_class::<ufunc::Ufunc>()?;
     module.add_class::<handed::Handed>()?;
-    ufunc_direct::prepare(py)?;
+    ufunc_direct::prepare(py);
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module::register(module)?;
     front::register(module)?;
     bare::replace_functions(&module.getattr("front")?.cast_into::<PyModule>()?)?;
-    module.add_function(wrap_pyfunction!(direct::find_missing, module)?)?;
+    module.add_function(wrap_pyfunction!(fast::fast_paths, module)?)?;
     advanced::register(module)?;
     inspect::register(module)?;
     program::register(module)?;

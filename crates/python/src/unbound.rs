@@ -7,18 +7,19 @@
 //! functions there are and what they are called (the package).
 
 use crate::calls;
-use crate::direct::{self, Callee, Entry, Vectorcall};
+use crate::direct;
 use crate::given::{self, Given};
 use crate::hooks;
 use crate::ndarray::NdArray;
 use crate::subclass;
+use crate::vectorcall::{self, Callee, Entry};
 use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyCFunction, PyDict, PyTuple, PyType};
-use std::ffi::{CStr, c_int, c_ulong, c_void};
+use std::ffi::{CStr, c_int, c_void};
 use std::mem::offset_of;
 
 /// The methods by name.
@@ -55,9 +56,7 @@ impl UnboundCall {
 }
 
 impl Callee for UnboundCall {
-    fn entry(&self) -> &Entry<UnboundCall> {
-        &self.entry
-    }
+    const ENTRY: usize = offset_of!(UnboundCall, entry);
 
     fn called<'py>(&self, given: &Given<'_, 'py>) -> PyResult<Bound<'py, PyAny>> {
         let py = given.py();
@@ -90,9 +89,8 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
 /// Sets the methods that the class has when it is asked for them itself.
 #[pyfunction]
 fn set_unbound(py: Python<'_>, methods: Bound<'_, PyDict>) -> PyResult<()> {
-    let sample = Bound::new(py, UnboundCall::new(py.None(), py.None(), py.None()))?;
     if let Some(method) = methods.values().iter().find(|method| method.is_instance_of::<UnboundCall>()) {
-        direct::call_by_entry(&method.get_type(), &sample)?;
+        vectorcall::call_by_entry::<UnboundCall>(&method.get_type())?;
     }
     METHODS.set(py, methods.unbind()).map_err(|_| PyRuntimeError::new_err("the methods have been set"))
 }
@@ -149,9 +147,8 @@ unsafe extern "C" fn getattro(cls: *mut ffi::PyObject, name: *mut ffi::PyObject)
                 return std::ptr::null_mut();
             }
         }
-        let inherited = ffi::PyType_GetSlot(&raw mut ffi::PyType_Type, ffi::Py_tp_getattro as c_int);
-        let inherited: ffi::getattrofunc = std::mem::transmute(inherited);
-        inherited(cls, name)
+        // `type` has a function there
+        (*(&raw const ffi::PyType_Type)).tp_getattro.unwrap_unchecked()(cls, name)
     }
 }
 
@@ -235,9 +232,9 @@ static FUNCTION: PyOnceLock<Py<PyType>> = PyOnceLock::new();
 struct Function {
     head: ffi::PyObject,
     /// What the interpreter calls.
-    entry: Vectorcall,
+    entry: ffi::vectorcallfunc,
     /// A function in C that takes its arguments as the interpreter has them, and what it gets first; null for another.
-    fast: Option<Vectorcall>,
+    fast: Option<ffi::PyCFunctionFastWithKeywords>,
     first: *mut ffi::PyObject,
     /// What is called.
     target: *mut ffi::PyObject,
@@ -247,31 +244,21 @@ struct Function {
     binds: bool,
 }
 
-/// That the entry before the arguments may be overwritten, beside the number of those.
-const MAY_PREPEND: usize = 1 << (usize::BITS - 1);
-
-/// That instances say themselves how they are called (Python's `Py_TPFLAGS_HAVE_VECTORCALL`).
-const SAY_HOW: c_ulong = 1 << 11;
-
 /// A public function that calls `target`, and becomes a method where it `binds`.
 #[pyfunction]
 fn public<'py>(target: Bound<'py, PyAny>, binds: bool) -> PyResult<Bound<'py, PyAny>> {
     let py = target.py();
     let class = FUNCTION.get_or_try_init(py, || function_type(py))?.bind(py).as_type_ptr();
-    // SAFETY: the allocator gives an object of the class, zeroed but for its head; each field is then set. A function in C
-    // with these flags takes its arguments in this way.
+    // SAFETY: the allocator gives an object of the class, zeroed but for its head; each field is then set.
     unsafe {
         let object = ffi::PyType_GenericAlloc(class, 0);
         let made = Bound::from_owned_ptr_or_err(py, object)?;
         let fields = object.cast::<Function>();
         (*fields).entry = enter;
         (*fields).binds = binds;
-        if ffi::PyCFunction_Check(target.as_ptr()) != 0
-            && ffi::PyCFunction_GetFlags(target.as_ptr()) == ffi::METH_FASTCALL | ffi::METH_KEYWORDS
-        {
-            let own = ffi::PyCFunction_GetFunction(target.as_ptr());
-            (*fields).fast = std::mem::transmute::<Option<ffi::PyCFunction>, Option<Vectorcall>>(own);
-            (*fields).first = ffi::PyCFunction_GetSelf(target.as_ptr());
+        if let Some((fast, first)) = calls::fast_function(&target) {
+            (*fields).fast = Some(fast);
+            (*fields).first = first;
         }
         (*fields).target = target.into_ptr();
         Ok(made)
@@ -323,7 +310,8 @@ fn function_type(py: Python<'_>) -> PyResult<Py<PyType>> {
         name: c"numelt._core.function".as_ptr(),
         basicsize: size_of::<Function>() as c_int,
         itemsize: 0,
-        flags: (ffi::Py_TPFLAGS_DEFAULT | SAY_HOW | ffi::Py_TPFLAGS_DISALLOW_INSTANTIATION) as _,
+        flags: (ffi::Py_TPFLAGS_DEFAULT | ffi::Py_TPFLAGS_HAVE_VECTORCALL | ffi::Py_TPFLAGS_DISALLOW_INSTANTIATION)
+            as _,
         slots: slots.as_mut_ptr(),
     };
     // SAFETY: as in `array_meta`.
@@ -340,9 +328,9 @@ unsafe extern "C" fn enter(
     // SAFETY: the interpreter calls it with an instance and the arguments of a call.
     unsafe {
         let fields = &*function.cast::<Function>();
-        let given = count & !MAY_PREPEND;
+        let given = ffi::PyVectorcall_NARGS(count) as usize;
         let made = if let Some(fast) = fields.fast {
-            fast(fields.first, values, given, names)
+            fast(fields.first, values, given as ffi::Py_ssize_t, names)
         } else if let Some(made) = derived(function, values, given, names) {
             made
         } else {
