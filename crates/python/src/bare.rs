@@ -1,4 +1,4 @@
-//! Attributes, methods and functions that the interpreter calls without anything in between, as [`direct`](crate::direct) has
+//! Methods and functions that the interpreter calls without anything in between, as [`direct`](crate::direct) has
 //! it for operators.
 //!
 //! In: the class and the modules as PyO3 has made them. Out: the same, with some members replaced by ones of the same name and
@@ -10,15 +10,14 @@ use crate::convert::Numpy;
 use crate::convert::Weak;
 use crate::direct::give;
 use crate::fast::{self, Path};
-use crate::flags::Flags;
 use crate::foreign;
 use crate::fresh;
-use crate::front::{known_dtype, short};
+use crate::front::short;
 use crate::given::Given;
 use crate::index;
-use crate::members::{integer, integers, listed, permuted, reshaped, turned, vector};
+use crate::members::{listed, permuted, reshaped, vector};
 use crate::methods;
-use crate::ndarray::{NdArray, wrap_view};
+use crate::ndarray::NdArray;
 use crate::{run, scalar, shape, unbound};
 use numelt_ir::DType;
 use numelt_runtime::{ArrayView, Runtime};
@@ -28,28 +27,12 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyString};
-use std::ffi::{CString, c_int, c_void};
+use std::ffi::CString;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
 /// What a member gives: `None` where the one that was there before has to be asked.
 pub type Quick<'py> = Option<PyResult<Bound<'py, PyAny>>>;
-
-/// The attribute that was there before.
-struct Attribute(PyOnceLock<Py<PyAny>>);
-
-impl Attribute {
-    const fn new() -> Attribute {
-        Attribute(PyOnceLock::new())
-    }
-
-    /// # Safety
-    /// It has been set: an attribute that replaces it is only known afterwards.
-    unsafe fn get(&self, py: Python<'_>) -> *mut ffi::PyObject {
-        // SAFETY: the caller's contract.
-        unsafe { self.0.get(py).unwrap_unchecked() }.as_ptr()
-    }
-}
 
 /// What the method or function did that was there before.
 struct Callable(OnceLock<ffi::PyCFunctionFastWithKeywords>);
@@ -100,56 +83,8 @@ unsafe fn native<'a, 'py>(
 /// The array class.
 static CLASS: AtomicPtr<ffi::PyTypeObject> = AtomicPtr::new(std::ptr::null_mut());
 
-type Get = for<'a, 'py> fn(&Borrowed<'a, 'py, NdArray>, &ArrayView) -> Quick<'py>;
 type Method = for<'a, 'py> fn(&Borrowed<'a, 'py, NdArray>, &ArrayView, &Given<'_, 'py>) -> Quick<'py>;
 type Function = for<'a, 'py> fn(&Given<'_, 'py>) -> Quick<'py>;
-
-/// # Safety
-/// As the interpreter calls it, for an object of the class.
-#[inline(always)]
-unsafe fn get(object: *mut ffi::PyObject, quick: Get, former: &Attribute) -> *mut ffi::PyObject {
-    // SAFETY: the caller's contract.
-    unsafe {
-        let py = Python::assume_attached();
-        let run = || {
-            let (array, view) = native(py, &object)?;
-            quick(&array, view)
-        };
-        match give(py, run) {
-            Some(made) => made,
-            None => {
-                let class = ffi::Py_TYPE(object).cast::<ffi::PyObject>();
-                let name = intern!(py, "__get__").as_ptr();
-                ffi::PyObject_CallMethodObjArgs(
-                    former.get(py),
-                    name,
-                    object,
-                    class,
-                    std::ptr::null_mut::<ffi::PyObject>(),
-                )
-            }
-        }
-    }
-}
-
-/// Sets an attribute, or deletes it where the value is null, as before.
-///
-/// # Safety
-/// As the interpreter calls it.
-unsafe fn set(object: *mut ffi::PyObject, value: *mut ffi::PyObject, former: &Attribute) -> c_int {
-    // SAFETY: the caller's contract.
-    unsafe {
-        let py = Python::assume_attached();
-        let null = std::ptr::null_mut::<ffi::PyObject>();
-        let name = if value.is_null() { intern!(py, "__delete__") } else { intern!(py, "__set__") };
-        let done = ffi::PyObject_CallMethodObjArgs(former.get(py), name.as_ptr(), object, value, null);
-        if done.is_null() {
-            return -1;
-        }
-        ffi::Py_DECREF(done);
-        0
-    }
-}
 
 /// # Safety
 /// As the interpreter calls it.
@@ -298,39 +233,10 @@ fn definition(
 
 macro_rules! members {
     (
-        attributes { $($attribute:ident $name:literal $quick:expr $(, $settable:ident)?;)* }
         methods { $($method:ident $method_quick:expr;)* }
         worded { $($worded:ident)* }
         functions { $($function:ident $function_quick:expr;)* }
     ) => {
-        $(
-            mod $attribute {
-                use super::*;
-
-                static FORMER: Attribute = Attribute::new();
-
-                unsafe extern "C" fn read(object: *mut ffi::PyObject, _: *mut c_void) -> *mut ffi::PyObject {
-                    // SAFETY: the interpreter calls it.
-                    unsafe { get(object, $quick, &FORMER) }
-                }
-
-                $(
-                    unsafe extern "C" fn $settable(
-                        object: *mut ffi::PyObject,
-                        value: *mut ffi::PyObject,
-                        _: *mut c_void,
-                    ) -> c_int {
-                        // SAFETY: the interpreter calls it.
-                        unsafe { set(object, value, &FORMER) }
-                    }
-                )?
-
-                pub fn replace(py: Python<'_>) -> PyResult<()> {
-                    let setter: Option<ffi::setter> = None $(.or(Some($settable as ffi::setter)))?;
-                    replace_attribute(py, $name, read, setter, &FORMER)
-                }
-            }
-        )*
         $(
             mod $method {
                 use super::*;
@@ -426,15 +332,12 @@ macro_rules! members {
             }
         )*
 
-        /// Replaces attributes and methods of the array class, which is complete.
+        /// Replaces methods of the array class, which is complete.
         pub fn replace_members(py: Python<'_>) -> PyResult<()> {
             CLASS.store(NdArray::type_object_raw(py), Ordering::Relaxed);
             let sample = ArrayView::fresh(Runtime::global(), DType::Bool, &[1]);
             let sample = fresh::object(py, || NdArray::new(sample, None, true))?;
             document(&sample)?;
-            if fast::has(Path::Members) {
-                $($attribute::replace(py)?;)*
-            }
             $($method::replace(&sample)?;)*
             $($worded::replace(&sample)?;)*
             Ok(())
@@ -451,18 +354,6 @@ macro_rules! members {
 }
 
 members! {
-    attributes {
-        extents "shape" |array, view| Some(integers(array.py(), &view.shape)), write;
-        steps "strides" |array, view| Some(integers(array.py(), &view.strides)), write;
-        dtype "dtype" |array, view| Some(Ok(Numpy::get(array.py()).ok()?.descr(array.py(), view.dtype).clone())), write;
-        ndim "ndim" |array, view| Some(integer(array.py(), view.shape.len() as i64));
-        size "size" |array, view| Some(integer(array.py(), view.size()));
-        itemsize "itemsize" |array, view| Some(integer(array.py(), view.dtype.size() as i64));
-        nbytes "nbytes" |array, view| Some(integer(array.py(), view.size() * view.dtype.size() as i64));
-        real "real" |array, view| (!view.dtype.is_complex()).then(|| Ok((**array).clone().into_any())), write;
-        flags_of "flags" |array, _| Some(Flags::of(array).object(array.py()));
-        transposed "T" |array, view| Some(turned(array, view));
-    }
     methods {
         reshape reshaped;
         ravel |array, view, given| {
@@ -474,14 +365,6 @@ members! {
         squeeze |array, view, given| {
             let whole = given.plain()?.is_empty() && !view.shape.contains(&1);
             whole.then(|| Ok((**array).clone().into_any()))
-        };
-        view |array, view, given| match *given.plain()? {
-            [] => Some(wrap_view(array, view.clone())),
-            [dtype] => {
-                let dtype = known_dtype(&given.value(dtype))?;
-                methods::retyped(view, dtype).map(|other| wrap_view(array, other))
-            }
-            _ => None,
         };
         item |array, view, given| {
             let py = array.py();
@@ -505,7 +388,7 @@ members! {
             methods::quick_astype(array.py(), view, &given.value(dtype))
         };
     }
-    worded { swapaxes flatten copy diagonal conjugate conj to_device }
+    worded { view swapaxes flatten copy diagonal conjugate conj to_device }
     functions {
         zeros |given| short::filled(given, Some(0));
         ones |given| short::filled(given, Some(1));
@@ -529,32 +412,5 @@ fn replace_method(
     let definition = definition(name, &class.getattr(name)?, run)?;
     // SAFETY: the class is complete; the definition lives as long as the process.
     let made = unsafe { Bound::from_owned_ptr_or_err(py, ffi::PyDescr_NewMethod(class.as_type_ptr(), definition))? };
-    class.setattr(name, made)
-}
-
-fn replace_attribute(
-    py: Python<'_>,
-    name: &str,
-    read: ffi::getter,
-    write: Option<ffi::setter>,
-    former: &Attribute,
-) -> PyResult<()> {
-    let class = NdArray::type_object(py);
-    // the descriptor itself, which no lookup on the class gives
-    let own = class.getattr(intern!(py, "__dict__"))?.get_item(name)?;
-    let doc = documented(name, &own)?;
-    let definition = ffi::PyGetSetDef {
-        name: kept(name.to_owned()),
-        get: Some(read),
-        set: write,
-        doc,
-        closure: std::ptr::null_mut(),
-    };
-    let _ = former.0.set(py, own.unbind());
-    // SAFETY: the class is complete; the definition lives as long as the process.
-    let made = unsafe {
-        let made = ffi::PyDescr_NewGetSet(class.as_type_ptr(), Box::leak(Box::new(definition)));
-        Bound::from_owned_ptr_or_err(py, made)?
-    };
     class.setattr(name, made)
 }

@@ -44,8 +44,10 @@ pub fn fast_function(function: &Bound<'_, PyAny>) -> Option<(ffi::PyCFunctionFas
     unsafe {
         let fields = &*function.as_ptr().cast::<ffi::PyCFunctionObject>();
         let definition = &*fields.m_ml;
-        (definition.ml_flags == ffi::METH_FASTCALL | ffi::METH_KEYWORDS)
-            .then(|| (definition.ml_meth.PyCFunctionFastWithKeywords, fields.m_self))
+        if definition.ml_flags != ffi::METH_FASTCALL | ffi::METH_KEYWORDS {
+            return None;
+        }
+        Some((definition.ml_meth.PyCFunctionFastWithKeywords, fields.m_self))
     }
 }
 

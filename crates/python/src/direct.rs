@@ -11,8 +11,7 @@
 use crate::foreign;
 use crate::index;
 use crate::ndarray::{NdArray, Payload};
-use crate::operators::{self as o, Binary, quick, quick_in_place, slow_in_place};
-use numelt_ir::Op;
+use crate::operators::{self as o, Binary, quick};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::ffi;
 use pyo3::prelude::*;
@@ -84,42 +83,6 @@ unsafe fn binary(
     }
 }
 
-/// An in-place operator.
-///
-/// # Safety
-/// As [`binary`].
-#[inline(always)]
-unsafe fn in_place(
-    a: *mut ffi::PyObject,
-    b: *mut ffi::PyObject,
-    op: &'static Binary,
-    general: impl FnOnce() -> Option<ffi::binaryfunc>,
-) -> *mut ffi::PyObject {
-    // SAFETY: as in `binary`.
-    unsafe {
-        let py = Python::assume_attached();
-        let (target, other) = (Borrowed::from_ptr(py, a), Borrowed::from_ptr(py, b));
-        match give(py, || changed(&target, &other, op)) {
-            Some(result) => result,
-            None => general().unwrap_unchecked()(a, b),
-        }
-    }
-}
-
-/// What an operator in place makes of one of our arrays; `None` for other classes.
-#[inline(always)]
-fn changed<'py>(
-    target: &Borrowed<'_, 'py, PyAny>,
-    other: &Bound<'py, PyAny>,
-    op: &'static Binary,
-) -> Option<PyResult<Bound<'py, PyAny>>> {
-    let array = target.cast_exact::<NdArray>().ok()?;
-    Some(match quick_in_place(op.op, array.get(), other) {
-        Some(done) => done.map(|()| (**target).clone()),
-        None => slow_in_place(&array, other, op),
-    })
-}
-
 /// `array[key]`.
 ///
 /// # Safety
@@ -173,56 +136,12 @@ unsafe extern "C" fn assign_item(a: *mut ffi::PyObject, key: *mut ffi::PyObject,
     }
 }
 
-/// An operator on one array.
-///
-/// # Safety
-/// As [`binary`].
-#[inline(always)]
-unsafe fn unary(a: *mut ffi::PyObject, op: Op, general: impl FnOnce() -> Option<ffi::unaryfunc>) -> *mut ffi::PyObject {
-    // SAFETY: as in `binary`.
-    unsafe {
-        let py = Python::assume_attached();
-        let operand = Borrowed::from_ptr(py, a);
-        match give(py, || o::quick_unary(op, &operand)) {
-            Some(result) => result,
-            None => general().unwrap_unchecked()(a),
-        }
-    }
-}
-
-unsafe extern "C" fn negative(a: *mut ffi::PyObject) -> *mut ffi::PyObject {
-    // SAFETY: the interpreter calls it as it calls the slot.
-    unsafe { unary(a, Op::Negative, || former().number.nb_negative) }
-}
-
-unsafe extern "C" fn absolute(a: *mut ffi::PyObject) -> *mut ffi::PyObject {
-    // SAFETY: as above.
-    unsafe { unary(a, Op::Absolute, || former().number.nb_absolute) }
-}
-
-/// `a **= b`.
-unsafe extern "C" fn power_by(
-    a: *mut ffi::PyObject,
-    b: *mut ffi::PyObject,
-    modulo: *mut ffi::PyObject,
-) -> *mut ffi::PyObject {
-    // SAFETY: the interpreter calls it as it calls the slot.
-    unsafe {
-        let py = Python::assume_attached();
-        let (target, other) = (Borrowed::from_ptr(py, a), Borrowed::from_ptr(py, b));
-        match give(py, || changed(&target, &other, &o::POWER)) {
-            Some(result) => result,
-            None => former().number.nb_inplace_power.unwrap_unchecked()(a, b, modulo),
-        }
-    }
-}
-
 macro_rules! operators {
-    ($($way:ident $name:ident $operator:ident => $slot:ident;)*) => {
+    ($($name:ident $operator:ident => $slot:ident;)*) => {
         $(
             unsafe extern "C" fn $name(a: *mut ffi::PyObject, b: *mut ffi::PyObject) -> *mut ffi::PyObject {
                 // SAFETY: the interpreter calls it as it calls the slot.
-                unsafe { $way(a, b, &o::$operator, || former().number.$slot) }
+                unsafe { binary(a, b, &o::$operator, || former().number.$slot) }
             }
         )*
 
@@ -234,22 +153,10 @@ macro_rules! operators {
 }
 
 operators! {
-    binary add ADD => nb_add;
-    binary subtract SUBTRACT => nb_subtract;
-    binary multiply MULTIPLY => nb_multiply;
-    binary divide DIVIDE => nb_true_divide;
-    in_place add_to ADD => nb_inplace_add;
-    in_place subtract_from SUBTRACT => nb_inplace_subtract;
-    in_place multiply_by MULTIPLY => nb_inplace_multiply;
-    in_place divide_by DIVIDE => nb_inplace_true_divide;
-    in_place floor_divide_by FLOOR_DIVIDE => nb_inplace_floor_divide;
-    in_place remainder_by REMAINDER => nb_inplace_remainder;
-    in_place and_with AND => nb_inplace_and;
-    in_place or_with OR => nb_inplace_or;
-    in_place xor_with XOR => nb_inplace_xor;
-    in_place shift_left LEFT_SHIFT => nb_inplace_lshift;
-    in_place shift_right RIGHT_SHIFT => nb_inplace_rshift;
-    in_place matmul_by MATMUL => nb_inplace_matrix_multiply;
+    add ADD => nb_add;
+    subtract SUBTRACT => nb_subtract;
+    multiply MULTIPLY => nb_multiply;
+    divide DIVIDE => nb_true_divide;
 }
 
 /// Sets the slots of the operators that are met most, and of indexing.
@@ -259,13 +166,10 @@ pub fn set(class: &Bound<'_, PyType>) {
         let object = class.as_type_ptr();
         let (number, mapping) = ((*object).tp_as_number, (*object).tp_as_mapping);
         let (Some(number), Some(mapping)) = (number.as_mut(), mapping.as_mut()) else { return };
-        if FORMER.set(Former { number: number.clone(), mapping: mapping.clone() }).is_err() {
+        if FORMER.set(Former { number: *number, mapping: mapping.clone() }).is_err() {
             return;
         }
         set_operators(number);
-        number.nb_inplace_power = number.nb_inplace_power.map(|_| power_by as ffi::ternaryfunc);
-        number.nb_negative = number.nb_negative.map(|_| negative as ffi::unaryfunc);
-        number.nb_absolute = number.nb_absolute.map(|_| absolute as ffi::unaryfunc);
         mapping.mp_subscript = mapping.mp_subscript.map(|_| subscript as ffi::binaryfunc);
         mapping.mp_ass_subscript = mapping.mp_ass_subscript.map(|_| assign_item as ffi::objobjargproc);
         ffi::PyType_Modified(object);

@@ -249,7 +249,6 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     let py = module.py();
     module.add_class::<Routine>()?;
     module.add_class::<Method>()?;
-    vectorcall::call_by_entry::<Routine>(&py.get_type::<Routine>())?;
     vectorcall::call_by_entry::<Routine>(&py.get_type::<Method>())?;
     vectorcall::call_as_methods(&py.get_type::<Method>());
     Ok(())

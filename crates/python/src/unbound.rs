@@ -12,7 +12,6 @@ use crate::given::{self, Given};
 use crate::hooks;
 use crate::ndarray::NdArray;
 use crate::subclass;
-use crate::vectorcall::{self, Callee, Entry};
 use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::ffi;
@@ -31,7 +30,6 @@ static ARRAY: PyOnceLock<Py<PyType>> = PyOnceLock::new();
 /// `numpys(...)`, its own method, or `others(...)` where only the package can tell how.
 #[pyclass(subclass, dict, frozen, module = "numelt._core")]
 pub struct UnboundCall {
-    entry: Entry<UnboundCall>,
     ours: Py<PyAny>,
     others: Py<PyAny>,
     numpys: Py<PyAny>,
@@ -42,7 +40,7 @@ impl UnboundCall {
     #[new]
     #[pyo3(signature = (ours, others, numpys))]
     fn new(ours: Py<PyAny>, others: Py<PyAny>, numpys: Py<PyAny>) -> UnboundCall {
-        UnboundCall { entry: Entry::new(), ours, others, numpys }
+        UnboundCall { ours, others, numpys }
     }
 
     #[pyo3(signature = (*args, **kwargs))]
@@ -55,9 +53,7 @@ impl UnboundCall {
     }
 }
 
-impl Callee for UnboundCall {
-    const ENTRY: usize = offset_of!(UnboundCall, entry);
-
+impl UnboundCall {
     fn called<'py>(&self, given: &Given<'_, 'py>) -> PyResult<Bound<'py, PyAny>> {
         let py = given.py();
         let numpys = match given.first() {
@@ -89,9 +85,6 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
 /// Sets the methods that the class has when it is asked for them itself.
 #[pyfunction]
 fn set_unbound(py: Python<'_>, methods: Bound<'_, PyDict>) -> PyResult<()> {
-    if let Some(method) = methods.values().iter().find(|method| method.is_instance_of::<UnboundCall>()) {
-        vectorcall::call_by_entry::<UnboundCall>(&method.get_type())?;
-    }
     METHODS.set(py, methods.unbind()).map_err(|_| PyRuntimeError::new_err("the methods have been set"))
 }
 
@@ -148,7 +141,7 @@ unsafe extern "C" fn getattro(cls: *mut ffi::PyObject, name: *mut ffi::PyObject)
             }
         }
         // `type` has a function there
-        (*(&raw const ffi::PyType_Type)).tp_getattro.unwrap_unchecked()(cls, name)
+        ffi::PyType_Type.tp_getattro.unwrap_unchecked()(cls, name)
     }
 }
 
