@@ -253,7 +253,7 @@ def late(package: types.ModuleType, name: str) -> Any:
     module would be slower: 25 (34) ns at best.
     """
     if name in vars(package):
-        # a module that copied the package's namespace with its ``__getattr__`` is asked for a name that it did not copy
+        # another module has copied the namespace, this function included, and lacks a name
         raise AttributeError(f"module {package.__name__!r} has no attribute {name!r}", name=name, obj=package)
     value = find(numpy, name, package)
     if name.startswith("_"):

@@ -2,7 +2,9 @@
 //! it for operators.
 //!
 //! In: the class and the modules as PyO3 has made them. Out: the same, with some members replaced by ones of the same name and
-//! documentation whose plain calls are answered here; all other calls go to the member that was there.
+//! documentation whose plain calls are answered here; all other calls go to the member that was there. On five elements this gains 17 to
+//! 79 % of such a call (`benches/fast_paths.py`). Attributes gained 2 ns at most, and are PyO3's. `NUMELT_FAST_PATHS` without `members` leaves the
+//! functions of modules as they are, and has the methods ask the members that were there.
 
 use crate::attributes::numpy_method;
 use crate::calls;

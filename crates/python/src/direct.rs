@@ -1,9 +1,10 @@
 //! Slots of the array class that the interpreter calls without anything in between.
 //!
 //! PyO3 puts a frame around every slot: it counts in thread-local memory that the thread is attached, catches panics, and
-//! tries an operator's two orders. On the operations that programs record most, this takes as long as recording. So, when
+//! tries an operator's two orders. So, when
 //! the class is complete, its slot for such an operation is set to a function that tries the quick path, and calls PyO3's
-//! function for all else.
+//! function for all else. On five elements this gains 5 % of `a + b` (141 ns), 12 % of `2.0 * a`, 10 to 20 % of `a[1]` and `m[0]`
+//! and 7 % of `a[0] = 1.0` (`benches/fast_paths.py`). Operators in place and of one operand gain less, and have PyO3's functions.
 //!
 //! In: the array class as PyO3 has made it. Out: the same with some slots set, through the typed fields of its type object.
 //! No type but numelt's own is written to. `NUMELT_FAST_PATHS` without `slots` leaves PyO3's functions in place.

@@ -1,7 +1,7 @@
 //! Array objects made where they lie, and taken apart where they lay.
 //!
 //! In: what an array is. Out: a Python object. PyO3 makes an object by its base class's constructor, and moves its
-//! contents in when they are complete, which takes longer than recording an operation does. Here the class's own
+//! contents in when they are complete, which takes 45 ns, a third of `a + b` on five elements (`benches/fast_paths.py`). Here the class's own
 //! allocator is asked, and the contents are written into what it gives. Objects that have ended are kept for the next ones.
 //! `NUMELT_FAST_PATHS` without `objects` leaves all this to PyO3.
 

@@ -1,4 +1,4 @@
-//! What the plain calls of attributes and methods give that [`bare`](crate::bare) answers.
+//! What the plain calls of methods give that [`bare`](crate::bare) answers.
 
 use crate::attributes::{plain_extents, plain_shape};
 use crate::bare::Quick;

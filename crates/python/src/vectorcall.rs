@@ -2,7 +2,8 @@
 //!
 //! In: a class that PyO3 has made, with a field that holds the function. Out: the class with the field's offset in its type
 //! object, and the class's flags. PyO3 gives a class `tp_call` only, for which the interpreter makes a tuple and a dictionary.
-//! `NUMELT_FAST_PATHS` without `calls` leaves the class so.
+//! On five elements vectorcall gains 17 to 23 % of a ufunc's call (165 ns), and 9 to 14 % of a method's (`benches/fast_paths.py`). Calls of
+//! the class `routine` itself gained less than 5 %, and are PyO3's. `NUMELT_FAST_PATHS` without `calls` leaves the class so.
 
 use crate::direct::give;
 use crate::fast::{self, Path};
