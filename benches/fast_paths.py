@@ -1,8 +1,8 @@
 """What each fast path into numelt's own types buys: calls on five elements, with the path and without it.
 
 ``python benches/fast_paths.py`` prints a table. Processes with and without a path
-(``NUMELT_FAST_PATHS``) take turns; a figure is the least of all rounds. A path that gains less than 5 % of its
-calls' time is not worth its code. The last rows have no path, since numelt writes to its own types only.
+(``NUMELT_FAST_PATHS``) take turns; a figure is the least of all rounds. A path that gains less than 5 %
+of its calls' time is not worth its code. The last rows have no path: numelt writes to its own types only.
 """
 
 import argparse

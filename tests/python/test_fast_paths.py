@@ -1,4 +1,4 @@
-"""The fast paths into numelt's own types: others' are not written to, and results are the same without them."""
+"""Fast paths into numelt's own types: others' are not written to; results are the same without the paths."""
 
 import os
 import subprocess
@@ -43,7 +43,8 @@ b[0] = 9.0
 b[1:3] = m[0, 1]
 parts = [a + b, 2.0 * a, a / b, -a, m[1], m.T, m.ravel(), a[2], b.astype("f4"), numelt.sort(b),
          numelt.sqrt(a), numelt.add(a, b), numelt.zeros(3), numelt.array([1, 2]), a.tolist(), m.squeeze(),
-         a.item(1), a.sum(), m.shape, numpy.float64(2) * a, a.take(1), numelt.ndarray.mean(a), numelt.random.default_rng(1).normal()]
+         a.item(1), a.sum(), m.shape, numpy.float64(2) * a, a.take(1), numelt.ndarray.mean(a),
+         numelt.random.default_rng(1).normal()]
 print(numelt.show_config("dicts")["numelt"]["fast_paths"])
 for part in parts:
     print(type(part).__name__, numpy.asarray(part).tolist())

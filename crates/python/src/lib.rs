@@ -89,9 +89,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     inspect::start_runtime()?;
     module.add_class::<ndarray::NdArray>()?;
     fresh::prepare(py);
-    if fast::has(fast::Path::Slots) {
-        direct::set(&py.get_type::<ndarray::NdArray>());
-    }
+    direct::set(&py.get_type::<ndarray::NdArray>());
     bare::replace_members(py)?;
     scalar::register(module)?;
     module.add_class::<ufunc::Ufunc>()?;
