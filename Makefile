@@ -34,9 +34,10 @@ build: setup ## numelt in release mode with the tests' device, installed in .ven
 	maturin develop --release --features far
 	$(PY) -m compileall -q python/numelt
 
-wheel: setup ## one abi3 wheel in dist/, with LLVM as a library of its own (WHEEL_ARGS=--no-default-features: without)
+# A wheel is for one Python version. The interpreter needs its headers' values (sysconfig), not the packages of .venv.
+wheel: setup ## a wheel in dist/ for .venv's Python, or PYTHON=python3.13, with LLVM as a library of its own (WHEEL_ARGS=--no-default-features: without)
 	rm -rf dist target/wheels
-	maturin build --release $(WHEEL_ARGS)
+	PYO3_PYTHON=$(or $(PYTHON),$(PY)) maturin build --release --interpreter $(or $(PYTHON),$(PY)) $(WHEEL_ARGS)
 	auditwheel repair --wheel-dir dist target/wheels/numelt-*.whl
 
 demo: build ## the example programs under NumPy and numelt: compared, timed, in one table
@@ -66,12 +67,15 @@ test-python: setup ## pytest against the numelt in .venv (make build)
 
 OTHER := $(CURDIR)/target/venv-$(notdir $(PYTHON))
 
-test-with: build ## the Python tests under another interpreter, in an environment of its own: PYTHON=python3.14
+# the module for that interpreter lies beside the others in python/numelt: their names differ
+test-with: setup ## the Python tests under another interpreter, in an environment of its own: PYTHON=python3.14
 	$(PYTHON) -m venv $(OTHER)
 	$(OTHER)/bin/python -m pip install -q -r requirements-dev.txt
-	PYTHONPATH=$(CURDIR)/python PATH=$(OTHER)/bin:$$PATH $(OTHER)/bin/python -m pytest $(PYTEST_ARGS)
+	VIRTUAL_ENV=$(OTHER) PYO3_PYTHON=$(OTHER)/bin/python maturin develop --release --features far
+	PATH=$(OTHER)/bin:$$PATH $(OTHER)/bin/python -m pytest $(PYTEST_ARGS)
 
-test-hostile: setup ## the core tests again: no compiler, compiled at once, one thread, nothing fused, nothing at once, all or nothing planned, odd blocks, a device
+test-hostile: setup ## the core tests again: no fast paths into our own types, no compiler, compiled at once, one thread, nothing fused, nothing at once, all or nothing planned, odd blocks, a device
+	NUMELT_FAST_PATHS=0 $(CORE)
 	NUMELT_JIT=off $(CORE)
 	NUMELT_JIT=sync $(CORE)
 	NUMELT_THREADS=1 $(CORE)
@@ -90,7 +94,7 @@ test-far: setup ## all Python tests on the tests' device, and with each kernel t
 	NUMELT_ENGINE=auto NUMELT_DEVICES=far NUMELT_PLACEMENT=random:3 $(PY) -m pytest $(PYTEST_ARGS)
 
 test-wheel: wheel ## the wheel in a clean environment, with LLVM out of sight
-	$(PY) scripts/check_wheel.py dist $(CHECK_ARGS)
+	$(or $(PYTHON),$(PY)) scripts/check_wheel.py dist $(CHECK_ARGS)
 
 clean: ## remove everything that was built
 	rm -rf target dist demo-output .venv python/numelt/*.so .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -73,8 +73,9 @@ def find_wheel(folder):
     if len(wheels) != 1:
         raise WheelError(f"expected one wheel in {folder}, found {[w.name for w in wheels]}")
     (wheel,) = wheels
-    if not re.match(r"^numelt-[^-]+-cp311-abi3-\w+\.whl$", wheel.name):
-        raise WheelError(f"{wheel.name}: not an abi3 wheel for CPython 3.11 and later")
+    tag = f"cp{sys.version_info.major}{sys.version_info.minor}"
+    if not re.match(rf"^numelt-[^-]+-{tag}-{tag}-\w+\.whl$", wheel.name):
+        raise WheelError(f"{wheel.name}: not a wheel for the CPython that checks it ({tag})")
     size = wheel.stat().st_size
     if size > LARGEST:
         raise WheelError(f"{wheel.name}: {size} bytes, more than {LARGEST}")

@@ -68,5 +68,9 @@ _namespace.fill(_sys.modules[__name__])
 _core.settle()
 
 
+def __getattr__(name):
+    return _namespace.late(_sys.modules[__name__], name)
+
+
 def __dir__():
     return sorted({name for name in dir(_numpy) if not name.startswith("_")} | set(globals()))

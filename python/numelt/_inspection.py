@@ -317,7 +317,10 @@ def engine(name: str) -> Iterator[None]:
 
 
 def show_config(mode: str = "stdout") -> Any:
-    """Print numelt's version, engines and settings, then NumPy's build configuration.
+    """Print numelt's version, engines, fast paths and settings, then NumPy's build configuration.
+
+    The fast paths are short ways from Python into numelt's own types; ``NUMELT_FAST_PATHS`` says which are
+    in force.
 
     Parameters
     ----------
@@ -328,7 +331,7 @@ def show_config(mode: str = "stdout") -> Any:
     --------
     >>> import numelt as np
     >>> sorted(np.show_config("dicts")["numelt"])[:2]
-    ['engines', 'python']
+    ['engines', 'fast_paths']
     """
     from numelt import __numelt_version__
 
@@ -336,6 +339,7 @@ def show_config(mode: str = "stdout") -> Any:
         "version": __numelt_version__,
         "python": platform.python_version(),
         "engines": _core.engines(),
+        "fast_paths": _core.fast_paths(),
         "settings": {key: getattr(config, key) for key in dir(config)},
     }
     if mode == "dicts":
@@ -344,6 +348,7 @@ def show_config(mode: str = "stdout") -> Any:
         return cast(Any, numpy.show_config)(mode=mode)  # NumPy words the error
     print(f"numelt {ours['version']} on Python {ours['python']}")
     print(f"engines: {', '.join(_core.engines())}")
+    print(f"fast paths: {', '.join(_core.fast_paths()) or 'none'}")
     for key in dir(config):
         print(f"  {key}: {getattr(config, key)}")
     print(f"NumPy {numpy.__version__}")

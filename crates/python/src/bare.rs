@@ -1,22 +1,25 @@
-//! Attributes, methods and functions that the interpreter calls without anything in between, as [`direct`](crate::direct) has
+//! Methods and functions that the interpreter calls without anything in between, as [`direct`](crate::direct) has
 //! it for operators.
 //!
 //! In: the class and the modules as PyO3 has made them. Out: the same, with some members replaced by ones of the same name and
-//! documentation whose plain calls are answered here; all other calls go to the member that was there.
+//! documentation whose plain calls are answered here; all other calls go to the member that was there. On five elements this gains 17 to
+//! 79 % of such a call (`benches/fast_paths.py`). Attributes gained 2 ns at most, and are PyO3's. `NUMELT_FAST_PATHS` without `members` leaves the
+//! functions of modules as they are, and has the methods ask the members that were there.
 
 use crate::attributes::numpy_method;
+use crate::calls;
 use crate::convert::Numpy;
 use crate::convert::Weak;
 use crate::direct::give;
-use crate::flags::Flags;
+use crate::fast::{self, Path};
 use crate::foreign;
 use crate::fresh;
-use crate::front::{known_dtype, short};
+use crate::front::short;
 use crate::given::Given;
 use crate::index;
-use crate::members::{integer, integers, listed, permuted, reshaped, turned, vector};
+use crate::members::{listed, permuted, reshaped, vector};
 use crate::methods;
-use crate::ndarray::{NdArray, wrap_view};
+use crate::ndarray::NdArray;
 use crate::{run, scalar, shape, unbound};
 use numelt_ir::DType;
 use numelt_runtime::{ArrayView, Runtime};
@@ -26,31 +29,15 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyString};
-use std::ffi::{CString, c_int, c_void};
+use std::ffi::CString;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
 /// What a member gives: `None` where the one that was there before has to be asked.
 pub type Quick<'py> = Option<PyResult<Bound<'py, PyAny>>>;
 
-/// The attribute that was there before.
-struct Attribute(PyOnceLock<Py<PyAny>>);
-
-impl Attribute {
-    const fn new() -> Attribute {
-        Attribute(PyOnceLock::new())
-    }
-
-    /// # Safety
-    /// It has been set: an attribute that replaces it is only known afterwards.
-    unsafe fn get(&self, py: Python<'_>) -> *mut ffi::PyObject {
-        // SAFETY: the caller's contract.
-        unsafe { self.0.get(py).unwrap_unchecked() }.as_ptr()
-    }
-}
-
 /// What the method or function did that was there before.
-struct Callable(OnceLock<Fast>);
+struct Callable(OnceLock<ffi::PyCFunctionFastWithKeywords>);
 
 impl Callable {
     const fn new() -> Callable {
@@ -59,19 +46,7 @@ impl Callable {
 
     /// Notes a function in C, bound or not; false where it takes its arguments in another way.
     fn learn(&self, function: &Bound<'_, PyAny>) -> bool {
-        let object = function.as_ptr();
-        // SAFETY: these ask what has been found to be a function in C. One with these flags is of that kind.
-        unsafe {
-            if ffi::PyCFunction_Check(object) == 0
-                || ffi::PyCFunction_GetFlags(object) != ffi::METH_FASTCALL | ffi::METH_KEYWORDS
-            {
-                return false;
-            }
-            match ffi::PyCFunction_GetFunction(object) {
-                Some(own) => self.0.set(std::mem::transmute::<ffi::PyCFunction, Fast>(own)).is_ok(),
-                None => false,
-            }
-        }
+        calls::fast_function(function).is_some_and(|(own, _)| self.0.set(own).is_ok())
     }
 
     /// # Safety
@@ -110,56 +85,8 @@ unsafe fn native<'a, 'py>(
 /// The array class.
 static CLASS: AtomicPtr<ffi::PyTypeObject> = AtomicPtr::new(std::ptr::null_mut());
 
-type Get = for<'a, 'py> fn(&Borrowed<'a, 'py, NdArray>, &ArrayView) -> Quick<'py>;
 type Method = for<'a, 'py> fn(&Borrowed<'a, 'py, NdArray>, &ArrayView, &Given<'_, 'py>) -> Quick<'py>;
 type Function = for<'a, 'py> fn(&Given<'_, 'py>) -> Quick<'py>;
-
-/// # Safety
-/// As the interpreter calls it, for an object of the class.
-#[inline(always)]
-unsafe fn get(object: *mut ffi::PyObject, quick: Get, former: &Attribute) -> *mut ffi::PyObject {
-    // SAFETY: the caller's contract.
-    unsafe {
-        let py = Python::assume_attached();
-        let run = || {
-            let (array, view) = native(py, &object)?;
-            quick(&array, view)
-        };
-        match give(py, run) {
-            Some(made) => made,
-            None => {
-                let class = ffi::Py_TYPE(object).cast::<ffi::PyObject>();
-                let name = intern!(py, "__get__").as_ptr();
-                ffi::PyObject_CallMethodObjArgs(
-                    former.get(py),
-                    name,
-                    object,
-                    class,
-                    std::ptr::null_mut::<ffi::PyObject>(),
-                )
-            }
-        }
-    }
-}
-
-/// Sets an attribute, or deletes it where the value is null, as before.
-///
-/// # Safety
-/// As the interpreter calls it.
-unsafe fn set(object: *mut ffi::PyObject, value: *mut ffi::PyObject, former: &Attribute) -> c_int {
-    // SAFETY: the caller's contract.
-    unsafe {
-        let py = Python::assume_attached();
-        let null = std::ptr::null_mut::<ffi::PyObject>();
-        let name = if value.is_null() { intern!(py, "__delete__") } else { intern!(py, "__set__") };
-        let done = ffi::PyObject_CallMethodObjArgs(former.get(py), name.as_ptr(), object, value, null);
-        if done.is_null() {
-            return -1;
-        }
-        ffi::Py_DECREF(done);
-        0
-    }
-}
 
 /// # Safety
 /// As the interpreter calls it.
@@ -291,20 +218,15 @@ fn document(sample: &Bound<'_, NdArray>) -> PyResult<()> {
     Ok(())
 }
 
-type Fast = unsafe extern "C" fn(
-    *mut ffi::PyObject,
-    *const *mut ffi::PyObject,
-    ffi::Py_ssize_t,
-    *mut ffi::PyObject,
-) -> *mut ffi::PyObject;
-
 /// What a method or function of this name is, for as long as the process lives.
-fn definition(name: &str, former: &Bound<'_, PyAny>, function: Fast) -> PyResult<*mut ffi::PyMethodDef> {
-    // SAFETY: what the interpreter calls for these flags is a function of that kind.
-    let function = unsafe { std::mem::transmute::<Fast, ffi::PyCFunction>(function) };
+fn definition(
+    name: &str,
+    former: &Bound<'_, PyAny>,
+    function: ffi::PyCFunctionFastWithKeywords,
+) -> PyResult<*mut ffi::PyMethodDef> {
     let made = ffi::PyMethodDef {
         ml_name: kept(name.to_owned()),
-        ml_meth: ffi::PyMethodDefPointer { PyCFunction: function },
+        ml_meth: ffi::PyMethodDefPointer { PyCFunctionFastWithKeywords: function },
         ml_flags: ffi::METH_FASTCALL | ffi::METH_KEYWORDS,
         ml_doc: documented(name, former)?,
     };
@@ -313,39 +235,10 @@ fn definition(name: &str, former: &Bound<'_, PyAny>, function: Fast) -> PyResult
 
 macro_rules! members {
     (
-        attributes { $($attribute:ident $name:literal $quick:expr $(, $settable:ident)?;)* }
         methods { $($method:ident $method_quick:expr;)* }
         worded { $($worded:ident)* }
         functions { $($function:ident $function_quick:expr;)* }
     ) => {
-        $(
-            mod $attribute {
-                use super::*;
-
-                static FORMER: Attribute = Attribute::new();
-
-                unsafe extern "C" fn read(object: *mut ffi::PyObject, _: *mut c_void) -> *mut ffi::PyObject {
-                    // SAFETY: the interpreter calls it.
-                    unsafe { get(object, $quick, &FORMER) }
-                }
-
-                $(
-                    unsafe extern "C" fn $settable(
-                        object: *mut ffi::PyObject,
-                        value: *mut ffi::PyObject,
-                        _: *mut c_void,
-                    ) -> c_int {
-                        // SAFETY: the interpreter calls it.
-                        unsafe { set(object, value, &FORMER) }
-                    }
-                )?
-
-                pub fn replace(py: Python<'_>) -> PyResult<()> {
-                    let setter: Option<ffi::setter> = None $(.or(Some($settable as ffi::setter)))?;
-                    replace_attribute(py, $name, read, setter, &FORMER)
-                }
-            }
-        )*
         $(
             mod $method {
                 use super::*;
@@ -365,7 +258,19 @@ macro_rules! members {
                     unsafe { call_method(object, (values, count, names), quick, (METHOD.counted(), &FORMER)) }
                 }
 
+                unsafe extern "C" fn general(
+                    object: *mut ffi::PyObject,
+                    values: *const *mut ffi::PyObject,
+                    count: ffi::Py_ssize_t,
+                    names: *mut ffi::PyObject,
+                ) -> *mut ffi::PyObject {
+                    let none = (stringify!($method), (|_, _, _| None) as Method);
+                    // SAFETY: the interpreter calls it.
+                    unsafe { call_method(object, (values, count, names), none, (METHOD.counted(), &FORMER)) }
+                }
+
                 pub fn replace(sample: &Bound<'_, NdArray>) -> PyResult<()> {
+                    let run = if fast::has(Path::Members) { run } else { general };
                     replace_method(sample, stringify!($method), run, &FORMER)
                 }
             }
@@ -429,13 +334,12 @@ macro_rules! members {
             }
         )*
 
-        /// Replaces attributes and methods of the array class, which is complete.
+        /// Replaces methods of the array class, which is complete.
         pub fn replace_members(py: Python<'_>) -> PyResult<()> {
             CLASS.store(NdArray::type_object_raw(py), Ordering::Relaxed);
             let sample = ArrayView::fresh(Runtime::global(), DType::Bool, &[1]);
             let sample = fresh::object(py, || NdArray::new(sample, None, true))?;
             document(&sample)?;
-            $($attribute::replace(py)?;)*
             $($method::replace(&sample)?;)*
             $($worded::replace(&sample)?;)*
             Ok(())
@@ -443,25 +347,15 @@ macro_rules! members {
 
         /// Replaces functions of the module that has them.
         pub fn replace_functions(module: &Bound<'_, PyModule>) -> PyResult<()> {
-            $($function::replace(module)?;)*
+            if fast::has(Path::Members) {
+                $($function::replace(module)?;)*
+            }
             Ok(())
         }
     };
 }
 
 members! {
-    attributes {
-        extents "shape" |array, view| Some(integers(array.py(), &view.shape)), write;
-        steps "strides" |array, view| Some(integers(array.py(), &view.strides)), write;
-        dtype "dtype" |array, view| Some(Ok(Numpy::get(array.py()).ok()?.descr(array.py(), view.dtype).clone())), write;
-        ndim "ndim" |array, view| Some(integer(array.py(), view.shape.len() as i64));
-        size "size" |array, view| Some(integer(array.py(), view.size()));
-        itemsize "itemsize" |array, view| Some(integer(array.py(), view.dtype.size() as i64));
-        nbytes "nbytes" |array, view| Some(integer(array.py(), view.size() * view.dtype.size() as i64));
-        real "real" |array, view| (!view.dtype.is_complex()).then(|| Ok((**array).clone().into_any())), write;
-        flags_of "flags" |array, _| Some(Flags::of(array).object(array.py()));
-        transposed "T" |array, view| Some(turned(array, view));
-    }
     methods {
         reshape reshaped;
         ravel |array, view, given| {
@@ -473,14 +367,6 @@ members! {
         squeeze |array, view, given| {
             let whole = given.plain()?.is_empty() && !view.shape.contains(&1);
             whole.then(|| Ok((**array).clone().into_any()))
-        };
-        view |array, view, given| match *given.plain()? {
-            [] => Some(wrap_view(array, view.clone())),
-            [dtype] => {
-                let dtype = known_dtype(&given.value(dtype))?;
-                methods::retyped(view, dtype).map(|other| wrap_view(array, other))
-            }
-            _ => None,
         };
         item |array, view, given| {
             let py = array.py();
@@ -504,7 +390,7 @@ members! {
             methods::quick_astype(array.py(), view, &given.value(dtype))
         };
     }
-    worded { swapaxes flatten copy diagonal conjugate conj to_device }
+    worded { view swapaxes flatten copy diagonal conjugate conj to_device }
     functions {
         zeros |given| short::filled(given, Some(0));
         ones |given| short::filled(given, Some(1));
@@ -515,7 +401,12 @@ members! {
     }
 }
 
-fn replace_method(sample: &Bound<'_, NdArray>, name: &'static str, run: Fast, former: &Callable) -> PyResult<()> {
+fn replace_method(
+    sample: &Bound<'_, NdArray>,
+    name: &'static str,
+    run: ffi::PyCFunctionFastWithKeywords,
+    former: &Callable,
+) -> PyResult<()> {
     let (py, class) = (sample.py(), sample.get_type());
     if !former.learn(&sample.getattr(name)?) {
         return Ok(());
@@ -523,32 +414,5 @@ fn replace_method(sample: &Bound<'_, NdArray>, name: &'static str, run: Fast, fo
     let definition = definition(name, &class.getattr(name)?, run)?;
     // SAFETY: the class is complete; the definition lives as long as the process.
     let made = unsafe { Bound::from_owned_ptr_or_err(py, ffi::PyDescr_NewMethod(class.as_type_ptr(), definition))? };
-    class.setattr(name, made)
-}
-
-fn replace_attribute(
-    py: Python<'_>,
-    name: &str,
-    read: ffi::getter,
-    write: Option<ffi::setter>,
-    former: &Attribute,
-) -> PyResult<()> {
-    let class = NdArray::type_object(py);
-    // the descriptor itself, which no lookup on the class gives
-    let own = class.getattr(intern!(py, "__dict__"))?.get_item(name)?;
-    let doc = documented(name, &own)?;
-    let definition = ffi::PyGetSetDef {
-        name: kept(name.to_owned()),
-        get: Some(read),
-        set: write,
-        doc,
-        closure: std::ptr::null_mut(),
-    };
-    let _ = former.0.set(py, own.unbind());
-    // SAFETY: the class is complete; the definition lives as long as the process.
-    let made = unsafe {
-        let made = ffi::PyDescr_NewGetSet(class.as_type_ptr(), Box::leak(Box::new(definition)));
-        Bound::from_owned_ptr_or_err(py, made)?
-    };
     class.setattr(name, made)
 }

@@ -146,11 +146,6 @@ impl Numpy {
         self.descrs[dtype as usize].bind(py)
     }
 
-    /// Scalar type such as `numpy.float64`.
-    pub fn scalar_type<'py>(&self, py: Python<'py>, dtype: DType) -> &Bound<'py, PyType> {
-        self.types[dtype as usize].0.bind(py)
-    }
-
     /// dtype of a scalar type, `None` when it is not native or no NumPy type.
     pub fn dtype_of_type(&self, class: *mut ffi::PyTypeObject) -> Option<DType> {
         self.types.iter().find(|(t, _)| t.as_ptr().cast() == class).map(|(_, d)| *d)

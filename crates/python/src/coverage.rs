@@ -3,11 +3,11 @@
 //! In: the name of what was called. Out: one more under the user's file and line, in the package's table. The rest
 //! (policies that warn or raise, calls that come from inside the package) is the package's.
 
-use crate::escape;
+use crate::frames;
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::{PyDict, PyList, PyString, PyTuple};
+use pyo3::types::{PyCode, PyDict, PyFrame, PyFrameMethods, PyList, PyString, PyTuple};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
@@ -25,7 +25,7 @@ struct Known {
     /// Calls that the entry does not have yet; see [`settle_counts`].
     calls: i64,
     /// Keeps the address of the code its own.
-    _code: Py<PyAny>,
+    _code: Py<PyCode>,
 }
 
 /// Entries by code object and position in it.
@@ -109,8 +109,8 @@ static LAST: AtomicPtr<ffi::PyObject> = AtomicPtr::new(std::ptr::null_mut());
 /// The place of a call that needs nothing but counting.
 pub struct Place<'py> {
     counts: &'py Bound<'py, PyDict>,
-    frame: Bound<'py, PyAny>,
-    code: Bound<'py, PyAny>,
+    frame: Bound<'py, PyFrame>,
+    code: Bound<'py, PyCode>,
     /// The offset of the instruction.
     at: i32,
 }
@@ -118,8 +118,8 @@ pub struct Place<'py> {
 /// Where a call that runs in NumPy is to be counted, if that is to be done here: in the user's frame.
 pub fn simple(py: Python<'_>) -> PyResult<Option<Place<'_>>> {
     let Some(counts) = COUNTS.get(py).filter(|_| is_silent()) else { return Ok(None) };
-    let Some((frame, code)) = escape::running(py)? else { return Ok(None) };
-    let at = escape::instruction(&frame)?;
+    let Some(frame) = frames::running(py) else { return Ok(None) };
+    let (code, at) = (frame.code(), frames::instruction(&frame));
     Ok(in_users_frame(py).then(|| Place { counts: counts.bind(py), frame, code, at }))
 }
 
@@ -128,8 +128,8 @@ pub fn noted(py: Python<'_>, name: &str, reason: &str) -> PyResult<bool> {
     if !is_silent() {
         return Ok(false);
     }
-    let Some((frame, code)) = escape::running(py)? else { return Ok(false) };
-    let at = escape::instruction(&frame)?;
+    let Some(frame) = frames::running(py) else { return Ok(false) };
+    let (code, at) = (frame.code(), frames::instruction(&frame));
     if counted((code.as_ptr() as usize, at), name) {
         return Ok(true);
     }

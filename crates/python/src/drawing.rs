@@ -3,14 +3,15 @@
 //! In: a call of a method of the package's generators. Out: NumPy's draw, made on the plain generator beside, or a native
 //! one; arguments that are ours are lent.
 
-use crate::direct::{self, Callee, Entry};
-use crate::escape;
+use crate::calls;
 use crate::given::{self, Given};
 use crate::library::Library;
+use crate::vectorcall::{self, Callee, Entry};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
+use std::mem::offset_of;
 
 /// A method that draws.
 #[pyclass(name = "drawing", module = "numelt._core", dict, weakref, frozen)]
@@ -44,7 +45,7 @@ impl Drawing {
         if instance.is_none() {
             return Ok(slf.clone().into_any());
         }
-        escape::bound_method(slf.as_any(), instance)
+        calls::bound_method(slf.as_any(), instance)
     }
 
     #[pyo3(signature = (*args, **kwargs))]
@@ -63,9 +64,7 @@ impl Drawing {
 }
 
 impl Callee for Drawing {
-    fn entry(&self) -> &Entry<Drawing> {
-        &self.entry
-    }
+    const ENTRY: usize = offset_of!(Drawing, entry);
 
     fn called<'py>(&self, given: &Given<'_, 'py>) -> PyResult<Bound<'py, PyAny>> {
         let py = given.py();
@@ -101,8 +100,7 @@ impl Callee for Drawing {
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     let py = module.py();
     module.add_class::<Drawing>()?;
-    let library = Bound::new(py, Library::new(String::new(), py.None(), py.None(), true))?;
-    let sample = Bound::new(py, Drawing::new(py.None(), library.unbind(), None, false, 0))?;
-    direct::call_by_entry(&py.get_type::<Drawing>(), &sample)?;
-    direct::call_as_methods(&py.get_type::<Drawing>())
+    vectorcall::call_by_entry::<Drawing>(&py.get_type::<Drawing>())?;
+    vectorcall::call_as_methods(&py.get_type::<Drawing>());
+    Ok(())
 }

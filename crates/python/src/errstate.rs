@@ -19,9 +19,8 @@ use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyTuple};
-use std::ffi::c_int;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering};
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::{Mutex, PoisonError};
 
 /// Has the state ever been changed?
 static TOUCHED: AtomicBool = AtomicBool::new(false);
@@ -92,27 +91,12 @@ fn meaning(py: Python<'_>) -> PyResult<u8> {
     Ok(meaning)
 }
 
-type ContextGet = unsafe extern "C" fn(*mut ffi::PyObject, *mut ffi::PyObject, *mut *mut ffi::PyObject) -> c_int;
-
-/// The variable's value, by the interpreter's own function where it can be found (a few nanoseconds).
+/// The variable's value.
 pub fn value<'py>(variable: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-    static GET: OnceLock<Option<ContextGet>> = OnceLock::new();
-    let get = GET.get_or_init(|| {
-        #[cfg(unix)]
-        {
-            // SAFETY: looks a name up among the process's symbols; the function has had this signature since 3.7.
-            let found = unsafe { libc::dlsym(libc::RTLD_DEFAULT, c"PyContextVar_Get".as_ptr()) };
-            // SAFETY: as above; a null address becomes `None`.
-            unsafe { std::mem::transmute::<*mut libc::c_void, Option<ContextGet>>(found) }
-        }
-        #[cfg(not(unix))]
-        None
-    });
-    let Some(get) = get else { return variable.call_method0("get") };
     let mut found = std::ptr::null_mut();
     // SAFETY: the GIL is held, the variable is a context variable, and the result is a new reference or null.
     unsafe {
-        if get(variable.as_ptr(), std::ptr::null_mut(), &raw mut found) < 0 {
+        if ffi::PyContextVar_Get(variable.as_ptr(), std::ptr::null_mut(), &raw mut found) < 0 {
             return Err(PyErr::fetch(variable.py()));
         }
         Bound::from_owned_ptr_or_opt(variable.py(), found)

@@ -1,7 +1,6 @@
 //! The object behind `array.flags`, with NumPy's names.
 
 use crate::errors;
-use crate::fresh::Simple;
 use crate::ndarray::NdArray;
 use crate::{protocols, shape};
 use pyo3::exceptions::{PyKeyError, PyValueError};
@@ -21,8 +20,7 @@ impl Flags {
 
     /// The object that a program sees.
     pub fn object(self, py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
-        static MAKER: Simple = Simple::new();
-        MAKER.make(py, self).map(Bound::into_any)
+        Bound::new(py, self).map(Bound::into_any)
     }
 
     fn contiguous_in(&self, test: fn(&[i64], &[i64], i64) -> bool) -> bool {

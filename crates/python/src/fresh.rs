@@ -1,29 +1,47 @@
 //! Array objects made where they lie, and taken apart where they lay.
 //!
 //! In: what an array is. Out: a Python object. PyO3 makes an object by its base class's constructor, and moves its
-//! contents in when they are complete, which takes longer than recording an operation does. Here the class's own
-//! allocator is asked, and the contents are written into what it gives, as far as an object that PyO3 has made shows
-//! that there is nothing else in it. Objects that have ended are kept for the next ones.
+//! contents in when they are complete, which takes 45 ns, a third of `a + b` on five elements (`benches/fast_paths.py`). Here the class's own
+//! allocator is asked, and the contents are written into what it gives. Objects that have ended are kept for the next ones.
+//! `NUMELT_FAST_PATHS` without `objects` leaves all this to PyO3.
 
-use crate::direct::{self, Former};
+use crate::fast::{self, Path};
 use crate::graveyard;
 use crate::ndarray::{NdArray, forget};
 use numelt_ir::{DType, Dims};
 use numelt_runtime::{ArrayView, BaseRef, Runtime};
-use pyo3::PyClass;
-use pyo3::PyClassInitializer;
 use pyo3::ffi;
 use pyo3::prelude::*;
-use pyo3::pyclass::boolean_struct::True;
 use pyo3::sync::PyOnceLock;
 use pyo3::type_object::PyTypeInfo;
 use std::cell::UnsafeCell;
-use std::ffi::c_void;
+use std::mem::offset_of;
+
+/// An object of the array class.
+#[repr(C)]
+struct ArrayObject {
+    head: ffi::PyObject,
+    contents: NdArray,
+    /// The list of weak references.
+    weak: *mut ffi::PyObject,
+}
+
+impl ArrayObject {
+    /// Are objects of the class so laid out?
+    fn is_layout_of(class: &ffi::PyTypeObject) -> bool {
+        class.tp_basicsize as usize == size_of::<ArrayObject>()
+            && class.tp_weaklistoffset as usize == offset_of!(ArrayObject, weak)
+            && class.tp_dictoffset == 0
+            && std::ptr::eq(class.tp_base, &raw const ffi::PyBaseObject_Type)
+    }
+}
 
 /// How objects of the class are made.
 struct Maker {
     class: *mut ffi::PyTypeObject,
     alloc: ffi::allocfunc,
+    /// What ended an object before [`end`] did.
+    former_end: ffi::destructor,
     /// The memory of objects that have ended.
     ended: UnsafeCell<Ended>,
 }
@@ -36,9 +54,6 @@ struct Ended {
     count: usize,
 }
 
-/// What ended an object before [`end`] did.
-static FORMER_END: Former = Former::new();
-
 // SAFETY: the class lives as long as the module, that is, for the whole process.
 unsafe impl Send for Maker {}
 // SAFETY: as above; it is used with the GIL held.
@@ -46,42 +61,25 @@ unsafe impl Sync for Maker {}
 
 static MAKER: PyOnceLock<Option<Maker>> = PyOnceLock::new();
 
-/// Bytes before the contents: the head of every object.
-const HEAD: usize = size_of::<ffi::PyObject>();
-
-/// Where the list of weak references is, which is all that follows them.
-const TAIL: usize = HEAD + size_of::<NdArray>();
-
 impl Maker {
-    /// Looks at an array that PyO3 has made of `view`; none if more than the contents is in it.
-    fn learn(py: Python<'_>, view: ArrayView) -> PyResult<Option<Maker>> {
-        let made = Bound::new(py, NdArray::new(view, None, true))?;
-        let class = NdArray::type_object(py);
-        let size: usize = class.getattr("__basicsize__")?.extract()?;
-        let contents = std::ptr::from_ref(made.get()).addr() - made.as_ptr().addr();
-        if contents != HEAD || size != TAIL + size_of::<*mut ffi::PyObject>() {
-            return Ok(None);
+    /// Takes the making and ending of the class's objects over; none if PyO3 lays them out in another way, or gives
+    /// their memory back in another way than to the collector of cycles.
+    fn of(py: Python<'_>) -> Option<Maker> {
+        if !fast::has(Path::Objects) {
+            return None;
         }
-        // SAFETY: the object has that many bytes, whose last are an address.
-        let list = unsafe { made.as_ptr().cast::<u8>().add(TAIL).cast::<*mut ffi::PyObject>().read() };
-        // SAFETY: the slot of a ready type holds a function of that kind or null.
-        let alloc = unsafe {
-            let slot = ffi::PyType_GetSlot(class.as_type_ptr(), ffi::Py_tp_alloc);
-            std::mem::transmute::<*mut std::ffi::c_void, Option<ffi::allocfunc>>(slot)
-        };
-        let Some(alloc) = alloc.filter(|_| list.is_null()) else { return Ok(None) };
-        // SAFETY: the slot of a ready type holds a function of that kind.
-        let (free, flags) = unsafe {
-            (ffi::PyType_GetSlot(class.as_type_ptr(), ffi::Py_tp_free), ffi::PyType_GetFlags(class.as_type_ptr()))
-        };
-        let collected = flags & ffi::Py_TPFLAGS_HAVE_GC != 0;
-        if collected && free == ffi::PyObject_GC_Del as ffi::freefunc as *mut c_void {
-            // SAFETY: the function is one for that slot, and leaves to the former one what it does not do.
-            unsafe { direct::replace(&class, ffi::Py_tp_dealloc, end as ffi::destructor as *mut c_void, &FORMER_END)? };
+        let class = NdArray::type_object_raw(py);
+        // SAFETY: the class is complete, numelt's own, and not used yet.
+        let object = unsafe { &mut *class };
+        let freed = object.tp_free.filter(|&free| std::ptr::fn_addr_eq(free, ffi::PyObject_GC_Del as ffi::freefunc));
+        let collected = object.tp_flags & ffi::Py_TPFLAGS_HAVE_GC != 0;
+        let (alloc, former_end) = (object.tp_alloc?, object.tp_dealloc?);
+        if freed.is_none() || !collected || !ArrayObject::is_layout_of(object) {
+            return None;
         }
-        direct::slots(&class)?;
+        object.tp_dealloc = Some(end);
         let ended = UnsafeCell::new(Ended { objects: [std::ptr::null_mut(); MOST], count: 0 });
-        Ok(Some(Maker { class: class.as_type_ptr(), alloc, ended }))
+        Some(Maker { class, alloc, former_end, ended })
     }
 
     /// Memory for an object, with its head; null has an exception set.
@@ -129,74 +127,29 @@ impl Maker {
 
     #[inline(always)]
     fn make<'py>(&self, py: Python<'py>, contents: impl FnOnce() -> NdArray) -> PyResult<Bound<'py, NdArray>> {
-        // SAFETY: the GIL is held. The contents are aligned as the head's end is, and nothing runs before they are
-        // complete.
+        // SAFETY: the GIL is held. Objects of the class are so laid out, and nothing runs before the contents are complete.
         unsafe {
             let object = self.room();
             if object.is_null() {
                 return Err(PyErr::fetch(py));
             }
-            let start = object.cast::<u8>();
-            start.add(HEAD).cast::<NdArray>().write(contents());
-            start.add(TAIL).cast::<*mut ffi::PyObject>().write(std::ptr::null_mut());
+            let fields = object.cast::<ArrayObject>();
+            (&raw mut (*fields).contents).write(contents());
+            (*fields).weak = std::ptr::null_mut();
             Ok(Bound::from_owned_ptr(py, object).cast_into_unchecked())
         }
-    }
-}
-
-/// How objects are made of a class that has neither a dictionary nor weak references, by the way that arrays are.
-pub struct Simple(PyOnceLock<Option<(usize, ffi::allocfunc)>>);
-
-impl Simple {
-    /// For one class.
-    pub const fn new() -> Simple {
-        Simple(PyOnceLock::new())
-    }
-
-    /// An object with these contents.
-    pub fn make<'py, T>(&self, py: Python<'py>, contents: T) -> PyResult<Bound<'py, T>>
-    where
-        T: PyClass<Frozen = True> + Into<PyClassInitializer<T>> + Send,
-    {
-        let found = self.0.get_or_init(py, || Simple::learn::<T>(py).ok().flatten());
-        let Some((class, alloc)) = *found else { return Bound::new(py, contents) };
-        // SAFETY: the class lives as long as the module; its objects are a head and contents, which are aligned as the head's end
-        // is.
-        unsafe {
-            let object = alloc(class as *mut ffi::PyTypeObject, 0);
-            if object.is_null() {
-                return Err(PyErr::fetch(py));
-            }
-            object.cast::<u8>().add(HEAD).cast::<T>().write(contents);
-            Ok(Bound::from_owned_ptr(py, object).cast_into_unchecked())
-        }
-    }
-
-    /// None if there is more in an object than the contents.
-    fn learn<T: PyClass>(py: Python<'_>) -> PyResult<Option<(usize, ffi::allocfunc)>> {
-        let class = T::type_object(py);
-        let size: usize = class.getattr("__basicsize__")?.extract()?;
-        // SAFETY: the slot of a ready type holds a function of that kind or null.
-        let alloc = unsafe {
-            let slot = ffi::PyType_GetSlot(class.as_type_ptr(), ffi::Py_tp_alloc);
-            std::mem::transmute::<*mut c_void, Option<ffi::allocfunc>>(slot)
-        };
-        let simple = size == HEAD + size_of::<T>() && HEAD.is_multiple_of(align_of::<T>());
-        Ok(alloc.filter(|_| simple).map(|alloc| (class.as_type_ptr() as usize, alloc)))
     }
 }
 
 /// Ends an object: the class's slot for that.
 unsafe extern "C" fn end(object: *mut ffi::PyObject) {
     // SAFETY: the interpreter calls it with the GIL held, for an object of the class or of one derived from it that nobody
-    // refers to any more. Objects of the class itself are a head, contents and a list of weak references.
+    // refers to any more. It is put in place with the maker.
     unsafe {
         let py = Python::assume_attached();
-        if let Some(Some(maker)) = MAKER.get(py)
-            && std::ptr::eq(ffi::Py_TYPE(object), maker.class)
-            && (*object.cast::<u8>().add(TAIL).cast::<*mut ffi::PyObject>()).is_null()
-        {
-            let contents = object.cast::<u8>().add(HEAD).cast::<NdArray>();
+        let Some(Some(maker)) = MAKER.get(py) else { return };
+        if std::ptr::eq(ffi::Py_TYPE(object), maker.class) && (*object.cast::<ArrayObject>()).weak.is_null() {
+            let contents = &raw mut (*object.cast::<ArrayObject>()).contents;
             if let Some((base, parent)) = (*contents).take_base() {
                 ffi::PyObject_GC_UnTrack(object.cast());
                 // the GIL is held by all who make and drop references to bases, but those who have said that they do not
@@ -230,16 +183,13 @@ unsafe extern "C" fn end(object: *mut ffi::PyObject) {
                 return;
             }
         }
-        std::mem::transmute::<*mut c_void, ffi::destructor>(FORMER_END.get())(object);
+        (maker.former_end)(object);
     }
 }
 
-const _: () = assert!(HEAD.is_multiple_of(align_of::<NdArray>()) && TAIL.is_multiple_of(align_of::<*mut ()>()));
-
-/// Notes how arrays are made, once the class is complete.
-pub fn prepare(py: Python<'_>) -> PyResult<()> {
-    let view = ArrayView::fresh(Runtime::global(), DType::Bool, &[1]);
-    MAKER.get_or_try_init(py, || Maker::learn(py, view)).map(drop)
+/// Takes over how arrays are made, once the class is complete.
+pub fn prepare(py: Python<'_>) {
+    MAKER.get_or_init(py, || Maker::of(py));
 }
 
 /// An object with these contents, which must not fail or call Python to be put together.

@@ -1,6 +1,6 @@
 //! The arguments of a call as the interpreter hands them over: values by position, then those of the names.
 
-use crate::escape;
+use crate::calls;
 use pyo3::ffi;
 use pyo3::intern;
 use pyo3::prelude::*;
@@ -79,7 +79,7 @@ impl<'py> Given<'_, 'py> {
         for &value in self.values {
             values.push(self.value(value).to_owned());
         }
-        escape::call(callable, &values, self.names())
+        calls::call(callable, &values, self.names())
     }
 
     /// The arguments, if all are given by position.

@@ -9,7 +9,7 @@ use crate::errors;
 use crate::given::Given;
 use crate::loan::{self, Loan};
 use crate::ndarray::NdArray;
-use crate::{escape, export, hooks, subclass};
+use crate::{calls, export, hooks, subclass};
 use numelt_runtime::Runtime;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -249,7 +249,7 @@ impl<'py> Lent<'py> {
         values: &mut Values<'py>,
         names: Option<Borrowed<'_, 'py, PyTuple>>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let made = escape::call(callable, values, names);
+        let made = calls::call(callable, values, names);
         values.clear();
         self.take_back(made)
     }

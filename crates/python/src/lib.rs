@@ -4,16 +4,17 @@
 //! Python. `resolve` and `shape` hold NumPy's rules; `elementwise`, `reduce`, `assign`, `index` and `advanced` record;
 //! `export` shares memory with NumPy, `loan` for the time of a call; `hooks` hands over what is not native.
 //! Not here: argument handling of public functions, docstrings, counting of fallbacks (the Python package);
-//! planning and running (the runtime). Unsafe code is in `advanced`, `bare`, `blas`, `convert`, `coverage`, `dense`,
-//! `direct`, `elementwise`, `escape`, `export`, `fresh`, `given`, `index`, `loan`, `members`, `module`, `ndarray`, `operand`,
-//! `protocols`, `random`, `random_sequence`, `run`, `sequence`, `subclass`, `temporary`, `truths`, `ufunc_direct`, `unbound` and
-//! `versioned`.
+//! planning and running (the runtime). Unsafe code is in `advanced`, `bare`, `blas`, `calls`, `convert`, `coverage`, `dense`,
+//! `direct`, `elementwise`, `export`, `frames`, `fresh`, `given`, `index`, `loan`, `members`, `module`, `ndarray`, `operand`,
+//! `protocols`, `random`, `random_sequence`, `run`, `sequence`, `subclass`, `temporary`, `truths`, `ufunc_direct`, `unbound`,
+//! `vectorcall` and `versioned`.
 
 mod advanced;
 mod assign;
 mod attributes;
 mod bare;
 mod blas;
+mod calls;
 mod convert;
 mod coverage;
 mod dense;
@@ -22,12 +23,13 @@ mod drawing;
 mod elementwise;
 mod errors;
 mod errstate;
-mod escape;
 mod export;
+mod fast;
 mod filters;
 mod flags;
 mod flat;
 mod foreign;
+mod frames;
 mod fresh;
 mod front;
 mod given;
@@ -70,29 +72,32 @@ mod ufunc_at;
 mod ufunc_call;
 mod ufunc_direct;
 mod unbound;
+mod vectorcall;
 mod versioned;
 
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-#[pymodule]
+// The runtime's recorder, the memory kept for array objects and several tables rely on the GIL.
+#[pymodule(gil_used = true)]
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     let py = module.py();
+    fast::prepare()?;
     convert::load_api(py)?;
     inspect::start_runtime()?;
     module.add_class::<ndarray::NdArray>()?;
-    fresh::prepare(py)?;
+    fresh::prepare(py);
+    direct::set(&py.get_type::<ndarray::NdArray>());
     bare::replace_members(py)?;
-    direct::scalars(py)?;
     scalar::register(module)?;
     module.add_class::<ufunc::Ufunc>()?;
     module.add_class::<handed::Handed>()?;
-    ufunc_direct::prepare(py)?;
+    ufunc_direct::prepare(py);
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module::register(module)?;
     front::register(module)?;
     bare::replace_functions(&module.getattr("front")?.cast_into::<PyModule>()?)?;
-    module.add_function(wrap_pyfunction!(direct::find_missing, module)?)?;
+    module.add_function(wrap_pyfunction!(fast::fast_paths, module)?)?;
     advanced::register(module)?;
     inspect::register(module)?;
     program::register(module)?;

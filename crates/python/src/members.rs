@@ -1,4 +1,4 @@
-//! What the plain calls of attributes and methods give that [`bare`](crate::bare) answers.
+//! What the plain calls of methods give that [`bare`](crate::bare) answers.
 
 use crate::attributes::{plain_extents, plain_shape};
 use crate::bare::Quick;
@@ -10,24 +10,6 @@ use numelt_ir::{DType, Dims};
 use numelt_runtime::ArrayView;
 use pyo3::ffi;
 use pyo3::prelude::*;
-
-/// An int.
-pub fn integer(py: Python<'_>, value: i64) -> PyResult<Bound<'_, PyAny>> {
-    // SAFETY: the result is a new reference, or null with an exception set.
-    unsafe { Bound::from_owned_ptr_or_err(py, ffi::PyLong_FromLongLong(value)) }
-}
-
-/// A tuple of ints.
-pub fn integers<'py>(py: Python<'py>, values: &[i64]) -> PyResult<Bound<'py, PyAny>> {
-    // SAFETY: the tuple is new and has as many places; it takes over what is put there.
-    unsafe {
-        let tuple = Bound::from_owned_ptr_or_err(py, ffi::PyTuple_New(values.len() as ffi::Py_ssize_t))?;
-        for (at, &value) in values.iter().enumerate() {
-            ffi::PyTuple_SetItem(tuple.as_ptr(), at as ffi::Py_ssize_t, integer(py, value)?.into_ptr());
-        }
-        Ok(tuple)
-    }
-}
 
 /// Elements up to which lists are made here.
 const LISTED: i64 = 1024;

@@ -93,19 +93,6 @@ pub fn quick<'py>(op: Op, lhs: &Bound<'py, PyAny>, rhs: &Bound<'py, PyAny>) -> O
     })
 }
 
-/// An operation on a number of NumPy's and an array of ours, or `None`: NumPy's ufunc has to find out what is to be done.
-pub fn from_scalar<'py>(
-    op: Op,
-    number: &Bound<'py, PyAny>,
-    array: &Bound<'py, PyAny>,
-) -> Option<PyResult<Bound<'py, PyAny>>> {
-    if let Some(result) = quick(op, number, array) {
-        return Some(result);
-    }
-    let operands = [Operand::extract_quick(number)?, Operand::extract_quick(array)?];
-    elementwise::apply(number.py(), op, &operands, None, None).transpose()
-}
-
 /// What a quick path gives where a mode is in force that acts inside an operation: nothing, which leaves it to the general
 /// path.
 #[inline]

@@ -2,9 +2,10 @@
 //!
 //! In: the frames that run when the runtime asks. Out: numbers of places, and for a number what a warning needs.
 
-use crate::escape;
+use crate::frames;
 use numelt_runtime::{Runtime, Warning};
 use pyo3::prelude::*;
+use pyo3::types::{PyCode, PyFrame, PyFrameMethods};
 use rustc_hash::FxHashMap;
 use std::ffi::c_int;
 use std::sync::atomic::Ordering;
@@ -21,7 +22,7 @@ struct Known {
 }
 
 struct Place {
-    code: Py<PyAny>,
+    code: Py<PyCode>,
     offset: c_int,
     /// The module's name.
     module: Py<PyAny>,
@@ -47,20 +48,20 @@ pub fn tell(py: Python<'_>) {
 
 /// The number of the place that the user's program is at: of the innermost frame that is neither the package's nor NumPy's.
 fn number(py: Python<'_>) -> PyResult<u32> {
-    let mut next = escape::running(py)?.map(|(frame, _)| frame);
-    while let Some(frame) = next.filter(|frame| !frame.is_none()) {
+    let mut next = frames::running(py);
+    while let Some(frame) = next {
         if let Some(number) = number_of(&frame)? {
             return Ok(number);
         }
-        next = escape::caller(&frame)?;
+        next = frame.outer();
     }
     Ok(Warning::NOWHERE)
 }
 
 /// The number of a frame's place; `None` where its code is the package's or NumPy's.
-fn number_of(frame: &Bound<'_, PyAny>) -> PyResult<Option<u32>> {
-    let code = escape::code(frame)?;
-    let offset = escape::instruction(frame)?;
+fn number_of(frame: &Bound<'_, PyFrame>) -> PyResult<Option<u32>> {
+    let code = frame.code();
+    let offset = frames::instruction(frame);
     let key = (code.as_ptr() as usize, offset);
     if let Some(known) = KNOWN.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert_default().numbers.get(&key)
     {
@@ -82,7 +83,7 @@ fn number_of(frame: &Bound<'_, PyAny>) -> PyResult<Option<u32>> {
 }
 
 /// What a warning needs of a place: the code object, the offset in it and the module's name.
-pub fn of(py: Python<'_>, number: u32) -> Option<(Py<PyAny>, c_int, Py<PyAny>)> {
+pub fn of(py: Python<'_>, number: u32) -> Option<(Py<PyCode>, c_int, Py<PyAny>)> {
     let known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
     let place = known.as_ref()?.places.get(number as usize)?;
     Some((place.code.clone_ref(py), place.offset, place.module.clone_ref(py)))

@@ -5,7 +5,6 @@ use crate::attributes::{self, extents, kwarg, numpy_method};
 use crate::convert::Numpy;
 use crate::errors;
 use crate::export::RealArray;
-use crate::fresh::Simple;
 use crate::ndarray::{NdArray, Payload};
 use crate::ufunc;
 use crate::{export, foreign, hooks, index, run, scalar};
@@ -106,7 +105,6 @@ impl NdArray {
     }
 
     fn __iter__<'py>(slf: &Bound<'py, Self>) -> Out<'py> {
-        static MAKER: Simple = Simple::new();
         let scalar = match slf.get().payload() {
             Payload::Native(view) => view.shape.is_empty(),
             Payload::Foreign(_) => extents(slf)?.is_empty(),
@@ -115,7 +113,7 @@ impl NdArray {
             return Err(PyTypeError::new_err("iteration over a 0-d array"));
         }
         let made = ArrayIterator { array: slf.clone().unbind(), next: AtomicI64::new(0) };
-        MAKER.make(slf.py(), made).map(Bound::into_any)
+        Bound::new(slf.py(), made).map(Bound::into_any)
     }
 
     /// What `+` comes to where neither operand knows the other.

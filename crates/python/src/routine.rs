@@ -4,18 +4,19 @@
 //! calls, small arrays, what is not native), or what the Python function gives. NumPy's function is called from the
 //! user's own frame, so that its warnings are attributed as always.
 
-use crate::direct::{self, Callee, Entry};
 use crate::given::{self, Given};
 use crate::lend::{self, Terms};
 use crate::library::{self, Library};
 use crate::ndarray::NdArray;
 use crate::shortcuts::{self, Shortcut};
-use crate::{coverage, escape, foreign, subclass, unbound};
+use crate::vectorcall::{self, Callee, Entry};
+use crate::{calls, coverage, foreign, subclass, unbound};
 use numelt_runtime::Runtime;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyCFunction, PyDict, PyString, PyTuple};
+use std::mem::offset_of;
 
 /// When NumPy's function is called at once.
 enum Way {
@@ -113,7 +114,7 @@ impl Routine {
         if instance.is_none() || !slf.get().binds {
             return Ok(slf.clone().into_any());
         }
-        escape::bound_method(slf.as_any(), instance)
+        calls::bound_method(slf.as_any(), instance)
     }
 
     /// The package's function, for calls that are not short.
@@ -132,9 +133,7 @@ impl Routine {
 }
 
 impl Callee for Routine {
-    fn entry(&self) -> &Entry<Routine> {
-        &self.entry
-    }
+    const ENTRY: usize = offset_of!(Routine, entry);
 
     fn called<'py>(&self, given: &Given<'_, 'py>) -> PyResult<Bound<'py, PyAny>> {
         match self.quick(given)? {
@@ -250,11 +249,7 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     let py = module.py();
     module.add_class::<Routine>()?;
     module.add_class::<Method>()?;
-    let name = || PyString::new(py, "").unbind();
-    let general = PyString::new(py, "general").into_any();
-    let sample = Bound::new(py, Routine::new(name(), py.None(), py.None(), &general, false, None, None)?)?;
-    // what is derived goes first: it has what the other has not got yet
-    direct::call_by_entry(&py.get_type::<Method>(), &sample)?;
-    direct::call_by_entry(&py.get_type::<Routine>(), &sample)?;
-    direct::call_as_methods(&py.get_type::<Method>())
+    vectorcall::call_by_entry::<Routine>(&py.get_type::<Method>())?;
+    vectorcall::call_as_methods(&py.get_type::<Method>());
+    Ok(())
 }

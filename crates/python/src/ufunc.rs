@@ -1,7 +1,6 @@
 //! Our `ufunc` objects, and NumPy's own ufuncs called with our arrays (`__array_ufunc__`).
 
 use crate::convert::{self, Numpy};
-use crate::direct::Vectorcall;
 use crate::elementwise::{self, Native};
 use crate::errors;
 use crate::export;
@@ -15,17 +14,19 @@ use crate::products;
 use crate::reduce;
 use crate::scalar::Composing;
 use crate::ufunc_call::{Call, Casting, MemoryOrder};
-use crate::ufunc_direct::{are_plain_numbers, quick_call, vectorcall};
+use crate::ufunc_direct::{self, are_plain_numbers, quick_call};
 use crate::{coverage, foreign, hooks, subclass, ufunc_at};
 use numelt_ir::Op;
 use numelt_runtime::Runtime;
 use pyo3::exceptions::{PyDeprecationWarning, PyTypeError, PyUserWarning, PyValueError};
+use pyo3::ffi;
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyEllipsis, PyInt, PyList, PyString, PyTuple};
 use smallvec::SmallVec;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::mem::offset_of;
 use std::sync::{Mutex, PoisonError};
 
 type Out<'py> = PyResult<Bound<'py, PyAny>>;
@@ -38,14 +39,14 @@ pub struct Ufunc {
     op: Option<Op>,
     /// Is it one that the package composes of native operations?
     composed: bool,
-    /// What the interpreter calls; see [`crate::direct::call_by`].
-    vectorcall: Vectorcall,
+    /// What the interpreter calls; see [`crate::vectorcall::call_by`].
+    vectorcall: ffi::vectorcallfunc,
 }
 
 impl Ufunc {
     /// Of NumPy's ufunc, for a native operation perhaps.
     pub fn new(numpy: Py<PyAny>, name: String, op: Option<Op>, composed: bool) -> Ufunc {
-        Ufunc { numpy, name, op, composed, vectorcall }
+        Ufunc { numpy, name, op, composed, vectorcall: ufunc_direct::call }
     }
 
     /// Its name.
@@ -58,10 +59,8 @@ impl Ufunc {
         self.op
     }
 
-    /// The address of what the interpreter calls.
-    pub fn place_of_call(&self) -> usize {
-        std::ptr::from_ref(&self.vectorcall).addr()
-    }
+    /// The offset of what the interpreter calls.
+    pub const CALL: usize = offset_of!(Ufunc, vectorcall);
 
     /// NumPy's ufunc behind it.
     pub fn numpy<'py>(&self, py: Python<'py>) -> Bound<'py, PyAny> {

@@ -1,13 +1,13 @@
 //! Calls of ufuncs that the interpreter makes without packing their arguments.
 
+use crate::calls;
 use crate::convert::{self, Numpy};
 use crate::direct;
-use crate::escape;
 use crate::given::Given;
 use crate::lend::Terms;
 use crate::operators;
 use crate::ufunc::{Ufunc, called};
-use crate::{foreign, subclass};
+use crate::{foreign, subclass, vectorcall};
 use numelt_ir::Op;
 use pyo3::PyTypeInfo;
 use pyo3::ffi;
@@ -42,7 +42,7 @@ pub fn are_plain_numbers(args: &[Borrowed<'_, '_, PyAny>]) -> bool {
 ///
 /// # Safety
 /// The object is a ufunc, the values and names are those of a call.
-pub unsafe extern "C" fn vectorcall(
+pub unsafe extern "C" fn call(
     ufunc: *mut ffi::PyObject,
     values: *const *mut ffi::PyObject,
     count: usize,
@@ -51,7 +51,7 @@ pub unsafe extern "C" fn vectorcall(
     // SAFETY: the caller's contract; the class has no subclasses.
     unsafe {
         let py = Python::assume_attached();
-        let call = Given::of(py, values, count & !direct::SCRATCH, names);
+        let call = Given::of(py, values, ffi::PyVectorcall_NARGS(count) as usize, names);
         let own = Borrowed::from_ptr(py, ufunc).cast_unchecked::<Ufunc>();
         let quick = || {
             call.with_values(|args| {
@@ -61,14 +61,14 @@ pub unsafe extern "C" fn vectorcall(
                         true => args.iter().map(|&arg| arg.to_owned()).collect(),
                         false => return None,
                     };
-                    Some(escape::call(&own.get().numpy(py), &numbers, None))
+                    Some(calls::call(&own.get().numpy(py), &numbers, None))
                 })
             })
         };
         direct::give(py, quick).unwrap_or_else(|| {
             // what runs now may call Python
             Python::attach(|attached| {
-                let given = Given::of(attached, values, count & !direct::SCRATCH, names);
+                let given = Given::of(attached, values, ffi::PyVectorcall_NARGS(count) as usize, names);
                 let own = Borrowed::from_ptr(attached, ufunc).cast_unchecked::<Ufunc>();
                 let general = || {
                     if subclass::among_operands(&given)
@@ -91,9 +91,7 @@ pub unsafe extern "C" fn vectorcall(
 }
 
 /// Has the interpreter call ufuncs without packing their arguments.
-pub fn prepare(py: Python<'_>) -> PyResult<()> {
-    let sample = Bound::new(py, Ufunc::new(py.None(), String::new(), None, false))?;
-    let offset = sample.get().place_of_call() - sample.as_ptr().addr();
-    // SAFETY: it lies there in each of the class's objects, which are all of one size.
-    unsafe { direct::call_by(&Ufunc::type_object(py), offset) }.map(drop)
+pub fn prepare(py: Python<'_>) {
+    // SAFETY: the field is such a function, for ufuncs.
+    unsafe { vectorcall::call_by::<Ufunc>(&Ufunc::type_object(py), Ufunc::CALL) };
 }

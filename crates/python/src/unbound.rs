@@ -6,8 +6,8 @@
 //! objects that, as NumPy's, have attributes of their own and become methods of instances. Not here: which methods and
 //! functions there are and what they are called (the package).
 
-use crate::direct::{self, Callee, Entry, Vectorcall};
-use crate::escape;
+use crate::calls;
+use crate::direct;
 use crate::given::{self, Given};
 use crate::hooks;
 use crate::ndarray::NdArray;
@@ -18,7 +18,7 @@ use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyCFunction, PyDict, PyTuple, PyType};
-use std::ffi::{CStr, c_int, c_ulong, c_void};
+use std::ffi::{CStr, c_int, c_void};
 use std::mem::offset_of;
 
 /// The methods by name.
@@ -30,7 +30,6 @@ static ARRAY: PyOnceLock<Py<PyType>> = PyOnceLock::new();
 /// `numpys(...)`, its own method, or `others(...)` where only the package can tell how.
 #[pyclass(subclass, dict, frozen, module = "numelt._core")]
 pub struct UnboundCall {
-    entry: Entry<UnboundCall>,
     ours: Py<PyAny>,
     others: Py<PyAny>,
     numpys: Py<PyAny>,
@@ -41,7 +40,7 @@ impl UnboundCall {
     #[new]
     #[pyo3(signature = (ours, others, numpys))]
     fn new(ours: Py<PyAny>, others: Py<PyAny>, numpys: Py<PyAny>) -> UnboundCall {
-        UnboundCall { entry: Entry::new(), ours, others, numpys }
+        UnboundCall { ours, others, numpys }
     }
 
     #[pyo3(signature = (*args, **kwargs))]
@@ -54,11 +53,7 @@ impl UnboundCall {
     }
 }
 
-impl Callee for UnboundCall {
-    fn entry(&self) -> &Entry<UnboundCall> {
-        &self.entry
-    }
-
+impl UnboundCall {
     fn called<'py>(&self, given: &Given<'_, 'py>) -> PyResult<Bound<'py, PyAny>> {
         let py = given.py();
         let numpys = match given.first() {
@@ -90,10 +85,6 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
 /// Sets the methods that the class has when it is asked for them itself.
 #[pyfunction]
 fn set_unbound(py: Python<'_>, methods: Bound<'_, PyDict>) -> PyResult<()> {
-    let sample = Bound::new(py, UnboundCall::new(py.None(), py.None(), py.None()))?;
-    if let Some(method) = methods.values().iter().find(|method| method.is_instance_of::<UnboundCall>()) {
-        direct::call_by_entry(&method.get_type(), &sample)?;
-    }
     METHODS.set(py, methods.unbind()).map_err(|_| PyRuntimeError::new_err("the methods have been set"))
 }
 
@@ -149,9 +140,8 @@ unsafe extern "C" fn getattro(cls: *mut ffi::PyObject, name: *mut ffi::PyObject)
                 return std::ptr::null_mut();
             }
         }
-        let inherited = ffi::PyType_GetSlot(&raw mut ffi::PyType_Type, ffi::Py_tp_getattro as c_int);
-        let inherited: ffi::getattrofunc = std::mem::transmute(inherited);
-        inherited(cls, name)
+        // `type` has a function there
+        ffi::PyType_Type.tp_getattro.unwrap_unchecked()(cls, name)
     }
 }
 
@@ -235,9 +225,9 @@ static FUNCTION: PyOnceLock<Py<PyType>> = PyOnceLock::new();
 struct Function {
     head: ffi::PyObject,
     /// What the interpreter calls.
-    entry: Vectorcall,
+    entry: ffi::vectorcallfunc,
     /// A function in C that takes its arguments as the interpreter has them, and what it gets first; null for another.
-    fast: Option<Vectorcall>,
+    fast: Option<ffi::PyCFunctionFastWithKeywords>,
     first: *mut ffi::PyObject,
     /// What is called.
     target: *mut ffi::PyObject,
@@ -247,31 +237,21 @@ struct Function {
     binds: bool,
 }
 
-/// That the entry before the arguments may be overwritten, beside the number of those.
-const MAY_PREPEND: usize = 1 << (usize::BITS - 1);
-
-/// That instances say themselves how they are called (Python's `Py_TPFLAGS_HAVE_VECTORCALL`).
-const SAY_HOW: c_ulong = 1 << 11;
-
 /// A public function that calls `target`, and becomes a method where it `binds`.
 #[pyfunction]
 fn public<'py>(target: Bound<'py, PyAny>, binds: bool) -> PyResult<Bound<'py, PyAny>> {
     let py = target.py();
     let class = FUNCTION.get_or_try_init(py, || function_type(py))?.bind(py).as_type_ptr();
-    // SAFETY: the allocator gives an object of the class, zeroed but for its head; each field is then set. A function in C
-    // with these flags takes its arguments in this way.
+    // SAFETY: the allocator gives an object of the class, zeroed but for its head; each field is then set.
     unsafe {
         let object = ffi::PyType_GenericAlloc(class, 0);
         let made = Bound::from_owned_ptr_or_err(py, object)?;
         let fields = object.cast::<Function>();
         (*fields).entry = enter;
         (*fields).binds = binds;
-        if ffi::PyCFunction_Check(target.as_ptr()) != 0
-            && ffi::PyCFunction_GetFlags(target.as_ptr()) == ffi::METH_FASTCALL | ffi::METH_KEYWORDS
-        {
-            let own = ffi::PyCFunction_GetFunction(target.as_ptr());
-            (*fields).fast = std::mem::transmute::<Option<ffi::PyCFunction>, Option<Vectorcall>>(own);
-            (*fields).first = ffi::PyCFunction_GetSelf(target.as_ptr());
+        if let Some((fast, first)) = calls::fast_function(&target) {
+            (*fields).fast = Some(fast);
+            (*fields).first = first;
         }
         (*fields).target = target.into_ptr();
         Ok(made)
@@ -323,7 +303,8 @@ fn function_type(py: Python<'_>) -> PyResult<Py<PyType>> {
         name: c"numelt._core.function".as_ptr(),
         basicsize: size_of::<Function>() as c_int,
         itemsize: 0,
-        flags: (ffi::Py_TPFLAGS_DEFAULT | SAY_HOW | ffi::Py_TPFLAGS_DISALLOW_INSTANTIATION) as _,
+        flags: (ffi::Py_TPFLAGS_DEFAULT | ffi::Py_TPFLAGS_HAVE_VECTORCALL | ffi::Py_TPFLAGS_DISALLOW_INSTANTIATION)
+            as _,
         slots: slots.as_mut_ptr(),
     };
     // SAFETY: as in `array_meta`.
@@ -340,20 +321,13 @@ unsafe extern "C" fn enter(
     // SAFETY: the interpreter calls it with an instance and the arguments of a call.
     unsafe {
         let fields = &*function.cast::<Function>();
-        let given = count & !MAY_PREPEND;
+        let given = ffi::PyVectorcall_NARGS(count) as usize;
         let made = if let Some(fast) = fields.fast {
-            fast(fields.first, values, given, names)
+            fast(fields.first, values, given as ffi::Py_ssize_t, names)
         } else if let Some(made) = derived(function, values, given, names) {
             made
-        } else if let Some(call) = escape::how_to_call() {
-            call(fields.target, values, count, names)
         } else {
-            let py = Python::assume_attached();
-            let run = || {
-                let (args, kwargs) = collected(py, values, given, names)?;
-                Bound::from_borrowed_ptr(py, fields.target).call(args, Some(&kwargs))
-            };
-            direct::give(py, || Some(run())).unwrap_or(std::ptr::null_mut())
+            ffi::PyObject_Vectorcall(fields.target, values, count, names)
         };
         if made.is_null() {
             let py = Python::assume_attached();
@@ -475,7 +449,7 @@ unsafe extern "C" fn bind(
         let own = Bound::from_borrowed_ptr(py, function);
         match Bound::from_borrowed_ptr_or_opt(py, instance).filter(|i| !i.is_none()) {
             Some(instance) if (*function.cast::<Function>()).binds => {
-                direct::give(py, || Some(escape::bound_method(&own, &instance))).unwrap_or(std::ptr::null_mut())
+                direct::give(py, || Some(calls::bound_method(&own, &instance))).unwrap_or(std::ptr::null_mut())
             }
             _ => own.into_ptr(),
         }

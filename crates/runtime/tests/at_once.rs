@@ -91,7 +91,7 @@ fn a_large_operation_that_waits_does_not_keep_others() {
     let later = sum(&rt, &reduced, &reduced);
     assert!(later.base.is_pending() && rt.pending_work() > pending);
     rt.write(&later.base).unwrap();
-    assert!(!waits.base.is_pending());
+    assert!(!later.base.is_pending());
 }
 
 #[test]

@@ -1,0 +1,54 @@
+//! Calls by CPython's vectorcall protocol, and bound methods.
+//!
+//! In: a callable and its arguments as a slice. Out: what the callable returns. Neither a tuple nor a dictionary is made
+//! for the arguments.
+
+use pyo3::ffi;
+use pyo3::prelude::*;
+use pyo3::types::{PyCFunction, PyTuple};
+
+unsafe extern "C" {
+    /// Documented in Python's C API (instance method objects); PyO3 does not declare it.
+    fn PyMethod_New(function: *mut ffi::PyObject, instance: *mut ffi::PyObject) -> *mut ffi::PyObject;
+}
+
+/// The method object that calls `callable` with `instance` before the other arguments.
+pub fn bound_method<'py>(callable: &Bound<'py, PyAny>, instance: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    // SAFETY: both objects live; the result is a new reference, or null with an exception set.
+    unsafe { Bound::from_owned_ptr_or_err(callable.py(), PyMethod_New(callable.as_ptr(), instance.as_ptr())) }
+}
+
+/// Calls an object; the last of the values are those of the names.
+pub fn call<'py>(
+    callable: &Bound<'py, PyAny>,
+    values: &[Bound<'py, PyAny>],
+    names: Option<Borrowed<'_, 'py, PyTuple>>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let count = values.len() - names.as_ref().map_or(0, |names| names.len());
+    let names = names.as_ref().map_or(std::ptr::null_mut(), |names| names.as_ptr());
+    let values = values.as_ptr().cast::<*mut ffi::PyObject>();
+    // SAFETY: `values` are so many addresses of living objects, the last of which belong to the names; the result is a new
+    // reference, or null with an exception set.
+    unsafe {
+        let made = ffi::PyObject_Vectorcall(callable.as_ptr(), values, count, names);
+        Bound::from_owned_ptr_or_err(callable.py(), made)
+    }
+}
+
+/// The C function behind a built-in one that takes its arguments as the interpreter has them, and the object that it gets
+/// first; `None` for any other object.
+pub fn fast_function(function: &Bound<'_, PyAny>) -> Option<(ffi::PyCFunctionFastWithKeywords, *mut ffi::PyObject)> {
+    let function = function.cast::<PyCFunction>().ok()?;
+    // SAFETY: the object is a built-in function, whose definition lives as long as it does. One with these flags holds a
+    // function of that kind.
+    unsafe {
+        let fields = &*function.as_ptr().cast::<ffi::PyCFunctionObject>();
+        let definition = &*fields.m_ml;
+        if definition.ml_flags != ffi::METH_FASTCALL | ffi::METH_KEYWORDS {
+            return None;
+        }
+        Some((definition.ml_meth.PyCFunctionFastWithKeywords, fields.m_self))
+    }
+}
+
+const _: () = assert!(size_of::<Bound<'static, PyAny>>() == size_of::<*mut ffi::PyObject>());

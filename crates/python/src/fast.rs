@@ -1,0 +1,65 @@
+//! Which of the fast paths into numelt's own types are in force.
+//!
+//! In: `NUMELT_FAST_PATHS`, which is read once, when the module is imported: the paths act on classes before those are used.
+//! Out: whether a path is in force. Without a path, PyO3's general way does the same, more slowly: `benches/fast_paths.py`
+//! measures by how much.
+
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use std::sync::OnceLock;
+
+/// A fast path.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Path {
+    /// Operators and indexing of arrays (`direct`).
+    Slots,
+    /// Calls of ufuncs, functions and methods (`vectorcall`).
+    Calls,
+    /// The memory of array objects (`fresh`).
+    Objects,
+    /// Attributes and short methods of arrays, functions that make arrays (`bare`).
+    Members,
+}
+
+const PATHS: [(Path, &str); 4] =
+    [(Path::Slots, "slots"), (Path::Calls, "calls"), (Path::Objects, "objects"), (Path::Members, "members")];
+
+const VARIABLE: &str = "NUMELT_FAST_PATHS";
+
+static IN_FORCE: OnceLock<Vec<Path>> = OnceLock::new();
+
+/// Reads the setting.
+///
+/// # Errors
+/// A `ValueError` says what it may be.
+pub fn prepare() -> PyResult<()> {
+    let text = std::env::var_os(VARIABLE).map(|text| text.to_string_lossy().into_owned());
+    let paths = parse(text.as_deref().unwrap_or("1").trim());
+    let paths = paths.map_err(|what| {
+        let names = PATHS.map(|(_, name)| name).join(", ");
+        PyValueError::new_err(format!("{VARIABLE}: {what:?} is not 0, 1 or names out of {names}"))
+    })?;
+    IN_FORCE.set(paths).map_err(|_| PyValueError::new_err("the module has been imported before"))
+}
+
+fn parse(text: &str) -> Result<Vec<Path>, &str> {
+    match text {
+        "0" => Ok(Vec::new()),
+        "1" => Ok(PATHS.map(|(path, _)| path).into()),
+        names => {
+            let path = |name| PATHS.iter().find(|(_, known)| *known == name).map(|(path, _)| *path).ok_or(name);
+            names.split(',').map(|name| path(name.trim())).collect()
+        }
+    }
+}
+
+/// Is a path in force?
+pub fn has(path: Path) -> bool {
+    IN_FORCE.get().is_some_and(|paths| paths.contains(&path))
+}
+
+/// The names of the paths in force, for `show_config`.
+#[pyfunction]
+pub fn fast_paths() -> Vec<&'static str> {
+    PATHS.iter().filter(|(path, _)| has(*path)).map(|(_, name)| *name).collect()
+}
