@@ -226,6 +226,4 @@ OF_ATTRIBUTES = frozenset({"__finalize__", "__getattr__", "__getattribute__", "_
 # arrays that were ours when they were written
 READING = {"joblib.numpy_pickle": ("NumpyArrayWrapper.read",)}
 JAX = "jax._src.interpreters.pxla"
-ADAPTED = frozenset(
-    {JAX, *NAMES, *MAKING, *LOOKING_UP, *CALLING, *GIVING_BACK, *MAPPING, *NAMED, *READING}
-)
+ADAPTED = frozenset({JAX, *NAMES, *MAKING, *LOOKING_UP, *CALLING, *GIVING_BACK, *MAPPING, *NAMED, *READING})

@@ -39,7 +39,7 @@ def explain(x: Any = None, graphviz: bool = False) -> Any:
 
     Parameters
     ----------
-    x : ndarray or deferred scalar, or a list or tuple of them, optional
+    x : ndarray, or a list or tuple of arrays, optional
         What is to be computed: of the pending work, only what it needs is shown, of several arrays what they
         need together. Without it, everything pending is, as it would run together.
     graphviz : bool, optional

@@ -13,8 +13,6 @@ pub const OVER: u8 = 2;
 pub const UNDER: u8 = 4;
 /// No answer at all: `0 / 0`, `sqrt(-1)`.
 pub const INVALID: u8 = 8;
-/// Not a condition: the operation was one of scalars, whose texts differ.
-pub const SCALAR: u8 = 16;
 /// Not a condition: the operation is part of another, in whose name it reports (see [`Op::report_name`]).
 pub const PART: u8 = 32;
 /// What NumPy warns of by default.
@@ -117,8 +115,6 @@ impl Op {
             OpKind::Scan => "accumulate",
             OpKind::Elementwise | OpKind::Generator | OpKind::Library | OpKind::Gather | OpKind::Roll => match self {
                 Op::Copy => "cast",
-                // the power of an array by two is a square, that of a scalar is not
-                Op::Square if watch & SCALAR != 0 => "power",
                 Op::FloorDivide | Op::Remainder if watch & PART != 0 => "divmod",
                 Op::Power if watch & PART != 0 => "float_power",
                 Op::Add | Op::Subtract if watch & PART != 0 => "multiply",

@@ -161,13 +161,8 @@ fn made_again(program: &Program, single: &Single, at: usize, source: Source) -> 
     }
     parts.sort_unstable();
     let may_warn = parts.iter().any(|&part| program.instrs[part].may_warn());
-    let mut recipe = Recipe {
-        base: program.instrs[at].out.base,
-        program: Program::default(),
-        inputs,
-        consts: Vec::new(),
-        may_warn,
-    };
+    let mut recipe =
+        Recipe { base: program.instrs[at].out.base, program: Program::default(), inputs, consts: Vec::new(), may_warn };
     let mut bases: Vec<BaseId> = std::iter::once(recipe.base).chain(recipe.inputs.iter().copied()).collect();
     for part in parts {
         let mut instr = program.instrs[part].clone();

@@ -19,7 +19,7 @@ pub type Native<'py> = PyResult<Option<Bound<'py, PyAny>>>;
 /// A literal or a view, with what recording needs.
 type Inputs<'a> = SmallVec<[Input<'a>; 3]>;
 
-/// Records `op` on `args`; into `out`, or as a new array or deferred scalar. `dtype` forces the loop.
+/// Records `op` on `args`; into `out`, or as a new array or scalar. `dtype` forces the loop.
 pub fn apply<'py>(
     py: Python<'py>,
     op: Op,

@@ -128,7 +128,7 @@ const NAMES: [(&str, u8); 4] =
 /// Notes the state for the operation that is about to be recorded; true if it has to run alone.
 pub fn note(py: Python<'_>) -> PyResult<bool> {
     let meaning = current(py)?;
-    let kept = Runtime::global().watch().load(Ordering::Relaxed) & (warn::SCALAR | warn::PART);
+    let kept = Runtime::global().watch().load(Ordering::Relaxed) & warn::PART;
     Runtime::global().watch().store(meaning & warn::ALL | kept, Ordering::Relaxed);
     Ok(meaning & ONE_AT_A_TIME != 0)
 }
@@ -251,10 +251,6 @@ pub fn run<'py>(
     let numpy = Numpy::get(py)?;
     let function = match op {
         Op::Where | Op::Copy | Op::RealPart | Op::ImagPart | Op::Erf => return Ok(None),
-        _ if Runtime::global().watch().load(Ordering::Relaxed) & warn::SCALAR != 0 => match operator(op) {
-            Some(name) => hooks::operator(py, name)?,
-            None => numpy.attr(py, op.name())?,
-        },
         _ => numpy.attr(py, op.name())?,
     };
     let objects = args.iter().map(|a| a.to_object(py)).collect::<PyResult<Vec<_>>>()?;
@@ -267,20 +263,6 @@ pub fn run<'py>(
     }
     let result = hooks::call_numpy(&function, &PyTuple::new(py, objects)?, Some(&kwargs))?;
     Ok(Some(out.map_or(result, |out| out.clone().into_any())))
-}
-
-/// The name in the module `operator` of an operation that scalars have their own arithmetic for.
-fn operator(op: Op) -> Option<&'static str> {
-    Some(match op {
-        Op::Add => "add",
-        Op::Subtract => "sub",
-        Op::Multiply => "mul",
-        Op::Divide => "truediv",
-        Op::FloorDivide => "floordiv",
-        Op::Remainder => "mod",
-        Op::Power => "pow",
-        _ => return None,
-    })
 }
 
 /// The package has seen NumPy's state change in this context. What it means is found out when an operation asks: within

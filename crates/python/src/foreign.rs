@@ -60,11 +60,12 @@ pub fn get<'py>(array: &Bound<'py, NdArray>, real: &Bound<'py, PyAny>, key: &Bou
 pub fn set<'py>(real: &Bound<'py, PyAny>, key: &Bound<'py, PyAny>, value: &Bound<'py, PyAny>) -> PyResult<bool> {
     let mut lent = Lent::new(Terms::UNCLAIMED);
     let Some(place) = lent.argument(key)? else { return Ok(false) };
-    let stored = if !value.is_exact_instance_of::<NdArray>() && holds_objects(real) && is_element(key, export::rank(real)) {
-        Some(value.clone())
-    } else {
-        lent.argument(value)?
-    };
+    let stored =
+        if !value.is_exact_instance_of::<NdArray>() && holds_objects(real) && is_element(key, export::rank(real)) {
+            Some(value.clone())
+        } else {
+            lent.argument(value)?
+        };
     let Some(stored) = stored else { return Ok(false) };
     note(key.py(), "ndarray.__setitem__", INDEXED)?;
     let done = real.set_item(place, &stored);

@@ -366,7 +366,7 @@ fn ours_as_view(obj: Any<'_, '_>) -> Option<ArrayView> {
     }
 }
 
-/// `asarray` of a native array or deferred scalar of this view.
+/// `asarray` of a native array of this view.
 pub fn native_asarray<'py>(
     py: Python<'py>,
     obj: Any<'_, 'py>,

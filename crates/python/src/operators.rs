@@ -1,4 +1,4 @@
-//! Operators of arrays and deferred scalars: NumPy's rules of who handles an operation, the quick
+//! Operators of arrays: NumPy's rules of who handles an operation, the quick
 //! path, and the way to the general path or the fallback.
 
 use crate::convert::{Numpy, Weak};

@@ -236,9 +236,7 @@ fn is_converted_in_vectors(from: DType, to: DType) -> bool {
 /// A mask as the runtime takes it; only truth values are masks.
 fn mask_input<'a>(mask: &'a Operand<'_>) -> Option<Input<'a>> {
     match mask {
-        Operand::Array(_) => {
-            mask.view().filter(|view| view.dtype == DType::Bool).map(Input::Array)
-        }
+        Operand::Array(_) => mask.view().filter(|view| view.dtype == DType::Bool).map(Input::Array),
         Operand::Value(value @ Scalar::Bool(_)) => Some(Input::Const(*value)),
         Operand::Value(_) => None,
         Operand::Weak(weak, _) => weak.to_scalar(DType::Bool).map(Input::Const),

@@ -96,7 +96,21 @@ impl Batch {
         let heap = Arc::clone(heap);
         let (program, slots, hash) = (Program::default(), Vec::new(), Words::default());
         let (asked, places) = (Asked::new(), Places::new());
-        Batch { heap, epoch, program, slots, work: 0, hash, followed: None, asked, places, left: 0, edits: 0, passing: Passing::new(), tries: false }
+        Batch {
+            heap,
+            epoch,
+            program,
+            slots,
+            work: 0,
+            hash,
+            followed: None,
+            asked,
+            places,
+            left: 0,
+            edits: 0,
+            passing: Passing::new(),
+            tries: false,
+        }
     }
 
     /// A batch by itself, of a program whose first bases are `slots`; the others get cells here.

@@ -33,8 +33,7 @@ impl Warning {
 
 impl fmt::Display for Warning {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let scalar = if self.watch & warn::SCALAR != 0 { "scalar " } else { "" };
-        write!(f, "{} {scalar}{}", warn::words(self.condition), self.op.report_name(self.watch))
+        write!(f, "{} {}", warn::words(self.condition), self.op.report_name(self.watch))
     }
 }
 

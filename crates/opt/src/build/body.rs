@@ -276,7 +276,7 @@ fn may_report(node: &Node, dtype_of: impl Fn(ValueId) -> DType) -> u8 {
         Node::Cast(to, from) => warn::cast_raises(dtype_of(*from), *to),
         Node::Load(_) | Node::Param(_) | Node::Index(_) | Node::Gather { .. } => 0,
     };
-    if raises == 0 { 0 } else { raises | warn::SCALAR | warn::PART }
+    if raises == 0 { 0 } else { raises | warn::PART }
 }
 
 /// Numbers things by first visit.

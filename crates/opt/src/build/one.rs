@@ -275,7 +275,7 @@ impl Head {
     fn new(instr: &Instr) -> Head {
         let mut head = Head { words: [0; 1 + MOST_LANES / 2] };
         // what is no condition says how to report one
-        let watch = u64::from(instr.watch & (warn::ALL | warn::SCALAR | warn::PART));
+        let watch = u64::from(instr.watch & (warn::ALL | warn::PART));
         head.words[0] = instr.op as u64 | (instr.ty as u64) << 16 | watch << 24;
         let literal = |(at, operand): (usize, &Operand)| u64::from(matches!(operand, Operand::Const(_))) << at;
         head.words[0] |= instr.ins.iter().enumerate().map(literal).sum::<u64>() << 32;

@@ -199,7 +199,8 @@ impl ReadyPlan {
     pub fn is_of(&self, program: &Program, passing: &Passing) -> bool {
         *self.bases == *program.bases
             && self.passing == *passing
-            && self.recorded.is_of(&program.instrs) && self.plan.accepts(&program.consts)
+            && self.recorded.is_of(&program.instrs)
+            && self.plan.accepts(&program.consts)
     }
 
     /// Has it put off what was asked for?
