@@ -1,8 +1,9 @@
 """Results without axes that are computed later, for programs that ask for them.
 
-NumPy gives a scalar where a result has no axes, as for ``x.sum()``, and a scalar has its value from the start: what
-it depends on runs when it is made. In a block of `lazy` such results are arrays without axes. These are recorded
-as all arrays are, so that several of them can be computed in one pass over memory, together with what comes after.
+NumPy gives a scalar where a result has no axes, as for ``x.sum()``. A scalar has its value from the start:
+what it depends on runs when it is made. In a block of `lazy` such results are arrays without axes. These are
+recorded as all arrays are, so that several of them can be computed in one pass over memory, and with what
+comes after.
 """
 
 from __future__ import annotations
@@ -21,10 +22,10 @@ _core.set_lazy(_is_lazy)
 
 @contextmanager
 def lazy() -> Iterator[None]:
-    """Let results without axes be arrays without axes in a ``with`` block, so that they are computed when looked at.
+    """Let results without axes be arrays in a ``with`` block, so that they are computed when looked at.
 
-    Full reductions, such as ``x.sum()``, and operations on arrays without axes give arrays of shape ``()``. Only the
-    block is concerned, in its own thread and its own asynchronous task. Blocks may be nested.
+    Full reductions, such as ``x.sum()``, and operations on arrays without axes give arrays of shape ``()``.
+    Only the block is concerned, in its own thread and its own asynchronous task. Blocks may be nested.
 
     Examples
     --------
