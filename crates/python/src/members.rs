@@ -5,7 +5,7 @@ use crate::bare::Quick;
 use crate::given::Given;
 use crate::index;
 use crate::ndarray::{NdArray, wrap_view};
-use crate::shape;
+use crate::{run, shape};
 use numelt_ir::{DType, Dims};
 use numelt_runtime::ArrayView;
 use pyo3::ffi;
@@ -23,9 +23,17 @@ pub fn listed<'py>(py: Python<'py>, view: &ArrayView) -> Quick<'py> {
         DType::I64 => |at| unsafe { ffi::PyLong_FromLongLong(at.cast::<i64>().read()) },
         _ => return None,
     };
-    let start = view.base.peek().filter(|_| !view.shape.is_empty() && view.size() <= LISTED)?;
+    if view.shape.is_empty() || view.size() > LISTED || !view.base.is_readable() {
+        return None;
+    }
+    // a guard, because making lists may run the garbage collector, and that any Python code
+    let guard = match run::read(py, &view.base) {
+        Ok(guard) => guard,
+        Err(error) => return Some(Err(error)),
+    };
+    let start = guard.as_ptr().wrapping_offset(view.offset as isize);
     // SAFETY: views lie inside their base, and elements are aligned.
-    unsafe { Some(list_of(py, start.offset(view.offset as isize), (&view.shape, &view.strides), number)) }
+    unsafe { Some(list_of(py, start, (&view.shape, &view.strides), number)) }
 }
 
 /// A list of the elements along the first axis: numbers, or lists.

@@ -230,9 +230,10 @@ impl NdArray {
         let py = slf.py();
         if args.is_empty()
             && let Some(view) = slf.get().view().filter(|v| v.shape.len() == 1 && v.shape[0] <= LISTED)
-            && let Some(list) = run::on_dense(py, view, |bytes| listed(py, view.dtype, bytes))?
+            && let Some(range) = run::dense_range(view)
         {
-            return list;
+            // a guard, because making a list may run the garbage collector, and that any Python code
+            return listed(py, view.dtype, &run::read(py, &view.base)?.bytes()[range]);
         }
         read_call(slf, "tolist", args, None)
     }

@@ -204,6 +204,10 @@ pub(crate) fn run(
         });
     }
     let cell = &out.base.0;
+    // what a guard hinders waits in the queue
+    if cell.heap.guards.any() && is_hindered(out, ins) {
+        return Ok(Outcome::Large);
+    }
     let known = cell.here();
     // what overwrites its operands goes to new memory if it is too much to be put together beside them
     let moves = !known.is_null()
@@ -243,6 +247,16 @@ pub(crate) fn run(
         }
     }
     Ok(if done { Outcome::Done(elements) } else { otherwise })
+}
+
+/// Does a guard keep somebody from writing the output, or from reading an input?
+#[cold]
+fn is_hindered(out: &ArrayView, ins: &[Input<'_>]) -> bool {
+    let reads = ins.iter().filter_map(|input| match input {
+        Input::Array(array) => Some((&array.base.0, false)),
+        Input::Const(_) => None,
+    });
+    out.base.0.heap.guards.hindrance_of(reads.chain([(&out.base.0, true)])).is_some()
 }
 
 /// May others like a reduction share its pass over memory?
