@@ -531,7 +531,9 @@ fn write_plain(view: &ArrayView, offset: i64, value: &Bound<'_, PyAny>) -> bool 
             Err(_) => convert::numpy_float64(value).is_some_and(|value| write(py, view, offset, value.to_ne_bytes())),
         },
         DType::I64 => integer(value).is_some_and(|value| write(py, view, offset, value.to_ne_bytes())),
-        DType::Bool => value.cast_exact::<PyBool>().is_ok_and(|value| write(py, view, offset, [value.is_true().into()])),
+        DType::Bool => {
+            value.cast_exact::<PyBool>().is_ok_and(|value| write(py, view, offset, [value.is_true().into()]))
+        }
         _ => false,
     }
 }

@@ -185,12 +185,10 @@ pub fn poke<R>(_py: Python<'_>, base: &BaseRef, change: impl FnOnce(&mut [u8]) -
 /// [`peek`] says.
 #[inline]
 pub fn look<R>(py: Python<'_>, base: &BaseRef, look: impl FnOnce(&[u8]) -> R) -> PyResult<R> {
-    let mut look = Some(look);
-    let seen = peek(py, base, |bytes| look.take().map(|look| look(bytes)));
-    match (seen.flatten(), look) {
-        (Some(seen), _) => Ok(seen),
-        (None, Some(look)) => Ok(look(read(py, base)?.bytes())),
-        (None, None) => unreachable!("who has looked has seen"),
+    // SAFETY: as in `peek`.
+    match unsafe { base.peek_or_else(look) } {
+        Ok(seen) => Ok(seen),
+        Err(look) => Ok(look(read(py, base)?.bytes())),
     }
 }
 
@@ -368,7 +366,8 @@ pub fn new_filled(dims: &[i64], value: Scalar) -> Option<BaseRef> {
         return None;
     }
     // SAFETY: the GIL is held; see `record_as`.
-    let base = unsafe { Runtime::global().prepared_past(n as usize * value.dtype().size(), |all| write_all(all, value)) }?;
+    let base =
+        unsafe { Runtime::global().prepared_past(n as usize * value.dtype().size(), |all| write_all(all, value)) }?;
     inspect::count(Op::Copy);
     Some(base)
 }

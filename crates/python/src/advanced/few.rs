@@ -55,15 +55,19 @@ pub fn quick(py: Python<'_>, view: &ArrayView, key: &ArrayView) -> PyResult<Opti
     if !fits || !some || !shape::is_c_contiguous(rest, &view.strides[1..], itemsize) {
         return Ok(None);
     }
-    run::look(py, &key.base, |keys| match Picked::of(view, key, keys).filter(|_| view.base.is_readable()) {
-        Some(picks) if rest.is_empty() => gathered(py, view, &picks).map(Some),
-        Some(picks) => {
-            let mut places: SmallVec<[isize; 64]> = SmallVec::new();
-            picks.each(|pick| places.push(pick));
-            rows(py, view, &places)
+    let pick = |keys: &[u8]| {
+        if !view.base.is_readable() {
+            return Ok(None);
         }
-        None => Ok(None),
-    })?
+        let Some(picks) = &Picked::of(view, key, keys) else { return Ok(None) };
+        if rest.is_empty() {
+            return gathered(py, view, picks).map(Some);
+        }
+        let mut places: SmallVec<[isize; 64]> = SmallVec::new();
+        picks.each(|pick| places.push(pick));
+        rows(py, view, &places)
+    };
+    run::look(py, &key.base, pick)?
 }
 
 /// Positions in memory of another integer dtype, as the usual one's.
@@ -210,7 +214,17 @@ impl<'a> Picked<'a> {
     /// Elements at these byte distances, which have been checked.
     pub(super) fn listed(listed: SmallVec<[isize; 64]>) -> Picked<'a> {
         let length = listed.len() as i64;
-        Picked { listed: Some(listed), keys: &[], first: 0, step: 0, length, mask: false, n: 0, stride: 0, count: length }
+        Picked {
+            listed: Some(listed),
+            keys: &[],
+            first: 0,
+            step: 0,
+            length,
+            mask: false,
+            n: 0,
+            stride: 0,
+            count: length,
+        }
     }
 
     /// Copies the elements one after the other.
@@ -361,7 +375,9 @@ pub fn set(py: Python<'_>, view: &ArrayView, key: &ArrayView, value: &Bound<'_, 
         return Ok(false);
     }
     let Some(values) = Values::of(py, view, value)? else { return Ok(false) };
-    let stored = run::peek(py, &key.base, |keys| Picked::of(view, key, keys).is_some_and(|picks| store(py, view, &picks, &values)));
+    let stored = run::peek(py, &key.base, |keys| {
+        Picked::of(view, key, keys).is_some_and(|picks| store(py, view, &picks, &values))
+    });
     Ok(stored == Some(true))
 }
 
@@ -416,7 +432,8 @@ fn store(py: Python<'_>, view: &ArrayView, picks: &Picked<'_>, values: &Values<'
         Values::One(bytes) => store(bytes.as_ptr(), 0),
         Values::Each(values) if values.shape[..] == [picks.count] => {
             let start = values.offset as isize;
-            let stored = run::peek(py, &values.base, |from| store(from.as_ptr().wrapping_offset(start), values.strides[0]));
+            let stored =
+                run::peek(py, &values.base, |from| store(from.as_ptr().wrapping_offset(start), values.strides[0]));
             stored == Some(true)
         }
         Values::Each(_) => false,
@@ -481,7 +498,8 @@ pub fn set_listed(
     // the positions were checked against the axis, and the other axes are dense, so that both are rows of their arrays
     let copy = |from: &[u8], to: &mut [u8]| {
         for (at, pick) in (0..).zip(listed) {
-            let (row, place) = ((values.offset + at * values.strides[0]) as usize, (view.offset as isize + pick) as usize);
+            let (row, place) =
+                ((values.offset + at * values.strides[0]) as usize, (view.offset as isize + pick) as usize);
             to[place..place + bytes].copy_from_slice(&from[row..row + bytes]);
         }
     };

@@ -149,11 +149,24 @@ impl BaseRef {
     /// back before it uses the guard.
     #[inline(always)]
     pub unsafe fn peek<R>(&self, look: impl FnOnce(&[u8]) -> R) -> Option<R> {
+        // SAFETY: the caller's contract.
+        unsafe { self.peek_or_else(look) }.ok()
+    }
+
+    /// The same, which gives `look` back where it was not called.
+    ///
+    /// # Errors
+    /// `look`, where the base is not readable.
+    ///
+    /// # Safety
+    /// That of [`BaseRef::peek`].
+    #[inline(always)]
+    pub unsafe fn peek_or_else<R, F: FnOnce(&[u8]) -> R>(&self, look: F) -> std::result::Result<R, F> {
         if !self.is_readable() {
-            return None;
+            return Err(look);
         }
         // SAFETY: the base has as many bytes there, and by the caller's contract they stay as they are.
-        Some(look(unsafe { std::slice::from_raw_parts(self.0.here(), self.nbytes()) }))
+        Ok(look(unsafe { std::slice::from_raw_parts(self.0.here(), self.nbytes()) }))
     }
 
     /// Lets somebody change the values for a moment, without the cost of a [`WriteGuard`](super::guards::WriteGuard); nothing where the base is not

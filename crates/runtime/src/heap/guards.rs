@@ -164,7 +164,7 @@ impl Guards {
     /// What keeps a base from being read, or from being written.
     #[inline]
     pub fn hindrance(&self, base: &Shared<BaseCell>, writes: bool) -> Option<Hindrance> {
-        if self.any() { self.find(|alive| alive.base == base.id() && (writes || alive.writes)) } else { None }
+        if self.any() { self.find(base.id(), writes) } else { None }
     }
 
     /// What keeps work from running that uses these bases; with each base comes whether it is written.
@@ -175,8 +175,9 @@ impl Guards {
         uses.find_map(|(base, writes)| list.find(|alive| alive.base == base.id() && (writes || alive.writes)))
     }
 
-    fn find(&self, hinders: impl Fn(&Alive) -> bool) -> Option<Hindrance> {
-        self.list().find(hinders)
+    #[cold]
+    fn find(&self, base: usize, writes: bool) -> Option<Hindrance> {
+        self.list().find(|alive| alive.base == base && (writes || alive.writes))
     }
 
     fn list(&self) -> MutexGuard<'_, List> {
@@ -194,7 +195,10 @@ impl Guards {
 
     fn leave(&self, number: u64) {
         let mut list = self.list();
-        list.alive.retain(|alive| alive.number != number);
+        // a forked child has forgotten the guards of threads that it does not have
+        if let Some(at) = list.alive.iter().rposition(|alive| alive.number == number) {
+            list.alive.swap_remove(at);
+        }
         self.alive.store(list.alive.len(), Ordering::Release);
         let is_awaited = !list.waits.is_empty();
         drop(list);
