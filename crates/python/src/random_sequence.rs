@@ -123,9 +123,36 @@ unsafe fn elements<'a, T>(guard: &'a mut WriteGuard<'_>, view: &ArrayView) -> &'
 }
 
 impl SequentialStream {
-    /// Draws numbers under the bit generator's lock, without the GIL where there are many. False where the host engine cannot make them.
+    /// Draws numbers for a new array under the bit generator's lock. False where the host engine cannot make them.
     fn draw(&self, py: Python<'_>, n: i64, numbers: Draw<'_>) -> PyResult<bool> {
         self.acquire.call0(py)?;
+        let drawn = self.make(py, n, numbers);
+        self.release.call0(py)?;
+        Ok(drawn)
+    }
+
+    /// Draws uniform numbers for all of a dense view of this dtype. The lock comes before the guard, which another thread may wait
+    /// for: a program may hold the lock while it looks at the array.
+    fn draw_uniform(&self, py: Python<'_>, view: &ArrayView, placed: Placed) -> PyResult<bool> {
+        // what this warns of may be told to a program that draws numbers
+        run::run_users(py, &view.base)?;
+        self.acquire.call0(py)?;
+        let drawn = run::overwrite_view(py, view).map(|mut guard| {
+            // SAFETY: the elements are those of the view's dtype, which is one of the two.
+            let numbers = unsafe {
+                match view.dtype {
+                    DType::F32 => Draw::UniformSingle(elements(&mut guard, view)),
+                    _ => Draw::Uniform(placed, elements(&mut guard, view)),
+                }
+            };
+            self.make(py, view.size(), numbers)
+        });
+        self.release.call0(py)?;
+        drawn
+    }
+
+    /// Draws numbers with the lock held, without the GIL where there are many. False where the host engine cannot make them.
+    fn make(&self, py: Python<'_>, n: i64, numbers: Draw<'_>) -> bool {
         let state = Held(self.state);
         let (host, threads) = host_for(py, n);
         let run = move || {
@@ -133,9 +160,7 @@ impl SequentialStream {
             // SAFETY: the lock is held, and the owner alive.
             host.draw(&mut unsafe { state.0.sequence() }, numbers, threads)
         };
-        let result = if n >= LONG { py.detach(run) } else { run() };
-        self.release.call0(py)?;
-        Ok(result)
+        if n >= LONG { py.detach(run) } else { run() }
     }
 }
 
@@ -161,16 +186,8 @@ impl SequentialStream {
         let dtype = if single { DType::F32 } else { DType::F64 };
         let Some(view) = destination(size, out, dtype)? else { return Ok(py.NotImplemented().into_bound(py)) };
         if view.size() > 0 {
-            let mut guard = run::overwrite_view(py, &view)?;
             let placed: Placed = low.map(|low| (low, range));
-            // SAFETY: the view is of this dtype.
-            let numbers = unsafe {
-                match single {
-                    true => Draw::UniformSingle(elements(&mut guard, &view)),
-                    false => Draw::Uniform(placed, elements(&mut guard, &view)),
-                }
-            };
-            if !self.draw(py, view.size(), numbers)? {
+            if !self.draw_uniform(py, &view, placed)? {
                 return Ok(py.NotImplemented().into_bound(py));
             }
         }

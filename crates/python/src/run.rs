@@ -226,13 +226,13 @@ pub fn read_all<'a, const N: usize>(py: Python<'_>, bases: [&'a BaseRef; N]) -> 
 
 /// The values of a base, to be changed while the GIL may be let go of: everything pending on it is done.
 pub fn write<'a>(py: Python<'_>, base: &'a BaseRef) -> PyResult<WriteGuard<'a>> {
-    run_readers(py, base)?;
+    run_users(py, base)?;
     guarded(py, |runtime| runtime.write(base))
 }
 
 /// The same for somebody who writes all that is read later: the values that are there are not brought home.
 pub fn overwrite<'a>(py: Python<'_>, base: &'a BaseRef) -> PyResult<WriteGuard<'a>> {
-    run_readers(py, base)?;
+    run_users(py, base)?;
     guarded(py, |runtime| runtime.overwrite(base))
 }
 
@@ -244,7 +244,7 @@ pub fn overwrite_view<'a>(py: Python<'_>, view: &'a ArrayView) -> PyResult<Write
 }
 
 /// Runs everything pending if any of it touches a base.
-fn run_readers(py: Python<'_>, base: &BaseRef) -> PyResult<()> {
+pub fn run_users(py: Python<'_>, base: &BaseRef) -> PyResult<()> {
     if base.is_pending() { run_what_fits(py, Reason::Read) } else { Ok(()) }
 }
 
@@ -270,7 +270,7 @@ pub fn share(py: Python<'_>, base: &BaseRef) -> PyResult<Export> {
     if let Some(export) = unsafe { Runtime::global().export_past(base) } {
         return Ok(export);
     }
-    run_readers(py, base)?;
+    run_users(py, base)?;
     guarded(py, |runtime| runtime.export(base))
 }
 

@@ -242,7 +242,7 @@ pub(crate) fn run(
         }
         if !unused.is_null() {
             // SAFETY: the address came from `pool.alloc` with this size. Nobody has got to know it, or nobody knows it any
-            // more: what looks into memory that may move holds the base, and asks it for the address each time.
+            // more: who looks into memory that may move has a guard of the base, and there is none, or asks for the address each time.
             unsafe { cell.heap.pool.free(unused, cell.nbytes) };
         }
     }
