@@ -59,6 +59,8 @@ RULES = [
         (
             # the default runtime
             "crates/runtime/src/runtime.rs",
+            # what tells threads apart
+            "crates/runtime/src/heap/guards.rs",
             # a fork copies all runtimes of the process
             "crates/runtime/src/fork.rs",
             # what the process has loaded, and how much memory its group may have
@@ -73,16 +75,36 @@ RULES = [
         "crates/{runtime,opt,ir}/src/**/*.rs",
         (
             "crates/runtime/src/heap/**/*.rs",
-            # what front ends are given at the doors
+            # memory that front ends hand in to be adopted
             "crates/runtime/src/runtime.rs",
-            "crates/runtime/src/runtime/reading.rs",
-            "crates/runtime/src/runtime/repeat.rs",
             # what engines are given
             "crates/runtime/src/engine.rs",
             "crates/runtime/src/host.rs",
             "crates/runtime/src/at_once.rs",
         ),
         "an array may live on a device: addresses of values are the heap's and the engines' business",
+    ),
+    Rule(
+        r"->[^{;]*\*(mut|const) u8",
+        "crates/runtime/src/**/*.rs",
+        (
+            # of a guard, which keeps other readers and writers out
+            "crates/runtime/src/heap/guards.rs",
+            # of an export, which says that somebody outside can see the memory
+            "crates/runtime/src/heap/base.rs",
+            # inside the heap
+            "crates/runtime/src/heap/cell.rs",
+            "crates/runtime/src/heap/pool.rs",
+            # what engines are given
+            "crates/runtime/src/engine.rs",
+        ),
+        "an address of values leaves the runtime by a guard or an export only",
+    ),
+    Rule(
+        r"\bbase\.(peek|poke)\(",
+        "crates/python/src/**/*.rs",
+        ("crates/python/src/run.rs",),
+        "what may happen while somebody looks at values without a guard is said once, in run.rs",
     ),
 ]
 

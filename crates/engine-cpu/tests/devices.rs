@@ -12,7 +12,7 @@ use numelt_testing::far::{Far, FarOptions};
 use numelt_testing::generator::{Limits, generate};
 use recording::record;
 use std::sync::Arc;
-use support::engine;
+use support::{engine, numbers};
 
 /// Random programs that each test runs; more by `NUMELT_PROGRAMS`.
 fn programs() -> u64 {
@@ -87,9 +87,7 @@ fn array(rt: &Runtime, values: &[f64]) -> ArrayView {
 }
 
 fn values(rt: &Runtime, a: &ArrayView) -> numelt_ir::Result<Vec<f64>> {
-    let address = rt.read(&a.base)?.cast::<f64>();
-    // SAFETY: the base holds so many numbers, and nothing is recorded that writes them.
-    Ok(unsafe { std::slice::from_raw_parts(address, a.size() as usize) }.to_vec())
+    Ok(numbers(rt.read(&a.base)?.bytes()))
 }
 
 fn apply(rt: &Runtime, op: Op, a: &ArrayView, b: f64) -> ArrayView {

@@ -11,7 +11,7 @@ use numelt_testing::generator::{Limits, generate};
 use recording::record;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use support::engine;
+use support::{engine, numbers};
 
 /// A function as a filter, which counts its calls.
 struct By<F> {
@@ -69,9 +69,7 @@ fn apply(rt: &Runtime, op: Op, a: &ArrayView, b: f64) -> ArrayView {
 }
 
 fn values(rt: &Runtime, a: &ArrayView) -> Vec<f64> {
-    let address = rt.read(&a.base).unwrap().cast::<f64>();
-    // SAFETY: the base holds so many numbers, and nothing is recorded that writes them.
-    unsafe { std::slice::from_raw_parts(address, a.size() as usize) }.to_vec()
+    numbers(rt.read(&a.base).unwrap().bytes())
 }
 
 #[test]

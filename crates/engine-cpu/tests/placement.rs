@@ -8,7 +8,7 @@ use numelt_runtime::{ArrayView, Config, Engine, EngineSet, Host, Input, Rates, R
 use numelt_testing::far::{Far, FarOptions};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use support::engine;
+use support::{engine, numbers};
 
 /// A host, and a device that computes ten times as fast, is slow where work is serial, and is far away.
 const HOST: Rates = Rates { launch: 1e3, byte: 0.1, work: 0.2, serial: 1.0, upload: 0.0, download: 0.0, latency: 0.0 };
@@ -38,9 +38,7 @@ fn array(rt: &Runtime, value: f64, n: usize) -> ArrayView {
 }
 
 fn first(rt: &Runtime, a: &ArrayView) -> f64 {
-    let address = rt.read(&a.base).unwrap().cast::<f64>();
-    // SAFETY: the base holds at least one number, and nothing is recorded that writes it.
-    unsafe { address.read() }
+    numbers(rt.read(&a.base).unwrap().bytes())[0]
 }
 
 fn record(rt: &Runtime, op: Op, a: &ArrayView, more: &[Input<'_>], axes: Axes) -> ArrayView {

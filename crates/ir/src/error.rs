@@ -53,6 +53,9 @@ pub enum Error {
     /// Reading or writing a file failed.
     #[error("{0}")]
     Io(String),
+    /// Waiting for an array's memory would never end: the caller holds it itself, or waits for somebody who waits for the caller.
+    #[error("the memory of an array is in use by the thread that asks for it")]
+    Busy,
     /// A device does not answer any more, and what it held is gone.
     #[error("device lost: {0}")]
     Lost(String),

@@ -36,7 +36,7 @@ pub fn assign_operand(py: Python<'_>, target: &ArrayView, value: &Operand<'_>) -
         return assign_view(py, target, source);
     }
     let Some(value) = stored_literal(py, value, target.dtype)? else { return Ok(false) };
-    if target.size() > 0 && !run::overwrite(target, value) {
+    if target.size() > 0 && !run::overwrite_few(py, target, value) {
         run::record(py, Op::Copy, target.dtype, target, &[Input::Const(value)], none)?;
     }
     Ok(true)
@@ -75,7 +75,7 @@ pub fn record(py: Python<'_>, target: &ArrayView, source: &ArrayView) -> PyResul
     {
         return Ok(true);
     }
-    if target.size() > 0 && !run::copy_few(target, source) {
+    if target.size() > 0 && !run::copy_few(py, target, source) {
         run::record(py, Op::Copy, target.dtype, target, &[Input::Array(source)], Axes::default())?;
     }
     Ok(true)

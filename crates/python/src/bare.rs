@@ -371,7 +371,7 @@ members! {
         item |array, view, given| {
             let py = array.py();
             let offset = index::element_by(view, given.plain()?.iter().map(|&at| given.value(at)))?;
-            view.base.peek()?;
+            view.base.is_readable().then_some(())?;
             Some(run::read_scalar(py, &view.base, view.dtype, offset).and_then(|value| scalar::python_number(py, value)))
         };
         tolist |array, view, given| {
@@ -382,7 +382,7 @@ members! {
             let &[value] = given.plain()? else { return None };
             let value = Weak::exact(&given.value(value))?;
             let stored = value.to_scalar(view.dtype).filter(|&stored| !value.overflowed(stored))?;
-            let done = array.get().writeable() && run::overwrite(view, stored);
+            let done = array.get().writeable() && run::overwrite_few(array.py(), view, stored);
             done.then(|| Ok(array.py().None().into_bound(array.py())))
         };
         astype |array, view, given| {

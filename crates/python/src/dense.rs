@@ -27,16 +27,16 @@ fn stable_order<'py>(py: Python<'py>, a: &Bound<'py, NdArray>) -> PyResult<Bound
     let Some((view, host, threads)) = dense(a) else { return Ok(py.NotImplemented().into_bound(py)) };
     let n = view.size();
     let order = contiguous(DType::I64, &Dims::from_elem(n, 1));
-    let held = run::share(py, &view.base)?;
-    let from = held.ptr() as usize + view.offset as usize;
-    let to = run::write(py, &order.base)? as usize;
+    let (mut places, guard) = (run::overwrite(py, &order.base)?, run::read(py, &view.base)?);
+    let (values, to) = (&guard.bytes()[view.offset as usize..], places.bytes_mut());
     let dtype = view.dtype;
     let distinct = py.detach(move || {
-        // SAFETY: the order's base was made for exactly these positions, and nobody else knows it yet.
-        let order = unsafe { std::slice::from_raw_parts_mut(to as *mut i64, n as usize) };
-        // SAFETY: the view is dense and was flushed; its memory is held where it is.
-        unsafe { host.argsort(dtype, from as *const u8, order, threads) }
+        // SAFETY: the order's base was made for exactly these positions.
+        let order = unsafe { std::slice::from_raw_parts_mut(to.as_mut_ptr().cast(), n as usize) };
+        // SAFETY: the view is dense, and its values are guarded.
+        unsafe { host.argsort(dtype, values.as_ptr(), order, threads) }
     });
+    drop(places);
     match distinct {
         Some(distinct) => Ok((wrap_new(py, order)?, distinct).into_pyobject(py)?.into_any()),
         None => Ok(py.NotImplemented().into_bound(py)),
@@ -48,11 +48,11 @@ fn stable_order<'py>(py: Python<'py>, a: &Bound<'py, NdArray>) -> PyResult<Bound
 fn merge_sorted<'py>(py: Python<'py>, a: &Bound<'py, NdArray>, part: usize) -> PyResult<Bound<'py, PyAny>> {
     let Some((view, host, threads)) = dense(a) else { return Ok(py.NotImplemented().into_bound(py)) };
     let n = view.size();
-    let held = run::share(py, &view.base)?;
-    let at = held.ptr() as usize + view.offset as usize;
+    let mut guard = run::write(py, &view.base)?;
+    let values = &mut guard.bytes_mut()[view.offset as usize..];
     let dtype = view.dtype;
-    // SAFETY: the view is dense and was flushed; the caller made the array and has not passed it on.
-    let sure = py.detach(move || unsafe { host.merge_runs(dtype, at as *mut u8, n as usize, part, threads) });
+    // SAFETY: the view is dense, and its values are guarded.
+    let sure = py.detach(move || unsafe { host.merge_runs(dtype, values.as_mut_ptr(), n as usize, part, threads) });
     Ok(sure.into_pyobject(py)?.to_owned().into_any())
 }
 
@@ -74,17 +74,18 @@ fn masked_sum<'py>(
         return declined();
     }
     let out = contiguous(view.dtype, &Dims::from_elem(count, 1));
-    let held = [run::share(py, &view.base)?, run::share(py, &chosen.base)?];
-    let values = held[0].ptr() as usize + view.offset as usize;
-    let mask = held[1].ptr() as usize + chosen.offset as usize;
-    let to = run::write(py, &out.base)? as usize;
+    let mut sums = run::overwrite(py, &out.base)?;
+    let guards = run::read_all(py, [&view.base, &chosen.base])?;
+    let (values, mask) = (&guards[0].bytes()[view.offset as usize..], &guards[1].bytes()[chosen.offset as usize..]);
+    let to = sums.bytes_mut();
     let (dtype, count, length) = (view.dtype, count as usize, (view.size() / count) as usize);
     let (host, threads) = host_for(py, view.size());
     let added = py.detach(move || {
-        let rows = MaskedRows { dtype, values: values as *const u8, mask: mask as *const u8, count, length };
-        // SAFETY: both views are dense and were flushed, and their memory is held; the sums' base was made for exactly these rows.
-        unsafe { host.masked_sums(&rows, start, to as *mut u8, threads) }
+        let rows = MaskedRows { dtype, values: values.as_ptr(), mask: mask.as_ptr(), count, length };
+        // SAFETY: both views are dense, and their values are guarded; the sums' base was made for exactly these rows.
+        unsafe { host.masked_sums(&rows, start, to.as_mut_ptr(), threads) }
     });
+    drop(sums);
     if !added {
         return declined();
     }

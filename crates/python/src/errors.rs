@@ -23,6 +23,7 @@ pub fn to_py(error: Error) -> PyErr {
         | Error::Decode { .. }
         | Error::Unsupported(_)
         | Error::Engine(_)
+        | Error::Busy
         | Error::Lost(_)) => PyRuntimeError::new_err(error.to_string()),
     }
 }

@@ -365,7 +365,7 @@ fn adopt(obj: &Bound<'_, PyAny>, real: &RealArray, dtype: DType, fresh: bool) ->
         let empty = shape::fresh(dtype, &real.shape, real.strides.clone());
         return Ok(ArrayView { strides: real.strides.clone(), ..empty });
     };
-    let window = |base: BaseRef, start: *mut u8| {
+    let window = |base: BaseRef, start: usize| {
         let offset = real.data as i64 - start as i64;
         ArrayView { base, dtype, offset, shape: real.shape.clone(), strides: real.strides.clone() }
     };
@@ -381,13 +381,13 @@ fn adopt(obj: &Bound<'_, PyAny>, real: &RealArray, dtype: DType, fresh: bool) ->
     if !fresh {
         registry::enter_adopted(&base, None);
     }
-    Ok(window(base, start))
+    Ok(window(base, range.start))
 }
 
 /// The base of the memory that an array shares with others, and its first address: one that is known, or a new
 /// one of all that the owner of the memory has, so that everything that looks into it is a view of one base.
 /// `None` when `range` is not inside what the owner seems to have.
-fn shared(obj: &Bound<'_, PyAny>, range: &Range<usize>) -> PyResult<Option<(BaseRef, *mut u8)>> {
+fn shared(obj: &Bound<'_, PyAny>, range: &Range<usize>) -> PyResult<Option<(BaseRef, usize)>> {
     let py = obj.py();
     let mut root = obj.clone();
     let below = loop {
@@ -417,12 +417,11 @@ fn shared(obj: &Bound<'_, PyAny>, range: &Range<usize>) -> PyResult<Option<(Base
     if !inside(&all) {
         return Ok(None);
     }
-    let start = all.start as *mut u8;
     let owner = Box::new(Owner::of(root.unbind()));
     // SAFETY: the owner keeps the root array, which keeps the memory that it looks into; see `adopt` on writes.
-    let base = unsafe { Runtime::global().adopt(start, all.len(), owner, true) };
+    let base = unsafe { Runtime::global().adopt(all.start as *mut u8, all.len(), owner, true) };
     registry::enter_adopted(&base, key);
-    Ok(Some((base, start)))
+    Ok(Some((base, all.start)))
 }
 
 /// All of the buffer that an object which is no array offers, if it is in one piece.
@@ -534,7 +533,8 @@ fn root_of(py: Python<'_>, array: Py<PyAny>) -> Py<PyAny> {
     }
 }
 
-type OurMemory = (BaseRef, *mut u8, Option<Py<PyAny>>);
+/// A base, where its memory begins, and the array that shows all of it.
+type OurMemory = (BaseRef, usize, Option<Py<PyAny>>);
 
 /// Follows a `.base` chain to one of our bases.
 fn owner_of(py: Python<'_>, first: *mut ffi::PyObject) -> Option<OurMemory> {
@@ -544,11 +544,11 @@ fn owner_of(py: Python<'_>, first: *mut ffi::PyObject) -> Option<OurMemory> {
         if let Ok(exporter) = base.cast_exact::<Exporter>() {
             let inner = exporter.get();
             let array = inner.array.as_ref().map(|a| a.clone_ref(py));
-            return Some((inner.export.base().clone(), inner.export.ptr(), array));
+            return Some((inner.export.base().clone(), inner.export.ptr() as usize, array));
         }
         if let Ok(array) = base.cast::<NdArray>() {
             let view = array.get().view()?;
-            let start = view.base.address()?;
+            let start = view.base.place()?;
             return Some((view.base.clone(), start, Some(array.clone().into_any().unbind())));
         }
         if let Ok(memory) = base.cast::<PyMemoryView>() {

@@ -371,9 +371,16 @@ pub fn read_element<'py>(py: Python<'py>, view: &ArrayView) -> PyResult<Bound<'p
 
 /// The element at a byte offset of the view's base, as a real NumPy scalar.
 pub fn read_at<'py>(py: Python<'py>, view: &ArrayView, offset: i64) -> PyResult<Bound<'py, PyAny>> {
-    let address = run::look(py, &view.base)?;
-    // SAFETY: the offset was checked against the shape; views lie inside their base.
-    unsafe { convert::numpy_scalar_at(py, view.dtype, address.cast_mut().offset(offset as isize)) }
+    run::look(py, &view.base, |bytes| scalar_at(py, view.dtype, &bytes[offset as usize..]))?
+}
+
+/// A real NumPy scalar of the element that these bytes begin with. Scalars are not tracked by the garbage collector, so that making
+/// one runs no Python code.
+#[inline(always)]
+fn scalar_at<'py>(py: Python<'py>, dtype: DType, bytes: &[u8]) -> PyResult<Bound<'py, PyAny>> {
+    assert!(bytes.len() >= dtype.size());
+    // SAFETY: there are as many bytes.
+    unsafe { convert::numpy_scalar_at(py, dtype, bytes.as_ptr().cast_mut()) }
 }
 
 /// `array[key]`
@@ -414,9 +421,8 @@ pub fn quick_get<'py>(
     key: &Bound<'py, PyAny>,
 ) -> Option<PyResult<Bound<'py, PyAny>>> {
     if let Some(offset) = element(view, key) {
-        let address = view.base.peek()?;
-        // SAFETY: the offset was checked against the shape; views lie inside their base.
-        return Some(unsafe { convert::numpy_scalar_at(array.py(), view.dtype, address.offset(offset as isize)) });
+        let py = array.py();
+        return run::peek(py, &view.base, |bytes| scalar_at(py, view.dtype, &bytes[offset as usize..]));
     }
     match quick(view, key) {
         Ok(Some(Quick::Window(window))) => Some(wrap_view(array, window)),
@@ -518,29 +524,26 @@ pub fn set<'py>(array: &Bound<'py, NdArray>, key: &Bound<'py, PyAny>, value: &Bo
 /// there is to do.
 #[inline(always)]
 fn write_plain(view: &ArrayView, offset: i64, value: &Bound<'_, PyAny>) -> bool {
+    let py = value.py();
     match view.dtype {
         DType::F64 => match value.cast_exact::<PyFloat>() {
-            Ok(value) => write(view, offset, value.value()),
-            Err(_) => convert::numpy_float64(value).is_some_and(|value| write(view, offset, value)),
+            Ok(value) => write(py, view, offset, value.value().to_ne_bytes()),
+            Err(_) => convert::numpy_float64(value).is_some_and(|value| write(py, view, offset, value.to_ne_bytes())),
         },
-        DType::I64 => integer(value).is_some_and(|value| write(view, offset, value)),
-        DType::Bool => value.cast_exact::<PyBool>().is_ok_and(|value| write(view, offset, value.is_true())),
+        DType::I64 => integer(value).is_some_and(|value| write(py, view, offset, value.to_ne_bytes())),
+        DType::Bool => {
+            value.cast_exact::<PyBool>().is_ok_and(|value| write(py, view, offset, [value.is_true().into()]))
+        }
         _ => false,
     }
 }
 
-/// Stores an element of the view's dtype at a byte offset of its base; false where the memory is still to be computed.
+/// Stores an element of the view's dtype, given as its bytes, at a byte offset of its base; false where the memory is still to be
+/// computed.
 #[inline(always)]
-fn write<T>(view: &ArrayView, offset: i64, value: T) -> bool {
-    match view.base.poke() {
-        Some(address) => {
-            // SAFETY: the offset was checked against the shape; views lie inside their base, elements are aligned and
-            // of this type. Nothing pending reads them, and other threads wait for the GIL.
-            unsafe { address.offset(offset as isize).cast::<T>().write(value) };
-            true
-        }
-        None => false,
-    }
+fn write<const SIZE: usize>(py: Python<'_>, view: &ArrayView, offset: i64, value: [u8; SIZE]) -> bool {
+    let store = |bytes: &mut [u8]| bytes[offset as usize..][..SIZE].copy_from_slice(&value);
+    run::poke(py, &view.base, store).is_some()
 }
 
 /// Stores a number in one element at once; false when the assignment has to be recorded, or is NumPy's.

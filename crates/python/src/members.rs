@@ -5,7 +5,7 @@ use crate::bare::Quick;
 use crate::given::Given;
 use crate::index;
 use crate::ndarray::{NdArray, wrap_view};
-use crate::shape;
+use crate::{run, shape};
 use numelt_ir::{DType, Dims};
 use numelt_runtime::ArrayView;
 use pyo3::ffi;
@@ -13,6 +13,13 @@ use pyo3::prelude::*;
 
 /// Elements up to which lists are made here.
 const LISTED: i64 = 1024;
+
+/// Bytes up to which copying is cheaper than a guard.
+const COPIED: usize = 256;
+
+/// A copy of few bytes.
+#[repr(align(16))]
+struct Aligned([u8; COPIED]);
 
 /// A short dense vector of floats or ints that are computed as a list of Python's numbers.
 pub fn listed<'py>(py: Python<'py>, view: &ArrayView) -> Quick<'py> {
@@ -23,9 +30,21 @@ pub fn listed<'py>(py: Python<'py>, view: &ArrayView) -> Quick<'py> {
         DType::I64 => |at| unsafe { ffi::PyLong_FromLongLong(at.cast::<i64>().read()) },
         _ => return None,
     };
-    let start = view.base.peek().filter(|_| !view.shape.is_empty() && view.size() <= LISTED)?;
-    // SAFETY: views lie inside their base, and elements are aligned.
-    unsafe { Some(list_of(py, start.offset(view.offset as isize), (&view.shape, &view.strides), number)) }
+    if view.shape.is_empty() || view.size() > LISTED || !view.base.is_readable() {
+        return None;
+    }
+    let list = |bytes: &[u8]| {
+        let start = bytes.as_ptr().wrapping_offset(view.offset as isize);
+        // SAFETY: views lie inside their base, and memory of bases is aligned.
+        unsafe { list_of(py, start, (&view.shape, &view.strides), number) }
+    };
+    // making lists may run the garbage collector, and that any Python code: few bytes are copied, for others there is a guard
+    if view.base.nbytes() <= COPIED {
+        let mut copy = Aligned([0; COPIED]);
+        let copied = run::peek(py, &view.base, |bytes| copy.0[..bytes.len()].copy_from_slice(bytes));
+        return copied.map(|()| list(&copy.0));
+    }
+    Some(run::read(py, &view.base).and_then(|guard| list(guard.bytes())))
 }
 
 /// A list of the elements along the first axis: numbers, or lists.

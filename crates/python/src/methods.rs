@@ -118,24 +118,28 @@ fn is_f(view: &ArrayView) -> bool {
 
 /// A recorded copy of a view, converted to `dtype`.
 pub fn copied(py: Python<'_>, view: &ArrayView, dtype: DType, order: Order) -> PyResult<ArrayView> {
+    let out = new_like(py, view, dtype, order)?;
+    if out.size() > 0 {
+        run::record(py, Op::Copy, dtype, &out, &[Input::Array(view)], Axes::default())?;
+    }
+    Ok(out)
+}
+
+/// A new array for a copy of a view, converted to `dtype`.
+pub fn new_like(py: Python<'_>, view: &ArrayView, dtype: DType, order: Order) -> PyResult<ArrayView> {
     crate::module::check_bytes(py, &view.shape, dtype)?;
     let fortran = match order {
         Order::F => true,
         Order::A => is_f(view),
         Order::C | Order::K => false,
     };
-    let out = if order == Order::K {
-        shape::fresh(dtype, &view.shape, shape::copy_strides(view, dtype.size() as i64))
-    } else {
-        let itemsize = dtype.size() as i64;
-        let strides =
-            if fortran { shape::f_strides(&view.shape, itemsize) } else { numelt_ir::c_strides(&view.shape, itemsize) };
-        shape::fresh(dtype, &view.shape, strides)
+    let itemsize = dtype.size() as i64;
+    let strides = match order {
+        Order::K => shape::copy_strides(view, itemsize),
+        _ if fortran => shape::f_strides(&view.shape, itemsize),
+        _ => numelt_ir::c_strides(&view.shape, itemsize),
     };
-    if out.size() > 0 {
-        run::record(py, Op::Copy, dtype, &out, &[Input::Array(view)], Axes::default())?;
-    }
-    Ok(out)
+    Ok(shape::fresh(dtype, &view.shape, strides))
 }
 
 /// `numpy.reshape` on a native array.
@@ -230,9 +234,10 @@ impl NdArray {
         let py = slf.py();
         if args.is_empty()
             && let Some(view) = slf.get().view().filter(|v| v.shape.len() == 1 && v.shape[0] <= LISTED)
-            && let Some(list) = run::on_dense(py, view, |bytes| listed(py, view.dtype, bytes))?
+            && let Some(range) = run::dense_range(view)
         {
-            return list;
+            // a guard, because making a list may run the garbage collector, and that any Python code
+            return listed(py, view.dtype, &run::read(py, &view.base)?.bytes()[range]);
         }
         read_call(slf, "tolist", args, None)
     }

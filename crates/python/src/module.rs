@@ -3,7 +3,7 @@
 
 use crate::attributes::{self, parse_shape};
 use crate::convert::{self, Numpy};
-use crate::methods::{Order, copied, is_ordered, parse_order};
+use crate::methods::{self, Order, copied, is_ordered, parse_order};
 use crate::ndarray::{NdArray, Payload, wrap_new, wrap_view};
 use crate::operand::{self, Operand};
 use crate::products;
@@ -394,7 +394,10 @@ pub fn native_asarray<'py>(
             "Unable to avoid copy while creating an array as requested.\nIf using `np.array(obj, copy=False)` replace it with `np.asarray(obj)` to allow a copy when needed (no behavior change in NumPy 1.x).\nFor more details, see https://numpy.org/devdocs/numpy_2_0_migration_guide.html#adapting-to-changes-in-the-copy-keyword.",
         ));
     }
-    wrap_new(py, copied(py, view, to, order)?)
+    // an assignment, because of floats that do not fit uint32
+    let out = methods::new_like(py, view, to, order)?;
+    assign::record(py, &out, view)?;
+    wrap_new(py, out)
 }
 
 #[pyfunction]

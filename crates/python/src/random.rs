@@ -389,7 +389,8 @@ impl BitStream {
         if n == 0 {
             return wrap_new(py, view);
         }
-        let address = run::write(py, &view.base)? as usize;
+        let mut guard = run::overwrite(py, &view.base)?;
+        let to = guard.bytes_mut();
         let bounded = Bounded { low, count, halves, wide: dtype.size() == 8 };
         self.acquire.call0(py)?;
         // SAFETY: the lock and the GIL are held, the owner is alive.
@@ -398,9 +399,9 @@ impl BitStream {
         let stretch = unsafe { self.state.take(n as u64, halves) };
         let drawn = stretch.map(|s| {
             let (host, threads) = host_for(py, n);
-            let made = || {
+            let mut made = || {
                 // SAFETY: the base was made for exactly these integers, and nobody else knows it yet.
-                unsafe { host.fill_bounded(&s.stream(), bounded, n as usize, address as *mut u8, threads) }
+                unsafe { host.fill_bounded(&s.stream(), bounded, n as usize, to.as_mut_ptr(), threads) }
             };
             // the bit generator's lock is held meanwhile, as NumPy holds it
             if n >= LAZY { py.detach(made) } else { made() }
@@ -417,6 +418,7 @@ impl BitStream {
             None => {}
         }
         self.release.call0(py)?;
+        drop(guard);
         if drawn.flatten().is_some() { wrap_new(py, view) } else { declined() }
     }
 }
@@ -456,11 +458,15 @@ impl Stretch {
     fn draw(&self, py: Python<'_>, ty: DType, view: &ArrayView) -> PyResult<()> {
         let fresh = !view.base.is_pending() && view.base.is_blank();
         if view.size() < LAZY && fresh {
-            let address = run::write(py, &view.base)?;
-            let (n, stream) = (view.size() as usize, self.stream());
-            // SAFETY: the base was made for exactly these elements, and nobody else knows it yet. Settings change with the GIL
-            // held, which is held here and not let go of.
-            if unsafe { Runtime::global().with_host(|host| host.fill_stream(&stream, ty, n, address)) } {
+            let (n, start, stream) = (view.size() as usize, view.offset as usize, self.stream());
+            let filled = run::fill(py, &view.base, |bytes| {
+                assert!(start + n * ty.size() <= bytes.len());
+                let to = bytes[start..].as_mut_ptr();
+                // SAFETY: there is room for the elements of a dense view. Settings change with the GIL held, which is held here
+                // and not let go of.
+                unsafe { Runtime::global().with_host(|host| host.fill_stream(&stream, ty, n, to)) }
+            })?;
+            if filled {
                 return Ok(());
             }
         }

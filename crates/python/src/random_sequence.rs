@@ -9,7 +9,7 @@ use crate::ndarray::{NdArray, wrap_new};
 use crate::random::{destination, host_for, sized};
 use crate::run;
 use numelt_ir::{DType, Scalar};
-use numelt_runtime::{ArrayView, Draw, Integers, Placed, Sequence, TWISTER_WORDS};
+use numelt_runtime::{ArrayView, Draw, Integers, Placed, Sequence, TWISTER_WORDS, WriteGuard};
 use pyo3::prelude::*;
 use std::ffi::{c_int, c_void};
 
@@ -111,26 +111,48 @@ impl State {
     }
 }
 
-/// Dense memory of a new array.
-struct Room(usize, usize);
-
-impl Room {
-    fn of(py: Python<'_>, view: &ArrayView) -> PyResult<Room> {
-        Ok(Room(run::write(py, &view.base)? as usize + view.offset as usize, view.size() as usize))
-    }
-
-    /// # Safety
-    /// The memory holds elements of `T`, and nobody else touches it meanwhile.
-    unsafe fn slice<'a, T>(&self) -> &'a mut [T] {
-        // SAFETY: the caller's contract; memory of bases is aligned.
-        unsafe { std::slice::from_raw_parts_mut(self.0 as *mut T, self.1) }
-    }
+/// The elements of a dense array that is about to be written.
+///
+/// # Safety
+/// They are of this type.
+unsafe fn elements<'a, T>(guard: &'a mut WriteGuard<'_>, view: &ArrayView) -> &'a mut [T] {
+    let (start, n) = (view.offset as usize, view.size() as usize);
+    let bytes = &mut guard.bytes_mut()[start..start + n * size_of::<T>()];
+    // SAFETY: the bytes are those of as many elements; memory of bases is aligned.
+    unsafe { std::slice::from_raw_parts_mut(bytes.as_mut_ptr().cast(), n) }
 }
 
 impl SequentialStream {
-    /// Draws numbers under the bit generator's lock, without the GIL where there are many. False where the host engine cannot make them.
+    /// Draws numbers for a new array under the bit generator's lock. False where the host engine cannot make them.
     fn draw(&self, py: Python<'_>, n: i64, numbers: Draw<'_>) -> PyResult<bool> {
         self.acquire.call0(py)?;
+        let drawn = self.make(py, n, numbers);
+        self.release.call0(py)?;
+        Ok(drawn)
+    }
+
+    /// Draws uniform numbers for all of a dense view of this dtype. The lock comes before the guard, which another thread may wait
+    /// for: a program may hold the lock while it looks at the array.
+    fn draw_uniform(&self, py: Python<'_>, view: &ArrayView, placed: Placed) -> PyResult<bool> {
+        // what this warns of may be told to a program that draws numbers
+        run::run_users(py, &view.base)?;
+        self.acquire.call0(py)?;
+        let drawn = run::overwrite_view(py, view).map(|mut guard| {
+            // SAFETY: the elements are those of the view's dtype, which is one of the two.
+            let numbers = unsafe {
+                match view.dtype {
+                    DType::F32 => Draw::UniformSingle(elements(&mut guard, view)),
+                    _ => Draw::Uniform(placed, elements(&mut guard, view)),
+                }
+            };
+            self.make(py, view.size(), numbers)
+        });
+        self.release.call0(py)?;
+        drawn
+    }
+
+    /// Draws numbers with the lock held, without the GIL where there are many. False where the host engine cannot make them.
+    fn make(&self, py: Python<'_>, n: i64, numbers: Draw<'_>) -> bool {
         let state = Held(self.state);
         let (host, threads) = host_for(py, n);
         let run = move || {
@@ -138,9 +160,7 @@ impl SequentialStream {
             // SAFETY: the lock is held, and the owner alive.
             host.draw(&mut unsafe { state.0.sequence() }, numbers, threads)
         };
-        let result = if n >= LONG { py.detach(run) } else { run() };
-        self.release.call0(py)?;
-        Ok(result)
+        if n >= LONG { py.detach(run) } else { run() }
     }
 }
 
@@ -166,12 +186,8 @@ impl SequentialStream {
         let dtype = if single { DType::F32 } else { DType::F64 };
         let Some(view) = destination(size, out, dtype)? else { return Ok(py.NotImplemented().into_bound(py)) };
         if view.size() > 0 {
-            let room = Room::of(py, &view)?;
             let placed: Placed = low.map(|low| (low, range));
-            // SAFETY: dense memory of this dtype, which nothing pending touches.
-            let numbers =
-                unsafe { if single { Draw::UniformSingle(room.slice()) } else { Draw::Uniform(placed, room.slice()) } };
-            if !self.draw(py, view.size(), numbers)? {
+            if !self.draw_uniform(py, &view, placed)? {
                 return Ok(py.NotImplemented().into_bound(py));
             }
         }
@@ -201,10 +217,13 @@ impl SequentialStream {
         };
         let view = sized(dtype, size)?;
         if view.size() > 0 {
-            let room = Room::of(py, &view)?;
-            // SAFETY: the base was made for exactly these integers, and nobody else knows it yet.
+            let mut guard = run::overwrite(py, &view.base)?;
+            // SAFETY: the view is of integers of this size.
             let to = unsafe {
-                if dtype.size() == 8 { Integers::Wide(room.slice()) } else { Integers::Narrow(room.slice()) }
+                match dtype.size() {
+                    8 => Integers::Wide(elements(&mut guard, &view)),
+                    _ => Integers::Narrow(elements(&mut guard, &view)),
+                }
             };
             if !self.draw(py, view.size(), Draw::Masked { low, last, to })? {
                 return declined();
@@ -231,14 +250,14 @@ impl SequentialStream {
         if n == 0 || matches!(self.state, State::Sfc64(_)) {
             return Ok(py.NotImplemented().into_bound(py));
         }
-        let room = Room::of(py, &view)?;
+        let mut guard = run::overwrite(py, &view.base)?;
         let placed: Placed = mean.map(|mean| (mean, scale));
         let one = || -> PyResult<f64> {
             let number: f64 = draw.call0()?.extract()?;
             Ok(placed.map_or(number, |(mean, scale)| mean + scale * number))
         };
-        // SAFETY: the base was made for exactly these numbers, and nobody else knows it yet.
-        let numbers = unsafe { room.slice::<f64>() };
+        // SAFETY: the view is of doubles.
+        let numbers = unsafe { elements::<f64>(&mut guard, &view) };
         let (first, pairs) = numbers.split_at_mut(usize::from(kept));
         let even = pairs.len() / 2 * 2;
         let (pairs, last) = pairs.split_at_mut(even);
@@ -249,6 +268,7 @@ impl SequentialStream {
         for number in first.iter_mut().chain(last) {
             *number = one()?;
         }
+        drop(guard);
         wrap_new(py, view)
     }
 

@@ -176,7 +176,7 @@ fn finish<'py>(
         Op::Argmin | Op::Argmax => shape::fresh(out_dtype, &kept, numelt_ir::c_strides(&kept, out_dtype.size() as i64)),
         _ => shape::like_inputs(out_dtype, &kept, &[view]),
     };
-    match known(op, ty, view, axes, !final_shape.is_empty()).or_else(|| truths::folded(op, ty, view, axes)) {
+    match known(op, ty, view, axes, !final_shape.is_empty()).or_else(|| truths::folded(py, op, ty, view, axes)) {
         Some(value) => {
             inspect::count(op);
             run::set_bytes(py, &target.base, &value.to_bytes()[..out_dtype.size()])?;

@@ -63,13 +63,13 @@ pub fn enter_adopted(base: &BaseRef, root: Option<usize>) {
 
 /// The living base that these addresses lie in, and its first address. `root` as in [`enter_adopted`]: memory
 /// that an array owns is not that of a base which keeps something else alive.
-pub fn find(range: &Range<usize>, root: Option<usize>) -> Option<(BaseRef, *mut u8)> {
+pub fn find(range: &Range<usize>, root: Option<usize>) -> Option<(BaseRef, usize)> {
     let mut known = known();
     known.sort();
     let (start, place) = known.last_living(range.start)?;
     let base = place.base.upgrade()?;
     let fits = range.end <= place.end && (root.is_none() || root == place.root);
-    fits.then_some((base, start as *mut u8))
+    fits.then_some((base, start))
 }
 
 impl Known {
@@ -87,7 +87,7 @@ impl Known {
 
     /// Enters a base in place of what lies inside it; true when another one that lives shares memory with it.
     fn insert(&mut self, base: &BaseRef, root: Option<usize>) -> bool {
-        let Some(start) = base.address().map(|address| address as usize) else { return false };
+        let Some(start) = base.place() else { return false };
         let end = start + base.nbytes();
         let mut shares = self.last_living(start).is_some_and(|(_, place)| place.end > start);
         let inside: SmallVec<[usize; 8]> = self.places.range(start..end).map(|(&at, _)| at).collect();
@@ -153,7 +153,7 @@ pub fn apart(py: Python<'_>, out: &ArrayView, ins: &[Input<'_>]) -> PyResult<Opt
     let copies = ins.iter().map(copy).collect::<PyResult<Vec<_>>>()?;
     run::run_what_fits(py, Reason::Visible)?;
     for copy in copies.iter().flatten() {
-        run::look(py, &copy.base)?;
+        run::look(py, &copy.base, |_| ())?;
     }
     Ok(Some(copies))
 }
@@ -164,7 +164,7 @@ fn overlaps(range: &Range<usize>, out: &ArrayView) -> bool {
 
 /// Addresses from the first to the last byte of a view, if it has memory and elements.
 fn memory(view: &ArrayView) -> Option<Range<usize>> {
-    let base = view.base.address()? as i64 + view.offset;
+    let base = view.base.place()? as i64 + view.offset;
     let (low, high) = crate::shape::byte_range(&view.shape, &view.strides, view.dtype.size() as i64)?;
     Some((base + low) as usize..(base + high) as usize)
 }

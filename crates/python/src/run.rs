@@ -2,9 +2,10 @@
 
 use crate::{errors, errstate, filters, graveyard, inspect, origin, registry, shape};
 use numelt_ir::{Axes, DType, Op, Result, Scalar};
-use numelt_runtime::{ArrayView, BaseRef, Export, Input, Reason, Repeated, Runtime};
+use numelt_runtime::{ArrayView, BaseRef, Export, Input, ReadGuard, Reason, Repeated, Runtime, WriteGuard};
 use pyo3::prelude::*;
 use smallvec::SmallVec;
+use std::ops::Range;
 
 /// Pending element-operations above which a flush lets other Python threads run.
 const DETACH_WORK: u64 = 100_000;
@@ -88,7 +89,7 @@ fn flush_attached(reason: Reason, out: &BaseRef) -> PyResult<()> {
 fn run_recorded(py: Python<'_>, reason: Reason, out: &BaseRef) -> PyResult<()> {
     let ran = run_pending(py, reason);
     let needed = matches!(reason, Reason::Visible | Reason::Explicit);
-    if needed && out.peek().is_none() { ran } else { Ok(()) }
+    if needed && !out.is_readable() { ran } else { Ok(()) }
 }
 
 /// Notes the error state for what is recorded next; must that run by itself?
@@ -145,10 +146,11 @@ pub fn execute(py: Python<'_>, reason: Reason) -> Result<()> {
     result
 }
 
-/// Lets the runtime do something, without the GIL if that may take long.
+/// Lets the runtime do something, without the GIL if that may take long, or wait for another thread. Whoever holds a guard may need
+/// the GIL to end it, so nobody waits for a guard with the GIL.
 pub fn past_gil<T: Send>(py: Python<'_>, act: impl FnOnce(&Runtime) -> T + Send) -> T {
     let runtime = Runtime::global();
-    if runtime.pending_work() > DETACH_WORK || runtime.is_running() {
+    if runtime.pending_work() > DETACH_WORK || runtime.may_wait() {
         let _away = runtime.away();
         py.detach(|| act(runtime))
     } else {
@@ -163,29 +165,96 @@ pub fn new_base(nbytes: usize) -> BaseRef {
     unsafe { Runtime::global().new_base_past(nbytes) }
 }
 
-/// Address of a base's memory on the host, to be written: everything pending on it is done.
-pub fn write(py: Python<'_>, base: &BaseRef) -> PyResult<*mut u8> {
-    if base.is_pending() {
-        run_what_fits(py, Reason::Read)?;
-    }
-    Runtime::global().write(base).map_err(errors::to_py)
+/// Lets `look` see the bytes of a base whose values are at hand; nothing where they are not. `look` runs no Python code, not
+/// even by making objects that the garbage collector tracks: until it returns, nobody else may get the GIL.
+#[inline(always)]
+pub fn peek<R>(_py: Python<'_>, base: &BaseRef, look: impl FnOnce(&[u8]) -> R) -> Option<R> {
+    // SAFETY: the GIL is held, and `look` does not let go of it.
+    unsafe { base.peek(look) }
 }
 
-/// Address of a base's memory, to look at its values: only pending work that writes it is done.
+/// Lets `change` write the bytes of a base that nothing pending touches; nothing where that is not so. For `change` holds
+/// what [`peek`] says of `look`.
+#[inline(always)]
+pub fn poke<R>(_py: Python<'_>, base: &BaseRef, change: impl FnOnce(&mut [u8]) -> R) -> Option<R> {
+    // SAFETY: the GIL is held, and `change` does not let go of it. Looks within looks are at other bases.
+    unsafe { base.poke(change) }
+}
+
+/// Lets `look` see the bytes of a base, after what is pending has run as far as it writes them. It runs no Python code, as
+/// [`peek`] says.
 #[inline]
-pub fn look(py: Python<'_>, base: &BaseRef) -> PyResult<*const u8> {
-    match base.peek() {
-        Some(address) => Ok(address),
-        None => look_pending(py, base),
+pub fn look<R>(py: Python<'_>, base: &BaseRef, look: impl FnOnce(&[u8]) -> R) -> PyResult<R> {
+    // SAFETY: as in `peek`.
+    match unsafe { base.peek_or_else(look) } {
+        Ok(seen) => Ok(seen),
+        Err(look) => Ok(look(read(py, base)?.bytes())),
     }
 }
 
-#[cold]
-fn look_pending(py: Python<'_>, base: &BaseRef) -> PyResult<*const u8> {
-    if base.is_awaited() {
+/// Lets `fill` write the bytes of a base, which writes all that is read later. It runs no Python code, as [`peek`] says.
+#[inline]
+pub fn fill<R>(py: Python<'_>, base: &BaseRef, fill: impl FnOnce(&mut [u8]) -> R) -> PyResult<R> {
+    let mut fill = Some(fill);
+    let now = |bytes: &mut [u8]| fill.take().map(|fill| fill(bytes));
+    // SAFETY: as in `poke`.
+    let filled = unsafe { Runtime::global().overwrite_past(base, now) }.map_err(errors::to_py)?;
+    match (filled.flatten(), fill) {
+        (Some(filled), _) => Ok(filled),
+        (None, Some(fill)) => Ok(fill(overwrite(py, base)?.bytes_mut())),
+        (None, None) => unreachable!("what has been filled is full"),
+    }
+}
+
+/// The values of a base, to be read while the GIL may be let go of: only pending work that writes them is done.
+pub fn read<'a>(py: Python<'_>, base: &'a BaseRef) -> PyResult<ReadGuard<'a>> {
+    // SAFETY: the GIL is held; see `record_as`.
+    if let Some(guard) = unsafe { Runtime::global().read_past(base) } {
+        return Ok(guard);
+    }
+    let [guard] = read_all(py, [base])?;
+    Ok(guard)
+}
+
+/// The values of several bases at once; see [`Runtime::read_all`].
+pub fn read_all<'a, const N: usize>(py: Python<'_>, bases: [&'a BaseRef; N]) -> PyResult<[ReadGuard<'a>; N]> {
+    if bases.iter().any(|base| base.is_awaited()) {
         run_what_fits(py, Reason::Read)?;
     }
-    Runtime::global().read(base).map_err(errors::to_py)
+    guarded(py, |runtime| runtime.read_all(bases))
+}
+
+/// The values of a base, to be changed while the GIL may be let go of: everything pending on it is done.
+pub fn write<'a>(py: Python<'_>, base: &'a BaseRef) -> PyResult<WriteGuard<'a>> {
+    run_users(py, base)?;
+    guarded(py, |runtime| runtime.write(base))
+}
+
+/// The same for somebody who writes all that is read later: the values that are there are not brought home.
+pub fn overwrite<'a>(py: Python<'_>, base: &'a BaseRef) -> PyResult<WriteGuard<'a>> {
+    run_users(py, base)?;
+    guarded(py, |runtime| runtime.overwrite(base))
+}
+
+/// The memory of a dense view, all of which is about to be written; see [`overwrite`].
+pub fn overwrite_view<'a>(py: Python<'_>, view: &'a ArrayView) -> PyResult<WriteGuard<'a>> {
+    // what a part leaves of its base is still wanted
+    let whole = view.size() as usize * view.dtype.size() == view.base.nbytes();
+    if whole { overwrite(py, &view.base) } else { write(py, &view.base) }
+}
+
+/// Runs everything pending if any of it touches a base.
+pub fn run_users(py: Python<'_>, base: &BaseRef) -> PyResult<()> {
+    if base.is_pending() { run_what_fits(py, Reason::Read) } else { Ok(()) }
+}
+
+/// What the runtime gives, which belongs to this thread.
+fn guarded<T>(py: Python<'_>, act: impl FnOnce(&Runtime) -> Result<T> + Send) -> PyResult<T> {
+    /// A value that stays on its thread.
+    struct Here<T>(T);
+    // SAFETY: `past_gil` calls what it is given on this thread, with and without the GIL.
+    unsafe impl<T> Send for Here<T> {}
+    past_gil(py, |runtime| Here(act(runtime))).0.map_err(errors::to_py)
 }
 
 /// Makes a base visible outside until the export is dropped.
@@ -197,21 +266,18 @@ pub fn export(py: Python<'_>, base: &BaseRef) -> PyResult<Export> {
 
 /// Keeps a base's memory in place as [`export`] does, for somebody who does not tell where it is.
 pub fn share(py: Python<'_>, base: &BaseRef) -> PyResult<Export> {
-    if let Some(export) = Runtime::global().export_now(base) {
+    // SAFETY: the GIL is held; see `record_as`.
+    if let Some(export) = unsafe { Runtime::global().export_past(base) } {
         return Ok(export);
     }
-    if base.is_pending() {
-        run_what_fits(py, Reason::Read)?;
-    }
-    Runtime::global().export(base).map_err(errors::to_py)
+    run_users(py, base)?;
+    guarded(py, |runtime| runtime.export(base))
 }
 
 /// Value of the element at a byte offset of a base.
 pub fn read_scalar(py: Python<'_>, base: &BaseRef, dtype: DType, offset: i64) -> PyResult<Scalar> {
-    let address = look(py, base)?;
-    // SAFETY: the offset is that of an element of a view of this base, and views lie inside their base.
-    let bytes = unsafe { std::slice::from_raw_parts(address.offset(offset as isize), dtype.size()) };
-    Ok(Scalar::from_bytes(dtype, bytes))
+    // the offset is that of an element of a view of this base, and views lie inside their base
+    look(py, base, |bytes| Scalar::from_bytes(dtype, &bytes[offset as usize..][..dtype.size()]))
 }
 
 /// Full reductions of an array whose values are in memory, whatever else is pending; `None` where they have to be
@@ -228,29 +294,34 @@ pub fn fold_now(view: &ArrayView, folds: &[(Op, DType)]) -> PyResult<Option<Smal
     Ok(found)
 }
 
-/// What `with` makes of the bytes of a dense view in C order, which it must not change; `None` for any other view.
+/// The bytes of a view inside those of its base; nothing for a view that is not dense in C order.
+pub fn dense_range(view: &ArrayView) -> Option<Range<usize>> {
+    let (start, itemsize) = (view.offset as usize, view.dtype.size());
+    let dense = shape::is_c_contiguous(&view.shape, &view.strides, itemsize as i64);
+    dense.then(|| match view.size() {
+        // it may begin anywhere
+        0 => 0..0,
+        n => start..start + n as usize * itemsize,
+    })
+}
+
+/// What `with` makes of the bytes of a dense view in C order; `None` for any other view. It runs no Python code, as [`peek`] says.
 pub fn on_dense<T>(py: Python<'_>, view: &ArrayView, with: impl FnOnce(&[u8]) -> T) -> PyResult<Option<T>> {
-    if !shape::is_c_contiguous(&view.shape, &view.strides, view.dtype.size() as i64) {
-        return Ok(None);
-    }
-    let size = view.size() as usize * view.dtype.size();
-    let start = look(py, &view.base)?.wrapping_offset(view.offset as isize);
-    // SAFETY: views lie inside their base, and this one is dense. Other threads wait for the GIL.
-    Ok(Some(with(unsafe { std::slice::from_raw_parts(start, size) })))
+    let Some(range) = dense_range(view) else { return Ok(None) };
+    look(py, &view.base, |bytes| with(&bytes[range])).map(Some)
 }
 
 /// A new base of `total` bytes that holds the elements of dense views one after the other.
 pub fn gathered(py: Python<'_>, views: &[ArrayView], total: usize) -> PyResult<BaseRef> {
     let base = new_base(total);
-    let start = write(py, &base)?;
     let mut at = 0;
     for view in views {
-        on_dense(py, view, |bytes| {
-            assert!(bytes.len() <= total - at);
-            // SAFETY: so many bytes are left of the new base, which nobody else knows.
-            unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), start.add(at), bytes.len()) };
-            at += bytes.len();
-        })?;
+        on_dense(py, view, |from| {
+            fill(py, &base, |to| to[at..at + from.len()].copy_from_slice(from))?;
+            at += from.len();
+            Ok::<(), PyErr>(())
+        })?
+        .transpose()?;
     }
     Ok(base)
 }
@@ -260,11 +331,12 @@ pub fn write_scalar(py: Python<'_>, base: &BaseRef, offset: i64, value: Scalar) 
     if base.is_pending() {
         return Ok(false);
     }
-    let address = write(py, base)?;
-    let bytes = &value.to_bytes()[..value.dtype().size()];
-    // SAFETY: the offset is that of an element of a view of this base, of the value's dtype; views lie inside
-    // their base. Nothing pending reads it, and other threads wait for the GIL.
-    unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), address.offset(offset as isize), bytes.len()) };
+    let element = &value.to_bytes()[..value.dtype().size()];
+    // the offset is that of an element of a view of this base, of the value's dtype; views lie inside their base
+    let store = |bytes: &mut [u8]| bytes[offset as usize..][..element.len()].copy_from_slice(element);
+    if poke(py, base, store).is_none() {
+        store(write(py, base)?.bytes_mut());
+    }
     Ok(true)
 }
 
@@ -289,58 +361,58 @@ const FILLED: i64 = 2048;
 
 /// A new base in which one value stands for each element of a shape; `None` where that is to be recorded.
 pub fn new_filled(dims: &[i64], value: Scalar) -> Option<BaseRef> {
-    let (n, size) = (shape::size(dims), value.dtype().size());
+    let n = shape::size(dims);
     if !(1..=FILLED).contains(&n) {
         return None;
     }
     // SAFETY: the GIL is held; see `record_as`.
-    let (base, address) = unsafe { Runtime::global().prepared_past(n as usize * size)? };
-    // SAFETY: the base is new and has as many bytes.
-    unsafe { write_all(address, n as usize, value) };
+    let base =
+        unsafe { Runtime::global().prepared_past(n as usize * value.dtype().size(), |all| write_all(all, value)) }?;
     inspect::count(Op::Copy);
     Some(base)
 }
 
 /// Gives all elements of a dense view one value at once; false where that is to be recorded.
-pub fn overwrite(view: &ArrayView, value: Scalar) -> bool {
-    let (n, size) = (view.size(), view.dtype.size());
-    if n > FILLED || view.dtype != value.dtype() || !shape::is_c_contiguous(&view.shape, &view.strides, size as i64) {
+pub fn overwrite_few(py: Python<'_>, view: &ArrayView, value: Scalar) -> bool {
+    if view.size() > FILLED || view.dtype != value.dtype() || !Runtime::global().runs_at_once() {
         return false;
     }
-    if !Runtime::global().runs_at_once() {
-        return false;
+    let Some(range) = dense_range(view) else { return false };
+    let done = poke(py, &view.base, |bytes| write_all(&mut bytes[range], value)).is_some();
+    if done {
+        inspect::count(Op::Copy);
     }
-    let Some(address) = view.base.poke() else { return false };
-    // SAFETY: views lie inside their base, and this one is dense. Nothing pending reads it, and other threads wait for the GIL.
-    unsafe { write_all(address.offset(view.offset as isize), n as usize, value) };
-    inspect::count(Op::Copy);
-    true
+    done
 }
 
 /// Elements up to which a copy of a vector is made here.
 const COPIED: i64 = 64;
 
 /// Copies a vector to another one of its dtype and length at once; false where that is to be recorded.
-pub fn copy_few(target: &ArrayView, source: &ArrayView) -> bool {
+pub fn copy_few(py: Python<'_>, target: &ArrayView, source: &ArrayView) -> bool {
     let (&[n], &[step]) = (target.shape.as_slice(), target.strides.as_slice()) else { return false };
     let (&[length], &[from_step]) = (source.shape.as_slice(), source.strides.as_slice()) else { return false };
     let plain = n == length && n <= COPIED && target.dtype == source.dtype && !target.base.ptr_eq(&source.base);
     if !plain || registry::is_tangled() || !Runtime::global().runs_at_once() {
         return false;
     }
-    let Some(from) = source.base.peek() else { return false };
-    let Some(to) = target.base.poke() else { return false };
-    // SAFETY: views lie inside their bases, and elements are aligned. Nothing pending reads what is written, other bases are
-    // other memory while none are tangled, and other threads wait for the GIL.
-    unsafe {
-        let (to, from) = (to.offset(target.offset as isize), from.offset(source.offset as isize));
-        match target.dtype.size() {
-            1 => step_copy::<u8>((to, step), (from, from_step), n),
-            2 => step_copy::<u16>((to, step), (from, from_step), n),
-            4 => step_copy::<u32>((to, step), (from, from_step), n),
-            8 => step_copy::<u64>((to, step), (from, from_step), n),
-            _ => step_copy::<[u64; 2]>((to, step), (from, from_step), n),
+    let copy = |from: &[u8], to: &mut [u8]| {
+        let (to, from) = (to.as_mut_ptr(), from.as_ptr());
+        // SAFETY: views lie inside their bases. Other bases are other memory while none are tangled.
+        unsafe {
+            let (to, from) = (to.offset(target.offset as isize), from.offset(source.offset as isize));
+            match target.dtype.size() {
+                1 => step_copy::<u8>((to, step), (from, from_step), n),
+                2 => step_copy::<u16>((to, step), (from, from_step), n),
+                4 => step_copy::<u32>((to, step), (from, from_step), n),
+                8 => step_copy::<u64>((to, step), (from, from_step), n),
+                _ => step_copy::<[u64; 2]>((to, step), (from, from_step), n),
+            }
         }
+    };
+    let done = peek(py, &source.base, |from| poke(py, &target.base, |to| copy(from, to)));
+    if done.flatten().is_none() {
+        return false;
     }
     inspect::count(Op::Copy);
     true
@@ -360,62 +432,49 @@ unsafe fn step_copy<T: Copy>((to, step): (*mut u8, i64), (from, from_step): (*co
     }
 }
 
-/// Writes a value `n` times.
-///
-/// # Safety
-/// There is room for so many elements.
-unsafe fn write_all(address: *mut u8, n: usize, value: Scalar) {
+/// Writes a value to each element of memory that holds elements of its dtype.
+fn write_all(memory: &mut [u8], value: Scalar) {
     let bytes = value.to_bytes();
-    // SAFETY: the caller's contract.
-    unsafe {
-        match value.dtype().size() {
-            1 => address.write_bytes(bytes[0], n),
-            2 => write_each(address, n, bytes.as_ptr().cast::<u16>()),
-            4 => write_each(address, n, bytes.as_ptr().cast::<u32>()),
-            8 => write_each(address, n, bytes.as_ptr().cast::<u64>()),
-            _ => write_each(address, n, bytes.as_ptr().cast::<[u64; 2]>()),
-        }
+    match value.dtype().size() {
+        1 => memory.fill(bytes[0]),
+        2 => write_each::<2>(memory, &bytes),
+        4 => write_each::<4>(memory, &bytes),
+        8 => write_each::<8>(memory, &bytes),
+        _ => write_each::<16>(memory, &bytes),
     }
 }
 
-/// Writes an element `n` times, as a type of its size.
-///
-/// # Safety
-/// The element can be read, and there is room for so many.
-unsafe fn write_each<T: Copy>(address: *mut u8, n: usize, element: *const T) {
-    // SAFETY: the caller's contract.
-    unsafe {
-        let value = element.read_unaligned();
-        (0..n).for_each(|i| address.cast::<T>().add(i).write_unaligned(value));
-    }
+/// Writes the first bytes of an element to each element of so many bytes.
+fn write_each<const SIZE: usize>(memory: &mut [u8], element: &[u8]) {
+    let element: [u8; SIZE] = std::array::from_fn(|at| element[at]);
+    memory.as_chunks_mut().0.fill(element);
 }
 
-/// Elements from a function of their position, each as a type of its size, in a new base; `None` where that is to be
+/// Elements from a function of their position, each as the bytes of its dtype, in a new base; `None` where that is to be
 /// recorded.
-pub fn new_written<T: Copy>(op: Op, n: i64, element: impl Fn(i64) -> T) -> Option<BaseRef> {
+pub fn new_written<const SIZE: usize>(op: Op, n: i64, element: impl Fn(i64) -> [u8; SIZE]) -> Option<BaseRef> {
     if !(1..=FILLED).contains(&n) {
         return None;
     }
+    let write = |memory: &mut [u8]| {
+        for (at, place) in (0..).zip(memory.as_chunks_mut().0) {
+            *place = element(at);
+        }
+    };
     // SAFETY: the GIL is held; see `record_as`.
-    let (base, address) = unsafe { Runtime::global().prepared_past(n as usize * size_of::<T>())? };
-    for i in 0..n {
-        // SAFETY: the base is new and has room for so many elements.
-        unsafe { address.cast::<T>().add(i as usize).write_unaligned(element(i)) };
-    }
+    let base = unsafe { Runtime::global().prepared_past(n as usize * SIZE, write) }?;
     inspect::count(op);
     Some(base)
 }
 
 /// Gives all elements of a new array one value at once; false where that is to be recorded.
-pub fn fill(py: Python<'_>, view: &ArrayView, value: Scalar) -> PyResult<bool> {
-    let (n, size) = (view.size(), view.dtype.size());
-    let own = !view.base.is_foreign() && !view.base.is_pending() && n as usize * size <= view.base.nbytes();
-    if n > FILLED || !own || !Runtime::global().runs_at_once() {
+pub fn fill_new(py: Python<'_>, view: &ArrayView, value: Scalar) -> PyResult<bool> {
+    let nbytes = view.size() as usize * view.dtype.size();
+    let own = !view.base.is_foreign() && !view.base.is_pending() && nbytes <= view.base.nbytes();
+    if view.size() > FILLED || !own || !Runtime::global().runs_at_once() {
         return Ok(false);
     }
-    let address = write(py, &view.base)?;
-    // SAFETY: the base is new and its own, so that nobody else knows it, and has as many bytes.
-    unsafe { write_all(address, n as usize, value) };
+    fill(py, &view.base, |memory| write_all(&mut memory[..nbytes], value))?;
     inspect::count(Op::Copy);
     Ok(true)
 }
@@ -443,8 +502,5 @@ pub fn integers(values: &[i64]) -> PyResult<BaseRef> {
 /// Fills a new base of our own, which nothing has been recorded on yet, with these bytes.
 pub fn set_bytes(py: Python<'_>, base: &BaseRef, bytes: &[u8]) -> PyResult<()> {
     assert!(bytes.len() <= base.nbytes() && !base.is_foreign() && !base.is_pending());
-    let address = write(py, base)?;
-    // SAFETY: the base has at least that many bytes, of its own, and nobody else knows it yet.
-    unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), address, bytes.len()) };
-    Ok(())
+    fill(py, base, |memory| memory[..bytes.len()].copy_from_slice(bytes))
 }

@@ -62,20 +62,24 @@ pub fn solve<'py>(args: &Bound<'py, PyTuple>) -> Quick<'py> {
     if !(1..=MOST).contains(&right.size()) || right.dtype != DType::F64 {
         return Ok(None);
     }
-    let Some(address) = right.base.peek() else { return Ok(None) };
-    let element = |row: usize, column: usize| {
-        let offset = right.offset + row as i64 * steps[0] + column as i64 * steps[1];
-        // SAFETY: views lie inside their base, and the values are in memory. Other threads wait for the GIL.
-        unsafe { address.offset(offset as isize).cast::<f64>().read_unaligned() }
+    let solve = |bytes: &[u8]| {
+        let element =
+            |row: usize, column: usize| number(bytes, right.offset + row as i64 * steps[0] + column as i64 * steps[1]);
+        solved(args.py(), matrix, n, columns as usize, element, &right.shape)
     };
-    solved(args.py(), matrix, n, columns as usize, element, &right.shape)
+    run::peek(args.py(), &right.base, solve).unwrap_or(Ok(None))
 }
 
 /// A view of a square matrix of few doubles that are in memory, and its rows.
 fn square(view: &ArrayView) -> Option<(&ArrayView, usize)> {
     let &[rows, columns] = view.shape.as_slice() else { return None };
     let few = rows == columns && (1..=MOST).contains(&view.size()) && view.dtype == DType::F64;
-    (few && view.base.peek().is_some()).then_some((view, rows as usize))
+    (few && view.base.is_readable()).then_some((view, rows as usize))
+}
+
+/// The double at a byte offset.
+fn number(bytes: &[u8], offset: i64) -> f64 {
+    bytes[offset as usize..].first_chunk().map_or(f64::NAN, |&element| f64::from_ne_bytes(element))
 }
 
 /// The solutions for right sides whose elements `right` gives, as a new array of this shape.
@@ -87,19 +91,17 @@ fn solved<'py>(
     right: impl Fn(usize, usize) -> f64,
     dims: &[i64],
 ) -> Quick<'py> {
-    let (Some(gesv), Some(address)) = (GESV.get(), matrix.base.peek()) else { return Ok(None) };
+    let Some(gesv) = GESV.get() else { return Ok(None) };
     if library::is_watched() || !Runtime::global().runs_at_once() {
         return Ok(None);
     }
-    let mut by_columns: SmallVec<[f64; 64]> = SmallVec::with_capacity(n * n);
+    let by_columns = run::peek(py, &matrix.base, |bytes| {
+        let places = (0..n as i64).flat_map(|column| (0..n as i64).map(move |row| [row, column]));
+        let offset = |[row, column]: [i64; 2]| matrix.offset + row * matrix.strides[0] + column * matrix.strides[1];
+        places.map(|place| number(bytes, offset(place))).collect::<SmallVec<[f64; 64]>>()
+    });
+    let Some(mut by_columns) = by_columns else { return Ok(None) };
     let mut solution: SmallVec<[f64; 64]> = SmallVec::with_capacity(n * sides);
-    for column in 0..n {
-        for row in 0..n {
-            let offset = matrix.offset + row as i64 * matrix.strides[0] + column as i64 * matrix.strides[1];
-            // SAFETY: views lie inside their base, and the values are in memory. Other threads wait for the GIL.
-            by_columns.push(unsafe { address.offset(offset as isize).cast::<f64>().read_unaligned() });
-        }
-    }
     for column in 0..sides {
         solution.extend((0..n).map(|row| right(row, column)));
     }

@@ -66,10 +66,7 @@ impl Transform {
         }
         module::check_bytes(py, &dims, dtype)?;
         let out = shape::whole(crate::run::new_base(shape::size(&dims) as usize * dtype.size()), dtype, &dims);
-        Runtime::global().write(&out.base).map_err(|error| match error {
-            Error::OutOfMemory(_) => errors::memory(py, &dims, dtype),
-            other => errors::to_py(other),
-        })?;
+        provide(py, &out)?;
         let made = wrap_new(py, out)?;
         // a Python int does not widen single precision
         let factor = match self.forward {
@@ -128,6 +125,14 @@ impl Transform {
         };
         Ok(found.as_ref().map(|functions| functions[at].bind(py)))
     }
+}
+
+/// Gives a new array its memory.
+fn provide(py: Python<'_>, out: &ArrayView) -> PyResult<()> {
+    Runtime::global().overwrite(&out.base).map(drop).map_err(|error| match error {
+        Error::OutOfMemory(_) => errors::memory(py, &out.shape, out.dtype),
+        other => errors::to_py(other),
+    })
 }
 
 /// One by the number of points, in the precision of the transform.

@@ -3,7 +3,7 @@
 //! In: full reductions of packed arrays of bool. Out: their values, where nobody looks at what is recorded.
 
 use crate::ndarray::NdArray;
-use crate::{inspect, registry, shape};
+use crate::{inspect, registry, run, shape};
 use numelt_ir::{Axes, DType, Op, Scalar};
 use numelt_runtime::{ArrayView, Runtime};
 use pyo3::prelude::*;
@@ -12,7 +12,7 @@ use pyo3::prelude::*;
 const MOST: i64 = 1 << 17;
 
 /// `any`, `all` or the number of true elements.
-pub fn folded(op: Op, ty: DType, view: &ArrayView, axes: Axes) -> Option<Scalar> {
+pub fn folded(py: Python<'_>, op: Op, ty: DType, view: &ArrayView, axes: Axes) -> Option<Scalar> {
     let counts = match op {
         Op::Sum => ty == DType::I64,
         Op::Any | Op::All => true,
@@ -30,19 +30,17 @@ pub fn folded(op: Op, ty: DType, view: &ArrayView, axes: Axes) -> Option<Scalar>
     if view.base.is_foreign() && registry::is_tangled() {
         return None;
     }
-    let address = view.base.peek()?;
-    // SAFETY: the view is packed and lies inside its base, whose values are in memory; whoever else might write them
-    // waits for the GIL.
-    let bytes = unsafe { std::slice::from_raw_parts(address.offset(view.offset as isize), n as usize) };
+    let (start, n) = (view.offset as usize, n as usize);
     // SAFETY: settings change with the GIL held, which the caller holds and counting does not let go of.
-    unsafe { Runtime::global().with_host(|host| host.truths(op, bytes)) }
+    let count = |bytes: &[u8]| unsafe { Runtime::global().with_host(|host| host.truths(op, &bytes[start..start + n])) };
+    run::peek(py, &view.base, count)?
 }
 
 /// The number of true elements of an array of bool; `None` where it has to be recorded.
 #[pyfunction]
 pub fn count_true(a: &Bound<'_, PyAny>) -> Option<i64> {
     let view = a.cast::<NdArray>().ok()?.get().view()?;
-    let found = folded(Op::Sum, DType::I64, view, Axes::all(view.shape.len()))?;
+    let found = folded(a.py(), Op::Sum, DType::I64, view, Axes::all(view.shape.len()))?;
     inspect::count(Op::Sum);
     match found {
         Scalar::I64(n) => Some(n),

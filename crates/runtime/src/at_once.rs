@@ -204,6 +204,10 @@ pub(crate) fn run(
         });
     }
     let cell = &out.base.0;
+    // what a guard hinders waits in the queue
+    if cell.heap.guards.any() && is_hindered(out, ins) {
+        return Ok(Outcome::Large);
+    }
     let known = cell.here();
     // what overwrites its operands goes to new memory if it is too much to be put together beside them
     let moves = !known.is_null()
@@ -238,11 +242,21 @@ pub(crate) fn run(
         }
         if !unused.is_null() {
             // SAFETY: the address came from `pool.alloc` with this size. Nobody has got to know it, or nobody knows it any
-            // more: what looks into memory that may move holds the base, and asks it for the address each time.
+            // more: who looks into memory that may move has a guard of the base, and there is none, or asks for the address each time.
             unsafe { cell.heap.pool.free(unused, cell.nbytes) };
         }
     }
     Ok(if done { Outcome::Done(elements) } else { otherwise })
+}
+
+/// Does a guard keep somebody from writing the output, or from reading an input?
+#[cold]
+fn is_hindered(out: &ArrayView, ins: &[Input<'_>]) -> bool {
+    let reads = ins.iter().filter_map(|input| match input {
+        Input::Array(array) => Some((&array.base.0, false)),
+        Input::Const(_) => None,
+    });
+    out.base.0.heap.guards.hindrance_of(reads.chain([(&out.base.0, true)])).is_some()
 }
 
 /// May others like a reduction share its pass over memory?

@@ -10,7 +10,7 @@
 //! 1. the front end's lock (Python's GIL), if the forking thread has one;
 //! 2. the runtime's (`runtime/gate.rs`), so that no flush is running;
 //! 3. the engine's ([`Handlers`]): its background threads are between two pieces of work;
-//! 4. the memory pool's.
+//! 4. those of the heap's guards, which any thread takes to end one, and of the memory pool.
 //!
 //! No thread waits for an earlier lock while it holds a later one. In particular, nobody waits for the GIL with the
 //! runtime's lock: a flush calls nothing of the front end's, and objects of the front end's that it lets go of
@@ -23,6 +23,7 @@
 //! All other locks of the runtime and of the engine are taken only inside these, or with the GIL held: locks of caches, of
 //! single arrays, and of values that are made once. Worker threads have nothing to do outside a flush; a child starts its own.
 
+use crate::heap::guards::GuardsHeld;
 use crate::heap::pool::PoolHeld;
 use crate::heap::{Heap, IDLE};
 use crate::runtime::{Held, Inner};
@@ -63,6 +64,7 @@ struct All {
 struct Locks {
     // fields are dropped in this order
     pool: PoolHeld<'static>,
+    guards: GuardsHeld<'static>,
     held: Held<'static>,
     heap: Arc<Heap>,
     _inner: Arc<Inner>,
@@ -72,10 +74,10 @@ impl Locks {
     fn take(inner: &Weak<Inner>, heap: &Weak<Heap>) -> Option<Locks> {
         let (inner, heap) = (inner.upgrade()?, heap.upgrade()?);
         // SAFETY: what the references point to lives as long as the two shares beside them, which are dropped after them.
-        let (at, pool_at) = unsafe { (&*Arc::as_ptr(&inner), &(*Arc::as_ptr(&heap)).pool) };
+        let (at, heap_at) = unsafe { (&*Arc::as_ptr(&inner), &*Arc::as_ptr(&heap)) };
         let mut held = Held::new(at);
         held.bring_home();
-        Some(Locks { pool: pool_at.hold(), held, heap, _inner: inner })
+        Some(Locks { pool: heap_at.pool.hold(), guards: heap_at.guards.hold(), held, heap, _inner: inner })
     }
 }
 
@@ -125,9 +127,10 @@ extern "C" fn parent() {
 
 extern "C" fn child() {
     let mut all = take();
-    for Locks { pool, held, heap, .. } in all.iter_mut().flat_map(|all| &mut all.locks) {
+    for Locks { pool, guards, held, heap, .. } in all.iter_mut().flat_map(|all| &mut all.locks) {
         heap.running.store(IDLE, Ordering::Relaxed);
         pool.forget_threads();
+        guards.forget_threads();
         held.forget_threads();
     }
     if let Some(engine) = ENGINE.get() {

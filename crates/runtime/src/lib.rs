@@ -44,6 +44,7 @@ pub use engine::{
 };
 pub use filter::{Filter, FilterError};
 pub use heap::base::{ArrayView, BaseRef, Export, Input, WeakBase};
+pub use heap::guards::{ReadGuard, WriteGuard};
 pub use heap::memory::HostMemory;
 pub use heap::pool::{Pool, PoolStats};
 pub use host::{Bounded, Draw, Host, Integers, MaskedRows, Placed, RandomStream, Sequence, TWISTER_WORDS};

@@ -238,9 +238,10 @@ impl Runtime {
         self.work.load(Ordering::Relaxed)
     }
 
-    /// Is a flush running in another thread?
-    pub fn is_running(&self) -> bool {
-        self.heap.running.load(Ordering::Relaxed) != IDLE
+    /// May the next call have to wait for another thread: for its flush, or for a guard that it has, or could get without the front end's
+    /// lock? A front end lets go of that lock before it calls then, since the other thread may need it to end its guard.
+    pub fn may_wait(&self) -> bool {
+        self.heap.running.load(Ordering::Relaxed) != IDLE || self.state.is_anybody_away() || self.heap.guards.any()
     }
 
     /// Runs everything pending.
@@ -248,6 +249,8 @@ impl Runtime {
     /// # Errors
     /// [`numelt_ir::Error::OutOfMemory`] when a buffer could not be had, after giving cached ones back and
     /// trying again; arrays that could not be computed then say so when they are read.
+    /// [`numelt_ir::Error::Busy`] when this thread has a guard of a base that the work would write, or a [`WriteGuard`](crate::WriteGuard) of one that
+    /// it reads: everything stays pending then. For guards of other threads it waits.
     pub fn flush(&self, reason: Reason) -> Result<()> {
         let again = match reason {
             Reason::Explicit | Reason::Exit => Again::All,
@@ -257,10 +260,10 @@ impl Runtime {
     }
 
     fn flush_again(&self, reason: Reason, again: Again<'_>) -> Result<()> {
-        let mut state = self.lock();
         if reason == Reason::Warned {
             return Ok(());
         }
+        let mut state = self.lock_unhindered()?;
         let result = state.flush(reason, again);
         self.note_flush(&state);
         result

@@ -43,10 +43,9 @@ fn sums(set: EngineSet, steps: usize) -> (Runtime, Vec<ArrayView>) {
 
 fn check(rt: &Runtime, arrays: &[ArrayView]) {
     for (at, array) in arrays.iter().enumerate() {
-        let address = rt.read(&array.base).unwrap().cast::<f64>();
-        // SAFETY: the base holds so many numbers, and nothing is recorded that writes them.
-        let values = unsafe { std::slice::from_raw_parts(address, array.size() as usize) };
-        assert!(values.iter().all(|&value| value == 1.0 + at as f64), "array {at}: {values:?}");
+        let guard = rt.read(&array.base).unwrap();
+        let values = guard.bytes().as_chunks().0.iter().map(|&bytes| f64::from_ne_bytes(bytes)).collect::<Vec<_>>();
+        assert_eq!(values, vec![1.0 + at as f64; array.size() as usize], "array {at}");
     }
 }
 

@@ -115,6 +115,8 @@ def _copy_where(dst: Any, source: Any, casting: Any, where: Any) -> bool:
         return True
     if not numpy.can_cast(source.dtype, dst.dtype, casting):
         return False
+    if dst.dtype == numpy.uint32 and source.dtype.kind == "f":
+        return False  # numbers that do not fit depend on how many true values of the mask follow each other
     result = _core.elementwise("where", (mask, source.astype(dst.dtype), dst))
     return result is not NotImplemented and _core.copy_into(dst, result, "unsafe") is not NotImplemented
 

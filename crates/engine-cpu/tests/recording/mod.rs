@@ -14,9 +14,7 @@ pub fn record(rt: &Runtime, program: &Program, memory: &mut [Vec<u8>]) -> Result
     for (base, bytes) in program.bases.iter().zip(&*memory) {
         let own = rt.new_base(base.nbytes);
         if base.input {
-            let address = rt.write(&own)?;
-            // SAFETY: the base has as many bytes, and nobody else knows it.
-            unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), address, base.nbytes) };
+            rt.overwrite(&own)?.bytes_mut().copy_from_slice(bytes);
         }
         bases.push(Some(own));
     }
@@ -43,11 +41,9 @@ pub fn record(rt: &Runtime, program: &Program, memory: &mut [Vec<u8>]) -> Result
         }
     }
     rt.flush(Reason::Explicit)?;
-    for ((base, bytes), own) in program.bases.iter().zip(memory).zip(&bases) {
+    for (bytes, own) in memory.iter_mut().zip(&bases) {
         if let Some(own) = own {
-            let address = rt.read(own)?;
-            // SAFETY: all of the base's bytes were written, by the copy above or by the program.
-            unsafe { std::ptr::copy_nonoverlapping(address, bytes.as_mut_ptr(), base.nbytes) };
+            bytes.copy_from_slice(rt.read(own)?.bytes());
         }
     }
     rt.take_warnings();

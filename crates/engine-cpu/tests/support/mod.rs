@@ -159,3 +159,8 @@ pub fn noise(n: usize) -> Vec<f64> {
     };
     (0..n).map(|_| next()).collect()
 }
+
+/// The doubles that these bytes are.
+pub fn numbers(bytes: &[u8]) -> Vec<f64> {
+    bytes.as_chunks().0.iter().map(|&bytes| f64::from_ne_bytes(bytes)).collect()
+}

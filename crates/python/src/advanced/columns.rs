@@ -40,7 +40,7 @@ impl Column {
         } else {
             let Some(view) = exact_native(part).and_then(NdArray::view) else { return Ok(None) };
             let plain = view.dtype.is_integer() && view.dtype != DType::U64 && view.shape.len() == 1;
-            if !plain || view.size() > INDICES || view.base.peek().is_none() {
+            if !plain || view.size() > INDICES || !view.base.is_readable() {
                 return Ok(None);
             }
             each_integer(py, view, |at| (places.push(at), true).1)?;

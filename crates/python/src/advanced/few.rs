@@ -10,7 +10,7 @@ use crate::ndarray::{NdArray, exact_native};
 use crate::operand::Operand;
 use crate::{assign, index, registry, run, shape};
 use numelt_ir::{DType, Dims, c_strides};
-use numelt_runtime::{ArrayView, Runtime};
+use numelt_runtime::{ArrayView, BaseRef, Runtime};
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
 use smallvec::SmallVec;
@@ -55,33 +55,19 @@ pub fn quick(py: Python<'_>, view: &ArrayView, key: &ArrayView) -> PyResult<Opti
     if !fits || !some || !shape::is_c_contiguous(rest, &view.strides[1..], itemsize) {
         return Ok(None);
     }
-    let keys = run::look(py, &key.base)?.wrapping_offset(key.offset as isize);
-    if view.base.peek().is_none() {
-        return Ok(None);
-    }
-    if rest.is_empty() {
-        return elements(py, view, key);
-    }
-    let mut picks: SmallVec<[isize; 64]> = SmallVec::new();
-    for at in 0..length {
-        let place = keys.wrapping_offset((at * key.strides[0]) as isize);
-        let position = if mask {
-            // SAFETY: the element is one of the key's, which lies inside its base.
-            if unsafe { place.read() } == 0 {
-                continue;
-            }
-            at
-        } else {
-            // SAFETY: as above, and it is aligned.
-            let given = unsafe { place.cast::<i64>().read() };
-            if given < 0 { given.wrapping_add(n) } else { given }
-        };
-        if !(0..n).contains(&position) {
+    let pick = |keys: &[u8]| {
+        if !view.base.is_readable() {
             return Ok(None);
         }
-        picks.push((position * view.strides[0]) as isize);
-    }
-    rows(py, view, &picks)
+        let Some(picks) = &Picked::of(view, key, keys) else { return Ok(None) };
+        if rest.is_empty() {
+            return gathered(py, view, picks).map(Some);
+        }
+        let mut places: SmallVec<[isize; 64]> = SmallVec::new();
+        picks.each(|pick| places.push(pick));
+        rows(py, view, &places)
+    };
+    run::look(py, &key.base, pick)?
 }
 
 /// Positions in memory of another integer dtype, as the usual one's.
@@ -89,7 +75,7 @@ fn widened(py: Python<'_>, key: &ArrayView) -> PyResult<Option<ArrayView>> {
     if !key.dtype.is_integer() || key.dtype == DType::I64 || !(1..=INDICES).contains(&key.size()) {
         return Ok(None);
     }
-    if key.base.peek().is_none() {
+    if !key.base.is_readable() {
         return Ok(None);
     }
     let mut positions: SmallVec<[i64; 64]> = SmallVec::new();
@@ -118,16 +104,8 @@ fn flat(view: &ArrayView, key: &ArrayView) -> Option<(ArrayView, ArrayView)> {
     Some((one(view, itemsize), one(key, 1)))
 }
 
-/// The elements of a vector at positions, or under a mask, that are in memory; `None` for positions outside.
-fn elements(py: Python<'_>, view: &ArrayView, key: &ArrayView) -> PyResult<Option<ArrayView>> {
-    match Picked::of(view, key) {
-        Some(picks) => gathered(py, view, &picks).map(Some),
-        None => Ok(None),
-    }
-}
-
 /// What a key of a position for each axis picks, all of which are in memory: vectors, short lists or single ints.
-fn pairs(py: Python<'_>, view: &ArrayView, key: &Bound<'_, PyAny>) -> PyResult<Option<Picked>> {
+fn pairs(py: Python<'_>, view: &ArrayView, key: &Bound<'_, PyAny>) -> PyResult<Option<Picked<'static>>> {
     let Ok(key) = key.cast_exact::<PyTuple>() else { return Ok(None) };
     if key.len() != view.shape.len() || !(2..=AXES).contains(&key.len()) {
         return Ok(None);
@@ -142,32 +120,49 @@ fn pairs(py: Python<'_>, view: &ArrayView, key: &Bound<'_, PyAny>) -> PyResult<O
 
 /// The elements at positions for each axis, where all is in memory; `None` for any other key.
 pub fn paired(py: Python<'_>, view: &ArrayView, key: &Bound<'_, PyAny>) -> PyResult<Option<ArrayView>> {
-    if view.base.peek().is_none() {
+    if !view.base.is_readable() {
         return Ok(None);
     }
     pairs(py, view, key)?.map(|picks| gathered(py, view, &picks)).transpose()
 }
 
 /// The picked elements, of an array in memory, as a vector.
-fn gathered(py: Python<'_>, view: &ArrayView, picks: &Picked) -> PyResult<ArrayView> {
+fn gathered(py: Python<'_>, view: &ArrayView, picks: &Picked<'_>) -> PyResult<ArrayView> {
     let itemsize = view.dtype.size() as i64;
     let count = picks.count;
     let out = shape::fresh(view.dtype, &[count], Dims::from_slice(&[itemsize]));
     if count == 0 {
         return Ok(out);
     }
-    let from = run::look(py, &view.base)?.wrapping_offset(view.offset as isize);
-    let to = run::write(py, &out.base)?;
-    // SAFETY: the positions were checked, so that the elements are the array's; the new array has a place for each.
-    unsafe { picks.copied(from, to, itemsize) };
+    copied(py, view, &out.base, |from, to| {
+        // SAFETY: the positions were checked, so that the elements are the array's; the new array has a place for each.
+        unsafe { picks.copied(from, to, itemsize) }
+    })?;
     Ok(out)
 }
 
+/// Has `copy` fill a new base: it gets the addresses of the element of an array at position zero, and of the first of the new elements.
+pub(super) fn copied(
+    py: Python<'_>,
+    from: &ArrayView,
+    to: &BaseRef,
+    copy: impl FnOnce(*const u8, *mut u8),
+) -> PyResult<()> {
+    let copy = |source: &[u8]| {
+        let source = source.as_ptr().wrapping_offset(from.offset as isize);
+        run::fill(py, to, |target| copy(source, target.as_mut_ptr()))
+    };
+    run::look(py, &from.base, copy)?
+}
+
 /// Checked positions along a vector, or of elements of a matrix.
-pub(super) struct Picked {
+pub(super) struct Picked<'a> {
     /// The byte distances of elements of a matrix.
     listed: Option<SmallVec<[isize; 64]>>,
-    keys: *const u8,
+    /// The bytes of the key's base.
+    keys: &'a [u8],
+    /// Where in them the key begins.
+    first: isize,
     step: isize,
     length: i64,
     mask: bool,
@@ -176,15 +171,14 @@ pub(super) struct Picked {
     count: i64,
 }
 
-impl Picked {
-    /// What a vector of positions, or a mask, picks of another vector; `None` where something lies outside, or the
-    /// key is not in memory.
-    fn of(view: &ArrayView, key: &ArrayView) -> Option<Picked> {
+impl<'a> Picked<'a> {
+    /// What a vector of positions, or a mask, picks along the first axis of an array; `None` where something lies outside. `keys` are the bytes
+    /// of the key's base.
+    fn of(view: &ArrayView, key: &ArrayView, keys: &'a [u8]) -> Option<Picked<'a>> {
         let (n, stride) = (view.shape[0], view.strides[0] as isize);
         let (length, step) = (key.shape[0], key.strides[0] as isize);
-        let keys = key.base.peek()?.cast_const().wrapping_offset(key.offset as isize);
-        let mask = key.dtype == DType::Bool;
-        let mut picked = Picked { listed: None, keys, step, length, mask, n, stride, count: length };
+        let (mask, first) = (key.dtype == DType::Bool, key.offset as isize);
+        let mut picked = Picked { listed: None, keys, first, step, length, mask, n, stride, count: length };
         if mask {
             picked.count = picked.truths();
             return Some(picked);
@@ -196,7 +190,7 @@ impl Picked {
     }
 
     /// What positions for each axis pick; `None` where they are not as many, none is a vector, or something lies outside.
-    fn of_columns(view: &ArrayView, columns: &[Column]) -> Option<Picked> {
+    fn of_columns(view: &ArrayView, columns: &[Column]) -> Option<Picked<'a>> {
         let length = columns.iter().find_map(Column::len)?;
         let mut listed: SmallVec<[isize; 64]> = SmallVec::from_elem(0, length);
         for (column, (&n, &stride)) in columns.iter().zip(view.shape.iter().zip(&view.strides)) {
@@ -218,9 +212,19 @@ impl Picked {
     }
 
     /// Elements at these byte distances, which have been checked.
-    pub(super) fn listed(listed: SmallVec<[isize; 64]>) -> Picked {
-        let (keys, length) = (std::ptr::null(), listed.len() as i64);
-        Picked { listed: Some(listed), keys, step: 0, length, mask: false, n: 0, stride: 0, count: length }
+    pub(super) fn listed(listed: SmallVec<[isize; 64]>) -> Picked<'a> {
+        let length = listed.len() as i64;
+        Picked {
+            listed: Some(listed),
+            keys: &[],
+            first: 0,
+            step: 0,
+            length,
+            mask: false,
+            n: 0,
+            stride: 0,
+            count: length,
+        }
     }
 
     /// Copies the elements one after the other.
@@ -248,9 +252,33 @@ impl Picked {
         }
     }
 
+    /// Stores elements that lie `step` bytes apart, from `from` on; the first of them need not be aligned.
+    ///
+    /// # Safety
+    /// The positions are those of elements of so many bytes from `to` on, the elements that are stored are as many, and lie apart. The
+    /// former are aligned.
+    unsafe fn store(&self, to: *mut u8, (mut from, step): (*const u8, isize), itemsize: usize) {
+        macro_rules! store {
+            ($t:ty) => {
+                // SAFETY: the caller's contract.
+                self.each(|pick| unsafe {
+                    to.wrapping_offset(pick).cast::<$t>().write(from.cast::<$t>().read_unaligned());
+                    from = from.wrapping_offset(step);
+                })
+            };
+        }
+        match itemsize {
+            1 => store!(u8),
+            2 => store!(u16),
+            4 => store!(u32),
+            8 => store!(u64),
+            _ => store!([u64; 2]),
+        }
+    }
+
     /// Calls `f` with the address of each element of the key.
     fn places(&self, mut f: impl FnMut(*const u8)) {
-        let mut place = self.keys;
+        let mut place = self.keys.as_ptr().wrapping_offset(self.first);
         for _ in 0..self.length {
             f(place);
             place = place.wrapping_offset(self.step);
@@ -259,8 +287,7 @@ impl Picked {
 
     /// The truth values of a dense mask.
     fn dense(&self) -> Option<&[u8]> {
-        // SAFETY: so many truth values, of one byte each, lie there.
-        (self.mask && self.step == 1).then(|| unsafe { std::slice::from_raw_parts(self.keys, self.length as usize) })
+        (self.mask && self.step == 1).then(|| &self.keys[self.first as usize..][..self.length as usize])
     }
 
     /// How many elements a mask picks.
@@ -344,16 +371,19 @@ pub fn set(py: Python<'_>, view: &ArrayView, key: &ArrayView, value: &Bound<'_, 
     if !fits || !is_open(view) || key.base.ptr_eq(&view.base) || !(1..=most(key, 1)).contains(&length) || n == 0 {
         return Ok(false);
     }
-    match Picked::of(view, key) {
-        Some(picks) => store(py, view, &picks, value),
-        None => Ok(false),
+    if !key.base.is_readable() {
+        return Ok(false);
     }
+    let Some(values) = Values::of(py, view, value)? else { return Ok(false) };
+    let stored = run::peek(py, &key.base, |keys| {
+        Picked::of(view, key, keys).is_some_and(|picks| store(py, view, &picks, &values))
+    });
+    Ok(stored == Some(true))
 }
 
 /// May elements be stored now, without anybody waiting for what was there?
 fn is_open(view: &ArrayView) -> bool {
-    let ready = view.base.peek().is_some() && !view.base.is_pending();
-    ready && Runtime::global().runs_at_once() && !registry::is_tangled()
+    view.base.is_writable() && Runtime::global().runs_at_once() && !registry::is_tangled()
 }
 
 /// [`set`] for pairs of positions in a matrix.
@@ -366,57 +396,54 @@ pub fn set_paired(
     if !is_open(view) {
         return Ok(false);
     }
-    match pairs(py, view, key)? {
-        Some(picks) => store(py, view, &picks, value),
-        None => Ok(false),
+    let (Some(picks), Some(values)) = (pairs(py, view, key)?, Values::of(py, view, value)?) else { return Ok(false) };
+    Ok(store(py, view, &picks, &values))
+}
+
+/// What is to be stored: the elements of a vector, or a number.
+enum Values<'a> {
+    Each(&'a ArrayView),
+    One([u8; 16]),
+}
+
+impl<'a> Values<'a> {
+    /// A vector of the array's dtype that is another base's, or a number; `None` for all others.
+    fn of(py: Python<'_>, view: &ArrayView, value: &'a Bound<'_, PyAny>) -> PyResult<Option<Values<'a>>> {
+        if let Some(values) = exact_native(value).and_then(NdArray::view) {
+            let same = values.dtype == view.dtype && values.shape.len() == 1 && !values.base.ptr_eq(&view.base);
+            return Ok(same.then_some(Values::Each(values)));
+        }
+        let Some(number @ (Operand::Value(_) | Operand::Weak(..))) = Operand::extract_quick(value) else {
+            return Ok(None);
+        };
+        Ok(assign::stored_literal(py, &number, view.dtype)?.map(|stored| Values::One(stored.to_bytes())))
     }
 }
 
 /// Stores a number, or the elements of a vector, at checked positions; false where that is not what there is to do.
-fn store(py: Python<'_>, view: &ArrayView, picks: &Picked, value: &Bound<'_, PyAny>) -> PyResult<bool> {
-    let size = view.dtype.size();
-    let literal;
-    let (mut from, step) = match exact_native(value).and_then(NdArray::view) {
-        Some(values) => {
-            let same =
-                values.dtype == view.dtype && values.shape[..] == [picks.count] && !values.base.ptr_eq(&view.base);
-            let Some(address) = values.base.peek().filter(|_| same) else { return Ok(false) };
-            (address.cast_const().wrapping_offset(values.offset as isize), values.strides[0] as isize)
-        }
-        None => {
-            let Some(number @ (Operand::Value(_) | Operand::Weak(..))) = Operand::extract_quick(value) else {
-                return Ok(false);
-            };
-            let Some(stored) = assign::stored_literal(py, &number, view.dtype)? else { return Ok(false) };
-            literal = stored.to_bytes();
-            (literal.as_ptr(), 0)
-        }
+fn store(py: Python<'_>, view: &ArrayView, picks: &Picked<'_>, values: &Values<'_>) -> bool {
+    let store = |from: *const u8, step: i64| {
+        let (size, start, step) = (view.dtype.size(), view.offset as isize, step as isize);
+        // SAFETY: the positions were checked, so that the elements are the array's; the values are as many, of another base.
+        let store = |to: &mut [u8]| unsafe { picks.store(to.as_mut_ptr().wrapping_offset(start), (from, step), size) };
+        run::poke(py, &view.base, store).is_some()
     };
-    let to = run::write(py, &view.base)?.wrapping_offset(view.offset as isize);
-    macro_rules! store {
-        ($t:ty) => {
-            // SAFETY: the positions were checked, so that the elements are the array's, which nothing pending
-            // touches; the values are as many, of another base. The literal's bytes need no alignment.
-            picks.each(|pick| unsafe {
-                to.wrapping_offset(pick).cast::<$t>().write(from.cast::<$t>().read_unaligned());
-                from = from.wrapping_offset(step);
-            })
-        };
+    match values {
+        Values::One(bytes) => store(bytes.as_ptr(), 0),
+        Values::Each(values) if values.shape[..] == [picks.count] => {
+            let start = values.offset as isize;
+            let stored =
+                run::peek(py, &values.base, |from| store(from.as_ptr().wrapping_offset(start), values.strides[0]));
+            stored == Some(true)
+        }
+        Values::Each(_) => false,
     }
-    match size {
-        1 => store!(u8),
-        2 => store!(u16),
-        4 => store!(u32),
-        8 => store!(u64),
-        _ => store!([u64; 2]),
-    }
-    Ok(true)
 }
 
 /// The picked elements for a short list of Python ints along the first axis of an array whose other axes are dense.
 pub fn listed(py: Python<'_>, view: &ArrayView, key: &Bound<'_, PyList>) -> PyResult<Option<ArrayView>> {
     let Some((&n, rest)) = view.shape.split_first() else { return Ok(None) };
-    let ready = view.base.peek().is_some() && !view.base.is_pending() && (1..=LISTED).contains(&key.len());
+    let ready = view.base.is_writable() && (1..=LISTED).contains(&key.len());
     if !ready || !shape::is_c_contiguous(rest, &view.strides[1..], view.dtype.size() as i64) || shape::size(rest) == 0 {
         return Ok(None);
     }
@@ -458,27 +485,26 @@ pub fn set_listed(
     }
     let Some(listed) = distances(key, (n, view.strides[0])) else { return Ok(false) };
     if rest.is_empty() {
-        return store(py, view, &Picked::listed(listed), value);
+        let Some(values) = Values::of(py, view, value)? else { return Ok(false) };
+        return Ok(store(py, view, &Picked::listed(listed), &values));
     }
     let Some(values) = exact_native(value).and_then(NdArray::view) else { return Ok(false) };
     let dense = |v: &ArrayView| shape::is_c_contiguous(rest, &v.strides[1..], v.dtype.size() as i64);
     let fits = values.dtype == view.dtype && values.shape.first() == Some(&count) && values.shape[1..] == *rest;
-    let Some(from) = values.base.peek().filter(|_| fits && !values.base.ptr_eq(&view.base)) else {
-        return Ok(false);
-    };
-    if !dense(view) || !dense(values) {
+    if !fits || values.base.ptr_eq(&view.base) || !dense(view) || !dense(values) {
         return Ok(false);
     }
-    let (from, to) = (from.wrapping_offset(values.offset as isize), run::write(py, &view.base)?);
     let bytes = shape::size(rest) as usize * view.dtype.size();
-    for (at, pick) in (0..).zip(listed) {
-        let row = from.wrapping_offset(at * values.strides[0] as isize);
-        let place = to.wrapping_offset(view.offset as isize + pick);
-        // SAFETY: the position was checked against the axis, and the other axes are dense, so that both are rows of their
-        // arrays, of as many bytes. They are different bases; nothing pending touches the one that is written.
-        unsafe { std::ptr::copy_nonoverlapping(row, place, bytes) };
-    }
-    Ok(true)
+    // the positions were checked against the axis, and the other axes are dense, so that both are rows of their arrays
+    let copy = |from: &[u8], to: &mut [u8]| {
+        for (at, pick) in (0..).zip(listed) {
+            let (row, place) =
+                ((values.offset + at * values.strides[0]) as usize, (view.offset as isize + pick) as usize);
+            to[place..place + bytes].copy_from_slice(&from[row..row + bytes]);
+        }
+    };
+    let done = run::peek(py, &values.base, |from| run::poke(py, &view.base, |to| copy(from, to)));
+    Ok(done.flatten().is_some())
 }
 
 /// The rows at these byte distances, each of which is one of the array's, as a new array.
@@ -496,20 +522,20 @@ fn rows(py: Python<'_>, view: &ArrayView, picks: &[isize]) -> PyResult<Option<Ar
     if count == 0 {
         return Ok(Some(out));
     }
-    let from = run::look(py, &view.base)?.wrapping_offset(view.offset as isize);
-    let to = run::write(py, &out.base)?;
     let bytes = (row * itemsize) as usize;
-    for (at, &pick) in picks.iter().enumerate() {
-        let (from, to) = (from.wrapping_offset(pick), to.wrapping_add(at * bytes));
-        // SAFETY: the position was checked against the axis, and the other axes are dense, so that the row is one of
-        // the array's; the target is one of the new array's. They are different bases.
-        unsafe {
-            if bytes == 8 {
-                to.cast::<[u8; 8]>().write(from.cast::<[u8; 8]>().read());
-            } else {
-                std::ptr::copy_nonoverlapping(from, to, bytes);
+    copied(py, view, &out.base, |from, to| {
+        for (at, &pick) in picks.iter().enumerate() {
+            let (from, to) = (from.wrapping_offset(pick), to.wrapping_add(at * bytes));
+            // SAFETY: the position was checked against the axis, and the other axes are dense, so that the row is one of
+            // the array's; the target is one of the new array's. They are different bases.
+            unsafe {
+                if bytes == 8 {
+                    to.cast::<[u8; 8]>().write(from.cast::<[u8; 8]>().read());
+                } else {
+                    std::ptr::copy_nonoverlapping(from, to, bytes);
+                }
             }
         }
-    }
+    })?;
     Ok(Some(out))
 }

@@ -3,11 +3,11 @@
 //! In: a lookup of an array and indices that nothing pending writes. Out: a new array with memory, or `None` where
 //! recording is the better way.
 
-use super::few::{FEW, Picked};
+use super::few::{FEW, Picked, copied};
 use super::lookup::{Fancy, Lookup, Pick};
 use super::memory::{each_integer, walk};
 use super::positions::{Walk, first_outside};
-use crate::{errors, run, shape};
+use crate::{errors, shape};
 use numelt_ir::{DType, Dims, MAX_RANK};
 use numelt_runtime::ArrayView;
 use pyo3::prelude::*;
@@ -18,7 +18,7 @@ pub fn get(py: Python<'_>, lookup: &Lookup) -> PyResult<Option<ArrayView>> {
     let [fancy] = &lookup.fancy[..] else { return Ok(None) };
     let rest = shape::size(&lookup.rest.0);
     let (Pick::Index(index) | Pick::Mask(index)) = &fancy.pick;
-    let ready = |view: &ArrayView| view.base.peek().is_some();
+    let ready = |view: &ArrayView| view.base.is_readable();
     if !lookup.truths.is_empty()
         || rest == 0
         || index.size() == 0
@@ -44,8 +44,6 @@ pub fn get(py: Python<'_>, lookup: &Lookup) -> PyResult<Option<ArrayView>> {
     let along = |d: &[i64]| d[..before].iter().chain(&d[after..]).copied().collect();
     let along = shape::window(&out, 0, lookup.rest.0.clone(), along(&out.strides));
     let source = shape::window(&lookup.array, 0, lookup.rest.0.clone(), lookup.rest.1.clone());
-    let from = run::look(py, &lookup.array.base)?.wrapping_offset(lookup.array.offset as isize);
-    let to = run::write(py, &out.base)?;
     // Byte distances of the elements of one pick, in C order.
     let steps: SmallVec<[(isize, isize); 16]> = {
         let (mut reads, mut writes) = (SmallVec::<[isize; 16]>::new(), SmallVec::<[isize; 16]>::new());
@@ -53,22 +51,25 @@ pub fn get(py: Python<'_>, lookup: &Lookup) -> PyResult<Option<ArrayView>> {
         walk(&along, std::ptr::null(), |at| (writes.push(at as isize), true).1);
         reads.into_iter().zip(writes).collect()
     };
-    if rest == 1 && shape::is_c_contiguous(&out.shape, &out.strides, itemsize) {
-        // SAFETY: the index was checked against its axis, so that the elements are the array's; the target is new.
-        unsafe { Picked::listed(bytes).copied(from, to, itemsize) };
-        return Ok(Some(out));
-    }
-    let mut picks = bytes.iter();
-    walk(&across, to.cast_const(), |target| {
-        let Some(&pick) = picks.next() else { return false };
-        for &(read, write) in &steps {
-            let (from, to) = (from.wrapping_offset(pick + read), target.cast_mut().wrapping_offset(write));
-            // SAFETY: the index was checked against its axis, so that the element is one of the array's; the target
-            // is one of the new array's. They are different bases.
-            unsafe { std::ptr::copy_nonoverlapping(from, to, itemsize as usize) };
+    let dense = rest == 1 && shape::is_c_contiguous(&out.shape, &out.strides, itemsize);
+    copied(py, &lookup.array, &out.base, |from, to| {
+        if dense {
+            // SAFETY: the index was checked against its axis, so that the elements are the array's; the target is new.
+            unsafe { Picked::listed(bytes).copied(from, to, itemsize) };
+            return;
         }
-        true
-    });
+        let mut picks = bytes.iter();
+        walk(&across, to.cast_const(), |target| {
+            let Some(&pick) = picks.next() else { return false };
+            for &(read, write) in &steps {
+                let (from, to) = (from.wrapping_offset(pick + read), target.cast_mut().wrapping_offset(write));
+                // SAFETY: the index was checked against its axis, so that the element is one of the array's; the target
+                // is one of the new array's. They are different bases.
+                unsafe { std::ptr::copy_nonoverlapping(from, to, itemsize as usize) };
+            }
+            true
+        });
+    })?;
     Ok(Some(out))
 }
 

@@ -9,10 +9,14 @@ use smallvec::SmallVec;
 /// Calls `f` with each element of an array of integers or truth values in C order until it says false. Unsigned
 /// 64-bit numbers wrap around.
 pub fn each_integer(py: Python<'_>, view: &ArrayView, mut f: impl FnMut(i64) -> bool) -> PyResult<()> {
-    let start = run::look(py, &view.base)?.wrapping_offset(view.offset as isize);
-    let size = view.size();
-    if size == 0 {
-        return Ok(());
+    run::look(py, &view.base, |bytes| visit(view, bytes.as_ptr().wrapping_offset(view.offset as isize), &mut f))
+}
+
+/// The same for a view whose element at position zero lies at `start`.
+#[inline(always)]
+fn visit(view: &ArrayView, start: *const u8, f: &mut impl FnMut(i64) -> bool) {
+    if view.size() == 0 {
+        return;
     }
     macro_rules! visit {
         ($t:ty) => {
@@ -33,7 +37,6 @@ pub fn each_integer(py: Python<'_>, view: &ArrayView, mut f: impl FnMut(i64) -> 
         DType::U64 => visit!(u64),
         _ => unreachable!("an index is an integer, not {}", view.dtype),
     }
-    Ok(())
 }
 
 /// Calls `f` with the address of each element in C order until it says false.

@@ -326,7 +326,7 @@ pub fn count_true(py: Python<'_>, mask: &ArrayView) -> PyResult<i64> {
         })?;
         return Ok(count);
     }
-    if let Some(Scalar::I64(count)) = truths::folded(Op::Sum, DType::I64, mask, Axes::all(mask.shape.len())) {
+    if let Some(Scalar::I64(count)) = truths::folded(py, Op::Sum, DType::I64, mask, Axes::all(mask.shape.len())) {
         inspect::count(Op::Sum);
         return Ok(count);
     }

@@ -33,12 +33,12 @@ pub fn unset(dtype: DType, dims: &[i64]) -> ArrayView {
 
 /// A new array of as many elements as `count` says, each a step further than the one before: written at once where there
 /// are few, or recorded.
-fn range<'py, T: Copy>(
+fn range<'py, const SIZE: usize>(
     py: Python<'py>,
     dtype: DType,
     count: i64,
     ends: [Scalar; 2],
-    element: impl Fn(i64) -> T,
+    element: impl Fn(i64) -> [u8; SIZE],
 ) -> Out<'py> {
     if let Some(base) = run::new_written(Op::Range, count, element) {
         return fresh::c_ordered(py, base, dtype, &[count]).map(Bound::into_any);
@@ -51,7 +51,7 @@ fn range<'py, T: Copy>(
 }
 
 pub fn fill<'py>(py: Python<'py>, view: ArrayView, value: Scalar) -> Quick<'py> {
-    if view.size() > 0 && !run::fill(py, &view, value)? {
+    if view.size() > 0 && !run::fill_new(py, &view, value)? {
         run::record(py, Op::Copy, view.dtype, &view, &[Input::Const(value)], Axes::default())?;
     }
     wrap_new(py, view).map(Some)
@@ -368,10 +368,10 @@ fn whole_range<'py>(py: Python<'py>, args: &Bound<'py, PyTuple>, kwargs: Option<
         return Ok(None);
     }
     if dtype == DType::I64 {
-        return range(py, dtype, count, [start, step].map(Scalar::I64), |i| start + i * step).map(Some);
+        return range(py, dtype, count, [start, step].map(Scalar::I64), |i| (start + i * step).to_ne_bytes()).map(Some);
     }
     let ends = [start, step].map(|end| Scalar::F64(end as f64));
-    range(py, dtype, count, ends, |i| (start + i * step) as f64).map(Some)
+    range(py, dtype, count, ends, |i| ((start + i * step) as f64).to_ne_bytes()).map(Some)
 }
 
 /// Ranges of floats and small ints whose steps round as NumPy's do.
@@ -405,7 +405,7 @@ fn float_range<'py>(py: Python<'py>, args: &Bound<'py, PyTuple>) -> Quick<'py> {
     }
     let count = count.ceil().max(0.0) as i64;
     let ends = [start, delta].map(Scalar::F64);
-    range(py, DType::F64, count, ends, |i| start + i as f64 * delta).map(Some)
+    range(py, DType::F64, count, ends, |i| (start + i as f64 * delta).to_ne_bytes()).map(Some)
 }
 
 /// Return a square matrix, or a rectangle, with ones on one diagonal and zeros elsewhere.

@@ -101,7 +101,7 @@ fn appended(py: Python<'_>, pieces: &[ArrayView]) -> PyResult<Option<BaseRef>> {
     let total = pieces.iter().map(|p| p.size() as usize * p.dtype.size()).sum::<usize>();
     let few = total <= LITTLE || (pieces.len() >= MANY && total <= FEW * pieces.len());
     let dense = |p: &ArrayView| shape::is_c_contiguous(&p.shape, &p.strides, p.dtype.size() as i64);
-    let ready = few && pieces.iter().all(|p| p.size() > 0 && p.base.peek().is_some() && dense(p));
+    let ready = few && pieces.iter().all(|p| p.size() > 0 && p.base.is_readable() && dense(p));
     if !ready || !Runtime::global().runs_at_once() {
         return Ok(None);
     }

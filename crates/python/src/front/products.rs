@@ -67,7 +67,7 @@ pub fn length<'py>(args: &Bound<'py, PyTuple>) -> Quick<'py> {
     let Ok(array) = x.cast_exact::<NdArray>() else { return Ok(None) };
     let Some(view) = array.get().view() else { return Ok(None) };
     let (py, n) = (x.py(), view.size());
-    let plain = view.dtype == DType::F64 && (1..=FEW).contains(&n) && view.base.peek().is_some();
+    let plain = view.dtype == DType::F64 && (1..=FEW).contains(&n) && view.base.is_readable();
     if !plain || view.shape.is_empty() || !shape::is_c_contiguous(&view.shape, &view.strides, 8) {
         return Ok(None);
     }

@@ -111,7 +111,7 @@ enum Kind {
 /// Position of the least or largest element of a few dense numbers: the first of equal ones, and the first NaN before
 /// all others.
 fn extreme(py: Python<'_>, view: &ArrayView, least: bool) -> PyResult<Option<i64>> {
-    if view.size() == 0 || view.shape.len() != 1 || view.base.peek().is_none() {
+    if view.size() == 0 || view.shape.len() != 1 || !view.base.is_readable() {
         return Ok(None);
     }
     let place = |bytes: &[u8]| {

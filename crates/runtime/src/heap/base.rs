@@ -63,14 +63,15 @@ impl BaseRef {
 
     pub(crate) fn filled(heap: &Arc<Heap>, bytes: &[u8]) -> Result<BaseRef> {
         let base = BaseRef::new(heap, bytes.len());
-        base.fill(bytes).map(|()| base)
+        base.fill(|memory| memory.copy_from_slice(bytes)).map(|()| base)
     }
 
-    /// Gives a new base of that many bytes its memory.
-    pub(crate) fn fill(&self, bytes: &[u8]) -> Result<()> {
+    /// Gives a new base, which nobody else knows, its memory, and has `fill` write it.
+    #[inline(always)]
+    pub(crate) fn fill(&self, fill: impl FnOnce(&mut [u8])) -> Result<()> {
         self.0.provide()?;
         // SAFETY: the buffer has that many bytes, and nobody else knows it.
-        unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), self.0.here(), bytes.len()) };
+        fill(unsafe { std::slice::from_raw_parts_mut(self.0.here(), self.nbytes()) });
         Ok(())
     }
 
@@ -121,22 +122,66 @@ impl BaseRef {
         !self.0.has_value()
     }
 
-    /// Address of the host's copy if the values are in it, to be looked at: it is valid, no pending work writes it, nothing has
-    /// failed.
+    /// Can its values be looked at now? The host's copy is valid, no pending work and no guard writes it, nothing has failed.
     #[inline]
-    pub fn peek(&self) -> Option<*mut u8> {
-        let address = self.0.here();
-        let there = !address.is_null() && !self.is_awaited() && !self.0.has(note::FAILED);
-        there.then_some(address)
+    pub fn is_readable(&self) -> bool {
+        self.has_values_here() && self.0.heap.guards.hindrance(&self.0, false).is_none()
     }
 
-    /// Address of the host's copy, to be written by other means than recorded work: as [`BaseRef::peek`], and no work that reads it
-    /// is pending. Whatever was made from the values is forgotten.
+    /// The same, whatever guards there are.
     #[inline]
-    pub fn poke(&self) -> Option<*mut u8> {
-        let address = self.peek().filter(|_| !self.is_pending())?;
+    fn has_values_here(&self) -> bool {
+        !self.0.here().is_null() && !self.is_awaited() && !self.0.has(note::FAILED)
+    }
+
+    /// Can its values be changed now? It is readable, no pending work reads it, and it has no guard.
+    #[inline]
+    pub fn is_writable(&self) -> bool {
+        self.has_values_here() && !self.is_pending() && self.0.heap.guards.hindrance(&self.0, true).is_none()
+    }
+
+    /// Lets somebody look at the values for a moment, without the cost of a [`ReadGuard`](super::guards::ReadGuard); nothing where the base is not
+    /// [readable](BaseRef::is_readable).
+    ///
+    /// # Safety
+    /// The caller holds a lock of its own, as [`Runtime::record_past`] wants it, and `look` neither lets go of it nor calls the
+    /// runtime: until it returns, nobody writes or frees the values. A thread that gets a guard while it is [away](crate::Away) has that lock
+    /// back before it uses the guard.
+    #[inline(always)]
+    pub unsafe fn peek<R>(&self, look: impl FnOnce(&[u8]) -> R) -> Option<R> {
+        // SAFETY: the caller's contract.
+        unsafe { self.peek_or_else(look) }.ok()
+    }
+
+    /// The same, which gives `look` back where it was not called.
+    ///
+    /// # Errors
+    /// `look`, where the base is not readable.
+    ///
+    /// # Safety
+    /// That of [`BaseRef::peek`].
+    #[inline(always)]
+    pub unsafe fn peek_or_else<R, F: FnOnce(&[u8]) -> R>(&self, look: F) -> std::result::Result<R, F> {
+        if !self.is_readable() {
+            return Err(look);
+        }
+        // SAFETY: the base has as many bytes there, and by the caller's contract they stay as they are.
+        Ok(look(unsafe { std::slice::from_raw_parts(self.0.here(), self.nbytes()) }))
+    }
+
+    /// Lets somebody change the values for a moment, without the cost of a [`WriteGuard`](super::guards::WriteGuard); nothing where the base is not
+    /// [writable](BaseRef::is_writable). Whatever was made from the values is forgotten.
+    ///
+    /// # Safety
+    /// That of [`BaseRef::peek`]; and nobody is looking at the values by `peek`.
+    #[inline(always)]
+    pub unsafe fn poke<R>(&self, change: impl FnOnce(&mut [u8]) -> R) -> Option<R> {
+        if !self.is_writable() {
+            return None;
+        }
         self.0.touch();
-        Some(address)
+        // SAFETY: the base has as many bytes there, and by the caller's contract nobody else uses them.
+        Some(change(unsafe { std::slice::from_raw_parts_mut(self.0.here(), self.nbytes()) }))
     }
 
     /// Can somebody outside see its memory, so that work on it must run at once?
@@ -194,10 +239,11 @@ impl BaseRef {
         self.0.has(note::KNOWN) || self.0.set(note::KNOWN)
     }
 
-    /// Address of host memory whose place is known to others: that of a base whose values are there.
-    pub fn address(&self) -> Option<*mut u8> {
+    /// Where host memory begins whose place is known to others, as a number to compare with others; nothing for a base whose values
+    /// are not there. Who wants to look at them needs a guard or an export.
+    pub fn place(&self) -> Option<usize> {
         match self.0.whereabouts() {
-            Whereabouts::Here(address) => Some(address.as_ptr()),
+            Whereabouts::Here(address) => Some(address.addr().get()),
             Whereabouts::Nowhere | Whereabouts::Away => None,
         }
     }
@@ -307,7 +353,14 @@ pub enum Input<'a> {
     Const(Scalar),
 }
 
-/// A visible window on a base for somebody outside; the base is lazy again when the last one is dropped.
+/// A guard of its own kind, for somebody outside who may look at the values and change them whenever he likes, and tells nobody:
+/// another library's array, a buffer, a function of NumPy's that runs without Python's lock. As long as one lives, the values
+/// are on the host, stay where they are, and are up to date after each instruction. An export keeps nobody out, neither recorded work
+/// nor other exports, as an array of NumPy's keeps nobody out; a program whose threads change one array at a time has to see to
+/// their order itself. It begins when no [`WriteGuard`](super::guards::WriteGuard) is left.
+///
+/// This is the one notion of memory that is seen from outside ([`BaseRef::is_visible`]); the base is lazy again when the last
+/// export is dropped.
 pub struct Export {
     base: BaseRef,
     address: *mut u8,
@@ -319,9 +372,11 @@ unsafe impl Send for Export {}
 unsafe impl Sync for Export {}
 
 impl Export {
-    pub(crate) fn new(base: BaseRef, address: *mut u8) -> Export {
+    /// To be called with the runtime's lock, or the front end's in its place, for a base whose values are on the host.
+    pub(crate) fn new(base: BaseRef) -> Export {
         base.0.exports.fetch_add(1, Ordering::AcqRel);
         base.0.touch();
+        let address = base.0.here();
         Export { base, address }
     }
 

@@ -8,11 +8,13 @@
 //!   the host's copy is valid and that nobody else is going to change it. A base that lives on a device only has no such address.
 //! - **Every copy that is kept is valid.** Who writes one gives up all others (`copies.rs`), and the kept reductions with them.
 //! - **Memory that the outside can see lives on the host**: a flush brings it home before it returns.
+//! - **Values are reached by guards** ([`guards`]), which keep other readers and writers out, and by exports, which do not (`base.rs`).
 //! - A base belongs to one heap, and a heap to one runtime. Nothing here is shared by the whole process.
 
 pub(crate) mod base;
 pub(crate) mod cell;
 pub(crate) mod copies;
+pub(crate) mod guards;
 pub(crate) mod idle;
 pub(crate) mod lost;
 pub(crate) mod memory;
@@ -21,6 +23,7 @@ pub(crate) mod shared;
 pub(crate) mod zeros;
 
 use self::cell::BaseCell;
+use self::guards::Guards;
 use self::lost::Lost;
 use self::pool::Pool;
 use self::shared::Shared;
@@ -48,6 +51,8 @@ pub(crate) struct Heap {
     pub watch: AtomicU8,
     /// One more than the number in the batch of the instruction recorded last, if its place is asked for; zero otherwise.
     pub asked: AtomicU32,
+    /// Who is looking at values, or writing them, by other means than recorded work.
+    pub guards: Guards,
     /// Bases that will not hold what the program says.
     pub lost: Lost,
     /// Cells that nobody holds any more, as good as new: making one takes longer than looking here. None after the runtime's
@@ -69,6 +74,7 @@ impl Heap {
                 held: AtomicU64::new(0),
                 watch: AtomicU8::new(warn::DEFAULT),
                 asked: AtomicU32::new(0),
+                guards: Guards::default(),
                 lost: Lost::default(),
                 spare: Mutex::new(Some(Vec::new())),
             }

@@ -21,8 +21,12 @@ impl Runtime {
     /// # Errors
     /// Those of [`Runtime::flush`].
     pub fn fold_now(&self, folds: &[(Op, DType)], source: &ArrayView) -> Result<Option<SmallVec<[Scalar; 2]>>> {
-        if self.has_filters() || source.base.peek().is_none() {
+        if self.has_filters() || !source.base.is_readable() {
             return Ok(None);
+        }
+        let mut state = self.lock();
+        if !source.base.is_readable() {
+            return Ok(None); // another thread was faster
         }
         let operand = source.to_ir(0);
         let mut bases = vec![Base { nbytes: source.base.nbytes(), input: true, output: true }];
@@ -39,7 +43,7 @@ impl Runtime {
             slots.push(result.0.clone());
             results.push((result, dtype));
         }
-        self.lock().run_aside(Program { bases, consts: Vec::new(), instrs }, slots)?;
+        state.run_aside(Program { bases, consts: Vec::new(), instrs }, slots)?;
         let values = results.iter().map(|(result, dtype)| result.0.number(*dtype, 0));
         Ok(values.collect())
     }

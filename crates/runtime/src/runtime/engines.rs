@@ -3,7 +3,7 @@
 use super::gate::Inside;
 use super::{Inner, Runtime, State};
 use crate::at_once::Habit;
-use crate::batch::Candidates;
+use crate::batch::{Again, Candidates};
 use crate::config::Config;
 use crate::engine::{Engine, EngineSet};
 use crate::heap::Heap;
@@ -18,9 +18,13 @@ impl Runtime {
     /// Replaces settings, and the engines if there are new ones; pending work runs first, under the old ones, and what devices
     /// hold comes home.
     pub fn reconfigure(&self, engines: Option<EngineSet>, config: Config) {
-        // what gets no memory now may get some under the new settings
-        let _ = self.flush(Reason::Explicit);
         let mut state = self.lock();
+        // what gets no memory now may get some under the new settings; what a guard hinders waits for them, too
+        if state.hindrance().is_none() {
+            let _ = state.flush(Reason::Explicit, Again::All);
+            self.note_flush(&state);
+        }
+        state.batch.leave();
         configure_pool(&self.heap, &config);
         state.config = config;
         state.explained = 0;

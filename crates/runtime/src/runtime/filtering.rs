@@ -120,7 +120,7 @@ impl Runtime {
     /// # Errors
     /// Those of [`Runtime::flush`].
     pub fn flush_filtered(&self, reason: Reason, filtering: Filtering) -> Result<bool> {
-        let mut state = self.lock();
+        let mut state = self.lock_unhindered()?;
         state.make_due();
         let batch = &state.batch;
         let is_own = Arc::ptr_eq(&self.heap, &filtering.heap);

@@ -73,6 +73,11 @@ impl<T> Gate<T> {
         Some(unsafe { &mut *self.value.get() })
     }
 
+    /// Is a thread inside without the front end's lock, or may it be?
+    pub fn is_anybody_away(&self) -> bool {
+        self.away.load(Ordering::Relaxed) > 0
+    }
+
     /// In a forked child: no thread is away, since only the one that forked is left. It holds the lock.
     pub fn forget_away(&self) {
         self.away.store(0, Ordering::Relaxed);

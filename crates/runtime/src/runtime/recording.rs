@@ -78,7 +78,8 @@ impl Runtime {
                 Outcome::Large => {}
             }
         }
-        if state.batch.is_at_cut() && state.batch.work < CUT_AT_ONCE {
+        // recording never waits: a batch that a guard hinders grows on
+        if state.batch.is_at_cut() && state.batch.work < CUT_AT_ONCE && state.hindrance().is_none() {
             // Now, not when its last instruction came: the statement that this was part of has dropped its values.
             // what gets no memory stays pending, and is no error of this instruction
             let _ = state.flush(Reason::Instructions, Again::No);
@@ -112,18 +113,14 @@ impl Runtime {
         out: &ArrayView,
         ins: &[&ArrayView],
     ) -> Result<bool> {
-        // the output has no memory yet, the operands have
-        let idle = |view: &ArrayView| {
-            let (base, cell) = (&view.base, &view.base.0);
-            let is_there = if base.ptr_eq(&out.base) { !cell.has_value() } else { !cell.here().is_null() };
-            !base.is_awaited() && !cell.has(note::FAILED) && is_there
-        };
-        if self.has_filters() || !idle(out) || !ins.iter().copied().all(idle) || out.base.is_visible() {
-            return Ok(false);
-        }
         // SAFETY: the caller's contract.
         let mut state = unsafe { self.state.past() };
         let target = &out.base.0;
+        let is_new = !target.has_value() && !target.has(note::FAILED) && !out.base.is_awaited();
+        let are_there = ins.iter().all(|view| view.base.is_readable());
+        if self.has_filters() || !is_new || !are_there || out.base.is_visible() {
+            return Ok(false);
+        }
         target.provide()?;
         let target = out.to_ir(0);
         let views: SmallVec<[View; 2]> = (1..).zip(ins).map(|(slot, view)| view.to_ir(slot)).collect();

@@ -5,6 +5,7 @@ use super::Runtime;
 use crate::batch::Repeated;
 use crate::heap::base::{BaseRef, Export, Input};
 use crate::heap::cell::CELLS;
+use crate::heap::guards::ReadGuard;
 use numelt_ir::{DType, Op, Result};
 use std::sync::atomic::Ordering;
 
@@ -33,22 +34,53 @@ impl Runtime {
         Some(repeated)
     }
 
-    /// A new base with its memory, whose contents are not set, and the memory's address; `None` while new arrays are to be
-    /// recorded, or where there is no memory.
+    /// A new base whose bytes `fill` writes; `None`, and nothing done, while new arrays are to be recorded, or where there is no
+    /// memory.
     ///
     /// # Safety
-    /// That of [`Runtime::record_past`].
-    #[inline]
-    pub unsafe fn prepared_past(&self, nbytes: usize) -> Option<(BaseRef, *mut u8)> {
+    /// That of [`Runtime::record_past`]. `fill` does not call the runtime.
+    #[inline(always)]
+    pub unsafe fn prepared_past(&self, nbytes: usize, fill: impl FnOnce(&mut [u8])) -> Option<BaseRef> {
         // SAFETY: the caller's contract.
         let state = unsafe { self.state.past_alone()? };
         if !state.runs_at_once() {
             return None;
         }
         let base = BaseRef::of(&mut state.cells, &self.heap, nbytes);
-        base.0.provide().ok()?;
-        let address = base.0.here();
-        Some((base, address))
+        base.fill(fill).ok()?;
+        Some(base)
+    }
+
+    /// Lets `fill` write a base, all of which that is read later, as [`BaseRef::poke`] does; a base without a value gets memory
+    /// first. Nothing where the base is not [writable](BaseRef::is_writable), or another thread may be inside.
+    ///
+    /// # Errors
+    /// [`numelt_ir::Error::OutOfMemory`].
+    ///
+    /// # Safety
+    /// That of [`Runtime::record_past`] and of [`BaseRef::poke`].
+    #[inline(always)]
+    pub unsafe fn overwrite_past<R>(&self, base: &BaseRef, fill: impl FnOnce(&mut [u8]) -> R) -> Result<Option<R>> {
+        if !base.0.has_value() {
+            // SAFETY: the caller's contract.
+            if base.is_pending() || unsafe { self.state.past_alone() }.is_none() {
+                return Ok(None);
+            }
+            base.0.provide()?;
+        }
+        // SAFETY: the caller's contract.
+        Ok(unsafe { base.poke(fill) })
+    }
+
+    /// [`Runtime::read`] of a base that is [readable](BaseRef::is_readable), where no other thread may be inside.
+    ///
+    /// # Safety
+    /// That of [`Runtime::record_past`].
+    #[inline]
+    pub unsafe fn read_past<'a>(&self, base: &'a BaseRef) -> Option<ReadGuard<'a>> {
+        // SAFETY: the caller's contract.
+        unsafe { self.state.past_alone()? };
+        base.is_readable().then(|| ReadGuard::begin(base))
     }
 
     /// A base that holds these bytes already; see [`Runtime::filled`].
@@ -61,14 +93,18 @@ impl Runtime {
     pub unsafe fn filled_past(&self, bytes: &[u8]) -> Result<BaseRef> {
         // SAFETY: the caller's contract.
         let base = unsafe { self.new_base_past(bytes.len()) };
-        base.fill(bytes).map(|()| base)
+        base.fill(|memory| memory.copy_from_slice(bytes)).map(|()| base)
     }
 
-    /// [`Runtime::export`] of a base that has memory which nothing pending touches.
+    /// [`Runtime::export`] of a base that has memory which nothing pending touches, where no other thread may be inside.
+    ///
+    /// # Safety
+    /// That of [`Runtime::record_past`].
     #[inline]
-    pub fn export_now(&self, base: &BaseRef) -> Option<Export> {
-        let address = base.peek()?;
-        (!base.is_pending()).then(|| Export::new(base.clone(), address))
+    pub unsafe fn export_past(&self, base: &BaseRef) -> Option<Export> {
+        // SAFETY: the caller's contract.
+        unsafe { self.state.past_alone()? };
+        (base.is_readable() && !base.is_pending()).then(|| Export::new(base.clone()))
     }
 
     /// A new base; see [`Runtime::new_base`].

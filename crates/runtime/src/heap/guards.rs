@@ -1,0 +1,276 @@
+//! Guards: the right to read or to write the values of a base on the host, for as long as the guard lives.
+//!
+//! In: a base whose values are on the host. Out: a [`ReadGuard`] or a [`WriteGuard`] with its bytes. Readers share a base; a
+//! writer is alone with it.
+//!
+//! Invariants:
+//! - **A guard begins under the runtime's lock, and may end anywhere.** Whoever holds that lock and finds that no guard hinders it may
+//!   therefore go on: none begins before the lock is free.
+//! - **Nothing that the runtime runs touches what a guard keeps from it.** A flush reads no base that has a writer, and
+//!   writes none that has a guard. It is hindered then, and waits *without* the lock until the guard has ended ([`Guards::wait`]).
+//!   Operations that would run as they are recorded are put into the queue instead, so that recording never waits.
+//! - **A guarded address stays valid.** Host memory is given back or moved by work that writes its base, and with the last
+//!   reference to the base, which a guard borrows. A device that needs room gives up its own copy, never the host's.
+//! - **Waiting ends.** A thread that would wait for itself, or close a circle of threads that wait for each other's guards, gets
+//!   [`Error::Busy`] instead.
+
+use super::base::BaseRef;
+use super::cell::BaseCell;
+use super::shared::Shared;
+use numelt_ir::{Error, Result};
+use smallvec::SmallVec;
+use std::marker::PhantomData;
+use std::ptr::NonNull;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+
+/// The values of a base on the host, to be read. Nothing writes them while it lives.
+///
+/// It belongs to the thread that made it: a thread that waits for a guard of its own would wait for ever, and is told so instead.
+#[derive(Debug)]
+pub struct ReadGuard<'a> {
+    right: Right<'a>,
+}
+
+/// The values of a base on the host, to be written by other means than recorded work. Nothing else reads or writes them while it
+/// lives. What was made from the values before has been forgotten.
+///
+/// Like a [`ReadGuard`] it belongs to the thread that made it.
+#[derive(Debug)]
+pub struct WriteGuard<'a> {
+    right: Right<'a>,
+}
+
+/// An entry in the heap's list of guards, which is taken out at the end.
+#[derive(Debug)]
+struct Right<'a> {
+    base: &'a BaseRef,
+    start: NonNull<u8>,
+    number: u64,
+    /// Neither kind can be sent to another thread.
+    _here: PhantomData<*const ()>,
+}
+
+impl<'a> Right<'a> {
+    /// To be called with the runtime's lock, or the front end's in its place, for a base whose values are on the host.
+    fn begin(base: &'a BaseRef, writes: bool) -> Right<'a> {
+        let number = base.0.heap.guards.enter(&base.0, writes);
+        let start = NonNull::new(base.0.here()).unwrap_or(NonNull::dangling());
+        Right { base, start, number, _here: PhantomData }
+    }
+
+    fn bytes(&self) -> &[u8] {
+        // SAFETY: the base has as many bytes there. They stay, and nobody writes them, as long as this is borrowed.
+        unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.base.nbytes()) }
+    }
+}
+
+impl Drop for Right<'_> {
+    fn drop(&mut self) {
+        self.base.0.heap.guards.leave(self.number);
+    }
+}
+
+impl<'a> ReadGuard<'a> {
+    /// Under the conditions of [`Right::begin`].
+    pub(crate) fn begin(base: &'a BaseRef) -> ReadGuard<'a> {
+        ReadGuard { right: Right::begin(base, false) }
+    }
+
+    /// All bytes of the base.
+    pub fn bytes(&self) -> &[u8] {
+        self.right.bytes()
+    }
+
+    /// Address of the first of them, valid as long as the guard.
+    pub fn as_ptr(&self) -> *const u8 {
+        self.right.start.as_ptr()
+    }
+}
+
+impl<'a> WriteGuard<'a> {
+    /// Under the conditions of [`Right::begin`].
+    pub(crate) fn begin(base: &'a BaseRef) -> WriteGuard<'a> {
+        base.0.touch();
+        WriteGuard { right: Right::begin(base, true) }
+    }
+
+    /// All bytes of the base.
+    pub fn bytes(&self) -> &[u8] {
+        self.right.bytes()
+    }
+
+    /// All bytes of the base, to be changed.
+    pub fn bytes_mut(&mut self) -> &mut [u8] {
+        // SAFETY: the base has as many bytes there. They stay, and nobody else reads or writes them, as long as this is borrowed.
+        unsafe { std::slice::from_raw_parts_mut(self.right.start.as_ptr(), self.right.base.nbytes()) }
+    }
+
+    /// Address of the first of them, valid as long as the guard.
+    pub fn as_mut_ptr(&mut self) -> *mut u8 {
+        self.right.start.as_ptr()
+    }
+}
+
+/// The guards of a heap.
+#[derive(Default)]
+pub(crate) struct Guards {
+    /// How many are alive, readable without the list.
+    alive: AtomicUsize,
+    list: Mutex<List>,
+    ended: Condvar,
+}
+
+#[derive(Default)]
+struct List {
+    /// The number of the next guard.
+    next: u64,
+    alive: SmallVec<[Alive; 4]>,
+    /// Threads that wait, and the guards that they wait for.
+    waits: SmallVec<[(Thread, Hindrance); 4]>,
+}
+
+struct Alive {
+    number: u64,
+    /// The base, by [`Shared::id`].
+    base: usize,
+    writes: bool,
+    thread: Thread,
+}
+
+/// A thread, by an address that no other living thread has.
+type Thread = usize;
+
+/// The thread that calls this.
+fn this_thread() -> Thread {
+    thread_local! {
+        static PLACE: u8 = const { 0 };
+    }
+    PLACE.with(|place| std::ptr::from_ref(place).addr())
+}
+
+/// A guard that hinders somebody, by its number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Hindrance(u64);
+
+impl Guards {
+    /// Is any guard alive?
+    #[inline]
+    pub fn any(&self) -> bool {
+        // whoever sees that none is left sees what it wrote, too
+        self.alive.load(Ordering::Acquire) > 0
+    }
+
+    /// What keeps a base from being read, or from being written.
+    #[inline]
+    pub fn hindrance(&self, base: &Shared<BaseCell>, writes: bool) -> Option<Hindrance> {
+        if self.any() { self.find(base.id(), writes) } else { None }
+    }
+
+    /// What keeps work from running that uses these bases; with each base comes whether it is written.
+    #[cold]
+    pub fn hindrance_of<'a>(&self, uses: impl Iterator<Item = (&'a Shared<BaseCell>, bool)>) -> Option<Hindrance> {
+        let mut uses = uses;
+        let list = self.list();
+        uses.find_map(|(base, writes)| list.find(|alive| alive.base == base.id() && (writes || alive.writes)))
+    }
+
+    #[cold]
+    fn find(&self, base: usize, writes: bool) -> Option<Hindrance> {
+        self.list().find(|alive| alive.base == base && (writes || alive.writes))
+    }
+
+    fn list(&self) -> MutexGuard<'_, List> {
+        self.list.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn enter(&self, base: &Shared<BaseCell>, writes: bool) -> u64 {
+        let mut list = self.list();
+        let number = list.next;
+        list.next += 1;
+        list.alive.push(Alive { number, base: base.id(), writes, thread: this_thread() });
+        self.alive.store(list.alive.len(), Ordering::Release);
+        number
+    }
+
+    fn leave(&self, number: u64) {
+        let mut list = self.list();
+        // a forked child has forgotten the guards of threads that it does not have
+        if let Some(at) = list.alive.iter().rposition(|alive| alive.number == number) {
+            list.alive.swap_remove(at);
+        }
+        self.alive.store(list.alive.len(), Ordering::Release);
+        let is_awaited = !list.waits.is_empty();
+        drop(list);
+        if is_awaited {
+            self.ended.notify_all();
+        }
+    }
+
+    /// Waits until a guard has ended. The caller holds no lock that the guard's owner may need: neither the runtime's nor the front
+    /// end's.
+    ///
+    /// # Errors
+    /// [`Error::Busy`] when the guard is the caller's own, or its owner waits for the caller.
+    pub fn wait(&self, hindrance: Hindrance) -> Result<()> {
+        let own = this_thread();
+        let mut list = self.list();
+        let Some(owner) = list.owner(hindrance) else { return Ok(()) };
+        if list.waits_for(owner, own) {
+            return Err(Error::Busy);
+        }
+        list.waits.push((own, hindrance));
+        while list.owner(hindrance).is_some() {
+            list = self.ended.wait(list).unwrap_or_else(PoisonError::into_inner);
+        }
+        list.waits.retain(|(waiting, _)| *waiting != own);
+        Ok(())
+    }
+
+    /// Keeps all other threads out until the result is dropped (around fork).
+    pub fn hold(&self) -> GuardsHeld<'_> {
+        GuardsHeld { list: self.list(), alive: &self.alive }
+    }
+}
+
+impl List {
+    fn find(&self, hinders: impl Fn(&Alive) -> bool) -> Option<Hindrance> {
+        self.alive.iter().find(|alive| hinders(alive)).map(|alive| Hindrance(alive.number))
+    }
+
+    fn owner(&self, hindrance: Hindrance) -> Option<Thread> {
+        self.alive.iter().find(|alive| alive.number == hindrance.0).map(|alive| alive.thread)
+    }
+
+    /// Is a thread the other one, or does it wait for it, at once or by way of others? There are no circles.
+    fn waits_for(&self, thread: Thread, other: Thread) -> bool {
+        let mut at = Some(thread);
+        while let Some(thread) = at {
+            if thread == other {
+                return true;
+            }
+            let guard = self.waits.iter().find(|(waiting, _)| *waiting == thread).map(|(_, guard)| *guard);
+            at = guard.and_then(|guard| self.owner(guard));
+        }
+        false
+    }
+}
+
+/// Keeps all other threads out of a heap's guards.
+pub(crate) struct GuardsHeld<'a> {
+    list: MutexGuard<'a, List>,
+    alive: &'a AtomicUsize,
+}
+
+impl GuardsHeld<'_> {
+    /// In a forked child: other threads do not exist here, so that their guards would never end.
+    pub fn forget_threads(&mut self) {
+        let own = this_thread();
+        self.list.alive.retain(|alive| alive.thread == own);
+        self.list.waits.clear();
+        self.alive.store(self.list.alive.len(), Ordering::Release);
+    }
+}
+
+#[cfg(test)]
+mod tests;
