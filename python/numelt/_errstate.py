@@ -4,7 +4,8 @@ In: changes of NumPy's error state by anybody, warnings of finished work. Out: a
 `RuntimeWarning` at the line where the operation stands. Operations report what held when they were written;
 the warning appears when their values are needed, and no later than somebody looks: at the next change of
 filters, or at the list that `warnings.catch_warnings` records. Where warnings are errors, operations run one
-at a time. Where a statement overwrote its own input, the operation named is the likeliest one of the fused kernel.
+at a time. Where a statement overwrote its own input, the operation named is the likeliest one of the fused
+kernel.
 """
 
 from __future__ import annotations
