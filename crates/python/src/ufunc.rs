@@ -568,12 +568,12 @@ pub fn dispatched<'py>(
         && inputs.len() == op.arity()
         && !op.is_product()
     {
-        let plain: SmallVec<[_; 3]> = inputs.iter_borrowed().collect();
+        let inputs: SmallVec<[Bound<'py, PyAny>; 3]> = inputs.iter().map(without_axes).collect::<PyResult<_>>()?;
+        let plain: SmallVec<[_; 3]> = inputs.iter().map(Bound::as_borrowed).collect();
         if let Some(made) = quick_call(op, &plain) {
             return made;
         }
-        let operands: Option<SmallVec<[Operand<'py>; 3]>> =
-            inputs.iter().map(|input| Operand::extract_quick(&input)).collect();
+        let operands: Option<SmallVec<[Operand<'py>; 3]>> = inputs.iter().map(Operand::extract_quick).collect();
         if let Some(operands) = operands
             && let Some(result) = elementwise::apply(py, op, &operands, None, None)?
         {
@@ -597,6 +597,15 @@ pub fn dispatched<'py>(
             None => Ok(py.NotImplemented().into_bound(py)),
         },
     }
+}
+
+/// NumPy's scalar for an array of NumPy's without axes, which is what its scalars make of themselves to be compared; all else as it is.
+fn without_axes(input: Bound<'_, PyAny>) -> PyResult<Bound<'_, PyAny>> {
+    let py = input.py();
+    if input.is_exact_instance(Numpy::get(py)?.ndarray.bind(py)) && export::rank(&input) == 0 {
+        return input.get_item(PyTuple::empty(py));
+    }
+    Ok(input)
 }
 
 /// A ufunc that was met, kept so that its address stays its own, and its operation.
