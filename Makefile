@@ -20,7 +20,7 @@ PYTEST_ARGS ?= -q -n auto
 # what runs again under each hostile setting
 CORE := $(PY) -m pytest $(PYTEST_ARGS) -m core
 
-.PHONY: help setup build wheel demo bench fusion-report test lint test-rust test-python test-with test-hostile test-far test-wheel clean
+.PHONY: help setup build wheel demo bench fusion-report test lint test-rust test-python test-with test-hostile test-far test-wheel docs clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s%s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -49,7 +49,7 @@ fusion-report: build ## partitions compared on the papers' programs; rewrites do
 bench: build ## all figures of docs/performance.md; keeps them in benches/results/ (10 minutes)
 	$(PY) benches/performance.py $(BENCH_ARGS)
 
-test: setup lint test-rust build test-python test-hostile test-wheel ## everything; what CI runs
+test: setup lint test-rust build test-python test-hostile docs test-wheel ## everything; what CI runs
 
 lint: setup ## rustfmt, clippy, ruff, mypy, which crates and files may use what
 	cargo fmt --all --check
@@ -95,6 +95,9 @@ test-far: setup ## all Python tests on the tests' device, and with each kernel t
 
 test-wheel: wheel ## the wheel in a clean environment, with LLVM out of sight
 	$(or $(PYTHON),$(PY)) scripts/check_wheel.py dist $(CHECK_ARGS)
+
+docs: setup ## the documentation site in target/docs; a warning is an error (make build first)
+	$(PY) -m sphinx -q -W --keep-going -b html docs target/docs
 
 clean: ## remove everything that was built
 	rm -rf target dist demo-output .venv python/numelt/*.so .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -7,6 +7,7 @@ import ast
 import doctest
 import importlib
 import inspect
+import pathlib
 import pkgutil
 
 import numpy
@@ -16,8 +17,13 @@ import numelt
 from numelt import _core
 from numelt._dispatch import NATIVE
 
+DOCS = pathlib.Path(__file__).parents[2] / "docs"
+# pages whose examples other tests run
+ELSEWHERE = ("engines", "extending")
+
 ROUTINES = ["numelt._routines." + m.name for m in pkgutil.iter_modules(numelt._routines.__path__)]
 MODULES = [*ROUTINES, "numelt._coverage", "numelt._inspection", "numelt._library", "numelt._objects"]
+PAGES = sorted(page for page in DOCS.glob("*.md") if ">>> " in page.read_text() and page.stem not in ELSEWHERE)
 MODULES += ["numelt._lazy", "numelt._random", "numelt.filters"]
 
 
@@ -44,6 +50,11 @@ def run(texts):
         for name, text in texts.items():
             runner.run(parser.get_doctest(text, {}, name, None, 0))
     return runner
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_examples_of_pages(page):
+    assert run({page.name: page.read_text()}).failures == 0
 
 
 @pytest.mark.parametrize("name", MODULES)
