@@ -1,4 +1,4 @@
-"""How `make docs` builds the documentation site. Pages are Markdown (MyST); references come from docstrings."""
+"""How `make docs` builds the site. Pages are Markdown (MyST); references come from docstrings."""
 
 project = "numelt"
 author = "the numelt authors"

@@ -23,7 +23,9 @@ ELSEWHERE = ("engines", "extending")
 
 ROUTINES = ["numelt._routines." + m.name for m in pkgutil.iter_modules(numelt._routines.__path__)]
 MODULES = [*ROUTINES, "numelt._coverage", "numelt._inspection", "numelt._library", "numelt._objects"]
-PAGES = sorted(page for page in DOCS.glob("*.md") if ">>> " in page.read_text() and page.stem not in ELSEWHERE)
+PAGES = sorted(
+    page for page in DOCS.glob("*.md") if ">>> " in page.read_text() and page.stem not in ELSEWHERE
+)
 MODULES += ["numelt._lazy", "numelt._random", "numelt.filters"]
 
 
