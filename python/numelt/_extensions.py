@@ -35,6 +35,7 @@ _ASKED = (
     "scipy.optimize.",
     "scipy.integrate.",
     "scipy.linalg.",
+    "scipy.ndimage.",
     "scipy.interpolate.",
     "scipy.spatial._qhull",
     "scipy.sparse.linalg.",
@@ -162,7 +163,9 @@ def replace(package: str, changed: Changed) -> None:
 def adapt_loaded(wrap: Wrap) -> None:
     """Adapt the modules that have been loaded."""
     for loaded in list(sys.modules.values()):
-        if isinstance(loaded, types.ModuleType) and is_foreign(loaded):
+        # one that is still being loaded is adapted when that is done
+        is_loading = getattr(getattr(loaded, "__spec__", None), "_initializing", False)
+        if isinstance(loaded, types.ModuleType) and is_foreign(loaded) and not is_loading:
             changed = adapt(loaded, wrap)
             if changed:
                 replace(loaded.__name__.partition(".")[0], changed)
