@@ -20,23 +20,19 @@ from typing import Any, cast
 
 import numpy
 
-from numelt import _beginning, _core, _extensions, _fallback
+from numelt import _core, _extensions, _fallback
 from numelt._adapted import (
     ADAPTED,
-    CALLING,
     CONVERTING,
-    GIVING_BACK,
     JAX,
     LOOKING_UP,
     MAKING,
-    MAKING_ARRAYS,
     MAPPING,
     NAMED,
     NAMES,
-    OF_ATTRIBUTES,
     READING,
 )
-from numelt._import import Delegating, is_installed
+from numelt._import import Delegating
 
 __all__ = ["Finder", "adapt_extension", "install"]
 
@@ -44,69 +40,6 @@ __all__ = ["Finder", "adapt_extension", "install"]
 RANDOM = "numpy.random"
 _FUNCTIONS = (types.FunctionType, types.MethodType, types.BuiltinFunctionType, functools.partial)
 _HELD = frozenset({_core.ndarray, type(_core.ndarray), list, tuple, dict})
-
-
-@functools.cache
-def _forward(cells: int) -> types.CodeType:
-    """Return code that calls the function that `_within` puts in the place of the text.
-
-    Parameters
-    ----------
-    cells : int
-        How many variables of an enclosing function it holds: a frame that lacks them cannot be looked at.
-    """
-    names = "".join(f"_{i}, " for i in range(cells))
-    made: dict[str, Any] = {}
-    exec(
-        f"def enclosing({names}):\n"
-        "    def forward(*args, **kwargs):\n"
-        "        function = 'function'\n"
-        "        return function(*args, **kwargs)\n"
-        f"        {names}\n"
-        "    return forward.__code__\n",
-        made,
-    )
-    code: types.CodeType = made["enclosing"](*range(cells))
-    return code
-
-
-def _placed(code: types.CodeType, function: types.CodeType) -> types.CodeType:
-    """Return code that says it stands on the first line of a function: libraries know their own files."""
-    # the locations of up to eight units of code each, without columns, on the first line
-    units = len(code.co_code) // 2
-    lengths = [8] * (units // 8) + [units % 8] * (units % 8 > 0)
-    table = b"".join(bytes([0x80 | 13 << 3 | length - 1, 0]) for length in lengths)
-    return code.replace(
-        co_filename=function.co_filename, co_firstlineno=function.co_firstlineno, co_linetable=table
-    )
-
-
-def _within(function: types.FunctionType, wrap: Callable[..., Any]) -> None:
-    """Wrap a Python function in place: it stays the object that tables and other modules hold.
-
-    Its code goes to another function, which is wrapped, and its own code calls that.
-    """
-    inner = types.FunctionType(
-        function.__code__,
-        function.__globals__,
-        function.__name__,
-        function.__defaults__,
-        function.__closure__,
-    )
-    inner.__kwdefaults__ = function.__kwdefaults__
-    for name in functools.WRAPPER_ASSIGNMENTS:
-        setattr(inner, name, getattr(function, name))
-    call: Any = wrap(inner)
-    call.__code__ = _placed(call.__code__, function.__code__)
-    names = function.__code__.co_freevars
-    code = _placed(_forward(len(names)), function.__code__)
-    function.__code__ = code.replace(
-        co_consts=tuple(call if constant == "function" else constant for constant in code.co_consts),
-        co_freevars=names,
-        co_name=function.__name__,
-    )
-    # what tells signatures and shows sources follows this
-    vars(function).setdefault("__wrapped__", inner)
 
 
 def _adapted(function: Callable[..., Any], generators: Set[type] = frozenset()) -> Callable[..., Any]:
@@ -134,6 +67,20 @@ def _adapted(function: Callable[..., Any], generators: Set[type] = frozenset()) 
         if type(result) is tuple and views:
             return tuple(_given(item, views) for item in result)
         return _given(result, views)
+
+    return call
+
+
+def _converting(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function that calls another with NumPy's arrays in place of ours."""
+
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if not _HELD.isdisjoint(map(type, args)):
+            args = tuple(_fallback.unwrap(arg) if type(arg) in _HELD else arg for arg in args)
+        if kwargs:
+            kwargs = {key: _fallback.unwrap(value) for key, value in kwargs.items()}
+        return function(*args, **kwargs)
 
     return call
 
@@ -179,36 +126,6 @@ def _making(function: Callable[..., Any]) -> Callable[..., Any]:
     return make
 
 
-def _calling(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a function to which other functions, its arguments, return NumPy's arrays."""
-
-    @functools.wraps(function)
-    def call(*args: Any, **kwargs: Any) -> Any:
-        wrapped = {key: _returning(value) for key, value in kwargs.items()}
-        return function(*map(_returning, args), **wrapped)
-
-    return call
-
-
-class _Returning:
-    """A function of the user's that returns NumPy's arrays; processes get it by what it stands for."""
-
-    def __init__(self, function: Callable[..., Any]) -> None:
-        self._function = function
-        functools.update_wrapper(self, function)
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return _fallback.unwrap(self._function(*args, **kwargs))
-
-    def __reduce__(self) -> Any:
-        return _returning, (self._function,)
-
-
-def _returning(value: Any) -> Any:
-    is_users = isinstance(value, types.FunctionType | types.MethodType | functools.partial)
-    return _Returning(value) if is_users else value
-
-
 def _mapping(function: Callable[..., Any]) -> Callable[..., Any]:
     """Return a function whose results hold NumPy's arrays and numbers; ones of no dimension are numbers."""
     inner = _adapted(function)
@@ -225,43 +142,6 @@ def _mapping(function: Callable[..., Any]) -> Callable[..., Any]:
         return sys.modules["pandas._libs.lib"].maybe_convert_objects(made)
 
     return call
-
-
-def _giving_back(function: types.FunctionType) -> Callable[..., Any]:
-    """Return a function that gives the array that it was given, where another returns all of its memory.
-
-    So it is for a program's files. Libraries go on with NumPy's array.
-    """
-    own_file = function.__code__.co_filename
-
-    @functools.wraps(function)
-    def call(*args: Any, **kwargs: Any) -> Any:
-        result = function(*args, **kwargs)
-        ours = [value for value in (*args, *kwargs.values()) if type(value) is _core.ndarray]
-        if not ours:
-            return result
-        # `_within` stands between
-        caller = sys._getframe(2)
-        while caller.f_code.co_filename == own_file and caller.f_back is not None:
-            caller = caller.f_back
-        if is_installed(caller.f_code.co_filename):
-            return result
-        if type(result) is tuple:
-            return tuple(_given_back(item, ours) for item in result)
-        return _given_back(result, ours)
-
-    return call
-
-
-def _given_back(result: Any, ours: list[Any]) -> Any:
-    """Return the array of ours whose memory a result of NumPy's is, all of it in the same order."""
-    if type(result) is not numpy.ndarray:
-        return result
-    for array in ours:
-        same = array.shape == result.shape and array.dtype == result.dtype
-        if same and array.__array_interface__ == result.__array_interface__:
-            return array
-    return result
 
 
 def _looking_up(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -337,9 +217,8 @@ def _tables() -> list[tuple[Mapping[str, tuple[str, ...]], Callable[..., Any]]]:
     """Return what is adapted, and how."""
     return [
         (NAMES, _adapted),
+        (CONVERTING, _converting),
         (MAKING, _making),
-        (CALLING, _calling),
-        (GIVING_BACK, _giving_back),
         (LOOKING_UP, _looking_up),
         (MAPPING, _mapping),
         (NAMED, _naming),
@@ -347,72 +226,35 @@ def _tables() -> list[tuple[Mapping[str, tuple[str, ...]], Callable[..., Any]]]:
     ]
 
 
-def _adapt(module: types.ModuleType) -> None:
-    """Wrap what is listed of a module."""
+def _adapt(module: types.ModuleType) -> dict[int, tuple[Any, Any]]:
+    """Wrap what is listed of a module; return what `_extensions.replace` wants."""
     key = module.__name__
+    changed: dict[int, tuple[Any, Any]] = {}
     if key == JAX:
         _register_with_jax(module)
-        return
+        return changed
     # either may be loaded first; loading NumPy's takes tens of milliseconds
     if (key == RANDOM or key in NAMED) and RANDOM in sys.modules and not NAMED.keys().isdisjoint(sys.modules):
         _adapt_shuffles()
     for table, wrap in _tables():
-        for name in _names(module, table.get(key, ())):
-            _adapt_name(module, name, wrap)
+        for name in table.get(key, ()):
+            with contextlib.suppress(AttributeError, KeyError):  # another release of the library
+                changed |= _wrap_name(module, name, wrap)
+    return changed
 
 
-def _adapt_name(module: types.ModuleType, name: str, wrap: Callable[..., Any]) -> None:
-    """Wrap one function, or method of a class, of a module."""
-    key = module.__name__
+def _wrap_name(module: types.ModuleType, name: str, wrap: Callable[..., Any]) -> dict[int, tuple[Any, Any]]:
+    """Wrap one function, or method of a class, of a module; return what `_extensions.replace` wants."""
     owner_name, _, attribute = name.rpartition(".")
-    owner = getattr(module, owner_name, None) if owner_name else module
-    function = getattr(owner, attribute, None)
-    if isinstance(function, types.MethodType):
-        function = function.__func__  # a class's
-    if owner is None or function is None or hasattr(function, "__numelt__"):
-        return  # another release of the library, or inherited
-    if function is getattr(object, attribute, None):
-        return  # what every class has
-    if isinstance(function, types.FunctionType):
-        converts = wrap is _adapted and key.startswith(CONVERTING)
-        if not (converts and _beginning.convert(function)):
-            _within(function, wrap)
-        vars(function)["__numelt__"] = True
-        return
-    adapted = wrap(function)
-    vars(adapted)["__numelt__"] = True
-    setattr(owner, attribute, adapted)
-    if owner is module:
-        _extensions.replace(key.partition(".")[0], {id(function): (function, adapted)})
-
-
-def _names(module: types.ModuleType, names: Sequence[str]) -> Sequence[str]:
-    """Return what is adapted of a module; a star stands for its, or a class's, public functions."""
-    if names == ("*",):
-        return [
-            name for name in module.__all__ if isinstance(getattr(module, name, None), types.FunctionType)
-        ]
-    return [found for name in names for found in _named(module, name)]
-
-
-def _named(module: types.ModuleType, name: str) -> Sequence[str]:
-    """Return what a name, or a class with a star, stands for."""
-    owner, star, _ = name.partition(".*")
-    if not star:
-        return [name]
-    special = module.__name__.startswith(CONVERTING)
-    methods = vars(getattr(module, owner, object)).items()
-    return [f"{owner}.{name}" for name, method in methods if _is_public(name, method, special)]
-
-
-def _is_public(name: str, function: Any, special: bool) -> bool:
-    """Is this a public function of a class, or, where these count, one that the interpreter calls?"""
-    if isinstance(function, classmethod | staticmethod):
-        function = function.__func__
-    if not isinstance(function, types.FunctionType) or name in OF_ATTRIBUTES:
-        return False
-    also = name in MAKING_ARRAYS or (name.startswith("__") and name.endswith("__"))
-    return not name.startswith("_") or (special and also)
+    owner = getattr(module, owner_name) if owner_name else module
+    held = vars(owner).get(attribute) or getattr(owner, attribute)
+    function = held.__func__ if isinstance(held, classmethod | staticmethod) else held
+    if hasattr(function, "__numelt__"):
+        return {}
+    wrapped: Any = wrap(function)
+    vars(wrapped)["__numelt__"] = True
+    setattr(owner, attribute, type(held)(wrapped) if function is not held else wrapped)
+    return {id(function): (function, wrapped)} if owner is module else {}
 
 
 class _Loader(Delegating):
@@ -459,6 +301,8 @@ def install() -> None:
     for name in (*ADAPTED, RANDOM):
         module = sys.modules.get(name)
         if isinstance(module, types.ModuleType):
-            _adapt(module)
+            changed = _adapt(module)
+            if changed:
+                _extensions.replace(name.partition(".")[0], changed)
     if Finder not in sys.meta_path:
         sys.meta_path.insert(0, Finder)

@@ -18,7 +18,6 @@ from numpy._core import umath as _umath
 
 from numelt import _classes, _core, _fallback, _fields, _flat, _library, _pickling, _resize, _ufuncs
 from numelt._dispatch import FEW, NATIVE, counted_first, ndarray, small_call
-from numelt._import import means_numpys
 from numelt._routines import linear_algebra, math, picking, searching, statistics
 
 __all__ = ["complete"]
@@ -321,7 +320,7 @@ def complete() -> None:
             original = getattr(numpy.ndarray, name)
             value.__doc__, value.__name__ = original.__doc__, original.__name__
     ndarray.__doc__ = numpy.ndarray.__doc__
-    _core.set_hooks(array_ufunc=array_ufunc, is_installed=means_numpys, resize=_resize.resize)
+    _core.set_hooks(array_ufunc=array_ufunc, resize=_resize.resize)
     _take_over()
     _fallback.stands_for(ndarray, numpy.ndarray)
     _fallback.stands_for(_core.ufunc, numpy.ufunc)

@@ -72,7 +72,7 @@ class UnboundAttribute:
         self.__objclass__ = ndarray
 
     def _of(self, instance: Any) -> Any:
-        return self._numpys if isinstance(instance, numpy.ndarray) else self._ours
+        return self._ours if type(instance) is ndarray else self._numpys
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         return self if instance is None else self._of(instance).__get__(instance, owner)

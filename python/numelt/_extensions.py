@@ -17,7 +17,6 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from numelt import _fortran
-from numelt._import import CARED_FOR
 from numelt._watch import is_foreign
 
 __all__ = ["adapt", "adapt_loaded", "put_methods", "replace"]
@@ -27,11 +26,16 @@ Changed = dict[int, tuple[Any, Any]]
 
 # under this name NumPy keeps its C interface: whoever uses it looks it up
 _C_INTERFACE = b"_ARRAY_API"
+# packages whose Python code turns arrays of ours into NumPy's before their compiled code sees them
+_CONVERTING = frozenset(
+    {"pandas", "scipy", "sklearn", "matplotlib", "contourpy", "PIL", "h5py", "numba", "jaxlib"}
+)
 # compiled modules that take arrays as they are, or what functions of the user's return, for NumPy's
 _ASKED = (
     "scipy.optimize.",
     "scipy.integrate.",
     "scipy.linalg.",
+    "scipy.ndimage.",
     "scipy.interpolate.",
     "scipy.spatial._qhull",
     "scipy.sparse.linalg.",
@@ -60,7 +64,7 @@ def _is_adapted(module: types.ModuleType) -> bool:
     if name.startswith(_ASKED) or name in _CALLED or name in _THROUGH_OTHERS:
         return True
     spec = module.__spec__
-    if name.partition(".")[0] in CARED_FOR or spec is None or not isinstance(spec.origin, str):
+    if name.partition(".")[0] in _CONVERTING or spec is None or not isinstance(spec.origin, str):
         return False
     if any(key.endswith("_swigregister") for key in vars(module)):
         return False  # made by SWIG: its C code takes the functions back, and trusts that they are its own
@@ -159,7 +163,9 @@ def replace(package: str, changed: Changed) -> None:
 def adapt_loaded(wrap: Wrap) -> None:
     """Adapt the modules that have been loaded."""
     for loaded in list(sys.modules.values()):
-        if isinstance(loaded, types.ModuleType) and is_foreign(loaded):
+        # one that is still being loaded is adapted when that is done
+        is_loading = getattr(getattr(loaded, "__spec__", None), "_initializing", False)
+        if isinstance(loaded, types.ModuleType) and is_foreign(loaded) and not is_loading:
             changed = adapt(loaded, wrap)
             if changed:
                 replace(loaded.__name__.partition(".")[0], changed)

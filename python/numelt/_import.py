@@ -24,13 +24,11 @@ from collections.abc import Sequence
 from typing import Any, cast
 
 __all__ = [
-    "CARED_FOR",
     "MARK",
     "Delegating",
     "install",
     "is_installed",
     "is_users",
-    "means_numpys",
     "names_libraries",
     "user_builtins",
 ]
@@ -73,15 +71,6 @@ def _is_users_folder(folder: str) -> bool:
     return not path.startswith(_library_folders)
 
 
-# packages whose Python code turns what is not of NumPy's class into NumPy's arrays where their compiled code
-# wants these, by itself or by `_adapters`
-CARED_FOR = frozenset(
-    {"pandas", "scipy", "sklearn", "matplotlib", "contourpy", "PIL", "h5py", "numba", "jaxlib"}
-)
-# those among them that turn arrays of NumPy's class into NumPy's as well, and treat others worse
-_VALIDATING = frozenset({"sklearn"})
-
-
 @functools.lru_cache(4096)
 def _package(filename: str) -> str | None:
     """Return the package of an installed library's file."""
@@ -95,12 +84,6 @@ def _package(filename: str) -> str | None:
 def is_installed(filename: str) -> bool:
     """Is this a file of an installed library other than NumPy and numelt?"""
     return _package(filename) not in {None, "numpy", "numelt"}
-
-
-def means_numpys(filename: object) -> bool:
-    """Does code in this file mean NumPy's class when it asks an array for its class?"""
-    name = str(filename)
-    return is_installed(name) and _package(name) not in CARED_FOR - _VALIDATING
 
 
 def _is_numpy(name: str) -> bool:

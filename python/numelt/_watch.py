@@ -14,18 +14,28 @@ import types
 from collections.abc import Sequence
 from typing import Any
 
-__all__ = ["NUMPYS", "PACKAGES", "install", "is_foreign"]
+__all__ = ["PACKAGES", "install", "is_foreign"]
 
 # the first parts of the names that `_adapted` lists
 PACKAGES = frozenset(
-    { "array_api_compat", "autograd", "awkward", "bottleneck", "dask", "einops", "h5py", "hypothesis",
-    "jax", "joblib", "matplotlib", "mpl_toolkits", "netCDF4", "numba", "numexpr", "pandas",
-    "scipy", "skimage", "sklearn", "statsmodels", "torch", "xarray", }
-)  # fmt: skip
-
-
-# and the one module of NumPy's that is
-NUMPYS = "numpy.testing._private.utils"
+    [
+        "array_api_compat",
+        "awkward",
+        "bottleneck",
+        "hypothesis",
+        "jax",
+        "joblib",
+        "numba",
+        "numexpr",
+        "pandas",
+        "scipy",
+        "skimage",
+        "sklearn",
+        "statsmodels",
+        "torch",
+        "xarray",
+    ]
+)
 
 _OTHERS = sys.stdlib_module_names | {"numpy", "numelt"}
 
@@ -40,7 +50,7 @@ def is_foreign(module: types.ModuleType) -> bool:
 
 
 def _is_listed(name: str) -> bool:
-    return name.partition(".")[0] in PACKAGES or name == NUMPYS
+    return name.partition(".")[0] in PACKAGES
 
 
 @functools.cache

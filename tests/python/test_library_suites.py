@@ -1,11 +1,8 @@
 """What the test-suites of installed libraries found: each cause with a short program of its own."""
 
-import inspect
 import operator
 import subprocess
 import sys
-import traceback
-import types
 import warnings
 from typing import Any
 
@@ -13,134 +10,6 @@ import numpy
 import pytest
 
 import numelt
-from numelt import _adapters, _beginning
-
-
-def _locals_of(error: BaseException) -> list[tuple[str, set[str]]]:
-    """Return name and local variables of every frame, as debuggers and test runners ask for them."""
-    seen = []
-    at = error.__traceback__
-    while at is not None:
-        seen.append((at.tb_frame.f_code.co_name, set(at.tb_frame.f_locals)))
-        at = at.tb_next
-    return seen
-
-
-def test_frames_of_adapted_closures_can_be_looked_at() -> None:
-    captured = "outer"
-
-    def closure(a, b):
-        raise ValueError(captured)
-
-    _adapters._within(closure, _adapters._adapted)
-    with pytest.raises(ValueError, match="outer") as caught:
-        closure(1, numelt.arange(3))
-    names = [name for name, _ in _locals_of(caught.value)]
-    assert names.count("closure") == 2
-    assert ("closure", {"a", "b", "captured"}) in _locals_of(caught.value)
-
-
-# ---- functions that convert their arguments where they begin ----------------------------------------
-
-
-def _shapes_of_functions() -> list[Any]:
-    """Return functions of all kinds; each returns what it got."""
-    outer = 5
-
-    def plain(a, b):
-        return a, b
-
-    def captures(a, b):
-        return (lambda: (a, outer))(), b
-
-    def keywords(a, /, b=(), *rest, c, d=None, flag=True, **others):
-        return a, b, rest, c, d, flag, others
-
-    def handles(a, b):
-        try:
-            try:
-                return a[b]
-            except KeyError:
-                return {}[0]
-        except KeyError:
-            with warnings.catch_warnings():
-                return a, b
-
-    def counts(a, b):
-        total = 0
-        while total < 300:
-            for _ in range(3):
-                total += 1
-        return a, b, total
-
-    def long(a):
-        x0 = x1 = x2 = x3 = x4 = 0
-        while x0 < 400:
-            try:
-                x0, x1, x2, x3, x4 = x0 + 1, x0, x1, x2, x3
-                if x0 > 390:
-                    raise ValueError(x0)
-            except ValueError as error:
-                x1 = error.args[0] + x1 * 0
-            finally:
-                x2 += 1
-        return a, x0, x1, x2, x3, x4
-
-    return [plain, captures, keywords, handles, counts, long]
-
-
-def _said(function: Any, *args: Any, **kwargs: Any) -> Any:
-    """Return what a function returns or raises, with the line."""
-    try:
-        return function(*args, **kwargs)
-    except Exception as error:
-        lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__)]
-        return type(error), str(error), lines
-
-
-@pytest.mark.parametrize("which", range(6))
-def test_functions_that_convert_do_what_they_did(which: int) -> None:
-    function, changed = _shapes_of_functions()[which], _shapes_of_functions()[which]
-    assert _beginning.convert(changed)
-    assert inspect.signature(changed) == inspect.signature(function)
-    assert {line for *_, line in changed.__code__.co_lines()} == {
-        line for *_, line in function.__code__.co_lines()
-    }
-    for args, kwargs in [
-        ((1, 2), {}),
-        (([1], 0), {}),
-        (({}, 3), {}),
-        ((1,), {}),
-        ((1, 2, 3, 4), {"c": 5, "z": 6}),
-        ((1, 2), {"c": 5, "flag": False}),
-        ((), {"a": 1}),
-    ]:
-        assert _said(changed, *args, **kwargs) == _said(function, *args, **kwargs)
-
-
-def test_functions_convert_every_array_they_get() -> None:
-    def function(self, a, *rest, b=None, flag=False, **others):
-        return (lambda: a)(), rest, b, flag, others, self
-
-    assert _beginning.convert(function)
-    x = numelt.arange(3)
-    a, rest, b, flag, others, instance = function(x, x, x, [x], b=(1, x), flag=x, z={"y": x})
-    assert type(instance) is type(flag) is numelt.ndarray
-    for item in (a, rest[0], rest[1][0], b[1], others["z"]["y"]):
-        assert type(item) is numpy.ndarray
-        assert numpy.shares_memory(item, numpy.asarray(x))
-
-
-def test_generators_convert() -> None:
-    def generate(a):
-        yield a
-        yield from (a, 1)
-
-    assert _beginning.convert(generate)
-    made = generate(numelt.arange(2))
-    assert isinstance(made, types.GeneratorType)
-    assert [type(item) for item in made] == [numpy.ndarray, numpy.ndarray, int]
-
 
 # ---- pandas -----------------------------------------------------------------------------------------
 

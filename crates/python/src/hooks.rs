@@ -18,7 +18,7 @@ static OPERATOR: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
 static INIT: Mutex<()> = Mutex::new(());
 
 /// Names that `set_hooks` knows.
-pub const NAMES: [&str; 12] = [
+pub const NAMES: [&str; 11] = [
     "warn",
     "note",
     "fallback",
@@ -28,7 +28,6 @@ pub const NAMES: [&str; 12] = [
     "ufunc_method",
     "array_ufunc",
     "to_u32",
-    "is_installed",
     "resize",
     "reworded",
 ];

@@ -34,7 +34,6 @@ mod fresh;
 mod front;
 mod given;
 mod graveyard;
-mod handed;
 mod hooks;
 mod index;
 mod inspect;
@@ -91,7 +90,6 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     bare::replace_members(py)?;
     scalar::register(module)?;
     module.add_class::<ufunc::Ufunc>()?;
-    module.add_class::<handed::Handed>()?;
     ufunc_direct::prepare(py);
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module::register(module)?;

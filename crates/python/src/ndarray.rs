@@ -5,13 +5,13 @@
 
 use crate::loan::Spare;
 use crate::versioned::Versioned;
-use crate::{convert, coverage, export, fresh, hooks};
+use crate::{convert, export, fresh, hooks};
 use numelt_runtime::{ArrayView, BaseRef, Export};
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple, PyType};
 use rustc_hash::FxHashMap;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 /// What an array is.
@@ -259,46 +259,12 @@ impl NdArray {
         })
     }
 
-    /// The class that the caller means: `isinstance` asks here, and installed libraries mean NumPy's.
+    /// NumPy's class, whoever asks: `isinstance(x, numpy.ndarray)` looks here, and holds for our arrays everywhere. `type(x)` is
+    /// our class.
     #[getter(__class__)]
     fn class<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyType>> {
-        let py = slf.py();
-        let file = match coverage::globals(py) {
-            Some(globals) => globals.get_item(pyo3::intern!(py, "__file__"))?,
-            None => None,
-        };
-        Ok(match file {
-            Some(file) if is_installed(&file)? => convert::Numpy::get(py)?.ndarray.bind(py).clone(),
-            _ => slf.get_type(),
-        })
+        Ok(convert::Numpy::get(slf.py())?.ndarray.bind(slf.py()).clone())
     }
-}
-
-/// Is this file an installed library's? The package says so, once for each name of a file.
-fn is_installed(file: &Bound<'_, PyAny>) -> PyResult<bool> {
-    type Known = FxHashMap<usize, (Py<PyAny>, bool)>;
-    static KNOWN: Mutex<Option<Known>> = Mutex::new(None);
-    static LAST: AtomicUsize = AtomicUsize::new(0);
-    static LAST_ANSWER: AtomicBool = AtomicBool::new(false);
-    let known = || KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
-    let key = file.as_ptr() as usize;
-    if key == LAST.load(Ordering::Relaxed) {
-        return Ok(LAST_ANSWER.load(Ordering::Relaxed));
-    }
-    let note = |answer| {
-        // the GIL is held, so the two change together
-        LAST_ANSWER.store(answer, Ordering::Relaxed);
-        LAST.store(key, Ordering::Relaxed);
-        Ok(answer)
-    };
-    if let Some((_, answer)) = known().get_or_insert_default().get(&key) {
-        return note(*answer);
-    }
-    let Some(hook) = hooks::hook(file.py(), "is_installed")? else { return Ok(false) };
-    let answer = hook.call1((file,))?.is_truthy()?;
-    // the name is kept, so that no other gets its address
-    known().get_or_insert_default().insert(key, (file.clone().unbind(), answer));
-    note(answer)
 }
 
 /// dtype object of any array of ours.

@@ -138,7 +138,8 @@ def test_protocols():
     assert bool(ours(np.array([3.0])))
     assert int(ours(np.array(3.7))) == 3
     assert float(ours(np.array(3.5))) == 3.5
-    assert np.sin(x).__class__ is type(x)
+    assert type(np.sin(x)) is type(x)
+    assert np.sin(x).__class__ is x.__class__
 
 
 def test_copies_and_pickles():
