@@ -70,6 +70,17 @@ fn py_elementwise<'py>(
     Ok(or_not_implemented(py, elementwise::apply(py, op, &operands, out, dtype)?))
 }
 
+/// What is to be folded: an array, also in the place of a scalar, which operations on arrays without axes give.
+fn folded<'py>(a: Any<'_, 'py>) -> PyResult<Option<Operand<'py>>> {
+    match Operand::extract(a)? {
+        Some(Operand::Value(_)) => {
+            let array = Numpy::get(a.py())?.attr(a.py(), "asarray")?.call1((a,))?;
+            Operand::extract(&export::from_numpy(&array, true)?)
+        }
+        other => Ok(other),
+    }
+}
+
 #[pyfunction(name = "reduce")]
 #[pyo3(signature = (op, a, axis = None, keepdims = false, dtype = None, out = None))]
 fn py_reduce<'py>(
@@ -83,7 +94,7 @@ fn py_reduce<'py>(
 ) -> Out<'py> {
     let op = parse_op(op)?;
     let (Ok(dtype), Ok(out)) = (dtype_argument(dtype)?, out_argument(out)) else { return Ok(not_implemented(py)) };
-    let Some(source) = Operand::extract(a)? else { return Ok(not_implemented(py)) };
+    let Some(source) = folded(a)? else { return Ok(not_implemented(py)) };
     let request = Request { axis, keepdims, dtype, out };
     Ok(or_not_implemented(py, reduce::reduce(py, op, &source, &request)?))
 }
@@ -100,7 +111,7 @@ fn py_scan<'py>(
 ) -> Out<'py> {
     let op = parse_op(op)?;
     let (Ok(dtype), Ok(out)) = (dtype_argument(dtype)?, out_argument(out)) else { return Ok(not_implemented(py)) };
-    let Some(source) = Operand::extract(a)? else { return Ok(not_implemented(py)) };
+    let Some(source) = folded(a)? else { return Ok(not_implemented(py)) };
     Ok(or_not_implemented(py, reduce::scan(py, op, &source, axis, dtype, out)?))
 }
 
