@@ -272,9 +272,9 @@ def _composed(
             return _fallback.call(label, original, args, kwargs)
         if implementation is None:
             implementation = rebound(original)
-        if together:
-            return _core.composing(implementation, args, kwargs)
-        return implementation(*args, **kwargs)
+        made = _core.composing(implementation, args, kwargs) if together else implementation(*args, **kwargs)
+        # a method of one of NumPy's scalars, such as `reshape`, makes an array of NumPy's
+        return _fallback.wrap(made) if type(made) is numpy.ndarray else made
 
     way = _MOST.get(label, FEW) if few else "foreign"
     return native(small_call(original, cast(F, run), label, way), space)
