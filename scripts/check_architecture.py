@@ -1,7 +1,7 @@
-"""Check what ARCHITECTURE.md says of the crates: which may use which, and what may stand in which files.
+"""Check what ARCHITECTURE.md says: which crate may use which, how folders import, what stands in which files.
 
 Goes in: the workspace, as ``cargo metadata`` and the files under ``crates`` describe it. Comes out: exit
-status 0, or a line for each place that breaks a rule. The rules are the two tables below.
+status 0, or a line for each place that breaks a rule. The rules are the tables below.
 """
 
 import json
@@ -33,6 +33,70 @@ MAY_USE = {
 MAY_USE_IF_ASKED = {
     "engines": ["testing"],
 }
+
+# The folders of crates/python/src. Files of one may import those of the folders before it, and of its own.
+FOLDERS = ["cpython", "rules", "numpy", "record", "array", "ufunc", "random", "functions", "dispatch"]
+
+
+class Upward(NamedTuple):
+    """An import against the order of the folders. The list may only become shorter."""
+
+    folder: str
+    imported: str
+    """A module of a later folder, or that folder itself."""
+    importers: tuple[str, ...]
+    """The modules of the folder that import it."""
+    reason: str
+
+
+UPWARD = [
+    Upward("rules", "record::run", ("shape",), "new arrays get their base from the runtime"),
+    Upward(
+        "numpy",
+        "array::ndarray",
+        ("convert", "export", "foreign", "lend", "loan", "subclass"),
+        "what is converted, shared or lent is an array object",
+    ),
+    Upward(
+        "numpy", "array::fresh", ("export",), "an adopted array is made in the memory kept for array objects"
+    ),
+    Upward("numpy", "record::registry", ("export", "loan"), "shared memory is registered by its address"),
+    Upward("numpy", "record::run", ("export", "loan"), "memory is shared after what is pending has run"),
+    Upward("numpy", "functions::solving", ("blas",), "NumPy's LAPACK is found with its BLAS"),
+    Upward("numpy", "ufunc", ("export",), "a ufunc of ours is replaced by NumPy's"),
+    Upward("record", "array::ndarray", ("errstate", "truths"), "counted and checked are arrays"),
+    Upward(
+        "record", "array::operand", ("errstate", "inspect"), "operands are looked at for warnings and reports"
+    ),
+    Upward(
+        "record", "ufunc::elementwise", ("errstate",), "the error state decides how an operation is recorded"
+    ),
+    Upward(
+        "array",
+        "functions::front",
+        ("methods", "operand"),
+        "nested sequences are read by the functions' parser",
+    ),
+    Upward("array", "ufunc", ("protocols",), "`__array_ufunc__` calls ufuncs"),
+    Upward("array", "ufunc::elementwise", ("methods",), "methods that are ufuncs"),
+    Upward("array", "ufunc::operators", ("index", "slots"), "operators are ufuncs"),
+    Upward("array", "ufunc::products", ("methods",), "`dot` is a method too"),
+    Upward(
+        "array",
+        "ufunc::reduce",
+        ("attributes", "methods"),
+        "methods that are reductions; axes of an argument",
+    ),
+    Upward("ufunc", "functions::front", ("ufunc",), "nested sequences are read by the functions' parser"),
+    Upward("ufunc", "functions::front::reductions", ("ufunc",), "`np.add.reduce` is `np.sum`"),
+    Upward("random", "dispatch::module", ("random",), "shapes are parsed as those of `np.empty`"),
+    Upward(
+        "functions",
+        "dispatch::module",
+        ("front::conversion",),
+        "`np.asarray` shares one function with the package",
+    ),
+]
 
 
 class Rule(NamedTuple):
@@ -103,7 +167,7 @@ RULES = [
     Rule(
         r"\bbase\.(peek|poke)\(",
         "crates/python/src/**/*.rs",
-        ("crates/python/src/run.rs",),
+        ("crates/python/src/record/run.rs",),
         "what may happen while somebody looks at values without a guard is said once, in run.rs",
     ),
 ]
@@ -124,6 +188,67 @@ def wrong_dependencies(metadata):
             if other.removeprefix("numelt-") not in MAY_USE[name] + asked:
                 lines.append(f"crates/{name}/Cargo.toml: it may not depend on {other}")
     return lines
+
+
+def expanded(tree):
+    """Return the paths that the rest of a `use` after `crate::` stands for, as lists of names."""
+    if "{" not in tree:
+        return [tree.split(" as ")[0].strip().split("::")]
+    head, rest = tree.split("{", 1)
+    start = [name for name in head.strip().split("::") if name]
+    paths, depth, item = [], 0, ""
+    for character in rest[: rest.rindex("}")] + ",":
+        depth += {"{": 1, "}": -1}.get(character, 0)
+        if character == "," and depth == 0:
+            paths += [start + path for path in expanded(item)] if item.strip() else []
+            item = ""
+        else:
+            item += character
+    return paths
+
+
+def imports(text, modules):
+    """Return the modules of the crate that a file's text names by paths from the crate's root."""
+    text = re.sub(r"//[^\n]*", "", text)
+    use = r"\buse crate::([^;]*);"
+    paths = [path for tree in re.findall(use, text) for path in expanded(tree)]
+    paths += [path.split("::") for path in re.findall(r"\bcrate::(\w+(?:::\w+)*)", re.sub(use, "", text))]
+    found = set()
+    for path in paths:
+        starts = ("::".join(path[:length]) for length in range(len(path), 0, -1))
+        found.update([next((start for start in starts if start in modules), path[0])])
+    return found
+
+
+def wrong_imports(folders, upward, source):
+    """Return a line for each import against the order, and for each exception that nothing needs."""
+    files = {}
+    for path in source.rglob("*.rs"):
+        parts = path.relative_to(source).with_suffix("").parts
+        files["::".join(parts[:-1] if parts[-1] == "mod" else parts)] = path
+    files.pop("lib", None)
+    lines = [
+        f"{path}: it stands in no folder of the table"
+        for name, path in files.items()
+        if name.split("::")[0] not in folders
+    ]
+    if lines:
+        return sorted(lines)
+    allowed = {(u.folder, u.imported, name) for u in upward for name in u.importers}
+    used = set()
+    for name, path in files.items():
+        folder, _, inner = name.partition("::")
+        for imported in imports(path.read_text(), files):
+            later = imported.split("::")[0]
+            if later in folders and folders.index(later) > folders.index(folder):
+                exception = (folder, imported, inner or folder)
+                used.add(exception)
+                if exception not in allowed:
+                    lines.append(
+                        f"crates/python/src: {name} imports {imported}, which stands in a later folder"
+                    )
+    lines += [f"crates/python/src: nothing needs the exception {' '.join(e)}" for e in allowed - used]
+    return sorted(lines)
 
 
 def alternatives(glob):
@@ -154,6 +279,7 @@ def main():
     command = ["cargo", "metadata", "--no-deps", "--format-version", "1"]
     metadata = json.loads(subprocess.run(command, cwd=ROOT, check=True, capture_output=True).stdout)
     wrong = wrong_dependencies(metadata) + wrong_places(RULES, ROOT)
+    wrong += wrong_imports(FOLDERS, UPWARD, ROOT / "crates/python/src")
     print("\n".join(wrong), end="\n" if wrong else "")
     return 1 if wrong else 0
 

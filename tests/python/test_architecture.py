@@ -64,3 +64,26 @@ def test_patterns_stand_in_their_files_only(check, tmp_path):
 
 def test_the_rules_hold_here(check):
     assert check.wrong_places(check.RULES, ROOT) == []
+
+
+def test_imports_between_folders_run_one_way(check, tmp_path):
+    texts = {
+        "low/a.rs": "use crate::{high::{b, c::Item}, low::d};",
+        "low/d.rs": "fn f() { crate::high::b::g(); } // crate::high::c",
+        "high/b.rs": "use crate::low::a;",
+        "high/c.rs": "",
+    }
+    for name, text in texts.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+    exceptions = [check.Upward("low", "high::b", ("a", "e"), "for the test")]
+    assert check.wrong_imports(["low", "high"], exceptions, tmp_path) == [
+        "crates/python/src: low::a imports high::c, which stands in a later folder",
+        "crates/python/src: low::d imports high::b, which stands in a later folder",
+        "crates/python/src: nothing needs the exception low high::b e",
+    ]
+    assert check.wrong_imports(["low"], [], tmp_path)[0].endswith("it stands in no folder of the table")
+
+
+def test_folders_of_the_front_end_keep_their_order(check):
+    assert check.wrong_imports(check.FOLDERS, check.UPWARD, ROOT / "crates/python/src") == []

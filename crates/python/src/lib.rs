@@ -3,76 +3,28 @@
 //! In: Python calls. Out: instructions recorded in the runtime, and arrays, scalars and NumPy objects for
 //! Python. `resolve` and `shape` hold NumPy's rules; `elementwise`, `reduce`, `assign`, `index` and `advanced` record;
 //! `export` shares memory with NumPy, `loan` for the time of a call; `hooks` hands over what is not native.
+//!
+//! Folders, in their order; files of one import those before it, but for the exceptions listed in
+//! `scripts/check_architecture.py`: `cpython` (calling conventions), `rules` (NumPy's rules without Python objects), `numpy`
+//! (NumPy's objects: converted, shared, lent, called), `record` (the way to the runtime), `array` (the array class),
+//! `ufunc` (elementwise operations, reductions, products), `random`, `functions` (public functions and short computations),
+//! `dispatch` (how calls reach the others).
+//!
 //! Not here: argument handling of public functions, docstrings, counting of fallbacks (the Python package);
 //! planning and running (the runtime). Unsafe code is in `advanced`, `bare`, `blas`, `calls`, `convert`, `coverage`, `dense`,
 //! `direct`, `elementwise`, `export`, `frames`, `fresh`, `given`, `index`, `loan`, `members`, `module`, `ndarray`, `operand`,
 //! `protocols`, `random`, `random_sequence`, `run`, `sequence`, `subclass`, `temporary`, `truths`, `ufunc_direct`, `unbound`,
 //! `vectorcall` and `versioned`.
 
-mod advanced;
-mod assign;
-mod attributes;
-mod bare;
-mod blas;
-mod calls;
-mod convert;
-mod coverage;
-mod dense;
-mod direct;
-mod drawing;
-mod elementwise;
-mod errors;
-mod errstate;
-mod export;
-mod fast;
-mod filters;
-mod flags;
-mod flat;
-mod foreign;
-mod frames;
-mod fresh;
-mod front;
-mod given;
-mod graveyard;
-mod hooks;
-mod index;
-mod inspect;
-mod lend;
-mod library;
-mod loan;
-mod members;
-mod methods;
-mod module;
-mod ndarray;
-mod operand;
-mod operators;
-mod origin;
-mod places;
-mod products;
-mod program;
-mod protocols;
+mod array;
+mod cpython;
+mod dispatch;
+mod functions;
+mod numpy;
 mod random;
-mod random_sequence;
-mod reduce;
-mod registry;
-mod resolve;
-mod routine;
-mod run;
-mod scalar;
-mod shape;
-mod shortcuts;
-mod slots;
-mod solving;
-mod subclass;
-mod transforms;
-mod truths;
+mod record;
+mod rules;
 mod ufunc;
-mod ufunc_at;
-mod ufunc_call;
-mod ufunc_direct;
-mod unbound;
-mod vectorcall;
-mod versioned;
 
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -81,38 +33,38 @@ use pyo3::types::PyDict;
 #[pymodule(gil_used = true)]
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     let py = module.py();
-    fast::prepare()?;
-    convert::load_api(py)?;
-    inspect::start_runtime()?;
-    module.add_class::<ndarray::NdArray>()?;
-    fresh::prepare(py);
-    direct::set(&py.get_type::<ndarray::NdArray>());
-    bare::replace_members(py)?;
-    scalar::register(module)?;
+    cpython::fast::prepare()?;
+    numpy::convert::load_api(py)?;
+    record::inspect::start_runtime()?;
+    module.add_class::<array::ndarray::NdArray>()?;
+    array::fresh::prepare(py);
+    dispatch::direct::set(&py.get_type::<array::ndarray::NdArray>());
+    dispatch::bare::replace_members(py)?;
+    array::scalar::register(module)?;
     module.add_class::<ufunc::Ufunc>()?;
-    ufunc_direct::prepare(py);
+    ufunc::ufunc_direct::prepare(py);
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
-    module::register(module)?;
-    front::register(module)?;
-    bare::replace_functions(&module.getattr("front")?.cast_into::<PyModule>()?)?;
-    module.add_function(wrap_pyfunction!(fast::fast_paths, module)?)?;
-    advanced::register(module)?;
-    inspect::register(module)?;
-    program::register(module)?;
-    filters::register(module)?;
-    errstate::register(module)?;
-    library::register(module)?;
-    coverage::register(module)?;
-    routine::register(module)?;
-    lend::register(module)?;
-    subclass::register(module)?;
-    drawing::register(module)?;
-    flat::register(module)?;
+    dispatch::module::register(module)?;
+    functions::front::register(module)?;
+    dispatch::bare::replace_functions(&module.getattr("front")?.cast_into::<PyModule>()?)?;
+    module.add_function(wrap_pyfunction!(cpython::fast::fast_paths, module)?)?;
+    array::advanced::register(module)?;
+    record::inspect::register(module)?;
+    record::program::register(module)?;
+    record::filters::register(module)?;
+    record::errstate::register(module)?;
+    numpy::library::register(module)?;
+    numpy::coverage::register(module)?;
+    dispatch::routine::register(module)?;
+    numpy::lend::register(module)?;
+    numpy::subclass::register(module)?;
+    random::drawing::register(module)?;
+    array::flat::register(module)?;
     random::register(module)?;
-    random_sequence::register(module)?;
-    dense::register(module)?;
-    ufunc_at::register(module)?;
-    unbound::register(module)?;
+    random::random_sequence::register(module)?;
+    functions::dense::register(module)?;
+    ufunc::ufunc_at::register(module)?;
+    dispatch::unbound::register(module)?;
     // Locks are seen to by the runtime's own handlers (`numelt_runtime::fork`).
     let at_fork = PyDict::new(py);
     at_fork.set_item("before", module.getattr("_flush_before_fork")?)?;

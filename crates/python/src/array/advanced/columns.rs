@@ -1,0 +1,58 @@
+//! Positions along one axis, read from a part of a key.
+//!
+//! In: an int, a short list of ints or a vector of integers that is in memory. Out: the positions, as they are given.
+
+use super::memory::each_integer;
+use crate::array::index;
+use crate::array::ndarray::{NdArray, exact_native};
+use numelt_ir::DType;
+use pyo3::prelude::*;
+use pyo3::types::PyList;
+use smallvec::SmallVec;
+
+/// Longest list of ints that is read here, and longest vector.
+const LISTED: usize = 32;
+const INDICES: i64 = 4096;
+
+/// Most axes of a key of positions for all of them.
+pub const AXES: usize = 4;
+
+/// Positions along one axis.
+pub enum Column {
+    /// The same for all.
+    One(i64),
+    /// One for each.
+    Each(SmallVec<[i64; 16]>),
+}
+
+impl Column {
+    /// Those that a part of a key says; `None` for all others.
+    pub fn of(py: Python<'_>, part: &Bound<'_, PyAny>) -> PyResult<Option<Column>> {
+        if let Some(at) = index::integer(part) {
+            return Ok(Some(Column::One(at)));
+        }
+        let mut places = SmallVec::new();
+        if let Ok(list) = part.cast_exact::<PyList>() {
+            for item in list.iter().take(LISTED + 1) {
+                let Some(at) = index::integer(&item).filter(|_| places.len() < LISTED) else { return Ok(None) };
+                places.push(at);
+            }
+        } else {
+            let Some(view) = exact_native(part).and_then(NdArray::view) else { return Ok(None) };
+            let plain = view.dtype.is_integer() && view.dtype != DType::U64 && view.shape.len() == 1;
+            if !plain || view.size() > INDICES || !view.base.is_readable() {
+                return Ok(None);
+            }
+            each_integer(py, view, |at| (places.push(at), true).1)?;
+        }
+        Ok((!places.is_empty()).then_some(Column::Each(places)))
+    }
+
+    /// How many there are; `None` for one that is the same for all.
+    pub fn len(&self) -> Option<usize> {
+        match self {
+            Column::One(_) => None,
+            Column::Each(places) => Some(places.len()),
+        }
+    }
+}

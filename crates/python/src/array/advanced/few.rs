@@ -1,0 +1,544 @@
+//! Reading and writing a few elements at once, without recording.
+//!
+//! In: an array and a key that nothing pending writes. Out: a new array with memory, or `None` where
+//! recording is the better way. A record, a plan and a launch cost more than a few dozen loads.
+
+use super::columns::{AXES, Column};
+use super::memory::each_integer;
+use crate::array::ndarray::{NdArray, exact_native};
+use crate::array::operand::Operand;
+use crate::array::{assign, index};
+use crate::numpy::convert;
+use crate::record::{registry, run};
+use crate::rules::resolve::Weak;
+use crate::rules::shape;
+use numelt_ir::{DType, Dims, c_strides};
+use numelt_runtime::{ArrayView, BaseRef, Runtime};
+use pyo3::prelude::*;
+use pyo3::types::{PyList, PyTuple};
+use smallvec::SmallVec;
+
+/// Most elements of a result that is read at once.
+pub(super) const FEW: i64 = 4096;
+
+/// Longest list of ints that is read here.
+const LISTED: usize = 32;
+
+/// Most indices that are looked at here.
+const INDICES: i64 = 4096;
+
+/// Most elements of a mask that are looked at here: eight at a time, where it is dense.
+const MASKED: i64 = 1 << 15;
+
+/// The picked elements for a key that is one array of positions, or one mask, along the first axis of an array
+/// whose other axes are dense. What such a key picks has to be known at once, so what it waits for runs now.
+pub fn quick(py: Python<'_>, view: &ArrayView, key: &ArrayView) -> PyResult<Option<ArrayView>> {
+    if let Some((view, key)) = flat(view, key) {
+        return quick(py, &view, &key);
+    }
+    if let Some(key) = widened(py, key)? {
+        return quick(py, view, &key);
+    }
+    let allowed = view.shape.len() + key.shape.len() <= shape::MAX_RANK + 1;
+    let dense = key.dtype == DType::I64 && shape::is_c_contiguous(&key.shape, &key.strides, 8);
+    if key.shape.len() > 1 && dense && allowed {
+        let line = shape::window(key, key.offset, Dims::from_slice(&[key.size()]), Dims::from_slice(&[8]));
+        let picked = quick(py, view, &line)?;
+        return Ok(picked.map(|picked| {
+            let dims: Dims = key.shape.iter().chain(&view.shape[1..]).copied().collect();
+            shape::whole(picked.base, view.dtype, &dims)
+        }));
+    }
+    let (Some((&n, rest)), &[length]) = (view.shape.split_first(), &key.shape[..]) else { return Ok(None) };
+    let itemsize = view.dtype.size() as i64;
+    let row = shape::size(rest);
+    let mask = key.dtype == DType::Bool;
+    let fits = if mask { length == n } else { key.dtype == DType::I64 };
+    let some = row > 0 && n > 0 && (1..=most(key, row)).contains(&length);
+    if !fits || !some || !shape::is_c_contiguous(rest, &view.strides[1..], itemsize) {
+        return Ok(None);
+    }
+    let pick = |keys: &[u8]| {
+        if !view.base.is_readable() {
+            return Ok(None);
+        }
+        let Some(picks) = &Picked::of(view, key, keys) else { return Ok(None) };
+        if rest.is_empty() {
+            return gathered(py, view, picks).map(Some);
+        }
+        let mut places: SmallVec<[isize; 64]> = SmallVec::new();
+        picks.each(|pick| places.push(pick));
+        rows(py, view, &places)
+    };
+    run::look(py, &key.base, pick)?
+}
+
+/// Positions in memory of another integer dtype, as the usual one's.
+fn widened(py: Python<'_>, key: &ArrayView) -> PyResult<Option<ArrayView>> {
+    if !key.dtype.is_integer() || key.dtype == DType::I64 || !(1..=INDICES).contains(&key.size()) {
+        return Ok(None);
+    }
+    if !key.base.is_readable() {
+        return Ok(None);
+    }
+    let mut positions: SmallVec<[i64; 64]> = SmallVec::new();
+    each_integer(py, key, |at| (positions.push(at), true).1)?;
+    // unsigned numbers that do not fit have wrapped around
+    if key.dtype == DType::U64 && positions.iter().any(|&at| at < 0) {
+        return Ok(None);
+    }
+    Ok(Some(shape::whole(run::integers(&positions)?, DType::I64, &key.shape)))
+}
+
+/// Most elements of a key for rows of so many elements.
+fn most(key: &ArrayView, row: i64) -> i64 {
+    if key.dtype == DType::Bool && row == 1 && key.strides[0] == 1 { MASKED } else { INDICES }
+}
+
+/// A dense array of several dimensions and a dense mask of its shape, as vectors.
+fn flat(view: &ArrayView, key: &ArrayView) -> Option<(ArrayView, ArrayView)> {
+    let (itemsize, n) = (view.dtype.size() as i64, key.size());
+    let whole = key.dtype == DType::Bool && view.shape.len() > 1 && key.shape == view.shape && n <= MASKED;
+    let dense = |v: &ArrayView, itemsize| shape::is_c_contiguous(&v.shape, &v.strides, itemsize);
+    if !whole || !dense(view, itemsize) || !dense(key, 1) {
+        return None;
+    }
+    let one = |v: &ArrayView, step| shape::window(v, v.offset, Dims::from_slice(&[n]), Dims::from_slice(&[step]));
+    Some((one(view, itemsize), one(key, 1)))
+}
+
+/// What a key of a position for each axis picks, all of which are in memory: vectors, short lists or single ints.
+fn pairs(py: Python<'_>, view: &ArrayView, key: &Bound<'_, PyAny>) -> PyResult<Option<Picked<'static>>> {
+    let Ok(key) = key.cast_exact::<PyTuple>() else { return Ok(None) };
+    if key.len() != view.shape.len() || !(2..=AXES).contains(&key.len()) {
+        return Ok(None);
+    }
+    let mut all: SmallVec<[Column; AXES]> = SmallVec::new();
+    for part in key.iter_borrowed() {
+        let Some(column) = Column::of(py, &part)? else { return Ok(None) };
+        all.push(column);
+    }
+    Ok(Picked::of_columns(view, &all))
+}
+
+/// The elements at positions for each axis, where all is in memory; `None` for any other key.
+pub fn paired(py: Python<'_>, view: &ArrayView, key: &Bound<'_, PyAny>) -> PyResult<Option<ArrayView>> {
+    if !view.base.is_readable() {
+        return Ok(None);
+    }
+    pairs(py, view, key)?.map(|picks| gathered(py, view, &picks)).transpose()
+}
+
+/// The picked elements, of an array in memory, as a vector.
+fn gathered(py: Python<'_>, view: &ArrayView, picks: &Picked<'_>) -> PyResult<ArrayView> {
+    let itemsize = view.dtype.size() as i64;
+    let count = picks.count;
+    let out = shape::fresh(view.dtype, &[count], Dims::from_slice(&[itemsize]));
+    if count == 0 {
+        return Ok(out);
+    }
+    copied(py, view, &out.base, |from, to| {
+        // SAFETY: the positions were checked, so that the elements are the array's; the new array has a place for each.
+        unsafe { picks.copied(from, to, itemsize) }
+    })?;
+    Ok(out)
+}
+
+/// Has `copy` fill a new base: it gets the addresses of the element of an array at position zero, and of the first of the new elements.
+pub(super) fn copied(
+    py: Python<'_>,
+    from: &ArrayView,
+    to: &BaseRef,
+    copy: impl FnOnce(*const u8, *mut u8),
+) -> PyResult<()> {
+    let copy = |source: &[u8]| {
+        let source = source.as_ptr().wrapping_offset(from.offset as isize);
+        run::fill(py, to, |target| copy(source, target.as_mut_ptr()))
+    };
+    run::look(py, &from.base, copy)?
+}
+
+/// Checked positions along a vector, or of elements of a matrix.
+pub(super) struct Picked<'a> {
+    /// The byte distances of elements of a matrix.
+    listed: Option<SmallVec<[isize; 64]>>,
+    /// The bytes of the key's base.
+    keys: &'a [u8],
+    /// Where in them the key begins.
+    first: isize,
+    step: isize,
+    length: i64,
+    mask: bool,
+    n: i64,
+    stride: isize,
+    count: i64,
+}
+
+impl<'a> Picked<'a> {
+    /// What a vector of positions, or a mask, picks along the first axis of an array; `None` where something lies outside. `keys` are the bytes
+    /// of the key's base.
+    fn of(view: &ArrayView, key: &ArrayView, keys: &'a [u8]) -> Option<Picked<'a>> {
+        let (n, stride) = (view.shape[0], view.strides[0] as isize);
+        let (length, step) = (key.shape[0], key.strides[0] as isize);
+        let (mask, first) = (key.dtype == DType::Bool, key.offset as isize);
+        let mut picked = Picked { listed: None, keys, first, step, length, mask, n, stride, count: length };
+        if mask {
+            picked.count = picked.truths();
+            return Some(picked);
+        }
+        let mut inside = true;
+        // SAFETY: as above, and it is aligned.
+        picked.places(|place| inside &= (-n..n).contains(&unsafe { place.cast::<i64>().read() }));
+        inside.then_some(picked)
+    }
+
+    /// What positions for each axis pick; `None` where they are not as many, none is a vector, or something lies outside.
+    fn of_columns(view: &ArrayView, columns: &[Column]) -> Option<Picked<'a>> {
+        let length = columns.iter().find_map(Column::len)?;
+        let mut listed: SmallVec<[isize; 64]> = SmallVec::from_elem(0, length);
+        for (column, (&n, &stride)) in columns.iter().zip(view.shape.iter().zip(&view.strides)) {
+            let distance = |at: i64| index::within(at, n).map(|at| (at * stride) as isize);
+            match column {
+                Column::One(at) => {
+                    let distance = distance(*at)?;
+                    listed.iter_mut().for_each(|pick| *pick += distance);
+                }
+                Column::Each(places) if places.len() == length => {
+                    for (pick, &at) in listed.iter_mut().zip(places) {
+                        *pick += distance(at)?;
+                    }
+                }
+                Column::Each(_) => return None,
+            }
+        }
+        Some(Picked::listed(listed))
+    }
+
+    /// Elements at these byte distances, which have been checked.
+    pub(super) fn listed(listed: SmallVec<[isize; 64]>) -> Picked<'a> {
+        let length = listed.len() as i64;
+        Picked {
+            listed: Some(listed),
+            keys: &[],
+            first: 0,
+            step: 0,
+            length,
+            mask: false,
+            n: 0,
+            stride: 0,
+            count: length,
+        }
+    }
+
+    /// Copies the elements one after the other.
+    ///
+    /// # Safety
+    /// The positions are those of elements of so many bytes from `from` on; there is room for all of them at `to`, which lies
+    /// apart. Both are aligned.
+    pub(super) unsafe fn copied(&self, from: *const u8, to: *mut u8, itemsize: i64) {
+        macro_rules! copy {
+            ($t:ty) => {{
+                let mut to = to.cast::<$t>();
+                // SAFETY: the caller's contract.
+                self.each(|pick| unsafe {
+                    to.write(from.wrapping_offset(pick).cast::<$t>().read());
+                    to = to.add(1);
+                });
+            }};
+        }
+        match itemsize {
+            1 => copy!(u8),
+            2 => copy!(u16),
+            4 => copy!(u32),
+            8 => copy!(u64),
+            _ => copy!([u64; 2]),
+        }
+    }
+
+    /// Stores elements that lie `step` bytes apart, from `from` on; the first of them need not be aligned.
+    ///
+    /// # Safety
+    /// The positions are those of elements of so many bytes from `to` on, the elements that are stored are as many, and lie apart. The
+    /// former are aligned.
+    unsafe fn store(&self, to: *mut u8, (mut from, step): (*const u8, isize), itemsize: usize) {
+        macro_rules! store {
+            ($t:ty) => {
+                // SAFETY: the caller's contract.
+                self.each(|pick| unsafe {
+                    to.wrapping_offset(pick).cast::<$t>().write(from.cast::<$t>().read_unaligned());
+                    from = from.wrapping_offset(step);
+                })
+            };
+        }
+        match itemsize {
+            1 => store!(u8),
+            2 => store!(u16),
+            4 => store!(u32),
+            8 => store!(u64),
+            _ => store!([u64; 2]),
+        }
+    }
+
+    /// Calls `f` with the address of each element of the key.
+    fn places(&self, mut f: impl FnMut(*const u8)) {
+        let mut place = self.keys.as_ptr().wrapping_offset(self.first);
+        for _ in 0..self.length {
+            f(place);
+            place = place.wrapping_offset(self.step);
+        }
+    }
+
+    /// The truth values of a dense mask.
+    fn dense(&self) -> Option<&[u8]> {
+        (self.mask && self.step == 1).then(|| &self.keys[self.first as usize..][..self.length as usize])
+    }
+
+    /// How many elements a mask picks.
+    fn truths(&self) -> i64 {
+        let mut count = 0;
+        match self.dense() {
+            Some(truths) => {
+                // few enough at a time that bytes count them
+                let counts = truths.chunks(255).map(|some| some.iter().fold(0u8, |n, &t| n + u8::from(t != 0)));
+                count = counts.map(i64::from).sum();
+            }
+            // SAFETY: the element is one of the key's, which lies inside its base.
+            None => self.places(|place| count += i64::from(unsafe { place.read() } != 0)),
+        }
+        count
+    }
+
+    /// Calls `f` with the byte distance of each picked element.
+    fn each(&self, mut f: impl FnMut(isize)) {
+        if let Some(listed) = &self.listed {
+            listed.iter().copied().for_each(f);
+        } else if let Some(truths) = self.dense() {
+            let mut words = truths.chunks_exact(8);
+            let mut pick = 0;
+            for word in &mut words {
+                let mut found = flags(word);
+                if found == u64::MAX / 255 {
+                    (0..8).for_each(|at| f(pick + at * self.stride));
+                } else {
+                    while found != 0 {
+                        f(pick + (found.trailing_zeros() / 8) as isize * self.stride);
+                        found &= found - 1;
+                    }
+                }
+                pick += 8 * self.stride;
+            }
+            for (at, _) in words.remainder().iter().enumerate().filter(|(_, truth)| **truth != 0) {
+                f(pick + at as isize * self.stride);
+            }
+        } else if self.mask {
+            let mut pick = 0;
+            self.places(|place| {
+                // SAFETY: the element is one of the key's, which lies inside its base.
+                if unsafe { place.read() } != 0 {
+                    f(pick);
+                }
+                pick += self.stride;
+            });
+        } else {
+            self.places(|place| {
+                // SAFETY: as above, and it is aligned.
+                let given = unsafe { place.cast::<i64>().read() };
+                f((if given < 0 { given + self.n } else { given }) as isize * self.stride);
+            });
+        }
+    }
+}
+
+/// The lowest bit of each byte that is not zero, of eight.
+#[inline]
+fn flags(bytes: &[u8]) -> u64 {
+    let Ok(bytes) = bytes.try_into() else { return 0 };
+    // NumPy's truth values may be any bytes, ones as a rule
+    let word = u64::from_le_bytes(bytes);
+    let ones = u64::MAX / 255;
+    let low = ones * 0x7f;
+    if word & !ones == 0 { word } else { ((((word & low) + low) | word) & !low) >> 7 }
+}
+
+/// Stores a number, or the elements of a vector, at positions of a vector or under a mask, all of them in memory;
+/// false where that is not what there is to do.
+pub fn set(py: Python<'_>, view: &ArrayView, key: &ArrayView, value: &Bound<'_, PyAny>) -> PyResult<bool> {
+    if let Some((view, key)) = flat(view, key) {
+        return set(py, &view, &key, value);
+    }
+    if let Some(key) = widened(py, key)? {
+        return set(py, view, &key, value);
+    }
+    let (&[n], &[length]) = (view.shape.as_slice(), key.shape.as_slice()) else { return Ok(false) };
+    let fits = if key.dtype == DType::Bool { length == n } else { key.dtype == DType::I64 };
+    if !fits || !is_open(view) || key.base.ptr_eq(&view.base) || !(1..=most(key, 1)).contains(&length) || n == 0 {
+        return Ok(false);
+    }
+    if !key.base.is_readable() {
+        return Ok(false);
+    }
+    let Some(values) = Values::of(py, view, value)? else { return Ok(false) };
+    let stored = run::peek(py, &key.base, |keys| {
+        Picked::of(view, key, keys).is_some_and(|picks| store(py, view, &picks, &values))
+    });
+    Ok(stored == Some(true))
+}
+
+/// May elements be stored now, without anybody waiting for what was there?
+fn is_open(view: &ArrayView) -> bool {
+    view.base.is_writable() && Runtime::global().runs_at_once() && !registry::is_tangled()
+}
+
+/// [`set`] for pairs of positions in a matrix.
+pub fn set_paired(
+    py: Python<'_>,
+    view: &ArrayView,
+    key: &Bound<'_, PyAny>,
+    value: &Bound<'_, PyAny>,
+) -> PyResult<bool> {
+    if !is_open(view) {
+        return Ok(false);
+    }
+    let (Some(picks), Some(values)) = (pairs(py, view, key)?, Values::of(py, view, value)?) else { return Ok(false) };
+    Ok(store(py, view, &picks, &values))
+}
+
+/// What is to be stored: the elements of a vector, or a number.
+enum Values<'a> {
+    Each(&'a ArrayView),
+    One([u8; 16]),
+}
+
+impl<'a> Values<'a> {
+    /// A vector of the array's dtype that is another base's, or a number; `None` for all others.
+    fn of(py: Python<'_>, view: &ArrayView, value: &'a Bound<'_, PyAny>) -> PyResult<Option<Values<'a>>> {
+        if let Some(values) = exact_native(value).and_then(NdArray::view) {
+            let same = values.dtype == view.dtype && values.shape.len() == 1 && !values.base.ptr_eq(&view.base);
+            return Ok(same.then_some(Values::Each(values)));
+        }
+        let Some(number @ (Operand::Value(_) | Operand::Weak(..))) = Operand::extract_quick(value) else {
+            return Ok(None);
+        };
+        Ok(assign::stored_literal(py, &number, view.dtype)?.map(|stored| Values::One(stored.to_bytes())))
+    }
+}
+
+/// Stores a number, or the elements of a vector, at checked positions; false where that is not what there is to do.
+fn store(py: Python<'_>, view: &ArrayView, picks: &Picked<'_>, values: &Values<'_>) -> bool {
+    let store = |from: *const u8, step: i64| {
+        let (size, start, step) = (view.dtype.size(), view.offset as isize, step as isize);
+        // SAFETY: the positions were checked, so that the elements are the array's; the values are as many, of another base.
+        let store = |to: &mut [u8]| unsafe { picks.store(to.as_mut_ptr().wrapping_offset(start), (from, step), size) };
+        run::poke(py, &view.base, store).is_some()
+    };
+    match values {
+        Values::One(bytes) => store(bytes.as_ptr(), 0),
+        Values::Each(values) if values.shape[..] == [picks.count] => {
+            let start = values.offset as isize;
+            let stored =
+                run::peek(py, &values.base, |from| store(from.as_ptr().wrapping_offset(start), values.strides[0]));
+            stored == Some(true)
+        }
+        Values::Each(_) => false,
+    }
+}
+
+/// The picked elements for a short list of Python ints along the first axis of an array whose other axes are dense.
+pub fn listed(py: Python<'_>, view: &ArrayView, key: &Bound<'_, PyList>) -> PyResult<Option<ArrayView>> {
+    let Some((&n, rest)) = view.shape.split_first() else { return Ok(None) };
+    let ready = view.base.is_writable() && (1..=LISTED).contains(&key.len());
+    if !ready || !shape::is_c_contiguous(rest, &view.strides[1..], view.dtype.size() as i64) || shape::size(rest) == 0 {
+        return Ok(None);
+    }
+    let Some(picks) = distances(key, (n, view.strides[0])) else { return Ok(None) };
+    rows(py, view, &picks)
+}
+
+/// Byte distances along an axis of so many elements and such a stride, for a list of ints; `None` for any other, and where
+/// one lies outside.
+fn distances(key: &Bound<'_, PyList>, (n, stride): (i64, i64)) -> Option<SmallVec<[isize; 64]>> {
+    let mut picks = SmallVec::new();
+    for item in key.iter() {
+        let given = match Weak::exact(&item) {
+            Some(Weak::Int(given)) => given,
+            Some(_) => return None,
+            None => convert::numpy_int64(&item)?,
+        };
+        let position = if given < 0 { given.wrapping_add(n) } else { given };
+        if !(0..n).contains(&position) {
+            return None;
+        }
+        picks.push((position * stride) as isize);
+    }
+    Some(picks)
+}
+
+/// Stores a number or elements at a short list of ints along a vector, or rows along an array whose rows are dense; false where
+/// that is not what there is to do.
+pub fn set_listed(
+    py: Python<'_>,
+    view: &ArrayView,
+    key: &Bound<'_, PyList>,
+    value: &Bound<'_, PyAny>,
+) -> PyResult<bool> {
+    let Some((&n, rest)) = view.shape.split_first() else { return Ok(false) };
+    let count = key.len() as i64;
+    if !(1..=LISTED).contains(&key.len()) || shape::size(rest) * count > FEW || !is_open(view) {
+        return Ok(false);
+    }
+    let Some(listed) = distances(key, (n, view.strides[0])) else { return Ok(false) };
+    if rest.is_empty() {
+        let Some(values) = Values::of(py, view, value)? else { return Ok(false) };
+        return Ok(store(py, view, &Picked::listed(listed), &values));
+    }
+    let Some(values) = exact_native(value).and_then(NdArray::view) else { return Ok(false) };
+    let dense = |v: &ArrayView| shape::is_c_contiguous(rest, &v.strides[1..], v.dtype.size() as i64);
+    let fits = values.dtype == view.dtype && values.shape.first() == Some(&count) && values.shape[1..] == *rest;
+    if !fits || values.base.ptr_eq(&view.base) || !dense(view) || !dense(values) {
+        return Ok(false);
+    }
+    let bytes = shape::size(rest) as usize * view.dtype.size();
+    // the positions were checked against the axis, and the other axes are dense, so that both are rows of their arrays
+    let copy = |from: &[u8], to: &mut [u8]| {
+        for (at, pick) in (0..).zip(listed) {
+            let (row, place) =
+                ((values.offset + at * values.strides[0]) as usize, (view.offset as isize + pick) as usize);
+            to[place..place + bytes].copy_from_slice(&from[row..row + bytes]);
+        }
+    };
+    let done = run::peek(py, &values.base, |from| run::poke(py, &view.base, |to| copy(from, to)));
+    Ok(done.flatten().is_some())
+}
+
+/// The rows at these byte distances, each of which is one of the array's, as a new array.
+fn rows(py: Python<'_>, view: &ArrayView, picks: &[isize]) -> PyResult<Option<ArrayView>> {
+    let itemsize = view.dtype.size() as i64;
+    let row = shape::size(&view.shape[1..]);
+    let count = picks.len() as i64;
+    if count * row > FEW {
+        return Ok(None);
+    }
+    let mut dims = Dims::from_slice(&view.shape);
+    dims[0] = count;
+    let strides = c_strides(&dims, itemsize);
+    let out = shape::fresh(view.dtype, &dims, strides);
+    if count == 0 {
+        return Ok(Some(out));
+    }
+    let bytes = (row * itemsize) as usize;
+    copied(py, view, &out.base, |from, to| {
+        for (at, &pick) in picks.iter().enumerate() {
+            let (from, to) = (from.wrapping_offset(pick), to.wrapping_add(at * bytes));
+            // SAFETY: the position was checked against the axis, and the other axes are dense, so that the row is one of
+            // the array's; the target is one of the new array's. They are different bases.
+            unsafe {
+                if bytes == 8 {
+                    to.cast::<[u8; 8]>().write(from.cast::<[u8; 8]>().read());
+                } else {
+                    std::ptr::copy_nonoverlapping(from, to, bytes);
+                }
+            }
+        }
+    })?;
+    Ok(Some(out))
+}

@@ -1,0 +1,112 @@
+//! Keys with index arrays and masks in them, taken apart.
+//!
+//! In: any key that is not basic. Out: its items, or `None` where NumPy has to look at it (to raise, as a rule).
+
+use crate::array::index::{self, Part};
+use crate::array::operand::Operand;
+use crate::numpy::convert;
+use crate::record::run;
+use numelt_ir::{DType, Scalar};
+use numelt_runtime::ArrayView;
+use pyo3::prelude::*;
+use pyo3::types::{PyList, PyTuple};
+use smallvec::SmallVec;
+
+/// One item of a key.
+pub enum Item {
+    /// An integer, a slice, `None` or `...`.
+    Basic(Part),
+    /// An array of integers, at least one-dimensional.
+    Array(ArrayView),
+    /// An array of truth values, at least one-dimensional.
+    Mask(ArrayView),
+    /// A single truth value.
+    Truth(bool),
+}
+
+/// Arrays in a key that are too many for NumPy's iterator.
+const MOST: usize = 64;
+
+/// A key.
+pub struct Key {
+    /// Its items in order.
+    pub items: SmallVec<[Item; 4]>,
+    /// Was an integer given as an array without axes? The result is then a copy, never a view.
+    pub copies: bool,
+}
+
+impl Key {
+    /// Takes a key apart.
+    pub fn parse(key: &Bound<'_, PyAny>) -> PyResult<Option<Key>> {
+        let mut parsed = Key { items: SmallVec::new(), copies: false };
+        if let Ok(tuple) = key.cast_exact::<PyTuple>() {
+            for item in tuple {
+                if !parsed.push(&item)? {
+                    return Ok(None);
+                }
+            }
+            let picks = parsed.items.iter().filter(|item| !matches!(item, Item::Basic(_))).count();
+            return Ok((picks < MOST).then_some(parsed));
+        }
+        Ok(parsed.push(key)?.then_some(parsed))
+    }
+
+    /// Are all items basic?
+    pub fn is_basic(&self) -> bool {
+        self.items.iter().all(|item| matches!(item, Item::Basic(_)))
+    }
+
+    /// The items of a basic key.
+    pub fn parts(&self) -> SmallVec<[Part; 4]> {
+        let part = |item: &Item| match item {
+            Item::Basic(part) => Some(*part),
+            Item::Array(_) | Item::Mask(_) | Item::Truth(_) => None,
+        };
+        self.items.iter().filter_map(part).collect()
+    }
+
+    fn push(&mut self, item: &Bound<'_, PyAny>) -> PyResult<bool> {
+        if let Some(part) = index::part(item)? {
+            self.items.push(Item::Basic(part));
+            return Ok(true);
+        }
+        let py = item.py();
+        // A float or a string is no index, whatever an array of it would be.
+        let Some(operand) = Operand::extract(item)? else { return Ok(false) };
+        let view = match &operand {
+            Operand::Array(array) => array.get().view(),
+            Operand::Value(_) | Operand::Weak(..) => None,
+        };
+        let Some(view) = view else {
+            let truth = match &operand {
+                Operand::Value(Scalar::Bool(truth)) => Some(*truth),
+                Operand::Weak(..) => item.extract::<bool>().ok(),
+                Operand::Value(_) | Operand::Array(_) => None,
+            };
+            self.items.extend(truth.map(Item::Truth));
+            return Ok(truth.is_some());
+        };
+        let is_sequence = item.is_exact_instance_of::<PyList>() || item.is_exact_instance_of::<PyTuple>();
+        if view.dtype != DType::Bool && !view.dtype.is_integer() {
+            // An empty list is an empty list of integers.
+            let empty = is_sequence && view.size() == 0;
+            if empty {
+                self.items.push(Item::Array(crate::rules::shape::like_inputs(DType::I64, &view.shape, &[])));
+            }
+            return Ok(empty);
+        }
+        if view.shape.is_empty() {
+            let value = run::read_scalar(py, &view.base, view.dtype, view.offset)?;
+            self.items.push(match (value, convert::cast(value, DType::I64)) {
+                (Scalar::Bool(truth), _) => Item::Truth(truth),
+                (_, Scalar::I64(index)) => Item::Basic(Part::Int(index)),
+                (_, _) => return Ok(false),
+            });
+            self.copies |= view.dtype != DType::Bool;
+            return Ok(true);
+        }
+        let mask = view.dtype == DType::Bool;
+        self.items.push(if mask { Item::Mask(view.clone()) } else { Item::Array(view.clone()) });
+        Ok(true)
+    }
+}

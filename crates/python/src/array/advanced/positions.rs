@@ -1,0 +1,404 @@
+//! From index arrays and masks to one position per picked element.
+//!
+//! In: a [`Lookup`]. Out: [`Positions`]: an array of positions along one axis of the array's memory. Bounds are
+//! checked here and now, because an index out of range is an error of this very statement: small indices are
+//! looked at directly, large ones by a recorded minimum and maximum, which share a pass with what makes the index.
+
+use super::lookup::{Fancy, Lookup, Pick};
+use crate::array::methods;
+use crate::numpy::{convert, errors};
+use crate::record::{inspect, run, truths};
+use crate::rules::shape;
+use crate::rules::shape::Order;
+use numelt_ir::{Axes, DType, Dims, Op, Scalar};
+use numelt_runtime::{ArrayView, Input};
+use pyo3::prelude::*;
+use smallvec::SmallVec;
+
+/// Indices of up to this many elements are looked at one by one.
+const FEW: i64 = 4096;
+
+/// Where the picked elements lie.
+pub struct Positions {
+    /// Of the picked axes.
+    pub shape: Dims,
+    /// One position per picked element, to be broadcast to `shape`; `None` where all are zero.
+    pub index: Option<ArrayView>,
+    /// Number of positions, and bytes from one to the next.
+    pub axis: (i64, i64),
+    /// Byte offset of position zero.
+    pub offset: i64,
+    /// Are they 0, 1, 2, … to the end of the axis?
+    pub all: bool,
+    /// The indices as given: they decide about the memory order of a result without other axes.
+    pub inputs: SmallVec<[ArrayView; 2]>,
+}
+
+/// Which of several bad indices NumPy's IndexError names: the first one that it comes upon.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Walk {
+    /// In C order: `take`, and reading by one index array.
+    Rows,
+    /// As the axes lie in memory: reading a vector.
+    Memory,
+    /// In the order of memory, from the lowest address: several index arrays, and writing. One axis of NumPy's own
+    /// index type is walked as it is.
+    Iterator,
+}
+
+impl Walk {
+    /// For `array[key]`.
+    pub fn of_reading(lookup: &Lookup) -> Walk {
+        match &lookup.fancy[..] {
+            [one] if one.axes.len() == 1 && lookup.rest.0.is_empty() => Walk::Memory,
+            [_] => Walk::Rows,
+            _ => Walk::Iterator,
+        }
+    }
+}
+
+/// An index on one axis.
+struct Component {
+    n: i64,
+    stride: i64,
+    index: ArrayView,
+    /// The axis whose bounds the index must keep; `None` for positions that come from a mask.
+    axis: Option<usize>,
+    /// Are they known to be all positions, in order?
+    all: bool,
+}
+
+/// The indices of a lookup before anybody looked at their elements.
+pub struct Picks {
+    /// Of the picked axes.
+    pub shape: Dims,
+    components: SmallVec<[Component; 2]>,
+}
+
+impl Picks {
+    /// Finds what masks pick, and the common shape.
+    ///
+    /// # Errors
+    /// NumPy's IndexError for shapes that do not fit each other.
+    pub fn of(py: Python<'_>, lookup: &Lookup) -> PyResult<Picks> {
+        let mut components: SmallVec<[Component; 2]> = SmallVec::new();
+        let mut firsts: SmallVec<[usize; 2]> = SmallVec::new();
+        for fancy in &lookup.fancy {
+            firsts.push(components.len());
+            match &fancy.pick {
+                Pick::Index(index) => {
+                    let (n, stride) = fancy.axes[0];
+                    components.push(Component { n, stride, index: index.clone(), axis: Some(fancy.axis), all: false });
+                }
+                Pick::Mask(mask) => masked(py, fancy, mask, &mut components)?,
+            }
+        }
+        let shape = {
+            let shapes: SmallVec<[&[i64]; 4]> = firsts.iter().map(|&k| &components[k].index.shape[..]).collect();
+            lookup.picked_shape(&shapes)?
+        };
+        Ok(Picks { shape, components })
+    }
+
+    /// Takes indices that are known to be positions, or that the engine may clamp at the upper end.
+    pub fn trust(mut self) -> Picks {
+        self.components.iter_mut().for_each(|c| c.axis = None);
+        self
+    }
+
+    /// Checks bounds and works out the positions.
+    ///
+    /// # Errors
+    /// NumPy's IndexError for indices out of bounds.
+    pub fn settle(self, py: Python<'_>, lookup: &Lookup, walk: Walk) -> PyResult<Positions> {
+        let Picks { shape, mut components } = self;
+        let inputs = components.iter().map(|c| c.index.clone()).collect();
+        let offset = lookup.array.offset;
+        let mut positions = Positions { shape, index: None, axis: (1, 0), offset, all: false, inputs };
+        // Where indices broadcast to nothing, NumPy does not look at them.
+        if shape::size(&positions.shape) > 0 {
+            for component in &mut components {
+                component.settle(py, walk)?;
+            }
+            positions.join(py, &components, lookup.array.dtype.size() as i64)?;
+        }
+        Ok(positions)
+    }
+}
+
+impl Positions {
+    /// The positions of a lookup.
+    ///
+    /// # Errors
+    /// Those of [`Picks::of`] and [`Picks::settle`].
+    pub fn of(py: Python<'_>, lookup: &Lookup) -> PyResult<Positions> {
+        Picks::of(py, lookup)?.settle(py, lookup, Walk::of_reading(lookup))
+    }
+
+    /// Joins the components into positions along one axis.
+    fn join(&mut self, py: Python<'_>, components: &[Component], itemsize: i64) -> PyResult<()> {
+        let moving: SmallVec<[&Component; 2]> = components.iter().filter(|c| c.n > 1 && c.stride != 0).collect();
+        if let [one] = moving[..] {
+            (self.index, self.axis) = (Some(one.index.clone()), (one.n, one.stride));
+            self.all = one.all && self.shape[..] == [one.n];
+            return Ok(());
+        }
+        let step = moving.iter().fold(0, |g, c| gcd(g, c.stride));
+        if step == 0 {
+            self.axis = (1, itemsize);
+            return Ok(());
+        }
+        let (mut sum, mut low, mut high) = (None::<ArrayView>, 0, 0);
+        for c in &moving {
+            let weight = c.stride / step;
+            let reach = (c.n - 1) * weight;
+            (low, high) = (low + reach.min(0), high + reach.max(0));
+            let part = if weight == 1 {
+                c.index.clone()
+            } else {
+                compute(py, Op::Multiply, &[Input::Array(&c.index), Input::Const(Scalar::I64(weight))])?
+            };
+            sum = Some(match sum {
+                Some(sum) => compute(py, Op::Add, &[Input::Array(&sum), Input::Array(&part)])?,
+                None => part,
+            });
+        }
+        if let Some(sum) = &mut sum
+            && low < 0
+        {
+            *sum = compute(py, Op::Subtract, &[Input::Array(sum), Input::Const(Scalar::I64(low))])?;
+        }
+        self.index = sum;
+        self.axis = (high - low + 1, step);
+        self.offset += low * step;
+        Ok(())
+    }
+
+    /// The positions as 64-bit integers apart from a base that is about to be written.
+    pub fn index_apart_from(&self, py: Python<'_>, target: &ArrayView) -> PyResult<Option<ArrayView>> {
+        let Some(index) = &self.index else { return Ok(None) };
+        let wide = matches!(index.dtype, DType::I64 | DType::U64);
+        if wide && !index.base.ptr_eq(&target.base) {
+            return Ok(Some(index.clone()));
+        }
+        methods::copied(py, index, DType::I64, Order::C).map(Some)
+    }
+}
+
+fn gcd(a: i64, b: i64) -> i64 {
+    let (mut a, mut b) = (a.abs(), b.abs());
+    while b != 0 {
+        (a, b) = (b, a % b);
+    }
+    a
+}
+
+/// A recorded operation on 64-bit integers, in the memory order of its inputs.
+pub fn compute(py: Python<'_>, op: Op, ins: &[Input<'_>]) -> PyResult<ArrayView> {
+    let views: SmallVec<[&ArrayView; 3]> = ins
+        .iter()
+        .filter_map(|input| match input {
+            Input::Array(view) => Some(*view),
+            Input::Const(_) => None,
+        })
+        .collect();
+    let shapes: SmallVec<[&[i64]; 3]> = views.iter().map(|v| &v.shape[..]).collect();
+    let domain = shape::broadcast(&shapes).unwrap_or_default();
+    let out = shape::like_inputs(op.output_dtype(DType::I64), &domain, &views);
+    run::record(py, op, DType::I64, &out, ins, Axes::default())?;
+    Ok(out)
+}
+
+impl Component {
+    /// Checks the bounds; makes negative indices count from the end.
+    fn settle(&mut self, py: Python<'_>, walk: Walk) -> PyResult<()> {
+        let Some(axis) = self.axis else { return Ok(()) };
+        if within(py, &self.index, self.n)? {
+            return Ok(());
+        }
+        let Some((low, high)) = bounds(py, &self.index)? else { return Ok(()) };
+        if low < -self.n || high >= self.n {
+            let outside = first_outside(py, &self.index, self.n, walk)?;
+            return Err(errors::index_out_of_bounds(outside, axis, self.n));
+        }
+        if low < 0 {
+            self.index = from_end(py, &self.index, self.n)?;
+        }
+        Ok(())
+    }
+}
+
+/// `where(index < 0, index + n, index)`
+fn from_end(py: Python<'_>, index: &ArrayView, n: i64) -> PyResult<ArrayView> {
+    let negative = compute(py, Op::Less, &[Input::Array(index), Input::Const(Scalar::I64(0))])?;
+    let moved = compute(py, Op::Add, &[Input::Array(index), Input::Const(Scalar::I64(n))])?;
+    compute(py, Op::Where, &[Input::Array(&negative), Input::Array(&moved), Input::Array(index)])
+}
+
+/// Smallest and largest element; `None` of no elements.
+pub fn bounds(py: Python<'_>, index: &ArrayView) -> PyResult<Option<(i64, i64)>> {
+    if index.size() == 0 {
+        return Ok(None);
+    }
+    if index.size() <= FEW {
+        let mut found = (i64::MAX, i64::MIN);
+        super::memory::each_integer(py, index, |v| {
+            found = (found.0.min(v), found.1.max(v));
+            true
+        })?;
+        return Ok(Some(found));
+    }
+    // Indices wrap around into 64 bits, as NumPy casts them.
+    let ty = if index.dtype == DType::U64 { DType::I64 } else { index.dtype };
+    if let Some(found) = run::fold_now(index, &[(Op::Min, ty), (Op::Max, ty)])? {
+        return Ok(Some((wide(found[0]), wide(found[1]))));
+    }
+    let ones = Dims::from_elem(1, index.shape.len());
+    let all = Axes::all(index.shape.len());
+    let (low, high) = (shape::like_inputs(DType::I64, &ones, &[]), shape::like_inputs(DType::I64, &ones, &[]));
+    run::record(py, Op::Min, ty, &low, &[Input::Array(index)], all)?;
+    run::record(py, Op::Max, ty, &high, &[Input::Array(index)], all)?;
+    Ok(Some((integer(py, &low)?, integer(py, &high)?)))
+}
+
+/// Is it known with one look at wide indices that they count from the front and lie in an axis of `n`?
+fn within(py: Python<'_>, index: &ArrayView, n: i64) -> PyResult<bool> {
+    if index.size() <= FEW || index.dtype != DType::I64 {
+        return Ok(false);
+    }
+    // negative ones are the largest of all
+    let unsigned = ArrayView { dtype: DType::U64, ..index.clone() };
+    if let Some(found) = run::fold_now(&unsigned, &[(Op::Max, DType::U64)])? {
+        return Ok((0..n).contains(&wide(found[0])));
+    }
+    let ones = Dims::from_elem(1, index.shape.len());
+    let high = shape::like_inputs(DType::U64, &ones, &[]);
+    run::record(py, Op::Max, DType::U64, &high, &[Input::Array(&unsigned)], Axes::all(index.shape.len()))?;
+    Ok((0..n).contains(&integer(py, &high)?))
+}
+
+/// An index array as NumPy walks through it to check bounds.
+fn as_checked(index: &ArrayView, walk: Walk) -> ArrayView {
+    let mut view = index.clone();
+    if walk == Walk::Rows || (walk == Walk::Iterator && index.dtype == DType::I64 && index.shape.len() <= 1) {
+        return view;
+    }
+    let mut axes: SmallVec<[usize; 4]> = (0..index.shape.len()).filter(|&a| index.shape[a] > 1).collect();
+    axes.sort_by_key(|&a| std::cmp::Reverse(index.strides[a].abs()));
+    view.shape = axes.iter().map(|&a| index.shape[a]).collect();
+    view.strides = axes.iter().map(|&a| index.strides[a]).collect();
+    if walk == Walk::Iterator {
+        let backward = axes.iter().filter(|&&a| index.strides[a] < 0);
+        view.offset += backward.map(|&a| (index.shape[a] - 1) * index.strides[a]).sum::<i64>();
+        view.strides.iter_mut().for_each(|s| *s = s.abs());
+    }
+    view
+}
+
+/// The first element, in NumPy's order, that is no index of an axis of `n`.
+pub fn first_outside(py: Python<'_>, index: &ArrayView, n: i64, walk: Walk) -> PyResult<i64> {
+    let mut outside = n;
+    super::memory::each_integer(py, &as_checked(index, walk), |v| {
+        let inside = (-n..n).contains(&v);
+        if !inside {
+            outside = v;
+        }
+        inside
+    })?;
+    Ok(outside)
+}
+
+/// The only element of a view.
+fn integer(py: Python<'_>, view: &ArrayView) -> PyResult<i64> {
+    run::read_scalar(py, &view.base, view.dtype, view.offset).map(wide)
+}
+
+fn wide(number: Scalar) -> i64 {
+    match convert::cast(number, DType::I64) {
+        Scalar::I64(value) => value,
+        other => unreachable!("a cast to i64 gave {}", other.dtype()),
+    }
+}
+
+/// Number of true elements, known now.
+pub fn count_true(py: Python<'_>, mask: &ArrayView) -> PyResult<i64> {
+    if mask.size() <= FEW && mask.dtype == DType::Bool {
+        let mut count = 0;
+        super::memory::each_integer(py, mask, |v| {
+            count += v;
+            true
+        })?;
+        return Ok(count);
+    }
+    if let Some(Scalar::I64(count)) = truths::folded(py, Op::Sum, DType::I64, mask, Axes::all(mask.shape.len())) {
+        inspect::count(Op::Sum);
+        return Ok(count);
+    }
+    if mask.dtype == DType::Bool
+        && let Some(found) = run::fold_now(mask, &[(Op::Sum, DType::I64)])?
+    {
+        return Ok(wide(found[0]));
+    }
+    let ones = Dims::from_elem(1, mask.shape.len());
+    let total = shape::like_inputs(DType::I64, &ones, &[]);
+    let truth = if mask.dtype == DType::Bool { mask.clone() } else { as_truth(py, mask)? };
+    run::record(py, Op::Sum, DType::I64, &total, &[Input::Array(&truth)], Axes::all(mask.shape.len()))?;
+    integer(py, &total)
+}
+
+fn as_truth(py: Python<'_>, values: &ArrayView) -> PyResult<ArrayView> {
+    methods::copied(py, values, DType::Bool, Order::C)
+}
+
+/// The multi-indices of the true elements: a recorded array of `(count, rank)`.
+pub fn true_positions(py: Python<'_>, mask: &ArrayView) -> PyResult<ArrayView> {
+    let mask = if mask.dtype == DType::Bool { mask.clone() } else { as_truth(py, mask)? };
+    let count = count_true(py, &mask)?;
+    let out = shape::like_inputs(DType::I64, &[count, mask.shape.len() as i64], &[]);
+    if mask.shape.len() == 1 && count > 0 && count == mask.size() {
+        // all of a vector: positions that kernels compute instead of loading them
+        let numbers = [Input::Const(Scalar::I64(0)), Input::Const(Scalar::I64(1))];
+        run::record(py, Op::Range, DType::I64, &column(&out, 0), &numbers, Axes::default())?;
+    } else if out.size() > 0 {
+        run::record(py, Op::Nonzero, DType::Bool, &out, &[Input::Array(&mask)], Axes::default())?;
+    }
+    Ok(out)
+}
+
+/// Column `k` of an array of positions.
+pub fn column(positions: &ArrayView, k: usize) -> ArrayView {
+    let offset = positions.offset + k as i64 * positions.strides[1];
+    let row = positions.shape[1] * positions.dtype.size() as i64;
+    shape::window(positions, offset, Dims::from_slice(&positions.shape[..1]), Dims::from_elem(row, 1))
+}
+
+/// The components of a mask: one along axes that lie in memory as one, else one per axis.
+fn masked(py: Python<'_>, fancy: &Fancy, mask: &ArrayView, components: &mut SmallVec<[Component; 2]>) -> PyResult<()> {
+    let joined = fancy.axes.windows(2).all(|pair| pair[0].1 == pair[1].0 * pair[1].1);
+    let total: i64 = fancy.axes.iter().map(|a| a.0).product();
+    // a mask without elements need not have the axes' extents
+    if mask.size() == 0 || (!joined && fancy.axes.len() > 1) {
+        let positions = true_positions(py, mask)?;
+        let each = fancy.axes.iter().enumerate();
+        components.extend(each.map(|(k, &(n, stride))| Component {
+            n,
+            stride,
+            index: column(&positions, k),
+            axis: None,
+            all: false,
+        }));
+        return Ok(());
+    }
+    let flat = match shape::reshaped(mask, &[total], false) {
+        Some(flat) => flat,
+        None => {
+            let dense = methods::copied(py, mask, DType::Bool, Order::C)?;
+            shape::reshaped(&dense, &[total], false).unwrap_or(dense)
+        }
+    };
+    let positions = true_positions(py, &flat)?;
+    let stride = fancy.axes.last().map_or(0, |a| a.1);
+    let all = positions.shape[0] == total;
+    components.push(Component { n: total, stride, index: column(&positions, 0), axis: None, all });
+    Ok(())
+}

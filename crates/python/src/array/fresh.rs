@@ -1,0 +1,216 @@
+//! Array objects made where they lie, and taken apart where they lay.
+//!
+//! In: what an array is. Out: a Python object. PyO3 makes an object by its base class's constructor, and moves its
+//! contents in when they are complete, which takes 45 ns, a third of `a + b` on five elements (`benches/fast_paths.py`). Here the class's own
+//! allocator is asked, and the contents are written into what it gives. Objects that have ended are kept for the next ones.
+//! `NUMELT_FAST_PATHS` without `objects` leaves all this to PyO3.
+
+use crate::array::ndarray::{NdArray, forget};
+use crate::cpython::fast::{self, Path};
+use crate::cpython::graveyard;
+use numelt_ir::{DType, Dims};
+use numelt_runtime::{ArrayView, BaseRef, Runtime};
+use pyo3::ffi;
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use pyo3::type_object::PyTypeInfo;
+use std::cell::UnsafeCell;
+use std::mem::offset_of;
+
+/// An object of the array class.
+#[repr(C)]
+struct ArrayObject {
+    head: ffi::PyObject,
+    contents: NdArray,
+    /// The list of weak references.
+    weak: *mut ffi::PyObject,
+}
+
+impl ArrayObject {
+    /// Are objects of the class so laid out?
+    fn is_layout_of(class: &ffi::PyTypeObject) -> bool {
+        class.tp_basicsize as usize == size_of::<ArrayObject>()
+            && class.tp_weaklistoffset as usize == offset_of!(ArrayObject, weak)
+            && class.tp_dictoffset == 0
+            && std::ptr::eq(class.tp_base, &raw const ffi::PyBaseObject_Type)
+    }
+}
+
+/// How objects of the class are made.
+struct Maker {
+    class: *mut ffi::PyTypeObject,
+    alloc: ffi::allocfunc,
+    /// What ended an object before [`end`] did.
+    former_end: ffi::destructor,
+    /// The memory of objects that have ended.
+    ended: UnsafeCell<Ended>,
+}
+
+/// Objects kept.
+const MOST: usize = 64;
+
+struct Ended {
+    objects: [*mut ffi::PyObject; MOST],
+    count: usize,
+}
+
+// SAFETY: the class lives as long as the module, that is, for the whole process.
+unsafe impl Send for Maker {}
+// SAFETY: as above; it is used with the GIL held.
+unsafe impl Sync for Maker {}
+
+static MAKER: PyOnceLock<Option<Maker>> = PyOnceLock::new();
+
+impl Maker {
+    /// Takes the making and ending of the class's objects over; none if PyO3 lays them out in another way, or gives
+    /// their memory back in another way than to the collector of cycles.
+    fn of(py: Python<'_>) -> Option<Maker> {
+        if !fast::has(Path::Objects) {
+            return None;
+        }
+        let class = NdArray::type_object_raw(py);
+        // SAFETY: the class is complete, numelt's own, and not used yet.
+        let object = unsafe { &mut *class };
+        let freed = object.tp_free.filter(|&free| std::ptr::fn_addr_eq(free, ffi::PyObject_GC_Del as ffi::freefunc));
+        let collected = object.tp_flags & ffi::Py_TPFLAGS_HAVE_GC != 0;
+        let (alloc, former_end) = (object.tp_alloc?, object.tp_dealloc?);
+        if freed.is_none() || !collected || !ArrayObject::is_layout_of(object) {
+            return None;
+        }
+        object.tp_dealloc = Some(end);
+        let ended = UnsafeCell::new(Ended { objects: [std::ptr::null_mut(); MOST], count: 0 });
+        Some(Maker { class, alloc, former_end, ended })
+    }
+
+    /// Memory for an object, with its head; null has an exception set.
+    ///
+    /// # Safety
+    /// The GIL is held.
+    #[inline(always)]
+    unsafe fn room(&self) -> *mut ffi::PyObject {
+        // SAFETY: the GIL is held, and nothing below calls Python while the list is borrowed. What is in it has the size
+        // of the class's objects.
+        unsafe {
+            let ended = &mut *self.ended.get();
+            match ended.count.checked_sub(1) {
+                Some(last) if last < MOST => {
+                    ended.count = last;
+                    let object = ended.objects[last];
+                    // the head is as it was when the last reference went, with the share of the class that it has
+                    ffi::Py_INCREF(object);
+                    object
+                }
+                _ => (self.alloc)(self.class, 0),
+            }
+        }
+    }
+
+    /// Keeps the memory of an object that has ended, or gives it back. What is kept is not known to the collector of
+    /// cycles any more, nor when it is an object again: no cycle leads through an array of the class itself.
+    ///
+    /// # Safety
+    /// The GIL is held; the object was one of the class itself, and its contents are gone.
+    #[inline(always)]
+    unsafe fn keep(&self, object: *mut ffi::PyObject) {
+        // SAFETY: as in `room`.
+        unsafe {
+            let ended = &mut *self.ended.get();
+            if ended.count < MOST {
+                ended.objects[ended.count] = object;
+                ended.count += 1;
+            } else {
+                ffi::PyObject_GC_Del(object.cast());
+                ffi::Py_DECREF(self.class.cast());
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn make<'py>(&self, py: Python<'py>, contents: impl FnOnce() -> NdArray) -> PyResult<Bound<'py, NdArray>> {
+        // SAFETY: the GIL is held. Objects of the class are so laid out, and nothing runs before the contents are complete.
+        unsafe {
+            let object = self.room();
+            if object.is_null() {
+                return Err(PyErr::fetch(py));
+            }
+            let fields = object.cast::<ArrayObject>();
+            (&raw mut (*fields).contents).write(contents());
+            (*fields).weak = std::ptr::null_mut();
+            Ok(Bound::from_owned_ptr(py, object).cast_into_unchecked())
+        }
+    }
+}
+
+/// Ends an object: the class's slot for that.
+unsafe extern "C" fn end(object: *mut ffi::PyObject) {
+    // SAFETY: the interpreter calls it with the GIL held, for an object of the class or of one derived from it that nobody
+    // refers to any more. It is put in place with the maker.
+    unsafe {
+        let py = Python::assume_attached();
+        let Some(Some(maker)) = MAKER.get(py) else { return };
+        if std::ptr::eq(ffi::Py_TYPE(object), maker.class) && (*object.cast::<ArrayObject>()).weak.is_null() {
+            let contents = &raw mut (*object.cast::<ArrayObject>()).contents;
+            if let Some((base, parent)) = (*contents).take_base() {
+                ffi::PyObject_GC_UnTrack(object.cast());
+                // the GIL is held by all who make and drop references to bases, but those who have said that they do not
+                Runtime::global().drop_past(base);
+                maker.keep(object);
+                graveyard::drain_after_drop();
+                if let Some(parent) = parent {
+                    drop(parent.into_bound(py));
+                }
+                return;
+            }
+            if let Some((real, parent)) = (*contents).take_foreign() {
+                forget(&real, parent.as_ref());
+                ffi::PyObject_GC_UnTrack(object.cast());
+                maker.keep(object);
+                // what ends with the array may run any code
+                drop(real.into_bound(py));
+                if let Some(parent) = parent {
+                    drop(parent.into_bound(py));
+                }
+                return;
+            }
+            if let Some(parent) = (*contents).part() {
+                ffi::PyObject_GC_UnTrack(object.cast());
+                std::ptr::drop_in_place(contents);
+                maker.keep(object);
+                if let Some(parent) = parent {
+                    // PyO3 may not know that the GIL is held, and would put it off
+                    drop(parent.into_bound(py));
+                }
+                return;
+            }
+        }
+        (maker.former_end)(object);
+    }
+}
+
+/// Takes over how arrays are made, once the class is complete.
+pub fn prepare(py: Python<'_>) {
+    MAKER.get_or_init(py, || Maker::of(py));
+}
+
+/// An object with these contents, which must not fail or call Python to be put together.
+#[inline(always)]
+pub fn object<'py>(py: Python<'py>, contents: impl FnOnce() -> NdArray) -> PyResult<Bound<'py, NdArray>> {
+    match MAKER.get(py) {
+        Some(Some(maker)) => maker.make(py, contents),
+        Some(None) | None => Bound::new(py, contents()),
+    }
+}
+
+/// A new array in C order, with a base of its own; its strides are [`numelt_ir::new_strides`].
+#[inline(always)]
+pub fn c_ordered<'py>(py: Python<'py>, base: BaseRef, dtype: DType, shape: &[i64]) -> PyResult<Bound<'py, NdArray>> {
+    let size = if shape.contains(&0) { 0 } else { dtype.size() as i64 };
+    // built from numbers at hand: copies of what has only just been stored would have to wait for it
+    let of = |dims: [i64; 4], rank: usize| Dims::from_buf_and_len(dims, rank);
+    let array = |base, shape, strides| NdArray::new(ArrayView { base, dtype, offset: 0, shape, strides }, None, true);
+    match *shape {
+        [n] => object(py, || array(base, of([n, 0, 0, 0], 1), of([size, 0, 0, 0], 1))),
+        [m, n] => object(py, || array(base, of([m, n, 0, 0], 2), of([n * size, size, 0, 0], 2))),
+        _ => object(py, || array(base, Dims::from_slice(shape), numelt_ir::c_strides(shape, size))),
+    }
+}

@@ -1,0 +1,602 @@
+//! Basic indexing: integers, slices, `None` and `...` give views; one integer per axis reads.
+//!
+//! Not here: masks and index arrays (`advanced`).
+
+use crate::array::ndarray::{NdArray, Payload, exact_native, wrap_view};
+use crate::array::operand::{self, Operand};
+use crate::array::{advanced, assign};
+use crate::numpy::convert;
+use crate::numpy::errors;
+use crate::numpy::hooks;
+use crate::numpy::{foreign, subclass};
+use crate::record::run;
+use crate::rules::resolve::Weak;
+use crate::rules::shape;
+use crate::ufunc::operators;
+use numelt_ir::{DType, DTypeKind, Dims};
+use numelt_runtime::ArrayView;
+use pyo3::exceptions::PyIndexError;
+use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyEllipsis, PyFloat, PyInt, PySlice, PyTuple};
+use pyo3::{PyTypeInfo, ffi};
+use smallvec::SmallVec;
+
+/// One part of an index.
+#[derive(Clone, Copy)]
+pub enum Part {
+    /// A position on an axis.
+    Int(i64),
+    /// Start, stop and step as Python unpacks them.
+    Slice(ffi::Py_ssize_t, ffi::Py_ssize_t, ffi::Py_ssize_t),
+    /// `None`
+    NewAxis,
+    /// `...`
+    Ellipsis,
+}
+
+type Parts = SmallVec<[Part; 4]>;
+
+/// What a basic index selects.
+pub struct Selection {
+    /// The window.
+    pub view: ArrayView,
+    /// An integer for each axis and nothing else: a scalar, not a 0-d array.
+    pub scalar: bool,
+}
+
+/// The parts of a basic index, or `None` for any other.
+fn parse(key: &Bound<'_, PyAny>) -> PyResult<Option<Parts>> {
+    let mut parts = Parts::new();
+    if let Ok(tuple) = key.cast_exact::<PyTuple>() {
+        for item in tuple {
+            match part(&item)? {
+                Some(part) => parts.push(part),
+                None => return Ok(None),
+            }
+        }
+        return Ok(Some(parts));
+    }
+    Ok(part(key)?.map(|p| SmallVec::from_slice(&[p])))
+}
+
+/// One item as a part of a basic index, or `None` for any other.
+#[inline]
+pub fn part(item: &Bound<'_, PyAny>) -> PyResult<Option<Part>> {
+    let py = item.py();
+    if item.is_exact_instance_of::<PyInt>() {
+        return operand::index(item).map(|i| Some(Part::Int(i)));
+    }
+    if let Some((start, stop, step)) = unpacked(item)? {
+        return Ok(Some(Part::Slice(start, stop, step)));
+    }
+    if item.is_none() {
+        return Ok(Some(Part::NewAxis));
+    }
+    if item.is(PyEllipsis::get(py)) {
+        return Ok(Some(Part::Ellipsis));
+    }
+    if item.is_instance_of::<PyBool>() || item.is_instance_of::<NdArray>() {
+        return Ok(None);
+    }
+    let is_integer = match convert::numpy_scalar_value(item) {
+        Some(value) => matches!(value.dtype().kind(), DTypeKind::Signed | DTypeKind::Unsigned),
+        None => item.is_instance_of::<PyInt>(),
+    };
+    if is_integer { operand::index(item).map(|i| Some(Part::Int(i))) } else { Ok(None) }
+}
+
+type Unpacked = (ffi::Py_ssize_t, ffi::Py_ssize_t, ffi::Py_ssize_t);
+
+/// Start, stop and step of a slice; `None` for any other object, and where they are no integers: NumPy looks at the rest
+/// of the key before it says so.
+#[inline]
+fn unpacked(item: &Bound<'_, PyAny>) -> PyResult<Option<Unpacked>> {
+    // A slice type has no subclasses.
+    if item.get_type_ptr() != PySlice::type_object_raw(item.py()) {
+        return Ok(None);
+    }
+    let (mut start, mut stop, mut step) = (0, 0, 0);
+    // SAFETY: the object is a slice, the out-parameters are locals.
+    let failed = unsafe { ffi::PySlice_Unpack(item.as_ptr(), &mut start, &mut stop, &mut step) };
+    let read = if failed < 0 { Err(PyErr::fetch(item.py())) } else { Ok((start, stop, step)) };
+    // no integers, or a step of zero
+    errors::unless(item.py(), read, &[errors::TYPE, errors::VALUE])
+}
+
+/// First position, number of positions and step of an unpacked slice on an axis; without positions it starts at
+/// the front and steps by one, as NumPy's does.
+pub fn slice(
+    extent: i64,
+    mut start: ffi::Py_ssize_t,
+    mut stop: ffi::Py_ssize_t,
+    step: ffi::Py_ssize_t,
+) -> (i64, i64, i64) {
+    // SAFETY: the pointers are to locals; the step is not zero (Unpack checked it).
+    let n = unsafe { ffi::PySlice_AdjustIndices(extent as ffi::Py_ssize_t, &mut start, &mut stop, step) };
+    if n > 0 { (start as i64, n as i64, step as i64) } else { (0, 0, 1) }
+}
+
+/// Applies a basic index.
+pub fn select(view: &ArrayView, parts: &[Part]) -> PyResult<Selection> {
+    let rank = view.shape.len();
+    let consumed = parts.iter().filter(|p| matches!(p, Part::Int(_) | Part::Slice(..))).count();
+    if parts.iter().filter(|p| matches!(p, Part::Ellipsis)).count() > 1 {
+        return Err(PyIndexError::new_err("an index can only have a single ellipsis ('...')"));
+    }
+    if consumed > rank {
+        return Err(errors::too_many_indices(rank, consumed));
+    }
+    let mut offset = view.offset;
+    let (mut dims, mut strides) = (Dims::new(), Dims::new());
+    let mut axis = 0;
+    let keep = |range: std::ops::Range<usize>, dims: &mut Dims, strides: &mut Dims| {
+        dims.extend_from_slice(&view.shape[range.clone()]);
+        strides.extend_from_slice(&view.strides[range]);
+    };
+    for part in parts {
+        match *part {
+            Part::Int(index) => {
+                let n = view.shape[axis];
+                let at = if index < 0 { index + n } else { index };
+                if !(0..n).contains(&at) {
+                    return Err(errors::index_out_of_bounds(index, axis, n));
+                }
+                offset += at * view.strides[axis];
+                axis += 1;
+            }
+            Part::Slice(start, stop, step) => {
+                let (first, n, step) = slice(view.shape[axis], start, stop, step);
+                offset += first * view.strides[axis];
+                dims.push(n);
+                strides.push(view.strides[axis] * step);
+                axis += 1;
+            }
+            Part::NewAxis => {
+                dims.push(1);
+                strides.push(0);
+            }
+            Part::Ellipsis => {
+                let skip = rank - consumed;
+                keep(axis..axis + skip, &mut dims, &mut strides);
+                axis += skip;
+            }
+        }
+    }
+    keep(axis..rank, &mut dims, &mut strides);
+    if dims.len() > shape::MAX_RANK {
+        let text = format!("number of dimensions must be within [0, 64], indexing result would have {}", dims.len());
+        return Err(PyIndexError::new_err(text));
+    }
+    let scalar = consumed == rank && parts.iter().all(|p| matches!(p, Part::Int(_)));
+    Ok(Selection { view: shape::window(view, offset, dims, strides), scalar })
+}
+
+/// What the quick path of [`get`] and [`set`] selects.
+enum Quick {
+    /// Byte offset of an element: an integer for each axis.
+    Element(i64),
+    /// A window.
+    Window(ArrayView),
+}
+
+/// Byte offset of the element that integers within bounds select, one for each axis; for any other index `None`.
+#[inline(always)]
+pub fn element(view: &ArrayView, key: &Bound<'_, PyAny>) -> Option<i64> {
+    if let (&[extent], &[stride]) = (view.shape.as_slice(), view.strides.as_slice())
+        && let Some(distance) = along(key, extent, stride)
+    {
+        return Some(view.offset + distance);
+    }
+    element_of(view, key.cast_exact::<PyTuple>().ok()?.iter_borrowed())
+}
+
+/// Byte offset of the element that `item` is asked for: by as many indices as the array has axes, or by its place among all
+/// elements in C order. `None` for any other key and beyond the bounds.
+#[inline(always)]
+pub fn element_by<'a, 'py: 'a>(
+    view: &ArrayView,
+    mut key: impl ExactSizeIterator<Item = Borrowed<'a, 'py, PyAny>>,
+) -> Option<i64> {
+    if key.len() != 1 {
+        return element_of(view, key);
+    }
+    let item = key.next()?;
+    if view.shape.len() == 1 || !item.is_exact_instance_of::<PyInt>() {
+        return element(view, &item);
+    }
+    let mut at = within(integer(&item)?, view.size())?;
+    let mut offset = view.offset;
+    for (&extent, &stride) in view.shape.iter().zip(&view.strides).rev() {
+        offset += at % extent * stride;
+        at /= extent;
+    }
+    Some(offset)
+}
+
+/// [`element`] of as many indices as the array has axes.
+#[inline(always)]
+pub fn element_of<'a, 'py: 'a>(
+    view: &ArrayView,
+    key: impl ExactSizeIterator<Item = Borrowed<'a, 'py, PyAny>>,
+) -> Option<i64> {
+    if key.len() != view.shape.len() {
+        return None;
+    }
+    let mut offset = view.offset;
+    for ((item, &extent), &stride) in key.zip(&view.shape).zip(&view.strides) {
+        offset += along(&item, extent, stride)?;
+    }
+    Some(offset)
+}
+
+/// Value of a Python int or a `numpy.int64`; `None` for any other object, and beyond 64 bits.
+#[inline(always)]
+pub fn integer(item: &Bound<'_, PyAny>) -> Option<i64> {
+    if !item.is_exact_instance_of::<PyInt>() {
+        return convert::numpy_int64(item);
+    }
+    // SAFETY: the object is an int; -1 is an answer or an error, which the general path finds out.
+    let value = unsafe { ffi::PyLong_AsSsize_t(item.as_ptr()) } as i64;
+    if value == -1 && PyErr::take(item.py()).is_some() { None } else { Some(value) }
+}
+
+/// Position that an index within bounds selects on an axis.
+#[inline(always)]
+pub fn within(index: i64, extent: i64) -> Option<i64> {
+    let at = if index < 0 { index + extent } else { index };
+    (0..extent).contains(&at).then_some(at)
+}
+
+/// Byte distance of the position that an int within bounds selects on an axis.
+#[inline(always)]
+fn along(item: &Bound<'_, PyAny>, extent: i64, stride: i64) -> Option<i64> {
+    within(integer(item)?, extent).map(|at| at * stride)
+}
+
+/// The window of the most frequent keys: a slice of a vector, a row of a matrix. For any other, errors included, `None`.
+#[inline(always)]
+fn simple(view: &ArrayView, key: &Bound<'_, PyAny>) -> PyResult<Option<Quick>> {
+    let one = |n: i64| Dims::from_slice(&[n]);
+    match (view.shape.as_slice(), view.strides.as_slice()) {
+        (&[extent], &[stride]) => {
+            let Some((start, stop, step)) = unpacked(key)? else { return Ok(None) };
+            let (first, n, step) = slice(extent, start, stop, step);
+            Ok(Some(Quick::Window(shape::window(view, view.offset + first * stride, one(n), one(stride * step)))))
+        }
+        (&[extent, n], &[stride, step]) => {
+            let Some(distance) = along(key, extent, stride) else { return Ok(None) };
+            Ok(Some(Quick::Window(shape::window(view, view.offset + distance, one(n), one(step)))))
+        }
+        _ => Ok(None),
+    }
+}
+
+/// A basic index of integers within bounds, slices and `None`; for any other, errors included, `None`.
+#[inline(always)]
+fn quick(view: &ArrayView, key: &Bound<'_, PyAny>) -> PyResult<Option<Quick>> {
+    match simple(view, key)? {
+        Some(found) => Ok(Some(found)),
+        None => walked(view, key),
+    }
+}
+
+/// [`quick`] for all that is not [`simple`].
+#[inline(never)]
+fn walked(view: &ArrayView, key: &Bound<'_, PyAny>) -> PyResult<Option<Quick>> {
+    let ellipsis = PyEllipsis::get(key.py());
+    if key.is(ellipsis) {
+        return Ok(Some(Quick::Window(view.clone())));
+    }
+    let mut at = Place { view, axis: 0, offset: view.offset, dims: Dims::new(), strides: Dims::new(), window: false };
+    if let Ok(tuple) = key.cast_exact::<PyTuple>() {
+        let mut skipped = false;
+        for item in tuple.iter_borrowed() {
+            if item.is(ellipsis) && !skipped {
+                skipped = true;
+                let others = tuple.iter_borrowed().filter(|item| !item.is_none()).count() - 1;
+                if others > view.shape.len() || !at.skip(view.shape.len() - others) {
+                    return Ok(None);
+                }
+            } else if !at.advance(&item)? {
+                return Ok(None);
+            }
+        }
+    } else if !at.advance(key)? {
+        return Ok(None);
+    }
+    let Place { axis, offset, mut dims, mut strides, window, .. } = at;
+    if !window && axis == view.shape.len() {
+        return Ok(Some(Quick::Element(offset)));
+    }
+    dims.extend_from_slice(&view.shape[axis..]);
+    strides.extend_from_slice(&view.strides[axis..]);
+    if dims.len() > shape::MAX_RANK {
+        return Ok(None);
+    }
+    Ok(Some(Quick::Window(shape::window(view, offset, dims, strides))))
+}
+
+/// How far an index has been read.
+struct Place<'a> {
+    view: &'a ArrayView,
+    axis: usize,
+    offset: i64,
+    dims: Dims,
+    strides: Dims,
+    /// Was there anything but integers?
+    window: bool,
+}
+
+impl Place<'_> {
+    /// Keeps so many axes as they are; false where there are not as many.
+    fn skip(&mut self, axes: usize) -> bool {
+        let range = self.axis..self.axis + axes;
+        let (Some(dims), Some(strides)) = (self.view.shape.get(range.clone()), self.view.strides.get(range)) else {
+            return false;
+        };
+        self.dims.extend_from_slice(dims);
+        self.strides.extend_from_slice(strides);
+        self.axis += axes;
+        self.window = true;
+        true
+    }
+
+    /// Reads one item; false for those that are not for the quick path.
+    #[inline(always)]
+    fn advance(&mut self, item: &Bound<'_, PyAny>) -> PyResult<bool> {
+        if item.is_none() {
+            self.dims.push(1);
+            self.strides.push(0);
+            self.window = true;
+            return Ok(true);
+        }
+        let Some(&extent) = self.view.shape.get(self.axis) else { return Ok(false) };
+        let stride = self.view.strides[self.axis];
+        if let Some(index) = integer(item) {
+            let Some(at) = within(index, extent) else { return Ok(false) };
+            self.offset += at * stride;
+        } else {
+            let Some((start, stop, step)) = unpacked(item)? else { return Ok(false) };
+            let (first, n, step) = slice(extent, start, stop, step);
+            self.offset += first * stride;
+            self.dims.push(n);
+            self.strides.push(stride * step);
+            self.window = true;
+        }
+        self.axis += 1;
+        Ok(true)
+    }
+}
+
+/// The element at one integer per axis, as a real NumPy scalar.
+pub fn read_element<'py>(py: Python<'py>, view: &ArrayView) -> PyResult<Bound<'py, PyAny>> {
+    read_at(py, view, view.offset)
+}
+
+/// The element at a byte offset of the view's base, as a real NumPy scalar.
+pub fn read_at<'py>(py: Python<'py>, view: &ArrayView, offset: i64) -> PyResult<Bound<'py, PyAny>> {
+    run::look(py, &view.base, |bytes| scalar_at(py, view.dtype, &bytes[offset as usize..]))?
+}
+
+/// A real NumPy scalar of the element that these bytes begin with. Scalars are not tracked by the garbage collector, so that making
+/// one runs no Python code.
+#[inline(always)]
+fn scalar_at<'py>(py: Python<'py>, dtype: DType, bytes: &[u8]) -> PyResult<Bound<'py, PyAny>> {
+    assert!(bytes.len() >= dtype.size());
+    // SAFETY: there are as many bytes.
+    unsafe { convert::numpy_scalar_at(py, dtype, bytes.as_ptr().cast_mut()) }
+}
+
+/// `array[key]`
+pub fn get<'py>(array: &Bound<'py, NdArray>, key: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    let py = array.py();
+    let Payload::Native(view) = array.get().payload() else { return get_fallback(array, key) };
+    if let Some(offset) = element(view, key) {
+        return read_at(py, view, offset);
+    }
+    if key.is_exact_instance_of::<NdArray>()
+        && let Some(picked) = advanced::get(array, view, key)?
+    {
+        return Ok(picked);
+    }
+    match quick(view, key)? {
+        Some(Quick::Element(offset)) => return read_at(py, view, offset),
+        Some(Quick::Window(window)) => return wrap_view(array, window),
+        None => {}
+    }
+    let Some(parts) = parse(key)? else {
+        return match advanced::get(array, view, key)? {
+            Some(result) => Ok(result),
+            None => get_fallback(array, key),
+        };
+    };
+    let selection = select(view, &parts)?;
+    if selection.scalar {
+        return read_element(py, &selection.view);
+    }
+    wrap_view(array, selection.view)
+}
+
+/// [`get`] for the most frequent keys, without running anything and without calling Python; `None` for all others.
+#[inline(always)]
+pub fn quick_get<'py>(
+    array: &Bound<'py, NdArray>,
+    view: &ArrayView,
+    key: &Bound<'py, PyAny>,
+) -> Option<PyResult<Bound<'py, PyAny>>> {
+    if let Some(offset) = element(view, key) {
+        let py = array.py();
+        return run::peek(py, &view.base, |bytes| scalar_at(py, view.dtype, &bytes[offset as usize..]));
+    }
+    match quick(view, key) {
+        Ok(Some(Quick::Window(window))) => Some(wrap_view(array, window)),
+        Ok(_) => None,
+        Err(error) => Some(Err(error)),
+    }
+}
+
+/// [`set`] for the most frequent keys and values; `None`, and nothing done, for all others.
+#[inline(always)]
+pub fn quick_set<'py>(
+    array: &Bound<'py, NdArray>,
+    key: &Bound<'py, PyAny>,
+    value: &Bound<'py, PyAny>,
+) -> Option<PyResult<()>> {
+    operators::unless_strict(array.py(), || set_quickly(array, key, value))
+}
+
+#[inline(always)]
+fn set_quickly<'py>(
+    array: &Bound<'py, NdArray>,
+    key: &Bound<'py, PyAny>,
+    value: &Bound<'py, PyAny>,
+) -> Option<PyResult<()>> {
+    let view = array.get().view().filter(|_| array.get().writeable())?;
+    if let Some(offset) = element(view, key) {
+        return write_plain(view, offset, value).then_some(Ok(()));
+    }
+    let target = match quick(view, key) {
+        Ok(Some(Quick::Window(target))) => target,
+        Ok(_) => return None,
+        Err(error) => return Some(Err(error)),
+    };
+    if exact_native(value).is_none() && Weak::exact(value).is_none() {
+        return None;
+    }
+    match assign::assign(array.py(), &target, value) {
+        Ok(true) => Some(Ok(())),
+        Ok(false) => None,
+        Err(error) => Some(Err(error)),
+    }
+}
+
+fn get_fallback<'py>(array: &Bound<'py, NdArray>, key: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    let py = array.py();
+    if let Payload::Foreign(real) = array.get().payload()
+        && let Some(item) = foreign::get(array, real.bind(py), key)?
+    {
+        return Ok(item);
+    }
+    if subclass::is_instance(key)? {
+        return get(array, &subclass::plain(key)?);
+    }
+    match hooks::hook(py, "getitem")? {
+        Some(hook) => hook.call1((array, key)),
+        None => {
+            let args = PyTuple::new(py, [array.as_any(), key])?;
+            hooks::fallback("ndarray.__getitem__", &hooks::operator(py, "getitem")?, &args, None)
+        }
+    }
+}
+
+/// `array[key] = value`
+pub fn set<'py>(array: &Bound<'py, NdArray>, key: &Bound<'py, PyAny>, value: &Bound<'py, PyAny>) -> PyResult<()> {
+    if let Some(view) = array.get().view() {
+        if !array.get().writeable() {
+            return Err(errors::read_only_assignment());
+        }
+        if let Some(offset) = element(view, key)
+            && (write_plain(view, offset, value) || write_element(array.py(), view, offset, value)?)
+        {
+            return Ok(());
+        }
+        match quick(view, key)? {
+            Some(Quick::Element(offset)) if write_element(array.py(), view, offset, value)? => return Ok(()),
+            Some(Quick::Window(target)) if assign::assign(array.py(), &target, value)? => return Ok(()),
+            Some(Quick::Window(_)) => return set_fallback(array, key, value),
+            Some(Quick::Element(_)) | None => {}
+        }
+        if let Some(parts) = parse(key)? {
+            let target = select(view, &parts)?;
+            let py = array.py();
+            if target.scalar && Operand::extract_quick(value).is_none_or(|v| !v.shape().is_empty()) {
+                // What a sequence or another object is as one element, NumPy knows: mostly an error.
+                let args = PyTuple::new(py, [array.as_any(), key, value])?;
+                return hooks::call_numpy(&hooks::operator(py, "setitem")?, &args, None).map(|_| ());
+            }
+            if assign::assign(py, &target.view, value)? {
+                return Ok(());
+            }
+        } else if advanced::set(array, view, key, value)? {
+            return Ok(());
+        }
+    }
+    set_fallback(array, key, value)
+}
+
+/// Stores a number in an element of an array of floats, ints or truth values at once; false where that is not what
+/// there is to do.
+#[inline(always)]
+fn write_plain(view: &ArrayView, offset: i64, value: &Bound<'_, PyAny>) -> bool {
+    let py = value.py();
+    match view.dtype {
+        DType::F64 => match value.cast_exact::<PyFloat>() {
+            Ok(value) => write(py, view, offset, value.value().to_ne_bytes()),
+            Err(_) => convert::numpy_float64(value).is_some_and(|value| write(py, view, offset, value.to_ne_bytes())),
+        },
+        DType::I64 => integer(value).is_some_and(|value| write(py, view, offset, value.to_ne_bytes())),
+        DType::Bool => {
+            value.cast_exact::<PyBool>().is_ok_and(|value| write(py, view, offset, [value.is_true().into()]))
+        }
+        _ => false,
+    }
+}
+
+/// Stores an element of the view's dtype, given as its bytes, at a byte offset of its base; false where the memory is still to be
+/// computed.
+#[inline(always)]
+fn write<const SIZE: usize>(py: Python<'_>, view: &ArrayView, offset: i64, value: [u8; SIZE]) -> bool {
+    let store = |bytes: &mut [u8]| bytes[offset as usize..][..SIZE].copy_from_slice(&value);
+    run::poke(py, &view.base, store).is_some()
+}
+
+/// Stores a number in one element at once; false when the assignment has to be recorded, or is NumPy's.
+pub fn write_element(py: Python<'_>, view: &ArrayView, offset: i64, value: &Bound<'_, PyAny>) -> PyResult<bool> {
+    if view.base.is_pending() {
+        return Ok(false);
+    }
+    let literal = match Operand::extract_quick(value) {
+        Some(number) => assign::stored_literal(py, &number, view.dtype)?,
+        None => None,
+    };
+    match literal {
+        Some(literal) => run::write_scalar(py, &view.base, offset, literal),
+        None => Ok(false),
+    }
+}
+
+fn set_fallback<'py>(array: &Bound<'py, NdArray>, key: &Bound<'py, PyAny>, value: &Bound<'py, PyAny>) -> PyResult<()> {
+    let py = array.py();
+    if let Payload::Foreign(real) = array.get().payload()
+        && foreign::set(real.bind(py), key, value)?
+    {
+        return Ok(());
+    }
+    if subclass::is_instance(key)? {
+        return set(array, &subclass::plain(key)?, value);
+    }
+    if array.get().view().is_some() && subclass::is_instance(value)? {
+        return set(array, key, &subclass::plain(value)?);
+    }
+    match hooks::hook(py, "setitem")? {
+        Some(hook) => hook.call1((array, key, value)).map(|_| ()),
+        None => {
+            let args = PyTuple::new(py, [array.as_any(), key, value])?;
+            hooks::fallback("ndarray.__setitem__", &hooks::operator(py, "setitem")?, &args, None).map(|_| ())
+        }
+    }
+}
+
+/// The sub-array at one integer on the first axis, for iteration.
+pub fn item<'py>(array: &Bound<'py, NdArray>, view: &ArrayView, index: i64) -> PyResult<Bound<'py, PyAny>> {
+    if let (&[extent], &[stride]) = (view.shape.as_slice(), view.strides.as_slice())
+        && (0..extent).contains(&index)
+    {
+        return read_at(array.py(), view, view.offset + index * stride);
+    }
+    let selection = select(view, &[Part::Int(index)])?;
+    if selection.scalar {
+        return read_element(array.py(), &selection.view);
+    }
+    wrap_view(array, selection.view)
+}

@@ -1,0 +1,17 @@
+//! The array class: its objects, attributes, methods, indexing and protocols.
+
+pub mod advanced;
+pub mod assign;
+pub mod attributes;
+pub mod flags;
+pub mod flat;
+pub mod fresh;
+pub mod index;
+pub mod members;
+pub mod methods;
+pub mod ndarray;
+pub mod operand;
+pub mod places;
+pub mod protocols;
+pub mod scalar;
+pub mod slots;

@@ -1,0 +1,473 @@
+//! What Python and other libraries ask of an array: length, truth, iteration, conversion, the
+//! buffer and array protocols, pickling, text.
+
+use crate::array::attributes::{self, extents, kwarg, numpy_method};
+use crate::array::ndarray::{NdArray, Payload};
+use crate::array::{index, scalar};
+use crate::numpy::convert::Numpy;
+use crate::numpy::errors;
+use crate::numpy::export::RealArray;
+use crate::numpy::{export, foreign, hooks};
+use crate::record::run;
+use crate::ufunc;
+use numelt_ir::{DType, Dims, Scalar};
+use numelt_runtime::Export;
+use numpy::npyffi::flags::{NPY_ARRAY_OWNDATA, NPY_ARRAY_WRITEBACKIFCOPY};
+use numpy::npyffi::{NPY_TYPES, PyArrayInterface};
+use pyo3::exceptions::{PyAttributeError, PyBufferError, PyTypeError, PyValueError};
+use pyo3::ffi;
+use pyo3::intern;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PySequence, PyString, PyTuple};
+use std::ffi::{CStr, c_int, c_long};
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+/// Bytes of NumPy's array object, its shape and strides aside.
+const NUMPYS_HEADER: usize = 12 * size_of::<usize>();
+
+type Out<'py> = PyResult<Bound<'py, PyAny>>;
+
+/// Iterator over the first axis.
+#[pyclass(module = "numelt._core", frozen)]
+pub struct ArrayIterator {
+    array: Py<NdArray>,
+    next: AtomicI64,
+}
+
+#[pymethods]
+impl ArrayIterator {
+    fn __iter__<'py>(slf: Bound<'py, Self>) -> Bound<'py, Self> {
+        slf
+    }
+
+    fn __next__<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let array = self.array.bind(py);
+        let at = self.next.fetch_add(1, Ordering::Relaxed);
+        match array.get().payload() {
+            Payload::Native(view) => {
+                if view.shape.first().is_none_or(|&n| at >= n) {
+                    return Ok(None);
+                }
+                index::item(array, view, at).map(Some)
+            }
+            Payload::Foreign(real) => {
+                let real = real.bind(py);
+                if at >= real.len()? as i64 {
+                    return Ok(None);
+                }
+                // SAFETY: an array is a sequence to the interpreter.
+                let items = unsafe { real.cast_unchecked::<PySequence>() };
+                foreign::given(items.get_item(at as usize)?).map(Some)
+            }
+        }
+    }
+
+    fn __length_hint__(&self, py: Python<'_>) -> PyResult<i64> {
+        let n = extents(self.array.bind(py))?.first().copied().unwrap_or(0);
+        Ok((n - self.next.load(Ordering::Relaxed)).max(0))
+    }
+}
+
+/// The one element of an array of size one, for conversions to Python numbers.
+fn sole_value(array: &Bound<'_, NdArray>) -> PyResult<Option<Scalar>> {
+    let py = array.py();
+    match array.get().view() {
+        Some(view) if view.size() == 1 => run::read_scalar(py, &view.base, view.dtype, view.offset).map(Some),
+        Some(_) | None => Ok(None),
+    }
+}
+
+/// Would this object let its memory be written to?
+///
+/// # Errors
+/// What a `__buffer__` method of the program's raises, but for `BufferError`.
+pub fn is_writable_buffer(obj: &Bound<'_, PyAny>) -> PyResult<bool> {
+    // SAFETY: an all-zero structure is what the call fills; it is released when it was.
+    let asked = unsafe {
+        let mut buffer: ffi::Py_buffer = std::mem::zeroed();
+        if ffi::PyObject_GetBuffer(obj.as_ptr(), &mut buffer, ffi::PyBUF_WRITABLE | ffi::PyBUF_SIMPLE) < 0 {
+            Err(PyErr::fetch(obj.py()))
+        } else {
+            ffi::PyBuffer_Release(&mut buffer);
+            Ok(())
+        }
+    };
+    Ok(errors::unless(obj.py(), asked, &[errors::BUFFER])?.is_some())
+}
+
+#[pymethods]
+impl NdArray {
+    fn __len__(slf: &Bound<'_, Self>) -> PyResult<usize> {
+        let first = match slf.get().payload() {
+            Payload::Native(view) => view.shape.first().copied(),
+            Payload::Foreign(real) => return real.bind(slf.py()).len(),
+        };
+        first.map(|n| n as usize).ok_or_else(|| PyTypeError::new_err("len() of unsized object"))
+    }
+
+    fn __iter__<'py>(slf: &Bound<'py, Self>) -> Out<'py> {
+        let scalar = match slf.get().payload() {
+            Payload::Native(view) => view.shape.is_empty(),
+            Payload::Foreign(_) => extents(slf)?.is_empty(),
+        };
+        if scalar {
+            return Err(PyTypeError::new_err("iteration over a 0-d array"));
+        }
+        let made = ArrayIterator { array: slf.clone().unbind(), next: AtomicI64::new(0) };
+        Bound::new(slf.py(), made).map(Bound::into_any)
+    }
+
+    /// What `+` comes to where neither operand knows the other.
+    fn __concat__(&self, _other: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+        Err(PyTypeError::new_err(
+            "Concatenation operation is not implemented for NumPy arrays, use np.concatenate() instead. \
+             Please do not rely on this error; it may not be given on all Python implementations.",
+        ))
+    }
+
+    fn __contains__(slf: &Bound<'_, Self>, value: &Bound<'_, PyAny>) -> PyResult<bool> {
+        let equal = slf.as_any().rich_compare(value, pyo3::basic::CompareOp::Eq)?;
+        if equal.is_instance_of::<NdArray>() { equal.call_method0("any")?.is_truthy() } else { equal.is_truthy() }
+    }
+
+    fn __bool__(slf: &Bound<'_, Self>) -> PyResult<bool> {
+        if let Some(value) = sole_value(slf)? {
+            return Ok(scalar::truth(value));
+        }
+        if slf.get().view().is_some_and(|v| v.size() > 1) {
+            return Err(PyValueError::new_err(
+                "The truth value of an array with more than one element is ambiguous. Use a.any() or a.all()",
+            ));
+        }
+        // Empty arrays raise, foreign dtypes know their own truth.
+        export::to_numpy(slf)?.is_truthy()
+    }
+
+    fn __int__<'py>(slf: &Bound<'py, Self>) -> Out<'py> {
+        export::to_numpy(slf)?.call_method0("__int__")
+    }
+
+    fn __float__(slf: &Bound<'_, Self>) -> PyResult<f64> {
+        if slf.get().view().is_some_and(|v| v.shape.is_empty())
+            && let Some(Scalar::F64(value)) = sole_value(slf)?
+        {
+            return Ok(value);
+        }
+        export::to_numpy(slf)?.call_method0("__float__")?.extract()
+    }
+
+    fn __complex__<'py>(slf: &Bound<'py, Self>) -> Out<'py> {
+        export::to_numpy(slf)?.call_method0("__complex__")
+    }
+
+    fn __index__<'py>(slf: &Bound<'py, Self>) -> Out<'py> {
+        export::to_numpy(slf)?.call_method0("__index__")
+    }
+
+    fn __getitem__<'py>(slf: &Bound<'py, Self>, key: &Bound<'py, PyAny>) -> Out<'py> {
+        index::get(slf, key)
+    }
+
+    fn __setitem__<'py>(slf: &Bound<'py, Self>, key: &Bound<'py, PyAny>, value: &Bound<'py, PyAny>) -> PyResult<()> {
+        index::set(slf, key, value)
+    }
+
+    fn __delitem__(_slf: &Bound<'_, Self>, _key: &Bound<'_, PyAny>) -> PyResult<()> {
+        Err(PyValueError::new_err("cannot delete array elements"))
+    }
+
+    /// The buffer is that of a zero-copy NumPy view, or says what that would say; its owner is this array.
+    ///
+    /// # Safety
+    /// Called by the interpreter with a valid `view`.
+    unsafe fn __getbuffer__(slf: Bound<'_, Self>, view: *mut ffi::Py_buffer, flags: c_int) -> PyResult<()> {
+        // SAFETY: the caller's contract.
+        if flags == ffi::PyBUF_FULL_RO && unsafe { fill_plain(&slf, view)? } {
+            return Ok(());
+        }
+        let array = export::to_numpy(&slf)?;
+        if flags & ffi::PyBUF_FORMAT == ffi::PyBUF_FORMAT && slf.get().view().is_none() {
+            refuse_lossy_format(&array)?;
+        }
+        // SAFETY: `view` is the caller's structure to fill; NumPy makes itself its owner, by a reference that moves to
+        // `internal`, which NumPy leaves alone. What the structure points to lives as long as NumPy's array does.
+        unsafe {
+            if ffi::PyObject_GetBuffer(array.as_ptr(), view, flags) < 0 {
+                return Err(PyErr::fetch(slf.py()));
+            }
+            let kept = Kept::Numpys { _array: Bound::from_owned_ptr(slf.py(), (*view).obj).unbind() };
+            (*view).internal = Box::into_raw(Box::new(kept)).cast();
+            (*view).obj = slf.into_any().into_ptr();
+        }
+        Ok(())
+    }
+
+    /// Lets go of what a buffer has kept.
+    ///
+    /// # Safety
+    /// Called by the interpreter, once for each buffer that [`NdArray::__getbuffer__`] filled.
+    unsafe fn __releasebuffer__(&self, view: *mut ffi::Py_buffer) {
+        // SAFETY: `internal` is the box that `__getbuffer__` left there.
+        unsafe {
+            drop(Box::from_raw((*view).internal.cast::<Kept>()));
+            (*view).internal = std::ptr::null_mut();
+        }
+        crate::cpython::graveyard::drain_after_drop();
+    }
+
+    /// NumPy's structure with the very dtype in it: a letter and a size do not tell the unit of a date, or what records are.
+    #[getter(__array_struct__)]
+    fn array_struct<'py>(slf: &Bound<'py, Self>) -> Out<'py> {
+        let py = slf.py();
+        if slf.get().view().is_some() {
+            attributes::pin(slf)?;
+            return export::to_numpy(slf)?.getattr("__array_struct__");
+        }
+        let array = export::to_numpy(slf)?;
+        let dtype = array.getattr(intern!(py, "dtype"))?;
+        // texts of any length are found by their dtype, which must be the array's own
+        if export::type_number(&array) >= NPY_TYPES::NPY_NTYPES_LEGACY as c_int {
+            return Err(PyAttributeError::new_err("__array_struct__"));
+        }
+        let capsule = array.getattr(intern!(py, "__array_struct__"))?;
+        // SAFETY: NumPy's capsule has no name, and holds a structure of this form with an owned `descr` or none.
+        unsafe {
+            let found = ffi::PyCapsule_GetPointer(capsule.as_ptr(), std::ptr::null()).cast::<PyArrayInterface>();
+            if found.is_null() {
+                return Err(PyErr::fetch(py));
+            }
+            let before = std::mem::replace(&mut (*found).descr, dtype.into_ptr());
+            // NumPy clears the flags of records, by a slip
+            let own = RealArray::of(&array).flags & !(NPY_ARRAY_OWNDATA | NPY_ARRAY_WRITEBACKIFCOPY);
+            (*found).flags |= own | HAS_DESCR;
+            ffi::Py_XDECREF(before);
+        }
+        Ok(capsule)
+    }
+
+    #[pyo3(signature = (dtype = None, *, copy = None))]
+    fn __array__<'py>(slf: &Bound<'py, Self>, dtype: Option<Bound<'py, PyAny>>, copy: Option<bool>) -> Out<'py> {
+        let py = slf.py();
+        let shared = export::to_numpy(slf)?;
+        let Some(dtype) = dtype.filter(|d| !d.is_none()) else {
+            return if copy == Some(true) { shared.call_method1("copy", ("K",)) } else { Ok(shared) };
+        };
+        let kwargs = kwarg(py, "copy", copy)?;
+        kwargs.set_item("dtype", dtype)?;
+        Numpy::get(py)?.attr(py, "array")?.call((shared,), Some(&kwargs))
+    }
+
+    #[pyo3(signature = (**kwargs))]
+    fn __dlpack__<'py>(slf: &Bound<'py, Self>, kwargs: Option<&Bound<'py, PyDict>>) -> Out<'py> {
+        export::to_numpy(slf)?.call_method("__dlpack__", (), kwargs)
+    }
+
+    fn __dlpack_device__(&self) -> (i32, i32) {
+        (1, 0)
+    }
+
+    #[pyo3(signature = (function, method, *inputs, **kwargs))]
+    fn __array_ufunc__<'py>(
+        slf: &Bound<'py, Self>,
+        function: &Bound<'py, PyAny>,
+        method: &str,
+        inputs: &Bound<'py, PyTuple>,
+        kwargs: Option<&Bound<'py, PyDict>>,
+    ) -> Out<'py> {
+        ufunc::dispatched(slf, function, method, inputs, kwargs)
+    }
+
+    fn __array_function__<'py>(
+        slf: &Bound<'py, Self>,
+        function: &Bound<'py, PyAny>,
+        types: &Bound<'py, PyAny>,
+        args: &Bound<'py, PyTuple>,
+        kwargs: &Bound<'py, PyDict>,
+    ) -> Out<'py> {
+        let py = slf.py();
+        let _ = (py, types);
+        let name = function.getattr("__name__")?.extract::<String>()?;
+        hooks::fallback(&format!("numpy.{name}"), function, args, Some(kwargs))
+    }
+
+    #[pyo3(signature = (*, api_version = None))]
+    fn __array_namespace__<'py>(slf: &Bound<'py, Self>, api_version: Option<Bound<'py, PyAny>>) -> Out<'py> {
+        let _ = api_version;
+        slf.py().import("numelt").map(Bound::into_any)
+    }
+
+    /// Pickles as `numpy.ndarray` does, through its bytes.
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> Out<'py> {
+        let py = slf.py();
+        let restore = py.import("numelt._core")?.getattr("_restore")?;
+        Ok((restore, (export::to_numpy(slf)?,)).into_pyobject(py)?.into_any())
+    }
+
+    fn __copy__<'py>(slf: &Bound<'py, Self>) -> Out<'py> {
+        slf.as_any().call_method1("copy", ("K",))
+    }
+
+    fn __deepcopy__<'py>(slf: &Bound<'py, Self>, memo: &Bound<'py, PyAny>) -> Out<'py> {
+        match slf.get().payload() {
+            Payload::Native(_) => slf.as_any().call_method1("copy", ("K",)),
+            Payload::Foreign(real) => hooks::wrap(&real.bind(slf.py()).call_method1("__deepcopy__", (memo,))?, 1),
+        }
+    }
+
+    fn __repr__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyString>> {
+        export::to_numpy(slf)?.repr()
+    }
+
+    fn __str__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyString>> {
+        export::to_numpy(slf)?.str()
+    }
+
+    fn __format__<'py>(slf: &Bound<'py, Self>, spec: &Bound<'py, PyAny>) -> Out<'py> {
+        export::to_numpy(slf)?.call_method1("__format__", (spec,))
+    }
+
+    /// What makes `sys.getsizeof`, which adds the collector's two words, say what it says of NumPy's array.
+    fn __sizeof__(slf: &Bound<'_, Self>) -> PyResult<usize> {
+        let array = slf.get();
+        let size: usize = match array.payload() {
+            Payload::Native(view) => {
+                let own = if array.parent().is_none() { view.size() as usize * view.dtype.size() } else { 0 };
+                NUMPYS_HEADER + 2 * size_of::<usize>() * view.shape.len() + own
+            }
+            Payload::Foreign(real) => real.bind(slf.py()).call_method0("__sizeof__")?.extract()?,
+        };
+        Ok(size - 2 * size_of::<usize>())
+    }
+
+    #[classmethod]
+    fn __class_getitem__<'py>(class: &Bound<'py, pyo3::types::PyType>, args: &Bound<'py, PyAny>) -> Out<'py> {
+        let py = class.py();
+        let _ = numpy_method(py, "__class_getitem__")?;
+        py.import("types")?.getattr("GenericAlias")?.call1((class, args))
+    }
+}
+
+/// In the flags of an array's structure: it has a `descr`.
+const HAS_DESCR: c_int = 0x800;
+
+/// What a buffer points to, as long as it has not been released.
+enum Kept {
+    /// NumPy's array.
+    Numpys { _array: Py<PyAny> },
+    /// Extents and strides of a native array, whose memory stays in place.
+    Native { shape: Dims, strides: Dims, _export: Export },
+}
+
+/// Fills in all that there is to say of a native array whose extents are two at least, as NumPy would; false for others.
+///
+/// # Safety
+/// `view` is a structure to fill.
+unsafe fn fill_plain(array: &Bound<'_, NdArray>, view: *mut ffi::Py_buffer) -> PyResult<bool> {
+    let Some(own) = array.get().view().filter(|v| !v.shape.is_empty() && v.shape.iter().all(|&n| n > 1)) else {
+        return Ok(false);
+    };
+    let export = run::export(array.py(), &own.base)?;
+    let start = export.ptr().wrapping_offset(own.offset as isize);
+    let kept = Kept::Native { shape: own.shape.clone(), strides: own.strides.clone(), _export: export };
+    let kept = Box::into_raw(Box::new(kept));
+    // SAFETY: the structure is the caller's to fill. Extents and strides lie in the box, which lives until the buffer is
+    // released; the numbers are of one size where pointers have 64 bits, which is all that NumPy's arrays are made for here.
+    unsafe {
+        let Kept::Native { shape, strides, .. } = &mut *kept else { return Ok(false) };
+        (*view).buf = start.cast();
+        (*view).obj = array.clone().into_any().into_ptr();
+        (*view).itemsize = own.dtype.size() as isize;
+        (*view).len = (own.size() * own.dtype.size() as i64) as isize;
+        (*view).readonly = c_int::from(!array.get().writeable());
+        (*view).ndim = shape.len() as c_int;
+        (*view).format = format_of(own.dtype).as_ptr().cast_mut();
+        (*view).shape = shape.as_mut_ptr().cast();
+        (*view).strides = strides.as_mut_ptr().cast();
+        (*view).suboffsets = std::ptr::null_mut();
+        (*view).internal = kept.cast();
+    }
+    Ok(true)
+}
+
+const _: () = assert!(size_of::<i64>() == size_of::<ffi::Py_ssize_t>());
+
+/// NumPy's name of a native dtype in a buffer.
+fn format_of(dtype: DType) -> &'static CStr {
+    let long = size_of::<c_long>() == 8;
+    match dtype {
+        DType::Bool => c"?",
+        DType::I8 => c"b",
+        DType::U8 => c"B",
+        DType::I16 => c"h",
+        DType::U16 => c"H",
+        DType::I32 if long => c"i",
+        DType::U32 if long => c"I",
+        DType::I64 if !long => c"q",
+        DType::U64 if !long => c"Q",
+        DType::I32 | DType::I64 => c"l",
+        DType::U32 | DType::U64 => c"L",
+        DType::F16 => c"e",
+        DType::F32 => c"f",
+        DType::F64 => c"d",
+        DType::C64 => c"Zf",
+        DType::C128 => c"Zd",
+    }
+}
+
+/// The buffer format of some records (with texts or objects), and of bytes without a dtype, does not tell their layout, nor
+/// what metadata a dtype carries, and NumPy, which asks for a buffer first, would fail to read it back instead of trying
+/// the next protocol.
+fn refuse_lossy_format(array: &Bound<'_, PyAny>) -> PyResult<()> {
+    /// dtypes that were met last, and whether a format describes them.
+    static MET: Mutex<Vec<(Py<PyAny>, bool)>> = Mutex::new(Vec::new());
+    let met = || MET.lock().unwrap_or_else(PoisonError::into_inner);
+    let py = array.py();
+    let dtype = array.getattr(intern!(py, "dtype"))?;
+    // bytes without a dtype are padding in a format, and become a record
+    if export::type_number(array) != NPY_TYPES::NPY_VOID as c_int {
+        return if has_metadata(&dtype)? { Err(no_format()) } else { Ok(()) };
+    }
+    let known = met().iter().find(|(one, _)| one.is(&dtype)).map(|&(_, described)| described);
+    let described = match known {
+        Some(described) => described,
+        None => {
+            let format = array.getattr("data")?.getattr("format")?;
+            let parse = py.import("numpy._core._internal")?.getattr("_dtype_from_pep3118")?;
+            let read = parse.call1((format,)).and_then(|read| read.eq(&dtype));
+            // what NumPy's parser of formats raises of those that it does not know
+            let unknown = [errors::VALUE, errors::TYPE, errors::RUNTIME];
+            let described = !has_metadata(&dtype)? && errors::unless(py, read, &unknown)? == Some(true);
+            let mut met = met();
+            let oldest = if met.len() < MOST_MET { None } else { Some(met.remove(0)) };
+            met.push((dtype.unbind(), described));
+            drop(met);
+            drop(oldest);
+            described
+        }
+    };
+    if described { Ok(()) } else { Err(no_format()) }
+}
+
+fn no_format() -> PyErr {
+    PyBufferError::new_err("no buffer format describes the dtype")
+}
+
+/// Does a dtype, or that of a field or element of its, carry metadata?
+fn has_metadata(dtype: &Bound<'_, PyAny>) -> PyResult<bool> {
+    let (fields, inner) = (dtype.getattr("fields")?, dtype.getattr("subdtype")?);
+    if !dtype.getattr("metadata")?.is_none() || !inner.is_none() && has_metadata(&inner.get_item(0)?)? {
+        return Ok(true);
+    }
+    if !fields.is_none() {
+        for field in fields.call_method0("values")?.try_iter()? {
+            if has_metadata(&field?.get_item(0)?)? {
+                return Ok(true);
+            }
+        }
+    }
+    Ok(false)
+}
+
+/// dtypes of records that are remembered.
+const MOST_MET: usize = 8;

@@ -1,0 +1,196 @@
+//! The arguments of a call as the interpreter hands them over: values by position, then those of the names.
+
+use crate::cpython::calls;
+use pyo3::ffi;
+use pyo3::intern;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyString, PyTuple};
+use smallvec::SmallVec;
+
+/// The arguments of a call.
+pub struct Given<'a, 'py> {
+    py: Python<'py>,
+    values: &'a [*mut ffi::PyObject],
+    /// How many of them are given by position.
+    count: usize,
+    names: *mut ffi::PyObject,
+}
+
+impl<'py> Given<'_, 'py> {
+    /// # Safety
+    /// They are what the interpreter handed over: `count` values and one for each of the names, if there are any.
+    #[inline(always)]
+    pub unsafe fn of(
+        py: Python<'py>,
+        values: *const *mut ffi::PyObject,
+        count: usize,
+        names: *mut ffi::PyObject,
+    ) -> Self {
+        // SAFETY: the caller's contract.
+        unsafe {
+            let named = if names.is_null() { 0 } else { ffi::PyTuple_Size(names) as usize };
+            let values = if values.is_null() { &[] } else { std::slice::from_raw_parts(values, count + named) };
+            Given { py, values, count, names }
+        }
+    }
+
+    /// The interpreter.
+    pub fn py(&self) -> Python<'py> {
+        self.py
+    }
+
+    /// The arguments by position.
+    pub fn positional(&self) -> impl ExactSizeIterator<Item = Borrowed<'_, 'py, PyAny>> {
+        self.values[..self.count].iter().map(|&value| self.value(value))
+    }
+
+    /// The first argument by position.
+    pub fn first(&self) -> Option<Borrowed<'_, 'py, PyAny>> {
+        self.positional().next()
+    }
+
+    /// The names of the others, in their order.
+    pub fn names(&self) -> Option<Borrowed<'_, 'py, PyTuple>> {
+        // SAFETY: what is not null is a tuple, which the interpreter keeps alive during the call.
+        unsafe { (!self.names.is_null()).then(|| Borrowed::from_ptr(self.py, self.names).cast_unchecked()) }
+    }
+
+    /// The arguments that have names.
+    pub fn named(&self) -> impl Iterator<Item = Borrowed<'_, 'py, PyAny>> {
+        self.values[self.count..].iter().map(|&value| self.value(value))
+    }
+
+    /// What `run` makes of them with another first argument.
+    pub fn with_first<T>(
+        &self,
+        first: &Bound<'py, PyAny>,
+        run: impl FnOnce(&Given<'_, 'py>) -> PyResult<T>,
+    ) -> PyResult<T> {
+        let mut values: SmallVec<[_; 8]> = self.values.into();
+        if let (Some(place), true) = (values.first_mut(), self.count > 0) {
+            *place = first.as_ptr();
+        }
+        run(&Given { py: self.py, values: &values, count: self.count, names: self.names })
+    }
+
+    /// What another callable makes of the same arguments.
+    pub fn pass_to(&self, callable: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        let mut values: SmallVec<[_; 8]> = SmallVec::new();
+        for &value in self.values {
+            values.push(self.value(value).to_owned());
+        }
+        calls::call(callable, &values, self.names())
+    }
+
+    /// The arguments, if all are given by position.
+    #[inline(always)]
+    pub fn plain(&self) -> Option<&[*mut ffi::PyObject]> {
+        self.names.is_null().then_some(self.values)
+    }
+
+    /// The arguments by position, if there is no other than `order="C"`, which is what `order` is where it is not given.
+    #[inline(always)]
+    pub fn in_c_order(&self) -> Option<&[*mut ffi::PyObject]> {
+        if self.names.is_null() {
+            return Some(self.values);
+        }
+        let (&order, others) = self.values.split_last()?;
+        // SAFETY: a tuple of names, which has one name at least; it is lent.
+        let (count, name) = unsafe { (ffi::PyTuple_Size(self.names), ffi::PyTuple_GetItem(self.names, 0)) };
+        // names and letters that are written in a program are the very objects
+        let plain = order == intern!(self.py, "C").as_ptr() && name == intern!(self.py, "order").as_ptr();
+        (count == 1 && plain).then_some(others)
+    }
+
+    /// One of the values.
+    #[inline(always)]
+    pub fn value(&self, value: *mut ffi::PyObject) -> Borrowed<'_, 'py, PyAny> {
+        // SAFETY: the interpreter keeps the arguments alive during the call.
+        unsafe { Borrowed::from_ptr(self.py, value) }
+    }
+
+    /// What a function makes of the arguments, if all are given by position and there are one or two.
+    #[inline(always)]
+    pub fn with_values<T>(&self, run: impl FnOnce(&[Borrowed<'_, 'py, PyAny>]) -> Option<T>) -> Option<T> {
+        match *self.plain()? {
+            [a] => run(&[self.value(a)]),
+            [a, b] => run(&[self.value(a), self.value(b)]),
+            _ => None,
+        }
+    }
+
+    /// The first argument, and one that may follow it or bear this name. `None` where there are others.
+    #[inline(always)]
+    pub fn one_and(
+        &self,
+        name: &Bound<'py, PyString>,
+    ) -> Option<(Borrowed<'_, 'py, PyAny>, Option<Borrowed<'_, 'py, PyAny>>)> {
+        match (self.names.is_null(), self.values) {
+            (true, &[first]) => Some((self.value(first), None)),
+            (true, &[first, second]) => Some((self.value(first), Some(self.value(second)))),
+            (false, &[first, second]) => {
+                // SAFETY: a tuple of names, which has one name at least; it is lent.
+                let (count, own) = unsafe { (ffi::PyTuple_Size(self.names), ffi::PyTuple_GetItem(self.names, 0)) };
+                // names that are written in a program are the very object
+                (count == 1 && own == name.as_ptr()).then(|| (self.value(first), Some(self.value(second))))
+            }
+            _ => None,
+        }
+    }
+}
+
+/// Arguments by position and by name.
+pub type Packed<'py> = (Bound<'py, PyTuple>, Option<Bound<'py, PyDict>>);
+
+/// The arguments packed.
+pub fn pack<'py>(given: &Given<'_, 'py>) -> PyResult<Packed<'py>> {
+    let py = given.py;
+    let args: SmallVec<[_; 4]> = given.positional().map(|value| value.to_owned()).collect();
+    let kwargs = match given.names() {
+        None => None,
+        Some(names) => {
+            let kwargs = PyDict::new(py);
+            for (name, value) in names.iter_borrowed().zip(given.named()) {
+                kwargs.set_item(name, value)?;
+            }
+            Some(kwargs)
+        }
+    };
+    Ok((PyTuple::new(py, args)?, kwargs))
+}
+
+/// What `run` makes of packed arguments as the interpreter would hand them over.
+pub fn unpacked<'py, T>(
+    args: &Bound<'py, PyTuple>,
+    kwargs: Option<&Bound<'py, PyDict>>,
+    run: impl FnOnce(&Given<'_, 'py>) -> PyResult<T>,
+) -> PyResult<T> {
+    unpacked_after(None, args, kwargs, run)
+}
+
+/// [`unpacked`] with another argument before them.
+pub fn unpacked_after<'py, T>(
+    first: Option<&Bound<'py, PyAny>>,
+    args: &Bound<'py, PyTuple>,
+    kwargs: Option<&Bound<'py, PyDict>>,
+    run: impl FnOnce(&Given<'_, 'py>) -> PyResult<T>,
+) -> PyResult<T> {
+    let py = args.py();
+    let mut values: SmallVec<[_; 8]> = SmallVec::new();
+    if let Some(first) = first {
+        values.push(first.as_ptr());
+    }
+    for value in args.iter_borrowed() {
+        values.push(value.as_ptr());
+    }
+    let count = values.len();
+    let Some(kwargs) = kwargs.filter(|kwargs| !kwargs.is_empty()) else {
+        // SAFETY: so many values, which live until this returns.
+        return run(&unsafe { Given::of(py, values.as_ptr(), count, std::ptr::null_mut()) });
+    };
+    let named: SmallVec<[_; 4]> = kwargs.iter().collect();
+    values.extend(named.iter().map(|(_, value)| value.as_ptr()));
+    let names = PyTuple::new(py, named.iter().map(|(name, _)| name))?;
+    // SAFETY: so many values and names, which live until this returns.
+    run(&unsafe { Given::of(py, values.as_ptr(), count, names.as_ptr()) })
+}

@@ -1,0 +1,506 @@
+//! Functions of `numelt._core`: what the package's Python functions call. One that cannot be native
+//! for its arguments returns `NotImplemented`, before anything is recorded.
+
+use crate::array::assign;
+use crate::array::attributes::{self, parse_shape};
+use crate::array::methods::{self, copied, is_ordered, parse_order};
+use crate::array::ndarray::{NdArray, Payload, wrap_new, wrap_view};
+use crate::array::operand::{self, Operand};
+use crate::numpy::convert::{self, Numpy};
+use crate::numpy::errors::check_bytes;
+use crate::numpy::{errors, export, hooks};
+use crate::record::run;
+use crate::rules::shape::Order;
+use crate::rules::{resolve, shape};
+use crate::ufunc::elementwise;
+use crate::ufunc::products;
+use crate::ufunc::reduce::{self, Request};
+use numelt_ir::{Axes, DType, Dims, Op, OpKind};
+use numelt_runtime::{ArrayView, Input};
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyDict, PyList, PyTuple, PyType};
+
+type Any<'a, 'py> = &'a Bound<'py, PyAny>;
+type Maybe<'a, 'py> = Option<&'a Bound<'py, PyAny>>;
+type Out<'py> = PyResult<Bound<'py, PyAny>>;
+
+fn not_implemented(py: Python<'_>) -> Bound<'_, PyAny> {
+    py.NotImplemented().into_bound(py)
+}
+
+fn or_not_implemented<'py>(py: Python<'py>, result: Option<Bound<'py, PyAny>>) -> Bound<'py, PyAny> {
+    result.unwrap_or_else(|| not_implemented(py))
+}
+
+fn parse_op(name: &str) -> PyResult<Op> {
+    Op::from_name(name).ok_or_else(|| PyValueError::new_err(format!("no operation is called {name:?}")))
+}
+
+/// A given dtype: `Err(())` in the middle when it is valid but not native.
+fn dtype_argument(dtype: Maybe<'_, '_>) -> PyResult<Result<Option<DType>, ()>> {
+    match dtype.filter(|d| !d.is_none()) {
+        Some(dtype) => Ok(convert::parse_dtype(dtype)?.map(Some).ok_or(())),
+        None => Ok(Ok(None)),
+    }
+}
+
+/// A given `out=`: `Err(())` in the middle when it is no array of ours.
+fn out_argument<'a, 'py>(out: Maybe<'a, 'py>) -> Result<Option<&'a Bound<'py, NdArray>>, ()> {
+    match out.filter(|o| !o.is_none()) {
+        Some(out) => out.cast_exact::<NdArray>().ok().filter(|o| is_ordered(o)).map(Some).ok_or(()),
+        None => Ok(None),
+    }
+}
+
+#[pyfunction(name = "elementwise")]
+#[pyo3(signature = (op, ins, out = None, dtype = None))]
+fn py_elementwise<'py>(
+    py: Python<'py>,
+    op: &str,
+    ins: &Bound<'py, PyTuple>,
+    out: Maybe<'_, 'py>,
+    dtype: Maybe<'_, 'py>,
+) -> Out<'py> {
+    let op = parse_op(op)?;
+    if op.kind() != OpKind::Elementwise || ins.len() != op.arity() {
+        return Err(PyTypeError::new_err(format!("{} takes {} operands, elementwise", op.name(), op.arity())));
+    }
+    let (Ok(dtype), Ok(out)) = (dtype_argument(dtype)?, out_argument(out)) else { return Ok(not_implemented(py)) };
+    let mut operands = Vec::with_capacity(ins.len());
+    for item in ins {
+        let Some(operand) = Operand::extract(&item)? else { return Ok(not_implemented(py)) };
+        operands.push(operand);
+    }
+    Ok(or_not_implemented(py, elementwise::apply(py, op, &operands, out, dtype)?))
+}
+
+/// What is to be folded: an array, also in the place of a scalar, which operations on arrays without axes give.
+fn folded<'py>(a: Any<'_, 'py>) -> PyResult<Option<Operand<'py>>> {
+    match Operand::extract(a)? {
+        Some(Operand::Value(_)) => {
+            let array = Numpy::get(a.py())?.attr(a.py(), "asarray")?.call1((a,))?;
+            Operand::extract(&export::from_numpy(&array, true)?)
+        }
+        other => Ok(other),
+    }
+}
+
+#[pyfunction(name = "reduce")]
+#[pyo3(signature = (op, a, axis = None, keepdims = false, dtype = None, out = None))]
+fn py_reduce<'py>(
+    py: Python<'py>,
+    op: &str,
+    a: Any<'_, 'py>,
+    axis: Maybe<'_, 'py>,
+    keepdims: bool,
+    dtype: Maybe<'_, 'py>,
+    out: Maybe<'_, 'py>,
+) -> Out<'py> {
+    let op = parse_op(op)?;
+    let (Ok(dtype), Ok(out)) = (dtype_argument(dtype)?, out_argument(out)) else { return Ok(not_implemented(py)) };
+    let Some(source) = folded(a)? else { return Ok(not_implemented(py)) };
+    let request = Request { axis, keepdims, dtype, out };
+    Ok(or_not_implemented(py, reduce::reduce(py, op, &source, &request)?))
+}
+
+#[pyfunction(name = "scan")]
+#[pyo3(signature = (op, a, axis = None, dtype = None, out = None))]
+fn py_scan<'py>(
+    py: Python<'py>,
+    op: &str,
+    a: Any<'_, 'py>,
+    axis: Maybe<'_, 'py>,
+    dtype: Maybe<'_, 'py>,
+    out: Maybe<'_, 'py>,
+) -> Out<'py> {
+    let op = parse_op(op)?;
+    let (Ok(dtype), Ok(out)) = (dtype_argument(dtype)?, out_argument(out)) else { return Ok(not_implemented(py)) };
+    let Some(source) = folded(a)? else { return Ok(not_implemented(py)) };
+    Ok(or_not_implemented(py, reduce::scan(py, op, &source, axis, dtype, out)?))
+}
+
+/// A product of the op table: `matmul`, `dot`, `vdot`, `matvec`, `vecdot`, `vecmat`.
+#[pyfunction(name = "product")]
+#[pyo3(signature = (op, a, b, out = None))]
+fn py_product<'py>(py: Python<'py>, op: &str, a: Any<'_, 'py>, b: Any<'_, 'py>, out: Maybe<'_, 'py>) -> Out<'py> {
+    let op = parse_op(op)?;
+    let Ok(out) = out_argument(out) else { return Ok(not_implemented(py)) };
+    Ok(or_not_implemented(py, products::product(py, op, a, b, out)?))
+}
+
+/// Extents from an int or a sequence of ints, with NumPy's exceptions for anything else.
+#[pyfunction]
+fn dimensions(shape: Any<'_, '_>) -> PyResult<Vec<i64>> {
+    operand::dimensions(shape).map(Dims::into_vec)
+}
+
+/// Extents of a new array from an int or a sequence of ints.
+pub fn new_shape(shape: Any<'_, '_>) -> PyResult<Dims> {
+    if shape.is_instance_of::<PyBool>() {
+        return Err(PyTypeError::new_err("a bool is no extent"));
+    }
+    let dims = operand::dimensions(shape)?;
+    if dims.iter().any(|&n| n < 0) {
+        return Err(PyValueError::new_err("negative dimensions are not allowed"));
+    }
+    Ok(dims)
+}
+
+/// A new array without memory.
+fn new_array(shape: Any<'_, '_>, dtype: DType, order: Maybe<'_, '_>) -> PyResult<ArrayView> {
+    let dims = new_shape(shape)?;
+    check_bytes(shape.py(), &dims, dtype)?;
+    let itemsize = dtype.size() as i64;
+    let strides = match parse_order(order, Order::C)? {
+        Order::F => shape::f_strides(&dims, itemsize),
+        Order::C | Order::A | Order::K => numelt_ir::c_strides(&dims, itemsize),
+    };
+    Ok(shape::fresh(dtype, &dims, strides))
+}
+
+#[pyfunction]
+#[pyo3(signature = (shape, dtype = None, order = None))]
+fn empty<'py>(py: Python<'py>, shape: Any<'_, 'py>, dtype: Maybe<'_, 'py>, order: Maybe<'_, 'py>) -> Out<'py> {
+    let Ok(dtype) = dtype_argument(dtype)? else { return Ok(not_implemented(py)) };
+    wrap_new(py, new_array(shape, dtype.unwrap_or(DType::F64), order)?)
+}
+
+#[pyfunction]
+#[pyo3(signature = (shape, value, dtype = None, order = None))]
+fn full<'py>(
+    py: Python<'py>,
+    shape: Any<'_, 'py>,
+    value: Any<'_, 'py>,
+    dtype: Maybe<'_, 'py>,
+    order: Maybe<'_, 'py>,
+) -> Out<'py> {
+    let Ok(dtype) = dtype_argument(dtype)? else { return Ok(not_implemented(py)) };
+    let Some(value) = Operand::extract(value)? else { return Ok(not_implemented(py)) };
+    let natural = match &value {
+        Operand::Weak(weak, _) => weak.default_dtype(),
+        other => other.dtype(),
+    };
+    let Some(dtype) = dtype.or(natural) else { return Ok(not_implemented(py)) };
+    let view = new_array(shape, dtype, order)?;
+    if !assign::assign_operand(py, &view, &value)? {
+        return Ok(not_implemented(py));
+    }
+    wrap_new(py, view)
+}
+
+/// Makes `array` show what `other` shows; views of what it showed before keep that.
+#[pyfunction]
+fn become_like(array: &Bound<'_, NdArray>, other: &Bound<'_, NdArray>) -> PyResult<()> {
+    match other.get().payload() {
+        Payload::Native(view) => array.get().set_view(view.clone()),
+        Payload::Foreign(real) => array.get().set_foreign(real.clone_ref(array.py())),
+    }
+    Ok(())
+}
+
+/// `start + i * delta` for `i` below `n`.
+#[pyfunction]
+#[pyo3(signature = (start, delta, n, dtype = None))]
+fn arange<'py>(py: Python<'py>, start: Any<'_, 'py>, delta: Any<'_, 'py>, n: i64, dtype: Maybe<'_, 'py>) -> Out<'py> {
+    let Ok(dtype) = dtype_argument(dtype)? else { return Ok(not_implemented(py)) };
+    let (Some(start), Some(delta)) = (Operand::extract(start)?, Operand::extract(delta)?) else {
+        return Ok(not_implemented(py));
+    };
+    let natural = resolve::promote(&[elementwise::kind(&start), elementwise::kind(&delta)]);
+    let Some(dtype) = dtype.or(natural).filter(|d| Op::Range.info().dtypes.contains(*d)) else {
+        return Ok(not_implemented(py));
+    };
+    let (Some(start), Some(delta)) = (assign::literal(&start, dtype), assign::literal(&delta, dtype)) else {
+        return Ok(not_implemented(py));
+    };
+    check_bytes(py, &Dims::from_slice(&[n.max(0)]), dtype)?;
+    let view = shape::fresh(dtype, &[n.max(0)], Dims::from_slice(&[dtype.size() as i64]));
+    if n > 0 {
+        run::record(py, Op::Range, dtype, &view, &[Input::Const(start), Input::Const(delta)], Axes::default())?;
+    }
+    wrap_new(py, view)
+}
+
+fn native<'a>(py: Python<'_>, a: &'a Bound<'_, NdArray>) -> PyResult<&'a ArrayView> {
+    let _ = py;
+    a.get().view().ok_or_else(|| PyTypeError::new_err("the array's dtype is not native"))
+}
+
+/// A view with any extents and byte strides; refused when it would leave the base's memory.
+#[pyfunction]
+#[pyo3(signature = (a, shape, strides, offset = 0))]
+fn as_strided<'py>(
+    py: Python<'py>,
+    a: &Bound<'py, NdArray>,
+    shape: Vec<i64>,
+    strides: Vec<i64>,
+    offset: i64,
+) -> Out<'py> {
+    let Some(view) = a.get().view() else { return Ok(not_implemented(py)) };
+    if shape.len() != strides.len() {
+        return Err(PyValueError::new_err("strides must have one entry per axis"));
+    }
+    if shape.len() > shape::MAX_RANK {
+        let text = format!("number of dimensions must be within [0, {}], got {}", shape::MAX_RANK, shape.len());
+        return Err(PyValueError::new_err(text));
+    }
+    let offset = view.offset + offset;
+    let inside = shape::byte_range(&shape, &strides, view.dtype.size() as i64)
+        .is_none_or(|(low, high)| offset + low >= 0 && offset + high <= view.base.nbytes() as i64);
+    let aligned = strides.iter().chain([&offset]).all(|s| s % view.dtype.align() as i64 == 0);
+    if !inside || !aligned {
+        return Ok(not_implemented(py));
+    }
+    wrap_view(a, shape::window(view, offset, Dims::from_vec(shape), Dims::from_vec(strides)))
+}
+
+/// A new array with its axes in another order; no view, since nobody knows the array that is given.
+#[pyfunction]
+fn permuted<'py>(py: Python<'py>, a: &Bound<'py, NdArray>, order: Vec<usize>) -> Out<'py> {
+    let Some(view) = a.get().view() else { return Ok(not_implemented(py)) };
+    wrap_new(py, attributes::permuted(view, &order))
+}
+
+#[pyfunction]
+fn broadcast_to<'py>(py: Python<'py>, a: &Bound<'py, NdArray>, shape: Any<'_, 'py>) -> Out<'py> {
+    let Some(view) = a.get().view() else { return Ok(not_implemented(py)) };
+    let dims = new_shape(shape)?;
+    if shape::broadcast(&[&view.shape, &dims]).as_ref() != Some(&dims) {
+        return Ok(not_implemented(py));
+    }
+    let strides = shape::stretched_strides(view, &dims);
+    let made = wrap_view(a, shape::window(view, view.offset, dims, strides))?;
+    made.cast::<NdArray>()?.get().set_writeable(false);
+    Ok(made)
+}
+
+/// Recorded `dst[...] = src`; true when done.
+#[pyfunction]
+#[pyo3(signature = (dst, src, casting = "same_kind"))]
+fn copy_into<'py>(py: Python<'py>, dst: &Bound<'py, NdArray>, src: Any<'_, 'py>, casting: &str) -> Out<'py> {
+    let Some(target) = dst.get().view() else { return Ok(not_implemented(py)) };
+    assign::check_assignable(dst.get())?;
+    let Some(source) = Operand::extract(src)? else { return Ok(not_implemented(py)) };
+    if let Some(from) = source.dtype() {
+        let allowed = match casting {
+            "unsafe" => true,
+            "same_kind" => resolve::same_kind(from, target.dtype),
+            "safe" => resolve::safe(from, target.dtype),
+            _ => from == target.dtype,
+        };
+        if !allowed {
+            return Ok(not_implemented(py));
+        }
+    } else if casting != "unsafe" && !elementwise::weak_fits(&source, target.dtype) {
+        return Ok(not_implemented(py));
+    }
+    if assign::assign_operand(py, target, &source)? { Ok(py.None().into_bound(py)) } else { Ok(not_implemented(py)) }
+}
+
+#[pyfunction]
+#[pyo3(signature = (obj, dtype = None, copy = None, order = None, subok = false, ndmin = 0))]
+fn asarray<'py>(
+    py: Python<'py>,
+    obj: Any<'_, 'py>,
+    dtype: Maybe<'_, 'py>,
+    copy: Option<bool>,
+    order: Maybe<'_, 'py>,
+    subok: bool,
+    ndmin: usize,
+) -> Out<'py> {
+    let parsed = dtype_argument(dtype)?;
+    let order_given = parse_order(order, Order::K)?;
+    if let (Some(view), Ok(to)) = (ours_as_view(obj), parsed) {
+        let to = to.unwrap_or(view.dtype);
+        let drops_imaginary = view.dtype.is_complex() && !to.is_complex() && to != DType::Bool;
+        if !drops_imaginary && view.shape.len() >= ndmin {
+            return native_asarray(py, obj, &view, to, copy, order_given);
+        }
+    }
+    let kwargs = PyDict::new(py);
+    kwargs.set_item("copy", copy)?;
+    kwargs.set_item("subok", subok)?;
+    kwargs.set_item("ndmin", ndmin)?;
+    if let Some(dtype) = dtype {
+        kwargs.set_item("dtype", dtype)?;
+    }
+    if let Some(order) = order.filter(|o| !o.is_none()) {
+        kwargs.set_item("order", order)?;
+    }
+    let plain = hooks::plain(obj)?;
+    let made = Numpy::get(py)?.attr(py, "array")?.call((&plain,), Some(&kwargs))?;
+    if made.is(&plain) && obj.cast_exact::<NdArray>().is_ok() {
+        return Ok(obj.clone());
+    }
+    let fresh = export::references(&made) <= 1 && !made.is(obj);
+    export::from_numpy(&made, fresh)
+}
+
+fn ours_as_view(obj: Any<'_, '_>) -> Option<ArrayView> {
+    match Operand::extract_quick(obj)? {
+        Operand::Array(array) => array.get().view().cloned(),
+        Operand::Value(_) | Operand::Weak(..) => None,
+    }
+}
+
+/// `asarray` of a native array of this view.
+pub fn native_asarray<'py>(
+    py: Python<'py>,
+    obj: Any<'_, 'py>,
+    view: &ArrayView,
+    to: DType,
+    copy: Option<bool>,
+    order: Order,
+) -> Out<'py> {
+    let itemsize = view.dtype.size() as i64;
+    let laid_out = match order {
+        Order::C => shape::is_c_contiguous(&view.shape, &view.strides, itemsize),
+        Order::F => shape::is_f_contiguous(&view.shape, &view.strides, itemsize),
+        Order::A | Order::K => true,
+    };
+    let array = obj.cast_exact::<NdArray>();
+    if to == view.dtype && laid_out && copy != Some(true) {
+        return match array {
+            Ok(array) => Ok(array.clone().into_any()),
+            // The scalar is immutable and the array is not: they must not share memory.
+            Err(_) => wrap_new(py, copied(py, view, to, Order::C)?),
+        };
+    }
+    if copy == Some(false) {
+        return Err(PyValueError::new_err(
+            "Unable to avoid copy while creating an array as requested.\nIf using `np.array(obj, copy=False)` replace it with `np.asarray(obj)` to allow a copy when needed (no behavior change in NumPy 1.x).\nFor more details, see https://numpy.org/devdocs/numpy_2_0_migration_guide.html#adapting-to-changes-in-the-copy-keyword.",
+        ));
+    }
+    // an assignment, because of floats that do not fit uint32
+    let out = methods::new_like(py, view, to, order)?;
+    assign::record(py, &out, view)?;
+    wrap_new(py, out)
+}
+
+#[pyfunction]
+fn to_numpy<'py>(a: Any<'_, 'py>) -> Out<'py> {
+    Ok(export::as_numpy(a)?.unwrap_or_else(|| a.clone()))
+}
+
+#[pyfunction]
+#[pyo3(signature = (arr, fresh = false))]
+fn from_numpy<'py>(arr: Any<'_, 'py>, fresh: bool) -> Out<'py> {
+    export::from_numpy(arr, fresh)
+}
+
+/// Is this one of our arrays with a native payload: one whose operations are recorded?
+#[pyfunction]
+fn is_native(obj: Any<'_, '_>) -> bool {
+    obj.cast_exact::<NdArray>().is_ok_and(|array| array.get().view().is_some())
+}
+
+/// Is this one of our arrays that recorded operations may write to: native, writeable, and with memory of its own for each index?
+#[pyfunction]
+fn is_recordable_target(obj: Any<'_, '_>) -> bool {
+    let array = obj.cast_exact::<NdArray>();
+    array.is_ok_and(|array| array.get().writeable() && array.get().view().is_some_and(ArrayView::is_injective))
+}
+
+/// Runs a NumPy callable on zero-copy views and wraps its results; not counted.
+#[pyfunction]
+#[pyo3(signature = (callable, args, kwargs = None))]
+fn call_numpy<'py>(
+    callable: Any<'_, 'py>,
+    args: &Bound<'py, PyTuple>,
+    kwargs: Option<&Bound<'py, PyDict>>,
+) -> Out<'py> {
+    hooks::call_numpy(callable, args, kwargs)
+}
+
+/// A native view with another shape and the same elements, or a copy: `numpy.reshape`.
+#[pyfunction]
+#[pyo3(signature = (a, shape, order = None))]
+fn reshape<'py>(py: Python<'py>, a: &Bound<'py, NdArray>, shape: Any<'_, 'py>, order: Maybe<'_, 'py>) -> Out<'py> {
+    let view = native(py, a)?;
+    crate::array::methods::reshape(a, view, &parse_shape(shape, view.size())?, parse_order(order, Order::C)?)
+}
+
+/// Makes `meta` the metaclass of one of the module's classes.
+#[pyfunction]
+pub fn set_metaclass(class: &Bound<'_, PyType>, meta: &Bound<'_, PyType>) -> PyResult<()> {
+    let ours = class.is_subclass_of::<NdArray>()? || class.is(class.py().get_type::<crate::ufunc::Ufunc>());
+    if !ours || !meta.is_subclass_of::<PyType>()? {
+        return Err(PyTypeError::new_err("only numelt's own classes can be given a metaclass"));
+    }
+    // SAFETY: both are type objects; `meta` is a subclass of `type` in Python without slots of its own, so the
+    // layout is the same. The class keeps a reference to its new type; the old one, `type`, is immortal.
+    unsafe {
+        let object: *mut pyo3::ffi::PyObject = class.as_ptr();
+        (*object).ob_type = meta.clone().into_ptr().cast();
+    }
+    Ok(())
+}
+
+#[pyfunction]
+fn _restore<'py>(array: Any<'_, 'py>) -> Out<'py> {
+    export::from_numpy(array, false)
+}
+
+/// Sets Python callables; `None` removes one.
+#[pyfunction]
+#[pyo3(signature = (**callables))]
+fn set_hooks(py: Python<'_>, callables: Option<&Bound<'_, PyDict>>) -> PyResult<()> {
+    for (name, callable) in callables.into_iter().flatten() {
+        let text: String = name.extract()?;
+        if text == "on_flush" {
+            crate::record::inspect::set_on_flush(py, &callable)?;
+        } else if text == "on_library" {
+            crate::numpy::library::set_listener(&callable);
+        } else if !hooks::NAMES.contains(&text.as_str()) {
+            return Err(PyTypeError::new_err(format!("no hook is called {text:?}")));
+        } else if callable.is_none() {
+            hooks::table(py).del_item(&name)?;
+        } else {
+            hooks::table(py).set_item(&name, &callable)?;
+        }
+    }
+    Ok(())
+}
+
+/// Names of all operations.
+#[pyfunction]
+fn op_names(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
+    PyList::new(py, Op::ALL.iter().map(|op| op.name()))
+}
+
+/// The shape that these arrays broadcast to, or NumPy's error.
+#[pyfunction]
+#[pyo3(signature = (*arrays))]
+fn broadcast_shape<'py>(py: Python<'py>, arrays: &Bound<'py, PyTuple>) -> Out<'py> {
+    let mut shapes: Vec<Dims> = Vec::new();
+    for item in arrays {
+        shapes.push(match item.cast::<NdArray>() {
+            Ok(array) => crate::array::attributes::extents(array)?,
+            Err(_) => Dims::new(),
+        });
+    }
+    let slices: Vec<&[i64]> = shapes.iter().map(|s| s.as_slice()).collect();
+    match shape::broadcast(&slices) {
+        Some(dims) => Ok(PyTuple::new(py, dims)?.into_any()),
+        None => Err(errors::broadcast(&slices)),
+    }
+}
+
+/// Gives memory back that only importing needed.
+#[pyfunction]
+fn settle() {
+    numelt_runtime::footprint::started();
+}
+
+/// Adds the functions to the module.
+pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    macro_rules! add {
+        ($($name:ident)*) => { $(module.add_function(wrap_pyfunction!($name, module)?)?;)* };
+    }
+    add!(py_elementwise py_reduce py_scan py_product dimensions empty full arange as_strided permuted broadcast_to copy_into asarray);
+    add!(to_numpy from_numpy call_numpy reshape set_metaclass _restore set_hooks op_names broadcast_shape);
+    add!(is_native is_recordable_target become_like settle);
+    module.add_function(wrap_pyfunction!(crate::record::truths::count_true, module)?)?;
+    Ok(())
+}

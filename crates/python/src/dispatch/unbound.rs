@@ -1,0 +1,510 @@
+//! Methods looked up on the array class, as in `ndarray.sum(x)`, without a Python frame.
+//!
+//! In: the package's table of such methods. Out: the base of the array's metaclass, which looks there first, and the
+//! base of the methods themselves, which tell our arrays from NumPy's subclasses. The metaclass also says what an instance is. NumPy looks `__array_ufunc__` up on
+//! the class several times in every call of one of its ufuncs with one of our arrays. Also the class of public functions:
+//! objects that, as NumPy's, have attributes of their own and become methods of instances. Not here: which methods and
+//! functions there are and what they are called (the package).
+
+use crate::array::ndarray::NdArray;
+use crate::cpython::calls;
+use crate::cpython::given::{self, Given};
+use crate::cpython::vectorcall;
+use crate::numpy::hooks;
+use crate::numpy::subclass;
+use pyo3::IntoPyObjectExt;
+use pyo3::exceptions::PyRuntimeError;
+use pyo3::ffi;
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::{PyCFunction, PyDict, PyTuple, PyType};
+use std::ffi::{CStr, c_int, c_void};
+use std::mem::offset_of;
+
+/// The methods by name.
+static METHODS: PyOnceLock<Py<PyDict>> = PyOnceLock::new();
+/// NumPy's array class.
+static ARRAY: PyOnceLock<Py<PyType>> = PyOnceLock::new();
+
+/// What a method of the class does with its first argument: `ours(...)`, or for an array of NumPy's
+/// `numpys(...)`, its own method, or `others(...)` where only the package can tell how.
+#[pyclass(subclass, dict, frozen, module = "numelt._core")]
+pub struct UnboundCall {
+    ours: Py<PyAny>,
+    others: Py<PyAny>,
+    numpys: Py<PyAny>,
+}
+
+#[pymethods]
+impl UnboundCall {
+    #[new]
+    #[pyo3(signature = (ours, others, numpys))]
+    fn new(ours: Py<PyAny>, others: Py<PyAny>, numpys: Py<PyAny>) -> UnboundCall {
+        UnboundCall { ours, others, numpys }
+    }
+
+    #[pyo3(signature = (*args, **kwargs))]
+    fn __call__<'py>(
+        slf: &Bound<'py, Self>,
+        args: &Bound<'py, PyTuple>,
+        kwargs: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        given::unpacked(args, kwargs, |given| slf.get().called(given))
+    }
+}
+
+impl UnboundCall {
+    fn called<'py>(&self, given: &Given<'_, 'py>) -> PyResult<Bound<'py, PyAny>> {
+        let py = given.py();
+        let numpys = match given.first() {
+            Some(first) if first.is_exact_instance_of::<NdArray>() => false,
+            Some(first) => first.is_instance(ARRAY.import(py, "numpy", "ndarray")?)?,
+            None => false,
+        };
+        if !numpys {
+            return given.pass_to(self.ours.bind(py));
+        }
+        match subclass::method(self.numpys.bind(py), given)? {
+            Some(made) => Ok(made),
+            None => given.pass_to(self.others.bind(py)),
+        }
+    }
+}
+
+pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_class::<UnboundCall>()?;
+    // before anybody asks for the class's hash
+    let meta = array_meta(module.py())?;
+    crate::dispatch::module::set_metaclass(&module.py().get_type::<NdArray>(), &meta)?;
+    module.add("ArrayMeta", meta)?;
+    module.add("function", FUNCTION.get_or_try_init(module.py(), || function_type(module.py()))?)?;
+    module.add_function(wrap_pyfunction!(public, module)?)?;
+    module.add_function(wrap_pyfunction!(set_unbound, module)?)
+}
+
+/// Sets the methods that the class has when it is asked for them itself.
+#[pyfunction]
+fn set_unbound(py: Python<'_>, methods: Bound<'_, PyDict>) -> PyResult<()> {
+    METHODS.set(py, methods.unbind()).map_err(|_| PyRuntimeError::new_err("the methods have been set"))
+}
+
+/// The base of the array's metaclass: `type`, but a method of the table goes before the class's own.
+///
+/// # Errors
+/// Python's, where the type cannot be made.
+fn array_meta(py: Python<'_>) -> PyResult<Bound<'_, PyType>> {
+    let check = ffi::PyMethodDef {
+        ml_name: c"__instancecheck__".as_ptr(),
+        ml_meth: ffi::PyMethodDefPointer { PyCFunction: is_instance },
+        ml_flags: ffi::METH_O,
+        ml_doc: c"Is it an array, ours or one of NumPy's?".as_ptr(),
+    };
+    // the type looks at them as long as it lives
+    let methods = Box::leak(Box::new([check, ffi::PyMethodDef::zeroed()])).as_mut_ptr();
+    let mut slots = [
+        ffi::PyType_Slot { slot: ffi::Py_tp_methods, pfunc: methods.cast() },
+        ffi::PyType_Slot { slot: ffi::Py_tp_getattro, pfunc: getattro as *mut _ },
+        ffi::PyType_Slot { slot: ffi::Py_tp_richcompare, pfunc: compare as *mut _ },
+        ffi::PyType_Slot { slot: ffi::Py_tp_hash, pfunc: hash as *mut _ },
+        ffi::PyType_Slot { slot: 0, pfunc: std::ptr::null_mut() },
+    ];
+    let mut spec = ffi::PyType_Spec {
+        name: c"numelt._core.ArrayMeta".as_ptr(),
+        basicsize: 0,
+        itemsize: 0,
+        flags: (ffi::Py_TPFLAGS_DEFAULT | ffi::Py_TPFLAGS_BASETYPE) as _,
+        slots: slots.as_mut_ptr(),
+    };
+    let bases = PyTuple::new(py, [py.get_type::<PyType>()])?;
+    // SAFETY: the specification and its slots live until the call returns, which copies them, and the name for ever;
+    // sizes of 0 are those of the base, `type`. The result is a new reference to a type, or null with an exception.
+    unsafe {
+        let made = ffi::PyType_FromSpecWithBases(&raw mut spec, bases.as_ptr());
+        Ok(Bound::from_owned_ptr_or_err(py, made)?.cast_into_unchecked())
+    }
+}
+
+/// `getattr(cls, name)`.
+unsafe extern "C" fn getattro(cls: *mut ffi::PyObject, name: *mut ffi::PyObject) -> *mut ffi::PyObject {
+    // SAFETY: Python calls a slot with the interpreter held, an instance of the slot's class and a name. The dictionary
+    // lives as long as the process; what it lends is taken a reference to before anything else runs.
+    unsafe {
+        let py = Python::assume_attached();
+        if let Some(methods) = METHODS.get(py) {
+            let found = ffi::PyDict_GetItemWithError(methods.as_ptr(), name);
+            if !found.is_null() {
+                ffi::Py_INCREF(found);
+                return found;
+            }
+            if !ffi::PyErr_Occurred().is_null() {
+                return std::ptr::null_mut();
+            }
+        }
+        // `type` has a function there
+        ffi::PyType_Type.tp_getattro.unwrap_unchecked()(cls, name)
+    }
+}
+
+/// `cls == other`: NumPy's class of arrays counts as ours, as programs and libraries compare `type(x)` with theirs.
+unsafe extern "C" fn compare(cls: *mut ffi::PyObject, other: *mut ffi::PyObject, op: c_int) -> *mut ffi::PyObject {
+    // SAFETY: Python calls a slot with the interpreter held, an instance of the slot's class and any object.
+    unsafe {
+        let py = Python::assume_attached();
+        let equal = match ARRAY.import(py, "numpy", "ndarray") {
+            Ok(numpys) => cls == other || numpys.as_ptr() == other,
+            Err(error) => {
+                error.restore(py);
+                return std::ptr::null_mut();
+            }
+        };
+        match op {
+            ffi::Py_EQ if equal => ffi::PyBool_FromLong(1),
+            ffi::Py_NE if equal => ffi::PyBool_FromLong(0),
+            _ => ffi::Py_NewRef(ffi::Py_NotImplemented()),
+        }
+    }
+}
+
+/// `hash(cls)`: as what is equal to it.
+unsafe extern "C" fn hash(_: *mut ffi::PyObject) -> ffi::Py_hash_t {
+    // SAFETY: Python calls a slot with the interpreter held and an instance of the slot's class.
+    unsafe {
+        let py = Python::assume_attached();
+        match ARRAY.import(py, "numpy", "ndarray") {
+            Ok(numpys) => ffi::PyObject_Hash(numpys.as_ptr()),
+            Err(error) => {
+                error.restore(py);
+                -1
+            }
+        }
+    }
+}
+
+/// `isinstance(object, cls)`: of the class, or any array of NumPy's.
+unsafe extern "C" fn is_instance(cls: *mut ffi::PyObject, object: *mut ffi::PyObject) -> *mut ffi::PyObject {
+    // SAFETY: Python calls it with the interpreter held, a class of this kind and any object.
+    unsafe {
+        let py = Python::assume_attached();
+        let answer = |found: bool| ffi::PyBool_FromLong(found.into());
+        let class = ffi::Py_TYPE(object);
+        if ffi::PyType_IsSubtype(class, cls.cast()) != 0 {
+            return answer(true);
+        }
+        let numpys = match ARRAY.import(py, "numpy", "ndarray") {
+            Ok(numpys) => numpys,
+            Err(error) => {
+                error.restore(py);
+                return std::ptr::null_mut();
+            }
+        };
+        // what it says that it is counts, too
+        let said = ffi::PyObject_GetAttr(object, pyo3::intern!(py, "__class__").as_ptr());
+        if said.is_null() {
+            if ffi::PyErr_ExceptionMatches(ffi::PyExc_AttributeError) == 0 {
+                return said;
+            }
+            ffi::PyErr_Clear();
+        }
+        let is_class = !said.is_null() && ffi::PyType_Check(said) != 0;
+        let found = [class, if is_class { said.cast() } else { class }].into_iter().any(|class| {
+            let is = |wanted: *mut ffi::PyObject| ffi::PyType_IsSubtype(class, wanted.cast()) != 0;
+            is(cls) || is(numpys.as_ptr())
+        });
+        ffi::Py_XDECREF(said);
+        answer(found)
+    }
+}
+
+// ---- public functions -----------------------------------------------------------------------
+
+/// The class of public functions.
+static FUNCTION: PyOnceLock<Py<PyType>> = PyOnceLock::new();
+
+/// A public function: what calls of it do, and attributes that are set on it.
+#[repr(C)]
+struct Function {
+    head: ffi::PyObject,
+    /// What the interpreter calls.
+    entry: ffi::vectorcallfunc,
+    /// A function in C that takes its arguments as the interpreter has them, and what it gets first; null for another.
+    fast: Option<ffi::PyCFunctionFastWithKeywords>,
+    first: *mut ffi::PyObject,
+    /// What is called.
+    target: *mut ffi::PyObject,
+    dict: *mut ffi::PyObject,
+    weak: *mut ffi::PyObject,
+    /// Does it become a method of instances of a class that holds it?
+    binds: bool,
+}
+
+/// A public function that calls `target`, and becomes a method where it `binds`.
+#[pyfunction]
+fn public<'py>(target: Bound<'py, PyAny>, binds: bool) -> PyResult<Bound<'py, PyAny>> {
+    let py = target.py();
+    let class = FUNCTION.get_or_try_init(py, || function_type(py))?.bind(py).as_type_ptr();
+    // SAFETY: the allocator gives an object of the class, zeroed but for its head; each field is then set.
+    unsafe {
+        let object = ffi::PyType_GenericAlloc(class, 0);
+        let made = Bound::from_owned_ptr_or_err(py, object)?;
+        let fields = object.cast::<Function>();
+        (*fields).entry = enter;
+        (*fields).binds = binds;
+        if let Some((fast, first)) = calls::fast_function(&target) {
+            (*fields).fast = Some(fast);
+            (*fields).first = first;
+        }
+        (*fields).target = target.into_ptr();
+        Ok(made)
+    }
+}
+
+/// The class of public functions.
+///
+/// # Errors
+/// Python's, where the type cannot be made.
+fn function_type(py: Python<'_>) -> PyResult<Py<PyType>> {
+    let member = |name: &'static CStr, offset: usize| ffi::PyMemberDef {
+        name: name.as_ptr(),
+        type_code: ffi::Py_T_PYSSIZET,
+        offset: offset as ffi::Py_ssize_t,
+        flags: ffi::Py_READONLY,
+        doc: std::ptr::null(),
+    };
+    let target =
+        ffi::PyMemberDef { type_code: ffi::Py_T_OBJECT_EX, ..member(c"_implementation", offset_of!(Function, target)) };
+    let members = [
+        target,
+        member(c"__vectorcalloffset__", offset_of!(Function, entry)),
+        member(c"__dictoffset__", offset_of!(Function, dict)),
+        member(c"__weaklistoffset__", offset_of!(Function, weak)),
+        ffi::PyMemberDef::default(),
+    ];
+    let dict = ffi::PyGetSetDef {
+        name: c"__dict__".as_ptr(),
+        get: Some(ffi::PyObject_GenericGetDict),
+        set: Some(ffi::PyObject_GenericSetDict),
+        ..Default::default()
+    };
+    // both lists are kept by the type
+    let members = Box::leak(Box::new(members)).as_mut_ptr();
+    let attributes = Box::leak(Box::new([dict, ffi::PyGetSetDef::default()])).as_mut_ptr();
+    let slot = |slot: c_int, pfunc: *mut c_void| ffi::PyType_Slot { slot, pfunc };
+    let mut slots = [
+        slot(ffi::Py_tp_members, members.cast()),
+        slot(ffi::Py_tp_getset, attributes.cast()),
+        slot(ffi::Py_tp_call, call as *mut _),
+        slot(ffi::Py_tp_descr_get, bind as *mut _),
+        slot(ffi::Py_tp_repr, written as *mut _),
+        slot(ffi::Py_tp_str, text as *mut _),
+        slot(ffi::Py_tp_dealloc, end as *mut _),
+        slot(0, std::ptr::null_mut()),
+    ];
+    let mut spec = ffi::PyType_Spec {
+        name: c"numelt._core.function".as_ptr(),
+        basicsize: size_of::<Function>() as c_int,
+        itemsize: 0,
+        flags: (ffi::Py_TPFLAGS_DEFAULT | ffi::Py_TPFLAGS_HAVE_VECTORCALL | ffi::Py_TPFLAGS_DISALLOW_INSTANTIATION)
+            as _,
+        slots: slots.as_mut_ptr(),
+    };
+    // SAFETY: as in `array_meta`.
+    unsafe { Ok(Bound::from_owned_ptr_or_err(py, ffi::PyType_FromSpec(&raw mut spec))?.cast_into_unchecked().unbind()) }
+}
+
+/// A call with arguments as the interpreter has them.
+unsafe extern "C" fn enter(
+    function: *mut ffi::PyObject,
+    values: *const *mut ffi::PyObject,
+    count: usize,
+    names: *mut ffi::PyObject,
+) -> *mut ffi::PyObject {
+    // SAFETY: the interpreter calls it with an instance and the arguments of a call.
+    unsafe {
+        let fields = &*function.cast::<Function>();
+        let given = ffi::PyVectorcall_NARGS(count) as usize;
+        let made = if let Some(fast) = fields.fast {
+            fast(fields.first, values, given as ffi::Py_ssize_t, names)
+        } else if let Some(made) = derived(function, values, given, names) {
+            made
+        } else {
+            ffi::PyObject_Vectorcall(fields.target, values, count, names)
+        };
+        if made.is_null() {
+            let py = Python::assume_attached();
+            reword(py, || Ok(Bound::from_borrowed_ptr(py, function)), None, (values, given, names));
+        }
+        made
+    }
+}
+
+/// A call with an array of a class derived from NumPy's among the arguments, which is NumPy's to do.
+///
+/// # Safety
+/// As [`enter`]'s.
+unsafe fn derived(
+    function: *mut ffi::PyObject,
+    values: *const *mut ffi::PyObject,
+    count: usize,
+    names: *mut ffi::PyObject,
+) -> Option<*mut ffi::PyObject> {
+    // SAFETY: the caller's contract.
+    unsafe {
+        let py = Python::assume_attached();
+        let (own, given) = (Bound::from_borrowed_ptr(py, function), Given::of(py, values, count, names));
+        vectorcall::give(py, || subclass::call_for(&own, &given).transpose())
+    }
+}
+
+/// Puts the exception of a call, if it is a `TypeError`, in NumPy's words: `first` stood before the arguments.
+///
+/// # Safety
+/// As [`enter`]'s, with the exception set.
+#[cold]
+pub unsafe fn reword<'py>(
+    py: Python<'py>,
+    function: impl FnOnce() -> PyResult<Bound<'py, PyAny>>,
+    first: Option<Bound<'py, PyAny>>,
+    (values, count, names): (*const *mut ffi::PyObject, usize, *mut ffi::PyObject),
+) {
+    // SAFETY: the caller's contract.
+    unsafe {
+        if ffi::PyErr_ExceptionMatches(ffi::PyExc_TypeError) == 0 {
+            return;
+        }
+        let error = PyErr::fetch(py);
+        let given = collected(py, values, count, names).and_then(|(args, kwargs)| {
+            let all = first.into_iter().chain(args.iter()).collect::<Vec<_>>();
+            Ok((function()?, PyTuple::new(py, all)?, kwargs))
+        });
+        match given {
+            Ok((function, args, kwargs)) => reworded(&function, &args, Some(&kwargs), error).restore(py),
+            Err(error) => error.restore(py),
+        }
+    }
+}
+
+/// A `TypeError` of a public function, ours or NumPy's own, in NumPy's words where it finds the same arguments wrong.
+#[cold]
+pub fn reworded(
+    function: &Bound<'_, PyAny>,
+    args: &Bound<'_, PyTuple>,
+    kwargs: Option<&Bound<'_, PyDict>>,
+    error: PyErr,
+) -> PyErr {
+    let py = function.py();
+    let hook = match hooks::hook(py, "reworded") {
+        Ok(Some(hook)) => hook,
+        Ok(None) => return error,
+        Err(error) => return error,
+    };
+    match hook.call1((function, args, kwargs, error.value(py))) {
+        Ok(found) => PyErr::from_value(found),
+        Err(error) => error,
+    }
+}
+
+/// The arguments of a call as a tuple and a dictionary.
+///
+/// # Safety
+/// As [`enter`]'s.
+#[cold]
+unsafe fn collected<'py>(
+    py: Python<'py>,
+    values: *const *mut ffi::PyObject,
+    count: usize,
+    names: *mut ffi::PyObject,
+) -> PyResult<(Bound<'py, PyTuple>, Bound<'py, PyDict>)> {
+    // SAFETY: the caller's contract: the named arguments follow those by position.
+    unsafe {
+        let value = |at: usize| Bound::from_borrowed_ptr(py, *values.add(at));
+        let kwargs = PyDict::new(py);
+        if let Some(names) = Bound::from_borrowed_ptr_or_opt(py, names) {
+            for (at, name) in names.cast_into::<PyTuple>()?.iter().enumerate() {
+                kwargs.set_item(name, value(count + at))?;
+            }
+        }
+        Ok((PyTuple::new(py, (0..count).map(value))?, kwargs))
+    }
+}
+
+/// A call with a tuple and a dictionary.
+unsafe extern "C" fn call(
+    function: *mut ffi::PyObject,
+    args: *mut ffi::PyObject,
+    kwargs: *mut ffi::PyObject,
+) -> *mut ffi::PyObject {
+    // SAFETY: the interpreter calls it with an instance, a tuple, and a dictionary or null.
+    unsafe { ffi::PyObject_Call((*function.cast::<Function>()).target, args, kwargs) }
+}
+
+/// The method of an instance of a class that holds it.
+unsafe extern "C" fn bind(
+    function: *mut ffi::PyObject,
+    instance: *mut ffi::PyObject,
+    _owner: *mut ffi::PyObject,
+) -> *mut ffi::PyObject {
+    // SAFETY: the interpreter calls it with an instance of the class, and with an object or null.
+    unsafe {
+        let py = Python::assume_attached();
+        let own = Bound::from_borrowed_ptr(py, function);
+        match Bound::from_borrowed_ptr_or_opt(py, instance).filter(|i| !i.is_none()) {
+            Some(instance) if (*function.cast::<Function>()).binds => {
+                vectorcall::give(py, || Some(calls::bound_method(&own, &instance))).unwrap_or(std::ptr::null_mut())
+            }
+            _ => own.into_ptr(),
+        }
+    }
+}
+
+/// `repr(function)`: that of a function, or of a compiled one where NumPy's is compiled.
+unsafe extern "C" fn written(function: *mut ffi::PyObject) -> *mut ffi::PyObject {
+    // SAFETY: the interpreter calls it with an instance.
+    unsafe {
+        let py = Python::assume_attached();
+        let own = Bound::from_borrowed_ptr(py, function);
+        let run = || shown(&own, (*function.cast::<Function>()).binds)?.into_bound_py_any(py);
+        vectorcall::give(py, || Some(run())).unwrap_or(std::ptr::null_mut())
+    }
+}
+
+/// `str(function)`.
+unsafe extern "C" fn text(function: *mut ffi::PyObject) -> *mut ffi::PyObject {
+    // SAFETY: as in `written`.
+    unsafe {
+        let py = Python::assume_attached();
+        let own = Bound::from_borrowed_ptr(py, function);
+        let run = || text_of(&own)?.into_bound_py_any(py);
+        vectorcall::give(py, || Some(run())).unwrap_or(std::ptr::null_mut())
+    }
+}
+
+/// How a public function reads: as a compiled one where what NumPy's stands for is compiled.
+pub fn text_of(function: &Bound<'_, PyAny>) -> PyResult<String> {
+    let inner = function.getattr_opt("__wrapped__")?;
+    shown(function, inner.is_some_and(|inner| !inner.is_instance_of::<PyCFunction>()))
+}
+
+/// How a public function is written: those that bind are no compiled functions in NumPy.
+pub fn shown(function: &Bound<'_, PyAny>, binds: bool) -> PyResult<String> {
+    let name = function.getattr(if binds { "__qualname__" } else { "__name__" })?;
+    Ok(match binds {
+        true => format!("<function {name} at {:#x}>", function.as_ptr() as usize),
+        false => format!("<built-in function {name}>"),
+    })
+}
+
+/// The end of a function.
+unsafe extern "C" fn end(function: *mut ffi::PyObject) {
+    // SAFETY: the interpreter calls it for an instance that nobody refers to any more; its fields are owned.
+    unsafe {
+        let fields = function.cast::<Function>();
+        if !(*fields).weak.is_null() {
+            ffi::PyObject_ClearWeakRefs(function);
+        }
+        ffi::Py_XDECREF((*fields).dict);
+        ffi::Py_XDECREF((*fields).target);
+        let class = ffi::Py_TYPE(function);
+        ffi::PyObject_Free(function.cast());
+        ffi::Py_DECREF(class.cast());
+    }
+}

@@ -1,0 +1,321 @@
+//! Arrays of one dtype joined along an old or a new axis: one recorded copy per piece.
+
+use super::{Any, Arg, Out, Quick, native, sequence, slow};
+use crate::array::assign;
+use crate::array::ndarray::{NdArray, wrap_new};
+use crate::numpy::{convert, errors};
+use crate::record::{inspect, run};
+use crate::rules::shape;
+use crate::ufunc::elementwise;
+use numelt_ir::{DType, Dims, Op, Scalar, c_strides};
+use numelt_runtime::{ArrayView, BaseRef, Runtime};
+use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyFloat, PyInt, PyList, PyTuple};
+use smallvec::SmallVec;
+
+type Pieces = SmallVec<[ArrayView; 8]>;
+
+/// Native pieces of one rank, and short sequences that make such, with their common dtype. What is made here has it.
+fn pieces(arrays: Any<'_, '_>) -> PyResult<Option<(Pieces, DType)>> {
+    let found = match (arrays.cast_exact::<PyList>(), arrays.cast_exact::<PyTuple>()) {
+        (Ok(list), _) => pieces_of(list.iter())?,
+        (_, Ok(tuple)) => pieces_of(tuple.iter())?,
+        (Err(_), Err(_)) => None,
+    };
+    let of_one_rank = |pieces: &Pieces| pieces.iter().all(|piece| piece.shape.len() == pieces[0].shape.len());
+    Ok(found.filter(|(pieces, _)| of_one_rank(pieces)))
+}
+
+/// [`pieces`] of any ranks; numbers are some of rank zero.
+fn pieces_of<'py>(items: impl IntoIterator<Item = Bound<'py, PyAny>>) -> PyResult<Option<(Pieces, DType)>> {
+    let items: SmallVec<[Bound<'py, PyAny>; 8]> = items.into_iter().collect();
+    let made = |item: Any<'_, '_>, dtype: Option<DType>| -> PyResult<Option<ArrayView>> {
+        let made = sequence::array(item.py(), item, |default| Some(dtype.unwrap_or(default)))?;
+        Ok(made.and_then(|made| native(&made).cloned()))
+    };
+    let mut out = Pieces::new();
+    for item in &items {
+        let piece = match native(item) {
+            Some(view) => Some(view.clone()),
+            None => made(item, None)?,
+        };
+        match piece {
+            Some(piece) => out.push(piece),
+            None => return Ok(None),
+        }
+    }
+    let Some(dtype) = out.iter().map(|view| view.dtype).reduce(DType::promote) else { return Ok(None) };
+    for (view, item) in out.iter_mut().zip(&items).filter(|(view, _)| view.dtype != dtype) {
+        if native(item).is_none() {
+            match made(item, Some(dtype))? {
+                Some(made) => *view = made,
+                None => return Ok(None),
+            }
+        }
+    }
+    Ok(Some((out, dtype)))
+}
+
+/// Pieces to be joined, and along which axis; without one they are vectors of what dense arrays hold.
+fn along(arrays: Any<'_, '_>, axis: &Arg<'_>) -> PyResult<Option<(Pieces, usize, DType)>> {
+    if axis.given().is_none_or(|axis| !axis.is_none()) {
+        let Some((pieces, dtype)) = pieces(arrays)? else { return Ok(None) };
+        return Ok(axis_of(axis, pieces[0].shape.len()).map(|axis| (pieces, axis, dtype)));
+    }
+    Ok(flattened(arrays).map(|(pieces, dtype)| (pieces, 0, dtype)))
+}
+
+/// The elements of dense arrays of ours in a list, each as a vector, and their common dtype.
+fn flattened(arrays: Any<'_, '_>) -> Option<(Pieces, DType)> {
+    let list = arrays.cast_exact::<PyList>().ok()?;
+    let flat = |item: Bound<'_, PyAny>| {
+        let view = native(&item)?;
+        // numbers, and what stands for them, do not widen what they are joined to
+        let dense = shape::is_c_contiguous(&view.shape, &view.strides, view.dtype.size() as i64);
+        let (n, step) = (view.size(), view.dtype.size() as i64);
+        let one = |n: i64| Dims::from_slice(&[n]);
+        (dense && !view.shape.is_empty()).then(|| shape::window(view, view.offset, one(n), one(step)))
+    };
+    let pieces = list.iter().map(flat).collect::<Option<Pieces>>()?;
+    let dtype = pieces.iter().map(|view| view.dtype).reduce(DType::promote)?;
+    Some((pieces, dtype))
+}
+
+/// A given axis, within `rank`.
+fn axis_of(axis: &Arg<'_>, rank: usize) -> Option<usize> {
+    let axis = match axis.given() {
+        None => 0,
+        Some(axis) if axis.is_exact_instance_of::<PyInt>() => axis.extract::<i64>().ok()?,
+        Some(_) => return None,
+    };
+    let rank = rank as i64;
+    (-rank..rank).contains(&axis).then(|| axis.rem_euclid(rank) as usize)
+}
+
+/// Bytes of pieces together up to which copying them at once costs less than recording the copies (2 microseconds), and
+/// bytes of a piece, on the average, up to which that holds of many pieces.
+const LITTLE: usize = 1 << 18;
+const FEW: usize = 4096;
+
+/// Pieces from which on those are copied at once that are more bytes together.
+const MANY: usize = 8;
+
+/// The elements of dense pieces one after the other, where that is to be done at once.
+fn appended(py: Python<'_>, pieces: &[ArrayView]) -> PyResult<Option<BaseRef>> {
+    let total = pieces.iter().map(|p| p.size() as usize * p.dtype.size()).sum::<usize>();
+    let few = total <= LITTLE || (pieces.len() >= MANY && total <= FEW * pieces.len());
+    let dense = |p: &ArrayView| shape::is_c_contiguous(&p.shape, &p.strides, p.dtype.size() as i64);
+    let ready = few && pieces.iter().all(|p| p.size() > 0 && p.base.is_readable() && dense(p));
+    if !ready || !Runtime::global().runs_at_once() {
+        return Ok(None);
+    }
+    inspect::count(Op::Copy);
+    run::gathered(py, pieces, total).map(Some)
+}
+
+/// The array of a sequence of arrays of one dtype and shape.
+pub fn stacked<'py>(py: Python<'py>, object: Any<'_, 'py>, dtype: impl FnOnce(DType) -> Option<DType>) -> Quick<'py> {
+    let mut views: SmallVec<[ArrayView; 8]> = SmallVec::new();
+    let mut push = |item: &Bound<'_, PyAny>| {
+        let view = native(item)?;
+        let fits = views.first().is_none_or(|first| first.dtype == view.dtype && first.shape == view.shape);
+        fits.then(|| views.push(view.clone()))
+    };
+    let all = if let Ok(list) = object.cast_exact::<PyList>() {
+        list.iter().try_for_each(|item| push(&item))
+    } else {
+        let Ok(tuple) = object.cast_exact::<PyTuple>() else { return Ok(None) };
+        tuple.iter_borrowed().try_for_each(|item| push(&item))
+    };
+    let Some(first) = views.first().filter(|first| all.is_some() && first.size() > 0) else { return Ok(None) };
+    if first.shape.is_empty() || first.shape.len() > 8 || dtype(first.dtype) != Some(first.dtype) {
+        return Ok(None);
+    }
+    let mut dims = Dims::from_slice(&[views.len() as i64]);
+    dims.extend_from_slice(&first.shape);
+    if let Some(base) = appended(py, &views)? {
+        return wrap_new(py, shape::whole(base, first.dtype, &dims)).map(Some);
+    }
+    crate::numpy::errors::check_bytes(py, &dims, first.dtype)?;
+    let out = shape::fresh(first.dtype, &dims, c_strides(&dims, first.dtype.size() as i64));
+    for (at, view) in (0..).zip(&views) {
+        let target = shape::window(&out, at * out.strides[0], view.shape.clone(), Dims::from_slice(&out.strides[1..]));
+        assign::record(py, &target, view)?;
+    }
+    wrap_new(py, out).map(Some)
+}
+
+/// Joins pieces of one rank that fit; `None` where they do not.
+fn join<'py>(py: Python<'py>, pieces: &[ArrayView], axis: usize, dtype: DType) -> Quick<'py> {
+    let mut dims: Dims = pieces[0].shape.clone();
+    dims[axis] = 0;
+    for piece in pieces {
+        let fits = piece.shape.iter().zip(&pieces[0].shape).enumerate().all(|(at, (a, b))| at == axis || a == b);
+        if !fits {
+            return Ok(None);
+        }
+        dims[axis] += piece.shape[axis];
+    }
+    let strides = shape::joined_strides(&dims, dtype.size() as i64, pieces);
+    let outer = axis == 0 && shape::is_c_contiguous(&dims, &strides, dtype.size() as i64);
+    if outer
+        && pieces.iter().all(|p| p.dtype == dtype)
+        && let Some(base) = appended(py, pieces)?
+    {
+        return wrap_new(py, shape::whole(base, dtype, &dims)).map(Some);
+    }
+    crate::numpy::errors::check_bytes(py, &dims, dtype)?;
+    let out = shape::fresh(dtype, &dims, strides);
+    let mut offset = 0;
+    for piece in pieces.iter().filter(|p| p.size() > 0) {
+        let target = shape::window(&out, offset, piece.shape.clone(), out.strides.clone());
+        assign::record(py, &target, piece)?;
+        offset += piece.shape[axis] * out.strides[axis];
+    }
+    wrap_new(py, out).map(Some)
+}
+
+/// Arrays of one rank joined along `axis` with a dtype to which theirs convert; `NotImplemented` where they do not fit.
+#[pyfunction(name = "join")]
+fn py_join<'py>(py: Python<'py>, arrays: Vec<Bound<'py, NdArray>>, axis: usize, dtype: Any<'_, 'py>) -> Out<'py> {
+    let pieces: Option<Pieces> = arrays.iter().map(|a| a.get().view().cloned()).collect();
+    let made = match (pieces, convert::parse_dtype(dtype)?) {
+        (Some(pieces), Some(dtype)) => {
+            let rank = pieces.first().map_or(0, |p| p.shape.len());
+            let fits = axis < rank && pieces.iter().all(|p| p.shape.len() == rank);
+            if fits { join(py, &pieces, axis, dtype)? } else { None }
+        }
+        _ => None,
+    };
+    Ok(made.unwrap_or_else(|| py.NotImplemented().into_bound(py)))
+}
+
+/// `append` to a vector: an element, or another vector.
+pub fn append<'py>(args: &Bound<'py, PyTuple>) -> Quick<'py> {
+    if args.len() != 2 {
+        return Ok(None);
+    }
+    let Some((mut pieces, dtype)) = pieces_of([args.get_item(0)?, args.get_item(1)?])? else { return Ok(None) };
+    if pieces[0].shape.len() != 1 || pieces[1].shape.len() > 1 {
+        return Ok(None);
+    }
+    if pieces[1].shape.is_empty() {
+        pieces[1] = shape::window(&pieces[1], pieces[1].offset, Dims::from_slice(&[1]), Dims::from_slice(&[0]));
+    }
+    join(args.py(), &pieces, 0, dtype)
+}
+
+/// `r_` of vectors of one dtype and of numbers that it holds, which convert to it.
+pub fn row<'py>(args: &Bound<'py, PyTuple>) -> Quick<'py> {
+    let key = args.get_item(0)?;
+    let Ok(items) = key.cast_exact::<PyTuple>() else { return Ok(None) };
+    let Some(dtype) = items.iter_borrowed().find_map(|item| native(&item).map(|view| view.dtype)) else {
+        return Ok(None);
+    };
+    let mut pieces = Pieces::new();
+    for item in items.iter_borrowed() {
+        let piece = match native(&item) {
+            Some(view) => (view.dtype == dtype && view.shape.len() == 1).then(|| view.clone()),
+            None => element(&item, dtype)?,
+        };
+        let Some(piece) = piece else { return Ok(None) };
+        pieces.push(piece);
+    }
+    join(args.py(), &pieces, 0, dtype)
+}
+
+/// A vector of one number of Python's, whose kind is not above the dtype's.
+fn element(number: Any<'_, '_>, dtype: DType) -> PyResult<Option<ArrayView>> {
+    let value = if let Ok(truth) = number.cast_exact::<PyBool>() {
+        (dtype == DType::Bool).then(|| Scalar::Bool(truth.is_true()))
+    } else {
+        let int = number.is_exact_instance_of::<PyInt>();
+        let fits = int && dtype != DType::Bool || number.is_exact_instance_of::<PyFloat>() && dtype.is_float();
+        elementwise::literal(dtype, number).filter(|_| fits)
+    };
+    let Some(value) = value else { return Ok(None) };
+    let base = Runtime::global().filled(&value.to_bytes()[..dtype.size()]).map_err(errors::to_py)?;
+    Ok(Some(shape::whole(base, dtype, &[1])))
+}
+
+/// Join arrays along an axis.
+///
+/// Examples
+/// --------
+/// >>> import numelt as np
+/// >>> np.concatenate([[1, 2], [3]])
+/// array([1, 2, 3])
+#[pyfunction]
+#[pyo3(
+    signature = (arrays, /, axis = Arg::Absent, out = Arg::Absent, *, dtype = Arg::Absent, casting = Arg::Absent),
+    text_signature = "(arrays, /, axis=0, out=None, *, dtype=None, casting='same_kind')"
+)]
+fn concatenate<'py>(
+    py: Python<'py>,
+    arrays: Any<'_, 'py>,
+    axis: Arg<'py>,
+    out: Arg<'py>,
+    dtype: Arg<'py>,
+    casting: Arg<'py>,
+) -> Out<'py> {
+    if out.is_none()
+        && dtype.is_none()
+        && matches!(casting, Arg::Absent)
+        && let Some((pieces, axis, dtype)) = along(arrays, &axis)?
+        && let Some(made) = join(py, &pieces, axis, dtype)?
+    {
+        return Ok(made);
+    }
+    let named = [("axis", &axis), ("out", &out), ("dtype", &dtype), ("casting", &casting)];
+    slow(py, "concatenate", &[arrays], &named)
+}
+
+/// Join arrays along a new axis.
+///
+/// Examples
+/// --------
+/// >>> import numelt as np
+/// >>> np.stack([[1, 2], [3, 4]], axis=1)
+/// array([[1, 3],
+///        [2, 4]])
+#[pyfunction]
+#[pyo3(
+    signature = (arrays, axis = Arg::Absent, out = Arg::Absent, *, dtype = Arg::Absent, casting = Arg::Absent),
+    text_signature = "(arrays, axis=0, out=None, *, dtype=None, casting='same_kind')"
+)]
+fn stack<'py>(
+    py: Python<'py>,
+    arrays: Any<'_, 'py>,
+    axis: Arg<'py>,
+    out: Arg<'py>,
+    dtype: Arg<'py>,
+    casting: Arg<'py>,
+) -> Out<'py> {
+    if out.is_none()
+        && dtype.is_none()
+        && matches!(casting, Arg::Absent)
+        && let Some((mut pieces, dtype)) = pieces(arrays)?
+        && pieces[0].shape.len() < shape::MAX_RANK
+        && let Some(axis) = axis_of(&axis, pieces[0].shape.len() + 1)
+        && pieces.iter().all(|p| p.shape == pieces[0].shape)
+    {
+        for piece in &mut pieces {
+            piece.shape.insert(axis, 1);
+            piece.strides.insert(axis, 0);
+        }
+        if let Some(made) = join(py, &pieces, axis, dtype)? {
+            return Ok(made);
+        }
+    }
+    let named = [("axis", &axis), ("out", &out), ("dtype", &dtype), ("casting", &casting)];
+    slow(py, "stack", &[arrays], &named)
+}
+
+pub fn register_join(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_function(wrap_pyfunction!(py_join, module)?)
+}
+
+pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_function(wrap_pyfunction!(concatenate, module)?)?;
+    module.add_function(wrap_pyfunction!(stack, module)?)
+}

@@ -1,0 +1,217 @@
+//! New arrays from lists and tuples of numbers, one or two deep, written straight into memory.
+
+use super::{Any, Quick};
+use crate::array::fresh;
+use crate::numpy::convert;
+use crate::numpy::errors;
+use crate::rules::resolve::Weak;
+use numelt_ir::{DType, Dims, Scalar};
+use numelt_runtime::Runtime;
+use pyo3::prelude::*;
+use pyo3::types::{PyFloat, PyList, PyTuple};
+use smallvec::SmallVec;
+
+/// Most elements, so that what does not fit is found out soon.
+const MOST: usize = 1 << 22;
+
+/// Why a sequence was not collected.
+enum Stop {
+    /// It holds something that is not a plain number, or too many numbers.
+    NotPlain,
+    /// Computing a scalar in it raised.
+    Raised(PyErr),
+}
+
+/// Numbers as they are stored: ints until a float comes, which makes floats of all.
+enum Numbers {
+    Ints(SmallVec<[i64; 16]>),
+    Floats(SmallVec<[f64; 16]>),
+}
+
+impl Numbers {
+    fn of_length(count: usize) -> Numbers {
+        Numbers::Ints(SmallVec::with_capacity(count))
+    }
+
+    /// Adds a number; `None` for what is neither a float nor an int that 53 bits hold.
+    #[inline(always)]
+    fn push(&mut self, number: Weak) -> Option<()> {
+        match (&mut *self, number) {
+            (Numbers::Floats(floats), Weak::Float(value)) => floats.push(value),
+            (Numbers::Ints(ints), Weak::Int(value)) if is_held(&number) => ints.push(value),
+            (Numbers::Floats(floats), Weak::Int(value)) if is_held(&number) => floats.push(value as f64),
+            (Numbers::Ints(ints), Weak::Float(value)) => {
+                let mut floats = SmallVec::with_capacity(ints.capacity());
+                floats.extend(ints.iter().map(|&value| value as f64));
+                floats.push(value);
+                *self = Numbers::Floats(floats);
+            }
+            _ => return None,
+        }
+        Some(())
+    }
+
+    fn len(&self) -> usize {
+        match self {
+            Numbers::Ints(ints) => ints.len(),
+            Numbers::Floats(floats) => floats.len(),
+        }
+    }
+
+    /// The dtype that NumPy gives them.
+    fn dtype(&self) -> DType {
+        match self {
+            Numbers::Ints(_) => DType::I64,
+            Numbers::Floats(_) => DType::F64,
+        }
+    }
+}
+
+/// The array of a sequence of numbers, with the dtype that NumPy would give it; `dtype` says which one it is to have instead.
+pub fn array<'py>(py: Python<'py>, object: Any<'_, 'py>, dtype: impl FnOnce(DType) -> Option<DType>) -> Quick<'py> {
+    let collected = match length(object) {
+        Some(count) => collect(object, count),
+        None => one(object).ok_or(Stop::NotPlain),
+    };
+    let (numbers, dims) = match collected {
+        Ok(collected) if collected.0.len() > 0 => collected,
+        Ok(_) | Err(Stop::NotPlain) => return Ok(None),
+        Err(Stop::Raised(error)) => return Err(error),
+    };
+    let Some(dtype) = dtype(numbers.dtype()) else { return Ok(None) };
+    stored(py, &numbers, dtype, &dims)
+}
+
+/// The array of numbers as a dtype, where NumPy has no special rules for that.
+fn stored<'py>(py: Python<'py>, numbers: &Numbers, dtype: DType, dims: &[i64]) -> Quick<'py> {
+    match (numbers, dtype) {
+        (Numbers::Floats(floats), DType::F64) => held(py, floats, dtype, dims),
+        (Numbers::Ints(ints), DType::I64) => held(py, ints, dtype, dims),
+        (Numbers::Ints(ints), DType::F64) => {
+            held(py, &ints.iter().map(|&n| n as f64).collect::<SmallVec<[f64; 16]>>(), dtype, dims)
+        }
+        // Floats in an integer array, or ints in a bool one, have rules of their own.
+        (_, DType::Bool) => Ok(None),
+        (Numbers::Floats(_), _) if dtype.is_integer() => Ok(None),
+        _ if dtype.is_complex() => Ok(None),
+        (Numbers::Floats(floats), _) => converted(py, floats.iter().map(|&n| Weak::Float(n)), dtype, dims),
+        (Numbers::Ints(ints), _) => converted(py, ints.iter().map(|&n| Weak::Int(n)), dtype, dims),
+    }
+}
+
+/// The array that has these elements of eight bytes.
+fn held<'py, T: Copy>(py: Python<'py>, values: &[T], dtype: DType, dims: &[i64]) -> Quick<'py> {
+    // SAFETY: they are floats or ints, which are bytes without gaps.
+    let bytes = unsafe { std::slice::from_raw_parts(values.as_ptr().cast::<u8>(), size_of_val(values)) };
+    // SAFETY: the GIL is held; see `run::record`.
+    let base = unsafe { Runtime::global().filled_past(bytes) }.map_err(errors::to_py)?;
+    fresh::c_ordered(py, base, dtype, dims).map(|made| Some(made.into_any()))
+}
+
+/// The array of numbers as another dtype; `None` where one does not fit: NumPy warns or raises.
+fn converted<'py>(
+    py: Python<'py>,
+    numbers: impl ExactSizeIterator<Item = Weak>,
+    dtype: DType,
+    dims: &[i64],
+) -> Quick<'py> {
+    let mut bytes: SmallVec<[u8; 128]> = SmallVec::with_capacity(numbers.len() * dtype.size());
+    for number in numbers {
+        let Some(value) = number.to_scalar(dtype).filter(|v| !number.overflowed(*v)) else { return Ok(None) };
+        bytes.extend_from_slice(&value.to_bytes()[..dtype.size()]);
+    }
+    let base = Runtime::global().filled(&bytes).map_err(errors::to_py)?;
+    fresh::c_ordered(py, base, dtype, dims).map(|made| Some(made.into_any()))
+}
+
+/// A number by itself, with no extents.
+fn one(object: Any<'_, '_>) -> Option<(Numbers, Dims)> {
+    let mut numbers = Numbers::of_length(1);
+    numbers.push(real(object)?)?;
+    Some((numbers, Dims::new()))
+}
+
+/// The numbers of a sequence in order, and its extents, if all are floats and ints that 53 bits hold.
+fn collect(object: Any<'_, '_>, rows: usize) -> Result<(Numbers, Dims), Stop> {
+    if rows == 0 || rows > MOST {
+        return Err(Stop::NotPlain);
+    }
+    let first = length(&item(object, 0).ok_or(Stop::NotPlain)?);
+    let count = rows.checked_mul(first.unwrap_or(1)).filter(|&count| count <= MOST).ok_or(Stop::NotPlain)?;
+    let mut numbers = Numbers::of_length(count);
+    match first {
+        None => add(object, rows, &mut numbers)?,
+        Some(columns) => {
+            for at in 0..rows {
+                let row = item(object, at).filter(|row| length(row) == Some(columns)).ok_or(Stop::NotPlain)?;
+                add(&row, columns, &mut numbers)?;
+            }
+        }
+    }
+    let dims = [rows as i64, first.unwrap_or(1) as i64];
+    Ok((numbers, Dims::from_slice(&dims[..1 + usize::from(first.is_some())])))
+}
+
+/// Adds the numbers of a list or tuple of this length.
+fn add(object: Any<'_, '_>, count: usize, numbers: &mut Numbers) -> Result<(), Stop> {
+    match (object.cast_exact::<PyList>(), object.cast_exact::<PyTuple>()) {
+        // the list may become shorter while scalars in it are computed
+        (Ok(list), _) => (0..count).try_for_each(|at| add_one(&list.get_item(at).or(Err(Stop::NotPlain))?, numbers)),
+        (_, Ok(tuple)) => tuple.iter_borrowed().try_for_each(|item| add_one(&item, numbers)),
+        _ => Err(Stop::NotPlain),
+    }
+}
+
+#[inline(always)]
+fn add_one(item: Any<'_, '_>, numbers: &mut Numbers) -> Result<(), Stop> {
+    let value = match (item.cast_exact::<PyFloat>(), &mut *numbers) {
+        (Ok(value), Numbers::Floats(floats)) => {
+            floats.push(value.value());
+            return Ok(());
+        }
+        (Ok(value), Numbers::Ints(_)) => Some(Weak::Float(value.value())),
+        (Err(_), _) => number(item).map_err(Stop::Raised)?,
+    };
+    value.and_then(|value| numbers.push(value)).ok_or(Stop::NotPlain)
+}
+
+fn length(object: Any<'_, '_>) -> Option<usize> {
+    match object.cast_exact::<PyList>() {
+        Ok(list) => Some(list.len()),
+        Err(_) => object.cast_exact::<PyTuple>().ok().map(|tuple| tuple.len()),
+    }
+}
+
+fn item<'py>(object: Any<'_, 'py>, at: usize) -> Option<Bound<'py, PyAny>> {
+    match object.cast_exact::<PyList>() {
+        Ok(list) => list.get_item(at).ok(),
+        Err(_) => object.cast_exact::<PyTuple>().ok()?.get_item(at).ok(),
+    }
+}
+
+/// The value of a number; those of NumPy's scalars count that have the dtype which Python's numbers get.
+fn number(item: Any<'_, '_>) -> PyResult<Option<Weak>> {
+    if let Some(number) = real(item) {
+        return Ok(Some(number));
+    }
+    Ok(match convert::numpy_scalar_value(item) {
+        Some(Scalar::F64(value)) => Some(Weak::Float(value)),
+        Some(Scalar::I64(value)) => Some(Weak::Int(value)),
+        _ => None,
+    })
+}
+
+/// A float, or an int that 53 bits hold?
+fn is_held(number: &Weak) -> bool {
+    match number {
+        Weak::Int(value) => value.unsigned_abs() <= 1 << 53,
+        Weak::Float(_) => true,
+        _ => false,
+    }
+}
+
+/// The value of a number of Python's, or of a `numpy.float64` or `numpy.int64`.
+pub fn real(item: Any<'_, '_>) -> Option<Weak> {
+    let numpys = || convert::numpy_float64(item).map(Weak::Float);
+    Weak::exact(item).or_else(numpys).or_else(|| convert::numpy_int64(item).map(Weak::Int))
+}

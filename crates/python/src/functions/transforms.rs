@@ -1,0 +1,145 @@
+//! Fourier transforms along the last axis by NumPy's compiled functions, without the Python around them.
+//!
+//! In: the arguments of a call without keywords: an array and perhaps a length. Out: a new array that the compiled
+//! function has written, or `None` for any other call and where NumPy has no such function. What surrounds it in
+//! NumPy takes ten times as long as a transform of few elements. The numbers are NumPy's: it is the same function.
+
+use crate::array::ndarray::{NdArray, wrap_new};
+use crate::functions::shortcuts::Quick;
+use crate::numpy::convert;
+use crate::numpy::{errors, library, loan};
+use crate::rules::shape;
+use numelt_ir::{DType, Dims, Error, Scalar};
+use numelt_runtime::{ArrayView, Runtime};
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::{PyInt, PyTuple};
+
+/// Elements of several rows from which on the package's function takes the call.
+const MANY: i64 = 16384;
+
+/// A transform: from real numbers or to them; which way.
+#[derive(Clone, Copy)]
+struct Transform {
+    real: bool,
+    forward: bool,
+}
+
+/// `fft`
+pub fn fft<'py>(args: &Bound<'py, PyTuple>) -> Quick<'py> {
+    Transform { real: false, forward: true }.run(args)
+}
+
+/// `ifft`
+pub fn ifft<'py>(args: &Bound<'py, PyTuple>) -> Quick<'py> {
+    Transform { real: false, forward: false }.run(args)
+}
+
+/// `rfft`
+pub fn rfft<'py>(args: &Bound<'py, PyTuple>) -> Quick<'py> {
+    Transform { real: true, forward: true }.run(args)
+}
+
+/// `irfft`
+pub fn irfft<'py>(args: &Bound<'py, PyTuple>) -> Quick<'py> {
+    Transform { real: true, forward: false }.run(args)
+}
+
+impl Transform {
+    fn run<'py>(self, args: &Bound<'py, PyTuple>) -> Quick<'py> {
+        let py = args.py();
+        let Ok(array) = args.get_borrowed_item(0) else { return Ok(None) };
+        let Ok(array) = array.cast_exact::<NdArray>() else { return Ok(None) };
+        let Some(view) = array.get().view().filter(|_| args.len() <= 2) else { return Ok(None) };
+        let (Some(dtype), Some(n)) = (self.result(view.dtype), self.length(view, args)) else { return Ok(None) };
+        // the result lies in memory as the operand does
+        let plain =
+            view.shape.len() == 1 || shape::is_c_contiguous(&view.shape, &view.strides, view.dtype.size() as i64);
+        // many rows are shared by threads
+        let many = view.shape.len() > 1 && view.size() > MANY;
+        if !plain || many || view.size() == 0 || library::is_watched() || !Runtime::global().runs_at_once() {
+            return Ok(None);
+        }
+        let Some(function) = self.function(py, n)? else { return Ok(None) };
+        let mut dims = Dims::from_slice(&view.shape);
+        if let Some(last) = dims.last_mut() {
+            *last = if self.real && self.forward { n / 2 + 1 } else { n };
+        }
+        errors::check_bytes(py, &dims, dtype)?;
+        let out = shape::whole(crate::record::run::new_base(shape::size(&dims) as usize * dtype.size()), dtype, &dims);
+        provide(py, &out)?;
+        let made = wrap_new(py, out)?;
+        // a Python int does not widen single precision
+        let factor = match self.forward {
+            true => PyInt::new(py, 1).into_any(),
+            false => convert::to_numpy_scalar(py, reciprocal(n, dtype))?,
+        };
+        let (operand, result) = (loan::lend(&array)?, loan::lend(made.cast::<NdArray>()?)?);
+        let done = function.call1((operand.view(), factor, result.view())).map(drop);
+        operand.end()?;
+        result.end()?;
+        done.map(|()| Some(made))
+    }
+
+    /// dtype of the result; `None` where it is NumPy's to say.
+    fn result(self, dtype: DType) -> Option<DType> {
+        let (real, complex) = match dtype {
+            DType::F64 | DType::C128 => (DType::F64, DType::C128),
+            DType::F32 | DType::C64 => (DType::F32, DType::C64),
+            _ => return None,
+        };
+        match self {
+            Transform { real: true, forward: true } => (dtype == real).then_some(complex),
+            Transform { real: true, forward: false } => Some(real),
+            Transform { real: false, .. } => Some(complex),
+        }
+    }
+
+    /// Points of the transform; `None` where that is an error.
+    fn length(self, view: &ArrayView, args: &Bound<'_, PyTuple>) -> Option<i64> {
+        let &last = view.shape.last()?;
+        let n = match args.get_borrowed_item(1) {
+            Ok(given) if given.is_none() => None,
+            Ok(given) => Some(given.cast_exact::<PyInt>().ok()?.extract::<i64>().ok()?),
+            Err(_) => None,
+        };
+        n.or(Some(if self.real && !self.forward { 2 * (last - 1) } else { last })).filter(|&n| n > 0)
+    }
+
+    /// NumPy's compiled function.
+    fn function<'py>(self, py: Python<'py>, n: i64) -> PyResult<Option<&'py Bound<'py, PyAny>>> {
+        static FUNCTIONS: PyOnceLock<Option<[Py<PyAny>; 5]>> = PyOnceLock::new();
+        let found = FUNCTIONS.get_or_try_init(py, || {
+            let find = || {
+                let module = py.import("numpy.fft._pocketfft_umath")?;
+                let get = |name: &str| module.getattr(name).map(Bound::unbind);
+                Ok([get("fft")?, get("ifft")?, get("rfft_n_even")?, get("rfft_n_odd")?, get("irfft")?])
+            };
+            // another release of NumPy may not have them
+            errors::unless(py, find(), &[errors::IMPORT, errors::ATTRIBUTE])
+        })?;
+        let at = match self {
+            Transform { real: false, forward: true } => 0,
+            Transform { real: false, forward: false } => 1,
+            Transform { real: true, forward: true } => 2 + usize::from(n % 2 == 1),
+            Transform { real: true, forward: false } => 4,
+        };
+        Ok(found.as_ref().map(|functions| functions[at].bind(py)))
+    }
+}
+
+/// Gives a new array its memory.
+fn provide(py: Python<'_>, out: &ArrayView) -> PyResult<()> {
+    Runtime::global().overwrite(&out.base).map(drop).map_err(|error| match error {
+        Error::OutOfMemory(_) => errors::memory(py, &out.shape, out.dtype),
+        other => errors::to_py(other),
+    })
+}
+
+/// One by the number of points, in the precision of the transform.
+fn reciprocal(n: i64, dtype: DType) -> Scalar {
+    match dtype {
+        DType::F32 | DType::C64 => Scalar::F32(1.0 / n as f32),
+        _ => Scalar::F64(1.0 / n as f64),
+    }
+}

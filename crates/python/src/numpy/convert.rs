@@ -1,0 +1,376 @@
+//! Between NumPy's objects and numelt's dtypes and scalars. Out: dtype objects, scalar objects and
+//! the values of both. Not here: arrays (see `export.rs`).
+
+use crate::array::ndarray::NdArray;
+use crate::rules::resolve::Weak;
+use numelt_ir::{DType, Scalar};
+use numpy::npyffi::{NPY_TYPES, PY_ARRAY_API, PyArray_Descr, PyDataType_METADATA, PyDataType_NAMES};
+use pyo3::exceptions::{PyOverflowError, PyTypeError};
+use pyo3::ffi;
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::{PyBool, PyComplex, PyFloat, PyInt, PyType};
+use std::ffi::{c_int, c_long};
+
+/// NumPy's objects that are needed often.
+pub struct Numpy {
+    descrs: Vec<Py<PyAny>>,
+    /// Scalar types with their dtypes; `intc` beside `int32`, where they differ.
+    types: Vec<(Py<PyType>, DType)>,
+    /// `numpy.ndarray`.
+    pub ndarray: Py<PyType>,
+    /// `numpy.generic`.
+    pub generic: Py<PyType>,
+    /// `numpy.ufunc`.
+    pub ufunc: Py<PyType>,
+    /// The module.
+    pub module: Py<PyAny>,
+    /// What makes `numpy.float64` objects, where they are as expected.
+    float64: Option<Float64>,
+    /// Does the value of a `numpy.int64` lie right behind what every object has?
+    plain_int64: bool,
+}
+
+/// How a `numpy.float64` is made: it is a float with nothing of its own.
+struct Float64 {
+    class: *mut ffi::PyTypeObject,
+    alloc: ffi::allocfunc,
+}
+
+// SAFETY: the type object lives as long as NumPy does, that is, for the whole process.
+unsafe impl Send for Float64 {}
+// SAFETY: as above; it is used with the GIL held.
+unsafe impl Sync for Float64 {}
+
+impl Float64 {
+    /// The type's way to make objects, if what NumPy made of a number lies in memory as a float does.
+    fn of(class: &Bound<'_, PyType>) -> Option<Float64> {
+        // SAFETY: the slot of a ready type holds a function of that kind or null.
+        let alloc = unsafe {
+            let slot = ffi::PyType_GetSlot(class.as_type_ptr(), ffi::Py_tp_alloc);
+            std::mem::transmute::<*mut std::ffi::c_void, Option<ffi::allocfunc>>(slot)?
+        };
+        lies_plainly(class, 1.618_033_988_749_895_f64).then_some(Float64 { class: class.as_type_ptr(), alloc })
+    }
+
+    #[inline]
+    fn make<'py>(&self, py: Python<'py>, value: f64) -> PyResult<Bound<'py, PyAny>> {
+        // SAFETY: allocates an object of the type, whose value is at the place found before; null has an exception set.
+        unsafe {
+            let made = Bound::from_owned_ptr_or_err(py, (self.alloc)(self.class, 0))?;
+            made.as_ptr().cast::<u8>().add(HEAD).cast::<f64>().write(value);
+            Ok(made)
+        }
+    }
+}
+
+/// Bytes of what every object has.
+const HEAD: usize = size_of::<ffi::PyObject>();
+
+/// Does an object that a class makes of a value have nothing but what every object has and then that value?
+fn lies_plainly<T>(class: &Bound<'_, PyType>, value: T) -> bool
+where
+    T: Copy + PartialEq + for<'py> IntoPyObject<'py>,
+{
+    let Ok(made) = class.call1((value,)) else { return false };
+    let size = class.getattr("__basicsize__").and_then(|size| size.extract::<usize>());
+    if !size.is_ok_and(|size| size == HEAD + size_of::<T>()) || made.get_type_ptr() != class.as_type_ptr() {
+        return false;
+    }
+    // SAFETY: the object has that many bytes.
+    let found = unsafe { made.as_ptr().cast::<u8>().add(HEAD).cast::<T>().read() };
+    found == value
+}
+
+static NUMPY: PyOnceLock<Numpy> = PyOnceLock::new();
+
+const DESCR_NAMES: [&str; 14] = [
+    "bool",
+    "int8",
+    "uint8",
+    "int16",
+    "uint16",
+    "int32",
+    "uint32",
+    "int64",
+    "uint64",
+    "float16",
+    "float32",
+    "float64",
+    "complex64",
+    "complex128",
+];
+
+/// NumPy's name of a dtype.
+pub fn numpy_name(dtype: DType) -> &'static str {
+    DESCR_NAMES[dtype as usize]
+}
+
+impl Numpy {
+    fn load(py: Python<'_>) -> PyResult<Numpy> {
+        let module = py.import("numpy")?;
+        let class = |name: &str| -> PyResult<Py<PyType>> { Ok(module.getattr(name)?.cast_into::<PyType>()?.unbind()) };
+        let mut descrs = Vec::new();
+        let mut types = Vec::new();
+        for dtype in DType::ALL {
+            let descr = module.call_method1("dtype", (numpy_name(dtype),))?;
+            types.push((descr.getattr("type")?.cast_into::<PyType>()?.unbind(), dtype));
+            descrs.push(descr.unbind());
+        }
+        for name in ["intc", "uintc", "longlong", "ulonglong"] {
+            let num: c_int = module.call_method1("dtype", (name,))?.getattr("num")?.extract()?;
+            if let Some(dtype) = from_type_num(num) {
+                types.push((class(name)?, dtype));
+            }
+        }
+        let float64 = Float64::of(types[DType::F64 as usize].0.bind(py));
+        let plain_int64 = lies_plainly(types[DType::I64 as usize].0.bind(py), 0x0123_4567_89ab_cdef_i64);
+        Ok(Numpy {
+            float64,
+            plain_int64,
+            descrs,
+            types,
+            ndarray: class("ndarray")?,
+            generic: class("generic")?,
+            ufunc: class("ufunc")?,
+            module: module.into_any().unbind(),
+        })
+    }
+
+    /// The process's one instance; `import numpy` on first use.
+    pub fn get(py: Python<'_>) -> PyResult<&'static Numpy> {
+        NUMPY.get_or_try_init(py, || Numpy::load(py))
+    }
+
+    /// `numpy.dtype` object.
+    pub fn descr<'py>(&self, py: Python<'py>, dtype: DType) -> &Bound<'py, PyAny> {
+        self.descrs[dtype as usize].bind(py)
+    }
+
+    /// dtype of a scalar type, `None` when it is not native or no NumPy type.
+    pub fn dtype_of_type(&self, class: *mut ffi::PyTypeObject) -> Option<DType> {
+        self.types.iter().find(|(t, _)| t.as_ptr().cast() == class).map(|(_, d)| *d)
+    }
+
+    /// Attribute of the module `numpy`.
+    pub fn attr<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
+        self.module.bind(py).getattr(name)
+    }
+}
+
+/// Native dtype of NumPy's type number. Where `longlong` is as long as `long`, it is none: results tell the two apart by
+/// their type, and only NumPy knows which one comes of what.
+pub fn from_type_num(num: c_int) -> Option<DType> {
+    const LONG_IS_64: bool = size_of::<c_long>() == 8;
+    const LONG: (DType, DType) = if LONG_IS_64 { (DType::I64, DType::U64) } else { (DType::I32, DType::U32) };
+    Some(match num {
+        0 => DType::Bool,
+        1 => DType::I8,
+        2 => DType::U8,
+        3 => DType::I16,
+        4 => DType::U16,
+        5 => DType::I32,
+        6 => DType::U32,
+        7 => LONG.0,
+        8 => LONG.1,
+        9 if !LONG_IS_64 => DType::I64,
+        10 if !LONG_IS_64 => DType::U64,
+        11 => DType::F32,
+        12 => DType::F64,
+        14 => DType::C64,
+        15 => DType::C128,
+        23 => DType::F16,
+        _ => return None,
+    })
+}
+
+/// Native dtype of a `numpy.dtype` structure; `None` for other types, foreign byte order, and one that carries
+/// metadata or names parts of a number as fields (`('i4', [('low', 'i2'), ('high', 'i2')])`), which arrays hand on.
+///
+/// # Safety
+/// `descr` points to a living `numpy.dtype`.
+pub unsafe fn from_descr(py: Python<'_>, descr: *const PyArray_Descr) -> Option<DType> {
+    // SAFETY: the caller vouches for the pointer; these fields have the same place in NumPy 1 and 2.
+    let (num, order) = unsafe { ((*descr).fields.type_num, (*descr).fields.byteorder as u8) };
+    let swapped = if cfg!(target_endian = "little") { b'>' } else { b'<' };
+    // SAFETY: as above; all types with such a number have both.
+    let (metadata, names) = unsafe { (PyDataType_METADATA(py, descr), PyDataType_NAMES(py, descr)) };
+    // SAFETY: the constant lives as long as the interpreter.
+    let nameless = || names.is_null() || names == unsafe { pyo3::ffi::Py_None() };
+    from_type_num(num).filter(|_| order != swapped && metadata.is_null() && nameless())
+}
+
+/// What a `dtype=` argument means: `Ok(None)` when it is a valid dtype that is not native.
+pub fn parse_dtype(obj: &Bound<'_, PyAny>) -> PyResult<Option<DType>> {
+    let py = obj.py();
+    let numpy = Numpy::get(py)?;
+    if obj.is_instance_of::<PyType>()
+        && let Some(dtype) = numpy.dtype_of_type(obj.as_ptr().cast()).or_else(|| dtype_of_python_type(obj))
+    {
+        return Ok(Some(dtype));
+    }
+    if let Some(at) = numpy.descrs.iter().position(|descr| descr.is(obj)) {
+        return Ok(Some(DType::ALL[at]));
+    }
+    if obj.is_instance_of::<NdArray>() {
+        // it has an attribute `dtype`, as what stands for a dtype may have
+        return Err(PyTypeError::new_err("Cannot construct a dtype from an array"));
+    }
+    let mut descr: *mut PyArray_Descr = std::ptr::null_mut();
+    // SAFETY: the API table is loaded by now; on success `descr` is a new reference.
+    let ok = unsafe { PY_ARRAY_API.PyArray_DescrConverter(py, obj.as_ptr(), &mut descr) };
+    if ok == 0 {
+        return Err(PyErr::fetch(py));
+    }
+    // SAFETY: success gives an owned reference to a dtype.
+    let (owned, dtype) = unsafe { (Bound::from_owned_ptr(py, descr.cast()), from_descr(py, descr)) };
+    drop(owned);
+    Ok(dtype)
+}
+
+/// What Python's own number types mean as a dtype.
+pub fn dtype_of_python_type(obj: &Bound<'_, PyAny>) -> Option<DType> {
+    use pyo3::PyTypeInfo;
+    let (py, class) = (obj.py(), obj.as_ptr());
+    let is = |other: *mut ffi::PyTypeObject| std::ptr::eq(class.cast(), other);
+    if is(PyFloat::type_object_raw(py)) {
+        Some(DType::F64)
+    } else if is(PyInt::type_object_raw(py)) {
+        Some(DType::I64)
+    } else if is(PyBool::type_object_raw(py)) {
+        Some(DType::Bool)
+    } else {
+        is(PyComplex::type_object_raw(py)).then_some(DType::C128)
+    }
+}
+
+/// A real NumPy scalar with this value.
+pub fn to_numpy_scalar<'py>(py: Python<'py>, value: Scalar) -> PyResult<Bound<'py, PyAny>> {
+    let mut bytes = value.to_bytes();
+    // SAFETY: the bytes are the element's memory image.
+    unsafe { numpy_scalar_at(py, value.dtype(), bytes.as_mut_ptr()) }
+}
+
+/// A real NumPy scalar from memory.
+///
+/// # Safety
+/// `address` holds one element of `dtype`.
+pub unsafe fn numpy_scalar_at<'py>(py: Python<'py>, dtype: DType, address: *mut u8) -> PyResult<Bound<'py, PyAny>> {
+    let numpy = Numpy::get(py)?;
+    if dtype == DType::F64
+        && let Some(float64) = &numpy.float64
+    {
+        // SAFETY: the address holds an element, as the caller says.
+        return float64.make(py, unsafe { address.cast::<f64>().read() });
+    }
+    let descr = numpy.descr(py, dtype).as_ptr();
+    // SAFETY: NumPy copies one element from `address`; the descr is alive; a null result has an exception set.
+    unsafe {
+        let made = PY_ARRAY_API.PyArray_Scalar(py, address.cast(), descr.cast(), std::ptr::null_mut());
+        Bound::from_owned_ptr_or_err(py, made)
+    }
+}
+
+/// Value of an object of exactly `numpy.float64`.
+#[inline]
+pub fn numpy_float64(obj: &Bound<'_, PyAny>) -> Option<f64> {
+    let numpy = NUMPY.get(obj.py())?;
+    let own = std::ptr::eq(obj.get_type_ptr().cast(), numpy.types[DType::F64 as usize].0.as_ptr());
+    // SAFETY: a `numpy.float64` is a float.
+    own.then(|| unsafe { ffi::PyFloat_AsDouble(obj.as_ptr()) })
+}
+
+/// Value of an object of exactly `numpy.int64`.
+#[inline]
+pub fn numpy_int64(obj: &Bound<'_, PyAny>) -> Option<i64> {
+    let numpy = NUMPY.get(obj.py())?;
+    let own = std::ptr::eq(obj.get_type_ptr().cast(), numpy.types[DType::I64 as usize].0.as_ptr());
+    // SAFETY: the value of an object of that class lies there, as was seen when NumPy was loaded.
+    (own && numpy.plain_int64).then(|| unsafe { obj.as_ptr().cast::<u8>().add(HEAD).cast::<i64>().read() })
+}
+
+/// Value of a real NumPy scalar of a native type.
+pub fn numpy_scalar_value(obj: &Bound<'_, PyAny>) -> Option<Scalar> {
+    let py = obj.py();
+    let class = obj.get_type_ptr();
+    if let Some(value) = numpy_float64(obj) {
+        return Some(Scalar::F64(value));
+    }
+    let dtype = Numpy::get(py).ok()?.dtype_of_type(class)?;
+    let mut bytes = [0u64; 2];
+    // SAFETY: the object is an instance of exactly that scalar type, whose C value has at most 16 bytes.
+    unsafe { PY_ARRAY_API.PyArray_ScalarAsCtype(py, obj.as_ptr(), bytes.as_mut_ptr().cast()) };
+    // SAFETY: two u64 are 16 bytes.
+    let image = unsafe { std::slice::from_raw_parts(bytes.as_ptr().cast::<u8>(), 16) };
+    Some(Scalar::from_bytes(dtype, image))
+}
+
+impl Weak {
+    /// A float or int of exactly Python's own types that 64 bits hold.
+    #[inline]
+    pub fn exact(obj: &Bound<'_, PyAny>) -> Option<Weak> {
+        if let Ok(value) = obj.cast_exact::<PyFloat>() {
+            return Some(Weak::Float(value.value()));
+        }
+        if obj.is_exact_instance_of::<PyInt>() { Weak::from_int(obj) } else { None }
+    }
+
+    /// A Python number, or none. NumPy's scalars are no Python numbers, even where they inherit.
+    pub fn extract(obj: &Bound<'_, PyAny>) -> Option<Weak> {
+        let py = obj.py();
+        if let Ok(value) = obj.cast_exact::<PyFloat>() {
+            return Some(Weak::Float(value.value()));
+        }
+        if let Ok(value) = obj.cast_exact::<PyInt>() {
+            return Weak::from_int(value.as_any());
+        }
+        if let Ok(value) = obj.cast_exact::<PyBool>() {
+            return Some(Weak::Bool(value.is_true()));
+        }
+        let generic = Numpy::get(py).ok()?.generic.as_ptr();
+        // SAFETY: looks at the class of a living object, and runs no code of it.
+        if unsafe { ffi::PyObject_TypeCheck(obj.as_ptr(), generic.cast()) } != 0 {
+            return None;
+        }
+        if let Ok(value) = obj.cast::<PyInt>() {
+            return Weak::from_int(value.as_any());
+        }
+        if let Ok(value) = obj.cast::<PyFloat>() {
+            return Some(Weak::Float(value.value()));
+        }
+        // SAFETY: the object is a complex; both calls only read it.
+        obj.cast::<PyComplex>().ok().map(|c| unsafe {
+            Weak::Complex(ffi::PyComplex_RealAsDouble(c.as_ptr()), ffi::PyComplex_ImagAsDouble(c.as_ptr()))
+        })
+    }
+
+    fn from_int(obj: &Bound<'_, PyAny>) -> Option<Weak> {
+        let mut overflow: c_int = 0;
+        // SAFETY: the object is an int; overflow is reported through the out-parameter.
+        let value = unsafe { ffi::PyLong_AsLongLongAndOverflow(obj.as_ptr(), &mut overflow) };
+        match overflow {
+            0 => Some(Weak::Int(value)),
+            1 => Some(obj.extract::<u64>().map_or(Weak::Huge(false), Weak::Unsigned)),
+            _ => Some(Weak::Huge(true)),
+        }
+    }
+}
+
+/// NumPy's exception for a Python int that the dtype cannot hold.
+pub fn int_overflow(obj: &Bound<'_, PyAny>, dtype: DType) -> PyErr {
+    PyOverflowError::new_err(format!("Python integer {obj} out of bounds for {}", numpy_name(dtype)))
+}
+
+/// Conversion with C rules (NumPy's `casting='unsafe'`).
+pub use numelt_ir::interp::cast;
+
+/// Loads NumPy's C API and checks that it can be used.
+pub fn load_api(py: Python<'_>) -> PyResult<()> {
+    Numpy::get(py)?;
+    // SAFETY: the first call loads the API table; the result is a new reference to a built-in dtype.
+    unsafe {
+        let descr = PY_ARRAY_API.PyArray_DescrFromType(py, NPY_TYPES::NPY_DOUBLE as c_int);
+        drop(Bound::from_owned_ptr_or_err(py, descr.cast())?);
+    }
+    Ok(())
+}

@@ -1,0 +1,197 @@
+//! Counting what runs in NumPy, where that needs nothing but counting.
+//!
+//! In: the name of what was called. Out: one more under the user's file and line, in the package's table. The rest
+//! (policies that warn or raise, calls that come from inside the package) is the package's.
+
+use crate::cpython::frames;
+use pyo3::ffi;
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::{PyCode, PyDict, PyFrame, PyFrameMethods, PyList, PyString, PyTuple};
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
+use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
+use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
+
+/// The package's table: `(name, file, line)` to `[count, reason]`.
+static COUNTS: PyOnceLock<Py<PyDict>> = PyOnceLock::new();
+/// Does a call that runs in NumPy pass in silence?
+static SILENT: AtomicBool = AtomicBool::new(false);
+
+/// An entry of the table that was found for a place in the program.
+struct Known {
+    name: Box<str>,
+    entry: Py<PyList>,
+    /// Calls that the entry does not have yet; see [`settle_counts`].
+    calls: i64,
+    /// Keeps the address of the code its own.
+    _code: Py<PyCode>,
+}
+
+/// Entries by code object and position in it.
+type Places = FxHashMap<(usize, i32), SmallVec<[Known; 1]>>;
+
+static PLACES: LazyLock<Mutex<Places>> = LazyLock::new(Mutex::default);
+const MOST_PLACES: usize = 4096;
+
+fn places() -> MutexGuard<'static, Places> {
+    PLACES.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Forgets which entries were found: the table was emptied.
+#[pyfunction]
+fn forget_counts() {
+    let old = std::mem::take(&mut *places());
+    drop(old);
+}
+
+/// Adds to the table what was counted since it was last asked for.
+#[pyfunction]
+fn settle_counts(py: Python<'_>) -> PyResult<()> {
+    let settle = |known: &mut Known| (known.entry.clone_ref(py), std::mem::take(&mut known.calls));
+    let news: Vec<_> = places().values_mut().flatten().map(settle).collect();
+    for (entry, calls) in news.into_iter().filter(|&(_, calls)| calls > 0) {
+        add(entry.bind(py), calls)?;
+    }
+    Ok(())
+}
+
+/// Sets the table that calls are counted in.
+#[pyfunction]
+fn set_counts(counts: &Bound<'_, PyDict>) {
+    let _ = COUNTS.set(counts.py(), counts.clone().unbind());
+}
+
+/// Says whether calls that run in NumPy need nothing but counting.
+#[pyfunction]
+fn set_silent(silent: bool) {
+    SILENT.store(silent, Ordering::Relaxed);
+}
+
+/// Does a call that runs in NumPy pass in silence?
+pub fn is_silent() -> bool {
+    SILENT.load(Ordering::Relaxed)
+}
+
+/// The globals of the innermost Python frame.
+pub fn globals(py: Python<'_>) -> Option<Bound<'_, PyDict>> {
+    // SAFETY: gives a borrowed reference, or null where no Python code runs.
+    let globals = unsafe { Bound::from_borrowed_ptr_or_opt(py, ffi::PyEval_GetGlobals()) };
+    globals.and_then(|globals| globals.cast_into::<PyDict>().ok())
+}
+
+/// Is the innermost Python frame the user's: neither the package's nor NumPy's?
+pub fn in_users_frame(py: Python<'_>) -> bool {
+    let Some(globals) = globals(py) else { return false };
+    let Ok(Some(name)) = globals.get_item(pyo3::intern!(py, "__name__")) else { return true };
+    if std::ptr::eq(LAST.load(Ordering::Relaxed), name.as_ptr()) {
+        return true;
+    }
+    let mut users = USERS.lock().unwrap_or_else(PoisonError::into_inner);
+    if users.iter().any(|user| user.is(&name)) {
+        LAST.store(name.as_ptr(), Ordering::Relaxed);
+        return true;
+    }
+    let Ok(name) = name.cast::<PyString>() else { return true };
+    let is_user = name.to_cow().is_ok_and(|name| !matches!(name.split('.').next(), Some("numelt" | "numpy")));
+    if is_user && users.len() < MOST_USERS {
+        users.push(name.clone().unbind().into_any());
+    }
+    is_user
+}
+
+/// Names of modules that are the user's, found before: the very objects, so that they need no look at their text.
+static USERS: Mutex<Vec<Py<PyAny>>> = Mutex::new(Vec::new());
+const MOST_USERS: usize = 8;
+/// The one of them that was met last.
+static LAST: AtomicPtr<ffi::PyObject> = AtomicPtr::new(std::ptr::null_mut());
+
+/// The place of a call that needs nothing but counting.
+pub struct Place<'py> {
+    counts: &'py Bound<'py, PyDict>,
+    frame: Bound<'py, PyFrame>,
+    code: Bound<'py, PyCode>,
+    /// The offset of the instruction.
+    at: i32,
+}
+
+/// Where a call that runs in NumPy is to be counted, if that is to be done here: in the user's frame.
+pub fn simple(py: Python<'_>) -> PyResult<Option<Place<'_>>> {
+    let Some(counts) = COUNTS.get(py).filter(|_| is_silent()) else { return Ok(None) };
+    let Some(frame) = frames::running(py) else { return Ok(None) };
+    let (code, at) = (frame.code(), frames::instruction(&frame));
+    Ok(in_users_frame(py).then(|| Place { counts: counts.bind(py), frame, code, at }))
+}
+
+/// Counts a call that is the user's and needs nothing else; false for all others.
+pub fn noted(py: Python<'_>, name: &str, reason: &str) -> PyResult<bool> {
+    if !is_silent() {
+        return Ok(false);
+    }
+    let Some(frame) = frames::running(py) else { return Ok(false) };
+    let (code, at) = (frame.code(), frames::instruction(&frame));
+    if counted((code.as_ptr() as usize, at), name) {
+        return Ok(true);
+    }
+    match COUNTS.get(py).filter(|_| in_users_frame(py)) {
+        Some(counts) => note(Place { counts: counts.bind(py), frame, code, at }, name, reason).map(|()| true),
+        None => Ok(false),
+    }
+}
+
+/// Counts a call under an entry that was found before, if there is one.
+fn counted(place: (usize, i32), name: &str) -> bool {
+    match places().get_mut(&place).and_then(|known| known.iter_mut().find(|k| &*k.name == name)) {
+        Some(known) => {
+            known.calls += 1;
+            true
+        }
+        None => false,
+    }
+}
+
+/// Counts a call.
+pub fn note(place: Place<'_>, name: &str, reason: &str) -> PyResult<()> {
+    let Place { counts, frame, code, at } = place;
+    let py = counts.py();
+    let place = (code.as_ptr() as usize, at);
+    if counted(place, name) {
+        return Ok(());
+    }
+    // SAFETY: the frame is alive.
+    let line = unsafe { ffi::PyFrame_GetLineNumber(frame.as_ptr().cast()) };
+    let file = code.getattr(pyo3::intern!(py, "co_filename"))?;
+    let key = PyTuple::new(py, [PyString::new(py, name).into_any(), file, line.into_pyobject(py)?.into_any()])?;
+    let entry = match counts.get_item(&key)? {
+        Some(entry) => {
+            let entry = entry.cast_into::<PyList>()?;
+            add(&entry, 1)?;
+            entry
+        }
+        None => {
+            let one = 1i64.into_pyobject(py)?.into_any();
+            let entry = PyList::new(py, [one, PyString::new(py, reason).into_any()])?;
+            counts.set_item(key, &entry)?;
+            entry
+        }
+    };
+    if places().len() >= MOST_PLACES {
+        settle_counts(py)?;
+        forget_counts();
+    }
+    let known = Known { name: name.into(), entry: entry.unbind(), calls: 0, _code: code.unbind() };
+    places().entry(place).or_default().push(known);
+    Ok(())
+}
+
+fn add(entry: &Bound<'_, PyList>, calls: i64) -> PyResult<()> {
+    entry.set_item(0, entry.get_item(0)?.extract::<i64>()? + calls)
+}
+
+/// Adds the functions to the module.
+pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_function(wrap_pyfunction!(set_counts, module)?)?;
+    module.add_function(wrap_pyfunction!(forget_counts, module)?)?;
+    module.add_function(wrap_pyfunction!(settle_counts, module)?)?;
+    module.add_function(wrap_pyfunction!(set_silent, module)?)
+}

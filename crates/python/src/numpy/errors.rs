@@ -1,0 +1,191 @@
+//! The one map from numelt's errors to Python exceptions, and the exceptions with NumPy's wording.
+
+use crate::numpy::convert::Numpy;
+use numelt_ir::{DType, Dims, Error};
+use pyo3::PyTypeInfo;
+use pyo3::exceptions::{
+    PyAttributeError, PyBufferError, PyImportError, PyIndexError, PyOSError, PyOverflowError, PyRuntimeError,
+    PyTypeError, PyValueError,
+};
+use pyo3::prelude::*;
+use pyo3::types::PyTuple;
+use std::sync::OnceLock;
+
+/// The Python exception for an error from below.
+pub fn to_py(error: Error) -> PyErr {
+    match error {
+        Error::Shape(text) | Error::Config(text) => PyValueError::new_err(text),
+        Error::Type(text) => PyTypeError::new_err(text),
+        Error::OutOfMemory(bytes) => Python::attach(|py| memory(py, &[bytes as i64], DType::U8)),
+        Error::NoRoom { dtype, shape } => Python::attach(|py| memory(py, &shape, dtype)),
+        Error::Io(text) => PyOSError::new_err(text),
+        error @ (Error::Invalid(_)
+        | Error::Parse { .. }
+        | Error::Decode { .. }
+        | Error::Unsupported(_)
+        | Error::Engine(_)
+        | Error::Busy
+        | Error::Lost(_)) => PyRuntimeError::new_err(error.to_string()),
+    }
+}
+
+/// What Python code gave; nothing where it failed in one of the ways that are expected of it. Any other exception goes on:
+/// Python code may raise at any place what the handler of a signal raises, which is nobody's to drop. So no call of Python code
+/// ends in `.ok()` or `unwrap_or`.
+///
+/// # Errors
+/// Exceptions of other classes than these.
+pub fn unless<T>(py: Python<'_>, result: PyResult<T>, expected: &[Kind]) -> PyResult<Option<T>> {
+    match result {
+        Ok(value) => Ok(Some(value)),
+        Err(error) if expected.iter().any(|is_of_kind| is_of_kind(&error, py)) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// A class of exceptions, for [`unless`].
+pub type Kind = fn(&PyErr, Python<'_>) -> bool;
+
+fn is<E: PyTypeInfo>(error: &PyErr, py: Python<'_>) -> bool {
+    error.is_instance_of::<E>(py)
+}
+
+pub const ATTRIBUTE: Kind = is::<PyAttributeError>;
+pub const BUFFER: Kind = is::<PyBufferError>;
+pub const IMPORT: Kind = is::<PyImportError>;
+pub const INDEX: Kind = is::<PyIndexError>;
+pub const OVERFLOW: Kind = is::<PyOverflowError>;
+pub const RUNTIME: Kind = is::<PyRuntimeError>;
+pub const TYPE: Kind = is::<PyTypeError>;
+pub const VALUE: Kind = is::<PyValueError>;
+
+/// NumPy's `MemoryError` for an array that cannot be had.
+pub fn memory(py: Python<'_>, shape: &[i64], dtype: DType) -> PyErr {
+    let make = || {
+        let class = py.import("numpy._core._exceptions")?.getattr("_ArrayMemoryError")?;
+        class.call1((PyTuple::new(py, shape)?, Numpy::get(py)?.descr(py, dtype)))
+    };
+    match make() {
+        Ok(error) => PyErr::from_value(error),
+        Err(error) => error,
+    }
+}
+
+/// `(2, 3)`, `(2,)`, `()`: a shape as Python prints it.
+pub fn shape_text(shape: &[i64]) -> String {
+    match shape {
+        [one] => format!("({one},)"),
+        many => format!("({})", many.iter().map(i64::to_string).collect::<Vec<_>>().join(",")),
+    }
+}
+
+/// A shape with an extent still to be worked out, as `reshape` prints it: leading ones are left out, later
+/// ones are called `newaxis`.
+pub fn partial_shape_text(shape: &[i64]) -> String {
+    let known = shape.iter().position(|&n| n >= 0).map_or(&[][..], |first| &shape[first..]);
+    let part = |n: &i64| if *n < 0 { "newaxis".to_string() } else { n.to_string() };
+    let comma = if shape.len() == 1 && !known.is_empty() { "," } else { "" };
+    format!("({}{comma})", known.iter().map(part).collect::<Vec<_>>().join(","))
+}
+
+/// Inputs of an elementwise operation that do not fit.
+pub fn broadcast(shapes: &[&[i64]]) -> PyErr {
+    let list: String = shapes.iter().map(|s| shape_text(s) + " ").collect();
+    PyValueError::new_err(format!("operands could not be broadcast together with shapes {list}"))
+}
+
+/// An `out=` or in-place target smaller than the result.
+pub fn output_shape(out: &[i64], result: &[i64]) -> PyErr {
+    PyValueError::new_err(format!(
+        "non-broadcastable output operand with shape {} doesn't match the broadcast shape {}",
+        shape_text(out),
+        shape_text(result)
+    ))
+}
+
+/// An assigned value that does not fit its target.
+pub fn assignment_shape(value: &[i64], target: &[i64]) -> PyErr {
+    PyValueError::new_err(format!(
+        "could not broadcast input array from shape {} into shape {}",
+        shape_text(value),
+        shape_text(target)
+    ))
+}
+
+/// An operation writes to a read-only array.
+pub fn read_only_output() -> PyErr {
+    PyValueError::new_err("output array is read-only")
+}
+
+/// An assignment to a read-only array.
+pub fn read_only_assignment() -> PyErr {
+    PyValueError::new_err("assignment destination is read-only")
+}
+
+/// An integer index outside its axis.
+pub fn index_out_of_bounds(index: i64, axis: usize, extent: i64) -> PyErr {
+    PyIndexError::new_err(format!("index {index} is out of bounds for axis {axis} with size {extent}"))
+}
+
+/// More indices than axes.
+pub fn too_many_indices(rank: usize, indices: usize) -> PyErr {
+    PyIndexError::new_err(format!(
+        "too many indices for array: array is {rank}-dimensional, but {indices} were indexed"
+    ))
+}
+
+/// The same for the axis that an argument names.
+pub fn axis_of(py: Python<'_>, axis: i64, rank: usize, argument: &str) -> PyErr {
+    let make = || py.import("numpy.exceptions")?.getattr("AxisError")?.call1((axis, rank, argument));
+    match make() {
+        Ok(error) => PyErr::from_value(error),
+        Err(error) => error,
+    }
+}
+
+/// `numpy.exceptions.AxisError`.
+pub fn axis(py: Python<'_>, axis: i64, rank: usize) -> PyErr {
+    let make = || py.import("numpy.exceptions")?.getattr("AxisError")?.call1((axis, rank, py.None()));
+    match make() {
+        Ok(error) => PyErr::from_value(error),
+        Err(error) => error,
+    }
+}
+
+/// Bytes from which on it is looked whether an array can exist at all.
+const NOTABLE: i64 = 1 << 26;
+
+/// Refuses an array that no memory can hold, where it is asked for.
+pub fn check_bytes(py: Python<'_>, dims: &Dims, dtype: DType) -> PyResult<()> {
+    let bytes = dims.iter().filter(|n| **n > 0).try_fold(dtype.size() as i64, |a, &n| a.checked_mul(n));
+    match bytes {
+        None => Err(PyValueError::new_err(
+            "array is too big; `arr.size * arr.dtype.itemsize` is larger than the maximum possible size.",
+        )),
+        Some(bytes) if bytes > NOTABLE && !dims.contains(&0) && bytes as u64 > most_memory().min(address_space()) => {
+            Err(memory(py, dims, dtype))
+        }
+        Some(_) => Ok(()),
+    }
+}
+
+/// Bytes that this process may map.
+fn address_space() -> u64 {
+    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: the call writes one structure, which is ours.
+    let known = unsafe { libc::getrlimit(libc::RLIMIT_AS, &raw mut limit) } == 0;
+    if known { limit.rlim_cur } else { u64::MAX }
+}
+
+/// Bytes of memory and swap space together, as the system counts them; no limit where it does not say.
+fn most_memory() -> u64 {
+    static TOTAL: OnceLock<u64> = OnceLock::new();
+    *TOTAL.get_or_init(|| {
+        let text = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
+        let kilobytes = |name: &str| -> Option<u64> {
+            let line = text.lines().find_map(|line| line.strip_prefix(name))?;
+            line.split_whitespace().next()?.parse().ok()
+        };
+        kilobytes("MemTotal:").map_or(u64::MAX, |total| (total + kilobytes("SwapTotal:").unwrap_or(0)) << 10)
+    })
+}

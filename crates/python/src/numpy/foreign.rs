@@ -1,0 +1,181 @@
+//! Items, operators and calls of arrays of dtypes that are never native: objects, text, dates, records.
+//!
+//! In: an operation with such an array in it. Out: what NumPy makes of it, counted as a fallback, without a way through
+//! the package; `None` where only the package can tell (other classes, policies that warn or raise). What an array
+//! of objects holds is given out, and taken, as the very object.
+
+use crate::array::ndarray::{NdArray, Payload};
+use crate::cpython::given::{self, Given};
+use crate::numpy::coverage;
+use crate::numpy::export;
+use crate::numpy::hooks;
+use crate::numpy::lend::{self, Lent, Terms, Values};
+use numpy::npyffi::NPY_TYPES;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyInt, PySlice, PyString, PyTuple};
+use std::ffi::c_int;
+
+/// Why indexing is counted as a fallback.
+const INDEXED: &str = "indexing an array that is not native";
+
+type Out<'py> = PyResult<Bound<'py, PyAny>>;
+type Quick<'py> = PyResult<Option<Bound<'py, PyAny>>>;
+
+/// Counts a call, here or by the package.
+fn note(py: Python<'_>, name: &str, reason: &str) -> PyResult<()> {
+    if coverage::noted(py, name, reason)? {
+        return Ok(());
+    }
+    match hooks::hook(py, "note")? {
+        Some(note) => note.call1((name, reason)).map(drop),
+        None => Ok(()),
+    }
+}
+
+/// An item that NumPy gave out, as ours: a view is an array of ours, anything else is what it is.
+pub fn given<'py>(item: Bound<'py, PyAny>) -> Out<'py> {
+    export::from_numpy(&item, export::references(&item) == 1)
+}
+
+/// `array[key]`, where `real` is the array as NumPy has it.
+pub fn get<'py>(array: &Bound<'py, NdArray>, real: &Bound<'py, PyAny>, key: &Bound<'py, PyAny>) -> Quick<'py> {
+    let py = key.py();
+    if is_word(key) {
+        note(py, "ndarray.__getitem__", INDEXED)?;
+        let item = real.get_item(key)?;
+        if key.is_exact_instance_of::<PyString>() {
+            return export::field(array, &item).map(Some);
+        }
+        return given(item).map(Some);
+    }
+    let mut lent = Lent::new(Terms::UNCLAIMED);
+    let Some(plain) = lent.argument(key)? else { return Ok(None) };
+    note(py, "ndarray.__getitem__", INDEXED)?;
+    let made = real.get_item(plain);
+    lent.end()?;
+    given(made?).map(Some)
+}
+
+/// `array[key] = value`, where `real` is the array as NumPy has it; false where the package has to do it.
+pub fn set<'py>(real: &Bound<'py, PyAny>, key: &Bound<'py, PyAny>, value: &Bound<'py, PyAny>) -> PyResult<bool> {
+    let mut lent = Lent::new(Terms::UNCLAIMED);
+    let Some(place) = lent.argument(key)? else { return Ok(false) };
+    let stored =
+        if !value.is_exact_instance_of::<NdArray>() && holds_objects(real) && is_element(key, export::rank(real)) {
+            Some(value.clone())
+        } else {
+            lent.argument(value)?
+        };
+    let Some(stored) = stored else { return Ok(false) };
+    note(key.py(), "ndarray.__setitem__", INDEXED)?;
+    let done = real.set_item(place, &stored);
+    drop(stored);
+    lent.end()?;
+    done.map(|()| true)
+}
+
+/// Does a `numpy.ndarray` hold Python objects?
+fn holds_objects(real: &Bound<'_, PyAny>) -> bool {
+    export::type_number(real) == NPY_TYPES::NPY_OBJECT as c_int
+}
+
+/// A Python int or a string: needs no look inside.
+fn is_word(key: &Bound<'_, PyAny>) -> bool {
+    key.is_exact_instance_of::<PyInt>() || key.is_exact_instance_of::<PyString>()
+}
+
+/// Does the key have a Python int for each axis?
+fn is_element(key: &Bound<'_, PyAny>, rank: usize) -> bool {
+    match key.cast_exact::<PyTuple>() {
+        Ok(parts) => parts.len() == rank && parts.iter_borrowed().all(|part| part.is_exact_instance_of::<PyInt>()),
+        Err(_) => rank == 1 && key.is_exact_instance_of::<PyInt>(),
+    }
+}
+
+/// An operator on two operands, at least one of which is ours: `act` does it in NumPy.
+pub fn operate<'py>(
+    name: &str,
+    operands: [&Bound<'py, PyAny>; 2],
+    act: impl FnOnce(&Bound<'py, PyAny>, &Bound<'py, PyAny>) -> Out<'py>,
+) -> Quick<'py> {
+    let mut lent = Lent::new(Terms::UNCLAIMED);
+    let Some(a) = lent.argument(operands[0])? else { return Ok(None) };
+    let Some(b) = lent.argument(operands[1])? else { return Ok(None) };
+    note(a.py(), name, "not native")?;
+    let made = act(&a, &b);
+    drop((a, b));
+    lent.take_back(made).map(Some)
+}
+
+/// An operator on one operand of ours: `act` does it in NumPy.
+pub fn operate_one<'py>(
+    name: &str,
+    operand: &Bound<'py, PyAny>,
+    act: impl FnOnce(&Bound<'py, PyAny>) -> Out<'py>,
+) -> Quick<'py> {
+    let mut lent = Lent::new(Terms::UNCLAIMED);
+    let Some(plain) = lent.argument(operand)? else { return Ok(None) };
+    note(operand.py(), name, "not native")?;
+    let made = act(&plain);
+    drop(plain);
+    lent.take_back(made).map(Some)
+}
+
+/// `diff` of an array of one axis.
+pub fn differences<'py>(array: &Bound<'py, PyAny>) -> Quick<'py> {
+    let py = array.py();
+    let Some(ours) = array.cast_exact::<NdArray>().ok().filter(|_| coverage::is_silent()) else { return Ok(None) };
+    let Payload::Foreign(real) = ours.get().payload() else { return Ok(None) };
+    if export::rank(real.bind(py)) != 1 {
+        return Ok(None);
+    }
+    operate_one("diff", array, |real| {
+        let (later, sooner) = (PySlice::new(py, 1, isize::MAX, 1), PySlice::new(py, 0, -1, 1));
+        real.get_item(later)?.sub(real.get_item(sooner)?)
+    })
+}
+
+/// A method of NumPy's array, by its name as it is counted, where it passes in silence.
+pub fn method<'py>(
+    array: &Bound<'py, NdArray>,
+    label: &'static str,
+    args: &Bound<'py, PyTuple>,
+    kwargs: Option<&Bound<'py, PyDict>>,
+) -> Quick<'py> {
+    let name = hooks::word(args.py(), label.rsplit_once('.').map_or(label, |(_, name)| name));
+    given::unpacked(args, kwargs, |given| method_of(array, label, &name, given))
+}
+
+/// The same, by its name and that as it is counted.
+pub fn method_of<'py>(
+    array: &Bound<'py, NdArray>,
+    label: &str,
+    name: &Bound<'py, PyString>,
+    given: &Given<'_, 'py>,
+) -> Quick<'py> {
+    let Some(place) = coverage::simple(given.py())? else { return Ok(None) };
+    let (mut lent, mut values) = (Lent::new(Terms::UNCLAIMED), Values::new());
+    let Some(real) = lent.argument(array)? else { return Ok(None) };
+    if !lent.arguments(given, false, &mut values)? {
+        return Ok(None);
+    }
+    coverage::note(place, label, "not native")?;
+    let bound = real.getattr(name)?;
+    drop(real);
+    let made = lent.call(&bound, &mut values, given.names());
+    made.map(Some)
+}
+
+/// A call that is counted under the user's line, where it is the user's and passes in silence; the first argument of a `method`
+/// is passed as it is.
+pub fn call<'py>(
+    name: &str,
+    callable: &Bound<'py, PyAny>,
+    given: &Given<'_, 'py>,
+    method: bool,
+    terms: Terms,
+) -> Quick<'py> {
+    let py = given.py();
+    let Some(place) = coverage::simple(py)? else { return Ok(None) };
+    lend::call(callable, given, method, terms, || coverage::note(place, name, "not native"))
+}

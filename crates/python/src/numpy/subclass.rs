@@ -1,0 +1,202 @@
+//! Arrays of classes that are derived from NumPy's: what is called with them is NumPy's to do.
+//!
+//! In: a call with such an array among its arguments. Out: what NumPy's function makes of it, with our arrays lent to it and
+//! counted as a fallback, without a way through the package; `None` where only the package can tell. Also views of our
+//! arrays as such classes, and of such arrays as ours. Classes with an `__array_function__` of their own are the package's.
+
+use crate::array::ndarray::NdArray;
+use crate::cpython::given::{self, Given};
+use crate::numpy::convert::Numpy;
+use crate::numpy::lend::{self, Terms};
+use crate::numpy::{export, foreign};
+use numpy::npyffi::PY_ARRAY_API;
+use pyo3::ffi;
+use pyo3::intern;
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::{PyDict, PyList, PyTuple, PyType};
+use std::sync::{Mutex, PoisonError};
+
+type Quick<'py> = PyResult<Option<Bound<'py, PyAny>>>;
+
+/// Longest list or tuple that is searched for such arrays.
+const ITEMS: usize = 16;
+
+/// The methods `__array_function__` that do what that of NumPy's array does.
+static DEFAULTS: Mutex<Vec<Py<PyAny>>> = Mutex::new(Vec::new());
+
+/// Marks a class's `__array_function__` as doing what that of NumPy's array does.
+#[pyfunction]
+fn default_protocol(method: Bound<'_, PyAny>) {
+    DEFAULTS.lock().unwrap_or_else(PoisonError::into_inner).push(method.unbind());
+}
+
+/// Is this class derived from NumPy's class of arrays?
+pub fn is_class(class: &Bound<'_, PyType>) -> bool {
+    is_derived(class.py(), class.as_type_ptr())
+}
+
+#[inline]
+fn is_derived(py: Python<'_>, class: *mut ffi::PyTypeObject) -> bool {
+    let Ok(numpy) = Numpy::get(py) else { return false };
+    let array = numpy.ndarray.as_ptr().cast();
+    // SAFETY: both are living types.
+    class != array && unsafe { ffi::PyType_IsSubtype(class, array) != 0 }
+}
+
+/// Is this an array of a class derived from NumPy's? Where classes may claim the call, one that leaves it to NumPy.
+#[inline]
+pub fn passes(value: &Bound<'_, PyAny>, claimable: bool) -> PyResult<bool> {
+    Ok(is_derived(value.py(), value.get_type_ptr()) && (!claimable || leaves_functions_to_numpy(value)?))
+}
+
+/// Is this an array of a class derived from NumPy's that leaves the choice of functions to NumPy?
+#[inline]
+pub fn is_instance(value: &Bound<'_, PyAny>) -> PyResult<bool> {
+    passes(value, true)
+}
+
+fn leaves_functions_to_numpy(value: &Bound<'_, PyAny>) -> PyResult<bool> {
+    let method = value.get_type().getattr_opt(intern!(value.py(), "__array_function__"))?;
+    let known = DEFAULTS.lock().unwrap_or_else(PoisonError::into_inner);
+    Ok(method.is_some_and(|method| known.iter().any(|known| known.is(&method))))
+}
+
+/// The same, or a short list or tuple with such an array.
+fn holds(value: &Bound<'_, PyAny>) -> PyResult<bool> {
+    if let Ok(list) = value.cast_exact::<PyList>() {
+        return Ok(list.len() <= ITEMS && any(list.iter(), |item| is_instance(&item))?);
+    }
+    if let Ok(tuple) = value.cast_exact::<PyTuple>() {
+        return Ok(tuple.len() <= ITEMS && any(tuple.iter(), |item| is_instance(&item))?);
+    }
+    is_instance(value)
+}
+
+/// Does the condition hold for any of the items, asked one after the other until it does?
+fn any<T>(items: impl IntoIterator<Item = T>, holds: impl Fn(T) -> PyResult<bool>) -> PyResult<bool> {
+    for item in items {
+        if holds(item)? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// Is there an array of a derived class among the operands of a ufunc?
+pub fn among_operands(given: &Given<'_, '_>) -> bool {
+    let derived = |value: &Bound<'_, PyAny>| is_derived(value.py(), value.get_type_ptr());
+    given.positional().chain(given.named()).any(|value| match value.cast_exact::<PyTuple>() {
+        Ok(outs) => outs.iter_borrowed().any(|out| derived(&out)),
+        Err(_) => derived(&value),
+    })
+}
+
+/// Is there such an array among the arguments?
+pub fn among(given: &Given<'_, '_>) -> PyResult<bool> {
+    any(given.positional().chain(given.named()), |value| holds(&value))
+}
+
+/// The same for packed arguments.
+pub fn among_packed(args: &Bound<'_, PyTuple>, kwargs: Option<&Bound<'_, PyDict>>) -> PyResult<bool> {
+    let named = kwargs.into_iter().flat_map(|kwargs| kwargs.values().iter().collect::<Vec<_>>());
+    any(args.iter().chain(named), |value| holds(&value))
+}
+
+/// [`among_operands`] of packed arguments.
+pub fn among_packed_operands(args: &Bound<'_, PyTuple>, kwargs: Option<&Bound<'_, PyDict>>) -> PyResult<bool> {
+    given::unpacked(args, kwargs, |given| Ok(among_operands(given)))
+}
+
+/// What a public function of NumPy's makes of arguments with such an array; counted as a fallback by its `name`.
+pub fn call<'py>(name: &str, function: &Bound<'py, PyAny>, given: &Given<'_, 'py>) -> Quick<'py> {
+    // NumPy's dispatch would ask the class, which leaves it to NumPy
+    match function.getattr_opt(intern!(function.py(), "_implementation"))? {
+        Some(behind) => foreign::call(name, &behind, given, false, Terms::ANY),
+        None => foreign::call(name, function, given, false, Terms::ANY),
+    }
+}
+
+/// [`call`] of the function of NumPy's that one of ours stands for, if there is such an array.
+pub fn call_for<'py>(ours: &Bound<'py, PyAny>, given: &Given<'_, 'py>) -> Quick<'py> {
+    if !among(given)? {
+        return Ok(None);
+    }
+    let Some(function) = lend::numpys_function(ours) else { return Ok(None) };
+    let name: String = function.getattr(intern!(ours.py(), "__name__"))?.extract()?;
+    call(&name, &function, given)
+}
+
+/// [`call`] of the function of this name in NumPy's namespace, if there is such an array among packed arguments.
+pub fn call_named<'py>(name: &str, args: &Bound<'py, PyTuple>, kwargs: &Bound<'py, PyDict>) -> Quick<'py> {
+    if !among_packed(args, Some(kwargs))? {
+        return Ok(None);
+    }
+    let py = args.py();
+    let function = Numpy::get(py)?.attr(py, name)?;
+    given::unpacked(args, Some(kwargs), |given| call(name, &function, given))
+}
+
+/// A method of NumPy's array, called with such an array as the first argument; not counted.
+pub fn method<'py>(method: &Bound<'py, PyAny>, given: &Given<'_, 'py>) -> Quick<'py> {
+    lend::call(method, given, false, Terms::UNCLAIMED, || Ok(()))
+}
+
+/// A view of an array of ours as such a class.
+pub fn view_as<'py>(array: &Bound<'py, NdArray>, class: &Bound<'py, PyType>) -> PyResult<Bound<'py, PyAny>> {
+    view(&export::to_numpy(array)?, class)
+}
+
+/// A view of an array of NumPy's as ours.
+pub fn plain<'py>(array: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    let py = array.py();
+    export::from_numpy(&view(array, Numpy::get(py)?.ndarray.bind(py).cast()?)?, false)
+}
+
+/// A view of an array of NumPy's as another class.
+fn view<'py>(array: &Bound<'py, PyAny>, class: &Bound<'py, PyType>) -> PyResult<Bound<'py, PyAny>> {
+    let py = array.py();
+    // SAFETY: an array and a class of arrays; without a dtype the array's own is meant. The result is a new reference, or
+    // null with an exception.
+    unsafe {
+        let made = PY_ARRAY_API.PyArray_View(py, array.as_ptr().cast(), std::ptr::null_mut(), class.as_ptr().cast());
+        Bound::from_owned_ptr_or_err(py, made)
+    }
+}
+
+/// `subclass.view(ndarray)` as our array, `subclass.view(Class)` as NumPy's; other calls are the package's.
+pub fn viewed<'py>(args: &Bound<'py, PyTuple>) -> Quick<'py> {
+    let (2, Ok(array)) = (args.len(), args.get_borrowed_item(0)) else { return Ok(None) };
+    let Ok(class) = args.get_item(1)?.cast_into::<PyType>() else { return Ok(None) };
+    if !is_derived(args.py(), array.get_type_ptr()) {
+        return Ok(None);
+    }
+    if class.is(args.py().get_type::<NdArray>()) {
+        return plain(&array).map(Some);
+    }
+    if is_class(&class) { view(&array, &class).map(Some) } else { Ok(None) }
+}
+
+/// `subclass.__array_function__(function, types, args, kwargs)` with a function of NumPy's and without an array of ours among
+/// the arguments: what NumPy's array answers. Other calls are the package's.
+pub fn asked<'py>(args: &Bound<'py, PyTuple>) -> Quick<'py> {
+    static ANSWER: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+    if args.len() != 5 {
+        return Ok(None);
+    }
+    let (py, types) = (args.py(), args.get_item(2)?);
+    let Ok(types) = types.cast_exact::<PyTuple>() else { return Ok(None) };
+    let ours = py.get_type::<NdArray>();
+    // a class that hands on what it was asked with has our function
+    let own = lend::numpys_function(&args.get_item(1)?).is_some();
+    if own || types.iter_borrowed().any(|class| class.is(&ours)) {
+        return Ok(None);
+    }
+    let find = || Numpy::get(py)?.ndarray.bind(py).getattr("__array_function__").map(Bound::unbind);
+    ANSWER.get_or_try_init(py, find)?.bind(py).call1(args).map(Some)
+}
+
+/// Adds the function to the module.
+pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_function(wrap_pyfunction!(default_protocol, module)?)
+}

@@ -1,0 +1,518 @@
+//! Native draws from NumPy's own bit generators.
+//!
+//! In: a bit generator object of NumPy's and how many numbers to draw. Out: an array that holds them, or will:
+//! a large draw is recorded as a random stream that begins at the generator's state, and made in the kernel
+//! that consumes it. The state stays where NumPy keeps it and moves at once, by a jump, under NumPy's lock,
+//! so that its methods and ours may be called in any order and from any thread.
+//! What cannot be native here (another generator, arguments that only NumPy knows) gives `NotImplemented`.
+
+pub mod drawing;
+pub mod random_sequence;
+
+use crate::array::ndarray::{NdArray, wrap_new};
+use crate::dispatch::module::new_shape;
+use crate::numpy::convert;
+use crate::record::run;
+use crate::rules::resolve::Weak;
+use crate::rules::shape;
+use numelt_ir::interp::random::{
+    Lcg, PCG64_CHEAP_MULTIPLIER, PCG64_MULTIPLIER, counter_after, pcg64_output, pcg64dxsm_output, philox4x64,
+};
+use numelt_ir::{Axes, DType, Dims, Op, Scalar};
+use numelt_runtime::{ArrayView, Bounded, Host, Input, RandomStream, Runtime};
+use pyo3::prelude::*;
+use pyo3::types::{PyCapsule, PyCapsuleMethods};
+use smallvec::SmallVec;
+use std::ffi::{c_int, c_void};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, Ordering};
+
+/// Draws of fewer elements are made at once: recording would cost more.
+const LAZY: i64 = 2048;
+
+/// NumPy's `pcg64_state`.
+#[repr(C)]
+struct PcgState {
+    /// State and increment, each with the low half first.
+    numbers: *mut [u64; 4],
+    has_half: c_int,
+    half: u32,
+}
+
+/// NumPy's `philox_state`.
+#[repr(C)]
+struct PhiloxState {
+    counter: *mut [u64; 4],
+    key: *mut [u64; 2],
+    position: c_int,
+    buffer: [u64; 4],
+    has_half: c_int,
+    half: u32,
+}
+
+/// Which bit generator, and where its state lies.
+#[derive(Clone, Copy)]
+enum State {
+    Pcg64(*mut PcgState),
+    Pcg64Dxsm(*mut PcgState),
+    Philox(*mut PhiloxState),
+}
+
+/// A stretch of a stream: the operation with the literals that its first element begins at.
+struct Stretch {
+    op: Op,
+    first: u64,
+    state: SmallVec<[u64; 6]>,
+}
+
+/// A bit generator that native draws are made from.
+#[pyclass(name = "BitStream", module = "numelt._core", frozen)]
+pub struct BitStream {
+    state: State,
+    acquire: Py<PyAny>,
+    release: Py<PyAny>,
+    /// Keeps the state's memory.
+    _owner: Py<PyAny>,
+}
+
+// SAFETY: the state is only touched with the GIL and the bit generator's lock held, and the owner keeps it alive.
+unsafe impl Send for BitStream {}
+// SAFETY: as above.
+unsafe impl Sync for BitStream {}
+
+/// A native source of a bit generator's numbers; `None` where there is none.
+#[pyfunction]
+fn bit_stream<'py>(bit_generator: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyAny>>> {
+    let py = bit_generator.py();
+    let class = bit_generator.get_type();
+    let name = class.name()?;
+    if !class.module()?.to_str()?.starts_with("numpy.random.") || cfg!(target_endian = "big") {
+        return Ok(None);
+    }
+    let capsule = bit_generator.getattr("capsule")?.cast_into::<PyCapsule>()?;
+    let interface = capsule.pointer_checked(Some(c"BitGenerator"))?;
+    // SAFETY: NumPy's `bitgen_t` begins with the address of the state, which lives as long as the generator.
+    let address = unsafe { *interface.as_ptr().cast::<*mut c_void>() };
+    let state = match name.to_str()? {
+        "PCG64" => State::Pcg64(address.cast()),
+        "PCG64DXSM" => State::Pcg64Dxsm(address.cast()),
+        "Philox" => State::Philox(address.cast()),
+        other => {
+            let stream = random_sequence::stream(other, address, bit_generator)?;
+            return stream.map(|stream| Ok(Bound::new(py, stream)?.into_any())).transpose();
+        }
+    };
+    // the layout belongs to the installed NumPy: one look per kind of generator will do
+    static KNOWN: AtomicU8 = AtomicU8::new(0);
+    let bit = state.bit();
+    if KNOWN.load(Ordering::Relaxed) & bit == 0 {
+        if !state.is_laid_out_as_known(bit_generator)? {
+            return Ok(None);
+        }
+        KNOWN.fetch_or(bit, Ordering::Relaxed);
+    }
+    let lock = bit_generator.getattr("lock")?;
+    let stream = BitStream {
+        state,
+        acquire: lock.getattr("acquire")?.unbind(),
+        release: lock.getattr("release")?.unbind(),
+        _owner: bit_generator.clone().unbind(),
+    };
+    Ok(Some(Bound::new(py, stream)?.into_any()))
+}
+
+impl State {
+    /// One bit for each kind.
+    fn bit(self) -> u8 {
+        match self {
+            State::Pcg64(_) => 1,
+            State::Pcg64Dxsm(_) => 2,
+            State::Philox(_) => 4,
+        }
+    }
+
+    /// Does the memory say what NumPy's own description of the state says?
+    fn is_laid_out_as_known(self, bit_generator: &Bound<'_, PyAny>) -> PyResult<bool> {
+        let described = bit_generator.getattr("state")?;
+        let inner = described.get_item("state")?;
+        let (has, half): (c_int, u32) =
+            (described.get_item("has_uint32")?.extract()?, described.get_item("uinteger")?.extract()?);
+        Ok(match self {
+            State::Pcg64(at) | State::Pcg64Dxsm(at) => {
+                let (state, increment): (u128, u128) =
+                    (inner.get_item("state")?.extract()?, inner.get_item("inc")?.extract()?);
+                // SAFETY: the structure of this generator in every NumPy with a 128-bit integer type; where
+                // the halves are the other way round the comparison fails.
+                unsafe {
+                    let numbers = *(*at).numbers;
+                    join(numbers[1], numbers[0]) == state
+                        && join(numbers[3], numbers[2]) == increment
+                        && ((*at).has_half, (*at).half) == (has, half)
+                }
+            }
+            State::Philox(at) => {
+                let words = |object: Bound<'_, PyAny>| object.call_method0("tolist")?.extract::<Vec<u64>>();
+                let (counter, key) = (words(inner.get_item("counter")?)?, words(inner.get_item("key")?)?);
+                let (buffer, position) =
+                    (words(described.get_item("buffer")?)?, described.get_item("buffer_pos")?.extract::<c_int>()?);
+                // SAFETY: the structure of this generator.
+                unsafe {
+                    *(*at).counter == counter[..]
+                        && *(*at).key == key[..]
+                        && (*at).buffer == buffer[..]
+                        && (*at).position == position
+                        && ((*at).has_half, (*at).half) == (has, half)
+                }
+            }
+        })
+    }
+
+    /// The state as it is.
+    ///
+    /// # Safety
+    /// The state lives and nobody else touches it meanwhile.
+    unsafe fn save(self) -> Saved {
+        // SAFETY: the caller's contract.
+        unsafe {
+            match self {
+                State::Pcg64(at) | State::Pcg64Dxsm(at) => Saved::Pcg(*(*at).numbers, (*at).has_half, (*at).half),
+                State::Philox(at) => {
+                    Saved::Philox(*(*at).counter, (*at).position, (*at).buffer, (*at).has_half, (*at).half)
+                }
+            }
+        }
+    }
+
+    /// Puts a saved state of the same generator back.
+    ///
+    /// # Safety
+    /// As for [`State::save`].
+    unsafe fn restore(self, saved: &Saved) {
+        // SAFETY: the caller's contract.
+        unsafe {
+            match (self, saved) {
+                (State::Pcg64(at) | State::Pcg64Dxsm(at), Saved::Pcg(numbers, has, half)) => {
+                    *(*at).numbers = *numbers;
+                    ((*at).has_half, (*at).half) = (*has, *half);
+                }
+                (State::Philox(at), Saved::Philox(counter, position, buffer, has, half)) => {
+                    *(*at).counter = *counter;
+                    ((*at).position, (*at).buffer) = (*position, *buffer);
+                    ((*at).has_half, (*at).half) = (*has, *half);
+                }
+                (State::Pcg64(_) | State::Pcg64Dxsm(_), Saved::Philox(..)) | (State::Philox(_), Saved::Pcg(..)) => {}
+            }
+        }
+    }
+
+    /// Takes `n` words, or halves of words, and moves the state as NumPy's own draws would.
+    ///
+    /// # Safety
+    /// The state lives and nobody else touches it meanwhile.
+    unsafe fn take(self, n: u64, halves: bool) -> Option<Stretch> {
+        // SAFETY: the caller's contract.
+        unsafe {
+            match self {
+                State::Pcg64(at) => take_pcg(&mut *at, n, halves, true),
+                State::Pcg64Dxsm(at) => take_pcg(&mut *at, n, halves, false),
+                State::Philox(at) => take_philox(&mut *at, n, halves),
+            }
+        }
+    }
+}
+
+const fn join(high: u64, low: u64) -> u128 {
+    (high as u128) << 64 | low as u128
+}
+
+/// One step back, as a multiplier and a factor of the increment.
+const BACK: (u128, u128) = Lcg::leap(PCG64_MULTIPLIER, u128::MAX);
+const CHEAP_BACK: (u128, u128) = Lcg::leap(PCG64_CHEAP_MULTIPLIER, u128::MAX);
+
+/// # Safety
+/// The pointer in the state is valid.
+unsafe fn take_pcg(memory: &mut PcgState, n: u64, halves: bool, steps_first: bool) -> Option<Stretch> {
+    // SAFETY: the caller's contract.
+    let numbers = unsafe { &mut *memory.numbers };
+    let multiplier = if steps_first { PCG64_MULTIPLIER } else { PCG64_CHEAP_MULTIPLIER };
+    let now = Lcg { state: join(numbers[1], numbers[0]), increment: join(numbers[3], numbers[2]), multiplier };
+    // word `k` counted from a state
+    let word = |from: Lcg, k: u64| {
+        if steps_first {
+            pcg64_output(from.after(u128::from(k) + 1).state)
+        } else {
+            pcg64dxsm_output(from.after(u128::from(k)).state)
+        }
+    };
+    let (mut start, mut first) = (now, 0);
+    let mut words = n;
+    if halves {
+        if memory.has_half != 0 {
+            let (multiply, add) = if steps_first { BACK } else { CHEAP_BACK };
+            start.state = multiply.wrapping_mul(now.state).wrapping_add(add.wrapping_mul(now.increment));
+            first = 1;
+            // the half that waits may be of another word than the last one
+            if (word(start, 0) >> 32) as u32 != memory.half {
+                return None;
+            }
+        }
+        let last = first + n - 1;
+        words = last / 2 + 1;
+        memory.has_half = c_int::from(last.is_multiple_of(2));
+        memory.half = (word(start, last / 2) >> 32) as u32;
+    }
+    let after = start.after(u128::from(words)).state;
+    let literals = [(start.state >> 64) as u64, start.state as u64, numbers[3], numbers[2]];
+    (numbers[0], numbers[1]) = (after as u64, (after >> 64) as u64);
+    let op = if steps_first { Op::Pcg64 } else { Op::Pcg64Dxsm };
+    Some(Stretch { op, first, state: SmallVec::from_slice(&literals) })
+}
+
+/// # Safety
+/// The pointers in the state are valid.
+unsafe fn take_philox(memory: &mut PhiloxState, n: u64, halves: bool) -> Option<Stretch> {
+    // SAFETY: the caller's contract.
+    let (counter, key) = unsafe { (&mut *memory.counter, *memory.key) };
+    let position = u64::try_from(memory.position).ok().filter(|p| *p <= 4)?;
+    let waits = halves && memory.has_half != 0;
+    if (position < 4 || waits) && memory.buffer != philox4x64(*counter, key) {
+        return None;
+    }
+    let mut first = if halves { 2 * position } else { position };
+    if waits {
+        let word = memory.buffer[usize::try_from(position.checked_sub(1)?).ok()?];
+        if (word >> 32) as u32 != memory.half {
+            return None;
+        }
+        first -= 1;
+    }
+    let state = counter.iter().chain(&key).copied().collect();
+    let last = first + n - 1;
+    let last_word = if halves { last / 2 } else { last };
+    if last_word >= 4 {
+        *counter = counter_after(*counter, last_word / 4);
+        memory.buffer = philox4x64(*counter, key);
+    }
+    memory.position = (last_word % 4 + 1) as c_int;
+    if halves {
+        memory.has_half = c_int::from(last.is_multiple_of(2));
+        memory.half = (memory.buffer[(last_word % 4) as usize] >> 32) as u32;
+    }
+    Some(Stretch { op: Op::Philox, first, state })
+}
+
+#[pymethods]
+impl BitStream {
+    /// Uniform numbers in `[0, 1)` as `low + range * number` (as they are without `low`), of f64 or f32, of
+    /// a new shape or into `out`.
+    #[pyo3(signature = (size, single = false, out = None, low = None, range = 1.0))]
+    fn uniform<'py>(
+        &self,
+        py: Python<'py>,
+        size: &Bound<'py, PyAny>,
+        single: bool,
+        out: Option<&Bound<'py, NdArray>>,
+        low: Option<f64>,
+        range: f64,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let dtype = if single { DType::F32 } else { DType::F64 };
+        let Some(view) = destination(size, out, dtype)? else { return Ok(py.NotImplemented().into_bound(py)) };
+        if view.size() > 0 {
+            let Some(stretch) = self.take(py, view.size(), single)? else {
+                return Ok(py.NotImplemented().into_bound(py));
+            };
+            stretch.draw(py, dtype, &view)?;
+            if let Some(low) = low {
+                let number = |value| Input::Const(Scalar::F64(value));
+                let axes = Axes::default();
+                run::record(py, Op::Multiply, dtype, &view, &[number(range), Input::Array(&view)], axes)?;
+                run::record(py, Op::Add, dtype, &view, &[number(low), Input::Array(&view)], axes)?;
+            }
+        }
+        match out {
+            Some(array) => Ok(array.clone().into_any()),
+            None => wrap_new(py, view),
+        }
+    }
+
+    /// Integers `low + number` with `bits` random bits, each from the top of a half or of a whole word.
+    fn integers<'py>(
+        &self,
+        py: Python<'py>,
+        size: &Bound<'py, PyAny>,
+        low: &Bound<'py, PyAny>,
+        bits: u32,
+        dtype: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let Some(dtype) = convert::parse_dtype(dtype)? else { return Ok(py.NotImplemented().into_bound(py)) };
+        let halves = bits <= 32;
+        let (raw, width) = if halves { (DType::U32, 32) } else { (DType::U64, 64) };
+        let view = sized(dtype, size)?;
+        if view.size() == 0 {
+            return wrap_new(py, view);
+        }
+        let weak = Weak::extract(low).and_then(|low| low.to_scalar(dtype));
+        let (Some(low), 1..=64) = (weak, bits) else { return Ok(py.NotImplemented().into_bound(py)) };
+        let Some(stretch) = self.take(py, view.size(), halves)? else {
+            return Ok(py.NotImplemented().into_bound(py));
+        };
+        let axes = Axes::default();
+        let words = contiguous(raw, &view.shape);
+        stretch.draw(py, raw, &words)?;
+        if bits < width {
+            let shift = width - bits;
+            let shift = if halves { Scalar::U32(shift) } else { Scalar::U64(u64::from(shift)) };
+            run::record(py, Op::RightShift, raw, &words, &[Input::Array(&words), Input::Const(shift)], axes)?;
+        }
+        run::record(py, Op::Add, dtype, &view, &[Input::Array(&words), Input::Const(low)], axes)?;
+        wrap_new(py, view)
+    }
+
+    /// Integers from `low` to `low + span`, made at once: which words are rejected is not known before.
+    fn bounded<'py>(
+        &self,
+        py: Python<'py>,
+        size: &Bound<'py, PyAny>,
+        low: &Bound<'py, PyAny>,
+        span: u64,
+        dtype: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let declined = || Ok(py.NotImplemented().into_bound(py));
+        let Some(dtype) = convert::parse_dtype(dtype)? else { return declined() };
+        let first = Weak::extract(low).and_then(|low| low.to_scalar(dtype));
+        let low = match first {
+            Some(Scalar::I64(low)) => low as u64,
+            Some(Scalar::U64(low)) => low,
+            Some(Scalar::I32(low)) => low as u64,
+            Some(Scalar::U32(low)) => u64::from(low),
+            _ => return declined(),
+        };
+        let halves = span < u64::from(u32::MAX);
+        let (Some(count), true) = (span.checked_add(1), halves || dtype.size() == 8) else { return declined() };
+        let view = sized(dtype, size)?;
+        let n = view.size();
+        if n == 0 {
+            return wrap_new(py, view);
+        }
+        let mut guard = run::overwrite(py, &view.base)?;
+        let to = guard.bytes_mut();
+        let bounded = Bounded { low, count, halves, wide: dtype.size() == 8 };
+        self.acquire.call0(py)?;
+        // SAFETY: the lock and the GIL are held, the owner is alive.
+        let before = unsafe { self.state.save() };
+        // SAFETY: as above.
+        let stretch = unsafe { self.state.take(n as u64, halves) };
+        let drawn = stretch.map(|s| {
+            let (host, threads) = host_for(py, n);
+            let mut made = || {
+                // SAFETY: the base was made for exactly these integers, and nobody else knows it yet.
+                unsafe { host.fill_bounded(&s.stream(), bounded, n as usize, to.as_mut_ptr(), threads) }
+            };
+            // the bit generator's lock is held meanwhile, as NumPy holds it
+            if n >= LAZY { py.detach(made) } else { made() }
+        });
+        match drawn {
+            Some(Some(drawn)) if drawn == n as u64 => {}
+            // SAFETY: as above; the state was accepted before.
+            Some(drawn) => unsafe {
+                self.state.restore(&before);
+                if let Some(drawn) = drawn {
+                    self.state.take(drawn, halves);
+                }
+            },
+            None => {}
+        }
+        self.release.call0(py)?;
+        drop(guard);
+        if drawn.flatten().is_some() { wrap_new(py, view) } else { declined() }
+    }
+}
+
+/// The host engine, and how many of its threads share work on `n` elements that is done at once.
+pub fn host_for(_py: Python<'_>, n: i64) -> (Arc<dyn Host>, usize) {
+    // SAFETY: settings change with the GIL held, which is held here and not let go of.
+    let host = unsafe { Runtime::global().with_host(Arc::clone) };
+    let threads = if n < 1 << 18 { 1 } else { host.threads() };
+    (host, threads)
+}
+
+/// A copy of a bit generator's state.
+enum Saved {
+    Pcg([u64; 4], c_int, u32),
+    Philox([u64; 4], c_int, [u64; 4], c_int, u32),
+}
+
+impl BitStream {
+    /// Moves the state by `n` elements under NumPy's lock.
+    fn take(&self, py: Python<'_>, n: i64, halves: bool) -> PyResult<Option<Stretch>> {
+        self.acquire.call0(py)?;
+        // SAFETY: the lock and the GIL are held, the owner is alive.
+        let stretch = unsafe { self.state.take(n as u64, halves) };
+        self.release.call0(py)?;
+        Ok(stretch)
+    }
+}
+
+impl Stretch {
+    /// What the host engine takes.
+    fn stream(&self) -> RandomStream<'_> {
+        RandomStream { op: self.op, position: self.first, state: &self.state }
+    }
+
+    /// Makes the elements of a dense new or recorded-to array: now if they are few, else when they are needed.
+    fn draw(&self, py: Python<'_>, ty: DType, view: &ArrayView) -> PyResult<()> {
+        let fresh = !view.base.is_pending() && view.base.is_blank();
+        if view.size() < LAZY && fresh {
+            let (n, start, stream) = (view.size() as usize, view.offset as usize, self.stream());
+            let filled = run::fill(py, &view.base, |bytes| {
+                assert!(start + n * ty.size() <= bytes.len());
+                let to = bytes[start..].as_mut_ptr();
+                // SAFETY: there is room for the elements of a dense view. Settings change with the GIL held, which is held here
+                // and not let go of.
+                unsafe { Runtime::global().with_host(|host| host.fill_stream(&stream, ty, n, to)) }
+            })?;
+            if filled {
+                return Ok(());
+            }
+        }
+        let words = std::iter::once(self.first).chain(self.state.iter().copied());
+        let ins: SmallVec<[Input<'_>; 7]> = words.map(|word| Input::Const(Scalar::U64(word))).collect();
+        run::record(py, self.op, ty, view, &ins, Axes::default())
+    }
+}
+
+/// A dense array of the shape that `size=` asks for, without memory yet.
+pub fn sized(dtype: DType, size: &Bound<'_, PyAny>) -> PyResult<ArrayView> {
+    let dims = new_shape(size)?;
+    crate::numpy::errors::check_bytes(size.py(), &dims, dtype)?;
+    Ok(contiguous(dtype, &dims))
+}
+
+/// A dense array without memory yet.
+pub fn contiguous(dtype: DType, dims: &Dims) -> ArrayView {
+    ArrayView::fresh(Runtime::global(), dtype, dims)
+}
+
+/// Where drawn numbers go: `out`, if it can take them and is of the shape of `size` where there is one, or a new
+/// array of that shape. `None` where NumPy has to see to it.
+pub fn destination(
+    size: &Bound<'_, PyAny>,
+    out: Option<&Bound<'_, NdArray>>,
+    dtype: DType,
+) -> PyResult<Option<ArrayView>> {
+    let Some(array) = out else { return sized(dtype, size).map(Some) };
+    let view = array.get().view().filter(|view| {
+        let dense = shape::is_c_contiguous(&view.shape, &view.strides, dtype.size() as i64);
+        view.dtype == dtype && dense && array.get().writeable()
+    });
+    match view {
+        Some(view) if size.is_none() || new_shape(size)? == view.shape => Ok(Some(view.clone())),
+        _ => Ok(None),
+    }
+}
+
+/// Adds class and function to the module.
+pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_class::<BitStream>()?;
+    module.add_function(wrap_pyfunction!(bit_stream, module)?)
+}

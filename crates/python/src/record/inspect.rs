@@ -1,0 +1,314 @@
+//! Looking inside from Python: flushes, statistics, reports, explanations, settings.
+
+use crate::array::operand::Operand;
+use crate::cpython::graveyard;
+use crate::numpy::{blas, errors, library};
+use crate::record::{errstate, filters, run};
+use numelt_engines::Engines;
+use numelt_ir::{Error, Op};
+use numelt_runtime::{ArrayView, Config, EngineSet, FlushReport, KEYS, Reason, Runtime};
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList, PyTuple};
+use std::collections::BTreeMap;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+/// Instructions recorded, per operation.
+static RECORDED: [AtomicU64; Op::ALL.len()] = [const { AtomicU64::new(0) }; Op::ALL.len()];
+
+/// Counts one recorded instruction. Only called with the GIL held, so no read-modify-write is needed.
+#[inline]
+pub fn count(op: Op) {
+    let counter = &RECORDED[op as usize];
+    counter.store(counter.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+}
+
+/// Whether a callable wants to hear of each flush, and the callable.
+static WATCHED: AtomicBool = AtomicBool::new(false);
+static ON_FLUSH: Mutex<Option<Py<PyAny>>> = Mutex::new(None);
+/// Reports for an `inspect_stop` to come, while the callable takes them out of the runtime.
+static KEPT: Mutex<Option<Vec<FlushReport>>> = Mutex::new(None);
+
+fn locked<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+}
+
+/// Sets or removes the callable that hears of each flush.
+pub fn set_on_flush(py: Python<'_>, callable: &Bound<'_, PyAny>) -> PyResult<()> {
+    let on = !callable.is_none();
+    let old = std::mem::replace(&mut *locked(&ON_FLUSH), on.then(|| callable.clone().unbind()));
+    WATCHED.store(on, Ordering::Release);
+    if on {
+        Runtime::global().inspect_start();
+    } else if locked(&KEPT).is_none() {
+        Runtime::global().inspect_stop();
+    }
+    drop(old);
+    run::run_what_fits(py, Reason::Explicit)
+}
+
+/// Hands reports of finished flushes to the callable, if there is one.
+pub fn after_flush(py: Python<'_>) -> PyResult<()> {
+    if !WATCHED.load(Ordering::Acquire) {
+        return Ok(());
+    }
+    let reports = Runtime::global().inspect_stop();
+    Runtime::global().inspect_start();
+    let Some(callable) = locked(&ON_FLUSH).as_ref().map(|c| c.clone_ref(py)) else { return Ok(()) };
+    for report in &reports {
+        callable.call1(py, (report_dict(py, report)?,))?;
+    }
+    if let Some(kept) = &mut *locked(&KEPT) {
+        kept.extend(reports);
+    }
+    Ok(())
+}
+
+fn report_dict<'py>(py: Python<'py>, report: &FlushReport) -> PyResult<Bound<'py, PyDict>> {
+    let dict = PyDict::new(py);
+    dict.set_item("reason", report.reason.name())?;
+    dict.set_item("instructions", report.instructions)?;
+    dict.set_item("elements", &report.elements)?;
+    dict.set_item("kernels", &report.kernels)?;
+    dict.set_item("kernel_count", report.kernels.len())?;
+    dict.set_item("tiers", &report.tiers)?;
+    dict.set_item("calls", &report.calls)?;
+    dict.set_item("allocated_buffers", &report.buffers)?;
+    dict.set_item("contracted", report.contracted)?;
+    dict.set_item("put_off", report.put_off)?;
+    dict.set_item("bytes_moved", report.bytes_moved)?;
+    dict.set_item("engines", &report.engines)?;
+    dict.set_item("bytes_there", report.bytes_there)?;
+    dict.set_item("bytes_back", report.bytes_back)?;
+    dict.set_item("cache_hit", report.cache_hit)?;
+    dict.set_item("seconds", report.total_ns as f64 / 1e9)?;
+    Ok(dict)
+}
+
+/// Run everything that is recorded and has not run.
+///
+/// Examples
+/// --------
+/// >>> import numelt as np
+/// >>> x = np.arange(3) + 1
+/// >>> np.flush()
+#[pyfunction]
+fn flush(py: Python<'_>) -> PyResult<()> {
+    run::flush(py, Reason::Explicit)
+}
+
+/// At interpreter exit: nobody is left to read an error.
+#[pyfunction]
+fn _flush_at_exit(py: Python<'_>) {
+    WATCHED.store(false, Ordering::Release);
+    // A failure here has no reader: the values it concerns are going away.
+    let _ = run::execute(py, Reason::Exit);
+    if let Err(error) = filters::deliver(py) {
+        error.write_unraisable(py, None);
+    }
+}
+
+/// Before a fork: what is pending runs once, in the parent, and not in both processes. Errors of it stay with the values, for
+/// whoever reads them; those of Python code that is told of the flush are the caller's.
+#[pyfunction]
+fn _flush_before_fork(py: Python<'_>) -> PyResult<()> {
+    let _ = run::execute(py, Reason::Explicit);
+    filters::deliver(py)?;
+    after_flush(py)?;
+    errstate::deliver(py)
+}
+
+/// Element-operations waiting.
+#[pyfunction]
+fn pending() -> u64 {
+    Runtime::global().pending_work()
+}
+
+/// Why there is nothing to explain.
+fn nothing() -> String {
+    let mut text = String::from("nothing of it is pending\n");
+    if Runtime::global().stats().at_once > 0 {
+        text += "(operations on few elements run at once; numelt.config.at_once = 0 has them recorded)\n";
+    }
+    text
+}
+
+#[pyfunction]
+#[pyo3(signature = (a = None, dot = false))]
+fn explain(a: Option<&Bound<'_, PyAny>>, dot: bool) -> PyResult<String> {
+    let asked = a.filter(|a| !a.is_none());
+    let several = asked.is_some_and(|a| a.is_instance_of::<PyTuple>() || a.is_instance_of::<PyList>());
+    let operands: Vec<Option<Operand<'_>>> = match asked {
+        Some(all) if several => all.try_iter()?.map(|one| Operand::extract(&one?)).collect::<PyResult<_>>()?,
+        Some(one) => vec![Operand::extract(one)?],
+        None => Vec::new(),
+    };
+    let views: Vec<&ArrayView> = operands.iter().flatten().filter_map(Operand::view).collect();
+    let explanation = Runtime::global().explain(asked.map(|_| &views[..])).map_err(errors::to_py)?;
+    if asked.is_some() && explanation.recorded.instrs.is_empty() {
+        return Ok(nothing());
+    }
+    Ok(if dot { explanation.to_dot() } else { explanation.to_string() })
+}
+
+#[pyfunction]
+fn stats(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
+    let stats = Runtime::global().stats();
+    let flushes = PyDict::new(py);
+    for (reason, count) in Reason::ALL.iter().zip(stats.flushes) {
+        flushes.set_item(reason.name(), count)?;
+    }
+    let native = PyDict::new(py);
+    for op in Op::ALL {
+        let count = RECORDED[*op as usize].load(Ordering::Relaxed);
+        if count > 0 {
+            native.set_item(op.name(), count)?;
+        }
+    }
+    let dict = PyDict::new(py);
+    dict.set_item("flushes", flushes)?;
+    dict.set_item("native", native)?;
+    for (name, value) in [
+        ("instructions", stats.instructions),
+        ("at_once", stats.at_once),
+        ("kernels", stats.kernels),
+        ("calls", stats.calls),
+        ("bytes_moved", stats.bytes_moved),
+        ("plan_hits", stats.plan_hits),
+        ("plan_misses", stats.plan_misses),
+        ("piecemeal", stats.piecemeal),
+        ("kernels_compiled", stats.kernels_compiled),
+        ("variants_compiled", stats.variants_compiled),
+        ("variants_launched", stats.variants_launched),
+        ("buffers", stats.buffers),
+        ("contracted", stats.contracted),
+        ("put_off", stats.put_off),
+        ("made", stats.made),
+        ("on_devices", stats.on_devices),
+        ("declined", stats.declined),
+        ("bytes_there", stats.bytes_there),
+        ("bytes_back", stats.bytes_back),
+        ("evicted", stats.evicted),
+        ("plan_ns", stats.plan_ns),
+        ("run_ns", stats.run_ns),
+    ] {
+        dict.set_item(name, value)?;
+    }
+    dict.set_item("pool", format!("{:?}", stats.pool))?;
+    Ok(dict)
+}
+
+/// How often a device left work to the host, by operations; counts anew afterwards if asked to.
+#[pyfunction]
+fn declined(forget: bool) -> BTreeMap<String, u64> {
+    Runtime::global().declined(forget)
+}
+
+/// May operations on few elements run when they are called, as settings, engines and inspectors are?
+#[pyfunction]
+fn runs_at_once() -> bool {
+    Runtime::global().runs_at_once()
+}
+
+/// Names of the engines that there are.
+#[pyfunction]
+fn engines() -> Vec<String> {
+    Engines::default().names()
+}
+
+#[pyfunction]
+fn reset_stats() {
+    RECORDED.iter().for_each(|c| c.store(0, Ordering::Relaxed));
+    Runtime::global().reset_stats();
+}
+
+#[pyfunction]
+fn inspect_start(py: Python<'_>) -> PyResult<()> {
+    run::run_what_fits(py, Reason::Explicit)?;
+    *locked(&KEPT) = Some(Vec::new());
+    Runtime::global().inspect_start();
+    Ok(())
+}
+
+#[pyfunction]
+fn inspect_stop(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
+    let mut reports = locked(&KEPT).take().unwrap_or_default();
+    reports.extend(Runtime::global().inspect_stop());
+    if WATCHED.load(Ordering::Acquire) {
+        Runtime::global().inspect_start();
+    }
+    let list = PyList::empty(py);
+    for report in &reports {
+        list.append(report_dict(py, report)?)?;
+    }
+    Ok(list)
+}
+
+#[pyfunction]
+fn config_get(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
+    let config = Runtime::global().config();
+    let dict = PyDict::new(py);
+    for key in KEYS {
+        dict.set_item(key, config.get(key))?;
+    }
+    Ok(dict)
+}
+
+/// Settings that engines are made from.
+const ENGINE_KEYS: [&str; 10] =
+    ["threads", "engine", "jit", "variants", "isa", "block", "cache_dir", "devices", "device_memory", "placement"];
+
+#[pyfunction]
+fn config_set(py: Python<'_>, key: &str, value: &Bound<'_, PyAny>) -> PyResult<()> {
+    let text = value.str()?.to_string();
+    let mut config = Runtime::global().config();
+    let text = match text.as_str() {
+        "True" => "1",
+        "False" => "0",
+        other => other,
+    };
+    config.set(key, text).map_err(|error| errors::to_py(about_setting(key, error)))?;
+    run::run_what_fits(py, Reason::Explicit)?;
+    let concerns_engine = ENGINE_KEYS.contains(&key);
+    let engines = if concerns_engine { Some(engines_for(&config)?) } else { None };
+    library::set_trace(config.trace);
+    Runtime::global().reconfigure(engines, config);
+    graveyard::drain(py);
+    Ok(())
+}
+
+/// The error of a value that does not fit, with the name of the setting in front.
+fn about_setting(key: &str, error: Error) -> Error {
+    match error {
+        Error::Config(text) => Error::Config(format!("numelt.config.{key}: {text}")),
+        other => other,
+    }
+}
+
+/// The engines that the settings name; NumPy's BLAS is handed to that of the host.
+fn engines_for(config: &Config) -> PyResult<EngineSet> {
+    let engines = Engines::default().make(&config.engine, config).map_err(errors::to_py)?;
+    blas::register_numpys(&*engines.host);
+    Ok(engines)
+}
+
+/// Makes the process's runtime from the settings of environment and file.
+pub fn start_runtime() -> PyResult<()> {
+    let (config, refused) = Config::load(Engines::default().names()).map_err(errors::to_py)?;
+    for line in refused {
+        eprintln!("numelt: {line}");
+    }
+    let engines = engines_for(&config)?;
+    library::set_trace(config.trace);
+    Runtime::init(engines, config);
+    Ok(())
+}
+
+/// Adds the functions to the module.
+pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    macro_rules! add {
+        ($($name:ident)*) => { $(module.add_function(wrap_pyfunction!($name, module)?)?;)* };
+    }
+    add!(flush _flush_at_exit _flush_before_fork pending explain stats declined runs_at_once engines reset_stats inspect_start inspect_stop config_get config_set);
+    Ok(())
+}

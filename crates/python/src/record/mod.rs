@@ -1,0 +1,10 @@
+//! The way to the runtime: recording, flushing and reading; the error state, filters and inspection of what is recorded.
+
+pub mod errstate;
+pub mod filters;
+pub mod inspect;
+pub mod origin;
+pub mod program;
+pub mod registry;
+pub mod run;
+pub mod truths;

@@ -1,0 +1,90 @@
+//! Where in the user's program operations were recorded: warnings name the line, however late the values are computed.
+//!
+//! In: the frames that run when the runtime asks. Out: numbers of places, and for a number what a warning needs.
+
+use crate::cpython::frames;
+use numelt_runtime::{Runtime, Warning};
+use pyo3::prelude::*;
+use pyo3::types::{PyCode, PyFrame, PyFrameMethods};
+use rustc_hash::FxHashMap;
+use std::ffi::c_int;
+use std::sync::atomic::Ordering;
+use std::sync::{Mutex, PoisonError};
+
+/// Places remembered.
+const PLACES: usize = 1 << 14;
+
+/// Places by code object and offset. The code objects are kept, so that no other one gets their address.
+#[derive(Default)]
+struct Known {
+    numbers: FxHashMap<(usize, c_int), Option<u32>>,
+    places: Vec<Place>,
+}
+
+struct Place {
+    code: Py<PyCode>,
+    offset: c_int,
+    /// The module's name.
+    module: Py<PyAny>,
+}
+
+static KNOWN: Mutex<Option<Known>> = Mutex::new(None);
+
+/// Tells the runtime where the operation was recorded, if it asks.
+#[inline]
+pub fn tell(py: Python<'_>) {
+    let runtime = Runtime::global();
+    let asked = runtime.asked().load(Ordering::Relaxed);
+    if asked != 0 {
+        runtime.asked().store(0, Ordering::Relaxed);
+        let number = number(py).unwrap_or_else(|error| {
+            // a place that is not found is not worth failing for, but it is told
+            error.write_unraisable(py, None);
+            Warning::NOWHERE
+        });
+        runtime.came_from(asked, number);
+    }
+}
+
+/// The number of the place that the user's program is at: of the innermost frame that is neither the package's nor NumPy's.
+fn number(py: Python<'_>) -> PyResult<u32> {
+    let mut next = frames::running(py);
+    while let Some(frame) = next {
+        if let Some(number) = number_of(&frame)? {
+            return Ok(number);
+        }
+        next = frame.outer();
+    }
+    Ok(Warning::NOWHERE)
+}
+
+/// The number of a frame's place; `None` where its code is the package's or NumPy's.
+fn number_of(frame: &Bound<'_, PyFrame>) -> PyResult<Option<u32>> {
+    let code = frame.code();
+    let offset = frames::instruction(frame);
+    let key = (code.as_ptr() as usize, offset);
+    if let Some(known) = KNOWN.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert_default().numbers.get(&key)
+    {
+        return Ok(*known);
+    }
+    let module = frame.getattr("f_globals")?.call_method1("get", ("__name__", "<string>"))?;
+    let name: String = module.extract().unwrap_or_default();
+    let ours = matches!(name.split('.').next(), Some("numelt" | "numpy"));
+    let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+    let known = known.get_or_insert_default();
+    if known.places.len() >= PLACES {
+        return Ok(Some(Warning::NOWHERE));
+    }
+    let number = (!ours).then_some(known.places.len() as u32);
+    known.numbers.insert(key, number);
+    // of the package's own code nothing but the object is needed
+    known.places.push(Place { code: code.unbind(), offset, module: module.unbind() });
+    Ok(number)
+}
+
+/// What a warning needs of a place: the code object, the offset in it and the module's name.
+pub fn of(py: Python<'_>, number: u32) -> Option<(Py<PyCode>, c_int, Py<PyAny>)> {
+    let known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+    let place = known.as_ref()?.places.get(number as usize)?;
+    Some((place.code.clone_ref(py), place.offset, place.module.clone_ref(py)))
+}

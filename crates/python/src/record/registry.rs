@@ -1,0 +1,170 @@
+//! Bases whose address somebody outside may know (exported, pinned or shared ones), by address.
+//!
+//! An array of NumPy's may look into a base by a way that leaves no trace in its `.base` chain (the array
+//! interface, a bare pointer, DLPack). [`find`] leads it back to the base. Where memory has two bases all the
+//! same, because neither holds all of it or they have different owners, both are visible, so every instruction
+//! runs alone, and [`apart`] sees that none of them reads what it overwrites.
+
+use crate::record::run;
+use numelt_ir::{Axes, Op};
+use numelt_runtime::{ArrayView, BaseRef, Input, Reason, WeakBase};
+use pyo3::prelude::*;
+use smallvec::SmallVec;
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard};
+
+static KNOWN: Mutex<Known> = Mutex::new(Known { recent: Vec::new(), places: BTreeMap::new(), prune_at: 256 });
+
+/// Have there ever been two bases of the same memory?
+static TANGLED: AtomicBool = AtomicBool::new(false);
+
+struct Known {
+    /// Bases not sorted in yet: most are never looked for.
+    recent: Vec<WeakBase>,
+    /// By first address. Of those that live, none lies inside another.
+    places: BTreeMap<usize, Place>,
+    prune_at: usize,
+}
+
+struct Place {
+    end: usize,
+    base: WeakBase,
+    /// The array of NumPy's that owns the memory and is kept by the base.
+    root: Option<usize>,
+}
+
+fn known() -> MutexGuard<'static, Known> {
+    KNOWN.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+}
+
+/// Remembers a base with an address, as long as it lives.
+pub fn enter(base: &BaseRef) {
+    if base.nbytes() == 0 || base.mark_known() {
+        return;
+    }
+    let mut known = known();
+    known.recent.push(base.downgrade());
+    if known.recent.len() >= known.prune_at {
+        known.prune();
+    }
+}
+
+/// Remembers a base of adopted memory; `root` is the array that owns the memory, if there is one.
+pub fn enter_adopted(base: &BaseRef, root: Option<usize>) {
+    base.mark_known();
+    let mut known = known();
+    known.sort();
+    if known.insert(base, root) {
+        TANGLED.store(true, Ordering::Relaxed);
+    }
+}
+
+/// The living base that these addresses lie in, and its first address. `root` as in [`enter_adopted`]: memory
+/// that an array owns is not that of a base which keeps something else alive.
+pub fn find(range: &Range<usize>, root: Option<usize>) -> Option<(BaseRef, usize)> {
+    let mut known = known();
+    known.sort();
+    let (start, place) = known.last_living(range.start)?;
+    let base = place.base.upgrade()?;
+    let fits = range.end <= place.end && (root.is_none() || root == place.root);
+    fits.then_some((base, start))
+}
+
+impl Known {
+    /// Sorts recent bases in.
+    fn sort(&mut self) {
+        for weak in std::mem::take(&mut self.recent) {
+            if let Some(base) = weak.upgrade() {
+                self.insert(&base, None);
+            }
+        }
+        if self.places.len() >= self.prune_at {
+            self.prune();
+        }
+    }
+
+    /// Enters a base in place of what lies inside it; true when another one that lives shares memory with it.
+    fn insert(&mut self, base: &BaseRef, root: Option<usize>) -> bool {
+        let Some(start) = base.place() else { return false };
+        let end = start + base.nbytes();
+        let mut shares = self.last_living(start).is_some_and(|(_, place)| place.end > start);
+        let inside: SmallVec<[usize; 8]> = self.places.range(start..end).map(|(&at, _)| at).collect();
+        let mut hidden = false;
+        for at in inside {
+            let place = &self.places[&at];
+            shares |= place.base.is_alive();
+            if place.base.is_alive() && place.end > end {
+                hidden |= at == start;
+            } else {
+                self.places.remove(&at);
+            }
+        }
+        if !hidden {
+            self.places.insert(start, Place { end, base: base.downgrade(), root });
+        }
+        shares
+    }
+
+    /// The last place at or before an address whose base lives; dead ones on the way go.
+    fn last_living(&mut self, address: usize) -> Option<(usize, &Place)> {
+        let start = loop {
+            let (&at, place) = self.places.range(..=address).next_back()?;
+            if place.base.is_alive() {
+                break at;
+            }
+            self.places.remove(&at);
+        };
+        self.places.get(&start).map(|place| (start, place))
+    }
+
+    fn prune(&mut self) {
+        self.recent.retain(WeakBase::is_alive);
+        self.places.retain(|_, place| place.base.is_alive());
+        self.prune_at = (2 * self.recent.len().max(self.places.len())).max(256);
+    }
+}
+
+/// May there be two bases of the same memory?
+#[inline]
+pub fn is_tangled() -> bool {
+    TANGLED.load(Ordering::Relaxed)
+}
+
+/// Copies of the inputs that share memory with `out` by another base, at their places; `None` without such.
+#[cold]
+pub fn apart(py: Python<'_>, out: &ArrayView, ins: &[Input<'_>]) -> PyResult<Option<Vec<Option<ArrayView>>>> {
+    let shares = |input: &Input<'_>| match input {
+        Input::Array(array) => !array.base.ptr_eq(&out.base) && memory(array).is_some_and(|a| overlaps(&a, out)),
+        Input::Const(_) => false,
+    };
+    if !ins.iter().any(shares) {
+        return Ok(None);
+    }
+    let copy = |input: &Input<'_>| match input {
+        Input::Array(array) if shares(input) => {
+            let copy = ArrayView::fresh(numelt_runtime::Runtime::global(), array.dtype, &array.shape);
+            run::record(py, Op::Copy, array.dtype, &copy, &[Input::Array(array)], Axes::default())?;
+            Ok(Some(copy))
+        }
+        Input::Array(_) | Input::Const(_) => Ok(None),
+    };
+    let copies = ins.iter().map(copy).collect::<PyResult<Vec<_>>>()?;
+    run::run_what_fits(py, Reason::Visible)?;
+    for copy in copies.iter().flatten() {
+        run::look(py, &copy.base, |_| ())?;
+    }
+    Ok(Some(copies))
+}
+
+fn overlaps(range: &Range<usize>, out: &ArrayView) -> bool {
+    memory(out).is_some_and(|other| range.start < other.end && other.start < range.end)
+}
+
+/// Addresses from the first to the last byte of a view, if it has memory and elements.
+fn memory(view: &ArrayView) -> Option<Range<usize>> {
+    let base = view.base.place()? as i64 + view.offset;
+    let (low, high) = crate::rules::shape::byte_range(&view.shape, &view.strides, view.dtype.size() as i64)?;
+    Some((base + low) as usize..(base + high) as usize)
+}

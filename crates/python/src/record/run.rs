@@ -1,0 +1,509 @@
+//! The way to the runtime: recording, flushing with the GIL released, reading.
+
+use crate::cpython::graveyard;
+use crate::numpy::errors;
+use crate::record::{errstate, filters, inspect, origin, registry};
+use crate::rules::shape;
+use numelt_ir::{Axes, DType, Op, Result, Scalar};
+use numelt_runtime::{ArrayView, BaseRef, Export, Input, ReadGuard, Reason, Repeated, Runtime, WriteGuard};
+use pyo3::prelude::*;
+use smallvec::SmallVec;
+use std::ops::Range;
+
+/// Pending element-operations above which a flush lets other Python threads run.
+const DETACH_WORK: u64 = 100_000;
+
+/// Appends an instruction, and runs the queue if the runtime asks for it.
+#[inline]
+pub fn record(py: Python<'_>, op: Op, ty: DType, out: &ArrayView, ins: &[Input<'_>], axes: Axes) -> PyResult<()> {
+    // SAFETY: nothing is said of the output's base.
+    unsafe { record_as(py, (op, ty, axes), out, ins, false) }
+}
+
+/// Appends an instruction whose output's base the caller has just made, and runs the queue if the runtime asks for it.
+///
+/// # Safety
+/// No other thread knows the output's base, even those that hold the GIL later.
+#[inline]
+pub unsafe fn record_new(py: Python<'_>, op: Op, ty: DType, out: &ArrayView, ins: &[Input<'_>]) -> PyResult<()> {
+    // SAFETY: the caller's contract.
+    unsafe { record_as(py, (op, ty, Axes::default()), out, ins, true) }
+}
+
+/// # Safety
+/// With `new`, that of [`record_new`].
+#[inline(always)]
+unsafe fn record_as(
+    py: Python<'_>,
+    what: (Op, DType, Axes),
+    out: &ArrayView,
+    ins: &[Input<'_>],
+    new: bool,
+) -> PyResult<()> {
+    if registry::is_tangled()
+        && let Some(copies) = registry::apart(py, out, ins)?
+    {
+        let ins: Vec<_> = ins.iter().zip(&copies).map(|(&old, new)| new.as_ref().map_or(old, Input::Array)).collect();
+        return record(py, what.0, what.1, out, &ins, what.2);
+    }
+    inspect::count(what.0);
+    if alone(py)? {
+        return record_alone(py, what, out, ins);
+    }
+    // SAFETY: the GIL is held, by everybody who calls the runtime but in `run_pending`, which announces it.
+    let recorded = unsafe { Runtime::global().record_past(what, out, ins, new) };
+    origin::tell(py);
+    match recorded {
+        Ok(None) => Ok(()),
+        // a part of an operation has run: what it met is told when the others have, too
+        Ok(Some(Reason::Warned)) if errstate::is_part() => Ok(()),
+        Ok(Some(reason)) => flush_attached(reason, &out.base),
+        Err(error) => Err(errors::to_py(error)),
+    }
+}
+
+/// Records an operator on two operands, of which one is an array of dtype `ty` and the other one, too, or a literal of it,
+/// if it comes next in a program that is being repeated and gives a new array in C order; see
+/// [`Runtime::repeat_past`]. The index is that of the operand whose shape is the result's.
+#[inline(always)]
+pub fn repeat(py: Python<'_>, op: Op, ty: DType, ins: [Input<'_>; 2]) -> PyResult<Option<Repeated>> {
+    if registry::is_tangled() || alone(py)? {
+        return Ok(None);
+    }
+    // SAFETY: as in `record_as`.
+    let repeated = unsafe { Runtime::global().repeat_past((op, ty), ins) };
+    if repeated.is_some() {
+        inspect::count(op);
+    }
+    Ok(repeated)
+}
+
+/// Runs everything pending after an instruction was recorded, from a place that PyO3 may not know to be called with the GIL
+/// held. What gets no memory stays pending, which is an error only where the instruction's own result can be seen outside.
+#[cold]
+fn flush_attached(reason: Reason, out: &BaseRef) -> PyResult<()> {
+    Python::attach(|py| {
+        run_recorded(py, reason, out)?;
+        after_run(py)
+    })
+}
+
+/// Runs everything pending; an error where an output that somebody sees gets no memory.
+fn run_recorded(py: Python<'_>, reason: Reason, out: &BaseRef) -> PyResult<()> {
+    let ran = run_pending(py, reason);
+    let needed = matches!(reason, Reason::Visible | Reason::Explicit);
+    if needed && !out.is_readable() { ran } else { Ok(()) }
+}
+
+/// Notes the error state for what is recorded next; must that run by itself?
+#[inline]
+fn alone(py: Python<'_>) -> PyResult<bool> {
+    Ok(errstate::is_touched() && errstate::note(py)?)
+}
+
+/// Appends an instruction and runs it at once, with what it meets treated as the error state says.
+#[cold]
+fn record_alone(py: Python<'_>, (op, ty, axes): (Op, DType, Axes), out: &ArrayView, ins: &[Input<'_>]) -> PyResult<()> {
+    // what was recorded before has its own say in what becomes of it
+    run_what_fits(py, Reason::Explicit)?;
+    Runtime::global().record(op, ty, out, ins, axes).map_err(errors::to_py)?;
+    let ran = run_recorded(py, Reason::Explicit, &out.base);
+    filters::deliver(py)?;
+    ran?;
+    errstate::act(py)?;
+    inspect::after_flush(py)
+}
+
+/// Runs everything pending, and gives the warnings that come of it.
+pub fn flush(py: Python<'_>, reason: Reason) -> PyResult<()> {
+    let ran = run_pending(py, reason);
+    filters::deliver(py)?;
+    ran?;
+    after_run(py)
+}
+
+/// Runs everything pending that gets memory. The rest stays pending; whoever reads it is told.
+pub fn run_what_fits(py: Python<'_>, reason: Reason) -> PyResult<()> {
+    let _ = run_pending(py, reason);
+    after_run(py)
+}
+
+fn after_run(py: Python<'_>) -> PyResult<()> {
+    filters::deliver(py)?;
+    inspect::after_flush(py)?;
+    errstate::deliver(py)
+}
+
+/// Runs everything pending; warnings wait for the next flush.
+pub fn run_pending(py: Python<'_>, reason: Reason) -> PyResult<()> {
+    execute(py, reason).map_err(errors::to_py)
+}
+
+/// The same, with an error that no exception has been made of.
+pub fn execute(py: Python<'_>, reason: Reason) -> Result<()> {
+    let result = match filters::apply_here() {
+        true => filters::execute(py, reason),
+        false => past_gil(py, |runtime| runtime.flush(reason)),
+    };
+    graveyard::drain(py);
+    result
+}
+
+/// Lets the runtime do something, without the GIL if that may take long, or wait for another thread. Whoever holds a guard may need
+/// the GIL to end it, so nobody waits for a guard with the GIL.
+pub fn past_gil<T: Send>(py: Python<'_>, act: impl FnOnce(&Runtime) -> T + Send) -> T {
+    let runtime = Runtime::global();
+    if runtime.pending_work() > DETACH_WORK || runtime.may_wait() {
+        let _away = runtime.away();
+        py.detach(|| act(runtime))
+    } else {
+        act(runtime)
+    }
+}
+
+/// A new base without memory.
+#[inline]
+pub fn new_base(nbytes: usize) -> BaseRef {
+    // SAFETY: the GIL is held, as wherever arrays are made; see `record_as`.
+    unsafe { Runtime::global().new_base_past(nbytes) }
+}
+
+/// Lets `look` see the bytes of a base whose values are at hand; nothing where they are not. `look` runs no Python code, not
+/// even by making objects that the garbage collector tracks: until it returns, nobody else may get the GIL.
+#[inline(always)]
+pub fn peek<R>(_py: Python<'_>, base: &BaseRef, look: impl FnOnce(&[u8]) -> R) -> Option<R> {
+    // SAFETY: the GIL is held, and `look` does not let go of it.
+    unsafe { base.peek(look) }
+}
+
+/// Lets `change` write the bytes of a base that nothing pending touches; nothing where that is not so. For `change` holds
+/// what [`peek`] says of `look`.
+#[inline(always)]
+pub fn poke<R>(_py: Python<'_>, base: &BaseRef, change: impl FnOnce(&mut [u8]) -> R) -> Option<R> {
+    // SAFETY: the GIL is held, and `change` does not let go of it. Looks within looks are at other bases.
+    unsafe { base.poke(change) }
+}
+
+/// Lets `look` see the bytes of a base, after what is pending has run as far as it writes them. It runs no Python code, as
+/// [`peek`] says.
+#[inline]
+pub fn look<R>(py: Python<'_>, base: &BaseRef, look: impl FnOnce(&[u8]) -> R) -> PyResult<R> {
+    // SAFETY: as in `peek`.
+    match unsafe { base.peek_or_else(look) } {
+        Ok(seen) => Ok(seen),
+        Err(look) => Ok(look(read(py, base)?.bytes())),
+    }
+}
+
+/// Lets `fill` write the bytes of a base, which writes all that is read later. It runs no Python code, as [`peek`] says.
+#[inline]
+pub fn fill<R>(py: Python<'_>, base: &BaseRef, fill: impl FnOnce(&mut [u8]) -> R) -> PyResult<R> {
+    let mut fill = Some(fill);
+    let now = |bytes: &mut [u8]| fill.take().map(|fill| fill(bytes));
+    // SAFETY: as in `poke`.
+    let filled = unsafe { Runtime::global().overwrite_past(base, now) }.map_err(errors::to_py)?;
+    match (filled.flatten(), fill) {
+        (Some(filled), _) => Ok(filled),
+        (None, Some(fill)) => Ok(fill(overwrite(py, base)?.bytes_mut())),
+        (None, None) => unreachable!("what has been filled is full"),
+    }
+}
+
+/// The values of a base, to be read while the GIL may be let go of: only pending work that writes them is done.
+pub fn read<'a>(py: Python<'_>, base: &'a BaseRef) -> PyResult<ReadGuard<'a>> {
+    // SAFETY: the GIL is held; see `record_as`.
+    if let Some(guard) = unsafe { Runtime::global().read_past(base) } {
+        return Ok(guard);
+    }
+    let [guard] = read_all(py, [base])?;
+    Ok(guard)
+}
+
+/// The values of several bases at once; see [`Runtime::read_all`].
+pub fn read_all<'a, const N: usize>(py: Python<'_>, bases: [&'a BaseRef; N]) -> PyResult<[ReadGuard<'a>; N]> {
+    if bases.iter().any(|base| base.is_awaited()) {
+        run_what_fits(py, Reason::Read)?;
+    }
+    guarded(py, |runtime| runtime.read_all(bases))
+}
+
+/// The values of a base, to be changed while the GIL may be let go of: everything pending on it is done.
+pub fn write<'a>(py: Python<'_>, base: &'a BaseRef) -> PyResult<WriteGuard<'a>> {
+    run_users(py, base)?;
+    guarded(py, |runtime| runtime.write(base))
+}
+
+/// The same for somebody who writes all that is read later: the values that are there are not brought home.
+pub fn overwrite<'a>(py: Python<'_>, base: &'a BaseRef) -> PyResult<WriteGuard<'a>> {
+    run_users(py, base)?;
+    guarded(py, |runtime| runtime.overwrite(base))
+}
+
+/// The memory of a dense view, all of which is about to be written; see [`overwrite`].
+pub fn overwrite_view<'a>(py: Python<'_>, view: &'a ArrayView) -> PyResult<WriteGuard<'a>> {
+    // what a part leaves of its base is still wanted
+    let whole = view.size() as usize * view.dtype.size() == view.base.nbytes();
+    if whole { overwrite(py, &view.base) } else { write(py, &view.base) }
+}
+
+/// Runs everything pending if any of it touches a base.
+pub fn run_users(py: Python<'_>, base: &BaseRef) -> PyResult<()> {
+    if base.is_pending() { run_what_fits(py, Reason::Read) } else { Ok(()) }
+}
+
+/// What the runtime gives, which belongs to this thread.
+fn guarded<T>(py: Python<'_>, act: impl FnOnce(&Runtime) -> Result<T> + Send) -> PyResult<T> {
+    /// A value that stays on its thread.
+    struct Here<T>(T);
+    // SAFETY: `past_gil` calls what it is given on this thread, with and without the GIL.
+    unsafe impl<T> Send for Here<T> {}
+    past_gil(py, |runtime| Here(act(runtime))).0.map_err(errors::to_py)
+}
+
+/// Makes a base visible outside until the export is dropped.
+pub fn export(py: Python<'_>, base: &BaseRef) -> PyResult<Export> {
+    let export = share(py, base)?;
+    registry::enter(base);
+    Ok(export)
+}
+
+/// Keeps a base's memory in place as [`export`] does, for somebody who does not tell where it is.
+pub fn share(py: Python<'_>, base: &BaseRef) -> PyResult<Export> {
+    // SAFETY: the GIL is held; see `record_as`.
+    if let Some(export) = unsafe { Runtime::global().export_past(base) } {
+        return Ok(export);
+    }
+    run_users(py, base)?;
+    guarded(py, |runtime| runtime.export(base))
+}
+
+/// Value of the element at a byte offset of a base.
+pub fn read_scalar(py: Python<'_>, base: &BaseRef, dtype: DType, offset: i64) -> PyResult<Scalar> {
+    // the offset is that of an element of a view of this base, and views lie inside their base
+    look(py, base, |bytes| Scalar::from_bytes(dtype, &bytes[offset as usize..][..dtype.size()]))
+}
+
+/// Full reductions of an array whose values are in memory, whatever else is pending; `None` where they have to be
+/// recorded.
+pub fn fold_now(view: &ArrayView, folds: &[(Op, DType)]) -> PyResult<Option<SmallVec<[Scalar; 2]>>> {
+    // memory of our own that others reach by another base may be written by pending work
+    if view.base.is_foreign() && registry::is_tangled() {
+        return Ok(None);
+    }
+    let found = Runtime::global().fold_now(folds, view).map_err(errors::to_py)?;
+    if found.is_some() {
+        folds.iter().for_each(|fold| inspect::count(fold.0));
+    }
+    Ok(found)
+}
+
+/// The bytes of a view inside those of its base; nothing for a view that is not dense in C order.
+pub fn dense_range(view: &ArrayView) -> Option<Range<usize>> {
+    let (start, itemsize) = (view.offset as usize, view.dtype.size());
+    let dense = shape::is_c_contiguous(&view.shape, &view.strides, itemsize as i64);
+    dense.then(|| match view.size() {
+        // it may begin anywhere
+        0 => 0..0,
+        n => start..start + n as usize * itemsize,
+    })
+}
+
+/// What `with` makes of the bytes of a dense view in C order; `None` for any other view. It runs no Python code, as [`peek`] says.
+pub fn on_dense<T>(py: Python<'_>, view: &ArrayView, with: impl FnOnce(&[u8]) -> T) -> PyResult<Option<T>> {
+    let Some(range) = dense_range(view) else { return Ok(None) };
+    look(py, &view.base, |bytes| with(&bytes[range])).map(Some)
+}
+
+/// A new base of `total` bytes that holds the elements of dense views one after the other.
+pub fn gathered(py: Python<'_>, views: &[ArrayView], total: usize) -> PyResult<BaseRef> {
+    let base = new_base(total);
+    let mut at = 0;
+    for view in views {
+        on_dense(py, view, |from| {
+            fill(py, &base, |to| to[at..at + from.len()].copy_from_slice(from))?;
+            at += from.len();
+            Ok::<(), PyErr>(())
+        })?
+        .transpose()?;
+    }
+    Ok(base)
+}
+
+/// Stores the element at a byte offset of a base at once; false when work on the base is pending, which comes first.
+pub fn write_scalar(py: Python<'_>, base: &BaseRef, offset: i64, value: Scalar) -> PyResult<bool> {
+    if base.is_pending() {
+        return Ok(false);
+    }
+    let element = &value.to_bytes()[..value.dtype().size()];
+    // the offset is that of an element of a view of this base, of the value's dtype; views lie inside their base
+    let store = |bytes: &mut [u8]| bytes[offset as usize..][..element.len()].copy_from_slice(element);
+    if poke(py, base, store).is_none() {
+        store(write(py, base)?.bytes_mut());
+    }
+    Ok(true)
+}
+
+/// Element-operations up to which a library call runs at once (see [`Runtime::call_now`]).
+const AT_ONCE: i64 = 1 << 18;
+
+/// Runs a matrix product of small operands at once, or records it.
+pub fn product(py: Python<'_>, op: Op, ty: DType, out: &ArrayView, ins: [&ArrayView; 2]) -> PyResult<()> {
+    let work = out.size() * ins[0].shape.last().copied().unwrap_or(1);
+    let plain = work <= AT_ONCE && out.dtype == ty && ins.iter().all(|v| v.dtype == ty);
+    // SAFETY: the GIL is held; see `record_as`.
+    let now = || unsafe { Runtime::global().call_now((op, ty, Axes::default()), out, &ins) };
+    if plain && !alone(py)? && now().map_err(errors::to_py)? {
+        inspect::count(op);
+        return Ok(());
+    }
+    record(py, op, ty, out, &[Input::Array(ins[0]), Input::Array(ins[1])], Axes::default())
+}
+
+/// Elements up to which a new array is filled or scanned at once, while small operations run at once.
+const FILLED: i64 = 2048;
+
+/// A new base in which one value stands for each element of a shape; `None` where that is to be recorded.
+pub fn new_filled(dims: &[i64], value: Scalar) -> Option<BaseRef> {
+    let n = shape::size(dims);
+    if !(1..=FILLED).contains(&n) {
+        return None;
+    }
+    // SAFETY: the GIL is held; see `record_as`.
+    let base =
+        unsafe { Runtime::global().prepared_past(n as usize * value.dtype().size(), |all| write_all(all, value)) }?;
+    inspect::count(Op::Copy);
+    Some(base)
+}
+
+/// Gives all elements of a dense view one value at once; false where that is to be recorded.
+pub fn overwrite_few(py: Python<'_>, view: &ArrayView, value: Scalar) -> bool {
+    if view.size() > FILLED || view.dtype != value.dtype() || !Runtime::global().runs_at_once() {
+        return false;
+    }
+    let Some(range) = dense_range(view) else { return false };
+    let done = poke(py, &view.base, |bytes| write_all(&mut bytes[range], value)).is_some();
+    if done {
+        inspect::count(Op::Copy);
+    }
+    done
+}
+
+/// Elements up to which a copy of a vector is made here.
+const COPIED: i64 = 64;
+
+/// Copies a vector to another one of its dtype and length at once; false where that is to be recorded.
+pub fn copy_few(py: Python<'_>, target: &ArrayView, source: &ArrayView) -> bool {
+    let (&[n], &[step]) = (target.shape.as_slice(), target.strides.as_slice()) else { return false };
+    let (&[length], &[from_step]) = (source.shape.as_slice(), source.strides.as_slice()) else { return false };
+    let plain = n == length && n <= COPIED && target.dtype == source.dtype && !target.base.ptr_eq(&source.base);
+    if !plain || registry::is_tangled() || !Runtime::global().runs_at_once() {
+        return false;
+    }
+    let copy = |from: &[u8], to: &mut [u8]| {
+        let (to, from) = (to.as_mut_ptr(), from.as_ptr());
+        // SAFETY: views lie inside their bases. Other bases are other memory while none are tangled.
+        unsafe {
+            let (to, from) = (to.offset(target.offset as isize), from.offset(source.offset as isize));
+            match target.dtype.size() {
+                1 => step_copy::<u8>((to, step), (from, from_step), n),
+                2 => step_copy::<u16>((to, step), (from, from_step), n),
+                4 => step_copy::<u32>((to, step), (from, from_step), n),
+                8 => step_copy::<u64>((to, step), (from, from_step), n),
+                _ => step_copy::<[u64; 2]>((to, step), (from, from_step), n),
+            }
+        }
+    };
+    let done = peek(py, &source.base, |from| poke(py, &target.base, |to| copy(from, to)));
+    if done.flatten().is_none() {
+        return false;
+    }
+    inspect::count(Op::Copy);
+    true
+}
+
+/// Copies `n` elements of a size from one place to another, with so many bytes from one to the next.
+///
+/// # Safety
+/// The elements are there, and those written are none of those read.
+unsafe fn step_copy<T: Copy>((to, step): (*mut u8, i64), (from, from_step): (*const u8, i64), n: i64) {
+    for at in 0..n as isize {
+        // SAFETY: the caller's contract.
+        unsafe {
+            let value = from.offset(at * from_step as isize).cast::<T>().read_unaligned();
+            to.offset(at * step as isize).cast::<T>().write_unaligned(value);
+        }
+    }
+}
+
+/// Writes a value to each element of memory that holds elements of its dtype.
+fn write_all(memory: &mut [u8], value: Scalar) {
+    let bytes = value.to_bytes();
+    match value.dtype().size() {
+        1 => memory.fill(bytes[0]),
+        2 => write_each::<2>(memory, &bytes),
+        4 => write_each::<4>(memory, &bytes),
+        8 => write_each::<8>(memory, &bytes),
+        _ => write_each::<16>(memory, &bytes),
+    }
+}
+
+/// Writes the first bytes of an element to each element of so many bytes.
+fn write_each<const SIZE: usize>(memory: &mut [u8], element: &[u8]) {
+    let element: [u8; SIZE] = std::array::from_fn(|at| element[at]);
+    memory.as_chunks_mut().0.fill(element);
+}
+
+/// Elements from a function of their position, each as the bytes of its dtype, in a new base; `None` where that is to be
+/// recorded.
+pub fn new_written<const SIZE: usize>(op: Op, n: i64, element: impl Fn(i64) -> [u8; SIZE]) -> Option<BaseRef> {
+    if !(1..=FILLED).contains(&n) {
+        return None;
+    }
+    let write = |memory: &mut [u8]| {
+        for (at, place) in (0..).zip(memory.as_chunks_mut().0) {
+            *place = element(at);
+        }
+    };
+    // SAFETY: the GIL is held; see `record_as`.
+    let base = unsafe { Runtime::global().prepared_past(n as usize * SIZE, write) }?;
+    inspect::count(op);
+    Some(base)
+}
+
+/// Gives all elements of a new array one value at once; false where that is to be recorded.
+pub fn fill_new(py: Python<'_>, view: &ArrayView, value: Scalar) -> PyResult<bool> {
+    let nbytes = view.size() as usize * view.dtype.size();
+    let own = !view.base.is_foreign() && !view.base.is_pending() && nbytes <= view.base.nbytes();
+    if view.size() > FILLED || !own || !Runtime::global().runs_at_once() {
+        return Ok(false);
+    }
+    fill(py, &view.base, |memory| write_all(&mut memory[..nbytes], value))?;
+    inspect::count(Op::Copy);
+    Ok(true)
+}
+
+/// Runs a scan of few elements into a new array at once, or records it.
+pub fn scan(py: Python<'_>, what: (Op, DType, Axes), out: &ArrayView, source: &ArrayView) -> PyResult<()> {
+    let runtime = Runtime::global();
+    let few = out.size() <= FILLED && out.base.is_blank() && runtime.runs_at_once();
+    // SAFETY: the GIL is held; see `record_as`.
+    let now = || unsafe { runtime.call_now(what, out, &[source]) };
+    if few && !alone(py)? && !registry::is_tangled() && now().map_err(errors::to_py)? {
+        inspect::count(what.0);
+        return Ok(());
+    }
+    record(py, what.0, what.1, out, &[Input::Array(source)], what.2)
+}
+
+/// A new base that holds these integers.
+pub fn integers(values: &[i64]) -> PyResult<BaseRef> {
+    // SAFETY: integers are bytes without gaps.
+    let bytes = unsafe { std::slice::from_raw_parts(values.as_ptr().cast::<u8>(), size_of_val(values)) };
+    Runtime::global().filled(bytes).map_err(errors::to_py)
+}
+
+/// Fills a new base of our own, which nothing has been recorded on yet, with these bytes.
+pub fn set_bytes(py: Python<'_>, base: &BaseRef, bytes: &[u8]) -> PyResult<()> {
+    assert!(bytes.len() <= base.nbytes() && !base.is_foreign() && !base.is_pending());
+    fill(py, base, |memory| memory[..bytes.len()].copy_from_slice(bytes))
+}

@@ -1,0 +1,50 @@
+//! Truth values that are in memory already, counted without the queue: recording would cost more than that.
+//!
+//! In: full reductions of packed arrays of bool. Out: their values, where nobody looks at what is recorded.
+
+use crate::array::ndarray::NdArray;
+use crate::record::{inspect, registry, run};
+use crate::rules::shape;
+use numelt_ir::{Axes, DType, Op, Scalar};
+use numelt_runtime::{ArrayView, Runtime};
+use pyo3::prelude::*;
+
+/// Most values that are counted at once.
+const MOST: i64 = 1 << 17;
+
+/// `any`, `all` or the number of true elements.
+pub fn folded(py: Python<'_>, op: Op, ty: DType, view: &ArrayView, axes: Axes) -> Option<Scalar> {
+    let counts = match op {
+        Op::Sum => ty == DType::I64,
+        Op::Any | Op::All => true,
+        _ => false,
+    };
+    if !counts || view.dtype != DType::Bool || axes.len() != view.shape.len() {
+        return None;
+    }
+    let (n, strides) = (view.size(), &view.strides);
+    let packed = || shape::is_c_contiguous(&view.shape, strides, 1) || shape::is_f_contiguous(&view.shape, strides, 1);
+    if !(1..=MOST).contains(&n) || !packed() || !Runtime::global().runs_at_once() {
+        return None;
+    }
+    // memory of our own that others reach by another base is visible
+    if view.base.is_foreign() && registry::is_tangled() {
+        return None;
+    }
+    let (start, n) = (view.offset as usize, n as usize);
+    // SAFETY: settings change with the GIL held, which the caller holds and counting does not let go of.
+    let count = |bytes: &[u8]| unsafe { Runtime::global().with_host(|host| host.truths(op, &bytes[start..start + n])) };
+    run::peek(py, &view.base, count)?
+}
+
+/// The number of true elements of an array of bool; `None` where it has to be recorded.
+#[pyfunction]
+pub fn count_true(a: &Bound<'_, PyAny>) -> Option<i64> {
+    let view = a.cast::<NdArray>().ok()?.get().view()?;
+    let found = folded(a.py(), Op::Sum, DType::I64, view, Axes::all(view.shape.len()))?;
+    inspect::count(Op::Sum);
+    match found {
+        Scalar::I64(n) => Some(n),
+        _ => None,
+    }
+}

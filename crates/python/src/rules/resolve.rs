@@ -1,0 +1,298 @@
+//! Result dtypes: NEP 50 promotion, and for each operation the loop dtype that NumPy would choose.
+//!
+//! Out: a [`Loop`], or "not native". Where NumPy raises, the answer is "not native" too: the
+//! fallback then runs NumPy, which raises with its own words.
+
+use numelt_ir::interp::cast;
+use numelt_ir::{C64, DType, DTypeKind, Op, Scalar, not_elementwise};
+
+/// A Python number, which adapts to the dtype of arrays it meets.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Weak {
+    /// `True` or `False`.
+    Bool(bool),
+    /// An int that i64 holds.
+    Int(i64),
+    /// An int between i64's and u64's largest.
+    Unsigned(u64),
+    /// An int beyond 64 bits; negative or not.
+    Huge(bool),
+    /// A float.
+    Float(f64),
+    /// A complex.
+    Complex(f64, f64),
+}
+
+impl Weak {
+    /// The family: bool, integer, float or complex.
+    pub fn kind(self) -> DTypeKind {
+        match self {
+            Weak::Bool(_) => DTypeKind::Bool,
+            Weak::Int(_) | Weak::Unsigned(_) | Weak::Huge(_) => DTypeKind::Signed,
+            Weak::Float(_) => DTypeKind::Float,
+            Weak::Complex(..) => DTypeKind::Complex,
+        }
+    }
+
+    /// dtype that it has among other Python numbers only; `None` for ints beyond 64 bits.
+    pub fn default_dtype(self) -> Option<DType> {
+        Some(match self {
+            Weak::Bool(_) => DType::Bool,
+            Weak::Int(_) => DType::I64,
+            Weak::Unsigned(_) => DType::U64,
+            Weak::Huge(_) => return None,
+            Weak::Float(_) => DType::F64,
+            Weak::Complex(..) => DType::C128,
+        })
+    }
+
+    /// The value in `dtype`, as NumPy converts a Python number that takes part in an operation.
+    /// `None`: an integer that does not fit, or a value of a higher family than the dtype.
+    pub fn to_scalar(self, dtype: DType) -> Option<Scalar> {
+        match self {
+            Weak::Bool(v) => Some(cast(Scalar::Bool(v), dtype)),
+            Weak::Int(v) => int_in_range(i128::from(v), dtype).then(|| cast(Scalar::I64(v), dtype)),
+            Weak::Unsigned(v) => int_in_range(i128::from(v), dtype).then(|| cast(Scalar::U64(v), dtype)),
+            Weak::Huge(_) => None,
+            Weak::Float(v) => (dtype.is_float() || dtype.is_complex()).then(|| cast(Scalar::F64(v), dtype)),
+            Weak::Complex(re, im) => dtype.is_complex().then(|| cast(Scalar::C128(C64 { re, im }), dtype)),
+        }
+    }
+
+    /// Has the number become infinite in a narrower type, `value`?
+    pub fn overflowed(self, value: Scalar) -> bool {
+        value.is_infinite()
+            && match self {
+                Weak::Float(v) => v.is_finite(),
+                Weak::Complex(re, im) => re.is_finite() && im.is_finite(),
+                Weak::Bool(_) | Weak::Int(_) | Weak::Unsigned(_) | Weak::Huge(_) => true,
+            }
+    }
+
+    /// The sign of an int: below, at or above zero.
+    pub fn is_negative_int(self) -> bool {
+        matches!(self, Weak::Int(v) if v < 0) || self == Weak::Huge(true)
+    }
+}
+
+/// Has a finite number become infinite in a narrower type?
+pub fn overflowed(from: Scalar, to: Scalar) -> bool {
+    let narrower = (from.dtype().is_float() || from.dtype().is_complex()) && to.dtype().size() < from.dtype().size();
+    (narrower || from.dtype().is_integer()) && to.is_infinite() && !from.is_infinite()
+}
+
+fn int_in_range(value: i128, dtype: DType) -> bool {
+    match dtype.kind() {
+        DTypeKind::Signed => {
+            let bits = 8 * dtype.size() as u32 - 1;
+            (-(1i128 << bits)..1i128 << bits).contains(&value)
+        }
+        DTypeKind::Unsigned => (0..1i128 << (8 * dtype.size() as u32)).contains(&value),
+        DTypeKind::Bool | DTypeKind::Float | DTypeKind::Complex => true,
+    }
+}
+
+/// What the resolution needs to know of an operand.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Kind {
+    /// An array or NumPy scalar.
+    Strong(DType),
+    /// A Python number.
+    Weak(Weak),
+}
+
+/// How an operation is recorded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Loop {
+    /// The operation; may differ from the one asked for (`floor` of integers is a copy).
+    pub op: Op,
+    /// Its loop dtype.
+    pub ty: DType,
+}
+
+impl Loop {
+    /// dtype of the result.
+    pub fn output(self) -> DType {
+        self.op.output_dtype(self.ty)
+    }
+}
+
+/// NEP 50 promotion of the operands; `None` when ints beyond 64 bits decide.
+pub fn promote(kinds: &[Kind]) -> Option<DType> {
+    let strong = kinds.iter().filter_map(|k| match k {
+        Kind::Strong(d) => Some(*d),
+        Kind::Weak(_) => None,
+    });
+    let weak = kinds.iter().filter_map(|k| match k {
+        Kind::Weak(w) => Some(*w),
+        Kind::Strong(_) => None,
+    });
+    match strong.reduce(DType::promote) {
+        Some(dtype) => Some(weak.fold(dtype, |d, w| with_weak(d, w.kind()))),
+        None => {
+            let mut common = None;
+            for w in weak {
+                let dtype = w.default_dtype()?;
+                common = Some(common.map_or(dtype, |c: DType| c.promote(dtype)));
+            }
+            common
+        }
+    }
+}
+
+/// A dtype that meets a Python number keeps its size unless the number is of a higher family.
+fn with_weak(dtype: DType, weak: DTypeKind) -> DType {
+    use DTypeKind::{Bool, Complex, Float, Signed, Unsigned};
+    match (dtype.kind(), weak) {
+        (_, Bool) => dtype,
+        (Bool, Signed | Unsigned) => DType::I64,
+        (_, Signed | Unsigned) => dtype,
+        (Bool | Signed | Unsigned, Float) => DType::F64,
+        (_, Float) => dtype,
+        (Complex, Complex) => dtype,
+        (Float, Complex) if dtype != DType::F64 => DType::C64,
+        (_, Complex) => DType::C128,
+    }
+}
+
+/// How NumPy's operation `op` runs on these operands.
+pub fn resolve(op: Op, kinds: &[Kind]) -> Option<Loop> {
+    let common = promote(kinds)?;
+    let same = |ty: DType| op.info().dtypes.contains(ty).then_some(Loop { op, ty });
+    match op {
+        Op::Add | Op::Multiply | Op::Subtract | Op::Negative | Op::Positive | Op::Sign => same(common),
+        Op::Absolute | Op::Maximum | Op::Minimum | Op::Fmax | Op::Fmin | Op::Copy => same(common),
+        Op::Divide => same(if common.is_float() || common.is_complex() { common } else { DType::F64 }),
+        Op::FloorDivide | Op::Remainder | Op::Fmod | Op::Power | Op::Square | Op::Reciprocal | Op::Conjugate => {
+            same(bool_as_int(common))
+        }
+        Op::LeftShift | Op::RightShift => same(bool_as_int(common)),
+        Op::BitwiseAnd | Op::BitwiseOr | Op::BitwiseXor | Op::Invert => same(common),
+        Op::Equal | Op::NotEqual | Op::Less | Op::LessEqual | Op::Greater | Op::GreaterEqual => {
+            if mixes_u64_with_signed(kinds) { mixed(op, kinds) } else { same(common) }
+        }
+        Op::LogicalAnd | Op::LogicalOr | Op::LogicalXor | Op::LogicalNot => same(common),
+        Op::Isnan | Op::Isinf | Op::Isfinite => same(common),
+        Op::Floor | Op::Ceil | Op::Trunc => {
+            if common.is_integer() || common == DType::Bool {
+                Some(Loop { op: Op::Copy, ty: common })
+            } else {
+                same(common)
+            }
+        }
+        Op::Copysign | Op::Arctan2 | Op::Hypot | Op::Signbit => same(float_loop(kinds)?),
+        Op::Sqrt | Op::Cbrt | Op::Exp | Op::Exp2 | Op::Expm1 | Op::Log | Op::Log2 | Op::Log10 | Op::Log1p => {
+            same(float_loop(kinds)?)
+        }
+        Op::Sin | Op::Cos | Op::Tan | Op::Arcsin | Op::Arccos | Op::Arctan | Op::Sinh | Op::Cosh | Op::Tanh => {
+            same(float_loop(kinds)?)
+        }
+        Op::Arcsinh | Op::Arccosh | Op::Arctanh | Op::Erf | Op::Rint => same(float_loop(kinds)?),
+        Op::Logaddexp | Op::Logaddexp2 | Op::Deg2rad | Op::Rad2deg | Op::Fabs | Op::Heaviside | Op::Nextafter => {
+            same(float_loop(kinds)?)
+        }
+        Op::Spacing | Op::FrexpMantissa | Op::FrexpExponent | Op::ModfFraction | Op::ModfIntegral => {
+            same(float_loop(kinds)?)
+        }
+        Op::FloatPower => same(if common.is_complex() { DType::C128 } else { DType::F64 }),
+        Op::Ldexp => match kinds.get(1)? {
+            Kind::Strong(d) if d.is_integer() && *d != DType::U64 || *d == DType::Bool => {
+                // NumPy takes the first loop of its table for a Python int
+                let half = matches!(kinds[0], Kind::Weak(Weak::Int(_))) && *d != DType::Bool;
+                same(if half { DType::F16 } else { float_loop(&kinds[..1])? })
+            }
+            Kind::Weak(Weak::Int(_) | Weak::Bool(_)) => same(float_loop(&kinds[..1])?),
+            Kind::Strong(_) | Kind::Weak(_) => None,
+        },
+        Op::BitwiseCount => same(bool_as_int(common)),
+        // two truth values have no divisor
+        Op::Gcd | Op::Lcm => same(common),
+        Op::EqualMixed | Op::NotEqualMixed | Op::LessMixed => None,
+        Op::LessEqualMixed | Op::GreaterMixed | Op::GreaterEqualMixed => None,
+        Op::Where => same(promote(kinds.get(1..)?)?),
+        Op::RealPart | Op::ImagPart => same(common),
+        not_elementwise!() => None,
+    }
+}
+
+/// Loops that have no bool form start at int8.
+fn bool_as_int(dtype: DType) -> DType {
+    if dtype == DType::Bool { DType::I8 } else { dtype }
+}
+
+/// The exact comparison of u64 with a signed integer.
+fn mixed(op: Op, kinds: &[Kind]) -> Option<Loop> {
+    let op = match op {
+        Op::Equal => Op::EqualMixed,
+        Op::NotEqual => Op::NotEqualMixed,
+        Op::Less => Op::LessMixed,
+        Op::LessEqual => Op::LessEqualMixed,
+        Op::Greater => Op::GreaterMixed,
+        Op::GreaterEqual => Op::GreaterEqualMixed,
+        _ => return None,
+    };
+    let ty = if kinds.first() == Some(&Kind::Strong(DType::U64)) { DType::U64 } else { DType::I64 };
+    Some(Loop { op, ty })
+}
+
+/// NumPy compares u64 with signed integers exactly, not in their common dtype f64.
+fn mixes_u64_with_signed(kinds: &[Kind]) -> bool {
+    let has = |test: fn(DType) -> bool| kinds.iter().any(|k| matches!(k, Kind::Strong(d) if test(*d)));
+    has(|d| d == DType::U64) && has(|d| d.kind() == DTypeKind::Signed)
+}
+
+/// Loops that exist for floats only take the first one that each operand converts to safely.
+fn float_loop(kinds: &[Kind]) -> Option<DType> {
+    let mut ty: Option<DType> = None;
+    for kind in kinds {
+        let Kind::Strong(dtype) = kind else { continue };
+        let float = match dtype {
+            DType::Bool | DType::I8 | DType::U8 => DType::F16,
+            DType::I16 | DType::U16 => DType::F32,
+            DType::I32 | DType::U32 | DType::I64 | DType::U64 => DType::F64,
+            DType::F16 | DType::F32 | DType::F64 | DType::C64 | DType::C128 => *dtype,
+        };
+        ty = Some(ty.map_or(float, |t| t.promote(float)));
+    }
+    let inexact = |d: DType| d.is_float() || d.is_complex();
+    // With a Python float or complex the promoted dtype is a float already, unless it is exact.
+    let weak = kinds.iter().filter_map(|k| match k {
+        Kind::Weak(w) => Some(w.kind()),
+        Kind::Strong(_) => None,
+    });
+    for kind in weak {
+        if matches!(kind, DTypeKind::Float | DTypeKind::Complex) {
+            let common = promote(kinds)?;
+            ty = Some(ty.map_or(common, |t| if inexact(common) { t.promote(common) } else { t }));
+        }
+    }
+    // among truth values a Python int is a 64-bit one
+    let only_bool = kinds.iter().all(|k| matches!(k, Kind::Strong(DType::Bool) | Kind::Weak(_)));
+    let with_int = kinds.iter().any(|k| matches!(k, Kind::Weak(w) if w.kind() == DTypeKind::Signed));
+    if only_bool && with_int {
+        return Some(DType::F64);
+    }
+    if kinds.iter().all(|k| matches!(k, Kind::Weak(Weak::Bool(_)))) {
+        return Some(DType::F16);
+    }
+    Some(ty.unwrap_or(DType::F64))
+}
+
+/// `numpy.can_cast(from, to, 'same_kind')` for native dtypes.
+pub fn same_kind(from: DType, to: DType) -> bool {
+    from.kind() <= to.kind() || from.promote(to) == to
+}
+
+/// `numpy.can_cast(from, to, 'safe')` for native dtypes.
+pub fn safe(from: DType, to: DType) -> bool {
+    from.promote(to) == to
+}
+
+/// dtype in which NumPy sums and multiplies: small integers widen to 64 bits.
+pub fn accumulator(dtype: DType) -> DType {
+    match dtype {
+        DType::Bool | DType::I8 | DType::I16 | DType::I32 | DType::I64 => DType::I64,
+        DType::U8 | DType::U16 | DType::U32 | DType::U64 => DType::U64,
+        DType::F16 | DType::F32 | DType::F64 | DType::C64 | DType::C128 => dtype,
+    }
+}

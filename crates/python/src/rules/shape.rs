@@ -1,0 +1,347 @@
+//! Shapes: broadcasting, the memory order of results, reshaping without a copy.
+
+use numelt_ir::DType;
+use numelt_ir::{Dims, c_strides, new_strides};
+use numelt_runtime::{ArrayView, BaseRef};
+use smallvec::SmallVec;
+
+/// NumPy's limit on the number of axes.
+pub const MAX_RANK: usize = 64;
+
+/// Memory orders of `order=`.
+#[derive(Clone, Copy, PartialEq)]
+pub enum Order {
+    /// Rows together.
+    C,
+    /// Columns together.
+    F,
+    /// Fortran order if the source has it, else C.
+    A,
+    /// As the source.
+    K,
+}
+
+/// The common shape, or `None` when the shapes do not fit.
+pub fn broadcast(shapes: &[&[i64]]) -> Option<Dims> {
+    let rank = shapes.iter().map(|s| s.len()).max().unwrap_or(0);
+    let mut out = Dims::from_elem(1, rank);
+    for shape in shapes {
+        let lead = rank - shape.len();
+        for (axis, &n) in shape.iter().enumerate() {
+            let common = &mut out[lead + axis];
+            if *common == 1 {
+                *common = n;
+            } else if n != 1 && n != *common {
+                return None;
+            }
+        }
+    }
+    Some(out)
+}
+
+/// Number of elements.
+pub fn size(shape: &[i64]) -> i64 {
+    shape.iter().product()
+}
+
+/// Dense and in C order?
+pub fn is_c_contiguous(shape: &[i64], strides: &[i64], itemsize: i64) -> bool {
+    if shape.contains(&0) {
+        return true;
+    }
+    let mut expected = itemsize;
+    for (&n, &s) in shape.iter().zip(strides).rev() {
+        if n != 1 {
+            if s != expected {
+                return false;
+            }
+            expected *= n;
+        }
+    }
+    true
+}
+
+/// Dense and in Fortran order?
+pub fn is_f_contiguous(shape: &[i64], strides: &[i64], itemsize: i64) -> bool {
+    if shape.contains(&0) {
+        return true;
+    }
+    let mut expected = itemsize;
+    for (&n, &s) in shape.iter().zip(strides) {
+        if n != 1 {
+            if s != expected {
+                return false;
+            }
+            expected *= n;
+        }
+    }
+    true
+}
+
+/// Strides of a dense array in Fortran order.
+pub fn f_strides(shape: &[i64], itemsize: i64) -> Dims {
+    let mut step = itemsize;
+    shape
+        .iter()
+        .map(|&n| {
+            let stride = step;
+            step *= n.max(1);
+            stride
+        })
+        .collect()
+}
+
+/// Strides of `view` seen with the broadcast `shape`; the shapes are known to fit.
+pub fn stretched_strides(view: &ArrayView, shape: &[i64]) -> Dims {
+    let lead = shape.len() - view.shape.len();
+    let mut strides = Dims::from_elem(0, shape.len());
+    for (axis, (&n, &s)) in view.shape.iter().zip(&view.strides).enumerate() {
+        if n != 1 {
+            strides[lead + axis] = s;
+        }
+    }
+    strides
+}
+
+/// Strides of a new dense array of `shape` whose axes lie in memory in the order that the
+/// inputs' axes do (NumPy's `order='K'`; where inputs disagree, C order wins).
+pub fn k_order_strides(shape: &[i64], itemsize: i64, inputs: &[&ArrayView]) -> Dims {
+    let rank = shape.len();
+    let all_c = |v: &&ArrayView| is_c_contiguous(&v.shape, &v.strides, v.dtype.size() as i64);
+    if rank < 2 || inputs.iter().all(all_c) {
+        return c_strides(shape, itemsize);
+    }
+    let strides: SmallVec<[Dims; 3]> = inputs.iter().map(|v| stretched_strides(v, shape)).collect();
+    dense_strides(shape, itemsize, &memory_order(rank, &strides))
+}
+
+/// Strides of the array that pieces of this rank are joined to: their axes' order in memory, as far as they agree.
+pub fn joined_strides(shape: &[i64], itemsize: i64, pieces: &[ArrayView]) -> Dims {
+    let all_c = |v: &ArrayView| is_c_contiguous(&v.shape, &v.strides, v.dtype.size() as i64);
+    if shape.len() < 2 || pieces.iter().all(all_c) {
+        return c_strides(shape, itemsize);
+    }
+    // Outermost first; each axis moves out past those that every piece lays inside it. Extents of one say nothing.
+    let mut order: SmallVec<[usize; 4]> = (0..shape.len()).collect();
+    for at in 1..order.len() {
+        let axis = order[at];
+        let mut target = at;
+        for before in (0..at).rev() {
+            let other = order[before];
+            let telling = pieces.iter().filter(|p| p.shape[axis] != 1 && p.shape[other] != 1);
+            let mut outside = telling.map(|p| p.strides[other].abs() < p.strides[axis].abs()).peekable();
+            if outside.peek().is_none() {
+                continue;
+            }
+            if !outside.all(|o| o) {
+                break;
+            }
+            target = before;
+        }
+        order.remove(at);
+        order.insert(target, axis);
+    }
+    order.reverse();
+    dense_strides(shape, itemsize, &order)
+}
+
+/// Axes from the innermost in memory to the outermost.
+fn memory_order(rank: usize, strides: &[Dims]) -> SmallVec<[usize; 4]> {
+    let mut order: SmallVec<[usize; 4]> = (0..rank).rev().collect();
+    for at in 1..rank {
+        let axis = order[at];
+        let mut target = at;
+        for before in (0..at).rev() {
+            match inner_first(strides, axis, order[before]) {
+                Some(true) => target = before,
+                Some(false) => break,
+                None => {}
+            }
+        }
+        order.remove(at);
+        order.insert(target, axis);
+    }
+    order
+}
+
+/// The view with its axes from the slowest to the fastest in which NumPy's `order` runs over the elements.
+pub fn outermost_first(view: &ArrayView, order: Order) -> ArrayView {
+    let rank = view.shape.len();
+    let (shape, itemsize) = (&view.shape, view.dtype.size() as i64);
+    let c = is_c_contiguous(shape, &view.strides, itemsize);
+    let axes: SmallVec<[usize; 4]> = match order {
+        Order::C => return view.clone(),
+        Order::F => (0..rank).rev().collect(),
+        Order::A | Order::K if c => return view.clone(),
+        Order::A | Order::K if is_f_contiguous(shape, &view.strides, itemsize) => (0..rank).rev().collect(),
+        Order::A => return view.clone(),
+        Order::K => memory_order(rank, std::slice::from_ref(&view.strides)).into_iter().rev().collect(),
+    };
+    let pick = |from: &Dims| axes.iter().map(|&axis| from[axis]).collect();
+    window(view, view.offset, pick(&view.shape), pick(&view.strides))
+}
+
+/// The elements along one axis as a view, and true; or the view to copy in C order, and false.
+///
+/// Unlike a reshape, NumPy's `ravel` gives no view of elements that are not dense.
+pub fn raveled(view: &ArrayView, order: Order) -> (ArrayView, bool) {
+    let turned = outermost_first(view, order);
+    let itemsize = view.dtype.size() as i64;
+    if is_c_contiguous(&turned.shape, &turned.strides, itemsize) {
+        let (shape, strides) = (Dims::from_elem(view.size(), 1), Dims::from_elem(itemsize, 1));
+        (window(view, view.offset, shape, strides), true)
+    } else {
+        (turned, false)
+    }
+}
+
+/// Should `axis` be further inside than `other`? `None` when no input has a stride on both.
+fn inner_first(strides: &[Dims], axis: usize, other: usize) -> Option<bool> {
+    let mut answer = None;
+    for s in strides {
+        let (mine, its) = (s[axis].abs(), s[other].abs());
+        if mine != 0 && its != 0 {
+            if its <= mine {
+                answer = Some(false);
+            } else if answer.is_none() {
+                answer = Some(true);
+            }
+        }
+    }
+    answer
+}
+
+/// Strides of a dense copy that keeps the memory order of one array: its axes by size of stride, those of stride zero
+/// inside all others.
+pub fn copy_strides(view: &ArrayView, itemsize: i64) -> Dims {
+    let own = view.dtype.size() as i64;
+    if is_c_contiguous(&view.shape, &view.strides, own) {
+        return c_strides(&view.shape, itemsize);
+    }
+    if is_f_contiguous(&view.shape, &view.strides, own) {
+        return f_strides(&view.shape, itemsize);
+    }
+    let mut order: SmallVec<[usize; 4]> = (0..view.shape.len()).rev().collect();
+    order.sort_by_key(|&axis| view.strides[axis].unsigned_abs());
+    dense_strides(&view.shape, itemsize, &order)
+}
+
+fn dense_strides(shape: &[i64], itemsize: i64, order: &[usize]) -> Dims {
+    let mut strides = Dims::from_elem(0, shape.len());
+    let mut step = itemsize;
+    for &axis in order {
+        strides[axis] = step;
+        step *= shape[axis].max(1);
+    }
+    strides
+}
+
+/// A new array without memory, in the memory order of its inputs.
+pub fn like_inputs(dtype: DType, shape: &[i64], inputs: &[&ArrayView]) -> ArrayView {
+    let itemsize = dtype.size() as i64;
+    let strides = k_order_strides(shape, itemsize, inputs);
+    fresh(dtype, shape, strides)
+}
+
+/// The same for the result of one elementwise operation with a loop of dtype `ty`. NumPy's loop over operands in
+/// Fortran order that need no conversion gives axes of extent one a place among the others.
+pub fn result_like(dtype: DType, ty: DType, shape: &[i64], inputs: &[&ArrayView]) -> ArrayView {
+    let fortran = |v: &&ArrayView| {
+        let itemsize = v.dtype.size() as i64;
+        let dense = is_f_contiguous(&v.shape, &v.strides, itemsize) && !is_c_contiguous(&v.shape, &v.strides, itemsize);
+        v.shape.is_empty() || (v.dtype == ty && v.shape[..] == *shape && dense)
+    };
+    if shape.len() > 1 && inputs.iter().all(fortran) {
+        return fresh(dtype, shape, f_strides(shape, dtype.size() as i64));
+    }
+    like_inputs(dtype, shape, inputs)
+}
+
+/// A new array without memory with these dense strides; NumPy gives one without elements strides of zero.
+pub fn fresh(dtype: DType, shape: &[i64], mut strides: Dims) -> ArrayView {
+    let bytes = size(shape) as usize * dtype.size();
+    if bytes == 0 {
+        strides.fill(0);
+    }
+    ArrayView { base: crate::record::run::new_base(bytes), dtype, offset: 0, shape: Dims::from_slice(shape), strides }
+}
+
+/// The same elements with another shape and without a copy, in C order; `None` where only a copy can do.
+pub fn reshaped(view: &ArrayView, shape: &[i64], fortran: bool) -> Option<ArrayView> {
+    let strides = reshaped_strides(&view.shape, &view.strides, shape, view.dtype.size() as i64, fortran)?;
+    Some(window(view, view.offset, Dims::from_slice(shape), strides))
+}
+
+fn reshaped_strides(old: &[i64], strides: &[i64], new: &[i64], itemsize: i64, fortran: bool) -> Option<Dims> {
+    if fortran {
+        let flip = |d: &[i64]| d.iter().rev().copied().collect::<Dims>();
+        let mut made = reshaped_strides(&flip(old), &flip(strides), &flip(new), itemsize, false)?;
+        made.reverse();
+        return Some(made);
+    }
+    if old == new {
+        return Some(Dims::from_slice(strides));
+    }
+    if size(old) == 0 || is_c_contiguous(old, strides, itemsize) {
+        return Some(c_strides(new, itemsize));
+    }
+    let (old, strides): (Dims, Dims) = old.iter().zip(strides).filter(|(n, _)| **n != 1).map(|(n, s)| (*n, *s)).unzip();
+    let mut out = Dims::from_elem(itemsize, new.len());
+    let (mut o, mut n) = (0, 0);
+    while o < old.len() && n < new.len() {
+        let (first_old, first_new) = (o, n);
+        let (mut have, mut want) = (old[o], new[n]);
+        while have != want {
+            if want < have {
+                n += 1;
+                want *= new.get(n)?;
+            } else {
+                o += 1;
+                have *= old.get(o)?;
+            }
+        }
+        // The group of old axes must itself be one run.
+        if (first_old..o).any(|a| strides[a] != old[a + 1] * strides[a + 1]) {
+            return None;
+        }
+        let mut step = strides[o];
+        for axis in (first_new..=n).rev() {
+            out[axis] = step;
+            step *= new[axis];
+        }
+        (o, n) = (o + 1, n + 1);
+    }
+    let tail = if n > 0 { out[n - 1] } else { itemsize };
+    out[n..].fill(tail);
+    Some(out)
+}
+
+/// Another window on the same base with the same dtype.
+pub fn window(view: &ArrayView, offset: i64, shape: Dims, strides: Dims) -> ArrayView {
+    ArrayView { base: view.base.clone(), dtype: view.dtype, offset, shape, strides }
+}
+
+/// The same place on the same base, element for element?
+pub fn same_window(a: &ArrayView, b: &ArrayView) -> bool {
+    a.base.ptr_eq(&b.base) && a.offset == b.offset && a.dtype == b.dtype && a.shape == b.shape && a.strides == b.strides
+}
+
+/// Half-open byte range in the base; `None` when empty.
+pub fn byte_range(shape: &[i64], strides: &[i64], itemsize: i64) -> Option<(i64, i64)> {
+    let (mut low, mut high) = (0, 0);
+    for (&n, &s) in shape.iter().zip(strides) {
+        if n == 0 {
+            return None;
+        }
+        let reach = (n - 1) * s;
+        low += reach.min(0);
+        high += reach.max(0);
+    }
+    Some((low, high + itemsize))
+}
+
+/// A C-contiguous view of the front of a base.
+pub fn whole(base: BaseRef, dtype: DType, shape: &[i64]) -> ArrayView {
+    let strides = new_strides(shape, dtype.size() as i64);
+    ArrayView { base, dtype, offset: 0, shape: Dims::from_slice(shape), strides }
+}

@@ -1,0 +1,635 @@
+//! Our `ufunc` objects, and NumPy's own ufuncs called with our arrays (`__array_ufunc__`).
+
+pub mod elementwise;
+pub mod operators;
+pub mod products;
+pub mod reduce;
+pub mod ufunc_at;
+pub mod ufunc_call;
+pub mod ufunc_direct;
+
+use crate::array::ndarray::{NdArray, exact_native};
+use crate::array::operand::Operand;
+use crate::array::scalar::Composing;
+use crate::cpython::given::{self, Given};
+use crate::functions::front::{self, reductions};
+use crate::numpy::convert::{self, Numpy};
+use crate::numpy::errors;
+use crate::numpy::export;
+use crate::numpy::lend::{self, Terms};
+use crate::numpy::{coverage, foreign, hooks, subclass};
+use crate::ufunc::elementwise::Native;
+use crate::ufunc::ufunc_call::{Call, Casting, MemoryOrder};
+use crate::ufunc::ufunc_direct::{are_plain_numbers, quick_call};
+use numelt_ir::Op;
+use numelt_runtime::Runtime;
+use pyo3::exceptions::{PyDeprecationWarning, PyTypeError, PyUserWarning, PyValueError};
+use pyo3::ffi;
+use pyo3::intern;
+use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyDict, PyEllipsis, PyInt, PyList, PyString, PyTuple};
+use smallvec::SmallVec;
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::mem::offset_of;
+use std::sync::{Mutex, PoisonError};
+
+type Out<'py> = PyResult<Bound<'py, PyAny>>;
+
+/// A ufunc whose calls are recorded where they can be.
+#[pyclass(name = "ufunc", module = "numpy", frozen, weakref, dict)]
+pub struct Ufunc {
+    numpy: Py<PyAny>,
+    name: String,
+    op: Option<Op>,
+    /// Is it one that the package composes of native operations?
+    composed: bool,
+    /// What the interpreter calls; see [`crate::cpython::vectorcall::call_by`].
+    vectorcall: ffi::vectorcallfunc,
+}
+
+impl Ufunc {
+    /// Of NumPy's ufunc, for a native operation perhaps.
+    pub fn new(numpy: Py<PyAny>, name: String, op: Option<Op>, composed: bool) -> Ufunc {
+        Ufunc { numpy, name, op, composed, vectorcall: ufunc_direct::call }
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The native operation, if there is one.
+    pub fn native(&self) -> Option<Op> {
+        self.op
+    }
+
+    /// The offset of what the interpreter calls.
+    pub const CALL: usize = offset_of!(Ufunc, vectorcall);
+
+    /// NumPy's ufunc behind it.
+    pub fn numpy<'py>(&self, py: Python<'py>) -> Bound<'py, PyAny> {
+        self.numpy.bind(py).clone()
+    }
+}
+
+/// Is the ufunc of this name one that the package composes of native operations?
+fn is_composed(name: &str) -> bool {
+    matches!(name, "divmod" | "modf" | "frexp" | "clip" | "matvec" | "vecmat" | "vecdot")
+}
+
+/// The operation that a ufunc of NumPy's name is, if it is native.
+pub fn op_of_ufunc(name: &str) -> Option<Op> {
+    let op = match name {
+        "true_divide" => Op::Divide,
+        "mod" => Op::Remainder,
+        "abs" => Op::Absolute,
+        "conj" => Op::Conjugate,
+        "bitwise_not" => Op::Invert,
+        "radians" => Op::Deg2rad,
+        "degrees" => Op::Rad2deg,
+        _ => Op::from_name(name)?,
+    };
+    let is_ufunc = match op.kind() {
+        numelt_ir::OpKind::Elementwise => !matches!(op, Op::Copy | Op::RealPart | Op::ImagPart | Op::Where | Op::Erf),
+        numelt_ir::OpKind::Library => op.is_product() && !matches!(op, Op::Dot | Op::Vdot),
+        numelt_ir::OpKind::Generator
+        | numelt_ir::OpKind::Gather
+        | numelt_ir::OpKind::Roll
+        | numelt_ir::OpKind::Reduction
+        | numelt_ir::OpKind::Scan => false,
+    };
+    is_ufunc.then_some(op)
+}
+
+/// Keyword arguments that the native path knows; anything else is NumPy's.
+struct Options<'py> {
+    out: Option<Bound<'py, NdArray>>,
+    dtype: Option<numelt_ir::DType>,
+    mask: Option<Operand<'py>>,
+    casting: Casting,
+    order: MemoryOrder,
+    /// `out=...`: an array also where the result has no axes.
+    array: bool,
+    /// Is `out` among the arguments, be it as `None`?
+    out_given: bool,
+}
+
+impl Options<'_> {
+    /// Is there nothing but an output and a dtype?
+    fn is_usual(&self) -> bool {
+        self.mask.is_none() && self.casting == Casting::SameKind && self.order == MemoryOrder::Keep && !self.array
+    }
+}
+
+fn options<'py>(given: &Given<'_, 'py>, nin: usize) -> PyResult<Option<Options<'py>>> {
+    let mut args = given.positional();
+    let mut options = Options {
+        out: None,
+        dtype: None,
+        mask: None,
+        casting: Casting::SameKind,
+        order: MemoryOrder::Keep,
+        array: false,
+        out_given: args.len() > nin,
+    };
+    let mut out = if args.len() == nin + 1 { args.nth(nin).map(|out| out.to_owned()) } else { None };
+    let names = given.names();
+    for (key, value) in names.iter().flat_map(|names| names.iter_borrowed()).zip(given.named()) {
+        let key = key.cast::<PyString>()?;
+        match key.to_str()? {
+            "out" if !options.out_given => {
+                options.out_given = true;
+                options.array = value.is_instance_of::<PyEllipsis>();
+                out = Some(match value.cast::<PyTuple>() {
+                    Ok(tuple) if tuple.len() == 1 => tuple.get_item(0)?,
+                    Ok(_) => return Ok(None),
+                    Err(_) => value.to_owned(),
+                });
+            }
+            "dtype" => {
+                if !value.is_none() {
+                    let Some(dtype) = convert::parse_dtype(&value)? else { return Ok(None) };
+                    options.dtype = Some(dtype);
+                }
+            }
+            "where" if value.is(PyBool::new(value.py(), true).as_any()) => {}
+            "where" => {
+                let Some(mask) = Operand::extract(&value)? else { return Ok(None) };
+                options.mask = Some(mask);
+            }
+            // our arrays are of one class
+            "subok" if value.is_exact_instance_of::<PyBool>() => {}
+            "casting" => {
+                let Some(casting) = name_of(&value).and_then(Casting::from_name) else { return Ok(None) };
+                options.casting = casting;
+            }
+            "order" => {
+                let Some(order) = name_of(&value).and_then(MemoryOrder::from_name) else { return Ok(None) };
+                options.order = order;
+            }
+            _ => return Ok(None),
+        }
+    }
+    if let Some(out) = out.filter(|o| !options.array && !o.is_none()) {
+        match out.cast_exact::<NdArray>() {
+            Ok(ours) => options.out = Some(ours.clone()),
+            Err(_) => return Ok(None),
+        }
+    }
+    Ok(Some(options))
+}
+
+fn name_of<'a>(value: &'a Bound<'_, PyAny>) -> Option<&'a str> {
+    value.cast::<PyString>().ok()?.to_str().ok()
+}
+
+/// What NumPy says of `maximum(a, b, c)`.
+const THIRD_ARGUMENT: &std::ffi::CStr = c"Passing more than 2 positional arguments to np.maximum and np.minimum is \
+    deprecated. If you meant to use the third argument as an output, use the `out` keyword argument instead. If you \
+    hoped to work with more than 2 inputs, combine them into a single array and get the extrema for the relevant axis.";
+/// What NumPy says of `where=` without `out=`.
+const UNSET_ELEMENTS: &std::ffi::CStr = c"'where' used without 'out', expect unitialized memory in output. If this is \
+    intentional, use out=None.";
+
+/// A call of the operation on these arguments, if everything about it is native.
+fn native_call<'py>(py: Python<'py>, op: Op, given: &Given<'_, 'py>) -> Native<'py> {
+    let (nin, count) = (op.arity(), given.positional().len());
+    if count < nin || count > nin + 1 {
+        return Ok(None);
+    }
+    let mut operands: SmallVec<[Operand<'py>; 3]> = SmallVec::new();
+    let mut any_ours = false;
+    for arg in given.positional().take(nin) {
+        let Some(operand) = Operand::extract(&arg)? else { return Ok(None) };
+        any_ours |= operand.view().is_some();
+        operands.push(operand);
+    }
+    let Some(options) = options(given, nin)? else { return Ok(None) };
+    if op.is_product() {
+        if options.dtype.is_some() || !options.is_usual() {
+            return Ok(None);
+        }
+        let mut factors = given.positional();
+        return match (factors.next(), factors.next()) {
+            (Some(a), Some(b)) => products::product(py, op, &a, &b, options.out.as_ref()),
+            _ => Ok(None),
+        };
+    }
+    if !any_ours && options.out.is_none() {
+        return Ok(None);
+    }
+    if count > nin && matches!(op, Op::Maximum | Op::Minimum) {
+        PyErr::warn(py, &py.get_type::<PyDeprecationWarning>(), THIRD_ARGUMENT, 1)?;
+    }
+    if options.is_usual() {
+        return elementwise::apply(py, op, &operands, options.out.as_ref(), options.dtype);
+    }
+    let call = Call {
+        op,
+        args: &operands,
+        out: options.out.as_ref(),
+        dtype: options.dtype,
+        mask: options.mask.as_ref(),
+        casting: options.casting,
+        order: options.order,
+    };
+    // `out=...` asks for an array even where the result has no axes
+    let composing = options.array.then(Composing::begin);
+    let result = call.apply(py)?;
+    drop(composing);
+    // a call that is left to NumPy is one that NumPy warns of
+    if result.is_some() && options.mask.is_some() && !options.out_given {
+        PyErr::warn(py, &py.get_type::<PyUserWarning>(), UNSET_ELEMENTS, 1)?;
+    }
+    match result {
+        Some(scalar) if options.array && !scalar.is_instance_of::<NdArray>() => {
+            export::from_numpy(&Numpy::get(py)?.attr(py, "asarray")?.call1((scalar,))?, true).map(Some)
+        }
+        result => Ok(result),
+    }
+}
+
+/// A call.
+pub fn called<'py>(slf: &Bound<'py, Ufunc>, given: &Given<'_, 'py>) -> Out<'py> {
+    let py = slf.py();
+    if given.names().is_none() {
+        let operands: SmallVec<[_; 3]> = given.positional().collect();
+        if let Some(result) = slf.get().op.and_then(|op| quick_call(op, &operands)) {
+            return result;
+        }
+        if are_plain_numbers(&operands) {
+            return given.pass_to(slf.get().numpy.bind(py));
+        }
+    }
+    let derived = subclass::among_operands(given);
+    if !derived
+        && let Some(op) = slf.get().op
+        && let Some(result) = native_call(py, op, given)?
+    {
+        return Ok(result);
+    }
+    let numpy = slf.get().numpy.bind(py);
+    if !derived && given.names().is_none() && only_scalars(given) {
+        return given.pass_to(numpy);
+    }
+    let (args, kwargs) = given::pack(given)?;
+    method(slf.as_any(), numpy, "__call__", &args, kwargs.as_ref())
+}
+
+/// Are all arguments scalars, so that NumPy's answer is a scalar of its own?
+fn only_scalars(given: &Given<'_, '_>) -> bool {
+    given.positional().all(|a| match Operand::extract_quick(&a) {
+        Some(operand) => operand.view().is_none(),
+        None => false,
+    })
+}
+
+#[pymethods]
+impl Ufunc {
+    #[new]
+    #[pyo3(signature = (*args, **kwargs))]
+    fn py_new(args: &Bound<'_, PyTuple>, kwargs: Option<&Bound<'_, PyDict>>) -> PyResult<Ufunc> {
+        // programs cannot make ufuncs this way, only the package can
+        let py = args.py();
+        let own = || match (args.len(), kwargs) {
+            (2, None) => Some((args.get_item(0).ok()?, args.get_item(1).ok()?.extract::<Option<String>>().ok()?)),
+            _ => None,
+        };
+        let class = Numpy::get(py)?.attr(py, "ufunc")?;
+        let Some((numpy_ufunc, op_name)) = own().filter(|(given, _)| given.is_instance(&class).unwrap_or(false)) else {
+            return Err(PyTypeError::new_err("cannot create 'numpy.ufunc' instances"));
+        };
+        let op = match op_name {
+            Some(name) => Some(
+                op_of_ufunc(&name).ok_or_else(|| PyValueError::new_err(format!("no operation is called {name:?}")))?,
+            ),
+            None => None,
+        };
+        let name: String = numpy_ufunc.getattr("__name__")?.extract()?;
+        let composed = is_composed(&name);
+        Ok(Ufunc::new(numpy_ufunc.unbind(), name, op, composed))
+    }
+
+    #[pyo3(signature = (*args, **kwargs))]
+    fn __call__<'py>(
+        slf: &Bound<'py, Self>,
+        args: &Bound<'py, PyTuple>,
+        kwargs: Option<&Bound<'py, PyDict>>,
+    ) -> Out<'py> {
+        given::unpacked(args, kwargs, |given| called(slf, given))
+    }
+
+    /// NumPy's ufunc.
+    #[getter(numpy)]
+    fn numpy_object<'py>(&self, py: Python<'py>) -> Bound<'py, PyAny> {
+        self.numpy(py)
+    }
+
+    /// Name of the native operation, or `None`.
+    #[getter]
+    fn op(&self) -> Option<&'static str> {
+        self.op.map(Op::name)
+    }
+
+    #[getter(__class__)]
+    fn class<'py>(slf: &Bound<'py, Self>) -> Out<'py> {
+        Ok(Numpy::get(slf.py())?.ufunc.bind(slf.py()).clone().into_any())
+    }
+
+    #[getter(__doc__)]
+    fn doc<'py>(&self, py: Python<'py>) -> Out<'py> {
+        self.numpy.bind(py).getattr("__doc__")
+    }
+
+    #[pyo3(signature = (*args, **kwargs))]
+    fn reduce<'py>(
+        slf: &Bound<'py, Self>,
+        args: &Bound<'py, PyTuple>,
+        kwargs: Option<&Bound<'py, PyDict>>,
+    ) -> Out<'py> {
+        if kwargs.is_none()
+            && let Some(made) = reduced(slf.get(), args)?
+        {
+            return Ok(made);
+        }
+        method(slf.as_any(), slf.get().numpy.bind(slf.py()), "reduce", args, kwargs)
+    }
+
+    #[pyo3(signature = (*args, **kwargs))]
+    fn accumulate<'py>(
+        slf: &Bound<'py, Self>,
+        args: &Bound<'py, PyTuple>,
+        kwargs: Option<&Bound<'py, PyDict>>,
+    ) -> Out<'py> {
+        if kwargs.is_none()
+            && let Some(made) = accumulated(slf, args)?
+        {
+            return Ok(made);
+        }
+        method(slf.as_any(), slf.get().numpy.bind(slf.py()), "accumulate", args, kwargs)
+    }
+
+    #[pyo3(signature = (*args, **kwargs))]
+    fn reduceat<'py>(
+        slf: &Bound<'py, Self>,
+        args: &Bound<'py, PyTuple>,
+        kwargs: Option<&Bound<'py, PyDict>>,
+    ) -> Out<'py> {
+        method(slf.as_any(), slf.get().numpy.bind(slf.py()), "reduceat", args, kwargs)
+    }
+
+    #[pyo3(signature = (*args, **kwargs))]
+    fn outer<'py>(slf: &Bound<'py, Self>, args: &Bound<'py, PyTuple>, kwargs: Option<&Bound<'py, PyDict>>) -> Out<'py> {
+        if kwargs.is_none()
+            && args.len() == 2
+            && let Some(op) = slf.get().op
+            && let Some(made) = operators::outer(op, &args.get_item(0)?, &args.get_item(1)?)
+        {
+            return made;
+        }
+        method(slf.as_any(), slf.get().numpy.bind(slf.py()), "outer", args, kwargs)
+    }
+
+    #[pyo3(signature = (*args, **kwargs))]
+    fn at<'py>(slf: &Bound<'py, Self>, args: &Bound<'py, PyTuple>, kwargs: Option<&Bound<'py, PyDict>>) -> Out<'py> {
+        method(slf.as_any(), slf.get().numpy.bind(slf.py()), "at", args, kwargs)
+    }
+
+    fn __getattr__<'py>(&self, py: Python<'py>, name: &Bound<'py, PyString>) -> Out<'py> {
+        self.numpy.bind(py).getattr(name)
+    }
+
+    fn __repr__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyString>> {
+        self.numpy.bind(py).repr()
+    }
+
+    fn __eq__(&self, other: &Bound<'_, PyAny>) -> bool {
+        match other.cast::<Ufunc>() {
+            Ok(other) => other.get().numpy.is(&self.numpy),
+            Err(_) => other.is(&self.numpy),
+        }
+    }
+
+    fn __hash__(&self, py: Python<'_>) -> PyResult<isize> {
+        self.numpy.bind(py).hash()
+    }
+
+    /// Pickles as NumPy's ufunc, by name.
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> Out<'py> {
+        let py = slf.py();
+        let module = py.import("numelt._core")?;
+        let op = slf.get().op.map(Op::name);
+        Ok((module.getattr("ufunc")?, (slf.get().numpy(py), op)).into_pyobject(py)?.into_any())
+    }
+}
+
+/// Elements up to which NumPy's loop is done before the package would have found out what to record.
+const FEW: i64 = 1024;
+
+/// The same where NumPy has one loop over positions.
+const IN_ONE_LOOP: i64 = 1 << 17;
+
+/// A call or method on few elements by NumPy's own ufunc, where the package would have recorded something.
+fn few<'py>(
+    ours: &Bound<'py, PyAny>,
+    numpy: &Bound<'py, PyAny>,
+    name: &'static str,
+    args: &Bound<'py, PyTuple>,
+    kwargs: Option<&Bound<'py, PyDict>>,
+) -> PyResult<Option<Bound<'py, PyAny>>> {
+    let py = numpy.py();
+    let ufunc = ours.cast_exact::<Ufunc>().ok().map(Bound::get);
+    let known = ufunc.is_some_and(|u| u.op.is_some() || u.composed);
+    let is_method = name != "__call__";
+    let first = is_method.then_some(numpy);
+    let callable = || if is_method { ufunc_at::unbound(py, name) } else { Ok(numpy.clone()) };
+    if coverage::is_silent()
+        && (lend::has_foreign(args.iter_borrowed()) || subclass::among_packed_operands(args, kwargs)?)
+    {
+        let label = match ufunc {
+            Some(ufunc) => Cow::Borrowed(ufunc.name.as_str()),
+            None => Cow::Owned(numpy.getattr(intern!(py, "__name__"))?.extract()?),
+        };
+        let label = if name == "__call__" { label } else { Cow::Owned(format!("{label}.{name}")) };
+        let callable = callable()?;
+        return given::unpacked_after(first, args, kwargs, |given| {
+            foreign::call(&label, &callable, given, is_method, Terms::UNCLAIMED)
+        });
+    }
+    let has_array = || args.iter_borrowed().any(|arg| native(&arg));
+    if !known || !coverage::is_silent() || !has_array() || !Runtime::global().runs_at_once() {
+        return Ok(None);
+    }
+    let callable = callable()?;
+    let most = match name {
+        "at" if ufunc_at::is_one_loop(args) => IN_ONE_LOOP,
+        "reduceat" if ufunc_at::has_many_segments(args) => i64::MAX,
+        _ => FEW,
+    };
+    let terms = Terms { most, native: true, claimable: false };
+    given::unpacked_after(first, args, kwargs, |given| lend::call(&callable, given, is_method, terms, || Ok(())))
+}
+
+/// Is this a native array of ours, or a short sequence with one?
+fn native(obj: &Bound<'_, PyAny>) -> bool {
+    if let Ok(list) = obj.cast_exact::<PyList>() {
+        return list.len() < 16 && list.iter().any(|item| exact_native(&item).is_some());
+    }
+    exact_native(obj).is_some()
+}
+
+/// The quick path of folds along one axis, the first one if none is said.
+fn reduced<'py>(ufunc: &Ufunc, args: &Bound<'py, PyTuple>) -> PyResult<Option<Bound<'py, PyAny>>> {
+    let fold = match ufunc.op {
+        Some(Op::Add) => Op::Sum,
+        Some(Op::Multiply) => Op::Prod,
+        Some(Op::Maximum) => Op::Max,
+        Some(Op::Minimum) => Op::Min,
+        Some(Op::LogicalAnd) => Op::All,
+        Some(Op::LogicalOr) => Op::Any,
+        _ => return Ok(None),
+    };
+    let axis = match args.len() {
+        1 => 0i64.into_pyobject(args.py())?.into_any(),
+        2 if args.get_borrowed_item(1)?.is_exact_instance_of::<PyInt>() => args.get_item(1)?,
+        _ => return Ok(None),
+    };
+    let first = args.get_item(0)?;
+    if args.len() == 1
+        && let Some(op @ (Op::Maximum | Op::Minimum)) = ufunc.op
+        && let Ok(list) = first.cast_exact::<PyList>()
+        && let Some(made) = operators::chained(op, list).transpose()?
+    {
+        return Ok(Some(made));
+    }
+    let array = if first.is_exact_instance_of::<PyList>() { front::stacked(&first)? } else { Some(first) };
+    let Some(array) = array else { return Ok(None) };
+    let plain = exact_native(&array).and_then(NdArray::view).is_some_and(|v| !v.shape.is_empty() && v.size() > 0);
+    if plain { reductions::along(&array, fold, axis) } else { Ok(None) }
+}
+
+/// The quick path of running folds along the first axis of a native array.
+fn accumulated<'py>(ufunc: &Bound<'py, Ufunc>, args: &Bound<'py, PyTuple>) -> PyResult<Option<Bound<'py, PyAny>>> {
+    let scan = match ufunc.get().op {
+        Some(Op::Add) => Op::Cumsum,
+        Some(Op::Multiply) => Op::Cumprod,
+        Some(Op::Maximum) => Op::Cummax,
+        Some(Op::Minimum) => Op::Cummin,
+        _ => return Ok(None),
+    };
+    let py = args.py();
+    let Ok(array) = args.get_item(0)?.cast_into_exact::<NdArray>() else { return Ok(None) };
+    if args.len() != 1 || array.get().view().is_none_or(|view| view.shape.is_empty()) {
+        return Ok(None);
+    }
+    reduce::scan(py, scan, &Operand::Array(array), Some(&0i64.into_pyobject(py)?.into_any()), None, None)
+}
+
+/// A ufunc method that is not native: the package's hook, or NumPy.
+fn method<'py>(
+    ours: &Bound<'py, PyAny>,
+    numpy: &Bound<'py, PyAny>,
+    name: &'static str,
+    args: &Bound<'py, PyTuple>,
+    kwargs: Option<&Bound<'py, PyDict>>,
+) -> Out<'py> {
+    let py = numpy.py();
+    if let Some(made) = few(ours, numpy, name, args, kwargs)? {
+        return Ok(made);
+    }
+    let hook_name = if name == "__call__" { "ufunc_call" } else { "ufunc_method" };
+    if let Some(hook) = hooks::hook(py, hook_name)? {
+        let kwargs = kwargs.map_or_else(|| PyDict::new(py), Clone::clone);
+        return if name == "__call__" {
+            hook.call1((ours, args, kwargs))
+        } else {
+            hook.call1((ours, name, args, kwargs))
+        };
+    }
+    let ufunc_name: String = numpy.getattr(intern!(py, "__name__"))?.extract()?;
+    let (qualified, callable) = match name {
+        "__call__" => (format!("numpy.{ufunc_name}"), numpy.clone()),
+        other => (format!("numpy.{ufunc_name}.{other}"), numpy.getattr(other)?),
+    };
+    hooks::fallback(&qualified, &callable, args, kwargs)
+}
+
+/// What NumPy calls the ways to call a ufunc.
+const METHODS: [&str; 6] = ["__call__", "reduce", "accumulate", "outer", "reduceat", "at"];
+
+/// A ufunc of NumPy's that met one of our arrays: NumPy's scalars call it with us on their right side.
+pub fn dispatched<'py>(
+    slf: &Bound<'py, NdArray>,
+    function: &Bound<'py, PyAny>,
+    name: &str,
+    inputs: &Bound<'py, PyTuple>,
+    kwargs: Option<&Bound<'py, PyDict>>,
+) -> Out<'py> {
+    let py = slf.py();
+    if name == "__call__"
+        && kwargs.is_none_or(|k| k.is_empty())
+        && let Some(op) = op_of(function)?
+        && inputs.len() == op.arity()
+        && !op.is_product()
+    {
+        let inputs: SmallVec<[Bound<'py, PyAny>; 3]> = inputs.iter().map(without_axes).collect::<PyResult<_>>()?;
+        let plain: SmallVec<[_; 3]> = inputs.iter().map(Bound::as_borrowed).collect();
+        if let Some(made) = quick_call(op, &plain) {
+            return made;
+        }
+        let operands: Option<SmallVec<[Operand<'py>; 3]>> = inputs.iter().map(Operand::extract_quick).collect();
+        if let Some(operands) = operands
+            && let Some(result) = elementwise::apply(py, op, &operands, None, None)?
+        {
+            return Ok(result);
+        }
+    }
+    if subclass::among_packed_operands(inputs, kwargs)?
+        && let Some(name) = METHODS.into_iter().find(|&method| method == name)
+        && let Some(made) = few(function, function, name, inputs, kwargs)?
+    {
+        return Ok(made);
+    }
+    match hooks::hook(py, "array_ufunc")? {
+        Some(hook) => {
+            let first = [slf.as_any().clone(), function.clone(), PyString::new(py, name).into_any()];
+            let args: Vec<_> = first.into_iter().chain(inputs.iter()).collect();
+            hook.call(PyTuple::new(py, args)?, kwargs)
+        }
+        None => match METHODS.into_iter().find(|&method| method == name) {
+            Some(name) => method(function, function, name, inputs, kwargs),
+            None => Ok(py.NotImplemented().into_bound(py)),
+        },
+    }
+}
+
+/// NumPy's scalar for an array of NumPy's without axes, which is what its scalars make of themselves to be compared; all else as it is.
+fn without_axes(input: Bound<'_, PyAny>) -> PyResult<Bound<'_, PyAny>> {
+    let py = input.py();
+    if input.is_exact_instance(Numpy::get(py)?.ndarray.bind(py)) && export::rank(&input) == 0 {
+        return input.get_item(PyTuple::empty(py));
+    }
+    Ok(input)
+}
+
+/// A ufunc that was met, kept so that its address stays its own, and its operation.
+type Known = (Py<PyAny>, Option<Op>);
+
+/// The operation of a ufunc of NumPy's, remembered by its address.
+fn op_of(function: &Bound<'_, PyAny>) -> PyResult<Option<Op>> {
+    static KNOWN: Mutex<BTreeMap<usize, Known>> = Mutex::new(BTreeMap::new());
+    let known = || KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+    let key = function.as_ptr() as usize;
+    if let Some((_, op)) = known().get(&key) {
+        return Ok(*op);
+    }
+    let py = function.py();
+    let name: String = function.getattr(intern!(py, "__name__"))?.extract()?;
+    // somebody else's ufunc may have the name of one of NumPy's
+    let own = errors::unless(py, Numpy::get(py)?.attr(py, &name), &[errors::ATTRIBUTE])?;
+    let numpys = own.is_some_and(|own| own.is(function));
+    let op = if numpys { op_of_ufunc(&name) } else { None };
+    known().insert(key, (function.clone().unbind(), op));
+    Ok(op)
+}
