@@ -27,6 +27,7 @@ __all__ = [
     "CARED_FOR",
     "MARK",
     "Delegating",
+    "import_for_users",
     "install",
     "is_installed",
     "is_users",
@@ -140,7 +141,7 @@ def names_libraries(frame: types.FrameType) -> bool:
     return bool(_last.place == _place(frame))
 
 
-def _import(
+def import_for_users(
     name: str,
     globals: Any = None,
     locals: Any = None,
@@ -226,7 +227,7 @@ _PROTOCOLS = {
 
 def user_builtins() -> dict[str, Any]:
     """Return builtins under which ``import numpy`` gives numelt."""
-    return {**vars(builtins), "__import__": _import, "__build_class__": _build_class, MARK: True}
+    return {**vars(builtins), "__import__": import_for_users, "__build_class__": _build_class, MARK: True}
 
 
 class Delegating:

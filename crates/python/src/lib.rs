@@ -51,6 +51,7 @@ mod origin;
 mod places;
 mod products;
 mod program;
+mod progress;
 mod protocols;
 mod random;
 mod random_sequence;

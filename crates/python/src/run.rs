@@ -1,6 +1,6 @@
 //! The way to the runtime: recording, flushing with the GIL released, reading.
 
-use crate::{errors, errstate, filters, graveyard, inspect, origin, registry, shape};
+use crate::{errors, errstate, filters, graveyard, inspect, origin, progress, registry, shape};
 use numelt_ir::{Axes, DType, Op, Result, Scalar};
 use numelt_runtime::{ArrayView, BaseRef, Export, Input, Reason, Repeated, Runtime};
 use pyo3::prelude::*;
@@ -148,7 +148,9 @@ pub fn execute(py: Python<'_>, reason: Reason) -> Result<()> {
 /// Lets the runtime do something, without the GIL if that may take long.
 pub fn past_gil<T: Send>(py: Python<'_>, act: impl FnOnce(&Runtime) -> T + Send) -> T {
     let runtime = Runtime::global();
-    if runtime.pending_work() > DETACH_WORK || runtime.is_running() {
+    let work = runtime.pending_work();
+    if work > DETACH_WORK || runtime.is_running() {
+        let _watched = progress::watch(work);
         let _away = runtime.away();
         py.detach(|| act(runtime))
     } else {
