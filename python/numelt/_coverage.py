@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from numelt import _core
 
-__all__ = ["Coverage", "Fallback", "coverage", "listen", "record", "reset", "shorten"]
+__all__ = ["Coverage", "Fallback", "coverage", "is_heard", "listen", "record", "reset", "shorten"]
 
 _counts: dict[tuple[str, str, int], list[Any]] = {}
 _core.set_counts(_counts)
@@ -26,6 +26,11 @@ def listen(listener: Callable[[str, str, int, str], None] | None) -> None:
     """Have somebody told of each fallback: function, file, line and reason; ``None`` ends it."""
     global _listener
     _listener = listener
+
+
+def is_heard() -> bool:
+    """Is somebody told of each fallback?"""
+    return _listener is not None
 
 
 def record(name: str, filename: str, lineno: int, reason: str) -> None:

@@ -349,7 +349,10 @@ def _redirect_import_module() -> None:
     @functools.wraps(original)
     def import_module(name: str, package: str | None = None) -> types.ModuleType:
         caller = sys._getframe(1)
-        if isinstance(name, str) and _is_numpy(name) and not _is_private(name) and MARK in caller.f_builtins:
+        # not the frame's builtins: those of a script that calls `install` itself are Python's
+        own: Any = caller.f_globals.get("__builtins__")
+        is_public = isinstance(name, str) and _is_numpy(name) and not _is_private(name)
+        if is_public and isinstance(own, dict) and MARK in own:
             return _ours(name)
         return original(name, package)
 

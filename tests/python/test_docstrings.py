@@ -17,7 +17,15 @@ from numelt import _core
 from numelt._dispatch import NATIVE
 
 ROUTINES = ["numelt._routines." + m.name for m in pkgutil.iter_modules(numelt._routines.__path__)]
-MODULES = [*ROUTINES, "numelt._coverage", "numelt._inspection", "numelt._library", "numelt._objects"]
+MODULES = [
+    *ROUTINES,
+    "numelt._coverage",
+    "numelt.tools.inspection",
+    "numelt.tools.profiling",
+    "numelt.tools.starting",
+    "numelt._library",
+    "numelt._objects",
+]
 MODULES += ["numelt._lazy", "numelt._random", "numelt.filters"]
 
 

@@ -1,4 +1,4 @@
-"""The text of `numelt.explain`: a summary by the user's lines, then the optimizer's own report if it was asked for.
+"""The text of `numelt.explain`: a summary by the user's lines, then the optimizer's own report.
 
 In: what the core says of the pending program. Out: text. Nothing runs.
 """
@@ -85,7 +85,9 @@ def _lines_of(place: tuple[str, int], line: _Line, steps: list[Any], fallback: A
     times = [f"{count} x {name}" if count > 1 else name for name, count in line.operations.items()]
     ends = ", ".join(f"{_kind(steps[at])} {at}" for at in sorted(line.kernels))
     out = [f"{where}  {source}".rstrip(), f"    records {', '.join(times)}"]
-    out.append(f"    runs in {ends}" if ends else "    runs in no step of its own: the optimizer has removed it")
+    out.append(
+        f"    runs in {ends}" if ends else "    runs in no step of its own: the optimizer has removed it"
+    )
     if fallback is not None:
         out.append(f"    ran in NumPy: {fallback.function}, {fallback.calls} times ({fallback.reason})")
     return out

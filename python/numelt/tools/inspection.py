@@ -31,9 +31,7 @@ flush = _core.flush
 flush.__module__ = "numelt"
 
 
-def explain(
-    x: Any = None, graphviz: bool = False, *, kernels: bool = False, bytecode: bool = False
-) -> str:
+def explain(x: Any = None, graphviz: bool = False, *, kernels: bool = False, bytecode: bool = False) -> str:
     """Show what would run to compute a pending array alone, or all that is pending.
 
     Parameters
@@ -52,7 +50,8 @@ def explain(
     -------
     str
         A summary by the lines of the program: which operations each line has recorded, which kernels they end
-        up in, and how many bytes each kernel moves; where there are devices, also the engine that would run it.
+        up in, and how many bytes each kernel moves; where there are devices, also the engine that would
+        run it.
         Calls that ran in NumPy on those lines are named. Then what was asked for. Nothing runs.
 
     Examples
@@ -61,7 +60,8 @@ def explain(
     >>> x = np.arange(4.0)
     >>> "add" in np.explain(x * 2 + 1)
     True
-    >>> y, z = np.exp(x), np.sqrt(x)
+    >>> y = np.exp(x)
+    >>> z = np.sqrt(x)
     >>> "exp" in np.explain(z), "exp" in np.explain()
     (False, True)
     >>> text = np.explain([y, z], kernels=True, bytecode=True)

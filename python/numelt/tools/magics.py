@@ -1,16 +1,19 @@
 """The cell magics ``%%numelt_profile`` and ``%%numelt_line_profile``.
 
-In: a cell and the shell that runs it. Out: its value, and a report that the shell displays. Loaded by ``%load_ext numelt``.
+In: a cell and the shell that runs it. Out: its value, and a report that the shell displays. Loaded by
+``%load_ext numelt``.
 """
 
 from __future__ import annotations
 
 import ast
+import importlib
 import sys
 import time
 import types
 from typing import Any
 
+from numelt import _core
 from numelt.tools import report
 from numelt.tools.profiling import Profile
 
@@ -44,7 +47,7 @@ class LineProfile:
         for (filename, lineno, _), entry in self.profile.lines.items():
             if filename == self._filename:
                 sums = flushed.setdefault(lineno, [0, 0, 0, 0.0])
-                sums[:] = [a + b for a, b in zip(sums, entry)]
+                sums[:] = [a + b for a, b in zip(sums, entry, strict=True)]
         fallbacks: dict[int, int] = {}
         for (filename, lineno, _), calls in self.profile.fallbacks.items():
             if filename == self._filename:
@@ -60,9 +63,10 @@ class LineProfile:
 
     def __repr__(self) -> str:
         widths = (4, 10, 8, 8, 10, 10)
-        table = [[*self.HEADER], *self.rows()]
+        table: list[list[object]] = [list(self.HEADER), *self.rows()]
         return "\n".join(
-            " ".join(f"{cell!s:>{width}}" for cell, width in zip(row, widths)) + f"  {row[-1]}" for row in table
+            " ".join(f"{row[at]!s:>{width}}" for at, width in enumerate(widths)) + f"  {row[-1]}"
+            for row in table
         )
 
     def _repr_html_(self) -> str:
@@ -99,7 +103,7 @@ class LineProfile:
 
 
 def _compiled(shell: Any, cell: str) -> tuple[str, list[tuple[types.CodeType, bool]]]:
-    """Compile a cell as the shell does; return its file name, and its code with that of a last expression apart."""
+    """Compile a cell as the shell does; return its file name, and its code, a last expression apart."""
     source = shell.transform_cell(cell)
     filename = shell.compile.cache(source)
     body = ast.parse(source, filename).body
@@ -122,19 +126,21 @@ def _run(shell: Any, codes: list[tuple[types.CodeType, bool]]) -> Any:
 
 def register(shell: Any) -> None:
     """Give a shell the magics."""
-    from IPython.display import display
+    display = importlib.import_module("IPython.display").display
 
     def numelt_profile(line: str, cell: str) -> Any:
         """Run a cell and display what it made numelt do, by line."""
         _, codes = _compiled(shell, cell)
+        _core.flush()  # what earlier cells have recorded is not this one's
         with Profile() as profile:
             value = _run(shell, codes)
         display(profile)
         return value
 
     def numelt_line_profile(line: str, cell: str) -> Any:
-        """Run a cell and display, for each of its lines, time, flushes, kernels, bytes moved and fallbacks."""
+        """Run a cell and display the time, flushes, kernels, bytes moved and fallbacks of each line."""
         filename, codes = _compiled(shell, cell)
+        _core.flush()
         with LineProfile(cell, filename) as profile:
             value = _run(shell, codes)
         display(profile)

@@ -1,4 +1,4 @@
-"""A profile in the trace event format, which Perfetto (https://ui.perfetto.dev) and Chrome's tracing page open.
+"""A profile in the trace event format, which https://ui.perfetto.dev and Chrome's tracing page open.
 
 In: the events of a profile. Out: plain data, or a JSON file. Times are microseconds since the block began.
 """

@@ -1,13 +1,14 @@
 """`numelt.profile`: where a program made the runtime work.
 
-In: the core's report of each flush, and of each library call and fallback. Out: a `Profile`, whose text, table and
-trace are made by `numelt.tools.report` and `numelt.tools.perfetto` when they are asked for.
+In: the core's report of each flush, and of each library call and fallback. Out: a `Profile`, whose text,
+table and trace are made by `numelt.tools.report` and `numelt.tools.perfetto` when they are asked for.
 """
 
 from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Callable
 from types import TracebackType
 from typing import Any, NamedTuple
 
@@ -20,7 +21,7 @@ _MOST_EVENTS = 100_000
 
 
 class Event(NamedTuple):
-    """One thing that took time, for a trace: a flush, a kernel, a copy between memories, a library call or a fallback."""
+    """One thing that took time: a flush, a kernel, a copy between memories, a library call or a fallback."""
 
     kind: str
     name: str
@@ -35,7 +36,8 @@ class Event(NamedTuple):
 class Profile:
     """Where a program made the runtime work, as a context manager and as a report.
 
-    As a context manager, it collects what the ``with`` block does. Printed without having been one, it reports the
+    As a context manager, it collects what the ``with`` block does. Printed without having been one, it
+    reports the
     totals of the process so far, since numelt was imported or the totals were reset.
 
     Attributes
@@ -77,18 +79,23 @@ class Profile:
         self._before = _core.stats()
         self._start = time.perf_counter()
         _core.set_hooks(on_flush=self.note, on_library=self.note_library)
-        _coverage.listen(self.note_fallback)
+        self._listen(self.note_fallback)
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, place: TracebackType | None
     ) -> None:
-        _coverage.listen(None)
+        self._listen(None)
         _core.set_hooks(on_flush=None, on_library=None)
         self.seconds += time.perf_counter() - self._start
         after = _core.stats()
         self.bytes_there += after["bytes_there"] - self._before["bytes_there"]
         self.bytes_back += after["bytes_back"] - self._before["bytes_back"]
+
+    def _listen(self, listener: Callable[[str, str, int, str], None] | None) -> None:
+        """Hear of fallbacks, also of those that the core counts by itself, or no longer."""
+        _coverage.listen(listener)
+        _fallback.set_policy(_fallback.policy())
 
     def note(self, report: dict[str, Any]) -> None:
         """Count one flush under the user's line."""
@@ -115,7 +122,9 @@ class Profile:
         times = report.get("step_seconds", ())
         start = end - sum(times)
         engines = report.get("engines", ())
-        for at, (name, moved, seconds) in enumerate(zip(report["steps"], report["step_bytes"], times)):
+        for at, (name, moved, seconds) in enumerate(
+            zip(report["steps"], report["step_bytes"], times, strict=False)
+        ):
             details = {"bytes": moved} | ({"engine": engines[at]} if at < len(engines) else {})
             self._keep("kernel", name, start, seconds, line, details)
             start += seconds
@@ -140,7 +149,13 @@ class Profile:
         self._keep("fallback", name, time.perf_counter(), 0.0, (filename, lineno), {"reason": reason})
 
     def _keep(
-        self, kind: str, name: str, start: float, seconds: float, line: tuple[str, int], details: dict[str, Any]
+        self,
+        kind: str,
+        name: str,
+        start: float,
+        seconds: float,
+        line: tuple[str, int],
+        details: dict[str, Any],
     ) -> None:
         if len(self.events) < _MOST_EVENTS:
             self.events.append(
@@ -209,7 +224,8 @@ def profile(reset: bool = False) -> Profile:
     Returns
     -------
     Profile
-        To be used in a ``with`` statement, or printed for the totals of the process so far. Notebooks show a table.
+        To be used in a ``with`` statement, or printed for the totals of the process so far. Notebooks show
+        a table.
 
     Examples
     --------

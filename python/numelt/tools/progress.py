@@ -1,10 +1,12 @@
 """The line about a long flush in a notebook; on a terminal the core writes it itself.
 
-In: calls from the core's watching thread while a flush runs. Out: a display of the notebook that is updated in place.
+In: calls from the core's watching thread while a flush runs. Out: a display of the notebook that is
+updated in place.
 """
 
 from __future__ import annotations
 
+import importlib
 import sys
 from typing import Any
 
@@ -24,12 +26,10 @@ def display(line: str | None) -> bool:
     global _shown
     if not _in_kernel():
         return False
-    from IPython.display import HTML
-    from IPython.display import display as show
-
-    content = HTML(f"<pre>{line}</pre>" if line else "")
+    tools = importlib.import_module("IPython.display")
+    content = tools.HTML(f"<pre>{line}</pre>" if line else "")
     if _shown is None and line:
-        _shown = show(content, display_id=True)
+        _shown = tools.display(content, display_id=True)
     elif _shown is not None:
         _shown.update(content)
         _shown = _shown if line else None

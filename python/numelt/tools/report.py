@@ -47,8 +47,8 @@ def _process(totals: dict[str, Any]) -> list[str]:
     """Return the lines of the text about the process so far."""
     flushes = sum(totals["flushes"].values())
     lines = [
-        f"since numelt was imported or the totals were reset: {flushes} flushes, {totals['kernels']} kernels, "
-        f"{totals['calls']} calls of libraries in them",
+        f"since numelt was imported or the totals were reset: {flushes} flushes, {totals['kernels']} kernels,"
+        f" {totals['calls']} calls of libraries in them",
         f"{totals['instructions']} operations, {totals['at_once']} of them run when they were called; "
         f"{totals['bytes_moved'] / 1e6:.2f} MB moved",
         f"{totals['run_ns'] / 1e6:.2f} ms in kernels and calls, {totals['plan_ns'] / 1e6:.2f} ms in planning",
@@ -74,7 +74,8 @@ def html_table(header: Sequence[str], rows: Sequence[Sequence[object]], left: in
     def cells(row: Sequence[object], tag: str) -> str:
         aligned = ["right"] * (len(row) - left) + ["left"] * left
         return "".join(
-            f'<{tag} style="text-align: {side}">{escape(str(cell))}</{tag}>' for cell, side in zip(row, aligned)
+            f'<{tag} style="text-align: {side}">{escape(str(cell))}</{tag}>'
+            for cell, side in zip(row, aligned, strict=True)
         )
 
     body = "".join(f"<tr>{cells(row, 'td')}</tr>" for row in rows)
@@ -88,11 +89,19 @@ def html(profile: Profile) -> str:
     if not profile.entered and profile.totals:
         return f"<pre>{escape(text(profile))}</pre>"
     rows: list[list[object]] = [
-        [f"{flushes:.0f}", f"{kernels:.0f}", f"{moved / 1e6:.2f}", f"{seconds * 1e3:.2f}", f"{file}:{line} ({why})"]
+        [
+            f"{flushes:.0f}",
+            f"{kernels:.0f}",
+            f"{moved / 1e6:.2f}",
+            f"{seconds * 1e3:.2f}",
+            f"{file}:{line} ({why})",
+        ]
         for (file, line, why), (flushes, kernels, moved, seconds) in _by_time(profile.lines)
     ]
     for (file, line, name), (calls, seconds) in _by_time(profile.library):
-        rows.append(["", "", "", f"{seconds * 1e3:.2f}", f"{file}:{line} ({calls:.0f} library calls of {name})"])
+        rows.append(
+            ["", "", "", f"{seconds * 1e3:.2f}", f"{file}:{line} ({calls:.0f} library calls of {name})"]
+        )
     for (file, line, name), calls in profile.fallbacks.items():
         rows.append(["", "", "", "", f"{file}:{line} ({calls} calls of {name} ran in NumPy)"])
     head = _block(profile)[0]

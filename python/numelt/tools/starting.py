@@ -33,8 +33,8 @@ def _bound(namespace: dict[str, Any]) -> list[str]:
 def _message(names: list[str]) -> str:
     shown = ", ".join(names[:8]) + (", ..." if len(names) > 8 else "")
     return (
-        f"numpy was imported before numelt was installed: {shown} stay NumPy's. Import numpy again to use numelt, "
-        "or put this before the first import of numpy; arrays that exist are taken as they are."
+        f"numpy was imported before numelt was installed: {shown} stay NumPy's. Import numpy again to use "
+        "numelt, or put this before the first import of numpy; arrays that exist are taken as they are."
     )
 
 
@@ -50,7 +50,8 @@ def _prepare(namespace: dict[str, Any]) -> list[str]:
 def _redirect_running(*namespaces: dict[str, Any]) -> None:
     """Let ``import`` statements that a running frame of these namespaces comes to give numelt.
 
-    A frame takes its builtins when it starts, so that of the script that calls `install` has Python's own. Only
+    A frame takes its builtins when it starts, so that of the script that calls `install` has Python's own.
+    Only
     what belongs to one of the namespaces is redirected; all other imports are Python's.
     """
     from numelt import _import
@@ -71,11 +72,11 @@ def _redirect_running(*namespaces: dict[str, Any]) -> None:
 
 
 def install() -> None:
-    """Use numelt wherever the program's own code imports numpy from now on.
+    r"""Use numelt wherever the program's own code imports numpy from now on.
 
-    Call it before the first ``import numpy`` of the program. The calling module and the main module are
-    prepared, and so is each module of the program that is imported later; installed libraries keep NumPy, as with
-    ``python -m numelt``.
+    Call it before the first ``import numpy`` of the program. The calling module and the main
+    module are prepared, and so is each module of the program that is imported later; installed libraries keep
+    NumPy, as with ``python -m numelt``.
 
     Names that are bound to NumPy already stay so, as do modules of the program that have been
     imported: install warns of such names in the calling module. Functions that were defined before the call
@@ -86,7 +87,7 @@ def install() -> None:
     >>> import subprocess, sys
     >>> program = "import numelt; numelt.install(); import numpy; print(numpy.ones(3).sum(), numpy.__name__)"
     >>> subprocess.run([sys.executable, "-c", program], capture_output=True, text=True).stdout
-    '3.0 numelt\\n'
+    '3.0 numelt\n'
     """
     caller = sys._getframe(1)
     names = _prepare(vars(sys.modules["__main__"]))
