@@ -62,7 +62,7 @@ def explain(x: Any = None, graphviz: bool = False, *, kernels: bool = False, byt
     True
     >>> y = np.exp(x)
     >>> z = np.sqrt(x)
-    >>> "exp" in np.explain(z), "exp" in np.explain()
+    >>> "exp of" in np.explain(z), "exp of" in np.explain()
     (False, True)
     >>> text = np.explain([y, z], kernels=True, bytecode=True)
     >>> "exp.f64" in text, "sqrt.f64" in text
