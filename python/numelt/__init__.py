@@ -17,7 +17,6 @@ from numelt import _array, _classes, _core, _dispatch, _hooks, _namespace, _obje
 from numelt import _fallback as _fallback
 from numelt._coverage import Coverage, coverage
 from numelt._fallback import FallbackError, FallbackWarning
-from numelt._inspection import config, engine, explain, flush, inspect, profile, show_config, use
 from numelt._lazy import lazy
 from numelt._routines.applying import *
 from numelt._routines.calculus import *
@@ -42,6 +41,9 @@ from numelt._routines.sorting import *
 from numelt._routines.statistics import *
 from numelt._routines.strides import *
 from numelt._routines.windows import *
+from numelt.tools.inspection import config, engine, explain, flush, inspect, show_config, use
+from numelt.tools.profiling import profile
+from numelt.tools.starting import install, load_ipython_extension
 
 __numelt_version__ = _core.__version__
 # programs compare np.__version__ with NumPy's releases

@@ -27,12 +27,15 @@ from numelt._coverage import Coverage as Coverage
 from numelt._coverage import coverage as coverage
 from numelt._fallback import FallbackError as FallbackError
 from numelt._fallback import FallbackWarning as FallbackWarning
-from numelt._inspection import Config
-from numelt._inspection import Inspection as Inspection
-from numelt._inspection import Profile as Profile
-from numelt._inspection import explain as explain
-from numelt._inspection import flush as flush
-from numelt._inspection import use as use
+from numelt.tools.inspection import Config
+from numelt.tools.inspection import Inspection as Inspection
+from numelt.tools.inspection import explain as explain
+from numelt.tools.inspection import flush as flush
+from numelt.tools.inspection import use as use
+from numelt.tools.profiling import Profile as Profile
+from numelt.tools.profiling import profile as profile
+from numelt.tools.starting import install as install
+from numelt.tools.starting import load_ipython_extension as load_ipython_extension
 
 __numelt_version__: Final[str]
 __array_api_version__: Final[str]
@@ -40,4 +43,3 @@ config: Config
 
 def engine(name: str) -> AbstractContextManager[None]: ...
 def inspect() -> AbstractContextManager[Inspection]: ...
-def profile() -> AbstractContextManager[Profile]: ...

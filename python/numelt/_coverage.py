@@ -8,18 +8,35 @@ decisions are taken here.
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from numelt import _core
 
-__all__ = ["Coverage", "Fallback", "coverage", "record", "reset"]
+__all__ = ["Coverage", "Fallback", "coverage", "is_heard", "listen", "record", "reset", "shorten"]
 
 _counts: dict[tuple[str, str, int], list[Any]] = {}
 _core.set_counts(_counts)
 
 
+_listener: Callable[[str, str, int, str], None] | None = None
+
+
+def listen(listener: Callable[[str, str, int, str], None] | None) -> None:
+    """Have somebody told of each fallback: function, file, line and reason; ``None`` ends it."""
+    global _listener
+    _listener = listener
+
+
+def is_heard() -> bool:
+    """Is somebody told of each fallback?"""
+    return _listener is not None
+
+
 def record(name: str, filename: str, lineno: int, reason: str) -> None:
     """Count one fallback of `name` at the user's line."""
+    if _listener is not None:
+        _listener(name, filename, lineno, reason)
     entry = _counts.get((name, filename, lineno))
     if entry is None:
         _counts[name, filename, lineno] = [1, reason]
@@ -92,7 +109,7 @@ class Coverage(NamedTuple):
             lines.append(f"  {count:>9}  {name}")
         lines.append(f"calls that ran in NumPy: {self.fallback_calls}")
         for entry in self.fallbacks:
-            where = f"{_shorten(entry.filename)}:{entry.lineno}"
+            where = f"{shorten(entry.filename)}:{entry.lineno}"
             lines.append(f"  {entry.calls:>9}  {entry.function:<28} {where}  ({entry.reason})")
         if self.on_host:
             lines.append(f"on the host instead of a device: {sum(self.on_host.values())}")
@@ -101,7 +118,7 @@ class Coverage(NamedTuple):
         return "\n".join(lines)
 
 
-def _shorten(filename: str) -> str:
+def shorten(filename: str) -> str:
     """Return the path relative to the working directory where that is shorter."""
     try:
         relative = os.path.relpath(filename)

@@ -95,7 +95,7 @@ def set_policy(value: str) -> None:
     if value not in POLICIES:
         raise ValueError(f"fallback policy must be one of {', '.join(POLICIES)}, not {value!r}")
     _policy = value
-    _core.set_silent(value == "silent")
+    _core.set_silent(not _coverage.is_heard() and value == "silent")
 
 
 def stands_for(ours: object, numpys: object) -> None:

@@ -26,6 +26,7 @@ from typing import Any, cast
 __all__ = [
     "MARK",
     "Delegating",
+    "import_for_users",
     "install",
     "is_installed",
     "is_users",
@@ -123,7 +124,7 @@ def names_libraries(frame: types.FrameType) -> bool:
     return bool(_last.place == _place(frame))
 
 
-def _import(
+def import_for_users(
     name: str,
     globals: Any = None,
     locals: Any = None,
@@ -209,7 +210,7 @@ _PROTOCOLS = {
 
 def user_builtins() -> dict[str, Any]:
     """Return builtins under which ``import numpy`` gives numelt."""
-    return {**vars(builtins), "__import__": _import, "__build_class__": _build_class, MARK: True}
+    return {**vars(builtins), "__import__": import_for_users, "__build_class__": _build_class, MARK: True}
 
 
 class Delegating:
@@ -331,7 +332,10 @@ def _redirect_import_module() -> None:
     @functools.wraps(original)
     def import_module(name: str, package: str | None = None) -> types.ModuleType:
         caller = sys._getframe(1)
-        if isinstance(name, str) and _is_numpy(name) and not _is_private(name) and MARK in caller.f_builtins:
+        # not the frame's builtins: those of a script that calls `install` itself are Python's
+        own: Any = caller.f_globals.get("__builtins__")
+        is_public = isinstance(name, str) and _is_numpy(name) and not _is_private(name)
+        if is_public and isinstance(own, dict) and MARK in own:
             return _ours(name)
         return original(name, package)
 

@@ -22,7 +22,15 @@ DOCS = pathlib.Path(__file__).parents[2] / "docs"
 ELSEWHERE = ("engines", "extending")
 
 ROUTINES = ["numelt._routines." + m.name for m in pkgutil.iter_modules(numelt._routines.__path__)]
-MODULES = [*ROUTINES, "numelt._coverage", "numelt._inspection", "numelt._library", "numelt._objects"]
+MODULES = [
+    *ROUTINES,
+    "numelt._coverage",
+    "numelt.tools.inspection",
+    "numelt.tools.profiling",
+    "numelt.tools.starting",
+    "numelt._library",
+    "numelt._objects",
+]
 PAGES = sorted(
     page for page in DOCS.glob("*.md") if ">>> " in page.read_text() and page.stem not in ELSEWHERE
 )

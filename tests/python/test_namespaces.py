@@ -13,7 +13,7 @@ import numelt
 # what numelt's own namespace adds
 OWN = {
     "Coverage", "FallbackError", "FallbackWarning", "config", "coverage", "engine", "explain", "filters",
-    "flush", "inspect", "lazy", "profile", "use",
+    "flush", "inspect", "install", "lazy", "load_ipython_extension", "profile", "tools", "use",
 }  # fmt: skip
 
 MODULES = [

@@ -146,6 +146,11 @@ impl Program {
     /// What of the program the elements of `views` need: the instructions whose results reach them, with the bases
     /// and literals of these, numbered anew. Only the views' bases are outputs.
     pub fn needed_for(&self, views: &[View]) -> Program {
+        self.needed(views).0
+    }
+
+    /// The same, with the number in this program of each of its instructions.
+    pub fn needed(&self, views: &[View]) -> (Program, Vec<usize>) {
         let mut needed: Vec<Vec<(i64, i64)>> = vec![Vec::new(); self.bases.len()];
         let touches = |ranges: &[(i64, i64)], view: &View| {
             view.byte_range().is_some_and(|(low, high)| ranges.iter().any(|r| r.0 < high && low < r.1))
@@ -158,13 +163,13 @@ impl Program {
                 instr.reads().for_each(|read| add_range(&mut needed[read.base as usize], read.byte_range()));
             }
         }
-        let kept = self.instrs.iter().zip(keep).filter(|(_, keep)| *keep).map(|(instr, _)| instr);
+        let kept: Vec<usize> = (0..keep.len()).filter(|&at| keep[at]).collect();
         let mut part = Part { whole: self, numbers: vec![None; self.bases.len()], program: Program::default() };
-        kept.for_each(|instr| part.add(instr));
+        kept.iter().for_each(|&at| part.add(&self.instrs[at]));
         for output in views.iter().filter_map(|view| part.numbers[view.base as usize]) {
             part.program.bases[output as usize].output = true;
         }
-        part.program
+        (part.program, kept)
     }
 }
 

@@ -107,6 +107,41 @@ impl Explanation {
         out
     }
 
+    /// The recorded instructions that a step of the plan does, ascending: those that have its instructions' operations and
+    /// bases, and where passes have changed the operation, those of the same base. What passes have added has none.
+    pub fn sources(&self, step: usize) -> Vec<usize> {
+        let mut sources = BTreeSet::new();
+        for at in self.instrs_of(&self.plan.steps[step]) {
+            let planned = &self.plan.program.instrs[at];
+            let of_base = |exact: bool| {
+                let recorded = self.recorded.instrs.iter().enumerate();
+                let same = recorded.filter(move |(_, instr)| {
+                    instr.out.base == planned.out.base && (!exact || instr.op == planned.op && instr.out == planned.out)
+                });
+                same.map(|(at, _)| at).collect::<Vec<_>>()
+            };
+            let exact = of_base(true);
+            sources.extend(if exact.is_empty() { of_base(false) } else { exact });
+        }
+        sources.into_iter().collect()
+    }
+
+    /// Is a step of the plan a library call?
+    pub fn is_call(&self, step: usize) -> bool {
+        matches!(self.plan.steps[step], Step::Call(_))
+    }
+
+    /// The instructions of the plan's program that a step does.
+    fn instrs_of(&self, step: &Step) -> Vec<usize> {
+        match step {
+            Step::Call(at) => vec![*at],
+            Step::Kernel(_) | Step::Nest(_) => {
+                let kernels = step.kernels();
+                kernels.flat_map(|k| k.instrs.iter().copied().chain(k.puts.iter().map(|put| put.instr))).collect()
+            }
+        }
+    }
+
     /// Bytes that fusion saves.
     pub fn bytes_saved(&self) -> u64 {
         self.singleton_bytes.saturating_sub(self.partition_bytes)

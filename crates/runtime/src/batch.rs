@@ -200,7 +200,7 @@ impl Batch {
             Some(work) => self.work += work,
             None => self.write_down(recorded)?,
         }
-        self.ask(recorded);
+        self.ask();
         recorded.out.base.0.set_written(self.epoch);
         Ok(())
     }

@@ -89,6 +89,8 @@ pub struct Config {
     pub placement: Rule,
     /// Print what each flush does to standard error.
     pub trace: bool,
+    /// Seconds that a flush runs before its progress is shown on a terminal or in a notebook; 0 is never.
+    pub progress: f64,
     /// Points per block of the blocked interpreter; 0 is the engine's choice.
     pub block: usize,
     /// Instructions that may be pending.
@@ -122,6 +124,7 @@ impl Default for Config {
             device_memory: None,
             placement: Rule::Cost,
             trace: false,
+            progress: 2.0,
             block: 0,
             max_pending: 1000,
             at_once: SmallCall::MOST,
@@ -138,7 +141,7 @@ const NAMING_FILES: [&str; 1] = ["cache_dir"];
 const LONGEST: u64 = 1 << 20;
 
 /// Names of all settings, as in the file.
-pub const KEYS: [&str; 20] = [
+pub const KEYS: [&str; 21] = [
     "threads",
     "engine",
     "jit",
@@ -154,6 +157,7 @@ pub const KEYS: [&str; 20] = [
     "device_memory",
     "placement",
     "trace",
+    "progress",
     "block",
     "max_pending",
     "at_once",
@@ -278,6 +282,7 @@ impl Config {
                 self.placement = parse_placement(value).ok_or_else(|| bad("cost, random or random:SEED"))?;
             }
             "trace" => self.trace = parse_bool(value).ok_or_else(|| bad("0 or 1"))?,
+            "progress" => self.progress = parse_seconds(value).ok_or_else(|| bad("a number of seconds"))?,
             "block" => self.block = value.parse().map_err(|_| bad("a number of points"))?,
             "max_pending" => {
                 self.max_pending = value.parse().ok().filter(|&n| n > 0).ok_or_else(|| bad("a positive number"))?;
@@ -327,6 +332,7 @@ impl Config {
                 Rule::Host | Rule::Always(_) | Rule::Cost => "cost".into(),
             },
             "trace" => u8::from(self.trace).to_string(),
+            "progress" => self.progress.to_string(),
             "block" => self.block.to_string(),
             "max_pending" => self.max_pending.to_string(),
             "at_once" => self.at_once.to_string(),
@@ -431,6 +437,11 @@ fn parse_bool(value: &str) -> Option<bool> {
     }
 }
 
+/// Seconds, at most a day.
+fn parse_seconds(value: &str) -> Option<f64> {
+    value.parse().ok().filter(|seconds| (0.0..=86_400.0).contains(seconds))
+}
+
 /// `512M`, `8G`, `1000000`; zero is no limit.
 fn parse_bytes(value: &str) -> Option<Option<usize>> {
     let digits = value.trim_end_matches(|c: char| c.is_ascii_alphabetic());
@@ -463,6 +474,7 @@ mod tests {
             ("cache_dir", "somewhere"),
             ("memory_limit", "1073741824"),
             ("trace", "1"),
+            ("progress", "0.5"),
             ("block", "7"),
             ("max_pending", "5"),
             ("at_once", "16"),

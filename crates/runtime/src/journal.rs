@@ -1,10 +1,12 @@
-//! Which engine ran each step of the latest plan, and what devices left to the host.
+//! Which engine ran each step of the latest plan and how long each took, and what devices left to the host.
 //!
-//! In: one note per step from the executor, only where the runtime has devices. Out: what reports of flushes and the
+//! In: one note per step from the executor, of engines only where the runtime has devices, of times only while somebody
+//! inspects. Out: what reports of flushes and the
 //! front end's coverage report say about engines.
 
 use numelt_opt::{Kernel, Node, Plan, Step};
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Kinds of steps that are told apart: programs without end must not fill memory with their names.
@@ -17,14 +19,35 @@ const MOST_NAMED: usize = 8;
 pub(crate) struct Journal {
     /// The engine of each step of the latest plan.
     engines: Mutex<Vec<&'static str>>,
+    /// Are steps timed?
+    times: AtomicBool,
+    /// Nanoseconds that each step of the latest plan took, if steps are timed.
+    step_ns: Mutex<Vec<u64>>,
     /// Steps that were placed on a device and ran on the host, by their operations.
     declined: Mutex<BTreeMap<String, u64>>,
 }
 
 impl Journal {
-    /// A plan begins to run.
-    pub fn begin(&self) {
+    /// A plan begins to run. With `times`, its steps are timed.
+    pub fn begin(&self, times: bool) {
         locked(&self.engines).clear();
+        locked(&self.step_ns).clear();
+        self.times.store(times, Ordering::Relaxed);
+    }
+
+    /// Are the steps of the plan that runs to be timed?
+    pub fn times_steps(&self) -> bool {
+        self.times.load(Ordering::Relaxed)
+    }
+
+    /// The plan's next step took so long.
+    pub fn took(&self, ns: u64) {
+        locked(&self.step_ns).push(ns);
+    }
+
+    /// Nanoseconds that each step of the latest plan took; empty where they were not timed.
+    pub fn step_ns(&self) -> Vec<u64> {
+        locked(&self.step_ns).clone()
     }
 
     /// The plan's next step ran on this engine.
@@ -57,7 +80,7 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 /// The distinct operations of a step in their order, `add+sqrt+sum`; a step without any copies.
-fn operations(plan: &Plan, step: &Step) -> String {
+pub(crate) fn operations(plan: &Plan, step: &Step) -> String {
     let mut names: Vec<&str> = Vec::new();
     if let Step::Call(at) = step {
         names.push(plan.program.instrs[*at].op.name());

@@ -17,6 +17,7 @@ use crate::heap::shared::Shared;
 use crate::heap::{lost, zeros};
 use crate::journal::Journal;
 use crate::placement::Placement;
+use crate::progress::Progress;
 use crate::report::{self, Warning};
 use crate::stats::Stats;
 use numelt_ir::{Axes, Base, Instr, Op, OpKind, Operand as IrOperand, Program, Result, Scalar, View, warn};
@@ -325,8 +326,9 @@ impl Piecemeal<'_> {
         self.stats.kernels_compiled += prepared;
         let ready = ReadyPlan::new(made, plan, Vec::new(), executables);
         self.stats.kernels += ready.kernels as u64;
-        let (placement, journal) = (Placement::host(), Journal::default());
-        let site = Site { host: self.engine, devices: &[], placement: &placement, journal: &journal };
+        let (placement, journal, progress) = (Placement::host(), Journal::default(), Progress::default());
+        let (placement, journal, progress) = (&placement, &journal, &progress);
+        let site = Site { host: self.engine, devices: &[], placement, journal, progress };
         ready.run(&site, &self.program.consts, &cells, self.warnings).map_err(|stopped| stopped.error)
     }
 }

@@ -39,6 +39,7 @@ use crate::host::Host;
 use crate::journal::Journal;
 use crate::piecemeal::{Piecemeal, Sightings};
 use crate::placement::{Placement, Rates, Rule};
+use crate::progress::Progress;
 use crate::put_off::PutOff;
 use crate::report::Warning;
 use crate::siblings::{self, Companions, Sequels};
@@ -55,6 +56,8 @@ pub struct Runtime {
     heap: Arc<Heap>,
     state: Arc<Inner>,
     host: Hosting,
+    /// How far the running plan has come, readable without the lock.
+    progress: Arc<Progress>,
     /// Work in the batch, readable without the lock.
     work: AtomicU64,
     /// Are there warnings to take? Readable without the lock.
@@ -94,6 +97,7 @@ pub(crate) struct State {
     /// Steps placed on devices when the totals were zero.
     placed: [u64; 2],
     journal: Journal,
+    progress: Arc<Progress>,
     /// Bytes moved to devices and back when the latest plan began to run.
     moved: [u64; 2],
     inspector: Option<Vec<FlushReport>>,
@@ -120,6 +124,7 @@ impl Runtime {
         configure_pool(&heap, &config);
         let epoch = heap.epoch.fetch_add(1, Ordering::Relaxed) + 1;
         let Target { at_once, planning, .. } = *engine.target();
+        let progress = Arc::new(Progress::default());
         let state = State {
             heap: Arc::clone(&heap),
             engine,
@@ -137,6 +142,7 @@ impl Runtime {
             variants: [0; 2],
             placed: [0; 2],
             journal: Journal::default(),
+            progress: Arc::clone(&progress),
             moved: [0; 2],
             inspector: None,
             warnings: Vec::new(),
@@ -150,7 +156,7 @@ impl Runtime {
         let at_once = AtomicBool::new(state.runs_at_once());
         let state = Arc::new(Gate::new(state));
         fork::enter(&state, &heap);
-        Runtime { heap, state, host, work: AtomicU64::new(0), warned, at_once, filtered }
+        Runtime { heap, state, host, progress, work: AtomicU64::new(0), warned, at_once, filtered }
     }
 
     /// Makes the process's runtime; false when there is one already.
@@ -516,12 +522,13 @@ impl State {
     }
 
     fn run(&mut self, plan: &ReadyPlan, batch: &Batch) -> std::result::Result<(), Stopped> {
-        if !self.devices.is_empty() {
-            self.journal.begin();
+        let looked_at = self.inspector.is_some();
+        if looked_at || self.journal.times_steps() || !self.devices.is_empty() {
+            self.journal.begin(looked_at);
             self.moved = self.bytes_moved();
         }
-        let Self { engine, devices, placement, journal, .. } = self;
-        let site = Site { host: &**engine, devices, placement, journal };
+        let Self { engine, devices, placement, journal, progress, .. } = self;
+        let site = Site { host: &**engine, devices, placement, journal, progress };
         plan.run(&site, batch.consts(), &batch.slots, &mut self.warnings)
     }
 
@@ -538,6 +545,7 @@ impl State {
             return;
         }
         let mut report = FlushReport::of(reason, plan, cache_hit, start.elapsed().as_nanos() as u64);
+        report.step_ns = self.journal.step_ns();
         if !self.devices.is_empty() {
             let [there, back] = self.bytes_moved();
             report.engines = self.journal.engines();

@@ -2,8 +2,9 @@
 
 use crate::exec::ReadyPlan;
 use crate::heap::pool::PoolStats;
+use crate::journal::operations;
 use numelt_ir::{Instr, Operand};
-use numelt_opt::Step;
+use numelt_opt::{Cost, Step};
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -131,6 +132,12 @@ pub struct FlushReport {
     pub tiers: Vec<&'static str>,
     /// Names of the library calls and scans.
     pub calls: Vec<String>,
+    /// Operations of each step, kernels and calls in their order (`add+sqrt+sum`).
+    pub steps: Vec<String>,
+    /// Bytes that each step reads and writes.
+    pub step_bytes: Vec<u64>,
+    /// Nanoseconds that each step took; empty where nobody inspected when the plan began, and shorter where it was stopped.
+    pub step_ns: Vec<u64>,
     /// Bytes of each buffer asked for.
     pub buffers: Vec<usize>,
     /// Bases that needed no memory.
@@ -174,6 +181,9 @@ impl FlushReport {
             kernels,
             tiers: plan.tiers(),
             calls,
+            steps: plan.plan.steps.iter().map(|step| operations(&plan.plan, step)).collect(),
+            step_bytes: plan.plan.costs.iter().map(Cost::bytes).collect(),
+            step_ns: Vec::new(),
             buffers: plan.buffer_bytes.clone(),
             contracted: plan.contracted,
             put_off: plan.recipes.len(),

@@ -3,10 +3,10 @@
 use crate::array::operand::Operand;
 use crate::cpython::graveyard;
 use crate::numpy::{blas, errors, library};
-use crate::record::{errstate, filters, run};
+use crate::record::{errstate, filters, origin, progress, run};
 use numelt_engines::Engines;
 use numelt_ir::{Error, Op};
-use numelt_runtime::{ArrayView, Config, EngineSet, FlushReport, KEYS, Reason, Runtime};
+use numelt_runtime::{ArrayView, Config, EngineSet, Explanation, FlushReport, KEYS, Reason, Runtime};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
 use std::collections::BTreeMap;
@@ -73,6 +73,9 @@ fn report_dict<'py>(py: Python<'py>, report: &FlushReport) -> PyResult<Bound<'py
     dict.set_item("kernel_count", report.kernels.len())?;
     dict.set_item("tiers", &report.tiers)?;
     dict.set_item("calls", &report.calls)?;
+    dict.set_item("steps", &report.steps)?;
+    dict.set_item("step_bytes", &report.step_bytes)?;
+    dict.set_item("step_seconds", report.step_ns.iter().map(|&ns| ns as f64 / 1e9).collect::<Vec<_>>())?;
     dict.set_item("allocated_buffers", &report.buffers)?;
     dict.set_item("contracted", report.contracted)?;
     dict.set_item("put_off", report.put_off)?;
@@ -137,6 +140,15 @@ fn nothing() -> String {
 #[pyo3(signature = (a = None, dot = false))]
 fn explain(a: Option<&Bound<'_, PyAny>>, dot: bool) -> PyResult<String> {
     let asked = a.filter(|a| !a.is_none());
+    let (explanation, _) = explained(asked)?;
+    if asked.is_some() && explanation.recorded.instrs.is_empty() {
+        return Ok(nothing());
+    }
+    Ok(if dot { explanation.to_dot() } else { explanation.to_string() })
+}
+
+/// The explanation of some arrays, or of all that is pending, and the numbers of the places where its instructions were recorded.
+fn explained(asked: Option<&Bound<'_, PyAny>>) -> PyResult<(Explanation, Vec<u32>)> {
     let several = asked.is_some_and(|a| a.is_instance_of::<PyTuple>() || a.is_instance_of::<PyList>());
     let operands: Vec<Option<Operand<'_>>> = match asked {
         Some(all) if several => all.try_iter()?.map(|one| Operand::extract(&one?)).collect::<PyResult<_>>()?,
@@ -144,11 +156,41 @@ fn explain(a: Option<&Bound<'_, PyAny>>, dot: bool) -> PyResult<String> {
         None => Vec::new(),
     };
     let views: Vec<&ArrayView> = operands.iter().flatten().filter_map(Operand::view).collect();
-    let explanation = Runtime::global().explain(asked.map(|_| &views[..])).map_err(errors::to_py)?;
-    if asked.is_some() && explanation.recorded.instrs.is_empty() {
-        return Ok(nothing());
+    Runtime::global().explain_placed(asked.map(|_| &views[..])).map_err(errors::to_py)
+}
+
+/// What `explain` tells by the user's lines: `recorded`, a list of operation, elements, bytes and place (see `origin::of`) of each
+/// instruction, and `steps`, a list of operations, bytes, numbers of the instructions that end up in it, and engine of each step.
+/// `None` where nothing of the arrays is pending.
+#[pyfunction]
+#[pyo3(signature = (a = None))]
+fn explain_lines<'py>(py: Python<'py>, a: Option<&Bound<'py, PyAny>>) -> PyResult<Option<Bound<'py, PyDict>>> {
+    let (explanation, places) = explained(a.filter(|a| !a.is_none()))?;
+    let instrs = &explanation.recorded.instrs;
+    if instrs.is_empty() {
+        return Ok(None);
     }
-    Ok(if dot { explanation.to_dot() } else { explanation.to_string() })
+    let recorded = PyList::empty(py);
+    for (instr, &place) in instrs.iter().zip(&places) {
+        let elements: i64 = instr.domain().iter().product();
+        recorded.append((instr.op.name(), elements, instr.out.dtype.name(), origin::of(py, place)))?;
+    }
+    let steps = PyList::empty(py);
+    for (at, cost) in explanation.plan.costs.iter().enumerate() {
+        steps.append((
+            explanation.is_call(at),
+            explanation.sources(at),
+            cost.read,
+            cost.written,
+            explanation.engines.get(at),
+        ))?;
+    }
+    let dict = PyDict::new(py);
+    dict.set_item("recorded", recorded)?;
+    dict.set_item("steps", steps)?;
+    dict.set_item("bytes", explanation.partition_bytes)?;
+    dict.set_item("bytes_without_fusion", explanation.singleton_bytes)?;
+    Ok(Some(dict))
 }
 
 #[pyfunction]
@@ -272,6 +314,7 @@ fn config_set(py: Python<'_>, key: &str, value: &Bound<'_, PyAny>) -> PyResult<(
     let concerns_engine = ENGINE_KEYS.contains(&key);
     let engines = if concerns_engine { Some(engines_for(&config)?) } else { None };
     library::set_trace(config.trace);
+    progress::show_after(config.progress);
     Runtime::global().reconfigure(engines, config);
     graveyard::drain(py);
     Ok(())
@@ -300,6 +343,7 @@ pub fn start_runtime() -> PyResult<()> {
     }
     let engines = engines_for(&config)?;
     library::set_trace(config.trace);
+    progress::show_after(config.progress);
     Runtime::init(engines, config);
     Ok(())
 }
@@ -309,6 +353,6 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     macro_rules! add {
         ($($name:ident)*) => { $(module.add_function(wrap_pyfunction!($name, module)?)?;)* };
     }
-    add!(flush _flush_at_exit _flush_before_fork pending explain stats declined runs_at_once engines reset_stats inspect_start inspect_stop config_get config_set);
+    add!(flush _flush_at_exit _flush_before_fork pending explain explain_lines stats declined runs_at_once engines reset_stats inspect_start inspect_stop config_get config_set);
     Ok(())
 }

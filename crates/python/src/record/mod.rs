@@ -5,6 +5,7 @@ pub mod filters;
 pub mod inspect;
 pub mod origin;
 pub mod program;
+pub mod progress;
 pub mod registry;
 pub mod run;
 pub mod truths;

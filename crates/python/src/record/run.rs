@@ -2,7 +2,7 @@
 
 use crate::cpython::graveyard;
 use crate::numpy::errors;
-use crate::record::{errstate, filters, inspect, origin, registry};
+use crate::record::{errstate, filters, inspect, origin, progress, registry};
 use crate::rules::shape;
 use numelt_ir::{Axes, DType, Op, Result, Scalar};
 use numelt_runtime::{ArrayView, BaseRef, Export, Input, ReadGuard, Reason, Repeated, Runtime, WriteGuard};
@@ -153,7 +153,9 @@ pub fn execute(py: Python<'_>, reason: Reason) -> Result<()> {
 /// the GIL to end it, so nobody waits for a guard with the GIL.
 pub fn past_gil<T: Send>(py: Python<'_>, act: impl FnOnce(&Runtime) -> T + Send) -> T {
     let runtime = Runtime::global();
-    if runtime.pending_work() > DETACH_WORK || runtime.may_wait() {
+    let work = runtime.pending_work();
+    if work > DETACH_WORK || runtime.may_wait() {
+        let _watched = progress::watch(work);
         let _away = runtime.away();
         py.detach(|| act(runtime))
     } else {

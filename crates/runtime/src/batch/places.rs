@@ -1,9 +1,9 @@
-//! Where in the user's program a batch's instructions were recorded, for warnings to name.
+//! Where in the user's program a batch's instructions were recorded, for warnings and explanations to name.
 //!
-//! Only operations that could warn are asked for, and only until the batch is seen to repeat a plan from the place that the
+//! Places are asked for only until the batch is seen to repeat a plan from the place that the
 //! plan's program began at: its instructions are taken to come from where they came then.
 
-use super::{Batch, Followed, Recorded};
+use super::{Batch, Followed};
 use crate::exec::ReadyPlan;
 use crate::report::Warning;
 use numelt_ir::{Instr, Op};
@@ -36,19 +36,16 @@ impl Followed {
 }
 
 impl Batch {
-    /// Has the batch to know the place of operations that could warn?
+    /// Has the batch to know the place of what is recorded?
     #[inline]
     pub(super) fn asks(&self) -> bool {
         self.followed.as_ref().is_none_or(|followed| followed.trust != Trust::Yes)
     }
 
-    /// Asks for the place of the instruction that was just recorded, if it could warn.
+    /// Asks for the place of the instruction that was just recorded.
     #[inline]
-    pub(super) fn ask(&self, recorded: &Recorded<'_>) {
-        // what a conversion may report is not looked into
-        let could =
-            recorded.watch != 0 && (recorded.op == Op::Copy || recorded.watch & recorded.op.raises(recorded.ty) != 0);
-        self.heap.asked.store(if could && self.asks() { self.len() as u32 } else { 0 }, Ordering::Relaxed);
+    pub(super) fn ask(&self) {
+        self.heap.asked.store(if self.asks() { self.len() as u32 } else { 0 }, Ordering::Relaxed);
     }
 
     /// Takes the place that the heap's `asked` asked for.
@@ -79,6 +76,19 @@ impl Batch {
         }
     }
 
+    /// The front end's number of the place of each instruction, [`Warning::NOWHERE`] where it is not known.
+    pub fn known_places(&self) -> Vec<u32> {
+        let mut known = vec![Warning::NOWHERE; self.len()];
+        let followed = self.followed.as_ref().filter(|followed| followed.trust == Trust::Yes);
+        let trusted = followed.map(|f| f.plan.places.lock().unwrap_or_else(PoisonError::into_inner).clone());
+        for &(at, place) in trusted.iter().flatten().chain(&self.places) {
+            if let Some(slot) = known.get_mut(at as usize) {
+                *slot = place;
+            }
+        }
+        known
+    }
+
     /// Gives the places of warnings, which hold bases so far, and puts them into the program's order.
     pub fn place(&self, warnings: &mut [Warning]) {
         let trusted = self.followed.as_ref().filter(|followed| followed.trust == Trust::Yes);
@@ -92,7 +102,7 @@ impl Batch {
     /// A warning with its place, and the instruction that it is of.
     fn placed(&self, places: &Places, warning: &Warning) -> (u32, Warning) {
         let is = |(at, _): &&(u32, u32), base: bool| {
-            let meant = |i: Instr| i.op == warning.op && (!base || i.out.base == warning.place);
+            let meant = |i: Instr| could_warn(&i) && i.op == warning.op && (!base || i.out.base == warning.place);
             self.instr(*at as usize).is_some_and(meant)
         };
         let found = places.iter().find(|p| is(p, true)).or_else(|| places.iter().find(|p| is(p, false)));
@@ -100,4 +110,9 @@ impl Batch {
         let (at, place) = known.unwrap_or((u32::MAX, Warning::NOWHERE));
         (at, Warning { place, ..*warning })
     }
+}
+
+/// Could this instruction warn? What a conversion may report is not looked into.
+fn could_warn(instr: &Instr) -> bool {
+    instr.watch != 0 && (instr.op == Op::Copy || instr.watch & instr.op.raises(instr.ty) != 0)
 }

@@ -21,12 +21,14 @@ use crate::heap::shared::Shared;
 use crate::heap::zeros::Fill;
 use crate::journal::Journal;
 use crate::placement::{Course, Decisions, Placement};
+use crate::progress::Progress;
 use crate::report::{self, Warning};
 use numelt_ir::{Base, Error, Instr, Program, Result, Scalar, warn};
 use numelt_opt::{ArgKind, KernelStep, Plan, Recipe, Step};
 use smallvec::SmallVec;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::time::Instant;
 
 /// A plan with its kernels prepared, ready to be run any number of times.
 pub(crate) struct ReadyPlan {
@@ -226,13 +228,20 @@ impl ReadyPlan {
     ) -> std::result::Result<(), Stopped> {
         let mut memory = Memory::new(self, slots);
         let course = site.placement.course(self, site, &memory);
+        let times = site.journal.times_steps();
+        site.progress.begin(self.steps.len());
         for (at, (step, ready)) in self.plan.steps.iter().zip(&self.steps).enumerate() {
+            let start = times.then(Instant::now);
             let run = Run { plan: self, at, step, ready, consts };
             if let Err(error) = run.done(site, &course, &mut memory, warnings) {
                 return Err(Stopped { error, at, temporaries: memory.into_cells() });
             }
             for &base in &ready.free {
                 memory.free(base);
+            }
+            site.progress.reach(at + 1);
+            if let Some(start) = start {
+                site.journal.took(start.elapsed().as_nanos() as u64);
             }
         }
         if !site.devices.is_empty()
@@ -285,6 +294,7 @@ pub(crate) struct Site<'a> {
     pub devices: &'a [Arc<Device>],
     pub placement: &'a Placement,
     pub journal: &'a Journal,
+    pub progress: &'a Progress,
 }
 
 /// One step of a plan in the course of running.

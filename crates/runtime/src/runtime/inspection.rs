@@ -5,6 +5,7 @@ use crate::exec;
 use crate::heap::base::ArrayView;
 use crate::heap::copies::Moved;
 use crate::placement::Rule;
+use crate::progress::ProgressSnapshot;
 use crate::stats::{FlushReport, Stats};
 use numelt_ir::{Program, Result, View};
 use numelt_opt::{Explanation, Plan, Step};
@@ -17,22 +18,39 @@ impl Runtime {
     /// # Errors
     /// The planner's.
     pub fn explain(&self, of: Option<&[&ArrayView]>) -> Result<Explanation> {
+        self.explain_placed(of).map(|(explanation, _)| explanation)
+    }
+
+    /// The same, with the front end's number of the place where each recorded instruction was recorded.
+    ///
+    /// # Errors
+    /// The planner's.
+    pub fn explain_placed(&self, of: Option<&[&ArrayView]>) -> Result<(Explanation, Vec<u32>)> {
         let mut state = self.lock();
         state.explained = WATCHED;
         self.note_at_once(&state);
         state.batch.look_at_bases();
         let options = state.options();
         let epoch = state.batch.epoch;
-        let mut explanation = match of {
-            None => numelt_opt::explain(&state.stored()?, &options),
+        // before the program is asked for, which ends the following of another batch's places
+        let all = state.batch.known_places();
+        let (explained, places) = match of {
+            None => (numelt_opt::explain(&state.stored()?, &options), all),
             Some(views) => {
                 let pending = |view: &&ArrayView| Some(view.to_ir(view.base.0.slot_in(epoch)?));
                 let views: Vec<View> = views.iter().filter_map(pending).collect();
-                numelt_opt::explain(&state.batch.program().needed_for(&views), &options)
+                let (program, kept) = state.batch.program().needed(&views);
+                (numelt_opt::explain(&program, &options), kept.into_iter().map(|at| all[at]).collect())
             }
-        }?;
+        };
+        let mut explanation = explained?;
         explanation.engines = state.expected_engines(&explanation.plan);
-        Ok(explanation)
+        Ok((explanation, places))
+    }
+
+    /// How far the running plan has come. Takes no lock: this may be asked for while another thread flushes.
+    pub fn progress(&self) -> ProgressSnapshot {
+        self.progress.snapshot()
     }
 
     /// The pending program, with its bases as they are now.

@@ -1,4 +1,4 @@
-"""What the runtime does (`explain`, `profile`, `inspect`, `show_config`), and its settings (`config`, `use`).
+"""What the runtime does (`explain`, `inspect`, `show_config`), and its settings (`config`, `use`).
 
 In: the runtime's counters and reports. Out: text and plain data; nothing here changes a result.
 """
@@ -6,7 +6,6 @@ In: the runtime's counters and reports. Out: text and plain data; nothing here c
 from __future__ import annotations
 
 import platform
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, cast
@@ -18,13 +17,11 @@ from numelt import _core, _fallback
 __all__ = [
     "Config",
     "Inspection",
-    "Profile",
     "config",
     "engine",
     "explain",
     "flush",
     "inspect",
-    "profile",
     "show_config",
     "use",
 ]
@@ -34,7 +31,7 @@ flush = _core.flush
 flush.__module__ = "numelt"
 
 
-def explain(x: Any = None, graphviz: bool = False) -> Any:
+def explain(x: Any = None, graphviz: bool = False, *, kernels: bool = False, bytecode: bool = False) -> str:
     """Show what would run to compute a pending array alone, or all that is pending.
 
     Parameters
@@ -43,28 +40,39 @@ def explain(x: Any = None, graphviz: bool = False) -> Any:
         What is to be computed: of the pending work, only what it needs is shown, of several arrays what they
         need together. Without it, everything pending is, as it would run together.
     graphviz : bool, optional
-        Return the partition as a graph in the DOT language.
+        Return the partition as a graph in the DOT language instead.
+    kernels : bool, optional
+        Show the partition with the bytes it saves, and each kernel, too.
+    bytecode : bool, optional
+        Show the bytecode before and after the passes, too.
 
     Returns
     -------
     str
-        The bytecode before and after the passes, the partition with the bytes it saves, and each
-        kernel; where there are devices, also the engine that each step would run on. Nothing runs.
+        A summary by the lines of the program: which operations each line has recorded, which kernels they end
+        up in, and how many bytes each kernel moves; where there are devices, also the engine that would
+        run it.
+        Calls that ran in NumPy on those lines are named. Then what was asked for. Nothing runs.
 
     Examples
     --------
     >>> import numelt as np
     >>> x = np.arange(4.0)
-    >>> "add" in str(np.explain(x * 2 + 1))
+    >>> "add" in np.explain(x * 2 + 1)
     True
-    >>> y, z = np.exp(x), np.sqrt(x)
-    >>> "exp" in np.explain(z), "exp" in np.explain()
+    >>> y = np.exp(x)
+    >>> z = np.sqrt(x)
+    >>> "exp of" in np.explain(z), "exp of" in np.explain()
     (False, True)
-    >>> text = np.explain([y, z])
-    >>> "exp" in text, "sqrt" in text
+    >>> text = np.explain([y, z], kernels=True, bytecode=True)
+    >>> "exp.f64" in text, "sqrt.f64" in text
     (True, True)
     """
-    return _core.explain(x, graphviz)
+    if graphviz:
+        return str(_core.explain(x, True))
+    from numelt.tools import explaining  # it is needed only here
+
+    return explaining.explanation(x, kernels, bytecode)
 
 
 class Inspection:
@@ -120,110 +128,6 @@ def inspect() -> Iterator[Inspection]:
         yield report
     finally:
         report.flushes.extend(_core.inspect_stop())
-
-
-class Profile:
-    """Where a program made the runtime work.
-
-    Attributes
-    ----------
-    lines : dict
-        ``(filename, lineno, reason)`` to ``[flushes, kernels, bytes, seconds]``.
-    library : dict
-        ``(filename, lineno, function)`` to ``[calls, seconds]``: library calls, such as sorting.
-    engines : dict
-        ``(filename, lineno, reason)``, as in `lines`, to ``{engine: steps that ran on it}``; empty where
-        there are no devices.
-    bytes_there, bytes_back : int
-        Bytes copied to devices in the block, and back, results that were read among them.
-    seconds : float
-        Duration of the profiled block.
-    """
-
-    def __init__(self) -> None:
-        self.lines: dict[tuple[str, int, str], list[float]] = {}
-        self.library: dict[tuple[str, int, str], list[float]] = {}
-        self.engines: dict[tuple[str, int, str], dict[str, int]] = {}
-        self.bytes_there = self.bytes_back = 0
-        self.seconds = 0.0
-
-    def note(self, report: dict[str, Any]) -> None:
-        """Count one flush under the user's line."""
-        line = (*_fallback.user_location(), str(report.get("reason", "")))
-        entry = self.lines.setdefault(line, [0, 0, 0, 0.0])
-        entry[0] += 1
-        entry[1] += int(report.get("kernel_count", 0))
-        entry[2] += int(report.get("bytes_moved", 0))
-        entry[3] += float(report.get("seconds", 0.0))
-        for name in report.get("engines", ()):
-            steps = self.engines.setdefault(line, {})
-            steps[name] = steps.get(name, 0) + 1
-
-    def note_library(self, name: str, seconds: float) -> None:
-        """Count one library call under the user's line."""
-        filename, lineno = _fallback.user_location()
-        entry = self.library.setdefault((filename, lineno, name), [0, 0.0])
-        entry[0] += 1
-        entry[1] += seconds
-
-    @property
-    def flushes(self) -> int:
-        """Number of times that recorded work was run."""
-        return int(sum(entry[0] for entry in self.lines.values()))
-
-    @property
-    def kernels(self) -> int:
-        """Number of kernels launched."""
-        return int(sum(entry[1] for entry in self.lines.values()))
-
-    def __str__(self) -> str:
-        lines = [
-            f"{self.seconds * 1e3:.2f} ms, {self.flushes} flushes, {self.kernels} kernels",
-            f"{'flushes':>8} {'kernels':>8} {'MB moved':>10} {'ms':>9}  line (why)",
-        ]
-        if self.engines:
-            there, back = self.bytes_there / 1e6, self.bytes_back / 1e6
-            lines.insert(1, f"{there:.2f} MB copied to devices, {back:.2f} MB back")
-        for (filename, lineno, reason), entry in sorted(self.lines.items(), key=lambda item: -item[1][3]):
-            flushes, kernels, moved, seconds = entry
-            lines.append(
-                f"{flushes:>8.0f} {kernels:>8.0f} {moved / 1e6:>10.2f} {seconds * 1e3:>9.2f}"
-                f"  {filename}:{lineno} ({reason})"
-            )
-            if steps := self.engines.get((filename, lineno, reason)):
-                ran = ", ".join(f"{count} on {name}" for name, count in sorted(steps.items()))
-                lines.append(f"{'':>40}steps: {ran}")
-        for (filename, lineno, name), (calls, seconds) in sorted(
-            self.library.items(), key=lambda item: -item[1][1]
-        ):
-            lines.append(f"{calls:>8.0f} library calls {seconds * 1e3:>14.2f}  {filename}:{lineno} ({name})")
-        return "\n".join(lines)
-
-
-@contextmanager
-def profile() -> Iterator[Profile]:
-    """Measure kernels, bytes, time and synchronizations by source line, and which engines ran the kernels.
-
-    Examples
-    --------
-    >>> import numelt as np
-    >>> with np.profile() as report:
-    ...     total = float(np.sum(np.arange(4.0) * 2))
-    >>> report.kernels
-    1
-    """
-    report = Profile()
-    before = _core.stats()
-    start = time.perf_counter()
-    _core.set_hooks(on_flush=report.note, on_library=report.note_library)
-    try:
-        yield report
-    finally:
-        _core.set_hooks(on_flush=None, on_library=None)
-        report.seconds = time.perf_counter() - start
-        after = _core.stats()
-        report.bytes_there = after["bytes_there"] - before["bytes_there"]
-        report.bytes_back = after["bytes_back"] - before["bytes_back"]
 
 
 class Config:

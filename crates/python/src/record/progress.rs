@@ -1,0 +1,184 @@
+//! A line that says how far a long flush has come, on the terminal or in the notebook.
+//!
+//! In: the beginning and end of each flush for which the GIL is let go of, and the runtime's counters, which are read without its lock.
+//! Out: a line on standard error if that is a terminal, else what `numelt.tools.progress` displays if a notebook runs.
+//! A thread of its own looks, a few times a second while large flushes come and not at all otherwise. It holds no lock
+//! when it waits for the GIL, and the flushing thread waits for it only while it writes to the terminal.
+
+use numelt_runtime::Runtime;
+use pyo3::prelude::*;
+use std::io::{IsTerminal, Write};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering};
+use std::thread::{self, Thread};
+use std::time::{Duration, Instant};
+
+/// Element-operations of a flush from which on it is watched: fewer are done in a fraction of a second.
+const LARGE: u64 = 1 << 20;
+/// The longest time between two looks.
+const TICK: Duration = Duration::from_millis(200);
+/// Looks without a new flush after which the thread sleeps until the next one.
+const IDLE_TICKS: u32 = 10;
+/// Ends a line on the terminal as if it had never been written.
+const ERASE: &str = "\r\x1b[K";
+
+/// Milliseconds that a flush runs before it is shown; zero is never.
+static AFTER: AtomicU64 = AtomicU64::new(0);
+/// Twice the number of watched flushes, and one more while one runs.
+static FLUSHES: AtomicU64 = AtomicU64::new(0);
+/// When the latest began, in nanoseconds since `origin`.
+static BEGAN: AtomicU64 = AtomicU64::new(0);
+/// The process that the watching thread belongs to: a forked child has none.
+static PROCESS: AtomicU32 = AtomicU32::new(0);
+/// Does the watching thread sleep until it is woken?
+static PARKED: AtomicBool = AtomicBool::new(false);
+/// What is on the terminal.
+static LINE: AtomicU8 = AtomicU8::new(NONE);
+const NONE: u8 = 0;
+const WRITING: u8 = 1;
+const SHOWN: u8 = 2;
+
+static WATCHER: std::sync::Mutex<Option<Thread>> = std::sync::Mutex::new(None);
+
+fn now() -> u64 {
+    static ORIGIN: OnceLock<Instant> = OnceLock::new();
+    ORIGIN.get_or_init(Instant::now).elapsed().as_nanos() as u64
+}
+
+/// Shows flushes from now on that take longer than so many seconds; none with zero.
+pub fn show_after(seconds: f64) {
+    AFTER.store((seconds * 1e3).ceil() as u64, Ordering::Relaxed);
+}
+
+/// A flush that is watched until this is dropped.
+pub struct Watched(());
+
+/// Notes that a flush of so many element-operations begins, with the GIL held.
+#[inline]
+pub fn watch(work: u64) -> Option<Watched> {
+    if work < LARGE || AFTER.load(Ordering::Relaxed) == 0 || FLUSHES.load(Ordering::Relaxed) % 2 == 1 {
+        return None;
+    }
+    BEGAN.store(now(), Ordering::Relaxed);
+    FLUSHES.fetch_add(1, Ordering::Release);
+    wake();
+    Some(Watched(()))
+}
+
+impl Drop for Watched {
+    fn drop(&mut self) {
+        FLUSHES.fetch_add(1, Ordering::SeqCst);
+        if PROCESS.load(Ordering::Relaxed) != std::process::id() {
+            return;
+        }
+        while LINE.load(Ordering::SeqCst) == WRITING {
+            thread::yield_now();
+        }
+        if LINE.compare_exchange(SHOWN, NONE, Ordering::SeqCst, Ordering::SeqCst).is_ok() {
+            write(ERASE);
+        }
+    }
+}
+
+/// Wakes the watching thread, or starts it.
+fn wake() {
+    if PROCESS.load(Ordering::Relaxed) == std::process::id() {
+        if PARKED.swap(false, Ordering::AcqRel)
+            && let Ok(watcher) = WATCHER.try_lock()
+            && let Some(watcher) = &*watcher
+        {
+            watcher.unpark();
+        }
+        return;
+    }
+    LINE.store(NONE, Ordering::Relaxed);
+    let Ok(mut watcher) = WATCHER.try_lock() else { return };
+    // without the thread nothing is shown, and nothing else is missing
+    if let Ok(started) = thread::Builder::new().name("numelt-progress".into()).spawn(look) {
+        *watcher = Some(started.thread().clone());
+        PROCESS.store(std::process::id(), Ordering::Relaxed);
+    }
+}
+
+/// What the watching thread does.
+fn look() {
+    let (mut seen, mut idle, mut displayed) = (0, 0, false);
+    loop {
+        let after = Duration::from_millis(AFTER.load(Ordering::Relaxed).max(1));
+        thread::sleep((after / 4).clamp(Duration::from_millis(5), TICK));
+        let flush = FLUSHES.load(Ordering::Acquire);
+        let runs = flush % 2 == 1;
+        if displayed && (!runs || flush != seen) {
+            display(None);
+            displayed = false;
+        }
+        idle = if flush == seen && !runs { idle + 1 } else { 0 };
+        seen = flush;
+        let elapsed = Duration::from_nanos(now().saturating_sub(BEGAN.load(Ordering::Relaxed)));
+        if runs && elapsed >= after && AFTER.load(Ordering::Relaxed) != 0 {
+            if std::io::stderr().is_terminal() {
+                draw(flush, elapsed);
+            } else {
+                displayed |= display(Some(text(elapsed)));
+            }
+        }
+        if idle > IDLE_TICKS {
+            PARKED.store(true, Ordering::Release);
+            if FLUSHES.load(Ordering::SeqCst) == seen {
+                thread::park();
+            }
+            PARKED.store(false, Ordering::Release);
+            idle = 0;
+        }
+    }
+}
+
+/// The line.
+fn text(elapsed: Duration) -> String {
+    let now = Runtime::global().progress();
+    let share = if now.steps == 0 { 0 } else { 100 * now.done / now.steps };
+    format!(
+        "numelt: running, step {} of {} ({share} %), {:.1} s",
+        (now.done + 1).min(now.steps),
+        now.steps,
+        elapsed.as_secs_f64()
+    )
+}
+
+/// Writes the line to the terminal, if the flush still runs.
+fn draw(flush: u64, elapsed: Duration) {
+    LINE.store(WRITING, Ordering::SeqCst);
+    if FLUSHES.load(Ordering::SeqCst) != flush {
+        // the flushing thread has waited, or has found nothing to erase; what an earlier look has written goes
+        write(ERASE);
+        LINE.store(NONE, Ordering::SeqCst);
+        return;
+    }
+    write(&format!("{ERASE}{}", text(elapsed)));
+    LINE.store(SHOWN, Ordering::SeqCst);
+}
+
+fn write(text: &str) {
+    let mut stderr = std::io::stderr().lock();
+    // a terminal that has gone away is not worth failing for
+    let _ = stderr.write_all(text.as_bytes()).and_then(|()| stderr.flush());
+}
+
+/// Has a notebook display the line, or take it away; false where there is no notebook.
+fn display(line: Option<String>) -> bool {
+    let shown = Python::try_attach(|py| -> PyResult<bool> {
+        let modules = py.import("sys")?.getattr("modules")?;
+        if !modules.contains("ipykernel")? {
+            return Ok(false);
+        }
+        py.import("numelt.tools.progress")?.call_method1("display", (line,))?.extract()
+    });
+    match shown {
+        Some(Ok(shown)) => shown,
+        Some(Err(error)) => {
+            Python::try_attach(|py| error.write_unraisable(py, None));
+            false
+        }
+        None => false,
+    }
+}

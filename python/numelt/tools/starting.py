@@ -1,0 +1,108 @@
+"""`numelt.install` and ``%load_ext numelt``: an unedited script or notebook gets numelt for ``import numpy``.
+
+In: a program that is already running. Out: its import hook, which is that of ``python -m numelt``
+(`numelt._import`), and its ``__main__`` prepared as the launcher prepares it.
+"""
+
+from __future__ import annotations
+
+import builtins
+import functools
+import sys
+import types
+import warnings
+from typing import Any
+
+__all__ = ["install", "load_ipython_extension"]
+
+
+def _bound(namespace: dict[str, Any]) -> list[str]:
+    """Return the names in a namespace that are bound to NumPy or to what it defines."""
+    import numpy
+
+    def is_numpys(value: Any) -> bool:
+        if isinstance(value, types.ModuleType):
+            return value.__name__.partition(".")[0] == "numpy"
+        return type(value) in (numpy.ndarray, numpy.ufunc) or (
+            callable(value) and str(getattr(value, "__module__", None)).partition(".")[0] == "numpy"
+        )
+
+    return sorted(name for name, value in namespace.items() if not name.startswith("_") and is_numpys(value))
+
+
+def _message(names: list[str]) -> str:
+    shown = ", ".join(names[:8]) + (", ..." if len(names) > 8 else "")
+    return (
+        f"numpy was imported before numelt was installed: {shown} stay NumPy's. Import numpy again to use "
+        "numelt, or put this before the first import of numpy; arrays that exist are taken as they are."
+    )
+
+
+def _prepare(namespace: dict[str, Any]) -> list[str]:
+    """Give the code of a namespace numelt where it imports numpy; return the names that stay NumPy's."""
+    from numelt import _import
+
+    _import.install()
+    namespace["__builtins__"] = _import.user_builtins()
+    return _bound(namespace)
+
+
+def _redirect_running(*namespaces: dict[str, Any]) -> None:
+    """Let ``import`` statements that a running frame of these namespaces comes to give numelt.
+
+    A frame takes its builtins when it starts, so that of the script that calls `install` has Python's own.
+    Only
+    what belongs to one of the namespaces is redirected; all other imports are Python's.
+    """
+    from numelt import _import
+
+    original = builtins.__import__
+
+    @functools.wraps(original)
+    def import_(
+        name: str, globals: Any = None, locals: Any = None, fromlist: Any = (), level: int = 0
+    ) -> types.ModuleType:
+        users = any(globals is namespace for namespace in namespaces)
+        module: types.ModuleType = (_import.import_for_users if users else original)(
+            name, globals, locals, fromlist, level
+        )
+        return module
+
+    builtins.__import__ = import_
+
+
+def install() -> None:
+    r"""Use numelt wherever the program's own code imports numpy from now on.
+
+    Call it before the first ``import numpy`` of the program. The calling module and the main
+    module are prepared, and so is each module of the program that is imported later; installed libraries keep
+    NumPy, as with ``python -m numelt``.
+
+    Names that are bound to NumPy already stay so, as do modules of the program that have been
+    imported: install warns of such names in the calling module. Functions that were defined before the call
+    keep the ``import`` statement that they were defined with.
+
+    Examples
+    --------
+    >>> import subprocess, sys
+    >>> program = "import numelt; numelt.install(); import numpy; print(numpy.ones(3).sum(), numpy.__name__)"
+    >>> subprocess.run([sys.executable, "-c", program], capture_output=True, text=True).stdout
+    '3.0 numelt\n'
+    """
+    caller = sys._getframe(1)
+    names = _prepare(vars(sys.modules["__main__"]))
+    if caller.f_globals is not vars(sys.modules["__main__"]):
+        names = _prepare(caller.f_globals)
+    _redirect_running(vars(sys.modules["__main__"]), caller.f_globals)
+    if names:
+        warnings.warn(_message(names), RuntimeWarning, stacklevel=2)
+
+
+def load_ipython_extension(shell: Any) -> None:
+    """Prepare IPython or a notebook: ``%load_ext numelt``."""
+    from numelt.tools import magics
+
+    names = _prepare(shell.user_global_ns)
+    magics.register(shell)
+    if names:
+        print(_message(names))
