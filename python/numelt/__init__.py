@@ -13,7 +13,7 @@ import sys as _sys
 
 import numpy as _numpy
 
-from numelt import _array, _classes, _core, _dispatch, _hooks, _namespace, _objects, _watch, filters
+from numelt import _array, _classes, _core, _dispatch, _hooks, _namespace, _objects, filters
 from numelt import _fallback as _fallback
 from numelt._coverage import Coverage, coverage
 from numelt._fallback import FallbackError, FallbackWarning
@@ -42,6 +42,8 @@ from numelt._routines.sorting import *
 from numelt._routines.statistics import *
 from numelt._routines.strides import *
 from numelt._routines.windows import *
+from numelt.compat import watching as _watching
+from numelt.compat.watching import UntestedLibraryWarning
 
 __numelt_version__ = _core.__version__
 # programs compare np.__version__ with NumPy's releases
@@ -56,7 +58,7 @@ _array.complete()
 _classes.seal()
 _objects.install()
 _hooks.install()
-_watch.install()
+_watching.install()
 _namespace.replace(_numpy.show_config, _dispatch.present(show_config, _numpy.show_config))
 
 _fallback.set_policy(_core.config_get()["fallback"])
