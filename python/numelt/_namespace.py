@@ -238,7 +238,7 @@ class _Loader:
 
 def fill(package: types.ModuleType) -> None:
     """Add every name that NumPy's namespace holds and our package's lacks; find others when they are used."""
-    watching.add_finder(Finder)
+    watching.add_last_finder(Finder)
     namespace = vars(package)
     for name, value in vars(numpy).items():
         if name not in namespace and name != "__getattr__":

@@ -12,6 +12,7 @@ import numelt
 
 # what numelt's own namespace adds
 OWN = {
+    "UntestedLibraryWarning", "compat",
     "Coverage", "FallbackError", "FallbackWarning", "config", "coverage", "engine", "explain", "filters",
     "flush", "inspect", "lazy", "profile", "use",
 }  # fmt: skip

@@ -3,7 +3,7 @@
 Most programs import no library that needs anything. What changes a library is loaded with the library: for a
 package of `PACKAGES` its module in this folder, for a compiled module `compiled`.
 
-In: nothing. Out: `install`, `add_finder`, `is_foreign`.
+In: nothing. Out: `install`, `add_finder`, `add_last_finder`, `library`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,15 @@ from typing import Any, cast
 
 from numelt._import import Delegating
 
-__all__ = ["PACKAGES", "UntestedLibraryWarning", "add_finder", "install", "is_foreign", "library"]
+__all__ = [
+    "PACKAGES",
+    "UntestedLibraryWarning",
+    "add_finder",
+    "add_last_finder",
+    "install",
+    "is_foreign",
+    "library",
+]
 
 # the modules of this folder by the libraries that they are about
 PACKAGES = {
@@ -37,10 +45,24 @@ class UntestedLibraryWarning(UserWarning):
     """A library was imported in a version with which numelt has not been tested."""
 
 
-def add_finder(finder: Any, position: int | None = None) -> None:
-    """Have a class of finders asked for modules; without a position after all others."""
+def add_finder(finder: Any, *, before: Any = None) -> bool:
+    """Have a class of finders asked for modules; return whether it had not been among those before.
+
+    Parameters
+    ----------
+    before : finder, optional
+        The finder before which it is asked; if that is not there, it is asked first.
+    """
+    if finder in sys.meta_path:
+        return False
+    sys.meta_path.insert(sys.meta_path.index(before) if before in sys.meta_path else 0, finder)
+    return True
+
+
+def add_last_finder(finder: Any) -> None:
+    """Have a class of finders asked for modules that no other finds."""
     if finder not in sys.meta_path:
-        sys.meta_path.insert(len(sys.meta_path) if position is None else position, finder)
+        sys.meta_path.append(finder)
 
 
 def is_foreign(module: types.ModuleType) -> bool:
@@ -161,7 +183,7 @@ def _watch_extensions() -> None:
 def install() -> None:
     """Have libraries changed that are imported from now on, and those that have been."""
     _watch_extensions()
-    add_finder(Finder, 0)
+    add_finder(Finder)
     modules = [module for module in list(sys.modules.values()) if isinstance(module, types.ModuleType)]
     if any(map(is_foreign, modules)):
         from numelt.compat import compiled
