@@ -152,3 +152,29 @@ def test_modules_that_are_being_loaded_are_left_until_they_are() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         assert hasattr(netcdf.stringtochar, "__wrapped__")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "units.Quantity(np.arange(3.0), 'm')",
+        "coordinates.Angle(np.arange(3.0), 'deg')",
+        "table.Column(np.arange(3.0))",
+        "table.NdarrayMixin(3)",
+        "masked.Masked(np.arange(3.0))",
+        "masked.Masked(units.Quantity(np.arange(3.0), 'm'))",
+    ],
+)
+@pytest.mark.parametrize("keywords", [False, True])
+def test_astropys_classes_know_our_class(text: str, keywords: bool) -> None:
+    units, table = pytest.importorskip("astropy.units"), pytest.importorskip("astropy.table")
+    masked = pytest.importorskip("astropy.utils.masked")
+    coordinates = pytest.importorskip("astropy.coordinates")
+    space = {"units": units, "table": table, "masked": masked, "coordinates": coordinates}
+    kinds = []
+    for np in (numpy, numelt):
+        made = eval(text, {**space, "np": np})
+        plain = made.view(type=np.ndarray) if keywords else made.view(np.ndarray)
+        kinds.append(type(plain) in (np.ndarray, type(made)) and numpy.shares_memory(plain, made))
+        kinds.append(type(plain) is type(made))
+    assert kinds[:2] == kinds[2:]
