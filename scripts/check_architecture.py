@@ -1,7 +1,7 @@
 """Check what ARCHITECTURE.md says: which crate may use which, how folders import, what stands in which files.
 
-Goes in: the workspace, as ``cargo metadata`` and the files under ``crates`` describe it. Comes out: exit
-status 0, or a line for each place that breaks a rule. The rules are the tables below.
+Goes in: the workspace, as ``cargo metadata`` and the files under ``crates`` and ``python`` describe it. Comes
+out: exit status 0, or a line for each place that breaks a rule. The rules are the tables below.
 """
 
 import json
@@ -169,6 +169,61 @@ RULES = [
         "crates/python/src/**/*.rs",
         ("crates/python/src/record/run.rs",),
         "what may happen while somebody looks at values without a guard is said once, in run.rs",
+    ),
+    Rule(
+        r"\bsetattr\(|\btype\.__setattr__\(|\bobject\.__setattr__\(",
+        "python/numelt/**/*.py",
+        (
+            "python/numelt/compat/*.py",
+            # our own array class and its metaclass, while they are completed
+            "python/numelt/_array.py",
+            "python/numelt/_classes.py",
+            # our own functions, which tell what NumPy's tell
+            "python/numelt/_dispatch.py",
+            # our own modules, which mirror NumPy's
+            "python/numelt/_namespace.py",
+            "python/numelt/_objects.py",
+            # methods of our own classes, made when they are first used
+            "python/numelt/_random.py",
+            "python/numelt/_stacks.py",
+            "python/numelt/_ufuncs.py",
+            # the parts of our own complex arrays
+            "python/numelt/_routines/math.py",
+            # protocols of the program's own classes, in files that say `import numpy`
+            "python/numelt/_import.py",
+            # functions by which NumPy makes arrays of pickles: no other way leads from a pickle to our arrays
+            "python/numelt/_pickling.py",
+        ),
+        "objects that are not numelt's own are changed in compat only",
+    ),
+    Rule(
+        r"__code__",
+        "python/numelt/**/*.py",
+        (
+            "python/numelt/compat/*.py",
+            # copies of NumPy's Python functions whose globals are ours; the originals stay as they are
+            "python/numelt/_rebind.py",
+            "python/numelt/_stacks.py",
+            # a method made of a function of our own
+            "python/numelt/_routines/statistics.py",
+            # the file in which a class's protocol is written, which is looked at only
+            "python/numelt/_overrides.py",
+            # the one function of NumPy's that pickles hold by value, and NumPy by reference
+            "python/numelt/_pickling.py",
+        ),
+        "code of functions that are not numelt's own is neither read nor changed",
+    ),
+    Rule(
+        r"\bgc\.get_referents\b|\bimport ctypes\b|\bfrom ctypes\b|\bctypes\.pythonapi\b",
+        "python/numelt/**/*.py",
+        ("python/numelt/compat/compiled.py",),
+        "only the methods of other people's compiled classes need this, which refuse to be set by name",
+    ),
+    Rule(
+        r"\bmeta_path\b",
+        "python/numelt/**/*.py",
+        ("python/numelt/compat/watching.py",),
+        "finders are added in one place",
     ),
 ]
 

@@ -13,7 +13,7 @@ import sys as _sys
 
 import numpy as _numpy
 
-from numelt import _array, _classes, _core, _dispatch, _hooks, _namespace, _objects, _watch, filters
+from numelt import _array, _classes, _core, _dispatch, _hooks, _namespace, _objects, filters
 from numelt import _fallback as _fallback
 from numelt._coverage import Coverage, coverage
 from numelt._fallback import FallbackError, FallbackWarning
@@ -41,6 +41,8 @@ from numelt._routines.sorting import *
 from numelt._routines.statistics import *
 from numelt._routines.strides import *
 from numelt._routines.windows import *
+from numelt.compat import watching as _watching
+from numelt.compat.watching import UntestedLibraryWarning
 from numelt.tools.inspection import config, engine, explain, flush, inspect, show_config, use
 from numelt.tools.profiling import profile
 from numelt.tools.starting import install, load_ipython_extension
@@ -58,7 +60,7 @@ _array.complete()
 _classes.seal()
 _objects.install()
 _hooks.install()
-_watch.install()
+_watching.install()
 _namespace.replace(_numpy.show_config, _dispatch.present(show_config, _numpy.show_config))
 
 _fallback.set_policy(_core.config_get()["fallback"])

@@ -19,6 +19,7 @@ from numpy._core import umath as _umath
 from numelt import _classes, _core, _fallback, _fields, _flat, _library, _pickling, _resize, _ufuncs
 from numelt._dispatch import FEW, NATIVE, counted_first, ndarray, small_call
 from numelt._routines import linear_algebra, math, picking, searching, statistics
+from numelt.compat import numpy_
 
 __all__ = ["complete"]
 
@@ -325,8 +326,7 @@ def complete() -> None:
     _fallback.stands_for(ndarray, numpy.ndarray)
     _fallback.stands_for(_core.ufunc, numpy.ufunc)
     _classes.collect_members()
-    _classes.teach(numpy)
-    _classes.teach_others()
+    numpy_.teach(numpy)
     _set_metaclass(ndarray, _classes.ArrayType)
     _set_metaclass(_core.ufunc, _classes.UfuncType)
     _pickling.install()

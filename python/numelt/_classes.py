@@ -17,7 +17,7 @@ import numpy
 
 from numelt import _core, _fallback, _overrides
 
-__all__ = ["ArrayType", "SubclassBase", "UfuncType", "collect_members", "seal", "teach", "teach_others"]
+__all__ = ["ArrayType", "SubclassBase", "UfuncType", "call_view", "collect_members", "seal"]
 
 ndarray = _core.ndarray
 
@@ -108,7 +108,7 @@ class SubclassBase(numpy.ndarray):
 
     def _view(self, *args: Any, **kwargs: Any) -> Any:
         """Return a view of the same memory as another dtype or class."""
-        return _view(super().view, args, kwargs)
+        return call_view(super().view, args, kwargs)
 
     view = _core.method("ndarray.view", numpy.ndarray.view, _view, "uncounted")
 
@@ -139,7 +139,7 @@ for _base in (SubclassBase, OverridingBase):
     _base.__module__ = "numpy"
 
 
-def _view(view: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def call_view(view: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Call an array's `view`, to which our class means NumPy's."""
     if any(arg is ndarray for arg in (*args, *kwargs.values())):
         args = tuple(numpy.ndarray if arg is ndarray else arg for arg in args)
@@ -157,91 +157,6 @@ def _with_our_ufunc(own: Callable[..., Any]) -> Callable[..., Any]:
         return own(self, _ufuncs.ufunc_for(ufunc), method, *inputs, **kwargs)
 
     return __array_ufunc__
-
-
-_taught: set[type] = set()
-
-
-def teach(module: types.ModuleType) -> None:
-    """Let the subclasses of NumPy's array in one of its modules take our class as an argument of `view`."""
-    for cls in list(vars(module).values()):
-        if not (isinstance(cls, type) and issubclass(cls, numpy.ndarray) and cls is not numpy.ndarray):
-            continue
-        if cls in _taught or not cls.__module__.startswith("numpy"):
-            continue
-        if cls is numpy.matrix:
-            setattr(cls, "__new__", _of_plain(cls.__new__))  # noqa: B010
-        _teach(cls)
-
-
-def teach_others() -> None:
-    """Let the subclasses of NumPy's array that libraries declare, now or later, learn the same."""
-    import ctypes
-    import gc
-
-    def __init_subclass__(cls: Any, /, **kwargs: Any) -> None:
-        super(numpy.ndarray, cls).__init_subclass__(**kwargs)
-        _teach_other(cls)
-
-    (namespace,) = gc.get_referents(vars(numpy.ndarray))
-    namespace["__init_subclass__"] = classmethod(__init_subclass__)
-    ctypes.pythonapi.PyType_Modified(ctypes.py_object(numpy.ndarray))
-    known = [numpy.ndarray]
-    for cls in known:
-        known += type.__subclasses__(cls)
-        _teach_other(cls)
-
-
-def _teach_other(cls: type) -> None:
-    foreign = cls is not numpy.ndarray and cls.__module__.partition(".")[0] != "numpy"
-    if foreign and not issubclass(cls, SubclassBase):
-        _teach(cls)
-
-
-def _teach(cls: type) -> None:
-    """Let a class know ours in `view`, unless it inherits that."""
-    own = vars(cls).get("view")
-    if own is not None or _taught.isdisjoint(cls.__mro__):
-        type.__setattr__(cls, "view", _next_view(cls) if own is None else _knowing(own))
-    _taught.add(cls)
-
-
-_LEFT_OUT: Any = object()
-
-
-def _next_view(cls: Any) -> Callable[..., Any]:
-    """Return what a class inherits as `view`; for an instance of a derived class, perhaps of another base."""
-
-    @functools.wraps(numpy.ndarray.view)
-    def view(self: Any, dtype: Any = _LEFT_OUT, type: Any = _LEFT_OUT) -> Any:
-        inherited = super(cls, self).view
-        if type is not _LEFT_OUT:
-            return _view(inherited, () if dtype is _LEFT_OUT else (dtype,), {"type": type})
-        if dtype is _LEFT_OUT:
-            return inherited()
-        return _fallback.wrap(inherited(numpy.ndarray)) if dtype is ndarray else inherited(dtype)
-
-    return view
-
-
-def _of_plain(original: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a constructor that sees our arrays as NumPy's, to copy or share them as it would those."""
-
-    @functools.wraps(original)
-    def __new__(cls: Any, data: Any, *args: Any, **kwargs: Any) -> Any:
-        return _fallback.at_user_line(original, (cls, _fallback.unwrap(data), *args), kwargs)
-
-    return __new__
-
-
-def _knowing(original: Callable[..., Any]) -> Callable[..., Any]:
-    @functools.wraps(original)
-    def view(self: Any, *args: Any, **kwargs: Any) -> Any:
-        if not kwargs and (not args or (len(args) == 1 and args[0] is not ndarray)):
-            return original(self, *args)
-        return _view(functools.partial(original, self), args, kwargs)
-
-    return view
 
 
 class ArrayType(_core.ArrayMeta):

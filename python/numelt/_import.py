@@ -347,10 +347,10 @@ def install() -> None:
     global _library_folders
     _library_folders = _libraries()
     _is_users_folder.cache_clear()
-    if _Finder not in sys.meta_path:
-        # before Python's own path finder, after the finders of built-in and frozen modules
-        position = next((i for i, f in enumerate(sys.meta_path) if f is importlib.machinery.PathFinder), 0)
-        sys.meta_path.insert(position, _Finder)
+    from numelt.compat import watching  # it needs this module
+
+    # after the finders of built-in and frozen modules
+    if watching.add_finder(_Finder, before=importlib.machinery.PathFinder):
         _redirect_import_module()
         for name in _RUNNERS.intersection(sys.modules):
             vars(sys.modules[name])["exec"] = _exec

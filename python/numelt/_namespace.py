@@ -18,8 +18,9 @@ from typing import Any
 
 import numpy
 
-from numelt import _classes, _core, _fallback, _library, _ufuncs
+from numelt import _core, _fallback, _library, _ufuncs
 from numelt._dispatch import NATIVE, binds, present
+from numelt.compat import numpy_, watching
 
 __all__ = ["Finder", "MirrorModule", "fill", "late", "mirror", "replace"]
 
@@ -49,7 +50,7 @@ _LATE = {
     "fft": "numelt._routines.transforms",
     "polynomial": "numelt._routines.series",
     "random": "numelt._random",
-    "testing": "numelt._routines.assertions",
+    "testing": "numelt.compat.assertions",
 }
 
 # attributes that the import system sets on our own module
@@ -229,7 +230,7 @@ class _Loader:
 
     def exec_module(self, module: types.ModuleType) -> None:
         """Names come when they are used."""
-        _classes.teach(self.original)
+        numpy_.teach(self.original)
         late = _LATE.get(module.__name__.partition(".")[2])
         if late is not None:
             setattr(module, "_mirror", getattr(importlib.import_module(late), "mirror", mirror))  # noqa: B010
@@ -237,8 +238,7 @@ class _Loader:
 
 def fill(package: types.ModuleType) -> None:
     """Add every name that NumPy's namespace holds and our package's lacks; find others when they are used."""
-    if Finder not in sys.meta_path:
-        sys.meta_path.append(Finder)
+    watching.add_last_finder(Finder)
     namespace = vars(package)
     for name, value in vars(numpy).items():
         if name not in namespace and name != "__getattr__":

@@ -62,6 +62,28 @@ def test_patterns_stand_in_their_files_only(check, tmp_path):
     assert line.startswith("crates/python/src/random.rs:2: numelt_engine_cpu: ")
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        "setattr(pandas.DataFrame, 'sum', ours)",
+        "function.__code__ = code",
+        "(namespace,) = gc.get_referents(vars(cls))",
+        "import ctypes",
+        "sys.meta_path.insert(0, Finder)",
+    ],
+)
+def test_other_peoples_objects_are_changed_in_compat_only(check, tmp_path, line):
+    for name in ["compat/compiled.py", "compat/watching.py", "_reductions.py", "_routines/sorting.py"]:
+        path = tmp_path / "python" / "numelt" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(f"{line}\n")
+    wrong = check.wrong_places(check.RULES, tmp_path)
+    outside = [text for text in wrong if "/compat/" not in text]
+    assert [text.partition(":")[0] for text in outside] == [
+        "python/numelt/_reductions.py", "python/numelt/_routines/sorting.py",
+    ]  # fmt: skip
+
+
 def test_the_rules_hold_here(check):
     assert check.wrong_places(check.RULES, ROOT) == []
 

@@ -12,6 +12,7 @@ import numelt
 
 # what numelt's own namespace adds
 OWN = {
+    "UntestedLibraryWarning", "compat",
     "Coverage", "FallbackError", "FallbackWarning", "config", "coverage", "engine", "explain", "filters",
     "flush", "inspect", "install", "lazy", "load_ipython_extension", "profile", "tools", "use",
 }  # fmt: skip

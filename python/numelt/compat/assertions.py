@@ -12,7 +12,7 @@ from typing import Any
 from numpy.testing._private import utils
 
 from numelt import _core
-from numelt._errstate import settling
+from numelt.compat.warning import settling
 
 __all__: list[str] = []
 

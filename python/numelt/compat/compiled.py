@@ -13,38 +13,21 @@ import gc
 import mmap
 import sys
 import types
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
-from numelt import _fortran
-from numelt._watch import is_foreign
+from numelt.compat import fortran
+from numelt.compat.watching import is_foreign, library
+from numelt.compat.wrapping import Wrap, drawing
 
 __all__ = ["adapt", "adapt_loaded", "put_methods", "replace"]
 
-Wrap = Callable[[Callable[..., Any]], Callable[..., Any]]
 Changed = dict[int, tuple[Any, Any]]
 
 # under this name NumPy keeps its C interface: whoever uses it looks it up
 _C_INTERFACE = b"_ARRAY_API"
-# packages whose Python code turns arrays of ours into NumPy's before their compiled code sees them
-_CONVERTING = frozenset(
-    {"pandas", "scipy", "sklearn", "matplotlib", "contourpy", "PIL", "h5py", "numba", "jaxlib"}
-)
-# compiled modules that take arrays as they are, or what functions of the user's return, for NumPy's
-_ASKED = (
-    "scipy.optimize.",
-    "scipy.integrate.",
-    "scipy.linalg.",
-    "scipy.ndimage.",
-    "scipy.interpolate.",
-    "scipy.spatial._qhull",
-    "scipy.sparse.linalg.",
-    "sklearn.tree.",
-)
-# compiled modules of such packages that programs call themselves
-_CALLED = frozenset({"h5py.h5a", "h5py.h5d", "h5py.h5p"})
-# modules that reach the C interface through another library
-_THROUGH_OTHERS = frozenset({"pyarrow.lib", "pyarrow._compute"})
+# libraries whose Python code turns arrays of ours into NumPy's before their compiled code sees them
+_CONVERTING = frozenset({"matplotlib", "contourpy", "PIL", "jaxlib"})
 # functions and methods of C's, Cython's, Boost's and pybind11's
 _FUNCTIONS = frozenset({"builtin_function_or_method", "cython_function_or_method", "function"})
 _METHODS = frozenset({"method_descriptor", "cython_function_or_method", "function", "instancemethod"})
@@ -60,11 +43,18 @@ def _uses_c_interface(path: str) -> bool:
 
 
 def _is_adapted(module: types.ModuleType) -> bool:
+    """Are the functions of a compiled module wrapped?
+
+    A library's module in this folder says which of its compiled modules are (`COMPILED`). Of other libraries,
+    it is those that use NumPy's C interface.
+    """
     name = module.__name__
-    if name.startswith(_ASKED) or name in _CALLED or name in _THROUGH_OTHERS:
-        return True
+    package = name.partition(".")[0]
+    wrapped = getattr(library(package), "COMPILED", None)
+    if wrapped is not None:
+        return name.startswith(wrapped)
     spec = module.__spec__
-    if name.partition(".")[0] in _CONVERTING or spec is None or not isinstance(spec.origin, str):
+    if package in _CONVERTING or spec is None or not isinstance(spec.origin, str):
         return False
     if any(key.endswith("_swigregister") for key in vars(module)):
         return False  # made by SWIG: its C code takes the functions back, and trusts that they are its own
@@ -127,21 +117,15 @@ def _adapt_part(module: types.ModuleType, wrap: Wrap) -> Changed:
     return changed
 
 
-def adapt(module: types.ModuleType, wrap: Wrap) -> Changed:
-    """Wrap what is compiled of a module, if it is f2py's or reads arrays in C; return what `replace` wants.
-
-    Parameters
-    ----------
-    wrap : callable
-        Makes a function that hands NumPy's views on.
-    """
-    if _fortran.is_f2py(module):
-        return _fortran.adapt(module, wrap)
+def adapt(module: types.ModuleType) -> Changed:
+    """Wrap what is compiled of a module that reads arrays in C; return what `replace` wants."""
+    if fortran.is_f2py(module):
+        return fortran.adapt(module, drawing)
     changed: Changed = {}
     if "__numelt__" not in vars(module) and _is_adapted(module):
         vars(module)["__numelt__"] = True
         for part in _parts(module):
-            changed |= _adapt_part(part, wrap)
+            changed |= _adapt_part(part, drawing)
     return changed
 
 
@@ -160,12 +144,12 @@ def replace(package: str, changed: Changed) -> None:
                     setattr(module, name, changed[id(value)][1])
 
 
-def adapt_loaded(wrap: Wrap) -> None:
+def adapt_loaded() -> None:
     """Adapt the modules that have been loaded."""
     for loaded in list(sys.modules.values()):
         # one that is still being loaded is adapted when that is done
         is_loading = getattr(getattr(loaded, "__spec__", None), "_initializing", False)
         if isinstance(loaded, types.ModuleType) and is_foreign(loaded) and not is_loading:
-            changed = adapt(loaded, wrap)
+            changed = adapt(loaded)
             if changed:
                 replace(loaded.__name__.partition(".")[0], changed)

@@ -1,0 +1,23 @@
+"""What numelt changes of astropy: its arrays with units, masks and names know our class in `view`."""
+
+from __future__ import annotations
+
+import types
+
+from numelt.compat.numpy_ import teach_view
+
+TESTED = ">=8.0,<9"
+# classes derived from NumPy's array, from which astropy derives the others
+CLASSES = {
+    "astropy.table.column": "BaseColumn",
+    "astropy.table.ndarray_mixin": "NdarrayMixin",
+    "astropy.units.quantity": "Quantity",
+    "astropy.utils.masked.core": "MaskedNDArray",
+}
+
+
+def _teach(module: types.ModuleType) -> None:
+    teach_view(getattr(module, CLASSES[module.__name__]))
+
+
+CHANGES = dict.fromkeys(CLASSES, _teach)

@@ -1,0 +1,16 @@
+"""What numelt changes of awkward's nested arrays."""
+
+from __future__ import annotations
+
+from numelt.compat.wrapping import Name, giving_back
+
+# not among the libraries that the tests install
+TESTED: str | None = None
+WRAPPED = (
+    Name(
+        "awkward._nplikes.dispatch",
+        "nplike_of_obj",
+        giving_back,
+        "it chooses by `issubclass(type(x), ndarray)`",
+    ),
+)

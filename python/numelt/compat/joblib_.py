@@ -1,0 +1,28 @@
+"""What numelt changes of joblib: arrays that were ours when they were written are ours when they are read."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from numelt import _core, _fallback
+from numelt.compat.wrapping import Name
+
+TESTED = ">=1.6,<1.7"
+
+
+def _reading(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a method of the object that says of which class a written array was."""
+
+    @functools.wraps(function)
+    def read(self: Any, *args: Any, **kwargs: Any) -> Any:
+        made = function(self, *args, **kwargs)
+        return _fallback.wrap(made) if self.subclass is _core.ndarray else made
+
+    return read
+
+
+WRAPPED = (
+    Name("joblib.numpy_pickle", "NumpyArrayWrapper.read", _reading, "it makes arrays of NumPy's class"),
+)

@@ -1,0 +1,37 @@
+"""What numelt changes of numba: compiled functions take our arrays, and `np` in them means NumPy."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from numelt import _fallback
+from numelt.compat.wrapping import Name, giving_back, numpys_module
+
+TESTED = ">=0.68,<0.69"
+# numba's own code hands NumPy's arrays to them, and C code calls some of them by address
+COMPILED: tuple[str, ...] = ()
+
+
+def _looking_up(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function that finds NumPy's modules, functions and arrays where another finds ours."""
+
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        return _fallback.unwrap(numpys_module(function(*args, **kwargs)))
+
+    return call
+
+
+_GLOBALS = "numba knows what it compiles by the function itself: `np.sin` has to be NumPy's"
+WRAPPED = (
+    Name(
+        "numba.core.dispatcher",
+        "Dispatcher.__call__",
+        giving_back,
+        "its C code reads arrays of NumPy's class",
+    ),
+    Name("numba.core.interpreter", "Interpreter.get_global_value", _looking_up, _GLOBALS),
+    Name("numba.core.interpreter", "Interpreter.get_closure_value", _looking_up, _GLOBALS),
+)

@@ -1,0 +1,146 @@
+"""What numelt changes of NumPy's own modules and classes.
+
+NumPy's subclasses of its array learn that our class means a plain array in `view`, its generators shuffle our
+arrays, and the context variable of its error state tells the core of the first change.
+
+In: NumPy. Out: `teach`, `teach_view`, `teach_shuffles`, `watch_errors`.
+"""
+
+from __future__ import annotations
+
+import contextvars
+import functools
+import types
+from collections.abc import Callable
+from typing import Any
+
+import numpy
+from numpy._core import _ufunc_config
+
+from numelt import _core, _fallback
+from numelt._classes import call_view, ndarray
+
+__all__ = ["teach", "teach_shuffles", "teach_view", "watch_errors"]
+
+_taught: set[type] = set()
+
+
+def teach(module: types.ModuleType) -> None:
+    """Let the subclasses of NumPy's array in one of its modules take our class as an argument of `view`."""
+    for cls in list(vars(module).values()):
+        if not (isinstance(cls, type) and issubclass(cls, numpy.ndarray) and cls is not numpy.ndarray):
+            continue
+        if cls in _taught or not cls.__module__.startswith("numpy"):
+            continue
+        if cls is numpy.matrix:
+            setattr(cls, "__new__", _of_plain(cls.__new__))  # noqa: B010
+        teach_view(cls)
+
+
+def teach_view(cls: type) -> None:
+    """Let a subclass of NumPy's array know ours in `view`, unless it inherits that."""
+    own = vars(cls).get("view")
+    if own is not None or _taught.isdisjoint(cls.__mro__):
+        type.__setattr__(cls, "view", _next_view(cls) if own is None else _knowing(own))
+    _taught.add(cls)
+
+
+_LEFT_OUT: Any = object()
+
+
+def _next_view(cls: Any) -> Callable[..., Any]:
+    """Return what a class inherits as `view`; for an instance of a derived class, perhaps of another base."""
+
+    @functools.wraps(numpy.ndarray.view)
+    def view(self: Any, dtype: Any = _LEFT_OUT, type: Any = _LEFT_OUT) -> Any:
+        inherited = super(cls, self).view
+        if type is not _LEFT_OUT:
+            return call_view(inherited, () if dtype is _LEFT_OUT else (dtype,), {"type": type})
+        if dtype is _LEFT_OUT:
+            return inherited()
+        return _fallback.wrap(inherited(numpy.ndarray)) if dtype is ndarray else inherited(dtype)
+
+    return view
+
+
+def _of_plain(original: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a constructor that sees our arrays as NumPy's, to copy or share them as it would those."""
+
+    @functools.wraps(original)
+    def __new__(cls: Any, data: Any, *args: Any, **kwargs: Any) -> Any:
+        return _fallback.at_user_line(original, (cls, _fallback.unwrap(data), *args), kwargs)
+
+    return __new__
+
+
+def _knowing(original: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(original)
+    def view(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if not kwargs and (not args or (len(args) == 1 and args[0] is not ndarray)):
+            return original(self, *args)
+        return call_view(functools.partial(original, self), args, kwargs)
+
+    return view
+
+
+@functools.cache
+def teach_shuffles() -> None:
+    """Let NumPy's own generators, which libraries hand out, shuffle our arrays.
+
+    They take what is not of NumPy's class for a list, and its rows for what stays as it is.
+    """
+    from numpy import random  # loading it takes tens of milliseconds; whoever needs this has loaded it
+
+    from numelt.compat import compiled
+
+    def adapted(original: Any) -> Any:
+        @functools.wraps(original)
+        def shuffle(self: Any, x: Any, *args: Any, **kwargs: Any) -> None:
+            original(self, _core.to_numpy(x) if type(x) is _core.ndarray else x, *args, **kwargs)
+
+        return shuffle
+
+    for owner in (random.RandomState, random.Generator):
+        compiled.put_methods(owner, {"shuffle": adapted(vars(owner)["shuffle"])})
+
+
+# NumPy's error state as it is when nobody has changed it
+_DEFAULT = {"divide": "warn", "over": "warn", "under": "ignore", "invalid": "warn"}
+# NumPy's stubs do not have the variable
+_config: Any = _ufunc_config
+
+
+class _State:
+    """NumPy's context variable of the error state, with a note to the core at the first change.
+
+    From then on the core asks for the state itself, and the variable is NumPy's own again: functions of
+    NumPy's that set the state for themselves would take half a microsecond longer.
+    """
+
+    __slots__ = ("_variable",)
+
+    def __init__(self, variable: contextvars.ContextVar[Any]) -> None:
+        self._variable = variable
+
+    def set(self, value: Any) -> contextvars.Token[Any]:
+        token = self._variable.set(value)
+        _changed(self._variable)
+        return token
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._variable, name)
+
+
+def _changed(variable: contextvars.ContextVar[Any]) -> None:
+    _core.errstate_changed()
+    _config._extobj_contextvar = variable
+
+
+def watch_errors() -> None:
+    """Have the core told of the first change of NumPy's error state."""
+    # all changes of the state in NumPy's Python code go through this name
+    variable = getattr(_config._extobj_contextvar, "_variable", _config._extobj_contextvar)
+    if numpy.geterr() != _DEFAULT:
+        _changed(variable)
+    else:
+        _config._extobj_contextvar = _State(variable)

@@ -1,0 +1,29 @@
+"""What numelt changes of scikit-learn, whose own code turns all arrays into NumPy's."""
+
+from __future__ import annotations
+
+from numelt.compat.numpy_ import teach_shuffles
+from numelt.compat.wrapping import Name, giving_back, naming
+
+TESTED = ">=1.9,<1.10"
+# what a tree's methods are given is not converted
+COMPILED = ("sklearn.tree.",)
+_CLASS = "`return_as` may be the array's class"
+WRAPPED = (
+    Name(
+        "sklearn.externals.array_api_compat.common._helpers", "is_numpy_namespace", naming,
+        "the argument may be the module numelt",
+    ),
+    Name("sklearn.feature_extraction.image", "grid_to_graph", giving_back, _CLASS),
+    Name("sklearn.feature_extraction.image", "img_to_graph", giving_back, _CLASS),
+    Name(
+        "sklearn.preprocessing._label", "MultiLabelBinarizer.inverse_transform", giving_back,
+        "it gives the array to `itertools.compress`, row by row",
+    ),
+    Name(
+        "sklearn.utils.validation", "check_random_state", naming,
+        "the argument may be the module `np.random`",
+    ),
+)  # fmt: skip
+# its `check_random_state` hands NumPy's generators to programs
+CHANGES = {"sklearn.utils.validation": lambda _: teach_shuffles()}

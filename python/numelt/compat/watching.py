@@ -1,0 +1,199 @@
+"""Noticing that a library is imported, and the only place that puts finders into `sys.meta_path`.
+
+Most programs import no library that needs anything. What changes a library is loaded with the library: for a
+package of `PACKAGES` its module in this folder, for a compiled module `compiled`.
+
+In: nothing. Out: `install`, `add_finder`, `add_last_finder`, `library`.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import importlib.machinery
+import sys
+import types
+import warnings
+from collections.abc import Sequence
+from typing import Any, cast
+
+from numelt._import import Delegating
+
+__all__ = [
+    "PACKAGES",
+    "UntestedLibraryWarning",
+    "add_finder",
+    "add_last_finder",
+    "install",
+    "is_foreign",
+    "library",
+]
+
+# the modules of this folder by the libraries that they are about
+PACKAGES = {
+    "array_api_compat": "array_api_compat_", "astropy": "astropy_", "awkward": "awkward_",
+    "bottleneck": "bottleneck_", "h5py": "h5py_", "hypothesis": "hypothesis_", "jax": "jax_",
+    "joblib": "joblib_", "numba": "numba_", "numexpr": "numexpr_", "pandas": "pandas_", "pyarrow": "pyarrow_",
+    "scipy": "scipy_", "skimage": "skimage_", "sklearn": "sklearn_", "statsmodels": "statsmodels_",
+    "torch": "torch_", "xarray": "xarray_",
+}  # fmt: skip
+
+_OTHERS = sys.stdlib_module_names | {"numpy", "numelt"}
+
+
+class UntestedLibraryWarning(UserWarning):
+    """A library was imported in a version with which numelt has not been tested."""
+
+
+def add_finder(finder: Any, *, before: Any = None) -> bool:
+    """Have a class of finders asked for modules; return whether it had not been among those before.
+
+    Parameters
+    ----------
+    before : finder, optional
+        The finder before which it is asked; if that is not there, it is asked first.
+    """
+    if finder in sys.meta_path:
+        return False
+    sys.meta_path.insert(sys.meta_path.index(before) if before in sys.meta_path else 0, finder)
+    return True
+
+
+def add_last_finder(finder: Any) -> None:
+    """Have a class of finders asked for modules that no other finds."""
+    if finder not in sys.meta_path:
+        sys.meta_path.append(finder)
+
+
+def is_foreign(module: types.ModuleType) -> bool:
+    """Has this module been compiled, and is neither the standard library's, nor NumPy's, nor ours?"""
+    loader = getattr(module, "__loader__", None)
+    if type(loader) is _Loader:
+        loader = loader._loader
+    return (
+        isinstance(loader, importlib.machinery.ExtensionFileLoader)
+        and module.__name__.partition(".")[0] not in _OTHERS
+    )
+
+
+@functools.cache
+def library(package: str) -> Any:
+    """Return the module of this folder about a package, `None` where there is none."""
+    name = PACKAGES.get(package)
+    return None if name is None else importlib.import_module(f"numelt.compat.{name}")
+
+
+def _release(version: str) -> tuple[int, ...]:
+    """Return the numbers that a version begins with."""
+    numbers: list[int] = []
+    for part in version.split("."):
+        if not part.isdecimal():
+            break
+        numbers.append(int(part))
+    return tuple(numbers)
+
+
+def is_tested(version: str, tested: str) -> bool:
+    """Is a version at least the first, and before the second, of ``">=x,<y"``?"""
+    first, last = (_release(bound.lstrip(">=<")) for bound in tested.split(","))
+    return first <= _release(version) < last
+
+
+@functools.cache
+def _check_version(package: str, version: str) -> None:
+    """Warn of a version that a library's names were not tested with, once."""
+    tested = library(package).TESTED
+    if tested is not None and not is_tested(version, tested):
+        warnings.warn(
+            f"numelt was tested with {package} {tested}, not {version}: functions of it may take arrays for "
+            "something else (numelt.compat.watching.UntestedLibraryWarning)",
+            UntestedLibraryWarning,
+            stacklevel=2,
+        )
+
+
+def _adapt(module: types.ModuleType) -> None:
+    """Change what is named of a library's module that has been loaded."""
+    from numelt.compat import compiled, wrapping
+
+    name = module.__name__
+    package = name.partition(".")[0]
+    about = library(package)
+    if name == package and isinstance(version := getattr(module, "__version__", None), str):
+        _check_version(package, version)
+    changed = wrapping.wrap_module(module, getattr(about, "WRAPPED", ()))
+    if changed:
+        # modules that were loaded before, or in a circle, may hold the others
+        compiled.replace(package, changed)
+    change = getattr(about, "CHANGES", {}).get(name)
+    if change is not None:
+        change(module)
+
+
+@functools.cache
+def _listed(package: str) -> frozenset[str]:
+    """Return the modules of a package that something is done about."""
+    about = library(package)
+    names = [name.module for name in getattr(about, "WRAPPED", ())]
+    return frozenset({package, *names, *getattr(about, "CHANGES", ())})
+
+
+class _Loader(Delegating):
+    """Adapts a module when it has been loaded."""
+
+    def exec_module(self, module: types.ModuleType) -> None:
+        super().exec_module(module)
+        _adapt(module)
+
+
+class Finder(importlib.machinery.PathFinder):
+    """Finds the modules of libraries that something is done about."""
+
+    @classmethod
+    def find_spec(
+        cls, fullname: str, path: Sequence[str] | None = None, target: types.ModuleType | None = None
+    ) -> importlib.machinery.ModuleSpec | None:
+        """Return a spec for such a module; leave the rest to the next finder."""
+        package = fullname.partition(".")[0]
+        if package not in PACKAGES or fullname not in _listed(package):
+            return None
+        spec = super().find_spec(fullname, path, target)
+        if spec is not None and spec.loader is not None:
+            spec.loader = cast(Any, _Loader(spec.loader))
+        return spec
+
+
+def _watch_extensions() -> None:
+    """Wrap what compiled modules hold when they have been loaded."""
+    loader: Any = importlib.machinery.ExtensionFileLoader
+    original = loader.exec_module
+
+    @functools.wraps(original)
+    def exec_module(self: importlib.machinery.ExtensionFileLoader, module: types.ModuleType) -> None:
+        original(self, module)
+        if module.__name__.partition(".")[0] not in _OTHERS:
+            from numelt.compat import compiled
+
+            compiled.adapt(module)
+
+    loader.exec_module = exec_module
+
+
+@functools.cache
+def install() -> None:
+    """Have libraries changed that are imported from now on, and those that have been."""
+    _watch_extensions()
+    add_finder(Finder)
+    modules = [module for module in list(sys.modules.values()) if isinstance(module, types.ModuleType)]
+    if any(map(is_foreign, modules)):
+        from numelt.compat import compiled
+
+        compiled.adapt_loaded()
+    for name in list(sys.modules):
+        package = name.partition(".")[0]
+        if (
+            package in PACKAGES
+            and name in _listed(package)
+            and isinstance(sys.modules[name], types.ModuleType)
+        ):
+            _adapt(sys.modules[name])

@@ -1,0 +1,178 @@
+"""Wrapping the functions of libraries that need NumPy's own arrays: they get NumPy's view of ours.
+
+A wrapped function is called with NumPy's arrays in place of ours, wherever they stand among its arguments;
+the memory is shared. `Name` says which function of which module is wrapped, how, and why. The modules of
+single libraries hold lists of them.
+
+In: a module that has just been loaded, and the list of its library. Out: `wrap_module`, and the ways to wrap.
+"""
+
+from __future__ import annotations
+
+import functools
+import sys
+import types
+from collections.abc import Callable, Iterable, Set
+from typing import Any, NamedTuple
+
+from numelt import _core, _fallback
+
+__all__ = ["HOLDING", "Name", "converting", "drawing", "giving_back", "making", "naming", "wrap_module"]
+
+Wrap = Callable[[Callable[..., Any]], Callable[..., Any]]
+
+# classes of arguments that may hold arrays of ours
+HOLDING = frozenset({_core.ndarray, type(_core.ndarray), list, tuple, dict})
+_FUNCTIONS = (types.FunctionType, types.MethodType, types.BuiltinFunctionType, functools.partial)
+
+
+class Name(NamedTuple):
+    """A function of a library that is wrapped."""
+
+    module: str
+    name: str
+    """The name of the function in the module, or ``Class.method``."""
+    wrap: Wrap
+    reason: str
+
+
+def _numpys(args: tuple[Any, ...], kwargs: dict[str, Any], views: _fallback.Views | None = None) -> Any:
+    """Return arguments with NumPy's arrays in place of ours."""
+    if not HOLDING.isdisjoint(map(type, args)):
+        args = tuple(_fallback.unwrap(arg, views) if type(arg) in HOLDING else arg for arg in args)
+    if kwargs:
+        kwargs = {key: _fallback.unwrap(value, views) for key, value in kwargs.items()}
+    return args, kwargs
+
+
+def converting(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function that calls another with NumPy's arrays in place of ours."""
+
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        args, kwargs = _numpys(args, kwargs)
+        return function(*args, **kwargs)
+
+    return call
+
+
+def giving_back(function: Callable[..., Any], generators: Set[type] = frozenset()) -> Callable[..., Any]:
+    """Return a function that converts, and that returns the given array where the other returns its view.
+
+    Parameters
+    ----------
+    generators : set of types
+        Classes of random generators in whose place NumPy's are handed on.
+    """
+
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        views: _fallback.Views = {}
+        args, kwargs = _numpys(args, kwargs, views)
+        if generators and not generators.isdisjoint(map(type, (*args, *kwargs.values()))):
+            args = tuple(arg._plain if type(arg) in generators else arg for arg in args)
+            kwargs = {key: arg._plain if type(arg) in generators else arg for key, arg in kwargs.items()}
+        result = function(*args, **kwargs)
+        if type(result) is tuple and views:
+            return tuple(_given(item, views) for item in result)
+        return _given(result, views)
+
+    return call
+
+
+def drawing(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function that calls a compiled one, for which random generators draw NumPy's arrays, too."""
+    return giving_back(function, _fallback.GENERATORS)
+
+
+def _given(value: Any, views: _fallback.Views) -> Any:
+    """Return the array of ours for a view that was handed on."""
+    given = views.get(id(value))
+    return value if given is None else given[1]
+
+
+class _Made:
+    """An object whose methods get NumPy's arrays in place of ours."""
+
+    def __init__(self, made: Any) -> None:
+        self._made = made
+
+    @property  # type: ignore[misc]
+    def __class__(self) -> Any:
+        return type(self._made)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return giving_back(self._made)(*args, **kwargs)
+
+    def __getattr__(self, name: str) -> Any:
+        value = getattr(self._made, name)
+        return giving_back(value) if callable(value) else value
+
+
+def making(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function that calls another and wraps the function or the compiled object that it returns."""
+    call = giving_back(function)
+
+    @functools.wraps(function)
+    def make(*args: Any, **kwargs: Any) -> Any:
+        made = call(*args, **kwargs)
+        return giving_back(made) if isinstance(made, _FUNCTIONS) else _Made(made)
+
+    return make
+
+
+def naming(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function that gets NumPy's modules and classes where another gets ours."""
+
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        return function(*(_fallback.numpys_own(numpys_module(arg)) for arg in args), **kwargs)
+
+    return call
+
+
+def numpys_module(value: Any) -> Any:
+    """Return NumPy's module for one of ours, and anything else as it is."""
+    if isinstance(value, types.ModuleType) and value.__name__.partition(".")[0] == "numelt":
+        return sys.modules.get("numpy" + value.__name__.removeprefix("numelt"), value)
+    return value
+
+
+def find(module: types.ModuleType, name: str) -> tuple[Any, str, Any]:
+    """Return the owner of a function of a module, its name there, and what the owner holds by it.
+
+    Raises
+    ------
+    AttributeError
+        When the release of the library does not have it.
+    """
+    owner_name, _, attribute = name.rpartition(".")
+    owner = getattr(module, owner_name) if owner_name else module
+    return owner, attribute, vars(owner).get(attribute) or getattr(owner, attribute)
+
+
+def _wrap(module: types.ModuleType, name: Name) -> dict[int, tuple[Any, Any]]:
+    """Wrap one function; return what `replace` wants."""
+    owner, attribute, held = find(module, name.name)
+    function = held.__func__ if isinstance(held, classmethod | staticmethod) else held
+    if hasattr(function, "__numelt__"):
+        return {}
+    wrapped: Any = name.wrap(function)
+    vars(wrapped)["__numelt__"] = True
+    setattr(owner, attribute, type(held)(wrapped) if function is not held else wrapped)
+    return {id(function): (function, wrapped)} if owner is module else {}
+
+
+def wrap_module(module: types.ModuleType, names: Iterable[Name]) -> dict[int, tuple[Any, Any]]:
+    """Wrap what is named of a module; return what `compiled.replace` wants.
+
+    A name that this release does not have is left out: the version's warning has told of it.
+    """
+    changed: dict[int, tuple[Any, Any]] = {}
+    for name in names:
+        if name.module == module.__name__:
+            try:
+                changed |= _wrap(module, name)
+            except AttributeError:
+                continue
+    return changed

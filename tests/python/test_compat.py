@@ -1,0 +1,180 @@
+"""What is named of installed libraries exists there, and other versions than the tested ones are told of."""
+
+import importlib
+import subprocess
+import sys
+import types
+import warnings
+from typing import Any
+
+import numpy
+import pytest
+
+import numelt
+from numelt.compat import compiled, watching, wrapping
+
+NAMES = [
+    name
+    for package in sorted(watching.PACKAGES)
+    for name in getattr(watching.library(package), "WRAPPED", ())
+]
+
+
+@pytest.mark.parametrize("name", NAMES, ids=lambda name: f"{name.module}.{name.name}")
+def test_every_wrapped_function_is_in_its_library(name: Any) -> None:
+    pytest.importorskip(name.module.partition(".")[0])
+    held = wrapping.find(importlib.import_module(name.module), name.name)[2]
+    function = getattr(held, "__func__", held)
+    assert vars(function)["__numelt__"] is True
+    assert function.__wrapped__ is not None
+    assert len(name.reason) > 10
+
+
+@pytest.mark.parametrize("package", sorted(watching.PACKAGES))
+def test_the_installed_version_is_a_tested_one(package: str) -> None:
+    about = watching.library(package)
+    assert about.__name__ == f"numelt.compat.{watching.PACKAGES[package]}"
+    if about.TESTED is not None:
+        module = pytest.importorskip(package)
+        assert watching.is_tested(module.__version__, about.TESTED)
+    for changed in getattr(about, "CHANGES", ()):
+        pytest.importorskip(package)
+        importlib.import_module(changed)
+
+
+@pytest.mark.parametrize(
+    ("version", "is_tested"),
+    [
+        ("3.1", True), ("3.1.0", True), ("3.1.7rc1", True), ("3.1.dev0+g1", True),
+        ("3.2", False), ("3.0.9", False), ("4", False), ("2.99", False), ("unknown", False),
+    ],
+)  # fmt: skip
+def test_versions_are_compared_by_their_numbers(version: str, is_tested: bool) -> None:
+    assert watching.is_tested(version, ">=3.1,<3.2") is is_tested
+
+
+OTHER_VERSION = """
+import sys, warnings
+import numelt
+with warnings.catch_warnings(record=True) as caught:
+    warnings.simplefilter("always")
+    import joblib
+    import joblib.numpy_pickle
+told = [w for w in caught if w.category is numelt.UntestedLibraryWarning]
+assert joblib.__version__ == "0.1"
+assert len(told) == 1, caught
+assert "joblib >=" in str(told[0].message) and "0.1" in str(told[0].message)
+"""
+
+
+def test_another_version_is_told_of_once(tmp_path: Any) -> None:
+    folder = tmp_path / "joblib"
+    folder.mkdir()
+    (folder / "__init__.py").write_text("__version__ = '0.1'\n")
+    # a module that lacks what is named of it
+    (folder / "numpy_pickle.py").write_text("")
+    subprocess.run([sys.executable, "-c", OTHER_VERSION], check=True, cwd=tmp_path)
+
+
+def test_what_adapts_is_loaded_with_the_first_library() -> None:
+    code = """
+import sys
+import numelt
+early = {"numpy_", "warning", "watching"}
+def loaded():
+    return {name.removeprefix("numelt.compat.") for name in sys.modules if name.startswith("numelt.compat.")}
+assert loaded() == early
+import csv, fractions, json
+assert loaded() == early
+import joblib
+assert loaded() == early | {"joblib_", "wrapping", "compiled", "fortran"}, loaded()
+assert [finder.__module__ for finder in sys.meta_path if finder.__module__.startswith("numelt.")] == [
+    "numelt.compat.watching", "numelt._namespace",
+]
+assert json.dumps([numelt.float64(1) + 1, numelt.arange(3.0).sum()]) == "[2.0, 3.0]"
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+@pytest.mark.parametrize("first", ["scipy.spatial.distance, pandas", "numelt"])
+def test_libraries_may_be_imported_before_or_after(first: str) -> None:
+    pytest.importorskip("pandas")
+    pytest.importorskip("scipy")
+    code = f"""
+import {first}
+import numelt, pandas, scipy.spatial.distance as distance
+x, out = numelt.arange(6.0).reshape(3, 2), numelt.zeros(3)
+assert distance.pdist(x, out=out) is out and out.sum() > 0
+frame = pandas.DataFrame({{"a": numelt.arange(3)}})
+assert type(frame["a"]._values) is not numelt.ndarray
+assert (frame["a"] + numelt.arange(3)).tolist() == [0, 2, 4]
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_methods_of_all_kinds_are_wrapped() -> None:
+    module: Any = types.ModuleType("some")
+
+    class Held:
+        def method(self, a: Any) -> Any:
+            return type(a)
+
+        @classmethod
+        def of_class(cls, a: Any) -> Any:
+            return cls, type(a)
+
+        @staticmethod
+        def of_none(a: Any) -> Any:
+            return type(a)
+
+    module.Held, module.function = Held, lambda a, *, b=None: (a, b)
+    names = ["Held.method", "Held.of_class", "Held.of_none", "function", "gone", "Held.gone", "Gone.method"]
+    for _ in range(2):  # wrapped once
+        wrapping.wrap_module(
+            module, [wrapping.Name("some", name, wrapping.giving_back, "a test") for name in names]
+        )
+    x = numelt.ones(3)
+    assert Held().method(x) is numpy.ndarray
+    assert Held.of_class(x) == (Held, numpy.ndarray)
+    assert Held.of_none(x) is Held().of_none(x) is numpy.ndarray
+    given, held = module.function(x, b=[x, {"c": x}])
+    assert given is x
+    assert type(held[0]) is type(held[1]["c"]) is numpy.ndarray
+    assert not hasattr(module.function.__wrapped__, "__wrapped__")
+
+
+def test_modules_that_are_being_loaded_are_left_until_they_are() -> None:
+    netcdf = pytest.importorskip("netCDF4")
+    module = sys.modules[netcdf.Dataset.__module__]
+    # it imports another compiled module; its own functions come later
+    assert vars(module)["__numelt__"] is True
+    assert compiled.adapt(module) == {}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        assert hasattr(netcdf.stringtochar, "__wrapped__")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "units.Quantity(np.arange(3.0), 'm')",
+        "coordinates.Angle(np.arange(3.0), 'deg')",
+        "table.Column(np.arange(3.0))",
+        "table.NdarrayMixin(3)",
+        "masked.Masked(np.arange(3.0))",
+        "masked.Masked(units.Quantity(np.arange(3.0), 'm'))",
+    ],
+)
+@pytest.mark.parametrize("keywords", [False, True])
+def test_astropys_classes_know_our_class(text: str, keywords: bool) -> None:
+    units, table = pytest.importorskip("astropy.units"), pytest.importorskip("astropy.table")
+    masked = pytest.importorskip("astropy.utils.masked")
+    coordinates = pytest.importorskip("astropy.coordinates")
+    space = {"units": units, "table": table, "masked": masked, "coordinates": coordinates}
+    kinds = []
+    for np in (numpy, numelt):
+        made = eval(text, {**space, "np": np})
+        plain = made.view(type=np.ndarray) if keywords else made.view(np.ndarray)
+        kinds.append(type(plain) in (np.ndarray, type(made)) and numpy.shares_memory(plain, made))
+        kinds.append(type(plain) is type(made))
+    assert kinds[:2] == kinds[2:]
