@@ -6,10 +6,10 @@
 //! 79 % of such a call (`benches/fast_paths.py`). Attributes gained 2 ns at most, and are PyO3's. `NUMELT_FAST_PATHS` without `members` leaves the
 //! functions of modules as they are, and has the methods ask the members that were there.
 
-use crate::array::members::Quick;
 use crate::array::attributes::numpy_method;
 use crate::array::fresh;
 use crate::array::index;
+use crate::array::members::Quick;
 use crate::array::members::{listed, permuted, reshaped, vector};
 use crate::array::methods;
 use crate::array::ndarray::NdArray;

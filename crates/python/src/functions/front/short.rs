@@ -3,10 +3,10 @@
 use super::creation::{extents, fill, unset};
 use super::{Out, known_dtype, native, sequence};
 use crate::array::fresh;
+use crate::array::members::Quick;
 use crate::array::methods::copied;
 use crate::array::ndarray::wrap_new;
 use crate::cpython::given::Given;
-use crate::array::members::Quick;
 use crate::record::run;
 use crate::rules::resolve::Weak;
 use crate::rules::shape;
