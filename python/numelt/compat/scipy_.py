@@ -14,8 +14,10 @@ COMPILED = (
 _OUT = "it refuses an `out` whose class is not NumPy's very own"
 _POWER = "its C code reads the exponent's class"
 _SOLVER = "the compiled object, or its method, that it returns wants NumPy's class"
+_SUBCLASS = "it asks `issubclass(type(x), ndarray)`"
 WRAPPED = (
     Name("scipy._lib._util", "check_random_state", naming, "the argument may be the module `np.random`"),
+    Name("scipy._lib.array_api_compat.common._helpers", "_issubclass_fast", naming, _SUBCLASS),
     Name(
         "scipy._lib.array_api_compat.common._helpers", "is_numpy_namespace", naming,
         "the argument may be the module numelt",

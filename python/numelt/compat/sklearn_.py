@@ -9,7 +9,9 @@ TESTED = ">=1.9,<1.10"
 # what a tree's methods are given is not converted
 COMPILED = ("sklearn.tree.",)
 _CLASS = "`return_as` may be the array's class"
+_SUBCLASS = "it asks `issubclass(type(x), ndarray)`"
 WRAPPED = (
+    Name("sklearn.externals.array_api_compat.common._helpers", "_issubclass_fast", naming, _SUBCLASS),
     Name(
         "sklearn.externals.array_api_compat.common._helpers", "is_numpy_namespace", naming,
         "the argument may be the module numelt",
