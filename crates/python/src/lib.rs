@@ -13,7 +13,7 @@
 //! Not here: argument handling of public functions, docstrings, counting of fallbacks (the Python package);
 //! planning and running (the runtime). Unsafe code is in `advanced`, `bare`, `blas`, `calls`, `convert`, `coverage`, `dense`,
 //! `direct`, `elementwise`, `export`, `frames`, `fresh`, `given`, `index`, `loan`, `members`, `module`, `ndarray`, `operand`,
-//! `protocols`, `random`, `random_sequence`, `run`, `sequence`, `subclass`, `temporary`, `truths`, `ufunc_direct`, `unbound`,
+//! `protocols`, `random`, `random_sequence`, `run`, `sequence`, `subclass`, `truths`, `ufunc_direct`, `unbound`,
 //! `vectorcall` and `versioned`.
 
 mod array;

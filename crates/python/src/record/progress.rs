@@ -136,7 +136,7 @@ fn look() {
 /// The line.
 fn text(elapsed: Duration) -> String {
     let now = Runtime::global().progress();
-    let share = if now.steps == 0 { 0 } else { 100 * now.done / now.steps };
+    let share = (100 * now.done).checked_div(now.steps).unwrap_or(0);
     format!(
         "numelt: running, step {} of {} ({share} %), {:.1} s",
         (now.done + 1).min(now.steps),
