@@ -328,11 +328,11 @@ def test_engines_change_while_other_threads_work(host):
 def test_explain_names_engines(far):
     x = numelt.arange(5000.0)
     numelt.flush()
-    assert "  runs on: far\n" in numelt.explain(numelt.sqrt(x) + 1)
+    assert "\n  runs on: far\n" in numelt.explain(numelt.sqrt(x) + 1)
     with numelt.engine("cpu"):
-        assert "runs on" not in numelt.explain(numelt.sqrt(x) + 1)
+        assert "\n  runs on" not in numelt.explain(numelt.sqrt(x) + 1)
     with numelt.engine("auto"):
-        assert "  runs on: cpu or far, wherever it takes less time then\n" in numelt.explain(
+        assert "\n  runs on: cpu or far, wherever it takes less time then\n" in numelt.explain(
             numelt.sqrt(x) + 1
         )
 

@@ -247,7 +247,7 @@ def test_one_kernel():
 
     def steps(statement):
         statement()
-        text = numelt.explain()
+        text = numelt.explain(kernels=True, bytecode=True)
         float(a[0])
         shown = text[text.index("\nstep 0") :]
         return shown.count("\nstep "), shown.count("  put "), shown.count(": call ")
