@@ -53,27 +53,36 @@ def test_versions_are_compared_by_their_numbers(version: str, is_tested: bool) -
     assert watching.is_tested(version, ">=3.1,<3.2") is is_tested
 
 
-OTHER_VERSION = """
-import sys, warnings
-import numelt
+OTHER_VERSION = """import warnings
+import {first}
 with warnings.catch_warnings(record=True) as caught:
     warnings.simplefilter("always")
-    import joblib
+    import {second}
     import joblib.numpy_pickle
+import numelt
 told = [w for w in caught if w.category is numelt.UntestedLibraryWarning]
 assert joblib.__version__ == "0.1"
 assert len(told) == 1, caught
 assert "joblib >=" in str(told[0].message) and "0.1" in str(told[0].message)
+assert (told[0].filename, told[0].lineno) == (__file__, 5), told[0]
 """
 
 
-def test_another_version_is_told_of_once(tmp_path: Any) -> None:
+@pytest.mark.parametrize(
+    ("first", "second", "options"),
+    [("numelt", "joblib", ()), ("joblib", "numelt", ()), ("csv", "joblib", ("-m", "numelt"))],
+)
+def test_another_version_is_told_of_once_where_it_is_imported(
+    tmp_path: Any, first: str, second: str, options: tuple[str, ...]
+) -> None:
     folder = tmp_path / "joblib"
     folder.mkdir()
     (folder / "__init__.py").write_text("__version__ = '0.1'\n")
     # a module that lacks what is named of it
     (folder / "numpy_pickle.py").write_text("")
-    subprocess.run([sys.executable, "-c", OTHER_VERSION], check=True, cwd=tmp_path)
+    program = tmp_path / "program.py"
+    program.write_text(OTHER_VERSION.format(first=first, second=second))
+    subprocess.run([sys.executable, *options, str(program)], check=True, cwd=tmp_path)
 
 
 def test_what_adapts_is_loaded_with_the_first_library() -> None:

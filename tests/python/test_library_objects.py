@@ -74,7 +74,9 @@ def test_models_are_read_from_pickles(tmp_path):
     assert "False" not in outputs[0].splitlines()[-1]
 
 
-@pytest.mark.parametrize("library", ["scipy._lib.array_api_compat", "sklearn.externals.array_api_compat"])
+@pytest.mark.parametrize(
+    "library", [f"{place}array_api_compat" for place in ("", "scipy._lib.", "sklearn.externals.")]
+)
 @pytest.mark.parametrize(
     "text", ["np.ones(3)", "np.ones(3).sum()", "np.zeros((0, 2))", "np.array(['a', 'b'])", "[1]"]
 )

@@ -99,17 +99,36 @@ def is_tested(version: str, tested: str) -> bool:
     return first <= _release(version) < last
 
 
+# the import statement of a program leads through these before a library is loaded
+_IMPORTING = frozenset({"numelt", "importlib", "_frozen_importlib", "_frozen_importlib_external"})
+
+
+def _importer() -> types.FrameType | None:
+    """Return the frame that imports a library, or that imports numelt after it."""
+    frame: types.FrameType | None = sys._getframe(1)
+    while frame is not None and str(frame.f_globals.get("__name__")).partition(".")[0] in _IMPORTING:
+        frame = frame.f_back
+    return frame
+
+
 @functools.cache
 def _check_version(package: str, version: str) -> None:
-    """Warn of a version that a library's names were not tested with, once."""
+    """Warn of a version that a library's names were not tested with, once, at the line that imports it."""
     tested = library(package).TESTED
-    if tested is not None and not is_tested(version, tested):
-        warnings.warn(
-            f"numelt was tested with {package} {tested}, not {version}: functions of it may take arrays for "
-            "something else (numelt.compat.watching.UntestedLibraryWarning)",
-            UntestedLibraryWarning,
-            stacklevel=2,
-        )
+    if tested is None or is_tested(version, tested):
+        return
+    message = (
+        f"numelt was tested with {package} {tested}, not {version}: functions of it may take arrays for "
+        "something else (numelt.UntestedLibraryWarning)"
+    )
+    frame = _importer()
+    if frame is None:
+        warnings.warn(message, UntestedLibraryWarning, stacklevel=2)
+        return
+    space = frame.f_globals
+    registry = space.setdefault("__warningregistry__", {})
+    place = frame.f_code.co_filename, frame.f_lineno, space.get("__name__", "<unknown>")
+    warnings.warn_explicit(message, UntestedLibraryWarning, *place, registry)
 
 
 def _adapt(module: types.ModuleType) -> None:
