@@ -6,7 +6,7 @@
 use crate::array::attributes::{kwarg, numpy_method, parse_shape, permuted};
 use crate::array::ndarray::{NdArray, Payload, wrap_new, wrap_view, wrap_window};
 use crate::array::operand::Operand;
-use crate::array::{assign, index, operand, scalar};
+use crate::array::{assign, index, members, operand, scalar};
 use crate::functions::front;
 use crate::numpy::{convert, errors, export, foreign, hooks, loan, subclass};
 use crate::record::run;
@@ -222,6 +222,12 @@ impl NdArray {
     #[pyo3(signature = (*args))]
     fn tolist<'py>(slf: &Bound<'py, Self>, args: &Bound<'py, PyTuple>) -> Out<'py> {
         let py = slf.py();
+        if args.is_empty()
+            && let Some(view) = slf.get().view()
+            && let Some(made) = members::listed(py, view)
+        {
+            return made;
+        }
         if args.is_empty()
             && let Some(view) = slf.get().view().filter(|v| v.shape.len() == 1 && v.shape[0] <= LISTED)
             && let Some(range) = run::dense_range(view)
