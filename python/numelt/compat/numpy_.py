@@ -33,7 +33,7 @@ def teach(module: types.ModuleType) -> None:
         if cls in _taught or not cls.__module__.startswith("numpy"):
             continue
         if cls is numpy.matrix:
-            setattr(cls, "__new__", _of_plain(cls.__new__))  # noqa: B010
+            type.__setattr__(cls, "__new__", staticmethod(_of_plain(cls.__new__)))
         teach_view(cls)
 
 
