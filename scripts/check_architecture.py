@@ -22,8 +22,10 @@ MAY_USE = {
     "runtime": ["ir", "opt"],
     "engine-cpu": ["ir", "opt", "runtime", "vecmath", "llvm"],
     "engines": ["ir", "runtime", "engine-cpu"],
+    # crates/array: NumPy's rules, and arrays for Rust programs
+    "numelt": ["ir", "runtime", "engines"],
     # llvm only to put its library into the package
-    "python": ["ir", "runtime", "engines", "llvm"],
+    "python": ["numelt", "ir", "runtime", "engines", "llvm"],
     "testing": ["ir", "opt", "runtime"],
     # examples/engine
     "example-engine": ["ir", "opt", "runtime"],
@@ -35,7 +37,7 @@ MAY_USE_IF_ASKED = {
 }
 
 # The folders of crates/python/src. Files of one may import those of the folders before it, and of its own.
-FOLDERS = ["cpython", "rules", "numpy", "record", "array", "ufunc", "random", "functions", "dispatch"]
+FOLDERS = ["cpython", "numpy", "record", "array", "ufunc", "random", "functions", "dispatch"]
 
 
 class Upward(NamedTuple):
@@ -50,7 +52,6 @@ class Upward(NamedTuple):
 
 
 UPWARD = [
-    Upward("rules", "record::run", ("shape",), "new arrays get their base from the runtime"),
     Upward(
         "numpy",
         "array::ndarray",
@@ -133,6 +134,12 @@ RULES = [
             "crates/runtime/src/heap/pool/tests.rs",
         ),
         "runtimes work side by side, so that nothing of one may be the process's",
+    ),
+    Rule(
+        r"\bpyo3\b|\bPy(Result|Err|Any)\b|\bPython<",
+        "crates/array/**/*.rs",
+        (),
+        "crate numelt holds NumPy's rules without Python",
     ),
     Rule(
         r"\*(mut|const) u8",

@@ -1,11 +1,11 @@
 //! numelt's Python front end: the compiled module `numelt._core`.
 //!
 //! In: Python calls. Out: instructions recorded in the runtime, and arrays, scalars and NumPy objects for
-//! Python. `resolve` and `shape` hold NumPy's rules; `elementwise`, `reduce`, `assign`, `index` and `advanced` record;
+//! Python. NumPy's rules are those of crate `numelt`; `elementwise`, `reduce`, `assign`, `index` and `advanced` record;
 //! `export` shares memory with NumPy, `loan` for the time of a call; `hooks` hands over what is not native.
 //!
 //! Folders, in their order; files of one import those before it, but for the exceptions listed in
-//! `scripts/check_architecture.py`: `cpython` (calling conventions), `rules` (NumPy's rules without Python objects), `numpy`
+//! `scripts/check_architecture.py`: `cpython` (calling conventions), `numpy`
 //! (NumPy's objects: converted, shared, lent, called), `record` (the way to the runtime), `array` (the array class),
 //! `ufunc` (elementwise operations, reductions, products), `random`, `functions` (public functions and short computations),
 //! `dispatch` (how calls reach the others).
@@ -23,7 +23,6 @@ mod functions;
 mod numpy;
 mod random;
 mod record;
-mod rules;
 mod ufunc;
 
 use pyo3::prelude::*;

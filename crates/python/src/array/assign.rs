@@ -2,13 +2,14 @@
 
 use crate::array::ndarray::{NdArray, exact_native};
 use crate::array::operand::Operand;
-use crate::array::places;
+use crate::array::to_u32;
 use crate::numpy::convert;
 use crate::numpy::errors;
 use crate::record::{errstate, run};
-use crate::rules::resolve;
-use crate::rules::resolve::Weak;
-use crate::rules::shape;
+use numelt::Error;
+use numelt::rules::resolve;
+use numelt::rules::resolve::Weak;
+use numelt::rules::shape;
 use numelt_ir::{Axes, DType, DTypeKind, Op, Scalar};
 use numelt_runtime::{ArrayView, Input};
 use pyo3::prelude::*;
@@ -66,7 +67,8 @@ fn assign_view(py: Python<'_>, target: &ArrayView, source: &ArrayView) -> PyResu
     let fits = source.shape.len() <= target.shape.len()
         && shape::broadcast(&[&source.shape, &target.shape]).as_ref() == Some(&target.shape);
     if !fits {
-        return Err(errors::assignment_shape(&source.shape, &target.shape));
+        let (value, target) = (source.shape.clone(), target.shape.clone());
+        return Err(errors::from_rules(Error::AssignmentShape { value, target }));
     }
     record(py, target, &source)
 }
@@ -76,7 +78,7 @@ pub fn record(py: Python<'_>, target: &ArrayView, source: &ArrayView) -> PyResul
     if target.dtype == DType::U32
         && matches!(source.dtype, DType::F32 | DType::F64)
         && target.size() >= 4
-        && places::assign_u32(py, target, source)?
+        && to_u32::assign_u32(py, target, source)?
     {
         return Ok(true);
     }
@@ -154,5 +156,5 @@ fn is_unsafe_float(value: Scalar, dtype: DType) -> bool {
 
 /// Checks that an array may be written to by an assignment.
 pub fn check_assignable(array: &NdArray) -> PyResult<()> {
-    if array.writeable() { Ok(()) } else { Err(errors::read_only_assignment()) }
+    if array.writeable() { Ok(()) } else { Err(errors::from_rules(Error::ReadOnlyAssignment)) }
 }

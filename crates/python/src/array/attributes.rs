@@ -5,9 +5,10 @@ use crate::array::ndarray::{NdArray, Payload, dtype_object, wrap_view};
 use crate::array::{assign, operand};
 use crate::numpy::convert::{self, Numpy};
 use crate::numpy::{errors, export};
+use crate::record::front;
 use crate::record::run;
-use crate::rules::shape;
 use crate::ufunc::reduce;
+use numelt::rules::shape;
 use numelt_ir::Dims;
 use numelt_runtime::ArrayView;
 use pyo3::exceptions::{PyAttributeError, PyDeprecationWarning, PyTypeError, PyValueError};
@@ -57,7 +58,7 @@ pub fn plain_extents<'a, 'py: 'a>(items: impl Iterator<Item = Borrowed<'a, 'py, 
         }
         dims.push(n);
     }
-    if dims.len() > shape::MAX_RANK {
+    if dims.len() > numelt_ir::MAX_RANK {
         return None;
     }
     match unknown {
@@ -293,7 +294,7 @@ impl NdArray {
                     let fortran = shape::is_f_contiguous(&view.shape, &view.strides, itemsize)
                         && !shape::is_c_contiguous(&view.shape, &view.strides, itemsize);
                     let lay = if fortran { shape::f_strides } else { numelt_ir::c_strides };
-                    let zeros = shape::fresh(view.dtype, &view.shape, lay(&view.shape, itemsize));
+                    let zeros = front::fresh(py, view.dtype, &view.shape, lay(&view.shape, itemsize));
                     let zero = crate::array::operand::Operand::Value(convert::cast(
                         numelt_ir::Scalar::Bool(false),
                         view.dtype,

@@ -3,7 +3,7 @@
 use crate::array::ndarray::NdArray;
 use crate::array::protocols;
 use crate::numpy::errors;
-use crate::rules::shape;
+use numelt::rules::shape;
 use pyo3::exceptions::{PyKeyError, PyValueError};
 use pyo3::prelude::*;
 

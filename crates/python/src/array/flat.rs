@@ -5,7 +5,7 @@
 
 use crate::array::index;
 use crate::array::ndarray::NdArray;
-use crate::rules::shape;
+use numelt::rules::shape;
 use numelt_runtime::ArrayView;
 use pyo3::intern;
 use pyo3::prelude::*;

@@ -10,9 +10,9 @@ use crate::numpy::errors;
 use crate::numpy::hooks;
 use crate::numpy::{foreign, subclass};
 use crate::record::run;
-use crate::rules::resolve::Weak;
-use crate::rules::shape;
 use crate::ufunc::operators;
+use numelt::Error;
+use numelt::rules::shape;
 use numelt_ir::{DType, DTypeKind, Dims};
 use numelt_runtime::ArrayView;
 use pyo3::exceptions::PyIndexError;
@@ -124,7 +124,7 @@ pub fn select(view: &ArrayView, parts: &[Part]) -> PyResult<Selection> {
         return Err(PyIndexError::new_err("an index can only have a single ellipsis ('...')"));
     }
     if consumed > rank {
-        return Err(errors::too_many_indices(rank, consumed));
+        return Err(errors::from_rules(Error::TooManyIndices { rank, indices: consumed }));
     }
     let mut offset = view.offset;
     let (mut dims, mut strides) = (Dims::new(), Dims::new());
@@ -139,7 +139,7 @@ pub fn select(view: &ArrayView, parts: &[Part]) -> PyResult<Selection> {
                 let n = view.shape[axis];
                 let at = if index < 0 { index + n } else { index };
                 if !(0..n).contains(&at) {
-                    return Err(errors::index_out_of_bounds(index, axis, n));
+                    return Err(errors::from_rules(Error::IndexOutOfBounds { index, axis, extent: n }));
                 }
                 offset += at * view.strides[axis];
                 axis += 1;
@@ -163,7 +163,7 @@ pub fn select(view: &ArrayView, parts: &[Part]) -> PyResult<Selection> {
         }
     }
     keep(axis..rank, &mut dims, &mut strides);
-    if dims.len() > shape::MAX_RANK {
+    if dims.len() > numelt_ir::MAX_RANK {
         let text = format!("number of dimensions must be within [0, 64], indexing result would have {}", dims.len());
         return Err(PyIndexError::new_err(text));
     }
@@ -310,7 +310,7 @@ fn walked(view: &ArrayView, key: &Bound<'_, PyAny>) -> PyResult<Option<Quick>> {
     }
     dims.extend_from_slice(&view.shape[axis..]);
     strides.extend_from_slice(&view.strides[axis..]);
-    if dims.len() > shape::MAX_RANK {
+    if dims.len() > numelt_ir::MAX_RANK {
         return Ok(None);
     }
     Ok(Some(Quick::Window(shape::window(view, offset, dims, strides))))
@@ -460,7 +460,7 @@ fn set_quickly<'py>(
         Ok(_) => return None,
         Err(error) => return Some(Err(error)),
     };
-    if exact_native(value).is_none() && Weak::exact(value).is_none() {
+    if exact_native(value).is_none() && convert::exact_weak(value).is_none() {
         return None;
     }
     match assign::assign(array.py(), &target, value) {
@@ -493,7 +493,7 @@ fn get_fallback<'py>(array: &Bound<'py, NdArray>, key: &Bound<'py, PyAny>) -> Py
 pub fn set<'py>(array: &Bound<'py, NdArray>, key: &Bound<'py, PyAny>, value: &Bound<'py, PyAny>) -> PyResult<()> {
     if let Some(view) = array.get().view() {
         if !array.get().writeable() {
-            return Err(errors::read_only_assignment());
+            return Err(errors::from_rules(Error::ReadOnlyAssignment));
         }
         if let Some(offset) = element(view, key)
             && (write_plain(view, offset, value) || write_element(array.py(), view, offset, value)?)

@@ -5,7 +5,7 @@ use crate::array::index;
 use crate::array::ndarray::{NdArray, wrap_view};
 use crate::cpython::given::Given;
 use crate::record::run;
-use crate::rules::shape;
+use numelt::rules::shape;
 use numelt_ir::{DType, Dims};
 use numelt_runtime::ArrayView;
 use pyo3::ffi;

@@ -9,13 +9,16 @@ use crate::array::operand::Operand;
 use crate::array::{assign, index, members, operand, scalar};
 use crate::functions::front;
 use crate::numpy::{convert, errors, export, foreign, hooks, loan, subclass};
+use crate::record::front::Attached;
 use crate::record::run;
-use crate::rules::shape::Order;
-use crate::rules::{resolve, shape};
 use crate::ufunc::products;
-use crate::ufunc::reduce::{self, normalize_axis};
+use crate::ufunc::reduce;
+use numelt::Front;
+use numelt::normalize_axis;
+use numelt::rules::shape::Order;
+use numelt::rules::{resolve, shape};
 use numelt_ir::{Axes, DType, Dims, Op, Scalar};
-use numelt_runtime::{ArrayView, Input};
+use numelt_runtime::ArrayView;
 use pyo3::PyTypeInfo;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -100,45 +103,13 @@ fn parse_reshape_order(order: Option<&Bound<'_, PyAny>>) -> PyResult<Order> {
     }
 }
 
-fn is_f(view: &ArrayView) -> bool {
-    let itemsize = view.dtype.size() as i64;
-    shape::is_f_contiguous(&view.shape, &view.strides, itemsize)
-        && !shape::is_c_contiguous(&view.shape, &view.strides, itemsize)
-}
-
-/// A recorded copy of a view, converted to `dtype`.
-pub fn copied(py: Python<'_>, view: &ArrayView, dtype: DType, order: Order) -> PyResult<ArrayView> {
-    let out = new_like(py, view, dtype, order)?;
-    if out.size() > 0 {
-        run::record(py, Op::Copy, dtype, &out, &[Input::Array(view)], Axes::default())?;
-    }
-    Ok(out)
-}
-
-/// A new array for a copy of a view, converted to `dtype`.
-pub fn new_like(py: Python<'_>, view: &ArrayView, dtype: DType, order: Order) -> PyResult<ArrayView> {
-    crate::numpy::errors::check_bytes(py, &view.shape, dtype)?;
-    let fortran = match order {
-        Order::F => true,
-        Order::A => is_f(view),
-        Order::C | Order::K => false,
-    };
-    let itemsize = dtype.size() as i64;
-    let strides = match order {
-        Order::K => shape::copy_strides(view, itemsize),
-        _ if fortran => shape::f_strides(&view.shape, itemsize),
-        _ => numelt_ir::c_strides(&view.shape, itemsize),
-    };
-    Ok(shape::fresh(dtype, &view.shape, strides))
-}
-
 /// `numpy.reshape` on a native array.
 pub fn reshape<'py>(slf: &Bound<'py, NdArray>, view: &ArrayView, dims: &[i64], order: Order) -> Out<'py> {
-    let fortran = order == Order::F || (order == Order::A && is_f(view));
+    let fortran = order == Order::F || (order == Order::A && shape::is_fortran(view));
     if let Some(new) = shape::reshaped(view, dims, fortran) {
         return wrap_view(slf, new);
     }
-    let copy = copied(slf.py(), view, view.dtype, if fortran { Order::F } else { Order::C })?;
+    let copy = Attached(slf.py()).copied(view, view.dtype, if fortran { Order::F } else { Order::C })?;
     match shape::reshaped(&copy, dims, fortran) {
         Some(new) => wrap_window(slf.py(), copy, new),
         None => Err(PyValueError::new_err("a dense copy has every shape of its size")),
@@ -147,7 +118,7 @@ pub fn reshape<'py>(slf: &Bound<'py, NdArray>, view: &ArrayView, dims: &[i64], o
 
 /// A recorded copy of the elements along one axis, the last axis of `view` fastest.
 fn flattened<'py>(py: Python<'py>, view: &ArrayView) -> Out<'py> {
-    let copy = copied(py, view, view.dtype, Order::C)?;
+    let copy = Attached(py).copied(view, view.dtype, Order::C)?;
     wrap_new(py, shape::whole(copy.base, view.dtype, &[shape::size(&copy.shape)]))
 }
 
@@ -197,7 +168,7 @@ pub fn quick_astype<'py>(py: Python<'py>, view: &ArrayView, dtype: &Bound<'py, P
     let to = front::known_dtype(dtype)?;
     let ruled = view.dtype.is_complex() && !to.is_complex()
         || to == DType::U32 && matches!(view.dtype, DType::F32 | DType::F64);
-    (!ruled).then(|| wrap_new(py, copied(py, view, to, Order::K)?))
+    (!ruled).then(|| wrap_new(py, Attached(py).copied(view, to, Order::K)?))
 }
 
 #[pymethods]
@@ -230,7 +201,7 @@ impl NdArray {
         }
         if args.is_empty()
             && let Some(view) = slf.get().view().filter(|v| v.shape.len() == 1 && v.shape[0] <= LISTED)
-            && let Some(range) = run::dense_range(view)
+            && let Some(range) = shape::dense_range(view)
         {
             // a guard, because making a list may run the garbage collector, and that any Python code
             return listed(py, view.dtype, &run::read(py, &view.base)?.bytes()[range]);
@@ -285,7 +256,9 @@ impl NdArray {
     fn copy<'py>(slf: &Bound<'py, Self>, order: Option<&Bound<'py, PyAny>>) -> Out<'py> {
         let py = slf.py();
         match slf.get().payload() {
-            Payload::Native(view) => wrap_new(py, copied(py, view, view.dtype, parse_order(order, Order::C)?)?),
+            Payload::Native(view) => {
+                wrap_new(py, Attached(py).copied(view, view.dtype, parse_order(order, Order::C)?)?)
+            }
             Payload::Foreign(real) => {
                 let order = order.map_or_else(|| "C".into_pyobject(py).map(Bound::into_any), |o| Ok(o.clone()))?;
                 hooks::wrap(&real.bind(py).call_method1("copy", (order,))?, 1)
@@ -360,14 +333,14 @@ impl NdArray {
         let order = parse_reshape_order(order)?;
         let dims = if single.is_none() { view.shape.clone() } else { parse_shape(&single, view.size())? };
         if copy == Some(true) {
-            let fresh = copied(py, view, view.dtype, if order == Order::F { Order::F } else { Order::C })?;
+            let fresh = Attached(py).copied(view, view.dtype, if order == Order::F { Order::F } else { Order::C })?;
             let fresh = Bound::new(py, NdArray::new(fresh, None, true))?;
             return match fresh.get().view() {
                 Some(view) => reshape(&fresh, view, &dims, order),
                 None => Ok(fresh.clone().into_any()),
             };
         }
-        let fortran = order == Order::F || (order == Order::A && is_f(view));
+        let fortran = order == Order::F || (order == Order::A && shape::is_fortran(view));
         if copy == Some(false) && shape::reshaped(view, &dims, fortran).is_none() {
             return Err(PyValueError::new_err("Unable to avoid creating a copy while reshaping."));
         }
@@ -505,7 +478,7 @@ impl NdArray {
                 {
                     return hook.call1((slf,));
                 }
-                return wrap_new(py, copied(py, view, to, order)?);
+                return wrap_new(py, Attached(py).copied(view, to, order)?);
             }
         }
         if plain {

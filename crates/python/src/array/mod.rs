@@ -11,7 +11,7 @@ pub mod members;
 pub mod methods;
 pub mod ndarray;
 pub mod operand;
-pub mod places;
 pub mod protocols;
 pub mod scalar;
 pub mod slots;
+pub mod to_u32;

@@ -5,9 +5,8 @@ use crate::functions::front;
 use crate::numpy::convert::{self, Numpy};
 use crate::numpy::errors;
 use crate::numpy::export;
-use crate::rules::resolve::Weak;
-use crate::rules::shape::MAX_RANK;
-use numelt_ir::{DType, Dims, Scalar};
+use numelt::rules::resolve::{Kind, Weak};
+use numelt_ir::{DType, Dims, MAX_RANK, Scalar};
 use numelt_runtime::ArrayView;
 use pyo3::exceptions::{PyIndexError, PyTypeError, PyValueError};
 use pyo3::intern;
@@ -41,12 +40,6 @@ impl<'py> Operand<'py> {
         Ok(None)
     }
 
-    /// Is it a scalar of any kind?
-    #[inline]
-    pub fn is_scalar(&self) -> bool {
-        matches!(self, Operand::Value(_) | Operand::Weak(..))
-    }
-
     /// An operand that needs no conversion.
     #[inline]
     pub fn extract_quick(obj: &Bound<'py, PyAny>) -> Option<Operand<'py>> {
@@ -62,7 +55,7 @@ impl<'py> Operand<'py> {
         if let Some(value) = convert::numpy_float64(obj) {
             return Some(Some(Operand::Value(Scalar::F64(value))));
         }
-        if let Some(weak) = Weak::extract(obj) {
+        if let Some(weak) = convert::weak(obj) {
             return Some(Some(Operand::Weak(weak, obj.clone())));
         }
         if let Some(value) = convert::numpy_scalar_value(obj) {
@@ -99,12 +92,30 @@ impl<'py> Operand<'py> {
             return Operand::array(&made);
         }
         let plain = crate::numpy::hooks::plain(obj)?;
-        let dtype = dtype.map(crate::numpy::convert::numpy_name);
+        let dtype = dtype.map(numelt::rules::names::numpy_name);
         let made = Numpy::get(py)?.attr(py, "asarray")?.call1((plain, dtype));
         // what NumPy cannot make an array of, which it says itself
         let refused = [errors::TYPE, errors::VALUE, errors::OVERFLOW];
         let Some(made) = errors::unless(py, made, &refused)? else { return Ok(None) };
         Operand::array(&export::from_numpy(&made, true)?)
+    }
+
+    /// The operand as the rules see it; `None` for an array of a dtype that is not native.
+    pub fn rule(&self) -> Option<numelt::Operand<'_>> {
+        Some(match self {
+            Operand::Array(array) => numelt::Operand::Array(array.get().view()?),
+            Operand::Value(value) => numelt::Operand::Value(*value),
+            Operand::Weak(weak, _) => numelt::Operand::Weak(*weak),
+        })
+    }
+
+    /// What the dtype rules need to know of it.
+    pub fn kind(&self) -> Kind {
+        match self {
+            Operand::Weak(weak, _) => Kind::Weak(*weak),
+            Operand::Value(value) => Kind::Strong(value.dtype()),
+            Operand::Array(_) => Kind::Strong(self.dtype().unwrap_or(DType::F64)),
+        }
     }
 
     /// The view of an operand that has one.

@@ -23,8 +23,7 @@ use crate::functions::front::short;
 use crate::numpy::convert::Numpy;
 use crate::numpy::foreign;
 use crate::record::run;
-use crate::rules::resolve::Weak;
-use crate::rules::shape;
+use numelt::rules::shape;
 use numelt_ir::DType;
 use numelt_runtime::{ArrayView, Runtime};
 use pyo3::PyTypeInfo;
@@ -381,7 +380,7 @@ members! {
         };
         fill |array, view, given| {
             let &[value] = given.plain()? else { return None };
-            let value = Weak::exact(&given.value(value))?;
+            let value = crate::numpy::convert::exact_weak(&given.value(value))?;
             let stored = value.to_scalar(view.dtype).filter(|&stored| !value.overflowed(stored))?;
             let done = array.get().writeable() && run::overwrite_few(array.py(), view, stored);
             done.then(|| Ok(array.py().None().into_bound(array.py())))

@@ -3,18 +3,22 @@
 
 use crate::array::assign;
 use crate::array::attributes::{self, parse_shape};
-use crate::array::methods::{self, copied, is_ordered, parse_order};
+use crate::array::methods::{is_ordered, parse_order};
 use crate::array::ndarray::{NdArray, Payload, wrap_new, wrap_view};
 use crate::array::operand::{self, Operand};
 use crate::numpy::convert::{self, Numpy};
 use crate::numpy::errors::check_bytes;
 use crate::numpy::{errors, export, hooks};
+use crate::record::front;
+use crate::record::front::Attached;
 use crate::record::run;
-use crate::rules::shape::Order;
-use crate::rules::{resolve, shape};
 use crate::ufunc::elementwise;
 use crate::ufunc::products;
 use crate::ufunc::reduce::{self, Request};
+use numelt::Error;
+use numelt::Front;
+use numelt::rules::shape::Order;
+use numelt::rules::{resolve, shape};
 use numelt_ir::{Axes, DType, Dims, Op, OpKind};
 use numelt_runtime::{ArrayView, Input};
 use pyo3::exceptions::{PyTypeError, PyValueError};
@@ -156,7 +160,7 @@ fn new_array(shape: Any<'_, '_>, dtype: DType, order: Maybe<'_, '_>) -> PyResult
         Order::F => shape::f_strides(&dims, itemsize),
         Order::C | Order::A | Order::K => numelt_ir::c_strides(&dims, itemsize),
     };
-    Ok(shape::fresh(dtype, &dims, strides))
+    Ok(front::fresh(shape.py(), dtype, &dims, strides))
 }
 
 #[pyfunction]
@@ -207,7 +211,7 @@ fn arange<'py>(py: Python<'py>, start: Any<'_, 'py>, delta: Any<'_, 'py>, n: i64
     let (Some(start), Some(delta)) = (Operand::extract(start)?, Operand::extract(delta)?) else {
         return Ok(not_implemented(py));
     };
-    let natural = resolve::promote(&[elementwise::kind(&start), elementwise::kind(&delta)]);
+    let natural = resolve::promote(&[start.kind(), delta.kind()]);
     let Some(dtype) = dtype.or(natural).filter(|d| Op::Range.info().dtypes.contains(*d)) else {
         return Ok(not_implemented(py));
     };
@@ -215,7 +219,7 @@ fn arange<'py>(py: Python<'py>, start: Any<'_, 'py>, delta: Any<'_, 'py>, n: i64
         return Ok(not_implemented(py));
     };
     check_bytes(py, &Dims::from_slice(&[n.max(0)]), dtype)?;
-    let view = shape::fresh(dtype, &[n.max(0)], Dims::from_slice(&[dtype.size() as i64]));
+    let view = front::fresh(py, dtype, &[n.max(0)], Dims::from_slice(&[dtype.size() as i64]));
     if n > 0 {
         run::record(py, Op::Range, dtype, &view, &[Input::Const(start), Input::Const(delta)], Axes::default())?;
     }
@@ -241,8 +245,8 @@ fn as_strided<'py>(
     if shape.len() != strides.len() {
         return Err(PyValueError::new_err("strides must have one entry per axis"));
     }
-    if shape.len() > shape::MAX_RANK {
-        let text = format!("number of dimensions must be within [0, {}], got {}", shape::MAX_RANK, shape.len());
+    if shape.len() > numelt_ir::MAX_RANK {
+        let text = format!("number of dimensions must be within [0, {}], got {}", numelt_ir::MAX_RANK, shape.len());
         return Err(PyValueError::new_err(text));
     }
     let offset = view.offset + offset;
@@ -364,7 +368,7 @@ pub fn native_asarray<'py>(
         return match array {
             Ok(array) => Ok(array.clone().into_any()),
             // The scalar is immutable and the array is not: they must not share memory.
-            Err(_) => wrap_new(py, copied(py, view, to, Order::C)?),
+            Err(_) => wrap_new(py, Attached(py).copied(view, to, Order::C)?),
         };
     }
     if copy == Some(false) {
@@ -373,7 +377,7 @@ pub fn native_asarray<'py>(
         ));
     }
     // an assignment, because of floats that do not fit uint32
-    let out = methods::new_like(py, view, to, order)?;
+    let out = Attached(py).new_like(view, to, order)?;
     assign::record(py, &out, view)?;
     wrap_new(py, out)
 }
@@ -483,7 +487,7 @@ fn broadcast_shape<'py>(py: Python<'py>, arrays: &Bound<'py, PyTuple>) -> Out<'p
     let slices: Vec<&[i64]> = shapes.iter().map(|s| s.as_slice()).collect();
     match shape::broadcast(&slices) {
         Some(dims) => Ok(PyTuple::new(py, dims)?.into_any()),
-        None => Err(errors::broadcast(&slices)),
+        None => Err(errors::from_rules(Error::Broadcast(slices.into_iter().map(Dims::from_slice).collect()))),
     }
 }
 

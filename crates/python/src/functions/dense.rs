@@ -7,7 +7,7 @@
 use crate::array::ndarray::{NdArray, wrap_new};
 use crate::random::{contiguous, host_for};
 use crate::record::run;
-use crate::rules::shape;
+use numelt::rules::shape;
 use numelt_ir::{DType, Dims};
 use numelt_runtime::{ArrayView, Host, MaskedRows};
 use pyo3::prelude::*;

@@ -3,7 +3,6 @@
 //! In: the arguments of a call without keywords. Out: its result, or `None` for any other call than the plain one, and
 //! where somebody looks at what is recorded.
 
-use crate::array::methods::copied;
 use crate::array::ndarray::{NdArray, exact_native, wrap_new, wrap_view};
 use crate::array::operand::Operand;
 use crate::array::{advanced, assign, fresh};
@@ -11,11 +10,13 @@ use crate::functions::{front, solving, transforms};
 use crate::numpy::convert::{self, Numpy};
 use crate::numpy::errors;
 use crate::numpy::{foreign, lend, library, loan, subclass};
+use crate::record::front::Attached;
 use crate::record::{errstate, run};
-use crate::rules::resolve::Weak;
-use crate::rules::shape;
-use crate::rules::shape::Order;
-use crate::ufunc::{elementwise, operators, reduce};
+use crate::ufunc::quick;
+use crate::ufunc::{operators, reduce};
+use numelt::Front;
+use numelt::rules::shape;
+use numelt::rules::shape::Order;
 use numelt_ir::{DType, Op, Scalar};
 use numelt_runtime::{ArrayView, Runtime};
 use pyo3::intern;
@@ -91,7 +92,7 @@ fn sorted<'py>(args: &Bound<'py, PyTuple>) -> Quick<'py> {
     let py = args.py();
     let Some(array) = only(args).filter(|_| !library::is_watched()) else { return Ok(None) };
     let Some(view) = array.get().view() else { return Ok(None) };
-    let made = wrap_new(py, copied(py, view, view.dtype, Order::K)?)?;
+    let made = wrap_new(py, Attached(py).copied(view, view.dtype, Order::K)?)?;
     let loan = loan::lend(made.cast::<NdArray>()?)?;
     let done = loan.view().call_method0(intern!(py, "sort"));
     loan.end()?;
@@ -181,7 +182,7 @@ fn diff<'py>(args: &Bound<'py, PyTuple>) -> Quick<'py> {
         part.shape[last] -= 1;
         part
     };
-    if view.shape[last] < 2 { Ok(None) } else { elementwise::pair(py, Op::Subtract, &from(1), &from(0)).transpose() }
+    if view.shape[last] < 2 { Ok(None) } else { quick::pair(py, Op::Subtract, &from(1), &from(0)).transpose() }
 }
 
 fn column(table: &ArrayView, axis: usize) -> ArrayView {
@@ -230,7 +231,7 @@ fn unravel_index<'py>(args: &Bound<'py, PyTuple>) -> Quick<'py> {
         return Ok(None);
     };
     let Ok(extents) = extents.cast_exact::<PyTuple>() else { return Ok(None) };
-    if args.len() != 2 || !(1..=shape::MAX_RANK).contains(&extents.len()) || !Runtime::global().runs_at_once() {
+    if args.len() != 2 || !(1..=numelt_ir::MAX_RANK).contains(&extents.len()) || !Runtime::global().runs_at_once() {
         return Ok(None);
     }
     let int = |value: &Bound<'_, PyAny>| value.cast_exact::<PyInt>().ok()?.extract::<i64>().ok();
@@ -290,7 +291,7 @@ fn full_like<'py>(args: &Bound<'py, PyTuple>) -> Quick<'py> {
     let (py, Ok(prototype), Ok(value)) = (args.py(), args.get_borrowed_item(0), args.get_borrowed_item(1)) else {
         return Ok(None);
     };
-    let (Some(array), Some(value)) = (exact_native(&prototype), Weak::exact(&value)) else { return Ok(None) };
+    let (Some(array), Some(value)) = (exact_native(&prototype), convert::exact_weak(&value)) else { return Ok(None) };
     let Some(view) = array.view().filter(|_| args.len() == 2) else { return Ok(None) };
     let dense = shape::is_c_contiguous(&view.shape, &view.strides, view.dtype.size() as i64);
     match value.to_scalar(view.dtype).filter(|&stored| dense && !value.overflowed(stored)) {
@@ -324,7 +325,7 @@ fn clip<'py>(args: &Bound<'py, PyTuple>) -> Quick<'py> {
     };
     let dtype = view.dtype;
     let known = matches!(dtype, DType::F32 | DType::F64) || dtype.is_integer();
-    if !known || [&low, &high].iter().any(|end| elementwise::literal(dtype, end).is_none()) {
+    if !known || [&low, &high].iter().any(|end| quick::literal(dtype, end).is_none()) {
         return Ok(None);
     }
     let Some(above) = operators::quick(Op::Maximum, &low, &array).transpose()? else { return Ok(None) };
@@ -340,7 +341,7 @@ fn fill_diagonal<'py>(args: &Bound<'py, PyTuple>) -> Quick<'py> {
     let (matrix, value) = (args.get_borrowed_item(0)?, args.get_borrowed_item(1)?);
     let Some(array) = exact_native(&matrix).filter(|array| array.writeable()) else { return Ok(None) };
     let Some(view) = array.view().filter(|v| v.shape.len() == 2 && v.size() > 0) else { return Ok(None) };
-    if Weak::exact(&value).is_none() {
+    if convert::exact_weak(&value).is_none() {
         return Ok(None);
     }
     let length = SmallVec::from_slice(&[view.shape[0].min(view.shape[1])]);

@@ -9,7 +9,7 @@ use crate::array::ndarray::{exact_native, wrap_new};
 use crate::functions::shortcuts::Quick;
 use crate::numpy::library;
 use crate::record::run;
-use crate::rules::shape;
+use numelt::rules::shape;
 use numelt_ir::DType;
 use numelt_runtime::{ArrayView, Runtime};
 use pyo3::prelude::*;

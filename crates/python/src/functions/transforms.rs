@@ -8,7 +8,7 @@ use crate::array::ndarray::{NdArray, wrap_new};
 use crate::functions::shortcuts::Quick;
 use crate::numpy::convert;
 use crate::numpy::{errors, library, loan};
-use crate::rules::shape;
+use numelt::rules::shape;
 use numelt_ir::{DType, Dims, Error, Scalar};
 use numelt_runtime::{ArrayView, Runtime};
 use pyo3::prelude::*;

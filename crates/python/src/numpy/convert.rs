@@ -2,10 +2,11 @@
 //! the values of both. Not here: arrays (see `export.rs`).
 
 use crate::array::ndarray::NdArray;
-use crate::rules::resolve::Weak;
+use numelt::rules::names::numpy_name;
+use numelt::rules::resolve::Weak;
 use numelt_ir::{DType, Scalar};
 use numpy::npyffi::{NPY_TYPES, PY_ARRAY_API, PyArray_Descr, PyDataType_METADATA, PyDataType_NAMES};
-use pyo3::exceptions::{PyOverflowError, PyTypeError};
+use pyo3::exceptions::PyTypeError;
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -83,28 +84,6 @@ where
 }
 
 static NUMPY: PyOnceLock<Numpy> = PyOnceLock::new();
-
-const DESCR_NAMES: [&str; 14] = [
-    "bool",
-    "int8",
-    "uint8",
-    "int16",
-    "uint16",
-    "int32",
-    "uint32",
-    "int64",
-    "uint64",
-    "float16",
-    "float32",
-    "float64",
-    "complex64",
-    "complex128",
-];
-
-/// NumPy's name of a dtype.
-pub fn numpy_name(dtype: DType) -> &'static str {
-    DESCR_NAMES[dtype as usize]
-}
 
 impl Numpy {
     fn load(py: Python<'_>) -> PyResult<Numpy> {
@@ -305,60 +284,53 @@ pub fn numpy_scalar_value(obj: &Bound<'_, PyAny>) -> Option<Scalar> {
     Some(Scalar::from_bytes(dtype, image))
 }
 
-impl Weak {
-    /// A float or int of exactly Python's own types that 64 bits hold.
-    #[inline]
-    pub fn exact(obj: &Bound<'_, PyAny>) -> Option<Weak> {
-        if let Ok(value) = obj.cast_exact::<PyFloat>() {
-            return Some(Weak::Float(value.value()));
-        }
-        if obj.is_exact_instance_of::<PyInt>() { Weak::from_int(obj) } else { None }
+/// A float or int of exactly Python's own types that 64 bits hold.
+#[inline]
+pub fn exact_weak(obj: &Bound<'_, PyAny>) -> Option<Weak> {
+    if let Ok(value) = obj.cast_exact::<PyFloat>() {
+        return Some(Weak::Float(value.value()));
     }
-
-    /// A Python number, or none. NumPy's scalars are no Python numbers, even where they inherit.
-    pub fn extract(obj: &Bound<'_, PyAny>) -> Option<Weak> {
-        let py = obj.py();
-        if let Ok(value) = obj.cast_exact::<PyFloat>() {
-            return Some(Weak::Float(value.value()));
-        }
-        if let Ok(value) = obj.cast_exact::<PyInt>() {
-            return Weak::from_int(value.as_any());
-        }
-        if let Ok(value) = obj.cast_exact::<PyBool>() {
-            return Some(Weak::Bool(value.is_true()));
-        }
-        let generic = Numpy::get(py).ok()?.generic.as_ptr();
-        // SAFETY: looks at the class of a living object, and runs no code of it.
-        if unsafe { ffi::PyObject_TypeCheck(obj.as_ptr(), generic.cast()) } != 0 {
-            return None;
-        }
-        if let Ok(value) = obj.cast::<PyInt>() {
-            return Weak::from_int(value.as_any());
-        }
-        if let Ok(value) = obj.cast::<PyFloat>() {
-            return Some(Weak::Float(value.value()));
-        }
-        // SAFETY: the object is a complex; both calls only read it.
-        obj.cast::<PyComplex>().ok().map(|c| unsafe {
-            Weak::Complex(ffi::PyComplex_RealAsDouble(c.as_ptr()), ffi::PyComplex_ImagAsDouble(c.as_ptr()))
-        })
-    }
-
-    fn from_int(obj: &Bound<'_, PyAny>) -> Option<Weak> {
-        let mut overflow: c_int = 0;
-        // SAFETY: the object is an int; overflow is reported through the out-parameter.
-        let value = unsafe { ffi::PyLong_AsLongLongAndOverflow(obj.as_ptr(), &mut overflow) };
-        match overflow {
-            0 => Some(Weak::Int(value)),
-            1 => Some(obj.extract::<u64>().map_or(Weak::Huge(false), Weak::Unsigned)),
-            _ => Some(Weak::Huge(true)),
-        }
-    }
+    if obj.is_exact_instance_of::<PyInt>() { weak_int(obj) } else { None }
 }
 
-/// NumPy's exception for a Python int that the dtype cannot hold.
-pub fn int_overflow(obj: &Bound<'_, PyAny>, dtype: DType) -> PyErr {
-    PyOverflowError::new_err(format!("Python integer {obj} out of bounds for {}", numpy_name(dtype)))
+/// A Python number, or none. NumPy's scalars are no Python numbers, even where they inherit.
+pub fn weak(obj: &Bound<'_, PyAny>) -> Option<Weak> {
+    let py = obj.py();
+    if let Ok(value) = obj.cast_exact::<PyFloat>() {
+        return Some(Weak::Float(value.value()));
+    }
+    if let Ok(value) = obj.cast_exact::<PyInt>() {
+        return weak_int(value.as_any());
+    }
+    if let Ok(value) = obj.cast_exact::<PyBool>() {
+        return Some(Weak::Bool(value.is_true()));
+    }
+    let generic = Numpy::get(py).ok()?.generic.as_ptr();
+    // SAFETY: looks at the class of a living object, and runs no code of it.
+    if unsafe { ffi::PyObject_TypeCheck(obj.as_ptr(), generic.cast()) } != 0 {
+        return None;
+    }
+    if let Ok(value) = obj.cast::<PyInt>() {
+        return weak_int(value.as_any());
+    }
+    if let Ok(value) = obj.cast::<PyFloat>() {
+        return Some(Weak::Float(value.value()));
+    }
+    // SAFETY: the object is a complex; both calls only read it.
+    obj.cast::<PyComplex>().ok().map(|c| unsafe {
+        Weak::Complex(ffi::PyComplex_RealAsDouble(c.as_ptr()), ffi::PyComplex_ImagAsDouble(c.as_ptr()))
+    })
+}
+
+fn weak_int(obj: &Bound<'_, PyAny>) -> Option<Weak> {
+    let mut overflow: c_int = 0;
+    // SAFETY: the object is an int; overflow is reported through the out-parameter.
+    let value = unsafe { ffi::PyLong_AsLongLongAndOverflow(obj.as_ptr(), &mut overflow) };
+    match overflow {
+        0 => Some(Weak::Int(value)),
+        1 => Some(obj.extract::<u64>().map_or(Weak::Huge(false), Weak::Unsigned)),
+        _ => Some(Weak::Huge(true)),
+    }
 }
 
 /// Conversion with C rules (NumPy's `casting='unsafe'`).

@@ -1,7 +1,8 @@
 //! The one map from numelt's errors to Python exceptions, and the exceptions with NumPy's wording.
 
 use crate::numpy::convert::Numpy;
-use numelt_ir::{DType, Dims, Error};
+use numelt::ErrorKind;
+use numelt_ir::{DType, Error};
 use pyo3::PyTypeInfo;
 use pyo3::exceptions::{
     PyAttributeError, PyBufferError, PyImportError, PyIndexError, PyOSError, PyOverflowError, PyRuntimeError,
@@ -26,6 +27,18 @@ pub fn to_py(error: Error) -> PyErr {
         | Error::Engine(_)
         | Error::Busy
         | Error::Lost(_)) => PyRuntimeError::new_err(error.to_string()),
+    }
+}
+
+/// The Python exception for what NumPy's rules refuse.
+pub fn from_rules(error: numelt::Error) -> PyErr {
+    let text = error.to_string();
+    match (error.kind(), error) {
+        (_, numelt::Error::Runtime(error)) => to_py(error),
+        (_, numelt::Error::Axis { axis: given, rank }) => Python::attach(|py| axis(py, given, rank)),
+        (ErrorKind::Index, _) => PyIndexError::new_err(text),
+        (ErrorKind::Overflow, _) => PyOverflowError::new_err(text),
+        (ErrorKind::Value | ErrorKind::Axis | ErrorKind::Runtime, _) => PyValueError::new_err(text),
     }
 }
 
@@ -71,14 +84,6 @@ pub fn memory(py: Python<'_>, shape: &[i64], dtype: DType) -> PyErr {
     }
 }
 
-/// `(2, 3)`, `(2,)`, `()`: a shape as Python prints it.
-pub fn shape_text(shape: &[i64]) -> String {
-    match shape {
-        [one] => format!("({one},)"),
-        many => format!("({})", many.iter().map(i64::to_string).collect::<Vec<_>>().join(",")),
-    }
-}
-
 /// A shape with an extent still to be worked out, as `reshape` prints it: leading ones are left out, later
 /// ones are called `newaxis`.
 pub fn partial_shape_text(shape: &[i64]) -> String {
@@ -86,52 +91,6 @@ pub fn partial_shape_text(shape: &[i64]) -> String {
     let part = |n: &i64| if *n < 0 { "newaxis".to_string() } else { n.to_string() };
     let comma = if shape.len() == 1 && !known.is_empty() { "," } else { "" };
     format!("({}{comma})", known.iter().map(part).collect::<Vec<_>>().join(","))
-}
-
-/// Inputs of an elementwise operation that do not fit.
-pub fn broadcast(shapes: &[&[i64]]) -> PyErr {
-    let list: String = shapes.iter().map(|s| shape_text(s) + " ").collect();
-    PyValueError::new_err(format!("operands could not be broadcast together with shapes {list}"))
-}
-
-/// An `out=` or in-place target smaller than the result.
-pub fn output_shape(out: &[i64], result: &[i64]) -> PyErr {
-    PyValueError::new_err(format!(
-        "non-broadcastable output operand with shape {} doesn't match the broadcast shape {}",
-        shape_text(out),
-        shape_text(result)
-    ))
-}
-
-/// An assigned value that does not fit its target.
-pub fn assignment_shape(value: &[i64], target: &[i64]) -> PyErr {
-    PyValueError::new_err(format!(
-        "could not broadcast input array from shape {} into shape {}",
-        shape_text(value),
-        shape_text(target)
-    ))
-}
-
-/// An operation writes to a read-only array.
-pub fn read_only_output() -> PyErr {
-    PyValueError::new_err("output array is read-only")
-}
-
-/// An assignment to a read-only array.
-pub fn read_only_assignment() -> PyErr {
-    PyValueError::new_err("assignment destination is read-only")
-}
-
-/// An integer index outside its axis.
-pub fn index_out_of_bounds(index: i64, axis: usize, extent: i64) -> PyErr {
-    PyIndexError::new_err(format!("index {index} is out of bounds for axis {axis} with size {extent}"))
-}
-
-/// More indices than axes.
-pub fn too_many_indices(rank: usize, indices: usize) -> PyErr {
-    PyIndexError::new_err(format!(
-        "too many indices for array: array is {rank}-dimensional, but {indices} were indexed"
-    ))
 }
 
 /// The same for the axis that an argument names.
@@ -156,7 +115,7 @@ pub fn axis(py: Python<'_>, axis: i64, rank: usize) -> PyErr {
 const NOTABLE: i64 = 1 << 26;
 
 /// Refuses an array that no memory can hold, where it is asked for.
-pub fn check_bytes(py: Python<'_>, dims: &Dims, dtype: DType) -> PyResult<()> {
+pub fn check_bytes(py: Python<'_>, dims: &[i64], dtype: DType) -> PyResult<()> {
     let bytes = dims.iter().filter(|n| **n > 0).try_fold(dtype.size() as i64, |a, &n| a.checked_mul(n));
     match bytes {
         None => Err(PyValueError::new_err(

@@ -11,8 +11,8 @@ use crate::cpython::graveyard::{self, Owner};
 use crate::numpy::convert::{self, Numpy};
 use crate::numpy::errors;
 use crate::record::{registry, run};
-use crate::rules::shape;
 use crate::ufunc::Ufunc;
+use numelt::rules::shape;
 use numelt_ir::{DType, Dims};
 use numelt_runtime::{ArrayView, BaseRef, Export, Runtime};
 use numpy::npyffi::flags::{NPY_ARRAY_ALIGNED, NPY_ARRAY_OWNDATA, NPY_ARRAY_WRITEABLE};
@@ -365,8 +365,8 @@ pub fn operand_from_numpy<'py>(obj: &Bound<'py, PyAny>) -> PyResult<Bound<'py, P
 /// A base for NumPy's memory, and the window of `obj` on it.
 fn adopt(obj: &Bound<'_, PyAny>, real: &RealArray, dtype: DType, fresh: bool) -> PyResult<ArrayView> {
     let Some((low, high)) = shape::byte_range(&real.shape, &real.strides, dtype.size() as i64) else {
-        let empty = shape::fresh(dtype, &real.shape, real.strides.clone());
-        return Ok(ArrayView { strides: real.strides.clone(), ..empty });
+        let (shape, strides) = (real.shape.clone(), real.strides.clone());
+        return Ok(ArrayView { base: run::new_base(0), dtype, offset: 0, shape, strides });
     };
     let window = |base: BaseRef, start: usize| {
         let offset = real.data as i64 - start as i64;

@@ -11,7 +11,7 @@ use crate::numpy::convert::{self, Numpy};
 use crate::numpy::errors;
 use crate::numpy::loan::{self, Loan};
 use crate::numpy::{export, hooks, subclass};
-use crate::rules::resolve::Weak;
+use numelt::rules::resolve::Weak;
 use numelt_runtime::Runtime;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -58,7 +58,7 @@ impl Terms {
         if self.most == i64::MAX {
             return true;
         }
-        if let Some(Weak::Complex(re, im)) = value.cast_exact::<PyComplex>().ok().and_then(|c| Weak::extract(c)) {
+        if let Some(Weak::Complex(re, im)) = value.cast_exact::<PyComplex>().ok().and_then(|c| convert::weak(c)) {
             return re.abs().max(im.abs()) <= self.most as f64;
         }
         !value.is_exact_instance_of::<PyInt>()

@@ -13,8 +13,7 @@ use crate::array::ndarray::{NdArray, wrap_new};
 use crate::dispatch::module::new_shape;
 use crate::numpy::convert;
 use crate::record::run;
-use crate::rules::resolve::Weak;
-use crate::rules::shape;
+use numelt::rules::shape;
 use numelt_ir::interp::random::{
     Lcg, PCG64_CHEAP_MULTIPLIER, PCG64_MULTIPLIER, counter_after, pcg64_output, pcg64dxsm_output, philox4x64,
 };
@@ -351,7 +350,7 @@ impl BitStream {
         if view.size() == 0 {
             return wrap_new(py, view);
         }
-        let weak = Weak::extract(low).and_then(|low| low.to_scalar(dtype));
+        let weak = convert::weak(low).and_then(|low| low.to_scalar(dtype));
         let (Some(low), 1..=64) = (weak, bits) else { return Ok(py.NotImplemented().into_bound(py)) };
         let Some(stretch) = self.take(py, view.size(), halves)? else {
             return Ok(py.NotImplemented().into_bound(py));
@@ -379,7 +378,7 @@ impl BitStream {
     ) -> PyResult<Bound<'py, PyAny>> {
         let declined = || Ok(py.NotImplemented().into_bound(py));
         let Some(dtype) = convert::parse_dtype(dtype)? else { return declined() };
-        let first = Weak::extract(low).and_then(|low| low.to_scalar(dtype));
+        let first = convert::weak(low).and_then(|low| low.to_scalar(dtype));
         let low = match first {
             Some(Scalar::I64(low)) => low as u64,
             Some(Scalar::U64(low)) => low,

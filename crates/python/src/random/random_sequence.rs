@@ -8,7 +8,6 @@ use crate::array::ndarray::{NdArray, wrap_new};
 use crate::numpy::convert;
 use crate::random::{destination, host_for, sized};
 use crate::record::run;
-use crate::rules::resolve::Weak;
 use numelt_ir::{DType, Scalar};
 use numelt_runtime::{ArrayView, Draw, Integers, Placed, Sequence, TWISTER_WORDS, WriteGuard};
 use pyo3::prelude::*;
@@ -209,7 +208,7 @@ impl SequentialStream {
     ) -> PyResult<Bound<'py, PyAny>> {
         let declined = || Ok(py.NotImplemented().into_bound(py));
         let Some(dtype) = convert::parse_dtype(dtype)? else { return declined() };
-        let low = match Weak::extract(low).and_then(|low| low.to_scalar(dtype)) {
+        let low = match convert::weak(low).and_then(|low| low.to_scalar(dtype)) {
             Some(Scalar::I64(low)) => low as u64,
             Some(Scalar::U64(low)) => low,
             Some(Scalar::I32(low)) => low as u64,

@@ -2,6 +2,7 @@
 
 pub mod errstate;
 pub mod filters;
+pub mod front;
 pub mod inspect;
 pub mod origin;
 pub mod program;

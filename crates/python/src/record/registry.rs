@@ -165,6 +165,6 @@ fn overlaps(range: &Range<usize>, out: &ArrayView) -> bool {
 /// Addresses from the first to the last byte of a view, if it has memory and elements.
 fn memory(view: &ArrayView) -> Option<Range<usize>> {
     let base = view.base.place()? as i64 + view.offset;
-    let (low, high) = crate::rules::shape::byte_range(&view.shape, &view.strides, view.dtype.size() as i64)?;
+    let (low, high) = numelt::rules::shape::byte_range(&view.shape, &view.strides, view.dtype.size() as i64)?;
     Some((base + low) as usize..(base + high) as usize)
 }

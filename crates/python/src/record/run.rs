@@ -3,12 +3,11 @@
 use crate::cpython::graveyard;
 use crate::numpy::errors;
 use crate::record::{errstate, filters, inspect, origin, progress, registry};
-use crate::rules::shape;
+use numelt::rules::shape;
 use numelt_ir::{Axes, DType, Op, Result, Scalar};
 use numelt_runtime::{ArrayView, BaseRef, Export, Input, ReadGuard, Reason, Repeated, Runtime, WriteGuard};
 use pyo3::prelude::*;
 use smallvec::SmallVec;
-use std::ops::Range;
 
 /// Pending element-operations above which a flush lets other Python threads run.
 const DETACH_WORK: u64 = 100_000;
@@ -299,20 +298,9 @@ pub fn fold_now(view: &ArrayView, folds: &[(Op, DType)]) -> PyResult<Option<Smal
     Ok(found)
 }
 
-/// The bytes of a view inside those of its base; nothing for a view that is not dense in C order.
-pub fn dense_range(view: &ArrayView) -> Option<Range<usize>> {
-    let (start, itemsize) = (view.offset as usize, view.dtype.size());
-    let dense = shape::is_c_contiguous(&view.shape, &view.strides, itemsize as i64);
-    dense.then(|| match view.size() {
-        // it may begin anywhere
-        0 => 0..0,
-        n => start..start + n as usize * itemsize,
-    })
-}
-
 /// What `with` makes of the bytes of a dense view in C order; `None` for any other view. It runs no Python code, as [`peek`] says.
 pub fn on_dense<T>(py: Python<'_>, view: &ArrayView, with: impl FnOnce(&[u8]) -> T) -> PyResult<Option<T>> {
-    let Some(range) = dense_range(view) else { return Ok(None) };
+    let Some(range) = shape::dense_range(view) else { return Ok(None) };
     look(py, &view.base, |bytes| with(&bytes[range])).map(Some)
 }
 
@@ -382,7 +370,7 @@ pub fn overwrite_few(py: Python<'_>, view: &ArrayView, value: Scalar) -> bool {
     if view.size() > FILLED || view.dtype != value.dtype() || !Runtime::global().runs_at_once() {
         return false;
     }
-    let Some(range) = dense_range(view) else { return false };
+    let Some(range) = shape::dense_range(view) else { return false };
     let done = poke(py, &view.base, |bytes| write_all(&mut bytes[range], value)).is_some();
     if done {
         inspect::count(Op::Copy);

@@ -4,7 +4,7 @@
 
 use crate::array::ndarray::NdArray;
 use crate::record::{inspect, registry, run};
-use crate::rules::shape;
+use numelt::rules::shape;
 use numelt_ir::{Axes, DType, Op, Scalar};
 use numelt_runtime::{ArrayView, Runtime};
 use pyo3::prelude::*;

@@ -3,9 +3,9 @@
 pub mod elementwise;
 pub mod operators;
 pub mod products;
+pub mod quick;
 pub mod reduce;
 pub mod ufunc_at;
-pub mod ufunc_call;
 pub mod ufunc_direct;
 
 use crate::array::ndarray::{NdArray, exact_native};
@@ -18,9 +18,9 @@ use crate::numpy::errors;
 use crate::numpy::export;
 use crate::numpy::lend::{self, Terms};
 use crate::numpy::{coverage, foreign, hooks, subclass};
-use crate::ufunc::elementwise::Native;
-use crate::ufunc::ufunc_call::{Call, Casting, MemoryOrder};
+use crate::ufunc::elementwise::{Call, Native};
 use crate::ufunc::ufunc_direct::{are_plain_numbers, quick_call};
+use numelt::rules::casting::{Casting, MemoryOrder};
 use numelt_ir::Op;
 use numelt_runtime::Runtime;
 use pyo3::exceptions::{PyDeprecationWarning, PyTypeError, PyUserWarning, PyValueError};

@@ -3,13 +3,15 @@
 
 use crate::array::ndarray::{NdArray, exact_native};
 use crate::array::operand::{Operand, carries_out_ufuncs, defers_to};
+use crate::numpy::convert;
 use crate::numpy::convert::Numpy;
 use crate::numpy::{foreign, hooks, lend};
 use crate::record::errstate;
-use crate::rules::resolve::Weak;
-use crate::rules::shape;
 use crate::ufunc::elementwise;
 use crate::ufunc::products;
+use crate::ufunc::quick;
+use numelt::rules::resolve::Weak;
+use numelt::rules::shape;
 use numelt_ir::{DType, Dims, Op};
 use numelt_runtime::ArrayView;
 use pyo3::basic::CompareOp;
@@ -86,12 +88,12 @@ pub fn quick<'py>(op: Op, lhs: &Bound<'py, PyAny>, rhs: &Bound<'py, PyAny>) -> O
     let py = lhs.py();
     let keeps = keeps_dtype(op, view.dtype);
     unless_strict(py, || match (a, b) {
-        (Some(a), Some(b)) if keeps && a.dtype == b.dtype => elementwise::pair(py, op, a, b),
-        (Some(a), Some(b)) => elementwise::mixed(py, op, a, b),
-        (Some(a), None) if keeps => elementwise::with_number(py, op, a, rhs, false),
-        (Some(a), None) => elementwise::mixed_number(py, op, a, rhs, false),
-        (None, Some(b)) if keeps => elementwise::with_number(py, op, b, lhs, true),
-        (None, Some(b)) => elementwise::mixed_number(py, op, b, lhs, true),
+        (Some(a), Some(b)) if keeps && a.dtype == b.dtype => quick::pair(py, op, a, b),
+        (Some(a), Some(b)) => quick::mixed(py, op, a, b),
+        (Some(a), None) if keeps => quick::with_number(py, op, a, rhs, false),
+        (Some(a), None) => quick::mixed_number(py, op, a, rhs, false),
+        (None, Some(b)) if keeps => quick::with_number(py, op, b, lhs, true),
+        (None, Some(b)) => quick::mixed_number(py, op, b, lhs, true),
         (None, None) => None,
     })
 }
@@ -114,7 +116,7 @@ pub fn outer<'py>(op: Op, lhs: &Bound<'py, PyAny>, rhs: &Bound<'py, PyAny>) -> O
     let (extents, strides) = (Dims::from_slice(&[a.shape[0], 1]), Dims::from_slice(&[a.strides[0], 0]));
     let column = shape::window(a, a.offset, extents, strides);
     let like = keeps_dtype(op, a.dtype) && a.dtype == b.dtype;
-    let way = if like { elementwise::pair } else { elementwise::mixed };
+    let way = if like { quick::pair } else { quick::mixed };
     unless_strict(lhs.py(), || way(lhs.py(), op, &column, b))
 }
 
@@ -143,7 +145,7 @@ pub fn chained<'py>(op: Op, list: &Bound<'py, PyList>) -> Option<PyResult<Bound<
 #[inline]
 pub fn quick_unary<'py>(op: Op, operand: &Bound<'py, PyAny>) -> Option<PyResult<Bound<'py, PyAny>>> {
     let view = native_view(operand)?;
-    unless_strict(operand.py(), || elementwise::single(operand.py(), op, view))
+    unless_strict(operand.py(), || quick::single(operand.py(), op, view))
 }
 
 /// The view of a native array of exactly our class.
@@ -313,7 +315,7 @@ fn fast_power<'py>(lhs: &Bound<'py, PyAny>, rhs: &Bound<'py, PyAny>) -> PyResult
 fn power_op(dtype: DType, exponent: &Bound<'_, PyAny>) -> Option<Op> {
     let inexact = dtype.is_float() || dtype.is_complex();
     if exponent.is_exact_instance_of::<PyInt>() {
-        return match Weak::extract(exponent)? {
+        return match convert::weak(exponent)? {
             Weak::Int(2) => Some(Op::Square),
             Weak::Int(-1) if inexact => Some(Op::Reciprocal),
             Weak::Int(1) if inexact => Some(Op::Positive),
@@ -337,7 +339,7 @@ pub fn quick_in_place(op: Op, target: &NdArray, other: &Bound<'_, PyAny>) -> Opt
     if !target.writeable() || !keeps_dtype(op, view.dtype) {
         return None;
     }
-    unless_strict(other.py(), || elementwise::update(other.py(), op, view, other))
+    unless_strict(other.py(), || quick::update(other.py(), op, view, other))
 }
 
 /// `lhs (op)= rhs` on an array, whatever an operand's class gives for it.

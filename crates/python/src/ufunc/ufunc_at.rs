@@ -5,7 +5,8 @@ use crate::array::ndarray::{NdArray, exact_native};
 use crate::array::operand::Operand;
 use crate::numpy::convert::Numpy;
 use crate::record::{errstate, run};
-use crate::ufunc::elementwise::{self, Native};
+use crate::ufunc::elementwise::Native;
+use crate::ufunc::quick;
 use numelt_ir::{Axes, DType, Op};
 use numelt_runtime::Input;
 use pyo3::prelude::*;
@@ -76,7 +77,7 @@ pub fn is_one_loop(args: &Bound<'_, PyTuple>) -> bool {
     let vectors = target.shape.len() == 1 && positions.shape.len() == 1 && positions.dtype == DType::I64;
     let value = args.get_borrowed_item(2).is_ok_and(|value| match exact_native(&value).and_then(NdArray::view) {
         Some(values) => values.dtype == target.dtype && values.shape == positions.shape,
-        None => elementwise::literal(target.dtype, &value).is_some(),
+        None => quick::literal(target.dtype, &value).is_some(),
     });
     vectors && value && (target.dtype.is_integer() || matches!(target.dtype, DType::F32 | DType::F64))
 }

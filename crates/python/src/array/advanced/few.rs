@@ -9,9 +9,10 @@ use crate::array::ndarray::{NdArray, exact_native};
 use crate::array::operand::Operand;
 use crate::array::{assign, index};
 use crate::numpy::convert;
+use crate::record::front;
 use crate::record::{registry, run};
-use crate::rules::resolve::Weak;
-use crate::rules::shape;
+use numelt::rules::resolve::Weak;
+use numelt::rules::shape;
 use numelt_ir::{DType, Dims, c_strides};
 use numelt_runtime::{ArrayView, BaseRef, Runtime};
 use pyo3::prelude::*;
@@ -39,7 +40,7 @@ pub fn quick(py: Python<'_>, view: &ArrayView, key: &ArrayView) -> PyResult<Opti
     if let Some(key) = widened(py, key)? {
         return quick(py, view, &key);
     }
-    let allowed = view.shape.len() + key.shape.len() <= shape::MAX_RANK + 1;
+    let allowed = view.shape.len() + key.shape.len() <= numelt_ir::MAX_RANK + 1;
     let dense = key.dtype == DType::I64 && shape::is_c_contiguous(&key.shape, &key.strides, 8);
     if key.shape.len() > 1 && dense && allowed {
         let line = shape::window(key, key.offset, Dims::from_slice(&[key.size()]), Dims::from_slice(&[8]));
@@ -133,7 +134,7 @@ pub fn paired(py: Python<'_>, view: &ArrayView, key: &Bound<'_, PyAny>) -> PyRes
 fn gathered(py: Python<'_>, view: &ArrayView, picks: &Picked<'_>) -> PyResult<ArrayView> {
     let itemsize = view.dtype.size() as i64;
     let count = picks.count;
-    let out = shape::fresh(view.dtype, &[count], Dims::from_slice(&[itemsize]));
+    let out = front::fresh(py, view.dtype, &[count], Dims::from_slice(&[itemsize]));
     if count == 0 {
         return Ok(out);
     }
@@ -459,7 +460,7 @@ pub fn listed(py: Python<'_>, view: &ArrayView, key: &Bound<'_, PyList>) -> PyRe
 fn distances(key: &Bound<'_, PyList>, (n, stride): (i64, i64)) -> Option<SmallVec<[isize; 64]>> {
     let mut picks = SmallVec::new();
     for item in key.iter() {
-        let given = match Weak::exact(&item) {
+        let given = match convert::exact_weak(&item) {
             Some(Weak::Int(given)) => given,
             Some(_) => return None,
             None => convert::numpy_int64(&item)?,
@@ -521,7 +522,7 @@ fn rows(py: Python<'_>, view: &ArrayView, picks: &[isize]) -> PyResult<Option<Ar
     let mut dims = Dims::from_slice(&view.shape);
     dims[0] = count;
     let strides = c_strides(&dims, itemsize);
-    let out = shape::fresh(view.dtype, &dims, strides);
+    let out = front::fresh(py, view.dtype, &dims, strides);
     if count == 0 {
         return Ok(Some(out));
     }

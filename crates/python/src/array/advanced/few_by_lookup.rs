@@ -8,7 +8,9 @@ use super::lookup::{Fancy, Lookup, Pick};
 use super::memory::{each_integer, walk};
 use super::positions::{Walk, first_outside};
 use crate::numpy::errors;
-use crate::rules::shape;
+use crate::record::front;
+use numelt::Error;
+use numelt::rules::shape;
 use numelt_ir::{DType, Dims, MAX_RANK};
 use numelt_runtime::ArrayView;
 use pyo3::prelude::*;
@@ -36,7 +38,7 @@ pub fn get(py: Python<'_>, lookup: &Lookup) -> PyResult<Option<ArrayView>> {
     let moves = index.strides.iter().copied().take(extents.len()).collect();
     let picked = shape::window(index, 0, extents, moves);
     let strides = super::strides_of(lookup, &picked.shape, std::slice::from_ref(&picked));
-    let out = shape::fresh(dtype, &lookup.arrange(&picked.shape, &lookup.rest.0), strides);
+    let out = front::fresh(py, dtype, &lookup.arrange(&picked.shape, &lookup.rest.0), strides);
     if out.size() == 0 {
         return Ok(Some(out));
     }
@@ -112,7 +114,8 @@ fn displacements(
         true
     })?;
     if !inside {
-        return Err(errors::index_out_of_bounds(first_outside(py, index, n, walk)?, fancy.axis, n));
+        let index = first_outside(py, index, n, walk)?;
+        return Err(errors::from_rules(Error::IndexOutOfBounds { index, axis: fancy.axis, extent: n }));
     }
     Ok(Some((bytes, index.shape.clone())))
 }

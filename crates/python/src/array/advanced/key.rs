@@ -5,6 +5,7 @@
 use crate::array::index::{self, Part};
 use crate::array::operand::Operand;
 use crate::numpy::convert;
+use crate::record::front;
 use crate::record::run;
 use numelt_ir::{DType, Scalar};
 use numelt_runtime::ArrayView;
@@ -91,7 +92,7 @@ impl Key {
             // An empty list is an empty list of integers.
             let empty = is_sequence && view.size() == 0;
             if empty {
-                self.items.push(Item::Array(crate::rules::shape::like_inputs(DType::I64, &view.shape, &[])));
+                self.items.push(Item::Array(front::like_inputs(py, DType::I64, &view.shape, &[])));
             }
             return Ok(empty);
         }

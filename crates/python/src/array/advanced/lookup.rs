@@ -3,7 +3,8 @@
 use super::key::{Item, Key};
 use crate::array::index::Part;
 use crate::numpy::errors;
-use crate::rules::shape;
+use numelt::Error;
+use numelt::rules::shape;
 use numelt_ir::{Dims, MAX_RANK};
 use numelt_runtime::ArrayView;
 use pyo3::exceptions::PyIndexError;
@@ -69,7 +70,7 @@ impl Lookup {
             return Err(PyIndexError::new_err("an index can only have a single ellipsis ('...')"));
         }
         if consumed > rank {
-            return Err(errors::too_many_indices(rank, consumed));
+            return Err(errors::from_rules(Error::TooManyIndices { rank, indices: consumed }));
         }
         let mut this = Lookup {
             array: array.clone(),
@@ -129,7 +130,7 @@ impl Lookup {
                 let n = self.array.shape[axis];
                 let at = if *index < 0 { index + n } else { *index };
                 if !(0..n).contains(&at) {
-                    return Err(errors::index_out_of_bounds(*index, axis, n));
+                    return Err(errors::from_rules(Error::IndexOutOfBounds { index: *index, axis, extent: n }));
                 }
                 self.array.offset += at * self.array.strides[axis];
                 Ok(1)
@@ -183,7 +184,7 @@ impl Lookup {
         }
         all.extend(truths.map(|(_, n)| std::slice::from_ref(n)));
         let picked = shape::broadcast(&all).ok_or_else(|| {
-            let list: String = all.iter().map(|s| errors::shape_text(s) + " ").collect();
+            let list: String = all.iter().map(|s| numelt::shape_text(s) + " ").collect();
             PyIndexError::new_err(format!(
                 "shape mismatch: indexing arrays could not be broadcast together with shapes {list}"
             ))

@@ -16,13 +16,16 @@ mod scatter;
 
 use crate::array::attributes::permuted;
 use crate::array::index;
-use crate::array::methods;
+use crate::record::front::Attached;
+use numelt::Front;
+
 use crate::array::ndarray::{NdArray, exact_native, wrap_new, wrap_window};
+use crate::record::front;
 use crate::record::run;
-use crate::rules::shape;
-use crate::rules::shape::Order;
 use key::Key;
 use lookup::Lookup;
+use numelt::rules::shape;
+use numelt::rules::shape::Order;
 use numelt_ir::{Axes, Dims, MAX_RANK, Op, c_strides};
 use numelt_runtime::{ArrayView, Input};
 use positions::Positions;
@@ -59,7 +62,7 @@ pub fn get<'py>(
         if selection.scalar {
             return index::read_element(py, &selection.view).map(Some);
         }
-        return wrap_new(py, methods::copied(py, &selection.view, view.dtype, Order::K)?).map(Some);
+        return wrap_new(py, Attached(py).copied(&selection.view, view.dtype, Order::K)?).map(Some);
     }
     let lookup = Lookup::new(view, &key)?;
     if let Some(result) = few_by_lookup::get(py, &lookup)? {
@@ -116,7 +119,7 @@ fn gather(py: Python<'_>, lookup: &Lookup, positions: &Positions, strides: Dims)
     let dtype = lookup.array.dtype;
     let extents = lookup.arrange(&positions.shape, &lookup.rest.0);
     crate::numpy::errors::check_bytes(py, &extents, dtype)?;
-    let out = shape::fresh(dtype, &extents, strides);
+    let out = front::fresh(py, dtype, &extents, strides);
     if out.size() == 0 {
         return Ok(out);
     }

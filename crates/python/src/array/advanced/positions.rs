@@ -5,11 +5,15 @@
 //! looked at directly, large ones by a recorded minimum and maximum, which share a pass with what makes the index.
 
 use super::lookup::{Fancy, Lookup, Pick};
-use crate::array::methods;
+use crate::record::front::Attached;
+use numelt::Front;
+
 use crate::numpy::{convert, errors};
+use crate::record::front;
 use crate::record::{inspect, run, truths};
-use crate::rules::shape;
-use crate::rules::shape::Order;
+use numelt::Error;
+use numelt::rules::shape;
+use numelt::rules::shape::Order;
 use numelt_ir::{Axes, DType, Dims, Op, Scalar};
 use numelt_runtime::{ArrayView, Input};
 use pyo3::prelude::*;
@@ -181,7 +185,7 @@ impl Positions {
         if wide && !index.base.ptr_eq(&target.base) {
             return Ok(Some(index.clone()));
         }
-        methods::copied(py, index, DType::I64, Order::C).map(Some)
+        Attached(py).copied(index, DType::I64, Order::C).map(Some)
     }
 }
 
@@ -204,7 +208,7 @@ pub fn compute(py: Python<'_>, op: Op, ins: &[Input<'_>]) -> PyResult<ArrayView>
         .collect();
     let shapes: SmallVec<[&[i64]; 3]> = views.iter().map(|v| &v.shape[..]).collect();
     let domain = shape::broadcast(&shapes).unwrap_or_default();
-    let out = shape::like_inputs(op.output_dtype(DType::I64), &domain, &views);
+    let out = front::like_inputs(py, op.output_dtype(DType::I64), &domain, &views);
     run::record(py, op, DType::I64, &out, ins, Axes::default())?;
     Ok(out)
 }
@@ -219,7 +223,7 @@ impl Component {
         let Some((low, high)) = bounds(py, &self.index)? else { return Ok(()) };
         if low < -self.n || high >= self.n {
             let outside = first_outside(py, &self.index, self.n, walk)?;
-            return Err(errors::index_out_of_bounds(outside, axis, self.n));
+            return Err(errors::from_rules(Error::IndexOutOfBounds { index: outside, axis, extent: self.n }));
         }
         if low < 0 {
             self.index = from_end(py, &self.index, self.n)?;
@@ -255,7 +259,7 @@ pub fn bounds(py: Python<'_>, index: &ArrayView) -> PyResult<Option<(i64, i64)>>
     }
     let ones = Dims::from_elem(1, index.shape.len());
     let all = Axes::all(index.shape.len());
-    let (low, high) = (shape::like_inputs(DType::I64, &ones, &[]), shape::like_inputs(DType::I64, &ones, &[]));
+    let (low, high) = (front::like_inputs(py, DType::I64, &ones, &[]), front::like_inputs(py, DType::I64, &ones, &[]));
     run::record(py, Op::Min, ty, &low, &[Input::Array(index)], all)?;
     run::record(py, Op::Max, ty, &high, &[Input::Array(index)], all)?;
     Ok(Some((integer(py, &low)?, integer(py, &high)?)))
@@ -272,7 +276,7 @@ fn within(py: Python<'_>, index: &ArrayView, n: i64) -> PyResult<bool> {
         return Ok((0..n).contains(&wide(found[0])));
     }
     let ones = Dims::from_elem(1, index.shape.len());
-    let high = shape::like_inputs(DType::U64, &ones, &[]);
+    let high = front::like_inputs(py, DType::U64, &ones, &[]);
     run::record(py, Op::Max, DType::U64, &high, &[Input::Array(&unsigned)], Axes::all(index.shape.len()))?;
     Ok((0..n).contains(&integer(py, &high)?))
 }
@@ -340,21 +344,21 @@ pub fn count_true(py: Python<'_>, mask: &ArrayView) -> PyResult<i64> {
         return Ok(wide(found[0]));
     }
     let ones = Dims::from_elem(1, mask.shape.len());
-    let total = shape::like_inputs(DType::I64, &ones, &[]);
+    let total = front::like_inputs(py, DType::I64, &ones, &[]);
     let truth = if mask.dtype == DType::Bool { mask.clone() } else { as_truth(py, mask)? };
     run::record(py, Op::Sum, DType::I64, &total, &[Input::Array(&truth)], Axes::all(mask.shape.len()))?;
     integer(py, &total)
 }
 
 fn as_truth(py: Python<'_>, values: &ArrayView) -> PyResult<ArrayView> {
-    methods::copied(py, values, DType::Bool, Order::C)
+    Attached(py).copied(values, DType::Bool, Order::C)
 }
 
 /// The multi-indices of the true elements: a recorded array of `(count, rank)`.
 pub fn true_positions(py: Python<'_>, mask: &ArrayView) -> PyResult<ArrayView> {
     let mask = if mask.dtype == DType::Bool { mask.clone() } else { as_truth(py, mask)? };
     let count = count_true(py, &mask)?;
-    let out = shape::like_inputs(DType::I64, &[count, mask.shape.len() as i64], &[]);
+    let out = front::like_inputs(py, DType::I64, &[count, mask.shape.len() as i64], &[]);
     if mask.shape.len() == 1 && count > 0 && count == mask.size() {
         // all of a vector: positions that kernels compute instead of loading them
         let numbers = [Input::Const(Scalar::I64(0)), Input::Const(Scalar::I64(1))];
@@ -392,7 +396,7 @@ fn masked(py: Python<'_>, fancy: &Fancy, mask: &ArrayView, components: &mut Smal
     let flat = match shape::reshaped(mask, &[total], false) {
         Some(flat) => flat,
         None => {
-            let dense = methods::copied(py, mask, DType::Bool, Order::C)?;
+            let dense = Attached(py).copied(mask, DType::Bool, Order::C)?;
             shape::reshaped(&dense, &[total], false).unwrap_or(dense)
         }
     };

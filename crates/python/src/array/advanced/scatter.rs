@@ -7,14 +7,16 @@ use super::few;
 use super::key::{Item, Key};
 use super::lookup::Lookup;
 use super::positions::{Picks, Positions, Walk, compute};
-use crate::array::methods;
+use crate::record::front::Attached;
+use numelt::Front;
+
 use crate::array::ndarray::{NdArray, exact_native};
 use crate::array::operand::Operand;
-use crate::array::{assign, index, places};
-use crate::numpy::errors;
+use crate::array::{assign, index, to_u32};
+use crate::record::front;
 use crate::record::run;
-use crate::rules::shape;
-use crate::rules::shape::Order;
+use numelt::rules::shape;
+use numelt::rules::shape::Order;
 use numelt_ir::{Axes, DType, Dims, MAX_RANK, Op, Scalar};
 use numelt_runtime::{ArrayView, Input};
 use pyo3::exceptions::{PyTypeError, PyValueError};
@@ -92,7 +94,7 @@ impl Given {
         match self {
             Given::View(view) => Ok(view),
             Given::Literal(literal) => {
-                let cell = shape::like_inputs(dtype, &[], &[]);
+                let cell = front::like_inputs(py, dtype, &[], &[]);
                 run::record(py, Op::Copy, dtype, &cell, &[Input::Const(literal)], Axes::default())?;
                 Ok(cell)
             }
@@ -118,11 +120,11 @@ fn given<'py>(py: Python<'py>, value: &Bound<'py, PyAny>, target: &ArrayView, wh
     }
     if whole
         && dtype == DType::U32
-        && let Some(numbers) = places::to_u32(py, view)?
+        && let Some(numbers) = to_u32::to_u32(py, view)?
     {
         return Ok(Some(Given::View(numbers)));
     }
-    methods::copied(py, view, dtype, Order::K).map(|copy| Some(Given::View(copy)))
+    Attached(py).copied(view, dtype, Order::K).map(|copy| Some(Given::View(copy)))
 }
 
 /// Records `where(mask, value, array)` if every picked element gets the same value (or row of values).
@@ -188,8 +190,8 @@ fn fit(mut values: ArrayView, extents: &[i64], whole_mask: bool) -> PyResult<Arr
     } else {
         format!(
             "shape mismatch: value array of shape {} could not be broadcast to indexing result of shape {}",
-            errors::shape_text(&given),
-            errors::shape_text(extents)
+            numelt::shape_text(&given),
+            numelt::shape_text(extents)
         )
     }))
 }
@@ -259,7 +261,7 @@ fn one_by_one(py: Python<'_>, target: &ArrayView, values: &ArrayView, index: &Ar
             let mut extents = Dims::from_elem(1, index.shape.len());
             let at = index.shape.len() - rest + axis - 1;
             extents[at] = n;
-            let ramp = shape::like_inputs(DType::I64, &extents, &[]);
+            let ramp = front::like_inputs(py, DType::I64, &extents, &[]);
             let ends = [Input::Const(Scalar::I64(0)), Input::Const(Scalar::I64(weight))];
             run::record(py, Op::Range, DType::I64, &ramp, &ends, Axes::default())?;
             ramp

@@ -1,11 +1,12 @@
 //! Conversions to arrays: `array`, `asarray` and their kin, of one of our arrays or of a sequence of numbers or of arrays.
 
 use super::{Any, Arg, Out, Quick, joining, native, sequence, slow};
-use crate::array::methods::copied;
 use crate::array::ndarray::wrap_new;
 use crate::dispatch::module;
 use crate::numpy::subclass;
-use crate::rules::shape::Order;
+use crate::record::front::Attached;
+use numelt::Front;
+use numelt::rules::shape::Order;
 use numelt_ir::DType;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyInt, PyString};
@@ -111,7 +112,7 @@ fn converted<'py>(
             Some(view) if view.shape.len() < least => Ok(None),
             // also where one order is as good as the other, NumPy's strides are those of the order
             Some(view) if order == Order::F && view.shape.len() > 1 => {
-                wrap_new(py, copied(py, view, view.dtype, order)?).map(Some)
+                wrap_new(py, Attached(py).copied(view, view.dtype, order)?).map(Some)
             }
             _ => Ok(Some(made)),
         },

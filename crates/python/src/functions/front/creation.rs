@@ -6,9 +6,10 @@ use crate::array::{assign, fresh, operand::Operand};
 use crate::cpython::given;
 use crate::numpy::convert::{self, Numpy};
 use crate::numpy::{foreign, lend};
+use crate::record::front;
 use crate::record::run;
-use crate::rules::resolve::Weak;
-use crate::rules::shape;
+use numelt::rules::resolve::Weak;
+use numelt::rules::shape;
 use numelt_ir::{Axes, DType, Dims, Op, Scalar, c_strides};
 use numelt_runtime::{ArrayView, Input};
 use pyo3::prelude::*;
@@ -20,7 +21,7 @@ const MOST: i64 = 1 << 28;
 
 /// Extents from an int or a tuple of ints of exactly Python's class.
 pub fn extents(shape: Any<'_, '_>) -> Option<Dims> {
-    let one = |item: &Bound<'_, PyAny>| match Weak::exact(item)? {
+    let one = |item: &Bound<'_, PyAny>| match convert::exact_weak(item)? {
         Weak::Int(n) if (0..=MOST).contains(&n) => Some(n),
         _ => None,
     };
@@ -32,8 +33,8 @@ pub fn extents(shape: Any<'_, '_>) -> Option<Dims> {
     fits.then_some(dims)
 }
 
-pub fn unset(dtype: DType, dims: &[i64]) -> ArrayView {
-    shape::fresh(dtype, dims, c_strides(dims, dtype.size() as i64))
+pub fn unset(py: Python<'_>, dtype: DType, dims: &[i64]) -> ArrayView {
+    front::fresh(py, dtype, dims, c_strides(dims, dtype.size() as i64))
 }
 
 /// A new array of as many elements as `count` says, each a step further than the one before: written at once where there
@@ -48,7 +49,7 @@ fn range<'py, const SIZE: usize>(
     if let Some(base) = run::new_written(Op::Range, count, element) {
         return fresh::c_ordered(py, base, dtype, &[count]).map(Bound::into_any);
     }
-    let view = unset(dtype, &[count]);
+    let view = unset(py, dtype, &[count]);
     if count > 0 {
         run::record(py, Op::Range, dtype, &view, &ends.map(Input::Const), Axes::default())?;
     }
@@ -75,7 +76,7 @@ fn filled<'py>(
     }
     let (Some(dtype), Some(dims)) = (dtype.dtype(DType::F64), extents(shape)) else { return Ok(None) };
     match Weak::Int(value).to_scalar(dtype) {
-        Some(value) => fill(py, unset(dtype, &dims), value),
+        Some(value) => fill(py, unset(py, dtype, &dims), value),
         None => Ok(None),
     }
 }
@@ -159,7 +160,7 @@ fn empty<'py>(
 ) -> Out<'py> {
     let plain = order.is_word(&["C"]) && device.is_word(&["cpu"]) && like.is_none();
     if plain && let (Some(dtype), Some(dims)) = (dtype.dtype(DType::F64), extents(shape)) {
-        return wrap_new(py, unset(dtype, &dims));
+        return wrap_new(py, unset(py, dtype, &dims));
     }
     slow(py, "empty", &[shape], &[("dtype", &dtype), ("order", &order), ("device", &device), ("like", &like)])
 }
@@ -188,11 +189,11 @@ fn full<'py>(
 ) -> Out<'py> {
     let plain = order.is_word(&["C"]) && device.is_word(&["cpu"]) && like.is_none();
     if plain
-        && let Some(value) = Weak::extract(fill_value)
+        && let Some(value) = convert::weak(fill_value)
         && let Some(natural) = value.default_dtype()
         && let (Some(dtype), Some(dims)) = (dtype.dtype(natural), extents(shape))
         && let Some(value) = value.to_scalar(dtype)
-        && let Some(made) = fill(py, unset(dtype, &dims), value)?
+        && let Some(made) = fill(py, unset(py, dtype, &dims), value)?
     {
         return Ok(made);
     }
@@ -213,7 +214,7 @@ fn like_prototype<'py>(
     if !plain || !shape::is_c_contiguous(&view.shape, &view.strides, view.dtype.size() as i64) {
         return None;
     }
-    Some(unset(dtype.dtype(view.dtype)?, &view.shape))
+    Some(unset(prototype.py(), dtype.dtype(view.dtype)?, &view.shape))
 }
 
 macro_rules! filled_like {
@@ -460,7 +461,7 @@ fn square<'py>(py: Python<'py>, n: i64, dtype: DType) -> Quick<'py> {
     if n.checked_mul(n).is_none_or(|size| size > MOST) {
         return Ok(None);
     }
-    let view = unset(dtype, &[n, n]);
+    let view = unset(py, dtype, &[n, n]);
     if n > 0 {
         let step = dtype.size() as i64 * (n + 1);
         let diagonal = shape::window(&view, 0, Dims::from_slice(&[n]), Dims::from_slice(&[step]));

@@ -4,9 +4,10 @@ use super::{Any, Arg, Out, Quick, native, sequence, slow};
 use crate::array::assign;
 use crate::array::ndarray::{NdArray, wrap_new};
 use crate::numpy::{convert, errors};
+use crate::record::front;
 use crate::record::{inspect, run};
-use crate::rules::shape;
-use crate::ufunc::elementwise;
+use crate::ufunc::quick;
+use numelt::rules::shape;
 use numelt_ir::{DType, Dims, Op, Scalar, c_strides};
 use numelt_runtime::{ArrayView, BaseRef, Runtime};
 use pyo3::prelude::*;
@@ -137,7 +138,7 @@ pub fn stacked<'py>(py: Python<'py>, object: Any<'_, 'py>, dtype: impl FnOnce(DT
         return wrap_new(py, shape::whole(base, first.dtype, &dims)).map(Some);
     }
     crate::numpy::errors::check_bytes(py, &dims, first.dtype)?;
-    let out = shape::fresh(first.dtype, &dims, c_strides(&dims, first.dtype.size() as i64));
+    let out = front::fresh(py, first.dtype, &dims, c_strides(&dims, first.dtype.size() as i64));
     for (at, view) in (0..).zip(&views) {
         let target = shape::window(&out, at * out.strides[0], view.shape.clone(), Dims::from_slice(&out.strides[1..]));
         assign::record(py, &target, view)?;
@@ -165,7 +166,7 @@ fn join<'py>(py: Python<'py>, pieces: &[ArrayView], axis: usize, dtype: DType) -
         return wrap_new(py, shape::whole(base, dtype, &dims)).map(Some);
     }
     crate::numpy::errors::check_bytes(py, &dims, dtype)?;
-    let out = shape::fresh(dtype, &dims, strides);
+    let out = front::fresh(py, dtype, &dims, strides);
     let mut offset = 0;
     for piece in pieces.iter().filter(|p| p.size() > 0) {
         let target = shape::window(&out, offset, piece.shape.clone(), out.strides.clone());
@@ -231,7 +232,7 @@ fn element(number: Any<'_, '_>, dtype: DType) -> PyResult<Option<ArrayView>> {
     } else {
         let int = number.is_exact_instance_of::<PyInt>();
         let fits = int && dtype != DType::Bool || number.is_exact_instance_of::<PyFloat>() && dtype.is_float();
-        elementwise::literal(dtype, number).filter(|_| fits)
+        quick::literal(dtype, number).filter(|_| fits)
     };
     let Some(value) = value else { return Ok(None) };
     let base = Runtime::global().filled(&value.to_bytes()[..dtype.size()]).map_err(errors::to_py)?;
@@ -295,7 +296,7 @@ fn stack<'py>(
         && dtype.is_none()
         && matches!(casting, Arg::Absent)
         && let Some((mut pieces, dtype)) = pieces(arrays)?
-        && pieces[0].shape.len() < shape::MAX_RANK
+        && pieces[0].shape.len() < numelt_ir::MAX_RANK
         && let Some(axis) = axis_of(&axis, pieces[0].shape.len() + 1)
         && pieces.iter().all(|p| p.shape == pieces[0].shape)
     {

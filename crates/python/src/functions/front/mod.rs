@@ -113,12 +113,14 @@ fn named_dtype(word: &str) -> Option<DType> {
         ("c16", DType::C128),
     ];
     let short = SHORT.into_iter().find(|&(short, _)| short == word).map(|(_, dtype)| dtype);
-    short.or_else(|| DType::ALL.into_iter().find(|&dtype| convert::numpy_name(dtype) == word)).or(match word {
-        "float" | "d" => Some(DType::F64),
-        "f" => Some(DType::F32),
-        "complex" => Some(DType::C128),
-        _ => None,
-    })
+    short.or_else(|| DType::ALL.into_iter().find(|&dtype| numelt::rules::names::numpy_name(dtype) == word)).or(
+        match word {
+            "float" | "d" => Some(DType::F64),
+            "f" => Some(DType::F32),
+            "complex" => Some(DType::C128),
+            _ => None,
+        },
+    )
 }
 
 /// The view of an array of exactly our class with a native dtype.

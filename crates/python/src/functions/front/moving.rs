@@ -5,9 +5,11 @@ use crate::array::assign;
 use crate::array::ndarray::{NdArray, wrap_new, wrap_view};
 use crate::array::operand::Operand;
 use crate::functions::shortcuts;
+use crate::record::front;
+use crate::record::front::Attached;
 use crate::record::run;
-use crate::rules::shape;
-use crate::ufunc::{elementwise, reduce};
+use crate::ufunc::elementwise;
+use numelt::rules::shape;
 use numelt_ir::{Axes, Dims, Op, Scalar};
 use numelt_runtime::{ArrayView, Input};
 use pyo3::prelude::*;
@@ -44,7 +46,7 @@ fn quick_roll<'py>(py: Python<'py>, a: Any<'_, 'py>, shift: Any<'_, 'py>, axis: 
         };
     }
     let Some(shift) = int(shift) else { return Ok(None) };
-    let flat = rolled(py, &reduce::flatten(py, view)?, &[shift])?;
+    let flat = rolled(py, &numelt::flatten(&Attached(py), view)?, &[shift])?;
     let whole = shape::whole(flat.base.clone(), flat.dtype, &view.shape);
     // as in NumPy, the result is a view of the elements in a row
     let flat = wrap_new(py, flat)?;
@@ -55,7 +57,7 @@ fn quick_roll<'py>(py: Python<'py>, a: Any<'_, 'py>, shift: Any<'_, 'py>, axis: 
 fn shifts(view: &ArrayView, shift: Any<'_, '_>, axis: Any<'_, '_>) -> Option<SmallVec<[i64; 4]>> {
     let mut shifts = SmallVec::from_elem(0, view.shape.len());
     let mut add = |shift: Any<'_, '_>, axis: Any<'_, '_>| {
-        let at = reduce::normalize_axis(int(axis)?, view.shape.len())?;
+        let at = numelt::normalize_axis(int(axis)?, view.shape.len())?;
         // as far as the axis is long is nowhere
         shifts[at] += int(shift)?.checked_rem_euclid(view.shape[at].max(1))?;
         Some(())
@@ -72,7 +74,7 @@ fn shifts(view: &ArrayView, shift: Any<'_, '_>, axis: Any<'_, '_>) -> Option<Sma
 
 /// Recorded copies: along each axis that is moved, of the part that moves on and of the part that starts anew.
 fn rolled(py: Python<'_>, view: &ArrayView, shifts: &[i64]) -> PyResult<ArrayView> {
-    let out = shape::like_inputs(view.dtype, &view.shape, &[view]);
+    let out = front::like_inputs(py, view.dtype, &view.shape, &[view]);
     if out.size() == 0 {
         return Ok(out);
     }
@@ -133,8 +135,8 @@ fn slow_diagonal<'py>(py: Python<'py>, a: Any<'_, 'py>, [offset, axis1, axis2]: 
 fn on_diagonal(view: &ArrayView, offset: &Arg<'_>, axis1: &Arg<'_>, axis2: &Arg<'_>) -> Option<ArrayView> {
     let number = |arg: &Arg<'_>, default: i64| arg.given().map_or(Some(default), int);
     let rank = view.shape.len();
-    let first = reduce::normalize_axis(number(axis1, 0)?, rank)?;
-    let second = reduce::normalize_axis(number(axis2, 1)?, rank)?;
+    let first = numelt::normalize_axis(number(axis1, 0)?, rank)?;
+    let second = numelt::normalize_axis(number(axis2, 1)?, rank)?;
     let offset = number(offset, 0)?;
     if first == second || offset.unsigned_abs() > 1 << 32 {
         return None;
@@ -185,7 +187,7 @@ fn diagonal_matrix<'py>(py: Python<'py>, vector: Any<'_, 'py>, k: &Arg<'py>) -> 
         return Ok(None);
     }
     let zero = Scalar::from_bytes(view.dtype, &[0; 16]);
-    let Some(made) = creation::fill(py, creation::unset(view.dtype, &[side, side]), zero)? else { return Ok(None) };
+    let Some(made) = creation::fill(py, creation::unset(py, view.dtype, &[side, side]), zero)? else { return Ok(None) };
     if let Some(matrix) = native(&made)
         && let Some(diagonal) =
             on_diagonal(matrix, &Arg::Given(PyInt::new(py, k).into_any()), &Arg::Absent, &Arg::Absent)

@@ -3,8 +3,8 @@
 use super::{Out, Quick, native};
 use crate::array::ndarray::{NdArray, wrap_view};
 use crate::numpy::convert;
-use crate::rules::shape;
 use crate::ufunc::products;
+use numelt::rules::shape;
 use numelt_ir::{DType, Dims, Op, Scalar};
 use numelt_runtime::Runtime;
 use pyo3::prelude::*;
@@ -51,8 +51,7 @@ pub fn dotted<'py>(args: &Bound<'py, PyTuple>) -> Quick<'py> {
     let (a, b) = (args.get_borrowed_item(0)?, args.get_borrowed_item(1)?);
     let (Some(x), Some(y)) = (native(&a), native(&b)) else { return Ok(None) };
     match x.shape.len() {
-        1 => products::vectors(args.py(), Op::Dot, x, y),
-        2 => products::matrices(args.py(), Op::Dot, x, y),
+        1 | 2 => products::plain(args.py(), Op::Dot, x, y),
         _ => Ok(None),
     }
 }

@@ -65,7 +65,7 @@ impl<'py> Plain<'py> {
     fn count(&self, view: &ArrayView) -> Option<i64> {
         let Some(axis) = self.axis.as_ref().filter(|a| !a.is_none()) else { return Some(view.size()) };
         let axis = axis.cast_exact::<PyInt>().ok()?.extract::<i64>().ok()?;
-        Some(view.shape[reduce::normalize_axis(axis, view.shape.len())?])
+        Some(view.shape[numelt::normalize_axis(axis, view.shape.len())?])
     }
 
     /// A sum divided by a count.

@@ -4,7 +4,7 @@ use super::{Any, Quick};
 use crate::array::fresh;
 use crate::numpy::convert;
 use crate::numpy::errors;
-use crate::rules::resolve::Weak;
+use numelt::rules::resolve::Weak;
 use numelt_ir::{DType, Dims, Scalar};
 use numelt_runtime::Runtime;
 use pyo3::prelude::*;
@@ -213,5 +213,5 @@ fn is_held(number: &Weak) -> bool {
 /// The value of a number of Python's, or of a `numpy.float64` or `numpy.int64`.
 pub fn real(item: Any<'_, '_>) -> Option<Weak> {
     let numpys = || convert::numpy_float64(item).map(Weak::Float);
-    Weak::exact(item).or_else(numpys).or_else(|| convert::numpy_int64(item).map(Weak::Int))
+    convert::exact_weak(item).or_else(numpys).or_else(|| convert::numpy_int64(item).map(Weak::Int))
 }

@@ -4,13 +4,14 @@ use super::creation::{extents, fill, unset};
 use super::{Out, known_dtype, native, sequence};
 use crate::array::fresh;
 use crate::array::members::Quick;
-use crate::array::methods::copied;
 use crate::array::ndarray::wrap_new;
 use crate::cpython::given::Given;
+use crate::record::front::Attached;
 use crate::record::run;
-use crate::rules::resolve::Weak;
-use crate::rules::shape;
-use crate::rules::shape::Order;
+use numelt::Front;
+use numelt::rules::resolve::Weak;
+use numelt::rules::shape;
+use numelt::rules::shape::Order;
 use numelt_ir::{DType, Scalar};
 use pyo3::intern;
 use pyo3::prelude::*;
@@ -32,7 +33,7 @@ pub fn filled<'py>(given: &Given<'_, 'py>, value: Option<i64>) -> Quick<'py> {
     let value = if value == 0 { Scalar::from_bytes(dtype, &[0; 16]) } else { Weak::Int(value).to_scalar(dtype)? };
     match run::new_filled(&dims, value) {
         Some(base) => Some(fresh::c_ordered(py, base, dtype, &dims).map(Bound::into_any)),
-        None => fill(py, unset(dtype, &dims), value).transpose(),
+        None => fill(py, unset(py, dtype, &dims), value).transpose(),
     }
 }
 
@@ -48,7 +49,7 @@ pub fn array<'py>(given: &Given<'_, 'py>) -> Quick<'py> {
     let (object, dtype) = given.one_and(intern!(py, "dtype"))?;
     match native(&object) {
         Some(view) if dtype_or(dtype, view.dtype)? == view.dtype => {
-            Some(copied(py, view, view.dtype, Order::K).and_then(|copy| wrap_new(py, copy)))
+            Some(Attached(py).copied(view, view.dtype, Order::K).and_then(|copy| wrap_new(py, copy)))
         }
         Some(_) => None,
         None => sequence::array(py, &object, |default| dtype_or(dtype, default)).transpose(),

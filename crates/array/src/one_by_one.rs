@@ -1,19 +1,14 @@
 //! Operations whose numbers depend on how NumPy's loops walk their operands.
 //!
-//! In: operands of a complex product, square or absolute value, or floats to be stored as uint32. Out: the operation recorded
-//! in the parts that give NumPy's bits. NumPy's vectors fuse a multiplication with the sum in a complex product, and have a
-//! formula of their own for absolute values, but those of complex64 walk forwards only, and those of both types
-//! need the input or the output of a square without gaps. Its loop for single numbers rounds every product, and calls
-//! the C library's `hypot`. Floats that no uint32 is are converted by another rule in vectors than one by one.
+//! In: operands of a complex product, square or absolute value. Out: the operation recorded in the parts that give NumPy's bits.
+//! NumPy's vectors fuse a multiplication with the sum in a complex product, and have a formula of their own for absolute values,
+//! but those of complex64 walk forwards only, and those of both types need the input or the output of a square without gaps. Its
+//! loop for single numbers rounds every product, and calls the C library's `hypot`.
 
-use crate::array::fresh;
-use crate::array::ndarray::NdArray;
-use crate::numpy::hooks;
-use crate::record::{errstate, run};
+use crate::front::Front;
 use crate::rules::shape;
 use numelt_ir::{Axes, DType, Dims, Op};
 use numelt_runtime::{ArrayView, Input};
-use pyo3::prelude::*;
 use smallvec::SmallVec;
 
 /// Does NumPy take the elements of these operands one by one, by another formula than its vectors'?
@@ -127,24 +122,33 @@ fn joined(domain: &[i64], operands: &[&Dims], fortran: bool) -> SmallVec<[(i64, 
 }
 
 /// Records a product or square of complex numbers with every product rounded, or an absolute value as `hypot`.
-pub fn record_one_by_one(py: Python<'_>, op: Op, ty: DType, out: &ArrayView, inputs: &[Input<'_>]) -> PyResult<()> {
+///
+/// # Errors
+/// Those of recording.
+pub fn record_one_by_one<F: Front>(
+    front: &F,
+    op: Op,
+    ty: DType,
+    out: &ArrayView,
+    inputs: &[Input<'_>],
+) -> Result<(), F::Error> {
     let real = if ty == DType::C64 { DType::F32 } else { DType::F64 };
     let parts = |input| parts(input, real);
     let a = parts(&inputs[0]);
     if op == Op::Absolute {
         let operands = [a.0.input(), a.1.input()];
-        return errstate::as_parts(py, || run::record(py, Op::Hypot, real, out, &operands, Axes::default()));
+        return front.as_parts(|| front.record(Op::Hypot, real, out, &operands, Axes::default()));
     }
     let b = if op == Op::Square { parts(&inputs[0]) } else { parts(&inputs[1]) };
     let (a, b) = ([a.0.input(), a.1.input()], [b.0.input(), b.1.input()]);
     let product = |x: Input<'_>, y: Input<'_>| {
-        let made = shape::fresh(real, &out.shape, numelt_ir::c_strides(&out.shape, real.size() as i64));
-        run::record(py, Op::Multiply, real, &made, &[x, y], Axes::default()).map(|()| made)
+        let made = front.like_inputs(real, &out.shape, &[]);
+        front.record(Op::Multiply, real, &made, &[x, y], Axes::default()).map(|()| made)
     };
     let join = |op, out: &ArrayView, [x, y]: &[ArrayView; 2]| {
-        run::record(py, op, real, out, &[Input::Array(x), Input::Array(y)], Axes::default())
+        front.record(op, real, out, &[Input::Array(x), Input::Array(y)], Axes::default())
     };
-    errstate::as_parts(py, || {
+    front.as_parts(|| {
         let reals = [product(a[0], b[0])?, product(a[1], b[1])?];
         let imaginaries = [product(a[0], b[1])?, product(a[1], b[0])?];
         join(Op::Subtract, &part(out, real, false), &reals)?;
@@ -182,80 +186,4 @@ fn parts(input: &Input<'_>, real: DType) -> (Part, Part) {
 fn part(view: &ArrayView, real: DType, imaginary: bool) -> ArrayView {
     let offset = view.offset + if imaginary { real.size() as i64 } else { 0 };
     ArrayView { dtype: real, ..shape::window(view, offset, view.shape.clone(), view.strides.clone()) }
-}
-
-/// Numbers that one vector of NumPy's conversion to uint32 takes.
-const VECTOR: i64 = 4;
-
-/// Floats as uint32, as NumPy's loop over elements that lie densely gives them; `None` where it goes by single numbers.
-pub fn to_u32(py: Python<'_>, view: &ArrayView) -> PyResult<Option<ArrayView>> {
-    let size = view.dtype.size() as i64;
-    let dense = shape::is_c_contiguous(&view.shape, &view.strides, size)
-        || shape::is_f_contiguous(&view.shape, &view.strides, size);
-    if !matches!(view.dtype, DType::F32 | DType::F64) || !dense || view.size() < VECTOR {
-        return Ok(None);
-    }
-    let Some(hook) = hooks::hook(py, "to_u32")? else { return Ok(None) };
-    let floats = fresh::object(py, || NdArray::new(view.clone(), None, false))?;
-    Ok(hook.call1((floats,))?.cast::<NdArray>()?.get().view().cloned())
-}
-
-/// Records the assignment of floats to uint32 where NumPy converts whole vectors; false where it goes by single numbers.
-#[cold]
-pub fn assign_u32(py: Python<'_>, target: &ArrayView, source: &ArrayView) -> PyResult<bool> {
-    let Some((target, source)) = as_runs(target, source) else { return Ok(false) };
-    let Some(hook) = hooks::hook(py, "to_u32")? else { return Ok(false) };
-    let last = target.shape.len() - 1;
-    let whole = target.shape[last] / VECTOR * VECTOR;
-    let cut = |view: &ArrayView, from: i64, to: i64| {
-        let mut shape = view.shape.clone();
-        shape[last] = to - from;
-        shape::window(view, view.offset + from * view.strides[last], shape, view.strides.clone())
-    };
-    // axes along which one run goes to several places are converted once
-    let mut once = cut(&source, 0, whole);
-    for (n, stride) in once.shape.iter_mut().zip(&once.strides) {
-        *n = if *stride == 0 { 1 } else { *n };
-    }
-    let floats = fresh::object(py, || NdArray::new(once, None, false))?;
-    let converted = hook.call1((floats,))?;
-    let copy = |to: &ArrayView, from: &ArrayView| {
-        run::record(py, Op::Copy, to.dtype, to, &[Input::Array(from)], Axes::default())
-    };
-    if let Some(numbers) = converted.cast::<NdArray>()?.get().view() {
-        copy(&cut(&target, 0, whole), numbers)?;
-    }
-    if whole < target.shape[last] {
-        copy(&cut(&target, whole, target.shape[last]), &cut(&source, whole, target.shape[last]))?;
-    }
-    Ok(true)
-}
-
-/// Both views with the axes that NumPy's loop has: the target's, from the widest step to the narrowest, those that follow
-/// upon each other in both joined. `None` unless the last one is dense in both and has a vector's length.
-fn as_runs(target: &ArrayView, source: &ArrayView) -> Option<(ArrayView, ArrayView)> {
-    let (size, steps) = (source.dtype.size() as i64, shape::stretched_strides(source, &target.shape));
-    let mut axes: SmallVec<[(i64, i64, i64); 4]> = (target.shape.iter().zip(&target.strides).zip(&steps))
-        .map(|((&n, &to), &from)| (n, to, from))
-        .filter(|axis| axis.0 != 1)
-        .collect();
-    if target.base.ptr_eq(&source.base) || axes.iter().any(|axis| axis.1 < 0) {
-        return None;
-    }
-    axes.sort_by_key(|axis| std::cmp::Reverse(axis.1));
-    let mut joined: SmallVec<[(i64, i64, i64); 4]> = SmallVec::new();
-    for (n, to, from) in axes {
-        match joined.last_mut() {
-            Some(outer) if outer.1 == n * to && outer.2 == n * from => *outer = (outer.0 * n, to, from),
-            _ => joined.push((n, to, from)),
-        }
-    }
-    let dense = joined.last().is_some_and(|&(n, to, from)| n >= VECTOR && to == 4 && from == size);
-    let of = |view: &ArrayView, strides: Dims| {
-        shape::window(view, view.offset, joined.iter().map(|axis| axis.0).collect(), strides)
-    };
-    dense.then(|| {
-        let to = of(target, joined.iter().map(|axis| axis.1).collect());
-        (to, of(source, joined.iter().map(|axis| axis.2).collect()))
-    })
 }

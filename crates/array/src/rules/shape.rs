@@ -1,12 +1,9 @@
 //! Shapes: broadcasting, the memory order of results, reshaping without a copy.
 
-use numelt_ir::DType;
-use numelt_ir::{Dims, c_strides, new_strides};
+use numelt_ir::{DType, Dims, c_strides, new_strides};
 use numelt_runtime::{ArrayView, BaseRef};
 use smallvec::SmallVec;
-
-/// NumPy's limit on the number of axes.
-pub const MAX_RANK: usize = 64;
+use std::ops::Range;
 
 /// Memory orders of `order=`.
 #[derive(Clone, Copy, PartialEq)]
@@ -76,6 +73,12 @@ pub fn is_f_contiguous(shape: &[i64], strides: &[i64], itemsize: i64) -> bool {
         }
     }
     true
+}
+
+/// Dense in Fortran order, and not in C order?
+pub fn is_fortran(view: &ArrayView) -> bool {
+    let itemsize = view.dtype.size() as i64;
+    is_f_contiguous(&view.shape, &view.strides, itemsize) && !is_c_contiguous(&view.shape, &view.strides, itemsize)
 }
 
 /// Strides of a dense array in Fortran order.
@@ -236,34 +239,14 @@ fn dense_strides(shape: &[i64], itemsize: i64, order: &[usize]) -> Dims {
     strides
 }
 
-/// A new array without memory, in the memory order of its inputs.
-pub fn like_inputs(dtype: DType, shape: &[i64], inputs: &[&ArrayView]) -> ArrayView {
-    let itemsize = dtype.size() as i64;
-    let strides = k_order_strides(shape, itemsize, inputs);
-    fresh(dtype, shape, strides)
-}
-
-/// The same for the result of one elementwise operation with a loop of dtype `ty`. NumPy's loop over operands in
-/// Fortran order that need no conversion gives axes of extent one a place among the others.
-pub fn result_like(dtype: DType, ty: DType, shape: &[i64], inputs: &[&ArrayView]) -> ArrayView {
-    let fortran = |v: &&ArrayView| {
-        let itemsize = v.dtype.size() as i64;
-        let dense = is_f_contiguous(&v.shape, &v.strides, itemsize) && !is_c_contiguous(&v.shape, &v.strides, itemsize);
-        v.shape.is_empty() || (v.dtype == ty && v.shape[..] == *shape && dense)
-    };
+/// Strides of the result of one elementwise operation with a loop of dtype `ty`, whose elements have `itemsize` bytes. NumPy's loop
+/// over operands in Fortran order that need no conversion gives axes of extent one a place among the others.
+pub fn result_strides(shape: &[i64], itemsize: i64, ty: DType, inputs: &[&ArrayView]) -> Dims {
+    let fortran = |v: &&ArrayView| v.shape.is_empty() || (v.dtype == ty && v.shape[..] == *shape && is_fortran(v));
     if shape.len() > 1 && inputs.iter().all(fortran) {
-        return fresh(dtype, shape, f_strides(shape, dtype.size() as i64));
+        return f_strides(shape, itemsize);
     }
-    like_inputs(dtype, shape, inputs)
-}
-
-/// A new array without memory with these dense strides; NumPy gives one without elements strides of zero.
-pub fn fresh(dtype: DType, shape: &[i64], mut strides: Dims) -> ArrayView {
-    let bytes = size(shape) as usize * dtype.size();
-    if bytes == 0 {
-        strides.fill(0);
-    }
-    ArrayView { base: crate::record::run::new_base(bytes), dtype, offset: 0, shape: Dims::from_slice(shape), strides }
+    k_order_strides(shape, itemsize, inputs)
 }
 
 /// The same elements with another shape and without a copy, in C order; `None` where only a copy can do.
@@ -338,6 +321,17 @@ pub fn byte_range(shape: &[i64], strides: &[i64], itemsize: i64) -> Option<(i64,
         high += reach.max(0);
     }
     Some((low, high + itemsize))
+}
+
+/// The bytes of a view inside those of its base; nothing for a view that is not dense in C order.
+pub fn dense_range(view: &ArrayView) -> Option<Range<usize>> {
+    let (start, itemsize) = (view.offset as usize, view.dtype.size());
+    let dense = is_c_contiguous(&view.shape, &view.strides, itemsize as i64);
+    dense.then(|| match view.size() {
+        // it may begin anywhere
+        0 => 0..0,
+        n => start..start + n as usize * itemsize,
+    })
 }
 
 /// A C-contiguous view of the front of a base.

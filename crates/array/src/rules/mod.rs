@@ -1,0 +1,6 @@
+//! Rules that only look at dtypes, shapes and strides.
+
+pub mod casting;
+pub mod names;
+pub mod resolve;
+pub mod shape;

@@ -1,0 +1,87 @@
+//! Floats to be stored as uint32, which NumPy converts by another rule in vectors than one by one where they are no uint32.
+
+use crate::array::fresh;
+use crate::array::ndarray::NdArray;
+use crate::numpy::hooks;
+use crate::record::run;
+use numelt::rules::shape;
+use numelt_ir::{Axes, DType, Dims, Op};
+use numelt_runtime::{ArrayView, Input};
+use pyo3::prelude::*;
+use smallvec::SmallVec;
+
+/// Numbers that one vector of NumPy's conversion to uint32 takes.
+const VECTOR: i64 = 4;
+
+/// Floats as uint32, as NumPy's loop over elements that lie densely gives them; `None` where it goes by single numbers.
+pub fn to_u32(py: Python<'_>, view: &ArrayView) -> PyResult<Option<ArrayView>> {
+    let size = view.dtype.size() as i64;
+    let dense = shape::is_c_contiguous(&view.shape, &view.strides, size)
+        || shape::is_f_contiguous(&view.shape, &view.strides, size);
+    if !matches!(view.dtype, DType::F32 | DType::F64) || !dense || view.size() < VECTOR {
+        return Ok(None);
+    }
+    let Some(hook) = hooks::hook(py, "to_u32")? else { return Ok(None) };
+    let floats = fresh::object(py, || NdArray::new(view.clone(), None, false))?;
+    Ok(hook.call1((floats,))?.cast::<NdArray>()?.get().view().cloned())
+}
+
+/// Records the assignment of floats to uint32 where NumPy converts whole vectors; false where it goes by single numbers.
+#[cold]
+pub fn assign_u32(py: Python<'_>, target: &ArrayView, source: &ArrayView) -> PyResult<bool> {
+    let Some((target, source)) = as_runs(target, source) else { return Ok(false) };
+    let Some(hook) = hooks::hook(py, "to_u32")? else { return Ok(false) };
+    let last = target.shape.len() - 1;
+    let whole = target.shape[last] / VECTOR * VECTOR;
+    let cut = |view: &ArrayView, from: i64, to: i64| {
+        let mut shape = view.shape.clone();
+        shape[last] = to - from;
+        shape::window(view, view.offset + from * view.strides[last], shape, view.strides.clone())
+    };
+    // axes along which one run goes to several places are converted once
+    let mut once = cut(&source, 0, whole);
+    for (n, stride) in once.shape.iter_mut().zip(&once.strides) {
+        *n = if *stride == 0 { 1 } else { *n };
+    }
+    let floats = fresh::object(py, || NdArray::new(once, None, false))?;
+    let converted = hook.call1((floats,))?;
+    let copy = |to: &ArrayView, from: &ArrayView| {
+        run::record(py, Op::Copy, to.dtype, to, &[Input::Array(from)], Axes::default())
+    };
+    if let Some(numbers) = converted.cast::<NdArray>()?.get().view() {
+        copy(&cut(&target, 0, whole), numbers)?;
+    }
+    if whole < target.shape[last] {
+        copy(&cut(&target, whole, target.shape[last]), &cut(&source, whole, target.shape[last]))?;
+    }
+    Ok(true)
+}
+
+/// Both views with the axes that NumPy's loop has: the target's, from the widest step to the narrowest, those that follow
+/// upon each other in both joined. `None` unless the last one is dense in both and has a vector's length.
+fn as_runs(target: &ArrayView, source: &ArrayView) -> Option<(ArrayView, ArrayView)> {
+    let (size, steps) = (source.dtype.size() as i64, shape::stretched_strides(source, &target.shape));
+    let mut axes: SmallVec<[(i64, i64, i64); 4]> = (target.shape.iter().zip(&target.strides).zip(&steps))
+        .map(|((&n, &to), &from)| (n, to, from))
+        .filter(|axis| axis.0 != 1)
+        .collect();
+    if target.base.ptr_eq(&source.base) || axes.iter().any(|axis| axis.1 < 0) {
+        return None;
+    }
+    axes.sort_by_key(|axis| std::cmp::Reverse(axis.1));
+    let mut joined: SmallVec<[(i64, i64, i64); 4]> = SmallVec::new();
+    for (n, to, from) in axes {
+        match joined.last_mut() {
+            Some(outer) if outer.1 == n * to && outer.2 == n * from => *outer = (outer.0 * n, to, from),
+            _ => joined.push((n, to, from)),
+        }
+    }
+    let dense = joined.last().is_some_and(|&(n, to, from)| n >= VECTOR && to == 4 && from == size);
+    let of = |view: &ArrayView, strides: Dims| {
+        shape::window(view, view.offset, joined.iter().map(|axis| axis.0).collect(), strides)
+    };
+    dense.then(|| {
+        let to = of(target, joined.iter().map(|axis| axis.1).collect());
+        (to, of(source, joined.iter().map(|axis| axis.2).collect()))
+    })
+}

@@ -1,4 +1,0 @@
-//! NumPy's rules without Python objects: the loop and dtype of an operation, shapes, strides and memory order.
-
-pub mod resolve;
-pub mod shape;
