@@ -4,6 +4,7 @@ Goes in: the workspace, as ``cargo metadata`` and the files under ``crates`` and
 out: exit status 0, or a line for each place that breaks a rule. The rules are the tables below.
 """
 
+import ast
 import json
 import re
 import subprocess
@@ -100,6 +101,25 @@ UPWARD = [
 ]
 
 
+# The folders of python/numelt, likewise. The compiled module `_core` comes before all of them, and the files
+# that stand in no folder (the public namespace) after all of them.
+PACKAGES = ["_dispatch", "_ufunc", "_routines", "_array", "_random", "compat", "tools"]
+
+PACKAGES_UPWARD = [
+    Upward(
+        "_dispatch",
+        "numelt",
+        ("composed",),
+        "functions of NumPy's that run over our arrays look names up in the public namespace",
+    ),
+    Upward("_ufunc", "numelt", ("ufuncs",), "`reduceat` is composed of public functions"),
+    Upward("_array", "numelt", ("methods",), "`__array_namespace__` returns the public namespace"),
+    Upward(
+        "tools", "numelt", ("inspection", "launcher"), "the launcher and `show_config` use what users use"
+    ),
+]
+
+
 class Rule(NamedTuple):
     """A pattern that may stand in certain files only."""
 
@@ -183,23 +203,22 @@ RULES = [
         (
             "python/numelt/compat/*.py",
             # our own array class and its metaclass, while they are completed
-            "python/numelt/_array.py",
-            "python/numelt/_classes.py",
+            "python/numelt/_array/methods.py",
+            "python/numelt/_array/classes.py",
             # our own functions, which tell what NumPy's tell
-            "python/numelt/_dispatch.py",
+            "python/numelt/_dispatch/native.py",
             # our own modules, which mirror NumPy's
             "python/numelt/_namespace.py",
-            "python/numelt/_objects.py",
             # methods of our own classes, made when they are first used
-            "python/numelt/_random.py",
-            "python/numelt/_stacks.py",
-            "python/numelt/_ufuncs.py",
+            "python/numelt/_random/generators.py",
+            "python/numelt/_dispatch/stacks.py",
+            "python/numelt/_ufunc/ufuncs.py",
             # the parts of our own complex arrays
-            "python/numelt/_routines/math.py",
+            "python/numelt/_routines/mathematical/elementwise.py",
             # protocols of the program's own classes, in files that say `import numpy`
-            "python/numelt/_import.py",
+            "python/numelt/tools/importing.py",
             # functions by which NumPy makes arrays of pickles: no other way leads from a pickle to our arrays
-            "python/numelt/_pickling.py",
+            "python/numelt/_array/pickling.py",
         ),
         "objects that are not numelt's own are changed in compat only",
     ),
@@ -209,14 +228,14 @@ RULES = [
         (
             "python/numelt/compat/*.py",
             # copies of NumPy's Python functions whose globals are ours; the originals stay as they are
-            "python/numelt/_rebind.py",
-            "python/numelt/_stacks.py",
+            "python/numelt/_dispatch/composed.py",
+            "python/numelt/_dispatch/stacks.py",
             # a method made of a function of our own
-            "python/numelt/_routines/statistics.py",
+            "python/numelt/_routines/statistics/reductions.py",
             # the file in which a class's protocol is written, which is looked at only
-            "python/numelt/_overrides.py",
+            "python/numelt/_dispatch/overrides.py",
             # the one function of NumPy's that pickles hold by value, and NumPy by reference
-            "python/numelt/_pickling.py",
+            "python/numelt/_array/pickling.py",
         ),
         "code of functions that are not numelt's own is neither read nor changed",
     ),
@@ -313,6 +332,71 @@ def wrong_imports(folders, upward, source):
     return sorted(lines)
 
 
+def python_imports(text, modules):
+    """Return the modules of the package that a Python file imports at run time, at any depth."""
+    found = set()
+    for node in ast.walk(without_type_checking(ast.parse(text))):
+        if isinstance(node, ast.Import):
+            found.update(name.name for name in node.names if name.name.partition(".")[0] == "numelt")
+        elif isinstance(node, ast.ImportFrom) and (node.module or "").partition(".")[0] == "numelt":
+            dotted = (f"{node.module}.{name.name}" for name in node.names)
+            found.update(name if name in modules else node.module for name in dotted)
+    return found
+
+
+def without_type_checking(tree):
+    """Return a syntax tree without the imports that only type checkers see."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING":
+            node.body = [ast.Pass()]
+    return tree
+
+
+def wrong_packages(packages, upward, source):
+    """Return a line for each import against the order of the package's folders, or in a circle of files."""
+    files = {}
+    for path in source.rglob("*.py"):
+        parts = ("numelt", *path.relative_to(source).with_suffix("").parts)
+        files[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
+    files["numelt._core"] = None
+    allowed = {(u.folder, u.imported, name) for u in upward for name in u.importers}
+    lines, used, graph = [], set(), {}
+    order = {"_core": -1} | {name: place for place, name in enumerate(packages)}
+    for name, path in files.items():
+        if path is None:
+            continue
+        folder, _, inner = name.removeprefix("numelt").removeprefix(".").partition(".")
+        graph[name] = python_imports(path.read_text(), files) - {name}
+        for imported in graph[name]:
+            later = imported.removeprefix("numelt").removeprefix(".").partition(".")[0]
+            if order.get(later, len(packages)) > order.get(folder, len(packages)):
+                exception = (folder, imported, inner or folder)
+                used.add(exception)
+                if exception not in allowed:
+                    lines.append(f"python/numelt: {name} imports {imported}, which stands in a later folder")
+    lines += [f"python/numelt: nothing needs the exception {' '.join(e)}" for e in allowed - used]
+    graph.pop("numelt", None)
+    lines += [f"python/numelt: {' and '.join(circle)} import each other" for circle in circles(graph)]
+    return sorted(lines)
+
+
+def circles(graph):
+    """Return the groups of names that lead to each other in a graph given by its edges."""
+
+    def reachable(start):
+        seen, left = set(), [start]
+        while left:
+            for name in graph.get(left.pop(), ()):
+                if name not in seen:
+                    seen.add(name)
+                    left.append(name)
+        return seen
+
+    reach = {name: reachable(name) for name in graph}
+    groups = {frozenset(o for o in reach[name] if name in reach.get(o, ())) for name in graph}
+    return sorted(sorted(group) for group in groups if group)
+
+
 def alternatives(glob):
     """Return the globs that one with a list in braces stands for."""
     if "{" not in glob:
@@ -342,6 +426,7 @@ def main():
     metadata = json.loads(subprocess.run(command, cwd=ROOT, check=True, capture_output=True).stdout)
     wrong = wrong_dependencies(metadata) + wrong_places(RULES, ROOT)
     wrong += wrong_imports(FOLDERS, UPWARD, ROOT / "crates/python/src")
+    wrong += wrong_packages(PACKAGES, PACKAGES_UPWARD, ROOT / "python/numelt")
     print("\n".join(wrong), end="\n" if wrong else "")
     return 1 if wrong else 0
 

@@ -13,38 +13,41 @@ import sys as _sys
 
 import numpy as _numpy
 
-from numelt import _array, _classes, _core, _dispatch, _hooks, _namespace, _objects, filters
-from numelt import _fallback as _fallback
-from numelt._coverage import Coverage, coverage
-from numelt._fallback import FallbackError, FallbackWarning
-from numelt._lazy import lazy
-from numelt._routines.applying import *
-from numelt._routines.calculus import *
-from numelt._routines.contraction import *
+from numelt import _core, _namespace, filters
+from numelt._array import classes as _classes
+from numelt._array import hooks as _hooks
+from numelt._array import methods as _methods
+from numelt._dispatch import fallback as _fallback
+from numelt._dispatch import mirror as _mirror
+from numelt._dispatch import native as _native
+from numelt._dispatch.fallback import FallbackError, FallbackWarning
 from numelt._routines.creation import *
-from numelt._routines.editing import *
-from numelt._routines.indexing import copyto, diagonal, indices
-from numelt._routines.joining import *
-from numelt._routines.linear_algebra import *
+from numelt._routines.functional import *
+from numelt._routines.indexing import builders as _builders
+from numelt._routines.indexing.keys import *
+from numelt._routines.indexing.picking import *
+from numelt._routines.indexing.positions import *
+from numelt._routines.indexing.strides import *
+from numelt._routines.linear_algebra.contraction import *
+from numelt._routines.linear_algebra.norms import *
+from numelt._routines.linear_algebra.products import *
 from numelt._routines.logic import *
-from numelt._routines.manipulation import *
-from numelt._routines.math import *
-from numelt._routines.matrices import *
-from numelt._routines.nan_functions import *
-from numelt._routines.norms import *
-from numelt._routines.order_statistics import *
-from numelt._routines.picking import *
+from numelt._routines.manipulation.editing import *
+from numelt._routines.manipulation.joining import *
+from numelt._routines.manipulation.shape import *
+from numelt._routines.mathematical.calculus import *
+from numelt._routines.mathematical.elementwise import *
 from numelt._routines.polynomials import *
-from numelt._routines.positions import *
-from numelt._routines.searching import *
 from numelt._routines.sorting import *
-from numelt._routines.statistics import *
-from numelt._routines.strides import *
+from numelt._routines.statistics.nan_functions import *
+from numelt._routines.statistics.order_statistics import *
+from numelt._routines.statistics.reductions import *
 from numelt._routines.windows import *
+from numelt.compat import errstate as _errstate
 from numelt.compat import watching as _watching
 from numelt.compat.watching import UntestedLibraryWarning
 from numelt.tools.inspection import config, engine, explain, flush, inspect, show_config, use
-from numelt.tools.profiling import profile
+from numelt.tools.lazy import lazy
 from numelt.tools.starting import install, load_ipython_extension
 
 __numelt_version__ = _core.__version__
@@ -56,12 +59,12 @@ __array_api_version__ = _numpy.__array_api_version__
 ndarray = _core.ndarray
 ufunc = _core.ufunc
 
-_array.complete()
+_methods.complete()
 _classes.seal()
-_objects.install()
+_errstate.install()
 _hooks.install()
 _watching.install()
-_namespace.replace(_numpy.show_config, _dispatch.present(show_config, _numpy.show_config))
+_mirror.replace(_numpy.show_config, _native.present(show_config, _numpy.show_config))
 
 _fallback.set_policy(_core.config_get()["fallback"])
 
@@ -77,4 +80,5 @@ def __getattr__(name):
 
 
 def __dir__():
-    return sorted({name for name in dir(_numpy) if not name.startswith("_")} | set(globals()))
+    public = {name for name in dir(_numpy) if not name.startswith("_")}
+    return sorted(public | _namespace.TOOLS.keys() | set(globals()))

@@ -23,10 +23,10 @@ from numpy import testing as testing
 from numpy import typing as typing
 
 from numelt import filters as filters
-from numelt._coverage import Coverage as Coverage
-from numelt._coverage import coverage as coverage
-from numelt._fallback import FallbackError as FallbackError
-from numelt._fallback import FallbackWarning as FallbackWarning
+from numelt._dispatch.fallback import FallbackError as FallbackError
+from numelt._dispatch.fallback import FallbackWarning as FallbackWarning
+from numelt.tools.coverage import Coverage as Coverage
+from numelt.tools.coverage import coverage as coverage
 from numelt.tools.inspection import Config
 from numelt.tools.inspection import Inspection as Inspection
 from numelt.tools.inspection import explain as explain

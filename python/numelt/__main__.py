@@ -1,6 +1,6 @@
-"""``python -m numelt``: run a program with numelt in NumPy's place; see `numelt._launcher`."""
+"""``python -m numelt``: run a program with numelt in NumPy's place; see `numelt.tools.launcher`."""
 
-from numelt._launcher import main
+from numelt.tools.launcher import main
 
 if __name__ == "__main__":
     main()

@@ -1,9 +1,8 @@
 """The namespace: every public name of NumPy and of its public submodules, seen from numelt.
 
-In: a NumPy object and its dotted name. Out: our object for it (`mirror`): the native function, the
-ufunc object, a wrapper that falls back, a module of mirrors, or the object itself where it holds no
-arrays (dtypes, scalar types, constants, exceptions). A name that a new NumPy release brings is there
-as a fallback without a change here.
+In: NumPy's modules. Out: numelt's, whose names are looked up in NumPy's when they are first used, and
+mirrored (`numelt._dispatch.mirror`). A name that a new NumPy release brings is there as a fallback without
+a change here.
 """
 
 from __future__ import annotations
@@ -18,124 +17,32 @@ from typing import Any
 
 import numpy
 
-from numelt import _core, _fallback, _library, _ufuncs
-from numelt._dispatch import NATIVE, binds, present
+from numelt import _core
+from numelt._dispatch import fallback
+from numelt._dispatch.mirror import mirror
 from numelt.compat import numpy_, watching
 
-__all__ = ["Finder", "MirrorModule", "fill", "late", "mirror", "replace"]
+__all__ = ["TOOLS", "Finder", "MirrorModule", "fill", "late"]
 
-# what describes, prints or saves arrays: a read of the data, not a computation done elsewhere
-READS = frozenset(
-    { "array2string", "array_repr", "array_str", "can_cast", "format_float_positional",
-    "format_float_scientific", "info", "may_share_memory", "min_scalar_type", "promote_types",
-    "result_type", "save", "savetxt", "savez", "savez_compressed", "shares_memory", "broadcast_shapes",
-    "issubdtype", "isdtype", "iterable", "typename", "set_printoptions", "get_printoptions",
-    "printoptions", "seterr", "geterr", "seterrcall", "geterrcall", "setbufsize", "getbufsize",
-    "base_repr", "binary_repr", "mintypecode", "datetime_data", "show_config", "show_runtime",
-    "get_include", "test", "isfortran", "common_type", "fromfile", "frombuffer", "fromiter",
-    "from_dlpack", "load", "loadtxt", "genfromtxt", "fromstring", "fromregex", "tofile", "dump", "dumps", }
-)  # fmt: skip
-
-# functions that take other functions and run them: our arrays must reach those as they are
-_CALLERS = frozenset(
-    {
-        "assert_raises", "assert_raises_regex", "assert_warns", "assert_no_warnings", "assert_no_gc_cycles",
-        "suppress_warnings", "measure", "rundocs", "run_threaded",
-    }
-)  # fmt: skip
+# names of numelt's own that most programs do not use, and the modules that have them
+TOOLS = {
+    "Coverage": "numelt.tools.coverage",
+    "coverage": "numelt.tools.coverage",
+    "Profile": "numelt.tools.profiling",
+    "profile": "numelt.tools.profiling",
+}
 
 # modules of NumPy's that it loads when they are used, and what is native of them
 _LATE = {
-    "ctypeslib": "numelt._routines.pointers",
-    "fft": "numelt._routines.transforms",
+    "ctypeslib": "numelt._routines.ctypeslib",
+    "fft": "numelt._routines.fourier",
     "polynomial": "numelt._routines.series",
-    "random": "numelt._random",
+    "random": "numelt._random.generators",
     "testing": "numelt.compat.assertions",
 }
 
 # attributes that the import system sets on our own module
 _IMPORT_SYSTEM = frozenset({"__path__", "__file__", "__loader__", "__spec__", "__package__", "__cached__"})
-
-# our replacements of NumPy's objects that are neither functions nor ufuncs, by id
-_replacements: dict[int, tuple[Any, Any]] = {}
-_wrappers: dict[int, tuple[Any, Any]] = {}
-
-
-def replace(original: Any, ours: Any) -> None:
-    """Let `ours` stand for NumPy's `original` in every namespace."""
-    _replacements[id(original)] = (original, ours)
-    _fallback.stands_for(ours, original)
-
-
-def _is_function(value: Any) -> bool:
-    if isinstance(value, type):
-        return False
-    kind = type(value)
-    return kind in (types.FunctionType, types.BuiltinFunctionType, types.MethodType, functools.partial) or (
-        kind.__name__
-        in ("_ArrayFunctionDispatcher", "cython_function_or_method", "builtin_function_or_method")
-    )
-
-
-def _wrapper(original: Any, name: str) -> Callable[..., Any]:
-    """Return a function that runs `original` in NumPy on views of our arrays."""
-    short = name.rpartition(".")[2]
-    uncounted = short in READS or name.startswith("testing.")
-    if uncounted or not _library.is_library(name):
-
-        def general(*args: Any, **kwargs: Any) -> Any:
-            if uncounted:
-                return _fallback.uncounted(original, args, kwargs)
-            return _fallback.call(name, original, args, kwargs)
-
-        way = "uncounted" if uncounted else "fallback"
-        run: Any = _core.routine(name, original, general, way, binds(original))
-    else:
-        run = _library.function(name, original)
-
-    run.__qualname__ = run.__name__ = short
-    function: Callable[..., Any] = present(run, original)
-    _fallback.stands_for(function, original)
-    return function
-
-
-def mirror(value: Any, name: str) -> Any:
-    """Return what stands for NumPy's `value`, whose name is `name` below ``numpy``."""
-    replaced = _replacements.get(id(value))
-    if replaced is not None:
-        return replaced[1]
-    if isinstance(value, numpy.ufunc):
-        return _ufuncs.ufunc_for(value)
-    if isinstance(value, types.ModuleType):
-        return _module(value)
-    if not _is_function(value) or name.rpartition(".")[2] in _CALLERS or _private(value, name):
-        return value
-    try:
-        native = NATIVE.get(value)
-    except TypeError:  # unhashable
-        native = None
-    if native is not None:
-        return native
-    made = _wrappers.get(id(value))
-    if made is None:
-        made = _wrappers[id(value)] = (value, _wrapper(value, name))
-    return made[1]
-
-
-def _private(value: Any, name: str) -> bool:
-    """Is this a function that NumPy itself took from elsewhere (functools, os, ...)?"""
-    home = getattr(value, "__module__", None)
-    if isinstance(value, types.FunctionType):
-        return not (isinstance(home, str) and home.partition(".")[0] == "numpy")
-    return name.rpartition(".")[2].startswith("_")
-
-
-def _module(module: types.ModuleType) -> types.ModuleType:
-    """Return our module for one of NumPy's; modules from elsewhere are themselves."""
-    root, _, rest = module.__name__.partition(".")
-    if root != "numpy" or not rest or rest == "_core" or rest.startswith("_core."):
-        return module
-    return sys.modules.get(f"numelt.{rest}") or importlib.import_module(f"numelt.{rest}")
 
 
 def find(original: types.ModuleType, name: str, ours: types.ModuleType) -> Any:
@@ -144,7 +51,7 @@ def find(original: types.ModuleType, name: str, ours: types.ModuleType) -> Any:
         if name in vars(original):
             return vars(original)[name]
         # what the module makes when it is asked may warn
-        return _fallback.at_user_line(getattr, (original, name), {})
+        return fallback.at_user_line(getattr, (original, name), {})
     except AttributeError as error:
         message = str(error).replace(f"'{original.__name__}'", f"'{ours.__name__}'")
         raise AttributeError(message, name=name, obj=ours) from None
@@ -238,6 +145,9 @@ class _Loader:
 
 def fill(package: types.ModuleType) -> None:
     """Add every name that NumPy's namespace holds and our package's lacks; find others when they are used."""
+    # private, and NumPy's under the same name: what ours does not have is looked up there
+    setattr(_core, "__getattr__", functools.partial(getattr, sys.modules["numpy._core"]))  # noqa: B010
+    numpy_.teach(numpy)
     watching.add_last_finder(Finder)
     namespace = vars(package)
     for name, value in vars(numpy).items():
@@ -246,7 +156,7 @@ def fill(package: types.ModuleType) -> None:
 
 
 def late(package: types.ModuleType, name: str) -> Any:
-    """Return a submodule or another name that NumPy makes when it is asked, or raise NumPy's error.
+    """Return one of `TOOLS` or what NumPy makes when asked, such as a submodule, or raise NumPy's error.
 
     The package's ``__getattr__``. CPython specializes lookups in modules without such a function, so each
     ``np.name`` takes 19 instead of 6 ns under 3.11 (27 instead of 8 under 3.13). A class of our own for the
@@ -255,6 +165,10 @@ def late(package: types.ModuleType, name: str) -> Any:
     if name in vars(package):
         # another module has copied the namespace, this function included, and lacks a name
         raise AttributeError(f"module {package.__name__!r} has no attribute {name!r}", name=name, obj=package)
+    if name in TOOLS:
+        tool = getattr(importlib.import_module(TOOLS[name]), name)
+        setattr(package, name, tool)
+        return tool
     value = find(numpy, name, package)
     if name.startswith("_"):
         return value  # private to NumPy: as it is

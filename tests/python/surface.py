@@ -10,7 +10,7 @@ import warnings
 import numpy
 
 import numelt
-from numelt import _coverage, _library, _namespace
+from numelt._dispatch import library, mirror
 
 from .compare import outcome
 from .surface_records import RECORDS, calls, operands
@@ -72,13 +72,13 @@ def recorded_status(name, call):
     evaluate(call, space)  # what is set up once is set up
     space = operands(numelt)
     numelt.flush()
-    fallbacks, library = _coverage.coverage().fallback_calls, sum(_library.calls().values())
+    fallbacks, before = numelt.coverage().fallback_calls, sum(library.calls().values())
     evaluate(call, space)
-    if _coverage.coverage().fallback_calls > fallbacks:
+    if numelt.coverage().fallback_calls > fallbacks:
         return "fallback"
-    if sum(_library.calls().values()) > library:
+    if sum(library.calls().values()) > before:
         return "library"
-    return "metadata" if name in _namespace.READS else "native"
+    return "metadata" if name in mirror.READS else "native"
 
 
 def status(module, name):

@@ -10,7 +10,7 @@ import numpy
 import pytest
 
 import numelt
-from numelt import _fallback
+from numelt._dispatch import fallback
 
 from .compare import assert_same
 
@@ -306,9 +306,9 @@ def test_compiled_functions_get_what_the_users_return(statement: str) -> None:
 
 def test_dictionaries_are_handed_on_as_they_are() -> None:
     given = {"a": [1, 2], "b": {"c": 3}}
-    assert _fallback.unwrap(given) is given
+    assert fallback.unwrap(given) is given
     held = {"a": [numelt.ones(2)]}
-    assert type(_fallback.unwrap(held)["a"][0]) is numpy.ndarray
+    assert type(fallback.unwrap(held)["a"][0]) is numpy.ndarray
 
 
 def test_curve_fit_looks_for_nan() -> None:
@@ -340,13 +340,13 @@ def test_a_view_of_ours_may_become_writeable_again() -> None:
     view = numpy.asarray(a).view()
     view.flags.writeable = False
     view.flags.writeable = True
-    inner = _fallback.unwrap(a)[:2]
+    inner = fallback.unwrap(a)[:2]
     inner.flags.writeable = False
     inner.flags.writeable = True
     inner[0] = 7
     assert a.tolist() == [7, 1, 2]
     a.flags.writeable = False
-    inner = _fallback.unwrap(a)[:2]
+    inner = fallback.unwrap(a)[:2]
     with pytest.raises(ValueError, match="WRITEABLE"):
         inner.flags.writeable = True
 

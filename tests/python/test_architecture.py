@@ -73,14 +73,14 @@ def test_patterns_stand_in_their_files_only(check, tmp_path):
     ],
 )
 def test_other_peoples_objects_are_changed_in_compat_only(check, tmp_path, line):
-    for name in ["compat/compiled.py", "compat/watching.py", "_reductions.py", "_routines/sorting.py"]:
+    for name in ["compat/compiled.py", "compat/watching.py", "_ufunc/reductions.py", "_routines/sorting.py"]:
         path = tmp_path / "python" / "numelt" / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(f"{line}\n")
     wrong = check.wrong_places(check.RULES, tmp_path)
     outside = [text for text in wrong if "/compat/" not in text]
     assert [text.partition(":")[0] for text in outside] == [
-        "python/numelt/_reductions.py", "python/numelt/_routines/sorting.py",
+        "python/numelt/_routines/sorting.py", "python/numelt/_ufunc/reductions.py",
     ]  # fmt: skip
 
 
@@ -109,3 +109,28 @@ def test_imports_between_folders_run_one_way(check, tmp_path):
 
 def test_folders_of_the_front_end_keep_their_order(check):
     assert check.wrong_imports(check.FOLDERS, check.UPWARD, ROOT / "crates/python/src") == []
+
+
+def test_imports_of_the_package_run_one_way(check, tmp_path):
+    texts = {
+        "__init__.py": "from numelt.high import b",
+        "low/__init__.py": "",
+        "low/a.py": "def f():\n    from numelt.high import b\n    import numelt",
+        "low/c.py": "from numelt import _core\nfrom numelt.low import d",
+        "low/d.py": "import numelt.low.c\nif TYPE_CHECKING:\n    from numelt.high import b",
+        "high/__init__.py": "",
+        "high/b.py": "from numelt.low.a import f",
+    }
+    for name, text in texts.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+    exceptions = [check.Upward("low", "numelt", ("a",), "for the test")]
+    assert check.wrong_packages(["low", "high"], exceptions, tmp_path) == [
+        "python/numelt: numelt.high.b and numelt.low.a import each other",
+        "python/numelt: numelt.low.a imports numelt.high.b, which stands in a later folder",
+        "python/numelt: numelt.low.c and numelt.low.d import each other",
+    ]
+
+
+def test_folders_of_the_package_keep_their_order(check):
+    assert check.wrong_packages(check.PACKAGES, check.PACKAGES_UPWARD, ROOT / "python/numelt") == []

@@ -11,12 +11,12 @@ import numpy
 import pytest
 
 import numelt
-from numelt.compat import compiled, watching, wrapping
+from numelt.compat import compiled, libraries, watching, wrapping
 
 NAMES = [
     name
-    for package in sorted(watching.PACKAGES)
-    for name in getattr(watching.library(package), "WRAPPED", ())
+    for package in sorted(libraries.PACKAGES)
+    for name in getattr(libraries.library(package), "WRAPPED", ())
 ]
 
 
@@ -30,10 +30,10 @@ def test_every_wrapped_function_is_in_its_library(name: Any) -> None:
     assert len(name.reason) > 10
 
 
-@pytest.mark.parametrize("package", sorted(watching.PACKAGES))
+@pytest.mark.parametrize("package", sorted(libraries.PACKAGES))
 def test_the_installed_version_is_a_tested_one(package: str) -> None:
-    about = watching.library(package)
-    assert about.__name__ == f"numelt.compat.{watching.PACKAGES[package]}"
+    about = libraries.library(package)
+    assert about.__name__ == f"numelt.compat.{libraries.PACKAGES[package]}"
     if about.TESTED is not None:
         module = pytest.importorskip(package)
         assert watching.is_tested(module.__version__, about.TESTED)
@@ -89,7 +89,7 @@ def test_what_adapts_is_loaded_with_the_first_library() -> None:
     code = """
 import sys
 import numelt
-early = {"numpy_", "warning", "watching"}
+early = {"errstate", "libraries", "numpy_", "warning", "watching"}
 def loaded():
     return {name.removeprefix("numelt.compat.") for name in sys.modules if name.startswith("numelt.compat.")}
 assert loaded() == early

@@ -9,7 +9,7 @@ import numpy
 import pytest
 
 import numelt
-from numelt import _coverage
+from numelt._dispatch import counters
 
 from .compare import as_numpy, assert_same, outcome
 from .layouts import pair
@@ -202,9 +202,9 @@ def compare(call, ours, theirs, context, ulp=0):
         warnings.simplefilter("ignore")
         kind, expected = outcome(lambda: eval(call, theirs))
         numelt.flush()
-        _coverage.reset()
+        counters.reset()
         got_kind, got = outcome(lambda: eval(call, ours))
-        fallbacks = [(entry.function, entry.reason) for entry in _coverage.coverage().fallbacks]
+        fallbacks = [(entry.function, entry.reason) for entry in numelt.coverage().fallbacks]
     if kind == "error":
         assert got_kind == "error", f"{context}: NumPy raises {expected!r}, numelt gives {got!r}"
         assert type(got) is type(expected), f"{context}: {got!r}, NumPy {expected!r}"

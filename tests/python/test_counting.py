@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import numelt
-from numelt import _counting
+from numelt._dispatch import counting
 
 from .compare import as_numpy, outcome
 
@@ -75,17 +75,17 @@ def test_truth_values(start, stop):
 @settings(max_examples=60, deadline=None)
 def test_pieces(array, which):
     """Integers counted a piece at a time, as large arrays are."""
-    whole, _counting._PIECE = _counting._PIECE, 700
+    whole, counting._PIECE = counting._PIECE, 700
     try:
         same(numelt.unique(numelt.asarray(array), **which), numpy.unique(array, **which))
     finally:
-        _counting._PIECE = whole
+        counting._PIECE = whole
 
 
 def test_counting_is_what_runs(monkeypatch):
     calls = []
-    original = _counting._distances
-    monkeypatch.setattr(_counting, "_distances", lambda *args: (calls.append(1), original(*args))[1])
+    original = counting._distances
+    monkeypatch.setattr(counting, "_distances", lambda *args: (calls.append(1), original(*args))[1])
     near = numelt.arange(80_000) % 1000
     numelt.unique(near)
     numelt.sort(near)

@@ -15,26 +15,26 @@ import pytest
 
 import numelt
 from numelt import _core
-from numelt._dispatch import NATIVE
+from numelt._dispatch.native import NATIVE
 
 DOCS = pathlib.Path(__file__).parents[2] / "docs"
 # pages whose examples other tests run
 ELSEWHERE = ("engines", "extending")
 
-ROUTINES = ["numelt._routines." + m.name for m in pkgutil.iter_modules(numelt._routines.__path__)]
+ROUTINES = [m.name for m in pkgutil.walk_packages(numelt._routines.__path__, "numelt._routines.")]
 MODULES = [
     *ROUTINES,
-    "numelt._coverage",
+    "numelt.tools.coverage",
     "numelt.tools.inspection",
+    "numelt.tools.lazy",
     "numelt.tools.profiling",
     "numelt.tools.starting",
-    "numelt._library",
-    "numelt._objects",
+    "numelt._dispatch.library",
 ]
 PAGES = sorted(
     page for page in DOCS.glob("*.md") if ">>> " in page.read_text() and page.stem not in ELSEWHERE
 )
-MODULES += ["numelt._lazy", "numelt._random", "numelt.filters"]
+MODULES += ["numelt._random.generators", "numelt.filters"]
 
 
 def written(name):

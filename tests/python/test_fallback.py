@@ -137,13 +137,13 @@ def test_results_nobody_holds_are_adopted_without_a_copy():
         taken.append(x.__array_interface__["data"][0])
         return x
 
-    x = numelt._fallback.uncounted(make, (), {})
+    x = numelt._dispatch.fallback.uncounted(make, (), {})
     assert numpy.asarray(x).__array_interface__["data"][0] == taken[0]
 
 
 def test_results_somebody_holds_stay_shared():
     held = numpy.ones(4)
-    x = numelt._fallback.uncounted(lambda: held, (), {})
+    x = numelt._dispatch.fallback.uncounted(lambda: held, (), {})
     y = x + 1
     held[:] = 7
     assert float(x[0]) == 7.0

@@ -7,7 +7,7 @@ import numpy
 import pytest
 
 import numelt
-from numelt import _library
+from numelt._dispatch import library
 
 from .compare import assert_same
 
@@ -62,7 +62,7 @@ def test_lists_and_functions_go_through_the_search():
 def test_out_given_is_the_object_returned():
     x, out = numelt.arange(4.0), numelt.empty(4)
     plain = numpy.empty(4)
-    copy = _library.function("test.copy", lambda a, out: numpy.add(a, 0, out=out))
+    copy = library.function("test.copy", lambda a, out: numpy.add(a, 0, out=out))
     assert copy(x, out=out) is out
     assert copy(x, out=plain) is plain
     assert copy(x + 1, out) is out

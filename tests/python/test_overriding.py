@@ -173,7 +173,7 @@ def test_scalars_that_hold_objects_are_read() -> None:
         assert b"numelt" not in text
         for reads in (lambda: False, lambda: True):
             with pytest.MonkeyPatch.context() as patch:
-                patch.setattr("numelt._pickling.reads_for_program", reads)
+                patch.setattr("numelt._array.pickling.reads_for_program", reads)
                 read = pickle.loads(text)
             assert type(read) is numpy.void
             assert read.item() == value.item()

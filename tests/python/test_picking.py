@@ -4,7 +4,7 @@ import numpy
 import pytest
 
 import numelt
-from numelt import _fallback
+from numelt._dispatch import fallback
 
 from .compare import as_numpy, assert_same, outcome
 from .layouts import data
@@ -39,10 +39,10 @@ def both(function, *cases):
 @pytest.fixture(autouse=True)
 def natively():
     """Nothing here may fall back, except to raise."""
-    before = _fallback.policy()
-    _fallback.set_policy("error")
+    before = fallback.policy()
+    fallback.set_policy("error")
     yield
-    _fallback.set_policy(before)
+    fallback.set_policy(before)
 
 
 @pytest.mark.parametrize("view", VIEWS)
@@ -256,7 +256,7 @@ def test_indexing_is_native():
 
     assert_same(statements(numelt), statements(numpy))
     # what remains is not silent
-    with pytest.raises(_fallback.FallbackError):
+    with pytest.raises(fallback.FallbackError):
         numelt.array([None, 1])[[0]]
     assert as_numpy(numelt.arange(3)[[True, False, True]]).tolist() == [0, 2]
 

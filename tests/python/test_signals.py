@@ -237,9 +237,9 @@ def test_the_state_of_errors_is_asked_for_without_dropping(monkeypatch):
 
 
 def test_words_of_numpys_are_asked_for_without_dropping(monkeypatch):
-    from numelt import _fallback
+    from numelt._dispatch import fallback
 
     struck = Once(None)
-    monkeypatch.setattr(_fallback, "uncounted", lambda *_: struck.run())
+    monkeypatch.setattr(fallback, "uncounted", lambda *_: struck.run())
     with pytest.raises(Struck):
         np.sum(1.0, nothing=3)

@@ -6,7 +6,7 @@ import numpy
 import pytest
 
 import numelt
-from numelt import _stacks
+from numelt._dispatch import stacks
 
 from .compare import as_numpy, outcome
 
@@ -21,10 +21,10 @@ LARGER = RNG.normal(size=(300, 9, 9)) + 3 * numpy.eye(9)
 def cuts(monkeypatch):
     """The calls that were shared, with three threads."""
     seen = []
-    share = _stacks.in_parts
+    share = stacks.in_parts
     monkeypatch.setattr(numelt._core, "threads_for", lambda n: 3 if n >= 1 << 18 else 1)
-    monkeypatch.setattr(_stacks, "_SHARE", 1)
-    monkeypatch.setattr(_stacks, "in_parts", lambda *args: (seen.append(args[:2]), share(*args))[1])
+    monkeypatch.setattr(stacks, "_SHARE", 1)
+    monkeypatch.setattr(stacks, "in_parts", lambda *args: (seen.append(args[:2]), share(*args))[1])
     return seen
 
 
@@ -214,8 +214,8 @@ def test_output(cuts):
 
 def test_threads_are_started_for_work_that_is_worth_them(monkeypatch):
     monkeypatch.setattr(numelt._core, "threads_for", lambda n: 16)
-    monkeypatch.setattr(_stacks, "_SHARE", 250_000)
-    assert _stacks.shares(256 * 256, 256, _stacks._TRANSFORMED) == 1
-    assert 2 <= _stacks.shares(512 * 512, 512, _stacks._TRANSFORMED) <= 8
-    assert _stacks.shares(1 << 24, 4096, _stacks._TRANSFORMED) == 16
-    assert _stacks.shares(1 << 24, 3, _stacks._TRANSFORMED) == 3
+    monkeypatch.setattr(stacks, "_SHARE", 250_000)
+    assert stacks.shares(256 * 256, 256, stacks._TRANSFORMED) == 1
+    assert 2 <= stacks.shares(512 * 512, 512, stacks._TRANSFORMED) <= 8
+    assert stacks.shares(1 << 24, 4096, stacks._TRANSFORMED) == 16
+    assert stacks.shares(1 << 24, 3, stacks._TRANSFORMED) == 3

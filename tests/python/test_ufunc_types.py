@@ -9,7 +9,8 @@ import numpy
 import pytest
 
 import numelt
-from numelt import _core, _ufuncs
+from numelt import _core
+from numelt._dispatch.mirror import ufunc_for
 
 NATIVE = "?bBhHiIlLqQefdFD"
 WEAK = {bool: True, int: 2, float: 1.5, complex: 1j}
@@ -27,7 +28,7 @@ def rows(ufunc):
 
 def ours(ufunc):
     # `numpy.clip` is a function around the ufunc
-    return _ufuncs.ufunc_for(ufunc)
+    return ufunc_for(ufunc)
 
 
 def operands(ufunc, codes):

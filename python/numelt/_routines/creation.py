@@ -1,4 +1,4 @@
-"""Array creation routines: filled arrays, ranges, grids' building blocks, conversion of data."""
+"""Array creation routines: filled arrays, ranges, triangles, conversion of data."""
 
 from __future__ import annotations
 
@@ -7,8 +7,10 @@ from typing import Any
 
 import numpy
 
-from numelt import _core, _fallback, _overrides
-from numelt._dispatch import (
+from numelt import _core
+from numelt._dispatch import fallback, overrides
+from numelt._dispatch.composed import rebound, understood
+from numelt._dispatch.native import (
     NO_VALUE,
     fall_back,
     foreign_first,
@@ -18,14 +20,14 @@ from numelt._dispatch import (
     operand,
     recordable,
     reject,
+    short_first,
     small_first,
 )
-from numelt._rebind import rebound, understood
 
 __all__ = [
     "arange", "array", "asanyarray", "asarray", "ascontiguousarray", "asfortranarray", "copy", "empty",
-    "empty_like", "eye", "full", "full_like", "identity", "linspace", "ones", "ones_like", "zeros",
-    "zeros_like",
+    "empty_like", "eye", "full", "full_like", "identity", "linspace", "ones", "ones_like", "tri", "tril",
+    "triu", "zeros", "zeros_like",
 ]  # fmt: skip
 
 _numbers = (bool, int, float, complex)
@@ -71,7 +73,7 @@ def empty(shape: Any, dtype: Any = None, order: str = "C", *, device: Any = None
 def _number(value: Any, dtype: Any) -> Any:
     """Return `value` as the Python number that an element of `dtype` holds after assignment."""
     cell = numpy.empty((), dtype)
-    _fallback.at_user_line(numpy.copyto, (cell, value), {"casting": "unsafe"})
+    fallback.at_user_line(numpy.copyto, (cell, value), {"casting": "unsafe"})
     return cell.item()
 
 
@@ -218,12 +220,12 @@ def _convert(value: Any, dtype: Any, copy: Any, order: Any, ndmin: Any) -> Any:
     options = {"copy": copy, "order": order, "ndmin": ndmin}
     try:
         if dtype is not None and type(value) is not ndarray:  # elements may overflow
-            return _fallback.at_user_line(_core.asarray, (value, dtype), options)
+            return fallback.at_user_line(_core.asarray, (value, dtype), options)
         return _core.asarray(value, dtype, **options)
     except ValueError as error:
-        if _fallback._NOT_AN_ARRAY not in str(error):
+        if fallback._NOT_AN_ARRAY not in str(error):
             raise
-    return _core.asarray(_fallback.converted(value), dtype, copy=copy, order=order, ndmin=ndmin)
+    return _core.asarray(fallback.converted(value), dtype, copy=copy, order=order, ndmin=ndmin)
 
 
 def _copy_mode(copy: Any) -> bool | None:
@@ -275,7 +277,7 @@ def asfortranarray(a: Any, dtype: Any = None, *, like: Any = None) -> Any:
 
 @fronted
 def copy(a: Any, order: str = "K", subok: bool = False) -> Any:
-    if type(a) is not ndarray and _overrides.asked((a,), {}):
+    if type(a) is not ndarray and overrides.asked((a,), {}):
         return fall_back("copy", a, order=order, subok=subok)
     return array(a, order=order, subok=subok, copy=True)
 
@@ -481,3 +483,68 @@ def identity(n: Any, dtype: Any = None, *, like: Any = None) -> Any:
            [0., 1.]])
     """
     return eye(n, dtype=float if dtype is None else dtype, like=like)
+
+
+@native
+@short_first
+def tri(N: Any, M: Any = None, k: int = 0, dtype: Any = float, *, like: Any = None) -> Any:
+    """Return a matrix with ones on and below a diagonal.
+
+    Examples
+    --------
+    >>> import numelt as np
+    >>> np.tri(3, dtype=int)
+    array([[1, 0, 0],
+           [1, 1, 0],
+           [1, 1, 1]])
+    """
+    columns = N if M is None else M
+    if like is not None or not type(N) is type(columns) is type(k) is int or N < 0 or columns < 0:
+        return fall_back("tri", N, M, k, dtype, like=like)
+    return _lower(N, columns, k).astype(dtype, copy=False)
+
+
+def _lower(rows: int, columns: int, k: int) -> Any:
+    return arange(rows)[:, None] >= arange(-k, columns - k)[None, :]
+
+
+def _triangle(name: str, m: Any, k: int, lower: bool) -> Any:
+    array_ = recordable(m)
+    if array_ is None or array_.ndim < 2 or type(k) is not int:
+        return fall_back(name, m, k)
+    rows, columns = array_.shape[-2:]
+    mask = _lower(rows, columns, k if lower else k - 1)
+    zero = _core.full((), 0, array_.dtype, "C")
+    ins = (mask, array_, zero) if lower else (mask, zero, array_)
+    result = _core.elementwise("where", ins) if zero is not NotImplemented else NotImplemented
+    return fall_back(name, m, k) if result is NotImplemented else result
+
+
+@native
+@foreign_first
+def tril(m: Any, k: int = 0) -> Any:
+    """Return a copy with the elements above a diagonal set to zero.
+
+    Examples
+    --------
+    >>> import numelt as np
+    >>> np.tril(np.ones((2, 2)))
+    array([[1., 0.],
+           [1., 1.]])
+    """
+    return _triangle("tril", m, k, lower=True)
+
+
+@native
+@foreign_first
+def triu(m: Any, k: int = 0) -> Any:
+    """Return a copy with the elements below a diagonal set to zero.
+
+    Examples
+    --------
+    >>> import numelt as np
+    >>> np.triu(np.ones((2, 2)))
+    array([[1., 1.],
+           [0., 1.]])
+    """
+    return _triangle("triu", m, k, lower=False)

@@ -7,8 +7,16 @@ from typing import Any, cast
 import numpy
 
 from numelt import _core
-from numelt._dispatch import fall_back, foreign_first, native, ndarray, operand, recordable, small_first
-from numelt._rebind import composed
+from numelt._dispatch.composed import composed
+from numelt._dispatch.native import (
+    fall_back,
+    foreign_first,
+    native,
+    ndarray,
+    operand,
+    recordable,
+    small_first,
+)
 
 __all__ = [
     "allclose", "array_equal", "array_equiv", "isclose", "iscomplex", "iscomplexobj", "isneginf", "isposinf",

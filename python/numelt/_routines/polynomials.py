@@ -12,8 +12,8 @@ from typing import Any
 import numpy
 
 from numelt import _core
-from numelt._dispatch import fall_back, native, ndarray, small_first
-from numelt._rebind import composed, library, rebound, understood
+from numelt._dispatch.composed import composed, library_call, rebound, understood
+from numelt._dispatch.native import fall_back, native, ndarray, small_first
 
 __all__ = [
     "poly", "polyadd", "polyder", "polydiv", "polyfit", "polyint", "polymul", "polysub", "polyval", "roots",
@@ -21,7 +21,7 @@ __all__ = [
 ]  # fmt: skip
 
 
-@library
+@library_call
 def poly(seq_of_zeros: Any) -> Any:
     """Return the coefficients of the polynomial with given roots.
 
@@ -57,7 +57,7 @@ def polyder(p: Any, m: Any = 1) -> Any:
     """
 
 
-@library
+@library_call
 def polydiv(u: Any, v: Any) -> Any:
     """Quotient and remainder of two polynomials.
 
@@ -69,7 +69,7 @@ def polydiv(u: Any, v: Any) -> Any:
     """
 
 
-@library
+@library_call
 def polyfit(
     x: Any, y: Any, deg: Any, rcond: Any = None, full: Any = False, w: Any = None, cov: Any = False
 ) -> Any:
@@ -95,7 +95,7 @@ def polyint(p: Any, m: Any = 1, k: Any = None) -> Any:
     """
 
 
-@library
+@library_call
 def polymul(a1: Any, a2: Any) -> Any:
     """Product of two polynomials.
 
@@ -136,7 +136,7 @@ def polyval(p: Any, x: Any) -> Any:
     return fall_back("polyval", p, x)
 
 
-@library
+@library_call
 def roots(p: Any) -> Any:
     """Roots of a polynomial.
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy.polynomial
 from numpy.polynomial import _polybase, polyutils
 
-from numelt._rebind import composed_in
+from numelt._dispatch.composed import composed_in
 from numelt._routines import polynomials
 
 __all__: list[str] = []

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from numelt._rebind import library
+from numelt._dispatch.composed import library_call
 
 __all__ = ["bartlett", "blackman", "geomspace", "hamming", "hanning", "kaiser", "logspace"]
 
 
-@library
+@library_call
 def bartlett(M: Any) -> Any:
     """Return the Bartlett window: a triangle.
 
@@ -24,7 +24,7 @@ def bartlett(M: Any) -> Any:
     """
 
 
-@library
+@library_call
 def blackman(M: Any) -> Any:
     """Return the Blackman window: three terms of a sum of cosines.
 
@@ -36,7 +36,7 @@ def blackman(M: Any) -> Any:
     """
 
 
-@library
+@library_call
 def geomspace(
     start: Any, stop: Any, num: Any = 50, endpoint: Any = True, dtype: Any = None, axis: Any = 0
 ) -> Any:
@@ -50,7 +50,7 @@ def geomspace(
     """
 
 
-@library
+@library_call
 def hamming(M: Any) -> Any:
     """Return the Hamming window: a raised cosine that does not end at zero.
 
@@ -62,7 +62,7 @@ def hamming(M: Any) -> Any:
     """
 
 
-@library
+@library_call
 def hanning(M: Any) -> Any:
     """Return the Hann window: a raised cosine.
 
@@ -74,7 +74,7 @@ def hanning(M: Any) -> Any:
     """
 
 
-@library
+@library_call
 def kaiser(M: Any, beta: Any) -> Any:
     """Return the Kaiser window of a given shape.
 
@@ -86,7 +86,7 @@ def kaiser(M: Any, beta: Any) -> Any:
     """
 
 
-@library
+@library_call
 def logspace(
     start: Any,
     stop: Any,

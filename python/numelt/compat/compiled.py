@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from numelt.compat import fortran
-from numelt.compat.watching import is_foreign, library
+from numelt.compat.libraries import is_foreign, library
 from numelt.compat.wrapping import Wrap, drawing
 
 __all__ = ["adapt", "adapt_loaded", "put_methods", "replace"]

@@ -12,7 +12,7 @@ import types
 from collections.abc import Callable
 from typing import Any
 
-from numelt import _fallback
+from numelt._dispatch import fallback
 
 __all__ = ["adapt", "is_f2py"]
 
@@ -53,7 +53,7 @@ class Fortran:
         return Fortran(value, self._adapted) if _is_fortran(value) else value
 
     def __setattr__(self, name: str, value: Any) -> None:
-        setattr(self._fortran, name, _fallback.unwrap(value))
+        setattr(self._fortran, name, fallback.unwrap(value))
 
     def __dir__(self) -> list[str]:
         return dir(self._fortran)

@@ -6,7 +6,8 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from numelt import _core, _fallback
+from numelt import _core
+from numelt._dispatch import fallback
 from numelt.compat.wrapping import Name
 
 TESTED = ">=1.6,<1.7"
@@ -18,7 +19,7 @@ def _reading(function: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(function)
     def read(self: Any, *args: Any, **kwargs: Any) -> Any:
         made = function(self, *args, **kwargs)
-        return _fallback.wrap(made) if self.subclass is _core.ndarray else made
+        return fallback.wrap(made) if self.subclass is _core.ndarray else made
 
     return read
 

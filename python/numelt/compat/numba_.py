@@ -6,7 +6,7 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from numelt import _fallback
+from numelt._dispatch import fallback
 from numelt.compat.wrapping import Name, giving_back, numpys_module
 
 TESTED = ">=0.68,<0.69"
@@ -19,7 +19,7 @@ def _looking_up(function: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
-        return _fallback.unwrap(numpys_module(function(*args, **kwargs)))
+        return fallback.unwrap(numpys_module(function(*args, **kwargs)))
 
     return call
 

@@ -17,8 +17,9 @@ from typing import Any
 import numpy
 from numpy._core import _ufunc_config
 
-from numelt import _core, _fallback
-from numelt._classes import call_view, ndarray
+from numelt import _core
+from numelt._array.classes import call_view, ndarray
+from numelt._dispatch import fallback
 
 __all__ = ["teach", "teach_shuffles", "teach_view", "watch_errors"]
 
@@ -58,7 +59,7 @@ def _next_view(cls: Any) -> Callable[..., Any]:
             return call_view(inherited, () if dtype is _LEFT_OUT else (dtype,), {"type": type})
         if dtype is _LEFT_OUT:
             return inherited()
-        return _fallback.wrap(inherited(numpy.ndarray)) if dtype is ndarray else inherited(dtype)
+        return fallback.wrap(inherited(numpy.ndarray)) if dtype is ndarray else inherited(dtype)
 
     return view
 
@@ -68,7 +69,7 @@ def _of_plain(original: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(original)
     def __new__(cls: Any, data: Any, *args: Any, **kwargs: Any) -> Any:
-        return _fallback.at_user_line(original, (cls, _fallback.unwrap(data), *args), kwargs)
+        return fallback.at_user_line(original, (cls, fallback.unwrap(data), *args), kwargs)
 
     return __new__
 

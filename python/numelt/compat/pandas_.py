@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy
 
-from numelt import _fallback
+from numelt._dispatch import fallback
 from numelt.compat.wrapping import HOLDING, Name, converting
 
 TESTED = ">=3.1,<3.2"
@@ -32,7 +32,7 @@ def _mapping(function: Callable[..., Any]) -> Callable[..., Any]:
         if HOLDING.isdisjoint(map(type, objects)):
             return made
         for at, value in enumerate(objects):
-            held = _fallback.unwrap(value)
+            held = fallback.unwrap(value)
             made[at] = held.item() if type(held) is numpy.ndarray and not held.ndim else held
         return sys.modules["pandas._libs.lib"].maybe_convert_objects(made)
 

@@ -3,13 +3,12 @@
 Most programs import no library that needs anything. What changes a library is loaded with the library: for a
 package of `PACKAGES` its module in this folder, for a compiled module `compiled`.
 
-In: nothing. Out: `install`, `add_finder`, `add_last_finder`, `library`.
+In: nothing. Out: `install`, `add_finder`, `add_last_finder`.
 """
 
 from __future__ import annotations
 
 import functools
-import importlib
 import importlib.machinery
 import sys
 import types
@@ -17,28 +16,14 @@ import warnings
 from collections.abc import Sequence
 from typing import Any, cast
 
-from numelt._import import Delegating
+from numelt.compat.libraries import OTHERS, PACKAGES, Delegating, is_foreign, library
 
 __all__ = [
-    "PACKAGES",
     "UntestedLibraryWarning",
     "add_finder",
     "add_last_finder",
     "install",
-    "is_foreign",
-    "library",
 ]
-
-# the modules of this folder by the libraries that they are about
-PACKAGES = {
-    "array_api_compat": "array_api_compat_", "astropy": "astropy_", "awkward": "awkward_",
-    "bottleneck": "bottleneck_", "h5py": "h5py_", "hypothesis": "hypothesis_", "jax": "jax_",
-    "joblib": "joblib_", "numba": "numba_", "numexpr": "numexpr_", "pandas": "pandas_", "pyarrow": "pyarrow_",
-    "scipy": "scipy_", "skimage": "skimage_", "sklearn": "sklearn_", "statsmodels": "statsmodels_",
-    "torch": "torch_", "xarray": "xarray_",
-}  # fmt: skip
-
-_OTHERS = sys.stdlib_module_names | {"numpy", "numelt"}
 
 
 class UntestedLibraryWarning(UserWarning):
@@ -63,24 +48,6 @@ def add_last_finder(finder: Any) -> None:
     """Have a class of finders asked for modules that no other finds."""
     if finder not in sys.meta_path:
         sys.meta_path.append(finder)
-
-
-def is_foreign(module: types.ModuleType) -> bool:
-    """Has this module been compiled, and is neither the standard library's, nor NumPy's, nor ours?"""
-    loader = getattr(module, "__loader__", None)
-    if type(loader) is _Loader:
-        loader = loader._loader
-    return (
-        isinstance(loader, importlib.machinery.ExtensionFileLoader)
-        and module.__name__.partition(".")[0] not in _OTHERS
-    )
-
-
-@functools.cache
-def library(package: str) -> Any:
-    """Return the module of this folder about a package, `None` where there is none."""
-    name = PACKAGES.get(package)
-    return None if name is None else importlib.import_module(f"numelt.compat.{name}")
 
 
 def _release(version: str) -> tuple[int, ...]:
@@ -190,7 +157,7 @@ def _watch_extensions() -> None:
     @functools.wraps(original)
     def exec_module(self: importlib.machinery.ExtensionFileLoader, module: types.ModuleType) -> None:
         original(self, module)
-        if module.__name__.partition(".")[0] not in _OTHERS:
+        if module.__name__.partition(".")[0] not in OTHERS:
             from numelt.compat import compiled
 
             compiled.adapt(module)

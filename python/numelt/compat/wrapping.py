@@ -15,7 +15,8 @@ import types
 from collections.abc import Callable, Iterable, Set
 from typing import Any, NamedTuple
 
-from numelt import _core, _fallback
+from numelt import _core
+from numelt._dispatch import fallback
 
 __all__ = ["HOLDING", "Name", "converting", "drawing", "giving_back", "making", "naming", "wrap_module"]
 
@@ -36,12 +37,12 @@ class Name(NamedTuple):
     reason: str
 
 
-def _numpys(args: tuple[Any, ...], kwargs: dict[str, Any], views: _fallback.Views | None = None) -> Any:
+def _numpys(args: tuple[Any, ...], kwargs: dict[str, Any], views: fallback.Views | None = None) -> Any:
     """Return arguments with NumPy's arrays in place of ours."""
     if not HOLDING.isdisjoint(map(type, args)):
-        args = tuple(_fallback.unwrap(arg, views) if type(arg) in HOLDING else arg for arg in args)
+        args = tuple(fallback.unwrap(arg, views) if type(arg) in HOLDING else arg for arg in args)
     if kwargs:
-        kwargs = {key: _fallback.unwrap(value, views) for key, value in kwargs.items()}
+        kwargs = {key: fallback.unwrap(value, views) for key, value in kwargs.items()}
     return args, kwargs
 
 
@@ -67,7 +68,7 @@ def giving_back(function: Callable[..., Any], generators: Set[type] = frozenset(
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
-        views: _fallback.Views = {}
+        views: fallback.Views = {}
         args, kwargs = _numpys(args, kwargs, views)
         if generators and not generators.isdisjoint(map(type, (*args, *kwargs.values()))):
             args = tuple(arg._plain if type(arg) in generators else arg for arg in args)
@@ -82,10 +83,10 @@ def giving_back(function: Callable[..., Any], generators: Set[type] = frozenset(
 
 def drawing(function: Callable[..., Any]) -> Callable[..., Any]:
     """Return a function that calls a compiled one, for which random generators draw NumPy's arrays, too."""
-    return giving_back(function, _fallback.GENERATORS)
+    return giving_back(function, fallback.GENERATORS)
 
 
-def _given(value: Any, views: _fallback.Views) -> Any:
+def _given(value: Any, views: fallback.Views) -> Any:
     """Return the array of ours for a view that was handed on."""
     given = views.get(id(value))
     return value if given is None else given[1]
@@ -125,7 +126,7 @@ def naming(function: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
-        return function(*(_fallback.numpys_own(numpys_module(arg)) for arg in args), **kwargs)
+        return function(*(fallback.numpys_own(numpys_module(arg)) for arg in args), **kwargs)
 
     return call
 

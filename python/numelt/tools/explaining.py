@@ -8,7 +8,9 @@ from __future__ import annotations
 import linecache
 from typing import Any, NamedTuple
 
-from numelt import _core, _coverage
+from numelt import _core
+from numelt.tools.coverage import coverage as report
+from numelt.tools.coverage import shorten
 
 __all__ = ["explanation"]
 
@@ -70,7 +72,7 @@ def _summary(told: dict[str, Any]) -> str:
         f"{told['bytes']:,} bytes move, {told['bytes_without_fusion']:,} without fusion",
         "",
     ]
-    fallbacks = {(f.filename, f.lineno): f for f in reversed(_coverage.coverage().fallbacks)}
+    fallbacks = {(f.filename, f.lineno): f for f in reversed(report().fallbacks)}
     for place, line in lines.items():
         out.extend(_lines_of(place, line, steps, fallbacks.get(place)))
     out.append("")
@@ -81,7 +83,7 @@ def _summary(told: dict[str, Any]) -> str:
 def _lines_of(place: tuple[str, int], line: _Line, steps: list[Any], fallback: Any) -> list[str]:
     filename, lineno = place
     source = linecache.getline(filename, lineno).strip()
-    where = f"{_coverage.shorten(filename)}:{lineno}" if filename else "(line not known)"
+    where = f"{shorten(filename)}:{lineno}" if filename else "(line not known)"
     times = [f"{count} x {name}" if count > 1 else name for name, count in line.operations.items()]
     ends = ", ".join(f"{_kind(steps[at])} {at}" for at in sorted(line.kernels))
     out = [f"{where}  {source}".rstrip(), f"    records {', '.join(times)}"]

@@ -12,7 +12,8 @@ from typing import Any, cast
 
 import numpy
 
-from numelt import _core, _fallback
+from numelt import _core
+from numelt._dispatch import fallback
 
 __all__ = [
     "Config",
@@ -138,7 +139,7 @@ class Config:
 
     def __getattr__(self, key: str) -> Any:
         if key == "fallback":
-            return _fallback.policy()
+            return fallback.policy()
         settings = _core.config_get()
         if key not in settings:
             raise AttributeError(f"numelt has no setting {key!r}; settings are {', '.join(dir(self))}")
@@ -146,7 +147,7 @@ class Config:
 
     def __setattr__(self, key: str, value: Any) -> None:
         if key == "fallback":
-            _fallback.set_policy(value)
+            fallback.set_policy(value)
             return
         if key not in _core.config_get():
             raise AttributeError(f"numelt has no setting {key!r}; settings are {', '.join(dir(self))}")

@@ -12,7 +12,9 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Any, NamedTuple
 
-from numelt import _core, _coverage, _fallback
+from numelt import _core
+from numelt._dispatch import counters, fallback
+from numelt.tools.coverage import coverage
 
 __all__ = ["Event", "Profile", "profile"]
 
@@ -94,14 +96,14 @@ class Profile:
 
     def _listen(self, listener: Callable[[str, str, int, str], None] | None) -> None:
         """Hear of fallbacks, also of those that the core counts by itself, or no longer."""
-        _coverage.listen(listener)
-        _fallback.set_policy(_fallback.policy())
+        counters.listen(listener)
+        fallback.set_policy(fallback.policy())
 
     def note(self, report: dict[str, Any]) -> None:
         """Count one flush under the user's line."""
         end = time.perf_counter()
         reason = str(report.get("reason", ""))
-        filename, lineno = _fallback.user_location()
+        filename, lineno = fallback.user_location()
         line = (filename, lineno, reason)
         entry = self.lines.setdefault(line, [0, 0, 0, 0.0])
         seconds = float(report.get("seconds", 0.0))
@@ -136,7 +138,7 @@ class Profile:
     def note_library(self, name: str, seconds: float) -> None:
         """Count one library call under the user's line."""
         end = time.perf_counter()
-        filename, lineno = _fallback.user_location()
+        filename, lineno = fallback.user_location()
         entry = self.library.setdefault((filename, lineno, name), [0, 0.0])
         entry[0] += 1
         entry[1] += seconds
@@ -238,7 +240,7 @@ def profile(reset: bool = False) -> Profile:
     since numelt was imported or the totals were reset: ...
     """
     counters = _core.stats()
-    coverage = _coverage.coverage(reset=reset)
+    report = coverage(reset=reset)
     if reset:
         _core.reset_stats()
-    return Profile({**counters, "fallbacks": coverage.fallbacks, "library": coverage.library})
+    return Profile({**counters, "fallbacks": report.fallbacks, "library": report.library})

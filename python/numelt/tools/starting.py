@@ -1,7 +1,7 @@
 """`numelt.install` and ``%load_ext numelt``: an unedited script or notebook gets numelt for ``import numpy``.
 
 In: a program that is already running. Out: its import hook, which is that of ``python -m numelt``
-(`numelt._import`), and its ``__main__`` prepared as the launcher prepares it.
+(`numelt.tools.importing`), and its ``__main__`` prepared as the launcher prepares it.
 """
 
 from __future__ import annotations
@@ -40,10 +40,10 @@ def _message(names: list[str]) -> str:
 
 def _prepare(namespace: dict[str, Any]) -> list[str]:
     """Give the code of a namespace numelt where it imports numpy; return the names that stay NumPy's."""
-    from numelt import _import
+    from numelt.tools import importing
 
-    _import.install()
-    namespace["__builtins__"] = _import.user_builtins()
+    importing.install()
+    namespace["__builtins__"] = importing.user_builtins()
     return _bound(namespace)
 
 
@@ -54,7 +54,7 @@ def _redirect_running(*namespaces: dict[str, Any]) -> None:
     Only
     what belongs to one of the namespaces is redirected; all other imports are Python's.
     """
-    from numelt import _import
+    from numelt.tools import importing
 
     original = builtins.__import__
 
@@ -63,7 +63,7 @@ def _redirect_running(*namespaces: dict[str, Any]) -> None:
         name: str, globals: Any = None, locals: Any = None, fromlist: Any = (), level: int = 0
     ) -> types.ModuleType:
         users = any(globals is namespace for namespace in namespaces)
-        module: types.ModuleType = (_import.import_for_users if users else original)(
+        module: types.ModuleType = (importing.import_for_users if users else original)(
             name, globals, locals, fromlist, level
         )
         return module

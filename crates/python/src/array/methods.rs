@@ -225,7 +225,7 @@ impl NdArray {
         read_call(slf, "tobytes", args, kwargs)
     }
 
-    /// `_resize.py` does it, told whether something else holds the array than a name and this call; calls borrow
+    /// `numelt._array.resize` does it, told whether something else holds the array than a name and this call; calls borrow
     /// from 3.14 on.
     #[pyo3(signature = (*new_shape, **kwargs))]
     fn resize<'py>(

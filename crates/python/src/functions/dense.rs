@@ -1,5 +1,5 @@
-//! Work on dense memory that is done at once: sorting of large arrays on all cores (`numelt._routines.searching`) and
-//! sums under masks (`numelt._reductions`).
+//! Work on dense memory that is done at once: sorting of large arrays on all cores (`numelt._routines.sorting`) and
+//! sums under masks (`numelt._ufunc.reductions`).
 //!
 //! In: dense arrays. Out: their order, runs merged, or sums. What the host engine does not know gives
 //! `NotImplemented`; whether the result can depend on the algorithm is told, so that NumPy decides then.

@@ -82,7 +82,7 @@ pub fn is_one_loop(args: &Bound<'_, PyTuple>) -> bool {
     vectors && value && (target.dtype.is_integer() || matches!(target.dtype, DType::F32 | DType::F64))
 }
 
-/// Segments that the package reduces one by one (`_ufuncs._MANY_SEGMENTS`).
+/// Segments that the package reduces one by one (`numelt._ufunc.ufuncs._MANY_SEGMENTS`).
 const SEGMENTS: i64 = 64;
 
 /// Are there more segments than the package reduces one by one?

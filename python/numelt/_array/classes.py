@@ -1,0 +1,201 @@
+"""The array and ufunc classes as classes: instance checks, subclasses, methods taken from the class.
+
+In: `numelt._core.ndarray` and `numelt._core.ufunc`. Out: their metaclasses, under which NumPy's own
+objects are instances, a class derived from ``ndarray`` is a real subclass of NumPy's array, and
+``ndarray.sum(x)`` works for such subclasses too. NumPy's own subclasses learn that our class means a
+plain array. Nothing here computes.
+"""
+
+from __future__ import annotations
+
+import functools
+import types
+from collections.abc import Callable
+from typing import Any
+
+import numpy
+
+from numelt import _core
+from numelt._dispatch import fallback, mirror, overrides
+
+__all__ = ["ArrayType", "SubclassBase", "UfuncType", "call_view", "collect_members", "seal"]
+
+ndarray = _core.ndarray
+
+# what a class answers about itself, and what must not be taken over
+_OF_THE_CLASS = frozenset(
+    {
+        "__class__", "__class_getitem__", "__doc__", "__hash__", "__init__", "__init_subclass__", "__new__",
+        "__subclasshook__", "__getattribute__", "__getstate__", "__dir__", "__module__",
+    }
+)  # fmt: skip
+
+_members: dict[str, UnboundMethod | UnboundAttribute] = {}
+
+
+class UnboundMethod(_core.UnboundCall):
+    """A method looked up on the class, as in ``ndarray.sum(x)``; `x` may be a subclass of NumPy's array."""
+
+    def __new__(cls, name: str, ours: Any, numpys: Any) -> UnboundMethod:
+        def others(*args: Any, **kwargs: Any) -> Any:
+            return fallback.uncounted(numpys, args, kwargs)
+
+        return super().__new__(cls, ours, others, numpys)
+
+    def __init__(self, name: str, ours: Any, numpys: Any) -> None:
+        self.__wrapped__ = numpys
+        self.__name__ = name
+        self.__qualname__ = f"ndarray.{name}"
+        self.__doc__ = numpys.__doc__
+        self.__objclass__ = ndarray
+        text = getattr(numpys, "__text_signature__", None)
+        if text is not None:
+            self.__text_signature__ = text
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        return self if instance is None else types.MethodType(self, instance)
+
+    def __repr__(self) -> str:
+        return f"<method {self.__name__!r} of 'numpy.ndarray' objects>"
+
+    def __reduce__(self) -> Any:
+        return getattr, (ndarray, self.__name__)
+
+
+class UnboundAttribute:
+    """An attribute looked up on the class, as in ``ndarray.shape``, of our arrays and NumPy's subclasses."""
+
+    def __init__(self, name: str, ours: Any, numpys: Any) -> None:
+        self._ours, self._numpys = ours, numpys
+        self.__name__ = name
+        self.__qualname__ = f"ndarray.{name}"
+        self.__doc__ = numpys.__doc__
+        self.__objclass__ = ndarray
+
+    def _of(self, instance: Any) -> Any:
+        return self._ours if type(instance) is ndarray else self._numpys
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        return self if instance is None else self._of(instance).__get__(instance, owner)
+
+    def __set__(self, instance: Any, value: Any) -> None:
+        self._of(instance).__set__(instance, value)
+
+    def __repr__(self) -> str:
+        return f"<attribute {self.__name__!r} of 'numpy.ndarray' objects>"
+
+
+def collect_members() -> None:
+    """Note the methods and attributes that the completed class has in common with NumPy's."""
+    for name in dir(numpy.ndarray):
+        numpys = getattr(numpy.ndarray, name)
+        if isinstance(numpys, types.GetSetDescriptorType) and name in vars(ndarray):
+            _members[name] = UnboundAttribute(name, vars(ndarray)[name], numpys)
+        if name in _OF_THE_CLASS or not callable(numpys):
+            continue
+        ours = type.__getattribute__(ndarray, name) if hasattr(ndarray, name) else numpys
+        _members[name] = UnboundMethod(name, ours, numpys)
+    _core.set_unbound(_members)
+
+
+class SubclassBase(numpy.ndarray):
+    """What stands between a class derived from our ``ndarray`` and NumPy's: it knows our class."""
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        own = vars(cls).get("__array_ufunc__")
+        if isinstance(own, types.FunctionType):
+            type.__setattr__(cls, "__array_ufunc__", _with_our_ufunc(own))
+
+    def _view(self, *args: Any, **kwargs: Any) -> Any:
+        """Return a view of the same memory as another dtype or class."""
+        return call_view(super().view, args, kwargs)
+
+    view = _core.method("ndarray.view", numpy.ndarray.view, _view, "uncounted")
+
+    def _asked(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        return fallback.uncounted(super().__array_function__, (func, types, args, kwargs), {})
+
+    __array_function__ = overrides.default(
+        _core.method("ndarray.__array_function__", numpy.ndarray.__array_function__, _asked, "general")
+    )
+    del _asked, _view
+
+
+class OverridingBase(SubclassBase):
+    """The same for a class with an ``__array_ufunc__`` of its own, which ends with this one."""
+
+
+def _overridden(self: Any, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
+    # our arrays among the operands would make NumPy look for another class to decide
+    inherited = super(OverridingBase, self).__array_ufunc__
+    return fallback.uncounted(inherited, (ufunc, method, *inputs), kwargs)
+
+
+# set when the class is made: it is asked with NumPy's ufunc, as the classes that are derived from it are not
+OverridingBase.__array_ufunc__ = _overridden  # type: ignore[method-assign]
+
+for _base in (SubclassBase, OverridingBase):
+    _base.__name__ = _base.__qualname__ = "ndarray"
+    _base.__module__ = "numpy"
+
+
+def call_view(view: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Call an array's `view`, to which our class means NumPy's."""
+    if any(arg is ndarray for arg in (*args, *kwargs.values())):
+        args = tuple(numpy.ndarray if arg is ndarray else arg for arg in args)
+        kwargs = {key: numpy.ndarray if arg is ndarray else arg for key, arg in kwargs.items()}
+        return fallback.wrap(view(*args, **kwargs))
+    return view(*args, **kwargs)
+
+
+def _with_our_ufunc(own: Callable[..., Any]) -> Callable[..., Any]:
+    """Let a class's ``__array_ufunc__`` be asked with our ufunc, which programs compare with ``np.add``."""
+
+    @functools.wraps(own)
+    def __array_ufunc__(self: Any, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        return own(self, mirror.ufunc_for(ufunc), method, *inputs, **kwargs)
+
+    return __array_ufunc__
+
+
+class ArrayType(_core.ArrayMeta):
+    """Metaclass under which real NumPy arrays are instances of our class, and subclasses are NumPy's.
+
+    A program that asks ``isinstance(x, np.ndarray)`` means any array, also one from an installed
+    library; and a class derived from ``np.ndarray`` gets all of NumPy's subclass rules by being one.
+    """
+
+    def __new__(cls, name: str, bases: tuple[type, ...], namespace: dict[str, Any], **kwargs: Any) -> Any:
+        stand_in = OverridingBase if "__array_ufunc__" in namespace else SubclassBase
+        plain = tuple(stand_in if base is ndarray else base for base in bases)
+        return types.new_class(name, plain, kwargs, lambda body: body.update(namespace))
+
+    def __subclasscheck__(cls, subclass: type) -> bool:
+        return type.__subclasscheck__(cls, subclass) or issubclass(subclass, numpy.ndarray)
+
+
+def seal() -> None:
+    """Make the class of arrays, once it is complete, as immutable as NumPy's."""
+
+    def refuse(cls: type, name: str, value: object = None) -> None:
+        numpys: Any = numpy.ndarray
+        setattr(numpys, name, value)  # raises
+
+    for changes in ("__setattr__", "__delattr__"):
+        setattr(ArrayType, changes, refuse)
+
+
+class UfuncType(type):
+    """Metaclass under which NumPy's ufuncs, also those of installed libraries, are instances of ours."""
+
+    __doc__ = property(lambda cls: numpy.ufunc.__doc__)
+
+    def __getattr__(cls, name: str) -> Any:
+        return getattr(numpy.ufunc, name)
+
+    def __instancecheck__(cls, instance: Any) -> bool:
+        return type.__instancecheck__(cls, instance) or isinstance(instance, numpy.ufunc)
+
+    def __subclasscheck__(cls, subclass: type) -> bool:
+        return type.__subclasscheck__(cls, subclass) or issubclass(subclass, numpy.ufunc)

@@ -1,0 +1,337 @@
+"""Completing the array class: what the compiled class leaves to Python.
+
+In: `numelt._core.ndarray`. Out: the same class with every public method of `numpy.ndarray`, NumPy's
+dispatch protocols, and a metaclass under which real NumPy arrays count as instances. The class is
+completed once, at import.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import types
+from collections.abc import Callable
+from typing import Any
+
+import numpy
+from numpy._core import umath as _umath
+
+from numelt import _core
+from numelt._array import classes, fields, flat, pickling, resize
+from numelt._dispatch import fallback, library, mirror
+from numelt._dispatch.library import counted_first
+from numelt._dispatch.native import FEW, NATIVE, ndarray, small_call
+from numelt._routines import sorting
+from numelt._routines.indexing import picking
+from numelt._routines.linear_algebra import products
+from numelt._routines.manipulation import joining
+from numelt._routines.mathematical import elementwise
+from numelt._routines.statistics import reductions
+
+__all__ = ["complete"]
+
+# methods that take what the function takes after the array
+_SHARED: tuple[Any, ...] = (
+    reductions.cumsum, reductions.cumprod, products.trace, picking.take, picking.nonzero,
+)  # fmt: skip
+
+# those of them whose calls may be NumPy's, on few elements or on arrays that are not native
+_MOST: dict[str, Any] = {"trace": FEW, "take": FEW, "nonzero": FEW, "cumsum": "foreign", "cumprod": "foreign"}
+
+# methods and attributes that NumPy's array has and that must not be taken over blindly
+_NOT_TAKEN = frozenset(
+    { "__class__", "__new__", "__init__", "__init_subclass__", "__subclasshook__", "__getattribute__",
+    "__setattr__", "__delattr__", "__dir__", "__doc__", "__hash__", "__sizeof__", "__array_finalize__",
+    "__array_wrap__", "__getstate__", "__module__", "__buffer__", "__release_buffer__", }
+)  # fmt: skip
+
+
+# methods that save an array: a read of the data, not a computation done elsewhere
+_READS = frozenset({"tofile", "dump", "dumps"})
+
+
+def _method(name: str, original: Any) -> Callable[..., Any]:
+    """Return a method that runs NumPy's method of that name on a view."""
+    label = f"ndarray.{name}"
+    if library.is_library(label):
+        return library.function(label, original)
+
+    def general(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if name in _READS:
+            return fallback.uncounted(original, (self, *args), kwargs)
+        return fallback.call(label, original, (self, *args), kwargs)
+
+    run = _core.method(label, original, general, "uncounted" if name in _READS else "fallback")
+    functools.update_wrapper(run, original, assigned=("__doc__", "__name__"), updated=())
+    run.__qualname__ = label
+    return run
+
+
+def _attribute(name: str) -> property:
+    def get(self: Any) -> Any:
+        return getattr(_core.to_numpy(self), name)
+
+    return property(get, doc=getattr(getattr(numpy.ndarray, name), "__doc__", None))
+
+
+def clip(self: Any, min: Any = None, max: Any = None, out: Any = None, **kwargs: Any) -> Any:
+    """Limit the elements to an interval; either end may be left out."""
+    if kwargs.keys() <= {"dtype"}:
+        result = elementwise._clip(self, min, max, out, kwargs.get("dtype"))
+        if result is not NotImplemented:
+            return result
+    return fallback.call("ndarray.clip", numpy.ndarray.clip, (self, min, max, out), kwargs)
+
+
+def round_(self: Any, decimals: Any = 0, out: Any = None) -> Any:
+    """Round to a number of decimals, halves to even."""
+    return elementwise.round(self, decimals, out)
+
+
+def dot(self: Any, b: Any, out: Any = None) -> Any:
+    """Dot product with another array."""
+    return products.dot(self, b) if out is None else products.dot(self, b, out)
+
+
+def repeat(self: Any, repeats: Any, axis: Any = None) -> Any:
+    """Repeat each element."""
+    return joining.repeat(self, repeats, axis)
+
+
+def _truth(name: str, function: Callable[..., Any], doc: str) -> Callable[..., Any]:
+    """Return the method `any` or `all`, which has a dtype that the function lacks."""
+
+    def method(
+        a: Any,
+        axis: Any = None,
+        dtype: Any = None,
+        out: Any = None,
+        keepdims: Any = False,
+        *,
+        where: Any = True,
+    ) -> Any:
+        if dtype is None:
+            if out is None and where is True and type(keepdims) is bool:
+                return function(a, axis, keepdims=keepdims)
+            return function(a, axis, out, keepdims, where=where)
+        return _with_dtype(name, a, axis, dtype, out, keepdims, where)
+
+    method.__name__, method.__qualname__ = name, f"_{name}"  # which exceptions name
+    method.__doc__ = doc
+    return method
+
+
+def _with_dtype(name: str, array: Any, axis: Any, dtype: Any, out: Any, keepdims: Any, where: Any) -> Any:
+    """Run NumPy's `any` or `all`, whose dtype matters for objects only."""
+    kwargs = {"axis": axis, "dtype": dtype, "out": out, "keepdims": keepdims, "where": where}
+    return fallback.call(f"ndarray.{name}", getattr(numpy.ndarray, name), (array,), kwargs)
+
+
+any_ = _truth("any", reductions.any, "Tell whether any element over axes is true.")
+all_ = _truth("all", reductions.all, "Tell whether all elements over axes are true.")
+
+
+def setflags(self: Any, write: Any = None, align: Any = None, uic: Any = None) -> None:
+    """Set the flags that may be set: whether the elements may be written."""
+    if uic is not None and uic:
+        raise ValueError("cannot set WRITEBACKIFCOPY flag to True")
+    if align is not None and align and not self.flags.aligned:
+        raise ValueError("cannot set aligned flag of mis-aligned array to True")
+    if write is not None:
+        self.flags.writeable = bool(write)
+
+
+def array_function(self: Any, func: Any, types: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Run a function of NumPy's that was called with our arrays: ours if there is one."""
+    func = fallback.unwrap(func)  # a class that hands on what it was asked with
+    ours = NATIVE.get(func)
+    if ours is None and getattr(func, "__module__", None) == "numpy.fft":
+        importlib.import_module("numelt.fft")  # late, as NumPy loads its own
+
+        ours = NATIVE.get(func)
+    if ours is not None and not _foreign(types):
+        key = func, id(args[0] if args else None)
+        if key in _entered:
+            return fallback.wrap(fallback.at_user_line(func._implementation, args, kwargs))
+        _entered.add(key)
+        try:
+            return ours(*args, **kwargs)
+        finally:
+            _entered.discard(key)
+    return fallback.call(
+        getattr(func, "__name__", repr(func)), func, args, kwargs, "called as NumPy's function"
+    )
+
+
+# functions that NumPy has called us with, and their first arguments: what only NumPy sees into leads back
+_entered: set[tuple[Any, int]] = set()
+_own_kinds = frozenset({ndarray, numpy.ndarray})
+
+
+def _foreign(kinds: Any) -> bool:
+    """Does another class than ours and NumPy's own take part?"""
+    return not _own_kinds.issuperset(kinds)
+
+
+_default_ufunc = numpy.ndarray.__array_ufunc__
+
+
+def array_ufunc(self: Any, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
+    """Run a ufunc of NumPy's that was called with our arrays."""
+    out = kwargs.get("out", ())
+    ours = _own_kinds
+    for value in (*inputs, *out):
+        kind = type(value)
+        if kind not in ours and isinstance(value, numpy.ndarray):
+            break  # a subclass of NumPy's array decides in NumPy
+        if kind not in ours and getattr(kind, "__array_ufunc__", _default_ufunc) is not _default_ufunc:
+            return NotImplemented  # that class decides
+    else:
+        # somebody else's ufunc may have the name of one of NumPy's
+        numpys = getattr(_umath, ufunc.__name__, None) is ufunc
+        if numpys and all(type(value) is ndarray for value in out):
+            target = mirror.ufunc_for(ufunc)
+            return (target if method == "__call__" else getattr(target, method))(*inputs, **kwargs)
+    function = ufunc if method == "__call__" else getattr(ufunc, method)
+    label = ufunc.__name__ if method == "__call__" else f"{ufunc.__name__}.{method}"
+    return fallback.call(label, function, inputs, kwargs, "called as NumPy's ufunc")
+
+
+def array_wrap(self: Any, array: Any, context: Any = None, return_scalar: bool = False) -> Any:
+    """Wrap a result that NumPy computed for one of our arrays."""
+    if type(array) is not numpy.ndarray:
+        return array
+    return array[()] if return_scalar and array.ndim == 0 else _core.from_numpy(array, False)
+
+
+def array_namespace(self: Any, /, *, api_version: Any = None) -> Any:
+    """Return the module whose functions work on this array (the array API standard)."""
+    numpy.empty(0).__array_namespace__(api_version=api_version)  # NumPy checks the version
+    import numelt
+
+    return numelt
+
+
+def _new(cls: Any, *args: Any, **kwargs: Any) -> Any:
+    """Make an array the low-level way: ``ndarray(shape, dtype, buffer, offset, strides, order)``."""
+    given = {*_MAKING[: len(args)]} & kwargs.keys()
+    if (
+        given
+        or len(args) > len(_MAKING)
+        or not kwargs.keys() <= {*_MAKING}
+        or not (args or "shape" in kwargs)
+    ):
+        return fallback.raising("ndarray", numpy.ndarray, args, kwargs)  # NumPy words what is wrong
+    return _made(cls, *args, **kwargs)
+
+
+_MAKING = ("shape", "dtype", "buffer", "offset", "strides", "order")
+
+
+def _made(
+    cls: Any,
+    shape: Any,
+    dtype: Any = float,
+    buffer: Any = None,
+    offset: int = 0,
+    strides: Any = None,
+    order: Any = None,
+) -> Any:
+    if cls is not ndarray and issubclass(cls, numpy.ndarray):
+        return numpy.ndarray.__new__(cls, shape, dtype, fallback.unwrap(buffer), offset, strides, order)
+    if buffer is None and strides is None and offset == 0:
+        result = _core.empty(shape, dtype, order or "C")
+        if result is not NotImplemented:
+            return result
+    args = (shape, dtype, buffer, offset, strides, order)
+    return fallback.uncounted(numpy.ndarray, args, {})
+
+
+def _take_over() -> None:
+    """Give the class every method of NumPy's array that it does not have."""
+    for name in dir(numpy.ndarray):
+        if name in _NOT_TAKEN or name in vars(ndarray):
+            continue
+        original = getattr(numpy.ndarray, name)
+        if not callable(original):
+            setattr(ndarray, name, _attribute(name))
+        elif name == "__class_getitem__":
+            setattr(ndarray, name, classmethod(lambda cls, item: types.GenericAlias(cls, item)))
+        else:
+            setattr(ndarray, name, _method(name, original))
+
+
+def _array_interface() -> property:
+    """Return ``__array_interface__`` where it names the dtype; other dtypes convert by ``__array__``."""
+    original = vars(ndarray)["__array_interface__"]
+
+    def get(self: Any) -> Any:
+        if not _core.is_native(self) and not _is_described(self.dtype):
+            raise AttributeError("__array_interface__")
+        return original.__get__(self)
+
+    return property(get, doc=numpy.ndarray.__array_interface__.__doc__)
+
+
+@functools.lru_cache(maxsize=256)
+def _is_described(dtype: Any) -> bool:
+    """Does NumPy get this dtype back from the description in an interface?"""
+    try:
+        return bool(numpy.dtype(dtype.descr if dtype.names else dtype.str) == dtype)
+    except (TypeError, ValueError):
+        return False
+
+
+def _set_metaclass(cls: type, meta: type) -> None:
+    if hasattr(_core, "set_metaclass"):
+        _core.set_metaclass(cls, meta)
+
+
+def complete() -> None:
+    """Complete the array and ufunc classes."""
+    for function in _SHARED:
+        name = function.__name__
+        original = getattr(numpy.ndarray, name)
+        method = small_call(original, function._implementation, f"ndarray.{name}", _MOST[name])
+        method.__doc__ = original.__doc__
+        setattr(ndarray, name, method)
+
+    def few(name: str, function: Any) -> Any:
+        return small_call(getattr(numpy.ndarray, name), function, f"ndarray.{name}")
+
+    def general(name: str, function: Any) -> Any:
+        return _core.routine(name, getattr(numpy.ndarray, name), function, "general", True)
+
+    own: dict[str, Any] = {
+        "clip": few("clip", clip), "round": few("round", round_), "dot": few("dot", dot),
+        "repeat": few("repeat", repeat),
+        "put": few("put", picking.put_method), "compress": few("compress", picking.compress_method),
+        **{name: few(name, method) for name, method in fields.METHODS.items()},
+        "sort": counted_first(sorting.sort_in_place, "ndarray.sort", numpy.ndarray.sort),
+        "argsort": counted_first(sorting.argsort_method, "ndarray.argsort", numpy.ndarray.argsort),
+        "searchsorted": counted_first(
+            sorting.searchsorted, "ndarray.searchsorted", numpy.ndarray.searchsorted
+        ), "setflags": general("setflags", setflags), "flat": flat.flat,
+        "choose": few("choose", picking.choose_method), "any": any_, "all": all_,
+        "var": general("var", reductions.as_method(reductions.var)),
+        "std": general("std", reductions.as_method(reductions.std)),
+        "__reduce__": pickling.reduce, "__reduce_ex__": pickling.reduce_ex,
+        "__setstate__": pickling.setstate, "__array_function__": array_function,
+        "__array_namespace__": array_namespace, "__array_wrap__": array_wrap,
+    }  # fmt: skip
+    own["__array_interface__"] = _array_interface()
+    for name, value in own.items():
+        setattr(ndarray, name, value)
+        if isinstance(value, (types.FunctionType, _core.routine)):
+            original = getattr(numpy.ndarray, name)
+            value.__doc__, value.__name__ = original.__doc__, original.__name__
+    ndarray.__doc__ = numpy.ndarray.__doc__
+    _core.set_hooks(array_ufunc=array_ufunc, resize=resize.resize)
+    _take_over()
+    mirror.replace(numpy.ndarray, ndarray)
+    mirror.replace(numpy.ufunc, _core.ufunc)
+    classes.collect_members()
+    _set_metaclass(ndarray, classes.ArrayType)
+    _set_metaclass(_core.ufunc, classes.UfuncType)
+    pickling.install()
+    ndarray.__new__ = staticmethod(_new)  # type: ignore[method-assign]

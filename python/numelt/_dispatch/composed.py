@@ -1,0 +1,302 @@
+"""NumPy's own Python functions, run over our arrays.
+
+Much of NumPy is Python: `numpy.nanvar` or `numpy.gradient` are sequences of calls of ufuncs, reductions and
+indexing. Bound to our namespace instead of NumPy's, the installed function records those calls, and its
+numbers, warnings and exceptions are NumPy's because its steps are.
+
+In: a function of NumPy. Out: a function with the same code whose global names mean numelt's. Only
+functions that reach their data by public names come here; nothing in NumPy is changed.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import types
+import warnings
+from collections.abc import Callable, Hashable
+from typing import Any, TypeVar, cast
+
+import numpy
+
+from numelt import _core
+from numelt._dispatch import fallback, library, mirror, overrides
+from numelt._dispatch.native import FEW, NATIVE, NO_VALUE, binds, native, small_call
+
+__all__ = ["applying", "composed", "composed_in", "library_call", "rebound", "understood"]
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+# functions of many steps on one pass or two over the data: elements up to which NumPy's take less time
+_MOST = {"nanmean": 12288, "nansum": 16384, "nanprod": 16384, "nanstd": 8192, "nanvar": 8192, "nanmin": 4096,
+         "nanmax": 4096, "cov": 12288, "corrcoef": 12288, "gradient": 8192}  # fmt: skip
+
+# argument classes whose meaning does not depend on who computes
+_PLAIN = frozenset(
+    {
+        int, float, complex, bool, str, type(None), type(NO_VALUE), slice, list, tuple, type, range,
+        numpy.ndarray,
+    }
+)  # fmt: skip
+
+# functions that compute several numbers and return one; those that give arrays without axes are no such
+_OF_NUMBERS = frozenset({"nanmax", "nanmean", "nanmin", "nanprod", "nanstd", "nansum", "nanvar"})
+
+# modules of NumPy whose functions handle shapes and dtypes, not data
+_NO_DATA = ("numpy.lib.array_utils", "numpy._core.overrides", "numpy.lib._array_utils_impl")
+
+
+class _Warnings(types.ModuleType):
+    """The warnings module for rebound functions: the frame of `composed`'s wrapper does not count."""
+
+    def __init__(self) -> None:
+        super().__init__("warnings")
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(warnings, name)
+
+    @staticmethod
+    def warn(message: Any, category: Any = None, stacklevel: int = 1, source: Any = None) -> None:
+        """Warn `stacklevel` frames up, as NumPy counts them."""
+        # two frames more than NumPy has: this one, and the wrapper's
+        warnings.warn(message, category, stacklevel + 2, source)
+
+
+class _Converter:
+    """What `numpy` uses to remember how its arguments came; ours come as arrays, and go as arrays."""
+
+    def __init__(self, *values: Any) -> None:
+        import numelt
+
+        self._values = values
+        self._arrays = [numelt.asanyarray(value) for value in values]
+
+    def __getitem__(self, index: int) -> Any:
+        return self._arrays[index]
+
+    @property
+    def scalar_input(self) -> tuple[bool, ...]:
+        """Which arguments were numbers."""
+        return tuple(_is_number(value) for value in self._values)
+
+    def as_arrays(self, subok: bool = True, pyscalars: str = "convert_if_no_array") -> tuple[Any, ...]:
+        """Return the arguments as arrays."""
+        return tuple(self._arrays)
+
+    def result_type(self, extra_dtype: Any = None, ensure_inexact: bool = False) -> Any:
+        """Return the dtype in which the arguments meet."""
+        kinds = [
+            value if type(value) in _PYTHON_NUMBERS else array.dtype
+            for value, array in zip(self._values, self._arrays, strict=True)
+        ]
+        if extra_dtype is not None:
+            kinds.append(extra_dtype)
+        if ensure_inexact:
+            kinds.append(0.0)
+        return numpy.result_type(*kinds)
+
+    def wrap(self, array: Any, to_scalar: Any = None) -> Any:
+        """Return the result as the caller is to see it."""
+        if to_scalar is None:
+            to_scalar = all(self.scalar_input)
+        return array[()] if to_scalar and array.ndim == 0 else array
+
+
+_PYTHON_NUMBERS = (int, float, complex)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float, complex, numpy.generic))
+
+
+class _Module(types.ModuleType):
+    """One of NumPy's private modules with its names rebound when they are used."""
+
+    def __init__(self, original: types.ModuleType) -> None:
+        super().__init__(original.__name__)
+        self.__dict__["_original"] = original
+
+    def __getattr__(self, name: str) -> Any:
+        value = _meaning(getattr(self.__dict__["_original"], name), name, self.__dict__["_original"])
+        self.__dict__[name] = value
+        return value
+
+
+_modules: dict[str, types.ModuleType] = {}
+_globals: dict[str, dict[str, Any]] = {}
+
+
+def _module(module: types.ModuleType) -> types.ModuleType:
+    name = module.__name__
+    if name == "numpy":
+        import numelt
+
+        return numelt
+    if name == "warnings":
+        return _modules.setdefault(name, _Warnings())
+    if not name.startswith("numpy."):
+        return module
+    return _modules.setdefault(name, _Module(module))
+
+
+def _meaning(value: Any, name: str, home: types.ModuleType) -> Any:
+    """Return what a global name of the module `home` means for a rebound function."""
+    if isinstance(value, types.ModuleType):
+        return _module(value)
+    if isinstance(value, type):
+        if value is numpy.ndarray:
+            return _core.ndarray
+        return _Converter if value.__name__ == "_array_converter" else value
+    if isinstance(value, Hashable) and value in NATIVE:
+        return NATIVE[value]
+    public = _public(value)
+    if public in NATIVE:
+        return NATIVE[public]
+    implementation = getattr(value, "_implementation", value)
+    ours = library.is_library(_dotted(value, name))
+    if (
+        isinstance(implementation, types.FunctionType)
+        and implementation.__globals__ is vars(home)
+        and not ours
+    ):
+        return _bind(implementation, home)
+    if getattr(value, "__module__", None) in _NO_DATA or not callable(value):
+        return value
+    bound = _reduction(value)
+    return mirror.mirror(value, _dotted(value, name)) if bound is None else bound
+
+
+def _public(value: Any) -> Any:
+    """Return the public function that NumPy's private `value` implements, else None."""
+    if not isinstance(value, (types.FunctionType, types.BuiltinFunctionType)):
+        return None
+    public = getattr(numpy, value.__name__, None)
+    return public if getattr(public, "_implementation", None) is value else None
+
+
+def _dotted(value: Any, name: str) -> str:
+    """Return the name below ``numpy`` by which users know a function."""
+    home = getattr(value, "__module__", None)
+    home = home.partition(".")[2] if isinstance(home, str) else ""
+    return f"{home}.{name}" if home in ("linalg", "fft") else name
+
+
+def _reduction(value: Any) -> Any:
+    """Return our method for a method of NumPy's ufuncs, such as ``add.reduce``."""
+    owner = getattr(value, "__self__", None)
+    if isinstance(owner, numpy.ufunc):
+        return getattr(mirror.mirror(owner, owner.__name__), value.__name__)
+    return None
+
+
+def _bind(function: types.FunctionType, home: types.ModuleType) -> types.FunctionType:
+    names = _globals.get(home.__name__)
+    if names is None:
+        names = _globals[home.__name__] = {"__name__": f"numelt.{home.__name__.partition('.')[2]}"}
+        names["__builtins__"] = vars(home)["__builtins__"]
+        made: dict[int, Any] = {}
+        for key, value in vars(home).items():
+            if not key.startswith("__"):
+                made[id(value)] = names[key] = made.get(id(value)) or _meaning(value, key, home)
+    bound = types.FunctionType(
+        function.__code__, names, function.__name__, function.__defaults__, function.__closure__
+    )
+    bound.__kwdefaults__ = function.__kwdefaults__
+    return bound
+
+
+@functools.cache
+def rebound(original: Any) -> Callable[..., Any]:
+    """Return NumPy's function `original` over our namespace."""
+    implementation = getattr(original, "_implementation", original)
+    home = importlib.import_module(implementation.__module__)
+    if vars(home) is not implementation.__globals__:  # a public module name stands for a private one
+        home = importlib.import_module(implementation.__globals__["__name__"])
+    return _bind(implementation, home)
+
+
+def understood(value: Any) -> bool:
+    """Is an argument of a class that our namespace takes as NumPy's does?"""
+    kind = type(value)
+    if kind is _core.ndarray:
+        return bool(_core.is_native(value))
+    if kind is list or kind is tuple:
+        return not overrides.asked((value,), {})
+    return kind in _PLAIN or isinstance(value, (numpy.generic, numpy.dtype, type))
+
+
+def composed(stub: F) -> F:
+    """Register NumPy's function of the stub's name, run over our arrays; the stub gives its documentation."""
+    return _composed(stub, numpy, understood)
+
+
+def applying(stub: F) -> F:
+    """Register a function of NumPy's that applies functions of the user's, as `composed` does.
+
+    Those functions receive our arrays.
+    """
+    return _composed(stub, numpy, lambda value: understood(value) or _is_function(value))
+
+
+def composed_in(space: types.ModuleType, few: bool = True) -> Callable[[F], F]:
+    """Return `composed` for the functions of one of NumPy's submodules.
+
+    Without `few`, calls on few elements are not left to NumPy.
+    """
+    return lambda stub: _composed(stub, space, understood, few)
+
+
+def _is_function(value: Any) -> bool:
+    """Is an argument a function of the user's, rather than an array-like that can be called?"""
+    return callable(value) and not hasattr(type(value), "__array__")
+
+
+def _composed(
+    stub: F,
+    space: types.ModuleType,
+    accepted: Callable[[Any], bool],
+    few: bool = True,
+) -> F:
+    name = stub.__name__
+    original = getattr(space, name, None)
+    if original is None:
+        return stub  # this NumPy release does not have it
+    label = f"{space.__name__}.{name}".partition(".")[2]
+    implementation: Callable[..., Any] | None = None
+    together = name in _OF_NUMBERS
+
+    @functools.wraps(stub)
+    def run(*args: Any, **kwargs: Any) -> Any:
+        nonlocal implementation
+        like = kwargs.get("like")
+        if like is not None or not (all(map(accepted, args)) and all(map(accepted, kwargs.values()))):
+            return fallback.call(label, original, args, kwargs)
+        if implementation is None:
+            implementation = rebound(original)
+        made = _core.composing(implementation, args, kwargs) if together else implementation(*args, **kwargs)
+        # a method of one of NumPy's scalars, such as `reshape`, makes an array of NumPy's
+        return fallback.wrap(made) if type(made) is numpy.ndarray else made
+
+    way = _MOST.get(label, FEW) if few else "foreign"
+    return native(small_call(original, cast(F, run), label, way), space)
+
+
+def library_call(stub: F) -> F:
+    """Register NumPy's function of the stub's name as a library call on the memory of our arrays.
+
+    Arrays that are never native, and other classes, make it a fallback.
+    """
+    name = stub.__name__
+    original = getattr(numpy, name, None)
+    if original is None:
+        return stub
+
+    @functools.wraps(stub)
+    def run(*args: Any, **kwargs: Any) -> Any:
+        if all(map(understood, args)) and all(map(understood, kwargs.values())):
+            return library.call(name, original, *args, **kwargs)
+        return fallback.call(name, original, args, kwargs)
+
+    way = library.handle(name, original)
+    made = _core.routine(name, original, run, way, binds(original), library.most(name))
+    return native(cast(F, functools.update_wrapper(made, run)))

@@ -1,0 +1,451 @@
+"""Handing work to NumPy: what is not native runs there, on zero-copy views of our memory.
+
+In: a NumPy callable and arguments that may hold numelt arrays and scalars at any depth of lists,
+tuples and dicts. Out: the callable's result with every plain NumPy array wrapped as a numelt array
+(aliases of our memory come back as views on it, results that nobody else holds are adopted without a
+copy), or the exception that NumPy raised. Every call is counted under the user's file and line.
+Nothing in this file computes.
+"""
+
+from __future__ import annotations
+
+import operator
+import sys
+import types
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy
+
+from numelt import _core
+from numelt._dispatch import counters, overrides
+
+__all__ = ["FallbackError", "FallbackWarning", "call", "policy", "raising", "set_policy", "unwrap", "wrap"]
+
+ndarray = _core.ndarray
+
+POLICIES = ("silent", "warn", "error")
+
+# numelt callables and classes that NumPy must see as its own, by id; filled by `stands_for`
+_numpy_of: dict[int, tuple[object, object]] = {}
+# the other way round: what stands for one of NumPy's objects
+OURS: dict[int, tuple[object, Any]] = {}
+# types of list elements that have to be looked into; everything else passes as it is
+_containers: frozenset[type] = frozenset(
+    {
+        ndarray,
+        list,
+        tuple,
+        dict,
+        _core.ufunc,
+        _core.routine,
+        _core.method,
+        _core.function,
+        types.FunctionType,
+        types.BuiltinFunctionType,
+        type,
+        type(ndarray),
+        type(_core.ufunc),
+    }
+)
+_substituted_kinds = (
+    _core.routine, _core.method, _core.function, _core.ufunc, types.FunctionType, types.BuiltinFunctionType,
+    type,
+)  # fmt: skip
+
+# classes of generators that draw our arrays from one of NumPy's, `_plain`; `numelt._random` names them
+GENERATORS: set[type] = set()
+
+Views = dict[int, tuple[Any, Any]]
+
+
+class FallbackError(RuntimeError):
+    """A call would have run in NumPy while the policy is ``error``.
+
+    Attributes
+    ----------
+    function : str
+        NumPy's name of what was called.
+    reason : str
+        Why it is not native.
+    filename, lineno : str, int
+        The user's line.
+    """
+
+    def __init__(self, function: str, reason: str, filename: str, lineno: int) -> None:
+        super().__init__(f"{function} is not native here ({reason}); {filename}:{lineno}")
+        self.function, self.reason, self.filename, self.lineno = function, reason, filename, lineno
+
+
+class FallbackWarning(RuntimeWarning):
+    """A call runs in NumPy while the policy is ``warn``; shown once per line."""
+
+
+_policy = "silent"
+
+
+def policy() -> str:
+    """Return the fallback policy: ``silent``, ``warn`` or ``error``."""
+    return _policy
+
+
+def set_policy(value: str) -> None:
+    """Set what a fallback does besides being counted."""
+    global _policy
+    if value not in POLICIES:
+        raise ValueError(f"fallback policy must be one of {', '.join(POLICIES)}, not {value!r}")
+    _policy = value
+    _core.set_silent(not counters.is_heard() and value == "silent")
+
+
+def stands_for(ours: object, numpys: object) -> None:
+    """Register a numelt callable or class that NumPy is to receive as its own object."""
+    _numpy_of[id(ours)] = (ours, numpys)
+    _core.stands_for(ours, numpys)
+    OURS.setdefault(id(numpys), (numpys, ours))
+
+
+def numpys_own(value: Any) -> Any:
+    """Return NumPy's object for one of our functions, ufuncs or classes; others unchanged."""
+    if type(value) is _core.ufunc:
+        return value.numpy
+    pair = _numpy_of.get(id(value))
+    return pair[1] if pair is not None else value
+
+
+# NumPy's limit on nesting is its limit on dimensions; deeper lists are its to refuse
+_DEEPEST = 64
+
+
+def unwrap(value: Any, views: Views | None = None, depth: int = 0) -> Any:
+    """Return `value` with numelt arrays, scalars and functions replaced by NumPy's.
+
+    Parameters
+    ----------
+    value : object
+        Lists, tuples and dicts are searched; other containers pass as they are.
+    views : dict, optional
+        Collects which NumPy view stands for which array, for :func:`wrap`.
+    """
+    kind = type(value)
+    if kind is ndarray:
+        view = _core.to_numpy(value)
+        if views is not None:
+            views[id(view)] = (view, value)
+        return view
+    if kind is list or kind is tuple:
+        if _containers.isdisjoint(map(type, value)):
+            return value
+        if depth == 1:
+            return _unwrap_argument(value, views)
+        if depth > _DEEPEST:
+            raise _TooDeep
+        items = [unwrap(item, views, depth + 1) for item in value]
+        # the same object where nothing changed: the call may be to write into it
+        return value if all(map(operator.is_, items, value)) else kind(items)
+    if kind is dict:
+        if depth > _DEEPEST:
+            raise _TooDeep
+        found = {key: unwrap(item, views, depth + 1) for key, item in value.items()}
+        return value if all(map(operator.is_, found.values(), value.values())) else found
+    if isinstance(value, _substituted_kinds):
+        return numpys_own(value)
+    if isinstance(value, tuple) and hasattr(value, "_fields"):
+        return _unwrap_fields(value, views)
+    return value
+
+
+def _unwrap_fields(value: Any, views: Views | None) -> Any:
+    """Unwrap a named tuple; where its class takes other arguments than its fields, it becomes a tuple."""
+    items = [unwrap(item, views) for item in value]
+    if all(map(operator.is_, items, value)):
+        return value
+    try:
+        return type(value)(*items)
+    except TypeError:
+        return tuple(items)
+
+
+class _TooDeep(Exception):
+    """A list nested beyond NumPy's limit, or one that holds itself."""
+
+
+def _unwrap_argument(value: Any, views: Views | None) -> Any:
+    """Unwrap a list among the arguments; one nested too deep stays as it is."""
+    try:
+        return unwrap(value, views, 2)
+    except _TooDeep:
+        return value
+
+
+def _held_once(array: Any, references: int) -> bool:
+    """Is `array`'s memory reachable only through the `references` that the caller knows of?"""
+    if sys.getrefcount(array) > references:
+        return False
+    base = array.base
+    if base is None:
+        return bool(array.flags.owndata)
+    if type(base) is not numpy.ndarray or base.base is not None or not base.flags.owndata:
+        return False
+    return sys.getrefcount(base) <= _BASE_REFERENCES
+
+
+def wrap(result: Any, views: Views | None = None) -> Any:
+    """Return `result` with plain NumPy arrays wrapped; subclasses and scalars stay as they are."""
+    kind = type(result)
+    if kind is numpy.ndarray:
+        return _adopt(result, views, _DIRECT_REFERENCES)
+    if kind is tuple or kind is list:
+        if numpy.ndarray not in set(map(type, result)) and not any(
+            isinstance(x, (tuple, list)) for x in result
+        ):
+            return result
+        return kind([_wrap_item(item, views) for item in result])
+    if kind is dict:
+        return {key: _wrap_item(item, views) for key, item in result.items()}
+    if isinstance(result, tuple) and hasattr(result, "_fields"):
+        return kind(*[_wrap_item(item, views) for item in result])
+    return result
+
+
+def _wrap_item(item: Any, views: Views | None) -> Any:
+    if type(item) is numpy.ndarray:
+        return _adopt(item, views, _ITEM_REFERENCES)
+    return wrap(item, views) if isinstance(item, (tuple, list, dict)) else item
+
+
+def _adopt(array: Any, views: Views | None, references: int) -> Any:
+    if views:
+        pair = views.get(id(array))
+        if pair is not None:
+            return pair[1]
+    fresh = _held_once(array, references)
+    return _core.from_numpy(array, fresh)
+
+
+def _calibrate() -> tuple[int, int, int]:
+    """Count the references that `call` itself holds to a result nobody else has.
+
+    Interpreters differ in how many references a call keeps on its stack, so it is measured once.
+    """
+    counts: list[int] = []
+
+    def adopt(array: Any, _views: Any, _references: int) -> None:
+        fresh = held(array, 0)
+        assert not fresh
+
+    def held(array: Any, _references: int) -> bool:
+        counts.append(sys.getrefcount(array))
+        if array.base is not None:
+            base = array.base
+            counts.append(sys.getrefcount(base))
+        return False
+
+    def wrap_like(result: Any, views: Any = None) -> Any:
+        kind = type(result)
+        if kind is numpy.ndarray:
+            return adopt(result, views, 0)
+        return kind([item_like(item, views) for item in result])
+
+    def item_like(item: Any, views: Any) -> Any:
+        return adopt(item, views, 0)
+
+    def call_like(function: Callable[[], Any]) -> None:
+        result = function()
+        wrap_like(result, None)
+
+    call_like(lambda: numpy.empty(2))
+    call_like(lambda: (numpy.empty(2),))
+    call_like(lambda: numpy.empty(2)[:1])
+    return counts[0], counts[1], counts[3]
+
+
+_DIRECT_REFERENCES, _ITEM_REFERENCES, _BASE_REFERENCES = _calibrate()
+
+
+def user_location() -> tuple[str, int]:
+    """Return file and line of the innermost frame that is neither numelt's nor NumPy's."""
+    frame: types.FrameType | None = sys._getframe(1)
+    while frame is not None:
+        if frame.f_globals.get("__name__", "").partition(".")[0] not in ("numelt", "numpy"):
+            return frame.f_code.co_filename, frame.f_lineno
+        frame = frame.f_back
+    return "<unknown>", 0
+
+
+# code of `function(*args, **kwargs)` as if it stood on a line of the user's, by file and line
+_lines: dict[tuple[str, int], types.CodeType] = {}
+_MOST_LINES = 4096
+_call_code = compile("(lambda function, args, kwargs: function(*args, **kwargs))", "", "eval").co_consts[0]
+
+
+# What code raises that does not take to its arguments. Python code may raise anything else at any place: the
+# handler of a signal does (`KeyboardInterrupt`, `TimeoutError`), and the program has to see it.
+REFUSALS = (
+    ArithmeticError, AttributeError, LookupError, MemoryError, NameError, RuntimeError, TypeError, ValueError,
+)  # fmt: skip
+
+
+def at_user_line(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Call ``function(*args, **kwargs)`` so that its warnings are attributed to the user's line.
+
+    C code that warns asks the interpreter for the calling frame's globals, file and line. The frame made
+    here has those of the user's innermost frame, so that filters see, and `warnings` remembers, that line.
+    """
+    frame: types.FrameType | None = sys._getframe(1)
+    while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] in ("numelt", "numpy"):
+        frame = frame.f_back
+    if frame is None:
+        return function(*args, **kwargs)
+    place = frame.f_code.co_filename, frame.f_lineno
+    code = _lines.get(place)
+    if code is None:
+        if len(_lines) >= _MOST_LINES:
+            _lines.clear()
+        code = _call_code.replace(co_filename=place[0], co_firstlineno=place[1], co_name=frame.f_code.co_name)
+        _lines[place] = code
+    try:
+        return types.FunctionType(code, frame.f_globals)(function, args, kwargs)
+    except Exception as error:
+        error.__traceback__ = _below(error)
+        raise
+
+
+def _below(error: Exception) -> types.TracebackType | None:
+    """Return the traceback without the frame that was made for a call: nobody wrote it.
+
+    No variable of the caller holds it: such a cycle would keep the arrays of all its frames.
+    """
+    trace = error.__traceback__
+    made = trace and trace.tb_next
+    return made and made.tb_next
+
+
+def note(name: str, reason: str) -> None:
+    """Count a fallback and apply the policy.
+
+    Raises
+    ------
+    FallbackError
+        When the policy is ``error``.
+    """
+    filename, lineno = user_location()
+    counters.record(name, filename, lineno, reason)
+    if _policy == "silent":
+        return
+    if _policy == "error":
+        raise FallbackError(name, reason, filename, lineno)
+    warnings.warn_explicit(
+        f"{name} runs in NumPy ({reason})", FallbackWarning, filename, lineno, registry=_warned
+    )
+
+
+_warned: dict[Any, Any] = {}
+
+
+def call(
+    name: str,
+    function: Callable[..., Any],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    reason: str = "not native",
+) -> Any:
+    """Run ``function(*args, **kwargs)`` in NumPy, counted as a fallback named `name`."""
+    note(name, reason)
+    return uncounted(function, args, kwargs)
+
+
+def uncounted(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Run ``function(*args, **kwargs)`` in NumPy without counting it: reads, printing, files."""
+    asked = overrides.asked(args, kwargs)
+    if asked and overrides.overriding(asked):
+        result = _overridden(function, args, kwargs)
+        if result is not NotImplemented:
+            return result
+        function = getattr(function, "_implementation", function)
+    elif asked and type(function) is not numpy.ufunc:
+        args, kwargs = overrides.as_called(function, args, kwargs)
+    views: Views = {}
+    if args:
+        args = unwrap(args, views)
+    if kwargs:
+        kwargs = unwrap(kwargs, views)
+        _remember_targets(kwargs.get("out"), views)
+    try:
+        result = at_user_line(function, args, kwargs)
+    except ValueError as error:
+        if _NOT_AN_ARRAY not in str(error):
+            raise
+        args, kwargs = converted(args), converted(kwargs)
+        result = at_user_line(function, args, kwargs)
+    return wrap(result, views)
+
+
+def _overridden(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Return what a class among the arguments makes of a public function of NumPy's."""
+    pair = OURS.get(id(function))
+    like = kwargs.get("like")
+    if pair is None or not (hasattr(function, "_implementation") or like is not None):
+        return NotImplemented
+    relevant = None
+    if like is not None:
+        relevant = [like]
+        kwargs = {key: value for key, value in kwargs.items() if key != "like"}
+    return overrides.dispatch(pair[1], function, args, kwargs, relevant)
+
+
+# what NumPy says when a class's __array__ gives one of our arrays, as it does in a program run on numelt
+_NOT_AN_ARRAY = "__array__ method not producing an array"
+
+
+def converted(value: Any) -> Any:
+    """Return `value` with objects that convert themselves by ``__array__`` replaced by NumPy arrays."""
+    kind = type(value)
+    if kind is list or kind is tuple:
+        return kind([converted(item) for item in value])
+    if kind is dict:
+        return {key: converted(item) for key, item in value.items()}
+    convert = getattr(kind, "__array__", None)
+    if convert is None or isinstance(value, (numpy.ndarray, numpy.generic, type)):
+        return value
+    if hasattr(kind, "__array_wrap__"):
+        return _Converting(value)
+    made = unwrap(convert(value))
+    if not isinstance(made, numpy.ndarray):
+        raise ValueError(f"object {_NOT_AN_ARRAY}")
+    return made
+
+
+class _Converting:
+    """Stands for an object that converts itself to one of our arrays and wraps results again."""
+
+    def __init__(self, value: Any) -> None:
+        self._value = value
+
+    @property
+    def __array_priority__(self) -> Any:
+        return getattr(self._value, "__array_priority__", 0.0)
+
+    def __array__(self, *args: Any, **kwargs: Any) -> Any:
+        return unwrap(self._value.__array__(*args, **kwargs))
+
+    def __array_wrap__(self, array: Any, *args: Any) -> Any:
+        return self._value.__array_wrap__(wrap(array), *args)
+
+
+def _remember_targets(out: Any, views: Views) -> None:
+    """Note plain NumPy arrays given as ``out``: the call returns those very objects."""
+    for target in out if type(out) is tuple else (out,):
+        if type(target) is numpy.ndarray:
+            views.setdefault(id(target), (target, target))
+
+
+def raising(name: str, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Run a call that native code found wrong, so that NumPy words the exception.
+
+    It is counted only if NumPy accepts the call after all.
+    """
+    result = uncounted(function, args, kwargs)
+    note(name, "arguments that only NumPy accepts")
+    return result

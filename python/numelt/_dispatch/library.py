@@ -1,0 +1,106 @@
+"""Library calls: functions of NumPy's whose own compiled code is the right implementation here too.
+
+In: the names in `NAMES` (sorting, searching, sets, histograms, ...). Out: functions that run NumPy's
+code on our memory without a copy, on all cores where `stacks` can, and adopt its results without one. They
+are counted apart from fallbacks (`calls`, `numelt.profile`, ``NUMELT_TRACE``) and never raise under
+``NUMELT_FALLBACK=error``. A module that has more of them adds their names with `extend` before the namespace
+is filled.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterable
+from typing import Any, cast
+
+import numpy
+
+from numelt import _core
+from numelt._dispatch import fallback, stacks
+from numelt._dispatch.native import FEW, F, routine
+
+__all__ = ["call", "calls", "counted_first", "extend", "function", "is_library", "most", "reset"]
+
+# dotted names below ``numpy``
+NAMES: set[str] = {
+    "argpartition", "argsort", "bincount", "convolve", "correlate", "digitize", "histogram",
+    "histogram2d", "histogram_bin_edges", "histogramdd", "in1d", "interp", "intersect1d", "isin",
+    "lexsort", "partition", "searchsorted", "setdiff1d", "setxor1d", "sort", "sort_complex", "union1d",
+    "unique", "unique_all", "unique_counts", "unique_inverse", "unique_values",
+    "ndarray.argpartition", "ndarray.argsort", "ndarray.partition", "ndarray.searchsorted", "ndarray.sort",
+}  # fmt: skip
+
+_handles: dict[str, Any] = {}
+_shared: set[str] = set()
+_seen: dict[str, int] = {}
+
+
+def extend(names: Iterable[str]) -> None:
+    """Make the functions with these dotted names library calls."""
+    NAMES.update(names)
+
+
+def is_library(name: str) -> bool:
+    """Is the function of NumPy's with this dotted name a library call?"""
+    return name in NAMES or name.startswith("fft.")
+
+
+def handle(name: str, original: Callable[..., Any], method: bool = False) -> Any:
+    """Return the compiled caller of `original`, one for each name.
+
+    The first argument of a `method` is passed as it is.
+    """
+    made = _handles.get(name)
+    if made is None:
+        shared = stacks.shared(name, original)
+        if shared is not None:
+            _shared.add(name)
+        made = _handles[name] = _core.library(name, shared or original, fallback.uncounted, method)
+    return made
+
+
+def most(name: str) -> int | None:
+    """Return how many elements a call of NumPy's function may have: with more, the handle shares them."""
+    return stacks.most(name) if name in _shared else None
+
+
+def function(name: str, original: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function that runs `original` as the library call `name`."""
+    made = handle(name, original)
+    run = routine(name, original, made, made, most(name))
+    return functools.wraps(original, updated=())(run)
+
+
+def counted_first(function: F, name: str | None = None, original: Any = None, most: int = FEW) -> F:
+    """Give calls on few elements to NumPy's own function as a library call."""
+    name = name or function.__name__
+    original = original or getattr(numpy, name)
+    made = routine(name, original, function, handle(name, original), most)
+    return cast(F, functools.update_wrapper(made, function))
+
+
+def call(name: str, original: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """Run ``original(*args, **kwargs)`` as the library call `name`."""
+    return handle(name, original)(*args, **kwargs)
+
+
+def calls() -> dict[str, int]:
+    """Return how often each library function was called since the last `reset`.
+
+    Examples
+    --------
+    >>> import numelt as np
+    >>> from numelt._dispatch import library
+    >>> library.reset()
+    >>> _ = np.sort([3, 1, 2])
+    >>> library.calls()
+    {'sort': 1}
+    """
+    counts = {name: made.calls - _seen.get(name, 0) for name, made in _handles.items()}
+    return {name: count for name, count in counts.items() if count}
+
+
+def reset() -> None:
+    """Start counting anew."""
+    for name, made in _handles.items():
+        _seen[name] = made.calls

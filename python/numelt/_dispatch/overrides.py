@@ -1,0 +1,157 @@
+"""Classes of the user's that take part in NumPy's functions by ``__array_function__``.
+
+In: a call about to run in NumPy. Out: what such a class makes of it. NumPy would hand its own function
+to the class, which looks it up under the name it knows: ours. So the protocol is carried out here. The
+classes of installed libraries know NumPy's functions, and NumPy asks them.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy
+
+from numelt import _core
+from numelt._dispatch.files import is_installed
+
+__all__ = ["as_called", "asked", "default", "dispatch", "overriding"]
+
+_PLAIN: frozenset[type] = frozenset(
+    {
+        _core.ndarray, numpy.ndarray, int, float, complex, bool, str, bytes, type(None), slice,
+        numpy.float64, numpy.int64, numpy.bool, type, dict, set, type(numpy._NoValue),
+    }
+)  # fmt: skip
+
+# methods that stand for "as an array": NumPy's own, and what our classes put around it
+_defaults: list[Any] = []
+
+
+def default(method: Any) -> Any:
+    """Mark a class's ``__array_function__`` as doing what NumPy's array does."""
+    _defaults.append(method)
+    _core.default_protocol(method)
+    return method
+
+
+default(numpy.ndarray.__array_function__)
+
+
+def _participates(value: Any) -> bool:
+    return type(value) not in _PLAIN and hasattr(type(value), "__array_function__")
+
+
+def _arguments(args: Any, kwargs: Any) -> Iterator[Any]:
+    for value in (*args, *(kwargs.values() if type(kwargs) is dict else ())):
+        kind = type(value)
+        if kind is list or kind is tuple:
+            # long lists of numbers are data; a class with a protocol shows among the first items
+            yield from value[:64]
+        else:
+            yield value
+
+
+def _is_installed(value: Any) -> bool:
+    """Is the class of this argument a library's, which knows NumPy's functions?"""
+    code = getattr(type(value).__array_function__, "__code__", None)
+    return code is not None and is_installed(code.co_filename)
+
+
+def asked(args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
+    """Return the arguments whose classes decide about functions themselves."""
+    return [
+        value
+        for value in _arguments(args, kwargs)
+        if _participates(value) and type(value).__array_function__ not in _defaults
+    ]
+
+
+def overriding(asked: list[Any]) -> bool:
+    """Is there a class among those of such arguments that has to be asked with our function?"""
+    return not all(map(_is_installed, asked))
+
+
+def _in_order(args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
+    """Return one argument of each class that takes part, subclasses before their bases."""
+    found: list[Any] = []
+    ours = (_core.ndarray, numpy.ndarray)
+    for value in _arguments(args, kwargs):
+        kind = type(value)
+        if (kind not in ours and not _participates(value)) or any(type(other) is kind for other in found):
+            continue
+        at = next((i for i, other in enumerate(found) if _derives(kind, type(other))), len(found))
+        found.insert(at, value)
+    return found
+
+
+def _derives(kind: type, other: type) -> bool:
+    base = numpy.ndarray if other is _core.ndarray else other
+    return kind is not base and base in kind.__mro__
+
+
+def dispatch(
+    ours: Any, numpys: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], relevant: Any = None
+) -> Any:
+    """Let the arguments' classes carry out a function; NotImplemented where an array's way is to be taken.
+
+    Parameters
+    ----------
+    ours, numpys : callable
+        The function as the program knows it, and NumPy's.
+    relevant : list, optional
+        The arguments to ask, if not all of them.
+
+    Raises
+    ------
+    TypeError
+        When no class has an implementation.
+    """
+    order = _in_order(args, kwargs) if relevant is None else relevant
+    kinds = tuple(type(value) for value in order)
+    arrays = (_core.ndarray, numpy.ndarray)
+    for value in order:
+        if type(value) in arrays or type(value).__array_function__ in _defaults:
+            if all(kind in arrays or issubclass(kind, numpy.ndarray) for kind in kinds):
+                return NotImplemented
+            continue
+        result = value.__array_function__(ours, kinds, *as_called(numpys, args, kwargs))
+        if result is not NotImplemented:
+            return result
+    name = f"{numpys.__module__}.{numpys.__name__}"
+    raise TypeError(
+        f"no implementation found for {name!r} on types that implement __array_function__: {list(kinds)}"
+    )
+
+
+def as_called(
+    function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """Return the arguments that the caller gave: no parameter's default, and what is optional by name."""
+    try:
+        parameters = list(inspect.signature(function).parameters.values())
+    except (TypeError, ValueError):
+        return args, kwargs
+    if any(p.kind is p.VAR_POSITIONAL for p in parameters):
+        return args, kwargs
+    kept = dict(zip((p.name for p in parameters), args, strict=False)) | kwargs
+    for parameter in parameters:
+        if _is_default(kept.get(parameter.name, inspect.Parameter.empty), parameter.default):
+            kept.pop(parameter.name, None)
+    leading: list[Any] = []
+    for at, parameter in enumerate(parameters):
+        # what has no value by default, such as a bound to clip by, is given by position
+        valueless = parameter.default is numpy._NoValue
+        given = at < len(args) and parameter.default is parameter.empty
+        leads = given or valueless or parameter.kind is parameter.POSITIONAL_ONLY
+        if not leads or parameter.name not in kept:
+            break
+        leading.append(kept.pop(parameter.name))
+    return tuple(leading), kept
+
+
+def _is_default(value: Any, default: Any) -> bool:
+    return value is default or (
+        type(value) is type(default) and type(value) in (str, int, float) and value == default
+    )

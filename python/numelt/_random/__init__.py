@@ -1,0 +1,1 @@
+"""Random sampling: NumPy's generators (`generators`) and legacy functions (`legacy`) over our arrays."""

@@ -1,0 +1,62 @@
+"""What of numpy.fft is arithmetic, and so is recorded: shifts and frequencies. The rest are library calls.
+
+NumPy's own functions over our arrays. Imported when `numelt.fft` is used first, as NumPy loads its module.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy.fft
+
+from numelt._dispatch.composed import composed_in
+
+__all__: list[str] = []
+
+
+@composed_in(numpy.fft)
+def fftshift(x: Any, axes: Any = None) -> Any:
+    """Move the zero frequency to the middle of the spectrum.
+
+    Examples
+    --------
+    >>> import numelt as np
+    >>> np.fft.fftshift([0, 1, 2, -1])
+    array([ 2, -1,  0,  1])
+    """
+
+
+@composed_in(numpy.fft)
+def ifftshift(x: Any, axes: Any = None) -> Any:
+    """Undo `fftshift`.
+
+    Examples
+    --------
+    >>> import numelt as np
+    >>> np.fft.ifftshift([2, -1, 0, 1])
+    array([ 0,  1,  2, -1])
+    """
+
+
+@composed_in(numpy.fft)
+def fftfreq(n: Any, d: Any = 1.0, device: Any = None) -> Any:
+    """Frequencies of the parts of a discrete Fourier transform.
+
+    Examples
+    --------
+    >>> import numelt as np
+    >>> np.fft.fftfreq(4)
+    array([ 0.  ,  0.25, -0.5 , -0.25])
+    """
+
+
+@composed_in(numpy.fft)
+def rfftfreq(n: Any, d: Any = 1.0, device: Any = None) -> Any:
+    """Frequencies of the parts of the transform of real numbers.
+
+    Examples
+    --------
+    >>> import numelt as np
+    >>> np.fft.rfftfreq(4)
+    array([0.  , 0.25, 0.5 ])
+    """

@@ -1,0 +1,109 @@
+"""Functions that apply functions of the user's: along axes, piece by piece, over indices.
+
+NumPy's own functions over our arrays; the user's functions receive our arrays.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy
+
+from numelt import _core
+from numelt._dispatch import fallback
+from numelt._dispatch.composed import applying
+from numelt._dispatch.mirror import replace
+from numelt._dispatch.naming import Named
+from numelt._dispatch.native import present
+
+__all__ = ["apply_along_axis", "apply_over_axes", "fromfunction", "mask_indices", "piecewise"]
+
+
+@applying
+def apply_along_axis(func1d: Any, axis: Any, arr: Any, *args: Any, **kwargs: Any) -> Any:
+    """Apply a function to each line along an axis.
+
+    Examples
+    --------
+    >>> import numelt as np
+    >>> np.apply_along_axis(np.sum, 0, np.array([[1, 2], [3, 4]]))
+    array([4, 6])
+    """
+
+
+@applying
+def apply_over_axes(func: Any, a: Any, axes: Any) -> Any:
+    """Apply a function over one axis after the other, keeping them.
+
+    Examples
+    --------
+    >>> import numelt as np
+    >>> np.apply_over_axes(np.sum, np.ones((2, 3)), [0, 1])
+    array([[6.]])
+    """
+
+
+@applying
+def fromfunction(function: Any, shape: Any, *, dtype: Any = float, like: Any = None, **kwargs: Any) -> Any:
+    """Return what a function makes of the indices of an array.
+
+    Examples
+    --------
+    >>> import numelt as np
+    >>> np.fromfunction(lambda i, j: i + j, (2, 2), dtype=int)
+    array([[0, 1],
+           [1, 2]])
+    """
+
+
+@applying
+def mask_indices(n: Any, mask_func: Any, k: Any = 0) -> Any:
+    """Return the positions that a function keeps of a square matrix.
+
+    Examples
+    --------
+    >>> import numelt as np
+    >>> np.mask_indices(2, np.triu)
+    (array([0, 0, 1]), array([0, 1, 1]))
+    """
+
+
+@applying
+def piecewise(x: Any, condlist: Any, funclist: Any, *args: Any, **kw: Any) -> Any:
+    """Evaluate one function or value where each of several conditions holds.
+
+    Examples
+    --------
+    >>> import numelt as np
+    >>> np.piecewise(np.array([-1.0, 2.0]), [np.array([True, False])], [0, lambda x: 2 * x])
+    array([0., 4.])
+    """
+
+
+class Vectorize(numpy.vectorize, metaclass=Named):
+    """A Python function applied element by element; results are numelt arrays."""
+
+    __doc__ = numpy.vectorize.__doc__
+
+    def _general(self, *args: Any, **kwargs: Any) -> Any:
+        return fallback.call("vectorize", super().__call__, args, kwargs)
+
+    __call__ = _core.method("vectorize", numpy.vectorize.__call__, _general, "method")
+
+
+def frompyfunc(func: Any, /, nin: int, nout: int, **kwargs: Any) -> Any:
+    """Make a ufunc of a Python function; it runs in NumPy on object arrays.
+
+    Examples
+    --------
+    >>> import numelt as np
+    >>> np.frompyfunc(abs, 1, 1)(np.array([-1, 2])).tolist()
+    [1, 2]
+    """
+    return _core.ufunc(numpy.frompyfunc(func, nin, nout, **kwargs), None)
+
+
+Vectorize.__name__ = Vectorize.__qualname__ = "vectorize"
+Vectorize.__module__ = "numpy"
+replace(numpy.vectorize, Vectorize)
+replace(numpy.frompyfunc, present(_core.public(frompyfunc, False), numpy.frompyfunc))

@@ -1,0 +1,1 @@
+"""Indexing routines: reading and writing by keys, positions and conditions; arrays of indices; views."""

@@ -1,0 +1,1 @@
+"""Linear algebra: products, contractions and norms; decompositions are NumPy's library calls."""

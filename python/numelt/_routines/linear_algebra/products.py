@@ -1,0 +1,193 @@
+"""Products of vectors and matrices; decompositions are NumPy's (see numelt.linalg)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy
+
+from numelt import _core
+from numelt._dispatch.native import fall_back, fronted, native, ndarray, operand, short_first, small_first
+from numelt._routines.manipulation.shape import diagonal_view
+
+__all__ = ["dot", "inner", "outer", "tensordot", "trace", "vdot"]
+
+
+def _numeric(*arrays: Any) -> bool:
+    return all(array is not None and _core.is_native(array) for array in arrays)
+
+
+@fronted
+def dot(*args: Any, **named: Any) -> Any:
+    operands = list(args)
+    for key in ("a", "b", "out"):
+        if key in named and len(operands) == ("a", "b", "out").index(key):
+            operands.append(named[key])
+    result: Any = NotImplemented
+    if len(operands) in (2, 3) and len(operands) == len(args) + len(named):
+        result = _dot(*operands)
+    return fall_back("dot", *args, **named) if result is NotImplemented else result
+
+
+def _dot(a: Any, b: Any, out: Any = None) -> Any:
+    x, y = operand(a), operand(b)
+    if not _numeric(x, y) or (out is not None and type(out) is not ndarray):
+        return NotImplemented
+    if (x.ndim == 0 or y.ndim == 0) and not _sums(x, y):
+        left = x if x.ndim or type(a) is ndarray else a
+        right = y if y.ndim or type(b) is ndarray else b
+        if x.dtype != y.dtype or out is not None:
+            return NotImplemented
+        return _core.elementwise("multiply", (left, right))
+    if out is not None and not _takes_dot(out, x, y):
+        return NotImplemented
+    return _core.product("dot", x, y, out)
+
+
+def _sums(x: Any, y: Any) -> bool:
+    """Is the product of a scalar and an array BLAS's, which adds multiples to zeros?"""
+    kind = numpy.promote_types(x.dtype, y.dtype)
+    return kind.kind in "fc" and kind.char != "e" and 0 < max(x.ndim, y.ndim) < 3 and x.size * y.size > 0
+
+
+def _takes_dot(out: Any, x: Any, y: Any) -> bool:
+    """Is `out` exactly what the product gives, as `dot` insists, and apart from the operands?"""
+    if x.ndim == 0 or y.ndim == 0:
+        return False
+    extents = (*x.shape[:-1], *y.shape[:-2], *y.shape[max(y.ndim - 1, 1) :])
+    return bool(
+        out.dtype == numpy.result_type(x.dtype, y.dtype)
+        and out.shape == extents
+        and out.flags.c_contiguous
+        and out is not x
+        and out is not y
+        and out.base is None
+    )
+
+
+@native
+@small_first
+def inner(*args: Any, **named: Any) -> Any:
+    """Inner product over the last axes.
+
+    Examples
+    --------
+    >>> import numelt as np
+    >>> float(np.inner(np.array([1.0, 2.0]), np.array([3.0, 4.0])))
+    11.0
+    """
+    if len(args) == 2 and not named:
+        x, y = operand(args[0]), operand(args[1])
+        if _numeric(x, y) and x.ndim and y.ndim:
+            result = _core.product("dot", x, y if y.ndim == 1 else y.swapaxes(-1, -2))
+            if result is not NotImplemented:
+                return result
+    return fall_back("inner", *args, **named)
+
+
+@native
+@small_first
+def vdot(*args: Any, **named: Any) -> Any:
+    """Dot product of the flattened operands, the first conjugated.
+
+    Examples
+    --------
+    >>> import numelt as np
+    >>> complex(np.vdot(np.array([1j]), np.array([1j])))
+    (1+0j)
+    """
+    if len(args) == 2 and not named:
+        x, y = operand(args[0]), operand(args[1])
+        if _numeric(x, y) and x.size == y.size and x.ndim and y.ndim:
+            result = _core.product("vdot", x.reshape(-1), y.reshape(-1))
+            if result is not NotImplemented:
+                return result
+    return fall_back("vdot", *args, **named)
+
+
+@native
+@short_first
+def outer(a: Any, b: Any, out: Any = None) -> Any:
+    """Outer product of the flattened operands.
+
+    Examples
+    --------
+    >>> import numelt as np
+    >>> np.outer([1, 2], [3, 4])
+    array([[3, 4],
+           [6, 8]])
+    """
+    x, y = operand(a), operand(b)
+    if _numeric(x, y) and (out is None or type(out) is ndarray):
+        result = _core.elementwise("multiply", (x.ravel()[:, None], y.ravel()[None, :]), out)
+        if result is not NotImplemented:
+            return result
+    return fall_back("outer", a, b, out)
+
+
+def _contracted(axes: Any, x: Any, y: Any) -> tuple[list[int], list[int]] | None:
+    """Return the axes of each operand that `tensordot` sums over, None where they do not fit."""
+    try:
+        first, second = axes
+    except TypeError:
+        first, second = list(range(-axes, 0)), list(range(axes))
+    left = list(first) if hasattr(first, "__iter__") else [first]
+    right = list(second) if hasattr(second, "__iter__") else [second]
+    if len(left) != len(right):
+        return None
+    for i, j in zip(left, right, strict=True):
+        if not (-x.ndim <= i < x.ndim and -y.ndim <= j < y.ndim) or x.shape[i] != y.shape[j]:
+            return None
+    return [i % x.ndim for i in left], [j % y.ndim for j in right]
+
+
+@native
+@small_first
+def tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
+    """Sum of products over chosen axes of two arrays.
+
+    Examples
+    --------
+    >>> import numelt as np
+    >>> np.tensordot(np.ones((2, 3)), np.ones((3, 4)), axes=1).shape
+    (2, 4)
+    """
+    x, y = operand(a), operand(b)
+    pairs = _contracted(axes, x, y) if _numeric(x, y) else None
+    if pairs is None:
+        return fall_back("tensordot", a, b, axes)
+    left, right = pairs
+    kept_x = [axis for axis in range(x.ndim) if axis not in left]
+    kept_y = [axis for axis in range(y.ndim) if axis not in right]
+    length = 1
+    for axis in left:
+        length *= x.shape[axis]
+    shape_x = [x.shape[axis] for axis in kept_x]
+    shape_y = [y.shape[axis] for axis in kept_y]
+    x = x.transpose(*kept_x, *left).reshape(numpy.prod(shape_x, dtype=int).item(), length)
+    y = y.transpose(*right, *kept_y).reshape(length, numpy.prod(shape_y, dtype=int).item())
+    result = _core.product("dot", x, y)
+    if result is NotImplemented:
+        return fall_back("tensordot", a, b, axes)
+    return result.reshape(tuple(shape_x + shape_y))
+
+
+@native
+@small_first
+def trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None, out: Any = None) -> Any:
+    """Sum along a diagonal.
+
+    Examples
+    --------
+    >>> import numelt as np
+    >>> float(np.trace(np.eye(3)))
+    3.0
+    """
+    array = operand(a)
+    if _numeric(array) and array.ndim >= 2 and (out is None or type(out) is ndarray):
+        diagonal = diagonal_view(array, offset, axis1, axis2)
+        if diagonal is not None:
+            result = _core.reduce("sum", diagonal, -1, False, dtype, out)
+            if result is not NotImplemented:
+                return result
+    return fall_back("trace", a, offset, axis1, axis2, dtype, out)

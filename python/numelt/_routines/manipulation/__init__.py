@@ -1,0 +1,1 @@
+"""Array manipulation routines: shapes and axes, joining and splitting, adding and removing elements."""

@@ -1,0 +1,70 @@
+"""The libraries that something is done about, and the modules of this folder that know them.
+
+In: a module, or the name of a package. Out: whether it is a library's compiled module (`is_foreign`), and the
+module of this folder about it (`library`).
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import importlib.machinery
+import sys
+import types
+from typing import Any, cast
+
+__all__ = ["OTHERS", "PACKAGES", "Delegating", "is_foreign", "library"]
+
+# the modules of this folder by the libraries that they are about
+PACKAGES = {
+    "array_api_compat": "array_api_compat_", "astropy": "astropy_", "awkward": "awkward_",
+    "bottleneck": "bottleneck_", "h5py": "h5py_", "hypothesis": "hypothesis_", "jax": "jax_",
+    "joblib": "joblib_", "numba": "numba_", "numexpr": "numexpr_", "pandas": "pandas_", "pyarrow": "pyarrow_",
+    "scipy": "scipy_", "skimage": "skimage_", "sklearn": "sklearn_", "statsmodels": "statsmodels_",
+    "torch": "torch_", "xarray": "xarray_",
+}  # fmt: skip
+
+OTHERS = sys.stdlib_module_names | {"numpy", "numelt"}
+
+
+class Delegating:
+    """A loader that leaves everything to another."""
+
+    def __init__(self, loader: Any) -> None:
+        self._loader = loader
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._loader, name)
+
+    def create_module(self, spec: importlib.machinery.ModuleSpec) -> types.ModuleType | None:
+        """Make a module as the other loader does."""
+        module: types.ModuleType | None = self._loader.create_module(spec)
+        return module
+
+    def exec_module(self, module: types.ModuleType) -> None:
+        """Run a module as the other loader does."""
+        self._loader.exec_module(module)
+
+    def load_module(self, fullname: str) -> types.ModuleType:
+        """Load a module in the old way, by the steps of today's."""
+        import importlib.abc  # takes milliseconds
+
+        return importlib.abc.Loader.load_module(cast(Any, self), fullname)
+
+
+def is_foreign(module: types.ModuleType) -> bool:
+    """Has this module been compiled, and is neither the standard library's, nor NumPy's, nor ours?"""
+    loader = getattr(module, "__loader__", None)
+    if isinstance(loader, Delegating):
+        loader = loader._loader
+    return (
+        isinstance(loader, importlib.machinery.ExtensionFileLoader)
+        and module.__name__.partition(".")[0] not in OTHERS
+    )
+
+
+@functools.cache
+def library(package: str) -> Any:
+    """Return the module of this folder about a package, `None` where there is none."""
+    name = PACKAGES.get(package)
+    return None if name is None else importlib.import_module(f"numelt.compat.{name}")

@@ -1,0 +1,126 @@
+"""`numelt.coverage`: the report on what ran natively and what fell back to NumPy.
+
+In: the counters of fallbacks, library calls and native operations. Out: a `Coverage` report.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Any, NamedTuple
+
+from numelt import _core
+from numelt._dispatch import counters, library
+
+__all__ = ["Coverage", "Fallback", "coverage", "shorten"]
+
+
+class Fallback(NamedTuple):
+    """One function that ran in NumPy, called from one line."""
+
+    function: str
+    filename: str
+    lineno: int
+    calls: int
+    reason: str
+
+
+class Coverage(NamedTuple):
+    """What ran natively and what fell back; printing it gives a table.
+
+    Attributes
+    ----------
+    native : dict
+        Recorded operations by name.
+    fallbacks : list of Fallback
+        Most frequent first.
+    library : dict
+        Calls of library functions (sorting, ...) by name: NumPy's compiled code by intention.
+    on_host : dict
+        How many kernels and calls were to run on a device and ran on the host, because the device could not
+        do them or had no memory left, by their operations (``add+sqrt``).
+    """
+
+    native: dict[str, int]
+    fallbacks: list[Fallback]
+    library: dict[str, int]
+    on_host: dict[str, int]
+
+    @property
+    def fallback_calls(self) -> int:
+        """Number of calls that ran in NumPy."""
+        return sum(entry.calls for entry in self.fallbacks)
+
+    @property
+    def native_calls(self) -> int:
+        """Number of operations recorded natively."""
+        return sum(self.native.values())
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the report as plain data, for JSON."""
+        return {
+            "native": dict(self.native),
+            "fallbacks": [entry._asdict() for entry in self.fallbacks],
+            "library": dict(self.library),
+            "on_host": dict(self.on_host),
+        }
+
+    def __str__(self) -> str:
+        lines = [f"native operations: {self.native_calls}"]
+        for name, count in sorted(self.native.items(), key=lambda item: (-item[1], item[0])):
+            lines.append(f"  {count:>9}  {name}")
+        lines.append(f"library calls: {sum(self.library.values())}")
+        for name, count in sorted(self.library.items(), key=lambda item: (-item[1], item[0])):
+            lines.append(f"  {count:>9}  {name}")
+        lines.append(f"calls that ran in NumPy: {self.fallback_calls}")
+        for entry in self.fallbacks:
+            where = f"{shorten(entry.filename)}:{entry.lineno}"
+            lines.append(f"  {entry.calls:>9}  {entry.function:<28} {where}  ({entry.reason})")
+        if self.on_host:
+            lines.append(f"on the host instead of a device: {sum(self.on_host.values())}")
+            for name, count in sorted(self.on_host.items(), key=lambda item: (-item[1], item[0])):
+                lines.append(f"  {count:>9}  {name}")
+        return "\n".join(lines)
+
+
+def shorten(filename: str) -> str:
+    """Return the path relative to the working directory where that is shorter."""
+    try:
+        relative = os.path.relpath(filename)
+    except (ValueError, OSError):
+        return filename
+    return min(filename, relative, key=len)
+
+
+def coverage(reset: bool = False) -> Coverage:
+    """Report what ran natively and what fell back to NumPy.
+
+    Parameters
+    ----------
+    reset : bool, optional
+        Start counting fallbacks anew after this report, and what ran on the host instead of a device.
+
+    Returns
+    -------
+    Coverage
+        ``print`` it for a table by function and line.
+
+    Examples
+    --------
+    >>> import numelt as np
+    >>> report = np.coverage(reset=True)
+    >>> _ = np.busday_count("2024-01", "2024-02")
+    >>> np.coverage().fallbacks[0].function
+    'busday_count'
+    """
+    _core.settle_counts()
+    entries = [
+        Fallback(name, filename, lineno, calls, reason)
+        for (name, filename, lineno), (calls, reason) in list(counters.COUNTS.items())
+    ]
+    entries.sort(key=lambda entry: (-entry.calls, entry.function, entry.filename, entry.lineno))
+    native = _core.stats().get("native", {})
+    report = Coverage(dict(native), entries, library.calls(), _core.declined(reset))
+    if reset:
+        counters.reset()
+        library.reset()
+    return report
