@@ -73,12 +73,6 @@ UPWARD = [
     Upward(
         "record", "ufunc::elementwise", ("errstate",), "the error state decides how an operation is recorded"
     ),
-    Upward(
-        "array",
-        "functions::front",
-        ("methods", "operand"),
-        "nested sequences are read by the functions' parser",
-    ),
     Upward("array", "ufunc", ("protocols",), "`__array_ufunc__` calls ufuncs"),
     Upward("array", "ufunc::elementwise", ("methods",), "methods that are ufuncs"),
     Upward("array", "ufunc::operators", ("index", "slots"), "operators are ufuncs"),
@@ -89,13 +83,13 @@ UPWARD = [
         ("attributes", "methods"),
         "methods that are reductions; axes of an argument",
     ),
-    Upward("ufunc", "functions::front", ("ufunc",), "nested sequences are read by the functions' parser"),
-    Upward("ufunc", "functions::front::reductions", ("ufunc",), "`np.add.reduce` is `np.sum`"),
+    Upward("ufunc", "functions", ("ufunc",), "a list of arrays is joined to one, as `np.stack` does"),
+    Upward("ufunc", "functions::reductions", ("ufunc",), "`np.add.reduce` is `np.sum`"),
     Upward("random", "dispatch::module", ("random",), "shapes are parsed as those of `np.empty`"),
     Upward(
         "functions",
         "dispatch::module",
-        ("front::conversion",),
+        ("conversion",),
         "`np.asarray` shares one function with the package",
     ),
 ]

@@ -44,8 +44,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     ufunc::ufunc_direct::prepare(py);
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     dispatch::module::register(module)?;
-    functions::front::register(module)?;
-    dispatch::bare::replace_functions(&module.getattr("front")?.cast_into::<PyModule>()?)?;
+    functions::register(module)?;
     module.add_function(wrap_pyfunction!(cpython::fast::fast_paths, module)?)?;
     array::advanced::register(module)?;
     record::inspect::register(module)?;
@@ -61,7 +60,6 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     array::flat::register(module)?;
     random::register(module)?;
     random::random_sequence::register(module)?;
-    functions::dense::register(module)?;
     ufunc::ufunc_at::register(module)?;
     dispatch::unbound::register(module)?;
     // Locks are seen to by the runtime's own handlers (`numelt_runtime::fork`).

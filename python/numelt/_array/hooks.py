@@ -9,7 +9,8 @@ from typing import Any
 import numpy
 
 from numelt import _core
-from numelt._dispatch import fallback, native
+from numelt._dispatch import fallback, table
+from numelt._dispatch.routine import routine
 from numelt._routines.indexing import keys
 from numelt._ufunc import ufuncs
 
@@ -100,7 +101,7 @@ def install() -> None:
         "ufunc_call": ufunc_call,
         "ufunc_method": ufunc_method,
         "reworded": reworded,
-        "to_u32": native.small_call(operator.methodcaller("astype", "u4"), to_u32, "astype"),
+        "to_u32": routine("astype", operator.methodcaller("astype", "u4"), to_u32, table.FEW),
     }
     for name, function in hooks.items():
         try:

@@ -19,10 +19,10 @@ from numpy._core import umath as _umath
 from numelt import _core
 from numelt._array import classes, fields, flat, pickling, resize
 from numelt._dispatch import fallback, library, mirror
-from numelt._dispatch.library import counted_first
-from numelt._dispatch.native import FEW, NATIVE, ndarray, small_call
+from numelt._dispatch.native import NATIVE, ndarray
+from numelt._dispatch.routine import inner, library_function, method
 from numelt._routines import sorting
-from numelt._routines.indexing import picking
+from numelt._routines.indexing import keys, picking
 from numelt._routines.linear_algebra import products
 from numelt._routines.manipulation import joining
 from numelt._routines.mathematical import elementwise
@@ -32,11 +32,9 @@ __all__ = ["complete"]
 
 # methods that take what the function takes after the array
 _SHARED: tuple[Any, ...] = (
-    reductions.cumsum, reductions.cumprod, products.trace, picking.take, picking.nonzero,
+    reductions.cumprod, reductions.cumsum, reductions.max, reductions.min, reductions.prod, reductions.sum,
+    products.trace, keys.diagonal, picking.take, sorting.argmax, sorting.argmin, picking.nonzero,
 )  # fmt: skip
-
-# those of them whose calls may be NumPy's, on few elements or on arrays that are not native
-_MOST: dict[str, Any] = {"trace": FEW, "take": FEW, "nonzero": FEW, "cumsum": "foreign", "cumprod": "foreign"}
 
 # methods and attributes that NumPy's array has and that must not be taken over blindly
 _NOT_TAKEN = frozenset(
@@ -54,7 +52,7 @@ def _method(name: str, original: Any) -> Callable[..., Any]:
     """Return a method that runs NumPy's method of that name on a view."""
     label = f"ndarray.{name}"
     if library.is_library(label):
-        return library.function(label, original)
+        return library_function(label, original)
 
     def general(self: Any, *args: Any, **kwargs: Any) -> Any:
         if name in _READS:
@@ -129,6 +127,14 @@ def _with_dtype(name: str, array: Any, axis: Any, dtype: Any, out: Any, keepdims
 
 any_ = _truth("any", reductions.any, "Tell whether any element over axes is true.")
 all_ = _truth("all", reductions.all, "Tell whether all elements over axes are true.")
+
+
+def mean(self: Any, *args: Any, **kwargs: Any) -> Any:
+    """Average over axes."""
+    if _core.is_native(self) and self.size == 0:
+        # NumPy's method warns of another line than its function
+        return fallback.uncounted(numpy.ndarray.mean, (self, *args), kwargs)
+    return inner(reductions.mean)(self, *args, **kwargs)
 
 
 def setflags(self: Any, write: Any = None, align: Any = None, uic: Any = None) -> None:
@@ -290,32 +296,21 @@ def _set_metaclass(cls: type, meta: type) -> None:
 def complete() -> None:
     """Complete the array and ufunc classes."""
     for function in _SHARED:
-        name = function.__name__
-        original = getattr(numpy.ndarray, name)
-        method = small_call(original, function._implementation, f"ndarray.{name}", _MOST[name])
-        method.__doc__ = original.__doc__
-        setattr(ndarray, name, method)
+        made = method(function.__name__, inner(function))
+        made.__doc__ = getattr(numpy.ndarray, function.__name__).__doc__
+        setattr(ndarray, function.__name__, made)
 
-    def few(name: str, function: Any) -> Any:
-        return small_call(getattr(numpy.ndarray, name), function, f"ndarray.{name}")
-
-    def general(name: str, function: Any) -> Any:
-        return _core.routine(name, getattr(numpy.ndarray, name), function, "general", True)
-
+    functions: dict[str, Any] = {
+        "all": all_, "any": any_, "argsort": sorting.argsort_method, "choose": picking.choose_method,
+        "clip": clip, "compress": picking.compress_method, "dot": dot, "mean": mean,
+        "put": picking.put_method, "repeat": repeat, "round": round_,
+        "searchsorted": inner(sorting.searchsorted),
+        "setflags": setflags, "sort": sorting.sort_in_place, "std": reductions.as_method(reductions.std),
+        "var": reductions.as_method(reductions.var), **fields.METHODS,
+    }  # fmt: skip
     own: dict[str, Any] = {
-        "clip": few("clip", clip), "round": few("round", round_), "dot": few("dot", dot),
-        "repeat": few("repeat", repeat),
-        "put": few("put", picking.put_method), "compress": few("compress", picking.compress_method),
-        **{name: few(name, method) for name, method in fields.METHODS.items()},
-        "sort": counted_first(sorting.sort_in_place, "ndarray.sort", numpy.ndarray.sort),
-        "argsort": counted_first(sorting.argsort_method, "ndarray.argsort", numpy.ndarray.argsort),
-        "searchsorted": counted_first(
-            sorting.searchsorted, "ndarray.searchsorted", numpy.ndarray.searchsorted
-        ), "setflags": general("setflags", setflags), "flat": flat.flat,
-        "choose": few("choose", picking.choose_method), "any": any_, "all": all_,
-        "var": general("var", reductions.as_method(reductions.var)),
-        "std": general("std", reductions.as_method(reductions.std)),
-        "__reduce__": pickling.reduce, "__reduce_ex__": pickling.reduce_ex,
+        **{name: method(name, function) for name, function in functions.items()},
+        "flat": flat.flat, "__reduce__": pickling.reduce, "__reduce_ex__": pickling.reduce_ex,
         "__setstate__": pickling.setstate, "__array_function__": array_function,
         "__array_namespace__": array_namespace, "__array_wrap__": array_wrap,
     }  # fmt: skip

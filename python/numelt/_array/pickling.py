@@ -140,7 +140,7 @@ def install() -> None:
         vars(_compiled)[name] = put(multiarray, name, ours)
     # NumPy may have remembered this one
     _numeric._frombuffer.__code__ = _call_frombuffer.__code__
-    for kind in (_core.function, _core.routine, _core.method):
+    for kind in (_core.routine, _core.method):
         copyreg.pickle(kind, _function)
     copyreg.pickle(_core.ufunc, _ufunc)
     for meta in (type(ndarray), type(_core.ufunc)):

@@ -20,16 +20,13 @@ from typing import Any, TypeVar, cast
 import numpy
 
 from numelt import _core
-from numelt._dispatch import fallback, library, mirror, overrides
-from numelt._dispatch.native import FEW, NATIVE, NO_VALUE, binds, native, small_call
+from numelt._dispatch import fallback, library, mirror, overrides, table
+from numelt._dispatch.native import NATIVE, NO_VALUE, native
+from numelt._dispatch.routine import routine
 
 __all__ = ["applying", "composed", "composed_in", "library_call", "rebound", "understood"]
 
 F = TypeVar("F", bound=Callable[..., Any])
-
-# functions of many steps on one pass or two over the data: elements up to which NumPy's take less time
-_MOST = {"nanmean": 12288, "nansum": 16384, "nanprod": 16384, "nanstd": 8192, "nanvar": 8192, "nanmin": 4096,
-         "nanmax": 4096, "cov": 12288, "corrcoef": 12288, "gradient": 8192}  # fmt: skip
 
 # argument classes whose meaning does not depend on who computes
 _PLAIN = frozenset(
@@ -277,8 +274,8 @@ def _composed(
         # a method of one of NumPy's scalars, such as `reshape`, makes an array of NumPy's
         return fallback.wrap(made) if type(made) is numpy.ndarray else made
 
-    way = _MOST.get(label, FEW) if few else "foreign"
-    return native(small_call(original, cast(F, run), label, way), space)
+    share = table.share(label, table.FEW) if few else table.FOREIGN
+    return native(cast(F, routine(label, original, run, share)), space)
 
 
 def library_call(stub: F) -> F:
@@ -298,5 +295,5 @@ def library_call(stub: F) -> F:
         return fallback.call(name, original, args, kwargs)
 
     way = library.handle(name, original)
-    made = _core.routine(name, original, run, way, binds(original), library.most(name))
+    made = routine(name, original, run, way, library.most(name))
     return native(cast(F, functools.update_wrapper(made, run)))

@@ -41,7 +41,6 @@ _containers: frozenset[type] = frozenset(
         _core.ufunc,
         _core.routine,
         _core.method,
-        _core.function,
         types.FunctionType,
         types.BuiltinFunctionType,
         type,
@@ -50,7 +49,7 @@ _containers: frozenset[type] = frozenset(
     }
 )
 _substituted_kinds = (
-    _core.routine, _core.method, _core.function, _core.ufunc, types.FunctionType, types.BuiltinFunctionType,
+    _core.routine, _core.method, _core.ufunc, types.FunctionType, types.BuiltinFunctionType,
     type,
 )  # fmt: skip
 

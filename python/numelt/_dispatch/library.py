@@ -9,17 +9,13 @@ is filled.
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Iterable
-from typing import Any, cast
-
-import numpy
+from typing import Any
 
 from numelt import _core
 from numelt._dispatch import fallback, stacks
-from numelt._dispatch.native import FEW, F, routine
 
-__all__ = ["call", "calls", "counted_first", "extend", "function", "is_library", "most", "reset"]
+__all__ = ["call", "calls", "extend", "handle", "is_library", "most", "reset"]
 
 # dotted names below ``numpy``
 NAMES: set[str] = {
@@ -62,21 +58,6 @@ def handle(name: str, original: Callable[..., Any], method: bool = False) -> Any
 def most(name: str) -> int | None:
     """Return how many elements a call of NumPy's function may have: with more, the handle shares them."""
     return stacks.most(name) if name in _shared else None
-
-
-def function(name: str, original: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a function that runs `original` as the library call `name`."""
-    made = handle(name, original)
-    run = routine(name, original, made, made, most(name))
-    return functools.wraps(original, updated=())(run)
-
-
-def counted_first(function: F, name: str | None = None, original: Any = None, most: int = FEW) -> F:
-    """Give calls on few elements to NumPy's own function as a library call."""
-    name = name or function.__name__
-    original = original or getattr(numpy, name)
-    made = routine(name, original, function, handle(name, original), most)
-    return cast(F, functools.update_wrapper(made, function))
 
 
 def call(name: str, original: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:

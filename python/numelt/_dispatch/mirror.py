@@ -18,7 +18,8 @@ import numpy
 
 from numelt import _core
 from numelt._dispatch import fallback, library
-from numelt._dispatch.native import NATIVE, binds, present
+from numelt._dispatch.native import NATIVE, present
+from numelt._dispatch.routine import library_function, routine
 
 __all__ = ["mirror", "ours_for", "replace", "ufunc_for"]
 
@@ -94,9 +95,9 @@ def _wrapper(original: Any, name: str) -> Callable[..., Any]:
             return fallback.call(name, original, args, kwargs)
 
         way = "uncounted" if uncounted else "fallback"
-        run: Any = _core.routine(name, original, general, way, binds(original))
+        run: Any = routine(name, original, general, way)
     else:
-        run = library.function(name, original)
+        run = library_function(name, original)
 
     run.__qualname__ = run.__name__ = short
     function: Callable[..., Any] = present(run, original)

@@ -27,6 +27,7 @@ from numelt._dispatch.mirror import mirror as mirror_of
 from numelt._dispatch.mirror import replace
 from numelt._dispatch.naming import Named
 from numelt._dispatch.native import present
+from numelt._dispatch.routine import routine
 from numelt._random import legacy
 from numelt._random.legacy import Legacy, span
 
@@ -381,7 +382,9 @@ library.extend(f"random.{name}" for name in dir(_original) if not name.startswit
 fallback.GENERATORS.update((Generator, RandomState))
 replace(_original.Generator, Generator)
 replace(_original.RandomState, RandomState)
-default_rng = present(_core.public(default_rng, False), _original.default_rng)
+default_rng = present(
+    routine("random.default_rng", _original.default_rng, default_rng), _original.default_rng
+)
 replace(_original.default_rng, default_rng)
 replace(_original.shuffle, shuffle)
 # their seeds may be our arrays

@@ -13,15 +13,11 @@ from numelt._dispatch.composed import rebound, understood
 from numelt._dispatch.native import (
     NO_VALUE,
     fall_back,
-    foreign_first,
-    fronted,
     native,
     ndarray,
     operand,
     recordable,
     reject,
-    short_first,
-    small_first,
 )
 
 __all__ = [
@@ -48,18 +44,44 @@ def _filled(name: str, shape: Any, value: Any, dtype: Any, order: str, device: A
     return fall_back(name, shape, dtype=dtype, order=order, device=device, like=like)
 
 
-@fronted
+@native
 def zeros(shape: Any, dtype: Any = None, order: str = "C", *, device: Any = None, like: Any = None) -> Any:
+    """Return an array of zeros.
+
+    Examples
+    --------
+    >>> import numelt as np
+    >>> np.zeros((2, 2))
+    array([[0., 0.],
+           [0., 0.]])
+    """
     return _filled("zeros", shape, 0, dtype, order, device, like)
 
 
-@fronted
+@native
 def ones(shape: Any, dtype: Any = None, order: str = "C", *, device: Any = None, like: Any = None) -> Any:
+    """Return an array of zeros.
+
+    Examples
+    --------
+    >>> import numelt as np
+    >>> np.zeros((2, 2))
+    array([[0., 0.],
+           [0., 0.]])
+    """
     return _filled("ones", shape, 1, dtype, order, device, like)
 
 
-@fronted
+@native
 def empty(shape: Any, dtype: Any = None, order: str = "C", *, device: Any = None, like: Any = None) -> Any:
+    """Return an array of ones.
+
+    Examples
+    --------
+    >>> import numelt as np
+    >>> np.ones(3, dtype=int)
+    array([1, 1, 1])
+    """
     if like is None and device in (None, "cpu") and order in _orders:
         try:
             result = _core.empty(shape, float if dtype is None else dtype, order)
@@ -77,10 +99,18 @@ def _number(value: Any, dtype: Any) -> Any:
     return cell.item()
 
 
-@fronted
+@native
 def full(
     shape: Any, fill_value: Any, dtype: Any = None, order: str = "C", *, device: Any = None, like: Any = None
 ) -> Any:
+    """Return an array whose elements are not set yet.
+
+    Examples
+    --------
+    >>> import numelt as np
+    >>> np.empty((3, 4), dtype=np.float32).shape
+    (3, 4)
+    """
     if like is None and device in (None, "cpu") and order in _orders:
         if type(fill_value) in _numbers or isinstance(fill_value, numpy.generic):
             kind = numpy.asarray(fill_value).dtype if dtype is None else numpy.dtype(dtype)
@@ -133,21 +163,37 @@ def _like(
     return fall_back(name, prototype, dtype=dtype, order=order, subok=subok, shape=shape, device=device)
 
 
-@fronted
+@native
 def zeros_like(
     a: Any, dtype: Any = None, order: str = "K", subok: bool = True, shape: Any = None, *, device: Any = None
 ) -> Any:
+    """Return zeros in the shape, dtype and layout of another array.
+
+    Examples
+    --------
+    >>> import numelt as np
+    >>> np.zeros_like(np.array([1, 2]))
+    array([0, 0])
+    """
     return _like("zeros_like", a, 0, dtype, order, subok, shape, device)
 
 
-@fronted
+@native
 def ones_like(
     a: Any, dtype: Any = None, order: str = "K", subok: bool = True, shape: Any = None, *, device: Any = None
 ) -> Any:
+    """Return ones in the shape, dtype and layout of another array.
+
+    Examples
+    --------
+    >>> import numelt as np
+    >>> np.ones_like(np.array([1.5, 2.5]))
+    array([1., 1.])
+    """
     return _like("ones_like", a, 1, dtype, order, subok, shape, device)
 
 
-@fronted
+@native
 def empty_like(
     prototype: Any,
     /,
@@ -158,11 +204,18 @@ def empty_like(
     *,
     device: Any = None,
 ) -> Any:
+    """Return an unset array in the shape, dtype and layout of another array.
+
+    Examples
+    --------
+    >>> import numelt as np
+    >>> np.empty_like(np.zeros((2, 3))).shape
+    (2, 3)
+    """
     return _like("empty_like", prototype, None, dtype, order, subok, shape, device)
 
 
 @native
-@small_first
 def full_like(
     a: Any,
     fill_value: Any,
@@ -191,7 +244,7 @@ def full_like(
     )
 
 
-@fronted
+@native
 def array(
     object: Any,
     dtype: Any = None,
@@ -203,6 +256,15 @@ def array(
     ndmax: Any = NO_VALUE,
     like: Any = None,
 ) -> Any:
+    """Make an array from nested sequences, numbers, or anything array-like.
+
+    Examples
+    --------
+    >>> import numelt as np
+    >>> np.array([[1, 2], [3, 4]], dtype=float)
+    array([[1., 2.],
+           [3., 4.]])
+    """
     if type(copy) is not bool and copy is not None:
         copy = _copy_mode(copy)
     if like is None and ndmax is NO_VALUE and type(ndmin) is int and not (subok and _is_subclass(object)):
@@ -239,10 +301,19 @@ def _is_subclass(value: Any) -> bool:
     return kind is not ndarray and kind is not numpy.ndarray and isinstance(value, numpy.ndarray)
 
 
-@fronted
+@native
 def asarray(
     a: Any, dtype: Any = None, order: Any = None, *, device: Any = None, copy: Any = None, like: Any = None
 ) -> Any:
+    """Return the argument as an array, without a copy where none is needed.
+
+    Examples
+    --------
+    >>> import numelt as np
+    >>> x = np.arange(3)
+    >>> np.asarray(x) is x
+    True
+    """
     if like is None and device in (None, "cpu"):
         if dtype is None and order is None and copy is None and type(a) is ndarray:
             return a
@@ -252,31 +323,67 @@ def asarray(
     return fall_back("asarray", a, dtype=dtype, order=order, device=device, copy=copy, like=like)
 
 
-@fronted
+@native
 def asanyarray(
     a: Any, dtype: Any = None, order: Any = None, *, device: Any = None, copy: Any = None, like: Any = None
 ) -> Any:
+    """Return the argument as an array, without a copy where none is needed.
+
+    Examples
+    --------
+    >>> import numelt as np
+    >>> x = np.arange(3)
+    >>> np.asarray(x) is x
+    True
+    """
     if _is_subclass(a) or like is not None:
         return fall_back("asanyarray", a, dtype=dtype, order=order, device=device, copy=copy, like=like)
     return asarray(a, dtype, order, device=device, copy=copy)
 
 
-@fronted
+@native
 def ascontiguousarray(a: Any, dtype: Any = None, *, like: Any = None) -> Any:
+    """Return a C-contiguous array of at least one dimension.
+
+    Examples
+    --------
+    >>> import numelt as np
+    >>> np.ascontiguousarray(np.ones((2, 3)).T).flags.c_contiguous
+    True
+    """
     if like is not None:
         return fall_back("ascontiguousarray", a, dtype, like=like)
     return array(a, dtype, copy=None, order="C", ndmin=1)
 
 
-@fronted
+@native
 def asfortranarray(a: Any, dtype: Any = None, *, like: Any = None) -> Any:
+    """Return an array in Fortran order.
+
+    Examples
+    --------
+    >>> import numelt as np
+    >>> np.asfortranarray(np.ones((2, 3))).flags.f_contiguous
+    True
+    """
     if like is not None:
         return fall_back("asfortranarray", a, dtype, like=like)
     return array(a, dtype, copy=None, order="F", ndmin=1)
 
 
-@fronted
+@native
 def copy(a: Any, order: str = "K", subok: bool = False) -> Any:
+    """Return a copy of an array.
+
+    Examples
+    --------
+    >>> import numelt as np
+    >>> x = np.zeros(2)
+    >>> y = np.copy(x)
+    >>> y[0] = 1
+    >>> x
+    array([0., 0.])
+    """
     if type(a) is not ndarray and overrides.asked((a,), {}):
         return fall_back("copy", a, order=order, subok=subok)
     return array(a, order=order, subok=subok, copy=True)
@@ -297,8 +404,18 @@ def _plain_real(value: Any) -> Any:
     return None
 
 
-@fronted
+@native
 def arange(*args: Any, dtype: Any = None, device: Any = None, like: Any = None, **named: Any) -> Any:
+    """Return evenly spaced values: ``arange(stop)``, ``arange(start, stop, step)``.
+
+    The length is ``ceil((stop - start) / step)`` in floating-point arithmetic.
+
+    Examples
+    --------
+    >>> import numelt as np
+    >>> np.arange(1, 2, 0.25)
+    array([1.  , 1.25, 1.5 , 1.75])
+    """
     result: Any = NotImplemented
     if len(args) == 4 and dtype is None:
         dtype, args = args[3], args[:3]
@@ -394,7 +511,6 @@ def _difference(high: Any, low: Any) -> float:
 
 
 @native
-@foreign_first
 def linspace(
     start: Any,
     stop: Any,
@@ -445,7 +561,7 @@ def linspace(
     return (result, numpy.float64(step) if sections > 0 else step) if retstep else result
 
 
-@fronted
+@native
 def eye(
     N: Any,
     M: Any = None,
@@ -456,6 +572,15 @@ def eye(
     device: Any = None,
     like: Any = None,
 ) -> Any:
+    """Return a square matrix, or a rectangle, with ones on one diagonal and zeros elsewhere.
+
+    Examples
+    --------
+    >>> import numelt as np
+    >>> np.eye(2, 3, k=1)
+    array([[0., 1., 0.],
+           [0., 0., 1.]])
+    """
     if like is None and type(N) is int and type(M) in (int, type(None)) and type(k) is int:
         columns = N if M is None else M
         result = _filled("zeros", (N, columns), 0, dtype, order, device, None)
@@ -486,7 +611,6 @@ def identity(n: Any, dtype: Any = None, *, like: Any = None) -> Any:
 
 
 @native
-@short_first
 def tri(N: Any, M: Any = None, k: int = 0, dtype: Any = float, *, like: Any = None) -> Any:
     """Return a matrix with ones on and below a diagonal.
 
@@ -521,7 +645,6 @@ def _triangle(name: str, m: Any, k: int, lower: bool) -> Any:
 
 
 @native
-@foreign_first
 def tril(m: Any, k: int = 0) -> Any:
     """Return a copy with the elements above a diagonal set to zero.
 
@@ -536,7 +659,6 @@ def tril(m: Any, k: int = 0) -> Any:
 
 
 @native
-@foreign_first
 def triu(m: Any, k: int = 0) -> Any:
     """Return a copy with the elements below a diagonal set to zero.
 

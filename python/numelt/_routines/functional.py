@@ -15,6 +15,7 @@ from numelt._dispatch.composed import applying
 from numelt._dispatch.mirror import replace
 from numelt._dispatch.naming import Named
 from numelt._dispatch.native import present
+from numelt._dispatch.routine import routine
 
 __all__ = ["apply_along_axis", "apply_over_axes", "fromfunction", "mask_indices", "piecewise"]
 
@@ -106,4 +107,4 @@ def frompyfunc(func: Any, /, nin: int, nout: int, **kwargs: Any) -> Any:
 Vectorize.__name__ = Vectorize.__qualname__ = "vectorize"
 Vectorize.__module__ = "numpy"
 replace(numpy.vectorize, Vectorize)
-replace(numpy.frompyfunc, present(_core.public(frompyfunc, False), numpy.frompyfunc))
+replace(numpy.frompyfunc, present(routine("frompyfunc", numpy.frompyfunc, frompyfunc), numpy.frompyfunc))

@@ -10,12 +10,10 @@ from numelt import _core
 from numelt._dispatch.composed import composed
 from numelt._dispatch.native import (
     fall_back,
-    foreign_first,
     native,
     ndarray,
     operand,
     recordable,
-    small_first,
 )
 
 __all__ = [
@@ -60,7 +58,6 @@ def _are_numbers(*values: Any) -> bool:
 
 
 @native
-@foreign_first
 def isclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: bool = False) -> Any:
     """Tell where ``abs(a - b) <= atol + rtol * abs(b)``.
 
@@ -80,7 +77,6 @@ def isclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: boo
 
 
 @native
-@foreign_first
 def allclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: bool = False) -> bool:
     """Tell whether all elements agree within a tolerance.
 
@@ -129,7 +125,6 @@ def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> bool:
 
 
 @native
-@small_first
 def array_equiv(a1: Any, a2: Any) -> Any:
     """Tell whether two arrays are equal after broadcasting.
 

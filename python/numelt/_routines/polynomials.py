@@ -13,7 +13,7 @@ import numpy
 
 from numelt import _core
 from numelt._dispatch.composed import composed, library_call, rebound, understood
-from numelt._dispatch.native import fall_back, native, ndarray, small_first
+from numelt._dispatch.native import fall_back, native, ndarray
 
 __all__ = [
     "poly", "polyadd", "polyder", "polydiv", "polyfit", "polyint", "polymul", "polysub", "polyval", "roots",
@@ -120,7 +120,6 @@ def polysub(a1: Any, a2: Any) -> Any:
 
 
 @native
-@small_first
 def polyval(p: Any, x: Any) -> Any:
     """Values of a polynomial, by Horner's rule.
 

@@ -16,16 +16,13 @@ import numpy
 from numelt import _core
 from numelt._dispatch import library
 from numelt._dispatch.composed import rebound, understood
-from numelt._dispatch.library import counted_first
 from numelt._dispatch.native import (
     NO_VALUE,
     fall_back,
-    fronted,
     native,
     ndarray,
     operand,
     recordable,
-    small_first,
 )
 from numelt._dispatch.stacks import in_parts
 from numelt._routines.indexing.picking import where_alone
@@ -71,7 +68,6 @@ def _sorted(array: Any) -> bool:
 
 
 @native
-@counted_first
 def sort(a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None) -> Any:
     """Return a sorted copy.
 
@@ -122,7 +118,6 @@ def _order(array: Any, axis: Any, kind: Any, order: Any, stable: Any) -> Any:
 
 
 @native
-@counted_first
 def argsort(a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None) -> Any:
     """Return the positions that sort an array.
 
@@ -157,7 +152,6 @@ def _queried(v: Any, dtype: Any, search: Callable[[Any], Any]) -> Any:
 
 
 @native
-@counted_first
 def searchsorted(a: Any, v: Any, side: Any = "left", sorter: Any = None) -> Any:
     """Return where values would go into a sorted array to keep it sorted.
 
@@ -178,7 +172,6 @@ def searchsorted(a: Any, v: Any, side: Any = "left", sorter: Any = None) -> Any:
 
 
 @native
-@counted_first
 def digitize(x: Any, bins: Any, right: bool = False) -> Any:
     """Return the number of the bin that each value lies in.
 
@@ -194,7 +187,6 @@ def digitize(x: Any, bins: Any, right: bool = False) -> Any:
 
 
 @native
-@counted_first
 def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: Any = None) -> Any:
     """Return values between given points, on straight lines.
 
@@ -214,7 +206,6 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period
 
 
 @native
-@counted_first
 def bincount(x: Any, /, weights: Any = None, minlength: Any = 0) -> Any:
     """Count how often each non-negative integer occurs, or sum weights by integer.
 
@@ -242,7 +233,6 @@ def bincount(x: Any, /, weights: Any = None, minlength: Any = 0) -> Any:
 
 
 @native
-@counted_first
 def histogram(a: Any, bins: Any = 10, range: Any = None, density: Any = None, weights: Any = None) -> Any:
     """Count the values in bins.
 
@@ -287,7 +277,6 @@ def _columns(values: Any) -> bool:
 
 
 @native
-@counted_first
 def histogram2d(
     x: Any, y: Any, bins: Any = 10, range: Any = None, density: Any = None, weights: Any = None
 ) -> Any:
@@ -308,7 +297,6 @@ def histogram2d(
 
 
 @native
-@counted_first
 def histogramdd(
     sample: Any, bins: Any = 10, range: Any = None, density: Any = None, weights: Any = None
 ) -> Any:
@@ -350,18 +338,33 @@ def _argument(op: str, a: Any, axis: Any, out: Any, keepdims: Any) -> Any:
     return fall_back(op, a, axis, out, keepdims=keepdims)
 
 
-@fronted
+@native
 def argmax(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = NO_VALUE) -> Any:
+    """Position of the first largest element along an axis.
+
+    Examples
+    --------
+    >>> import numelt as np
+    >>> np.argmax([[1, 5], [7, 2]], axis=1)
+    array([1, 0])
+    """
     return _argument("argmax", a, axis, out, keepdims)
 
 
-@fronted
+@native
 def argmin(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = NO_VALUE) -> Any:
+    """Position of the first smallest element along an axis.
+
+    Examples
+    --------
+    >>> import numelt as np
+    >>> np.argmin([[1, 5], [7, 2]], axis=1)
+    array([0, 1])
+    """
     return _argument("argmin", a, axis, out, keepdims)
 
 
 @native
-@small_first
 def count_nonzero(a: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
     """Count the elements that are not zero.
 
@@ -392,8 +395,17 @@ def _choice(value: Any) -> Any:
     return operand(value)
 
 
-@fronted
+@native
 def where(*args: Any) -> Any:
+    """Choose elements of one array or another by a condition; with the condition alone, find where it holds.
+
+    Examples
+    --------
+    >>> import numelt as np
+    >>> x = np.arange(4)
+    >>> np.where(x < 2, x, -1)
+    array([ 0,  1, -1, -1])
+    """
     if len(args) == 1:
         return where_alone(args[0])
     if len(args) == 3:

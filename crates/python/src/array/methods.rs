@@ -7,7 +7,6 @@ use crate::array::attributes::{kwarg, numpy_method, parse_shape, permuted};
 use crate::array::ndarray::{NdArray, Payload, wrap_new, wrap_view, wrap_window};
 use crate::array::operand::Operand;
 use crate::array::{assign, index, members, operand, scalar};
-use crate::functions::front;
 use crate::numpy::{convert, errors, export, foreign, hooks, loan, subclass};
 use crate::record::front::Attached;
 use crate::record::run;
@@ -165,7 +164,7 @@ fn listed<'py>(py: Python<'py>, dtype: DType, bytes: &[u8]) -> Out<'py> {
 
 /// `astype` with a dtype alone, between two that NumPy has no special rules for; `None` for any other.
 pub fn quick_astype<'py>(py: Python<'py>, view: &ArrayView, dtype: &Bound<'py, PyAny>) -> Option<Out<'py>> {
-    let to = front::known_dtype(dtype)?;
+    let to = convert::known_dtype(dtype)?;
     let ruled = view.dtype.is_complex() && !to.is_complex()
         || to == DType::U32 && matches!(view.dtype, DType::F32 | DType::F64);
     (!ruled).then(|| wrap_new(py, Attached(py).copied(view, to, Order::K)?))

@@ -13,5 +13,6 @@ pub mod ndarray;
 pub mod operand;
 pub mod protocols;
 pub mod scalar;
+pub mod sequence;
 pub mod slots;
 pub mod to_u32;

@@ -1,7 +1,7 @@
 //! What takes part in an operation: arrays, NumPy's scalars, Python's numbers.
 
 use crate::array::ndarray::NdArray;
-use crate::functions::front;
+use crate::array::sequence;
 use crate::numpy::convert::{self, Numpy};
 use crate::numpy::errors;
 use crate::numpy::export;
@@ -87,7 +87,7 @@ impl<'py> Operand<'py> {
     fn sequence(obj: &Bound<'py, PyAny>, dtype: Option<DType>) -> PyResult<Option<Operand<'py>>> {
         let py = obj.py();
         if dtype.is_none()
-            && let Some(made) = front::numbers(obj)?
+            && let Some(made) = sequence::array(obj.py(), obj, Some)?
         {
             return Operand::array(&made);
         }

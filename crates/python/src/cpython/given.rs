@@ -109,6 +109,42 @@ impl<'py> Given<'_, 'py> {
         unsafe { Borrowed::from_ptr(self.py, value) }
     }
 
+    /// The arguments by the parameters that they are for; `None` where they do not fit, which is an error that others word.
+    #[inline]
+    pub fn bind<const N: usize>(&self, parameters: &Parameters<N>) -> Option<[Arg<'_, 'py>; N]> {
+        let mut found: [Arg<'_, 'py>; N] = [Arg(None); N];
+        if self.count > parameters.by_position {
+            return None;
+        }
+        for (place, value) in found.iter_mut().zip(self.positional()) {
+            place.0 = Some(value);
+        }
+        if let Some(names) = self.names() {
+            for (name, value) in names.iter_borrowed().zip(self.named()) {
+                let name = name.cast::<PyString>().ok()?;
+                let name = name.to_str().ok()?;
+                let at = parameters.names.iter().position(|known| *known == name)?;
+                if at < parameters.nameless || !found[at].is_absent() {
+                    return None;
+                }
+                found[at].0 = Some(value);
+            }
+        }
+        let complete = found[..parameters.required].iter().all(|arg| !arg.is_absent());
+        complete.then_some(found)
+    }
+
+    /// One argument, given by position, and no others.
+    pub fn one(&self) -> Option<Borrowed<'_, 'py, PyAny>> {
+        self.exactly::<1>().map(|[value]| value)
+    }
+
+    /// So many arguments, all given by position.
+    pub fn exactly<const N: usize>(&self) -> Option<[Borrowed<'_, 'py, PyAny>; N]> {
+        let values: &[_; N] = self.plain()?.try_into().ok()?;
+        Some(values.map(|value| self.value(value)))
+    }
+
     /// What a function makes of the arguments, if all are given by position and there are one or two.
     #[inline(always)]
     pub fn with_values<T>(&self, run: impl FnOnce(&[Borrowed<'_, 'py, PyAny>]) -> Option<T>) -> Option<T> {
@@ -118,24 +154,76 @@ impl<'py> Given<'_, 'py> {
             _ => None,
         }
     }
+}
 
-    /// The first argument, and one that may follow it or bear this name. `None` where there are others.
-    #[inline(always)]
-    pub fn one_and(
-        &self,
-        name: &Bound<'py, PyString>,
-    ) -> Option<(Borrowed<'_, 'py, PyAny>, Option<Borrowed<'_, 'py, PyAny>>)> {
-        match (self.names.is_null(), self.values) {
-            (true, &[first]) => Some((self.value(first), None)),
-            (true, &[first, second]) => Some((self.value(first), Some(self.value(second)))),
-            (false, &[first, second]) => {
-                // SAFETY: a tuple of names, which has one name at least; it is lent.
-                let (count, own) = unsafe { (ffi::PyTuple_Size(self.names), ffi::PyTuple_GetItem(self.names, 0)) };
-                // names that are written in a program are the very object
-                (count == 1 && own == name.as_ptr()).then(|| (self.value(first), Some(self.value(second))))
-            }
-            _ => None,
+/// The parameters of a function, for [`Given::bind`].
+pub struct Parameters<const N: usize> {
+    names: [&'static str; N],
+    /// How many have to be given.
+    required: usize,
+    /// How many may be given by position.
+    by_position: usize,
+    /// How many of those may not be given by name.
+    nameless: usize,
+}
+
+impl<const N: usize> Parameters<N> {
+    /// Parameters of which the first `required` have no default, all to be given by position or by name.
+    pub const fn new(names: [&'static str; N], required: usize) -> Parameters<N> {
+        Parameters { names, required, by_position: N, nameless: 0 }
+    }
+
+    /// Their names.
+    pub fn names(&self) -> &[&'static str; N] {
+        &self.names
+    }
+
+    /// Those behind the first `count` are given by name only.
+    pub const fn by_position(self, count: usize) -> Parameters<N> {
+        Parameters { by_position: count, ..self }
+    }
+
+    /// The first `count` are given by position only.
+    pub const fn nameless(self, count: usize) -> Parameters<N> {
+        Parameters { nameless: count, ..self }
+    }
+}
+
+/// One argument of a call, which may have been left out: `None` is a value of its own.
+#[derive(Clone, Copy)]
+pub struct Arg<'a, 'py>(pub Option<Borrowed<'a, 'py, PyAny>>);
+
+impl<'a, 'py> Arg<'a, 'py> {
+    /// Left out.
+    pub const ABSENT: Arg<'static, 'static> = Arg(None);
+
+    /// This value.
+    pub fn of(value: &'a Bound<'py, PyAny>) -> Arg<'a, 'py> {
+        Arg(Some(value.as_borrowed()))
+    }
+
+    /// Left out?
+    pub fn is_absent(&self) -> bool {
+        self.0.is_none()
+    }
+
+    /// Left out, or `None`?
+    pub fn is_none(&self) -> bool {
+        self.0.is_none_or(|value| value.is_none())
+    }
+
+    /// The value, if it was not left out.
+    pub fn given(&self) -> Option<Borrowed<'a, 'py, PyAny>> {
+        self.0
+    }
+
+    /// Left out, `None`, or one of these strings?
+    pub fn is_word(&self, words: &[&str]) -> bool {
+        if self.is_none() {
+            return true;
         }
+        let Some(Ok(text)) = self.0.as_ref().map(|value| value.cast_exact::<PyString>()) else { return false };
+        text.to_str().is_ok_and(|text| words.contains(&text))
     }
 }
 

@@ -1,10 +1,10 @@
-//! Methods and functions that the interpreter calls without anything in between, as [`direct`](crate::dispatch::direct) has
+//! Methods that the interpreter calls without anything in between, as [`direct`](crate::dispatch::direct) has
 //! it for operators.
 //!
-//! In: the class and the modules as PyO3 has made them. Out: the same, with some members replaced by ones of the same name and
+//! In: the class as PyO3 has made it. Out: the same, with some methods replaced by ones of the same name and
 //! documentation whose plain calls are answered here; all other calls go to the member that was there. On five elements this gains 17 to
-//! 79 % of such a call (`benches/fast_paths.py`). Attributes gained 2 ns at most, and are PyO3's. `NUMELT_FAST_PATHS` without `members` leaves the
-//! functions of modules as they are, and has the methods ask the members that were there.
+//! 79 % of such a call (`benches/fast_paths.py`). Attributes gained 2 ns at most, and are PyO3's. `NUMELT_FAST_PATHS` without `members` has the methods
+//! ask the members that were there.
 
 use crate::array::attributes::numpy_method;
 use crate::array::fresh;
@@ -19,7 +19,6 @@ use crate::cpython::fast::{self, Path};
 use crate::cpython::given::Given;
 use crate::cpython::vectorcall::give;
 use crate::dispatch::unbound;
-use crate::functions::front::short;
 use crate::numpy::convert::Numpy;
 use crate::numpy::foreign;
 use crate::record::run;
@@ -86,7 +85,6 @@ unsafe fn native<'a, 'py>(
 static CLASS: AtomicPtr<ffi::PyTypeObject> = AtomicPtr::new(std::ptr::null_mut());
 
 type Method = for<'a, 'py> fn(&Borrowed<'a, 'py, NdArray>, &ArrayView, &Given<'_, 'py>) -> Quick<'py>;
-type Function = for<'a, 'py> fn(&Given<'_, 'py>) -> Quick<'py>;
 
 /// # Safety
 /// As the interpreter calls it.
@@ -237,7 +235,6 @@ macro_rules! members {
     (
         methods { $($method:ident $method_quick:expr;)* }
         worded { $($worded:ident)* }
-        functions { $($function:ident $function_quick:expr;)* }
     ) => {
         $(
             mod $method {
@@ -296,44 +293,6 @@ macro_rules! members {
                 }
             }
         )*
-        $(
-            mod $function {
-                use super::*;
-
-                static FORMER: Callable = Callable::new();
-
-                unsafe extern "C" fn run(
-                    module: *mut ffi::PyObject,
-                    values: *const *mut ffi::PyObject,
-                    count: ffi::Py_ssize_t,
-                    names: *mut ffi::PyObject,
-                ) -> *mut ffi::PyObject {
-                    // SAFETY: the interpreter calls it.
-                    unsafe {
-                        let py = Python::assume_attached();
-                        let given = Given::of(py, values, count as usize, names);
-                        let quick: Function = $function_quick;
-                        give(py, || quick(&given)).unwrap_or_else(|| FORMER.call(module, (values, count, names)))
-                    }
-                }
-
-                pub fn replace(module: &Bound<'_, PyModule>) -> PyResult<()> {
-                    let (py, name) = (module.py(), stringify!($function));
-                    let former = module.getattr(name)?;
-                    if !FORMER.learn(&former) {
-                        return Ok(());
-                    }
-                    let definition = definition(name, &former, run)?;
-                    // SAFETY: the definition lives as long as the process.
-                    let made = unsafe {
-                        let made = ffi::PyCFunction_NewEx(definition, module.as_ptr(), module.name()?.as_ptr());
-                        Bound::from_owned_ptr_or_err(py, made)?
-                    };
-                    module.setattr(name, made)
-                }
-            }
-        )*
-
         /// Replaces methods of the array class, which is complete.
         pub fn replace_members(py: Python<'_>) -> PyResult<()> {
             CLASS.store(NdArray::type_object_raw(py), Ordering::Relaxed);
@@ -342,14 +301,6 @@ macro_rules! members {
             document(&sample)?;
             $($method::replace(&sample)?;)*
             $($worded::replace(&sample)?;)*
-            Ok(())
-        }
-
-        /// Replaces functions of the module that has them.
-        pub fn replace_functions(module: &Bound<'_, PyModule>) -> PyResult<()> {
-            if fast::has(Path::Members) {
-                $($function::replace(module)?;)*
-            }
             Ok(())
         }
     };
@@ -390,15 +341,7 @@ members! {
             methods::quick_astype(array.py(), view, &given.value(dtype))
         };
     }
-    worded { view swapaxes flatten copy diagonal conjugate conj to_device }
-    functions {
-        zeros |given| short::filled(given, Some(0));
-        ones |given| short::filled(given, Some(1));
-        empty |given| short::filled(given, None);
-        array |given| short::array(given);
-        asarray |given| short::asarray(given);
-        asanyarray |given| short::asarray(given);
-    }
+    worded { view swapaxes flatten copy conjugate conj to_device }
 }
 
 fn replace_method(

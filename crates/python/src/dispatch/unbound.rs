@@ -2,24 +2,19 @@
 //!
 //! In: the package's table of such methods. Out: the base of the array's metaclass, which looks there first, and the
 //! base of the methods themselves, which tell our arrays from NumPy's subclasses. The metaclass also says what an instance is. NumPy looks `__array_ufunc__` up on
-//! the class several times in every call of one of its ufuncs with one of our arrays. Also the class of public functions:
-//! objects that, as NumPy's, have attributes of their own and become methods of instances. Not here: which methods and
-//! functions there are and what they are called (the package).
+//! the class several times in every call of one of its ufuncs with one of our arrays. Also what NumPy
+//! says of wrong arguments. Not here: which methods there are and what they are called (the package).
 
 use crate::array::ndarray::NdArray;
-use crate::cpython::calls;
 use crate::cpython::given::{self, Given};
-use crate::cpython::vectorcall;
 use crate::numpy::hooks;
 use crate::numpy::subclass;
-use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyCFunction, PyDict, PyTuple, PyType};
-use std::ffi::{CStr, c_int, c_void};
-use std::mem::offset_of;
+use std::ffi::c_int;
 
 /// The methods by name.
 static METHODS: PyOnceLock<Py<PyDict>> = PyOnceLock::new();
@@ -77,8 +72,6 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     let meta = array_meta(module.py())?;
     crate::dispatch::module::set_metaclass(&module.py().get_type::<NdArray>(), &meta)?;
     module.add("ArrayMeta", meta)?;
-    module.add("function", FUNCTION.get_or_try_init(module.py(), || function_type(module.py()))?)?;
-    module.add_function(wrap_pyfunction!(public, module)?)?;
     module.add_function(wrap_pyfunction!(set_unbound, module)?)
 }
 
@@ -215,150 +208,12 @@ unsafe extern "C" fn is_instance(cls: *mut ffi::PyObject, object: *mut ffi::PyOb
     }
 }
 
-// ---- public functions -----------------------------------------------------------------------
-
-/// The class of public functions.
-static FUNCTION: PyOnceLock<Py<PyType>> = PyOnceLock::new();
-
-/// A public function: what calls of it do, and attributes that are set on it.
-#[repr(C)]
-struct Function {
-    head: ffi::PyObject,
-    /// What the interpreter calls.
-    entry: ffi::vectorcallfunc,
-    /// A function in C that takes its arguments as the interpreter has them, and what it gets first; null for another.
-    fast: Option<ffi::PyCFunctionFastWithKeywords>,
-    first: *mut ffi::PyObject,
-    /// What is called.
-    target: *mut ffi::PyObject,
-    dict: *mut ffi::PyObject,
-    weak: *mut ffi::PyObject,
-    /// Does it become a method of instances of a class that holds it?
-    binds: bool,
-}
-
-/// A public function that calls `target`, and becomes a method where it `binds`.
-#[pyfunction]
-fn public<'py>(target: Bound<'py, PyAny>, binds: bool) -> PyResult<Bound<'py, PyAny>> {
-    let py = target.py();
-    let class = FUNCTION.get_or_try_init(py, || function_type(py))?.bind(py).as_type_ptr();
-    // SAFETY: the allocator gives an object of the class, zeroed but for its head; each field is then set.
-    unsafe {
-        let object = ffi::PyType_GenericAlloc(class, 0);
-        let made = Bound::from_owned_ptr_or_err(py, object)?;
-        let fields = object.cast::<Function>();
-        (*fields).entry = enter;
-        (*fields).binds = binds;
-        if let Some((fast, first)) = calls::fast_function(&target) {
-            (*fields).fast = Some(fast);
-            (*fields).first = first;
-        }
-        (*fields).target = target.into_ptr();
-        Ok(made)
-    }
-}
-
-/// The class of public functions.
-///
-/// # Errors
-/// Python's, where the type cannot be made.
-fn function_type(py: Python<'_>) -> PyResult<Py<PyType>> {
-    let member = |name: &'static CStr, offset: usize| ffi::PyMemberDef {
-        name: name.as_ptr(),
-        type_code: ffi::Py_T_PYSSIZET,
-        offset: offset as ffi::Py_ssize_t,
-        flags: ffi::Py_READONLY,
-        doc: std::ptr::null(),
-    };
-    let target =
-        ffi::PyMemberDef { type_code: ffi::Py_T_OBJECT_EX, ..member(c"_implementation", offset_of!(Function, target)) };
-    let members = [
-        target,
-        member(c"__vectorcalloffset__", offset_of!(Function, entry)),
-        member(c"__dictoffset__", offset_of!(Function, dict)),
-        member(c"__weaklistoffset__", offset_of!(Function, weak)),
-        ffi::PyMemberDef::default(),
-    ];
-    let dict = ffi::PyGetSetDef {
-        name: c"__dict__".as_ptr(),
-        get: Some(ffi::PyObject_GenericGetDict),
-        set: Some(ffi::PyObject_GenericSetDict),
-        ..Default::default()
-    };
-    // both lists are kept by the type
-    let members = Box::leak(Box::new(members)).as_mut_ptr();
-    let attributes = Box::leak(Box::new([dict, ffi::PyGetSetDef::default()])).as_mut_ptr();
-    let slot = |slot: c_int, pfunc: *mut c_void| ffi::PyType_Slot { slot, pfunc };
-    let mut slots = [
-        slot(ffi::Py_tp_members, members.cast()),
-        slot(ffi::Py_tp_getset, attributes.cast()),
-        slot(ffi::Py_tp_call, call as *mut _),
-        slot(ffi::Py_tp_descr_get, bind as *mut _),
-        slot(ffi::Py_tp_repr, written as *mut _),
-        slot(ffi::Py_tp_str, text as *mut _),
-        slot(ffi::Py_tp_dealloc, end as *mut _),
-        slot(0, std::ptr::null_mut()),
-    ];
-    let mut spec = ffi::PyType_Spec {
-        name: c"numelt._core.function".as_ptr(),
-        basicsize: size_of::<Function>() as c_int,
-        itemsize: 0,
-        flags: (ffi::Py_TPFLAGS_DEFAULT | ffi::Py_TPFLAGS_HAVE_VECTORCALL | ffi::Py_TPFLAGS_DISALLOW_INSTANTIATION)
-            as _,
-        slots: slots.as_mut_ptr(),
-    };
-    // SAFETY: as in `array_meta`.
-    unsafe { Ok(Bound::from_owned_ptr_or_err(py, ffi::PyType_FromSpec(&raw mut spec))?.cast_into_unchecked().unbind()) }
-}
-
-/// A call with arguments as the interpreter has them.
-unsafe extern "C" fn enter(
-    function: *mut ffi::PyObject,
-    values: *const *mut ffi::PyObject,
-    count: usize,
-    names: *mut ffi::PyObject,
-) -> *mut ffi::PyObject {
-    // SAFETY: the interpreter calls it with an instance and the arguments of a call.
-    unsafe {
-        let fields = &*function.cast::<Function>();
-        let given = ffi::PyVectorcall_NARGS(count) as usize;
-        let made = if let Some(fast) = fields.fast {
-            fast(fields.first, values, given as ffi::Py_ssize_t, names)
-        } else if let Some(made) = derived(function, values, given, names) {
-            made
-        } else {
-            ffi::PyObject_Vectorcall(fields.target, values, count, names)
-        };
-        if made.is_null() {
-            let py = Python::assume_attached();
-            reword(py, || Ok(Bound::from_borrowed_ptr(py, function)), None, (values, given, names));
-        }
-        made
-    }
-}
-
-/// A call with an array of a class derived from NumPy's among the arguments, which is NumPy's to do.
-///
-/// # Safety
-/// As [`enter`]'s.
-unsafe fn derived(
-    function: *mut ffi::PyObject,
-    values: *const *mut ffi::PyObject,
-    count: usize,
-    names: *mut ffi::PyObject,
-) -> Option<*mut ffi::PyObject> {
-    // SAFETY: the caller's contract.
-    unsafe {
-        let py = Python::assume_attached();
-        let (own, given) = (Bound::from_borrowed_ptr(py, function), Given::of(py, values, count, names));
-        vectorcall::give(py, || subclass::call_for(&own, &given).transpose())
-    }
-}
+// ---- words ----------------------------------------------------------------------------------
 
 /// Puts the exception of a call, if it is a `TypeError`, in NumPy's words: `first` stood before the arguments.
 ///
 /// # Safety
-/// As [`enter`]'s, with the exception set.
+/// The values and names are those of a call, and the exception is set.
 #[cold]
 pub unsafe fn reword<'py>(
     py: Python<'py>,
@@ -406,7 +261,7 @@ pub fn reworded(
 /// The arguments of a call as a tuple and a dictionary.
 ///
 /// # Safety
-/// As [`enter`]'s.
+/// The values and names are those of a call.
 #[cold]
 unsafe fn collected<'py>(
     py: Python<'py>,
@@ -427,57 +282,6 @@ unsafe fn collected<'py>(
     }
 }
 
-/// A call with a tuple and a dictionary.
-unsafe extern "C" fn call(
-    function: *mut ffi::PyObject,
-    args: *mut ffi::PyObject,
-    kwargs: *mut ffi::PyObject,
-) -> *mut ffi::PyObject {
-    // SAFETY: the interpreter calls it with an instance, a tuple, and a dictionary or null.
-    unsafe { ffi::PyObject_Call((*function.cast::<Function>()).target, args, kwargs) }
-}
-
-/// The method of an instance of a class that holds it.
-unsafe extern "C" fn bind(
-    function: *mut ffi::PyObject,
-    instance: *mut ffi::PyObject,
-    _owner: *mut ffi::PyObject,
-) -> *mut ffi::PyObject {
-    // SAFETY: the interpreter calls it with an instance of the class, and with an object or null.
-    unsafe {
-        let py = Python::assume_attached();
-        let own = Bound::from_borrowed_ptr(py, function);
-        match Bound::from_borrowed_ptr_or_opt(py, instance).filter(|i| !i.is_none()) {
-            Some(instance) if (*function.cast::<Function>()).binds => {
-                vectorcall::give(py, || Some(calls::bound_method(&own, &instance))).unwrap_or(std::ptr::null_mut())
-            }
-            _ => own.into_ptr(),
-        }
-    }
-}
-
-/// `repr(function)`: that of a function, or of a compiled one where NumPy's is compiled.
-unsafe extern "C" fn written(function: *mut ffi::PyObject) -> *mut ffi::PyObject {
-    // SAFETY: the interpreter calls it with an instance.
-    unsafe {
-        let py = Python::assume_attached();
-        let own = Bound::from_borrowed_ptr(py, function);
-        let run = || shown(&own, (*function.cast::<Function>()).binds)?.into_bound_py_any(py);
-        vectorcall::give(py, || Some(run())).unwrap_or(std::ptr::null_mut())
-    }
-}
-
-/// `str(function)`.
-unsafe extern "C" fn text(function: *mut ffi::PyObject) -> *mut ffi::PyObject {
-    // SAFETY: as in `written`.
-    unsafe {
-        let py = Python::assume_attached();
-        let own = Bound::from_borrowed_ptr(py, function);
-        let run = || text_of(&own)?.into_bound_py_any(py);
-        vectorcall::give(py, || Some(run())).unwrap_or(std::ptr::null_mut())
-    }
-}
-
 /// How a public function reads: as a compiled one where what NumPy's stands for is compiled.
 pub fn text_of(function: &Bound<'_, PyAny>) -> PyResult<String> {
     let inner = function.getattr_opt("__wrapped__")?;
@@ -491,20 +295,4 @@ pub fn shown(function: &Bound<'_, PyAny>, binds: bool) -> PyResult<String> {
         true => format!("<function {name} at {:#x}>", function.as_ptr() as usize),
         false => format!("<built-in function {name}>"),
     })
-}
-
-/// The end of a function.
-unsafe extern "C" fn end(function: *mut ffi::PyObject) {
-    // SAFETY: the interpreter calls it for an instance that nobody refers to any more; its fields are owned.
-    unsafe {
-        let fields = function.cast::<Function>();
-        if !(*fields).weak.is_null() {
-            ffi::PyObject_ClearWeakRefs(function);
-        }
-        ffi::Py_XDECREF((*fields).dict);
-        ffi::Py_XDECREF((*fields).target);
-        let class = ffi::Py_TYPE(function);
-        ffi::PyObject_Free(function.cast());
-        ffi::Py_DECREF(class.cast());
-    }
 }

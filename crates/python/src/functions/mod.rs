@@ -1,7 +1,32 @@
-//! Public functions whose arguments are parsed here, and functions that compute small results without NumPy's Python code.
+//! Public functions that are compiled, and what the package's Python functions call for dense memory.
 
+mod arguments;
+mod conversion;
+mod creation;
 pub mod dense;
-pub mod front;
-pub mod shortcuts;
+mod joining;
+mod limits;
+mod matrices;
+mod moving;
+mod products;
+pub mod reductions;
+mod searching;
+mod series;
 pub mod solving;
-pub mod transforms;
+pub mod table;
+mod transforms;
+
+use pyo3::prelude::*;
+
+/// A sequence of native arrays of one dtype and shape as one array.
+pub fn stacked<'py>(sequence: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyAny>>> {
+    joining::stacked(sequence.py(), sequence, Some)
+}
+
+/// Adds the functions to the module.
+pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    dense::register(module)?;
+    joining::register(module)?;
+    reductions::register(module)?;
+    table::register(module)
+}

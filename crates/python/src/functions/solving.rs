@@ -5,15 +5,16 @@
 //! operands in the same order, so the numbers are NumPy's; what surrounds the call in NumPy takes five times as long
 //! as a system of two equations.
 
+use super::arguments::Quick;
+use super::limits;
 use crate::array::ndarray::{exact_native, wrap_new};
-use crate::functions::shortcuts::Quick;
+use crate::cpython::given::Given;
 use crate::numpy::library;
 use crate::record::run;
 use numelt::rules::shape;
 use numelt_ir::DType;
 use numelt_runtime::{ArrayView, Runtime};
 use pyo3::prelude::*;
-use pyo3::types::PyTuple;
 use smallvec::SmallVec;
 use std::sync::OnceLock;
 
@@ -25,9 +26,6 @@ pub type Gesv =
 /// The routine for doubles, with integers of 64 bits.
 static GESV: OnceLock<Gesv> = OnceLock::new();
 
-/// Elements of the largest matrix.
-const MOST: i64 = 1024;
-
 /// Has systems solved by this routine.
 ///
 /// # Safety
@@ -38,22 +36,16 @@ pub unsafe fn register(gesv: Gesv) {
 }
 
 /// `linalg.inv`
-pub fn inv<'py>(args: &Bound<'py, PyTuple>) -> Quick<'py> {
-    if args.len() != 1 {
-        return Ok(None);
-    }
-    let matrix = args.get_borrowed_item(0)?;
+pub fn inv<'py>(given: &Given<'_, 'py>) -> Quick<'py> {
+    let Some(matrix) = given.one() else { return Ok(None) };
     let Some((matrix, n)) = exact_native(&matrix).and_then(|array| square(array.view()?)) else { return Ok(None) };
     let one = |row: usize, column: usize| f64::from(u8::from(row == column));
-    solved(args.py(), matrix, n, n, one, &[n as i64, n as i64])
+    solved(given.py(), matrix, n, n, one, &[n as i64, n as i64])
 }
 
 /// `linalg.solve`
-pub fn solve<'py>(args: &Bound<'py, PyTuple>) -> Quick<'py> {
-    if args.len() != 2 {
-        return Ok(None);
-    }
-    let (matrix, right) = (args.get_borrowed_item(0)?, args.get_borrowed_item(1)?);
+pub fn solve<'py>(given: &Given<'_, 'py>) -> Quick<'py> {
+    let Some([matrix, right]) = given.exactly() else { return Ok(None) };
     let Some((matrix, n)) = exact_native(&matrix).and_then(|array| square(array.view()?)) else { return Ok(None) };
     let Some(right) = exact_native(&right).and_then(|array| array.view()) else { return Ok(None) };
     let (columns, steps) = match (right.shape.as_slice(), right.strides.as_slice()) {
@@ -61,21 +53,21 @@ pub fn solve<'py>(args: &Bound<'py, PyTuple>) -> Quick<'py> {
         (&[rows, columns], &[down, across]) if rows == n as i64 => (columns, [down, across]),
         _ => return Ok(None),
     };
-    if !(1..=MOST).contains(&right.size()) || right.dtype != DType::F64 {
+    if !(1..=limits::FEW).contains(&right.size()) || right.dtype != DType::F64 {
         return Ok(None);
     }
     let solve = |bytes: &[u8]| {
         let element =
             |row: usize, column: usize| number(bytes, right.offset + row as i64 * steps[0] + column as i64 * steps[1]);
-        solved(args.py(), matrix, n, columns as usize, element, &right.shape)
+        solved(given.py(), matrix, n, columns as usize, element, &right.shape)
     };
-    run::peek(args.py(), &right.base, solve).unwrap_or(Ok(None))
+    run::peek(given.py(), &right.base, solve).unwrap_or(Ok(None))
 }
 
 /// A view of a square matrix of few doubles that are in memory, and its rows.
 fn square(view: &ArrayView) -> Option<(&ArrayView, usize)> {
     let &[rows, columns] = view.shape.as_slice() else { return None };
-    let few = rows == columns && (1..=MOST).contains(&view.size()) && view.dtype == DType::F64;
+    let few = rows == columns && (1..=limits::FEW).contains(&view.size()) && view.dtype == DType::F64;
     (few && view.base.is_readable()).then_some((view, rows as usize))
 }
 
@@ -128,7 +120,7 @@ fn solved<'py>(
     let by_rows: SmallVec<[f64; 64]> = (0..n * sides).map(|at| solution[at % sides * n + at / sides]).collect();
     // SAFETY: floats are bytes without gaps.
     let bytes = unsafe { std::slice::from_raw_parts(by_rows.as_ptr().cast::<u8>(), size_of_val(&by_rows[..])) };
-    let out = shape::whole(crate::record::run::new_base(bytes.len()), DType::F64, dims);
+    let out = shape::whole(run::new_base(bytes.len()), DType::F64, dims);
     run::set_bytes(py, &out.base, bytes)?;
     wrap_new(py, out).map(Some)
 }

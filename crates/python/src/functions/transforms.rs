@@ -4,19 +4,19 @@
 //! function has written, or `None` for any other call and where NumPy has no such function. What surrounds it in
 //! NumPy takes ten times as long as a transform of few elements. The numbers are NumPy's: it is the same function.
 
+use super::arguments::{Quick, int};
+use super::limits;
 use crate::array::ndarray::{NdArray, wrap_new};
-use crate::functions::shortcuts::Quick;
+use crate::cpython::given::{Arg, Given, Parameters};
 use crate::numpy::convert;
 use crate::numpy::{errors, library, loan};
+use crate::record::run;
 use numelt::rules::shape;
 use numelt_ir::{DType, Dims, Error, Scalar};
 use numelt_runtime::{ArrayView, Runtime};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::{PyInt, PyTuple};
-
-/// Elements of several rows from which on the package's function takes the call.
-const MANY: i64 = 16384;
+use pyo3::types::PyInt;
 
 /// A transform: from real numbers or to them; which way.
 #[derive(Clone, Copy)]
@@ -26,37 +26,38 @@ struct Transform {
 }
 
 /// `fft`
-pub fn fft<'py>(args: &Bound<'py, PyTuple>) -> Quick<'py> {
-    Transform { real: false, forward: true }.run(args)
+pub fn fft<'py>(given: &Given<'_, 'py>) -> Quick<'py> {
+    Transform { real: false, forward: true }.run(given)
 }
 
 /// `ifft`
-pub fn ifft<'py>(args: &Bound<'py, PyTuple>) -> Quick<'py> {
-    Transform { real: false, forward: false }.run(args)
+pub fn ifft<'py>(given: &Given<'_, 'py>) -> Quick<'py> {
+    Transform { real: false, forward: false }.run(given)
 }
 
 /// `rfft`
-pub fn rfft<'py>(args: &Bound<'py, PyTuple>) -> Quick<'py> {
-    Transform { real: true, forward: true }.run(args)
+pub fn rfft<'py>(given: &Given<'_, 'py>) -> Quick<'py> {
+    Transform { real: true, forward: true }.run(given)
 }
 
 /// `irfft`
-pub fn irfft<'py>(args: &Bound<'py, PyTuple>) -> Quick<'py> {
-    Transform { real: true, forward: false }.run(args)
+pub fn irfft<'py>(given: &Given<'_, 'py>) -> Quick<'py> {
+    Transform { real: true, forward: false }.run(given)
 }
 
 impl Transform {
-    fn run<'py>(self, args: &Bound<'py, PyTuple>) -> Quick<'py> {
-        let py = args.py();
-        let Ok(array) = args.get_borrowed_item(0) else { return Ok(None) };
+    fn run<'py>(self, given: &Given<'_, 'py>) -> Quick<'py> {
+        let py = given.py();
+        const TRANSFORM: Parameters<2> = Parameters::new(["a", "n"], 1);
+        let Some([Arg(Some(array)), points]) = given.bind(&TRANSFORM) else { return Ok(None) };
         let Ok(array) = array.cast_exact::<NdArray>() else { return Ok(None) };
-        let Some(view) = array.get().view().filter(|_| args.len() <= 2) else { return Ok(None) };
-        let (Some(dtype), Some(n)) = (self.result(view.dtype), self.length(view, args)) else { return Ok(None) };
+        let Some(view) = array.get().view() else { return Ok(None) };
+        let (Some(dtype), Some(n)) = (self.result(view.dtype), self.length(view, points)) else { return Ok(None) };
         // the result lies in memory as the operand does
         let plain =
             view.shape.len() == 1 || shape::is_c_contiguous(&view.shape, &view.strides, view.dtype.size() as i64);
         // many rows are shared by threads
-        let many = view.shape.len() > 1 && view.size() > MANY;
+        let many = view.shape.len() > 1 && view.size() > limits::ROWS;
         if !plain || many || view.size() == 0 || library::is_watched() || !Runtime::global().runs_at_once() {
             return Ok(None);
         }
@@ -66,7 +67,7 @@ impl Transform {
             *last = if self.real && self.forward { n / 2 + 1 } else { n };
         }
         errors::check_bytes(py, &dims, dtype)?;
-        let out = shape::whole(crate::record::run::new_base(shape::size(&dims) as usize * dtype.size()), dtype, &dims);
+        let out = shape::whole(run::new_base(shape::size(&dims) as usize * dtype.size()), dtype, &dims);
         provide(py, &out)?;
         let made = wrap_new(py, out)?;
         // a Python int does not widen single precision
@@ -96,12 +97,11 @@ impl Transform {
     }
 
     /// Points of the transform; `None` where that is an error.
-    fn length(self, view: &ArrayView, args: &Bound<'_, PyTuple>) -> Option<i64> {
+    fn length(self, view: &ArrayView, points: Arg<'_, '_>) -> Option<i64> {
         let &last = view.shape.last()?;
-        let n = match args.get_borrowed_item(1) {
-            Ok(given) if given.is_none() => None,
-            Ok(given) => Some(given.cast_exact::<PyInt>().ok()?.extract::<i64>().ok()?),
-            Err(_) => None,
+        let n = match points.given().filter(|points| !points.is_none()) {
+            Some(points) => Some(int(&points)?),
+            None => None,
         };
         n.or(Some(if self.real && !self.forward { 2 * (last - 1) } else { last })).filter(|&n| n > 0)
     }

@@ -10,7 +10,7 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::{PyBool, PyComplex, PyFloat, PyInt, PyType};
+use pyo3::types::{PyBool, PyComplex, PyFloat, PyInt, PyString, PyType};
 use std::ffi::{c_int, c_long};
 
 /// NumPy's objects that are needed often.
@@ -221,6 +221,49 @@ pub fn dtype_of_python_type(obj: &Bound<'_, PyAny>) -> Option<DType> {
     } else {
         is(PyComplex::type_object_raw(py)).then_some(DType::C128)
     }
+}
+
+/// The native dtype that a dtype object, a scalar type, one of Python's number types or a usual word names.
+pub fn known_dtype(obj: &Bound<'_, PyAny>) -> Option<DType> {
+    let py = obj.py();
+    if let Some(dtype) = dtype_of_python_type(obj) {
+        return Some(dtype);
+    }
+    let numpy = Numpy::get(py).ok()?;
+    if let Some(dtype) = numpy.dtype_of_type(obj.as_ptr().cast()) {
+        return Some(dtype);
+    }
+    if let Some(dtype) = DType::ALL.into_iter().find(|&d| numpy.descr(py, d).is(obj)) {
+        return Some(dtype);
+    }
+    obj.cast_exact::<PyString>().ok().and_then(|word| named_dtype(&word.to_cow().ok()?))
+}
+
+/// The native dtype of a word that means the same everywhere: its name, or its kind and size.
+fn named_dtype(word: &str) -> Option<DType> {
+    const SHORT: [(&str, DType); 14] = [
+        ("?", DType::Bool),
+        ("i1", DType::I8),
+        ("u1", DType::U8),
+        ("i2", DType::I16),
+        ("u2", DType::U16),
+        ("i4", DType::I32),
+        ("u4", DType::U32),
+        ("i8", DType::I64),
+        ("u8", DType::U64),
+        ("f2", DType::F16),
+        ("f4", DType::F32),
+        ("f8", DType::F64),
+        ("c8", DType::C64),
+        ("c16", DType::C128),
+    ];
+    let short = SHORT.into_iter().find(|&(short, _)| short == word).map(|(_, dtype)| dtype);
+    short.or_else(|| DType::ALL.into_iter().find(|&dtype| numpy_name(dtype) == word)).or(match word {
+        "float" | "d" => Some(DType::F64),
+        "f" => Some(DType::F32),
+        "complex" => Some(DType::C128),
+        _ => None,
+    })
 }
 
 /// A real NumPy scalar with this value.

@@ -7,8 +7,8 @@
 use crate::array::ndarray::NdArray;
 use crate::cpython::given::{self, Given};
 use crate::numpy::convert::Numpy;
+use crate::numpy::export;
 use crate::numpy::lend::{self, Terms};
-use crate::numpy::{export, foreign};
 use numpy::npyffi::PY_ARRAY_API;
 use pyo3::ffi;
 use pyo3::intern;
@@ -97,44 +97,9 @@ pub fn among(given: &Given<'_, '_>) -> PyResult<bool> {
     any(given.positional().chain(given.named()), |value| holds(&value))
 }
 
-/// The same for packed arguments.
-pub fn among_packed(args: &Bound<'_, PyTuple>, kwargs: Option<&Bound<'_, PyDict>>) -> PyResult<bool> {
-    let named = kwargs.into_iter().flat_map(|kwargs| kwargs.values().iter().collect::<Vec<_>>());
-    any(args.iter().chain(named), |value| holds(&value))
-}
-
 /// [`among_operands`] of packed arguments.
 pub fn among_packed_operands(args: &Bound<'_, PyTuple>, kwargs: Option<&Bound<'_, PyDict>>) -> PyResult<bool> {
     given::unpacked(args, kwargs, |given| Ok(among_operands(given)))
-}
-
-/// What a public function of NumPy's makes of arguments with such an array; counted as a fallback by its `name`.
-pub fn call<'py>(name: &str, function: &Bound<'py, PyAny>, given: &Given<'_, 'py>) -> Quick<'py> {
-    // NumPy's dispatch would ask the class, which leaves it to NumPy
-    match function.getattr_opt(intern!(function.py(), "_implementation"))? {
-        Some(behind) => foreign::call(name, &behind, given, false, Terms::ANY),
-        None => foreign::call(name, function, given, false, Terms::ANY),
-    }
-}
-
-/// [`call`] of the function of NumPy's that one of ours stands for, if there is such an array.
-pub fn call_for<'py>(ours: &Bound<'py, PyAny>, given: &Given<'_, 'py>) -> Quick<'py> {
-    if !among(given)? {
-        return Ok(None);
-    }
-    let Some(function) = lend::numpys_function(ours) else { return Ok(None) };
-    let name: String = function.getattr(intern!(ours.py(), "__name__"))?.extract()?;
-    call(&name, &function, given)
-}
-
-/// [`call`] of the function of this name in NumPy's namespace, if there is such an array among packed arguments.
-pub fn call_named<'py>(name: &str, args: &Bound<'py, PyTuple>, kwargs: &Bound<'py, PyDict>) -> Quick<'py> {
-    if !among_packed(args, Some(kwargs))? {
-        return Ok(None);
-    }
-    let py = args.py();
-    let function = Numpy::get(py)?.attr(py, name)?;
-    given::unpacked(args, Some(kwargs), |given| call(name, &function, given))
 }
 
 /// A method of NumPy's array, called with such an array as the first argument; not counted.
@@ -165,13 +130,13 @@ fn view<'py>(array: &Bound<'py, PyAny>, class: &Bound<'py, PyType>) -> PyResult<
 }
 
 /// `subclass.view(ndarray)` as our array, `subclass.view(Class)` as NumPy's; other calls are the package's.
-pub fn viewed<'py>(args: &Bound<'py, PyTuple>) -> Quick<'py> {
-    let (2, Ok(array)) = (args.len(), args.get_borrowed_item(0)) else { return Ok(None) };
-    let Ok(class) = args.get_item(1)?.cast_into::<PyType>() else { return Ok(None) };
-    if !is_derived(args.py(), array.get_type_ptr()) {
+pub fn viewed<'py>(given: &Given<'_, 'py>) -> Quick<'py> {
+    let Some([array, class]) = given.exactly() else { return Ok(None) };
+    let Ok(class) = class.cast::<PyType>() else { return Ok(None) };
+    if !is_derived(given.py(), array.get_type_ptr()) {
         return Ok(None);
     }
-    if class.is(args.py().get_type::<NdArray>()) {
+    if class.is(given.py().get_type::<NdArray>()) {
         return plain(&array).map(Some);
     }
     if is_class(&class) { view(&array, &class).map(Some) } else { Ok(None) }
@@ -179,21 +144,19 @@ pub fn viewed<'py>(args: &Bound<'py, PyTuple>) -> Quick<'py> {
 
 /// `subclass.__array_function__(function, types, args, kwargs)` with a function of NumPy's and without an array of ours among
 /// the arguments: what NumPy's array answers. Other calls are the package's.
-pub fn asked<'py>(args: &Bound<'py, PyTuple>) -> Quick<'py> {
+pub fn asked<'py>(given: &Given<'_, 'py>) -> Quick<'py> {
     static ANSWER: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
-    if args.len() != 5 {
-        return Ok(None);
-    }
-    let (py, types) = (args.py(), args.get_item(2)?);
+    let Some([_, function, types, _, _]) = given.exactly() else { return Ok(None) };
+    let py = given.py();
     let Ok(types) = types.cast_exact::<PyTuple>() else { return Ok(None) };
     let ours = py.get_type::<NdArray>();
     // a class that hands on what it was asked with has our function
-    let own = lend::numpys_function(&args.get_item(1)?).is_some();
+    let own = lend::numpys_function(&function).is_some();
     if own || types.iter_borrowed().any(|class| class.is(&ours)) {
         return Ok(None);
     }
     let find = || Numpy::get(py)?.ndarray.bind(py).getattr("__array_function__").map(Bound::unbind);
-    ANSWER.get_or_try_init(py, find)?.bind(py).call1(args).map(Some)
+    given.pass_to(ANSWER.get_or_try_init(py, find)?.bind(py)).map(Some)
 }
 
 /// Adds the function to the module.

@@ -12,7 +12,7 @@ use crate::array::ndarray::{NdArray, exact_native};
 use crate::array::operand::Operand;
 use crate::array::scalar::Composing;
 use crate::cpython::given::{self, Given};
-use crate::functions::front::{self, reductions};
+use crate::functions::{self, reductions};
 use crate::numpy::convert::{self, Numpy};
 use crate::numpy::errors;
 use crate::numpy::export;
@@ -503,7 +503,7 @@ fn reduced<'py>(ufunc: &Ufunc, args: &Bound<'py, PyTuple>) -> PyResult<Option<Bo
     {
         return Ok(Some(made));
     }
-    let array = if first.is_exact_instance_of::<PyList>() { front::stacked(&first)? } else { Some(first) };
+    let array = if first.is_exact_instance_of::<PyList>() { functions::stacked(&first)? } else { Some(first) };
     let Some(array) = array else { return Ok(None) };
     let plain = exact_native(&array).and_then(NdArray::view).is_some_and(|v| !v.shape.is_empty() && v.size() > 0);
     if plain { reductions::along(&array, fold, axis) } else { Ok(None) }

@@ -13,7 +13,7 @@ from numelt import _core
 from numelt._dispatch import fallback
 from numelt._dispatch.composed import rebound, understood
 from numelt._dispatch.mirror import replace
-from numelt._dispatch.native import FEW, SIDE
+from numelt._dispatch.table import FEW, SIDE
 
 __all__: list[str] = []
 

@@ -9,7 +9,7 @@ import numpy
 
 from numelt import _core
 from numelt._dispatch import fallback
-from numelt._dispatch.native import fall_back, fronted, native, ndarray, operand, short_first, small_first
+from numelt._dispatch.native import fall_back, native, ndarray, operand
 from numelt._routines.manipulation.shape import diagonal_view
 
 __all__ = ["copyto", "diagonal", "indices"]
@@ -83,7 +83,6 @@ def setitem(a: Any, key: Any, value: Any) -> None:
 
 
 @native
-@small_first
 def copyto(dst: Any, src: Any, casting: str = "same_kind", where: Any = True) -> Any:
     """Copy values into an array, optionally only where a mask is true.
 
@@ -131,8 +130,16 @@ def _broadcasts(shape: tuple[int, ...], *arrays: Any) -> bool:
         return False
 
 
-@fronted
+@native
 def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
+    """Shift elements along axes; what leaves one end enters at the other.
+
+    Examples
+    --------
+    >>> import numelt as np
+    >>> np.roll(np.arange(4), 1)
+    array([3, 0, 1, 2])
+    """
     array = operand(a)
     if array is not None:
         view = diagonal_view(array, offset, axis1, axis2)
@@ -142,7 +149,6 @@ def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
 
 
 @native
-@short_first
 def indices(dimensions: Any, dtype: Any = int, sparse: bool = False) -> Any:
     """Return arrays holding the index of each element along each axis.
 

@@ -16,7 +16,6 @@ from numelt._dispatch.native import (
     normalize_axis,
     recordable,
     reject,
-    small_first,
 )
 
 __all__ = [
@@ -46,7 +45,6 @@ def _unwrapped(array: Any) -> Any:
 
 
 @native
-@small_first
 def take(a: Any, indices: Any, axis: Any = None, out: Any = None, mode: Any = "raise") -> Any:
     """Take elements by position along an axis.
 
@@ -76,7 +74,6 @@ def take(a: Any, indices: Any, axis: Any = None, out: Any = None, mode: Any = "r
 
 
 @native
-@small_first
 def compress(condition: Any, a: Any, axis: Any = None, out: Any = None) -> Any:
     """Take the slices along an axis where a condition holds.
 
@@ -94,7 +91,6 @@ def compress(condition: Any, a: Any, axis: Any = None, out: Any = None) -> Any:
 
 
 @native
-@small_first
 def nonzero(a: Any) -> Any:
     """Return the indices of the elements that are not zero, one array per axis.
 
@@ -111,7 +107,6 @@ def nonzero(a: Any) -> Any:
 
 
 @native
-@small_first
 def argwhere(a: Any) -> Any:
     """Return the indices of the elements that are not zero, one row per element.
 
@@ -300,7 +295,6 @@ def _repeated(values: Any, n: int) -> Any:
 
 
 @native
-@small_first
 def put(a: Any, ind: Any, v: Any, mode: Any = "raise") -> Any:
     """Write values to positions of the flattened array.
 
@@ -340,7 +334,6 @@ def _is_view(a: Any) -> bool:
 
 
 @native
-@small_first
 def place(arr: Any, mask: Any, vals: Any) -> None:
     """Write values, one after the other, where a mask is true.
 
@@ -362,7 +355,6 @@ def place(arr: Any, mask: Any, vals: Any) -> None:
 
 
 @native
-@small_first
 def putmask(a: Any, /, mask: Any, values: Any) -> None:
     """Write values where a mask is true, each from its own position among the values.
 

@@ -9,7 +9,7 @@ import numpy
 from numelt import _core
 from numelt._dispatch import fallback
 from numelt._dispatch.composed import composed
-from numelt._dispatch.native import fall_back, native, ndarray, recordable, reject, small_first
+from numelt._dispatch.native import fall_back, native, ndarray, recordable, reject
 
 __all__ = [
     "diag_indices", "diag_indices_from", "fill_diagonal", "ix_", "ravel_multi_index", "tril_indices",
@@ -126,7 +126,6 @@ def _extents(shape: Any) -> Any:
 
 
 @native
-@small_first
 def unravel_index(indices: Any, shape: Any, order: Any = "C") -> Any:
     """Turn flat positions into one index per axis.
 
@@ -158,7 +157,6 @@ def unravel_index(indices: Any, shape: Any, order: Any = "C") -> Any:
 
 
 @native
-@small_first
 def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "raise", order: Any = "C") -> Any:
     """Turn one index per axis into flat positions.
 

@@ -13,8 +13,7 @@ import numpy
 
 from numelt import _core
 from numelt._dispatch import library
-from numelt._dispatch.library import counted_first
-from numelt._dispatch.native import fall_back, foreign_first, native, recordable
+from numelt._dispatch.native import fall_back, native, recordable
 
 __all__ = ["einsum", "kron"]
 
@@ -74,12 +73,7 @@ def _unsummed(subscripts: Any, operands: tuple[Any, ...]) -> Any:
     return _core.elementwise("multiply", tuple(views))
 
 
-# elements of an operand up to which the result is small, too
-SHORT = 256
-
-
 @native
-@functools.partial(counted_first, most=SHORT)
 def einsum(*operands: Any, out: Any = None, optimize: Any = False, **kwargs: Any) -> Any:
     """Sum of products over labelled axes.
 
@@ -111,7 +105,6 @@ def einsum(*operands: Any, out: Any = None, optimize: Any = False, **kwargs: Any
 
 
 @native
-@foreign_first
 def kron(a: Any, b: Any) -> Any:
     """Kronecker product: `b` scaled by each element of `a`.
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy
 
 from numelt import _core
-from numelt._dispatch.native import fall_back, fronted, native, ndarray, operand, short_first, small_first
+from numelt._dispatch.native import fall_back, native, ndarray, operand
 from numelt._routines.manipulation.shape import diagonal_view
 
 __all__ = ["dot", "inner", "outer", "tensordot", "trace", "vdot"]
@@ -17,8 +17,16 @@ def _numeric(*arrays: Any) -> bool:
     return all(array is not None and _core.is_native(array) for array in arrays)
 
 
-@fronted
+@native
 def dot(*args: Any, **named: Any) -> Any:
+    """Dot product: of vectors, of matrices, or over the last axis of the first operand.
+
+    Examples
+    --------
+    >>> import numelt as np
+    >>> np.dot(np.eye(2), np.array([3.0, 4.0]))
+    array([3., 4.])
+    """
     operands = list(args)
     for key in ("a", "b", "out"):
         if key in named and len(operands) == ("a", "b", "out").index(key):
@@ -66,7 +74,6 @@ def _takes_dot(out: Any, x: Any, y: Any) -> bool:
 
 
 @native
-@small_first
 def inner(*args: Any, **named: Any) -> Any:
     """Inner product over the last axes.
 
@@ -86,7 +93,6 @@ def inner(*args: Any, **named: Any) -> Any:
 
 
 @native
-@small_first
 def vdot(*args: Any, **named: Any) -> Any:
     """Dot product of the flattened operands, the first conjugated.
 
@@ -106,7 +112,6 @@ def vdot(*args: Any, **named: Any) -> Any:
 
 
 @native
-@short_first
 def outer(a: Any, b: Any, out: Any = None) -> Any:
     """Outer product of the flattened operands.
 
@@ -142,7 +147,6 @@ def _contracted(axes: Any, x: Any, y: Any) -> tuple[list[int], list[int]] | None
 
 
 @native
-@small_first
 def tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
     """Sum of products over chosen axes of two arrays.
 
@@ -173,7 +177,6 @@ def tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
 
 
 @native
-@small_first
 def trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None, out: Any = None) -> Any:
     """Sum along a diagonal.
 

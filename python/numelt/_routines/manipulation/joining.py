@@ -11,21 +11,18 @@ from typing import Any
 import numpy
 
 from numelt import _core
-from numelt._dispatch import library
+from numelt._dispatch import library, table
 from numelt._dispatch.composed import rebound, understood
 from numelt._dispatch.native import (  # fmt: skip
     fall_back,
-    foreign_first,
-    fronted,
     native,
     ndarray,
     normalize_axis,
     operand,
     recordable,
     reject,
-    small_call,
-    small_first,
 )
+from numelt._dispatch.routine import routine
 from numelt._routines.creation import empty_like, full
 from numelt._routines.indexing.keys import diagonal
 from numelt._routines.manipulation import shape
@@ -79,10 +76,18 @@ def _concatenate(arrays: list[Any], axis: Any, out: Any, dtype: Any, casting: st
     return NotImplemented if kind is None else _core.join(arrays, axis, kind)
 
 
-@fronted
+@native
 def concatenate(
     arrays: Any, /, axis: Any = 0, out: Any = None, *, dtype: Any = None, casting: str = "same_kind"
 ) -> Any:
+    """Join arrays along an axis.
+
+    Examples
+    --------
+    >>> import numelt as np
+    >>> np.concatenate([[1, 2], [3]])
+    array([1, 2, 3])
+    """
     # numbers do not widen the arrays they join, which the pieces' dtypes alone do not tell
     weak = axis is None and isinstance(arrays, (list, tuple)) and any(type(x) in _WEAK for x in arrays)
     pieces = None if weak else _operands(arrays)
@@ -92,10 +97,18 @@ def concatenate(
     return result
 
 
-@fronted
+@native
 def stack(
     arrays: Any, axis: Any = 0, out: Any = None, *, dtype: Any = None, casting: str = "same_kind"
 ) -> Any:
+    """Join arrays along an axis.
+
+    Examples
+    --------
+    >>> import numelt as np
+    >>> np.concatenate([[1, 2], [3]])
+    array([1, 2, 3])
+    """
     pieces = _operands(arrays)
     if pieces is not None and type(axis) is int and len({array.shape for array in pieces}) == 1:
         rank = pieces[0].ndim + 1
@@ -169,7 +182,6 @@ def hstack(tup: Any, *, dtype: Any = None, casting: str = "same_kind") -> Any:
 
 
 @native
-@small_first
 def dstack(tup: Any) -> Any:
     """Stack arrays along the third axis.
 
@@ -210,7 +222,6 @@ def column_stack(tup: Any) -> Any:
 
 
 @native
-@foreign_first
 def append(arr: Any, values: Any, axis: Any = None) -> Any:
     """Return an array with values joined to its end.
 
@@ -260,7 +271,6 @@ def _split(name: str, ary: Any, sections: Any, axis: Any, even: bool, original: 
 
 
 @native
-@foreign_first
 def array_split(ary: Any, indices_or_sections: Any, axis: Any = 0) -> Any:
     """Split an array into views that need not be equally long.
 
@@ -274,7 +284,6 @@ def array_split(ary: Any, indices_or_sections: Any, axis: Any = 0) -> Any:
 
 
 @native
-@foreign_first
 def split(ary: Any, indices_or_sections: Any, axis: Any = 0) -> Any:
     """Split an array into views of equal length, or at given positions.
 
@@ -354,7 +363,6 @@ def unstack(x: Any, /, *, axis: int = 0) -> Any:
 
 
 @native
-@small_first
 def repeat(a: Any, repeats: Any, axis: Any = None) -> Any:
     """Repeat each element.
 
@@ -387,7 +395,6 @@ def repeat(a: Any, repeats: Any, axis: Any = None) -> Any:
 
 
 @native
-@small_first
 def tile(A: Any, reps: Any) -> Any:
     """Repeat an array as a whole along its axes.
 
@@ -419,8 +426,16 @@ def tile(A: Any, reps: Any) -> Any:
     return result.view()  # as NumPy's own
 
 
-@fronted
+@native
 def roll(a: Any, shift: Any, axis: Any = None) -> Any:
+    """Shift elements along axes; what leaves one end enters at the other.
+
+    Examples
+    --------
+    >>> import numelt as np
+    >>> np.roll(np.arange(4), 1)
+    array([3, 0, 1, 2])
+    """
     array = recordable(a)
     if array is None:
         return fall_back("roll", a, shift, axis)
@@ -478,7 +493,6 @@ _SURE = 1 << 15
 
 
 @native
-@foreign_first
 def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> Any:
     """Extend an array at its edges.
 
@@ -521,11 +535,20 @@ def _padded(array: Any, pad_width: Any, mode: Any, **kwargs: Any) -> Any:
     return fall_back("pad", array, pad_width, mode, **kwargs)
 
 
-_pad_by_steps = small_call(numpy.pad, _padded, "pad")
+_pad_by_steps = routine("pad", numpy.pad, _padded, table.FEW)
 
 
-@fronted
+@native
 def diag(v: Any, k: int = 0) -> Any:
+    """Return a diagonal of a matrix, or a matrix with a given diagonal.
+
+    Examples
+    --------
+    >>> import numelt as np
+    >>> np.diag([1, 2])
+    array([[1, 0],
+           [0, 2]])
+    """
     array = recordable(v)
     if array is None or type(k) is not int:
         return fall_back("diag", v, k)

@@ -12,14 +12,11 @@ import numpy
 from numelt import _core
 from numelt._dispatch.native import (
     fall_back,
-    foreign_first,
-    fronted,
     native,
     ndarray,
     normalize_axes,
     normalize_axis,
     operand,
-    plain_first,
 )
 
 __all__ = [
@@ -247,18 +244,42 @@ def _at_least(name: str, arrays: tuple[Any, ...], keys: dict[int, Any]) -> Any:
     return results[0] if len(results) == 1 else tuple(results)
 
 
-@fronted
+@native
 def atleast_1d(*arys: Any) -> Any:
+    """Return arrays of at least one dimension.
+
+    Examples
+    --------
+    >>> import numelt as np
+    >>> np.atleast_1d(3.0)
+    array([3.])
+    """
     return _at_least("atleast_1d", arys, {0: (None,)})
 
 
-@fronted
+@native
 def atleast_2d(*arys: Any) -> Any:
+    """Return arrays of at least two dimensions.
+
+    Examples
+    --------
+    >>> import numelt as np
+    >>> np.atleast_2d([1, 2]).shape
+    (1, 2)
+    """
     return _at_least("atleast_2d", arys, {0: (None, None), 1: (None, slice(None))})
 
 
-@fronted
+@native
 def atleast_3d(*arys: Any) -> Any:
+    """Return arrays of at least three dimensions.
+
+    Examples
+    --------
+    >>> import numelt as np
+    >>> np.atleast_3d([1, 2]).shape
+    (1, 2, 1)
+    """
     keys = {0: (None, None, None), 1: (None, slice(None), None), 2: (slice(None), slice(None), None)}
     return _at_least("atleast_3d", arys, keys)
 
@@ -318,7 +339,6 @@ def _spread(array: Any, extents: tuple[int, ...]) -> Any:
 
 
 @native
-@plain_first
 def flip(m: Any, axis: Any = None) -> Any:
     """Reverse the order of elements along axes, as a view.
 
@@ -396,7 +416,6 @@ def rot90(m: Any, k: int = 1, axes: Any = (0, 1)) -> Any:
 
 
 @native
-@foreign_first
 def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = "xy") -> Any:
     """Make coordinate arrays from coordinate vectors.
 

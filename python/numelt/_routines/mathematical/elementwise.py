@@ -18,7 +18,6 @@ from numelt._dispatch.native import (
     operand,
     recordable,
     reject,
-    small_first,
 )
 from numelt._routines.creation import asanyarray, empty_like
 
@@ -87,7 +86,6 @@ def _reachable(low: Any, high: Any, limits: Any) -> tuple[Any, Any]:
 
 
 @native
-@small_first
 def clip(
     a: Any,
     a_min: Any = NO_VALUE,
@@ -163,7 +161,6 @@ def _round_parts(array: Any, decimals: int) -> Any:
 
 
 @native
-@small_first
 def round(a: Any, decimals: Any = 0, out: Any = None) -> Any:
     """Round to a number of decimals, halves to even.
 
@@ -179,7 +176,6 @@ def round(a: Any, decimals: Any = 0, out: Any = None) -> Any:
 
 
 @native
-@small_first
 def around(a: Any, decimals: Any = 0, out: Any = None) -> Any:
     """Round to a number of decimals; another name of `round`.
 
@@ -249,7 +245,6 @@ def imag(val: Any) -> Any:
 
 
 @native
-@small_first
 def angle(z: Any, deg: bool = False) -> Any:
     """Return the angle of complex numbers, in radians or degrees.
 
@@ -270,7 +265,6 @@ def angle(z: Any, deg: bool = False) -> Any:
 
 
 @native
-@small_first
 def diff(a: Any, n: Any = 1, axis: Any = -1, prepend: Any = NO_VALUE, append: Any = NO_VALUE) -> Any:
     """Return the differences of neighbours along an axis, `n` times over.
 

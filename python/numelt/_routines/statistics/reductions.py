@@ -15,15 +15,12 @@ from numelt._dispatch.composed import composed, rebound
 from numelt._dispatch.native import (
     NO_VALUE,
     fall_back,
-    foreign_first,
-    fronted,
     given,
     native,
     ndarray,
     normalize_axes,
     operand,
     recordable,
-    small_first,
 )
 from numelt._ufunc.reductions import dtype_with_out, extreme_of, is_first, reduce
 
@@ -63,7 +60,7 @@ def _reduce(op: str, a: Any, axis: Any, dtype: Any, out: Any, keepdims: Any, ini
     return reduce(op, array, axis, dtype, out, _keep(keepdims), initial, where)
 
 
-@fronted
+@native
 def sum(
     a: Any,
     axis: Any = None,
@@ -73,13 +70,21 @@ def sum(
     initial: Any = NO_VALUE,
     where: Any = NO_VALUE,
 ) -> Any:
+    """Sum of the elements over axes, in NumPy's pairwise order.
+
+    Examples
+    --------
+    >>> import numelt as np
+    >>> np.sum([[1, 2], [3, 4]], axis=0)
+    array([4, 6])
+    """
     result = _reduce("sum", a, axis, dtype, out, keepdims, initial, where)
     if result is NotImplemented:
         return fall_back("sum", a, axis, dtype, out, keepdims=keepdims, initial=initial, where=where)
     return result
 
 
-@fronted
+@native
 def prod(
     a: Any,
     axis: Any = None,
@@ -89,6 +94,14 @@ def prod(
     initial: Any = NO_VALUE,
     where: Any = NO_VALUE,
 ) -> Any:
+    """Product of the elements over axes.
+
+    Examples
+    --------
+    >>> import numelt as np
+    >>> int(np.prod([1, 2, 3]))
+    6
+    """
     result = _reduce("prod", a, axis, dtype, out, keepdims, initial, where)
     if result is NotImplemented:
         return fall_back("prod", a, axis, dtype, out, keepdims=keepdims, initial=initial, where=where)
@@ -102,7 +115,7 @@ def _extreme(op: str, name: str, a: Any, axis: Any, out: Any, keepdims: Any, ini
     return result
 
 
-@fronted
+@native
 def max(
     a: Any,
     axis: Any = None,
@@ -111,10 +124,18 @@ def max(
     initial: Any = NO_VALUE,
     where: Any = NO_VALUE,
 ) -> Any:
+    """Largest element over axes; a NaN wins.
+
+    Examples
+    --------
+    >>> import numelt as np
+    >>> np.max([[1, 5], [3, 4]], axis=1)
+    array([5, 4])
+    """
     return _extreme("max", "max", a, axis, out, keepdims, initial, where)
 
 
-@fronted
+@native
 def min(
     a: Any,
     axis: Any = None,
@@ -123,6 +144,14 @@ def min(
     initial: Any = NO_VALUE,
     where: Any = NO_VALUE,
 ) -> Any:
+    """Smallest element over axes; a NaN wins.
+
+    Examples
+    --------
+    >>> import numelt as np
+    >>> np.min([[1, 5], [3, 4]], axis=1)
+    array([1, 3])
+    """
     return _extreme("min", "min", a, axis, out, keepdims, initial, where)
 
 
@@ -177,7 +206,6 @@ def _range(array: Any, axis: Any, keepdims: bool, out: Any) -> Any:
 
 
 @native
-@foreign_first
 def ptp(a: Any, axis: Any = None, out: Any = None, keepdims: Any = NO_VALUE) -> Any:
     """Range of the elements over axes: the largest minus the smallest.
 
@@ -195,16 +223,32 @@ def ptp(a: Any, axis: Any = None, out: Any = None, keepdims: Any = NO_VALUE) -> 
     return fall_back("ptp", a, axis, out, keepdims=keepdims)
 
 
-@fronted
+@native
 def any(a: Any, axis: Any = None, out: Any = None, keepdims: Any = NO_VALUE, *, where: Any = NO_VALUE) -> Any:
+    """Tell whether any element over axes is true.
+
+    Examples
+    --------
+    >>> import numelt as np
+    >>> bool(np.any([0, 1]))
+    True
+    """
     result = _reduce("any", a, axis, None, out, keepdims, NO_VALUE, where)
     if result is NotImplemented:
         return fall_back("any", a, axis, out, keepdims=keepdims, where=where)
     return result
 
 
-@fronted
+@native
 def all(a: Any, axis: Any = None, out: Any = None, keepdims: Any = NO_VALUE, *, where: Any = NO_VALUE) -> Any:
+    """Tell whether all elements over axes are true.
+
+    Examples
+    --------
+    >>> import numelt as np
+    >>> bool(np.all([0, 1]))
+    False
+    """
     result = _reduce("all", a, axis, None, out, keepdims, NO_VALUE, where)
     if result is NotImplemented:
         return fall_back("all", a, axis, out, keepdims=keepdims, where=where)
@@ -263,7 +307,7 @@ def _recordable(a: Any, out: Any, where: Any, mean: Any = NO_VALUE) -> Any:
     return array if plain_mask and plain_mean else None
 
 
-@fronted
+@native
 def mean(
     a: Any,
     axis: Any = None,
@@ -273,6 +317,14 @@ def mean(
     *,
     where: Any = NO_VALUE,
 ) -> Any:
+    """Arithmetic mean over axes; integers are averaged in float64.
+
+    Examples
+    --------
+    >>> import numelt as np
+    >>> np.mean([[1, 2], [3, 4]], axis=1)
+    array([1.5, 3.5])
+    """
     if out is None and (where is NO_VALUE or where is True):
         array = operand(a)
         if array is not None:
@@ -416,7 +468,6 @@ def std(
 
 
 @native
-@small_first
 def average(
     a: Any, axis: Any = None, weights: Any = None, returned: bool = False, *, keepdims: Any = NO_VALUE
 ) -> Any:
@@ -454,7 +505,6 @@ def _scan(op: str, name: str, a: Any, axis: Any, dtype: Any, out: Any) -> Any:
 
 
 @native
-@foreign_first
 def cumsum(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
     """Running sum along an axis, or over the flattened array.
 
@@ -468,7 +518,6 @@ def cumsum(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
 
 
 @native
-@foreign_first
 def cumprod(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
     """Running product along an axis, or over the flattened array.
 

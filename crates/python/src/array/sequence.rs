@@ -1,6 +1,5 @@
 //! New arrays from lists and tuples of numbers, one or two deep, written straight into memory.
 
-use super::{Any, Quick};
 use crate::array::fresh;
 use crate::numpy::convert;
 use crate::numpy::errors;
@@ -10,6 +9,9 @@ use numelt_runtime::Runtime;
 use pyo3::prelude::*;
 use pyo3::types::{PyFloat, PyList, PyTuple};
 use smallvec::SmallVec;
+
+type Any<'a, 'py> = &'a Bound<'py, PyAny>;
+type Quick<'py> = PyResult<Option<Bound<'py, PyAny>>>;
 
 /// Most elements, so that what does not fit is found out soon.
 const MOST: usize = 1 << 22;

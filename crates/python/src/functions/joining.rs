@@ -1,8 +1,10 @@
 //! Arrays of one dtype joined along an old or a new axis: one recorded copy per piece.
 
-use super::{Any, Arg, Out, Quick, native, sequence, slow};
+use super::arguments::{Any, Out, Quick, native};
 use crate::array::assign;
 use crate::array::ndarray::{NdArray, wrap_new};
+use crate::array::sequence;
+use crate::cpython::given::{Arg, Given, Parameters};
 use crate::numpy::{convert, errors};
 use crate::record::front;
 use crate::record::{inspect, run};
@@ -58,7 +60,7 @@ fn pieces_of<'py>(items: impl IntoIterator<Item = Bound<'py, PyAny>>) -> PyResul
 }
 
 /// Pieces to be joined, and along which axis; without one they are vectors of what dense arrays hold.
-fn along(arrays: Any<'_, '_>, axis: &Arg<'_>) -> PyResult<Option<(Pieces, usize, DType)>> {
+fn along(arrays: Any<'_, '_>, axis: Arg<'_, '_>) -> PyResult<Option<(Pieces, usize, DType)>> {
     if axis.given().is_none_or(|axis| !axis.is_none()) {
         let Some((pieces, dtype)) = pieces(arrays)? else { return Ok(None) };
         return Ok(axis_of(axis, pieces[0].shape.len()).map(|axis| (pieces, axis, dtype)));
@@ -83,7 +85,7 @@ fn flattened(arrays: Any<'_, '_>) -> Option<(Pieces, DType)> {
 }
 
 /// A given axis, within `rank`.
-fn axis_of(axis: &Arg<'_>, rank: usize) -> Option<usize> {
+fn axis_of(axis: Arg<'_, '_>, rank: usize) -> Option<usize> {
     let axis = match axis.given() {
         None => 0,
         Some(axis) if axis.is_exact_instance_of::<PyInt>() => axis.extract::<i64>().ok()?,
@@ -192,23 +194,21 @@ fn py_join<'py>(py: Python<'py>, arrays: Vec<Bound<'py, NdArray>>, axis: usize, 
 }
 
 /// `append` to a vector: an element, or another vector.
-pub fn append<'py>(args: &Bound<'py, PyTuple>) -> Quick<'py> {
-    if args.len() != 2 {
-        return Ok(None);
-    }
-    let Some((mut pieces, dtype)) = pieces_of([args.get_item(0)?, args.get_item(1)?])? else { return Ok(None) };
+pub fn append<'py>(given: &Given<'_, 'py>) -> Quick<'py> {
+    let Some(both) = given.exactly::<2>() else { return Ok(None) };
+    let Some((mut pieces, dtype)) = pieces_of(both.map(Borrowed::to_owned))? else { return Ok(None) };
     if pieces[0].shape.len() != 1 || pieces[1].shape.len() > 1 {
         return Ok(None);
     }
     if pieces[1].shape.is_empty() {
         pieces[1] = shape::window(&pieces[1], pieces[1].offset, Dims::from_slice(&[1]), Dims::from_slice(&[0]));
     }
-    join(args.py(), &pieces, 0, dtype)
+    join(given.py(), &pieces, 0, dtype)
 }
 
 /// `r_` of vectors of one dtype and of numbers that it holds, which convert to it.
-pub fn row<'py>(args: &Bound<'py, PyTuple>) -> Quick<'py> {
-    let key = args.get_item(0)?;
+pub fn row<'py>(given: &Given<'_, 'py>) -> Quick<'py> {
+    let Some(key) = given.one() else { return Ok(None) };
     let Ok(items) = key.cast_exact::<PyTuple>() else { return Ok(None) };
     let Some(dtype) = items.iter_borrowed().find_map(|item| native(&item).map(|view| view.dtype)) else {
         return Ok(None);
@@ -222,7 +222,7 @@ pub fn row<'py>(args: &Bound<'py, PyTuple>) -> Quick<'py> {
         let Some(piece) = piece else { return Ok(None) };
         pieces.push(piece);
     }
-    join(args.py(), &pieces, 0, dtype)
+    join(given.py(), &pieces, 0, dtype)
 }
 
 /// A vector of one number of Python's, whose kind is not above the dtype's.
@@ -239,84 +239,46 @@ fn element(number: Any<'_, '_>, dtype: DType) -> PyResult<Option<ArrayView>> {
     Ok(Some(shape::whole(base, dtype, &[1])))
 }
 
-/// Join arrays along an axis.
-///
-/// Examples
-/// --------
-/// >>> import numelt as np
-/// >>> np.concatenate([[1, 2], [3]])
-/// array([1, 2, 3])
-#[pyfunction]
-#[pyo3(
-    signature = (arrays, /, axis = Arg::Absent, out = Arg::Absent, *, dtype = Arg::Absent, casting = Arg::Absent),
-    text_signature = "(arrays, /, axis=0, out=None, *, dtype=None, casting='same_kind')"
-)]
-fn concatenate<'py>(
-    py: Python<'py>,
-    arrays: Any<'_, 'py>,
-    axis: Arg<'py>,
-    out: Arg<'py>,
-    dtype: Arg<'py>,
-    casting: Arg<'py>,
-) -> Out<'py> {
-    if out.is_none()
-        && dtype.is_none()
-        && matches!(casting, Arg::Absent)
-        && let Some((pieces, axis, dtype)) = along(arrays, &axis)?
-        && let Some(made) = join(py, &pieces, axis, dtype)?
-    {
-        return Ok(made);
+/// `concatenate` and `stack`.
+const JOINED: Parameters<5> = Parameters::new(["arrays", "axis", "out", "dtype", "casting"], 1).by_position(3);
+
+/// The sequence and the axis of a call that says nothing of output, dtype and casting.
+fn joined<'a, 'py>(
+    given: &'a Given<'_, 'py>,
+    parameters: &Parameters<5>,
+) -> Option<(Borrowed<'a, 'py, PyAny>, Arg<'a, 'py>)> {
+    let [arrays, axis, out, dtype, casting] = given.bind(parameters)?;
+    let plain = out.is_none() && dtype.is_none() && casting.is_absent();
+    Some((arrays.given().filter(|_| plain)?, axis))
+}
+
+/// `concatenate`: joins arrays along an axis.
+pub fn concatenate<'py>(given: &Given<'_, 'py>) -> Quick<'py> {
+    const CONCATENATE: Parameters<5> = JOINED.nameless(1);
+    let Some((arrays, axis)) = joined(given, &CONCATENATE) else { return Ok(None) };
+    match along(&arrays, axis)? {
+        Some((pieces, axis, dtype)) => join(given.py(), &pieces, axis, dtype),
+        None => Ok(None),
     }
-    let named = [("axis", &axis), ("out", &out), ("dtype", &dtype), ("casting", &casting)];
-    slow(py, "concatenate", &[arrays], &named)
 }
 
-/// Join arrays along a new axis.
-///
-/// Examples
-/// --------
-/// >>> import numelt as np
-/// >>> np.stack([[1, 2], [3, 4]], axis=1)
-/// array([[1, 3],
-///        [2, 4]])
-#[pyfunction]
-#[pyo3(
-    signature = (arrays, axis = Arg::Absent, out = Arg::Absent, *, dtype = Arg::Absent, casting = Arg::Absent),
-    text_signature = "(arrays, axis=0, out=None, *, dtype=None, casting='same_kind')"
-)]
-fn stack<'py>(
-    py: Python<'py>,
-    arrays: Any<'_, 'py>,
-    axis: Arg<'py>,
-    out: Arg<'py>,
-    dtype: Arg<'py>,
-    casting: Arg<'py>,
-) -> Out<'py> {
-    if out.is_none()
-        && dtype.is_none()
-        && matches!(casting, Arg::Absent)
-        && let Some((mut pieces, dtype)) = pieces(arrays)?
-        && pieces[0].shape.len() < numelt_ir::MAX_RANK
-        && let Some(axis) = axis_of(&axis, pieces[0].shape.len() + 1)
-        && pieces.iter().all(|p| p.shape == pieces[0].shape)
-    {
-        for piece in &mut pieces {
-            piece.shape.insert(axis, 1);
-            piece.strides.insert(axis, 0);
-        }
-        if let Some(made) = join(py, &pieces, axis, dtype)? {
-            return Ok(made);
-        }
+/// `stack`: joins arrays along a new axis.
+pub fn stack<'py>(given: &Given<'_, 'py>) -> Quick<'py> {
+    let Some((arrays, axis)) = joined(given, &JOINED) else { return Ok(None) };
+    let Some((mut pieces, dtype)) = pieces(&arrays)? else { return Ok(None) };
+    let rank = pieces[0].shape.len();
+    if rank >= numelt_ir::MAX_RANK || pieces.iter().any(|p| p.shape != pieces[0].shape) {
+        return Ok(None);
     }
-    let named = [("axis", &axis), ("out", &out), ("dtype", &dtype), ("casting", &casting)];
-    slow(py, "stack", &[arrays], &named)
+    let Some(axis) = axis_of(axis, rank + 1) else { return Ok(None) };
+    for piece in &mut pieces {
+        piece.shape.insert(axis, 1);
+        piece.strides.insert(axis, 0);
+    }
+    join(given.py(), &pieces, axis, dtype)
 }
 
-pub fn register_join(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add_function(wrap_pyfunction!(py_join, module)?)
-}
-
+/// Adds the function to the module.
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add_function(wrap_pyfunction!(concatenate, module)?)?;
-    module.add_function(wrap_pyfunction!(stack, module)?)
+    module.add_function(wrap_pyfunction!(py_join, module)?)
 }

@@ -1,0 +1,59 @@
+//! What compiled functions read from their arguments.
+//!
+//! A compiled function of `table` gets the call's arguments as the interpreter has them, binds them to its parameters
+//! ([`Given::bind`](crate::cpython::given::Given::bind)), and answers the plain calls that most programs make. For all others it gives
+//! `None` before anything is recorded, and the call goes on: to NumPy, or to the package's Python function of the same name,
+//! which knows all of NumPy's rules. It neither raises nor falls back by itself.
+
+use super::limits;
+use crate::array::ndarray::NdArray;
+use crate::cpython::given::{Arg, Given};
+use crate::numpy::convert::known_dtype;
+use numelt_ir::DType;
+use numelt_runtime::{ArrayView, Runtime};
+use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyInt};
+
+/// An object that is looked at.
+pub type Any<'a, 'py> = &'a Bound<'py, PyAny>;
+/// The result of a call.
+pub type Out<'py> = PyResult<Bound<'py, PyAny>>;
+/// What a compiled function gives: `None` where the call is not one of the plain ones.
+pub type Quick<'py> = PyResult<Option<Bound<'py, PyAny>>>;
+
+/// The view of an array of exactly our class with a native dtype.
+pub fn native<'a>(obj: &'a Bound<'_, PyAny>) -> Option<&'a ArrayView> {
+    obj.cast_exact::<NdArray>().ok()?.get().view()
+}
+
+/// The only argument, if it is a native array of at least one axis.
+pub fn one_array<'py>(given: &Given<'_, 'py>) -> Option<Bound<'py, NdArray>> {
+    let array = given.one()?.to_owned().cast_into_exact::<NdArray>().ok()?;
+    array.get().view().is_some_and(|view| !view.shape.is_empty()).then_some(array)
+}
+
+/// The same, if it has few elements that are in memory and nobody looks at what is recorded.
+pub fn few<'py>(given: &Given<'_, 'py>) -> Option<Bound<'py, NdArray>> {
+    let array = one_array(given)?;
+    let view = array.get().view()?;
+    let few = view.size() <= limits::FEW && !view.base.is_awaited();
+    (few && Runtime::global().runs_at_once()).then_some(array)
+}
+
+/// An exact Python int that 64 bits hold.
+pub fn int(obj: &Bound<'_, PyAny>) -> Option<i64> {
+    obj.cast_exact::<PyInt>().ok()?.extract().ok()
+}
+
+/// An exact Python truth value.
+pub fn truth(obj: &Bound<'_, PyAny>) -> Option<bool> {
+    obj.cast_exact::<PyBool>().ok().map(|truth| truth.is_true())
+}
+
+/// The native dtype of `dtype=`: the default where there is none; `None` when it needs NumPy to say what it is.
+pub fn dtype_or(dtype: Arg<'_, '_>, default: DType) -> Option<DType> {
+    match dtype.given().filter(|value| !value.is_none()) {
+        Some(value) => known_dtype(&value),
+        None => Some(default),
+    }
+}

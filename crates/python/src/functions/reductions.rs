@@ -1,0 +1,247 @@
+//! Reductions of native arrays with `axis=` and `keepdims=` alone, as functions and as methods.
+
+use super::arguments::{Any, Out, Quick, native, truth};
+use super::limits;
+use crate::array::ndarray::NdArray;
+use crate::array::operand::Operand;
+use crate::array::scalar::{self, Composing};
+use crate::array::sequence;
+use crate::cpython::given::{Given, Parameters};
+use crate::numpy::{convert, export};
+use crate::record::{inspect, run};
+use crate::ufunc::operators::{self, DIVIDE};
+use crate::ufunc::reduce::{self, Request};
+use numelt_ir::{DType, Op, Scalar};
+use numelt_runtime::{ArrayView, Runtime};
+use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyInt};
+
+/// f32 holds every integer up to here, so dividing in f32 gives the bits of dividing in f64 and rounding.
+const EXACT_IN_F32: i64 = 1 << 24;
+
+/// What a quick call may say.
+struct Plain<'py> {
+    axis: Option<Bound<'py, PyAny>>,
+    keepdims: bool,
+}
+
+impl<'py> Plain<'py> {
+    /// The array and what is said of it; `None` where more is said than this: `axis` is the second of the parameters.
+    fn bind<'a, const N: usize>(
+        given: &'a Given<'_, 'py>,
+        parameters: &Parameters<N>,
+    ) -> Option<(Borrowed<'a, 'py, PyAny>, Plain<'py>)> {
+        let bound = given.bind(parameters)?;
+        let mut plain = Plain { axis: bound[1].given().map(Borrowed::to_owned), keepdims: false };
+        for (name, arg) in parameters.names().iter().zip(&bound).skip(2) {
+            match *name {
+                "keepdims" => plain.keepdims = arg.given().map_or(Some(false), |keep| truth(&keep))?,
+                "dtype" | "out" if arg.is_none() => {}
+                _ if arg.is_absent() => {}
+                _ => return None,
+            }
+        }
+        Some((bound[0].given()?, plain))
+    }
+
+    fn reduce(&self, array: Any<'_, 'py>, op: Op, dtype: Option<DType>) -> Quick<'py> {
+        let Ok(exact) = array.cast_exact::<NdArray>() else { return Ok(None) };
+        let request = Request { axis: self.axis.as_ref(), keepdims: self.keepdims, dtype, out: None };
+        reduce::reduce(array.py(), op, &Operand::Array(exact.clone()), &request)
+    }
+
+    /// Elements folded into one; `None` where only a sum's own checks can tell.
+    fn count(&self, view: &ArrayView) -> Option<i64> {
+        let Some(axis) = self.axis.as_ref().filter(|a| !a.is_none()) else { return Some(view.size()) };
+        let axis = axis.cast_exact::<PyInt>().ok()?.extract::<i64>().ok()?;
+        Some(view.shape[numelt::normalize_axis(axis, view.shape.len())?])
+    }
+
+    /// A sum divided by a count.
+    fn mean(&self, array: Any<'_, 'py>) -> Quick<'py> {
+        let Some(view) = native(array) else { return Ok(None) };
+        let Some(count) = self.count(view).filter(|_| view.size() > 0) else { return Ok(None) };
+        let ty = match view.dtype {
+            DType::F32 if count <= EXACT_IN_F32 => DType::F32,
+            DType::F32 | DType::F16 | DType::C64 | DType::C128 => return Ok(None),
+            _ => DType::F64,
+        };
+        let composing = Composing::begin();
+        let total = self.reduce(array, Op::Sum, Some(ty));
+        drop(composing);
+        let Some(total) = total? else { return Ok(None) };
+        if let Ok(sum) = total.cast_exact::<NdArray>()
+            && let Some(view) = sum.get().view().filter(|view| view.shape.is_empty())
+            && !scalar::are_arrays(array.py())?
+        {
+            let mean = match run::read_scalar(array.py(), &view.base, view.dtype, view.offset)? {
+                Scalar::F32(total) => Scalar::F32(total / count as f32),
+                Scalar::F64(total) => Scalar::F64(total / count as f64),
+                other => unreachable!("a sum of {ty:?} is {other:?}"),
+            };
+            inspect::count(Op::Divide);
+            return convert::to_numpy_scalar(array.py(), mean).map(Some);
+        }
+        let count = count.into_pyobject(array.py())?.into_any();
+        // axes of length one lie in the mean as they lie in the sum
+        if let (true, Ok(total)) = (self.keepdims, total.cast_exact::<NdArray>()) {
+            operators::in_place(total, &count, &DIVIDE)?;
+            return Ok(Some(total.clone().into_any()));
+        }
+        operators::binary(&total, &count, &DIVIDE, false).map(Some)
+    }
+}
+
+/// Which of the functions.
+#[derive(Clone, Copy)]
+enum Kind {
+    Fold(Op),
+    Mean,
+}
+
+/// Position of the least or largest element of a few dense numbers: the first of equal ones, and the first NaN before
+/// all others.
+fn extreme(py: Python<'_>, view: &ArrayView, least: bool) -> PyResult<Option<i64>> {
+    if view.size() == 0 || view.shape.len() != 1 || !view.base.is_readable() {
+        return Ok(None);
+    }
+    let place = |bytes: &[u8]| {
+        let eights = bytes.chunks_exact(8).map(|e| <[u8; 8]>::try_from(e).unwrap_or_default());
+        match view.dtype {
+            DType::F64 => first_extreme(eights.map(f64::from_ne_bytes), least, f64::is_nan),
+            _ => first_extreme(eights.map(i64::from_ne_bytes), least, |_| false),
+        }
+    };
+    match view.dtype {
+        DType::F64 | DType::I64 => run::on_dense(py, view, place),
+        _ => Ok(None),
+    }
+}
+
+/// Position of the first least or largest of some numbers; the first that ends the search wins.
+fn first_extreme<T: Copy + PartialOrd>(numbers: impl Iterator<Item = T>, least: bool, ends: fn(T) -> bool) -> i64 {
+    let mut found: Option<(i64, T)> = None;
+    for (at, value) in (0..).zip(numbers) {
+        if ends(value) {
+            return at;
+        }
+        if found.is_none_or(|(_, best)| if least { value < best } else { value > best }) {
+            found = Some((at, value));
+        }
+    }
+    found.map_or(0, |(at, _)| at)
+}
+
+/// References to an array that nobody but the call at hand keeps: the interpreter's.
+const PASSING: isize = 1;
+
+fn quick<'py>(array: Any<'_, 'py>, kind: Kind, plain: &Plain<'py>) -> Quick<'py> {
+    let Some(view) = native(array) else { return Ok(None) };
+    // what only the call keeps, such as `a * b` in `sum(a * b)`, need not be stored
+    let _passing = (export::references(array) <= PASSING).then(|| view.base.passing());
+    if let Kind::Fold(op @ (Op::Argmin | Op::Argmax)) = kind
+        && view.size() <= limits::EXTREME
+        && plain.axis.is_none()
+        && !plain.keepdims
+        && Runtime::global().runs_at_once()
+        && let Some(at) = extreme(array.py(), view, op == Op::Argmin)?
+    {
+        inspect::count(op);
+        return convert::to_numpy_scalar(array.py(), Scalar::I64(at)).map(Some);
+    }
+    plain.fold(array, kind)
+}
+
+/// A reduction of a native array along one axis, with nothing else said.
+pub fn along<'py>(array: Any<'_, 'py>, op: Op, axis: Bound<'py, PyAny>) -> Quick<'py> {
+    Plain { axis: Some(axis), keepdims: false }.fold(array, Kind::Fold(op))
+}
+
+impl<'py> Plain<'py> {
+    fn fold(&self, array: Any<'_, 'py>, kind: Kind) -> Quick<'py> {
+        match kind {
+            Kind::Fold(op) => self.reduce(array, op, None),
+            Kind::Mean => self.mean(array),
+        }
+    }
+}
+
+/// A call of a function: of one of our arrays, or of a list of numbers, which has its numbers' dtype.
+fn call<'py, const N: usize>(given: &Given<'_, 'py>, kind: Kind, parameters: &Parameters<N>) -> Quick<'py> {
+    let Some((a, plain)) = Plain::bind(given, parameters) else { return Ok(None) };
+    if native(&a).is_some() {
+        return quick(&a, kind, &plain);
+    }
+    match sequence::array(given.py(), &a, Some)? {
+        Some(array) => quick(&array, kind, &plain),
+        None => Ok(None),
+    }
+}
+
+/// Do two arrays have the same shape and elements? NotImplemented where only the general way can tell.
+#[pyfunction]
+fn arrays_equal<'py>(a: Any<'_, 'py>, b: Any<'_, 'py>) -> Out<'py> {
+    let py = a.py();
+    let answer = match (native(a), native(b)) {
+        (Some(x), Some(y)) if x.shape != y.shape => Some(false),
+        (Some(x), Some(_)) if x.size() > 0 => all_equal(a, b)?,
+        _ => None,
+    };
+    Ok(match answer {
+        Some(answer) => PyBool::new(py, answer).to_owned().into_any(),
+        None => py.NotImplemented().into_bound(py),
+    })
+}
+
+/// Are all elements of two arrays of one shape equal?
+fn all_equal<'py>(a: Any<'_, 'py>, b: Any<'_, 'py>) -> PyResult<Option<bool>> {
+    let Some(same) = operators::quick(Op::Equal, a, b).transpose()? else { return Ok(None) };
+    let Ok(same) = same.cast_into_exact::<NdArray>() else { return Ok(None) };
+    let request = Request { axis: None, keepdims: false, dtype: None, out: None };
+    let all = reduce::reduce(a.py(), Op::All, &Operand::Array(same), &request)?;
+    all.map(|all| all.is_truthy()).transpose()
+}
+
+/// Adds the function to the module.
+pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_function(wrap_pyfunction!(arrays_equal, module)?)
+}
+
+macro_rules! folds {
+    ($($name:ident $kind:expr, $parameters:ident;)*) => {
+        $(
+            /// NumPy's function, and its array's method, of this name.
+            pub fn $name<'py>(given: &Given<'_, 'py>) -> Quick<'py> {
+                call(given, $kind, &$parameters)
+            }
+        )*
+    };
+}
+
+/// `sum` and `prod`.
+const TOTAL: Parameters<7> = Parameters::new(["a", "axis", "dtype", "out", "keepdims", "initial", "where"], 1);
+/// `max` and `min`.
+const EXTREME: Parameters<6> = Parameters::new(["a", "axis", "out", "keepdims", "initial", "where"], 1);
+/// `any` and `all`.
+const TRUTH: Parameters<5> = Parameters::new(["a", "axis", "out", "keepdims", "where"], 1).by_position(4);
+/// The methods `any` and `all`, which have a dtype that the functions lack.
+const TRUTH_METHOD: Parameters<6> =
+    Parameters::new(["a", "axis", "dtype", "out", "keepdims", "where"], 1).by_position(5);
+/// `argmax` and `argmin`.
+const PLACE: Parameters<4> = Parameters::new(["a", "axis", "out", "keepdims"], 1).by_position(3);
+/// `mean`
+const MEAN: Parameters<6> = Parameters::new(["a", "axis", "dtype", "out", "keepdims", "where"], 1).by_position(5);
+
+folds! {
+    sum Kind::Fold(Op::Sum), TOTAL;
+    prod Kind::Fold(Op::Prod), TOTAL;
+    max Kind::Fold(Op::Max), EXTREME;
+    min Kind::Fold(Op::Min), EXTREME;
+    any Kind::Fold(Op::Any), TRUTH;
+    all Kind::Fold(Op::All), TRUTH;
+    any_method Kind::Fold(Op::Any), TRUTH_METHOD;
+    all_method Kind::Fold(Op::All), TRUTH_METHOD;
+    argmax Kind::Fold(Op::Argmax), PLACE;
+    argmin Kind::Fold(Op::Argmin), PLACE;
+    mean Kind::Mean, MEAN;
+}

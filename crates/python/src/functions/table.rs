@@ -1,0 +1,116 @@
+//! The public functions and methods that are compiled, by their dotted names below `numpy`.
+
+use super::arguments::Quick;
+use super::{
+    conversion, creation, joining, matrices, moving, products, reductions, searching, series, solving, transforms,
+};
+use crate::cpython::given::Given;
+use crate::numpy::subclass;
+use pyo3::prelude::*;
+
+/// What answers the plain calls of a function.
+pub type Compiled = for<'a, 'py> fn(&Given<'a, 'py>) -> Quick<'py>;
+
+/// The compiled function of this name.
+pub fn of(name: &str) -> Option<Compiled> {
+    TABLE.iter().find(|(known, _)| *known == name).map(|&(_, compiled)| compiled)
+}
+
+/// The names of compiled functions, as the table has them.
+#[pyfunction]
+fn compiled_functions() -> Vec<&'static str> {
+    TABLE.iter().map(|&(name, _)| name).collect()
+}
+
+/// Adds the function to the module.
+pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_function(wrap_pyfunction!(compiled_functions, module)?)
+}
+
+const TABLE: &[(&str, Compiled)] = &[
+    // making arrays
+    ("array", conversion::array),
+    ("asarray", conversion::asarray),
+    ("asanyarray", conversion::asanyarray),
+    ("ascontiguousarray", conversion::ascontiguousarray),
+    ("asfortranarray", conversion::asfortranarray),
+    ("copy", conversion::copy),
+    ("result_type", conversion::common_dtype),
+    ("zeros", creation::zeros),
+    ("ones", creation::ones),
+    ("empty", creation::empty),
+    ("full", creation::full),
+    ("zeros_like", creation::zeros_like),
+    ("ones_like", creation::ones_like),
+    ("empty_like", creation::empty_like),
+    ("full_like", creation::full_like),
+    ("arange", creation::arange),
+    ("eye", creation::eye),
+    // joining and moving elements
+    ("concatenate", joining::concatenate),
+    ("stack", joining::stack),
+    ("append", joining::append),
+    ("r_", joining::row),
+    ("roll", moving::roll),
+    ("flip", matrices::flip),
+    ("atleast_1d", moving::atleast_1d),
+    ("atleast_2d", moving::atleast_2d),
+    ("atleast_3d", moving::atleast_3d),
+    // choosing and searching
+    ("where", moving::choose),
+    ("sort", searching::sorted),
+    ("nonzero", searching::nonzero),
+    ("ndarray.nonzero", searching::nonzero),
+    ("flatnonzero", searching::flatnonzero),
+    ("unravel_index", searching::unravel_index),
+    ("take", searching::take),
+    ("ndarray.take", searching::take),
+    // matrices
+    ("diag", moving::diag),
+    ("diagonal", moving::diagonal),
+    ("ndarray.diagonal", moving::diagonal),
+    ("trace", matrices::trace),
+    ("ndarray.trace", matrices::trace),
+    ("tril", matrices::tril),
+    ("triu", matrices::triu),
+    ("fill_diagonal", matrices::fill_diagonal),
+    ("dot", products::dot),
+    ("ndarray.dot", products::dotted),
+    ("linalg.norm", products::length),
+    ("linalg.inv", solving::inv),
+    ("linalg.solve", solving::solve),
+    // reductions and running reductions
+    ("sum", reductions::sum),
+    ("ndarray.sum", reductions::sum),
+    ("prod", reductions::prod),
+    ("ndarray.prod", reductions::prod),
+    ("max", reductions::max),
+    ("ndarray.max", reductions::max),
+    ("min", reductions::min),
+    ("ndarray.min", reductions::min),
+    ("any", reductions::any),
+    ("ndarray.any", reductions::any_method),
+    ("all", reductions::all),
+    ("ndarray.all", reductions::all_method),
+    ("argmax", reductions::argmax),
+    ("ndarray.argmax", reductions::argmax),
+    ("argmin", reductions::argmin),
+    ("ndarray.argmin", reductions::argmin),
+    ("mean", reductions::mean),
+    ("ndarray.mean", reductions::mean),
+    ("cumsum", series::cumsum),
+    ("ndarray.cumsum", series::cumsum),
+    ("cumprod", series::cumprod),
+    ("ndarray.cumprod", series::cumprod),
+    ("diff", series::diff),
+    ("clip", series::clip),
+    ("ndarray.clip", series::clip),
+    // Fourier transforms
+    ("fft.fft", transforms::fft),
+    ("fft.ifft", transforms::ifft),
+    ("fft.rfft", transforms::rfft),
+    ("fft.irfft", transforms::irfft),
+    // what classes derived from NumPy's array are asked
+    ("ndarray.view", subclass::viewed),
+    ("ndarray.__array_function__", subclass::asked),
+];

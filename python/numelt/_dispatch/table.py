@@ -1,0 +1,86 @@
+"""What NumPy does of each public function's calls: the table that the policy of the compiled core reads.
+
+A call of a public function takes one road. The compiled function of its name, if there is one, answers plain
+calls (`crates/python/src/functions/table.rs`). Of the others NumPy's own function does those that this table
+gives it, on the memory of our arrays (`crates/python/src/dispatch/policy.rs`). The package's Python function
+does the rest.
+
+A share of calls is one of these:
+
+- a number: calls on at most so many elements, while small operations run at once. NumPy has done them before
+  several operations would have been recorded;
+- ``"foreign"``: calls with arrays whose dtype is not native, which only NumPy can do;
+- ``"general"``: none. Functions that are not in the table have this share.
+
+Calls of functions in `COUNTED` are counted as library calls.
+"""
+
+from __future__ import annotations
+
+__all__ = ["COUNTED", "FEW", "FOREIGN", "GENERAL", "METHODS", "SIDE", "share"]
+
+# elements up to which NumPy has done several steps before the first recorded one would have run
+FEW = 1024
+# the same for arguments that become a side of the result
+SIDE = 48
+FOREIGN = "foreign"
+GENERAL = "general"
+
+_FEW = """
+    all angle any argmax argmin argwhere around array array_equiv average clip compress concatenate
+    copyto count_nonzero diff dot dstack full_like inner max mean min nonzero place polyval prod put
+    putmask ravel_multi_index repeat roll round stack sum take tensordot tile trace unravel_index
+    vdot where
+"""
+_SIDES = """
+    indices outer tri
+"""
+_FOREIGN = """
+    allclose append array_split cumprod cumsum isclose kron linspace meshgrid pad ptp split tril
+    triu ndarray.cumprod ndarray.cumsum
+"""
+_COUNTED = """
+    einsum
+    argsort bincount digitize histogram histogram2d histogramdd interp searchsorted sort
+    ndarray.argsort ndarray.searchsorted ndarray.sort
+"""
+_FEW_METHODS = """
+    any all argmax argmin choose clip compress dot max mean min nonzero prod put repeat round sum
+    take trace
+"""
+
+# functions whose limit was measured: composed ones of many steps on one pass or two over the data, and sums
+# over labelled axes, which are matrix products where they are larger
+_MEASURED: dict[str, int | str] = {
+    "nanmean": 12288, "nansum": 16384, "nanprod": 16384, "nanstd": 8192, "nanvar": 8192, "nanmin": 4096,
+    "nanmax": 4096, "cov": 12288, "corrcoef": 12288, "gradient": 8192, "einsum": 256,
+}  # fmt: skip
+
+# library calls, which NumPy's own function does on few elements, and the package's on many
+COUNTED = frozenset(_COUNTED.split())
+
+# functions that only call the array's method of the same name, with the same arguments, also by position
+METHODS = frozenset(
+    {"argpartition", "argsort", "nonzero", "put", "repeat", "round", "searchsorted", "take", "trace"}
+)
+
+_SHARES: dict[str, int | str] = {
+    **dict.fromkeys(_FEW.split(), FEW),
+    **dict.fromkeys(_SIDES.split(), SIDE),
+    **dict.fromkeys(_FOREIGN.split(), FOREIGN),
+    **dict.fromkeys(COUNTED, FEW),
+    **dict.fromkeys([f"ndarray.{name}" for name in _FEW_METHODS.split()], FEW),
+    **_MEASURED,
+}
+
+
+def share(name: str, default: int | str = GENERAL) -> int | str:
+    """Return which calls of a function NumPy's own does; `name` is its dotted name below ``numpy``.
+
+    Examples
+    --------
+    >>> from numelt._dispatch import table
+    >>> table.share("average"), table.share("zeros")
+    (1024, 'general')
+    """
+    return _SHARES.get(name, default)
