@@ -1,11 +1,11 @@
 """Every recorded call, one at a time, under NumPy and numelt: where a single call loses.
 
-Three sets of calls: the rows of the parity table (`tests/python/records.py`) and the calls in `SINGLE`, both
-on arrays of 3, 100 and 10,000 elements, and every call of `tests/python/surface_records.py` on the dozen
-elements that it is recorded with. The arguments are made before, and the same for both. What is timed is the
-call and the reading of one element of each array that it returns: numelt, which may only have recorded the
-call, has to compute the whole array for it. NumPy and numelt take turns in one process, and the shortest
-round of each counts.
+Three sets of calls: the rows of the parity table (`tests/python/parity/records.py`) and the calls in
+`SINGLE`, both on arrays of 3, 100 and 10,000 elements, and every call of
+`tests/python/support/surface_records.py` on the dozen elements that it is recorded with. The arguments are
+made before, and the same for both. What is timed is the call and the reading of one element of each array
+that it returns: numelt, which may only have recorded the call, has to compute the
+whole array for it. NumPy and numelt take turns in one process, and the shortest round of each counts.
 
 `calls_explained.toml` says in one line why a call is slower than it should be; docs/calls.md repeats it.
 """
@@ -26,7 +26,8 @@ import timing
 
 sys.path.insert(0, str(timing.ROOT))
 
-from tests.python import layouts, records, surface_records
+from tests.python.parity import records
+from tests.python.support import layouts, surface_records
 
 DOCUMENT = timing.ROOT / "docs" / "calls.md"
 EXPLAINED = timing.ROOT / "benches" / "calls_explained.toml"

@@ -1,7 +1,7 @@
 """A leak test: small programs of all kinds, over and over; what the process holds must stay level.
 
 In: how many programs. Out: resident memory, Python's objects and numelt's buffers as they go. Run as a script
-for the long version (`python benches/leaks.py 100000`); `tests/python/test_leaks.py` runs a short one.
+for the long version (`python benches/leaks.py 100000`); `tests/python/engine/test_leaks.py` runs a short one.
 """
 
 import argparse

@@ -6,7 +6,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
-from tests.python import surface  # noqa: E402
+from tests.python.support import surface  # noqa: E402
 
 surface.refresh()
 (ROOT / "docs" / "coverage.md").write_text(surface.table())

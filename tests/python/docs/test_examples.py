@@ -1,0 +1,71 @@
+"""The example programs, unmodified: numelt prints and saves what NumPy prints and saves."""
+
+import importlib.util
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+ROOT = Path(__file__).resolve().parents[3]
+
+
+def load_demo():
+    spec = importlib.util.spec_from_file_location("demo", ROOT / "scripts" / "demo.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+demo = load_demo()
+
+
+def report(run):
+    return [line for line in run.output.splitlines() if not line.startswith("time:")]
+
+
+@pytest.mark.core
+@pytest.mark.parametrize("name", demo.PROGRAMS)
+def test_program_under_numelt(name, tmp_path):
+    want = demo.run_program(name, [], demo.QUICK[name], tmp_path)
+    got, stats = demo.run_numelt(name, demo.QUICK[name], tmp_path)
+    difference, equal = demo.compare(want.arrays, got.arrays)
+    assert equal, f"differs by up to {difference}"
+    assert report(got) == report(want)
+    assert stats["kernels"] > 0
+    assert stats["bytes_moved"] > 0
+
+
+@pytest.mark.parametrize("name", demo.PROGRAMS)
+def test_program_knows_nothing_of_numelt(name):
+    text = (demo.EXAMPLES / f"{name}.py").read_text()
+    assert "import numpy as np" in text
+    assert "numelt" not in text.lower()
+
+
+def test_every_program_is_in_the_demo():
+    scripts = {path.stem for path in demo.EXAMPLES.glob("*.py")} - {"picture"}
+    assert scripts == set(demo.PROGRAMS)
+
+
+@pytest.mark.parametrize("name", demo.PICTURES)
+def test_picture_is_the_same(name, tmp_path):
+    image = pytest.importorskip("PIL.Image")
+    pixels = []
+    for prefix in ([], ["-m", "numelt"]):
+        picture = tmp_path / f"picture{len(prefix)}.png"
+        demo.run_program(name, prefix, [*demo.QUICK[name], "--picture", str(picture)], tmp_path)
+        with image.open(picture) as opened:
+            pixels.append(np.asarray(opened).astype(int))
+    assert pixels[0].shape == pixels[1].shape
+    assert pixels[0].std() > 10
+    assert np.abs(pixels[0] - pixels[1]).max() <= 1
+
+
+def test_compare_sees_a_wrong_result():
+    want = {"a": np.array([1.0, 2.0, np.nan])}
+    assert demo.compare(want, {"a": np.array([1.0, 2.0, np.nan])}) == (0.0, True)
+    assert demo.compare(want, {"a": np.array([1.0, 2.0 + 1e-6, np.nan])})[1] is False
+    assert demo.compare(want, {"a": np.array([1.0, 2.0, 3.0])})[1] is False
+    assert demo.compare(want, {"a": np.array([1.0, 2.0], dtype=np.float64)})[1] is False
+    assert demo.compare(want, {"a": np.array([1.0, 2.0, np.nan], dtype=np.float32)})[1] is False
+    assert demo.compare(want, {})[1] is False

@@ -1,0 +1,106 @@
+"""What each of the papers' programs costs: launches, contracted arrays, bytes; held in fusion_costs.txt.
+
+`NUMELT_BLESS=1` writes the file anew. A change that fuses less fails the test; one that
+fuses more should bless. The figures are those of default settings.
+"""
+
+import importlib.util
+import os
+import pathlib
+import sys
+
+import numpy
+import pytest
+
+import numelt
+
+from ..support.compare import works_on_devices
+
+ROOT = pathlib.Path(__file__).resolve().parents[3]
+EXPECTED = pathlib.Path(__file__).with_name("fusion_costs.txt")
+
+
+def load(name):
+    spec = importlib.util.spec_from_file_location(name, ROOT / "benches" / f"{name}.py")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+PROGRAMS = {make.__name__: (make, sizes[0]) for make, sizes in load("programs").PROGRAMS.items()}
+HEADER = """\
+What the programs of benches/programs.py cost at their small size, once their input exists.
+contracted: arrays without memory. bytes: what kernels and calls read and write, each operand once.
+"""
+
+
+def run(module, name):
+    make, size = PROGRAMS[name]
+    return make(module, size)
+
+
+def cost(name):
+    program = run(numelt, name)
+    for _ in range(6):  # which reductions follow each other is learned, or was known from other tests
+        program()
+    numelt.flush()
+    with numelt.inspect() as seen:
+        result = program()
+        numelt.flush()
+    flushes = [r for r in seen.flushes if r["kernel_count"] or r["calls"]]
+    calls = sum(r["calls"] if isinstance(r["calls"], int) else len(r["calls"]) for r in flushes)
+    contracted = sum(r["contracted"] for r in flushes)
+    del result
+    return {
+        "flushes": len(flushes),
+        "kernels": seen.kernels,
+        "calls": calls,
+        "contracted": contracted,
+        "bytes": seen.bytes_moved,
+    }
+
+
+def is_default():
+    config = numelt.config
+    return config.fuse == "greedy" and config.passes == "all"
+
+
+def expected():
+    lines = EXPECTED.read_text().splitlines() if EXPECTED.exists() else []
+    rows = [line.split() for line in lines if " flushes " in line]
+    return {row[0]: dict(zip(row[1::2], map(int, row[2::2]), strict=True)) for row in rows}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_values(name):
+    numpy.testing.assert_allclose(run(numelt, name)(), run(numpy, name)(), rtol=1e-9, atol=1e-9)
+
+
+def test_what_only_reads_and_writes_its_data_once():
+    if not is_default():
+        pytest.skip("the figures are those of default settings")
+    n = PROGRAMS["poly"][1]
+    bound = {"poly": 3, "pythagorean": 2, "leibnitz_pi": 1, "rosenbrock": 1}
+    for name, arrays in bound.items():
+        assert cost(name)["bytes"] <= 8 * n * arrays + 64, name
+
+
+@pytest.mark.skipif(works_on_devices(), reason="the plans of the CPU are looked at")
+def test_costs():
+    if not is_default():
+        pytest.skip("the figures are those of default settings")
+    found = {name: cost(name) for name in PROGRAMS}
+    if os.environ.get("NUMELT_BLESS") == "1":
+        lines = [
+            name + "".join(f" {key} {value}" for key, value in row.items()) for name, row in found.items()
+        ]
+        EXPECTED.write_text(HEADER + "\n" + "\n".join(lines) + "\n")
+    limits = expected()
+    worse = [
+        f"{name}: {count} {key}, {limits[name][key]} expected"
+        for name, row in found.items()
+        for key, count in row.items()
+        if key != "contracted" and count > limits[name][key]
+    ]
+    assert not worse, "\n".join([*worse, "NUMELT_BLESS=1 accepts what was found"])
