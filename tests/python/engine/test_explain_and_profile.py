@@ -25,8 +25,8 @@ def test_explain_opens_with_the_lines(recorded):
     second = here() - 1
     text = numelt.explain([y, i])
     assert text.startswith("5 operations recorded on 2 lines")
-    assert f"test_tools.py:{first}  y = numelt.sqrt(x * 2 + 1)" in text
-    assert f"test_tools.py:{second}  i = " in text
+    assert f"test_explain_and_profile.py:{first}  y = numelt.sqrt(x * 2 + 1)" in text
+    assert f"test_explain_and_profile.py:{second}  i = " in text
     assert "records multiply of 1,000 f64, add of 1,000 f64, sqrt of 1,000 f64" in text
     assert "kernel 0: " in text
     assert "partition (" not in text
@@ -51,7 +51,7 @@ def test_explain_knows_the_lines_of_repeated_programs(recorded, reads):
     y = numelt.exp(x) * 3
     line = here() - 1
     text = numelt.explain(y if reads == "one" else None)
-    assert f"test_tools.py:{line}" in text or "test_tools.py" in text
+    assert f"test_explain_and_profile.py:{line}" in text or "test_explain_and_profile.py" in text
     assert "line not known" not in text
 
 
@@ -64,7 +64,7 @@ def test_profile_of_a_block_and_of_the_process():
         numelt.busday_count("2024-01", "2024-02")
     ((_, lineno, name),) = report.fallbacks
     assert (lineno, name) == (here() - 2, "busday_count")
-    assert f"test_tools.py:{lineno} (busday_count)" in str(report)
+    assert f"test_explain_and_profile.py:{lineno} (busday_count)" in str(report)
     assert "<table>" in report._repr_html_()
     assert "busday_count" in report._repr_html_()
     text = str(numelt.profile())
@@ -105,7 +105,7 @@ def test_trace(tmp_path, recorded):
         assert event["ts"] >= 0
         assert event["pid"] == os.getpid()
         assert event["tid"]
-        assert "test_tools.py:" in event["args"]["line"]
+        assert "test_explain_and_profile.py:" in event["args"]["line"]
         assert ("dur" in event) == (event["ph"] == "X")
     flush = next(event for event in events if event["cat"] == "flush")
     kernels = [event for event in events if event["cat"] == "kernel"]

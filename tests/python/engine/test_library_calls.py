@@ -8,6 +8,7 @@ import pytest
 
 import numelt
 from numelt._dispatch import library
+from numelt._dispatch.routine import library_function
 
 from ..support.compare import assert_same
 
@@ -62,7 +63,7 @@ def test_lists_and_functions_go_through_the_search():
 def test_out_given_is_the_object_returned():
     x, out = numelt.arange(4.0), numelt.empty(4)
     plain = numpy.empty(4)
-    copy = library.function("test.copy", lambda a, out: numpy.add(a, 0, out=out))
+    copy = library_function("test.copy", lambda a, out: numpy.add(a, 0, out=out))
     assert copy(x, out=out) is out
     assert copy(x, out=plain) is plain
     assert copy(x + 1, out) is out
