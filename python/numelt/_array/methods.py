@@ -17,8 +17,8 @@ import numpy
 from numpy._core import umath as _umath
 
 from numelt import _core
-from numelt._array import classes, fields, flat, pickling, resize
-from numelt._dispatch import fallback, library, mirror
+from numelt._array import classes, fields, flat, resize
+from numelt._dispatch import fallback, library, mirror, pickling
 from numelt._dispatch.native import NATIVE, ndarray
 from numelt._dispatch.routine import inner, library_function, method
 from numelt._routines import sorting
