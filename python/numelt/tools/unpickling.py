@@ -65,5 +65,4 @@ class _Module(types.ModuleType):
 module = _Module("pickle", pickle.__doc__)
 vars(module)["__all__"] = pickle.__all__
 for _own in (Unpickler, load, loads):
-    _own.__module__ = "pickle"
     vars(module)[_own.__name__] = _own
