@@ -144,8 +144,9 @@ from numpy._core import _multiarray_umath, multiarray, numeric
 from numpy.random import _pickle
 
 def held():
-    functions = [multiarray._reconstruct, multiarray.scalar, _multiarray_umath._reconstruct, numeric._frombuffer]
-    functions += [getattr(_pickle, "__generator_ctor"), getattr(_pickle, "__randomstate_ctor")]
+    functions = [multiarray._reconstruct, multiarray.scalar, _multiarray_umath._reconstruct]
+    functions += [numeric._frombuffer, getattr(_pickle, "__generator_ctor")]
+    functions += [getattr(_pickle, "__randomstate_ctor")]
     return functions, numeric._frombuffer.__code__
 
 before = held()
@@ -174,7 +175,8 @@ print(type(array) is np.ndarray, isinstance(array, np.ndarray), type(frame[1].to
 class Mine(pickle.Unpickler):
     def persistent_load(self, pid):
         return pid
-assert issubclass(Mine, Unpickler) and loads is pickle.loads and pickle.dumps and "HIGHEST_PROTOCOL" in dir(pickle)
+assert issubclass(Mine, Unpickler) and loads is pickle.loads
+assert pickle.dumps and "HIGHEST_PROTOCOL" in dir(pickle)
 """
     pandas = pytest.importorskip("pandas")
     values = [numpy.arange(3.0), (pandas.Series([1.0, 2.0]), pandas.Series([1.5]))]
