@@ -211,26 +211,23 @@ RULES = [
             "python/numelt/_routines/mathematical/elementwise.py",
             # protocols of the program's own classes, in files that say `import numpy`
             "python/numelt/tools/importing.py",
-            # functions by which NumPy makes arrays of pickles: no other way leads from a pickle to our arrays
-            "python/numelt/_array/pickling.py",
         ),
         "objects that are not numelt's own are changed in compat only",
     ),
     Rule(
-        r"__code__",
+        r"^\s*(builtins|importlib|pickle|sys|warnings|numpy)(\.\w+)+ = ",
         "python/numelt/**/*.py",
         (
             "python/numelt/compat/*.py",
-            # copies of NumPy's Python functions whose globals are ours; the originals stay as they are
-            "python/numelt/_dispatch/composed.py",
-            "python/numelt/_dispatch/stacks.py",
-            # a method made of a function of our own
-            "python/numelt/_routines/statistics/reductions.py",
-            # the file in which a class's protocol is written, which is looked at only
-            "python/numelt/_dispatch/overrides.py",
-            # the one function of NumPy's that pickles hold by value, and NumPy by reference
-            "python/numelt/_array/pickling.py",
+            # the arguments and the hook for exceptions of the program that it runs
+            "python/numelt/tools/launcher.py",
         ),
+        "modules that are not numelt's own are changed in compat only",
+    ),
+    Rule(
+        r"__code__",
+        "python/numelt/**/*.py",
+        ("python/numelt/compat/*.py",),
         "code of functions that are not numelt's own is neither read nor changed",
     ),
     Rule(

@@ -17,8 +17,8 @@ import numpy
 from numpy._core import umath as _umath
 
 from numelt import _core
-from numelt._array import classes, fields, flat, pickling, resize
-from numelt._dispatch import fallback, library, mirror
+from numelt._array import classes, fields, flat, resize
+from numelt._dispatch import fallback, library, mirror, pickling
 from numelt._dispatch.native import NATIVE, ndarray
 from numelt._dispatch.routine import inner, library_function, method
 from numelt._routines import sorting
@@ -305,8 +305,8 @@ def complete() -> None:
         "clip": clip, "compress": picking.compress_method, "dot": dot, "mean": mean,
         "put": picking.put_method, "repeat": repeat, "round": round_,
         "searchsorted": inner(sorting.searchsorted),
-        "setflags": setflags, "sort": sorting.sort_in_place, "std": reductions.as_method(reductions.std),
-        "var": reductions.as_method(reductions.var), **fields.METHODS,
+        "setflags": setflags, "sort": sorting.sort_in_place, "std": reductions.spread_method("std"),
+        "var": reductions.spread_method("var"), **fields.METHODS,
     }  # fmt: skip
     own: dict[str, Any] = {
         **{name: method(name, function) for name, function in functions.items()},

@@ -4,8 +4,8 @@ Much of NumPy is Python: `numpy.nanvar` or `numpy.gradient` are sequences of cal
 indexing. Bound to our namespace instead of NumPy's, the installed function records those calls, and its
 numbers, warnings and exceptions are NumPy's because its steps are.
 
-In: a function of NumPy. Out: a function with the same code whose global names mean numelt's. Only
-functions that reach their data by public names come here; nothing in NumPy is changed.
+In: a function of NumPy. Out: the same function of a copy of NumPy's module (`copies`), whose global names
+mean numelt's. Only functions that reach their data by public names come here; nothing in NumPy is changed.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ import numpy
 
 from numelt import _core
 from numelt._dispatch import fallback, library, mirror, overrides, table
+from numelt._dispatch.copies import copy_of
 from numelt._dispatch.native import NATIVE, NO_VALUE, native
 from numelt._dispatch.routine import routine
 
@@ -114,13 +115,18 @@ class _Module(types.ModuleType):
         self.__dict__["_original"] = original
 
     def __getattr__(self, name: str) -> Any:
-        value = _meaning(getattr(self.__dict__["_original"], name), name, self.__dict__["_original"])
+        original = self.__dict__["_original"]
+        value = _meaning(getattr(original, name), name, original)
+        if value is _OWN:
+            _copied(original)
+            value = getattr(_copies[original.__name__][0], name)
         self.__dict__[name] = value
         return value
 
 
 _modules: dict[str, types.ModuleType] = {}
-_globals: dict[str, dict[str, Any]] = {}
+# copies of NumPy's modules in which names mean ours, and what each held before they did
+_copies: dict[str, tuple[types.ModuleType, dict[str, Any]]] = {}
 
 
 def _module(module: types.ModuleType) -> types.ModuleType:
@@ -156,11 +162,15 @@ def _meaning(value: Any, name: str, home: types.ModuleType) -> Any:
         and implementation.__globals__ is vars(home)
         and not ours
     ):
-        return _bind(implementation, home)
+        return _OWN
     if getattr(value, "__module__", None) in _NO_DATA or not callable(value):
         return value
     bound = _reduction(value)
     return mirror.mirror(value, _dotted(value, name)) if bound is None else bound
+
+
+# stands for the copy's own function
+_OWN: Any = object()
 
 
 def _public(value: Any) -> Any:
@@ -186,30 +196,29 @@ def _reduction(value: Any) -> Any:
     return None
 
 
-def _bind(function: types.FunctionType, home: types.ModuleType) -> types.FunctionType:
-    names = _globals.get(home.__name__)
-    if names is None:
-        names = _globals[home.__name__] = {"__name__": f"numelt.{home.__name__.partition('.')[2]}"}
-        names["__builtins__"] = vars(home)["__builtins__"]
+def _copied(home: types.ModuleType) -> dict[str, Any]:
+    """Return what a copy of one of NumPy's modules held before its names meant ours."""
+    if home.__name__ not in _copies:
+        copy = copy_of(home)
+        before = dict(vars(copy))
+        _copies[home.__name__] = copy, before
         made: dict[int, Any] = {}
-        for key, value in vars(home).items():
-            if not key.startswith("__"):
-                made[id(value)] = names[key] = made.get(id(value)) or _meaning(value, key, home)
-    bound = types.FunctionType(
-        function.__code__, names, function.__name__, function.__defaults__, function.__closure__
-    )
-    bound.__kwdefaults__ = function.__kwdefaults__
-    return bound
+        for name, value in vars(home).items():
+            if not name.startswith("__"):
+                if id(value) not in made:
+                    meaning = _meaning(value, name, home)
+                    made[id(value)] = before[name] if meaning is _OWN else meaning
+                vars(copy)[name] = made[id(value)]
+    return _copies[home.__name__][1]
 
 
 @functools.cache
 def rebound(original: Any) -> Callable[..., Any]:
-    """Return NumPy's function `original` over our namespace."""
+    """Return NumPy's function or method `original` over our namespace."""
     implementation = getattr(original, "_implementation", original)
-    home = importlib.import_module(implementation.__module__)
-    if vars(home) is not implementation.__globals__:  # a public module name stands for a private one
-        home = importlib.import_module(implementation.__globals__["__name__"])
-    return _bind(implementation, home)
+    held = _copied(importlib.import_module(implementation.__globals__["__name__"]))
+    name, *rest = implementation.__qualname__.split(".")
+    return cast(Callable[..., Any], functools.reduce(getattr, rest, held[name]))
 
 
 def understood(value: Any) -> bool:

@@ -6,17 +6,12 @@ they import numpy (`numelt.tools.importing`), and the others NumPy.
 
 from __future__ import annotations
 
-import _thread
 import functools
 import os
 import site
-import types
-from typing import Any
 
-__all__ = ["MARK", "find_libraries", "is_installed", "is_users", "names_libraries", "note_library"]
+__all__ = ["find_libraries", "is_installed", "is_users"]
 
-# what the builtins of the user's modules hold
-MARK = "__numelt__"
 _library_folders: tuple[str, ...] = ()
 
 
@@ -73,26 +68,3 @@ def _package(filename: str) -> str | None:
 def is_installed(filename: str) -> bool:
     """Is this a file of an installed library other than NumPy and numelt?"""
     return _package(filename) not in {None, "numpy", "numelt"}
-
-
-class _Last(_thread._local):
-    """Where the user's files last had C code import a library, as `pickle` does for its classes."""
-
-    place: Any = None
-
-
-_last = _Last()
-
-
-def _place(frame: types.FrameType) -> Any:
-    return id(frame), frame.f_code, frame.f_lasti
-
-
-def note_library(frame: types.FrameType) -> None:
-    """Note that what this frame of the user's is unpickling named a library's function or class."""
-    _last.place = _place(frame)
-
-
-def names_libraries(frame: types.FrameType) -> bool:
-    """Has what this frame of the user's is unpickling named a library's function or class?"""
-    return bool(_last.place == _place(frame))

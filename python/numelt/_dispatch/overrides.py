@@ -8,6 +8,7 @@ classes of installed libraries know NumPy's functions, and NumPy asks them.
 from __future__ import annotations
 
 import inspect
+import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -55,8 +56,8 @@ def _arguments(args: Any, kwargs: Any) -> Iterator[Any]:
 
 def _is_installed(value: Any) -> bool:
     """Is the class of this argument a library's, which knows NumPy's functions?"""
-    code = getattr(type(value).__array_function__, "__code__", None)
-    return code is not None and is_installed(code.co_filename)
+    home = sys.modules.get(getattr(type(value).__array_function__, "__module__", None) or "")
+    return is_installed(str(getattr(home, "__file__", None)))
 
 
 def asked(args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:

@@ -12,14 +12,16 @@ import contextvars
 import functools
 import math
 import re
+import sys
 import types
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 import numpy
 
 from numelt import _core
 from numelt._dispatch import counting, fallback
+from numelt._dispatch.copies import copy_of
 
 __all__ = ["in_parts", "most", "shared"]
 
@@ -177,32 +179,24 @@ class _Gufuncs:
 # the names under which the modules know their compiled ones, and what functions on sets call
 _COMPILED = ("pfu", "_umath_linalg")
 _CALLED = (*_COMPILED, "_unique1d")
-_spaces: dict[str, dict[str, Any]] = {}
+_copies: dict[str, types.ModuleType] = {}
 
 
-def _bound(implementation: types.FunctionType) -> types.FunctionType:
+def _bound(implementation: types.FunctionType) -> Callable[..., Any]:
     """Return a function of NumPy's that calls the shared loops."""
-    home = implementation.__globals__
-    space = _spaces.get(home["__name__"])
-    if space is None:
-        space = _spaces[home["__name__"]] = dict(home)
-        for name, value in home.items():
-            inner = getattr(value, "_implementation", value)
+    home = sys.modules[implementation.__globals__["__name__"]]
+    copy = _copies.get(home.__name__)
+    if copy is None:
+        copy = _copies[home.__name__] = copy_of(home)
+        names = vars(copy)
+        for name, value in vars(home).items():
             if name == "unique":
-                space[name] = shared(name, value)
+                names[name] = shared(name, value)
             elif name in _COMPILED:
-                space[name] = _Gufuncs(value)
-            elif isinstance(inner, types.FunctionType) and inner.__globals__ is home:
-                space[name] = _copy(inner, space)
-    return _copy(implementation, space)
-
-
-def _copy(function: types.FunctionType, space: dict[str, Any]) -> types.FunctionType:
-    made = types.FunctionType(
-        function.__code__, space, function.__name__, function.__defaults__, function.__closure__
-    )
-    made.__kwdefaults__ = function.__kwdefaults__
-    return made
+                names[name] = _Gufuncs(value)
+            elif isinstance(value, type):
+                names[name] = value  # results are of NumPy's classes
+    return cast(Callable[..., Any], getattr(copy, implementation.__name__))
 
 
 def _of_stacks(implementation: types.FunctionType) -> Callable[..., Any]:

@@ -13,7 +13,6 @@ The module `numelt.random` is a mirror of NumPy's (`_namespace`), which loads th
 from __future__ import annotations
 
 import functools
-import importlib
 from collections.abc import Callable
 from typing import Any
 
@@ -21,12 +20,11 @@ import numpy
 import numpy.random as _original
 
 from numelt import _core
-from numelt._array import pickling
 from numelt._dispatch import fallback, library
 from numelt._dispatch.mirror import mirror as mirror_of
 from numelt._dispatch.mirror import replace
-from numelt._dispatch.naming import Named
 from numelt._dispatch.native import present
+from numelt._dispatch.pickling import Named, make_generator, make_state
 from numelt._dispatch.routine import routine
 from numelt._random import legacy
 from numelt._random.legacy import Legacy, span
@@ -109,8 +107,7 @@ class Generator(_original.Generator, metaclass=Named):
         return _original.Generator(self.bit_generator)
 
     def __reduce__(self) -> Any:
-        # NumPy ignores the second argument, and has none itself
-        return _make_generator, (self.bit_generator, True)
+        return make_generator, (self.bit_generator,)
 
     def _native(self) -> Any:
         self._stream = _core.bit_stream(self.bit_generator) or False
@@ -230,7 +227,7 @@ class RandomState(_original.RandomState, metaclass=Named):
         self._legacy = Legacy(self._plain)
 
     def __reduce__(self) -> Any:
-        return _make_state, (self._bit_generator, True), self.get_state(legacy=False)
+        return make_state, (self._bit_generator,), self.get_state(legacy=False)
 
     def __getstate__(self) -> Any:
         return self.get_state(legacy=False)
@@ -249,24 +246,6 @@ class RandomState(_original.RandomState, metaclass=Named):
     def set_state(self, state: Any) -> None:
         """Set the state from one that `get_state` returned."""
         self._plain.set_state(fallback.unwrap(state))
-
-
-def _ctor(original: Callable[..., Any], ours: type) -> Callable[..., Any]:
-    """Return what stands for NumPy's function that makes a generator for a pickle."""
-
-    def ctor(bit_generator_name: Any = "MT19937", bit_generator_ctor: Any = None) -> Any:
-        args = () if bit_generator_ctor in (None, True) else (bit_generator_ctor,)
-        made: Any = original(bit_generator_name, *args)
-        if bit_generator_ctor is True or pickling.reads_for_program():
-            return ours(made._bit_generator if ours is RandomState else made.bit_generator)
-        return made
-
-    return ctor
-
-
-_ctors: Any = importlib.import_module("numpy.random._pickle")
-_make_generator = pickling.put(_ctors, "__generator_ctor", _ctor(_ctors.__generator_ctor, Generator))
-_make_state = pickling.put(_ctors, "__randomstate_ctor", _ctor(_ctors.__randomstate_ctor, RandomState))
 
 
 def default_rng(seed: Any = None) -> Generator:

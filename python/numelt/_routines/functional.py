@@ -13,8 +13,8 @@ from numelt import _core
 from numelt._dispatch import fallback
 from numelt._dispatch.composed import applying
 from numelt._dispatch.mirror import replace
-from numelt._dispatch.naming import Named
 from numelt._dispatch.native import present
+from numelt._dispatch.pickling import Named
 from numelt._dispatch.routine import routine
 
 __all__ = ["apply_along_axis", "apply_over_axes", "fromfunction", "mask_indices", "piecewise"]

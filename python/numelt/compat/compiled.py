@@ -91,10 +91,15 @@ def _adapt_class(cls: type, wrap: Wrap) -> None:
 
 
 def put_methods(cls: type, methods: dict[str, Any]) -> None:
-    """Give a class other methods; those that C code declares refuse to be changed by name."""
+    """Give a class other methods, also a class that C code has declared.
+
+    Such classes refuse ``setattr``, so the entries of their dictionary are replaced, which the garbage
+    collector knows, and the interpreter's cache of methods is told. Without this, methods that read their
+    arguments in C refuse our arrays. In the tests these are pyarrow's (``libraries/arrow.py``),
+    h5py's low-level reads and writes, and the `shuffle` of NumPy's generators.
+    """
     import ctypes
 
-    # the collector knows their dictionary
     (namespace,) = gc.get_referents(vars(cls))
     namespace |= methods
     ctypes.pythonapi.PyType_Modified(ctypes.py_object(cls))

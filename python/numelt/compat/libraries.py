@@ -54,11 +54,8 @@ class Delegating:
 
 def is_foreign(module: types.ModuleType) -> bool:
     """Has this module been compiled, and is neither the standard library's, nor NumPy's, nor ours?"""
-    loader = getattr(module, "__loader__", None)
-    if isinstance(loader, Delegating):
-        loader = loader._loader
     return (
-        isinstance(loader, importlib.machinery.ExtensionFileLoader)
+        isinstance(getattr(module, "__loader__", None), importlib.machinery.ExtensionFileLoader)
         and module.__name__.partition(".")[0] not in OTHERS
     )
 

@@ -116,6 +116,12 @@ def _adapt(module: types.ModuleType) -> None:
         change(module)
 
 
+def _is_listed(name: str) -> bool:
+    """Is something done about this module?"""
+    package = name.partition(".")[0]
+    return package in PACKAGES and name in _listed(package)
+
+
 @functools.cache
 def _listed(package: str) -> frozenset[str]:
     """Return the modules of a package that something is done about."""
@@ -125,50 +131,51 @@ def _listed(package: str) -> frozenset[str]:
 
 
 class _Loader(Delegating):
-    """Adapts a module when it has been loaded."""
+    """Changes a module when it has been loaded. The module keeps the loader that found it."""
 
     def exec_module(self, module: types.ModuleType) -> None:
+        module.__loader__ = self._loader
+        if module.__spec__ is not None:
+            module.__spec__.loader = self._loader
         super().exec_module(module)
-        _adapt(module)
+        if isinstance(self._loader, importlib.machinery.ExtensionFileLoader):
+            from numelt.compat import compiled
+
+            compiled.adapt(module)
+        if _is_listed(module.__name__):
+            _adapt(module)
 
 
-class Finder(importlib.machinery.PathFinder):
-    """Finds the modules of libraries that something is done about."""
+class Finder:
+    """Finds the compiled modules of libraries, and the modules that `PACKAGES` are about.
+
+    The other finders do the work: the loader that they name is put into a `_Loader`.
+    """
 
     @classmethod
     def find_spec(
         cls, fullname: str, path: Sequence[str] | None = None, target: types.ModuleType | None = None
     ) -> importlib.machinery.ModuleSpec | None:
         """Return a spec for such a module; leave the rest to the next finder."""
-        package = fullname.partition(".")[0]
-        if package not in PACKAGES or fullname not in _listed(package):
+        if fullname.partition(".")[0] in OTHERS:
             return None
-        spec = super().find_spec(fullname, path, target)
-        if spec is not None and spec.loader is not None:
+        specs = (
+            finder.find_spec(fullname, path, target)
+            for finder in list(sys.meta_path)
+            if finder is not cls and hasattr(finder, "find_spec")
+        )
+        spec = next((spec for spec in specs if spec is not None), None)
+        if spec is None:
+            return None
+        is_compiled = isinstance(spec.loader, importlib.machinery.ExtensionFileLoader)
+        if spec.loader is not None and (is_compiled or _is_listed(fullname)):
             spec.loader = cast(Any, _Loader(spec.loader))
         return spec
-
-
-def _watch_extensions() -> None:
-    """Wrap what compiled modules hold when they have been loaded."""
-    loader: Any = importlib.machinery.ExtensionFileLoader
-    original = loader.exec_module
-
-    @functools.wraps(original)
-    def exec_module(self: importlib.machinery.ExtensionFileLoader, module: types.ModuleType) -> None:
-        original(self, module)
-        if module.__name__.partition(".")[0] not in OTHERS:
-            from numelt.compat import compiled
-
-            compiled.adapt(module)
-
-    loader.exec_module = exec_module
 
 
 @functools.cache
 def install() -> None:
     """Have libraries changed that are imported from now on, and those that have been."""
-    _watch_extensions()
     add_finder(Finder)
     modules = [module for module in list(sys.modules.values()) if isinstance(module, types.ModuleType)]
     if any(map(is_foreign, modules)):
@@ -176,10 +183,5 @@ def install() -> None:
 
         compiled.adapt_loaded()
     for name in list(sys.modules):
-        package = name.partition(".")[0]
-        if (
-            package in PACKAGES
-            and name in _listed(package)
-            and isinstance(sys.modules[name], types.ModuleType)
-        ):
+        if _is_listed(name) and isinstance(sys.modules[name], types.ModuleType):
             _adapt(sys.modules[name])

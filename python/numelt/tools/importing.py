@@ -21,9 +21,9 @@ from collections.abc import Sequence
 from typing import Any, cast
 
 from numelt._dispatch import fallback, files
-from numelt._dispatch.files import MARK, is_installed, is_users
+from numelt._dispatch.files import is_users
 from numelt._dispatch.mirror import ours_for
-from numelt.compat import watching
+from numelt.compat import running, watching
 from numelt.compat.libraries import Delegating
 
 __all__ = ["import_for_users", "install", "user_builtins"]
@@ -59,13 +59,11 @@ def import_for_users(
 ) -> Any:
     """Stand for ``__import__`` in the user's modules."""
     # C code that imports passes a list; it expects NumPy itself
-    if type(fromlist) is list:
-        module = _real_import(name, globals, locals, fromlist, level)
-        if is_installed(str(getattr(module, "__file__", None))):
-            files.note_library(sys._getframe(1))
-        return module
-    if level or not _is_numpy(name):
+    if type(fromlist) is list or level:
         return _real_import(name, globals, locals, fromlist, level)
+    if not _is_numpy(name):
+        found = _real_import(name, globals, locals, fromlist, level)
+        return _stand_in(found) if name.partition(".")[0] in _STAND_INS else found
     if _is_private(name):
         _real_import(name, globals, locals, fromlist, level)
         return _ours("numpy") if not fromlist else sys.modules[name]
@@ -76,6 +74,42 @@ def import_for_users(
         if item != "*" and not hasattr(module, item):
             _import_item(name, item)
     return module
+
+
+# modules of Python in whose place the user's modules get others
+_STAND_INS = frozenset({"importlib", "pickle"})
+
+
+def _stand_in(module: types.ModuleType) -> types.ModuleType:
+    """Return what the user's modules get for a module of Python."""
+    if module is sys.modules["importlib"]:
+        return _importlib
+    if module is sys.modules.get("pickle"):
+        from numelt.tools import unpickling  # it is needed only here
+
+        return unpickling.module
+    return module
+
+
+class _Importlib(types.ModuleType):
+    """The module `importlib`, but for `import_module`."""
+
+    @staticmethod
+    def import_module(name: str, package: str | None = None) -> types.ModuleType:
+        """Import a module by its name; NumPy's public names give numelt's modules."""
+        if isinstance(name, str) and _is_numpy(name) and not _is_private(name):
+            return _ours(name)
+        return importlib.import_module(name, package)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(importlib, name)
+
+    def __dir__(self) -> list[str]:
+        return dir(importlib)
+
+
+_importlib = _Importlib("importlib", importlib.__doc__)
+vars(_importlib)["__all__"] = importlib.__all__
 
 
 def _import_item(name: str, item: str) -> None:
@@ -134,7 +168,7 @@ _PROTOCOLS = {
 
 def user_builtins() -> dict[str, Any]:
     """Return builtins under which ``import numpy`` gives numelt."""
-    return {**vars(builtins), "__import__": import_for_users, "__build_class__": _build_class, MARK: True}
+    return {**vars(builtins), "__import__": import_for_users, "__build_class__": _build_class}
 
 
 class _Loader(Delegating):
@@ -145,12 +179,8 @@ class _Loader(Delegating):
         super().exec_module(module)
 
 
-# modules that run source files themselves, with `exec`: test files, scripts, measured programs
-_RUNNERS = frozenset({"_pytest.assertion.rewrite", "bdb", "coverage.execfile", "runpy"})
-
-
 def _exec(code: Any, globals: dict[str, Any], /, *rest: Any) -> None:
-    """Stand for ``exec`` in `_RUNNERS`: code of the user's files runs with `user_builtins`."""
+    """Stand for ``exec`` in `running.RUNNERS`: code of the user's files runs with `user_builtins`."""
     __tracebackhide__ = True
     name = code.co_filename if isinstance(code, types.CodeType) else "<string>"
     # a debugger's statement reads the file that the namespace is of
@@ -160,11 +190,11 @@ def _exec(code: Any, globals: dict[str, Any], /, *rest: Any) -> None:
 
 
 class _Runner(Delegating):
-    """Gives a module of `_RUNNERS` its ``exec``."""
+    """Gives a module of `running.RUNNERS` another ``exec``."""
 
     def exec_module(self, module: types.ModuleType) -> None:
         super().exec_module(module)
-        vars(module)["exec"] = _exec
+        running.replace_exec(module, _exec)
 
 
 def install_in_child() -> None:
@@ -185,25 +215,7 @@ class _Spawning(Delegating):
 
     def exec_module(self, module: types.ModuleType) -> None:
         super().exec_module(module)
-        _tell_children(module)
-
-
-def _tell_children(module: types.ModuleType) -> None:
-    original = vars(module)["get_preparation_data"]
-
-    @functools.wraps(original)
-    def get_preparation_data(name: str, *args: Any, **kwargs: Any) -> dict[str, Any]:
-        told: dict[str, Any] = original(name, *args, **kwargs)
-        if name == "ignore":  # for a fork server: its children are prepared before they load the program
-            told.pop("init_main_from_path", None)
-            return told
-        return {"numelt": _InChild(), **told}
-
-    vars(module)["get_preparation_data"] = get_preparation_data
-
-
-# modules that start processes, which run what they are told in the end
-_SPAWNERS = frozenset({"multiprocessing.spawn", "joblib.externals.loky.backend.spawn", "loky.backend.spawn"})
+        running.tell_children(module, _InChild())
 
 
 class _Finder(importlib.machinery.PathFinder):
@@ -217,30 +229,13 @@ class _Finder(importlib.machinery.PathFinder):
         spec = super().find_spec(fullname, path, target)
         if spec is None or not isinstance(spec.loader, importlib.machinery.SourceFileLoader):
             return spec  # the next finder would look again
-        if fullname in _RUNNERS:
+        if fullname in running.RUNNERS:
             spec.loader = cast(Any, _Runner(spec.loader))
-        elif fullname in _SPAWNERS:
+        elif fullname in running.SPAWNERS:
             spec.loader = cast(Any, _Spawning(spec.loader))
         elif is_users(spec.origin):
             spec.loader = cast(Any, _Loader(spec.loader))
         return spec
-
-
-def _redirect_import_module() -> None:
-    """Let ``importlib.import_module("numpy")`` in the user's files give numelt too."""
-    original = importlib.import_module
-
-    @functools.wraps(original)
-    def import_module(name: str, package: str | None = None) -> types.ModuleType:
-        caller = sys._getframe(1)
-        # not the frame's builtins: those of a script that calls `install` itself are Python's
-        own: Any = caller.f_globals.get("__builtins__")
-        is_public = isinstance(name, str) and _is_numpy(name) and not _is_private(name)
-        if is_public and isinstance(own, dict) and MARK in own:
-            return _ours(name)
-        return original(name, package)
-
-    importlib.import_module = import_module
 
 
 def install() -> None:
@@ -248,8 +243,7 @@ def install() -> None:
     files.find_libraries()
     # after the finders of built-in and frozen modules
     if watching.add_finder(_Finder, before=importlib.machinery.PathFinder):
-        _redirect_import_module()
-        for name in _RUNNERS.intersection(sys.modules):
-            vars(sys.modules[name])["exec"] = _exec
-        for name in _SPAWNERS.intersection(sys.modules):
-            _tell_children(sys.modules[name])
+        for name in running.RUNNERS.intersection(sys.modules):
+            running.replace_exec(sys.modules[name], _exec)
+        for name in running.SPAWNERS.intersection(sys.modules):
+            running.tell_children(sys.modules[name], _InChild())

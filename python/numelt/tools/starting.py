@@ -6,8 +6,6 @@ In: a program that is already running. Out: its import hook, which is that of ``
 
 from __future__ import annotations
 
-import builtins
-import functools
 import sys
 import types
 import warnings
@@ -47,30 +45,6 @@ def _prepare(namespace: dict[str, Any]) -> list[str]:
     return _bound(namespace)
 
 
-def _redirect_running(*namespaces: dict[str, Any]) -> None:
-    """Let ``import`` statements that a running frame of these namespaces comes to give numelt.
-
-    A frame takes its builtins when it starts, so that of the script that calls `install` has Python's own.
-    Only
-    what belongs to one of the namespaces is redirected; all other imports are Python's.
-    """
-    from numelt.tools import importing
-
-    original = builtins.__import__
-
-    @functools.wraps(original)
-    def import_(
-        name: str, globals: Any = None, locals: Any = None, fromlist: Any = (), level: int = 0
-    ) -> types.ModuleType:
-        users = any(globals is namespace for namespace in namespaces)
-        module: types.ModuleType = (importing.import_for_users if users else original)(
-            name, globals, locals, fromlist, level
-        )
-        return module
-
-    builtins.__import__ = import_
-
-
 def install() -> None:
     r"""Use numelt wherever the program's own code imports numpy from now on.
 
@@ -89,11 +63,14 @@ def install() -> None:
     >>> subprocess.run([sys.executable, "-c", program], capture_output=True, text=True).stdout
     '3.0 numelt\n'
     """
+    from numelt.compat import running  # loaded only where something is installed
+    from numelt.tools import importing
+
     caller = sys._getframe(1)
     names = _prepare(vars(sys.modules["__main__"]))
     if caller.f_globals is not vars(sys.modules["__main__"]):
         names = _prepare(caller.f_globals)
-    _redirect_running(vars(sys.modules["__main__"]), caller.f_globals)
+    running.redirect_import(importing.import_for_users, caller)
     if names:
         warnings.warn(_message(names), RuntimeWarning, stacklevel=2)
 

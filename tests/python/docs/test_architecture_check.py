@@ -69,6 +69,8 @@ def test_patterns_stand_in_their_files_only(check, tmp_path):
         "function.__code__ = code",
         "(namespace,) = gc.get_referents(vars(cls))",
         "import ctypes",
+        "    builtins.__import__ = ours",
+        "numpy._core.numeric._frombuffer = ours",
         "sys.meta_path.insert(0, Finder)",
     ],
 )

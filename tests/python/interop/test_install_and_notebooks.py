@@ -54,6 +54,34 @@ print(np.__name__)
     assert "main.py:4" in done.stderr
 
 
+def test_the_import_statement_is_pythons_again_afterwards(tmp_path):
+    (tmp_path / "helper.py").write_text(
+        "import numelt\nnumelt.install()\nimport numpy\nname = numpy.__name__\n"
+    )
+    program = """
+import builtins
+original = builtins.__import__
+import helper
+assert helper.name == "numelt" and builtins.__import__ is not original
+import colorsys
+assert builtins.__import__ is not original  # this frame, of the main module, is still running
+"""
+    run(program, tmp_path)
+    program = """
+import builtins, sys, types
+import numelt
+original = builtins.__import__
+def work():
+    import helper
+    assert helper.name == "numelt"
+sys.modules["__main__"] = types.ModuleType("other")
+work()
+import colorsys
+assert builtins.__import__ is original
+"""
+    run(program, tmp_path)
+
+
 def test_libraries_keep_numpy(tmp_path):
     program = """
 import numelt

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import operator
-import types
+from collections.abc import Callable
 from typing import Any
 
 import numpy
@@ -369,17 +369,57 @@ def _is_enough(array: Any, axis: Any, ddof: Any) -> bool:
     return type(ddof) not in (int, float) or bool(ddof < _count(array, axis))
 
 
-def as_method(function: Any) -> Any:
-    """Return a method that does what a function here does, and leaves to NumPy's method what that leaves."""
+def _spread(
+    name: str,
+    leave: Callable[..., Any],
+    a: Any,
+    axis: Any,
+    dtype: Any,
+    out: Any,
+    ddof: Any,
+    keepdims: Any,
+    where: Any,
+    mean: Any,
+) -> Any:
+    """Return the variance or the standard deviation, or what `leave` makes of calls that only NumPy knows."""
+    if dtype is None and out is None and (where is NO_VALUE or where is True) and mean is NO_VALUE:
+        array = operand(a)
+        if array is not None:
+            result = _core.composing(_variance, (array, axis, ddof, _keep(keepdims)))
+            if result is not NotImplemented and name == "std":
+                target = result if type(result) is ndarray else None
+                result = _core.elementwise("sqrt", (result,), target)
+            if result is not NotImplemented:
+                return result
+    array = _recordable(a, out, where, mean)
+    if array is None or not _is_enough(array, axis, ddof):
+        return leave(name, a, axis, dtype, out, ddof, keepdims=keepdims, where=where, mean=mean)
+    mask, center = where is NO_VALUE or where, None if mean is NO_VALUE else mean
+    steps = rebound(_methods._var if name == "var" else _methods._std)
+    return steps(array, axis, dtype, out, ddof, _keep(keepdims), where=mask, mean=center)
 
-    def fall_back(name: str, *args: Any, **kwargs: Any) -> Any:
+
+def spread_method(name: str) -> Callable[..., Any]:
+    """Return the method `var` or `std` of arrays, which leaves to NumPy's method what it cannot do."""
+
+    def leave(name: str, *args: Any, **kwargs: Any) -> Any:
         return fallback.call(name, getattr(numpy.ndarray, name), args, given(**kwargs))
 
-    inner = function._implementation
-    space = {**globals(), "fall_back": fall_back}
-    method = types.FunctionType(inner.__code__, space, inner.__name__, inner.__defaults__)
-    method.__kwdefaults__ = inner.__kwdefaults__
-    method.__doc__ = getattr(numpy.ndarray, inner.__name__).__doc__
+    def method(
+        a: Any,
+        axis: Any = None,
+        dtype: Any = None,
+        out: Any = None,
+        ddof: Any = 0,
+        keepdims: Any = NO_VALUE,
+        *,
+        where: Any = NO_VALUE,
+        mean: Any = NO_VALUE,
+    ) -> Any:
+        return _spread(name, leave, a, axis, dtype, out, ddof, keepdims, where, mean)
+
+    method.__name__ = method.__qualname__ = name
+    method.__doc__ = getattr(numpy.ndarray, name).__doc__
     return method
 
 
@@ -414,18 +454,7 @@ def var(
     1.25
     """
     ddof = _freedom(ddof, correction)
-    result: Any = NotImplemented
-    if dtype is None and out is None and (where is NO_VALUE or where is True) and mean is NO_VALUE:
-        array = operand(a)
-        if array is not None:
-            result = _core.composing(_variance, (array, axis, ddof, _keep(keepdims)))
-    if result is not NotImplemented:
-        return result
-    array = _recordable(a, out, where, mean)
-    if array is None or not _is_enough(array, axis, ddof):
-        return fall_back("var", a, axis, dtype, out, ddof, keepdims=keepdims, where=where, mean=mean)
-    mask, center = where is NO_VALUE or where, None if mean is NO_VALUE else mean
-    return rebound(_methods._var)(array, axis, dtype, out, ddof, _keep(keepdims), where=mask, mean=center)
+    return _spread("var", fall_back, a, axis, dtype, out, ddof, keepdims, where, mean)
 
 
 @native
@@ -450,21 +479,7 @@ def std(
     1.0
     """
     ddof = _freedom(ddof, correction)
-    result: Any = NotImplemented
-    if dtype is None and out is None and (where is NO_VALUE or where is True) and mean is NO_VALUE:
-        array = operand(a)
-        if array is not None:
-            result = _core.composing(_variance, (array, axis, ddof, _keep(keepdims)))
-            if result is not NotImplemented:
-                out = result if type(result) is ndarray else None
-                result = _core.elementwise("sqrt", (result,), out)
-    if result is not NotImplemented:
-        return result
-    array = _recordable(a, out, where, mean)
-    if array is None or not _is_enough(array, axis, ddof):
-        return fall_back("std", a, axis, dtype, out, ddof, keepdims=keepdims, where=where, mean=mean)
-    mask, center = where is NO_VALUE or where, None if mean is NO_VALUE else mean
-    return rebound(_methods._std)(array, axis, dtype, out, ddof, _keep(keepdims), where=mask, mean=center)
+    return _spread("std", fall_back, a, axis, dtype, out, ddof, keepdims, where, mean)
 
 
 @native

@@ -1,0 +1,68 @@
+"""`pickle` for the program's own files: arrays that NumPy has pickled become ours.
+
+The import statement of these files gives `module` for ``import pickle`` (`numelt.tools.importing`).
+Libraries keep Python's module, and what they read of NumPy's stays NumPy's. Arrays that numelt has pickled
+are ours whoever reads them (`numelt._dispatch.pickling`).
+
+In: what `pickle.load` and `pickle.loads` take. Out: what they return.
+"""
+
+from __future__ import annotations
+
+import io
+import pickle
+import sys
+import types
+from typing import Any
+
+from numelt._dispatch.files import is_installed
+from numelt._dispatch.pickling import READERS
+
+__all__ = ["module"]
+
+
+class Unpickler(pickle.Unpickler):
+    """Reads pickles as `pickle.Unpickler` does, with our arrays and generators in the place of NumPy's.
+
+    That ends at the first class or function of an installed library: what a library's object holds is as
+    the library has pickled it.
+    """
+
+    _met_library = False
+
+    def find_class(self, module_name: str, global_name: str, /) -> Any:
+        """Return what a pickle names."""
+        current = module_name.replace("numpy.core.", "numpy._core.", 1)  # as NumPy 1 called it
+        ours = READERS.get((current, global_name))
+        if ours is not None and not self._met_library:
+            return ours
+        found = super().find_class(module_name, global_name)
+        home = sys.modules.get(module_name)
+        self._met_library |= is_installed(str(getattr(home, "__file__", None)))
+        return found
+
+
+def load(file: Any, **options: Any) -> Any:
+    """Read an object from a file, as `pickle.load` does."""
+    return Unpickler(file, **options).load()
+
+
+def loads(data: Any, /, **options: Any) -> Any:
+    """Read an object from bytes, as `pickle.loads` does."""
+    return Unpickler(io.BytesIO(data), **options).load()
+
+
+class _Module(types.ModuleType):
+    """The module `pickle`, but for the names that are set on this one."""
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(pickle, name)
+
+    def __dir__(self) -> list[str]:
+        return dir(pickle)
+
+
+module = _Module("pickle", pickle.__doc__)
+vars(module)["__all__"] = pickle.__all__
+for _own in (Unpickler, load, loads):
+    vars(module)[_own.__name__] = _own
