@@ -242,7 +242,7 @@ mod tests {
         assert_eq!(T::Output::DTYPE, T::DTYPE.promote(U::DTYPE), "{} and {}", T::DTYPE, U::DTYPE);
     }
 
-    fn check<T: Element>()
+    fn check<T>()
     where
         T: Promote<bool> + Promote<i8> + Promote<u8> + Promote<i16> + Promote<u16> + Promote<i32> + Promote<u32>,
         T: Promote<i64> + Promote<u64> + Promote<F16> + Promote<f32> + Promote<f64> + Promote<C32> + Promote<C64>,
