@@ -19,6 +19,7 @@ mod one_by_one;
 mod operand;
 mod power;
 mod products;
+pub mod random;
 mod reductions;
 pub mod rules;
 
@@ -26,8 +27,8 @@ pub use answer::{Answer, NotNative};
 #[doc(hidden)]
 pub use api::stepped as __stepped;
 pub use api::{
-    AnyArray, Argument, Array, Element, Ellipsis, NewAxis, Over, Promote, Unique, Values, ValuesMut, With, abs, add,
-    arange, arange_in, atan2, bitwise_and, bitwise_left_shift, bitwise_or, bitwise_right_shift, bitwise_xor,
+    AnyArray, Argument, Array, Element, Ellipsis, Generator, NewAxis, Over, Promote, Unique, Values, ValuesMut, With,
+    abs, add, arange, arange_in, atan2, bitwise_and, bitwise_left_shift, bitwise_or, bitwise_right_shift, bitwise_xor,
     broadcast_arrays, concat, configure, copysign, divide, equal, eye, eye_of, floor_divide, flush, fmax, fmin, fmod,
     full, full_like, gcd, greater, greater_equal, hypot, lcm, less, less_equal, linspace, logaddexp, logical_and,
     logical_or, logical_xor, maximum, meshgrid, minimum, multiply, nextafter, not_equal, ones, ones_like, pow,

@@ -3,7 +3,7 @@
 use super::element::Element;
 use super::recorder::runtime;
 use numelt_ir::DType;
-use numelt_runtime::{BaseRef, ReadGuard, WriteGuard};
+use numelt_runtime::{BaseRef, Bounded, Host, RandomStream, ReadGuard, WriteGuard};
 use std::mem::ManuallyDrop;
 use std::ops::Range;
 
@@ -114,6 +114,19 @@ pub fn adopted<T: Element>(vector: Vec<T>) -> BaseRef {
     let (start, nbytes) = (buffer.start.cast::<u8>(), buffer.length * size_of::<T>());
     // SAFETY: the memory is the buffer's alone, which keeps it until it is dropped.
     unsafe { runtime().adopt(start, nbytes, Box::new(buffer), false) }
+}
+
+/// [`Host::fill_bounded`] for 64-bit integers.
+pub fn fill_bounded(
+    host: &dyn Host,
+    stream: &RandomStream<'_>,
+    bounded: Bounded,
+    to: &mut [i64],
+    threads: usize,
+) -> Option<u64> {
+    assert!(bounded.wide);
+    // SAFETY: there is room for as many 64-bit integers, and nobody else touches them.
+    unsafe { host.fill_bounded(stream, bounded, to.len(), to.as_mut_ptr().cast(), threads) }
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@ mod array;
 mod creation;
 mod element;
 mod elementwise;
+mod generator;
 mod indexing;
 mod linear_algebra;
 mod manipulation;
@@ -25,6 +26,7 @@ pub use creation::{
 pub use element::{Element, Promote};
 pub use elementwise::functions::*;
 pub use elementwise::{abs, select, try_select};
+pub use generator::Generator;
 pub use indexing::{Ellipsis, NewAxis, stepped};
 pub use manipulation::{broadcast_arrays, concat, stack};
 pub use recorder::{configure, flush, runtime};
