@@ -24,6 +24,7 @@ mod reductions;
 pub mod rules;
 
 pub use answer::{Answer, NotNative};
+pub use api::dlpack;
 #[doc(hidden)]
 pub use api::stepped as __stepped;
 pub use api::{
@@ -34,6 +35,8 @@ pub use api::{
     logical_or, logical_xor, maximum, meshgrid, minimum, multiply, nextafter, not_equal, ones, ones_like, pow,
     remainder, runtime, select, stack, subtract, try_linspace, try_select, zeros, zeros_like, zeros_of,
 };
+#[cfg(feature = "ndarray")]
+pub use api::{NdValues, NdValuesMut};
 pub use elementwise::{Elementwise, Made, Output, forced, literal_input, out_of_range_comparison, takes_truth};
 pub use error::{Error, ErrorKind, shape_text};
 pub use front::Front;

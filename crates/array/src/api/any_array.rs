@@ -345,6 +345,13 @@ impl AnyArray {
         held.map(|held| ValuesMut { held }).ok_or_else(no_elements)
     }
 
+    /// The bytes from the first to behind the last that a window with elements touches.
+    #[cfg(feature = "ndarray")]
+    pub(crate) fn span(&self) -> Option<std::ops::Range<usize>> {
+        let (low, high) = shape::byte_range(&self.view.shape, &self.view.strides, self.itemsize())?;
+        Some((self.view.offset + low) as usize..(self.view.offset + high) as usize)
+    }
+
     /// The array itself where it lies in C order, else a copy that does.
     pub(crate) fn dense(&self) -> Result<AnyArray, Error> {
         if self.is_c_contiguous() {

@@ -1,7 +1,7 @@
 //! Elementwise functions: as methods of arrays, and as functions of arrays and numbers.
 
 use super::any_array::{AnyArray, done};
-use super::argument::Argument;
+use super::argument::{Argument, With};
 use super::array::Array;
 use super::element::Element;
 use super::recorder::Recorder;
@@ -566,3 +566,34 @@ macro_rules! typed_comparisons {
 }
 
 typed_comparisons! { equal not_equal less less_equal greater greater_equal logical_and logical_or logical_xor }
+
+macro_rules! typed_binary {
+    ($($name:ident -> $common:ident: $out:ty;)*) => {
+        impl<T: Element> Array<T> {
+            $(
+                #[doc = concat!("[`AnyArray::", stringify!($name), "`], with the type of the result.")]
+                ///
+                /// ```
+                #[doc = concat!("assert_eq!(numelt::Array::from([1.0, 2.0]).", stringify!($name), "(1).shape(), &[2]);")]
+                /// ```
+                ///
+                /// # Panics
+                /// As that.
+                #[track_caller]
+                pub fn $name<A: With<T, Common = $common>, $common: Element>(&self, other: A) -> Array<$out> {
+                    Array::of(self.as_any().$name(other))
+                }
+            )*
+        }
+    };
+}
+
+typed_binary! {
+    floor_divide -> C: C::Number;
+    fmod -> C: C::Number;
+    pow -> C: C::Number;
+    maximum -> C: C;
+    minimum -> C: C;
+    fmax -> C: C;
+    fmin -> C: C;
+}

@@ -4,6 +4,7 @@ mod any_array;
 mod argument;
 mod array;
 mod creation;
+pub mod dlpack;
 mod element;
 mod elementwise;
 mod generator;
@@ -15,6 +16,8 @@ mod operators;
 mod recorder;
 mod reductions;
 mod sorting;
+#[cfg(feature = "ndarray")]
+mod with_ndarray;
 
 pub use any_array::{AnyArray, Values, ValuesMut};
 pub use argument::{Argument, With};
@@ -32,3 +35,5 @@ pub use manipulation::{broadcast_arrays, concat, stack};
 pub use recorder::{configure, flush, runtime};
 pub use reductions::Over;
 pub use sorting::Unique;
+#[cfg(feature = "ndarray")]
+pub use with_ndarray::{NdValues, NdValuesMut};

@@ -4,8 +4,8 @@ use super::pcg64::Pcg64;
 use super::ziggurat_tables as tables;
 
 /// Where the tail of the normal distribution begins, and the inverse of that.
-const NORMAL_TAIL: f64 = 3.654_152_885_361_008_8;
-const NORMAL_TAIL_INVERSE: f64 = 0.273_661_237_329_758_28;
+const NORMAL_TAIL: f64 = 3.654_152_885_361_009;
+const NORMAL_TAIL_INVERSE: f64 = 0.273_661_237_329_758_3;
 
 /// Where the tail of the exponential distribution begins.
 const EXPONENTIAL_TAIL: f64 = 7.697_117_470_131_05;
