@@ -85,6 +85,15 @@ pub enum Error {
     /// More axes than an array may have.
     #[error("maximum supported dimension for an ndarray is currently {max}, found {0}", max = numelt_ir::MAX_RANK)]
     TooManyAxes(usize),
+    /// Another argument that NumPy refuses with a `ValueError`, in its words.
+    #[error("{0}")]
+    Value(String),
+    /// Another argument that NumPy refuses with a `TypeError`, in its words.
+    #[error("{0}")]
+    Type(String),
+    /// Another index that NumPy refuses with an `IndexError`, in its words.
+    #[error("{0}")]
+    Index(String),
     /// What the runtime reports.
     #[error(transparent)]
     Runtime(#[from] numelt_ir::Error),
@@ -95,6 +104,8 @@ pub enum Error {
 pub enum ErrorKind {
     /// `ValueError`
     Value,
+    /// `TypeError`
+    Type,
     /// `IndexError`
     Index,
     /// `OverflowError`
@@ -118,8 +129,10 @@ impl Error {
             | Error::NoIdentity(_)
             | Error::EmptySequence(_)
             | Error::TooBig
-            | Error::TooManyAxes(_) => ErrorKind::Value,
-            Error::IndexOutOfBounds { .. } | Error::TooManyIndices { .. } => ErrorKind::Index,
+            | Error::TooManyAxes(_)
+            | Error::Value(_) => ErrorKind::Value,
+            Error::Type(_) => ErrorKind::Type,
+            Error::IndexOutOfBounds { .. } | Error::TooManyIndices { .. } | Error::Index(_) => ErrorKind::Index,
             Error::IntegerOverflow { .. } => ErrorKind::Overflow,
             Error::Axis { .. } => ErrorKind::Axis,
             Error::Runtime(_) => ErrorKind::Runtime,

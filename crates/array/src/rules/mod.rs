@@ -1,6 +1,8 @@
 //! Rules that only look at dtypes, shapes and strides.
 
+pub mod axes;
 pub mod casting;
 pub mod names;
 pub mod resolve;
 pub mod shape;
+pub mod slicing;

@@ -37,6 +37,7 @@ pub fn from_rules(error: numelt::Error) -> PyErr {
         (_, numelt::Error::Runtime(error)) => to_py(error),
         (_, numelt::Error::Axis { axis: given, rank }) => Python::attach(|py| axis(py, given, rank)),
         (ErrorKind::Index, _) => PyIndexError::new_err(text),
+        (ErrorKind::Type, _) => PyTypeError::new_err(text),
         (ErrorKind::Overflow, _) => PyOverflowError::new_err(text),
         (ErrorKind::Value | ErrorKind::Axis | ErrorKind::Runtime, _) => PyValueError::new_err(text),
     }

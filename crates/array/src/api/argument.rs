@@ -1,0 +1,142 @@
+//! What takes part in an operation: arrays, NumPy's scalars, and Rust's numbers.
+
+use super::any_array::AnyArray;
+use super::array::Array;
+use super::element::{Element, Promote};
+use super::elementwise::zero_dimensional;
+use crate::operand::Operand;
+use crate::rules::resolve::Weak;
+use numelt_ir::{C32, C64, Scalar};
+
+/// An operand: an array, a [`Scalar`], whose dtype counts, or a number of Rust's, which acts as a Python number does: its dtype
+/// adapts to that of the arrays it meets.
+///
+/// ```
+/// use numelt::{Array, DType, Scalar};
+/// let x = Array::from([1.0f32, 2.0]);
+/// assert_eq!((&x + 0.5).dtype(), DType::F32);
+/// assert_eq!(numelt::add(&x, Scalar::F64(0.5)).dtype(), DType::F64);
+/// ```
+pub trait Argument {
+    /// The operand as the rules take it.
+    fn operand(&self) -> Operand<'_>;
+
+    /// An array with the value; that of a number has no axes, and the dtype that NumPy gives such a number by itself.
+    fn to_array(&self) -> AnyArray {
+        zero_dimensional(&self.operand())
+    }
+}
+
+impl Argument for AnyArray {
+    fn operand(&self) -> Operand<'_> {
+        Operand::Array(self.view())
+    }
+
+    fn to_array(&self) -> AnyArray {
+        self.clone()
+    }
+}
+
+impl<T: Element> Argument for Array<T> {
+    fn operand(&self) -> Operand<'_> {
+        Operand::Array(self.view())
+    }
+
+    fn to_array(&self) -> AnyArray {
+        self.as_any().clone()
+    }
+}
+
+impl<A: Argument + ?Sized> Argument for &A {
+    fn operand(&self) -> Operand<'_> {
+        (**self).operand()
+    }
+
+    fn to_array(&self) -> AnyArray {
+        (**self).to_array()
+    }
+}
+
+impl Argument for Scalar {
+    fn operand(&self) -> Operand<'_> {
+        Operand::Value(*self)
+    }
+}
+
+impl Argument for Weak {
+    fn operand(&self) -> Operand<'_> {
+        Operand::Weak(*self)
+    }
+}
+
+/// A number of Rust's as the Python number of its value.
+fn unsigned(value: u64) -> Weak {
+    i64::try_from(value).map_or(Weak::Unsigned(value), Weak::Int)
+}
+
+macro_rules! numbers {
+    ($($type:ty: $value:ident => $weak:expr, $common:ident;)*) => {
+        $(
+            impl Argument for $type {
+                fn operand(&self) -> Operand<'_> {
+                    let $value = *self;
+                    Operand::Weak($weak)
+                }
+            }
+
+            impl<T: Element> With<T> for $type {
+                type Common = T::$common;
+            }
+        )*
+    };
+}
+
+/// An operand beside an array of elements `T`: the type that both meet in.
+///
+/// ```
+/// use numelt::{DType, Element, With};
+/// fn meets<T: Element, Other: With<T>>() -> DType {
+///     Other::Common::DTYPE
+/// }
+/// assert_eq!(meets::<i32, f64>(), DType::F64);
+/// assert_eq!(meets::<f32, f64>(), DType::F32);
+/// ```
+pub trait With<T: Element>: Argument {
+    /// The common type.
+    type Common: Element;
+}
+
+impl<T: Promote<U>, U: Element> With<T> for Array<U> {
+    type Common = T::Output;
+}
+
+impl<T: Element, A: With<T>> With<T> for &A {
+    type Common = A::Common;
+}
+
+numbers! {
+    i8: v => Weak::Int(v.into()), WithInt;
+    i16: v => Weak::Int(v.into()), WithInt;
+    i32: v => Weak::Int(v.into()), WithInt;
+    i64: v => Weak::Int(v), WithInt;
+    isize: v => Weak::Int(v as i64), WithInt;
+    u8: v => Weak::Int(v.into()), WithInt;
+    u16: v => Weak::Int(v.into()), WithInt;
+    u32: v => Weak::Int(v.into()), WithInt;
+    u64: v => unsigned(v), WithInt;
+    usize: v => unsigned(v as u64), WithInt;
+    f32: v => Weak::Float(v.into()), WithFloat;
+    f64: v => Weak::Float(v), WithFloat;
+    C32: v => Weak::Complex(v.re.into(), v.im.into()), WithComplex;
+    C64: v => Weak::Complex(v.re, v.im), WithComplex;
+}
+
+impl Argument for bool {
+    fn operand(&self) -> Operand<'_> {
+        Operand::Weak(Weak::Bool(*self))
+    }
+}
+
+impl<T: Element> With<T> for bool {
+    type Common = T;
+}

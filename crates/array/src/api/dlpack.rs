@@ -1,0 +1,262 @@
+//! DLPack: arrays given to other libraries, and taken from them, without a copy.
+//!
+//! The layout of the structures is that of DLPack 1.0 (`dlpack.h`). All unsafe code about it is here.
+
+use super::any_array::AnyArray;
+use super::recorder::runtime;
+use crate::error::Error;
+use crate::rules::shape;
+use numelt_ir::{DType, DTypeKind, Dims, MAX_RANK, c_strides};
+use numelt_runtime::{ArrayView, Export};
+use std::ffi::c_void;
+use std::ptr::{NonNull, null_mut};
+use std::slice;
+
+/// `DLManagedTensorVersioned`: a tensor, and how its owner takes it back.
+///
+/// ```
+/// use numelt::dlpack::ManagedTensor;
+/// assert_eq!(size_of::<ManagedTensor>(), 80);
+/// ```
+#[derive(Debug)]
+#[repr(C)]
+pub struct ManagedTensor {
+    /// Major and minor version of the structure.
+    pub version: [u32; 2],
+    /// The owner's own.
+    pub manager: *mut c_void,
+    /// Takes the tensor back; it is called once.
+    pub deleter: Option<unsafe extern "C" fn(*mut ManagedTensor)>,
+    /// Bit 0: nobody may write; bit 1: it is a copy.
+    pub flags: u64,
+    /// The tensor.
+    pub tensor: RawTensor,
+}
+
+/// `DLTensor`: where elements lie.
+///
+/// ```
+/// use numelt::dlpack::RawTensor;
+/// assert_eq!(size_of::<RawTensor>(), 48);
+/// ```
+#[derive(Debug)]
+#[repr(C)]
+pub struct RawTensor {
+    /// Where the elements begin, less the offset.
+    pub data: *mut c_void,
+    /// Kind of device (1 is the host) and its number.
+    pub device: [i32; 2],
+    /// Number of axes.
+    pub ndim: i32,
+    /// Kind of elements (0 signed, 1 unsigned, 2 float, 5 complex, 6 truth value) and bits of one.
+    pub dtype: [u8; 2],
+    /// Numbers in an element.
+    pub lanes: u16,
+    /// Extents.
+    pub shape: *mut i64,
+    /// Elements from one to the next along each axis; null for C order.
+    pub strides: *mut i64,
+    /// Bytes from `data` to the first element.
+    pub byte_offset: u64,
+}
+
+const READ_ONLY: u64 = 1;
+
+/// A tensor that somebody owns, and that is taken back when this is dropped.
+///
+/// ```
+/// use numelt::{AnyArray, Array};
+/// let x = Array::from([1.0, 2.0]);
+/// let tensor = x.to_dlpack().unwrap();
+/// let y = AnyArray::from_dlpack(tensor).unwrap();
+/// y.fill(3.0);
+/// assert_eq!(x.to_vec(), [3.0, 3.0]);
+/// ```
+#[derive(Debug)]
+pub struct Tensor(NonNull<ManagedTensor>);
+
+// SAFETY: by the contract of `from_raw`, the tensor may be used and given back on any thread; ours may.
+unsafe impl Send for Tensor {}
+// SAFETY: as above; shared, it can only be looked at.
+unsafe impl Sync for Tensor {}
+
+impl Tensor {
+    /// Takes a tensor over.
+    ///
+    /// ```
+    /// use numelt::dlpack::Tensor;
+    /// let raw = numelt::arange(3).to_dlpack().unwrap().into_raw();
+    /// // SAFETY: this is the tensor that has just been let go of.
+    /// let tensor = unsafe { Tensor::from_raw(raw) };
+    /// # drop(tensor);
+    /// ```
+    ///
+    /// # Safety
+    /// The tensor is valid as DLPack says, nobody else gives it back, its elements stay until it is given back, which may happen on any
+    /// thread, and while an array has them, nobody else writes them, or reads what the array writes, at the same time.
+    pub unsafe fn from_raw(tensor: NonNull<ManagedTensor>) -> Tensor {
+        Tensor(tensor)
+    }
+
+    /// Lets go of the tensor, for somebody who gives it back.
+    ///
+    /// ```
+    /// use numelt::dlpack::Tensor;
+    /// let raw = numelt::arange(3).to_dlpack().unwrap().into_raw();
+    /// // SAFETY: the tensor is valid until it is given back, which is done here.
+    /// unsafe {
+    ///     assert_eq!(raw.as_ref().tensor.ndim, 1);
+    ///     drop(Tensor::from_raw(raw));
+    /// }
+    /// ```
+    pub fn into_raw(self) -> NonNull<ManagedTensor> {
+        std::mem::ManuallyDrop::new(self).0
+    }
+
+    fn get(&self) -> &ManagedTensor {
+        // SAFETY: the tensor is valid until it is given back, which dropping this does.
+        unsafe { self.0.as_ref() }
+    }
+}
+
+impl Drop for Tensor {
+    fn drop(&mut self) {
+        if let Some(deleter) = self.get().deleter {
+            // SAFETY: the tensor is this one's to give back, once.
+            unsafe { deleter(self.0.as_ptr()) };
+        }
+    }
+}
+
+/// What a tensor of ours keeps.
+struct Owner {
+    tensor: ManagedTensor,
+    array: AnyArray,
+    shape: Vec<i64>,
+    strides: Vec<i64>,
+    _export: Option<Export>,
+}
+
+/// Takes a tensor of ours back.
+unsafe extern "C" fn take_back(tensor: *mut ManagedTensor) {
+    // SAFETY: whoever calls this got the tensor from `to_dlpack`, and calls it once; the owner is where it says.
+    drop(unsafe { Box::from_raw((*tensor).manager.cast::<Owner>()) });
+}
+
+impl AnyArray {
+    /// The array as a tensor of DLPack, without a copy. As long as it lives, operations that touch the array's memory run at
+    /// once, so that whoever has the tensor sees what they write.
+    ///
+    /// ```
+    /// let x = numelt::arange(6).reshape(&[2, 3]).unwrap();
+    /// let tensor = x.to_dlpack().unwrap();
+    /// assert!(numelt::AnyArray::from_dlpack(tensor).unwrap().shares_memory(&x));
+    /// ```
+    ///
+    /// # Errors
+    /// No memory; elements that do not lie whole elements apart; this thread is writing to the values.
+    pub fn to_dlpack(&self) -> Result<Tensor, Error> {
+        let (view, size) = (self.view(), self.itemsize());
+        if view.strides.iter().any(|stride| stride % size != 0) {
+            return Err(Error::Value("the elements do not lie whole elements apart".into()));
+        }
+        let export = if self.is_empty() { None } else { Some(runtime().export(&view.base)?) };
+        // the export's address is that of the base, inside which the view lies
+        let data = export.as_ref().map_or(null_mut(), |export| export.ptr().wrapping_offset(view.offset as isize));
+        let tensor = ManagedTensor {
+            version: [1, 0],
+            manager: null_mut(),
+            deleter: Some(take_back),
+            flags: if self.is_writeable() { 0 } else { READ_ONLY },
+            tensor: RawTensor {
+                data: data.cast(),
+                device: [1, 0],
+                ndim: self.ndim() as i32,
+                dtype: [code(view.dtype), 8 * view.dtype.size() as u8],
+                lanes: 1,
+                shape: null_mut(),
+                strides: null_mut(),
+                byte_offset: 0,
+            },
+        };
+        let (shape, strides) = (view.shape.to_vec(), view.strides.iter().map(|stride| stride / size).collect());
+        let owner = Box::into_raw(Box::new(Owner { tensor, array: self.clone(), shape, strides, _export: export }));
+        // SAFETY: the owner has just been allocated, and nobody else knows it. Its vectors stay where they are.
+        unsafe {
+            (*owner).tensor.manager = owner.cast();
+            (*owner).tensor.tensor.shape = (*owner).shape.as_mut_ptr();
+            (*owner).tensor.tensor.strides = (*owner).strides.as_mut_ptr();
+            Ok(Tensor(NonNull::new_unchecked(&raw mut (*owner).tensor)))
+        }
+    }
+
+    /// The elements of a tensor as an array, without a copy; a tensor of an array of ours is a window on that array.
+    ///
+    /// ```
+    /// let tensor = numelt::arange(3).to_dlpack().unwrap();
+    /// assert_eq!(numelt::AnyArray::from_dlpack(tensor).unwrap().to_vec::<i64>(), [0, 1, 2]);
+    /// ```
+    ///
+    /// # Errors
+    /// A newer version of DLPack; elements on a device, of a type that there is not here, or that are not aligned.
+    pub fn from_dlpack(tensor: Tensor) -> Result<AnyArray, Error> {
+        let managed = tensor.get();
+        if managed.deleter.is_some_and(|deleter| std::ptr::fn_addr_eq(deleter, take_back as unsafe extern "C" fn(_))) {
+            // SAFETY: a tensor with this deleter was made by `to_dlpack`, and has its owner until it is given back.
+            return Ok(unsafe { &*managed.manager.cast::<Owner>() }.array.clone());
+        }
+        let refused = |text: &str| Error::Value(format!("a tensor of DLPack {text}"));
+        if managed.version[0] != 1 {
+            return Err(refused("of another major version than 1"));
+        }
+        let raw = &managed.tensor;
+        if raw.device[0] != 1 {
+            return Err(refused("that is not on the host"));
+        }
+        let dtype = dtype_of(raw).ok_or_else(|| refused("with elements of a type that there is not here"))?;
+        let rank = usize::try_from(raw.ndim).ok().filter(|&rank| rank <= MAX_RANK);
+        let rank = rank.ok_or(Error::TooManyAxes(raw.ndim.unsigned_abs() as usize))?;
+        let size = dtype.size() as i64;
+        let words = |words: *mut i64| -> &[i64] {
+            // SAFETY: a valid tensor has as many extents and strides as axes, where it has any.
+            if rank == 0 { &[] } else { unsafe { slice::from_raw_parts(words, rank) } }
+        };
+        let shape = Dims::from_slice(words(raw.shape));
+        if shape.iter().any(|&n| n < 0) || shape.iter().try_fold(size, |a, &n| a.checked_mul(n)).is_none() {
+            return Err(Error::TooBig);
+        }
+        let strides = match raw.strides.is_null() {
+            true => c_strides(&shape, size),
+            false => words(raw.strides).iter().map(|stride| stride.saturating_mul(size)).collect(),
+        };
+        let writeable = managed.flags & READ_ONLY == 0;
+        let first = raw.data.cast::<u8>().wrapping_add(raw.byte_offset as usize);
+        let Some((low, high)) = shape::byte_range(&shape, &strides, size) else {
+            return Ok(AnyArray::new(shape::whole(runtime().new_base(0), dtype, &shape)));
+        };
+        if !first.addr().is_multiple_of(dtype.align()) {
+            return Err(refused("whose elements are not aligned"));
+        }
+        let start = first.wrapping_offset(low as isize);
+        // SAFETY: these are the bytes of the tensor's elements, which stay until it is given back, when the base is dropped; its
+        // contract lets arrays write them unless it is read-only, which the array is then, too.
+        let base = unsafe { runtime().adopt(start, (high - low) as usize, Box::new(tensor), true) };
+        let array = AnyArray::new(ArrayView { base, dtype, offset: -low, shape, strides });
+        Ok(if writeable { array } else { array.read_only() })
+    }
+}
+
+fn code(dtype: DType) -> u8 {
+    match dtype.kind() {
+        DTypeKind::Signed => 0,
+        DTypeKind::Unsigned => 1,
+        DTypeKind::Float => 2,
+        DTypeKind::Complex => 5,
+        DTypeKind::Bool => 6,
+    }
+}
+
+fn dtype_of(raw: &RawTensor) -> Option<DType> {
+    let same = |dtype: &DType| raw.lanes == 1 && raw.dtype == [code(*dtype), 8 * dtype.size() as u8];
+    DType::ALL.into_iter().find(same)
+}

@@ -1,0 +1,599 @@
+//! Elementwise functions: as methods of arrays, and as functions of arrays and numbers.
+
+use super::any_array::{AnyArray, done};
+use super::argument::{Argument, With};
+use super::array::Array;
+use super::element::Element;
+use super::recorder::Recorder;
+use crate::answer::{Answer, NotNative};
+use crate::assign;
+use crate::elementwise::{Elementwise, Made, Output};
+use crate::error::Error;
+use crate::front::Front;
+use crate::operand::Operand;
+use crate::rules::names::numpy_name;
+use crate::rules::resolve::{self, Weak};
+use numelt_ir::{DType, Dims, Op, Scalar};
+use numelt_runtime::Input;
+use smallvec::SmallVec;
+
+/// A new array of an elementwise operation.
+pub(crate) fn apply(op: Op, args: &[Operand<'_>]) -> Result<AnyArray, Error> {
+    if args.iter().all(Operand::is_scalar) {
+        // NumPy computes functions of numbers alone as it does those of an array without axes
+        let arrays: SmallVec<[AnyArray; 3]> = args.iter().map(zero_dimensional).collect();
+        let operands: SmallVec<[Operand<'_>; 3]> = arrays.iter().map(|array| Operand::Array(array.view())).collect();
+        return apply(op, &operands);
+    }
+    match Elementwise::new(op, args).record(&Recorder)? {
+        Answer::Recorded(Made::New(view)) => Ok(AnyArray::new(view)),
+        Answer::Recorded(Made::Written) => unreachable!("nothing was given to write to"),
+        Answer::NotNative(why) => Err(refused(op, args, why, None)),
+    }
+}
+
+/// The same, written to an array.
+pub(crate) fn apply_into(op: Op, args: &[Operand<'_>], out: &AnyArray) -> Result<(), Error> {
+    let output = Output { view: out.view(), writeable: out.is_writeable() };
+    match (Elementwise { out: Some(output), ..Elementwise::new(op, args) }).record(&Recorder)? {
+        Answer::Recorded(_) => Ok(()),
+        Answer::NotNative(why) => Err(refused(op, args, why, Some(out.dtype()))),
+    }
+}
+
+/// A number as an array without axes.
+pub(crate) fn zero_dimensional(operand: &Operand<'_>) -> AnyArray {
+    let value = match operand {
+        Operand::Array(view) => return AnyArray::new((*view).clone()),
+        Operand::Value(value) => *value,
+        Operand::Weak(weak) => {
+            weak.default_dtype().and_then(|dtype| weak.to_scalar(dtype)).unwrap_or(Scalar::F64(f64::NAN))
+        }
+    };
+    let view = Recorder.fresh(value.dtype(), &[], Dims::new());
+    done(Recorder.record(Op::Copy, value.dtype(), &view, &[Input::Const(value)], Default::default()));
+    AnyArray::new(view)
+}
+
+/// NumPy's words for what it refuses.
+fn refused(op: Op, args: &[Operand<'_>], why: NotNative, out: Option<DType>) -> Error {
+    let all_bool = args.iter().all(|arg| arg.dtype() == Some(DType::Bool));
+    let name = op.name();
+    match why {
+        NotNative::NegativePower => Error::Value("Integers to negative integer powers are not allowed.".into()),
+        NotNative::Loop if op == Op::Subtract && all_bool => Error::Type(
+            "numpy boolean subtract, the `-` operator, is not supported, use the bitwise_xor, the `^` operator, or the \
+             logical_xor function instead."
+                .into(),
+        ),
+        NotNative::Loop if op == Op::Negative && all_bool => Error::Type(
+            "The numpy boolean negative, the `-` operator, is not supported, use the `~` operator or the logical_not \
+             function instead."
+                .into(),
+        ),
+        NotNative::Output => match (out, output_dtype(op, args)) {
+            (Some(to), Some(from)) if !resolve::same_kind(from, to) => Error::Type(format!(
+                "Cannot cast ufunc '{name}' output from dtype('{}') to dtype('{}') with casting rule 'same_kind'",
+                numpy_name(from),
+                numpy_name(to)
+            )),
+            _ => Error::Value("two indices of the output share memory".into()),
+        },
+        NotNative::Loop | NotNative::Shape | NotNative::Number | NotNative::Scalars => Error::Type(format!(
+            "ufunc '{name}' not supported for the input types, and the inputs could not be safely coerced to any \
+             supported types according to the casting rule ''safe''"
+        )),
+    }
+}
+
+fn output_dtype(op: Op, args: &[Operand<'_>]) -> Option<DType> {
+    let kinds: SmallVec<[resolve::Kind; 3]> = args.iter().map(Operand::kind).collect();
+    resolve::resolve(op, &kinds).map(|found| found.output())
+}
+
+impl AnyArray {
+    /// Stores a value in the array, converted to its dtype and broadcast to its shape.
+    ///
+    /// ```
+    /// use numelt::{AnyArray, s};
+    /// let x = numelt::zeros(&[2, 2]);
+    /// x.slice(s![1, ..]).assign(AnyArray::from(vec![1, 2])).unwrap();
+    /// assert_eq!(x.to_vec::<f64>(), [0.0, 0.0, 1.0, 2.0]);
+    /// ```
+    ///
+    /// # Errors
+    /// A value that does not fit the shape or, as a number, the dtype; a read-only array.
+    pub fn assign(&self, value: impl Argument) -> Result<(), Error> {
+        if !self.is_writeable() {
+            return Err(Error::ReadOnlyAssignment);
+        }
+        let operand = value.operand();
+        match assign::assign(&Recorder, self.view(), &operand)? {
+            Answer::Recorded(()) => Ok(()),
+            Answer::NotNative(NotNative::Number) => Err(unfit(&operand, self.dtype())),
+            Answer::NotNative(NotNative::Output) => Err(Error::Value("two indices of the output share memory".into())),
+            Answer::NotNative(_) => Err(Error::Type("complex numbers have no place in an array of real ones".into())),
+        }
+    }
+
+    /// [`AnyArray::assign`] of a value that fits.
+    ///
+    /// ```
+    /// let x = numelt::zeros(&[2]);
+    /// x.fill(3);
+    /// assert_eq!(x.to_vec::<f64>(), [3.0, 3.0]);
+    /// ```
+    ///
+    /// # Panics
+    /// Where `assign` gives an error.
+    pub fn fill(&self, value: impl Argument) {
+        done(self.assign(value));
+    }
+}
+
+/// NumPy's words for a number that an array does not take.
+pub(crate) fn unfit(value: &Operand<'_>, dtype: DType) -> Error {
+    match value {
+        Operand::Weak(weak @ (Weak::Int(_) | Weak::Unsigned(_))) => Error::IntegerOverflow { value: *weak, dtype },
+        other => Error::Value(format!("cannot convert {other:?} to {}", numpy_name(dtype))),
+    }
+}
+
+macro_rules! unary {
+    ($($(#[$doc:meta])* $name:ident, $fallible:ident, $op:ident, $example:literal;)*) => {
+        impl AnyArray {
+            $(
+                $(#[$doc])*
+                ///
+                /// ```
+                #[doc = $example]
+                /// ```
+                ///
+                /// # Panics
+                /// Where the function of the same name with `try_` gives an error.
+                pub fn $name(&self) -> AnyArray {
+                    done(self.$fallible())
+                }
+
+                #[doc = concat!("[`AnyArray::", stringify!($name), "`], which tells errors.")]
+                ///
+                /// ```
+                #[doc = concat!("assert!(numelt::ones(&[2]).astype(numelt::DType::", unary!(@dtype $op), ").", stringify!($fallible), "().is_ok());")]
+                /// ```
+                ///
+                /// # Errors
+                /// A dtype that the operation does not take; no memory.
+                pub fn $fallible(&self) -> Result<AnyArray, Error> {
+                    apply(Op::$op, &[self.operand()])
+                }
+            )*
+        }
+    };
+    (@dtype Invert) => { "U8" };
+    (@dtype BitwiseCount) => { "U8" };
+    (@dtype $other:ident) => { "F64" };
+}
+
+unary! {
+    /// Absolute values; of complex numbers, their distances from zero.
+    abs, try_abs, Absolute, "assert_eq!(numelt::abs(-2).item::<i64>(), 2);";
+    /// The angles whose cosines the elements are.
+    arccos, try_arccos, Arccos, "assert_eq!(numelt::ones(&[1]).arccos().item::<f64>(), 0.0);";
+    /// Inverse hyperbolic cosines.
+    arccosh, try_arccosh, Arccosh, "assert_eq!(numelt::ones(&[1]).arccosh().item::<f64>(), 0.0);";
+    /// The angles whose sines the elements are.
+    arcsin, try_arcsin, Arcsin, "assert_eq!(numelt::zeros(&[1]).arcsin().item::<f64>(), 0.0);";
+    /// Inverse hyperbolic sines.
+    arcsinh, try_arcsinh, Arcsinh, "assert_eq!(numelt::zeros(&[1]).arcsinh().item::<f64>(), 0.0);";
+    /// The angles whose tangents the elements are.
+    arctan, try_arctan, Arctan, "assert_eq!(numelt::zeros(&[1]).arctan().item::<f64>(), 0.0);";
+    /// Inverse hyperbolic tangents.
+    arctanh, try_arctanh, Arctanh, "assert_eq!(numelt::zeros(&[1]).arctanh().item::<f64>(), 0.0);";
+    /// Numbers of bits that are one.
+    bitwise_count, try_bitwise_count, BitwiseCount, "assert_eq!(numelt::arange(4).bitwise_count().to_vec::<u8>(), [0, 1, 1, 2]);";
+    /// All bits turned round; of truth values, the opposite.
+    bitwise_invert, try_bitwise_invert, Invert, "assert_eq!(numelt::arange(2).bitwise_invert().to_vec::<i64>(), [-1, -2]);";
+    /// Cube roots.
+    cbrt, try_cbrt, Cbrt, "assert_eq!((numelt::ones(&[1]) * 8.0).cbrt().item::<f64>(), 2.0);";
+    /// The least whole numbers that are not less.
+    ceil, try_ceil, Ceil, "assert_eq!((numelt::ones(&[1]) * 1.5).ceil().item::<f64>(), 2.0);";
+    /// Complex conjugates.
+    conj, try_conj, Conjugate, "assert_eq!(numelt::arange(2).conj().to_vec::<i64>(), [0, 1]);";
+    /// Cosines.
+    cos, try_cos, Cos, "assert_eq!(numelt::zeros(&[1]).cos().item::<f64>(), 1.0);";
+    /// Hyperbolic cosines.
+    cosh, try_cosh, Cosh, "assert_eq!(numelt::zeros(&[1]).cosh().item::<f64>(), 1.0);";
+    /// Exponentials.
+    exp, try_exp, Exp, "assert_eq!(numelt::zeros(&[1]).exp().item::<f64>(), 1.0);";
+    /// Powers of two.
+    exp2, try_exp2, Exp2, "assert_eq!(numelt::arange(4).exp2().to_vec::<f64>(), [1.0, 2.0, 4.0, 8.0]);";
+    /// Exponentials less one, precise near zero.
+    expm1, try_expm1, Expm1, "assert_eq!(numelt::zeros(&[1]).expm1().item::<f64>(), 0.0);";
+    /// The largest whole numbers that are not larger.
+    floor, try_floor, Floor, "assert_eq!((numelt::ones(&[1]) * -1.5).floor().item::<f64>(), -2.0);";
+    /// Neither infinite nor NaN?
+    isfinite, try_isfinite, Isfinite, "assert!((numelt::ones(&[1]) * 2.0).isfinite().item::<bool>());";
+    /// Infinite?
+    isinf, try_isinf, Isinf, "assert!((numelt::ones(&[1]) / 0.0).isinf().item::<bool>());";
+    /// Not a number?
+    isnan, try_isnan, Isnan, "assert!((numelt::zeros(&[1]) / 0.0).isnan().item::<bool>());";
+    /// Natural logarithms.
+    log, try_log, Log, "assert_eq!(numelt::ones(&[1]).log().item::<f64>(), 0.0);";
+    /// Logarithms of one more, precise near zero.
+    log1p, try_log1p, Log1p, "assert_eq!(numelt::zeros(&[1]).log1p().item::<f64>(), 0.0);";
+    /// Logarithms to the base two.
+    log2, try_log2, Log2, "assert_eq!((numelt::ones(&[1]) * 8).log2().item::<f64>(), 3.0);";
+    /// Logarithms to the base ten.
+    log10, try_log10, Log10, "assert_eq!((numelt::ones(&[1]) * 100).log10().item::<f64>(), 2.0);";
+    /// True where an element is zero.
+    logical_not, try_logical_not, LogicalNot, "assert_eq!(numelt::arange(2).logical_not().to_vec::<bool>(), [true, false]);";
+    /// The opposites of numbers.
+    negative, try_negative, Negative, "assert_eq!(numelt::arange(2).negative().to_vec::<i64>(), [0, -1]);";
+    /// The numbers themselves, copied.
+    positive, try_positive, Positive, "assert_eq!(numelt::arange(2).positive().to_vec::<i64>(), [0, 1]);";
+    /// One divided by the elements.
+    reciprocal, try_reciprocal, Reciprocal, "assert_eq!((numelt::ones(&[1]) * 4).reciprocal().item::<f64>(), 0.25);";
+    /// The nearest whole numbers, even ones between two.
+    rint, try_rint, Rint, "assert_eq!((numelt::ones(&[1]) * 2.5).rint().item::<f64>(), 2.0);";
+    /// Minus one, zero or one by the sign.
+    sign, try_sign, Sign, "assert_eq!((numelt::arange(3) - 1).sign().to_vec::<i64>(), [-1, 0, 1]);";
+    /// Is the sign that of negative numbers?
+    signbit, try_signbit, Signbit, "assert!((numelt::zeros(&[1]) * -1.0).signbit().item::<bool>());";
+    /// Sines.
+    sin, try_sin, Sin, "assert_eq!(numelt::zeros(&[1]).sin().item::<f64>(), 0.0);";
+    /// Hyperbolic sines.
+    sinh, try_sinh, Sinh, "assert_eq!(numelt::zeros(&[1]).sinh().item::<f64>(), 0.0);";
+    /// Square roots.
+    sqrt, try_sqrt, Sqrt, "assert_eq!((numelt::arange(3) * 2).sqrt().to_vec::<f64>(), [0.0, 2f64.sqrt(), 2.0]);";
+    /// Squares.
+    square, try_square, Square, "assert_eq!(numelt::arange(3).square().to_vec::<i64>(), [0, 1, 4]);";
+    /// Tangents.
+    tan, try_tan, Tan, "assert_eq!(numelt::zeros(&[1]).tan().item::<f64>(), 0.0);";
+    /// Hyperbolic tangents.
+    tanh, try_tanh, Tanh, "assert_eq!(numelt::zeros(&[1]).tanh().item::<f64>(), 0.0);";
+    /// The whole numbers next to them in the direction of zero.
+    trunc, try_trunc, Trunc, "assert_eq!((numelt::ones(&[1]) * -1.5).trunc().item::<f64>(), -1.0);";
+}
+
+macro_rules! binary {
+    ($($(#[$doc:meta])* $name:ident, $fallible:ident, $op:ident, $example:literal;)*) => {
+        impl AnyArray {
+            $(
+                $(#[$doc])*
+                ///
+                /// ```
+                #[doc = $example]
+                /// ```
+                ///
+                /// # Panics
+                /// Where the function of the same name with `try_` gives an error.
+                pub fn $name(&self, other: impl Argument) -> AnyArray {
+                    done(self.$fallible(other))
+                }
+
+                #[doc = concat!("[`AnyArray::", stringify!($name), "`], which tells errors.")]
+                ///
+                /// ```
+                #[doc = concat!("let x = numelt::ones(&[2]).astype(numelt::DType::", binary!(@dtype $op), ");")]
+                #[doc = concat!("assert!(x.", stringify!($fallible), "(&x).is_ok());")]
+                #[doc = concat!("assert!(x.", stringify!($fallible), "(numelt::ones(&[3])).is_err());")]
+                /// ```
+                ///
+                /// # Errors
+                /// Shapes that do not broadcast; dtypes that the operation does not take; no memory.
+                pub fn $fallible(&self, other: impl Argument) -> Result<AnyArray, Error> {
+                    apply(Op::$op, &[self.operand(), other.operand()])
+                }
+            )*
+        }
+
+        /// Elementwise functions that take numbers on either side; each is the method of [`AnyArray`] of its name.
+        pub mod functions {
+            use super::*;
+
+            $(
+                $(#[$doc])*
+                ///
+                /// ```
+                #[doc = concat!("let x = numelt::ones(&[2]).astype(numelt::DType::", binary!(@dtype $op), ");")]
+                #[doc = concat!("assert_eq!(numelt::", stringify!($name), "(1, &x).shape(), &[2]);")]
+                /// ```
+                ///
+                /// # Panics
+                /// Where the method with `try_` gives an error.
+                pub fn $name(left: impl Argument, right: impl Argument) -> AnyArray {
+                    done(apply(Op::$op, &[left.operand(), right.operand()]))
+                }
+            )*
+        }
+    };
+    (@dtype BitwiseAnd) => { "U8" };
+    (@dtype BitwiseOr) => { "U8" };
+    (@dtype BitwiseXor) => { "U8" };
+    (@dtype LeftShift) => { "U8" };
+    (@dtype RightShift) => { "U8" };
+    (@dtype Gcd) => { "U8" };
+    (@dtype Lcm) => { "U8" };
+    (@dtype $other:ident) => { "F64" };
+}
+
+binary! {
+    /// Sums, as `+`.
+    add, try_add, Add, "assert_eq!(numelt::arange(2).add(1).to_vec::<i64>(), [1, 2]);";
+    /// Differences, as `-`.
+    subtract, try_subtract, Subtract, "assert_eq!(numelt::arange(2).subtract(1).to_vec::<i64>(), [-1, 0]);";
+    /// Products, as `*`.
+    multiply, try_multiply, Multiply, "assert_eq!(numelt::arange(2).multiply(3).to_vec::<i64>(), [0, 3]);";
+    /// Quotients, as `/`; those of integers are floats.
+    divide, try_divide, Divide, "assert_eq!(numelt::arange(2).divide(2).to_vec::<f64>(), [0.0, 0.5]);";
+    /// Quotients rounded down.
+    floor_divide, try_floor_divide, FloorDivide, "assert_eq!((numelt::arange(3) - 2).floor_divide(2).to_vec::<i64>(), [-1, -1, 0]);";
+    /// What is left by [`floor_divide`](AnyArray::floor_divide), as `%`: it has the divisor's sign.
+    remainder, try_remainder, Remainder, "assert_eq!((numelt::arange(3) - 2).remainder(2).to_vec::<i64>(), [0, 1, 0]);";
+    /// What is left by division towards zero: it has the dividend's sign.
+    fmod, try_fmod, Fmod, "assert_eq!((numelt::arange(3) - 2).fmod(2).to_vec::<i64>(), [0, -1, 0]);";
+    /// Powers.
+    pow, try_pow, Power, "assert_eq!(numelt::arange(4).pow(2).to_vec::<i64>(), [0, 1, 4, 9]);";
+    /// The larger of two; NaN wins.
+    maximum, try_maximum, Maximum, "assert_eq!(numelt::arange(3).maximum(1).to_vec::<i64>(), [1, 1, 2]);";
+    /// The smaller of two; NaN wins.
+    minimum, try_minimum, Minimum, "assert_eq!(numelt::arange(3).minimum(1).to_vec::<i64>(), [0, 1, 1]);";
+    /// The larger of two; NaN loses.
+    fmax, try_fmax, Fmax, "assert_eq!(numelt::arange(3).fmax(1).to_vec::<i64>(), [1, 1, 2]);";
+    /// The smaller of two; NaN loses.
+    fmin, try_fmin, Fmin, "assert_eq!(numelt::arange(3).fmin(1).to_vec::<i64>(), [0, 1, 1]);";
+    /// The first with the sign of the second.
+    copysign, try_copysign, Copysign, "assert_eq!(numelt::ones(&[1]).copysign(-2.0).item::<f64>(), -1.0);";
+    /// The angle of a point from the positive half of the second axis.
+    atan2, try_atan2, Arctan2, "assert_eq!(numelt::zeros(&[1]).atan2(1.0).item::<f64>(), 0.0);";
+    /// The distance of a point from the origin.
+    hypot, try_hypot, Hypot, "assert_eq!((numelt::ones(&[1]) * 3).hypot(4).item::<f64>(), 5.0);";
+    /// The logarithm of the sum of two exponentials.
+    logaddexp, try_logaddexp, Logaddexp, "assert_eq!(numelt::zeros(&[1]).logaddexp(0).item::<f64>(), 2f64.ln());";
+    /// The next number in the direction of the second.
+    nextafter, try_nextafter, Nextafter, "assert_eq!(numelt::ones(&[1]).nextafter(2).item::<f64>(), 1.0 + f64::EPSILON);";
+    /// The greatest common divisor.
+    gcd, try_gcd, Gcd, "assert_eq!((numelt::arange(1) + 12).gcd(18).item::<i64>(), 6);";
+    /// The least common multiple.
+    lcm, try_lcm, Lcm, "assert_eq!((numelt::arange(1) + 4).lcm(6).item::<i64>(), 12);";
+    /// Equal?
+    equal, try_equal, Equal, "assert_eq!(numelt::arange(2).equal(1).to_vec::<bool>(), [false, true]);";
+    /// Different?
+    not_equal, try_not_equal, NotEqual, "assert_eq!(numelt::arange(2).not_equal(1).to_vec::<bool>(), [true, false]);";
+    /// Less?
+    less, try_less, Less, "assert_eq!(numelt::arange(2).less(1).to_vec::<bool>(), [true, false]);";
+    /// Less or equal?
+    less_equal, try_less_equal, LessEqual, "assert_eq!(numelt::arange(2).less_equal(0).to_vec::<bool>(), [true, false]);";
+    /// Greater?
+    greater, try_greater, Greater, "assert_eq!(numelt::arange(2).greater(0).to_vec::<bool>(), [false, true]);";
+    /// Greater or equal?
+    greater_equal, try_greater_equal, GreaterEqual, "assert_eq!(numelt::arange(2).greater_equal(1).to_vec::<bool>(), [false, true]);";
+    /// Both true?
+    logical_and, try_logical_and, LogicalAnd, "assert_eq!(numelt::arange(2).logical_and(true).to_vec::<bool>(), [false, true]);";
+    /// One or both true?
+    logical_or, try_logical_or, LogicalOr, "assert_eq!(numelt::arange(2).logical_or(false).to_vec::<bool>(), [false, true]);";
+    /// One of both true?
+    logical_xor, try_logical_xor, LogicalXor, "assert_eq!(numelt::arange(2).logical_xor(true).to_vec::<bool>(), [true, false]);";
+    /// Bits that both have, as `&`.
+    bitwise_and, try_bitwise_and, BitwiseAnd, "assert_eq!(numelt::arange(4).bitwise_and(2).to_vec::<i64>(), [0, 0, 2, 2]);";
+    /// Bits that one or both have, as `|`.
+    bitwise_or, try_bitwise_or, BitwiseOr, "assert_eq!(numelt::arange(2).bitwise_or(2).to_vec::<i64>(), [2, 3]);";
+    /// Bits that one of both has, as `^`.
+    bitwise_xor, try_bitwise_xor, BitwiseXor, "assert_eq!(numelt::arange(2).bitwise_xor(1).to_vec::<i64>(), [1, 0]);";
+    /// Bits moved up, as `<<`.
+    bitwise_left_shift, try_bitwise_left_shift, LeftShift, "assert_eq!(numelt::arange(2).bitwise_left_shift(2).to_vec::<i64>(), [0, 4]);";
+    /// Bits moved down, as `>>`.
+    bitwise_right_shift, try_bitwise_right_shift, RightShift, "assert_eq!(numelt::arange(4).bitwise_right_shift(1).to_vec::<i64>(), [0, 0, 1, 1]);";
+}
+
+/// Absolute value of an array or a number.
+///
+/// ```
+/// assert_eq!(numelt::abs(-1.5).item::<f64>(), 1.5);
+/// ```
+///
+/// # Panics
+/// Where there is no memory.
+pub fn abs(value: impl Argument) -> AnyArray {
+    value.to_array().abs()
+}
+
+/// Elements of one array or the other, by a condition: `where` of NumPy.
+///
+/// ```
+/// let x = numelt::arange(4);
+/// assert_eq!(numelt::select(x.less(2), &x, -1).to_vec::<i64>(), [0, 1, -1, -1]);
+/// ```
+///
+/// # Panics
+/// Where [`try_select`] gives an error.
+pub fn select(condition: impl Argument, x: impl Argument, y: impl Argument) -> AnyArray {
+    done(try_select(condition, x, y))
+}
+
+/// [`select`], which tells errors.
+///
+/// ```
+/// assert!(numelt::try_select(numelt::ones(&[2]), numelt::ones(&[3]), 0).is_err());
+/// ```
+///
+/// # Errors
+/// Shapes that do not broadcast; no memory.
+pub fn try_select(condition: impl Argument, x: impl Argument, y: impl Argument) -> Result<AnyArray, Error> {
+    apply(Op::Where, &[condition.operand(), x.operand(), y.operand()])
+}
+
+impl AnyArray {
+    /// The elements within bounds, those beyond as the bound; a bound is an array, a number, or `None`.
+    ///
+    /// ```
+    /// assert_eq!(numelt::arange(4).clip(Some(1), Some(2)).to_vec::<i64>(), [1, 1, 2, 2]);
+    /// assert_eq!(numelt::arange(4).clip(Some(2), None::<i64>).to_vec::<i64>(), [2, 2, 2, 3]);
+    /// ```
+    ///
+    /// # Panics
+    /// Where shapes do not broadcast, or a bound does not fit the dtype.
+    pub fn clip(&self, low: Option<impl Argument>, high: Option<impl Argument>) -> AnyArray {
+        let above = low.map(|low| self.maximum(low));
+        let above = above.as_ref().unwrap_or(self);
+        match high {
+            Some(high) => above.minimum(high),
+            None => above.positive(),
+        }
+    }
+
+    /// The elements rounded to the nearest whole numbers, even ones between two; integers as they are.
+    ///
+    /// ```
+    /// assert_eq!((numelt::arange(3) / 2).round().to_vec::<f64>(), [0.0, 0.0, 1.0]);
+    /// ```
+    ///
+    /// # Panics
+    /// Where there is no memory.
+    pub fn round(&self) -> AnyArray {
+        if self.dtype().is_float() || self.dtype().is_complex() { self.rint() } else { self.copy() }
+    }
+
+    /// Real parts: a window on complex numbers, real numbers themselves.
+    ///
+    /// ```
+    /// let z = numelt::arange(2).astype(numelt::DType::C128);
+    /// assert_eq!(z.real().to_vec::<f64>(), [0.0, 1.0]);
+    /// ```
+    pub fn real(&self) -> AnyArray {
+        let mut view = self.view().clone();
+        view.dtype = view.dtype.real();
+        self.window(view)
+    }
+
+    /// Imaginary parts: a window on complex numbers, zeros for real ones.
+    ///
+    /// ```
+    /// let z = numelt::arange(2).astype(numelt::DType::C128);
+    /// z.imag().fill(1.0);
+    /// assert_eq!(z.imag().to_vec::<f64>(), [1.0, 1.0]);
+    /// ```
+    ///
+    /// # Panics
+    /// Where there is no memory.
+    pub fn imag(&self) -> AnyArray {
+        if !self.dtype().is_complex() {
+            return super::creation::zeros_like(self).read_only();
+        }
+        let mut view = self.view().clone();
+        view.dtype = view.dtype.real();
+        view.offset += view.dtype.size() as i64;
+        self.window(view)
+    }
+}
+
+macro_rules! typed {
+    ($($name:ident -> $out:ty;)*) => {
+        impl<T: Element> Array<T> {
+            $(
+                #[doc = concat!("[`AnyArray::", stringify!($name), "`], with the type of the result.")]
+                ///
+                /// ```
+                #[doc = concat!("let x = numelt::Array::from([1.0, 1.0]);")]
+                #[doc = concat!("assert_eq!(x.", stringify!($name), "().shape(), &[2]);")]
+                /// ```
+                ///
+                /// # Panics
+                /// As that.
+                pub fn $name(&self) -> Array<$out> {
+                    Array::of(self.as_any().$name())
+                }
+            )*
+        }
+    };
+}
+
+typed! {
+    abs -> T::Real;
+    arccos -> T::Float;
+    arccosh -> T::Float;
+    arcsin -> T::Float;
+    arcsinh -> T::Float;
+    arctan -> T::Float;
+    arctanh -> T::Float;
+    cbrt -> T::Float;
+    ceil -> T;
+    cos -> T::Float;
+    cosh -> T::Float;
+    exp -> T::Float;
+    exp2 -> T::Float;
+    expm1 -> T::Float;
+    floor -> T;
+    isfinite -> bool;
+    isinf -> bool;
+    isnan -> bool;
+    log -> T::Float;
+    log1p -> T::Float;
+    log2 -> T::Float;
+    log10 -> T::Float;
+    logical_not -> bool;
+    rint -> T::Float;
+    round -> T;
+    sin -> T::Float;
+    sinh -> T::Float;
+    sqrt -> T::Float;
+    square -> T::Number;
+    tan -> T::Float;
+    tanh -> T::Float;
+    trunc -> T;
+    real -> T::Real;
+    imag -> T::Real;
+}
+
+macro_rules! typed_comparisons {
+    ($($name:ident)*) => {
+        impl<T: Element> Array<T> {
+            $(
+                #[doc = concat!("[`AnyArray::", stringify!($name), "`], with the type of the result.")]
+                ///
+                /// ```
+                #[doc = concat!("assert_eq!(numelt::Array::from([1, 2]).", stringify!($name), "(1).shape(), &[2]);")]
+                /// ```
+                ///
+                /// # Panics
+                /// As that.
+                pub fn $name(&self, other: impl Argument) -> Array<bool> {
+                    Array::of(self.as_any().$name(other))
+                }
+            )*
+        }
+    };
+}
+
+typed_comparisons! { equal not_equal less less_equal greater greater_equal logical_and logical_or logical_xor }
+
+macro_rules! typed_binary {
+    ($($name:ident -> $common:ident: $out:ty;)*) => {
+        impl<T: Element> Array<T> {
+            $(
+                #[doc = concat!("[`AnyArray::", stringify!($name), "`], with the type of the result.")]
+                ///
+                /// ```
+                #[doc = concat!("assert_eq!(numelt::Array::from([1.0, 2.0]).", stringify!($name), "(1).shape(), &[2]);")]
+                /// ```
+                ///
+                /// # Panics
+                /// As that.
+                #[track_caller]
+                pub fn $name<A: With<T, Common = $common>, $common: Element>(&self, other: A) -> Array<$out> {
+                    Array::of(self.as_any().$name(other))
+                }
+            )*
+        }
+    };
+}
+
+typed_binary! {
+    floor_divide -> C: C::Number;
+    fmod -> C: C::Number;
+    pow -> C: C::Number;
+    maximum -> C: C;
+    minimum -> C: C;
+    fmax -> C: C;
+    fmin -> C: C;
+}

@@ -1,0 +1,469 @@
+//! Indexing: windows by integers and slices, elements, and elements by arrays of positions and masks.
+
+use super::any_array::{AnyArray, done, wrong_dtype};
+use super::argument::Argument;
+use super::array::Array;
+use super::element::Element;
+use super::elementwise::{apply_into, unfit};
+use super::recorder::Recorder;
+use crate::assign;
+use crate::error::Error;
+use crate::front::Front;
+use crate::operand::Operand;
+use crate::reductions::normalize_axis;
+use crate::rules::shape::{self, Order};
+use crate::rules::slicing::{self, Part};
+use numelt_ir::{Axes, DType, Dims, Op, Scalar};
+use numelt_runtime::{ArrayView, Input};
+use std::ops::{Range, RangeFrom, RangeFull, RangeInclusive, RangeTo};
+
+/// A new axis of extent one, in [`s!`](crate::s).
+///
+/// ```
+/// use numelt::{NewAxis, s};
+/// assert_eq!(numelt::arange(3).slice(s![.., NewAxis]).shape(), &[3, 1]);
+/// ```
+#[derive(Debug, Clone, Copy)]
+pub struct NewAxis;
+
+/// All axes that nothing else in [`s!`](crate::s) names.
+///
+/// ```
+/// use numelt::{Ellipsis, s};
+/// assert_eq!(numelt::zeros(&[2, 3, 4]).slice(s![Ellipsis, 0]).shape(), &[2, 3]);
+/// ```
+#[derive(Debug, Clone, Copy)]
+pub struct Ellipsis;
+
+impl From<NewAxis> for Part {
+    fn from(_: NewAxis) -> Part {
+        Part::NewAxis
+    }
+}
+
+impl From<Ellipsis> for Part {
+    fn from(_: Ellipsis) -> Part {
+        Part::Ellipsis
+    }
+}
+
+impl From<RangeFull> for Part {
+    fn from(_: RangeFull) -> Part {
+        Part::Slice(0, i64::MAX, 1)
+    }
+}
+
+macro_rules! parts {
+    ($($type:ty)*) => {
+        $(
+            impl From<$type> for Part {
+                fn from(index: $type) -> Part {
+                    Part::Int(index as i64)
+                }
+            }
+
+            impl From<Range<$type>> for Part {
+                fn from(range: Range<$type>) -> Part {
+                    Part::Slice(range.start as i64, range.end as i64, 1)
+                }
+            }
+
+            impl From<RangeFrom<$type>> for Part {
+                fn from(range: RangeFrom<$type>) -> Part {
+                    Part::Slice(range.start as i64, i64::MAX, 1)
+                }
+            }
+
+            impl From<RangeTo<$type>> for Part {
+                fn from(range: RangeTo<$type>) -> Part {
+                    Part::Slice(0, range.end as i64, 1)
+                }
+            }
+
+            impl From<RangeInclusive<$type>> for Part {
+                fn from(range: RangeInclusive<$type>) -> Part {
+                    // behind the last element there is no further one
+                    let end = if *range.end() as i64 == -1 { i64::MAX } else { (*range.end() as i64).saturating_add(1) };
+                    Part::Slice(*range.start() as i64, end, 1)
+                }
+            }
+        )*
+    };
+}
+
+parts! { i32 i64 isize usize }
+
+/// Every `step`th element of a part that is a range: for [`s!`](crate::s). A negative step runs from the range's end to its start, as
+/// `ndarray`'s does.
+#[doc(hidden)]
+pub fn stepped(part: impl Into<Part>, step: i64) -> Part {
+    match part.into() {
+        Part::Slice(start, stop, 1) if step > 0 => Part::Slice(start, stop, step),
+        // from the last element of the range: `x[start:stop][::step]`
+        Part::Slice(start, stop, 1) if step < 0 => Part::Slice(before(stop), before_start(start), step),
+        _ => panic!("slice step cannot be zero, and an integer has none"),
+    }
+}
+
+/// The position before an end; a stop of zero has none before it, and selects nothing.
+fn before(stop: i64) -> i64 {
+    match stop {
+        i64::MAX => i64::MAX,
+        0 => i64::MIN,
+        stop => stop - 1,
+    }
+}
+
+/// The position at which a slice that runs backwards stops so that it ends with `start`.
+fn before_start(start: i64) -> i64 {
+    if start == 0 { i64::MIN } else { start - 1 }
+}
+
+/// Parts of a basic index: integers, ranges (with a step behind a semicolon), [`NewAxis`] and [`Ellipsis`]. Negative numbers count from
+/// the end.
+///
+/// ```
+/// use numelt::s;
+/// let x = numelt::arange(10);
+/// assert_eq!(x.slice(s![2..-2]).to_vec::<i64>(), [2, 3, 4, 5, 6, 7]);
+/// assert_eq!(x.slice(s![..;3]).to_vec::<i64>(), [0, 3, 6, 9]);
+/// assert_eq!(x.slice(s![2..5;-1]).to_vec::<i64>(), [4, 3, 2]);
+/// ```
+#[macro_export]
+macro_rules! s {
+    ($($part:expr $(; $step:expr)?),* $(,)?) => {
+        [$($crate::s!(@part $part $(, $step)?)),*]
+    };
+    (@part $part:expr) => { $crate::Part::from($part) };
+    (@part $part:expr, $step:expr) => { $crate::__stepped($part, $step) };
+}
+
+impl AnyArray {
+    /// A window on the array's memory; see [`s!`](crate::s).
+    ///
+    /// ```
+    /// use numelt::s;
+    /// let x = numelt::zeros(&[3, 4]);
+    /// let inner = x.slice(s![1..-1, 1..-1]);
+    /// assert_eq!(inner.shape(), &[1, 2]);
+    /// assert!(inner.shares_memory(&x));
+    /// ```
+    ///
+    /// # Panics
+    /// Where [`AnyArray::try_slice`] gives an error.
+    #[track_caller]
+    pub fn slice(&self, parts: impl AsRef<[Part]>) -> AnyArray {
+        done(self.try_slice(parts))
+    }
+
+    /// [`AnyArray::slice`], which tells errors.
+    ///
+    /// ```
+    /// use numelt::s;
+    /// let error = numelt::zeros(&[3]).try_slice(s![5]).unwrap_err();
+    /// assert_eq!(error.to_string(), "index 5 is out of bounds for axis 0 with size 3");
+    /// ```
+    ///
+    /// # Errors
+    /// More parts than axes; an integer outside its axis; two ellipses; more axes than an array may have.
+    pub fn try_slice(&self, parts: impl AsRef<[Part]>) -> Result<AnyArray, Error> {
+        slicing::select(self.view(), parts.as_ref()).map(|selection| self.window(selection.view))
+    }
+
+    /// The element at an index; negative ones count from the end.
+    ///
+    /// ```
+    /// assert_eq!(numelt::arange(3).get(&[-1]).unwrap(), numelt::Scalar::I64(2));
+    /// ```
+    ///
+    /// # Errors
+    /// An index that is not an integer for each axis, within its bounds; a value that cannot be computed.
+    pub fn get(&self, index: &[i64]) -> Result<Scalar, Error> {
+        let view = self.element(index)?;
+        Recorder.read_scalar(&view.base, view.dtype, view.offset)
+    }
+
+    /// Stores a number in the element at an index.
+    ///
+    /// ```
+    /// let x = numelt::zeros(&[2]);
+    /// x.set(&[0], 5).unwrap();
+    /// assert_eq!(x.to_vec::<f64>(), [5.0, 0.0]);
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`AnyArray::get`] and [`AnyArray::assign`].
+    pub fn set(&self, index: &[i64], value: impl Argument) -> Result<(), Error> {
+        self.window(self.element(index)?).assign(value)
+    }
+
+    /// The element at an index as an array without axes.
+    fn element(&self, index: &[i64]) -> Result<ArrayView, Error> {
+        if index.len() < self.ndim() {
+            let text =
+                format!("an element of an array of {} axes has as many indices, not {}", self.ndim(), index.len());
+            return Err(Error::Index(text));
+        }
+        let parts: Vec<Part> = index.iter().map(|&at| Part::Int(at)).collect();
+        slicing::select(self.view(), &parts).map(|selection| selection.view)
+    }
+
+    /// The elements at positions along an axis, in new memory: `x[indices]` for the first axis. Positions are integers of any shape; negative
+    /// ones count from the end.
+    ///
+    /// ```
+    /// use numelt::AnyArray;
+    /// let x = AnyArray::from(vec![10.0, 20.0, 30.0]);
+    /// assert_eq!(x.take(AnyArray::from(vec![2, 0, -1]), 0).unwrap().to_vec::<f64>(), [30.0, 10.0, 30.0]);
+    /// ```
+    ///
+    /// # Errors
+    /// A position outside the axis, or not an integer; no such axis; no memory.
+    pub fn take(&self, indices: impl Argument, axis: i64) -> Result<AnyArray, Error> {
+        let axis = self.axis(axis)?;
+        let index = positions(&indices.to_array(), self.view().shape[axis], axis)?;
+        self.gather(index.view(), axis)
+    }
+
+    /// A recorded gather by positions within the axis.
+    fn gather(&self, index: &ArrayView, axis: usize) -> Result<AnyArray, Error> {
+        let view = self.view();
+        let arrange = |picked: &[i64], own: &Dims| -> Dims {
+            own[..axis].iter().chain(picked).chain(&own[axis + 1..]).copied().collect()
+        };
+        let extents = arrange(&index.shape, &view.shape);
+        Recorder.check_size(&extents, view.dtype)?;
+        if extents.len() >= numelt_ir::MAX_RANK {
+            return Err(Error::TooManyAxes(extents.len()));
+        }
+        let out = Recorder.fresh(view.dtype, &extents, numelt_ir::c_strides(&extents, self.itemsize()));
+        if out.size() == 0 {
+            return Ok(AnyArray::new(out));
+        }
+        let still = Dims::from_elem(0, index.shape.len());
+        let mut source = shape::window(view, view.offset, extents.clone(), arrange(&still, &view.strides));
+        source.shape.insert(0, view.shape[axis]);
+        source.strides.insert(0, view.strides[axis]);
+        let along = arrange(&index.strides, &Dims::from_elem(0, view.shape.len()));
+        let index = shape::window(index, index.offset, extents, along);
+        let inputs = [Input::Array(&source), Input::Array(&index)];
+        Recorder.record(Op::Gather, view.dtype, &out, &inputs, Axes::default())?;
+        Ok(AnyArray::new(out))
+    }
+
+    /// The positions of the elements that are not zero: for each axis, an array of them, in C order.
+    ///
+    /// ```
+    /// let x = numelt::eye(2);
+    /// let [rows, columns] = &x.nonzero().unwrap()[..] else { unreachable!() };
+    /// assert_eq!((rows.to_vec(), columns.to_vec()), (vec![0, 1], vec![0, 1]));
+    /// ```
+    ///
+    /// # Errors
+    /// No memory. An array without axes.
+    pub fn nonzero(&self) -> Result<Vec<Array<i64>>, Error> {
+        if self.ndim() == 0 {
+            return Err(Error::Value("Calling nonzero on 0d arrays is not allowed.".into()));
+        }
+        let truth = if self.dtype() == DType::Bool { self.clone() } else { self.not_equal(0) };
+        let count = truth.sum().item::<i64>();
+        let rank = self.ndim() as i64;
+        let strides = numelt_ir::c_strides(&[count, rank], 8);
+        let places = Recorder.fresh(DType::I64, &[count, rank], strides);
+        if count > 0 {
+            Recorder.record(Op::Nonzero, DType::Bool, &places, &[Input::Array(truth.view())], Axes::default())?;
+        }
+        let places = AnyArray::new(places);
+        Ok((0..rank).map(|axis| Array::of(places.slice(s![.., axis]))).collect())
+    }
+
+    /// The elements, or those along the first axes, where a mask is true: `x[mask]`.
+    ///
+    /// ```
+    /// let x = numelt::arange(5);
+    /// assert_eq!(x.compress(&x.greater(2)).unwrap().to_vec::<i64>(), [3, 4]);
+    /// ```
+    ///
+    /// # Errors
+    /// A mask whose extents are not the array's, or whose elements are no truth values; no memory.
+    pub fn compress(&self, mask: &AnyArray) -> Result<AnyArray, Error> {
+        let flat = self.check_mask(mask)?;
+        let index = mask.reshape(&[-1])?.nonzero()?.remove(0);
+        flat.gather(index.view(), 0)
+    }
+
+    /// Stores a value where a mask is true: `x[mask] = value`. The value is a number, or an array that broadcasts to the array's shape.
+    ///
+    /// ```
+    /// let x = numelt::arange(4);
+    /// x.put_mask(&x.less(2), -1).unwrap();
+    /// assert_eq!(x.to_vec::<i64>(), [-1, -1, 2, 3]);
+    /// ```
+    ///
+    /// # Errors
+    /// A mask whose extents are not the array's, or whose elements are no truth values; a value that does not fit; a read-only
+    /// array.
+    pub fn put_mask(&self, mask: &AnyArray, value: impl Argument) -> Result<(), Error> {
+        self.check_mask(mask)?;
+        if !self.is_writeable() {
+            return Err(Error::ReadOnlyAssignment);
+        }
+        let operand = value.operand();
+        let converted;
+        let value = match operand {
+            Operand::Array(view) if view.dtype == self.dtype() => operand,
+            Operand::Array(view) if assign::drops_imaginary(view.dtype, self.dtype()) => {
+                return Err(wrong_dtype(view.dtype, self.dtype()));
+            }
+            Operand::Array(view) => {
+                converted = Recorder.copied(view, self.dtype(), Order::K)?;
+                Operand::Array(&converted)
+            }
+            _ => Operand::Value(assign::literal(&operand, self.dtype()).ok_or_else(|| unfit(&operand, self.dtype()))?),
+        };
+        let mut shape = mask.shape().to_vec();
+        shape.resize(self.ndim(), 1);
+        let mask = mask.reshape(&shape)?;
+        apply_into(Op::Where, &[mask.operand(), value, self.operand()], self)
+    }
+
+    /// Stores values at positions along the first axis: `x[indices] = values`. Of equal positions the last one wins.
+    ///
+    /// ```
+    /// use numelt::AnyArray;
+    /// let x = numelt::zeros(&[4]);
+    /// x.put(AnyArray::from(vec![3, 0]), AnyArray::from(vec![1.0, 2.0])).unwrap();
+    /// assert_eq!(x.to_vec::<f64>(), [2.0, 0.0, 0.0, 1.0]);
+    /// ```
+    ///
+    /// # Errors
+    /// A position outside the axis, or not an integer; values that do not broadcast to what is chosen; a read-only array.
+    pub fn put(&self, indices: impl Argument, values: impl Argument) -> Result<(), Error> {
+        self.scatter(Op::Scatter, indices, values)
+    }
+
+    /// Adds values to the elements at positions along the first axis; equal positions take part one after the other.
+    ///
+    /// ```
+    /// use numelt::AnyArray;
+    /// let x = numelt::zeros(&[2]);
+    /// x.add_at(AnyArray::from(vec![1, 1, 0]), 1.0).unwrap();
+    /// assert_eq!(x.to_vec::<f64>(), [1.0, 2.0]);
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`AnyArray::put`].
+    pub fn add_at(&self, indices: impl Argument, values: impl Argument) -> Result<(), Error> {
+        self.scatter(Op::ScatterAdd, indices, values)
+    }
+
+    fn scatter(&self, op: Op, indices: impl Argument, values: impl Argument) -> Result<(), Error> {
+        if !self.is_writeable() {
+            return Err(Error::ReadOnlyAssignment);
+        }
+        let view = self.view();
+        let axis = self.axis(0)?;
+        if view.to_ir(0).overlaps_itself() != Some(false) {
+            return Err(Error::Value("two indices of the output share memory".into()));
+        }
+        let index = positions(&indices.to_array(), view.shape[axis], axis)?;
+        let picked: Dims = index.view().shape.iter().chain(&view.shape[1..]).copied().collect();
+        // the values as the scatter takes them: of the array's dtype, in memory that it does not write
+        let chosen = AnyArray::new(Recorder.fresh(view.dtype, &picked, numelt_ir::c_strides(&picked, self.itemsize())));
+        chosen.assign(values)?;
+        if chosen.is_empty() {
+            return Ok(());
+        }
+        let index = if index.shares_memory(self) { index.copy() } else { index };
+        let inputs = [Input::Array(view), Input::Array(chosen.view()), Input::Array(index.view())];
+        Recorder.record(op, view.dtype, view, &inputs, Axes::default())
+    }
+
+    /// The array with the axes of a mask as one, after a look at the mask.
+    fn check_mask(&self, mask: &AnyArray) -> Result<AnyArray, Error> {
+        if mask.dtype() != DType::Bool {
+            return Err(wrong_dtype(mask.dtype(), DType::Bool));
+        }
+        let rank = mask.ndim();
+        if rank > self.ndim() {
+            return Err(Error::TooManyIndices { rank: self.ndim(), indices: rank });
+        }
+        for (axis, (&n, &m)) in self.shape().iter().zip(mask.shape()).enumerate() {
+            if n != m {
+                return Err(Error::Index(format!(
+                    "boolean index did not match indexed array along axis {axis}; size of axis is {n} but size of \
+                     corresponding boolean axis is {m}"
+                )));
+            }
+        }
+        let mut extents = vec![mask.shape().iter().product()];
+        extents.extend_from_slice(&self.shape()[rank..]);
+        self.reshape(&extents)
+    }
+
+    /// An axis counted from the front.
+    pub(crate) fn axis(&self, axis: i64) -> Result<usize, Error> {
+        normalize_axis(axis, self.ndim()).ok_or(Error::Axis { axis, rank: self.ndim() })
+    }
+}
+
+/// Positions on an axis of `n`, as 64-bit integers that count from the front.
+fn positions(index: &AnyArray, n: i64, axis: usize) -> Result<Array<i64>, Error> {
+    if !index.dtype().is_integer() {
+        return Err(Error::Index("arrays used as indices must be of integer (or boolean) type".into()));
+    }
+    let wide = if index.dtype() == DType::I64 { index.clone() } else { index.try_astype(DType::I64)? };
+    if wide.is_empty() {
+        return wide.typed();
+    }
+    let (low, high) = (wide.min(), wide.max());
+    let [low, high] = [low.item::<i64>(), high.item::<i64>()];
+    if low < -n || high >= n {
+        let outside = wide.to_vec::<i64>().into_iter().find(|at| !(-n..n).contains(at)).unwrap_or(high);
+        return Err(Error::IndexOutOfBounds { index: outside, axis, extent: n });
+    }
+    if low < 0 { super::elementwise::try_select(wide.less(0), &wide + n, &wide)?.typed() } else { wide.typed() }
+}
+
+impl<T: Element> Array<T> {
+    /// [`AnyArray::slice`], with the type of the elements.
+    ///
+    /// ```
+    /// use numelt::{Array, s};
+    /// assert_eq!(Array::from([[1, 2], [3, 4]]).slice(s![.., 0]).to_vec(), [1, 3]);
+    /// ```
+    ///
+    /// # Panics
+    /// As that.
+    #[track_caller]
+    pub fn slice(&self, parts: impl AsRef<[Part]>) -> Array<T> {
+        Array::of(self.as_any().slice(parts))
+    }
+
+    /// [`AnyArray::take`] along an axis, with the type of the elements.
+    ///
+    /// ```
+    /// use numelt::Array;
+    /// assert_eq!(Array::from([1, 2, 3]).take(Array::from([2, 2]), 0).unwrap().to_vec(), [3, 3]);
+    /// ```
+    ///
+    /// # Errors
+    /// As that.
+    pub fn take(&self, indices: impl Argument, axis: i64) -> Result<Array<T>, Error> {
+        self.as_any().take(indices, axis).map(Array::of)
+    }
+
+    /// [`AnyArray::compress`], with the type of the elements.
+    ///
+    /// ```
+    /// use numelt::Array;
+    /// let x = Array::from([1.0, -2.0, 3.0]);
+    /// assert_eq!(x.compress(&x.greater(0)).unwrap().to_vec(), [1.0, 3.0]);
+    /// ```
+    ///
+    /// # Errors
+    /// As that.
+    pub fn compress(&self, mask: &AnyArray) -> Result<Array<T>, Error> {
+        self.as_any().compress(mask).map(Array::of)
+    }
+}

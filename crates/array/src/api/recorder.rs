@@ -1,0 +1,112 @@
+//! The Rust program as a front end of NumPy's rules: one runtime for the process, made when it is first needed.
+
+use crate::error::Error;
+use crate::front::Front;
+use numelt_engines::Engines;
+use numelt_ir::{Axes, DType, Op, Scalar};
+use numelt_runtime::{ArrayView, BaseRef, Config, Input, Reason, Runtime};
+use std::sync::OnceLock;
+
+/// The process's runtime, made with the settings of the environment and of `numelt.toml` if [`configure`] has not made it.
+///
+/// # Panics
+/// When those settings are wrong; [`configure`] gives the error.
+///
+/// ```
+/// let numbers = numelt::arange(1_000_000) * 2;
+/// assert!(numelt::runtime().pending_work() > 0);
+/// assert_eq!(numbers.get(&[3]).unwrap(), numelt::Scalar::I64(6));
+/// ```
+pub fn runtime() -> &'static Runtime {
+    static MADE: OnceLock<&'static Runtime> = OnceLock::new();
+    MADE.get_or_init(|| match settings().and_then(start) {
+        Ok(_) => Runtime::global(),
+        Err(error) => panic!("{error}"),
+    })
+}
+
+/// Makes the process's runtime with these settings; false when there is one already.
+///
+/// ```
+/// use numelt::Config;
+/// let mut config = Config::default();
+/// config.set("threads", "1").unwrap();
+/// assert!(numelt::configure(config).unwrap());
+/// assert!(!numelt::configure(Config::default()).unwrap());
+/// assert_eq!(numelt::runtime().config().threads, 1);
+/// ```
+///
+/// # Errors
+/// An engine that there is not, or that cannot be made.
+pub fn configure(config: Config) -> Result<bool, Error> {
+    start(config)
+}
+
+fn settings() -> Result<Config, Error> {
+    let (config, refused) = Config::load(Engines::default().names())?;
+    refused.iter().for_each(|line| eprintln!("numelt: {line}"));
+    Ok(config)
+}
+
+fn start(config: Config) -> Result<bool, Error> {
+    let engines = Engines::default().make(&config.engine, &config)?;
+    Ok(Runtime::init(engines, config))
+}
+
+/// Runs everything that has been recorded. Reading values does it as far as they need it.
+///
+/// ```
+/// let numbers = numelt::linspace(0.0, 1.0, 100_000).sin();
+/// numelt::flush().unwrap();
+/// assert_eq!(numelt::runtime().pending_work(), 0);
+/// # drop(numbers);
+/// ```
+///
+/// # Errors
+/// No memory for a result; or this thread has a guard of values that are to be written.
+pub fn flush() -> Result<(), Error> {
+    Ok(runtime().flush(Reason::Explicit)?)
+}
+
+/// Where the rules record what they decide.
+#[derive(Debug, Clone, Copy)]
+pub struct Recorder;
+
+impl Front for Recorder {
+    type Error = Error;
+
+    fn error(&self, error: Error) -> Error {
+        error
+    }
+
+    fn new_base(&self, nbytes: usize) -> BaseRef {
+        runtime().new_base(nbytes)
+    }
+
+    fn record(&self, op: Op, ty: DType, out: &ArrayView, ins: &[Input<'_>], axes: Axes) -> Result<(), Error> {
+        let runtime = runtime();
+        let Some(reason) = runtime.record(op, ty, out, ins, axes)? else { return Ok(()) };
+        let ran = runtime.flush(reason);
+        // what gets no memory stays pending, and is an error of those who read it, unless somebody sees the memory already
+        let needed = matches!(reason, Reason::Visible | Reason::Explicit);
+        if needed && !out.base.is_readable() { Ok(ran?) } else { Ok(()) }
+    }
+
+    fn known(&self, op: Op, ty: DType, view: &ArrayView, axes: Axes, array: bool) -> Option<Scalar> {
+        let possible = view.base.has_kept() && ty == view.dtype && axes.len() == view.shape.len();
+        if possible { runtime().kept(op, view, array) } else { None }
+    }
+
+    fn look<R>(&self, base: &BaseRef, look: impl FnOnce(&[u8]) -> R) -> Result<R, Error> {
+        Ok(look(runtime().read(base)?.bytes()))
+    }
+
+    fn set_bytes(&self, base: &BaseRef, bytes: &[u8]) -> Result<(), Error> {
+        runtime().overwrite(base)?.bytes_mut()[..bytes.len()].copy_from_slice(bytes);
+        Ok(())
+    }
+
+    fn literal_overflow(&self) -> Result<(), Error> {
+        Ok(())
+    }
+}

@@ -1,0 +1,181 @@
+//! NumPy's bit generators of linear congruence, PCG64 and PCG64DXSM: words one by one, and stretches of the stream to be recorded.
+
+use super::seed_sequence::SeedSequence;
+use numelt_ir::Op;
+use numelt_ir::interp::random::{Lcg, PCG64_CHEAP_MULTIPLIER, PCG64_MULTIPLIER, pcg64_output, pcg64dxsm_output};
+use smallvec::SmallVec;
+
+/// A stretch of a stream: the operation with the literals that its first element begins at.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Stretch {
+    /// The operation.
+    pub op: Op,
+    /// Position of the first element.
+    pub first: u64,
+    /// The words of state that the operation takes behind the position.
+    pub state: SmallVec<[u64; 6]>,
+}
+
+/// The state of such a generator.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Pcg64 {
+    /// The number that is stepped.
+    pub state: u128,
+    /// What each step adds.
+    pub increment: u128,
+    /// Is it PCG64, which steps before it gives a word, or PCG64DXSM, which steps afterwards?
+    pub steps_first: bool,
+    /// The upper half of a word whose lower half has been given.
+    pub half: Option<u32>,
+}
+
+/// One step back, as a multiplier and a factor of the increment.
+const BACK: (u128, u128) = Lcg::leap(PCG64_MULTIPLIER, u128::MAX);
+const CHEAP_BACK: (u128, u128) = Lcg::leap(PCG64_CHEAP_MULTIPLIER, u128::MAX);
+
+impl Pcg64 {
+    /// PCG64 with a seed.
+    pub fn new(seed: &SeedSequence) -> Pcg64 {
+        let words = seed.state(4);
+        let join = |at: usize| u128::from(words[at]) << 64 | u128::from(words[at + 1]);
+        let increment = join(2) << 1 | 1;
+        let first = Pcg64 { state: increment.wrapping_add(join(0)), increment, steps_first: true, half: None };
+        Pcg64 { state: first.stepped(), ..first }
+    }
+
+    fn multiplier(&self) -> u128 {
+        if self.steps_first { PCG64_MULTIPLIER } else { PCG64_CHEAP_MULTIPLIER }
+    }
+
+    fn stepped(&self) -> u128 {
+        self.state.wrapping_mul(self.multiplier()).wrapping_add(self.increment)
+    }
+
+    /// The next word.
+    #[inline]
+    pub fn word(&mut self) -> u64 {
+        let before = self.state;
+        self.state = self.stepped();
+        if self.steps_first { pcg64_output(self.state) } else { pcg64dxsm_output(before) }
+    }
+
+    /// The next half of a word: the lower one first.
+    #[inline]
+    pub fn half(&mut self) -> u32 {
+        if let Some(half) = self.half.take() {
+            return half;
+        }
+        let word = self.word();
+        self.half = Some((word >> 32) as u32);
+        word as u32
+    }
+
+    /// The next uniform number in `[0, 1)`.
+    #[inline]
+    pub fn uniform(&mut self) -> f64 {
+        (self.word() >> 11) as f64 * (1.0 / 9_007_199_254_740_992.0)
+    }
+
+    /// The next integer from zero to `last`, without preference for any: by multiplication, and rejection of few words.
+    pub fn below_or_at(&mut self, last: u64) -> u64 {
+        if last == 0 {
+            return 0;
+        }
+        if last == u64::MAX {
+            return self.word();
+        }
+        let count = last + 1;
+        if last >= u64::from(u32::MAX) {
+            if last == u64::from(u32::MAX) {
+                return self.half().into();
+            }
+            let mut product = u128::from(self.word()) * u128::from(count);
+            if (product as u64) < count {
+                let least = (u64::MAX - last) % count;
+                while (product as u64) < least {
+                    product = u128::from(self.word()) * u128::from(count);
+                }
+            }
+            return (product >> 64) as u64;
+        }
+        let mut product = u64::from(self.half()) * count;
+        if (product as u32) < count as u32 {
+            let least = (u32::MAX - last as u32) % count as u32;
+            while (product as u32) < least {
+                product = u64::from(self.half()) * count;
+            }
+        }
+        product >> 32
+    }
+
+    /// The next integer from zero to `last`, by rejection under the smallest mask that holds `last`: what shuffling uses.
+    pub fn masked(&mut self, last: u64) -> u64 {
+        let mask = last.checked_next_power_of_two().map_or(u64::MAX, |power| power - 1) | last;
+        loop {
+            let bits = if last <= u64::from(u32::MAX) { self.half().into() } else { self.word() };
+            if bits & mask <= last {
+                return bits & mask;
+            }
+        }
+    }
+
+    /// Takes `n` words, or halves of words, and moves the state as single draws would; `None`, with nothing changed, where the half that
+    /// waits is not of the word before.
+    pub fn take(&mut self, n: u64, halves: bool) -> Option<Stretch> {
+        let multiplier = self.multiplier();
+        let lcg = |state| Lcg { state, increment: self.increment, multiplier };
+        // word `k` counted from a state
+        let word = |from: Lcg, k: u64| {
+            if self.steps_first {
+                pcg64_output(from.after(u128::from(k) + 1).state)
+            } else {
+                pcg64dxsm_output(from.after(u128::from(k)).state)
+            }
+        };
+        let (mut start, mut first, mut words, mut waiting) = (lcg(self.state), 0, n, self.half);
+        if halves {
+            if let Some(half) = self.half {
+                let (multiply, add) = if self.steps_first { BACK } else { CHEAP_BACK };
+                start.state = multiply.wrapping_mul(self.state).wrapping_add(add.wrapping_mul(self.increment));
+                first = 1;
+                // the half that waits may be of another word than the last one
+                if (word(start, 0) >> 32) as u32 != half {
+                    return None;
+                }
+            }
+            let last = first + n - 1;
+            words = last / 2 + 1;
+            waiting = last.is_multiple_of(2).then(|| (word(start, last / 2) >> 32) as u32);
+        }
+        let [high, low] = [(start.state >> 64) as u64, start.state as u64];
+        let state = [high, low, (self.increment >> 64) as u64, self.increment as u64];
+        let op = if self.steps_first { Op::Pcg64 } else { Op::Pcg64Dxsm };
+        (self.state, self.half) = (start.after(u128::from(words)).state, waiting);
+        Some(Stretch { op, first, state: SmallVec::from_slice(&state) })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stretch_moves_the_state_as_single_draws_do() {
+        for steps_first in [true, false] {
+            let start = Pcg64 { steps_first, ..Pcg64::new(&SeedSequence::new(7)) };
+            for n in 1..20 {
+                let (mut taken, mut drawn) = (start.clone(), start.clone());
+                taken.take(n, false).unwrap();
+                (0..n).for_each(|_| assert!(drawn.word() > 0));
+                assert_eq!(taken, drawn);
+                for before in 0..2 {
+                    let (mut taken, mut drawn) = (start.clone(), start.clone());
+                    (0..before).for_each(|_| assert_eq!(taken.half(), drawn.half()));
+                    taken.take(n, true).unwrap();
+                    (0..n).for_each(|_| assert!(drawn.half() > 0));
+                    assert_eq!(taken, drawn, "{n} after {before}");
+                }
+            }
+        }
+    }
+}

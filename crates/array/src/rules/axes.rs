@@ -1,0 +1,164 @@
+//! Axes in other places: permuted, added, dropped, turned round. All of these are windows on the same elements.
+
+use super::shape;
+use crate::error::Error;
+use crate::reductions::normalize_axis;
+use numelt_ir::{Dims, MAX_RANK};
+use numelt_runtime::ArrayView;
+use smallvec::SmallVec;
+
+/// Numbers of axes.
+pub type Order = SmallVec<[usize; 4]>;
+
+/// An axis counted from the front.
+///
+/// # Errors
+/// No such axis.
+pub fn normalize(axis: i64, rank: usize) -> Result<usize, Error> {
+    normalize_axis(axis, rank).ok_or(Error::Axis { axis, rank })
+}
+
+/// The axes in another order: axis `k` of the result is axis `order[k]` of the view.
+pub fn permuted(view: &ArrayView, order: &[usize]) -> ArrayView {
+    let pick = |from: &Dims| order.iter().map(|&axis| from[axis]).collect();
+    shape::window(view, view.offset, pick(&view.shape), pick(&view.strides))
+}
+
+/// The order that `transpose` is asked for.
+///
+/// # Errors
+/// Not each axis once.
+pub fn permutation(axes: &[i64], rank: usize) -> Result<Order, Error> {
+    if axes.len() != rank {
+        return Err(Error::Value("axes don't match array".into()));
+    }
+    let order = axes.iter().map(|&axis| normalize(axis, rank)).collect::<Result<Order, Error>>()?;
+    let mut seen = order.clone();
+    seen.sort_unstable();
+    if seen.windows(2).any(|pair| pair[0] == pair[1]) {
+        return Err(Error::Value("repeated axis in transpose".into()));
+    }
+    Ok(order)
+}
+
+/// The order in which axes have moved from some places to others, and all others follow in theirs.
+///
+/// # Errors
+/// No such axis, one that is named twice, another number of places than of axes.
+pub fn moved(from: &[i64], to: &[i64], rank: usize) -> Result<Order, Error> {
+    let place = |axes: &[i64], name: &str| {
+        let places = axes.iter().map(|&axis| normalize(axis, rank)).collect::<Result<Order, Error>>()?;
+        let mut seen = places.clone();
+        seen.sort_unstable();
+        match seen.windows(2).any(|pair| pair[0] == pair[1]) {
+            true => Err(Error::Value(format!("repeated axis in `{name}` argument"))),
+            false => Ok(places),
+        }
+    };
+    let (from, to) = (place(from, "source")?, place(to, "destination")?);
+    if from.len() != to.len() {
+        let text = "`source` and `destination` arguments must have the same number of elements";
+        return Err(Error::Value(text.into()));
+    }
+    let mut order: Order = (0..rank).filter(|axis| !from.contains(axis)).collect();
+    let mut pairs: SmallVec<[(usize, usize); 4]> = to.into_iter().zip(from).collect();
+    pairs.sort_unstable();
+    pairs.into_iter().for_each(|(to, from)| order.insert(to, from));
+    Ok(order)
+}
+
+/// The view with an axis of extent one more, at a place in the result.
+///
+/// # Errors
+/// No such place; more axes than an array may have.
+pub fn expanded(view: &ArrayView, axis: i64) -> Result<ArrayView, Error> {
+    let rank = view.shape.len() + 1;
+    if rank > MAX_RANK {
+        return Err(Error::TooManyAxes(rank));
+    }
+    let at = normalize(axis, rank)?;
+    let mut view = view.clone();
+    view.shape.insert(at, 1);
+    view.strides.insert(at, 0);
+    Ok(view)
+}
+
+/// The view without these axes, which have extent one; without all such axes if none are named.
+///
+/// # Errors
+/// No such axis; one of another extent; one that is named twice.
+pub fn squeezed(view: &ArrayView, axes: Option<&[i64]>) -> Result<ArrayView, Error> {
+    let rank = view.shape.len();
+    let dropped: Order = match axes {
+        None => (0..rank).filter(|&axis| view.shape[axis] == 1).collect(),
+        Some(axes) => {
+            let places = axes.iter().map(|&axis| normalize(axis, rank)).collect::<Result<Order, Error>>()?;
+            if (1..places.len()).any(|at| places[..at].contains(&places[at])) {
+                return Err(Error::DuplicateAxis);
+            }
+            places
+        }
+    };
+    if dropped.iter().any(|&axis| view.shape[axis] != 1) {
+        let text = "cannot select an axis to squeeze out which has size not equal to one";
+        return Err(Error::Value(text.into()));
+    }
+    let kept: Order = (0..rank).filter(|axis| !dropped.contains(axis)).collect();
+    Ok(permuted(view, &kept))
+}
+
+/// The view with axes in the opposite direction.
+pub fn flipped(view: &ArrayView, axes: impl IntoIterator<Item = usize>) -> ArrayView {
+    let mut view = view.clone();
+    for axis in axes {
+        if view.shape[axis] > 0 {
+            view.offset += (view.shape[axis] - 1) * view.strides[axis];
+        }
+        view.strides[axis] = -view.strides[axis];
+    }
+    view
+}
+
+/// The view stretched to a shape.
+///
+/// # Errors
+/// A shape that it does not broadcast to.
+pub fn stretched(view: &ArrayView, to: &[i64]) -> Result<ArrayView, Error> {
+    let fits = view.shape.len() <= to.len() && shape::broadcast(&[&view.shape, to]).as_deref() == Some(to);
+    if !fits {
+        let text = format!(
+            "operands could not be broadcast together with remapped shapes [original->remapped]: {} and requested shape {}",
+            crate::shape_text(&view.shape),
+            crate::shape_text(to)
+        );
+        return Err(Error::Value(text));
+    }
+    Ok(shape::window(view, view.offset, Dims::from_slice(to), shape::stretched_strides(view, to)))
+}
+
+/// The extents that a reshape asks for: one of them may be -1, and is what is left.
+///
+/// # Errors
+/// Another number of elements; two unknown extents.
+pub fn extents(asked: &[i64], size: i64) -> Result<Dims, Error> {
+    let refused = || {
+        let text = format!("cannot reshape array of size {size} into shape {}", crate::shape_text(asked));
+        Error::Value(text)
+    };
+    if asked.len() > MAX_RANK {
+        return Err(Error::TooManyAxes(asked.len()));
+    }
+    let known =
+        asked.iter().filter(|n| **n != -1).try_fold(1i64, |all, &n| if n < 0 { None } else { all.checked_mul(n) });
+    let known = known.ok_or_else(refused)?;
+    let mut dims = Dims::from_slice(asked);
+    match asked.iter().filter(|n| **n == -1).count() {
+        0 if known == size => Ok(dims),
+        1 if known > 0 && size % known == 0 => {
+            dims.iter_mut().filter(|n| **n == -1).for_each(|n| *n = size / known);
+            Ok(dims)
+        }
+        0 | 1 => Err(refused()),
+        _ => Err(Error::Value("can only specify one unknown dimension".into())),
+    }
+}
