@@ -7,7 +7,6 @@ import numpy
 import pytest
 
 import numelt
-from numelt._dispatch import library
 from numelt._dispatch.routine import library_function
 
 from ..support.compare import assert_same
