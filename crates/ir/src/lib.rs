@@ -25,7 +25,7 @@ pub use dtype::{DType, DTypeSet, Kind as DTypeKind};
 pub use error::{Error, Result};
 pub use half::F16;
 pub use interp::{Pieces, interpret, memory_order, pairwise_sum};
-pub use op::{Op, OpInfo, OpKind, Signature};
+pub use op::{Loops, Op, OpInfo, OpKind, Signature};
 pub use overlap::is_nested;
 pub use program::{Axes, Base, BaseId, ConstId, Instr, Operand, Program};
 pub use scalar::{C32, C64, Scalar};

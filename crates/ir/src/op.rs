@@ -51,6 +51,19 @@ pub enum Signature {
     Stream,
 }
 
+/// How NumPy chooses an elementwise operation's loop dtype by its operands' dtypes; `crates/array/src/rules/resolve.rs` applies it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Loops {
+    /// The operands' common dtype.
+    Common,
+    /// The same, but int8 where it is bool.
+    NoBool,
+    /// The smallest float or complex dtype to which the operands convert safely.
+    Floats,
+    /// By a rule of its own.
+    Own,
+}
+
 /// A row of the op table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OpInfo {
@@ -62,6 +75,8 @@ pub struct OpInfo {
     pub arity: usize,
     /// Input and output dtypes.
     pub signature: Signature,
+    /// How NumPy chooses the loop.
+    pub loops: Loops,
     /// How many additions take as long as one element, roughly; see [`Op::work`].
     pub work: u64,
     /// Loop dtypes that the operation exists for.
@@ -71,14 +86,14 @@ pub struct OpInfo {
 macro_rules! op_table {
     (
         elementwise {
-            $($element:ident $element_name:literal $element_arity:literal $element_sig:ident $element_work:literal
-                $element_set:expr;)*
+            $($element:ident $element_name:literal $element_arity:literal $element_sig:ident $element_loop:ident
+                $element_work:literal $element_set:expr;)*
         }
         others { $($other:ident $name:literal $kind:ident $arity:literal $sig:ident $work:literal $set:expr;)* }
     ) => {
         op_table! {
-            $($element $element_name Elementwise $element_arity $element_sig $element_work $element_set;)*
-            $($other $name $kind $arity $sig $work $set;)*
+            $($element $element_name Elementwise $element_arity $element_sig $element_loop $element_work $element_set;)*
+            $($other $name $kind $arity $sig Own $work $set;)*
         }
 
         /// The pattern of every operation that is not elementwise.
@@ -87,7 +102,7 @@ macro_rules! op_table {
             () => { $($crate::Op::$other)|* };
         }
     };
-    ($($variant:ident $name:literal $kind:ident $arity:literal $sig:ident $work:literal $set:expr;)*) => {
+    ($($variant:ident $name:literal $kind:ident $arity:literal $sig:ident $loop:ident $work:literal $set:expr;)*) => {
         /// An operation of the bytecode; [`Op::info`] gives its row of the table.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
         #[repr(u8)]
@@ -104,6 +119,7 @@ macro_rules! op_table {
                     kind: OpKind::$kind,
                     arity: $arity,
                     signature: Signature::$sig,
+                    loops: Loops::$loop,
                     work: $work,
                     dtypes: $set,
                 },)*
@@ -155,116 +171,116 @@ macro_rules! transcendental {
 use DTypeSet as D;
 
 op_table! {
-    // variant, name, (kind,) number of inputs, signature, work, loop dtypes
+    // variant, name, (kind,) number of inputs, signature, (how NumPy chooses the loop,) work, loop dtypes
     elementwise {
         // Copies and casts: the loop dtype is the output's.
-        Copy         "copy"          1 Same       1 D::ALL;
+        Copy              "copy"                1 Same      Common  1 D::ALL;
         // Arithmetic. add and multiply of bool are or and and.
-        Add          "add"           2 Same       1 D::ALL;
-        Subtract     "subtract"      2 Same       1 D::NUMBER;
-        Multiply     "multiply"      2 Same       1 D::ALL;
-        Divide       "divide"        2 Same       4 D::INEXACT;
-        FloorDivide  "floor_divide"  2 Same      30 D::REAL;
-        Remainder    "remainder"     2 Same      30 D::REAL;
-        Fmod         "fmod"          2 Same      30 D::REAL;
-        Power        "power"         2 Same      25 D::NUMBER;
-        Negative     "negative"      1 Same       1 D::NUMBER;
-        Positive     "positive"      1 Same       1 D::NUMBER;
-        Absolute     "absolute"      1 Real       1 D::ALL;
-        Sign         "sign"          1 Same       1 D::NUMBER;
-        Square       "square"        1 Same       1 D::NUMBER;
-        Reciprocal   "reciprocal"    1 Same       4 D::NUMBER;
-        Maximum      "maximum"       2 Same       1 D::ALL;
-        Minimum      "minimum"       2 Same       1 D::ALL;
-        Fmax         "fmax"          2 Same       1 D::ALL;
-        Fmin         "fmin"          2 Same       1 D::ALL;
-        Copysign     "copysign"      2 Same       1 D::FLOAT;
+        Add               "add"                 2 Same      Common  1 D::ALL;
+        Subtract          "subtract"            2 Same      Common  1 D::NUMBER;
+        Multiply          "multiply"            2 Same      Common  1 D::ALL;
+        Divide            "divide"              2 Same      Own     4 D::INEXACT;
+        FloorDivide       "floor_divide"        2 Same      NoBool 30 D::REAL;
+        Remainder         "remainder"           2 Same      NoBool 30 D::REAL;
+        Fmod              "fmod"                2 Same      NoBool 30 D::REAL;
+        Power             "power"               2 Same      NoBool 25 D::NUMBER;
+        Negative          "negative"            1 Same      Common  1 D::NUMBER;
+        Positive          "positive"            1 Same      Common  1 D::NUMBER;
+        Absolute          "absolute"            1 Real      Common  1 D::ALL;
+        Sign              "sign"                1 Same      Common  1 D::NUMBER;
+        Square            "square"              1 Same      NoBool  1 D::NUMBER;
+        Reciprocal        "reciprocal"          1 Same      NoBool  4 D::NUMBER;
+        Maximum           "maximum"             2 Same      Common  1 D::ALL;
+        Minimum           "minimum"             2 Same      Common  1 D::ALL;
+        Fmax              "fmax"                2 Same      Common  1 D::ALL;
+        Fmin              "fmin"                2 Same      Common  1 D::ALL;
+        Copysign          "copysign"            2 Same      Floats  1 D::FLOAT;
         // Roots, exponentials and logarithms.
-        Sqrt         "sqrt"          1 Same       4 D::INEXACT;
-        Cbrt         "cbrt"          1 Same      25 D::FLOAT;
-        Exp          "exp"           1 Same      10 D::INEXACT;
-        Exp2         "exp2"          1 Same      10 D::INEXACT;
-        Expm1        "expm1"         1 Same      10 D::INEXACT;
-        Log          "log"           1 Same      10 D::INEXACT;
-        Log2         "log2"          1 Same      10 D::INEXACT;
-        Log10        "log10"         1 Same      10 D::INEXACT;
-        Log1p        "log1p"         1 Same      10 D::INEXACT;
+        Sqrt              "sqrt"                1 Same      Floats  4 D::INEXACT;
+        Cbrt              "cbrt"                1 Same      Floats 25 D::FLOAT;
+        Exp               "exp"                 1 Same      Floats 10 D::INEXACT;
+        Exp2              "exp2"                1 Same      Floats 10 D::INEXACT;
+        Expm1             "expm1"               1 Same      Floats 10 D::INEXACT;
+        Log               "log"                 1 Same      Floats 10 D::INEXACT;
+        Log2              "log2"                1 Same      Floats 10 D::INEXACT;
+        Log10             "log10"               1 Same      Floats 10 D::INEXACT;
+        Log1p             "log1p"               1 Same      Floats 10 D::INEXACT;
         // Trigonometry and relatives.
-        Sin          "sin"           1 Same      10 D::INEXACT;
-        Cos          "cos"           1 Same      10 D::INEXACT;
-        Tan          "tan"           1 Same      10 D::INEXACT;
-        Arcsin       "arcsin"        1 Same      10 D::INEXACT;
-        Arccos       "arccos"        1 Same      10 D::INEXACT;
-        Arctan       "arctan"        1 Same      10 D::INEXACT;
-        Arctan2      "arctan2"       2 Same      25 D::FLOAT;
-        Sinh         "sinh"          1 Same      10 D::INEXACT;
-        Cosh         "cosh"          1 Same      10 D::INEXACT;
-        Tanh         "tanh"          1 Same      10 D::INEXACT;
-        Arcsinh      "arcsinh"       1 Same      10 D::INEXACT;
-        Arccosh      "arccosh"       1 Same      10 D::INEXACT;
-        Arctanh      "arctanh"       1 Same      10 D::INEXACT;
-        Hypot        "hypot"         2 Same      25 D::FLOAT;
-        Erf          "erf"           1 Same      10 D::FLOAT;
-        Logaddexp    "logaddexp"     2 Same      25 D::FLOAT;
-        Logaddexp2   "logaddexp2"    2 Same      25 D::FLOAT;
-        FloatPower   "float_power"   2 Same      25 D::DOUBLE;
-        Deg2rad      "deg2rad"       1 Same       1 D::FLOAT;
-        Rad2deg      "rad2deg"       1 Same       1 D::FLOAT;
+        Sin               "sin"                 1 Same      Floats 10 D::INEXACT;
+        Cos               "cos"                 1 Same      Floats 10 D::INEXACT;
+        Tan               "tan"                 1 Same      Floats 10 D::INEXACT;
+        Arcsin            "arcsin"              1 Same      Floats 10 D::INEXACT;
+        Arccos            "arccos"              1 Same      Floats 10 D::INEXACT;
+        Arctan            "arctan"              1 Same      Floats 10 D::INEXACT;
+        Arctan2           "arctan2"             2 Same      Floats 25 D::FLOAT;
+        Sinh              "sinh"                1 Same      Floats 10 D::INEXACT;
+        Cosh              "cosh"                1 Same      Floats 10 D::INEXACT;
+        Tanh              "tanh"                1 Same      Floats 10 D::INEXACT;
+        Arcsinh           "arcsinh"             1 Same      Floats 10 D::INEXACT;
+        Arccosh           "arccosh"             1 Same      Floats 10 D::INEXACT;
+        Arctanh           "arctanh"             1 Same      Floats 10 D::INEXACT;
+        Hypot             "hypot"               2 Same      Floats 25 D::FLOAT;
+        Erf               "erf"                 1 Same      Floats 10 D::FLOAT;
+        Logaddexp         "logaddexp"           2 Same      Floats 25 D::FLOAT;
+        Logaddexp2        "logaddexp2"          2 Same      Floats 25 D::FLOAT;
+        FloatPower        "float_power"         2 Same      Own    25 D::DOUBLE;
+        Deg2rad           "deg2rad"             1 Same      Floats  1 D::FLOAT;
+        Rad2deg           "rad2deg"             1 Same      Floats  1 D::FLOAT;
         // Parts of floats. `ldexp(x, n)` is x times two to the n; the two halves of frexp and modf are operations.
-        Fabs         "fabs"          1 Same       1 D::FLOAT;
-        Heaviside    "heaviside"     2 Same       1 D::FLOAT;
-        Nextafter    "nextafter"     2 Same       1 D::FLOAT;
-        Spacing      "spacing"       1 Same       1 D::FLOAT;
-        Ldexp        "ldexp"         2 Scale      1 D::FLOAT;
-        FrexpMantissa "frexp_mantissa" 1 Same     1 D::FLOAT;
-        FrexpExponent "frexp_exponent" 1 Exponent  1 D::FLOAT;
-        ModfFraction "modf_fraction" 1 Same       1 D::FLOAT;
-        ModfIntegral "modf_integral" 1 Same       1 D::FLOAT;
+        Fabs              "fabs"                1 Same      Floats  1 D::FLOAT;
+        Heaviside         "heaviside"           2 Same      Floats  1 D::FLOAT;
+        Nextafter         "nextafter"           2 Same      Floats  1 D::FLOAT;
+        Spacing           "spacing"             1 Same      Floats  1 D::FLOAT;
+        Ldexp             "ldexp"               2 Scale     Own     1 D::FLOAT;
+        FrexpMantissa     "frexp_mantissa"      1 Same      Floats  1 D::FLOAT;
+        FrexpExponent     "frexp_exponent"      1 Exponent  Floats  1 D::FLOAT;
+        ModfFraction      "modf_fraction"       1 Same      Floats  1 D::FLOAT;
+        ModfIntegral      "modf_integral"       1 Same      Floats  1 D::FLOAT;
         // Rounding.
-        Floor        "floor"         1 Same       1 D::FLOAT;
-        Ceil         "ceil"          1 Same       1 D::FLOAT;
-        Trunc        "trunc"         1 Same       1 D::FLOAT;
-        Rint         "rint"          1 Same       1 D::INEXACT;
+        Floor             "floor"               1 Same      Own     1 D::FLOAT;
+        Ceil              "ceil"                1 Same      Own     1 D::FLOAT;
+        Trunc             "trunc"               1 Same      Own     1 D::FLOAT;
+        Rint              "rint"                1 Same      Floats  1 D::INEXACT;
         // Comparisons. Complex values order by real part, then imaginary part.
-        Equal        "equal"         2 Predicate  1 D::ALL;
-        NotEqual     "not_equal"     2 Predicate  1 D::ALL;
-        Less         "less"          2 Predicate  1 D::ALL;
-        LessEqual    "less_equal"    2 Predicate  1 D::ALL;
-        Greater      "greater"       2 Predicate  1 D::ALL;
-        GreaterEqual "greater_equal" 2 Predicate  1 D::ALL;
+        Equal             "equal"               2 Predicate Own     1 D::ALL;
+        NotEqual          "not_equal"           2 Predicate Own     1 D::ALL;
+        Less              "less"                2 Predicate Own     1 D::ALL;
+        LessEqual         "less_equal"          2 Predicate Own     1 D::ALL;
+        Greater           "greater"             2 Predicate Own     1 D::ALL;
+        GreaterEqual      "greater_equal"       2 Predicate Own     1 D::ALL;
         // An i64 (the loop dtype) against a u64, or a u64 against an i64, by value.
-        EqualMixed        "equal_mixed"         2 Mixed  1 D::WIDE;
-        NotEqualMixed     "not_equal_mixed"     2 Mixed  1 D::WIDE;
-        LessMixed         "less_mixed"          2 Mixed  1 D::WIDE;
-        LessEqualMixed    "less_equal_mixed"    2 Mixed  1 D::WIDE;
-        GreaterMixed      "greater_mixed"       2 Mixed  1 D::WIDE;
-        GreaterEqualMixed "greater_equal_mixed" 2 Mixed  1 D::WIDE;
+        EqualMixed        "equal_mixed"         2 Mixed     Own     1 D::WIDE;
+        NotEqualMixed     "not_equal_mixed"     2 Mixed     Own     1 D::WIDE;
+        LessMixed         "less_mixed"          2 Mixed     Own     1 D::WIDE;
+        LessEqualMixed    "less_equal_mixed"    2 Mixed     Own     1 D::WIDE;
+        GreaterMixed      "greater_mixed"       2 Mixed     Own     1 D::WIDE;
+        GreaterEqualMixed "greater_equal_mixed" 2 Mixed     Own     1 D::WIDE;
         // Logic on truth values.
-        LogicalAnd   "logical_and"   2 Predicate  1 D::ALL;
-        LogicalOr    "logical_or"    2 Predicate  1 D::ALL;
-        LogicalXor   "logical_xor"   2 Predicate  1 D::ALL;
-        LogicalNot   "logical_not"   1 Predicate  1 D::ALL;
+        LogicalAnd        "logical_and"         2 Predicate Common  1 D::ALL;
+        LogicalOr         "logical_or"          2 Predicate Common  1 D::ALL;
+        LogicalXor        "logical_xor"         2 Predicate Common  1 D::ALL;
+        LogicalNot        "logical_not"         1 Predicate Common  1 D::ALL;
         // Bits; on bool they are logic.
-        BitwiseAnd   "bitwise_and"   2 Same       1 D::BITS;
-        BitwiseOr    "bitwise_or"    2 Same       1 D::BITS;
-        BitwiseXor   "bitwise_xor"   2 Same       1 D::BITS;
-        Invert       "invert"        1 Same       1 D::BITS;
-        LeftShift    "left_shift"    2 Same       1 D::INTEGER;
-        RightShift   "right_shift"   2 Same       1 D::INTEGER;
-        BitwiseCount "bitwise_count" 1 Count      1 D::INTEGER;
-        Gcd          "gcd"           2 Same      30 D::INTEGER;
-        Lcm          "lcm"           2 Same      30 D::INTEGER;
+        BitwiseAnd        "bitwise_and"         2 Same      Common  1 D::BITS;
+        BitwiseOr         "bitwise_or"          2 Same      Common  1 D::BITS;
+        BitwiseXor        "bitwise_xor"         2 Same      Common  1 D::BITS;
+        Invert            "invert"              1 Same      Common  1 D::BITS;
+        LeftShift         "left_shift"          2 Same      NoBool  1 D::INTEGER;
+        RightShift        "right_shift"         2 Same      NoBool  1 D::INTEGER;
+        BitwiseCount      "bitwise_count"       1 Count     NoBool  1 D::INTEGER;
+        Gcd               "gcd"                 2 Same      Common 30 D::INTEGER;
+        Lcm               "lcm"                 2 Same      Common 30 D::INTEGER;
         // Float classes.
-        Isnan        "isnan"         1 Predicate  1 D::ALL;
-        Isinf        "isinf"         1 Predicate  1 D::ALL;
-        Isfinite     "isfinite"      1 Predicate  1 D::ALL;
-        Signbit      "signbit"       1 Predicate  1 D::FLOAT;
+        Isnan             "isnan"               1 Predicate Common  1 D::ALL;
+        Isinf             "isinf"               1 Predicate Common  1 D::ALL;
+        Isfinite          "isfinite"            1 Predicate Common  1 D::ALL;
+        Signbit           "signbit"             1 Predicate Floats  1 D::FLOAT;
         // Complex parts.
-        Conjugate    "conjugate"     1 Same       1 D::NUMBER;
-        RealPart     "real"          1 Real       1 D::COMPLEX;
-        ImagPart     "imag"          1 Real       1 D::COMPLEX;
+        Conjugate         "conjugate"           1 Same      NoBool  1 D::NUMBER;
+        RealPart          "real"                1 Real      Common  1 D::COMPLEX;
+        ImagPart          "imag"                1 Real      Common  1 D::COMPLEX;
         // Selection: `where(condition, a, b)`.
-        Where        "where"         3 Select     1 D::ALL;
+        Where             "where"               3 Select    Own     1 D::ALL;
     }
     others {
         // `range(start, step)`: start + i * step, i the index in C order of the output view.

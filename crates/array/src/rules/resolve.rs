@@ -4,7 +4,7 @@
 //! fallback then runs NumPy, which raises with its own words.
 
 use numelt_ir::interp::cast;
-use numelt_ir::{C64, DType, DTypeKind, Op, Scalar, not_elementwise};
+use numelt_ir::{C64, DType, DTypeKind, Loops, Op, Scalar};
 
 /// A Python number, which adapts to the dtype of arrays it meets.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -159,43 +159,27 @@ fn with_weak(dtype: DType, weak: DTypeKind) -> DType {
 pub fn resolve(op: Op, kinds: &[Kind]) -> Option<Loop> {
     let common = promote(kinds)?;
     let same = |ty: DType| op.info().dtypes.contains(ty).then_some(Loop { op, ty });
-    match op {
-        Op::Add | Op::Multiply | Op::Subtract | Op::Negative | Op::Positive | Op::Sign => same(common),
-        Op::Absolute | Op::Maximum | Op::Minimum | Op::Fmax | Op::Fmin | Op::Copy => same(common),
-        Op::Divide => same(if common.is_float() || common.is_complex() { common } else { DType::F64 }),
-        Op::FloorDivide | Op::Remainder | Op::Fmod | Op::Power | Op::Square | Op::Reciprocal | Op::Conjugate => {
-            same(bool_as_int(common))
+    match (op.info().loops, op) {
+        (Loops::Common, _) => same(common),
+        (Loops::NoBool, _) => same(if common == DType::Bool { DType::I8 } else { common }),
+        (Loops::Floats, _) => same(float_loop(kinds)?),
+        (Loops::Own, Op::Divide) => same(if common.is_float() || common.is_complex() { common } else { DType::F64 }),
+        (Loops::Own, Op::Equal | Op::NotEqual | Op::Less | Op::LessEqual | Op::Greater | Op::GreaterEqual) => {
+            if mixes_u64_with_signed(kinds) {
+                mixed(op, kinds)
+            } else {
+                same(common)
+            }
         }
-        Op::LeftShift | Op::RightShift => same(bool_as_int(common)),
-        Op::BitwiseAnd | Op::BitwiseOr | Op::BitwiseXor | Op::Invert => same(common),
-        Op::Equal | Op::NotEqual | Op::Less | Op::LessEqual | Op::Greater | Op::GreaterEqual => {
-            if mixes_u64_with_signed(kinds) { mixed(op, kinds) } else { same(common) }
-        }
-        Op::LogicalAnd | Op::LogicalOr | Op::LogicalXor | Op::LogicalNot => same(common),
-        Op::Isnan | Op::Isinf | Op::Isfinite => same(common),
-        Op::Floor | Op::Ceil | Op::Trunc => {
+        (Loops::Own, Op::Floor | Op::Ceil | Op::Trunc) => {
             if common.is_integer() || common == DType::Bool {
                 Some(Loop { op: Op::Copy, ty: common })
             } else {
                 same(common)
             }
         }
-        Op::Copysign | Op::Arctan2 | Op::Hypot | Op::Signbit => same(float_loop(kinds)?),
-        Op::Sqrt | Op::Cbrt | Op::Exp | Op::Exp2 | Op::Expm1 | Op::Log | Op::Log2 | Op::Log10 | Op::Log1p => {
-            same(float_loop(kinds)?)
-        }
-        Op::Sin | Op::Cos | Op::Tan | Op::Arcsin | Op::Arccos | Op::Arctan | Op::Sinh | Op::Cosh | Op::Tanh => {
-            same(float_loop(kinds)?)
-        }
-        Op::Arcsinh | Op::Arccosh | Op::Arctanh | Op::Erf | Op::Rint => same(float_loop(kinds)?),
-        Op::Logaddexp | Op::Logaddexp2 | Op::Deg2rad | Op::Rad2deg | Op::Fabs | Op::Heaviside | Op::Nextafter => {
-            same(float_loop(kinds)?)
-        }
-        Op::Spacing | Op::FrexpMantissa | Op::FrexpExponent | Op::ModfFraction | Op::ModfIntegral => {
-            same(float_loop(kinds)?)
-        }
-        Op::FloatPower => same(if common.is_complex() { DType::C128 } else { DType::F64 }),
-        Op::Ldexp => match kinds.get(1)? {
+        (Loops::Own, Op::FloatPower) => same(if common.is_complex() { DType::C128 } else { DType::F64 }),
+        (Loops::Own, Op::Ldexp) => match kinds.get(1)? {
             Kind::Strong(d) if d.is_integer() && *d != DType::U64 || *d == DType::Bool => {
                 // NumPy takes the first loop of its table for a Python int
                 let half = matches!(kinds[0], Kind::Weak(Weak::Int(_))) && *d != DType::Bool;
@@ -204,20 +188,10 @@ pub fn resolve(op: Op, kinds: &[Kind]) -> Option<Loop> {
             Kind::Weak(Weak::Int(_) | Weak::Bool(_)) => same(float_loop(&kinds[..1])?),
             Kind::Strong(_) | Kind::Weak(_) => None,
         },
-        Op::BitwiseCount => same(bool_as_int(common)),
-        // two truth values have no divisor
-        Op::Gcd | Op::Lcm => same(common),
-        Op::EqualMixed | Op::NotEqualMixed | Op::LessMixed => None,
-        Op::LessEqualMixed | Op::GreaterMixed | Op::GreaterEqualMixed => None,
-        Op::Where => same(promote(kinds.get(1..)?)?),
-        Op::RealPart | Op::ImagPart => same(common),
-        not_elementwise!() => None,
+        (Loops::Own, Op::Where) => same(promote(kinds.get(1..)?)?),
+        // the mixed comparisons are chosen above, and the rest is not elementwise
+        (Loops::Own, _) => None,
     }
-}
-
-/// Loops that have no bool form start at int8.
-fn bool_as_int(dtype: DType) -> DType {
-    if dtype == DType::Bool { DType::I8 } else { dtype }
 }
 
 /// The exact comparison of u64 with a signed integer.

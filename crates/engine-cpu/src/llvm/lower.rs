@@ -161,10 +161,8 @@ impl Lower<'_> {
                 let count = self.b.intrinsic("llvm.ctpop", &[self.reg(ty)], &[v]);
                 plain(if ty.size() == 1 { count } else { self.b.trunc(count, self.reg(DType::U8)) })
             }
-            Op::Nextafter | Op::Spacing | Op::Ldexp => self.by_loop(op, ty, args),
             Op::FrexpMantissa => plain(self.split_exponent(ty, args[0].plain()).0),
             Op::FrexpExponent => plain(self.split_exponent(ty, args[0].plain()).1),
-            Op::Gcd | Op::Lcm => self.by_loop(op, ty, args),
             Op::LogicalAnd => plain(self.b.and(self.truth(ty, args[0]), self.truth(ty, args[1]))),
             Op::LogicalOr => plain(self.b.or(self.truth(ty, args[0]), self.truth(ty, args[1]))),
             Op::LogicalXor => plain(self.b.xor(self.truth(ty, args[0]), self.truth(ty, args[1]))),
@@ -187,6 +185,8 @@ impl Lower<'_> {
                 Ok(args[1].zip(args[2], |a, b| self.b.select(condition, a, b)))
             }
             not_elementwise!() => unsupported(op, ty),
+            // what has no instructions of its own calls tier 0's loop for a few elements at a time
+            _ => self.by_loop(op, ty, args),
         }
     }
 

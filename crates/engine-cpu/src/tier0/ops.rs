@@ -1,11 +1,15 @@
 //! The operations of the table as types, for the generic loops.
 //!
-//! In: values. Out: values. One row per operation; what a row means per element type is in `elem.rs`.
+//! In: values. Out: values. One row per operation; what a row means per element type is in `elem.rs`. Rows of the macros `one` and
+//! `two` are those of the op table, by which `select` finds them.
 
+use crate::isa::Isa;
 use crate::tier0::complex::Complex;
 use crate::tier0::elem::{Any, B8, Bits, Elem, Float, Inexact, Integer, Number, Real};
-use crate::tier0::loops::{Op1, Op2};
+use crate::tier0::loops::{Loop, Op1, Op2, Versions};
+use crate::tier0::select::with;
 use numelt_ir::parts::{Exponents, FloatParts, IntParts};
+use numelt_ir::{DType, Op};
 use std::cmp::Ordering;
 
 /// Floats by their bits.
@@ -60,26 +64,64 @@ macro_rules! ops2 {
     )*};
 }
 
+/// The same for operations of the op table, which are found by it: each row says for which types, by a name of `with!`.
+macro_rules! one {
+    ($($name:ident: $bound:ident -> $out:ty, $set:ident, |$a:ident| $e:expr;)*) => {
+        ops1! { $($name: $bound -> $out, |$a| $e;)* }
+
+        /// The loop of an operation on one operand; `None` for all but those above.
+        pub fn one(op: Op, ty: DType, isa: Isa) -> Option<Loop> {
+            match op {
+                $(Op::$name => with!(ty, $set, T => <T as Versions>::one::<$name>(isa)),)*
+                _ => None,
+            }
+        }
+    };
+}
+macro_rules! two {
+    ($($name:ident: $bound:ident -> $out:ty, $set:ident, |$a:ident, $b:ident| $e:expr;)*) => {
+        ops2! { $($name: $bound -> $out, |$a, $b| $e;)* }
+
+        /// The loop of an operation on two operands; `None` for all but those above.
+        pub fn two(op: Op, ty: DType, isa: Isa) -> Option<Loop> {
+            match op {
+                $(Op::$name => with!(ty, $set, T => <T as Versions>::two::<$name>(isa)),)*
+                _ => None,
+            }
+        }
+    };
+}
+
+one! {
+    Negative: Number -> T, number, |a| a.neg();
+    Sign: Number -> T, number, |a| a.sign();
+    Square: Any -> T, number, |a| a.mul(a);
+    Reciprocal: Number -> T, number, |a| a.recip();
+    Sqrt: Inexact -> T, inexact, |a| a.sqrt();
+    Rint: Inexact -> T, inexact, |a| a.rint();
+    Floor: Float -> T, float, |a| a.floor();
+    Ceil: Float -> T, float, |a| a.ceil();
+    Signbit: Float -> B8, float, |a| B8::new(a.signbit());
+    LogicalNot: Any -> B8, all, |a| B8::new(!a.truth());
+    Invert: Bits -> T, bits, |a| a.not();
+    Isnan: Any -> B8, all, |a| B8::new(a.nan());
+    Isinf: Any -> B8, all, |a| B8::new(a.inf());
+    Isfinite: Any -> B8, all, |a| B8::new(a.finite());
+    Conjugate: Number -> T, number, |a| a.conj();
+    RealPart: Complex -> T::Real, complex, |a| a.re();
+    ImagPart: Complex -> T::Real, complex, |a| a.im();
+    Spacing: Neighbours -> T, halves, |a| a.spacing();
+    Deg2rad: Scales -> T, float, |a| a.mul(T::DEGREE);
+    Rad2deg: Scales -> T, float, |a| a.mul(T::RADIAN);
+    FrexpMantissa: Scales -> T, float, |a| a.split_exponent().0;
+    FrexpExponent: Scales -> i32, float, |a| a.split_exponent().1;
+    ModfFraction: Scales -> T, float, |a| a.fraction();
+    BitwiseCount: Divisible -> u8, integer, |a| a.count_bits();
+}
+
 ops1! {
-    Negative: Number -> T, |a| a.neg();
     Absolute: Any -> T::Real, |a| a.abs();
-    Sign: Number -> T, |a| a.sign();
-    Square: Any -> T, |a| a.mul(a);
-    Reciprocal: Number -> T, |a| a.recip();
-    Sqrt: Inexact -> T, |a| a.sqrt();
-    Rint: Inexact -> T, |a| a.rint();
-    Floor: Float -> T, |a| a.floor();
-    Ceil: Float -> T, |a| a.ceil();
     Trunc: Float -> T, |a| a.trunc();
-    Signbit: Float -> B8, |a| B8::new(a.signbit());
-    LogicalNot: Any -> B8, |a| B8::new(!a.truth());
-    Invert: Bits -> T, |a| a.not();
-    Isnan: Any -> B8, |a| B8::new(a.nan());
-    Isinf: Any -> B8, |a| B8::new(a.inf());
-    Isfinite: Any -> B8, |a| B8::new(a.finite());
-    Conjugate: Number -> T, |a| a.conj();
-    RealPart: Complex -> T::Real, |a| a.re();
-    ImagPart: Complex -> T::Real, |a| a.im();
     CExp: Complex -> T, |a| a.cexp();
     CLog: Complex -> T, |a| a.clog();
     CSin: Complex -> T, |a| a.csin();
@@ -99,53 +141,49 @@ ops1! {
     CLog2: Complex -> T, |a| a.clog2();
     CLog10: Complex -> T, |a| a.clog10();
     CLog1p: Complex -> T, |a| a.clog1p();
-    Spacing: Neighbours -> T, |a| a.spacing();
-    Deg2rad: Scales -> T, |a| a.mul(T::DEGREE);
-    Rad2deg: Scales -> T, |a| a.mul(T::RADIAN);
-    FrexpMantissa: Scales -> T, |a| a.split_exponent().0;
-    FrexpExponent: Scales -> i32, |a| a.split_exponent().1;
-    ModfFraction: Scales -> T, |a| a.fraction();
-    BitwiseCount: Divisible -> u8, |a| a.count_bits();
+}
+
+two! {
+    Add: Any -> T, all, |a, b| a.add(b);
+    Subtract: Number -> T, number, |a, b| a.sub(b);
+    Multiply: Any -> T, all, |a, b| a.mul(b);
+    Divide: Inexact -> T, inexact, |a, b| a.div(b);
+    FloorDivide: Real -> T, float, |a, b| a.floor_div(b);
+    Remainder: Real -> T, float, |a, b| a.rem(b);
+    Fmod: Real -> T, float, |a, b| a.fmod(b);
+    Maximum: Any -> T, all, |a, b| a.max(b);
+    Minimum: Any -> T, all, |a, b| a.min(b);
+    Fmax: Any -> T, all, |a, b| a.fmax(b);
+    Fmin: Any -> T, all, |a, b| a.fmin(b);
+    Copysign: Float -> T, float, |a, b| a.copysign(b);
+    Equal: Any -> B8, all, |a, b| B8::new(a.eq(b));
+    NotEqual: Any -> B8, all, |a, b| B8::new(!a.eq(b));
+    Less: Any -> B8, all, |a, b| B8::new(a.lt(b));
+    LessEqual: Any -> B8, all, |a, b| B8::new(a.le(b));
+    Greater: Any -> B8, all, |a, b| B8::new(b.lt(a));
+    GreaterEqual: Any -> B8, all, |a, b| B8::new(b.le(a));
+    LogicalAnd: Any -> B8, all, |a, b| B8::new(a.truth() & b.truth());
+    LogicalOr: Any -> B8, all, |a, b| B8::new(a.truth() | b.truth());
+    LogicalXor: Any -> B8, all, |a, b| B8::new(a.truth() ^ b.truth());
+    BitwiseAnd: Bits -> T, bits, |a, b| a.and(b);
+    BitwiseOr: Bits -> T, bits, |a, b| a.or(b);
+    BitwiseXor: Bits -> T, bits, |a, b| a.xor(b);
+    LeftShift: Integer -> T, integer, |a, b| a.shl(b);
+    RightShift: Integer -> T, integer, |a, b| a.shr(b);
+    Nextafter: Neighbours -> T, halves, |a, b| a.next_after(b);
+    Heaviside: Scales -> T, float, |a, b| a.step(b);
+    Logaddexp: Scales -> T, float, |a, b| a.log_add_exp(b);
+    Logaddexp2: Scales -> T, float, |a, b| a.log_add_exp2(b);
+    Gcd: Divisible -> T, integer, |a, b| a.gcd(b);
+    Lcm: Divisible -> T, integer, |a, b| a.lcm(b);
+    EqualMixed: Mixed -> B8, wide, |a, b| B8::new(a.order(b).is_eq());
+    NotEqualMixed: Mixed -> B8, wide, |a, b| B8::new(a.order(b).is_ne());
+    LessMixed: Mixed -> B8, wide, |a, b| B8::new(a.order(b).is_lt());
+    LessEqualMixed: Mixed -> B8, wide, |a, b| B8::new(a.order(b).is_le());
+    GreaterMixed: Mixed -> B8, wide, |a, b| B8::new(a.order(b).is_gt());
+    GreaterEqualMixed: Mixed -> B8, wide, |a, b| B8::new(a.order(b).is_ge());
 }
 
 ops2! {
-    Add: Any -> T, |a, b| a.add(b);
-    Subtract: Number -> T, |a, b| a.sub(b);
-    Multiply: Any -> T, |a, b| a.mul(b);
-    Divide: Inexact -> T, |a, b| a.div(b);
-    FloorDivide: Real -> T, |a, b| a.floor_div(b);
-    Remainder: Real -> T, |a, b| a.rem(b);
-    Fmod: Real -> T, |a, b| a.fmod(b);
     Power: Number -> T, |a, b| a.pow(b);
-    Maximum: Any -> T, |a, b| a.max(b);
-    Minimum: Any -> T, |a, b| a.min(b);
-    Fmax: Any -> T, |a, b| a.fmax(b);
-    Fmin: Any -> T, |a, b| a.fmin(b);
-    Copysign: Float -> T, |a, b| a.copysign(b);
-    Equal: Any -> B8, |a, b| B8::new(a.eq(b));
-    NotEqual: Any -> B8, |a, b| B8::new(!a.eq(b));
-    Less: Any -> B8, |a, b| B8::new(a.lt(b));
-    LessEqual: Any -> B8, |a, b| B8::new(a.le(b));
-    Greater: Any -> B8, |a, b| B8::new(b.lt(a));
-    GreaterEqual: Any -> B8, |a, b| B8::new(b.le(a));
-    LogicalAnd: Any -> B8, |a, b| B8::new(a.truth() & b.truth());
-    LogicalOr: Any -> B8, |a, b| B8::new(a.truth() | b.truth());
-    LogicalXor: Any -> B8, |a, b| B8::new(a.truth() ^ b.truth());
-    BitwiseAnd: Bits -> T, |a, b| a.and(b);
-    BitwiseOr: Bits -> T, |a, b| a.or(b);
-    BitwiseXor: Bits -> T, |a, b| a.xor(b);
-    LeftShift: Integer -> T, |a, b| a.shl(b);
-    RightShift: Integer -> T, |a, b| a.shr(b);
-    Nextafter: Neighbours -> T, |a, b| a.next_after(b);
-    Heaviside: Scales -> T, |a, b| a.step(b);
-    Logaddexp: Scales -> T, |a, b| a.log_add_exp(b);
-    Logaddexp2: Scales -> T, |a, b| a.log_add_exp2(b);
-    Gcd: Divisible -> T, |a, b| a.gcd(b);
-    Lcm: Divisible -> T, |a, b| a.lcm(b);
-    EqualMixed: Mixed -> B8, |a, b| B8::new(a.order(b).is_eq());
-    NotEqualMixed: Mixed -> B8, |a, b| B8::new(a.order(b).is_ne());
-    LessMixed: Mixed -> B8, |a, b| B8::new(a.order(b).is_lt());
-    LessEqualMixed: Mixed -> B8, |a, b| B8::new(a.order(b).is_le());
-    GreaterMixed: Mixed -> B8, |a, b| B8::new(a.order(b).is_gt());
-    GreaterEqualMixed: Mixed -> B8, |a, b| B8::new(a.order(b).is_ge());
 }

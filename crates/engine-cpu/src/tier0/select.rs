@@ -1,14 +1,14 @@
 //! The choice of a loop: which function does an operation on an element type with an instruction set.
 //!
-//! In: an operation, its loop dtype, the instruction set. Out: a function. The match over operations has
-//! no wildcard, so that a new row of the op table does not compile until it is decided here.
+//! In: an operation, its loop dtype, the instruction set. Out: a function. Most operations have a row in `ops`; here stand those whose loop
+//! is chosen in another way.
 
 use crate::isa::Isa;
 use crate::tier0::divide::Divide;
 use crate::tier0::loops::{Loop, Versions, pick_cast, pick_divide, pick_divide_one, pick_scale, pick_where};
 use crate::tier0::math::{self, Func1, Func2};
 use crate::tier0::ops;
-use numelt_ir::{DType, Error, Op, Result, Scalar, not_elementwise};
+use numelt_ir::{DType, Error, Op, Result, Scalar};
 use numelt_vecmath::{Slice1, Slice2};
 
 /// What the interpreter calls for one instruction.
@@ -120,29 +120,12 @@ fn arithmetic(op: Op, ty: DType, isa: Isa) -> Option<Func> {
         };
     }
     match op {
-        Op::Add => two!(all, Add),
-        Op::Subtract => two!(number, Subtract),
-        Op::Multiply => two!(all, Multiply),
-        Op::Divide => two!(inexact, Divide),
         Op::FloorDivide if ty.is_integer() => division!(FloorDivide),
         Op::Remainder if ty.is_integer() => division!(Remainder),
         Op::Fmod if ty.is_integer() => division!(Fmod),
-        Op::FloorDivide => two!(float, FloorDivide),
-        Op::Remainder => two!(float, Remainder),
-        Op::Fmod => two!(float, Fmod),
         Op::Power | Op::FloatPower if ty.is_float() => math::binary(Func2::Pow, ty, isa),
         Op::Power | Op::FloatPower => two!(number, Power),
-        Op::Negative => one!(number, Negative),
         Op::Absolute | Op::Fabs => one!(all, Absolute),
-        Op::Sign => one!(number, Sign),
-        Op::Square => one!(number, Square),
-        Op::Reciprocal => one!(number, Reciprocal),
-        Op::Maximum => two!(all, Maximum),
-        Op::Minimum => two!(all, Minimum),
-        Op::Fmax => two!(all, Fmax),
-        Op::Fmin => two!(all, Fmin),
-        Op::Copysign => two!(float, Copysign),
-        Op::Sqrt => one!(inexact, Sqrt),
         Op::Cbrt => math!(Cbrt),
         Op::Exp => math!(Exp, CExp),
         Op::Exp2 => math!(Exp2, CExp2),
@@ -166,56 +149,11 @@ fn arithmetic(op: Op, ty: DType, isa: Isa) -> Option<Func> {
         Op::Arctanh => math!(Arctanh, CArctanh),
         Op::Hypot => math::binary(Func2::Hypot, ty, isa),
         Op::Erf => math!(Erf),
-        Op::Floor => one!(float, Floor),
-        Op::Ceil => one!(float, Ceil),
         Op::Trunc | Op::ModfIntegral => one!(float, Trunc),
-        Op::Rint => one!(inexact, Rint),
-        Op::Equal => two!(all, Equal),
-        Op::NotEqual => two!(all, NotEqual),
-        Op::Less => two!(all, Less),
-        Op::LessEqual => two!(all, LessEqual),
-        Op::Greater => two!(all, Greater),
-        Op::GreaterEqual => two!(all, GreaterEqual),
-        Op::LogicalAnd => two!(all, LogicalAnd),
-        Op::LogicalOr => two!(all, LogicalOr),
-        Op::LogicalXor => two!(all, LogicalXor),
-        Op::LogicalNot => one!(all, LogicalNot),
-        Op::BitwiseAnd => two!(bits, BitwiseAnd),
-        Op::BitwiseOr => two!(bits, BitwiseOr),
-        Op::BitwiseXor => two!(bits, BitwiseXor),
-        Op::Invert => one!(bits, Invert),
-        Op::LeftShift => two!(integer, LeftShift),
-        Op::RightShift => two!(integer, RightShift),
-        Op::Logaddexp => two!(float, Logaddexp),
-        Op::Logaddexp2 => two!(float, Logaddexp2),
-        Op::Deg2rad => one!(float, Deg2rad),
-        Op::Rad2deg => one!(float, Rad2deg),
-        Op::Heaviside => two!(float, Heaviside),
-        Op::Nextafter => two!(halves, Nextafter),
-        Op::Spacing => one!(halves, Spacing),
         Op::Ldexp => with!(ty, float, T => Func::Loop(pick_scale::<T>(isa))),
-        Op::FrexpMantissa => one!(float, FrexpMantissa),
-        Op::FrexpExponent => one!(float, FrexpExponent),
-        Op::ModfFraction => one!(float, ModfFraction),
-        Op::BitwiseCount => one!(integer, BitwiseCount),
-        Op::Gcd => two!(integer, Gcd),
-        Op::Lcm => two!(integer, Lcm),
-        Op::EqualMixed => two!(wide, EqualMixed),
-        Op::NotEqualMixed => two!(wide, NotEqualMixed),
-        Op::LessMixed => two!(wide, LessMixed),
-        Op::LessEqualMixed => two!(wide, LessEqualMixed),
-        Op::GreaterMixed => two!(wide, GreaterMixed),
-        Op::GreaterEqualMixed => two!(wide, GreaterEqualMixed),
-        Op::Isnan => one!(all, Isnan),
-        Op::Isinf => one!(all, Isinf),
-        Op::Isfinite => one!(all, Isfinite),
-        Op::Signbit => one!(float, Signbit),
-        Op::Conjugate => one!(number, Conjugate),
-        Op::RealPart => one!(complex, RealPart),
-        Op::ImagPart => one!(complex, ImagPart),
         Op::Where => with!(ty, all, T => Func::Loop(pick_where::<T>(isa))),
-        // copies are renamed before they get here, the rest is not elementwise
-        Op::Copy | Op::Positive | not_elementwise!() => None,
+        // those of the table of loops; copies are renamed before they get here, the rest is not elementwise
+        _ => ops::one(op, ty, isa).or_else(|| ops::two(op, ty, isa)).map(Func::Loop),
     }
 }
 

@@ -1,6 +1,5 @@
 //! The arguments of a call as the interpreter hands them over: values by position, then those of the names.
 
-use crate::cpython::calls;
 use pyo3::ffi;
 use pyo3::intern;
 use pyo3::prelude::*;
@@ -75,11 +74,12 @@ impl<'py> Given<'_, 'py> {
 
     /// What another callable makes of the same arguments.
     pub fn pass_to(&self, callable: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-        let mut values: SmallVec<[_; 8]> = SmallVec::new();
-        for &value in self.values {
-            values.push(self.value(value).to_owned());
+        // SAFETY: so many values and names, which the interpreter keeps alive during the call; the result is a new reference,
+        // or null with an exception set.
+        unsafe {
+            let made = ffi::PyObject_Vectorcall(callable.as_ptr(), self.values.as_ptr(), self.count, self.names);
+            Bound::from_owned_ptr_or_err(self.py, made)
         }
-        calls::call(callable, &values, self.names())
     }
 
     /// The arguments, if all are given by position.
