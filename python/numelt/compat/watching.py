@@ -147,9 +147,9 @@ class _Loader(Delegating):
 
 
 class Finder:
-    """Finds the compiled modules of libraries, and the modules that `PACKAGES` are about.
+    """Finds the compiled modules of libraries, and the modules that numelt changes.
 
-    The other finders do the work: the loader that they name is put into a `_Loader`.
+    It asks the other finders and replaces the loader in their answer by a `_Loader`.
     """
 
     @classmethod
