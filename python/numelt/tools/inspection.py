@@ -51,8 +51,8 @@ def explain(x: Any = None, graphviz: bool = False, *, kernels: bool = False, byt
     -------
     str
         A summary by lines of the program: the operations that each line has recorded, their kernels, the
-        bytes that each kernel moves, and, if there are devices, the engine that would run it. Calls of those lines
-        that ran in NumPy are named. Then the parts that were asked for. Nothing runs.
+        bytes that each kernel moves, and, if there are devices, the engine that would run it. Calls of those
+        lines that ran in NumPy are named. Then the parts that were asked for. Nothing runs.
 
     Examples
     --------
