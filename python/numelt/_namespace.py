@@ -1,8 +1,8 @@
 """The namespace: every public name of NumPy and of its public submodules, seen from numelt.
 
-In: NumPy's modules. Out: numelt's, whose names are looked up in NumPy's when they are first used, and
-mirrored (`numelt._dispatch.mirror`). A name that a new NumPy release brings is there as a fallback without
-a change here.
+In: NumPy's modules. Out: numelt's modules. A name is looked up in NumPy's module when it is first used, and
+replaced by our object (`numelt._dispatch.mirror`). So a function that a new NumPy release adds is present as
+a fallback without a change here.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ TOOLS = {
     "profile": "numelt.tools.profiling",
 }
 
-# modules of NumPy's that it loads when they are used, and what is native of them
+# by name of a module that NumPy loads at first use: our module of its native functions
 _LATE = {
     "ctypeslib": "numelt._routines.ctypeslib",
     "fft": "numelt._routines.fourier",
@@ -41,16 +41,16 @@ _LATE = {
     "testing": "numelt.compat.assertions",
 }
 
-# attributes that the import system sets on our own module
+# attributes that the import system sets on our modules
 _IMPORT_SYSTEM = frozenset({"__path__", "__file__", "__loader__", "__spec__", "__package__", "__cached__"})
 
 
 def find(original: types.ModuleType, name: str, ours: types.ModuleType) -> Any:
-    """Return what one of NumPy's modules has by a name; the error for none names our module."""
+    """Return an attribute of one of NumPy's modules. The error for a missing one names our module."""
     try:
         if name in vars(original):
             return vars(original)[name]
-        # what the module makes when it is asked may warn
+        # a module's ``__getattr__`` may warn
         return fallback.at_user_line(getattr, (original, name), {})
     except AttributeError as error:
         message = str(error).replace(f"'{original.__name__}'", f"'{ours.__name__}'")
@@ -58,7 +58,7 @@ def find(original: types.ModuleType, name: str, ours: types.ModuleType) -> Any:
 
 
 class MirrorModule(types.ModuleType):
-    """A module whose names are looked up in one of NumPy's and mirrored when first used."""
+    """Our module for one of NumPy's: a name is mirrored when it is first used."""
 
     __slots__ = ("_mirror", "_original")
     _mirror: Callable[[Any, str], Any]
@@ -75,7 +75,7 @@ class MirrorModule(types.ModuleType):
         if public is not None:
             self.__all__ = list(public)
 
-    # on the class: NumPy's modules hold no such function, which would be copied with their other names
+    # on the class, because programs copy the names of modules, and NumPy's modules hold no such function
     def __getattr__(self, name: str) -> Any:
         if name in _IMPORT_SYSTEM:
             raise AttributeError(name)
@@ -89,7 +89,7 @@ class MirrorModule(types.ModuleType):
 
     @property
     def __dict__(self) -> dict[str, Any]:  # type: ignore[override]
-        """All names, for those who walk through them: ``vars(np.fft)``."""
+        """All names of the module, as for ``vars(np.fft)``."""
         names: dict[str, Any] = _names(self)
         for name in list(vars(self._original)):
             if not name.startswith("_") and name not in names:
@@ -100,12 +100,12 @@ class MirrorModule(types.ModuleType):
         return sorted(set(dir(self._original)) | set(_names(self)))
 
 
-# a module's names as they stand in it
+# the dictionary of a module, without the property above
 _names: Callable[[types.ModuleType], dict[str, Any]] = vars(types.ModuleType)["__dict__"].__get__
 
 
 class Finder(importlib.machinery.PathFinder):
-    """Finds ``numelt.a.b`` as the mirror of ``numpy.a.b`` where numelt has no file of its own."""
+    """Finds ``numelt.a.b`` as the mirror of ``numpy.a.b`` if numelt has no such file."""
 
     @classmethod
     def find_spec(
@@ -136,7 +136,7 @@ class _Loader:
         return MirrorModule(spec.name, self.original)
 
     def exec_module(self, module: types.ModuleType) -> None:
-        """Names come when they are used."""
+        """Prepare the mirror; its names are filled when they are used."""
         numpy_.teach(self.original)
         late = _LATE.get(module.__name__.partition(".")[2])
         if late is not None:
@@ -144,8 +144,8 @@ class _Loader:
 
 
 def fill(package: types.ModuleType) -> None:
-    """Add every name that NumPy's namespace holds and our package's lacks; find others when they are used."""
-    # private, and NumPy's under the same name: what ours does not have is looked up there
+    """Add the names of NumPy's namespace that the package lacks, and the finder of submodules."""
+    # `numpy._core` is private, but used: names that our `_core` lacks are looked up there
     setattr(_core, "__getattr__", functools.partial(getattr, sys.modules["numpy._core"]))  # noqa: B010
     numpy_.teach(numpy)
     watching.add_last_finder(Finder)
@@ -163,7 +163,7 @@ def late(package: types.ModuleType, name: str) -> Any:
     module would be slower: 25 (34) ns at best.
     """
     if name in vars(package):
-        # another module has copied the namespace, this function included, and lacks a name
+        # another module has copied the package's names, this function included
         raise AttributeError(f"module {package.__name__!r} has no attribute {name!r}", name=name, obj=package)
     if name in TOOLS:
         tool = getattr(importlib.import_module(TOOLS[name]), name)
@@ -171,7 +171,7 @@ def late(package: types.ModuleType, name: str) -> Any:
         return tool
     value = find(numpy, name, package)
     if name.startswith("_"):
-        return value  # private to NumPy: as it is
+        return value  # private names are not mirrored
     ours = mirror(value, name)
     if name in vars(numpy):
         setattr(package, name, ours)

@@ -1,9 +1,8 @@
-"""The array and ufunc classes as classes: instance checks, subclasses, methods taken from the class.
+"""The metaclasses of arrays and ufuncs: instance checks, subclasses, attributes of the class itself.
 
 In: `numelt._core.ndarray` and `numelt._core.ufunc`. Out: their metaclasses, under which NumPy's own
 objects are instances, a class derived from ``ndarray`` is a real subclass of NumPy's array, and
-``ndarray.sum(x)`` works for such subclasses too. NumPy's own subclasses learn that our class means a
-plain array. Nothing here computes.
+``ndarray.sum(x)`` works for such subclasses, too. Nothing here computes.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ __all__ = ["ArrayType", "SubclassBase", "UfuncType", "call_view", "collect_membe
 
 ndarray = _core.ndarray
 
-# what a class answers about itself, and what must not be taken over
+# attributes that belong to the class itself rather than to its instances
 _OF_THE_CLASS = frozenset(
     {
         "__class__", "__class_getitem__", "__doc__", "__hash__", "__init__", "__init_subclass__", "__new__",
@@ -34,7 +33,7 @@ _members: dict[str, UnboundMethod | UnboundAttribute] = {}
 
 
 class UnboundMethod(_core.UnboundCall):
-    """A method looked up on the class, as in ``ndarray.sum(x)``; `x` may be a subclass of NumPy's array."""
+    """A method looked up on the class, as in ``ndarray.sum(x)``, for our arrays and NumPy's subclasses."""
 
     def __new__(cls, name: str, ours: Any, numpys: Any) -> UnboundMethod:
         def others(*args: Any, **kwargs: Any) -> Any:
@@ -63,7 +62,7 @@ class UnboundMethod(_core.UnboundCall):
 
 
 class UnboundAttribute:
-    """An attribute looked up on the class, as in ``ndarray.shape``, of our arrays and NumPy's subclasses."""
+    """An attribute looked up on the class, as in ``ndarray.shape``, for our arrays and NumPy's subclasses."""
 
     def __init__(self, name: str, ours: Any, numpys: Any) -> None:
         self._ours, self._numpys = ours, numpys
@@ -86,7 +85,7 @@ class UnboundAttribute:
 
 
 def collect_members() -> None:
-    """Note the methods and attributes that the completed class has in common with NumPy's."""
+    """Collect the methods and attributes that the completed class has in common with NumPy's."""
     for name in dir(numpy.ndarray):
         numpys = getattr(numpy.ndarray, name)
         if isinstance(numpys, types.GetSetDescriptorType) and name in vars(ndarray):
@@ -99,7 +98,7 @@ def collect_members() -> None:
 
 
 class SubclassBase(numpy.ndarray):
-    """What stands between a class derived from our ``ndarray`` and NumPy's: it knows our class."""
+    """Base of classes that a program derives from our ``ndarray``: NumPy's array, aware of our class."""
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -123,16 +122,16 @@ class SubclassBase(numpy.ndarray):
 
 
 class OverridingBase(SubclassBase):
-    """The same for a class with an ``__array_ufunc__`` of its own, which ends with this one."""
+    """The same for classes with an ``__array_ufunc__`` of their own, which may call this one by `super`."""
 
 
 def _overridden(self: Any, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
-    # our arrays among the operands would make NumPy look for another class to decide
+    # with our arrays among the operands, NumPy would call their ``__array_ufunc__``
     inherited = super(OverridingBase, self).__array_ufunc__
     return fallback.uncounted(inherited, (ufunc, method, *inputs), kwargs)
 
 
-# set when the class is made: it is asked with NumPy's ufunc, as the classes that are derived from it are not
+# set after the class has been made, so that `__init_subclass__` does not wrap it
 OverridingBase.__array_ufunc__ = _overridden  # type: ignore[method-assign]
 
 for _base in (SubclassBase, OverridingBase):
@@ -141,7 +140,7 @@ for _base in (SubclassBase, OverridingBase):
 
 
 def call_view(view: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Call an array's `view`, to which our class means NumPy's."""
+    """Call the method `view` of a subclass of NumPy's array with NumPy's class in place of ours."""
     if any(arg is ndarray for arg in (*args, *kwargs.values())):
         args = tuple(numpy.ndarray if arg is ndarray else arg for arg in args)
         kwargs = {key: numpy.ndarray if arg is ndarray else arg for key, arg in kwargs.items()}
@@ -150,7 +149,7 @@ def call_view(view: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str,
 
 
 def _with_our_ufunc(own: Callable[..., Any]) -> Callable[..., Any]:
-    """Let a class's ``__array_ufunc__`` be asked with our ufunc, which programs compare with ``np.add``."""
+    """Return an ``__array_ufunc__`` that is called with our ufunc, which programs compare with ``np.add``."""
 
     @functools.wraps(own)
     def __array_ufunc__(self: Any, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
@@ -162,8 +161,8 @@ def _with_our_ufunc(own: Callable[..., Any]) -> Callable[..., Any]:
 class ArrayType(_core.ArrayMeta):
     """Metaclass under which real NumPy arrays are instances of our class, and subclasses are NumPy's.
 
-    A program that asks ``isinstance(x, np.ndarray)`` means any array, also one from an installed
-    library; and a class derived from ``np.ndarray`` gets all of NumPy's subclass rules by being one.
+    ``isinstance(x, np.ndarray)`` in a program means any array, also one from an installed library. A class
+    derived from ``np.ndarray`` is a subclass of NumPy's array, so that NumPy's rules for subclasses hold.
     """
 
     def __new__(cls, name: str, bases: tuple[type, ...], namespace: dict[str, Any], **kwargs: Any) -> Any:
@@ -176,11 +175,11 @@ class ArrayType(_core.ArrayMeta):
 
 
 def seal() -> None:
-    """Make the class of arrays, once it is complete, as immutable as NumPy's."""
+    """Make the completed class of arrays immutable, as NumPy's is."""
 
     def refuse(cls: type, name: str, value: object = None) -> None:
         numpys: Any = numpy.ndarray
-        setattr(numpys, name, value)  # raises
+        setattr(numpys, name, value)  # raises NumPy's TypeError
 
     for changes in ("__setattr__", "__delattr__"):
         setattr(ArrayType, changes, refuse)

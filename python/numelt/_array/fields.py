@@ -1,7 +1,7 @@
-"""``ndarray.getfield``, ``setfield`` and ``byteswap``: elements by their bytes.
+"""``ndarray.getfield``, ``setfield`` and ``byteswap``: access to the bytes of elements.
 
-In: an array, a dtype and a place within each element. Out: a view of those bytes, or the elements with
-their bytes reversed. What is not native (records, text, other byte orders) is NumPy's own to do.
+In: an array, a dtype and an offset within each element. Out: a view of those bytes, or the elements with
+their bytes reversed. Arrays of non-native dtypes (records, text, other byte orders) are left to NumPy.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ __all__ = ["byteswap", "getfield", "setfield"]
 
 
 def _window(array: Any, dtype: Any, offset: Any) -> Any:
-    """Return the view of a field, NotImplemented where NumPy has to look at it."""
+    """Return the view of a field, or NotImplemented if the call has to run in NumPy."""
     if not _core.is_native(array) or type(offset) is not int:
         return NotImplemented
     kind = numpy.dtype(dtype)
@@ -26,7 +26,7 @@ def _window(array: Any, dtype: Any, offset: Any) -> Any:
         return NotImplemented
     if array.itemsize % kind.itemsize or offset % kind.itemsize:
         return NotImplemented  # the field is not aligned
-    # an axis of the fields in an element, of which one is chosen
+    # a new last axis goes through the fields of an element; one of them is chosen
     parts = _core.as_strided(array, (*array.shape, 1), (*array.strides, array.itemsize), 0)
     parts = parts.view(kind)
     return parts[..., offset // kind.itemsize] if _core.is_native(parts) else NotImplemented
@@ -78,7 +78,7 @@ def byteswap(self: Any, inplace: Any = False) -> Any:
     if not native:
         return fallback.call("ndarray.byteswap", numpy.ndarray.byteswap, (self, inplace), {})
     result = self if inplace else self.copy("K")
-    # each part of a complex number by itself
+    # real and imaginary parts are swapped separately
     width = result.itemsize // 2 if result.dtype.kind == "c" else result.itemsize
     if width > 1 and result.size:
         for part in (result.real, result.imag) if result.dtype.kind == "c" else (result,):

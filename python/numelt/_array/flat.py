@@ -1,7 +1,7 @@
-"""``ndarray.flat``: the elements of an array in C order, read and written one by one or by index.
+"""``ndarray.flat``: an iterator over the elements of an array in C order, which can also be indexed.
 
-In: one of our arrays. Out: an iterator with `numpy.flatiter`'s interface, on the array's own memory;
-keys and values may be our arrays. The work is NumPy's.
+In: one of our arrays. Out: an iterator with the interface of `numpy.flatiter`, on the memory of the array.
+Keys and values may be our arrays. NumPy does the work.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class flatiter(_core.elements):
     __module__ = "numpy"
     __hash__ = None  # type: ignore[assignment]
 
-    # makes it an instance of `np.flatiter`, which is NumPy's class
+    # so that it is an instance of `np.flatiter`, which is NumPy's class
     __class__ = property(lambda _: numpy.flatiter)
 
     index = property(_core.elements.index.__get__, doc=numpy.flatiter.index.__doc__)

@@ -1,4 +1,4 @@
-"""The compiled core's calls back into Python: everything it meets that is not native."""
+"""Functions that the compiled core calls if an operation is not native."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ __all__ = ["install"]
 
 
 def fall_back(name: str, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Run `function` in NumPy; a ufunc gets the chance to be composed of native operations first."""
+    """Run `function` in NumPy; a ufunc is composed of native operations if possible."""
     if isinstance(function, numpy.ufunc):
         return ufuncs.call(function, args, kwargs or {})
     return fallback.call(name, function, args, kwargs or {})
 
 
 def ufunc_call(ufunc: Any, args: tuple[Any, ...], kwargs: dict[str, Any] | None = None) -> Any:
-    """Call a ufunc, given as object or by name, that was not recorded."""
+    """Call a ufunc, given as object or by name, whose call has not been recorded."""
     if isinstance(ufunc, str):
         ufunc = getattr(numpy, ufunc)
     elif type(ufunc) is _core.ufunc:
@@ -39,7 +39,7 @@ def ufunc_method(ufunc: Any, name: str, args: tuple[Any, ...], kwargs: dict[str,
 
 
 def _is_harmless(value: Any, depth: int = 0) -> bool:
-    """Does NumPy run none of the program's code, and use nothing up, when it looks at an argument again?"""
+    """May NumPy see this argument a second time: does that run no code of the program and consume nothing?"""
     if isinstance(value, numpy.ndarray | _core.ndarray):
         return type(value) in (numpy.ndarray, _core.ndarray) and not value.dtype.hasobject
     if type(value) in (list, tuple):
@@ -49,12 +49,12 @@ def _is_harmless(value: Any, depth: int = 0) -> bool:
     return type(value).__module__ == "builtins" and not callable(value) and not hasattr(value, "__next__")
 
 
-# nested lists that are looked into
+# nesting of lists up to which their items are looked at
 _DEEPEST = 4
 
 
 def reworded(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any] | None, error: TypeError) -> Any:
-    """Return what NumPy raises for arguments that one of our functions finds wrong."""
+    """Return the exception that NumPy raises for arguments with which one of our functions has raised."""
     original = fallback.numpys_own(function)
     kwargs = kwargs or {}
     if not all(map(_is_harmless, (*args, *kwargs.values()))):
@@ -74,10 +74,10 @@ _HALF = 2.0**31
 
 
 def to_u32(a: Any) -> Any:
-    """Convert contiguous floats to uint32, numbers that do not fit as NumPy's loop does.
+    """Convert contiguous floats to uint32; numbers that do not fit become what they become in NumPy's loop.
 
-    Its vectors of four convert through int32, the half of the range that this lacks apart; what is left over
-    goes through int64, as every number of an array with gaps does.
+    The loop converts vectors of four through int32, with the upper half of the range shifted. The rest, and
+    all numbers of an array that is not contiguous, it converts through int64.
     """
     high = _core.elementwise("greater_equal", (a, _HALF))
     near = _core.elementwise("subtract", (a, _core.elementwise("multiply", (high.astype(a.dtype), _HALF))))
@@ -86,7 +86,7 @@ def to_u32(a: Any) -> Any:
     result = _core.elementwise("bitwise_xor", (low, top))
     left = a.size % 4
     if left:
-        with numpy.errstate(invalid="ignore"):  # what does not fit was met above
+        with numpy.errstate(invalid="ignore"):  # numbers that do not fit have been reported above
             result.ravel("K")[-left:] = a.ravel("K")[-left:]
     return result
 
@@ -107,4 +107,4 @@ def install() -> None:
         try:
             _core.set_hooks(**{name: function})
         except (TypeError, ValueError, KeyError):
-            continue  # a core that sends this case through another hook
+            continue  # a core without this hook

@@ -1,8 +1,8 @@
-"""Completing the array class: what the compiled class leaves to Python.
+"""Methods of the array class that are written in Python.
 
-In: `numelt._core.ndarray`. Out: the same class with every public method of `numpy.ndarray`, NumPy's
-dispatch protocols, and a metaclass under which real NumPy arrays count as instances. The class is
-completed once, at import.
+In: the compiled class `numelt._core.ndarray`. Out: the same class with every public method of
+`numpy.ndarray`, NumPy's protocols, and a metaclass under which NumPy's arrays are instances. `complete` does
+this once, at import.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ from numelt._routines.statistics import reductions
 
 __all__ = ["complete"]
 
-# methods that take what the function takes after the array
+# functions that are methods, too: their first argument is the array
 _SHARED: tuple[Any, ...] = (
     reductions.cumprod, reductions.cumsum, reductions.max, reductions.min, reductions.prod, reductions.sum,
     products.trace, keys.diagonal, picking.take, sorting.argmax, sorting.argmin, picking.nonzero,
 )  # fmt: skip
 
-# methods and attributes that NumPy's array has and that must not be taken over blindly
+# attributes of NumPy's array that our class does not copy
 _NOT_TAKEN = frozenset(
     { "__class__", "__new__", "__init__", "__init_subclass__", "__subclasshook__", "__getattribute__",
     "__setattr__", "__delattr__", "__dir__", "__doc__", "__hash__", "__sizeof__", "__array_finalize__",
@@ -44,12 +44,12 @@ _NOT_TAKEN = frozenset(
 )  # fmt: skip
 
 
-# methods that save an array: a read of the data, not a computation done elsewhere
+# methods that save an array: they read data and are not counted as fallbacks
 _READS = frozenset({"tofile", "dump", "dumps"})
 
 
 def _method(name: str, original: Any) -> Callable[..., Any]:
-    """Return a method that runs NumPy's method of that name on a view."""
+    """Return a method that runs NumPy's method of the same name on a view."""
     label = f"ndarray.{name}"
     if library.is_library(label):
         return library_function(label, original)
@@ -97,7 +97,7 @@ def repeat(self: Any, repeats: Any, axis: Any = None) -> Any:
 
 
 def _truth(name: str, function: Callable[..., Any], doc: str) -> Callable[..., Any]:
-    """Return the method `any` or `all`, which has a dtype that the function lacks."""
+    """Return the method `any` or `all`, which has an argument `dtype` that the function lacks."""
 
     def method(
         a: Any,
@@ -114,13 +114,13 @@ def _truth(name: str, function: Callable[..., Any], doc: str) -> Callable[..., A
             return function(a, axis, out, keepdims, where=where)
         return _with_dtype(name, a, axis, dtype, out, keepdims, where)
 
-    method.__name__, method.__qualname__ = name, f"_{name}"  # which exceptions name
+    method.__name__, method.__qualname__ = name, f"_{name}"  # exceptions contain it
     method.__doc__ = doc
     return method
 
 
 def _with_dtype(name: str, array: Any, axis: Any, dtype: Any, out: Any, keepdims: Any, where: Any) -> Any:
-    """Run NumPy's `any` or `all`, whose dtype matters for objects only."""
+    """Run NumPy's `any` or `all`; the dtype matters only for objects."""
     kwargs = {"axis": axis, "dtype": dtype, "out": out, "keepdims": keepdims, "where": where}
     return fallback.call(f"ndarray.{name}", getattr(numpy.ndarray, name), (array,), kwargs)
 
@@ -132,13 +132,13 @@ all_ = _truth("all", reductions.all, "Tell whether all elements over axes are tr
 def mean(self: Any, *args: Any, **kwargs: Any) -> Any:
     """Average over axes."""
     if _core.is_native(self) and self.size == 0:
-        # NumPy's method warns of another line than its function
+        # the warnings of NumPy's method point at another line than those of its function
         return fallback.uncounted(numpy.ndarray.mean, (self, *args), kwargs)
     return inner(reductions.mean)(self, *args, **kwargs)
 
 
 def setflags(self: Any, write: Any = None, align: Any = None, uic: Any = None) -> None:
-    """Set the flags that may be set: whether the elements may be written."""
+    """Set flags of the array; of these, `write` can change."""
     if uic is not None and uic:
         raise ValueError("cannot set WRITEBACKIFCOPY flag to True")
     if align is not None and align and not self.flags.aligned:
@@ -148,11 +148,11 @@ def setflags(self: Any, write: Any = None, align: Any = None, uic: Any = None) -
 
 
 def array_function(self: Any, func: Any, types: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Run a function of NumPy's that was called with our arrays: ours if there is one."""
-    func = fallback.unwrap(func)  # a class that hands on what it was asked with
+    """Run a function of NumPy that was called with our arrays: our native function if there is one."""
+    func = fallback.unwrap(func)  # a class may pass on our function, with which it was called
     ours = NATIVE.get(func)
     if ours is None and getattr(func, "__module__", None) == "numpy.fft":
-        importlib.import_module("numelt.fft")  # late, as NumPy loads its own
+        importlib.import_module("numelt.fft")  # loaded at first use, as in NumPy
 
         ours = NATIVE.get(func)
     if ours is not None and not _foreign(types):
@@ -169,13 +169,14 @@ def array_function(self: Any, func: Any, types: Any, args: tuple[Any, ...], kwar
     )
 
 
-# functions that NumPy has called us with, and their first arguments: what only NumPy sees into leads back
+# Calls in progress, by function and first argument. If our function falls back to NumPy's with an argument in
+# which only NumPy finds our arrays, NumPy calls `array_function` again.
 _entered: set[tuple[Any, int]] = set()
 _own_kinds = frozenset({ndarray, numpy.ndarray})
 
 
 def _foreign(kinds: Any) -> bool:
-    """Does another class than ours and NumPy's own take part?"""
+    """Is there a class other than our array and NumPy's?"""
     return not _own_kinds.issuperset(kinds)
 
 
@@ -183,17 +184,17 @@ _default_ufunc = numpy.ndarray.__array_ufunc__
 
 
 def array_ufunc(self: Any, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
-    """Run a ufunc of NumPy's that was called with our arrays."""
+    """Run a ufunc of NumPy that was called with our arrays."""
     out = kwargs.get("out", ())
     ours = _own_kinds
     for value in (*inputs, *out):
         kind = type(value)
         if kind not in ours and isinstance(value, numpy.ndarray):
-            break  # a subclass of NumPy's array decides in NumPy
+            break  # NumPy calls ``__array_ufunc__`` of subclasses of its array
         if kind not in ours and getattr(kind, "__array_ufunc__", _default_ufunc) is not _default_ufunc:
-            return NotImplemented  # that class decides
+            return NotImplemented  # NumPy calls that of the other class
     else:
-        # somebody else's ufunc may have the name of one of NumPy's
+        # a ufunc of a library may have the same name as one of NumPy's
         numpys = getattr(_umath, ufunc.__name__, None) is ufunc
         if numpys and all(type(value) is ndarray for value in out):
             target = mirror.ufunc_for(ufunc)
@@ -219,7 +220,7 @@ def array_namespace(self: Any, /, *, api_version: Any = None) -> Any:
 
 
 def _new(cls: Any, *args: Any, **kwargs: Any) -> Any:
-    """Make an array the low-level way: ``ndarray(shape, dtype, buffer, offset, strides, order)``."""
+    """Make an array by its constructor: ``ndarray(shape, dtype, buffer, offset, strides, order)``."""
     given = {*_MAKING[: len(args)]} & kwargs.keys()
     if (
         given
@@ -227,7 +228,7 @@ def _new(cls: Any, *args: Any, **kwargs: Any) -> Any:
         or not kwargs.keys() <= {*_MAKING}
         or not (args or "shape" in kwargs)
     ):
-        return fallback.raising("ndarray", numpy.ndarray, args, kwargs)  # NumPy words what is wrong
+        return fallback.raising("ndarray", numpy.ndarray, args, kwargs)  # NumPy raises what is wrong
     return _made(cls, *args, **kwargs)
 
 
@@ -254,7 +255,7 @@ def _made(
 
 
 def _take_over() -> None:
-    """Give the class every method of NumPy's array that it does not have."""
+    """Add every method and attribute of NumPy's array that the class does not have."""
     for name in dir(numpy.ndarray):
         if name in _NOT_TAKEN or name in vars(ndarray):
             continue
@@ -268,7 +269,7 @@ def _take_over() -> None:
 
 
 def _array_interface() -> property:
-    """Return ``__array_interface__`` where it names the dtype; other dtypes convert by ``__array__``."""
+    """Return the property ``__array_interface__``; it is missing for dtypes that it cannot describe."""
     original = vars(ndarray)["__array_interface__"]
 
     def get(self: Any) -> Any:
@@ -281,7 +282,7 @@ def _array_interface() -> property:
 
 @functools.lru_cache(maxsize=256)
 def _is_described(dtype: Any) -> bool:
-    """Does NumPy get this dtype back from the description in an interface?"""
+    """Does NumPy make the same dtype of its description in ``__array_interface__``?"""
     try:
         return bool(numpy.dtype(dtype.descr if dtype.names else dtype.str) == dtype)
     except (TypeError, ValueError):

@@ -1,7 +1,7 @@
-"""``ndarray.resize``: an array with another number of elements under the same name.
+"""``ndarray.resize``: change the number of elements of an array in place.
 
-In: an array that owns its elements and new extents. Out: the array itself, its first elements kept in memory
-order and the new ones zero. Views made before keep what they show.
+In: an array that owns its elements, and a new shape. Out: the same array; the first elements in memory order
+are kept, and additional elements are zero. Views that were made before keep their values.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ def resize(self: Any, new_shape: tuple[Any, ...], is_held: bool, **options: Any)
     new_shape : tuple
         The method's arguments: the new extents, one by one or as a tuple.
     is_held : bool
-        Does something else refer to the array?
+        Whether something else refers to the array.
     options
-        ``refcheck``: refuse then? Yes where it is not given.
+        ``refcheck``: whether to raise in this case, true by default.
 
     Raises
     ------
@@ -85,7 +85,7 @@ _MAY_BE_REFERRED = (
 
 
 def _extents(given: tuple[Any, ...]) -> tuple[int, ...] | None:
-    """Return the new extents, None where the call says nothing."""
+    """Return the new extents, or None if the call gives none."""
     if not given:
         return None
     if len(given) == 1:
@@ -110,7 +110,7 @@ def _size(shape: tuple[int, ...]) -> int:
 
 
 def _give(array: Any, shape: tuple[int, ...]) -> None:
-    """Give an array new extents for the same elements, which keep their places in memory."""
+    """Give an array another shape of the same size in place."""
     if array.flags.c_contiguous:
         moved = array.reshape(-1).reshape(shape)
     else:

@@ -3,6 +3,6 @@
 `native` is the table of the functions that numelt records, `composed` makes such functions of NumPy's own,
 `library` runs NumPy's compiled code by intention (`stacks` and `counting`: on all cores), and `fallback`
 hands everything else to NumPy, counted by `counters`. `overrides` asks classes that take part in NumPy's
-functions, `mirror` finds what stands for one of NumPy's objects, `naming` pickles it by its name, and
-`files` knows which files are the program's own.
+functions, `mirror` finds numelt's object for one of NumPy's, and `pickling` pickles it by its name. `copies`
+runs NumPy's Python modules a second time, and `files` knows which files belong to the program.
 """

@@ -1,11 +1,12 @@
 """NumPy's own Python functions, run over our arrays.
 
-Much of NumPy is Python: `numpy.nanvar` or `numpy.gradient` are sequences of calls of ufuncs, reductions and
-indexing. Bound to our namespace instead of NumPy's, the installed function records those calls, and its
-numbers, warnings and exceptions are NumPy's because its steps are.
+Many of NumPy's functions are written in Python: `numpy.nanvar` and `numpy.gradient` call ufuncs, reductions
+and indexing one after the other. If the names in such a function mean numelt's functions, these calls are
+recorded and fused, and the numbers, warnings and exceptions are NumPy's because the steps are NumPy's. Of a
+million float64, `sinc` then takes a fifteenth of NumPy's time, `polyval` a ninth, `nansum` a fifth.
 
-In: a function of NumPy. Out: the same function of a copy of NumPy's module (`copies`), whose global names
-mean numelt's. Only functions that reach their data by public names come here; nothing in NumPy is changed.
+In: a function of NumPy. Out: the same function in a copy of its module (`copies`), whose global names stand
+for numelt's functions. It must reach its data by public names only. Nothing in NumPy is changed.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ __all__ = ["applying", "composed", "composed_in", "library_call", "rebound", "un
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-# argument classes whose meaning does not depend on who computes
+# classes of arguments that mean the same in NumPy and in numelt
 _PLAIN = frozenset(
     {
         int, float, complex, bool, str, type(None), type(NO_VALUE), slice, list, tuple, type, range,
@@ -37,7 +38,7 @@ _PLAIN = frozenset(
     }
 )  # fmt: skip
 
-# functions that compute several numbers and return one; those that give arrays without axes are no such
+# functions that compute several 0-d arrays and return a scalar
 _OF_NUMBERS = frozenset({"nanmax", "nanmean", "nanmin", "nanprod", "nanstd", "nansum", "nanvar"})
 
 # modules of NumPy whose functions handle shapes and dtypes, not data
@@ -45,7 +46,7 @@ _NO_DATA = ("numpy.lib.array_utils", "numpy._core.overrides", "numpy.lib._array_
 
 
 class _Warnings(types.ModuleType):
-    """The warnings module for rebound functions: the frame of `composed`'s wrapper does not count."""
+    """The module `warnings` for rebound functions: it leaves out the frame of our wrapper."""
 
     def __init__(self) -> None:
         super().__init__("warnings")
@@ -55,13 +56,13 @@ class _Warnings(types.ModuleType):
 
     @staticmethod
     def warn(message: Any, category: Any = None, stacklevel: int = 1, source: Any = None) -> None:
-        """Warn `stacklevel` frames up, as NumPy counts them."""
-        # two frames more than NumPy has: this one, and the wrapper's
+        """Warn at the frame that `stacklevel` means in NumPy."""
+        # here are two more frames than in NumPy: this one and that of the wrapper
         warnings.warn(message, category, stacklevel + 2, source)
 
 
 class _Converter:
-    """What `numpy` uses to remember how its arguments came; ours come as arrays, and go as arrays."""
+    """Stands for NumPy's `_array_converter`, which converts arguments to arrays and wraps the result."""
 
     def __init__(self, *values: Any) -> None:
         import numelt
@@ -74,7 +75,7 @@ class _Converter:
 
     @property
     def scalar_input(self) -> tuple[bool, ...]:
-        """Which arguments were numbers."""
+        """For each argument, whether it was a number."""
         return tuple(_is_number(value) for value in self._values)
 
     def as_arrays(self, subok: bool = True, pyscalars: str = "convert_if_no_array") -> tuple[Any, ...]:
@@ -82,7 +83,7 @@ class _Converter:
         return tuple(self._arrays)
 
     def result_type(self, extra_dtype: Any = None, ensure_inexact: bool = False) -> Any:
-        """Return the dtype in which the arguments meet."""
+        """Return the common dtype of the arguments."""
         kinds = [
             value if type(value) in _PYTHON_NUMBERS else array.dtype
             for value, array in zip(self._values, self._arrays, strict=True)
@@ -94,7 +95,7 @@ class _Converter:
         return numpy.result_type(*kinds)
 
     def wrap(self, array: Any, to_scalar: Any = None) -> Any:
-        """Return the result as the caller is to see it."""
+        """Return the result: a scalar if all arguments were numbers, or if the caller asks for one."""
         if to_scalar is None:
             to_scalar = all(self.scalar_input)
         return array[()] if to_scalar and array.ndim == 0 else array
@@ -108,7 +109,7 @@ def _is_number(value: Any) -> bool:
 
 
 class _Module(types.ModuleType):
-    """One of NumPy's private modules with its names rebound when they are used."""
+    """Stands for one of NumPy's private modules; its names are rebound when they are used."""
 
     def __init__(self, original: types.ModuleType) -> None:
         super().__init__(original.__name__)
@@ -125,7 +126,7 @@ class _Module(types.ModuleType):
 
 
 _modules: dict[str, types.ModuleType] = {}
-# copies of NumPy's modules in which names mean ours, and what each held before they did
+# by name of the original: a copy of a module whose names stand for ours, and its original names
 _copies: dict[str, tuple[types.ModuleType, dict[str, Any]]] = {}
 
 
@@ -143,7 +144,7 @@ def _module(module: types.ModuleType) -> types.ModuleType:
 
 
 def _meaning(value: Any, name: str, home: types.ModuleType) -> Any:
-    """Return what a global name of the module `home` means for a rebound function."""
+    """Return what stands for a value that NumPy's module `home` holds under a global name."""
     if isinstance(value, types.ModuleType):
         return _module(value)
     if isinstance(value, type):
@@ -169,12 +170,12 @@ def _meaning(value: Any, name: str, home: types.ModuleType) -> Any:
     return mirror.mirror(value, _dotted(value, name)) if bound is None else bound
 
 
-# stands for the copy's own function
+# `_meaning` returns this for a function that the copy itself defines
 _OWN: Any = object()
 
 
 def _public(value: Any) -> Any:
-    """Return the public function that NumPy's private `value` implements, else None."""
+    """Return the public function of NumPy that the private `value` implements, or None."""
     if not isinstance(value, (types.FunctionType, types.BuiltinFunctionType)):
         return None
     public = getattr(numpy, value.__name__, None)
@@ -182,14 +183,14 @@ def _public(value: Any) -> Any:
 
 
 def _dotted(value: Any, name: str) -> str:
-    """Return the name below ``numpy`` by which users know a function."""
+    """Return the public name of a function below ``numpy``."""
     home = getattr(value, "__module__", None)
     home = home.partition(".")[2] if isinstance(home, str) else ""
     return f"{home}.{name}" if home in ("linalg", "fft") else name
 
 
 def _reduction(value: Any) -> Any:
-    """Return our method for a method of NumPy's ufuncs, such as ``add.reduce``."""
+    """Return our method for a method of one of NumPy's ufuncs, such as ``add.reduce``, or None."""
     owner = getattr(value, "__self__", None)
     if isinstance(owner, numpy.ufunc):
         return getattr(mirror.mirror(owner, owner.__name__), value.__name__)
@@ -197,7 +198,7 @@ def _reduction(value: Any) -> Any:
 
 
 def _copied(home: types.ModuleType) -> dict[str, Any]:
-    """Return what a copy of one of NumPy's modules held before its names meant ours."""
+    """Return the original names of the copy of one of NumPy's modules; make the copy if there is none."""
     if home.__name__ not in _copies:
         copy = copy_of(home)
         before = dict(vars(copy))
@@ -214,7 +215,7 @@ def _copied(home: types.ModuleType) -> dict[str, Any]:
 
 @functools.cache
 def rebound(original: Any) -> Callable[..., Any]:
-    """Return NumPy's function or method `original` over our namespace."""
+    """Return NumPy's function or method `original` from a copy whose names stand for numelt's."""
     implementation = getattr(original, "_implementation", original)
     held = _copied(importlib.import_module(implementation.__globals__["__name__"]))
     name, *rest = implementation.__qualname__.split(".")
@@ -222,7 +223,7 @@ def rebound(original: Any) -> Callable[..., Any]:
 
 
 def understood(value: Any) -> bool:
-    """Is an argument of a class that our namespace takes as NumPy's does?"""
+    """Does numelt treat an argument of this class as NumPy does?"""
     kind = type(value)
     if kind is _core.ndarray:
         return bool(_core.is_native(value))
@@ -232,28 +233,28 @@ def understood(value: Any) -> bool:
 
 
 def composed(stub: F) -> F:
-    """Register NumPy's function of the stub's name, run over our arrays; the stub gives its documentation."""
+    """Register NumPy's function of the same name to run over our arrays; `stub` documents it."""
     return _composed(stub, numpy, understood)
 
 
 def applying(stub: F) -> F:
-    """Register a function of NumPy's that applies functions of the user's, as `composed` does.
+    """Register a function of NumPy that calls functions of the user, as `composed` does.
 
-    Those functions receive our arrays.
+    The functions of the user receive our arrays.
     """
     return _composed(stub, numpy, lambda value: understood(value) or _is_function(value))
 
 
 def composed_in(space: types.ModuleType, few: bool = True) -> Callable[[F], F]:
-    """Return `composed` for the functions of one of NumPy's submodules.
+    """Return the decorator `composed` for a submodule of NumPy.
 
-    Without `few`, calls on few elements are not left to NumPy.
+    If `few` is false, NumPy's function does not run for small arrays either.
     """
     return lambda stub: _composed(stub, space, understood, few)
 
 
 def _is_function(value: Any) -> bool:
-    """Is an argument a function of the user's, rather than an array-like that can be called?"""
+    """Is an argument a function, rather than a callable object that converts itself to an array?"""
     return callable(value) and not hasattr(type(value), "__array__")
 
 
@@ -280,7 +281,7 @@ def _composed(
         if implementation is None:
             implementation = rebound(original)
         made = _core.composing(implementation, args, kwargs) if together else implementation(*args, **kwargs)
-        # a method of one of NumPy's scalars, such as `reshape`, makes an array of NumPy's
+        # methods of NumPy's scalars, such as `reshape`, return NumPy's arrays
         return fallback.wrap(made) if type(made) is numpy.ndarray else made
 
     share = table.share(label, table.FEW) if few else table.FOREIGN
@@ -288,9 +289,9 @@ def _composed(
 
 
 def library_call(stub: F) -> F:
-    """Register NumPy's function of the stub's name as a library call on the memory of our arrays.
+    """Register NumPy's function of the same name as a library call on the memory of our arrays.
 
-    Arrays that are never native, and other classes, make it a fallback.
+    Calls with arrays of non-native dtypes, or with other classes, are fallbacks.
     """
     name = stub.__name__
     original = getattr(numpy, name, None)

@@ -22,10 +22,10 @@ __all__ = ["copy_of"]
 
 
 class _Overrides(types.ModuleType):
-    """NumPy's module `overrides` for copies: functions are not made to ask ``__array_function__``."""
+    """Stands for NumPy's module `overrides` in copies: its decorator returns the function itself."""
 
     def array_function_dispatch(self, *_: Any, **__: Any) -> Any:
-        """Return a decorator that changes nothing."""
+        """Return a decorator that returns the function it is given."""
         return lambda function: function
 
     def __getattr__(self, name: str) -> Any:
@@ -36,7 +36,7 @@ _overrides = _Overrides(overrides.__name__)
 
 
 class _Importing(types.ModuleType):
-    """A module of NumPy for the import statements of copies: `_Overrides` is in it."""
+    """Stands for a module of NumPy from which a copy imports `overrides`: it holds `_Overrides` instead."""
 
     def __init__(self, original: types.ModuleType) -> None:
         super().__init__(original.__name__)
@@ -48,7 +48,7 @@ class _Importing(types.ModuleType):
 
 
 def _import(name: str, globals: Any = None, locals: Any = None, fromlist: Any = (), level: int = 0) -> Any:
-    """Import a module for a copy."""
+    """Stand for ``__import__`` while a copy runs."""
     module = builtins.__import__(name, globals, locals, fromlist, level)
     if module is overrides:
         return _overrides
@@ -63,6 +63,6 @@ def copy_of(original: types.ModuleType) -> types.ModuleType:
     copy = importlib.util.module_from_spec(spec)
     vars(copy)["__builtins__"] = {**vars(builtins), "__import__": _import}
     spec.loader.exec_module(copy)
-    # frames of numelt's own are not the user's
+    # warnings and fallbacks are attributed to the innermost frame outside of numelt and NumPy
     copy.__name__ = f"numelt.{original.__name__.partition('.')[2]}"
     return copy

@@ -1,7 +1,7 @@
-"""Counters of the calls that fell back to NumPy, by function and line of the user's.
+"""Counters of the calls that fell back to NumPy, by function and by line of the program.
 
-In: one `record` per fallback. Out: the counts, from which `numelt.coverage` makes its report, and a call of
-whoever listens. The runtime counts native operations.
+In: one `record` per fallback. Out: the counts, which `numelt.coverage` reports, and a call of the listener,
+if there is one. Native operations are counted by the runtime.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ _listener: Callable[[str, str, int, str], None] | None = None
 
 
 def listen(listener: Callable[[str, str, int, str], None] | None) -> None:
-    """Have somebody told of each fallback: function, file, line and reason; ``None`` ends it."""
+    """Call a function for each fallback, with function, file, line and reason; ``None`` removes it."""
     global _listener
     _listener = listener
 
 
 def is_heard() -> bool:
-    """Is somebody told of each fallback?"""
+    """Is there a listener?"""
     return _listener is not None
 
 

@@ -1,8 +1,8 @@
-"""Integers that lie close together: told apart and sorted by counting instead of comparing.
+"""`unique` and `sort` of integers in a narrow range, by counting instead of comparing.
 
-In: arrays of NumPy's of integers or truth values, and the arguments of `numpy.unique` and `numpy.sort`.
-Out: NumPy's results, in time that grows with the number of elements alone; `NotImplemented` where they lie
-too far apart. Years, labels, categories and codes are such integers.
+In: NumPy's arrays of integers or truth values, and the arguments of `numpy.unique` and `numpy.sort`. Out:
+NumPy's results in linear time, or `NotImplemented` if the range is too wide. Years, labels, categories and
+codes are such integers.
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ import numpy
 
 __all__ = ["sort", "sort_in_place", "unique"]
 
-# elements of a sample that shows how far apart they lie
+# size of the sample from which the range is estimated
 _SAMPLE = 256
-# elements up to which NumPy's vector instructions sort those of four and eight bytes as fast
+# up to so many elements of four or eight bytes, NumPy's vectorized sort is as fast
 _FAST = 65536
-# elements whose distances are in memory at a time
+# elements whose offsets are in memory at a time
 _PIECE = 1 << 18
 
 
 def _lowest(flat: Any) -> tuple[int, int] | None:
-    """Return the least element and how many different ones there may be, None if these are too many."""
+    """Return the least element and the width of the range, or None if the range is too wide."""
     most = flat.size // 2
     ends = [int(flat[place]) for place in (0, most, -1)]
     if max(ends) - min(ends) >= most:
@@ -36,7 +36,7 @@ def _lowest(flat: Any) -> tuple[int, int] | None:
 
 
 def _distances(flat: Any, low: int) -> Any:
-    """Return how far the elements are from the least one."""
+    """Return the offsets of the elements from the least one."""
     if flat.dtype.kind == "b":
         flat = flat.view(numpy.uint8)
     if flat.dtype.itemsize == 8:
@@ -45,9 +45,9 @@ def _distances(flat: Any, low: int) -> Any:
 
 
 def _pieces(flat: Any, low: int, span: int) -> Iterator[tuple[int, Any]]:
-    """Yield the distances of pieces, the last one first, with their starts.
+    """Yield the start and the offsets of each piece, the last piece first.
 
-    A piece takes little memory, and more time to count than the table of counts does.
+    A piece is small enough to stay in cache, and longer than the table of counts.
     """
     piece = max(_PIECE, 4 * span)
     for start in reversed(range(0, flat.size, piece)):
@@ -55,7 +55,7 @@ def _pieces(flat: Any, low: int, span: int) -> Iterator[tuple[int, Any]]:
 
 
 def _counted(flat: Any, low: int, span: int) -> Any:
-    """Return how often each distance occurs."""
+    """Return how often each offset occurs."""
     counts = numpy.zeros(span, numpy.intp)
     for _, distances in _pieces(flat, low, span):
         counts += numpy.bincount(distances, minlength=span)
@@ -63,7 +63,7 @@ def _counted(flat: Any, low: int, span: int) -> Any:
 
 
 def _values(distances: Any, low: int, dtype: Any) -> Any:
-    """Return the elements that are so far from the least one."""
+    """Return the elements with the given offsets."""
     return (distances + low).astype(dtype) if dtype.kind == "b" else distances.astype(dtype) + dtype.type(low)
 
 
@@ -92,7 +92,8 @@ def unique(
         first = numpy.empty(span, numpy.intp)
         for start, distances in _pieces(flat, low, span):
             places = numpy.arange(start, start + distances.size)
-            first[distances[::-1]] = places[::-1]  # the last one stays
+            # of equal values the one that is stored last counts: the first in the array
+            first[distances[::-1]] = places[::-1]
         results.append(first[present])
     if return_inverse:
         place, inverse = numpy.empty(span, numpy.intp), numpy.empty(flat.size, numpy.intp)
@@ -106,7 +107,7 @@ def unique(
 
 
 def sort(array: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None) -> Any:
-    """Return what `numpy.sort` returns of a vector; no `kind` of sorting changes it."""
+    """Return what `numpy.sort` returns for a vector. For integers, the result does not depend on `kind`."""
     vector = array.ndim == 1 and array.dtype.kind in "iub" and axis in (0, -1) and array.dtype.isnative
     known = order is None and kind in (None, "stable", "quicksort") and (kind is None or stable is None)
     if not vector or not known or (array.itemsize >= 4 and array.size < _FAST):
@@ -120,7 +121,7 @@ def sort(array: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, sta
 
 
 def sort_in_place(array: Any, *args: Any, **kwargs: Any) -> Any:
-    """Do what `numpy.ndarray.sort` does."""
+    """Sort in place, as `numpy.ndarray.sort` does."""
     made = sort(array, *args, **kwargs) if array.flags.writeable else NotImplemented
     if made is NotImplemented:
         return made

@@ -1,10 +1,9 @@
-"""Handing work to NumPy: what is not native runs there, on zero-copy views of our memory.
+"""Fallbacks: calls that are not native run in NumPy, on views of our memory that copy nothing.
 
 In: a NumPy callable and arguments that may hold numelt arrays and scalars at any depth of lists,
-tuples and dicts. Out: the callable's result with every plain NumPy array wrapped as a numelt array
-(aliases of our memory come back as views on it, results that nobody else holds are adopted without a
-copy), or the exception that NumPy raised. Every call is counted under the user's file and line.
-Nothing in this file computes.
+tuples and dicts. Out: the callable's result, or the exception that NumPy raised. Every plain NumPy array in
+the result becomes a numelt array: a view if it shares our memory; without a copy if nothing else refers to
+it. Every call is counted under the file and line of the program. Nothing in this file computes.
 """
 
 from __future__ import annotations
@@ -27,9 +26,9 @@ ndarray = _core.ndarray
 
 POLICIES = ("silent", "warn", "error")
 
-# numelt callables and classes that NumPy must see as its own, by id; filled by `stands_for`
+# by id of our callable or class: it, and the object of NumPy that replaces it in fallbacks
 _numpy_of: dict[int, tuple[object, object]] = {}
-# the other way round: what stands for one of NumPy's objects
+# by id of an object of NumPy: it, and ours
 OURS: dict[int, tuple[object, Any]] = {}
 # types of list elements that have to be looked into; everything else passes as it is
 _containers: frozenset[type] = frozenset(
@@ -53,14 +52,14 @@ _substituted_kinds = (
     type,
 )  # fmt: skip
 
-# classes of generators that draw our arrays from one of NumPy's, `_plain`; `numelt._random` names them
+# our classes of generators, whose attribute `_plain` is NumPy's; filled by `numelt._random`
 GENERATORS: set[type] = set()
 
 Views = dict[int, tuple[Any, Any]]
 
 
 class FallbackError(RuntimeError):
-    """A call would have run in NumPy while the policy is ``error``.
+    """A call was to run in NumPy while the policy is ``error``.
 
     Attributes
     ----------
@@ -78,7 +77,7 @@ class FallbackError(RuntimeError):
 
 
 class FallbackWarning(RuntimeWarning):
-    """A call runs in NumPy while the policy is ``warn``; shown once per line."""
+    """A call runs in NumPy while the policy is ``warn``. It is shown once per line."""
 
 
 _policy = "silent"
@@ -90,7 +89,7 @@ def policy() -> str:
 
 
 def set_policy(value: str) -> None:
-    """Set what a fallback does besides being counted."""
+    """Set the fallback policy: what a fallback does besides being counted."""
     global _policy
     if value not in POLICIES:
         raise ValueError(f"fallback policy must be one of {', '.join(POLICIES)}, not {value!r}")
@@ -99,21 +98,21 @@ def set_policy(value: str) -> None:
 
 
 def stands_for(ours: object, numpys: object) -> None:
-    """Register a numelt callable or class that NumPy is to receive as its own object."""
+    """Register the object of NumPy that replaces one of our callables or classes in fallbacks."""
     _numpy_of[id(ours)] = (ours, numpys)
     _core.stands_for(ours, numpys)
     OURS.setdefault(id(numpys), (numpys, ours))
 
 
 def numpys_own(value: Any) -> Any:
-    """Return NumPy's object for one of our functions, ufuncs or classes; others unchanged."""
+    """Return NumPy's object for one of our functions, ufuncs or classes, and any other object itself."""
     if type(value) is _core.ufunc:
         return value.numpy
     pair = _numpy_of.get(id(value))
     return pair[1] if pair is not None else value
 
 
-# NumPy's limit on nesting is its limit on dimensions; deeper lists are its to refuse
+# NumPy's limit on dimensions: it refuses lists that are nested deeper, so these are passed on as they are
 _DEEPEST = 64
 
 
@@ -141,7 +140,7 @@ def unwrap(value: Any, views: Views | None = None, depth: int = 0) -> Any:
         if depth > _DEEPEST:
             raise _TooDeep
         items = [unwrap(item, views, depth + 1) for item in value]
-        # the same object where nothing changed: the call may be to write into it
+        # if nothing changed, the same list: the call may write into it
         return value if all(map(operator.is_, items, value)) else kind(items)
     if kind is dict:
         if depth > _DEEPEST:
@@ -156,7 +155,7 @@ def unwrap(value: Any, views: Views | None = None, depth: int = 0) -> Any:
 
 
 def _unwrap_fields(value: Any, views: Views | None) -> Any:
-    """Unwrap a named tuple; where its class takes other arguments than its fields, it becomes a tuple."""
+    """Unwrap a named tuple. It becomes a tuple if its class cannot be called with its fields."""
     items = [unwrap(item, views) for item in value]
     if all(map(operator.is_, items, value)):
         return value
@@ -167,11 +166,11 @@ def _unwrap_fields(value: Any, views: Views | None) -> Any:
 
 
 class _TooDeep(Exception):
-    """A list nested beyond NumPy's limit, or one that holds itself."""
+    """A list is nested beyond NumPy's limit, or holds itself."""
 
 
 def _unwrap_argument(value: Any, views: Views | None) -> Any:
-    """Unwrap a list among the arguments; one nested too deep stays as it is."""
+    """Unwrap a list among the arguments. A list that is nested too deep stays as it is."""
     try:
         return unwrap(value, views, 2)
     except _TooDeep:
@@ -179,7 +178,7 @@ def _unwrap_argument(value: Any, views: Views | None) -> Any:
 
 
 def _held_once(array: Any, references: int) -> bool:
-    """Is `array`'s memory reachable only through the `references` that the caller knows of?"""
+    """Is the memory of `array` reachable only through the `references` that the caller holds?"""
     if sys.getrefcount(array) > references:
         return False
     base = array.base
@@ -191,7 +190,7 @@ def _held_once(array: Any, references: int) -> bool:
 
 
 def wrap(result: Any, views: Views | None = None) -> Any:
-    """Return `result` with plain NumPy arrays wrapped; subclasses and scalars stay as they are."""
+    """Return `result` with numelt arrays for plain NumPy arrays. Subclasses and scalars stay as they are."""
     kind = type(result)
     if kind is numpy.ndarray:
         return _adopt(result, views, _DIRECT_REFERENCES)
@@ -224,9 +223,9 @@ def _adopt(array: Any, views: Views | None, references: int) -> Any:
 
 
 def _calibrate() -> tuple[int, int, int]:
-    """Count the references that `call` itself holds to a result nobody else has.
+    """Count the references that `call` itself holds to a result to which nothing else refers.
 
-    Interpreters differ in how many references a call keeps on its stack, so it is measured once.
+    Versions of the interpreter differ in how many references a call keeps, so it is measured once.
     """
     counts: list[int] = []
 
@@ -273,14 +272,14 @@ def user_location() -> tuple[str, int]:
     return "<unknown>", 0
 
 
-# code of `function(*args, **kwargs)` as if it stood on a line of the user's, by file and line
+# by file and line of the program: code of the call ``function(*args, **kwargs)`` with that position
 _lines: dict[tuple[str, int], types.CodeType] = {}
 _MOST_LINES = 4096
 _call_code = compile("(lambda function, args, kwargs: function(*args, **kwargs))", "", "eval").co_consts[0]
 
 
-# What code raises that does not take to its arguments. Python code may raise anything else at any place: the
-# handler of a signal does (`KeyboardInterrupt`, `TimeoutError`), and the program has to see it.
+# Exceptions that mean that a function cannot handle its arguments. All others reach the program: the handler
+# of a signal may raise them anywhere (`KeyboardInterrupt`, `TimeoutError`).
 REFUSALS = (
     ArithmeticError, AttributeError, LookupError, MemoryError, NameError, RuntimeError, TypeError, ValueError,
 )  # fmt: skip
@@ -289,8 +288,8 @@ REFUSALS = (
 def at_user_line(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Call ``function(*args, **kwargs)`` so that its warnings are attributed to the user's line.
 
-    C code that warns asks the interpreter for the calling frame's globals, file and line. The frame made
-    here has those of the user's innermost frame, so that filters see, and `warnings` remembers, that line.
+    C code that warns takes globals, file and line from the calling frame. The call is therefore made from a
+    frame that has those of the innermost frame of the program, as filters and `warnings` then see them.
     """
     frame: types.FrameType | None = sys._getframe(1)
     while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] in ("numelt", "numpy"):
@@ -312,9 +311,9 @@ def at_user_line(function: Callable[..., Any], args: tuple[Any, ...], kwargs: di
 
 
 def _below(error: Exception) -> types.TracebackType | None:
-    """Return the traceback without the frame that was made for a call: nobody wrote it.
+    """Return the traceback of an exception without the frame that `at_user_line` made.
 
-    No variable of the caller holds it: such a cycle would keep the arrays of all its frames.
+    The caller must not keep the traceback in a variable: the cycle would keep the arrays of its frames alive.
     """
     trace = error.__traceback__
     made = trace and trace.tb_next
@@ -382,7 +381,7 @@ def uncounted(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[
 
 
 def _overridden(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Return what a class among the arguments makes of a public function of NumPy's."""
+    """Call ``__array_function__`` of the arguments for a public function of NumPy."""
     pair = OURS.get(id(function))
     like = kwargs.get("like")
     if pair is None or not (hasattr(function, "_implementation") or like is not None):
@@ -394,12 +393,12 @@ def _overridden(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dic
     return overrides.dispatch(pair[1], function, args, kwargs, relevant)
 
 
-# what NumPy says when a class's __array__ gives one of our arrays, as it does in a program run on numelt
+# NumPy's message if a class's ``__array__`` returns one of our arrays, as it does in programs that use numelt
 _NOT_AN_ARRAY = "__array__ method not producing an array"
 
 
 def converted(value: Any) -> Any:
-    """Return `value` with objects that convert themselves by ``__array__`` replaced by NumPy arrays."""
+    """Return `value` with NumPy arrays for objects that have ``__array__``."""
     kind = type(value)
     if kind is list or kind is tuple:
         return kind([converted(item) for item in value])
@@ -417,7 +416,7 @@ def converted(value: Any) -> Any:
 
 
 class _Converting:
-    """Stands for an object that converts itself to one of our arrays and wraps results again."""
+    """Stands for an object with ``__array__`` and ``__array_wrap__``, which expect our arrays."""
 
     def __init__(self, value: Any) -> None:
         self._value = value
@@ -434,16 +433,16 @@ class _Converting:
 
 
 def _remember_targets(out: Any, views: Views) -> None:
-    """Note plain NumPy arrays given as ``out``: the call returns those very objects."""
+    """Note NumPy arrays that were given as ``out``: the call returns the same objects."""
     for target in out if type(out) is tuple else (out,):
         if type(target) is numpy.ndarray:
             views.setdefault(id(target), (target, target))
 
 
 def raising(name: str, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Run a call that native code found wrong, so that NumPy words the exception.
+    """Run a call whose arguments native code has found wrong, so that NumPy raises the exception.
 
-    It is counted only if NumPy accepts the call after all.
+    The call is counted as a fallback only if NumPy accepts it.
     """
     result = uncounted(function, args, kwargs)
     note(name, "arguments that only NumPy accepts")

@@ -1,7 +1,7 @@
-"""Whose a source file is: the program's own, or an installed library's.
+"""Which source files belong to the program, and which to installed libraries.
 
-In: names of files, and frames of the interpreter. Out: answers. The files of the program see numelt where
-they import numpy (`numelt.tools.importing`), and the others NumPy.
+In: names of files. Out: answers. Files of the program get numelt where they import numpy
+(`numelt.tools.importing`), all others get NumPy.
 """
 
 from __future__ import annotations
@@ -17,27 +17,27 @@ _library_folders: tuple[str, ...] = ()
 
 def _libraries() -> tuple[str, ...]:
     """Return the folders of the standard library and of installed packages."""
-    # where a module of each lies: `sysconfig` knows more, but takes milliseconds
+    # found by a module in each: importing `sysconfig` would take milliseconds
     import numpy
 
     folders = [os.path.dirname(os.__file__), os.path.dirname(os.path.dirname(numpy.__file__))]
     folders += site.getsitepackages() if hasattr(site, "getsitepackages") else []
     if hasattr(site, "getusersitepackages"):
         folders.append(site.getusersitepackages())
-    # this package
+    # this package itself
     folders.append(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
     return tuple({os.path.realpath(folder) + os.sep for folder in folders if folder})
 
 
 def find_libraries() -> None:
-    """Find the folders of libraries, before the first question about a file."""
+    """Find the folders of libraries. Called once, before `is_users`."""
     global _library_folders
     _library_folders = _libraries()
     _is_users_folder.cache_clear()
 
 
 def is_users(filename: str | None) -> bool:
-    """Is this source file the program's own, neither installed nor the standard library's?"""
+    """Does this source file belong to the program: is it neither installed nor in the standard library?"""
     if not filename or filename.startswith("<"):
         return False
     if os.path.islink(filename):
@@ -57,7 +57,7 @@ def _is_users_folder(folder: str) -> bool:
 
 @functools.lru_cache(4096)
 def _package(filename: str) -> str | None:
-    """Return the package of an installed library's file."""
+    """Return the package of a file of an installed library, or None."""
     parts = filename.split(os.sep)
     for folder in ("site-packages", "dist-packages"):
         if folder in parts:

@@ -1,10 +1,9 @@
-"""Library calls: functions of NumPy's whose own compiled code is the right implementation here too.
+"""Library calls: functions whose implementation is NumPy's compiled code, by intention.
 
-In: the names in `NAMES` (sorting, searching, sets, histograms, ...). Out: functions that run NumPy's
-code on our memory without a copy, on all cores where `stacks` can, and adopt its results without one. They
-are counted apart from fallbacks (`calls`, `numelt.profile`, ``NUMELT_TRACE``) and never raise under
-``NUMELT_FALLBACK=error``. A module that has more of them adds their names with `extend` before the namespace
-is filled.
+In: the names in `NAMES` (sorting, searching, sets, histograms, ...). Out: functions that run NumPy's code on
+our memory and take over its results, both without a copy, and on all cores where `stacks` allows it. They are
+counted apart from fallbacks (`calls`, `numelt.profile`, ``NUMELT_TRACE``) and never raise under
+``NUMELT_FALLBACK=error``. Other modules add names with `extend` before the namespace is filled.
 """
 
 from __future__ import annotations
@@ -42,9 +41,9 @@ def is_library(name: str) -> bool:
 
 
 def handle(name: str, original: Callable[..., Any], method: bool = False) -> Any:
-    """Return the compiled caller of `original`, one for each name.
+    """Return the compiled object that calls `original` and counts the calls; there is one for each name.
 
-    The first argument of a `method` is passed as it is.
+    If `original` is a `method`, its first argument is passed on as it is.
     """
     made = _handles.get(name)
     if made is None:
@@ -56,7 +55,7 @@ def handle(name: str, original: Callable[..., Any], method: bool = False) -> Any
 
 
 def most(name: str) -> int | None:
-    """Return how many elements a call of NumPy's function may have: with more, the handle shares them."""
+    """Return from how many elements on the handle runs on several threads, or None if it never does."""
     return stacks.most(name) if name in _shared else None
 
 
@@ -82,6 +81,6 @@ def calls() -> dict[str, int]:
 
 
 def reset() -> None:
-    """Start counting anew."""
+    """Set the counters to zero."""
     for name, made in _handles.items():
         _seen[name] = made.calls

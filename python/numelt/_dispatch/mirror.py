@@ -1,4 +1,4 @@
-"""What stands for each of NumPy's objects in numelt.
+"""The object of numelt that stands for each object of NumPy.
 
 In: a NumPy object and its dotted name. Out: our object for it (`mirror`): the native function, the ufunc
 object, a wrapper that falls back, a module of mirrors, or the object itself where it holds no arrays
@@ -23,7 +23,7 @@ from numelt._dispatch.routine import library_function, routine
 
 __all__ = ["mirror", "ours_for", "replace", "ufunc_for"]
 
-# what describes, prints or saves arrays: a read of the data, not a computation done elsewhere
+# functions that describe, print or save arrays: they read data and are not counted as fallbacks
 READS = frozenset(
     { "array2string", "array_repr", "array_str", "can_cast", "format_float_positional",
     "format_float_scientific", "info", "may_share_memory", "min_scalar_type", "promote_types",
@@ -35,7 +35,7 @@ READS = frozenset(
     "from_dlpack", "load", "loadtxt", "genfromtxt", "fromstring", "fromregex", "tofile", "dump", "dumps", }
 )  # fmt: skip
 
-# functions that take other functions and run them: our arrays must reach those as they are
+# functions that call a function of the user: its arguments must stay our arrays
 _CALLERS = frozenset(
     {
         "assert_raises", "assert_raises_regex", "assert_warns", "assert_no_warnings", "assert_no_gc_cycles",
@@ -48,13 +48,13 @@ _OP_NAMES = {"divmod": None}
 
 _by_numpy: dict[numpy.ufunc, Any] = {}
 
-# our replacements of NumPy's objects that are neither functions nor ufuncs, by id
+# by id of an object of NumPy: it, and what replaces it in every namespace
 _replacements: dict[int, tuple[Any, Any]] = {}
 _wrappers: dict[int, tuple[Any, Any]] = {}
 
 
 def ufunc_for(original: numpy.ufunc) -> Any:
-    """Return our ufunc object for one of NumPy's, always the same one."""
+    """Return our ufunc for one of NumPy's: for each of them there is one object."""
     ours = _by_numpy.get(original)
     if ours is None:
         name = original.__name__
@@ -68,7 +68,7 @@ def ufunc_for(original: numpy.ufunc) -> Any:
 
 
 def replace(original: Any, ours: Any) -> None:
-    """Let `ours` stand for NumPy's `original` in every namespace."""
+    """Replace NumPy's `original` by `ours` in every namespace."""
     _replacements[id(original)] = (original, ours)
     fallback.stands_for(ours, original)
 
@@ -106,7 +106,7 @@ def _wrapper(original: Any, name: str) -> Callable[..., Any]:
 
 
 def mirror(value: Any, name: str) -> Any:
-    """Return what stands for NumPy's `value`, whose name is `name` below ``numpy``."""
+    """Return our object for NumPy's `value`; `name` is its dotted name below ``numpy``."""
     replaced = _replacements.get(id(value))
     if replaced is not None:
         return replaced[1]
@@ -129,7 +129,7 @@ def mirror(value: Any, name: str) -> Any:
 
 
 def _private(value: Any, name: str) -> bool:
-    """Is this a function that NumPy itself took from elsewhere (functools, os, ...)?"""
+    """Is this a private function, or one that NumPy has imported from another package?"""
     home = getattr(value, "__module__", None)
     if isinstance(value, types.FunctionType):
         return not (isinstance(home, str) and home.partition(".")[0] == "numpy")
@@ -137,7 +137,7 @@ def _private(value: Any, name: str) -> bool:
 
 
 def _module(module: types.ModuleType) -> types.ModuleType:
-    """Return our module for one of NumPy's; modules from elsewhere are themselves."""
+    """Return our module for one of NumPy's, and any other module itself."""
     root, _, rest = module.__name__.partition(".")
     if root != "numpy" or not rest or rest == "_core" or rest.startswith("_core."):
         return module
@@ -145,7 +145,7 @@ def _module(module: types.ModuleType) -> types.ModuleType:
 
 
 def ours_for(function: Any) -> Any:
-    """Return our function or ufunc for one of NumPy's; what has none is returned itself."""
+    """Return our function or ufunc for one of NumPy's, and any other object itself."""
     if isinstance(function, numpy.ufunc):
         return ufunc_for(function)
     pair = fallback.OURS.get(id(function))

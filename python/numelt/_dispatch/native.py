@@ -1,7 +1,7 @@
 """The table of native functions: which numelt function stands for which function of NumPy.
 
-In: functions decorated with `native`. Out: the table that the namespace, the `__array_function__`
-protocol and the fallback read. Also the few helpers that every native function starts with.
+In: functions decorated with `native`. Out: the table `NATIVE`, which the namespace, ``__array_function__``
+and fallbacks read, and the helpers with which native functions convert their arguments.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ __all__ = [
 ndarray = _core.ndarray
 NO_VALUE: Any = numpy._NoValue
 
-# NumPy's function -> ours
+# by function of NumPy: ours
 NATIVE: dict[Any, Callable[..., Any]] = {}
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-# kinds of argument that become a native operand; any other class is NumPy's to interpret
+# classes of arguments that can become native operands; NumPy interprets all others
 _convertible = (int, float, complex, bool, list, tuple, numpy.ndarray)
 
 
@@ -56,14 +56,14 @@ def native(function: F, space: types.ModuleType = numpy) -> F:
     return function
 
 
-# what tells of a function, as far as it has that
+# attributes that describe a function
 _TOLD = ("__name__", "__qualname__", "__module__", "__doc__", "__signature__", "__text_signature__")
 
 
 def present(function: F, original: Any) -> F:
-    """Let a public function tell of itself what NumPy's tells: name, module, documentation, signature."""
+    """Give a public function name, module, documentation and signature of NumPy's."""
     for name in _TOLD:
-        # a class has texts that are not its instances'
+        # an attribute of a class may be a property rather than a text
         told = getattr(original, name, None)
         if isinstance(told, str) or (name == "__signature__" and told is not None):
             setattr(function, name, told)
@@ -76,7 +76,7 @@ def present(function: F, original: Any) -> F:
 
 
 def operand(value: Any, dtype: Any = None) -> Any:
-    """Return `value` as a numelt array, or None when only NumPy knows what to do with it."""
+    """Return `value` as a numelt array, or None if only NumPy can interpret it."""
     kind = type(value)
     if kind is ndarray:
         return value
@@ -90,13 +90,13 @@ def operand(value: Any, dtype: Any = None) -> Any:
 
 
 def recordable(value: Any) -> Any:
-    """Return `value` as an array whose operations can be recorded, else None."""
+    """Return `value` as an array of a native dtype, or None."""
     array = operand(value)
     return array if array is not None and _core.is_native(array) else None
 
 
 def _from_sequence(value: Any, dtype: Any) -> Any:
-    """Nested sequences may hold foreign array-likes, or be ragged: those are left to NumPy."""
+    """Convert a nested sequence, or return None if NumPy has to: it is ragged, or holds other array-likes."""
     try:
         return _core.asarray(value, dtype)
     except (ValueError, TypeError, OverflowError):

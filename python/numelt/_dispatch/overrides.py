@@ -1,8 +1,8 @@
-"""Classes of the user's that take part in NumPy's functions by ``__array_function__``.
+"""``__array_function__`` of classes of the program.
 
-In: a call about to run in NumPy. Out: what such a class makes of it. NumPy would hand its own function
-to the class, which looks it up under the name it knows: ours. So the protocol is carried out here. The
-classes of installed libraries know NumPy's functions, and NumPy asks them.
+In: a call that is about to run in NumPy. Out: the result of the class. NumPy would pass its own function to
+the class, but a program that imports numelt compares it with numelt's. So the protocol is implemented here.
+Classes of installed libraries compare with NumPy's functions, and NumPy calls them.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _PLAIN: frozenset[type] = frozenset(
     }
 )  # fmt: skip
 
-# methods that stand for "as an array": NumPy's own, and what our classes put around it
+# methods that do what NumPy's array does: its own, and our wrappers of it
 _defaults: list[Any] = []
 
 
@@ -48,20 +48,20 @@ def _arguments(args: Any, kwargs: Any) -> Iterator[Any]:
     for value in (*args, *(kwargs.values() if type(kwargs) is dict else ())):
         kind = type(value)
         if kind is list or kind is tuple:
-            # long lists of numbers are data; a class with a protocol shows among the first items
+            # only the first items are looked at: a long list usually holds numbers
             yield from value[:64]
         else:
             yield value
 
 
 def _is_installed(value: Any) -> bool:
-    """Is the class of this argument a library's, which knows NumPy's functions?"""
+    """Does the class of this argument belong to a library, which compares with NumPy's functions?"""
     home = sys.modules.get(getattr(type(value).__array_function__, "__module__", None) or "")
     return is_installed(str(getattr(home, "__file__", None)))
 
 
 def asked(args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
-    """Return the arguments whose classes decide about functions themselves."""
+    """Return the arguments whose classes have an ``__array_function__`` of their own."""
     return [
         value
         for value in _arguments(args, kwargs)
@@ -70,12 +70,12 @@ def asked(args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
 
 
 def overriding(asked: list[Any]) -> bool:
-    """Is there a class among those of such arguments that has to be asked with our function?"""
+    """Does one of these arguments have to be called with our function instead of NumPy's?"""
     return not all(map(_is_installed, asked))
 
 
 def _in_order(args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
-    """Return one argument of each class that takes part, subclasses before their bases."""
+    """Return one argument of each class with ``__array_function__``, subclasses before their bases."""
     found: list[Any] = []
     ours = (_core.ndarray, numpy.ndarray)
     for value in _arguments(args, kwargs):
@@ -95,14 +95,14 @@ def _derives(kind: type, other: type) -> bool:
 def dispatch(
     ours: Any, numpys: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], relevant: Any = None
 ) -> Any:
-    """Let the arguments' classes carry out a function; NotImplemented where an array's way is to be taken.
+    """Call ``__array_function__`` of the arguments; NotImplemented if they all behave as arrays.
 
     Parameters
     ----------
     ours, numpys : callable
         The function as the program knows it, and NumPy's.
     relevant : list, optional
-        The arguments to ask, if not all of them.
+        The arguments whose method is called, if not all of them.
 
     Raises
     ------
@@ -129,7 +129,7 @@ def dispatch(
 def as_called(
     function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """Return the arguments that the caller gave: no parameter's default, and what is optional by name."""
+    """Return the arguments without defaults, and with optional ones by keyword, as NumPy passes them on."""
     try:
         parameters = list(inspect.signature(function).parameters.values())
     except (TypeError, ValueError):
@@ -142,7 +142,7 @@ def as_called(
             kept.pop(parameter.name, None)
     leading: list[Any] = []
     for at, parameter in enumerate(parameters):
-        # what has no value by default, such as a bound to clip by, is given by position
+        # parameters whose default is no value, such as the bounds of `clip`, are passed by position
         valueless = parameter.default is numpy._NoValue
         given = at < len(args) and parameter.default is parameter.empty
         leads = given or valueless or parameter.kind is parameter.POSITIONAL_ONLY

@@ -15,7 +15,7 @@ Functions, ufuncs and classes are looked up in what the method ``__array_namespa
 returns.
 
 In: what `pickle` asks for. Out: how to make the object again. `READERS` are the functions that make our
-objects, by the names under which NumPy's own pickles call NumPy's (`numelt.tools.unpickling`).
+objects, by the names that stand in NumPy's own pickles (`numelt.tools.unpickling`).
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ _numeric: Any = importlib.import_module("numpy._core.numeric")
 
 
 def _reconstruct(subtype: type, shape: Any, dtype: Any) -> Any:
-    """Make an array for a pickle to fill: ours, unless it is to be of another class than NumPy's array."""
+    """Make an array that a pickle fills: ours, or of a subclass of NumPy's array."""
     if subtype is numpy.ndarray:
         return ndarray(shape, dtype)
     return multiarray._reconstruct(subtype, shape, dtype)
@@ -64,7 +64,7 @@ def _frombuffer(*args: Any) -> Any:
 
 
 def scalar(dtype: Any, value: Any = None) -> Any:
-    """Make a scalar of NumPy's; one that holds objects comes as an array."""
+    """Make a scalar of NumPy. If it holds objects, `value` is an array."""
     return multiarray.scalar(dtype, _core.to_numpy(value) if type(value) is ndarray else value)
 
 
@@ -175,7 +175,7 @@ class _Namespace:
     def __reduce__(self) -> Any:
         return operator.methodcaller("__array_namespace__"), (_EmptyArray(),)
 
-    # picklers in Python call what `_by_name` returns, to see whether they get the same object
+    # picklers written in Python evaluate what `_by_name` returns, to check that it gives the same object
     def __getattr__(self, name: str) -> Any:
         return getattr(sys.modules["numelt"], name)
 

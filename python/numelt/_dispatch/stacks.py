@@ -1,9 +1,10 @@
-"""NumPy's library functions on large arrays: many small problems on all cores, integers by counting.
+"""Library calls on large arrays, on all cores: stacks of independent problems.
 
-In: NumPy's functions on stacks: a transform of each row, the inverse of each matrix, the order of each line.
-Out: what NumPy returns. Every problem is solved by NumPy's compiled code, which does not hold the
-interpreter's lock, so the numbers do not depend on how the stack is shared. Where a share meets an error or
-would warn, NumPy is asked again for the whole: it says so in its own words.
+A stack is an array of which each row, line or matrix is a problem of its own: a Fourier transform, an
+inverse, a sort. In: a function of NumPy and its arguments. Out: what NumPy returns. Each thread solves some
+of the problems by NumPy's compiled code, which releases the interpreter's lock, so the numbers do not depend
+on the number of threads. If a part raises or would warn, the whole call is done again by NumPy, which raises
+or warns.
 """
 
 from __future__ import annotations
@@ -25,19 +26,20 @@ from numelt._dispatch.copies import copy_of
 
 __all__ = ["in_parts", "most", "shared"]
 
-# elements up to which sharing a call costs more than it saves (some 0.2 ms), and counting integers does
+# Calls on fewer elements stay on one thread: starting threads would cost more than it saves (some 0.2 ms).
+# The second limit is that of `counting`.
 _MOST, _FEW = 16384, 4096
-# how much longer than a copy of it the work on an element takes
+# time of the work on an element, in multiples of copying it
 _WEIGHT = 16
-# Nanoseconds that work on an element takes on one thread, and the least that a thread is started for:
-# starting one takes 30 to 100 microseconds, and each of several is started after the one before it.
+# Nanoseconds of work on an element on one thread, and the least work for which a thread is started: starting
+# one takes 30 to 100 microseconds, and threads are started one after the other.
 _ORDERED, _TRANSFORMED, _SELECTED, _SOLVED = 1.5, 5.0, 10.0, 20.0
 _SHARE = 250_000
-# elements of a problem that LAPACK shares among threads by itself, or computes faster than it gets at memory
+# elements of a problem above which LAPACK uses several threads itself, and below which memory is the limit
 _LARGE, _SMALL = 1024, 64
-# those of its routines that do little but get at memory where problems are smaller
+# routines of LAPACK that are limited by memory for problems below the second limit
 _LIGHT = frozenset({"cholesky_lo", "cholesky_up", "det", "slogdet", "solve", "solve1"})
-# elements of the shorter of two vectors whose product BLAS computes on one thread
+# length of a vector up to which BLAS computes dot products on one thread
 _SHORT = 4096
 
 
@@ -52,14 +54,14 @@ def in_parts(n: int, parts: int, work: Callable[[int, int], None]) -> None:
         except BaseException as failure:
             failures.append(failure)
 
-    import threading  # few programs get here
+    import threading  # few programs need it
 
     context = contextvars.copy_context()
     threads = [threading.Thread(target=context.copy().run, args=(run, k)) for k in range(1, parts)]
     try:
         for thread in threads:
             thread.start()
-        # what a signal's handler raises here goes on by itself
+        # an exception of a signal's handler is raised here, and passes on
         work(cuts[0], cuts[1])
     finally:
         for thread in threads:
@@ -70,20 +72,20 @@ def in_parts(n: int, parts: int, work: Callable[[int, int], None]) -> None:
 
 
 def shares(elements: int, problems: int, cost: float) -> int:
-    """Return how many threads share so many problems, whose elements take `cost` nanoseconds each."""
+    """Return how many threads to use for problems whose elements take `cost` nanoseconds each."""
     worth = max(1, int(elements * cost) // _SHARE)
     return min(int(_core.threads_for(elements * _WEIGHT)), problems, worth)
 
 
 def _strict() -> numpy.errstate:
-    """Return an error state that raises where the present one would do anything."""
+    """Return an error state that raises where the present one would warn, raise, print, log or call."""
     modes = numpy.geterr().items()
     raising: dict[str, Any] = {kind: "ignore" if mode == "ignore" else "raise" for kind, mode in modes}
     return numpy.errstate(**raising)
 
 
 class _Cut:
-    """The axis of a stack of problems that is cut, for operands whose problems have so many axes."""
+    """The axis along which a stack is cut, for operands whose problems have so many axes."""
 
     def __init__(self, views: list[Any], inner: list[int]) -> None:
         stacks = [
@@ -95,18 +97,18 @@ class _Cut:
         self._from_end = axis - len(self.stack)
 
     def of(self, views: list[Any], inner: list[int], start: int, stop: int) -> list[Any]:
-        """Return the share of each operand."""
+        """Return the part of each operand."""
         return [self._part(view, n, start, stop) for view, n in zip(views, inner, strict=True)]
 
     def _part(self, view: Any, inner: int, start: int, stop: int) -> Any:
         at = view.ndim - inner + self._from_end if isinstance(view, numpy.ndarray) else -1
         if at < 0 or view.shape[at] == 1 != self.problems:
-            return view  # the same for all
+            return view  # one matrix or vector for all problems
         return view[(slice(None),) * at + (slice(start, stop),)]
 
 
 class _Loops:
-    """A generalized ufunc of NumPy's whose loops are shared."""
+    """A generalized ufunc of NumPy whose loop runs on several threads."""
 
     def __init__(self, function: Any) -> None:
         self._function = function
@@ -118,11 +120,11 @@ class _Loops:
         return self._function(*operands, **named) if done is None else done
 
     def _pays(self, elements: int) -> bool:
-        """Are LAPACK's problems of so many elements solved faster side by side?"""
+        """Are problems of so many elements solved faster by several threads at a time?"""
         return elements < _LARGE and (elements >= _SMALL or self._function.__name__ not in _LIGHT)
 
     def _shared(self, operands: tuple[Any, ...], out: Any = None, axes: Any = None, **named: Any) -> Any:
-        """Return the results, None where NumPy does it better."""
+        """Return the results, or None if NumPy is to do the call."""
         arrays = [operand for operand in operands if isinstance(operand, numpy.ndarray)]
         elements = max(array.size for array in arrays)
         if axes is None:
@@ -138,7 +140,7 @@ class _Loops:
         if parts < 2 or (axes is None and not self._pays(elements // math.prod(cut.stack))):
             return None
         if results is None:
-            # what NumPy makes of none of the problems tells dtypes and the other extents
+            # NumPy's result for an empty stack has the dtypes and the extents of a problem's result
             none = self._function(*cut.of(views, self._inner, 0, 0), **named)
             made = zip(none if isinstance(none, tuple) else (none,), self._made, strict=True)
             results = [numpy.empty(cut.stack + x.shape[x.ndim - inner :], x.dtype) for x, inner in made]
@@ -155,7 +157,7 @@ class _Loops:
 
 
 def _is_stacked(operand: Any, inner: int) -> bool:
-    """Will NumPy make results in the order of the extents of such an operand?"""
+    """Does NumPy make results in C order for such an operand?"""
     return isinstance(operand, numpy.ndarray) and (operand.flags.c_contiguous or operand.ndim - inner < 2)
 
 
@@ -164,7 +166,7 @@ def _inner_last(operand: Any, axes: Any) -> Any:
 
 
 class _Gufuncs:
-    """The compiled module of a module of NumPy's, with its generalized ufuncs shared."""
+    """Stands for a compiled module of NumPy; its generalized ufuncs run on several threads."""
 
     def __init__(self, original: types.ModuleType) -> None:
         self._original = original
@@ -176,14 +178,14 @@ class _Gufuncs:
         return made
 
 
-# the names under which the modules know their compiled ones, and what functions on sets call
+# global names of the compiled modules in `numpy.fft` and `numpy.linalg`, and what functions on sets call
 _COMPILED = ("pfu", "_umath_linalg")
 _CALLED = (*_COMPILED, "_unique1d")
 _copies: dict[str, types.ModuleType] = {}
 
 
 def _bound(implementation: types.FunctionType) -> Callable[..., Any]:
-    """Return a function of NumPy's that calls the shared loops."""
+    """Return NumPy's function from a copy of its module, in which loops run on several threads."""
     home = sys.modules[implementation.__globals__["__name__"]]
     copy = _copies.get(home.__name__)
     if copy is None:
@@ -195,12 +197,12 @@ def _bound(implementation: types.FunctionType) -> Callable[..., Any]:
             elif name in _COMPILED:
                 names[name] = _Gufuncs(value)
             elif isinstance(value, type):
-                names[name] = value  # results are of NumPy's classes
+                names[name] = value  # results are instances of NumPy's classes
     return cast(Callable[..., Any], getattr(copy, implementation.__name__))
 
 
 def _of_stacks(implementation: types.FunctionType) -> Callable[..., Any]:
-    """Return a function of `numpy.linalg` or `numpy.fft` with its loops shared; it is made when needed."""
+    """Return a function of `numpy.linalg` or `numpy.fft` that uses threads; it is made at the first call."""
     made: list[Callable[..., Any]] = []
 
     def run(*args: Any, **kwargs: Any) -> Any:
@@ -214,11 +216,11 @@ def _of_stacks(implementation: types.FunctionType) -> Callable[..., Any]:
 
 
 def lines(array: Any, axis: Any, cost: float) -> Callable[[Callable[[Any], None]], int] | None:
-    """Return what shares the lines along an axis among threads; None where one thread does it as well.
+    """Return a function that works on the lines along an axis with several threads, or None.
 
-    `cost` is what an element takes, in nanoseconds.
-    It calls its argument with indices, each of which selects a share of the array and of all that has its
-    shape, and returns the axis that was cut. Exceptions of the work are raised, as are conditions that would
+    It is None if one thread is as fast; `cost` is the time that an element takes, in nanoseconds. The
+    function calls its argument with indices, each of which selects a part of the array and of any array of
+    its shape, and returns the axis that was cut. It raises exceptions of the work, and conditions that would
     warn.
     """
     if axis.__class__ is not int or not -array.ndim <= axis < array.ndim or array.ndim < 2:
@@ -241,9 +243,9 @@ def lines(array: Any, axis: Any, cost: float) -> Callable[[Callable[[Any], None]
 
 
 def _by_lines(position: int, original: Any) -> Callable[..., Any]:
-    """Return what makes a number, or one for each of ``q``, of each line as `original` does.
+    """Return a function that reduces each line as `original` does, to one number or to one for each of ``q``.
 
-    `position` is that of ``axis`` among the arguments; ``q`` stands before it.
+    `position` is the position of ``axis`` among the arguments; ``q`` stands before it.
     """
 
     def run(*args: Any, **kwargs: Any) -> Any:
@@ -266,18 +268,18 @@ def _by_lines(position: int, original: Any) -> Callable[..., Any]:
 
 
 def _axis(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Return the axis that a call of the array's method of that name gives."""
+    """Return the argument ``axis`` of a call of this method."""
     position = {"sort": 0, "argsort": 0, "partition": 1, "argpartition": 1}[name]
     return args[position] if len(args) > position else kwargs.get("axis", -1)
 
 
 def _cost(name: str) -> float:
-    """Return the nanoseconds that an element takes in the method of that name."""
+    """Return the nanoseconds that an element takes in this method."""
     return _ORDERED if name in ("sort", "partition") else _TRANSFORMED
 
 
 def _in_place(name: str, array: Any, *args: Any, **kwargs: Any) -> Any:
-    """Reorder each line of a dense array as its method of that name does."""
+    """Reorder each line of a dense array in place, as this method does."""
     share = lines(array, _axis(name, args, kwargs), _cost(name)) if array.flags.forc else None
     if share is None:
         return NotImplemented
@@ -287,7 +289,7 @@ def _in_place(name: str, array: Any, *args: Any, **kwargs: Any) -> Any:
 
 
 def _copied(name: str, array: Any, *args: Any, **kwargs: Any) -> Any:
-    """Return a copy with each line reordered as the array's method of that name does."""
+    """Return a copy with each line reordered, as this method does."""
     share = lines(array, _axis(name, args, kwargs), _cost(name))
     if share is None:
         return NotImplemented
@@ -297,7 +299,7 @@ def _copied(name: str, array: Any, *args: Any, **kwargs: Any) -> Any:
 
 
 def _positions(name: str, array: Any, *args: Any, **kwargs: Any) -> Any:
-    """Return an order of each line, as the array's method of that name finds it."""
+    """Return the positions that reorder each line, as this method does."""
     share = lines(array, _axis(name, args, kwargs), _cost(name))
     if share is None:
         return NotImplemented
@@ -311,7 +313,7 @@ def _positions(name: str, array: Any, *args: Any, **kwargs: Any) -> Any:
 
 
 def _sliding(mode: str, original: Any) -> Callable[..., Any]:
-    """Return what slides the shorter of two vectors along the longer; every place is a sum of its own."""
+    """Return a convolution or correlation of two vectors that computes parts of the result in threads."""
 
     def run(a: Any, v: Any, mode: Any = mode) -> Any:
         if (
@@ -341,7 +343,7 @@ def _sliding(mode: str, original: Any) -> Callable[..., Any]:
 
 
 def _one_of(*ways: Callable[..., Any]) -> Callable[..., Any]:
-    """Return what asks one way after the other."""
+    """Return a function that tries several functions until one does not return NotImplemented."""
 
     def run(*args: Any, **kwargs: Any) -> Any:
         made = NotImplemented
@@ -373,12 +375,12 @@ _SHARED: dict[str, Callable[[Any], Callable[..., Any]]] = {
 
 
 def most(name: str) -> int:
-    """Return how many elements a call of NumPy's own function may have; `shared` is for others."""
+    """Return up to how many elements NumPy's own function is called; `shared` is for more."""
     return _FEW if name == "unique" else _MOST
 
 
 def shared(name: str, original: Any) -> Any:
-    """Return a function that does on all cores what NumPy's `original`, known as `name`, does; or None."""
+    """Return a function that does what `original`, known as `name`, does on all cores, or None."""
     implementation = getattr(original, "_implementation", original)
     if name in _SHARED:
         run = _SHARED[name](original)
@@ -396,7 +398,7 @@ def shared(name: str, original: Any) -> Any:
             try:
                 made = run(*args, **kwargs)
             except fallback.REFUSALS:
-                made = NotImplemented  # NumPy's own function says what it is
+                made = NotImplemented  # NumPy's own function raises it
             if made is not NotImplemented:
                 return made
         return original(*args, **kwargs)

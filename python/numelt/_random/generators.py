@@ -1,13 +1,13 @@
-"""Random sampling: NumPy's generators and streams, giving numelt arrays.
+"""Random sampling: NumPy's generators, which return numelt arrays.
 
-A seed gives NumPy's numbers, bit for bit, and leaves NumPy's generator state. The state lives in NumPy's
-own bit generator objects. Uniform numbers, and integers of a range that is a power of two, of PCG64,
-PCG64DXSM and Philox are recorded and made in the kernels that consume them, other integers by all cores.
-The streams of MT19937 (the legacy generator's, see `legacy`) and SFC64 cannot be entered in the
-middle: uniform numbers, legacy integers and legacy normal numbers are made at once, in vector registers.
-Every other draw is a library call: NumPy's code, whose results are adopted without a copy.
+A seed gives NumPy's numbers, bit for bit, and the same state afterwards, which is kept in NumPy's bit
+generator objects. With PCG64, PCG64DXSM and Philox, uniform numbers, and integers of a range that is a power
+of two, are recorded and made inside the kernels that use them; other integers are made on all cores. The
+streams of MT19937 (the legacy generator, see `legacy`) and SFC64 cannot jump, so uniform numbers, legacy
+integers and legacy normal numbers are made when they are drawn, in vector registers. Every other draw is a
+library call.
 
-The module `numelt.random` is a mirror of NumPy's (`_namespace`), which loads this one.
+The module `numelt.random` is a mirror of NumPy's (`numelt._namespace`), which loads this one.
 """
 
 from __future__ import annotations
@@ -37,17 +37,17 @@ _random: Any = _original.Generator.random
 _uniform: Any = _original.Generator.uniform
 _integers: Any = _original.Generator.integers
 
-# what `dtype` arguments are recognized without a look-up: is it single precision?
+# by argument `dtype`: is it single precision?
 _PRECISION = {_float64: False, float: False, "float64": False, "d": False, "f8": False}
 _PRECISION |= {_float32: True, "float32": True, "f": True, "f4": True}
-# integer types whose numbers come from one half or one whole word each, with their limits
+# by integer type whose numbers use half a word or a word of the stream each: its limits
 _INTEGERS: dict[Any, tuple[int, int]] = {
     kind: (int(numpy.iinfo(kind).min), int(numpy.iinfo(kind).max))
     for kind in (numpy.int64, numpy.uint64, numpy.int32, numpy.uint32)
 }
 _INTEGERS[int] = _INTEGERS[numpy.int64]
 
-# few normal numbers of the legacy generator are NumPy's to make: what no argument of such a draw is more than
+# up to so many normal numbers of the legacy generator are drawn by NumPy, which is faster
 _FEW = 64
 _NORMAL = frozenset({"normal", "randn", "standard_normal"})
 
@@ -66,7 +66,7 @@ def _drawing(owner: str, name: str, original: Callable[..., Any]) -> Any:
 
 
 class _Late:
-    """A drawing method, made when it is first looked up: most programs use few."""
+    """A drawing method that is made when it is first looked up, because most programs use few of them."""
 
     def __init__(self, original: Callable[..., Any]) -> None:
         self._original = original
@@ -95,11 +95,11 @@ def _with_drawing_methods(cls: type) -> type:
 
 @_with_drawing_methods
 class Generator(_original.Generator, metaclass=Named):
-    """NumPy's `numpy.random.Generator`, drawing numelt arrays."""
+    """NumPy's `numpy.random.Generator`, which draws numelt arrays."""
 
     __module__ = "numpy.random"
 
-    # where native draws come from: None until the first one, False where there are none
+    # the stream of native draws: None before the first draw, False if the bit generator has none
     _stream: Any = None
 
     @functools.cached_property
@@ -123,7 +123,7 @@ class Generator(_original.Generator, metaclass=Named):
         dtype : dtype, optional
             float64 or float32.
         out : ndarray, optional
-            Where the numbers go.
+            Array that the numbers are written to.
 
         Examples
         --------
@@ -140,7 +140,7 @@ class Generator(_original.Generator, metaclass=Named):
         if stream and (out is None or type(out) is _ndarray):
             try:
                 single = _PRECISION.get(dtype)
-            except TypeError:  # unhashable: NumPy's to refuse
+            except TypeError:  # unhashable: NumPy raises
                 single = None
             if single is not None:
                 result = stream.uniform(size, single, out)
@@ -197,7 +197,7 @@ class Generator(_original.Generator, metaclass=Named):
                 if stream and limits[0] <= first and last <= limits[1]:
                     if width & (width + 1) == 0:
                         result = stream.integers(size, first, width.bit_length(), dtype)
-                    else:  # some words are rejected, so that an element's place in the stream is unknown
+                    else:  # words may be rejected: where an element begins is unknown
                         result = stream.bounded(size, first, width, dtype)
                     if result is not NotImplemented:
                         return result
@@ -215,14 +215,14 @@ _integers_call = library.handle("random.Generator.integers", _integers, method=T
 
 @_with_drawing_methods
 class RandomState(_original.RandomState, metaclass=Named):
-    """NumPy's legacy `numpy.random.RandomState`, drawing numelt arrays."""
+    """NumPy's legacy `numpy.random.RandomState`, which draws numelt arrays."""
 
     __module__ = "numpy.random"
 
     def __init__(self, seed: Any = None) -> None:
         seed = fallback.unwrap(seed)
         super().__init__(seed)
-        # the state beside the bit generator's (a second normal number kept back) is the plain object's
+        # NumPy's object, which has the state beside that of the bit generator: a second normal number
         self._plain = _original.RandomState(self._bit_generator)
         self._legacy = Legacy(self._plain)
 
@@ -236,11 +236,11 @@ class RandomState(_original.RandomState, metaclass=Named):
         self.set_state(state)
 
     def seed(self, seed: Any = None) -> None:
-        """Start the stream anew."""
+        """Set the state from a seed."""
         self._plain.seed(fallback.unwrap(seed))
 
     def get_state(self, legacy: Any = True) -> Any:
-        """Return the state, in NumPy's form."""
+        """Return the state in NumPy's format."""
         return self._plain.get_state(legacy)
 
     def set_state(self, state: Any) -> None:
@@ -285,10 +285,10 @@ def shuffle(x: Any) -> None:
 _shuffle_call = library.handle("random.shuffle", _original.shuffle)
 
 
-# functions that take and return no arrays but those of the state
+# functions whose only arrays are those of the state
 _STATE = frozenset({"get_bit_generator", "get_state", "set_bit_generator", "set_state"})
 
-# the state that the functions of numpy.random share
+# the global state, which the functions of numpy.random share
 _random_sample: Any = _original.random_sample
 _global = Legacy(_random_sample.__self__)
 
@@ -299,19 +299,19 @@ def _global_draw(name: str, original: Callable[..., Any]) -> Any:
     native = legacy.DRAWS.get(name)
 
     def draw(*args: Any, **kwargs: Any) -> Any:
-        if not args and not kwargs:  # one number: nothing to convert
+        if not args and not kwargs:  # one number: there is nothing to convert
             return original()
         if native is not None:
             try:
                 result = native(_global, *args, **kwargs)
-            except TypeError:  # NumPy's to word
+            except TypeError:  # NumPy raises its own
                 result = NotImplemented
             if result is not NotImplemented:
                 return result
         return handle(*args, **kwargs)
 
     made: Any = draw
-    # few normal numbers are NumPy's to make; other native draws are quicker than a call of NumPy's
+    # NumPy draws few normal numbers; other native draws are faster than a call of NumPy's function
     if native is None or name in _NORMAL:
         made = _core.routine(f"random.{name}", original, draw, handle, False, _FEW)
     functools.update_wrapper(made, original, updated=())
@@ -321,7 +321,7 @@ def _global_draw(name: str, original: Callable[..., Any]) -> Any:
 
 
 class _Maker(type):
-    """Metaclass of classes that make NumPy's objects of one class from our arrays."""
+    """Metaclass of classes whose calls make objects of a class of NumPy from our arrays."""
 
     _original: type
 
@@ -342,13 +342,13 @@ class _Maker(type):
 
 
 def _maker(original: type) -> type:
-    """Return a class that makes NumPy's seeds or bit generators from our arrays, which NumPy refuses."""
+    """Return a class that makes NumPy's seeds or bit generators; NumPy refuses our arrays as seeds."""
     own = {"_original": original, "__doc__": original.__doc__, "__module__": "numpy"}
     return _Maker(original.__name__, (), own)
 
 
 def mirror(value: Any, name: str) -> Any:
-    """Return what stands for NumPy's `value`: a function of its global state, or as elsewhere."""
+    """Return our object for NumPy's `value`; functions of the global state are made here."""
     short = name.rpartition(".")[2]
     if short in _STATE:
         return value

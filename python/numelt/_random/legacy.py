@@ -1,8 +1,7 @@
 """Native draws of the legacy generator: `numpy.random.RandomState` and the functions of `numpy.random`.
 
-In: one of NumPy's RandomState objects and the arguments of a draw. Out: NumPy's numbers, made by the core in
-the state that the object holds, or NotImplemented where NumPy has to draw. Not here: what a number is
-(the core), and the draws that NumPy makes.
+In: one of NumPy's RandomState objects and the arguments of a draw. Out: NumPy's numbers, which the core makes
+from the state of the object, or NotImplemented if NumPy has to draw.
 """
 
 from __future__ import annotations
@@ -17,10 +16,10 @@ from numelt import _core
 
 __all__ = ["DRAWS", "Legacy", "span"]
 
-# shorter draws of normal numbers are not worth asking for the number kept back, with all of the state
+# Shorter draws run in NumPy: reading the state, to see whether a normal number is kept back, costs more.
 _LONG = 4096
 
-# integer types whose numbers come from one half of a word each, with their limits
+# by integer type whose numbers use half a word of the stream each: its limits
 _INTEGERS: dict[Any, tuple[int, int]] = {
     kind: (int(numpy.iinfo(kind).min), int(numpy.iinfo(kind).max))
     for kind in (numpy.int64, numpy.uint64, numpy.int32, numpy.uint32)
@@ -29,7 +28,7 @@ _INTEGERS[int] = _INTEGERS[numpy.int64]
 
 
 def span(low: float, high: float) -> float:
-    """Return ``high - low``, negative where NumPy has to see the arguments."""
+    """Return ``high - low``, or a negative number if the call has to run in NumPy."""
     try:
         width = float(high) - float(low)
     except OverflowError:
@@ -38,7 +37,7 @@ def span(low: float, high: float) -> float:
 
 
 class Legacy:
-    """A RandomState of NumPy's, with the stream of its bit generator."""
+    """A RandomState of NumPy and the stream of its bit generator."""
 
     def __init__(self, plain: Any) -> None:
         self.plain = plain
@@ -46,14 +45,14 @@ class Legacy:
         self._stream: Any = False
 
     def stream(self) -> Any:
-        """Return the core's stream of the bit generator that is in use, False where there is none."""
+        """Return the core's stream of the present bit generator, or False if it has none."""
         bits = self.plain._bit_generator
         if bits is not self._bits:
             self._bits, self._stream = bits, _core.bit_stream(bits) or False
         return self._stream
 
     def sequential(self) -> Any:
-        """Return the stream if it is one of those that the legacy generator is made for."""
+        """Return the stream if it is sequential (MT19937, SFC64), or False."""
         stream = self.stream()
         return stream if type(stream) is _core.SequentialStream else False
 
@@ -112,7 +111,7 @@ def _normal(state: Legacy, loc: Any = 0.0, scale: Any = 1.0, size: Any = None) -
     return _normals(state, size, float(loc), float(scale))
 
 
-# methods of RandomState that can draw natively; the functions of numpy.random have the same names
+# native draws by the name of the method of RandomState and of the function of numpy.random
 DRAWS: dict[str, Callable[..., Any]] = {
     "normal": _normal,
     "rand": _rand,

@@ -452,7 +452,7 @@ def _arange(args: tuple[Any, ...], dtype: Any) -> Any:
         return _core.arange(start, step, length, kind) if fits else NotImplemented
     if kind is _DOUBLE:
         return _float_range(float(start), float(start + step), length)
-    # NumPy stores start and start + step in the dtype and steps by their difference
+    # NumPy converts start and start + step to the dtype, and steps by their difference
     with numpy.errstate(all="ignore"):
         try:
             first, second = kind.type(start), kind.type(start + step)
@@ -557,7 +557,7 @@ def linspace(
     result = result + float(low)
     if endpoint and num > 1:
         result[-1] = float(high)
-    result = result.view() if sections > 0 else result  # as NumPy's own
+    result = result.view() if sections > 0 else result  # in the order of NumPy's
     return (result, numpy.float64(step) if sections > 0 else step) if retstep else result
 
 

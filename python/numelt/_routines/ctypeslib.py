@@ -1,6 +1,6 @@
-"""`numpy.ctypeslib.ndpointer`: functions in C that are declared to take arrays take ours.
+"""`numpy.ctypeslib.ndpointer`: C functions with declared array arguments take our arrays.
 
-In: an argument of such a function. Out: the address of its memory, checked as NumPy checks its own arrays.
+In: an argument of such a function. Out: the address of its memory, after the checks that NumPy makes.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from numelt._dispatch import fallback
 
 __all__: list[str] = []
 
-# every type that `ndpointer` makes derives from this one
+# the base of all types that `ndpointer` makes
 _pointer: Any = getattr(numpy.ctypeslib.ndpointer, "__globals__", {}).get("_ndptr")
 if _pointer is not None:
     _original = vars(_pointer)["from_param"].__func__

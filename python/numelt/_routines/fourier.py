@@ -1,6 +1,6 @@
-"""What of numpy.fft is arithmetic, and so is recorded: shifts and frequencies. The rest are library calls.
+"""Discrete Fourier transforms: shifts and frequencies, which are recorded; transforms are library calls.
 
-NumPy's own functions over our arrays. Imported when `numelt.fft` is used first, as NumPy loads its module.
+The functions are NumPy's, run over our arrays (`composed`). Loaded at the first use of `numelt.fft`.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Functions that apply functions of the user's: along axes, piece by piece, over indices.
+"""Functional programming: functions that call a function of the user, along axes or over indices.
 
-NumPy's own functions over our arrays; the user's functions receive our arrays.
+The functions are NumPy's, run over our arrays (`composed`). The function of the user gets our arrays.
 """
 
 from __future__ import annotations

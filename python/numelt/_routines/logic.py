@@ -32,7 +32,7 @@ def _close(a: Any, b: Any, rtol: Any, atol: Any, equal_nan: bool) -> Any:
     if y.dtype.kind != "f":
         y = y.astype(numpy.result_type(y.dtype, 1.0))
     elif type(b) is float:
-        y = b  # a Python float takes part in the array's precision
+        y = b  # a Python float has the precision of the array
     apply = _core.elementwise
     difference = apply("absolute", (apply("subtract", (x, y)),))
     size = apply("absolute", (y,)) if type(y) is not float else abs(y)

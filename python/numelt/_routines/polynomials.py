@@ -1,7 +1,7 @@
 """Polynomials by their coefficients.
 
-Evaluation, sums and derivatives are NumPy's own functions over our arrays; products, fits and roots are
-library calls.
+Evaluation, sums and derivatives are NumPy's functions, run over our arrays (`composed`). Products, fits and
+roots are library calls.
 """
 
 from __future__ import annotations
@@ -166,7 +166,7 @@ def teach_series(base: Any, mapdomain: Any) -> None:
     Parameters
     ----------
     base : type
-        What the classes derive from.
+        The base of these classes.
     mapdomain : callable
         NumPy's function that maps arguments to a class's window.
     """

@@ -1,6 +1,6 @@
-"""Series of numpy.polynomial evaluated on arrays: NumPy's own functions over ours.
+"""Series of numpy.polynomial, evaluated by NumPy's functions, which run over our arrays (`composed`).
 
-Imported when `numelt.polynomial` is used first, as NumPy loads its module.
+Loaded at the first use of `numelt.polynomial`.
 """
 
 from __future__ import annotations

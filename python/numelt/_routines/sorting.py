@@ -1,9 +1,9 @@
-"""Sorting, searching and counting, large arrays on all cores.
+"""Sorting, searching and counting; large arrays use all cores.
 
-In: NumPy's arguments. Out: NumPy's result. Where it does not depend on the algorithm (values in order, a
-stable order, an order of distinct values, positions of queries, counts) the work is cut into parts for
-threads: NumPy's compiled code on each, which does not hold the interpreter's lock, or the core's. Everything
-else, and whatever is small, is one library call.
+In: NumPy's arguments. Out: NumPy's result. If the result does not depend on the algorithm (sorted values, a
+stable order, an order of distinct values, positions of queries, counts), threads work on parts of a large
+array: NumPy's compiled code, which releases the interpreter's lock, or the core's. All other calls are
+library calls.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ __all__ = [
     "histogramdd", "interp", "searchsorted", "sort", "where",
 ]  # fmt: skip
 
-# shorter vectors are ordered sooner by NumPy
+# NumPy orders shorter vectors faster
 _STABLE = 4096
-# elements of a sample that shows whether equal values are likely
+# size of the sample that shows whether equal values are likely
 _SAMPLE = 512
-# threads from which on merging runs, or adding up counts, costs less than it saves
+# with fewer threads, merging runs or adding up counts costs more than it saves
 _MANY = 4
-# how much longer than a copy of it the work on an element takes
+# time of the work on an element, in multiples of copying it
 _WEIGHT = 4
 _SORTED = frozenset(map(numpy.dtype, ("i4", "u4", "i8", "u8", "f4", "f8")))
 
@@ -63,7 +63,8 @@ def _sorted(array: Any) -> bool:
     in_parts(parts, parts, lambda k, _: view[k * part : (k + 1) * part].sort())
     if _core.merge_sorted(array, part) or before is None:
         return True
-    array[...] = before  # signs of zeros, bits of NaN: their order is the algorithm's
+    # the order of zeros of both signs, and of NaN with different bits, depends on the algorithm
+    array[...] = before
     return False
 
 
@@ -110,7 +111,7 @@ def _order(array: Any, axis: Any, kind: Any, order: Any, stable: Any) -> Any:
             return None
         sample = numpy.sort(_core.to_numpy(array)[:: array.size // _SAMPLE])
         if (sample[1:] == sample[:-1]).any():
-            return None  # equal values stay in an order that is the algorithm's
+            return None  # the order of equal values depends on the algorithm
     result = _core.stable_order(array)
     if result is NotImplemented:
         return None

@@ -1,6 +1,6 @@
 """Window functions, and ranges spaced evenly on a logarithmic scale.
 
-Library calls: short arrays of transcendental values, which are to have NumPy's bits.
+Library calls: the arrays are short, and their values have to be NumPy's to the bit.
 """
 
 from __future__ import annotations

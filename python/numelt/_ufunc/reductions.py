@@ -1,8 +1,8 @@
 """Reductions with every argument that NumPy has: `initial`, `where`, `dtype`, `out`.
 
 In: the name of a reduction of the op table, an array and NumPy's arguments. Out: a recorded reduction with
-NumPy's bits, or NotImplemented where only NumPy has the answer (or the exception). A mask becomes a
-selection of what changes nothing, an initial value one more element.
+NumPy's bits, or NotImplemented if the call has to run in NumPy. A mask is recorded as a `where` that puts the
+identity of the operation into the masked elements, and an initial value as one more element.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from numelt._dispatch.native import NO_VALUE, ndarray, normalize_axes, operand
 
 __all__ = ["dtype_with_out", "extreme_of", "is_first", "reduce"]
 
-# what changes nothing, for the operations that have it
+# identities of the operations that have one
 _NEUTRAL = {"sum": 0, "prod": 1, "any": False, "all": True, "reduce_or": 0, "reduce_xor": 0, "reduce_and": ~0}
 _COMBINE = {
     "sum": "add",
@@ -30,7 +30,7 @@ _COMBINE = {
     "reduce_or": "bitwise_or",
     "reduce_xor": "bitwise_xor",
 }
-# nothing changes nothing here: NumPy asks for an initial value
+# operations without an identity: a mask needs an initial value, as in NumPy
 _EXTREMES = ("min", "max", "reduce_fmax", "reduce_fmin")
 
 
@@ -79,8 +79,8 @@ def is_first(axis: Any) -> bool:
 def extreme_of(name: str, arrays: Any) -> Any:
     """Record the extreme of the arrays of a list, element by element, without stacking them.
 
-    It is what NumPy computes along the first axis of the stacked arrays, in the same order. NotImplemented
-    where they are not native arrays of one shape and dtype.
+    NumPy computes the same along the first axis of the stacked arrays, in the same order. NotImplemented if
+    they are not native arrays of one shape and dtype.
     """
     if type(arrays) is not list or len(arrays) < 2 or any(type(array) is not ndarray for array in arrays):
         return NotImplemented
@@ -96,7 +96,7 @@ def extreme_of(name: str, arrays: Any) -> Any:
 
 
 def dtype_with_out(array: Any, dtype: Any, out: Any) -> Any:
-    """Return the dtype that the output asks for: it takes part in the choice of the loop."""
+    """Return the dtype of the reduction, in whose choice the dtype of the output takes part."""
     if not _core.is_native(out) or not _core.is_native(array):
         return NotImplemented
     wanted = numpy.result_type(out.dtype, array.dtype) if dtype is None else numpy.dtype(dtype)
@@ -121,7 +121,7 @@ def _general(
         return NotImplemented
     if where is not True:
         if op in _EXTREMES and start is NO_VALUE:
-            return NotImplemented  # NumPy asks for an initial value
+            return NotImplemented  # NumPy raises: it needs an initial value
         neutral = start if op in _EXTREMES else numpy.asarray(_NEUTRAL[op]).astype(loop)[()]
         array = _masked(array, where, neutral)
         if array is None:
@@ -147,7 +147,7 @@ def _loop_dtype(op: str, array: Any, dtype: Any) -> numpy.dtype[Any] | None:
 
 
 def _initial(op: str, loop: numpy.dtype[Any], initial: Any) -> Any:
-    """Return the initial value as a scalar of the loop dtype, or None where that is not sure."""
+    """Return the initial value as a scalar of the loop dtype, or None if it may not fit."""
     if initial is NO_VALUE:
         return initial
     if op not in _COMBINE or loop.kind == "b":
@@ -162,11 +162,11 @@ def _initial(op: str, loop: numpy.dtype[Any], initial: Any) -> Any:
 
 
 def _exact(op: str, array: Any, axes: Any, loop: numpy.dtype[Any], where: Any, start: Any, out: Any) -> bool:
-    """Return whether selecting, and combining at the end, gives the bits of NumPy's order.
+    """Does applying the mask and the initial value as recorded operations give NumPy's bits?
 
     The order does not matter to integers and extremes. For the others, NumPy starts each result from the
-    initial value, which is the same only where all elements make one run and nothing is rounded within it:
-    half precision is rounded at the end of each run. Under a mask, NumPy takes each unmasked stretch of a run
+    initial value. That is the same only if all elements are one run and nothing is rounded within it: half
+    precision is rounded at the end of each run. Under a mask, NumPy takes each unmasked stretch of a run
     by itself, and the strides of the mask take part in choosing the order of the loops.
     """
     if loop.kind not in "fc" or op in _EXTREMES:
@@ -182,16 +182,16 @@ def _exact(op: str, array: Any, axes: Any, loop: numpy.dtype[Any], where: Any, s
     if not _walked_alike(array, operand(where), out, axes):
         return False
     if op == "prod" and loop.itemsize > 2:
-        # one times a complex number can differ from the number in infinities and signs of zeros
+        # the product of one and a complex number can have other infinities and signs of zeros than the number
         return loop.kind == "f"
     strides = [(abs(array.strides[i]), -i, i) for i in range(array.ndim) if array.shape[i] != 1]
     return bool(strides) and min(strides)[2] not in axes and array.dtype == loop
 
 
 def _walked_alike(array: Any, mask: Any, out: Any, axes: Any) -> bool:
-    """Return whether mask and output order the axes in memory as the array does.
+    """Do mask and output have the memory order of the array?
 
-    NumPy's iterator leaves two axes in C order where its operands disagree about which one is the outer one.
+    If operands disagree about which of two axes is the outer one, NumPy's iterator keeps them in C order.
     """
     long = [i for i in range(array.ndim) if array.shape[i] != 1]
     if mask is None or mask.ndim > array.ndim or any(array.strides[i] == 0 for i in long):
@@ -243,7 +243,7 @@ def _masked_sum(array: Any, axes: Any, where: Any, start: Any, out: Any, keepdim
 
 
 def _one_run(array: Any, axes: Any) -> bool:
-    """Do the elements that make one result lie one behind the other?"""
+    """Are the elements of each result contiguous in memory?"""
     steps = sorted((array.strides[i], i) for i in range(array.ndim) if array.shape[i] != 1)
     expected = array.itemsize
     for step, axis in steps[: sum(array.shape[axis] != 1 for axis in axes)]:
@@ -254,7 +254,7 @@ def _one_run(array: Any, axes: Any) -> bool:
 
 
 def _masked(array: Any, where: Any, value: Any) -> Any:
-    """Return the array with `value` where the mask is false, or None."""
+    """Return a copy of the array with `value` where the mask is false, or None."""
     mask = operand(where)
     if mask is None or mask.dtype != numpy.bool_:
         return None

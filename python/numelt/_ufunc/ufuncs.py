@@ -1,7 +1,7 @@
-"""The ufunc objects: which are native, how the others are composed, and their methods.
+"""Calls and methods of ufuncs that the compiled ufunc objects do not record themselves.
 
-In: calls that the compiled `ufunc` objects did not record themselves. Out: recorded operations where
-an equal composition exists, NumPy's result otherwise.
+In: a ufunc of NumPy and the arguments of a call. Out: a composition of recorded operations if one gives
+NumPy's bits, and NumPy's result otherwise.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from numelt._ufunc import reductions
 
 __all__ = ["call", "method"]
 
-# keyword arguments that say nothing: the recorded operation does just that
+# values of keyword arguments that mean the same as leaving them out
 _DEFAULTS: dict[str, tuple[Any, ...]] = {
     "where": (True, NO_VALUE),
     "casting": ("same_kind",),
@@ -62,17 +62,17 @@ _SCANS = {
     "logical_or": "cumor",
     "logical_xor": "cumxor",
 }
-# these fold by NumPy's own loop: each step is a loop of divisions
+# reductions by these are library calls: each step is a loop of divisions, which fusion would not help
 _IN_LIBRARY = frozenset({"gcd", "lcm"})
-# these see only whether an element is zero
+# these use only the truth value of each element
 _LOGICAL = frozenset({"logical_and", "logical_or", "logical_xor"})
 
-# the class's own text would hide that of each ufunc
+# a docstring of the class would hide that of each ufunc
 type.__setattr__(_core.ufunc, "__doc__", property(lambda ufunc: ufunc.numpy.__doc__))
 
 
 def _pair(first: str, second: str) -> Callable[..., Any]:
-    """Return the function that records two operations on the same operands."""
+    """Return a function that records two operations on the same operands."""
 
     def both(*values: Any) -> Any:
         arrays = [operand(value) for value in values]
@@ -92,7 +92,7 @@ def _clip(x: Any, low: Any, high: Any) -> Any:
 
 
 def _product(name: str) -> Callable[..., Any]:
-    """Return the function that records a product."""
+    """Return a function that records a product."""
 
     def of(x: Any, y: Any) -> Any:
         a, b = operand(x), operand(y)
@@ -103,7 +103,7 @@ def _product(name: str) -> Callable[..., Any]:
     return of
 
 
-# compositions with the same bits as NumPy's own loop, for plain operands
+# compositions with the bits of NumPy's own loop
 _COMPOSED: dict[str, Callable[..., Any]] = {
     "divmod": _pair("floor_divide", "remainder"),
     "modf": _pair("modf_fraction", "modf_integral"),
@@ -119,14 +119,14 @@ _KEYWORDS = frozenset(
 
 
 def call(original: numpy.ufunc, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Call a ufunc that was not recorded as it stood."""
+    """Call a ufunc whose call has not been recorded as one operation."""
     if not _KEYWORDS.issuperset(kwargs):
         return fallback.raising(original.__name__, original, args, kwargs)
     rest = {
         key: value for key, value in kwargs.items() if not any(value is d for d in _DEFAULTS.get(key, ()))
     }
     if "where" in rest and "out" in kwargs:
-        rest["out"] = kwargs["out"]  # NumPy warns where it is left out
+        rest["out"] = kwargs["out"]  # NumPy warns if `out` is missing
     if "signature" in rest or "sig" in rest:
         rest = _with_dtype(original, rest)
     asked = rest.get("dtype")
@@ -146,7 +146,7 @@ def call(original: numpy.ufunc, args: tuple[Any, ...], kwargs: dict[str, Any]) -
     if result is NotImplemented:
         inputs, outputs = args[: original.nin], args[original.nin :]
         if _numbers_only(inputs) and all(o is None for o in outputs) and "out" not in rest:
-            # there is no array to leave to NumPy, but perhaps a mask
+            # there is no array that NumPy has to see, but perhaps a mask
             return fallback.uncounted(original, args, kwargs) if kwargs else original(*args)
         return fallback.call(original.__name__, original, args, kwargs)
     return result
@@ -159,7 +159,7 @@ def _numbers_only(args: tuple[Any, ...]) -> bool:
 
 
 def _instance(kind: Any) -> Any:
-    """Return the dtype that a class of dtypes stands for, the class itself where there are several."""
+    """Return the dtype of a class of dtypes, or the class itself if it has several."""
     try:
         made = kind()
     except TypeError:
@@ -168,7 +168,7 @@ def _instance(kind: Any) -> Any:
 
 
 def _with_dtype(original: numpy.ufunc, rest: dict[str, Any]) -> dict[str, Any]:
-    """Return the keyword arguments with a signature of one dtype throughout as ``dtype``."""
+    """Return the keyword arguments with ``dtype`` in place of a signature that repeats one dtype."""
     given = rest.get("signature", rest.get("sig"))
     if "dtype" in rest or original.nout != 1:
         return rest
@@ -198,7 +198,7 @@ def _plain(original: numpy.ufunc, args: tuple[Any, ...], kwargs: dict[str, Any])
 
 
 def _several(original: numpy.ufunc, args: tuple[Any, ...], rest: dict[str, Any]) -> Any:
-    """Write several results into the outputs given for them."""
+    """Write several results into their outputs."""
     targets = rest.get("out")
     composed = _COMPOSED.get(original.__name__)
     if set(rest) != {"out"} or type(targets) is not tuple or len(targets) != original.nout:
@@ -245,7 +245,7 @@ def method(ufunc: Any, name: str, args: tuple[Any, ...], kwargs: dict[str, Any])
     if handler is not None:
         try:
             result = handler(original, *args, **kwargs)
-        except TypeError:  # a signature that only NumPy knows, or a call that it will reject
+        except TypeError:  # a signature that only NumPy knows, or arguments that it rejects
             result = NotImplemented
     if name == "at" and result is not NotImplemented:
         return None
@@ -286,7 +286,7 @@ def _reduce(
 
 
 def _truth(array: Any) -> Any:
-    """Return an array of truth values, or None."""
+    """Return an array as truth values, or None."""
     if array.dtype == numpy.bool_:
         return array
     result = _core.elementwise("not_equal", (array, 0)) if array.dtype.kind in "iufc" else NotImplemented
@@ -315,14 +315,14 @@ def _accumulate(original: numpy.ufunc, array: Any, axis: Any = 0, dtype: Any = N
     return _core.scan(op, source, normalize_axis(axis, source.ndim), dtype, target)
 
 
-# each segment is a reduction of its own; more of them are better done in one loop
+# segments up to which each is recorded as a reduction of its own
 _MANY_SEGMENTS = 64
 
 
 def _reduceat(
     original: numpy.ufunc, array: Any, indices: Any, axis: Any = 0, dtype: Any = None, out: Any = None
 ) -> Any:
-    """Reduce a few segments: each from one index to the next, or the one element where that is not larger."""
+    """Reduce a few segments, from each index to the next one; at least one element each."""
     import numelt
 
     op = _REDUCTIONS.get(original.__name__)
@@ -331,7 +331,7 @@ def _reduceat(
         return NotImplemented
     if source is None or not _core.is_native(source) or source.ndim == 0:
         return NotImplemented
-    # NumPy adds a segment's first element before it rounds to half precision, and chooses where results lie
+    # NumPy adds the first element of a segment before it rounds to half precision, and results have its order
     if source.dtype.char == "e" or not source.flags.c_contiguous:
         return NotImplemented
     axis = normalize_axis(axis, source.ndim)
@@ -343,7 +343,7 @@ def _reduceat(
     edges = starts.tolist()
     if min(edges) < 0 or max(edges) >= source.shape[axis]:
         return NotImplemented
-    # NumPy sums along the axis pairwise whatever the layout, and starts from the first element
+    # NumPy sums pairwise along the axis in any layout, and starts from the first element
     rounded = op == "sum" and source.dtype.kind in "fc"
     if rounded and source.ndim > 1:
         lines = numelt.ascontiguousarray(numelt.moveaxis(source, axis, -1))
@@ -364,13 +364,13 @@ def _reduceat(
 
 
 def _segments(edges: list[int], extent: int) -> list[tuple[int, int]]:
-    """Return the segments that `reduceat` reduces: each holds one element at least."""
+    """Return start and stop of each segment of `reduceat`; each has at least one element."""
     stops = [*edges[1:], extent]
     return [(start, max(stop, start + 1)) for start, stop in zip(edges, stops, strict=True)]
 
 
 def _line_sums(lines: Any, start: int, stop: int) -> Any:
-    """Return the sums of a segment of each line, from its first element on."""
+    """Return the sum of a segment of each line, starting from the first element of the segment."""
     first = lines[..., start]
     if stop - start == 1:
         return first
@@ -384,7 +384,7 @@ def _outer(original: numpy.ufunc, a: Any, b: Any, /, **kwargs: Any) -> Any:
     return ufunc_for(original)(x[(...,) + (None,) * y.ndim] if y.ndim else x, y, **kwargs)
 
 
-# what `at` records; a difference is the sum with the opposite, to the bit
+# operations that `at` records; subtracting has the same bits as adding the negative
 _COMBINED = {
     "add": "add",
     "subtract": "add",
@@ -395,7 +395,7 @@ _COMBINED = {
 
 
 def _at(original: numpy.ufunc, a: Any, indices: Any, b: Any = NO_VALUE, /) -> Any:
-    """Combine values with elements by position; equal positions take part one after the other."""
+    """Combine values with elements at positions; equal positions are combined one after the other."""
     op = _COMBINED.get(original.__name__)
     if op is None or type(a) is not ndarray or not _core.is_native(a) or a.ndim == 0 or b is NO_VALUE:
         return NotImplemented
@@ -410,7 +410,7 @@ def _at(original: numpy.ufunc, a: Any, indices: Any, b: Any = NO_VALUE, /) -> An
         return NotImplemented
     if original.__name__ == "subtract":
         values = _core.elementwise("negative", (values,))
-    # the values have the shape of ``a[indices]``; the positions' axes go first
+    # values have the shape of ``a[indices]``; the scatter takes the axes of the positions first
     rank = positions.ndim
     shape = view.shape[1 : 1 + lead] + positions.shape + view.shape[1 + lead :]
     try:
@@ -425,9 +425,9 @@ def _at(original: numpy.ufunc, a: Any, indices: Any, b: Any = NO_VALUE, /) -> An
 
 
 def _place(indices: Any, a: Any) -> tuple[Any, Any, int] | None:
-    """Return a view with the indexed axes as one in front, positions on it, and how many axes stood before.
+    """Return a view whose first axis joins the indexed axes, positions on it, and how many axes stood before.
 
-    None where the indices are not arrays or numbers for neighbouring axes that lie evenly in memory.
+    None if the indices are not arrays or numbers, or if their axes are not neighbours or cannot be joined.
     """
     keys = list(indices) if type(indices) is tuple else [indices]
     lead = 0
@@ -464,7 +464,7 @@ def _is_whole(key: Any) -> bool:
 
 
 def _positions(indices: Any, extent: int) -> Any:
-    """Return positions on the first axis as int64, none of them negative, or None."""
+    """Return positions on the first axis as int64 without negative ones, or None."""
     positions = operand(indices)
     if positions is None or not _core.is_native(positions) or positions.dtype.kind not in "iu":
         return None
@@ -476,7 +476,7 @@ def _positions(indices: Any, extent: int) -> Any:
         return positions
     lowest, highest = _core.reduce("min", positions), _core.reduce("max", positions)
     if int(lowest) < -extent or int(highest) >= extent:
-        return None  # NumPy words the IndexError
+        return None  # NumPy raises the IndexError
     if int(lowest) < 0:
         positions = operand(
             _core.elementwise(
@@ -487,8 +487,8 @@ def _positions(indices: Any, extent: int) -> Any:
 
 
 def _values_for(a: Any, b: Any) -> Any:
-    """Return the operand of `at` in the array's own dtype, or None where NumPy would compute in another."""
-    # a Python number is an array like any other here; among integers the lower bits are the same
+    """Return the operand of `at` in the dtype of the array, or None if NumPy computes in another dtype."""
+    # `at` treats a Python number as an array; for integers, only the lower bits matter
     if type(b) is int and a.dtype.kind in "iu" and a.dtype != numpy.uint64:
         limits = numpy.iinfo(a.dtype)
         if limits.min <= b <= limits.max:

@@ -1,13 +1,15 @@
-"""Other people's libraries: everything that changes an object which is not numelt's own.
+"""Interop with libraries: everything that changes an object that does not belong to numelt.
 
-Libraries see our arrays as NumPy's: `isinstance(x, numpy.ndarray)` holds, and `numpy.asarray` gives a view.
-That is enough for most of them. What is left is done here, when a library is imported.
+For libraries, our arrays are NumPy's: `isinstance(x, numpy.ndarray)` is true, and `numpy.asarray(x)` is a
+view. Most libraries need no more. The modules of this folder make the others work, when they are imported.
 
-`watching` notices that a library is imported. `compiled` and `fortran` wrap compiled functions, `wrapping`
-the Python functions that the modules of single libraries (``pandas_``, ``scipy_``, …) name. `numpy_`,
-`warning` and `assertions` change NumPy's own objects and those of `warnings`. Nothing else in the package
-does such things, but for the exceptions that ``scripts/check_architecture.py`` lists with their reasons.
+`watching` notices the import of a library, with the list in `libraries`. `compiled` and `fortran` wrap
+compiled functions. `wrapping` wraps Python functions, which one module per library (``pandas_``, ``scipy_``,
+…) names. `numpy_`, `errstate`, `warning` and `assertions` change objects of NumPy and of `warnings`, and
+`running` those of modules that run programs. Nothing else in the package changes objects of others;
+``scripts/check_architecture.py`` checks that, and lists exceptions with their reasons.
 
-A library's module states with which versions its names were tested (`TESTED`), what is wrapped and why
-(`WRAPPED`), and, where it matters, which of its compiled modules are wrapped (`COMPILED`).
+The module of a library states the versions with which it was tested (`TESTED`), the functions that are
+wrapped and why (`WRAPPED`), other changes (`CHANGES`), and which compiled modules are wrapped if the general
+rule of `compiled` does not fit (`COMPILED`).
 """

@@ -1,6 +1,7 @@
-"""``numpy.testing``'s context managers about warnings: what is pending warns before they look.
+"""The context managers of ``numpy.testing`` that look at warnings: pending work warns before they do.
 
-In: NumPy's module. Out: nothing; its context managers wait for recorded operations that could warn.
+In: nothing. Out: nothing; the context managers run pending operations that could warn. Loaded with
+`numelt.testing`.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ import types
 from numelt.compat.numpy_ import teach_view
 
 TESTED = ">=8.0,<9"
-# classes derived from NumPy's array, from which astropy derives the others
+# subclasses of NumPy's array; astropy derives its other arrays from them
 CLASSES = {
     "astropy.table.column": "BaseColumn",
     "astropy.table.ndarray_mixin": "NdarrayMixin",

@@ -1,8 +1,8 @@
-"""Compiled modules of installed libraries that read arrays in C: they get NumPy's view of ours.
+"""Compiled modules of libraries that read arrays in C: their functions get NumPy's views of our arrays.
 
-Such code tells arrays by NumPy's class itself and reads their memory without asking; ours would be refused or
-taken for sequences of numbers. When a module has been loaded that uses NumPy's C interface, its functions are
-wrapped, and the methods of its classes. The memory is shared, nothing is copied.
+Such code tests for NumPy's class itself and then reads the fields of its objects. It would refuse our arrays,
+or treat them as sequences of numbers. So when a module that uses NumPy's C interface has been loaded, its
+functions and the methods of its classes are wrapped. The views share the memory; nothing is copied.
 
 In: an extension module. Out: `adapt`, `adapt_loaded`, `put_methods`, `replace`.
 """
@@ -24,11 +24,11 @@ __all__ = ["adapt", "adapt_loaded", "put_methods", "replace"]
 
 Changed = dict[int, tuple[Any, Any]]
 
-# under this name NumPy keeps its C interface: whoever uses it looks it up
+# NumPy's name of its C interface: modules that use the interface look the name up
 _C_INTERFACE = b"_ARRAY_API"
-# libraries whose Python code turns arrays of ours into NumPy's before their compiled code sees them
+# libraries whose Python code converts our arrays before it calls compiled code
 _CONVERTING = frozenset({"matplotlib", "contourpy", "PIL", "jaxlib"})
-# functions and methods of C's, Cython's, Boost's and pybind11's
+# classes of functions and methods that are made by C, Cython, Boost and pybind11
 _FUNCTIONS = frozenset({"builtin_function_or_method", "cython_function_or_method", "function"})
 _METHODS = frozenset({"method_descriptor", "cython_function_or_method", "function", "instancemethod"})
 
@@ -45,8 +45,8 @@ def _uses_c_interface(path: str) -> bool:
 def _is_adapted(module: types.ModuleType) -> bool:
     """Are the functions of a compiled module wrapped?
 
-    A library's module in this folder says which of its compiled modules are (`COMPILED`). Of other libraries,
-    it is those that use NumPy's C interface.
+    The module of this folder about the library may say which ones are (`COMPILED`). If it does not, or if
+    there is none, those that use NumPy's C interface are.
     """
     name = module.__name__
     package = name.partition(".")[0]
@@ -57,12 +57,12 @@ def _is_adapted(module: types.ModuleType) -> bool:
     if package in _CONVERTING or spec is None or not isinstance(spec.origin, str):
         return False
     if any(key.endswith("_swigregister") for key in vars(module)):
-        return False  # made by SWIG: its C code takes the functions back, and trusts that they are its own
+        return False  # made by SWIG: its C code reads the fields of these functions
     return _uses_c_interface(spec.origin)
 
 
 def _parts(module: types.ModuleType) -> Iterator[types.ModuleType]:
-    """Yield the module and those that its code has made inside it."""
+    """Yield the module and the modules that its code has made as attributes."""
     yield module
     for value in list(vars(module).values()):
         if not isinstance(value, types.ModuleType) or value.__spec__ is not None:
@@ -76,7 +76,7 @@ def _is_compiled(value: Any, kinds: frozenset[str]) -> bool:
 
 
 def _method(method: Any, wrap: Wrap) -> Any:
-    """Return what a class is to hold in place of a method, `None` for what is none."""
+    """Return the wrapper of a compiled method, or None for any other attribute."""
     if _is_compiled(method, _METHODS):
         return wrap(method)
     if isinstance(method, staticmethod) and _is_compiled(method.__func__, _FUNCTIONS):
@@ -114,7 +114,7 @@ def _adapt_part(module: types.ModuleType, wrap: Wrap) -> Changed:
         if _is_compiled(value, _FUNCTIONS):
             adapted: Any = wrap(value)
             if isinstance(value, types.BuiltinFunctionType):
-                adapted = staticmethod(adapted)  # such do not bind to instances
+                adapted = staticmethod(adapted)  # builtin functions do not bind to instances
             setattr(module, name, adapted)
             changed[id(value)] = (value, adapted)
         elif isinstance(value, type) and value.__module__ == module.__name__:
@@ -123,7 +123,7 @@ def _adapt_part(module: types.ModuleType, wrap: Wrap) -> Changed:
 
 
 def adapt(module: types.ModuleType) -> Changed:
-    """Wrap what is compiled of a module that reads arrays in C; return what `replace` wants."""
+    """Wrap the functions and classes of a module that reads arrays in C; return the argument of `replace`."""
     if fortran.is_f2py(module):
         return fortran.adapt(module, drawing)
     changed: Changed = {}
@@ -135,12 +135,12 @@ def adapt(module: types.ModuleType) -> Changed:
 
 
 def replace(package: str, changed: Changed) -> None:
-    """Put what is wrapped where modules of its package have imported the other.
+    """Replace functions in the modules of their package that have imported them before they were wrapped.
 
     Parameters
     ----------
     changed : dict
-        Old and new values by the old ones' identity.
+        By id of the old value: the old and the new value.
     """
     for key, module in list(sys.modules.items()):
         if key.partition(".")[0] == package and isinstance(module, types.ModuleType):
@@ -150,9 +150,9 @@ def replace(package: str, changed: Changed) -> None:
 
 
 def adapt_loaded() -> None:
-    """Adapt the modules that have been loaded."""
+    """Adapt the modules that are loaded already."""
     for loaded in list(sys.modules.values()):
-        # one that is still being loaded is adapted when that is done
+        # a module that is still being loaded is adapted when that is done
         is_loading = getattr(getattr(loaded, "__spec__", None), "_initializing", False)
         if isinstance(loaded, types.ModuleType) and is_foreign(loaded) and not is_loading:
             changed = adapt(loaded)

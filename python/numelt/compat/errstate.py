@@ -1,11 +1,11 @@
-"""Floating-point errors: NumPy's error state reaches the core, and the core's warnings reach the user.
+"""Floating-point errors: the core knows NumPy's error state, and its conditions become warnings.
 
-In: changes of NumPy's error state by anybody, warnings of finished work. Out: a note to the core, and
-`RuntimeWarning` at the line where the operation stands. Operations report what held when they were written;
-the warning appears when their values are needed, and no later than somebody looks: at the next change of
-filters, or at the list that `warnings.catch_warnings` records. Where warnings are errors, operations run one
-at a time. Where a statement overwrote its own input, the operation named is the likeliest one of the fused
-kernel.
+In: changes of NumPy's error state, and the conditions that finished work has met. Out: a call of the core,
+and a `RuntimeWarning` at the line of the operation. The error state at the recording of an operation decides.
+The warning is given when values are needed, and before filters change or the list of
+`warnings.catch_warnings` is read. If filters make warnings errors, operations run one at a time. If a kernel
+has overwritten its input, it is not known which of its operations met the condition, and the likeliest one is
+named.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ __all__ = ["install"]
 
 
 def _warn_at(text: str, code: CodeType, offset: int, module: str) -> None:
-    """Give a warning at the line of an instruction."""
+    """Warn at the line of an instruction of the program."""
     lines = (line for start, end, line in code.co_lines() if start <= offset < end and line)
     found = sys.modules.get(module)
     registry = None if found is None else vars(found).setdefault("__warningregistry__", {})
@@ -33,7 +33,7 @@ def _warn_at(text: str, code: CodeType, offset: int, module: str) -> None:
 
 
 def warn(told: list[tuple[str, tuple[CodeType, int, str] | None]]) -> None:
-    """Give warnings where the operations stand, or at the innermost line neither numelt's nor NumPy's."""
+    """Warn at the line of each operation, or of the innermost frame outside of numelt and NumPy."""
     level = 2
     frame = sys._getframe(1)
     while frame.f_globals.get("__name__", "").partition(".")[0] in ("numelt", "numpy"):

@@ -1,7 +1,7 @@
-"""Modules made by f2py: their routines get NumPy's view of our arrays.
+"""Modules made by f2py: their routines get NumPy's views of our arrays.
 
-What f2py makes takes anything for a new array that is not of NumPy's class: a routine would overwrite what is
-declared to be copied, and refuse what it is to change. The memory is shared, nothing is copied.
+f2py's code copies any argument that is not of NumPy's class. A routine would then refuse arrays that it is to
+change. The views share the memory; nothing is copied.
 
 In: an extension module. Out: the module, with its routines, and its containers of routines, wrapped.
 """
@@ -20,7 +20,7 @@ Adapted = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 
 def is_f2py(module: types.ModuleType) -> bool:
-    """Has this module been made by f2py?"""
+    """Has f2py made this module?"""
     return "__f2py_numpy_version__" in vars(module)
 
 
@@ -29,7 +29,7 @@ def _is_fortran(value: Any) -> bool:
 
 
 class Fortran:
-    """A routine, a common block or a module of Fortran's: what it is given is NumPy's."""
+    """A routine, a common block or a module of Fortran; its arguments are converted."""
 
     __slots__ = ("__weakref__", "_adapted", "_call", "_fortran")
 
@@ -39,12 +39,12 @@ class Fortran:
         object.__setattr__(self, "_call", None)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        # made late: it asks f2py to write the documentation, and most routines are never called
+        # made at first use: it has f2py write the documentation, and most routines are never called
         if self._call is None:
             object.__setattr__(self, "_call", self._adapted(self._fortran))
         return self._call(*args, **kwargs)
 
-    # what tells classes and shows documents sees the routine
+    # for `isinstance` and documentation, it is the routine
     __class__: Any = property(lambda self: type(self._fortran))
     __doc__: Any = property(lambda self: self._fortran.__doc__)
 
@@ -63,12 +63,12 @@ class Fortran:
 
 
 def adapt(module: types.ModuleType, adapted: Adapted) -> dict[int, tuple[Any, Any]]:
-    """Wrap what a module of f2py's holds; return the old and the new values by the old ones' identity.
+    """Wrap the routines of a module of f2py; return old and new values by the id of the old one.
 
     Parameters
     ----------
     adapted : callable
-        Makes a function that hands NumPy's views on.
+        Returns a function that passes NumPy's views on.
     """
     changed = {}
     for name, value in list(vars(module).items()):

@@ -3,5 +3,5 @@
 from __future__ import annotations
 
 TESTED = ">=3.16,<3.17"
-# programs call these themselves; the others get their arrays by h5py's Python code, which converts
+# programs call these themselves; h5py's Python code converts arrays before it calls the others
 COMPILED = ("h5py.h5a", "h5py.h5d", "h5py.h5p")

@@ -14,14 +14,14 @@ TESTED = ">=0.10,<0.11"
 
 
 def _register(pxla: types.ModuleType) -> None:
-    """Let JAX take our arrays where it takes NumPy's: it looks up what to do by the very class."""
+    """Add our class to the tables in which JAX looks up by class how to treat an argument."""
     core, dtypes = sys.modules["jax._src.core"], sys.modules["jax._src.dtypes"]
     ours, numpys = _core.ndarray, numpy.ndarray
     with contextlib.suppress(AttributeError, KeyError):  # another release
         shard = pxla.shard_arg_handlers[numpys]
         pxla.shard_arg_handlers[ours] = lambda xs, *rest: shard(list(map(_core.to_numpy, xs)), *rest)
         core.pytype_aval_mappings[ours] = core.pytype_aval_mappings[numpys]
-        # in some releases a dict, in which our class is NumPy's
+        # in some releases a dict, which has no such method, and in which our class is equal to NumPy's
         former = dtypes.canonicalize_value_handlers[numpys]
         dtypes.register_canonicalize_value_handler(ours, lambda x: former(_core.to_numpy(x)))
 

@@ -1,4 +1,4 @@
-"""What numelt changes of joblib: arrays that were ours when they were written are ours when they are read."""
+"""What numelt changes of joblib: it reads our arrays as ours."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ TESTED = ">=1.6,<1.7"
 
 
 def _reading(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a method of the object that says of which class a written array was."""
+    """Return a method that reads an array and returns it as ours if it was ours when it was written."""
 
     @functools.wraps(function)
     def read(self: Any, *args: Any, **kwargs: Any) -> Any:

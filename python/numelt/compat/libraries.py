@@ -1,7 +1,7 @@
-"""The libraries that something is done about, and the modules of this folder that know them.
+"""The libraries that numelt changes, and the modules of this folder about them.
 
-In: a module, or the name of a package. Out: whether it is a library's compiled module (`is_foreign`), and the
-module of this folder about it (`library`).
+In: a module, or the name of a package. Out: whether the module is a compiled module of a library
+(`is_foreign`), and the module of this folder about the package (`library`).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any, cast
 
 __all__ = ["OTHERS", "PACKAGES", "Delegating", "is_foreign", "library"]
 
-# the modules of this folder by the libraries that they are about
+# by library: the module of this folder about it
 PACKAGES = {
     "array_api_compat": "array_api_compat_", "astropy": "astropy_", "awkward": "awkward_",
     "bottleneck": "bottleneck_", "h5py": "h5py_", "hypothesis": "hypothesis_", "jax": "jax_",
@@ -28,7 +28,7 @@ OTHERS = sys.stdlib_module_names | {"numpy", "numelt"}
 
 
 class Delegating:
-    """A loader that leaves everything to another."""
+    """A loader that passes everything on to another loader."""
 
     def __init__(self, loader: Any) -> None:
         self._loader = loader
@@ -46,14 +46,14 @@ class Delegating:
         self._loader.exec_module(module)
 
     def load_module(self, fullname: str) -> types.ModuleType:
-        """Load a module in the old way, by the steps of today's."""
+        """Load a module by the old protocol of loaders."""
         import importlib.abc  # takes milliseconds
 
         return importlib.abc.Loader.load_module(cast(Any, self), fullname)
 
 
 def is_foreign(module: types.ModuleType) -> bool:
-    """Has this module been compiled, and is neither the standard library's, nor NumPy's, nor ours?"""
+    """Is this a compiled module of a library other than the standard library, NumPy and numelt?"""
     return (
         isinstance(getattr(module, "__loader__", None), importlib.machinery.ExtensionFileLoader)
         and module.__name__.partition(".")[0] not in OTHERS
@@ -62,6 +62,6 @@ def is_foreign(module: types.ModuleType) -> bool:
 
 @functools.cache
 def library(package: str) -> Any:
-    """Return the module of this folder about a package, `None` where there is none."""
+    """Return the module of this folder about a package, or None."""
     name = PACKAGES.get(package)
     return None if name is None else importlib.import_module(f"numelt.compat.{name}")

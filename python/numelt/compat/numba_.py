@@ -10,12 +10,12 @@ from numelt._dispatch import fallback
 from numelt.compat.wrapping import Name, giving_back, numpys_module
 
 TESTED = ">=0.68,<0.69"
-# numba's own code hands NumPy's arrays to them, and C code calls some of them by address
+# numba calls these with NumPy's arrays, and some of them from C by address
 COMPILED: tuple[str, ...] = ()
 
 
 def _looking_up(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a function that finds NumPy's modules, functions and arrays where another finds ours."""
+    """Return a function whose result holds NumPy's modules, functions and arrays in place of ours."""
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:

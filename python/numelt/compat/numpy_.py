@@ -1,7 +1,7 @@
 """What numelt changes of NumPy's own modules and classes.
 
-NumPy's subclasses of its array learn that our class means a plain array in `view`, its generators shuffle our
-arrays, and the context variable of its error state tells the core of the first change.
+The subclasses of NumPy's array take our class as an argument of `view`, its generators shuffle our arrays,
+and the first change of its error state is reported to the core.
 
 In: NumPy. Out: `teach`, `teach_view`, `teach_shuffles`, `watch_errors`.
 """
@@ -27,7 +27,7 @@ _taught: set[type] = set()
 
 
 def teach(module: types.ModuleType) -> None:
-    """Let the subclasses of NumPy's array in one of its modules take our class as an argument of `view`."""
+    """Let the subclasses of NumPy's array that a module of NumPy holds take our class in `view`."""
     for cls in list(vars(module).values()):
         if not (isinstance(cls, type) and issubclass(cls, numpy.ndarray) and cls is not numpy.ndarray):
             continue
@@ -39,7 +39,7 @@ def teach(module: types.ModuleType) -> None:
 
 
 def teach_view(cls: type) -> None:
-    """Let a subclass of NumPy's array know ours in `view`, unless it inherits that."""
+    """Let a subclass of NumPy's array take our class in `view`, unless it inherits such a method."""
     own = vars(cls).get("view")
     if own is not None or _taught.isdisjoint(cls.__mro__):
         type.__setattr__(cls, "view", _next_view(cls) if own is None else _knowing(own))
@@ -50,7 +50,7 @@ _LEFT_OUT: Any = object()
 
 
 def _next_view(cls: Any) -> Callable[..., Any]:
-    """Return what a class inherits as `view`; for an instance of a derived class, perhaps of another base."""
+    """Return a method `view` for a class that inherits it."""
 
     @functools.wraps(numpy.ndarray.view)
     def view(self: Any, dtype: Any = _LEFT_OUT, type: Any = _LEFT_OUT) -> Any:
@@ -65,7 +65,7 @@ def _next_view(cls: Any) -> Callable[..., Any]:
 
 
 def _of_plain(original: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a constructor that sees our arrays as NumPy's, to copy or share them as it would those."""
+    """Return a constructor that gets NumPy's views of our arrays, and copies or shares them like NumPy's."""
 
     @functools.wraps(original)
     def __new__(cls: Any, data: Any, *args: Any, **kwargs: Any) -> Any:
@@ -86,11 +86,13 @@ def _knowing(original: Callable[..., Any]) -> Callable[..., Any]:
 
 @functools.cache
 def teach_shuffles() -> None:
-    """Let NumPy's own generators, which libraries hand out, shuffle our arrays.
+    """Let NumPy's generators, which programs get from libraries, shuffle our arrays.
 
-    They take what is not of NumPy's class for a list, and its rows for what stays as it is.
+    They treat what is not of NumPy's class as a list, and would exchange views of its rows.
     """
-    from numpy import random  # loading it takes tens of milliseconds; whoever needs this has loaded it
+    from numpy import (
+        random,  # loading it takes tens of milliseconds; libraries that need this have loaded it already
+    )
 
     from numelt.compat import compiled
 
@@ -105,17 +107,17 @@ def teach_shuffles() -> None:
         compiled.put_methods(owner, {"shuffle": adapted(vars(owner)["shuffle"])})
 
 
-# NumPy's error state as it is when nobody has changed it
+# NumPy's error state at the start
 _DEFAULT = {"divide": "warn", "over": "warn", "under": "ignore", "invalid": "warn"}
 # NumPy's stubs do not have the variable
 _config: Any = _ufunc_config
 
 
 class _State:
-    """NumPy's context variable of the error state, with a note to the core at the first change.
+    """Stands for NumPy's context variable of the error state until the state changes for the first time.
 
-    From then on the core asks for the state itself, and the variable is NumPy's own again: functions of
-    NumPy's that set the state for themselves would take half a microsecond longer.
+    The core is told of that change and reads the state itself from then on. NumPy's own variable is put back,
+    because with this one each function of NumPy that sets the state takes half a microsecond longer.
     """
 
     __slots__ = ("_variable",)
@@ -138,8 +140,8 @@ def _changed(variable: contextvars.ContextVar[Any]) -> None:
 
 
 def watch_errors() -> None:
-    """Have the core told of the first change of NumPy's error state."""
-    # all changes of the state in NumPy's Python code go through this name
+    """Have the first change of NumPy's error state reported to the core."""
+    # NumPy's Python code changes the state by this name only
     variable = getattr(_config._extobj_contextvar, "_variable", _config._extobj_contextvar)
     if numpy.geterr() != _DEFAULT:
         _changed(variable)

@@ -1,7 +1,7 @@
-"""What numelt changes of pandas: what it stores, and hands to its compiled code, is NumPy's.
+"""What numelt changes of pandas: it stores NumPy's arrays, and passes them to its compiled code.
 
-pandas' own code takes our arrays for NumPy's. These are the few functions through which arrays come into
-frames, indexes and operators; they return, or keep, the array that they are given.
+pandas' Python code works with our arrays. The functions below are those through which arrays get into frames,
+indexes and operators: they return, or keep, the array that they are given.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from numelt._dispatch import fallback
 from numelt.compat.wrapping import HOLDING, Name, converting
 
 TESTED = ">=3.1,<3.2"
-# they get what the functions below have converted
+# these are called with what the functions below have converted
 COMPILED: tuple[str, ...] = ()
 
 
 def _mapping(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a function whose results hold NumPy's arrays and numbers; ones of no dimension are numbers."""
+    """Return a function whose result holds NumPy's arrays for ours, and scalars for 0-d ones."""
     inner = converting(function)
 
     @functools.wraps(function)

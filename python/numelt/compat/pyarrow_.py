@@ -3,5 +3,5 @@
 from __future__ import annotations
 
 TESTED = ">=26,<27"
-# they reach NumPy's C interface through another library
+# these use NumPy's C interface through another compiled library
 COMPILED = ("pyarrow.lib", "pyarrow._compute")

@@ -1,4 +1,4 @@
-"""What numelt changes of SciPy: mostly compiled functions, which it calls with what it is given."""
+"""What numelt changes of SciPy: mostly compiled functions, which it calls with the arrays of the program."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from numelt.compat.numpy_ import teach_shuffles
 from numelt.compat.wrapping import Name, giving_back, making, naming
 
 TESTED = ">=1.17,<1.18"
-# compiled modules that take arrays as they are, or what functions of the user's return, for NumPy's
+# compiled modules that treat their arguments, or the results of user callbacks, as NumPy's arrays
 COMPILED = (
     "scipy.optimize.", "scipy.integrate.", "scipy.linalg.", "scipy.ndimage.", "scipy.interpolate.",
     "scipy.spatial._qhull", "scipy.sparse.linalg.",
@@ -34,5 +34,5 @@ WRAPPED = (
     Name("scipy.spatial.transform._rigid_transform", "RigidTransform.__pow__", giving_back, _POWER),
     Name("scipy.spatial.transform._rotation", "Rotation.__pow__", giving_back, _POWER),
 )  # fmt: skip
-# its `check_random_state` hands NumPy's generators to programs
+# programs get NumPy's generators from its `check_random_state`
 CHANGES = {"scipy._lib._util": lambda _: teach_shuffles()}

@@ -1,4 +1,4 @@
-"""What numelt changes of scikit-learn, whose own code turns all arrays into NumPy's."""
+"""What numelt changes of scikit-learn, which converts most arguments to NumPy's arrays itself."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from numelt.compat.numpy_ import teach_shuffles
 from numelt.compat.wrapping import Name, giving_back, naming
 
 TESTED = ">=1.9,<1.10"
-# what a tree's methods are given is not converted
+# the arguments of a tree's methods are not converted
 COMPILED = ("sklearn.tree.",)
 _CLASS = "`return_as` may be the array's class"
 _SUBCLASS = "it asks `issubclass(type(x), ndarray)`"
@@ -27,5 +27,5 @@ WRAPPED = (
         "the argument may be the module `np.random`",
     ),
 )  # fmt: skip
-# its `check_random_state` hands NumPy's generators to programs
+# programs get NumPy's generators from its `check_random_state`
 CHANGES = {"sklearn.utils.validation": lambda _: teach_shuffles()}

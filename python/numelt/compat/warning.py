@@ -1,4 +1,4 @@
-"""What numelt changes of `warnings`: pending work warns before anybody looks, and the core knows the filters.
+"""What numelt changes of `warnings`: pending work warns in time, and the core knows the filters.
 
 In: changes of filters, and `warnings.catch_warnings`. Out: `watch`, `settling`.
 """
@@ -17,7 +17,7 @@ __all__ = ["settling", "watch"]
 
 
 def _settled(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Have pending warnings given before a function is called."""
+    """Return a function that has pending work warn before it calls another."""
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
@@ -28,7 +28,7 @@ def _settled(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 class _Caught(list[Any]):
-    """The warnings that `warnings.catch_warnings` records: whoever looks sees those of pending work, too."""
+    """The list of `warnings.catch_warnings`; before it is read, pending work warns."""
 
     __hash__ = None
 
@@ -44,24 +44,24 @@ for _name in (
 
 
 def _are_errors() -> bool:
-    """Do the filters turn some `RuntimeWarning` into an exception?"""
+    """Do the filters make some `RuntimeWarning` an exception?"""
     for action, message, category, module, line in warnings.filters:
         if issubclass(RuntimeWarning, category):
             if action == "error":
                 return True
             if message is None and module is None and not line:
                 return False
-    # the action where no filter matches; the stubs do not have it
+    # the action if no filter matches; the stubs do not have it
     return bool(vars(warnings)["defaultaction"] == "error")
 
 
 def _filters_changed() -> None:
-    """Tell the core whether operations have to warn when they are called."""
+    """Tell the core whether warnings are errors, so that operations have to run when they are called."""
     _core.warnings_are_errors(_are_errors())
 
 
 def settling(manager: Any) -> None:
-    """Have a class of context managers give pending warnings before they are entered, looked at and left."""
+    """Have pending work warn when a context manager of this class is entered, read and left."""
     enter, leave = manager.__enter__, manager.__exit__
     if hasattr(enter, "__wrapped__"):
         return
@@ -90,7 +90,7 @@ def settling(manager: Any) -> None:
 
 
 def _watched(change: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a function that changes filters after pending warnings have been given, and tells the core."""
+    """Return a function that changes filters after pending work has warned, and tells the core."""
     settled = _settled(change)
 
     @functools.wraps(change)
@@ -102,7 +102,7 @@ def _watched(change: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def watch() -> None:
-    """Watch the functions that change filters, and `warnings.catch_warnings`."""
+    """Wrap the functions that change filters, and `warnings.catch_warnings`."""
     settling(warnings.catch_warnings)
     for name in ("simplefilter", "filterwarnings", "resetwarnings"):
         change = getattr(warnings, name)

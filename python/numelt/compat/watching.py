@@ -1,7 +1,7 @@
-"""Noticing that a library is imported, and the only place that puts finders into `sys.meta_path`.
+"""A finder that notices the import of libraries; the only module that changes `sys.meta_path`.
 
-Most programs import no library that needs anything. What changes a library is loaded with the library: for a
-package of `PACKAGES` its module in this folder, for a compiled module `compiled`.
+Most programs import no library that has to be changed. The code that changes one is loaded with the library:
+for a package of `PACKAGES` its module in this folder, for a compiled module `compiled`.
 
 In: nothing. Out: `install`, `add_finder`, `add_last_finder`.
 """
@@ -31,12 +31,12 @@ class UntestedLibraryWarning(UserWarning):
 
 
 def add_finder(finder: Any, *, before: Any = None) -> bool:
-    """Have a class of finders asked for modules; return whether it had not been among those before.
+    """Add a finder to `sys.meta_path`; return False if it is there already.
 
     Parameters
     ----------
     before : finder, optional
-        The finder before which it is asked; if that is not there, it is asked first.
+        The finder before which it is added. If that is not there, it becomes the first one.
     """
     if finder in sys.meta_path:
         return False
@@ -45,7 +45,7 @@ def add_finder(finder: Any, *, before: Any = None) -> bool:
 
 
 def add_last_finder(finder: Any) -> None:
-    """Have a class of finders asked for modules that no other finds."""
+    """Add a finder as the last one, for modules that no other finds."""
     if finder not in sys.meta_path:
         sys.meta_path.append(finder)
 
@@ -61,17 +61,17 @@ def _release(version: str) -> tuple[int, ...]:
 
 
 def is_tested(version: str, tested: str) -> bool:
-    """Is a version at least the first, and before the second, of ``">=x,<y"``?"""
+    """Does a version satisfy a range such as ``">=3.1,<3.2"``?"""
     first, last = (_release(bound.lstrip(">=<")) for bound in tested.split(","))
     return first <= _release(version) < last
 
 
-# the import statement of a program leads through these before a library is loaded
+# packages whose frames stand between the import statement of a program and the loading of a module
 _IMPORTING = frozenset({"numelt", "importlib", "_frozen_importlib", "_frozen_importlib_external"})
 
 
 def _importer() -> types.FrameType | None:
-    """Return the frame that imports a library, or that imports numelt after it."""
+    """Return the frame whose import statement loads a library, or loads numelt after the library."""
     frame: types.FrameType | None = sys._getframe(1)
     while frame is not None and str(frame.f_globals.get("__name__")).partition(".")[0] in _IMPORTING:
         frame = frame.f_back
@@ -80,7 +80,7 @@ def _importer() -> types.FrameType | None:
 
 @functools.cache
 def _check_version(package: str, version: str) -> None:
-    """Warn of a version that a library's names were not tested with, once, at the line that imports it."""
+    """Warn of a version of a library that was not tested, once, at the line that imports it."""
     tested = library(package).TESTED
     if tested is None or is_tested(version, tested):
         return
@@ -99,7 +99,7 @@ def _check_version(package: str, version: str) -> None:
 
 
 def _adapt(module: types.ModuleType) -> None:
-    """Change what is named of a library's module that has been loaded."""
+    """Change a module of a library that has been loaded, as the module of this folder says."""
     from numelt.compat import compiled, wrapping
 
     name = module.__name__
@@ -109,7 +109,7 @@ def _adapt(module: types.ModuleType) -> None:
         _check_version(package, version)
     changed = wrapping.wrap_module(module, getattr(about, "WRAPPED", ()))
     if changed:
-        # modules that were loaded before, or in a circle, may hold the others
+        # modules that were loaded before may hold the functions that have been wrapped
         compiled.replace(package, changed)
     change = getattr(about, "CHANGES", {}).get(name)
     if change is not None:
@@ -117,14 +117,14 @@ def _adapt(module: types.ModuleType) -> None:
 
 
 def _is_listed(name: str) -> bool:
-    """Is something done about this module?"""
+    """Does numelt change this module?"""
     package = name.partition(".")[0]
     return package in PACKAGES and name in _listed(package)
 
 
 @functools.cache
 def _listed(package: str) -> frozenset[str]:
-    """Return the modules of a package that something is done about."""
+    """Return the names of the modules of a package that numelt changes."""
     about = library(package)
     names = [name.module for name in getattr(about, "WRAPPED", ())]
     return frozenset({package, *names, *getattr(about, "CHANGES", ())})
@@ -147,9 +147,9 @@ class _Loader(Delegating):
 
 
 class Finder:
-    """Finds the compiled modules of libraries, and the modules that `PACKAGES` are about.
+    """Finds the compiled modules of libraries, and the modules that numelt changes.
 
-    The other finders do the work: the loader that they name is put into a `_Loader`.
+    It asks the other finders and replaces the loader in their answer by a `_Loader`.
     """
 
     @classmethod

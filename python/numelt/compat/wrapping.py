@@ -1,10 +1,11 @@
-"""Wrapping the functions of libraries that need NumPy's own arrays: they get NumPy's view of ours.
+"""Wrappers of functions of libraries: the functions get NumPy's views of our arrays.
 
-A wrapped function is called with NumPy's arrays in place of ours, wherever they stand among its arguments;
-the memory is shared. `Name` says which function of which module is wrapped, how, and why. The modules of
-single libraries hold lists of them.
+A wrapped function is called with NumPy's arrays in place of ours, also inside lists, tuples and dicts; the
+views share the memory. A `Name` says which function of which module is wrapped, how, and why. The module
+about a library holds a list of them.
 
-In: a module that has just been loaded, and the list of its library. Out: `wrap_module`, and the ways to wrap.
+In: a module that has just been loaded, and the list of its library. Out: the same module, with wrapped
+functions.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ __all__ = ["HOLDING", "Name", "converting", "drawing", "giving_back", "making", 
 
 Wrap = Callable[[Callable[..., Any]], Callable[..., Any]]
 
-# classes of arguments that may hold arrays of ours
+# classes of arguments that are, or may hold, our arrays
 HOLDING = frozenset({_core.ndarray, type(_core.ndarray), list, tuple, dict})
 _FUNCTIONS = (types.FunctionType, types.MethodType, types.BuiltinFunctionType, functools.partial)
 
@@ -47,7 +48,7 @@ def _numpys(args: tuple[Any, ...], kwargs: dict[str, Any], views: fallback.Views
 
 
 def converting(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a function that calls another with NumPy's arrays in place of ours."""
+    """Wrap a function: NumPy's arrays in place of ours."""
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
@@ -58,12 +59,12 @@ def converting(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def giving_back(function: Callable[..., Any], generators: Set[type] = frozenset()) -> Callable[..., Any]:
-    """Return a function that converts, and that returns the given array where the other returns its view.
+    """Wrap a function: NumPy's arrays in place of ours; a result that is one of the views becomes our array.
 
     Parameters
     ----------
     generators : set of types
-        Classes of random generators in whose place NumPy's are handed on.
+        Our classes of random generators, in whose place NumPy's generators are passed.
     """
 
     @functools.wraps(function)
@@ -82,12 +83,12 @@ def giving_back(function: Callable[..., Any], generators: Set[type] = frozenset(
 
 
 def drawing(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a function that calls a compiled one, for which random generators draw NumPy's arrays, too."""
+    """Wrap a compiled function, which also gets NumPy's random generators in place of ours."""
     return giving_back(function, fallback.GENERATORS)
 
 
 def _given(value: Any, views: fallback.Views) -> Any:
-    """Return the array of ours for a view that was handed on."""
+    """Return our array for one of the views that were passed, and any other value itself."""
     given = views.get(id(value))
     return value if given is None else given[1]
 
@@ -98,7 +99,7 @@ class _Made:
     def __init__(self, made: Any) -> None:
         self._made = made
 
-    # what it says it is: the class of what it stands for
+    # `isinstance` sees the class of the object
     __class__: Any = property(lambda self: type(self._made))
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -110,7 +111,7 @@ class _Made:
 
 
 def making(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a function that calls another and wraps the function or the compiled object that it returns."""
+    """Wrap a function that returns a function or a compiled object, which is wrapped, too."""
     call = giving_back(function)
 
     @functools.wraps(function)
@@ -122,7 +123,7 @@ def making(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def naming(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a function that gets NumPy's modules and classes where another gets ours."""
+    """Wrap a function: NumPy's modules and classes in place of ours."""
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
@@ -132,19 +133,19 @@ def naming(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def numpys_module(value: Any) -> Any:
-    """Return NumPy's module for one of ours, and anything else as it is."""
+    """Return NumPy's module for one of ours, and any other object itself."""
     if isinstance(value, types.ModuleType) and value.__name__.partition(".")[0] == "numelt":
         return sys.modules.get("numpy" + value.__name__.removeprefix("numelt"), value)
     return value
 
 
 def find(module: types.ModuleType, name: str) -> tuple[Any, str, Any]:
-    """Return the owner of a function of a module, its name there, and what the owner holds by it.
+    """Return the module or class that holds a function, the name in it, and the attribute of that name.
 
     Raises
     ------
     AttributeError
-        When the release of the library does not have it.
+        If this release of the library does not have it.
     """
     owner_name, _, attribute = name.rpartition(".")
     owner = getattr(module, owner_name) if owner_name else module
@@ -152,7 +153,7 @@ def find(module: types.ModuleType, name: str) -> tuple[Any, str, Any]:
 
 
 def _wrap(module: types.ModuleType, name: Name) -> dict[int, tuple[Any, Any]]:
-    """Wrap one function; return what `replace` wants."""
+    """Wrap one function; return the argument of `compiled.replace`."""
     owner, attribute, held = find(module, name.name)
     function = held.__func__ if isinstance(held, classmethod | staticmethod) else held
     if hasattr(function, "__numelt__"):
@@ -164,9 +165,9 @@ def _wrap(module: types.ModuleType, name: Name) -> dict[int, tuple[Any, Any]]:
 
 
 def wrap_module(module: types.ModuleType, names: Iterable[Name]) -> dict[int, tuple[Any, Any]]:
-    """Wrap what is named of a module; return what `compiled.replace` wants.
+    """Wrap the named functions of a module; return the argument of `compiled.replace`.
 
-    A name that this release does not have is left out: the version's warning has told of it.
+    A name that this release of the library does not have is left out. `UntestedLibraryWarning` tells of that.
     """
     changed: dict[int, tuple[Any, Any]] = {}
     for name in names:

@@ -25,7 +25,7 @@ class Fallback(NamedTuple):
 
 
 class Coverage(NamedTuple):
-    """What ran natively and what fell back; printing it gives a table.
+    """What ran natively and what fell back. Printed, it is a table.
 
     Attributes
     ----------
@@ -83,7 +83,7 @@ class Coverage(NamedTuple):
 
 
 def shorten(filename: str) -> str:
-    """Return the path relative to the working directory where that is shorter."""
+    """Return the path relative to the working directory, if that is shorter."""
     try:
         relative = os.path.relpath(filename)
     except (ValueError, OSError):
@@ -97,12 +97,12 @@ def coverage(reset: bool = False) -> Coverage:
     Parameters
     ----------
     reset : bool, optional
-        Start counting fallbacks anew after this report, and what ran on the host instead of a device.
+        Set the counters of fallbacks, of library calls and of what ran on the host to zero after this report.
 
     Returns
     -------
     Coverage
-        ``print`` it for a table by function and line.
+        Printed, it is a table by function and line.
 
     Examples
     --------

@@ -1,6 +1,6 @@
-"""The text of `numelt.explain`: a summary by the user's lines, then the optimizer's own report.
+"""The text of `numelt.explain`: a summary by lines of the program, then the report of the optimizer.
 
-In: what the core says of the pending program. Out: text. Nothing runs.
+In: the core's report of the pending program. Out: text. Nothing runs.
 """
 
 from __future__ import annotations
@@ -15,19 +15,19 @@ from numelt.tools.coverage import shorten
 __all__ = ["explanation"]
 
 _UNKNOWN = ("", 0)
-# what the optimizer's report says of bytecode stands before this line, and what it says of kernels from it on
+# the line of the optimizer's report that separates the part on bytecode from the part on kernels
 _PARTITION = "partition ("
 
 
 class _Line(NamedTuple):
-    """What one line of the program has recorded."""
+    """The operations that one line of the program has recorded."""
 
     operations: dict[str, int]
     kernels: set[int]
 
 
 def explanation(x: Any, kernels: bool, bytecode: bool) -> str:
-    """Return the summary of what `x` needs, or of all that is pending, and the parts that are asked for."""
+    """Return the summary of what `x` needs, or of all pending work, and the parts that are asked for."""
     told = _core.explain_lines(x)
     text: str = _core.explain(x)
     if told is None:
@@ -53,7 +53,7 @@ def _place(place: Any) -> tuple[str, int]:
 
 
 def _by_line(told: dict[str, Any]) -> dict[tuple[str, int], _Line]:
-    """Return what each line has recorded, in the order of recording."""
+    """Return the operations of each line, in the order of recording."""
     lines: dict[tuple[str, int], _Line] = {}
     steps = [set(sources) for _, sources, *_ in told["steps"]]
     for number, (name, elements, dtype, place) in enumerate(told["recorded"]):

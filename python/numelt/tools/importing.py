@@ -1,12 +1,12 @@
-"""Giving a program's own files numelt where they import numpy, and nobody else.
+"""The import hook: files of the program get numelt where they import numpy, and no other file does.
 
-A Python function takes its builtins from its module, and the ``import`` statement is a call of the
-builtin ``__import__``. A module whose globals hold builtins of their own, with another ``__import__``,
-thus sees numelt wherever it says ``numpy``, while installed libraries in the same process keep the
-real NumPy. No source is changed and nothing in `sys.modules` is replaced. Modules that run the user's files
-themselves (pytest's test files, `runpy`) get an ``exec`` that does the same.
+The ``import`` statement calls the builtin ``__import__``, and a function takes its builtins from the global
+``__builtins__`` of its module. A module of the program gets builtins with another ``__import__``, which
+returns numelt for ``numpy``. Installed libraries in the same process keep NumPy. No source is changed, and
+nothing in `sys.modules` is replaced. Modules that run files of the program themselves (pytest, `runpy`) get
+an ``exec`` that does the same (`numelt.compat.running`).
 
-In: which files are the user's. Out: `install`, `user_builtins`. Nothing is run here.
+In: nothing. Out: `install`, which adds the finder of the program's modules, and `user_builtins`.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def _is_private(name: str) -> bool:
 
 
 def _ours(name: str) -> types.ModuleType:
-    """Import numelt's module for one of NumPy's, with NumPy's name in the error."""
+    """Import numelt's module for one of NumPy's. The error for a missing one has NumPy's name."""
     try:
         return importlib.import_module("numelt" + name[len("numpy") :])
     except ModuleNotFoundError as error:
@@ -57,8 +57,8 @@ def import_for_users(
     fromlist: Any = (),
     level: int = 0,
 ) -> Any:
-    """Stand for ``__import__`` in the user's modules."""
-    # C code that imports passes a list; it expects NumPy itself
+    """Stand for ``__import__`` in modules of the program."""
+    # C code imports with a list, and expects NumPy itself
     if type(fromlist) is list or level:
         return _real_import(name, globals, locals, fromlist, level)
     if not _is_numpy(name):
@@ -76,16 +76,16 @@ def import_for_users(
     return module
 
 
-# modules of Python in whose place the user's modules get others
+# modules of Python for which modules of the program get others
 _STAND_INS = frozenset({"importlib", "pickle"})
 
 
 def _stand_in(module: types.ModuleType) -> types.ModuleType:
-    """Return what the user's modules get for a module of Python."""
+    """Return what modules of the program get for a module of Python."""
     if module is sys.modules["importlib"]:
         return _importlib
     if module is sys.modules.get("pickle"):
-        from numelt.tools import unpickling  # it is needed only here
+        from numelt.tools import unpickling  # few programs need it
 
         return unpickling.module
     return module
@@ -113,7 +113,7 @@ vars(_importlib)["__all__"] = importlib.__all__
 
 
 def _import_item(name: str, item: str) -> None:
-    """Import a submodule named after ``from``; otherwise say what Python says."""
+    """Import a submodule that ``from module import`` names, or raise Python's error."""
     try:
         _ours(f"{name}.{item}")
     except ModuleNotFoundError:
@@ -124,7 +124,7 @@ def _import_item(name: str, item: str) -> None:
 
 
 def _build_class(function: Any, name: str, /, *bases: Any, **keywords: Any) -> Any:
-    """Stand for ``__build_class__`` in the user's modules: protocols lead from NumPy's side to ours."""
+    """Stand for ``__build_class__`` in modules of the program: NumPy's protocols of the class are wrapped."""
     cls: Any = builtins.__build_class__(function, name, *bases, **keywords)
     for protocol, wrap in _PROTOCOLS.items() if isinstance(cls, type) else ():
         method = vars(cls).get(protocol)
@@ -134,7 +134,7 @@ def _build_class(function: Any, name: str, /, *bases: Any, **keywords: Any) -> A
 
 
 def _giving_numpys(_: type, method: types.FunctionType) -> Any:
-    """Let a method return NumPy's arrays: C wants them."""
+    """Return a method that returns NumPy's arrays, as NumPy's C code requires."""
 
     @functools.wraps(method)
     def call(*args: Any, **kwargs: Any) -> Any:
@@ -144,11 +144,11 @@ def _giving_numpys(_: type, method: types.FunctionType) -> Any:
 
 
 def _knowing_ours(cls: type, method: types.FunctionType) -> Any:
-    """Let a method be asked with our function where a library's call of NumPy's asks it."""
+    """Return a method that is called with our function if NumPy calls it with its own."""
     import numpy
 
     if issubclass(cls, numpy.ndarray):
-        return method  # its base knows NumPy's
+        return method  # called by NumPy, through the base class
 
     @functools.wraps(method)
     def call(self: Any, function: Any, *args: Any, **kwargs: Any) -> Any:
@@ -157,7 +157,7 @@ def _knowing_ours(cls: type, method: types.FunctionType) -> Any:
     return call
 
 
-# NumPy's protocols, and that of pandas' windows
+# protocols of NumPy and of pandas' windows: how their methods are wrapped
 _PROTOCOLS = {
     "__array__": _giving_numpys,
     "__array_function__": _knowing_ours,
@@ -172,7 +172,7 @@ def user_builtins() -> dict[str, Any]:
 
 
 class _Loader(Delegating):
-    """Runs a module of the user's with `user_builtins`."""
+    """Runs a module of the program with `user_builtins`."""
 
     def exec_module(self, module: types.ModuleType) -> None:
         module.__dict__["__builtins__"] = user_builtins()
@@ -180,17 +180,17 @@ class _Loader(Delegating):
 
 
 def _exec(code: Any, globals: dict[str, Any], /, *rest: Any) -> None:
-    """Stand for ``exec`` in `running.RUNNERS`: code of the user's files runs with `user_builtins`."""
+    """Stand for ``exec`` in `running.RUNNERS`: files of the program run with `user_builtins`."""
     __tracebackhide__ = True
     name = code.co_filename if isinstance(code, types.CodeType) else "<string>"
-    # a debugger's statement reads the file that the namespace is of
+    # a statement typed into a debugger: the file is that of the namespace
     if is_users(globals.get("__file__") if name == "<string>" else name):
         globals["__builtins__"] = user_builtins()
     exec(code, globals, *rest)
 
 
 class _Runner(Delegating):
-    """Gives a module of `running.RUNNERS` another ``exec``."""
+    """Replaces ``exec`` in a module of `running.RUNNERS`."""
 
     def exec_module(self, module: types.ModuleType) -> None:
         super().exec_module(module)
@@ -198,20 +198,20 @@ class _Runner(Delegating):
 
 
 def install_in_child() -> None:
-    """Prepare a new process of the program's: its arguments are unpickled, and its files run, as here."""
+    """Prepare a process that the program has started, before it unpickles arguments and runs files."""
     importlib.import_module("numelt")
     install()
 
 
 class _InChild:
-    """What calls `install_in_child` where it is unpickled."""
+    """An object whose unpickling calls `install_in_child`."""
 
     def __reduce__(self) -> Any:
         return install_in_child, ()
 
 
 class _Spawning(Delegating):
-    """Lets what new processes are told first begin with `install_in_child`."""
+    """Lets a module of `running.SPAWNERS` send an `_InChild` first."""
 
     def exec_module(self, module: types.ModuleType) -> None:
         super().exec_module(module)
@@ -219,16 +219,16 @@ class _Spawning(Delegating):
 
 
 class _Finder(importlib.machinery.PathFinder):
-    """Finds the modules that Python would find, and marks the user's."""
+    """Finds modules as Python does, with other loaders for modules of the program."""
 
     @classmethod
     def find_spec(
         cls, fullname: str, path: Sequence[str] | None = None, target: types.ModuleType | None = None
     ) -> importlib.machinery.ModuleSpec | None:
-        """Return Python's spec, with another loader for a source file of the user's."""
+        """Return Python's spec; it has another loader if the module is a source file of the program."""
         spec = super().find_spec(fullname, path, target)
         if spec is None or not isinstance(spec.loader, importlib.machinery.SourceFileLoader):
-            return spec  # the next finder would look again
+            return spec  # also a spec that is not changed: the next finder would search again
         if fullname in running.RUNNERS:
             spec.loader = cast(Any, _Runner(spec.loader))
         elif fullname in running.SPAWNERS:
@@ -239,7 +239,7 @@ class _Finder(importlib.machinery.PathFinder):
 
 
 def install() -> None:
-    """From now on, modules of the user's see numelt for numpy."""
+    """Give modules of the program that are imported from now on numelt for numpy."""
     files.find_libraries()
     # after the finders of built-in and frozen modules
     if watching.add_finder(_Finder, before=importlib.machinery.PathFinder):

@@ -38,22 +38,21 @@ def explain(x: Any = None, graphviz: bool = False, *, kernels: bool = False, byt
     Parameters
     ----------
     x : ndarray, or a list or tuple of arrays, optional
-        What is to be computed: of the pending work, only what it needs is shown, of several arrays what they
-        need together. Without it, everything pending is, as it would run together.
+        Arrays that are to be computed. Only the pending work that they need together is shown; without this
+        argument all pending work, as it would run together.
     graphviz : bool, optional
         Return the partition as a graph in the DOT language instead.
     kernels : bool, optional
-        Show the partition with the bytes it saves, and each kernel, too.
+        Show also the partition, with the bytes that it saves, and each kernel.
     bytecode : bool, optional
-        Show the bytecode before and after the passes, too.
+        Show also the bytecode before and after the passes.
 
     Returns
     -------
     str
-        A summary by the lines of the program: which operations each line has recorded, which kernels they end
-        up in, and how many bytes each kernel moves; where there are devices, also the engine that would
-        run it.
-        Calls that ran in NumPy on those lines are named. Then what was asked for. Nothing runs.
+        A summary by lines of the program: the operations that each line has recorded, their kernels, the
+        bytes that each kernel moves, and, if there are devices, the engine that would run it. Calls of those
+        lines that ran in NumPy are named. Then the parts that were asked for. Nothing runs.
 
     Examples
     --------
@@ -71,7 +70,7 @@ def explain(x: Any = None, graphviz: bool = False, *, kernels: bool = False, byt
     """
     if graphviz:
         return str(_core.explain(x, True))
-    from numelt.tools import explaining  # it is needed only here
+    from numelt.tools import explaining  # few programs need it
 
     return explaining.explanation(x, kernels, bytecode)
 
@@ -250,7 +249,7 @@ def show_config(mode: str = "stdout") -> Any:
     if mode == "dicts":
         return {**numpy.show_config(mode="dicts"), "numelt": ours}
     if mode != "stdout":
-        return cast(Any, numpy.show_config)(mode=mode)  # NumPy words the error
+        return cast(Any, numpy.show_config)(mode=mode)  # NumPy raises the error
     print(f"numelt {ours['version']} on Python {ours['python']}")
     print(f"engines: {', '.join(_core.engines())}")
     print(f"fast paths: {', '.join(_core.fast_paths()) or 'none'}")

@@ -1,8 +1,8 @@
 """The launcher: ``python -m numelt [options] script.py args...`` and ``-m module args...``.
 
-In: a command line. Out: the program, run as Python would run it (``sys.argv``, ``sys.path``, the
-``__main__`` module, exit codes, tracebacks), except that its own files get numelt where they import
-numpy; then the reports that the options ask for.
+In: a command line. Out: the program is run as Python would run it (``sys.argv``, ``sys.path``, the
+``__main__`` module, exit codes, tracebacks), but its own files get numelt where they import numpy. Then the
+reports that the options ask for are printed.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-# what `_parser` makes of no options
+# the options of a command line without any
 _NO_OPTIONS = types.SimpleNamespace(
     version=False, fallback=None, coverage=False, profile=False, stats_json=None
 )
@@ -118,7 +118,7 @@ def _prepare(options: Any) -> None:
         if options.stats_json:
             _write_stats(options.stats_json, time.perf_counter() - start)
 
-    # registered before the program registers anything, so it runs after all of that
+    # registered before the functions of the program, and therefore called after them
     atexit.register(at_exit)
 
 
@@ -178,7 +178,7 @@ def _run_script(path: str, arguments: list[str]) -> None:
         text = f"[Errno {error.errno}] {os.strerror(error.errno or 0)}"
         _die(f"{sys.executable}: can't open file {os.path.abspath(path)!r}: {text}", 2)
     sys.argv = [path, *arguments]
-    # as for `python script.py`: the script's own folder, not the working directory that -m put there
+    # as for `python script.py`, the folder of the script; ``-m`` has put the working directory there
     _replace_first_path(os.path.dirname(os.path.realpath(path)))
     loader = importlib.util.spec_from_file_location("__main__", path)
     module = _new_main(os.path.abspath(path), None, loader.loader if loader else None, None)
@@ -247,7 +247,7 @@ def _replace_first_path(folder: str) -> None:
 
 
 def _execute(module: types.ModuleType, code: Any, filename: str) -> None:
-    """Run the program; an exception is reported without the package's own frames."""
+    """Run the program; tracebacks of exceptions do not show frames of numelt."""
     try:
         if isinstance(code, bytes):
             code = compile(code, filename, "exec", dont_inherit=True)
@@ -259,7 +259,7 @@ def _execute(module: types.ModuleType, code: Any, filename: str) -> None:
 
 
 def _without_package(traceback: types.TracebackType | None) -> types.TracebackType | None:
-    """Return a traceback without the frames of the package: what calls NumPy here stands in C there."""
+    """Return a traceback without the frames of numelt, which are C code in NumPy."""
     if traceback is None:
         return None
     rest = _without_package(traceback.tb_next)
@@ -269,14 +269,14 @@ def _without_package(traceback: types.TracebackType | None) -> types.TracebackTy
 
 
 def _clean(error: BaseException | None, seen: set[int]) -> None:
-    """Remove our frames from the tracebacks of an exception and of those that led to it."""
+    """Remove the frames of numelt from the traceback of an exception, its cause and its context."""
     if error is None or id(error) in seen:
         return
     seen.add(id(error))
     try:
         error.__traceback__ = _without_package(error.__traceback__)
     except RecursionError:
-        return  # thousands of frames: shown as they are
+        return  # thousands of frames: all are shown
     _clean(error.__cause__, seen)
     _clean(error.__context__, seen)
 
@@ -286,7 +286,7 @@ def _report(error: BaseException) -> NoReturn:
     sys.stdout.flush()
     sys.excepthook(type(error), error, error.__traceback__)
     if isinstance(error, KeyboardInterrupt):
-        # let Python end the process as it ends interrupted programs, but print nothing twice
+        # Python ends the process as it does for interrupted programs, but does not print the traceback again
         sys.excepthook = lambda *_: None
         raise error
     raise SystemExit(1)

@@ -1,9 +1,8 @@
-"""Results without axes that are computed later, for programs that ask for them.
+"""`numelt.lazy`: reductions that give 0-d arrays, which are computed later.
 
-NumPy gives a scalar where a result has no axes, as for ``x.sum()``. A scalar has its value from the start:
-what it depends on runs when it is made. In a block of `lazy` such results are arrays without axes. These are
-recorded as all arrays are, so that several of them can be computed in one pass over memory, and with what
-comes after.
+``x.sum()`` gives a scalar, as in NumPy. A scalar has a value, so the work that it depends on runs when it is
+made. In a block of `lazy`, such results are 0-d arrays instead. They are recorded like all arrays, so that
+several of them can be computed in one pass over memory, together with what uses them.
 """
 
 from __future__ import annotations
@@ -22,10 +21,10 @@ _core.set_lazy(_is_lazy)
 
 @contextmanager
 def lazy() -> Iterator[None]:
-    """Let results without axes be arrays in a ``with`` block, so that they are computed when looked at.
+    """Make full reductions in a ``with`` block 0-d arrays, which are computed when they are read.
 
-    Full reductions, such as ``x.sum()``, and operations on arrays without axes give arrays of shape ``()``.
-    Only the block is concerned, in its own thread and its own asynchronous task. Blocks may be nested.
+    Full reductions, such as ``x.sum()``, and operations on 0-d arrays give arrays of shape ``()``. That holds
+    for the block, in its own thread and its own asynchronous task. Blocks may be nested.
 
     Examples
     --------

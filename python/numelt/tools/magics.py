@@ -1,7 +1,7 @@
 """The cell magics ``%%numelt_profile`` and ``%%numelt_line_profile``.
 
-In: a cell and the shell that runs it. Out: its value, and a report that the shell displays. Loaded by
-``%load_ext numelt``.
+In: a cell and the shell that runs it. Out: the value of the cell, and a report that the shell displays.
+Loaded by ``%load_ext numelt``.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ __all__ = ["LineProfile", "register"]
 
 
 class LineProfile:
-    """What each line of a cell took.
+    """A report on the lines of a cell.
 
     Attributes
     ----------
     source : list of str
         The lines of the cell.
     seconds : dict
-        Line number to the time that the line took, with all that it called.
+        By line number: the time that the line took, with the functions that it called.
     profile : Profile
         What the cell made the runtime do.
     """
@@ -42,7 +42,7 @@ class LineProfile:
         self._filename = filename
 
     def rows(self) -> list[list[object]]:
-        """Return the table's rows: a line that did nothing has empty cells."""
+        """Return the rows of the table. Cells of a line that took no time are empty."""
         flushed: dict[int, list[float]] = {}
         for (filename, lineno, _), entry in self.profile.lines.items():
             if filename == self._filename:
@@ -83,7 +83,7 @@ class LineProfile:
         self.profile.__exit__(*error)
 
     def _called(self, frame: types.FrameType, event: str, _: Any) -> Any:
-        """Follow a frame of the cell, and no other."""
+        """Trace the frames of the cell only."""
         if frame.f_code.co_filename != self._filename:
             return None
         line, start = frame.f_lineno, time.perf_counter()
@@ -103,12 +103,12 @@ class LineProfile:
 
 
 def _compiled(shell: Any, cell: str) -> tuple[str, list[tuple[types.CodeType, bool]]]:
-    """Compile a cell as the shell does; return its file name, and its code, a last expression apart."""
+    """Compile a cell as the shell does; return its file name, its code, and the code of a last expression."""
     source = shell.transform_cell(cell)
     filename = shell.compile.cache(source)
     body = ast.parse(source, filename).body
     last = body.pop() if body and isinstance(body[-1], ast.Expr) else None
-    # a final semicolon asks for no output
+    # a semicolon at the end suppresses the output
     wanted = last is not None and not cell.rstrip().endswith(";")
     codes = [(compile(ast.Module(body, []), filename, "exec"), False)]
     if isinstance(last, ast.Expr):
@@ -125,13 +125,13 @@ def _run(shell: Any, codes: list[tuple[types.CodeType, bool]]) -> Any:
 
 
 def register(shell: Any) -> None:
-    """Give a shell the magics."""
+    """Register the magics with a shell."""
     display = importlib.import_module("IPython.display").display
 
     def numelt_profile(line: str, cell: str) -> Any:
         """Run a cell and display what it made numelt do, by line."""
         _, codes = _compiled(shell, cell)
-        _core.flush()  # what earlier cells have recorded is not this one's
+        _core.flush()  # run what earlier cells have recorded
         with Profile() as profile:
             value = _run(shell, codes)
         display(profile)

@@ -18,7 +18,7 @@ from numelt.tools.coverage import coverage
 
 __all__ = ["Event", "Profile", "profile"]
 
-# events kept for a trace: programs without end must not fill memory with them
+# most events that are kept for a trace, so that a long program does not fill memory
 _MOST_EVENTS = 100_000
 
 
@@ -38,9 +38,8 @@ class Event(NamedTuple):
 class Profile:
     """Where a program made the runtime work, as a context manager and as a report.
 
-    As a context manager, it collects what the ``with`` block does. Printed without having been one, it
-    reports the
-    totals of the process so far, since numelt was imported or the totals were reset.
+    As a context manager, it collects what the ``with`` block does. If it is printed without having been one,
+    it reports the totals of the process since numelt was imported or the totals were reset.
 
     Attributes
     ----------
@@ -95,7 +94,7 @@ class Profile:
         self.bytes_back += after["bytes_back"] - self._before["bytes_back"]
 
     def _listen(self, listener: Callable[[str, str, int, str], None] | None) -> None:
-        """Hear of fallbacks, also of those that the core counts by itself, or no longer."""
+        """Start or stop being called for each fallback."""
         counters.listen(listener)
         fallback.set_policy(fallback.policy())
 
@@ -120,7 +119,7 @@ class Profile:
         self._keep_steps(report, end, (filename, lineno))
 
     def _keep_steps(self, report: dict[str, Any], end: float, line: tuple[str, int]) -> None:
-        """Keep the steps of a flush: what it did before the first of them was planning."""
+        """Add the steps of a flush to the events; the time before the first one was planning."""
         times = report.get("step_seconds", ())
         start = end - sum(times)
         engines = report.get("engines", ())
@@ -226,8 +225,8 @@ def profile(reset: bool = False) -> Profile:
     Returns
     -------
     Profile
-        To be used in a ``with`` statement, or printed for the totals of the process so far. Notebooks show
-        a table.
+        Use it in a ``with`` statement, or print it for the totals of the process so far. Notebooks show it
+        as a table.
 
     Examples
     --------

@@ -1,7 +1,6 @@
-"""The line about a long flush in a notebook; on a terminal the core writes it itself.
+"""The progress line of a long flush in a notebook. On a terminal, the core writes it itself.
 
-In: calls from the core's watching thread while a flush runs. Out: a display of the notebook that is
-updated in place.
+In: calls from a thread of the core while a flush runs. Out: a line of the notebook that is updated in place.
 """
 
 from __future__ import annotations
@@ -16,13 +15,13 @@ _shown: Any = None
 
 
 def _in_kernel() -> bool:
-    """Does this process run a notebook's cells?"""
+    """Does this process run the cells of a notebook?"""
     shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
     return getattr(shell, "kernel", None) is not None
 
 
 def display(line: str | None) -> bool:
-    """Show a line, or take it away with ``None``; false where no notebook runs."""
+    """Show a line, or remove it if it is None. Return False if no notebook runs."""
     global _shown
     if not _in_kernel():
         return False

@@ -1,6 +1,6 @@
-"""Text and HTML of a `Profile`: both are made of the same tables.
+"""Text and HTML of a `Profile`, which show the same tables.
 
-In: a profile. Out: text. Loaded when somebody looks at a profile.
+In: a profile. Out: text. Loaded when a profile is printed or displayed.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def _process(totals: dict[str, Any]) -> list[str]:
 
 
 def text(profile: Profile) -> str:
-    """Return a profile as text: what its block did, or the totals of the process if it had none."""
+    """Return a profile as text: of its block, or the totals of the process."""
     return "\n".join(_block(profile) if profile.entered or not profile.totals else _process(profile.totals))
 
 

@@ -1,7 +1,7 @@
 """`numelt.install` and ``%load_ext numelt``: an unedited script or notebook gets numelt for ``import numpy``.
 
-In: a program that is already running. Out: its import hook, which is that of ``python -m numelt``
-(`numelt.tools.importing`), and its ``__main__`` prepared as the launcher prepares it.
+In: a program that is running already. Out: the import hook of ``python -m numelt`` is installed
+(`numelt.tools.importing`), and the main module is prepared as the launcher prepares it.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def _message(names: list[str]) -> str:
 
 
 def _prepare(namespace: dict[str, Any]) -> list[str]:
-    """Give the code of a namespace numelt where it imports numpy; return the names that stay NumPy's."""
+    """Let code of a namespace import numelt for numpy; return the names in it that are NumPy's already."""
     from numelt.tools import importing
 
     importing.install()
@@ -48,13 +48,13 @@ def _prepare(namespace: dict[str, Any]) -> list[str]:
 def install() -> None:
     r"""Use numelt wherever the program's own code imports numpy from now on.
 
-    Call it before the first ``import numpy`` of the program. The calling module and the main
-    module are prepared, and so is each module of the program that is imported later; installed libraries keep
-    NumPy, as with ``python -m numelt``.
+    Call it before the first ``import numpy`` of the program. It concerns the calling module, the main module,
+    and each module of the program that is imported later. Installed libraries keep NumPy, as with
+    ``python -m numelt``.
 
-    Names that are bound to NumPy already stay so, as do modules of the program that have been
-    imported: install warns of such names in the calling module. Functions that were defined before the call
-    keep the ``import`` statement that they were defined with.
+    Names that are bound to NumPy already stay so, and so do modules of the program that have been imported.
+    `install` warns of such names in the calling module. Functions that were defined before the call keep
+    importing NumPy.
 
     Examples
     --------
@@ -63,7 +63,7 @@ def install() -> None:
     >>> subprocess.run([sys.executable, "-c", program], capture_output=True, text=True).stdout
     '3.0 numelt\n'
     """
-    from numelt.compat import running  # loaded only where something is installed
+    from numelt.compat import running  # few programs need it
     from numelt.tools import importing
 
     caller = sys._getframe(1)

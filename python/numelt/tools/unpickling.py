@@ -22,17 +22,17 @@ __all__ = ["module"]
 
 
 class Unpickler(pickle.Unpickler):
-    """Reads pickles as `pickle.Unpickler` does, with our arrays and generators in the place of NumPy's.
+    """Reads pickles as `pickle.Unpickler` does, but makes our arrays and generators instead of NumPy's.
 
-    That ends at the first class or function of an installed library: what a library's object holds is as
-    the library has pickled it.
+    After the first class or function of an installed library it makes NumPy's: objects of a library hold what
+    the library has pickled.
     """
 
     _met_library = False
 
     def find_class(self, module_name: str, global_name: str, /) -> Any:
-        """Return what a pickle names."""
-        current = module_name.replace("numpy.core.", "numpy._core.", 1)  # as NumPy 1 called it
+        """Return the function or class that a pickle names."""
+        current = module_name.replace("numpy.core.", "numpy._core.", 1)  # the name in pickles of NumPy 1
         ours = READERS.get((current, global_name))
         if ours is not None and not self._met_library:
             return ours
@@ -53,7 +53,7 @@ def loads(data: Any, /, **options: Any) -> Any:
 
 
 class _Module(types.ModuleType):
-    """The module `pickle`, but for the names that are set on this one."""
+    """The module `pickle`, with the names that are set on this module in place of its own."""
 
     def __getattr__(self, name: str) -> Any:
         return getattr(pickle, name)

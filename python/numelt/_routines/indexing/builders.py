@@ -52,7 +52,7 @@ class Indexer:
 
 
 def _plain(item: Any) -> bool:
-    """Can an item of a key be put together by NumPy's own steps on our arrays?"""
+    """Can NumPy's function handle this item of a key when it runs over our arrays?"""
     if isinstance(item, slice):
         return all(understood(part) for part in (item.start, item.stop, item.step))
     return understood(item) and not isinstance(item, str)

@@ -15,7 +15,7 @@ from numelt._routines.manipulation.shape import diagonal_view
 __all__ = ["copyto", "diagonal", "indices"]
 
 _plain = (bool, int, float, complex)
-# Python's numbers by kind, and the kind that a dtype holds without loss of kind
+# Python's numbers from the lowest kind to the highest, and by kind of dtype the highest that it holds
 _KINDS = (bool, int, float, complex)
 _KINDS_OF = {"b": 0, "i": 1, "u": 1, "f": 2, "c": 3}
 

@@ -24,7 +24,7 @@ __all__ = [
 ]  # fmt: skip
 
 _MODES = ("raise", "wrap", "clip")
-# more choices than this are looked up better than compared
+# with more choices, a gather is faster than comparisons
 _MOST_CHOICES = 32
 
 
@@ -265,7 +265,7 @@ def _choices(choices: Any) -> Any:
 
 def choose_method(self: Any, *choices: Any, out: Any = None, mode: Any = "raise") -> Any:
     """Build an array by choosing from several arrays, given as one sequence or one by one."""
-    if not choices or self.dtype.kind not in "biu":  # wrong, which NumPy words
+    if not choices or self.dtype.kind not in "biu":  # NumPy raises the error
         args = (self, *choices)
         return fallback.raising(
             "ndarray.choose", numpy.ndarray.choose, args, {"out": out, "mode": mode} if choices else {}
@@ -320,7 +320,7 @@ def put(a: Any, ind: Any, v: Any, mode: Any = "raise") -> Any:
     flat = a.reshape(-1)
     try:
         flat[index] = _repeated(values, index.shape[0])
-    except IndexError:  # NumPy has written what stands before the position that is outside
+    except IndexError:  # NumPy writes the elements before the position that is out of bounds
         reject("put", a, ind, v, mode)
         return None
     if not _is_view(a):

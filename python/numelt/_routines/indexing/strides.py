@@ -31,7 +31,7 @@ def as_strided(
     array = recordable(x)
     if array is not None:
         extents, steps = _numbers(array.shape, shape), _numbers(array.strides, strides)
-        # what leaves the array's memory is NumPy's to do
+        # a view beyond the memory of the array is left to NumPy
         fits = extents is not None and steps is not None and len(extents) == len(steps)
         if fits and min(extents or (0,)) >= 0:
             view = _core.as_strided(array, extents, steps, 0)

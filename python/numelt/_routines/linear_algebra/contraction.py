@@ -1,7 +1,7 @@
-"""Contractions by labels, Kronecker products, and what of numpy.linalg are library calls.
+"""Contractions by labels, Kronecker products, and the library calls of numpy.linalg.
 
-In: arrays and NumPy's arguments. Out: views and recorded products where no sum is taken, so that the numbers
-are NumPy's; NumPy's compiled loops and LAPACK on our memory otherwise.
+In: arrays and NumPy's arguments. Out: views and recorded products if nothing is summed, so that the numbers
+are NumPy's; otherwise library calls of NumPy's compiled loops and LAPACK.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ def einsum(*operands: Any, out: Any = None, optimize: Any = False, **kwargs: Any
     operands : str, then arrays
         Labels such as ``"ij,jk->ik"``, and the arrays they name the axes of.
     out : ndarray, optional
-        Where the result goes.
+        Array that the result is written to.
     optimize : bool or str, optional
         Order of the pairwise products; see `numpy.einsum_path`.
 

@@ -1,6 +1,6 @@
-"""What of numpy.linalg is arithmetic, and so is recorded: norms and products.
+"""Norms and products of numpy.linalg, which are recorded.
 
-NumPy's own functions over our arrays.
+The functions are NumPy's, run over our arrays (`composed`).
 """
 
 from __future__ import annotations

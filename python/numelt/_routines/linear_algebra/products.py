@@ -53,13 +53,13 @@ def _dot(a: Any, b: Any, out: Any = None) -> Any:
 
 
 def _sums(x: Any, y: Any) -> bool:
-    """Is the product of a scalar and an array BLAS's, which adds multiples to zeros?"""
+    """Does NumPy compute the product of a scalar and an array by BLAS, which adds multiples to zeros?"""
     kind = numpy.promote_types(x.dtype, y.dtype)
     return kind.kind in "fc" and kind.char != "e" and 0 < max(x.ndim, y.ndim) < 3 and x.size * y.size > 0
 
 
 def _takes_dot(out: Any, x: Any, y: Any) -> bool:
-    """Is `out` exactly what the product gives, as `dot` insists, and apart from the operands?"""
+    """Has `out` the dtype, shape and order that `dot` requires, and memory apart from the operands?"""
     if x.ndim == 0 or y.ndim == 0:
         return False
     extents = (*x.shape[:-1], *y.shape[:-2], *y.shape[max(y.ndim - 1, 1) :])

@@ -1,6 +1,6 @@
-"""Arrays made of others with something changed: left out, put in, resized, assembled from blocks.
+"""Adding and removing elements, resizing, assembling from blocks.
 
-NumPy's own functions over our arrays.
+The functions are NumPy's, run over our arrays (`composed`).
 """
 
 from __future__ import annotations

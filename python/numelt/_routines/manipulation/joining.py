@@ -1,6 +1,6 @@
-"""Array manipulation that joins, splits, repeats, shifts and pads.
+"""Joining, splitting, repeating, shifting and padding of arrays.
 
-Results are made empty and filled by recorded copies, so that the pieces fuse with what computes them.
+Results are made empty and filled by recorded copies, which fuse with the operations that compute the pieces.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ __all__ = [
 
 
 _WEAK = (int, float, complex)
-# Repetitions that are stores of one pass over many elements, side by side: rows so short fill no registers.
+# Up to so many repetitions, one pass over the elements stores each several times: the rows fill no registers.
 _FEW_REPEATS = 5
 _LITTLE = 4096
 _CASTINGS = ("no", "equiv", "safe", "same_kind", "unsafe")
@@ -88,7 +88,7 @@ def concatenate(
     >>> np.concatenate([[1, 2], [3]])
     array([1, 2, 3])
     """
-    # numbers do not widen the arrays they join, which the pieces' dtypes alone do not tell
+    # Python's numbers adapt to the dtypes of the arrays that they are joined to
     weak = axis is None and isinstance(arrays, (list, tuple)) and any(type(x) in _WEAK for x in arrays)
     pieces = None if weak else _operands(arrays)
     result = NotImplemented if pieces is None else _concatenate(pieces, axis, out, dtype, casting)
@@ -121,9 +121,9 @@ def stack(
 
 
 def _quick_rank(arrays: Any, dtype: Any, casting: Any) -> int:
-    """Return the rank that all pieces have, 0 unless they are arrays of ours and the rest is as usual.
+    """Return the common rank of the pieces, or -1 if ranks differ.
 
-    Where ranks differ, and none is 0, it is -1.
+    It is 0 if the pieces are not our arrays, if one is 0-d, or if other arguments are given.
     """
     if dtype is not None or casting != "same_kind" or type(arrays) not in (list, tuple) or not arrays:
         return 0
@@ -423,7 +423,7 @@ def tile(A: Any, reps: Any) -> Any:
     interleaved = tuple(x for pair in zip(counts, extents, strict=True) for x in pair)
     source = array.reshape(tuple(x for extent in extents for x in (1, extent)))
     _core.copy_into(result.reshape(interleaved), source, "no")
-    return result.view()  # as NumPy's own
+    return result.view()  # in the order of NumPy's
 
 
 @native
@@ -480,7 +480,7 @@ def _pad_pairs(pad_width: Any, rank: int) -> list[tuple[int, int]] | None:
 
 
 def _fits(value: Any, dtype: numpy.dtype[Any]) -> bool:
-    """Is a value a Python number that every way of storing it in a dtype stores the same?"""
+    """Is a value a Python number whose conversion to a dtype does not depend on the way of storing it?"""
     if type(value) not in (int, float) or abs(value) > _SURE:
         return False
     if dtype.kind in "iu":
@@ -496,7 +496,7 @@ _SURE = 1 << 15
 def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> Any:
     """Extend an array at its edges.
 
-    The steps are recorded: every border is a slice that is assigned to.
+    The steps are recorded: every border is an assignment to a slice.
 
     Examples
     --------

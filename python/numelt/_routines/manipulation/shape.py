@@ -1,4 +1,4 @@
-"""Array manipulation: changing shape and axis order, and reversing, as views.
+"""Changing the shape and the order of axes, and reversing, as views.
 
 Joining, splitting and repeating are in `joining`.
 """

@@ -1,6 +1,6 @@
-"""Calculus on samples: differences, slopes, integrals, and a few functions made of others.
+"""Differences, slopes, integrals, and functions that are composed of others.
 
-NumPy's own functions over our arrays.
+The functions are NumPy's, run over our arrays (`composed`).
 """
 
 from __future__ import annotations

@@ -26,7 +26,7 @@ __all__ = ["angle", "around", "clip", "diff", "fix", "imag", "real", "round"]
 _bounds = (int, float)
 _FLOAT = numpy.dtype(float)
 
-# every int up to here is a float
+# every integer up to here is a float64
 _WHOLE = 2**53
 
 
@@ -62,10 +62,10 @@ def _clip(array: Any, low: Any, high: Any, out: Any, dtype: Any = None) -> Any:
         ends = [kind.type(end) if type(end) in _bounds else end for end in ends]
     except OverflowError:
         return NotImplemented
-    # None: what the operands have
+    # None: the dtype of the operands
     loop = None if dtype is None and all(end is None or end.dtype == array.dtype for end in ends) else kind
     result = array
-    # of two zeros NumPy keeps the element where both ends are numbers, and takes the end otherwise
+    # of zeros with different signs, NumPy keeps the element if both bounds are numbers, else takes the bound
     kept = all(end is not None and end.ndim == 0 for end in ends) and kind.itemsize >= 4
     if ends[0] is not None:
         pair = (ends[0], result) if kept else (result, ends[0])

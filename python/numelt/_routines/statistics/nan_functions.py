@@ -1,7 +1,7 @@
 """The nan family: reductions that leave NaN out.
 
-NumPy's own functions over our arrays: NaN is replaced by what changes nothing, or skipped, and the rest is
-counted. Order statistics are in `order_statistics`.
+The functions are NumPy's, run over our arrays (`composed`): NaN is replaced by the identity of the reduction,
+and the other elements are counted. Order statistics are in `order_statistics`.
 """
 
 from __future__ import annotations

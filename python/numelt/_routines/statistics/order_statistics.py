@@ -1,6 +1,6 @@
 """Order statistics: medians, percentiles, quantiles.
 
-Library calls: NumPy's partition on our memory, as matrix products are BLAS's; nothing is copied for them.
+Library calls of NumPy's partition, on our memory without a copy.
 """
 
 from __future__ import annotations

@@ -29,10 +29,10 @@ __all__ = [
     "cumulative_sum", "max", "mean", "min", "prod", "ptp", "std", "sum", "var",
 ]  # fmt: skip
 
-# NumPy's own mean, variance and standard deviation, in Python
+# the module with NumPy's mean, variance and standard deviation, which are written in Python
 _methods: Any = importlib.import_module("numpy._core._methods")
 
-# what two extremes are combined by
+# by extreme: the operation that combines two of them
 _LARGEST = {"max": "maximum", "min": "minimum"}
 
 # f32 holds every integer up to here, so dividing in f32 gives the bits of dividing in f64 and rounding
@@ -201,7 +201,7 @@ def _range(array: Any, axis: Any, keepdims: bool, out: Any) -> Any:
     if high is NotImplemented or low is NotImplemented or (out is not None and out.shape != high.shape):
         return NotImplemented
     if out is not None and out.dtype != array.dtype:
-        high = high.astype(out.dtype)  # NumPy has the largest in the output
+        high = high.astype(out.dtype)  # in NumPy, the output holds the largest element before the difference
     return _core.elementwise("subtract", (high, low), out)
 
 
@@ -282,7 +282,7 @@ def _divided_in_place(total: Any, count: Any, dtype: numpy.dtype[Any]) -> Any:
 
 
 def _has_mean(array: Any, kind: numpy.dtype[Any]) -> bool:
-    """Is a sum of this dtype, divided by the count, NumPy's mean?"""
+    """Does dividing a sum of this dtype by the count give NumPy's mean?"""
     # complex64 divides by the count in complex128, which a float32 divide does not reproduce
     return kind.kind in "fc" and kind.itemsize >= 4 and kind != numpy.complex64 and array.size > 0
 
@@ -334,7 +334,7 @@ def mean(
     array = _recordable(a, out, where)
     if array is not None:
         mask = where is NO_VALUE or where
-        # NumPy makes half precision of the result by its scalar class, which gives an array of NumPy's
+        # NumPy converts the result to half precision by its scalar class, which returns NumPy's array
         return fallback.wrap(rebound(_methods._mean)(array, axis, dtype, out, _keep(keepdims), where=mask))
     return fall_back("mean", a, axis, dtype, out, keepdims=keepdims, where=where)
 
@@ -381,7 +381,7 @@ def _spread(
     where: Any,
     mean: Any,
 ) -> Any:
-    """Return the variance or the standard deviation, or what `leave` makes of calls that only NumPy knows."""
+    """Return the variance or the standard deviation; `leave` does the calls that have to run in NumPy."""
     if dtype is None and out is None and (where is NO_VALUE or where is True) and mean is NO_VALUE:
         array = operand(a)
         if array is not None:
@@ -400,7 +400,7 @@ def _spread(
 
 
 def spread_method(name: str) -> Callable[..., Any]:
-    """Return the method `var` or `std` of arrays, which leaves to NumPy's method what it cannot do."""
+    """Return the method `var` or `std` of arrays, which falls back to NumPy's method."""
 
     def leave(name: str, *args: Any, **kwargs: Any) -> Any:
         return fallback.call(name, getattr(numpy.ndarray, name), args, given(**kwargs))
