@@ -75,7 +75,8 @@ fn compare(program: &Program, options: &Options, rounds: usize) {
         times[0] = times[0].min(taken);
         let (theirs, taken) = (program.with_ndarray)(&options);
         times[1] = times[1].min(taken);
-        let ours = ArrayD::from(&ours.remove(0).1.astype(numelt::DType::F64).typed().expect("it has been converted"));
+        let ours: ArrayD<f64> =
+            ArrayD::from(&ours.remove(0).1.astype(numelt::DType::F64).typed().expect("it has been converted"));
         let largest = theirs.iter().fold(0.0f64, |most, value| most.max(value.abs()));
         let apart = (ours - &theirs).iter().fold(0.0f64, |most, value| most.max(value.abs()));
         assert!(apart <= 1e-8 * largest, "{}: results differ by {apart} of {largest}", program.name);
