@@ -1,5 +1,8 @@
 //! Operators, with broadcasting and mixed dtypes; Rust's numbers act as Python numbers do.
 //!
+//! On the right of an operator any number may stand, on its left an `i64`, an `f64`, a `bool` or a complex number, so that `2 * &x` and
+//! `0.5 * &x` mean what they say; `&x * n` and [`multiply`](crate::multiply) take all others.
+//!
 //! They panic with NumPy's words where NumPy raises; the methods of [`AnyArray`] with `try_` give the error.
 
 use super::any_array::{AnyArray, done};
@@ -7,7 +10,7 @@ use super::argument::{Argument, With};
 use super::array::Array;
 use super::element::Element;
 use super::elementwise::{apply, apply_into};
-use numelt_ir::{C32, C64, Op};
+use numelt_ir::{C64, Op};
 use std::ops;
 
 macro_rules! binary {
@@ -65,12 +68,13 @@ macro_rules! binary {
 
             numbers_on_the_left! {
                 $trait $method $op $common $result:
-                i8 i16 i32 i64 isize u8 u16 u32 u64 usize f32 f64 bool C32 C64
+                i64 f64 bool C64
             }
         )*
     };
 }
 
+// One type for each kind of literal: with several, the compiler could not tell the type of `(2.0 * &x).sin()`.
 macro_rules! numbers_on_the_left {
     ($trait:ident $method:ident $op:ident $common:ident $result:ty: $($number:ty)*) => {
         $(
