@@ -74,7 +74,10 @@ impl Routine {
         args: &Bound<'py, PyTuple>,
         kwargs: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        given::unpacked(args, kwargs, |given| slf.get().called(given))
+        given::unpacked(args, kwargs, |given| match slf.get().at_once(given)? {
+            Some(made) => Ok(made),
+            None => slf.get().called(given),
+        })
     }
 
     fn __get__<'py>(
@@ -106,16 +109,17 @@ impl Routine {
 impl Callee for Routine {
     const ENTRY: usize = offset_of!(Routine, entry);
 
+    fn at_once<'py>(&self, given: &Given<'_, 'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let Some(compiled) = self.compiled else { return Ok(None) };
+        let made = compiled(given)?;
+        if let (Some(_), Share::Library(library, _)) = (&made, &self.share) {
+            library.get().count();
+        }
+        Ok(made)
+    }
+
     fn called<'py>(&self, given: &Given<'_, 'py>) -> PyResult<Bound<'py, PyAny>> {
         let py = given.py();
-        if let Some(compiled) = self.compiled
-            && let Some(made) = compiled(given)?
-        {
-            if let Share::Library(library, _) = &self.share {
-                library.get().count();
-            }
-            return Ok(made);
-        }
         match self.by_numpy(given) {
             Ok(Some(made)) => return Ok(made),
             Ok(None) => {}
