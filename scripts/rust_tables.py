@@ -1,16 +1,22 @@
-"""Write what NumPy answers, as tables that the Rust tests of crates/array compare with.
+"""Write what Python programs compute, as tables that the Rust tests compare with.
 
-Comes out: crates/array/tests/numpy/promotion.txt (for each operation and pair of dtypes, and for each dtype beside a Python number, the
+Comes out: examples/rust/tests/results.txt (for each program of `examples/` under numelt, with the options that the demo's tests give it, a
+checksum of each of its results); and, of NumPy's own, crates/array/tests/numpy/promotion.txt (for each operation and pair of dtypes, and for each dtype beside a Python number, the
 dtype of the result or the word `refused`) and crates/array/tests/numpy/streams.txt (for each seed and method of `Generator`, a checksum
 over many numbers and the last one as its bits).
 """
 
+import tempfile
 import warnings
+import zlib
 from pathlib import Path
 
+import demo
 import numpy as np
 
-FOLDER = Path(__file__).resolve().parent.parent / "crates/array/tests/numpy"
+ROOT = Path(__file__).resolve().parent.parent
+FOLDER = ROOT / "crates/array/tests/numpy"
+RESULTS = ROOT / "examples/rust/tests/results.txt"
 DTYPES = [np.dtype(name) for name in "bool i1 u1 i2 u2 i4 u4 i8 u8 f2 f4 f8 c8 c16".split()]
 BINARY = (
     "add subtract multiply divide floor_divide remainder power maximum copysign arctan2 equal less logical_and "
@@ -75,8 +81,20 @@ def streams():
                 yield f"{seed} {name} {n} {int((words * factors).sum()):x} {int(words[-1]):x}"
 
 
+def results(folder):
+    """Yield the lines of the table of programs' results; `folder` is for their files."""
+    for name in demo.PROGRAMS:
+        run, _ = demo.run_numelt(name, demo.QUICK[name], folder)
+        yield f"{name} {' '.join(demo.QUICK[name])}"
+        for key, array in run.arrays.items():
+            shape = ",".join(map(str, array.shape))
+            yield f"  {key} {array.dtype.name} ({shape}) {zlib.crc32(np.ascontiguousarray(array).tobytes()):08x}"
+
+
 def main():
-    """Write both tables."""
+    """Write the tables."""
+    with tempfile.TemporaryDirectory() as folder:
+        RESULTS.write_text("\n".join(results(Path(folder))) + "\n")
     FOLDER.mkdir(parents=True, exist_ok=True)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

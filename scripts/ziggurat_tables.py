@@ -94,14 +94,18 @@ def main():
     source = Scripted()
     generator = np.random.Generator(source)
     normal = tables(generator.standard_normal, source, lambda layer, place: layer | place << 9, 52)
-    exponential = tables(generator.standard_exponential, source, lambda layer, place: layer << 3 | place << 11, 53)
+    exponential = tables(
+        generator.standard_exponential, source, lambda layer, place: layer << 3 | place << 11, 53
+    )
     parts = ["//! The layers of NumPy's ziggurats; `scripts/ziggurat_tables.py` has written this file.\n"]
     for name, (bounds, widths), bits, exponent in (
         ("NORMAL", normal, 52, lambda x: -x * x / 2),
         ("EXPONENTIAL", exponential, 53, lambda x: -x),
     ):
         high = heights(widths, bits, exponent)
-        parts.append(rust(f"{name}_BOUNDS", "u64", bounds, "Places below these are inside a layer at all heights."))
+        parts.append(
+            rust(f"{name}_BOUNDS", "u64", bounds, "Places below these are inside a layer at all heights.")
+        )
         parts.append(rust(f"{name}_WIDTHS", "f64", widths, "Distance of neighbouring places of a layer."))
         parts.append(rust(f"{name}_HEIGHTS", "f64", high, "Density at a layer's outer edge."))
     TARGET.write_text("\n".join(parts))
