@@ -30,6 +30,8 @@ MAY_USE = {
     "testing": ["ir", "opt", "runtime"],
     # examples/engine
     "example-engine": ["ir", "opt", "runtime"],
+    # examples/rust
+    "example-programs": ["numelt"],
 }
 
 # Which more it may use if a feature asks for them, which no package that is shipped has.

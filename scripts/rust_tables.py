@@ -1,48 +1,58 @@
-"""Write what NumPy answers, as tables that the Rust tests of crates/array compare with.
+"""Write what Python programs compute, as tables that the Rust tests compare with.
 
-Comes out: crates/array/tests/numpy/promotion.txt (for each operation and pair of dtypes, and for each dtype beside a Python number, the
-dtype of the result or the word `refused`) and crates/array/tests/numpy/streams.txt (for each seed and method of `Generator`, a checksum
-over many numbers and the last one as its bits).
+Comes out:
+
+- examples/rust/tests/results.txt: for each program of `examples/` under numelt, with the options that the
+  demo's tests give it, a checksum of each of its results.
+- crates/array/tests/numpy/promotion.txt: for each operation and pair of dtypes, and for each dtype beside a
+  Python number, the dtype of NumPy's result or the word `refused`.
+- crates/array/tests/numpy/streams.txt: for each seed and method of NumPy's `Generator`, a checksum over many
+  numbers and the last one as its bits.
 """
 
+import tempfile
 import warnings
+import zlib
 from pathlib import Path
 
 import numpy as np
 
-FOLDER = Path(__file__).resolve().parent.parent / "crates/array/tests/numpy"
-DTYPES = [np.dtype(name) for name in "bool i1 u1 i2 u2 i4 u4 i8 u8 f2 f4 f8 c8 c16".split()]
+import demo
+
+ROOT = Path(__file__).resolve().parent.parent
+FOLDER = ROOT / "crates/array/tests/numpy"
+RESULTS = ROOT / "examples/rust/tests/results.txt"
+CODES = ("?", "i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "f2", "f4", "f8", "c8", "c16")
+DTYPES = [np.dtype(code) for code in CODES]
 BINARY = (
-    "add subtract multiply divide floor_divide remainder power maximum copysign arctan2 equal less logical_and "
-    "bitwise_and left_shift gcd"
+    "add subtract multiply divide floor_divide remainder power maximum copysign arctan2 equal less "
+    "logical_and bitwise_and left_shift gcd"
 )
 UNARY = "negative absolute sqrt sin square reciprocal floor rint isnan logical_not invert sign conjugate"
 FOLDS = "sum prod min max mean any argmax cumsum"
 WEAK = {"bool": True, "int": 2, "float": 0.5, "complex": 1j}
 
 
-def answer(compute):
+def answer(function, *operands):
     """Return the name of a result's dtype, or `refused`."""
     try:
-        return compute().dtype.name
+        return np.asarray(function(*operands)).dtype.name
     except TypeError:
         return "refused"
 
 
 def promotion():
-    """Yield the lines of the first table."""
+    """Yield the lines of the table of dtypes."""
     ones = [np.ones(2, dtype) for dtype in DTYPES]
     for name in BINARY.split():
         function = getattr(np, name)
         for a in ones:
-            results = [answer(lambda a=a, b=b: function(a, b)) for b in ones]
-            yield f"{name} {a.dtype.name}: {' '.join(results)}"
-            weak = [answer(lambda a=a, b=b: function(a, b)) for b in WEAK.values()]
-            yield f"{name} {a.dtype.name} weak: {' '.join(weak)}"
+            yield f"{name} {a.dtype.name}: {' '.join(answer(function, a, b) for b in ones)}"
+            yield f"{name} {a.dtype.name} weak: {' '.join(answer(function, a, b) for b in WEAK.values())}"
     for name in UNARY.split():
-        yield f"{name}: {' '.join(answer(lambda a=a: getattr(np, name)(a)) for a in ones)}"
+        yield f"{name}: {' '.join(answer(getattr(np, name), a) for a in ones)}"
     for name in FOLDS.split():
-        yield f"{name}: {' '.join(answer(lambda a=a: np.asarray(getattr(a, name)())) for a in ones)}"
+        yield f"{name}: {' '.join(answer(getattr(np, name), a) for a in ones)}"
 
 
 DRAWS = {
@@ -65,7 +75,10 @@ DRAWS = {
 
 
 def streams():
-    """Yield the lines of the second table. Odd numbers of halves come before other draws: the generator keeps half a word."""
+    """Yield the lines of the table of streams.
+
+    Odd numbers of halves come before other draws: the generator keeps half a word.
+    """
     for seed in (0, 1, 12345678901234567890123):
         rng = np.random.default_rng(seed)
         for name, draw in DRAWS.items():
@@ -75,8 +88,20 @@ def streams():
                 yield f"{seed} {name} {n} {int((words * factors).sum()):x} {int(words[-1]):x}"
 
 
+def results(folder):
+    """Yield the lines of the table of programs' results; `folder` is for their files."""
+    for name in demo.PROGRAMS:
+        run, _ = demo.run_numelt(name, demo.QUICK[name], folder)
+        yield f"{name} {' '.join(demo.QUICK[name])}"
+        for key, array in run.arrays.items():
+            shape = ",".join(map(str, array.shape))
+            yield f"  {key} {array.dtype.name} ({shape}) {zlib.crc32(array.tobytes()):08x}"
+
+
 def main():
-    """Write both tables."""
+    """Write the tables."""
+    with tempfile.TemporaryDirectory() as folder:
+        RESULTS.write_text("\n".join(results(Path(folder))) + "\n")
     FOLDER.mkdir(parents=True, exist_ok=True)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -1,8 +1,9 @@
 """Write the tables of NumPy's ziggurats, as NumPy itself uses them, to a Rust file.
 
-Goes in: the installed NumPy, whose generators are asked with words that are made for the question: a bit generator of our own gives them.
-Comes out: crates/array/src/random/ziggurat_tables.rs, with the width, the bound and the height of each of the 256 layers of both
-distributions. Heights cannot be asked for to the last bit; they are computed with 40 digits from the layers' edges.
+Goes in: the installed NumPy, whose generators are asked with words that are made for the question: a bit
+generator of our own gives them. Comes out: crates/array/src/random/ziggurat_tables.rs, with the width, the
+bound and the height of each of the 256 layers of both distributions. Heights cannot be asked for to the last
+bit; they are computed with 40 digits from the layers' edges.
 """
 
 import ctypes
@@ -47,12 +48,12 @@ class Scripted:
 
     def _double(self, _):
         self.doubles += 1
-        # behind the first layer, whose tail takes two numbers, zero is accepted next to a layer's inner edge
+        # zero is accepted next to a layer's inner edge; the tail of the first layer takes two numbers
         return 0.0 if self.doubles == 1 else 0.5
 
 
 def tables(draw, source, word, bits):
-    """Return bounds and widths of the layers: `draw()` draws from `source`, `word(layer, place)` is its word."""
+    """Return bounds and widths of the layers; `draw()` draws from `source`, of `word(layer, place)`."""
 
     def drawn(layer, place):
         source.word, source.doubles = word(layer, place), 0
@@ -86,7 +87,8 @@ def rust(name, kind, values, summary):
     """Return a table as Rust source."""
     text = [f"{v:#x}" if kind == "u64" else repr(v) for v in values]
     rows = "".join(f"    {', '.join(text[at : at + 4])},\n" for at in range(0, LAYERS, 4))
-    return f"/// {summary}\n#[rustfmt::skip] // several numbers in a line\npub const {name}: [{kind}; {LAYERS}] = [\n{rows}];\n"
+    skip = "#[rustfmt::skip] // several numbers in a line"
+    return f"/// {summary}\n{skip}\npub const {name}: [{kind}; {LAYERS}] = [\n{rows}];\n"
 
 
 def main():
@@ -94,14 +96,18 @@ def main():
     source = Scripted()
     generator = np.random.Generator(source)
     normal = tables(generator.standard_normal, source, lambda layer, place: layer | place << 9, 52)
-    exponential = tables(generator.standard_exponential, source, lambda layer, place: layer << 3 | place << 11, 53)
+    exponential = tables(
+        generator.standard_exponential, source, lambda layer, place: layer << 3 | place << 11, 53
+    )
     parts = ["//! The layers of NumPy's ziggurats; `scripts/ziggurat_tables.py` has written this file.\n"]
     for name, (bounds, widths), bits, exponent in (
         ("NORMAL", normal, 52, lambda x: -x * x / 2),
         ("EXPONENTIAL", exponential, 53, lambda x: -x),
     ):
         high = heights(widths, bits, exponent)
-        parts.append(rust(f"{name}_BOUNDS", "u64", bounds, "Places below these are inside a layer at all heights."))
+        parts.append(
+            rust(f"{name}_BOUNDS", "u64", bounds, "Places below these are inside a layer at all heights.")
+        )
         parts.append(rust(f"{name}_WIDTHS", "f64", widths, "Distance of neighbouring places of a layer."))
         parts.append(rust(f"{name}_HEIGHTS", "f64", high, "Density at a layer's outer edge."))
     TARGET.write_text("\n".join(parts))

@@ -1,12 +1,82 @@
-//! NumPy's rules, without Python.
+//! NumPy's arrays for Rust programs: operations are recorded, fused across statements, compiled, and run on all cores.
 //!
-//! A front end hands in operands whose arguments it has parsed: arrays (views of bases of the runtime), NumPy's scalars and
-//! Python's numbers. A rule decides as NumPy would which loop runs, what shape and memory order the result has, which conversions
-//! are allowed and which error is raised, and records the operations. Its answer is [`Answer`]: the result, or why this is
-//! nothing that numelt does itself.
+//! # Arrays
 //!
-//! What a rule needs from its surroundings (new memory, the recording itself, values that are looked at, warnings) is the trait
-//! [`Front`]. The Python module implements it around the interpreter's lock.
+//! [`AnyArray`] knows its dtype at run time, as NumPy's arrays do; [`Array<T>`](Array) has it in its type, so that the compiler says
+//! what an operation gives. Both have the same methods: an `Array<T>` derefs to an `AnyArray`, and [`AnyArray::typed`] leads back.
+//!
+//! ```
+//! use numelt::{AnyArray, Array, DType, s};
+//!
+//! let x = Array::from([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]);
+//! let centred = &x - x.mean_over(1).expand_dims(1).unwrap();
+//! assert_eq!(centred.to_vec(), [-1.0, 0.0, 1.0, -1.0, 0.0, 1.0]);
+//!
+//! let any: AnyArray = numelt::arange(4) * 2;
+//! assert_eq!(any.dtype(), DType::I64);
+//! ```
+//!
+//! Rust's numbers act as Python's do: they take the dtype of the array that they meet, unless they are of a higher kind. Arrays of
+//! different dtypes meet in the dtype that NumPy says, and shapes broadcast.
+//!
+//! ```
+//! use numelt::{Array, DType};
+//! let bytes = Array::from([200u8, 100]);
+//! assert_eq!((&bytes + 1).dtype(), DType::U8);
+//! assert_eq!((&bytes * 0.5).dtype(), DType::F64);
+//! assert_eq!((&bytes + Array::from([1i8, 1])).dtype(), DType::I16);
+//! ```
+//!
+//! # Views
+//!
+//! A slice is a window on the array's memory, and so are a transposed array, a diagonal, the real parts of complex numbers.
+//! Assigning to a window changes the array. A `clone` is the same array under another name; [`AnyArray::copy`] has memory of its own.
+//!
+//! ```
+//! use numelt::{Array, s};
+//! let grid = Array::zeros(&[4, 4]);
+//! let mut inner = grid.slice(s![1..-1, 1..-1]);
+//! inner += 1;
+//! grid.slice(s![.., 0]).fill(Array::from([1.0, 2.0, 3.0, 4.0]));
+//! assert_eq!(grid.sum().item(), 14.0);
+//! ```
+//!
+//! # Values
+//!
+//! Nothing is computed before a value is asked for: by [`item`](AnyArray::item), [`to_vec`](AnyArray::to_vec), iteration, or a guard, which shows the
+//! memory itself. Operations that a guard stands in the way of are put off until it has ended.
+//!
+//! ```
+//! use numelt::Array;
+//! let x = Array::linspace(0.0, 1.0, 5).pow(2);
+//! let values = x.read().unwrap();
+//! assert_eq!(values[2], 0.25);
+//! drop(values);
+//! x.write().unwrap()[2] = 7.0;
+//! assert_eq!(x.max().item(), 7.0);
+//! ```
+//!
+//! # Errors
+//!
+//! Operators, and functions of the plain names, panic with the words of NumPy's exceptions, as those of `ndarray` do. The methods
+//! whose names begin with `try_`, and those that return a `Result` anyway, give an [`Error`] with the same words.
+//!
+//! # Other libraries
+//!
+//! A large `Vec` becomes an array without a copy. With the feature `ndarray`, an array of that crate does, too, and `Array::nd` shows an array as one of
+//! its views. [`AnyArray::to_dlpack`] and [`AnyArray::from_dlpack`] share memory with everything that speaks DLPack.
+//!
+//! # Random numbers
+//!
+//! [`Generator`] gives the numbers of `numpy.random.default_rng` for the same seed.
+//!
+//! # NumPy's rules
+//!
+//! The rest of this crate is NumPy's rules, without Python; the Python module is made of the same ones. A front end hands in operands whose
+//! arguments it has parsed: arrays (views of bases of the runtime), NumPy's scalars and Python's numbers. A rule decides as NumPy
+//! would which loop runs, what shape and memory order the result has, which conversions are allowed and which error is raised,
+//! and records the operations. Its answer is [`Answer`]: the result, or why this is nothing that numelt does itself. What a rule needs
+//! from its surroundings (new memory, the recording itself, values that are looked at, warnings) is the trait [`Front`].
 
 mod answer;
 mod api;

@@ -68,19 +68,19 @@ pub fn with_ndarray(options: &Options) -> Timed<ArrayD<f64>> {
             world.column_mut(to).assign(&line);
         }
         let rows = Zip::from(world.slice(nd![..-2, ..]))
-            .and(world.slice(nd![1..-1, ..]))
+            .and(world.slice(nd![1..=n, ..]))
             .and(world.slice(nd![2.., ..]))
             .par_map_collect(|a, b, c| a + b + c);
-        Zip::from(world.slice_mut(nd![1..-1, 1..-1]))
+        Zip::from(world.slice_mut(nd![1..=n, 1..=n]))
             .and(rows.slice(nd![.., ..-2]))
-            .and(rows.slice(nd![.., 1..-1]))
+            .and(rows.slice(nd![.., 1..=n]))
             .and(rows.slice(nd![.., 2..]))
             .par_for_each(|cell, a, b, c| {
                 let neighbours = a + b + c - *cell;
                 *cell = u8::from(neighbours == 3 || *cell == 1 && neighbours == 2);
             });
         if i % 10 == 0 || i == generations {
-            let inner = world.slice(nd![1..-1, 1..-1]);
+            let inner = world.slice(nd![1..=n, 1..=n]);
             population.push(Zip::from(inner).par_fold(|| 0u64, |sum, &cell| sum + u64::from(cell), |a, b| a + b));
         }
     }

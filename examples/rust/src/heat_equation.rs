@@ -80,7 +80,7 @@ pub fn with_ndarray(options: &Options) -> Timed<ArrayD<f64>> {
         Zip::from(&mut next).and(grid.windows((3, 3))).par_for_each(|next, cells| {
             *next = 0.2 * (cells[[1, 1]] + cells[[0, 1]] + cells[[2, 1]] + cells[[1, 2]] + cells[[1, 0]]);
         });
-        let mut center = grid.slice_mut(nd![1..-1, 1..-1]);
+        let mut center = grid.slice_mut(nd![1..n - 1, 1..n - 1]);
         let moved =
             Zip::from(&next).and(&center).par_fold(|| 0.0, |sum, next, cell| sum + (next - cell).abs(), |a, b| a + b);
         Zip::from(&mut center).and(&next).par_for_each(|cell, next| *cell = *next);

@@ -4,46 +4,12 @@
 //! options, and writes its results as `.npy` files. `--bench ROUNDS` runs it and its counterpart with `ndarray` and `rayon` in turns, and
 //! prints the least time of each; `all` in the place of a program does so for each of them.
 
-mod black_scholes;
-mod game_of_life;
-mod heat_equation;
-mod kmeans;
-mod mandelbrot;
-mod nbody;
-mod options;
-mod shallow_water;
-
-use crate::options::Options;
 use ndarray::ArrayD;
-use numelt::AnyArray;
+use numelt_example_programs::options::Options;
+use numelt_example_programs::{PROGRAMS, Program, Results};
 use std::io::{Error, Result};
 use std::path::Path;
 use std::time::Duration;
-
-/// Named results of a program.
-type Results = Vec<(&'static str, AnyArray)>;
-
-/// What a program has made, and how long that took, without what comes before the Python program's clock starts.
-type Timed<T> = (T, Duration);
-
-/// One of the programs.
-struct Program {
-    name: &'static str,
-    /// The program, with numelt. It prints what the Python program prints.
-    run: fn(&Options) -> Timed<Results>,
-    /// The same with `ndarray`: the first of the results.
-    with_ndarray: fn(&Options) -> Timed<ArrayD<f64>>,
-}
-
-const PROGRAMS: [Program; 7] = [
-    Program { name: "heat_equation", run: heat_equation::run, with_ndarray: heat_equation::with_ndarray },
-    Program { name: "black_scholes", run: black_scholes::run, with_ndarray: black_scholes::with_ndarray },
-    Program { name: "shallow_water", run: shallow_water::run, with_ndarray: shallow_water::with_ndarray },
-    Program { name: "nbody", run: nbody::run, with_ndarray: nbody::with_ndarray },
-    Program { name: "kmeans", run: kmeans::run, with_ndarray: kmeans::with_ndarray },
-    Program { name: "game_of_life", run: game_of_life::run, with_ndarray: game_of_life::with_ndarray },
-    Program { name: "mandelbrot", run: mandelbrot::run, with_ndarray: mandelbrot::with_ndarray },
-];
 
 fn main() -> Result<()> {
     let options = Options::parse(std::env::args().skip(1)).map_err(Error::other)?;

@@ -99,11 +99,11 @@ pub fn with_ndarray(options: &Options) -> Timed<ArrayD<f64>> {
             }
         }
         let [h, hu, hv] = &state;
-        let fx = half_flux([h, hu, hv].map(|q| q.slice(nd![.., 1..-1])));
-        let fy = half_flux([h, hv, hu].map(|q| q.slice(nd![1..-1, ..]).reversed_axes()));
+        let fx = half_flux([h, hu, hv].map(|q| q.slice(nd![.., 1..=n])));
+        let fy = half_flux([h, hv, hu].map(|q| q.slice(nd![1..=n, ..]).reversed_axes()));
         for (q, (fx, fy)) in state.iter_mut().zip([(&fx[0], &fy[0]), (&fx[1], &fy[2]), (&fx[2], &fy[1])]) {
             let fy = fy.view().reversed_axes();
-            Zip::from(q.slice_mut(nd![1..-1, 1..-1]))
+            Zip::from(q.slice_mut(nd![1..=n, 1..=n]))
                 .and(fx.slice(nd![1.., ..]))
                 .and(fx.slice(nd![..-1, ..]))
                 .and(fy.slice(nd![.., 1..]))

@@ -1,6 +1,7 @@
 """The example programs, unmodified: numelt prints and saves what NumPy prints and saves."""
 
 import importlib.util
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -9,14 +10,16 @@ import pytest
 ROOT = Path(__file__).resolve().parents[3]
 
 
-def load_demo():
-    spec = importlib.util.spec_from_file_location("demo", ROOT / "scripts" / "demo.py")
+def load(name):
+    spec = importlib.util.spec_from_file_location(name, ROOT / "scripts" / f"{name}.py")
     module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
     spec.loader.exec_module(module)
     return module
 
 
-demo = load_demo()
+demo = load("demo")
+rust_tables = load("rust_tables")
 
 
 def report(run):
@@ -69,3 +72,8 @@ def test_compare_sees_a_wrong_result():
     assert demo.compare(want, {"a": np.array([1.0, 2.0], dtype=np.float64)})[1] is False
     assert demo.compare(want, {"a": np.array([1.0, 2.0, np.nan], dtype=np.float32)})[1] is False
     assert demo.compare(want, {})[1] is False
+
+
+def test_the_programs_in_rust_are_compared_with_these_results(tmp_path):
+    # examples/rust/tests compares the Rust programs with the same table
+    assert list(rust_tables.results(tmp_path)) == rust_tables.RESULTS.read_text().splitlines()

@@ -8,7 +8,7 @@ use crate::front::Front;
 use crate::random::{Pcg64, SeedSequence, Stretch, ziggurat};
 use crate::reductions::normalize_axis;
 use numelt_ir::{Axes, DType, Scalar, c_strides};
-use numelt_runtime::{Bounded, Input, RandomStream};
+use numelt_runtime::{Bounded, Input};
 use std::hash::{BuildHasher, RandomState};
 
 /// NumPy's random generator: the numbers that `numpy.random.default_rng(seed)` gives, in the same order.
@@ -153,13 +153,12 @@ impl Generator {
             return Ok(false);
         };
         let before = self.stream.clone();
-        let Some(Stretch { op, first, state }) = self.stream.take(n as u64, halves) else { return Ok(false) };
+        let Some(stretch) = self.stream.take(n as u64, halves) else { return Ok(false) };
         let host = runtime().host();
         let threads = if n < 1 << 18 { 1 } else { host.threads() };
         let mut numbers = made.write::<i64>()?;
         let bounded = Bounded { low: low as u64, count, halves, wide: true };
-        let stream = RandomStream { op, position: first, state: &state };
-        let drawn = super::memory::fill_bounded(&*host, &stream, bounded, &mut numbers, threads);
+        let drawn = super::memory::fill_bounded(&*host, &stretch.stream(), bounded, &mut numbers, threads);
         self.stream = before;
         match drawn {
             Some(drawn) => Ok(self.stream.take(drawn, halves).is_some()),

@@ -131,9 +131,12 @@ fn before_start(start: i64) -> i64 {
 /// ```
 #[macro_export]
 macro_rules! s {
-    ($($part:expr $(; $step:expr)?),* $(,)?) => {
-        [$($crate::s!(@part $part $(, $step)?)),*]
-    };
+    ($($part:expr $(; $step:expr)?),* $(,)?) => {{
+        // a negative end counts from the end of the axis
+        #[allow(clippy::reversed_empty_ranges)]
+        let parts = [$($crate::s!(@part $part $(, $step)?)),*];
+        parts
+    }};
     (@part $part:expr) => { $crate::Part::from($part) };
     (@part $part:expr, $step:expr) => { $crate::__stepped($part, $step) };
 }

@@ -3,6 +3,7 @@
 use super::seed_sequence::SeedSequence;
 use numelt_ir::Op;
 use numelt_ir::interp::random::{Lcg, PCG64_CHEAP_MULTIPLIER, PCG64_MULTIPLIER, pcg64_output, pcg64dxsm_output};
+use numelt_runtime::RandomStream;
 use smallvec::SmallVec;
 
 /// A stretch of a stream: the operation with the literals that its first element begins at.
@@ -16,6 +17,13 @@ pub struct Stretch {
     pub state: SmallVec<[u64; 6]>,
 }
 
+impl Stretch {
+    /// What a host engine takes.
+    pub fn stream(&self) -> RandomStream<'_> {
+        RandomStream { op: self.op, position: self.first, state: &self.state }
+    }
+}
+
 /// The state of such a generator.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pcg64 {
@@ -25,8 +33,10 @@ pub struct Pcg64 {
     pub increment: u128,
     /// Is it PCG64, which steps before it gives a word, or PCG64DXSM, which steps afterwards?
     pub steps_first: bool,
-    /// The upper half of a word whose lower half has been given.
-    pub half: Option<u32>,
+    /// The upper half of the last word whose lower half has been given.
+    pub half: u32,
+    /// Is that half still to be given?
+    pub waits: bool,
 }
 
 /// One step back, as a multiplier and a factor of the increment.
@@ -39,7 +49,8 @@ impl Pcg64 {
         let words = seed.state(4);
         let join = |at: usize| u128::from(words[at]) << 64 | u128::from(words[at + 1]);
         let increment = join(2) << 1 | 1;
-        let first = Pcg64 { state: increment.wrapping_add(join(0)), increment, steps_first: true, half: None };
+        let first =
+            Pcg64 { state: increment.wrapping_add(join(0)), increment, steps_first: true, half: 0, waits: false };
         Pcg64 { state: first.stepped(), ..first }
     }
 
@@ -62,11 +73,12 @@ impl Pcg64 {
     /// The next half of a word: the lower one first.
     #[inline]
     pub fn half(&mut self) -> u32 {
-        if let Some(half) = self.half.take() {
-            return half;
+        if self.waits {
+            self.waits = false;
+            return self.half;
         }
         let word = self.word();
-        self.half = Some((word >> 32) as u32);
+        (self.half, self.waits) = ((word >> 32) as u32, true);
         word as u32
     }
 
@@ -132,9 +144,10 @@ impl Pcg64 {
                 pcg64dxsm_output(from.after(u128::from(k)).state)
             }
         };
-        let (mut start, mut first, mut words, mut waiting) = (lcg(self.state), 0, n, self.half);
+        let (mut start, mut first, mut words) = (lcg(self.state), 0, n);
+        let (mut half, mut waits) = (self.half, self.waits);
         if halves {
-            if let Some(half) = self.half {
+            if waits {
                 let (multiply, add) = if self.steps_first { BACK } else { CHEAP_BACK };
                 start.state = multiply.wrapping_mul(self.state).wrapping_add(add.wrapping_mul(self.increment));
                 first = 1;
@@ -145,12 +158,13 @@ impl Pcg64 {
             }
             let last = first + n - 1;
             words = last / 2 + 1;
-            waiting = last.is_multiple_of(2).then(|| (word(start, last / 2) >> 32) as u32);
+            (half, waits) = ((word(start, last / 2) >> 32) as u32, last.is_multiple_of(2));
         }
         let [high, low] = [(start.state >> 64) as u64, start.state as u64];
         let state = [high, low, (self.increment >> 64) as u64, self.increment as u64];
         let op = if self.steps_first { Op::Pcg64 } else { Op::Pcg64Dxsm };
-        (self.state, self.half) = (start.after(u128::from(words)).state, waiting);
+        self.state = start.after(u128::from(words)).state;
+        (self.half, self.waits) = (half, waits);
         Some(Stretch { op, first, state: SmallVec::from_slice(&state) })
     }
 }

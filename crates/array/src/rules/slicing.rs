@@ -87,8 +87,8 @@ pub fn select(view: &ArrayView, parts: &[Part]) -> Result<Selection, Error> {
                 let (first, n, step) = slice(view.shape[axis], start, stop, step);
                 offset += first * view.strides[axis];
                 dims.push(n);
-                // a step beyond all elements is never taken
-                strides.push(view.strides[axis].saturating_mul(step));
+                // a step that leads beyond all numbers is never taken
+                strides.push(view.strides[axis].wrapping_mul(step));
                 axis += 1;
             }
             Part::NewAxis => {

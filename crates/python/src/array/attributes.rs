@@ -8,9 +8,9 @@ use crate::numpy::{errors, export};
 use crate::record::front;
 use crate::record::run;
 use crate::ufunc::reduce;
+use numelt::rules::axes::permuted;
 use numelt::rules::shape;
 use numelt_ir::Dims;
-use numelt_runtime::ArrayView;
 use pyo3::exceptions::{PyAttributeError, PyDeprecationWarning, PyTypeError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
@@ -29,13 +29,6 @@ pub fn extents(array: &Bound<'_, NdArray>) -> PyResult<Dims> {
 /// An attribute of the foreign array, wrapped.
 fn foreign<'py>(py: Python<'py>, real: &Py<PyAny>, name: &str) -> Out<'py> {
     crate::numpy::hooks::wrap(&real.bind(py).getattr(name)?, 1)
-}
-
-/// The view with its axes in another order.
-pub fn permuted(view: &ArrayView, order: &[usize]) -> ArrayView {
-    let shape = order.iter().map(|&a| view.shape[a]).collect();
-    let strides = order.iter().map(|&a| view.strides[a]).collect();
-    shape::window(view, view.offset, shape, strides)
 }
 
 /// A shape of Python ints for so many elements, at most one of them unknown; for any other, errors included, `None`.

@@ -13,36 +13,15 @@ use crate::record::run;
 use crate::ufunc::operators;
 use numelt::Error;
 use numelt::rules::shape;
+use numelt::rules::slicing::{self, Part, Selection, slice, within};
 use numelt_ir::{DType, DTypeKind, Dims};
 use numelt_runtime::ArrayView;
-use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyEllipsis, PyFloat, PyInt, PySlice, PyTuple};
 use pyo3::{PyTypeInfo, ffi};
 use smallvec::SmallVec;
 
-/// One part of an index.
-#[derive(Clone, Copy)]
-pub enum Part {
-    /// A position on an axis.
-    Int(i64),
-    /// Start, stop and step as Python unpacks them.
-    Slice(ffi::Py_ssize_t, ffi::Py_ssize_t, ffi::Py_ssize_t),
-    /// `None`
-    NewAxis,
-    /// `...`
-    Ellipsis,
-}
-
 type Parts = SmallVec<[Part; 4]>;
-
-/// What a basic index selects.
-pub struct Selection {
-    /// The window.
-    pub view: ArrayView,
-    /// An integer for each axis and nothing else: a scalar, not a 0-d array.
-    pub scalar: bool,
-}
 
 /// The parts of a basic index, or `None` for any other.
 fn parse(key: &Bound<'_, PyAny>) -> PyResult<Option<Parts>> {
@@ -85,7 +64,7 @@ pub fn part(item: &Bound<'_, PyAny>) -> PyResult<Option<Part>> {
     if is_integer { operand::index(item).map(|i| Some(Part::Int(i))) } else { Ok(None) }
 }
 
-type Unpacked = (ffi::Py_ssize_t, ffi::Py_ssize_t, ffi::Py_ssize_t);
+type Unpacked = (i64, i64, i64);
 
 /// Start, stop and step of a slice; `None` for any other object, and where they are no integers: NumPy looks at the rest
 /// of the key before it says so.
@@ -95,80 +74,17 @@ fn unpacked(item: &Bound<'_, PyAny>) -> PyResult<Option<Unpacked>> {
     if item.get_type_ptr() != PySlice::type_object_raw(item.py()) {
         return Ok(None);
     }
-    let (mut start, mut stop, mut step) = (0, 0, 0);
+    let (mut start, mut stop, mut step): (ffi::Py_ssize_t, ffi::Py_ssize_t, ffi::Py_ssize_t) = (0, 0, 0);
     // SAFETY: the object is a slice, the out-parameters are locals.
     let failed = unsafe { ffi::PySlice_Unpack(item.as_ptr(), &mut start, &mut stop, &mut step) };
-    let read = if failed < 0 { Err(PyErr::fetch(item.py())) } else { Ok((start, stop, step)) };
+    let read = if failed < 0 { Err(PyErr::fetch(item.py())) } else { Ok((start as i64, stop as i64, step as i64)) };
     // no integers, or a step of zero
     errors::unless(item.py(), read, &[errors::TYPE, errors::VALUE])
 }
 
-/// First position, number of positions and step of an unpacked slice on an axis; without positions it starts at
-/// the front and steps by one, as NumPy's does.
-pub fn slice(
-    extent: i64,
-    mut start: ffi::Py_ssize_t,
-    mut stop: ffi::Py_ssize_t,
-    step: ffi::Py_ssize_t,
-) -> (i64, i64, i64) {
-    // SAFETY: the pointers are to locals; the step is not zero (Unpack checked it).
-    let n = unsafe { ffi::PySlice_AdjustIndices(extent as ffi::Py_ssize_t, &mut start, &mut stop, step) };
-    if n > 0 { (start as i64, n as i64, step as i64) } else { (0, 0, 1) }
-}
-
 /// Applies a basic index.
 pub fn select(view: &ArrayView, parts: &[Part]) -> PyResult<Selection> {
-    let rank = view.shape.len();
-    let consumed = parts.iter().filter(|p| matches!(p, Part::Int(_) | Part::Slice(..))).count();
-    if parts.iter().filter(|p| matches!(p, Part::Ellipsis)).count() > 1 {
-        return Err(PyIndexError::new_err("an index can only have a single ellipsis ('...')"));
-    }
-    if consumed > rank {
-        return Err(errors::from_rules(Error::TooManyIndices { rank, indices: consumed }));
-    }
-    let mut offset = view.offset;
-    let (mut dims, mut strides) = (Dims::new(), Dims::new());
-    let mut axis = 0;
-    let keep = |range: std::ops::Range<usize>, dims: &mut Dims, strides: &mut Dims| {
-        dims.extend_from_slice(&view.shape[range.clone()]);
-        strides.extend_from_slice(&view.strides[range]);
-    };
-    for part in parts {
-        match *part {
-            Part::Int(index) => {
-                let n = view.shape[axis];
-                let at = if index < 0 { index + n } else { index };
-                if !(0..n).contains(&at) {
-                    return Err(errors::from_rules(Error::IndexOutOfBounds { index, axis, extent: n }));
-                }
-                offset += at * view.strides[axis];
-                axis += 1;
-            }
-            Part::Slice(start, stop, step) => {
-                let (first, n, step) = slice(view.shape[axis], start, stop, step);
-                offset += first * view.strides[axis];
-                dims.push(n);
-                strides.push(view.strides[axis] * step);
-                axis += 1;
-            }
-            Part::NewAxis => {
-                dims.push(1);
-                strides.push(0);
-            }
-            Part::Ellipsis => {
-                let skip = rank - consumed;
-                keep(axis..axis + skip, &mut dims, &mut strides);
-                axis += skip;
-            }
-        }
-    }
-    keep(axis..rank, &mut dims, &mut strides);
-    if dims.len() > numelt_ir::MAX_RANK {
-        let text = format!("number of dimensions must be within [0, 64], indexing result would have {}", dims.len());
-        return Err(PyIndexError::new_err(text));
-    }
-    let scalar = consumed == rank && parts.iter().all(|p| matches!(p, Part::Int(_)));
-    Ok(Selection { view: shape::window(view, offset, dims, strides), scalar })
+    slicing::select(view, parts).map_err(errors::from_rules)
 }
 
 /// What the quick path of [`get`] and [`set`] selects.
@@ -238,13 +154,6 @@ pub fn integer(item: &Bound<'_, PyAny>) -> Option<i64> {
     // SAFETY: the object is an int; -1 is an answer or an error, which the general path finds out.
     let value = unsafe { ffi::PyLong_AsSsize_t(item.as_ptr()) } as i64;
     if value == -1 && PyErr::take(item.py()).is_some() { None } else { Some(value) }
-}
-
-/// Position that an index within bounds selects on an axis.
-#[inline(always)]
-pub fn within(index: i64, extent: i64) -> Option<i64> {
-    let at = if index < 0 { index + extent } else { index };
-    (0..extent).contains(&at).then_some(at)
 }
 
 /// Byte distance of the position that an int within bounds selects on an axis.

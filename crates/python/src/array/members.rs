@@ -113,7 +113,7 @@ pub fn permuted<'py>(array: &Borrowed<'_, 'py, NdArray>, view: &ArrayView, given
     }
     let (mut extents, mut strides, mut seen) = (Dims::new(), Dims::new(), 0u8);
     for &axis in axes {
-        let axis = index::within(index::integer(&given.value(axis))?, rank as i64)? as usize;
+        let axis = numelt::rules::slicing::within(index::integer(&given.value(axis))?, rank as i64)? as usize;
         seen |= 1 << axis;
         extents.push(view.shape[axis]);
         strides.push(view.strides[axis]);

@@ -3,7 +3,7 @@
 //! A call that is not native goes on to `numpy.ndarray`'s method of the same name. Methods that
 //! are called seldom are attached by the package.
 
-use crate::array::attributes::{kwarg, numpy_method, parse_shape, permuted};
+use crate::array::attributes::{kwarg, numpy_method, parse_shape};
 use crate::array::ndarray::{NdArray, Payload, wrap_new, wrap_view, wrap_window};
 use crate::array::operand::Operand;
 use crate::array::{assign, index, members, operand, scalar};
@@ -14,6 +14,7 @@ use crate::ufunc::products;
 use crate::ufunc::reduce;
 use numelt::Front;
 use numelt::normalize_axis;
+use numelt::rules::axes::permuted;
 use numelt::rules::shape::Order;
 use numelt::rules::{resolve, shape};
 use numelt_ir::{Axes, DType, Dims, Op, Scalar};

@@ -2,7 +2,7 @@
 //! for its arguments returns `NotImplemented`, before anything is recorded.
 
 use crate::array::assign;
-use crate::array::attributes::{self, parse_shape};
+use crate::array::attributes::parse_shape;
 use crate::array::methods::{is_ordered, parse_order};
 use crate::array::ndarray::{NdArray, Payload, wrap_new, wrap_view};
 use crate::array::operand::{self, Operand};
@@ -263,7 +263,7 @@ fn as_strided<'py>(
 #[pyfunction]
 fn permuted<'py>(py: Python<'py>, a: &Bound<'py, NdArray>, order: Vec<usize>) -> Out<'py> {
     let Some(view) = a.get().view() else { return Ok(not_implemented(py)) };
-    wrap_new(py, attributes::permuted(view, &order))
+    wrap_new(py, numelt::rules::axes::permuted(view, &order))
 }
 
 #[pyfunction]

@@ -9,6 +9,7 @@ use crate::numpy::{convert, errors};
 use crate::record::front;
 use crate::record::{inspect, run};
 use crate::ufunc::quick;
+use numelt::joining::joined_shape;
 use numelt::rules::shape;
 use numelt_ir::{DType, Dims, Op, Scalar, c_strides};
 use numelt_runtime::{ArrayView, BaseRef, Runtime};
@@ -150,15 +151,7 @@ pub fn stacked<'py>(py: Python<'py>, object: Any<'_, 'py>, dtype: impl FnOnce(DT
 
 /// Joins pieces of one rank that fit; `None` where they do not.
 fn join<'py>(py: Python<'py>, pieces: &[ArrayView], axis: usize, dtype: DType) -> Quick<'py> {
-    let mut dims: Dims = pieces[0].shape.clone();
-    dims[axis] = 0;
-    for piece in pieces {
-        let fits = piece.shape.iter().zip(&pieces[0].shape).enumerate().all(|(at, (a, b))| at == axis || a == b);
-        if !fits {
-            return Ok(None);
-        }
-        dims[axis] += piece.shape[axis];
-    }
+    let Ok(dims) = joined_shape(pieces, axis) else { return Ok(None) };
     let strides = shape::joined_strides(&dims, dtype.size() as i64, pieces);
     let outer = axis == 0 && shape::is_c_contiguous(&dims, &strides, dtype.size() as i64);
     if outer

@@ -6,13 +6,12 @@ use crate::array::assign;
 use crate::array::ndarray::{NdArray, wrap_new, wrap_view};
 use crate::array::operand::Operand;
 use crate::cpython::given::{Arg, Given, Parameters};
-use crate::record::front;
 use crate::record::front::Attached;
-use crate::record::run;
 use crate::ufunc::elementwise;
+use numelt::joining::rolled;
 use numelt::rules::shape;
-use numelt_ir::{Axes, Dims, Op, Scalar};
-use numelt_runtime::{ArrayView, Input};
+use numelt_ir::{Dims, Op, Scalar};
+use numelt_runtime::ArrayView;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 use smallvec::SmallVec;
@@ -25,12 +24,12 @@ pub fn roll<'py>(given: &Given<'_, 'py>) -> Quick<'py> {
     let Some(view) = native(&a) else { return Ok(None) };
     if let Some(axis) = axis.given().filter(|axis| !axis.is_none()) {
         return match shifts(view, &shift, &axis) {
-            Some(shifts) => wrap_new(py, rolled(py, view, &shifts)?).map(Some),
+            Some(shifts) => wrap_new(py, rolled(&Attached(py), view, &shifts)?).map(Some),
             None => Ok(None),
         };
     }
     let Some(shift) = int(&shift) else { return Ok(None) };
-    let flat = rolled(py, &numelt::flatten(&Attached(py), view)?, &[shift])?;
+    let flat = rolled(&Attached(py), &numelt::flatten(&Attached(py), view)?, &[shift])?;
     let whole = shape::whole(flat.base.clone(), flat.dtype, &view.shape);
     // as in NumPy, the result is a view of the elements in a row
     let flat = wrap_new(py, flat)?;
@@ -54,29 +53,6 @@ fn shifts(view: &ArrayView, shift: Any<'_, '_>, axis: Any<'_, '_>) -> Option<Sma
         _ => return None,
     }
     (shifts.len() <= 4).then_some(shifts)
-}
-
-/// Recorded copies: along each axis that is moved, of the part that moves on and of the part that starts anew.
-fn rolled(py: Python<'_>, view: &ArrayView, shifts: &[i64]) -> PyResult<ArrayView> {
-    let out = front::like_inputs(py, view.dtype, &view.shape, &[view]);
-    if out.size() == 0 {
-        return Ok(out);
-    }
-    let moved = shifts.iter().zip(&view.shape).map(|(shift, &extent)| shift.rem_euclid(extent)).enumerate();
-    let moved: SmallVec<[(usize, i64); 4]> = moved.filter(|&(_, shift)| shift != 0).collect();
-    for corner in 0..1 << moved.len() {
-        let (mut target, mut source) = (out.clone(), view.clone());
-        for (bit, &(axis, shift)) in moved.iter().enumerate() {
-            let rest = view.shape[axis] - shift;
-            let (to, from, length) = if corner >> bit & 1 == 0 { (shift, 0, rest) } else { (0, rest, shift) };
-            for (part, start) in [(&mut target, to), (&mut source, from)] {
-                part.offset += start * part.strides[axis];
-                part.shape[axis] = length;
-            }
-        }
-        run::record(py, Op::Copy, view.dtype, &target, &[Input::Array(&source)], Axes::default())?;
-    }
-    Ok(out)
 }
 
 /// `diagonal`, as a read-only view.

@@ -13,12 +13,11 @@ use crate::array::ndarray::{NdArray, wrap_new};
 use crate::dispatch::module::new_shape;
 use crate::numpy::convert;
 use crate::record::run;
+use numelt::random::{Pcg64, Stretch};
 use numelt::rules::shape;
-use numelt_ir::interp::random::{
-    Lcg, PCG64_CHEAP_MULTIPLIER, PCG64_MULTIPLIER, counter_after, pcg64_output, pcg64dxsm_output, philox4x64,
-};
+use numelt_ir::interp::random::{counter_after, philox4x64};
 use numelt_ir::{Axes, DType, Dims, Op, Scalar};
-use numelt_runtime::{ArrayView, Bounded, Host, Input, RandomStream, Runtime};
+use numelt_runtime::{ArrayView, Bounded, Host, Input, Runtime};
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyCapsuleMethods};
 use smallvec::SmallVec;
@@ -55,13 +54,6 @@ enum State {
     Pcg64(*mut PcgState),
     Pcg64Dxsm(*mut PcgState),
     Philox(*mut PhiloxState),
-}
-
-/// A stretch of a stream: the operation with the literals that its first element begins at.
-struct Stretch {
-    op: Op,
-    first: u64,
-    state: SmallVec<[u64; 6]>,
 }
 
 /// A bit generator that native draws are made from.
@@ -224,47 +216,17 @@ const fn join(high: u64, low: u64) -> u128 {
     (high as u128) << 64 | low as u128
 }
 
-/// One step back, as a multiplier and a factor of the increment.
-const BACK: (u128, u128) = Lcg::leap(PCG64_MULTIPLIER, u128::MAX);
-const CHEAP_BACK: (u128, u128) = Lcg::leap(PCG64_CHEAP_MULTIPLIER, u128::MAX);
-
 /// # Safety
 /// The pointer in the state is valid.
 unsafe fn take_pcg(memory: &mut PcgState, n: u64, halves: bool, steps_first: bool) -> Option<Stretch> {
     // SAFETY: the caller's contract.
     let numbers = unsafe { &mut *memory.numbers };
-    let multiplier = if steps_first { PCG64_MULTIPLIER } else { PCG64_CHEAP_MULTIPLIER };
-    let now = Lcg { state: join(numbers[1], numbers[0]), increment: join(numbers[3], numbers[2]), multiplier };
-    // word `k` counted from a state
-    let word = |from: Lcg, k: u64| {
-        if steps_first {
-            pcg64_output(from.after(u128::from(k) + 1).state)
-        } else {
-            pcg64dxsm_output(from.after(u128::from(k)).state)
-        }
-    };
-    let (mut start, mut first) = (now, 0);
-    let mut words = n;
-    if halves {
-        if memory.has_half != 0 {
-            let (multiply, add) = if steps_first { BACK } else { CHEAP_BACK };
-            start.state = multiply.wrapping_mul(now.state).wrapping_add(add.wrapping_mul(now.increment));
-            first = 1;
-            // the half that waits may be of another word than the last one
-            if (word(start, 0) >> 32) as u32 != memory.half {
-                return None;
-            }
-        }
-        let last = first + n - 1;
-        words = last / 2 + 1;
-        memory.has_half = c_int::from(last.is_multiple_of(2));
-        memory.half = (word(start, last / 2) >> 32) as u32;
-    }
-    let after = start.after(u128::from(words)).state;
-    let literals = [(start.state >> 64) as u64, start.state as u64, numbers[3], numbers[2]];
-    (numbers[0], numbers[1]) = (after as u64, (after >> 64) as u64);
-    let op = if steps_first { Op::Pcg64 } else { Op::Pcg64Dxsm };
-    Some(Stretch { op, first, state: SmallVec::from_slice(&literals) })
+    let (state, increment) = (join(numbers[1], numbers[0]), join(numbers[3], numbers[2]));
+    let mut stream = Pcg64 { state, increment, steps_first, half: memory.half, waits: memory.has_half != 0 };
+    let stretch = stream.take(n, halves)?;
+    (numbers[0], numbers[1]) = (stream.state as u64, (stream.state >> 64) as u64);
+    (memory.half, memory.has_half) = (stream.half, c_int::from(stream.waits));
+    Some(stretch)
 }
 
 /// # Safety
@@ -320,7 +282,7 @@ impl BitStream {
             let Some(stretch) = self.take(py, view.size(), single)? else {
                 return Ok(py.NotImplemented().into_bound(py));
             };
-            stretch.draw(py, dtype, &view)?;
+            draw(py, &stretch, dtype, &view)?;
             if let Some(low) = low {
                 let number = |value| Input::Const(Scalar::F64(value));
                 let axes = Axes::default();
@@ -357,7 +319,7 @@ impl BitStream {
         };
         let axes = Axes::default();
         let words = contiguous(raw, &view.shape);
-        stretch.draw(py, raw, &words)?;
+        draw(py, &stretch, raw, &words)?;
         if bits < width {
             let shift = width - bits;
             let shift = if halves { Scalar::U32(shift) } else { Scalar::U64(u64::from(shift)) };
@@ -452,32 +414,25 @@ impl BitStream {
     }
 }
 
-impl Stretch {
-    /// What the host engine takes.
-    fn stream(&self) -> RandomStream<'_> {
-        RandomStream { op: self.op, position: self.first, state: &self.state }
-    }
-
-    /// Makes the elements of a dense new or recorded-to array: now if they are few, else when they are needed.
-    fn draw(&self, py: Python<'_>, ty: DType, view: &ArrayView) -> PyResult<()> {
-        let fresh = !view.base.is_pending() && view.base.is_blank();
-        if view.size() < LAZY && fresh {
-            let (n, start, stream) = (view.size() as usize, view.offset as usize, self.stream());
-            let filled = run::fill(py, &view.base, |bytes| {
-                assert!(start + n * ty.size() <= bytes.len());
-                let to = bytes[start..].as_mut_ptr();
-                // SAFETY: there is room for the elements of a dense view. Settings change with the GIL held, which is held here
-                // and not let go of.
-                unsafe { Runtime::global().with_host(|host| host.fill_stream(&stream, ty, n, to)) }
-            })?;
-            if filled {
-                return Ok(());
-            }
+/// Makes the elements of a dense new or recorded-to array: now if they are few, else when they are needed.
+fn draw(py: Python<'_>, stretch: &Stretch, ty: DType, view: &ArrayView) -> PyResult<()> {
+    let fresh = !view.base.is_pending() && view.base.is_blank();
+    if view.size() < LAZY && fresh {
+        let (n, start, stream) = (view.size() as usize, view.offset as usize, stretch.stream());
+        let filled = run::fill(py, &view.base, |bytes| {
+            assert!(start + n * ty.size() <= bytes.len());
+            let to = bytes[start..].as_mut_ptr();
+            // SAFETY: there is room for the elements of a dense view. Settings change with the GIL held, which is held here
+            // and not let go of.
+            unsafe { Runtime::global().with_host(|host| host.fill_stream(&stream, ty, n, to)) }
+        })?;
+        if filled {
+            return Ok(());
         }
-        let words = std::iter::once(self.first).chain(self.state.iter().copied());
-        let ins: SmallVec<[Input<'_>; 7]> = words.map(|word| Input::Const(Scalar::U64(word))).collect();
-        run::record(py, self.op, ty, view, &ins, Axes::default())
     }
+    let words = std::iter::once(stretch.first).chain(stretch.state.iter().copied());
+    let ins: SmallVec<[Input<'_>; 7]> = words.map(|word| Input::Const(Scalar::U64(word))).collect();
+    run::record(py, stretch.op, ty, view, &ins, Axes::default())
 }
 
 /// A dense array of the shape that `size=` asks for, without memory yet.

@@ -5,9 +5,9 @@
 
 use super::columns::{AXES, Column};
 use super::memory::each_integer;
+use crate::array::assign;
 use crate::array::ndarray::{NdArray, exact_native};
 use crate::array::operand::Operand;
-use crate::array::{assign, index};
 use crate::numpy::convert;
 use crate::record::front;
 use crate::record::{registry, run};
@@ -198,7 +198,7 @@ impl<'a> Picked<'a> {
         let length = columns.iter().find_map(Column::len)?;
         let mut listed: SmallVec<[isize; 64]> = SmallVec::from_elem(0, length);
         for (column, (&n, &stride)) in columns.iter().zip(view.shape.iter().zip(&view.strides)) {
-            let distance = |at: i64| index::within(at, n).map(|at| (at * stride) as isize);
+            let distance = |at: i64| numelt::rules::slicing::within(at, n).map(|at| (at * stride) as isize);
             match column {
                 Column::One(at) => {
                     let distance = distance(*at)?;

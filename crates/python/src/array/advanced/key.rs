@@ -2,11 +2,12 @@
 //!
 //! In: any key that is not basic. Out: its items, or `None` where NumPy has to look at it (to raise, as a rule).
 
-use crate::array::index::{self, Part};
+use crate::array::index;
 use crate::array::operand::Operand;
 use crate::numpy::convert;
 use crate::record::front;
 use crate::record::run;
+use numelt::rules::slicing::Part;
 use numelt_ir::{DType, Scalar};
 use numelt_runtime::ArrayView;
 use pyo3::prelude::*;

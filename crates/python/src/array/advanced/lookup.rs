@@ -1,10 +1,10 @@
 //! What a key selects: axes that index arrays pick from, axes that stay, and where the picked ones go.
 
 use super::key::{Item, Key};
-use crate::array::index::Part;
 use crate::numpy::errors;
 use numelt::Error;
 use numelt::rules::shape;
+use numelt::rules::slicing::{self, Part};
 use numelt_ir::{Dims, MAX_RANK};
 use numelt_runtime::ArrayView;
 use pyo3::exceptions::PyIndexError;
@@ -136,7 +136,7 @@ impl Lookup {
                 Ok(1)
             }
             Item::Basic(Part::Slice(start, stop, step)) => {
-                let (first, n, step) = crate::array::index::slice(self.array.shape[axis], *start, *stop, *step);
+                let (first, n, step) = slicing::slice(self.array.shape[axis], *start, *stop, *step);
                 self.array.offset += first * self.array.strides[axis];
                 self.rest.0.push(n);
                 self.rest.1.push(self.array.strides[axis] * step);

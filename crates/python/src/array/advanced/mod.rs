@@ -14,7 +14,6 @@ mod memory;
 mod positions;
 mod scatter;
 
-use crate::array::attributes::permuted;
 use crate::array::index;
 use crate::record::front::Attached;
 use numelt::Front;
@@ -24,6 +23,7 @@ use crate::record::front;
 use crate::record::run;
 use key::Key;
 use lookup::Lookup;
+use numelt::rules::axes::permuted;
 use numelt::rules::shape;
 use numelt::rules::shape::Order;
 use numelt_ir::{Axes, Dims, MAX_RANK, Op, c_strides};
