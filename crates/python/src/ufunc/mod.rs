@@ -2,6 +2,7 @@
 
 pub mod elementwise;
 pub mod operators;
+mod options;
 pub mod products;
 pub mod quick;
 pub mod reduce;
@@ -13,21 +14,21 @@ use crate::array::operand::Operand;
 use crate::array::scalar::Composing;
 use crate::cpython::given::{self, Given};
 use crate::functions::{self, reductions};
-use crate::numpy::convert::{self, Numpy};
+use crate::numpy::convert::Numpy;
 use crate::numpy::errors;
 use crate::numpy::export;
 use crate::numpy::lend::{self, Terms};
 use crate::numpy::{coverage, foreign, hooks, subclass};
 use crate::ufunc::elementwise::{Call, Native};
+use crate::ufunc::options::options;
 use crate::ufunc::ufunc_direct::{are_plain_numbers, quick_call};
-use numelt::rules::casting::{Casting, MemoryOrder};
 use numelt_ir::Op;
 use numelt_runtime::Runtime;
 use pyo3::exceptions::{PyDeprecationWarning, PyTypeError, PyUserWarning, PyValueError};
 use pyo3::ffi;
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyDict, PyEllipsis, PyInt, PyList, PyString, PyTuple};
+use pyo3::types::{PyDict, PyInt, PyList, PyString, PyTuple};
 use smallvec::SmallVec;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -102,88 +103,6 @@ pub fn op_of_ufunc(name: &str) -> Option<Op> {
     is_ufunc.then_some(op)
 }
 
-/// Keyword arguments that the native path knows; anything else is NumPy's.
-struct Options<'py> {
-    out: Option<Bound<'py, NdArray>>,
-    dtype: Option<numelt_ir::DType>,
-    mask: Option<Operand<'py>>,
-    casting: Casting,
-    order: MemoryOrder,
-    /// `out=...`: an array also where the result has no axes.
-    array: bool,
-    /// Is `out` among the arguments, be it as `None`?
-    out_given: bool,
-}
-
-impl Options<'_> {
-    /// Is there nothing but an output and a dtype?
-    fn is_usual(&self) -> bool {
-        self.mask.is_none() && self.casting == Casting::SameKind && self.order == MemoryOrder::Keep && !self.array
-    }
-}
-
-fn options<'py>(given: &Given<'_, 'py>, nin: usize) -> PyResult<Option<Options<'py>>> {
-    let mut args = given.positional();
-    let mut options = Options {
-        out: None,
-        dtype: None,
-        mask: None,
-        casting: Casting::SameKind,
-        order: MemoryOrder::Keep,
-        array: false,
-        out_given: args.len() > nin,
-    };
-    let mut out = if args.len() == nin + 1 { args.nth(nin).map(|out| out.to_owned()) } else { None };
-    let names = given.names();
-    for (key, value) in names.iter().flat_map(|names| names.iter_borrowed()).zip(given.named()) {
-        let key = key.cast::<PyString>()?;
-        match key.to_str()? {
-            "out" if !options.out_given => {
-                options.out_given = true;
-                options.array = value.is_instance_of::<PyEllipsis>();
-                out = Some(match value.cast::<PyTuple>() {
-                    Ok(tuple) if tuple.len() == 1 => tuple.get_item(0)?,
-                    Ok(_) => return Ok(None),
-                    Err(_) => value.to_owned(),
-                });
-            }
-            "dtype" => {
-                if !value.is_none() {
-                    let Some(dtype) = convert::parse_dtype(&value)? else { return Ok(None) };
-                    options.dtype = Some(dtype);
-                }
-            }
-            "where" if value.is(PyBool::new(value.py(), true).as_any()) => {}
-            "where" => {
-                let Some(mask) = Operand::extract(&value)? else { return Ok(None) };
-                options.mask = Some(mask);
-            }
-            // our arrays are of one class
-            "subok" if value.is_exact_instance_of::<PyBool>() => {}
-            "casting" => {
-                let Some(casting) = name_of(&value).and_then(Casting::from_name) else { return Ok(None) };
-                options.casting = casting;
-            }
-            "order" => {
-                let Some(order) = name_of(&value).and_then(MemoryOrder::from_name) else { return Ok(None) };
-                options.order = order;
-            }
-            _ => return Ok(None),
-        }
-    }
-    if let Some(out) = out.filter(|o| !options.array && !o.is_none()) {
-        match out.cast_exact::<NdArray>() {
-            Ok(ours) => options.out = Some(ours.clone()),
-            Err(_) => return Ok(None),
-        }
-    }
-    Ok(Some(options))
-}
-
-fn name_of<'a>(value: &'a Bound<'_, PyAny>) -> Option<&'a str> {
-    value.cast::<PyString>().ok()?.to_str().ok()
-}
-
 /// What NumPy says of `maximum(a, b, c)`.
 const THIRD_ARGUMENT: &std::ffi::CStr = c"Passing more than 2 positional arguments to np.maximum and np.minimum is \
     deprecated. If you meant to use the third argument as an output, use the `out` keyword argument instead. If you \
@@ -221,9 +140,6 @@ fn native_call<'py>(py: Python<'py>, op: Op, given: &Given<'_, 'py>) -> Native<'
     }
     if count > nin && matches!(op, Op::Maximum | Op::Minimum) {
         PyErr::warn(py, &py.get_type::<PyDeprecationWarning>(), THIRD_ARGUMENT, 1)?;
-    }
-    if options.is_usual() {
-        return elementwise::apply(py, op, &operands, options.out.as_ref(), options.dtype);
     }
     let call = Call {
         op,
