@@ -19,7 +19,8 @@ from numelt._dispatch.native import (
     recordable,
     reject,
 )
-from numelt._routines.creation import asanyarray, empty_like
+from numelt._routines.conversion import asanyarray
+from numelt._routines.creation import empty_like
 
 __all__ = ["angle", "around", "clip", "diff", "fix", "imag", "real", "round"]
 
