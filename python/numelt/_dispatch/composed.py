@@ -214,12 +214,22 @@ def _copied(home: types.ModuleType) -> dict[str, Any]:
 
 
 @functools.cache
-def rebound(original: Any) -> Callable[..., Any]:
-    """Return NumPy's function or method `original` from a copy whose names stand for numelt's."""
+def _rebound(original: Any) -> Callable[..., Any]:
     implementation = getattr(original, "_implementation", original)
     held = _copied(importlib.import_module(implementation.__globals__["__name__"]))
     name, *rest = implementation.__qualname__.split(".")
     return cast(Callable[..., Any], functools.reduce(getattr, rest, held[name]))
+
+
+def rebound(original: Any) -> Callable[..., Any]:
+    """Return NumPy's function or method `original` from a copy whose names stand for numelt's.
+
+    It runs in NumPy if the file of its module cannot be read, because no file descriptor is left.
+    """
+    try:
+        return _rebound(original)
+    except OSError:
+        return lambda *args, **kwargs: fallback.uncounted(original, args, kwargs)
 
 
 def understood(value: Any) -> bool:

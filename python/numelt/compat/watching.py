@@ -3,7 +3,7 @@
 Most programs import no library that has to be changed. The code that changes one is loaded with the library:
 for a package of `PACKAGES` its module in this folder, for a compiled module `compiled`.
 
-In: nothing. Out: `install`, `add_finder`, `add_last_finder`.
+In: nothing. Out: `install`, and `add_finder` and `add_last_finder` for other finders.
 """
 
 from __future__ import annotations
@@ -149,14 +149,15 @@ class _Loader(Delegating):
 class Finder:
     """Finds the compiled modules of libraries, and the modules that numelt changes.
 
-    It asks the other finders and replaces the loader in their answer by a `_Loader`.
+    It is the first of the finders, asks the others, and replaces the loader in their answer by a `_Loader`. The
+    others are asked a second time only for modules that do not exist.
     """
 
     @classmethod
     def find_spec(
         cls, fullname: str, path: Sequence[str] | None = None, target: types.ModuleType | None = None
     ) -> importlib.machinery.ModuleSpec | None:
-        """Return a spec for such a module; leave the rest to the next finder."""
+        """Return the spec that another finder finds, or None."""
         if fullname.partition(".")[0] in OTHERS:
             return None
         specs = (
@@ -165,10 +166,9 @@ class Finder:
             if finder is not cls and hasattr(finder, "find_spec")
         )
         spec = next((spec for spec in specs if spec is not None), None)
-        if spec is None:
-            return None
-        is_compiled = isinstance(spec.loader, importlib.machinery.ExtensionFileLoader)
-        if spec.loader is not None and (is_compiled or _is_listed(fullname)):
+        if spec is None or spec.loader is None:
+            return spec
+        if isinstance(spec.loader, importlib.machinery.ExtensionFileLoader) or _is_listed(fullname):
             spec.loader = cast(Any, _Loader(spec.loader))
         return spec
 

@@ -227,15 +227,14 @@ class _Finder(importlib.machinery.PathFinder):
     ) -> importlib.machinery.ModuleSpec | None:
         """Return Python's spec; it has another loader if the module is a source file of the program."""
         spec = super().find_spec(fullname, path, target)
-        if spec is None or not isinstance(spec.loader, importlib.machinery.SourceFileLoader):
-            return spec  # also a spec that is not changed: the next finder would search again
-        if fullname in running.RUNNERS:
-            spec.loader = cast(Any, _Runner(spec.loader))
-        elif fullname in running.SPAWNERS:
-            spec.loader = cast(Any, _Spawning(spec.loader))
-        elif is_users(spec.origin):
-            spec.loader = cast(Any, _Loader(spec.loader))
-        return spec
+        if spec is not None and isinstance(spec.loader, importlib.machinery.SourceFileLoader):
+            if fullname in running.RUNNERS:
+                spec.loader = cast(Any, _Runner(spec.loader))
+            elif fullname in running.SPAWNERS:
+                spec.loader = cast(Any, _Spawning(spec.loader))
+            elif is_users(spec.origin):
+                spec.loader = cast(Any, _Loader(spec.loader))
+        return spec  # also a spec that is not changed: the next finder would search again
 
 
 def install() -> None:
