@@ -149,8 +149,8 @@ class _Loader(Delegating):
 class Finder:
     """Finds the compiled modules of libraries, and the modules that numelt changes.
 
-    It is the first of the finders, asks the others, and replaces the loader in their answer by a `_Loader`. The
-    others are asked a second time only for modules that do not exist.
+    It is the first of the finders, asks the others, and replaces the loader in their answer by a `_Loader`.
+    The others are asked a second time only for modules that do not exist.
     """
 
     @classmethod
