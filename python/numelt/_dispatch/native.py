@@ -6,7 +6,6 @@ and fallbacks read, and the helpers with which native functions convert their ar
 
 from __future__ import annotations
 
-import inspect
 import types
 from collections.abc import Callable
 from typing import Any, TypeVar, cast
@@ -128,11 +127,3 @@ def normalize_axes(
 ) -> tuple[int, ...]:
     """Return a tuple of non-negative axes; raises NumPy's AxisError."""
     return tuple(numpy.lib.array_utils.normalize_axis_tuple(axis, ndim, argname, allow_duplicate))
-
-
-def signature_of(function: Callable[..., Any]) -> inspect.Signature | None:
-    """Return a function's signature where Python can tell it."""
-    try:
-        return inspect.signature(function)
-    except (ValueError, TypeError):
-        return None

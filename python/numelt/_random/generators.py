@@ -27,7 +27,7 @@ from numelt._dispatch.native import present
 from numelt._dispatch.pickling import Named, make_generator, make_state
 from numelt._dispatch.routine import routine
 from numelt._random import legacy
-from numelt._random.legacy import Legacy, span
+from numelt._random.legacy import INTEGERS, Legacy, span
 
 __all__ = ["Generator", "RandomState", "default_rng", "mirror", "shuffle"]
 
@@ -40,13 +40,6 @@ _integers: Any = _original.Generator.integers
 # by argument `dtype`: is it single precision?
 _PRECISION = {_float64: False, float: False, "float64": False, "d": False, "f8": False}
 _PRECISION |= {_float32: True, "float32": True, "f": True, "f4": True}
-# by integer type whose numbers use half a word or a word of the stream each: its limits
-_INTEGERS: dict[Any, tuple[int, int]] = {
-    kind: (int(numpy.iinfo(kind).min), int(numpy.iinfo(kind).max))
-    for kind in (numpy.int64, numpy.uint64, numpy.int32, numpy.uint32)
-}
-_INTEGERS[int] = _INTEGERS[numpy.int64]
-
 # up to so many normal numbers of the legacy generator are drawn by NumPy, which is faster
 _FEW = 64
 _NORMAL = frozenset({"normal", "randn", "standard_normal"})
@@ -191,8 +184,8 @@ class Generator(_original.Generator, metaclass=Named):
             if not endpoint:
                 last -= 1
             width = last - first
-            if width > 0 and type(dtype) is type and dtype in _INTEGERS:
-                limits = _INTEGERS[dtype]
+            if width > 0 and type(dtype) is type and dtype in INTEGERS:
+                limits = INTEGERS[dtype]
                 stream = self._stream if self._stream is not None else self._native()
                 if stream and limits[0] <= first and last <= limits[1]:
                     if width & (width + 1) == 0:

@@ -14,17 +14,17 @@ import numpy
 
 from numelt import _core
 
-__all__ = ["DRAWS", "Legacy", "span"]
+__all__ = ["DRAWS", "INTEGERS", "Legacy", "span"]
 
 # Shorter draws run in NumPy: reading the state, to see whether a normal number is kept back, costs more.
 _LONG = 4096
 
-# by integer type whose numbers use half a word of the stream each: its limits
-_INTEGERS: dict[Any, tuple[int, int]] = {
+# by integer type whose numbers use half a word or a word of the stream each: its limits
+INTEGERS: dict[Any, tuple[int, int]] = {
     kind: (int(numpy.iinfo(kind).min), int(numpy.iinfo(kind).max))
     for kind in (numpy.int64, numpy.uint64, numpy.int32, numpy.uint32)
 }
-_INTEGERS[int] = _INTEGERS[numpy.int64]
+INTEGERS[int] = INTEGERS[numpy.int64]
 
 
 def span(low: float, high: float) -> float:
@@ -77,7 +77,7 @@ def _uniform(state: Legacy, low: Any = 0.0, high: Any = 1.0, size: Any = None) -
 def _randint(state: Legacy, low: Any, high: Any = None, size: Any = None, dtype: Any = int) -> Any:
     if size is None or type(low) is not int or not (high is None or type(high) is int):
         return NotImplemented
-    limits = _INTEGERS.get(dtype) if type(dtype) is type else None
+    limits = INTEGERS.get(dtype) if type(dtype) is type else None
     first, last = (0, low - 1) if high is None else (low, high - 1)
     if limits is None or not (limits[0] <= first < last <= limits[1]) or last - first > 0xFFFFFFFF:
         return NotImplemented

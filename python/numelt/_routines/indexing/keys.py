@@ -14,7 +14,6 @@ from numelt._routines.manipulation.shape import diagonal_view
 
 __all__ = ["copyto", "diagonal", "indices"]
 
-_plain = (bool, int, float, complex)
 # Python's numbers from the lowest kind to the highest, and by kind of dtype the highest that it holds
 _KINDS = (bool, int, float, complex)
 _KINDS_OF = {"b": 0, "i": 1, "u": 1, "f": 2, "c": 3}
@@ -95,21 +94,21 @@ def copyto(dst: Any, src: Any, casting: str = "same_kind", where: Any = True) ->
     array([1., 2., 3.])
     """
     if type(dst) is ndarray and dst.flags.writeable:
-        source = src if type(src) in _plain else operand(src)
+        source = src if type(src) in _KINDS else operand(src)
         if source is not None and _copy_where(dst, source, casting, where):
             return None
     return fall_back("copyto", dst, src, casting=casting, where=where)
 
 
 def _copy_where(dst: Any, source: Any, casting: Any, where: Any) -> bool:
-    if type(source) in _plain and casting in ("no", "equiv"):
+    if type(source) in _KINDS and casting in ("no", "equiv"):
         return False  # which dtype a Python number has then is NumPy's rule
     if where is True:
         return _core.copy_into(dst, source, casting) is not NotImplemented
     mask = operand(where)
     if mask is None or mask.dtype != numpy.bool_ or not _broadcasts(dst.shape, mask, source):
         return False
-    if type(source) in _plain:
+    if type(source) in _KINDS:
         if _KINDS.index(type(source)) > _KINDS_OF.get(dst.dtype.kind, -1):
             return False
         dst[_core.broadcast_to(mask, dst.shape)] = source
