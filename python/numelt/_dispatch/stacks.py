@@ -209,7 +209,10 @@ def _of_stacks(implementation: types.FunctionType) -> Callable[..., Any]:
         if "out" in kwargs:
             return NotImplemented
         if not made:
-            made.append(_bound(implementation))
+            try:
+                made.append(_bound(implementation))
+            except OSError:  # the module's file cannot be read: no file descriptor is left
+                return NotImplemented
         return made[0](*args, **kwargs)
 
     return run
