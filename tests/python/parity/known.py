@@ -31,6 +31,7 @@ KNOWN = {
     r"^[xA]\[.*\] = .*: warns .*in cast": (
         "values that are recorded are cast, and warn, before the call finds that their number does not fit"
     ),
+    r"where=m, out=.*warns .*overflow encountered in where": "casts of what a mask leaves out name `where`",
     r"^np\.full_like\(x, 1e300\) .* empty, .*: warns": "the number is cast although there is no element",
 }
 

@@ -136,6 +136,8 @@ def windows(np, flat, shape):
 
 def operands(np, names, dtype, n, layout, domain):
     """Return the operands that a call names."""
+    if layout == "0-d":  # which has one element, whatever `n` is
+        n = 1
     shape = rows_of(n)
     made = {}
     shapes = {"x": (n,), "y": (n,), "A": shape, "B": shape, "C": (shape[0], *rows_of(shape[1]))}

@@ -39,6 +39,15 @@ GROUPS = [PLAIN[at : at + 100] for at in range(0, len(PLAIN), 100)]
 EXPLORE = os.environ.get("NUMELT_EXPLORE") == "1"
 # every how many combinations of a dtype and a layout a row is tried; no divisor of the number of layouts
 STEP = 1 if EXPLORE else 5
+# a row is tried at all small sizes, and at a part of those that take long: both sides of one limit
+SMALLER = [n for n in SIZES if n < 10_000]
+LARGER = [n for n in SIZES if n >= 10_000]
+
+
+def sizes(row):
+    """Return the sizes at which a row is tried."""
+    at = 2 * first(row, max(len(LARGER) // 2, 1))
+    return [n for n in SMALLER + (LARGER if EXPLORE else LARGER[at : at + 2]) if n <= row.most]
 
 
 def habits():
@@ -64,10 +73,10 @@ def first(row, step):
     return zlib.crc32(row.code.encode()) % step
 
 
-def failures(row, cases):
+def failures(row, cases, ways=None):
     """Return what is wrong, with a line for each case."""
     wrong = []
-    for habit in habits():
+    for habit in ways or habits():
         for dtype, n, layout in cases:
             try:
                 check(row, dtype, n, layout)
@@ -93,9 +102,13 @@ def test_sizes_around_limits(row):
     begin = first(row, 1000)
     cases = [
         (native[(begin + at) % len(native)], n, row.layouts[(begin + 3 * at) % len(row.layouts)])
-        for at, n in enumerate(n for n in SIZES if n <= row.most)
+        for at, n in enumerate(sizes(row))
     ]
-    wrong = failures(row, cases)
+    wrong = []
+    for turn, habit in enumerate(habits()):
+        # both sides of a limit run alike, the next limit otherwise
+        chosen = cases if EXPLORE else [case for at, case in enumerate(cases) if (at // 2 + begin + turn) % 2]
+        wrong += failures(row, chosen, [habit])
     assert not wrong, "\n".join(wrong)
 
 
