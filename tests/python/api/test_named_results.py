@@ -7,6 +7,8 @@ import numelt
 
 from ..support.compare import assert_same
 
+pytestmark = pytest.mark.quick
+
 
 @pytest.fixture(params=["recorded", "at once"], autouse=True)
 def habit(request):

@@ -9,6 +9,8 @@ import numelt
 
 from ..support.compare import as_numpy, assert_same
 
+pytestmark = pytest.mark.quick
+
 
 def outcome(function, np):
     """What a call gives: its result and the warnings, or the class and text of its exception."""

@@ -16,6 +16,8 @@ import numelt
 
 from ..support.compare import as_numpy, assert_same
 
+pytestmark = pytest.mark.quick
+
 
 @pytest.fixture(params=["recorded", "at once"], autouse=True)
 def habit(request):

@@ -13,6 +13,9 @@ from numelt import _core
 
 from ..support.compare import as_numpy, in_threads
 
+pytestmark = pytest.mark.quick
+
+
 BINARY = [operator.add, operator.sub, operator.mul, operator.truediv]
 
 

@@ -16,6 +16,9 @@ import numelt
 from ..support.compare import as_numpy, in_threads, some
 from ..support.layouts import COMPLEX, FLOATS, LAYOUTS, NATIVE, pair
 
+pytestmark = pytest.mark.quick
+
+
 TINY = [name for name, (shape, _) in LAYOUTS.items() if 0 < numpy.prod(shape) <= 64]
 
 

@@ -9,6 +9,8 @@ import numelt
 
 from ..support.compare import as_numpy
 
+pytestmark = pytest.mark.quick
+
 
 @pytest.mark.parametrize("size", [(), (3,), (2, 2), (100,), (30, 40)])
 @pytest.mark.parametrize(

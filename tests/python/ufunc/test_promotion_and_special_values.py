@@ -7,6 +7,8 @@ import numelt
 
 from ..support.compare import assert_same
 
+pytestmark = pytest.mark.quick
+
 
 @pytest.mark.parametrize(
     ("left", "right"), [((3, 1), (1, 4)), ((4,), (3, 4)), ((), (2, 2)), ((2, 1, 3), (5, 1)), ((0,), (1,))]
