@@ -20,7 +20,7 @@ PYTEST_ARGS ?= -q -n auto
 # what runs again under each hostile setting
 CORE := $(PY) -m pytest $(PYTEST_ARGS) -m core
 
-.PHONY: help setup build wheel demo bench fusion-report test lint test-rust test-python test-with test-hostile test-far test-wheel docs clean
+.PHONY: help setup build wheel demo bench fusion-report test test-quick lint test-rust test-python test-with test-hostile test-far test-wheel docs clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s%s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -50,6 +50,15 @@ bench: build ## all figures of docs/performance.md; keeps them in benches/result
 	$(PY) benches/performance.py $(BENCH_ARGS)
 
 test: setup lint test-rust build test-python test-hostile docs test-wheel ## everything; what CI runs
+
+# no build: neither Rust's linter nor its tests, which compile everything they look at
+test-quick: setup ## what to run before a commit, three minutes at most: fast linters, the quick Python tests (make build after a change of Rust code)
+	cargo fmt --all --check
+	ruff check
+	ruff format --check
+	mypy
+	$(PY) scripts/check_architecture.py
+	$(PY) -m pytest $(PYTEST_ARGS) -m quick
 
 lint: setup ## rustfmt, clippy, ruff, mypy, which crates and files may use what
 	cargo fmt --all --check

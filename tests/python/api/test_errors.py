@@ -9,6 +9,9 @@ import numelt
 
 from ..support.compare import outcome
 
+pytestmark = pytest.mark.quick
+
+
 CASES = {
     "shapes": lambda np: np.ones(3) + np.ones(4),
     "shapes 2d": lambda np: np.ones((3, 2)) * np.ones((2, 3)),

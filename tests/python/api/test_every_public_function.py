@@ -11,6 +11,9 @@ from ..support import surface
 from ..support.compare import assert_same
 from ..support.surface_records import RECORDS, calls
 
+pytestmark = pytest.mark.quick
+
+
 COVERAGE = Path(__file__).parents[3] / "docs" / "coverage.md"
 CASES = [
     pytest.param(module, name, call, id=f"{module}.{name}-{i}")

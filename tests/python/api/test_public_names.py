@@ -13,6 +13,9 @@ import pytest
 
 import numelt
 
+pytestmark = pytest.mark.quick
+
+
 MODULES = [
     "char", "ctypeslib", "dtypes", "exceptions", "fft", "lib", "lib.array_utils", "lib.format",
     "lib.introspect", "lib.mixins", "lib.npyio", "lib.scimath", "lib.stride_tricks", "linalg", "ma",

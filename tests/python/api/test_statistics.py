@@ -9,6 +9,9 @@ import numelt
 
 from ..support.compare import assert_same, outcome
 
+pytestmark = pytest.mark.quick
+
+
 rng = numpy.random.default_rng(1)
 A = rng.standard_normal((5, 6))
 HOLES = A.copy()

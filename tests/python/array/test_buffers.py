@@ -13,6 +13,9 @@ import pytest
 
 import numelt
 
+pytestmark = pytest.mark.quick
+
+
 LAYOUTS = {
     "c": lambda np: np.arange(12.0).reshape(3, 4),
     "f": lambda np: np.asfortranarray(np.arange(12.0).reshape(3, 4)),

@@ -8,6 +8,9 @@ import numelt
 from ..support.compare import as_numpy
 from ..support.layouts import OVERLAPPING, overlapping
 
+pytestmark = pytest.mark.quick
+
+
 # `v` is an array, `s` a view of it that overlaps itself, `x` one more array
 WRITES = {
     "mask": lambda np, v, s, x: np.copyto(s, 0, where=s > 3),

@@ -16,6 +16,9 @@ import pytest
 import numelt
 from numelt._dispatch.native import NATIVE
 
+pytestmark = pytest.mark.quick
+
+
 DOCS = pathlib.Path(__file__).parents[3] / "docs"
 # pages whose examples other tests run
 ELSEWHERE = ("engines", "extending")

@@ -9,6 +9,8 @@ import numelt
 
 from ..support.compare import assert_same
 
+pytestmark = pytest.mark.quick
+
 
 @pytest.fixture(autouse=True)
 def counted_anew():

@@ -12,6 +12,9 @@ import numelt
 
 from ..support.compare import works_on_devices
 
+pytestmark = pytest.mark.quick
+
+
 SUITE = pathlib.Path(__file__).resolve().parents[3]
 
 

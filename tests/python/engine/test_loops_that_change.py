@@ -12,6 +12,9 @@ import numelt
 
 from ..support.compare import assert_same
 
+pytestmark = pytest.mark.quick
+
+
 BINARY = ["add", "subtract", "multiply", "maximum", "minimum", "copysign", "fmin"]
 UNARY = ["negative", "absolute", "square", "rint", "floor", "sign"]
 REDUCE = ["sum", "min", "max", "mean"]

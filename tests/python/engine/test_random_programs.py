@@ -18,6 +18,9 @@ import numelt
 from ..support.compare import as_numpy, assert_same
 from ..support.layouts import OVERLAPPING, overlapping
 
+pytestmark = pytest.mark.quick
+
+
 DTYPES = ["float64", "float64", "float32", "int64", "int32", "uint8", "bool", "complex128"]
 MORE_DTYPES = [*DTYPES, "float16", "complex64", "int8", "int16", "uint16", "uint32", "uint64"]
 UNARY = [

@@ -13,6 +13,9 @@ import numelt
 
 from ..support.compare import assert_same
 
+pytestmark = pytest.mark.quick
+
+
 NATIVE = [
     "?", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64",
     "float16", "float32", "float64", "complex64", "complex128",

@@ -12,6 +12,8 @@ import numelt
 
 from ..support.compare import assert_same
 
+pytestmark = pytest.mark.quick
+
 
 @pytest.fixture
 def x():

@@ -19,6 +19,8 @@ from numelt import _core
 
 from ..engine.compiled_module.helpers import ours, real
 
+pytestmark = pytest.mark.quick
+
 
 def test_reductions_give_numpys_scalars_on_every_line(recorded):
     x = ours(np.arange(10.0))

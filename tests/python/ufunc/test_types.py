@@ -12,6 +12,9 @@ import numelt
 from numelt import _core
 from numelt._dispatch.mirror import ufunc_for
 
+pytestmark = pytest.mark.quick
+
+
 NATIVE = "?bBhHiIlLqQefdFD"
 WEAK = {bool: True, int: 2, float: 1.5, complex: 1j}
 

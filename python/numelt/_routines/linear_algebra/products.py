@@ -49,7 +49,8 @@ def _dot(a: Any, b: Any, out: Any = None) -> Any:
         return _core.elementwise("multiply", (left, right))
     if out is not None and not _takes_dot(out, x, y):
         return NotImplemented
-    return _core.product("dot", x, y, out)
+    result = _core.product("dot", x, y, out)
+    return result if out is None or out.ndim else out[()]  # as NumPy, which gives a scalar for such an output
 
 
 def _sums(x: Any, y: Any) -> bool:

@@ -373,8 +373,8 @@ def repeat(a: Any, repeats: Any, axis: Any = None) -> Any:
     array([1, 1, 2, 2])
     """
     array = recordable(a) if type(axis) is not bool else None
-    if array is not None and (axis is None or (array.ndim == 0 and axis in (0, -1))):
-        array, axis = array.ravel(), 0
+    if array is not None and (axis is None or array.ndim == 0):
+        array, axis = array.ravel(), 0 if axis is None else axis
     if array is not None and type(repeats) is int and repeats >= 0:
         axis = normalize_axis(axis, array.ndim)
         extents = array.shape

@@ -1,4 +1,4 @@
-"""Operators and ends of arrays that the interpreter calls directly: NumPy's results, nothing kept long."""
+"""Operators: other classes are asked, errors pass through, and nothing is kept longer than it is used."""
 
 import gc
 import operator
@@ -13,8 +13,10 @@ from numelt import _core
 
 from ..support.compare import as_numpy, in_threads
 
+pytestmark = pytest.mark.quick
+
+
 BINARY = [operator.add, operator.sub, operator.mul, operator.truediv]
-IN_PLACE = [operator.iadd, operator.isub, operator.imul, operator.itruediv]
 
 
 class Deferring:
@@ -26,54 +28,6 @@ class Deferring:
         return "radd", other
 
     __rsub__ = __rmul__ = __rtruediv__ = __radd__
-
-
-def operands(np, n):
-    """Return operands of all kinds, the first of which are arrays."""
-    x = np.arange(1, n + 1, dtype="float64")
-    return [
-        x, x[::-1], x.reshape(1, -1), np.arange(1, n + 1), x.astype("float32"), x > 2, np.array(3.0), x.sum(),
-        2, 2.5, 1 + 2j, True, numpy.float64(1.5), numpy.int8(3), [1.0] * n, (2,) * n, 1 << 70,
-    ]  # fmt: skip
-
-
-def said(op, a, b):
-    """Return the result of an operation, or what its exception says."""
-    try:
-        return op(a, b)
-    except (TypeError, ValueError, OverflowError) as error:
-        return str(error)
-
-
-@pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("n", [1, 5, 5000])
-@pytest.mark.parametrize("op", BINARY, ids=lambda op: op.__name__)
-def test_operands_of_all_kinds(op, n):
-    ours, theirs = operands(numelt, n), operands(numpy, n)
-    for i in range(len(ours)):
-        for j in range(len(ours)):
-            if i >= 8 and j >= 8:
-                continue
-            expected, got = said(op, theirs[i], theirs[j]), said(op, ours[i], ours[j])
-            if isinstance(expected, str):
-                assert got == expected, (i, j)
-                continue
-            assert numpy.asarray(got).dtype == numpy.asarray(expected).dtype, (i, j)
-            assert numpy.array_equal(as_numpy(got), expected, equal_nan=True), (i, j)
-
-
-@pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("op", IN_PLACE, ids=lambda op: op.__name__)
-def test_in_place_operands(op):
-    for j in range(17):
-        results = []
-        for np in (numelt, numpy):
-            x = np.arange(1.0, 6.0)
-            view = x[:]
-            same = said(op, x, operands(np, 5)[j])
-            assert same is x or isinstance(same, str)
-            results.append((same if isinstance(same, str) else x.tolist(), view.tolist()))
-        assert results[0] == results[1], j
 
 
 def test_what_cannot_be_written_stays():

@@ -1,45 +1,13 @@
-"""Every row of the parity table, over its dtypes and layouts, against NumPy."""
-
-import warnings
+"""Broadcasting, result dtypes of pairs, special values, and the bits of sums."""
 
 import numpy
 import pytest
 
 import numelt
 
-from ..support.compare import assert_same, outcome
-from ..support.layouts import LAYOUTS, pair
-from .records import TABLE
+from ..support.compare import assert_same
 
-CASES = [
-    pytest.param(record, dtype, id=f"{record.name}-{dtype}") for record in TABLE for dtype in record.dtypes
-]
-
-
-def arguments(record, dtype, layout):
-    """Return the arguments of a call, for NumPy and for numelt."""
-    pairs = [pair(numelt, dtype, layout, seed, record.domain) for seed in range(record.arity)]
-    return [x for x, _ in pairs], [y for _, y in pairs]
-
-
-@pytest.mark.core
-@pytest.mark.parametrize(("record", "dtype"), CASES)
-def test_same_as_numpy(record, dtype):
-    for layout in (record.layouts or LAYOUTS) if record.arity else ("none",):
-        theirs, ours = arguments(record, dtype, layout) if record.arity else ([], [])
-        with warnings.catch_warnings(), numpy.errstate(all="ignore"):
-            warnings.simplefilter("ignore")
-            kind, expected = outcome(record.call, numpy, *theirs)
-            got_kind, got = outcome(record.call, numelt, *ours)
-            context = f"{record.name} on {dtype} {layout}"
-            if kind == "error":
-                assert got_kind == "error", f"{context}: NumPy raises {expected!r}, numelt gives {got!r}"
-                assert type(got) is type(expected), f"{context}: {got!r}, NumPy {expected!r}"
-                assert str(got) == str(expected), context
-                continue
-            if got_kind == "error":
-                raise AssertionError(context) from got
-            assert_same(got, expected, record.ulp, record.rtol, context, record.norm)
+pytestmark = pytest.mark.quick
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,97 @@
+"""Assignments between small views, one after the other, in every dtype."""
+
+import math
+import warnings
+
+import numpy
+import pytest
+
+import numelt
+
+from ..support.compare import as_numpy, assert_same
+
+DTYPES = [numpy.dtype(c) for c in "?bBhHiIlLefdFD"]
+
+
+@pytest.fixture(params=["recorded", "at once"], autouse=True)
+def habit(request):
+    """Do all of it while operations are recorded, and while small ones run at once."""
+    before = numelt.config.at_once
+    if request.param == "recorded":
+        numelt.config.at_once = 0
+    else:
+        for _ in range(8):
+            float((numelt.arange(3.0) + 1)[0])
+    yield
+    numelt.config.at_once = before
+
+
+def outcome(function, *args, **kwargs):
+    """Return what a call gives: the result, or the exception's class and words."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            result = function(*args, **kwargs)
+            text = as_numpy(result)
+        except Exception as error:  # the exception is what is compared
+            result, text = None, (type(error), str(error).replace("numelt", "numpy"))
+    return result, text, [(w.category, str(w.message)) for w in caught]
+
+
+def test_special_values_that_are_stored():
+    for dtype in ("?", "i1", "u8", "f2", "f4", "f8", "c16"):
+        for value in (0, -0.0, math.nan, math.inf, 300, -1, 2**40, 1e300, 2.7, True, 1j):
+            results = []
+            for np in (numelt, numpy):
+                x = np.ones((3, 4), dtype)
+                results.append(
+                    [outcome(x.__setitem__, key, value) for key in ((0, 0), (slice(None), 1), ..., 2)]
+                )
+                results[-1].append((x, None, []))
+            for ours, theirs in zip(*results, strict=True):
+                assert ours[2] == theirs[2], (dtype, value)
+                assert isinstance(theirs[1], tuple) == isinstance(ours[1], tuple), (dtype, value)
+            assert_same(results[0][-1][0], results[1][-1][0], context=f"{dtype} {value}")
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+def test_small_assignments(dtype):
+    values = [0, 1, 1.0, 2.7, -1, math.nan, math.inf, 300, 1j]
+    both = []
+    for np in (numelt, numpy):
+        x, found = (np.arange(40) % 7).astype(dtype), []
+        pieces = [x[2:9], x[::-3], x[5:5], x[1::2], x.reshape(5, 8)[:, 3], x.reshape(5, 8)[2], x[:1]]
+        y = np.arange(40, 80).astype(dtype)
+        sources = [
+            y[3:10],
+            y[::-3],
+            y[7:7],
+            y[::-2],
+            y.reshape(8, 5)[3, ::-1],
+            y[8:16],
+            y[9:10],
+            x[3:10],
+            x[::3],
+        ]
+        for piece in pieces:
+            for source in sources:
+                found.append(outcome(piece.__setitem__, slice(None), source))
+                found.append((x.copy(), None, []))
+            for value in values:
+                found.append(outcome(piece.__setitem__, ..., value))
+                found.append((x.copy(), None, []))
+        # what was recorded before sees what was there before
+        later = x + 1
+        x[:3] = y[:3]
+        x[10:12] = 1
+        found.append((later, None, []))
+        frozen = x[:4]
+        frozen.flags.writeable = False
+        found.append(outcome(frozen.__setitem__, slice(None), y[:4]))
+        both.append(found)
+    for at, (ours, theirs) in enumerate(zip(*both, strict=True)):
+        assert ours[2] == theirs[2], at
+        if isinstance(theirs[0], numpy.ndarray):
+            assert_same(ours[0], theirs[0], context=str(at))
+        else:
+            assert isinstance(ours[1], tuple) == isinstance(theirs[1], tuple), at

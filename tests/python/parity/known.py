@@ -1,0 +1,41 @@
+"""Differences from NumPy that the parity driver finds, and why each is left.
+
+A key is a pattern for the line that the driver would report: the call, its case, and what is wrong.
+"""
+
+import re
+
+KNOWN = {
+    # deliberate
+    r"\.__array__\(\).*: <class 'numpy.ndarray'> for an array": "gives libraries NumPy's own array",
+    r"derived, .*.*<class 'numpy.ndarray'> for an array": (
+        "methods of classes derived from `ndarray` are NumPy's own, and give its arrays where they leave "
+        "the class"
+    ),
+    r"^np\.roll\(A, \(\), \(\)\) .*0-d": "NumPy's error is one of its own unpacking",
+    r"(x\[.*\]|A\[.*\]) = x\[::-1\] .*operand x afterwards": (
+        "NumPy, whose masks do not look for overlap, reads elements that it has just overwritten"
+    ),
+    r"astype\('u4'\) \[f[248]": "what NaN becomes depends on the order in which NumPy's loop walks",
+    # found by the driver: words and layouts that a program hardly asks for
+    r"^del [xA]\.\w+ .*property has no deleter": "another text for attributes that cannot be deleted",
+    r"^x\.imag = 2 \[[OUSMm>]": (
+        "the array without imaginary parts is also read-only, and the other error comes first"
+    ),
+    r"^(np\.roll|A\.byteswap).* broadcast, .*: strides": "axes of step 0 are ordered otherwise in copies",
+    r"^np\.abs.*(where=m|out=x).*\[c.*ComplexWarning": "NumPy warns of a cast back that it does not need",
+    r"^np\.absolute.*(where=m|out=x).*\[c.*ComplexWarning": "as with np.abs",
+    r"(multiply|square|reciprocal|\*).* \[c(8|16), .*: warns": (
+        "complex operations that are made of several name one of these, or warn of the same once more"
+    ),
+    r"^[xA]\[.*\] = .*: warns .*in cast": (
+        "values that are recorded are cast, and warn, before the call finds that their number does not fit"
+    ),
+    r"where=m, out=.*warns .*overflow encountered in where": "casts of what a mask leaves out name `where`",
+    r"^np\.full_like\(x, 1e300\) .* empty, .*: warns": "the number is cast although there is no element",
+}
+
+
+def is_known(failure):
+    """Return whether a difference is one of those above."""
+    return any(re.search(pattern, failure) for pattern in KNOWN)
