@@ -117,3 +117,8 @@ pub use operand::Operand;
 pub use products::{plain as plain_product, product};
 pub use reductions::{Reduction, Scan, flatten, normalize_axis};
 pub use rules::slicing::Part;
+
+/// The guide, whose programs are tested as this crate's examples are.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/rust.md")]
+struct Guide;

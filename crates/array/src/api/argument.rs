@@ -63,12 +63,6 @@ impl Argument for Scalar {
     }
 }
 
-impl Argument for Weak {
-    fn operand(&self) -> Operand<'_> {
-        Operand::Weak(*self)
-    }
-}
-
 /// A number of Rust's as the Python number of its value.
 fn unsigned(value: u64) -> Weak {
     i64::try_from(value).map_or(Weak::Unsigned(value), Weak::Int)

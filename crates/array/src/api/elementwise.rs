@@ -13,7 +13,7 @@ use crate::front::Front;
 use crate::operand::Operand;
 use crate::rules::names::numpy_name;
 use crate::rules::resolve::{self, Weak};
-use numelt_ir::{DType, Dims, Op, Scalar};
+use numelt_ir::{DType, Dims, Op};
 use numelt_runtime::Input;
 use smallvec::SmallVec;
 
@@ -46,9 +46,10 @@ pub(crate) fn zero_dimensional(operand: &Operand<'_>) -> AnyArray {
     let value = match operand {
         Operand::Array(view) => return AnyArray::new((*view).clone()),
         Operand::Value(value) => *value,
-        Operand::Weak(weak) => {
-            weak.default_dtype().and_then(|dtype| weak.to_scalar(dtype)).unwrap_or(Scalar::F64(f64::NAN))
-        }
+        Operand::Weak(weak) => match weak.default_dtype().and_then(|dtype| weak.to_scalar(dtype)) {
+            Some(value) => value,
+            None => unreachable!("Rust's numbers are no larger than 64 bits"),
+        },
     };
     let view = Recorder.fresh(value.dtype(), &[], Dims::new());
     done(Recorder.record(Op::Copy, value.dtype(), &view, &[Input::Const(value)], Default::default()));
