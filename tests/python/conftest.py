@@ -19,3 +19,16 @@ def recorded():
     numelt.config.at_once = 0
     yield
     numelt.config.at_once = before
+
+
+@pytest.fixture(params=["recorded", "at once"])
+def recorded_and_at_once(request):
+    """Do all of it while operations are recorded, and while small ones run at once."""
+    before = numelt.config.at_once
+    if request.param == "recorded":
+        numelt.config.at_once = 0
+    else:
+        for _ in range(8):
+            float((numelt.arange(3.0) + 1)[0])
+    yield
+    numelt.config.at_once = before

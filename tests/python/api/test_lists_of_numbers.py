@@ -1,35 +1,11 @@
 """Reductions of lists of numbers, against NumPy."""
 
-import warnings
-
 import numpy
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import numelt
-
-from ..support.compare import assert_same
-
-
-def outcome(function, np):
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        try:
-            made = function(np)
-        except (IndexError, ValueError, TypeError, OverflowError) as error:
-            return type(error), str(error)
-    return made, sorted(str(w.message) for w in caught)
-
-
-def both(function, context=None):
-    ours, theirs = outcome(function, numelt), outcome(function, numpy)
-    for got, want in zip(ours, theirs, strict=True):
-        if isinstance(want, (numpy.ndarray, numpy.generic)):
-            assert_same(got, want, context=str(context))
-        else:
-            assert got == want, context
-
+from ..support.same_results import both
 
 NUMBERS = st.lists(
     st.one_of(

@@ -7,20 +7,7 @@ import numelt
 
 from ..support.compare import assert_same
 
-pytestmark = pytest.mark.quick
-
-
-@pytest.fixture(params=["recorded", "at once"], autouse=True)
-def habit(request):
-    """Do all of it while operations are recorded, and while small ones run at once."""
-    before = numelt.config.at_once
-    if request.param == "recorded":
-        numelt.config.at_once = 0
-    else:
-        for _ in range(8):
-            float((numelt.arange(3.0) + 1)[0])
-    yield
-    numelt.config.at_once = before
+pytestmark = [pytest.mark.quick, pytest.mark.usefixtures("recorded_and_at_once")]
 
 
 def test_named_results():

@@ -2,38 +2,14 @@
 
 import sys
 import types
-import warnings
 
 import pytest
 
 import numelt
 
-from ..support.compare import as_numpy
+from ..support.worded_outcomes import outcome
 
-
-@pytest.fixture(params=["recorded", "at once"], autouse=True)
-def habit(request):
-    """Do all of it while operations are recorded, and while small ones run at once."""
-    before = numelt.config.at_once
-    if request.param == "recorded":
-        numelt.config.at_once = 0
-    else:
-        for _ in range(8):
-            float((numelt.arange(3.0) + 1)[0])
-    yield
-    numelt.config.at_once = before
-
-
-def outcome(function, *args, **kwargs):
-    """Return what a call gives: the result, or the exception's class and words."""
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        try:
-            result = function(*args, **kwargs)
-            text = as_numpy(result)
-        except Exception as error:  # the exception is what is compared
-            result, text = None, (type(error), str(error).replace("numelt", "numpy"))
-    return result, text, [(w.category, str(w.message)) for w in caught]
+pytestmark = pytest.mark.usefixtures("recorded_and_at_once")
 
 
 def test_names_that_are_found_late():

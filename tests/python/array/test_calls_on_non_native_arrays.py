@@ -1,32 +1,14 @@
 """Calls on records, text, dates and objects, which NumPy does."""
 
-import warnings
-
 import numpy
 import pytest
 
 import numelt
 
 from ..support.compare import as_numpy, assert_same
+from ..support.outcomes import outcome
 
 pytestmark = pytest.mark.quick
-
-
-def outcome(function, np):
-    """What a call gives: its result and the warnings, or the class and text of its exception."""
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        try:
-            made = as_plain(function(np))
-        except Exception as error:
-            made = type(error), str(error)
-    return made, sorted(str(w.message) for w in caught)
-
-
-def as_plain(made):
-    if isinstance(made, (list, tuple)):
-        return [as_plain(part) for part in made]
-    return as_numpy(made) if isinstance(made, numelt.ndarray) else made
 
 
 FOREIGN = {

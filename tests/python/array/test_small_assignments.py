@@ -1,41 +1,18 @@
 """Assignments between small views, one after the other, in every dtype."""
 
 import math
-import warnings
 
 import numpy
 import pytest
 
 import numelt
 
-from ..support.compare import as_numpy, assert_same
+from ..support.compare import assert_same
+from ..support.worded_outcomes import outcome
+
+pytestmark = pytest.mark.usefixtures("recorded_and_at_once")
 
 DTYPES = [numpy.dtype(c) for c in "?bBhHiIlLefdFD"]
-
-
-@pytest.fixture(params=["recorded", "at once"], autouse=True)
-def habit(request):
-    """Do all of it while operations are recorded, and while small ones run at once."""
-    before = numelt.config.at_once
-    if request.param == "recorded":
-        numelt.config.at_once = 0
-    else:
-        for _ in range(8):
-            float((numelt.arange(3.0) + 1)[0])
-    yield
-    numelt.config.at_once = before
-
-
-def outcome(function, *args, **kwargs):
-    """Return what a call gives: the result, or the exception's class and words."""
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        try:
-            result = function(*args, **kwargs)
-            text = as_numpy(result)
-        except Exception as error:  # the exception is what is compared
-            result, text = None, (type(error), str(error).replace("numelt", "numpy"))
-    return result, text, [(w.category, str(w.message)) for w in caught]
 
 
 def test_special_values_that_are_stored():

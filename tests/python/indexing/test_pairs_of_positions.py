@@ -1,14 +1,13 @@
 """Storing at pairs of positions, beside readers that wait."""
 
 import itertools
-import warnings
 
 import numpy
 import pytest
 
 import numelt
 
-from ..support.compare import assert_same
+from ..support.same_results import both
 
 pytestmark = pytest.mark.quick
 
@@ -26,25 +25,6 @@ ARRAYS = {
     "deep": lambda np, dtype: np.array(numpy.arange(24).astype(dtype).reshape(4, 3, 2)),
     "no rows": lambda np, dtype: np.zeros((0, 3), dtype),
 }
-
-
-def outcome(function, np):
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        try:
-            made = function(np)
-        except (IndexError, ValueError, TypeError, OverflowError) as error:
-            return type(error), str(error)
-    return made, sorted(str(w.message) for w in caught)
-
-
-def both(function, context=None):
-    ours, theirs = outcome(function, numelt), outcome(function, numpy)
-    for got, want in zip(ours, theirs, strict=True):
-        if isinstance(want, (numpy.ndarray, numpy.generic)):
-            assert_same(got, want, context=str(context))
-        else:
-            assert got == want, context
 
 
 ROWS = {

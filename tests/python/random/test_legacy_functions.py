@@ -1,13 +1,12 @@
 """The functions of `np.random` leave the state that NumPy's leave, and say what NumPy's say."""
 
-import warnings
-
 import numpy
 import pytest
 
 import numelt
 
 from ..support.compare import as_numpy
+from ..support.outcomes import outcome
 
 pytestmark = pytest.mark.quick
 
@@ -34,23 +33,6 @@ def test_draws_leave_numpys_state(name, size):
     (ours, _), (theirs, _) = outcome(drawn, numelt), outcome(drawn, numpy)
     for one, other in zip(ours, theirs, strict=True):
         assert numpy.array_equal(as_numpy(one), other)
-
-
-def outcome(function, np):
-    """What a call gives: its result and the warnings, or the class and text of its exception."""
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        try:
-            made = as_plain(function(np))
-        except Exception as error:
-            made = type(error), str(error)
-    return made, sorted(str(w.message) for w in caught)
-
-
-def as_plain(made):
-    if isinstance(made, (list, tuple)):
-        return [as_plain(part) for part in made]
-    return as_numpy(made) if isinstance(made, numelt.ndarray) else made
 
 
 @pytest.mark.parametrize("name", ["rand", "normal", "randint"])
