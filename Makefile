@@ -68,8 +68,9 @@ lint: setup ## rustfmt, clippy, ruff, mypy, which crates and files may use what
 	mypy
 	$(PY) scripts/check_architecture.py
 
-test-rust: setup ## the Rust tests, the file tests among them
+test-rust: setup ## the Rust tests, the file tests among them, and the examples of the Rust API's documentation
 	cargo nextest run --workspace
+	cargo test --quiet --doc -p numelt --all-features
 
 test-python: setup ## pytest against the numelt in .venv (make build)
 	$(PY) -m pytest $(PYTEST_ARGS)
