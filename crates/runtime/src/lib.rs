@@ -26,6 +26,7 @@ mod heap;
 mod host;
 mod journal;
 mod null;
+mod overwritten;
 mod piecemeal;
 mod placement;
 mod progress;

@@ -16,6 +16,7 @@ use crate::heap::cell::BaseCell;
 use crate::heap::shared::Shared;
 use crate::heap::{lost, zeros};
 use crate::journal::Journal;
+use crate::overwritten::Overwritten;
 use crate::placement::Placement;
 use crate::progress::Progress;
 use crate::report::{self, Warning};
@@ -272,19 +273,24 @@ impl Piecemeal<'_> {
         let params: SmallVec<[Scalar; 3]> =
             one.kernel.params.iter().filter_map(|&at| literal(&instr.ins[at as usize], consts)).collect();
         let launch = Launch { geometry: &outline.geometry, buffers: &buffers, params: &params };
+        let bases: SmallVec<[u32; 6]> =
+            outline.sources.iter().map(|s| base_of(*s, instr).unwrap_or(u32::MAX)).collect();
+        let kernel = &one.kernel.kernel;
+        let before = Overwritten::before(self.engine, &launch, (kernel, &bases), one.watch);
         let met = run(self.engine, &Work::Kernel(&*one.executable, &launch, None))? & one.watch;
         if met != 0 {
             let step = KernelStep {
-                kernel: Arc::clone(&one.kernel.kernel),
+                kernel: Arc::clone(kernel),
                 geometry: outline.geometry.clone(),
-                bases: outline.sources.iter().map(|s| base_of(*s, instr).unwrap_or(0)).collect(),
+                bases: bases.into_vec(),
                 params: Vec::new(),
                 watch: one.kernel.watch.clone(),
                 instrs: Vec::new(),
                 delay: None,
                 puts: Vec::new(),
             };
-            report::kernel(self.engine, &*one.executable, &launch, &step, met, &Mutex::default(), self.warnings);
+            let step = (&step, &before);
+            report::kernel(self.engine, &*one.executable, &launch, step, met, &Mutex::default(), self.warnings);
         }
         Ok(())
     }

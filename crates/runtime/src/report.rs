@@ -2,11 +2,13 @@
 //!
 //! In: a launch that has just run, the conditions it may have met and what its instructions want reported. Out:
 //! [`Warning`]s with NumPy's words. The engine evaluates the kernel once more, value by value; operands
-//! that the launch itself has overwritten are lost to that, and then the likeliest operation is named.
+//! that the launch itself has overwritten, and of which no copy was kept, are lost to that; then the likeliest operation
+//! is named.
 
-use crate::engine::{Executable, Host, Launch, NestLaunch, WholeScratch, Work, run};
+use crate::engine::{Buffer, Executable, Host, Launch, NestLaunch, WholeScratch, Work, run};
+use crate::overwritten::Overwritten;
 use numelt_ir::{BaseId, DType, Instr, Op, warn};
-use numelt_opt::{ArgKind, KernelStep, NestStep, Node, Stage};
+use numelt_opt::{ArgKind, KernelStep, NestStep, Node};
 use std::fmt;
 use std::sync::{Mutex, PoisonError};
 
@@ -69,14 +71,15 @@ pub(crate) fn kernel(
     engine: &dyn Host,
     executable: &dyn Executable,
     launch: &Launch<'_>,
-    step: &KernelStep,
+    (step, before): (&KernelStep, &Overwritten),
     met: u8,
     memory: &Mutex<Memory>,
     warnings: &mut Vec<Warning>,
 ) {
     let mut memory = memory.lock().unwrap_or_else(PoisonError::into_inner);
     if !memory.serves(met) {
-        let Some(found) = audited(engine, executable, launch, step, met, &written_bases(step)) else { return };
+        let gone = Gone { bases: &written_bases(step), before };
+        let Some(found) = audited(engine, executable, launch, step, met, &gone) else { return };
         memory.keep(met, found, launch.geometry.extents.iter().product());
     }
     tell(step, &memory.found, warnings);
@@ -109,24 +112,53 @@ pub(crate) fn nest(engine: &dyn Host, launch: &NestLaunch<'_>, nest: &NestStep, 
         let lost = if again { written_bases(&stage.step) } else { everywhere.clone() };
         let own = if again { run(engine, &Work::Kernel(executable, &part, None)) } else { Ok(met) };
         let Ok(own) = own else { return };
-        if let Some(found) = audited(engine, executable, &part, &stage.step, met & own, &lost) {
+        let gone = Gone { bases: &lost, before: &Overwritten::default() };
+        if let Some(found) = audited(engine, executable, &part, &stage.step, met & own, &gone) {
             tell(&stage.step, &found, warnings);
         }
     }
 }
 
 /// Does a nest give the same results when it runs once more? Not if a stage reads memory that this or a later
-/// stage writes.
+/// stage writes, and that no stage before has made anew.
 fn repeats(nest: &NestStep) -> bool {
-    let reads = |stage: &Stage, base: &BaseId| {
-        let args = stage.step.kernel.args.iter().zip(&stage.step.bases);
-        args.into_iter().any(|(a, b)| matches!(a.kind, ArgKind::Load | ArgKind::Gather) && b == base)
+    let touches = |base: BaseId| {
+        nest.stages.iter().enumerate().flat_map(move |(at, stage)| {
+            let args = stage.step.kernel.args.iter().zip(&stage.step.bases).enumerate();
+            let own = args.filter(move |(_, (arg, b))| arg.kind != ArgKind::Index && **b == base);
+            own.map(move |(arg, _)| (at, &stage.step, arg))
+        })
+    };
+    let reads = |step: &KernelStep, arg: usize| matches!(step.kernel.args[arg].kind, ArgKind::Load | ArgKind::Gather);
+    // the bytes from the first to the last element, and whether they are all the argument's
+    let reach = |step: &KernelStep, arg: usize| {
+        let (place, size) = (&step.geometry.args[arg], step.kernel.args[arg].dtype.size() as i64);
+        let (low, high) = place.reach(&step.geometry.extents);
+        let own = step.geometry.extents.iter().zip(&place.strides).filter(|(_, stride)| **stride != 0);
+        let whole = own.map(|(&n, _)| n).product::<i64>() * size == high + size - low;
+        (low..high + size, whole)
+    };
+    // Is all that is used of a base written by the first stage that uses it?
+    let made_anew = |base: BaseId| {
+        let Some((first, step, arg)) = touches(base).next() else { return true };
+        let (made, whole) = reach(step, arg);
+        let mut later = touches(base).skip(1);
+        whole
+            && !reads(step, arg)
+            && later.all(|(at, step, arg)| {
+                let (used, _) = reach(step, arg);
+                at > first
+                    && step.kernel.args[arg].kind != ArgKind::Gather
+                    && made.start <= used.start
+                    && used.end <= made.end
+            })
     };
     // scratch starts anew
-    let fresh = |base: &BaseId| nest.scratch.iter().any(|s| s.base == *base);
+    let fresh = |base: BaseId| nest.scratch.iter().any(|s| s.base == base);
     nest.stages.iter().enumerate().all(|(at, stage)| {
         let written = written_bases(&stage.step);
-        written.iter().all(|base| fresh(base) || !nest.stages[..=at].iter().any(|s| reads(s, base)))
+        let read = |base: BaseId| touches(base).any(|(reader, step, arg)| reader <= at && reads(step, arg));
+        written.iter().all(|&base| fresh(base) || !read(base) || made_anew(base))
     })
 }
 
@@ -138,18 +170,25 @@ fn written_bases(step: &KernelStep) -> Vec<BaseId> {
     own.chain(step.puts.iter().map(|put| put.target)).collect()
 }
 
-/// What the values of a kernel meet; what the bases in `gone` held at its launch is lost.
+/// What an audit can't read any more: what these bases held at the launch, unless there are copies of it.
+struct Gone<'a> {
+    bases: &'a [BaseId],
+    before: &'a Overwritten,
+}
+
+/// What the values of a kernel meet.
 fn audited(
     engine: &dyn Host,
     executable: &dyn Executable,
     launch: &Launch<'_>,
     step: &KernelStep,
     met: u8,
-    gone: &[BaseId],
+    gone: &Gone<'_>,
 ) -> Option<Vec<u8>> {
     let wanted: Vec<u8> = step.watch.iter().map(|w| w.bits & met).collect();
     // a failure here must not hide that the launch itself succeeded
-    let mut found = engine.audit(executable, launch, &wanted).ok()?;
+    let audit = |buffers: &[Buffer]| engine.audit(executable, &Launch { buffers, ..*launch }, &wanted);
+    let mut found = gone.before.with(engine, launch.buffers, audit).flatten().ok()?;
     let lost = lost_values(step, gone);
     if lost.contains(&true) {
         guess(step, &wanted, &lost, &mut found);
@@ -194,9 +233,9 @@ impl Memory {
 }
 
 /// Values that can't be evaluated again, because the launch has overwritten what they come from.
-fn lost_values(step: &KernelStep, gone: &[BaseId]) -> Vec<bool> {
+fn lost_values(step: &KernelStep, gone: &Gone<'_>) -> Vec<bool> {
     let kernel = &step.kernel;
-    let written = |arg: u32| gone.contains(&step.bases[arg as usize]);
+    let written = |arg: u32| gone.bases.contains(&step.bases[arg as usize]) && !gone.before.has(arg);
     let mut lost = Vec::with_capacity(step.watch.len());
     for node in &kernel.body {
         lost.push(match node {

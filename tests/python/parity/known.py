@@ -5,7 +5,6 @@ A key is a pattern for the line that the driver would report: the call, its case
 
 import re
 
-import numelt
 
 KNOWN = {
     # deliberate
@@ -53,16 +52,7 @@ KNOWN = {
     ),
 }
 
-# where everything is compiled before its first run
-KNOWN_COMPILED = {
-    r"(out=x\)|^[xA]\S* \S{0,2}=).*\[f[248], .*: warns": (
-        "a fault: what met a condition is looked for after the kernel has run, and one that overwrites "
-        "what it reads has other values then"
-    ),
-}
-
 
 def is_known(failure):
     """Return whether a difference is one of those above."""
-    known = {**KNOWN, **KNOWN_COMPILED} if str(numelt.config.jit) == "sync" else KNOWN
-    return any(re.search(pattern, failure) for pattern in known)
+    return any(re.search(pattern, failure) for pattern in KNOWN)

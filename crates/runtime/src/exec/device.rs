@@ -7,6 +7,7 @@ use crate::cache::Executables;
 use crate::engine::{Buffer, Host, Launch, Operand, Task, Ticket, Work};
 use crate::heap::copies::Device;
 use crate::heap::lost;
+use crate::overwritten::Overwritten;
 use crate::report::{self, Warning};
 use numelt_ir::{Error, Result};
 use numelt_opt::{KernelStep, Plan, Step};
@@ -156,6 +157,7 @@ impl Run<'_> {
                 let (params, buffers) = (self.literals(kernel), memory.buffers(kernel));
                 let launch = Launch { geometry: &kernel.geometry, buffers: &buffers, params: &params };
                 let executable = &*self.ready.executables[0];
+                let kernel = (kernel, &Overwritten::default());
                 report::kernel(host, executable, &launch, kernel, met, &self.ready.memory, warnings);
             }
             Step::Nest(nest) => {

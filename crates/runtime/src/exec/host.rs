@@ -8,6 +8,7 @@ use crate::engine::{
 };
 use crate::heap::lost;
 use crate::heap::zeros::is_zero;
+use crate::overwritten::Overwritten;
 use crate::report::{self, Warning};
 use numelt_ir::{Error, Instr, Operand as IrOperand, Result, Scalar, View, warn};
 use numelt_opt::{KernelStep, NestStep, Put, Step};
@@ -45,9 +46,10 @@ impl Run<'_> {
                 let buffers = memory.buffers(kernel);
                 let launch = Launch { geometry: &kernel.geometry, buffers: &buffers, params: &params };
                 let executable = &*ready.executables[0];
+                let before = Overwritten::before(engine, &launch, (&kernel.kernel, &kernel.bases), ready.watch);
                 let met = run(engine, &Work::Kernel(executable, &launch, kernel.delay.as_ref()))? & ready.watch;
                 if met != 0 {
-                    report::kernel(engine, executable, &launch, kernel, met, &ready.memory, warnings);
+                    report::kernel(engine, executable, &launch, (kernel, &before), met, &ready.memory, warnings);
                 }
             }
             Step::Nest(nest) => {
@@ -100,6 +102,7 @@ impl Run<'_> {
         let watched = kernel.watch.iter().fold(0, |all, w| all | w.bits);
         if own & watched & warn::ALL != 0 {
             let launch = Launch { geometry: &kernel.geometry, buffers: &buffers, params: &params };
+            let kernel = (kernel, &Overwritten::default());
             report::kernel(engine, executable, &launch, kernel, own & watched, &ready.memory, warnings);
         }
         kernel.puts.iter().for_each(|put| report::call(instr(put), puts, warnings));

@@ -1,0 +1,113 @@
+//! What a launch overwrites of what it reads, kept until it is known which floating-point conditions it met.
+//!
+//! In: a kernel that is about to run. Out: copies of the operands that it is going to overwrite, where these are
+//! small, and a second set of places to read them from. Which operation met a condition is found out by evaluating the
+//! kernel once more (see [`crate::report`]), and that needs the operands as they were. Large operands are not
+//! kept: copying them would cost a good part of the kernel's own time.
+
+use crate::engine::{Buffer, Host, Launch, Ticket};
+use numelt_ir::{BaseId, Result};
+use numelt_opt::{ArgKind, Kernel};
+use smallvec::SmallVec;
+
+/// A kernel, and the base that each of its arguments lies in.
+type Bound<'a> = (&'a Kernel, &'a [BaseId]);
+
+/// Copies of the operands that one launch overwrites.
+#[derive(Default)]
+pub(crate) struct Overwritten {
+    kept: SmallVec<[Copy; 1]>,
+}
+
+/// The bytes that an argument reaches.
+struct Copy {
+    arg: usize,
+    /// Where the argument's first point lies in them.
+    start: i64,
+    bytes: Vec<u8>,
+}
+
+impl Overwritten {
+    /// Most bytes that are kept of one operand: a copy takes less than a microsecond.
+    const MOST: i64 = 16 << 10;
+
+    /// Copies what the launch is going to overwrite, unless nothing is `watched`.
+    pub fn before(engine: &dyn Host, launch: &Launch<'_>, kernel: Bound<'_>, watched: u8) -> Overwritten {
+        let mut kept = SmallVec::new();
+        if watched != 0 {
+            for arg in overwritten(kernel) {
+                kept.extend(Copy::new(engine, launch, kernel.0, arg));
+            }
+        }
+        Overwritten { kept }
+    }
+
+    /// Does the copy of an argument exist?
+    pub fn has(&self, arg: u32) -> bool {
+        self.kept.iter().any(|copy| copy.arg == arg as usize)
+    }
+
+    /// Calls `with` with the places of the launch's operands as they were before it, in the engine's memory.
+    pub fn with<R>(&self, engine: &dyn Host, buffers: &[Buffer], with: impl FnOnce(&[Buffer]) -> R) -> Result<R> {
+        let mut buffers: SmallVec<[Buffer; 8]> = buffers.into();
+        let mut rooms: SmallVec<[Room<'_>; 1]> = SmallVec::new();
+        for copy in &self.kept {
+            let room = Room::new(engine, copy.bytes.len())?;
+            let place = Buffer { handle: room.handle, offset: 0 };
+            engine.upload(&copy.bytes, place)?;
+            buffers[copy.arg] = place.moved(copy.start);
+            rooms.push(room);
+        }
+        Ok(with(&buffers))
+    }
+}
+
+impl Copy {
+    fn new(engine: &dyn Host, launch: &Launch<'_>, kernel: &Kernel, arg: usize) -> Option<Copy> {
+        let place = &launch.geometry.args[arg];
+        let (low, high) = place.reach(&launch.geometry.extents);
+        let nbytes = high - low + kernel.args[arg].dtype.size() as i64;
+        let empty = launch.geometry.extents.contains(&0);
+        if empty || nbytes > Overwritten::MOST {
+            return None;
+        }
+        let (start, mut bytes) = (place.offset - low, vec![0; nbytes as usize]);
+        engine.download(launch.buffers[arg].moved(-start), &mut bytes).ok()?;
+        Some(Copy { arg, start, bytes })
+    }
+}
+
+/// Memory of the engine, given back when it is dropped.
+struct Room<'a> {
+    engine: &'a dyn Host,
+    handle: u64,
+    nbytes: usize,
+}
+
+impl<'a> Room<'a> {
+    fn new(engine: &'a dyn Host, nbytes: usize) -> Result<Room<'a>> {
+        Ok(Room { engine, handle: engine.alloc(nbytes)?, nbytes })
+    }
+}
+
+impl Drop for Room<'_> {
+    fn drop(&mut self) {
+        self.engine.free(self.handle, self.nbytes, Ticket::default());
+    }
+}
+
+/// The arguments that a kernel loads from memory that it writes. One that shares its address with another is not among
+/// them.
+fn overwritten<'a>((kernel, bases): Bound<'a>) -> impl Iterator<Item = usize> + 'a {
+    let args = &kernel.args;
+    let writes = move |at: usize| {
+        let mut own = args.iter().zip(bases);
+        own.any(|(arg, base)| matches!(arg.kind, ArgKind::Store | ArgKind::Reduced) && *base == bases[at])
+    };
+    (0..args.len()).filter(move |&at| {
+        args[at].kind == ArgKind::Load
+            && args[at].near.is_none()
+            && !args.iter().any(|arg| arg.near.is_some_and(|near| near.arg as usize == at))
+            && writes(at)
+    })
+}
