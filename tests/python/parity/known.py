@@ -5,7 +5,6 @@ A key is a pattern for the line that the driver would report: the call, its case
 
 import re
 
-
 KNOWN = {
     # deliberate
     r"\.__array__\(\).*: <class 'numpy.ndarray'> for an array": "gives libraries NumPy's own array",
