@@ -2,6 +2,8 @@
 
 Each row of a table is tried with every dtype and in every layout that it lists, and with every size; of their
 combinations a row sees a part, and another row another part. `NUMELT_EXPLORE=1` tries all of them.
+`NUMELT_PARITY_STEP` says every how many combinations of a dtype and a layout a row is tried: the runs under
+hostile settings, of which there are many, see a smaller part each, and each setting another part.
 """
 
 import os
@@ -38,7 +40,11 @@ PLAIN = [row for row in ROWS if not program(row.code)[2] & LETTERS]
 GROUPS = [PLAIN[at : at + 100] for at in range(0, len(PLAIN), 100)]
 EXPLORE = os.environ.get("NUMELT_EXPLORE") == "1"
 # every how many combinations of a dtype and a layout a row is tried; no divisor of the number of layouts
-STEP = 1 if EXPLORE else 5
+STEP = 1 if EXPLORE else int(os.environ.get("NUMELT_PARITY_STEP", "5"))
+# settings of numelt that this run is under, of which each sees other combinations
+SETTINGS = "".join(
+    f"{name}={value}" for name, value in sorted(os.environ.items()) if name.startswith("NUMELT_")
+)
 # a row is tried at all small sizes, and at a part of those that take long: both sides of one limit
 SMALLER = [n for n in SIZES if n < 10_000]
 LARGER = [n for n in SIZES if n >= 10_000]
@@ -69,8 +75,8 @@ def ids(row):
 
 
 def first(row, step):
-    """Return which combination a row begins with: another one for each row."""
-    return zlib.crc32(row.code.encode()) % step
+    """Return which combination a row begins with: another one for each row, and under each setting."""
+    return zlib.crc32((row.code + SETTINGS).encode()) % step
 
 
 def failures(row, cases, ways=None):

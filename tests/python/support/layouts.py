@@ -58,7 +58,8 @@ def pair(np, dtype, layout, seed, domain="any"):
 # name -> for n rows: the first row, and the extents and strides, in rows, of the two axes that replace them
 OVERLAPPING = {
     "windows": lambda n: (0, (n - 1, 2), (1, 1)),
-    "wide windows": lambda n: (0, (n // 2, n // 2), (1, 1)),
+    # fewer windows of a long array: NumPy takes a minute for the sums of 32,000 of them
+    "wide windows": lambda n: (0, (min(n // 2, 300), n // 2), (1, 1)),
     "every other": lambda n: (0, ((n - 1) // 2, 3), (2, 1)),
     "repeated": lambda n: (0, (3, n), (0, 1)),
     "repeats": lambda n: (0, (n, 2), (1, 0)),
