@@ -41,6 +41,9 @@ pub enum Error {
         /// Its extents.
         shape: Vec<i64>,
     },
+    /// A function of the user's failed that was to compute an array.
+    #[error("the extension method {0} failed, so its result has no values")]
+    Extension(String),
     /// The engine cannot do this; the caller takes another path.
     #[error("unsupported: {0}")]
     Unsupported(String),

@@ -9,6 +9,7 @@ mod left;
 mod packed;
 mod places;
 mod repeat;
+mod stops;
 
 pub(crate) use self::left::{Again, Left, Turn, wanted_by_holders};
 pub(crate) use self::packed::Packed;
@@ -17,6 +18,8 @@ pub(crate) use self::places::Places;
 use self::places::Trust;
 pub(crate) use self::repeat::Track;
 pub use self::repeat::{Repeated, in_c_order};
+pub(crate) use self::stops::Call;
+use self::stops::Stops;
 use crate::exec::ReadyPlan;
 use crate::heap::Heap;
 use crate::heap::base::{ArrayView, BaseRef, Input};
@@ -44,6 +47,8 @@ pub(crate) struct Batch {
     asked: Asked,
     /// Where its instructions were recorded, but those of a plan whose places are trusted.
     places: Places,
+    /// Calls of extension methods between the instructions.
+    stops: Stops,
     /// See [`Batch::left`].
     left: usize,
     /// How often instructions of it have been taken out or put first.
@@ -106,6 +111,7 @@ impl Batch {
             followed: None,
             asked,
             places,
+            stops: Stops::default(),
             left: 0,
             edits: 0,
             passing: Passing::new(),
@@ -136,6 +142,7 @@ impl Batch {
         self.followed = None;
         self.asked.clear();
         self.places.clear();
+        self.stops.clear();
         (self.left, self.edits) = (0, 0);
     }
 
@@ -359,6 +366,7 @@ impl Batch {
             target.set_written(tail.epoch);
             tail.append(instr);
         }
+        self.split_calls(at, tail);
         let used = |operand: &Operand| if let Operand::Const(id) = operand { Some(*id as usize + 1) } else { None };
         let consts = self.program.instrs.iter().flat_map(|i| i.ins.iter().filter_map(used)).max().unwrap_or(0);
         self.program.consts.truncate(consts);

@@ -19,6 +19,7 @@ mod cache;
 mod config;
 mod engine;
 mod exec;
+mod extension;
 mod filter;
 pub mod footprint;
 pub mod fork;
@@ -44,6 +45,7 @@ pub use engine::{
     Buffer, Engine, EngineSet, Executable, Few, FewInput, Launch, LibraryCall, NestLaunch, Operand, PutCall, SmallCall,
     StageLaunch, Storage, Task, Ticket, WholeScratch, Work, run,
 };
+pub use extension::{Extension, Input as ExtensionInput, Output as ExtensionOutput};
 pub use filter::{Filter, FilterError};
 pub use heap::base::{ArrayView, BaseRef, Export, Input, WeakBase};
 pub use heap::guards::{ReadGuard, WriteGuard};

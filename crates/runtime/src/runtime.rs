@@ -6,6 +6,7 @@
 
 mod aside;
 mod engines;
+mod extending;
 mod filtering;
 mod gate;
 mod hosting;
@@ -47,8 +48,9 @@ use crate::stats::{FlushReport, Reason, Stats};
 use numelt_ir::{DType, Instr, Op, Result, Scalar};
 use numelt_opt::{Options, Target};
 use std::any::Any;
-use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
+use std::thread::ThreadId;
 use std::time::Instant;
 
 /// Records, plans and runs; see the module's text.
@@ -66,6 +68,8 @@ pub struct Runtime {
     at_once: AtomicBool,
     /// Are there filters? Readable without the lock.
     filtered: AtomicBool,
+    /// Calls of extension methods that have not run, readable without the lock.
+    calls: AtomicUsize,
 }
 
 /// What of a runtime is used by one thread at a time.
@@ -103,6 +107,8 @@ pub(crate) struct State {
     inspector: Option<Vec<FlushReport>>,
     warnings: Vec<Warning>,
     filters: Filters,
+    /// The thread that runs a call of an extension method.
+    caller: Option<ThreadId>,
     habit: Habit,
     /// Batches that are still recorded as a whole, because somebody has asked for an explanation.
     explained: u32,
@@ -147,16 +153,18 @@ impl Runtime {
             inspector: None,
             warnings: Vec::new(),
             filters: Filters::default(),
+            caller: None,
             habit: Habit::new(at_once),
             explained: 0,
             held_budget: (physical_memory() / 16) as u64,
             config,
         };
         let [warned, filtered] = [false, false].map(AtomicBool::new);
+        let calls = AtomicUsize::new(0);
         let at_once = AtomicBool::new(state.runs_at_once());
         let state = Arc::new(Gate::new(state));
         fork::enter(&state, &heap);
-        Runtime { heap, state, host, progress, work: AtomicU64::new(0), warned, at_once, filtered }
+        Runtime { heap, state, host, progress, work: AtomicU64::new(0), warned, at_once, filtered, calls }
     }
 
     /// Makes the process's runtime; false when there is one already.
@@ -268,6 +276,9 @@ impl Runtime {
     fn flush_again(&self, reason: Reason, again: Again<'_>) -> Result<()> {
         if reason == Reason::Warned {
             return Ok(());
+        }
+        if self.calls.load(Ordering::Relaxed) > 0 {
+            return self.flush_with_calls(reason, again);
         }
         let mut state = self.lock_unhindered()?;
         let result = state.flush(reason, again);
@@ -386,7 +397,8 @@ impl State {
 
     /// Runs the batch, or what a front end's filters have made of it.
     fn flush_as(&mut self, reason: Reason, again: Again<'_>, given: Option<Filtering>) -> Result<()> {
-        if self.batch.is_empty() || matches!(again, Again::No) && !self.batch.has_new() {
+        let call = self.batch.first_call();
+        if self.batch.is_empty() || call == Some(0) || matches!(again, Again::No) && !self.batch.has_new() {
             return Ok(());
         }
         let start = Instant::now();
@@ -400,19 +412,25 @@ impl State {
         let mut next = self.spare.take().unwrap_or_else(|| Box::new(Batch::new(&self.heap, 0)));
         next.restart(epoch, &mut self.cells);
         let mut batch = std::mem::replace(&mut self.batch, next);
+        if let Some(at) = call {
+            batch.split(at, &mut self.batch);
+        }
         let before_this = batch.left() > 0;
         let given_up = batch.set_aside(again, &mut self.batch);
         let mut companions = None;
         let has_filters = self.filters.any();
-        let cut = !has_filters && reason == Reason::Instructions && (batch.is_at_cut() || self.is_too_long(&batch));
+        let cut = call.is_none()
+            && !has_filters
+            && reason == Reason::Instructions
+            && (batch.is_at_cut() || self.is_too_long(&batch));
         if cut && !batch.is_at_cut() {
             let at = batch.best_cut();
             batch.split(at, &mut self.batch);
-        } else if !cut && !has_filters && !before_this && batch.has_asked() {
+        } else if !cut && call.is_none() && !has_filters && !before_this && batch.has_asked() {
             companions = Some(Companions::add(&mut batch, &mut self.sequels));
         }
         batch.look_at_bases();
-        batch.tries = reason == Reason::Read;
+        batch.tries = reason == Reason::Read && call.is_none();
         // the batch as it was recorded, if another one runs in its place
         let mut recorded = None;
         if has_filters && let Some(filtered) = self.filtered(&mut batch, given) {

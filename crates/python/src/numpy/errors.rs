@@ -26,6 +26,7 @@ pub fn to_py(error: Error) -> PyErr {
         | Error::Unsupported(_)
         | Error::Engine(_)
         | Error::Busy
+        | Error::Extension(_)
         | Error::Lost(_)) => PyRuntimeError::new_err(error.to_string()),
     }
 }

@@ -14,7 +14,7 @@ use numelt_ir::{Instr, Operand, Program, Scalar, View};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// The numbers that bases have got in a batch, by their identity.
-type Numbers = FxHashMap<usize, u32>;
+pub(super) type Numbers = FxHashMap<usize, u32>;
 
 /// What of that is left is to be tried again?
 #[derive(Clone, Copy)]
@@ -222,6 +222,8 @@ impl Batch {
         kept.into_iter().for_each(|instr| self.take_over(instr, consts, slots, &mut numbers));
         own.into_iter().for_each(|instr| self.take_over(instr, &own_consts, &own_slots, &mut numbers));
         self.places.iter_mut().for_each(|place| place.0 += count as u32);
+        self.stops.moved_by(count);
+        self.enter_calls();
         self.left += if left { count } else { 0 };
     }
 
@@ -261,6 +263,8 @@ impl Batch {
             self.places.extend(place.map(|place| (number, place.1)));
             self.take_over(program.instrs[at].clone(), &program.consts, slots, &mut numbers);
         }
+        self.stops.keep(kept);
+        self.enter_calls();
         self.left = 0;
     }
 
@@ -270,13 +274,14 @@ impl Batch {
         for batch in [Some(self), next].into_iter().flatten() {
             touched.extend(batch.slots.iter().map(|cell| cell.id()));
             written.extend(batch.program.instrs.iter().map(|instr| batch.slots[instr.out.base as usize].id()));
+            written.extend(batch.stops.outs().map(|out| out.base.0.id()));
         }
         slots.iter().filter(|cell| !written.contains(&cell.id())).for_each(|cell| cell.set_written(0));
         slots.iter().filter(|cell| !touched.contains(&cell.id())).for_each(|cell| cell.set_slot(0, 0));
     }
 
     /// Takes everything out; the bases stay pending, so that no other thread sees them otherwise meanwhile.
-    fn take_all(&mut self) -> (Vec<Instr>, Vec<Scalar>, Vec<Shared<BaseCell>>) {
+    pub(super) fn take_all(&mut self) -> (Vec<Instr>, Vec<Scalar>, Vec<Shared<BaseCell>>) {
         self.leave();
         self.edits += 1;
         (self.work, self.hash) = (0, Words::default());
@@ -286,7 +291,13 @@ impl Batch {
     }
 
     /// Appends an instruction over other bases and literals.
-    fn take_over(&mut self, mut instr: Instr, consts: &[Scalar], slots: &[Shared<BaseCell>], numbers: &mut Numbers) {
+    pub(super) fn take_over(
+        &mut self,
+        mut instr: Instr,
+        consts: &[Scalar],
+        slots: &[Shared<BaseCell>],
+        numbers: &mut Numbers,
+    ) {
         for operand in &mut instr.ins {
             match operand {
                 Operand::View(view) => view.base = self.number(&slots[view.base as usize], numbers),

@@ -4,6 +4,7 @@
 //! answer whether a batch touches one: such a batch runs operation by operation, so that nothing is computed from
 //! what is not there, and an assignment to all of it makes it whole again.
 
+use super::base::ArrayView;
 use super::cell::{BaseCell, note};
 use super::shared::Shared;
 use numelt_ir::{DType, Dims, Error, Instr, View};
@@ -17,8 +18,18 @@ use std::sync::{Mutex, PoisonError};
 pub(crate) struct Lost {
     /// Has any base ever failed?
     ever: AtomicBool,
-    /// dtype and shape of the arrays that failed last, by their base.
-    labels: Mutex<VecDeque<(usize, DType, Dims)>>,
+    /// What is known of the arrays that failed last.
+    labels: Mutex<VecDeque<Label>>,
+}
+
+/// What is known of an array that has not been computed.
+struct Label {
+    /// Its base, by [`Shared::id`].
+    base: usize,
+    dtype: DType,
+    shape: Dims,
+    /// The extension method that failed to compute it; it got no memory where there is none.
+    extension: Option<String>,
 }
 
 /// Labels kept; an array beyond them is called by its bytes.
@@ -31,7 +42,7 @@ pub(crate) fn mark(cell: &Shared<BaseCell>, instrs: &[Instr], base: u32) {
         return; // it has its label
     }
     if let Some((dtype, shape)) = label(instrs, base, cell.nbytes) {
-        keep_label(cell, dtype, shape);
+        keep_label(cell, dtype, shape, None);
     }
 }
 
@@ -39,16 +50,25 @@ pub(crate) fn mark(cell: &Shared<BaseCell>, instrs: &[Instr], base: u32) {
 pub(crate) fn mark_view(cell: &Shared<BaseCell>, view: &View) {
     cell.heap.lost.ever.store(true, Ordering::Release);
     if !cell.set(note::FAILED) {
-        keep_label(cell, view.dtype, view.shape.clone());
+        keep_label(cell, view.dtype, view.shape.clone(), None);
     }
 }
 
-fn keep_label(cell: &Shared<BaseCell>, dtype: DType, shape: Dims) {
+/// The same of the result of an extension method that failed.
+pub(crate) fn mark_failed(array: &ArrayView, extension: &str) {
+    let cell = &array.base.0;
+    cell.heap.lost.ever.store(true, Ordering::Release);
+    if !cell.set(note::FAILED) {
+        keep_label(cell, array.dtype, array.shape.clone(), Some(extension.to_string()));
+    }
+}
+
+fn keep_label(cell: &Shared<BaseCell>, dtype: DType, shape: Dims, extension: Option<String>) {
     let mut labels = cell.heap.lost.labels.lock().unwrap_or_else(PoisonError::into_inner);
     if labels.len() == MOST {
         labels.pop_back();
     }
-    labels.push_front((cell.id(), dtype, shape));
+    labels.push_front(Label { base: cell.id(), dtype, shape, extension });
 }
 
 /// Has any base ever failed of the heap that these are of?
@@ -82,9 +102,10 @@ pub(crate) fn error(cell: &Shared<BaseCell>) -> Error {
     let address = cell.id();
     let labels = cell.heap.lost.labels.lock().unwrap_or_else(PoisonError::into_inner);
     let bytes = |dtype: DType, shape: &[i64]| shape.iter().product::<i64>() as usize * dtype.size();
-    let found = labels.iter().find(|(at, dtype, shape)| *at == address && bytes(*dtype, shape) == cell.nbytes);
+    let found = labels.iter().find(|label| label.base == address && bytes(label.dtype, &label.shape) == cell.nbytes);
     match found {
-        Some((_, dtype, shape)) => Error::NoRoom { dtype: *dtype, shape: shape.to_vec() },
+        Some(Label { extension: Some(name), .. }) => Error::Extension(name.clone()),
+        Some(label) => Error::NoRoom { dtype: label.dtype, shape: label.shape.to_vec() },
         None => Error::OutOfMemory(cell.nbytes),
     }
 }

@@ -73,6 +73,7 @@ impl Held<'_> {
         // their threads do not exist here, so that nothing of them can be ended
         std::mem::forget(devices);
         (self.inside.placement, self.inside.placed) = (Placement::host(), [0; 2]);
+        self.inside.forget_caller();
     }
 }
 

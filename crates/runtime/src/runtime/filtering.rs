@@ -94,11 +94,12 @@ impl Runtime {
         let mut state = self.lock();
         state.make_due();
         let batch = &mut state.batch;
-        if batch.is_empty() || batch.left() > 0 {
+        if batch.is_empty() || batch.left() > 0 || batch.first_call() == Some(0) {
             return None;
         }
         batch.look_at_bases();
-        let recorded = batch.program().clone();
+        let mut recorded = batch.program().clone();
+        recorded.instrs.truncate(batch.first_call().unwrap_or(usize::MAX));
         let heap = Arc::clone(&self.heap);
         Some(Filtering { heap, epoch: batch.epoch, edits: batch.edits, recorded, filtered: None })
     }

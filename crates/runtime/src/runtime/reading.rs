@@ -165,6 +165,10 @@ impl Runtime {
         if first == Err(Error::Busy) {
             return first;
         }
+        // a function of the user's asks for what can only run when it has ended
+        if self.runs_extension() && base.is_queued() {
+            return Err(Error::Busy);
+        }
         if !waits() {
             return Ok(());
         }
@@ -208,7 +212,7 @@ impl State {
     }
 
     /// Has a base's values on the host, or memory for them.
-    fn bring_home(&mut self, base: &BaseRef) -> Result<()> {
+    pub(super) fn bring_home(&mut self, base: &BaseRef) -> Result<()> {
         if base.0.has(note::FAILED) {
             return Err(lost::error(&base.0));
         }

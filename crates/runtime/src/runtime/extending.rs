@@ -1,0 +1,155 @@
+//! Calls of extension methods ([`crate::Extension`]): recording them, and running them between two pieces of the batch.
+//!
+//! A function of the user's own may use the runtime, so it runs without the runtime's lock, while its call stays at the
+//! head of the queue. Until it has ended,
+//! - nothing recorded after the call runs, since it may need the result or overwrite what the function reads. Other threads
+//!   that want it wait: the result has a [`WriteGuard`], which hinders their flushes;
+//! - what the function itself records runs beside the queue as soon as it is read, as far as it touches nothing that waits.
+
+use super::{Again, Batch, Runtime, State};
+use crate::batch::Call;
+use crate::extension::{Extension, Input, Output};
+use crate::heap::base::ArrayView;
+use crate::heap::guards::{ReadGuard, WriteGuard};
+use crate::heap::lost;
+use crate::stats::Reason;
+use numelt_ir::{Error, Result};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+impl Runtime {
+    /// Records a call that fills `out`, an array on a new base, from `ins`. Nothing runs.
+    ///
+    /// # Errors
+    /// [`Error::Unsupported`] while this thread runs an extension method: the caller then calls the function itself.
+    pub fn call_extension(&self, extension: Arc<dyn Extension>, out: &ArrayView, ins: &[&ArrayView]) -> Result<()> {
+        let mut state = self.lock();
+        if state.is_caller() {
+            return Err(Error::Unsupported("a recorded call inside an extension method".into()));
+        }
+        out.base.0.forget_kept();
+        let ins = ins.iter().map(|&view| view.clone()).collect();
+        state.batch.push_call(Call { extension, out: out.clone(), ins });
+        self.calls.fetch_add(1, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// Calls of extension methods that have not run.
+    pub fn pending_calls(&self) -> usize {
+        self.calls.load(Ordering::Relaxed)
+    }
+
+    /// Does this thread run an extension method?
+    pub fn runs_extension(&self) -> bool {
+        self.pending_calls() > 0 && self.lock().is_caller()
+    }
+
+    /// Runs the queue piece by piece, with the calls between them.
+    #[cold]
+    pub(super) fn flush_with_calls(&self, reason: Reason, again: Again<'_>) -> Result<()> {
+        if self.runs_extension() {
+            let mut state = self.lock();
+            let result = state.flush_beside(reason);
+            self.note_flush(&state);
+            return result;
+        }
+        loop {
+            let mut state = self.lock_unhindered()?;
+            let result = state.flush(reason, again);
+            self.note_flush(&state);
+            let Some(call) = state.batch.next_call().cloned() else { return result };
+            result?;
+            let outcome = match state.begin_call(&call) {
+                Ok(()) => {
+                    let reads: Vec<ReadGuard<'_>> = call.ins.iter().map(|view| ReadGuard::begin(&view.base)).collect();
+                    let write = WriteGuard::begin(&call.out.base);
+                    drop(state);
+                    let outcome = run(&call, &reads, write);
+                    drop(reads);
+                    state = self.lock();
+                    outcome
+                }
+                Err(error) => Err(error),
+            };
+            state.end_call(&call, outcome.is_ok());
+            self.calls.fetch_sub(1, Ordering::Relaxed);
+            self.note_flush(&state);
+            outcome?;
+            if state.filters.any() {
+                // what comes next is for the filters to see
+                return Ok(());
+            }
+        }
+    }
+}
+
+/// Calls the function. A panic in it is an error.
+fn run(call: &Call, reads: &[ReadGuard<'_>], mut write: WriteGuard<'_>) -> Result<()> {
+    let inputs: Vec<Input<'_>> =
+        call.ins.iter().zip(reads).map(|(view, guard)| Input { view, bytes: guard.bytes() }).collect();
+    let mut out = Output { view: &call.out, bytes: write.bytes_mut() };
+    catch_unwind(AssertUnwindSafe(|| call.extension.run(&mut out, &inputs)))
+        .unwrap_or_else(|_| Err(Error::Extension(call.extension.name().to_string())))
+}
+
+impl State {
+    /// Does this thread run an extension method?
+    fn is_caller(&self) -> bool {
+        self.caller == Some(std::thread::current().id())
+    }
+
+    /// In a forked child: a call that another thread was running is run anew.
+    pub(super) fn forget_caller(&mut self) {
+        if !self.is_caller() {
+            self.caller = None;
+            self.batch.forget_call();
+        }
+    }
+
+    /// Has what a call reads on the host, and memory for what it fills.
+    fn begin_call(&mut self, call: &Call) -> Result<()> {
+        for view in &call.ins {
+            self.make(&view.base.0)?;
+            self.bring_home(&view.base)?;
+        }
+        call.out.base.0.provide()?;
+        self.batch.call_begins();
+        self.caller = Some(std::thread::current().id());
+        self.stats.calls += 1;
+        Ok(())
+    }
+
+    /// Takes the first call out of the queue.
+    fn end_call(&mut self, call: &Call, done: bool) {
+        self.caller = None;
+        if !done {
+            lost::mark_failed(&call.out, call.extension.name());
+        }
+        // until what is left has its slots in a new batch, all of it counts as running
+        let _running = self.heap.runs(self.batch.epoch);
+        let mut rest = self.next_batch();
+        self.batch.call_ended(&mut rest);
+        self.batch = rest;
+    }
+
+    /// Runs what a function has recorded, while its call is at the head of the queue.
+    fn flush_beside(&mut self, reason: Reason) -> Result<()> {
+        let mut beside = self.next_batch();
+        let mut rest = self.next_batch();
+        self.batch.split_independent(&mut beside, &mut rest);
+        self.batch = beside;
+        let result = self.flush_as(reason, Again::All, None);
+        let mut whole = self.next_batch();
+        rest.split(0, &mut whole);
+        // what of that got no memory is independent of what has waited, and comes after it
+        std::mem::replace(&mut self.batch, whole).append_to(&mut self.batch);
+        result
+    }
+
+    /// An empty batch of a new epoch.
+    fn next_batch(&self) -> Box<Batch> {
+        let epoch = self.heap.epoch.fetch_add(1, Ordering::Release) + 1;
+        Box::new(Batch::new(&self.heap, epoch))
+    }
+}
