@@ -68,7 +68,12 @@ UPWARD = [
     Upward("numpy", "record::run", ("export", "loan"), "memory is shared after what is pending has run"),
     Upward("numpy", "functions::solving", ("blas",), "NumPy's LAPACK is found with its BLAS"),
     Upward("numpy", "ufunc", ("export",), "a ufunc of ours is replaced by NumPy's"),
-    Upward("record", "array::ndarray", ("errstate", "truths"), "counted and checked are arrays"),
+    Upward(
+        "record",
+        "array::ndarray",
+        ("errstate", "extensions", "truths"),
+        "counted, checked and passed are arrays",
+    ),
     Upward(
         "record", "array::operand", ("errstate", "inspect"), "operands are looked at for warnings and reports"
     ),
@@ -111,7 +116,10 @@ PACKAGES_UPWARD = [
     Upward("_ufunc", "numelt", ("ufuncs",), "`reduceat` is composed of public functions"),
     Upward("_array", "numelt", ("methods",), "`__array_namespace__` returns the public namespace"),
     Upward(
-        "tools", "numelt", ("inspection", "launcher"), "the launcher and `show_config` use what users use"
+        "tools",
+        "numelt",
+        ("extensions", "inspection", "launcher"),
+        "the launcher, `show_config` and extension methods use what users use",
     ),
 ]
 

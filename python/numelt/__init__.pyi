@@ -27,6 +27,7 @@ from numelt._dispatch.fallback import FallbackError as FallbackError
 from numelt._dispatch.fallback import FallbackWarning as FallbackWarning
 from numelt.tools.coverage import Coverage as Coverage
 from numelt.tools.coverage import coverage as coverage
+from numelt.tools.extensions import extension as extension
 from numelt.tools.inspection import Config
 from numelt.tools.inspection import Inspection as Inspection
 from numelt.tools.inspection import explain as explain

@@ -28,6 +28,7 @@ __all__ = ["TOOLS", "Finder", "MirrorModule", "fill", "late"]
 TOOLS = {
     "Coverage": "numelt.tools.coverage",
     "coverage": "numelt.tools.coverage",
+    "extension": "numelt.tools.extensions",
     "Profile": "numelt.tools.profiling",
     "profile": "numelt.tools.profiling",
 }

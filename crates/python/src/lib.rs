@@ -50,6 +50,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     record::inspect::register(module)?;
     record::program::register(module)?;
     record::filters::register(module)?;
+    record::extensions::register(module)?;
     record::errstate::register(module)?;
     numpy::library::register(module)?;
     numpy::coverage::register(module)?;

@@ -196,6 +196,30 @@ impl FlushReport {
         }
     }
 
+    /// What running a call of an extension method did: one library call, of its name.
+    pub(crate) fn of_call(reason: Reason, name: &str, bytes: u64, total_ns: u64) -> FlushReport {
+        FlushReport {
+            reason,
+            instructions: 0,
+            elements: BTreeMap::new(),
+            kernels: Vec::new(),
+            tiers: Vec::new(),
+            calls: vec![name.to_string()],
+            steps: vec![name.to_string()],
+            step_bytes: vec![bytes],
+            step_ns: vec![total_ns],
+            buffers: Vec::new(),
+            contracted: 0,
+            put_off: 0,
+            bytes_moved: bytes,
+            engines: Vec::new(),
+            bytes_there: 0,
+            bytes_back: 0,
+            cache_hit: false,
+            total_ns,
+        }
+    }
+
     /// Where the steps ran and what moved, `steps: 2 on far, 1 on cpu; 800 bytes there, 8 back`.
     fn whereabouts(&self) -> String {
         let mut counts: Vec<(&str, usize)> = Vec::new();

@@ -64,6 +64,10 @@ pub fn execute(py: Python<'_>, reason: Reason) -> Result<()> {
         }
     };
     RAISED.with_borrow_mut(|waiting| waiting.append(&mut raised));
+    if Runtime::global().pending_calls() > 0 {
+        // calls of extension methods are nothing to filter
+        return result.and_then(|()| run::past_gil(py, |runtime| runtime.flush(reason)));
+    }
     result
 }
 
@@ -127,6 +131,11 @@ fn name(filter: &Bound<'_, PyAny>) -> PyResult<String> {
         Some(name) => Ok(name.str()?.to_string()),
         None => Ok(filter.repr()?.to_string()),
     }
+}
+
+/// Keeps an exception of the user's code that ran in a flush, to be raised by the statement that flushed.
+pub fn raise_later(error: PyErr) {
+    RAISED.with_borrow_mut(|waiting| waiting.push(error));
 }
 
 /// Raises what filters raised in the flush before: the last exception, with the others as its context.

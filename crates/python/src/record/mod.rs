@@ -1,6 +1,7 @@
 //! The way to the runtime: recording, flushing and reading; the error state, filters and inspection of what is recorded.
 
 pub mod errstate;
+pub mod extensions;
 pub mod filters;
 pub mod front;
 pub mod inspect;

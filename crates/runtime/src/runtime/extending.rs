@@ -12,11 +12,12 @@ use crate::extension::{Extension, Input, Output};
 use crate::heap::base::ArrayView;
 use crate::heap::guards::{ReadGuard, WriteGuard};
 use crate::heap::lost;
-use crate::stats::Reason;
+use crate::stats::{FlushReport, Reason};
 use numelt_ir::{Error, Result};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::time::Instant;
 
 impl Runtime {
     /// Records a call that fills `out`, an array on a new base, from `ins`. Nothing runs.
@@ -60,19 +61,22 @@ impl Runtime {
             self.note_flush(&state);
             let Some(call) = state.batch.next_call().cloned() else { return result };
             result?;
+            // the guards end after the call has left the queue: until then, whoever needs its result has to wait for them
+            let (mut guards, start) = (None, Instant::now());
             let outcome = match state.begin_call(&call) {
                 Ok(()) => {
                     let reads: Vec<ReadGuard<'_>> = call.ins.iter().map(|view| ReadGuard::begin(&view.base)).collect();
-                    let write = WriteGuard::begin(&call.out.base);
+                    let guards = guards.insert((reads, WriteGuard::begin(&call.out.base)));
                     drop(state);
-                    let outcome = run(&call, &reads, write);
-                    drop(reads);
+                    let outcome = run(&call, guards);
                     state = self.lock();
                     outcome
                 }
                 Err(error) => Err(error),
             };
             state.end_call(&call, outcome.is_ok());
+            state.report_call(&call, reason, start.elapsed().as_nanos() as u64);
+            drop(guards);
             self.calls.fetch_sub(1, Ordering::Relaxed);
             self.note_flush(&state);
             outcome?;
@@ -85,9 +89,9 @@ impl Runtime {
 }
 
 /// Calls the function. A panic in it is an error.
-fn run(call: &Call, reads: &[ReadGuard<'_>], mut write: WriteGuard<'_>) -> Result<()> {
+fn run(call: &Call, (reads, write): &mut (Vec<ReadGuard<'_>>, WriteGuard<'_>)) -> Result<()> {
     let inputs: Vec<Input<'_>> =
-        call.ins.iter().zip(reads).map(|(view, guard)| Input { view, bytes: guard.bytes() }).collect();
+        call.ins.iter().zip(reads.iter()).map(|(view, guard)| Input { view, bytes: guard.bytes() }).collect();
     let mut out = Output { view: &call.out, bytes: write.bytes_mut() };
     catch_unwind(AssertUnwindSafe(|| call.extension.run(&mut out, &inputs)))
         .unwrap_or_else(|_| Err(Error::Extension(call.extension.name().to_string())))
@@ -131,6 +135,21 @@ impl State {
         let mut rest = self.next_batch();
         self.batch.call_ended(&mut rest);
         self.batch = rest;
+    }
+
+    /// Tells whoever looks at flushes of a call that has run.
+    fn report_call(&mut self, call: &Call, reason: Reason, nanoseconds: u64) {
+        if self.inspector.is_none() && !self.config.trace {
+            return;
+        }
+        let bytes = call.ins.iter().chain([&call.out]).map(|view| view.size() as u64 * view.dtype.size() as u64).sum();
+        let report = FlushReport::of_call(reason, call.extension.name(), bytes, nanoseconds);
+        if self.config.trace {
+            report.trace();
+        }
+        if let Some(reports) = &mut self.inspector {
+            reports.push(report);
+        }
     }
 
     /// Runs what a function has recorded, while its call is at the head of the queue.

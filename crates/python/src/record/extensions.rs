@@ -1,0 +1,113 @@
+//! Extension methods in Python (`numelt.extension`): functions whose calls are recorded like operations.
+//!
+//! In: a function, an array for it to fill, and arrays for it to read. Out: a recorded call, which the runtime runs when it
+//! has its turn, with NumPy's arrays on the memory of ours. What the function raises is raised by the statement that had the
+//! call run.
+
+use crate::array::ndarray::NdArray;
+use crate::numpy::errors;
+use crate::numpy::export::{Exporter, bare_view, references, set_base};
+use crate::record::{filters, registry, run};
+use numelt_ir::{Error, Result};
+use numelt_runtime::{ArrayView, Export, Extension, ExtensionInput, ExtensionOutput, Reason, Runtime};
+use pyo3::prelude::*;
+use pyo3::types::PyTuple;
+use std::sync::Arc;
+
+/// A Python function as an extension method.
+struct Function {
+    name: String,
+    run: Py<PyAny>,
+}
+
+/// A NumPy array on memory of ours, for the time of a call.
+struct Shown<'py> {
+    array: Bound<'py, PyAny>,
+    export: Export,
+}
+
+impl<'py> Shown<'py> {
+    fn new(py: Python<'py>, view: &ArrayView, export: Export, writeable: bool) -> PyResult<Shown<'py>> {
+        Ok(Shown { array: bare_view(py, view, export.ptr(), writeable)?, export })
+    }
+
+    /// Ends it: an array that the function has kept owns a share of the memory from now on.
+    fn end(self) -> PyResult<()> {
+        if references(&self.array) == 1 {
+            return Ok(());
+        }
+        registry::enter(self.export.base());
+        let exporter = Bound::new(self.array.py(), Exporter { export: self.export, array: None })?;
+        set_base(&self.array, exporter)
+    }
+}
+
+impl Extension for Function {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn run(&self, out: &mut ExtensionOutput<'_>, inputs: &[ExtensionInput<'_>]) -> Result<()> {
+        Python::attach(|py| {
+            self.call(py, out, inputs).map_err(|error| {
+                filters::raise_later(error);
+                Error::Extension(self.name.clone())
+            })
+        })
+    }
+}
+
+impl Function {
+    fn call(&self, py: Python<'_>, out: &ExtensionOutput<'_>, inputs: &[ExtensionInput<'_>]) -> PyResult<()> {
+        let mut shown = vec![Shown::new(py, out.view(), out.export(), true)?];
+        for input in inputs {
+            shown.push(Shown::new(py, input.view(), input.export(), false)?);
+        }
+        let given = PyTuple::new(py, shown.iter().map(|shown| &shown.array))?;
+        let called = self.run.bind(py).call1(&given);
+        drop(given);
+        // a traceback holds the function's variables: such arrays are kept, too
+        let ended = shown.into_iter().try_for_each(Shown::end);
+        called.map(drop).and(ended)
+    }
+}
+
+/// Records a call of `run` that fills `out` from the arrays `ins`. False where that is not possible, and the caller has to call the
+/// function itself: an array is not native, or this thread runs an extension method.
+#[pyfunction]
+pub fn call_extension(
+    py: Python<'_>,
+    name: String,
+    run: &Bound<'_, PyAny>,
+    out: &Bound<'_, PyAny>,
+    ins: &Bound<'_, PyTuple>,
+) -> PyResult<bool> {
+    let arrays = ins.iter().chain([out.clone()]).map(|array| array.cast_into::<NdArray>());
+    let arrays = arrays.collect::<std::result::Result<Vec<_>, _>>()?;
+    let views: Option<Vec<&ArrayView>> = arrays.iter().map(|array| array.get().view()).collect();
+    let Some((out, ins)) = views.as_deref().and_then(<[_]>::split_last) else { return Ok(false) };
+    // what is visible outside changes without being told; the function sees it as it is now
+    let at_once = filters::apply_here() || ins.iter().any(|view| view.base.is_visible());
+    let method = Arc::new(Function { name, run: run.clone().unbind() });
+    match run::past_gil(py, |runtime| runtime.call_extension(method, out, ins)) {
+        Ok(()) => {}
+        Err(Error::Unsupported(_)) => return Ok(false),
+        Err(error) => return Err(errors::to_py(error)),
+    }
+    if at_once {
+        run::flush(py, Reason::Visible)?;
+    }
+    Ok(true)
+}
+
+/// Calls of extension methods that have not run.
+#[pyfunction]
+pub fn pending_calls() -> usize {
+    Runtime::global().pending_calls()
+}
+
+/// Adds the functions to the module.
+pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_function(wrap_pyfunction!(call_extension, module)?)?;
+    module.add_function(wrap_pyfunction!(pending_calls, module)?)
+}
