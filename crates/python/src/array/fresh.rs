@@ -91,7 +91,7 @@ impl Maker {
     /// # Safety
     /// The GIL is held.
     #[inline(always)]
-    unsafe fn room(&self) -> *mut ffi::PyObject {
+    unsafe fn allocate(&self) -> *mut ffi::PyObject {
         // SAFETY: the GIL is held, and nothing below runs Python code while the list is borrowed. All memory in the
         // list has the size
         // of the class's objects.
@@ -118,7 +118,7 @@ impl Maker {
     /// The GIL is held. The object's class was exactly the array class, and its contents have been dropped.
     #[inline(always)]
     unsafe fn keep(&self, object: *mut ffi::PyObject) {
-        // SAFETY: as in `room`.
+        // SAFETY: as in `allocate`.
         unsafe {
             let ended = &mut *self.ended.get();
             if ended.count < MOST {
@@ -136,7 +136,7 @@ impl Maker {
         // SAFETY: the GIL is held. Objects of the class have this layout, and no other code runs before the contents
         // are complete.
         unsafe {
-            let object = self.room();
+            let object = self.allocate();
             if object.is_null() {
                 return Err(PyErr::fetch(py));
             }

@@ -80,7 +80,7 @@ unsafe fn list_of<'py>(
 }
 
 /// A view of the array with its axes reversed.
-pub fn turned<'py>(array: &Borrowed<'_, 'py, NdArray>, view: &ArrayView) -> PyResult<Bound<'py, PyAny>> {
+pub fn axes_reversed<'py>(array: &Borrowed<'_, 'py, NdArray>, view: &ArrayView) -> PyResult<Bound<'py, PyAny>> {
     let (mut extents, mut strides) = (Dims::from_slice(&view.shape), Dims::from_slice(&view.strides));
     extents.reverse();
     strides.reverse();
@@ -110,7 +110,7 @@ const AXES: usize = 4;
 pub fn permuted<'py>(array: &Borrowed<'_, 'py, NdArray>, view: &ArrayView, given: &Given<'_, 'py>) -> Quick<'py> {
     let (axes, rank) = (given.plain()?, view.shape.len());
     if axes.is_empty() {
-        return Some(turned(array, view));
+        return Some(axes_reversed(array, view));
     }
     if axes.len() != rank || !(2..=AXES).contains(&rank) {
         return None;

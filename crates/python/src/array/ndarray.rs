@@ -87,18 +87,18 @@ impl NdArray {
 
     /// Replaces the view (`a.shape = …`).
     pub fn set_view(&self, view: ArrayView) {
-        self.ends_standing();
+        self.leave_standing();
         self.payload.set(Payload::Native(view));
     }
 
     /// Replaces the `numpy.ndarray` of a non-native dtype.
     pub fn set_foreign(&self, array: Py<PyAny>) {
-        self.ends_standing();
+        self.leave_standing();
         self.payload.set(Payload::Foreign(array));
     }
 
     /// Removes the `numpy.ndarray` of this array from the table [`STANDING`].
-    fn ends_standing(&self) {
+    fn leave_standing(&self) {
         if let Payload::Foreign(real) = self.payload.get() {
             forget(real, self.parent.as_ref());
         }
@@ -165,7 +165,7 @@ impl NdArray {
 
 impl Drop for NdArray {
     fn drop(&mut self) {
-        self.ends_standing();
+        self.leave_standing();
     }
 }
 

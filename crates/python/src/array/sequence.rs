@@ -43,8 +43,8 @@ impl Numbers {
     fn push(&mut self, number: Weak) -> Option<()> {
         match (&mut *self, number) {
             (Numbers::Floats(floats), Weak::Float(value)) => floats.push(value),
-            (Numbers::Ints(ints), Weak::Int(value)) if is_held(&number) => ints.push(value),
-            (Numbers::Floats(floats), Weak::Int(value)) if is_held(&number) => floats.push(value as f64),
+            (Numbers::Ints(ints), Weak::Int(value)) if is_exact_in_f64(&number) => ints.push(value),
+            (Numbers::Floats(floats), Weak::Int(value)) if is_exact_in_f64(&number) => floats.push(value as f64),
             (Numbers::Ints(ints), Weak::Float(value)) => {
                 let mut floats = SmallVec::with_capacity(ints.capacity());
                 floats.extend(ints.iter().map(|&value| value as f64));
@@ -91,10 +91,10 @@ pub fn array<'py>(py: Python<'py>, object: Any<'_, 'py>, dtype: impl FnOnce(DTyp
 /// The array of numbers in a dtype; `None` if NumPy has special rules for this conversion.
 fn stored<'py>(py: Python<'py>, numbers: &Numbers, dtype: DType, dims: &[i64]) -> Quick<'py> {
     match (numbers, dtype) {
-        (Numbers::Floats(floats), DType::F64) => held(py, floats, dtype, dims),
-        (Numbers::Ints(ints), DType::I64) => held(py, ints, dtype, dims),
+        (Numbers::Floats(floats), DType::F64) => of_elements(py, floats, dtype, dims),
+        (Numbers::Ints(ints), DType::I64) => of_elements(py, ints, dtype, dims),
         (Numbers::Ints(ints), DType::F64) => {
-            held(py, &ints.iter().map(|&n| n as f64).collect::<SmallVec<[f64; 16]>>(), dtype, dims)
+            of_elements(py, &ints.iter().map(|&n| n as f64).collect::<SmallVec<[f64; 16]>>(), dtype, dims)
         }
         // NumPy has special rules for floats in an integer array, and for numbers in an array of bool.
         (_, DType::Bool) => Ok(None),
@@ -106,7 +106,7 @@ fn stored<'py>(py: Python<'py>, numbers: &Numbers, dtype: DType, dims: &[i64]) -
 }
 
 /// A new array of elements of eight bytes each.
-fn held<'py, T: Copy>(py: Python<'py>, values: &[T], dtype: DType, dims: &[i64]) -> Quick<'py> {
+fn of_elements<'py, T: Copy>(py: Python<'py>, values: &[T], dtype: DType, dims: &[i64]) -> Quick<'py> {
     // SAFETY: floats and ints have no padding.
     let bytes = unsafe { std::slice::from_raw_parts(values.as_ptr().cast::<u8>(), size_of_val(values)) };
     // SAFETY: the GIL is held; see `run::record`.
@@ -208,7 +208,7 @@ fn number(item: Any<'_, '_>) -> PyResult<Option<Weak>> {
 }
 
 /// Whether a number is a float, or an int of at most 53 bits, which a float holds exactly.
-fn is_held(number: &Weak) -> bool {
+fn is_exact_in_f64(number: &Weak) -> bool {
     match number {
         Weak::Int(value) => value.unsigned_abs() <= 1 << 53,
         Weak::Float(_) => true,

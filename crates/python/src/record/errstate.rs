@@ -140,16 +140,16 @@ pub fn note(py: Python<'_>) -> PyResult<bool> {
 }
 
 /// As long as this lives, operations are recorded as parts of another operation (see [`as_parts`]).
-pub struct As(u8);
+struct PartScope(u8);
 
-impl As {
-    fn begin(bit: u8) -> As {
+impl PartScope {
+    fn begin(bit: u8) -> PartScope {
         Runtime::global().watch().fetch_or(bit, Ordering::Relaxed);
-        As(bit)
+        PartScope(bit)
     }
 }
 
-impl Drop for As {
+impl Drop for PartScope {
     fn drop(&mut self) {
         Runtime::global().watch().fetch_and(!self.0, Ordering::Relaxed);
     }
@@ -159,7 +159,7 @@ impl Drop for As {
 /// their conditions in the
 /// name of the whole operation, each condition once; the warnings are given to Python after all parts have run.
 pub fn as_parts<T>(py: Python<'_>, record: impl FnOnce() -> PyResult<T>) -> PyResult<T> {
-    let part = As::begin(warn::PART);
+    let part = PartScope::begin(warn::PART);
     let recorded = record()?;
     drop(part);
     deliver(py).map(|()| recorded)
