@@ -4,34 +4,26 @@
 //! recorded.
 //!
 //! Recording an operation, finding its plan and launching a kernel costs more than computing a few hundred elements.
-//! So an
-//! operation whose operands and result have at most `few` elements each, and whose operands are in memory, runs at
-//! once. `few`, `middle` and `moved` are the engine's [`AtOnceLimits`]. The rule has no other condition; it does not
-//! depend on
-//! what ran before. A small operation is recorded only if it reads the result of a pending one, or writes what
-//! pending work
-//! reads or writes.
+//! So an operation whose operands and result have at most `few` elements each, and whose operands are in memory, runs
+//! at once. `few`, `middle` and `moved` are the engine's [`AtOnceLimits`]. The rule has no other condition; it does
+//! not depend on what ran before. A small operation is recorded only if it reads the result of a pending one, or
+//! writes what pending work reads or writes.
 //!
 //! Most of these operations go directly to the engine ([`Host::small`]), without an instruction. Operations that the
-//! engine does not
-//! run in this way, and those that meet a floating-point condition which must be reported, run as a batch of one
-//! instruction (`runtime/aside.rs`).
+//! engine does not run in this way, and those that meet a floating-point condition which must be reported, run as a
+//! batch of one instruction (`runtime/aside.rs`).
 //!
 //! Chains of operations on more than `few` elements can gain by fusion, and the more elements there are, the shorter
-//! the chains that gain. With a thousand
-//! elements, the 45 operations of an option's price take half the time if they are fused; but eliminating a row of a
-//! matrix and reading the result takes half the time if nothing is recorded. A program's reads
-//! show which of the two it does ([`Habit`]): from time to time such elementwise operations and reductions are
-//! recorded until the next read, and they
-//! continue to be recorded if many operations come before that read. Operations on more than `middle` elements are
-//! recorded until reads have followed
-//! each other closely; if they are in place, their array gets new memory. The operations of long batches of which
-//! none repeats an earlier one
-//! run at once, too: recording them would gain nothing.
+//! the chains that gain. With a thousand elements, the 45 operations of an option's price take half the time if they
+//! are fused; but eliminating a row of a matrix and reading the result takes half the time if nothing is recorded. A
+//! program's reads show which of the two it does ([`Habit`]): from time to time such elementwise operations and
+//! reductions are recorded until the next read, and they continue to be recorded if many operations come before that
+//! read. Operations on more than `middle` elements are recorded until reads have followed each other closely; if they
+//! are in place, their array gets new memory. The operations of long batches of which none repeats an earlier one run
+//! at once, too: recording them would gain nothing.
 //!
 //! While operations are inspected or traced, all of them are recorded; after a request for an explanation, those of
-//! the next
-//! batches.
+//! the next batches.
 
 use crate::engine::{Few, FewInput, Host, SmallCall};
 use crate::heap::base::{ArrayView, Input};
@@ -42,8 +34,7 @@ use numelt_opt::AtOnceLimits;
 use smallvec::SmallVec;
 
 /// How many operations of more than `few` elements run at once before the next chain is recorded as a test: at first;
-/// and
-/// at most, for operations of up to `middle` elements and of more.
+/// and at most, for operations of up to `middle` elements and of more.
 const STRETCH: u32 = 64;
 const STRETCHES: [u32; 2] = [1 << 10, 1 << 8];
 
@@ -183,8 +174,8 @@ pub(crate) enum Outcome {
 }
 
 /// Runs an operation now if its operands are in memory and it has few elements, or at most `most` elements while the
-/// habit is to run such operations at once.
-/// `epoch` is the number of the batch being recorded; no other batch is running.
+/// habit is to run such operations at once. `epoch` is the number of the batch being recorded; no other batch is
+/// running.
 ///
 /// # Errors
 /// [`numelt_ir::Error::OutOfMemory`] for the output.
@@ -259,8 +250,7 @@ pub(crate) fn run(
         }
         if !unused.is_null() {
             // SAFETY: the address came from `pool.alloc` with this size. Nobody knows it: memory is moved only while
-            // there is no guard
-            // of the base, and code without a guard reads the address each time.
+            // there is no guard of the base, and code without a guard reads the address each time.
             unsafe { cell.heap.pool.free(unused, cell.nbytes) };
         }
     }

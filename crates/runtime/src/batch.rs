@@ -1,11 +1,9 @@
 //! The batch: the instructions recorded since the last flush, which wait in the queue to be run.
 //!
 //! In: operations, one by one. Out: a bytecode program over the bases that the operations use, numbered in the order
-//! in which they first appear. Loops record the same
-//! batches again: as long as a batch repeats the program of a plan that is expected
-//! next, instruction by instruction, only literals and bases are written down. At the first difference, the part
-//! repeated so far is
-//! copied, and from there on instructions are appended and hashed.
+//! in which they first appear. Loops record the same batches again: as long as a batch repeats the program of a plan
+//! that is expected next, instruction by instruction, only literals and bases are written down. At the first
+//! difference, the part repeated so far is copied, and from there on instructions are appended and hashed.
 
 mod left;
 mod packed;
@@ -132,8 +130,7 @@ impl Batch {
     }
 
     /// Empties it for batch `epoch`, and keeps some memory, so that the batches of a loop do not allocate. Bases that
-    /// nobody else holds
-    /// are moved to `cells`.
+    /// nobody else holds are moved to `cells`.
     pub fn restart(&mut self, epoch: u64, cells: &mut Vec<Shared<BaseCell>>) {
         self.program.instrs.clear();
         self.program.instrs.shrink_to(ROOM);
@@ -313,8 +310,7 @@ impl Batch {
     }
 
     /// Where to cut a batch that has grown too long: in its last quarter, at the instruction at which the results of
-    /// earlier instructions need the least
-    /// memory. In a loop, that is between two iterations, so every piece of the
+    /// earlier instructions need the least memory. In a loop, that is between two iterations, so every piece of the
     /// loop is the same program.
     pub fn best_cut(&mut self) -> usize {
         self.leave();
@@ -528,8 +524,7 @@ impl Recorded<'_> {
     }
 
     /// Whether this operation, recorded after `consts` literals, would become this instruction. Bases get their slots
-    /// in the order in
-    /// which recording would number them.
+    /// in the order in which recording would number them.
     fn is(&self, line: Line<'_>, slots: &mut Vec<Shared<BaseCell>>, epoch: u64, consts: usize) -> bool {
         let head = packed::head(self.op, self.ty, self.watch, self.ins.len());
         if line.head() != head || line.axes() != self.axes {

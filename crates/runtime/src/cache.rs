@@ -15,8 +15,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 /// All cached plans together hold at most this many instructions; beyond that, the half used longest ago is dropped.
-/// An instruction takes half
-/// a kilobyte.
+/// An instruction takes half a kilobyte.
 const PLAN_BUDGET: usize = 1 << 16;
 /// The most executables that are kept.
 const KERNEL_BUDGET: usize = 20_000;

@@ -1,10 +1,8 @@
 //! Filters: passes that the user has written, which get the program of each batch before it is planned.
 //!
 //! In: the recorded program, and the program that a filter returns. Out: whether the latter may run in its place. A
-//! filter may change,
-//! insert and remove instructions, append literals, and append bases for temporaries. The recorded bases keep their
-//! numbers,
-//! sizes and flags.
+//! filter may change, insert and remove instructions, append literals, and append bases for temporaries. The recorded
+//! bases keep their numbers, sizes and flags.
 
 use crate::engine::{Engine, Task};
 use crate::heap::cell::MAX_SLOTS;
@@ -18,8 +16,7 @@ pub trait Filter: Send + Sync {
     fn name(&self) -> &str;
 
     /// Returns the program to run in place of this one, or `None` to leave it unchanged. The result is verified. If
-    /// it is refused,
-    /// or if this fails, the batch runs without this filter.
+    /// it is refused, or if this fails, the batch runs without this filter.
     ///
     /// # Errors
     /// Whatever the filter wants to report to the user, in a [`FilterError`].

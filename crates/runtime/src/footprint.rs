@@ -1,14 +1,11 @@
 //! Returning memory to the system that is not needed for now.
 //!
 //! Planning a long batch takes megabytes for a few milliseconds, and reads code that running the plan does not need.
-//! The memory that
-//! the allocator then keeps free, and the pages of our own code and constants, would count as the process's memory as
-//! long as it lives. So free memory
-//! is returned to the system. Pages of code are released, and are read again from the file when they are needed,
-//! which takes microseconds.
-//! The same is done with pages of libraries that are read only while these are loaded and set up: tables of symbols
-//! and relocations,
-//! and code that runs once.
+//! The memory that the allocator then keeps free, and the pages of our own code and constants, would count as the
+//! process's memory as long as it lives. So free memory is returned to the system. Pages of code are released, and
+//! are read again from the file when they are needed, which takes microseconds. The same is done with pages of
+//! libraries that are read only while these are loaded and set up: tables of symbols and relocations, and code that
+//! runs once.
 //!
 //! In: the moment after planning, or after the start. Out: a process with fewer resident pages.
 
@@ -78,8 +75,7 @@ impl Pages {
     }
 
     /// The pages of all object files. Code that has been changed in memory (by a debugger's breakpoints) is left
-    /// alone. If that cannot be found out, there are
-    /// no pages.
+    /// alone. If that cannot be found out, there are no pages.
     fn of_all() -> Pages {
         let Ok(mut states) = File::open("/proc/self/pagemap") else { return Pages(Vec::new()) };
         let mut all = segments(None);

@@ -2,12 +2,9 @@
 //!
 //! A child has its parent's memory, but only the thread that called `fork`. A lock that another thread held at that
 //! moment would stay locked in the child for ever, and the data that it protects might be half changed. The handlers
-//! here
-//! run around every `fork` of the process (`pthread_atfork`). Before the fork they take the locks that other threads
-//! may
-//! hold, so that no other thread is inside. After it, parent and child release them, and the child forgets the
-//! threads
-//! that it does not have.
+//! here run around every `fork` of the process (`pthread_atfork`). Before the fork they take the locks that other
+//! threads may hold, so that no other thread is inside. After it, parent and child release them, and the child
+//! forgets the threads that it does not have.
 //!
 //! The locks are taken in the order in which a flush takes them:
 //! 1. the front end's lock (Python's GIL), if the forking thread has one;
@@ -16,14 +13,12 @@
 //! 4. those of the heap's guards, which any thread takes to end one, and of the memory pool.
 //!
 //! No thread waits for an earlier lock while it holds a later one. In particular, no thread waits for the GIL while
-//! it holds the
-//! runtime's lock: a flush calls no code of the front end, and objects of the front end whose last reference it drops
-//! are set aside until the GIL is held. A thread that forks may therefore wait for the runtime's lock while it holds
-//! the GIL. It waits until a flush that another thread is running has ended.
+//! it holds the runtime's lock: a flush calls no code of the front end, and objects of the front end whose last
+//! reference it drops are set aside until the GIL is held. A thread that forks may therefore wait for the runtime's
+//! lock while it holds the GIL. It waits until a flush that another thread is running has ended.
 //!
 //! A child has no devices: their work and their memory belong to the parent. So before a fork, all values that only a
-//! device has
-//! are copied to the host, and the child continues on the host alone.
+//! device has are copied to the host, and the child continues on the host alone.
 //!
 //! All other locks of the runtime and of the engine are taken only inside these, or with the GIL held: locks of caches, of
 //! single arrays, and of values that are made once. Worker threads have nothing to do outside a flush; a child starts its own.

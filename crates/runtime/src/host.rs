@@ -7,8 +7,7 @@
 //! recording takes longer than the work. Not here: the algorithms, which are in the host engine.
 //!
 //! A host engine may decline each call, by `false` or `None`, and declines every call that it does not implement. The
-//! front end
-//! then records the work, or leaves it to NumPy.
+//! front end then records the work, or leaves it to NumPy.
 
 use crate::blas::BlasTable;
 use crate::engine::{Engine, Executable, Launch, PutCall, SmallCall};
@@ -18,10 +17,8 @@ use numelt_ir::{DType, Op, Result, Scalar};
 /// An engine whose memory is the host's own, so that buffers are addresses. It does all work at once.
 pub trait Host: Engine {
     /// Runs a kernel and scatters its results to positions in memory, in the order of its points. Returns the
-    /// conditions
-    /// that the kernel met, and those of the scatters. `None` if nothing was done, because the engine is faster if
-    /// all results of the kernel get
-    /// memory and the scatters are calls.
+    /// conditions that the kernel met, and those of the scatters. `None` if nothing was done, because the engine is
+    /// faster if all results of the kernel get memory and the scatters are calls.
     ///
     /// # Errors
     /// Those of [`Engine::submit`].
@@ -31,17 +28,16 @@ pub trait Host: Engine {
     }
 
     /// Runs an operation on few elements now. Returns false if it was not done and has to be recorded, because the
-    /// engine does not
-    /// support it here or because it meets one of the conditions `watch`. The inputs are then unchanged, and the
-    /// output may hold anything.
+    /// engine does not support it here or because it meets one of the conditions `watch`. The inputs are then
+    /// unchanged, and the output may hold anything.
     fn small(&self, call: &SmallCall<'_>, watch: u8) -> bool {
         let _ = (call, watch);
         false
     }
 
     /// Finds which values of a kernel's body meet which of the wanted conditions, by evaluating the body once more on
-    /// the present values of
-    /// its operands. `wanted` has one entry for each value, including the result. Nothing is stored.
+    /// the present values of its operands. `wanted` has one entry for each value, including the result. Nothing is
+    /// stored.
     ///
     /// # Errors
     /// Those of [`Engine::submit`].
@@ -67,9 +63,8 @@ pub trait Host: Engine {
     }
 
     /// Writes the stable order of values to `order`, which is as long as there are values. NumPy's rules hold: NaN
-    /// comes last,
-    /// and both zeros are equal. Returns true if no two values are equal, so that there is no other order; `None`,
-    /// without an order, if the dtype cannot be sorted.
+    /// comes last, and both zeros are equal. Returns true if no two values are equal, so that there is no other
+    /// order; `None`, without an order, if the dtype cannot be sorted.
     ///
     /// # Safety
     /// `values` holds `order.len()` dense aligned elements of the dtype.
@@ -79,9 +74,8 @@ pub trait Host: Engine {
     }
 
     /// Merges runs of `run` values each, sorted as NumPy sorts them, in place; the last run may be shorter. Returns
-    /// false if the
-    /// dtype cannot be sorted, or if the result depends on the order of values that are equal but differ in their
-    /// bits.
+    /// false if the dtype cannot be sorted, or if the result depends on the order of values that are equal but differ
+    /// in their bits.
     ///
     /// # Safety
     /// `values` holds `n` dense aligned elements of the dtype, which nobody else touches meanwhile.
@@ -91,8 +85,7 @@ pub trait Host: Engine {
     }
 
     /// Writes the sum of each row under the mask, from `start` on, to `out`. Returns false, without sums, for a dtype
-    /// whose rows
-    /// the engine cannot add.
+    /// whose rows the engine cannot add.
     ///
     /// # Safety
     /// The rows are as [`MaskedRows`] says. `out` has room for `rows.count` aligned elements of their dtype, which nobody
@@ -110,8 +103,7 @@ pub trait Host: Engine {
     }
 
     /// Writes the first `n` elements of a random stream as elements of `ty`. Returns false, with nothing written, if
-    /// the engine
-    /// does not have this stream.
+    /// the engine does not have this stream.
     ///
     /// # Safety
     /// `to` has room for `n` aligned elements of `ty`, which nobody else touches meanwhile.
@@ -121,9 +113,8 @@ pub trait Host: Engine {
     }
 
     /// Writes `n` integers below a bound, made from a random stream by multiplication and rejection as NumPy makes
-    /// them. Returns
-    /// how many elements of the stream they took; `None`, with nothing written, if the engine
-    /// does not have this stream.
+    /// them. Returns how many elements of the stream they took; `None`, with nothing written, if the engine does not
+    /// have this stream.
     ///
     /// # Safety
     /// `to` has room for `n` aligned integers of the size that `bounded` says, which nobody else touches meanwhile.
@@ -140,16 +131,14 @@ pub trait Host: Engine {
     }
 
     /// Fills memory with the next numbers of a generator and advances its state. Returns false, with nothing changed,
-    /// if the engine
-    /// cannot make such numbers with this generator.
+    /// if the engine cannot make such numbers with this generator.
     fn draw(&self, sequence: &mut Sequence<'_>, numbers: Draw<'_>, threads: usize) -> bool {
         let _ = (sequence, numbers, threads);
         false
     }
 
     /// Lets an external BLAS do matrix products from now on, for this engine and all later engines of its kind in
-    /// this
-    /// process. Only the first call has an effect; the others return false.
+    /// this process. Only the first call has an effect; the others return false.
     ///
     /// # Safety
     /// The addresses are CBLAS routines with 64-bit integers of the named kinds, and stay valid for ever.
@@ -226,8 +215,7 @@ pub enum Draw<'a> {
     /// Pairs of normal numbers by the polar method, moved and scaled. An odd element at the end is not written.
     Normal(Placed, &'a mut [f64]),
     /// Integers from `low` to `low + last`: halves of words under the smallest mask that covers `last`, without those
-    /// beyond `last`
-    /// (NumPy's legacy rule).
+    /// beyond `last` (NumPy's legacy rule).
     Masked {
         /// The smallest integer, as the bits of its type.
         low: u64,

@@ -45,8 +45,7 @@ impl Sightings {
     }
 
     /// Whether a plan for the batch with this key is worth making, if the batch will be repeated as often as it has
-    /// been so far. A batch whose plan
-    /// was made and forgotten before must save twice as much.
+    /// been so far. A batch whose plan was made and forgotten before must save twice as much.
     pub fn deserves_plan(&mut self, key: u64, instructions: usize, work: u64) -> bool {
         if self.seen.len() >= REMEMBERED {
             self.seen.clear();
@@ -87,8 +86,7 @@ pub(crate) struct Piecemeal<'a> {
 
 impl Piecemeal<'_> {
     /// Runs every instruction that gets memory. The others are noted in `left`, as are those that need their results;
-    /// instructions
-    /// whose results nobody needs are left out.
+    /// instructions whose results nobody needs are left out.
     ///
     /// # Errors
     /// The first failure.

@@ -3,18 +3,15 @@
 //! In: a plan that has run, and the bases whose values it has not stored. Out: these values, when they are needed.
 //!
 //! A value that a front end still holds at a flush is stored, unless computing it again costs no more than the store
-//! (`numelt_opt::recipes`)
-//! and the kernels of the batch do not need it in memory. Such a value is put off: its base gets no memory, but a
-//! [`Postponed`], which says how it is made
-//! and from which bases. It is made as soon as it is read or a batch uses it, before a batch overwrites what it is
-//! made of, and
-//! before anything runs once nobody else holds what it is made of. If it is dropped before, it is never made.
+//! (`numelt_opt::recipes`) and the kernels of the batch do not need it in memory. Such a value is put off: its base
+//! gets no memory, but a [`Postponed`], which says how it is made and from which bases. It is made as soon as it is
+//! read or a batch uses it, before a batch overwrites what it is made of, and before anything runs once nobody else
+//! holds what it is made of. If it is dropped before, it is never made.
 //!
 //! A batch that uses such a value for the last time computes it itself, and then need not store it either.
 //!
 //! The floating-point conditions of such a value were reported when the batch ran. If the values of a plan are needed
-//! after all, the plan is regretted: its
-//! program is planned again, and its values are stored from then on.
+//! after all, the plan is regretted: its program is planned again, and its values are stored from then on.
 
 use crate::exec::ReadyPlan;
 use crate::heap::cell::BaseCell;
@@ -120,8 +117,7 @@ pub(crate) struct PutOff(Vec<Weak<BaseCell>>);
 
 impl PutOff {
     /// Puts off the values that a plan, which has run over these bases, leaves to be computed later. Returns the
-    /// values that must be computed now
-    /// nevertheless, because what they are made of may change unnoticed.
+    /// values that must be computed now nevertheless, because what they are made of may change unnoticed.
     pub fn add(
         &mut self,
         plan: &Arc<ReadyPlan>,

@@ -5,17 +5,13 @@
 //! that are kept for the next requests.
 //!
 //! If a program reads `x.min()` and then `x.max()`, these would be two passes. A pass is bound by memory, so the
-//! other two of the
-//! three operations cost next to nothing in it. If a flush has one of them and others are likely to follow, they are
-//! added
-//! to the batch, and their values are kept with the base until it is written or becomes visible outside. An operation
-//! that followed last
-//! time, on an array of the same size, is likely to follow again; and if two have been requested, the third is
-//! likely.
+//! other two of the three operations cost next to nothing in it. If a flush has one of them and others are likely to
+//! follow, they are added to the batch, and their values are kept with the base until it is written or becomes
+//! visible outside. An operation that followed last time, on an array of the same size, is likely to follow again;
+//! and if two have been requested, the third is likely.
 //!
 //! A kept value answers one request of each form (scalar and array). If the same request comes again, the reduction
-//! is computed again. Only
-//! finite values are kept, because computing others may have to warn.
+//! is computed again. Only finite values are kept, because computing others may have to warn.
 
 use crate::batch::Batch;
 use crate::heap::base::{ArrayView, BaseRef, Input};
@@ -161,8 +157,7 @@ struct Group {
     source: u32,
     view: View,
     /// The operation, the base of its result, and the offset in that base. The references keep the bases alive until
-    /// they are read here, even if
-    /// the program wanted only their quotient by a count.
+    /// they are read here, even if the program wanted only their quotient by a count.
     asked: SmallVec<[(Op, BaseRef, i64); 3]>,
     sequel: Arc<Sequel>,
     /// Whether they follow other reductions whose values are kept already.

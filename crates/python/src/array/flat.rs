@@ -1,8 +1,7 @@
 //! `ndarray.flat`: iteration over the elements of an array in C order, and access by position.
 //!
 //! In: an array. Out: the base class of the package's `flatiter`. Elements of native arrays are read and written
-//! here; for other
-//! keys and other arrays, the package uses NumPy's iterator.
+//! here; for other keys and other arrays, the package uses NumPy's iterator.
 
 use crate::array::index;
 use crate::array::ndarray::NdArray;

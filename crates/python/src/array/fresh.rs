@@ -1,12 +1,10 @@
 //! The fast path for the memory of array objects.
 //!
 //! In: the contents of an array. Out: a Python object. PyO3 makes an object by the constructor of its base class and
-//! then moves the
-//! contents into it, which takes 45 ns, a third of `a + b` on five elements (`benches/fast_paths.py`). Here the
-//! class's own
-//! allocator is called, and the contents are written directly into the memory that it returns. The memory of freed
-//! objects is kept for new ones.
-//! If `NUMELT_FAST_PATHS` does not name `objects`, PyO3 does all this.
+//! then moves the contents into it, which takes 45 ns, a third of `a + b` on five elements (`benches/fast_paths.py`).
+//! Here the class's own allocator is called, and the contents are written directly into the memory that it returns.
+//! The memory of freed objects is kept for new ones. If `NUMELT_FAST_PATHS` does not name `objects`, PyO3 does all
+//! this.
 
 use crate::array::ndarray::{NdArray, forget};
 use crate::cpython::fast::{self, Path};
@@ -66,8 +64,7 @@ static MAKER: PyOnceLock<Option<Maker>> = PyOnceLock::new();
 
 impl Maker {
     /// Sets the class's slot for freeing objects, and returns what makes them. `None` if the fast path is switched
-    /// off, if PyO3 lays the objects out in another way, or if
-    /// their memory is not freed by `PyObject_GC_Del`.
+    /// off, if PyO3 lays the objects out in another way, or if their memory is not freed by `PyObject_GC_Del`.
     fn of(py: Python<'_>) -> Option<Maker> {
         if !fast::has(Path::Objects) {
             return None;
@@ -93,8 +90,7 @@ impl Maker {
     #[inline(always)]
     unsafe fn allocate(&self) -> *mut ffi::PyObject {
         // SAFETY: the GIL is held, and nothing below runs Python code while the list is borrowed. All memory in the
-        // list has the size
-        // of the class's objects.
+        // list has the size of the class's objects.
         unsafe {
             let ended = &mut *self.ended.get();
             match ended.count.checked_sub(1) {
@@ -111,8 +107,8 @@ impl Maker {
     }
 
     /// Keeps the memory of a freed object, or frees it. Memory that is kept is not tracked by the garbage collector,
-    /// and stays
-    /// untracked when it becomes an object again: no reference cycle leads through an array of exactly this class.
+    /// and stays untracked when it becomes an object again: no reference cycle leads through an array of exactly this
+    /// class.
     ///
     /// # Safety
     /// The GIL is held. The object's class was exactly the array class, and its contents have been dropped.
@@ -151,8 +147,7 @@ impl Maker {
 /// Frees an object: the slot `tp_dealloc` of the class.
 unsafe extern "C" fn end(object: *mut ffi::PyObject) {
     // SAFETY: the interpreter calls this with the GIL held, for an object of the class or of a derived one that has
-    // no
-    // references left. The slot is set only when there is a maker.
+    // no references left. The slot is set only when there is a maker.
     unsafe {
         let py = Python::assume_attached();
         let Some(Some(maker)) = MAKER.get(py) else { return };

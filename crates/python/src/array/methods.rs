@@ -1,8 +1,7 @@
 //! Methods of arrays that are often called: changes of shape, copies, casts.
 //!
 //! In: an array and the arguments of the call. Out: an array or a number. A call that is not native is passed to the
-//! method of `numpy.ndarray` with the same name. The package attaches
-//! the methods that are seldom called.
+//! method of `numpy.ndarray` with the same name. The package attaches the methods that are seldom called.
 
 use crate::array::attributes::{kwarg, numpy_method, parse_shape};
 use crate::array::ndarray::{NdArray, Payload, wrap_new, wrap_view, wrap_window};
@@ -228,8 +227,7 @@ impl NdArray {
     }
 
     /// `numelt._array.resize` resizes the array. It is told whether anything but a variable and this call holds the
-    /// array. From Python 3.14 on, calls borrow
-    /// their arguments, so there are fewer references.
+    /// array. From Python 3.14 on, calls borrow their arguments, so there are fewer references.
     #[pyo3(signature = (*new_shape, **kwargs))]
     fn resize<'py>(
         slf: &Bound<'py, Self>,

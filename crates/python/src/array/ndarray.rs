@@ -170,8 +170,7 @@ impl Drop for NdArray {
 }
 
 /// The arrays of non-native dtypes that stand for a `numpy.ndarray`, by the address of the latter. One array of ours
-/// stands for each owner of memory, so that
-/// `.base` of all its views is the same object.
+/// stands for each owner of memory, so that `.base` of all its views is the same object.
 static STANDING: Mutex<Option<FxHashMap<usize, usize>>> = Mutex::new(None);
 
 fn standing<T>(act: impl FnOnce(&mut FxHashMap<usize, usize>) -> T) -> T {
@@ -189,8 +188,7 @@ pub fn standing_for<'py>(real: &Bound<'py, PyAny>) -> Option<Bound<'py, PyAny>> 
 }
 
 /// Makes an array for a `numpy.ndarray` of a non-native dtype, with `parent` as its `.base`. Without a parent it owns
-/// its memory in NumPy's sense, and
-/// stands for the `numpy.ndarray` as long as it lives.
+/// its memory in NumPy's sense, and stands for the `numpy.ndarray` as long as it lives.
 pub fn stand<'py>(real: &Bound<'py, PyAny>, parent: Option<Py<PyAny>>) -> PyResult<Bound<'py, PyAny>> {
     let (array, is_view) = (real.clone().unbind(), parent.is_some());
     let made = fresh::object(real.py(), || NdArray::foreign(array, parent))?.into_any();
@@ -268,8 +266,7 @@ impl NdArray {
     }
 
     /// Always NumPy's class. `isinstance(x, numpy.ndarray)` uses this attribute, and is therefore true for our arrays
-    /// everywhere. `type(x)` is
-    /// our class.
+    /// everywhere. `type(x)` is our class.
     #[getter(__class__)]
     fn class<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyType>> {
         Ok(convert::Numpy::get(slf.py())?.ndarray.bind(slf.py()).clone())

@@ -81,8 +81,7 @@ impl<'py> Operand<'py> {
     }
 
     /// The operand that is stored into an array of this dtype. Numbers in lists and tuples are converted to the dtype
-    /// one by one, and one
-    /// that does not fit is an error.
+    /// one by one, and one that does not fit is an error.
     pub fn stored(obj: &Bound<'py, PyAny>, dtype: DType) -> PyResult<Option<Operand<'py>>> {
         if obj.is_exact_instance_of::<PyList>() || obj.is_exact_instance_of::<PyTuple>() {
             return Operand::sequence(obj, Some(dtype));

@@ -193,8 +193,8 @@ impl NdArray {
             refuse_lossy_format(&array)?;
         }
         // SAFETY: `view` is the caller's structure to fill. NumPy's array becomes the owner; that reference is moved
-        // to
-        // `internal`, which NumPy does not use. The structure points to memory that lives as long as NumPy's array.
+        // to `internal`, which NumPy does not use. The structure points to memory that lives as long as NumPy's
+        // array.
         unsafe {
             if ffi::PyObject_GetBuffer(array.as_ptr(), view, flags) < 0 {
                 return Err(PyErr::fetch(slf.py()));
@@ -378,8 +378,7 @@ unsafe fn fill_plain(array: &Bound<'_, NdArray>, view: *mut ffi::Py_buffer) -> P
     let kept = Kept::Native { shape: own.shape.clone(), strides: own.strides.clone(), _export: export };
     let kept = Box::into_raw(Box::new(kept));
     // SAFETY: the structure is the caller's to fill. Extents and strides lie in the box, which lives until the buffer
-    // is
-    // released. i64 and the structure's integers have the same size on 64-bit systems, which are the only ones
+    // is released. i64 and the structure's integers have the same size on 64-bit systems, which are the only ones
     // supported here.
     unsafe {
         let Kept::Native { shape, strides, .. } = &mut *kept else { return Ok(false) };
@@ -424,10 +423,8 @@ fn format_of(dtype: DType) -> &'static CStr {
 }
 
 /// Refuses a buffer if its format would not describe the dtype. That is so for some records (with strings or
-/// objects), for bytes without a dtype, and for
-/// dtypes with metadata. NumPy asks for a buffer first, and would fail to read such a format, or lose the metadata,
-/// instead of trying
-/// the next protocol.
+/// objects), for bytes without a dtype, and for dtypes with metadata. NumPy asks for a buffer first, and would fail
+/// to read such a format, or lose the metadata, instead of trying the next protocol.
 fn refuse_lossy_format(array: &Bound<'_, PyAny>) -> PyResult<()> {
     /// The dtypes that were met last, and whether a format describes them.
     static MET: Mutex<Vec<(Py<PyAny>, bool)>> = Mutex::new(Vec::new());

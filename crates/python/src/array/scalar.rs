@@ -1,11 +1,10 @@
 //! Results without axes: NumPy's scalars, or arrays without axes for a program that asked for them.
 //!
 //! In: the view of a result without axes. Out: a scalar or an array. NumPy returns one of its scalars if a result has
-//! no axes: for `x.sum()`, or for the sine of an array without
-//! axes. A scalar has its value from the start, so the work that it depends on runs when it is made. A program
-//! that wants the value computed later uses `with numelt.lazy():` and gets arrays without axes, which
-//! are pending like any other array. The front end does the same inside an operation that it composes of several
-//! steps.
+//! no axes: for `x.sum()`, or for the sine of an array without axes. A scalar has its value from the start, so the
+//! work that it depends on runs when it is made. A program that wants the value computed later uses `with
+//! numelt.lazy():` and gets arrays without axes, which are pending like any other array. The front end does the same
+//! inside an operation that it composes of several steps.
 
 use crate::array::ndarray::{NdArray, wrap_new};
 use crate::numpy::convert;
@@ -80,8 +79,7 @@ fn lazy_is_asked_for() {
 }
 
 /// Calls a composed function, inside which results without axes are arrays, so that its reductions run together. If
-/// it returns
-/// such an array, the result becomes NumPy's scalar, unless it is an argument (as `out=` is).
+/// it returns such an array, the result becomes NumPy's scalar, unless it is an argument (as `out=` is).
 #[pyfunction]
 #[pyo3(signature = (function, args, kwargs = None))]
 fn composing<'py>(

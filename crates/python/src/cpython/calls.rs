@@ -1,8 +1,7 @@
 //! Calls of Python objects by CPython's vectorcall protocol, and bound methods.
 //!
 //! In: a callable, and its arguments as a slice. Out: what the callable returns. Neither a tuple nor a dictionary is
-//! made
-//! for the arguments.
+//! made for the arguments.
 
 use pyo3::ffi;
 use pyo3::prelude::*;
@@ -29,8 +28,7 @@ pub fn call<'py>(
     let names = names.as_ref().map_or(std::ptr::null_mut(), |names| names.as_ptr());
     let values = values.as_ptr().cast::<*mut ffi::PyObject>();
     // SAFETY: a `Bound` is the address of a living object, and the number of values is that of the arguments; the
-    // result is a new
-    // reference, or null with an exception set.
+    // result is a new reference, or null with an exception set.
     unsafe {
         let made = ffi::PyObject_Vectorcall(callable.as_ptr(), values, count, names);
         Bound::from_owned_ptr_or_err(callable.py(), made)
@@ -38,13 +36,11 @@ pub fn call<'py>(
 }
 
 /// The C function of a built-in function with the calling convention `METH_FASTCALL | METH_KEYWORDS`, and the object
-/// that it gets
-/// as its first argument; `None` for any other object.
+/// that it gets as its first argument; `None` for any other object.
 pub fn fast_function(function: &Bound<'_, PyAny>) -> Option<(ffi::PyCFunctionFastWithKeywords, *mut ffi::PyObject)> {
     let function = function.cast::<PyCFunction>().ok()?;
     // SAFETY: the object is a built-in function, whose definition lives as long as the object. With these flags the
-    // union holds
-    // a function of that kind.
+    // union holds a function of that kind.
     unsafe {
         let fields = &*function.as_ptr().cast::<ffi::PyCFunctionObject>();
         let definition = &*fields.m_ml;

@@ -1,10 +1,8 @@
 //! Which of the fast paths into numelt's own types are in force.
 //!
 //! In: the environment variable `NUMELT_FAST_PATHS`. It is read once, at import, because the paths change the classes
-//! before these are used.
-//! Out: whether a path is in force. Without a path, PyO3's general way gives the same results more slowly;
-//! `benches/fast_paths.py`
-//! measures how much more slowly.
+//! before these are used. Out: whether a path is in force. Without a path, PyO3's general way gives the same results
+//! more slowly; `benches/fast_paths.py` measures how much more slowly.
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;

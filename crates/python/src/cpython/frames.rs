@@ -1,8 +1,7 @@
 //! The frames of the running Python program, where PyO3's `PyFrame` has no method for what is needed.
 //!
 //! In: the interpreter, or a frame. Out: the innermost frame, and the position of the instruction that it executes.
-//! Not here: what is read from a
-//! frame (`origin`, `coverage`).
+//! Not here: what is read from a frame (`origin`, `coverage`).
 
 use pyo3::ffi;
 use pyo3::prelude::*;

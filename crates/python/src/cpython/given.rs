@@ -80,8 +80,7 @@ impl<'py> Given<'_, 'py> {
     /// Calls another callable with the same arguments.
     pub fn pass_to(&self, callable: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         // SAFETY: the counts of values and names are right, and the interpreter keeps all of them alive during the
-        // call; the result is a new reference,
-        // or null with an exception set.
+        // call; the result is a new reference, or null with an exception set.
         unsafe {
             let made = ffi::PyObject_Vectorcall(callable.as_ptr(), self.values.as_ptr(), self.count, self.names);
             Bound::from_owned_ptr_or_err(self.py, made)

@@ -1,13 +1,11 @@
 //! Classes of numelt whose objects the interpreter calls by the vectorcall protocol, without packing the arguments.
 //!
 //! In: a class that PyO3 has made, with a field that holds the function to call. Out: the same class, whose type
-//! object
-//! names the offset of that field and has the flags that go with it. PyO3 gives a class only `tp_call`, for which the
-//! interpreter makes a tuple and a dictionary.
-//! On five elements, vectorcall makes the call of a ufunc (165 ns) 17 to 23 % shorter, and that of a method 9 to 14 %
-//! (`benches/fast_paths.py`). Calls of
-//! the class `routine` itself gained less than 5 % and stay with PyO3. If `NUMELT_FAST_PATHS` does not name `calls`,
-//! classes keep PyO3's `tp_call`.
+//! object names the offset of that field and has the flags that go with it. PyO3 gives a class only `tp_call`, for
+//! which the interpreter makes a tuple and a dictionary. On five elements, vectorcall makes the call of a ufunc (165
+//! ns) 17 to 23 % shorter, and that of a method 9 to 14 % (`benches/fast_paths.py`). Calls of the class `routine`
+//! itself gained less than 5 % and stay with PyO3. If `NUMELT_FAST_PATHS` does not name `calls`, classes keep PyO3's
+//! `tp_call`.
 
 use crate::cpython::fast::{self, Path};
 use crate::cpython::given::Given;
@@ -81,8 +79,8 @@ pub trait Callee: PyClass<Frozen = pyo3::pyclass::boolean_struct::True> + Sync {
     const ENTRY: usize;
 
     /// Answers a call if that takes only a few of numelt's own functions; `None` for all other calls. It runs without
-    /// PyO3's record that the GIL is
-    /// held, so references ([`Py`]) that are dropped meanwhile are released at the next call from Python.
+    /// PyO3's record that the GIL is held, so references ([`Py`]) that are dropped meanwhile are released at the next
+    /// call from Python.
     fn at_once<'py>(&self, _given: &Given<'_, 'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
         Ok(None)
     }
@@ -152,8 +150,7 @@ pub unsafe fn call_by<T: PyTypeInfo>(class: &Bound<'_, PyType>, offset: usize) {
 }
 
 /// Makes the interpreter call objects of `class`, where they are attributes of another class, with the instance as
-/// the first argument
-/// instead of making a bound method. This is right only if their `__get__` returns bound methods.
+/// the first argument instead of making a bound method. This is right only if their `__get__` returns bound methods.
 pub fn call_as_methods(class: &Bound<'_, PyType>) {
     if fast::has(Path::Calls) {
         // SAFETY: the class is complete and numelt's own.

@@ -1,8 +1,7 @@
 //! [`Versioned`]: a value that is read without a lock and seldom replaced.
 //!
 //! Setting an array's shape replaces its view while other code may hold a reference to the old one. The cell
-//! therefore keeps all
-//! old versions until it is dropped.
+//! therefore keeps all old versions until it is dropped.
 
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, Ordering};

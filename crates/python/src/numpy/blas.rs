@@ -20,8 +20,7 @@ static FOUND: LazyLock<Option<BlasTable>> = LazyLock::new(find);
 pub fn register_numpys(host: &dyn Host) {
     if let Some(table) = &*FOUND {
         // SAFETY: the table has CBLAS routines of a library that is never unloaded. The result, which says whether
-        // this was the first registration,
-        // can be ignored, because every registration is of the same library.
+        // this was the first registration, can be ignored, because every registration is of the same library.
         let _ = unsafe { host.register_blas(table) };
     }
 }

@@ -141,8 +141,7 @@ impl Numpy {
 }
 
 /// The native dtype of NumPy's type number. If `longlong` has the size of `long`, `longlong` is not native: results
-/// tell the two apart by
-/// their type number, and only NumPy has the rules for which of them a result has.
+/// tell the two apart by their type number, and only NumPy has the rules for which of them a result has.
 pub fn from_type_num(num: c_int) -> Option<DType> {
     const LONG_IS_64: bool = size_of::<c_long>() == 8;
     const LONG: (DType, DType) = if LONG_IS_64 { (DType::I64, DType::U64) } else { (DType::I32, DType::U32) };
@@ -168,9 +167,8 @@ pub fn from_type_num(num: c_int) -> Option<DType> {
 }
 
 /// The native dtype of a `numpy.dtype` structure. `None` for other types, for non-native byte order, and for a dtype
-/// that carries
-/// metadata or names parts of a number as fields (`('i4', [('low', 'i2'), ('high', 'i2')])`), because results must
-/// carry those too.
+/// that carries metadata or names parts of a number as fields (`('i4', [('low', 'i2'), ('high', 'i2')])`), because
+/// results must carry those too.
 ///
 /// # Safety
 /// `descr` points to a living `numpy.dtype`.

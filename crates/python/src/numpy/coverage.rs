@@ -1,8 +1,8 @@
 //! Counts of calls that run in NumPy, for calls that need nothing but counting.
 //!
 //! In: the name of the function that was called. Out: a higher count for that name and the user's file and line, in
-//! the package's table. The package
-//! itself handles the other calls: those under a policy that warns or raises, and those from inside the package.
+//! the package's table. The package itself handles the other calls: those under a policy that warns or raises, and
+//! those from inside the package.
 
 use crate::cpython::frames;
 use pyo3::ffi;

@@ -48,10 +48,8 @@ pub fn from_rules(error: numelt::Error) -> PyErr {
 }
 
 /// The value that Python code returned, or `None` if it raised an exception of one of the expected classes. Any other
-/// exception
-/// is passed on. The handler of a signal can raise an exception at any point of Python code, and that exception must
-/// reach the user; so no call of
-/// Python code ends in `.ok()` or `unwrap_or`.
+/// exception is passed on. The handler of a signal can raise an exception at any point of Python code, and that
+/// exception must reach the user; so no call of Python code ends in `.ok()` or `unwrap_or`.
 ///
 /// # Errors
 /// Exceptions of classes that are not expected.
@@ -92,8 +90,7 @@ pub fn memory(py: Python<'_>, shape: &[i64], dtype: DType) -> PyErr {
 }
 
 /// The text of a shape in which one extent (negative here) is still to be worked out, as the errors of `reshape`
-/// print it: such an extent is left out
-/// at the beginning, and is called `newaxis` later.
+/// print it: such an extent is left out at the beginning, and is called `newaxis` later.
 pub fn partial_shape_text(shape: &[i64]) -> String {
     let known = shape.iter().position(|&n| n >= 0).map_or(&[][..], |first| &shape[first..]);
     let part = |n: &i64| if *n < 0 { "newaxis".to_string() } else { n.to_string() };

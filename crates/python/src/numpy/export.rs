@@ -2,11 +2,9 @@
 //! us.
 //!
 //! In: an array of ours, or a `numpy.ndarray`. Out: the array of the other library on the same memory. An export is a
-//! `numpy.ndarray` whose `.base` is an
-//! [`Exporter`]; while one exists, the runtime runs operations on that base at once. A NumPy array that lies in our
-//! memory has an
-//! exporter at the end of its `.base` chain, or lies inside a base of the [`registry`]; it becomes a
-//! view of our base again.
+//! `numpy.ndarray` whose `.base` is an [`Exporter`]; while one exists, the runtime runs operations on that base at
+//! once. A NumPy array that lies in our memory has an exporter at the end of its `.base` chain, or lies inside a base
+//! of the [`registry`]; it becomes a view of our base again.
 
 use crate::array::fresh;
 use crate::array::ndarray::{NdArray, Payload, stand, standing_for};
@@ -219,8 +217,7 @@ pub fn type_number(obj: &Bound<'_, PyAny>) -> c_int {
 }
 
 /// Converts a `numpy.ndarray` to an array of ours. `fresh` says that nobody else holds it. Objects of all other
-/// classes,
-/// derived ones included, are returned unchanged.
+/// classes, derived ones included, are returned unchanged.
 pub fn from_numpy<'py>(obj: &Bound<'py, PyAny>, fresh: bool) -> PyResult<Bound<'py, PyAny>> {
     let py = obj.py();
     if !obj.is_exact_instance(Numpy::get(py)?.ndarray.bind(py)) {
@@ -291,8 +288,8 @@ pub fn field<'py>(array: &Bound<'py, NdArray>, field: &Bound<'py, PyAny>) -> PyR
 }
 
 /// Copies the elements of a small array, with the bytes between them, to memory of our own, and returns the base and
-/// the offset of the first element. This is
-/// cheaper than keeping the NumPy array. `None` if the array spans too many bytes.
+/// the offset of the first element. This is cheaper than keeping the NumPy array. `None` if the array spans too many
+/// bytes.
 fn copy_of_few(real: &RealArray, dtype: DType) -> PyResult<Option<(BaseRef, i64)>> {
     let range = shape::byte_range(&real.shape, &real.strides, dtype.size() as i64);
     let Some((low, high)) = range.filter(|(low, high)| high - low <= COPIED_BYTES) else { return Ok(None) };
@@ -388,8 +385,7 @@ fn adopt(obj: &Bound<'_, PyAny>, real: &RealArray, dtype: DType, fresh: bool) ->
     }
     let owner = Box::new(Owner::of(obj.clone().unbind()));
     // SAFETY: the owner keeps the array, which keeps `start..start + (high - low)` valid; no operation that writes to
-    // it
-    // is recorded unless the array is writeable.
+    // it is recorded unless the array is writeable.
     let base = unsafe { Runtime::global().adopt(start, (high - low) as usize, owner, !fresh) };
     if !fresh {
         registry::enter_adopted(&base, None);
@@ -398,9 +394,8 @@ fn adopt(obj: &Bound<'_, PyAny>, real: &RealArray, dtype: DType, fresh: bool) ->
 }
 
 /// The base of memory that an array shares with others, and the first address of the base: a registered base, or a
-/// new
-/// one of all memory of the owner, so that all arrays on that memory are views of one base.
-/// `None` if `range` is not inside what seems to be the owner's memory.
+/// new one of all memory of the owner, so that all arrays on that memory are views of one base. `None` if `range` is
+/// not inside what seems to be the owner's memory.
 fn shared(obj: &Bound<'_, PyAny>, range: &Range<usize>) -> PyResult<Option<(BaseRef, usize)>> {
     let py = obj.py();
     let mut root = obj.clone();

@@ -1,9 +1,8 @@
 //! Indexing, operators and calls of arrays of non-native dtypes: objects, strings, dates, records.
 //!
-//! In: an operation with such an array. Out: what NumPy returns, counted as a fallback, without a detour through
-//! the package; `None` if only the package can decide (other classes, policies that warn or raise). The elements of
-//! an array
-//! of objects are returned, and stored, as the very objects.
+//! In: an operation with such an array. Out: what NumPy returns, counted as a fallback, without a detour through the
+//! package; `None` if only the package can decide (other classes, policies that warn or raise). The elements of an
+//! array of objects are returned, and stored, as the very objects.
 
 use crate::array::ndarray::{NdArray, Payload};
 use crate::cpython::given::{self, Given};
@@ -169,8 +168,7 @@ pub fn method_of<'py>(
 }
 
 /// Calls a NumPy callable, counted under the user's line, if calls that run in NumPy are only counted and the user
-/// makes this one; the first argument of a `method`
-/// is passed unchanged.
+/// makes this one; the first argument of a `method` is passed unchanged.
 pub fn call<'py>(
     name: &str,
     callable: &Bound<'py, PyAny>,

@@ -1,8 +1,7 @@
 //! Calls from the compiled module to the Python package, and to NumPy through it.
 //!
 //! In: a call that is not native. Out: what a Python callable of the package returns (the hooks, see [`NAMES`]), or
-//! what NumPy returns if the package has not
-//! set that hook yet.
+//! what NumPy returns if the package has not set that hook yet.
 
 use crate::cpython::given;
 use crate::numpy::convert::Numpy;
@@ -97,8 +96,7 @@ pub fn fallback<'py>(
 }
 
 /// Runs a NumPy callable on zero-copy views of our arrays and converts what it returns to ours. The call is not
-/// counted: this is for
-/// calls that end in NumPy's own exception, and for the package's hook.
+/// counted: this is for calls that end in NumPy's own exception, and for the package's hook.
 pub fn call_numpy<'py>(
     callable: &Bound<'py, PyAny>,
     args: &Bound<'py, PyTuple>,
@@ -165,8 +163,7 @@ fn plain_at<'py>(obj: &Bound<'py, PyAny>, depth: usize) -> PyResult<Option<Bound
 
 /// Converts NumPy's arrays to ours, also inside lists, tuples and named tuples; other objects are returned unchanged.
 /// `holders` is the number of references to `obj` that the caller knows of: nobody else holds an array that has no
-/// more
-/// references than these.
+/// more references than these.
 pub fn wrap<'py>(obj: &Bound<'py, PyAny>, holders: isize) -> PyResult<Bound<'py, PyAny>> {
     let py = obj.py();
     if obj.is_exact_instance(Numpy::get(py)?.ndarray.bind(py)) {

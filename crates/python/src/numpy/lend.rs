@@ -1,10 +1,9 @@
 //! Converts the arguments of a call for NumPy, and its result back to ours.
 //!
 //! In: the user's arguments. Out: the same arguments with a `numpy.ndarray` on the same memory in place of each of
-//! our arrays, and after the call
-//! the result with our arrays in place of NumPy's. If NumPy still holds such an array after the call (because the
-//! result is a view of it, or a traceback holds it), it becomes an
-//! ordinary export; all others are kept for the next loan (`loan`).
+//! our arrays, and after the call the result with our arrays in place of NumPy's. If NumPy still holds such an array
+//! after the call (because the result is a view of it, or a traceback holds it), it becomes an ordinary export; all
+//! others are kept for the next loan (`loan`).
 
 use crate::array::ndarray::NdArray;
 use crate::cpython::calls;
@@ -296,8 +295,7 @@ impl<'py> Lent<'py> {
 }
 
 /// Calls `callable` with the arguments as NumPy gets them; `None` if only the package can convert them. `first` runs
-/// right before the
-/// call.
+/// right before the call.
 pub fn call<'py>(
     callable: &Bound<'py, PyAny>,
     given: &Given<'_, 'py>,

@@ -1,8 +1,7 @@
 //! Loans: memory of arrays that NumPy may use for the time of a call.
 //!
 //! In: an array. Out: a `numpy.ndarray` on its memory, and the end of the loan. The array object is kept for the next
-//! loan unless
-//! somebody else holds it after the call.
+//! loan unless somebody else holds it after the call.
 
 use crate::array::ndarray::{NdArray, Payload};
 use crate::numpy::convert::Numpy;
@@ -64,9 +63,8 @@ impl<'py> Loan<'py> {
 }
 
 /// A `numpy.ndarray` of an earlier loan that nobody else holds, kept by the array that it was made for. Making one
-/// takes longer than checking
-/// that this one still fits. Nobody uses it between two loans, so the memory that it points to may be freed before it
-/// is.
+/// takes longer than checking that this one still fits. Nobody uses it between two loans, so the memory that it
+/// points to may be freed before it is.
 pub struct Spare(AtomicPtr<ffi::PyObject>);
 
 impl Spare {

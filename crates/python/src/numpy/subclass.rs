@@ -1,11 +1,9 @@
 //! Arrays of classes that are derived from NumPy's array class: calls with them run in NumPy.
 //!
 //! In: a call with such an array among its arguments. Out: what NumPy's function returns. Our arrays are lent to it,
-//! and the call is
-//! counted as a fallback, without a detour through the package; `None` if only the package can decide. The module
-//! also makes views of our
-//! arrays as such classes, and of such arrays as ours. Classes with an `__array_function__` of their own are left to
-//! the package.
+//! and the call is counted as a fallback, without a detour through the package; `None` if only the package can
+//! decide. The module also makes views of our arrays as such classes, and of such arrays as ours. Classes with an
+//! `__array_function__` of their own are left to the package.
 
 use crate::array::ndarray::NdArray;
 use crate::cpython::given::{self, Given};
@@ -150,8 +148,7 @@ pub fn viewed<'py>(given: &Given<'_, 'py>) -> Quick<'py> {
 }
 
 /// `subclass.__array_function__(function, types, args, kwargs)`: the answer of NumPy's array class, if the function
-/// is NumPy's and no array of ours is among
-/// the arguments. `None` for other calls, which the package answers.
+/// is NumPy's and no array of ours is among the arguments. `None` for other calls, which the package answers.
 pub fn asked<'py>(given: &Given<'_, 'py>) -> Quick<'py> {
     static ANSWER: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
     let Some([_, function, types, _, _]) = given.exactly() else { return Ok(None) };

@@ -1,12 +1,10 @@
 //! Native draws from NumPy's own bit generators.
 //!
-//! In: a bit generator object of NumPy, and how many numbers to draw. Out: an array of them.
-//! A large draw is recorded as a random stream that begins at the generator's state, and is computed in the kernel
-//! that uses it. The state stays in NumPy's memory and is moved when the draw is recorded, by a jump, under NumPy's
-//! lock;
-//! so NumPy's methods and ours may be called in any order and from any thread.
-//! Methods return `NotImplemented` for draws that are not native (other generators, arguments that only NumPy
-//! supports).
+//! In: a bit generator object of NumPy, and how many numbers to draw. Out: an array of them. A large draw is recorded
+//! as a random stream that begins at the generator's state, and is computed in the kernel that uses it. The state
+//! stays in NumPy's memory and is moved when the draw is recorded, by a jump, under NumPy's lock; so NumPy's methods
+//! and ours may be called in any order and from any thread. Methods return `NotImplemented` for draws that are not
+//! native (other generators, arguments that only NumPy supports).
 
 pub mod drawing;
 pub mod random_sequence;
@@ -433,8 +431,7 @@ fn draw(py: Python<'_>, stretch: &Stretch, ty: DType, view: &ArrayView) -> PyRes
             assert!(start + n * ty.size() <= bytes.len());
             let to = bytes[start..].as_mut_ptr();
             // SAFETY: there is memory for all elements of a dense view. Settings change only with the GIL held; it is
-            // held here
-            // and not released.
+            // held here and not released.
             unsafe { Runtime::global().with_host(|host| host.fill_stream(&stream, ty, n, to)) }
         })?;
         if filled {
@@ -459,8 +456,7 @@ pub fn contiguous(dtype: DType, dims: &Dims) -> ArrayView {
 }
 
 /// The array for the drawn numbers: `out`, if it is writeable, contiguous, and of the right dtype and of the shape of
-/// `size` (if that is stated); without `out` a new
-/// array of that shape. `None` if NumPy has to make the draw.
+/// `size` (if that is stated); without `out` a new array of that shape. `None` if NumPy has to make the draw.
 pub fn destination(
     size: &Bound<'_, PyAny>,
     out: Option<&Bound<'_, NdArray>>,

@@ -134,8 +134,7 @@ impl SequentialStream {
     }
 
     /// Draws uniform numbers for all of a dense view. The lock is taken before the guard, because another thread may
-    /// wait for the guard
-    /// while it holds the lock: a program may hold it while it looks at the array.
+    /// wait for the guard while it holds the lock: a program may hold it while it looks at the array.
     fn draw_uniform(&self, py: Python<'_>, view: &ArrayView, placed: Placed) -> PyResult<bool> {
         // run before the lock is taken, because a warning may call code of the program that draws numbers
         run::run_users(py, &view.base)?;
@@ -237,10 +236,8 @@ impl SequentialStream {
     }
 
     /// Normal numbers by the polar method. With `mean`, each number becomes `mean + scale * number`. The method makes
-    /// two
-    /// numbers at a time. `draw` calls NumPy for the number that NumPy has kept from the last pair (if `kept`), and
-    /// for
-    /// the last one of an odd count.
+    /// two numbers at a time. `draw` calls NumPy for the number that NumPy has kept from the last pair (if `kept`),
+    /// and for the last one of an odd count.
     #[pyo3(signature = (size, kept, draw, mean = None, scale = 1.0))]
     fn normal<'py>(
         &self,

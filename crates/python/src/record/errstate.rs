@@ -2,12 +2,10 @@
 //! user.
 //!
 //! In: the state at the time of recording. Out: a byte for each instruction, and `RuntimeWarning`s after a flush.
-//! Under modes
-//! that act inside an operation (`raise`, `call`, `print`, `log`, and warnings of underflow), operations run one
-//! at a time: NumPy runs elementwise ones on zero-copy views, and the others run natively, with the processor's flags
-//! checked
-//! after each. NumPy keeps the state in a context variable, which is read only after the state has been changed for
-//! the first time.
+//! Under modes that act inside an operation (`raise`, `call`, `print`, `log`, and warnings of underflow), operations
+//! run one at a time: NumPy runs elementwise ones on zero-copy views, and the others run natively, with the
+//! processor's flags checked after each. NumPy keeps the state in a context variable, which is read only after the
+//! state has been changed for the first time.
 
 use crate::array::ndarray::NdArray;
 use crate::array::operand::Operand;
@@ -156,8 +154,8 @@ impl Drop for PartScope {
 }
 
 /// Calls `record`, which records the parts of one operation, and returns its result. Parts that run at once report
-/// their conditions in the
-/// name of the whole operation, each condition once; the warnings are given to Python after all parts have run.
+/// their conditions in the name of the whole operation, each condition once; the warnings are given to Python after
+/// all parts have run.
 pub fn as_parts<T>(py: Python<'_>, record: impl FnOnce() -> PyResult<T>) -> PyResult<T> {
     let part = PartScope::begin(warn::PART);
     let recorded = record()?;
@@ -273,8 +271,7 @@ pub fn run<'py>(
 }
 
 /// The package calls this when NumPy's state changes in this context. The state is decoded when an operation is
-/// recorded, not here: NumPy's
-/// own code often sets a state for itself, under which nothing is recorded.
+/// recorded, not here: NumPy's own code often sets a state for itself, under which nothing is recorded.
 #[pyfunction]
 fn errstate_changed(py: Python<'_>) -> PyResult<()> {
     if !TOUCHED.swap(true, Ordering::Relaxed) {

@@ -3,8 +3,7 @@
 //! In: the pending program, and the registered functions. Out: the program as the functions have changed it, which is
 //! run. Filters need the GIL, and a flush may not wait for the GIL. So the pending program is taken out of the
 //! runtime before the flush, passed to the filters, and handed back for the flush (see `runtime/filtering.rs`).
-//! Errors of filters wait until the batch
-//! has run; then the thread that ran it raises them.
+//! Errors of filters wait until the batch has run; then the thread that ran it raises them.
 
 use crate::numpy::errors::{self, ATTRIBUTE};
 use crate::record::program::PyProgram;
@@ -70,8 +69,7 @@ pub fn execute(py: Python<'_>, reason: Reason) -> Result<()> {
 }
 
 /// Applies all filters to a pending program. Returns what they raised, and whether the last exception is not an
-/// `Exception`
-/// (such as KeyboardInterrupt); in that case the remaining filters have not been called.
+/// `Exception` (such as KeyboardInterrupt); in that case the remaining filters have not been called.
 fn apply(py: Python<'_>, filtering: &mut Filtering) -> (Vec<PyErr>, bool) {
     let all: Vec<Py<PyAny>> = filters().iter().map(|filter| filter.clone_ref(py)).collect();
     let mut raised = Vec::new();

@@ -114,8 +114,7 @@ fn _flush_at_exit(py: Python<'_>) {
 }
 
 /// Runs what is pending before a fork, so that it runs once and not in both processes. Its errors are raised when the
-/// values are
-/// read. Errors of Python code that is called for the flush are raised here.
+/// values are read. Errors of Python code that is called for the flush are raised here.
 #[pyfunction]
 fn _flush_before_fork(py: Python<'_>) -> PyResult<()> {
     let _ = run::execute(py, Reason::Explicit);
@@ -164,10 +163,8 @@ fn explained(asked: Option<&Bound<'_, PyAny>>) -> PyResult<(Explanation, Vec<u32
 }
 
 /// What `explain` reports by the user's lines. `recorded` lists operation, elements, bytes and position (see
-/// `origin::of`) of each
-/// instruction; `steps` lists operations, bytes, engine, and the numbers of the instructions that the step computes,
-/// for each step.
-/// `None` if nothing of the arrays is pending.
+/// `origin::of`) of each instruction; `steps` lists operations, bytes, engine, and the numbers of the instructions
+/// that the step computes, for each step. `None` if nothing of the arrays is pending.
 #[pyfunction]
 #[pyo3(signature = (a = None))]
 fn explain_lines<'py>(py: Python<'py>, a: Option<&Bound<'py, PyAny>>) -> PyResult<Option<Bound<'py, PyDict>>> {

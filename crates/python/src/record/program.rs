@@ -2,8 +2,7 @@
 //! `numelt.filters`.
 //!
 //! In: a program of the runtime. Out: Python objects. Instructions, views, literals and bases are copies that never
-//! change; a
-//! `Program` changes by its own methods only.
+//! change; a `Program` changes by its own methods only.
 
 use crate::numpy::convert;
 use numelt_ir::{Base, C32, C64, DType, F16, Instr, Operand, Program, Scalar, View};

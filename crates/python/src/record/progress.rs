@@ -1,12 +1,10 @@
 //! The progress line: says how far a long flush has come, on the terminal or in the notebook.
 //!
 //! In: the beginning and end of each flush that releases the GIL, and the runtime's counters, which are read without
-//! its lock.
-//! Out: a line on standard error if that is a terminal, else a line that `numelt.tools.progress` displays in a
-//! notebook, if there is one.
-//! A thread looks at the counters a few times a second as long as large flushes follow each other, and sleeps
-//! otherwise. It holds no lock
-//! while it waits for the GIL, and the flushing thread waits for it only while it writes to the terminal.
+//! its lock. Out: a line on standard error if that is a terminal, else a line that `numelt.tools.progress` displays
+//! in a notebook, if there is one. A thread looks at the counters a few times a second as long as large flushes
+//! follow each other, and sleeps otherwise. It holds no lock while it waits for the GIL, and the flushing thread
+//! waits for it only while it writes to the terminal.
 
 use numelt_runtime::Runtime;
 use pyo3::prelude::*;

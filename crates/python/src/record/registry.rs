@@ -2,10 +2,10 @@
 //! address.
 //!
 //! In: a base, or a range of addresses. Out: the base that these addresses lie in. A NumPy array may look into a base
-//! in a way that leaves no trace in its `.base` chain (the array
-//! interface, a bare pointer, DLPack); [`find`] finds the base nevertheless. Two bases can still share memory, if
-//! neither has all of it or if they have different owners. Both are then visible, so every instruction
-//! runs alone, and [`apart`] copies inputs that the instruction would overwrite.
+//! in a way that leaves no trace in its `.base` chain (the array interface, a bare pointer, DLPack); [`find`] finds
+//! the base nevertheless. Two bases can still share memory, if neither has all of it or if they have different
+//! owners. Both are then visible, so every instruction runs alone, and [`apart`] copies inputs that the instruction
+//! would overwrite.
 
 use crate::record::run;
 use numelt_ir::{Axes, Op};
@@ -64,8 +64,8 @@ pub fn enter_adopted(base: &BaseRef, root: Option<usize>) {
 }
 
 /// The living base that contains this range of addresses, and its first address. With a `root` as in
-/// [`enter_adopted`], only a base that keeps
-/// this very array alive is found: any other base would keep another owner alive, and this memory could be freed.
+/// [`enter_adopted`], only a base that keeps this very array alive is found: any other base would keep another owner
+/// alive, and this memory could be freed.
 pub fn find(range: &Range<usize>, root: Option<usize>) -> Option<(BaseRef, usize)> {
     let mut known = known();
     known.sort();

@@ -67,10 +67,9 @@ unsafe fn record_as(
 }
 
 /// Records an operator with two operands, if it is the next instruction of a program that is being repeated, and if
-/// its result is a new array in C order; see
-/// [`Runtime::repeat_past`]. One operand is an array of dtype `ty`, the other one such an array or a literal of that
-/// dtype. The index in the result
-/// is that of the operand whose shape the result has.
+/// its result is a new array in C order; see [`Runtime::repeat_past`]. One operand is an array of dtype `ty`, the
+/// other one such an array or a literal of that dtype. The index in the result is that of the operand whose shape the
+/// result has.
 #[inline(always)]
 pub fn repeat(py: Python<'_>, op: Op, ty: DType, ins: [Input<'_>; 2]) -> PyResult<Option<Repeated>> {
     if registry::is_tangled() || alone(py)? {
@@ -156,8 +155,7 @@ pub fn execute(py: Python<'_>, reason: Reason) -> Result<()> {
 }
 
 /// Calls the runtime, with the GIL released if the call may take long or wait for another thread. The thread that
-/// holds a guard may need
-/// the GIL to end it, so no thread may wait for a guard while it holds the GIL.
+/// holds a guard may need the GIL to end it, so no thread may wait for a guard while it holds the GIL.
 pub fn past_gil<T: Send>(py: Python<'_>, act: impl FnOnce(&Runtime) -> T + Send) -> T {
     let runtime = Runtime::global();
     let work = runtime.pending_work();
@@ -178,8 +176,7 @@ pub fn new_base(nbytes: usize) -> BaseRef {
 }
 
 /// Calls `look` with the bytes of a base, if its values are valid in memory; `None` otherwise. `look` runs no Python
-/// code, and makes
-/// no objects that the garbage collector tracks: until it returns, no other thread may get the GIL.
+/// code, and makes no objects that the garbage collector tracks: until it returns, no other thread may get the GIL.
 #[inline(always)]
 pub fn peek<R>(_py: Python<'_>, base: &BaseRef, look: impl FnOnce(&[u8]) -> R) -> Option<R> {
     // SAFETY: the GIL is held, and `look` does not release it.
@@ -187,8 +184,7 @@ pub fn peek<R>(_py: Python<'_>, base: &BaseRef, look: impl FnOnce(&[u8]) -> R) -
 }
 
 /// Calls `change` with the bytes of a base, if nothing pending reads or writes it and its values are valid in memory;
-/// `None` otherwise. The conditions of [`peek`] for `look`
-/// hold for `change`.
+/// `None` otherwise. The conditions of [`peek`] for `look` hold for `change`.
 #[inline(always)]
 pub fn poke<R>(_py: Python<'_>, base: &BaseRef, change: impl FnOnce(&mut [u8]) -> R) -> Option<R> {
     // SAFETY: the GIL is held, and `change` does not release it. Calls within calls are for different bases.
@@ -298,8 +294,7 @@ pub fn read_scalar(py: Python<'_>, base: &BaseRef, dtype: DType, offset: i64) ->
 }
 
 /// The values of full reductions of an array, if its values are in memory, even while other work is pending; `None`
-/// if the reductions have to be
-/// recorded.
+/// if the reductions have to be recorded.
 pub fn fold_now(view: &ArrayView, folds: &[(Op, DType)]) -> PyResult<Option<SmallVec<[Scalar; 2]>>> {
     // two bases may share memory, so pending work on another base may write these values
     if view.base.is_foreign() && registry::is_tangled() {

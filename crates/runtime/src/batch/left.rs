@@ -1,14 +1,10 @@
 //! Instructions that got no memory, which stay in the queue before all that is recorded later.
 //!
 //! In: a batch that has run as far as there was memory, and its remaining instructions. Out: the next batch, which
-//! begins with them.
-//! They are tried again when somebody reads their results (NumPy would have raised an error and made none, so they
-//! must not take
-//! memory from later work), and are dropped if nobody holds the results any more. They are given up, and their
-//! results are lost for
-//! good (`lost.rs`), when what they read is overwritten or becomes visible outside: keeping the old values would take
-//! even more
-//! memory.
+//! begins with them. They are tried again when somebody reads their results (NumPy would have raised an error and
+//! made none, so they must not take memory from later work), and are dropped if nobody holds the results any more.
+//! They are given up, and their results are lost for good (`lost.rs`), when what they read is overwritten or becomes
+//! visible outside: keeping the old values would take even more memory.
 
 use super::{Batch, Words};
 use crate::heap::cell::BaseCell;
@@ -100,8 +96,7 @@ impl Left {
     }
 
     /// Gives up those that use a base which is lost or about to be overwritten, and all that use their results, so
-    /// that they never run on
-    /// another value of the base.
+    /// that they never run on another value of the base.
     fn give_up(&mut self, program: &Program, base: u32) {
         if !self.touches(base) {
             return;
@@ -171,9 +166,8 @@ impl Batch {
     }
 
     /// Takes out the remaining instructions of earlier batches that are not to be tried again, with those that need
-    /// their results, and puts them into the next
-    /// batch. Returns the bases whose values are given up; the next batch must be told of them after this one has
-    /// run.
+    /// their results, and puts them into the next batch. Returns the bases whose values are given up; the next batch
+    /// must be told of them after this one has run.
     pub fn set_aside(&mut self, again: Again<'_>, next: &mut Batch) -> Vec<(Shared<BaseCell>, View)> {
         if self.left == 0 || matches!(again, Again::All) {
             return Vec::new();
@@ -236,8 +230,7 @@ impl Batch {
     }
 
     /// Marks bases as lost whose last values were given up, each with a view of it, and gives up the remaining
-    /// instructions that use them, so that
-    /// these never run on another value.
+    /// instructions that use them, so that these never run on another value.
     pub fn lose(&mut self, bases: &[(Shared<BaseCell>, View)]) {
         for (cell, view) in bases {
             lost::mark_view(cell, view);
@@ -246,8 +239,7 @@ impl Batch {
     }
 
     /// Gives up the remaining instructions of earlier batches that use a base which is lost, or is about to be
-    /// written by other means than recorded
-    /// work.
+    /// written by other means than recorded work.
     pub fn give_up(&mut self, base: &BaseCell) {
         let Some(slot) = base.slot_in(self.epoch).filter(|_| self.left > 0) else { return };
         let (instrs, consts, slots) = self.take_all();

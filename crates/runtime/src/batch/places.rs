@@ -1,9 +1,8 @@
 //! The positions in the user's program where a batch's instructions were recorded, for warnings and explanations.
 //!
 //! In: numbers of positions, from the front end. Out: the position of an instruction or a warning. The front end is
-//! asked for positions only until the batch
-//! repeats a plan that begins at the same position as before: its instructions are then taken to have been recorded
-//! where those of the plan were.
+//! asked for positions only until the batch repeats a plan that begins at the same position as before: its
+//! instructions are then taken to have been recorded where those of the plan were.
 
 use super::{Batch, Followed};
 use crate::exec::ReadyPlan;
@@ -26,8 +25,7 @@ pub(super) enum Trust {
 
 impl Followed {
     /// Whether the positions of another plan can be trusted, whose program starts like that of this plan, which was
-    /// trusted. If not, the
-    /// known positions are copied to `places`.
+    /// trusted. If not, the known positions are copied to `places`.
     pub(super) fn trusted_in(&self, other: &ReadyPlan, places: &mut Places) -> Trust {
         let own = self.plan.places.lock().unwrap_or_else(PoisonError::into_inner);
         if other.places.lock().unwrap_or_else(PoisonError::into_inner).first() == own.first() {

@@ -1,10 +1,9 @@
 //! The fast path of a batch that repeats a known program.
 //!
 //! In: an elementwise operation on two operands whose result is a new array in C order, which is most of what a loop
-//! records. Out: whether it is the next instruction of the plan. What the operation
-//! is compared with is computed once, when the plan is made, and stored so compactly that a long
-//! program fits in the first-level cache. All other operations take the general way by [`Batch::push`], which makes
-//! the same decisions.
+//! records. Out: whether it is the next instruction of the plan. What the operation is compared with is computed
+//! once, when the plan is made, and stored so compactly that a long program fits in the first-level cache. All other
+//! operations take the general way by [`Batch::push`], which makes the same decisions.
 
 use super::packed::Packed;
 use super::places::Trust;
@@ -59,8 +58,7 @@ fn head(op: Op, ty: DType, watch: u8, literals: [bool; 2]) -> u64 {
 }
 
 /// Whether strides decrease from axis to axis, and none of them is zero or negative. Axes of extent one do not count.
-/// If all operands
-/// are so, the result of an operation is an array in C order.
+/// If all operands are so, the result of an operation is an array in C order.
 #[inline]
 pub fn in_c_order(shape: &[i64], strides: &[i64]) -> bool {
     let mut outer = i64::MAX;
