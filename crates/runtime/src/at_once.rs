@@ -1,25 +1,29 @@
-//! Operations that run when they are called, not when they are read.
+//! Operations that run when they are called, and not when their results are read.
 //!
-//! Recording an operation, finding its plan and launching a kernel costs more than computing a few hundred elements. So an
-//! operation whose operands and result have at most `few` elements each, and whose operands are in memory, runs at
-//! once. `few`, `middle` and `moved` are the engine's [`AtOnceLimits`]. The rule asks for nothing else: what ran before does
-//! not matter. A small operation is recorded only if it reads the result of one that is pending, or writes what pending work
-//! reads or writes.
+//! In: an operation, and what is known of past ones. Out: its result in memory, or the decision that it must be
+//! recorded.
 //!
-//! Most of these operations go straight to the engine ([`Host::small`]), without an instruction. What the engine does not
-//! do that way, or what meets a floating-point condition that is to be reported, runs by itself as a batch of one
-//! instruction does (`runtime/aside.rs`).
+//! Recording an operation, finding its plan and launching a kernel costs more than computing a few hundred elements.
+//! So an operation whose operands and result have at most `few` elements each, and whose operands are in memory, runs
+//! at once. `few`, `middle` and `moved` are the engine's [`AtOnceLimits`]. The rule has no other condition; it does
+//! not depend on what ran before. A small operation is recorded only if it reads the result of a pending one, or
+//! writes what pending work reads or writes.
 //!
-//! From `few` elements on, chains of operations gain by fusion, the shorter ones the larger they are: with a thousand
-//! elements, the 45 operations of an option's price take half the time if they are fused, while eliminating a row of a
-//! matrix and looking at the result takes half the time if nothing is recorded. Which of the two a program does, its reads
-//! tell ([`Habit`]): now and then such elementwise operations and reductions are recorded until the next read, and go on
-//! being recorded if it turns out to be far away. Those of more than `middle` elements are recorded until reads have come
-//! close upon each other; if they are in place, their array gets new memory. Long batches of which none is like one before
-//! run this way, too: nothing would be gained by recording them.
+//! Most of these operations go directly to the engine ([`Host::small`]), without an instruction. Operations that the
+//! engine does not run in this way, and those that meet a floating-point condition which must be reported, run as a
+//! batch of one instruction (`runtime/aside.rs`).
 //!
-//! Whoever inspects or traces sees all operations recorded, and whoever asks for an explanation sees those of the next
-//! batches.
+//! Chains of operations on more than `few` elements can gain by fusion, and the more elements there are, the shorter
+//! the chains that gain. With a thousand elements, the 45 operations of an option's price take half the time if they
+//! are fused; but eliminating a row of a matrix and reading the result takes half the time if nothing is recorded. A
+//! program's reads show which of the two it does ([`Habit`]): from time to time such elementwise operations and
+//! reductions are recorded until the next read, and they continue to be recorded if many operations come before that
+//! read. Operations on more than `middle` elements are recorded until reads have followed each other closely; if they
+//! are in place, their array gets new memory. The operations of long batches of which none repeats an earlier one run
+//! at once, too: recording them would gain nothing.
+//!
+//! While operations are inspected or traced, all of them are recorded; after a request for an explanation, those of
+//! the next batches.
 
 use crate::engine::{Few, FewInput, Host, SmallCall};
 use crate::heap::base::{ArrayView, Input};
@@ -29,24 +33,27 @@ use numelt_ir::{Axes, DType, Op, OpKind, Result};
 use numelt_opt::AtOnceLimits;
 use smallvec::SmallVec;
 
-/// Operations of more than `few` elements run at once before it is looked at whether chains are long, at first; and
-/// at most, for those of up to `middle` and of more elements.
+/// How many operations of more than `few` elements run at once before the next chain is recorded as a test: at first;
+/// and at most, for operations of up to `middle` elements and of more.
 const STRETCH: u32 = 64;
 const STRETCHES: [u32; 2] = [1 << 10, 1 << 8];
 
-/// Short chains in a row after which operations of up to `middle` and of more elements run at once again.
+/// After this many short chains in a row, operations run at once again: those of up to `middle` elements, and larger
+/// ones.
 const IN_A_ROW: [u32; 2] = [1, 2];
 
-/// Long batches in a row, like none before, after which their operations run at once: recording them saves nothing.
+/// After this many long batches in a row of which none repeats an earlier one, their operations run at once, because
+/// recording them gains nothing.
 const STRANGE: u32 = 4;
 
-/// How many times as many operations as the last of them has run at once before the next look.
+/// The number of operations before the next test grows by this factor with each test.
 const UNSEEN: u32 = 12;
 
-/// Bytes of the largest base that gets its memory here.
+/// Bases of at most this many bytes get their memory here.
 const LARGEST: usize = 16 * SmallCall::MOST;
 
-/// Instructions in a batch, on so many elements each, from which on fusing them is better than running each at once.
+/// A batch of more instructions than this, on `elements` elements each, is better fused than run operation by
+/// operation.
 fn long(elements: i64) -> usize {
     (1 + 6000 / elements.max(1) as usize).clamp(2, 12)
 }
@@ -57,17 +64,17 @@ pub(crate) struct Habit {
     limits: AtOnceLimits,
     /// Operations of up to `middle` elements, and larger ones.
     bands: [Band; 2],
-    /// Long batches since the last one that was known.
+    /// How many long batches have come since the last one that repeated an earlier one.
     strange: u32,
 }
 
 /// Whether operations of more than `few` elements run at once.
 #[derive(Debug)]
 struct Band {
-    /// Operations that still run at once before the next look, and how many it was.
+    /// How many operations still run at once before the next test, and how many there were in all before it.
     left: u32,
     stretch: u32,
-    /// Short chains since the last long one.
+    /// How many short chains have come since the last long one.
     in_a_row: u32,
 }
 
@@ -78,7 +85,7 @@ impl Default for Band {
 }
 
 impl Band {
-    /// Notes a chain that was recorded as a whole.
+    /// Notes the length of a chain that was recorded as a whole.
     fn note(&mut self, is_short: bool, enough: u32, most: u32) {
         if !is_short {
             *self = Band::default();
@@ -92,26 +99,26 @@ impl Band {
     }
 }
 
-/// The band of operations on so many elements; none for those that always run at once.
+/// The index of the band for operations on this many elements; `None` for those that always run at once.
 #[inline]
 fn band(limits: &AtOnceLimits, elements: i64) -> Option<usize> {
     if elements <= limits.few { None } else { Some(usize::from(elements > limits.middle)) }
 }
 
 impl Habit {
-    /// Nothing has been read yet.
+    /// The state before anything has been read.
     pub fn new(limits: AtOnceLimits) -> Habit {
         let middle = Band { left: STRETCH, stretch: STRETCH, in_a_row: 0 };
         Habit { limits, bands: [middle, Band::default()], strange: 0 }
     }
 
-    /// Notes a batch that was run because it was read.
+    /// Notes a batch that ran because it was read.
     pub fn note_read(&mut self, instructions: usize, work: u64, most: usize) {
         if work > instructions as u64 * most as u64 {
             return;
         }
         let elements = (work / instructions.max(1) as u64) as i64;
-        // what waits though it has few elements on the whole waited for the largest of its operations
+        // a batch of little work that was recorded nevertheless was recorded because of its largest operation
         let largest = band(&self.limits, elements).or_else(|| band(&self.limits, work as i64).map(|_| 0));
         if let Some(at) = largest
             && self.bands[at].left == 0
@@ -121,11 +128,11 @@ impl Habit {
         }
     }
 
-    /// Notes a long batch of operations on few elements, and whether one like it came before.
+    /// Notes a long batch of operations on few elements; `known` says whether it repeats an earlier one.
     pub fn note_long(&mut self, instructions: usize, known: bool) {
         self.strange = match self.strange {
             _ if known => 0,
-            // two that start at the same place of a loop are what three in a row show
+            // two batches that start at the same point of a loop would be seen among three in a row
             STRANGE => STRANGE - 2,
             strange => strange + 1,
         };
@@ -135,18 +142,18 @@ impl Habit {
         }
     }
 
-    /// Has what came last been like nothing before, so that what follows had better run at once?
+    /// Whether the last long batches repeated nothing, so that the operations that follow had better run at once.
     pub fn is_strange(&self) -> bool {
         self.strange == STRANGE
     }
 
-    /// May an operation on so many elements run at once?
+    /// Whether an operation on this many elements may run at once.
     #[inline]
     fn allows(&self, elements: i64) -> bool {
         band(&self.limits, elements).is_none_or(|at| self.bands[at].left > 0)
     }
 
-    /// Notes that an operation on so many elements has run at once.
+    /// Notes that an operation on this many elements has run at once.
     #[inline]
     pub fn ran(&mut self, elements: i64) {
         if let Some(at) = band(&self.limits, elements) {
@@ -155,19 +162,20 @@ impl Habit {
     }
 }
 
-/// What became of an operation.
+/// The outcome for an operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Outcome {
-    /// It has run; so many elements.
+    /// It has run, on this many elements.
     Done(i64),
-    /// It has few elements and its operands are in memory, but the engine has no short way for it.
+    /// It has few elements and its operands are in memory, but the engine does not run it without an instruction.
     Few,
-    /// It is to be recorded.
+    /// It must be recorded.
     Large,
 }
 
-/// Runs an operation now if it has few elements, or not too many (`most`) and the habit is so, and its operands are in
-/// memory; `epoch` is the batch being recorded, and no other is running.
+/// Runs an operation now if its operands are in memory and it has few elements, or at most `most` elements while the
+/// habit is to run such operations at once. `epoch` is the number of the batch being recorded; no other batch is
+/// running.
 ///
 /// # Errors
 /// [`numelt_ir::Error::OutOfMemory`] for the output.
@@ -204,12 +212,12 @@ pub(crate) fn run(
         });
     }
     let cell = &out.base.0;
-    // what a guard hinders waits in the queue
+    // an operation that a guard blocks is recorded and waits
     if cell.heap.guards.any() && is_hindered(out, ins) {
         return Ok(Outcome::Large);
     }
     let known = cell.here();
-    // what overwrites its operands goes to new memory if it is too much to be put together beside them
+    // an operation in place gets new memory if its result is too large to be computed beside the operands first
     let moves = !known.is_null()
         && (habit.limits.middle + 1..=habit.limits.moved).contains(&elements)
         && is_whole(out, elements);
@@ -241,15 +249,15 @@ pub(crate) fn run(
             cell.set_here(address);
         }
         if !unused.is_null() {
-            // SAFETY: the address came from `pool.alloc` with this size. Nobody has got to know it, or nobody knows it any
-            // more: who looks into memory that may move has a guard of the base, and there is none, or asks for the address each time.
+            // SAFETY: the address came from `pool.alloc` with this size. Nobody knows it: memory is moved only while
+            // there is no guard of the base, and code without a guard reads the address each time.
             unsafe { cell.heap.pool.free(unused, cell.nbytes) };
         }
     }
     Ok(if done { Outcome::Done(elements) } else { otherwise })
 }
 
-/// Does a guard keep somebody from writing the output, or from reading an input?
+/// Whether a guard forbids writing the output or reading an input.
 #[cold]
 fn is_hindered(out: &ArrayView, ins: &[Input<'_>]) -> bool {
     let reads = ins.iter().filter_map(|input| match input {
@@ -259,25 +267,25 @@ fn is_hindered(out: &ArrayView, ins: &[Input<'_>]) -> bool {
     out.base.0.heap.guards.hindrance_of(reads.chain([(&out.base.0, true)])).is_some()
 }
 
-/// May others like a reduction share its pass over memory?
+/// Whether other reductions can share the pass over memory of this one.
 fn has_siblings(op: Op, ty: DType, ins: &[Input<'_>]) -> bool {
     matches!(ins, [Input::Array(source)] if source.base.nbytes() >= siblings::SMALLEST && siblings::concerns(op, ty))
 }
 
-/// Has an operation at most so many elements in its result and in each operand that it goes through?
+/// Whether the result of an operation, and the elements that it uses of each operand, number at most `most`.
 #[inline]
 fn is_few(op: Op, out: &ArrayView, ins: &[Input<'_>], most: i64) -> bool {
     let few = |view: &ArrayView| view.size() <= most;
     let all =
         |ins: &[Input<'_>]| ins.iter().all(|input| if let Input::Array(array) = input { few(array) } else { true });
     match op.kind() {
-        // operands of an elementwise operation are broadcast to its result
+        // operands of elementwise operations are broadcast to the result
         OpKind::Elementwise | OpKind::Generator | OpKind::Roll => few(out),
-        // positions lead to as many elements as the result has, of a source of any size
+        // as many elements are read as the result has, from a source of any size
         OpKind::Gather => few(out),
         OpKind::Reduction | OpKind::Scan => all(ins),
         OpKind::Library => match ins {
-            // what no position leads to is left alone
+            // elements of the target to which no position leads are not touched
             [Input::Array(target), values, positions] if op.scatter_step().is_some() => {
                 (few(out) || target.base.ptr_eq(&out.base)) && all(&[*values, *positions])
             }
@@ -286,7 +294,7 @@ fn is_few(op: Op, out: &ArrayView, ins: &[Input<'_>], most: i64) -> bool {
     }
 }
 
-/// Is a view all of its base, in C order, and may the base move?
+/// Whether a view is all of its base, in C order, and the base may be moved to other memory.
 fn is_whole(view: &ArrayView, elements: i64) -> bool {
     let size = view.dtype.size() as i64;
     let mut inner = size;

@@ -1,9 +1,9 @@
-//! The queue: the batch of instructions recorded since the last flush.
+//! The batch: the instructions recorded since the last flush, which wait in the queue to be run.
 //!
-//! A batch is a bytecode program over the bases it meets, numbered in order of appearance. Loops record the same
-//! batches again: as long as a batch repeats, instruction by instruction, the program of a plan that is expected
-//! next, nothing is written down but literals and bases. Where it first differs, what it has repeated so far is
-//! copied, and from there on instructions are appended and hashed.
+//! In: operations, one by one. Out: a bytecode program over the bases that the operations use, numbered in the order
+//! in which they first appear. Loops record the same batches again: as long as a batch repeats the program of a plan
+//! that is expected next, instruction by instruction, only literals and bases are written down. At the first
+//! difference, the part repeated so far is copied, and from there on instructions are appended and hashed.
 
 mod left;
 mod packed;
@@ -32,59 +32,59 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 pub(crate) struct Batch {
-    /// What its bases belong to.
+    /// The heap that its bases belong to.
     pub heap: Arc<Heap>,
     pub epoch: u64,
-    /// All of the batch but, while it follows a plan, its instructions.
+    /// The program of the batch. While the batch follows a plan, the instructions are those of the plan and not here.
     program: Program,
-    /// The base of each slot; one share of it is held here.
+    /// The base of each slot; the batch holds one reference to each.
     pub slots: Vec<Shared<BaseCell>>,
-    /// Element-operations recorded.
+    /// The element-operations recorded.
     pub work: u64,
     hash: Words,
     followed: Option<Followed>,
-    /// Instructions that reduce memory to one number, which others like them may follow.
+    /// Full reductions of memory, which other reductions of the same array may follow (see `siblings.rs`).
     asked: Asked,
-    /// Where its instructions were recorded, but those of a plan whose places are trusted.
+    /// Where its instructions were recorded, except those taken from a plan whose positions are trusted.
     places: Places,
     /// Calls of extension methods between the instructions.
     stops: Stops,
     /// See [`Batch::left`].
     left: usize,
-    /// How often instructions of it have been taken out or put first.
+    /// How often instructions have been taken out or put before the others.
     pub edits: u64,
-    /// Bases that their holders are about to let go of, as of the last [`Batch::look_at_bases`].
+    /// Bases that their holders are about to release, as of the last [`Batch::look_at_bases`].
     passing: Passing,
-    /// Is it run for the sake of one value that is read, so that others may be tried to do without?
+    /// Whether it runs because one value is read, so that it may try to put other values off.
     pub tries: bool,
 }
 
-/// Bases that their holders are about to let go of.
+/// Bases that their holders are about to release.
 pub(crate) type Passing = SmallVec<[BaseId; 2]>;
 
 /// The first few full reductions of a batch.
 type Asked = SmallVec<[u32; 4]>;
 
-/// More full reductions than this in one batch are not looked at.
+/// A batch with more full reductions than this is not searched for companions of them.
 const MOST_ASKED: usize = 16;
 
-/// Instructions that an empty batch keeps room for.
+/// An empty batch keeps memory for this many instructions.
 const ROOM: usize = 128;
 
 /// Plans whose programs start as the batch does.
 pub(crate) type Candidates = SmallVec<[Arc<ReadyPlan>; 3]>;
 
-/// The program that the batch has repeated so far.
+/// The plan whose program the batch has repeated so far.
 struct Followed {
     plan: Arc<ReadyPlan>,
-    /// Instructions repeated.
+    /// How many instructions have been repeated.
     done: usize,
-    /// Programs to look at where the batch leaves this one.
+    /// Other plans to try if the batch leaves this one.
     others: Candidates,
     trust: Trust,
 }
 
-/// What is recorded.
+/// An operation as it is recorded.
 struct Recorded<'a> {
     op: Op,
     ty: DType,
@@ -92,7 +92,7 @@ struct Recorded<'a> {
     ins: &'a [Input<'a>],
     axes: Axes,
     watch: u8,
-    /// Does only the caller know the output's base?
+    /// Whether only the caller has a reference to the output's base.
     alone: bool,
 }
 
@@ -119,7 +119,7 @@ impl Batch {
         }
     }
 
-    /// A batch by itself, of a program whose first bases are `slots`; the others get cells here.
+    /// A batch of a program whose first bases are `slots`; the others get new cells here.
     pub fn of(heap: &Arc<Heap>, program: Program, mut slots: Vec<Shared<BaseCell>>) -> Batch {
         let added = program.bases[slots.len()..].iter().map(|base| BaseRef::new(heap, base.nbytes).into_shared());
         slots.extend(added);
@@ -129,8 +129,8 @@ impl Batch {
         batch
     }
 
-    /// Empties it for batch `epoch`; some room stays, so that a loop's batches do not allocate. Bases that nobody else holds
-    /// go to `cells`.
+    /// Empties it for batch `epoch`, and keeps some memory, so that the batches of a loop do not allocate. Bases that
+    /// nobody else holds are moved to `cells`.
     pub fn restart(&mut self, epoch: u64, cells: &mut Vec<Shared<BaseCell>>) {
         self.program.instrs.clear();
         self.program.instrs.shrink_to(ROOM);
@@ -146,7 +146,7 @@ impl Batch {
         (self.left, self.edits) = (0, 0);
     }
 
-    /// What an empty batch is likely to become, likeliest first.
+    /// Sets the plans that an empty batch is expected to repeat, the most likely first.
     pub fn expect(&mut self, mut plans: Candidates) {
         debug_assert!(self.is_empty());
         self.followed = match plans.is_empty() {
@@ -155,7 +155,7 @@ impl Batch {
         };
     }
 
-    /// Instructions recorded.
+    /// How many instructions have been recorded.
     pub fn len(&self) -> usize {
         self.followed.as_ref().map_or(self.program.instrs.len(), |followed| followed.done)
     }
@@ -164,15 +164,15 @@ impl Batch {
         self.len() == 0
     }
 
-    /// No room for the bases of another instruction?
+    /// Whether the bases of another instruction might not fit.
     pub fn is_full(&self) -> bool {
         self.slots.len() + 4 > MAX_SLOTS
     }
 
-    /// Appends one instruction; true when it touches memory that is visible outside.
+    /// Appends one instruction. Returns whether it uses memory that is visible outside.
     ///
     /// # Safety
-    /// With `alone`, no other thread knows the output's base.
+    /// With `alone`, no other thread has a reference to the output's base.
     #[inline]
     pub unsafe fn push(
         &mut self,
@@ -195,12 +195,12 @@ impl Batch {
         Ok(out.base.is_visible() || ins.iter().any(visible))
     }
 
-    /// Appends an instruction that nobody asked for: it reports nothing.
+    /// Appends an instruction that the runtime adds on its own account; it reports no conditions.
     pub fn push_unwatched(&mut self, op: Op, ty: DType, out: &ArrayView, ins: &[Input<'_>], axes: Axes) -> Result<()> {
         self.append_recorded(&Recorded { op, ty, out, ins, axes, watch: 0, alone: false })
     }
 
-    /// Follows the expected plan or writes down.
+    /// Follows the expected plan if it has this instruction next, else appends the instruction.
     #[inline]
     fn append_recorded(&mut self, recorded: &Recorded<'_>) -> Result<()> {
         match self.follow(recorded) {
@@ -212,17 +212,17 @@ impl Batch {
         Ok(())
     }
 
-    /// Are there full reductions of memory?
+    /// Whether full reductions of memory have been recorded.
     pub fn has_asked(&self) -> bool {
         !self.asked.is_empty()
     }
 
-    /// The full reductions of memory recorded, to be looked at once.
+    /// Takes out the list of full reductions of memory.
     pub fn take_asked(&mut self) -> Asked {
         std::mem::take(&mut self.asked)
     }
 
-    /// An instruction that was recorded; literals are numbered in the order of recording.
+    /// A recorded instruction. Literals are numbered in the order of recording.
     pub fn instr(&self, at: usize) -> Option<Instr> {
         match &self.followed {
             Some(followed) if at < followed.done => followed.plan.recorded.line(at).map(Line::instr),
@@ -231,7 +231,7 @@ impl Batch {
         }
     }
 
-    /// Does an instruction write a base?
+    /// Whether an instruction writes a base.
     pub fn writes(&self, base: BaseId) -> bool {
         match &self.followed {
             Some(followed) => followed.plan.recorded.lines(followed.done).any(|line| line.out().0 == base),
@@ -239,7 +239,8 @@ impl Batch {
         }
     }
 
-    /// The work of the next instruction of the followed plan, or of one that has been the same up to here, if it is this.
+    /// The work of the next instruction of the followed plan (or of another plan with the same beginning), if it is
+    /// this instruction; else `None`.
     fn follow(&mut self, recorded: &Recorded<'_>) -> Option<u64> {
         let followed = self.followed.as_mut()?;
         let (slots, epoch, consts) = (&mut self.slots, self.epoch, &mut self.program.consts);
@@ -263,13 +264,13 @@ impl Batch {
         }
     }
 
-    /// Has it repeated all of a plan's program, after which a longer batch was cut before?
+    /// Whether it has repeated the whole program of a plan, at whose end a longer batch was cut before.
     pub fn is_at_cut(&self) -> bool {
         let whole = |f: &Followed| f.done == f.plan.recorded.len() && f.plan.cut.load(Ordering::Relaxed);
         self.followed.as_ref().is_some_and(whole)
     }
 
-    /// Writes down what has been followed so far.
+    /// Copies the instructions that have been followed so far, and stops following.
     pub fn leave(&mut self) {
         if let Some(followed) = self.followed.take() {
             if followed.trust == Trust::Yes {
@@ -308,8 +309,8 @@ impl Batch {
         self.program.instrs.push(instr);
     }
 
-    /// Where to cut a batch that has grown too long: in its last quarter, where least memory is needed that the
-    /// instructions before made. That is between two turns of a loop, where there is one, so that every piece of the
+    /// Where to cut a batch that has grown too long: in its last quarter, at the instruction at which the results of
+    /// earlier instructions need the least memory. In a loop, that is between two iterations, so every piece of the
     /// loop is the same program.
     pub fn best_cut(&mut self) -> usize {
         self.leave();
@@ -328,7 +329,7 @@ impl Batch {
         for (cell, life) in self.slots.iter().zip(&life) {
             let Some((first, last)) = life.filter(|_| !cell.has_value()) else { continue };
             change[first + 1] += cell.nbytes as i64;
-            // what somebody holds stays
+            // a base that somebody else holds stays alive anyway
             if cell.count() == 1 {
                 change[last + 1] -= cell.nbytes as i64;
             }
@@ -343,7 +344,7 @@ impl Batch {
         best.1
     }
 
-    /// Takes the instructions from number `at` on out, into an empty batch.
+    /// Moves the instructions from number `at` on to an empty batch.
     pub fn split(&mut self, at: usize, tail: &mut Batch) {
         self.leave();
         let cut = at as u32;
@@ -370,20 +371,20 @@ impl Batch {
         let used = |operand: &Operand| if let Operand::Const(id) = operand { Some(*id as usize + 1) } else { None };
         let consts = self.program.instrs.iter().flat_map(|i| i.ins.iter().filter_map(used)).max().unwrap_or(0);
         self.program.consts.truncate(consts);
-        // bases in order of appearance: those of the instructions that are left come first
+        // bases keep the order of their first appearance: those of the remaining instructions come first
         let bases = self.program.instrs.iter().flat_map(|i| i.reads().chain([&i.out]).map(|v| v.base as usize + 1));
         self.slots.truncate(bases.max().unwrap_or(0));
         self.hash = Words::default();
         self.program.instrs.iter().for_each(|instr| self.hash.instr(instr));
     }
 
-    /// Bytes with memory that only this batch keeps.
+    /// The bytes of memory that only this batch keeps alive.
     pub fn held(&self) -> u64 {
         let alone = |cell: &&Shared<BaseCell>| cell.count() == 1 && cell.has_value();
         self.slots.iter().filter(alone).map(|cell| cell.nbytes as u64).sum()
     }
 
-    /// Fills in the bases as they are now: which hold values, which somebody still holds.
+    /// Updates the flags of the bases: which hold values, and which somebody else still holds.
     pub fn look_at_bases(&mut self) {
         let base = |cell: &Shared<BaseCell>| Base {
             nbytes: cell.nbytes,
@@ -392,18 +393,19 @@ impl Batch {
         };
         self.program.bases.clear();
         self.program.bases.extend(self.slots.iter().map(base));
-        // the batch's share and the holder's
+        // one reference is the batch's, the other that of the holder who is about to release it
         let passes = |cell: &Shared<BaseCell>| cell.has(note::PASSING) && cell.count() == 2 && !cell.is_visible();
         self.passing.clear();
         self.passing.extend((0..).zip(&self.slots).filter(|(_, cell)| passes(cell)).map(|(id, _)| id));
     }
 
-    /// Bases that their holders are about to let go of.
+    /// The bases that their holders are about to release.
     pub fn passing(&self) -> &Passing {
         &self.passing
     }
 
-    /// The plan of the batch, whose bases have been looked at,, if it is one that was expected.
+    /// The plan that the batch has repeated, if it is one of those expected. The bases have been updated by
+    /// [`Batch::look_at_bases`].
     pub fn expected(&self) -> Option<Arc<ReadyPlan>> {
         let followed = self.followed.as_ref()?;
         let (done, bases, consts) = (followed.done, &self.program.bases, &self.program.consts);
@@ -419,19 +421,20 @@ impl Batch {
         candidates.find(whole).map(Arc::clone)
     }
 
-    /// The batch as a program; bases are as they were at the last [`Batch::look_at_bases`].
+    /// The batch as a program. The flags of the bases are those of the last [`Batch::look_at_bases`].
     pub fn program(&mut self) -> &Program {
         self.leave();
         &self.program
     }
 
-    /// The program, and what its bases are.
+    /// The program, and the bases of its slots.
     pub fn program_and_slots(&mut self) -> (&Program, &[Shared<BaseCell>]) {
         self.leave();
         (&self.program, &self.slots)
     }
 
-    /// The program, which [`Batch::became`] or [`Batch::put_back`] has to follow; literals stay here, too.
+    /// Takes the instructions out, as a program; [`Batch::became`] or [`Batch::put_back`] must follow. Bases and literals are
+    /// copied.
     pub fn take_program(&mut self) -> Program {
         self.leave();
         let instrs = std::mem::take(&mut self.program.instrs);
@@ -443,19 +446,19 @@ impl Batch {
         self.program.instrs = instrs;
     }
 
-    /// From now on the batch is one that has repeated all of a plan's program.
+    /// Makes the batch one that has repeated all of a plan's program.
     pub fn became(&mut self, plan: &Arc<ReadyPlan>) {
         let done = plan.recorded.len();
         let (plan, others) = (Arc::clone(plan), Candidates::new());
         self.followed = Some(Followed { plan, done, others, trust: Trust::No });
     }
 
-    /// Literals.
+    /// The values of the literals.
     pub fn consts(&self) -> &[numelt_ir::Scalar] {
         &self.program.consts
     }
 
-    /// Hash of the program without the values of literals.
+    /// A hash of the program, without the values of literals.
     pub fn key(&mut self) -> u64 {
         self.leave();
         let mut hash = self.hash;
@@ -466,11 +469,11 @@ impl Batch {
     }
 }
 
-/// Element-operations of an instruction.
+/// The element-operations of an instruction.
 pub(crate) fn work(instr: &Instr) -> u64 {
     let size = |shape: &[i64]| shape.iter().product::<i64>() as u64;
     match instr.ins.as_slice() {
-        // what no position leads to is left alone
+        // elements to which no position leads are not touched
         [Operand::View(target), _, Operand::View(positions)]
             if instr.op.scatter_step().is_some() && target.base == instr.out.base =>
         {
@@ -480,7 +483,7 @@ pub(crate) fn work(instr: &Instr) -> u64 {
     }
 }
 
-/// The slot of a base in batch `epoch`; its next one if it has none yet.
+/// The slot of a base in batch `epoch`; the next free slot if the base has none yet.
 #[inline]
 fn slot(slots: &mut Vec<Shared<BaseCell>>, epoch: u64, cell: &Shared<BaseCell>) -> BaseId {
     match cell.slot_in(epoch) {
@@ -498,7 +501,7 @@ fn enter(slots: &mut Vec<Shared<BaseCell>>, epoch: u64, cell: Shared<BaseCell>) 
     slot
 }
 
-/// Is the operand at this place broadcast to the output's shape?
+/// Whether the operand at this index is broadcast to the output's shape.
 #[inline]
 fn broadcasts(op: Op, place: usize) -> bool {
     match op.kind() {
@@ -516,12 +519,12 @@ impl Recorded<'_> {
         if !self.alone || cell.slot_in(epoch).is_some() {
             return slot(slots, epoch, cell);
         }
-        // SAFETY: no other thread knows the base, as `Batch::push` was told.
+        // SAFETY: no other thread has a reference to the base, by the contract of `Batch::push`.
         enter(slots, epoch, unsafe { cell.clone_alone() })
     }
 
-    /// Would it be written down as this instruction, after `consts` literals? Bases get their slots in the order in
-    /// which writing it down would give them.
+    /// Whether this operation, recorded after `consts` literals, would become this instruction. Bases get their slots
+    /// in the order in which recording would number them.
     fn is(&self, line: Line<'_>, slots: &mut Vec<Shared<BaseCell>>, epoch: u64, consts: usize) -> bool {
         let head = packed::head(self.op, self.ty, self.watch, self.ins.len());
         if line.head() != head || line.axes() != self.axes {
@@ -550,7 +553,7 @@ impl Recorded<'_> {
     }
 }
 
-/// The same window?
+/// Whether the window is the same.
 #[inline(always)]
 fn lies_as(array: &ArrayView, window: &Window<'_>) -> bool {
     array.dtype == window.dtype
@@ -559,7 +562,7 @@ fn lies_as(array: &ArrayView, window: &Window<'_>) -> bool {
         && same(&array.strides, window.strides)
 }
 
-/// Is the window the array's, broadcast to its extents?
+/// Whether the window is that of the array, broadcast to the window's extents.
 fn is_stretched(array: &ArrayView, window: &Window<'_>) -> bool {
     let (shape, strides) = (window.shape, window.strides);
     let Some(lead) = shape.len().checked_sub(array.shape.len()) else { return false };
@@ -572,7 +575,7 @@ fn is_stretched(array: &ArrayView, window: &Window<'_>) -> bool {
         && array.shape.iter().zip(&array.strides).zip(shape[lead..].iter().zip(&strides[lead..])).all(axis)
 }
 
-/// Equal? (They are too short for a call of a library function.)
+/// Whether two short slices are equal, compared without a call of a library function.
 #[inline(always)]
 fn same(a: &[i64], b: &[i64]) -> bool {
     match (a, b) {
@@ -582,8 +585,8 @@ fn same(a: &[i64], b: &[i64]) -> bool {
     }
 }
 
-/// A running hash of words. Only the exact cache uses it, which compares whole programs afterwards, so it
-/// needs to be quick and spread well, no more.
+/// A running hash of words. Only the exact cache uses it, and compares whole programs afterwards, so the hash must be
+/// fast and spread well, but need not be free of collisions.
 #[derive(Default, Clone, Copy)]
 struct Words(u64);
 
@@ -616,7 +619,7 @@ impl Words {
         }
     }
 
-    /// All of a view but its extents.
+    /// A view without its extents.
     #[inline]
     fn view(&mut self, view: &View) {
         self.word(u64::from(view.base) | (view.dtype as u64) << 32 | (view.shape.len() as u64) << 40);

@@ -1,4 +1,8 @@
-//! The two caches: exact (a batch's finished plan) and parametric (a kernel structure's executable).
+//! The two caches: the exact one, from a batch to its finished plan, and the parametric one, from a kernel's
+//! structure to its executable.
+//!
+//! In: batches, plans and kernels. Out: plans and executables that were made before, and an executable from the
+//! engine if there is none yet.
 
 use crate::batch::Batch;
 use crate::engine::{Engine, Executable};
@@ -10,16 +14,16 @@ use smallvec::SmallVec;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-/// Instructions that all cached plans may hold together, before the half used longest ago is dropped: each takes half of
-/// a kilobyte.
+/// All cached plans together hold at most this many instructions; beyond that, the half used longest ago is dropped.
+/// An instruction takes half a kilobyte.
 const PLAN_BUDGET: usize = 1 << 16;
-/// Executables kept.
+/// The most executables that are kept.
 const KERNEL_BUDGET: usize = 20_000;
 
-/// Executables of a step's kernels: none for calls.
+/// The executables of a step's kernels; empty for calls.
 pub(crate) type Executables = SmallVec<[Arc<dyn Executable>; 1]>;
 
-/// Executables of a plan's steps, and how many had to be prepared.
+/// The executables of a plan's steps, and how many of them had to be prepared.
 type Prepared = (Vec<Executables>, u64);
 
 #[derive(Default)]
@@ -31,16 +35,16 @@ pub(crate) struct Caches {
     ones: FxHashMap<OneKey, Arc<One>>,
 }
 
-/// The kernel of one instruction, ready to be launched with any extents.
+/// The kernel of one instruction, which can be launched with any extents.
 pub(crate) struct One {
     pub kernel: OneKernel,
     pub executable: Arc<dyn Executable>,
-    /// Conditions that it wants reported.
+    /// The conditions that it reports.
     pub watch: u8,
 }
 
 impl Caches {
-    /// The finished plan of a batch seen before.
+    /// The finished plan of a batch that has been seen before.
     pub fn find(&mut self, key: u64, batch: &mut Batch) -> Option<Arc<ReadyPlan>> {
         let passing = batch.passing().clone();
         let program = batch.program();
@@ -48,7 +52,7 @@ impl Caches {
         Some(Arc::clone(plan))
     }
 
-    /// Forgets the plan of a batch that has put off values which were asked for; was there one?
+    /// Forgets the plan of a batch if it put values off that were read after all. Returns whether there was one.
     pub fn forget_regretted(&mut self, key: u64, batch: &mut Batch) -> bool {
         let passing = batch.passing().clone();
         let program = batch.program();
@@ -59,13 +63,13 @@ impl Caches {
         list.len() < before
     }
 
-    /// Notes that a plan has been used now.
+    /// Marks a plan as used now.
     pub fn used(&mut self, plan: &ReadyPlan) {
         self.clock += 1;
         plan.used.store(self.clock, Ordering::Relaxed);
     }
 
-    /// Keeps a plan; drops the half used longest ago when there are too many.
+    /// Keeps a plan, and drops the half used longest ago if there are too many.
     pub fn keep(&mut self, key: u64, plan: Arc<ReadyPlan>) {
         self.held += plan.recorded.len();
         self.plans.entry(key).or_default().push(plan);
@@ -125,7 +129,7 @@ impl Caches {
         Ok(executable)
     }
 
-    /// The kernel of one instruction, and whether it had to be prepared; `None` where it needs a plan.
+    /// The kernel of one instruction, and whether it had to be prepared; `None` if the instruction needs a plan.
     pub fn one(
         &mut self,
         engine: &dyn Engine,
@@ -148,7 +152,7 @@ impl Caches {
         Ok(Some((one, prepared > 0)))
     }
 
-    /// Forgets everything: another engine, other options.
+    /// Forgets everything, because the engine or the options have changed.
     pub fn clear(&mut self) {
         *self = Caches { clock: self.clock, ..Caches::default() };
     }

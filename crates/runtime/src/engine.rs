@@ -1,8 +1,10 @@
-//! What an engine is: memory of its own, and kernels and library calls that run on it. Policy (when, where, caches) is the
-//! runtime's.
+//! The traits of an engine: memory of its own, and kernels and library calls that run on it. Policy (when and where
+//! work runs, caches)
+//! is left to the runtime.
 //!
-//! A new engine implements [`Storage`] and [`Engine`], ten methods. What only an engine that computes in host memory can
-//! offer is a third trait, [`Host`](crate::Host); a runtime has exactly one of those, and any number of others.
+//! A new engine implements [`Storage`] and [`Engine`], ten methods. A third trait, [`Host`](crate::Host), has what
+//! only an engine that computes in host memory can
+//! offer. A runtime has exactly one host engine, and any number of others.
 
 pub(crate) use crate::host::Host;
 use crate::placement::Rule;
@@ -11,52 +13,52 @@ use numelt_opt::{Delay, Gathers, Geometry, Kernel, NestStep, Node, Target};
 use std::any::Any;
 use std::sync::Arc;
 
-/// A place in an engine's memory.
+/// A position in an engine's memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Buffer {
-    /// Which piece of memory: what [`Storage::alloc`] gave. In host memory it is an address.
+    /// The piece of memory, as [`Storage::alloc`] returned it. In host memory this is an address.
     pub handle: u64,
-    /// Bytes from its start.
+    /// Bytes from the start of the piece.
     pub offset: i64,
 }
 
 impl Buffer {
-    /// No place.
+    /// No position.
     pub const NONE: Buffer = Buffer { handle: 0, offset: 0 };
 
-    /// A place in host memory.
+    /// A position in host memory.
     #[inline]
     pub fn at(address: *mut u8) -> Buffer {
         Buffer { handle: address.expose_provenance() as u64, offset: 0 }
     }
 
-    /// So many bytes further on.
+    /// The position this many bytes later.
     #[inline]
     #[must_use]
     pub fn moved(self, bytes: i64) -> Buffer {
         Buffer { offset: self.offset + bytes, ..self }
     }
 
-    /// The address, for engines whose memory is the host's; null for no place.
+    /// The address, for engines whose memory is the host's; null for no position.
     #[inline]
     pub fn address(self) -> *mut u8 {
         std::ptr::with_exposed_provenance_mut::<u8>(self.handle as usize).wrapping_offset(self.offset as isize)
     }
 }
 
-/// A number for work that an engine was given. Those of one engine are waited for in any order.
+/// The number of a piece of work that an engine was given. Tickets of one engine may be waited for in any order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub struct Ticket(pub u64);
 
 /// A compiled kernel, opaque to the runtime. One kernel may change tiers inside its executable.
 pub trait Executable: Any + Send + Sync {
-    /// For downcasting in the engine that made it.
+    /// The executable itself, for downcasting in the engine that made it.
     fn as_any(&self) -> &dyn Any;
-    /// Which tier the next launch would run on (`"interp"`, `"llvm"`, `"null"`), for traces.
+    /// The tier on which the next launch would run (`"interp"`, `"llvm"`, `"null"`), for traces.
     fn tier(&self) -> &'static str;
 }
 
-/// Scratch memory is as aligned as any other.
+/// A part of scratch memory, aligned like all other memory.
 #[derive(Clone, Copy)]
 #[repr(align(64))]
 struct ScratchLine(#[allow(dead_code)] [u8; 64]);
@@ -64,27 +66,27 @@ struct ScratchLine(#[allow(dead_code)] [u8; 64]);
 /// One launch of a compiled kernel.
 #[derive(Clone, Copy)]
 pub struct Launch<'a> {
-    /// The numbers.
+    /// The extents, strides and offsets.
     pub geometry: &'a Geometry,
-    /// Per argument, the place of the point with all indices zero; [`Buffer::NONE`] for
-    /// `Index` arguments. The runtime guarantees that each byte the kernel touches is
-    /// inside an allocation of the engine's, aligned to the element, and not touched by anybody else meanwhile.
+    /// For each argument, the position of the point with all indices zero; [`Buffer::NONE`] for
+    /// `Index` arguments. The runtime guarantees that each byte the kernel uses is
+    /// inside an allocation of the engine, is aligned to the element, and is used by nobody else meanwhile.
     pub buffers: &'a [Buffer],
     /// Values of the parameters, of the dtypes in `Kernel::params`.
     pub params: &'a [Scalar],
 }
 
-/// A launch of kernels that take turns along a loop that they share (see [`numelt_opt::NestStep`]).
+/// A launch of several kernels that run in turn along a loop that they share (see [`numelt_opt::NestStep`]).
 ///
 /// Stretches of the loop are independent of each other; within a stretch the stages run in order.
 pub struct NestLaunch<'a> {
     /// The kernels, in order.
     pub stages: &'a [StageLaunch<'a>],
-    /// Steps of the shared loop.
+    /// The number of iterations of the shared loop.
     pub extent: i64,
-    /// Fewest steps that a stretch should have.
+    /// The fewest iterations that a stretch should have.
     pub grain: i64,
-    /// Bytes that a step takes in each scratch buffer.
+    /// The bytes that an iteration takes in each scratch buffer.
     pub pitches: &'a [usize],
 }
 
@@ -92,27 +94,28 @@ pub struct NestLaunch<'a> {
 pub struct StageLaunch<'a> {
     /// The kernel, compiled.
     pub executable: &'a dyn Executable,
-    /// Its numbers for all steps of the shared loop. For arguments in scratch the buffer's offset is the number of
-    /// bytes from the start of a step, and its handle says nothing.
+    /// Its launch for all iterations of the shared loop. For arguments in scratch memory, the buffer's offset is the
+    /// number of
+    /// bytes from the start of an iteration, and its handle has no meaning.
     pub launch: Launch<'a>,
-    /// Which of its loops is the shared one; that loop is kept.
+    /// Which of its loops is the shared one. That loop is not reduced.
     pub shared: usize,
-    /// Per argument, the scratch buffer it lies in, if it does. Its stride along the shared loop is the
+    /// For each argument, the scratch buffer in which it lies, if any. Its stride along the shared loop is the
     /// buffer's pitch.
     pub places: &'a [Option<u32>],
 }
 
-/// Scratch memory of a nest for all steps at once, on the host.
+/// Scratch memory of a nest for all iterations at once, on the host.
 pub struct WholeScratch(Vec<Vec<ScratchLine>>);
 
 impl WholeScratch {
-    /// As much as a nest needs.
+    /// As much scratch memory as a nest needs.
     pub fn new(nest: &NestLaunch<'_>) -> WholeScratch {
         let lines = |pitch: &usize| vec![ScratchLine([0; 64]); (pitch * nest.extent as usize).div_ceil(64)];
         WholeScratch(nest.pitches.iter().map(lines).collect())
     }
 
-    /// The places of a stage's arguments.
+    /// The positions of a stage's arguments.
     pub fn buffers(&mut self, stage: &StageLaunch<'_>) -> Vec<Buffer> {
         let places = stage.launch.buffers.iter().zip(stage.places);
         let place = |(&buffer, place): (&Buffer, &Option<u32>)| match place {
@@ -123,12 +126,12 @@ impl WholeScratch {
     }
 }
 
-/// A materialized operand of a library call: a view and where its element zero lies.
+/// A materialized operand of a library call: a view, and the position of its element zero.
 #[derive(Clone, Copy)]
 pub struct Operand<'a> {
-    /// dtype, shape and strides; `base` and `offset` are not to be used.
+    /// The dtype, shape and strides; `base` and `offset` must not be used.
     pub view: &'a View,
-    /// Place of the element with all indices zero.
+    /// The position of the element with all indices zero.
     pub buffer: Buffer,
 }
 
@@ -148,23 +151,23 @@ pub struct LibraryCall<'a> {
     pub op: Op,
     /// Its loop dtype.
     pub ty: DType,
-    /// Scan axis.
+    /// The axis of a scan.
     pub axes: Axes,
-    /// Where the result goes.
+    /// The output.
     pub out: Operand<'a>,
-    /// What is read.
+    /// The inputs.
     pub ins: &'a [Operand<'a>],
 }
 
-/// A scatter of what a kernel makes, as it makes it (see [`numelt_opt::Put`]).
+/// A scatter of a kernel's results, done while the kernel runs (see [`numelt_opt::Put`]).
 pub struct PutCall<'a> {
-    /// The scatter. Operands that an argument stands for have no address.
+    /// The scatter. Operands that are arguments of the kernel have no address.
     pub call: LibraryCall<'a>,
-    /// The `Store` argument that makes the values, if they have no memory.
+    /// The `Store` argument that computes the values, if they have no memory.
     pub values: Option<usize>,
-    /// The same of the positions.
+    /// The `Store` argument that computes the positions, if they have no memory.
     pub positions: Option<usize>,
-    /// What the kernel gathers from the target.
+    /// The kernel's gathers from the target.
     pub gathers: Gathers,
 }
 
@@ -181,12 +184,12 @@ pub struct Few<'a> {
     pub strides: &'a [i64],
 }
 
-/// What a [`SmallCall`] reads.
+/// An input of a [`SmallCall`].
 #[derive(Clone, Copy)]
 pub enum FewInput<'a> {
-    /// A view; it is broadcast to the output's shape.
+    /// A view, which is broadcast to the output's shape.
     View(Few<'a>),
-    /// A literal of the dtype that the operation asks for.
+    /// A literal of the dtype that the operation needs.
     Const(Scalar),
 }
 
@@ -196,45 +199,45 @@ pub struct SmallCall<'a> {
     pub op: Op,
     /// Its loop dtype.
     pub ty: DType,
-    /// What a reduction folds.
+    /// The axes of a reduction.
     pub axes: Axes,
-    /// Where the result goes; a reduction's has extent one on reduced axes.
+    /// The output. That of a reduction has extent one on reduced axes.
     pub out: Few<'a>,
-    /// Does the output's memory hold nothing yet?
+    /// Whether the output's memory holds no values yet.
     pub fresh: bool,
-    /// What is read.
+    /// The inputs.
     pub ins: &'a [FewInput<'a>],
 }
 
 impl SmallCall<'_> {
-    /// Elements that a call may have.
+    /// The most elements that a call may have.
     pub const MOST: usize = 1 << 16;
 }
 
 /// Work for an engine.
 #[derive(Clone, Copy)]
 pub enum Work<'a> {
-    /// A prepared kernel. With a [`Delay`] it overwrites what it reads: one of its stores has to wait.
+    /// A prepared kernel. With a [`Delay`], it overwrites what it reads, and one of its stores must wait.
     Kernel(&'a dyn Executable, &'a Launch<'a>, Option<&'a Delay>),
-    /// Kernels that take turns along a loop that they share.
+    /// Several kernels that run in turn along a loop that they share.
     Nest(&'a NestLaunch<'a>),
     /// A library call or a scan.
     Call(&'a LibraryCall<'a>),
 }
 
-/// What an engine is asked whether it can do it.
+/// A piece of work that an engine may support or not.
 #[derive(Clone, Copy)]
 pub enum Task<'a> {
-    /// A kernel that overwrites nothing that it reads elsewhere, or one that does.
+    /// A kernel, with a [`Delay`] if it overwrites what it reads at other positions.
     Kernel(&'a Kernel, Option<&'a Delay>),
-    /// Kernels that take turns along a loop that they share.
+    /// Several kernels that run in turn along a loop that they share.
     Nest(&'a NestStep),
     /// A library call or a scan, by operation and loop dtype.
     Call(Op, DType),
 }
 
 impl Task<'_> {
-    /// Are all of its operations, with their loop dtypes, of a kind?
+    /// Whether all of its operations, with their loop dtypes, pass the test.
     pub fn all(&self, test: impl Fn(Op, DType) -> bool) -> bool {
         let kernel = |kernel: &Kernel| {
             kernel.reductions.iter().all(|fold| test(fold.op, fold.ty))
@@ -251,64 +254,68 @@ impl Task<'_> {
     }
 }
 
-/// Memory of an engine. What is done to it happens in the order in which it was asked for, work among it.
+/// The memory of an engine. Operations on it, and work, happen in the order in which they were requested.
 pub trait Storage: Send + Sync {
-    /// A piece of memory of at least `nbytes` bytes, aligned to 64, contents undefined; never zero.
+    /// Allocates at least `nbytes` bytes, aligned to 64, with undefined contents; the result is never zero.
     ///
     /// # Errors
-    /// [`numelt_ir::Error::OutOfMemory`] when there is none left: the runtime moves something to the host and asks again.
+    /// [`numelt_ir::Error::OutOfMemory`] if there is no memory left: the runtime then moves something to the host and
+    /// tries again.
     fn alloc(&self, nbytes: usize) -> Result<u64>;
 
-    /// Takes a piece of `nbytes` bytes back when the work with this ticket, and all before it, is done. Nothing given later uses it.
+    /// Frees a piece of `nbytes` bytes when the work with this ticket, and all work before it, has been done. No
+    /// later work uses it.
     fn free(&self, handle: u64, nbytes: usize, after: Ticket);
 
-    /// Copies bytes of the host's there. They may change as soon as this has returned.
+    /// Copies bytes from the host to the engine's memory. The source may change as soon as this has returned.
     ///
     /// # Errors
-    /// [`numelt_ir::Error::Lost`] when the device does not answer any more.
+    /// [`numelt_ir::Error::Lost`] if the device does not respond any more.
     fn upload(&self, from: &[u8], to: Buffer) -> Result<()>;
 
-    /// Copies bytes to the host, when all work given before is done, and returns when they are there.
+    /// Copies bytes to the host after all earlier work has been done, and returns when they are there.
     ///
     /// # Errors
-    /// Those of [`Storage::upload`], and what went wrong in work that nobody has waited for: the bytes may be what it should
+    /// Those of [`Storage::upload`], and errors of work that nobody has waited for: the bytes may be those that this
+    /// work should
     /// have written.
     fn download(&self, from: Buffer, to: &mut [u8]) -> Result<()>;
 }
 
-/// What computes.
+/// An engine: it prepares kernels and does work.
 pub trait Engine: Storage {
-    /// Short name, as in `NUMELT_ENGINE`.
+    /// The short name that `NUMELT_ENGINE` uses.
     fn name(&self) -> &'static str;
 
-    /// Limits and thresholds of the machine that the engine runs on. Plans are made for them, and they decide which operations
-    /// run when they are recorded. They are the same at every call.
+    /// The limits and thresholds of the machine that the engine runs on. Plans are made for them, and they decide
+    /// which operations
+    /// run when they are recorded. Every call returns the same.
     fn target(&self) -> &Target;
 
-    /// Can the engine do this? What it cannot do is never sent to it.
+    /// Whether the engine can do this. The runtime never submits work that it cannot do.
     fn supports(&self, task: &Task<'_>) -> bool;
 
-    /// Prepares a kernel; cheap enough to be called on the path of a first launch.
+    /// Prepares a kernel. This must be fast enough for the path of a first launch.
     ///
     /// # Errors
-    /// Whatever keeps the kernel from being prepared: it runs elsewhere then.
+    /// Any reason why the kernel cannot be prepared; it then runs elsewhere.
     fn compile(&self, kernel: &Arc<Kernel>) -> Result<Arc<dyn Executable>>;
 
-    /// Queues work, or does it. Work runs as if in the order in which it was given.
+    /// Queues work, or does it. The effect is that of doing all work in the order of submission.
     ///
     /// # Errors
-    /// Whatever keeps it from being done; nothing has been written then.
+    /// Any reason why the work cannot be done; nothing has been written then.
     fn submit(&self, work: &Work<'_>) -> Result<Ticket>;
 
-    /// Waits until work has been done. The result says which floating-point conditions (see [`numelt_ir::warn`]) its
-    /// arithmetic may have met: at least those that it did meet. An engine that cannot tell says none.
+    /// Waits until work has been done. Returns the floating-point conditions (see [`numelt_ir::warn`]) that its
+    /// arithmetic may have met: all that it did meet, and perhaps others. An engine that cannot tell returns none.
     ///
     /// # Errors
-    /// What went wrong in it, or [`numelt_ir::Error::Lost`].
+    /// An error of the work, or [`numelt_ir::Error::Lost`].
     fn wait(&self, ticket: Ticket) -> Result<u8>;
 }
 
-/// Does work of an engine, and waits for it: the conditions that it may have met.
+/// Submits work to an engine, waits for it, and returns the conditions that it may have met.
 ///
 /// # Errors
 /// Those of [`Engine::submit`] and [`Engine::wait`].
@@ -317,14 +324,14 @@ pub fn run(engine: &(impl Engine + ?Sized), work: &Work<'_>) -> Result<u8> {
     engine.wait(engine.submit(work)?)
 }
 
-/// The engines of a runtime, and the rule by which work is placed.
+/// The engines of a runtime, and the rule that chooses one for each step.
 #[derive(Clone)]
 pub struct EngineSet {
-    /// The engine that computes in host memory. What the others cannot do, it does.
+    /// The engine that computes in host memory. It does what the others cannot do.
     pub host: Arc<dyn Host>,
     /// Engines with memory of their own.
     pub devices: Vec<Arc<dyn Engine>>,
-    /// Where work runs.
+    /// The rule that chooses an engine for each step.
     pub rule: Rule,
 }
 

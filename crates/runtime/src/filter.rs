@@ -1,8 +1,8 @@
-//! Filters: passes of the user's own, which see the program of each batch before it is planned.
+//! Filters: passes that the user has written, which get the program of each batch before it is planned.
 //!
-//! In: the recorded program, and what a filter makes of it. Out: whether that may run in its place. A filter may change,
-//! insert and remove instructions, append literals, and append bases for temporaries. The recorded bases keep their numbers,
-//! sizes and flags.
+//! In: the recorded program, and the program that a filter returns. Out: whether the latter may run in its place. A
+//! filter may change, insert and remove instructions, append literals, and append bases for temporaries. The recorded
+//! bases keep their numbers, sizes and flags.
 
 use crate::engine::{Engine, Task};
 use crate::heap::cell::MAX_SLOTS;
@@ -12,14 +12,14 @@ use numelt_ir::{Error, Program, Result};
 ///
 /// A filter is called under the runtime's lock, so it must not use the runtime.
 pub trait Filter: Send + Sync {
-    /// The name by which it is removed, and which errors give.
+    /// The name by which it is removed, and which errors state.
     fn name(&self) -> &str;
 
-    /// The program to run in place of this one, or `None` to leave it as it is. The result is verified; when it is refused,
-    /// or when this fails, the batch runs without this filter.
+    /// Returns the program to run in place of this one, or `None` to leave it unchanged. The result is verified. If
+    /// it is refused, or if this fails, the batch runs without this filter.
     ///
     /// # Errors
-    /// Whatever the filter wants to be told to the user, in a [`FilterError`].
+    /// Whatever the filter wants to report to the user, in a [`FilterError`].
     fn apply(&self, program: &Program) -> Result<Option<Program>>;
 }
 
@@ -32,7 +32,8 @@ pub struct FilterError {
     pub error: Error,
 }
 
-/// Bases that a program may have: a batch that begins with what is left of it must still have room for one more instruction.
+/// The most bases that a program may have. A batch that begins with remaining instructions must still have slots for
+/// one more instruction.
 const MOST_BASES: usize = MAX_SLOTS - 4;
 
 /// Checks that a filter's program may run in place of the recorded one.
@@ -68,7 +69,7 @@ pub(crate) fn check(recorded: &Program, new: &Program, engine: &dyn Engine) -> R
     }
 }
 
-/// Per base of a program: is it read while it holds nothing?
+/// For each base of a program: whether it is read before it has a value.
 fn read_unset(program: &Program) -> Vec<bool> {
     let mut holds: Vec<bool> = program.bases.iter().map(|base| base.input).collect();
     let mut read = vec![false; holds.len()];
@@ -82,7 +83,7 @@ fn read_unset(program: &Program) -> Vec<bool> {
     read
 }
 
-/// Per base of a program: does an instruction write it?
+/// For each base of a program: whether an instruction writes it.
 fn written(program: &Program) -> Vec<bool> {
     let mut written = vec![false; program.bases.len()];
     program.instrs.iter().for_each(|instr| written[instr.out.base as usize] = true);

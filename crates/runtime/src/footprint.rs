@@ -1,10 +1,13 @@
-//! Giving memory back that is not needed for now.
+//! Returning memory to the system that is not needed for now.
 //!
-//! Planning a long batch takes megabytes for a few milliseconds, and reads code that running the plan does not need. What
-//! the allocator then keeps free, and the pages of our own code and constants, would count as the process's memory for as long as it lives:
-//! the former goes back to the system, the latter come back from the file when they are needed, which takes microseconds.
-//! The same holds of all that is read of libraries only while they are loaded and set up: tables of symbols and relocations,
-//! code that runs once.
+//! Planning a long batch takes megabytes for a few milliseconds, and reads code that running the plan does not need.
+//! The memory that the allocator then keeps free, and the pages of our own code and constants, would count as the
+//! process's memory as long as it lives. So free memory is returned to the system. Pages of code are released, and
+//! are read again from the file when they are needed, which takes microseconds. The same is done with pages of
+//! libraries that are read only while these are loaded and set up: tables of symbols and relocations, and code that
+//! runs once.
+//!
+//! In: the moment after planning, or after the start. Out: a process with fewer resident pages.
 
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
@@ -12,13 +15,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
-/// Giving back takes at most this part of the time.
+/// Returning memory takes at most one part in this many of the time.
 const SHARE: u32 = 10;
 
-/// When memory was given back last, and how long it took.
+/// When memory was last returned, and how long that took.
 static LAST: Mutex<Option<(Instant, Duration)>> = Mutex::new(None);
 
-/// Gives back what can be, unless that has been done just before, or is being done by another thread.
+/// Returns memory to the system, unless that was done shortly before or another thread is doing it.
 pub fn settle() {
     let start = Instant::now();
     let Ok(mut last) = LAST.try_lock() else { return };
@@ -31,8 +34,8 @@ pub fn settle() {
     *last = Some((start, start.elapsed()));
 }
 
-/// To be called where work begins: a program that gets there has loaded its libraries and made its input, and what only that
-/// has read goes back. Does nothing from the second time on.
+/// Called where work begins. By then a program has loaded its libraries and made its input, and pages that only
+/// this has read are released. All calls but the first do nothing.
 pub fn begin() {
     static BEGUN: AtomicBool = AtomicBool::new(false);
     if !BEGUN.swap(true, Ordering::Relaxed) {
@@ -40,38 +43,39 @@ pub fn begin() {
     }
 }
 
-/// Gives back what importing has read of any library, and what the allocator keeps free. To be called once.
+/// Releases pages that only importing has read, of all libraries, and returns memory that the allocator keeps free.
+/// Called once.
 pub fn started() {
     Pages::of_all().release();
     trim();
 }
 
-/// The pages of the object that this code is in.
+/// The pages of the object file that contains this code.
 fn own() -> &'static Pages {
     static OWN: OnceLock<Pages> = OnceLock::new();
     OWN.get_or_init(|| Pages::around(settle as fn() as usize))
 }
 
-/// Gives back what the allocator keeps free.
+/// Returns memory that the allocator keeps free.
 pub fn trim() {
-    // SAFETY: takes a number, and looks at nothing but the allocator's own lists, under its locks.
+    // SAFETY: takes a number, and changes only the allocator's own lists, under its locks.
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     unsafe {
         libc::malloc_trim(0);
     }
 }
 
-/// The code and constants of loaded objects: whole pages, from and to, that nobody writes.
+/// The code and constants of loaded object files: ranges of whole pages that nobody writes.
 pub struct Pages(Vec<(usize, usize)>);
 
 impl Pages {
-    /// Those of the object that has something at `address`; none where that cannot be found out.
+    /// The pages of the object file that contains `address`; none if they cannot be found.
     pub fn around(address: usize) -> Pages {
         Pages(segments(Some(address)))
     }
 
-    /// Those of all objects. Code that somebody has changed in memory (a debugger's breakpoints) is left alone, and
-    /// everything where that cannot be found out.
+    /// The pages of all object files. Code that has been changed in memory (by a debugger's breakpoints) is left
+    /// alone. If that cannot be found out, there are no pages.
     fn of_all() -> Pages {
         let Ok(mut states) = File::open("/proc/self/pagemap") else { return Pages(Vec::new()) };
         let mut all = segments(None);
@@ -79,17 +83,18 @@ impl Pages {
         Pages(all)
     }
 
-    /// Lets go of them: whatever is needed again comes back from the file, which costs microseconds while the system
-    /// keeps it in its cache.
+    /// Releases the pages. What is needed again is read from the file, which takes microseconds while the system
+    /// has it in its cache.
     pub fn release(&self) {
         for &(start, end) in &self.0 {
-            // SAFETY: whole pages of a private mapping of a file, never written: they can be read again from it.
+            // SAFETY: whole pages of a private mapping of a file that were never written, so they can be read again
+            // from the file.
             unsafe { libc::madvise(start as *mut libc::c_void, end - start, libc::MADV_DONTNEED) };
         }
     }
 }
 
-/// Is every page that is in memory as it is in the file? Of each, the system tells a word.
+/// Whether every page that is in memory equals the file. The system states it in one word for each page.
 fn is_the_files(states: &mut File, (start, end): (usize, usize)) -> std::io::Result<bool> {
     const PRESENT_OR_SWAPPED: u64 = 3 << 62;
     const OF_A_FILE: u64 = 1 << 61;
@@ -105,10 +110,10 @@ fn page() -> usize {
     unsafe { libc::sysconf(libc::_SC_PAGESIZE) as usize }
 }
 
-/// The whole pages of the segments that nobody writes, of the object that has something at an address or of all.
+/// The whole pages of segments that nobody writes, of the object file that contains an address, or of all.
 fn segments(address: Option<usize>) -> Vec<(usize, usize)> {
     let mut search = Search { address, found: Vec::new() };
-    // SAFETY: the callback has the type that is asked for; the search outlives the call.
+    // SAFETY: the callback has the type that is required; the search outlives the call.
     #[cfg(all(target_os = "linux", target_pointer_width = "64"))]
     unsafe {
         libc::dl_iterate_phdr(Some(note), (&raw mut search).cast());
@@ -122,10 +127,10 @@ struct Search {
     found: Vec<(usize, usize)>,
 }
 
-/// If the object is searched for, notes the segments that nobody writes.
+/// Collects the segments that nobody writes, if this object file is one that is searched for.
 #[cfg(all(target_os = "linux", target_pointer_width = "64"))]
 unsafe extern "C" fn note(object: *mut libc::dl_phdr_info, _: usize, search: *mut libc::c_void) -> libc::c_int {
-    // SAFETY: the loader describes an object that is loaded, with so many headers; `search` is the caller's.
+    // SAFETY: the loader describes a loaded object file, with as many headers as it says; `search` is the caller's.
     let (base, segments, search) = unsafe {
         let object = &*object;
         let segments = std::slice::from_raw_parts(object.dlpi_phdr, object.dlpi_phnum.into());
@@ -144,7 +149,7 @@ unsafe extern "C" fn note(object: *mut libc::dl_phdr_info, _: usize, search: *mu
     let unwritten = loaded().filter(|segment| segment.p_flags & libc::PF_W == 0).map(place);
     let whole = unwritten.map(|(start, end)| (start.next_multiple_of(page), end / page * page));
     search.found.extend(whole.filter(|(start, end)| start < end));
-    // the search ends with the object that has the address
+    // a value that is not zero ends the search, at the object file that contains the address
     search.address.is_some().into()
 }
 

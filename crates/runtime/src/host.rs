@@ -1,12 +1,13 @@
-//! What only an engine on the host can offer: work on memory that the caller addresses, done before the call returns.
+//! [`Host`]: work that only an engine on the host can offer, on memory that the caller addresses, done before the
+//! call returns.
 //!
-//! In: dense values in the host's memory, and plain descriptions of what is wanted ([`RandomStream`], [`Sequence`],
+//! In: dense values in the host's memory, and plain descriptions of the work ([`RandomStream`], [`Sequence`],
 //! [`Draw`], [`BlasTable`]). Out: values in the host's memory. These calls do not go through the queue: front ends
-//! make them where a result cannot be recorded (how many random words an integer takes is known only afterwards) or where
-//! recording costs more than the work. Not here: the algorithms, which are the host engine's.
+//! make them if a result cannot be recorded (how many random words an integer takes is known only afterwards) or if
+//! recording takes longer than the work. Not here: the algorithms, which are in the host engine.
 //!
-//! A host engine may decline each call, by `false` or `None`, and declines all that it does not define. The front end
-//! then records the work, or leaves it to NumPy.
+//! A host engine may decline each call, by `false` or `None`, and declines every call that it does not implement. The
+//! front end then records the work, or leaves it to NumPy.
 
 use crate::blas::BlasTable;
 use crate::engine::{Engine, Executable, Launch, PutCall, SmallCall};
@@ -15,9 +16,9 @@ use numelt_ir::{DType, Op, Result, Scalar};
 
 /// An engine whose memory is the host's own, so that buffers are addresses. It does all work at once.
 pub trait Host: Engine {
-    /// Runs a kernel and puts what it makes to places in memory, in the order of its points. The results are the conditions
-    /// that the kernel met, and those of the scatters. `None` where nothing was done, because the engine takes less time if all that the kernel makes gets
-    /// memory, and the scatters are calls.
+    /// Runs a kernel and scatters its results to positions in memory, in the order of its points. Returns the
+    /// conditions that the kernel met, and those of the scatters. `None` if nothing was done, because the engine is
+    /// faster if all results of the kernel get memory and the scatters are calls.
     ///
     /// # Errors
     /// Those of [`Engine::submit`].
@@ -26,15 +27,17 @@ pub trait Host: Engine {
         Ok(None)
     }
 
-    /// Runs an operation on few elements now. False when it was not done, and has to be recorded: the engine has no
-    /// short way for it, or it meets one of the conditions `watch`. Inputs are as they were then, the output anything.
+    /// Runs an operation on few elements now. Returns false if it was not done and has to be recorded, because the
+    /// engine does not support it here or because it meets one of the conditions `watch`. The inputs are then
+    /// unchanged, and the output may hold anything.
     fn small(&self, call: &SmallCall<'_>, watch: u8) -> bool {
         let _ = (call, watch);
         false
     }
 
-    /// Finds which values of a kernel's body meet which of the conditions wanted of each (`wanted` has one entry
-    /// per value, the result too), by evaluating it once more on what its operands hold now. Nothing is stored.
+    /// Finds which values of a kernel's body meet which of the wanted conditions, by evaluating the body once more on
+    /// the present values of its operands. `wanted` has one entry for each value, including the result. Nothing is
+    /// stored.
     ///
     /// # Errors
     /// Those of [`Engine::submit`].
@@ -43,25 +46,25 @@ pub trait Host: Engine {
         Ok(vec![0; wanted.len()])
     }
 
-    /// Kernels compiled for one geometry so far, and launches that such code ran.
+    /// How many kernels have been compiled for one geometry, and how many launches ran such code.
     fn variants(&self) -> [u64; 2] {
         [0; 2]
     }
 
-    /// Threads that the engine's work may be shared by, the caller included.
+    /// How many threads may share the engine's work, including the caller.
     fn threads(&self) -> usize {
         1
     }
 
-    /// Can values of this dtype be sorted by [`Host::argsort`] and merged by [`Host::merge_runs`]?
+    /// Whether [`Host::argsort`] can sort values of this dtype, and [`Host::merge_runs`] can merge them.
     fn sorts(&self, dtype: DType) -> bool {
         let _ = dtype;
         false
     }
 
-    /// Writes the stable order of values to `order`, which is as long as there are values. NumPy's rules hold: NaN comes last,
-    /// and both zeros are equal. True where no two values are equal, so that there is no other order; `None`,
-    /// without an order, where the dtype cannot be sorted.
+    /// Writes the stable order of values to `order`, which is as long as there are values. NumPy's rules hold: NaN
+    /// comes last, and both zeros are equal. Returns true if no two values are equal, so that there is no other
+    /// order; `None`, without an order, if the dtype cannot be sorted.
     ///
     /// # Safety
     /// `values` holds `order.len()` dense aligned elements of the dtype.
@@ -70,8 +73,9 @@ pub trait Host: Engine {
         None
     }
 
-    /// Merges runs of `run` values each, sorted as NumPy sorts them, in place; the last run may be shorter. False where the
-    /// dtype cannot be sorted, and where the result depends on the order of values that are equal but differ in their bits.
+    /// Merges runs of `run` values each, sorted as NumPy sorts them, in place; the last run may be shorter. Returns
+    /// false if the dtype cannot be sorted, or if the result depends on the order of values that are equal but differ
+    /// in their bits.
     ///
     /// # Safety
     /// `values` holds `n` dense aligned elements of the dtype, which nobody else touches meanwhile.
@@ -80,8 +84,8 @@ pub trait Host: Engine {
         false
     }
 
-    /// Writes the sum of each row under the mask, from `start` on, to `out`. False, without sums, for a dtype whose rows
-    /// the engine cannot add.
+    /// Writes the sum of each row under the mask, from `start` on, to `out`. Returns false, without sums, for a dtype
+    /// whose rows the engine cannot add.
     ///
     /// # Safety
     /// The rows are as [`MaskedRows`] says. `out` has room for `rows.count` aligned elements of their dtype, which nobody
@@ -91,14 +95,15 @@ pub trait Host: Engine {
         false
     }
 
-    /// `any`, `all` or the number of truth values (`sum`) among bytes that are zero or one; `None` for other reductions.
+    /// `any`, `all` or the number (`sum`) of true values among bytes that are zero or one; `None` for other
+    /// reductions.
     fn truths(&self, op: Op, bytes: &[u8]) -> Option<Scalar> {
         let _ = (op, bytes);
         None
     }
 
-    /// Writes the first `n` elements of a random stream as elements of `ty`. False, with nothing written, where the engine
-    /// has no such stream.
+    /// Writes the first `n` elements of a random stream as elements of `ty`. Returns false, with nothing written, if
+    /// the engine does not have this stream.
     ///
     /// # Safety
     /// `to` has room for `n` aligned elements of `ty`, which nobody else touches meanwhile.
@@ -107,9 +112,9 @@ pub trait Host: Engine {
         false
     }
 
-    /// Writes `n` integers below a bound, made from a random stream by multiplication and rejection as NumPy makes them. The
-    /// result is the number of the stream's elements that they took; `None`, with nothing written, where the engine
-    /// has no such stream.
+    /// Writes `n` integers below a bound, made from a random stream by multiplication and rejection as NumPy makes
+    /// them. Returns how many elements of the stream they took; `None`, with nothing written, if the engine does not
+    /// have this stream.
     ///
     /// # Safety
     /// `to` has room for `n` aligned integers of the size that `bounded` says, which nobody else touches meanwhile.
@@ -125,15 +130,15 @@ pub trait Host: Engine {
         None
     }
 
-    /// Fills memory with the next numbers of a generator and moves its state. False, with nothing changed, where the engine
-    /// cannot make such numbers with this generator.
+    /// Fills memory with the next numbers of a generator and advances its state. Returns false, with nothing changed,
+    /// if the engine cannot make such numbers with this generator.
     fn draw(&self, sequence: &mut Sequence<'_>, numbers: Draw<'_>, threads: usize) -> bool {
         let _ = (sequence, numbers, threads);
         false
     }
 
-    /// Has matrix products done by an external BLAS from now on, by this and all later engines of its kind in this
-    /// process. Only the first call counts; the others give false.
+    /// Lets an external BLAS do matrix products from now on, for this engine and all later engines of its kind in
+    /// this process. Only the first call has an effect; the others return false.
     ///
     /// # Safety
     /// The addresses are CBLAS routines with 64-bit integers of the named kinds, and stay valid for ever.
@@ -143,7 +148,7 @@ pub trait Host: Engine {
     }
 }
 
-/// The host of a runtime that was given none: it declines everything.
+/// The host engine of a runtime that was given none. It declines every call.
 impl Host for NullEngine {}
 
 /// Dense rows of floats, and a mask with a byte for each element.
@@ -153,7 +158,7 @@ pub struct MaskedRows {
     pub dtype: DType,
     /// Address of `count * length` aligned elements.
     pub values: *const u8,
-    /// Address of as many bytes; those that are not zero choose their elements.
+    /// Address of as many bytes; an element counts if its byte is not zero.
     pub mask: *const u8,
     /// Number of rows.
     pub count: usize,
@@ -168,55 +173,55 @@ pub struct RandomStream<'a> {
     pub op: Op,
     /// Position of the first element.
     pub position: u64,
-    /// The words of state that the operation takes behind the position.
+    /// The words of state that the operation takes after the position.
     pub state: &'a [u64],
 }
 
-/// Which integers to make from a random stream.
+/// The integers to make from a random stream.
 #[derive(Debug, Clone, Copy)]
 pub struct Bounded {
     /// The smallest integer, as the bits of its type.
     pub low: u64,
     /// How many different integers there are.
     pub count: u64,
-    /// Are the stream's elements 32-bit halves rather than words?
+    /// Whether the stream's elements are 32-bit halves instead of words.
     pub halves: bool,
-    /// Have the integers 64 bits, rather than 32?
+    /// Whether the integers have 64 bits instead of 32.
     pub wide: bool,
 }
 
 /// Words of MT19937's state.
 pub const TWISTER_WORDS: usize = 624;
 
-/// The state, where its owner keeps it, of a generator whose numbers can only be made one after the other.
+/// The state of a generator whose numbers can only be made one after the other, in its owner's memory.
 #[derive(Debug)]
 pub enum Sequence<'a> {
     /// MT19937: the words, and how many of them have been used.
     Twister(&'a mut [u32; TWISTER_WORDS], &'a mut i32),
-    /// SFC64: three words and a counter; whether a half waits, and the half.
+    /// SFC64: three words and a counter; whether half a word is left over; that half.
     Sfc64(&'a mut [u64; 4], &'a mut i32, &'a mut u32),
 }
 
-/// Offset and scale of random numbers, `offset + scale * number`; `None` for the numbers as they are.
+/// Offset and scale of random numbers, `offset + scale * number`; `None` if the numbers are not changed.
 pub type Placed = Option<(f64, f64)>;
 
-/// What [`Host::draw`] makes, and where it goes.
+/// The numbers that [`Host::draw`] makes, and the memory for them.
 #[derive(Debug)]
 pub enum Draw<'a> {
     /// Uniform numbers in `[0, 1)`, moved and scaled.
     Uniform(Placed, &'a mut [f64]),
     /// Uniform numbers of single precision in `[0, 1)`.
     UniformSingle(&'a mut [f32]),
-    /// Pairs of normal numbers by the polar method, moved and scaled; an odd place at the end stays as it is.
+    /// Pairs of normal numbers by the polar method, moved and scaled. An odd element at the end is not written.
     Normal(Placed, &'a mut [f64]),
-    /// Integers from `low` to `low + last`: halves of words under the smallest mask that holds `last`, those beyond `last`
-    /// skipped (NumPy's legacy rule).
+    /// Integers from `low` to `low + last`: halves of words under the smallest mask that covers `last`, without those
+    /// beyond `last` (NumPy's legacy rule).
     Masked {
         /// The smallest integer, as the bits of its type.
         low: u64,
-        /// How far the largest one is from it.
+        /// The difference between the largest integer and the smallest.
         last: u32,
-        /// Where they go.
+        /// The memory for the integers.
         to: Integers<'a>,
     },
 }

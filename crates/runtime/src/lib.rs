@@ -3,14 +3,15 @@
 //! In: operations on views, from front ends. Out: memory with values in it.
 //! Not here: how a kernel is computed (engines), Python.
 //!
-//! The parts, each with its own state and with its invariants on top of its file: the recorder (`batch`, `runtime/recording.rs`), the
-//! planner (`runtime/planning.rs`, `cache.rs`), the executor (`exec`, `placement`), the heap (`heap`), and what past batches say of the next
-//! (`at_once.rs`, `piecemeal.rs`, `siblings.rs`, `put_off.rs`). `fork.rs` sees to all runtimes around a fork.
+//! Each part has its own state, and its invariants at the top of its file: the recorder (`batch`,
+//! `runtime/recording.rs`), the planner (`runtime/planning.rs`, `cache.rs`), the executor (`exec`, `placement`), the
+//! heap (`heap`), and the files that decide from past batches when and with what an operation runs (`at_once.rs`,
+//! `piecemeal.rs`, `siblings.rs`, `put_off.rs`). `fork.rs` prepares all runtimes for a fork.
 //!
-//! Unsafe code is in `heap` (memory from the system, values in it, counted references), `footprint.rs` (giving memory back), `fork.rs`
-//! (handlers, locks across a fork), `at_once.rs` (memory that is given back), `trusted.rs` (the user's number), `batch.rs` and
-//! `batch/repeat.rs` (counting references), `runtime.rs` and `runtime/` (one thread at a time), and in the contracts of `host.rs` and
-//! `blas.rs`.
+//! Unsafe code is in `heap` (memory from the system, values in it, counted references), `footprint.rs` (returning
+//! memory to the system), `fork.rs` (handlers, locks across a fork), `at_once.rs` (memory that is freed),
+//! `trusted.rs` (the user's number), `batch.rs` and `batch/repeat.rs` (counting references), `runtime.rs` and
+//! `runtime/` (one thread at a time), and in the contracts of `host.rs` and `blas.rs`.
 
 mod at_once;
 mod batch;

@@ -1,11 +1,13 @@
 //! Batches that run operation by operation, without a plan.
 //!
-//! Making a plan costs microseconds an instruction; where a batch has little work and may never come again, that is
-//! most of its time. Such a batch runs as it was recorded: a launch or call for each instruction, by kernels that
-//! are found by what one instruction's depends on (`numelt_opt::Outline`), whatever its extents. A batch that keeps
-//! coming back is planned once what a plan saves adds up to what making it costs ([`Sightings`]).
-//! In: a batch. Out: memory with values, freed after its last use as a plan would. Whoever inspects, traces
-//! or explains sees plans; settings that choose passes or a partition do, too.
+//! In: a batch. Out: memory with values, freed after its last use as a plan would do.
+//!
+//! Making a plan takes microseconds per instruction. If a batch has little work and may never be repeated, that is
+//! most of its time. Such a batch runs as it was recorded: a launch or call for each instruction. Its kernels
+//! depend on one instruction each (`numelt_opt::Outline`), not on extents. A batch that is
+//! repeated is planned when the time that a plan saves adds up to the time of making it ([`Sightings`]).
+//! Batches that are inspected, traced or explained are always planned, as are those under settings that choose passes
+//! or a partition.
 
 use crate::batch::{Left, Passing, Turn, wanted_by_holders};
 use crate::cache::Caches;
@@ -27,23 +29,23 @@ use rustc_hash::FxHashMap;
 use smallvec::{SmallVec, smallvec};
 use std::sync::{Arc, Mutex};
 
-/// Batches that are remembered.
+/// The most batches that are remembered.
 const REMEMBERED: usize = 100_000;
 
-/// What plans would have saved the batches seen so far, since one was made, and how many were.
+/// The time that plans would have saved for each batch seen since a plan was last made, and how many plans were made.
 pub(crate) struct Sightings {
     seen: FxHashMap<u64, (u64, u32)>,
     costs: PlanningCosts,
 }
 
 impl Sightings {
-    /// Nothing has been seen yet.
+    /// The state before any batch.
     pub fn new(costs: PlanningCosts) -> Sightings {
         Sightings { seen: FxHashMap::default(), costs }
     }
 
-    /// Is a plan for the batch with this key worth making, if it comes as often again as it has come before? One that has
-    /// been made and forgotten has to promise twice as much.
+    /// Whether a plan for the batch with this key is worth making, if the batch will be repeated as often as it has
+    /// been so far. A batch whose plan was made and forgotten before must save twice as much.
     pub fn deserves_plan(&mut self, key: u64, instructions: usize, work: u64) -> bool {
         if self.seen.len() >= REMEMBERED {
             self.seen.clear();
@@ -59,16 +61,16 @@ impl Sightings {
         false
     }
 
-    /// Has a batch with this key been seen?
+    /// Whether a batch with this key has been seen.
     pub fn knows(&self, key: u64) -> bool {
         self.seen.contains_key(&key)
     }
 }
 
-/// Base number of a temporary, which is in no program.
+/// The base number of a temporary, which occurs in no program.
 const TEMPORARY: u32 = u32::MAX;
 
-/// A batch in the course of running.
+/// A batch that is being run.
 pub(crate) struct Piecemeal<'a> {
     pub engine: &'a dyn Host,
     pub caches: &'a mut Caches,
@@ -76,22 +78,22 @@ pub(crate) struct Piecemeal<'a> {
     pub warnings: &'a mut Vec<Warning>,
     pub program: &'a Program,
     pub slots: &'a [Shared<BaseCell>],
-    /// Where the result of an instruction that overlaps itself goes.
+    /// The temporary for the result of an instruction that reads what it overwrites.
     pub temporary: Option<BaseRef>,
-    /// Instructions that have not been run, for want of memory.
+    /// The numbers of instructions that have not run for want of memory.
     pub left: Vec<u32>,
 }
 
 impl Piecemeal<'_> {
-    /// Runs every instruction that gets memory. The others are noted in `left`, as is what needs their results; but for results
-    /// that nobody needs.
+    /// Runs every instruction that gets memory. The others are noted in `left`, as are those that need their results;
+    /// instructions whose results nobody needs are left out.
     ///
     /// # Errors
     /// The first failure.
     pub fn run(&mut self) -> Result<()> {
         let last = last_uses(self.program, self.slots.len());
         let (mut failure, mut left) = (None, Left::new(self.slots));
-        // looked at when memory has run out
+        // used only after memory has run out
         let mut wanted = Vec::new();
         for (at, instr) in self.program.instrs.iter().enumerate() {
             let told = self.warnings.len();
@@ -115,7 +117,7 @@ impl Piecemeal<'_> {
             }
             each_base(instr, |base| {
                 let cell = &self.slots[base as usize];
-                // nobody but the batch holds it
+                // no more instructions use the base, and only the batch holds it
                 if last[base as usize] == at as u32 && cell.count() == 1 && !left.touches(base) {
                     cell.release();
                 }
@@ -126,7 +128,7 @@ impl Piecemeal<'_> {
         failure.map_or(Ok(()), Err)
     }
 
-    /// Runs an instruction; a base that was to get memory for it gives that back if something else got none.
+    /// Runs an instruction. If one of its bases gets no memory, memory that another base got for it is freed.
     fn attempt(&mut self, instr: &Instr) -> Result<()> {
         let out = &self.slots[instr.out.base as usize];
         let fresh = !out.has_value();
@@ -142,7 +144,7 @@ impl Piecemeal<'_> {
             return Ok(());
         }
         let kind = instr.op.kind();
-        // the operands of an elementwise operation have its result's shape
+        // the operands of an elementwise operation have the shape of its result
         if kind != OpKind::Elementwise && instr.reads().any(|view| view.size() == 0) {
             return self.planned(instr);
         }
@@ -168,7 +170,7 @@ impl Piecemeal<'_> {
         if overlaps_itself(instr) { self.by_temporary(instr) } else { self.launch_or_call(instr) }
     }
 
-    /// Has a base's values on the host, and gives it memory if it has no value; had it none?
+    /// Brings a base's values to the host, or allocates its memory if it has no value; returns whether it had none.
     #[inline]
     fn provide(&mut self, base: u32) -> Result<bool> {
         let cell = &self.slots[base as usize];
@@ -179,7 +181,7 @@ impl Piecemeal<'_> {
         Ok(fresh)
     }
 
-    /// Does an operation on few elements without a kernel, if the engine can.
+    /// Runs an operation on few elements without a kernel, if the engine can.
     fn small(&self, instr: &Instr, fresh: bool) -> bool {
         if instr.out.size() > SmallCall::MOST as i64 || instr.ins.len() > 3 {
             return false;
@@ -212,7 +214,8 @@ impl Piecemeal<'_> {
         self.place(view.base).moved(view.offset)
     }
 
-    /// Runs an instruction that overlaps itself: its result goes elsewhere first, or few elements that it reads do.
+    /// Runs an instruction that reads what it overwrites: its result goes to a temporary first, or the few elements
+    /// that it reads do.
     fn by_temporary(&mut self, instr: &Instr) -> Result<()> {
         let mut nbytes = 0;
         let dense = |view: &View| {
@@ -235,7 +238,7 @@ impl Piecemeal<'_> {
         self.both(nbytes, &Instr { out: view, ..instr.clone() }, &copy)
     }
 
-    /// Runs two instructions that pass something on by a temporary.
+    /// Runs two instructions, the first of which writes a temporary that the second reads.
     fn both(&mut self, nbytes: usize, first: &Instr, second: &Instr) -> Result<()> {
         let base = BaseRef::new(&self.slots[0].heap, nbytes);
         base.0.provide()?;
@@ -295,7 +298,7 @@ impl Piecemeal<'_> {
         Ok(())
     }
 
-    /// Plans and runs one instruction: one that folds or reads nothing, or is too large for a key.
+    /// Plans and runs one instruction: a reduction, one without inputs, or one too large for a key.
     fn planned(&mut self, instr: &Instr) -> Result<()> {
         let mut instr = instr.clone();
         let (mut cells, mut bases): (Vec<Shared<BaseCell>>, Vec<u32>) = (Vec::new(), Vec::new());
@@ -314,7 +317,8 @@ impl Piecemeal<'_> {
             }
         }
         number(&mut instr.out);
-        // the plan runs where there are no devices, also where it only says what an operation without elements gives
+        // the plan runs where there are no devices, even if it only states the result of an operation without
+        // elements
         for cell in &cells {
             cell.come_home()?;
         }
@@ -339,7 +343,7 @@ impl Piecemeal<'_> {
     }
 }
 
-/// The base that an argument lies in.
+/// The base of an argument.
 fn base_of(source: Source, instr: &Instr) -> Option<u32> {
     match source {
         Source::Out => Some(instr.out.base),
@@ -358,7 +362,7 @@ fn literal(operand: &IrOperand, consts: &[Scalar]) -> Option<Scalar> {
     }
 }
 
-/// The last instruction that touches each base.
+/// For each base, the number of the last instruction that uses it.
 fn last_uses(program: &Program, bases: usize) -> SmallVec<[u32; 64]> {
     let mut last = SmallVec::from_elem(0, bases);
     for (at, instr) in (0..).zip(&program.instrs) {
@@ -367,7 +371,7 @@ fn last_uses(program: &Program, bases: usize) -> SmallVec<[u32; 64]> {
     last
 }
 
-/// Calls `f` with the base of each operand, the result's last.
+/// Calls `f` with the base of each operand, and of the result last.
 #[inline(always)]
 fn each_base(instr: &Instr, mut f: impl FnMut(u32)) {
     for operand in &instr.ins {

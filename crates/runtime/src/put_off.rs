@@ -1,14 +1,17 @@
-//! Values that are computed when somebody asks for them, if ever.
+//! Values that are computed when somebody needs them, if ever.
 //!
-//! A value that a front end still holds at a flush is stored, unless it can be had again for what the store costs (`numelt_opt::recipes`)
-//! and the batch's kernels need it nowhere in memory. Such a value gets no memory but a [`Postponed`] with its base: how to make
-//! it, and of what. It is made as soon as it is read or a batch touches it, before a batch overwrites what it is made of, and
-//! before anything is run once nobody else holds what it is made of; dropped before, it is never made.
+//! In: a plan that has run, and the bases whose values it has not stored. Out: these values, when they are needed.
 //!
-//! A batch that uses such a value for the last time computes it itself, and need not store it then either.
+//! A value that a front end still holds at a flush is stored, unless computing it again costs no more than the store
+//! (`numelt_opt::recipes`) and the kernels of the batch do not need it in memory. Such a value is put off: its base
+//! gets no memory, but a [`Postponed`], which says how it is made and from which bases. It is made as soon as it is
+//! read or a batch uses it, before a batch overwrites what it is made of, and before anything runs once nobody else
+//! holds what it is made of. If it is dropped before, it is never made.
 //!
-//! Conditions to be reported have been, when the batch ran. A plan whose values were asked for is regretted: its
-//! program is planned anew, and its values are stored from then on.
+//! A batch that uses such a value for the last time computes it itself, and then need not store it either.
+//!
+//! The floating-point conditions of such a value were reported when the batch ran. If the values of a plan are needed
+//! after all, the plan is regretted: its program is planned again, and its values are stored from then on.
 
 use crate::exec::ReadyPlan;
 use crate::heap::cell::BaseCell;
@@ -19,13 +22,13 @@ use smallvec::SmallVec;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Values that may be put off at a time: each flush looks at all of them.
+/// The most values that are put off at a time. Each flush examines all of them.
 const MOST: usize = 64;
 
-/// That a base's value is put off.
+/// The bit which says that a base's value is put off.
 const PUT_OFF: u32 = 1 << 31;
 
-/// What a base has to do with values that are put off.
+/// How a base is connected with values that are put off.
 #[derive(Default)]
 #[repr(C)]
 pub(crate) struct Bonds {
@@ -35,19 +38,19 @@ pub(crate) struct Bonds {
 }
 
 impl Bonds {
-    /// Anything?
+    /// Whether its value is put off, or such values are made of it.
     #[inline]
     pub fn any(&self) -> bool {
         self.state.load(Ordering::Acquire) != 0
     }
 
-    /// Is the base's own value put off?
+    /// Whether the base's own value is put off.
     #[inline]
     pub fn is_put_off(&self) -> bool {
         self.state.load(Ordering::Acquire) & PUT_OFF != 0
     }
 
-    /// Values that are made of the base.
+    /// How many values that are put off are made of the base.
     fn readers(&self) -> usize {
         (self.state.load(Ordering::Acquire) & !PUT_OFF) as usize
     }
@@ -56,27 +59,28 @@ impl Bonds {
         self.put.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Puts the base's value off, maybe again.
+    /// Puts the base's value off, for the first time or again.
     pub fn put_back(&self, put: Box<Postponed>) {
         *self.lock() = Some(put);
         self.state.fetch_or(PUT_OFF, Ordering::AcqRel);
     }
 
-    /// How to make the value, for somebody who does so now; the value stays awaited until [`Bonds::made`].
+    /// Takes out how to make the value, for a caller that makes it now. The value stays awaited until
+    /// [`Bonds::made`].
     pub fn take(&self) -> Option<Box<Postponed>> {
         if self.is_put_off() { self.lock().take() } else { None }
     }
 
-    /// The value is there.
+    /// States that the value has been made.
     pub fn made(&self) {
         self.state.fetch_and(!PUT_OFF, Ordering::AcqRel);
     }
 }
 
-/// How to make one value.
+/// How one value is made.
 pub(crate) struct Postponed {
     plan: Arc<ReadyPlan>,
-    /// Which of the plan's recipes.
+    /// The number of the plan's recipe.
     recipe: usize,
     consts: Vec<Scalar>,
     inputs: SmallVec<[Shared<BaseCell>; 1]>,
@@ -87,12 +91,12 @@ impl Postponed {
         &self.plan.recipes[self.recipe]
     }
 
-    /// Says that the value should have been stored: the plan that put it off is not used again.
+    /// Notes that the value should have been stored, so that the plan that put it off is not used again.
     pub fn regret(&self) {
         self.plan.regretted.store(true, Ordering::Relaxed);
     }
 
-    /// The program that makes the value in `cell`, and its first bases.
+    /// The program that makes the value of `cell`, and the first of its bases.
     pub fn program(&self, cell: &Shared<BaseCell>) -> (Program, Vec<Shared<BaseCell>>) {
         let slots = std::iter::once(cell).chain(&self.inputs).cloned().collect();
         (Program { consts: self.consts.clone(), ..self.recipe().program.clone() }, slots)
@@ -112,8 +116,8 @@ impl Drop for Postponed {
 pub(crate) struct PutOff(Vec<Weak<BaseCell>>);
 
 impl PutOff {
-    /// Puts off what a plan that has run over these bases leaves to be computed later. Those that must be computed now
-    /// after all: what they are made of may change unseen.
+    /// Puts off the values that a plan, which has run over these bases, leaves to be computed later. Returns the
+    /// values that must be computed now nevertheless, because what they are made of may change unnoticed.
     pub fn add(
         &mut self,
         plan: &Arc<ReadyPlan>,
@@ -140,7 +144,7 @@ impl PutOff {
         now
     }
 
-    /// Those that are made of a base.
+    /// The values that are made of a base.
     pub fn made_of(&self, base: &Shared<BaseCell>) -> SmallVec<[Shared<BaseCell>; 2]> {
         let reads = |cell: &Shared<BaseCell>| {
             cell.bonds.lock().as_deref().is_some_and(|put| put.inputs.iter().any(|input| input.is(base)))
@@ -148,7 +152,7 @@ impl PutOff {
         self.0.iter().filter_map(Weak::upgrade).filter(reads).collect()
     }
 
-    /// Those that must be made before batch `epoch` runs. Values that are there or dropped are forgotten.
+    /// The values that must be made before batch `epoch` runs. Values that have been made or dropped are forgotten.
     pub fn due(&mut self, epoch: u64) -> SmallVec<[Shared<BaseCell>; 2]> {
         let mut due = SmallVec::new();
         self.0.retain(|weak| {
@@ -166,7 +170,8 @@ impl PutOff {
     }
 }
 
-/// Will batch `epoch` write what values are made of, or do only they and the batch keep it?
+/// Whether batch `epoch` will write this base, of which values are made, or whether only they and the batch keep it
+/// alive.
 fn endangers(input: &Shared<BaseCell>, epoch: u64) -> bool {
     let shares = input.bonds.readers() + usize::from(input.slot_in(epoch).is_some());
     input.is_written_in(epoch) || input.count() <= shares

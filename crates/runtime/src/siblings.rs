@@ -1,12 +1,17 @@
-//! Sum, minimum and maximum of one array in one pass over memory, also when they are asked for one after the other.
+//! Sum, minimum and maximum of one array in one pass over memory, also if a program requests them one after the
+//! other.
 //!
-//! `x.min()`, read, then `x.max()`, read, would be two passes. A pass is bound by memory, so the other two of the
-//! three cost next to nothing in it. When a flush holds one of them and others are likely to follow, they are added
-//! to the batch, and their values are kept with the base until it is written or visible outside. What followed last
-//! time, on an array of that size, is likely to follow again; so is a third after a second.
+//! In: a batch with such reductions, and what followed earlier ones. Out: reductions added to the batch, and values
+//! that are kept for the next requests.
 //!
-//! A kept value answers one request of each form: asked for the same again, the runtime does the work again. Only
-//! finite values are kept, since others may have to warn.
+//! If a program reads `x.min()` and then `x.max()`, these would be two passes. A pass is bound by memory, so the
+//! other two of the three operations cost next to nothing in it. If a flush has one of them and others are likely to
+//! follow, they are added to the batch, and their values are kept with the base until it is written or becomes
+//! visible outside. An operation that followed last time, on an array of the same size, is likely to follow again;
+//! and if two have been requested, the third is likely.
+//!
+//! A kept value answers one request of each form (scalar and array). If the same request comes again, the reduction
+//! is computed again. Only finite values are kept, because computing others may have to warn.
 
 use crate::batch::Batch;
 use crate::heap::base::{ArrayView, BaseRef, Input};
@@ -20,29 +25,30 @@ use std::sync::atomic::{AtomicU8, AtomicU32, Ordering};
 /// The operations that share a pass.
 const OPS: [Op; 3] = [Op::Sum, Op::Min, Op::Max];
 
-/// Bytes of the smallest bases whose reductions are looked at: for smaller ones a pass costs less than the memory of it.
+/// Reductions of smaller bases, in bytes, are not considered: a pass over them takes less time than remembering what
+/// followed.
 pub(crate) const SMALLEST: usize = 1 << 17;
 
-/// Sequels remembered.
+/// The most sequels that are remembered.
 const REMEMBERED: usize = 1 << 12;
 
-/// The bit of an operation in sets of them; zero for others.
+/// The bit of an operation in a set of operations; zero for other operations.
 fn bit(op: Op) -> u8 {
     OPS.iter().position(|&o| o == op).map_or(0, |at| 1 << at)
 }
 
-/// Is it one of the operations, of a dtype whose passes are bound by memory?
+/// Whether it is one of these operations, of a dtype whose passes are bound by memory.
 #[inline]
 pub(crate) fn concerns(op: Op, ty: DType) -> bool {
     matches!(op, Op::Sum | Op::Min | Op::Max) && matches!(ty, DType::F32 | DType::F64)
 }
 
-/// What follows a reduction of arrays of one size.
+/// Which operations follow a reduction of arrays of one size.
 #[derive(Default)]
 pub(crate) struct Sequel {
-    /// Which operations did.
+    /// The set of operations that followed.
     followers: AtomicU8,
-    /// Values computed in advance, and those of them that were asked for.
+    /// How many values were computed in advance, and how many of those were requested.
     computed: AtomicU32,
     taken: AtomicU32,
 }
@@ -56,7 +62,7 @@ impl Sequel {
         self.taken.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Notes that values were computed in advance; a sequel that is given up is forgotten.
+    /// Notes that values were computed in advance. A sequel of which too few values are used is forgotten.
     fn computes(&self, count: u32) {
         let computed = self.computed.fetch_add(count, Ordering::Relaxed) + count;
         if computed > 2 * self.taken.load(Ordering::Relaxed) + 8 {
@@ -67,7 +73,7 @@ impl Sequel {
     }
 }
 
-/// Sequels by the operation asked for first, its dtype, and the number of elements.
+/// The sequels, by the operation requested first, its dtype, and the number of elements.
 #[derive(Default)]
 pub(crate) struct Sequels(FxHashMap<(Op, DType, i64), Arc<Sequel>>);
 
@@ -81,13 +87,13 @@ impl Sequels {
     }
 }
 
-/// Results of reductions that are kept with a base: those of one view.
+/// The results of reductions of one view that are kept with its base.
 pub(crate) struct Memo {
     dtype: DType,
     offset: i64,
     shape: Dims,
     strides: Dims,
-    /// What was computed, be the values kept or not.
+    /// The set of operations that were computed, whether their values are kept or not.
     ops: u8,
     values: SmallVec<[Value; 3]>,
     sequel: Arc<Sequel>,
@@ -96,9 +102,9 @@ pub(crate) struct Memo {
 struct Value {
     op: Op,
     value: Scalar,
-    /// Was it computed in advance? Then it answers a request for a scalar too.
+    /// Whether it was computed in advance. Then it answers a request for a scalar too.
     spare: bool,
-    /// Does it still answer a request for an array?
+    /// Whether it still answers a request for an array.
     array: bool,
 }
 
@@ -145,29 +151,29 @@ impl Memo {
     }
 }
 
-/// Reductions of one view in a batch.
+/// The reductions of one view in a batch.
 struct Group {
     /// The slot of the view's base.
     source: u32,
     view: View,
-    /// Operation, base of the result and offset in it. The bases live until they are read here, also where only
-    /// their quotient by a count was wanted.
+    /// The operation, the base of its result, and the offset in that base. The references keep the bases alive until
+    /// they are read here, even if the program wanted only their quotient by a count.
     asked: SmallVec<[(Op, BaseRef, i64); 3]>,
     sequel: Arc<Sequel>,
-    /// Do they follow others that are kept already?
+    /// Whether they follow other reductions whose values are kept already.
     later: bool,
 }
 
-/// What a flush keeps when it has run.
+/// The reductions whose values are kept after a flush.
 #[derive(Default)]
 pub(crate) struct Companions {
     groups: SmallVec<[Group; 1]>,
-    /// Values computed in advance; they live until they are read.
+    /// The values computed in advance. Their bases are kept alive until they are read.
     spare: SmallVec<[(usize, Op, BaseRef); 2]>,
 }
 
 impl Companions {
-    /// Looks at the reductions of a batch that is to run, and adds those that are likely to be asked for next.
+    /// Finds the reductions in a batch that is about to run, and adds those that are likely to be requested next.
     pub fn add(batch: &mut Batch, sequels: &mut Sequels) -> Companions {
         let mut companions = Companions::default();
         for at in batch.take_asked() {
@@ -176,7 +182,7 @@ impl Companions {
         for at in 0..companions.groups.len() {
             let wanted = companions.wanted(batch, at);
             for op in OPS.into_iter().filter(|&op| wanted & bit(op) != 0) {
-                // what cannot be recorded is not computed in advance
+                // if an operation cannot be recorded, it is not computed in advance
                 if companions.compute(batch, at, op).is_err() {
                     break;
                 }
@@ -191,7 +197,7 @@ impl Companions {
         let cell = &batch.slots[view.base as usize];
         let full = concerns(instr.op, instr.ty) && instr.out.size() == 1 && instr.axes.len() == view.rank();
         let plain = view.dtype == instr.ty && instr.out.dtype == instr.ty && view.is_c_contiguous();
-        // with memory that stays as it is, and somebody who could ask again
+        // the base keeps its values, and somebody holds it who could request another reduction
         let stays = cell.has_value() && cell.count() > 1 && !cell.is_visible() && !cell.has(note::PASSING);
         if !(full && plain && stays) || batch.writes(view.base) {
             return;
@@ -217,7 +223,7 @@ impl Companions {
         }
     }
 
-    /// Operations that a group lacks and that are likely to follow it.
+    /// The operations that a group does not have and that are likely to follow it.
     fn wanted(&self, batch: &Batch, at: usize) -> u8 {
         let group = &self.groups[at];
         let present = group.asked.iter().fold(0, |ops, asked| ops | bit(asked.0));

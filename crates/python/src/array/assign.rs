@@ -1,4 +1,6 @@
 //! Assignment of values to views: recorded copies, with NumPy's conversions and broadcasting.
+//!
+//! In: a view to write and a value. Out: recorded copies; or false, and the caller then calls NumPy.
 
 use crate::array::ndarray::{NdArray, exact_native};
 use crate::array::operand::Operand;
@@ -14,13 +16,13 @@ use numelt_runtime::{ArrayView, Input};
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
 
-/// Records `target[...] = value`; false when NumPy has to do it or to raise.
+/// Records `target[...] = value`; false if NumPy has to do it or to raise the error.
 pub fn assign<'py>(py: Python<'py>, target: &ArrayView, value: &Bound<'py, PyAny>) -> PyResult<bool> {
     if let Some(source) = exact_native(value).and_then(NdArray::view) {
         return if target.is_injective() { assign_view(py, target, source) } else { Ok(false) };
     }
     match Operand::stored(value, target.dtype)? {
-        // NumPy refuses a sequence that is nested deeper
+        // NumPy raises an error for a sequence that is nested deeper than the target has axes
         Some(items) if is_sequence(value) && items.shape().len() > target.shape.len() => Ok(false),
         Some(value) => assign_operand(py, target, &value),
         None => Ok(false),
@@ -60,7 +62,7 @@ fn assign_view(py: Python<'_>, target: &ArrayView, source: &ArrayView) -> PyResu
     record(py, target, &fit(source, target).map_err(errors::from_rules)?)
 }
 
-/// Records `target[...] = source`, whose shapes fit.
+/// Records `target[...] = source`, whose shapes are equal or broadcast already.
 pub fn record(py: Python<'_>, target: &ArrayView, source: &ArrayView) -> PyResult<bool> {
     if target.dtype == DType::U32
         && matches!(source.dtype, DType::F32 | DType::F64)
@@ -75,12 +77,12 @@ pub fn record(py: Python<'_>, target: &ArrayView, source: &ArrayView) -> PyResul
     Ok(true)
 }
 
-/// A number in the target's dtype, or `None` where NumPy raises or warns.
+/// A number in the target's dtype; `None` if NumPy raises or warns.
 pub fn literal(value: &Operand<'_>, dtype: DType) -> Option<Scalar> {
     numelt::assign::literal(&value.rule()?, dtype)
 }
 
-/// [`literal`] of a number that is stored: NumPy warns where it becomes infinite.
+/// [`literal`] of a number that is stored. NumPy warns if it becomes infinite.
 pub fn stored_literal(py: Python<'_>, value: &Operand<'_>, dtype: DType) -> PyResult<Option<Scalar>> {
     let Some(value) = value.rule() else { return Ok(None) };
     let Some(stored) = numelt::assign::literal(&value, dtype) else { return Ok(None) };
@@ -90,7 +92,7 @@ pub fn stored_literal(py: Python<'_>, value: &Operand<'_>, dtype: DType) -> PyRe
     Ok(Some(stored))
 }
 
-/// Checks that an array may be written to by an assignment.
+/// Checks that an assignment may write to an array.
 pub fn check_assignable(array: &NdArray) -> PyResult<()> {
     if array.writeable() { Ok(()) } else { Err(errors::from_rules(Error::ReadOnlyAssignment)) }
 }

@@ -1,4 +1,6 @@
-//! Attributes of arrays that tell of shape, memory and dtype, and the views they give.
+//! Attributes of arrays that describe shape, memory and dtype, and the attributes that return views.
+//!
+//! In: an array. Out: the value of an attribute, or a changed array. Also the functions that parse shapes.
 
 use crate::array::flags::Flags;
 use crate::array::ndarray::{NdArray, Payload, dtype_object, wrap_view};
@@ -18,7 +20,7 @@ use pyo3::types::{PyDict, PyInt, PyTuple};
 
 type Out<'py> = PyResult<Bound<'py, PyAny>>;
 
-/// Extents of any array of ours.
+/// The extents of an array of ours.
 pub fn extents(array: &Bound<'_, NdArray>) -> PyResult<Dims> {
     match array.get().payload() {
         Payload::Native(view) => Ok(view.shape.clone()),
@@ -26,12 +28,13 @@ pub fn extents(array: &Bound<'_, NdArray>) -> PyResult<Dims> {
     }
 }
 
-/// An attribute of the foreign array, wrapped.
+/// An attribute of a `numpy.ndarray` of a non-native dtype, converted to our objects.
 fn foreign<'py>(py: Python<'py>, real: &Py<PyAny>, name: &str) -> Out<'py> {
     crate::numpy::hooks::wrap(&real.bind(py).getattr(name)?, 1)
 }
 
-/// A shape of Python ints for so many elements, at most one of them unknown; for any other, errors included, `None`.
+/// A shape of Python ints for `size` elements, with at most one extent unknown (-1); `None` for anything else, errors
+/// included.
 pub fn plain_shape(obj: &Bound<'_, PyAny>, size: i64) -> Option<Dims> {
     match obj.cast_exact::<PyTuple>() {
         Ok(tuple) => plain_extents(tuple.iter_borrowed(), size),
@@ -39,7 +42,7 @@ pub fn plain_shape(obj: &Bound<'_, PyAny>, size: i64) -> Option<Dims> {
     }
 }
 
-/// [`plain_shape`] from the extents.
+/// [`plain_shape`] from the extents one by one.
 pub fn plain_extents<'a, 'py: 'a>(items: impl Iterator<Item = Borrowed<'a, 'py, PyAny>>, size: i64) -> Option<Dims> {
     let (mut dims, mut unknown, mut known) = (Dims::new(), None, 1i64);
     for item in items {
@@ -64,7 +67,7 @@ pub fn plain_extents<'a, 'py: 'a>(items: impl Iterator<Item = Borrowed<'a, 'py, 
     }
 }
 
-/// Extents from a Python int or sequence, with at most one -1 worked out for `size` elements.
+/// A shape from a Python int or sequence, for `size` elements. At most one extent is -1 and is worked out.
 pub fn parse_shape(obj: &Bound<'_, PyAny>, size: i64) -> PyResult<Dims> {
     if let Some(dims) = plain_shape(obj, size) {
         return Ok(dims);
@@ -128,7 +131,7 @@ impl NdArray {
         }
     }
 
-    /// Deprecated, as in NumPy: other steps through the same memory.
+    /// Replaces the strides. This is deprecated, as in NumPy.
     #[setter]
     fn set_strides(slf: &Bound<'_, Self>, value: &Bound<'_, PyAny>) -> PyResult<()> {
         let py = slf.py();
@@ -202,7 +205,7 @@ impl NdArray {
         }
     }
 
-    /// The array with its axes reversed.
+    /// A view of the array with its axes reversed.
     #[getter(T)]
     fn transposed<'py>(slf: &Bound<'py, Self>) -> Out<'py> {
         match slf.get().payload() {
@@ -216,7 +219,7 @@ impl NdArray {
         }
     }
 
-    /// The array with its last two axes swapped.
+    /// A view of the array with its last two axes swapped.
     #[getter(mT)]
     fn matrix_transposed<'py>(slf: &Bound<'py, Self>) -> Out<'py> {
         match slf.get().payload() {
@@ -255,7 +258,7 @@ impl NdArray {
         }
     }
 
-    /// The real part: a view.
+    /// A view of the real part.
     #[getter]
     fn real<'py>(slf: &Bound<'py, Self>) -> Out<'py> {
         match slf.get().payload() {
@@ -275,7 +278,7 @@ impl NdArray {
         slf.get_item_setter("real", value)
     }
 
-    /// The imaginary part: a view of a complex array, else read-only zeros.
+    /// A view of the imaginary part of a complex array, else read-only zeros.
     #[getter]
     fn imag<'py>(slf: &Bound<'py, Self>) -> Out<'py> {
         let py = slf.py();
@@ -309,7 +312,7 @@ impl NdArray {
         slf.get_item_setter("imag", value)
     }
 
-    /// NumPy's flat iterator, over the shared memory.
+    /// NumPy's flat iterator on the shared memory.
     #[getter]
     fn flat<'py>(slf: &Bound<'py, Self>) -> Out<'py> {
         export::to_numpy(slf)?.getattr("flat")
@@ -367,11 +370,12 @@ impl NdArray {
     }
 }
 
-/// Consumers of a bare address keep the array alive, not an export: visible as long as it lives.
+/// Makes an array's base visible outside as long as the array lives: consumers of a bare address keep the array
+/// alive, not an export.
 pub fn pin(array: &Bound<'_, NdArray>) -> PyResult<()> {
     if let Some(view) = array.get().view() {
         let export = run::export(array.py(), &view.base)?;
-        // A second pin of the same array is dropped at once; the first one stays.
+        // If the array has been pinned before, the first export stays and this one is dropped.
         let _ = array.get().pinned().set(Box::new(export));
     }
     Ok(())
@@ -388,14 +392,14 @@ impl SetPart for Bound<'_, NdArray> {
     }
 }
 
-/// Keyword arguments of one name.
+/// A dictionary of one keyword argument.
 pub fn kwarg<'py>(py: Python<'py>, name: &str, value: impl IntoPyObject<'py>) -> PyResult<Bound<'py, PyDict>> {
     let dict = PyDict::new(py);
     dict.set_item(name, value)?;
     Ok(dict)
 }
 
-/// `numpy.ndarray` of the attribute's name, for methods that NumPy does.
+/// The method of `numpy.ndarray` with this name, for calls that run in NumPy.
 pub fn numpy_method<'py>(py: Python<'py>, name: &str) -> Out<'py> {
     Numpy::get(py)?.ndarray.bind(py).getattr(name)
 }

@@ -1,4 +1,4 @@
-//! The object behind `array.flags`, with NumPy's names.
+//! The object that `array.flags` returns, with NumPy's names of the flags.
 
 use crate::array::ndarray::NdArray;
 use crate::array::protocols;
@@ -14,16 +14,17 @@ pub struct Flags {
 }
 
 impl Flags {
-    /// The flags of an array; they follow its later changes.
+    /// The flags of an array. They follow later changes of the array.
     pub fn of(array: &Bound<'_, NdArray>) -> Flags {
         Flags { array: array.clone().unbind() }
     }
 
-    /// The object that a program sees.
+    /// The Python object.
     pub fn object(self, py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
         Bound::new(py, self).map(Bound::into_any)
     }
 
+    /// Whether the array is contiguous by `test`, which is that for C order or Fortran order.
     fn contiguous_in(&self, test: fn(&[i64], &[i64], i64) -> bool) -> bool {
         self.array.get().view().is_some_and(|v| test(&v.shape, &v.strides, v.dtype.size() as i64))
     }
@@ -37,7 +38,7 @@ impl Flags {
         Ok(())
     }
 
-    /// Is the array a view of one that is itself read-only?
+    /// Whether the array is a view of an array or buffer that is read-only itself.
     fn read_only_below(&self) -> PyResult<bool> {
         Python::attach(|py| match self.array.get().parent().map(|parent| (parent, parent.bind(py).cast::<NdArray>())) {
             None => Ok(false),
@@ -133,7 +134,7 @@ impl Flags {
 
     #[getter]
     fn farray(&self) -> bool {
-        // NumPy asks for any of aligned, writeable or Fortran order, and not C order.
+        // NumPy tests for (aligned or writeable or Fortran order) and not C order; all our arrays are aligned.
         !self.c_contiguous()
     }
 

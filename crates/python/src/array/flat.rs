@@ -1,7 +1,7 @@
-//! `ndarray.flat`: the elements of an array in C order, one after the other or by position.
+//! `ndarray.flat`: iteration over the elements of an array in C order, and access by position.
 //!
-//! In: an array. Out: the base of the package's `flatiter`. Elements of native arrays are read and written here; other
-//! keys and other arrays go to the package, which asks NumPy's iterator.
+//! In: an array. Out: the base class of the package's `flatiter`. Elements of native arrays are read and written
+//! here; for other keys and other arrays, the package uses NumPy's iterator.
 
 use crate::array::index;
 use crate::array::ndarray::NdArray;
@@ -13,15 +13,15 @@ use pyo3::sync::PyOnceLock;
 use pyo3::types::PyInt;
 use std::sync::atomic::{AtomicI64, Ordering};
 
-/// Axes of an array that NumPy iterates over.
+/// The most axes that NumPy's iterator supports.
 const MOST_AXES: usize = 32;
 
-/// What the package's class is derived from.
+/// The base class of the package's `flatiter`.
 #[pyclass(name = "elements", module = "numelt._core", subclass, frozen)]
 pub struct Flat {
     array: Py<NdArray>,
     next: AtomicI64,
-    /// NumPy's iterator, once somebody has needed it.
+    /// NumPy's iterator, made when it is first needed.
     numpys: PyOnceLock<Py<PyAny>>,
 }
 
@@ -34,7 +34,8 @@ impl Flat {
         Ok(self.numpys.get_or_try_init(py, make)?.bind(py).clone())
     }
 
-    /// Byte offset of the element that a Python int within bounds means; for any other key, and array, `None`.
+    /// The view, and the byte offset of the element at a key that is a Python int within bounds; `None` for any other
+    /// key or array.
     fn place<'a>(&'a self, key: &Bound<'_, PyAny>) -> Option<(&'a ArrayView, i64)> {
         let view = self.array.get().view()?;
         let n = view.size();
@@ -57,7 +58,7 @@ fn offset_of(view: &ArrayView, mut at: i64) -> i64 {
 #[pymethods]
 impl Flat {
     /// # Errors
-    /// NumPy's, where the array has more axes than NumPy's iterator can have.
+    /// NumPy's error, if the array has more axes than NumPy's iterator supports.
     #[new]
     fn new(array: Bound<'_, NdArray>) -> PyResult<Flat> {
         let flat = Flat { array: array.clone().unbind(), next: AtomicI64::new(0), numpys: PyOnceLock::new() };
@@ -113,7 +114,7 @@ impl Flat {
 
     fn __getitem__<'py>(slf: &Bound<'py, Self>, key: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         let this = slf.get();
-        // as NumPy's, it starts anew after each access by key
+        // as in NumPy, each access by key resets the iteration to the beginning
         this.next.store(0, Ordering::Relaxed);
         match this.place(key) {
             Some((view, offset)) => index::read_at(slf.py(), view, offset),

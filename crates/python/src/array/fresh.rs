@@ -1,9 +1,10 @@
-//! Array objects made where they lie, and taken apart where they lay.
+//! The fast path for the memory of array objects.
 //!
-//! In: what an array is. Out: a Python object. PyO3 makes an object by its base class's constructor, and moves its
-//! contents in when they are complete, which takes 45 ns, a third of `a + b` on five elements (`benches/fast_paths.py`). Here the class's own
-//! allocator is asked, and the contents are written into what it gives. Objects that have ended are kept for the next ones.
-//! `NUMELT_FAST_PATHS` without `objects` leaves all this to PyO3.
+//! In: the contents of an array. Out: a Python object. PyO3 makes an object by the constructor of its base class and
+//! then moves the contents into it, which takes 45 ns, a third of `a + b` on five elements (`benches/fast_paths.py`).
+//! Here the class's own allocator is called, and the contents are written directly into the memory that it returns.
+//! The memory of freed objects is kept for new ones. If `NUMELT_FAST_PATHS` does not name `objects`, PyO3 does all
+//! this.
 
 use crate::array::ndarray::{NdArray, forget};
 use crate::cpython::fast::{self, Path};
@@ -17,7 +18,7 @@ use pyo3::type_object::PyTypeInfo;
 use std::cell::UnsafeCell;
 use std::mem::offset_of;
 
-/// An object of the array class.
+/// The memory layout of an object of the array class.
 #[repr(C)]
 struct ArrayObject {
     head: ffi::PyObject,
@@ -27,7 +28,7 @@ struct ArrayObject {
 }
 
 impl ArrayObject {
-    /// Are objects of the class so laid out?
+    /// Whether objects of the class have this layout.
     fn is_layout_of(class: &ffi::PyTypeObject) -> bool {
         class.tp_basicsize as usize == size_of::<ArrayObject>()
             && class.tp_weaklistoffset as usize == offset_of!(ArrayObject, weak)
@@ -36,17 +37,17 @@ impl ArrayObject {
     }
 }
 
-/// How objects of the class are made.
+/// Makes and frees objects of the array class.
 struct Maker {
     class: *mut ffi::PyTypeObject,
     alloc: ffi::allocfunc,
-    /// What ended an object before [`end`] did.
+    /// The slot `tp_dealloc` as it was before [`end`] replaced it.
     former_end: ffi::destructor,
-    /// The memory of objects that have ended.
+    /// The memory of freed objects.
     ended: UnsafeCell<Ended>,
 }
 
-/// Objects kept.
+/// The most freed objects whose memory is kept.
 const MOST: usize = 64;
 
 struct Ended {
@@ -62,8 +63,8 @@ unsafe impl Sync for Maker {}
 static MAKER: PyOnceLock<Option<Maker>> = PyOnceLock::new();
 
 impl Maker {
-    /// Takes the making and ending of the class's objects over; none if PyO3 lays them out in another way, or gives
-    /// their memory back in another way than to the collector of cycles.
+    /// Sets the class's slot for freeing objects, and returns what makes them. `None` if the fast path is switched
+    /// off, if PyO3 lays the objects out in another way, or if their memory is not freed by `PyObject_GC_Del`.
     fn of(py: Python<'_>) -> Option<Maker> {
         if !fast::has(Path::Objects) {
             return None;
@@ -82,21 +83,21 @@ impl Maker {
         Some(Maker { class, alloc, former_end, ended })
     }
 
-    /// Memory for an object, with its head; null has an exception set.
+    /// Memory for an object, with its head filled in; null has an exception set.
     ///
     /// # Safety
     /// The GIL is held.
     #[inline(always)]
-    unsafe fn room(&self) -> *mut ffi::PyObject {
-        // SAFETY: the GIL is held, and nothing below calls Python while the list is borrowed. What is in it has the size
-        // of the class's objects.
+    unsafe fn allocate(&self) -> *mut ffi::PyObject {
+        // SAFETY: the GIL is held, and nothing below runs Python code while the list is borrowed. All memory in the
+        // list has the size of the class's objects.
         unsafe {
             let ended = &mut *self.ended.get();
             match ended.count.checked_sub(1) {
                 Some(last) if last < MOST => {
                     ended.count = last;
                     let object = ended.objects[last];
-                    // the head is as it was when the last reference went, with the share of the class that it has
+                    // the head still names the class, and still owns its reference to it
                     ffi::Py_INCREF(object);
                     object
                 }
@@ -105,14 +106,15 @@ impl Maker {
         }
     }
 
-    /// Keeps the memory of an object that has ended, or gives it back. What is kept is not known to the collector of
-    /// cycles any more, nor when it is an object again: no cycle leads through an array of the class itself.
+    /// Keeps the memory of a freed object, or frees it. Memory that is kept is not tracked by the garbage collector,
+    /// and stays untracked when it becomes an object again: no reference cycle leads through an array of exactly this
+    /// class.
     ///
     /// # Safety
-    /// The GIL is held; the object was one of the class itself, and its contents are gone.
+    /// The GIL is held. The object's class was exactly the array class, and its contents have been dropped.
     #[inline(always)]
     unsafe fn keep(&self, object: *mut ffi::PyObject) {
-        // SAFETY: as in `room`.
+        // SAFETY: as in `allocate`.
         unsafe {
             let ended = &mut *self.ended.get();
             if ended.count < MOST {
@@ -127,9 +129,10 @@ impl Maker {
 
     #[inline(always)]
     fn make<'py>(&self, py: Python<'py>, contents: impl FnOnce() -> NdArray) -> PyResult<Bound<'py, NdArray>> {
-        // SAFETY: the GIL is held. Objects of the class are so laid out, and nothing runs before the contents are complete.
+        // SAFETY: the GIL is held. Objects of the class have this layout, and no other code runs before the contents
+        // are complete.
         unsafe {
-            let object = self.room();
+            let object = self.allocate();
             if object.is_null() {
                 return Err(PyErr::fetch(py));
             }
@@ -141,10 +144,10 @@ impl Maker {
     }
 }
 
-/// Ends an object: the class's slot for that.
+/// Frees an object: the slot `tp_dealloc` of the class.
 unsafe extern "C" fn end(object: *mut ffi::PyObject) {
-    // SAFETY: the interpreter calls it with the GIL held, for an object of the class or of one derived from it that nobody
-    // refers to any more. It is put in place with the maker.
+    // SAFETY: the interpreter calls this with the GIL held, for an object of the class or of a derived one that has
+    // no references left. The slot is set only when there is a maker.
     unsafe {
         let py = Python::assume_attached();
         let Some(Some(maker)) = MAKER.get(py) else { return };
@@ -152,7 +155,8 @@ unsafe extern "C" fn end(object: *mut ffi::PyObject) {
             let contents = &raw mut (*object.cast::<ArrayObject>()).contents;
             if let Some((base, parent)) = (*contents).take_base() {
                 ffi::PyObject_GC_UnTrack(object.cast());
-                // the GIL is held by all who make and drop references to bases, but those who have said that they do not
+                // all threads that make and drop references to bases hold the GIL, except those that have announced
+                // themselves
                 Runtime::global().drop_past(base);
                 maker.keep(object);
                 graveyard::drain_after_drop();
@@ -165,7 +169,7 @@ unsafe extern "C" fn end(object: *mut ffi::PyObject) {
                 forget(&real, parent.as_ref());
                 ffi::PyObject_GC_UnTrack(object.cast());
                 maker.keep(object);
-                // what ends with the array may run any code
+                // dropping these objects may run any Python code, so it comes last
                 drop(real.into_bound(py));
                 if let Some(parent) = parent {
                     drop(parent.into_bound(py));
@@ -177,7 +181,7 @@ unsafe extern "C" fn end(object: *mut ffi::PyObject) {
                 std::ptr::drop_in_place(contents);
                 maker.keep(object);
                 if let Some(parent) = parent {
-                    // PyO3 may not know that the GIL is held, and would put it off
+                    // not a plain drop: PyO3 may not know that the GIL is held, and would drop the reference later
                     drop(parent.into_bound(py));
                 }
                 return;
@@ -187,12 +191,12 @@ unsafe extern "C" fn end(object: *mut ffi::PyObject) {
     }
 }
 
-/// Takes over how arrays are made, once the class is complete.
+/// Sets up the fast path, after the class is complete.
 pub fn prepare(py: Python<'_>) {
     MAKER.get_or_init(py, || Maker::of(py));
 }
 
-/// An object with these contents, which must not fail or call Python to be put together.
+/// An object with these contents. `contents` must neither fail nor call Python.
 #[inline(always)]
 pub fn object<'py>(py: Python<'py>, contents: impl FnOnce() -> NdArray) -> PyResult<Bound<'py, NdArray>> {
     match MAKER.get(py) {
@@ -201,11 +205,11 @@ pub fn object<'py>(py: Python<'py>, contents: impl FnOnce() -> NdArray) -> PyRes
     }
 }
 
-/// A new array in C order, with a base of its own; its strides are [`numelt_ir::new_strides`].
+/// A new array in C order that owns its base; its strides are [`numelt_ir::new_strides`].
 #[inline(always)]
 pub fn c_ordered<'py>(py: Python<'py>, base: BaseRef, dtype: DType, shape: &[i64]) -> PyResult<Bound<'py, NdArray>> {
     let size = if shape.contains(&0) { 0 } else { dtype.size() as i64 };
-    // built from numbers at hand: copies of what has only just been stored would have to wait for it
+    // built from values in registers: copying values that were just stored would wait for the stores
     let of = |dims: [i64; 4], rank: usize| Dims::from_buf_and_len(dims, rank);
     let array = |base, shape, strides| NdArray::new(ArrayView { base, dtype, offset: 0, shape, strides }, None, true);
     match *shape {

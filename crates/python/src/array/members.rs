@@ -1,4 +1,6 @@
-//! What the plain calls of methods give that [`bare`](crate::dispatch::bare) answers.
+//! The results of methods that [`bare`](crate::dispatch::bare) answers on its fast path.
+//!
+//! In: an array and the arguments of a call. Out: the result, or `None` if the general method has to be called.
 
 use crate::array::attributes::{plain_extents, plain_shape};
 use crate::array::index;
@@ -11,20 +13,20 @@ use numelt_runtime::ArrayView;
 use pyo3::ffi;
 use pyo3::prelude::*;
 
-/// What a member gives: `None` where the one that was there before has to be asked.
+/// The result of a method; `None` if the general method has to be called.
 pub type Quick<'py> = Option<PyResult<Bound<'py, PyAny>>>;
 
-/// Elements up to which lists are made here.
+/// Arrays of at most this many elements are converted to lists here.
 const LISTED: i64 = 1024;
 
-/// Bytes up to which copying is cheaper than a guard.
+/// Bases of at most this many bytes are copied, which takes less time than a guard.
 const COPIED: usize = 256;
 
-/// A copy of few bytes.
+/// Memory for a copy of a small base.
 #[repr(align(16))]
 struct Aligned([u8; COPIED]);
 
-/// A short dense vector of floats or ints that are computed as a list of Python's numbers.
+/// A small array of f64 or int64, whose values are in memory, as a list of Python numbers, or as nested lists.
 pub fn listed<'py>(py: Python<'py>, view: &ArrayView) -> Quick<'py> {
     let number: unsafe fn(*const u8) -> *mut ffi::PyObject = match view.dtype {
         // SAFETY: the address is that of a float.
@@ -38,10 +40,11 @@ pub fn listed<'py>(py: Python<'py>, view: &ArrayView) -> Quick<'py> {
     }
     let list = |bytes: &[u8]| {
         let start = bytes.as_ptr().wrapping_offset(view.offset as isize);
-        // SAFETY: views lie inside their base, and memory of bases is aligned.
+        // SAFETY: views lie inside their base, and the memory of bases is aligned.
         unsafe { list_of(py, start, (&view.shape, &view.strides), number) }
     };
-    // making lists may run the garbage collector, and that any Python code: few bytes are copied, for others there is a guard
+    // making a list may run the garbage collector, and that any Python code; so small bases are copied, and others
+    // get a guard
     if view.base.nbytes() <= COPIED {
         let mut copy = Aligned([0; COPIED]);
         let copied = run::peek(py, &view.base, |bytes| copy.0[..bytes.len()].copy_from_slice(bytes));
@@ -50,17 +53,18 @@ pub fn listed<'py>(py: Python<'py>, view: &ArrayView) -> Quick<'py> {
     Some(run::read(py, &view.base).and_then(|guard| list(guard.bytes())))
 }
 
-/// A list of the elements along the first axis: numbers, or lists.
+/// A list along the first axis: of numbers, or of lists.
 ///
 /// # Safety
-/// The elements of these extents and strides lie there, and `number` makes an object of one.
+/// The elements with these extents and strides lie in valid memory, and `number` makes an object of one element.
 unsafe fn list_of<'py>(
     py: Python<'py>,
     start: *const u8,
     (shape, strides): (&[i64], &[i64]),
     number: unsafe fn(*const u8) -> *mut ffi::PyObject,
 ) -> PyResult<Bound<'py, PyAny>> {
-    // SAFETY: the caller's contract. The list is new, has as many places, and takes over what is put there.
+    // SAFETY: the caller's contract. The list is new, has as many entries, and takes over the references stored in
+    // it.
     unsafe {
         let list = Bound::from_owned_ptr_or_err(py, ffi::PyList_New(shape[0] as ffi::Py_ssize_t))?;
         for at in 0..shape[0] {
@@ -75,21 +79,21 @@ unsafe fn list_of<'py>(
     }
 }
 
-/// The array with its axes reversed.
-pub fn turned<'py>(array: &Borrowed<'_, 'py, NdArray>, view: &ArrayView) -> PyResult<Bound<'py, PyAny>> {
+/// A view of the array with its axes reversed.
+pub fn axes_reversed<'py>(array: &Borrowed<'_, 'py, NdArray>, view: &ArrayView) -> PyResult<Bound<'py, PyAny>> {
     let (mut extents, mut strides) = (Dims::from_slice(&view.shape), Dims::from_slice(&view.strides));
     extents.reverse();
     strides.reverse();
     wrap_view(array, shape::window(view, view.offset, extents, strides))
 }
 
-/// The elements of a dense array along one axis.
+/// A view of the elements of a contiguous array along one axis.
 pub fn vector<'py>(array: &Borrowed<'_, 'py, NdArray>, view: &ArrayView, size: i64) -> PyResult<Bound<'py, PyAny>> {
     let one = |n: i64| Dims::from_slice(&[n]);
     wrap_view(array, shape::window(view, view.offset, one(size), one(view.dtype.size() as i64)))
 }
 
-/// `reshape` to extents that fit, without a copy.
+/// `reshape` without a copy.
 pub fn reshaped<'py>(array: &Borrowed<'_, 'py, NdArray>, view: &ArrayView, given: &Given<'_, 'py>) -> Quick<'py> {
     let dims = match given.in_c_order()? {
         [] => return None,
@@ -99,14 +103,14 @@ pub fn reshaped<'py>(array: &Borrowed<'_, 'py, NdArray>, view: &ArrayView, given
     shape::reshaped(view, &dims, false).map(|new| wrap_view(array, new))
 }
 
-/// Axes of a quick `transpose`.
+/// The most axes of a `transpose` with arguments that is answered here.
 const AXES: usize = 4;
 
-/// `transpose` by ints, or without arguments.
+/// `transpose` with ints, or without arguments.
 pub fn permuted<'py>(array: &Borrowed<'_, 'py, NdArray>, view: &ArrayView, given: &Given<'_, 'py>) -> Quick<'py> {
     let (axes, rank) = (given.plain()?, view.shape.len());
     if axes.is_empty() {
-        return Some(turned(array, view));
+        return Some(axes_reversed(array, view));
     }
     if axes.len() != rank || !(2..=AXES).contains(&rank) {
         return None;
@@ -118,6 +122,6 @@ pub fn permuted<'py>(array: &Borrowed<'_, 'py, NdArray>, view: &ArrayView, given
         extents.push(view.shape[axis]);
         strides.push(view.strides[axis]);
     }
-    // every axis once; what is wrong is the general way's to say
+    // each axis must occur once; for other axes the general method raises the error
     (seen.count_ones() as usize == rank).then(|| wrap_view(array, shape::window(view, view.offset, extents, strides)))
 }

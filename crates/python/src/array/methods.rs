@@ -1,7 +1,7 @@
-//! Methods of arrays that are called often: shape changes, copies, casts.
+//! Methods of arrays that are often called: changes of shape, copies, casts.
 //!
-//! A call that is not native goes on to `numpy.ndarray`'s method of the same name. Methods that
-//! are called seldom are attached by the package.
+//! In: an array and the arguments of the call. Out: an array or a number. A call that is not native is passed to the
+//! method of `numpy.ndarray` with the same name. The package attaches the methods that are seldom called.
 
 use crate::array::attributes::{kwarg, numpy_method, parse_shape};
 use crate::array::ndarray::{NdArray, Payload, wrap_new, wrap_view, wrap_window};
@@ -28,7 +28,8 @@ use smallvec::SmallVec;
 type Out<'py> = PyResult<Bound<'py, PyAny>>;
 type Kwargs<'a, 'py> = Option<&'a Bound<'py, PyDict>>;
 
-/// `numpy.ndarray.<name>(array, *args, **kwargs)`, counted by its `label`, which is `ndarray.<name>`.
+/// Calls `numpy.ndarray.<name>(array, *args, **kwargs)`. The call is counted under its `label`, which is
+/// `ndarray.<name>`.
 fn numpy_call<'py>(
     slf: &Bound<'py, NdArray>,
     label: &'static str,
@@ -45,7 +46,7 @@ fn numpy_call<'py>(
     hooks::fallback(label, &method, &PyTuple::new(py, all)?, kwargs)
 }
 
-/// `numpy.ndarray.<name>` for reading methods that only need the memory: not counted as a fallback.
+/// Calls `numpy.ndarray.<name>` for methods that only read the memory. The call is not counted as a fallback.
 fn read_call<'py>(
     slf: &Bound<'py, NdArray>,
     name: &str,
@@ -58,7 +59,7 @@ fn read_call<'py>(
     made
 }
 
-/// The same memory as elements of another dtype; `None` where NumPy has to look at it.
+/// A view of the same memory with another dtype; `None` if NumPy has to decide whether that is possible.
 pub fn retyped(view: &ArrayView, dtype: DType) -> Option<ArrayView> {
     let (old, new) = (view.dtype.size() as i64, dtype.size() as i64);
     let mut other = view.clone();
@@ -95,7 +96,7 @@ pub fn parse_order(order: Option<&Bound<'_, PyAny>>, default: Order) -> PyResult
     })
 }
 
-/// The order in which `reshape` reads the elements: "as they lie" is none.
+/// The order in which `reshape` reads the elements, which cannot be `K`.
 fn parse_reshape_order(order: Option<&Bound<'_, PyAny>>) -> PyResult<Order> {
     match parse_order(order, Order::C)? {
         Order::K => Err(PyValueError::new_err("order 'K' is not permitted for reshaping")),
@@ -116,13 +117,13 @@ pub fn reshape<'py>(slf: &Bound<'py, NdArray>, view: &ArrayView, dims: &[i64], o
     }
 }
 
-/// A recorded copy of the elements along one axis, the last axis of `view` fastest.
+/// A recorded copy of the elements along one axis, in C order of `view`.
 fn flattened<'py>(py: Python<'py>, view: &ArrayView) -> Out<'py> {
     let copy = Attached(py).copied(view, view.dtype, Order::C)?;
     wrap_new(py, shape::whole(copy.base, view.dtype, &[shape::size(&copy.shape)]))
 }
 
-/// Is it NumPy's class of arrays, or one derived from it?
+/// Whether this is NumPy's array class or one derived from it.
 fn is_array_class(obj: &Bound<'_, PyAny>) -> PyResult<bool> {
     match obj.cast::<PyType>() {
         Ok(class) => class.is_subclass(convert::Numpy::get(obj.py())?.ndarray.bind(obj.py())),
@@ -130,7 +131,7 @@ fn is_array_class(obj: &Bound<'_, PyAny>) -> PyResult<bool> {
     }
 }
 
-/// An axis order from the arguments of `transpose`.
+/// The order of the axes from the arguments of `transpose`.
 fn parse_permutation(py: Python<'_>, args: &Bound<'_, PyTuple>, rank: usize) -> PyResult<Vec<usize>> {
     let single = if args.len() == 1 { Some(args.get_item(0)?) } else { None };
     if args.is_empty() || single.as_ref().is_some_and(|s| s.is_none()) {
@@ -151,10 +152,10 @@ fn parse_permutation(py: Python<'_>, args: &Bound<'_, PyTuple>, rank: usize) -> 
     Ok(order)
 }
 
-/// Elements up to which lists are made here.
+/// Arrays of at most this many elements are converted to lists here.
 const LISTED: i64 = 1024;
 
-/// The elements as a list of Python's numbers.
+/// The elements as a list of Python numbers.
 fn listed<'py>(py: Python<'py>, dtype: DType, bytes: &[u8]) -> Out<'py> {
     let numbers = bytes.chunks_exact(dtype.size()).map(|element| match (dtype, <[u8; 8]>::try_from(element)) {
         (DType::F64, Ok(element)) => Ok(PyFloat::new(py, f64::from_ne_bytes(element)).into_any()),
@@ -163,7 +164,7 @@ fn listed<'py>(py: Python<'py>, dtype: DType, bytes: &[u8]) -> Out<'py> {
     Ok(PyList::new(py, numbers.collect::<PyResult<SmallVec<[_; 64]>>>()?)?.into_any())
 }
 
-/// `astype` with a dtype alone, between two that NumPy has no special rules for; `None` for any other.
+/// `astype` with a dtype as the only argument, if NumPy has no special rules for the conversion; `None` otherwise.
 pub fn quick_astype<'py>(py: Python<'py>, view: &ArrayView, dtype: &Bound<'py, PyAny>) -> Option<Out<'py>> {
     let to = convert::known_dtype(dtype)?;
     let ruled = view.dtype.is_complex() && !to.is_complex()
@@ -203,7 +204,7 @@ impl NdArray {
             && let Some(view) = slf.get().view().filter(|v| v.shape.len() == 1 && v.shape[0] <= LISTED)
             && let Some(range) = shape::dense_range(view)
         {
-            // a guard, because making a list may run the garbage collector, and that any Python code
+            // a guard is needed, because making a list may run the garbage collector, and that any Python code
             return listed(py, view.dtype, &run::read(py, &view.base)?.bytes()[range]);
         }
         read_call(slf, "tolist", args, None)
@@ -225,8 +226,8 @@ impl NdArray {
         read_call(slf, "tobytes", args, kwargs)
     }
 
-    /// `numelt._array.resize` does it, told whether something else holds the array than a name and this call; calls borrow
-    /// from 3.14 on.
+    /// `numelt._array.resize` resizes the array. It is told whether anything but a variable and this call holds the
+    /// array. From Python 3.14 on, calls borrow their arguments, so there are fewer references.
     #[pyo3(signature = (*new_shape, **kwargs))]
     fn resize<'py>(
         slf: &Bound<'py, Self>,
@@ -266,7 +267,7 @@ impl NdArray {
         }
     }
 
-    /// A view of the same memory, as another dtype or class.
+    /// A view of the same memory with another dtype or class.
     #[pyo3(name = "view", signature = (*args, **kwargs))]
     fn view_as<'py>(
         slf: &Bound<'py, Self>,
@@ -292,7 +293,7 @@ impl NdArray {
             {
                 return subclass::view_as(slf, class);
             }
-            // NumPy's own classes of arrays are no dtypes, and asking it whether they are runs code of the class
+            // an array class is not a dtype, and asking NumPy whether it is one runs code of the class
             let is_class = is_array_class(&arg)?;
             let asked = if is_class { Ok(None) } else { convert::parse_dtype(&arg) };
             let refused = [errors::TYPE, errors::VALUE];
@@ -402,7 +403,7 @@ impl NdArray {
         };
         let rank = view.shape.len();
         let axes = match axis.filter(|a| !a.is_none()) {
-            // NumPy lets these pass where there are no axes
+            // NumPy accepts these axes for an array without axes
             Some(axis) if rank == 0 && !axis.is_instance_of::<PyBool>() && matches!(axis.extract(), Ok(0 | -1)) => {
                 Axes::default()
             }
@@ -468,7 +469,8 @@ impl NdArray {
                 if !copy && view.dtype == to && same_order {
                     return Ok(slf.clone().into_any());
                 }
-                // NumPy's vectors and what is left over convert numbers that do not fit differently
+                // NumPy's vector code, and the scalar code for the remaining elements, convert numbers that do not
+                // fit differently
                 if to == DType::U32
                     && matches!(view.dtype, DType::F32 | DType::F64)
                     && (c || f)
@@ -536,7 +538,7 @@ fn conjugate<'py>(slf: &Bound<'py, NdArray>, args: &Bound<'py, PyTuple>) -> Out<
     numpy_call(slf, "ndarray.conjugate", &PyTuple::empty(slf.py()), None)
 }
 
-/// Can results be stored to an array in any order?
+/// Whether the elements of an array have different addresses, so that results can be stored in any order.
 pub fn is_ordered(array: &Bound<'_, NdArray>) -> bool {
     array.get().view().is_none_or(ArrayView::is_injective)
 }

@@ -1,4 +1,7 @@
 //! The array class: its objects, attributes, methods, indexing and protocols.
+//!
+//! Not here: operators (`ufunc`), public functions (`functions`), and the fast paths by which the interpreter calls
+//! all of these (`dispatch`).
 
 pub mod advanced;
 pub mod assign;

@@ -1,6 +1,6 @@
-//! The array class: a view on a base, or a real `numpy.ndarray` of a dtype that is never native.
+//! The array class: a view on a base, or a `numpy.ndarray` of a non-native dtype.
 //!
-//! Here: the payload and how arrays are made. Operators, indexing, attributes, methods and
+//! Here are the payload of an array, and the functions that make arrays. Operators, indexing, attributes, methods and
 //! protocols are in files of their own.
 
 use crate::array::fresh;
@@ -15,11 +15,11 @@ use rustc_hash::FxHashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-/// What an array is.
+/// The contents of an array.
 pub enum Payload {
-    /// Recorded and run by numelt.
+    /// A view of memory that numelt manages; its operations are recorded.
     Native(ArrayView),
-    /// A `numpy.ndarray`, for dtypes that numelt never records; everything falls back.
+    /// A `numpy.ndarray` of a dtype that is not native; all its operations are fallbacks.
     Foreign(Py<PyAny>),
 }
 
@@ -28,13 +28,13 @@ pub enum Payload {
 pub struct NdArray {
     payload: Versioned<Payload>,
     writeable: AtomicBool,
-    /// The array that this one is a view of.
+    /// The object that `.base` returns: the array that this one is a view of.
     parent: Option<Py<PyAny>>,
-    /// Keeps the base visible for consumers that hold this object instead of an export.
+    /// Keeps the base visible outside, for consumers that keep this object alive and not an export.
     pinned: OnceLock<Box<Export>>,
-    /// The real array that NumPy was lent last.
+    /// The `numpy.ndarray` of the last loan to NumPy, kept for the next one.
     spare: Spare,
-    /// Dropped last, when the fields above have let go of other people's memory.
+    /// Dropped last, after the fields above have released objects of other owners.
     _drain: DrainLast,
 }
 
@@ -47,7 +47,7 @@ impl Drop for DrainLast {
 }
 
 impl NdArray {
-    /// A native array; `parent` is what `.base` shows.
+    /// An array of a native dtype; `parent` is what `.base` returns.
     #[inline(always)]
     pub fn new(view: ArrayView, parent: Option<Py<PyAny>>, writeable: bool) -> NdArray {
         NdArray {
@@ -60,7 +60,7 @@ impl NdArray {
         }
     }
 
-    /// An array of a dtype that is never native; `parent` is what `.base` shows, if that is an array of ours.
+    /// An array of a non-native dtype; `parent` is what `.base` returns, if that is an array of ours.
     pub fn foreign(array: Py<PyAny>, parent: Option<Py<PyAny>>) -> NdArray {
         NdArray {
             payload: Versioned::new(Payload::Foreign(array)),
@@ -72,7 +72,7 @@ impl NdArray {
         }
     }
 
-    /// What it is now.
+    /// The current contents.
     pub fn payload(&self) -> &Payload {
         self.payload.get()
     }
@@ -85,25 +85,26 @@ impl NdArray {
         }
     }
 
-    /// Replaces the window (`a.shape = …`).
+    /// Replaces the view (`a.shape = …`).
     pub fn set_view(&self, view: ArrayView) {
-        self.ends_standing();
+        self.leave_standing();
         self.payload.set(Payload::Native(view));
     }
 
-    /// Replaces the foreign array.
+    /// Replaces the `numpy.ndarray` of a non-native dtype.
     pub fn set_foreign(&self, array: Py<PyAny>) {
-        self.ends_standing();
+        self.leave_standing();
         self.payload.set(Payload::Foreign(array));
     }
 
-    fn ends_standing(&self) {
+    /// Removes the `numpy.ndarray` of this array from the table [`STANDING`].
+    fn leave_standing(&self) {
         if let Payload::Foreign(real) = self.payload.get() {
             forget(real, self.parent.as_ref());
         }
     }
 
-    /// May it be written to?
+    /// Whether the array may be written to.
     pub fn writeable(&self) -> bool {
         self.writeable.load(Ordering::Relaxed)
     }
@@ -113,48 +114,50 @@ impl NdArray {
         self.writeable.store(writeable, Ordering::Relaxed);
     }
 
-    /// What `.base` shows.
+    /// What `.base` returns.
     pub fn parent(&self) -> Option<&Py<PyAny>> {
         self.parent.as_ref()
     }
 
-    /// Can it go without Python objects of its own going with it, but for the parent, which is given back here?
+    /// Takes the parent out if the rest of the array can be dropped without dropping any Python object; else `None`.
     pub fn part(&mut self) -> Option<Option<Py<PyAny>>> {
         let own = matches!(self.payload.only(), Some(Payload::Native(_)));
         own.then(|| self.parent.take())
     }
 
-    /// The base and the parent, if letting go of them is all that there is to do at the end: the rest is to be forgotten then.
+    /// Moves the base and the parent out, if nothing else in the array needs to be dropped. The array must then be
+    /// forgotten.
     ///
     /// # Safety
-    /// The array is never looked at again where there is a base, nor dropped.
+    /// If the result is not `None`, the array is neither used nor dropped afterwards.
     #[inline(always)]
     pub unsafe fn take_base(&mut self) -> Option<(BaseRef, Option<Py<PyAny>>)> {
         let (Some(Payload::Native(view)), None) = (self.payload.only(), self.pinned.get()) else { return None };
         if view.shape.spilled() || view.strides.spilled() || !self.spare.is_none() {
             return None;
         }
-        // SAFETY: the caller's contract: it is moved out.
+        // SAFETY: by the caller's contract, the base is moved out.
         let base = unsafe { std::ptr::read(&view.base) };
         Some((base, self.parent.take()))
     }
 
-    /// The real array and the parent of an array that is not native, as [`NdArray::take_base`] does it.
+    /// Moves the `numpy.ndarray` and the parent out of an array of a non-native dtype, as [`NdArray::take_base`]
+    /// does.
     ///
     /// # Safety
-    /// The array is never looked at again where there is a real one, nor dropped.
+    /// If the result is not `None`, the array is neither used nor dropped afterwards.
     #[inline(always)]
     pub unsafe fn take_foreign(&mut self) -> Option<(Py<PyAny>, Option<Py<PyAny>>)> {
         let (Some(Payload::Foreign(real)), None) = (self.payload.only(), self.pinned.get()) else { return None };
         if !self.spare.is_none() {
             return None;
         }
-        // SAFETY: the caller's contract: it is moved out.
+        // SAFETY: by the caller's contract, the object is moved out.
         let real = unsafe { std::ptr::read(real) };
         Some((real, self.parent.take()))
     }
 
-    /// Where a pinned export is kept; see the field.
+    /// The place for a pinned export; see the field.
     pub fn pinned(&self) -> &OnceLock<Box<Export>> {
         &self.pinned
     }
@@ -162,29 +165,30 @@ impl NdArray {
 
 impl Drop for NdArray {
     fn drop(&mut self) {
-        self.ends_standing();
+        self.leave_standing();
     }
 }
 
-/// The arrays that stand for real ones of dtypes that are never native, by the addresses of those.
+/// The arrays of non-native dtypes that stand for a `numpy.ndarray`, by the address of the latter. One array of ours
+/// stands for each owner of memory, so that `.base` of all its views is the same object.
 static STANDING: Mutex<Option<FxHashMap<usize, usize>>> = Mutex::new(None);
 
 fn standing<T>(act: impl FnOnce(&mut FxHashMap<usize, usize>) -> T) -> T {
     act(STANDING.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert_default())
 }
 
-/// The array that stands for a real one of a dtype that is never native, if it has been asked for before.
+/// The living array that stands for a `numpy.ndarray` of a non-native dtype.
 pub fn standing_for<'py>(real: &Bound<'py, PyAny>) -> Option<Bound<'py, PyAny>> {
     let known = standing(|table| table.get(&(real.as_ptr() as usize)).copied())?;
-    // SAFETY: an array leaves the table before its memory goes; one that is about to end has no reference left.
+    // SAFETY: an array leaves the table before its memory is freed; one that is being freed has no reference left.
     unsafe {
         let known = known as *mut ffi::PyObject;
         (ffi::Py_REFCNT(known) > 0).then(|| Bound::from_borrowed_ptr(real.py(), known))
     }
 }
 
-/// An array for a real one of a dtype that is never native, whose `.base` is `parent`. One without is the base of its views, and
-/// stands for the real one as long as it lives.
+/// Makes an array for a `numpy.ndarray` of a non-native dtype, with `parent` as its `.base`. Without a parent it owns
+/// its memory in NumPy's sense, and stands for the `numpy.ndarray` as long as it lives.
 pub fn stand<'py>(real: &Bound<'py, PyAny>, parent: Option<Py<PyAny>>) -> PyResult<Bound<'py, PyAny>> {
     let (array, is_view) = (real.clone().unbind(), parent.is_some());
     let made = fresh::object(real.py(), || NdArray::foreign(array, parent))?.into_any();
@@ -194,7 +198,7 @@ pub fn stand<'py>(real: &Bound<'py, PyAny>, parent: Option<Py<PyAny>>) -> PyResu
     Ok(made)
 }
 
-/// No array stands for a real one any more, if one did that is a view of `parent`.
+/// Removes a `numpy.ndarray` from the table [`STANDING`]; arrays with a parent are not in it.
 pub fn forget(real: &Py<PyAny>, parent: Option<&Py<PyAny>>) {
     if parent.is_none() {
         standing(|table| table.remove(&(real.as_ptr() as usize)));
@@ -202,7 +206,7 @@ pub fn forget(real: &Py<PyAny>, parent: Option<&Py<PyAny>>) {
 }
 
 impl NdArray {
-    /// Where the real array is kept that NumPy was lent last.
+    /// The place for the `numpy.ndarray` of the last loan.
     pub fn spare(&self) -> &Spare {
         &self.spare
     }
@@ -214,8 +218,8 @@ pub fn wrap_new(py: Python<'_>, view: ArrayView) -> PyResult<Bound<'_, PyAny>> {
     Ok(fresh::object(py, || NdArray::new(view, None, true))?.into_any())
 }
 
-/// A Python object for a window of a new array that nobody names: NumPy's `.base` of what such a function returns is
-/// that array.
+/// A Python object for a view of a new array that no variable holds: such functions of NumPy return a view whose
+/// `.base` is that array.
 pub fn wrap_window(py: Python<'_>, whole: ArrayView, window: ArrayView) -> PyResult<Bound<'_, PyAny>> {
     let whole = fresh::object(py, || NdArray::new(whole, None, true))?.into_any().unbind();
     Ok(fresh::object(py, || NdArray::new(window, Some(whole), true))?.into_any())
@@ -225,7 +229,8 @@ pub fn wrap_window(py: Python<'_>, whole: ArrayView, window: ArrayView) -> PyRes
 #[inline(always)]
 pub fn wrap_view<'py>(of: &Bound<'py, NdArray>, view: ArrayView) -> PyResult<Bound<'py, PyAny>> {
     let array = of.get();
-    // A chain of views is as long as it is of arrays: a buffer below them stays the last one's base.
+    // The `.base` of a view of a view is the first array, as in NumPy. A parent that is not an array of ours (a
+    // buffer) stays the `.base` of `of` only.
     let parent = match array.parent() {
         Some(parent) if parent.bind(of.py()).is_exact_instance_of::<NdArray>() => parent.clone_ref(of.py()),
         Some(_) | None => of.clone().into_any().unbind(),
@@ -234,7 +239,7 @@ pub fn wrap_view<'py>(of: &Bound<'py, NdArray>, view: ArrayView) -> PyResult<Bou
     Ok(fresh::object(of.py(), || NdArray::new(view, Some(parent), writeable))?.into_any())
 }
 
-/// The array behind an object of exactly our class (no subclass) with a native payload.
+/// The array of an object whose class is exactly ours, if its dtype is native.
 pub fn exact_native<'a>(obj: &'a Bound<'_, PyAny>) -> Option<&'a NdArray> {
     let array = obj.cast_exact::<NdArray>().ok()?.get();
     array.view().map(|_| array)
@@ -248,7 +253,7 @@ impl NdArray {
     fn py_new(args: &Bound<'_, PyTuple>, kwargs: Option<&Bound<'_, PyDict>>) -> PyResult<NdArray> {
         let py = args.py();
         let items = args.iter().map(|a| hooks::plain(&a)).collect::<PyResult<Vec<_>>>()?;
-        // NumPy reads the arguments, with its own errors; only the result's form matters here.
+        // NumPy parses the arguments and raises its own errors; only the layout of the result is used here.
         let made = convert::Numpy::get(py)?.ndarray.bind(py).call(PyTuple::new(py, items)?, kwargs)?;
         let wrapped = export::from_numpy(&made, export::references(&made) <= 1)?;
         let array = wrapped.cast::<NdArray>()?.get();
@@ -260,15 +265,15 @@ impl NdArray {
         })
     }
 
-    /// NumPy's class, whoever asks: `isinstance(x, numpy.ndarray)` looks here, and holds for our arrays everywhere. `type(x)` is
-    /// our class.
+    /// Always NumPy's class. `isinstance(x, numpy.ndarray)` uses this attribute, and is therefore true for our arrays
+    /// everywhere. `type(x)` is our class.
     #[getter(__class__)]
     fn class<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyType>> {
         Ok(convert::Numpy::get(slf.py())?.ndarray.bind(slf.py()).clone())
     }
 }
 
-/// dtype object of any array of ours.
+/// The dtype object of an array of ours.
 pub fn dtype_object<'py>(array: &Bound<'py, NdArray>) -> PyResult<Bound<'py, PyAny>> {
     let py = array.py();
     match array.get().payload() {

@@ -1,4 +1,7 @@
-//! What takes part in an operation: arrays, NumPy's scalars, Python's numbers.
+//! Operands of operations: arrays, NumPy's scalars, Python's numbers.
+//!
+//! In: any Python object. Out: an operand as NumPy's rules see it, or `None` if the operation needs the fallback.
+//! Also shapes and integers as arguments.
 
 use crate::array::ndarray::NdArray;
 use crate::array::sequence;
@@ -17,14 +20,15 @@ use pyo3::types::{PyBool, PyBytes, PyFloat, PyInt, PyList, PyString, PyTuple};
 pub enum Operand<'py> {
     /// A native array.
     Array(Bound<'py, NdArray>),
-    /// A NumPy scalar: its dtype counts.
+    /// A NumPy scalar, whose dtype takes part in the choice of the result's dtype (a strong operand).
     Value(Scalar),
-    /// A Python number: its dtype adapts. The object is kept for error messages.
+    /// A Python number, which adapts to the other operands' dtype (a weak operand). The object is kept for error
+    /// messages.
     Weak(Weak, Bound<'py, PyAny>),
 }
 
 impl<'py> Operand<'py> {
-    /// A native operand, or `None` when the object needs the fallback. Sequences become arrays.
+    /// The native operand that an object is; `None` if the object needs the fallback. Sequences become arrays.
     pub fn extract(obj: &Bound<'py, PyAny>) -> PyResult<Option<Operand<'py>>> {
         if let Some(operand) = Operand::quick(obj) {
             return Ok(operand);
@@ -40,13 +44,14 @@ impl<'py> Operand<'py> {
         Ok(None)
     }
 
-    /// An operand that needs no conversion.
+    /// The operand, if the object needs no conversion; `None` otherwise.
     #[inline]
     pub fn extract_quick(obj: &Bound<'py, PyAny>) -> Option<Operand<'py>> {
         Operand::quick(obj).flatten()
     }
 
-    /// Operands that need no conversion; the outer `None` means: look closer.
+    /// The operand of an object that needs no conversion. The outer `None` means that the object has to be converted,
+    /// the inner one that it needs the fallback.
     #[inline]
     fn quick(obj: &Bound<'py, PyAny>) -> Option<Option<Operand<'py>>> {
         if let Ok(array) = obj.cast_exact::<NdArray>() {
@@ -67,6 +72,7 @@ impl<'py> Operand<'py> {
         None
     }
 
+    /// The operand of an array of ours with a native dtype; `None` for any other object.
     fn array(obj: &Bound<'py, PyAny>) -> PyResult<Option<Operand<'py>>> {
         Ok(match obj.cast_exact::<NdArray>() {
             Ok(array) if array.get().view().is_some() => Some(Operand::Array(array.clone())),
@@ -74,8 +80,8 @@ impl<'py> Operand<'py> {
         })
     }
 
-    /// What is stored in an array of a dtype: numbers in lists and tuples are converted to it one by one, so that one
-    /// that does not fit is an error.
+    /// The operand that is stored into an array of this dtype. Numbers in lists and tuples are converted to the dtype
+    /// one by one, and one that does not fit is an error.
     pub fn stored(obj: &Bound<'py, PyAny>, dtype: DType) -> PyResult<Option<Operand<'py>>> {
         if obj.is_exact_instance_of::<PyList>() || obj.is_exact_instance_of::<PyTuple>() {
             return Operand::sequence(obj, Some(dtype));
@@ -83,7 +89,8 @@ impl<'py> Operand<'py> {
         Operand::extract(obj)
     }
 
-    /// A list or tuple: NumPy makes the array, with its own rules and errors, unless it holds plain numbers.
+    /// The array of a list or tuple. Unless it holds plain numbers only, NumPy makes the array, with its own rules
+    /// and errors.
     fn sequence(obj: &Bound<'py, PyAny>, dtype: Option<DType>) -> PyResult<Option<Operand<'py>>> {
         let py = obj.py();
         if dtype.is_none()
@@ -94,13 +101,13 @@ impl<'py> Operand<'py> {
         let plain = crate::numpy::hooks::plain(obj)?;
         let dtype = dtype.map(numelt::rules::names::numpy_name);
         let made = Numpy::get(py)?.attr(py, "asarray")?.call1((plain, dtype));
-        // what NumPy cannot make an array of, which it says itself
+        // if NumPy refuses to make an array, the fallback raises the error
         let refused = [errors::TYPE, errors::VALUE, errors::OVERFLOW];
         let Some(made) = errors::unless(py, made, &refused)? else { return Ok(None) };
         Operand::array(&export::from_numpy(&made, true)?)
     }
 
-    /// The operand as the rules see it; `None` for an array of a dtype that is not native.
+    /// The operand as NumPy's rules see it; `None` for an array of a non-native dtype.
     pub fn rule(&self) -> Option<numelt::Operand<'_>> {
         Some(match self {
             Operand::Array(array) => numelt::Operand::Array(array.get().view()?),
@@ -109,7 +116,7 @@ impl<'py> Operand<'py> {
         })
     }
 
-    /// What the dtype rules need to know of it.
+    /// The operand as the rules for dtypes see it: weak, or strong with its dtype.
     pub fn kind(&self) -> Kind {
         match self {
             Operand::Weak(weak, _) => Kind::Weak(*weak),
@@ -118,7 +125,7 @@ impl<'py> Operand<'py> {
         }
     }
 
-    /// The view of an operand that has one.
+    /// The view of an array; `None` for numbers.
     pub fn view(&self) -> Option<&ArrayView> {
         match self {
             Operand::Array(array) => array.get().view(),
@@ -135,12 +142,12 @@ impl<'py> Operand<'py> {
         })
     }
 
-    /// Extents; none for scalars.
+    /// The extents; empty for numbers.
     pub fn shape(&self) -> &[i64] {
         self.view().map_or(&[], |v| &v.shape)
     }
 
-    /// The dtype that counts; `None` for Python numbers.
+    /// The dtype of a strong operand; `None` for Python numbers.
     pub fn dtype(&self) -> Option<DType> {
         match self {
             Operand::Array(_) => self.view().map(|v| v.dtype),
@@ -150,11 +157,11 @@ impl<'py> Operand<'py> {
     }
 }
 
-/// Should a binary operator of ours leave the operation to the other operand? NumPy's rule:
+/// Whether a binary operator of ours leaves the operation to the other operand. This is NumPy's rule:
 /// `__array_ufunc__ = None`, or no `__array_ufunc__` and a higher `__array_priority__`.
 pub fn defers_to(other: &Bound<'_, PyAny>, in_place: bool) -> PyResult<bool> {
     let py = other.py();
-    // asking these would make an exception each time
+    // looking up a missing attribute on these objects would create an exception each time
     let plain = other.is_exact_instance_of::<PyInt>()
         || other.is_exact_instance_of::<PyFloat>()
         || other.is_exact_instance_of::<PyString>()
@@ -166,7 +173,7 @@ pub fn defers_to(other: &Bound<'_, PyAny>, in_place: bool) -> PyResult<bool> {
         return Ok(false);
     }
     let class = other.get_type();
-    // SAFETY: asks a living type for its flags.
+    // SAFETY: reads the flags of a living type.
     let is_static = unsafe { pyo3::ffi::PyType_GetFlags(class.as_type_ptr()) } & pyo3::ffi::Py_TPFLAGS_HEAPTYPE == 0;
     if is_static && other.is_instance(Numpy::get(py)?.generic.bind(py))? {
         return Ok(false);
@@ -187,13 +194,13 @@ pub fn defers_to(other: &Bound<'_, PyAny>, in_place: bool) -> PyResult<bool> {
     }
 }
 
-/// Has the operand's class an `__array_ufunc__`?
+/// Whether the operand's class has an `__array_ufunc__` that is not `None`.
 pub fn carries_out_ufuncs(other: &Bound<'_, PyAny>) -> PyResult<bool> {
     let method = other.get_type().getattr_opt(intern!(other.py(), "__array_ufunc__"))?;
     Ok(method.is_some_and(|method| !method.is_none()))
 }
 
-/// An error for more dimensions than an array may have.
+/// Raises an error if there are more dimensions than an array may have.
 pub fn check_rank(rank: usize) -> PyResult<()> {
     if rank <= MAX_RANK {
         return Ok(());
@@ -202,8 +209,8 @@ pub fn check_rank(rank: usize) -> PyResult<()> {
     Err(PyValueError::new_err(text))
 }
 
-/// Extents from a Python int or sequence of ints, with NumPy's exceptions for anything else. Iterators are no sequences:
-/// they may never end.
+/// Extents from a Python int or a sequence of ints, with NumPy's exceptions for anything else. Iterators are refused,
+/// because they may never end.
 pub fn dimensions(obj: &Bound<'_, PyAny>) -> PyResult<Dims> {
     let not_integer = || PyTypeError::new_err("an integer is required");
     let dimension = |item: &Bound<'_, PyAny>| {
@@ -228,7 +235,7 @@ pub fn dimensions(obj: &Bound<'_, PyAny>) -> PyResult<Dims> {
     // SAFETY: the object lives; the check cannot fail.
     let sequence = unsafe { pyo3::ffi::PySequence_Check(obj.as_ptr()) } != 0 || obj.is_instance_of::<NdArray>();
     if sequence && let Some(items) = errors::unless(obj.py(), obj.try_iter(), &[errors::TYPE])? {
-        // sequences of the old protocol have no length
+        // an object that is a sequence only by `__getitem__` may have no length
         if let Some(rank) = errors::unless(obj.py(), obj.len(), &[errors::TYPE])? {
             check_rank(rank)?;
         }
@@ -239,7 +246,7 @@ pub fn dimensions(obj: &Bound<'_, PyAny>) -> PyResult<Dims> {
     index(obj).map(|n| Dims::from_slice(&[n])).map_err(|error| no_extents(obj, error))
 }
 
-/// NumPy's error for what is neither an integer nor a sequence; other errors stay as they are.
+/// NumPy's error for an object that is neither an integer nor a sequence; other errors are returned unchanged.
 fn no_extents(obj: &Bound<'_, PyAny>, error: PyErr) -> PyErr {
     let py = obj.py();
     if !error.is_instance_of::<PyTypeError>(py) {
@@ -254,7 +261,7 @@ fn no_extents(obj: &Bound<'_, PyAny>, error: PyErr) -> PyErr {
     }
 }
 
-/// An object used as an integer (`__index__`).
+/// The integer that an object stands for (`__index__`).
 pub fn index(obj: &Bound<'_, PyAny>) -> PyResult<i64> {
     // SAFETY: the object lives; -1 with an exception set is an error.
     let value = unsafe { pyo3::ffi::PyNumber_AsSsize_t(obj.as_ptr(), pyo3::ffi::PyExc_IndexError) };

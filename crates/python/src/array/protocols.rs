@@ -1,5 +1,7 @@
-//! What Python and other libraries ask of an array: length, truth, iteration, conversion, the
+//! The protocols by which Python and other libraries use an array: length, truth, iteration, conversion, the
 //! buffer and array protocols, pickling, text.
+//!
+//! In: an array. Out: what the protocol asks for. Most of it comes from a `numpy.ndarray` on the same memory.
 
 use crate::array::attributes::{self, extents, kwarg, numpy_method};
 use crate::array::ndarray::{NdArray, Payload};
@@ -23,12 +25,12 @@ use std::ffi::{CStr, c_int, c_long};
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-/// Bytes of NumPy's array object, its shape and strides aside.
+/// The size in bytes of NumPy's array object, without its shape and strides.
 const NUMPYS_HEADER: usize = 12 * size_of::<usize>();
 
 type Out<'py> = PyResult<Bound<'py, PyAny>>;
 
-/// Iterator over the first axis.
+/// An iterator over the first axis.
 #[pyclass(module = "numelt._core", frozen)]
 pub struct ArrayIterator {
     array: Py<NdArray>,
@@ -69,7 +71,7 @@ impl ArrayIterator {
     }
 }
 
-/// The one element of an array of size one, for conversions to Python numbers.
+/// The only element of an array of size one, for conversions to Python numbers; `None` for other arrays.
 fn sole_value(array: &Bound<'_, NdArray>) -> PyResult<Option<Scalar>> {
     let py = array.py();
     match array.get().view() {
@@ -78,12 +80,12 @@ fn sole_value(array: &Bound<'_, NdArray>) -> PyResult<Option<Scalar>> {
     }
 }
 
-/// Would this object let its memory be written to?
+/// Whether this object offers its memory as a writable buffer.
 ///
 /// # Errors
-/// What a `__buffer__` method of the program's raises, but for `BufferError`.
+/// What a `__buffer__` method of the program raises, except `BufferError`.
 pub fn is_writable_buffer(obj: &Bound<'_, PyAny>) -> PyResult<bool> {
-    // SAFETY: an all-zero structure is what the call fills; it is released when it was.
+    // SAFETY: the call fills the zeroed structure, which is released if the call succeeded.
     let asked = unsafe {
         let mut buffer: ffi::Py_buffer = std::mem::zeroed();
         if ffi::PyObject_GetBuffer(obj.as_ptr(), &mut buffer, ffi::PyBUF_WRITABLE | ffi::PyBUF_SIMPLE) < 0 {
@@ -118,7 +120,7 @@ impl NdArray {
         Bound::new(slf.py(), made).map(Bound::into_any)
     }
 
-    /// What `+` comes to where neither operand knows the other.
+    /// The error of `+` if neither operand supports the other.
     fn __concat__(&self, _other: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
         Err(PyTypeError::new_err(
             "Concatenation operation is not implemented for NumPy arrays, use np.concatenate() instead. \
@@ -140,7 +142,7 @@ impl NdArray {
                 "The truth value of an array with more than one element is ambiguous. Use a.any() or a.all()",
             ));
         }
-        // Empty arrays raise, foreign dtypes know their own truth.
+        // An empty array raises, and NumPy knows the truth of non-native dtypes.
         export::to_numpy(slf)?.is_truthy()
     }
 
@@ -177,7 +179,7 @@ impl NdArray {
         Err(PyValueError::new_err("cannot delete array elements"))
     }
 
-    /// The buffer is that of a zero-copy NumPy view, or says what that would say; its owner is this array.
+    /// Fills in the buffer of a zero-copy NumPy view. The owner of the buffer is this array.
     ///
     /// # Safety
     /// Called by the interpreter with a valid `view`.
@@ -190,8 +192,9 @@ impl NdArray {
         if flags & ffi::PyBUF_FORMAT == ffi::PyBUF_FORMAT && slf.get().view().is_none() {
             refuse_lossy_format(&array)?;
         }
-        // SAFETY: `view` is the caller's structure to fill; NumPy makes itself its owner, by a reference that moves to
-        // `internal`, which NumPy leaves alone. What the structure points to lives as long as NumPy's array does.
+        // SAFETY: `view` is the caller's structure to fill. NumPy's array becomes the owner; that reference is moved
+        // to `internal`, which NumPy does not use. The structure points to memory that lives as long as NumPy's
+        // array.
         unsafe {
             if ffi::PyObject_GetBuffer(array.as_ptr(), view, flags) < 0 {
                 return Err(PyErr::fetch(slf.py()));
@@ -203,12 +206,12 @@ impl NdArray {
         Ok(())
     }
 
-    /// Lets go of what a buffer has kept.
+    /// Releases the objects that keep a buffer's memory alive.
     ///
     /// # Safety
     /// Called by the interpreter, once for each buffer that [`NdArray::__getbuffer__`] filled.
     unsafe fn __releasebuffer__(&self, view: *mut ffi::Py_buffer) {
-        // SAFETY: `internal` is the box that `__getbuffer__` left there.
+        // SAFETY: `internal` is the box that `__getbuffer__` stored there.
         unsafe {
             drop(Box::from_raw((*view).internal.cast::<Kept>()));
             (*view).internal = std::ptr::null_mut();
@@ -216,7 +219,8 @@ impl NdArray {
         crate::cpython::graveyard::drain_after_drop();
     }
 
-    /// NumPy's structure with the very dtype in it: a letter and a size do not tell the unit of a date, or what records are.
+    /// NumPy's structure, with the array's dtype object added: a letter and a size do not describe the unit of a date
+    /// or the fields of a record.
     #[getter(__array_struct__)]
     fn array_struct<'py>(slf: &Bound<'py, Self>) -> Out<'py> {
         let py = slf.py();
@@ -226,19 +230,19 @@ impl NdArray {
         }
         let array = export::to_numpy(slf)?;
         let dtype = array.getattr(intern!(py, "dtype"))?;
-        // texts of any length are found by their dtype, which must be the array's own
+        // NumPy finds strings of variable length by their dtype object, which must be the array's own
         if export::type_number(&array) >= NPY_TYPES::NPY_NTYPES_LEGACY as c_int {
             return Err(PyAttributeError::new_err("__array_struct__"));
         }
         let capsule = array.getattr(intern!(py, "__array_struct__"))?;
-        // SAFETY: NumPy's capsule has no name, and holds a structure of this form with an owned `descr` or none.
+        // SAFETY: NumPy's capsule has no name, and holds a structure of this type, whose `descr` is null or owned.
         unsafe {
             let found = ffi::PyCapsule_GetPointer(capsule.as_ptr(), std::ptr::null()).cast::<PyArrayInterface>();
             if found.is_null() {
                 return Err(PyErr::fetch(py));
             }
             let before = std::mem::replace(&mut (*found).descr, dtype.into_ptr());
-            // NumPy clears the flags of records, by a slip
+            // NumPy leaves the flags of records empty, which is a mistake, so they are set here
             let own = RealArray::of(&array).flags & !(NPY_ARRAY_OWNDATA | NPY_ARRAY_WRITEBACKIFCOPY);
             (*found).flags |= own | HAS_DESCR;
             ffi::Py_XDECREF(before);
@@ -297,7 +301,7 @@ impl NdArray {
         slf.py().import("numelt").map(Bound::into_any)
     }
 
-    /// Pickles as `numpy.ndarray` does, through its bytes.
+    /// Pickles the array as `numpy.ndarray` does, with its bytes.
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> Out<'py> {
         let py = slf.py();
         let restore = py.import("numelt._core")?.getattr("_restore")?;
@@ -327,7 +331,8 @@ impl NdArray {
         export::to_numpy(slf)?.call_method1("__format__", (spec,))
     }
 
-    /// What makes `sys.getsizeof`, which adds the collector's two words, say what it says of NumPy's array.
+    /// Makes `sys.getsizeof`, which adds the two words of the garbage collector, return what it returns for NumPy's
+    /// array.
     fn __sizeof__(slf: &Bound<'_, Self>) -> PyResult<usize> {
         let array = slf.get();
         let size: usize = match array.payload() {
@@ -348,18 +353,19 @@ impl NdArray {
     }
 }
 
-/// In the flags of an array's structure: it has a `descr`.
+/// The flag which says that the structure of an array has a `descr`.
 const HAS_DESCR: c_int = 0x800;
 
-/// What a buffer points to, as long as it has not been released.
+/// What a buffer points to; kept until the buffer is released.
 enum Kept {
-    /// NumPy's array.
+    /// NumPy's array, whose extents and strides the buffer points to.
     Numpys { _array: Py<PyAny> },
-    /// Extents and strides of a native array, whose memory stays in place.
+    /// The extents and strides of a native array, and an export that keeps its memory in place.
     Native { shape: Dims, strides: Dims, _export: Export },
 }
 
-/// Fills in all that there is to say of a native array whose extents are two at least, as NumPy would; false for others.
+/// Fills in the buffer of a native array all of whose extents are at least two, as NumPy would; false for other
+/// arrays.
 ///
 /// # Safety
 /// `view` is a structure to fill.
@@ -371,8 +377,9 @@ unsafe fn fill_plain(array: &Bound<'_, NdArray>, view: *mut ffi::Py_buffer) -> P
     let start = export.ptr().wrapping_offset(own.offset as isize);
     let kept = Kept::Native { shape: own.shape.clone(), strides: own.strides.clone(), _export: export };
     let kept = Box::into_raw(Box::new(kept));
-    // SAFETY: the structure is the caller's to fill. Extents and strides lie in the box, which lives until the buffer is
-    // released; the numbers are of one size where pointers have 64 bits, which is all that NumPy's arrays are made for here.
+    // SAFETY: the structure is the caller's to fill. Extents and strides lie in the box, which lives until the buffer
+    // is released. i64 and the structure's integers have the same size on 64-bit systems, which are the only ones
+    // supported here.
     unsafe {
         let Kept::Native { shape, strides, .. } = &mut *kept else { return Ok(false) };
         (*view).buf = start.cast();
@@ -392,7 +399,7 @@ unsafe fn fill_plain(array: &Bound<'_, NdArray>, view: *mut ffi::Py_buffer) -> P
 
 const _: () = assert!(size_of::<i64>() == size_of::<ffi::Py_ssize_t>());
 
-/// NumPy's name of a native dtype in a buffer.
+/// The format of a native dtype in a buffer, as NumPy writes it.
 fn format_of(dtype: DType) -> &'static CStr {
     let long = size_of::<c_long>() == 8;
     match dtype {
@@ -415,16 +422,16 @@ fn format_of(dtype: DType) -> &'static CStr {
     }
 }
 
-/// The buffer format of some records (with texts or objects), and of bytes without a dtype, does not tell their layout, nor
-/// what metadata a dtype carries, and NumPy, which asks for a buffer first, would fail to read it back instead of trying
-/// the next protocol.
+/// Refuses a buffer if its format would not describe the dtype. That is so for some records (with strings or
+/// objects), for bytes without a dtype, and for dtypes with metadata. NumPy asks for a buffer first, and would fail
+/// to read such a format, or lose the metadata, instead of trying the next protocol.
 fn refuse_lossy_format(array: &Bound<'_, PyAny>) -> PyResult<()> {
-    /// dtypes that were met last, and whether a format describes them.
+    /// The dtypes that were met last, and whether a format describes them.
     static MET: Mutex<Vec<(Py<PyAny>, bool)>> = Mutex::new(Vec::new());
     let met = || MET.lock().unwrap_or_else(PoisonError::into_inner);
     let py = array.py();
     let dtype = array.getattr(intern!(py, "dtype"))?;
-    // bytes without a dtype are padding in a format, and become a record
+    // in a format, bytes without a dtype are padding, and NumPy would read them as a record
     if export::type_number(array) != NPY_TYPES::NPY_VOID as c_int {
         return if has_metadata(&dtype)? { Err(no_format()) } else { Ok(()) };
     }
@@ -435,7 +442,7 @@ fn refuse_lossy_format(array: &Bound<'_, PyAny>) -> PyResult<()> {
             let format = array.getattr("data")?.getattr("format")?;
             let parse = py.import("numpy._core._internal")?.getattr("_dtype_from_pep3118")?;
             let read = parse.call1((format,)).and_then(|read| read.eq(&dtype));
-            // what NumPy's parser of formats raises of those that it does not know
+            // NumPy's parser raises these for formats that it does not support
             let unknown = [errors::VALUE, errors::TYPE, errors::RUNTIME];
             let described = !has_metadata(&dtype)? && errors::unless(py, read, &unknown)? == Some(true);
             let mut met = met();
@@ -453,7 +460,7 @@ fn no_format() -> PyErr {
     PyBufferError::new_err("no buffer format describes the dtype")
 }
 
-/// Does a dtype, or that of a field or element of its, carry metadata?
+/// Whether a dtype, or the dtype of a field or element of it, carries metadata.
 fn has_metadata(dtype: &Bound<'_, PyAny>) -> PyResult<bool> {
     let (fields, inner) = (dtype.getattr("fields")?, dtype.getattr("subdtype")?);
     if !dtype.getattr("metadata")?.is_none() || !inner.is_none() && has_metadata(&inner.get_item(0)?)? {
@@ -469,5 +476,5 @@ fn has_metadata(dtype: &Bound<'_, PyAny>) -> PyResult<bool> {
     Ok(false)
 }
 
-/// dtypes of records that are remembered.
+/// The most dtypes of records that are remembered.
 const MOST_MET: usize = 8;

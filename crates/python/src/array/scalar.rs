@@ -1,9 +1,10 @@
 //! Results without axes: NumPy's scalars, or arrays without axes for a program that asked for them.
 //!
-//! NumPy gives one of its own scalars where a result has no axes: for `x.sum()`, or for the sine of an array without
-//! axes. A scalar has a value from the start, so what it depends on runs when it is made. A program
-//! that would rather have it computed later says so by `with numelt.lazy():`, and gets arrays without axes, which
-//! are pending like any other array. The front end does the same for itself while it composes an operation of several steps.
+//! In: the view of a result without axes. Out: a scalar or an array. NumPy returns one of its scalars if a result has
+//! no axes: for `x.sum()`, or for the sine of an array without axes. A scalar has its value from the start, so the
+//! work that it depends on runs when it is made. A program that wants the value computed later uses `with
+//! numelt.lazy():` and gets arrays without axes, which are pending like any other array. The front end does the same
+//! inside an operation that it composes of several steps.
 
 use crate::array::ndarray::{NdArray, wrap_new};
 use crate::numpy::convert;
@@ -17,20 +18,21 @@ use pyo3::types::{PyBool, PyComplex, PyDict, PyFloat, PyTuple};
 use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// The context variable that `numelt.lazy()` sets, and whether it has ever been set: until then nobody asks for its value.
+/// The context variable that `numelt.lazy()` sets. Its value is read only after `ASKED_FOR` says that it has been set
+/// at least once.
 static VARIABLE: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
 static ASKED_FOR: AtomicBool = AtomicBool::new(false);
 
 thread_local! {
-    /// Does this thread compose an operation of several steps?
+    /// Whether this thread is composing an operation of several steps.
     static COMPOSING: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Results without axes are arrays in this thread until it is dropped.
+/// Results without axes are arrays in this thread until this is dropped.
 pub struct Composing(bool);
 
 impl Composing {
-    /// From now on.
+    /// Makes results without axes arrays from now on.
     pub fn begin() -> Composing {
         Composing(COMPOSING.replace(true))
     }
@@ -42,7 +44,7 @@ impl Drop for Composing {
     }
 }
 
-/// Are results without axes arrays here?
+/// Whether results without axes are arrays in this thread and context.
 pub fn are_arrays(py: Python<'_>) -> PyResult<bool> {
     if COMPOSING.get() {
         return Ok(true);
@@ -59,25 +61,25 @@ pub fn make(py: Python<'_>, view: ArrayView) -> PyResult<Bound<'_, PyAny>> {
     if are_arrays(py)? { wrap_new(py, view) } else { read(py, &view) }
 }
 
-/// NumPy's scalar with the value of a view without axes; runs the pending work that it depends on.
+/// NumPy's scalar with the value of a view without axes. The pending work that it depends on runs.
 pub fn read<'py>(py: Python<'py>, view: &ArrayView) -> PyResult<Bound<'py, PyAny>> {
     convert::to_numpy_scalar(py, run::read_scalar(py, &view.base, view.dtype, view.offset)?)
 }
 
-/// Takes the context variable of `numelt.lazy()`, whose value is true where results without axes are arrays.
+/// Sets the context variable of `numelt.lazy()`, whose value is true where results without axes are arrays.
 #[pyfunction]
 fn set_lazy(variable: Bound<'_, PyAny>) {
     VARIABLE.get_or_init(variable.py(), || variable.unbind());
 }
 
-/// Says that the context variable has been set somewhere.
+/// States that the context variable has been set in some context.
 #[pyfunction]
 fn lazy_is_asked_for() {
     ASKED_FOR.store(true, Ordering::Relaxed);
 }
 
-/// The result of a composed function, whose reductions run together: until it has returned, its results without axes are arrays. One
-/// that it returns becomes NumPy's scalar, unless it is an argument, as `out=` is.
+/// Calls a composed function, inside which results without axes are arrays, so that its reductions run together. If
+/// it returns such an array, the result becomes NumPy's scalar, unless it is an argument (as `out=` is).
 #[pyfunction]
 #[pyo3(signature = (function, args, kwargs = None))]
 fn composing<'py>(
@@ -103,7 +105,7 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(lazy_is_asked_for, module)?)
 }
 
-/// A Python number with this value, as `item()` gives it.
+/// The Python number with this value, as `item()` returns it.
 pub fn python_number<'py>(py: Python<'py>, value: Scalar) -> PyResult<Bound<'py, PyAny>> {
     Ok(match value {
         Scalar::Bool(v) => PyBool::new(py, v).to_owned().into_any(),
@@ -123,7 +125,7 @@ pub fn python_number<'py>(py: Python<'py>, value: Scalar) -> PyResult<Bound<'py,
     })
 }
 
-/// Truth of a value.
+/// The truth of a value.
 pub fn truth(value: Scalar) -> bool {
     convert::cast(value, DType::Bool) == Scalar::Bool(true)
 }

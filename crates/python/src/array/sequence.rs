@@ -1,4 +1,7 @@
-//! New arrays from lists and tuples of numbers, one or two deep, written straight into memory.
+//! New arrays from lists and tuples of numbers, nested at most once, written directly into memory.
+//!
+//! In: a list, tuple or number. Out: an array; `None` if the object holds anything but numbers for which NumPy's
+//! rules are simple.
 
 use crate::array::fresh;
 use crate::numpy::convert;
@@ -13,18 +16,18 @@ use smallvec::SmallVec;
 type Any<'a, 'py> = &'a Bound<'py, PyAny>;
 type Quick<'py> = PyResult<Option<Bound<'py, PyAny>>>;
 
-/// Most elements, so that what does not fit is found out soon.
+/// The most numbers that are collected, which limits the time that is lost when a later item is not a plain number.
 const MOST: usize = 1 << 22;
 
-/// Why a sequence was not collected.
+/// Why the numbers of a sequence were not collected.
 enum Stop {
-    /// It holds something that is not a plain number, or too many numbers.
+    /// Something in it is not a plain number, or there are too many numbers.
     NotPlain,
-    /// Computing a scalar in it raised.
+    /// An exception was raised when a scalar in it was computed.
     Raised(PyErr),
 }
 
-/// Numbers as they are stored: ints until a float comes, which makes floats of all.
+/// Numbers as they are stored: ints, until the first float makes all of them floats.
 enum Numbers {
     Ints(SmallVec<[i64; 16]>),
     Floats(SmallVec<[f64; 16]>),
@@ -35,13 +38,13 @@ impl Numbers {
         Numbers::Ints(SmallVec::with_capacity(count))
     }
 
-    /// Adds a number; `None` for what is neither a float nor an int that 53 bits hold.
+    /// Adds a number; `None` if it is neither a float nor an int of at most 53 bits.
     #[inline(always)]
     fn push(&mut self, number: Weak) -> Option<()> {
         match (&mut *self, number) {
             (Numbers::Floats(floats), Weak::Float(value)) => floats.push(value),
-            (Numbers::Ints(ints), Weak::Int(value)) if is_held(&number) => ints.push(value),
-            (Numbers::Floats(floats), Weak::Int(value)) if is_held(&number) => floats.push(value as f64),
+            (Numbers::Ints(ints), Weak::Int(value)) if is_exact_in_f64(&number) => ints.push(value),
+            (Numbers::Floats(floats), Weak::Int(value)) if is_exact_in_f64(&number) => floats.push(value as f64),
             (Numbers::Ints(ints), Weak::Float(value)) => {
                 let mut floats = SmallVec::with_capacity(ints.capacity());
                 floats.extend(ints.iter().map(|&value| value as f64));
@@ -60,7 +63,7 @@ impl Numbers {
         }
     }
 
-    /// The dtype that NumPy gives them.
+    /// The dtype that NumPy would choose for these numbers.
     fn dtype(&self) -> DType {
         match self {
             Numbers::Ints(_) => DType::I64,
@@ -69,7 +72,8 @@ impl Numbers {
     }
 }
 
-/// The array of a sequence of numbers, with the dtype that NumPy would give it; `dtype` says which one it is to have instead.
+/// The array of a sequence of numbers. `dtype` gets the dtype that NumPy would choose, and returns the one that the
+/// array shall have; `None` leaves the call to NumPy.
 pub fn array<'py>(py: Python<'py>, object: Any<'_, 'py>, dtype: impl FnOnce(DType) -> Option<DType>) -> Quick<'py> {
     let collected = match length(object) {
         Some(count) => collect(object, count),
@@ -84,15 +88,15 @@ pub fn array<'py>(py: Python<'py>, object: Any<'_, 'py>, dtype: impl FnOnce(DTyp
     stored(py, &numbers, dtype, &dims)
 }
 
-/// The array of numbers as a dtype, where NumPy has no special rules for that.
+/// The array of numbers in a dtype; `None` if NumPy has special rules for this conversion.
 fn stored<'py>(py: Python<'py>, numbers: &Numbers, dtype: DType, dims: &[i64]) -> Quick<'py> {
     match (numbers, dtype) {
-        (Numbers::Floats(floats), DType::F64) => held(py, floats, dtype, dims),
-        (Numbers::Ints(ints), DType::I64) => held(py, ints, dtype, dims),
+        (Numbers::Floats(floats), DType::F64) => of_elements(py, floats, dtype, dims),
+        (Numbers::Ints(ints), DType::I64) => of_elements(py, ints, dtype, dims),
         (Numbers::Ints(ints), DType::F64) => {
-            held(py, &ints.iter().map(|&n| n as f64).collect::<SmallVec<[f64; 16]>>(), dtype, dims)
+            of_elements(py, &ints.iter().map(|&n| n as f64).collect::<SmallVec<[f64; 16]>>(), dtype, dims)
         }
-        // Floats in an integer array, or ints in a bool one, have rules of their own.
+        // NumPy has special rules for floats in an integer array, and for numbers in an array of bool.
         (_, DType::Bool) => Ok(None),
         (Numbers::Floats(_), _) if dtype.is_integer() => Ok(None),
         _ if dtype.is_complex() => Ok(None),
@@ -101,16 +105,16 @@ fn stored<'py>(py: Python<'py>, numbers: &Numbers, dtype: DType, dims: &[i64]) -
     }
 }
 
-/// The array that has these elements of eight bytes.
-fn held<'py, T: Copy>(py: Python<'py>, values: &[T], dtype: DType, dims: &[i64]) -> Quick<'py> {
-    // SAFETY: they are floats or ints, which are bytes without gaps.
+/// A new array of elements of eight bytes each.
+fn of_elements<'py, T: Copy>(py: Python<'py>, values: &[T], dtype: DType, dims: &[i64]) -> Quick<'py> {
+    // SAFETY: floats and ints have no padding.
     let bytes = unsafe { std::slice::from_raw_parts(values.as_ptr().cast::<u8>(), size_of_val(values)) };
     // SAFETY: the GIL is held; see `run::record`.
     let base = unsafe { Runtime::global().filled_past(bytes) }.map_err(errors::to_py)?;
     fresh::c_ordered(py, base, dtype, dims).map(|made| Some(made.into_any()))
 }
 
-/// The array of numbers as another dtype; `None` where one does not fit: NumPy warns or raises.
+/// The array of numbers, converted to another dtype; `None` if one does not fit, because NumPy then warns or raises.
 fn converted<'py>(
     py: Python<'py>,
     numbers: impl ExactSizeIterator<Item = Weak>,
@@ -126,14 +130,14 @@ fn converted<'py>(
     fresh::c_ordered(py, base, dtype, dims).map(|made| Some(made.into_any()))
 }
 
-/// A number by itself, with no extents.
+/// A number as an array without axes.
 fn one(object: Any<'_, '_>) -> Option<(Numbers, Dims)> {
     let mut numbers = Numbers::of_length(1);
     numbers.push(real(object)?)?;
     Some((numbers, Dims::new()))
 }
 
-/// The numbers of a sequence in order, and its extents, if all are floats and ints that 53 bits hold.
+/// The numbers of a sequence in order, and the extents, if all are floats or ints of at most 53 bits.
 fn collect(object: Any<'_, '_>, rows: usize) -> Result<(Numbers, Dims), Stop> {
     if rows == 0 || rows > MOST {
         return Err(Stop::NotPlain);
@@ -157,7 +161,7 @@ fn collect(object: Any<'_, '_>, rows: usize) -> Result<(Numbers, Dims), Stop> {
 /// Adds the numbers of a list or tuple of this length.
 fn add(object: Any<'_, '_>, count: usize, numbers: &mut Numbers) -> Result<(), Stop> {
     match (object.cast_exact::<PyList>(), object.cast_exact::<PyTuple>()) {
-        // the list may become shorter while scalars in it are computed
+        // the list may become shorter while a scalar in it is computed
         (Ok(list), _) => (0..count).try_for_each(|at| add_one(&list.get_item(at).or(Err(Stop::NotPlain))?, numbers)),
         (_, Ok(tuple)) => tuple.iter_borrowed().try_for_each(|item| add_one(&item, numbers)),
         _ => Err(Stop::NotPlain),
@@ -191,7 +195,7 @@ fn item<'py>(object: Any<'_, 'py>, at: usize) -> Option<Bound<'py, PyAny>> {
     }
 }
 
-/// The value of a number; those of NumPy's scalars count that have the dtype which Python's numbers get.
+/// The value of a Python number, or of a NumPy scalar whose dtype is the one that NumPy chooses for Python's numbers.
 fn number(item: Any<'_, '_>) -> PyResult<Option<Weak>> {
     if let Some(number) = real(item) {
         return Ok(Some(number));
@@ -203,8 +207,8 @@ fn number(item: Any<'_, '_>) -> PyResult<Option<Weak>> {
     })
 }
 
-/// A float, or an int that 53 bits hold?
-fn is_held(number: &Weak) -> bool {
+/// Whether a number is a float, or an int of at most 53 bits, which a float holds exactly.
+fn is_exact_in_f64(number: &Weak) -> bool {
     match number {
         Weak::Int(value) => value.unsigned_abs() <= 1 << 53,
         Weak::Float(_) => true,
@@ -212,7 +216,7 @@ fn is_held(number: &Weak) -> bool {
     }
 }
 
-/// The value of a number of Python's, or of a `numpy.float64` or `numpy.int64`.
+/// The value of a Python number, or of a `numpy.float64` or `numpy.int64`.
 pub fn real(item: Any<'_, '_>) -> Option<Weak> {
     let numpys = || convert::numpy_float64(item).map(Weak::Float);
     convert::exact_weak(item).or_else(numpys).or_else(|| convert::numpy_int64(item).map(Weak::Int))

@@ -1,4 +1,4 @@
-//! Number slots of the array class: one line each into `operators.rs`.
+//! Operator slots of the array class, each a one-line call of `operators.rs`.
 
 use crate::array::ndarray::NdArray;
 use crate::ufunc::operators::{self as o, binary, divmod, in_place, power, unary};

@@ -1,4 +1,7 @@
-//! Floats to be stored as uint32, which NumPy converts by another rule in vectors than one by one where they are no uint32.
+//! Conversion of floats to uint32 for values that uint32 cannot hold: NumPy's vector code and its scalar code then
+//! give different results.
+//!
+//! In: a view of floats. Out: the conversion that NumPy's vector code makes, where NumPy would use it.
 
 use crate::array::fresh;
 use crate::array::ndarray::NdArray;
@@ -10,10 +13,11 @@ use numelt_runtime::{ArrayView, Input};
 use pyo3::prelude::*;
 use smallvec::SmallVec;
 
-/// Numbers that one vector of NumPy's conversion to uint32 takes.
+/// Elements in one vector of NumPy's conversion to uint32.
 const VECTOR: i64 = 4;
 
-/// Floats as uint32, as NumPy's loop over elements that lie densely gives them; `None` where it goes by single numbers.
+/// The elements as uint32, as NumPy's loop over a contiguous array converts them; `None` if NumPy would convert one
+/// element at a time.
 pub fn to_u32(py: Python<'_>, view: &ArrayView) -> PyResult<Option<ArrayView>> {
     let size = view.dtype.size() as i64;
     let dense = shape::is_c_contiguous(&view.shape, &view.strides, size)
@@ -26,7 +30,8 @@ pub fn to_u32(py: Python<'_>, view: &ArrayView) -> PyResult<Option<ArrayView>> {
     Ok(hook.call1((floats,))?.cast::<NdArray>()?.get().view().cloned())
 }
 
-/// Records the assignment of floats to uint32 where NumPy converts whole vectors; false where it goes by single numbers.
+/// Records the assignment of floats to uint32 if NumPy would convert whole vectors; false if it would convert one
+/// element at a time.
 #[cold]
 pub fn assign_u32(py: Python<'_>, target: &ArrayView, source: &ArrayView) -> PyResult<bool> {
     let Some((target, source)) = as_runs(target, source) else { return Ok(false) };
@@ -38,7 +43,7 @@ pub fn assign_u32(py: Python<'_>, target: &ArrayView, source: &ArrayView) -> PyR
         shape[last] = to - from;
         shape::window(view, view.offset + from * view.strides[last], shape, view.strides.clone())
     };
-    // axes along which one run goes to several places are converted once
+    // along axes of stride 0, the same source elements go to several places: they are converted once
     let mut once = cut(&source, 0, whole);
     for (n, stride) in once.shape.iter_mut().zip(&once.strides) {
         *n = if *stride == 0 { 1 } else { *n };
@@ -57,8 +62,9 @@ pub fn assign_u32(py: Python<'_>, target: &ArrayView, source: &ArrayView) -> PyR
     Ok(true)
 }
 
-/// Both views with the axes that NumPy's loop has: the target's, from the widest step to the narrowest, those that follow
-/// upon each other in both joined. `None` unless the last one is dense in both and has a vector's length.
+/// Both views with the axes over which NumPy loops: the target's axes from the largest stride to the smallest, with
+/// adjacent ones joined if they are contiguous in both views. `None` unless the last axis is contiguous in both and
+/// has at least a vector's length.
 fn as_runs(target: &ArrayView, source: &ArrayView) -> Option<(ArrayView, ArrayView)> {
     let (size, steps) = (source.dtype.size() as i64, shape::stretched_strides(source, &target.shape));
     let mut axes: SmallVec<[(i64, i64, i64); 4]> = (target.shape.iter().zip(&target.strides).zip(&steps))

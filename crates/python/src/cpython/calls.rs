@@ -1,7 +1,7 @@
-//! Calls by CPython's vectorcall protocol, and bound methods.
+//! Calls of Python objects by CPython's vectorcall protocol, and bound methods.
 //!
-//! In: a callable and its arguments as a slice. Out: what the callable returns. Neither a tuple nor a dictionary is made
-//! for the arguments.
+//! In: a callable, and its arguments as a slice. Out: what the callable returns. Neither a tuple nor a dictionary is
+//! made for the arguments.
 
 use pyo3::ffi;
 use pyo3::prelude::*;
@@ -12,13 +12,13 @@ unsafe extern "C" {
     fn PyMethod_New(function: *mut ffi::PyObject, instance: *mut ffi::PyObject) -> *mut ffi::PyObject;
 }
 
-/// The method object that calls `callable` with `instance` before the other arguments.
+/// A bound method: calling it calls `callable` with `instance` before the other arguments.
 pub fn bound_method<'py>(callable: &Bound<'py, PyAny>, instance: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
     // SAFETY: both objects live; the result is a new reference, or null with an exception set.
     unsafe { Bound::from_owned_ptr_or_err(callable.py(), PyMethod_New(callable.as_ptr(), instance.as_ptr())) }
 }
 
-/// Calls an object; the last of the values are those of the names.
+/// Calls an object. The last values are the keyword arguments, in the order of `names`.
 pub fn call<'py>(
     callable: &Bound<'py, PyAny>,
     values: &[Bound<'py, PyAny>],
@@ -27,20 +27,20 @@ pub fn call<'py>(
     let count = values.len() - names.as_ref().map_or(0, |names| names.len());
     let names = names.as_ref().map_or(std::ptr::null_mut(), |names| names.as_ptr());
     let values = values.as_ptr().cast::<*mut ffi::PyObject>();
-    // SAFETY: `values` are so many addresses of living objects, the last of which belong to the names; the result is a new
-    // reference, or null with an exception set.
+    // SAFETY: a `Bound` is the address of a living object, and the number of values is that of the arguments; the
+    // result is a new reference, or null with an exception set.
     unsafe {
         let made = ffi::PyObject_Vectorcall(callable.as_ptr(), values, count, names);
         Bound::from_owned_ptr_or_err(callable.py(), made)
     }
 }
 
-/// The C function behind a built-in one that takes its arguments as the interpreter has them, and the object that it gets
-/// first; `None` for any other object.
+/// The C function of a built-in function with the calling convention `METH_FASTCALL | METH_KEYWORDS`, and the object
+/// that it gets as its first argument; `None` for any other object.
 pub fn fast_function(function: &Bound<'_, PyAny>) -> Option<(ffi::PyCFunctionFastWithKeywords, *mut ffi::PyObject)> {
     let function = function.cast::<PyCFunction>().ok()?;
-    // SAFETY: the object is a built-in function, whose definition lives as long as it does. One with these flags holds a
-    // function of that kind.
+    // SAFETY: the object is a built-in function, whose definition lives as long as the object. With these flags the
+    // union holds a function of that kind.
     unsafe {
         let fields = &*function.as_ptr().cast::<ffi::PyCFunctionObject>();
         let definition = &*fields.m_ml;

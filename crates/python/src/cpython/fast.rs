@@ -1,8 +1,8 @@
 //! Which of the fast paths into numelt's own types are in force.
 //!
-//! In: `NUMELT_FAST_PATHS`, which is read once, when the module is imported: the paths act on classes before those are used.
-//! Out: whether a path is in force. Without a path, PyO3's general way does the same, more slowly: `benches/fast_paths.py`
-//! measures by how much.
+//! In: the environment variable `NUMELT_FAST_PATHS`. It is read once, at import, because the paths change the classes
+//! before these are used. Out: whether a path is in force. Without a path, PyO3's general way gives the same results
+//! more slowly; `benches/fast_paths.py` measures how much more slowly.
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -17,7 +17,7 @@ pub enum Path {
     Calls,
     /// The memory of array objects (`fresh`).
     Objects,
-    /// Attributes and short methods of arrays, functions that make arrays (`bare`).
+    /// Short methods of arrays, and functions that make arrays (`bare`).
     Members,
 }
 
@@ -28,10 +28,10 @@ const VARIABLE: &str = "NUMELT_FAST_PATHS";
 
 static IN_FORCE: OnceLock<Vec<Path>> = OnceLock::new();
 
-/// Reads the setting.
+/// Reads the setting. It is called once, when the module is imported.
 ///
 /// # Errors
-/// A `ValueError` says what it may be.
+/// A `ValueError` that names the accepted values.
 pub fn prepare() -> PyResult<()> {
     let text = std::env::var_os(VARIABLE).map(|text| text.to_string_lossy().into_owned());
     let paths = parse(text.as_deref().unwrap_or("1").trim());
@@ -53,12 +53,12 @@ fn parse(text: &str) -> Result<Vec<Path>, &str> {
     }
 }
 
-/// Is a path in force?
+/// Whether a path is in force.
 pub fn has(path: Path) -> bool {
     IN_FORCE.get().is_some_and(|paths| paths.contains(&path))
 }
 
-/// The names of the paths in force, for `show_config`.
+/// The names of the paths that are in force, for `show_config`.
 #[pyfunction]
 pub fn fast_paths() -> Vec<&'static str> {
     PATHS.iter().filter(|(path, _)| has(*path)).map(|(_, name)| *name).collect()

@@ -1,4 +1,8 @@
-//! The arguments of a call as the interpreter hands them over: values by position, then those of the names.
+//! The arguments of a call as the interpreter passes them by the vectorcall protocol: positional values, then keyword
+//! values, and the keywords.
+//!
+//! In: the pointers of a vectorcall, or a packed tuple and dictionary. Out: the arguments one by one, bound to the
+//! parameters of a function, or passed to another callable.
 
 use pyo3::ffi;
 use pyo3::intern;
@@ -10,14 +14,15 @@ use smallvec::SmallVec;
 pub struct Given<'a, 'py> {
     py: Python<'py>,
     values: &'a [*mut ffi::PyObject],
-    /// How many of them are given by position.
+    /// How many of the values are positional.
     count: usize,
     names: *mut ffi::PyObject,
 }
 
 impl<'py> Given<'_, 'py> {
     /// # Safety
-    /// They are what the interpreter handed over: `count` values and one for each of the names, if there are any.
+    /// `values` has `count` positional values, then one for each of the names, as the interpreter passes them;
+    /// `names` may be null.
     #[inline(always)]
     pub unsafe fn of(
         py: Python<'py>,
@@ -33,33 +38,33 @@ impl<'py> Given<'_, 'py> {
         }
     }
 
-    /// The interpreter.
+    /// The GIL token of the thread that makes the call.
     pub fn py(&self) -> Python<'py> {
         self.py
     }
 
-    /// The arguments by position.
+    /// The positional arguments.
     pub fn positional(&self) -> impl ExactSizeIterator<Item = Borrowed<'_, 'py, PyAny>> {
         self.values[..self.count].iter().map(|&value| self.value(value))
     }
 
-    /// The first argument by position.
+    /// The first positional argument.
     pub fn first(&self) -> Option<Borrowed<'_, 'py, PyAny>> {
         self.positional().next()
     }
 
-    /// The names of the others, in their order.
+    /// The keywords, in the order of their values.
     pub fn names(&self) -> Option<Borrowed<'_, 'py, PyTuple>> {
-        // SAFETY: what is not null is a tuple, which the interpreter keeps alive during the call.
+        // SAFETY: if the pointer is not null, it is a tuple that the interpreter keeps alive during the call.
         unsafe { (!self.names.is_null()).then(|| Borrowed::from_ptr(self.py, self.names).cast_unchecked()) }
     }
 
-    /// The arguments that have names.
+    /// The keyword arguments, in the order of [`Given::names`].
     pub fn named(&self) -> impl Iterator<Item = Borrowed<'_, 'py, PyAny>> {
         self.values[self.count..].iter().map(|&value| self.value(value))
     }
 
-    /// What `run` makes of them with another first argument.
+    /// Calls `run` with the same arguments, but for another first one.
     pub fn with_first<T>(
         &self,
         first: &Bound<'py, PyAny>,
@@ -72,44 +77,45 @@ impl<'py> Given<'_, 'py> {
         run(&Given { py: self.py, values: &values, count: self.count, names: self.names })
     }
 
-    /// What another callable makes of the same arguments.
+    /// Calls another callable with the same arguments.
     pub fn pass_to(&self, callable: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-        // SAFETY: so many values and names, which the interpreter keeps alive during the call; the result is a new reference,
-        // or null with an exception set.
+        // SAFETY: the counts of values and names are right, and the interpreter keeps all of them alive during the
+        // call; the result is a new reference, or null with an exception set.
         unsafe {
             let made = ffi::PyObject_Vectorcall(callable.as_ptr(), self.values.as_ptr(), self.count, self.names);
             Bound::from_owned_ptr_or_err(self.py, made)
         }
     }
 
-    /// The arguments, if all are given by position.
+    /// The arguments, if all are positional.
     #[inline(always)]
     pub fn plain(&self) -> Option<&[*mut ffi::PyObject]> {
         self.names.is_null().then_some(self.values)
     }
 
-    /// The arguments by position, if there is no other than `order="C"`, which is what `order` is where it is not given.
+    /// The positional arguments, if there is no keyword argument but `order="C"`, which is the default of `order`.
     #[inline(always)]
     pub fn in_c_order(&self) -> Option<&[*mut ffi::PyObject]> {
         if self.names.is_null() {
             return Some(self.values);
         }
         let (&order, others) = self.values.split_last()?;
-        // SAFETY: a tuple of names, which has one name at least; it is lent.
+        // SAFETY: the tuple of names is not empty; the item is a borrowed reference.
         let (count, name) = unsafe { (ffi::PyTuple_Size(self.names), ffi::PyTuple_GetItem(self.names, 0)) };
-        // names and letters that are written in a program are the very objects
+        // the interpreter interns keywords and one-letter literals, so comparing addresses finds them
         let plain = order == intern!(self.py, "C").as_ptr() && name == intern!(self.py, "order").as_ptr();
         (count == 1 && plain).then_some(others)
     }
 
-    /// One of the values.
+    /// One of the values, borrowed for the time of the call.
     #[inline(always)]
     pub fn value(&self, value: *mut ffi::PyObject) -> Borrowed<'_, 'py, PyAny> {
         // SAFETY: the interpreter keeps the arguments alive during the call.
         unsafe { Borrowed::from_ptr(self.py, value) }
     }
 
-    /// The arguments by the parameters that they are for; `None` where they do not fit, which is an error that others word.
+    /// The arguments by parameter; `None` if they do not fit the parameters. The caller then raises the error, or
+    /// leaves that to another function.
     #[inline]
     pub fn bind<const N: usize>(&self, parameters: &Parameters<N>) -> Option<[Arg<'_, 'py>; N]> {
         let mut found: [Arg<'_, 'py>; N] = [Arg(None); N];
@@ -134,18 +140,18 @@ impl<'py> Given<'_, 'py> {
         complete.then_some(found)
     }
 
-    /// One argument, given by position, and no others.
+    /// The argument of a call that has a single positional argument and no others.
     pub fn one(&self) -> Option<Borrowed<'_, 'py, PyAny>> {
         self.exactly::<1>().map(|[value]| value)
     }
 
-    /// So many arguments, all given by position.
+    /// The arguments of a call that has exactly `N` positional arguments and no others.
     pub fn exactly<const N: usize>(&self) -> Option<[Borrowed<'_, 'py, PyAny>; N]> {
         let values: &[_; N] = self.plain()?.try_into().ok()?;
         Some(values.map(|value| self.value(value)))
     }
 
-    /// What a function makes of the arguments, if all are given by position and there are one or two.
+    /// Calls `run` with the arguments, if all are positional and there are one or two of them.
     #[inline(always)]
     pub fn with_values<T>(&self, run: impl FnOnce(&[Borrowed<'_, 'py, PyAny>]) -> Option<T>) -> Option<T> {
         match *self.plain()? {
@@ -156,68 +162,68 @@ impl<'py> Given<'_, 'py> {
     }
 }
 
-/// The parameters of a function, for [`Given::bind`].
+/// The parameters of a function, in order, for [`Given::bind`].
 pub struct Parameters<const N: usize> {
     names: [&'static str; N],
-    /// How many have to be given.
+    /// How many of the first parameters have no default.
     required: usize,
-    /// How many may be given by position.
+    /// How many of the first parameters can be passed by position.
     by_position: usize,
-    /// How many of those may not be given by name.
+    /// How many of the first parameters cannot be passed by name.
     nameless: usize,
 }
 
 impl<const N: usize> Parameters<N> {
-    /// Parameters of which the first `required` have no default, all to be given by position or by name.
+    /// Parameters that can be passed by position or by name, of which the first `required` have no default.
     pub const fn new(names: [&'static str; N], required: usize) -> Parameters<N> {
         Parameters { names, required, by_position: N, nameless: 0 }
     }
 
-    /// Their names.
+    /// The names of the parameters.
     pub fn names(&self) -> &[&'static str; N] {
         &self.names
     }
 
-    /// Those behind the first `count` are given by name only.
+    /// The same parameters, where those after the first `count` can be passed by name only.
     pub const fn by_position(self, count: usize) -> Parameters<N> {
         Parameters { by_position: count, ..self }
     }
 
-    /// The first `count` are given by position only.
+    /// The same parameters, where the first `count` can be passed by position only.
     pub const fn nameless(self, count: usize) -> Parameters<N> {
         Parameters { nameless: count, ..self }
     }
 }
 
-/// One argument of a call, which may have been left out: `None` is a value of its own.
+/// One argument of a call, or its absence, which differs from passing `None`.
 #[derive(Clone, Copy)]
 pub struct Arg<'a, 'py>(pub Option<Borrowed<'a, 'py, PyAny>>);
 
 impl<'a, 'py> Arg<'a, 'py> {
-    /// Left out.
+    /// The argument was left out.
     pub const ABSENT: Arg<'static, 'static> = Arg(None);
 
-    /// This value.
+    /// The argument has this value.
     pub fn of(value: &'a Bound<'py, PyAny>) -> Arg<'a, 'py> {
         Arg(Some(value.as_borrowed()))
     }
 
-    /// Left out?
+    /// Whether the argument was left out.
     pub fn is_absent(&self) -> bool {
         self.0.is_none()
     }
 
-    /// Left out, or `None`?
+    /// Whether the argument was left out or is `None`.
     pub fn is_none(&self) -> bool {
         self.0.is_none_or(|value| value.is_none())
     }
 
-    /// The value, if it was not left out.
+    /// The value, unless the argument was left out.
     pub fn given(&self) -> Option<Borrowed<'a, 'py, PyAny>> {
         self.0
     }
 
-    /// Left out, `None`, or one of these strings?
+    /// Whether the argument was left out, is `None`, or is one of these strings.
     pub fn is_word(&self, words: &[&str]) -> bool {
         if self.is_none() {
             return true;
@@ -227,10 +233,10 @@ impl<'a, 'py> Arg<'a, 'py> {
     }
 }
 
-/// Arguments by position and by name.
+/// A tuple of positional arguments and a dictionary of keyword arguments.
 pub type Packed<'py> = (Bound<'py, PyTuple>, Option<Bound<'py, PyDict>>);
 
-/// The arguments packed.
+/// Packs the arguments into a tuple and, if there are keyword arguments, a dictionary.
 pub fn pack<'py>(given: &Given<'_, 'py>) -> PyResult<Packed<'py>> {
     let py = given.py;
     let args: SmallVec<[_; 4]> = given.positional().map(|value| value.to_owned()).collect();
@@ -247,7 +253,7 @@ pub fn pack<'py>(given: &Given<'_, 'py>) -> PyResult<Packed<'py>> {
     Ok((PyTuple::new(py, args)?, kwargs))
 }
 
-/// What `run` makes of packed arguments as the interpreter would hand them over.
+/// Calls `run` with packed arguments, passed as the interpreter would.
 pub fn unpacked<'py, T>(
     args: &Bound<'py, PyTuple>,
     kwargs: Option<&Bound<'py, PyDict>>,
@@ -256,7 +262,7 @@ pub fn unpacked<'py, T>(
     unpacked_after(None, args, kwargs, run)
 }
 
-/// [`unpacked`] with another argument before them.
+/// [`unpacked`] with another positional argument before all others.
 pub fn unpacked_after<'py, T>(
     first: Option<&Bound<'py, PyAny>>,
     args: &Bound<'py, PyTuple>,
@@ -273,12 +279,12 @@ pub fn unpacked_after<'py, T>(
     }
     let count = values.len();
     let Some(kwargs) = kwargs.filter(|kwargs| !kwargs.is_empty()) else {
-        // SAFETY: so many values, which live until this returns.
+        // SAFETY: there are `count` values, which live until this returns.
         return run(&unsafe { Given::of(py, values.as_ptr(), count, std::ptr::null_mut()) });
     };
     let named: SmallVec<[_; 4]> = kwargs.iter().collect();
     values.extend(named.iter().map(|(_, value)| value.as_ptr()));
     let names = PyTuple::new(py, named.iter().map(|(name, _)| name))?;
-    // SAFETY: so many values and names, which live until this returns.
+    // SAFETY: there are as many values and names as stated, and they live until this returns.
     run(&unsafe { Given::of(py, values.as_ptr(), count, names.as_ptr()) })
 }

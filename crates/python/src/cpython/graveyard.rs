@@ -1,21 +1,22 @@
-//! Python objects that own memory which the runtime has adopted, and how they are let go of.
+//! Python objects that own memory which the runtime has adopted, and the release of these objects.
 //!
-//! In: an object. Out: [`Owner`], which buries it when it is dropped, and [`drain`], which lets go of the buried.
+//! In: an object. Out: [`Owner`], which puts the object into a list when it is dropped, and [`drain`], which releases
+//! the objects in that list.
 
 use pyo3::prelude::*;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Objects whose last use was inside the runtime; they are let go when no lock is held.
+/// Objects whose owners have been dropped. They are released later, when no lock is held.
 static GRAVEYARD: Mutex<Vec<Py<PyAny>>> = Mutex::new(Vec::new());
 static BURIED: AtomicUsize = AtomicUsize::new(0);
 
-/// A Python object as the owner of memory. Dropping it runs no Python code: that may happen on
+/// A Python object as the owner of memory. Dropping it runs no Python code, because it may be dropped on
 /// any thread and under the runtime's lock.
 pub struct Owner(Option<Py<PyAny>>);
 
 impl Owner {
-    /// The owner that keeps an object alive.
+    /// An owner that keeps the object alive.
     pub fn of(object: Py<PyAny>) -> Owner {
         Owner(Some(object))
     }
@@ -30,7 +31,7 @@ impl Drop for Owner {
     }
 }
 
-/// Lets go of objects that [`Owner`]s left behind; with the GIL held and no lock of the runtime's.
+/// Releases the objects of dropped [`Owner`]s. The caller holds the GIL and no lock of the runtime.
 pub fn drain(_py: Python<'_>) {
     if BURIED.load(Ordering::Acquire) == 0 {
         return;
@@ -40,7 +41,7 @@ pub fn drain(_py: Python<'_>) {
     drop(dead);
 }
 
-/// [`drain`] for destructors, where the interpreter may be on its way out.
+/// [`drain`] for destructors, which may run while the interpreter is shutting down.
 pub fn drain_after_drop() {
     if BURIED.load(Ordering::Acquire) != 0 {
         Python::try_attach(drain);

@@ -1,9 +1,11 @@
-//! Objects of numelt's classes that the interpreter calls by the vectorcall protocol, without packing the arguments.
+//! Classes of numelt whose objects the interpreter calls by the vectorcall protocol, without packing the arguments.
 //!
-//! In: a class that PyO3 has made, with a field that holds the function. Out: the class with the field's offset in its type
-//! object, and the class's flags. PyO3 gives a class `tp_call` only, for which the interpreter makes a tuple and a dictionary.
-//! On five elements vectorcall gains 17 to 23 % of a ufunc's call (165 ns), and 9 to 14 % of a method's (`benches/fast_paths.py`). Calls of
-//! the class `routine` itself gained less than 5 %, and are PyO3's. `NUMELT_FAST_PATHS` without `calls` leaves the class so.
+//! In: a class that PyO3 has made, with a field that holds the function to call. Out: the same class, whose type
+//! object names the offset of that field and has the flags that go with it. PyO3 gives a class only `tp_call`, for
+//! which the interpreter makes a tuple and a dictionary. On five elements, vectorcall makes the call of a ufunc (165
+//! ns) 17 to 23 % shorter, and that of a method 9 to 14 % (`benches/fast_paths.py`). Calls of the class `routine`
+//! itself gained less than 5 % and stay with PyO3. If `NUMELT_FAST_PATHS` does not name `calls`, classes keep PyO3's
+//! `tp_call`.
 
 use crate::cpython::fast::{self, Path};
 use crate::cpython::given::Given;
@@ -17,7 +19,8 @@ use std::marker::PhantomData;
 use std::mem::offset_of;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// What a function that the interpreter calls gives to it; `None` where `run` does.
+/// Runs a function and converts its result for the interpreter: an object, or null with an exception set. A panic
+/// becomes a `RuntimeError`. `None` if `run` returns `None`.
 #[inline(always)]
 pub fn give<'py>(
     py: Python<'py>,
@@ -37,7 +40,8 @@ fn raise(py: Python<'_>, error: PyErr) -> *mut ffi::PyObject {
     std::ptr::null_mut()
 }
 
-/// What every object of a class begins with that derives from `object` and has contents of its own.
+/// The memory layout of an object whose class derives from `object` directly: the head of every object, then the Rust
+/// value.
 #[repr(C)]
 pub struct Object<T> {
     head: ffi::PyObject,
@@ -45,10 +49,10 @@ pub struct Object<T> {
 }
 
 impl<T> Object<T> {
-    /// The offset in bytes of the contents.
+    /// The offset in bytes of the Rust value.
     pub const CONTENTS: usize = offset_of!(Object<T>, contents);
 
-    /// Are objects of the class so laid out, with at most a dictionary and a list of weak references behind?
+    /// Whether objects of the class have this layout, followed by at most a dictionary and a list of weak references.
     pub fn is_layout_of(class: &Bound<'_, PyType>) -> bool {
         // SAFETY: the class is complete.
         let (size, base, offsets) = unsafe {
@@ -63,7 +67,7 @@ impl<T> Object<T> {
     }
 }
 
-/// What the interpreter calls of the objects of a class; a field of each of them.
+/// The function by which the interpreter calls an object of a class. Each object has it as a field.
 pub struct Entry<T> {
     function: ffi::vectorcallfunc,
     class: PhantomData<fn(T)>,
@@ -74,58 +78,64 @@ pub trait Callee: PyClass<Frozen = pyo3::pyclass::boolean_struct::True> + Sync {
     /// The offset in bytes of the field [`Entry`] in the Rust structure.
     const ENTRY: usize;
 
-    /// A call that needs no more than a few of numelt's own functions; `None` for all others. References that PyO3 counts apart from the
-    /// interpreter ([`Py`]) and that end meanwhile are given back with the next call from Python.
+    /// Answers a call if that takes only a few of numelt's own functions; `None` for all other calls. It runs without
+    /// PyO3's record that the GIL is held, so references ([`Py`]) that are dropped meanwhile are released at the next
+    /// call from Python.
     fn at_once<'py>(&self, _given: &Given<'_, 'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
         Ok(None)
     }
 
-    /// A call that [`Callee::at_once`] has not answered.
+    /// Answers a call that [`Callee::at_once`] has declined.
     fn called<'py>(&self, given: &Given<'_, 'py>) -> PyResult<Bound<'py, PyAny>>;
 }
 
 impl<T: Callee> Entry<T> {
-    /// That of the class.
+    /// The entry of the class `T`.
     pub const fn new() -> Entry<T> {
         Entry { function: called::<T>, class: PhantomData }
     }
 }
 
-/// A call as the interpreter makes it.
+/// Answers a call by the vectorcall protocol.
 ///
 /// # Safety
-/// The object is one of the class or of one that is derived from it; the values and names are those of a call.
+/// `object` is an instance of the class `T` or of a class derived from it. The values and names are those of a
+/// vectorcall.
 unsafe extern "C" fn called<T: Callee>(
     object: *mut ffi::PyObject,
     values: *const *mut ffi::PyObject,
     count: usize,
     names: *mut ffi::PyObject,
 ) -> *mut ffi::PyObject {
-    // SAFETY: the caller's contract; the interpreter calls with its lock held.
+    // SAFETY: the caller's contract; the interpreter holds the GIL when it calls.
     let (own, given) = unsafe {
         let (py, count) = (Python::assume_attached(), ffi::PyVectorcall_NARGS(count) as usize);
         (Borrowed::from_ptr(py, object).cast_unchecked::<T>(), Given::of(py, values, count, names))
     };
-    // to tell PyO3 that the lock is held costs 15 ns, which is much of a short call
+    // PyO3's record that the GIL is held costs 15 ns, a large part of a short call, so `at_once` goes without
     if let Some(made) = give(given.py(), || own.get().at_once(&given).transpose()) {
         return made;
     }
     Python::attach(|py| give(py, || Some(own.get().called(&given))).unwrap_or(std::ptr::null_mut()))
 }
 
-/// Has the interpreter call the objects of a class, which is `T`'s or derived from it, by their [`Entry`].
+/// Makes the interpreter call the objects of a class by their [`Entry`], if the class is that of `T` or derived from
+/// it.
 pub fn call_by_entry<T: Callee>(class: &Bound<'_, PyType>) -> PyResult<()> {
     if class.is_subclass_of::<T>()? {
-        // SAFETY: the field is that function; objects of derived classes begin as those of the class.
+        // SAFETY: the field at this offset holds that function; objects of derived classes begin like those of the
+        // class.
         unsafe { call_by::<T>(class, T::ENTRY + offset_of!(Entry<T>, function)) };
     }
     Ok(())
 }
 
-/// Has the interpreter call a class's objects by the function at this offset in their contents of type `T`.
+/// Makes the interpreter call a class's objects by the function that lies at this offset in their Rust value of type
+/// `T`.
 ///
 /// # Safety
-/// There is a `vectorcallfunc` for such objects. The class is complete, `T`'s or derived from it, and numelt's own.
+/// There is a `vectorcallfunc` at that offset in every object. The class is complete, is that of `T` or derived from
+/// it, and belongs to numelt.
 pub unsafe fn call_by<T: PyTypeInfo>(class: &Bound<'_, PyType>, offset: usize) {
     if !fast::has(Path::Calls) || !Object::<T>::is_layout_of(&T::type_object(class.py())) {
         return;
@@ -139,8 +149,8 @@ pub unsafe fn call_by<T: PyTypeInfo>(class: &Bound<'_, PyType>, offset: usize) {
     }
 }
 
-/// Has the interpreter call objects of a class that another class holds with the instance as the first argument, without
-/// making bound methods: what their `__get__` makes are those.
+/// Makes the interpreter call objects of `class`, where they are attributes of another class, with the instance as
+/// the first argument instead of making a bound method. This is right only if their `__get__` returns bound methods.
 pub fn call_as_methods(class: &Bound<'_, PyType>) {
     if fast::has(Path::Calls) {
         // SAFETY: the class is complete and numelt's own.

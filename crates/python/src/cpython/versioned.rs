@@ -1,13 +1,13 @@
-//! A value that is read without a lock and replaced seldom.
+//! [`Versioned`]: a value that is read without a lock and seldom replaced.
 //!
-//! Setting an array's shape replaces its view while other code may hold a reference to the old one. Old
-//! versions are therefore kept until the cell itself goes.
+//! Setting an array's shape replaces its view while other code may hold a reference to the old one. The cell
+//! therefore keeps all old versions until it is dropped.
 
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, Ordering};
 use std::sync::{Mutex, OnceLock};
 
-/// See the module's text.
+/// A value and all its former versions; see the module's documentation.
 pub struct Versioned<T> {
     first: T,
     latest: AtomicPtr<T>,
@@ -30,7 +30,7 @@ impl<T> Versioned<T> {
         unsafe { latest.as_ref() }.unwrap_or(&self.first)
     }
 
-    /// The only version, if there has been no other.
+    /// The first version, if it has never been replaced.
     pub fn only(&self) -> Option<&T> {
         self.later.get().is_none().then_some(&self.first)
     }

@@ -1,5 +1,9 @@
-//! NumPy's own BLAS: found among the libraries that the process has loaded already, and handed to the
-//! host engine, so that matrix products have NumPy's speed and numbers. Without one nothing happens.
+//! Finds the BLAS of NumPy among the libraries that the process has loaded already, and registers it with the
+//! host engine, so that matrix products have NumPy's speed and results. If there is none, the engine uses its own
+//! product.
+//!
+//! In: the libraries of the process. Out: a table of CBLAS routines for the host engine, and a LAPACK routine for
+//! `solving`.
 
 use crate::functions::solving;
 use numelt_runtime::{BlasTable, Host};
@@ -9,24 +13,24 @@ use std::sync::LazyLock;
 /// Prefixes and suffixes of CBLAS names in builds with 64-bit integers.
 const DECORATIONS: [(&str, &str); 3] = [("scipy_cblas_", "64_"), ("cblas_", "64_"), ("cblas_", "_64")];
 
-/// The routines of NumPy's BLAS, looked for once.
+/// The routines of NumPy's BLAS, searched for once.
 static FOUND: LazyLock<Option<BlasTable>> = LazyLock::new(find);
 
-/// Hands NumPy's BLAS to a host engine.
+/// Registers NumPy's BLAS with a host engine.
 pub fn register_numpys(host: &dyn Host) {
     if let Some(table) = &*FOUND {
-        // SAFETY: the table has CBLAS routines of a library that is never unloaded. Whether it is the first registration
-        // does not matter: it is the same library.
+        // SAFETY: the table has CBLAS routines of a library that is never unloaded. The result, which says whether
+        // this was the first registration, can be ignored, because every registration is of the same library.
         let _ = unsafe { host.register_blas(table) };
     }
 }
 
-/// Looks for NumPy's BLAS; its LAPACK is registered with [`solving`].
+/// Finds NumPy's BLAS, and registers the LAPACK routine of the same library with [`solving`].
 fn find() -> Option<BlasTable> {
     let library = loaded_library()?;
     for (prefix, suffix) in DECORATIONS {
-        // SAFETY: names with these decorations are CBLAS routines with 64-bit integers by the library's own
-        // convention; the types are the same pointers to functions; the library is never unloaded.
+        // SAFETY: by the library's convention, names with these decorations are CBLAS routines with 64-bit integers;
+        // the fields of the table have the types of these functions; the library is never unloaded.
         unsafe {
             let find = |name: &str| symbol(library, &format!("{prefix}{name}{suffix}"));
             if find("dgemm").is_none() {
@@ -43,7 +47,7 @@ fn find() -> Option<BlasTable> {
                 sgemm dgemm cgemm zgemm sgemv dgemv cgemv zgemv ssyrk dsyrk csyrk zsyrk saxpy daxpy caxpy zaxpy
                 sdot ddot cdotu_sub zdotu_sub cdotc_sub zdotc_sub
             );
-            // LAPACK's names have an underscore of their own
+            // the names of LAPACK's routines end in an underscore of their own
             if let Some(gesv) = symbol(library, &format!("{}dgesv_{suffix}", prefix.trim_end_matches("cblas_"))) {
                 solving::register(std::mem::transmute::<*mut c_void, solving::Gesv>(gesv));
             }
@@ -62,18 +66,18 @@ unsafe fn symbol(library: *mut c_void, name: &str) -> Option<*mut c_void> {
     (!address.is_null()).then_some(address)
 }
 
-/// Handle of an OpenBLAS with 64-bit integers that is loaded, without loading anything.
+/// The handle of an OpenBLAS with 64-bit integers, if the process has loaded one. Nothing is loaded here.
 #[cfg(target_os = "linux")]
 fn loaded_library() -> Option<*mut c_void> {
     let maps = std::fs::read_to_string("/proc/self/maps").ok()?;
     let line = maps.lines().find(|line| line.contains("openblas64"))?;
     let path = CString::new(&line[line.find('/')?..]).ok()?;
-    // SAFETY: a C string; RTLD_NOLOAD only finds what is there. The handle is kept for ever.
+    // SAFETY: a C string; RTLD_NOLOAD only finds libraries that are loaded already. The handle is never closed.
     let handle = unsafe { libc::dlopen(path.as_ptr(), libc::RTLD_LAZY | libc::RTLD_NOLOAD) };
     (!handle.is_null()).then_some(handle)
 }
 
-/// Elsewhere the engine's own matrix product is used.
+/// On other systems the engine's own matrix product is used.
 #[cfg(not(target_os = "linux"))]
 fn loaded_library() -> Option<*mut c_void> {
     None

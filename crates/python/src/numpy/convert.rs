@@ -1,5 +1,6 @@
-//! Between NumPy's objects and numelt's dtypes and scalars. Out: dtype objects, scalar objects and
-//! the values of both. Not here: arrays (see `export.rs`).
+//! Conversion between NumPy's dtype and scalar objects, Python's numbers, and numelt's dtypes and scalars.
+//!
+//! In: an object, or a dtype or scalar of numelt. Out: its counterpart. Not here: arrays (see `export.rs`).
 
 use crate::array::ndarray::NdArray;
 use numelt::rules::names::numpy_name;
@@ -13,10 +14,10 @@ use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBool, PyComplex, PyFloat, PyInt, PyString, PyType};
 use std::ffi::{c_int, c_long};
 
-/// NumPy's objects that are needed often.
+/// NumPy's objects that are often needed.
 pub struct Numpy {
     descrs: Vec<Py<PyAny>>,
-    /// Scalar types with their dtypes; `intc` beside `int32`, where they differ.
+    /// Scalar types with their dtypes. `intc` stands beside `int32` if they are two types.
     types: Vec<(Py<PyType>, DType)>,
     /// `numpy.ndarray`.
     pub ndarray: Py<PyType>,
@@ -24,15 +25,15 @@ pub struct Numpy {
     pub generic: Py<PyType>,
     /// `numpy.ufunc`.
     pub ufunc: Py<PyType>,
-    /// The module.
+    /// The module `numpy`.
     pub module: Py<PyAny>,
-    /// What makes `numpy.float64` objects, where they are as expected.
+    /// The fast way to make `numpy.float64` objects, if their memory layout is the expected one.
     float64: Option<Float64>,
-    /// Does the value of a `numpy.int64` lie right behind what every object has?
+    /// Whether the value of a `numpy.int64` object lies directly behind the head of the object.
     plain_int64: bool,
 }
 
-/// How a `numpy.float64` is made: it is a float with nothing of its own.
+/// Makes `numpy.float64` objects, which have the layout of a Python float.
 struct Float64 {
     class: *mut ffi::PyTypeObject,
     alloc: ffi::allocfunc,
@@ -44,7 +45,7 @@ unsafe impl Send for Float64 {}
 unsafe impl Sync for Float64 {}
 
 impl Float64 {
-    /// The type's way to make objects, if what NumPy made of a number lies in memory as a float does.
+    /// Reads the type's allocator; `None` unless a number of this type has the layout of a Python float.
     fn of(class: &Bound<'_, PyType>) -> Option<Float64> {
         // SAFETY: the slot of a ready type holds a function of that kind or null.
         let alloc = unsafe {
@@ -56,7 +57,8 @@ impl Float64 {
 
     #[inline]
     fn make<'py>(&self, py: Python<'py>, value: f64) -> PyResult<Bound<'py, PyAny>> {
-        // SAFETY: allocates an object of the type, whose value is at the place found before; null has an exception set.
+        // SAFETY: allocates an object of the type, whose value lies directly behind the head, as `of` has checked;
+        // null has an exception set.
         unsafe {
             let made = Bound::from_owned_ptr_or_err(py, (self.alloc)(self.class, 0))?;
             made.as_ptr().cast::<u8>().add(HEAD).cast::<f64>().write(value);
@@ -65,10 +67,11 @@ impl Float64 {
     }
 }
 
-/// Bytes of what every object has.
+/// Size in bytes of the head that every Python object has.
 const HEAD: usize = size_of::<ffi::PyObject>();
 
-/// Does an object that a class makes of a value have nothing but what every object has and then that value?
+/// Whether an object that a class makes of a value consists of the head of every object and then that value, and
+/// nothing else.
 fn lies_plainly<T>(class: &Bound<'_, PyType>, value: T) -> bool
 where
     T: Copy + PartialEq + for<'py> IntoPyObject<'py>,
@@ -116,29 +119,29 @@ impl Numpy {
         })
     }
 
-    /// The process's one instance; `import numpy` on first use.
+    /// The only instance of the process. The first call imports NumPy.
     pub fn get(py: Python<'_>) -> PyResult<&'static Numpy> {
         NUMPY.get_or_try_init(py, || Numpy::load(py))
     }
 
-    /// `numpy.dtype` object.
+    /// The `numpy.dtype` object of a dtype.
     pub fn descr<'py>(&self, py: Python<'py>, dtype: DType) -> &Bound<'py, PyAny> {
         self.descrs[dtype as usize].bind(py)
     }
 
-    /// dtype of a scalar type, `None` when it is not native or no NumPy type.
+    /// The dtype of a NumPy scalar type; `None` if the dtype is not native, or the class is not a NumPy scalar type.
     pub fn dtype_of_type(&self, class: *mut ffi::PyTypeObject) -> Option<DType> {
         self.types.iter().find(|(t, _)| t.as_ptr().cast() == class).map(|(_, d)| *d)
     }
 
-    /// Attribute of the module `numpy`.
+    /// An attribute of the module `numpy`.
     pub fn attr<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
         self.module.bind(py).getattr(name)
     }
 }
 
-/// Native dtype of NumPy's type number. Where `longlong` is as long as `long`, it is none: results tell the two apart by
-/// their type, and only NumPy knows which one comes of what.
+/// The native dtype of NumPy's type number. If `longlong` has the size of `long`, `longlong` is not native: results
+/// tell the two apart by their type number, and only NumPy has the rules for which of them a result has.
 pub fn from_type_num(num: c_int) -> Option<DType> {
     const LONG_IS_64: bool = size_of::<c_long>() == 8;
     const LONG: (DType, DType) = if LONG_IS_64 { (DType::I64, DType::U64) } else { (DType::I32, DType::U32) };
@@ -163,23 +166,24 @@ pub fn from_type_num(num: c_int) -> Option<DType> {
     })
 }
 
-/// Native dtype of a `numpy.dtype` structure; `None` for other types, foreign byte order, and one that carries
-/// metadata or names parts of a number as fields (`('i4', [('low', 'i2'), ('high', 'i2')])`), which arrays hand on.
+/// The native dtype of a `numpy.dtype` structure. `None` for other types, for non-native byte order, and for a dtype
+/// that carries metadata or names parts of a number as fields (`('i4', [('low', 'i2'), ('high', 'i2')])`), because
+/// results must carry those too.
 ///
 /// # Safety
 /// `descr` points to a living `numpy.dtype`.
 pub unsafe fn from_descr(py: Python<'_>, descr: *const PyArray_Descr) -> Option<DType> {
-    // SAFETY: the caller vouches for the pointer; these fields have the same place in NumPy 1 and 2.
+    // SAFETY: the caller vouches for the pointer; these fields have the same offsets in NumPy 1 and 2.
     let (num, order) = unsafe { ((*descr).fields.type_num, (*descr).fields.byteorder as u8) };
     let swapped = if cfg!(target_endian = "little") { b'>' } else { b'<' };
-    // SAFETY: as above; all types with such a number have both.
+    // SAFETY: as above; both functions accept every dtype with a native type number.
     let (metadata, names) = unsafe { (PyDataType_METADATA(py, descr), PyDataType_NAMES(py, descr)) };
     // SAFETY: the constant lives as long as the interpreter.
     let nameless = || names.is_null() || names == unsafe { pyo3::ffi::Py_None() };
     from_type_num(num).filter(|_| order != swapped && metadata.is_null() && nameless())
 }
 
-/// What a `dtype=` argument means: `Ok(None)` when it is a valid dtype that is not native.
+/// The native dtype that a `dtype=` argument stands for; `Ok(None)` if it is a valid dtype that is not native.
 pub fn parse_dtype(obj: &Bound<'_, PyAny>) -> PyResult<Option<DType>> {
     let py = obj.py();
     let numpy = Numpy::get(py)?;
@@ -192,7 +196,7 @@ pub fn parse_dtype(obj: &Bound<'_, PyAny>) -> PyResult<Option<DType>> {
         return Ok(Some(DType::ALL[at]));
     }
     if obj.is_instance_of::<NdArray>() {
-        // it has an attribute `dtype`, as what stands for a dtype may have
+        // an array has an attribute `dtype`, by which NumPy would accept it as a dtype
         return Err(PyTypeError::new_err("Cannot construct a dtype from an array"));
     }
     let mut descr: *mut PyArray_Descr = std::ptr::null_mut();
@@ -207,7 +211,7 @@ pub fn parse_dtype(obj: &Bound<'_, PyAny>) -> PyResult<Option<DType>> {
     Ok(dtype)
 }
 
-/// What Python's own number types mean as a dtype.
+/// The dtype of one of Python's own number types.
 pub fn dtype_of_python_type(obj: &Bound<'_, PyAny>) -> Option<DType> {
     use pyo3::PyTypeInfo;
     let (py, class) = (obj.py(), obj.as_ptr());
@@ -223,7 +227,8 @@ pub fn dtype_of_python_type(obj: &Bound<'_, PyAny>) -> Option<DType> {
     }
 }
 
-/// The native dtype that a dtype object, a scalar type, one of Python's number types or a usual word names.
+/// The native dtype of a dtype object, a scalar type, one of Python's number types, or a common name of a dtype;
+/// `None` for all other objects.
 pub fn known_dtype(obj: &Bound<'_, PyAny>) -> Option<DType> {
     let py = obj.py();
     if let Some(dtype) = dtype_of_python_type(obj) {
@@ -239,7 +244,7 @@ pub fn known_dtype(obj: &Bound<'_, PyAny>) -> Option<DType> {
     obj.cast_exact::<PyString>().ok().and_then(|word| named_dtype(&word.to_cow().ok()?))
 }
 
-/// The native dtype of a word that means the same everywhere: its name, or its kind and size.
+/// The native dtype of a name that means the same on all systems: the full name, or the kind and size.
 fn named_dtype(word: &str) -> Option<DType> {
     const SHORT: [(&str, DType); 14] = [
         ("?", DType::Bool),
@@ -266,14 +271,14 @@ fn named_dtype(word: &str) -> Option<DType> {
     })
 }
 
-/// A real NumPy scalar with this value.
+/// The NumPy scalar with this value.
 pub fn to_numpy_scalar<'py>(py: Python<'py>, value: Scalar) -> PyResult<Bound<'py, PyAny>> {
     let mut bytes = value.to_bytes();
     // SAFETY: the bytes are the element's memory image.
     unsafe { numpy_scalar_at(py, value.dtype(), bytes.as_mut_ptr()) }
 }
 
-/// A real NumPy scalar from memory.
+/// The NumPy scalar with the value at an address.
 ///
 /// # Safety
 /// `address` holds one element of `dtype`.
@@ -282,7 +287,7 @@ pub unsafe fn numpy_scalar_at<'py>(py: Python<'py>, dtype: DType, address: *mut 
     if dtype == DType::F64
         && let Some(float64) = &numpy.float64
     {
-        // SAFETY: the address holds an element, as the caller says.
+        // SAFETY: the address holds an element, by the caller's contract.
         return float64.make(py, unsafe { address.cast::<f64>().read() });
     }
     let descr = numpy.descr(py, dtype).as_ptr();
@@ -293,7 +298,7 @@ pub unsafe fn numpy_scalar_at<'py>(py: Python<'py>, dtype: DType, address: *mut 
     }
 }
 
-/// Value of an object of exactly `numpy.float64`.
+/// The value of an object whose class is exactly `numpy.float64`.
 #[inline]
 pub fn numpy_float64(obj: &Bound<'_, PyAny>) -> Option<f64> {
     let numpy = NUMPY.get(obj.py())?;
@@ -302,16 +307,16 @@ pub fn numpy_float64(obj: &Bound<'_, PyAny>) -> Option<f64> {
     own.then(|| unsafe { ffi::PyFloat_AsDouble(obj.as_ptr()) })
 }
 
-/// Value of an object of exactly `numpy.int64`.
+/// The value of an object whose class is exactly `numpy.int64`.
 #[inline]
 pub fn numpy_int64(obj: &Bound<'_, PyAny>) -> Option<i64> {
     let numpy = NUMPY.get(obj.py())?;
     let own = std::ptr::eq(obj.get_type_ptr().cast(), numpy.types[DType::I64 as usize].0.as_ptr());
-    // SAFETY: the value of an object of that class lies there, as was seen when NumPy was loaded.
+    // SAFETY: the value of an object of that class lies there, as was checked when NumPy was loaded.
     (own && numpy.plain_int64).then(|| unsafe { obj.as_ptr().cast::<u8>().add(HEAD).cast::<i64>().read() })
 }
 
-/// Value of a real NumPy scalar of a native type.
+/// The value of a NumPy scalar of a native dtype.
 pub fn numpy_scalar_value(obj: &Bound<'_, PyAny>) -> Option<Scalar> {
     let py = obj.py();
     let class = obj.get_type_ptr();
@@ -327,7 +332,7 @@ pub fn numpy_scalar_value(obj: &Bound<'_, PyAny>) -> Option<Scalar> {
     Some(Scalar::from_bytes(dtype, image))
 }
 
-/// A float or int of exactly Python's own types that 64 bits hold.
+/// The value of an object whose class is exactly Python's `float` or `int`; `None` for other objects.
 #[inline]
 pub fn exact_weak(obj: &Bound<'_, PyAny>) -> Option<Weak> {
     if let Ok(value) = obj.cast_exact::<PyFloat>() {
@@ -336,7 +341,8 @@ pub fn exact_weak(obj: &Bound<'_, PyAny>) -> Option<Weak> {
     if obj.is_exact_instance_of::<PyInt>() { weak_int(obj) } else { None }
 }
 
-/// A Python number, or none. NumPy's scalars are no Python numbers, even where they inherit.
+/// The value of a Python number as a weak operand; `None` for other objects. NumPy's scalars are not weak, even those
+/// derived from Python's numbers.
 pub fn weak(obj: &Bound<'_, PyAny>) -> Option<Weak> {
     let py = obj.py();
     if let Ok(value) = obj.cast_exact::<PyFloat>() {
@@ -349,7 +355,7 @@ pub fn weak(obj: &Bound<'_, PyAny>) -> Option<Weak> {
         return Some(Weak::Bool(value.is_true()));
     }
     let generic = Numpy::get(py).ok()?.generic.as_ptr();
-    // SAFETY: looks at the class of a living object, and runs no code of it.
+    // SAFETY: reads the class of a living object, and runs no Python code.
     if unsafe { ffi::PyObject_TypeCheck(obj.as_ptr(), generic.cast()) } != 0 {
         return None;
     }
@@ -376,10 +382,10 @@ fn weak_int(obj: &Bound<'_, PyAny>) -> Option<Weak> {
     }
 }
 
-/// Conversion with C rules (NumPy's `casting='unsafe'`).
+/// Conversion of scalars by C's rules (NumPy's `casting='unsafe'`).
 pub use numelt_ir::interp::cast;
 
-/// Loads NumPy's C API and checks that it can be used.
+/// Loads NumPy's C API and makes one call of it as a check.
 pub fn load_api(py: Python<'_>) -> PyResult<()> {
     Numpy::get(py)?;
     // SAFETY: the first call loads the API table; the result is a new reference to a built-in dtype.

@@ -1,7 +1,8 @@
-//! Counting what runs in NumPy, where that needs nothing but counting.
+//! Counts of calls that run in NumPy, for calls that need nothing but counting.
 //!
-//! In: the name of what was called. Out: one more under the user's file and line, in the package's table. The rest
-//! (policies that warn or raise, calls that come from inside the package) is the package's.
+//! In: the name of the function that was called. Out: a higher count for that name and the user's file and line, in
+//! the package's table. The package itself handles the other calls: those under a policy that warns or raises, and
+//! those from inside the package.
 
 use crate::cpython::frames;
 use pyo3::ffi;
@@ -15,20 +16,20 @@ use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
 
 /// The package's table: `(name, file, line)` to `[count, reason]`.
 static COUNTS: PyOnceLock<Py<PyDict>> = PyOnceLock::new();
-/// Does a call that runs in NumPy pass in silence?
+/// Whether calls that run in NumPy are only counted: no policy warns or raises.
 static SILENT: AtomicBool = AtomicBool::new(false);
 
-/// An entry of the table that was found for a place in the program.
+/// An entry of the table, found for a position in the program.
 struct Known {
     name: Box<str>,
     entry: Py<PyList>,
-    /// Calls that the entry does not have yet; see [`settle_counts`].
+    /// Calls that have not been added to the entry yet; see [`settle_counts`].
     calls: i64,
-    /// Keeps the address of the code its own.
+    /// Keeps the code object alive, so that no other one gets its address.
     _code: Py<PyCode>,
 }
 
-/// Entries by code object and position in it.
+/// Entries by the address of the code object and the position in its bytecode.
 type Places = FxHashMap<(usize, i32), SmallVec<[Known; 1]>>;
 
 static PLACES: LazyLock<Mutex<Places>> = LazyLock::new(Mutex::default);
@@ -38,14 +39,14 @@ fn places() -> MutexGuard<'static, Places> {
     PLACES.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Forgets which entries were found: the table was emptied.
+/// Forgets the entries that were found, because the table has been emptied.
 #[pyfunction]
 fn forget_counts() {
     let old = std::mem::take(&mut *places());
     drop(old);
 }
 
-/// Adds to the table what was counted since it was last asked for.
+/// Adds to the table the calls that were counted since the last time.
 #[pyfunction]
 fn settle_counts(py: Python<'_>) -> PyResult<()> {
     let settle = |known: &mut Known| (known.entry.clone_ref(py), std::mem::take(&mut known.calls));
@@ -56,31 +57,31 @@ fn settle_counts(py: Python<'_>) -> PyResult<()> {
     Ok(())
 }
 
-/// Sets the table that calls are counted in.
+/// Sets the table in which calls are counted.
 #[pyfunction]
 fn set_counts(counts: &Bound<'_, PyDict>) {
     let _ = COUNTS.set(counts.py(), counts.clone().unbind());
 }
 
-/// Says whether calls that run in NumPy need nothing but counting.
+/// States whether calls that run in NumPy are only counted.
 #[pyfunction]
 fn set_silent(silent: bool) {
     SILENT.store(silent, Ordering::Relaxed);
 }
 
-/// Does a call that runs in NumPy pass in silence?
+/// Whether calls that run in NumPy are only counted: no policy warns or raises.
 pub fn is_silent() -> bool {
     SILENT.load(Ordering::Relaxed)
 }
 
 /// The globals of the innermost Python frame.
 pub fn globals(py: Python<'_>) -> Option<Bound<'_, PyDict>> {
-    // SAFETY: gives a borrowed reference, or null where no Python code runs.
+    // SAFETY: returns a borrowed reference, or null if no Python code runs.
     let globals = unsafe { Bound::from_borrowed_ptr_or_opt(py, ffi::PyEval_GetGlobals()) };
     globals.and_then(|globals| globals.cast_into::<PyDict>().ok())
 }
 
-/// Is the innermost Python frame the user's: neither the package's nor NumPy's?
+/// Whether the innermost Python frame is neither the package's nor NumPy's.
 pub fn in_users_frame(py: Python<'_>) -> bool {
     let Some(globals) = globals(py) else { return false };
     let Ok(Some(name)) = globals.get_item(pyo3::intern!(py, "__name__")) else { return true };
@@ -100,22 +101,24 @@ pub fn in_users_frame(py: Python<'_>) -> bool {
     is_user
 }
 
-/// Names of modules that are the user's, found before: the very objects, so that they need no look at their text.
+/// Names of the user's modules that were found. They are compared by address, which takes less time than comparing
+/// their text.
 static USERS: Mutex<Vec<Py<PyAny>>> = Mutex::new(Vec::new());
 const MOST_USERS: usize = 8;
-/// The one of them that was met last.
+/// The one of these names that was found last.
 static LAST: AtomicPtr<ffi::PyObject> = AtomicPtr::new(std::ptr::null_mut());
 
-/// The place of a call that needs nothing but counting.
+/// The position in the user's program of a call that is only counted.
 pub struct Place<'py> {
     counts: &'py Bound<'py, PyDict>,
     frame: Bound<'py, PyFrame>,
     code: Bound<'py, PyCode>,
-    /// The offset of the instruction.
+    /// The offset of the instruction in bytes.
     at: i32,
 }
 
-/// Where a call that runs in NumPy is to be counted, if that is to be done here: in the user's frame.
+/// The position to count a call under, if calls are only counted and the innermost Python frame is the user's; else
+/// `None`.
 pub fn simple(py: Python<'_>) -> PyResult<Option<Place<'_>>> {
     let Some(counts) = COUNTS.get(py).filter(|_| is_silent()) else { return Ok(None) };
     let Some(frame) = frames::running(py) else { return Ok(None) };
@@ -123,7 +126,7 @@ pub fn simple(py: Python<'_>) -> PyResult<Option<Place<'_>>> {
     Ok(in_users_frame(py).then(|| Place { counts: counts.bind(py), frame, code, at }))
 }
 
-/// Counts a call that is the user's and needs nothing else; false for all others.
+/// Counts a call if calls are only counted and the innermost Python frame is the user's; else returns false.
 pub fn noted(py: Python<'_>, name: &str, reason: &str) -> PyResult<bool> {
     if !is_silent() {
         return Ok(false);
@@ -139,7 +142,7 @@ pub fn noted(py: Python<'_>, name: &str, reason: &str) -> PyResult<bool> {
     }
 }
 
-/// Counts a call under an entry that was found before, if there is one.
+/// Counts a call under an entry that was found before; false if there is none.
 fn counted(place: (usize, i32), name: &str) -> bool {
     match places().get_mut(&place).and_then(|known| known.iter_mut().find(|k| &*k.name == name)) {
         Some(known) => {
@@ -150,7 +153,7 @@ fn counted(place: (usize, i32), name: &str) -> bool {
     }
 }
 
-/// Counts a call.
+/// Counts a call at a position in the program.
 pub fn note(place: Place<'_>, name: &str, reason: &str) -> PyResult<()> {
     let Place { counts, frame, code, at } = place;
     let py = counts.py();

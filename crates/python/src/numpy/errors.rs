@@ -1,4 +1,7 @@
-//! The one map from numelt's errors to Python exceptions, and the exceptions with NumPy's wording.
+//! The one map from numelt's errors to Python exceptions, and exceptions with NumPy's wording.
+//!
+//! In: an error of the runtime or of NumPy's rules, or the result of a call of Python code. Out: a Python exception,
+//! of NumPy's class where NumPy has one.
 
 use crate::numpy::convert::Numpy;
 use numelt::ErrorKind;
@@ -12,7 +15,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 use std::sync::OnceLock;
 
-/// The Python exception for an error from below.
+/// The Python exception for an error of the runtime or the crates below it.
 pub fn to_py(error: Error) -> PyErr {
     match error {
         Error::Shape(text) | Error::Config(text) => PyValueError::new_err(text),
@@ -31,7 +34,7 @@ pub fn to_py(error: Error) -> PyErr {
     }
 }
 
-/// The Python exception for what NumPy's rules refuse.
+/// The Python exception for an error of NumPy's rules (crate `numelt`).
 pub fn from_rules(error: numelt::Error) -> PyErr {
     let text = error.to_string();
     match (error.kind(), error) {
@@ -44,12 +47,12 @@ pub fn from_rules(error: numelt::Error) -> PyErr {
     }
 }
 
-/// What Python code gave; nothing where it failed in one of the ways that are expected of it. Any other exception goes on:
-/// Python code may raise at any place what the handler of a signal raises, which is nobody's to drop. So no call of Python code
-/// ends in `.ok()` or `unwrap_or`.
+/// The value that Python code returned, or `None` if it raised an exception of one of the expected classes. Any other
+/// exception is passed on. The handler of a signal can raise an exception at any point of Python code, and that
+/// exception must reach the user; so no call of Python code ends in `.ok()` or `unwrap_or`.
 ///
 /// # Errors
-/// Exceptions of other classes than these.
+/// Exceptions of classes that are not expected.
 pub fn unless<T>(py: Python<'_>, result: PyResult<T>, expected: &[Kind]) -> PyResult<Option<T>> {
     match result {
         Ok(value) => Ok(Some(value)),
@@ -74,7 +77,7 @@ pub const RUNTIME: Kind = is::<PyRuntimeError>;
 pub const TYPE: Kind = is::<PyTypeError>;
 pub const VALUE: Kind = is::<PyValueError>;
 
-/// NumPy's `MemoryError` for an array that cannot be had.
+/// NumPy's `MemoryError` for an array that cannot be allocated.
 pub fn memory(py: Python<'_>, shape: &[i64], dtype: DType) -> PyErr {
     let make = || {
         let class = py.import("numpy._core._exceptions")?.getattr("_ArrayMemoryError")?;
@@ -86,8 +89,8 @@ pub fn memory(py: Python<'_>, shape: &[i64], dtype: DType) -> PyErr {
     }
 }
 
-/// A shape with an extent still to be worked out, as `reshape` prints it: leading ones are left out, later
-/// ones are called `newaxis`.
+/// The text of a shape in which one extent (negative here) is still to be worked out, as the errors of `reshape`
+/// print it: such an extent is left out at the beginning, and is called `newaxis` later.
 pub fn partial_shape_text(shape: &[i64]) -> String {
     let known = shape.iter().position(|&n| n >= 0).map_or(&[][..], |first| &shape[first..]);
     let part = |n: &i64| if *n < 0 { "newaxis".to_string() } else { n.to_string() };
@@ -95,7 +98,7 @@ pub fn partial_shape_text(shape: &[i64]) -> String {
     format!("({}{comma})", known.iter().map(part).collect::<Vec<_>>().join(","))
 }
 
-/// The same for the axis that an argument names.
+/// `numpy.exceptions.AxisError` for the axis that the argument of this name states.
 pub fn axis_of(py: Python<'_>, axis: i64, rank: usize, argument: &str) -> PyErr {
     let make = || py.import("numpy.exceptions")?.getattr("AxisError")?.call1((axis, rank, argument));
     match make() {
@@ -113,10 +116,10 @@ pub fn axis(py: Python<'_>, axis: i64, rank: usize) -> PyErr {
     }
 }
 
-/// Bytes from which on it is looked whether an array can exist at all.
+/// Arrays of at most this many bytes are allocated without a check whether the machine has so much memory.
 const NOTABLE: i64 = 1 << 26;
 
-/// Refuses an array that no memory can hold, where it is asked for.
+/// Refuses an array that no memory of this machine can hold, when the array is made and not when it is first used.
 pub fn check_bytes(py: Python<'_>, dims: &[i64], dtype: DType) -> PyResult<()> {
     let bytes = dims.iter().filter(|n| **n > 0).try_fold(dtype.size() as i64, |a, &n| a.checked_mul(n));
     match bytes {
@@ -130,15 +133,15 @@ pub fn check_bytes(py: Python<'_>, dims: &[i64], dtype: DType) -> PyResult<()> {
     }
 }
 
-/// Bytes that this process may map.
+/// Bytes of address space that this process may use.
 fn address_space() -> u64 {
     let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
-    // SAFETY: the call writes one structure, which is ours.
+    // SAFETY: the call writes one structure, which is a local variable.
     let known = unsafe { libc::getrlimit(libc::RLIMIT_AS, &raw mut limit) } == 0;
     if known { limit.rlim_cur } else { u64::MAX }
 }
 
-/// Bytes of memory and swap space together, as the system counts them; no limit where it does not say.
+/// Bytes of memory and swap space together, as the system counts them; `u64::MAX` if it does not say.
 fn most_memory() -> u64 {
     static TOTAL: OnceLock<u64> = OnceLock::new();
     *TOTAL.get_or_init(|| {

@@ -1,9 +1,10 @@
-//! Memory shared with plain NumPy: exports of our bases, adoption of NumPy's arrays, and the way back.
+//! Memory shared with NumPy: exports of our bases, adoption of NumPy's arrays, and views of exports that return to
+//! us.
 //!
-//! An export is a `numpy.ndarray` whose `.base` is an [`Exporter`]; while one lives, the runtime
-//! runs operations on that base at once. An array of NumPy's that looks into our memory has an
-//! exporter at the end of its `.base` chain, or lies inside a base of the [`registry`], and becomes a
-//! view of our base again.
+//! In: an array of ours, or a `numpy.ndarray`. Out: the array of the other library on the same memory. An export is a
+//! `numpy.ndarray` whose `.base` is an [`Exporter`]; while one exists, the runtime runs operations on that base at
+//! once. A NumPy array that lies in our memory has an exporter at the end of its `.base` chain, or lies inside a base
+//! of the [`registry`]; it becomes a view of our base again.
 
 use crate::array::fresh;
 use crate::array::ndarray::{NdArray, Payload, stand, standing_for};
@@ -23,18 +24,18 @@ use pyo3::types::PyMemoryView;
 use std::ffi::c_int;
 use std::ops::Range;
 
-/// Real arrays of at most this many bytes are copied when an operation reads them: then the
-/// operation can stay in the queue, which costs more than the copy.
+/// NumPy's arrays of at most this many bytes are copied when an operation reads them: the
+/// operation can then stay pending. Running it at once would cost more than the copy.
 const SNAPSHOT_BYTES: i64 = 4096;
 
-/// Results of at most this many bytes that nobody else holds are copied rather than adopted.
+/// Results of NumPy of at most this many bytes are copied and not adopted, if nobody else holds them.
 const COPIED_BYTES: i64 = 2048;
 
-/// Owner of an exported window: at the end of the `.base` chain of every array made from it.
+/// The owner of an exported window, at the end of the `.base` chain of every NumPy array on that memory.
 #[pyclass(module = "numelt._core", frozen)]
 pub struct Exporter {
     pub export: Export,
-    /// The array exported first, for `.base` of views that come back.
+    /// The array that was exported; views of the export that return to us have it as `.base`.
     pub array: Option<Py<PyAny>>,
 }
 
@@ -46,7 +47,8 @@ impl Drop for Exporter {
 
 #[pymethods]
 impl Exporter {
-    /// All of the memory. NumPy asks for it, and lets it go, to learn whether a view of its may become writeable again.
+    /// Exposes all of the memory. NumPy requests and releases this buffer to learn whether one of its views may be
+    /// made writeable again.
     ///
     /// # Safety
     /// Called by the interpreter with a valid `view`.
@@ -62,9 +64,9 @@ impl Exporter {
     }
 }
 
-// ---- ours to NumPy ------------------------------------------------------------------------------
+// ---- Our arrays to NumPy ------------------------------------------------------------------------
 
-/// Zero-copy `numpy.ndarray` of one of our arrays; pending work on it runs first.
+/// A zero-copy `numpy.ndarray` of one of our arrays; pending work on it runs first.
 pub fn to_numpy<'py>(array: &Bound<'py, NdArray>) -> PyResult<Bound<'py, PyAny>> {
     let py = array.py();
     match array.get().payload() {
@@ -73,7 +75,7 @@ pub fn to_numpy<'py>(array: &Bound<'py, NdArray>) -> PyResult<Bound<'py, PyAny>>
     }
 }
 
-/// Zero-copy `numpy.ndarray` of a view.
+/// A zero-copy `numpy.ndarray` of a view.
 pub fn export_view<'py>(
     py: Python<'py>,
     view: &ArrayView,
@@ -87,16 +89,16 @@ pub fn export_view<'py>(
     Ok(made)
 }
 
-/// Makes an exporter the base of an array that has none.
+/// Sets an exporter as the base of an array that has no base.
 pub fn set_base<'py>(array: &Bound<'py, PyAny>, exporter: Bound<'py, Exporter>) -> PyResult<()> {
     let py = array.py();
-    // SAFETY: the array was made by `bare_view`; SetBaseObject takes over the exporter, which keeps the memory alive
+    // SAFETY: the array was made by `bare_view`. SetBaseObject takes over the exporter, which keeps the memory alive
     // and in place.
     let failed = unsafe { PY_ARRAY_API.PyArray_SetBaseObject(py, array.as_ptr().cast(), exporter.into_ptr()) };
     if failed < 0 { Err(PyErr::fetch(py)) } else { Ok(()) }
 }
 
-/// A real array on the memory of a view whose base starts at `start`; the caller keeps that memory in place.
+/// A `numpy.ndarray` on the memory of a view whose base starts at `start`. The caller keeps that memory in place.
 pub fn bare_view<'py>(
     py: Python<'py>,
     view: &ArrayView,
@@ -109,7 +111,7 @@ pub fn bare_view<'py>(
     let mut dims: smallvec::SmallVec<[npy_intp; 4]> = view.shape.iter().map(|&n| n as npy_intp).collect();
     let mut strides: smallvec::SmallVec<[npy_intp; 4]> = view.strides.iter().map(|&n| n as npy_intp).collect();
     // SAFETY: NewFromDescr takes over one reference to the descr and copies dims and strides. The view lies inside
-    // the memory, which stays in place as the caller says.
+    // the memory, which the caller keeps in place.
     unsafe {
         let descr = numpy.descr(py, view.dtype).clone().into_ptr();
         let made = PY_ARRAY_API.PyArray_NewFromDescr(
@@ -127,7 +129,7 @@ pub fn bare_view<'py>(
     }
 }
 
-/// One of our arrays as NumPy's; `None` for other objects.
+/// The `numpy.ndarray` of one of our arrays; `None` for other objects.
 pub fn as_numpy<'py>(obj: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyAny>>> {
     if let Ok(array) = obj.cast::<NdArray>() {
         return to_numpy(array).map(Some);
@@ -135,21 +137,21 @@ pub fn as_numpy<'py>(obj: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyAn
     Ok(None)
 }
 
-/// NumPy's ufunc behind one of ours.
+/// NumPy's ufunc for one of ours.
 pub fn numpy_ufunc_of<'py>(obj: &Bound<'py, PyAny>) -> Option<Bound<'py, PyAny>> {
     obj.cast_exact::<Ufunc>().ok().map(|u| u.get().numpy(obj.py()))
 }
 
-// ---- NumPy's to ours ----------------------------------------------------------------------------
+// ---- NumPy's arrays to ours ---------------------------------------------------------------------
 
-/// The fields of a `numpy.ndarray` that matter here.
+/// The fields of a `numpy.ndarray` that this module reads.
 pub struct RealArray {
     data: *mut u8,
-    /// Native dtype and an address and strides that are aligned to it.
+    /// The native dtype, if the address and the strides are aligned to it.
     dtype: Option<DType>,
     shape: Dims,
     strides: Dims,
-    /// As in the array.
+    /// NumPy's flags of the array.
     pub flags: c_int,
     base: *mut ffi::PyObject,
 }
@@ -177,7 +179,7 @@ impl RealArray {
         }
     }
 
-    /// The native dtype of such an array whose address and strides are aligned to it.
+    /// The native dtype of a `numpy.ndarray`, if its address and strides are aligned to it.
     fn dtype(obj: &Bound<'_, PyAny>) -> Option<DType> {
         // SAFETY: as in `of`.
         unsafe {
@@ -186,7 +188,7 @@ impl RealArray {
         }
     }
 
-    /// What an array's memory belongs to; null where it is the array's own.
+    /// The object that owns an array's memory; null if the array owns it itself.
     fn base(obj: &Bound<'_, PyAny>) -> *mut ffi::PyObject {
         // SAFETY: as in `of`.
         unsafe { (*obj.as_ptr().cast::<PyArrayObject>()).fields.base }
@@ -207,15 +209,15 @@ pub fn rank(obj: &Bound<'_, PyAny>) -> usize {
     unsafe { (*obj.as_ptr().cast::<PyArrayObject>()).fields.nd as usize }
 }
 
-/// NumPy's number of the dtype of an object that is a `numpy.ndarray`.
+/// NumPy's type number of the dtype of an object that is a `numpy.ndarray`.
 pub fn type_number(obj: &Bound<'_, PyAny>) -> c_int {
-    // SAFETY: as above; an array's descriptor lives as long as it does, and its type number has the same place in
+    // SAFETY: as above; an array's descriptor lives as long as the array, and its type number has the same offset in
     // NumPy 1 and 2.
     unsafe { (*(*obj.as_ptr().cast::<PyArrayObject>()).fields.descr).fields.type_num }
 }
 
-/// A real NumPy array as ours. `fresh`: the caller knows that nobody else holds it. Objects that are
-/// no exact `numpy.ndarray` come back as they are.
+/// Converts a `numpy.ndarray` to an array of ours. `fresh` says that nobody else holds it. Objects of all other
+/// classes, derived ones included, are returned unchanged.
 pub fn from_numpy<'py>(obj: &Bound<'py, PyAny>, fresh: bool) -> PyResult<Bound<'py, PyAny>> {
     let py = obj.py();
     if !obj.is_exact_instance(Numpy::get(py)?.ndarray.bind(py)) {
@@ -240,7 +242,7 @@ pub fn from_numpy<'py>(obj: &Bound<'py, PyAny>, fresh: bool) -> PyResult<Bound<'
     if fresh && !real.base.is_null() {
         return Ok(Bound::new(py, window(py, view, writeable)?)?.into_any());
     }
-    // Whoever makes a base visible is usually kept by the array's owner; where nobody does, this array does.
+    // The owner of the memory usually keeps a visible base pinned; if it does not, this array does.
     let pin = if !fresh && !view.base.is_visible() { Some(run::export(py, &view.base)?) } else { None };
     let array = NdArray::new(view, below(py, &real, fresh)?, writeable);
     if let Some(export) = pin {
@@ -249,13 +251,14 @@ pub fn from_numpy<'py>(obj: &Bound<'py, PyAny>, fresh: bool) -> PyResult<Bound<'
     Ok(Bound::new(py, array)?.into_any())
 }
 
-/// What NumPy returns of an array that nobody else has: a view of it, as its `.base` and flags say.
+/// An array of a result of NumPy that nobody else holds: a view, because its `.base` and flags are those of a view in
+/// NumPy.
 fn window(py: Python<'_>, view: ArrayView, writeable: bool) -> PyResult<NdArray> {
     let whole = fresh::object(py, || NdArray::new(view.clone(), None, true))?;
     Ok(NdArray::new(view, Some(whole.into_any().unbind()), writeable))
 }
 
-/// A field of an array of records, whose memory stays one base as long as the array lives.
+/// A field of an array of records. The memory of the records stays one base as long as the array lives.
 pub fn field<'py>(array: &Bound<'py, NdArray>, field: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
     let py = field.py();
     if !field.is_exact_instance(Numpy::get(py)?.ndarray.bind(py)) {
@@ -278,25 +281,27 @@ pub fn field<'py>(array: &Bound<'py, NdArray>, field: &Bound<'py, PyAny>) -> PyR
         && let Some(view) = part.get().view()
         && pin.get().is_none()
     {
-        // a base that another array has pinned begins where that array's does
+        // a base that another array has pinned starts where that array's base does
         let _ = pin.set(Box::new(run::export(py, &view.base)?));
     }
     Ok(made)
 }
 
-/// A few elements that lie closely, and what lies between them, in memory of our own, and where the first is: that is
-/// cheaper than to keep the array that has them.
+/// Copies the elements of a small array, with the bytes between them, to memory of our own, and returns the base and
+/// the offset of the first element. This is cheaper than keeping the NumPy array. `None` if the array spans too many
+/// bytes.
 fn copy_of_few(real: &RealArray, dtype: DType) -> PyResult<Option<(BaseRef, i64)>> {
     let range = shape::byte_range(&real.shape, &real.strides, dtype.size() as i64);
     let Some((low, high)) = range.filter(|(low, high)| high - low <= COPIED_BYTES) else { return Ok(None) };
-    // SAFETY: the array's elements lie in this range, all of which is memory of the one that owns it.
+    // SAFETY: all elements of the array lie in this range, which is memory of its owner.
     let bytes = unsafe { std::slice::from_raw_parts(real.data.offset(low as isize), (high - low) as usize) };
     // SAFETY: the GIL is held; see `run::record`.
     let base = unsafe { Runtime::global().filled_past(bytes) };
     base.map(|base| Some((base, -low))).map_err(errors::to_py)
 }
 
-/// The object that is no array and holds the memory of an array: bytes, a memory map, another library's buffer.
+/// The object at the end of the `.base` chain, if that is not an array: bytes, a memory map, a buffer of another
+/// library.
 fn buffer_below(py: Python<'_>, real: &RealArray) -> Option<Py<PyAny>> {
     let mut base = real.base;
     // SAFETY: a base is a living object or null, and an array's own base field is one too.
@@ -308,7 +313,8 @@ fn buffer_below(py: Python<'_>, real: &RealArray) -> Option<Py<PyAny>> {
     }
 }
 
-/// What `.base` of an adopted array shows: what is no array and holds the memory, or else the array that does.
+/// What `.base` of an adopted array returns: the object below all arrays that holds the memory, or else the array
+/// that owns it.
 fn below(py: Python<'_>, real: &RealArray, fresh: bool) -> PyResult<Option<Py<PyAny>>> {
     match buffer_below(py, real) {
         None if !fresh && !real.base.is_null() => {
@@ -320,7 +326,7 @@ fn below(py: Python<'_>, real: &RealArray, fresh: bool) -> PyResult<Option<Py<Py
     }
 }
 
-/// An array of NumPy's as one of ours that is never native.
+/// Converts a NumPy array of a non-native dtype to an array of ours.
 fn not_native<'py>(real: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
     match foreign_below(real)? {
         None if let Some(known) = standing_for(real) => Ok(known),
@@ -328,7 +334,7 @@ fn not_native<'py>(real: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
     }
 }
 
-/// What `.base` of an array that is not native shows, if that is another such array.
+/// What `.base` of an array of a non-native dtype returns, if that is another such array.
 fn foreign_below(real: &Bound<'_, PyAny>) -> PyResult<Option<Py<PyAny>>> {
     let py = real.py();
     // SAFETY: a base is a living object or null.
@@ -345,7 +351,7 @@ fn foreign_below(real: &Bound<'_, PyAny>) -> PyResult<Option<Py<PyAny>>> {
     from_numpy(&base, false).map(|array| Some(array.unbind()))
 }
 
-/// An operand that is only read, and only now: small ones are copied, so that the operation can wait.
+/// Converts an operand that is read by one operation. A small one is copied, so that the operation can stay pending.
 pub fn operand_from_numpy<'py>(obj: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
     let py = obj.py();
     if obj.is_exact_instance(Numpy::get(py)?.ndarray.bind(py)) {
@@ -362,7 +368,7 @@ pub fn operand_from_numpy<'py>(obj: &Bound<'py, PyAny>) -> PyResult<Bound<'py, P
     from_numpy(obj, false)
 }
 
-/// A base for NumPy's memory, and the window of `obj` on it.
+/// A view of a base for NumPy's memory, with the shape and strides of `obj`.
 fn adopt(obj: &Bound<'_, PyAny>, real: &RealArray, dtype: DType, fresh: bool) -> PyResult<ArrayView> {
     let Some((low, high)) = shape::byte_range(&real.shape, &real.strides, dtype.size() as i64) else {
         let (shape, strides) = (real.shape.clone(), real.strides.clone());
@@ -378,8 +384,8 @@ fn adopt(obj: &Bound<'_, PyAny>, real: &RealArray, dtype: DType, fresh: bool) ->
         return Ok(window(base, start));
     }
     let owner = Box::new(Owner::of(obj.clone().unbind()));
-    // SAFETY: the owner keeps the array, which keeps `start..start + (high - low)` valid; nothing is recorded
-    // that writes to it unless the array is writeable.
+    // SAFETY: the owner keeps the array, which keeps `start..start + (high - low)` valid; no operation that writes to
+    // it is recorded unless the array is writeable.
     let base = unsafe { Runtime::global().adopt(start, (high - low) as usize, owner, !fresh) };
     if !fresh {
         registry::enter_adopted(&base, None);
@@ -387,9 +393,9 @@ fn adopt(obj: &Bound<'_, PyAny>, real: &RealArray, dtype: DType, fresh: bool) ->
     Ok(window(base, range.start))
 }
 
-/// The base of the memory that an array shares with others, and its first address: one that is known, or a new
-/// one of all that the owner of the memory has, so that everything that looks into it is a view of one base.
-/// `None` when `range` is not inside what the owner seems to have.
+/// The base of memory that an array shares with others, and the first address of the base: a registered base, or a
+/// new one of all memory of the owner, so that all arrays on that memory are views of one base. `None` if `range` is
+/// not inside what seems to be the owner's memory.
 fn shared(obj: &Bound<'_, PyAny>, range: &Range<usize>) -> PyResult<Option<(BaseRef, usize)>> {
     let py = obj.py();
     let mut root = obj.clone();
@@ -421,22 +427,22 @@ fn shared(obj: &Bound<'_, PyAny>, range: &Range<usize>) -> PyResult<Option<(Base
         return Ok(None);
     }
     let owner = Box::new(Owner::of(root.unbind()));
-    // SAFETY: the owner keeps the root array, which keeps the memory that it looks into; see `adopt` on writes.
+    // SAFETY: the owner keeps the root array, which keeps its memory; see `adopt` on writes.
     let base = unsafe { Runtime::global().adopt(all.start as *mut u8, all.len(), owner, true) };
     registry::enter_adopted(&base, key);
     Ok(Some((base, all.start)))
 }
 
-/// All of the buffer that an object which is no array offers, if it is in one piece.
+/// The addresses of the buffer that an object (which is not an array) exposes, if the buffer is contiguous.
 fn buffer_range(obj: &Bound<'_, PyAny>) -> PyResult<Option<Range<usize>>> {
     let mut obj = obj.clone();
     while let Ok(memory) = obj.cast::<PyMemoryView>() {
-        // one that has been released does not tell
+        // a memory view that has been released raises a ValueError
         let below = errors::unless(obj.py(), memory.getattr("obj"), &[errors::VALUE])?;
         let Some(below) = below else { return Ok(None) };
         obj = below;
     }
-    // SAFETY: an all-zero structure is what the call fills; it is released when it was.
+    // SAFETY: the call fills the zeroed structure, which is released if the call succeeded.
     let range = unsafe {
         if ffi::PyObject_CheckBuffer(obj.as_ptr()) == 0 {
             return Ok(None);
@@ -453,7 +459,7 @@ fn buffer_range(obj: &Bound<'_, PyAny>) -> PyResult<Option<Range<usize>>> {
     errors::unless(obj.py(), range, &[errors::BUFFER, errors::VALUE])
 }
 
-/// Addresses of an array's memory, whatever its dtype.
+/// The addresses of an array's memory, for any dtype.
 fn memory_of(array: &Bound<'_, PyAny>) -> PyResult<Range<usize>> {
     let real = RealArray::of(array);
     let itemsize = array.getattr("itemsize")?.extract::<i64>()?;
@@ -462,18 +468,18 @@ fn memory_of(array: &Bound<'_, PyAny>) -> PyResult<Range<usize>> {
     Ok(at(low)..at(high))
 }
 
-/// Number of references to an object.
+/// The number of references to an object.
 pub fn references(obj: &Bound<'_, PyAny>) -> isize {
     // SAFETY: the object lives and the GIL is held.
     unsafe { ffi::Py_REFCNT(obj.as_ptr()) }
 }
 
-/// Does every array down the `.base` chain belong to the one above it alone?
+/// Whether each array along the `.base` chain is held only by the array before it, and the last one owns its memory.
 fn is_sole_owner(real: &RealArray) -> bool {
     let mut base = real.base;
     let mut flags = real.flags;
     while !base.is_null() {
-        // SAFETY: a base is a living object, kept by the array it belongs to.
+        // SAFETY: a base is a living object, kept by the array that it belongs to.
         let is_array = unsafe { ffi::Py_REFCNT(base) == 1 && is_numpy_array(base) };
         if !is_array {
             return false;
@@ -487,6 +493,8 @@ fn is_sole_owner(real: &RealArray) -> bool {
     flags & NPY_ARRAY_OWNDATA != 0
 }
 
+/// Whether an object is a `numpy.ndarray`, or of a derived class.
+///
 /// # Safety
 /// `obj` is a living Python object, with the GIL held.
 unsafe fn is_numpy_array(obj: *mut ffi::PyObject) -> bool {
@@ -496,7 +504,7 @@ unsafe fn is_numpy_array(obj: *mut ffi::PyObject) -> bool {
     Numpy::get(py).is_ok_and(|n| unsafe { ffi::PyObject_TypeCheck(obj, n.ndarray.as_ptr().cast()) != 0 })
 }
 
-/// A view of our own base, if the array looks into one.
+/// A view of our own base, if the NumPy array lies in one.
 fn back_to_ours<'py>(obj: &Bound<'py, PyAny>, real: &RealArray, dtype: DType) -> PyResult<Option<Bound<'py, PyAny>>> {
     if real.base.is_null() {
         return Ok(None);
@@ -515,7 +523,7 @@ fn back_to_ours<'py>(obj: &Bound<'py, PyAny>, real: &RealArray, dtype: DType) ->
     if below.cast_exact::<PyMemoryView>().is_ok() {
         return Ok(Some(fresh::object(py, || NdArray::new(view, Some(below.unbind()), real.writeable()))?.into_any()));
     }
-    // the array that was exported, not a view that NumPy made of it
+    // this is the array that was exported, not a view that NumPy made of it
     if below.cast_exact::<Exporter>().is_ok()
         && let Some(parent) = &parent
         && let Ok(array) = parent.bind(py).cast_exact::<NdArray>()
@@ -529,6 +537,7 @@ fn back_to_ours<'py>(obj: &Bound<'py, PyAny>, real: &RealArray, dtype: DType) ->
     Ok(Some(fresh::object(py, || NdArray::new(view, parent, real.writeable()))?.into_any()))
 }
 
+/// The array that owns the memory of an array of ours; other objects are returned unchanged.
 fn root_of(py: Python<'_>, array: Py<PyAny>) -> Py<PyAny> {
     match array.bind(py).cast::<NdArray>() {
         Ok(ours) => ours.get().parent().map_or_else(|| array.clone_ref(py), |p| p.clone_ref(py)),
@@ -536,10 +545,10 @@ fn root_of(py: Python<'_>, array: Py<PyAny>) -> Py<PyAny> {
     }
 }
 
-/// A base, where its memory begins, and the array that shows all of it.
+/// A base, the address at which its memory starts, and the array on all of it.
 type OurMemory = (BaseRef, usize, Option<Py<PyAny>>);
 
-/// Follows a `.base` chain to one of our bases.
+/// Follows a `.base` chain to a base of ours.
 fn owner_of(py: Python<'_>, first: *mut ffi::PyObject) -> Option<OurMemory> {
     // SAFETY: a base is a living object.
     let mut base = unsafe { Bound::from_borrowed_ptr(py, first) };

@@ -1,8 +1,8 @@
-//! Items, operators and calls of arrays of dtypes that are never native: objects, text, dates, records.
+//! Indexing, operators and calls of arrays of non-native dtypes: objects, strings, dates, records.
 //!
-//! In: an operation with such an array in it. Out: what NumPy makes of it, counted as a fallback, without a way through
-//! the package; `None` where only the package can tell (other classes, policies that warn or raise). What an array
-//! of objects holds is given out, and taken, as the very object.
+//! In: an operation with such an array. Out: what NumPy returns, counted as a fallback, without a detour through the
+//! package; `None` if only the package can decide (other classes, policies that warn or raise). The elements of an
+//! array of objects are returned, and stored, as the very objects.
 
 use crate::array::ndarray::{NdArray, Payload};
 use crate::cpython::given::{self, Given};
@@ -15,13 +15,13 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyInt, PySlice, PyString, PyTuple};
 use std::ffi::c_int;
 
-/// Why indexing is counted as a fallback.
+/// The reason under which indexing is counted as a fallback.
 const INDEXED: &str = "indexing an array that is not native";
 
 type Out<'py> = PyResult<Bound<'py, PyAny>>;
 type Quick<'py> = PyResult<Option<Bound<'py, PyAny>>>;
 
-/// Counts a call, here or by the package.
+/// Counts a call, here if possible, else by the package's hook.
 fn note(py: Python<'_>, name: &str, reason: &str) -> PyResult<()> {
     if coverage::noted(py, name, reason)? {
         return Ok(());
@@ -32,12 +32,12 @@ fn note(py: Python<'_>, name: &str, reason: &str) -> PyResult<()> {
     }
 }
 
-/// An item that NumPy gave out, as ours: a view is an array of ours, anything else is what it is.
+/// An item that NumPy returned: an array becomes one of ours, anything else is returned unchanged.
 pub fn given<'py>(item: Bound<'py, PyAny>) -> Out<'py> {
     export::from_numpy(&item, export::references(&item) == 1)
 }
 
-/// `array[key]`, where `real` is the array as NumPy has it.
+/// `array[key]`, where `real` is the `numpy.ndarray` of the array.
 pub fn get<'py>(array: &Bound<'py, NdArray>, real: &Bound<'py, PyAny>, key: &Bound<'py, PyAny>) -> Quick<'py> {
     let py = key.py();
     if is_word(key) {
@@ -56,7 +56,7 @@ pub fn get<'py>(array: &Bound<'py, NdArray>, real: &Bound<'py, PyAny>, key: &Bou
     given(made?).map(Some)
 }
 
-/// `array[key] = value`, where `real` is the array as NumPy has it; false where the package has to do it.
+/// `array[key] = value`, where `real` is the `numpy.ndarray` of the array; false if the package has to do it.
 pub fn set<'py>(real: &Bound<'py, PyAny>, key: &Bound<'py, PyAny>, value: &Bound<'py, PyAny>) -> PyResult<bool> {
     let mut lent = Lent::new(Terms::UNCLAIMED);
     let Some(place) = lent.argument(key)? else { return Ok(false) };
@@ -74,17 +74,17 @@ pub fn set<'py>(real: &Bound<'py, PyAny>, key: &Bound<'py, PyAny>, value: &Bound
     done.map(|()| true)
 }
 
-/// Does a `numpy.ndarray` hold Python objects?
+/// Whether a `numpy.ndarray` holds Python objects.
 fn holds_objects(real: &Bound<'_, PyAny>) -> bool {
     export::type_number(real) == NPY_TYPES::NPY_OBJECT as c_int
 }
 
-/// A Python int or a string: needs no look inside.
+/// Whether the key is a Python int or a string, which is passed to NumPy unchanged.
 fn is_word(key: &Bound<'_, PyAny>) -> bool {
     key.is_exact_instance_of::<PyInt>() || key.is_exact_instance_of::<PyString>()
 }
 
-/// Does the key have a Python int for each axis?
+/// Whether the key has a Python int for each axis.
 fn is_element(key: &Bound<'_, PyAny>, rank: usize) -> bool {
     match key.cast_exact::<PyTuple>() {
         Ok(parts) => parts.len() == rank && parts.iter_borrowed().all(|part| part.is_exact_instance_of::<PyInt>()),
@@ -92,7 +92,7 @@ fn is_element(key: &Bound<'_, PyAny>, rank: usize) -> bool {
     }
 }
 
-/// An operator on two operands, at least one of which is ours: `act` does it in NumPy.
+/// An operator with two operands, at least one of which is an array of ours; `act` applies it in NumPy.
 pub fn operate<'py>(
     name: &str,
     operands: [&Bound<'py, PyAny>; 2],
@@ -107,7 +107,7 @@ pub fn operate<'py>(
     lent.take_back(made).map(Some)
 }
 
-/// An operator on one operand of ours: `act` does it in NumPy.
+/// An operator with one operand, an array of ours; `act` applies it in NumPy.
 pub fn operate_one<'py>(
     name: &str,
     operand: &Bound<'py, PyAny>,
@@ -121,7 +121,7 @@ pub fn operate_one<'py>(
     lent.take_back(made).map(Some)
 }
 
-/// `diff` of an array of one axis.
+/// `diff` of an array with one axis.
 pub fn differences<'py>(array: &Bound<'py, PyAny>) -> Quick<'py> {
     let py = array.py();
     let Some(ours) = array.cast_exact::<NdArray>().ok().filter(|_| coverage::is_silent()) else { return Ok(None) };
@@ -135,7 +135,8 @@ pub fn differences<'py>(array: &Bound<'py, PyAny>) -> Quick<'py> {
     })
 }
 
-/// A method of NumPy's array, by its name as it is counted, where it passes in silence.
+/// Calls a method of NumPy's array class if calls that run in NumPy are only counted; `label` is the name for
+/// counting, with the class before the method.
 pub fn method<'py>(
     array: &Bound<'py, NdArray>,
     label: &'static str,
@@ -146,7 +147,7 @@ pub fn method<'py>(
     given::unpacked(args, kwargs, |given| method_of(array, label, &name, given))
 }
 
-/// The same, by its name and that as it is counted.
+/// [`method`] with unpacked arguments; `name` is that of the method alone.
 pub fn method_of<'py>(
     array: &Bound<'py, NdArray>,
     label: &str,
@@ -166,8 +167,8 @@ pub fn method_of<'py>(
     made.map(Some)
 }
 
-/// A call that is counted under the user's line, where it is the user's and passes in silence; the first argument of a `method`
-/// is passed as it is.
+/// Calls a NumPy callable, counted under the user's line, if calls that run in NumPy are only counted and the user
+/// makes this one; the first argument of a `method` is passed unchanged.
 pub fn call<'py>(
     name: &str,
     callable: &Bound<'py, PyAny>,

@@ -1,5 +1,7 @@
-//! Calls out of the compiled module: what is not native goes to Python callables that the package
-//! sets, or, before it has, straight to NumPy.
+//! Calls from the compiled module to the Python package, and to NumPy through it.
+//!
+//! In: a call that is not native. Out: what a Python callable of the package returns (the hooks, see [`NAMES`]), or
+//! what NumPy returns if the package has not set that hook yet.
 
 use crate::cpython::given;
 use crate::numpy::convert::Numpy;
@@ -12,13 +14,13 @@ use pyo3::types::{PyDict, PyList, PyString, PyTuple};
 use smallvec::SmallVec;
 use std::sync::Mutex;
 
-/// Python callables by name; see `set_hooks`.
+/// The package's Python callables by name, set by `set_hooks`.
 static HOOKS: PyOnceLock<Py<PyDict>> = PyOnceLock::new();
 static OPERATOR: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
-/// Serializes nothing but the creation of the dictionary.
+/// Held only while the dictionary is created.
 static INIT: Mutex<()> = Mutex::new(());
 
-/// Names that `set_hooks` knows.
+/// The names that `set_hooks` accepts.
 pub const NAMES: [&str; 11] = [
     "warn",
     "note",
@@ -39,14 +41,14 @@ pub fn table(py: Python<'_>) -> &Bound<'_, PyDict> {
     HOOKS.get_or_init(py, || PyDict::new(py).unbind()).bind(py)
 }
 
-/// The hook `name`, if the package has set it.
+/// The hook of this name, if the package has set it.
 pub fn hook<'py>(py: Python<'py>, name: &str) -> PyResult<Option<Bound<'py, PyAny>>> {
     table(py).get_item(name)
 }
 
-/// The string object of a name in this program, which is looked up by.
+/// The interned string object of a name that is a literal in this crate, kept for looking up attributes.
 pub fn word<'py>(py: Python<'py>, name: &'static str) -> Bound<'py, PyString> {
-    /// By the address and length of the text.
+    /// The names with their string objects, identified by the address and length of the text.
     static WORDS: Mutex<Vec<(usize, usize, Py<PyString>)>> = Mutex::new(Vec::new());
     let key = (name.as_ptr() as usize, name.len());
     let words = || WORDS.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
@@ -58,7 +60,7 @@ pub fn word<'py>(py: Python<'py>, name: &'static str) -> Bound<'py, PyString> {
     made
 }
 
-/// A function of the module `operator`.
+/// A function of Python's module `operator`.
 pub fn operator<'py>(py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
     OPERATOR
         .get_or_try_init(py, || py.import("operator").map(|m| m.into_any().unbind()))?
@@ -66,7 +68,7 @@ pub fn operator<'py>(py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>>
         .getattr(PyString::intern(py, name))
 }
 
-/// Runs a NumPy callable on behalf of the user's call `name`: counted by the package's hook.
+/// Runs a NumPy callable for the user's call of `name`. The call is counted as a fallback.
 pub fn fallback<'py>(
     name: &str,
     callable: &Bound<'py, PyAny>,
@@ -93,8 +95,8 @@ pub fn fallback<'py>(
     }
 }
 
-/// Runs a NumPy callable on zero-copy views of our arrays and wraps what it returns. Not counted: for
-/// calls that end in NumPy's own exception, and for the package's hook.
+/// Runs a NumPy callable on zero-copy views of our arrays and converts what it returns to ours. The call is not
+/// counted: this is for calls that end in NumPy's own exception, and for the package's hook.
 pub fn call_numpy<'py>(
     callable: &Bound<'py, PyAny>,
     args: &Bound<'py, PyTuple>,
@@ -116,16 +118,16 @@ pub fn call_numpy<'py>(
     wrap(&result, 1)
 }
 
-/// NumPy's limit on nesting is its limit on dimensions; deeper lists are its to refuse.
+/// NumPy's limit on nesting is its limit on dimensions. Deeper lists are passed to NumPy, which refuses them.
 const DEEPEST: usize = 64;
 
-/// Our arrays and scalars as NumPy's, also inside lists, tuples and dicts. An object nested too deep,
-/// such as a list that holds itself, stays as it is.
+/// Converts our arrays to NumPy's, also inside lists, tuples and dictionaries. An object that is nested too deep,
+/// such as a list that holds itself, is returned unchanged.
 pub fn plain<'py>(obj: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
     Ok(plain_at(obj, 0)?.unwrap_or_else(|| obj.clone()))
 }
 
-/// `None` when the nesting is too deep; nothing more is searched then.
+/// `None` if the nesting is too deep; the search ends there.
 fn plain_at<'py>(obj: &Bound<'py, PyAny>, depth: usize) -> PyResult<Option<Bound<'py, PyAny>>> {
     let py = obj.py();
     if lend::is_plain(obj) {
@@ -159,9 +161,9 @@ fn plain_at<'py>(obj: &Bound<'py, PyAny>, depth: usize) -> PyResult<Option<Bound
     Ok(Some(obj.clone()))
 }
 
-/// NumPy's arrays as ours, also inside lists, tuples and named tuples; everything else as it is.
-/// `holders` is the number of references to `obj` that the caller knows of: an array with no more
-/// than these is nobody else's.
+/// Converts NumPy's arrays to ours, also inside lists, tuples and named tuples; other objects are returned unchanged.
+/// `holders` is the number of references to `obj` that the caller knows of: nobody else holds an array that has no
+/// more references than these.
 pub fn wrap<'py>(obj: &Bound<'py, PyAny>, holders: isize) -> PyResult<Bound<'py, PyAny>> {
     let py = obj.py();
     if obj.is_exact_instance(Numpy::get(py)?.ndarray.bind(py)) {
@@ -176,7 +178,7 @@ pub fn wrap<'py>(obj: &Bound<'py, PyAny>, holders: isize) -> PyResult<Bound<'py,
             return Ok(PyTuple::new(py, items)?.into_any());
         }
         if tuple.get_type().getattr_opt(intern!(py, "_make"))?.is_some() {
-            // what that does, without its frame
+            // does what `_make` does, without a Python frame
             static NEW: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
             let new = NEW.get_or_try_init(py, || py.get_type::<PyTuple>().getattr("__new__").map(Bound::unbind))?;
             return new.bind(py).call1((tuple.get_type(), PyTuple::new(py, items)?));

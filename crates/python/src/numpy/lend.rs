@@ -1,8 +1,9 @@
-//! The arguments of a call as NumPy sees them, lent to it for the time of the call.
+//! Converts the arguments of a call for NumPy, and its result back to ours.
 //!
-//! In: arguments of the user's. Out: the same with our arrays as real ones on the same memory, and afterwards what
-//! NumPy returned as ours. An array that NumPy keeps (a view of it is the result, a traceback holds it) becomes an
-//! ordinary export; of all others nobody will know.
+//! In: the user's arguments. Out: the same arguments with a `numpy.ndarray` on the same memory in place of each of
+//! our arrays, and after the call the result with our arrays in place of NumPy's. If NumPy still holds such an array
+//! after the call (because the result is a view of it, or a traceback holds it), it becomes an ordinary export; all
+//! others are kept for the next loan (`loan`).
 
 use crate::array::ndarray::NdArray;
 use crate::cpython::calls;
@@ -23,24 +24,25 @@ use std::sync::{LazyLock, Mutex, PoisonError};
 /// How deep sequences are searched for arrays.
 const DEEPEST: usize = 3;
 
-/// Element-operations pending that a call with a limit may make run.
+/// A call with a limit on elements may run at most this many pending element-operations.
 const SOON: u64 = 1 << 16;
 
-/// Which arrays are lent.
+/// Which arguments a call may have, for them to be lent to NumPy.
 #[derive(Clone, Copy)]
 pub struct Terms {
-    /// Elements that an array may have.
+    /// The most elements that an array may have.
     pub most: i64,
-    /// Only those of dtypes that are native?
+    /// Whether the arrays must have native dtypes.
     pub native: bool,
-    /// May a class among the arguments claim the call by `__array_function__`? Ufuncs and methods do not ask.
+    /// Whether a class among the arguments may claim the call by `__array_function__`, as it may for functions, but
+    /// not for ufuncs and methods.
     pub claimable: bool,
 }
 
 impl Terms {
-    /// All arrays.
+    /// Accepts all arrays.
     pub const ANY: Terms = Terms { most: i64::MAX, native: false, claimable: true };
-    /// All arrays, for calls of ufuncs and methods.
+    /// Accepts all arrays, for calls of ufuncs and methods.
     pub const UNCLAIMED: Terms = Terms { claimable: false, ..Terms::ANY };
 
     fn allow(self, array: &NdArray) -> bool {
@@ -53,7 +55,7 @@ impl Terms {
         }
     }
 
-    /// May a plain value be an argument? Ints may be what extents are made of.
+    /// Whether a plain value can be an argument. Numbers are limited too, because they may be extents of the result.
     fn fits(self, value: &Bound<'_, PyAny>) -> bool {
         if self.most == i64::MAX {
             return true;
@@ -66,40 +68,43 @@ impl Terms {
     }
 }
 
-/// What became of the items of a sequence.
+/// The items of a sequence after conversion.
 enum Items<'py> {
-    /// Only the package can tell.
+    /// Only the package can convert them.
     Unknown,
-    /// They are as they were.
+    /// No item has changed.
     Same,
-    /// These stand for them.
+    /// The sequence must be replaced by one with these items.
     Changed(Vec<Bound<'py, PyAny>>),
 }
 
-/// Arguments, those with names last.
+/// The values of all arguments: positional ones, then keyword arguments.
 pub type Values<'py> = SmallVec<[Bound<'py, PyAny>; 6]>;
 
-/// Our arrays with the views that NumPy sees of them during a call.
+/// The arrays that are lent for one call, and what else the conversion of its arguments and result needs.
 pub struct Lent<'py> {
     terms: Terms,
     loans: SmallVec<[Loan<'py>; 3]>,
-    /// Arrays of NumPy's given as output and lists without arrays of ours: NumPy may return them as they are.
+    /// NumPy's arrays that were passed as output, and lists without arrays of ours: NumPy may return them, and they
+    /// are then returned unchanged.
     outs: SmallVec<[Bound<'py, PyAny>; 1]>,
-    /// The class, by its address, of an object that passed: lists hold many of one class.
+    /// The address of the class of the last object that needed no conversion: lists often hold many objects of one
+    /// class.
     class: usize,
-    /// Is something in a sequence another object than what was given?
+    /// Whether an item of a sequence has been converted.
     nested: bool,
-    /// Is the result to hold the very objects?
+    /// Whether `object` is an argument, usually as the dtype: the result may then hold the very objects of a
+    /// sequence, so a sequence with converted items cannot be passed.
     objects: bool,
 }
 
 impl<'py> Lent<'py> {
-    /// Nothing lent yet.
+    /// Nothing has been lent yet.
     pub fn new(terms: Terms) -> Lent<'py> {
         Lent { terms, loans: SmallVec::new(), outs: SmallVec::new(), class: 0, nested: false, objects: false }
     }
 
-    /// The argument as NumPy sees it; `None` when only the package can tell.
+    /// The argument as NumPy gets it; `None` if only the package can convert it.
     fn plain(&mut self, value: &Bound<'py, PyAny>, depth: usize) -> PyResult<Option<Bound<'py, PyAny>>> {
         if depth == 0 && value.is_exact_instance_of::<NdArray>() {
             return self.seen(value, depth);
@@ -110,6 +115,7 @@ impl<'py> Lent<'py> {
         Ok(plain.filter(|_| !(self.nested && self.objects)))
     }
 
+    /// [`Lent::plain`] without the check of sequences whose items become elements of an array of objects.
     fn seen(&mut self, value: &Bound<'py, PyAny>, depth: usize) -> PyResult<Option<Bound<'py, PyAny>>> {
         if let Ok(array) = value.cast_exact::<NdArray>() {
             if let Some(loan) = self.loans.iter().find(|loan| loan.array().is(array)) {
@@ -160,7 +166,7 @@ impl<'py> Lent<'py> {
         }
         if let Ok(slice) = value.cast_exact::<PySlice>() {
             if self.terms.most == i64::MAX {
-                // ints, or what NumPy asks for one
+                // its parts are ints, or objects that NumPy asks for an int
                 return Ok(Some(value.clone()));
             }
             for name in ["start", "stop", "step"] {
@@ -181,12 +187,12 @@ impl<'py> Lent<'py> {
         Ok((bytes || is_numpys(value)?).then(|| value.clone()))
     }
 
-    /// One argument as NumPy sees it; `None` when only the package can tell.
+    /// One argument as NumPy gets it; `None` if only the package can convert it.
     pub fn argument(&mut self, value: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyAny>>> {
         self.plain(value, 0)
     }
 
-    /// The items of a sequence as NumPy sees them.
+    /// The items of a sequence as NumPy gets them.
     fn items(
         &mut self,
         sequence: &Bound<'py, PyAny>,
@@ -214,12 +220,12 @@ impl<'py> Lent<'py> {
                 changed.push(plain);
             }
         }
-        // the same object where nothing changed: the call may be to write into it
+        // an unchanged sequence stays the same object, because the call may write into it
         Ok(changed.map_or(Items::Same, Items::Changed))
     }
 
-    /// The arguments of a call; the first of a `method` is passed as it is.
-    /// False when only the package can tell.
+    /// Converts the arguments of a call into `plain`; the first argument of a `method` is passed unchanged.
+    /// Returns false if only the package can convert them.
     pub fn arguments(&mut self, given: &Given<'_, 'py>, method: bool, plain: &mut Values<'py>) -> PyResult<bool> {
         for (place, value) in given.positional().enumerate() {
             if method && place == 0 {
@@ -232,7 +238,7 @@ impl<'py> Lent<'py> {
         let Some(names) = given.names() else { return Ok(true) };
         for (name, value) in names.iter_borrowed().zip(given.named()) {
             let name = name.cast::<PyString>()?;
-            // a real array given as `out` is returned as it is
+            // NumPy returns an array that is passed as `out`, and the caller expects that very object
             if *name == "out" && value.cast_exact::<NdArray>().is_err() {
                 self.outs.push(value.to_owned());
             } else if *name == "like" && !value.is_none() {
@@ -244,7 +250,7 @@ impl<'py> Lent<'py> {
         Ok(true)
     }
 
-    /// Calls a function of NumPy's with what was lent, and takes it back.
+    /// Calls a function of NumPy with converted arguments, ends the loans, and converts the result.
     pub fn call(
         &mut self,
         callable: &Bound<'py, PyAny>,
@@ -256,7 +262,7 @@ impl<'py> Lent<'py> {
         self.take_back(made)
     }
 
-    /// Takes back what was lent.
+    /// Ends all loans.
     pub fn end(&mut self) -> PyResult<()> {
         while let Some(loan) = self.loans.pop() {
             loan.end()?;
@@ -264,7 +270,8 @@ impl<'py> Lent<'py> {
         Ok(())
     }
 
-    /// The result as ours: an argument that NumPy returned is the very object that was given.
+    /// Ends all loans and converts the result to ours. An argument that NumPy returned becomes the very object that
+    /// the user passed.
     pub fn take_back(&mut self, made: PyResult<Bound<'py, PyAny>>) -> PyResult<Bound<'py, PyAny>> {
         let mut own = None;
         if let Ok(result) = &made {
@@ -287,8 +294,8 @@ impl<'py> Lent<'py> {
     }
 }
 
-/// Calls `callable` with the arguments as NumPy sees them; `None` when only the package can tell how. Right before the
-/// call, `first` is.
+/// Calls `callable` with the arguments as NumPy gets them; `None` if only the package can convert them. `first` runs
+/// right before the call.
 pub fn call<'py>(
     callable: &Bound<'py, PyAny>,
     given: &Given<'_, 'py>,
@@ -304,10 +311,11 @@ pub fn call<'py>(
     lent.call(callable, &mut values, given.names()).map(Some)
 }
 
-/// Longest list that is searched for arrays that are not native.
+/// Longest list that is searched for arrays of non-native dtypes.
 const ITEMS: usize = 16;
 
-/// Is there an array among the arguments by position, or in a short list of them, whose dtype is never native?
+/// Whether one of the positional arguments, or an item of a short list among them, is an array of ours with a
+/// non-native dtype.
 pub fn has_foreign<'a, 'py: 'a>(mut args: impl Iterator<Item = Borrowed<'a, 'py, PyAny>>) -> bool {
     args.any(|arg| match arg.cast_exact::<PyList>() {
         Ok(list) => list.len() <= ITEMS && list.iter().any(|item| is_foreign(&item)),
@@ -315,17 +323,17 @@ pub fn has_foreign<'a, 'py: 'a>(mut args: impl Iterator<Item = Borrowed<'a, 'py,
     })
 }
 
-/// Is this an array of ours, or what NumPy takes as it is and no class can say otherwise?
+/// Whether this is an array of ours, or an object that NumPy gets unchanged and whose class cannot claim the call.
 pub fn is_known(obj: &Bound<'_, PyAny>) -> PyResult<bool> {
     Ok(obj.is_exact_instance_of::<NdArray>() || is_plain(obj) || passes(obj)?)
 }
 
-/// Is this an array of ours whose dtype is never native?
+/// Whether this is an array of ours with a non-native dtype.
 pub fn is_foreign(obj: &Bound<'_, PyAny>) -> bool {
     obj.cast_exact::<NdArray>().is_ok_and(|array| array.get().view().is_none())
 }
 
-/// None, a Python number or a string.
+/// Whether this is `None`, a Python number or a string.
 pub fn is_plain(value: &Bound<'_, PyAny>) -> bool {
     value.is_none()
         || value.is_exact_instance_of::<PyInt>()
@@ -335,17 +343,17 @@ pub fn is_plain(value: &Bound<'_, PyAny>) -> bool {
         || value.is_exact_instance_of::<PyComplex>()
 }
 
-/// Functions of ours and those of NumPy's that they stand for, by the address of ours.
+/// Our functions and NumPy's functions of the same name, by the address of ours.
 static FUNCTIONS: LazyLock<Mutex<FxHashMap<usize, [Py<PyAny>; 2]>>> = LazyLock::new(Mutex::default);
 
-/// Notes which function of NumPy's one of ours stands for.
+/// Notes the function of NumPy that one of our functions stands for.
 #[pyfunction]
 fn stands_for(ours: Bound<'_, PyAny>, numpys: Bound<'_, PyAny>) {
     let pair = [ours.clone().unbind(), numpys.unbind()];
     FUNCTIONS.lock().unwrap_or_else(PoisonError::into_inner).insert(ours.as_ptr() as usize, pair);
 }
 
-/// NumPy's function for one of ours.
+/// NumPy's function for one of our functions or ufuncs.
 pub fn numpys_function<'py>(value: &Bound<'py, PyAny>) -> Option<Bound<'py, PyAny>> {
     let known = FUNCTIONS.lock().unwrap_or_else(PoisonError::into_inner);
     match known.get(&(value.as_ptr() as usize)) {
@@ -354,7 +362,7 @@ pub fn numpys_function<'py>(value: &Bound<'py, PyAny>) -> Option<Bound<'py, PyAn
     }
 }
 
-/// Is it a scalar of NumPy's, or a number or a date of the standard library's, which NumPy takes as it is?
+/// Whether this is a scalar of NumPy, or a number or date of the standard library, all of which NumPy gets unchanged.
 pub fn passes(value: &Bound<'_, PyAny>) -> PyResult<bool> {
     let class = value.get_type_ptr().cast();
     let met = || CLASSES.lock().unwrap_or_else(PoisonError::into_inner);
@@ -371,10 +379,11 @@ pub fn passes(value: &Bound<'_, PyAny>) -> PyResult<bool> {
     Ok(known)
 }
 
-/// Classes that were met last, and whether their objects pass as they are.
+/// The classes that were met last, and whether their objects are passed unchanged.
 static CLASSES: Mutex<Vec<(Py<PyType>, bool)>> = Mutex::new(Vec::new());
 const MOST_CLASSES: usize = 16;
 
+/// Whether this is one of the standard library's classes of numbers and dates.
 fn is_librarys(class: &Bound<'_, PyType>) -> PyResult<bool> {
     let Some((module, name)) = module_and_name(class)? else { return Ok(false) };
     Ok(match module.to_str()? {
@@ -385,20 +394,20 @@ fn is_librarys(class: &Bound<'_, PyType>) -> PyResult<bool> {
     })
 }
 
-/// Is it one of NumPy's own classes of scalars?
+/// Whether this is one of NumPy's own scalar classes.
 fn is_scalar_class(class: &Bound<'_, PyType>) -> PyResult<bool> {
     let generic = Numpy::get(class.py())?.generic.bind(class.py());
     let Some((module, _)) = module_and_name(class)? else { return Ok(false) };
     Ok(module == "numpy" && class.is_subclass(generic)?)
 }
 
-/// The module and name of a class; a class may have another object, or nothing, where they should be.
+/// The module and name of a class; `None` if the class has no strings there.
 fn module_and_name<'py>(class: &Bound<'py, PyType>) -> PyResult<Option<(Bound<'py, PyString>, Bound<'py, PyString>)>> {
     let both = class.module().and_then(|module| Ok((module, class.name()?)));
     errors::unless(class.py(), both, &[errors::ATTRIBUTE, errors::TYPE])
 }
 
-/// A plain array or a ufunc of NumPy's?
+/// Whether this is an array of exactly `numpy.ndarray`, or a ufunc of NumPy.
 #[inline]
 fn is_numpys_own(value: &Bound<'_, PyAny>) -> bool {
     let class = value.get_type_ptr().cast();
@@ -407,7 +416,8 @@ fn is_numpys_own(value: &Bound<'_, PyAny>) -> bool {
 
 static DTYPE: PyOnceLock<Py<PyType>> = PyOnceLock::new();
 
-/// A scalar, a dtype or a scalar type of NumPy's, or one of Python's number types.
+/// Whether this is an array, ufunc, scalar, dtype or scalar type of NumPy, or one of Python's types of numbers and
+/// strings.
 fn is_numpys(value: &Bound<'_, PyAny>) -> PyResult<bool> {
     let py = value.py();
     let numpy = Numpy::get(py)?;

@@ -1,8 +1,8 @@
-//! Library calls: functions of NumPy's whose own compiled code is what should run (sorting, FFT, LAPACK).
+//! Library calls: functions of NumPy whose own compiled code is meant to run (sorting, FFT, LAPACK).
 //!
-//! In: a call of the user's. Out: what NumPy returns, as arrays of ours. The function works on our memory
-//! without a copy, and its results are adopted without one. Such a call is counted here, apart from
-//! fallbacks: it is the intended implementation, no gap.
+//! In: a user's call. Out: what NumPy returns, as arrays of ours. The function works on our memory
+//! without a copy, and its results are adopted without one. Library calls are counted here and not as
+//! fallbacks, because NumPy's code is the intended implementation.
 
 use crate::cpython::given::{self, Given};
 use crate::numpy::lend::{self, Terms};
@@ -12,7 +12,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Instant;
 
-/// Is anybody interested in single calls: a trace, or a callable?
+/// Whether single calls are reported, to the trace or to a listener.
 static WATCHED: AtomicBool = AtomicBool::new(false);
 static TRACED: AtomicBool = AtomicBool::new(false);
 static ON_LIBRARY: Mutex<Option<Py<PyAny>>> = Mutex::new(None);
@@ -21,7 +21,7 @@ fn listener() -> std::sync::MutexGuard<'static, Option<Py<PyAny>>> {
     ON_LIBRARY.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
 }
 
-/// Sets or removes the callable that hears of each library call: `callable(name, seconds)`.
+/// Sets the callable to which each library call is reported, as `callable(name, seconds)`; `None` removes it.
 pub fn set_listener(callable: &Bound<'_, PyAny>) {
     let new = (!callable.is_none()).then(|| callable.clone().unbind());
     let mut slot = listener();
@@ -31,21 +31,22 @@ pub fn set_listener(callable: &Bound<'_, PyAny>) {
     drop(old);
 }
 
-/// Prints each library call to standard error, or no longer.
+/// Switches the trace on or off, which prints each library call to standard error.
 pub fn set_trace(on: bool) {
     TRACED.store(on, Ordering::Relaxed);
     WATCHED.store(on || listener().is_some(), Ordering::Relaxed);
 }
 
-/// A function of NumPy's as a library call; calling it calls the function.
+/// A function of NumPy that is a library call. Calling the object calls that function.
 #[pyclass(name = "library", module = "numelt._core", frozen)]
 pub struct Library {
     #[pyo3(get)]
     name: String,
     callable: Py<PyAny>,
-    /// What calls with arguments that have to be searched (lists, functions): `general(callable, args, kwargs)`.
+    /// Runs calls whose arguments must be searched for arrays (lists, functions), as `general(callable, args,
+    /// kwargs)`.
     general: Py<PyAny>,
-    /// Is the first argument an object whose method the callable is, to be passed as it is?
+    /// Whether the callable is a method, whose first argument is passed unchanged.
     method: bool,
     calls: AtomicU64,
 }
@@ -75,7 +76,7 @@ impl Library {
     }
 }
 
-/// Is anybody interested in single calls?
+/// Whether single calls are reported.
 pub fn is_watched() -> bool {
     WATCHED.load(Ordering::Relaxed)
 }
@@ -87,7 +88,7 @@ impl Library {
         self.calls.store(self.calls.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
     }
 
-    /// A call: counted, and told to who is interested.
+    /// Runs, counts and reports a call.
     pub fn run<'py>(&self, given: &Given<'_, 'py>) -> PyResult<Bound<'py, PyAny>> {
         self.count();
         if !is_watched() {
@@ -106,7 +107,8 @@ impl Library {
         result
     }
 
-    /// A call where no argument is more than `most`; `None` for others, and where somebody is interested in single calls.
+    /// Runs a call in which no argument exceeds `most` elements; `None` for other calls, and if single calls are
+    /// reported.
     pub fn of_few<'py>(&self, given: &Given<'_, 'py>, most: i64) -> PyResult<Option<Bound<'py, PyAny>>> {
         if is_watched() {
             return Ok(None);
@@ -123,6 +125,7 @@ impl Library {
         )
     }
 
+    /// Runs a call: on memory that is lent to NumPy, or else by `general`.
     fn lent<'py>(&self, given: &Given<'_, 'py>) -> PyResult<Bound<'py, PyAny>> {
         let py = given.py();
         if let Some(made) = lend::call(self.callable.bind(py), given, self.method, Terms::ANY, || Ok(()))? {

@@ -1,4 +1,7 @@
-//! Memory lent to NumPy for the time of a call: a real array, kept for the next loan where nobody else holds it.
+//! Loans: memory of arrays that NumPy may use for the time of a call.
+//!
+//! In: an array. Out: a `numpy.ndarray` on its memory, and the end of the loan. The array object is kept for the next
+//! loan unless somebody else holds it after the call.
 
 use crate::array::ndarray::{NdArray, Payload};
 use crate::numpy::convert::Numpy;
@@ -11,11 +14,11 @@ use pyo3::ffi;
 use pyo3::prelude::*;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
-/// An array of ours as NumPy sees it for the time of a call.
+/// An array of ours, and the `numpy.ndarray` on its memory that NumPy gets for the time of a call.
 pub struct Loan<'py> {
     view: Bound<'py, PyAny>,
     array: Bound<'py, NdArray>,
-    /// Keeps the memory in place; none where the array is a real one already.
+    /// Keeps the memory in place; `None` if the array holds a `numpy.ndarray` itself.
     export: Option<Export>,
 }
 
@@ -36,17 +39,17 @@ pub fn lend<'py>(array: &Bound<'py, NdArray>) -> PyResult<Loan<'py>> {
 }
 
 impl<'py> Loan<'py> {
-    /// What NumPy sees.
+    /// The `numpy.ndarray`.
     pub fn view(&self) -> &Bound<'py, PyAny> {
         &self.view
     }
 
-    /// What was lent.
+    /// Our array, whose memory is lent.
     pub fn array(&self) -> &Bound<'py, PyAny> {
         self.array.as_any()
     }
 
-    /// Ends the loan: what somebody still holds is an export from now on.
+    /// Ends the loan. If somebody still holds the `numpy.ndarray`, it becomes an ordinary export.
     pub fn end(self) -> PyResult<()> {
         let Some(export) = self.export else { return Ok(()) };
         if references(&self.view) == 1 {
@@ -59,23 +62,24 @@ impl<'py> Loan<'py> {
     }
 }
 
-/// A real array that was lent and that nobody but its owner holds, for the next loan: making one costs more than to see
-/// that it still fits. Nobody looks through it meanwhile, so the memory may go before it does.
+/// A `numpy.ndarray` of an earlier loan that nobody else holds, kept by the array that it was made for. Making one
+/// takes longer than checking that this one still fits. Nobody uses it between two loans, so the memory that it
+/// points to may be freed before it is.
 pub struct Spare(AtomicPtr<ffi::PyObject>);
 
 impl Spare {
-    /// Nothing kept yet.
+    /// An empty place.
     pub const fn none() -> Spare {
         Spare(AtomicPtr::new(std::ptr::null_mut()))
     }
 
-    /// Is nothing kept?
+    /// Whether no `numpy.ndarray` is kept.
     #[inline(always)]
     pub fn is_none(&self) -> bool {
         self.0.load(Ordering::Relaxed).is_null()
     }
 
-    /// What is kept; it is the caller's then.
+    /// Takes the `numpy.ndarray` out.
     fn take<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyAny>> {
         // only used with the GIL held, so no read-modify-write is needed
         let kept = self.0.load(Ordering::Relaxed);
@@ -84,11 +88,11 @@ impl Spare {
         (!kept.is_null()).then(|| unsafe { Bound::from_owned_ptr(py, kept) })
     }
 
-    /// Keeps an array that nobody else holds.
+    /// Keeps a `numpy.ndarray` that nobody else holds.
     fn put(&self, array: Bound<'_, PyAny>) {
         // SAFETY: the object is an array that `bare_view` made; see `RealArray::of`.
         let fields = unsafe { &(*array.as_ptr().cast::<PyArrayObject>()).fields };
-        // what refers to it weakly could find it when the memory is gone
+        // a weak reference could still reach it after the memory has been freed
         if fields.weakreflist.is_null() && fields.base.is_null() {
             let py = array.py();
             let before = self.0.load(Ordering::Relaxed);
@@ -111,7 +115,7 @@ impl Drop for Spare {
     }
 }
 
-/// Is this just the array that [`bare_view`] would make?
+/// Whether this `numpy.ndarray` equals the one that [`bare_view`] would make.
 fn is_view(array: &Bound<'_, PyAny>, view: &ArrayView, start: *mut u8, writeable: bool) -> bool {
     // SAFETY: the array was made by `bare_view`; the layout is part of NumPy's stable ABI, and dimensions and strides have
     // `nd` entries.

@@ -1,4 +1,7 @@
-//! NumPy's objects: dtypes and scalars converted, memory shared and lent, calls handed to NumPy, exceptions in its words.
+//! NumPy's objects: dtypes and scalars are converted, memory is shared or lent, calls are passed to NumPy, and errors
+//! become exceptions with NumPy's wording.
+//!
+//! Not here: what operations compute, and how they are recorded.
 
 pub mod blas;
 pub mod convert;

@@ -1,8 +1,9 @@
-//! Arrays of classes that are derived from NumPy's: what is called with them is NumPy's to do.
+//! Arrays of classes that are derived from NumPy's array class: calls with them run in NumPy.
 //!
-//! In: a call with such an array among its arguments. Out: what NumPy's function makes of it, with our arrays lent to it and
-//! counted as a fallback, without a way through the package; `None` where only the package can tell. Also views of our
-//! arrays as such classes, and of such arrays as ours. Classes with an `__array_function__` of their own are the package's.
+//! In: a call with such an array among its arguments. Out: what NumPy's function returns. Our arrays are lent to it,
+//! and the call is counted as a fallback, without a detour through the package; `None` if only the package can
+//! decide. The module also makes views of our arrays as such classes, and of such arrays as ours. Classes with an
+//! `__array_function__` of their own are left to the package.
 
 use crate::array::ndarray::NdArray;
 use crate::cpython::given::{self, Given};
@@ -19,19 +20,19 @@ use std::sync::{Mutex, PoisonError};
 
 type Quick<'py> = PyResult<Option<Bound<'py, PyAny>>>;
 
-/// Longest list or tuple that is searched for such arrays.
+/// Longest list or tuple that is searched for arrays of derived classes.
 const ITEMS: usize = 16;
 
-/// The methods `__array_function__` that do what that of NumPy's array does.
+/// The `__array_function__` methods of classes that do what the method of NumPy's array class does.
 static DEFAULTS: Mutex<Vec<Py<PyAny>>> = Mutex::new(Vec::new());
 
-/// Marks a class's `__array_function__` as doing what that of NumPy's array does.
+/// Marks an `__array_function__` method as doing what the method of NumPy's array class does.
 #[pyfunction]
 fn default_protocol(method: Bound<'_, PyAny>) {
     DEFAULTS.lock().unwrap_or_else(PoisonError::into_inner).push(method.unbind());
 }
 
-/// Is this class derived from NumPy's class of arrays?
+/// Whether this class is derived from NumPy's array class.
 pub fn is_class(class: &Bound<'_, PyType>) -> bool {
     is_derived(class.py(), class.as_type_ptr())
 }
@@ -44,25 +45,27 @@ fn is_derived(py: Python<'_>, class: *mut ffi::PyTypeObject) -> bool {
     class != array && unsafe { ffi::PyType_IsSubtype(class, array) != 0 }
 }
 
-/// Is this an array of a class derived from NumPy's? Where classes may claim the call, one that leaves it to NumPy.
+/// Whether this is an array of a derived class; if a class may claim the call (`claimable`), one that leaves
+/// functions to NumPy.
 #[inline]
 pub fn passes(value: &Bound<'_, PyAny>, claimable: bool) -> PyResult<bool> {
     Ok(is_derived(value.py(), value.get_type_ptr()) && (!claimable || leaves_functions_to_numpy(value)?))
 }
 
-/// Is this an array of a class derived from NumPy's that leaves the choice of functions to NumPy?
+/// Whether this is an array of a derived class that leaves functions to NumPy.
 #[inline]
 pub fn is_instance(value: &Bound<'_, PyAny>) -> PyResult<bool> {
     passes(value, true)
 }
 
+/// Whether the class of an array has an `__array_function__` that does what NumPy's does.
 fn leaves_functions_to_numpy(value: &Bound<'_, PyAny>) -> PyResult<bool> {
     let method = value.get_type().getattr_opt(intern!(value.py(), "__array_function__"))?;
     let known = DEFAULTS.lock().unwrap_or_else(PoisonError::into_inner);
     Ok(method.is_some_and(|method| known.iter().any(|known| known.is(&method))))
 }
 
-/// The same, or a short list or tuple with such an array.
+/// Whether this is an array as in [`is_instance`], or a short list or tuple with one in it.
 fn holds(value: &Bound<'_, PyAny>) -> PyResult<bool> {
     if let Ok(list) = value.cast_exact::<PyList>() {
         return Ok(list.len() <= ITEMS && any(list.iter(), |item| is_instance(&item))?);
@@ -73,7 +76,7 @@ fn holds(value: &Bound<'_, PyAny>) -> PyResult<bool> {
     is_instance(value)
 }
 
-/// Does the condition hold for any of the items, asked one after the other until it does?
+/// Whether the condition holds for any of the items; those after the first such item are not tested.
 fn any<T>(items: impl IntoIterator<Item = T>, holds: impl Fn(T) -> PyResult<bool>) -> PyResult<bool> {
     for item in items {
         if holds(item)? {
@@ -83,7 +86,7 @@ fn any<T>(items: impl IntoIterator<Item = T>, holds: impl Fn(T) -> PyResult<bool
     Ok(false)
 }
 
-/// Is there an array of a derived class among the operands of a ufunc?
+/// Whether there is an array of a derived class among the operands of a ufunc.
 pub fn among_operands(given: &Given<'_, '_>) -> bool {
     let derived = |value: &Bound<'_, PyAny>| is_derived(value.py(), value.get_type_ptr());
     given.positional().chain(given.named()).any(|value| match value.cast_exact::<PyTuple>() {
@@ -92,7 +95,7 @@ pub fn among_operands(given: &Given<'_, '_>) -> bool {
     })
 }
 
-/// Is there such an array among the arguments?
+/// Whether there is an array of a derived class that leaves functions to NumPy among the arguments.
 pub fn among(given: &Given<'_, '_>) -> PyResult<bool> {
     any(given.positional().chain(given.named()), |value| holds(&value))
 }
@@ -102,26 +105,27 @@ pub fn among_packed_operands(args: &Bound<'_, PyTuple>, kwargs: Option<&Bound<'_
     given::unpacked(args, kwargs, |given| Ok(among_operands(given)))
 }
 
-/// A method of NumPy's array, called with such an array as the first argument; not counted.
+/// Calls a method of NumPy's array class, whose first argument is an array of a derived class. The call is not
+/// counted.
 pub fn method<'py>(method: &Bound<'py, PyAny>, given: &Given<'_, 'py>) -> Quick<'py> {
     lend::call(method, given, false, Terms::UNCLAIMED, || Ok(()))
 }
 
-/// A view of an array of ours as such a class.
+/// A view of an array of ours as an array of a derived class.
 pub fn view_as<'py>(array: &Bound<'py, NdArray>, class: &Bound<'py, PyType>) -> PyResult<Bound<'py, PyAny>> {
     view(&export::to_numpy(array)?, class)
 }
 
-/// A view of an array of NumPy's as ours.
+/// A view of an array of a derived class as an array of ours.
 pub fn plain<'py>(array: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
     let py = array.py();
     export::from_numpy(&view(array, Numpy::get(py)?.ndarray.bind(py).cast()?)?, false)
 }
 
-/// A view of an array of NumPy's as another class.
+/// A view of a NumPy array as another class.
 fn view<'py>(array: &Bound<'py, PyAny>, class: &Bound<'py, PyType>) -> PyResult<Bound<'py, PyAny>> {
     let py = array.py();
-    // SAFETY: an array and a class of arrays; without a dtype the array's own is meant. The result is a new reference, or
+    // SAFETY: an array and a class of arrays; a null dtype means the array's own. The result is a new reference, or
     // null with an exception.
     unsafe {
         let made = PY_ARRAY_API.PyArray_View(py, array.as_ptr().cast(), std::ptr::null_mut(), class.as_ptr().cast());
@@ -129,7 +133,8 @@ fn view<'py>(array: &Bound<'py, PyAny>, class: &Bound<'py, PyType>) -> PyResult<
     }
 }
 
-/// `subclass.view(ndarray)` as our array, `subclass.view(Class)` as NumPy's; other calls are the package's.
+/// `subclass.view(ndarray)` returns our array, `subclass.view(Class)` NumPy's; `None` for other calls, which the
+/// package answers.
 pub fn viewed<'py>(given: &Given<'_, 'py>) -> Quick<'py> {
     let Some([array, class]) = given.exactly() else { return Ok(None) };
     let Ok(class) = class.cast::<PyType>() else { return Ok(None) };
@@ -142,15 +147,15 @@ pub fn viewed<'py>(given: &Given<'_, 'py>) -> Quick<'py> {
     if is_class(&class) { view(&array, &class).map(Some) } else { Ok(None) }
 }
 
-/// `subclass.__array_function__(function, types, args, kwargs)` with a function of NumPy's and without an array of ours among
-/// the arguments: what NumPy's array answers. Other calls are the package's.
+/// `subclass.__array_function__(function, types, args, kwargs)`: the answer of NumPy's array class, if the function
+/// is NumPy's and no array of ours is among the arguments. `None` for other calls, which the package answers.
 pub fn asked<'py>(given: &Given<'_, 'py>) -> Quick<'py> {
     static ANSWER: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
     let Some([_, function, types, _, _]) = given.exactly() else { return Ok(None) };
     let py = given.py();
     let Ok(types) = types.cast_exact::<PyTuple>() else { return Ok(None) };
     let ours = py.get_type::<NdArray>();
-    // a class that hands on what it was asked with has our function
+    // a class of the program that passes on its own arguments has our function here
     let own = lend::numpys_function(&function).is_some();
     if own || types.iter_borrowed().any(|class| class.is(&ours)) {
         return Ok(None);

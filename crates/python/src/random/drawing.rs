@@ -1,7 +1,7 @@
-//! Methods of random generators as objects: a draw needs no Python function around NumPy's.
+//! Methods of random generators as compiled objects, so that a draw needs no Python function around NumPy's method.
 //!
-//! In: a call of a method of the package's generators. Out: NumPy's draw, made on the plain generator beside, or a native
-//! one; arguments that are ours are lent.
+//! In: a call of a method of the package's generators. Out: the draw that NumPy's method makes on NumPy's generator
+//! object, or a native one. Arguments that are arrays of ours are lent to NumPy.
 
 use crate::cpython::calls;
 use crate::cpython::given::{self, Given};
@@ -13,19 +13,19 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
 use std::mem::offset_of;
 
-/// A method that draws.
+/// A method of a generator that draws numbers.
 #[pyclass(name = "drawing", module = "numelt._core", dict, weakref, frozen)]
 pub struct Drawing {
     entry: Entry<Drawing>,
     /// NumPy's method.
     original: Py<PyAny>,
-    /// The same as a library call.
+    /// NumPy's method as a library call.
     library: Py<Library>,
-    /// `native(instance._legacy, ...)` gives the draw, or `NotImplemented`.
+    /// `native(instance._legacy, ...)` returns the draw, or `NotImplemented`.
     native: Option<Py<PyAny>>,
-    /// Does a list as the first argument change in place?
+    /// Whether a list as the first argument is changed in place.
     shuffles: bool,
-    /// What no argument of a draw is more than that is NumPy's to make although there is a native one.
+    /// If no argument of a draw exceeds this, NumPy makes the draw, even if there is a native one.
     few: i64,
 }
 
@@ -71,11 +71,11 @@ impl Callee for Drawing {
         let Some(instance) = given.first() else {
             return Err(PyTypeError::new_err("a method of a generator needs the generator"));
         };
-        // NumPy's methods call each other, so they run on an object whose methods are NumPy's
+        // NumPy's methods call each other, so they run on an object whose methods are NumPy's own
         let plain = instance.getattr(intern!(py, "_plain"))?;
         let lists = self.shuffles && given.positional().nth(1).is_some_and(|x| x.is_exact_instance_of::<PyList>());
         if lists || (given.positional().len() == 1 && given.names().is_none()) {
-            // the items of a list change places, whatever they are; for one number there is nothing to convert
+            // the items of a list are swapped without being converted; without arguments there is nothing to convert
             return given.with_first(&plain, |given| given.pass_to(self.original.bind(py)));
         }
         if self.few > 0
@@ -87,7 +87,7 @@ impl Callee for Drawing {
             let legacy = instance.getattr(intern!(py, "_legacy"))?;
             match given.with_first(&legacy, |given| given.pass_to(native.bind(py))) {
                 Ok(made) if !made.is(py.NotImplemented()) => return Ok(made),
-                // NumPy's to word
+                // for a TypeError NumPy is called, for its wording
                 Err(error) if !error.is_instance_of::<PyTypeError>(py) => return Err(error),
                 Ok(_) | Err(_) => {}
             }

@@ -1,10 +1,10 @@
 //! Native draws from NumPy's own bit generators.
 //!
-//! In: a bit generator object of NumPy's and how many numbers to draw. Out: an array that holds them, or will:
-//! a large draw is recorded as a random stream that begins at the generator's state, and made in the kernel
-//! that consumes it. The state stays where NumPy keeps it and moves at once, by a jump, under NumPy's lock,
-//! so that its methods and ours may be called in any order and from any thread.
-//! What cannot be native here (another generator, arguments that only NumPy knows) gives `NotImplemented`.
+//! In: a bit generator object of NumPy, and how many numbers to draw. Out: an array of them. A large draw is recorded
+//! as a random stream that begins at the generator's state, and is computed in the kernel that uses it. The state
+//! stays in NumPy's memory and is moved when the draw is recorded, by a jump, under NumPy's lock; so NumPy's methods
+//! and ours may be called in any order and from any thread. Methods return `NotImplemented` for draws that are not
+//! native (other generators, arguments that only NumPy supports).
 
 pub mod drawing;
 pub mod random_sequence;
@@ -25,13 +25,13 @@ use std::ffi::{c_int, c_void};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 
-/// Draws of fewer elements are made at once: recording would cost more.
+/// Draws of fewer elements are made at once, because recording them would take longer.
 const LAZY: i64 = 2048;
 
 /// NumPy's `pcg64_state`.
 #[repr(C)]
 struct PcgState {
-    /// State and increment, each with the low half first.
+    /// The state and the increment, each with its low half first.
     numbers: *mut [u64; 4],
     has_half: c_int,
     half: u32,
@@ -48,7 +48,7 @@ struct PhiloxState {
     half: u32,
 }
 
-/// Which bit generator, and where its state lies.
+/// The kind of bit generator, and the address of its state.
 #[derive(Clone, Copy)]
 enum State {
     Pcg64(*mut PcgState),
@@ -56,13 +56,13 @@ enum State {
     Philox(*mut PhiloxState),
 }
 
-/// A bit generator that native draws are made from.
+/// A bit generator that can jump, for native draws.
 #[pyclass(name = "BitStream", module = "numelt._core", frozen)]
 pub struct BitStream {
     state: State,
     acquire: Py<PyAny>,
     release: Py<PyAny>,
-    /// Keeps the state's memory.
+    /// Keeps the memory of the state alive.
     _owner: Py<PyAny>,
 }
 
@@ -71,7 +71,7 @@ unsafe impl Send for BitStream {}
 // SAFETY: as above.
 unsafe impl Sync for BitStream {}
 
-/// A native source of a bit generator's numbers; `None` where there is none.
+/// A native source of a bit generator's numbers; `None` if there is none for this kind of generator.
 #[pyfunction]
 fn bit_stream<'py>(bit_generator: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyAny>>> {
     let py = bit_generator.py();
@@ -93,7 +93,7 @@ fn bit_stream<'py>(bit_generator: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'
             return stream.map(|stream| Ok(Bound::new(py, stream)?.into_any())).transpose();
         }
     };
-    // the layout belongs to the installed NumPy: one look per kind of generator will do
+    // the layout depends on the installed NumPy, so it is checked once for each kind of generator
     static KNOWN: AtomicU8 = AtomicU8::new(0);
     let bit = state.bit();
     if KNOWN.load(Ordering::Relaxed) & bit == 0 {
@@ -113,7 +113,7 @@ fn bit_stream<'py>(bit_generator: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'
 }
 
 impl State {
-    /// One bit for each kind.
+    /// A bit for each kind of generator.
     fn bit(self) -> u8 {
         match self {
             State::Pcg64(_) => 1,
@@ -122,7 +122,7 @@ impl State {
         }
     }
 
-    /// Does the memory say what NumPy's own description of the state says?
+    /// Whether the memory holds the values that NumPy's own attribute `state` shows.
     fn is_laid_out_as_known(self, bit_generator: &Bound<'_, PyAny>) -> PyResult<bool> {
         let described = bit_generator.getattr("state")?;
         let inner = described.get_item("state")?;
@@ -132,8 +132,8 @@ impl State {
             State::Pcg64(at) | State::Pcg64Dxsm(at) => {
                 let (state, increment): (u128, u128) =
                     (inner.get_item("state")?.extract()?, inner.get_item("inc")?.extract()?);
-                // SAFETY: the structure of this generator in every NumPy with a 128-bit integer type; where
-                // the halves are the other way round the comparison fails.
+                // SAFETY: this is the generator's structure in every NumPy with a 128-bit integer type; if
+                // the halves are in the other order, the comparison fails.
                 unsafe {
                     let numbers = *(*at).numbers;
                     join(numbers[1], numbers[0]) == state
@@ -146,7 +146,7 @@ impl State {
                 let (counter, key) = (words(inner.get_item("counter")?)?, words(inner.get_item("key")?)?);
                 let (buffer, position) =
                     (words(described.get_item("buffer")?)?, described.get_item("buffer_pos")?.extract::<c_int>()?);
-                // SAFETY: the structure of this generator.
+                // SAFETY: the address is that of this generator's structure.
                 unsafe {
                     *(*at).counter == counter[..]
                         && *(*at).key == key[..]
@@ -158,10 +158,10 @@ impl State {
         })
     }
 
-    /// The state as it is.
+    /// A copy of the state.
     ///
     /// # Safety
-    /// The state lives and nobody else touches it meanwhile.
+    /// The state is alive, and nobody else uses it meanwhile.
     unsafe fn save(self) -> Saved {
         // SAFETY: the caller's contract.
         unsafe {
@@ -174,10 +174,10 @@ impl State {
         }
     }
 
-    /// Puts a saved state of the same generator back.
+    /// Restores a saved state of the same generator.
     ///
     /// # Safety
-    /// As for [`State::save`].
+    /// The conditions of [`State::save`].
     unsafe fn restore(self, saved: &Saved) {
         // SAFETY: the caller's contract.
         unsafe {
@@ -196,10 +196,11 @@ impl State {
         }
     }
 
-    /// Takes `n` words, or halves of words, and moves the state as NumPy's own draws would.
+    /// Takes `n` words, or halves of words, and moves the state as NumPy's own draws would. `None` if the state does
+    /// not allow it.
     ///
     /// # Safety
-    /// The state lives and nobody else touches it meanwhile.
+    /// The state is alive, and nobody else uses it meanwhile.
     unsafe fn take(self, n: u64, halves: bool) -> Option<Stretch> {
         // SAFETY: the caller's contract.
         unsafe {
@@ -216,6 +217,8 @@ const fn join(high: u64, low: u64) -> u128 {
     (high as u128) << 64 | low as u128
 }
 
+/// [`State::take`] for PCG64 and PCG64DXSM.
+///
 /// # Safety
 /// The pointer in the state is valid.
 unsafe fn take_pcg(memory: &mut PcgState, n: u64, halves: bool, steps_first: bool) -> Option<Stretch> {
@@ -229,6 +232,9 @@ unsafe fn take_pcg(memory: &mut PcgState, n: u64, halves: bool, steps_first: boo
     Some(stretch)
 }
 
+/// [`State::take`] for Philox. `None` if NumPy's buffer is not what the counter and key give, as after a change by
+/// the program.
+///
 /// # Safety
 /// The pointers in the state are valid.
 unsafe fn take_philox(memory: &mut PhiloxState, n: u64, halves: bool) -> Option<Stretch> {
@@ -264,8 +270,8 @@ unsafe fn take_philox(memory: &mut PhiloxState, n: u64, halves: bool) -> Option<
 
 #[pymethods]
 impl BitStream {
-    /// Uniform numbers in `[0, 1)` as `low + range * number` (as they are without `low`), of f64 or f32, of
-    /// a new shape or into `out`.
+    /// Uniform numbers in `[0, 1)`, in f64 or f32, in a new array or in `out`. With `low`, each number
+    /// becomes `low + range * number`.
     #[pyo3(signature = (size, single = false, out = None, low = None, range = 1.0))]
     fn uniform<'py>(
         &self,
@@ -296,7 +302,8 @@ impl BitStream {
         }
     }
 
-    /// Integers `low + number` with `bits` random bits, each from the top of a half or of a whole word.
+    /// Integers `low + number`, where `number` has `bits` random bits: the upper bits of half a word or of a whole
+    /// word.
     fn integers<'py>(
         &self,
         py: Python<'py>,
@@ -329,7 +336,8 @@ impl BitStream {
         wrap_new(py, view)
     }
 
-    /// Integers from `low` to `low + span`, made at once: which words are rejected is not known before.
+    /// Integers from `low` to `low + span`. They are made at once, because only then is known how many words are
+    /// rejected, and so where the state ends.
     fn bounded<'py>(
         &self,
         py: Python<'py>,
@@ -359,22 +367,22 @@ impl BitStream {
         let to = guard.bytes_mut();
         let bounded = Bounded { low, count, halves, wide: dtype.size() == 8 };
         self.acquire.call0(py)?;
-        // SAFETY: the lock and the GIL are held, the owner is alive.
+        // SAFETY: the lock and the GIL are held, and the owner is alive.
         let before = unsafe { self.state.save() };
         // SAFETY: as above.
         let stretch = unsafe { self.state.take(n as u64, halves) };
         let drawn = stretch.map(|s| {
             let (host, threads) = host_for(py, n);
             let mut made = || {
-                // SAFETY: the base was made for exactly these integers, and nobody else knows it yet.
+                // SAFETY: the base was made for exactly these integers, and nobody else has it yet.
                 unsafe { host.fill_bounded(&s.stream(), bounded, n as usize, to.as_mut_ptr(), threads) }
             };
-            // the bit generator's lock is held meanwhile, as NumPy holds it
+            // the bit generator's lock stays held while the GIL is released, as in NumPy
             if n >= LAZY { py.detach(made) } else { made() }
         });
         match drawn {
             Some(Some(drawn)) if drawn == n as u64 => {}
-            // SAFETY: as above; the state was accepted before.
+            // SAFETY: as above; this state has been accepted before.
             Some(drawn) => unsafe {
                 self.state.restore(&before);
                 if let Some(drawn) = drawn {
@@ -389,9 +397,9 @@ impl BitStream {
     }
 }
 
-/// The host engine, and how many of its threads share work on `n` elements that is done at once.
+/// The host engine, and the number of its threads that share work on `n` elements that is done at once.
 pub fn host_for(_py: Python<'_>, n: i64) -> (Arc<dyn Host>, usize) {
-    // SAFETY: settings change with the GIL held, which is held here and not let go of.
+    // SAFETY: settings change only with the GIL held; it is held here and not released.
     let host = unsafe { Runtime::global().with_host(Arc::clone) };
     let threads = if n < 1 << 18 { 1 } else { host.threads() };
     (host, threads)
@@ -407,14 +415,14 @@ impl BitStream {
     /// Moves the state by `n` elements under NumPy's lock.
     fn take(&self, py: Python<'_>, n: i64, halves: bool) -> PyResult<Option<Stretch>> {
         self.acquire.call0(py)?;
-        // SAFETY: the lock and the GIL are held, the owner is alive.
+        // SAFETY: the lock and the GIL are held, and the owner is alive.
         let stretch = unsafe { self.state.take(n as u64, halves) };
         self.release.call0(py)?;
         Ok(stretch)
     }
 }
 
-/// Makes the elements of a dense new or recorded-to array: now if they are few, else when they are needed.
+/// Makes the numbers of a dense array: at once if they are few and the array is new, else as a recorded operation.
 fn draw(py: Python<'_>, stretch: &Stretch, ty: DType, view: &ArrayView) -> PyResult<()> {
     let fresh = !view.base.is_pending() && view.base.is_blank();
     if view.size() < LAZY && fresh {
@@ -422,8 +430,8 @@ fn draw(py: Python<'_>, stretch: &Stretch, ty: DType, view: &ArrayView) -> PyRes
         let filled = run::fill(py, &view.base, |bytes| {
             assert!(start + n * ty.size() <= bytes.len());
             let to = bytes[start..].as_mut_ptr();
-            // SAFETY: there is room for the elements of a dense view. Settings change with the GIL held, which is held here
-            // and not let go of.
+            // SAFETY: there is memory for all elements of a dense view. Settings change only with the GIL held; it is
+            // held here and not released.
             unsafe { Runtime::global().with_host(|host| host.fill_stream(&stream, ty, n, to)) }
         })?;
         if filled {
@@ -435,20 +443,20 @@ fn draw(py: Python<'_>, stretch: &Stretch, ty: DType, view: &ArrayView) -> PyRes
     run::record(py, stretch.op, ty, view, &ins, Axes::default())
 }
 
-/// A dense array of the shape that `size=` asks for, without memory yet.
+/// A dense array without memory, of the shape that the argument `size` states.
 pub fn sized(dtype: DType, size: &Bound<'_, PyAny>) -> PyResult<ArrayView> {
     let dims = new_shape(size)?;
     crate::numpy::errors::check_bytes(size.py(), &dims, dtype)?;
     Ok(contiguous(dtype, &dims))
 }
 
-/// A dense array without memory yet.
+/// A dense array without memory.
 pub fn contiguous(dtype: DType, dims: &Dims) -> ArrayView {
     ArrayView::fresh(Runtime::global(), dtype, dims)
 }
 
-/// Where drawn numbers go: `out`, if it can take them and is of the shape of `size` where there is one, or a new
-/// array of that shape. `None` where NumPy has to see to it.
+/// The array for the drawn numbers: `out`, if it is writeable, contiguous, and of the right dtype and of the shape of
+/// `size` (if that is stated); without `out` a new array of that shape. `None` if NumPy has to make the draw.
 pub fn destination(
     size: &Bound<'_, PyAny>,
     out: Option<&Bound<'_, NdArray>>,
@@ -465,7 +473,7 @@ pub fn destination(
     }
 }
 
-/// Adds class and function to the module.
+/// Adds the class and the function to the module.
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<BitStream>()?;
     module.add_function(wrap_pyfunction!(bit_stream, module)?)

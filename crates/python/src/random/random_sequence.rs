@@ -1,8 +1,9 @@
-//! Native draws from generators whose numbers come one after the other: MT19937 and SFC64.
+//! Native draws from bit generators that cannot jump, so that their numbers must be computed one after the other:
+//! MT19937 and SFC64.
 //!
-//! In: a bit generator object of NumPy's and how many numbers to draw. Out: an array that holds them. The state
-//! stays where NumPy keeps it and is moved under NumPy's lock, as `random` does for the generators that can
-//! jump. What is not native here gives `NotImplemented`.
+//! In: a bit generator object of NumPy, and how many numbers to draw. Out: an array that holds them. The state
+//! stays in NumPy's memory and is changed under NumPy's lock, as `random` does for the generators that can
+//! jump. Methods return `NotImplemented` for draws that are not native here.
 
 use crate::array::ndarray::{NdArray, wrap_new};
 use crate::numpy::convert;
@@ -31,20 +32,20 @@ struct SfcState {
     half: u32,
 }
 
-/// Which bit generator, and where its state lies.
+/// The kind of bit generator, and the address of its state.
 #[derive(Clone, Copy)]
 enum State {
     Twister(*mut TwisterState),
     Sfc64(*mut SfcState),
 }
 
-/// A bit generator that can only go forwards, step by step.
+/// A bit generator that can only advance step by step.
 #[pyclass(name = "SequentialStream", module = "numelt._core", frozen)]
 pub struct SequentialStream {
     state: State,
     acquire: Py<PyAny>,
     release: Py<PyAny>,
-    /// Keeps the state's memory.
+    /// Keeps the memory of the state alive.
     _owner: Py<PyAny>,
 }
 
@@ -53,8 +54,8 @@ unsafe impl Send for SequentialStream {}
 // SAFETY: as above.
 unsafe impl Sync for SequentialStream {}
 
-/// The stream of a bit generator of this name, whose state is at `address`; `None` where it is another kind, or
-/// its memory is not laid out as known.
+/// The stream of a bit generator of this name, whose state is at `address`; `None` if it is of another kind, or
+/// if the memory of its state does not have the expected layout.
 pub fn stream(
     name: &str,
     address: *mut c_void,
@@ -78,7 +79,7 @@ pub fn stream(
 }
 
 impl State {
-    /// Does the memory say what NumPy's own description of the state says?
+    /// Whether the memory holds the values that NumPy's own attribute `state` shows.
     fn is_laid_out_as_known(self, bit_generator: &Bound<'_, PyAny>) -> PyResult<bool> {
         let described = bit_generator.getattr("state")?;
         let inner = described.get_item("state")?;
@@ -86,20 +87,20 @@ impl State {
         Ok(match self {
             State::Twister(at) => {
                 let (key, position) = (words("key")?, inner.get_item("pos")?.extract::<c_int>()?);
-                // SAFETY: the structure of this generator.
+                // SAFETY: the address is that of this generator's structure.
                 unsafe { (*at).key.iter().map(|&w| u64::from(w)).eq(key) && (*at).position == position }
             }
             State::Sfc64(at) => {
                 let (has, half): (c_int, u32) =
                     (described.get_item("has_uint32")?.extract()?, described.get_item("uinteger")?.extract()?);
-                // SAFETY: the structure of this generator.
+                // SAFETY: the address is that of this generator's structure.
                 unsafe { (*at).words == words("state")?[..] && ((*at).has_half, (*at).half) == (has, half) }
             }
         })
     }
 
     /// # Safety
-    /// The state lives and nobody else touches it meanwhile.
+    /// The state is alive, and nobody else uses it meanwhile.
     unsafe fn sequence<'a>(self) -> Sequence<'a> {
         // SAFETY: the caller's contract.
         unsafe {
@@ -114,16 +115,17 @@ impl State {
 /// The elements of a dense array that is about to be written.
 ///
 /// # Safety
-/// They are of this type.
+/// The elements are of type `T`.
 unsafe fn elements<'a, T>(guard: &'a mut WriteGuard<'_>, view: &ArrayView) -> &'a mut [T] {
     let (start, n) = (view.offset as usize, view.size() as usize);
     let bytes = &mut guard.bytes_mut()[start..start + n * size_of::<T>()];
-    // SAFETY: the bytes are those of as many elements; memory of bases is aligned.
+    // SAFETY: the bytes are those of `n` elements; the memory of bases is aligned.
     unsafe { std::slice::from_raw_parts_mut(bytes.as_mut_ptr().cast(), n) }
 }
 
 impl SequentialStream {
-    /// Draws numbers for a new array under the bit generator's lock. False where the host engine cannot make them.
+    /// Draws numbers for a new array under the bit generator's lock. Returns false if the host engine cannot make
+    /// them.
     fn draw(&self, py: Python<'_>, n: i64, numbers: Draw<'_>) -> PyResult<bool> {
         self.acquire.call0(py)?;
         let drawn = self.make(py, n, numbers);
@@ -131,14 +133,14 @@ impl SequentialStream {
         Ok(drawn)
     }
 
-    /// Draws uniform numbers for all of a dense view of this dtype. The lock comes before the guard, which another thread may wait
-    /// for: a program may hold the lock while it looks at the array.
+    /// Draws uniform numbers for all of a dense view. The lock is taken before the guard, because another thread may
+    /// wait for the guard while it holds the lock: a program may hold it while it looks at the array.
     fn draw_uniform(&self, py: Python<'_>, view: &ArrayView, placed: Placed) -> PyResult<bool> {
-        // what this warns of may be told to a program that draws numbers
+        // run before the lock is taken, because a warning may call code of the program that draws numbers
         run::run_users(py, &view.base)?;
         self.acquire.call0(py)?;
         let drawn = run::overwrite_view(py, view).map(|mut guard| {
-            // SAFETY: the elements are those of the view's dtype, which is one of the two.
+            // SAFETY: the elements are of the view's dtype, which is one of these two.
             let numbers = unsafe {
                 match view.dtype {
                     DType::F32 => Draw::UniformSingle(elements(&mut guard, view)),
@@ -151,28 +153,29 @@ impl SequentialStream {
         drawn
     }
 
-    /// Draws numbers with the lock held, without the GIL where there are many. False where the host engine cannot make them.
+    /// Draws numbers while the lock is held, and releases the GIL if there are many. Returns false if the host engine
+    /// cannot make them.
     fn make(&self, py: Python<'_>, n: i64, numbers: Draw<'_>) -> bool {
         let state = Held(self.state);
         let (host, threads) = host_for(py, n);
         let run = move || {
             let state = state;
-            // SAFETY: the lock is held, and the owner alive.
+            // SAFETY: the lock is held, and the owner is alive.
             host.draw(&mut unsafe { state.0.sequence() }, numbers, threads)
         };
         if n >= LONG { py.detach(run) } else { run() }
     }
 }
 
-/// The state, for as long as the lock is held.
+/// The state, while the lock is held.
 struct Held(State);
-// SAFETY: whoever has it has the lock.
+// SAFETY: it is made and used only while the lock is held.
 unsafe impl Send for Held {}
 
 #[pymethods]
 impl SequentialStream {
-    /// Uniform numbers in `[0, 1)` as `low + range * number` (as they are without `low`), of f64 or f32, of
-    /// a new shape or into `out`.
+    /// Uniform numbers in `[0, 1)`, in f64 or f32, in a new array or in `out`. With `low`, each number
+    /// becomes `low + range * number`.
     #[pyo3(signature = (size, single = false, out = None, low = None, range = 1.0))]
     fn uniform<'py>(
         &self,
@@ -197,7 +200,7 @@ impl SequentialStream {
         }
     }
 
-    /// Integers from `low` to `low + last`, by mask and rejection as NumPy's legacy generators make them.
+    /// Integers from `low` to `low + last`, by mask and rejection, as NumPy's legacy generators make them.
     fn masked<'py>(
         &self,
         py: Python<'py>,
@@ -218,7 +221,7 @@ impl SequentialStream {
         let view = sized(dtype, size)?;
         if view.size() > 0 {
             let mut guard = run::overwrite(py, &view.base)?;
-            // SAFETY: the view is of integers of this size.
+            // SAFETY: the view's elements are integers of this size.
             let to = unsafe {
                 match dtype.size() {
                     8 => Integers::Wide(elements(&mut guard, &view)),
@@ -232,9 +235,9 @@ impl SequentialStream {
         wrap_new(py, view)
     }
 
-    /// Normal numbers as `mean + scale * number` (as they are without `mean`), by the polar method. It makes two
-    /// at a time: `draw` gives the one that NumPy keeps back from the last pair (there is one if `kept`), and
-    /// an odd one at the end.
+    /// Normal numbers by the polar method. With `mean`, each number becomes `mean + scale * number`. The method makes
+    /// two numbers at a time. `draw` calls NumPy for the number that NumPy has kept from the last pair (if `kept`),
+    /// and for the last one of an odd count.
     #[pyo3(signature = (size, kept, draw, mean = None, scale = 1.0))]
     fn normal<'py>(
         &self,
@@ -256,12 +259,13 @@ impl SequentialStream {
             let number: f64 = draw.call0()?.extract()?;
             Ok(placed.map_or(number, |(mean, scale)| mean + scale * number))
         };
-        // SAFETY: the view is of doubles.
+        // SAFETY: the view's elements are f64.
         let numbers = unsafe { elements::<f64>(&mut guard, &view) };
         let (first, pairs) = numbers.split_at_mut(usize::from(kept));
         let even = pairs.len() / 2 * 2;
         let (pairs, last) = pairs.split_at_mut(even);
-        // before the number that NumPy keeps, which is no part of the state that moves here and cannot be put back
+        // first the pairs: NumPy's kept number is not a part of the state that moves here, so drawing it could not be
+        // undone
         if !self.draw(py, n, Draw::Normal(placed, pairs))? {
             return Ok(py.NotImplemented().into_bound(py));
         }
@@ -272,13 +276,13 @@ impl SequentialStream {
         wrap_new(py, view)
     }
 
-    /// Integers whose number of words is known: not of this stream.
+    /// Always `NotImplemented`: this stream has no integers of a fixed number of words each.
     #[pyo3(signature = (*_args))]
     fn integers<'py>(&self, py: Python<'py>, _args: &Bound<'py, pyo3::types::PyTuple>) -> Bound<'py, PyAny> {
         py.NotImplemented().into_bound(py)
     }
 
-    /// Integers by multiplication and rejection: not of this stream.
+    /// Always `NotImplemented`: this stream has no integers by multiplication and rejection.
     #[pyo3(signature = (*_args))]
     fn bounded<'py>(&self, py: Python<'py>, _args: &Bound<'py, pyo3::types::PyTuple>) -> Bound<'py, PyAny> {
         py.NotImplemented().into_bound(py)

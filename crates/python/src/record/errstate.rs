@@ -1,9 +1,11 @@
-//! NumPy's floating-point error state: what recorded operations report, and how it reaches the user.
+//! NumPy's floating-point error state: which conditions recorded operations report, and how the reports reach the
+//! user.
 //!
-//! In: the state at the time of recording. Out: a byte per instruction, and `RuntimeWarning`s after a flush. Modes
-//! that act inside an operation (`raise`, `call`, `print`, `log`, and warnings of underflow) run operations one
-//! at a time: elementwise ones by NumPy on zero-copy views, the others natively with their flags looked at
-//! right away. The state lives in a context variable; as long as nobody has ever changed it, it is not asked.
+//! In: the state at the time of recording. Out: a byte for each instruction, and `RuntimeWarning`s after a flush.
+//! Under modes that act inside an operation (`raise`, `call`, `print`, `log`, and warnings of underflow), operations
+//! run one at a time: NumPy runs elementwise ones on zero-copy views, and the others run natively, with the
+//! processor's flags checked after each. NumPy keeps the state in a context variable, which is read only after the
+//! state has been changed for the first time.
 
 use crate::array::ndarray::NdArray;
 use crate::array::operand::Operand;
@@ -22,54 +24,56 @@ use pyo3::types::{PyDict, PyTuple};
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-/// Has the state ever been changed?
+/// Whether the state has ever been changed.
 static TOUCHED: AtomicBool = AtomicBool::new(false);
-/// The states met last: most changes are a `with` around a few operations, which ends in the state that it began in.
+/// The two states met last. Most changes are a `with` statement around a few operations, after which the former state
+/// is back.
 static KNOWN: [Known; 2] = [Known::none(), Known::none()];
-/// Are warnings exceptions? Then operations run one at a time, whatever the state.
+/// Whether Python's filters turn warnings into exceptions. Operations that could warn then run one at a time.
 static WARNINGS_ARE_ERRORS: AtomicBool = AtomicBool::new(false);
-/// Which of them was met last.
+/// Which of the two states in `KNOWN` was met last.
 static LAST: AtomicUsize = AtomicUsize::new(0);
-/// NumPy's context variable.
+/// NumPy's context variable of the error state.
 static VARIABLE: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
 
-/// In a decoded state: operations run one at a time. The other bits are those of [`numelt_ir::warn`].
+/// A bit of a decoded state: operations run one at a time. The other bits are those of [`numelt_ir::warn`].
 const ONE_AT_A_TIME: u8 = 1 << 7;
 
-/// Must recorded operations ask for the state?
+/// Whether the state must be read when an operation is recorded.
 #[inline]
 pub fn is_touched() -> bool {
     TOUCHED.load(Ordering::Relaxed)
 }
 
-/// Is a mode in force here that acts inside an operation?
+/// Whether a mode that acts inside an operation is in force in this context.
 #[inline]
 pub fn is_strict(py: Python<'_>) -> PyResult<bool> {
     Ok(is_touched() && current(py)? & ONE_AT_A_TIME != 0)
 }
 
-/// A state object that was decoded.
+/// A state object and its decoded meaning.
 struct Known {
     address: AtomicUsize,
     meaning: AtomicU8,
-    /// A share of it, so that its address stays its own.
+    /// A reference to the object, so that no other one gets its address.
     owner: Mutex<Option<Py<PyAny>>>,
 }
 
 impl Known {
-    /// None yet.
+    /// No state yet.
     const fn none() -> Known {
         Known { address: AtomicUsize::new(0), meaning: AtomicU8::new(warn::DEFAULT), owner: Mutex::new(None) }
     }
 }
 
-/// The meaning of the state in force here.
+/// The meaning of the state that is in force in this context.
 fn current(py: Python<'_>) -> PyResult<u8> {
     let meaning = meaning(py)?;
     let alone = meaning & warn::ALL != 0 && WARNINGS_ARE_ERRORS.load(Ordering::Relaxed);
     Ok(if alone { meaning | ONE_AT_A_TIME } else { meaning })
 }
 
+/// The meaning of NumPy's state alone, without Python's filters.
 fn meaning(py: Python<'_>) -> PyResult<u8> {
     let Some(variable) = VARIABLE.get(py) else { return Ok(warn::DEFAULT) };
     let state = value(variable.bind(py))?;
@@ -81,7 +85,7 @@ fn meaning(py: Python<'_>) -> PyResult<u8> {
         }
     }
     let meaning = decode(py)?;
-    // the GIL is held, so the three change together
+    // the GIL is held, so no other thread sees only some of these changes
     let known = &KNOWN[1 - last];
     known.address.store(state.as_ptr() as usize, Ordering::Relaxed);
     known.meaning.store(meaning, Ordering::Relaxed);
@@ -91,7 +95,7 @@ fn meaning(py: Python<'_>) -> PyResult<u8> {
     Ok(meaning)
 }
 
-/// The variable's value.
+/// The value of the context variable.
 pub fn value<'py>(variable: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
     let mut found = std::ptr::null_mut();
     // SAFETY: the GIL is held, the variable is a context variable, and the result is a new reference or null.
@@ -104,7 +108,7 @@ pub fn value<'py>(variable: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
     }
 }
 
-/// NumPy's words for the state, as bits.
+/// The modes that `numpy.geterr` returns, as bits.
 fn decode(py: Python<'_>) -> PyResult<u8> {
     let modes = Numpy::get(py)?.attr(py, "geterr")?.call0()?.cast_into::<PyDict>()?;
     let mut meaning = 0;
@@ -112,7 +116,7 @@ fn decode(py: Python<'_>) -> PyResult<u8> {
         let Some(mode) = modes.get_item(name)? else { continue };
         match &*mode.extract::<String>()? {
             "ignore" => {}
-            // flags do not tell which operation's result is too small to trust, so NumPy does
+            // flags do not tell in which element the result is too small, so NumPy runs the operation
             "warn" if bit == warn::UNDER => meaning |= bit | ONE_AT_A_TIME,
             "warn" => meaning |= bit,
             _ => meaning |= bit | ONE_AT_A_TIME,
@@ -125,7 +129,7 @@ fn decode(py: Python<'_>) -> PyResult<u8> {
 const NAMES: [(&str, u8); 4] =
     [("divide", warn::DIVIDE), ("over", warn::OVER), ("under", warn::UNDER), ("invalid", warn::INVALID)];
 
-/// Notes the state for the operation that is about to be recorded; true if it has to run alone.
+/// Tells the runtime the state under which the next operation is recorded; returns whether it has to run alone.
 pub fn note(py: Python<'_>) -> PyResult<bool> {
     let meaning = current(py)?;
     let kept = Runtime::global().watch().load(Ordering::Relaxed) & warn::PART;
@@ -133,37 +137,38 @@ pub fn note(py: Python<'_>) -> PyResult<bool> {
     Ok(meaning & ONE_AT_A_TIME != 0)
 }
 
-/// While it lives, operations are recorded as parts of another operation (see [`as_parts`]).
-pub struct As(u8);
+/// As long as this lives, operations are recorded as parts of another operation (see [`as_parts`]).
+struct PartScope(u8);
 
-impl As {
-    fn begin(bit: u8) -> As {
+impl PartScope {
+    fn begin(bit: u8) -> PartScope {
         Runtime::global().watch().fetch_or(bit, Ordering::Relaxed);
-        As(bit)
+        PartScope(bit)
     }
 }
 
-impl Drop for As {
+impl Drop for PartScope {
     fn drop(&mut self) {
         Runtime::global().watch().fetch_and(!self.0, Ordering::Relaxed);
     }
 }
 
-/// What `record` returns, which records parts of one operation. Those that ran at once have reported what they met in the
-/// name of the whole operation, and each condition once; it is told when all have run.
+/// Calls `record`, which records the parts of one operation, and returns its result. Parts that run at once report
+/// their conditions in the name of the whole operation, each condition once; the warnings are given to Python after
+/// all parts have run.
 pub fn as_parts<T>(py: Python<'_>, record: impl FnOnce() -> PyResult<T>) -> PyResult<T> {
-    let part = As::begin(warn::PART);
+    let part = PartScope::begin(warn::PART);
     let recorded = record()?;
     drop(part);
     deliver(py).map(|()| recorded)
 }
 
-/// Are parts of another operation being recorded?
+/// Whether parts of another operation are being recorded.
 pub fn is_part() -> bool {
     Runtime::global().watch().load(Ordering::Relaxed) & warn::PART != 0
 }
 
-/// A number that overflowed as it became a literal: NumPy warns of that at once.
+/// Reports that a number overflowed when it was converted to a literal. NumPy warns of that at once.
 #[cold]
 pub fn literal_overflow(py: Python<'_>) -> PyResult<()> {
     let meaning = if is_touched() { current(py)? } else { warn::DEFAULT };
@@ -198,7 +203,7 @@ fn deliver_some(py: Python<'_>, warnings: &[Warning]) -> PyResult<()> {
     Ok(())
 }
 
-/// Treats what an operation that ran alone has met as the state in force says.
+/// Treats the conditions that an operation met which ran alone, as the state in force demands.
 pub fn act(py: Python<'_>) -> PyResult<()> {
     let warnings = Runtime::global().take_warnings();
     if warnings.is_empty() { Ok(()) } else { act_on(py, &warnings) }
@@ -240,7 +245,7 @@ fn act_on(py: Python<'_>, warnings: &[Warning]) -> PyResult<()> {
     Ok(())
 }
 
-/// The operation, run now by NumPy; `None` where NumPy has no ufunc of that name.
+/// Lets NumPy run the operation now; `None` if NumPy has no ufunc of that name.
 pub fn run<'py>(
     py: Python<'py>,
     op: Op,
@@ -265,8 +270,8 @@ pub fn run<'py>(
     Ok(Some(out.map_or(result, |out| out.clone().into_any())))
 }
 
-/// The package has seen NumPy's state change in this context. What it means is found out when an operation asks: within
-/// much of NumPy's own code, which sets it for itself, none does.
+/// The package calls this when NumPy's state changes in this context. The state is decoded when an operation is
+/// recorded, not here: NumPy's own code often sets a state for itself, under which nothing is recorded.
 #[pyfunction]
 fn errstate_changed(py: Python<'_>) -> PyResult<()> {
     if !TOUCHED.swap(true, Ordering::Relaxed) {
@@ -276,20 +281,21 @@ fn errstate_changed(py: Python<'_>) -> PyResult<()> {
     Ok(())
 }
 
-/// The package has seen Python's filters change: are warnings exceptions now?
+/// The package calls this when Python's filters change; `on` says whether warnings are exceptions now.
 #[pyfunction]
 fn warnings_are_errors(py: Python<'_>, on: bool) -> PyResult<()> {
     WARNINGS_ARE_ERRORS.store(on, Ordering::Relaxed);
     if on { errstate_changed(py) } else { Ok(()) }
 }
 
-/// Runs what is pending if it could warn, so that the warnings go where they would have gone.
+/// Runs what is pending if it could warn, so that its warnings meet the filters that were in force when it was
+/// recorded.
 #[pyfunction]
 fn settle_warnings(py: Python<'_>) -> PyResult<()> {
     if Runtime::global().may_warn() { run::run_what_fits(py, Reason::Explicit) } else { Ok(()) }
 }
 
-/// Records an elementwise operation as a part of another one, in whose name it reports.
+/// Records an elementwise operation as a part of another one, which reports in its place; see [`as_parts`].
 #[pyfunction]
 fn elementwise_part<'py>(py: Python<'py>, op: &str, ins: &Bound<'py, PyTuple>) -> PyResult<Bound<'py, PyAny>> {
     if is_strict(py)? {

@@ -1,8 +1,9 @@
-//! Filters in Python (`numelt.filters`): functions that see the program of each batch before it is planned.
+//! Filters in Python (`numelt.filters`): functions that get the program of each batch before it is planned.
 //!
-//! They are called with the GIL held, which nobody may wait for during a flush. So before a flush the pending program is taken out of the
-//! runtime, handed to the filters, and run as they have changed it (see `runtime/filtering.rs`). Errors wait until the batch
-//! has run, and are then raised by the thread that ran it.
+//! In: the pending program, and the registered functions. Out: the program as the functions have changed it, which is
+//! run. Filters need the GIL, and a flush may not wait for the GIL. So the pending program is taken out of the
+//! runtime before the flush, passed to the filters, and handed back for the flush (see `runtime/filtering.rs`).
+//! Errors of filters wait until the batch has run; then the thread that ran it raises them.
 
 use crate::numpy::errors::{self, ATTRIBUTE};
 use crate::record::program::PyProgram;
@@ -25,13 +26,13 @@ pyo3::create_exception!(
 
 /// The filters in the order in which they are applied. No Python code runs while this is locked.
 static FILTERS: Mutex<Vec<Py<PyAny>>> = Mutex::new(Vec::new());
-/// Are there any?
+/// Whether there are any filters.
 static ANY: AtomicBool = AtomicBool::new(false);
 
 thread_local! {
-    /// Does this thread run a filter? What a filter itself makes run is not filtered.
+    /// Whether this thread is running a filter. Programs that a filter itself makes run are not filtered.
     static INSIDE: Cell<bool> = const { Cell::new(false) };
-    /// Exceptions of filters in a flush that this thread made, which nobody has raised yet.
+    /// Exceptions that filters raised in a flush of this thread, and that have not been passed on yet.
     static RAISED: RefCell<Vec<PyErr>> = const { RefCell::new(Vec::new()) };
 }
 
@@ -39,13 +40,13 @@ fn filters() -> MutexGuard<'static, Vec<Py<PyAny>>> {
     FILTERS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Are there filters, and does this thread run none of them?
+/// Whether there are filters to apply: this thread runs none of them at the moment.
 #[inline]
 pub fn apply_here() -> bool {
     ANY.load(Ordering::Relaxed) && !INSIDE.get()
 }
 
-/// Runs what is pending as the filters would have it.
+/// Applies the filters to the pending program and runs it.
 #[cold]
 pub fn execute(py: Python<'_>, reason: Reason) -> Result<()> {
     let (mut raised, mut stopped) = (Vec::new(), false);
@@ -56,7 +57,7 @@ pub fn execute(py: Python<'_>, reason: Reason) -> Result<()> {
         if !stopped {
             (raised, stopped) = apply(py, &mut filtering);
         }
-        // where somebody else has run the batch meanwhile, what is pending now comes next
+        // false: another thread has run the batch meanwhile, so the program that is pending now is taken
         match run::past_gil(py, |runtime| runtime.flush_filtered(reason, filtering)) {
             Ok(false) => {}
             Ok(true) => break Ok(()),
@@ -71,8 +72,8 @@ pub fn execute(py: Python<'_>, reason: Reason) -> Result<()> {
     result
 }
 
-/// Applies all filters to a pending program. What they raised, and whether the last of that was no error but a wish to stop, such
-/// as KeyboardInterrupt; then the other filters have not been called.
+/// Applies all filters to a pending program. Returns what they raised, and whether the last exception is not an
+/// `Exception` (such as KeyboardInterrupt); in that case the remaining filters have not been called.
 fn apply(py: Python<'_>, filtering: &mut Filtering) -> (Vec<PyErr>, bool) {
     let all: Vec<Py<PyAny>> = filters().iter().map(|filter| filter.clone_ref(py)).collect();
     let mut raised = Vec::new();
@@ -112,7 +113,7 @@ fn apply_one(filter: &Bound<'_, PyAny>, filtering: &mut Filtering) -> PyResult<(
         .map_err(|error| PyValueError::new_err(error.to_string()))
 }
 
-/// An error with the name of the filter that it comes from.
+/// A `FilterError` with the name of the filter, caused by what the filter raised.
 fn named(filter: &Bound<'_, PyAny>, error: PyErr) -> PyResult<PyErr> {
     let py = filter.py();
     let named = named_as(py, &name(filter)?, &error.to_string())?;
@@ -138,9 +139,9 @@ pub fn raise_later(error: PyErr) {
     RAISED.with_borrow_mut(|waiting| waiting.push(error));
 }
 
-/// Raises what filters raised in the flush before: the last exception, with the others as its context.
+/// Raises what the filters raised in the last flush: the last exception, with the others as its context.
 pub fn deliver(py: Python<'_>) -> PyResult<()> {
-    // a filter may have removed itself before it failed
+    // the list of filters may be empty by now, because a filter may have removed itself before it failed
     if !Runtime::global().has_filters() && RAISED.with_borrow(Vec::is_empty) {
         return Ok(());
     }
@@ -148,7 +149,7 @@ pub fn deliver(py: Python<'_>) -> PyResult<()> {
     for failed in Runtime::global().take_filter_errors() {
         raised.push(named_as(py, &failed.name, &failed.error.to_string())?);
     }
-    // a wish to stop comes before errors
+    // exceptions such as KeyboardInterrupt come first, so that an error is the last one, which is raised
     raised.sort_by_key(|error| !error.is_instance_of::<PyException>(py));
     let mut last: Option<PyErr> = None;
     for error in raised {
@@ -160,7 +161,7 @@ pub fn deliver(py: Python<'_>) -> PyResult<()> {
     last.map_or(Ok(()), Err)
 }
 
-/// Says that this thread runs a filter, until it is dropped.
+/// Marks this thread as running a filter, until it is dropped.
 struct Inside(bool);
 
 impl Inside {
@@ -175,13 +176,14 @@ impl Drop for Inside {
     }
 }
 
-/// Tells the runtime and this module whether there are filters.
+/// Tells this module and the runtime whether there are filters.
 fn note(any: bool) {
     ANY.store(any, Ordering::Relaxed);
     Runtime::global().filters_in_front(any);
 }
 
-/// The place of a filter among those that are registered. (Methods are new objects each time, so they are compared by `==`.)
+/// The index of a filter in the list of registered filters. (Each access to a bound method makes a new object, so
+/// filters are also compared by `==`.)
 fn position(filter: &Bound<'_, PyAny>) -> PyResult<Option<usize>> {
     let py = filter.py();
     for (at, known) in registered(py)?.iter().enumerate() {

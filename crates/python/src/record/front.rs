@@ -1,4 +1,6 @@
-//! The Python module as a front end of NumPy's rules (crate `numelt`).
+//! The Python module as a front end of NumPy's rules: the implementation of crate `numelt`'s trait `Front`.
+//!
+//! In: operations as the rules have decided them. Out: calls of `run`, and Python exceptions for errors.
 
 use crate::numpy::errors;
 use crate::record::{errstate, inspect, registry, run, truths};
@@ -7,7 +9,7 @@ use numelt_ir::{Axes, DType, Dims, Op, Scalar};
 use numelt_runtime::{ArrayView, BaseRef, Input, Runtime};
 use pyo3::prelude::*;
 
-/// The interpreter, whose lock the caller holds: where the rules record what they decide.
+/// A thread that holds the GIL, as the front end in which NumPy's rules record.
 #[derive(Clone, Copy)]
 pub struct Attached<'py>(pub Python<'py>);
 
@@ -63,17 +65,18 @@ impl Front for Attached<'_> {
     }
 }
 
-/// The value of a full reduction, where an earlier pass over the same memory has given it too.
+/// The value of a full reduction, if an earlier pass over the same memory has computed it too (see `siblings` in the
+/// runtime).
 fn kept(op: Op, ty: DType, view: &ArrayView, axes: Axes, array: bool) -> Option<Scalar> {
     let possible = view.base.has_kept() && ty == view.dtype && axes.len() == view.shape.len();
-    // memory of our own that others reach by another base is visible
+    // two bases may share memory, so another base may have been written since
     if !possible || (view.base.is_foreign() && registry::is_tangled()) {
         return None;
     }
     Runtime::global().kept(op, view, array)
 }
 
-/// A new array without memory with these dense strides; see [`Front::fresh`].
+/// A new array without memory, with these dense strides; see [`Front::fresh`].
 pub fn fresh(py: Python<'_>, dtype: DType, shape: &[i64], strides: Dims) -> ArrayView {
     Attached(py).fresh(dtype, shape, strides)
 }

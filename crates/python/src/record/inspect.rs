@@ -1,4 +1,6 @@
-//! Looking inside from Python: flushes, statistics, reports, explanations, settings.
+//! Functions that show what numelt does and that control it: flushes, statistics, reports, explanations, settings.
+//!
+//! In: calls from the Python package. Out: reports as Python objects, and a runtime with other settings.
 
 use crate::array::operand::Operand;
 use crate::cpython::graveyard;
@@ -13,7 +15,7 @@ use std::collections::BTreeMap;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-/// Instructions recorded, per operation.
+/// How many instructions have been recorded, by operation.
 static RECORDED: [AtomicU64; Op::ALL.len()] = [const { AtomicU64::new(0) }; Op::ALL.len()];
 
 /// Counts one recorded instruction. Only called with the GIL held, so no read-modify-write is needed.
@@ -23,17 +25,17 @@ pub fn count(op: Op) {
     counter.store(counter.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
 }
 
-/// Whether a callable wants to hear of each flush, and the callable.
+/// Whether each flush is reported to a callable. The next item is that callable.
 static WATCHED: AtomicBool = AtomicBool::new(false);
 static ON_FLUSH: Mutex<Option<Py<PyAny>>> = Mutex::new(None);
-/// Reports for an `inspect_stop` to come, while the callable takes them out of the runtime.
+/// Reports kept for the next `inspect_stop`, because the callable takes all reports out of the runtime.
 static KEPT: Mutex<Option<Vec<FlushReport>>> = Mutex::new(None);
 
 fn locked<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
 }
 
-/// Sets or removes the callable that hears of each flush.
+/// Sets the callable to which each flush is reported; `None` removes it.
 pub fn set_on_flush(py: Python<'_>, callable: &Bound<'_, PyAny>) -> PyResult<()> {
     let on = !callable.is_none();
     let old = std::mem::replace(&mut *locked(&ON_FLUSH), on.then(|| callable.clone().unbind()));
@@ -47,7 +49,7 @@ pub fn set_on_flush(py: Python<'_>, callable: &Bound<'_, PyAny>) -> PyResult<()>
     run::run_what_fits(py, Reason::Explicit)
 }
 
-/// Hands reports of finished flushes to the callable, if there is one.
+/// Passes the reports of finished flushes to the callable, if there is one.
 pub fn after_flush(py: Python<'_>) -> PyResult<()> {
     if !WATCHED.load(Ordering::Acquire) {
         return Ok(());
@@ -100,19 +102,19 @@ fn flush(py: Python<'_>) -> PyResult<()> {
     run::flush(py, Reason::Explicit)
 }
 
-/// At interpreter exit: nobody is left to read an error.
+/// Runs what is pending when the interpreter exits. Nobody can handle an error then.
 #[pyfunction]
 fn _flush_at_exit(py: Python<'_>) {
     WATCHED.store(false, Ordering::Release);
-    // A failure here has no reader: the values it concerns are going away.
+    // An error concerns values that are about to be freed, so it is ignored.
     let _ = run::execute(py, Reason::Exit);
     if let Err(error) = filters::deliver(py) {
         error.write_unraisable(py, None);
     }
 }
 
-/// Before a fork: what is pending runs once, in the parent, and not in both processes. Errors of it stay with the values, for
-/// whoever reads them; those of Python code that is told of the flush are the caller's.
+/// Runs what is pending before a fork, so that it runs once and not in both processes. Its errors are raised when the
+/// values are read. Errors of Python code that is called for the flush are raised here.
 #[pyfunction]
 fn _flush_before_fork(py: Python<'_>) -> PyResult<()> {
     let _ = run::execute(py, Reason::Explicit);
@@ -121,13 +123,13 @@ fn _flush_before_fork(py: Python<'_>) -> PyResult<()> {
     errstate::deliver(py)
 }
 
-/// Element-operations waiting.
+/// The number of pending element-operations.
 #[pyfunction]
 fn pending() -> u64 {
     Runtime::global().pending_work()
 }
 
-/// Why there is nothing to explain.
+/// The text of an explanation if nothing is pending.
 fn nothing() -> String {
     let mut text = String::from("nothing of it is pending\n");
     if Runtime::global().stats().at_once > 0 {
@@ -147,7 +149,8 @@ fn explain(a: Option<&Bound<'_, PyAny>>, dot: bool) -> PyResult<String> {
     Ok(if dot { explanation.to_dot() } else { explanation.to_string() })
 }
 
-/// The explanation of some arrays, or of all that is pending, and the numbers of the places where its instructions were recorded.
+/// The explanation of some arrays, or of everything pending, and the numbers of the positions (see `origin`) where
+/// its instructions were recorded.
 fn explained(asked: Option<&Bound<'_, PyAny>>) -> PyResult<(Explanation, Vec<u32>)> {
     let several = asked.is_some_and(|a| a.is_instance_of::<PyTuple>() || a.is_instance_of::<PyList>());
     let operands: Vec<Option<Operand<'_>>> = match asked {
@@ -159,9 +162,9 @@ fn explained(asked: Option<&Bound<'_, PyAny>>) -> PyResult<(Explanation, Vec<u32
     Runtime::global().explain_placed(asked.map(|_| &views[..])).map_err(errors::to_py)
 }
 
-/// What `explain` tells by the user's lines: `recorded`, a list of operation, elements, bytes and place (see `origin::of`) of each
-/// instruction, and `steps`, a list of operations, bytes, numbers of the instructions that end up in it, and engine of each step.
-/// `None` where nothing of the arrays is pending.
+/// What `explain` reports by the user's lines. `recorded` lists operation, elements, bytes and position (see
+/// `origin::of`) of each instruction; `steps` lists operations, bytes, engine, and the numbers of the instructions
+/// that the step computes, for each step. `None` if nothing of the arrays is pending.
 #[pyfunction]
 #[pyo3(signature = (a = None))]
 fn explain_lines<'py>(py: Python<'py>, a: Option<&Bound<'py, PyAny>>) -> PyResult<Option<Bound<'py, PyDict>>> {
@@ -240,19 +243,20 @@ fn stats(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
     Ok(dict)
 }
 
-/// How often a device left work to the host, by operations; counts anew afterwards if asked to.
+/// How often a device left work to the host, by operation; with `forget`, the counts start again at zero.
 #[pyfunction]
 fn declined(forget: bool) -> BTreeMap<String, u64> {
     Runtime::global().declined(forget)
 }
 
-/// May operations on few elements run when they are called, as settings, engines and inspectors are?
+/// Whether operations on few elements may run when they are called, which depends on settings, engines and
+/// inspection.
 #[pyfunction]
 fn runs_at_once() -> bool {
     Runtime::global().runs_at_once()
 }
 
-/// Names of the engines that there are.
+/// The names of all engines.
 #[pyfunction]
 fn engines() -> Vec<String> {
     Engines::default().names()
@@ -296,7 +300,7 @@ fn config_get(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
     Ok(dict)
 }
 
-/// Settings that engines are made from.
+/// The settings from which engines are made: a change makes new engines.
 const ENGINE_KEYS: [&str; 10] =
     ["threads", "engine", "jit", "variants", "isa", "block", "cache_dir", "devices", "device_memory", "placement"];
 
@@ -320,7 +324,7 @@ fn config_set(py: Python<'_>, key: &str, value: &Bound<'_, PyAny>) -> PyResult<(
     Ok(())
 }
 
-/// The error of a value that does not fit, with the name of the setting in front.
+/// The error of a value that a setting does not accept, with the name of the setting before the text.
 fn about_setting(key: &str, error: Error) -> Error {
     match error {
         Error::Config(text) => Error::Config(format!("numelt.config.{key}: {text}")),
@@ -328,14 +332,14 @@ fn about_setting(key: &str, error: Error) -> Error {
     }
 }
 
-/// The engines that the settings name; NumPy's BLAS is handed to that of the host.
+/// The engines that the settings name. NumPy's BLAS is registered with the host engine.
 fn engines_for(config: &Config) -> PyResult<EngineSet> {
     let engines = Engines::default().make(&config.engine, config).map_err(errors::to_py)?;
     blas::register_numpys(&*engines.host);
     Ok(engines)
 }
 
-/// Makes the process's runtime from the settings of environment and file.
+/// Makes the process's runtime from the settings in the environment and in the settings file.
 pub fn start_runtime() -> PyResult<()> {
     let (config, refused) = Config::load(Engines::default().names()).map_err(errors::to_py)?;
     for line in refused {

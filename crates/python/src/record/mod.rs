@@ -1,4 +1,7 @@
-//! The way to the runtime: recording, flushing and reading; the error state, filters and inspection of what is recorded.
+//! The way from Python to the runtime: recording, flushing and reading, and what concerns recorded operations: the
+//! error state, filters and reports.
+//!
+//! Not here: which operations are recorded, and with which dtypes and shapes.
 
 pub mod errstate;
 pub mod extensions;

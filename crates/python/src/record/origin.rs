@@ -1,6 +1,8 @@
-//! Where in the user's program operations were recorded: warnings name the line, however late the values are computed.
+//! The positions in the user's program where operations were recorded, so that warnings name the right line although
+//! the values are computed later.
 //!
-//! In: the frames that run when the runtime asks. Out: numbers of places, and for a number what a warning needs.
+//! In: the frames that are running when the runtime asks for a position. Out: a number for each position, and for a
+//! number what a warning needs.
 
 use crate::cpython::frames;
 use numelt_runtime::{Runtime, Warning};
@@ -11,10 +13,11 @@ use std::ffi::c_int;
 use std::sync::atomic::Ordering;
 use std::sync::{Mutex, PoisonError};
 
-/// Places remembered.
+/// The most positions that are remembered.
 const PLACES: usize = 1 << 14;
 
-/// Places by code object and offset. The code objects are kept, so that no other one gets their address.
+/// Numbers of positions, by the address of the code object and the offset in its bytecode. The code objects are kept
+/// alive, so that no other one gets their address.
 #[derive(Default)]
 struct Known {
     numbers: FxHashMap<(usize, c_int), Option<u32>>,
@@ -24,13 +27,13 @@ struct Known {
 struct Place {
     code: Py<PyCode>,
     offset: c_int,
-    /// The module's name.
+    /// The name of the module.
     module: Py<PyAny>,
 }
 
 static KNOWN: Mutex<Option<Known>> = Mutex::new(None);
 
-/// Tells the runtime where the operation was recorded, if it asks.
+/// Tells the runtime where the current operation was recorded, if the runtime has asked for that.
 #[inline]
 pub fn tell(py: Python<'_>) {
     let runtime = Runtime::global();
@@ -38,7 +41,7 @@ pub fn tell(py: Python<'_>) {
     if asked != 0 {
         runtime.asked().store(0, Ordering::Relaxed);
         let number = number(py).unwrap_or_else(|error| {
-            // a place that is not found is not worth failing for, but it is told
+            // an unknown position does not stop the program, but the error is shown
             error.write_unraisable(py, None);
             Warning::NOWHERE
         });
@@ -46,7 +49,7 @@ pub fn tell(py: Python<'_>) {
     }
 }
 
-/// The number of the place that the user's program is at: of the innermost frame that is neither the package's nor NumPy's.
+/// The number of the position of the innermost frame that is neither the package's nor NumPy's.
 fn number(py: Python<'_>) -> PyResult<u32> {
     let mut next = frames::running(py);
     while let Some(frame) = next {
@@ -58,7 +61,7 @@ fn number(py: Python<'_>) -> PyResult<u32> {
     Ok(Warning::NOWHERE)
 }
 
-/// The number of a frame's place; `None` where its code is the package's or NumPy's.
+/// The number of a frame's position; `None` if its code is the package's or NumPy's.
 fn number_of(frame: &Bound<'_, PyFrame>) -> PyResult<Option<u32>> {
     let code = frame.code();
     let offset = frames::instruction(frame);
@@ -77,12 +80,12 @@ fn number_of(frame: &Bound<'_, PyFrame>) -> PyResult<Option<u32>> {
     }
     let number = (!ours).then_some(known.places.len() as u32);
     known.numbers.insert(key, number);
-    // of the package's own code nothing but the object is needed
+    // for code of the package and of NumPy, only the code object is used: it must stay alive
     known.places.push(Place { code: code.unbind(), offset, module: module.unbind() });
     Ok(number)
 }
 
-/// What a warning needs of a place: the code object, the offset in it and the module's name.
+/// What a warning needs of a position: the code object, the offset in its bytecode, and the module's name.
 pub fn of(py: Python<'_>, number: u32) -> Option<(Py<PyCode>, c_int, Py<PyAny>)> {
     let known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
     let place = known.as_ref()?.places.get(number as usize)?;

@@ -1,7 +1,8 @@
-//! A program as filters see it: the classes `Program`, `Instruction`, `View`, `Literal` and `Base` of `numelt.filters`.
+//! Programs as filters see them: the classes `Program`, `Instruction`, `View`, `Literal` and `Base` of
+//! `numelt.filters`.
 //!
-//! In: a program of the runtime's. Out: Python objects. Instructions, views, literals and bases are copies that never change; a
-//! `Program` changes by its own methods only.
+//! In: a program of the runtime. Out: Python objects. Instructions, views, literals and bases are copies that never
+//! change; a `Program` changes by its own methods only.
 
 use crate::numpy::convert;
 use numelt_ir::{Base, C32, C64, DType, F16, Instr, Operand, Program, Scalar, View};
@@ -13,7 +14,7 @@ use pyo3::types::{PyList, PyTuple};
 #[pyclass(name = "Program", module = "numelt.filters")]
 pub struct PyProgram {
     pub program: Program,
-    /// Has it been changed since it was made?
+    /// Whether it has been changed since it was made.
     pub changed: bool,
 }
 
@@ -21,22 +22,22 @@ pub struct PyProgram {
 #[pyclass(name = "Instruction", module = "numelt.filters", frozen)]
 struct PyInstruction {
     instr: Instr,
-    /// The value of each operand that is a literal of the program.
+    /// For each operand, the value of the literal if it is one.
     literals: Vec<Option<Scalar>>,
 }
 
-/// Elements of a base.
+/// A view: elements of a base.
 #[pyclass(name = "View", module = "numelt.filters", frozen)]
 struct PyView(View);
 
-/// A number of a program.
+/// A literal: a number that a program uses.
 #[pyclass(name = "Literal", module = "numelt.filters", frozen)]
 struct PyLiteral {
     number: u32,
     value: Scalar,
 }
 
-/// A flat piece of memory.
+/// A base: a contiguous piece of memory.
 #[pyclass(name = "Base", module = "numelt.filters", frozen)]
 struct PyBase(Base);
 
@@ -53,7 +54,7 @@ impl PyProgram {
         PyInstruction { instr: instr.clone(), literals: instr.ins.iter().map(value).collect() }
     }
 
-    /// The place of an instruction, which may be counted from the end.
+    /// The index of an instruction; a negative one counts from the end.
     fn place(&self, index: isize) -> PyResult<usize> {
         let len = self.program.instrs.len();
         let at = if index < 0 { index.checked_add_unsigned(len) } else { Some(index) };
@@ -65,20 +66,20 @@ impl PyProgram {
 
 #[pymethods]
 impl PyProgram {
-    /// A program from its text.
+    /// Makes a program from its text.
     #[new]
     fn new(text: &str) -> PyResult<PyProgram> {
         Ok(PyProgram { program: text.parse().map_err(value_error)?, changed: true })
     }
 
-    /// The instructions as they are now.
+    /// The instructions, as they are now.
     #[getter]
     fn instructions<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         let all: Vec<PyInstruction> = self.program.instrs.iter().map(|instr| self.instruction(instr)).collect();
         PyTuple::new(py, all.into_iter().map(|one| Bound::new(py, one)).collect::<PyResult<Vec<_>>>()?)
     }
 
-    /// The bases; those that were recorded come first.
+    /// The bases. Those that were recorded come before those that filters have added.
     #[getter]
     fn bases<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         let all: PyResult<Vec<_>> = self.program.bases.iter().map(|base| Bound::new(py, PyBase(*base))).collect();
@@ -101,12 +102,12 @@ impl PyProgram {
         Ok(())
     }
 
-    /// Puts an instruction after all others.
+    /// Adds an instruction after all others.
     fn append(&mut self, text: &str) -> PyResult<()> {
         self.insert(isize::MAX, text)
     }
 
-    /// Replaces an instruction. The new one reports the floating-point conditions that the old one did.
+    /// Replaces an instruction. The new one reports the floating-point conditions that the old one reported.
     fn replace(&mut self, index: isize, text: &str) -> PyResult<()> {
         let at = self.place(index)?;
         let watch = self.program.instrs[at].watch;
@@ -123,14 +124,14 @@ impl PyProgram {
         Ok(())
     }
 
-    /// Adds a base of so many bytes for a temporary; its number.
+    /// Adds a base of `nbytes` bytes for a temporary, and returns its number.
     fn add_base(&mut self, nbytes: usize) -> usize {
         self.program.bases.push(Base { nbytes, input: false, output: false });
         self.changed = true;
         self.program.bases.len() - 1
     }
 
-    /// Adds a literal; its number.
+    /// Adds a literal, and returns its number.
     fn add_literal(&mut self, value: &Bound<'_, PyAny>, dtype: &str) -> PyResult<usize> {
         let scalar = scalar(value, dtype.parse().map_err(value_error)?)?;
         self.program.consts.push(scalar);
@@ -138,7 +139,7 @@ impl PyProgram {
         Ok(self.program.consts.len() - 1)
     }
 
-    /// Another program, equal to this one.
+    /// Returns another program that is equal to this one.
     fn copy(&self) -> PyProgram {
         PyProgram { program: self.program.clone(), changed: self.changed }
     }
@@ -168,7 +169,7 @@ impl PyProgram {
 
 #[pymethods]
 impl PyInstruction {
-    /// The operation's name.
+    /// The name of the operation.
     #[getter]
     fn op(&self) -> &'static str {
         self.instr.op.name()
@@ -180,13 +181,13 @@ impl PyInstruction {
         self.instr.ty.to_string()
     }
 
-    /// What is written.
+    /// The view that is written.
     #[getter]
     fn out(&self) -> PyView {
         PyView(self.instr.out.clone())
     }
 
-    /// What is read: views and literals, in the operation's order.
+    /// The views and literals that are read, in the operation's order.
     #[getter]
     fn inputs<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         let all = PyList::empty(py);
@@ -208,7 +209,7 @@ impl PyInstruction {
         PyTuple::new(py, self.instr.axes.iter().collect::<Vec<_>>())
     }
 
-    /// The line of the program's text.
+    /// The instruction as a line of the program's text.
     #[getter]
     fn text(&self) -> String {
         self.instr.to_string()
@@ -225,43 +226,43 @@ impl PyInstruction {
 
 #[pymethods]
 impl PyView {
-    /// The base's number.
+    /// The number of the base.
     #[getter]
     fn base(&self) -> u32 {
         self.0.base
     }
 
-    /// The elements' dtype.
+    /// The dtype of the elements.
     #[getter]
     fn dtype(&self) -> String {
         self.0.dtype.to_string()
     }
 
-    /// Extents.
+    /// The extents.
     #[getter]
     fn shape<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         PyTuple::new(py, &self.0.shape)
     }
 
-    /// Bytes from one index to the next, per axis.
+    /// The number of bytes from one index to the next, for each axis.
     #[getter]
     fn strides<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         PyTuple::new(py, &self.0.strides)
     }
 
-    /// Bytes from the base's first to the first element.
+    /// The number of bytes from the beginning of the base to the first element.
     #[getter]
     fn offset(&self) -> i64 {
         self.0.offset
     }
 
-    /// The view as it stands in instructions.
+    /// The view as instructions write it.
     #[getter]
     fn text(&self) -> String {
         self.0.to_string()
     }
 
-    /// Does the other view have the same elements in the same order?
+    /// Whether the other view has the same elements in the same order.
     fn __eq__(&self, other: &PyView) -> bool {
         self.0 == other.0
     }
@@ -277,25 +278,25 @@ impl PyView {
 
 #[pymethods]
 impl PyLiteral {
-    /// Its number in the program.
+    /// The number of the literal in the program.
     #[getter]
     fn number(&self) -> u32 {
         self.number
     }
 
-    /// Its dtype.
+    /// The dtype of the literal.
     #[getter]
     fn dtype(&self) -> String {
         self.value.dtype().to_string()
     }
 
-    /// Its value, as NumPy's scalar.
+    /// The value as a NumPy scalar.
     #[getter]
     fn value<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         convert::to_numpy_scalar(py, self.value)
     }
 
-    /// The literal as it stands in instructions.
+    /// The literal as instructions write it.
     #[getter]
     fn text(&self) -> String {
         format!("${}", self.number)
@@ -312,19 +313,19 @@ impl PyLiteral {
 
 #[pymethods]
 impl PyBase {
-    /// Size in bytes.
+    /// The size in bytes.
     #[getter]
     fn nbytes(&self) -> usize {
         self.0.nbytes
     }
 
-    /// Does it hold values before the program runs?
+    /// Whether the base holds values before the program runs.
     #[getter]
     fn input(&self) -> bool {
         self.0.input
     }
 
-    /// Does somebody hold it after the program has run?
+    /// Whether the base is still in use after the program has run.
     #[getter]
     fn output(&self) -> bool {
         self.0.output
@@ -336,7 +337,7 @@ impl PyBase {
     }
 }
 
-/// One line of bytecode. It reports no conditions.
+/// Parses one line of bytecode. The instruction reports no conditions.
 fn parsed(text: &str) -> PyResult<Instr> {
     let mut program: Program = text.parse().map_err(value_error)?;
     match program.instrs.pop() {
@@ -345,7 +346,7 @@ fn parsed(text: &str) -> PyResult<Instr> {
     }
 }
 
-/// A Python number as a value of a dtype.
+/// Converts a Python number to a value of a dtype.
 fn scalar(value: &Bound<'_, PyAny>, dtype: DType) -> PyResult<Scalar> {
     let pair =
         || -> PyResult<(f64, f64)> { Ok((value.getattr("real")?.extract()?, value.getattr("imag")?.extract()?)) };

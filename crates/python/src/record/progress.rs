@@ -1,9 +1,10 @@
-//! A line that says how far a long flush has come, on the terminal or in the notebook.
+//! The progress line: says how far a long flush has come, on the terminal or in the notebook.
 //!
-//! In: the beginning and end of each flush for which the GIL is let go of, and the runtime's counters, which are read without its lock.
-//! Out: a line on standard error if that is a terminal, else what `numelt.tools.progress` displays if a notebook runs.
-//! A thread of its own looks, a few times a second while large flushes come and not at all otherwise. It holds no lock
-//! when it waits for the GIL, and the flushing thread waits for it only while it writes to the terminal.
+//! In: the beginning and end of each flush that releases the GIL, and the runtime's counters, which are read without
+//! its lock. Out: a line on standard error if that is a terminal, else a line that `numelt.tools.progress` displays
+//! in a notebook, if there is one. A thread looks at the counters a few times a second as long as large flushes
+//! follow each other, and sleeps otherwise. It holds no lock while it waits for the GIL, and the flushing thread
+//! waits for it only while it writes to the terminal.
 
 use numelt_runtime::Runtime;
 use pyo3::prelude::*;
@@ -13,26 +14,26 @@ use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering};
 use std::thread::{self, Thread};
 use std::time::{Duration, Instant};
 
-/// Element-operations of a flush from which on it is watched: fewer are done in a fraction of a second.
+/// Flushes of fewer element-operations are not watched: they take a fraction of a second.
 const LARGE: u64 = 1 << 20;
-/// The longest time between two looks.
+/// The longest time between two looks at the counters.
 const TICK: Duration = Duration::from_millis(200);
-/// Looks without a new flush after which the thread sleeps until the next one.
+/// After this many looks without a new flush, the thread sleeps until the next flush wakes it.
 const IDLE_TICKS: u32 = 10;
-/// Ends a line on the terminal as if it had never been written.
+/// Erases the terminal's current line.
 const ERASE: &str = "\r\x1b[K";
 
-/// Milliseconds that a flush runs before it is shown; zero is never.
+/// A flush is shown after it has run for this many milliseconds; zero switches the line off.
 static AFTER: AtomicU64 = AtomicU64::new(0);
-/// Twice the number of watched flushes, and one more while one runs.
+/// Twice the number of watched flushes that have ended, and one more while one runs.
 static FLUSHES: AtomicU64 = AtomicU64::new(0);
-/// When the latest began, in nanoseconds since `origin`.
+/// When the latest watched flush began, in nanoseconds since an arbitrary moment (see `now`).
 static BEGAN: AtomicU64 = AtomicU64::new(0);
-/// The process that the watching thread belongs to: a forked child has none.
+/// The process in which the watching thread runs. A forked child has no such thread.
 static PROCESS: AtomicU32 = AtomicU32::new(0);
-/// Does the watching thread sleep until it is woken?
+/// Whether the watching thread sleeps until it is woken.
 static PARKED: AtomicBool = AtomicBool::new(false);
-/// What is on the terminal.
+/// The state of the terminal's line: `NONE`, `WRITING` or `SHOWN`.
 static LINE: AtomicU8 = AtomicU8::new(NONE);
 const NONE: u8 = 0;
 const WRITING: u8 = 1;
@@ -45,15 +46,15 @@ fn now() -> u64 {
     ORIGIN.get_or_init(Instant::now).elapsed().as_nanos() as u64
 }
 
-/// Shows flushes from now on that take longer than so many seconds; none with zero.
+/// Sets that flushes are shown if they take longer than this many seconds; zero switches the line off.
 pub fn show_after(seconds: f64) {
     AFTER.store((seconds * 1e3).ceil() as u64, Ordering::Relaxed);
 }
 
-/// A flush that is watched until this is dropped.
+/// A flush is watched until this is dropped.
 pub struct Watched(());
 
-/// Notes that a flush of so many element-operations begins, with the GIL held.
+/// Starts watching a flush of `work` element-operations, if it is large. The caller holds the GIL.
 #[inline]
 pub fn watch(work: u64) -> Option<Watched> {
     if work < LARGE || AFTER.load(Ordering::Relaxed) == 0 || FLUSHES.load(Ordering::Relaxed) % 2 == 1 {
@@ -80,7 +81,7 @@ impl Drop for Watched {
     }
 }
 
-/// Wakes the watching thread, or starts it.
+/// Wakes the watching thread, or starts it if this process has none.
 fn wake() {
     if PROCESS.load(Ordering::Relaxed) == std::process::id() {
         if PARKED.swap(false, Ordering::AcqRel)
@@ -93,14 +94,14 @@ fn wake() {
     }
     LINE.store(NONE, Ordering::Relaxed);
     let Ok(mut watcher) = WATCHER.try_lock() else { return };
-    // without the thread nothing is shown, and nothing else is missing
+    // if the thread cannot be started, the line is missing, and nothing else
     if let Ok(started) = thread::Builder::new().name("numelt-progress".into()).spawn(look) {
         *watcher = Some(started.thread().clone());
         PROCESS.store(std::process::id(), Ordering::Relaxed);
     }
 }
 
-/// What the watching thread does.
+/// The loop of the watching thread.
 fn look() {
     let (mut seen, mut idle, mut displayed) = (0, 0, false);
     loop {
@@ -133,7 +134,7 @@ fn look() {
     }
 }
 
-/// The line.
+/// The text of the line.
 fn text(elapsed: Duration) -> String {
     let now = Runtime::global().progress();
     let share = (100 * now.done).checked_div(now.steps).unwrap_or(0);
@@ -149,7 +150,7 @@ fn text(elapsed: Duration) -> String {
 fn draw(flush: u64, elapsed: Duration) {
     LINE.store(WRITING, Ordering::SeqCst);
     if FLUSHES.load(Ordering::SeqCst) != flush {
-        // the flushing thread has waited, or has found nothing to erase; what an earlier look has written goes
+        // the flush has ended without waiting for this line, so a line of an earlier look is erased here
         write(ERASE);
         LINE.store(NONE, Ordering::SeqCst);
         return;
@@ -160,11 +161,11 @@ fn draw(flush: u64, elapsed: Duration) {
 
 fn write(text: &str) {
     let mut stderr = std::io::stderr().lock();
-    // a terminal that has gone away is not worth failing for
+    // if the terminal has gone away, the program goes on without the line
     let _ = stderr.write_all(text.as_bytes()).and_then(|()| stderr.flush());
 }
 
-/// Has a notebook display the line, or take it away; false where there is no notebook.
+/// Displays the line in a notebook, or removes it (`None`); false if there is no notebook.
 fn display(line: Option<String>) -> bool {
     let shown = Python::try_attach(|py| -> PyResult<bool> {
         let modules = py.import("sys")?.getattr("modules")?;

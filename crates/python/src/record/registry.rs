@@ -1,9 +1,11 @@
-//! Bases whose address somebody outside may know (exported, pinned or shared ones), by address.
+//! The registry: bases whose address code outside the runtime may know (exported, pinned and shared ones), by
+//! address.
 //!
-//! An array of NumPy's may look into a base by a way that leaves no trace in its `.base` chain (the array
-//! interface, a bare pointer, DLPack). [`find`] leads it back to the base. Where memory has two bases all the
-//! same, because neither holds all of it or they have different owners, both are visible, so every instruction
-//! runs alone, and [`apart`] sees that none of them reads what it overwrites.
+//! In: a base, or a range of addresses. Out: the base that these addresses lie in. A NumPy array may look into a base
+//! in a way that leaves no trace in its `.base` chain (the array interface, a bare pointer, DLPack); [`find`] finds
+//! the base nevertheless. Two bases can still share memory, if neither has all of it or if they have different
+//! owners. Both are then visible, so every instruction runs alone, and [`apart`] copies inputs that the instruction
+//! would overwrite.
 
 use crate::record::run;
 use numelt_ir::{Axes, Op};
@@ -17,13 +19,13 @@ use std::sync::{Mutex, MutexGuard};
 
 static KNOWN: Mutex<Known> = Mutex::new(Known { recent: Vec::new(), places: BTreeMap::new(), prune_at: 256 });
 
-/// Have there ever been two bases of the same memory?
+/// Whether there have ever been two bases that share memory.
 static TANGLED: AtomicBool = AtomicBool::new(false);
 
 struct Known {
-    /// Bases not sorted in yet: most are never looked for.
+    /// Bases that have not been sorted into `places` yet. Most are never looked for.
     recent: Vec<WeakBase>,
-    /// By first address. Of those that live, none lies inside another.
+    /// The other bases by their first address. No living one lies inside another.
     places: BTreeMap<usize, Place>,
     prune_at: usize,
 }
@@ -31,7 +33,7 @@ struct Known {
 struct Place {
     end: usize,
     base: WeakBase,
-    /// The array of NumPy's that owns the memory and is kept by the base.
+    /// The address of the NumPy array that owns the memory and that the base keeps alive.
     root: Option<usize>,
 }
 
@@ -39,7 +41,7 @@ fn known() -> MutexGuard<'static, Known> {
     KNOWN.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
 }
 
-/// Remembers a base with an address, as long as it lives.
+/// Registers a base that has an address, for as long as it lives.
 pub fn enter(base: &BaseRef) {
     if base.nbytes() == 0 || base.mark_known() {
         return;
@@ -51,7 +53,7 @@ pub fn enter(base: &BaseRef) {
     }
 }
 
-/// Remembers a base of adopted memory; `root` is the array that owns the memory, if there is one.
+/// Registers a base of adopted memory; `root` is the address of the array that owns the memory, if there is one.
 pub fn enter_adopted(base: &BaseRef, root: Option<usize>) {
     base.mark_known();
     let mut known = known();
@@ -61,8 +63,9 @@ pub fn enter_adopted(base: &BaseRef, root: Option<usize>) {
     }
 }
 
-/// The living base that these addresses lie in, and its first address. `root` as in [`enter_adopted`]: memory
-/// that an array owns is not that of a base which keeps something else alive.
+/// The living base that contains this range of addresses, and its first address. With a `root` as in
+/// [`enter_adopted`], only a base that keeps this very array alive is found: any other base would keep another owner
+/// alive, and this memory could be freed.
 pub fn find(range: &Range<usize>, root: Option<usize>) -> Option<(BaseRef, usize)> {
     let mut known = known();
     known.sort();
@@ -73,7 +76,7 @@ pub fn find(range: &Range<usize>, root: Option<usize>) -> Option<(BaseRef, usize
 }
 
 impl Known {
-    /// Sorts recent bases in.
+    /// Moves the recent bases into `places`.
     fn sort(&mut self) {
         for weak in std::mem::take(&mut self.recent) {
             if let Some(base) = weak.upgrade() {
@@ -85,7 +88,8 @@ impl Known {
         }
     }
 
-    /// Enters a base in place of what lies inside it; true when another one that lives shares memory with it.
+    /// Inserts a base and removes those that lie inside it. Returns whether another living base shares memory with
+    /// it.
     fn insert(&mut self, base: &BaseRef, root: Option<usize>) -> bool {
         let Some(start) = base.place() else { return false };
         let end = start + base.nbytes();
@@ -107,7 +111,7 @@ impl Known {
         shares
     }
 
-    /// The last place at or before an address whose base lives; dead ones on the way go.
+    /// The last living base that starts at or before an address; dead ones found on the way are removed.
     fn last_living(&mut self, address: usize) -> Option<(usize, &Place)> {
         let start = loop {
             let (&at, place) = self.places.range(..=address).next_back()?;
@@ -126,13 +130,14 @@ impl Known {
     }
 }
 
-/// May there be two bases of the same memory?
+/// Whether two bases may share memory.
 #[inline]
 pub fn is_tangled() -> bool {
     TANGLED.load(Ordering::Relaxed)
 }
 
-/// Copies of the inputs that share memory with `out` by another base, at their places; `None` without such.
+/// Copies of those inputs that share memory with `out` through another base, in the order of the inputs; `None` if
+/// there are none.
 #[cold]
 pub fn apart(py: Python<'_>, out: &ArrayView, ins: &[Input<'_>]) -> PyResult<Option<Vec<Option<ArrayView>>>> {
     let shares = |input: &Input<'_>| match input {
@@ -162,7 +167,7 @@ fn overlaps(range: &Range<usize>, out: &ArrayView) -> bool {
     memory(out).is_some_and(|other| range.start < other.end && other.start < range.end)
 }
 
-/// Addresses from the first to the last byte of a view, if it has memory and elements.
+/// The addresses from the first to the last byte of a view, if it has memory and elements.
 fn memory(view: &ArrayView) -> Option<Range<usize>> {
     let base = view.base.place()? as i64 + view.offset;
     let (low, high) = numelt::rules::shape::byte_range(&view.shape, &view.strides, view.dtype.size() as i64)?;

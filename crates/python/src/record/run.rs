@@ -1,4 +1,7 @@
-//! The way to the runtime: recording, flushing with the GIL released, reading.
+//! The calls of the runtime: recording, flushing with the GIL released, and reading.
+//!
+//! In: operations, bases and views. Out: values in memory, and guards for them. The functions named `…_past` in the
+//! runtime skip its lock, because the GIL is held here.
 
 use crate::cpython::graveyard;
 use crate::numpy::errors;
@@ -9,13 +12,13 @@ use numelt_runtime::{ArrayView, BaseRef, Export, Input, ReadGuard, Reason, Repea
 use pyo3::prelude::*;
 use smallvec::SmallVec;
 
-/// Pending element-operations above which a flush lets other Python threads run.
+/// A flush of more pending element-operations releases the GIL, so that other Python threads run.
 const DETACH_WORK: u64 = 100_000;
 
 /// Appends an instruction, and runs the queue if the runtime asks for it.
 #[inline]
 pub fn record(py: Python<'_>, op: Op, ty: DType, out: &ArrayView, ins: &[Input<'_>], axes: Axes) -> PyResult<()> {
-    // SAFETY: nothing is said of the output's base.
+    // SAFETY: `new` is false, so the call has no conditions.
     unsafe { record_as(py, (op, ty, axes), out, ins, false) }
 }
 
@@ -29,8 +32,10 @@ pub unsafe fn record_new(py: Python<'_>, op: Op, ty: DType, out: &ArrayView, ins
     unsafe { record_as(py, (op, ty, Axes::default()), out, ins, true) }
 }
 
+/// [`record`] and [`record_new`] in one.
+///
 /// # Safety
-/// With `new`, that of [`record_new`].
+/// With `new`, the conditions of [`record_new`].
 #[inline(always)]
 unsafe fn record_as(
     py: Python<'_>,
@@ -49,21 +54,22 @@ unsafe fn record_as(
     if alone(py)? {
         return record_alone(py, what, out, ins);
     }
-    // SAFETY: the GIL is held, by everybody who calls the runtime but in `run_pending`, which announces it.
+    // SAFETY: the GIL is held by all threads that call the runtime, except in `past_gil`, which announces itself.
     let recorded = unsafe { Runtime::global().record_past(what, out, ins, new) };
     origin::tell(py);
     match recorded {
         Ok(None) => Ok(()),
-        // a part of an operation has run: what it met is told when the others have, too
+        // a part of an operation has run at once: its conditions are reported after the other parts have run
         Ok(Some(Reason::Warned)) if errstate::is_part() => Ok(()),
         Ok(Some(reason)) => flush_attached(reason, &out.base),
         Err(error) => Err(errors::to_py(error)),
     }
 }
 
-/// Records an operator on two operands, of which one is an array of dtype `ty` and the other one, too, or a literal of it,
-/// if it comes next in a program that is being repeated and gives a new array in C order; see
-/// [`Runtime::repeat_past`]. The index is that of the operand whose shape is the result's.
+/// Records an operator with two operands, if it is the next instruction of a program that is being repeated, and if
+/// its result is a new array in C order; see [`Runtime::repeat_past`]. One operand is an array of dtype `ty`, the
+/// other one such an array or a literal of that dtype. The index in the result is that of the operand whose shape the
+/// result has.
 #[inline(always)]
 pub fn repeat(py: Python<'_>, op: Op, ty: DType, ins: [Input<'_>; 2]) -> PyResult<Option<Repeated>> {
     if registry::is_tangled() || alone(py)? {
@@ -77,8 +83,8 @@ pub fn repeat(py: Python<'_>, op: Op, ty: DType, ins: [Input<'_>; 2]) -> PyResul
     Ok(repeated)
 }
 
-/// Runs everything pending after an instruction was recorded, from a place that PyO3 may not know to be called with the GIL
-/// held. What gets no memory stays pending, which is an error only where the instruction's own result can be seen outside.
+/// Runs everything pending after an instruction was recorded. PyO3 may not know that the caller holds the GIL.
+/// What gets no memory stays pending; that is an error only if the instruction's own result is visible outside.
 #[cold]
 fn flush_attached(reason: Reason, out: &BaseRef) -> PyResult<()> {
     Python::attach(|py| {
@@ -87,23 +93,23 @@ fn flush_attached(reason: Reason, out: &BaseRef) -> PyResult<()> {
     })
 }
 
-/// Runs everything pending; an error where an output that somebody sees gets no memory.
+/// Runs everything pending. Fails only if the result must exist now, because somebody sees it, and gets no memory.
 fn run_recorded(py: Python<'_>, reason: Reason, out: &BaseRef) -> PyResult<()> {
     let ran = run_pending(py, reason);
     let needed = matches!(reason, Reason::Visible | Reason::Explicit);
     if needed && !out.is_readable() { ran } else { Ok(()) }
 }
 
-/// Notes the error state for what is recorded next; must that run by itself?
+/// Tells the runtime the error state for the next operation; returns whether that operation must run alone.
 #[inline]
 fn alone(py: Python<'_>) -> PyResult<bool> {
     Ok(errstate::is_touched() && errstate::note(py)?)
 }
 
-/// Appends an instruction and runs it at once, with what it meets treated as the error state says.
+/// Appends an instruction and runs it at once; the conditions that it meets are treated as the error state demands.
 #[cold]
 fn record_alone(py: Python<'_>, (op, ty, axes): (Op, DType, Axes), out: &ArrayView, ins: &[Input<'_>]) -> PyResult<()> {
-    // what was recorded before has its own say in what becomes of it
+    // operations that were recorded before ran under an error state of their own
     run_what_fits(py, Reason::Explicit)?;
     Runtime::global().record(op, ty, out, ins, axes).map_err(errors::to_py)?;
     let ran = run_recorded(py, Reason::Explicit, &out.base);
@@ -113,7 +119,7 @@ fn record_alone(py: Python<'_>, (op, ty, axes): (Op, DType, Axes), out: &ArrayVi
     inspect::after_flush(py)
 }
 
-/// Runs everything pending, and gives the warnings that come of it.
+/// Runs everything pending, and gives its warnings to Python.
 pub fn flush(py: Python<'_>, reason: Reason) -> PyResult<()> {
     let ran = run_pending(py, reason);
     filters::deliver(py)?;
@@ -121,7 +127,7 @@ pub fn flush(py: Python<'_>, reason: Reason) -> PyResult<()> {
     after_run(py)
 }
 
-/// Runs everything pending that gets memory. The rest stays pending; whoever reads it is told.
+/// Runs everything pending that gets memory. What gets none stays pending, and reading it raises an error.
 pub fn run_what_fits(py: Python<'_>, reason: Reason) -> PyResult<()> {
     let _ = run_pending(py, reason);
     after_run(py)
@@ -133,12 +139,12 @@ fn after_run(py: Python<'_>) -> PyResult<()> {
     errstate::deliver(py)
 }
 
-/// Runs everything pending; warnings wait for the next flush.
+/// Runs everything pending. Its warnings wait for the next flush.
 pub fn run_pending(py: Python<'_>, reason: Reason) -> PyResult<()> {
     execute(py, reason).map_err(errors::to_py)
 }
 
-/// The same, with an error that no exception has been made of.
+/// [`run_pending`], with the runtime's error in place of a Python exception.
 pub fn execute(py: Python<'_>, reason: Reason) -> Result<()> {
     let result = match filters::apply_here() {
         true => filters::execute(py, reason),
@@ -148,8 +154,8 @@ pub fn execute(py: Python<'_>, reason: Reason) -> Result<()> {
     result
 }
 
-/// Lets the runtime do something, without the GIL if that may take long, or wait for another thread. Whoever holds a guard may need
-/// the GIL to end it, so nobody waits for a guard with the GIL.
+/// Calls the runtime, with the GIL released if the call may take long or wait for another thread. The thread that
+/// holds a guard may need the GIL to end it, so no thread may wait for a guard while it holds the GIL.
 pub fn past_gil<T: Send>(py: Python<'_>, act: impl FnOnce(&Runtime) -> T + Send) -> T {
     let runtime = Runtime::global();
     let work = runtime.pending_work();
@@ -172,24 +178,23 @@ pub fn new_base(nbytes: usize) -> BaseRef {
     unsafe { Runtime::global().new_base_past(nbytes) }
 }
 
-/// Lets `look` see the bytes of a base whose values are at hand; nothing where they are not. `look` runs no Python code, not
-/// even by making objects that the garbage collector tracks: until it returns, nobody else may get the GIL.
+/// Calls `look` with the bytes of a base, if its values are valid in memory; `None` otherwise. `look` runs no Python
+/// code, and makes no objects that the garbage collector tracks: until it returns, no other thread may get the GIL.
 #[inline(always)]
 pub fn peek<R>(_py: Python<'_>, base: &BaseRef, look: impl FnOnce(&[u8]) -> R) -> Option<R> {
-    // SAFETY: the GIL is held, and `look` does not let go of it.
+    // SAFETY: the GIL is held, and `look` does not release it.
     unsafe { base.peek(look) }
 }
 
-/// Lets `change` write the bytes of a base that nothing pending touches; nothing where that is not so. For `change` holds
-/// what [`peek`] says of `look`.
+/// Calls `change` with the bytes of a base, if nothing pending reads or writes it and its values are valid in memory;
+/// `None` otherwise. The conditions of [`peek`] for `look` hold for `change`.
 #[inline(always)]
 pub fn poke<R>(_py: Python<'_>, base: &BaseRef, change: impl FnOnce(&mut [u8]) -> R) -> Option<R> {
-    // SAFETY: the GIL is held, and `change` does not let go of it. Looks within looks are at other bases.
+    // SAFETY: the GIL is held, and `change` does not release it. Calls within calls are for different bases.
     unsafe { base.poke(change) }
 }
 
-/// Lets `look` see the bytes of a base, after what is pending has run as far as it writes them. It runs no Python code, as
-/// [`peek`] says.
+/// Calls `look` with the bytes of a base, after the pending work that writes them. The conditions of [`peek`] hold.
 #[inline]
 pub fn look<R>(py: Python<'_>, base: &BaseRef, look: impl FnOnce(&[u8]) -> R) -> PyResult<R> {
     // SAFETY: as in `peek`.
@@ -199,7 +204,8 @@ pub fn look<R>(py: Python<'_>, base: &BaseRef, look: impl FnOnce(&[u8]) -> R) ->
     }
 }
 
-/// Lets `fill` write the bytes of a base, which writes all that is read later. It runs no Python code, as [`peek`] says.
+/// Calls `fill` with the bytes of a base, whose old values it must not use: it writes all bytes that are read later.
+/// The conditions of [`peek`] hold.
 #[inline]
 pub fn fill<R>(py: Python<'_>, base: &BaseRef, fill: impl FnOnce(&mut [u8]) -> R) -> PyResult<R> {
     let mut fill = Some(fill);
@@ -213,7 +219,8 @@ pub fn fill<R>(py: Python<'_>, base: &BaseRef, fill: impl FnOnce(&mut [u8]) -> R
     }
 }
 
-/// The values of a base, to be read while the GIL may be let go of: only pending work that writes them is done.
+/// A guard for reading the values of a base, which may be kept while the GIL is released. Only pending work that
+/// writes the base runs before.
 pub fn read<'a>(py: Python<'_>, base: &'a BaseRef) -> PyResult<ReadGuard<'a>> {
     // SAFETY: the GIL is held; see `record_as`.
     if let Some(guard) = unsafe { Runtime::global().read_past(base) } {
@@ -223,7 +230,7 @@ pub fn read<'a>(py: Python<'_>, base: &'a BaseRef) -> PyResult<ReadGuard<'a>> {
     Ok(guard)
 }
 
-/// The values of several bases at once; see [`Runtime::read_all`].
+/// Guards for reading several bases at once; see [`Runtime::read_all`].
 pub fn read_all<'a, const N: usize>(py: Python<'_>, bases: [&'a BaseRef; N]) -> PyResult<[ReadGuard<'a>; N]> {
     if bases.iter().any(|base| base.is_awaited()) {
         run_what_fits(py, Reason::Read)?;
@@ -231,35 +238,37 @@ pub fn read_all<'a, const N: usize>(py: Python<'_>, bases: [&'a BaseRef; N]) -> 
     guarded(py, |runtime| runtime.read_all(bases))
 }
 
-/// The values of a base, to be changed while the GIL may be let go of: everything pending on it is done.
+/// A guard for changing the values of a base, which may be kept while the GIL is released. All pending work that uses
+/// the base runs before.
 pub fn write<'a>(py: Python<'_>, base: &'a BaseRef) -> PyResult<WriteGuard<'a>> {
     run_users(py, base)?;
     guarded(py, |runtime| runtime.write(base))
 }
 
-/// The same for somebody who writes all that is read later: the values that are there are not brought home.
+/// [`write()`] for a caller that writes all bytes that are read later: valid values on a device are not copied to the
+/// host.
 pub fn overwrite<'a>(py: Python<'_>, base: &'a BaseRef) -> PyResult<WriteGuard<'a>> {
     run_users(py, base)?;
     guarded(py, |runtime| runtime.overwrite(base))
 }
 
-/// The memory of a dense view, all of which is about to be written; see [`overwrite`].
+/// A guard for writing all elements of a dense view; see [`overwrite`].
 pub fn overwrite_view<'a>(py: Python<'_>, view: &'a ArrayView) -> PyResult<WriteGuard<'a>> {
-    // what a part leaves of its base is still wanted
+    // the rest of the base keeps its values
     let whole = view.size() as usize * view.dtype.size() == view.base.nbytes();
     if whole { overwrite(py, &view.base) } else { write(py, &view.base) }
 }
 
-/// Runs everything pending if any of it touches a base.
+/// Runs everything pending if any of it uses a base.
 pub fn run_users(py: Python<'_>, base: &BaseRef) -> PyResult<()> {
     if base.is_pending() { run_what_fits(py, Reason::Read) } else { Ok(()) }
 }
 
-/// What the runtime gives, which belongs to this thread.
+/// The result of a call of the runtime that must stay on this thread, such as a guard.
 fn guarded<T>(py: Python<'_>, act: impl FnOnce(&Runtime) -> Result<T> + Send) -> PyResult<T> {
     /// A value that stays on its thread.
     struct Here<T>(T);
-    // SAFETY: `past_gil` calls what it is given on this thread, with and without the GIL.
+    // SAFETY: `past_gil` calls its closure on this thread, whether it releases the GIL or not.
     unsafe impl<T> Send for Here<T> {}
     past_gil(py, |runtime| Here(act(runtime))).0.map_err(errors::to_py)
 }
@@ -271,7 +280,7 @@ pub fn export(py: Python<'_>, base: &BaseRef) -> PyResult<Export> {
     Ok(export)
 }
 
-/// Keeps a base's memory in place as [`export`] does, for somebody who does not tell where it is.
+/// Keeps a base's memory in place as [`export`] does, for a caller that does not make its address known.
 pub fn share(py: Python<'_>, base: &BaseRef) -> PyResult<Export> {
     // SAFETY: the GIL is held; see `record_as`.
     if let Some(export) = unsafe { Runtime::global().export_past(base) } {
@@ -281,16 +290,16 @@ pub fn share(py: Python<'_>, base: &BaseRef) -> PyResult<Export> {
     guarded(py, |runtime| runtime.export(base))
 }
 
-/// Value of the element at a byte offset of a base.
+/// The value of the element at a byte offset of a base.
 pub fn read_scalar(py: Python<'_>, base: &BaseRef, dtype: DType, offset: i64) -> PyResult<Scalar> {
     // the offset is that of an element of a view of this base, and views lie inside their base
     look(py, base, |bytes| Scalar::from_bytes(dtype, &bytes[offset as usize..][..dtype.size()]))
 }
 
-/// Full reductions of an array whose values are in memory, whatever else is pending; `None` where they have to be
-/// recorded.
+/// The values of full reductions of an array, if its values are in memory, even while other work is pending; `None`
+/// if the reductions have to be recorded.
 pub fn fold_now(view: &ArrayView, folds: &[(Op, DType)]) -> PyResult<Option<SmallVec<[Scalar; 2]>>> {
-    // memory of our own that others reach by another base may be written by pending work
+    // two bases may share memory, so pending work on another base may write these values
     if view.base.is_foreign() && registry::is_tangled() {
         return Ok(None);
     }
@@ -301,13 +310,14 @@ pub fn fold_now(view: &ArrayView, folds: &[(Op, DType)]) -> PyResult<Option<Smal
     Ok(found)
 }
 
-/// What `with` makes of the bytes of a dense view in C order; `None` for any other view. It runs no Python code, as [`peek`] says.
+/// Calls `with` with the bytes of a dense view in C order; `None` for any other view. The conditions of [`peek`]
+/// hold.
 pub fn on_dense<T>(py: Python<'_>, view: &ArrayView, with: impl FnOnce(&[u8]) -> T) -> PyResult<Option<T>> {
     let Some(range) = shape::dense_range(view) else { return Ok(None) };
     look(py, &view.base, |bytes| with(&bytes[range])).map(Some)
 }
 
-/// A new base of `total` bytes that holds the elements of dense views one after the other.
+/// A new base of `total` bytes with the elements of dense views, one view after the other.
 pub fn gathered(py: Python<'_>, views: &[ArrayView], total: usize) -> PyResult<BaseRef> {
     let base = new_base(total);
     let mut at = 0;
@@ -322,7 +332,7 @@ pub fn gathered(py: Python<'_>, views: &[ArrayView], total: usize) -> PyResult<B
     Ok(base)
 }
 
-/// Stores the element at a byte offset of a base at once; false when work on the base is pending, which comes first.
+/// Stores a value at a byte offset of a base at once; false if work on the base is pending, which must run before.
 pub fn write_scalar(py: Python<'_>, base: &BaseRef, offset: i64, value: Scalar) -> PyResult<bool> {
     if base.is_pending() {
         return Ok(false);
@@ -336,7 +346,7 @@ pub fn write_scalar(py: Python<'_>, base: &BaseRef, offset: i64, value: Scalar) 
     Ok(true)
 }
 
-/// Element-operations up to which a library call runs at once (see [`Runtime::call_now`]).
+/// A matrix product of at most this many multiplications runs at once (see [`Runtime::call_now`]).
 const AT_ONCE: i64 = 1 << 18;
 
 /// Runs a matrix product of small operands at once, or records it.
@@ -352,10 +362,10 @@ pub fn product(py: Python<'_>, op: Op, ty: DType, out: &ArrayView, ins: [&ArrayV
     record(py, op, ty, out, &[Input::Array(ins[0]), Input::Array(ins[1])], Axes::default())
 }
 
-/// Elements up to which a new array is filled or scanned at once, while small operations run at once.
+/// A new array of at most this many elements is filled or scanned at once, if small operations run at once.
 const FILLED: i64 = 2048;
 
-/// A new base in which one value stands for each element of a shape; `None` where that is to be recorded.
+/// A new base that holds one value for each element of a shape; `None` if that has to be recorded.
 pub fn new_filled(dims: &[i64], value: Scalar) -> Option<BaseRef> {
     let n = shape::size(dims);
     if !(1..=FILLED).contains(&n) {
@@ -368,7 +378,7 @@ pub fn new_filled(dims: &[i64], value: Scalar) -> Option<BaseRef> {
     Some(base)
 }
 
-/// Gives all elements of a dense view one value at once; false where that is to be recorded.
+/// Sets all elements of a small dense view to one value at once; false if that has to be recorded.
 pub fn overwrite_few(py: Python<'_>, view: &ArrayView, value: Scalar) -> bool {
     if view.size() > FILLED || view.dtype != value.dtype() || !Runtime::global().runs_at_once() {
         return false;
@@ -381,10 +391,10 @@ pub fn overwrite_few(py: Python<'_>, view: &ArrayView, value: Scalar) -> bool {
     done
 }
 
-/// Elements up to which a copy of a vector is made here.
+/// A vector of at most this many elements is copied at once.
 const COPIED: i64 = 64;
 
-/// Copies a vector to another one of its dtype and length at once; false where that is to be recorded.
+/// Copies a short vector to another one of its dtype and length at once; false if that has to be recorded.
 pub fn copy_few(py: Python<'_>, target: &ArrayView, source: &ArrayView) -> bool {
     let (&[n], &[step]) = (target.shape.as_slice(), target.strides.as_slice()) else { return false };
     let (&[length], &[from_step]) = (source.shape.as_slice(), source.strides.as_slice()) else { return false };
@@ -394,7 +404,7 @@ pub fn copy_few(py: Python<'_>, target: &ArrayView, source: &ArrayView) -> bool 
     }
     let copy = |from: &[u8], to: &mut [u8]| {
         let (to, from) = (to.as_mut_ptr(), from.as_ptr());
-        // SAFETY: views lie inside their bases. Other bases are other memory while none are tangled.
+        // SAFETY: views lie inside their bases. Different bases have different memory unless the registry is tangled.
         unsafe {
             let (to, from) = (to.offset(target.offset as isize), from.offset(source.offset as isize));
             match target.dtype.size() {
@@ -414,10 +424,10 @@ pub fn copy_few(py: Python<'_>, target: &ArrayView, source: &ArrayView) -> bool 
     true
 }
 
-/// Copies `n` elements of a size from one place to another, with so many bytes from one to the next.
+/// Copies `n` elements; each step is the number of bytes from one element to the next.
 ///
 /// # Safety
-/// The elements are there, and those written are none of those read.
+/// All these elements lie in valid memory, and no element that is written is also read.
 unsafe fn step_copy<T: Copy>((to, step): (*mut u8, i64), (from, from_step): (*const u8, i64), n: i64) {
     for at in 0..n as isize {
         // SAFETY: the caller's contract.
@@ -428,7 +438,7 @@ unsafe fn step_copy<T: Copy>((to, step): (*mut u8, i64), (from, from_step): (*co
     }
 }
 
-/// Writes a value to each element of memory that holds elements of its dtype.
+/// Writes a value to each element of memory whose elements have its dtype.
 fn write_all(memory: &mut [u8], value: Scalar) {
     let bytes = value.to_bytes();
     match value.dtype().size() {
@@ -440,13 +450,13 @@ fn write_all(memory: &mut [u8], value: Scalar) {
     }
 }
 
-/// Writes the first bytes of an element to each element of so many bytes.
+/// Writes the first `SIZE` bytes of an element to each element of memory.
 fn write_each<const SIZE: usize>(memory: &mut [u8], element: &[u8]) {
     let element: [u8; SIZE] = std::array::from_fn(|at| element[at]);
     memory.as_chunks_mut().0.fill(element);
 }
 
-/// Elements from a function of their position, each as the bytes of its dtype, in a new base; `None` where that is to be
+/// A new base whose elements, as bytes, are a function of their position; `None` if that has to be
 /// recorded.
 pub fn new_written<const SIZE: usize>(op: Op, n: i64, element: impl Fn(i64) -> [u8; SIZE]) -> Option<BaseRef> {
     if !(1..=FILLED).contains(&n) {
@@ -463,7 +473,7 @@ pub fn new_written<const SIZE: usize>(op: Op, n: i64, element: impl Fn(i64) -> [
     Some(base)
 }
 
-/// Gives all elements of a new array one value at once; false where that is to be recorded.
+/// Sets all elements of a new small array to one value at once; false if that has to be recorded.
 pub fn fill_new(py: Python<'_>, view: &ArrayView, value: Scalar) -> PyResult<bool> {
     let nbytes = view.size() as usize * view.dtype.size();
     let own = !view.base.is_foreign() && !view.base.is_pending() && nbytes <= view.base.nbytes();
@@ -490,12 +500,12 @@ pub fn scan(py: Python<'_>, what: (Op, DType, Axes), out: &ArrayView, source: &A
 
 /// A new base that holds these integers.
 pub fn integers(values: &[i64]) -> PyResult<BaseRef> {
-    // SAFETY: integers are bytes without gaps.
+    // SAFETY: integers have no padding.
     let bytes = unsafe { std::slice::from_raw_parts(values.as_ptr().cast::<u8>(), size_of_val(values)) };
     Runtime::global().filled(bytes).map_err(errors::to_py)
 }
 
-/// Fills a new base of our own, which nothing has been recorded on yet, with these bytes.
+/// Fills a base with these bytes. It is a new base of our own, for which nothing has been recorded yet.
 pub fn set_bytes(py: Python<'_>, base: &BaseRef, bytes: &[u8]) -> PyResult<()> {
     assert!(bytes.len() <= base.nbytes() && !base.is_foreign() && !base.is_pending());
     fill(py, base, |memory| memory[..bytes.len()].copy_from_slice(bytes))

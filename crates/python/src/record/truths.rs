@@ -1,6 +1,8 @@
-//! Truth values that are in memory already, counted without the queue: recording would cost more than that.
+//! `any`, `all` and counts of arrays of bool, computed when called if the values are in memory: recording would take
+//! longer than that.
 //!
-//! In: full reductions of packed arrays of bool. Out: their values, where nobody looks at what is recorded.
+//! In: full reductions of contiguous arrays of bool. Out: their values; `None` if recorded operations are inspected
+//! or traced, or the values are not in memory.
 
 use crate::array::ndarray::NdArray;
 use crate::record::{inspect, registry, run};
@@ -9,10 +11,10 @@ use numelt_ir::{Axes, DType, Op, Scalar};
 use numelt_runtime::{ArrayView, Runtime};
 use pyo3::prelude::*;
 
-/// Most values that are counted at once.
+/// The most elements that are counted when called.
 const MOST: i64 = 1 << 17;
 
-/// `any`, `all` or the number of true elements.
+/// The value of `any`, `all` or the number of true elements; `None` if the reduction has to be recorded.
 pub fn folded(py: Python<'_>, op: Op, ty: DType, view: &ArrayView, axes: Axes) -> Option<Scalar> {
     let counts = match op {
         Op::Sum => ty == DType::I64,
@@ -27,17 +29,17 @@ pub fn folded(py: Python<'_>, op: Op, ty: DType, view: &ArrayView, axes: Axes) -
     if !(1..=MOST).contains(&n) || !packed() || !Runtime::global().runs_at_once() {
         return None;
     }
-    // memory of our own that others reach by another base is visible
+    // two bases may share memory, so pending work on another base may write these values
     if view.base.is_foreign() && registry::is_tangled() {
         return None;
     }
     let (start, n) = (view.offset as usize, n as usize);
-    // SAFETY: settings change with the GIL held, which the caller holds and counting does not let go of.
+    // SAFETY: settings change only with the GIL held; the caller holds it, and counting does not release it.
     let count = |bytes: &[u8]| unsafe { Runtime::global().with_host(|host| host.truths(op, &bytes[start..start + n])) };
     run::peek(py, &view.base, count)?
 }
 
-/// The number of true elements of an array of bool; `None` where it has to be recorded.
+/// The number of true elements of an array of bool; `None` if the reduction has to be recorded.
 #[pyfunction]
 pub fn count_true(a: &Bound<'_, PyAny>) -> Option<i64> {
     let view = a.cast::<NdArray>().ok()?.get().view()?;

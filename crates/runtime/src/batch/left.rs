@@ -1,10 +1,10 @@
-//! Instructions that got no memory stay in the queue, before all that is recorded later.
+//! Instructions that got no memory, which stay in the queue before all that is recorded later.
 //!
-//! In: a batch that has run as far as memory went, and what is left of it. Out: the next batch, which begins with that.
-//! What is left is tried again when somebody asks for its results (NumPy would not have made them, so they must not take
-//! memory from what comes later), and is dropped where nobody holds them any more. It is given up, and its results are lost for
-//! good (`lost.rs`), when what it reads is overwritten or can be seen outside: keeping the old values would take yet more
-//! memory.
+//! In: a batch that has run as far as there was memory, and its remaining instructions. Out: the next batch, which
+//! begins with them. They are tried again when somebody reads their results (NumPy would have raised an error and
+//! made none, so they must not take memory from later work), and are dropped if nobody holds the results any more.
+//! They are given up, and their results are lost for good (`lost.rs`), when what they read is overwritten or becomes
+//! visible outside: keeping the old values would take even more memory.
 
 use super::{Batch, Words};
 use crate::heap::cell::BaseCell;
@@ -16,35 +16,35 @@ use rustc_hash::{FxHashMap, FxHashSet};
 /// The numbers that bases have got in a batch, by their identity.
 pub(super) type Numbers = FxHashMap<usize, u32>;
 
-/// What of that is left is to be tried again?
+/// Which of the remaining instructions are to be tried again.
 #[derive(Clone, Copy)]
 pub(crate) enum Again<'a> {
-    /// Nothing.
+    /// None of them.
     No,
-    /// What this base needs.
+    /// Those that the value of this base needs.
     For(&'a Shared<BaseCell>),
-    /// All.
+    /// All of them.
     All,
 }
 
-/// What becomes of an instruction, whose turn it is.
+/// What happens to an instruction when its turn comes.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Turn {
-    /// It may run.
+    /// It runs, if it gets memory.
     Run,
-    /// It needs what is left, and is left, too.
+    /// It reads a result of an instruction that remains, so it remains too.
     Wait,
-    /// It needs what is lost, and is lost, too.
+    /// It reads a base whose value is lost, so its result is lost too.
     Lost,
 }
 
-/// The instructions of a program that are not run for want of memory, while one after the other has its turn.
+/// The instructions of a program that are not run for want of memory, as far as the program has been worked through.
 pub(crate) struct Left {
     pub instrs: Vec<u32>,
-    /// Bases that they read, and that they write.
+    /// The bases that they read, and the bases that they write.
     reads: FxHashSet<u32>,
     writes: FxHashSet<u32>,
-    /// Bases that do not hold what the program says so far, and never will.
+    /// The bases that will never hold the value which the program gives them.
     lost: FxHashSet<u32>,
 }
 
@@ -55,7 +55,7 @@ impl Left {
         Left { instrs: Vec::new(), reads: FxHashSet::default(), writes: FxHashSet::default(), lost }
     }
 
-    /// What becomes of an instruction. What it overwrites, if it runs, is not kept for those that are left.
+    /// What happens to an instruction. If it runs, the values that it overwrites are not kept for the remaining ones.
     #[inline]
     pub fn turn(&mut self, program: &Program, slots: &[Shared<BaseCell>], instr: &Instr) -> Turn {
         if self.instrs.is_empty() && self.lost.is_empty() { Turn::Run } else { self.turn_after(program, slots, instr) }
@@ -82,7 +82,7 @@ impl Left {
         Turn::Run
     }
 
-    /// Does one of them touch a base?
+    /// Whether one of them uses a base.
     pub fn touches(&self, base: u32) -> bool {
         self.writes.contains(&base) || self.reads.contains(&base)
     }
@@ -95,8 +95,8 @@ impl Left {
         self.writes.insert(instr.out.base);
     }
 
-    /// Gives up those that touch a base, which is lost or about to be overwritten, and all that touches their results: no other value
-    /// may come to stand there.
+    /// Gives up those that use a base which is lost or about to be overwritten, and all that use their results, so
+    /// that they never run on another value of the base.
     fn give_up(&mut self, program: &Program, base: u32) {
         if !self.touches(base) {
             return;
@@ -123,7 +123,7 @@ impl Left {
         kept.into_iter().for_each(|at| self.add(program, at as usize));
     }
 
-    /// Notes with the bases which of them are lost after the program, and which are not any more.
+    /// Records in the bases which of them are lost after the program, and which are no longer lost.
     pub fn tell(&self, instrs: &[Instr], slots: &[Shared<BaseCell>]) {
         if self.lost.is_empty() && !lost::ever(slots) {
             return;
@@ -138,12 +138,12 @@ impl Left {
     }
 }
 
-/// Per instruction of a program: does somebody hold its base, or does a later instruction need what it writes?
+/// For each instruction of a program: whether somebody holds the base that it writes, or a later instruction needs it.
 pub(crate) fn wanted_by_holders(program: &Program, slots: &[Shared<BaseCell>]) -> Vec<bool> {
     wanted(program, slots, slots.iter().map(|cell| cell.count() > 1 || cell.is_visible()).collect())
 }
 
-/// Per instruction of a program: do these bases, at its end, need what it writes?
+/// For each instruction of a program: whether its result is needed at the end, given the bases that are.
 fn wanted(program: &Program, slots: &[Shared<BaseCell>], mut needed: Vec<bool>) -> Vec<bool> {
     let mut wanted = vec![false; program.instrs.len()];
     for (at, instr) in program.instrs.iter().enumerate().rev() {
@@ -160,13 +160,14 @@ fn wanted(program: &Program, slots: &[Shared<BaseCell>], mut needed: Vec<bool>) 
 }
 
 impl Batch {
-    /// Is there anything to run but what is left of batches before?
+    /// Whether there is anything to run besides remaining instructions of earlier batches.
     pub fn has_new(&self) -> bool {
         self.len() > self.left
     }
 
-    /// Takes out what is left of batches before and is not to be tried again, and what needs that, for the next batch. What is
-    /// given up on the way is to be told the next batch, when this one has run.
+    /// Takes out the remaining instructions of earlier batches that are not to be tried again, with those that need
+    /// their results, and puts them into the next batch. Returns the bases whose values are given up; the next batch
+    /// must be told of them after this one has run.
     pub fn set_aside(&mut self, again: Again<'_>, next: &mut Batch) -> Vec<(Shared<BaseCell>, View)> {
         if self.left == 0 || matches!(again, Again::All) {
             return Vec::new();
@@ -202,12 +203,13 @@ impl Batch {
         left.lost.iter().filter_map(place).collect()
     }
 
-    /// How many of the instructions, the first ones, have been tried and got no memory.
+    /// How many instructions at the beginning have been tried and got no memory.
     pub fn left(&self) -> usize {
         self.left
     }
 
-    /// Puts instructions over these bases and literals before those that are here; `left` says that they have been tried.
+    /// Puts instructions over these bases and literals before the others; `left` says that they have been tried
+    /// already.
     pub fn put_first(&mut self, instrs: Vec<Instr>, consts: &[Scalar], slots: &[Shared<BaseCell>], left: bool) {
         let touches = |instr: &Instr, test: fn(&BaseCell) -> bool| {
             instr.reads().chain([&instr.out]).any(|view| test(&slots[view.base as usize]))
@@ -227,8 +229,8 @@ impl Batch {
         self.left += if left { count } else { 0 };
     }
 
-    /// Loses bases, whose last values were given up, each with a view of it; and what is left that touches them: no earlier value
-    /// may come to stand there.
+    /// Marks bases as lost whose last values were given up, each with a view of it, and gives up the remaining
+    /// instructions that use them, so that these never run on another value.
     pub fn lose(&mut self, bases: &[(Shared<BaseCell>, View)]) {
         for (cell, view) in bases {
             lost::mark_view(cell, view);
@@ -236,8 +238,8 @@ impl Batch {
         }
     }
 
-    /// Gives up what is left of batches before and touches a base: one that is about to be written by other means than recorded
-    /// work, or that is lost.
+    /// Gives up the remaining instructions of earlier batches that use a base which is lost, or is about to be
+    /// written by other means than recorded work.
     pub fn give_up(&mut self, base: &BaseCell) {
         let Some(slot) = base.slot_in(self.epoch).filter(|_| self.left > 0) else { return };
         let (instrs, consts, slots) = self.take_all();
@@ -254,7 +256,7 @@ impl Batch {
         self.let_go(&slots, None);
     }
 
-    /// Makes the batch of some of the instructions that were taken out of it.
+    /// Rebuilds the batch from some of the instructions that were taken out of it.
     fn keep(&mut self, program: &Program, slots: &[Shared<BaseCell>], kept: &[usize]) {
         let mut numbers = Numbers::default();
         let places = std::mem::take(&mut self.places);
@@ -268,7 +270,7 @@ impl Batch {
         self.left = 0;
     }
 
-    /// Lets go of bases that were taken out and that no instruction touches, or writes, any more.
+    /// Releases bases that were taken out and that no instruction uses, or writes, any more.
     fn let_go(&self, slots: &[Shared<BaseCell>], next: Option<&Batch>) {
         let (mut touched, mut written) = (FxHashSet::default(), FxHashSet::default());
         for batch in [Some(self), next].into_iter().flatten() {

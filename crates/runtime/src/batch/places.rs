@@ -1,7 +1,8 @@
-//! Where in the user's program a batch's instructions were recorded, for warnings and explanations to name.
+//! The positions in the user's program where a batch's instructions were recorded, for warnings and explanations.
 //!
-//! Places are asked for only until the batch is seen to repeat a plan from the place that the
-//! plan's program began at: its instructions are taken to come from where they came then.
+//! In: numbers of positions, from the front end. Out: the position of an instruction or a warning. The front end is
+//! asked for positions only until the batch repeats a plan that begins at the same position as before: its
+//! instructions are then taken to have been recorded where those of the plan were.
 
 use super::{Batch, Followed};
 use crate::exec::ReadyPlan;
@@ -10,21 +11,21 @@ use numelt_ir::{Instr, Op};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};
 
-/// Instructions by number, and the front end's number of the place of each.
+/// Numbers of instructions, each with the front end's number of its position.
 pub(crate) type Places = Vec<(u32, u32)>;
 
-/// Are a plan's places those of the batch that follows it?
+/// Whether a plan's positions are taken for those of the batch that follows it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Trust {
-    /// Nothing was asked for so far.
+    /// Not decided: no position has been asked for so far.
     Open,
     Yes,
     No,
 }
 
 impl Followed {
-    /// Are the places of another plan to be trusted, whose program starts like that of this one, which was? If not, what is
-    /// known goes to `places`.
+    /// Whether the positions of another plan can be trusted, whose program starts like that of this plan, which was
+    /// trusted. If not, the known positions are copied to `places`.
     pub(super) fn trusted_in(&self, other: &ReadyPlan, places: &mut Places) -> Trust {
         let own = self.plan.places.lock().unwrap_or_else(PoisonError::into_inner);
         if other.places.lock().unwrap_or_else(PoisonError::into_inner).first() == own.first() {
@@ -36,19 +37,19 @@ impl Followed {
 }
 
 impl Batch {
-    /// Has the batch to know the place of what is recorded?
+    /// Whether the position of the next instruction must be asked for.
     #[inline]
     pub(super) fn asks(&self) -> bool {
         self.followed.as_ref().is_none_or(|followed| followed.trust != Trust::Yes)
     }
 
-    /// Asks for the place of the instruction that was just recorded.
+    /// Asks the front end for the position of the instruction that was just recorded.
     #[inline]
     pub(super) fn ask(&self) {
         self.heap.asked.store(if self.asks() { self.len() as u32 } else { 0 }, Ordering::Relaxed);
     }
 
-    /// Takes the place that the heap's `asked` asked for.
+    /// Takes the position that was asked for through the heap's `asked`.
     pub fn came_from(&mut self, asked: u32, place: u32) {
         let came = (asked - 1, place);
         if let Some(followed) = self.followed.as_mut().filter(|followed| followed.trust == Trust::Open) {
@@ -63,20 +64,20 @@ impl Batch {
         }
     }
 
-    /// Keeps what is known of the first `done` instructions of a plan that the batch followed.
+    /// Keeps the known positions of the first `done` instructions of a plan that the batch followed.
     pub(super) fn keep_places(&mut self, plan: &ReadyPlan, done: usize) {
         let places = plan.places.lock().unwrap_or_else(PoisonError::into_inner);
         self.places.extend(places.iter().filter(|(at, _)| (*at as usize) < done));
     }
 
-    /// Notes for the batches that repeat a plan's program where this one's instructions came from.
+    /// Stores the positions with a plan, for batches that will repeat its program.
     pub fn tell_places(&mut self, plan: &Arc<ReadyPlan>) {
         if !self.places.is_empty() {
             *plan.places.lock().unwrap_or_else(PoisonError::into_inner) = self.places.clone();
         }
     }
 
-    /// The front end's number of the place of each instruction, [`Warning::NOWHERE`] where it is not known.
+    /// The front end's number of the position of each instruction; [`Warning::NOWHERE`] if it is not known.
     pub fn known_places(&self) -> Vec<u32> {
         let mut known = vec![Warning::NOWHERE; self.len()];
         let followed = self.followed.as_ref().filter(|followed| followed.trust == Trust::Yes);
@@ -89,7 +90,7 @@ impl Batch {
         known
     }
 
-    /// Gives the places of warnings, which hold bases so far, and puts them into the program's order.
+    /// Gives warnings, which hold numbers of bases so far, their positions, and sorts them into the program's order.
     pub fn place(&self, warnings: &mut [Warning]) {
         let trusted = self.followed.as_ref().filter(|followed| followed.trust == Trust::Yes);
         let known = trusted.map(|f| f.plan.places.lock().unwrap_or_else(PoisonError::into_inner).clone());
@@ -99,7 +100,7 @@ impl Batch {
         warnings.iter_mut().zip(found).for_each(|(warning, (_, placed))| *warning = placed);
     }
 
-    /// A warning with its place, and the instruction that it is of.
+    /// A warning with its position, and the number of the instruction that it concerns.
     fn placed(&self, places: &Places, warning: &Warning) -> (u32, Warning) {
         let is = |(at, _): &&(u32, u32), base: bool| {
             let meant = |i: Instr| could_warn(&i) && i.op == warning.op && (!base || i.out.base == warning.place);
@@ -112,7 +113,7 @@ impl Batch {
     }
 }
 
-/// Could this instruction warn? What a conversion may report is not looked into.
+/// Whether this instruction could warn. What a conversion may report is not considered.
 fn could_warn(instr: &Instr) -> bool {
     instr.watch != 0 && (instr.op == Op::Copy || instr.watch & instr.op.raises(instr.ty) != 0)
 }

@@ -1,8 +1,9 @@
-//! The quick way along a known program.
+//! The fast path of a batch that repeats a known program.
 //!
-//! Most of what a loop records are elementwise operations on two operands that give a new array in C order. What such an
-//! instruction must meet to be repeated is worked out once, when its plan is made, and put so close together that a long
-//! batch's stay in the first cache. Everything else takes the way that [`Batch::push`] knows, which decides the same.
+//! In: an elementwise operation on two operands whose result is a new array in C order, which is most of what a loop
+//! records. Out: whether it is the next instruction of the plan. What the operation is compared with is computed
+//! once, when the plan is made, and stored so compactly that a long program fits in the first-level cache. All other
+//! operations take the general way by [`Batch::push`], which makes the same decisions.
 
 use super::packed::Packed;
 use super::places::Trust;
@@ -12,40 +13,41 @@ use crate::heap::cell::{BaseCell, MAX_SLOTS};
 use crate::heap::shared::Shared;
 use numelt_ir::{Axes, Base, DType, Instr, Op, OpKind, Operand};
 
-/// What the instructions of a plan must meet to be repeated quickly.
+/// The instructions of a plan in the form that operations are compared with.
 pub(crate) struct Track {
     steps: Box<[Step]>,
     windows: Box<[Read]>,
 }
 
 struct Step {
-    /// See [`head`]; [`NEVER`] for an instruction that is not repeated quickly.
+    /// See [`head`]; [`NEVER`] for an instruction that only the general way repeats.
     head: u64,
     work: u64,
-    /// Of each operand its slot and window, or its number as a literal.
+    /// For each operand the numbers of its slot and its window, or the number of the literal.
     ins: [(u32, u32); 2],
     nbytes: usize,
     slot: u32,
     dtype: DType,
-    /// Could it warn?
+    /// Whether it could warn.
     warns: bool,
 }
 
-/// What is read of a base.
+/// A window from which an operand reads its base.
 struct Read {
-    /// Where in the plan's instructions its window is.
+    /// The position of the window in the plan's packed instructions.
     place: u32,
-    /// Do strides fall from axis to axis?
+    /// Whether the strides decrease from axis to axis.
     ordered: bool,
 }
 
-/// No operation has this head.
+/// The head of no operation.
 const NEVER: u64 = u64::MAX;
 
-/// Windows among which one like the next is looked for.
+/// How many of the last windows are searched for one equal to the next.
 const RECENT: usize = 8;
 
-/// What is to be the same of an operation beside its operands; `literals` says which of these are.
+/// What must be the same of an operation beside its operands, in one word; `literals` says which operands are
+/// literals.
 #[inline(always)]
 fn head(op: Op, ty: DType, watch: u8, literals: [bool; 2]) -> u64 {
     u64::from(op as u8)
@@ -55,8 +57,8 @@ fn head(op: Op, ty: DType, watch: u8, literals: [bool; 2]) -> u64 {
         | u64::from(literals[1]) << 25
 }
 
-/// Do strides fall from axis to axis, none of them zero or negative? Axes of extent one do not count. An operation on
-/// operands that are all so gives an array in C order.
+/// Whether strides decrease from axis to axis, and none of them is zero or negative. Axes of extent one do not count.
+/// If all operands are so, the result of an operation is an array in C order.
 #[inline]
 pub fn in_c_order(shape: &[i64], strides: &[i64]) -> bool {
     let mut outer = i64::MAX;
@@ -68,21 +70,22 @@ pub fn in_c_order(shape: &[i64], strides: &[i64]) -> bool {
 }
 
 impl Track {
-    /// For instructions over these bases, which are packed as well.
+    /// The track of instructions over these bases; `packed` holds the same instructions.
     pub fn new(instrs: &[Instr], bases: &[Base], packed: &Packed) -> Track {
         let (mut windows, mut entered) = (Vec::new(), 0);
         let steps = (0..).zip(instrs).map(|(at, instr)| step(instr, bases, (packed, at), &mut windows, &mut entered));
         Track { steps: steps.collect(), windows: windows.into() }
     }
 
-    /// Element-operations of an instruction.
+    /// The element-operations of an instruction.
     #[inline]
     pub fn work(&self, at: usize) -> u64 {
         self.steps[at].work
     }
 }
 
-/// `entered` counts the bases met so far, which are numbered as they are met.
+/// The compact form of one instruction. `entered` counts the bases that have appeared so far, which are numbered in
+/// this order.
 fn step(
     instr: &Instr,
     bases: &[Base],
@@ -114,7 +117,7 @@ fn step(
     Step { head, work, ins, nbytes, slot, dtype, warns }
 }
 
-/// The number of the window at a place, base aside.
+/// The number of the window at a position of the packed instructions, without its base.
 fn read(windows: &mut Vec<Read>, packed: &Packed, place: u32) -> u32 {
     let window = packed.window(place);
     let recent = windows.len().saturating_sub(RECENT);
@@ -125,7 +128,7 @@ fn read(windows: &mut Vec<Read>, packed: &Packed, place: u32) -> u32 {
     }) as u32
 }
 
-/// What an operation that was repeated gives.
+/// The result of an operation that was repeated.
 pub struct Repeated {
     /// The base of the result.
     pub base: BaseRef,
@@ -137,11 +140,11 @@ pub struct Repeated {
 
 impl Batch {
     /// Records an elementwise operation whose result is a new array in C order, if it is the next instruction of the
-    /// followed plan and has more than `least` elements, and nothing it reads is visible outside. The
-    /// operands are what NumPy's operator would hand to the loop: of dtype `ty`, or literals.
+    /// followed plan and has more than `least` elements, and nothing that it reads is visible outside. The
+    /// operands have the dtypes that NumPy's operator would pass to the loop: `ty`, or they are literals.
     ///
     /// # Safety
-    /// `cells` holds cells that nobody else knows, as good as new.
+    /// Nobody else has a reference to the cells in `cells`, and they are as good as new.
     #[inline(always)]
     pub unsafe fn repeat(
         &mut self,
@@ -155,7 +158,7 @@ impl Batch {
         let step = track.steps.get(followed.done)?;
         let literals = [matches!(ins[0], Input::Const(_)), matches!(ins[1], Input::Const(_))];
         let known = step.head == head(op, ty, self.heap.watched(), literals);
-        // the first that could warn says where the batch is recorded
+        // the first instruction that could warn tells at which position the batch is recorded
         let placed = !step.warns || followed.trust == Trust::Yes;
         if !known || !placed || step.work <= least || followed.done + 1 >= longest || self.slots.len() + 4 > MAX_SLOTS {
             return None;
@@ -181,7 +184,8 @@ impl Batch {
             }
         }
         let shape_of = shape_of?;
-        // From here on it is sure that the operation is recorded, if not here: bases get their slots.
+        // From here on the operation is recorded in any case, if not here, then by the general way; so its bases get
+        // slots.
         for (input, &(number, _)) in ins.iter().zip(&step.ins) {
             if let Input::Array(array) = input
                 && slot(&mut self.slots, self.epoch, &array.base.0) != number
@@ -193,7 +197,7 @@ impl Batch {
             return None;
         }
         let base = BaseRef::of(cells, &self.heap, step.nbytes);
-        // SAFETY: nobody else knows the base.
+        // SAFETY: nobody else has a reference to the base.
         enter(&mut self.slots, self.epoch, unsafe { base.0.clone_alone() });
         base.0.set_written(self.epoch);
         for input in &ins {

@@ -1,4 +1,7 @@
 //! Steps that run on a device.
+//!
+//! In: a step of a plan, and its bases wherever they are. Out: results in the device's memory; or false, and the step
+//! then runs on the host.
 
 use super::host::library_call;
 use super::memory::{Memory, placed};
@@ -14,7 +17,7 @@ use numelt_opt::{KernelStep, Plan, Step};
 use smallvec::SmallVec;
 use std::sync::{Arc, PoisonError};
 
-/// Where the bases of a step lie on a device.
+/// Where the bases of a step are on a device.
 struct Places {
     /// Base, handle, and whether the memory is new.
     bases: SmallVec<[(u32, u64, bool); 16]>,
@@ -28,7 +31,7 @@ impl Places {
 }
 
 impl ReadyPlan {
-    /// Can a device do a step, as far as is known before it has tried?
+    /// Whether a device can do a step, as far as is known before it is tried.
     pub fn may_run_on(&self, at: usize, device: &Device) -> bool {
         let known = self.steps[at].elsewhere.lock().unwrap_or_else(PoisonError::into_inner);
         match known.iter().find(|(number, _)| *number == device.number) {
@@ -39,11 +42,12 @@ impl ReadyPlan {
 }
 
 impl Run<'_> {
-    /// Runs the step on a device; false where it has to run on the host, because the device cannot do it, has no room for it, or
-    /// does not answer.
+    /// Runs the step on a device. Returns false if it must run on the host, because the device does not support it,
+    /// has no memory for it, or
+    /// does not respond.
     ///
     /// # Errors
-    /// What went wrong in a step that has begun; those of the host, if values have to move there.
+    /// Errors of a step that has begun, and of the host if values have to move there.
     pub(super) fn on_device(
         self,
         host: &dyn Host,
@@ -55,7 +59,7 @@ impl Run<'_> {
         device.begin_step();
         let places = match self.places(device, memory) {
             Ok(places) => places,
-            // values that are lost are missed where they are needed
+            // if values are lost, the step that needs them reports it
             Err(Error::OutOfMemory(_) | Error::Lost(_) | Error::Engine(_)) => return Ok(false),
             Err(error) => return Err(error),
         };
@@ -74,13 +78,14 @@ impl Run<'_> {
         }
         let met = match device.wait(ticket) {
             Ok(met) => met & self.ready.watch,
-            // where nothing was overwritten, the host can do it all the same
+            // if the step overwrites no values, the host can still do it
             Err(_) if places.bases.iter().all(|(base, _, is_new)| *is_new || !written.contains(base)) => {
                 written.iter().for_each(|&base| memory.cell(base).release());
                 return Ok(false);
             }
             Err(error) => {
-                // nobody knows what the device has overwritten so far; what a lost one held says so itself
+                // it is unknown what the device has overwritten so far; a device that is lost reports its values as
+                // lost by itself
                 if !matches!(error, Error::Lost(_)) {
                     let instrs = self.plan.recorded.instrs();
                     written.iter().for_each(|&base| lost::mark(memory.cell(base), &instrs, base));
@@ -94,7 +99,7 @@ impl Run<'_> {
         Ok(true)
     }
 
-    /// The step's kernels as the device prepared them; nothing where it cannot do the step.
+    /// The step's kernels as the device has prepared them; `None` if it cannot do the step.
     fn prepared(self, device: &Arc<Device>) -> Option<Executables> {
         let mut known = self.ready.elsewhere.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((_, executables)) = known.iter().find(|(number, _)| *number == device.number) {
@@ -109,7 +114,7 @@ impl Run<'_> {
         executables
     }
 
-    /// Has everything that the step uses on the device.
+    /// Brings everything that the step uses to the device.
     fn places(self, device: &Arc<Device>, memory: &Memory<'_>) -> Result<Places> {
         let mut places = Places { bases: SmallVec::new() };
         for base in step_bases(&self.plan.plan, self.step) {
@@ -147,7 +152,8 @@ impl Run<'_> {
         }
     }
 
-    /// Finds out on the host which operation met a condition: what the step used comes home for that.
+    /// Finds out on the host which operation met a condition. For that, everything that the step used is copied to
+    /// the host.
     fn report(self, host: &dyn Host, met: u8, memory: &Memory<'_>, warnings: &mut Vec<Warning>) -> Result<()> {
         for base in step_bases(&self.plan.plan, self.step) {
             memory.cell(base).come_home()?;
@@ -173,7 +179,7 @@ impl Run<'_> {
     }
 }
 
-/// Can the device do a step of a plan?
+/// Whether the device can do a step of a plan.
 pub(crate) fn supports(device: &Device, plan: &Plan, step: &Step) -> bool {
     match step {
         Step::Kernel(kernel) => {

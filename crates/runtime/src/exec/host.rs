@@ -1,4 +1,7 @@
 //! Steps that run on the host.
+//!
+//! In: a step of a plan whose bases are on the host. Out: results in host memory, and the warnings that must be
+//! reported.
 
 use super::memory::Memory;
 use super::{Run, streamed};
@@ -15,7 +18,7 @@ use numelt_opt::{KernelStep, NestStep, Put, Step};
 use smallvec::SmallVec;
 
 impl Run<'_> {
-    /// Runs the step on the host, where everything that it uses is, or has no value yet.
+    /// Runs the step on the host. Everything that it uses is there, or has no value yet.
     pub(super) fn on_host(self, engine: &dyn Host, memory: &mut Memory<'_>, warnings: &mut Vec<Warning>) -> Result<()> {
         let Run { step, ready, .. } = self;
         if let Some(fill) = ready.fill
@@ -71,7 +74,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// A kernel whose results are put where positions say.
+    /// Runs a kernel whose results are scattered to positions.
     fn puts(
         self,
         engine: &dyn Host,
@@ -110,7 +113,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// What an engine is to do for a nest, whose arguments lie where `buffers` says.
+    /// Calls the engine with the launch of a nest, whose arguments lie where `buffers` says.
     pub(super) fn nest<R>(
         self,
         executables: &Executables,
@@ -149,7 +152,7 @@ impl Run<'_> {
     }
 }
 
-/// Asks the engine to put what a kernel makes as it makes it.
+/// Asks the engine to run a kernel and scatter its results in one go.
 fn launch_puts<'v>(
     engine: &dyn Host,
     executable: &dyn Executable,
@@ -179,7 +182,7 @@ pub(crate) fn call<'v>(engine: &dyn Host, instr: &'v Instr, operand: impl Fn(&'v
     library_call(instr, operand, |call| run(engine, &Work::Call(call)))
 }
 
-/// What an engine is to do for an instruction that is a library call or a scan.
+/// Calls the engine with an instruction that is a library call or a scan.
 pub(crate) fn library_call<'v, R>(
     instr: &'v Instr,
     operand: impl Fn(&'v View) -> Operand<'v>,

@@ -9,7 +9,7 @@ use numelt_ir::{Result, View};
 use numelt_opt::{Arg, ArgGeometry, ArgKind, KernelStep, Plan, Step};
 use smallvec::SmallVec;
 
-/// Bases during one run; what passes added is freed with it, also on errors.
+/// The bases of one run. Those that passes added are freed with it, also if the run fails.
 pub(crate) struct Memory<'a> {
     slots: &'a [Shared<BaseCell>],
     /// The bases that passes added, after the slots.
@@ -34,7 +34,7 @@ impl<'a> Memory<'a> {
         self.slots.iter()
     }
 
-    /// Gives a base memory on the host; false where it has a value.
+    /// Gives a base memory on the host; false if it has a value already.
     pub fn alloc(&self, base: u32) -> Result<bool> {
         let cell = self.cell(base);
         if cell.has_value() {
@@ -43,7 +43,7 @@ impl<'a> Memory<'a> {
         cell.provide().map(|()| true)
     }
 
-    /// Takes back what [`Memory::alloc`] gave a base that nothing has been written to.
+    /// Frees memory that [`Memory::alloc`] gave to a base to which nothing has been written.
     pub fn release(&self, base: u32) {
         self.cell(base).release();
     }

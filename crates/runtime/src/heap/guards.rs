@@ -4,13 +4,17 @@
 //! writer is alone with it.
 //!
 //! Invariants:
-//! - **A guard begins under the runtime's lock, and may end anywhere.** Whoever holds that lock and finds that no guard hinders it may
-//!   therefore go on: none begins before the lock is free.
-//! - **Nothing that the runtime runs touches what a guard keeps from it.** A flush reads no base that has a writer, and
-//!   writes none that has a guard. It is hindered then, and waits *without* the lock until the guard has ended ([`Guards::wait`]).
-//!   Operations that would run as they are recorded are put into the queue instead, so that recording never waits.
-//! - **A guarded address stays valid.** Host memory is given back or moved by work that writes its base, and with the last
-//!   reference to the base, which a guard borrows. A device that needs room gives up its own copy, never the host's.
+//! - **A guard begins under the runtime's lock, and may end anywhere.** A thread that holds that lock and finds no
+//!   guard in its way may
+//!   therefore go on: no guard begins before the lock is released.
+//! - **Nothing that the runtime runs uses what a guard protects from it.** A flush reads no base that has a writer,
+//!   and
+//!   writes none that has a guard. It is blocked then, and waits *without* the lock until the guard has ended
+//!   ([`Guards::wait`]).
+//!   Operations that would run at once are recorded instead, so that recording never waits.
+//! - **A guarded address stays valid.** Host memory is freed or moved by work that writes its base, and with the last
+//!   reference to the base, which a guard borrows. A device that needs memory discards its own copy, never the
+//!   host's.
 //! - **Waiting ends.** A thread that would wait for itself, or close a circle of threads that wait for each other's guards, gets
 //!   [`Error::Busy`] instead.
 
@@ -24,16 +28,18 @@ use std::ptr::NonNull;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-/// The values of a base on the host, to be read. Nothing writes them while it lives.
+/// The right to read the values of a base on the host. Nothing writes them while it lives.
 ///
-/// It belongs to the thread that made it: a thread that waits for a guard of its own would wait for ever, and is told so instead.
+/// It belongs to the thread that made it: a thread that waited for a guard of its own would wait for ever, so it gets
+/// an error instead.
 #[derive(Debug)]
 pub struct ReadGuard<'a> {
     right: Right<'a>,
 }
 
-/// The values of a base on the host, to be written by other means than recorded work. Nothing else reads or writes them while it
-/// lives. What was made from the values before has been forgotten.
+/// The right to write the values of a base on the host by other means than recorded work. Nothing else reads or
+/// writes them while it
+/// lives. Everything derived from the former values has been forgotten.
 ///
 /// Like a [`ReadGuard`] it belongs to the thread that made it.
 #[derive(Debug)]
@@ -41,18 +47,19 @@ pub struct WriteGuard<'a> {
     right: Right<'a>,
 }
 
-/// An entry in the heap's list of guards, which is taken out at the end.
+/// An entry in the heap's list of guards, which is removed when this is dropped.
 #[derive(Debug)]
 struct Right<'a> {
     base: &'a BaseRef,
     start: NonNull<u8>,
     number: u64,
-    /// Neither kind can be sent to another thread.
+    /// Prevents both kinds from being sent to another thread.
     _here: PhantomData<*const ()>,
 }
 
 impl<'a> Right<'a> {
-    /// To be called with the runtime's lock, or the front end's in its place, for a base whose values are on the host.
+    /// The caller holds the runtime's lock (or the front end's in its place), and the values of the base are on the
+    /// host.
     fn begin(base: &'a BaseRef, writes: bool) -> Right<'a> {
         let number = base.0.heap.guards.enter(&base.0, writes);
         let start = NonNull::new(base.0.here()).unwrap_or(NonNull::dangling());
@@ -60,7 +67,7 @@ impl<'a> Right<'a> {
     }
 
     fn bytes(&self) -> &[u8] {
-        // SAFETY: the base has as many bytes there. They stay, and nobody writes them, as long as this is borrowed.
+        // SAFETY: the base has this many bytes there. They stay, and nobody writes them, as long as this is borrowed.
         unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.base.nbytes()) }
     }
 }
@@ -72,7 +79,7 @@ impl Drop for Right<'_> {
 }
 
 impl<'a> ReadGuard<'a> {
-    /// Under the conditions of [`Right::begin`].
+    /// The conditions of [`Right::begin`] hold.
     pub(crate) fn begin(base: &'a BaseRef) -> ReadGuard<'a> {
         ReadGuard { right: Right::begin(base, false) }
     }
@@ -82,14 +89,14 @@ impl<'a> ReadGuard<'a> {
         self.right.bytes()
     }
 
-    /// Address of the first of them, valid as long as the guard.
+    /// The address of the first byte, valid as long as the guard.
     pub fn as_ptr(&self) -> *const u8 {
         self.right.start.as_ptr()
     }
 }
 
 impl<'a> WriteGuard<'a> {
-    /// Under the conditions of [`Right::begin`].
+    /// The conditions of [`Right::begin`] hold.
     pub(crate) fn begin(base: &'a BaseRef) -> WriteGuard<'a> {
         base.0.touch();
         WriteGuard { right: Right::begin(base, true) }
@@ -100,13 +107,14 @@ impl<'a> WriteGuard<'a> {
         self.right.bytes()
     }
 
-    /// All bytes of the base, to be changed.
+    /// All bytes of the base, for writing.
     pub fn bytes_mut(&mut self) -> &mut [u8] {
-        // SAFETY: the base has as many bytes there. They stay, and nobody else reads or writes them, as long as this is borrowed.
+        // SAFETY: the base has this many bytes there. They stay, and nobody else reads or writes them, as long as
+        // this is borrowed.
         unsafe { std::slice::from_raw_parts_mut(self.right.start.as_ptr(), self.right.base.nbytes()) }
     }
 
-    /// Address of the first of them, valid as long as the guard.
+    /// The address of the first byte, valid as long as the guard.
     pub fn as_mut_ptr(&mut self) -> *mut u8 {
         self.right.start.as_ptr()
     }
@@ -115,7 +123,7 @@ impl<'a> WriteGuard<'a> {
 /// The guards of a heap.
 #[derive(Default)]
 pub(crate) struct Guards {
-    /// How many are alive, readable without the list.
+    /// How many guards are alive; read without locking the list.
     alive: AtomicUsize,
     list: Mutex<List>,
     ended: Condvar,
@@ -126,7 +134,7 @@ struct List {
     /// The number of the next guard.
     next: u64,
     alive: SmallVec<[Alive; 4]>,
-    /// Threads that wait, and the guards that they wait for.
+    /// The threads that wait, each with the guard that it waits for.
     waits: SmallVec<[(Thread, Hindrance); 4]>,
 }
 
@@ -149,25 +157,25 @@ fn this_thread() -> Thread {
     PLACE.with(|place| std::ptr::from_ref(place).addr())
 }
 
-/// A guard that hinders somebody, by its number.
+/// The number of a guard that blocks somebody.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Hindrance(u64);
 
 impl Guards {
-    /// Is any guard alive?
+    /// Whether any guard is alive.
     #[inline]
     pub fn any(&self) -> bool {
-        // whoever sees that none is left sees what it wrote, too
+        // acquires what the owners of ended guards have written
         self.alive.load(Ordering::Acquire) > 0
     }
 
-    /// What keeps a base from being read, or from being written.
+    /// The guard that forbids reading a base, or writing it.
     #[inline]
     pub fn hindrance(&self, base: &Shared<BaseCell>, writes: bool) -> Option<Hindrance> {
         if self.any() { self.find(base.id(), writes) } else { None }
     }
 
-    /// What keeps work from running that uses these bases; with each base comes whether it is written.
+    /// The guard that forbids running work on these bases. With each base comes whether it is written.
     #[cold]
     pub fn hindrance_of<'a>(&self, uses: impl Iterator<Item = (&'a Shared<BaseCell>, bool)>) -> Option<Hindrance> {
         let mut uses = uses;
@@ -207,11 +215,12 @@ impl Guards {
         }
     }
 
-    /// Waits until a guard has ended. The caller holds no lock that the guard's owner may need: neither the runtime's nor the front
-    /// end's.
+    /// Waits until a guard has ended. The caller holds neither the runtime's lock nor the front end's, because the
+    /// guard's owner may
+    /// need them.
     ///
     /// # Errors
-    /// [`Error::Busy`] when the guard is the caller's own, or its owner waits for the caller.
+    /// [`Error::Busy`] if the guard belongs to the caller, or its owner waits for the caller.
     pub fn wait(&self, hindrance: Hindrance) -> Result<()> {
         let own = this_thread();
         let mut list = self.list();
@@ -227,7 +236,7 @@ impl Guards {
         Ok(())
     }
 
-    /// Keeps all other threads out until the result is dropped (around fork).
+    /// Excludes all other threads until the result is dropped (around a fork).
     pub fn hold(&self) -> GuardsHeld<'_> {
         GuardsHeld { list: self.list(), alive: &self.alive }
     }
@@ -242,7 +251,7 @@ impl List {
         self.alive.iter().find(|alive| alive.number == hindrance.0).map(|alive| alive.thread)
     }
 
-    /// Is a thread the other one, or does it wait for it, at once or by way of others? There are no circles.
+    /// Whether a thread is the other one or waits for it, directly or through other threads. There are no circles.
     fn waits_for(&self, thread: Thread, other: Thread) -> bool {
         let mut at = Some(thread);
         while let Some(thread) = at {
@@ -256,14 +265,15 @@ impl List {
     }
 }
 
-/// Keeps all other threads out of a heap's guards.
+/// Excludes all other threads from a heap's guards.
 pub(crate) struct GuardsHeld<'a> {
     list: MutexGuard<'a, List>,
     alive: &'a AtomicUsize,
 }
 
 impl GuardsHeld<'_> {
-    /// In a forked child: other threads do not exist here, so that their guards would never end.
+    /// Forgets the guards of other threads. Called in a forked child, where these threads do not exist and would
+    /// never end their guards.
     pub fn forget_threads(&mut self) {
         let own = this_thread();
         self.list.alive.retain(|alive| alive.thread == own);

@@ -1,16 +1,18 @@
-//! Who gives back memory that is kept and not used, and how much there is left.
+//! The thread that returns unused memory of the pool to the system, and how much memory there is left.
 //!
-//! A program that has computed with large arrays may go on with other libraries, which cannot use what the pool keeps. A
-//! thread looks at the pool a few times a second as long as it keeps anything worth it, and ends when it does not.
+//! A program that has computed with large arrays may go on with other libraries, which cannot use the memory that the
+//! pool keeps. A
+//! thread examines the pool a few times a second as long as it keeps enough to be worth it, and ends when it does
+//! not.
 
 use super::Heap;
 use std::sync::{OnceLock, Weak};
 use std::time::Duration;
 
-/// How often the pool is looked at.
+/// How often the pool is examined.
 const TICK: Duration = Duration::from_millis(250);
 
-/// Starts the thread that looks at a heap's pool.
+/// Starts the thread that examines a heap's pool.
 pub(crate) fn watch(heap: Weak<Heap>) {
     let unwatched = heap.clone();
     let body = move || {
@@ -29,13 +31,13 @@ pub(crate) fn watch(heap: Weak<Heap>) {
     }
 }
 
-/// Bytes that this process can still get.
+/// The bytes of memory that this process can still get.
 fn room() -> usize {
     let sources = [address_space(), control_group(), machine()];
     sources.into_iter().flatten().min().unwrap_or(usize::MAX)
 }
 
-/// Bytes of address space that are left; none where they are not limited.
+/// The bytes of address space that are left; `None` if they are not limited.
 pub(crate) fn address_space() -> Option<usize> {
     // SAFETY: an all-zero structure of numbers, which the call fills.
     let limit = unsafe {
@@ -48,14 +50,14 @@ pub(crate) fn address_space() -> Option<usize> {
     Some(limit.saturating_sub(pages * 4096))
 }
 
-/// Bytes that are left of what the process's control group may have, if that is limited. What it keeps of files is not
-/// counted: the system takes it back by itself.
+/// The bytes that the process's control group may still use, if they are limited. The group's cache of files does not
+/// count as used, because the system frees it when necessary.
 fn control_group() -> Option<usize> {
     static PLACE: OnceLock<Option<(String, &str)>> = OnceLock::new();
     let place = PLACE.get_or_init(|| {
         let groups = std::fs::read_to_string("/proc/self/cgroup").ok()?;
         let own = |prefix: &str| groups.lines().find_map(|line| line.strip_prefix(prefix));
-        // inside a container, the group's own files are at the root
+        // inside a container, the files of the group itself are at the root
         let candidates = [
             own("0::").map(|path| (format!("/sys/fs/cgroup{path}"), "anon ")),
             Some(("/sys/fs/cgroup".to_owned(), "anon ")),
@@ -69,13 +71,13 @@ fn control_group() -> Option<usize> {
     Some(limit_of(folder)?.saturating_sub(used))
 }
 
-/// The limit in the files of a control group, of either version.
+/// The limit that the files of a control group state, of version 1 or 2.
 fn limit_of(folder: &str) -> Option<usize> {
     let read = |name: &str| std::fs::read_to_string(format!("{folder}/{name}")).ok();
     read("memory.max").or_else(|| read("memory.limit_in_bytes"))?.trim().parse().ok()
 }
 
-/// Bytes that the machine has left.
+/// The bytes of memory that the machine has left.
 fn machine() -> Option<usize> {
     let text = std::fs::read_to_string("/proc/meminfo").ok()?;
     let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;

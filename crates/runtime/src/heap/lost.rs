@@ -1,8 +1,9 @@
-//! Bases that will not hold what the program says: they got no memory, and what they are made of is not there any more.
+//! Bases whose values are lost: they got no memory, and the values from which they were to be computed exist no more.
 //!
-//! In: bases that were given up (`batch/left.rs`). Out: the error that reading one gives, which names the array as NumPy does, and the
-//! answer whether a batch touches one: such a batch runs operation by operation, so that nothing is computed from
-//! what is not there, and an assignment to all of it makes it whole again.
+//! In: bases that were given up (`batch/left.rs`). Out: the error that reading one raises, which names the array as
+//! NumPy does, and
+//! whether a batch uses one. Such a batch runs operation by operation, so that nothing is computed from
+//! a lost value, and an assignment to all of a base ends its loss.
 
 use super::base::ArrayView;
 use super::cell::{BaseCell, note};
@@ -13,40 +14,40 @@ use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-/// What a heap knows of them.
+/// What a heap knows about lost bases.
 #[derive(Default)]
 pub(crate) struct Lost {
-    /// Has any base ever failed?
+    /// Whether any base has ever been lost.
     ever: AtomicBool,
-    /// What is known of the arrays that failed last.
+    /// The arrays that were lost last.
     labels: Mutex<VecDeque<Label>>,
 }
 
-/// What is known of an array that has not been computed.
+/// What is known of an array that could not be computed.
 struct Label {
     /// Its base, by [`Shared::id`].
     base: usize,
     dtype: DType,
     shape: Dims,
-    /// The extension method that failed to compute it; it got no memory where there is none.
+    /// The extension method that failed to compute it; `None` if it got no memory.
     extension: Option<String>,
 }
 
-/// Labels kept; an array beyond them is called by its bytes.
+/// The most labels that are kept. The error of an older array states its size in bytes only.
 const MOST: usize = 256;
 
-/// Notes that a base of a program of these instructions has not been computed.
+/// Marks a base of a program of these instructions as lost.
 pub(crate) fn mark(cell: &Shared<BaseCell>, instrs: &[Instr], base: u32) {
     cell.heap.lost.ever.store(true, Ordering::Release);
     if cell.set(note::FAILED) {
-        return; // it has its label
+        return; // it has a label already
     }
     if let Some((dtype, shape)) = label(instrs, base, cell.nbytes) {
         keep_label(cell, dtype, shape, None);
     }
 }
 
-/// The same of a base that one view is known of.
+/// Marks a base as lost of which one view is known.
 pub(crate) fn mark_view(cell: &Shared<BaseCell>, view: &View) {
     cell.heap.lost.ever.store(true, Ordering::Release);
     if !cell.set(note::FAILED) {
@@ -54,7 +55,7 @@ pub(crate) fn mark_view(cell: &Shared<BaseCell>, view: &View) {
     }
 }
 
-/// The same of the result of an extension method that failed.
+/// Marks the result of an extension method that failed as lost.
 pub(crate) fn mark_failed(array: &ArrayView, extension: &str) {
     let cell = &array.base.0;
     cell.heap.lost.ever.store(true, Ordering::Release);
@@ -71,33 +72,33 @@ fn keep_label(cell: &Shared<BaseCell>, dtype: DType, shape: Dims, extension: Opt
     labels.push_front(Label { base: cell.id(), dtype, shape, extension });
 }
 
-/// Has any base ever failed of the heap that these are of?
+/// Whether any base of the heap of these cells has ever been lost.
 #[inline]
 pub(crate) fn ever(cells: &[Shared<BaseCell>]) -> bool {
     cells.first().is_some_and(|cell| cell.heap.lost.ever.load(Ordering::Acquire))
 }
 
-/// Has one of these bases failed?
+/// Whether one of these bases is lost.
 pub(crate) fn among(cells: &[Shared<BaseCell>]) -> bool {
     ever(cells) && cells.iter().any(|cell| is_lost(cell))
 }
 
-/// Has this one?
+/// Whether this base is lost.
 pub(crate) fn is_lost(cell: &BaseCell) -> bool {
     cell.has(note::FAILED)
 }
 
-/// Notes that a base holds again what the program says.
+/// Notes that a base has its proper value again.
 pub(crate) fn restored(cell: &BaseCell) {
     cell.unset(note::FAILED);
 }
 
-/// Is what failed made good by this instruction, which reads nothing of it?
+/// Whether this instruction gives a lost base its proper value again: it writes all of it and reads nothing of it.
 pub(crate) fn restores(cell: &BaseCell, instr: &Instr) -> bool {
     covers(&instr.out, cell.nbytes as i64) && instr.reads().all(|view| view.base != instr.out.base)
 }
 
-/// What reading a failed base gives.
+/// The error of reading a lost base.
 pub(crate) fn error(cell: &Shared<BaseCell>) -> Error {
     let address = cell.id();
     let labels = cell.heap.lost.labels.lock().unwrap_or_else(PoisonError::into_inner);
@@ -110,7 +111,7 @@ pub(crate) fn error(cell: &Shared<BaseCell>) -> Error {
     }
 }
 
-/// The error that a base of a program gets no memory, with the array that was to be there.
+/// The error that a base of a program gets no memory, with the dtype and shape of its array.
 pub(crate) fn named(error: Error, instrs: &[Instr], base: u32) -> Error {
     let Error::OutOfMemory(nbytes) = error else { return error };
     match label(instrs, base, nbytes) {
@@ -119,7 +120,8 @@ pub(crate) fn named(error: Error, instrs: &[Instr], base: u32) -> Error {
     }
 }
 
-/// dtype and shape of the array that a base is: those of a view that is all of it, or else one axis of the first view's
+/// The dtype and shape of the array on a base: those of a view that is all of it, or else one axis of the first
+/// view's
 /// dtype.
 fn label(instrs: &[Instr], base: u32, nbytes: usize) -> Option<(DType, Dims)> {
     let views = || instrs.iter().flat_map(|i| [&i.out].into_iter().chain(i.reads())).filter(|v| v.base == base);

@@ -1,4 +1,4 @@
-//! Host memory as an engine's own, for engines that compute in it.
+//! Host memory as the memory of an engine that computes in it.
 
 use crate::engine::{Buffer, Storage, Ticket};
 use numelt_ir::{Error, Result};
@@ -6,10 +6,12 @@ use std::alloc::Layout;
 
 const ALIGN: usize = 64;
 
-/// An engine whose memory is the host's: it gets [`Storage`] by naming this trait. Handles are addresses, and all is done at
+/// An engine whose memory is the host's gets [`Storage`] by implementing this trait. Handles are addresses, and
+/// everything is done at
 /// once.
 ///
-/// A runtime takes the memory of arrays on the host from its own pool; this serves whoever uses such an engine by itself.
+/// A runtime takes the host memory of arrays from its own pool; this serves users of such an engine without a
+/// runtime.
 pub trait HostMemory: Send + Sync {}
 
 fn layout(nbytes: usize) -> Result<Layout> {
@@ -25,13 +27,13 @@ impl<T: HostMemory> Storage for T {
 
     fn free(&self, handle: u64, nbytes: usize, _after: Ticket) {
         if let Ok(layout) = layout(nbytes) {
-            // SAFETY: by the trait's contract `alloc(nbytes)` gave the handle, and nobody uses it any more.
+            // SAFETY: by the trait's contract, `alloc(nbytes)` returned the handle, and nobody uses it any more.
             unsafe { std::alloc::dealloc(Buffer { handle, offset: 0 }.address(), layout) }
         }
     }
 
     fn upload(&self, from: &[u8], to: Buffer) -> Result<()> {
-        // SAFETY: by the trait's contract the bytes lie inside one piece of memory of this storage.
+        // SAFETY: by the trait's contract, the bytes lie inside one piece of memory of this storage.
         unsafe { std::ptr::copy_nonoverlapping(from.as_ptr(), to.address(), from.len()) }
         Ok(())
     }

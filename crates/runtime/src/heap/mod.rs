@@ -1,14 +1,16 @@
 //! The heap: the values of all arrays of a runtime, and where they are.
 //!
-//! In: bases, which are blocks of bytes that arrays look at through views. Out: their values, on the host or on a device.
+//! In: bases, which are blocks of bytes that arrays view. Out: their values, on the host or on a device.
 //! Not here: when something runs (`runtime.rs`), what is recorded (`batch.rs`).
 //!
 //! Invariants:
 //! - **Whether a base has a value, and where, are two questions** ([`cell::Whereabouts`]). The address of host memory says that
 //!   the host's copy is valid and that nobody else is going to change it. A base that lives on a device only has no such address.
-//! - **Every copy that is kept is valid.** Who writes one gives up all others (`copies.rs`), and the kept reductions with them.
-//! - **Memory that the outside can see lives on the host**: a flush brings it home before it returns.
-//! - **Values are reached by guards** ([`guards`]), which keep other readers and writers out, and by exports, which do not (`base.rs`).
+//! - **Every copy that is kept is valid.** Whoever writes one copy discards all others (`copies.rs`), and the kept
+//!   reductions with them.
+//! - **Memory that can be seen from outside is on the host**: a flush copies the values there before it returns.
+//! - **Values are reached by guards** ([`guards`]), which exclude other readers and writers, and by exports, which do
+//!   not (`base.rs`).
 //! - A base belongs to one heap, and a heap to one runtime. Nothing here is shared by the whole process.
 
 pub(crate) mod base;
@@ -31,10 +33,10 @@ use numelt_ir::warn;
 use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// No batch has this number.
+/// A number that no batch has.
 pub(crate) const IDLE: u64 = u64::MAX;
 
-/// Bytes of free buffers that a pool keeps until it is told how many it may.
+/// The bytes of free buffers that a pool may keep before it has been configured.
 const CACHED: usize = 1 << 30;
 
 /// What all bases of one runtime have in common.
@@ -43,24 +45,25 @@ pub(crate) struct Heap {
     pub pool: Pool,
     /// Number of the batch being recorded; a base's ticket says in which batch it was last used.
     pub epoch: AtomicU64,
-    /// Number of the batch that is running, [`IDLE`] when none is: its bases are pending until it has run.
+    /// The number of the batch that is running, or [`IDLE`]. Its bases are pending until it has run.
     pub running: AtomicU64,
-    /// Bytes of bases with memory that only pending work still needs.
+    /// The bytes of bases with memory that only pending work still needs.
     pub held: AtomicU64,
-    /// Conditions that operations recorded from now on report (see [`numelt_ir::warn`]).
+    /// The conditions that operations recorded from now on report (see [`numelt_ir::warn`]).
     pub watch: AtomicU8,
-    /// One more than the number in the batch of the instruction recorded last, if its place is asked for; zero otherwise.
+    /// One more than the number of the instruction recorded last, if the front end is asked for its position; zero
+    /// otherwise.
     pub asked: AtomicU32,
-    /// Who is looking at values, or writing them, by other means than recorded work.
+    /// The guards, by which values are read and written without recorded work.
     pub guards: Guards,
-    /// Bases that will not hold what the program says.
+    /// The bases whose values are lost.
     pub lost: Lost,
-    /// Cells that nobody holds any more, as good as new: making one takes longer than looking here. None after the runtime's
-    /// end, since each of them keeps the heap.
+    /// Unused cells, as good as new: making a cell takes longer than taking one from here. `None` after the runtime's
+    /// end, because each cell keeps the heap alive.
     spare: Mutex<Option<Vec<Shared<BaseCell>>>>,
 }
 
-/// Cells that are kept.
+/// The most cells that are kept.
 const SPARES: usize = 256;
 
 impl Heap {
@@ -81,20 +84,20 @@ impl Heap {
         })
     }
 
-    /// A cell that is as good as new, if there is one at hand.
+    /// An unused cell, if there is one.
     #[inline]
     fn spare(&self) -> Option<Shared<BaseCell>> {
         self.spare.try_lock().ok()?.as_mut()?.pop()
     }
 
-    /// The runtime ends: from now on nothing is kept.
+    /// Ends the runtime: from now on no cells are kept.
     pub fn end(&self) {
         let spare = self.spare.lock().unwrap_or_else(PoisonError::into_inner).take();
-        // outside the lock, which cells that are dropped look for
+        // after the lock has been released, because dropped cells take it
         drop(spare);
     }
 
-    /// Says that a batch is running, until the result is dropped.
+    /// Marks a batch as running, until the result is dropped.
     pub fn runs(self: &Arc<Heap>, epoch: u64) -> Running {
         self.running.store(epoch, Ordering::Release);
         Running(Arc::clone(self))
@@ -107,7 +110,7 @@ impl Heap {
     }
 }
 
-/// Keeps a cell whose last share is about to go, if it can be used again.
+/// Keeps a cell whose last reference is about to be dropped, if it can be used again.
 fn keep_spare(cell: &mut Shared<BaseCell>) {
     let Some(own) = cell.get_mut() else { return };
     if !own.renew() {
@@ -117,12 +120,12 @@ fn keep_spare(cell: &mut Shared<BaseCell>) {
         && let Some(spare) = spare.as_mut()
         && spare.len() < SPARES
     {
-        // SAFETY: there was no other share of any kind, so that no other thread makes or drops one.
+        // SAFETY: there was no other reference of any kind, so no other thread makes or drops one.
         spare.push(unsafe { cell.clone_alone() });
     }
 }
 
-/// A batch is running as long as this lives.
+/// Marks a batch as running as long as this lives.
 pub(crate) struct Running(Arc<Heap>);
 
 impl Drop for Running {

@@ -1,14 +1,17 @@
 //! The memory pool: 64-byte aligned buffers, reused by size class, huge pages for large ones.
 //!
-//! Fresh pages cost 55 to 340 ms/GB, a reused buffer nothing: freed buffers are kept, up to a cap,
-//! and handed out again, below two MiB also where only half of one is wanted. A buffer of some size that has to be fresh takes the place of kept ones of other sizes, so that
-//! all memory together stays near the most that was in use at a time. Buffers of two MiB and more are mapped on their own, aligned for huge
+//! Fresh pages take 55 to 340 ms/GB, a reused buffer nothing. So freed buffers are kept, up to a cap,
+//! and handed out again; below two MiB also if only half of one is needed. A fresh buffer takes the place of kept
+//! ones of other sizes, so that
+//! all memory together stays near the most that was in use at a time. Buffers of two MiB and more are mapped on their
+//! own, aligned for huge
 //! pages; smaller ones come from the global allocator.
 //!
-//! What is kept goes back to the system when it has not been used for a while ([`Pool::tick`], which the thread of `idle`
-//! calls), and at once where little memory is left.
+//! A kept buffer is returned to the system when it has not been used for a while ([`Pool::tick`], which the thread of
+//! `idle`
+//! calls), and at once if little memory is left.
 //!
-//! Memory that has just been mapped is zero without being touched: [`Pool::alloc_zeroed`] says whether a buffer is.
+//! Memory that has just been mapped is zero without being written; [`Pool::alloc_zeroed`] says whether a buffer is.
 
 use super::idle;
 use crate::footprint;
@@ -18,36 +21,40 @@ use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard};
 
 const ALIGN: usize = 64;
-/// Buffers from this size on are mapped on their own.
+/// Buffers of at least this size are mapped on their own.
 pub(crate) const HUGE: usize = 2 << 20;
-/// Fresh buffers from this size on make room for themselves, and are the system's again as soon as they are given back.
+/// A fresh buffer of at least this size displaces kept ones, and is returned to the system as soon as it is freed.
 const NOTABLE: usize = 32 << 10;
-/// A kept buffer below two MiB serves for one so many classes below its own: at least half its size.
+/// A kept buffer below two MiB also serves for sizes down to this many classes below its own, that is, for at least
+/// half its size.
 const LARGER: usize = 4;
-/// What may be kept beside the most that was in use at a time: buffers of little size of many classes are not worth
-/// giving back.
+/// The bytes that may be kept beside the most that was in use at a time: many small buffers of different classes are
+/// not worth
+/// returning.
 const SLACK: usize = 512 << 10;
-/// The same where much is in use.
+/// The same limit if much memory is in use.
 const MOST_SLACK: usize = 8 << 20;
-/// How many times the most that was in use has to make room before more is kept: sizes that take turns, and of which
-/// together never as much is in use, would each be fresh every time.
+/// More is kept after buffers have been displaced for this many times the most that was in use. Otherwise sizes that
+/// are used in turn, and
+/// never at the same time, would each be fresh every time.
 const CHURN: usize = 16;
 
-/// A kept buffer from this size on becomes zero by giving its pages back, because so large an array of zeros is likely to stay
-/// mostly zero. A smaller one is filled by whoever asked: where all of it is written, that takes a quarter of the time of
-/// having the pages again (35 against 140 ms for 128 MiB).
+/// A kept buffer of at least this size is zeroed by returning its pages, because so large an array of zeros is likely
+/// to stay
+/// mostly zero. A smaller one is zeroed by the caller: if all of it is written, that takes a quarter of the time of
+/// new pages (35 against 140 ms for 128 MiB).
 const ANEW: usize = 1 << 30;
-/// Kept bytes from which on it is seen to that they go back some time.
+/// If at least this many bytes are kept, they are returned after some time.
 const WORTH: usize = 1 << 20;
-/// Ticks without use after which a buffer goes back.
+/// A buffer is returned after this many ticks without use.
 const UNUSED: u32 = 8;
-/// What is kept is at most this part of the memory that could be had if nothing were kept.
+/// Kept buffers take at most one part in this many of the memory that could be had if none were kept.
 const PART: usize = 4;
 
 /// Byte counts of a pool.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct PoolStats {
-    /// Bytes handed out and not yet returned.
+    /// Bytes handed out and not yet freed.
     pub live: usize,
     /// Bytes kept for reuse.
     pub cached: usize,
@@ -57,7 +64,7 @@ pub struct PoolStats {
     pub fresh_buffers: u64,
     /// Buffers served from the cache.
     pub reused_buffers: u64,
-    /// Bytes that went back to the system because nobody had used them for a while.
+    /// Bytes that were returned to the system because they had not been used for a while.
     pub unused_bytes: usize,
 }
 
@@ -65,46 +72,47 @@ pub struct PoolStats {
 #[derive(Clone, Copy)]
 struct Large {
     address: usize,
-    /// The memory that it takes.
+    /// The bytes of memory that it takes.
     taken: usize,
-    /// The tick in which it was given back.
+    /// The tick in which it was freed.
     tick: u32,
 }
 
 /// Free buffers of a class below two MiB.
 struct Small {
-    /// Most recently used last (still warm in cache).
+    /// The most recently used one is last, because it is still in the cache.
     addresses: Vec<usize>,
-    /// The fewest that there were since these were last looked through: so many, the first ones, nobody has used since.
+    /// The smallest number of free buffers since the last look at them: this many, from the front, have not been used
+    /// since.
     unused: usize,
 }
 
 struct Shelves {
-    /// Free buffers below two MiB by class.
+    /// The free buffers below two MiB, by class.
     small: [Small; CLASSES],
-    /// The larger ones by capacity, the oldest first; no list is empty.
+    /// The larger free buffers by capacity, the oldest first. No list is empty.
     free: BTreeMap<usize, Vec<Large>>,
-    /// Buffers that serve as smaller ones, with their own capacities.
+    /// Buffers in use that serve as smaller ones, with their own capacities.
     lent: BTreeMap<usize, usize>,
-    /// Bytes that were given back to make room for fresh buffers.
+    /// Bytes that were returned to displace kept buffers.
     churn: usize,
     stats: PoolStats,
     limit: Option<usize>,
     cache_cap: usize,
-    /// How often was `tick` called?
+    /// How often `tick` has been called.
     clock: u32,
-    /// Is there somebody who calls it?
+    /// Whether somebody calls `tick`.
     is_watched: bool,
 }
 
 /// A pool of buffers; addresses in, addresses out.
 pub struct Pool {
     shelves: Mutex<Shelves>,
-    /// Called when there is something to be seen to: starts to call [`Pool::tick`] again and again.
+    /// Called when there are buffers to return some time: makes somebody call [`Pool::tick`] repeatedly.
     watch: Option<Watch>,
 }
 
-/// Sees to it that [`Pool::tick`] is called again and again.
+/// Makes somebody call [`Pool::tick`] repeatedly.
 type Watch = Box<dyn Fn() + Send + Sync>;
 
 impl Pool {
@@ -124,12 +132,12 @@ impl Pool {
         Pool { shelves: Mutex::new(shelves), watch: None }
     }
 
-    /// The same, of which `watch` sees to it that buffers nobody uses go back.
+    /// An empty pool whose unused buffers are returned: `watch` makes somebody call [`Pool::tick`].
     pub(crate) fn watched(cache_cap: usize, watch: impl Fn() + Send + Sync + 'static) -> Pool {
         Pool { watch: Some(Box::new(watch)), ..Pool::new(cache_cap) }
     }
 
-    /// Sets the cap on live bytes (`None`: the machine's) and on cached bytes.
+    /// Sets the limit on bytes in use (`None`: the machine's memory) and on bytes kept.
     pub fn configure(&self, limit: Option<usize>, cache_cap: usize) {
         let mut shelves = self.lock();
         shelves.limit = limit;
@@ -140,12 +148,13 @@ impl Pool {
     /// A buffer of at least `nbytes`, 64-byte aligned, contents undefined.
     ///
     /// # Errors
-    /// [`Error::OutOfMemory`] above the limit or when the system has no more.
+    /// [`Error::OutOfMemory`] above the limit, or if the system has no more.
     pub fn alloc(&self, nbytes: usize) -> Result<*mut u8> {
         self.fresh_or_kept(nbytes).map(|(address, _)| address)
     }
 
-    /// The same, and whether it is all zero, in pages that nobody has touched. Below two MiB it never is.
+    /// Like [`Pool::alloc`], and whether the buffer is all zero, in pages that nobody has written. Below two MiB it
+    /// never is.
     ///
     /// # Errors
     /// Those of [`Pool::alloc`].
@@ -178,7 +187,7 @@ impl Pool {
             shelves.trim(limit - live);
         }
         if capacity >= NOTABLE {
-            // Kept buffers of other sizes are memory too: all together stay near what was in use at most.
+            // Kept buffers of other sizes take memory too: all together must stay near the most that was in use.
             let (most, kept) = (shelves.stats.peak.max(live), shelves.stats.cached);
             let part = if shelves.churn > CHURN.saturating_mul(most) { 2 } else { 16 };
             shelves.trim(most + (most / part).clamp(SLACK, MOST_SLACK) - live);
@@ -196,10 +205,10 @@ impl Pool {
         Ok((address as *mut u8, true))
     }
 
-    /// Takes a buffer back.
+    /// Frees a buffer.
     ///
     /// # Safety
-    /// `address` came from `alloc(nbytes)` of this pool with the same `nbytes`, is given back once,
+    /// `address` came from `alloc(nbytes)` of this pool with the same `nbytes`, is freed once,
     /// and nobody uses it any more.
     pub unsafe fn free(&self, address: *mut u8, nbytes: usize) {
         let capacity = capacity_of(nbytes).expect("was allocated with this size");
@@ -235,8 +244,9 @@ impl Pool {
         }
     }
 
-    /// Time has passed: gives back what nobody has used for some ticks, and more where the system could give only `room` bytes
-    /// more. False when hardly anything is kept: nobody need call this until `watch` is called again.
+    /// Notes that time has passed. Returns buffers to the system that have not been used for some ticks, and more if
+    /// the system has only `room` bytes
+    /// left. False if hardly anything is kept, so that nobody need call this until `watch` is called again.
     pub(crate) fn tick(&self, room: usize) -> bool {
         let mut shelves = self.lock();
         shelves.leave(room);
@@ -244,7 +254,7 @@ impl Pool {
         shelves.is_watched = shelves.stats.cached >= WORTH;
         let goes_on = shelves.is_watched;
         drop(shelves);
-        // others need not wait for this
+        // other threads need not wait for this
         let small = unused.iter().filter(|(_, capacity)| *capacity < HUGE).count();
         unused.into_iter().for_each(|(address, capacity)| unmap(address, capacity));
         if small > 0 {
@@ -253,22 +263,22 @@ impl Pool {
         goes_on
     }
 
-    /// There is nobody who calls [`Pool::tick`]: the thread could not be started.
+    /// Notes that nobody calls [`Pool::tick`], because the thread could not be started.
     pub(crate) fn is_alone(&self) {
         self.lock().is_watched = false;
     }
 
-    /// Gives free buffers back to the system until at most `keep` bytes are cached.
+    /// Returns free buffers to the system until at most `keep` bytes are kept.
     pub fn trim(&self, keep: usize) {
         self.lock().trim(keep);
     }
 
-    /// Byte counts.
+    /// The byte counts.
     pub fn stats(&self) -> PoolStats {
         self.lock().stats
     }
 
-    /// Keeps all other threads out until the result is dropped (around fork).
+    /// Excludes all other threads until the result is dropped (around a fork).
     pub(crate) fn hold(&self) -> PoolHeld<'_> {
         PoolHeld(self.lock())
     }
@@ -278,11 +288,11 @@ impl Pool {
     }
 }
 
-/// Keeps all other threads out of a pool.
+/// Excludes all other threads from a pool.
 pub(crate) struct PoolHeld<'a>(MutexGuard<'a, Shelves>);
 
 impl PoolHeld<'_> {
-    /// In a forked child: who watched the pool does not exist here.
+    /// Forgets the thread that watches the pool. Called in a forked child, where it does not exist.
     pub fn forget_threads(&mut self) {
         self.0.is_watched = false;
     }
@@ -294,7 +304,8 @@ impl Shelves {
         self.stats.peak = self.stats.peak.max(self.stats.live);
     }
 
-    /// A free buffer of this capacity, which is to take so much memory, and what it does take.
+    /// Takes out a free buffer of this capacity, which is to take `wanted` bytes of memory; returns its address and
+    /// the bytes that it takes now.
     fn take(&mut self, capacity: usize, wanted: usize) -> Option<(usize, usize)> {
         let (address, kept, taken) = match class_of(capacity) {
             Some(class) => {
@@ -315,7 +326,7 @@ impl Shelves {
                 if list.is_empty() {
                     self.free.remove(&size);
                 }
-                // A larger buffer serves as one of the capacity asked for; its tail is given back.
+                // A larger buffer serves as one of the requested capacity; its tail is returned.
                 (if size == capacity { address } else { shrink(address, size, capacity) }, taken, wanted)
             }
         };
@@ -325,7 +336,7 @@ impl Shelves {
     }
 
     fn trim(&mut self, keep: usize) {
-        // the oldest of the largest capacity goes first
+        // the oldest buffers of the largest capacity are returned first
         while self.stats.cached > keep {
             let Some((&size, list)) = self.free.iter_mut().next_back() else { break };
             let Large { address, taken, .. } = list.remove(0);
@@ -347,7 +358,7 @@ impl Shelves {
         }
     }
 
-    /// Keeps no more than a part of what could be had if nothing were kept; `room` is what could be had now.
+    /// Keeps at most a part of the memory that could be had if nothing were kept; `room` is what could be had now.
     fn leave(&mut self, room: usize) {
         let keep = room.saturating_add(self.stats.cached) / PART;
         if self.stats.cached > keep {
@@ -355,7 +366,7 @@ impl Shelves {
         }
     }
 
-    /// Takes the buffers that nobody has used for some ticks off the lists, with their capacities.
+    /// Takes out the buffers that have not been used for some ticks, with their capacities.
     fn unused(&mut self) -> Vec<(usize, usize)> {
         self.clock = self.clock.wrapping_add(1);
         let before = self.stats.cached;
@@ -385,10 +396,10 @@ impl Shelves {
     }
 }
 
-/// Size classes of buffers below two MiB.
+/// The number of size classes of buffers below two MiB.
 const CLASSES: usize = 16 + 4 * 11 - 1;
 
-/// The class of a capacity; none from two MiB on.
+/// The class of a capacity; `None` from two MiB on.
 fn class_of(capacity: usize) -> Option<usize> {
     if capacity >= HUGE {
         return None;
@@ -426,13 +437,13 @@ fn layout(capacity: usize) -> Layout {
     Layout::from_size_align(capacity, ALIGN).expect("capacity is far below isize::MAX")
 }
 
-/// How much of a mapped buffer is to lie on huge pages. Its last page is as large as the others only where what is left
-/// of that is little beside the whole.
+/// How many bytes of a mapped buffer are to lie on huge pages. Its last page is a huge page only if the unused rest
+/// of that page is small beside the whole.
 fn on_huge_pages(capacity: usize, nbytes: usize) -> usize {
     if capacity - nbytes <= capacity / 32 { capacity } else { nbytes / HUGE * HUGE }
 }
 
-/// What a buffer takes of memory: of a large one, the pages that its contents lie on.
+/// The bytes of memory that a buffer takes: for a large one, the pages on which its contents lie.
 fn taken(capacity: usize, nbytes: usize) -> usize {
     const PAGE: usize = 4096;
     if capacity < HUGE { capacity } else { on_huge_pages(capacity, nbytes).max(nbytes.next_multiple_of(PAGE)) }

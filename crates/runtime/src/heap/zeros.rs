@@ -1,14 +1,16 @@
 //! Large arrays of zeros, which take no memory before they are written.
 //!
-//! In: instructions and steps. Out: whether one is nothing but a fill of a large base, and whether with zeros. New pages of the system's
-//! are zero, so that such a fill of a base that gets new ones need not run (`exec.rs`, `piecemeal.rs`).
+//! In: instructions and steps. Out: whether one only fills a large base, and whether with zeros. New pages of the
+//! system
+//! are zero, so such a fill need not run if the base gets new pages (`exec.rs`, `piecemeal.rs`).
 
 use super::pool::HUGE;
 use numelt_ir::{Instr, Op, Operand, Program, Scalar};
 use numelt_opt::{Plan, Step, covers};
 
-/// A step that gives all of a base one number, in a plan that does not depend on which: where it is zero, new memory need not
-/// be touched.
+/// A step that sets all of a base to one number, which the plan does not depend on. If the number is zero, new memory
+/// need not
+/// be written.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Fill {
     pub base: u32,
@@ -16,7 +18,7 @@ pub(crate) struct Fill {
 }
 
 impl Fill {
-    /// What a step fills, if it does nothing else.
+    /// The fill that a step is, if it does nothing else.
     pub fn of(plan: &Plan, step: &Step) -> Option<Fill> {
         let Step::Kernel(kernel) = step else { return None };
         let [at] = kernel.instrs.as_slice() else { return None };
@@ -25,7 +27,7 @@ impl Fill {
     }
 }
 
-/// What an instruction fills, if it fills all of a large base, of `nbytes`, with a literal.
+/// The fill that an instruction is, if it fills all of a large base, of `nbytes`, with a literal.
 fn fill(instr: &Instr, nbytes: usize) -> Option<Fill> {
     let base = instr.out.base;
     match instr.ins.as_slice() {
@@ -36,12 +38,12 @@ fn fill(instr: &Instr, nbytes: usize) -> Option<Fill> {
     }
 }
 
-/// Is an instruction nothing but zeros for all of a large base, of `nbytes`?
+/// Whether an instruction only fills all of a large base, of `nbytes`, with zeros.
 pub(crate) fn fills_with_zeros(instr: &Instr, nbytes: usize, program: &Program) -> bool {
     fill(instr, nbytes).is_some_and(|fill| is_zero(program.consts[fill.literal as usize]))
 }
 
-/// Is it zero in every bit, and so in every dtype?
+/// Whether every bit of a value is zero, so that it is zero in every dtype.
 pub(crate) fn is_zero(value: Scalar) -> bool {
     value.to_bytes()[..value.dtype().size()].iter().all(|&byte| byte == 0)
 }
